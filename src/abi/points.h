@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ids and descriptors of the tracepoints; expanded from tracepoints.def. */
+#ifndef KYMO_ABI_POINTS_H
+#define KYMO_ABI_POINTS_H
+
+#include <stdint.h>
+
+#include "abi/kinds.h"
+
+/* A tracetools version, comparable: 8.2 is KYMO_V(8, 2). */
+#define KYMO_V(major, minor) ((major) << 8 | (minor))
+#define KYMO_V_LAST 0xffff
+
+/*
+ * Event ids, both in ring records and in CTF event headers. Ids from KYMO_POINTS_TABLE on are
+ * free for tracepoints that a process declares itself.
+ */
+enum kymo_point_id {
+#define POINT(provider, id, ...) KYMO_POINT_##id,
+#include "abi/tracepoints.def"
+#undef POINT
+	KYMO_POINTS_TABLE
+};
+
+/* Most ids a process can have: one enable byte each, one page of them. */
+#define KYMO_POINTS_MAX 4096
+
+enum kymo_phase { KYMO_PHASE_RUN, KYMO_PHASE_INIT };
+
+#define KYMO_FIELDS_MAX 6
+
+struct kymo_field {
+	enum kymo_kind kind;
+	const char *name;		/* as recorded */
+};
+
+struct kymo_point {
+	const char *provider;
+	const char *name;		/* event name without provider */
+	const char *text;
+	enum kymo_phase phase;
+	uint16_t from, to;		/* KYMO_V() range of tracetools versions */
+	uint8_t field_count;		/* recorded fields only */
+	struct kymo_field field[KYMO_FIELDS_MAX];
+};
+
+/* Indexed by kymo_point_id; defined in src/base/points.c. The traced process does not link it. */
+extern const struct kymo_point kymo_points[KYMO_POINTS_TABLE];
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The shared memory between a traced process and whoever reads it. Layout only, no code.
+ *
+ * One file per traced process, <runtime dir>/<pid>-<start time>[.<n>].region, 0600 in a 0700
+ * directory. The traced process creates it under a name ending in ".new" and renames it when it
+ * is complete; it grows by whole segments and never shrinks.
+ *
+ *   page 0            struct kymo_region            identity, state, clock, counters
+ *   page 1            u8 enable[4096]               one byte per event id, written by the recorder
+ *   pages 2-3         u32 ring_page[2048]           page number of each ring, 0 = not there
+ *   page 4            u32 log_page[1024]            page number of each init log chunk, 0 = not there
+ *   pages 5...        segments in the order of their birth, each one
+ *                       an init log chunk           KYMO_LOG_CHUNK bytes
+ *                       or a ring                   one page struct kymo_ring, then its blocks
+ *
+ * Trust: the reader takes every number here as input. The traced process reads only the enable
+ * bytes, the state words and rpos, and any value of those is safe for it.
+ *
+ * Memory order: a word that publishes bytes is stored with release and loaded with acquire. No
+ * word below is written by two parties, except `state`, `generation`, `enable` (recorder; once by
+ * the traced process while it registers) and kymo_ring.state.
+ */
+#ifndef KYMO_ABI_REGION_H
+#define KYMO_ABI_REGION_H
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KYMO_PAGE		4096u
+#define KYMO_LINE		128u	/* two 64-byte lines: the adjacent-line prefetcher pairs them */
+#define KYMO_REGION_MAGIC	0x316e6f6967657279ull	/* "yregion1", little endian */
+#define KYMO_DOMAIN_MAGIC	0x316e69616d6f6479ull	/* "ydomain1" */
+#define KYMO_ABI_VERSION	1u
+
+#define KYMO_ENABLE_PAGE	1u
+#define KYMO_RING_DIR_PAGE	2u
+#define KYMO_RINGS_MAX		2048u
+#define KYMO_LOG_DIR_PAGE	4u
+#define KYMO_LOG_CHUNKS_MAX	1024u
+#define KYMO_FIRST_SEGMENT_PAGE	5u
+#define KYMO_NAME_MAX		16u	/* a Linux thread name with its NUL */
+
+/* A process or domain is in one of CARET's three states. */
+enum kymo_state {
+	KYMO_STATE_WAIT = 1,	/* init events go to the log; runtime events are off */
+	KYMO_STATE_PREPARE = 2,	/* the recorder takes the init log over */
+	KYMO_STATE_RECORD = 3,	/* runtime events are kept */
+};
+
+/* ---- page 0 ---- */
+
+struct kymo_region {
+	/* Identity: complete before the file gets its final name, constant afterwards. */
+	uint64_t magic;
+	uint32_t abi_version;
+	uint32_t points_table;		/* KYMO_POINTS_TABLE of the writer */
+	uint64_t table_hash;		/* of tracepoints.def as the writer knows it */
+	uint32_t pid;			/* in the process's own pid namespace */
+	uint32_t uid;
+	uint64_t start_time;		/* /proc/<pid>/stat field 22, clock ticks since boot */
+	uint64_t pid_ns;		/* inode of /proc/self/ns/pid */
+	uint64_t birth_ns;		/* CLOCK_MONOTONIC of the registration */
+	uint64_t session_tag;		/* $KYMO_SESSION of the process, 0 without */
+	char procname[KYMO_NAME_MAX];	/* name of the main thread */
+	char exe[256];			/* truncated path of the executable */
+	char reserved0[KYMO_PAGE / 4 - 336];
+
+	/* Set once when the first ROS 2 event shows which tracetools it is. */
+	alignas(KYMO_LINE)
+	uint32_t tracetools;		/* KYMO_V(major, minor), 0 = no ROS 2 event yet */
+	char tracetools_version[28];	/* as in rcl_init's version field */
+	uint32_t flags;			/* KYMO_REGION_* */
+
+	/* Switched by the recorder. */
+	alignas(KYMO_LINE)
+	uint32_t state;			/* enum kymo_state */
+	uint32_t generation;		/* of the session that set the state */
+
+	/* Counted by the traced process. */
+	alignas(KYMO_LINE)
+	uint64_t log_tail;		/* init log: bytes reserved so far, position = chunk * size + offset */
+	uint64_t log_dropped;		/* init events that found the log full */
+	uint64_t dropped_no_ring;	/* runtime events of threads that could get no ring */
+	uint32_t ring_count;		/* entries of ring_page[] in use; release */
+	uint32_t log_chunk_count;	/* entries of log_page[] in use; release */
+	uint32_t page_count;		/* length of the file in pages; release */
+};
+
+#define KYMO_REGION_EXITED	1u	/* the process went through exit(): nothing more will come */
+#define KYMO_REGION_REPLACED	2u	/* the process called exec: this image is gone */
+
+static_assert(sizeof(struct kymo_region) <= KYMO_PAGE, "the header is one page");
+static_assert(offsetof(struct kymo_region, tracetools) == KYMO_PAGE / 4, "identity is a quarter");
+
+/* ---- rings: one per thread, one producer (and its signal handlers), one consumer ---- */
+
+/*
+ * Positions never wrap. One 64-bit word holds a position and the number of records since the
+ * start of its block, so that one compare-exchange moves both and any cut knows its event count:
+ *
+ *     63                                             13 12           0
+ *     | byte position since the ring was made (51 bits) | records (13) |
+ *
+ * The block of position p is p / block_size, its place in memory p % (block_size * block_count).
+ *
+ * A block of block_size bytes:   | struct kymo_block (64 B) | records ... | unused |
+ * A record, final CTF bytes:     | u16 id | u64 ns | payload |, never across a block's end.
+ *
+ * A block that the producer has left (wpos is at or past the next block's start) is complete and
+ * its header's `used` says where its records end. In the block wpos is in, they end at wpos.
+ */
+#define KYMO_WORD_COUNT_BITS	13
+#define KYMO_WORD_POS(word)	((word) >> KYMO_WORD_COUNT_BITS)
+#define KYMO_WORD_COUNT(word)	((word) & ((1u << KYMO_WORD_COUNT_BITS) - 1))
+#define KYMO_WORD(pos, count)	((uint64_t)(pos) << KYMO_WORD_COUNT_BITS | (count))
+
+#define KYMO_BLOCK_MAX		65536u		/* bytes; smaller rings have smaller blocks */
+#define KYMO_BLOCK_MIN		4096u
+#define KYMO_RECORD_HEADER	10u		/* u16 id, u64 timestamp */
+static_assert(KYMO_BLOCK_MAX / KYMO_RECORD_HEADER < 1u << KYMO_WORD_COUNT_BITS, "count fits");
+
+enum kymo_ring_state {
+	KYMO_RING_FREE,		/* anyone may take it */
+	KYMO_RING_OWNED,	/* a thread writes it */
+	KYMO_RING_RETIRED,	/* its thread ended; the consumer frees it once it is empty */
+};
+
+struct kymo_ring {
+	/* Written by the producer with every event. */
+	alignas(KYMO_LINE)
+	uint64_t wpos;		/* committed word (KYMO_WORD); release */
+	uint64_t lastts;	/* timestamp no later than any record at or past wpos, no earlier than any below */
+	uint32_t nest;		/* tracepoints in progress on the thread: 0 between events */
+	uint32_t nseq;		/* odd while wpos and lastts change together (nested records) */
+
+	/* Written by the producer rarely. */
+	alignas(KYMO_LINE)
+	uint64_t dropped;	/* events that found no room, since the ring was made */
+	uint32_t tid;		/* of the owner, in its own pid namespace */
+	uint32_t owner_seq;	/* grows with every new owner; release, after tid and name */
+	char name[KYMO_NAME_MAX];	/* thread name when it took the ring */
+
+	/* Written by the consumer. */
+	alignas(KYMO_LINE)
+	uint64_t rpos;		/* byte position up to which the consumer has taken; release */
+
+	/* Written on take and free. */
+	alignas(KYMO_LINE)
+	uint32_t state;		/* enum kymo_ring_state */
+
+	/* Constant. */
+	uint32_t block_size;	/* power of two, KYMO_BLOCK_MIN..KYMO_BLOCK_MAX */
+	uint32_t block_count;	/* power of two, at least 2 */
+};
+static_assert(sizeof(struct kymo_ring) <= KYMO_PAGE, "one page, then the blocks");
+
+struct kymo_block {
+	uint64_t seq;		/* number of the block, 1 for the first; stored before its records */
+	uint32_t used;		/* bytes with header, 0 while open; stored before wpos leaves the block */
+	uint32_t records;	/* stored with used */
+	uint64_t ts_first;	/* not after its first record */
+	uint64_t dropped_at_start;	/* kymo_ring.dropped when the block was begun */
+	uint32_t owner_seq;	/* owner when it was begun; an owner's records end at its block's end */
+	uint32_t cpu;		/* CPU it was begun on */
+	uint64_t reserved[3];
+};
+static_assert(sizeof(struct kymo_block) == 64, "one line");
+
+/* ---- init log: append-only, any thread, any state ---- */
+
+/*
+ *   | stamp u64 | size u32 | tid u32 | ns u64 | thread name 16 | id u16 | 0 u16 | payload_size u32 | payload | 0-7 pad |
+ *
+ * Records are 8-aligned and do not cross a chunk. A writer reserves by moving log_tail with a
+ * compare-exchange, reads the clock between loading log_tail and moving it (so log order is
+ * time order), fills the record and stores the stamp last, with release. A stamp is
+ * KYMO_LOG_STAMP ^ position: after a crash a reader finds the next record behind a hole. The
+ * rest of a chunk that cannot take the next record is skipped with a record whose id is
+ * KYMO_LOG_PAD, or, if even that does not fit, is shorter than a header.
+ */
+#define KYMO_LOG_CHUNK		65536u
+#define KYMO_LOG_STAMP		0x9e3779b97f4a7c15ull
+#define KYMO_LOG_PAD		0xffffu
+
+struct kymo_log_record {
+	uint64_t stamp;
+	uint32_t size;		/* whole record, multiple of 8 */
+	uint32_t tid;
+	uint64_t ns;
+	char name[KYMO_NAME_MAX];	/* of the thread */
+	uint16_t id;
+	uint16_t reserved;
+	uint32_t payload_size;
+	uint8_t payload[];
+};
+static_assert(sizeof(struct kymo_log_record) == 48, "as drawn");
+
+/* ---- <runtime dir>/domain: what a process that starts now should do ---- */
+
+/*
+ * The recorder holds a POSIX write lock on byte 0 of this file as long as it lives; a domain in
+ * RECORD without that lock is the leftover of a dead recorder and counts as WAIT.
+ */
+struct kymo_domain {
+	uint64_t magic;
+	uint32_t abi_version;
+	uint32_t state;			/* enum kymo_state */
+	uint32_t generation;		/* odd while the fields below change */
+	uint32_t recorder_pid;
+	uint64_t session_tag;		/* 0: all processes; else only those with this tag */
+	uint64_t started_ns;		/* CLOCK_MONOTONIC */
+	char trace_path[1024];		/* where the session is written */
+};
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One table per verb gives parsing, --help, the man page and the completion.
+ *
+ * Long options take "--name value" and "--name=value", short ones "-nvalue" and "-n value";
+ * "--" ends them. An unknown option, a missing or bad value is an err with EXIT_USAGE that names
+ * the nearest known option.
+ */
+#ifndef KYMO_BASE_OPT_H
+#define KYMO_BASE_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+enum opt_kind {
+	OPT_FLAG,	/* bool */
+	OPT_TEXT,	/* const char * */
+	OPT_U64,	/* uint64_t */
+	OPT_SIZE,	/* uint64_t bytes: 64K, 4M, 1G (powers of 1024) */
+	OPT_TIME,	/* int64_t ns: 250us, 10ms, 30s, 5min, 2h; a bare number is seconds */
+	OPT_CHOICE,	/* int: index into choices */
+	OPT_LIST,	/* struct opt_list: may be given several times */
+};
+
+struct opt_list {
+	const char **item;	/* at most OPT_LIST_MAX */
+	unsigned count;
+};
+#define OPT_LIST_MAX 64
+
+struct opt {
+	const char *name;	/* long name, without dashes */
+	char letter;		/* short name or 0 */
+	enum opt_kind kind;
+	size_t offset;		/* of the target in the verb's own options struct */
+	const char *value;	/* "DIR", "PID": name of the value in help; NULL for flags */
+	const char *help;	/* one line, begins with a small letter, no full stop */
+	const char *choices;	/* OPT_CHOICE: "table|json|csv" */
+};
+
+struct verb {
+	const char *name;
+	const char *synopsis;	/* what follows the options: "[-- CMD [ARG...]]" */
+	const char *summary;	/* one line for `kymo help` */
+	const char *description;	/* paragraphs for --help and the man page */
+	const char *examples;	/* lines for --help and the man page */
+	const struct opt *opts;	/* ends with a zeroed entry */
+	/* Return: exit status. argv[0] is the first operand. */
+	int (*run)(int argc, char **argv);
+};
+
+/**
+ * opt_parse() - parse @argv by @opts into @target
+ * @argc, @argv: arguments after the verb; on return only operands, argv is reordered
+ * @dashdash: set to the operands' index at which "--" stood, or -1. May be NULL.
+ *
+ * --help and -h are not handled here: the command line does it before it calls the verb.
+ * Return: 0, or -1 with @err filled.
+ */
+int opt_parse(const struct opt *opts, void *target, int *argc, char ***argv, int *dashdash,
+	      struct err *err);
+
+/** opt_help() - print usage, description, options and examples of @verb. */
+void opt_help(const struct verb *verb, FILE *out);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables as every verb prints them: for people, as JSON, as CSV. A verb describes its columns
+ * once; the key of a column is its name in all three formats.
+ *
+ *   table  aligned columns, numbers to the right, units scaled (1.2 ms), sections with a title
+ *   json   one object: { "<section>": [ { key: value, ... }, ... ], "<key>": value, ... }.
+ *          Times are integers in nanoseconds whose key ends in _ns; NULL is null.
+ *   csv    a header line and rows, RFC 4180; with several sections, each behind a line "# <section>"
+ *
+ *   table_open(&t, stdout, format);
+ *   table_section(t, "callbacks", "Callbacks, slowest first", columns, n);
+ *   table_text(t, node); table_ns(t, max); ... one call a column, in order; a row ends by itself
+ *   table_value_u64(t, "lost", lost);		a single fact between sections
+ *   table_close(t);
+ */
+#ifndef KYMO_BASE_TABLE_H
+#define KYMO_BASE_TABLE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum table_format { TABLE_TEXT, TABLE_JSON, TABLE_CSV };
+
+struct table_column {
+	const char *key;	/* json and csv; snake_case, with unit */
+	const char *title;	/* text; NULL: not shown in text */
+};
+
+struct table;
+
+/** table_open() - begin output of one command. Return: 0, or -ENOMEM. Context: allocates. */
+int table_open(struct table **table, FILE *out, enum table_format format);
+
+/**
+ * table_section() - begin a table; ends the one before
+ * @columns: must stay valid until the next section or table_close()
+ */
+void table_section(struct table *table, const char *key, const char *title,
+		   const struct table_column *columns, unsigned column_count);
+
+/* One cell of the present section. */
+void table_text(struct table *table, const char *text);	/* NULL: empty */
+void table_u64(struct table *table, uint64_t value);
+void table_i64(struct table *table, int64_t value);
+void table_hex(struct table *table, uint64_t value);	/* text and csv: 0x...; json: a string "0x..." */
+void table_f64(struct table *table, double value);	/* text: 4 significant digits */
+void table_ns(struct table *table, int64_t ns);		/* text: scaled with unit; json, csv: integer */
+void table_bytes(struct table *table, uint64_t bytes);	/* text: scaled with unit; json, csv: integer */
+void table_none(struct table *table);			/* text "-", json null, csv empty */
+
+/* A fact outside of tables: "title: value" in text, a key of the top object in json, "# key,value" in csv. */
+void table_value_text(struct table *table, const char *key, const char *title, const char *value);
+void table_value_u64(struct table *table, const char *key, const char *title, uint64_t value);
+void table_value_ns(struct table *table, const char *key, const char *title, int64_t ns);
+
+/** table_note() - a line for people only (text); nothing in json and csv. */
+__attribute__((format(printf, 2, 3)))
+void table_note(struct table *table, const char *format, ...);
+
+/** table_close() - write what is pending and free. Return: 0, or -errno of the stream. */
+int table_close(struct table *table);
+
+#endif
