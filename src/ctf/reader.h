@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads any CTF 1.8 trace. A path may be one trace or a directory tree that holds several (a
+ * kymo or LTTng session, per-UID and per-PID buffers, kernel and user space, several hosts);
+ * their events come merged in time order.
+ *
+ * The reader never builds an object per event. A consumer binds the events and fields it wants
+ * by name; the layout of each event class is compiled once into offsets and skips; ctf_next()
+ * then loads just the bound fields. What can be forgiven (a torn tail, a gap, a missing index)
+ * is forgiven, reported through ctf_warning_count(), and the rest is given.
+ *
+ *   static const struct ctf_bind wanted[] = {
+ *       { "ros2:callback_start", { "callback", "is_intra_process" } },
+ *       { "ros2:callback_end", { "callback" } },
+ *   };
+ *   ctf_open(path, &reader, &err);
+ *   ctf_bind(reader, wanted, 2, &err);
+ *   while ((more = ctf_next(reader, &event, &err)) > 0)
+ *       switch (event.bound) { case 0: event.value[0].u ... }
+ *   ctf_close(reader);
+ *
+ * Context of all functions: allocate and block; a reader belongs to one thread.
+ */
+#ifndef KYMO_CTF_READER_H
+#define KYMO_CTF_READER_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+struct ctf_reader;
+
+#define CTF_BIND_FIELDS 8
+
+/* An event by full name ("provider:name"), and the fields of its payload or contexts by name. */
+struct ctf_bind {
+	const char *event;
+	const char *field[CTF_BIND_FIELDS];	/* ends with NULL */
+};
+
+/* Integers are sign- or zero-extended; enums are their integer; strings and arrays of 8-bit
+ * integers are bytes. A field that the class does not have: present = 0, u = 0. */
+struct ctf_value {
+	union {
+		uint64_t u;
+		int64_t i;
+		double f;
+		const char *bytes;	/* valid until the next ctf_next(); strings are NUL-terminated */
+	};
+	uint32_t size;			/* of bytes; element count for other sequences */
+	uint8_t present;
+};
+
+/* What one event carries whatever its class. */
+struct ctf_event {
+	int64_t ns;		/* since the Unix epoch; clock offset applied */
+	uint64_t clock_ns;	/* the trace clock itself (CLOCK_MONOTONIC for LTTng and kymo), ns */
+	int bound;		/* index into the bind table, or CTF_UNBOUND, CTF_LOSS */
+	uint32_t trace;		/* index of the trace (host, domain) it is in */
+	uint32_t stream;	/* index of the stream, over all traces */
+	int32_t vpid, vtid;	/* from whatever context has them; 0 when none has */
+	int32_t cpu;		/* from the packet context; -1 when it has none */
+	const char *procname;	/* "" when no context has it; valid until the next ctf_next() */
+	uint64_t init_ns;	/* `init_timestamp` context on the trace clock, 0 when absent */
+	const struct ctf_event_class *class;
+	struct ctf_value value[CTF_BIND_FIELDS];
+	/* bound == CTF_LOSS: between begin and ns (trace clock) `lost` events of this stream were
+	 * discarded by the tracer, or `lost_packets` packets are missing. */
+	uint64_t loss_begin_ns;
+	uint64_t lost;
+	uint64_t lost_packets;
+};
+#define CTF_UNBOUND (-1)
+#define CTF_LOSS (-2)
+
+/* Event classes as the metadata declares them, for `list`. */
+struct ctf_event_class {
+	const char *name;
+	uint64_t id;
+	uint32_t trace;
+	uint64_t stream_class;
+	int32_t loglevel;	/* -1: none */
+	uint32_t field_count;
+	const struct ctf_field *field;	/* payload only */
+};
+struct ctf_field {
+	const char *name;	/* LTTng's leading underscore removed */
+	const char *type;	/* for people: "u64 (hex)", "string", "u8[16]" */
+};
+
+/* What is known about a trace and a stream without decoding events, for `info`. */
+struct ctf_trace_info {
+	const char *path;	/* directory of its metadata */
+	const char *hostname;	/* "" when the environment does not say */
+	const char *domain;	/* "ust", "kernel", "" */
+	const char *tracer;	/* tracer_name of the environment */
+	int64_t clock_offset_ns;	/* epoch minus trace clock */
+};
+struct ctf_stream_info {
+	uint32_t trace;
+	const char *path;	/* of the data file */
+	uint64_t bytes, packets;
+	uint64_t begin_ns, end_ns;	/* trace clock */
+	uint64_t lost, lost_packets;
+};
+
+/**
+ * ctf_open() - find and open every trace below @path
+ *
+ * Return: 0; -1 with @err filled (EXIT_INPUT): nothing there is a trace, metadata does not
+ * parse (file:line:column), path unreadable.
+ */
+int ctf_open(const char *path, struct ctf_reader **reader, struct err *err);
+void ctf_close(struct ctf_reader *reader);
+
+/** ctf_bind() - choose events and fields; NULL table: none. Rewinds to the beginning. */
+int ctf_bind(struct ctf_reader *reader, const struct ctf_bind *table, unsigned count,
+	     struct err *err);
+
+/** ctf_window() - give only events in [begin_ns, end_ns] (epoch). Rewinds. */
+int ctf_window(struct ctf_reader *reader, int64_t begin_ns, int64_t end_ns, struct err *err);
+
+/** ctf_rewind() - start again at the beginning; tables and windows stay. */
+int ctf_rewind(struct ctf_reader *reader, struct err *err);
+
+/** ctf_next() - the next event or loss in time order. Return: 1; 0 at the end; -1 with @err. */
+int ctf_next(struct ctf_reader *reader, struct ctf_event *event, struct err *err);
+
+/** ctf_print_event() - the event last returned, as babeltrace2's text output prints it. */
+void ctf_print_event(struct ctf_reader *reader, const struct ctf_event *event, FILE *out);
+
+unsigned ctf_class_count(const struct ctf_reader *reader);
+const struct ctf_event_class *ctf_class(const struct ctf_reader *reader, unsigned index);
+unsigned ctf_trace_count(const struct ctf_reader *reader);
+const struct ctf_trace_info *ctf_trace(const struct ctf_reader *reader, unsigned index);
+unsigned ctf_stream_count(const struct ctf_reader *reader);
+const struct ctf_stream_info *ctf_stream(const struct ctf_reader *reader, unsigned index);
+
+/** ctf_warning_count() - what was forgiven so far; each text names file and place. */
+unsigned ctf_warning_count(const struct ctf_reader *reader);
+const char *ctf_warning(const struct ctf_reader *reader, unsigned index);
+
+#endif
