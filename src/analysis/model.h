@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a ROS 2 trace says, as objects and things that happened to them.
+ *
+ * Feed events in time order; the model learns the objects from the init events, pairs what
+ * belongs together (callback_start with callback_end, publish with take, enqueue with dequeue)
+ * and hands each thing over as soon as it is complete. It keeps the objects, what is open, and
+ * a bounded window of recently published messages: memory does not grow with the trace.
+ *
+ *   model_create(&model, &err);
+ *   model_attach(model, reader, &err);		binds the events it wants
+ *   model_listen(model, &listener, context);
+ *   while ((more = ctf_next(reader, &event, &err)) > 0)
+ *       if (model_event(model, &event) < 0) ...
+ *   model_finish(model);
+ *   for (i = 0; i < model_count(model, MODEL_CALLBACK); i++) ... model_callback(model, i)
+ *
+ * Identity. An address means something only within a process: (host, vpid, address). Traces of
+ * one host name are one host. Addresses are reused: an init event that says something new about
+ * an address makes a new object, and later events mean the new one. The old object stays with
+ * what happened to it. An init event that repeats what is known changes nothing.
+ *
+ * All times are nanoseconds since the Unix epoch unless a name says otherwise. All pointers stay
+ * valid until model_destroy(), except in what a listener gets: those are valid during the call.
+ *
+ * Context of all functions: not thread-safe; allocate as objects appear, not per event.
+ */
+#ifndef KYMO_ANALYSIS_MODEL_H
+#define KYMO_ANALYSIS_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "ctf/reader.h"
+
+struct model;
+
+/* ---- objects; `index` counts from 0 within the kind, in order of appearance ---- */
+
+enum model_kind {
+	MODEL_PROCESS,
+	MODEL_THREAD,
+	MODEL_NODE,
+	MODEL_TOPIC,
+	MODEL_PUBLISHER,
+	MODEL_SUBSCRIPTION,
+	MODEL_TIMER,
+	MODEL_SERVICE,
+	MODEL_CLIENT,
+	MODEL_CALLBACK,
+	MODEL_KINDS
+};
+
+struct model_process {
+	uint32_t index;
+	uint32_t host;		/* number of the host */
+	const char *hostname;	/* "" when the trace does not say */
+	int32_t pid;		/* vpid */
+	const char *name;	/* procname of the main thread if it was seen, else of the first thread */
+	const char *tracetools;	/* version string of rcl_init; "" when not seen */
+	uint64_t events;	/* ROS 2 events of this process */
+	uint64_t init_events;	/* of these: init events */
+};
+
+struct model_thread {
+	uint32_t index;
+	const struct model_process *process;
+	int32_t tid;		/* vtid */
+	const char *name;	/* procname at its first event */
+};
+
+struct model_node {
+	uint32_t index;
+	const struct model_process *process;
+	uint64_t handle;	/* rcl_node_t */
+	const char *name, *namespace;
+	const char *full_name;	/* "/perception/filter" */
+	int32_t tid;		/* of the thread that made it */
+	int64_t born_ns;
+};
+
+/* A topic is its name, over all processes and hosts. */
+struct model_topic {
+	uint32_t index;
+	const char *name;
+	uint32_t publishers, subscriptions;	/* so far */
+};
+
+struct model_publisher {
+	uint32_t index;
+	const struct model_process *process;
+	uint64_t handle, rmw_handle;
+	const struct model_node *node;		/* NULL: not seen */
+	const struct model_topic *topic;
+	uint64_t depth;
+	int64_t born_ns;
+};
+
+struct model_subscription {
+	uint32_t index;
+	const struct model_process *process;
+	uint64_t handle, rmw_handle;
+	const struct model_node *node;		/* NULL: not seen */
+	const struct model_topic *topic;
+	uint64_t depth;
+	int64_t born_ns;
+};
+
+struct model_timer {
+	uint32_t index;
+	const struct model_process *process;
+	uint64_t handle;
+	int64_t period_ns;
+	const struct model_node *node;		/* NULL: link not seen */
+	int32_t tid;
+	int64_t born_ns;
+};
+
+/* Services and clients have the same shape. */
+struct model_service {
+	uint32_t index;
+	const struct model_process *process;
+	uint64_t handle, rmw_handle;
+	const struct model_node *node;		/* NULL: not seen */
+	const char *name;
+	int64_t born_ns;
+};
+
+enum model_callback_kind {
+	MODEL_CALLBACK_UNKNOWN,		/* its init events are not in the trace */
+	MODEL_CALLBACK_SUBSCRIPTION,
+	MODEL_CALLBACK_TIMER,
+	MODEL_CALLBACK_SERVICE,
+};
+
+struct model_callback {
+	uint32_t index;
+	const struct model_process *process;
+	uint64_t address;
+	enum model_callback_kind kind;
+	bool is_intra;				/* it serves intra-process messages */
+	const struct model_subscription *subscription;	/* what it belongs to: one of these three, */
+	const struct model_timer *timer;		/* or none */
+	const struct model_service *service;
+	const char *raw_symbol;			/* as recorded; "" when unknown or "(null)" */
+	const char *symbol;			/* for people: demangled, shortened; "" when unknown */
+	int64_t born_ns;
+};
+
+/* ---- things that happened; valid during the listener's call only ---- */
+
+/* A message on its way. */
+struct model_message {
+	uint64_t id;				/* of the publication, from 1; 0: publication not seen */
+	const struct model_publisher *publisher;	/* NULL: not seen */
+	const struct model_topic *topic;	/* NULL: unknown */
+	const struct model_thread *publish_thread;	/* NULL: not seen */
+	int64_t publish_ns;	/* begin of the publish call; 0: not seen */
+	int64_t send_ns;	/* rmw_publish, or the enqueue when intra-process; 0: not seen */
+	int64_t source_ns;	/* source timestamp, the wall clock of the publisher; 0: none */
+	bool is_intra;		/* it went through a ring buffer of the same process */
+
+	/* How it came out. */
+	const struct model_subscription *subscription;	/* NULL: unknown */
+	const struct model_thread *take_thread;
+	int64_t take_ns;	/* rmw_take, or the dequeue; 0: not yet taken */
+	const struct model_callback *callback;	/* that got it; NULL: none (yet) */
+	int64_t callback_ns;	/* its start; 0: none */
+};
+
+/* One run of a callback. */
+struct model_instance {
+	const struct model_callback *callback;
+	const struct model_thread *thread;
+	int64_t start_ns;
+	int64_t duration_ns;	/* -1 in unfinished() */
+	bool is_intra;
+	unsigned depth;		/* 0: called by the executor; 1: inside another callback, ... */
+	const struct model_message *message;	/* it was called with; NULL: none or unknown */
+};
+
+struct model_transition {
+	const struct model_node *node;		/* NULL: unknown state machine */
+	const struct model_thread *thread;
+	int64_t ns;
+	const char *start, *goal;
+};
+
+struct model_loss {
+	uint32_t trace, stream;
+	const struct model_thread *thread;	/* NULL: the stream is not that of one known thread */
+	int64_t begin_ns, end_ns;
+	uint64_t events, packets;
+};
+
+/* Why a published message got to no callback. */
+enum model_drop {
+	MODEL_DROP_OVERWRITTEN,	/* intra-process: a newer message took its place */
+	MODEL_DROP_CLEARED,	/* intra-process: the buffer was cleared */
+	MODEL_DROP_UNTAKEN,	/* a subscription was there, yet no take was seen */
+};
+
+/* Any member may be NULL. */
+struct model_listener {
+	/* A callback returned. In order of end. */
+	void (*instance)(void *context, const struct model_instance *instance);
+	/* A callback whose end never came (exception, deferred response, lost event, end of trace). */
+	void (*unfinished)(void *context, const struct model_instance *instance);
+	/* An rmw_publish, or an enqueue into the ring buffer of one subscription (is_intra). */
+	void (*published)(void *context, const struct model_message *message);
+	/* A message was taken; callback is set when it is handed to one, which is then starting. */
+	void (*taken)(void *context, const struct model_message *message);
+	/* A message is known never to be taken, or has left the window. */
+	void (*dropped)(void *context, const struct model_message *message, enum model_drop why);
+	void (*transition)(void *context, const struct model_transition *transition);
+	void (*loss)(void *context, const struct model_loss *loss);
+};
+
+/* ---- use ---- */
+
+/** model_create() - an empty model. Return: 0, or -1 with @err filled. */
+int model_create(struct model **model, struct err *err);
+void model_destroy(struct model *model);
+
+/** model_listen() - @listener must stay valid; up to MODEL_LISTENERS_MAX. Return: 0, or -1. */
+int model_listen(struct model *model, const struct model_listener *listener, void *context);
+#define MODEL_LISTENERS_MAX 4
+
+/**
+ * model_bind() - the events and fields the model wants, for ctf_bind()
+ * @count: set to the length of the table
+ *
+ * Derived from src/abi/tracepoints.def. An event given to model_event() must have been bound by
+ * this table: event.bound is an index into it.
+ */
+const struct ctf_bind *model_bind(const struct model *model, unsigned *count);
+
+/** model_attach() - bind @reader to model_bind() and learn its hosts. Return: 0, or -1 with @err. */
+int model_attach(struct model *model, struct ctf_reader *reader, struct err *err);
+
+/** model_set_host() - trace @trace was recorded on @hostname, see ctf_trace_info. Return: 0, or -ENOMEM. */
+int model_set_host(struct model *model, uint32_t trace, const char *hostname, int64_t clock_offset_ns);
+
+/**
+ * model_event() - take one event, in time order
+ *
+ * Events that are not bound are ignored; so are malformed ones (fields missing).
+ * Return: 0, or -ENOMEM.
+ */
+int model_event(struct model *model, const struct ctf_event *event);
+
+/** model_finish() - the trace ends here: hand over what is still open. */
+void model_finish(struct model *model);
+
+unsigned model_count(const struct model *model, enum model_kind kind);
+const struct model_process *model_process(const struct model *model, unsigned index);
+const struct model_thread *model_thread(const struct model *model, unsigned index);
+const struct model_node *model_node(const struct model *model, unsigned index);
+const struct model_topic *model_topic(const struct model *model, unsigned index);
+const struct model_publisher *model_publisher(const struct model *model, unsigned index);
+const struct model_subscription *model_subscription(const struct model *model, unsigned index);
+const struct model_timer *model_timer(const struct model *model, unsigned index);
+const struct model_service *model_service(const struct model *model, unsigned index);
+const struct model_service *model_client(const struct model *model, unsigned index);
+const struct model_callback *model_callback(const struct model *model, unsigned index);
+
+/** model_find_callback() - the callback that @address means now, or NULL. */
+const struct model_callback *model_find_callback(const struct model *model, uint32_t trace,
+						 int32_t pid, uint64_t address);
+
+/** model_callback_node() - the node that owns @callback, or NULL when unknown. */
+const struct model_node *model_callback_node(const struct model_callback *callback);
+
+/** model_callback_kind_name() - "subscription", "timer", "service", "unknown". */
+const char *model_callback_kind_name(const struct model_callback *callback);
+
+/**
+ * model_callback_source() - what calls it, for people: topic, "100 Hz (10 ms)" or service name
+ * @buffer, @size: for texts that are made up; 64 bytes are enough
+ * Return: a text, "" when unknown. Valid as long as @buffer and the model.
+ */
+const char *model_callback_source(const struct model_callback *callback, char *buffer, unsigned size);
+
+/**
+ * model_callback_label() - one name for people: "/planner /scan", "/planner timer 10 ms", or the
+ * symbol, or the address, whichever is known best. Return: @buffer.
+ */
+char *model_callback_label(const struct model_callback *callback, char *buffer, unsigned size);
+
+/* Counts of what could not be used, for explanations of empty results. */
+struct model_facts {
+	uint64_t events;		/* given, loss not counted */
+	uint64_t ros_events;		/* of these: bound */
+	uint64_t init_events;		/* of these: init events */
+	uint64_t ends_without_start;	/* callback_end whose start is not in the trace */
+	uint64_t unfinished;		/* callbacks whose end is not in the trace */
+	uint64_t internal_publishes;	/* rmw_publish by publishers without rcl_publisher_init */
+	uint64_t publishes_without_timestamp;	/* rmw_publish of Iron and older */
+	uint64_t takes_without_timestamp;	/* taken, source_timestamp 0 */
+	int64_t first_ns, last_ns;	/* of all events given */
+};
+const struct model_facts *model_facts(const struct model *model);
+
+#endif

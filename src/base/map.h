@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A hash map from two 64-bit numbers to a pointer: open addressing, linear probing, removal
+ * without tombstones. The first key is typically an address, the second what makes it unique.
+ *
+ * Context of all functions: not thread-safe; only map_put() and map_reserve() allocate.
+ */
+#ifndef KYMO_BASE_MAP_H
+#define KYMO_BASE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct map_slot {
+	uint64_t key, scope;
+	void *value;		/* NULL: the slot is free */
+};
+
+struct map {
+	struct map_slot *slot;
+	size_t mask;		/* slots - 1; slots is 0 or a power of two */
+	size_t count;
+};
+#define MAP_INIT { NULL, 0, 0 }
+
+/** map_free() - release the slots; values are the caller's. The map is empty and usable afterwards. */
+void map_free(struct map *map);
+
+/** map_get() - the value of (@key, @scope), or NULL. Context: wait-free for a bounded load. */
+void *map_get(const struct map *map, uint64_t key, uint64_t scope);
+
+/**
+ * map_put() - set the value of (@key, @scope), replacing what was there
+ * @value: not NULL
+ *
+ * Context: allocates when the map grows.
+ * Return: 0, or -ENOMEM (the map is unchanged).
+ */
+int map_put(struct map *map, uint64_t key, uint64_t scope, void *value);
+
+/** map_del() - remove (@key, @scope). Return: its value, or NULL if it was not there. */
+void *map_del(struct map *map, uint64_t key, uint64_t scope);
+
+/**
+ * map_next() - walk all entries in no particular order
+ * @at: 0 to begin; moved on by each call. Do not change the map while walking.
+ *
+ * Return: the entry, or NULL at the end.
+ */
+const struct map_slot *map_next(const struct map *map, size_t *at);
+
+#endif
