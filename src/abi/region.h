@@ -109,8 +109,13 @@ static_assert(offsetof(struct kymo_region, tracetools) == KYMO_PAGE / 4, "identi
  * A block of block_size bytes:   | struct kymo_block (64 B) | records ... | unused |
  * A record, final CTF bytes:     | u16 id | u64 ns | payload |, never across a block's end.
  *
- * A block that the producer has left (wpos is at or past the next block's start) is complete and
- * its header's `used` says where its records end. In the block wpos is in, they end at wpos.
+ * Records never reach a block's last byte, so a position always says which block it is in. A block
+ * that the producer has left (wpos is in a later one) is complete and its header's `used` and
+ * `records` are valid. In the block wpos is in, the records end at wpos and their number is in
+ * the word. A fresh ring has wpos 0: no block has begun.
+ *
+ * rpos is the consumer's position in the same count. When it has taken all of a complete block it
+ * moves rpos to the next block's start: that gives the block back to the producer.
  */
 #define KYMO_WORD_COUNT_BITS	13
 #define KYMO_WORD_POS(word)	((word) >> KYMO_WORD_COUNT_BITS)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The libtracetools below us: which version it is, and its own functions. */
+#ifndef KYMO_HOOKS_TRACETOOLS_H
+#define KYMO_HOOKS_TRACETOOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct kymo_tracetools {
+	uint32_t version;		/* KYMO_V(major, minor); 0: not looked yet; release */
+	uint32_t gid_bytes;		/* real bytes behind a gid argument */
+	bool publish_has_handle;	/* ros_trace_rmw_publish has three arguments, not one */
+	bool has_lttng;			/* built with LTTng: its symbol helpers work */
+	char text[28];			/* "8.2.2" */
+};
+extern struct kymo_tracetools kymo_tracetools;
+
+/* KYMO_FORWARD=1: call the wrapped function too, for a user's own LTTng session. */
+extern bool kymo_forward;
+
+/**
+ * kymo_tracetools_probe() - find out, once, and tell the region
+ *
+ * Context: blocks (dynamic loader, reads package.xml). Called by a process's first event.
+ */
+void kymo_tracetools_probe(void);
+
+/** kymo_tracetools_symbol() - the function of that name below us, NULL when it has none. */
+void *kymo_tracetools_symbol(const char *name);
+
+static inline void kymo_tracetools_known(void)
+{
+	if (__builtin_expect(!__atomic_load_n(&kymo_tracetools.version, __ATOMIC_ACQUIRE), 0))
+		kymo_tracetools_probe();
+}
+
+#endif

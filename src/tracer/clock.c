@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CLOCK_MONOTONIC from the CPU's counter.
+ *
+ * A thread's anchor is renewed from the vDSO clock once it is older than its span (and with the
+ * first event after a pause). The rate comes from clock pairs 10 to 20 s apart, so it follows
+ * NTP's slewing; right after the start the baseline is short, and the span is kept short with it:
+ * a pair is good to about 30 ns, so a span of twice the baseline errs by about 60 ns.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "tracer/process.h"
+
+#define BASELINE_NS	10000000000ull	/* a new pair for the rate every 10 s */
+#define SPAN_NS_MIN	20000ull
+
+uint64_t kymo_clock_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);	/* cannot fail with a valid clock */
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool kernel_uses_counter(const char *name)
+{
+	char text[32] = "";
+	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		      O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (fd < 0)
+		return false;
+	got = read(fd, text, sizeof text - 1);
+	(void)close(fd);
+	return got > 0 && !strncmp(text, name, strlen(name));
+}
+
+/* Usable when the kernel itself trusts the counter as its clock source, and user space may read it. */
+bool kymo_clock_counter_usable(void)
+{
+	if (kymo_settings.clock)
+		return kymo_settings.clock == 1 && kymo_counter() != 0;
+#if defined(__x86_64__)
+	unsigned a, b, c, d = 0;
+	int allowed = PR_TSC_ENABLE;
+
+	if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & 1u << 8))
+		return false;	/* not invariant */
+	if (prctl(PR_GET_TSC, &allowed) == 0 && allowed != PR_TSC_ENABLE)
+		return false;	/* would raise SIGSEGV */
+	return kernel_uses_counter("tsc");
+#elif defined(__aarch64__)
+	return kernel_uses_counter("arch_sys_counter");
+#else
+	return false;
+#endif
+}
+
+/* Counter and clock at one moment; the narrowest of up to three tries. Return: its width in ticks. */
+static uint64_t read_pair(uint64_t good_width, uint64_t *counter, uint64_t *ns)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int try = 0; try < 3 && best > good_width; try++) {
+		uint64_t before = kymo_counter();
+		uint64_t now = kymo_clock_ns();
+		uint64_t width = kymo_counter() - before;
+
+		if (width >= best)
+			continue;
+		best = width;
+		*counter = before + width / 2;
+		*ns = now;
+	}
+	return best;
+}
+
+void kymo_clock_first_pair(struct kymo_process *process)
+{
+	process->use_counter = kymo_clock_counter_usable();
+	if (process->use_counter)
+		(void)read_pair(0, &process->first_counter, &process->first_ns);
+}
+
+/* 32.32 nanoseconds per tick between two pairs; 0 when they cannot give one. */
+static uint64_t rate(uint64_t counter0, uint64_t ns0, uint64_t counter1, uint64_t ns1)
+{
+	if (counter1 <= counter0 || ns1 <= ns0)
+		return 0;
+	return (uint64_t)(((unsigned __int128)(ns1 - ns0) << 32) / (counter1 - counter0));
+}
+
+static uint64_t ticks_of(uint64_t ns, uint64_t mult)
+{
+	return (uint64_t)(((unsigned __int128)ns << 32) / mult);
+}
+
+static uint64_t extrapolate(const struct kymo_anchor *anchor, uint64_t counter)
+{
+	uint64_t ticks = counter - anchor->counter;
+
+	if ((int64_t)ticks < 0)
+		return anchor->ns;	/* another core's counter, a little behind */
+	return kymo_anchor_ns(anchor, ticks);
+}
+
+static void set_anchor(struct kymo_thread *thread, const struct kymo_anchor *anchor)
+{
+	struct kymo_anchor *spare = &thread->anchors[thread->anchor == &thread->anchors[0]];
+
+	*spare = *anchor;
+	kymo_signal_fence();	/* a handler sees the old anchor or the whole new one */
+	__atomic_store_n(&thread->anchor, spare, __ATOMIC_RELAXED);
+}
+
+void kymo_clock_start_thread(struct kymo_thread *thread)
+{
+	const struct kymo_process *process = kymo_process;
+
+	thread->old_counter = thread->new_counter = process->first_counter;
+	thread->old_ns = thread->new_ns = process->first_ns;
+	/* Span 0: the first event anchors; without a usable counter, no event ever does. */
+	set_anchor(thread, &(struct kymo_anchor){ .ns = 0 });
+}
+
+static void keep_baseline(struct kymo_thread *thread, uint64_t counter, uint64_t ns)
+{
+	if (ns - thread->new_ns < BASELINE_NS)
+		return;
+	thread->old_counter = thread->new_counter;
+	thread->old_ns = thread->new_ns;
+	thread->new_counter = counter;
+	thread->new_ns = ns;
+}
+
+/*
+ * The new anchor for a pair. When the old one ran ahead, time goes on from where it was and runs
+ * slower for one span until the truth has caught up: never a step back.
+ */
+static struct kymo_anchor next_anchor(const struct kymo_thread *thread, uint64_t counter, uint64_t ns)
+{
+	struct kymo_anchor next = { .counter = counter, .ns = ns };
+	uint64_t baseline = ns - thread->old_ns;
+	uint64_t span_ns = baseline * 2, ahead;
+
+	if (span_ns < SPAN_NS_MIN)
+		span_ns = SPAN_NS_MIN;
+	if (span_ns > KYMO_ANCHOR_SPAN_NS)
+		span_ns = KYMO_ANCHOR_SPAN_NS;
+	next.mult = rate(thread->old_counter, thread->old_ns, counter, ns);
+	if (!next.mult)
+		return next;	/* span 0: no baseline yet */
+	next.span = ticks_of(span_ns, next.mult);
+
+	if (!thread->anchor->ns)
+		return next;
+	ahead = extrapolate(thread->anchor, counter);
+	if (ahead <= ns)
+		return next;
+	ahead -= ns;
+	next.ns += ahead;
+	if (ahead < span_ns / 2)
+		next.mult -= (uint64_t)((unsigned __int128)next.mult * ahead / span_ns);
+	else
+		next.mult /= 16;
+	return next;
+}
+
+bool kymo_clock_renew(struct kymo_thread *thread)
+{
+	uint64_t counter = 0, ns = 0, width;
+	struct kymo_anchor next;
+
+	if (thread->in_slow)
+		return false;		/* a handler inside this very function, or in another slow path */
+	thread->in_slow = 1;
+	kymo_signal_fence();
+	do {
+		width = read_pair(thread->pair_width + thread->pair_width / 2, &counter, &ns);
+		if (!thread->pair_width || width < thread->pair_width)
+			thread->pair_width = width;
+		next = next_anchor(thread, counter, ns);
+	} while (!next.span);		/* the very first moments: a few hundred nanoseconds of baseline */
+	keep_baseline(thread, counter, ns);
+	set_anchor(thread, &next);
+	kymo_signal_fence();
+	thread->in_slow = 0;
+	return true;
+}
+
+uint64_t kymo_clock_read(struct kymo_thread *thread)
+{
+	const struct kymo_anchor *anchor;
+	uint64_t ticks;
+
+	if (!kymo_process->use_counter)
+		return kymo_clock_ns();
+	for (;;) {
+		anchor = __atomic_load_n(&thread->anchor, __ATOMIC_RELAXED);
+		ticks = kymo_counter() - anchor->counter;
+		if (ticks < anchor->span)
+			return kymo_anchor_ns(anchor, ticks);
+		if (!kymo_clock_renew(thread))
+			return 0;
+	}
+}

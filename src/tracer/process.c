@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Registration of the process and its threads: the only places where the tracer allocates.
+ *
+ * A process registers with its first event, so a program that traces nothing gets nothing.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "abi/points.h"
+#include "tracer/process.h"
+
+#define ROUND_UP(n, to) (((n) + (to) - 1) / (to) * (to))
+
+/* Before registration every event is wanted, so that the first one registers. */
+static const uint8_t enable_all[KYMO_POINTS_MAX] = { [0 ... KYMO_POINTS_MAX - 1] = 1 };
+static const uint8_t enable_none[KYMO_POINTS_MAX];
+
+static struct kymo_thread no_thread;	/* all zero: has no ring and no room */
+
+__thread struct kymo_thread *kymo__thread = &no_thread;
+const uint8_t *kymo__enable = enable_all;
+struct kymo_process *kymo_process;
+struct kymo_settings kymo_settings;
+
+static __thread unsigned registering;	/* this thread is inside kymo_thread_slot() */
+static pthread_key_t thread_end_key;
+static bool thread_end_key_made;
+
+void kymo_say(const char *format, ...)
+{
+	va_list args;
+
+	if (!kymo_settings.verbose)
+		return;
+	va_start(args, format);
+	(void)fputs("kymo: ", stderr);
+	(void)vfprintf(stderr, format, args);
+	(void)fputc('\n', stderr);
+	va_end(args);
+}
+
+/* "256K", "4M", "1G" or bytes; 0 when absent or senseless. */
+static uint64_t size_setting(const char *name)
+{
+	const char *text = secure_getenv(name);
+	char *end;
+	uint64_t value;
+
+	if (!text || *text < '0' || *text > '9')
+		return 0;
+	value = strtoull(text, &end, 10);
+	if (*end == 'k' || *end == 'K')
+		value <<= 10;
+	else if (*end == 'm' || *end == 'M')
+		value <<= 20;
+	else if (*end == 'g' || *end == 'G')
+		value <<= 30;
+	return value;
+}
+
+static uint64_t ring_bytes_setting(void)
+{
+	uint64_t bytes = size_setting("KYMO_RING_SIZE"), power = KYMO_RING_BYTES_MIN;
+
+	if (!bytes)
+		return 0;
+	while (power < bytes && power < KYMO_RING_BYTES_MAX)
+		power <<= 1;
+	return power;
+}
+
+static bool flag_setting(const char *name)
+{
+	const char *text = secure_getenv(name);
+
+	return text && text[0] == '1' && !text[1];
+}
+
+static void thread_end(void *slot);
+
+__attribute__((constructor))
+static void load(void)
+{
+	const char *clock = secure_getenv("KYMO_CLOCK"), *tag = secure_getenv("KYMO_SESSION");
+
+	kymo_settings = (struct kymo_settings){
+		/* secure_getenv() hides everything from a setuid program; there, stay out of the way. */
+		.disabled = flag_setting("KYMO_DISABLE") || (getenv("PATH") && !secure_getenv("PATH")),
+		.verbose = flag_setting("KYMO_VERBOSE"),
+		.ring_bytes = ring_bytes_setting(),
+		.ring_memory = size_setting("KYMO_RING_MEMORY"),
+		.session_tag = tag ? strtoull(tag, NULL, 16) : 0,
+		.clock = !clock ? 0 : !strcmp(clock, "counter") ? 1 : !strcmp(clock, "vdso") ? 2 : 0,
+	};
+	if (!kymo_settings.ring_memory)
+		kymo_settings.ring_memory = KYMO_RING_MEMORY;
+	if (kymo_settings.disabled) {
+		kymo__enable = enable_none;
+		return;
+	}
+	thread_end_key_made = !pthread_key_create(&thread_end_key, thread_end);
+}
+
+__attribute__((destructor))
+static void unload(void)
+{
+	struct kymo_process *process = kymo_process;
+
+	if (!process || process->registration != KYMO_REGISTERED)
+		return;
+	kymo__enable = enable_none;	/* other threads may still run: nothing more is begun */
+	kymo_region_leave(process);
+}
+
+/* Zeroed pages that a forked child finds zeroed again. */
+static void *private_pages(size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return NULL;
+	if (madvise(at, bytes, MADV_WIPEONFORK)) {
+		(void)munmap(at, bytes);	/* Linux < 4.14: a child would write into our rings */
+		return NULL;
+	}
+	return at;
+}
+
+static void make_inert(struct kymo_process *process)
+{
+	__atomic_store_n(&kymo__enable, enable_none, __ATOMIC_RELAXED);
+	__atomic_store_n(&process->registration, KYMO_INERT, __ATOMIC_RELEASE);
+}
+
+static void register_process(struct kymo_process *process)
+{
+	int error;
+
+	kymo_clock_first_pair(process);
+	error = kymo_region_create(process);
+	if (error) {
+		kymo_say("this process is not traced: %s: %s", process->directory[0]
+			 ? process->directory : "no runtime directory", strerror(-error));
+		make_inert(process);
+		return;
+	}
+	__atomic_store_n(&kymo__enable, (const uint8_t *)process->region + KYMO_ENABLE_PAGE * KYMO_PAGE,
+			 __ATOMIC_RELEASE);
+	__atomic_store_n(&process->registration, KYMO_REGISTERED, __ATOMIC_RELEASE);
+}
+
+/* The process's private state; made by whoever comes first. */
+static struct kymo_process *process_get(void)
+{
+	struct kymo_process *process = __atomic_load_n(&kymo_process, __ATOMIC_ACQUIRE), *none = NULL;
+
+	if (process)
+		return process;
+	process = private_pages(ROUND_UP(sizeof *process, KYMO_PAGE));
+	if (!process)
+		return NULL;
+	if (!__atomic_compare_exchange_n(&kymo_process, &none, process, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE)) {
+		(void)munmap(process, ROUND_UP(sizeof *process, KYMO_PAGE));
+		process = none;
+	}
+	return process;
+}
+
+static bool process_ready(struct kymo_process *process)
+{
+	uint32_t was = KYMO_UNREGISTERED;
+
+	if (__atomic_compare_exchange_n(&process->registration, &was, KYMO_REGISTERING, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		register_process(process);
+		was = process->registration;
+	}
+	while (was == KYMO_REGISTERING) {	/* another thread's first event, well below a millisecond */
+		(void)sched_yield();
+		was = __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE);
+	}
+	return was == KYMO_REGISTERED;
+}
+
+static struct kymo_thread *take_slot(struct kymo_process *process)
+{
+	for (unsigned s = 0; s < KYMO_SLABS_MAX; s++) {
+		struct kymo_thread *slab = __atomic_load_n(&process->slab[s], __ATOMIC_ACQUIRE), *none = NULL;
+
+		if (!slab) {
+			const size_t bytes = KYMO_THREADS_PER_SLAB * sizeof *slab;
+
+			slab = private_pages(bytes);
+			if (!slab)
+				return NULL;
+			if (!__atomic_compare_exchange_n(&process->slab[s], &none, slab, false,
+							 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+				(void)munmap(slab, bytes);
+				slab = none;
+			}
+		}
+		for (unsigned i = 0; i < KYMO_THREADS_PER_SLAB; i++) {
+			uint32_t was = 0;
+
+			if (__atomic_compare_exchange_n(&slab[i].used, &was, 1, false, __ATOMIC_ACQUIRE,
+							__ATOMIC_RELAXED))
+				return &slab[i];
+		}
+	}
+	return NULL;
+}
+
+static struct kymo_thread *register_thread(void)
+{
+	struct kymo_process *process = process_get();
+	struct kymo_thread *slot;
+
+	if (!process || !process_ready(process))
+		return NULL;
+	slot = take_slot(process);
+	if (!slot)
+		return NULL;
+	slot->tid = (uint32_t)syscall(SYS_gettid);
+	(void)prctl(PR_GET_NAME, slot->name);
+	kymo_clock_start_thread(slot);
+	kymo_signal_fence();
+	kymo__thread = slot;
+	if (thread_end_key_made)
+		(void)pthread_setspecific(thread_end_key, slot);
+	return slot;
+}
+
+struct kymo_thread *kymo_thread_slot(void)
+{
+	struct kymo_thread *slot = kymo__thread;
+
+	if (kymo_likely(slot->used))
+		return slot;
+	if (registering || kymo_settings.disabled)
+		return NULL;
+	registering = 1;
+	kymo_signal_fence();
+	slot = register_thread();
+	kymo_signal_fence();
+	registering = 0;
+	return slot;
+}
+
+/*
+ * The thread ends. Its ring goes to the consumer (RETIRED), or straight back to the pool when
+ * nothing in it waits to be read. Events of later destructors register the thread once more.
+ */
+static void thread_end(void *argument)
+{
+	struct kymo_thread *slot = argument;
+	struct kymo_ring *ring = slot->ring;
+
+	if (!slot->used)
+		return;		/* a forked child */
+	kymo__thread = &no_thread;
+	kymo_signal_fence();
+	if (ring) {
+		bool empty = KYMO_WORD_POS(ring->wpos) == __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE);
+
+		slot->ring = NULL;
+		__atomic_store_n(&ring->state, empty ? KYMO_RING_FREE : KYMO_RING_RETIRED,
+				 __ATOMIC_RELEASE);
+	}
+	memset(slot, 0, offsetof(struct kymo_thread, used));
+	__atomic_store_n(&slot->used, 0, __ATOMIC_RELEASE);
+}

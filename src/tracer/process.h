@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the traced process keeps for itself about its region. Private to src/tracer.
+ *
+ * Everything mutable is in pages that a forked child finds wiped: the child is then a process
+ * that has not registered yet.
+ */
+#ifndef KYMO_TRACER_PROCESS_H
+#define KYMO_TRACER_PROCESS_H
+
+#include <limits.h>
+
+#include "tracer/ring.h"
+
+#define KYMO_THREADS_PER_SLAB	64u
+#define KYMO_SLABS_MAX		512u
+#define KYMO_LARGE_RINGS	3u		/* later rings of a process are small */
+#define KYMO_PREFAULT_RINGS	2u		/* made at registration, ready for the first threads */
+#define KYMO_LARGE_RING_BYTES	(256u << 10)
+#define KYMO_SMALL_RING_BYTES	(32u << 10)
+#define KYMO_RING_BYTES_MIN	(16u << 10)	/* of $KYMO_RING_SIZE */
+#define KYMO_RING_BYTES_MAX	(1u << 30)
+#define KYMO_RING_MEMORY	(64ull << 20)	/* rings of one process in all, by default */
+#define KYMO_LOG_MEMORY_CHUNKS	1024u		/* 64 MiB of init events */
+#define KYMO_LOG_STRING_MAX	8192u		/* a string in an init event: longer ones are cut */
+
+enum kymo_registration {
+	KYMO_UNREGISTERED,
+	KYMO_REGISTERING,
+	KYMO_REGISTERED,
+	KYMO_INERT,		/* cannot be traced: events cost a load and a branch */
+};
+
+struct kymo_process {
+	uint32_t registration;		/* enum kymo_registration; release */
+	uint32_t growing;		/* lock of region growth: 0 or 1 */
+	struct kymo_region *region;
+	uint32_t *ring_page;		/* shared directories */
+	uint32_t *log_page;
+	uint64_t ring_memory;		/* bytes of rings so far */
+	uint64_t first_counter, first_ns;	/* clock pair of the registration */
+	uint64_t dev, ino;		/* of the region's file */
+	bool use_counter;		/* the CPU counter is usable as a clock */
+	struct kymo_ring *ring[KYMO_RINGS_MAX];
+	uint8_t *log_chunk[KYMO_LOG_CHUNKS_MAX];
+	struct kymo_thread *slab[KYMO_SLABS_MAX];
+	char path[PATH_MAX];		/* of the region's file */
+	char directory[PATH_MAX];
+};
+
+/* NULL until the first event. */
+extern struct kymo_process *kymo_process;
+
+/* $KYMO_... of this process, read once at load. */
+struct kymo_settings {
+	bool disabled;			/* KYMO_DISABLE=1, or a setuid program */
+	bool verbose;			/* KYMO_VERBOSE=1: say on stderr why a process is not traced */
+	uint64_t ring_bytes;		/* KYMO_RING_SIZE, 0: large and small as above */
+	uint64_t ring_memory;		/* KYMO_RING_MEMORY */
+	uint64_t session_tag;		/* KYMO_SESSION, hex */
+	int clock;			/* KYMO_CLOCK: 0 choose, 1 counter, 2 vDSO */
+};
+extern struct kymo_settings kymo_settings;
+
+/* process.c */
+
+/**
+ * kymo_thread_slot() - the calling thread's private slot, registering process and thread on need
+ *
+ * Context: allocates (mmap) on a thread's first call only; not reentrant: a handler that lands
+ * inside gets NULL.
+ * Return: NULL when the process cannot be traced.
+ */
+struct kymo_thread *kymo_thread_slot(void);
+
+/* region.c */
+
+/** kymo_region_create() - make, fill and publish the region of this process. Return: 0 or -errno. */
+int kymo_region_create(struct kymo_process *process);
+/** kymo_region_leave() - the process ends: unlink the region if nothing in it is worth reading. */
+void kymo_region_leave(struct kymo_process *process);
+/** kymo_region_lock() - one grower at a time. Return: false if it stays busy. */
+bool kymo_region_lock(struct kymo_process *process);
+void kymo_region_unlock(struct kymo_process *process);
+/** kymo_region_add_ring() - append a ring; lock held. Return: its index or -errno. */
+int kymo_region_add_ring(struct kymo_process *process);
+/** kymo_region_add_log_chunks() - append chunks; lock held. Return: 0 or -errno. */
+int kymo_region_add_log_chunks(struct kymo_process *process, unsigned count);
+
+/* domain.c */
+
+/** kymo_domain_join() - take the state that the runtime directory's domain asks for. */
+void kymo_domain_join(struct kymo_process *process);
+/** kymo_domain_recording() - whether a live recorder holds the domain. */
+bool kymo_domain_recording(const struct kymo_process *process);
+/** kymo_domain_sweep() - remove regions of dead processes that hold nothing unread. */
+void kymo_domain_sweep(const struct kymo_process *process);
+
+/* clock.c */
+
+bool kymo_clock_counter_usable(void);
+uint64_t kymo_clock_ns(void);
+void kymo_clock_first_pair(struct kymo_process *process);
+void kymo_clock_start_thread(struct kymo_thread *thread);
+/** kymo_clock_renew() - anchor the thread's clock anew. Return: false inside another slow path. */
+bool kymo_clock_renew(struct kymo_thread *thread);
+/** kymo_clock_read() - the thread's time; 0 inside another slow path when the anchor is too old. */
+uint64_t kymo_clock_read(struct kymo_thread *thread);
+
+/* identity.c */
+
+/** kymo_start_time() - field 22 of /proc/<pid>/stat, 0 when it cannot be read. */
+uint64_t kymo_start_time(const char *pid);
+void kymo_region_identify(struct kymo_region *region);
+
+/** kymo_say() - a line on stderr under KYMO_VERBOSE=1. */
+__attribute__((format(printf, 1, 2)))
+void kymo_say(const char *format, ...);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The region's file: made once, grown by whole segments, never shrunk.
+ *
+ * Every page is allocated (fallocate) and mapped in (MADV_POPULATE_WRITE) before anyone writes
+ * it, so that a full tmpfs is an error here and not a SIGBUS in the traced program, and so that
+ * no later event takes a page fault. No descriptor stays open: growth opens the file by its path.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tracer/process.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static int find_directory(struct kymo_process *process)
+{
+	const char *set = secure_getenv("KYMO_DIR");
+	char *path = process->directory;
+	struct stat st;
+	int length;
+
+	if (set && *set)
+		length = snprintf(path, sizeof process->directory, "%s", set);
+	else
+		length = snprintf(path, sizeof process->directory, "/dev/shm/kymo-%u", geteuid());
+	if (length < 0 || (size_t)length + 64 > sizeof process->directory)
+		return -ENAMETOOLONG;
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return -errno;
+	if (lstat(path, &st))
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	if (st.st_uid != geteuid() || (st.st_mode & 077))
+		return -EPERM;	/* someone else's, or open to others */
+	return 0;
+}
+
+/* ftruncate() beyond RLIMIT_FSIZE would raise SIGXFSZ in the traced program. */
+static bool file_size_allowed(uint64_t size)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+	       size <= limit.rlim_cur;
+}
+
+static int populate(uint8_t *at, size_t bytes)
+{
+	if (!madvise(at, bytes, MADV_POPULATE_WRITE))
+		return 0;
+	if (errno != EINVAL)
+		return -errno;
+	for (size_t i = 0; i < bytes; i += KYMO_PAGE)	/* Linux < 5.14; the pages are allocated */
+		((volatile uint8_t *)at)[i] = 0;
+	return 0;
+}
+
+/* Append @pages to the open file and map them. */
+static int append(int fd, uint32_t page, uint32_t pages, uint8_t **at)
+{
+	const off_t offset = (off_t)page * KYMO_PAGE, bytes = (off_t)pages * KYMO_PAGE;
+	uint8_t *map;
+	int error;
+
+	if (!file_size_allowed((uint64_t)(offset + bytes)))
+		return -EFBIG;
+	if (fallocate(fd, 0, offset, bytes))
+		return -errno;
+	map = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+	if (map == MAP_FAILED) {
+		error = -errno;
+	} else {
+		error = populate(map, (size_t)bytes);
+		if (!error) {
+			*at = map;
+			return 0;
+		}
+		(void)munmap(map, (size_t)bytes);
+	}
+	(void)ftruncate(fd, offset);
+	return error;
+}
+
+static uint64_t ring_bytes(unsigned index)
+{
+	if (kymo_settings.ring_bytes)
+		return kymo_settings.ring_bytes;
+	return index < KYMO_LARGE_RINGS ? KYMO_LARGE_RING_BYTES : KYMO_SMALL_RING_BYTES;
+}
+
+/* Lay a ring over mapped, zeroed pages and publish it. */
+static void install_ring(struct kymo_process *process, unsigned index, uint8_t *at, uint32_t page)
+{
+	struct kymo_ring *ring = (struct kymo_ring *)at;
+	const uint64_t bytes = ring_bytes(index);
+
+	ring->block_size = (uint32_t)(bytes / 4 < KYMO_BLOCK_MAX ? bytes / 4 : KYMO_BLOCK_MAX);
+	ring->block_count = (uint32_t)(bytes / ring->block_size);
+	process->ring[index] = ring;
+	process->ring_page[index] = page;
+	process->ring_memory += bytes + KYMO_PAGE;
+	__atomic_store_n(&process->region->ring_count, index + 1, __ATOMIC_RELEASE);
+}
+
+static void install_log_chunk(struct kymo_process *process, uint8_t *at, uint32_t page)
+{
+	unsigned index = process->region->log_chunk_count;
+
+	process->log_chunk[index] = at;
+	process->log_page[index] = page;
+	__atomic_store_n(&process->region->log_chunk_count, index + 1, __ATOMIC_RELEASE);
+}
+
+static uint32_t ring_pages(unsigned index)
+{
+	return 1 + (uint32_t)(ring_bytes(index) / KYMO_PAGE);
+}
+
+/* Header, first log chunk and the first rings in one mapping. */
+static int fill_new(struct kymo_process *process, int fd)
+{
+	const uint32_t chunk_pages = KYMO_LOG_CHUNK / KYMO_PAGE;
+	uint32_t pages = KYMO_FIRST_SEGMENT_PAGE + chunk_pages, page;
+	unsigned rings = KYMO_PREFAULT_RINGS;
+	struct kymo_region *region;
+	uint8_t *at;
+	int error;
+
+	while (rings && rings * (ring_bytes(0) + KYMO_PAGE) > kymo_settings.ring_memory)
+		rings--;
+	for (unsigned i = 0; i < rings; i++)
+		pages += ring_pages(i);
+	error = append(fd, 0, pages, &at);
+	if (error)
+		return error;
+
+	region = (struct kymo_region *)at;
+	process->region = region;
+	process->ring_page = (uint32_t *)(at + KYMO_RING_DIR_PAGE * KYMO_PAGE);
+	process->log_page = (uint32_t *)(at + KYMO_LOG_DIR_PAGE * KYMO_PAGE);
+	kymo_region_identify(region);
+	region->state = KYMO_STATE_WAIT;
+	page = KYMO_FIRST_SEGMENT_PAGE;
+	install_log_chunk(process, at + page * KYMO_PAGE, page);
+	page += chunk_pages;
+	for (unsigned i = 0; i < rings; i++) {
+		install_ring(process, i, at + page * KYMO_PAGE, page);
+		page += ring_pages(i);
+	}
+	__atomic_store_n(&region->page_count, pages, __ATOMIC_RELEASE);
+	__atomic_store_n(&region->magic, KYMO_REGION_MAGIC, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* A region of this pid and start time is an earlier image of this process: exec() replaced it. */
+static void mark_replaced(const char *path)
+{
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	uint32_t flags = 0;
+	const off_t offset = offsetof(struct kymo_region, flags);
+
+	if (fd < 0)
+		return;
+	if (pread(fd, &flags, sizeof flags, offset) == sizeof flags) {
+		flags |= KYMO_REGION_REPLACED;
+		(void)pwrite(fd, &flags, sizeof flags, offset);
+	}
+	(void)close(fd);
+}
+
+static void choose_path(struct kymo_process *process)
+{
+	const unsigned long long start = kymo_start_time("self");
+	const size_t size = sizeof process->path;
+
+	(void)snprintf(process->path, size, "%.*s/%u-%llu.region", (int)size - 64, process->directory,
+		       getpid(), start);
+	for (unsigned n = 1; n < 1000 && !access(process->path, F_OK); n++) {
+		mark_replaced(process->path);
+		(void)snprintf(process->path, size, "%.*s/%u-%llu.%u.region", (int)size - 64,
+			       process->directory, getpid(), start, n);
+	}
+}
+
+int kymo_region_create(struct kymo_process *process)
+{
+	char temporary[sizeof process->path + 8];
+	struct stat st;
+	int fd, error = find_directory(process);
+
+	if (error)
+		return error;
+	if (!kymo_domain_recording(process))
+		kymo_domain_sweep(process);
+	choose_path(process);
+	(void)snprintf(temporary, sizeof temporary, "%s.new", process->path);
+	fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	error = fstat(fd, &st) ? -errno : fill_new(process, fd);
+	(void)close(fd);
+	if (error)
+		goto failed;
+	process->dev = st.st_dev;
+	process->ino = st.st_ino;
+	kymo_domain_join(process);	/* so that it has its state before anyone sees it */
+	if (rename(temporary, process->path)) {
+		error = -errno;
+		goto failed;
+	}
+	kymo_domain_join(process);	/* the domain may have changed in between */
+	return 0;
+failed:
+	(void)unlink(temporary);
+	return error;
+}
+
+static bool nothing_unread(const struct kymo_process *process)
+{
+	for (unsigned i = 0; i < process->region->ring_count; i++) {
+		const struct kymo_ring *ring = process->ring[i];
+
+		if (KYMO_WORD_POS(ring->wpos) != __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE))
+			return false;
+	}
+	return true;
+}
+
+void kymo_region_leave(struct kymo_process *process)
+{
+	struct kymo_region *region = process->region;
+
+	(void)__atomic_fetch_or(&region->flags, KYMO_REGION_EXITED, __ATOMIC_RELEASE);
+	if (__atomic_load_n(&region->state, __ATOMIC_ACQUIRE) == KYMO_STATE_WAIT &&
+	    nothing_unread(process) && !kymo_domain_recording(process))
+		(void)unlink(process->path);
+}
+
+bool kymo_region_lock(struct kymo_process *process)
+{
+	for (int try = 0; try < 10000; try++) {
+		if (!__atomic_exchange_n(&process->growing, 1, __ATOMIC_ACQUIRE))
+			return true;
+		(void)sched_yield();
+	}
+	return false;
+}
+
+void kymo_region_unlock(struct kymo_process *process)
+{
+	__atomic_store_n(&process->growing, 0, __ATOMIC_RELEASE);
+}
+
+static int grow(struct kymo_process *process, uint32_t pages, uint8_t **at, uint32_t *page)
+{
+	struct stat st;
+	int error, fd = open(process->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	*page = process->region->page_count;
+	if (fstat(fd, &st))
+		error = -errno;
+	else if (st.st_dev != process->dev || st.st_ino != process->ino)
+		error = -ESTALE;	/* not our file any more */
+	else
+		error = append(fd, *page, pages, at);
+	(void)close(fd);
+	if (!error)
+		__atomic_store_n(&process->region->page_count, *page + pages, __ATOMIC_RELEASE);
+	return error;
+}
+
+int kymo_region_add_ring(struct kymo_process *process)
+{
+	const unsigned index = process->region->ring_count;
+	uint32_t page;
+	uint8_t *at;
+	int error;
+
+	if (index >= KYMO_RINGS_MAX)
+		return -ENOSPC;
+	if (process->ring_memory + ring_bytes(index) + KYMO_PAGE > kymo_settings.ring_memory)
+		return -ENOMEM;
+	error = grow(process, ring_pages(index), &at, &page);
+	if (error)
+		return error;
+	install_ring(process, index, at, page);
+	return (int)index;
+}
+
+int kymo_region_add_log_chunks(struct kymo_process *process, unsigned count)
+{
+	const uint32_t chunk_pages = KYMO_LOG_CHUNK / KYMO_PAGE;
+	const unsigned have = process->region->log_chunk_count;
+	uint32_t page;
+	uint8_t *at;
+	int error;
+
+	if (have >= KYMO_LOG_MEMORY_CHUNKS)
+		return -ENOSPC;
+	if (count > KYMO_LOG_MEMORY_CHUNKS - have)
+		count = KYMO_LOG_MEMORY_CHUNKS - have;
+	error = grow(process, count * chunk_pages, &at, &page);
+	for (unsigned i = 0; !error && i < count; i++)
+		install_log_chunk(process, at + i * KYMO_LOG_CHUNK, page + i * chunk_pages);
+	return error;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The slow paths of the ring: a thread's first event, the next block, nested commits, drops. */
+#include <errno.h>
+#include <sched.h>
+
+#include "tracer/process.h"
+
+/* Counters that a handler may bump in between, so atomic; off the fast path. Return: false. */
+static bool drop(struct kymo_thread *thread)
+{
+	struct kymo_process *process = kymo_process;
+
+	if (thread)
+		(void)__atomic_fetch_add(&thread->ring->dropped, 1, __ATOMIC_RELAXED);
+	else if (process && process->region)
+		(void)__atomic_fetch_add(&process->region->dropped_no_ring, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+static struct kymo_ring *take_free_ring(struct kymo_process *process)
+{
+	unsigned count = __atomic_load_n(&process->region->ring_count, __ATOMIC_ACQUIRE);
+
+	for (unsigned i = 0; i < count; i++) {
+		struct kymo_ring *ring = process->ring[i];
+		uint32_t was = KYMO_RING_FREE;
+
+		if (__atomic_load_n(&ring->state, __ATOMIC_RELAXED) == KYMO_RING_RETIRED &&
+		    KYMO_WORD_POS(ring->wpos) == __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE))
+			was = KYMO_RING_RETIRED;	/* read to its end, by a consumer that has left */
+		if (__atomic_compare_exchange_n(&ring->state, &was, KYMO_RING_OWNED, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return ring;
+	}
+	return NULL;
+}
+
+static struct kymo_ring *add_ring(struct kymo_process *process)
+{
+	struct kymo_ring *ring;
+	int index;
+
+	if (!kymo_region_lock(process))
+		return NULL;
+	index = kymo_region_add_ring(process);
+	kymo_region_unlock(process);
+	if (index < 0)
+		return NULL;
+	ring = take_free_ring(process);	/* the new one, or a better one */
+	return ring;
+}
+
+/* A ring for the calling thread. Its word goes on where the last owner's ended. */
+static bool get_ring(struct kymo_thread *thread)
+{
+	struct kymo_process *process = kymo_process;
+	struct kymo_ring *ring = take_free_ring(process);
+
+	if (!ring)
+		ring = add_ring(process);
+	if (!ring)
+		return false;
+	memcpy(ring->name, thread->name, sizeof ring->name);
+	ring->tid = thread->tid;
+	__atomic_store_n(&ring->nest, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->owner_seq, ring->owner_seq + 1, __ATOMIC_RELEASE);
+
+	thread->data = (uint8_t *)ring + KYMO_PAGE;
+	thread->mask = (uint64_t)ring->block_size * ring->block_count - 1;
+	thread->word = ring->wpos;
+	thread->end = 0;
+	kymo_signal_fence();
+	thread->ring = ring;
+	return true;
+}
+
+static struct kymo_block *block_at(const struct kymo_thread *thread, uint64_t pos)
+{
+	return (struct kymo_block *)(thread->data + (pos & thread->mask));
+}
+
+/* Close the block that @word is in. */
+static void close_block(struct kymo_thread *thread, uint64_t word)
+{
+	uint64_t pos = KYMO_WORD_POS(word);
+	uint64_t start = pos & ~(uint64_t)(thread->ring->block_size - 1);
+	struct kymo_block *block = block_at(thread, start);
+
+	block->used = (uint32_t)(pos - start);
+	block->records = (uint32_t)KYMO_WORD_COUNT(word);
+}
+
+/*
+ * Begin the block after the one that thread->word is in. A handler cannot move the word
+ * meanwhile: with in_slow set and end 0 it finds no room and is dropped.
+ */
+static bool next_block(struct kymo_thread *thread)
+{
+	struct kymo_ring *ring = thread->ring;
+	const uint64_t size = ring->block_size;
+	const uint64_t word = thread->word, pos = KYMO_WORD_POS(word);
+	const uint64_t number = pos ? pos / size + 1 : 0, start = number * size;
+	const uint64_t rpos = __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE);
+	struct kymo_block *block = block_at(thread, start);
+	unsigned cpu = 0;
+
+	if (number >= ring->block_count && rpos < (number - ring->block_count + 1) * size)
+		return false;		/* full: the consumer still has the block that lies there */
+	if (pos)
+		close_block(thread, word);
+	(void)getcpu(&cpu, NULL);	/* vDSO or rseq; 0 where it is unknown */
+	*block = (struct kymo_block){
+		.seq = number + 1,
+		.ts_first = ring->lastts,
+		.dropped_at_start = __atomic_load_n(&ring->dropped, __ATOMIC_RELAXED),
+		.owner_seq = ring->owner_seq,
+		.cpu = cpu,
+	};
+	kymo_signal_fence();
+	__atomic_store_n(&thread->word, KYMO_WORD(start + sizeof *block, 0), __ATOMIC_RELAXED);
+	kymo_signal_fence();
+	__atomic_store_n(&thread->end, start + size - 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* Make room for a record. Return: false when there is none to be had. */
+static bool make_room(struct kymo_thread *thread, size_t record_size)
+{
+	bool room;
+
+	if (thread->in_slow)
+		return false;		/* a handler that landed in a slow path */
+	thread->in_slow = 1;
+	kymo_signal_fence();
+	if (KYMO_WORD_POS(thread->word) + record_size <= thread->end) {
+		room = true;		/* a handler has made it meanwhile */
+	} else {
+		__atomic_store_n(&thread->end, 0, __ATOMIC_RELAXED);	/* nothing more goes into this block */
+		kymo_signal_fence();
+		room = record_size + sizeof(struct kymo_block) < thread->ring->block_size &&
+		       next_block(thread);
+	}
+	kymo_signal_fence();
+	thread->in_slow = 0;
+	return room;
+}
+
+/* Where the counter cannot be used: the same with the vDSO clock. */
+static bool reserve_at_vdso_time(struct kymo_record *record, struct kymo_thread *thread, unsigned id,
+				 size_t size)
+{
+	struct kymo_ring *ring = thread->ring;
+	const uint32_t nest = ring->nest;
+	uint64_t before, after, ns;
+
+	__atomic_store_n(&ring->nest, nest + 1, __ATOMIC_RELAXED);
+	kymo_signal_fence();
+	do {
+		before = __atomic_load_n(&thread->word, __ATOMIC_RELAXED);
+		after = before + ((uint64_t)size << KYMO_WORD_COUNT_BITS) + 1;
+		if (KYMO_WORD_POS(after) > thread->end && !make_room(thread, size)) {
+			__atomic_store_n(&ring->nest, nest, __ATOMIC_RELAXED);
+			return drop(thread);
+		}
+		ns = kymo_clock_ns();
+	} while (KYMO_WORD_POS(after) > thread->end ||
+		 !kymo_local_cas(&thread->word, before, after));
+	*record = (struct kymo_record){
+		.thread = thread, .ring = ring, .word = after, .ns = ns, .nest = nest,
+		.at = thread->data + (KYMO_WORD_POS(before) & thread->mask),
+	};
+	kymo_put_header(record->at, id, ns);
+	record->at += KYMO_RECORD_HEADER;
+	return true;
+}
+
+/* The calling thread, with a ring. NULL: not traced, no ring to be had, or a handler in a slow path. */
+static struct kymo_thread *thread_with_ring(void)
+{
+	struct kymo_thread *thread = kymo_thread_slot();
+	bool have;
+
+	if (!thread || thread->ring)
+		return thread;
+	if (thread->in_slow)
+		return NULL;
+	thread->in_slow = 1;
+	kymo_signal_fence();
+	have = get_ring(thread);
+	kymo_signal_fence();
+	thread->in_slow = 0;
+	return have ? thread : NULL;
+}
+
+bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload)
+{
+	const size_t size = KYMO_RECORD_HEADER + payload;
+	struct kymo_thread *thread = thread_with_ring();
+
+	if (!thread)
+		return drop(NULL);
+	while (!kymo_try_reserve_sp(record, id, payload)) {	/* a retry means that a handler made progress */
+		if (KYMO_WORD_POS(thread->word) + size > thread->end) {
+			if (!make_room(thread, size))
+				return drop(thread);
+		} else if (!kymo_process->use_counter) {
+			return reserve_at_vdso_time(record, thread, id, size);
+		} else if (!kymo_clock_renew(thread)) {
+			return drop(thread);
+		}
+	}
+	return true;
+}
+
+/*
+ * Publish several records at once. nseq is odd meanwhile: a consumer that pairs the new time with
+ * the old position would cut a packet that ends after the next one begins.
+ *
+ * The time is a new look at the clock: not earlier than any reserved record, not later than any
+ * that follows.
+ */
+void kymo__publish_nested(struct kymo_thread *thread)
+{
+	struct kymo_ring *ring = thread->ring;
+	uint64_t word, now;
+
+	do {
+		__atomic_store_n(&ring->nest, 1, __ATOMIC_RELAXED);
+		kymo_signal_fence();
+		__atomic_store_n(&ring->nseq, ring->nseq + 1, __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_RELEASE);	/* odd before the pair changes */
+		word = __atomic_load_n(&thread->word, __ATOMIC_RELAXED);
+		kymo_signal_fence();
+		now = kymo_clock_read(thread);
+		if (now)
+			__atomic_store_n(&ring->lastts, now, __ATOMIC_RELAXED);
+		__atomic_store_n(&ring->wpos, word, __ATOMIC_RELEASE);
+		__atomic_store_n(&ring->nseq, ring->nseq + 1, __ATOMIC_RELEASE);
+		kymo_signal_fence();
+		__atomic_store_n(&ring->nest, 0, __ATOMIC_RELAXED);
+		kymo_signal_fence();
+	} while (__atomic_load_n(&thread->word, __ATOMIC_RELAXED) != word);
+}
