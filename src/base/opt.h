@@ -25,11 +25,12 @@ enum opt_kind {
 	OPT_LIST,	/* struct opt_list: may be given several times */
 };
 
+#define OPT_LIST_MAX 64
+
 struct opt_list {
-	const char **item;	/* at most OPT_LIST_MAX */
+	const char *item[OPT_LIST_MAX];
 	unsigned count;
 };
-#define OPT_LIST_MAX 64
 
 struct opt {
 	const char *name;	/* long name, without dashes */
@@ -48,13 +49,14 @@ struct verb {
 	const char *description;	/* paragraphs for --help and the man page */
 	const char *examples;	/* lines for --help and the man page */
 	const struct opt *opts;	/* ends with a zeroed entry */
-	/* Return: exit status. argv[0] is the first operand. */
+	/* Gets what stands behind the verb, unparsed, ending with NULL. Return: exit status. */
 	int (*run)(int argc, char **argv);
 };
 
 /**
  * opt_parse() - parse @argv by @opts into @target
- * @argc, @argv: arguments after the verb; on return only operands, argv is reordered
+ * @argc, @argv: arguments after the verb; on return only operands, moved to the front of argv
+ *               and followed by NULL, so that they can be given to exec
  * @dashdash: set to the operands' index at which "--" stood, or -1. May be NULL.
  *
  * --help and -h are not handled here: the command line does it before it calls the verb.
@@ -63,7 +65,16 @@ struct verb {
 int opt_parse(const struct opt *opts, void *target, int *argc, char ***argv, int *dashdash,
 	      struct err *err);
 
+/** opt_asks_help() - does --help or -h stand among the options (not as a value, not after --)? */
+bool opt_asks_help(const struct opt *opts, int argc, char **argv);
+
+/** opt_usage() - print "kymo VERB [OPTION...] SYNOPSIS", without a newline. */
+void opt_usage(const struct verb *verb, FILE *out);
+
 /** opt_help() - print usage, description, options and examples of @verb. */
 void opt_help(const struct verb *verb, FILE *out);
+
+/** opt_man() - print the manual page kymo-<verb>(1) of @verb as roff with man(7) macros. */
+void opt_man(const struct verb *verb, const char *version, FILE *out);
 
 #endif

@@ -6,7 +6,12 @@
  *   table  aligned columns, numbers to the right, units scaled (1.2 ms), sections with a title
  *   json   one object: { "<section>": [ { key: value, ... }, ... ], "<key>": value, ... }.
  *          Times are integers in nanoseconds whose key ends in _ns; NULL is null.
- *   csv    a header line and rows, RFC 4180; with several sections, each behind a line "# <section>"
+ *   csv    a header line and rows, quoted as in RFC 4180 but with plain newlines; every section
+ *          but the first stands behind a line "# <section>", so that a single one is plain CSV
+ *
+ * Text of foreign origin is safe: control characters are shown as \xNN in text, JSON is always
+ * valid UTF-8. Memory does not grow with the number of rows: text columns get their widths from
+ * the first 4096 rows.
  *
  *   table_open(&t, stdout, format);
  *   table_section(t, "callbacks", "Callbacks, slowest first", columns, n);
@@ -40,7 +45,7 @@ void table_section(struct table *table, const char *key, const char *title,
 		   const struct table_column *columns, unsigned column_count);
 
 /* One cell of the present section. */
-void table_text(struct table *table, const char *text);	/* NULL: empty */
+void table_text(struct table *table, const char *text);	/* NULL: empty, json null */
 void table_u64(struct table *table, uint64_t value);
 void table_i64(struct table *table, int64_t value);
 void table_hex(struct table *table, uint64_t value);	/* text and csv: 0x...; json: a string "0x..." */
@@ -54,7 +59,7 @@ void table_value_text(struct table *table, const char *key, const char *title, c
 void table_value_u64(struct table *table, const char *key, const char *title, uint64_t value);
 void table_value_ns(struct table *table, const char *key, const char *title, int64_t ns);
 
-/** table_note() - a line for people only (text); nothing in json and csv. */
+/** table_note() - a line for people only (text), after the rows so far; ends the section in text. */
 __attribute__((format(printf, 2, 3)))
 void table_note(struct table *table, const char *format, ...);
 

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What people read about a verb, printed from its table: --help and the manual page. See opt.h. */
+#include "base/opt.h"
+
+#include <string.h>
+
+#define HELP_COLUMN 28	/* where the explanations begin */
+
+void opt_usage(const struct verb *verb, FILE *out)
+{
+	fprintf(out, "kymo %s%s%s%s", verb->name, verb->opts && verb->opts->name ? " [OPTION...]" : "",
+		verb->synopsis && *verb->synopsis ? " " : "", verb->synopsis ? verb->synopsis : "");
+}
+
+/* "table|json|csv" or "DIR" or nothing. */
+static const char *value_of(const struct opt *opt)
+{
+	return opt->value ? opt->value : opt->choices ? opt->choices : opt->kind == OPT_FLAG ? NULL : "VALUE";
+}
+
+static void help_line(FILE *out, char letter, const char *name, const char *value,
+		      const char *help)
+{
+	int used = 0;
+
+	used += letter ? fprintf(out, "  -%c, ", letter) : fprintf(out, "      ");
+	used += fprintf(out, "--%s%s%s", name, value ? " " : "", value ? value : "");
+	if (used + 2 > HELP_COLUMN) {
+		fputc('\n', out);
+		used = 0;
+	}
+	fprintf(out, "%*s%s\n", HELP_COLUMN - used, "", help);
+}
+
+/* @text as it is, every line behind @indent, one newline at the end. */
+static void block(FILE *out, const char *indent, const char *text)
+{
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+
+		fprintf(out, "%s%.*s\n", length ? indent : "", (int)length, text);
+		text += length + (text[length] == '\n');
+	}
+}
+
+void opt_help(const struct verb *verb, FILE *out)
+{
+	fputs("Usage: ", out);
+	opt_usage(verb, out);
+	fputs("\n\n", out);
+	block(out, "", verb->description ? verb->description : verb->summary);
+	fputs("\nOptions:\n", out);
+	for (const struct opt *opt = verb->opts; opt && opt->name; opt++)
+		help_line(out, opt->letter, opt->name, value_of(opt), opt->help);
+	help_line(out, 'h', "help", NULL, "show this help");
+	if (verb->examples && *verb->examples) {
+		fputs("\nExamples:\n", out);
+		block(out, "  ", verb->examples);
+	}
+}
+
+/* ---- roff, the man(7) macros ---- */
+
+/* One line of text in which roff finds nothing to obey. */
+static void roff_line(FILE *out, const char *text, size_t length)
+{
+	if (length && (*text == '.' || *text == '\''))
+		fputs("\\&", out);
+	for (size_t i = 0; i < length; i++) {
+		if (text[i] == '\\')
+			fputs("\\e", out);
+		else if (text[i] == '-')
+			fputs("\\-", out);
+		else
+			fputc(text[i], out);
+	}
+	fputc('\n', out);
+}
+
+static void roff_text(FILE *out, const char *text)
+{
+	roff_line(out, text, strlen(text));
+}
+
+/* Blank lines separate paragraphs; lines that begin with a space or tab stay as they are. */
+static void roff_paragraphs(FILE *out, const char *text)
+{
+	bool literal = false;
+
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+		bool indented = *text == ' ' || *text == '\t';
+
+		if (indented != literal && length) {
+			fputs(indented ? ".nf\n" : ".fi\n", out);
+			literal = indented;
+		}
+		if (length)
+			roff_line(out, text, length);
+		else
+			fputs(literal ? "\n" : ".PP\n", out);
+		text += length + (text[length] == '\n');
+	}
+	if (literal)
+		fputs(".fi\n", out);
+}
+
+static void roff_option(FILE *out, char letter, const char *name, const char *value,
+			const char *help)
+{
+	fputs(".TP\n", out);
+	if (letter)
+		fprintf(out, "\\fB\\-%c\\fR, ", letter);
+	fputs("\\fB\\-\\-", out);
+	for (; *name; name++)
+		fprintf(out, *name == '-' ? "\\%c" : "%c", *name);
+	fprintf(out, "\\fR%s%s%s\n", value ? " \\fI" : "", value ? value : "", value ? "\\fR" : "");
+	roff_text(out, help);
+}
+
+void opt_man(const struct verb *verb, const char *version, FILE *out)
+{
+	fprintf(out, ".TH KYMO\\-");
+	for (const char *c = verb->name; *c; c++)
+		fputc(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c, out);
+	fprintf(out, " 1 \"\" \"kymo %s\" \"kymo manual\"\n.nh\n.SH NAME\nkymo\\-%s \\- ", version,
+		verb->name);
+	roff_text(out, verb->summary);
+	fputs(".SH SYNOPSIS\n.nf\n", out);
+	opt_usage(verb, out);
+	fputs("\n.fi\n.SH DESCRIPTION\n", out);
+	roff_paragraphs(out, verb->description ? verb->description : verb->summary);
+	fputs(".SH OPTIONS\n", out);
+	for (const struct opt *opt = verb->opts; opt && opt->name; opt++)
+		roff_option(out, opt->letter, opt->name, value_of(opt), opt->help);
+	roff_option(out, 'h', "help", NULL, "show a short help");
+	if (verb->examples && *verb->examples) {
+		fputs(".SH EXAMPLES\n.nf\n", out);
+		for (const char *line = verb->examples; *line;) {
+			size_t length = strcspn(line, "\n");
+
+			roff_line(out, line, length);
+			line += length + (line[length] == '\n');
+		}
+		fputs(".fi\n", out);
+	}
+	fputs(".SH SEE ALSO\n.BR kymo (1)\n", out);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Text for people and text from people: quantities with units in both directions, the nearest
+ * known word, widths on a terminal, and strings of foreign origin made safe to print.
+ */
+#ifndef KYMO_BASE_TEXT_H
+#define KYMO_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TEXT_QUANTITY_MAX 32	/* bytes; every formatted quantity fits with its NUL */
+
+/*
+ * Quantities, three significant digits with a scaled unit: "850 ns", "1.23 ms", "12.5 min";
+ * "512 B", "1.50 MiB". text_f64() gives four digits without a unit, and no exponent below 1e15.
+ * Context: no allocation. Return: @out.
+ */
+char *text_ns(char out[TEXT_QUANTITY_MAX], int64_t ns);
+char *text_bytes(char out[TEXT_QUANTITY_MAX], uint64_t bytes);
+char *text_f64(char out[TEXT_QUANTITY_MAX], double value);
+
+/** text_f64_exact() - the shortest decimal that reads back as @value, which must be finite. */
+char *text_f64_exact(char out[TEXT_QUANTITY_MAX], double value);
+
+/*
+ * The way back. All take the whole of @text or nothing. Return: true, or false when @text is not
+ * such a quantity or does not fit; *out is then untouched.
+ *   text_read_u64    decimal, or hexadecimal behind 0x
+ *   text_read_size   64K, 4M, 1G, 2T (powers of 1024; KiB, MiB, ... too), a bare number is bytes
+ *   text_read_time   250us, 1.5ms, 30s, 5min, 2h, 1d, 10ns; a bare number is seconds
+ */
+bool text_read_u64(const char *text, uint64_t *out);
+bool text_read_size(const char *text, uint64_t *out_bytes);
+bool text_read_time(const char *text, int64_t *out_ns);
+
+/**
+ * text_distance() - edits (insert, delete, replace, swap of neighbours) from @a to @b
+ *
+ * Words longer than 32 bytes are infinitely far from everything.
+ * Return: 0 for equal words; UINT_MAX for "far".
+ */
+unsigned text_distance(const char *a, const char *b);
+
+/** text_is_near() - is @distance small enough to offer @candidate for @typed? */
+bool text_is_near(const char *typed, const char *candidate, unsigned distance);
+
+/** text_width() - columns @text takes on a terminal, counting one per code point. */
+size_t text_width(const char *text);
+
+/** text_utf8_length() - bytes of the valid UTF-8 sequence at @at, 0 when it is none. */
+size_t text_utf8_length(const char *at);
+
+/**
+ * text_clean() - copy @from without anything that a terminal obeys
+ * @out: @size bytes, always terminated; 4 * strlen(@from) + 1 are always enough
+ *
+ * Control characters and bytes that are no UTF-8 become \xNN. Return: bytes written without NUL.
+ */
+size_t text_clean(char *out, size_t size, const char *from);
+
+#endif

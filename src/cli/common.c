@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Failing, and where traces live. See common.h. */
+#include "cli/common.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/text.h"
+
+int cli_fail(const char *verb, const struct err *err)
+{
+	char clean[4 * sizeof err->text];
+
+	text_clean(clean, sizeof clean, err->text);
+	fflush(stdout);
+	fprintf(stderr, "kymo %s: %s\n", verb, clean);
+	if (err->status == EXIT_USAGE)
+		fprintf(stderr, "Try 'kymo %s --help'.\n", verb);
+	return err->status ? (int)err->status : EXIT_FAILED;
+}
+
+int cli_close(const char *verb, struct table *table, int status)
+{
+	struct err err;
+	int error = table_close(table);
+
+	if (!error || error == -EPIPE)
+		return status;
+	err_set(&err, EXIT_FAILED, "cannot write the output: %s", strerror(-error));
+	return cli_fail(verb, &err);
+}
+
+static int join(char path[CLI_PATH_MAX], const char *directory, const char *name, struct err *err)
+{
+	int length = snprintf(path, CLI_PATH_MAX, "%s%s", directory, name);
+
+	if (length < 0 || length >= CLI_PATH_MAX)
+		return err_set(err, EXIT_FAILED, "the path %.100s... is longer than %d bytes",
+			       directory, CLI_PATH_MAX - 1);
+	return 0;
+}
+
+int cli_trace_dir(char path[CLI_PATH_MAX], struct err *err)
+{
+	static const struct {
+		const char *variable, *below;
+	} places[] = {
+		{ "ROS_TRACE_DIR", "" }, { "ROS_HOME", "/tracing" }, { "HOME", "/.ros/tracing" },
+	};
+
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		const char *value = getenv(places[i].variable);
+
+		if (value && *value)
+			return join(path, value, places[i].below, err);
+	}
+	return err_set(err, EXIT_FAILED,
+		       "no place for traces: none of ROS_TRACE_DIR, ROS_HOME and HOME is set");
+}
+
+/* session-YYYYMMDDHHMMSS, with anything behind it. */
+static bool is_session(const char *name)
+{
+	return !strncmp(name, "session-", 8) && strspn(name + 8, "0123456789") == 14;
+}
+
+static int newest_session(char path[CLI_PATH_MAX], struct err *err)
+{
+	char directory[CLI_PATH_MAX], name[NAME_MAX + 2] = "";
+	struct dirent *entry;
+	DIR *dir;
+
+	if (cli_trace_dir(directory, err))
+		return -1;
+	dir = opendir(directory);
+	if (!dir && errno != ENOENT)
+		return err_set(err, EXIT_INPUT, "cannot look for traces in %s: %s", directory,
+			       strerror(errno));
+	while (dir && (entry = readdir(dir))) {
+		struct stat status;
+
+		/* strverscmp: -10 is newer than -9. */
+		if (!is_session(entry->d_name) ||
+		    (*name && strverscmp(entry->d_name, name + 1) <= 0) ||
+		    fstatat(dirfd(dir), entry->d_name, &status, 0) || !S_ISDIR(status.st_mode))
+			continue;
+		(void)snprintf(name, sizeof name, "/%s", entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	if (!*name)
+		return err_set(err, EXIT_INPUT,
+			       "no trace given, and %s holds no session: name a trace directory, or record one with 'kymo record'",
+			       directory);
+	return join(path, directory, name, err);
+}
+
+int cli_trace(int argc, char **argv, char path[CLI_PATH_MAX], struct err *err)
+{
+	struct stat status;
+
+	if (argc > 1)
+		return err_set(err, EXIT_USAGE, "one trace at a time: '%s' is one too many",
+			       argv[1]);
+	if (argc < 1)
+		return newest_session(path, err);
+	if (stat(argv[0], &status))
+		return err_set(err, EXIT_INPUT, "cannot open the trace %s: %s", argv[0],
+			       strerror(errno));
+	return join(path, argv[0], "", err);
+}
+
+/* mkdir -p */
+static int make_directories(const char *path, struct err *err)
+{
+	char partial[CLI_PATH_MAX];
+	struct stat status;
+
+	if (join(partial, path, "", err))
+		return -1;
+	for (char *slash = partial + 1; *slash; slash++) {
+		if (*slash != '/')
+			continue;
+		*slash = 0;
+		(void)mkdir(partial, 0777);	/* the last one tells whether it worked */
+		*slash = '/';
+	}
+	if (!mkdir(partial, 0777) || (errno == EEXIST && !stat(partial, &status) &&
+				      S_ISDIR(status.st_mode)))
+		return 0;
+	return err_set(err, EXIT_FAILED,
+		       "cannot make the directory %s for traces: %s; set ROS_TRACE_DIR to another place, or name one with -o",
+		       path, strerror(errno));
+}
+
+int cli_new_session(char path[CLI_PATH_MAX], struct err *err)
+{
+	char directory[CLI_PATH_MAX], name[64];
+	time_t now = time(NULL);
+	struct stat status;
+	struct tm local;
+
+	if (cli_trace_dir(directory, err) || make_directories(directory, err))
+		return -1;
+	if (!localtime_r(&now, &local) || !strftime(name, sizeof name, "/session-%Y%m%d%H%M%S", &local))
+		return err_set(err, EXIT_FAILED, "the clock shows no date; name a directory with -o");
+	for (unsigned n = 1; n < 1000; n++) {
+		char suffix[80];
+
+		(void)snprintf(suffix, sizeof suffix, n > 1 ? "%s-%u" : "%s", name, n);
+		if (join(path, directory, suffix, err))
+			return -1;
+		if (lstat(path, &status) && errno == ENOENT)
+			return 0;
+	}
+	return err_set(err, EXIT_FAILED, "%s%s exists many times already; name a directory with -o",
+		       directory, name);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the verbs share: the option rows several of them have, where traces live, and how a verb
+ * fails. A verb's own file holds its options struct, its table and its run().
+ */
+#ifndef KYMO_CLI_COMMON_H
+#define KYMO_CLI_COMMON_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/opt.h"
+#include "base/table.h"
+
+/* Option rows. @type is the verb's options struct; the named member receives the value. */
+
+/* int format: enum table_format */
+#define CLI_OPT_FORMAT(type) \
+	{ "format", 'f', OPT_CHOICE, offsetof(type, format), NULL, "how to print", "table|json|csv" }
+/* const char *output */
+#define CLI_OPT_OUTPUT(type, value, help) \
+	{ "output", 'o', OPT_TEXT, offsetof(type, output), value, help, NULL }
+/* uint64_t pid, 0 = none */
+#define CLI_OPT_PID(type, help) \
+	{ "pid", 'p', OPT_U64, offsetof(type, pid), "PID", help, NULL }
+/* bool quiet */
+#define CLI_OPT_QUIET(type) \
+	{ "quiet", 'q', OPT_FLAG, offsetof(type, quiet), NULL, "print errors only", NULL }
+/* bool strict */
+#define CLI_OPT_STRICT(type) \
+	{ "strict", 0, OPT_FLAG, offsetof(type, strict), NULL, "exit with 4 when events were lost", NULL }
+#define CLI_OPT_END { 0 }
+
+#define CLI_PATH_MAX 4096	/* bytes of a path with its NUL, as the kernel has it */
+
+/**
+ * cli_fail() - print "kymo VERB: text" to stderr
+ *
+ * Return: the exit status of @err, so that a verb ends with `return cli_fail("info", &err);`.
+ */
+int cli_fail(const char *verb, const struct err *err);
+
+/**
+ * cli_close() - table_close() and the verb's exit status
+ *
+ * Return: @status when everything was written; otherwise says so on stderr and returns
+ * EXIT_FAILED. A reader that went away (EPIPE) is nobody to complain to and is no failure.
+ */
+int cli_close(const char *verb, struct table *table, int status);
+
+/**
+ * cli_trace_dir() - the directory that holds the traces: $ROS_TRACE_DIR, else $ROS_HOME/tracing,
+ * else ~/.ros/tracing, as ros2_tracing has it. It need not exist.
+ *
+ * Return: 0, or -1 with @err filled.
+ */
+int cli_trace_dir(char path[CLI_PATH_MAX], struct err *err);
+
+/**
+ * cli_trace() - the trace a reading verb is about
+ * @argc, @argv: operands; one at most
+ *
+ * The operand, or without one the newest session-YYYYMMDDHHMMSS below cli_trace_dir(). It is
+ * checked that the path exists, not that it is a trace.
+ * Return: 0, or -1 with @err filled (EXIT_USAGE for a second operand, EXIT_INPUT for no trace).
+ */
+int cli_trace(int argc, char **argv, char path[CLI_PATH_MAX], struct err *err);
+
+/**
+ * cli_new_session() - a path for a new trace, session-YYYYMMDDHHMMSS in local time
+ *
+ * Makes the directories above it. The path itself does not exist yet; when a session of the same
+ * second does, "-2", "-3", ... is added.
+ * Return: 0, or -1 with @err filled.
+ */
+int cli_new_session(char path[CLI_PATH_MAX], struct err *err);
+
+#endif

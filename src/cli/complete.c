@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Completion scripts for bash, zsh and fish. Each shell gets the same three facts: the verbs, the
+ * options of each verb, and the words an option with choices takes. Everything else completes to
+ * file names.
+ */
+#include "cli/complete.h"
+
+#include <string.h>
+
+static void choices(FILE *out, const char *text, const char *separator)
+{
+	for (; *text; text++) {
+		if (*text == '|')
+			fputs(separator, out);
+		else
+			fputc(*text, out);
+	}
+}
+
+static void verb_names(FILE *out, const struct verb *const *verbs)
+{
+	fputs("help", out);
+	for (; *verbs; verbs++)
+		fprintf(out, " %s", (*verbs)->name);
+}
+
+/* ---- bash ---- */
+
+static void bash_verb(FILE *out, const struct verb *verb)
+{
+	fprintf(out, "\t%s)\n\t\tcase $prev in\n", verb->name);
+	for (const struct opt *opt = verb->opts; opt->name; opt++) {
+		if (opt->kind != OPT_CHOICE)
+			continue;
+		fprintf(out, "\t\t--%s", opt->name);
+		if (opt->letter)
+			fprintf(out, "|-%c", opt->letter);
+		fputs(") COMPREPLY=($(compgen -W '", out);
+		choices(out, opt->choices, " ");
+		fputs("' -- \"$cur\")); return ;;\n", out);
+	}
+	fputs("\t\tesac\n\t\twords='--help", out);
+	for (const struct opt *opt = verb->opts; opt->name; opt++)
+		fprintf(out, " --%s", opt->name);
+	fputs("' ;;\n", out);
+}
+
+static void bash(const struct verb *const *verbs, FILE *out)
+{
+	fputs("# bash completion for kymo\n"
+	      "_kymo()\n{\n"
+	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= i\n"
+	      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+	      "\t\tCOMPREPLY=($(compgen -W '", out);
+	verb_names(out, verbs);
+	fputs(" --help --version --completion --man' -- \"$cur\"))\n\t\treturn\n\tfi\n"
+	      "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
+	      "\t\tif [ \"${COMP_WORDS[i]}\" = -- ]; then\n"
+	      "\t\t\tCOMPREPLY=($(compgen -c -f -- \"$cur\"))\n\t\t\treturn\n\t\tfi\n\tdone\n"
+	      "\tcase ${COMP_WORDS[1]} in\n", out);
+	for (const struct verb *const *verb = verbs; *verb; verb++)
+		bash_verb(out, *verb);
+	fputs("\thelp|--man)\n\t\tCOMPREPLY=($(compgen -W '", out);
+	verb_names(out, verbs);
+	fputs("' -- \"$cur\"))\n\t\treturn ;;\n"
+	      "\t--completion)\n\t\tCOMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\"))\n"
+	      "\t\treturn ;;\n\tesac\n"
+	      "\tcase $cur in\n"
+	      "\t-*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
+	      "\t*) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n\tesac\n}\n"
+	      "complete -o filenames -F _kymo kymo\n", out);
+}
+
+/* ---- zsh ---- */
+
+/* Inside '...' and a description in [...] or after a colon. */
+static void zsh_text(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\'')
+			fputs("'\\''", out);
+		else if (strchr("[]:\\", *text))
+			fprintf(out, "\\%c", *text);
+		else
+			fputc(*text, out);
+	}
+}
+
+static void zsh_option(FILE *out, const struct opt *opt)
+{
+	bool repeats = opt->kind == OPT_LIST;
+
+	for (int round = 0; round < (opt->letter ? 2 : 1); round++) {
+		fprintf(out, " \\\n\t\t\t'%s", repeats ? "*" : "");
+		if (round)
+			fprintf(out, "-%c[", opt->letter);
+		else
+			fprintf(out, "--%s%s[", opt->name, opt->kind == OPT_FLAG ? "" : "=");
+		zsh_text(out, opt->help);
+		fputc(']', out);
+		if (opt->kind == OPT_CHOICE) {
+			fprintf(out, ":%s:(", opt->name);
+			choices(out, opt->choices, " ");
+			fputc(')', out);
+		} else if (opt->kind != OPT_FLAG) {
+			fprintf(out, ":%s:%s", opt->value ? opt->value : opt->name,
+				opt->kind == OPT_TEXT ? "_files" : "");
+		}
+		fputc('\'', out);
+	}
+}
+
+static void zsh(const struct verb *const *verbs, FILE *out)
+{
+	fputs("#compdef kymo\n# zsh completion for kymo\n_kymo() {\n\tlocal -a verbs\n\tverbs=(\n", out);
+	for (const struct verb *const *verb = verbs; *verb; verb++) {
+		fprintf(out, "\t\t'%s:", (*verb)->name);
+		zsh_text(out, (*verb)->summary);
+		fputs("'\n", out);
+	}
+	fputs("\t\t'help:show what a verb does'\n\t)\n"
+	      "\tif (( CURRENT == 2 )); then\n\t\t_describe verb verbs\n\t\treturn\n\tfi\n"
+	      "\tlocal verb=$words[2]\n"
+	      "\tif [[ -n ${words[(r)--]} && $verb == (record|run) ]]; then\n"
+	      "\t\t_normal\n\t\treturn\n\tfi\n"
+	      "\twords=(\"kymo $verb\" \"${(@)words[3,-1]}\")\n\t(( CURRENT-- ))\n"
+	      "\tcase $verb in\n", out);
+	for (const struct verb *const *verb = verbs; *verb; verb++) {
+		fprintf(out, "\t%s)\n\t\t_arguments '(- *)--help[show help]'", (*verb)->name);
+		for (const struct opt *opt = (*verb)->opts; opt->name; opt++)
+			zsh_option(out, opt);
+		fputs(" \\\n\t\t\t'*:operand:_files' ;;\n", out);
+	}
+	fputs("\thelp) _describe verb verbs ;;\n\tesac\n}\n"
+	      "if [ \"$funcstack[1]\" = _kymo ]; then _kymo \"$@\"; else compdef _kymo kymo; fi\n", out);
+}
+
+/* ---- fish ---- */
+
+static void fish_text(FILE *out, const char *text)
+{
+	fputc('\'', out);
+	for (; *text; text++) {
+		if (*text == '\'' || *text == '\\')
+			fputc('\\', out);
+		fputc(*text, out);
+	}
+	fputc('\'', out);
+}
+
+static void fish(const struct verb *const *verbs, FILE *out)
+{
+	fputs("# fish completion for kymo\n", out);
+	for (const struct verb *const *verb = verbs; *verb; verb++) {
+		fprintf(out, "complete -c kymo -n __fish_use_subcommand -f -a %s -d ", (*verb)->name);
+		fish_text(out, (*verb)->summary);
+		fputc('\n', out);
+		for (const struct opt *opt = (*verb)->opts; opt->name; opt++) {
+			fprintf(out, "complete -c kymo -n '__fish_seen_subcommand_from %s' -l %s",
+				(*verb)->name, opt->name);
+			if (opt->letter)
+				fprintf(out, " -s %c", opt->letter);
+			if (opt->kind == OPT_CHOICE) {
+				fputs(" -x -a '", out);
+				choices(out, opt->choices, " ");
+				fputc('\'', out);
+			} else if (opt->kind != OPT_FLAG) {
+				fputs(" -r", out);
+			}
+			fputs(" -d ", out);
+			fish_text(out, opt->help);
+			fputc('\n', out);
+		}
+	}
+	fputs("complete -c kymo -n __fish_use_subcommand -f -a help -d 'show what a verb does'\n"
+	      "complete -c kymo -n '__fish_seen_subcommand_from help' -f -a '", out);
+	verb_names(out, verbs);
+	fputs("'\n", out);
+}
+
+int complete_print(const struct verb *const *verbs, const char *shell, FILE *out)
+{
+	static const struct {
+		const char *name;
+		void (*print)(const struct verb *const *verbs, FILE *out);
+	} shells[] = { { "bash", bash }, { "zsh", zsh }, { "fish", fish } };
+
+	for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+		if (!strcmp(shells[i].name, shell)) {
+			shells[i].print(verbs, out);
+			return 0;
+		}
+	}
+	return -1;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command: finds the verb in the table and leaves the rest to it. Everything said here about
+ * verbs (help, manual pages, completion, suggestions) is printed from the verbs' own tables.
+ */
+#include <json-c/json_c_version.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+#include <zlib.h>
+
+#include "abi/points.h"
+#include "abi/region.h"
+#include "base/opt.h"
+#include "base/text.h"
+#include "cli/complete.h"
+
+#define VERB(name) __attribute__((weak)) extern const struct verb verb_##name;
+#include "cli/commands.def"
+#undef VERB
+
+static const struct verb *const table[] = {
+#define VERB(name) &verb_##name,
+#include "cli/commands.def"
+#undef VERB
+};
+
+#define TABLE_COUNT (sizeof table / sizeof *table)
+
+static const struct verb *verbs[TABLE_COUNT + 1];
+
+static const struct verb *find_verb(const char *name)
+{
+	for (unsigned i = 0; verbs[i]; i++) {
+		if (!strcmp(verbs[i]->name, name))
+			return verbs[i];
+	}
+	return NULL;
+}
+
+static void overview(FILE *out)
+{
+	fputs("Usage: kymo VERB [OPTION...] [OPERAND...]\n\n"
+	      "Records what a robot did, and explains why it was late.\n\nVerbs:\n", out);
+	for (unsigned i = 0; verbs[i]; i++)
+		fprintf(out, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+	fputs("\nMore:\n"
+	      "  kymo help VERB                 what a verb does, its options, examples\n"
+	      "  kymo --version                 version and what is built in\n"
+	      "  kymo --completion SHELL        completion script for bash, zsh or fish\n"
+	      "  kymo --man [VERB]              manual page, for `man -l -`\n\n"
+	      "Begin with:\n"
+	      "  kymo record -- ros2 launch my_robot robot.launch.py\n"
+	      "  kymo report\n", out);
+}
+
+static int unknown_verb(const char *name)
+{
+	unsigned best_distance = UINT_MAX;
+	const struct verb *best = NULL;
+	char clean[256];
+
+	for (unsigned i = 0; verbs[i]; i++) {
+		unsigned distance = text_distance(name, verbs[i]->name);
+
+		if (distance < best_distance && text_is_near(name, verbs[i]->name, distance)) {
+			best = verbs[i];
+			best_distance = distance;
+		}
+	}
+	text_clean(clean, sizeof clean, name);
+	fprintf(stderr, "kymo: unknown %s '%s'", *name == '-' ? "option" : "verb", clean);
+	if (best)
+		fprintf(stderr, "; did you mean '%s'?\n", best->name);
+	else
+		fputs("; 'kymo help' lists the verbs\n", stderr);
+	return EXIT_USAGE;
+}
+
+static int help(int argc, char **argv)
+{
+	const struct verb *verb;
+
+	if (argc < 1 || !strcmp(argv[0], "help")) {
+		overview(stdout);
+		return EXIT_OK;
+	}
+	verb = find_verb(argv[0]);
+	if (!verb)
+		return unknown_verb(argv[0]);
+	opt_help(verb, stdout);
+	return EXIT_OK;
+}
+
+static int version(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	printf("kymo %s\n", KYMO_VERSION);
+	printf("  shared memory layout %u, %u tracepoints in the table, CTF 1.8\n", KYMO_ABI_VERSION,
+	       (unsigned)KYMO_POINTS_TABLE);
+	printf("  verbs:");
+	for (unsigned i = 0; verbs[i]; i++)
+		printf(" %s", verbs[i]->name);
+	printf("\n  built in: libuv %s, json-c %s, zlib %s\n", uv_version_string(), JSON_C_VERSION,
+	       zlibVersion());
+#if defined(__x86_64__)
+	const char *arch = "x86-64";
+#elif defined(__aarch64__)
+	const char *arch = "aarch64";
+#else
+	const char *arch = "another architecture";
+#endif
+	printf("  built for %s with %s %s%s\n", arch,
+#ifdef __clang__
+	       "clang", __clang_version__,
+#else
+	       "gcc", __VERSION__,
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+	       ", address sanitizer"
+#elif defined(__SANITIZE_THREAD__)
+	       ", thread sanitizer"
+#else
+	       ""
+#endif
+	);
+	return EXIT_OK;
+}
+
+static int completion(int argc, char **argv)
+{
+	if (argc == 1 && !complete_print(verbs, argv[0], stdout))
+		return EXIT_OK;
+	fputs("kymo: --completion takes one shell: bash, zsh or fish\n", stderr);
+	return EXIT_USAGE;
+}
+
+/* The page of the command itself; the verbs have pages of their own. */
+static void man_overview(void)
+{
+	printf(".TH KYMO 1 \"\" \"kymo %s\" \"kymo manual\"\n.nh\n.SH NAME\n"
+	       "kymo \\- record what a robot did, and explain why it was late\n"
+	       ".SH SYNOPSIS\n.nf\nkymo VERB [OPTION...] [OPERAND...]\n.fi\n.SH VERBS\n",
+	       KYMO_VERSION);
+	for (unsigned i = 0; verbs[i]; i++)
+		printf(".TP\n.BR kymo\\-%s (1)\n%s\n", verbs[i]->name, verbs[i]->summary);
+	puts(".SH EXIT STATUS\n"
+	     ".TP\n0\nsuccess\n.TP\n1\nsomething failed at run time\n.TP\n2\nwrong usage\n"
+	     ".TP\n3\nan input is missing or invalid\n"
+	     ".TP\n4\nevents were lost (only with \\-\\-strict)\n"
+	     ".TP\n5\na budget is violated\n.TP\n6\nthere was nothing to trace or to show\n"
+	     ".PP\nkymo record \\-\\- CMD and kymo run \\-\\- CMD exit with the status of CMD.");
+	puts(".SH ENVIRONMENT\n"
+	     ".TP\nKYMO_DIR\nruntime directory, instead of /dev/shm/kymo\\-UID\n"
+	     ".TP\nROS_TRACE_DIR, ROS_HOME\nwhere traces go: ROS_TRACE_DIR, else ROS_HOME/tracing, "
+	     "else ~/.ros/tracing\n"
+	     ".TP\nNO_COLOR\nif set and not empty, no escape sequences are printed");
+}
+
+static int man(int argc, char **argv)
+{
+	const struct verb *verb;
+
+	if (argc < 1) {
+		man_overview();
+		return EXIT_OK;
+	}
+	verb = find_verb(argv[0]);
+	if (!verb)
+		return unknown_verb(argv[0]);
+	opt_man(verb, KYMO_VERSION, stdout);
+	return EXIT_OK;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} global[] = {
+	{ "help", help }, { "--help", help }, { "-h", help },
+	{ "--version", version }, { "-V", version }, { "version", version },
+	{ "--completion", completion }, { "--man", man },
+};
+
+/* What was said must have arrived: a full disk behind stdout is a failure. */
+static int finish(int status)
+{
+	bool failed = ferror(stdout);
+
+	if (fflush(stdout))
+		failed = true;
+	if (failed && status == EXIT_OK) {
+		perror("kymo: cannot write the output");
+		return EXIT_FAILED;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const struct verb *verb;
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < TABLE_COUNT; i++) {
+		if (table[i])
+			verbs[count++] = table[i];
+	}
+	if (argc < 2) {
+		overview(stderr);
+		return EXIT_USAGE;
+	}
+	for (unsigned i = 0; i < sizeof global / sizeof *global; i++) {
+		if (!strcmp(argv[1], global[i].name))
+			return finish(global[i].run(argc - 2, argv + 2));
+	}
+	verb = find_verb(argv[1]);
+	if (!verb)
+		return unknown_verb(argv[1]);
+	if (opt_asks_help(verb->opts, argc - 2, argv + 2)) {
+		opt_help(verb, stdout);
+		return finish(EXIT_OK);
+	}
+	return finish(verb->run(argc - 2, argv + 2));
+}
