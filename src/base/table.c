@@ -25,9 +25,11 @@
 #define COLUMNS_MAX 64
 #define CELL_MAX 4096	/* bytes of one text cell; longer ones are cut and end in "..." */
 
+enum side { SIDE_LEFT, SIDE_RIGHT, SIDE_AS_OTHERS };
+
 struct column {
 	size_t width;
-	bool right;
+	bool right;	/* a number was among its cells */
 };
 
 struct table {
@@ -45,7 +47,7 @@ struct table {
 	uint64_t rows;
 	unsigned sections;
 
-	/* Text: held cells, each "\1" or "\0" (to the right?) and a terminated string. */
+	/* Text: held cells, each an enum side in one byte and a terminated string. */
 	struct column shape[COLUMNS_MAX];
 	bool header_done;
 	char *held;
@@ -213,7 +215,8 @@ static void text_flush(struct table *t)
 		for (unsigned i = 0; i < t->column_count; i++) {
 			if (!shown(t, i))
 				continue;
-			text_cell(t, i, *at == 1, at + 1);
+			text_cell(t, i, *at == SIDE_RIGHT || (*at == SIDE_AS_OTHERS && t->shape[i].right),
+				  at + 1);
 			at += 1 + strlen(at + 1) + 1;
 		}
 	}
@@ -221,7 +224,7 @@ static void text_flush(struct table *t)
 	t->held_used = 0;
 }
 
-static void text_hold(struct table *t, bool right, const char *text)
+static void text_hold(struct table *t, enum side side, const char *text)
 {
 	size_t length = strlen(text), width = text_width(text);
 	struct column *shape = &t->shape[t->column];
@@ -230,7 +233,7 @@ static void text_hold(struct table *t, bool right, const char *text)
 		return;
 	if (width > shape->width)
 		shape->width = width;
-	shape->right |= right;
+	shape->right |= side == SIDE_RIGHT;
 	if (t->held_used + length + 2 > t->held_size) {
 		size_t size = 2 * t->held_size + length + 4096;
 		char *grown = realloc(t->held, size);
@@ -242,7 +245,7 @@ static void text_hold(struct table *t, bool right, const char *text)
 		t->held = grown;
 		t->held_size = size;
 	}
-	t->held[t->held_used++] = right;
+	t->held[t->held_used++] = (char)side;
 	memcpy(t->held + t->held_used, text, length + 1);
 	t->held_used += length + 1;
 }
@@ -287,7 +290,8 @@ static void cell(struct table *t, struct spelling cell)
 	assert(t->columns && "a cell needs a section");
 	switch (t->format) {
 	case TABLE_TEXT:
-		text_hold(t, cell.number, cell.text ? cell.text : "-");
+		text_hold(t, cell.number ? SIDE_RIGHT : cell.text ? SIDE_LEFT : SIDE_AS_OTHERS,
+			  cell.text ? cell.text : "-");
 		break;
 	case TABLE_JSON:
 		json_cell(t, &cell);

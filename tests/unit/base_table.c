@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The same sections and facts in three formats, unfriendly strings, and many rows. */
+#include <malloc.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <json-c/json.h>
+
+#include "base/table.h"
+
+static const struct table_column people[] = {
+	{ "name", "Name" }, { "hidden", NULL }, { "max_ns", "Max" }, { "rate", "Rate" },
+};
+
+static const struct table_column few[] = { { "address", "Address" }, { "size", "Size" } };
+
+static void fill(struct table *t)
+{
+	table_value_u64(t, "lost", "Lost", 3);
+	table_section(t, "people", "People", people, 4);
+	table_text(t, "ada \"a\", b");
+	table_u64(t, 1);
+	table_ns(t, 1234567);
+	table_f64(t, 9.5);
+	table_text(t, NULL);
+	table_i64(t, -2);
+	table_none(t);
+	table_f64(t, NAN);
+	table_section(t, "few", "Few", few, 2);
+	table_hex(t, 0xff);
+	table_bytes(t, 2048);
+	table_section(t, "none", "None", few, 2);
+	table_value_text(t, "where", "Where", "a/b\n");
+	table_note(t, "That was %d.", 1);
+}
+
+static char *printed(enum table_format format, void (*fill_in)(struct table *))
+{
+	struct table *t;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(table_open(&t, out, format), 0);
+	fill_in(t);
+	assert_int_equal(table_close(t), 0);
+	fclose(out);
+	return text;
+}
+
+static void text(void **state)
+{
+	char *text = printed(TABLE_TEXT, fill);
+
+	(void)state;
+	assert_string_equal(text,
+			    "Lost: 3\n"
+			    "\n"
+			    "People\n"
+			    "Name            Max   Rate\n"
+			    "ada \"a\", b  1.23 ms  9.500\n"
+			    "                  -      -\n"
+			    "\n"
+			    "Few\n"
+			    "Address      Size\n"
+			    "0xff     2.00 KiB\n"
+			    "\n"
+			    "None\n"
+			    "  (none)\n"
+			    "\n"
+			    "Where: a/b\\x0a\n"
+			    "That was 1.\n");
+	free(text);
+}
+
+static void csv(void **state)
+{
+	char *text = printed(TABLE_CSV, fill);
+
+	(void)state;
+	assert_string_equal(text,
+			    "# lost,3\n"
+			    "name,hidden,max_ns,rate\n"
+			    "\"ada \"\"a\"\", b\",1,1234567,9.5\n"
+			    ",-2,,\n"
+			    "# few\n"
+			    "address,size\n"
+			    "0xff,2048\n"
+			    "# none\n"
+			    "address,size\n"
+			    "# where,\"a/b\n\"\n");
+	free(text);
+}
+
+static void json(void **state)
+{
+	char *text = printed(TABLE_JSON, fill);
+	struct json_object *object = json_tokener_parse(text), *rows, *row, *cell;
+
+	(void)state;
+	assert_non_null(object);
+	assert_true(json_object_object_get_ex(object, "lost", &cell));
+	assert_int_equal(json_object_get_int64(cell), 3);
+	assert_true(json_object_object_get_ex(object, "people", &rows));
+	assert_int_equal(json_object_array_length(rows), 2);
+	row = json_object_array_get_idx(rows, 0);
+	assert_true(json_object_object_get_ex(row, "name", &cell));
+	assert_string_equal(json_object_get_string(cell), "ada \"a\", b");
+	assert_true(json_object_object_get_ex(row, "max_ns", &cell));
+	assert_true(json_object_is_type(cell, json_type_int));
+	row = json_object_array_get_idx(rows, 1);
+	assert_true(json_object_object_get_ex(row, "rate", &cell));
+	assert_null(cell);
+	assert_true(json_object_object_get_ex(object, "none", &rows));
+	assert_int_equal(json_object_array_length(rows), 0);
+	assert_true(json_object_object_get_ex(object, "where", &cell));
+	assert_string_equal(json_object_get_string(cell), "a/b\n");
+	assert_null(strstr(text, "That was"));
+	json_object_put(object);
+	free(text);
+}
+
+static void nothing(struct table *t)
+{
+	(void)t;
+}
+
+static void foreign(struct table *t)
+{
+	char *long_text = malloc(100001);
+
+	assert_non_null(long_text);
+	memset(long_text, 'x', 100000);
+	long_text[100000] = 0;
+	table_section(t, "s", "S", few, 2);
+	table_text(t, "\xff\033[2J/\x01");
+	table_text(t, "#");
+	table_text(t, "#x");
+	table_text(t, long_text);
+	free(long_text);
+}
+
+static void empty_and_foreign(void **state)
+{
+	char *text = printed(TABLE_JSON, nothing);
+
+	(void)state;
+	assert_string_equal(text, "{}\n");
+	free(text);
+	text = printed(TABLE_TEXT, nothing);
+	assert_string_equal(text, "");
+	free(text);
+	text = printed(TABLE_TEXT, foreign);
+	assert_null(strchr(text, 033));
+	assert_non_null(strstr(text, "xxx...\n"));
+	assert_true(strlen(text) < 30000);
+	free(text);
+	text = printed(TABLE_JSON, foreign);
+	assert_non_null(strstr(text, "\"\xef\xbf\xbd\\u001b[2J/\\u0001\""));
+	free(text);
+	text = printed(TABLE_CSV, foreign);
+	assert_non_null(strstr(text, "\n\"#x\","));
+	free(text);
+}
+
+/* Memory held while rows stream past, in every format. */
+static void many_rows(void **state)
+{
+	(void)state;
+	for (int format = TABLE_TEXT; format <= TABLE_CSV; format++) {
+		FILE *out = fopen("/dev/null", "w");
+		struct table *t;
+		size_t early = 0;
+
+		assert_non_null(out);
+		assert_int_equal(table_open(&t, out, format), 0);
+		table_section(t, "rows", NULL, few, 2);
+		for (uint64_t i = 0; i < 100000; i++) {
+			if (i == 10000)
+				early = mallinfo2().uordblks;
+			table_text(t, "some text of a usual length");
+			table_u64(t, i);
+		}
+		assert_true(mallinfo2().uordblks <= early + 4096);
+		assert_int_equal(table_close(t), 0);
+		fclose(out);
+	}
+}
+
+static void full_disk(void **state)
+{
+	FILE *out = fopen("/dev/full", "w");
+	struct table *t;
+
+	(void)state;
+	assert_non_null(out);
+	assert_int_equal(table_open(&t, out, TABLE_CSV), 0);
+	fill(t);
+	assert_true(table_close(t) < 0);
+	fclose(out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text), cmocka_unit_test(csv), cmocka_unit_test(json),
+		cmocka_unit_test(empty_and_foreign), cmocka_unit_test(many_rows),
+		cmocka_unit_test(full_disk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

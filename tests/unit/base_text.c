@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Quantities in both directions at their limits, near words, and unfriendly strings. */
+#include <limits.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+
+static void durations(void **state)
+{
+	static const struct {
+		int64_t ns;
+		const char *text;
+	} cases[] = {
+		{ 0, "0 ns" }, { 999, "999 ns" }, { 1000, "1.00 us" }, { 1234567, "1.23 ms" },
+		{ 999400, "999 us" }, { 999600, "1.00 ms" }, { 12345678, "12.3 ms" },
+		{ 123456789, "123 ms" }, { 20000000000, "20.0 s" }, { 599000000000, "599 s" },
+		{ 600000000000, "10.0 min" }, { 7200000000000, "2.00 h" }, { -1500, "-1.50 us" },
+		{ INT64_MIN, "-2562048 h" },
+	};
+	char out[TEXT_QUANTITY_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_string_equal(text_ns(out, cases[i].ns), cases[i].text);
+}
+
+static void sizes(void **state)
+{
+	char out[TEXT_QUANTITY_MAX];
+
+	(void)state;
+	assert_string_equal(text_bytes(out, 0), "0 B");
+	assert_string_equal(text_bytes(out, 1000), "1000 B");
+	assert_string_equal(text_bytes(out, 1024), "1.00 KiB");
+	assert_string_equal(text_bytes(out, 1536), "1.50 KiB");
+	assert_string_equal(text_bytes(out, UINT64_MAX), "16.0 EiB");
+}
+
+static void numbers(void **state)
+{
+	char out[TEXT_QUANTITY_MAX];
+
+	(void)state;
+	assert_string_equal(text_f64(out, 0), "0");
+	assert_string_equal(text_f64(out, 12345.6), "12346");
+	assert_string_equal(text_f64(out, 9.99951), "10.00");
+	assert_string_equal(text_f64(out, 999.96), "1000");
+	assert_string_equal(text_f64(out, 0.00012345678), "0.0001235");
+	assert_string_equal(text_f64(out, NAN), "-");
+	assert_string_equal(text_f64_exact(out, 0.1), "0.1");
+	assert_true(strtod(text_f64_exact(out, 1.0 / 3), NULL) == 1.0 / 3);
+	assert_true(strtod(text_f64_exact(out, 5e-324), NULL) == 5e-324);
+}
+
+static void reading(void **state)
+{
+	uint64_t u = 7;
+	int64_t ns = 7;
+
+	(void)state;
+	assert_true(text_read_u64("18446744073709551615", &u) && u == UINT64_MAX);
+	assert_true(text_read_u64("0xfF", &u) && u == 255);
+	assert_true(text_read_u64("010", &u) && u == 10);
+	assert_false(text_read_u64("18446744073709551616", &u));
+	assert_false(text_read_u64("0x", &u));
+	assert_false(text_read_u64("0x10000000000000000", &u));
+	assert_false(text_read_u64("", &u));
+	assert_false(text_read_u64(" 1", &u));
+	assert_false(text_read_u64("+1", &u));
+	assert_int_equal(u, 10);	/* untouched by what failed */
+	assert_true(text_read_size("4M", &u) && u == 4 << 20);
+	assert_true(text_read_size("64KiB", &u) && u == 65536);
+	assert_true(text_read_size("15E", &u) && u == 15ull << 60);
+	assert_false(text_read_size("16E", &u));
+	assert_false(text_read_size("M", &u));
+	assert_true(text_read_time("1.5s", &ns) && ns == 1500000000);
+	assert_true(text_read_time("30", &ns) && ns == 30000000000);
+	assert_true(text_read_time("0.25us", &ns) && ns == 250);
+	assert_true(text_read_time("2h", &ns) && ns == 7200000000000);
+	assert_true(text_read_time("9223372036854775807ns", &ns) && ns == INT64_MAX);
+	assert_false(text_read_time("9223372036854775808ns", &ns));
+	assert_false(text_read_time("18446744073709551615d", &ns));
+	assert_false(text_read_time("1.", &ns));
+	assert_false(text_read_time(".5s", &ns));
+	assert_false(text_read_time("-1s", &ns));
+}
+
+static void near_words(void **state)
+{
+	char far[40];
+
+	(void)state;
+	memset(far, 'x', sizeof far - 1);
+	far[sizeof far - 1] = 0;
+	assert_int_equal(text_distance("report", "report"), 0);
+	assert_int_equal(text_distance("reoprt", "report"), 1);	/* swapped neighbours */
+	assert_int_equal(text_distance("", "abc"), 3);
+	assert_int_equal(text_distance("kitten", "sitting"), 3);
+	far[33] = 0;
+	assert_true(text_distance(far, "a") == UINT_MAX);
+	far[32] = 0;
+	assert_int_equal(text_distance(far, far), 0);
+}
+
+static void foreign_strings(void **state)
+{
+	char out[64];
+
+	(void)state;
+	text_clean(out, sizeof out, "a\033[31mb\n\xff\xc2\x9b é");
+	assert_string_equal(out, "a\\x1b[31mb\\x0a\\xff\\xc2\\x9b é");
+	assert_int_equal(text_clean(out, 4, "ab\033"), 2);	/* no half escapes */
+	assert_string_equal(out, "ab");
+	assert_int_equal(text_utf8_length("\xed\xa0\x80"), 0);	/* a surrogate */
+	assert_int_equal(text_utf8_length("\xc0\x80"), 0);	/* overlong */
+	assert_int_equal(text_utf8_length("\xf4\x90\x80\x80"), 0);
+	assert_int_equal(text_utf8_length("\xe2\x82"), 0);	/* cut */
+	assert_int_equal(text_utf8_length("€"), 3);
+	assert_int_equal(text_width("µs €"), 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(durations), cmocka_unit_test(sizes), cmocka_unit_test(numbers),
+		cmocka_unit_test(reading), cmocka_unit_test(near_words),
+		cmocka_unit_test(foreign_strings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
