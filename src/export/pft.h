@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes Perfetto traces: tracks, slices, instants, flows and arguments, as protobuf bytes of our own.
+ *
+ *   pft_open(&pft, fd, level, &err);
+ *   pft_clocks(pft, &clocks);
+ *   process = pft_process(pft, 0, pid, "planner");
+ *   thread = pft_thread(pft, process, pid, tid, "executor");
+ *   pft_slice(thread, start_ns, end_ns, &(struct pft_event){ .name = pft_string(pft, "tick") });
+ *   pft_close(pft, &err);
+ *
+ * One packet sequence per track. The packet that starts a sequence sets a delta clock and the
+ * default track, so that an event is some 12 bytes: a time delta, the sequence, its type and a name
+ * that was sent before:
+ *
+ *   0A 0A  40 64  50 02  5A 04 48 01 50 02
+ *   packet delta  seq.   event begin name
+ *
+ * Packets are gathered into blocks; a block is written only when it is complete, deflated unless
+ * level is 0, so that a file cut anywhere keeps all blocks before the cut. Memory is one block,
+ * the strings, and what each track has sent of them: it does not grow with the number of events.
+ *
+ * Times are nanoseconds of the trace clock (CLOCK_MONOTONIC). Within a track they may go back.
+ *
+ * Failures (disk full, out of memory) are remembered; writing goes on without effect and
+ * pft_close() tells. pft_failed() lets a long loop stop early. Functions that take a track accept
+ * NULL, which is what creating one gives when memory is out.
+ *
+ * Context of all functions: not thread-safe; allocate as strings and tracks appear; block in
+ * write(2) when a block is full.
+ */
+#ifndef KYMO_EXPORT_PFT_H
+#define KYMO_EXPORT_PFT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct pft;
+struct pft_track;
+
+#define PFT_LEVEL_NONE 0
+#define PFT_LEVEL_DEFAULT 6
+#define PFT_LEVEL_MAX 9
+
+/**
+ * pft_open() - begin a trace on @fd
+ * @fd: stays the caller's; written from its present position
+ * @level: PFT_LEVEL_NONE, or a zlib level 1..9
+ *
+ * Return: 0, or -1 with @err filled (out of memory).
+ */
+int pft_open(struct pft **pft, int fd, int level, struct err *err);
+
+/** pft_failed() - something went wrong; pft_close() will say what. Context: wait-free. */
+bool pft_failed(const struct pft *pft);
+
+/** pft_flush() - write what is gathered as a block of its own. */
+void pft_flush(struct pft *pft);
+
+/**
+ * pft_close() - write the rest and free everything
+ * @err: may be NULL
+ *
+ * Return: 0, or -1 with @err filled: what failed first.
+ */
+int pft_close(struct pft *pft, struct err *err);
+
+/* What was written so far. */
+struct pft_totals {
+	uint64_t packets, slices, instants;
+	uint64_t orphan_ends;	/* pft_end() without pft_begin(): left out */
+	uint64_t bytes;		/* in the file */
+};
+void pft_totals(const struct pft *pft, struct pft_totals *totals);
+
+/* ---- facts about the whole trace ---- */
+
+/* Readings of several clocks at one instant; 0: not known. */
+struct pft_clocks {
+	int64_t monotonic_ns, realtime_ns, boottime_ns;
+};
+
+/** pft_clocks() - a clock snapshot; the first also declares MONOTONIC the clock of the trace. */
+void pft_clocks(struct pft *pft, const struct pft_clocks *clocks);
+
+/** pft_fact_text(), pft_fact_u64() - a trace attribute. */
+void pft_fact_text(struct pft *pft, const char *key, const char *value);
+void pft_fact_u64(struct pft *pft, const char *key, uint64_t value);
+
+/* ---- strings ---- */
+
+/**
+ * pft_string() - the number of @text, from 1; 0 for NULL, "" and when memory is out
+ *
+ * Equal texts have one number. What is no UTF-8 becomes '?'; at most PFT_TEXT_MAX bytes are kept.
+ */
+uint32_t pft_string(struct pft *pft, const char *text);
+#define PFT_TEXT_MAX 4096
+
+/* ---- tracks ---- */
+
+/** pft_process() - the track of process @pid on machine @machine (0: where the trace was taken). */
+struct pft_track *pft_process(struct pft *pft, uint32_t machine, int32_t pid, const char *name);
+
+/** pft_process_name() - describe a process again, its name is now known better. */
+void pft_process_name(struct pft_track *process, const char *name);
+
+/** pft_thread() - a thread of @process. */
+struct pft_track *pft_thread(struct pft *pft, struct pft_track *process, int32_t tid,
+			     const char *name);
+
+/**
+ * pft_track() - a track of its own, shown by @name below @parent (NULL: at the top)
+ *
+ * Siblings are shown in the order of their names; equal names stay apart.
+ */
+struct pft_track *pft_track(struct pft *pft, struct pft_track *parent, const char *name);
+
+/* ---- events ---- */
+
+enum pft_arg_kind { PFT_BOOL, PFT_INT, PFT_DOUBLE, PFT_POINTER, PFT_TEXT };
+
+struct pft_arg {
+	uint32_t name;			/* pft_string() */
+	enum pft_arg_kind kind;
+	union {
+		uint64_t u;		/* PFT_BOOL, PFT_POINTER */
+		int64_t i;
+		double f;
+		uint32_t text;		/* pft_string(); 0: the argument is left out */
+	};
+};
+
+struct pft_event {
+	uint32_t name, category;	/* pft_string(); 0: none */
+	uint64_t correlation;		/* events of one number are shown in one colour; 0: none */
+	const struct pft_arg *arg;
+	unsigned args;
+	const uint64_t *flow;		/* flows that begin or pass here */
+	unsigned flows;
+	const uint64_t *end_flow;	/* flows that end here */
+	unsigned end_flows;
+};
+
+/** pft_begin() - a slice begins; slices of a track nest. */
+void pft_begin(struct pft_track *track, int64_t ns, const struct pft_event *event);
+
+/** pft_end() - the innermost open slice ends. Without one, nothing is written, but counted. */
+void pft_end(struct pft_track *track, int64_t ns);
+
+/** pft_slice() - a complete slice; independent of what pft_begin() left open. */
+void pft_slice(struct pft_track *track, int64_t begin_ns, int64_t end_ns,
+	       const struct pft_event *event);
+
+/** pft_instant() - something that has no duration. */
+void pft_instant(struct pft_track *track, int64_t ns, const struct pft_event *event);
+
+/**
+ * pft_loss() - events of this track are missing
+ * @begin_ns, @end_ns: between these times
+ * @lost, @lost_packets: how many; 0 where not known
+ *
+ * Open slices are closed at @begin_ns, the sequence is restarted with the mark that data is missing,
+ * and an instant "TRACE DATA LOST" with the counts as arguments stands at @end_ns.
+ */
+void pft_loss(struct pft_track *track, int64_t begin_ns, int64_t end_ns, uint64_t lost,
+	      uint64_t lost_packets);
+
+#endif

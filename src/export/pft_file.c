@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file of a Perfetto trace: packets into blocks, blocks into write(2); facts of the whole trace. */
+#include "export/pft_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+void pft_fail(struct pft *pft, int error, const char *doing)
+{
+	if (pft->error)
+		return;
+	pft->error = error;
+	pft->doing = doing;
+}
+
+bool pft_failed(const struct pft *pft)
+{
+	return pft->error || pft->block.failed || pft->fresh.failed;
+}
+
+static void write_all(struct pft *pft, const uint8_t *data, size_t size)
+{
+	while (size && !pft->error) {
+		ssize_t written = write(pft->fd, data, size);
+
+		if (written < 0) {
+			if (errno != EINTR)
+				pft_fail(pft, errno, "Writing failed");
+			continue;
+		}
+		data += written;
+		size -= (size_t)written;
+		pft->totals.bytes += (uint64_t)written;
+	}
+}
+
+/*
+ * A deflated block is one packet whose only field holds the packets:
+ *
+ *   0A <length> 92 03 <length> zlib(0A .. 0A .. 0A ..)
+ */
+static void write_deflated(struct pft *pft)
+{
+	struct pb head = { 0 }, frame = { 0 };
+	size_t bound = deflateBound(&pft->zlib, pft->block.size);
+	size_t size;
+
+	if (bound > pft->deflated_room) {
+		free(pft->deflated);
+		pft->deflated = malloc(bound);
+		pft->deflated_room = pft->deflated ? bound : 0;
+	}
+	if (!pft->deflated) {
+		pft_fail(pft, ENOMEM, "Compressing failed");
+		return;
+	}
+	pft->zlib.next_in = pft->block.data;
+	pft->zlib.avail_in = (uInt)pft->block.size;
+	pft->zlib.next_out = pft->deflated;
+	pft->zlib.avail_out = (uInt)pft->deflated_room;
+	if (deflate(&pft->zlib, Z_FINISH) != Z_STREAM_END) {
+		pft_fail(pft, EIO, "Compressing failed");
+		return;
+	}
+	size = pft->deflated_room - pft->zlib.avail_out;
+	(void)deflateReset(&pft->zlib);		/* fails only on a stream that was never set up */
+	pb_varint(&head, F_COMPRESSED << 3 | 2);
+	pb_varint(&head, size);
+	pb_varint(&frame, F_PACKET << 3 | 2);
+	pb_varint(&frame, head.size + size);
+	pb_raw(&frame, head.data, head.size);
+	if (head.failed || frame.failed)
+		pft_fail(pft, ENOMEM, "Compressing failed");
+	write_all(pft, frame.data, frame.size);
+	write_all(pft, pft->deflated, size);
+	pb_free(&head);
+	pb_free(&frame);
+}
+
+static void write_block(struct pft *pft, bool deflated)
+{
+	if (pft->block.failed)
+		pft_fail(pft, ENOMEM, "Writing failed");
+	if (!pft->error && pft->block.size) {
+		if (deflated)
+			write_deflated(pft);
+		else
+			write_all(pft, pft->block.data, pft->block.size);
+	}
+	pft->block.size = 0;
+}
+
+void pft_flush(struct pft *pft)
+{
+	write_block(pft, pft->level != PFT_LEVEL_NONE);
+}
+
+void pft_packet_begin(struct pft *pft)
+{
+	pb_open(&pft->block, F_PACKET);
+}
+
+void pft_packet_end(struct pft *pft)
+{
+	pb_close(&pft->block);
+	pft->totals.packets++;
+	if (pft->block.size >= PFT_BLOCK_BYTES)
+		pft_flush(pft);
+}
+
+/* The first packet stays undeflated: readers know the file by its first bytes. */
+static void write_uuid(struct pft *pft)
+{
+	uint64_t uuid[2] = { 0, 0 };
+
+	if (getrandom(uuid, sizeof(uuid), GRND_NONBLOCK) != sizeof(uuid))
+		uuid[0] = (uintptr_t)pft;	/* early in boot: only less unique */
+	pft_packet_begin(pft);
+	pb_open(&pft->block, F_TRACE_UUID);
+	pb_uint(&pft->block, 1, uuid[0]);
+	pb_uint(&pft->block, 2, uuid[1]);
+	pb_close(&pft->block);
+	pft_packet_end(pft);
+	write_block(pft, false);
+}
+
+int pft_open(struct pft **result, int fd, int level, struct err *err)
+{
+	struct pft *pft = calloc(1, sizeof(*pft));
+
+	if (!pft)
+		return err_set(err, EXIT_FAILED, "Out of memory.");
+	pft->fd = fd;
+	pft->level = level;
+	if (level != PFT_LEVEL_NONE && deflateInit(&pft->zlib, level) != Z_OK) {
+		free(pft);
+		return err_set(err, EXIT_FAILED, "Compression at level %d cannot be set up.", level);
+	}
+	pft->text_lost = pft_string(pft, "TRACE DATA LOST");
+	pft->text_lost_events = pft_string(pft, "lost_events");
+	pft->text_lost_packets = pft_string(pft, "lost_packets");
+	pft->text_gap = pft_string(pft, "gap_ns");
+	write_uuid(pft);
+	*result = pft;
+	return 0;
+}
+
+int pft_close(struct pft *pft, struct err *err)
+{
+	int result = 0;
+
+	pft_flush(pft);
+	if (pft->fresh.failed)
+		pft_fail(pft, ENOMEM, "Writing failed");
+	if (pft->error)
+		result = err_set(err, EXIT_FAILED, "%s: %s.", pft->doing, strerror(pft->error));
+	if (pft->level != PFT_LEVEL_NONE)
+		(void)deflateEnd(&pft->zlib);	/* Z_DATA_ERROR: input was left, the error is known */
+	pft_tracks_free(pft);
+	pft_strings_free(pft);
+	pb_free(&pft->block);
+	pb_free(&pft->fresh);
+	free(pft->deflated);
+	free(pft);
+	return result;
+}
+
+void pft_totals(const struct pft *pft, struct pft_totals *totals)
+{
+	*totals = pft->totals;
+}
+
+void pft_clock(struct pb *pb, unsigned clock, int64_t ns, bool incremental)
+{
+	pb_open(pb, 1);
+	pb_uint(pb, 1, clock);
+	pb_uint(pb, 2, (uint64_t)ns);
+	if (incremental)
+		pb_uint(pb, 3, 1);
+	pb_close(pb);
+}
+
+void pft_clocks(struct pft *pft, const struct pft_clocks *clocks)
+{
+	struct pb *pb = &pft->block;
+
+	pft_packet_begin(pft);
+	pb_uint(pb, F_SEQUENCE, PFT_SEQUENCE_TRACE);
+	pb_open(pb, F_CLOCK_SNAPSHOT);
+	pft_clock(pb, PFT_CLOCK_MONOTONIC, clocks->monotonic_ns, false);
+	if (clocks->boottime_ns)
+		pft_clock(pb, PFT_CLOCK_BOOTTIME, clocks->boottime_ns, false);
+	if (clocks->realtime_ns)
+		pft_clock(pb, PFT_CLOCK_REALTIME, clocks->realtime_ns, false);
+	if (!pft->clocks_sent)
+		pb_uint(pb, 2, PFT_CLOCK_MONOTONIC);
+	pb_close(pb);
+	pft_packet_end(pft);
+	pft->clocks_sent = true;
+}
+
+static void fact_begin(struct pft *pft, const char *key)
+{
+	pft_packet_begin(pft);
+	pb_uint(&pft->block, F_SEQUENCE, PFT_SEQUENCE_TRACE);
+	pb_open(&pft->block, F_ATTRIBUTES);
+	pb_open(&pft->block, 1);
+	pb_text(&pft->block, 1, key);
+}
+
+static void fact_end(struct pft *pft)
+{
+	pb_close(&pft->block);
+	pb_close(&pft->block);
+	pft_packet_end(pft);
+}
+
+void pft_fact_text(struct pft *pft, const char *key, const char *value)
+{
+	fact_begin(pft, key);
+	pb_text(&pft->block, 3, value);
+	fact_end(pft);
+}
+
+void pft_fact_u64(struct pft *pft, const char *key, uint64_t value)
+{
+	fact_begin(pft, key);
+	pb_uint(&pft->block, 2, value);
+	fact_end(pft);
+}

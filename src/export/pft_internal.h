@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the Perfetto writer share; pft.h is for everyone else. */
+#ifndef KYMO_EXPORT_PFT_INTERNAL_H
+#define KYMO_EXPORT_PFT_INTERNAL_H
+
+#include <zlib.h>
+
+#include "export/pb.h"
+#include "export/pft.h"
+
+/*
+ * Bytes of packets in a block, before deflate. Larger blocks hardly shrink the file (1 % at 500 KB);
+ * a reader refuses blocks of 512 KB, and a packet may overshoot.
+ */
+#define PFT_BLOCK_BYTES (128u << 10)
+
+/* Clock ids. 64 and above belong to one sequence. */
+enum { PFT_CLOCK_REALTIME = 1, PFT_CLOCK_MONOTONIC = 3, PFT_CLOCK_BOOTTIME = 6, PFT_CLOCK_DELTA = 64 };
+
+/* Field numbers of the format, by message. */
+enum {
+	/* Trace */
+	F_PACKET = 1,
+	/* TracePacket */
+	F_CLOCK_SNAPSHOT = 6,
+	F_TIMESTAMP = 8,
+	F_SEQUENCE = 10,
+	F_TRACK_EVENT = 11,
+	F_INTERNED = 12,
+	F_SEQUENCE_FLAGS = 13,
+	F_PREVIOUS_DROPPED = 42,
+	F_COMPRESSED = 50,
+	F_DEFAULTS = 59,
+	F_TRACK = 60,
+	F_FIRST_ON_SEQUENCE = 87,
+	F_TRACE_UUID = 89,
+	F_MACHINE = 98,
+	F_ATTRIBUTES = 126,
+};
+
+/* The sequence of packets that stand for the whole trace; track n has sequence n + 1. */
+#define PFT_SEQUENCE_TRACE 1
+
+struct pft_string {
+	char *text;
+	uint32_t size;
+	uint32_t hash;
+};
+
+struct pft {
+	int fd, level;
+	int error;		/* errno of the first failure */
+	const char *doing;	/* what failed */
+	bool clocks_sent;
+	struct pb block;	/* packets not written yet */
+	struct pb fresh;	/* interned data of the packet being written */
+	uint8_t *deflated;
+	size_t deflated_room;
+	z_stream zlib;
+	struct pft_string *string;	/* by number - 1 */
+	uint32_t string_count, string_room;
+	uint32_t *string_slot;		/* hash table of numbers; 0: free */
+	uint32_t string_mask;
+	struct pft_track *tracks;
+	uint64_t track_count;
+	uint32_t text_lost, text_lost_events, text_lost_packets, text_gap;
+	struct pft_totals totals;
+};
+
+/* What is interned, each kind in a number space of its own. */
+enum pft_interned { PFT_CATEGORY, PFT_NAME, PFT_ARG_NAME, PFT_ARG_TEXT, PFT_INTERNED_KINDS };
+
+/* A string this sequence has sent: its number and kind, and the short number it got there. */
+struct pft_sent {
+	uint32_t key;	/* string << 2 | kind; 0: free */
+	uint32_t iid;
+};
+
+struct pft_track {
+	struct pft *pft;
+	struct pft_track *next;
+	uint64_t uuid;
+	uint32_t machine;
+	int32_t pid;		/* of a process track and of its threads */
+	uint32_t depth;		/* slices open by pft_begin() */
+	bool started;
+	int64_t last_ns;	/* where the delta clock stands */
+	uint8_t prefix[2 * (2 + PB_VARINT_MAX)];	/* sequence (and machine) fields of each packet */
+	uint8_t prefix_size;
+	struct pft_sent *sent;	/* hash table */
+	uint32_t sent_mask, sent_count;
+	uint32_t next_iid[PFT_INTERNED_KINDS];
+};
+
+/** pft_fail() - remember the first failure. */
+void pft_fail(struct pft *pft, int error, const char *doing);
+
+/** pft_packet_begin(), pft_packet_end() - around the fields of a TracePacket in pft->block. */
+void pft_packet_begin(struct pft *pft);
+void pft_packet_end(struct pft *pft);
+
+/** pft_clock() - one clock of an open ClockSnapshot. */
+void pft_clock(struct pb *pb, unsigned clock, int64_t ns, bool incremental);
+
+/** pft_strings_free() */
+void pft_strings_free(struct pft *pft);
+
+/** pft_tracks_free() */
+void pft_tracks_free(struct pft *pft);
+
+/**
+ * pft_intern() - the short number of @string on @track's sequence
+ *
+ * The first use adds its definition to pft->fresh, which must go out with the same packet.
+ */
+uint32_t pft_intern(struct pft_track *track, enum pft_interned kind, uint32_t string);
+
+/** pft_intern_reset() - the sequence starts again: nothing was sent. */
+void pft_intern_reset(struct pft_track *track);
+
+#endif

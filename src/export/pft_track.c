@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tracks of a Perfetto trace and the events on them.
+ *
+ * A track's events form one packet sequence. Its first packet clears what the reader knows of the
+ * sequence, sets the delta clock 64 to the time of the first event and makes the track the default:
+ *
+ *   sequence n | flags 1 | first 1 | snapshot { 3: t, 64: t incremental } | defaults { clock 64, track }
+ *
+ * Events after it name no clock, no absolute time and no track. They carry no sequence_flags (two
+ * bytes less each); therefore nothing of a sequence may ever be written before its first packet.
+ */
+#include "export/pft_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3 };
+
+/* ---- descriptors ---- */
+
+static struct pft_track *track_new(struct pft *pft, uint32_t machine, int32_t pid)
+{
+	struct pft_track *track = calloc(1, sizeof(*track));
+	struct pb prefix = { 0 };
+
+	if (!track)
+		goto failed;
+	track->pft = pft;
+	track->uuid = pft->track_count + 1;
+	track->machine = machine;
+	track->pid = pid;
+	pb_uint(&prefix, F_SEQUENCE, PFT_SEQUENCE_TRACE + track->uuid);
+	if (machine)
+		pb_uint(&prefix, F_MACHINE, machine);
+	if (prefix.failed)
+		goto failed;
+	memcpy(track->prefix, prefix.data, prefix.size);
+	track->prefix_size = (uint8_t)prefix.size;
+	pb_free(&prefix);
+	pft->track_count++;
+	track->next = pft->tracks;
+	pft->tracks = track;
+	return track;
+failed:
+	pb_free(&prefix);
+	free(track);
+	pft_fail(pft, ENOMEM, "Writing failed");
+	return NULL;
+}
+
+void pft_tracks_free(struct pft *pft)
+{
+	while (pft->tracks) {
+		struct pft_track *track = pft->tracks;
+
+		pft->tracks = track->next;
+		free(track->sent);
+		free(track);
+	}
+}
+
+static void put_string(struct pft *pft, uint32_t field, const char *text)
+{
+	uint32_t number = pft_string(pft, text);
+
+	if (number)
+		pb_bytes(&pft->block, field, pft->string[number - 1].text,
+			 pft->string[number - 1].size);
+}
+
+static void descriptor_begin(const struct pft_track *track, const struct pft_track *parent)
+{
+	struct pb *pb = &track->pft->block;
+
+	/* Not on the track's own sequence: that begins with its start packet. */
+	pft_packet_begin(track->pft);
+	pb_uint(pb, F_SEQUENCE, PFT_SEQUENCE_TRACE);
+	if (track->machine)
+		pb_uint(pb, F_MACHINE, track->machine);
+	pb_open(pb, F_TRACK);
+	pb_uint(pb, 1, track->uuid);
+	if (parent)
+		pb_uint(pb, 5, parent->uuid);
+}
+
+static void descriptor_end(const struct pft_track *track)
+{
+	pb_close(&track->pft->block);
+	pft_packet_end(track->pft);
+}
+
+void pft_process_name(struct pft_track *process, const char *name)
+{
+	struct pb *pb;
+
+	if (!process)
+		return;
+	pb = &process->pft->block;
+	descriptor_begin(process, NULL);
+	pb_open(pb, 3);
+	pb_uint(pb, 1, (uint64_t)process->pid);
+	put_string(process->pft, 6, name);
+	pb_close(pb);
+	descriptor_end(process);
+}
+
+struct pft_track *pft_process(struct pft *pft, uint32_t machine, int32_t pid, const char *name)
+{
+	struct pft_track *track = track_new(pft, machine, pid);
+
+	pft_process_name(track, name);
+	return track;
+}
+
+struct pft_track *pft_thread(struct pft *pft, struct pft_track *process, int32_t tid,
+			     const char *name)
+{
+	struct pft_track *track;
+	struct pb *pb = &pft->block;
+
+	if (!process)
+		return NULL;
+	track = track_new(pft, process->machine, process->pid);
+	if (!track)
+		return NULL;
+	descriptor_begin(track, process);
+	pb_open(pb, 4);
+	pb_uint(pb, 1, (uint64_t)process->pid);
+	pb_uint(pb, 2, (uint64_t)tid);
+	put_string(pft, 5, name);
+	pb_close(pb);
+	descriptor_end(track);
+	return track;
+}
+
+struct pft_track *pft_track(struct pft *pft, struct pft_track *parent, const char *name)
+{
+	struct pft_track *track = track_new(pft, parent ? parent->machine : 0, 0);
+
+	if (!track)
+		return NULL;
+	descriptor_begin(track, parent);
+	put_string(pft, 2, name);
+	pb_uint(&pft->block, 11, 1);	/* children in the order of their names */
+	pb_uint(&pft->block, 15, 2);	/* never merged with a sibling */
+	descriptor_end(track);
+	return track;
+}
+
+/* ---- events ---- */
+
+static void sequence_start(struct pft_track *track, int64_t ns, bool after_loss)
+{
+	struct pft *pft = track->pft;
+	struct pb *pb = &pft->block;
+
+	pft_intern_reset(track);
+	pft_packet_begin(pft);
+	pb_raw(pb, track->prefix, track->prefix_size);
+	pb_uint(pb, F_SEQUENCE_FLAGS, 1);
+	pb_uint(pb, after_loss ? F_PREVIOUS_DROPPED : F_FIRST_ON_SEQUENCE, 1);
+	pb_open(pb, F_CLOCK_SNAPSHOT);
+	pft_clock(pb, PFT_CLOCK_MONOTONIC, ns, false);
+	pft_clock(pb, PFT_CLOCK_DELTA, ns, true);
+	pb_close(pb);
+	pb_open(pb, F_DEFAULTS);
+	pb_uint(pb, 58, PFT_CLOCK_DELTA);
+	pb_open(pb, F_TRACK_EVENT);
+	pb_uint(pb, 11, track->uuid);
+	pb_close(pb);
+	pb_close(pb);
+	pft_packet_end(pft);
+	track->started = true;
+	track->last_ns = ns;
+}
+
+static void put_arg(struct pft_track *track, const struct pft_arg *arg)
+{
+	struct pb *pb = &track->pft->block;
+
+	if (!arg->name || (arg->kind == PFT_TEXT && !arg->text))
+		return;
+	pb_open(pb, 4);
+	pb_uint(pb, 1, pft_intern(track, PFT_ARG_NAME, arg->name));
+	switch (arg->kind) {
+	case PFT_BOOL:
+		pb_uint(pb, 2, !!arg->u);
+		break;
+	case PFT_INT:
+		pb_uint(pb, 4, (uint64_t)arg->i);
+		break;
+	case PFT_DOUBLE:
+		pb_double(pb, 5, arg->f);
+		break;
+	case PFT_POINTER:
+		pb_uint(pb, 7, arg->u);
+		break;
+	case PFT_TEXT:
+		pb_uint(pb, 17, pft_intern(track, PFT_ARG_TEXT, arg->text));
+		break;
+	}
+	pb_close(pb);
+}
+
+/* The event's own message. The few most frequent fields first; the order is free. */
+static void put_event(struct pft_track *track, unsigned type, const struct pft_event *event)
+{
+	struct pb *pb = &track->pft->block;
+
+	pb_open(pb, F_TRACK_EVENT);
+	pb_uint(pb, 9, type);
+	if (event) {
+		if (event->name)
+			pb_uint(pb, 10, pft_intern(track, PFT_NAME, event->name));
+		if (event->category)
+			pb_uint(pb, 3, pft_intern(track, PFT_CATEGORY, event->category));
+		for (unsigned i = 0; i < event->args; i++)
+			put_arg(track, &event->arg[i]);
+		for (unsigned i = 0; i < event->flows; i++)
+			pb_fixed64(pb, 47, event->flow[i]);
+		for (unsigned i = 0; i < event->end_flows; i++)
+			pb_fixed64(pb, 48, event->end_flow[i]);
+		if (event->correlation)
+			pb_uint(pb, 52, event->correlation);
+	}
+	pb_close(pb);
+}
+
+static void put(struct pft_track *track, int64_t ns, unsigned type, const struct pft_event *event)
+{
+	struct pft *pft = track->pft;
+	struct pb *pb = &pft->block;
+
+	if (!track->started)
+		sequence_start(track, ns, false);
+	pft_packet_begin(pft);
+	pb_uint(pb, F_TIMESTAMP, (uint64_t)ns - (uint64_t)track->last_ns);
+	pb_raw(pb, track->prefix, track->prefix_size);
+	put_event(track, type, event);
+	if (pft->fresh.size) {
+		pb_bytes(pb, F_INTERNED, pft->fresh.data, pft->fresh.size);
+		pft->fresh.size = 0;
+	}
+	pft_packet_end(pft);
+	track->last_ns = ns;
+}
+
+void pft_begin(struct pft_track *track, int64_t ns, const struct pft_event *event)
+{
+	if (!track)
+		return;
+	put(track, ns, TYPE_BEGIN, event);
+	track->depth++;
+	track->pft->totals.slices++;
+}
+
+void pft_end(struct pft_track *track, int64_t ns)
+{
+	if (!track)
+		return;
+	if (!track->depth) {
+		track->pft->totals.orphan_ends++;
+		return;
+	}
+	put(track, ns, TYPE_END, NULL);
+	track->depth--;
+}
+
+void pft_slice(struct pft_track *track, int64_t begin_ns, int64_t end_ns,
+	       const struct pft_event *event)
+{
+	if (!track)
+		return;
+	put(track, begin_ns, TYPE_BEGIN, event);
+	put(track, end_ns < begin_ns ? begin_ns : end_ns, TYPE_END, NULL);
+	track->pft->totals.slices++;
+}
+
+void pft_instant(struct pft_track *track, int64_t ns, const struct pft_event *event)
+{
+	if (!track)
+		return;
+	put(track, ns, TYPE_INSTANT, event);
+	track->pft->totals.instants++;
+}
+
+void pft_loss(struct pft_track *track, int64_t begin_ns, int64_t end_ns, uint64_t lost,
+	      uint64_t lost_packets)
+{
+	struct pft *pft;
+	struct pft_arg arg[3];
+	struct pft_event event = { .arg = arg };
+
+	if (!track)
+		return;
+	pft = track->pft;
+	if (track->started && begin_ns < track->last_ns)
+		begin_ns = track->last_ns;	/* what is open was open then */
+	if (end_ns < begin_ns)
+		end_ns = begin_ns;
+	while (track->depth)
+		pft_end(track, begin_ns);
+	sequence_start(track, end_ns, true);
+	arg[event.args++] = (struct pft_arg){ pft->text_lost_events, PFT_INT, { .i = (int64_t)lost } };
+	if (lost_packets)
+		arg[event.args++] = (struct pft_arg){ pft->text_lost_packets, PFT_INT,
+						      { .i = (int64_t)lost_packets } };
+	arg[event.args++] =
+		(struct pft_arg){ pft->text_gap, PFT_INT, { .i = end_ns - begin_ns } };
+	event.name = pft->text_lost;
+	pft_instant(track, end_ns, &event);
+}

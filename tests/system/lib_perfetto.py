@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real Perfetto trace processor for tests, and the little that these tests share.
+
+The trace processor is a script kept beside the checkout; where it or what it needs cannot be had,
+the test is skipped (exit 77).
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.environ.get("KYMO_SOURCE") or os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+BUILD = os.environ.get("KYMO_BUILD") or os.path.join(SOURCE, "build")
+TESTS = os.path.join(BUILD, "tests")
+SHARED = os.path.join(SOURCE, "..", "shared")
+ORACLE = os.path.join(SHARED, "oracles", "perfetto", "perfetto-sql.mjs")
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
+class Reader:
+    def __init__(self, scratch):
+        self.scratch = scratch
+        if not os.path.exists(ORACLE):
+            skip("no Perfetto trace processor beside the checkout")
+        try:
+            run = subprocess.run(["node", ORACLE, "--install"], capture_output=True, text=True)
+        except FileNotFoundError:
+            skip("node is not installed")
+        if run.returncode == 77:
+            skip(run.stderr.strip())
+
+    def query(self, trace, *statements, pedantic=True):
+        """Rows of each statement. @trace is bytes or a path. The reader must not complain."""
+        path = trace
+        if isinstance(trace, bytes):
+            with tempfile.NamedTemporaryFile(dir=self.scratch, delete=False) as out:
+                out.write(trace)
+                path = out.name
+        run = subprocess.run(["node", ORACLE, "--offline", "-f", "json", path, *statements],
+                             capture_output=True, text=True)
+        if run.returncode:
+            raise SystemExit(f"the reader failed ({run.returncode}): {run.stderr}")
+        answer = json.loads(run.stdout)
+        if pedantic and answer["stats"]:
+            raise SystemExit(f"the reader complains: {answer['stats']}")
+        return [result["rows"] for result in answer["results"]]
+
+
+class Checks:
+    def __init__(self):
+        self.failed = self.count = 0
+
+    def ok(self, what, good, detail=""):
+        self.count += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.count} - {what}")
+        if not good and detail:
+            print(f"  # {detail}")
+
+    def equal(self, what, got, want):
+        self.ok(what, got == want, f"got {got}\n  # want {want}")
+
+    def end(self):
+        print(f"1..{self.count}")
+        sys.exit(1 if self.failed else 0)
