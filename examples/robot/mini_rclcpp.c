@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contexts, nodes and entities of mini_rclcpp: what is created, and what that tells tracetools. */
+#include <getopt.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mini_rclcpp.h"
+#include "robot.h"
+#include "tracetools/tracetools.h"
+
+#define GID_BYTES 24	/* Jazzy's tracetools reads as many; a DDS GUID has 16 */
+#define DEFAULT_DOMAIN 42
+
+/* Nothing leaves the machine, and no multicast is needed to find each other. */
+static const char loopback[] =
+	"<CycloneDDS><Domain id=\"any\">"
+	"<General><Interfaces><NetworkInterface address=\"127.0.0.1\"/></Interfaces>"
+	"<AllowMulticast>false</AllowMulticast></General>"
+	"<Discovery><ParticipantIndex>auto</ParticipantIndex>"
+	"<MaxAutoParticipantIndex>30</MaxAutoParticipantIndex>"
+	"<Peers><Peer address=\"127.0.0.1\"/></Peers></Discovery>"
+	"</Domain></CycloneDDS>";
+
+void rc_check(dds_return_t result, const char *what)
+{
+	if (result >= 0)
+		return;
+	fprintf(stderr, "robot: %s: %s\n", what, dds_strretcode(result));
+	exit(1);
+}
+
+int64_t rc_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- options, context ---- */
+
+struct rc_options rc_main_options(int argc, char **argv)
+{
+	static const struct option known[] = {
+		{ "domain", required_argument, NULL, 'd' },
+		{ "seed", required_argument, NULL, 's' },
+		{ "seconds", required_argument, NULL, 't' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct rc_options options = { .domain = DEFAULT_DOMAIN, .seed = 1 };
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+		if (option == 'd')
+			options.domain = (uint32_t)strtoul(optarg, NULL, 10);
+		else if (option == 's')
+			options.seed = strtoull(optarg, NULL, 10);
+		else if (option == 't')
+			options.seconds = strtod(optarg, NULL);
+		else
+			optind = argc + 1;
+	}
+	if (optind == argc && options.domain <= 230 && options.seconds >= 0)
+		return options;
+	fprintf(stderr, "usage: %s [--domain 0..230] [--seed N] [--seconds N]\n", argv[0]);
+	exit(2);
+}
+
+static void stop_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+}
+
+/* Waits for a signal or the end of the given time, then stops all executors. */
+static void *signals_main(void *argument)
+{
+	struct rc_context *context = argument;
+	double seconds = context->options.seconds;
+	struct timespec limit = { (time_t)seconds, (long)((seconds - (time_t)seconds) * 1e9) };
+	sigset_t set;
+
+	stop_signals(&set);
+	if (seconds > 0)
+		sigtimedwait(&set, NULL, &limit);
+	else
+		sigwaitinfo(&set, NULL);
+	context->ok = false;
+	dds_set_guardcondition(context->stop, true);
+	return NULL;
+}
+
+void rc_init(struct rc_context *context, const struct rc_options *options)
+{
+	sigset_t set;
+
+	*context = (struct rc_context){ .options = *options };
+	context->ok = true;
+	stop_signals(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	setenv("CYCLONEDDS_URI", loopback, 0);
+	context->participant = dds_create_participant(options->domain, NULL, NULL);
+	rc_check(context->participant, "cannot join the DDS domain");
+	context->stop = dds_create_guardcondition(context->participant);
+	rc_check(context->stop, "guard condition");
+	ros_trace_rcl_init(&context->rcl);
+	if (pthread_create(&context->signals, NULL, signals_main, context)) {
+		fprintf(stderr, "robot: cannot start a thread\n");
+		exit(1);
+	}
+}
+
+void rc_shutdown(struct rc_context *context)
+{
+	pthread_join(context->signals, NULL);
+	dds_delete(context->participant);
+}
+
+/* ---- DDS endpoints as rmw_cyclonedds makes them ---- */
+
+static dds_entity_t topic_create(struct rc_context *context, const dds_topic_descriptor_t *type,
+				 const char *prefix, const char *name, const char *suffix)
+{
+	char full[RC_NAME_MAX];
+	dds_entity_t topic;
+
+	snprintf(full, sizeof(full), "%s%s%s", prefix, name, suffix);
+	topic = dds_create_topic(context->participant, type, full, NULL, NULL);
+	rc_check(topic, full);
+	return topic;
+}
+
+static dds_qos_t *qos_create(void)
+{
+	dds_qos_t *qos = dds_create_qos();
+
+	dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_SECS(1));
+	dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, RC_DEPTH);
+	dds_qset_writer_data_lifecycle(qos, false);
+	return qos;
+}
+
+static dds_entity_t writer_create(struct rc_context *context, dds_entity_t topic)
+{
+	dds_qos_t *qos = qos_create();
+	dds_entity_t writer = dds_create_writer(context->participant, topic, qos, NULL);
+
+	dds_delete_qos(qos);
+	rc_check(writer, "writer");
+	return writer;
+}
+
+static dds_entity_t reader_create(struct rc_context *context, dds_entity_t topic)
+{
+	dds_qos_t *qos = qos_create();
+	dds_entity_t reader = dds_create_reader(context->participant, topic, qos, NULL);
+
+	dds_delete_qos(qos);
+	rc_check(reader, "reader");
+	return reader;
+}
+
+static const uint8_t *gid_of(dds_entity_t endpoint, uint8_t gid[GID_BYTES])
+{
+	dds_guid_t guid;
+
+	memset(gid, 0, GID_BYTES);
+	rc_check(dds_get_guid(endpoint, &guid), "gid");
+	memcpy(gid, guid.v, sizeof(guid.v));
+	return gid;
+}
+
+/* ---- nodes and entities ---- */
+
+void rc_node_init(struct rc_node *node, struct rc_executor *executor, const char *name,
+		  const char *namespace)
+{
+	*node = (struct rc_node){
+		.context = executor->context, .executor = executor, .name = name,
+		.namespace = namespace
+	};
+	ros_trace_rcl_node_init(&node->rcl, &node->rmw, name, namespace);
+}
+
+static void callback_register(struct rc_entity *entity, const char *symbol)
+{
+	if (ros_trace_enabled_rclcpp_callback_register())
+		ros_trace_do_rclcpp_callback_register(&entity->callback, symbol);
+}
+
+void rc_publisher_init(struct rc_publisher *publisher, struct rc_node *node,
+		       const dds_topic_descriptor_t *type, const char *topic)
+{
+	uint8_t gid[GID_BYTES];
+
+	publisher->writer = writer_create(node->context,
+					  topic_create(node->context, type, "rt", topic, ""));
+	ros_trace_rmw_publisher_init(&publisher->rmw, gid_of(publisher->writer, gid));
+	ros_trace_rcl_publisher_init(&publisher->rcl, &node->rcl, &publisher->rmw, topic, RC_DEPTH);
+}
+
+void rc_publish(struct rc_publisher *publisher, const void *message)
+{
+	dds_time_t stamp;
+
+	ros_trace_rclcpp_publish(NULL, message);
+	ros_trace_rcl_publish(&publisher->rcl, message);
+	stamp = dds_time();
+	ros_trace_rmw_publish(&publisher->rmw, message, stamp);
+	dds_write_ts(publisher->writer, message, stamp);
+}
+
+void rc_subscription_init(struct rc_entity *entity, struct rc_node *node,
+			  const dds_topic_descriptor_t *type, const char *topic,
+			  void (*function)(void *, const void *), void *user, const char *symbol)
+{
+	uint8_t gid[GID_BYTES];
+
+	*entity = (struct rc_entity){
+		.kind = &rc_subscription, .type = type, .on_message = function, .user = user
+	};
+	entity->reader = reader_create(node->context,
+				       topic_create(node->context, type, "rt", topic, ""));
+	ros_trace_rmw_subscription_init(&entity->rmw, gid_of(entity->reader, gid));
+	ros_trace_rcl_subscription_init(&entity->rcl, &node->rcl, &entity->rmw, topic, RC_DEPTH);
+	ros_trace_rclcpp_subscription_init(&entity->rcl, &entity->rclcpp);
+	ros_trace_rclcpp_subscription_callback_added(&entity->rclcpp, &entity->callback);
+	callback_register(entity, symbol);
+	rc_entity_add(entity, node);
+}
+
+void rc_timer_init(struct rc_entity *entity, struct rc_node *node, int64_t period_ns,
+		   void (*function)(void *), void *user, const char *symbol)
+{
+	*entity = (struct rc_entity){
+		.kind = &rc_timer, .period_ns = period_ns, .on_timer = function, .user = user
+	};
+	entity->due_ns = rc_now_ns() + period_ns;
+	ros_trace_rcl_timer_init(&entity->rcl, period_ns);
+	ros_trace_rclcpp_timer_callback_added(&entity->rcl, &entity->callback);
+	callback_register(entity, symbol);
+	ros_trace_rclcpp_timer_link_node(&entity->rcl, &node->rcl);
+	rc_entity_add(entity, node);
+}
+
+void rc_service_init(struct rc_entity *entity, struct rc_node *node,
+		     const dds_topic_descriptor_t *request, const dds_topic_descriptor_t *response,
+		     const char *service, void (*function)(void *, const void *, void *),
+		     void *user, const char *symbol)
+{
+	struct rc_context *context = node->context;
+
+	*entity = (struct rc_entity){
+		.kind = &rc_service, .type = request, .response = response,
+		.on_request = function, .user = user
+	};
+	entity->reader = reader_create(context,
+				       topic_create(context, request, "rq", service, "Request"));
+	entity->writer = writer_create(context,
+				       topic_create(context, response, "rr", service, "Reply"));
+	ros_trace_rcl_service_init(&entity->rcl, &node->rcl, &entity->rmw, service);
+	ros_trace_rclcpp_service_callback_added(&entity->rcl, &entity->callback);
+	callback_register(entity, symbol);
+	rc_entity_add(entity, node);
+}
+
+void rc_client_init(struct rc_entity *entity, struct rc_node *node,
+		    const dds_topic_descriptor_t *request, const dds_topic_descriptor_t *response,
+		    const char *service, void (*function)(void *, const void *), void *user)
+{
+	struct rc_context *context = node->context;
+	dds_instance_handle_t handle;
+
+	*entity = (struct rc_entity){
+		.kind = &rc_client, .type = response, .on_message = function, .user = user
+	};
+	entity->writer = writer_create(context,
+				       topic_create(context, request, "rq", service, "Request"));
+	entity->reader = reader_create(context,
+				       topic_create(context, response, "rr", service, "Reply"));
+	rc_check(dds_get_instance_handle(entity->writer, &handle), "client");
+	entity->client = handle;
+	ros_trace_rcl_client_init(&entity->rcl, &node->rcl, &entity->rmw, service);
+	rc_entity_add(entity, node);
+}
+
+void rc_call(struct rc_entity *client, void *request)
+{
+	mini_rclcpp_RequestId *id = request;
+
+	*id = (mini_rclcpp_RequestId){ client->client, ++client->number };
+	dds_write(client->writer, request);
+}
