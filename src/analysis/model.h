@@ -157,7 +157,7 @@ struct model_message {
 	const struct model_topic *topic;	/* NULL: unknown */
 	const struct model_thread *publish_thread;	/* NULL: not seen */
 	int64_t publish_ns;	/* begin of the publish call; 0: not seen */
-	int64_t send_ns;	/* rmw_publish, or the enqueue when intra-process; 0: not seen */
+	int64_t send_ns;	/* rmw_publish, or the enqueue when intra-process; 0: not (yet) seen */
 	int64_t source_ns;	/* source timestamp, the wall clock of the publisher; 0: none */
 	bool is_intra;		/* it went through a ring buffer of the same process */
 
@@ -207,7 +207,10 @@ struct model_listener {
 	void (*instance)(void *context, const struct model_instance *instance);
 	/* A callback whose end never came (exception, deferred response, lost event, end of trace). */
 	void (*unfinished)(void *context, const struct model_instance *instance);
-	/* An rmw_publish, or an enqueue into the ring buffer of one subscription (is_intra). */
+	/*
+	 * An rmw_publish, or a rclcpp_intra_publish (is_intra). A user's call that goes both ways
+	 * gives both, intra first, with the same id.
+	 */
 	void (*published)(void *context, const struct model_message *message);
 	/* A message was taken; callback is set when it is handed to one, which is then starting. */
 	void (*taken)(void *context, const struct model_message *message);
@@ -276,7 +279,7 @@ const struct model_node *model_callback_node(const struct model_callback *callba
 const char *model_callback_kind_name(const struct model_callback *callback);
 
 /**
- * model_callback_source() - what calls it, for people: topic, "100 Hz (10 ms)" or service name
+ * model_callback_source() - what calls it, for people: topic, timer period ("10 ms") or service name
  * @buffer, @size: for texts that are made up; 64 bytes are enough
  * Return: a text, "" when unknown. Valid as long as @buffer and the model.
  */

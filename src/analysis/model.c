@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The model's life, its bind table, the way of one event to its handler, and lookups. */
+#include "analysis/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory: the first failure is remembered and ends model_event() ---- */
+
+void *model_alloc(struct model *model, size_t size)
+{
+	void *memory = arena_new(&model->arena, size);
+
+	if (!memory)
+		model->out_of_memory = true;
+	return memory;
+}
+
+/* Objects begin with their public part, and that begins with its index. */
+void *model_object_new(struct model *model, enum model_kind kind, size_t size)
+{
+	struct list *list = &model->list[kind];
+	uint32_t *object;
+	void **larger;
+
+	if (list->count == list->size) {
+		larger = realloc(list->item, (list->size ? list->size * 2 : 16) * sizeof(*larger));
+		if (!larger) {
+			model->out_of_memory = true;
+			return NULL;
+		}
+		list->item = larger;
+		list->size = list->size ? list->size * 2 : 16;
+	}
+	object = model_alloc(model, size);
+	if (!object)
+		return NULL;
+	*object = list->count;
+	list->item[list->count++] = object;
+	return object;
+}
+
+static const char *keep_text(struct model *model, const char *text, size_t length)
+{
+	const char *copy = arena_text(&model->arena, text, length);
+
+	if (!copy)
+		model->out_of_memory = true;
+	return copy ? copy : "";
+}
+
+/* What a name can be at most; more is a damaged trace. */
+#define TEXT_MAX 65536u
+
+const char *model_text(struct model *model, const struct ctf_value *value)
+{
+	if (!value->present || !value->bytes)
+		return "";
+	return keep_text(model, value->bytes, strnlen(value->bytes, TEXT_MAX));
+}
+
+/* ---- handles ---- */
+
+static uint64_t scope_of(const struct process *process, enum handle kind)
+{
+	return (uint64_t)process->pub.index << 8 | kind;
+}
+
+void *model_handle(const struct model *model, const struct process *process, enum handle kind,
+		   uint64_t address)
+{
+	return map_get(&model->handles, address, scope_of(process, kind));
+}
+
+void model_handle_set(struct model *model, const struct process *process, enum handle kind,
+		      uint64_t address, void *object)
+{
+	if (map_put(&model->handles, address, scope_of(process, kind), object))
+		model->out_of_memory = true;
+}
+
+static uint64_t text_hash(const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3ull;
+	return hash;
+}
+
+struct topic *model_topic_named(struct model *model, const struct ctf_value *name)
+{
+	const char *text = name->present && name->bytes ? name->bytes : "";
+	uint64_t hash = text_hash(text), probe = 0;
+	struct topic *topic;
+
+	while ((topic = map_get(&model->topics, hash, probe)) && strcmp(topic->pub.name, text) != 0)
+		probe++;
+	if (topic)
+		return topic;
+	topic = model_object_new(model, MODEL_TOPIC, sizeof(*topic));
+	if (!topic)
+		return NULL;
+	topic->pub.name = keep_text(model, text, strlen(text));
+	if (map_put(&model->topics, hash, probe, topic))
+		model->out_of_memory = true;
+	return topic;
+}
+
+/* ---- bind table ---- */
+
+/*
+ * CARET records the init events and the write under its own provider, with the fields of the
+ * original and their true time last.
+ */
+static const char *const providers[] = { "ros2", "ros2_caret" };
+#define PROVIDERS (sizeof(providers) / sizeof(*providers))
+
+static bool bind_has(const struct model *model, const char *event)
+{
+	unsigned i;
+
+	for (i = 0; i < model->bind_count; i++)
+		if (strcmp(model->bind[i].event, event) == 0)
+			return true;
+	return false;
+}
+
+static void bind_add(struct model *model, const char *provider, const char *name, unsigned point)
+{
+	const struct kymo_point *p = &kymo_points[point];
+	struct ctf_bind *row = &model->bind[model->bind_count];
+	char event[128];
+	unsigned i;
+
+	snprintf(event, sizeof(event), "%s:%s", provider, name);
+	/* Of the shapes of one event the first in the table has all fields. */
+	if (bind_has(model, event))
+		return;
+	row->event = keep_text(model, event, strlen(event));
+	for (i = 0; i < p->field_count && i < CTF_BIND_FIELDS; i++)
+		row->field[i] = p->field[i].name;
+	model->bind_point[model->bind_count++] = point;
+}
+
+static int bind_build(struct model *model)
+{
+	unsigned point, provider;
+
+	model->bind = calloc(KYMO_POINTS_TABLE * PROVIDERS + 1, sizeof(*model->bind));
+	model->bind_point = calloc(KYMO_POINTS_TABLE * PROVIDERS + 1, sizeof(*model->bind_point));
+	if (!model->bind || !model->bind_point)
+		return -ENOMEM;
+	for (provider = 0; provider < PROVIDERS; provider++)
+		for (point = 0; point < KYMO_POINTS_TABLE; point++)
+			if (model_object_handlers[point] || model_flow_handlers[point])
+				bind_add(model, providers[provider], kymo_points[point].name, point);
+	bind_add(model, "ros2_caret", "dds_write", KYMO_POINT_rmw_publish);
+	return model->out_of_memory ? -ENOMEM : 0;
+}
+
+const struct ctf_bind *model_bind(const struct model *model, unsigned *count)
+{
+	*count = model->bind_count;
+	return model->bind;
+}
+
+int model_attach(struct model *model, struct ctf_reader *reader, struct err *err)
+{
+	unsigned i;
+
+	for (i = 0; i < ctf_trace_count(reader); i++) {
+		const struct ctf_trace_info *info = ctf_trace(reader, i);
+
+		if (model_set_host(model, i, info->hostname, info->clock_offset_ns))
+			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	}
+	return ctf_bind(reader, model->bind, model->bind_count, err);
+}
+
+/* ---- hosts, processes, threads ---- */
+
+static struct trace *trace_at(struct model *model, uint32_t index)
+{
+	struct trace *larger;
+	unsigned count;
+
+	if (index < model->trace_count)
+		return &model->trace[index];
+	if (index >= UINT32_MAX / 2)
+		return NULL;
+	count = index + 1;
+	larger = realloc(model->trace, count * sizeof(*larger));
+	if (!larger)
+		return NULL;
+	memset(larger + model->trace_count, 0, (count - model->trace_count) * sizeof(*larger));
+	model->trace = larger;
+	model->trace_count = count;
+	return &model->trace[index];
+}
+
+int model_set_host(struct model *model, uint32_t trace, const char *hostname,
+		   int64_t clock_offset_ns)
+{
+	struct trace *entry = trace_at(model, trace);
+	unsigned i;
+
+	if (!entry)
+		return -ENOMEM;
+	entry->clock_offset_ns = clock_offset_ns;
+	entry->known = true;
+	entry->hostname = keep_text(model, hostname ? hostname : "", hostname ? strlen(hostname) : 0);
+	for (i = 0; i < model->trace_count && *entry->hostname; i++) {
+		if (i == trace || !model->trace[i].known ||
+		    strcmp(model->trace[i].hostname, entry->hostname) != 0)
+			continue;
+		entry->host = model->trace[i].host;
+		return 0;
+	}
+	entry->host = model->host_count++;
+	return model->out_of_memory ? -ENOMEM : 0;
+}
+
+static struct process *process_of(struct model *model, const struct ctf_event *event)
+{
+	struct trace *trace = trace_at(model, event->trace);
+	struct process *process;
+
+	if (!trace || (!trace->known && model_set_host(model, event->trace, "", 0)))
+		return NULL;
+	trace = &model->trace[event->trace];
+	process = map_get(&model->processes, (uint32_t)event->vpid, trace->host);
+	if (process)
+		return process;
+	process = model_object_new(model, MODEL_PROCESS, sizeof(*process));
+	if (!process)
+		return NULL;
+	process->pub.host = trace->host;
+	process->pub.hostname = trace->hostname;
+	process->pub.pid = event->vpid;
+	process->pub.name = keep_text(model, event->procname, strlen(event->procname));
+	process->pub.tracetools = "";
+	return map_put(&model->processes, (uint32_t)event->vpid, trace->host, process) ? NULL : process;
+}
+
+static struct thread *thread_new(struct model *model, const struct ctf_event *event,
+				 struct process *process)
+{
+	struct thread *thread = model_object_new(model, MODEL_THREAD, sizeof(*thread));
+
+	if (!thread)
+		return NULL;
+	thread->process = process;
+	thread->pub.process = &process->pub;
+	thread->pub.tid = event->vtid;
+	thread->pub.name = keep_text(model, event->procname, strlen(event->procname));
+	thread->stream = event->stream;
+	if (event->vtid == event->vpid)
+		process->pub.name = thread->pub.name;
+	if (map_put(&model->threads, (uint32_t)event->vtid, process->pub.index, thread))
+		return NULL;
+	return thread;
+}
+
+struct stream *model_stream_at(struct model *model, uint32_t stream)
+{
+	struct stream *larger;
+
+	if (stream < model->stream_count)
+		return &model->stream[stream];
+	if (stream >= UINT32_MAX / 2)
+		return NULL;
+	larger = realloc(model->stream, ((size_t)stream + 1) * sizeof(*larger));
+	if (!larger)
+		return NULL;
+	memset(larger + model->stream_count, 0,
+	       (stream + 1 - model->stream_count) * sizeof(*larger));
+	model->stream = larger;
+	model->stream_count = stream + 1;
+	return &model->stream[stream];
+}
+
+/* Most events of a stream follow one of the same thread, so that is looked at first. */
+struct thread *model_thread_of(struct model *model, const struct ctf_event *event)
+{
+	struct stream *stream = model_stream_at(model, event->stream);
+	struct process *process;
+	struct thread *thread;
+
+	if (!stream)
+		return NULL;
+	thread = stream->last;
+	if (thread && thread->pub.tid == event->vtid && thread->process->pub.pid == event->vpid &&
+	    thread->stream == event->stream)
+		return thread;
+	process = process_of(model, event);
+	if (!process)
+		return NULL;
+	thread = map_get(&model->threads, (uint32_t)event->vtid, process->pub.index);
+	if (!thread)
+		thread = thread_new(model, event, process);
+	if (!thread)
+		return NULL;
+	if (thread->stream != event->stream)
+		thread->many_streams = true;
+	if (stream->last && stream->last != thread)
+		stream->many_threads = true;
+	thread->stream = event->stream;
+	stream->last = thread;
+	return thread;
+}
+
+/* ---- one event ---- */
+
+static int64_t true_time(const struct model *model, const struct ctf_event *event)
+{
+	if (!event->init_ns)
+		return event->ns;
+	return (int64_t)event->init_ns + model->trace[event->trace].clock_offset_ns;
+}
+
+int model_event(struct model *model, const struct ctf_event *event)
+{
+	struct now now = { .event = event, .ns = event->ns };
+	unsigned point;
+
+	if (event->bound == CTF_LOSS) {
+		model_flow_loss(model, event);
+		return model->out_of_memory ? -ENOMEM : 0;
+	}
+	if (!model->facts.events++)
+		model->facts.first_ns = event->ns;
+	model->facts.last_ns = event->ns;
+	if (event->bound < 0 || (unsigned)event->bound >= model->bind_count)
+		return 0;
+	point = model->bind_point[event->bound];
+	now.thread = model_thread_of(model, event);
+	if (!now.thread)
+		return -ENOMEM;
+	now.process = now.thread->process;
+	now.process->pub.events++;
+	now.process->last_ns = event->ns;
+	model->facts.ros_events++;
+	if (kymo_points[point].phase == KYMO_PHASE_INIT) {
+		model->facts.init_events++;
+		now.process->pub.init_events++;
+		now.true_ns = true_time(model, event);
+		model_object_handlers[point](model, &now);
+	} else {
+		model_flow_handlers[point](model, &now);
+	}
+	return model->out_of_memory ? -ENOMEM : 0;
+}
+
+void model_finish(struct model *model)
+{
+	model_flow_finish(model);
+}
+
+/* ---- life ---- */
+
+int model_create(struct model **result, struct err *err)
+{
+	struct model *model = calloc(1, sizeof(*model));
+
+	if (!model || bind_build(model)) {
+		model_destroy(model);
+		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	}
+	*result = model;
+	return 0;
+}
+
+void model_destroy(struct model *model)
+{
+	unsigned i;
+
+	if (!model)
+		return;
+	for (i = 0; i < model->list[MODEL_THREAD].count; i++)
+		free(((struct thread *)model->list[MODEL_THREAD].item[i])->frame);
+	for (i = 0; i < MODEL_KINDS; i++)
+		free(model->list[i].item);
+	map_free(&model->handles);
+	map_free(&model->processes);
+	map_free(&model->threads);
+	map_free(&model->topics);
+	map_free(&model->sent);
+	map_free(&model->places);
+	free(model->trace);
+	free(model->stream);
+	free(model->bind);
+	free(model->bind_point);
+	arena_free(&model->arena);
+	free(model);
+}
+
+int model_listen(struct model *model, const struct model_listener *listener, void *context)
+{
+	if (model->listeners == MODEL_LISTENERS_MAX)
+		return -1;
+	model->listener[model->listeners] = listener;
+	model->listener_context[model->listeners++] = context;
+	return 0;
+}
+
+/* ---- what is there ---- */
+
+unsigned model_count(const struct model *model, enum model_kind kind)
+{
+	return model->list[kind].count;
+}
+
+#define AT(model, kind, index) \
+	((index) < (model)->list[kind].count ? (model)->list[kind].item[index] : NULL)
+
+#define OBJECT(type, kind)								\
+	const struct model_##type *model_##type(const struct model *model, unsigned index) \
+	{										\
+		return AT(model, kind, index);						\
+	}
+OBJECT(process, MODEL_PROCESS)
+OBJECT(thread, MODEL_THREAD)
+OBJECT(node, MODEL_NODE)
+OBJECT(topic, MODEL_TOPIC)
+OBJECT(publisher, MODEL_PUBLISHER)
+OBJECT(subscription, MODEL_SUBSCRIPTION)
+OBJECT(timer, MODEL_TIMER)
+OBJECT(service, MODEL_SERVICE)
+OBJECT(callback, MODEL_CALLBACK)
+
+const struct model_service *model_client(const struct model *model, unsigned index)
+{
+	return AT(model, MODEL_CLIENT, index);
+}
+
+const struct model_callback *model_find_callback(const struct model *model, uint32_t trace,
+						 int32_t pid, uint64_t address)
+{
+	struct process *process = NULL;
+
+	if (trace < model->trace_count)
+		process = map_get(&model->processes, (uint32_t)pid, model->trace[trace].host);
+	return process ? model_handle(model, process, HANDLE_CALLBACK, address) : NULL;
+}
+
+const struct model_facts *model_facts(const struct model *model)
+{
+	return &model->facts;
+}
