@@ -58,11 +58,12 @@ static bool was_expected(const struct sent *sent, bool at_end)
 
 static void sent_forget(struct model *model, struct sent *sent, bool at_end)
 {
-	uint64_t scope = sent->publisher->topic->pub.index;
 	struct model_message message;
+	uint64_t scope;
 
 	if (!sent->id)
 		return;
+	scope = sent->publisher->topic->pub.index;
 	/* Another publisher of the topic may have used the same nanosecond. */
 	if (map_get(&model->sent, sent->source_ns, scope) == sent)
 		map_del(&model->sent, sent->source_ns, scope);

@@ -167,19 +167,6 @@ const struct ctf_bind *model_bind(const struct model *model, unsigned *count)
 	return model->bind;
 }
 
-int model_attach(struct model *model, struct ctf_reader *reader, struct err *err)
-{
-	unsigned i;
-
-	for (i = 0; i < ctf_trace_count(reader); i++) {
-		const struct ctf_trace_info *info = ctf_trace(reader, i);
-
-		if (model_set_host(model, i, info->hostname, info->clock_offset_ns))
-			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
-	}
-	return ctf_bind(reader, model->bind, model->bind_count, err);
-}
-
 /* ---- hosts, processes, threads ---- */
 
 static struct trace *trace_at(struct model *model, uint32_t index)

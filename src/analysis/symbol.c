@@ -70,6 +70,7 @@ static void cut_deleters(char *text)
 			return;		/* cut off in the middle: leave it */
 		while (at > text && (at[-1] == ' ' || at[-1] == ','))
 			at--;
+		end += strspn(end, " ");
 		cut(text, at - text, end - text);
 	}
 }
