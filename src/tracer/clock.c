@@ -21,6 +21,7 @@
 
 #define BASELINE_NS	10000000000ull	/* a new pair for the rate every 10 s */
 #define SPAN_NS_MIN	20000ull
+#define PAIR_TRIES	8		/* of about 40 ns each; one is the rule */
 
 uint64_t kymo_clock_ns(void)
 {
@@ -65,12 +66,15 @@ bool kymo_clock_counter_usable(void)
 #endif
 }
 
-/* Counter and clock at one moment; the narrowest of up to three tries. Return: its width in ticks. */
+/*
+ * Counter and clock at one moment: the narrowest of a few tries, since an interruption between the
+ * two makes them differ. Return: its width in ticks.
+ */
 static uint64_t read_pair(uint64_t good_width, uint64_t *counter, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX;
 
-	for (int try = 0; try < 3 && best > good_width; try++) {
+	for (int try = 0; try < PAIR_TRIES && best > good_width; try++) {
 		uint64_t before = kymo_counter();
 		uint64_t now = kymo_clock_ns();
 		uint64_t width = kymo_counter() - before;
@@ -88,7 +92,7 @@ void kymo_clock_first_pair(struct kymo_process *process)
 {
 	process->use_counter = kymo_clock_counter_usable();
 	if (process->use_counter)
-		(void)read_pair(0, &process->first_counter, &process->first_ns);
+		process->pair_width = read_pair(0, &process->first_counter, &process->first_ns);
 }
 
 /* 32.32 nanoseconds per tick between two pairs; 0 when they cannot give one. */
@@ -128,6 +132,7 @@ void kymo_clock_start_thread(struct kymo_thread *thread)
 
 	thread->old_counter = thread->new_counter = process->first_counter;
 	thread->old_ns = thread->new_ns = process->first_ns;
+	thread->pair_width = process->pair_width;
 	/* Span 0: the first event anchors; without a usable counter, no event ever does. */
 	set_anchor(thread, &(struct kymo_anchor){ .ns = 0 });
 }
@@ -186,7 +191,7 @@ bool kymo_clock_renew(struct kymo_thread *thread)
 	kymo_signal_fence();
 	do {
 		width = read_pair(thread->pair_width + thread->pair_width / 2, &counter, &ns);
-		if (!thread->pair_width || width < thread->pair_width)
+		if (width < thread->pair_width)
 			thread->pair_width = width;
 		next = next_anchor(thread, counter, ns);
 	} while (!next.span);		/* the very first moments: a few hundred nanoseconds of baseline */
