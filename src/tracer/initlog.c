@@ -13,22 +13,36 @@ static bool drop_fact(struct kymo_process *process)
 	return false;
 }
 
-/* Chunk @index is there, or can be made: twice as many as there are, up to 1 MiB at a time. */
-static bool chunk_ready(struct kymo_process *process, uint64_t index)
+/* Twice as many chunks as there are, up to 1 MiB at a time. */
+static bool grow(struct kymo_process *process, uint64_t index)
 {
-	struct kymo_region *region = process->region;
-	uint32_t have = __atomic_load_n(&region->log_chunk_count, __ATOMIC_ACQUIRE);
 	int error = 0;
+	uint32_t have;
 
-	if (index < have)
-		return true;
-	if (index >= KYMO_LOG_MEMORY_CHUNKS || !kymo_region_lock(process))
+	if (!kymo_region_lock(process))
 		return false;
-	have = region->log_chunk_count;
+	have = process->region->log_chunk_count;
 	if (index >= have)
 		error = kymo_region_add_log_chunks(process, have < 16 ? have : 16);
 	kymo_region_unlock(process);
 	return !error;
+}
+
+/* Chunk @index is there, or can be made. */
+static bool chunk_ready(struct kymo_process *process, struct kymo_thread *thread, uint64_t index)
+{
+	bool grown;
+
+	if (index < __atomic_load_n(&process->region->log_chunk_count, __ATOMIC_ACQUIRE))
+		return true;
+	if (index >= KYMO_LOG_MEMORY_CHUNKS || thread->in_slow)
+		return false;		/* full, or a handler that landed in a slow path */
+	thread->in_slow = 1;
+	kymo_signal_fence();
+	grown = grow(process, index);
+	kymo_signal_fence();
+	thread->in_slow = 0;
+	return grown;
 }
 
 static struct kymo_log_record *record_at(struct kymo_process *process, uint64_t position)
@@ -73,7 +87,7 @@ static uint64_t reserve(struct kymo_process *process, struct kymo_thread *thread
 		uint64_t rest = KYMO_LOG_CHUNK - at % KYMO_LOG_CHUNK;
 		uint64_t take = size <= rest ? size : rest;
 
-		if (!chunk_ready(process, at / KYMO_LOG_CHUNK))
+		if (!chunk_ready(process, thread, at / KYMO_LOG_CHUNK))
 			return UINT64_MAX;
 		*ns = fact_time(thread);	/* after the load of tail: log order is time order */
 		if (!__atomic_compare_exchange_n(tail, &at, at + take, false, __ATOMIC_ACQ_REL,

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -92,8 +93,8 @@ static void load(void)
 	const char *clock = secure_getenv("KYMO_CLOCK"), *tag = secure_getenv("KYMO_SESSION");
 
 	kymo_settings = (struct kymo_settings){
-		/* secure_getenv() hides everything from a setuid program; there, stay out of the way. */
-		.disabled = flag_setting("KYMO_DISABLE") || (getenv("PATH") && !secure_getenv("PATH")),
+		/* In a setuid program, stay out of the way. */
+		.disabled = flag_setting("KYMO_DISABLE") || getauxval(AT_SECURE),
 		.verbose = flag_setting("KYMO_VERBOSE"),
 		.ring_bytes = ring_bytes_setting(),
 		.ring_memory = size_setting("KYMO_RING_MEMORY"),
@@ -182,7 +183,7 @@ static bool process_ready(struct kymo_process *process)
 	if (__atomic_compare_exchange_n(&process->registration, &was, KYMO_REGISTERING, false,
 					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		register_process(process);
-		was = process->registration;
+		was = __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE);
 	}
 	while (was == KYMO_REGISTERING) {	/* another thread's first event, well below a millisecond */
 		(void)sched_yield();
@@ -243,7 +244,7 @@ struct kymo_thread *kymo_thread_slot(void)
 {
 	struct kymo_thread *slot = kymo__thread;
 
-	if (kymo_likely(slot->used))
+	if (kymo_likely(__atomic_load_n(&slot->used, __ATOMIC_RELAXED)))
 		return slot;
 	if (registering || kymo_settings.disabled)
 		return NULL;
@@ -264,7 +265,7 @@ static void thread_end(void *argument)
 	struct kymo_thread *slot = argument;
 	struct kymo_ring *ring = slot->ring;
 
-	if (!slot->used)
+	if (!__atomic_load_n(&slot->used, __ATOMIC_RELAXED))
 		return;		/* a forked child */
 	kymo__thread = &no_thread;
 	kymo_signal_fence();

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tracer/process.h"
@@ -21,6 +22,8 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
+
+#define LOCK_TRIES 10000	/* about a second */
 
 static int find_directory(struct kymo_process *process)
 {
@@ -249,10 +252,15 @@ void kymo_region_leave(struct kymo_process *process)
 
 bool kymo_region_lock(struct kymo_process *process)
 {
-	for (int try = 0; try < 10000; try++) {
+	const struct timespec pause = { .tv_nsec = 100000 };
+
+	for (int try = 0; try < LOCK_TRIES; try++) {
 		if (!__atomic_exchange_n(&process->growing, 1, __ATOMIC_ACQUIRE))
 			return true;
-		(void)sched_yield();
+		if (try < LOCK_TRIES / 10)
+			(void)sched_yield();
+		else
+			(void)nanosleep(&pause, NULL);	/* the holder may be preempted */
 	}
 	return false;
 }

@@ -228,12 +228,11 @@ void kymo__publish_nested(struct kymo_thread *thread)
 		__atomic_store_n(&ring->nest, 1, __ATOMIC_RELAXED);
 		kymo_signal_fence();
 		__atomic_store_n(&ring->nseq, ring->nseq + 1, __ATOMIC_RELAXED);
-		__atomic_thread_fence(__ATOMIC_RELEASE);	/* odd before the pair changes */
 		word = __atomic_load_n(&thread->word, __ATOMIC_RELAXED);
 		kymo_signal_fence();
 		now = kymo_clock_read(thread);
 		if (now)
-			__atomic_store_n(&ring->lastts, now, __ATOMIC_RELAXED);
+			__atomic_store_n(&ring->lastts, now, __ATOMIC_RELEASE);	/* after the odd nseq */
 		__atomic_store_n(&ring->wpos, word, __ATOMIC_RELEASE);
 		__atomic_store_n(&ring->nseq, ring->nseq + 1, __ATOMIC_RELEASE);
 		kymo_signal_fence();
