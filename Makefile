@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door. CMake does the work; without its help: cmake -S . -B build && cmake --build build
+#
+#   make                          build into build/
+#   make test                     run every test of that build
+#   make test TESTS=unit/base     run the tests whose name matches
+#   make bench                    build and run the benchmarks
+#   make fuzz                     run the fuzzers, FUZZ_SECONDS each
+#   make install PREFIX=/usr DESTDIR=/tmp/x
+#   make clean
+#
+#   CC=clang  SANITIZE=address,undefined  WERROR=1  BUILD=other-directory
+BUILD ?= build
+PREFIX ?= /usr/local
+SANITIZE ?=
+WERROR ?=
+TESTS ?= .
+FUZZ_SECONDS ?= 60
+JOBS ?= $(shell nproc)
+
+# make's built-in CC is "cc"; only a CC of the user is passed on.
+ifneq ($(origin CC),default)
+compiler = -DCMAKE_C_COMPILER=$(CC)
+endif
+
+all: $(BUILD)/CMakeCache.txt
+	@cmake --build $(BUILD) -j$(JOBS)
+
+# Options that changed reach an existing build directory as well.
+$(BUILD)/CMakeCache.txt: FORCE
+	@cmake -S . -B $(BUILD) $(compiler) -DCMAKE_INSTALL_PREFIX=$(PREFIX) \
+		-DKYMO_SANITIZE=$(SANITIZE) -DKYMO_WERROR=$(if $(WERROR),ON,OFF) >$(BUILD).log 2>&1 || \
+		{ cat $(BUILD).log; exit 1; }
+	@rm -f $(BUILD).log
+
+install: all
+	@cmake --install $(BUILD)
+
+test: all
+	@ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure -R '$(TESTS)'
+
+bench: all
+	@for program in bench/*.sh; do \
+		[ -e "$$program" ] || { echo "no benchmarks"; exit 1; }; \
+		echo "== $$program"; \
+		KYMO_BUILD=$(abspath $(BUILD)) KYMO_SOURCE=$(CURDIR) $$program || exit 1; \
+	done
+
+fuzz:
+	@tests/fuzz/run.sh $(FUZZ_SECONDS)
+
+clean:
+	rm -rf $(BUILD)
+
+FORCE:
+.PHONY: all install test bench fuzz clean FORCE
