@@ -9,7 +9,7 @@
 #include "abi/each.h"
 #include "abi/points.h"
 #include "analysis/model.h"
-#include "base/arena.h"
+#include "base/pool.h"
 #include "base/map.h"
 
 /*
@@ -203,7 +203,7 @@ struct trace {
 };
 
 struct model {
-	struct arena arena;
+	struct pool pool;
 	struct list list[MODEL_KINDS];
 	struct map handles;		/* (address, process and enum handle) */
 	struct map processes;		/* (pid, host) */

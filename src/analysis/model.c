@@ -11,7 +11,7 @@
 
 void *model_alloc(struct model *model, size_t size)
 {
-	void *memory = arena_new(&model->arena, size);
+	void *memory = pool_new(&model->pool, size);
 
 	if (!memory)
 		model->out_of_memory = true;
@@ -44,7 +44,7 @@ void *model_object_new(struct model *model, enum model_kind kind, size_t size)
 
 static const char *keep_text(struct model *model, const char *text, size_t length)
 {
-	const char *copy = arena_text(&model->arena, text, length);
+	const char *copy = pool_text(&model->pool, text, length);
 
 	if (!copy)
 		model->out_of_memory = true;
@@ -380,7 +380,7 @@ void model_destroy(struct model *model)
 	free(model->stream);
 	free(model->bind);
 	free(model->bind_point);
-	arena_free(&model->arena);
+	pool_free(&model->pool);
 	free(model);
 }
 

@@ -245,7 +245,7 @@ static void on_rclcpp_callback_register(struct model *model, const struct now *n
 		model->out_of_memory = true;
 		return;
 	}
-	callback->pub.symbol = arena_text(&model->arena, pretty, strlen(pretty));
+	callback->pub.symbol = pool_text(&model->pool, pretty, strlen(pretty));
 	if (!callback->pub.symbol)
 		callback->pub.symbol = "";
 	if (!*callback->pub.symbol)

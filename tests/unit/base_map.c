@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The map against a plain array, with keys that collide on purpose; the arena's edges. */
+/* The map against a plain array, with keys that collide on purpose; the pool's edges. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/arena.h"
+#include "base/pool.h"
 #include "base/map.h"
 
 #define KEYS 512
@@ -48,20 +48,20 @@ static void against_array(void **state)
 	assert_null(map_del(&map, 0, 0));
 }
 
-static void arena(void **state)
+static void pool(void **state)
 {
-	struct arena a = ARENA_INIT;
+	struct pool a = POOL_INIT;
 	char *text, *large;
 	unsigned i;
 
 	(void)state;
-	text = arena_text(&a, "abc", 2);
+	text = pool_text(&a, "abc", 2);
 	assert_string_equal(text, "ab");
-	large = arena_new(&a, 1000000);
+	large = pool_new(&a, 1000000);
 	assert_non_null(large);
 	memset(large, 1, 1000000);
 	for (i = 0; i < 10000; i++) {
-		unsigned char *p = arena_new(&a, i % 300);
+		unsigned char *p = pool_new(&a, i % 300);
 
 		assert_non_null(p);
 		assert_int_equal((uintptr_t)p % 16, 0);
@@ -71,14 +71,14 @@ static void arena(void **state)
 		}
 	}
 	assert_string_equal(text, "ab");
-	assert_null(arena_new(&a, SIZE_MAX));
-	arena_free(&a);
+	assert_null(pool_new(&a, SIZE_MAX));
+	pool_free(&a);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(against_array), cmocka_unit_test(arena),
+		cmocka_unit_test(against_array), cmocka_unit_test(pool),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
