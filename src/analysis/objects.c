@@ -28,10 +28,11 @@ static const char *full_name(struct model *model, const char *namespace, const c
 {
 	size_t length = strlen(namespace);
 	bool slash = !length || namespace[length - 1] != '/';
-	char *text = model_alloc(model, length + strlen(name) + 3);
+	size_t size = length + strlen(name) + 3;
+	char *text = model_alloc(model, size);
 
 	if (text)
-		sprintf(text, "%s%s%s%s", *namespace == '/' ? "" : "/", namespace,
+		snprintf(text, size, "%s%s%s%s", *namespace == '/' ? "" : "/", namespace,
 			slash && length ? "/" : "", name);
 	return text ? text : name;
 }

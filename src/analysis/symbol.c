@@ -173,6 +173,6 @@ char *symbol_short(const char *pretty, char *buffer, size_t size)
 		buffer[used] = '\0';
 	}
 	if ((*pretty || used >= size) && size > 4)
-		strcpy(buffer + size - 4, "...");
+		memcpy(buffer + size - 4, "...", 4);
 	return buffer;
 }
