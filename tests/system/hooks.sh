@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The preload library where it should do something, and where it should do nothing.
+set -eu
+preload=$KYMO_BUILD/lib/libkymo-ros2.so
+calls=$KYMO_BUILD/tests/ros_calls
+work=$(mktemp -d /dev/shm/kymo-hooks-XXXXXX)
+export KYMO_DIR=$work/run
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+	echo "hooks.sh: $*" >&2
+	exit 1
+}
+
+# ---- nothing to do: same output, same status, nothing left behind ----
+for command in "bash -c 'echo \$((6 * 7)); exit 3'" "python3 -c 'print(6 * 7); raise SystemExit(3)'" \
+	       "sh -c 'ls / | sort | head -2; exit 4'"; do
+	plain=$(eval "$command" 2>&1) && plain_status=0 || plain_status=$?
+	traced=$(eval "LD_PRELOAD=$preload $command" 2>&1) && traced_status=0 || traced_status=$?
+	[ "$plain" = "$traced" ] && [ $plain_status = $traced_status ] || fail "changes $command: $traced"
+	[ ! -e "$KYMO_DIR" ] || fail "$command made a runtime directory"
+done
+
+# A setuid program: the loader ignores the preload, or the library finds AT_SECURE; no region either way.
+if [ "$(id -u)" = 0 ]; then
+	install -m 4755 "$(command -v id)" "$work/setuid-id"
+	LD_PRELOAD=$preload "$work/setuid-id" -u >/dev/null 2>"$work/setuid.err" || fail "breaks a setuid program"
+	[ ! -e "$KYMO_DIR" ] || fail "a setuid program was traced"
+fi
+
+# Switched off, or without a usable directory: the program runs as ever.
+for setting in KYMO_DISABLE=1 KYMO_DIR=/proc/nowhere "KYMO_DIR=$work/a-file"; do
+	: >"$work/a-file"
+	env "$setting" LD_PRELOAD="$preload" LD_LIBRARY_PATH="$KYMO_BUILD/stub/jazzy/lib" "$calls" \
+		THREE_ARGUMENTS >/dev/null || fail "fails with $setting"
+	[ ! -e "$work/run" ] || fail "$setting was not honoured"
+done
+mkdir -m 0755 "$work/open"
+said=$(KYMO_VERBOSE=1 KYMO_DIR=$work/open LD_PRELOAD=$preload LD_LIBRARY_PATH=$KYMO_BUILD/stub/jazzy/lib \
+	"$calls" 2>&1 >/dev/null)
+case $said in *"not traced"*open*) ;; *) fail "a directory open to others: says '$said'" ;; esac
+
+# ---- each version of libtracetools: its shape of events, and callback names ----
+# record FLAVOUR SHAPE
+record() {
+	rm -rf "$work/trace"
+	LD_LIBRARY_PATH=$KYMO_BUILD/stub/$1/lib "$KYMO_BUILD/bin/kymo" record --quiet -o "$work/trace" -- \
+		"$calls" "$2" >"$work/out" 2>"$work/err" || fail "$1: $(cat "$work/err")"
+	babeltrace2 --names=none --clock-gmt "$work/trace" >"$work/text" 2>"$work/warnings" ||
+		fail "$1: babeltrace2: $(cat "$work/warnings")"
+	[ ! -s "$work/warnings" ] || fail "$1: babeltrace2 warns: $(cat "$work/warnings")"
+	babeltrace2 "$work/trace" >"$work/text" 2>/dev/null
+}
+has() {
+	grep -q -E "$1" "$work/text" || fail "$flavour: no $1 in
+$(cat "$work/text")"
+}
+
+gid16='\[0\] = 1, .*\[15\] = 16'
+zeros='\[16\] = 0, .*\[23\] = 0'
+for flavour in humble jazzy rolling; do
+	case $flavour in
+	humble) version=4.1.1 shape=ONE_ARGUMENT ;;
+	jazzy) version=8.2.2 shape=THREE_ARGUMENTS ;;
+	rolling) version=8.10.1 shape=THREE_ARGUMENTS ;;
+	esac
+	record $flavour $shape
+	has "ros2:rcl_init:.*context_handle = 0x100, version = \"$version\""
+	has 'ros2:rcl_node_init:.*node_name = "talker", namespace = "\(null\)"'
+	[ "$(grep -c ros2:rmw_publish: "$work/text")" = 3 ] || fail "$flavour: not three messages"
+	case $flavour in
+	humble)
+		has 'ros2:rmw_publish:.*\{ message = 0x400 \}'
+		has "ros2:rmw_publisher_init:.*$gid16, \[16\] = 238, .*\[23\] = 238"	# 24 bytes are real
+		has 'ros2:rmw_subscription_init:.*\[0\] = 0, .*\[23\] = 0'
+		;;
+	jazzy)
+		has 'ros2:rmw_publish:.*rmw_publisher_handle = 0x300, message = 0x400, timestamp = 1234567890123456789'
+		has "ros2:rmw_publisher_init:.*$gid16, $zeros"			# 16 are real, 24 are recorded
+		;;
+	rolling)
+		has 'ros2:rmw_publish:.*rmw_publisher_handle = 0x300, message = 0x400, timestamp = 1234567890123456789'
+		has "ros2:rmw_publisher_init:.*$gid16 \]"
+		;;
+	esac
+	grep -q '^enabled: 1' "$work/out" || fail "$flavour: enabled_ is not true for an init event"
+	grep -q '^demangle: .*Planner.*on_scan' "$work/out" || fail "$flavour: $(cat "$work/out")"
+	grep -q '^function: .*puts' "$work/out" || fail "$flavour: $(cat "$work/out")"
+done
