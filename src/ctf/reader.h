@@ -24,6 +24,7 @@
 #ifndef KYMO_CTF_READER_H
 #define KYMO_CTF_READER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -40,7 +41,10 @@ struct ctf_bind {
 };
 
 /* Integers are sign- or zero-extended; enums are their integer; strings and arrays of 8-bit
- * integers are bytes. A field that the class does not have: present = 0, u = 0. */
+ * integers are bytes. Other arrays and sequences: bytes points to the elements as recorded. Of
+ * nested structures only the whole is skipped: fields are found at the top level of payload,
+ * event, stream event and packet context, in this order. A field that the class does not have:
+ * present = 0, u = 0. */
 struct ctf_value {
 	union {
 		uint64_t u;
@@ -48,7 +52,7 @@ struct ctf_value {
 		double f;
 		const char *bytes;	/* valid until the next ctf_next(); strings are NUL-terminated */
 	};
-	uint32_t size;			/* of bytes; element count for other sequences */
+	uint32_t size;			/* of bytes; element count of other arrays; bits of numbers */
 	uint8_t present;
 };
 
@@ -65,9 +69,11 @@ struct ctf_event {
 	uint64_t init_ns;	/* `init_timestamp` context on the trace clock, 0 when absent */
 	const struct ctf_event_class *class;
 	struct ctf_value value[CTF_BIND_FIELDS];
-	/* bound == CTF_LOSS: between begin and ns (trace clock) `lost` events of this stream were
-	 * discarded by the tracer, or `lost_packets` packets are missing. */
-	uint64_t loss_begin_ns;
+	/* bound == CTF_LOSS: between loss_begin_ns and loss_end_ns (trace clock) `lost` events of
+	 * this stream were discarded by the tracer, or `lost_packets` packets are missing. It is
+	 * told in time order before the packet that reveals it, so that a consumer can distrust
+	 * what it has open; ns is the beginning of that packet. class is NULL. */
+	uint64_t loss_begin_ns, loss_end_ns;
 	uint64_t lost;
 	uint64_t lost_packets;
 };
@@ -118,6 +124,9 @@ void ctf_close(struct ctf_reader *reader);
 int ctf_bind(struct ctf_reader *reader, const struct ctf_bind *table, unsigned count,
 	     struct err *err);
 
+/** ctf_only_bound() - whether ctf_next() passes over events that are not bound. Off at first. */
+void ctf_only_bound(struct ctf_reader *reader, bool only);
+
 /** ctf_window() - give only events in [begin_ns, end_ns] (epoch). Rewinds. */
 int ctf_window(struct ctf_reader *reader, int64_t begin_ns, int64_t end_ns, struct err *err);
 
@@ -129,6 +138,9 @@ int ctf_next(struct ctf_reader *reader, struct ctf_event *event, struct err *err
 
 /** ctf_print_event() - the event last returned, as babeltrace2's text output prints it. */
 void ctf_print_event(struct ctf_reader *reader, const struct ctf_event *event, FILE *out);
+
+/** ctf_print_event_json() - the event last returned, as one JSON object on one line. */
+void ctf_print_event_json(struct ctf_reader *reader, const struct ctf_event *event, FILE *out);
 
 unsigned ctf_class_count(const struct ctf_reader *reader);
 const struct ctf_event_class *ctf_class(const struct ctf_reader *reader, unsigned index);

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reader's face: opens, merges streams by time, gives events. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctf/reader_impl.h"
+#include "ctf/reader_print.h"
+
+void reader_warn(struct ctf_reader *reader, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	if (reader->warning_count == WARNINGS_MAX)
+		return;
+	va_start(args, format);
+	if (vasprintf(&text, format, args) >= 0)
+		reader->warning[reader->warning_count++] = text;
+	va_end(args);
+}
+
+/* ---- merge: a binary heap of streams by (key, index) ---- */
+
+static inline bool before(const struct ctf_stream *a, const struct ctf_stream *b)
+{
+	return a->key != b->key ? a->key < b->key : a->index < b->index;
+}
+
+static void sift(struct ctf_reader *r, unsigned at)
+{
+	struct ctf_stream *s = r->heap[at];
+
+	for (;;) {
+		unsigned child = 2 * at + 1;
+
+		if (child >= r->heap_count)
+			break;
+		if (child + 1 < r->heap_count && before(r->heap[child + 1], r->heap[child]))
+			child++;
+		if (!before(r->heap[child], s))
+			break;
+		r->heap[at] = r->heap[child];
+		at = child;
+	}
+	r->heap[at] = s;
+}
+
+static void heap_build(struct ctf_reader *r)
+{
+	r->heap_count = 0;
+	for (unsigned i = 0; i < r->stream_count; i++) {
+		stream_advance(r->stream[i]);
+		if (r->stream[i]->head != HEAD_END)
+			r->heap[r->heap_count++] = r->stream[i];
+	}
+	for (unsigned i = r->heap_count / 2; i-- > 0;)
+		sift(r, i);
+	r->started = true;
+}
+
+/* The top went forward or ended. */
+static void heap_fix(struct ctf_reader *r)
+{
+	if (r->heap[0]->head == HEAD_END)
+		r->heap[0] = r->heap[--r->heap_count];
+	if (r->heap_count > 1)
+		sift(r, 0);
+}
+
+/* ---- events ---- */
+
+static void give_common(const struct ctf_stream *s, struct ctf_event *event)
+{
+	event->ns = s->key;
+	event->trace = s->info.trace;
+	event->stream = s->index;
+	event->vpid = s->context.vpid;
+	event->vtid = s->context.vtid;
+	event->cpu = s->context.cpu;
+	event->procname = s->context.procname;
+	event->init_ns = s->context.init_ns;
+}
+
+static void give_loss(struct ctf_stream *s, struct ctf_event *event)
+{
+	give_common(s, event);
+	event->clock_ns = (uint64_t)(s->key - s->class->offset_ns);
+	event->bound = CTF_LOSS;
+	event->class = NULL;
+	event->loss_begin_ns = clock_to_ns(s->class, s->loss_begin);
+	event->loss_end_ns = clock_to_ns(s->class, s->loss_end);
+	event->lost = s->lost;
+	event->lost_packets = s->lost_packets;
+}
+
+static void give_packet_values(const struct ctf_stream *s, struct ctf_event *event)
+{
+	const struct event_class *class = s->event;
+
+	for (unsigned i = 0; i < CTF_BIND_FIELDS; i++) {
+		if (!(class->absent >> i & 1))
+			continue;
+		event->value[i] = class->packet_value[i] < 0 ? (struct ctf_value) { 0 } :
+				  s->packet_value[class->packet_value[i]];
+	}
+}
+
+/* Return: false when the event is torn: the stream has gone on. */
+static inline bool give_event(struct ctf_reader *r, struct ctf_stream *s, struct ctf_event *event)
+{
+	give_common(s, event);
+	event->clock_ns = (uint64_t)(s->key - s->class->offset_ns);
+	event->bound = s->event->bound;
+	event->class = &s->event->pub;
+	if (s->event->absent)
+		give_packet_values(s, event);
+	r->out.event = event;
+	return stream_body(s, &r->out);
+}
+
+int ctf_next(struct ctf_reader *r, struct ctf_event *event, struct err *err)
+{
+	(void)err;	/* what goes wrong behind ctf_open() is forgiven and warned of */
+	if (!r->started)
+		heap_build(r);
+	for (;;) {
+		struct ctf_stream *s = r->last;
+
+		if (s) {
+			stream_advance(s);
+			heap_fix(r);
+			r->last = NULL;
+		}
+		if (!r->heap_count)
+			return 0;
+		s = r->heap[0];
+		if (s->key > r->window_end)
+			return 0;
+		r->last = s;
+		if (s->head == HEAD_LOSS) {
+			give_loss(s, event);
+			if (s->key >= r->window_begin)
+				return 1;
+		} else if (give_event(r, s, event) && s->key >= r->window_begin &&
+			   (event->bound >= 0 || !r->only_bound)) {
+			return 1;
+		}
+	}
+}
+
+/* ---- life ---- */
+
+int ctf_open(const char *path, struct ctf_reader **reader, struct err *err)
+{
+	struct ctf_reader *r = calloc(1, sizeof *r);
+
+	if (!r)
+		return err_set(err, EXIT_FAILED, "%s: out of memory", path);
+	r->window_begin = INT64_MIN;
+	r->window_end = INT64_MAX;
+	if (tree_open(r, path, err) || classes_plan(r, err)) {
+		ctf_close(r);
+		return -1;
+	}
+	r->heap = calloc(r->stream_count + 1, sizeof(*r->heap));
+	if (!r->heap) {
+		ctf_close(r);
+		return err_set(err, EXIT_FAILED, "%s: out of memory", path);
+	}
+	(void)ctf_rewind(r, err);	/* cannot fail */
+	*reader = r;
+	return 0;
+}
+
+static void bind_free(struct ctf_reader *r)
+{
+	struct ctf_bind *bind = (struct ctf_bind *)r->bind;
+
+	for (unsigned i = 0; i < r->bind_count; i++) {
+		free((char *)bind[i].event);
+		for (unsigned k = 0; k < CTF_BIND_FIELDS; k++)
+			free((char *)bind[i].field[k]);
+	}
+	free(bind);
+	r->bind = NULL;
+	r->bind_count = 0;
+}
+
+void ctf_close(struct ctf_reader *r)
+{
+	if (!r)
+		return;
+	for (unsigned i = 0; i < r->stream_count; i++)
+		stream_free(r->stream[i]);
+	for (unsigned i = 0; i < r->trace_count; i++)
+		trace_free(r->trace[i]);
+	for (unsigned i = 0; i < r->warning_count; i++)
+		free(r->warning[i]);
+	bind_free(r);
+	plan_out_free(&r->out);
+	printer_free(r->printer);
+	free(r->stream);
+	free(r->trace);
+	free(r->class);
+	free(r->heap);
+	free(r);
+}
+
+int ctf_rewind(struct ctf_reader *r, struct err *err)
+{
+	(void)err;
+	for (unsigned i = 0; i < r->stream_count; i++)
+		stream_rewind(r->stream[i]);
+	r->started = false;
+	r->last = NULL;
+	printer_rewind(r->printer);
+	return 0;
+}
+
+static int copy_bind(struct ctf_bind *to, const struct ctf_bind *from)
+{
+	to->event = strdup(from->event);
+	if (!to->event)
+		return -1;
+	for (unsigned k = 0; k < CTF_BIND_FIELDS && from->field[k]; k++) {
+		to->field[k] = strdup(from->field[k]);
+		if (!to->field[k])
+			return -1;
+	}
+	return 0;
+}
+
+int ctf_bind(struct ctf_reader *r, const struct ctf_bind *table, unsigned count, struct err *err)
+{
+	struct ctf_bind *copy;
+
+	if (!table)
+		count = 0;
+	bind_free(r);
+	copy = calloc(count + 1, sizeof *copy);
+	r->bind = copy;
+	r->bind_count = copy ? count : 0;
+	if (!copy)
+		return err_set(err, EXIT_FAILED, "out of memory for %u bindings", count);
+	for (unsigned i = 0; i < count; i++)
+		if (copy_bind(&copy[i], &table[i]))
+			return err_set(err, EXIT_FAILED, "out of memory for %u bindings", count);
+	if (classes_plan(r, err))
+		return -1;
+	return ctf_rewind(r, err);
+}
+
+void ctf_only_bound(struct ctf_reader *r, bool only)
+{
+	r->only_bound = only;
+}
+
+int ctf_window(struct ctf_reader *r, int64_t begin_ns, int64_t end_ns, struct err *err)
+{
+	r->window_begin = begin_ns;
+	r->window_end = end_ns;
+	return ctf_rewind(r, err);
+}
+
+/* ---- what is known without events ---- */
+
+unsigned ctf_class_count(const struct ctf_reader *r)
+{
+	return r->class_count;
+}
+
+const struct ctf_event_class *ctf_class(const struct ctf_reader *r, unsigned index)
+{
+	return index < r->class_count ? &r->class[index]->pub : NULL;
+}
+
+unsigned ctf_trace_count(const struct ctf_reader *r)
+{
+	return r->trace_count;
+}
+
+const struct ctf_trace_info *ctf_trace(const struct ctf_reader *r, unsigned index)
+{
+	return index < r->trace_count ? &r->trace[index]->info : NULL;
+}
+
+unsigned ctf_stream_count(const struct ctf_reader *r)
+{
+	return r->stream_count;
+}
+
+const struct ctf_stream_info *ctf_stream(const struct ctf_reader *r, unsigned index)
+{
+	if (index >= r->stream_count)
+		return NULL;
+	if (!r->stream[index]->scanned)
+		stream_scan(r->stream[index]);
+	return &r->stream[index]->info;
+}
+
+unsigned ctf_warning_count(const struct ctf_reader *r)
+{
+	return r->warning_count;
+}
+
+const char *ctf_warning(const struct ctf_reader *r, unsigned index)
+{
+	return index < r->warning_count ? r->warning[index] : NULL;
+}

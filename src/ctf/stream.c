@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One stream: the packets of its files in order, their events, and what is missing between them.
+ * Loss is told before the events of the packet that reveals it, so that a consumer can distrust
+ * what it has open.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctf/bits.h"
+#include "ctf/reader_impl.h"
+
+uint64_t clock_to_ns(const struct stream_class *class, uint64_t value)
+{
+	uint64_t freq = class->clock.freq;
+
+	if (freq == 1000000000)
+		return value;
+	return value / freq * 1000000000 +
+	       (uint64_t)((unsigned __int128)(value % freq) * 1000000000 / freq);
+}
+
+static void set_key(struct ctf_stream *s, uint64_t clock)
+{
+	s->key = (int64_t)(clock_to_ns(s->class, clock) + (uint64_t)s->class->offset_ns);
+}
+
+static void warn_packet(struct ctf_stream *s, const char *what)
+{
+	if (!s->quiet)
+		reader_warn(s->reader, "%s: packet at byte %llu: %s",
+			    s->file[s->file_index].path, (unsigned long long)s->packet_offset, what);
+}
+
+/* ---- loss ---- */
+
+static void count_discarded(struct ctf_stream *s)
+{
+	const struct packet *now = &s->packet, *before = &s->before;
+	unsigned bits = now->discarded_bits;
+	uint64_t grown;
+
+	if (!(now->has & HAS_DISCARDED))
+		return;
+	if (!s->has_before) {
+		/* A later packet's counter tells of what was before the trace, which is no loss. */
+		if (!(now->has & HAS_SEQ) || !now->seq)
+			s->lost = bits_extend(now->discarded, bits, false);
+		return;
+	}
+	grown = bits_extend(now->discarded - before->discarded, bits, false);
+	if (bits_extend(grown, bits, true) >> 63)
+		warn_packet(s, "the counter of discarded events goes backwards; no loss is counted here");
+	else
+		s->lost = grown;
+}
+
+static void count_packets(struct ctf_stream *s)
+{
+	const struct packet *now = &s->packet, *before = &s->before;
+
+	if (!s->has_before || !(now->has & before->has & HAS_SEQ))
+		return;
+	if (now->seq > before->seq)
+		s->lost_packets = now->seq - before->seq - 1;
+	else
+		warn_packet(s, "the packet sequence number does not grow; no loss is counted here");
+}
+
+static void find_loss(struct ctf_stream *s)
+{
+	s->lost = s->lost_packets = 0;
+	count_discarded(s);
+	count_packets(s);
+	s->loss_begin = s->has_before && s->before.has & HAS_END ? s->before.end :
+			s->has_before ? s->before.begin : s->packet.begin;
+	s->loss_end = s->lost && s->packet.has & HAS_END ? s->packet.end : s->packet.begin;
+	if (s->loss_end < s->loss_begin)
+		s->loss_end = s->loss_begin;
+	s->loss_told = !s->lost && !s->lost_packets;
+}
+
+/* ---- packets ---- */
+
+/* Let the cursor see what the window holds of the packet. */
+static void see_window(struct ctf_stream *s, uint64_t have_bytes, uint64_t from)
+{
+	uint64_t end = (from + have_bytes) * 8;
+	uint64_t content = s->class->bytewise ? bits_align(s->content_end, 8) : s->content_end;
+
+	s->at.base = (const uint8_t *)((uintptr_t)s->window.bytes -
+				       (uintptr_t)(s->window.offset - s->packet_offset));
+	s->at.end = end < content ? end : content;
+}
+
+static bool load_from(struct ctf_stream *s, uint64_t pos, uint64_t want)
+{
+	uint64_t from = pos >> 3, left = bits_align(s->content_end, 8) / 8 - from;
+	int64_t have = window_need(s, s->packet_offset + from, want < left ? want : left);
+
+	if (have < 0)
+		return false;
+	/* All that is in memory counts, not only what was asked for. */
+	have = (int64_t)(s->window.offset + s->window.used - (s->packet_offset + from));
+	see_window(s, (uint64_t)have, from);
+	return true;
+}
+
+bool stream_more(struct ctf_stream *s)
+{
+	uint64_t from = s->event_begin >> 3;
+	uint64_t have = ((s->at.end + 7) >> 3) - from;
+	uint64_t content = bits_align(s->content_end, 8);
+
+	if (s->at.end >= s->content_end || (s->at.end + 7) >> 3 >= content >> 3)
+		return false;
+	if (!load_from(s, s->event_begin, have + 1) || ((s->at.end + 7) >> 3) - from <= have)
+		return false;
+	return true;
+}
+
+static bool next_file(struct ctf_stream *s)
+{
+	window_close(s);
+	s->packet_offset = s->packet_bytes = 0;
+	return ++s->file_index < s->file_count;
+}
+
+/* Go to the next packet that is usable. Return: false at the end of the last file. */
+static bool next_packet(struct ctf_stream *s)
+{
+	if (s->file_index >= s->file_count)
+		return false;
+	if (s->packet_bytes) {
+		s->before = s->packet;
+		s->has_before = true;
+	}
+	s->packet_offset += s->packet_bytes;
+	s->packet_bytes = 0;
+	while (s->packet_offset >= s->file[s->file_index].size || packet_open(s))
+		if (!next_file(s))
+			return false;
+	find_loss(s);
+	s->at.pos = s->event_begin = s->packet.first_event;
+	s->at.slot = s->slot;
+	if (s->packet.has & HAS_BEGIN)
+		s->clock = s->packet.begin;
+	if (s->packet.first_event >= s->content_end)
+		s->at.end = s->at.pos;
+	else if (!s->quiet && !load_from(s, s->at.pos, 1))
+		s->content_end = s->at.pos;
+	return true;
+}
+
+static void abandon_packet(struct ctf_stream *s, const char *why)
+{
+	char text[200];
+
+	(void)snprintf(text, sizeof text, "%s at byte %llu of it; the rest of the packet is left out",
+		       why, (unsigned long long)(s->event_begin >> 3));
+	warn_packet(s, text);
+	s->at.pos = s->at.end = s->content_end = s->event_begin;
+}
+
+/* Whether the packet has another event; with its header decoded. */
+static bool next_event(struct ctf_stream *s)
+{
+	enum walk_result result;
+
+	for (;;) {
+		s->event_begin = s->at.pos;
+		if (s->at.pos >= s->content_end)
+			return false;
+		s->event = NULL;
+		result = header_next(s);
+		if (result == WALK_OK)
+			return true;
+		s->at.pos = s->event_begin;
+		if (result == WALK_SHORT && stream_more(s))
+			continue;
+		if (result == WALK_SHORT)
+			abandon_packet(s, "an event is cut off");
+		else
+			abandon_packet(s, "no event class fits the header");
+		return false;
+	}
+}
+
+bool stream_body(struct ctf_stream *s, struct plan_out *out)
+{
+	const struct event_class *event = s->event;
+	enum walk_result result;
+
+	for (;;) {
+		uint64_t pos = s->at.pos;
+
+		result = plan_run(&event->plan, event->scope, &s->at, out);
+		if (__builtin_expect(result == WALK_OK, 1))
+			return true;
+		s->at.pos = pos;
+		if (result == WALK_SHORT && stream_more(s))
+			continue;
+		abandon_packet(s, result == WALK_SHORT ? "an event is cut off" :
+			       "a field of an event makes no sense");
+		return false;
+	}
+}
+
+/* Whole packets in front of the window need not be decoded. */
+static bool packet_is_early(const struct ctf_stream *s)
+{
+	uint64_t end;
+
+	if (s->reader->window_begin == INT64_MIN || !(s->packet.has & HAS_END))
+		return false;
+	end = clock_to_ns(s->class, s->packet.end) + (uint64_t)s->class->offset_ns;
+	return (int64_t)end < s->reader->window_begin;
+}
+
+void stream_advance(struct ctf_stream *s)
+{
+	for (;;) {
+		if (!s->loss_told) {
+			s->loss_told = true;
+			s->head = HEAD_LOSS;
+			set_key(s, s->packet.has & HAS_BEGIN ? s->packet.begin : s->clock);
+			return;
+		}
+		if (next_event(s)) {
+			s->head = HEAD_EVENT;
+			set_key(s, s->clock);
+			return;
+		}
+		if (!next_packet(s)) {
+			s->head = HEAD_END;
+			window_close(s);
+			return;
+		}
+		if (packet_is_early(s)) {
+			s->at.pos = s->at.end = s->content_end = s->event_begin;
+			s->loss_told = true;
+		}
+	}
+}
+
+void stream_rewind(struct ctf_stream *s)
+{
+	window_close(s);
+	s->file_index = 0;
+	s->packet_offset = s->packet_bytes = 0;
+	s->content_end = s->at.pos = s->at.end = 0;
+	s->clock = 0;
+	s->has_before = false;
+	s->loss_told = true;
+	s->lost = s->lost_packets = 0;
+	s->head = HEAD_END;
+	s->event = NULL;
+}
+
+void stream_scan(struct ctf_stream *s)
+{
+	struct ctf_stream *copy = malloc(sizeof *copy);
+
+	s->scanned = true;
+	if (!copy)
+		return;
+	memcpy(copy, s, sizeof *copy);
+	copy->window = (struct window) { .fd = -1 };
+	copy->context_out = (struct plan_out) { 0 };
+	copy->head_bytes = NULL;
+	copy->head_capacity = 0;
+	copy->quiet = true;
+	stream_rewind(copy);
+	s->info.packets = s->info.lost = s->info.lost_packets = 0;
+	while (next_packet(copy)) {
+		const struct packet *p = &copy->packet;
+
+		if (!s->info.packets++ && p->has & HAS_BEGIN)
+			s->info.begin_ns = clock_to_ns(copy->class, p->begin);
+		if (p->has & HAS_END)
+			s->info.end_ns = clock_to_ns(copy->class, p->end);
+		s->info.lost += copy->lost;
+		s->info.lost_packets += copy->lost_packets;
+	}
+	window_close(copy);
+	plan_out_free(&copy->context_out);
+	free(copy->head_bytes);
+	free(copy->window.bytes);
+	free(copy);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A bounded piece of a stream file in memory, refilled by pread(). Large enough to make the
+ * system call cheap, small enough to stay in the L2 cache; grows only when one event does not
+ * fit. Files are closed between reads when there are very many streams.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctf/reader_impl.h"
+
+#define WINDOW_MAX ((size_t)256 << 10)	/* bytes, of one stream */
+#define WINDOW_MIN ((size_t)16 << 10)
+#define WINDOW_TOTAL ((size_t)48 << 20)	/* bytes, over all streams as far as WINDOW_MIN allows */
+#define WINDOW_EVENT_MAX ((uint64_t)1 << 30)	/* no event or packet header may be longer */
+#define OPEN_FILES_MAX 128
+
+static size_t usual_size(const struct ctf_stream *s)
+{
+	unsigned streams = s->reader->stream_count ? s->reader->stream_count : 1;
+	size_t share = WINDOW_TOTAL / streams;
+
+	if (s->quiet)
+		return WINDOW_MIN;	/* only packet headers are looked at */
+	return share > WINDOW_MAX ? WINDOW_MAX : share < WINDOW_MIN ? WINDOW_MIN : share;
+}
+
+static int failed(struct ctf_stream *s, const char *what)
+{
+	reader_warn(s->reader, "%s: %s: %s", s->file[s->file_index].path, what, strerror(errno));
+	return -1;
+}
+
+void window_close(struct ctf_stream *s)
+{
+	if (s->window.fd >= 0) {
+		close(s->window.fd);
+		s->reader->open_files--;
+	}
+	s->window.fd = -1;
+	s->window.used = 0;
+}
+
+static int window_fd(struct ctf_stream *s)
+{
+	if (s->window.fd < 0) {
+		s->window.fd = open(s->file[s->file_index].path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (s->window.fd < 0)
+			return failed(s, "cannot be opened");
+		s->reader->open_files++;
+	}
+	return 0;
+}
+
+static int fill(struct ctf_stream *s, size_t want)
+{
+	struct window *w = &s->window;
+
+	if (window_fd(s))
+		return -1;
+	while (w->used < want) {
+		ssize_t n = pread(w->fd, w->bytes + w->used, want - w->used,
+				  (off_t)(w->offset + w->used));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return failed(s, "cannot be read");
+		if (!n)
+			break;
+		w->used += (size_t)n;
+	}
+	if (s->reader->open_files > OPEN_FILES_MAX) {
+		close(w->fd);
+		w->fd = -1;
+		s->reader->open_files--;
+	}
+	return 0;
+}
+
+static int make_room(struct ctf_stream *s, uint64_t size)
+{
+	size_t want = usual_size(s);
+	uint8_t *bigger;
+
+	while (want < size)
+		want *= 2;
+	if (want <= s->window.capacity)
+		return 0;
+	bigger = realloc(s->window.bytes, want);
+	if (!bigger)
+		return failed(s, "cannot be held in memory");
+	s->window.bytes = bigger;
+	s->window.capacity = want;
+	return 0;
+}
+
+int64_t window_need(struct ctf_stream *s, uint64_t offset, uint64_t size)
+{
+	struct window *w = &s->window;
+	uint64_t file = s->file[s->file_index].size;
+	uint64_t have, left;
+
+	if (offset >= file)
+		return 0;
+	left = file - offset;
+	if (size > left)
+		size = left;
+	if (size > WINDOW_EVENT_MAX)
+		size = WINDOW_EVENT_MAX;
+	if (offset < w->offset || offset - w->offset > w->used) {
+		w->used = 0;
+		w->offset = offset;
+	}
+	have = w->used - (offset - w->offset);
+	if (have >= size)
+		return (int64_t)size;
+	if (make_room(s, size))
+		return -1;
+	/* Move what is needed to the front and fill up behind it. */
+	memmove(w->bytes, w->bytes + (offset - w->offset), have);
+	w->used = have;
+	w->offset = offset;
+	if (fill(s, w->capacity < left ? w->capacity : (size_t)left))
+		return -1;
+	return (int64_t)(w->used < size ? w->used : size);
+}
