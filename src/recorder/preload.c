@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the preload library. See preload.h. */
+#include "recorder/preload.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* @path becomes <directory of this program>/../lib/libkymo-ros2.so, without the "..". */
+static bool beside_program(char *path, size_t size)
+{
+	char self[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+	int used;
+
+	if (length <= 0)
+		return false;
+	self[length] = 0;
+	for (int up = 0; up < 2; up++) {
+		char *slash = strrchr(self, '/');
+
+		if (!slash)
+			return false;
+		*slash = 0;
+	}
+	used = snprintf(path, size, "%s/lib/%s", self, PRELOAD_LIBRARY);
+	return used > 0 && (size_t)used < size && !access(path, R_OK);
+}
+
+int preload_find(char *path, size_t size, const char *libdir, struct err *err)
+{
+	const char *chosen = getenv("KYMO_PRELOAD");
+	int used;
+
+	if (chosen && *chosen) {
+		if (access(chosen, R_OK))
+			return err_set(err, EXIT_FAILED, "KYMO_PRELOAD names %s, which cannot be read",
+				       chosen);
+		used = snprintf(path, size, "%s", chosen);
+		if (used > 0 && (size_t)used < size)
+			return 0;
+		return err_set(err, EXIT_FAILED, "KYMO_PRELOAD is too long");
+	}
+	if (beside_program(path, size))
+		return 0;
+	used = snprintf(path, size, "%s/%s", libdir ? libdir : "", PRELOAD_LIBRARY);
+	if (libdir && used > 0 && (size_t)used < size && !access(path, R_OK))
+		return 0;
+	return err_set(err, EXIT_FAILED,
+		       "cannot find %s, neither in lib beside the directory of kymo nor in %s; install kymo, or set KYMO_PRELOAD to the library's path",
+		       PRELOAD_LIBRARY, libdir ? libdir : "another place");
+}
+
+int preload_value(char *value, size_t size, const char *path, const char *before, struct err *err)
+{
+	bool more = before && *before;
+	int used;
+
+	if (strpbrk(path, ": \t\n"))
+		return err_set(err, EXIT_FAILED,
+			       "LD_PRELOAD cannot name \"%s\": there is a colon or a blank in it; install kymo in another place",
+			       path);
+	used = snprintf(value, size, "%s%s%s", path, more ? ":" : "", more ? before : "");
+	if (used < 0 || (size_t)used >= size)
+		return err_set(err, EXIT_FAILED, "LD_PRELOAD would be longer than %zu bytes", size);
+	return 0;
+}
