@@ -7,7 +7,7 @@
 #ifndef KYMO_CTF_LAYOUT_H
 #define KYMO_CTF_LAYOUT_H
 
-#include "ctf/metadata.h"
+#include "ctf/tsdl_metadata.h"
 
 /* The dynamic scopes of an event, in the order they are decoded. */
 enum ctf_scope {

@@ -217,7 +217,7 @@ static int by_id(const void *a, const void *b)
 /* Most classes have small ids: those are found by index. */
 #define DENSE_IDS 65536
 
-static int index_classes(struct ctf_trace *trace, struct stream_class *stream, struct err *err)
+static int number_classes(struct ctf_trace *trace, struct stream_class *stream, struct err *err)
 {
 	uint64_t last = 0;
 
@@ -267,7 +267,7 @@ int trace_compile(struct ctf_reader *reader, struct ctf_trace *trace, struct err
 		if (make_event_class(reader, trace, &m->event[i], err))
 			return -1;
 	for (uint32_t i = 0; i < trace->class_count; i++) {
-		if (index_classes(trace, &trace->class[i], err))
+		if (number_classes(trace, &trace->class[i], err))
 			return -1;
 		header_compile(&trace->class[i]);
 	}
@@ -281,7 +281,7 @@ void trace_free(struct ctf_trace *trace)
 	for (uint32_t i = 0; trace->class && i < trace->class_count; i++)
 		for (uint32_t k = 0; k < trace->class[i].class_count; k++)
 			plan_free(&trace->class[i].class[k]->plan);
-	metadata_free(trace->metadata);
+	tsdl_free(trace->metadata);
 	free(trace->path);
 	free(trace->metadata_path);
 	free(trace);

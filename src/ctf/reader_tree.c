@@ -206,16 +206,16 @@ static int add_files(struct ctf_reader *reader, const struct ctf_trace *trace, s
 
 static const char *env_text(const struct ctf_trace *trace, const char *name)
 {
-	const struct ctf_env *env = metadata_env(trace->metadata, name);
+	const struct ctf_env *env = tsdl_env(trace->metadata, name);
 
 	return env && env->text ? env->text : "";
 }
 
 static void fill_info(struct ctf_trace *trace)
 {
-	trace->hostname = metadata_env(trace->metadata, "hostname");
-	trace->procname = metadata_env(trace->metadata, "procname");
-	trace->vpid = metadata_env(trace->metadata, "vpid");
+	trace->hostname = tsdl_env(trace->metadata, "hostname");
+	trace->procname = tsdl_env(trace->metadata, "procname");
+	trace->vpid = tsdl_env(trace->metadata, "vpid");
 	trace->info = (struct ctf_trace_info) { .path = trace->path,
 		.hostname = env_text(trace, "hostname"), .domain = env_text(trace, "domain"),
 		.tracer = env_text(trace, "tracer_name"),
@@ -241,7 +241,7 @@ static int add_trace(struct ctf_reader *reader, const char *path, struct err *er
 	trace->metadata_path = join(path, "metadata");
 	if (!trace->path || !trace->metadata_path)
 		return no_memory(err);
-	if (metadata_load(trace->metadata_path, &trace->metadata, err) ||
+	if (tsdl_load(trace->metadata_path, &trace->metadata, err) ||
 	    trace_compile(reader, trace, err))
 		return -1;
 	fill_info(trace);

@@ -6,7 +6,7 @@
 #ifndef KYMO_CTF_TSDL_H
 #define KYMO_CTF_TSDL_H
 
-#include "ctf/metadata.h"
+#include "ctf/tsdl_metadata.h"
 
 enum tsdl_kind { TSDL_END, TSDL_NAME, TSDL_INTEGER, TSDL_STRING, TSDL_MARK };
 

@@ -4,8 +4,8 @@
  * the TSDL parser, turned into decoding plans by layout.c. Names are as declared, LTTng's
  * leading underscores included.
  */
-#ifndef KYMO_CTF_METADATA_H
-#define KYMO_CTF_METADATA_H
+#ifndef KYMO_CTF_TSDL_METADATA_H
+#define KYMO_CTF_TSDL_METADATA_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -100,20 +100,20 @@ struct ctf_metadata {
 #define CTF_DEPTH_MAX 48
 
 /**
- * metadata_load() - read and parse the metadata file @path, plain or packetized
+ * tsdl_load() - read and parse the metadata file @path, plain or packetized
  *
- * Return: 0 with *@metadata to be freed by metadata_free(); -1 with @err (file:line:column).
+ * Return: 0 with *@metadata to be freed by tsdl_free(); -1 with @err (file:line:column).
  * Context: allocates, blocks.
  */
-int metadata_load(const char *path, struct ctf_metadata **metadata, struct err *err);
+int tsdl_load(const char *path, struct ctf_metadata **metadata, struct err *err);
 
-/** metadata_parse() - the same from memory; @name stands in errors. @text is changed. */
-int metadata_parse(char *text, size_t size, const char *name, struct ctf_metadata **metadata,
+/** tsdl_parse() - the same from memory; @name stands in errors. @text is changed. */
+int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **metadata,
 		   struct err *err);
 
-void metadata_free(struct ctf_metadata *metadata);
+void tsdl_free(struct ctf_metadata *metadata);
 
-/** metadata_env() - the entry of the environment called @name, or NULL. */
-const struct ctf_env *metadata_env(const struct ctf_metadata *metadata, const char *name);
+/** tsdl_env() - the entry of the environment called @name, or NULL. */
+const struct ctf_env *tsdl_env(const struct ctf_metadata *metadata, const char *name);
 
 #endif

@@ -53,7 +53,7 @@ static int64_t unpack(char *text, size_t size, const char *name, bool swap, stru
 	return (int64_t)used;
 }
 
-int metadata_parse(char *text, size_t size, const char *name, struct ctf_metadata **metadata,
+int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **metadata,
 		   struct err *err)
 {
 	struct tsdl_scope root = { 0 };
@@ -74,18 +74,18 @@ int metadata_parse(char *text, size_t size, const char *name, struct ctf_metadat
 	p = (struct tsdl) { .metadata = m, .name = name, .at = text, .end = text + size,
 		.line_begin = text, .line = 1, .scope = &root, .err = err };
 	if (tsdl_next(&p) || tsdl_blocks(&p)) {
-		metadata_free(m);
+		tsdl_free(m);
 		return -1;
 	}
 	if (m->order == CTF_ORDER_NATIVE) {
-		metadata_free(m);
+		tsdl_free(m);
 		return err_set(err, EXIT_INPUT, "%s: this metadata has no trace block", name);
 	}
 	*metadata = m;
 	return 0;
 }
 
-int metadata_load(const char *path, struct ctf_metadata **metadata, struct err *err)
+int tsdl_load(const char *path, struct ctf_metadata **metadata, struct err *err)
 {
 	FILE *file = fopen(path, "re");
 	struct stat st;
@@ -119,14 +119,14 @@ int metadata_load(const char *path, struct ctf_metadata **metadata, struct err *
 	if (!size)
 		err_set(err, EXIT_INPUT, "%s: the metadata is empty", path);
 	else
-		result = metadata_parse(text, size, path, metadata, err);
+		result = tsdl_parse(text, size, path, metadata, err);
 out:
 	free(text);
 	fclose(file);
 	return result;
 }
 
-void metadata_free(struct ctf_metadata *metadata)
+void tsdl_free(struct ctf_metadata *metadata)
 {
 	if (!metadata)
 		return;
@@ -134,7 +134,7 @@ void metadata_free(struct ctf_metadata *metadata)
 	free(metadata);
 }
 
-const struct ctf_env *metadata_env(const struct ctf_metadata *metadata, const char *name)
+const struct ctf_env *tsdl_env(const struct ctf_metadata *metadata, const char *name)
 {
 	for (uint32_t i = 0; i < metadata->env_count; i++)
 		if (!strcmp(metadata->env[i].name, name))
