@@ -41,6 +41,36 @@ said=$(KYMO_VERBOSE=1 KYMO_DIR=$work/open LD_PRELOAD=$preload LD_LIBRARY_PATH=$K
 	"$calls" 2>&1 >/dev/null)
 case $said in *"not traced"*open*) ;; *) fail "a directory open to others: says '$said'" ;; esac
 
+# ---- KYMO_FORWARD=1: the functions below are called too, with their arguments ----
+mkdir -p "$work/real"
+cat >"$work/real.c" <<'C'
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+void ros_trace_rcl_init(const void *context) { printf("real rcl_init %p\n", context); }
+void ros_trace_rmw_publish(const void *publisher, const void *message, int64_t timestamp)
+{
+	printf("real rmw_publish %p %p %lld\n", publisher, message, (long long)timestamp);
+}
+bool ros_trace_enabled_rclcpp_callback_register(void) { puts("real enabled"); return false; }
+C
+${CC:-cc} -shared -fPIC -o "$work/real/libtracetools.so" "$work/real.c"
+for forward in 0 1; do
+	KYMO_FORWARD=$forward LD_PRELOAD=$preload LD_LIBRARY_PATH=$work/real "$calls" THREE_ARGUMENTS 2 >"$work/out"
+	[ "$(grep -c '^real rmw_publish 0x300 0x400 1234567890123456789$' "$work/out")" = $((forward * 2)) ] &&
+		[ "$(grep -c '^real rcl_init 0x100$' "$work/out")" = $forward ] ||
+		fail "KYMO_FORWARD=$forward: $(cat "$work/out")"
+	grep -q '^enabled: 1' "$work/out" || fail "KYMO_FORWARD=$forward: an init event is not wanted"
+done
+
+# ---- exec: the new image has a region of its own; the next program clears up behind both ----
+export LD_LIBRARY_PATH=$KYMO_BUILD/stub/jazzy/lib
+LD_PRELOAD=$preload "$calls" THREE_ARGUMENTS 1 "$calls" THREE_ARGUMENTS 1 >/dev/null || fail "exec"
+[ "$(ls "$KYMO_DIR" | wc -l)" = 1 ] || fail "after exec: $(ls "$KYMO_DIR")"
+LD_PRELOAD=$preload "$calls" THREE_ARGUMENTS 1 >/dev/null
+[ -z "$(ls "$KYMO_DIR")" ] || fail "left behind: $(ls "$KYMO_DIR")"
+unset LD_LIBRARY_PATH
+
 # ---- each version of libtracetools: its shape of events, and callback names ----
 # record FLAVOUR SHAPE
 record() {

@@ -2,11 +2,11 @@
 /*
  * Calls tracetools functions as ROS 2 binaries do, through the PLT, for the tests of the hooks:
  *
- *     ros_calls ONE_ARGUMENT|THREE_ARGUMENTS [COUNT]
+ *     ros_calls ONE_ARGUMENT|THREE_ARGUMENTS [COUNT [PROGRAM ARGUMENT...]]
  *
  * Which library answers is up to LD_LIBRARY_PATH. With ONE_ARGUMENT, ros_trace_rmw_publish is
  * called as programs built for Iron and older call it. Prints what the library's symbol helpers
- * and enabled_ functions return.
+ * and enabled_ functions return, then becomes PROGRAM if there is one.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -68,5 +68,11 @@ int main(int argc, char **argv)
 	for (long i = 0; i < count; i++)
 		publish(three);
 	print_helpers();
+	if (argc > 3) {
+		(void)fflush(stdout);
+		(void)execv(argv[3], argv + 3);
+		perror(argv[3]);
+		return 1;
+	}
 	return 0;
 }
