@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What the recorder costs and keeps up with. usage: recorder.sh [BUILD]
+# One producer thread emits events of 8 B payload at 3 M/s, then flat out; the recorder attaches,
+# so its CPU time holds nothing of the producer's. The trace goes to memory (/dev/shm).
+set -eu
+build=$(realpath "${1:-build}")
+seconds=${BENCH_SECONDS:-3}
+scratch=$(mktemp -d /dev/shm/kymo-bench-XXXXXX)
+recorder=
+
+cleanup() {
+	[ -z "$recorder" ] || kill "$recorder" 2>/dev/null || true
+	rm -rf "$scratch"
+}
+trap cleanup EXIT
+trap 'exit 1' INT TERM
+
+# events TRACE: recorded and dropped, from the loss accounting of `kymo info`
+events() {
+	"$build/bin/kymo" info "$1" --format json >"$scratch/info"
+	python3 - "$scratch/info" <<-'END'
+		import json, sys
+		def find(value, key):
+		    if isinstance(value, dict):
+		        for k, v in value.items():
+		            if k == key and isinstance(v, int):
+		                return v
+		        value = list(value.values())
+		    for v in value if isinstance(value, list) else ():
+		        found = find(v, key)
+		        if found is not None:
+		            return found
+		info = json.load(open(sys.argv[1]))
+		print(find(info, 'events'), find(info, 'dropped') or find(info, 'discarded') or 0)
+	END
+}
+
+# measure NAME RATE
+measure() {
+	export KYMO_DIR="$scratch/run-$1"
+	mkdir -m 700 "$KYMO_DIR"
+	"$build/bench/bench_usage" "$scratch/usage" "$build/bin/kymo" record -o "$scratch/trace-$1" \
+		>"$scratch/record.log" 2>&1 &
+	recorder=$!
+	sleep 0.5
+	LD_PRELOAD="$build/lib/libkymo-ros2.so" "$build/bench/bench_producer" "$2" "$seconds" >"$scratch/emitted"
+	sleep 0.3
+	kill -INT "$recorder"
+	wait "$recorder" || { cat "$scratch/record.log" >&2; exit 1; }
+	recorder=
+	events "$scratch/trace-$1" >"$scratch/events"
+	cat "$scratch/emitted" "$scratch/events" "$scratch/usage" | tr '\n' ' ' | awk -v name="$1" '{
+		cpu = $5 + $6
+		printf "%-10s  emitted %.2f M/s  recorded %.2f M/s  lost %d (%.2f %%)  recorder CPU %.3f s",
+			name, $1 / $2 / 1e6, $3 / $2 / 1e6, $4, 100 * $4 / $1, cpu
+		printf "  %.0f M events per CPU-second  peak RSS %.0f MiB\n", $3 / cpu / 1e6, $7 / 1024
+	}'
+	rm -rf "$scratch/trace-$1" "$KYMO_DIR"
+}
+
+echo "recorder, $seconds s each; targets: >= 80 M events per CPU-second, none lost at 3 M/s"
+measure 3M-per-s 3000000
+measure flat-out 0

@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Runs every benchmark of this folder and prints a dated summary, as docs/benchmarks.md keeps it.
+# usage: run.sh [BUILD] [WHAT...]    WHAT: names of scripts without .sh; all if none
+set -u
+here=$(dirname "$(realpath "$0")")
+build=$(realpath "${1:-build}")
+[ $# -eq 0 ] || shift
+
+echo "## $(date -u +%Y-%m-%d)"
+echo
+echo "- machine: $(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -1), $(nproc) cores, $(uname -srm)"
+echo "- clock: $(cat /sys/devices/system/clocksource/clocksource0/current_clocksource), load before: $(cut -d' ' -f1-3 /proc/loadavg)"
+echo "- compiler: $("${CC:-cc}" --version | head -1); kymo $("$build/bin/kymo" --version 2>/dev/null | head -1)"
+! command -v lttng >/dev/null || echo "- peers: $(lttng --version), $(babeltrace2 --version 2>/dev/null | head -1)"
+
+for script in "$here"/*.sh; do
+	name=$(basename "$script" .sh)
+	[ "$name" != run ] || continue
+	case " ${*:-$name} " in
+	*" $name "*) ;;
+	*) continue ;;
+	esac
+	printf '\n### bench/%s.sh\n\n```\n' "$name"
+	"$script" "$build" 2>&1 || echo "(failed with $?)"
+	echo '```'
+done
