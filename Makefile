@@ -40,11 +40,7 @@ test: all
 	@ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure -R '$(TESTS)'
 
 bench: all
-	@for program in bench/*.sh; do \
-		[ -e "$$program" ] || { echo "no benchmarks"; exit 1; }; \
-		echo "== $$program"; \
-		KYMO_BUILD=$(abspath $(BUILD)) KYMO_SOURCE=$(CURDIR) $$program || exit 1; \
-	done
+	@bench/run.sh $(BUILD)
 
 fuzz:
 	@tests/fuzz/run.sh $(FUZZ_SECONDS)

@@ -4,7 +4,7 @@
 # LTTng runs in a session daemon of its own, with the contexts that ros2_tracing sets, and overwrites
 # its buffers: as with kymo here, nothing is dropped and nobody reads meanwhile.
 set -eu
-build=$(realpath "${1:-build}")
+build=$(realpath "${1:-${KYMO_BUILD:-build}}")
 scratch=$(mktemp -d "${TMPDIR:-/dev/shm}/kymo-bench-XXXXXX")
 daemon=
 

@@ -4,7 +4,7 @@
 # One producer thread emits events of 8 B payload at 3 M/s, then flat out; the recorder attaches,
 # so its CPU time holds nothing of the producer's. The trace goes to memory (/dev/shm).
 set -eu
-build=$(realpath "${1:-build}")
+build=$(realpath "${1:-${KYMO_BUILD:-build}}")
 seconds=${BENCH_SECONDS:-3}
 scratch=$(mktemp -d /dev/shm/kymo-bench-XXXXXX)
 recorder=

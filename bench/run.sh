@@ -4,7 +4,9 @@
 # usage: run.sh [BUILD] [WHAT...]    WHAT: names of scripts without .sh; all if none
 set -u
 here=$(dirname "$(realpath "$0")")
-build=$(realpath "${1:-build}")
+build=$(realpath "${1:-${KYMO_BUILD:-build}}")
+KYMO_BUILD=$build KYMO_SOURCE=$(dirname "$here")
+export KYMO_BUILD KYMO_SOURCE
 [ $# -eq 0 ] || shift
 
 echo "## $(date -u +%Y-%m-%d)"
