@@ -173,8 +173,13 @@ static void probe(void)
 void kymo_tracetools_probe(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static __thread bool probing;
 
+	if (probing)
+		return;		/* a signal handler inside probe(): its event goes by what is known */
+	probing = true;
 	(void)pthread_once(&once, probe);
+	probing = false;
 }
 
 __attribute__((constructor))

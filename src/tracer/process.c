@@ -5,7 +5,6 @@
  * A process registers with its first event, so a program that traces nothing gets nothing.
  */
 #include <pthread.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "abi/points.h"
@@ -178,6 +178,7 @@ static struct kymo_process *process_get(void)
 
 static bool process_ready(struct kymo_process *process)
 {
+	const struct timespec pause = { .tv_nsec = 100000 };
 	uint32_t was = KYMO_UNREGISTERED;
 
 	if (__atomic_compare_exchange_n(&process->registration, &was, KYMO_REGISTERING, false,
@@ -185,8 +186,8 @@ static bool process_ready(struct kymo_process *process)
 		register_process(process);
 		was = __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE);
 	}
-	while (was == KYMO_REGISTERING) {	/* another thread's first event, well below a millisecond */
-		(void)sched_yield();
+	while (was == KYMO_REGISTERING) {	/* another thread's first event: about a millisecond */
+		(void)nanosleep(&pause, NULL);	/* not sched_yield(): it may have a lower priority */
 		was = __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE);
 	}
 	return was == KYMO_REGISTERED;
