@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files of the report. */
+#ifndef KYMO_REPORT_INTERNAL_H
+#define KYMO_REPORT_INTERNAL_H
+
+#include "analysis/model.h"
+#include "analysis/stats.h"
+#include "report/report.h"
+
+struct report {
+	const struct report_options *options;
+	const char *path;
+	struct ctf_reader *reader;
+	struct table *table;
+	struct model *model;
+	struct stats *stats;
+	bool window_set;
+	unsigned hosts;
+	uint64_t rows;			/* shown in the sections that look for what is slow */
+};
+
+struct report_section {
+	const char *name;
+	bool usual;			/* shown when no section is asked for */
+	void (*print)(struct report *report);
+	/* Sections whose rows are written while the trace is read have these instead of print(). */
+	const struct model_listener *rows;
+	const char *title;
+	const struct table_column *columns;
+	unsigned column_count;
+};
+
+/* tables.c */
+void report_callbacks(struct report *report);
+void report_topics(struct report *report);
+void report_waits(struct report *report);
+void report_loss(struct report *report);
+
+/* objects.c */
+void report_processes(struct report *report);
+void report_nodes(struct report *report);
+void report_publishers(struct report *report);
+void report_subscriptions(struct report *report);
+void report_timers(struct report *report);
+void report_services(struct report *report);
+void report_clients(struct report *report);
+
+/* rows.c */
+extern const struct model_listener report_instance_rows, report_message_rows;
+extern const struct table_column report_instance_columns[], report_message_columns[];
+extern const unsigned report_instance_column_count, report_message_column_count;
+
+/* report.c */
+bool report_wants_node(const struct report *report, const struct model_node *node);
+bool report_wants_topic(const struct report *report, const struct model_topic *topic);
+bool report_wants_callback(const struct report *report, const struct model_callback *callback);
+/* Rows a section may have. */
+unsigned report_limit(const struct report *report);
+/* In text: how many rows were held back, and how to see them. */
+void report_more(struct report *report, unsigned shown, unsigned all);
+/* "name (pid)", with "@host" when there are several. @buffer: 128 bytes. Return: @buffer. */
+char *report_process(const struct report *report, const struct model_process *process,
+		     char *buffer, unsigned size);
+/* "12.345678 s" since the first event. @buffer: 32 bytes. Return: @buffer. */
+char *report_offset(const struct report *report, int64_t ns, char *buffer, unsigned size);
+
+#endif

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report as a whole: sections, the passes over the trace, facts, and why a result is empty. */
+#include "report/report.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "report/internal.h"
+
+#define ROWS_AS_TEXT 20
+
+static const struct report_section sections[] = {
+	{ .name = "callbacks", .usual = true, .print = report_callbacks },
+	{ .name = "topics", .usual = true, .print = report_topics },
+	{ .name = "waits", .usual = true, .print = report_waits },
+	{ .name = "loss", .usual = true, .print = report_loss },
+	{ .name = "processes", .print = report_processes },
+	{ .name = "nodes", .print = report_nodes },
+	{ .name = "publishers", .print = report_publishers },
+	{ .name = "subscriptions", .print = report_subscriptions },
+	{ .name = "timers", .print = report_timers },
+	{ .name = "services", .print = report_services },
+	{ .name = "clients", .print = report_clients },
+	{ .name = "instances", .rows = &report_instance_rows, .title = "Callback instances",
+	  .columns = report_instance_columns },
+	{ .name = "messages", .rows = &report_message_rows, .title = "Messages delivered",
+	  .columns = report_message_columns },
+};
+#define SECTIONS (sizeof(sections) / sizeof(*sections))
+
+static unsigned column_count(const struct report_section *section)
+{
+	return section->rows == &report_instance_rows ? report_instance_column_count :
+							report_message_column_count;
+}
+
+/* ---- which sections ---- */
+
+const char *report_section_names(void)
+{
+	static char names[256];
+	unsigned i;
+
+	if (!*names)
+		for (i = 0; i < SECTIONS; i++)
+			snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+				 i ? ", " : "", sections[i].name);
+	return names;
+}
+
+int report_check(const struct report_options *options, struct err *err)
+{
+	unsigned i, j;
+
+	for (i = 0; i < options->sections; i++) {
+		for (j = 0; j < SECTIONS; j++)
+			if (strcmp(options->section[i], sections[j].name) == 0)
+				break;
+		if (j == SECTIONS)
+			return err_set(err, EXIT_USAGE, "There is no section \"%s\". Sections are: %s.",
+				       options->section[i], report_section_names());
+	}
+	return 0;
+}
+
+static bool is_wanted(const struct report_options *options, const struct report_section *section)
+{
+	unsigned i;
+
+	for (i = 0; i < options->sections; i++)
+		if (strcmp(options->section[i], section->name) == 0)
+			return true;
+	return !options->sections && section->usual;
+}
+
+/* ---- which rows ---- */
+
+/* A glob for "/ns/node" may be written without its first slash. */
+static bool matches(const char *glob, const char *name)
+{
+	if (!glob)
+		return true;
+	return fnmatch(glob, name, 0) == 0 ||
+	       (*name == '/' && *glob != '/' && fnmatch(glob, name + 1, 0) == 0);
+}
+
+bool report_wants_node(const struct report *report, const struct model_node *node)
+{
+	return matches(report->options->node, node ? node->full_name : "");
+}
+
+bool report_wants_topic(const struct report *report, const struct model_topic *topic)
+{
+	return matches(report->options->topic, topic ? topic->name : "");
+}
+
+bool report_wants_callback(const struct report *report, const struct model_callback *callback)
+{
+	const struct model_subscription *subscription = callback->subscription;
+
+	return report_wants_node(report, model_callback_node(callback)) &&
+	       report_wants_topic(report, subscription ? subscription->topic : NULL);
+}
+
+unsigned report_limit(const struct report *report)
+{
+	const struct report_options *options = report->options;
+
+	if (options->limit)
+		return options->limit < UINT32_MAX ? (unsigned)options->limit : UINT32_MAX;
+	return options->format == TABLE_TEXT && !options->unlimited ? ROWS_AS_TEXT : UINT32_MAX;
+}
+
+void report_more(struct report *report, unsigned shown, unsigned all)
+{
+	if (shown < all)
+		table_note(report->table, "... and %u more: --limit %u", all - shown, all);
+}
+
+/* ---- texts ---- */
+
+char *report_process(const struct report *report, const struct model_process *process,
+		     char *buffer, unsigned size)
+{
+	snprintf(buffer, size, "%s (%d)%s%s", *process->name ? process->name : "?", process->pid,
+		 report->hosts > 1 ? " @" : "", report->hosts > 1 ? process->hostname : "");
+	return buffer;
+}
+
+char *report_offset(const struct report *report, int64_t ns, char *buffer, unsigned size)
+{
+	double offset = (double)(ns - model_facts(report->model)->first_ns);
+
+	snprintf(buffer, size, "%.6f s", offset / 1e9);
+	return buffer;
+}
+
+static void date_text(int64_t ns, char *buffer, unsigned size)
+{
+	time_t seconds = ns / 1000000000;
+	struct tm tm;
+	size_t length;
+
+	if (!localtime_r(&seconds, &tm)) {
+		snprintf(buffer, size, "%" PRId64 " ns", ns);
+		return;
+	}
+	length = strftime(buffer, size, "%Y-%m-%d %H:%M:%S", &tm);
+	snprintf(buffer + length, size - length, ".%03d", (int)(ns / 1000000 % 1000));
+}
+
+/* ---- the passes ---- */
+
+/* The window is given relative to the first event, which is known now. */
+static void set_window(struct report *report, int64_t first_ns)
+{
+	const struct report_options *options = report->options;
+	int64_t begin = options->begin_ns, end = options->end_ns;
+
+	report->window_set = true;
+	if (begin != INT64_MIN && __builtin_add_overflow(begin, first_ns, &begin))
+		begin = INT64_MAX;
+	if (end != INT64_MAX && __builtin_add_overflow(end, first_ns, &end))
+		end = INT64_MAX;
+	stats_window(report->stats, begin, end);
+}
+
+static int pass(struct report *report, const struct report_section *section, struct err *err)
+{
+	struct ctf_event event;
+	int more;
+
+	model_destroy(report->model);
+	report->model = NULL;
+	stats_destroy(report->stats);
+	report->stats = NULL;
+	report->window_set = false;
+	if (model_create(&report->model, err) ||
+	    stats_create(&report->stats, report->model, INT64_MIN, INT64_MAX, err))
+		return -1;
+	if (section) {
+		table_section(report->table, section->name, section->title, section->columns,
+			      column_count(section));
+		if (model_listen(report->model, section->rows, report))
+			return -1;
+	}
+	if (model_attach(report->model, report->reader, err))
+		return -1;
+	while ((more = ctf_next(report->reader, &event, err)) > 0) {
+		if (!report->window_set && event.bound != CTF_LOSS)
+			set_window(report, event.ns);
+		if (model_event(report->model, &event))
+			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	}
+	if (more < 0)
+		return -1;
+	model_finish(report->model);
+	if (stats_failed(report->stats))
+		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	return 0;
+}
+
+/* ---- facts ---- */
+
+static unsigned host_count(const struct report *report)
+{
+	uint32_t most = 0;
+	unsigned i;
+
+	for (i = 0; i < model_count(report->model, MODEL_PROCESS); i++)
+		if (model_process(report->model, i)->host > most)
+			most = model_process(report->model, i)->host;
+	return most + 1;
+}
+
+static void print_facts(struct report *report)
+{
+	const struct model_facts *facts = model_facts(report->model);
+	uint64_t events = stats_lost_events(report->stats);
+	uint64_t packets = stats_lost_packets(report->stats);
+	struct table *t = report->table;
+	char text[128];
+
+	table_value_text(t, "trace", "Trace", report->path);
+	if (facts->events) {
+		date_text(facts->first_ns, text, sizeof(text));
+		table_value_text(t, "begin", "Begin", text);
+		table_value_ns(t, "duration_ns", "Duration", facts->last_ns - facts->first_ns);
+	}
+	table_value_u64(t, "events", "Events", facts->events);
+	table_value_u64(t, "processes", "ROS 2 processes", model_count(report->model, MODEL_PROCESS));
+	table_value_u64(t, "nodes", "Nodes", model_count(report->model, MODEL_NODE));
+	if (report->options->format == TABLE_TEXT) {
+		snprintf(text, sizeof(text), packets ? "%" PRIu64 " events and %" PRIu64 " packets" :
+			 events ? "%" PRIu64 " events" : "nothing", events, packets);
+		table_value_text(t, "lost", "Lost", text);
+	} else {
+		table_value_u64(t, "lost_events", "Lost events", events);
+		table_value_u64(t, "lost_packets", "Lost packets", packets);
+	}
+}
+
+/* NULL when there is something to show. */
+static const char *why_empty(const struct report *report)
+{
+	const struct model_facts *facts = model_facts(report->model);
+	const struct report_options *options = report->options;
+
+	if (report->rows)
+		return NULL;
+	if (!facts->events)
+		return "The trace has no events: nothing ran while it was recorded, or the program "
+		       "was started without `kymo run` or `kymo record -- CMD`. `kymo doctor` tells "
+		       "whether a program can be traced.";
+	if (!facts->ros_events)
+		return "The trace has events, but none that say anything about ROS 2 callbacks or "
+		       "messages. `kymo list` shows what it has.";
+	if (facts->ros_events == facts->init_events)
+		return "The trace has only initialization events: nodes were created, but no callback "
+		       "ran and no message was sent while it was recorded. `--section nodes` shows "
+		       "them.";
+	if (options->node || options->topic)
+		return "Nothing in the trace matches --node and --topic. `--section nodes` and "
+		       "`--section topics` without them show the names there are.";
+	if (options->begin_ns != INT64_MIN || options->end_ns != INT64_MAX)
+		return "Nothing happened between --begin and --end. Both count from the first event.";
+	return "No callback of the trace both began and ended, and no message was published by a "
+	       "known publisher: it may have been recorded for too short a time.";
+}
+
+static void print_remarks(struct report *report)
+{
+	const struct model_facts *facts = model_facts(report->model);
+	struct table *t = report->table;
+
+	if (facts->publishes_without_timestamp)
+		table_note(t, "%" PRIu64 " messages were published by ROS 2 Iron or older, whose "
+			   "rmw_publish has no time stamp: they cannot be matched with what other "
+			   "processes took, so there is no latency for them.",
+			   facts->publishes_without_timestamp);
+	if (facts->unfinished)
+		table_note(t, "%" PRIu64 " callback runs have no end in the trace (an exception, a "
+			   "deferred response, lost events, the end of the recording); their "
+			   "duration is not known and not counted.", facts->unfinished);
+	if (stats_lost_events(report->stats) || stats_lost_packets(report->stats))
+		table_note(t, "Events were lost: counts are lower bounds, untaken and unpublished "
+			   "messages upper bounds.");
+}
+
+static void print_next(struct report *report)
+{
+	const char *path = report->path;
+
+	table_note(report->table, "\nNext:\n"
+		   "  kymo report %s --section instances    every run of every callback\n"
+		   "  kymo export %s --format perfetto -o trace.pftrace    the same on a time line, "
+		   "at ui.perfetto.dev", path, path);
+}
+
+int report_run(struct ctf_reader *reader, const char *path, const struct report_options *options,
+	       struct table *table, bool *lost, struct err *err)
+{
+	struct report report = {
+		.options = options, .path = path, .reader = reader, .table = table,
+	};
+	const char *why = NULL;
+	unsigned i, passes = 0;
+	int status = -1;
+
+	for (i = 0; i < SECTIONS; i++)
+		if (is_wanted(options, &sections[i]) && sections[i].rows) {
+			if (pass(&report, &sections[i], err))
+				goto out;
+			passes++;
+		}
+	if (!passes && pass(&report, NULL, err))
+		goto out;
+	report.hosts = host_count(&report);
+	*lost = stats_lost_events(report.stats) || stats_lost_packets(report.stats);
+	print_facts(&report);
+	for (i = 0; i < SECTIONS; i++)
+		if (is_wanted(options, &sections[i]) && sections[i].print)
+			sections[i].print(&report);
+	why = why_empty(&report);
+	print_remarks(&report);
+	if (why)
+		table_value_text(table, "why_empty", "Nothing to show", why);
+	else if (!options->sections)
+		print_next(&report);
+	status = why ? EXIT_EMPTY : EXIT_OK;
+out:
+	stats_destroy(report.stats);
+	model_destroy(report.model);
+	return status;
+}

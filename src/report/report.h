@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The report: what `kymo report` answers, as sections of tables. Sections are named in one table
+ * (report.c); rows of "instances" and "messages" are written while the trace is read, so their
+ * number does not matter.
+ */
+#ifndef KYMO_REPORT_REPORT_H
+#define KYMO_REPORT_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/table.h"
+#include "ctf/reader.h"
+
+/* Order of the rows; all but node: largest first. */
+enum report_sort {
+	REPORT_SORT_MAX,
+	REPORT_SORT_P99,
+	REPORT_SORT_P50,
+	REPORT_SORT_MEAN,
+	REPORT_SORT_MIN,
+	REPORT_SORT_TOTAL,
+	REPORT_SORT_COUNT,
+	REPORT_SORT_RATE,
+	REPORT_SORT_NODE,
+};
+#define REPORT_SORT_CHOICES "max|p99|p50|mean|min|total|count|rate|node"
+
+struct report_options {
+	enum table_format format;
+	const char *const *section;	/* names; none: callbacks, topics, waits, loss */
+	unsigned sections;
+	const char *node, *topic;	/* globs; NULL: all */
+	enum report_sort sort;
+	uint64_t limit;			/* rows of a section; 0: 20 as text, all otherwise */
+	bool unlimited;			/* all rows as text, too */
+	int64_t begin_ns, end_ns;	/* since the first event; INT64_MIN, INT64_MAX: not limited */
+};
+
+/**
+ * report_check() - are these section names known?
+ * Return: 0; -1 with @err filled (EXIT_USAGE), which lists the names.
+ */
+int report_check(const struct report_options *options, struct err *err);
+
+/** report_section_names() - "callbacks, topics, ..." for help texts. */
+const char *report_section_names(void);
+
+/**
+ * report_run() - read the whole trace and write the sections into @table
+ * @path: of the trace, as the user named it
+ * @lost: set to whether the trace says that events were lost
+ *
+ * Context: allocates and blocks. Memory does not depend on the number of events.
+ * Return: EXIT_OK; EXIT_EMPTY when there was nothing to show (the output says why); -1 with @err.
+ */
+int report_run(struct ctf_reader *reader, const char *path, const struct report_options *options,
+	       struct table *table, bool *lost, struct err *err);
+
+#endif

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sections about what is slow: callbacks, topics, waits, loss. */
+#include "report/internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/symbol.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+
+/* What a row is sorted by: the number, largest first, or the name. */
+struct row {
+	unsigned index;
+	double key;
+	const char *name;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? 1 : -1;
+	if (strcmp(x->name, y->name) != 0)
+		return strcmp(x->name, y->name);
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static double sort_key(enum report_sort sort, const struct histogram *h, uint64_t count, double rate)
+{
+	switch (sort) {
+	case REPORT_SORT_MAX:
+		return (double)h->max;
+	case REPORT_SORT_P99:
+		return (double)histogram_quantile(h, 0.99);
+	case REPORT_SORT_P50:
+		return (double)histogram_quantile(h, 0.5);
+	case REPORT_SORT_MEAN:
+		return histogram_mean(h);
+	case REPORT_SORT_MIN:
+		return (double)h->min;
+	case REPORT_SORT_TOTAL:
+		return (double)h->sum;
+	case REPORT_SORT_COUNT:
+		return (double)count;
+	case REPORT_SORT_RATE:
+		return rate;
+	case REPORT_SORT_NODE:
+		break;
+	}
+	return 0;
+}
+
+/* ns of a double, for the mean. */
+static int64_t rounded(double value)
+{
+	return (int64_t)(value + 0.5);
+}
+
+static void cell_rate(struct table *t, double rate)
+{
+	if (rate > 0)
+		table_f64(t, rate);
+	else
+		table_none(t);
+}
+
+/* A symbol as text is short, in json and csv it is whole. */
+static void cell_symbol(struct report *report, const struct model_callback *callback)
+{
+	char buffer[56];
+
+	if (!*callback->symbol)
+		table_none(report->table);
+	else if (report->options->format == TABLE_TEXT)
+		table_text(report->table, symbol_short(callback->symbol, buffer, sizeof(buffer)));
+	else
+		table_text(report->table, callback->symbol);
+}
+
+static void cell_name(struct table *t, const char *name)
+{
+	if (name && *name)
+		table_text(t, name);
+	else
+		table_none(t);
+}
+
+/* ---- callbacks ---- */
+
+static const struct table_column callback_columns[] = {
+	{ "node", "Node" },
+	{ "kind", "Kind" },
+	{ "source", "Topic/period/service" },
+	{ "is_intra", NULL },
+	{ "count", "Count" },
+	{ "rate_hz", "Hz" },
+	{ "min_ns", "Min" },
+	{ "mean_ns", "Mean" },
+	{ "p50_ns", "p50" },
+	{ "p99_ns", "p99" },
+	{ "max_ns", "Max" },
+	{ "total_ns", "Total" },
+	{ "unfinished", NULL },
+	{ "process", "Process" },
+	{ "symbol", "Symbol" },
+	{ "pid", NULL },
+	{ "host", NULL },
+	{ "callback", NULL },
+	{ "mean_exact_ns", NULL },
+};
+
+static void callback_row(struct report *report, const struct model_callback *callback)
+{
+	const struct stats_callback *s = stats_callback(report->stats, callback->index);
+	const struct model_node *node = model_callback_node(callback);
+	const struct histogram *h = &s->duration;
+	struct table *t = report->table;
+	char buffer[160], source[80];
+	const char *from = model_callback_source(callback, source, 64);
+
+	if (!*from && report->options->format == TABLE_TEXT) {
+		snprintf(source, sizeof(source), "0x%" PRIx64, callback->address);
+		from = source;
+	}
+	cell_name(t, node ? node->full_name : NULL);
+	table_text(t, model_callback_kind_name(callback));
+	if (callback->is_intra && report->options->format == TABLE_TEXT) {
+		snprintf(buffer, sizeof(buffer), "%s (intra)", from);
+		cell_name(t, buffer);
+	} else {
+		cell_name(t, from);
+	}
+	table_u64(t, callback->is_intra);
+	table_u64(t, h->count);
+	cell_rate(t, stats_rate(h->count, s->first_ns, s->last_ns));
+	table_ns(t, h->min);
+	table_ns(t, rounded(histogram_mean(h)));
+	table_ns(t, histogram_quantile(h, 0.5));
+	table_ns(t, histogram_quantile(h, 0.99));
+	table_ns(t, h->max);
+	table_ns(t, h->sum);
+	table_u64(t, s->unfinished);
+	table_text(t, report->options->format == TABLE_TEXT ?
+			      report_process(report, callback->process, buffer, sizeof(buffer)) :
+			      callback->process->name);
+	cell_symbol(report, callback);
+	table_i64(t, callback->process->pid);
+	table_text(t, callback->process->hostname);
+	table_hex(t, callback->address);
+	table_f64(t, histogram_mean(h));
+}
+
+/* Rows of one section: indexes of objects in the order asked for. NULL without memory. */
+static struct row *rows_new(unsigned count)
+{
+	return calloc(count ? count : 1, sizeof(struct row));
+}
+
+void report_callbacks(struct report *report)
+{
+	unsigned all = model_count(report->model, MODEL_CALLBACK), count = 0, i;
+	struct row *rows = rows_new(all);
+
+	table_section(report->table, "callbacks",
+		      report->options->sort == REPORT_SORT_MAX ? "Callbacks, slowest first" :
+								 "Callbacks",
+		      callback_columns, COUNT_OF(callback_columns));
+	for (i = 0; rows && i < all; i++) {
+		const struct model_callback *callback = model_callback(report->model, i);
+		const struct stats_callback *s = stats_callback(report->stats, i);
+		const struct model_node *node = model_callback_node(callback);
+
+		if ((!s->duration.count && !s->unfinished) || !report_wants_callback(report, callback))
+			continue;
+		rows[count++] = (struct row){
+			i,
+			sort_key(report->options->sort, &s->duration, s->duration.count,
+				 stats_rate(s->duration.count, s->first_ns, s->last_ns)),
+			node ? node->full_name : "",
+		};
+	}
+	if (rows)
+		qsort(rows, count, sizeof(*rows), by_key);
+	for (i = 0; i < count && i < report_limit(report); i++)
+		callback_row(report, model_callback(report->model, rows[i].index));
+	report_more(report, i, count);
+	report->rows += count;
+	free(rows);
+}
+
+/* ---- topics ---- */
+
+static const struct table_column topic_columns[] = {
+	{ "topic", "Topic" },
+	{ "publishers", "Pubs" },
+	{ "subscriptions", "Subs" },
+	{ "published", "Published" },
+	{ "rate_hz", "Hz" },
+	{ "taken", "Taken" },
+	{ "untaken", "Untaken" },
+	{ "unpublished", "Unpublished" },
+	{ "sent", NULL },
+	{ "intra_sent", "Intra" },
+	{ "intra_taken", NULL },
+	{ "intra_overwritten", "Overwritten" },
+	{ "intra_cleared", NULL },
+	{ "between_hosts", NULL },
+	{ "latency_count", NULL },
+	{ "latency_min_ns", "Latency min" },
+	{ "latency_mean_ns", "mean" },
+	{ "latency_p50_ns", NULL },
+	{ "latency_p99_ns", "p99" },
+	{ "latency_max_ns", "max" },
+};
+
+static void cells_latency(struct table *t, const struct histogram *h)
+{
+	unsigned i;
+
+	table_u64(t, h->count);
+	if (!h->count) {
+		for (i = 0; i < 5; i++)
+			table_none(t);
+		return;
+	}
+	table_ns(t, h->min);
+	table_ns(t, rounded(histogram_mean(h)));
+	table_ns(t, histogram_quantile(h, 0.5));
+	table_ns(t, histogram_quantile(h, 0.99));
+	table_ns(t, h->max);
+}
+
+static void topic_row(struct report *report, const struct model_topic *topic)
+{
+	const struct stats_topic *s = stats_topic(report->stats, topic->index);
+	struct table *t = report->table;
+
+	cell_name(t, topic->name);
+	table_u64(t, topic->publishers);
+	table_u64(t, topic->subscriptions);
+	table_u64(t, s->published);
+	cell_rate(t, stats_rate(s->published, s->first_ns, s->last_ns));
+	table_u64(t, s->taken);
+	table_u64(t, s->untaken);
+	table_u64(t, s->unpublished);
+	table_u64(t, s->sent);
+	table_u64(t, s->sent_intra);
+	table_u64(t, s->taken_intra);
+	table_u64(t, s->overwritten);
+	table_u64(t, s->cleared);
+	table_u64(t, s->other_host);
+	cells_latency(t, &s->latency);
+}
+
+/* Does the node filter concern this topic: has one of its nodes an end of it? */
+static bool topic_of_node(const struct report *report, const struct model_topic *topic)
+{
+	unsigned i;
+
+	if (!report->options->node)
+		return true;
+	for (i = 0; i < model_count(report->model, MODEL_PUBLISHER); i++) {
+		const struct model_publisher *p = model_publisher(report->model, i);
+
+		if (p->topic == topic && report_wants_node(report, p->node))
+			return true;
+	}
+	for (i = 0; i < model_count(report->model, MODEL_SUBSCRIPTION); i++) {
+		const struct model_subscription *s = model_subscription(report->model, i);
+
+		if (s->topic == topic && report_wants_node(report, s->node))
+			return true;
+	}
+	return false;
+}
+
+void report_topics(struct report *report)
+{
+	unsigned all = model_count(report->model, MODEL_TOPIC), count = 0, i;
+	struct row *rows = rows_new(all);
+
+	table_section(report->table, "topics", "Topics; latency from publish to the start of the callback",
+		      topic_columns, COUNT_OF(topic_columns));
+	for (i = 0; rows && i < all; i++) {
+		const struct model_topic *topic = model_topic(report->model, i);
+		const struct stats_topic *s = stats_topic(report->stats, i);
+
+		if ((!s->published && !s->taken && !s->taken_intra) ||
+		    !report_wants_topic(report, topic) || !topic_of_node(report, topic))
+			continue;
+		rows[count++] = (struct row){
+			i,
+			sort_key(report->options->sort, &s->latency, s->published,
+				 stats_rate(s->published, s->first_ns, s->last_ns)),
+			topic->name,
+		};
+	}
+	if (rows)
+		qsort(rows, count, sizeof(*rows), by_key);
+	for (i = 0; i < count && i < report_limit(report); i++)
+		topic_row(report, model_topic(report->model, rows[i].index));
+	report_more(report, i, count);
+	report->rows += count;
+	free(rows);
+}
+
+/* ---- waits ---- */
+
+static const struct table_column wait_columns[] = {
+	{ "victim", "Waiting callback" },
+	{ "wait_ns", "Worst wait" },
+	{ "blocked_ns", "of it blocked" },
+	{ "culprit_ns", "behind culprit" },
+	{ "culprit", "Culprit" },
+	{ "culprit_tid", "Thread" },
+	{ "at", "At" },
+	{ "since_ns", NULL },
+	{ "waits", "Waits" },
+	{ "total_blocked_ns", "Blocked in all" },
+	{ "victim_callback", NULL },
+	{ "culprit_callback", NULL },
+	{ "pid", NULL },
+};
+
+static void wait_row(struct report *report, const struct model_callback *victim)
+{
+	const struct stats_callback *s = stats_callback(report->stats, victim->index);
+	const struct stats_wait *w = &s->worst;
+	struct table *t = report->table;
+	char label[512];
+
+	table_text(t, model_callback_label(victim, label, sizeof(label)));
+	table_ns(t, w->wait_ns);
+	table_ns(t, w->blocked_ns);
+	table_ns(t, w->culprit_ns);
+	table_text(t, w->culprit == victim ? "itself (its run before)" :
+			      model_callback_label(w->culprit, label, sizeof(label)));
+	table_i64(t, w->culprit_thread->tid);
+	table_text(t, report_offset(report, w->since_ns, label, sizeof(label)));
+	table_i64(t, w->since_ns);
+	table_u64(t, s->waits);
+	table_ns(t, s->blocked_ns);
+	table_hex(t, victim->address);
+	table_hex(t, w->culprit->address);
+	table_i64(t, victim->process->pid);
+}
+
+void report_waits(struct report *report)
+{
+	unsigned all = model_count(report->model, MODEL_CALLBACK), count = 0, i;
+	struct row *rows = rows_new(all);
+
+	table_section(report->table, "waits",
+		      "Waits: callbacks that could not start because another one held their executor",
+		      wait_columns, COUNT_OF(wait_columns));
+	for (i = 0; rows && i < all; i++) {
+		const struct model_callback *callback = model_callback(report->model, i);
+		const struct stats_callback *s = stats_callback(report->stats, i);
+
+		if (s->worst.blocked_ns && report_wants_callback(report, callback))
+			rows[count++] = (struct row){ i, (double)s->worst.blocked_ns, "" };
+	}
+	if (rows)
+		qsort(rows, count, sizeof(*rows), by_key);
+	for (i = 0; i < count && i < report_limit(report); i++)
+		wait_row(report, model_callback(report->model, rows[i].index));
+	report_more(report, i, count);
+	if (!count)
+		table_note(report->table, "No message and no timer had to wait for another callback.");
+	free(rows);
+}
+
+/* ---- loss ---- */
+
+static const struct table_column loss_columns[] = {
+	{ "process", "Process" },
+	{ "tid", "Thread" },
+	{ "events", "Events" },
+	{ "packets", "Packets" },
+	{ "from", "From" },
+	{ "to", "To" },
+	{ "begin_ns", NULL },
+	{ "end_ns", NULL },
+	{ "pid", NULL },
+	{ "stream", NULL },
+};
+
+static void loss_row(struct report *report, const struct stats_loss *loss,
+		     const struct stats_range *range)
+{
+	const struct model_thread *thread = loss->thread;
+	struct table *t = report->table;
+	char text[128];
+
+	if (thread)
+		table_text(t, report_process(report, thread->process, text, sizeof(text)));
+	else
+		table_text(t, "several threads");
+	if (thread)
+		table_i64(t, thread->tid);
+	else
+		table_none(t);
+	table_u64(t, range->events);
+	table_u64(t, range->packets);
+	table_text(t, report_offset(report, range->begin_ns, text, sizeof(text)));
+	table_text(t, report_offset(report, range->end_ns, text, sizeof(text)));
+	table_i64(t, range->begin_ns);
+	table_i64(t, range->end_ns);
+	if (thread)
+		table_i64(t, thread->process->pid);
+	else
+		table_none(t);
+	table_text(t, ctf_stream(report->reader, loss->stream)->path);
+}
+
+void report_loss(struct report *report)
+{
+	unsigned i, j, all = 0, shown = 0;
+
+	/* As text, no loss needs no table: the facts say so. */
+	if (report->options->format == TABLE_TEXT && !stats_loss_count(report->stats) &&
+	    !report->options->sections)
+		return;
+	table_section(report->table, "loss", "Lost events, by thread", loss_columns,
+		      COUNT_OF(loss_columns));
+	for (i = 0; i < stats_loss_count(report->stats); i++) {
+		const struct stats_loss *loss = stats_loss(report->stats, i);
+
+		for (j = 0; j < loss->ranges; j++, all++)
+			if (shown < report_limit(report)) {
+				loss_row(report, loss, &loss->range[j]);
+				shown++;
+			}
+	}
+	report_more(report, shown, all);
+	if (!all)
+		table_note(report->table, "Nothing was lost.");
+}
