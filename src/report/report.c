@@ -295,10 +295,12 @@ static void print_next(struct report *report)
 {
 	const char *path = report->path;
 
-	table_note(report->table, "\nNext:\n"
-		   "  kymo report %s --section instances    every run of every callback\n"
-		   "  kymo export %s --format perfetto -o trace.pftrace    the same on a time line, "
-		   "at ui.perfetto.dev", path, path);
+	table_note(report->table, "%s", "");
+	table_note(report->table, "Next:");
+	table_note(report->table, "  kymo report %s --section instances", path);
+	table_note(report->table, "      every run of every callback");
+	table_note(report->table, "  kymo export %s --format perfetto -o trace.pftrace", path);
+	table_note(report->table, "      the same on a time line: open the file at ui.perfetto.dev");
 }
 
 int report_run(struct ctf_reader *reader, const char *path, const struct report_options *options,

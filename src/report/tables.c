@@ -95,6 +95,7 @@ static const struct table_column callback_columns[] = {
 	{ "node", "Node" },
 	{ "kind", "Kind" },
 	{ "source", "Topic/period/service" },
+	{ "period_ns", NULL },
 	{ "is_intra", NULL },
 	{ "count", "Count" },
 	{ "rate_hz", "Hz" },
@@ -134,6 +135,10 @@ static void callback_row(struct report *report, const struct model_callback *cal
 	} else {
 		cell_name(t, from);
 	}
+	if (callback->timer)
+		table_ns(t, callback->timer->period_ns);
+	else
+		table_none(t);
 	table_u64(t, callback->is_intra);
 	table_u64(t, h->count);
 	cell_rate(t, stats_rate(h->count, s->first_ns, s->last_ns));
