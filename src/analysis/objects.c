@@ -148,6 +148,12 @@ static struct callback *callback_added(struct model *model, const struct now *no
 
 	if (callback && callback->pub.born_ns == now->true_ns)
 		return NULL;
+	/* CARET tells old facts kind by kind, so the symbol may come first; true times tell. */
+	if (callback && callback->pub.kind == MODEL_CALLBACK_UNKNOWN && callback->registered &&
+	    callback->registered_ns >= now->true_ns) {
+		callback->pub.born_ns = now->true_ns;
+		return callback;
+	}
 	return callback_new(model, now, address);
 }
 

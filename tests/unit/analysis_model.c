@@ -717,6 +717,16 @@ static void caret_names(void **state)
 	assert_int_equal(s->publisheds, 1);
 	assert_int_equal(s->published[0].source_ns, 77);
 	assert_string_equal(s->published[0].publisher->node->full_name, "/n");
+	/* Old facts come kind by kind: the symbol before its owner, the object's link last. */
+	s->event.init_ns = 20;
+	ev(s, 3000, "ros2_caret:rclcpp_callback_register", "callback", P(0x420), "\"symbol", "f()", NULL);
+	s->event.init_ns = 19;
+	ev(s, 3001, "ros2_caret:rclcpp_subscription_callback_added", "subscription", P(0x401),
+	   "callback", P(0x420), NULL);
+	assert_int_equal(model_count(s->model, MODEL_CALLBACK), 1);
+	assert_string_equal(model_find_callback(s->model, 0, 10, 0x420)->symbol, "f()");
+	assert_int_equal(model_find_callback(s->model, 0, 10, 0x420)->kind,
+			 MODEL_CALLBACK_SUBSCRIPTION);
 }
 
 int main(void)
