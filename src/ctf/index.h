@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LTTng index files, version 1.1: where each packet of a stream is. Big endian. */
+#ifndef KYMO_CTF_INDEX_H
+#define KYMO_CTF_INDEX_H
+
+#include <stdint.h>
+
+#define CTF_INDEX_MAGIC		0xC1F1DCC1u
+#define CTF_INDEX_MAJOR		1u
+#define CTF_INDEX_MINOR		1u
+#define CTF_INDEX_PENDING	56	/* entries kept in memory: 4 KiB */
+
+struct ctf_index_entry {
+	uint64_t offset;		/* bytes */
+	uint64_t packet_size;		/* bits, as content_size */
+	uint64_t content_size;
+	uint64_t timestamp_begin;
+	uint64_t timestamp_end;
+	uint64_t events_discarded;
+	uint64_t stream_id;
+	uint64_t stream_instance_id;
+	uint64_t packet_seq_num;
+};
+
+/* An index being written. Zeroed is a valid start, then ctf_index_begin(). */
+struct ctf_index {
+	struct ctf_index_entry *pending;	/* in file byte order; NULL until the first entry */
+	uint32_t pending_count;
+	uint8_t begun;			/* the .part file exists */
+	uint8_t broken;			/* a write failed: the stream goes without index */
+};
+
+/**
+ * ctf_index_add() - append @entry
+ * @dir_fd: of the index directory
+ * @name: of the stream
+ *
+ * Failure is not reported: an index is a shortcut, and readers scan a stream that has none.
+ * Context: allocates; blocks once in CTF_INDEX_PENDING calls.
+ */
+void ctf_index_add(struct ctf_index *index, int dir_fd, const char *name,
+		   const struct ctf_index_entry *entry);
+
+/** ctf_index_finish() - write the rest and give the file its name. Context: blocks. */
+void ctf_index_finish(struct ctf_index *index, int dir_fd, const char *name);
+
+#endif

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stream files: packet framing, all-or-nothing appends, and a bounded number of open files. */
+#include "ctf/writer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "abi/points.h"
+#include "ctf/index.h"
+#include "ctf/metadata.h"
+
+#define CTF_MAGIC 0xC1FC1FC1u
+
+/* Packet header and packet context, as the metadata declares them. */
+struct packet_head {
+	uint32_t magic;
+	uint8_t uuid[16];
+	uint32_t stream_id;
+	uint64_t stream_instance_id;
+	uint64_t timestamp_begin;
+	uint64_t timestamp_end;
+	uint64_t content_size;
+	uint64_t packet_size;
+	uint64_t packet_seq_num;
+	uint64_t events_discarded;
+	uint32_t cpu_id;
+	/* CTF_CLASS_RUN only: */
+	int32_t vpid;
+	int32_t vtid;
+	char procname[CTF_PROCNAME_SIZE];
+} __attribute__((packed));
+
+static const size_t head_size[CTF_CLASS_COUNT] = {
+	[CTF_CLASS_RUN] = sizeof(struct packet_head),
+	[CTF_CLASS_INIT] = offsetof(struct packet_head, vpid),
+};
+static_assert(offsetof(struct packet_head, vpid) == 84, "LTTng's packet header and context");
+
+struct ctf_out {
+	struct ctf_writer *writer;
+	struct ctf_out *prev, *next;		/* of all streams */
+	struct ctf_out *newer, *older;		/* of open ones, by last use */
+	int fd;					/* -1: not open at the moment */
+	enum ctf_class class;
+	bool made;				/* the file exists */
+	bool torn;				/* it may be longer than length: cut it first */
+	uint64_t length;			/* bytes of whole packets */
+	uint64_t instance;
+	uint64_t packets;
+	struct ctf_index index;
+	char name[];
+};
+
+struct ctf_writer {
+	int dir_fd, index_fd, metadata_fd;
+	off_t metadata_length;
+	uint8_t uuid[16];
+	uint64_t bytes;
+	uint64_t next_instance;
+	struct ctf_out *outs;
+	struct ctf_out *newest, *oldest;
+	unsigned open_count;
+	bool declared[KYMO_POINTS_TABLE];
+};
+
+/* ---- metadata ---- */
+
+/* Puts a file back to its last good length. */
+static int cut(int fd, uint64_t length)
+{
+	return ftruncate(fd, (off_t)length) < 0 ? -errno : 0;
+}
+
+/* Appends @text whole or not at all. */
+static int metadata_append(struct ctf_writer *writer, const char *text, size_t size)
+{
+	ssize_t done = pwrite(writer->metadata_fd, text, size, writer->metadata_length);
+	int rc;
+
+	if (done == (ssize_t)size) {
+		writer->metadata_length += done;
+		return 0;
+	}
+	rc = done < 0 ? -errno : -ENOSPC;
+	(void)cut(writer->metadata_fd, (uint64_t)writer->metadata_length);	/* the next append overwrites it */
+	return rc;
+}
+
+static void make_uuid(uint8_t uuid[16])
+{
+	if (getrandom(uuid, 16, 0) != 16)
+		memset(uuid, 0x5a, 16);		/* never on Linux: 16 bytes are given at once */
+	uuid[6] = (uuid[6] & 0x0f) | 0x40;	/* version 4, random */
+	uuid[8] = (uuid[8] & 0x3f) | 0x80;
+}
+
+static int metadata_create(struct ctf_writer *writer, const struct ctf_trace_desc *desc)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	int rc;
+
+	if (!out)
+		return -ENOMEM;
+	make_uuid(writer->uuid);
+	ctf_metadata_begin(out, desc, writer->uuid);
+	rc = fclose(out) == 0 ? 0 : -ENOMEM;
+	if (rc == 0) {
+		writer->metadata_fd = openat(writer->dir_fd, "metadata",
+					     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+		rc = writer->metadata_fd < 0 ? -errno : metadata_append(writer, text, size);
+	}
+	free(text);
+	return rc;
+}
+
+/* Declares all ids of @wanted that are not declared yet, in one write. */
+static int declare_all(struct ctf_writer *writer, const bool wanted[KYMO_POINTS_TABLE])
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	int rc;
+
+	if (!out)
+		return -ENOMEM;
+	for (unsigned id = 0; id < KYMO_POINTS_TABLE; id++)
+		if (wanted[id] && !writer->declared[id])
+			ctf_metadata_event(out, &kymo_points[id], id,
+					   kymo_points[id].phase == KYMO_PHASE_INIT ?
+					   CTF_CLASS_INIT : CTF_CLASS_RUN);
+	rc = fclose(out) == 0 ? 0 : -ENOMEM;
+	if (rc == 0 && size)
+		rc = metadata_append(writer, text, size);
+	free(text);
+	for (unsigned id = 0; rc == 0 && id < KYMO_POINTS_TABLE; id++)
+		writer->declared[id] |= wanted[id];
+	return rc;
+}
+
+int ctf_writer_declare(struct ctf_writer *writer, unsigned id)
+{
+	bool wanted[KYMO_POINTS_TABLE] = { false };
+
+	assert(id < KYMO_POINTS_TABLE);
+	if (writer->declared[id])
+		return 0;
+	wanted[id] = true;
+	return declare_all(writer, wanted);
+}
+
+int ctf_writer_declare_version(struct ctf_writer *writer, unsigned version)
+{
+	bool wanted[KYMO_POINTS_TABLE] = { false };
+
+	for (unsigned id = 0; id < KYMO_POINTS_TABLE; id++) {
+		const struct kymo_point *point = &kymo_points[id];
+
+		wanted[id] = point->phase == KYMO_PHASE_RUN &&
+			     (!version || (point->from <= version && version <= point->to));
+	}
+	return declare_all(writer, wanted);
+}
+
+/* ---- the writer ---- */
+
+static int writer_open(struct ctf_writer *writer, const char *dir,
+		       const struct ctf_trace_desc *desc)
+{
+	writer->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (writer->dir_fd < 0)
+		return -errno;
+	if (mkdirat(writer->dir_fd, "index", 0755) < 0 && errno != EEXIST)
+		return -errno;
+	writer->index_fd = openat(writer->dir_fd, "index", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (writer->index_fd < 0)
+		return -errno;
+	return metadata_create(writer, desc);
+}
+
+int ctf_writer_create(const char *dir, const struct ctf_trace_desc *desc,
+		      struct ctf_writer **result, struct err *err)
+{
+	struct ctf_writer *writer = calloc(1, sizeof *writer);
+	int rc;
+
+	if (!writer)
+		return err_set(err, EXIT_FAILED, "cannot write %s: out of memory", dir);
+	writer->dir_fd = writer->index_fd = writer->metadata_fd = -1;
+	rc = writer_open(writer, dir, desc);
+	if (rc < 0) {
+		ctf_writer_close(writer);
+		return err_set(err, EXIT_FAILED, "cannot begin a trace in %s: %s; choose another "
+			       "place with -o DIR", dir, strerror(-rc));
+	}
+	*result = writer;
+	return 0;
+}
+
+uint64_t ctf_writer_bytes(const struct ctf_writer *writer)
+{
+	return writer->bytes;
+}
+
+void ctf_writer_close(struct ctf_writer *writer)
+{
+	if (!writer)
+		return;
+	while (writer->outs)
+		ctf_out_close(writer->outs);
+	if (writer->metadata_fd >= 0)
+		(void)close(writer->metadata_fd);
+	if (writer->index_fd >= 0)
+		(void)close(writer->index_fd);
+	if (writer->dir_fd >= 0)
+		(void)close(writer->dir_fd);
+	free(writer);
+}
+
+/* ---- open files, least recently used first out ---- */
+
+static void lru_remove(struct ctf_out *out)
+{
+	struct ctf_writer *writer = out->writer;
+
+	*(out->newer ? &out->newer->older : &writer->newest) = out->older;
+	*(out->older ? &out->older->newer : &writer->oldest) = out->newer;
+	out->newer = out->older = NULL;
+}
+
+static void lru_add(struct ctf_out *out)
+{
+	struct ctf_writer *writer = out->writer;
+
+	out->older = writer->newest;
+	out->newer = NULL;
+	*(writer->newest ? &writer->newest->newer : &writer->oldest) = out;
+	writer->newest = out;
+}
+
+static void out_shut(struct ctf_out *out)
+{
+	if (out->fd < 0)
+		return;
+	lru_remove(out);
+	(void)close(out->fd);
+	out->fd = -1;
+	out->writer->open_count--;
+}
+
+/* Gives @out a descriptor. O_APPEND, so that a torn tail is the only thing ever to repair. */
+static int out_open(struct ctf_out *out)
+{
+	struct ctf_writer *writer = out->writer;
+	int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW |
+		    (out->made ? 0 : O_CREAT | O_EXCL);
+
+	if (out->fd >= 0) {
+		if (writer->newest != out) {
+			lru_remove(out);
+			lru_add(out);
+		}
+		return 0;
+	}
+	if (writer->open_count >= CTF_WRITER_OPEN_MAX)
+		out_shut(writer->oldest);
+	out->fd = openat(writer->dir_fd, out->name, flags, 0644);
+	if (out->fd < 0)
+		return -errno;
+	out->made = true;
+	writer->open_count++;
+	lru_add(out);
+	return 0;
+}
+
+/* ---- packets ---- */
+
+struct ctf_out *ctf_out_create(struct ctf_writer *writer, enum ctf_class class, const char *name)
+{
+	size_t size = strlen(name) + 1;
+	struct ctf_out *out = calloc(1, sizeof *out + size);
+
+	if (!out)
+		return NULL;
+	memcpy(out->name, name, size);
+	out->writer = writer;
+	out->class = class;
+	out->fd = -1;
+	out->instance = writer->next_instance++;
+	out->next = writer->outs;
+	if (writer->outs)
+		writer->outs->prev = out;
+	writer->outs = out;
+	return out;
+}
+
+static void head_fill(struct packet_head *head, const struct ctf_out *out,
+		      const struct ctf_packet *packet)
+{
+	uint64_t bits = (head_size[out->class] + packet->size) * 8;
+
+	*head = (struct packet_head){
+		.magic = CTF_MAGIC,
+		.stream_id = out->class,
+		.stream_instance_id = out->instance,
+		.timestamp_begin = packet->begin,
+		.timestamp_end = packet->end,
+		.content_size = bits,
+		.packet_size = bits,
+		.packet_seq_num = out->packets,
+		.events_discarded = packet->discarded,
+		.cpu_id = packet->cpu,
+		.vpid = packet->vpid,
+		.vtid = packet->vtid,
+	};
+	memcpy(head->uuid, out->writer->uuid, sizeof head->uuid);
+	memcpy(head->procname, packet->procname, sizeof head->procname);
+}
+
+/* Cuts what a failed write left; until that succeeds the stream takes no packet. */
+static int out_repair(struct ctf_out *out)
+{
+	int rc = out->torn ? cut(out->fd, out->length) : 0;
+
+	out->torn = rc < 0;
+	return rc;
+}
+
+static int out_write(struct ctf_out *out, const struct packet_head *head, const void *events,
+		     size_t size)
+{
+	size_t whole = head_size[out->class] + size;
+	struct iovec part[2] = {
+		{ (void *)head, head_size[out->class] },
+		{ (void *)events, size },
+	};
+	ssize_t done;
+	int rc;
+
+	do
+		done = writev(out->fd, part, size ? 2 : 1);
+	while (done < 0 && errno == EINTR);
+	if (done == (ssize_t)whole)
+		return 0;
+	rc = done < 0 ? -errno : -ENOSPC;
+	out->torn = done > 0;
+	(void)out_repair(out);		/* else the next packet tries again */
+	return rc;
+}
+
+int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet)
+{
+	struct packet_head head;
+	int rc = out_open(out);
+
+	if (rc == 0)
+		rc = out_repair(out);
+	if (rc < 0)
+		return rc;
+	head_fill(&head, out, packet);
+	rc = out_write(out, &head, packet->events, packet->size);
+	if (rc < 0)
+		return rc;
+	ctf_index_add(&out->index, out->writer->index_fd, out->name, &(struct ctf_index_entry){
+		.offset = out->length,
+		.packet_size = head.packet_size,
+		.content_size = head.content_size,
+		.timestamp_begin = head.timestamp_begin,
+		.timestamp_end = head.timestamp_end,
+		.events_discarded = head.events_discarded,
+		.stream_id = head.stream_id,
+		.stream_instance_id = head.stream_instance_id,
+		.packet_seq_num = head.packet_seq_num,
+	});
+	out->length += head.packet_size / 8;
+	out->writer->bytes += head.packet_size / 8;
+	out->packets++;
+	return 0;
+}
+
+uint64_t ctf_out_packets(const struct ctf_out *out)
+{
+	return out->packets;
+}
+
+void ctf_out_close(struct ctf_out *out)
+{
+	struct ctf_writer *writer = out->writer;
+
+	if (out->torn && out_open(out) == 0)
+		(void)out_repair(out);
+	out_shut(out);
+	ctf_index_finish(&out->index, writer->index_fd, out->name);
+	if (out->made && !out->packets)
+		(void)unlinkat(writer->dir_fd, out->name, 0);	/* an empty file is no stream */
+	*(out->prev ? &out->prev->next : &writer->outs) = out->next;
+	if (out->next)
+		out->next->prev = out->prev;
+	free(out);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes one CTF 1.8 trace directory that LTTng's readers take for one of LTTng's:
+ *
+ *   DIR/metadata           TSDL text; grows by whole event declarations, always before data needs them
+ *   DIR/<stream>           packets; each is one writev, so a crash leaves whole packets
+ *   DIR/index/<stream>.idx LTTng index 1.1. Written as <stream>.part and renamed when the stream
+ *                          is closed: readers never meet an index that does not cover its stream
+ *
+ * Event bytes come in as they are to be stored (u16 id, u64 ns, packed payload). There are two
+ * stream classes, by enum ctf_class; ids are those of tracepoints.def in both.
+ *
+ * At most CTF_WRITER_OPEN_MAX stream files are open at a time, whatever the number of streams.
+ *
+ * Context of all functions: allocate and block; a writer belongs to one thread.
+ */
+#ifndef KYMO_CTF_WRITER_H
+#define KYMO_CTF_WRITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+#define CTF_WRITER_OPEN_MAX 200		/* leaves room below `ulimit -n 1024` */
+#define CTF_PROCNAME_SIZE 17		/* 16 bytes of a thread name and a NUL, as in LTTng */
+
+struct ctf_writer;
+struct ctf_out;
+
+/* Stream classes of the traces written here; the value is the stream_id. */
+enum ctf_class {
+	CTF_CLASS_RUN,		/* runtime events of one ring; vpid, vtid, procname in the packet context */
+	CTF_CLASS_INIT,		/* init events of one process; they and init_timestamp in the event context */
+	CTF_CLASS_COUNT
+};
+
+/* What the metadata says about the trace as a whole. */
+struct ctf_trace_desc {
+	const char *name;		/* trace_name */
+	const char *hostname;
+	const char *boot_id;		/* UUID text of this boot, names the clock; "" when unknown */
+	int64_t clock_offset_ns;	/* CLOCK_REALTIME - CLOCK_MONOTONIC */
+	int64_t created_s;		/* seconds since the epoch */
+	uid_t uid;
+	unsigned version_major, version_minor;
+};
+
+/* One packet. Times are CLOCK_MONOTONIC ns; packets of a stream follow each other in time. */
+struct ctf_packet {
+	uint64_t begin, end;		/* begin <= first event, last event <= end */
+	uint64_t discarded;		/* events lost in this stream so far, up to the end of this packet */
+	uint32_t cpu;
+	int32_t vpid, vtid;		/* CTF_CLASS_RUN only, like procname */
+	char procname[CTF_PROCNAME_SIZE];
+	const void *events;
+	size_t size;			/* bytes of events, may be 0 */
+};
+
+/**
+ * ctf_writer_create() - begin a trace in the existing, empty directory @dir
+ * Return: 0 and *@writer; -1 with @err (EXIT_FAILED) naming path and cause.
+ */
+int ctf_writer_create(const char *dir, const struct ctf_trace_desc *desc,
+		      struct ctf_writer **writer, struct err *err);
+
+/**
+ * ctf_writer_declare() - make sure that the metadata declares event @id (below KYMO_POINTS_TABLE)
+ * Return: 0; -errno when it could not be written: nothing is declared then, try again later.
+ */
+int ctf_writer_declare(struct ctf_writer *writer, unsigned id);
+
+/**
+ * ctf_writer_declare_version() - declare the runtime events that tracetools @version emits
+ * @version: KYMO_V(major, minor); 0: unknown, all runtime events
+ * Return: as ctf_writer_declare().
+ */
+int ctf_writer_declare_version(struct ctf_writer *writer, unsigned version);
+
+/** ctf_writer_bytes() - bytes of stream data written so far. */
+uint64_t ctf_writer_bytes(const struct ctf_writer *writer);
+
+/** ctf_writer_close() - close what is open, finish all indexes, free everything. NULL is fine. */
+void ctf_writer_close(struct ctf_writer *writer);
+
+/**
+ * ctf_out_create() - a new stream; its file is made with its first packet
+ * @name: file name, unique in the trace
+ * Return: the stream, owned by @writer; NULL without memory.
+ */
+struct ctf_out *ctf_out_create(struct ctf_writer *writer, enum ctf_class class, const char *name);
+
+/**
+ * ctf_out_packet() - append one packet
+ *
+ * All or nothing: what a failed write left behind is cut off again, and the same packet can be
+ * given again later.
+ * Return: 0; -errno (-ENOSPC, -EFBIG, -EDQUOT, -EIO ...).
+ */
+int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet);
+
+/** ctf_out_close() - no more packets: finish the index, free @out. */
+void ctf_out_close(struct ctf_out *out);
+
+/** ctf_out_packets() - packets written so far. */
+uint64_t ctf_out_packets(const struct ctf_out *out);
+
+#endif
