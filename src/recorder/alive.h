@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a traced process still runs. */
+#ifndef KYMO_RECORDER_ALIVE_H
+#define KYMO_RECORDER_ALIVE_H
+
+#include <stdint.h>
+
+enum alive {
+	ALIVE_DEAD,
+	ALIVE_YES,
+	ALIVE_UNKNOWN,	/* in a pid namespace that we do not see: taken for alive */
+};
+
+/**
+ * alive_find() - find the process that a region header names
+ * @pid, @pid_ns: as in struct kymo_region
+ * @start_time: clock ticks since boot
+ * @host_pid: set to its pid as we see it, 0 when it is not found
+ *
+ * Context: reads /proc; all of it for a process of another pid namespace.
+ */
+enum alive alive_find(uint32_t pid, uint64_t pid_ns, uint64_t start_time, int *host_pid);
+
+/** alive_check() - the same for a known @host_pid: cheap. */
+enum alive alive_check(int host_pid, uint64_t start_time);
+
+/** alive_start_time() - start time of @pid, 0 when there is no such process or it is a zombie. */
+uint64_t alive_start_time(int pid);
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Traced processes come, change state and go. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "abi/points.h"
+#include "recorder/session_internal.h"
+
+#define NEST_TRIES	20	/* ms to let events that are in progress end */
+#define SLOW_ROUNDS	10	/* every so many liveness rounds, /proc is read too */
+#define REPLACED_CHECKS	3	/* rounds after which an exec has surely happened */
+
+/* Remembers a file that is not to be opened again, and says why. */
+static void refuse(struct session *session, const char *name, const struct err *err)
+{
+	if (session->refused_count < REFUSED_MAX) {
+		(void)snprintf(session->refused[session->refused_count], REGION_NAME_MAX, "%s", name);
+		if (err)
+			drain_say(&session->drain, "%s", err->text);
+		session->refused_count++;
+	}
+}
+
+/* ---- state ---- */
+
+static void enable(struct process *process, uint8_t value)
+{
+	uint8_t *byte = region_page(&process->region, KYMO_ENABLE_PAGE, 1);
+
+	for (unsigned id = 0; id < KYMO_POINTS_TABLE; id++)
+		if (kymo_points[id].phase == KYMO_PHASE_RUN)
+			__atomic_store_n(&byte[id], value, __ATOMIC_RELAXED);
+}
+
+static void record(struct session *session, struct process *process)
+{
+	struct kymo_region *header = region_header(&process->region);
+
+	__atomic_store_n(&header->generation, session->domain.generation, __ATOMIC_RELAXED);
+	enable(process, 1);
+	__atomic_store_n(&header->state, KYMO_STATE_RECORD, __ATOMIC_RELEASE);
+}
+
+/* Whether an event is still being written somewhere. */
+static bool busy(const struct process *process)
+{
+	for (unsigned i = 0; i < process->ring_count; i++) {
+		const struct ring *ring = &process->ring[i];
+		const struct kymo_ring *shared = region_page(&process->region, ring->page, 1);
+
+		if (!ring->bad && __atomic_load_n(&shared->nest, __ATOMIC_ACQUIRE))
+			return true;
+	}
+	return false;
+}
+
+void session_wait(struct process *process)
+{
+	struct kymo_region *header;
+
+	if (process->finished)
+		return;
+	header = region_header(&process->region);
+	enable(process, 0);
+	__atomic_store_n(&header->state, KYMO_STATE_WAIT, __ATOMIC_RELEASE);
+}
+
+void session_settle(const struct process *process)
+{
+	if (process->finished || process->alive == ALIVE_DEAD)
+		return;
+	for (int i = 0; i < NEST_TRIES && busy(process); i++)
+		(void)usleep(1000);
+}
+
+/* ---- draining one process ---- */
+
+static void take_version(struct process *process)
+{
+	const struct kymo_region *header = region_header(&process->region);
+	uint32_t version = __atomic_load_n(&header->tracetools, __ATOMIC_ACQUIRE);
+
+	if (!version || process->tracetools)
+		return;
+	process->tracetools = version;
+	for (unsigned i = 0; i < sizeof header->tracetools_version && header->tracetools_version[i]; i++)
+		process->tracetools_version[i] = header->tracetools_version[i] < ' ' ? '?' :
+						 header->tracetools_version[i];
+}
+
+static int declare(struct session *session, struct process *process)
+{
+	int rc;
+
+	if (process->declared && process->tracetools)
+		return 0;
+	take_version(process);
+	if (process->declared && !process->tracetools)
+		return 0;
+	rc = ctf_writer_declare_version(session->drain.writer, process->tracetools);
+	process->declared = rc == 0;
+	return rc;
+}
+
+static bool anything_unread(const struct process *process)
+{
+	for (unsigned i = 0; i < process->ring_count; i++) {
+		const struct ring *ring = &process->ring[i];
+		const struct kymo_ring *shared = region_page(&process->region, ring->page, 1);
+
+		if (!ring->bad && KYMO_WORD_POS(__atomic_load_n(&shared->wpos, __ATOMIC_ACQUIRE)) >
+		    ring->taken)
+			return true;
+	}
+	return false;
+}
+
+int session_drain_process(struct session *session, struct process *process)
+{
+	int rc;
+
+	process_rings(process, &session->drain, false);
+	rc = init_drain(process, &session->drain);
+	/* Its runtime events are declared once it has some: its version is known by then. */
+	if (rc == 0 && (!process->declared || !process->tracetools) && anything_unread(process))
+		rc = declare(session, process);
+	for (unsigned i = 0; rc == 0 && i < process->ring_count; i++)
+		rc = ring_drain(process, i, &session->drain);
+	return rc;
+}
+
+void session_finish_process(struct session *session, struct process *process)
+{
+	bool final = session->drain.final;
+	int rc;
+
+	if (process->finished)
+		return;
+	session->drain.final = true;
+	rc = session_drain_process(session, process);
+	session_write_error(session, rc);
+	session->drain.failed = rc < 0;
+	for (unsigned i = 0; i < process->ring_count; i++)
+		ring_finish(process, i, &session->drain);
+	init_finish(process, &session->drain);
+	session->drain.failed = false;
+	session->drain.final = final;
+	take_version(process);
+	if (process->alive == ALIVE_DEAD &&
+	    unlinkat(session->dir.fd, process->region.name, 0) < 0 && errno != ENOENT)
+		refuse(session, process->region.name, NULL);	/* it stays: do not meet it again */
+	region_close(&process->region);
+	process->finished = true;
+}
+
+/* ---- liveness ---- */
+
+static enum process_end how_it_ended(const struct process *process)
+{
+	uint32_t flags = __atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE);
+
+	return flags & KYMO_REGION_REPLACED ? PROCESS_REPLACED :
+	       flags & KYMO_REGION_EXITED ? PROCESS_EXITED : PROCESS_KILLED;
+}
+
+static enum alive look(struct process *process, bool thorough)
+{
+	uint32_t flags = __atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE);
+
+	if (process->alive == ALIVE_DEAD)
+		return ALIVE_DEAD;
+	if (flags & KYMO_REGION_REPLACED && ++process->replaced_checks >= REPLACED_CHECKS)
+		return ALIVE_DEAD;	/* pid and start time live on in the new program */
+	if (process->alive == ALIVE_UNKNOWN)
+		return flags & KYMO_REGION_EXITED ? ALIVE_DEAD :
+		       alive_find(process->region.pid, process->region.pid_ns,
+				  process->region.start_time, &process->host_pid);
+	if (thorough || flags & KYMO_REGION_EXITED)
+		return alive_check(process->host_pid, process->region.start_time);
+	return kill(process->host_pid, 0) < 0 && errno == ESRCH ? ALIVE_DEAD : ALIVE_YES;
+}
+
+static void cut_off(struct session *session, struct process *process)
+{
+	drain_say(&session->drain, "%s was shortened while in use; its process is not recorded any "
+		  "further", process->region.name);
+	for (unsigned i = 0; i < process->ring_count; i++)
+		process->ring[i].bad = true;
+	/* Mapping and header stay; nothing behind them is touched again. */
+	process->init.taken = UINT64_MAX;
+}
+
+void session_check_alive(struct session *session)
+{
+	bool thorough = session->drain.final || session->alive_rounds++ % SLOW_ROUNDS == 0;
+
+	for (unsigned i = 0; i < session->process_count; i++) {
+		struct process *process = session->process[i];
+
+		if (process->finished)
+			continue;
+		if (!region_intact(&process->region)) {
+			cut_off(session, process);
+			process->finished = true;
+			continue;
+		}
+		process->alive = look(process, thorough);
+		if (process->alive != ALIVE_DEAD)
+			continue;
+		process->end = how_it_ended(process);
+		session_finish_process(session, process);
+	}
+}
+
+/* ---- joining ---- */
+
+static bool wanted(const struct session *session, const struct process *process)
+{
+	const struct session_options *options = &session->options;
+	int pid = process->host_pid ? process->host_pid : (int)process->region.pid;
+
+	if (options->tag)
+		return process->region.tag == options->tag;
+	for (unsigned i = 0; i < options->pid_count; i++)
+		if (options->pids[i] == pid)
+			return true;
+	return !options->pid_count;
+}
+
+static bool known(const struct session *session, const char *name)
+{
+	for (unsigned i = 0; i < session->process_count; i++)
+		if (!session->process[i]->finished &&
+		    strcmp(session->process[i]->region.name, name) == 0)
+			return true;
+	for (unsigned i = 0; i < session->refused_count && i < REFUSED_MAX; i++)
+		if (strcmp(session->refused[i], name) == 0)
+			return true;
+	return false;
+}
+
+static bool add(struct session *session, struct process *process)
+{
+	unsigned count = session->process_count;
+	struct process **grown;
+
+	if ((count & (count - 1)) == 0) {
+		grown = realloc(session->process, (count ? count * 2 : 1) * sizeof *grown);
+		if (!grown)
+			return false;
+		session->process = grown;
+	}
+	process->ordinal = count;
+	session->process[session->process_count++] = process;
+	return true;
+}
+
+/*
+ * Takes a region into the session. Records that wait in one that is in RECORD are ours: left by
+ * a recorder that died, or its process started while we record. Others are remains of a session
+ * that ended properly while a thread was inside an event.
+ */
+static void join(struct session *session, struct process *process)
+{
+	struct kymo_region *header = region_header(&process->region);
+	uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
+	bool ours = state == KYMO_STATE_RECORD || process->region.birth_ns >= session->started_ns;
+	uint64_t first;
+
+	process->no_ring_base = ours ? 0 : __atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED);
+	process_rings(process, &session->drain, !ours);
+	first = process_first_ns(process);
+	if (first < session->drain.start_ns && first > session->drain.now_ns / 2)
+		session->drain.start_ns = first;	/* older left-overs belong to the session */
+	if (process->alive == ALIVE_DEAD)
+		return;
+	if (state != KYMO_STATE_RECORD) {
+		__atomic_store_n(&header->state, KYMO_STATE_PREPARE, __ATOMIC_RELEASE);
+		session_write_error(session, init_drain(process, &session->drain));
+	}
+	record(session, process);
+}
+
+static bool worth_joining(const struct session *session, const struct process *process)
+{
+	const struct kymo_region *header = region_header(&process->region);
+
+	if (!wanted(session, process))
+		return false;
+	/* A dead one counts if it was recording; else it only waits to be swept away. */
+	return process->alive != ALIVE_DEAD || header->state == KYMO_STATE_RECORD;
+}
+
+static void meet(struct session *session, const char *name)
+{
+	struct process *process = calloc(1, sizeof *process);
+	struct err err;
+	int rc;
+
+	if (!process)
+		return;
+	rc = region_open(&process->region, &session->dir, name, true, &err);
+	if (rc) {
+		if (rc < 0)
+			refuse(session, name, &err);
+		free(process);
+		return;
+	}
+	process->alive = alive_find(process->region.pid, process->region.pid_ns,
+				    process->region.start_time, &process->host_pid);
+	if (worth_joining(session, process) && add(session, process)) {
+		join(session, process);
+		return;
+	}
+	if (process->alive == ALIVE_DEAD && region_header(&process->region)->state == KYMO_STATE_WAIT)
+		(void)unlinkat(session->dir.fd, name, 0);
+	else if (!wanted(session, process))
+		refuse(session, name, NULL);	/* not ours: do not look again */
+	region_close(&process->region);
+	free(process);
+}
+
+void session_scan(struct session *session)
+{
+	int fd = openat(session->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!dir) {
+		if (fd >= 0)
+			(void)close(fd);
+		return;
+	}
+	while ((entry = readdir(dir)))
+		if (region_is_name(entry->d_name) && !known(session, entry->d_name))
+			meet(session, entry->d_name);
+	(void)closedir(dir);
+}

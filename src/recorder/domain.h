@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The domain page: which session, if any, is active in a runtime directory. Whoever holds the
+ * POSIX write lock on its first byte is the recorder; the lock goes with the process, so the page
+ * of a dead recorder is taken over by the next one.
+ */
+#ifndef KYMO_RECORDER_DOMAIN_H
+#define KYMO_RECORDER_DOMAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/region.h"
+#include "base/err.h"
+#include "recorder/rundir.h"
+
+struct domain {
+	int fd;
+	struct kymo_domain *page;
+	uint32_t generation;		/* of our session; even */
+};
+
+/* What `status` tells of the active recorder. */
+struct domain_info {
+	bool active;			/* a living recorder holds the domain */
+	int pid;
+	uint32_t generation;
+	uint64_t session_tag;
+	uint64_t started_ns;
+	char trace_path[1024];
+};
+
+/**
+ * domain_claim() - become the recorder of @dir
+ * @dir: stays open as long as @domain is in use
+ *
+ * Only the lock is taken: call domain_announce() to begin. Do not open the domain file a second
+ * time in this process; closing it would lose the lock.
+ * Return: 0; -1 with @err (EXIT_FAILED), which names the recorder that is there. Context: blocks.
+ */
+int domain_claim(struct domain *domain, const struct rundir *dir, struct err *err);
+
+/**
+ * domain_announce() - publish our session and enter RECORD
+ * @tag: only processes with this session tag belong to it; 0: all
+ */
+void domain_announce(struct domain *domain, uint64_t tag, uint64_t started_ns,
+		     const char *trace_path);
+
+/** domain_rest() - back to WAIT: processes that start from now on do not record. */
+void domain_rest(struct domain *domain);
+
+/** domain_release() - give the lock back. Zeroed or released domains are fine. */
+void domain_release(struct domain *domain);
+
+/** domain_inspect() - who records in @dir. Return: 0; -1 with @err. Context: blocks. */
+int domain_inspect(const struct rundir *dir, struct domain_info *info, struct err *err);
+
+#endif

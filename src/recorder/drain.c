@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From ring to trace. Ring bytes are CTF bytes, so a committed span becomes a packet with one
+ * writev straight from shared memory: the recorder looks at block headers and at one record per
+ * packet, not at events. Only where a number looks wrong, or the process is dead, are the records
+ * walked, in a copy.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/points.h"
+#include "recorder/process.h"
+#include "recorder/walk.h"
+
+#define SNAPSHOT_TRIES	16
+#define ENOUGH_BYTES	(16u << 10)	/* worth a packet of its own: its head is 0.7 % of it */
+#define FUTURE_NS	1000000000ull	/* a time later than this is none */
+
+static_assert(DRAIN_SCRATCH >= KYMO_BLOCK_MAX, "a slice fits");
+
+/* Committed records of one block. */
+struct slice {
+	const uint8_t *bytes;
+	size_t size;
+	uint64_t begin, end;		/* times */
+	uint64_t dropped;		/* kymo_ring.dropped before its first record */
+	uint32_t records;
+	uint32_t cpu;
+};
+
+void drain_say(const struct drain *drain, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	if (!drain->say)
+		return;
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	drain->say(drain->context, text);
+}
+
+static struct kymo_ring *ring_shared(const struct process *process, const struct ring *ring)
+{
+	return region_page(&process->region, ring->page, 1);
+}
+
+static uint8_t *ring_at(const struct process *process, const struct ring *ring, uint64_t position)
+{
+	uint64_t size = (uint64_t)ring->block_size * ring->block_count;
+
+	return process->region.base + ((uint64_t)ring->page + 1) * KYMO_PAGE + position % size;
+}
+
+static void ring_refuse(struct process *process, struct ring *ring, const struct drain *drain,
+			const char *what)
+{
+	ring->bad = true;
+	drain_say(drain, "%s: ring %u is corrupt (%s); its thread is not recorded any further",
+		  process->region.name, (unsigned)(ring - process->ring), what);
+}
+
+/* ---- rings come into being ---- */
+
+static bool power_of_two(uint32_t value)
+{
+	return value && (value & (value - 1)) == 0;
+}
+
+/* Where to begin in a ring that may hold records already. */
+static void ring_begin(struct process *process, struct ring *ring, bool skip_unread)
+{
+	struct kymo_ring *shared = ring_shared(process, ring);
+	uint64_t word = __atomic_load_n(&shared->wpos, __ATOMIC_ACQUIRE);
+	uint64_t wpos = KYMO_WORD_POS(word);
+	const struct kymo_block *block;
+
+	ring->taken = __atomic_load_n(&shared->rpos, __ATOMIC_RELAXED);
+	ring->dropped_base = __atomic_load_n(&shared->dropped, __ATOMIC_RELAXED);
+	if (skip_unread) {
+		ring->taken = wpos;
+		ring->block_records = wpos % ring->block_size ? KYMO_WORD_COUNT(word) : 0;
+		__atomic_store_n(&shared->rpos, wpos, __ATOMIC_RELEASE);
+	} else if (ring->taken < wpos) {
+		/* Left over: the drops before its first block were told by whoever read that. */
+		block = (void *)ring_at(process, ring, ring->taken / ring->block_size * ring->block_size);
+		if (block->dropped_at_start <= ring->dropped_base)
+			ring->dropped_base = block->dropped_at_start;
+		ring->block_records = UINT32_MAX;	/* unknown: walk the first slice */
+	}
+	ring->dropped_seen = ring->dropped_base;
+}
+
+static bool ring_sound(const struct process *process, const struct ring *ring)
+{
+	if (ring->page < KYMO_FIRST_SEGMENT_PAGE || !power_of_two(ring->block_size) ||
+	    !power_of_two(ring->block_count) || ring->block_size < KYMO_BLOCK_MIN ||
+	    ring->block_size > KYMO_BLOCK_MAX || ring->block_count < 2 ||
+	    ring->block_count > 1u << 20)
+		return false;
+	return region_page(&process->region, (uint64_t)ring->page + 1,
+			   (uint64_t)ring->block_size * ring->block_count / KYMO_PAGE);
+}
+
+void process_rings(struct process *process, const struct drain *drain, bool skip_unread)
+{
+	struct kymo_region *header = region_header(&process->region);
+	const uint32_t *ring_page = region_page(&process->region, KYMO_RING_DIR_PAGE, 2);
+	uint32_t count = __atomic_load_n(&header->ring_count, __ATOMIC_ACQUIRE);
+	struct ring *grown;
+
+	if (count <= process->ring_count)
+		return;
+	if (count > KYMO_RINGS_MAX)
+		count = KYMO_RINGS_MAX;
+	if (count <= process->ring_count || region_grow(&process->region) < 0)
+		return;
+	header = region_header(&process->region);
+	ring_page = region_page(&process->region, KYMO_RING_DIR_PAGE, 2);
+	grown = realloc(process->ring, count * sizeof *grown);
+	if (!grown)
+		return;			/* the next poll tries again */
+	process->ring = grown;
+	for (; process->ring_count < count; process->ring_count++) {
+		struct ring *ring = &process->ring[process->ring_count];
+		const struct kymo_ring *shared;
+
+		*ring = (struct ring){ .page = __atomic_load_n(&ring_page[process->ring_count],
+							       __ATOMIC_ACQUIRE) };
+		if (!ring->page)
+			break;		/* counted before it was entered: look again */
+		shared = ring_shared(process, ring);
+		if (shared) {
+			ring->block_size = shared->block_size;
+			ring->block_count = shared->block_count;
+		}
+		if (!shared || !ring_sound(process, ring))
+			ring_refuse(process, ring, drain, "impossible size or place");
+		else
+			ring_begin(process, ring, skip_unread);
+	}
+}
+
+uint64_t process_first_ns(const struct process *process)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (unsigned i = 0; i < process->ring_count; i++) {
+		const struct ring *ring = &process->ring[i];
+		const struct kymo_ring *shared = ring_shared(process, ring);
+		uint64_t at = ring->taken, ns;
+
+		if (ring->bad || at >= KYMO_WORD_POS(__atomic_load_n(&shared->wpos, __ATOMIC_ACQUIRE)))
+			continue;
+		if (at % ring->block_size < sizeof(struct kymo_block))
+			at = at / ring->block_size * ring->block_size + sizeof(struct kymo_block);
+		if (ring->block_size - at % ring->block_size < KYMO_RECORD_HEADER)
+			continue;
+		memcpy(&ns, ring_at(process, ring, at) + sizeof(uint16_t), sizeof ns);
+		if (ns < first)
+			first = ns;
+	}
+	return first;
+}
+
+/* ---- owners ---- */
+
+static uint32_t account_new(struct process *process, int32_t tid, const char *name)
+{
+	struct thread_account *account;
+
+	if (process->thread_count == THREADS_MAX)
+		return THREADS_MAX - 1;
+	if ((process->thread_count & (process->thread_count - 1)) == 0) {
+		unsigned room = process->thread_count ? process->thread_count * 2 : 4;
+
+		account = realloc(process->thread, room * sizeof *account);
+		if (!account)
+			return process->thread_count ? process->thread_count - 1 : 0;
+		process->thread = account;
+	}
+	account = &process->thread[process->thread_count];
+	*account = (struct thread_account){ .tid = tid };
+	for (unsigned i = 0; i < KYMO_NAME_MAX && name[i]; i++)
+		account->name[i] = (unsigned char)name[i] < ' ' ? '?' : name[i];
+	return process->thread_count++;
+}
+
+void ring_account(struct process *process, unsigned index)
+{
+	struct ring *ring = &process->ring[index];
+	uint64_t dropped;
+
+	if (ring->bad)
+		return;
+	dropped = __atomic_load_n(&ring_shared(process, ring)->dropped, __ATOMIC_RELAXED);
+	if (dropped <= ring->dropped_seen || !ring->owner_known)
+		return;
+	if (process->thread)
+		process->thread[ring->thread].dropped += dropped - ring->dropped_seen;
+	process->dropped += dropped - ring->dropped_seen;
+	ring->dropped_seen = dropped;
+}
+
+/* Drops counted before an owner's first block are its predecessor's. */
+static void ring_owner(struct process *process, struct ring *ring)
+{
+	const struct kymo_ring *shared = ring_shared(process, ring);
+	uint32_t seq = __atomic_load_n(&shared->owner_seq, __ATOMIC_ACQUIRE);
+	char name[KYMO_NAME_MAX];
+
+	if (ring->owner_known && seq == ring->owner_seq)
+		return;
+	if (ring->owner_known)
+		ring_account(process, (unsigned)(ring - process->ring));
+	memcpy(name, shared->name, sizeof name);
+	ring->owner_known = true;
+	ring->owner_seq = seq;
+	ring->thread = account_new(process, (int32_t)shared->tid, name);
+}
+
+/* ---- slices ---- */
+
+/* A word and a time that belong together. Return: false while the producer is in between. */
+static bool snapshot(const struct kymo_ring *shared, uint64_t *word, uint64_t *lastts)
+{
+	for (int i = 0; i < SNAPSHOT_TRIES; i++) {
+		uint32_t seq = __atomic_load_n(&shared->nseq, __ATOMIC_ACQUIRE);
+
+		*word = __atomic_load_n(&shared->wpos, __ATOMIC_ACQUIRE);
+		*lastts = __atomic_load_n(&shared->lastts, __ATOMIC_ACQUIRE);
+		if (!(seq & 1) && __atomic_load_n(&shared->wpos, __ATOMIC_ACQUIRE) == *word &&
+		    __atomic_load_n(&shared->nseq, __ATOMIC_ACQUIRE) == seq)
+			return true;
+	}
+	return false;
+}
+
+static uint64_t time_at(const uint8_t *record)
+{
+	uint64_t ns;
+
+	memcpy(&ns, record + sizeof(uint16_t), sizeof ns);
+	return ns;
+}
+
+static int slice_write(struct process *process, struct ring *ring, struct drain *drain,
+		       const struct slice *slice)
+{
+	struct ctf_packet packet = {
+		.begin = slice->begin,
+		.end = slice->end,
+		.discarded = ring->discarded,
+		.cpu = slice->cpu,
+		.vpid = (int32_t)process->region.pid,
+		.events = slice->bytes,
+		.size = slice->size,
+	};
+	struct thread_account *account = process->thread ? &process->thread[ring->thread] : NULL;
+	char name[64];
+	int rc;
+
+	if (slice->dropped > ring->dropped_base + packet.discarded)
+		packet.discarded = slice->dropped - ring->dropped_base;
+	if (account) {
+		packet.vtid = account->tid;
+		memcpy(packet.procname, account->name, sizeof packet.procname);
+	}
+	if (!ring->out) {
+		(void)snprintf(name, sizeof name, "%u-%u_%u", process->region.pid, process->ordinal,
+			       (unsigned)(ring - process->ring));
+		ring->out = ctf_out_create(drain->writer, CTF_CLASS_RUN, name);
+	}
+	rc = ring->out ? ctf_out_packet(ring->out, &packet) : -ENOMEM;
+	if (rc < 0)
+		return rc;
+	ring->prev_end = packet.end;
+	ring->discarded = packet.discarded;
+	process->recorded += slice->records;
+	process->bytes += slice->size;
+	if (account) {
+		account->recorded += slice->records;
+		account->bytes += slice->size;
+	}
+	return 0;
+}
+
+static bool slice_plausible(const struct ring *ring, const struct drain *drain,
+			    const struct slice *slice)
+{
+	uint16_t id;
+
+	if (slice->size < KYMO_RECORD_HEADER || !slice->records ||
+	    slice->records > slice->size / KYMO_RECORD_HEADER)
+		return false;
+	memcpy(&id, slice->bytes, sizeof id);
+	return id < KYMO_POINTS_TABLE && slice->begin >= ring->prev_end &&
+	       slice->end >= slice->begin && slice->end <= drain->now_ns + FUTURE_NS;
+}
+
+/* The slow way: believe nothing but the records themselves. */
+static int slice_walk(struct process *process, struct ring *ring, struct drain *drain,
+		      struct slice *slice)
+{
+	struct walk walk;
+	int rc = 0;
+
+	memcpy(drain->scratch, slice->bytes, slice->size);
+	walk_records(drain->scratch, slice->size, ring->prev_end, drain->now_ns + FUTURE_NS, &walk);
+	if (walk.count) {
+		size_t whole = slice->size;
+
+		slice->bytes = drain->scratch;
+		slice->size = walk.good;
+		slice->begin = walk.first;
+		slice->end = walk.last;
+		slice->records = walk.count;
+		rc = slice_write(process, ring, drain, slice);
+		slice->size = whole;
+	}
+	if (rc < 0)
+		return rc;
+	if (walk.moved)
+		drain_say(drain, "%s: %u events of ring %u were up to 1 ms out of order; their times "
+			  "were set to their predecessors'", process->region.name, walk.moved,
+			  (unsigned)(ring - process->ring));
+	if (walk.good < slice->size) {
+		process->lost_bytes += slice->size - walk.good;
+		ring_refuse(process, ring, drain, "records that make no sense");
+	}
+	return 0;
+}
+
+/* What of the block at ring->taken lies before @word, and whether that is all of it. */
+static const char *block_slice(const struct process *process, const struct ring *ring,
+			       uint64_t word, uint64_t lastts, struct slice *slice, bool *complete,
+			       uint32_t *records)
+{
+	uint64_t end = KYMO_WORD_POS(word);
+	uint64_t start = ring->taken / ring->block_size * ring->block_size;
+	uint64_t next = start + ring->block_size;
+	uint64_t from = ring->taken, stop = end;
+	const struct kymo_block *block = (const void *)ring_at(process, ring, start);
+
+	if (__atomic_load_n(&block->seq, __ATOMIC_ACQUIRE) != start / ring->block_size + 1)
+		return "a block has another number";
+	*complete = end >= next;
+	*records = KYMO_WORD_COUNT(word);
+	if (*complete) {
+		uint32_t used = __atomic_load_n(&block->used, __ATOMIC_ACQUIRE);
+
+		/* Full to the last byte, and not left yet: the word still counts its records. */
+		if (end == next && !used)
+			used = ring->block_size;
+		else
+			*records = __atomic_load_n(&block->records, __ATOMIC_RELAXED);
+		if (used > ring->block_size)
+			return "a block is longer than itself";
+		stop = start + used;
+	}
+	if (from < start + sizeof *block)
+		from = start + sizeof *block;
+	if (stop < from)
+		return "a block ends before it begins";
+	*slice = (struct slice){
+		.bytes = ring_at(process, ring, from),
+		.size = stop - from,
+		.end = lastts,
+		.dropped = block->dropped_at_start,
+		.cpu = block->cpu,
+	};
+	slice->records = *records - ring->block_records;	/* nonsense is noticed by its size */
+	if (slice->size >= KYMO_RECORD_HEADER)
+		slice->begin = time_at(slice->bytes);
+	/* The next block's first record, if there is one, is a closer bound than lastts. */
+	if (end >= next + sizeof *block + KYMO_RECORD_HEADER)
+		slice->end = time_at(ring_at(process, ring, next) + sizeof *block);
+	return NULL;
+}
+
+/* Takes the rest of one block. */
+static int block_drain(struct process *process, struct ring *ring, struct drain *drain,
+		       uint64_t word, uint64_t lastts)
+{
+	uint64_t next = (ring->taken / ring->block_size + 1) * ring->block_size;
+	struct slice slice;
+	const char *wrong;
+	uint32_t records;
+	bool complete;
+	int rc = 0;
+
+	wrong = block_slice(process, ring, word, lastts, &slice, &complete, &records);
+	if (wrong) {
+		process->lost_bytes += KYMO_WORD_POS(word) - ring->taken;
+		ring_refuse(process, ring, drain, wrong);
+		return 0;
+	}
+	if (slice.size) {
+		if (process->alive == ALIVE_DEAD || ring->block_records == UINT32_MAX ||
+		    !slice_plausible(ring, drain, &slice))
+			rc = slice_walk(process, ring, drain, &slice);
+		else
+			rc = slice_write(process, ring, drain, &slice);
+	}
+	if (rc < 0 || ring->bad)
+		return rc;
+	ring->taken = complete ? next : KYMO_WORD_POS(word);
+	ring->block_records = complete ? 0 : records;
+	/* Pairs with the producer's acquire before it enters a block again. */
+	__atomic_store_n(&ring_shared(process, ring)->rpos, ring->taken, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* A thread that ended gives its ring back when nothing is left in it. */
+static void ring_free(struct process *process, struct ring *ring)
+{
+	struct kymo_ring *shared = ring_shared(process, ring);
+	uint32_t retired = KYMO_RING_RETIRED;
+
+	if (__atomic_load_n(&shared->state, __ATOMIC_ACQUIRE) != KYMO_RING_RETIRED ||
+	    KYMO_WORD_POS(__atomic_load_n(&shared->wpos, __ATOMIC_ACQUIRE)) != ring->taken)
+		return;
+	ring_account(process, (unsigned)(ring - process->ring));
+	(void)__atomic_compare_exchange_n(&shared->state, &retired, KYMO_RING_FREE, false,
+					  __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+static bool ring_due(struct ring *ring, const struct process *process, struct drain *drain,
+		     uint64_t unread)
+{
+	uint64_t capacity = (uint64_t)ring->block_size * ring->block_count;
+	unsigned fill = (unsigned)(unread * 256 / capacity);
+
+	if (fill > drain->fullest)
+		drain->fullest = fill;
+	if (!ring->unread_since)
+		ring->unread_since = drain->now_ns;
+	return drain->final || process->alive == ALIVE_DEAD || unread >= ENOUGH_BYTES ||
+	       unread > capacity / 4 ||
+	       drain->now_ns - ring->unread_since >= drain->patience_ns ||
+	       __atomic_load_n(&ring_shared(process, ring)->state, __ATOMIC_RELAXED) ==
+	       KYMO_RING_RETIRED;
+}
+
+int ring_drain(struct process *process, unsigned index, struct drain *drain)
+{
+	struct ring *ring = &process->ring[index];
+	const struct kymo_ring *shared = ring_shared(process, ring);
+	uint64_t word, lastts, end;
+	int rc = 0;
+
+	if (ring->bad)
+		return 0;
+	if (!snapshot(shared, &word, &lastts) && process->alive != ALIVE_DEAD)
+		return 0;
+	end = KYMO_WORD_POS(word);
+	if (end <= ring->taken) {	/* below: it steps back for a moment when handlers trace */
+		ring->unread_since = 0;
+		ring_free(process, ring);
+		return 0;
+	}
+	if (end - ring->taken > (uint64_t)ring->block_size * ring->block_count) {
+		ring_refuse(process, ring, drain, "more unread than it can hold");
+		return 0;
+	}
+	if (!ring_due(ring, process, drain, end - ring->taken))
+		return 0;
+	ring_owner(process, ring);
+	while (rc == 0 && !ring->bad && ring->taken < end)
+		rc = block_drain(process, ring, drain, word, lastts);
+	if (rc == 0) {
+		ring->unread_since = 0;
+		ring_free(process, ring);
+	}
+	return rc;
+}
+
+/* ---- the end ---- */
+
+/* Records between taken and the end, when they could not be written. */
+static uint64_t ring_unread_records(const struct process *process, const struct ring *ring)
+{
+	uint64_t word = __atomic_load_n(&ring_shared(process, ring)->wpos, __ATOMIC_ACQUIRE);
+	struct ring at = *ring;
+	uint64_t records = 0;
+
+	while (at.taken < KYMO_WORD_POS(word)) {
+		struct slice slice;
+		uint32_t in_block;
+		bool complete;
+
+		if (block_slice(process, &at, word, 0, &slice, &complete, &in_block))
+			break;
+		if (slice.records <= KYMO_BLOCK_MAX / KYMO_RECORD_HEADER)
+			records += slice.records;
+		at.taken = complete ? (at.taken / at.block_size + 1) * at.block_size :
+			   KYMO_WORD_POS(word);
+		at.block_records = 0;
+	}
+	return records;
+}
+
+void ring_finish(struct process *process, unsigned index, struct drain *drain)
+{
+	struct ring *ring = &process->ring[index];
+	struct slice last = { .begin = ring->prev_end, .end = drain->now_ns };
+
+	if (!ring->bad) {
+		if (!ring->owner_known &&
+		    __atomic_load_n(&ring_shared(process, ring)->dropped, __ATOMIC_RELAXED) >
+		    ring->dropped_base)
+			ring_owner(process, ring);
+		ring_account(process, index);
+		if (drain->failed)
+			process->unwritten += ring_unread_records(process, ring);
+		last.dropped = ring->dropped_seen;
+	}
+	if (last.begin < drain->start_ns)
+		last.begin = drain->start_ns;
+	if (last.end < last.begin)
+		last.end = last.begin;
+	if (last.dropped > ring->dropped_base + ring->discarded)
+		(void)slice_write(process, ring, drain, &last);	/* the accounts have it in any case */
+	if (ring->out)
+		ctf_out_close(ring->out);
+	ring->out = NULL;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starting a command so that it can be traced. */
+#ifndef KYMO_RECORDER_LAUNCH_H
+#define KYMO_RECORDER_LAUNCH_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* What a traced command's environment has besides ours. */
+struct launch {
+	const char *fallback_libdir;	/* where libkymo-ros2.so is installed */
+	uint64_t tag;			/* KYMO_SESSION; 0: not set */
+	uint64_t ring_size;		/* KYMO_RING_SIZE in bytes; 0: not set */
+};
+
+/**
+ * launch_find() - where the program @name would be run from
+ * Return: 0; -1 with @err (EXIT_INPUT): there is none, or it cannot be executed.
+ */
+int launch_find(const char *name, struct err *err);
+
+/**
+ * launch_environment() - our environment with the preload library and the rest of @launch
+ *
+ * The library is the one next to this program (../lib), else in @fallback_libdir. It is put in
+ * front of an existing LD_PRELOAD. TRACETOOLS_RUNTIME_DISABLE=1 keeps LTTng's tracing out of the
+ * command, unless KYMO_FORWARD=1 asks for both.
+ *
+ * Context: allocates; free with launch_free().
+ * Return: a vector for execve(); NULL with @err.
+ */
+char **launch_environment(const struct launch *launch, struct err *err);
+
+void launch_free(char **environment);
+
+#endif

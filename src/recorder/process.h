@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A traced process as a recording session sees it: its region, its rings and init log with what
+ * was taken of them, and the accounts. For the recorder's own files; others use session.h.
+ *
+ *   per ring      produced = recorded + dropped (+ what a corrupt ring cost, in bytes)
+ *   per process   the sums, and events of threads that could get no ring
+ */
+#ifndef KYMO_RECORDER_PROCESS_H
+#define KYMO_RECORDER_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctf/writer.h"
+#include "recorder/alive.h"
+#include "recorder/region.h"
+
+/* An owner of a ring. Beyond THREADS_MAX of one process, threads share the last entry. */
+#define THREADS_MAX 10000
+struct thread_account {
+	int32_t tid;
+	char name[CTF_PROCNAME_SIZE];
+	uint64_t recorded, dropped, bytes;
+};
+
+struct ring {
+	uint32_t page;			/* of its struct kymo_ring */
+	uint32_t block_size, block_count;
+	bool bad;			/* refused or corrupt: no longer read */
+	bool owner_known;
+	uint32_t owner_seq;
+	uint32_t thread;		/* index of its owner's account */
+	uint32_t block_records;		/* records already taken from the block `taken` is in */
+	uint64_t taken;			/* byte position up to which all is in the trace */
+	uint64_t prev_end;		/* end of the stream's last packet */
+	uint64_t dropped_base;		/* kymo_ring.dropped when the session began */
+	uint64_t dropped_seen;		/* last value that the accounts hold */
+	uint64_t discarded;		/* events_discarded of the stream's last packet */
+	uint64_t unread_since;		/* when something was first seen waiting, 0: nothing is */
+	struct ctf_out *out;
+};
+
+struct init_log {
+	uint64_t taken;
+	uint64_t prev_ns;		/* of the stream's last event or packet end */
+	uint64_t discarded;
+	uint64_t events;
+	uint64_t bad;			/* records that made no sense */
+	struct ctf_out *out;
+};
+
+enum process_end { PROCESS_RUNS, PROCESS_EXITED, PROCESS_KILLED, PROCESS_REPLACED };
+
+struct process {
+	struct region region;
+	int host_pid;			/* 0: not found */
+	enum alive alive;
+	enum process_end end;
+	bool finished;			/* all is taken, the region is closed */
+	bool declared;			/* its runtime events are in the metadata */
+	unsigned replaced_checks;	/* liveness checks that saw it replaced by exec */
+	unsigned ordinal;
+	unsigned tracetools;
+	char tracetools_version[29];
+	struct ring *ring;
+	unsigned ring_count;
+	struct init_log init;
+	struct thread_account *thread;
+	unsigned thread_count;
+	uint64_t no_ring_base;		/* kymo_region.dropped_no_ring when it joined */
+	uint64_t dropped_no_ring, init_dropped;
+	uint64_t recorded, dropped, bytes;
+	uint64_t lost_bytes;		/* of corrupt rings */
+	uint64_t unwritten;		/* events that the disk did not take */
+};
+
+/* What draining needs of its session. */
+struct drain {
+	struct ctf_writer *writer;
+	uint64_t start_ns;		/* of the session: init events are not before it */
+	uint64_t now_ns;
+	uint64_t patience_ns;		/* how long a little data may wait for more */
+	bool final;			/* take everything */
+	bool failed;			/* the last ring_drain() before ring_finish() failed */
+	unsigned fullest;		/* out: highest fill of a ring met, in 1/256 */
+	void (*say)(void *context, const char *text);
+	void *context;
+	uint8_t *scratch;		/* DRAIN_SCRATCH bytes */
+};
+#define DRAIN_SCRATCH (256u << 10)
+
+/** drain_say() - tell the user one sentence. */
+__attribute__((format(printf, 2, 3)))
+void drain_say(const struct drain *drain, const char *format, ...);
+
+/**
+ * process_rings() - take notice of rings that came into being
+ * @skip_unread: what is in them is not of this session
+ */
+void process_rings(struct process *process, const struct drain *drain, bool skip_unread);
+
+/**
+ * process_first_ns() - time of the oldest unread runtime event, UINT64_MAX without one
+ */
+uint64_t process_first_ns(const struct process *process);
+
+/**
+ * ring_drain() - move what is committed in a ring into the trace
+ * Return: 0; -errno of the trace's disk: nothing is lost, call again later.
+ */
+int ring_drain(struct process *process, unsigned index, struct drain *drain);
+
+/**
+ * ring_finish() - after the last ring_drain(): put remaining drops into the trace, count what
+ * could not be written, close the stream
+ */
+void ring_finish(struct process *process, unsigned index, struct drain *drain);
+
+/** ring_account() - bring drop counts up to date. */
+void ring_account(struct process *process, unsigned index);
+
+/** init_drain() - move the init log's news into the trace. Return: as ring_drain(). */
+int init_drain(struct process *process, struct drain *drain);
+
+/** init_finish() - the same as ring_finish(), for the init log. */
+void init_finish(struct process *process, struct drain *drain);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/record.h"
+
+#include <signal.h>
+#include <string.h>
+#include <uv.h>
+
+#define COMMAND_GRACE_MS	5000	/* for the command to end after a signal */
+#define PROGRESS_MS		500
+#define AFTER_COMMAND_MS	20	/* for processes that it just left behind */
+
+static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
+#define CAUGHT (sizeof caught / sizeof *caught)
+
+struct recorder {
+	const struct record_options *options;
+	struct record_result *result;
+	struct session *session;
+	struct err *err;
+	bool failed;
+	bool stopping;			/* a signal came, or the time is over */
+	bool command_runs;
+	uv_loop_t loop;
+	uv_timer_t poll, deadline, progress;
+	uv_fs_event_t watch;
+	uv_signal_t signal[CAUGHT];
+	uv_process_t command;
+};
+
+static void finish(struct recorder *recorder)
+{
+	uv_stop(&recorder->loop);
+}
+
+static void on_poll(uv_timer_t *timer)
+{
+	struct recorder *recorder = timer->data;
+	int wait_ms = session_poll(recorder->session, recorder->err);
+
+	if (wait_ms < 0) {
+		recorder->failed = true;
+		finish(recorder);
+		return;
+	}
+	(void)uv_timer_start(timer, on_poll, (uint64_t)wait_ms, 0);
+}
+
+static void on_change(uv_fs_event_t *watch, const char *name, int events, int status)
+{
+	struct recorder *recorder = watch->data;
+
+	(void)name;
+	(void)events;
+	(void)status;		/* whatever it is, a look does no harm */
+	session_notice(recorder->session);
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+	finish(timer->data);
+}
+
+static void on_progress(uv_timer_t *timer)
+{
+	struct recorder *recorder = timer->data;
+	struct session_stats stats;
+
+	session_stats(recorder->session, &stats);
+	recorder->options->progress(recorder->options->context, &stats);
+}
+
+/* The command gets time to end; the loop ends with it or with its time. */
+static void stop(struct recorder *recorder)
+{
+	if (recorder->stopping || !recorder->command_runs) {
+		finish(recorder);
+		return;
+	}
+	recorder->stopping = true;
+	(void)uv_timer_start(&recorder->deadline, on_deadline, COMMAND_GRACE_MS, 0);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	struct recorder *recorder = handle->data;
+
+	if (recorder->command_runs && number != SIGINT)
+		(void)uv_process_kill(&recorder->command, number);
+	stop(recorder);
+}
+
+static void on_duration(uv_timer_t *timer)
+{
+	struct recorder *recorder = timer->data;
+
+	if (recorder->command_runs)
+		(void)uv_process_kill(&recorder->command, SIGINT);	/* as Ctrl-C would */
+	stop(recorder);
+}
+
+static void on_exit_of_command(uv_process_t *process, int64_t status, int term_signal)
+{
+	struct recorder *recorder = process->data;
+
+	recorder->command_runs = false;
+	recorder->result->command_ended = true;
+	recorder->result->command_status = term_signal ? 128 + term_signal : (int)status;
+	(void)uv_timer_start(&recorder->deadline, on_deadline, AFTER_COMMAND_MS, 0);
+}
+
+static int start_command(struct recorder *recorder)
+{
+	uv_stdio_container_t stdio[3];
+	uv_process_options_t how = {
+		.exit_cb = on_exit_of_command,
+		.file = recorder->options->command[0],
+		.args = recorder->options->command,
+		.env = recorder->options->environment,
+		.stdio_count = 3,
+		.stdio = stdio,
+	};
+	int rc;
+
+	for (int i = 0; i < 3; i++)
+		stdio[i] = (uv_stdio_container_t){ .flags = UV_INHERIT_FD, .data.fd = i };
+	recorder->command.data = recorder;
+	rc = uv_spawn(&recorder->loop, &recorder->command, &how);
+	recorder->command_runs = rc == 0;
+	return rc;
+}
+
+static int start(struct recorder *recorder)
+{
+	const struct record_options *options = recorder->options;
+	int rc;
+
+	for (unsigned i = 0; i < CAUGHT; i++) {
+		(void)uv_signal_init(&recorder->loop, &recorder->signal[i]);
+		recorder->signal[i].data = recorder;
+		rc = uv_signal_start(&recorder->signal[i], on_signal, caught[i]);
+		if (rc < 0)
+			return err_set(recorder->err, EXIT_FAILED, "cannot catch signals: %s",
+				       uv_strerror(rc));
+	}
+	/* Without inotify (limits!) the session still looks every second and by mtime. */
+	(void)uv_fs_event_init(&recorder->loop, &recorder->watch);
+	recorder->watch.data = recorder;
+	(void)uv_fs_event_start(&recorder->watch, on_change, session_runtime_dir(recorder->session), 0);
+	if (options->command) {
+		rc = start_command(recorder);
+		if (rc < 0)
+			return err_set(recorder->err, EXIT_INPUT, "cannot start %s: %s",
+				       options->command[0], uv_strerror(rc));
+	}
+	(void)uv_timer_start(&recorder->poll, on_poll, 0, 0);
+	if (options->progress)
+		(void)uv_timer_start(&recorder->progress, on_progress, PROGRESS_MS, PROGRESS_MS);
+	if (options->duration_ns > 0)
+		(void)uv_timer_start(&recorder->deadline, on_duration,
+				     (uint64_t)options->duration_ns / 1000000, 0);
+	return 0;
+}
+
+static void close_handle(uv_handle_t *handle, void *unused)
+{
+	(void)unused;
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+static int run_loop(struct recorder *recorder)
+{
+	uv_timer_t *timer[] = { &recorder->poll, &recorder->deadline, &recorder->progress };
+	int rc;
+
+	rc = uv_loop_init(&recorder->loop);
+	if (rc < 0)
+		return err_set(recorder->err, EXIT_FAILED, "cannot make an event loop: %s",
+			       uv_strerror(rc));
+	for (unsigned i = 0; i < sizeof timer / sizeof *timer; i++) {
+		(void)uv_timer_init(&recorder->loop, timer[i]);
+		timer[i]->data = recorder;
+	}
+	rc = start(recorder);
+	if (rc == 0)
+		(void)uv_run(&recorder->loop, UV_RUN_DEFAULT);
+	uv_walk(&recorder->loop, close_handle, NULL);
+	(void)uv_run(&recorder->loop, UV_RUN_DEFAULT);	/* runs the closings */
+	(void)uv_loop_close(&recorder->loop);
+	return rc < 0 || recorder->failed ? -1 : 0;
+}
+
+int record_run(const struct record_options *options, struct record_result *result, struct err *err)
+{
+	struct recorder recorder = { .options = options, .result = result, .err = err };
+	struct err end_err;
+	int rc, ended;
+
+	*result = (struct record_result){ 0 };
+	if (session_begin(&options->session, &recorder.session, err) < 0)
+		return -1;
+	rc = run_loop(&recorder);
+	ended = session_end(recorder.session, &end_err);
+	if (rc == 0 && ended < 0) {
+		*err = end_err;
+		rc = -1;
+	}
+	session_stats(recorder.session, &result->stats);
+	session_free(recorder.session);
+	return rc;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A session in a loop: timer, inotify, signals and the command that is recorded. */
+#ifndef KYMO_RECORDER_RECORD_H
+#define KYMO_RECORDER_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "recorder/session.h"
+
+struct record_options {
+	struct session_options session;
+	char **command;			/* argument vector; NULL: attach */
+	char **environment;		/* for the command */
+	int64_t duration_ns;		/* 0: until a signal, or until the command ends */
+	/* Called about twice a second. May be NULL. */
+	void (*progress)(void *context, const struct session_stats *stats);
+	void *context;
+};
+
+struct record_result {
+	struct session_stats stats;
+	bool command_ended;		/* by itself or by a signal */
+	int command_status;		/* exit status, 128 + signal when one killed it */
+};
+
+/**
+ * record_run() - record until the command ends, the duration is over, or SIGINT, SIGTERM or
+ * SIGHUP arrives
+ *
+ * The command is in our process group: a Ctrl-C reaches it by itself, SIGTERM and SIGHUP are
+ * passed on. It then has some seconds to end. A second signal ends the recording at once.
+ *
+ * Return: 0; -1 with @err. @result is valid in both cases as far as it came.
+ * Context: blocks; uses the default libuv loop's signal handling, one call at a time.
+ */
+int record_run(const struct record_options *options, struct record_result *result,
+	       struct err *err);
+
+#endif

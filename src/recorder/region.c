@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens region files of traced processes and refuses what is none. */
+#include "recorder/region.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/hash.h"
+#include "abi/points.h"
+
+static const char suffix[] = ".region";
+
+bool region_is_name(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length > sizeof suffix - 1 && length < REGION_NAME_MAX &&
+	       name[0] >= '0' && name[0] <= '9' &&
+	       strcmp(name + length - (sizeof suffix - 1), suffix) == 0;
+}
+
+/* A name from shared memory as text that is safe to print. */
+static void copy_text(char *to, const char *from, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < size && from[i]; i++)
+		to[i] = (unsigned char)from[i] < ' ' || from[i] == 0x7f ? '?' : from[i];
+	to[i] = 0;
+}
+
+#define REFUSE(...) err_set(err, EXIT_INPUT, __VA_ARGS__)
+
+static int check_file(int fd, const char *path, struct stat *st, struct err *err)
+{
+	if (fstat(fd, st) < 0)
+		return REFUSE("%s: %s", path, strerror(errno));
+	if (!S_ISREG(st->st_mode))
+		return REFUSE("%s is not a regular file; remove it", path);
+	if (st->st_uid != geteuid() && geteuid() != 0)
+		return REFUSE("%s belongs to uid %u, not to you; not recorded", path,
+			      (unsigned)st->st_uid);
+	if ((st->st_mode & 07777) != 0600)
+		return REFUSE("%s has mode %04o instead of 0600; remove it if no program uses it",
+			      path, (unsigned)(st->st_mode & 07777));
+	if (st->st_size < KYMO_FIRST_SEGMENT_PAGE * KYMO_PAGE ||
+	    (uint64_t)st->st_size > REGION_SIZE_MAX)
+		return REFUSE("%s has %lld bytes, which no region has; remove it", path,
+			      (long long)st->st_size);
+	return 0;
+}
+
+static int check_header(const struct kymo_region *header, const char *path, struct err *err)
+{
+	if (header->magic != KYMO_REGION_MAGIC)
+		return REFUSE("%s does not begin as a region does; remove it", path);
+	if (header->abi_version != KYMO_ABI_VERSION)
+		return REFUSE("%s has layout version %u, this kymo knows %u; start the program with "
+			      "the kymo that records it", path, header->abi_version,
+			      KYMO_ABI_VERSION);
+	if (header->points_table != KYMO_POINTS_TABLE || header->table_hash != kymo_table_hash())
+		return REFUSE("%s comes from a libkymo with other tracepoints (%u, this kymo knows "
+			      "%u); start the program with the kymo that records it", path,
+			      header->points_table, (unsigned)KYMO_POINTS_TABLE);
+	if (!header->pid || header->pid > INT32_MAX)
+		return REFUSE("%s names no process; remove it", path);
+	if (header->page_count < KYMO_FIRST_SEGMENT_PAGE)
+		return REFUSE("%s claims to have %u pages; remove it", path, header->page_count);
+	return 0;
+}
+
+static void copy_identity(struct region *region)
+{
+	const struct kymo_region *header = region_header(region);
+
+	region->pid = header->pid;
+	region->start_time = header->start_time;
+	region->pid_ns = header->pid_ns;
+	region->birth_ns = header->birth_ns;
+	region->tag = header->session_tag;
+	copy_text(region->procname, header->procname, sizeof header->procname);
+	copy_text(region->exe, header->exe, sizeof header->exe);
+}
+
+int region_open(struct region *result, const struct rundir *dir, const char *name, bool writable,
+		struct err *err)
+{
+	struct region region = { .fd = -1 };
+	char path[sizeof dir->path + REGION_NAME_MAX];
+	struct stat st;
+	void *base;
+
+	(void)snprintf(path, sizeof path, "%s/%s", dir->path, name);
+	(void)snprintf(region.name, sizeof region.name, "%s", name);
+	/* O_NONBLOCK: a FIFO under this name must not hold us up. */
+	region.fd = openat(dir->fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (region.fd < 0 && errno == ENOENT)
+		return 1;
+	if (region.fd < 0)
+		return REFUSE("cannot open %s: %s; remove it if no program uses it", path,
+			      errno == ELOOP ? "it is a symbolic link" : strerror(errno));
+	if (check_file(region.fd, path, &st, err) < 0)
+		goto fail;
+	region.pages = (uint64_t)st.st_size / KYMO_PAGE;
+	base = mmap(NULL, region.pages * KYMO_PAGE, writable ? PROT_READ | PROT_WRITE : PROT_READ,
+		    MAP_SHARED, region.fd, 0);
+	if (base == MAP_FAILED) {
+		(void)REFUSE("cannot map %s: %s", path, strerror(errno));
+		goto fail;
+	}
+	region.base = base;
+	if (check_header(base, path, err) < 0)
+		goto fail;
+	if (region_grow(&region) < 0) {
+		(void)REFUSE("%s is shorter than it says; remove it if no program uses it", path);
+		goto fail;
+	}
+	copy_identity(&region);
+	*result = region;
+	return 0;
+fail:
+	region_close(&region);
+	return -1;
+}
+
+void region_close(struct region *region)
+{
+	if (region->base)
+		(void)munmap(region->base, region->pages * KYMO_PAGE);
+	if (region->fd >= 0)
+		(void)close(region->fd);
+	region->base = NULL;
+	region->pages = 0;
+	region->fd = -1;
+}
+
+int region_grow(struct region *region)
+{
+	/* Pairs with the release after the file was made longer. */
+	uint64_t wanted = __atomic_load_n(&region_header(region)->page_count, __ATOMIC_ACQUIRE);
+	struct stat st;
+	void *base;
+
+	if (wanted <= region->pages)
+		return 0;
+	if (wanted * KYMO_PAGE > REGION_SIZE_MAX || fstat(region->fd, &st) < 0 ||
+	    (uint64_t)st.st_size < wanted * KYMO_PAGE)
+		return -1;
+	base = mremap(region->base, region->pages * KYMO_PAGE, wanted * KYMO_PAGE, MREMAP_MAYMOVE);
+	if (base == MAP_FAILED)
+		return -1;
+	region->base = base;
+	region->pages = wanted;
+	return 0;
+}
+
+bool region_intact(const struct region *region)
+{
+	struct stat st;
+
+	return fstat(region->fd, &st) == 0 &&
+	       (uint64_t)st.st_size >= region->pages * KYMO_PAGE;
+}

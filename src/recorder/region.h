@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One mapped region file, checked. Everything in it is input: identity is copied out once, page
+ * numbers are checked against the mapping by region_page() at every use.
+ */
+#ifndef KYMO_RECORDER_REGION_H
+#define KYMO_RECORDER_REGION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/region.h"
+#include "base/err.h"
+#include "recorder/rundir.h"
+
+#define REGION_NAME_MAX 96
+/* 2048 rings of 16 MiB, and the init log: more is no region of ours. */
+#define REGION_SIZE_MAX (40ull << 30)
+
+struct region {
+	int fd;
+	uint8_t *base;
+	uint64_t pages;			/* mapped */
+	char name[REGION_NAME_MAX];	/* of the file */
+	uint32_t pid;			/* in its own namespace */
+	uint64_t start_time, pid_ns, birth_ns, tag;
+	char procname[KYMO_NAME_MAX + 1];
+	char exe[257];
+};
+
+/** region_is_name() - whether a file name is that of a finished region file. */
+bool region_is_name(const char *name);
+
+/**
+ * region_open() - open, check and map region file @name of @dir
+ * @writable: map it for writing too (a recorder); else only for looking (status)
+ *
+ * Return: 0; 1 when the file is gone; -1 with @err: refused, and why. Context: blocks.
+ */
+int region_open(struct region *region, const struct rundir *dir, const char *name, bool writable,
+		struct err *err);
+
+/** region_close() - unmap and close. Closed or zeroed with fd -1 is fine. */
+void region_close(struct region *region);
+
+/**
+ * region_grow() - map what the process has added since
+ * Return: 0; -1 when the file is shorter than its header says. Context: wait-free unless it grew.
+ */
+int region_grow(struct region *region);
+
+/** region_intact() - false when somebody has shortened the file below the mapping. */
+bool region_intact(const struct region *region);
+
+/** region_page() - address of @count pages from @page on; NULL when outside of the mapping. */
+static inline void *region_page(const struct region *region, uint64_t page, uint64_t count)
+{
+	if (page >= region->pages || count > region->pages - page)
+		return NULL;
+	return region->base + page * KYMO_PAGE;
+}
+
+static inline struct kymo_region *region_header(const struct region *region)
+{
+	return (struct kymo_region *)region->base;
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The runtime directory: where traced processes and recorders meet. */
+#ifndef KYMO_RECORDER_RUNDIR_H
+#define KYMO_RECORDER_RUNDIR_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct rundir {
+	int fd;
+	bool created;
+	char path[512];
+};
+
+/**
+ * rundir_path() - $KYMO_DIR, else /dev/shm/kymo-<uid>
+ * Return: 0; -1 with @err when $KYMO_DIR is too long or relative.
+ */
+int rundir_path(char *path, unsigned size, struct err *err);
+
+/**
+ * rundir_open() - open the runtime directory
+ * @path: NULL for rundir_path()
+ * @create: make it when it is not there
+ *
+ * Refused, with what to do about it: not a directory, a symbolic link, owned by another user
+ * (unless we are root), open to other users.
+ * Return: 0; 1 without @create when there is none; -1 with @err. Context: blocks.
+ */
+int rundir_open(struct rundir *dir, const char *path, bool create, struct err *err);
+
+void rundir_close(struct rundir *dir);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording session: finds traced processes in a runtime directory, switches them to RECORD,
+ * moves what they produce into a trace, and leaves everything as it was.
+ *
+ *   session_begin(&options, &session, &err)    claims the domain, makes the trace directory
+ *   session_poll(session)                      as often as it asks for
+ *   session_end(session, &err)                 WAIT, the last drain, the accounts
+ *   session_free(session)
+ *
+ * It may die at any point: data not yet taken stays in shared memory for the next session, and
+ * what was written opens. It has no loop, threads or signals of its own; recorder/record.h has.
+ *
+ * Context of all functions: allocate and block; a session belongs to one thread, and a process
+ * can have one per runtime directory.
+ */
+#ifndef KYMO_RECORDER_SESSION_H
+#define KYMO_RECORDER_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct session;
+
+#define SESSION_PIDS_MAX 64
+
+struct session_options {
+	const char *runtime_dir;	/* NULL: $KYMO_DIR or the default */
+	const char *output;		/* trace directory; must not exist, or be empty */
+	const char *version;		/* of kymo: "0.1.0" */
+	uint64_t tag;			/* only processes started with this KYMO_SESSION; 0: all */
+	int pids[SESSION_PIDS_MAX];	/* only these; needs tag 0 */
+	unsigned pid_count;
+	/* Called with a complete sentence about something that went wrong but is no failure. */
+	void (*say)(void *context, const char *text);
+	void *context;
+};
+
+struct session_stats {
+	uint64_t recorded;		/* runtime events in the trace */
+	uint64_t init_events;		/* init events in the trace */
+	uint64_t dropped;		/* runtime events the traced processes had no room for */
+	uint64_t init_dropped;
+	uint64_t unwritten;		/* events that the disk did not take */
+	uint64_t lost_bytes;		/* in corrupt rings */
+	uint64_t bytes;			/* of stream files */
+	uint64_t duration_ns;
+	unsigned processes;		/* seen in this session */
+	unsigned alive;			/* of them */
+	unsigned refused;		/* region files */
+	unsigned threads;
+	bool write_failed;		/* at least once */
+};
+
+/**
+ * session_begin() - claim the domain, make the trace, take over the processes that are there
+ * Return: 0 and *@session; -1 with @err: another recorder is there, a directory is unusable.
+ */
+int session_begin(const struct session_options *options, struct session **session,
+		  struct err *err);
+
+/**
+ * session_poll() - take what is due
+ * Return: milliseconds after which it wants to be called again; -1 with @err when the trace
+ * cannot be continued (its directory was removed): end the session.
+ */
+int session_poll(struct session *session, struct err *err);
+
+/** session_notice() - something changed in the runtime directory: look at the next poll. */
+void session_notice(struct session *session);
+
+/** session_runtime_dir() - path of the runtime directory, valid as long as @session. */
+const char *session_runtime_dir(const struct session *session);
+
+/**
+ * session_end() - stop recording, take the rest, complete the trace
+ * Return: 0; -1 with @err when something of it could not be written.
+ */
+int session_end(struct session *session, struct err *err);
+
+void session_stats(const struct session *session, struct session_stats *stats);
+
+/** session_free() - a session that was not ended ends as if the process had died. */
+void session_free(struct session *session);
+
+#endif

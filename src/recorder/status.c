@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/status.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "recorder/region.h"
+
+/* Whole records in the log; a hole ends the count of its chunk. */
+static uint64_t count_init(const struct region *region)
+{
+	const struct kymo_region *header = region_header(region);
+	const uint32_t *log_page = region_page(region, KYMO_LOG_DIR_PAGE, 1);
+	uint64_t tail = __atomic_load_n(&header->log_tail, __ATOMIC_ACQUIRE);
+	uint64_t count = 0, at = 0;
+
+	while (at < tail && at / KYMO_LOG_CHUNK < KYMO_LOG_CHUNKS_MAX) {
+		uint64_t next = (at / KYMO_LOG_CHUNK + 1) * KYMO_LOG_CHUNK;
+		uint32_t page = __atomic_load_n(&log_page[at / KYMO_LOG_CHUNK], __ATOMIC_ACQUIRE);
+		const uint8_t *chunk = page ? region_page(region, page, KYMO_LOG_CHUNK / KYMO_PAGE) : NULL;
+		const struct kymo_log_record *record;
+		uint32_t size;
+
+		if (!chunk || next - at < sizeof *record) {
+			at = next;
+			continue;
+		}
+		record = (const void *)(chunk + at % KYMO_LOG_CHUNK);
+		size = record->size;
+		if (__atomic_load_n(&record->stamp, __ATOMIC_ACQUIRE) != (KYMO_LOG_STAMP ^ at) ||
+		    size < sizeof *record || size > next - at) {
+			at = next;
+			continue;
+		}
+		count += record->id != KYMO_LOG_PAD;
+		at += size;
+	}
+	return count;
+}
+
+static void add_rings(const struct region *region, struct process_status *status)
+{
+	const struct kymo_region *header = region_header(region);
+	const uint32_t *ring_page = region_page(region, KYMO_RING_DIR_PAGE, 2);
+	uint32_t count = __atomic_load_n(&header->ring_count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < count && i < KYMO_RINGS_MAX; i++) {
+		uint32_t page = __atomic_load_n(&ring_page[i], __ATOMIC_ACQUIRE);
+		const struct kymo_ring *ring = page ? region_page(region, page, 1) : NULL;
+		uint64_t wpos, rpos;
+
+		if (!ring)
+			continue;
+		rpos = __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE);
+		wpos = KYMO_WORD_POS(__atomic_load_n(&ring->wpos, __ATOMIC_ACQUIRE));
+		status->rings++;
+		status->unread_bytes += wpos > rpos ? wpos - rpos : 0;
+		status->dropped += __atomic_load_n(&ring->dropped, __ATOMIC_RELAXED);
+	}
+}
+
+static void fill(const struct region *region, struct process_status *status)
+{
+	const struct kymo_region *header = region_header(region);
+
+	*status = (struct process_status){
+		.pid = region->pid,
+		.state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE),
+		.session_tag = region->tag,
+		.init_events = count_init(region),
+		.init_dropped = header->log_dropped,
+		.dropped = header->dropped_no_ring,
+		.memory = region->pages * KYMO_PAGE,
+	};
+	memcpy(status->procname, region->procname, sizeof status->procname);
+	memcpy(status->exe, region->exe, sizeof status->exe);
+	memcpy(status->tracetools, header->tracetools_version, sizeof header->tracetools_version);
+	status->alive = alive_find(region->pid, region->pid_ns, region->start_time, &status->host_pid);
+	if (header->flags & KYMO_REGION_REPLACED)
+		status->alive = ALIVE_DEAD;
+	add_rings(region, status);
+}
+
+int status_read(const struct rundir *dir,
+		void (*each)(void *context, const struct process_status *status),
+		void (*refused)(void *context, const char *text), void *context, struct err *err)
+{
+	int fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	int count = 0;
+
+	if (!list) {
+		if (fd >= 0)
+			(void)close(fd);
+		return err_set(err, EXIT_FAILED, "cannot read %s: %s", dir->path, strerror(errno));
+	}
+	while ((entry = readdir(list))) {
+		struct process_status status;
+		struct region region;
+		struct err why;
+		int rc;
+
+		if (!region_is_name(entry->d_name))
+			continue;
+		rc = region_open(&region, dir, entry->d_name, false, &why);
+		if (rc < 0 && refused)
+			refused(context, why.text);
+		if (rc)
+			continue;
+		fill(&region, &status);
+		region_close(&region);
+		each(context, &status);
+		count++;
+	}
+	(void)closedir(list);
+	return count;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walks records by the tracepoint table: for what a crash left, and where a number looks wrong. */
+#ifndef KYMO_RECORDER_WALK_H
+#define KYMO_RECORDER_WALK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/points.h"
+
+/* Clocks of two threads may differ a little; more than this backwards is no clock but garbage. */
+#define WALK_BACK_MAX_NS 1000000ull
+
+struct walk {
+	size_t good;		/* bytes of whole, sound records from the start */
+	uint32_t count;		/* records in them */
+	uint32_t moved;		/* of these, times that were moved forward to keep order */
+	uint64_t first, last;	/* their times, when count is not 0 */
+};
+
+/**
+ * walk_payload() - size of the payload of event @id at @payload
+ * @room: bytes that may be looked at
+ * Return: bytes, or -1: unknown id, or the payload does not end within @room. Context: wait-free.
+ */
+long walk_payload(unsigned id, const uint8_t *payload, size_t room);
+
+/**
+ * walk_records() - check the runtime records in @bytes, up to the first bad one
+ * @bytes: private memory. A time before its predecessor's by less than WALK_BACK_MAX_NS is set
+ *	to it; by more, the record is bad.
+ * @size: at most a block
+ * @not_before, @not_after: bounds of the times
+ */
+void walk_records(uint8_t *bytes, size_t size, uint64_t not_before, uint64_t not_after,
+		  struct walk *walk);
+
+#endif
