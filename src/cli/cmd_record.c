@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kymo record`: options to a session, its outcome to a sentence. */
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/common.h"
+#include "recorder/launch.h"
+#include "recorder/record.h"
+
+struct options {
+	const char *output;
+	struct opt_list pids;
+	bool strict, quiet;
+	int64_t duration;
+	uint64_t ring_size;
+	int format;
+};
+
+static const struct opt opts[] = {
+	CLI_OPT_OUTPUT(struct options, "DIR", "where the trace goes; must be new or empty"),
+	{ "pid", 'p', OPT_LIST, offsetof(struct options, pids), "PID",
+	  "record only this process; may be given several times", NULL },
+	CLI_OPT_STRICT(struct options),
+	{ "duration", 'd', OPT_TIME, offsetof(struct options, duration), "TIME",
+	  "end after this time (30s, 5min); a command is sent SIGINT then", NULL },
+	{ "ring-size", 0, OPT_SIZE, offsetof(struct options, ring_size), "SIZE",
+	  "shared memory per thread of the command (256K, 4M)", NULL },
+	CLI_OPT_FORMAT(struct options),
+	CLI_OPT_QUIET(struct options),
+	CLI_OPT_END
+};
+
+struct show {
+	bool terminal;		/* a progress line may be on it */
+	bool quiet;
+};
+
+/* ---- while it runs ---- */
+
+static void say(void *context, const char *text)
+{
+	const struct show *show = context;
+	char clean[1024];
+
+	text_clean(clean, sizeof clean, text);
+	fprintf(stderr, "%skymo record: %s\n", show->terminal ? "\r\033[K" : "", clean);
+}
+
+static void progress(void *context, const struct session_stats *stats)
+{
+	char time[TEXT_QUANTITY_MAX], bytes[TEXT_QUANTITY_MAX];
+
+	(void)context;
+	fprintf(stderr, "\r%s  %" PRIu64 " events  %s  %u processes", text_ns(time,
+		(int64_t)stats->duration_ns), stats->recorded + stats->init_events,
+		text_bytes(bytes, stats->bytes), stats->alive);
+	if (stats->dropped)
+		fprintf(stderr, "  %" PRIu64 " dropped", stats->dropped);
+	fputs("\033[K", stderr);
+	fflush(stderr);
+}
+
+/* ---- before ---- */
+
+static int read_pids(const struct opt_list *list, struct session_options *session, struct err *err)
+{
+	for (unsigned i = 0; i < list->count; i++) {
+		uint64_t pid;
+
+		if (!text_read_u64(list->item[i], &pid) || !pid || pid > INT32_MAX)
+			return err_set(err, EXIT_USAGE, "'%s' is no process number", list->item[i]);
+		if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+			return err_set(err, EXIT_INPUT, "there is no process %" PRIu64 "; \"kymo status\" "
+				       "lists those that can be recorded", pid);
+		session->pids[session->pid_count++] = (int)pid;
+	}
+	return 0;
+}
+static_assert(OPT_LIST_MAX <= SESSION_PIDS_MAX, "every pid fits");
+
+static int prepare_command(const struct options *options, char **command,
+			   struct record_options *record, struct err *err)
+{
+	struct launch launch = { .fallback_libdir = KYMO_LIBDIR, .ring_size = options->ring_size };
+
+	if (options->pids.count)
+		return err_set(err, EXIT_USAGE, "either a command or --pid, not both");
+	if (launch_find(command[0], err) < 0)
+		return -1;
+	if (getrandom(&launch.tag, sizeof launch.tag, 0) != sizeof launch.tag || !launch.tag)
+		launch.tag = (uint64_t)getpid();
+	record->session.tag = launch.tag;
+	record->command = command;
+	record->environment = launch_environment(&launch, err);
+	return record->environment ? 0 : -1;
+}
+
+static int parse(int argc, char **argv, struct options *options, struct record_options *record,
+		 struct err *err)
+{
+	int dashdash;
+
+	if (opt_parse(opts, options, &argc, &argv, &dashdash, err) < 0)
+		return -1;
+	if (dashdash < 0 && argc > 0)
+		return err_set(err, EXIT_USAGE, "a command stands behind \"--\": kymo record -- %s",
+			       argv[0]);
+	if (dashdash > 0)
+		return err_set(err, EXIT_USAGE, "'%s' in front of \"--\" is no option", argv[0]);
+	if (dashdash == 0 && argc == 0)
+		return err_set(err, EXIT_USAGE, "there is no command behind \"--\"");
+	if (options->duration < 0)
+		return err_set(err, EXIT_USAGE, "--duration cannot be negative");
+	if (argc == 0 && options->ring_size)
+		return err_set(err, EXIT_USAGE, "--ring-size is for a command that is started here; "
+			       "for others set KYMO_RING_SIZE when they are started");
+	if (read_pids(&options->pids, &record->session, err) < 0)
+		return -1;
+	record->duration_ns = options->duration;
+	return argc ? prepare_command(options, argv, record, err) : 0;
+}
+
+/* ---- afterwards ---- */
+
+static void print_loss(const struct session_stats *stats)
+{
+	if (stats->dropped)
+		fprintf(stderr, "kymo record: %" PRIu64 " events were dropped, because the recorder was "
+			"slower than the program for a while; larger buffers help "
+			"(--ring-size 4M, KYMO_RING_SIZE)\n", stats->dropped);
+	if (stats->init_dropped)
+		fprintf(stderr, "kymo record: %" PRIu64 " init events were dropped: names of nodes, topics "
+			"or callbacks may be missing\n", stats->init_dropped);
+	if (stats->unwritten)
+		fprintf(stderr, "kymo record: %" PRIu64 " events could not be written\n",
+			stats->unwritten);
+	if (stats->lost_bytes)
+		fprintf(stderr, "kymo record: %" PRIu64 " bytes in corrupt buffers were left out\n",
+			stats->lost_bytes);
+}
+
+static void print_summary(const struct session_stats *stats, const char *output)
+{
+	char time[TEXT_QUANTITY_MAX], bytes[TEXT_QUANTITY_MAX];
+
+	fprintf(stderr, "%" PRIu64 " events and %" PRIu64 " init events of %u process%s in %s, %s, "
+		"%" PRIu64 " dropped\n", stats->recorded, stats->init_events, stats->processes,
+		stats->processes == 1 ? "" : "es", text_ns(time, (int64_t)stats->duration_ns),
+		text_bytes(bytes, stats->bytes), stats->dropped);
+	print_loss(stats);
+	fprintf(stderr, "trace: %s\nnext:  kymo report %s\n", output, output);
+}
+
+static int print_table(const struct session_stats *stats, const char *output, int format)
+{
+	struct table *table;
+
+	if (table_open(&table, stdout, (enum table_format)format) < 0)
+		return EXIT_FAILED;
+	table_value_text(table, "trace", "Trace", output);
+	table_value_u64(table, "events", "Events", stats->recorded);
+	table_value_u64(table, "init_events", "Init events", stats->init_events);
+	table_value_u64(table, "dropped", "Dropped", stats->dropped);
+	table_value_u64(table, "init_dropped", "Init events dropped", stats->init_dropped);
+	table_value_u64(table, "unwritten", "Not written", stats->unwritten);
+	table_value_u64(table, "corrupt_bytes", "Corrupt bytes", stats->lost_bytes);
+	table_value_u64(table, "bytes", "Bytes", stats->bytes);
+	table_value_u64(table, "processes", "Processes", stats->processes);
+	table_value_u64(table, "threads", "Threads", stats->threads);
+	table_value_ns(table, "duration_ns", "Duration", (int64_t)stats->duration_ns);
+	return cli_close("record", table, EXIT_OK);
+}
+
+static bool lossy(const struct session_stats *stats)
+{
+	return stats->dropped || stats->init_dropped || stats->unwritten || stats->lost_bytes;
+}
+
+/* The command's own failure comes first, then ours. */
+static int outcome(const struct record_result *result, const struct options *options)
+{
+	if (result->command_ended && result->command_status)
+		return result->command_status;
+	if (options->strict && lossy(&result->stats))
+		return EXIT_LOSS;
+	return EXIT_OK;
+}
+
+static int nothing_traced(const struct record_result *result, const struct record_options *record,
+			  const char *output)
+{
+	fprintf(stderr, "kymo record: nothing was traced: %s; \"kymo doctor %s\" says why. The empty "
+		"trace is %s\n",
+		record->command ? "the command made no ROS 2 event" :
+		result->stats.refused ? "no process in the runtime directory could be recorded" :
+		"no traced process was running (start programs with \"kymo run -- CMD\")",
+		record->command ? record->command[0] : "", output);
+	return result->command_ended && result->command_status ? result->command_status : EXIT_EMPTY;
+}
+
+static int finish(const struct record_result *result, const struct record_options *record,
+		  const struct options *options, const char *output)
+{
+	const struct session_stats *stats = &result->stats;
+
+	if (!stats->recorded && !stats->init_events && !stats->dropped)
+		return nothing_traced(result, record, output);
+	if (options->format != TABLE_TEXT) {
+		int status = print_table(stats, output, options->format);
+
+		if (status != EXIT_OK)
+			return status;
+	}
+	if (!options->quiet)
+		print_summary(stats, output);
+	else
+		print_loss(stats);
+	return outcome(result, options);
+}
+
+static int run(int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct show show = { 0 };
+	struct record_options record = { .session = { .version = KYMO_VERSION } };
+	struct record_result result;
+	char output[CLI_PATH_MAX];
+	struct err err;
+	int rc;
+
+	if (parse(argc, argv, &options, &record, &err) < 0 ||
+	    (!options.output && cli_new_session(output, &err) < 0)) {
+		launch_free(record.environment);
+		return cli_fail("record", &err);
+	}
+	show.quiet = options.quiet;
+	show.terminal = !options.quiet && isatty(STDERR_FILENO);
+	record.session.output = options.output ? options.output : output;
+	record.session.say = say;
+	record.session.context = &show;
+	record.progress = show.terminal ? progress : NULL;
+	rc = record_run(&record, &result, &err);
+	if (show.terminal)
+		fputs("\r\033[K", stderr);
+	launch_free(record.environment);
+	if (rc < 0)
+		return cli_fail("record", &err);
+	return finish(&result, &record, &options, record.session.output);
+}
+
+const struct verb verb_record = {
+	.name = "record",
+	.synopsis = "[-- CMD [ARG...]]",
+	.summary = "record a command, or what runs already",
+	.description =
+		"Records ROS 2 programs into a trace directory (CTF 1.8, as LTTng's).\n\n"
+		"With a command behind \"--\", starts it with libkymo-ros2.so preloaded, records it and "
+		"everything it starts until it ends, and passes its exit status on. Without one, "
+		"records all programs that were started with \"kymo run\" or with the library in "
+		"LD_PRELOAD, now and later, until Ctrl-C. They keep the facts of their start (nodes, "
+		"topics, callbacks), so attaching late loses no name.\n\n"
+		"The trace goes to $ROS_TRACE_DIR, else $ROS_HOME/tracing, else ~/.ros/tracing, unless "
+		"-o names a place. A recorder that was killed loses nothing: record again, and what the "
+		"programs kept meanwhile is in the next trace.",
+	.examples =
+		"kymo record -- ros2 launch my_robot robot.launch.py\n"
+		"kymo record -o /tmp/trace --duration 30s\n"
+		"kymo record -p 4711 --strict\n",
+	.opts = opts,
+	.run = run,
+};

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kymo run`: a command that can be recorded later. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/common.h"
+#include "recorder/launch.h"
+
+struct options {
+	uint64_t ring_size;
+};
+
+static const struct opt opts[] = {
+	{ "ring-size", 0, OPT_SIZE, offsetof(struct options, ring_size), "SIZE",
+	  "shared memory per thread of the command (256K, 4M)", NULL },
+	CLI_OPT_END
+};
+
+static int run(int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct launch launch = { .fallback_libdir = KYMO_LIBDIR };
+	char **environment;
+	struct err err;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
+		return cli_fail("run", &err);
+	if (argc == 0) {
+		(void)err_set(&err, EXIT_USAGE, "there is no command to run");
+		return cli_fail("run", &err);
+	}
+	launch.ring_size = options.ring_size;
+	if (launch_find(argv[0], &err) < 0)
+		return cli_fail("run", &err);
+	environment = launch_environment(&launch, &err);
+	if (!environment)
+		return cli_fail("run", &err);
+	(void)execvpe(argv[0], argv, environment);
+	(void)err_set(&err, EXIT_INPUT, "cannot start %s: %s", argv[0], strerror(errno));
+	launch_free(environment);
+	return cli_fail("run", &err);
+}
+
+const struct verb verb_run = {
+	.name = "run",
+	.synopsis = "-- CMD [ARG...]",
+	.summary = "run a command so that it can be recorded at any time",
+	.description =
+		"Becomes the command, with libkymo-ros2.so preloaded. Until somebody records, the "
+		"program only keeps the facts of its start (nodes, topics, callbacks) in shared "
+		"memory; an event costs it a load and a branch.",
+	.examples =
+		"kymo run -- ros2 run demo_nodes_cpp talker\n"
+		"kymo record\n",
+	.opts = opts,
+	.run = run,
+};
