@@ -561,7 +561,9 @@ void model_flow_loss(struct model *model, const struct ctf_event *event)
 		offset = model->trace[event->trace].clock_offset_ns;
 		host = model->trace[event->trace].host;
 	}
-	loss.begin_ns = (int64_t)event->loss_begin_ns + offset;
+	loss.begin_ns = (int64_t)(event->loss_begin_ns + (uint64_t)offset);
+	if (loss.begin_ns < 0 || loss.begin_ns > loss.end_ns)
+		loss.begin_ns = loss.end_ns;
 	if (event->vtid) {
 		struct thread *thread = model_thread_of(model, event);
 

@@ -53,9 +53,16 @@ enum handle {
 	HANDLE_IPB,
 };
 
+/* rcl gives a lifecycle node these many services. */
+#define LIFECYCLE_SERVICES 5u
+
 struct process {
 	struct model_process pub;
 	int64_t last_ns;		/* of its latest event */
+
+	/* Services of the lifecycle node made last whose callbacks are still to come. */
+	struct service *waiting[LIFECYCLE_SERVICES];
+	unsigned waiting_count;
 };
 
 /* A callback that has begun on a thread. */
@@ -158,6 +165,7 @@ struct timer {
 
 struct service {
 	struct model_service pub;
+	bool has_callback;
 };
 
 struct callback {
@@ -222,6 +230,7 @@ struct model {
 
 	struct ctf_bind *bind;
 	uint16_t *bind_point;		/* kymo_point_id of each row of bind */
+	uint8_t *bind_true_time;	/* CARET: index of its init_timestamp field; 0: none */
 	unsigned bind_count;
 
 	const struct model_listener *listener[MODEL_LISTENERS_MAX];

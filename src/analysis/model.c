@@ -142,6 +142,11 @@ static void bind_add(struct model *model, const char *provider, const char *name
 	row->event = keep_text(model, event, strlen(event));
 	for (i = 0; i < p->field_count && i < CTF_BIND_FIELDS; i++)
 		row->field[i] = p->field[i].name;
+	if (strcmp(provider, "ros2_caret") == 0 && p->phase == KYMO_PHASE_INIT &&
+	    i && i < CTF_BIND_FIELDS) {
+		row->field[i] = "init_timestamp";
+		model->bind_true_time[model->bind_count] = i;
+	}
 	model->bind_point[model->bind_count++] = point;
 }
 
@@ -151,7 +156,9 @@ static int bind_build(struct model *model)
 
 	model->bind = calloc(KYMO_POINTS_TABLE * PROVIDERS + 1, sizeof(*model->bind));
 	model->bind_point = calloc(KYMO_POINTS_TABLE * PROVIDERS + 1, sizeof(*model->bind_point));
-	if (!model->bind || !model->bind_point)
+	model->bind_true_time = calloc(KYMO_POINTS_TABLE * PROVIDERS + 1,
+				       sizeof(*model->bind_true_time));
+	if (!model->bind || !model->bind_point || !model->bind_true_time)
 		return -ENOMEM;
 	for (provider = 0; provider < PROVIDERS; provider++)
 		for (point = 0; point < KYMO_POINTS_TABLE; point++)
@@ -301,11 +308,20 @@ struct thread *model_thread_of(struct model *model, const struct ctf_event *even
 
 /* ---- one event ---- */
 
+/* Later times (the year 2116) are damage; without them no difference of two can overflow. */
+#define TIME_MAX (INT64_MAX / 2)
+
 static int64_t true_time(const struct model *model, const struct ctf_event *event)
 {
-	if (!event->init_ns)
+	unsigned field = model->bind_true_time[event->bound];
+	uint64_t clock_ns = event->init_ns;
+
+	if (field && event->value[field].present)
+		clock_ns = event->value[field].u;
+	if (!clock_ns)
 		return event->ns;
-	return (int64_t)event->init_ns + model->trace[event->trace].clock_offset_ns;
+	clock_ns += (uint64_t)model->trace[event->trace].clock_offset_ns;
+	return clock_ns < TIME_MAX ? (int64_t)clock_ns : event->ns;
 }
 
 int model_event(struct model *model, const struct ctf_event *event)
@@ -317,6 +333,8 @@ int model_event(struct model *model, const struct ctf_event *event)
 		model_flow_loss(model, event);
 		return model->out_of_memory ? -ENOMEM : 0;
 	}
+	if (event->ns < 0 || event->ns > TIME_MAX)
+		return 0;
 	if (!model->facts.events++)
 		model->facts.first_ns = event->ns;
 	model->facts.last_ns = event->ns;
@@ -380,6 +398,7 @@ void model_destroy(struct model *model)
 	free(model->stream);
 	free(model->bind);
 	free(model->bind_point);
+	free(model->bind_true_time);
 	pool_free(&model->pool);
 	free(model);
 }

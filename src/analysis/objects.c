@@ -348,6 +348,39 @@ static void on_rcl_client_init(struct model *model, const struct now *now)
 	service_new(model, now, MODEL_CLIENT, HANDLE_CLIENT, args);
 }
 
+/*
+ * rclcpp_lifecycle hands copies of rcl's services to rclcpp, so callback_added names handles that
+ * no rcl_service_init told. Both sides go through the services in the same order.
+ */
+static struct service *service_waiting(struct process *process)
+{
+	struct service *first = process->waiting_count ? process->waiting[0] : NULL;
+
+	if (first)
+		memmove(process->waiting, process->waiting + 1,
+			--process->waiting_count * sizeof(*process->waiting));
+	return first;
+}
+
+static void services_await(const struct model *model, struct process *process,
+			   const struct node *node)
+{
+	const struct list *list = &model->list[MODEL_SERVICE];
+	unsigned i;
+
+	process->waiting_count = 0;
+	for (i = list->count; i && process->waiting_count < LIFECYCLE_SERVICES; i--) {
+		struct service *service = list->item[i - 1];
+
+		if (service->pub.node != &node->pub || service->has_callback)
+			break;
+		process->waiting_count++;
+	}
+	if (process->waiting_count)
+		memcpy(process->waiting, list->item + i,
+		       process->waiting_count * sizeof(*process->waiting));
+}
+
 static void on_rclcpp_service_callback_added(struct model *model, const struct now *now)
 {
 	ARGS(rclcpp_service_callback_added, now->event);
@@ -360,8 +393,12 @@ static void on_rclcpp_service_callback_added(struct model *model, const struct n
 	callback = callback_added(model, now, args->callback.u);
 	if (!callback)
 		return;
+	if (!service)
+		service = service_waiting(now->process);
 	callback->pub.kind = MODEL_CALLBACK_SERVICE;
 	callback->pub.service = service ? &service->pub : NULL;
+	if (service)
+		service->has_callback = true;
 }
 
 static void on_rcl_lifecycle_state_machine_init(struct model *model, const struct now *now)
@@ -369,9 +406,10 @@ static void on_rcl_lifecycle_state_machine_init(struct model *model, const struc
 	ARGS(rcl_lifecycle_state_machine_init, now->event);
 	struct node *node = model_handle(model, now->process, HANDLE_NODE, args->node_handle.u);
 
-	if (node && args->state_machine.present)
-		model_handle_set(model, now->process, HANDLE_STATE_MACHINE, args->state_machine.u,
-				 node);
+	if (!node || !args->state_machine.present)
+		return;
+	model_handle_set(model, now->process, HANDLE_STATE_MACHINE, args->state_machine.u, node);
+	services_await(model, now->process, node);
 }
 
 /* ---- intra-process buffers ---- */

@@ -293,6 +293,35 @@ static void reused_addresses(void **state)
 	assert_string_equal(model_callback_node(s->instance[1].callback)->name, "second");
 }
 
+/* rclcpp_lifecycle: callback_added names copies of the handles, in the order of the services. */
+static void lifecycle_services(void **state)
+{
+	struct seen *s = *state;
+	const struct model_callback *callback;
+	int i;
+
+	on(s, 10, 10);
+	node(s, 1, 0x100, "lc", "/");
+	EV(2, "rcl_service_init", "service_handle", P(0x600), "node_handle", P(0x100),
+	   "\"service_name", "/lc/get_parameters");
+	EV(3, "rclcpp_service_callback_added", "service_handle", P(0x600), "callback", P(0x610));
+	EV(4, "rcl_service_init", "service_handle", P(0x700), "node_handle", P(0x100),
+	   "\"service_name", "/lc/change_state");
+	EV(5, "rcl_service_init", "service_handle", P(0x708), "node_handle", P(0x100),
+	   "\"service_name", "/lc/get_state");
+	EV(6, "rcl_lifecycle_state_machine_init", "node_handle", P(0x100), "state_machine", P(0x800));
+	for (i = 0; i < 3; i++)
+		EV(10 + i, "rclcpp_service_callback_added", "service_handle", P(0x900 + i),
+		   "callback", P(0xa00 + i));
+	callback = model_find_callback(s->model, 0, 10, 0xa00);
+	assert_string_equal(callback->service->name, "/lc/change_state");
+	callback = model_find_callback(s->model, 0, 10, 0xa01);
+	assert_string_equal(callback->service->name, "/lc/get_state");
+	callback = model_find_callback(s->model, 0, 10, 0xa02);
+	assert_null(callback->service);
+	assert_int_equal(callback->kind, MODEL_CALLBACK_SERVICE);
+}
+
 /* /rosout: one stack address for the publishers of all nodes; the rmw handle tells them apart. */
 static void rosout(void **state)
 {
@@ -718,11 +747,10 @@ static void caret_names(void **state)
 	assert_int_equal(s->published[0].source_ns, 77);
 	assert_string_equal(s->published[0].publisher->node->full_name, "/n");
 	/* Old facts come kind by kind: the symbol before its owner, the object's link last. */
-	s->event.init_ns = 20;
-	ev(s, 3000, "ros2_caret:rclcpp_callback_register", "callback", P(0x420), "\"symbol", "f()", NULL);
-	s->event.init_ns = 19;
+	ev(s, 3000, "ros2_caret:rclcpp_callback_register", "callback", P(0x420), "\"symbol", "f()",
+	   "init_timestamp", P(20), NULL);
 	ev(s, 3001, "ros2_caret:rclcpp_subscription_callback_added", "subscription", P(0x401),
-	   "callback", P(0x420), NULL);
+	   "callback", P(0x420), "init_timestamp", P(19), NULL);
 	assert_int_equal(model_count(s->model, MODEL_CALLBACK), 1);
 	assert_string_equal(model_find_callback(s->model, 0, 10, 0x420)->symbol, "f()");
 	assert_int_equal(model_find_callback(s->model, 0, 10, 0x420)->kind,
@@ -733,7 +761,8 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		CASE(names), CASE(repeated_init), CASE(reused_addresses), CASE(rosout),
+		CASE(names), CASE(repeated_init), CASE(reused_addresses), CASE(lifecycle_services),
+		CASE(rosout),
 		CASE(reentrant), CASE(nested), CASE(missing_end), CASE(endless_nesting),
 		CASE(equal_addresses_in_two_processes), CASE(hosts), CASE(lost_events),
 		CASE(no_init_events), CASE(across_processes), CASE(take_without_callback),
