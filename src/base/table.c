@@ -49,6 +49,7 @@ struct table {
 
 	/* Text: held cells, each an enum side in one byte and a terminated string. */
 	struct column shape[COLUMNS_MAX];
+	size_t blanks;		/* owed before the next cell */
 	bool header_done;
 	char *held;
 	size_t held_used, held_size;
@@ -162,12 +163,7 @@ static bool shown(const struct table *t, unsigned column)
 	return t->columns[column].title;
 }
 
-static void pad(FILE *out, size_t count)
-{
-	fprintf(out, "%*s", (int)(count > 1000 ? 1000 : count), "");
-}
-
-/* One cell with its distance to the one before; the last column leaves no blanks behind. */
+/* One cell with its distance to the one before. Blanks wait for something to stand behind them. */
 static void text_cell(struct table *t, unsigned column, bool right, const char *text)
 {
 	size_t width = text_width(text);
@@ -178,15 +174,16 @@ static void text_cell(struct table *t, unsigned column, bool right, const char *
 		first &= !shown(t, i);
 	for (unsigned i = column + 1; i < t->column_count; i++)
 		last &= !shown(t, i);
-	if (!first)
-		fputs("  ", t->out);
-	if (right)
-		pad(t->out, space);
-	fputs(text, t->out);
-	if (!right && !last)
-		pad(t->out, space);
-	if (last)
+	t->blanks += (first ? 0 : 2) + (right ? space : 0);
+	if (*text) {
+		fprintf(t->out, "%*s%s", (int)t->blanks, "", text);
+		t->blanks = 0;
+	}
+	t->blanks += right ? 0 : space;
+	if (last) {
 		fputc('\n', t->out);
+		t->blanks = 0;
+	}
 }
 
 static void text_header(struct table *t)
@@ -501,11 +498,14 @@ void table_value_ns(struct table *t, const char *key, const char *title, int64_t
 void table_note(struct table *t, const char *format, ...)
 {
 	char text[1024];
+	bool after_rows = t->columns;
 	va_list args;
 
 	if (t->format != TABLE_TEXT)
 		return;
 	end_section(t);
+	if (after_rows)
+		fputc('\n', t->out);
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof text, format, args);	/* a cut note is still a note */
 	va_end(args);

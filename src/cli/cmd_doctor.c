@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo doctor: can it be traced, and if not, why and what to do. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/common.h"
+#include "recorder/doctor.h"
+
+struct options {
+	uint64_t pid;
+	int format;
+};
+
+static const struct opt opts[] = {
+	CLI_OPT_PID(struct options, "look at a process that is running"),
+	CLI_OPT_FORMAT(struct options),
+	CLI_OPT_END,
+};
+
+static const struct table_column columns[] = {
+	{ "check", "Check" }, { "result", "Result" }, { "found", "Found" }, { "remedy", "What to do" },
+};
+
+/* Findings are kept until the end: for a program that is not there nothing is printed but that. */
+#define FINDINGS_MAX 64
+struct finding {
+	const char *check, *remedy;	/* remedies are constants */
+	enum doctor_result result;
+	char *text;
+};
+
+struct findings {
+	unsigned count;
+	struct finding item[FINDINGS_MAX];
+};
+
+static void found(void *context, const char *check, enum doctor_result result, const char *text,
+		  const char *remedy)
+{
+	struct findings *findings = context;
+
+	if (findings->count < FINDINGS_MAX)
+		findings->item[findings->count++] =
+			(struct finding){ check, remedy, result, strdup(text) };
+}
+
+static int print(struct findings *findings, unsigned problems, int format)
+{
+	static const char *const results[] = { "ok", "warning", "problem" };
+	struct table *table;
+	struct err err;
+
+	if (table_open(&table, stdout, format)) {
+		err_set(&err, EXIT_FAILED, "out of memory");
+		return cli_fail("doctor", &err);
+	}
+	table_section(table, "checks", NULL, columns, sizeof columns / sizeof *columns);
+	for (unsigned i = 0; i < findings->count; i++) {
+		struct finding *finding = &findings->item[i];
+
+		table_text(table, finding->check);
+		table_text(table, results[finding->result]);
+		table_text(table, finding->text);
+		table_text(table, finding->remedy);
+		free(finding->text);
+	}
+	if (problems)
+		table_note(table, problems == 1 ? "%u problem." : "%u problems.", problems);
+	else
+		table_note(table, "No problem found.");
+	return cli_close("doctor", table, problems ? EXIT_FAILED : EXIT_OK);
+}
+
+static int run(int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct findings findings = { 0 };
+	struct doctor doctor = { .libdir = KYMO_LIBDIR, .found = found, .context = &findings };
+	struct err err;
+	int result = 0;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err))
+		return cli_fail("doctor", &err);
+	if (argc > 1 || (argc && options.pid)) {
+		err_set(&err, EXIT_USAGE, "one program or one process at a time");
+		return cli_fail("doctor", &err);
+	}
+	if (options.pid > INT_MAX) {
+		err_set(&err, EXIT_INPUT, "no process %llu", (unsigned long long)options.pid);
+		return cli_fail("doctor", &err);
+	}
+	if (options.pid)
+		result = doctor_process(&doctor, (unsigned)options.pid, &err);
+	else if (argc)
+		result = doctor_program(&doctor, argv[0], &err);
+	else
+		doctor_machine(&doctor);
+	if (!result)
+		return print(&findings, doctor.problems, options.format);
+	for (unsigned i = 0; i < findings.count; i++)
+		free(findings.item[i].text);
+	return cli_fail("doctor", &err);
+}
+
+const struct verb verb_doctor = {
+	.name = "doctor",
+	.synopsis = "[PROGRAM]",
+	.summary = "tell whether a program or process can be traced, and if not, why",
+	.description =
+		"Looks, without running or touching anything, and says what it finds: ok, a warning, or\n"
+		"a problem with what to do about it.\n"
+		"\n"
+		"Without an operand it looks at this machine: the preload library, the runtime\n"
+		"directory, clocks, limits. With PROGRAM (a path, or a name in PATH; scripts are\n"
+		"followed to their interpreter) at the file and all libraries it will load, in the\n"
+		"present environment. With -p at a process: is the library loaded, is there a region,\n"
+		"is it being recorded.\n"
+		"\n"
+		"Exit status: 0 can be traced, 1 a problem was found, 2 wrong usage, 3 no such program\n"
+		"or process.",
+	.examples =
+		"kymo doctor\n"
+		"kymo doctor install/my_robot/lib/my_robot/driver\n"
+		"kymo doctor -p $(pidof driver) --format json",
+	.opts = opts,
+	.run = run,
+};

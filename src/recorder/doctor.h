@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Can this machine, this program, this process be traced, and if not, why? Looks only: nothing of
+ * the program is run, nothing of the process is touched.
+ */
+#ifndef KYMO_RECORDER_DOCTOR_H
+#define KYMO_RECORDER_DOCTOR_H
+
+#include <stdarg.h>
+
+#include "base/err.h"
+
+enum doctor_result { DOCTOR_OK, DOCTOR_WARNING, DOCTOR_PROBLEM };
+
+struct doctor {
+	const char *libdir;	/* where the preload library was to be installed; for preload_find() */
+	/* Called with each finding. @remedy is NULL where there is nothing to do. */
+	void (*found)(void *context, const char *check, enum doctor_result result, const char *text,
+		      const char *remedy);
+	void *context;
+	unsigned problems;	/* DOCTOR_PROBLEM findings so far */
+};
+
+/** doctor_machine() - the preload library, the runtime directory, clocks, limits. */
+void doctor_machine(struct doctor *doctor);
+
+/**
+ * doctor_program() - a program that is not running
+ * @program: a path, or a name to be found in $PATH
+ *
+ * Return: 0, or -1 with @err (EXIT_INPUT) when there is no such program. Context: blocks.
+ */
+int doctor_program(struct doctor *doctor, const char *program, struct err *err);
+
+/**
+ * doctor_process() - a process that is running
+ *
+ * Return: 0, or -1 with @err (EXIT_INPUT) when there is no such process. Context: blocks.
+ */
+int doctor_process(struct doctor *doctor, unsigned pid, struct err *err);
+
+/* ---- for the doctor's own files ---- */
+
+/** doctor_say() - report one finding; @remedy NULL or ready text, @format what was found. */
+__attribute__((format(printf, 5, 6)))
+void doctor_say(struct doctor *doctor, const char *check, enum doctor_result result,
+		const char *remedy, const char *format, ...);
+
+/** doctor_preload() - is the preload library there, and does the loader take it? */
+void doctor_preload(struct doctor *doctor);
+
+/** doctor_directory() - is @path fit as runtime directory of user @uid? */
+void doctor_directory(struct doctor *doctor, const char *path, unsigned uid);
+
+/** doctor_elf() - the program file @path: kind, loader, libraries, tracepoints. */
+void doctor_elf(struct doctor *doctor, const char *path);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an executable or shared library says about itself, without running it: the loader it asks
+ * for, the libraries it needs, the names it defines and uses. 64-bit files of this machine's byte
+ * order are read; of others only the kind is told. Every number in the file is input.
+ */
+#ifndef KYMO_RECORDER_ELF_H
+#define KYMO_RECORDER_ELF_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define ELF_SEGMENTS_MAX 64
+#define ELF_STRINGS_MAX (64u << 20)	/* bytes of names; C++ libraries have some MiB */
+#define ELF_SYMBOLS_MAX (4u << 20)
+#define ELF_DYNAMIC_MAX 4096u
+
+struct elf {
+	int fd;
+	uint64_t size;
+	unsigned bits, machine, type;	/* 32 or 64; EM_*; ET_* */
+	bool readable;			/* of our class and byte order: the rest below is filled */
+	bool dynamic;			/* has a dynamic section */
+	char interpreter[256];		/* the loader it asks for, or "" */
+	unsigned segment_count;
+	Elf64_Phdr segment[ELF_SEGMENTS_MAX];
+	unsigned dyn_count;
+	Elf64_Dyn *dyn;
+	uint64_t string_size;
+	char *strings;			/* ends with NUL */
+	uint64_t symbol_count;
+	Elf64_Sym *symbols;		/* dynamic symbols */
+};
+
+/**
+ * elf_open() - read the head, the segments, the dynamic section and its symbols
+ *
+ * A file that is damaged behind its head gives what can be read; counts are then small or 0.
+ * Return: 0; 1 when it is not an ELF file; -1 with @err when it cannot be read.
+ * Context: allocates, blocks.
+ */
+int elf_open(struct elf *elf, const char *path, struct err *err);
+
+void elf_close(struct elf *elf);
+
+/** elf_name() - string at @offset of the dynamic strings, "" when there is none. */
+const char *elf_name(const struct elf *elf, uint64_t offset);
+
+/**
+ * elf_dynamic() - the text of the @nth dynamic entry with @tag: DT_NEEDED, DT_SONAME, DT_RPATH,
+ * DT_RUNPATH. Return: NULL when there are fewer.
+ */
+const char *elf_dynamic(const struct elf *elf, int64_t tag, unsigned nth);
+
+/** elf_symbol() - the dynamic symbol @name that the file defines, or NULL. */
+const Elf64_Sym *elf_symbol(const struct elf *elf, const char *name);
+
+/** elf_uses() - how many undefined dynamic symbols begin with @prefix. */
+unsigned elf_uses(const struct elf *elf, const char *prefix);
+
+/** elf_defines() - whether any function beginning with @prefix is defined, local names included. */
+bool elf_defines(const struct elf *elf, const char *prefix);
+
+/**
+ * elf_pointed_text() - the string to which the relocated pointer at @address will point
+ *
+ * Return: true, or false when nothing is relocated there or no string is behind it.
+ */
+bool elf_pointed_text(const struct elf *elf, uint64_t address, char *out, size_t size);
+
+/** elf_machine_name() - "x86-64", "aarch64", ... or "machine 123". */
+const char *elf_machine_name(unsigned machine, char out[32]);
+
+#endif
