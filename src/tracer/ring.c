@@ -145,33 +145,29 @@ static bool make_room(struct kymo_thread *thread, size_t record_size)
 	return room;
 }
 
-/* Where the counter cannot be used: the same with the vDSO clock. */
-static bool reserve_at_vdso_time(struct kymo_record *record, struct kymo_thread *thread, unsigned id,
-				 size_t size)
+/* As kymo_try_reserve_sp(), with the vDSO clock: where the counter cannot be used. */
+static bool try_reserve_vdso(struct kymo_record *record, struct kymo_thread *thread, unsigned id,
+			     size_t payload)
 {
-	struct kymo_ring *ring = thread->ring;
-	const uint32_t nest = ring->nest;
-	uint64_t before, after, ns;
+	const uint64_t before = __atomic_load_n(&thread->word, __ATOMIC_RELAXED);
+	const uint64_t after = kymo_word_after(before, payload);
+	const uint32_t nest = thread->ring->nest;
 
-	__atomic_store_n(&ring->nest, nest + 1, __ATOMIC_RELAXED);
+	if (KYMO_WORD_POS(after) > __atomic_load_n(&thread->end, __ATOMIC_RELAXED))
+		return false;
+	__atomic_store_n(&thread->ring->nest, nest + 1, __ATOMIC_RELAXED);
 	kymo_signal_fence();
-	do {
-		before = __atomic_load_n(&thread->word, __ATOMIC_RELAXED);
-		after = before + ((uint64_t)size << KYMO_WORD_COUNT_BITS) + 1;
-		if (KYMO_WORD_POS(after) > thread->end && !make_room(thread, size)) {
-			__atomic_store_n(&ring->nest, nest, __ATOMIC_RELAXED);
-			return drop(thread);
-		}
-		ns = kymo_clock_ns();
-	} while (KYMO_WORD_POS(after) > thread->end ||
-		 !kymo_local_cas(&thread->word, before, after));
-	*record = (struct kymo_record){
-		.thread = thread, .ring = ring, .word = after, .ns = ns, .nest = nest,
-		.at = thread->data + (KYMO_WORD_POS(before) & thread->mask),
-	};
-	kymo_put_header(record->at, id, ns);
-	record->at += KYMO_RECORD_HEADER;
-	return true;
+	return kymo_claim_sp(record, thread, id, before, after, kymo_clock_ns(), nest);
+}
+
+/*
+ * A handler that landed in a failed attempt left its records unpublished. They must not go out
+ * together with the next record: see kymo__publish_nested().
+ */
+static void catch_up(struct kymo_thread *thread)
+{
+	if (!thread->ring->nest && thread->word != thread->ring->wpos)
+		kymo__publish_nested(thread);
 }
 
 /* The calling thread, with a ring. NULL: not traced, no ring to be had, or a handler in a slow path. */
@@ -199,17 +195,18 @@ bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload)
 
 	if (!thread)
 		return drop(NULL);
-	while (!kymo_try_reserve_sp(record, id, payload)) {	/* a retry means that a handler made progress */
+	for (;;) {			/* each further round means that a handler made progress */
+		catch_up(thread);
+		if (kymo_process->use_counter ? kymo_try_reserve_sp(record, id, payload)
+					      : try_reserve_vdso(record, thread, id, payload))
+			return true;
 		if (KYMO_WORD_POS(thread->word) + size > thread->end) {
 			if (!make_room(thread, size))
 				return drop(thread);
-		} else if (!kymo_process->use_counter) {
-			return reserve_at_vdso_time(record, thread, id, size);
-		} else if (!kymo_clock_renew(thread)) {
+		} else if (kymo_process->use_counter && !kymo_clock_renew(thread)) {
 			return drop(thread);
 		}
 	}
-	return true;
 }
 
 /*

@@ -12,8 +12,12 @@
  *     write id, ts, payload
  *     outermost: publish up to w', nest = 0, and look whether word still is w'
  *
- * A handler that lands inside an event is nested: it reserves behind the outer record and does
- * not publish; the last look at word finds its records, and kymo__publish_nested() publishes them.
+ * A handler that lands inside an event is nested: it reserves and does not publish. Its records
+ * stand behind the outer one, and the last look at word finds them; or the outer one's exchange
+ * failed, and kymo__reserve() finds them before it tries again. Either way
+ * kymo__publish_nested() publishes them: never together with another record without it.
+ *
+ * tests/model/ring.pml is this protocol for a model checker.
  *
  * Context of everything here: wait-free, async-signal-safe, no allocation, no system call. A
  * thread's very first event, and none after it, allocates: in kymo__reserve(), for its ring.
@@ -95,10 +99,36 @@ static inline uint64_t kymo_anchor_ns(const struct kymo_anchor *anchor, uint64_t
 	return anchor->ns + (uint64_t)((unsigned __int128)ticks * anchor->mult >> 32);
 }
 
-static inline void kymo_put_header(uint8_t *at, unsigned id, uint64_t ns)
+/*
+ * The step that decides: move the word and write the header. @nest: what the ring's nest was
+ * before it was raised for this event. Return: false, with nest restored, when a handler came
+ * between the load of @before and here.
+ */
+static inline __attribute__((always_inline))
+bool kymo_claim_sp(struct kymo_record *record, struct kymo_thread *thread, unsigned id,
+		   uint64_t before, uint64_t after, uint64_t ns, uint32_t nest)
 {
-	memcpy(at, &(uint16_t){ (uint16_t)id }, 2);
-	memcpy(at + 2, &ns, 8);
+	if (kymo_unlikely(!kymo_local_cas(&thread->word, before, after))) {
+		kymo_signal_fence();
+		__atomic_store_n(&thread->ring->nest, nest, __ATOMIC_RELAXED);
+		return false;
+	}
+	record->at = thread->data + (KYMO_WORD_POS(before) & thread->mask);
+	memcpy(record->at, &(uint16_t){ (uint16_t)id }, 2);
+	memcpy(record->at + 2, &ns, 8);
+	record->at += KYMO_RECORD_HEADER;
+	record->thread = thread;
+	record->ring = thread->ring;
+	record->word = after;
+	record->ns = ns;
+	record->nest = nest;
+	return true;
+}
+
+/* The word after one more record of @payload bytes. */
+static inline uint64_t kymo_word_after(uint64_t before, size_t payload)
+{
+	return before + ((uint64_t)(KYMO_RECORD_HEADER + payload) << KYMO_WORD_COUNT_BITS) + 1;
 }
 
 /**
@@ -114,13 +144,12 @@ static inline void kymo_put_header(uint8_t *at, unsigned id, uint64_t ns)
 static inline __attribute__((always_inline))
 bool kymo_try_reserve_sp(struct kymo_record *record, unsigned id, size_t payload)
 {
-	const size_t size = KYMO_RECORD_HEADER + payload;
 	struct kymo_thread *thread = kymo__thread;
 	const uint64_t before = __atomic_load_n(&thread->word, __ATOMIC_RELAXED);
-	const uint64_t after = before + ((uint64_t)size << KYMO_WORD_COUNT_BITS) + 1;
+	const uint64_t after = kymo_word_after(before, payload);
 	struct kymo_ring *ring = thread->ring;
 	const struct kymo_anchor *anchor;
-	uint64_t ticks, ns;
+	uint64_t ticks;
 	uint32_t nest;
 
 	if (kymo_unlikely(KYMO_WORD_POS(after) > __atomic_load_n(&thread->end, __ATOMIC_RELAXED)))
@@ -130,25 +159,12 @@ bool kymo_try_reserve_sp(struct kymo_record *record, unsigned id, size_t payload
 	anchor = __atomic_load_n(&thread->anchor, __ATOMIC_RELAXED);
 	kymo_signal_fence();
 	ticks = kymo_counter() - anchor->counter;
-	if (kymo_unlikely(ticks >= anchor->span))
-		goto undo;
-	ns = kymo_anchor_ns(anchor, ticks);
-	if (kymo_unlikely(!kymo_local_cas(&thread->word, before, after)))
-		goto undo;
-
-	record->at = thread->data + (KYMO_WORD_POS(before) & thread->mask);
-	kymo_put_header(record->at, id, ns);
-	record->at += KYMO_RECORD_HEADER;
-	record->thread = thread;
-	record->ring = ring;
-	record->word = after;
-	record->ns = ns;
-	record->nest = nest;
-	return true;
-undo:
-	kymo_signal_fence();
-	__atomic_store_n(&ring->nest, nest, __ATOMIC_RELAXED);
-	return false;
+	if (kymo_unlikely(ticks >= anchor->span)) {
+		kymo_signal_fence();
+		__atomic_store_n(&ring->nest, nest, __ATOMIC_RELAXED);
+		return false;
+	}
+	return kymo_claim_sp(record, thread, id, before, after, kymo_anchor_ns(anchor, ticks), nest);
 }
 
 /** kymo_commit_sp() - make the record visible to the consumer. */

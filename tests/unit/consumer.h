@@ -105,7 +105,8 @@ static inline void test_enable(struct test_region region, unsigned id, bool on)
 struct test_reader {
 	struct kymo_ring *ring;
 	uint64_t records;
-	uint64_t last_ns;
+	uint64_t last_ns;		/* of the last record */
+	uint64_t packet_end;		/* lastts of the last drain: no later record is earlier */
 	uint32_t payload;
 	void (*check)(void *context, unsigned id, uint64_t ns, const uint8_t *payload);
 	void *context;
@@ -130,16 +131,31 @@ static inline void test_walk(struct test_reader *reader, const uint8_t *from, co
 	assert_true(from == to);
 }
 
-/* Take everything committed. Return: records taken. */
+/* Position and time that belong together. Return: false while the producer is in between. */
+static inline bool test_snapshot(const struct kymo_ring *ring, uint64_t *word, uint64_t *lastts)
+{
+	const uint32_t seq = __atomic_load_n(&ring->nseq, __ATOMIC_ACQUIRE);
+
+	*word = __atomic_load_n(&ring->wpos, __ATOMIC_ACQUIRE);
+	*lastts = __atomic_load_n(&ring->lastts, __ATOMIC_ACQUIRE);
+	return !(seq & 1) && __atomic_load_n(&ring->wpos, __ATOMIC_ACQUIRE) == *word &&
+	       __atomic_load_n(&ring->nseq, __ATOMIC_ACQUIRE) == seq;
+}
+
+/* Take everything committed, as one packet. Return: records taken. */
 static inline uint64_t test_drain(struct test_reader *reader)
 {
 	struct kymo_ring *ring = reader->ring;
 	uint8_t *data = (uint8_t *)ring + KYMO_PAGE;
 	const uint64_t size = ring->block_size, mask = size * ring->block_count - 1;
 	const uint64_t before = reader->records;
-	const uint64_t word = __atomic_load_n(&ring->wpos, __ATOMIC_ACQUIRE);
-	const uint64_t end = KYMO_WORD_POS(word);
-	uint64_t pos = ring->rpos;
+	uint64_t pos = ring->rpos, word, lastts, end;
+
+	while (!test_snapshot(ring, &word, &lastts))
+		;
+	end = KYMO_WORD_POS(word);
+	if (reader->last_ns < reader->packet_end)
+		reader->last_ns = reader->packet_end;	/* walking checks that no record is earlier */
 
 	while (pos / size < end / size) {	/* complete blocks */
 		const uint64_t start = pos / size * size;
@@ -159,6 +175,10 @@ static inline uint64_t test_drain(struct test_reader *reader)
 		test_walk(reader, data + (from & mask), data + (end & mask));
 		__atomic_store_n(&ring->rpos, end, __ATOMIC_RELEASE);
 	}
+	if (reader->records == before)
+		return 0;
+	assert_true(reader->last_ns <= lastts);
+	reader->packet_end = lastts;
 	return reader->records - before;
 }
 
