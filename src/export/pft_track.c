@@ -307,7 +307,7 @@ void pft_loss(struct pft_track *track, int64_t begin_ns, int64_t end_ns, uint64_
 		arg[event.args++] = (struct pft_arg){ pft->text_lost_packets, PFT_INT,
 						      { .i = (int64_t)lost_packets } };
 	arg[event.args++] =
-		(struct pft_arg){ pft->text_gap, PFT_INT, { .i = end_ns - begin_ns } };
+		(struct pft_arg){ pft->text_gap, PFT_INT, { .i = (int64_t)((uint64_t)end_ns - (uint64_t)begin_ns) } };
 	event.name = pft->text_lost;
 	pft_instant(track, end_ns, &event);
 }

@@ -61,7 +61,7 @@ def main():
                      [2000, 0, "TRACE DATA LOST", 0, 1, 0]])
 
         # Random events with losses: every one is a row.
-        for seed in (1, 2, 3):
+        for seed in (1, 2):
             data, said = sample("random", 1, seed)
             want = {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", said)}
             got, = reader.query(data, "select count(*), sum(dur), min(dur), "
@@ -80,7 +80,7 @@ def main():
         data, _ = sample("workload", 0, 20)
         whole, = reader.query(data, "select count(*) from slice")
         check.equal("the whole short file", whole, [[80]])
-        for cut in (1, 2, 5, 9):
+        for cut in (1, 9):
             rows, = reader.query(data[:-cut], "select count(*), sum(dur = -1) from slice")
             check.equal(f"{cut} bytes cut", rows, [[80, 1]])
         rows, = reader.query(data + bytes(4096), "select count(*) from slice")

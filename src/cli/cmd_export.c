@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo export: a trace in the format of another tool. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/common.h"
+#include "ctf/reader.h"
+#include "export/perfetto.h"
+#include "export/pft.h"
+
+enum { FORMAT_PERFETTO };
+
+struct options {
+	int format;
+	const char *output;
+	int compress;		/* index of the choice: 0 none, else the level */
+	bool strict, quiet;
+};
+
+static const struct opt opts[] = {
+	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
+	  "what to write", "perfetto" },
+	CLI_OPT_OUTPUT(struct options, "FILE", "where to write, - for standard output "
+		       "(default: the trace's name with .pftrace, here)"),
+	{ "compress", 0, OPT_CHOICE, offsetof(struct options, compress), NULL,
+	  "how hard to compress (default: 6)", "none|1|2|3|4|5|6|7|8|9" },
+	CLI_OPT_STRICT(struct options),
+	CLI_OPT_QUIET(struct options),
+	CLI_OPT_END
+};
+
+/* The last part of @trace as the user would name it: "." has a name too. */
+static int trace_name(const char *trace, char name[CLI_PATH_MAX], struct err *err)
+{
+	char *whole = realpath(trace, NULL);
+	const char *base;
+
+	if (!whole)
+		return err_set(err, EXIT_INPUT, "%s: %s.", trace, strerror(errno));
+	base = strrchr(whole, '/') + 1;
+	snprintf(name, CLI_PATH_MAX, "%s", *base ? base : "trace");
+	free(whole);
+	return 0;
+}
+
+static bool is_stdout(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
+/* Return: a descriptor, or -1 with @err. @made: the file was not there before. */
+static int open_output(const char *path, bool *made, struct err *err)
+{
+	int fd;
+
+	*made = false;
+	if (is_stdout(path)) {
+		if (isatty(STDOUT_FILENO))
+			return err_set(err, EXIT_USAGE, "The trace is binary and standard output is "
+				       "a terminal; name a file with -o, or redirect.");
+		return STDOUT_FILENO;
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd >= 0) {
+		*made = true;
+		return fd;
+	}
+	fd = errno == EEXIST ? open(path, O_WRONLY | O_TRUNC | O_CLOEXEC) : -1;
+	if (fd < 0 && errno == EISDIR)
+		return err_set(err, EXIT_FAILED, "%s is a directory; name a file with -o.", path);
+	if (fd < 0)
+		return err_set(err, EXIT_FAILED, "%s cannot be written: %s.", path, strerror(errno));
+	return fd;
+}
+
+static void show_progress(void *context, uint64_t events)
+{
+	(void)context;
+	fprintf(stderr, "\r%" PRIu64 " events", events);
+}
+
+static void tell(const struct ctf_reader *reader, const struct perfetto_result *result,
+		 const char *output)
+{
+	char bytes[TEXT_QUANTITY_MAX], clean[4096];
+
+	for (unsigned i = 0; i < ctf_warning_count(reader); i++) {
+		text_clean(clean, sizeof(clean), ctf_warning(reader, i));
+		fprintf(stderr, "kymo export: warning: %s\n", clean);
+	}
+	if (result->lost_events || result->lost_packets)
+		fprintf(stderr, "kymo export: warning: %" PRIu64 " events and %" PRIu64
+			" packets were lost while recording; \"TRACE DATA LOST\" marks where\n",
+			result->lost_events, result->lost_packets);
+	fprintf(stderr, "%s: %" PRIu64 " callbacks from %" PRIu64 " events, %s",
+		is_stdout(output) ? "standard output" : output, result->callbacks, result->events,
+		text_bytes(bytes, result->bytes));
+	if (result->unfinished)
+		fprintf(stderr, "; %" PRIu64 " callbacks did not end", result->unfinished);
+	fputs("\n", stderr);
+	if (!result->callbacks)
+		fputs("There is no ROS 2 callback in this trace; `kymo info` says what is.\n", stderr);
+	else if (!is_stdout(output))
+		fputs("Open it at https://ui.perfetto.dev (it stays in your browser).\n", stderr);
+}
+
+static int export(struct ctf_reader *reader, const struct options *options, const char *name,
+		  const char *output, struct err *err)
+{
+	struct perfetto_options perfetto = { .level = options->compress, .version = KYMO_VERSION,
+					     .trace_name = name };
+	bool show = !options->quiet && isatty(STDERR_FILENO), made;
+	struct perfetto_result result;
+	int status;
+
+	perfetto.fd = open_output(output, &made, err);
+	if (perfetto.fd < 0)
+		return -1;
+	if (show)
+		perfetto.progress = show_progress;
+	status = perfetto_export(reader, &perfetto, &result, err);
+	if (show)
+		fputs("\r\033[K", stderr);
+	if (!is_stdout(output)) {
+		if (close(perfetto.fd) && !status)
+			status = err_set(err, EXIT_FAILED, "Writing failed: %s.", strerror(errno));
+		if (status && made)
+			(void)unlink(output);	/* a part of it would look like the whole */
+	}
+	if (status)
+		return err_wrap(err, "%s", is_stdout(output) ? "standard output" : output);
+	if (!options->quiet)
+		tell(reader, &result, output);
+	return options->strict && (result.lost_events || result.lost_packets) ? EXIT_LOSS : EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options options = { .compress = PFT_LEVEL_DEFAULT };
+	char trace[CLI_PATH_MAX], name[CLI_PATH_MAX], output[CLI_PATH_MAX + sizeof(".pftrace")];
+	struct ctf_reader *reader;
+	struct err err;
+	int status;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) ||
+	    cli_trace(argc, argv, trace, &err) || trace_name(trace, name, &err) ||
+	    ctf_open(trace, &reader, &err))
+		return cli_fail("export", &err);
+	snprintf(output, sizeof(output), "%s.pftrace", name);
+	status = export(reader, &options, name, options.output ? options.output : output, &err);
+	ctf_close(reader);
+	return status < 0 ? cli_fail("export", &err) : status;
+}
+
+const struct verb verb_export = {
+	.name = "export",
+	.synopsis = "[TRACE]",
+	.summary = "write a trace in the format of another tool",
+	.description =
+		"Writes TRACE, or without it the newest trace, in the format of another tool. "
+		"The one format so far is Perfetto's, for https://ui.perfetto.dev and for SQL with "
+		"its trace processor.\n"
+		"\n"
+		"Callbacks are slices of category \"callback\" on their threads, as many as `kymo "
+		"report` counts. A callback whose end is not in the trace has the category "
+		"\"unfinished\": an instant where it began, or an open slice if it ran when the "
+		"trace ended. Below \"ROS 2\" each node has tracks with an instant per message "
+		"published, taken or dropped, and its lifecycle states. Arrows lead from a callback "
+		"over the messages it published to the callbacks that got them. Where events were "
+		"lost while recording stands \"TRACE DATA LOST\" with their number.\n"
+		"\n"
+		"Times are CLOCK_MONOTONIC. The trace is read and written as a stream: memory does "
+		"not grow with it.",
+	.examples =
+		"kymo export\n"
+		"kymo export session-20261120220000 -o /tmp/robot.pftrace\n"
+		"kymo export session-20261120220000 --compress none -o - | gzip > robot.gz\n",
+	.opts = opts,
+	.run = run,
+};

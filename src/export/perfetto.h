@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A ROS 2 trace as a Perfetto trace.
+ *
+ *   process and thread tracks   a slice per callback (category "callback"), as many as the report
+ *                               counts; callbacks whose end is not in the trace (category
+ *                               "unfinished") as an instant, or open when they ran at the end
+ *   "ROS 2" / node / ...        an instant per publish, take and dropped message on the track of its
+ *                               publisher or subscription; lifecycle states as slices
+ *   arrows                      callback -> publish -> take -> callback, one per subscription
+ *   "Lost events"               instants "TRACE DATA LOST" where no single thread is concerned,
+ *                               else they stand on the thread
+ *
+ * One pass over the trace; memory grows with its objects, not with its events.
+ */
+#ifndef KYMO_EXPORT_PERFETTO_H
+#define KYMO_EXPORT_PERFETTO_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "ctf/reader.h"
+
+struct perfetto_options {
+	int fd;				/* where to write; stays the caller's */
+	int level;			/* 0: not deflated; 1..9 */
+	const char *version;		/* of kymo */
+	const char *trace_name;		/* for people; NULL: none */
+	/* Told now and then how far it is; may be NULL. */
+	void (*progress)(void *context, uint64_t events);
+	void *context;
+};
+
+/* What was found and written. */
+struct perfetto_result {
+	uint64_t events;		/* of the trace, all kinds */
+	uint64_t callbacks;		/* slices of category "callback" */
+	uint64_t unfinished;		/* callbacks without an end */
+	uint64_t lost_events, lost_packets;
+	uint64_t bytes;			/* of the file */
+};
+
+/**
+ * perfetto_export() - read @reader to its end and write it to @options->fd
+ * @reader: open; is bound and rewound here
+ * @result: filled also on failure, as far as it came
+ *
+ * Context: allocates, blocks.
+ * Return: 0, or -1 with @err filled.
+ */
+int perfetto_export(struct ctf_reader *reader, const struct perfetto_options *options,
+		    struct perfetto_result *result, struct err *err);
+
+#endif

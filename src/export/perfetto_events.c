@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happens in the model becomes slices, instants and arrows. */
+#include "export/perfetto_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int64_t export_time(const struct exporter *exporter, int64_t epoch_ns)
+{
+	int64_t ns = (int64_t)((uint64_t)epoch_ns - (uint64_t)exporter->offset_ns);
+
+	return epoch_ns < exporter->offset_ns || ns < 0 ? 0 : ns;
+}
+
+void export_words(struct exporter *exporter)
+{
+	const struct {
+		uint32_t *number;
+		const char *text;
+	} table[] = {
+		{ &exporter->words.callback, "callback" },
+		{ &exporter->words.unfinished, "unfinished" },
+		{ &exporter->words.publish, "publish" },
+		{ &exporter->words.publish_intra, "publish intra-process" },
+		{ &exporter->words.take, "take" },
+		{ &exporter->words.dropped, "dropped" },
+		{ &exporter->words.drop[MODEL_DROP_OVERWRITTEN], "dropped: overwritten" },
+		{ &exporter->words.drop[MODEL_DROP_CLEARED], "dropped: cleared" },
+		{ &exporter->words.drop[MODEL_DROP_UNTAKEN], "dropped: never taken" },
+		{ &exporter->words.lifecycle, "lifecycle" },
+		{ &exporter->words.node, "node" },
+		{ &exporter->words.topic, "topic" },
+		{ &exporter->words.service, "service" },
+		{ &exporter->words.period_ns, "period_ns" },
+		{ &exporter->words.symbol, "symbol" },
+		{ &exporter->words.is_intra_process, "is_intra_process" },
+		{ &exporter->words.latency_ns, "latency_ns" },
+		{ &exporter->words.source_timestamp, "source_timestamp" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		*table[i].number = pft_string(exporter->pft, table[i].text);
+	exporter->words.pointer = exporter->words.callback;	/* argument "callback" */
+}
+
+/* ---- messages ---- */
+
+static void put_publish(struct exporter *exporter, const struct model_message *message)
+{
+	struct pft_arg arg = { exporter->words.source_timestamp, PFT_INT,
+			       { .i = message->source_ns } };
+	uint64_t flow[FLOWS_MAX];
+	struct pft_event event = { .category = exporter->words.publish, .flow = flow, .arg = &arg };
+
+	event.name = message->is_intra ? exporter->words.publish_intra : exporter->words.publish;
+	event.args = message->source_ns != 0;
+	event.flows = export_flows(exporter, message, flow);
+	pft_instant(export_publisher(exporter, message->publisher),
+		    export_time(exporter, message->publish_ns), &event);
+}
+
+static void put_pending(struct exporter *exporter, struct thread_state *thread)
+{
+	if (thread->pending.id)
+		put_publish(exporter, &thread->pending);
+	thread->pending.id = 0;
+}
+
+void export_publishes(struct exporter *exporter)
+{
+	for (uint32_t i = 0; i < exporter->by[BY_THREAD].count; i++)
+		put_pending(exporter, BY_INDEX(exporter, BY_THREAD, i, struct thread_state));
+}
+
+/* The arrows of @message also leave the callback that publishes it. */
+static void depart(struct exporter *exporter, struct thread_state *thread,
+		   const struct model_message *message)
+{
+	uint64_t flow[FLOWS_MAX];
+	unsigned flows = export_flows(exporter, message, flow);
+
+	for (unsigned i = 0; i < flows && thread->departures < DEPARTURES_MAX; i++)
+		thread->departure[thread->departures++] =
+			(struct departure){ message->publish_ns, flow[i] };
+}
+
+/*
+ * One call that goes both ways is one instant: the half within the process, which comes first, waits
+ * for the other half, which has the source timestamp.
+ */
+static void on_published(void *context, const struct model_message *message)
+{
+	struct exporter *exporter = context;
+	struct thread_state *thread = message->publish_thread ?
+		export_thread(exporter, message->publish_thread) : NULL;
+	bool second = thread && thread->pending.id && thread->pending.id == message->id;
+	struct model_message both = *message;
+
+	if (!thread) {
+		put_publish(exporter, message);
+		return;
+	}
+	if (second) {
+		both.publish_ns = thread->pending.publish_ns;
+		thread->pending.id = 0;
+	} else {
+		put_pending(exporter, thread);
+		depart(exporter, thread, message);
+	}
+	if (message->is_intra)
+		thread->pending = *message;
+	else
+		put_publish(exporter, &both);
+}
+
+/* ---- callbacks ---- */
+
+/* Takes the arrows that began on this thread since @start_ns into @flow. Return: how many. */
+static unsigned departures_take(struct thread_state *thread, const struct model_instance *instance,
+				uint64_t flow[DEPARTURES_MAX])
+{
+	unsigned flows = 0, kept = 0;
+
+	for (unsigned i = 0; i < thread->departures; i++) {
+		if (thread->departure[i].ns >= instance->start_ns)
+			flow[flows++] = thread->departure[i].flow;
+		else if (instance->depth)
+			thread->departure[kept++] = thread->departure[i];
+	}
+	thread->departures = kept;
+	return flows;
+}
+
+struct call {
+	struct pft_event event;
+	struct pft_arg arg[10];
+	uint64_t departure[DEPARTURES_MAX];
+	uint64_t arrival;
+};
+
+/* Fills @call with all that is known of @instance. Return: its thread, NULL: memory is out. */
+static struct thread_state *describe(struct exporter *exporter,
+				     const struct model_instance *instance, struct call *call)
+{
+	const struct model_callback *callback = instance->callback;
+	const struct callback_state *state = export_callback(exporter, callback);
+	struct thread_state *thread = export_thread(exporter, instance->thread);
+	const struct model_message *message = instance->message;
+	struct pft_event *event = &call->event;
+
+	if (!state || !thread)
+		return NULL;
+	*event = (struct pft_event){ .name = state->name, .arg = call->arg, .args = state->args,
+				     .category = exporter->words.callback,
+				     .correlation = (uint64_t)callback->index + 1 };
+	memcpy(call->arg, state->arg, sizeof(state->arg));
+	if (callback->kind == MODEL_CALLBACK_SUBSCRIPTION || instance->is_intra)
+		call->arg[event->args++] = (struct pft_arg){
+			exporter->words.is_intra_process, PFT_BOOL, { .u = instance->is_intra } };
+	event->flow = call->departure;
+	event->flows = departures_take(thread, instance, call->departure);
+	if (!message)
+		return thread;
+	if (message->publish_ns)
+		call->arg[event->args++] =
+			(struct pft_arg){ exporter->words.latency_ns, PFT_INT,
+					  { .i = (int64_t)((uint64_t)instance->start_ns -
+						   (uint64_t)message->publish_ns) } };
+	call->arrival = export_flow(exporter, message, callback->subscription ?
+				    callback->subscription : message->subscription);
+	event->end_flow = &call->arrival;
+	event->end_flows = call->arrival != 0;
+	return thread;
+}
+
+static void on_instance(void *context, const struct model_instance *instance)
+{
+	struct exporter *exporter = context;
+	int64_t end_ns = (int64_t)((uint64_t)instance->start_ns + (uint64_t)instance->duration_ns);
+	struct call call;
+	struct thread_state *thread = describe(exporter, instance, &call);
+
+	exporter->result->callbacks++;
+	if (!thread)
+		return;
+	pft_slice(thread->track, export_time(exporter, instance->start_ns), export_time(exporter, end_ns),
+		  &call.event);
+	if (end_ns > thread->last_end_ns)
+		thread->last_end_ns = end_ns;
+	put_pending(exporter, thread);
+}
+
+/*
+ * A callback that was running when the trace ended stays open, as readers show such a slice. Else
+ * its end got lost, or it threw: how long it ran is unknown, and an open slice would swallow all
+ * that came later. What is certain is that it began.
+ */
+static void on_unfinished(void *context, const struct model_instance *instance)
+{
+	struct exporter *exporter = context;
+	struct call call;
+	struct thread_state *thread = describe(exporter, instance, &call);
+	int64_t ns = export_time(exporter, instance->start_ns);
+
+	exporter->result->unfinished++;
+	if (!thread)
+		return;
+	call.event.category = exporter->words.unfinished;
+	if (exporter->finishing && instance->start_ns >= thread->last_end_ns)
+		pft_begin(thread->track, ns, &call.event);
+	else
+		pft_instant(thread->track, ns, &call.event);
+}
+
+/* ---- messages that arrive, or do not ---- */
+
+static void on_taken(void *context, const struct model_message *message)
+{
+	struct exporter *exporter = context;
+	/* A copy of the message that no callback gets is no station of its way. */
+	uint64_t flow = message->callback ?
+		export_flow(exporter, message, message->subscription) : 0;
+	struct pft_event event = { .name = exporter->words.take, .category = exporter->words.take,
+				   .flow = &flow, .flows = flow != 0 };
+
+	pft_instant(export_subscription(exporter, message->subscription),
+		    export_time(exporter, message->take_ns), &event);
+}
+
+/* A message that a buffer lost is shown where it is lost, one that nobody took where it was sent. */
+static void on_dropped(void *context, const struct model_message *message, enum model_drop why)
+{
+	struct exporter *exporter = context;
+	struct pft_event event = { .name = exporter->words.drop[why],
+				   .category = exporter->words.dropped };
+
+	if (why == MODEL_DROP_UNTAKEN)
+		pft_instant(export_publisher(exporter, message->publisher),
+			    export_time(exporter, message->publish_ns), &event);
+	else
+		pft_instant(export_subscription(exporter, message->subscription),
+			    export_time(exporter, exporter->now_ns), &event);
+}
+
+/* ---- lifecycle, loss ---- */
+
+static void on_transition(void *context, const struct model_transition *transition)
+{
+	struct exporter *exporter = context;
+	struct node_state *node = export_lifecycle(exporter, transition->node);
+	int64_t ns = export_time(exporter, transition->ns);
+	struct pft_event event = { .category = exporter->words.lifecycle };
+
+	if (!node)
+		return;
+	/* The first transition tells the state the node was made in. */
+	if (!node->in_state) {
+		event.name = pft_string(exporter->pft, transition->start);
+		pft_begin(node->lifecycle, export_time(exporter, transition->node->born_ns), &event);
+	}
+	pft_end(node->lifecycle, ns);
+	event.name = pft_string(exporter->pft, transition->goal);
+	pft_begin(node->lifecycle, ns, &event);
+	node->in_state = true;
+}
+
+static void on_loss(void *context, const struct model_loss *loss)
+{
+	struct exporter *exporter = context;
+	const struct thread_state *thread = loss->thread ?
+		export_thread(exporter, loss->thread) : NULL;
+
+	exporter->result->lost_events += loss->events;
+	exporter->result->lost_packets += loss->packets;
+	pft_loss(thread ? thread->track : export_stream(exporter, loss->stream),
+		 export_time(exporter, loss->begin_ns), export_time(exporter, loss->end_ns), loss->events,
+		 loss->packets);
+}
+
+const struct model_listener export_listener = {
+	.instance = on_instance,
+	.unfinished = on_unfinished,
+	.published = on_published,
+	.taken = on_taken,
+	.dropped = on_dropped,
+	.transition = on_transition,
+	.loss = on_loss,
+};

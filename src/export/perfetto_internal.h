@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* State of one export of a ROS 2 trace to Perfetto. */
+#ifndef KYMO_EXPORT_PERFETTO_INTERNAL_H
+#define KYMO_EXPORT_PERFETTO_INTERNAL_H
+
+#include "analysis/model.h"
+#include "export/perfetto.h"
+#include "export/pft.h"
+
+/* Arrows of one message; further subscriptions get none. Each costs 10 bytes per event it touches. */
+#define FLOWS_MAX 16
+/* Arrows that leave one callback; further messages begin theirs at the publish instant. */
+#define DEPARTURES_MAX 32
+
+/* Elements by object index; zeroed as they appear. */
+struct by_index {
+	void *item;
+	uint32_t count;
+};
+
+enum by {
+	BY_PROCESS,
+	BY_THREAD,
+	BY_NODE,
+	BY_PUBLISHER,
+	BY_SUBSCRIPTION,
+	BY_CALLBACK,
+	BY_TOPIC,	/* uint32_t: subscriptions numbered so far */
+	BY_STREAM,
+	BY_COUNT
+};
+
+struct departure {
+	int64_t ns;
+	uint64_t flow;
+};
+
+struct thread_state {
+	struct pft_track *track;
+	int64_t last_end_ns;		/* of the callbacks that returned */
+	struct model_message pending;	/* published within the process, perhaps not only; id 0: none */
+	struct departure departure[DEPARTURES_MAX];
+	uint32_t departures;
+};
+
+struct process_state {
+	struct pft_track *track;
+	const char *name;		/* as described last */
+};
+
+struct node_state {
+	struct pft_track *track, *lifecycle;
+	bool in_state;
+};
+
+struct subscription_state {
+	struct pft_track *track;
+	uint32_t ordinal;		/* within its topic */
+};
+
+struct publisher_state {
+	struct pft_track *track;
+};
+
+struct loss_state {
+	struct pft_track *track;
+};
+
+/* What is the same in every run of a callback. */
+struct callback_state {
+	uint32_t name;
+	uint8_t args;
+	struct pft_arg arg[6];
+};
+
+/* Texts that are used all the time, as pft_string() numbers. */
+struct words {
+	uint32_t callback, unfinished, publish, take, dropped, lifecycle;	/* categories, names */
+	uint32_t publish_intra, drop[3];			/* names; drop by enum model_drop */
+	uint32_t node, topic, service, period_ns, symbol, pointer, is_intra_process;	/* arguments */
+	uint32_t latency_ns, source_timestamp;
+};
+
+struct exporter {
+	struct pft *pft;
+	struct model *model;
+	struct ctf_reader *reader;
+	const struct perfetto_options *options;
+	struct perfetto_result *result;
+	struct words words;
+	int64_t offset_ns;	/* epoch minus the clock of the Perfetto trace */
+	int64_t now_ns;		/* of the event being read */
+	bool finishing;
+	uint32_t subscriptions_seen;
+	struct pft_track *ros, *no_node, *lost;
+	struct by_index by[BY_COUNT];
+	bool out_of_memory;
+};
+
+/**
+ * export_time() - Perfetto time of a time since the epoch
+ *
+ * Times are untrusted input: what lies before the clock's zero becomes 0, nothing overflows.
+ */
+int64_t export_time(const struct exporter *exporter, int64_t epoch_ns);
+
+/** by_index() - the element of @index, @size bytes, or NULL with out_of_memory set. */
+void *by_index(struct exporter *exporter, enum by what, uint32_t index, size_t size);
+#define BY_INDEX(exporter, what, index, type) \
+	((type *)by_index(exporter, what, index, sizeof(type)))
+
+/* Tracks, made when first needed; NULL when memory is out. */
+struct thread_state *export_thread(struct exporter *exporter, const struct model_thread *thread);
+struct pft_track *export_publisher(struct exporter *exporter,
+				   const struct model_publisher *publisher);
+struct pft_track *export_subscription(struct exporter *exporter,
+				      const struct model_subscription *subscription);
+struct node_state *export_lifecycle(struct exporter *exporter, const struct model_node *node);
+struct pft_track *export_stream(struct exporter *exporter, uint32_t stream);
+void export_process_names(struct exporter *exporter);
+
+/** export_flows() - one arrow per subscription of the message's topic. Return: how many. */
+unsigned export_flows(struct exporter *exporter, const struct model_message *message,
+		      uint64_t flow[FLOWS_MAX]);
+
+/** export_flow() - the arrow to @subscription, 0: none. */
+uint64_t export_flow(struct exporter *exporter, const struct model_message *message,
+		     const struct model_subscription *subscription);
+
+/** export_callback() - name and constant arguments of a callback, or NULL when memory is out. */
+const struct callback_state *export_callback(struct exporter *exporter,
+					     const struct model_callback *callback);
+
+/** export_publishes() - write the publish instants that waited for their other half. */
+void export_publishes(struct exporter *exporter);
+
+/** export_words() - number the texts of struct words. */
+void export_words(struct exporter *exporter);
+
+/** export_listener - what happens in the model becomes events. */
+extern const struct model_listener export_listener;
+
+#endif

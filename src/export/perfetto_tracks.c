@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which tracks an exported ROS 2 trace has, what callbacks are called, which arrows there are. */
+#include "export/perfetto_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LABEL_MAX 512	/* bytes of a track's or callback's name that is put together here */
+
+void *by_index(struct exporter *exporter, enum by what, uint32_t index, size_t size)
+{
+	struct by_index *table = &exporter->by[what];
+	uint32_t count = table->count ? table->count : 16;
+	void *item;
+
+	if (index >= table->count) {
+		while (count <= index && count <= UINT32_MAX / 2)
+			count *= 2;
+		item = count > index ? reallocarray(table->item, count, size) : NULL;
+		if (!item) {
+			exporter->out_of_memory = true;
+			return NULL;
+		}
+		memset((char *)item + table->count * size, 0, (count - table->count) * size);
+		table->item = item;
+		table->count = count;
+	}
+	return (char *)table->item + index * size;
+}
+
+/* ---- processes and threads ---- */
+
+static struct process_state *process_state(struct exporter *exporter,
+					   const struct model_process *process)
+{
+	struct process_state *state = BY_INDEX(exporter, BY_PROCESS, process->index,
+					       struct process_state);
+
+	if (!state)
+		return NULL;
+	if (!state->track)
+		state->track = pft_process(exporter->pft, process->host, process->pid,
+					   process->name);
+	else if (strcmp(state->name, process->name) != 0)
+		pft_process_name(state->track, process->name);
+	state->name = process->name;
+	return state;
+}
+
+struct thread_state *export_thread(struct exporter *exporter, const struct model_thread *thread)
+{
+	struct thread_state *state = BY_INDEX(exporter, BY_THREAD, thread->index,
+					      struct thread_state);
+	struct process_state *process;
+
+	if (!state || state->track)
+		return state;
+	process = process_state(exporter, thread->process);
+	if (!process)
+		return NULL;
+	state->track = pft_thread(exporter->pft, process->track, thread->tid, thread->name);
+	return state;
+}
+
+/* The main thread, whose name is the process's, may have been seen after others. */
+void export_process_names(struct exporter *exporter)
+{
+	for (unsigned i = 0; i < model_count(exporter->model, MODEL_PROCESS); i++) {
+		struct process_state *state = BY_INDEX(exporter, BY_PROCESS, i, struct process_state);
+
+		if (state && state->track)
+			(void)process_state(exporter, model_process(exporter->model, i));
+	}
+}
+
+/* ---- ROS 2 / node / publisher, subscription, lifecycle ---- */
+
+static struct pft_track *ros_track(struct exporter *exporter)
+{
+	if (!exporter->ros)
+		exporter->ros = pft_track(exporter->pft, NULL, "ROS 2");
+	return exporter->ros;
+}
+
+static struct pft_track *node_track(struct exporter *exporter, const struct model_node *node)
+{
+	struct node_state *state;
+
+	if (!node) {
+		if (!exporter->no_node)
+			exporter->no_node = pft_track(exporter->pft, ros_track(exporter),
+						      "(node unknown)");
+		return exporter->no_node;
+	}
+	state = BY_INDEX(exporter, BY_NODE, node->index, struct node_state);
+	if (!state)
+		return NULL;
+	if (!state->track)
+		state->track = pft_track(exporter->pft, ros_track(exporter), node->full_name);
+	return state->track;
+}
+
+static struct pft_track *entity_track(struct exporter *exporter, const struct model_node *node,
+				      const char *kind, const struct model_topic *topic)
+{
+	char name[LABEL_MAX];
+
+	snprintf(name, sizeof(name), "%s %s", kind, topic ? topic->name : "");
+	return pft_track(exporter->pft, node_track(exporter, node), name);
+}
+
+struct pft_track *export_publisher(struct exporter *exporter,
+				   const struct model_publisher *publisher)
+{
+	struct publisher_state *state;
+
+	if (!publisher)
+		return NULL;
+	state = BY_INDEX(exporter, BY_PUBLISHER, publisher->index, struct publisher_state);
+	if (state && !state->track)
+		state->track = entity_track(exporter, publisher->node, "publisher",
+					    publisher->topic);
+	return state ? state->track : NULL;
+}
+
+struct pft_track *export_subscription(struct exporter *exporter,
+				      const struct model_subscription *subscription)
+{
+	struct subscription_state *state;
+
+	if (!subscription)
+		return NULL;
+	state = BY_INDEX(exporter, BY_SUBSCRIPTION, subscription->index, struct subscription_state);
+	if (state && !state->track)
+		state->track = entity_track(exporter, subscription->node, "subscription",
+					    subscription->topic);
+	return state ? state->track : NULL;
+}
+
+struct node_state *export_lifecycle(struct exporter *exporter, const struct model_node *node)
+{
+	struct pft_track *parent = node_track(exporter, node);
+	struct node_state *state;
+
+	if (!node)
+		return NULL;
+	state = BY_INDEX(exporter, BY_NODE, node->index, struct node_state);
+	if (state && !state->lifecycle)
+		state->lifecycle = pft_track(exporter->pft, parent, "lifecycle");
+	return state;
+}
+
+/* ---- where a stream that many threads share lost events ---- */
+
+struct pft_track *export_stream(struct exporter *exporter, uint32_t stream)
+{
+	struct loss_state *state = BY_INDEX(exporter, BY_STREAM, stream, struct loss_state);
+	const struct ctf_stream_info *info;
+	const char *name = "", *slash;
+
+	if (!state || state->track)
+		return state ? state->track : NULL;
+	if (!exporter->lost)
+		exporter->lost = pft_track(exporter->pft, NULL, "Lost events");
+	if (stream < ctf_stream_count(exporter->reader)) {
+		info = ctf_stream(exporter->reader, stream);
+		slash = strrchr(info->path, '/');
+		name = slash ? slash + 1 : info->path;
+	}
+	state->track = pft_track(exporter->pft, exporter->lost, *name ? name : "stream");
+	return state->track;
+}
+
+/* ---- arrows ---- */
+
+/*
+ * Numbers subscriptions within their topic. An arrow leads from a message to one subscription, so
+ * that a message with three receivers shows three arrows from its publisher, not one chain.
+ */
+static void number_subscriptions(struct exporter *exporter)
+{
+	while (exporter->subscriptions_seen < model_count(exporter->model, MODEL_SUBSCRIPTION)) {
+		const struct model_subscription *subscription =
+			model_subscription(exporter->model, exporter->subscriptions_seen++);
+		struct subscription_state *state = BY_INDEX(exporter, BY_SUBSCRIPTION, subscription->index, struct subscription_state);
+		uint32_t *count = subscription->topic ?
+			BY_INDEX(exporter, BY_TOPIC, subscription->topic->index, uint32_t) : NULL;
+
+		if (state && count)
+			state->ordinal = (*count)++;
+	}
+}
+
+/* Spreads (message, ordinal) over 64 bits; never 0. */
+static uint64_t flow_id(uint64_t message, uint32_t ordinal)
+{
+	uint64_t x = message * FLOWS_MAX + ordinal;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;	/* a bijection, and x is not 0: messages count from 1 */
+}
+
+unsigned export_flows(struct exporter *exporter, const struct model_message *message,
+		      uint64_t flow[FLOWS_MAX])
+{
+	const uint32_t *count;
+	unsigned flows;
+
+	number_subscriptions(exporter);
+	if (!message->id || !message->topic)
+		return 0;
+	count = BY_INDEX(exporter, BY_TOPIC, message->topic->index, uint32_t);
+	flows = !count ? 0 : *count < FLOWS_MAX ? *count : FLOWS_MAX;
+	for (unsigned i = 0; i < flows; i++)
+		flow[i] = flow_id(message->id, i);
+	return flows;
+}
+
+uint64_t export_flow(struct exporter *exporter, const struct model_message *message,
+		     const struct model_subscription *subscription)
+{
+	const struct subscription_state *state;
+
+	number_subscriptions(exporter);
+	if (!message->id || !subscription)
+		return 0;
+	state = BY_INDEX(exporter, BY_SUBSCRIPTION, subscription->index, struct subscription_state);
+	return state && state->ordinal < FLOWS_MAX ? flow_id(message->id, state->ordinal) : 0;
+}
+
+/* ---- callbacks ---- */
+
+static void add_text(struct exporter *exporter, struct callback_state *state, uint32_t name,
+		     const char *text)
+{
+	state->arg[state->args++] =
+		(struct pft_arg){ name, PFT_TEXT, { .text = pft_string(exporter->pft, text) } };
+}
+
+const struct callback_state *export_callback(struct exporter *exporter,
+					     const struct model_callback *callback)
+{
+	struct callback_state *state = BY_INDEX(exporter, BY_CALLBACK, callback->index,
+						struct callback_state);
+	const struct model_node *node = model_callback_node(callback);
+	const struct words *words = &exporter->words;
+	char label[LABEL_MAX];
+
+	if (!state || state->name)
+		return state;
+	state->name = pft_string(exporter->pft,
+				 model_callback_label(callback, label, sizeof(label)));
+	state->arg[state->args++] =
+		(struct pft_arg){ words->pointer, PFT_POINTER, { .u = callback->address } };
+	if (node)
+		add_text(exporter, state, words->node, node->full_name);
+	if (callback->subscription && callback->subscription->topic)
+		add_text(exporter, state, words->topic, callback->subscription->topic->name);
+	else if (callback->service)
+		add_text(exporter, state, words->service, callback->service->name);
+	else if (callback->timer)
+		state->arg[state->args++] = (struct pft_arg){ words->period_ns, PFT_INT,
+							      { .i = callback->timer->period_ns } };
+	add_text(exporter, state, words->symbol, callback->symbol);
+	return state;
+}
