@@ -239,6 +239,11 @@ enum walk_result header_next(struct ctf_stream *s)
 	enum walk_result result;
 	uint64_t id = 0;
 
+	if (s->class->bytewise) {
+		uint64_t pos = bits_align(s->at.pos, 8);	/* the event before may end inside a byte */
+
+		s->at.pos = pos > s->at.end ? s->at.end : pos;
+	}
 	switch (s->class->shape) {
 	case HEADER_PLAIN:
 		result = plain(s, &id);
@@ -250,11 +255,6 @@ enum walk_result header_next(struct ctf_stream *s)
 		result = lttng(s, &id, false);
 		break;
 	default:
-		if (s->class->bytewise) {
-			uint64_t pos = bits_align(s->at.pos, 8);
-
-			s->at.pos = pos > s->at.end ? s->at.end : pos;
-		}
 		result = general(s, &id);
 	}
 	if (result)

@@ -206,7 +206,7 @@ static void add(struct builder *b, const struct ctf_node *node)
  * PLAN_WALK may end inside a byte; the next run would then begin there. Only classes whose
  * dynamic parts are whole bytes, or that are followed by something on a byte, have steps.
  */
-static bool ends_on_byte(const struct ctf_node *node)
+bool plan_ends_on_byte(const struct ctf_node *node)
 {
 	switch (node->type->kind) {
 	case CTF_KIND_STRING:
@@ -217,7 +217,7 @@ static bool ends_on_byte(const struct ctf_node *node)
 		return node->type->size % 8 == 0 && node->type->align % 8 == 0;
 	default:
 		for (uint32_t i = 0; i < node->child_count; i++)
-			if (!ends_on_byte(&node->child[i]))
+			if (!plan_ends_on_byte(&node->child[i]))
 				return false;
 		return true;
 	}
@@ -226,7 +226,7 @@ static bool ends_on_byte(const struct ctf_node *node)
 static bool walks_end_on_bytes(const struct plan *plan)
 {
 	for (uint32_t i = 0; i < plan->step_count; i++)
-		if (plan->step[i].end == PLAN_WALK && !ends_on_byte(plan->step[i].node))
+		if (plan->step[i].end == PLAN_WALK && !plan_ends_on_byte(plan->step[i].node))
 			return false;
 	return true;
 }
@@ -260,18 +260,21 @@ static void lift_contexts(struct plan *plan)
 	step->load_count = kept;
 }
 
-int plan_make(struct plan *plan, struct ctf_node *const scope[3])
+int plan_make(struct plan *plan, struct ctf_node *const scope[3], bool on_byte)
 {
 	struct builder b = { .plan = plan, .known = 8, .step = { .align = 1, .target = -1 } };
 
 	*plan = (struct plan) { .vpid_at = -1, .vtid_at = -1, .procname_at = -1 };
-	for (unsigned i = 0; i < 3; i++)
+	plan->walked = !on_byte;
+	for (unsigned i = 0; i < 3 && on_byte; i++)
 		if (scope[i])
 			add(&b, scope[i]);
 	b.step.end = PLAN_END;
 	close_step(&b, 8);
 	if (b.no_memory)
 		return -ENOMEM;
+	if (!on_byte)
+		return 0;
 	if (b.failed || !walks_end_on_bytes(plan)) {
 		plan->walked = true;
 		return 0;

@@ -64,10 +64,11 @@ struct plan_out {
 /**
  * plan_make() - compile the scopes of an event class; nodes say what is bound
  * @scope: the class's SCOPE_STREAM_CONTEXT, SCOPE_EVENT_CONTEXT and SCOPE_FIELDS
+ * @on_byte: they always begin on a byte
  *
  * Return: 0, or -ENOMEM. Context: allocates; free with plan_free().
  */
-int plan_make(struct plan *plan, struct ctf_node *const scope[3]);
+int plan_make(struct plan *plan, struct ctf_node *const scope[3], bool on_byte);
 void plan_free(struct plan *plan);
 
 /**
@@ -77,6 +78,9 @@ void plan_free(struct plan *plan);
  */
 enum walk_result plan_run(const struct plan *plan, struct ctf_node *const scope[3],
 			  struct cursor *c, struct plan_out *out);
+
+/** plan_ends_on_byte() - whether what begins on a byte as @node always ends on one. */
+bool plan_ends_on_byte(const struct ctf_node *node);
 
 /** plan_role() - which enum plan_target a context field of this name is, or -1. */
 int plan_role(const struct ctf_node *node);

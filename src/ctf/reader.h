@@ -84,6 +84,7 @@ struct ctf_event {
 struct ctf_event_class {
 	const char *name;
 	uint64_t id;
+	uint32_t index;		/* in ctf_class(), over all traces */
 	uint32_t trace;
 	uint64_t stream_class;
 	int32_t loglevel;	/* -1: none */

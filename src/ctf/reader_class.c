@@ -195,7 +195,7 @@ static int make_event_class(struct ctf_reader *reader, struct ctf_trace *trace,
 	if (!event)
 		return no_memory(trace, err);
 	event->pub = (struct ctf_event_class) { .name = decl->name, .id = decl->id,
-		.trace = trace->index, .stream_class = stream->id, .loglevel = decl->loglevel };
+		.index = reader->class_count, .trace = trace->index, .stream_class = stream->id, .loglevel = decl->loglevel };
 	event->bound = CTF_UNBOUND;
 	for (unsigned i = 0; i < 3; i++) {
 		event->scope[i] = l->scope[SCOPE_STREAM_CONTEXT + i];
@@ -372,6 +372,8 @@ int classes_plan(struct ctf_reader *reader, struct err *err)
 
 		for (uint32_t i = 0; i < trace->class_count; i++) {
 			struct stream_class *class = &trace->class[i];
+			bool on_byte = class->shape != HEADER_GENERAL ||
+				(class->bytewise && plan_ends_on_byte(class->event_header));
 
 			for (uint32_t k = 0; k < class->class_count; k++) {
 				struct event_class *event = class->class[k];
@@ -381,7 +383,7 @@ int classes_plan(struct ctf_reader *reader, struct err *err)
 						unbind(event->scope[s]);
 				bind_class(reader, class, event);
 				plan_free(&event->plan);
-				if (plan_make(&event->plan, event->scope))
+				if (plan_make(&event->plan, event->scope, on_byte))
 					return err_set(err, EXIT_FAILED, "out of memory for %u event classes",
 						       reader->class_count);
 			}

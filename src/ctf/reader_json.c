@@ -29,21 +29,21 @@ static size_t utf8_length(const unsigned char *at, uint64_t left)
 /* Bytes that are no UTF-8 become U+FFFD. */
 static void print_string(struct printer *p, const char *bytes, uint64_t size)
 {
-	print_bytes(p, "\"", 1);
+	printer_bytes(p, "\"", 1);
 	for (uint64_t i = 0; i < size;) {
 		size_t length = utf8_length((const unsigned char *)bytes + i, size - i);
 
 		if (!length)
-			print_text(p, "\\ufffd");
+			printer_text(p, "\\ufffd");
 		else if (bytes[i] == '"' || bytes[i] == '\\')
-			print_format(p, "\\%c", bytes[i]);
+			printer_format(p, "\\%c", bytes[i]);
 		else if ((unsigned char)bytes[i] < 0x20)
-			print_format(p, "\\u%04x", (unsigned char)bytes[i]);
+			printer_format(p, "\\u%04x", (unsigned char)bytes[i]);
 		else
-			print_bytes(p, bytes + i, length);
+			printer_bytes(p, bytes + i, length);
 		i += length ? length : 1;
 	}
-	print_bytes(p, "\"", 1);
+	printer_bytes(p, "\"", 1);
 }
 
 static void before_value(struct printer *p, const struct ctf_node *node)
@@ -53,10 +53,10 @@ static void before_value(struct printer *p, const struct ctf_node *node)
 	if (!p->depth || level->kind == CTF_KIND_VARIANT)
 		return;
 	if (level->index++)
-		print_bytes(p, ",", 1);
+		printer_bytes(p, ",", 1);
 	if (level->kind == CTF_KIND_STRUCT) {
 		print_string(p, node->name, strlen(node->name));
-		print_bytes(p, ":", 1);
+		printer_bytes(p, ":", 1);
 	}
 }
 
@@ -68,7 +68,7 @@ static void json_open(void *arg, const struct ctf_node *node, uint64_t count, co
 	(void)count, (void)at;
 	before_value(p, node);
 	if (kind != CTF_KIND_VARIANT)
-		print_text(p, kind == CTF_KIND_STRUCT ? "{" : "[");
+		printer_text(p, kind == CTF_KIND_STRUCT ? "{" : "[");
 	p->level[++p->depth] = (struct print_level) { kind, 0 };
 }
 
@@ -79,15 +79,15 @@ static void json_close(void *arg, const struct ctf_node *node)
 
 	p->depth--;
 	if (kind != CTF_KIND_VARIANT)
-		print_text(p, kind == CTF_KIND_STRUCT ? "}" : "]");
+		printer_text(p, kind == CTF_KIND_STRUCT ? "}" : "]");
 }
 
 static void print_integer(struct printer *p, const struct ctf_type *type, uint64_t value)
 {
 	if (type->is_signed)
-		print_i64(p, (int64_t)value);
+		printer_i64(p, (int64_t)value);
 	else
-		print_u64(p, value);
+		printer_u64(p, value);
 }
 
 static void print_enum(struct printer *p, const struct ctf_type *type, uint64_t value)
@@ -97,14 +97,14 @@ static void print_enum(struct printer *p, const struct ctf_type *type, uint64_t 
 	for (uint32_t i = 0; i < type->range_count && !label; i++)
 		if (walk_in_range(type, &type->range[i], value))
 			label = type->range[i].label;
-	print_text(p, "{\"label\":");
+	printer_text(p, "{\"label\":");
 	if (label)
 		print_string(p, label, strlen(label));
 	else
-		print_text(p, "null");
-	print_text(p, ",\"value\":");
+		printer_text(p, "null");
+	printer_text(p, ",\"value\":");
 	print_integer(p, type, value);
-	print_text(p, "}");
+	printer_text(p, "}");
 }
 
 static void json_number(void *arg, const struct ctf_node *node, uint64_t value)
@@ -112,17 +112,17 @@ static void json_number(void *arg, const struct ctf_node *node, uint64_t value)
 	struct printer *p = arg;
 	double real;
 
-	if (print_is_hidden(p, node))
+	if (printer_is_hidden(p, node))
 		return;
 	before_value(p, node);
 	if (node->type->kind == CTF_KIND_ENUM) {
 		print_enum(p, node->type, value);
 	} else if (node->type->kind == CTF_KIND_FLOAT) {
-		real = print_double(node, value);
+		real = printer_double(node, value);
 		if (isfinite(real))
-			print_format(p, "%.17g", real);
+			printer_format(p, "%.17g", real);
 		else
-			print_text(p, "null");
+			printer_text(p, "null");
 	} else {
 		print_integer(p, node->type, value);
 	}
@@ -148,20 +148,20 @@ void ctf_print_event_json(struct ctf_reader *reader, const struct ctf_event *eve
 
 	if (!p || !s || s->head != HEAD_EVENT || event->bound == CTF_LOSS)
 		return;
-	print_format(p, "{\"ts_ns\":%lld,\"clock_ns\":%llu,\"name\":", (long long)event->ns,
+	printer_format(p, "{\"ts_ns\":%lld,\"clock_ns\":%llu,\"name\":", (long long)event->ns,
 		     (unsigned long long)event->clock_ns);
 	print_string(p, s->event->pub.name, strlen(s->event->pub.name));
-	print_format(p, ",\"trace\":%u,\"stream\":%u", event->trace, event->stream);
-	pos = print_body_position(s);
+	printer_format(p, ",\"trace\":%u,\"stream\":%u", event->trace, event->stream);
+	pos = printer_body_position(s);
 	for (unsigned i = SCOPE_PACKET_CONTEXT; i < SCOPE_COUNT; i++) {
 		size_t before = p->used;
 
 		if (!keys[i])
 			continue;
-		print_format(p, ",\"%s\":", keys[i]);
-		if (!print_scope(s, s->event, (enum ctf_scope)i, &pos, &json, p))
+		printer_format(p, ",\"%s\":", keys[i]);
+		if (!printer_scope(s, s->event, (enum ctf_scope)i, &pos, &json, p))
 			p->used = before;
 	}
-	print_text(p, "}\n");
+	printer_text(p, "}\n");
 	printer_flush(p, out);
 }

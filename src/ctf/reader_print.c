@@ -57,7 +57,7 @@ static bool make_room(struct printer *p, size_t size)
 	return true;
 }
 
-void print_bytes(struct printer *p, const char *bytes, size_t size)
+void printer_bytes(struct printer *p, const char *bytes, size_t size)
 {
 	if (!make_room(p, size))
 		return;
@@ -65,12 +65,12 @@ void print_bytes(struct printer *p, const char *bytes, size_t size)
 	p->used += size;
 }
 
-void print_text(struct printer *p, const char *text)
+void printer_text(struct printer *p, const char *text)
 {
-	print_bytes(p, text, strlen(text));
+	printer_bytes(p, text, strlen(text));
 }
 
-void print_u64(struct printer *p, uint64_t value)
+void printer_u64(struct printer *p, uint64_t value)
 {
 	char digits[20];
 	unsigned at = sizeof digits;
@@ -78,17 +78,17 @@ void print_u64(struct printer *p, uint64_t value)
 	do
 		digits[--at] = (char)('0' + value % 10);
 	while (value /= 10);
-	print_bytes(p, digits + at, sizeof digits - at);
+	printer_bytes(p, digits + at, sizeof digits - at);
 }
 
-void print_i64(struct printer *p, int64_t value)
+void printer_i64(struct printer *p, int64_t value)
 {
 	if (value < 0)
-		print_bytes(p, "-", 1);
-	print_u64(p, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+		printer_bytes(p, "-", 1);
+	printer_u64(p, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-void print_format(struct printer *p, const char *format, ...)
+void printer_format(struct printer *p, const char *format, ...)
 {
 	char text[128];
 	va_list args;
@@ -98,10 +98,10 @@ void print_format(struct printer *p, const char *format, ...)
 	size = vsnprintf(text, sizeof text, format, args);
 	va_end(args);
 	if (size > 0)
-		print_bytes(p, text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1);
+		printer_bytes(p, text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1);
 }
 
-bool print_is_hidden(const struct printer *p, const struct ctf_node *node)
+bool printer_is_hidden(const struct printer *p, const struct ctf_node *node)
 {
 	static const char *const names[] = { "timestamp_begin", "timestamp_end", "content_size",
 		"packet_size", "packet_seq_num", "events_discarded" };
@@ -120,12 +120,12 @@ static bool shows_something(struct printer *p, const struct ctf_node *node)
 
 	p->depth = 1;
 	for (uint32_t i = 0; i < node->child_count && !shown; i++)
-		shown = !print_is_hidden(p, &node->child[i]);
+		shown = !printer_is_hidden(p, &node->child[i]);
 	p->depth = 0;
 	return shown;
 }
 
-uint64_t print_body_position(struct ctf_stream *s)
+uint64_t printer_body_position(struct ctf_stream *s)
 {
 	uint64_t after = s->at.pos, clock = s->clock, pos;
 	struct event_class *event = s->event;
@@ -138,7 +138,7 @@ uint64_t print_body_position(struct ctf_stream *s)
 	return pos;
 }
 
-bool print_scope(struct ctf_stream *s, const struct event_class *event, enum ctf_scope scope,
+bool printer_scope(struct ctf_stream *s, const struct event_class *event, enum ctf_scope scope,
 		 uint64_t *pos, const struct visitor *visitor, struct printer *p)
 {
 	struct cursor c = { .base = s->at.base, .pos = *pos, .end = s->at.pos, .slot = s->slot,
@@ -157,13 +157,13 @@ bool print_scope(struct ctf_stream *s, const struct event_class *event, enum ctf
 		return false;
 	p->depth = 0;
 	if (walk(&c, node, visitor, p))
-		print_text(p, "<unreadable>");
+		printer_text(p, "<unreadable>");
 	if (scope != SCOPE_PACKET_CONTEXT)
 		*pos = c.pos;
 	return true;
 }
 
-double print_double(const struct ctf_node *node, uint64_t bits)
+double printer_double(const struct ctf_node *node, uint64_t bits)
 {
 	uint32_t low = (uint32_t)bits;
 	double wide;

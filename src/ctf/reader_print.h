@@ -33,27 +33,27 @@ void printer_free(struct printer *printer);
 void printer_rewind(struct printer *printer);
 void printer_flush(struct printer *printer, FILE *out);
 
-void print_bytes(struct printer *p, const char *bytes, size_t size);
-void print_text(struct printer *p, const char *text);
-void print_u64(struct printer *p, uint64_t value);
-void print_i64(struct printer *p, int64_t value);
+void printer_bytes(struct printer *p, const char *bytes, size_t size);
+void printer_text(struct printer *p, const char *text);
+void printer_u64(struct printer *p, uint64_t value);
+void printer_i64(struct printer *p, int64_t value);
 __attribute__((format(printf, 2, 3)))
-void print_format(struct printer *p, const char *format, ...);
+void printer_format(struct printer *p, const char *format, ...);
 
 /**
- * print_scope() - walk one scope of the event last returned
+ * printer_scope() - walk one scope of the event last returned
  *
  * Return: false when the scope is not there, or has nothing to show.
  */
-bool print_scope(struct ctf_stream *s, const struct event_class *event, enum ctf_scope scope,
+bool printer_scope(struct ctf_stream *s, const struct event_class *event, enum ctf_scope scope,
 		 uint64_t *pos, const struct visitor *visitor, struct printer *p);
 
 /* Whether a field of the packet context describes the packet and is not shown. */
-bool print_is_hidden(const struct printer *p, const struct ctf_node *node);
+bool printer_is_hidden(const struct printer *p, const struct ctf_node *node);
 
 /* Position behind the event header. */
-uint64_t print_body_position(struct ctf_stream *s);
+uint64_t printer_body_position(struct ctf_stream *s);
 
-double print_double(const struct ctf_node *node, uint64_t bits);
+double printer_double(const struct ctf_node *node, uint64_t bits);
 
 #endif

@@ -21,15 +21,15 @@ static void before_value(struct printer *p, const struct ctf_node *node)
 
 	if (!p->depth || level->kind == CTF_KIND_VARIANT)
 		return;
-	print_text(p, level->index ? ", " : " ");
+	printer_text(p, level->index ? ", " : " ");
 	if (level->kind == CTF_KIND_STRUCT) {
-		print_text(p, node->name);
+		printer_text(p, node->name);
 	} else {
-		print_bytes(p, "[", 1);
-		print_u64(p, level->index);
-		print_bytes(p, "]", 1);
+		printer_bytes(p, "[", 1);
+		printer_u64(p, level->index);
+		printer_bytes(p, "]", 1);
 	}
-	print_text(p, " = ");
+	printer_text(p, " = ");
 	level->index++;
 }
 
@@ -40,7 +40,7 @@ static void text_open(void *arg, const struct ctf_node *node, uint64_t count, co
 
 	(void)count, (void)at;
 	before_value(p, node);
-	print_text(p, kind == CTF_KIND_STRUCT ? "{" : kind == CTF_KIND_VARIANT ? "{ " : "[");
+	printer_text(p, kind == CTF_KIND_STRUCT ? "{" : kind == CTF_KIND_VARIANT ? "{ " : "[");
 	p->level[++p->depth] = (struct print_level) { kind, 0 };
 }
 
@@ -50,7 +50,7 @@ static void text_close(void *arg, const struct ctf_node *node)
 	struct printer *p = arg;
 
 	p->depth--;
-	print_text(p, kind == CTF_KIND_STRUCT || kind == CTF_KIND_VARIANT ? " }" : " ]");
+	printer_text(p, kind == CTF_KIND_STRUCT || kind == CTF_KIND_VARIANT ? " }" : " ]");
 }
 
 static void print_hex(struct printer *p, uint64_t value)
@@ -61,15 +61,15 @@ static void print_hex(struct printer *p, uint64_t value)
 	do
 		digits[--at] = "0123456789ABCDEF"[value & 15];
 	while (value >>= 4);
-	print_bytes(p, "0x", 2);
-	print_bytes(p, digits + at, sizeof digits - at);
+	printer_bytes(p, "0x", 2);
+	printer_bytes(p, digits + at, sizeof digits - at);
 }
 
 static void print_binary(struct printer *p, uint64_t value, unsigned size)
 {
-	print_bytes(p, "0b", 2);
+	printer_bytes(p, "0b", 2);
 	while (size--)
-		print_bytes(p, value >> size & 1 ? "1" : "0", 1);
+		printer_bytes(p, value >> size & 1 ? "1" : "0", 1);
 }
 
 /* Keep the digits that @size bits fill, @per bits a digit. */
@@ -87,7 +87,7 @@ static void print_integer(struct printer *p, const struct ctf_type *type, uint64
 		print_binary(p, value, type->size);
 		break;
 	case 8:
-		print_format(p, "0%llo", (unsigned long long)
+		printer_format(p, "0%llo", (unsigned long long)
 			     (type->is_signed ? whole_digits(value, type->size, 3) : value));
 		break;
 	case 16:
@@ -95,9 +95,9 @@ static void print_integer(struct printer *p, const struct ctf_type *type, uint64
 		break;
 	default:
 		if (type->is_signed)
-			print_i64(p, (int64_t)value);
+			printer_i64(p, (int64_t)value);
 		else
-			print_u64(p, value);
+			printer_u64(p, value);
 	}
 }
 
@@ -105,20 +105,20 @@ static void print_quoted(struct printer *p, const char *bytes, uint64_t size)
 {
 	static const char special[] = "\\'\"?\a\b\033\f\n\r\t\v", letter[] = "\\'\"?abefnrtv";
 
-	print_bytes(p, "\"", 1);
+	printer_bytes(p, "\"", 1);
 	for (uint64_t i = 0; i < size; i++) {
 		const char *found = bytes[i] ? strchr(special, bytes[i]) : NULL;
 
 		if (found) {
-			print_bytes(p, "\\", 1);
-			print_bytes(p, &letter[found - special], 1);
+			printer_bytes(p, "\\", 1);
+			printer_bytes(p, &letter[found - special], 1);
 		} else if (iscntrl((unsigned char)bytes[i])) {
-			print_format(p, "\\x%02x", (unsigned char)bytes[i]);
+			printer_format(p, "\\x%02x", (unsigned char)bytes[i]);
 		} else {
-			print_bytes(p, &bytes[i], 1);
+			printer_bytes(p, &bytes[i], 1);
 		}
 	}
-	print_bytes(p, "\"", 1);
+	printer_bytes(p, "\"", 1);
 }
 
 /* A label counts once however many of its ranges match. */
@@ -137,31 +137,31 @@ static void print_enum(struct printer *p, const struct ctf_type *type, uint64_t 
 
 	for (uint32_t i = 0; i < type->range_count; i++)
 		labels += walk_in_range(type, &type->range[i], value) && !labelled_before(type, i, value);
-	print_text(p, labels > 1 ? "( { " : "( ");
+	printer_text(p, "( ");
 	if (!labels)
-		print_text(p, "<unknown>");
+		printer_text(p, "<unknown>");
 	for (uint32_t i = 0; i < type->range_count && printed < labels; i++) {
 		const char *label = type->range[i].label;
 
 		if (!walk_in_range(type, &type->range[i], value) || labelled_before(type, i, value))
 			continue;
-		print_text(p, printed++ ? ", " : "");
+		printer_text(p, printed++ ? ", " : "");
 		print_quoted(p, label, strlen(label));
 	}
-	print_text(p, labels > 1 ? " } : container = " : " : container = ");
+	printer_text(p, " : container = ");
 	print_integer(p, type, value);
-	print_text(p, " )");
+	printer_text(p, " )");
 }
 
 static void text_number(void *arg, const struct ctf_node *node, uint64_t value)
 {
 	struct printer *p = arg;
 
-	if (print_is_hidden(p, node))
+	if (printer_is_hidden(p, node))
 		return;
 	before_value(p, node);
 	if (node->type->kind == CTF_KIND_FLOAT)
-		print_format(p, "%g", print_double(node, value));
+		printer_format(p, "%g", printer_double(node, value));
 	else if (node->type->kind == CTF_KIND_ENUM)
 		print_enum(p, node->type, value);
 	else
@@ -184,7 +184,7 @@ static void print_time(struct printer *p, int64_t ns)
 	struct tm tm;
 
 	if (ns < 0) {
-		print_format(p, "-%lld.%09lld", (long long)-second, (long long)-rest);
+		printer_format(p, "-%lld.%09lld", (long long)-second, (long long)-rest);
 		return;
 	}
 	if (!p->second_known || p->second != second) {
@@ -194,21 +194,21 @@ static void print_time(struct printer *p, int64_t ns)
 		p->second = second;
 		p->second_known = true;
 	}
-	print_text(p, p->clock_text);
-	print_format(p, ".%09lld", (long long)rest);
+	printer_text(p, p->clock_text);
+	printer_format(p, ".%09lld", (long long)rest);
 }
 
 static void print_times(struct printer *p, int64_t ns)
 {
 	uint64_t delta = (uint64_t)ns - (uint64_t)p->before_ns;
 
-	print_bytes(p, "[", 1);
+	printer_bytes(p, "[", 1);
 	print_time(p, ns);
 	if (p->has_before)
-		print_format(p, "] (+%llu.%09llu) ", (unsigned long long)(delta / NSEC_PER_SEC),
+		printer_format(p, "] (+%llu.%09llu) ", (unsigned long long)(delta / NSEC_PER_SEC),
 			     (unsigned long long)(delta % NSEC_PER_SEC));
 	else
-		print_text(p, "] (+?.?\?\?\?\?\?\?\?\?) ");
+		printer_text(p, "] (+?.?\?\?\?\?\?\?\?\?) ");
 	p->before_ns = ns;
 	p->has_before = true;
 }
@@ -218,19 +218,19 @@ static void print_origin(struct printer *p, const struct ctf_trace *trace)
 	bool any = false;
 
 	if (trace->hostname && trace->hostname->text) {
-		print_text(p, trace->hostname->text);
+		printer_text(p, trace->hostname->text);
 		any = true;
 	}
 	if (trace->procname && trace->procname->text) {
-		print_text(p, any ? ":" : "");
-		print_text(p, trace->procname->text);
+		printer_text(p, any ? ":" : "");
+		printer_text(p, trace->procname->text);
 		any = true;
 	}
 	if (trace->vpid && !trace->vpid->text) {
-		print_format(p, any ? ":(%lld)" : "(%lld)", (long long)trace->vpid->number);
+		printer_format(p, any ? ":(%lld)" : "(%lld)", (long long)trace->vpid->number);
 		any = true;
 	}
-	print_text(p, any ? " " : "");
+	printer_text(p, any ? " " : "");
 }
 
 void ctf_print_event(struct ctf_reader *reader, const struct ctf_event *event, FILE *out)
@@ -245,21 +245,21 @@ void ctf_print_event(struct ctf_reader *reader, const struct ctf_event *event, F
 	if (s->class->has_clock)
 		print_times(p, event->ns);
 	print_origin(p, reader->trace[s->info.trace]);
-	print_text(p, s->event->pub.name);
-	print_text(p, ": ");
-	pos = print_body_position(s);
+	printer_text(p, s->event->pub.name);
+	printer_text(p, ": ");
+	pos = printer_body_position(s);
 	for (unsigned i = SCOPE_PACKET_CONTEXT; i < SCOPE_COUNT; i++) {
 		size_t before = p->used;
 
 		if (i == SCOPE_EVENT_HEADER)
 			continue;
 		if (any)
-			print_text(p, ", ");
-		if (print_scope(s, s->event, (enum ctf_scope)i, &pos, &text, p))
+			printer_text(p, ", ");
+		if (printer_scope(s, s->event, (enum ctf_scope)i, &pos, &text, p))
 			any = true;
 		else
 			p->used = before;
 	}
-	print_bytes(p, "\n", 1);
+	printer_bytes(p, "\n", 1);
 	printer_flush(p, out);
 }

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo dump: every event of a trace, as babeltrace2 prints it or as JSON lines. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/common.h"
+#include "cli/trace_time.h"
+#include "ctf/reader.h"
+
+struct dump_options {
+	int format;
+	uint64_t count;
+	struct opt_list event;
+	const char *begin, *end;
+	bool strict;
+};
+
+static const struct opt opts[] = {
+	{ "format", 'f', OPT_CHOICE, offsetof(struct dump_options, format), NULL, "how to print",
+	  "text|json" },
+	{ "count", 'n', OPT_U64, offsetof(struct dump_options, count), "COUNT",
+	  "stop after COUNT events", NULL },
+	{ "event", 'e', OPT_LIST, offsetof(struct dump_options, event), "GLOB",
+	  "only events whose name matches, such as 'ros2:callback_*'; may be repeated", NULL },
+	{ "begin", 'b', OPT_TEXT, offsetof(struct dump_options, begin), "TIME", "leave out what is earlier",
+	  NULL },
+	{ "end", 'E', OPT_TEXT, offsetof(struct dump_options, end), "TIME", "leave out what is later", NULL },
+	CLI_OPT_STRICT(struct dump_options),
+	CLI_OPT_END
+};
+
+struct dump {
+	const struct dump_options *options;
+	struct ctf_reader *reader;
+	uint64_t printed, lost;
+	const struct ctf_event_class *last_class;
+	bool last_wanted;
+};
+
+static bool wanted(struct dump *d, const struct ctf_event *event)
+{
+	if (!d->options->event.count)
+		return true;
+	if (event->class == d->last_class)
+		return d->last_wanted;
+	d->last_class = event->class;
+	d->last_wanted = false;
+	for (unsigned i = 0; i < d->options->event.count && !d->last_wanted; i++)
+		d->last_wanted = !fnmatch(d->options->event.item[i], event->class->name, 0);
+	return d->last_wanted;
+}
+
+static void tell_loss(struct dump *d, const struct ctf_event *event)
+{
+	const struct ctf_stream_info *stream = ctf_stream(d->reader, event->stream);
+	int64_t offset = event->ns - (int64_t)event->clock_ns;
+	char begin[CLI_TIME_MAX], end[CLI_TIME_MAX];
+
+	d->lost += event->lost + event->lost_packets;
+	cli_print_point(begin, (int64_t)event->loss_begin_ns + offset);
+	cli_print_point(end, (int64_t)event->loss_end_ns + offset);
+	fflush(stdout);
+	if (event->lost)
+		fprintf(stderr, "kymo dump: %s: the tracer lost %llu events between %s and %s\n",
+			stream->path, (unsigned long long)event->lost, begin, end);
+	if (event->lost_packets)
+		fprintf(stderr, "kymo dump: %s: %llu packets are missing between %s and %s\n",
+			stream->path, (unsigned long long)event->lost_packets, begin, end);
+}
+
+static int set_window(struct dump *d, struct err *err)
+{
+	int64_t begin = INT64_MIN, end = INT64_MAX, first = 0;
+	const struct dump_options *o = d->options;
+	struct ctf_event event;
+
+	if (!o->begin && !o->end)
+		return 0;
+	if (ctf_next(d->reader, &event, err) > 0)
+		first = event.ns;
+	if ((o->begin && cli_read_point("begin", o->begin, first, &begin, err)) ||
+	    (o->end && cli_read_point("end", o->end, first, &end, err)))
+		return -1;
+	return ctf_window(d->reader, begin, end, err);
+}
+
+static int print_events(struct dump *d, struct err *err)
+{
+	struct ctf_event event;
+	int more;
+
+	while ((more = ctf_next(d->reader, &event, err)) > 0) {
+		if (event.bound == CTF_LOSS) {
+			tell_loss(d, &event);
+			continue;
+		}
+		if (!wanted(d, &event))
+			continue;
+		if (d->options->format)
+			ctf_print_event_json(d->reader, &event, stdout);
+		else
+			ctf_print_event(d->reader, &event, stdout);
+		if (++d->printed == d->options->count || ferror(stdout))
+			return 0;
+	}
+	return more;
+}
+
+static int dump_run(int argc, char **argv)
+{
+	struct dump_options options = { 0 };
+	struct dump dump = { .options = &options };
+	char path[CLI_PATH_MAX];
+	struct err err = { 0 };
+	int status = EXIT_OK;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || cli_trace(argc, argv, path, &err))
+		return cli_fail("dump", &err);
+	if (ctf_open(path, &dump.reader, &err))
+		return cli_fail("dump", &err);
+	if (set_window(&dump, &err) || print_events(&dump, &err) < 0)
+		status = cli_fail("dump", &err);
+	(void)fflush(stdout);
+	for (unsigned i = 0; i < ctf_warning_count(dump.reader); i++)
+		fprintf(stderr, "kymo dump: warning: %s\n", ctf_warning(dump.reader, i));
+	ctf_close(dump.reader);
+	if (status == EXIT_OK && dump.lost && options.strict)
+		status = EXIT_LOSS;
+	return status;
+}
+
+const struct verb verb_dump = {
+	.name = "dump",
+	.synopsis = "[TRACE]",
+	.summary = "print the events of a trace",
+	.description =
+		"Prints every event of all CTF traces below TRACE in time order, one a line, exactly as "
+		"babeltrace2 does: local time, difference to the line before, host, name, packet "
+		"context, event contexts, fields. Without TRACE: the newest trace. Lost events and "
+		"damaged places are told on stderr.\n\n"
+		"--format json prints one object a line: ts_ns (since the epoch), clock_ns (the trace's "
+		"clock), name, trace, stream, packet, context, event_context, fields.\n\n"
+		CLI_TIME_HELP,
+	.examples =
+		"kymo dump -n 20\n"
+		"kymo dump ~/.ros/tracing/my_session --event 'ros2:callback_*'\n"
+		"kymo dump my_session --begin +1.5s --end +2s --format json",
+	.opts = opts,
+	.run = dump_run,
+};

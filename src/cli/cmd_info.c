@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo info: what a trace is made of, and whether anything is missing. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/common.h"
+#include "cli/info_accounts.h"
+#include "cli/info_collect.h"
+#include "cli/trace_time.h"
+
+struct info_options {
+	int format;
+	bool strict, all;
+};
+
+static const struct opt opts[] = {
+	CLI_OPT_FORMAT(struct info_options),
+	{ "all", 'a', OPT_FLAG, offsetof(struct info_options, all), NULL,
+	  "show every thread, stream and loss; tables for people else stop after 20 rows", NULL },
+	CLI_OPT_STRICT(struct info_options),
+	CLI_OPT_END
+};
+
+#define ROWS_MAX 20	/* of a section, in text without --all */
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+struct show {
+	struct table *table;
+	const struct info_options *options;
+	const struct info *info;
+	const struct accounts *accounts;
+	struct ctf_reader *reader;
+	const char *path;
+};
+
+static unsigned limit(const struct show *s, unsigned count)
+{
+	if (s->options->format != TABLE_TEXT || s->options->all || count <= ROWS_MAX)
+		return count;
+	return ROWS_MAX;
+}
+
+static void note_rest(const struct show *s, unsigned count)
+{
+	if (limit(s, count) < count)
+		table_note(s->table, "... and %u more; --all shows them", count - ROWS_MAX);
+}
+
+/* A point in time: for people as text, else nanoseconds since the epoch. */
+static void fact_point(const struct show *s, const char *key, const char *title, int64_t ns)
+{
+	char text[CLI_TIME_MAX];
+
+	if (s->options->format == TABLE_TEXT)
+		table_value_text(s->table, key, title, cli_print_point(text, ns));
+	else
+		table_value_ns(s->table, key, title, ns);
+}
+
+static uint64_t total_lost(const struct show *s)
+{
+	uint64_t told = s->accounts->dropped + s->accounts->unwritten;
+
+	/* The recorder also knows of what no packet could tell any more. */
+	return told > s->info->lost ? told : s->info->lost;
+}
+
+static void show_facts(const struct show *s)
+{
+	const struct info *info = s->info;
+	uint64_t bytes = 0, packets = 0;
+
+	for (unsigned i = 0; i < ctf_stream_count(s->reader); i++) {
+		bytes += ctf_stream(s->reader, i)->bytes;
+		packets += ctf_stream(s->reader, i)->packets;
+	}
+	table_value_text(s->table, "path", "Trace", s->path);
+	if (info->events) {
+		fact_point(s, "begin_ns", "Begin", info->begin_ns);
+		fact_point(s, "end_ns", "End", info->end_ns);
+		table_value_ns(s->table, "duration_ns", "Duration", info->end_ns - info->begin_ns);
+	}
+	table_value_u64(s->table, "events", "Events", info->events);
+	table_value_u64(s->table, "bytes", "Bytes", bytes);
+	table_value_u64(s->table, "packets", "Packets", packets);
+	table_value_u64(s->table, "processes_count", "Processes", info->process_count);
+	table_value_u64(s->table, "threads_count", "Threads", info->thread_count);
+	table_value_u64(s->table, "lost", "Lost events", total_lost(s));
+	table_value_u64(s->table, "lost_packets", "Missing packets", info->lost_packets);
+	if (s->accounts->present) {
+		table_value_u64(s->table, "recorded", "Recorded", s->accounts->recorded);
+		table_value_u64(s->table, "dropped", "Dropped", s->accounts->dropped);
+		table_value_u64(s->table, "unwritten", "Not written", s->accounts->unwritten);
+		table_value_text(s->table, "recorder", "Recorder", s->accounts->ended ?
+				 "ended in order" : "did not end in order, or still records");
+	}
+}
+
+static void show_traces(const struct show *s)
+{
+	static const struct table_column columns[] = {
+		{ "trace", "#" }, { "host", "HOST" }, { "domain", "DOMAIN" }, { "tracer", "TRACER" },
+		{ "clock_offset_ns", NULL }, { "path", "PATH" },
+	};
+	unsigned count = ctf_trace_count(s->reader);
+
+	table_section(s->table, "traces", "Traces", columns, COUNT(columns));
+	for (unsigned i = 0; i < limit(s, count); i++) {
+		const struct ctf_trace_info *trace = ctf_trace(s->reader, i);
+
+		table_u64(s->table, i);
+		table_text(s->table, trace->hostname);
+		table_text(s->table, trace->domain);
+		table_text(s->table, trace->tracer);
+		table_ns(s->table, trace->clock_offset_ns);
+		table_text(s->table, trace->path);
+	}
+	note_rest(s, count);
+}
+
+static const struct account_process *account_of(const struct show *s, int32_t vpid)
+{
+	for (unsigned i = 0; i < s->accounts->process_count; i++)
+		if (s->accounts->process[i].vpid == vpid)
+			return &s->accounts->process[i];
+	return NULL;
+}
+
+static void show_processes(const struct show *s)
+{
+	static const struct table_column columns[] = {
+		{ "host", "HOST" }, { "pid", "PID" }, { "name", "NAME" }, { "threads", "THREADS" },
+		{ "events", "EVENTS" }, { "dropped", "DROPPED" }, { "state", "END" },
+	};
+	unsigned count = s->info->process_count;
+
+	table_section(s->table, "processes", "Processes", columns, COUNT(columns));
+	for (unsigned i = 0; i < limit(s, count); i++) {
+		const struct info_process *p = s->info->process[i];
+		const struct account_process *account = account_of(s, p->vpid);
+
+		table_text(s->table, p->host);
+		table_i64(s->table, p->vpid);
+		table_text(s->table, p->name);
+		table_u64(s->table, p->threads);
+		table_u64(s->table, p->events);
+		if (account) {
+			table_u64(s->table, account->dropped + account->unwritten);
+			table_text(s->table, account->state);
+		} else {
+			table_none(s->table);
+			table_none(s->table);
+		}
+	}
+	note_rest(s, count);
+}
+
+static const struct account_thread *thread_account(const struct show *s, int32_t vpid, int32_t vtid)
+{
+	for (unsigned i = 0; i < s->accounts->thread_count; i++)
+		if (s->accounts->thread[i].vpid == vpid && s->accounts->thread[i].vtid == vtid)
+			return &s->accounts->thread[i];
+	return NULL;
+}
+
+static void show_threads(const struct show *s)
+{
+	static const struct table_column columns[] = {
+		{ "pid", "PID" }, { "tid", "TID" }, { "name", "NAME" }, { "events", "EVENTS" },
+		{ "first_ns", "FIRST" }, { "last_ns", "LAST" }, { "dropped", "DROPPED" },
+	};
+	unsigned count = s->info->thread_count;
+
+	table_section(s->table, "threads", "Threads; times since the trace's beginning", columns,
+		      COUNT(columns));
+	for (unsigned i = 0; i < limit(s, count); i++) {
+		const struct info_thread *t = s->info->thread[i];
+		const struct account_thread *account = thread_account(s, t->process->vpid, t->vtid);
+
+		table_i64(s->table, t->process->vpid);
+		table_i64(s->table, t->vtid);
+		table_text(s->table, t->name);
+		table_u64(s->table, t->events);
+		table_ns(s->table, t->first_ns - s->info->begin_ns);
+		table_ns(s->table, t->last_ns - s->info->begin_ns);
+		if (account)
+			table_u64(s->table, account->dropped);
+		else
+			table_none(s->table);
+	}
+	note_rest(s, count);
+}
+
+/* Paths of streams are below those of their traces. */
+static const char *stream_name(const struct show *s, const struct ctf_stream_info *stream)
+{
+	const char *slash = strrchr(stream->path, '/');
+
+	return s->options->format == TABLE_TEXT && slash ? slash + 1 : stream->path;
+}
+
+static void show_streams(const struct show *s)
+{
+	static const struct table_column columns[] = {
+		{ "stream", "#" }, { "trace", "TRACE" }, { "path", "STREAM" }, { "packets", "PACKETS" },
+		{ "bytes", "BYTES" }, { "begin_ns", NULL }, { "end_ns", NULL },
+		{ "lost", "LOST" }, { "lost_packets", "MISSING PACKETS" },
+	};
+	unsigned count = ctf_stream_count(s->reader);
+
+	table_section(s->table, "streams", "Streams", columns, COUNT(columns));
+	for (unsigned i = 0; i < limit(s, count); i++) {
+		const struct ctf_stream_info *stream = ctf_stream(s->reader, i);
+		int64_t offset = ctf_trace(s->reader, stream->trace)->clock_offset_ns;
+
+		table_u64(s->table, i);
+		table_u64(s->table, stream->trace);
+		table_text(s->table, stream_name(s, stream));
+		table_u64(s->table, stream->packets);
+		table_bytes(s->table, stream->bytes);
+		table_ns(s->table, (int64_t)stream->begin_ns + offset);
+		table_ns(s->table, (int64_t)stream->end_ns + offset);
+		table_u64(s->table, stream->lost);
+		table_u64(s->table, stream->lost_packets);
+	}
+	note_rest(s, count);
+}
+
+static void show_losses(const struct show *s)
+{
+	static const struct table_column columns[] = {
+		{ "stream", "#" }, { "path", "STREAM" }, { "pid", "PID" }, { "tid", "TID" },
+		{ "begin_ns", "FROM" }, { "end_ns", "TO" },
+		{ "lost", "LOST" }, { "lost_packets", "MISSING PACKETS" },
+	};
+	bool people = s->options->format == TABLE_TEXT;
+	unsigned count = s->info->loss_count;
+
+	if (people && !count)
+		return;
+	table_section(s->table, "losses", "Losses; times since the trace's beginning", columns,
+		      COUNT(columns));
+	for (unsigned i = 0; i < limit(s, count); i++) {
+		const struct info_loss *loss = &s->info->loss[i];
+
+		table_u64(s->table, loss->stream);
+		table_text(s->table, stream_name(s, ctf_stream(s->reader, loss->stream)));
+		table_i64(s->table, loss->vpid);
+		table_i64(s->table, loss->vtid);
+		table_ns(s->table, loss->begin_ns - (people ? s->info->begin_ns : 0));
+		table_ns(s->table, loss->end_ns - (people ? s->info->begin_ns : 0));
+		table_u64(s->table, loss->lost);
+		table_u64(s->table, loss->lost_packets);
+	}
+	note_rest(s, count);
+}
+
+static void show_warnings(const struct show *s, const char *problem)
+{
+	static const struct table_column columns[] = { { "text", "WARNING" } };
+	unsigned count = ctf_warning_count(s->reader);
+
+	if (!count && !problem[0] && s->options->format == TABLE_TEXT)
+		return;
+	table_section(s->table, "warnings", "Warnings", columns, COUNT(columns));
+	for (unsigned i = 0; i < count; i++)
+		table_text(s->table, ctf_warning(s->reader, i));
+	if (problem[0])
+		table_text(s->table, problem);
+}
+
+static int show_all(struct show *s, const char *problem)
+{
+	int status = s->options->strict && (total_lost(s) || s->info->lost_packets) ? EXIT_LOSS : EXIT_OK;
+
+	if (table_open(&s->table, stdout, (enum table_format)s->options->format))
+		return EXIT_FAILED;
+	show_facts(s);
+	show_traces(s);
+	show_processes(s);
+	show_threads(s);
+	show_streams(s);
+	show_losses(s);
+	show_warnings(s, problem);
+	return cli_close("info", s->table, status);
+}
+
+static int info_run(int argc, char **argv)
+{
+	struct info_options options = { 0 };
+	struct accounts accounts = { 0 };
+	struct info info = { 0 };
+	struct show show = { .options = &options, .info = &info, .accounts = &accounts };
+	char path[CLI_PATH_MAX], problem[512];
+	struct err err = { 0 };
+	int status;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || cli_trace(argc, argv, path, &err))
+		return cli_fail("info", &err);
+	if (ctf_open(path, &show.reader, &err))
+		return cli_fail("info", &err);
+	show.path = path;
+	accounts_read(&accounts, path, problem);
+	if (info_collect(&info, show.reader, &err) < 0)
+		status = cli_fail("info", &err);
+	else
+		status = show_all(&show, problem);
+	accounts_free(&accounts);
+	info_free(&info);
+	ctf_close(show.reader);
+	return status;
+}
+
+const struct verb verb_info = {
+	.name = "info",
+	.synopsis = "[TRACE]",
+	.summary = "show what a trace is made of, and what is missing in it",
+	.description =
+		"Shows time span, hosts, processes and threads, streams, events, bytes and packets of all "
+		"CTF traces below TRACE, and every loss with its place in time: events that the tracer "
+		"discarded and packets that are missing. Without TRACE: the newest trace.\n\n"
+		"Where kymo recorded the trace, the recorder's own accounts (kymo.json) are shown as well.\n\n"
+		"What is lost before a stream's first packet counts when that packet is the stream's first "
+		"one (its sequence number is 0 or not given).",
+	.examples =
+		"kymo info\n"
+		"kymo info my_session --strict\n"
+		"kymo info my_session --format json",
+	.opts = opts,
+	.run = info_run,
+};

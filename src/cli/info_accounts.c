@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See info_accounts.h. Everything in the file is optional, and nothing in it is trusted. */
+#include "cli/info_accounts.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct json_object *member(struct json_object *object, const char *key)
+{
+	struct json_object *found = NULL;
+
+	if (!json_object_is_type(object, json_type_object))
+		return NULL;
+	(void)json_object_object_get_ex(object, key, &found);	/* NULL when it is not there */
+	return found;
+}
+
+static uint64_t number(struct json_object *object, const char *key)
+{
+	struct json_object *value = member(object, key);
+
+	return json_object_is_type(value, json_type_int) ? json_object_get_uint64(value) : 0;
+}
+
+static void text(struct json_object *object, const char *key, char *out, size_t size)
+{
+	struct json_object *value = member(object, key);
+	const char *found = json_object_is_type(value, json_type_string) ?
+			    json_object_get_string(value) : "";
+
+	(void)snprintf(out, size, "%s", found);
+}
+
+static size_t length_of(struct json_object *array)
+{
+	return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
+}
+
+static void read_threads(struct accounts *a, struct json_object *array, int32_t vpid)
+{
+	size_t count = length_of(array);
+	struct account_thread *bigger = realloc(a->thread, (a->thread_count + count + 1) *
+						sizeof *bigger);
+
+	if (!bigger)
+		return;
+	a->thread = bigger;
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *object = json_object_array_get_idx(array, i);
+		struct account_thread *thread = &a->thread[a->thread_count++];
+
+		*thread = (struct account_thread) { .vpid = vpid,
+			.vtid = (int32_t)number(object, "tid"), .recorded = number(object, "recorded"),
+			.dropped = number(object, "dropped") };
+		text(object, "name", thread->name, sizeof thread->name);
+	}
+}
+
+static void read_processes(struct accounts *a, struct json_object *array)
+{
+	size_t count = length_of(array);
+
+	a->process = calloc(count + 1, sizeof *a->process);
+	for (size_t i = 0; a->process && i < count; i++) {
+		struct json_object *object = json_object_array_get_idx(array, i);
+		struct account_process *process = &a->process[a->process_count++];
+
+		process->vpid = (int32_t)number(object, "pid");
+		process->recorded = number(object, "recorded");
+		process->dropped = number(object, "dropped");
+		process->unwritten = number(object, "unwritten");
+		process->corrupt_bytes = number(object, "corrupt_bytes");
+		text(object, "procname", process->name, sizeof process->name);
+		text(object, "state", process->state, sizeof process->state);
+		text(object, "tracetools", process->tracetools, sizeof process->tracetools);
+		read_threads(a, member(object, "threads"), process->vpid);
+	}
+}
+
+void accounts_read(struct accounts *a, const char *directory, char problem[512])
+{
+	struct json_object *root, *totals;
+	char path[4096 + 16];
+
+	*a = (struct accounts) { 0 };
+	problem[0] = 0;
+	(void)snprintf(path, sizeof path, "%s/kymo.json", directory);
+	if (access(path, F_OK))
+		return;
+	root = json_object_from_file(path);
+	if (!json_object_is_type(root, json_type_object)) {
+		(void)snprintf(problem, 512, "%.400s: is no JSON object; the recorder's own counts are not "
+			       "shown", path);
+		json_object_put(root);
+		return;
+	}
+	totals = member(root, "totals");
+	a->present = true;
+	a->ended = json_object_get_boolean(member(root, "ended"));
+	text(root, "kymo", a->version, sizeof a->version);
+	a->recorded = number(totals, "recorded");
+	a->dropped = number(totals, "dropped") + number(totals, "init_dropped");
+	a->unwritten = number(totals, "unwritten");
+	a->corrupt_bytes = number(totals, "corrupt_bytes");
+	read_processes(a, member(root, "processes"));
+	json_object_put(root);
+}
+
+void accounts_free(struct accounts *a)
+{
+	free(a->process);
+	free(a->thread);
+	*a = (struct accounts) { 0 };
+}

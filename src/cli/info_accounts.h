@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the recorder wrote beside a trace (kymo.json): how it ended, and where every event went. */
+#ifndef KYMO_CLI_INFO_ACCOUNTS_H
+#define KYMO_CLI_INFO_ACCOUNTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct account_thread {
+	int32_t vpid, vtid;
+	char name[32];
+	uint64_t recorded, dropped;
+};
+
+struct account_process {
+	int32_t vpid;
+	char name[32];
+	char state[32];			/* how it ended: "exited", "killed", ... */
+	char tracetools[32];
+	uint64_t recorded, dropped, unwritten, corrupt_bytes;
+};
+
+struct accounts {
+	bool present;			/* kymo.json was there and could be read */
+	bool ended;			/* the recorder ended in order */
+	char version[32];		/* of kymo */
+	uint64_t recorded, dropped, unwritten, corrupt_bytes;
+	struct account_process *process;
+	unsigned process_count;
+	struct account_thread *thread;
+	unsigned thread_count;
+};
+
+/**
+ * accounts_read() - read @directory/kymo.json; what is missing there is 0
+ * @problem: says in a sentence why the file cannot be used, else ""
+ *
+ * A missing file is no problem: traces of other tracers have none.
+ * Context: allocates, blocks.
+ */
+void accounts_read(struct accounts *accounts, const char *directory, char problem[512]);
+void accounts_free(struct accounts *accounts);
+
+#endif

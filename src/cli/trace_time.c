@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See trace_time.h. */
+#include "cli/trace_time.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/text.h"
+
+#define NSEC_PER_SEC 1000000000
+
+/* ".nnn" up to nine digits, or nothing; the whole rest of @text. */
+static bool read_fraction(const char *text, int64_t *ns)
+{
+	int64_t unit = NSEC_PER_SEC / 10;
+
+	*ns = 0;
+	if (!*text)
+		return true;
+	if (*text++ != '.' || !*text)
+		return false;
+	for (; isdigit((unsigned char)*text); text++, unit /= 10)
+		*ns += (*text - '0') * unit;
+	return !*text;
+}
+
+static bool read_clock(const char *text, int64_t first_ns, int64_t *out)
+{
+	time_t first = (time_t)(first_ns / NSEC_PER_SEC), seconds;
+	int used = 0, skip = 0, year, month, day;
+	struct tm tm;
+	int64_t ns;
+
+	if (!localtime_r(&first, &tm))
+		return false;
+	if (sscanf(text, "%4d-%2d-%2d%*1[ T]%n", &year, &month, &day, &skip) == 3 && skip) {
+		tm.tm_year = year - 1900;
+		tm.tm_mon = month - 1;
+		tm.tm_mday = day;
+		text += skip;
+	}
+	if (sscanf(text, "%2d:%2d:%2d%n", &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &used) != 3 || !used ||
+	    !read_fraction(text + used, &ns))
+		return false;
+	tm.tm_isdst = -1;
+	seconds = mktime(&tm);
+	*out = (int64_t)seconds * NSEC_PER_SEC + ns;
+	return seconds != (time_t)-1;
+}
+
+static bool read_epoch(const char *text, int64_t *out)
+{
+	int64_t seconds = 0, ns;
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	for (; isdigit((unsigned char)*text); text++) {
+		seconds = seconds * 10 + (*text - '0');
+		if (seconds > INT64_MAX / NSEC_PER_SEC - 1)
+			return false;
+	}
+	if (!read_fraction(text, &ns))
+		return false;
+	*out = seconds * NSEC_PER_SEC + ns;
+	return true;
+}
+
+int cli_read_point(const char *option, const char *text, int64_t first_ns, int64_t *out_ns,
+		   struct err *err)
+{
+	int64_t offset;
+
+	if (*text == '+' && text_read_time(text + 1, &offset) &&
+	    !__builtin_add_overflow(first_ns, offset, out_ns))
+		return 0;
+	if (*text != '+' && (read_epoch(text, out_ns) || read_clock(text, first_ns, out_ns)))
+		return 0;
+	return err_set(err, EXIT_USAGE, "option --%s: '%s' is no time; write +1.5s (from the trace's "
+		       "beginning), 20:25:36.5 or 2026-11-20 20:25:36 (local time), or seconds since "
+		       "the epoch", option, text);
+}
+
+char *cli_print_point(char out[CLI_TIME_MAX], int64_t ns)
+{
+	time_t second = (time_t)(ns / NSEC_PER_SEC);
+	struct tm tm;
+	size_t used;
+
+	if (ns < 0 || !localtime_r(&second, &tm)) {
+		(void)snprintf(out, CLI_TIME_MAX, "%lld ns", (long long)ns);
+		return out;
+	}
+	used = strftime(out, CLI_TIME_MAX, "%Y-%m-%d %H:%M:%S", &tm);
+	(void)snprintf(out + used, CLI_TIME_MAX - used, ".%09lld", (long long)(ns % NSEC_PER_SEC));
+	return out;
+}
