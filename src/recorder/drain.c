@@ -45,6 +45,23 @@ void drain_say(const struct drain *drain, const char *format, ...)
 	drain->say(drain->context, text);
 }
 
+int drain_packet(const struct drain *drain, struct ctf_out *out, const struct ctf_packet *packet)
+{
+	struct ctf_packet none = *packet;
+	int rc = 0;
+
+	if (!out)
+		return -ENOMEM;
+	if (packet->discarded && !ctf_out_packets(out)) {
+		none.begin = drain->start_ns < packet->begin ? drain->start_ns : packet->begin;
+		none.end = none.begin;
+		none.discarded = 0;
+		none.size = 0;
+		rc = ctf_out_packet(out, &none);
+	}
+	return rc < 0 ? rc : ctf_out_packet(out, packet);
+}
+
 static struct kymo_ring *ring_shared(const struct process *process, const struct ring *ring)
 {
 	return region_page(&process->region, ring->page, 1);
@@ -276,7 +293,7 @@ static int slice_write(struct process *process, struct ring *ring, struct drain 
 			       (unsigned)(ring - process->ring));
 		ring->out = ctf_out_create(drain->writer, CTF_CLASS_RUN, name);
 	}
-	rc = ring->out ? ctf_out_packet(ring->out, &packet) : -ENOMEM;
+	rc = drain_packet(drain, ring->out, &packet);
 	if (rc < 0)
 		return rc;
 	ring->prev_end = packet.end;

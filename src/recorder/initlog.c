@@ -4,7 +4,6 @@
  * order and not before the session, so each becomes an event at the session's start or its own
  * time, with its true time in the context.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,7 +50,7 @@ static int batch_write(struct process *process, struct drain *drain, const struc
 			       process->ordinal);
 		init->out = ctf_out_create(drain->writer, CTF_CLASS_INIT, name);
 	}
-	rc = init->out ? ctf_out_packet(init->out, &packet) : -ENOMEM;
+	rc = drain_packet(drain, init->out, &packet);
 	if (rc < 0)
 		return rc;
 	init->prev_ns = batch->end;

@@ -2,7 +2,6 @@
 /* Finds the command and the preload library, and builds the command's environment. */
 #include "recorder/launch.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -12,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char preload[] = "libkymo-ros2.so";
+#include "recorder/preload.h"
 
 static bool is_program(const char *path)
 {
@@ -48,58 +47,93 @@ int launch_find(const char *name, struct err *err)
 		       "set up (source install/setup.bash)?", name);
 }
 
-/* "../lib" seen from a bin directory also fits a build tree. */
-static int find_preload(const char *fallback, char *path, size_t size, struct err *err)
-{
-	char self[PATH_MAX], *slash;
-	ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+/* A variable that the command gets from us. */
+struct setting {
+	const char *name;
+	char value[4096];
+};
 
-	if (length > 0) {
-		self[length] = 0;
-		slash = strrchr(self, '/');
-		if (slash)
-			*slash = 0;
-		slash = strrchr(self, '/');
-		if (slash) {
-			*slash = 0;
-			(void)snprintf(path, size, "%s/lib/%s", self, preload);
-			if (access(path, R_OK) == 0)
-				return 0;
-		}
-	}
-	(void)snprintf(path, size, "%s/%s", fallback, preload);
-	if (access(path, R_OK) == 0)
-		return 0;
-	return err_set(err, EXIT_FAILED, "%s is neither in the lib directory beside this program nor in "
-		       "%s; install kymo completely (make install)", preload, fallback);
+#define SETTINGS_MAX 4
+
+static void set_number(struct setting *setting, const char *name, const char *format,
+		       uint64_t value)
+{
+	setting->name = name;
+	(void)snprintf(setting->value, sizeof setting->value, format, value);
 }
 
-static char *variable(const char *name, const char *value)
+static int settings_make(const struct launch *launch, struct setting setting[SETTINGS_MAX],
+			 struct err *err)
 {
-	char *text = NULL;
+	const char *forward = getenv("KYMO_FORWARD");
+	char library[PATH_MAX];
+	int count = 0;
 
-	return asprintf(&text, "%s=%s", name, value) < 0 ? NULL : text;
+	if (preload_find(library, sizeof library, launch->fallback_libdir, err) < 0 ||
+	    preload_value(setting[0].value, sizeof setting[0].value, library, getenv("LD_PRELOAD"),
+			  err) < 0)
+		return -1;
+	setting[count++].name = "LD_PRELOAD";
+	if (!forward || strcmp(forward, "1") != 0)
+		set_number(&setting[count++], "TRACETOOLS_RUNTIME_DISABLE", "%" PRIu64, 1);
+	if (launch->tag)
+		set_number(&setting[count++], "KYMO_SESSION", "%" PRIx64, launch->tag);
+	if (launch->ring_size)
+		set_number(&setting[count++], "KYMO_RING_SIZE", "%" PRIu64, launch->ring_size);
+	return count;
 }
 
-static bool is_set_by_us(const char *entry, const char *const ours[])
+static bool is_set(const char *entry, const struct setting *setting, int count)
 {
-	for (; *ours; ours++) {
-		size_t length = strlen(*ours);
+	for (int i = 0; i < count; i++) {
+		size_t length = strlen(setting[i].name);
 
-		if (strncmp(entry, *ours, length) == 0 && entry[length] == '=')
+		if (strncmp(entry, setting[i].name, length) == 0 && entry[length] == '=')
 			return true;
 	}
 	return false;
 }
 
-static char *preload_value(const char *library)
+/* Our environment, with @count settings in the place of what has their names. */
+static char **environment_make(const struct setting *setting, int count)
 {
-	const char *old = getenv("LD_PRELOAD");
-	char *text = NULL;
+	size_t old = 0, at = 0;
+	char **result;
 
-	if (!old || !old[0])
-		return variable("LD_PRELOAD", library);
-	return asprintf(&text, "LD_PRELOAD=%s:%s", library, old) < 0 ? NULL : text;
+	while (environ[old])
+		old++;
+	result = calloc(old + (size_t)count + 1, sizeof *result);
+	if (!result)
+		return NULL;
+	for (int i = 0; i < count; i++)
+		if (asprintf(&result[at++], "%s=%s", setting[i].name, setting[i].value) < 0)
+			goto fail;
+	for (char **entry = environ; *entry; entry++) {
+		if (is_set(*entry, setting, count))
+			continue;
+		result[at] = strdup(*entry);
+		if (!result[at++])
+			goto fail;
+	}
+	return result;
+fail:
+	result[at - 1] = NULL;		/* asprintf() leaves anything there */
+	launch_free(result);
+	return NULL;
+}
+
+char **launch_environment(const struct launch *launch, struct err *err)
+{
+	struct setting setting[SETTINGS_MAX];
+	char **result;
+	int count = settings_make(launch, setting, err);
+
+	if (count < 0)
+		return NULL;
+	result = environment_make(setting, count);
+	if (!result)
+		(void)err_set(err, EXIT_FAILED, "out of memory");
+	return result;
 }
 
 void launch_free(char **environment)
@@ -107,53 +141,4 @@ void launch_free(char **environment)
 	for (char **entry = environment; entry && *entry; entry++)
 		free(*entry);
 	free(environment);
-}
-
-#define OURS_MAX 4	/* variables that are set here */
-
-char **launch_environment(const struct launch *launch, struct err *err)
-{
-	const char *names[OURS_MAX + 1] = { "LD_PRELOAD" };
-	const char *forward = getenv("KYMO_FORWARD");
-	char library[PATH_MAX + 32], number[32], **result;
-	unsigned count = 0, named = 1;
-
-	if (find_preload(launch->fallback_libdir, library, sizeof library, err) < 0)
-		return NULL;
-	while (environ[count])
-		count++;
-	result = calloc(count + OURS_MAX + 1, sizeof *result);
-	if (!result)
-		goto fail;
-	count = 0;
-	result[count++] = preload_value(library);
-	if (!forward || strcmp(forward, "1") != 0) {
-		names[named++] = "TRACETOOLS_RUNTIME_DISABLE";
-		result[count++] = variable("TRACETOOLS_RUNTIME_DISABLE", "1");
-	}
-	if (launch->tag) {
-		names[named++] = "KYMO_SESSION";
-		(void)snprintf(number, sizeof number, "%" PRIx64, launch->tag);
-		result[count++] = variable("KYMO_SESSION", number);
-	}
-	if (launch->ring_size) {
-		names[named++] = "KYMO_RING_SIZE";
-		(void)snprintf(number, sizeof number, "%" PRIu64, launch->ring_size);
-		result[count++] = variable("KYMO_RING_SIZE", number);
-	}
-	for (unsigned i = 0; i < count; i++)
-		if (!result[i])
-			goto fail;
-	for (char **entry = environ; *entry; entry++) {
-		if (is_set_by_us(*entry, names))
-			continue;
-		result[count] = strdup(*entry);
-		if (!result[count++])
-			goto fail;
-	}
-	return result;
-fail:
-	launch_free(result);
-	(void)err_set(err, EXIT_FAILED, "out of memory");
-	return NULL;
 }

@@ -23,8 +23,7 @@ int launch_find(const char *name, struct err *err);
 /**
  * launch_environment() - our environment with the preload library and the rest of @launch
  *
- * The library is the one next to this program (../lib), else in @fallback_libdir. It is put in
- * front of an existing LD_PRELOAD. TRACETOOLS_RUNTIME_DISABLE=1 keeps LTTng's tracing out of the
+ * The library is found by preload_find() and put in front of an existing LD_PRELOAD. TRACETOOLS_RUNTIME_DISABLE=1 keeps LTTng's tracing out of the
  * command, unless KYMO_FORWARD=1 asks for both.
  *
  * Context: allocates; free with launch_free().

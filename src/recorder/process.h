@@ -95,6 +95,15 @@ __attribute__((format(printf, 2, 3)))
 void drain_say(const struct drain *drain, const char *format, ...);
 
 /**
+ * drain_packet() - write one packet of a stream
+ *
+ * Readers count lost events from one packet to the next, so a stream that begins with a loss gets
+ * an empty packet at the session's start in front.
+ * Return: 0; -errno.
+ */
+int drain_packet(const struct drain *drain, struct ctf_out *out, const struct ctf_packet *packet);
+
+/**
  * process_rings() - take notice of rings that came into being
  * @skip_unread: what is in them is not of this session
  */

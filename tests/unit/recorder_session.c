@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions over regions that the test writes itself: all comes out, loss is exact, crashes cost nothing. */
+#include "producer.h"
+
+#include "babeltrace.h"
+#include "recorder/session.h"
+
+struct place {
+	char run[64], trace[96], said[4096];
+};
+
+static void say(void *context, const char *text)
+{
+	struct place *place = context;
+	size_t used = strlen(place->said);
+
+	snprintf(place->said + used, sizeof place->said - used, "%s\n", text);
+}
+
+static int setup(void **state)
+{
+	struct place *place = calloc(1, sizeof *place);
+
+	strcpy(place->run, "/dev/shm/kymo-test-XXXXXX");
+	if (!place || !mkdtemp(place->run))
+		return -1;
+	snprintf(place->trace, sizeof place->trace, "%s/trace", place->run);
+	*state = place;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct place *place = *state;
+	char command[128];
+	int rc;
+
+	snprintf(command, sizeof command, "rm -rf '%s'", place->run);
+	rc = system(command);
+	free(place);
+	return rc;
+}
+
+static struct session *begin(struct place *place, const char *trace)
+{
+	struct session_options options = {
+		.runtime_dir = place->run, .output = trace, .version = "0.1.0",
+		.say = say, .context = place,
+	};
+	struct session *session = NULL;
+	struct err err = { 0 };
+
+	if (session_begin(&options, &session, &err) < 0)
+		fail_msg("%s", err.text);
+	return session;
+}
+
+static void poll_once(struct session *session)
+{
+	struct err err;
+
+	assert_true(session_poll(session, &err) >= 0);
+}
+
+static struct session_stats end(struct session *session)
+{
+	struct session_stats stats;
+	struct err err = { 0 };
+
+	if (session_end(session, &err) < 0)
+		fail_msg("%s", err.text);
+	session_stats(session, &stats);
+	session_free(session);
+	return stats;
+}
+
+/* What babeltrace2 finds must be what the session counted. */
+static struct babeltrace check_trace(const char *trace, const struct session_stats *stats)
+{
+	struct babeltrace seen = babeltrace_read(trace, "callback_end");
+
+	if (seen.status == 77)
+		skip();
+	if (seen.complaints)
+		fail_msg("babeltrace2: %s", seen.complaint);
+	assert_int_equal(seen.status, 0);
+	assert_int_equal(seen.events, stats->recorded + stats->init_events);
+	assert_int_equal(seen.matching, stats->recorded);
+	assert_int_equal(seen.discarded, stats->dropped + stats->init_dropped);
+	return seen;
+}
+
+static void all_that_is_produced_is_recorded(void **state)
+{
+	struct place *place = *state;
+	struct producer producer;
+	struct session *session;
+	struct session_stats stats;
+	uint64_t number = 1;
+
+	producer_open(&producer, place->run);
+	producer_init(&producer, 1, "before the session");
+	producer_event(&producer, 0, 0);		/* not enabled: no event */
+	assert_int_equal(producer.produced, 0);
+	session = begin(place, place->trace);
+	assert_int_equal(producer.region->state, KYMO_STATE_RECORD);
+	srand(1);
+	for (unsigned round = 0; round < 300; round++) {
+		unsigned burst = (unsigned)rand() % 120;
+
+		for (unsigned i = 0; i < burst; i++, number++)
+			producer_event(&producer, number % PRODUCER_RINGS, number);
+		producer_init(&producer, number, "during the session");
+		if (round % 3 == 0)
+			usleep((unsigned)rand() % 2000);	/* so that packets end in different places */
+		poll_once(session);
+	}
+	stats = end(session);
+	assert_int_equal(producer.region->state, KYMO_STATE_WAIT);
+	assert_int_equal(producer.dropped, 0);
+	assert_int_equal(stats.recorded, producer.produced);
+	assert_int_equal(stats.init_events, 301);
+	assert_int_equal(stats.dropped, 0);
+	check_trace(place->trace, &stats);
+	assert_string_equal(place->said, "");
+	producer_close(&producer);
+}
+
+static void contexts_are_where_readers_look(void **state)
+{
+	struct place *place = *state;
+	struct producer producer;
+	struct session *session;
+	struct session_stats stats;
+	struct babeltrace seen;
+	char wanted[64];
+
+	producer_open(&producer, place->run);
+	session = begin(place, place->trace);
+	producer_event(&producer, 1, 0xabc);
+	stats = end(session);
+	seen = check_trace(place->trace, &stats);
+	assert_non_null(strstr(seen.first, "ros2:callback_end"));
+	snprintf(wanted, sizeof wanted, "vpid = %d, vtid = %d, procname = \"thread1\"", getpid(),
+		 getpid() + 1);
+	assert_non_null(strstr(seen.first, wanted));
+	assert_non_null(strstr(seen.first, "{ callback = 0xABC }"));
+	producer_close(&producer);
+}
+
+static void drops_are_counted_to_the_event(void **state)
+{
+	struct place *place = *state;
+	struct producer producer;
+	struct session *session;
+	struct session_stats stats;
+
+	producer_open(&producer, place->run);
+	session = begin(place, place->trace);
+	for (unsigned round = 0; round < 5; round++) {
+		for (unsigned i = 0; i < 2000; i++)	/* far more than the ring holds */
+			producer_event(&producer, 0, i);
+		poll_once(session);
+	}
+	for (unsigned i = 0; i < 2000; i++)		/* lost after the last record */
+		producer_event(&producer, 1, i);
+	producer.region->dropped_no_ring = 11;
+	stats = end(session);
+	assert_true(producer.dropped > 1000);
+	assert_int_equal(stats.dropped, producer.dropped + 11);
+	assert_int_equal(stats.recorded + stats.dropped, producer.produced + 11);
+	check_trace(place->trace, &stats);
+	producer_close(&producer);
+}
+
+static void a_thread_without_any_room_shows_too(void **state)
+{
+	struct place *place = *state;
+	struct producer producer;
+	struct session *session;
+	struct session_stats stats;
+
+	producer_open(&producer, place->run);
+	producer.ring[0]->dropped = 1000;		/* before the session: not its loss */
+	session = begin(place, place->trace);
+	producer.ring[0]->dropped += 5;
+	stats = end(session);
+	assert_int_equal(stats.recorded, 0);
+	assert_int_equal(stats.dropped, 5);
+	check_trace(place->trace, &stats);
+	producer_close(&producer);
+}
+
+static void a_retired_ring_is_given_back(void **state)
+{
+	struct place *place = *state;
+	struct producer producer;
+	struct session *session;
+	struct session_stats stats;
+
+	producer_open(&producer, place->run);
+	session = begin(place, place->trace);
+	producer_event(&producer, 0, 1);
+	producer.ring[0]->state = KYMO_RING_RETIRED;
+	poll_once(session);
+	assert_int_equal(producer.ring[0]->state, KYMO_RING_FREE);
+	/* A new owner begins a new block. */
+	producer.ring[0]->state = KYMO_RING_OWNED;
+	producer.ring[0]->tid = 4242;
+	producer.ring[0]->owner_seq++;
+	strcpy(producer.ring[0]->name, "second");
+	producer_event(&producer, 0, 2);
+	stats = end(session);
+	assert_int_equal(stats.recorded, 2);
+	assert_int_equal(stats.threads, 2);
+	check_trace(place->trace, &stats);
+	assert_int_equal(babeltrace_read(place->trace, "vtid = 4242, procname = \"second\"").matching, 1);
+	producer_close(&producer);
+}
+
+static void the_next_recorder_goes_on_where_a_dead_one_stopped(void **state)
+{
+	struct place *place = *state;
+	struct producer producer;
+	struct session *session;
+	struct session_stats first, second;
+	char trace[128];
+
+	producer_open(&producer, place->run);
+	producer_init(&producer, 7, "symbol");
+	session = begin(place, place->trace);
+	for (unsigned i = 0; i < 500; i++) {
+		producer_event(&producer, 0, i);
+		if (i % 100 == 0)
+			poll_once(session);
+	}
+	session_stats(session, &first);
+	session_free(session);				/* as if it had been killed */
+	for (unsigned i = 0; i < 200; i++)
+		producer_event(&producer, 0, i);
+	snprintf(trace, sizeof trace, "%s-2", place->trace);
+	session = begin(place, trace);
+	producer_event(&producer, 0, 1);
+	second = end(session);
+	assert_true(first.recorded < 500);
+	assert_int_equal(first.recorded + second.recorded + producer.dropped, producer.produced);
+	assert_int_equal(second.dropped, producer.dropped);
+	assert_int_equal(second.init_events, 1);	/* names are in every trace */
+	check_trace(place->trace, &first);
+	check_trace(trace, &second);
+	producer_close(&producer);
+}
+
+static void what_an_ended_session_left_is_not_in_the_next(void **state)
+{
+	struct place *place = *state;
+	struct producer producer;
+	struct session *session;
+	struct session_stats stats;
+	uint8_t *enable;
+	char trace[128];
+
+	producer_open(&producer, place->run);
+	session = begin(place, place->trace);
+	producer_event(&producer, 0, 1);
+	(void)end(session);
+	enable = (uint8_t *)producer_page(&producer, KYMO_ENABLE_PAGE);
+	enable[KYMO_POINT_callback_end] = 1;		/* a thread that was inside its event */
+	producer_event(&producer, 0, 2);
+	enable[KYMO_POINT_callback_end] = 0;
+	snprintf(trace, sizeof trace, "%s-2", place->trace);
+	session = begin(place, trace);
+	for (unsigned i = 0; i < 3; i++)
+		producer_event(&producer, 0, 3);
+	stats = end(session);
+	assert_int_equal(stats.recorded, 3);
+	check_trace(trace, &stats);
+	producer_close(&producer);
+}
+
+static void open_dead(struct producer *producer, const struct place *place)
+{
+	producer_open_as(producer, place->run, producer_dead_pid(), 1, "1-1.region");
+	producer->region->state = KYMO_STATE_RECORD;
+	((uint8_t *)producer_page(producer, KYMO_ENABLE_PAGE))[KYMO_POINT_callback_end] = 1;
+}
+
+static void a_dead_process_gives_all_it_committed(void **state)
+{
+	struct place *place = *state;
+	struct producer producer;
+	struct session_stats stats;
+
+	open_dead(&producer, place);
+	producer_init(&producer, 1, "symbol");
+	for (unsigned i = 0; i < 400; i++)
+		producer_event(&producer, i % 2, i);
+	producer.ring[0]->nest = 1;
+	producer.ring[1]->nseq = 1;			/* died while publishing */
+	producer.ring[1]->lastts = 0;
+	stats = end(begin(place, place->trace));
+	assert_int_equal(stats.recorded, 400);
+	assert_int_equal(stats.init_events, 1);
+	assert_int_equal(access(producer.path, F_OK), -1);	/* its region is gone */
+	check_trace(place->trace, &stats);
+	producer_close(&producer);
+}
+
+static void a_bad_tail_is_cut_and_told(void **state)
+{
+	struct place *place = *state;
+	struct producer producer;
+	struct session_stats stats;
+	uint64_t word;
+
+	open_dead(&producer, place);
+	for (unsigned i = 0; i < 10; i++)
+		producer_event(&producer, 0, i);
+	word = producer.ring[0]->wpos;
+	memset(producer_at(producer.ring[0], KYMO_WORD_POS(word)), 0xee, 18);
+	producer.ring[0]->wpos = KYMO_WORD(KYMO_WORD_POS(word) + 18, 11);
+	stats = end(begin(place, place->trace));
+	assert_int_equal(stats.recorded, 10);
+	assert_int_equal(stats.lost_bytes, 18);
+	assert_non_null(strstr(place->said, "corrupt"));
+	check_trace(place->trace, &stats);
+	producer_close(&producer);
+}
+
+static void a_hole_in_a_dead_log_hides_nothing_else(void **state)
+{
+	struct place *place = *state;
+	struct producer producer;
+	struct session_stats stats;
+	struct kymo_log_record *record;
+
+	open_dead(&producer, place);
+	producer_init(&producer, 1, "one");
+	record = (void *)(producer.base + KYMO_FIRST_SEGMENT_PAGE * KYMO_PAGE + producer.region->log_tail);
+	producer_init(&producer, 2, "never finished");
+	record->stamp = 0;
+	for (unsigned i = 0; i < 1000; i++)		/* and over a chunk's end */
+		producer_init(&producer, i, "three");
+	stats = end(begin(place, place->trace));
+	assert_int_equal(stats.init_events, 1001);
+	check_trace(place->trace, &stats);
+	producer_close(&producer);
+}
+
+static void a_living_log_keeps_its_order(void **state)
+{
+	struct place *place = *state;
+	struct producer producer;
+	struct session *session;
+	struct session_stats stats;
+	struct kymo_log_record *record;
+	uint64_t stamp;
+
+	producer_open(&producer, place->run);
+	session = begin(place, place->trace);
+	record = (void *)(producer.base + KYMO_FIRST_SEGMENT_PAGE * KYMO_PAGE);
+	producer_init(&producer, 1, "being written");
+	stamp = record->stamp;
+	record->stamp = 0;
+	producer_init(&producer, 2, "behind it");
+	poll_once(session);
+	session_stats(session, &stats);
+	assert_int_equal(stats.init_events, 0);
+	record->stamp = stamp;
+	poll_once(session);
+	session_stats(session, &stats);
+	assert_int_equal(stats.init_events, 2);
+	stats = end(session);
+	check_trace(place->trace, &stats);
+	producer_close(&producer);
+}
+
+static void only_one_recorder_at_a_time(void **state)
+{
+	struct place *place = *state;
+	struct session *session = begin(place, place->trace);
+	char pid_text[16];
+	pid_t child;
+	int status;
+
+	snprintf(pid_text, sizeof pid_text, "%d", getpid());
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct session_options options = {
+			.runtime_dir = place->run, .output = "/nonexistent/x", .version = "0",
+		};
+		struct session *other = NULL;
+		struct err err = { 0 };
+
+		_exit(session_begin(&options, &other, &err) == -1 && err.status == EXIT_FAILED &&
+		      strstr(err.text, pid_text) && strstr(err.text, place->trace) &&
+		      strstr(err.text, "KYMO_DIR") ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	(void)end(session);
+}
+
+/* Only processes of the session's tag, and they are left alone again. */
+static void others_are_left_alone(void **state)
+{
+	struct place *place = *state;
+	struct session_options options = {
+		.runtime_dir = place->run, .output = place->trace, .version = "0.1.0", .tag = 99,
+	};
+	struct producer mine, other;
+	struct session *session;
+	struct session_stats stats;
+	struct err err;
+
+	producer_open(&mine, place->run);
+	mine.region->session_tag = 99;
+	producer_open_as(&other, place->run, getpid(), alive_start_time(getpid()), "2-2.region");
+	assert_int_equal(session_begin(&options, &session, &err), 0);
+	assert_int_equal(mine.region->state, KYMO_STATE_RECORD);
+	assert_int_equal(other.region->state, KYMO_STATE_WAIT);
+	producer_event(&mine, 0, 1);
+	producer_event(&other, 0, 1);
+	stats = end(session);
+	assert_int_equal(stats.recorded, 1);
+	assert_int_equal(stats.processes, 1);
+	producer_close(&mine);
+	producer_close(&other);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(all_that_is_produced_is_recorded),
+		TEST(contexts_are_where_readers_look),
+		TEST(drops_are_counted_to_the_event),
+		TEST(a_thread_without_any_room_shows_too),
+		TEST(a_retired_ring_is_given_back),
+		TEST(the_next_recorder_goes_on_where_a_dead_one_stopped),
+		TEST(what_an_ended_session_left_is_not_in_the_next),
+		TEST(a_dead_process_gives_all_it_committed),
+		TEST(a_bad_tail_is_cut_and_told),
+		TEST(a_hole_in_a_dead_log_hides_nothing_else),
+		TEST(a_living_log_keeps_its_order),
+		TEST(only_one_recorder_at_a_time),
+		TEST(others_are_left_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
