@@ -75,10 +75,10 @@ static inline void producer_identity(struct kymo_region *region, pid_t pid, uint
 	region->start_time = start_time;
 	region->pid_ns = ns.st_ino;
 	region->birth_ns = producer_now();
-	strcpy(region->procname, "fake");
-	strcpy(region->exe, "/opt/fake");
+	snprintf(region->procname, sizeof region->procname, "fake");
+	snprintf(region->exe, sizeof region->exe, "/opt/fake");
 	region->tracetools = KYMO_V(8, 2);
-	strcpy(region->tracetools_version, "8.2.0");
+	snprintf(region->tracetools_version, sizeof region->tracetools_version, "8.2.0");
 	region->state = KYMO_STATE_WAIT;
 	region->page_count = PRODUCER_PAGES;
 }

@@ -21,7 +21,7 @@ static int setup(void **state)
 {
 	struct place *place = calloc(1, sizeof *place);
 
-	strcpy(place->run, "/dev/shm/kymo-test-XXXXXX");
+	snprintf(place->run, sizeof place->run, "/dev/shm/kymo-test-XXXXXX");
 	if (!place || !mkdtemp(place->run))
 		return -1;
 	snprintf(place->trace, sizeof place->trace, "%s/trace", place->run);
@@ -208,7 +208,7 @@ static void a_retired_ring_is_given_back(void **state)
 	producer.ring[0]->state = KYMO_RING_OWNED;
 	producer.ring[0]->tid = 4242;
 	producer.ring[0]->owner_seq++;
-	strcpy(producer.ring[0]->name, "second");
+	snprintf(producer.ring[0]->name, sizeof producer.ring[0]->name, "second");
 	producer_event(&producer, 0, 2);
 	stats = end(session);
 	assert_int_equal(stats.recorded, 2);
