@@ -117,13 +117,14 @@ struct pft_track *pft_thread(struct pft *pft, struct pft_track *process, int32_t
 			     const char *name)
 {
 	struct pft_track *track;
-	struct pb *pb = &pft->block;
+	struct pb *pb;
 
 	if (!process)
 		return NULL;
 	track = track_new(pft, process->machine, process->pid);
 	if (!track)
 		return NULL;
+	pb = &pft->block;
 	descriptor_begin(track, process);
 	pb_open(pb, 4);
 	pb_uint(pb, 1, (uint64_t)process->pid);

@@ -51,10 +51,18 @@ static void print_helpers(void)
 		(char *(*)(const void *))dlsym(RTLD_DEFAULT, "_ZN10tracetools6detail18get_symbol_funcptrEPKv");
 	bool (*wants)(void) = (bool (*)(void))dlsym(RTLD_DEFAULT, "ros_trace_enabled_rclcpp_callback_register");
 
-	if (demangle)
-		(void)printf("demangle: %s\n", demangle("_ZN5robot7Planner7on_scanEv"));
-	if (name)
-		(void)printf("function: %s\n", name(dlsym(RTLD_DEFAULT, "puts")));
+	char *text;
+
+	if (demangle) {
+		text = demangle("_ZN5robot7Planner7on_scanEv");
+		(void)printf("demangle: %s\n", text);
+		free(text);
+	}
+	if (name) {
+		text = name(dlsym(RTLD_DEFAULT, "puts"));
+		(void)printf("function: %s\n", text);
+		free(text);
+	}
 	if (wants)
 		(void)printf("enabled: %d\n", wants());
 }

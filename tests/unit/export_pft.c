@@ -81,7 +81,7 @@ struct seen {
 	unsigned depth[SEQUENCES_MAX];
 	int64_t duration;
 	uint64_t interned;
-	struct { uint8_t *data; size_t size; } flat;	/* packets with blocks inflated */
+	struct { uint8_t *data; size_t size, room; } flat;	/* packets with blocks inflated */
 };
 
 static void see_snapshot(struct seen *seen, uint64_t sequence, struct field snapshot)
@@ -172,7 +172,11 @@ static void see_packets(struct seen *seen, const uint8_t *at, const uint8_t *end
 		assert_int_equal(packet.number, 1);
 		see_packet(seen, packet.data, packet.data + packet.value);
 		if (!(packet.value > 2 && packet.data[0] == 0x92 && packet.data[1] == 0x03)) {
-			seen->flat.data = realloc(seen->flat.data, seen->flat.size + (size_t)(at - from));
+			if (seen->flat.size + (size_t)(at - from) > seen->flat.room) {
+				seen->flat.room = 2 * seen->flat.room + (size_t)(at - from);
+				seen->flat.data = realloc(seen->flat.data, seen->flat.room);
+				assert_non_null(seen->flat.data);
+			}
 			memcpy(seen->flat.data + seen->flat.size, from, (size_t)(at - from));
 			seen->flat.size += (size_t)(at - from);
 		}
