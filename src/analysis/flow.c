@@ -484,14 +484,13 @@ static void on_callback_end(struct model *model, const struct now *now)
 {
 	ARGS(callback_end, now->event);
 	struct thread *thread = now->thread;
-	struct callback *callback = model_handle(model, now->process, HANDLE_CALLBACK,
-						 args->callback.u);
 	struct model_instance instance;
 	unsigned at = thread->frame_count;
 
 	thread->intra.id = 0;
 	thread->intra.alone = false;
-	while (at && (!callback || thread->frame[at - 1].callback != callback))
+	/* By address: what the address meant when the callback began is in the frame. */
+	while (at && thread->frame[at - 1].callback->pub.address != args->callback.u)
 		at--;
 	if (!at--) {
 		model->facts.ends_without_start++;

@@ -44,6 +44,7 @@ struct stats_callback {
 	int64_t previous_ns;		/* of the last start, in or out of the window */
 	uint64_t waits;			/* that were blocked */
 	uint64_t blocked_ns;		/* all of them together */
+	int64_t longest_ns;		/* the longest wait, blocked or not */
 	struct stats_wait worst;
 };
 

@@ -136,17 +136,27 @@ static void wait_of(struct stats *stats, const struct model_callback *victim,
 {
 	struct inquiry inquiry;
 	struct history *history = stats_history_at(stats, thread->index);
+	int64_t wait_ns = to_ns - from_ns;
+	bool idle;
 
-	if (!history || to_ns <= from_ns)
+	if (!history || wait_ns <= 0)
+		return;
+	/* The usual case, cheaply: the thread was idle when the wait began. */
+	idle = !history->count ||
+	       history->run[(history->count - 1) % HISTORY_RUNS].end_ns <= from_ns;
+	if (idle && wait_ns <= callback->longest_ns)
 		return;
 	inquiry.from_ns = from_ns;
 	inquiry.to_ns = to_ns;
 	inquiry.blocked_ns = 0;
 	inquiry.suspects = 0;
-	inquire(&inquiry, history, NULL);
-	/* The other threads are many: look there only for what would be the worst wait so far. */
-	if (inquiry.blocked_ns < (to_ns - from_ns) / 2 && to_ns - from_ns > callback->worst.wait_ns)
+	if (!idle)
+		inquire(&inquiry, history, NULL);
+	/* The other threads are many: look there only for the longest wait so far. */
+	if (inquiry.blocked_ns < wait_ns / 2 && wait_ns > callback->longest_ns)
 		inquire_others(stats, &inquiry, victim, thread);
+	if (wait_ns > callback->longest_ns)
+		callback->longest_ns = wait_ns;
 	judge(callback, &inquiry);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/symbol.h"
+#include "base/text.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
@@ -354,6 +355,25 @@ static void wait_row(struct report *report, const struct model_callback *victim)
 	table_i64(t, victim->process->pid);
 }
 
+/* The first row once more, as one would say it. */
+static void wait_sentence(struct report *report, const struct model_callback *victim)
+{
+	const struct stats_wait *w;
+	char who[256], whom[256], at[32], wait[TEXT_QUANTITY_MAX], part[TEXT_QUANTITY_MAX];
+
+	if (!victim) {
+		table_note(report->table, "No message and no timer had to wait for another callback.");
+		return;
+	}
+	w = &stats_callback(report->stats, victim->index)->worst;
+	table_note(report->table, "%s waited %s at %s, %s of it behind %s.",
+		   model_callback_label(victim, who, sizeof(who)), text_ns(wait, w->wait_ns),
+		   report_offset(report, w->since_ns, at, sizeof(at)),
+		   text_ns(part, w->culprit_ns),
+		   w->culprit == victim ? "its own run before" :
+					  model_callback_label(w->culprit, whom, sizeof(whom)));
+}
+
 void report_waits(struct report *report)
 {
 	unsigned all = model_count(report->model, MODEL_CALLBACK), count = 0, i;
@@ -374,8 +394,7 @@ void report_waits(struct report *report)
 	for (i = 0; i < count && i < report_limit(report); i++)
 		wait_row(report, model_callback(report->model, rows[i].index));
 	report_more(report, i, count);
-	if (!count)
-		table_note(report->table, "No message and no timer had to wait for another callback.");
+	wait_sentence(report, count ? model_callback(report->model, rows[0].index) : NULL);
 	free(rows);
 }
 
