@@ -560,6 +560,10 @@ void model_flow_loss(struct model *model, const struct ctf_event *event)
 		offset = model->trace[event->trace].clock_offset_ns;
 		host = model->trace[event->trace].host;
 	}
+	if (event->loss_end_ns)
+		loss.end_ns = (int64_t)(event->loss_end_ns + (uint64_t)offset);
+	if (loss.end_ns < 0 || loss.end_ns > TIME_MAX)
+		loss.end_ns = event->ns;
 	loss.begin_ns = (int64_t)(event->loss_begin_ns + (uint64_t)offset);
 	if (loss.begin_ns < 0 || loss.begin_ns > loss.end_ns)
 		loss.begin_ns = loss.end_ns;

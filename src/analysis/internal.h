@@ -36,6 +36,9 @@
 
 #define ARGS(id, event) const struct args_##id *args = (const struct args_##id *)(event)->value
 
+/* Later times (the year 2116) are damage; without them no difference of two can overflow. */
+#define TIME_MAX (INT64_MAX / 2)
+
 /* What an address in the `handles` map means. The scope of a key is process index << 8 | this. */
 enum handle {
 	HANDLE_NODE,

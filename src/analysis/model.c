@@ -308,9 +308,6 @@ struct thread *model_thread_of(struct model *model, const struct ctf_event *even
 
 /* ---- one event ---- */
 
-/* Later times (the year 2116) are damage; without them no difference of two can overflow. */
-#define TIME_MAX (INT64_MAX / 2)
-
 static int64_t true_time(const struct model *model, const struct ctf_event *event)
 {
 	unsigned field = model->bind_true_time[event->bound];

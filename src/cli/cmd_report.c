@@ -3,6 +3,8 @@
 #include <stdio.h>
 
 #include "cli/common.h"
+#include "cli/info_accounts.h"
+#include "cli/trace_time.h"
 #include "ctf/reader.h"
 #include "report/report.h"
 
@@ -15,7 +17,7 @@ struct options {
 	int sort;
 	uint64_t limit;
 	bool all;
-	int64_t begin_ns, end_ns;
+	const char *begin, *end;
 	bool strict;
 };
 
@@ -33,10 +35,10 @@ static const struct opt opts[] = {
 	  "at most N rows a section (default: 20 as table, else all)", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "all rows of each section, as table too", NULL },
-	{ "begin", 0, OPT_TIME, offsetof(struct options, begin_ns), "TIME",
-	  "only what begins this long after the first event, or later", NULL },
-	{ "end", 0, OPT_TIME, offsetof(struct options, end_ns), "TIME",
-	  "only what begins this long after the first event, or earlier", NULL },
+	{ "begin", 'b', OPT_TEXT, offsetof(struct options, begin), "TIME",
+	  "leave out what begins earlier", NULL },
+	{ "end", 'E', OPT_TEXT, offsetof(struct options, end), "TIME",
+	  "leave out what begins later", NULL },
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_END
 };
@@ -52,42 +54,68 @@ static void print_warnings(const struct ctf_reader *reader)
 			count - WARNINGS_SHOWN);
 }
 
-static int report_trace(const char *path, const struct report_options *options, bool strict)
+/* Init events are needed wherever they are, so the window is the report's, not the reader's. */
+static int set_window(struct ctf_reader *reader, const struct options *o,
+		      struct report_options *report, struct err *err)
 {
-	struct ctf_reader *reader;
+	struct ctf_event event;
+	int64_t first_ns = 0;
+	int more;
+
+	if (!o->begin && !o->end)
+		return 0;
+	while ((more = ctf_next(reader, &event, err)) > 0 && event.bound == CTF_LOSS)
+		;
+	if (more < 0)
+		return -1;
+	if (more)
+		first_ns = event.ns;
+	if (o->begin && cli_read_point("begin", o->begin, first_ns, &report->begin_ns, err))
+		return -1;
+	return o->end ? cli_read_point("end", o->end, first_ns, &report->end_ns, err) : 0;
+}
+
+static uint64_t told_lost(const char *path)
+{
+	struct accounts accounts = { 0 };
+	char problem[512];
+	uint64_t lost;
+
+	accounts_read(&accounts, path, problem);
+	if (*problem)
+		fprintf(stderr, "kymo report: warning: %s\n", problem);
+	lost = accounts.dropped + accounts.unwritten;
+	accounts_free(&accounts);
+	return lost;
+}
+
+static int print_report(struct ctf_reader *reader, const char *path,
+			const struct report_options *options, bool strict, struct err *err)
+{
 	struct table *table;
-	struct err err = { 0 };
 	bool lost = false;
 	int status;
 
-	if (ctf_open(path, &reader, &err))
-		return cli_fail("report", &err);
 	if (table_open(&table, stdout, options->format)) {
-		ctf_close(reader);
-		err_set(&err, EXIT_FAILED, "There is no memory left.");
-		return cli_fail("report", &err);
+		err_set(err, EXIT_FAILED, "There is no memory left.");
+		return EXIT_FAILED;
 	}
-	status = report_run(reader, path, options, table, &lost, &err);
-	if (lost && strict && status >= 0)
-		status = EXIT_LOSS;
+	status = report_run(reader, path, options, table, &lost, err);
 	if (status < 0)
-		status = err.status ? (int)err.status : EXIT_FAILED;
-	status = cli_close("report", table, status);
-	print_warnings(reader);
-	ctf_close(reader);
-	if (*err.text)
-		return cli_fail("report", &err);
-	if (status == EXIT_LOSS)
-		fprintf(stderr, "kymo report: events were lost, and --strict makes that an error.\n");
-	return status;
+		status = err->status ? (int)err->status : EXIT_FAILED;
+	else if (lost && strict)
+		status = EXIT_LOSS;
+	return cli_close("report", table, status);
 }
 
 static int run(int argc, char **argv)
 {
-	struct options o = { .begin_ns = INT64_MIN, .end_ns = INT64_MAX };
+	struct options o = { 0 };
 	struct report_options report;
+	struct ctf_reader *reader;
 	char path[CLI_PATH_MAX];
 	struct err err = { 0 };
+	int status;
 
 	if (opt_parse(opts, &o, &argc, &argv, NULL, &err))
 		return cli_fail("report", &err);
@@ -100,12 +128,22 @@ static int run(int argc, char **argv)
 		.sort = o.sort,
 		.limit = o.limit,
 		.unlimited = o.all,
-		.begin_ns = o.begin_ns,
-		.end_ns = o.end_ns,
+		.begin_ns = INT64_MIN,
+		.end_ns = INT64_MAX,
 	};
-	if (report_check(&report, &err) || cli_trace(argc, argv, path, &err))
+	if (report_check(&report, &err) || cli_trace(argc, argv, path, &err) ||
+	    ctf_open(path, &reader, &err))
 		return cli_fail("report", &err);
-	return report_trace(path, &report, o.strict);
+	report.told_lost = told_lost(path);
+	status = set_window(reader, &o, &report, &err) ?
+			 (int)err.status : print_report(reader, path, &report, o.strict, &err);
+	print_warnings(reader);
+	ctf_close(reader);
+	if (*err.text)
+		return cli_fail("report", &err);
+	if (status == EXIT_LOSS)
+		fprintf(stderr, "kymo report: events were lost, and --strict makes that an error\n");
+	return status;
 }
 
 const struct verb verb_report = {
@@ -124,14 +162,17 @@ const struct verb verb_report = {
 		"\n"
 		"Untaken messages were published while a subscription was there, yet never taken;\n"
 		"unpublished ones were taken, but their publication is not in the trace.\n"
-		"Quantiles are within 0.1 %, everything else is exact.\n"
+		"Quantiles are within 0.1 %, everything else is exact. A wait is blocked while other\n"
+		"callbacks run on the thread that then runs the waiting one.\n"
+		"\n"
+		CLI_TIME_HELP "\n"
 		"\n"
 		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with\n"
 		"--strict; 6 when there was nothing to show (the output says why).",
 	.examples =
 		"kymo report\n"
 		"kymo report TRACE --node '/perception/*' --sort p99\n"
-		"kymo report TRACE --section waits --begin 10s --end 20s\n"
+		"kymo report TRACE --section waits --begin +10s --end +20s\n"
 		"kymo report TRACE --section instances --format csv > instances.csv",
 	.opts = opts,
 	.run = run,

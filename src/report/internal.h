@@ -14,7 +14,6 @@ struct report {
 	struct table *table;
 	struct model *model;
 	struct stats *stats;
-	bool window_set;
 	unsigned hosts;
 	uint64_t rows;			/* shown in the sections that look for what is slow */
 };
@@ -22,6 +21,7 @@ struct report {
 struct report_section {
 	const char *name;
 	bool usual;			/* shown when no section is asked for */
+	bool may_be_empty;		/* no rows are an answer, not a riddle */
 	void (*print)(struct report *report);
 	/* Sections whose rows are written while the trace is read have these instead of print(). */
 	const struct model_listener *rows;

@@ -16,8 +16,8 @@
 static const struct report_section sections[] = {
 	{ .name = "callbacks", .usual = true, .print = report_callbacks },
 	{ .name = "topics", .usual = true, .print = report_topics },
-	{ .name = "waits", .usual = true, .print = report_waits },
-	{ .name = "loss", .usual = true, .print = report_loss },
+	{ .name = "waits", .usual = true, .may_be_empty = true, .print = report_waits },
+	{ .name = "loss", .usual = true, .may_be_empty = true, .print = report_loss },
 	{ .name = "processes", .print = report_processes },
 	{ .name = "nodes", .print = report_nodes },
 	{ .name = "publishers", .print = report_publishers },
@@ -155,20 +155,6 @@ static void date_text(int64_t ns, char *buffer, unsigned size)
 
 /* ---- the passes ---- */
 
-/* The window is given relative to the first event, which is known now. */
-static void set_window(struct report *report, int64_t first_ns)
-{
-	const struct report_options *options = report->options;
-	int64_t begin = options->begin_ns, end = options->end_ns;
-
-	report->window_set = true;
-	if (begin != INT64_MIN && __builtin_add_overflow(begin, first_ns, &begin))
-		begin = INT64_MAX;
-	if (end != INT64_MAX && __builtin_add_overflow(end, first_ns, &end))
-		end = INT64_MAX;
-	stats_window(report->stats, begin, end);
-}
-
 static int pass(struct report *report, const struct report_section *section, struct err *err)
 {
 	struct ctf_event event;
@@ -178,9 +164,9 @@ static int pass(struct report *report, const struct report_section *section, str
 	report->model = NULL;
 	stats_destroy(report->stats);
 	report->stats = NULL;
-	report->window_set = false;
 	if (model_create(&report->model, err) ||
-	    stats_create(&report->stats, report->model, INT64_MIN, INT64_MAX, err))
+	    stats_create(&report->stats, report->model, report->options->begin_ns,
+			 report->options->end_ns, err))
 		return -1;
 	if (section) {
 		table_section(report->table, section->name, section->title, section->columns,
@@ -190,12 +176,9 @@ static int pass(struct report *report, const struct report_section *section, str
 	}
 	if (model_attach(report->model, report->reader, err))
 		return -1;
-	while ((more = ctf_next(report->reader, &event, err)) > 0) {
-		if (!report->window_set && event.bound != CTF_LOSS)
-			set_window(report, event.ns);
+	while ((more = ctf_next(report->reader, &event, err)) > 0)
 		if (model_event(report->model, &event))
 			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
-	}
 	if (more < 0)
 		return -1;
 	model_finish(report->model);
@@ -217,10 +200,23 @@ static unsigned host_count(const struct report *report)
 	return most + 1;
 }
 
+/*
+ * What the recorder counted may be more than what packets can tell: events of a thread that got
+ * no ring have no packet. A window shows only what packets place inside it.
+ */
+static uint64_t lost_events(const struct report *report)
+{
+	const struct report_options *options = report->options;
+	uint64_t events = stats_lost_events(report->stats);
+	bool whole = options->begin_ns == INT64_MIN && options->end_ns == INT64_MAX;
+
+	return whole && options->told_lost > events ? options->told_lost : events;
+}
+
 static void print_facts(struct report *report)
 {
 	const struct model_facts *facts = model_facts(report->model);
-	uint64_t events = stats_lost_events(report->stats);
+	uint64_t events = lost_events(report);
 	uint64_t packets = stats_lost_packets(report->stats);
 	struct table *t = report->table;
 	char text[128];
@@ -267,7 +263,7 @@ static const char *why_empty(const struct report *report)
 		return "Nothing in the trace matches --node and --topic. `--section nodes` and "
 		       "`--section topics` without them show the names there are.";
 	if (options->begin_ns != INT64_MIN || options->end_ns != INT64_MAX)
-		return "Nothing happened between --begin and --end. Both count from the first event.";
+		return "Nothing happened between --begin and --end.";
 	return "No callback of the trace both began and ended, and no message was published by a "
 	       "known publisher: it may have been recorded for too short a time.";
 }
@@ -283,10 +279,10 @@ static void print_remarks(struct report *report)
 			   "processes took, so there is no latency for them.",
 			   facts->publishes_without_timestamp);
 	if (facts->unfinished)
-		table_note(t, "%" PRIu64 " callback runs have no end in the trace (an exception, a "
-			   "deferred response, lost events, the end of the recording); their "
-			   "duration is not known and not counted.", facts->unfinished);
-	if (stats_lost_events(report->stats) || stats_lost_packets(report->stats))
+		table_note(t, "Runs of callbacks without an end in the trace (an exception, a "
+			   "deferred response, lost events, the end of the recording): %" PRIu64
+			   ". Their durations are not known and not counted.", facts->unfinished);
+	if (lost_events(report) || stats_lost_packets(report->stats))
 		table_note(t, "Events were lost: counts are lower bounds, untaken and unpublished "
 			   "messages upper bounds.");
 }
@@ -311,6 +307,7 @@ int report_run(struct ctf_reader *reader, const char *path, const struct report_
 	};
 	const char *why = NULL;
 	unsigned i, passes = 0;
+	bool must_show = false;
 	int status = -1;
 
 	for (i = 0; i < SECTIONS; i++)
@@ -322,12 +319,16 @@ int report_run(struct ctf_reader *reader, const char *path, const struct report_
 	if (!passes && pass(&report, NULL, err))
 		goto out;
 	report.hosts = host_count(&report);
-	*lost = stats_lost_events(report.stats) || stats_lost_packets(report.stats);
+	*lost = lost_events(&report) || stats_lost_packets(report.stats);
 	print_facts(&report);
-	for (i = 0; i < SECTIONS; i++)
-		if (is_wanted(options, &sections[i]) && sections[i].print)
+	for (i = 0; i < SECTIONS; i++) {
+		if (!is_wanted(options, &sections[i]))
+			continue;
+		must_show |= !sections[i].may_be_empty;
+		if (sections[i].print)
 			sections[i].print(&report);
-	why = why_empty(&report);
+	}
+	why = must_show ? why_empty(&report) : NULL;
 	print_remarks(&report);
 	if (why)
 		table_value_text(table, "why_empty", "Nothing to show", why);

@@ -36,7 +36,8 @@ struct report_options {
 	enum report_sort sort;
 	uint64_t limit;			/* rows of a section; 0: 20 as text, all otherwise */
 	bool unlimited;			/* all rows as text, too */
-	int64_t begin_ns, end_ns;	/* since the first event; INT64_MIN, INT64_MAX: not limited */
+	int64_t begin_ns, end_ns;	/* epoch; INT64_MIN, INT64_MAX: not limited */
+	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
 };
 
 /**

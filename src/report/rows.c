@@ -20,9 +20,8 @@ static void cell_node(struct table *t, const struct model_node *node)
 static bool in_window(const struct report *report, int64_t ns)
 {
 	const struct report_options *options = report->options;
-	int64_t since = ns - model_facts(report->model)->first_ns;
 
-	return since >= options->begin_ns && since <= options->end_ns;
+	return ns >= options->begin_ns && ns <= options->end_ns;
 }
 
 const struct table_column report_instance_columns[] = {

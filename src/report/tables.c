@@ -462,5 +462,5 @@ void report_loss(struct report *report)
 	}
 	report_more(report, shown, all);
 	if (!all)
-		table_note(report->table, "Nothing was lost.");
+		table_note(report->table, "No packet of the trace says that events were lost.");
 }
