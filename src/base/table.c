@@ -106,8 +106,14 @@ static char *scratch(struct table *t, size_t need)
 static void json_string(struct table *t, const char *text)
 {
 	size_t used = 0;
-	char *utf8 = scratch(t, 3 * strlen(text) + 1);
+	char *utf8;
 
+	/* json-c 0.16 forgets its buffer when a string becomes empty. */
+	if (!*text) {
+		fputs("\"\"", t->out);
+		return;
+	}
+	utf8 = scratch(t, 3 * strlen(text) + 1);
 	if (!utf8) {
 		fputs("null", t->out);
 		return;
