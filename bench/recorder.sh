@@ -16,24 +16,10 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 1' INT TERM
 
-# events TRACE: recorded and dropped, from the loss accounting of `kymo info`
+# events TRACE: recorded and lost, from the trace's own loss accounting
 events() {
-	"$build/bin/kymo" info "$1" --format json >"$scratch/info"
-	python3 - "$scratch/info" <<-'END'
-		import json, sys
-		def find(value, key):
-		    if isinstance(value, dict):
-		        for k, v in value.items():
-		            if k == key and isinstance(v, int):
-		                return v
-		        value = list(value.values())
-		    for v in value if isinstance(value, list) else ():
-		        found = find(v, key)
-		        if found is not None:
-		            return found
-		info = json.load(open(sys.argv[1]))
-		print(find(info, 'events'), find(info, 'dropped') or find(info, 'discarded') or 0)
-	END
+	python3 -c 'import json, sys; t = json.load(open(sys.argv[1] + "/kymo.json"))["totals"]
+print(t["recorded"], t["dropped"] + t["unwritten"])' "$1"
 }
 
 # measure NAME RATE

@@ -12,10 +12,11 @@
 #define CELLS 100
 #define REBUILD_NS (20 * MS)
 /*
- * 10 updates between rebuilds, plus or minus one. 96 ms is no multiple of the 25 ms between
- * scans, so a rebuild cannot miss the scans again and again.
+ * Every tenth update is a rebuild: every 960 ms, which is 10 ms off a multiple of the scans' 25 ms.
+ * So a scan comes within the first half of at least one rebuild in three, and waits 10 ms or more.
  */
 #define UPDATE_NS (96 * MS)
+#define UPDATES_PER_REBUILD 10
 
 static struct {
 	struct rc_context context;
@@ -73,7 +74,7 @@ static void on_update_timer(void *user)
 		work_for(400 * US);
 		return;
 	}
-	robot.next_rebuild += 9 + (unsigned)(3 * chance(&robot.seed));
+	robot.next_rebuild += UPDATES_PER_REBUILD;
 	robot.rebuilds++;
 	work_for(REBUILD_NS);
 }
@@ -102,7 +103,7 @@ int main(int argc, char **argv)
 	struct rc_options options = rc_main_options(argc, argv);
 
 	robot.seed = options.seed * 2654435761u + 1;
-	robot.next_rebuild = 10;
+	robot.next_rebuild = 5 + (unsigned)(5 * chance(&robot.seed));
 	rc_init(&robot.context, &options);
 	rc_executor_init(&robot.executor, &robot.context);
 	nodes_init();
