@@ -452,9 +452,13 @@ static bool ring_due(struct ring *ring, const struct process *process, struct dr
 {
 	uint64_t capacity = (uint64_t)ring->block_size * ring->block_count;
 	unsigned fill = (unsigned)(unread * 256 / capacity);
+	uint64_t grown = (ring->taken + unread - ring->looked) * 256 / capacity;
 
+	ring->looked = ring->taken + unread;
 	if (fill > drain->fullest)
 		drain->fullest = fill;
+	if (grown > drain->grown)
+		drain->grown = grown;
 	if (!ring->unread_since)
 		ring->unread_since = drain->now_ns;
 	return drain->final || process->alive == ALIVE_DEAD || unread >= ENOUGH_BYTES ||

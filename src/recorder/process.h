@@ -33,6 +33,7 @@ struct ring {
 	uint32_t thread;		/* index of its owner's account */
 	uint32_t block_records;		/* records already taken from the block `taken` is in */
 	uint64_t taken;			/* byte position up to which all is in the trace */
+	uint64_t looked;		/* its end at the last look */
 	uint64_t prev_end;		/* end of the stream's last packet */
 	uint64_t dropped_base;		/* kymo_ring.dropped when the session began */
 	uint64_t dropped_seen;		/* last value that the accounts hold */
@@ -84,6 +85,7 @@ struct drain {
 	bool final;			/* take everything */
 	bool failed;			/* the last ring_drain() before ring_finish() failed */
 	unsigned fullest;		/* out: highest fill of a ring met, in 1/256 */
+	uint64_t grown;			/* out: most that a ring grew since the last look, in 1/256 */
 	void (*say)(void *context, const char *text);
 	void *context;
 	uint8_t *scratch;		/* DRAIN_SCRATCH bytes */
