@@ -9,8 +9,7 @@
  */
 #include <string.h>
 
-#include "ctf/bits.h"
-#include "ctf/reader_impl.h"
+#include "ctf/header_fast.h"
 
 static bool is_plain_int(const struct ctf_node *node, uint32_t size, uint32_t align)
 {
@@ -117,15 +116,6 @@ void header_compile(struct stream_class *class)
 		class->shape = HEADER_PLAIN;
 }
 
-/* The clock after its low @bits became @low: it went around at most once. */
-static inline uint64_t clock_forward(uint64_t clock, uint64_t low, unsigned bits)
-{
-	uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-	uint64_t next = (clock & ~mask) | (low & mask);
-
-	return next < clock && bits < 64 ? next + mask + 1 : next;
-}
-
 struct found {
 	struct ctf_stream *stream;
 	uint64_t id, clock;
@@ -174,49 +164,6 @@ static enum walk_result general(struct ctf_stream *s, uint64_t *id)
 	return WALK_OK;
 }
 
-static enum walk_result lttng(struct ctf_stream *s, uint64_t *id, bool large)
-{
-	const uint8_t *at = s->at.base + (s->at.pos >> 3);
-	uint64_t left = (s->at.end - s->at.pos) >> 3;
-	unsigned compact = large ? 6 : 4, tag = large ? 2 : 1;
-
-	if (left < compact)
-		return WALK_SHORT;
-	if (large) {
-		*id = bits_le16(at);
-		if (*id != 0xffff)
-			s->clock = clock_forward(s->clock, bits_le32(at + 2), 32);
-	} else {
-		*id = *at & 31;
-		if (*id != 31)
-			s->clock = clock_forward(s->clock, bits_le32(at) >> 5, 27);
-	}
-	if (*id != (large ? 0xffffu : 31u)) {
-		s->at.pos += compact * 8;
-		return WALK_OK;
-	}
-	if (left < tag + 12)
-		return WALK_SHORT;
-	*id = bits_le32(at + tag);
-	s->clock = bits_le64(at + tag + 4);
-	s->at.pos += (tag + 12) * 8;
-	return WALK_OK;
-}
-
-static enum walk_result plain(struct ctf_stream *s, uint64_t *id)
-{
-	const struct stream_class *class = s->class;
-	const uint8_t *at = s->at.base + (s->at.pos >> 3);
-
-	if ((s->at.end - s->at.pos) >> 3 < class->plain_size)
-		return WALK_SHORT;
-	*id = class->plain_id_size == 2 ? bits_le16(at + class->plain_id) :
-					  bits_le32(at + class->plain_id);
-	s->clock = bits_le64(at + class->plain_time);
-	s->at.pos += class->plain_size * 8;
-	return WALK_OK;
-}
-
 static struct event_class *class_by_id(const struct stream_class *class, uint64_t id)
 {
 	uint32_t low = 0, high = class->class_count;
@@ -244,21 +191,18 @@ enum walk_result header_next(struct ctf_stream *s)
 
 		s->at.pos = pos > s->at.end ? s->at.end : pos;
 	}
-	switch (s->class->shape) {
-	case HEADER_PLAIN:
-		result = plain(s, &id);
-		break;
-	case HEADER_LARGE:
-		result = lttng(s, &id, true);
-		break;
-	case HEADER_COMPACT:
-		result = lttng(s, &id, false);
-		break;
-	default:
+	if (s->class->shape != HEADER_GENERAL) {
+		uint32_t size = header_decode(s->class, s->class->shape, s->at.base + (s->at.pos >> 3),
+					      (s->at.end - s->at.pos) >> 3, &id, &s->clock);
+
+		if (!size)
+			return WALK_SHORT;
+		s->at.pos += (uint64_t)size * 8;
+	} else {
 		result = general(s, &id);
+		if (result)
+			return result;
 	}
-	if (result)
-		return result;
 	s->event = class_by_id(s->class, id);
 	return s->event ? WALK_OK : WALK_BAD;
 }

@@ -258,6 +258,7 @@ static void lift_contexts(struct plan *plan)
 		}
 	}
 	step->load_count = kept;
+	plan->contexts = plan->vpid_at >= 0 || plan->vtid_at >= 0 || plan->procname_at >= 0;
 }
 
 int plan_make(struct plan *plan, struct ctf_node *const scope[3], bool on_byte)

@@ -50,6 +50,7 @@ struct plan {
 	uint32_t size;
 	int32_t vpid_at, vtid_at, procname_at;	/* of the first step, which then has no loads for them */
 	uint32_t procname_size;
+	bool contexts;			/* one of them is there */
 	struct plan_step *step;
 	struct plan_load *load;
 	uint32_t step_count, load_count;

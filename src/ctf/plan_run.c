@@ -250,7 +250,7 @@ static enum walk_result run_steps(const struct plan *plan, struct cursor *c, str
 		if (at > end || end - at < step->size)
 			return WALK_SHORT;
 		run = c->base + at;
-		if (!i)
+		if (!i && plan->contexts)
 			contexts(plan, run, out);
 		for (uint32_t k = 0; k < step->load_count; k++)
 			load_one(&plan->load[step->load + k], run, c, out);
@@ -271,7 +271,8 @@ enum walk_result plan_run(const struct plan *plan, struct ctf_node *const scope[
 
 		if ((c->end - c->pos) >> 3 < plan->size)
 			return WALK_SHORT;
-		contexts(plan, run, out);
+		if (plan->contexts)
+			contexts(plan, run, out);
 		for (uint32_t k = 0; k < plan->step[0].load_count; k++)
 			load_one(&plan->load[k], run, c, out);
 		c->pos += (uint64_t)plan->size * 8;

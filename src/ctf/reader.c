@@ -23,50 +23,78 @@ void reader_warn(struct ctf_reader *reader, const char *format, ...)
 
 /* ---- merge: a binary heap of streams by (key, index) ---- */
 
-static inline bool before(const struct ctf_stream *a, const struct ctf_stream *b)
+/* Which of two comes first is a coin toss: computed, not branched on. Equal times are rare. */
+static inline bool before(const struct heap_entry *a, const struct heap_entry *b)
 {
-	return a->key != b->key ? a->key < b->key : a->index < b->index;
+	bool first = a->key < b->key;
+
+	if (__builtin_expect(a->key == b->key, 0))
+		first = a->stream->index < b->stream->index;
+	return first;
 }
 
-static void sift(struct ctf_reader *r, unsigned at)
+static inline void sift(struct ctf_reader *r, unsigned at, struct heap_entry entry)
 {
-	struct ctf_stream *s = r->heap[at];
+	struct heap_entry *heap = r->heap;
+	unsigned count = r->heap_count;
 
 	for (;;) {
 		unsigned child = 2 * at + 1;
 
-		if (child >= r->heap_count)
+		if (child >= count)
 			break;
-		if (child + 1 < r->heap_count && before(r->heap[child + 1], r->heap[child]))
-			child++;
-		if (!before(r->heap[child], s))
+		/* Behind the last entry is one of which nothing is before. */
+		child += before(&heap[child + 1], &heap[child]);
+		if (!before(&heap[child], &entry))
 			break;
-		r->heap[at] = r->heap[child];
+		heap[at] = heap[child];
 		at = child;
 	}
-	r->heap[at] = s;
+	heap[at] = entry;
+}
+
+/* Keep an entry behind the last one, so that sift() need not ask whether there is one. */
+static void heap_end(struct ctf_reader *r)
+{
+	static struct ctf_stream last = { .index = UINT32_MAX };
+
+	r->heap[r->heap_count] = (struct heap_entry) { INT64_MAX, &last };
 }
 
 static void heap_build(struct ctf_reader *r)
 {
 	r->heap_count = 0;
 	for (unsigned i = 0; i < r->stream_count; i++) {
-		stream_advance(r->stream[i]);
-		if (r->stream[i]->head != HEAD_END)
-			r->heap[r->heap_count++] = r->stream[i];
+		struct ctf_stream *s = r->stream[i];
+
+		stream_advance(s);
+		if (s->head != HEAD_END)
+			r->heap[r->heap_count++] = (struct heap_entry) { s->key, s };
 	}
+	heap_end(r);
 	for (unsigned i = r->heap_count / 2; i-- > 0;)
-		sift(r, i);
+		sift(r, i, r->heap[i]);
 	r->started = true;
 }
 
-/* The top went forward or ended. */
-static void heap_fix(struct ctf_reader *r)
+static void heap_shrink(struct ctf_reader *r)
 {
-	if (r->heap[0]->head == HEAD_END)
-		r->heap[0] = r->heap[--r->heap_count];
-	if (r->heap_count > 1)
-		sift(r, 0);
+	struct heap_entry entry = r->heap[--r->heap_count];
+
+	heap_end(r);
+	if (r->heap_count)
+		sift(r, 0, entry);
+}
+
+/* The top went forward or ended. */
+static inline void heap_fix(struct ctf_reader *r)
+{
+	struct ctf_stream *s = r->heap[0].stream;
+
+	if (s->head != HEAD_END)
+		sift(r, 0, (struct heap_entry) { s->key, s });
+	else
+		heap_shrink(r);
 }
 
 /* ---- events ---- */
@@ -135,7 +163,7 @@ int ctf_next(struct ctf_reader *r, struct ctf_event *event, struct err *err)
 		}
 		if (!r->heap_count)
 			return 0;
-		s = r->heap[0];
+		s = r->heap[0].stream;
 		if (s->key > r->window_end)
 			return 0;
 		r->last = s;

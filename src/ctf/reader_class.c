@@ -62,6 +62,7 @@ static int find_clock(struct ctf_trace *trace, struct stream_class *class, struc
 	if (name)
 		return err_set(err, EXIT_INPUT, "%s: a field is mapped to the clock \"%s\", which is not there",
 			       trace->metadata_path, name);
+	class->counts_ns = class->clock.freq == 1000000000;
 	class->offset_ns = (int64_t)((uint64_t)class->clock.offset_s * 1000000000 +
 				     clock_to_ns(class, class->clock.offset));
 	return 0;
@@ -365,6 +366,24 @@ static void bind_packet_fields(struct ctf_reader *reader, struct stream_class *c
 			memcpy(reader->stream[i]->packet_names, names, sizeof names);
 }
 
+/* Fixed sizes of what is not bound, by id. */
+static int make_pass(struct ctf_trace *trace, struct stream_class *class, struct err *err)
+{
+	if (class->shape == HEADER_GENERAL || !class->by_id_count)
+		return 0;
+	if (!class->pass)
+		class->pass = arena_alloc(&trace->metadata->arena, class->by_id_count * sizeof *class->pass);
+	if (!class->pass)
+		return no_memory(trace, err);
+	for (uint64_t i = 0; i < class->by_id_count; i++) {
+		const struct event_class *event = class->by_id[i];
+
+		class->pass[i] = event && event->bound < 0 && event->plan.fixed ?
+				 event->plan.size : PASS_NOT;
+	}
+	return 0;
+}
+
 int classes_plan(struct ctf_reader *reader, struct err *err)
 {
 	for (unsigned t = 0; t < reader->trace_count; t++) {
@@ -388,6 +407,8 @@ int classes_plan(struct ctf_reader *reader, struct err *err)
 						       reader->class_count);
 			}
 			bind_packet_fields(reader, class);
+			if (make_pass(trace, class, err))
+				return -1;
 		}
 	}
 	return 0;

@@ -46,6 +46,7 @@ struct stream_class {
 	uint64_t id;
 	struct ctf_node *packet_context, *event_header;	/* or NULL */
 	bool has_clock;
+	bool counts_ns;			/* the clock's frequency is 1 GHz */
 	struct ctf_clock clock;
 	int64_t offset_ns;		/* epoch minus clock */
 	enum header_shape shape;
@@ -53,9 +54,14 @@ struct stream_class {
 	uint32_t plain_size, plain_id, plain_time, plain_id_size;	/* HEADER_PLAIN, bytes */
 	struct event_class **by_id;	/* dense up to by_id_count */
 	uint64_t by_id_count;
+	/* By id: bytes of an event behind its header when it is of fixed size and not bound, so
+	 * that it can be passed over at sight; else PASS_NOT. NULL: general headers. */
+	uint32_t *pass;
 	struct event_class **class;	/* all, by id */
 	uint32_t class_count;
 };
+
+#define PASS_NOT UINT32_MAX
 
 /* What a packet's header and context say. Sizes in bits. */
 enum { HAS_MAGIC = 1, HAS_UUID = 2, HAS_INSTANCE = 4, HAS_BEGIN = 8, HAS_END = 16, HAS_SEQ = 32,
@@ -125,6 +131,11 @@ struct ctf_stream {
 	bool quiet;			/* a second pass: do not warn again */
 };
 
+struct heap_entry {
+	int64_t key;			/* the stream's; here to be near its neighbours */
+	struct ctf_stream *stream;
+};
+
 #define WARNINGS_MAX 200
 struct ctf_reader {
 	struct ctf_trace **trace;
@@ -133,7 +144,7 @@ struct ctf_reader {
 	unsigned stream_count;
 	struct event_class **class;
 	unsigned class_count;
-	struct ctf_stream **heap;	/* by (key, index); [0] is next */
+	struct heap_entry *heap;	/* by (key, index of the stream); [0] is next */
 	unsigned heap_count;
 	bool started;
 	struct ctf_stream *last;	/* whose head was given last */
@@ -142,6 +153,7 @@ struct ctf_reader {
 	int64_t window_begin, window_end;
 	bool only_bound;
 	struct plan_out out;
+	struct ctf_event passed;	/* where values of events go that are passed over */
 	char *warning[WARNINGS_MAX];
 	unsigned warning_count;
 	unsigned open_files;
@@ -183,7 +195,12 @@ void stream_advance(struct ctf_stream *stream);
 /* Decode what is behind the header into @out. Return: false: the rest of the packet is lost. */
 bool stream_body(struct ctf_stream *stream, struct plan_out *out);
 void stream_scan(struct ctf_stream *stream);
-uint64_t clock_to_ns(const struct stream_class *class, uint64_t value);
+uint64_t clock_scale(const struct stream_class *class, uint64_t value);
+
+static inline uint64_t clock_to_ns(const struct stream_class *class, uint64_t value)
+{
+	return class->counts_ns ? value : clock_scale(class, value);
+}
 
 /* Get more of the packet in memory after WALK_SHORT. Return: true: try again at event_begin. */
 bool stream_more(struct ctf_stream *stream);

@@ -7,15 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctf/bits.h"
-#include "ctf/reader_impl.h"
+#include "ctf/header_fast.h"
 
-uint64_t clock_to_ns(const struct stream_class *class, uint64_t value)
+uint64_t clock_scale(const struct stream_class *class, uint64_t value)
 {
 	uint64_t freq = class->clock.freq;
 
-	if (freq == 1000000000)
-		return value;
 	return value / freq * 1000000000 +
 	       (uint64_t)((unsigned __int128)(value % freq) * 1000000000 / freq);
 }
@@ -162,30 +159,6 @@ static void abandon_packet(struct ctf_stream *s, const char *why)
 	s->at.pos = s->at.end = s->content_end = s->event_begin;
 }
 
-/* Whether the packet has another event; with its header decoded. */
-static bool next_event(struct ctf_stream *s)
-{
-	enum walk_result result;
-
-	for (;;) {
-		s->event_begin = s->at.pos;
-		if (s->at.pos >= s->content_end)
-			return false;
-		s->event = NULL;
-		result = header_next(s);
-		if (result == WALK_OK)
-			return true;
-		s->at.pos = s->event_begin;
-		if (result == WALK_SHORT && stream_more(s))
-			continue;
-		if (result == WALK_SHORT)
-			abandon_packet(s, "an event is cut off");
-		else
-			abandon_packet(s, "no event class fits the header");
-		return false;
-	}
-}
-
 bool stream_body(struct ctf_stream *s, struct plan_out *out)
 {
 	const struct event_class *event = s->event;
@@ -204,6 +177,117 @@ bool stream_body(struct ctf_stream *s, struct plan_out *out)
 			       "a field of an event makes no sense");
 		return false;
 	}
+}
+
+/*
+ * Pass over events that nobody wants and that are of fixed size, as far as the window goes.
+ * Compiled once for each shape of header.
+ */
+static inline __attribute__((always_inline))
+void pass_loop(struct ctf_stream *s, enum header_shape shape)
+{
+	const struct stream_class *class = s->class;
+	const uint32_t *pass = class->pass;
+	const uint8_t *base = s->at.base;
+	uint64_t at = (s->at.pos + 7) >> 3, end = s->at.end >> 3, clock = s->clock;
+	uint64_t ids = class->by_id_count;
+
+	if (at > end)
+		return;
+	while (at < end) {
+		uint64_t id, next = clock;
+		uint32_t header = header_decode(class, shape, base + at, end - at, &id, &next), size;
+
+		if (!header || id >= ids)
+			break;
+		size = pass[id];
+		if (size == PASS_NOT || size > end - at - header)
+			break;
+		clock = next;
+		at += header + size;
+	}
+	s->clock = clock;
+	s->at.pos = at * 8;
+}
+
+static void pass_over(struct ctf_stream *s)
+{
+	switch (s->class->shape) {
+	case HEADER_PLAIN:
+		pass_loop(s, HEADER_PLAIN);
+		break;
+	case HEADER_LARGE:
+		pass_loop(s, HEADER_LARGE);
+		break;
+	case HEADER_COMPACT:
+		pass_loop(s, HEADER_COMPACT);
+		break;
+	default:
+		break;
+	}
+}
+
+/* header_next() for the common case: nothing to align, no extended id, all in memory. */
+static inline bool common_header(struct ctf_stream *s)
+{
+	const struct stream_class *class = s->class;
+	uint64_t id, clock = s->clock;
+	uint32_t size;
+
+	if (class->shape == HEADER_GENERAL || s->at.pos & 7)
+		return false;
+	size = header_decode(class, class->shape, s->at.base + (s->at.pos >> 3),
+			     (s->at.end - s->at.pos) >> 3, &id, &clock);
+	if (!size || id >= class->by_id_count || !class->by_id[id])
+		return false;
+	s->event = class->by_id[id];
+	s->clock = clock;
+	s->at.pos += (uint64_t)size * 8;
+	return true;
+}
+
+/* Decode the next event header. Return: false: the packet has no more. */
+static bool next_header(struct ctf_stream *s)
+{
+	enum walk_result result;
+
+	for (;;) {
+		s->event_begin = s->at.pos;
+		if (s->at.pos >= s->content_end)
+			return false;
+		if (common_header(s))
+			return true;
+		s->event = NULL;
+		result = header_next(s);
+		if (result == WALK_OK)
+			return true;
+		s->at.pos = s->event_begin;
+		if (result == WALK_SHORT && stream_more(s))
+			continue;
+		if (result == WALK_SHORT)
+			abandon_packet(s, "an event is cut off");
+		else
+			abandon_packet(s, "no event class fits the header");
+		return false;
+	}
+}
+
+/* Go to the next event that somebody wants; its header is decoded. Return: as next_header(). */
+static bool next_event(struct ctf_stream *s)
+{
+	struct ctf_reader *r = s->reader;
+
+	while (r->only_bound) {
+		if (s->class && s->class->pass)
+			pass_over(s);
+		if (!next_header(s))
+			return false;
+		if (s->event->bound >= 0)
+			return true;
+		r->out.event = &r->passed;
+		(void)stream_body(s, &r->out);	/* where it fails there is no next header */
+	}
+	return next_header(s);
 }
 
 /* Whole packets in front of the window need not be decoded. */

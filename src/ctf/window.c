@@ -14,7 +14,7 @@
 
 #define WINDOW_MAX ((size_t)256 << 10)	/* bytes, of one stream */
 #define WINDOW_MIN ((size_t)16 << 10)
-#define WINDOW_TOTAL ((size_t)48 << 20)	/* bytes, over all streams as far as WINDOW_MIN allows */
+#define WINDOW_TOTAL ((size_t)2 << 20)	/* bytes, over all streams as far as WINDOW_MIN allows: L2 */
 #define WINDOW_EVENT_MAX ((uint64_t)1 << 30)	/* no event or packet header may be longer */
 #define OPEN_FILES_MAX 128
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads a trace once in one way and prints events, CPU seconds and M events/s:
+ *   skip    bound to nothing, only bound events asked for: every event is passed over
+ *   all     every event is given, none bound
+ *   bound   callback durations: the two callback events bound, the others passed over
+ * usage: bench_read TRACE skip|all|bound
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "ctf/reader.h"
+
+static double cpu_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static const struct ctf_bind callbacks[] = {
+	{ "ros2:callback_start", { "callback" } },
+	{ "ros2:callback_end", { "callback" } },
+};
+
+int main(int argc, char **argv)
+{
+	struct ctf_reader *reader;
+	uint64_t given = 0, sum = 0;
+	struct ctf_event event;
+	struct err err = { 0 };
+	bool bound, skip;
+	double begin;
+
+	if (argc != 3)
+		return 2;
+	skip = !strcmp(argv[2], "skip");
+	bound = !strcmp(argv[2], "bound");
+	begin = cpu_seconds();
+	if (ctf_open(argv[1], &reader, &err) || ctf_bind(reader, callbacks, bound ? 2 : 0, &err)) {
+		fprintf(stderr, "%s\n", err.text);
+		return 1;
+	}
+	ctf_only_bound(reader, skip || bound);
+	while (ctf_next(reader, &event, &err) > 0) {
+		given++;
+		sum += (uint64_t)event.ns + (event.bound >= 0 ? event.value[0].u : 0);
+	}
+	printf("%llu %.4f %llu\n", (unsigned long long)given, cpu_seconds() - begin, (unsigned long long)sum);
+	ctf_close(reader);
+	return 0;
+}
