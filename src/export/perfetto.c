@@ -115,6 +115,7 @@ int perfetto_export(struct ctf_reader *reader, const struct perfetto_options *op
 		exporter_free(&exporter);
 		return -1;
 	}
+	exporter.flow_base = pft_identity(exporter.pft) << 40 | UINT64_C(1) << 63;
 	export_words(&exporter);
 	(void)model_listen(exporter.model, &export_listener, &exporter);	/* the first of four */
 	write_head(&exporter);

@@ -96,6 +96,8 @@ static void on_published(void *context, const struct model_message *message)
 	bool second = thread && thread->pending.id && thread->pending.id == message->id;
 	struct model_message both = *message;
 
+	if (!second)
+		export_published(exporter, message->topic);
 	if (!thread) {
 		put_publish(exporter, message);
 		return;

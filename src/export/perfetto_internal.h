@@ -7,10 +7,15 @@
 #include "export/perfetto.h"
 #include "export/pft.h"
 
-/* Arrows of one message; further subscriptions get none. Each costs 10 bytes per event it touches. */
-#define FLOWS_MAX 16
+/*
+ * Arrows of one message, at most; further subscriptions get none. Each costs 10 bytes in every event
+ * it touches. As many as 6 bits count, see flow_id().
+ */
+#define FLOWS_MAX 64
 /* Arrows that leave one callback; further messages begin theirs at the publish instant. */
-#define DEPARTURES_MAX 32
+#define DEPARTURES_MAX 64
+/* A subscription that took none of so many messages of its topic is gone: no arrow until it does. */
+#define SILENT_MAX 256
 
 /* Elements by object index; zeroed as they appear. */
 struct by_index {
@@ -25,7 +30,7 @@ enum by {
 	BY_PUBLISHER,
 	BY_SUBSCRIPTION,
 	BY_CALLBACK,
-	BY_TOPIC,	/* uint32_t: subscriptions numbered so far */
+	BY_TOPIC,
 	BY_STREAM,
 	BY_COUNT
 };
@@ -55,7 +60,17 @@ struct node_state {
 
 struct subscription_state {
 	struct pft_track *track;
-	uint32_t ordinal;		/* within its topic */
+	uint32_t slot;			/* of its topic, where topic_state says so */
+};
+
+/* Who an arrow of a topic's messages may lead to. */
+struct topic_state {
+	uint64_t published;
+	uint32_t slots;
+	struct {
+		uint32_t subscription;	/* index */
+		uint64_t heard;		/* published when it was made or took a message */
+	} slot[FLOWS_MAX];
 };
 
 struct publisher_state {
@@ -90,6 +105,7 @@ struct exporter {
 	struct words words;
 	int64_t offset_ns;	/* epoch minus the clock of the Perfetto trace */
 	int64_t now_ns;		/* of the event being read */
+	uint64_t flow_base;	/* the upper 24 bits of all arrows; not 0 */
 	bool finishing;
 	uint32_t subscriptions_seen;
 	struct pft_track *ros, *no_node, *lost;
@@ -119,9 +135,12 @@ struct node_state *export_lifecycle(struct exporter *exporter, const struct mode
 struct pft_track *export_stream(struct exporter *exporter, uint32_t stream);
 void export_process_names(struct exporter *exporter);
 
-/** export_flows() - one arrow per subscription of the message's topic. Return: how many. */
+/** export_flows() - one arrow per living subscription of the message's topic. Return: how many. */
 unsigned export_flows(struct exporter *exporter, const struct model_message *message,
 		      uint64_t flow[FLOWS_MAX]);
+
+/** export_published() - one more message of @topic, which may be NULL. */
+void export_published(struct exporter *exporter, const struct model_topic *topic);
 
 /** export_flow() - the arrow to @subscription, 0: none. */
 uint64_t export_flow(struct exporter *exporter, const struct model_message *message,

@@ -78,6 +78,9 @@ void pft_totals(const struct pft *pft, struct pft_totals *totals);
 
 /* ---- facts about the whole trace ---- */
 
+/** pft_identity() - a random number that is the trace's own. */
+uint64_t pft_identity(const struct pft *pft);
+
 /* Readings of several clocks at one instant; 0: not known. */
 struct pft_clocks {
 	int64_t monotonic_ns, realtime_ns, boottime_ns;

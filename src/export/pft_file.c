@@ -113,17 +113,21 @@ void pft_packet_end(struct pft *pft)
 /* The first packet stays undeflated: readers know the file by its first bytes. */
 static void write_uuid(struct pft *pft)
 {
-	uint64_t uuid[2] = { 0, 0 };
-
-	if (getrandom(uuid, sizeof(uuid), GRND_NONBLOCK) != sizeof(uuid))
-		uuid[0] = (uintptr_t)pft;	/* early in boot: only less unique */
+	/* Early in boot it may fail: zero is only less unique. */
+	if (getrandom(pft->uuid, sizeof(pft->uuid), GRND_NONBLOCK) != sizeof(pft->uuid))
+		memset(pft->uuid, 0, sizeof(pft->uuid));
 	pft_packet_begin(pft);
 	pb_open(&pft->block, F_TRACE_UUID);
-	pb_uint(&pft->block, 1, uuid[0]);
-	pb_uint(&pft->block, 2, uuid[1]);
+	pb_uint(&pft->block, 1, pft->uuid[0]);
+	pb_uint(&pft->block, 2, pft->uuid[1]);
 	pb_close(&pft->block);
 	pft_packet_end(pft);
 	write_block(pft, false);
+}
+
+uint64_t pft_identity(const struct pft *pft)
+{
+	return pft->uuid[0];
 }
 
 int pft_open(struct pft **result, int fd, int level, struct err *err)

@@ -52,6 +52,7 @@ struct pft {
 	int error;		/* errno of the first failure */
 	const char *doing;	/* what failed */
 	bool clocks_sent;
+	uint64_t uuid[2];
 	struct pb block;	/* packets not written yet */
 	struct pb fresh;	/* interned data of the packet being written */
 	uint8_t *deflated;
