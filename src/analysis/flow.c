@@ -165,6 +165,7 @@ static void on_rmw_publish(struct model *model, const struct now *now)
 	thread->intra.alone = false;
 	thread->publish.message = 0;
 	message = message_of(sent);
+	message.address = args->message.u;
 	EMIT(model, published, &message);
 	if (!args->timestamp.present || !args->timestamp.i) {
 		model->facts.publishes_without_timestamp++;
@@ -220,6 +221,7 @@ static void on_rmw_take(struct model *model, const struct now *now)
 		message = (struct model_message){ .topic = &subscription->topic->pub,
 						  .source_ns = args->source_timestamp.i };
 	}
+	message.address = args->message.u;
 	message.subscription = &subscription->pub;
 	message.take_ns = now->ns;
 	taken_set(model, now->thread, &message);
@@ -240,6 +242,7 @@ static void on_rclcpp_intra_publish(struct model *model, const struct now *now)
 		.publish_thread = &thread->pub,
 		.publish_ns = now->ns,
 		.is_intra = true,
+		.address = args->message.u,
 	};
 
 	thread->intra.id = message.id;

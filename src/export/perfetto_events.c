@@ -36,6 +36,7 @@ void export_words(struct exporter *exporter)
 		{ &exporter->words.is_intra_process, "is_intra_process" },
 		{ &exporter->words.latency_ns, "latency_ns" },
 		{ &exporter->words.source_timestamp, "source_timestamp" },
+		{ &exporter->words.message, "message" },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
@@ -47,13 +48,17 @@ void export_words(struct exporter *exporter)
 
 static void put_publish(struct exporter *exporter, const struct model_message *message)
 {
-	struct pft_arg arg = { exporter->words.source_timestamp, PFT_INT,
-			       { .i = message->source_ns } };
+	struct pft_arg arg[2];
 	uint64_t flow[FLOWS_MAX];
-	struct pft_event event = { .category = exporter->words.publish, .flow = flow, .arg = &arg };
+	struct pft_event event = { .category = exporter->words.publish, .flow = flow, .arg = arg };
 
 	event.name = message->is_intra ? exporter->words.publish_intra : exporter->words.publish;
-	event.args = message->source_ns != 0;
+	if (message->address)
+		arg[event.args++] = (struct pft_arg){ exporter->words.message, PFT_POINTER,
+						      { .u = message->address } };
+	if (message->source_ns)
+		arg[event.args++] = (struct pft_arg){ exporter->words.source_timestamp, PFT_INT,
+						      { .i = message->source_ns } };
 	event.flows = export_flows(exporter, message, flow);
 	pft_instant(export_publisher(exporter, message->publisher),
 		    export_time(exporter, message->publish_ns), &event);
@@ -163,6 +168,9 @@ static struct thread_state *describe(struct exporter *exporter,
 	event->flows = departures_take(thread, instance, call->departure);
 	if (!message)
 		return thread;
+	if (message->address)
+		call->arg[event->args++] = (struct pft_arg){ exporter->words.message, PFT_POINTER,
+							     { .u = message->address } };
 	if (message->publish_ns)
 		call->arg[event->args++] =
 			(struct pft_arg){ exporter->words.latency_ns, PFT_INT,

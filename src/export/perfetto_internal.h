@@ -93,7 +93,7 @@ struct words {
 	uint32_t callback, unfinished, publish, take, dropped, lifecycle;	/* categories, names */
 	uint32_t publish_intra, drop[3];			/* names; drop by enum model_drop */
 	uint32_t node, topic, service, period_ns, symbol, pointer, is_intra_process;	/* arguments */
-	uint32_t latency_ns, source_timestamp;
+	uint32_t latency_ns, source_timestamp, message;
 };
 
 struct exporter {

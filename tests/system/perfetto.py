@@ -32,7 +32,7 @@ class Truth:
     def __init__(self, path):
         self.callbacks = []         # (tid, address, start ns, duration ns)
         self.starts, self.ends = set(), set()
-        self.arrows = set()         # (source timestamp, callback start ns, topic)
+        self.arrows = set()         # (source timestamp, callback start ns, topic, message)
         self.inner = set()          # (publish ns, callback start ns) within a process
         self.intra, self.place, self.fetched = {}, {}, {}
         self.published = collections.Counter()      # topic -> messages through the middleware
@@ -78,7 +78,7 @@ class Truth:
     def on_rmw_take(self, e, _ns, pid, thread):
         topic = self.topic_of.get((pid, int(e["rmw_subscription_handle"])))
         if topic and e["taken"]:
-            self.taken[thread] = int(e["source_timestamp"]), topic
+            self.taken[thread] = int(e["source_timestamp"]), topic, int(e["message"])
 
     def on_rclcpp_intra_publish(self, _e, ns, _pid, thread):
         self.intra[thread] = ns
@@ -94,10 +94,10 @@ class Truth:
         published = self.fetched.pop(thread, None)
         if published and e["is_intra_process"]:
             self.inner.add((published, ns))
-        stamp, topic = self.taken.pop(thread, (None, None))
+        stamp, topic, message = self.taken.pop(thread, (None, None, None))
         if (stamp, topic) in self.sent and self.callback_of.get((pid, address)) == topic \
                 and not e["is_intra_process"]:
-            self.arrows.add((stamp, ns, topic))
+            self.arrows.add((stamp, ns, topic, message))
         self.starts.add((thread[1], address, ns))
         self.open[thread].append((address, ns))
 
@@ -136,7 +136,8 @@ QUERIES = (
     "and int_value is not null",
     # 4: arrows publish -> take -> callback
     "select extract_arg(p.arg_set_id, 'debug.source_timestamp') stamp, c.ts, "
-    "extract_arg(c.arg_set_id, 'debug.topic') topic from flow f join slice p on f.slice_out = p.id "
+    "extract_arg(c.arg_set_id, 'debug.topic') topic, extract_arg(c.arg_set_id, 'debug.message') "
+    "from flow f join slice p on f.slice_out = p.id "
     "join slice t on f.slice_in = t.id join flow g on g.slice_out = t.id "
     "join slice c on g.slice_in = c.id where p.category = 'publish' and t.category = 'take' "
     "and c.category = 'callback' and not extract_arg(c.arg_set_id, 'debug.is_intra_process')",
@@ -205,7 +206,7 @@ def check_trace(check, reader, name, scratch):
 
     if name == "caret-demo":        # no rmw_take: messages are not paired
         return
-    arrows = {(stamp, ts + offset, topic) for stamp, ts, topic in answers[4]}
+    arrows = {(stamp, ts + offset, topic, message) for stamp, ts, topic, message in answers[4]}
     if lossless:
         check.equal(f"{name}: {len(arrows)} arrows from publish to callback", arrows, truth.arrows)
         inner = {(p + offset, c + offset) for p, c in answers[8]}
