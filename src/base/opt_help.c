@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define HELP_COLUMN 28	/* where the explanations begin */
+#define HELP_WIDTH 80	/* lines longer than this are broken at a blank */
 
 void opt_usage(const struct verb *verb, FILE *out)
 {
@@ -15,7 +16,34 @@ void opt_usage(const struct verb *verb, FILE *out)
 /* "table|json|csv" or "DIR" or nothing. */
 static const char *value_of(const struct opt *opt)
 {
-	return opt->value ? opt->value : opt->choices ? opt->choices : opt->kind == OPT_FLAG ? NULL : "VALUE";
+	if (opt->value)
+		return opt->value;
+	return opt->choices ? opt->choices : opt->kind == OPT_FLAG ? NULL : "VALUE";
+}
+
+/*
+ * One paragraph of @length bytes that begins in column @column, broken at blanks to HELP_WIDTH;
+ * its further lines stand behind @indent blanks.
+ */
+static void wrap(FILE *out, const char *text, size_t length, int column, int indent)
+{
+	size_t room = (size_t)(HELP_WIDTH - column);
+
+	while (length > room) {
+		size_t end = room;
+
+		while (end && text[end] != ' ')
+			end--;
+		if (!end)	/* a word longer than the line */
+			end = strcspn(text + room, " ") + room;
+		if (end >= length)
+			break;
+		fprintf(out, "%.*s\n%*s", (int)end, text, indent, "");
+		text += end + 1;
+		length -= end + 1;
+		room = (size_t)(HELP_WIDTH - indent);
+	}
+	fprintf(out, "%.*s\n", (int)length, text);
 }
 
 static void help_line(FILE *out, char letter, const char *name, const char *value,
@@ -29,16 +57,20 @@ static void help_line(FILE *out, char letter, const char *name, const char *valu
 		fputc('\n', out);
 		used = 0;
 	}
-	fprintf(out, "%*s%s\n", HELP_COLUMN - used, "", help);
+	fprintf(out, "%*s", HELP_COLUMN - used, "");
+	wrap(out, help, strlen(help), HELP_COLUMN, HELP_COLUMN);
 }
 
-/* @text as it is, every line behind @indent, one newline at the end. */
+/* Lines of @text; those that begin with a blank, and examples, stay as long as they are. */
 static void block(FILE *out, const char *indent, const char *text)
 {
 	while (*text) {
 		size_t length = strcspn(text, "\n");
 
-		fprintf(out, "%s%.*s\n", length ? indent : "", (int)length, text);
+		if (*indent || *text == ' ' || *text == '\t')
+			fprintf(out, "%s%.*s\n", length ? indent : "", (int)length, text);
+		else
+			wrap(out, text, length, 0, 0);
 		text += length + (text[length] == '\n');
 	}
 }

@@ -18,19 +18,16 @@
 #include "base/text.h"
 #include "cli/complete.h"
 
-#define VERB(name) __attribute__((weak)) extern const struct verb verb_##name;
+#define VERB(name) extern const struct verb verb_##name;
 #include "cli/commands.def"
 #undef VERB
 
-static const struct verb *const table[] = {
+static const struct verb *const verbs[] = {
 #define VERB(name) &verb_##name,
 #include "cli/commands.def"
 #undef VERB
+	NULL,
 };
-
-#define TABLE_COUNT (sizeof table / sizeof *table)
-
-static const struct verb *verbs[TABLE_COUNT + 1];
 
 static const struct verb *find_verb(const char *name)
 {
@@ -202,12 +199,7 @@ static int finish(int status)
 int main(int argc, char **argv)
 {
 	const struct verb *verb;
-	unsigned count = 0;
 
-	for (unsigned i = 0; i < TABLE_COUNT; i++) {
-		if (table[i])
-			verbs[count++] = table[i];
-	}
 	if (argc < 2) {
 		overview(stderr);
 		return EXIT_USAGE;

@@ -12,7 +12,8 @@ run 0 "$kymo" --help && empty err && has out "Verbs:"
 run 0 "$kymo" -h && has out "Verbs:"
 run 0 "$kymo" --version && empty err && has out "kymo " && has out "built in:"
 verbs=$(sed -n 's/^  verbs: *//p' "$scratch/out")
-[ -n "$verbs" ] || fail "--version names no verbs"
+[ "$verbs" = "$(sed -n 's/^VERB(\(.*\))/\1/p' "$KYMO_SOURCE/src/cli/commands.def" | tr '\n' ' ' |
+	sed 's/ $//')" ] || fail "--version names '$verbs', not the verbs of the table"
 
 run 2 "$kymo" no-such-verb && empty out && has err "unknown verb 'no-such-verb'"
 run 2 "$kymo" --no-such-option && empty out && has err "unknown option"
