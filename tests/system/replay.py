@@ -20,7 +20,8 @@ JAZZY, JAZZY_TEXT = (8, 2), '8.2.2'
 
 
 class Run:
-    """One call log at one speed, in a runtime directory of its own."""
+    """One call log at one speed, in a runtime directory of its own. The rings hold a whole log, so
+    that nothing is dropped at full speed however late the recorder gets its turn."""
 
     def __init__(self, root, log, speed):
         self.log = log
@@ -32,7 +33,7 @@ class Run:
         os.mkdir(os.path.join(self.dir, 'run'), 0o700)
         self.output = open(os.path.join(self.dir, 'output'), 'w+')
         self.process = subprocess.Popen(
-            [os.path.join(BUILD, 'bin/kymo'), 'record', '-o', self.trace, '--',
+            [os.path.join(BUILD, 'bin/kymo'), 'record', '-o', self.trace, '--ring-size', '4M', '--',
              os.path.join(BUILD, 'tests/replay'), '--speed', speed, '--map', self.map, log],
             env=environment, stdout=self.output, stderr=self.output)
 

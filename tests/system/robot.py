@@ -183,11 +183,12 @@ def process_killed(directory, environment):
 
 
 def main(root):
+    # Rings large enough that nothing is dropped on a busy machine.
     for scenario in from_the_start, attached_late, process_killed:
         directory = tempfile.mkdtemp(dir=root)
         runtime = os.path.join(directory, 'run')
         os.mkdir(runtime, 0o700)
-        scenario(directory, dict(os.environ, KYMO_DIR=runtime))
+        scenario(directory, dict(os.environ, KYMO_DIR=runtime, KYMO_RING_SIZE='2M'))
 
 
 if not os.path.exists(ROBOT):
