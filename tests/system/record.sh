@@ -119,6 +119,19 @@ grep -q rcl_init "$scratch/bt.out" || fail "attached late, and the name is not t
 run 0 "$kymo" status --format csv
 has out "$program,numbers,wait,alive"
 
+# ---- who starts while somebody records belongs to it ----
+"$kymo" record -q -o "$scratch/p" &
+recorder=$!
+wait_for sh -c "'$kymo' status | grep -q '^Recorder'"
+run 0 "$kymo" run -- "$numbers" --seconds 0.2 "$scratch/n2"
+wait_for test -e "$scratch/p/kymo.json"
+kill -INT "$recorder"
+wait "$recorder"
+same "state" exited "$(python3 -c 'import json,sys
+print([p["state"] for p in json.load(open(sys.argv[1]))["processes"] if p["pid"] != int(sys.argv[2])][0])' \
+	"$scratch/p/kymo.json" "$program")"
+same "regions left" 2 "$(ls "$KYMO_DIR" | wc -l)"	# domain, and the program that runs on
+
 # ---- the recorder is killed; the next goes on ----
 "$kymo" record -o "$scratch/k" 2>/dev/null &
 recorder=$!
@@ -126,6 +139,7 @@ wait_for sh -c "'$kymo' status --format csv | grep -q '^$program,numbers,record'
 sleep 0.3
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
+same "ended" False "$(field "$scratch/k" ended)"
 run 0 "$kymo" record -p "$program" -o "$scratch/l" --duration 300ms
 kill -TERM "$program"
 wait "$program" 2>/dev/null
@@ -150,6 +164,16 @@ kill -TERM "$recorder"
 wait "$recorder"
 same "status after SIGTERM" 0 "$?"
 same "ended" True "$(field "$scratch/m" ended)"
+
+# ---- Ctrl-C goes to both, once ----
+setsid "$kymo" record -o "$scratch/q" -- sh -c 'trap "n=\$((n + 1))" INT
+	"$1" --seconds 60 "$2"; sleep 0.2; exit $((40 + n))' sh "$numbers" "$scratch/n" 2>"$scratch/record.err" &
+recorder=$!
+wait_for sh -c "'$kymo' status | grep -q record"
+kill -INT -- "-$recorder"
+wait "$recorder"
+same "status after Ctrl-C" 41 "$?"
+same "ended" True "$(field "$scratch/q" ended)"
 
 # ---- the trace directory vanishes ----
 "$kymo" record -o "$scratch/o" 2>"$scratch/err" &

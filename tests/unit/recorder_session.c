@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions over regions that the test writes itself: all comes out, loss is exact, crashes cost nothing. */
+#include <sys/resource.h>
+
 #include "producer.h"
 
 #include "babeltrace.h"
@@ -429,6 +431,81 @@ static void others_are_left_alone(void **state)
 	producer_close(&other);
 }
 
+/* After exec, pid and start time are those of the new program. */
+static void a_replaced_image_is_finished(void **state)
+{
+	struct place *place = *state;
+	struct producer producer;
+	struct session *session;
+	struct session_stats stats;
+
+	producer_open(&producer, place->run);
+	session = begin(place, place->trace);
+	producer_event(&producer, 0, 1);
+	producer.region->flags = KYMO_REGION_REPLACED;
+	for (unsigned i = 0; i < 100 && access(producer.path, F_OK) == 0; i++) {
+		poll_once(session);
+		usleep(20000);
+	}
+	assert_int_equal(access(producer.path, F_OK), -1);
+	stats = end(session);
+	assert_int_equal(stats.recorded, 1);
+	assert_int_equal(stats.alive, 0);
+	check_trace(place->trace, &stats);
+	producer_close(&producer);
+}
+
+#define MANY 300
+
+static int record_many(struct place *place, struct producer *producer)
+{
+	struct rlimit limit = { .rlim_cur = 600, .rlim_max = 600 };
+	struct session *session;
+	struct session_stats stats;
+
+	if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return 1;
+	for (unsigned i = 0; i < MANY; i++) {
+		char name[32];
+
+		snprintf(name, sizeof name, "%u-1.region", i + 1);
+		producer_open_as(&producer[i], place->run, getpid(), alive_start_time(getpid()), name);
+		producer_init(&producer[i], i, "symbol");
+	}
+	session = begin(place, place->trace);
+	for (unsigned round = 0; round < 3; round++) {
+		for (unsigned i = 0; i < MANY; i++) {
+			producer_event(&producer[i], 0, round);
+			producer_event(&producer[i], 1, round);
+		}
+		usleep(2000);
+		poll_once(session);
+	}
+	stats = end(session);
+	return stats.processes == MANY && stats.recorded == 6 * MANY && stats.init_events == MANY &&
+	       !place->said[0] ? 0 : 2;
+}
+
+static void many_processes_need_few_descriptors(void **state)
+{
+	static struct producer producer[MANY];
+	struct place *place = *state;
+	struct babeltrace seen;
+	pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(record_many(place, producer));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	seen = babeltrace_read(place->trace, NULL);
+	if (seen.status == 77)
+		skip();
+	assert_string_equal(seen.complaint, "");
+	assert_int_equal(seen.events, 7 * MANY);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -447,6 +524,8 @@ int main(void)
 		TEST(a_living_log_keeps_its_order),
 		TEST(only_one_recorder_at_a_time),
 		TEST(others_are_left_alone),
+		TEST(a_replaced_image_is_finished),
+		TEST(many_processes_need_few_descriptors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
