@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the model, shared by model.c (life, dispatch, lookups), objects.c (init events)
- * and flow.c (messages and callbacks). Every struct here begins with its public part.
+ * The inside of the model, shared by model.c (life, dispatch, lookups), bind.c (which events),
+ * objects.c (init events), flow.c and intra.c (messages) and runs.c (callbacks). Structs of objects
+ * begin with their public part.
  */
 #ifndef KYMO_ANALYSIS_INTERNAL_H
 #define KYMO_ANALYSIS_INTERNAL_H
@@ -206,6 +207,24 @@ struct stream {
 	bool many_threads;
 };
 
+/* The event being handled, and what is known about it. */
+struct now {
+	const struct ctf_event *event;
+	struct thread *thread;
+	struct process *process;
+	int64_t ns;			/* of the event */
+	int64_t true_ns;		/* when it really happened: init_timestamp, else ns */
+};
+
+typedef void (*handler)(struct model *model, const struct now *now);
+
+/* What to do with the events of one row of the bind table. */
+struct bound {
+	handler handle;
+	bool is_init;
+	uint8_t true_time;		/* CARET: index of its init_timestamp field; 0: none */
+};
+
 struct trace {
 	uint32_t host;
 	const char *hostname;
@@ -232,8 +251,7 @@ struct model {
 	unsigned stream_count;
 
 	struct ctf_bind *bind;
-	uint16_t *bind_point;		/* kymo_point_id of each row of bind */
-	uint8_t *bind_true_time;	/* CARET: index of its init_timestamp field; 0: none */
+	struct bound *bound;		/* beside each row of bind */
 	unsigned bind_count;
 
 	const struct model_listener *listener[MODEL_LISTENERS_MAX];
@@ -245,20 +263,11 @@ struct model {
 	bool out_of_memory;
 };
 
-/* The event being handled, and what is known about it. */
-struct now {
-	const struct ctf_event *event;
-	struct thread *thread;
-	struct process *process;
-	int64_t ns;			/* of the event */
-	int64_t true_ns;		/* when it really happened: init_timestamp, else ns */
-};
-
-typedef void (*handler)(struct model *model, const struct now *now);
-
 /* The handler of each point; NULL: nothing to do. */
 extern const handler model_object_handlers[KYMO_POINTS_TABLE];	/* objects.c */
 extern const handler model_flow_handlers[KYMO_POINTS_TABLE];	/* flow.c */
+extern const handler model_intra_handlers[KYMO_POINTS_TABLE];	/* intra.c */
+extern const handler model_run_handlers[KYMO_POINTS_TABLE];	/* runs.c */
 
 #define EMIT(model, what, ...)								\
 	do {										\
@@ -273,6 +282,7 @@ struct thread *model_thread_of(struct model *model, const struct ctf_event *even
 struct stream *model_stream_at(struct model *model, uint32_t stream);
 void *model_object_new(struct model *model, enum model_kind kind, size_t size);
 void *model_alloc(struct model *model, size_t size);
+const char *model_keep(struct model *model, const char *text, size_t length);
 const char *model_text(struct model *model, const struct ctf_value *value);
 void *model_handle(const struct model *model, const struct process *process, enum handle kind,
 		   uint64_t address);
@@ -283,10 +293,20 @@ struct topic *model_topic_named(struct model *model, const struct ctf_value *nam
 /* objects.c */
 struct callback *model_callback_unknown(struct model *model, const struct now *now,
 					uint64_t address);
-struct buffer *model_buffer(struct model *model, const struct process *process, uint64_t address);
+struct subscription_object *model_object_of_callback(struct model *model, const struct now *now,
+						     uint64_t address);
+void model_object_link(struct subscription_object *object);
+
+/* bind.c */
+int model_bind_build(struct model *model);
+
+/* runs.c */
+void model_frame_abandon(struct model *model, struct thread *thread, unsigned at);
 
 /* flow.c */
-void model_buffer_clear(struct model *model, struct buffer *buffer, bool tell);
+void model_taken_flush(struct model *model, struct thread *thread);
+void model_taken_set(struct model *model, struct thread *thread,
+		     const struct model_message *message);
 void model_flow_loss(struct model *model, const struct ctf_event *event);
 void model_flow_finish(struct model *model);
 

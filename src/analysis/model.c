@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model's life, its bind table, the way of one event to its handler, and lookups. */
+/* The model's life, hosts and threads, the way of one event to its handler, and lookups. */
 #include "analysis/internal.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +41,7 @@ void *model_object_new(struct model *model, enum model_kind kind, size_t size)
 	return object;
 }
 
-static const char *keep_text(struct model *model, const char *text, size_t length)
+const char *model_keep(struct model *model, const char *text, size_t length)
 {
 	const char *copy = pool_text(&model->pool, text, length);
 
@@ -58,7 +57,7 @@ const char *model_text(struct model *model, const struct ctf_value *value)
 {
 	if (!value->present || !value->bytes)
 		return "";
-	return keep_text(model, value->bytes, strnlen(value->bytes, TEXT_MAX));
+	return model_keep(model, value->bytes, strnlen(value->bytes, TEXT_MAX));
 }
 
 /* ---- handles ---- */
@@ -103,75 +102,10 @@ struct topic *model_topic_named(struct model *model, const struct ctf_value *nam
 	topic = model_object_new(model, MODEL_TOPIC, sizeof(*topic));
 	if (!topic)
 		return NULL;
-	topic->pub.name = keep_text(model, text, strlen(text));
+	topic->pub.name = model_keep(model, text, strlen(text));
 	if (map_put(&model->topics, hash, probe, topic))
 		model->out_of_memory = true;
 	return topic;
-}
-
-/* ---- bind table ---- */
-
-/*
- * CARET records the init events and the write under its own provider, with the fields of the
- * original and their true time last.
- */
-static const char *const providers[] = { "ros2", "ros2_caret" };
-#define PROVIDERS (sizeof(providers) / sizeof(*providers))
-
-static bool bind_has(const struct model *model, const char *event)
-{
-	unsigned i;
-
-	for (i = 0; i < model->bind_count; i++)
-		if (strcmp(model->bind[i].event, event) == 0)
-			return true;
-	return false;
-}
-
-static void bind_add(struct model *model, const char *provider, const char *name, unsigned point)
-{
-	const struct kymo_point *p = &kymo_points[point];
-	struct ctf_bind *row = &model->bind[model->bind_count];
-	char event[128];
-	unsigned i;
-
-	snprintf(event, sizeof(event), "%s:%s", provider, name);
-	/* Of the shapes of one event the first in the table has all fields. */
-	if (bind_has(model, event))
-		return;
-	row->event = keep_text(model, event, strlen(event));
-	for (i = 0; i < p->field_count && i < CTF_BIND_FIELDS; i++)
-		row->field[i] = p->field[i].name;
-	if (strcmp(provider, "ros2_caret") == 0 && p->phase == KYMO_PHASE_INIT &&
-	    i && i < CTF_BIND_FIELDS) {
-		row->field[i] = "init_timestamp";
-		model->bind_true_time[model->bind_count] = i;
-	}
-	model->bind_point[model->bind_count++] = point;
-}
-
-static int bind_build(struct model *model)
-{
-	unsigned point, provider;
-
-	model->bind = calloc(KYMO_POINTS_TABLE * PROVIDERS + 1, sizeof(*model->bind));
-	model->bind_point = calloc(KYMO_POINTS_TABLE * PROVIDERS + 1, sizeof(*model->bind_point));
-	model->bind_true_time = calloc(KYMO_POINTS_TABLE * PROVIDERS + 1,
-				       sizeof(*model->bind_true_time));
-	if (!model->bind || !model->bind_point || !model->bind_true_time)
-		return -ENOMEM;
-	for (provider = 0; provider < PROVIDERS; provider++)
-		for (point = 0; point < KYMO_POINTS_TABLE; point++)
-			if (model_object_handlers[point] || model_flow_handlers[point])
-				bind_add(model, providers[provider], kymo_points[point].name, point);
-	bind_add(model, "ros2_caret", "dds_write", KYMO_POINT_rmw_publish);
-	return model->out_of_memory ? -ENOMEM : 0;
-}
-
-const struct ctf_bind *model_bind(const struct model *model, unsigned *count)
-{
-	*count = model->bind_count;
-	return model->bind;
 }
 
 /* ---- hosts, processes, threads ---- */
@@ -205,7 +139,7 @@ int model_set_host(struct model *model, uint32_t trace, const char *hostname,
 		return -ENOMEM;
 	entry->clock_offset_ns = clock_offset_ns;
 	entry->known = true;
-	entry->hostname = keep_text(model, hostname ? hostname : "", hostname ? strlen(hostname) : 0);
+	entry->hostname = model_keep(model, hostname ? hostname : "", hostname ? strlen(hostname) : 0);
 	for (i = 0; i < model->trace_count && *entry->hostname; i++) {
 		if (i == trace || !model->trace[i].known ||
 		    strcmp(model->trace[i].hostname, entry->hostname) != 0)
@@ -234,7 +168,7 @@ static struct process *process_of(struct model *model, const struct ctf_event *e
 	process->pub.host = trace->host;
 	process->pub.hostname = trace->hostname;
 	process->pub.pid = event->vpid;
-	process->pub.name = keep_text(model, event->procname, strlen(event->procname));
+	process->pub.name = model_keep(model, event->procname, strlen(event->procname));
 	process->pub.tracetools = "";
 	return map_put(&model->processes, (uint32_t)event->vpid, trace->host, process) ? NULL : process;
 }
@@ -249,7 +183,7 @@ static struct thread *thread_new(struct model *model, const struct ctf_event *ev
 	thread->process = process;
 	thread->pub.process = &process->pub;
 	thread->pub.tid = event->vtid;
-	thread->pub.name = keep_text(model, event->procname, strlen(event->procname));
+	thread->pub.name = model_keep(model, event->procname, strlen(event->procname));
 	thread->stream = event->stream;
 	if (event->vtid == event->vpid)
 		process->pub.name = thread->pub.name;
@@ -310,7 +244,7 @@ struct thread *model_thread_of(struct model *model, const struct ctf_event *even
 
 static int64_t true_time(const struct model *model, const struct ctf_event *event)
 {
-	unsigned field = model->bind_true_time[event->bound];
+	unsigned field = model->bound[event->bound].true_time;
 	uint64_t clock_ns = event->init_ns;
 
 	if (field && event->value[field].present)
@@ -324,7 +258,7 @@ static int64_t true_time(const struct model *model, const struct ctf_event *even
 int model_event(struct model *model, const struct ctf_event *event)
 {
 	struct now now = { .event = event, .ns = event->ns };
-	unsigned point;
+	const struct bound *bound;
 
 	if (event->bound == CTF_LOSS) {
 		model_flow_loss(model, event);
@@ -337,7 +271,7 @@ int model_event(struct model *model, const struct ctf_event *event)
 	model->facts.last_ns = event->ns;
 	if (event->bound < 0 || (unsigned)event->bound >= model->bind_count)
 		return 0;
-	point = model->bind_point[event->bound];
+	bound = &model->bound[event->bound];
 	now.thread = model_thread_of(model, event);
 	if (!now.thread)
 		return -ENOMEM;
@@ -345,14 +279,12 @@ int model_event(struct model *model, const struct ctf_event *event)
 	now.process->pub.events++;
 	now.process->last_ns = event->ns;
 	model->facts.ros_events++;
-	if (kymo_points[point].phase == KYMO_PHASE_INIT) {
+	if (bound->is_init) {
 		model->facts.init_events++;
 		now.process->pub.init_events++;
 		now.true_ns = true_time(model, event);
-		model_object_handlers[point](model, &now);
-	} else {
-		model_flow_handlers[point](model, &now);
 	}
+	bound->handle(model, &now);
 	return model->out_of_memory ? -ENOMEM : 0;
 }
 
@@ -367,7 +299,7 @@ int model_create(struct model **result, struct err *err)
 {
 	struct model *model = calloc(1, sizeof(*model));
 
-	if (!model || bind_build(model)) {
+	if (!model || model_bind_build(model)) {
 		model_destroy(model);
 		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 	}
@@ -394,8 +326,7 @@ void model_destroy(struct model *model)
 	free(model->trace);
 	free(model->stream);
 	free(model->bind);
-	free(model->bind_point);
-	free(model->bind_true_time);
+	free(model->bound);
 	pool_free(&model->pool);
 	free(model);
 }

@@ -157,8 +157,8 @@ static struct callback *callback_added(struct model *model, const struct now *no
 	return callback_new(model, now, address);
 }
 
-static struct subscription_object *object_new(struct model *model, const struct now *now,
-					      uint64_t address)
+struct subscription_object *model_object_of_callback(struct model *model, const struct now *now,
+						     uint64_t address)
 {
 	struct subscription_object *object = model_alloc(model, sizeof(*object));
 
@@ -169,7 +169,7 @@ static struct subscription_object *object_new(struct model *model, const struct 
 	return object;
 }
 
-static void object_link(struct subscription_object *object)
+void model_object_link(struct subscription_object *object)
 {
 	struct model_callback *callback = object->callback ? &object->callback->pub : NULL;
 
@@ -198,12 +198,12 @@ static void on_rclcpp_subscription_init(struct model *model, const struct now *n
 	if (!args->subscription.present || (object && object->linked_ns == now->true_ns))
 		return;
 	if (!object || object->linked_ns)
-		object = object_new(model, now, args->subscription.u);
+		object = model_object_of_callback(model, now, args->subscription.u);
 	if (!object)
 		return;
 	object->linked_ns = now->true_ns;
 	object->subscription = subscription;
-	object_link(object);
+	model_object_link(object);
 }
 
 static void on_rclcpp_subscription_callback_added(struct model *model, const struct now *now)
@@ -220,11 +220,11 @@ static void on_rclcpp_subscription_callback_added(struct model *model, const str
 	if (!callback)
 		return;
 	if (!object || object->callback)
-		object = object_new(model, now, args->subscription.u);
+		object = model_object_of_callback(model, now, args->subscription.u);
 	if (!object)
 		return;
 	object->callback = callback;
-	object_link(object);
+	model_object_link(object);
 	callback->pub.kind = MODEL_CALLBACK_SUBSCRIPTION;
 }
 
@@ -412,72 +412,6 @@ static void on_rcl_lifecycle_state_machine_init(struct model *model, const struc
 	services_await(model, now->process, node);
 }
 
-/* ---- intra-process buffers ---- */
-
-struct buffer *model_buffer(struct model *model, const struct process *process, uint64_t address)
-{
-	struct buffer *buffer = model_handle(model, process, HANDLE_BUFFER, address);
-
-	if (!buffer) {
-		buffer = model_alloc(model, sizeof(*buffer));
-		if (buffer) {
-			buffer->number = ++model->buffers;
-			model_handle_set(model, process, HANDLE_BUFFER, address, buffer);
-		}
-	}
-	return buffer;
-}
-
-static void on_rclcpp_construct_ring_buffer(struct model *model, const struct now *now)
-{
-	ARGS(rclcpp_construct_ring_buffer, now->event);
-	struct buffer *buffer;
-
-	if (!args->buffer.present)
-		return;
-	buffer = model_buffer(model, now->process, args->buffer.u);
-	if (!buffer || buffer->born_ns == now->true_ns)
-		return;
-	/* A new buffer at an old address is empty and serves somebody else. */
-	model_buffer_clear(model, buffer, false);
-	buffer->born_ns = now->true_ns;
-	buffer->object = NULL;
-}
-
-static void on_rclcpp_buffer_to_ipb(struct model *model, const struct now *now)
-{
-	ARGS(rclcpp_buffer_to_ipb, now->event);
-	struct buffer *buffer;
-
-	if (!args->buffer.present || !args->ipb.present)
-		return;
-	buffer = model_buffer(model, now->process, args->buffer.u);
-	if (buffer)
-		model_handle_set(model, now->process, HANDLE_IPB, args->ipb.u, buffer);
-}
-
-static void on_rclcpp_ipb_to_subscription(struct model *model, const struct now *now)
-{
-	ARGS(rclcpp_ipb_to_subscription, now->event);
-	struct buffer *buffer = model_handle(model, now->process, HANDLE_IPB, args->ipb.u);
-	struct subscription_object *object = model_handle(model, now->process,
-							  HANDLE_SUBSCRIPTION_OBJECT,
-							  args->subscription.u);
-
-	if (!buffer || !args->subscription.present ||
-	    (object && object->buffered_ns == now->true_ns))
-		return;
-	/* It comes first in the life of an intra-process object: a linked one is an old one. */
-	if (!object || object->linked_ns)
-		object = object_new(model, now, args->subscription.u);
-	if (!object)
-		return;
-	buffer->object = object;
-	object->buffered_ns = now->true_ns;
-	object->is_intra = true;
-	object_link(object);
-}
-
 #define ON(id) [KYMO_POINT_##id] = on_##id
 const handler model_object_handlers[KYMO_POINTS_TABLE] = {
 	ON(rcl_init),
@@ -494,7 +428,4 @@ const handler model_object_handlers[KYMO_POINTS_TABLE] = {
 	ON(rcl_client_init),
 	ON(rclcpp_service_callback_added),
 	ON(rcl_lifecycle_state_machine_init),
-	ON(rclcpp_construct_ring_buffer),
-	ON(rclcpp_buffer_to_ipb),
-	ON(rclcpp_ipb_to_subscription),
 };

@@ -30,9 +30,21 @@ struct report_section {
 	unsigned column_count;
 };
 
+/* What a row is sorted by: the number, largest first, or the name. */
+struct report_row {
+	unsigned index;
+	double key;
+	const char *name;
+};
+
 /* tables.c */
 void report_callbacks(struct report *report);
 void report_topics(struct report *report);
+int report_by_key(const void *a, const void *b);
+/* Zeroed, to be freed; NULL without memory. */
+struct report_row *report_rows_new(unsigned count);
+
+/* waits.c */
 void report_waits(struct report *report);
 void report_loss(struct report *report);
 
