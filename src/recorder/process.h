@@ -96,6 +96,25 @@ struct drain {
 __attribute__((format(printf, 2, 3)))
 void drain_say(const struct drain *drain, const char *format, ...);
 
+/** ring_shared() - the shared page of a ring that process_rings() took notice of. */
+static inline struct kymo_ring *ring_shared(const struct process *process, const struct ring *ring)
+{
+	return region_page(&process->region, ring->page, 1);
+}
+
+/** ring_at() - where byte @position of a sound ring is. */
+static inline uint8_t *ring_at(const struct process *process, const struct ring *ring,
+			       uint64_t position)
+{
+	uint64_t size = (uint64_t)ring->block_size * ring->block_count;
+
+	return process->region.base + ((uint64_t)ring->page + 1) * KYMO_PAGE + position % size;
+}
+
+/** ring_refuse() - read a ring no further, and say why. */
+void ring_refuse(struct process *process, struct ring *ring, const struct drain *drain,
+		 const char *what);
+
 /**
  * drain_packet() - write one packet of a stream
  *
