@@ -114,7 +114,7 @@ static void give_common(const struct ctf_stream *s, struct ctf_event *event)
 static void give_loss(struct ctf_stream *s, struct ctf_event *event)
 {
 	give_common(s, event);
-	event->clock_ns = (uint64_t)(s->key - s->class->offset_ns);
+	event->clock_ns = (uint64_t)s->key - (uint64_t)s->class->offset_ns;
 	event->bound = CTF_LOSS;
 	event->class = NULL;
 	event->loss_begin_ns = clock_to_ns(s->class, s->loss_begin);
@@ -139,7 +139,7 @@ static void give_packet_values(const struct ctf_stream *s, struct ctf_event *eve
 static inline bool give_event(struct ctf_reader *r, struct ctf_stream *s, struct ctf_event *event)
 {
 	give_common(s, event);
-	event->clock_ns = (uint64_t)(s->key - s->class->offset_ns);
+	event->clock_ns = (uint64_t)s->key - (uint64_t)s->class->offset_ns;
 	event->bound = s->event->bound;
 	event->class = &s->event->pub;
 	if (s->event->absent)
