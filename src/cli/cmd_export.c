@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "cli/common.h"
+#include "cli/info_accounts.h"
 #include "ctf/reader.h"
 #include "export/perfetto.h"
 #include "export/pft.h"
@@ -112,25 +113,44 @@ static void tell(const struct ctf_reader *reader, const struct perfetto_result *
 		fputs("Open it at https://ui.perfetto.dev (it stays in your browser).\n", stderr);
 }
 
-static int export(struct ctf_reader *reader, const struct options *options, const char *name,
-		  const char *output, struct err *err)
+/* What the recorder knows beside the trace. */
+static void ask_recorder(const char *trace, struct accounts *accounts,
+			 struct perfetto_options *perfetto)
 {
-	struct perfetto_options perfetto = { .level = options->compress, .version = KYMO_VERSION,
-					     .trace_name = name };
+	struct pft_clocks *clock;
+	char problem[512];
+
+	accounts_read(accounts, trace, problem);
+	if (*problem)
+		fprintf(stderr, "kymo export: warning: %s\n", problem);
+	perfetto->told_lost = accounts->dropped + accounts->unwritten;
+	clock = calloc(accounts->clock_count + 1, sizeof(*clock));
+	for (unsigned i = 0; clock && i < accounts->clock_count; i++) {
+		clock[i].monotonic_ns = accounts->clock[i].monotonic_ns;
+		clock[i].realtime_ns = accounts->clock[i].realtime_ns;
+		clock[i].boottime_ns = accounts->clock[i].boottime_ns;
+	}
+	perfetto->clock = clock;
+	perfetto->clocks = clock ? accounts->clock_count : 0;
+}
+
+static int export(struct ctf_reader *reader, const struct options *options,
+		  struct perfetto_options *perfetto, const char *output, struct err *err)
+{
 	bool show = !options->quiet && isatty(STDERR_FILENO), made;
 	struct perfetto_result result;
 	int status;
 
-	perfetto.fd = open_output(output, &made, err);
-	if (perfetto.fd < 0)
+	perfetto->fd = open_output(output, &made, err);
+	if (perfetto->fd < 0)
 		return -1;
 	if (show)
-		perfetto.progress = show_progress;
-	status = perfetto_export(reader, &perfetto, &result, err);
+		perfetto->progress = show_progress;
+	status = perfetto_export(reader, perfetto, &result, err);
 	if (show)
 		fputs("\r\033[K", stderr);
 	if (!is_stdout(output)) {
-		if (close(perfetto.fd) && !status)
+		if (close(perfetto->fd) && !status)
 			status = err_set(err, EXIT_FAILED, "Writing failed: %s.", strerror(errno));
 		if (status && made)
 			(void)unlink(output);	/* a part of it would look like the whole */
@@ -146,8 +166,10 @@ static int run(int argc, char **argv)
 {
 	struct options options = { .compress = PFT_LEVEL_DEFAULT };
 	char trace[CLI_PATH_MAX], name[CLI_PATH_MAX], output[CLI_PATH_MAX + sizeof(".pftrace")];
+	struct perfetto_options perfetto = { .version = KYMO_VERSION, .trace_name = name };
+	struct accounts accounts;
 	struct ctf_reader *reader;
-	struct err err;
+	struct err err = { 0 };
 	int status;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) ||
@@ -155,7 +177,11 @@ static int run(int argc, char **argv)
 	    ctf_open(trace, &reader, &err))
 		return cli_fail("export", &err);
 	snprintf(output, sizeof(output), "%s.pftrace", name);
-	status = export(reader, &options, name, options.output ? options.output : output, &err);
+	perfetto.level = options.compress;
+	ask_recorder(trace, &accounts, &perfetto);
+	status = export(reader, &options, &perfetto, options.output ? options.output : output, &err);
+	free((void *)perfetto.clock);
+	accounts_free(&accounts);
 	ctf_close(reader);
 	return status < 0 ? cli_fail("export", &err) : status;
 }

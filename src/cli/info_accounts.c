@@ -80,6 +80,28 @@ static void read_processes(struct accounts *a, struct json_object *array)
 	}
 }
 
+static int64_t time_of(struct json_object *object, const char *key)
+{
+	uint64_t ns = number(object, key);
+
+	return ns <= INT64_MAX ? (int64_t)ns : 0;
+}
+
+static void read_clocks(struct accounts *a, struct json_object *array)
+{
+	size_t count = length_of(array);
+
+	a->clock = calloc(count + 1, sizeof *a->clock);
+	for (size_t i = 0; a->clock && i < count; i++) {
+		struct json_object *object = json_object_array_get_idx(array, i);
+
+		a->clock[a->clock_count++] = (struct account_clock) {
+			.monotonic_ns = time_of(object, "monotonic_ns"),
+			.realtime_ns = time_of(object, "realtime_ns"),
+			.boottime_ns = time_of(object, "boottime_ns") };
+	}
+}
+
 void accounts_read(struct accounts *a, const char *directory, char problem[512])
 {
 	struct json_object *root, *totals;
@@ -105,6 +127,7 @@ void accounts_read(struct accounts *a, const char *directory, char problem[512])
 	a->dropped = number(totals, "dropped") + number(totals, "init_dropped");
 	a->unwritten = number(totals, "unwritten");
 	a->corrupt_bytes = number(totals, "corrupt_bytes");
+	read_clocks(a, member(root, "clocks"));
 	read_processes(a, member(root, "processes"));
 	json_object_put(root);
 }
@@ -113,5 +136,6 @@ void accounts_free(struct accounts *a)
 {
 	free(a->process);
 	free(a->thread);
+	free(a->clock);
 	*a = (struct accounts) { 0 };
 }

@@ -20,6 +20,11 @@ struct account_process {
 	uint64_t recorded, dropped, unwritten, corrupt_bytes;
 };
 
+/* Readings at one instant; 0: not there. */
+struct account_clock {
+	int64_t monotonic_ns, realtime_ns, boottime_ns;
+};
+
 struct accounts {
 	bool present;			/* kymo.json was there and could be read */
 	bool ended;			/* the recorder ended in order */
@@ -29,6 +34,8 @@ struct accounts {
 	unsigned process_count;
 	struct account_thread *thread;
 	unsigned thread_count;
+	struct account_clock *clock;	/* through the recording, in order */
+	unsigned clock_count;
 };
 
 /**

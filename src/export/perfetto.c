@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define PROGRESS_EVENTS (1u << 16)
+#define CLOCK_FIT_NS 1000000000		/* a reading off by more is of another clock */
 
 /*
  * Perfetto knows one clock for all: CLOCK_MONOTONIC of the host that booted first, so that no time
@@ -39,16 +40,16 @@ static void write_head(struct exporter *exporter)
 	}
 }
 
-static void write_tail(struct exporter *exporter)
+/* Readings of another host, or of another boot, say nothing about this trace. */
+static bool clocks_fit(const struct exporter *exporter)
 {
-	const struct perfetto_result *result = exporter->result;
+	const struct pft_clocks *clock = exporter->options->clock;
+	int64_t off_ns;
 
-	export_process_names(exporter);
-	pft_fact_u64(exporter->pft, "events", result->events);
-	pft_fact_u64(exporter->pft, "callbacks", result->callbacks);
-	pft_fact_u64(exporter->pft, "unfinished_callbacks", result->unfinished);
-	pft_fact_u64(exporter->pft, "lost_events", result->lost_events);
-	pft_fact_u64(exporter->pft, "lost_packets", result->lost_packets);
+	if (!exporter->options->clocks)
+		return false;
+	off_ns = export_time(exporter, clock->realtime_ns) - clock->monotonic_ns;
+	return off_ns > -CLOCK_FIT_NS && off_ns < CLOCK_FIT_NS;
 }
 
 static void first_event(struct exporter *exporter, const struct ctf_event *event)
@@ -56,9 +57,41 @@ static void first_event(struct exporter *exporter, const struct ctf_event *event
 	struct pft_clocks clocks = { .monotonic_ns = export_time(exporter, event->ns),
 				     .realtime_ns = event->ns };
 
-	pft_clocks(exporter->pft, &clocks);
-	/* What a viewer and a crash of the exporter need: before any event. */
-	pft_flush(exporter->pft);
+	exporter->next_clock_ns = INT64_MAX;
+	if (clocks_fit(exporter))
+		exporter->next_clock_ns = 0;
+	else
+		pft_clocks(exporter->pft, &clocks);
+}
+
+/* Writes the recorder's clock readings up to @ns, each in its place. */
+static void write_clocks(struct exporter *exporter, int64_t ns)
+{
+	const struct perfetto_options *options = exporter->options;
+
+	while (exporter->clocks_written < options->clocks &&
+	       (!exporter->clocks_written ||
+		options->clock[exporter->clocks_written].monotonic_ns <= ns))
+		pft_clocks(exporter->pft, &options->clock[exporter->clocks_written++]);
+	exporter->next_clock_ns = exporter->clocks_written < options->clocks ?
+		options->clock[exporter->clocks_written].monotonic_ns : INT64_MAX;
+}
+
+static void write_tail(struct exporter *exporter)
+{
+	struct perfetto_result *result = exporter->result;
+
+	/* What was lost at a process's very end has no place in the trace, but the recorder knows. */
+	if (result->lost_events < exporter->options->told_lost)
+		result->lost_events = exporter->options->told_lost;
+	if (exporter->clocks_written)
+		write_clocks(exporter, INT64_MAX);	/* the last one is of the recording's end */
+	export_process_names(exporter);
+	pft_fact_u64(exporter->pft, "events", result->events);
+	pft_fact_u64(exporter->pft, "callbacks", result->callbacks);
+	pft_fact_u64(exporter->pft, "unfinished_callbacks", result->unfinished);
+	pft_fact_u64(exporter->pft, "lost_events", result->lost_events);
+	pft_fact_u64(exporter->pft, "lost_packets", result->lost_packets);
 }
 
 static int run(struct exporter *exporter, struct err *err)
@@ -72,6 +105,8 @@ static int run(struct exporter *exporter, struct err *err)
 		if (!exporter->now_ns)
 			first_event(exporter, &event);
 		exporter->now_ns = event.ns;
+		if (export_time(exporter, event.ns) >= exporter->next_clock_ns)
+			write_clocks(exporter, export_time(exporter, event.ns));
 		result->events += event.bound != CTF_LOSS;
 		if (model_event(exporter->model, &event) || exporter->out_of_memory)
 			return err_set(err, EXIT_FAILED, "There is no memory left for the export.");

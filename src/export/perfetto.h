@@ -20,12 +20,16 @@
 
 #include "base/err.h"
 #include "ctf/reader.h"
+#include "export/pft.h"
 
 struct perfetto_options {
 	int fd;				/* where to write; stays the caller's */
 	int level;			/* 0: not deflated; 1..9 */
 	const char *version;		/* of kymo */
 	const char *trace_name;		/* for people; NULL: none */
+	uint64_t told_lost;		/* events the recorder says were lost; the trace may know of fewer */
+	const struct pft_clocks *clock;	/* what the recorder read from the clocks, in order */
+	unsigned clocks;		/* 0: only the offset of the trace's clock is known */
 	/* Told now and then how far it is; may be NULL. */
 	void (*progress)(void *context, uint64_t events);
 	void *context;

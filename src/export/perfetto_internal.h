@@ -106,6 +106,8 @@ struct exporter {
 	int64_t offset_ns;	/* epoch minus the clock of the Perfetto trace */
 	int64_t now_ns;		/* of the event being read */
 	uint64_t flow_base;	/* the upper 24 bits of all arrows; not 0 */
+	unsigned clocks_written;	/* of options->clock */
+	int64_t next_clock_ns;		/* Perfetto time of the next of them */
 	bool finishing;
 	uint32_t subscriptions_seen;
 	struct pft_track *ros, *no_node, *lost;
