@@ -170,10 +170,9 @@ static void catch_up(struct kymo_thread *thread)
 		kymo__publish_nested(thread);
 }
 
-/* The calling thread, with a ring. NULL: not traced, no ring to be had, or a handler in a slow path. */
-static struct kymo_thread *thread_with_ring(void)
+/* The thread with a ring. NULL: not traced, no ring to be had, or a handler in a slow path. */
+static struct kymo_thread *with_ring(struct kymo_thread *thread)
 {
-	struct kymo_thread *thread = kymo_thread_slot();
 	bool have;
 
 	if (!thread || thread->ring)
@@ -191,8 +190,12 @@ static struct kymo_thread *thread_with_ring(void)
 bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload)
 {
 	const size_t size = KYMO_RECORD_HEADER + payload;
-	struct kymo_thread *thread = thread_with_ring();
+	struct kymo_thread *thread = kymo_thread_slot();
 
+	/* Until the process is registered every event counts as enabled; now it is known better. */
+	if (thread && !kymo_enabled(id))
+		return false;
+	thread = with_ring(thread);
 	if (!thread)
 		return drop(NULL);
 	for (;;) {			/* each further round means that a handler made progress */

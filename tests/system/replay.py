@@ -68,7 +68,21 @@ class Run:
             libctf.compare(self.what + ', against LTTng', lttng, trace, table, self.mapping())
 
 
+def unrecorded(root):
+    """A process whose first event is a runtime event, while nobody records: it keeps nothing, so it
+    leaves nothing behind either."""
+    log = os.path.join(root, 'one.csv')
+    with open(log, 'w') as f:
+        f.write('ts_ns,pid,tid,comm,caller,fn,a0,a1\n1,7,7,one,x,ros_trace_callback_start,0x1,0\n')
+    runtime = tempfile.mkdtemp(dir=root)
+    subprocess.run([os.path.join(BUILD, 'bin/kymo'), 'run', '--', os.path.join(BUILD, 'tests/replay'),
+                    log], check=True, env=dict(os.environ, KYMO_DIR=runtime))
+    if os.listdir(runtime):
+        raise libctf.Mismatch('a process that nobody recorded left %s' % os.listdir(runtime))
+
+
 def main(root):
+    unrecorded(root)
     table = libctf.points(JAZZY)
     logs = [FIXTURE] + sorted(glob.glob(os.path.join(DATA, 'calllog_*.csv')))
     slow = [Run(root, log, 'recorded') for log in logs]
