@@ -4,7 +4,7 @@
 #   make                          build into build/
 #   make test                     run every test of that build
 #   make test TESTS=unit/base     run the tests whose name matches
-#   make bench                    build and run the benchmarks
+#   make bench                    run the benchmarks; BENCH="event read": only these
 #   make fuzz                     run the fuzzers, FUZZ_SECONDS each
 #   make install PREFIX=/usr DESTDIR=/tmp/x
 #   make clean
@@ -40,7 +40,7 @@ test: all
 	@ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure -R '$(TESTS)'
 
 bench: all
-	@bench/run.sh $(BUILD)
+	@bench/run.sh $(BUILD) $(BENCH)
 
 fuzz:
 	@tests/fuzz/run.sh $(FUZZ_SECONDS)
