@@ -165,7 +165,7 @@ void stats_timer_wait(struct stats *stats, const struct model_instance *instance
 {
 	int64_t period = instance->callback->timer->period_ns;
 
-	if (!callback->previous_ns || period < 0 ||
+	if (!callback->previous_ns || period <= 0 ||
 	    period > instance->start_ns - callback->previous_ns)
 		return;
 	wait_of(stats, instance->callback, instance->thread, callback,
