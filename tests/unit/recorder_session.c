@@ -119,6 +119,9 @@ static void all_that_is_produced_is_recorded(void **state)
 	}
 	stats = end(session);
 	assert_int_equal(producer.region->state, KYMO_STATE_WAIT);
+	number = producer.produced;
+	producer_event(&producer, 0, 1);		/* not enabled any more */
+	assert_int_equal(producer.produced, number);
 	assert_int_equal(producer.dropped, 0);
 	assert_int_equal(stats.recorded, producer.produced);
 	assert_int_equal(stats.init_events, 301);
@@ -148,6 +151,74 @@ static void contexts_are_where_readers_look(void **state)
 	assert_non_null(strstr(seen.first, wanted));
 	assert_non_null(strstr(seen.first, "{ callback = 0xABC }"));
 	producer_close(&producer);
+}
+
+/* Older facts stand at the session's start and tell their own time. */
+static void init_events_do_not_stretch_the_trace(void **state)
+{
+	struct place *place = *state;
+	uint64_t before, at = 0, truth = 0;
+	struct producer producer;
+	struct session *session;
+	struct session_stats stats;
+	char command[256], line[1024] = "";
+	FILE *out;
+
+	producer_open(&producer, place->run);
+	producer_init(&producer, 1, "old");
+	usleep(2000);
+	before = producer_now();
+	session = begin(place, place->trace);
+	stats = end(session);
+	check_trace(place->trace, &stats);
+	snprintf(command, sizeof command, "babeltrace2 --clock-cycles '%s'", place->trace);
+	out = popen(command, "r");
+	assert_non_null(fgets(line, sizeof line, out));
+	pclose(out);
+	assert_int_equal(sscanf(line, "[%" SCNu64 "]", &at), 1);
+	assert_non_null(strstr(line, "init_timestamp = "));
+	assert_int_equal(sscanf(strstr(line, "init_timestamp = "), "init_timestamp = %" SCNu64, &truth), 1);
+	assert_true(truth < before);
+	assert_true(at >= before);
+	producer_close(&producer);
+}
+
+static struct kymo_domain read_domain(const struct place *place)
+{
+	struct kymo_domain domain;
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/domain", place->run);
+	file = fopen(path, "rb");
+	assert_non_null(file);
+	assert_int_equal(fread(&domain, sizeof domain, 1, file), 1);
+	fclose(file);
+	return domain;
+}
+
+/* In a child: closing the file here would give up the lock, as POSIX has it. */
+static void the_domain_says_what_is_going_on(void **state)
+{
+	struct place *place = *state;
+	pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct session *session = begin(place, place->trace);
+		struct kymo_domain during = read_domain(place), after;
+
+		(void)end(session);
+		after = read_domain(place);
+		_exit(during.magic == KYMO_DOMAIN_MAGIC && during.state == KYMO_STATE_RECORD &&
+		      during.generation && during.generation % 2 == 0 && !during.session_tag &&
+		      during.recorder_pid == (uint32_t)getpid() &&
+		      strcmp(during.trace_path, place->trace) == 0 &&
+		      after.state == KYMO_STATE_WAIT ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
 }
 
 static void drops_are_counted_to_the_event(void **state)
@@ -193,6 +264,23 @@ static void a_thread_without_any_room_shows_too(void **state)
 	producer_close(&producer);
 }
 
+/* Whether the accounts hold @text. */
+static bool accounts_have(const struct place *place, const char *text)
+{
+	static char json[65536];
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/kymo.json", place->trace);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	json[fread(json, 1, sizeof json - 1, file)] = 0;
+	fclose(file);
+	for (char *from = json, *to = json; (*to = *from) != 0; from++)
+		to += *from != ' ' && *from != '\n';
+	return strstr(json, text);
+}
+
 static void a_retired_ring_is_given_back(void **state)
 {
 	struct place *place = *state;
@@ -203,6 +291,7 @@ static void a_retired_ring_is_given_back(void **state)
 	producer_open(&producer, place->run);
 	session = begin(place, place->trace);
 	producer_event(&producer, 0, 1);
+	producer.ring[0]->dropped = producer.dropped = 3;
 	producer.ring[0]->state = KYMO_RING_RETIRED;
 	poll_once(session);
 	assert_int_equal(producer.ring[0]->state, KYMO_RING_FREE);
@@ -215,6 +304,8 @@ static void a_retired_ring_is_given_back(void **state)
 	stats = end(session);
 	assert_int_equal(stats.recorded, 2);
 	assert_int_equal(stats.threads, 2);
+	assert_true(accounts_have(place, "\"name\":\"thread0\",\"recorded\":1,\"dropped\":3,"));
+	assert_true(accounts_have(place, "\"name\":\"second\",\"recorded\":1,\"dropped\":0,"));
 	check_trace(place->trace, &stats);
 	assert_int_equal(babeltrace_read(place->trace, "vtid = 4242, procname = \"second\"").matching, 1);
 	producer_close(&producer);
@@ -513,6 +604,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(all_that_is_produced_is_recorded),
 		TEST(contexts_are_where_readers_look),
+		TEST(init_events_do_not_stretch_the_trace),
+		TEST(the_domain_says_what_is_going_on),
 		TEST(drops_are_counted_to_the_event),
 		TEST(a_thread_without_any_room_shows_too),
 		TEST(a_retired_ring_is_given_back),
