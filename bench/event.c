@@ -21,8 +21,8 @@
 
 #include "abi/points.h"
 #include "abi/region.h"
+#include "peers/floor.h"
 #include "peers/peers.h"
-#include "tracer/counter.h"
 #include "tracetools/tracetools.h"
 
 #define EVENTS 1000		/* in a batch */
@@ -110,13 +110,9 @@ static void consume(void)
 	__atomic_store_n(&ring->rpos, KYMO_WORD_POS(ring->wpos), __ATOMIC_RELEASE);
 }
 
-/* ---- the floor: clock and store, into a buffer as large as the ring ---- */
+/* ---- the floor writes into a ring of the same size ---- */
 
-static struct {
-	uint8_t *data;
-	uint64_t pos, mask;
-	uint64_t counter, ns, mult;
-} floor_ring;
+static struct floor_ring floor_ring;
 
 static uint64_t now_ns(void)
 {
@@ -143,18 +139,7 @@ static void floor_open(void)
 		;
 	floor_ring.mult = (uint64_t)(((unsigned __int128)(now_ns() - floor_ring.ns) << 32) /
 				     (kymo_counter() - floor_ring.counter));
-}
-
-static inline __attribute__((always_inline)) uint8_t *floor_begin(uint16_t id, size_t payload)
-{
-	uint8_t *at = floor_ring.data + (floor_ring.pos & floor_ring.mask);
-	uint64_t ns = floor_ring.ns + (uint64_t)((unsigned __int128)(kymo_counter() -
-			floor_ring.counter) * floor_ring.mult >> 32);
-
-	memcpy(at, &id, 2);
-	memcpy(at + 2, &ns, 8);
-	floor_ring.pos += KYMO_RECORD_HEADER + payload;
-	return at + KYMO_RECORD_HEADER;
+	bench_floor = floor_ring;
 }
 
 /* ---- one batch of each kind and payload ---- */
@@ -169,10 +154,12 @@ static inline __attribute__((always_inline)) uint8_t *floor_begin(uint16_t id, s
 		}							\
 	}
 
-BATCH(floor_8, memcpy(floor_begin(1, 8), &first, 8))
-BATCH(floor_16, uint8_t *at = floor_begin(1, 16); memcpy(at, &first, 8); memcpy(at + 8, &second, 8))
-BATCH(floor_string, uint8_t *at = floor_begin(1, 40); memcpy(at, &first, 8); at[8] = 0;
-      memcpy(at + 9, TEXT, 31))
+BATCH(inline_8, floor_8(&floor_ring, first))
+BATCH(inline_16, floor_16(&floor_ring, first, second))
+BATCH(inline_string, floor_string(&floor_ring, first, TEXT))
+BATCH(called_8, bench_floor_8(first))
+BATCH(called_16, bench_floor_16(first, second))
+BATCH(called_string, bench_floor_string(first, "", TEXT))
 BATCH(empty_8, bench_empty_8(first))
 BATCH(empty_16, bench_empty_16(first, second))
 BATCH(empty_string, bench_empty_string(first, "", TEXT))
@@ -185,14 +172,15 @@ BATCH(lttng_16, bench_lttng_16(first, second))
 BATCH(lttng_string, bench_lttng_string(first, "", TEXT))
 #endif
 
-enum { FLOOR, KYMO, EMPTY, DISABLED, LTTNG, KINDS };
+enum { FLOOR, CALLED, KYMO, EMPTY, DISABLED, LTTNG, KINDS };
 enum { PAYLOADS = 3 };
 
 static const struct kind {
 	const char *name;
 	void (*batch[PAYLOADS])(int events);
 } kinds[KINDS] = {
-	[FLOOR] = { "clock read + store", { floor_8, floor_16, floor_string } },
+	[FLOOR] = { "clock read + store, inline", { inline_8, inline_16, inline_string } },
+	[CALLED] = { "the same behind a call", { called_8, called_16, called_string } },
 	[KYMO] = { "kymo, through the preload", { kymo_8, kymo_16, kymo_string } },
 	[EMPTY] = { "empty call", { empty_8, empty_16, empty_string } },
 	[DISABLED] = { "kymo, not recording", { kymo_8, kymo_16, kymo_string } },
@@ -266,6 +254,7 @@ static void print_costs(void)
 		printf("\n");
 	}
 	row("kymo : clock read + store", KYMO, FLOOR, true, "target <= 1.10 (8 B)");
+	row("kymo : the same behind a call", KYMO, CALLED, true, "");
 	row("not recording - empty call", DISABLED, EMPTY, false, "target <= 0.3");
 	if (has_lttng) {
 		row("LTTng-UST : clock read + store", LTTNG, FLOOR, true, "reference 6.4-8.5");
