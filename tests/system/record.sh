@@ -159,7 +159,7 @@ END
 # ---- signals go to the command, its status comes back ----
 "$kymo" record -o "$scratch/m" -- "$numbers" --seconds 60 "$scratch/n" 2>"$scratch/record.err" &
 recorder=$!
-wait_for sh -c "'$kymo' status | grep -q record"
+wait_for sh -c "'$kymo' status --format csv | grep -q numbers,record"
 kill -TERM "$recorder"
 wait "$recorder"
 same "status after SIGTERM" 0 "$?"
@@ -169,7 +169,7 @@ same "ended" True "$(field "$scratch/m" ended)"
 setsid "$kymo" record -o "$scratch/q" -- sh -c 'trap "n=\$((n + 1))" INT
 	"$1" --seconds 60 "$2"; sleep 0.2; exit $((40 + n))' sh "$numbers" "$scratch/n" 2>"$scratch/record.err" &
 recorder=$!
-wait_for sh -c "'$kymo' status | grep -q record"
+wait_for sh -c "'$kymo' status --format csv | grep -q numbers,record"
 kill -INT -- "-$recorder"
 wait "$recorder"
 same "status after Ctrl-C" 41 "$?"
