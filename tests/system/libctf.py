@@ -118,6 +118,40 @@ def read_trace(path, prefix=PROVIDER):
     return lanes
 
 
+def shape(field_class):
+    """What a reader sees of a field's type: kind, signedness, bits, base, length."""
+    c = field_class
+    if isinstance(c, bt2._IntegerFieldClassConst):
+        signed = isinstance(c, bt2._SignedIntegerFieldClassConst)
+        return ('signed' if signed else 'unsigned', c.field_value_range, int(c.preferred_display_base))
+    if isinstance(c, bt2._StaticArrayFieldClassConst):
+        return 'array', c.length, shape(c.element_field_class)
+    return type(c).__name__
+
+
+def read_shapes(path):
+    """{event name: ((field name, shape), ...)} of all events that a trace's metadata declares."""
+    shapes = {}
+    for message in bt2.TraceCollectionMessageIterator(path):
+        if isinstance(message, bt2._StreamBeginningMessageConst):
+            for event_class in message.stream.cls.values():
+                payload = event_class.payload_field_class
+                shapes[event_class.name] = tuple(
+                    (name, shape(payload[name].field_class)) for name in payload or ())
+    return shapes
+
+
+def compare_shapes(what, expected, got):
+    """Every event that both declare must have the same fields of the same types."""
+    common = [name for name in got if name in expected]
+    if not common:
+        raise Mismatch('%s: no event in common' % what)
+    for name in common:
+        if expected[name] != got[name]:
+            raise Mismatch('%s: %s is declared as\n  %s\nnot as\n  %s'
+                           % (what, name, got[name], expected[name]))
+
+
 def compare_lane(what, expected, got, table):
     """Raises Mismatch unless both lanes hold the same events in the same order.
 

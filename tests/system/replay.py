@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Call logs replayed through the preload and recorded: the trace holds exactly the log's calls,
 field by field and in each thread's order, and equals, time apart, the LTTng trace that was
-recorded beside the log. babeltrace2 reads it without a warning."""
+recorded beside the log, types of the fields included. babeltrace2 reads it without a warning."""
 import csv
 import glob
 import os
@@ -66,6 +66,7 @@ class Run:
             pids = {pid for pid, _ in calls}
             lttng = {key: lane for key, lane in lttng.items() if key[0] in pids}
             libctf.compare(self.what + ', against LTTng', lttng, trace, table, self.mapping())
+            libctf.compare_shapes(self.what, libctf.read_shapes(pair), libctf.read_shapes(self.trace))
 
 
 def unrecorded(root):
