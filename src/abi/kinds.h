@@ -21,6 +21,15 @@ enum kymo_kind {
 	KYMO_KIND_PTRS,		/* u64 count, then count x u64, base 16; two C arguments */
 	KYMO_KIND_SKIP,		/* an argument that is not recorded */
 	KYMO_KIND_VERSION,	/* STR that is no argument: the tracetools version */
+	/* Only in tracepoints that a program declares itself. */
+	KYMO_KIND_U8,
+	KYMO_KIND_U16,
+	KYMO_KIND_U32,
+	KYMO_KIND_I8,
+	KYMO_KIND_I16,
+	KYMO_KIND_I32,
+	KYMO_KIND_F64,		/* IEEE 754, 8 bytes */
+	KYMO_KINDS
 };
 
 /* C parameters of one field, each with a leading comma. */

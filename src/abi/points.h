@@ -24,10 +24,12 @@ enum kymo_point_id {
 
 /* Most ids a process can have: one enable byte each, one page of them. */
 #define KYMO_POINTS_MAX 4096
+/* A place in the code that has no id yet: always switched on, so that its first event gets one. */
+#define KYMO_POINT_UNDECLARED (KYMO_POINTS_MAX - 1)
 
 enum kymo_phase { KYMO_PHASE_RUN, KYMO_PHASE_INIT };
 
-#define KYMO_FIELDS_MAX 6
+#define KYMO_FIELDS_MAX 16		/* the table needs 5; a process may declare more */
 
 struct kymo_field {
 	enum kymo_kind kind;
@@ -42,6 +44,7 @@ struct kymo_point {
 	uint16_t from, to;		/* KYMO_V() range of tracetools versions */
 	uint8_t field_count;		/* recorded fields only */
 	struct kymo_field field[KYMO_FIELDS_MAX];
+	const char *uri;		/* what a declared event means: "kymo:begin"; NULL in the table */
 };
 
 /* Indexed by kymo_point_id; defined in src/base/points.c. The traced process does not link it. */

@@ -189,6 +189,7 @@ static_assert(sizeof(struct kymo_block) == 64, "one line");
 #define KYMO_LOG_CHUNK		65536u
 #define KYMO_LOG_STAMP		0x9e3779b97f4a7c15ull
 #define KYMO_LOG_PAD		0xffffu
+#define KYMO_LOG_DECLARE	0xfffeu	/* payload: struct kymo_declaration */
 
 struct kymo_log_record {
 	uint64_t stamp;
@@ -202,6 +203,36 @@ struct kymo_log_record {
 	uint8_t payload[];
 };
 static_assert(sizeof(struct kymo_log_record) == 48, "as drawn");
+
+/*
+ * A process declares its own tracepoints: an event class with the id that its ring records carry.
+ * Ids begin at KYMO_POINTS_TABLE and mean something only within the region. The declaration comes
+ * before the first record that needs it.
+ *
+ *   | id u16 | shape u8 | field_count u8 | line u32 | category 0 | name 0 | file 0 | function 0 | fields... |
+ *   a field:  | kind u8 (enum kymo_kind) | name 0 |
+ *
+ * All texts end with a NUL and are not longer than KYMO_DECLARED_TEXT_MAX with it.
+ */
+enum kymo_shape {
+	KYMO_SHAPE_POINT,	/* a tracepoint with fields */
+	KYMO_SHAPE_BEGIN,	/* a span begins on the thread */
+	KYMO_SHAPE_END,		/* the innermost open span of that category and name ends */
+	KYMO_SHAPE_INSTANT,	/* something happened */
+	KYMO_SHAPE_COUNTER,	/* first field: the value from now on */
+	KYMO_SHAPES
+};
+#define KYMO_DECLARED_TEXT_MAX	256u
+#define KYMO_DECLARED_FIELDS_MAX 16u
+
+struct kymo_declaration {
+	uint16_t id;
+	uint8_t shape;		/* enum kymo_shape */
+	uint8_t field_count;
+	uint32_t line;
+	char text[];
+};
+static_assert(sizeof(struct kymo_declaration) == 8, "as drawn");
 
 /* ---- <runtime dir>/domain: what a process that starts now should do ---- */
 

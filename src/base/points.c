@@ -34,7 +34,7 @@
 const struct kymo_point kymo_points[KYMO_POINTS_TABLE] = {
 #define POINT(provider, id, name, phase, hook, from, to, text, ...)				\
 	{ #provider, #name, text, KYMO_PHASE(phase), from, to, 0 EACH(ONE, __VA_ARGS__),	\
-	  { EACH(DESCRIBE, __VA_ARGS__) { 0 } } },
+	  { EACH(DESCRIBE, __VA_ARGS__) { 0 } }, NULL },
 #include "abi/tracepoints.def"
 #undef POINT
 };

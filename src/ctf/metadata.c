@@ -144,6 +144,13 @@ static const struct {
 	[KYMO_KIND_GID16] = { INTEGER(8, 0, 10), "[16]" },
 	[KYMO_KIND_GID24] = { INTEGER(8, 0, 10), "[24]" },
 	[KYMO_KIND_PTRS] = { INTEGER(64, 0, 16), "" },
+	[KYMO_KIND_U8] = { INTEGER(8, 0, 10), "" },
+	[KYMO_KIND_U16] = { INTEGER(16, 0, 10), "" },
+	[KYMO_KIND_U32] = { INTEGER(32, 0, 10), "" },
+	[KYMO_KIND_I8] = { INTEGER(8, 1, 10), "" },
+	[KYMO_KIND_I16] = { INTEGER(16, 1, 10), "" },
+	[KYMO_KIND_I32] = { INTEGER(32, 1, 10), "" },
+	[KYMO_KIND_F64] = { "floating_point { exp_dig = 11; mant_dig = 53; align = 8; }", "" },
 };
 
 static void put_field(FILE *out, const struct kymo_field *field)
@@ -163,8 +170,10 @@ void ctf_metadata_event(FILE *out, const struct kymo_point *point, unsigned id,
 			enum ctf_class class)
 {
 	fprintf(out, "event {\n\tname = \"%s:%s\";\n\tid = %u;\n\tstream_id = %u;\n"
-		"\tloglevel = 13;\n\tfields := struct {\n",
-		point->provider, point->name, id, (unsigned)class);
+		"\tloglevel = 13;\n", point->provider, point->name, id, (unsigned)class);
+	if (point->uri)
+		fprintf(out, "\tmodel.emf.uri = \"%s\";\n", point->uri);
+	fprintf(out, "\tfields := struct {\n");
 	for (unsigned i = 0; i < point->field_count; i++)
 		put_field(out, &point->field[i]);
 	fprintf(out, "\t};\n};\n\n");

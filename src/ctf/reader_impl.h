@@ -109,7 +109,6 @@ struct ctf_stream {
 	uint64_t packet_offset;		/* in the file */
 	uint64_t content_end;		/* bits */
 	uint64_t packet_bytes;
-	bool cut_off;			/* the file ends inside the packet; that was warned of */
 	struct packet packet;
 	uint8_t *head_bytes;		/* header and context of the packet, for printing */
 	size_t head_capacity;

@@ -149,15 +149,13 @@ static bool next_packet(struct ctf_stream *s)
 	return true;
 }
 
-static void abandon_packet(struct ctf_stream *s, enum walk_result result, const char *why)
+static void abandon_packet(struct ctf_stream *s, const char *why)
 {
 	char text[200];
 
 	(void)snprintf(text, sizeof text, "%s at byte %llu of it; the rest of the packet is left out",
-		       result == WALK_SHORT ? "an event is cut off" : why,
-		       (unsigned long long)(s->event_begin >> 3));
-	if (!s->cut_off || result != WALK_SHORT)
-		warn_packet(s, text);
+		       why, (unsigned long long)(s->event_begin >> 3));
+	warn_packet(s, text);
 	s->at.pos = s->at.end = s->content_end = s->event_begin;
 }
 
@@ -175,7 +173,8 @@ bool stream_body(struct ctf_stream *s, struct plan_out *out)
 		s->at.pos = pos;
 		if (result == WALK_SHORT && stream_more(s))
 			continue;
-		abandon_packet(s, result, "a field of an event makes no sense");
+		abandon_packet(s, result == WALK_SHORT ? "an event is cut off" :
+			       "a field of an event makes no sense");
 		return false;
 	}
 }
@@ -265,7 +264,10 @@ static bool next_header(struct ctf_stream *s)
 		s->at.pos = s->event_begin;
 		if (result == WALK_SHORT && stream_more(s))
 			continue;
-		abandon_packet(s, result, "no event class fits the header");
+		if (result == WALK_SHORT)
+			abandon_packet(s, "an event is cut off");
+		else
+			abandon_packet(s, "no event class fits the header");
 		return false;
 	}
 }

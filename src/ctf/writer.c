@@ -71,6 +71,7 @@ struct ctf_writer {
 	struct ctf_out *newest, *oldest;
 	unsigned open_count;
 	bool declared[KYMO_POINTS_TABLE];
+	bool own_declared[CTF_CLASS_COUNT][KYMO_POINTS_MAX - KYMO_POINTS_TABLE];
 };
 
 /* ---- metadata ---- */
@@ -171,6 +172,28 @@ int ctf_writer_declare_version(struct ctf_writer *writer, unsigned version)
 			     (!version || (point->from <= version && version <= point->to));
 	}
 	return declare_all(writer, wanted);
+}
+
+int ctf_writer_declare_own(struct ctf_writer *writer, enum ctf_class class, unsigned id,
+			   const struct kymo_point *point)
+{
+	bool *declared = &writer->own_declared[class][id - KYMO_POINTS_TABLE];
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out;
+	int rc;
+
+	assert(id >= KYMO_POINTS_TABLE && id < KYMO_POINTS_MAX);
+	if (*declared)
+		return 0;
+	out = open_memstream(&text, &size);
+	if (!out)
+		return -ENOMEM;
+	ctf_metadata_event(out, point, id, class);
+	rc = fclose(out) == 0 ? metadata_append(writer, text, size) : -ENOMEM;
+	free(text);
+	*declared = rc == 0;
+	return rc;
 }
 
 /* ---- the writer ---- */

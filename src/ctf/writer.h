@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "abi/points.h"
 #include "base/err.h"
 
 #define CTF_WRITER_OPEN_MAX 200		/* leaves room below `ulimit -n 1024` */
@@ -77,6 +78,15 @@ int ctf_writer_declare(struct ctf_writer *writer, unsigned id);
  * Return: as ctf_writer_declare().
  */
 int ctf_writer_declare_version(struct ctf_writer *writer, unsigned version);
+
+/**
+ * ctf_writer_declare_own() - declare an event that the traced process declared itself
+ * @id: KYMO_POINTS_TABLE or more, below KYMO_POINTS_MAX; the same again is ignored
+ * @point: its description
+ * Return: as ctf_writer_declare().
+ */
+int ctf_writer_declare_own(struct ctf_writer *writer, enum ctf_class class, unsigned id,
+			   const struct kymo_point *point);
 
 /** ctf_writer_bytes() - bytes of stream data written so far. */
 uint64_t ctf_writer_bytes(const struct ctf_writer *writer);

@@ -36,6 +36,9 @@ static void enable(struct process *process, uint8_t value)
 	for (unsigned id = 0; id < KYMO_POINTS_TABLE; id++)
 		if (kymo_points[id].phase == KYMO_PHASE_RUN)
 			__atomic_store_n(&byte[id], value, __ATOMIC_RELAXED);
+	for (unsigned id = KYMO_POINTS_TABLE; id < KYMO_POINTS_TABLE + process->classes.room; id++)
+		if (classes_get(&process->classes, id))
+			__atomic_store_n(&byte[id], value, __ATOMIC_RELAXED);
 }
 
 static void record(struct session *session, struct process *process)
@@ -44,6 +47,7 @@ static void record(struct session *session, struct process *process)
 
 	__atomic_store_n(&header->generation, session->domain.generation, __ATOMIC_RELAXED);
 	enable(process, 1);
+	process->recording = true;
 	__atomic_store_n(&header->state, KYMO_STATE_RECORD, __ATOMIC_RELEASE);
 }
 
@@ -68,6 +72,7 @@ void session_wait(struct process *process)
 		return;
 	header = region_header(&process->region);
 	enable(process, 0);
+	process->recording = false;
 	__atomic_store_n(&header->state, KYMO_STATE_WAIT, __ATOMIC_RELEASE);
 }
 
@@ -103,7 +108,9 @@ static int declare(struct session *session, struct process *process)
 	take_version(process);
 	if (process->declared && !process->tracetools)
 		return 0;
-	rc = ctf_writer_declare_version(session->drain.writer, process->tracetools);
+	if (process->own_writer && !process->tracetools)
+		return 0;		/* events of its own only: no hook has met tracetools */
+	rc = ctf_writer_declare_version(process_writer(process, &session->drain), process->tracetools);
 	process->declared = rc == 0;
 	return rc;
 }
@@ -123,10 +130,13 @@ static bool anything_unread(const struct process *process)
 
 int session_drain_process(struct session *session, struct process *process)
 {
+	const unsigned declared = process->classes.count;
 	int rc;
 
 	process_rings(process, &session->drain, false);
 	rc = init_drain(process, &session->drain);
+	if (process->classes.count > declared && process->recording)
+		enable(process, 1);
 	/* Its runtime events are declared once it has some: its version is known by then. */
 	if (rc == 0 && (!process->declared || !process->tracetools) && anything_unread(process))
 		rc = declare(session, process);
@@ -156,6 +166,11 @@ void session_finish_process(struct session *session, struct process *process)
 	    unlinkat(session->dir.fd, process->region.name, 0) < 0 && errno != ENOENT)
 		refuse(session, process->region.name, NULL);	/* it stays: do not meet it again */
 	region_close(&process->region);
+	if (process->own_writer) {
+		process->own_bytes = ctf_writer_bytes(process->own_writer);
+		ctf_writer_close(process->own_writer);
+		process->own_writer = NULL;
+	}
 	process->finished = true;
 }
 

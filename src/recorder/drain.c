@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "abi/points.h"
 #include "recorder/process.h"
@@ -43,14 +42,6 @@ void drain_say(const struct drain *drain, const char *format, ...)
 	(void)vsnprintf(text, sizeof text, format, args);
 	va_end(args);
 	drain->say(drain->context, text);
-}
-
-void drain_look_at_clock(struct drain *drain)
-{
-	struct timespec now;
-
-	if (clock_gettime(CLOCK_MONOTONIC, &now) == 0)
-		drain->now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 int drain_packet(const struct drain *drain, struct ctf_out *out, const struct ctf_packet *packet)
@@ -176,7 +167,7 @@ static int slice_write(struct process *process, struct ring *ring, struct drain 
 	if (!ring->out) {
 		(void)snprintf(name, sizeof name, "%u-%u_%u", process->region.pid, process->ordinal,
 			       (unsigned)(ring - process->ring));
-		ring->out = ctf_out_create(drain->writer, CTF_CLASS_RUN, name);
+		ring->out = ctf_out_create(process_writer(process, drain), CTF_CLASS_RUN, name);
 	}
 	rc = drain_packet(drain, ring->out, &packet);
 	if (rc < 0)
@@ -192,8 +183,8 @@ static int slice_write(struct process *process, struct ring *ring, struct drain 
 	return 0;
 }
 
-static bool slice_plausible(const struct ring *ring, const struct drain *drain,
-			    const struct slice *slice)
+static bool slice_plausible(const struct process *process, const struct ring *ring,
+			    const struct drain *drain, const struct slice *slice)
 {
 	uint16_t id;
 
@@ -201,7 +192,7 @@ static bool slice_plausible(const struct ring *ring, const struct drain *drain,
 	    slice->records > slice->size / KYMO_RECORD_HEADER)
 		return false;
 	memcpy(&id, slice->bytes, sizeof id);
-	return id < KYMO_POINTS_TABLE && slice->begin >= ring->prev_end &&
+	return classes_get(&process->classes, id) && slice->begin >= ring->prev_end &&
 	       slice->end >= slice->begin && slice->end <= drain->now_ns + FUTURE_NS;
 }
 
@@ -212,9 +203,8 @@ static int slice_walk(struct process *process, struct ring *ring, struct drain *
 	struct walk walk;
 	int rc = 0;
 
-	drain_look_at_clock(drain);
 	memcpy(drain->scratch, slice->bytes, slice->size);
-	walk_records(drain->scratch, slice->size, ring->prev_end, drain->now_ns + FUTURE_NS, &walk);
+	walk_records(&process->classes, drain->scratch, slice->size, ring->prev_end, drain->now_ns + FUTURE_NS, &walk);
 	if (walk.count) {
 		size_t whole = slice->size;
 
@@ -305,7 +295,7 @@ static int block_drain(struct process *process, struct ring *ring, struct drain 
 	}
 	if (slice.size) {
 		if (process->alive == ALIVE_DEAD || ring->block_records == UINT32_MAX ||
-		    !slice_plausible(ring, drain, &slice))
+		    !slice_plausible(process, ring, drain, &slice))
 			rc = slice_walk(process, ring, drain, &slice);
 		else
 			rc = slice_write(process, ring, drain, &slice);
@@ -388,6 +378,17 @@ int ring_drain(struct process *process, unsigned index, struct drain *drain)
 }
 
 /* ---- the end ---- */
+
+void ring_leave_shared(struct ring *ring)
+{
+	if (!ring->out)
+		return;
+	ctf_out_close(ring->out);
+	ring->out = NULL;
+	ring->dropped_base += ring->discarded;
+	ring->discarded = 0;
+}
+
 
 /* Records between taken and the end, when they could not be written. */
 static uint64_t ring_unread_records(const struct process *process, const struct ring *ring)

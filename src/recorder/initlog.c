@@ -4,6 +4,7 @@
  * order and not before the session, so each becomes an event at the session's start or its own
  * time, with its true time in the context.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@ struct init_event {
 	int32_t vpid, vtid;
 	char procname[CTF_PROCNAME_SIZE];
 } __attribute__((packed));
+
+#define DECLARATION_MAX 8192	/* bytes; 16 fields with the longest names need less */
 
 /* A packet under construction; thrown away when it cannot be written. */
 struct batch {
@@ -48,7 +51,7 @@ static int batch_write(struct process *process, struct drain *drain, const struc
 	if (!init->out) {
 		(void)snprintf(name, sizeof name, "%u-%u_init", process->region.pid,
 			       process->ordinal);
-		init->out = ctf_out_create(drain->writer, CTF_CLASS_INIT, name);
+		init->out = ctf_out_create(process_writer(process, drain), CTF_CLASS_INIT, name);
 	}
 	rc = drain_packet(drain, init->out, &packet);
 	if (rc < 0)
@@ -66,11 +69,20 @@ struct record {
 	struct kymo_log_record head;
 };
 
-enum look { LOOK_RECORD, LOOK_PAD, LOOK_HOLE, LOOK_BAD };
+enum look { LOOK_RECORD, LOOK_DECLARATION, LOOK_PAD, LOOK_HOLE, LOOK_BAD };
+
+static bool is_fact(const struct classes *classes, const struct record *record)
+{
+	const struct kymo_point *point = classes_get(classes, record->head.id);
+
+	return point && (point->phase == KYMO_PHASE_INIT || record->head.id >= KYMO_POINTS_TABLE) &&
+	       walk_payload(classes, record->head.id, record->payload, record->head.payload_size) ==
+	       (long)record->head.payload_size;
+}
 
 /* The record at @position; @room bytes are left in its chunk and in the log. */
-static enum look look_at(const uint8_t *at, uint64_t position, uint64_t room,
-			 struct record *record)
+static enum look look_at(const struct classes *classes, const uint8_t *at, uint64_t position,
+			 uint64_t room, struct record *record)
 {
 	const struct kymo_log_record *shared = (const void *)at;
 
@@ -84,13 +96,67 @@ static enum look look_at(const uint8_t *at, uint64_t position, uint64_t room,
 		return LOOK_BAD;
 	if (record->head.id == KYMO_LOG_PAD)
 		return LOOK_PAD;
-	if (record->head.payload_size > record->head.size - sizeof record->head ||
-	    record->head.id >= KYMO_POINTS_TABLE ||
-	    kymo_points[record->head.id].phase != KYMO_PHASE_INIT ||
-	    walk_payload(record->head.id, record->payload, record->head.payload_size) !=
-	    (long)record->head.payload_size)
+	if (record->head.payload_size > record->head.size - sizeof record->head)
 		return LOOK_BAD;
-	return LOOK_RECORD;
+	if (record->head.id == KYMO_LOG_DECLARE)
+		return LOOK_DECLARATION;
+	return is_fact(classes, record) ? LOOK_RECORD : LOOK_BAD;
+}
+
+/* Make sure that the metadata has the event, in whichever trace the process writes. */
+static int declare_fact(const struct process *process, const struct drain *drain, unsigned id)
+{
+	struct ctf_writer *writer = process_writer(process, drain);
+
+	if (id < KYMO_POINTS_TABLE)
+		return ctf_writer_declare(writer, id);
+	return ctf_writer_declare_own(writer, CTF_CLASS_INIT, id, classes_get(&process->classes, id));
+}
+
+/* From its first declaration on, a process writes a trace of its own: its ids mean nothing elsewhere. */
+static int leave_shared(struct process *process, struct drain *drain, struct batch *batch)
+{
+	struct init_log *init = &process->init;
+	int rc = 0;
+
+	if (process->own_writer)
+		return 0;
+	if (batch->events)
+		rc = batch_write(process, drain, batch);
+	if (rc < 0)
+		return rc;
+	*batch = (struct batch){ 0 };
+	rc = drain->make_own_writer(drain->maker, process);
+	if (rc < 0)
+		return rc;
+	if (init->out)
+		ctf_out_close(init->out);
+	init->out = NULL;
+	for (unsigned i = 0; i < process->ring_count; i++)
+		ring_leave_shared(&process->ring[i]);
+	process->declared = false;	/* the table's runtime events, in the new metadata */
+	return 0;
+}
+
+static int take_declaration(struct process *process, struct drain *drain, struct batch *batch,
+			    const struct record *record)
+{
+	uint8_t copy[DECLARATION_MAX];	/* what is read may change meanwhile */
+	uint16_t id;
+	int rc;
+
+	if (record->head.payload_size > sizeof copy)
+		return -EBADMSG;
+	rc = leave_shared(process, drain, batch);
+	if (rc < 0)
+		return rc;
+	memcpy(copy, record->payload, record->head.payload_size);
+	rc = classes_declare(&process->classes, copy, record->head.payload_size);
+	if (rc < 0)
+		return rc == -EINVAL ? -EBADMSG : rc;
+	memcpy(&id, copy, sizeof id);
+	return ctf_writer_declare_own(process->own_writer, CTF_CLASS_RUN, id,
+				      classes_get(&process->classes, id));
 }
 
 static void batch_add(struct process *process, const struct drain *drain, struct batch *batch,
@@ -171,9 +237,16 @@ static uint64_t init_step(struct process *process, struct drain *drain, struct b
 		return chunk_end;
 	if (end - at < sizeof record.head)
 		return at;
-	switch (look_at(chunk + at % KYMO_LOG_CHUNK, at, end - at, &record)) {
+	switch (look_at(&process->classes, chunk + at % KYMO_LOG_CHUNK, at, end - at, &record)) {
+	case LOOK_DECLARATION:
+		*rc = take_declaration(process, drain, batch, &record);
+		if (*rc == -EBADMSG) {
+			*rc = 0;
+			process->init.bad++;
+		}
+		return *rc < 0 ? at : at + record.head.size;
 	case LOOK_RECORD:
-		*rc = ctf_writer_declare(drain->writer, record.head.id);
+		*rc = declare_fact(process, drain, record.head.id);
 		if (*rc < 0)
 			return at;
 		batch_add(process, drain, batch, &record);
@@ -215,7 +288,6 @@ int init_drain(struct process *process, struct drain *drain)
 	if (region_grow(&process->region) < 0)
 		return 0;
 	init_counters(process);
-	drain_look_at_clock(drain);
 	while (at < tail) {
 		uint64_t next = init_step(process, drain, &batch, at, tail, &rc);
 

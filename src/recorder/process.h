@@ -14,6 +14,7 @@
 
 #include "ctf/writer.h"
 #include "recorder/alive.h"
+#include "recorder/classes.h"
 #include "recorder/region.h"
 
 /* An owner of a ring. Beyond THREADS_MAX of one process, threads share the last entry. */
@@ -60,10 +61,14 @@ struct process {
 	enum process_end end;
 	bool finished;			/* all is taken, the region is closed */
 	bool declared;			/* its runtime events are in the metadata */
+	bool recording;			/* we have switched it to RECORD */
 	unsigned replaced_checks;	/* liveness checks that saw it replaced by exec */
 	unsigned ordinal;
 	unsigned tracetools;
 	char tracetools_version[29];
+	struct classes classes;
+	struct ctf_writer *own_writer;	/* its own trace, once it has declared events; else NULL */
+	uint64_t own_bytes;		/* of it, once it is closed */
 	struct ring *ring;
 	unsigned ring_count;
 	struct init_log init;
@@ -78,9 +83,12 @@ struct process {
 
 /* What draining needs of its session. */
 struct drain {
-	struct ctf_writer *writer;
+	struct ctf_writer *writer;	/* of the trace that processes share */
+	/* Make the trace of a process that declares events of its own. Return: 0; -errno. */
+	int (*make_own_writer)(void *context, struct process *process);
+	void *maker;			/* its context */
 	uint64_t start_ns;		/* of the session: init events are not before it */
-	uint64_t now_ns;		/* when the round began; where it matters drain_look_at_clock() */
+	uint64_t now_ns;
 	uint64_t patience_ns;		/* how long a little data may wait for more */
 	bool final;			/* take everything */
 	bool failed;			/* the last ring_drain() before ring_finish() failed */
@@ -95,13 +103,6 @@ struct drain {
 /** drain_say() - tell the user one sentence. */
 __attribute__((format(printf, 2, 3)))
 void drain_say(const struct drain *drain, const char *format, ...);
-
-/**
- * drain_look_at_clock() - bring now_ns up to date
- *
- * A recorder that got no processor for seconds meets times later than when its round began.
- */
-void drain_look_at_clock(struct drain *drain);
 
 /** ring_shared() - the shared page of a ring that process_rings() took notice of. */
 static inline struct kymo_ring *ring_shared(const struct process *process, const struct ring *ring)
@@ -130,6 +131,20 @@ void ring_refuse(struct process *process, struct ring *ring, const struct drain 
  * Return: 0; -errno.
  */
 int drain_packet(const struct drain *drain, struct ctf_out *out, const struct ctf_packet *packet);
+
+/** process_writer() - where the events of @process go. */
+static inline struct ctf_writer *process_writer(const struct process *process,
+						const struct drain *drain)
+{
+	return process->own_writer ? process->own_writer : drain->writer;
+}
+
+/**
+ * ring_leave_shared() - the process goes on in a trace of its own: end this ring's stream here
+ *
+ * Its events_discarded begin at 0 again in the new stream.
+ */
+void ring_leave_shared(struct ring *ring);
 
 /**
  * process_rings() - take notice of rings that came into being

@@ -90,21 +90,37 @@ static void read_boot_id(char boot_id[64])
 
 static int begin_trace(struct session *session, struct err *err)
 {
-	char boot_id[64], hostname[65] = "", dir[PATH_MAX + 8];
-	struct ctf_trace_desc desc = {
-		.hostname = hostname, .boot_id = boot_id, .uid = geteuid(),
+	struct ctf_trace_desc *desc = &session->desc;
+	char dir[PATH_MAX + 8];
+	const char *slash;
+
+	*desc = (struct ctf_trace_desc){
+		.hostname = session->hostname, .boot_id = session->boot_id, .uid = geteuid(),
 		.clock_offset_ns = (int64_t)(session->clock[0].realtime - session->clock[0].monotonic),
 		.created_s = (int64_t)(session->clock[0].realtime / 1000000000u),
 	};
-	const char *slash;
-
-	read_boot_id(boot_id);
-	(void)gethostname(hostname, sizeof hostname - 1);	/* then it stays empty */
-	(void)sscanf(session->options.version, "%u.%u", &desc.version_major, &desc.version_minor);
+	read_boot_id(session->boot_id);
+	(void)gethostname(session->hostname, sizeof session->hostname - 1);	/* then it stays empty */
+	(void)sscanf(session->options.version, "%u.%u", &desc->version_major, &desc->version_minor);
 	slash = strrchr(session->output, '/');
-	desc.name = slash ? slash + 1 : session->output;
+	desc->name = slash ? slash + 1 : session->output;
 	(void)snprintf(dir, sizeof dir, "%s/ust", session->output);
-	return ctf_writer_create(dir, &desc, &session->drain.writer, err);
+	return ctf_writer_create(dir, desc, &session->drain.writer, err);
+}
+
+/* Beside ust/, as LTTng's per-process buffers have it: <pid>-<ordinal>/. */
+static int make_own_writer(void *context, struct process *process)
+{
+	struct session *session = context;
+	char dir[PATH_MAX + 32];
+
+	(void)snprintf(dir, sizeof dir, "%s/%u-%u", session->output, process->region.pid,
+		       process->ordinal);
+	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	if (ctf_writer_create(dir, &session->desc, &process->own_writer, NULL) < 0)
+		return -EIO;
+	return 0;
 }
 
 /* ---- begin ---- */
@@ -134,6 +150,8 @@ static struct session *session_new(const struct session_options *options)
 	session->drain.say = options->say;
 	session->drain.context = options->context;
 	session->drain.patience_ns = PATIENCE_NS;
+	session->drain.make_own_writer = make_own_writer;
+	session->drain.maker = session;
 	if (session->clock && session->drain.scratch)
 		return session;
 	session_free(session);
@@ -323,8 +341,8 @@ int session_end(struct session *session, struct err *err)
 	session_snapshot_clocks(session);
 	session->ended = true;
 	rc = session_write_accounts(session);
+	session->bytes = ctf_writer_bytes(session->drain.writer);
 	session_stats(session, &stats);
-	session->bytes = stats.bytes;
 	ctf_writer_close(session->drain.writer);
 	session->drain.writer = NULL;
 	domain_release(&session->domain);
@@ -358,6 +376,7 @@ void session_stats(const struct session *session, struct session_stats *stats)
 		stats->init_events += process->init.events;
 		stats->init_dropped += process->init_dropped;
 		stats->unwritten += process->unwritten;
+		stats->bytes += process->own_writer ? ctf_writer_bytes(process->own_writer) : process->own_bytes;
 		stats->lost_bytes += process->lost_bytes;
 		stats->threads += process->thread_count;
 		stats->alive += !process->finished || process->end == PROCESS_RUNS;
@@ -372,6 +391,8 @@ void session_free(struct session *session)
 		region_close(&session->process[i]->region);
 		free(session->process[i]->ring);
 		free(session->process[i]->thread);
+		classes_free(&session->process[i]->classes);
+		ctf_writer_close(session->process[i]->own_writer);
 		free(session->process[i]);
 	}
 	ctf_writer_close(session->drain.writer);

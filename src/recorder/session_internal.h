@@ -25,6 +25,8 @@ struct session {
 	struct domain domain;
 	uint64_t domain_tag;		/* as announced */
 	struct drain drain;
+	struct ctf_trace_desc desc;	/* of all its traces but for the name */
+	char boot_id[64], hostname[65];
 	struct process **process;
 	unsigned process_count;
 	char refused[REFUSED_MAX][REGION_NAME_MAX];

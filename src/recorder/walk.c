@@ -11,6 +11,8 @@ static long field_size(enum kymo_kind kind, const uint8_t *at, size_t room)
 	static const uint8_t fixed[] = {
 		[KYMO_KIND_PTR] = 8, [KYMO_KIND_U64] = 8, [KYMO_KIND_I64] = 8,
 		[KYMO_KIND_BOOL] = 4, [KYMO_KIND_GID16] = 16, [KYMO_KIND_GID24] = 24,
+		[KYMO_KIND_U8] = 1, [KYMO_KIND_U16] = 2, [KYMO_KIND_U32] = 4,
+		[KYMO_KIND_I8] = 1, [KYMO_KIND_I16] = 2, [KYMO_KIND_I32] = 4, [KYMO_KIND_F64] = 8,
 	};
 	const uint8_t *end;
 	uint64_t count;
@@ -28,14 +30,13 @@ static long field_size(enum kymo_kind kind, const uint8_t *at, size_t room)
 	return fixed[kind] <= room ? fixed[kind] : -1;
 }
 
-long walk_payload(unsigned id, const uint8_t *payload, size_t room)
+long walk_payload(const struct classes *classes, unsigned id, const uint8_t *payload, size_t room)
 {
-	const struct kymo_point *point;
+	const struct kymo_point *point = classes_get(classes, id);
 	size_t used = 0;
 
-	if (id >= KYMO_POINTS_TABLE)
+	if (!point)
 		return -1;
-	point = &kymo_points[id];
 	for (unsigned i = 0; i < point->field_count; i++) {
 		long size = field_size(point->field[i].kind, payload + used, room - used);
 
@@ -46,8 +47,8 @@ long walk_payload(unsigned id, const uint8_t *payload, size_t room)
 	return (long)used;
 }
 
-void walk_records(uint8_t *bytes, size_t size, uint64_t not_before, uint64_t not_after,
-		  struct walk *walk)
+void walk_records(const struct classes *classes, uint8_t *bytes, size_t size, uint64_t not_before,
+		  uint64_t not_after, struct walk *walk)
 {
 	uint64_t last = not_before;
 
@@ -60,9 +61,9 @@ void walk_records(uint8_t *bytes, size_t size, uint64_t not_before, uint64_t not
 
 		memcpy(&id, at, sizeof id);
 		memcpy(&ns, at + sizeof id, sizeof ns);
-		payload = walk_payload(id, at + KYMO_RECORD_HEADER,
+		payload = walk_payload(classes, id, at + KYMO_RECORD_HEADER,
 				       size - walk->good - KYMO_RECORD_HEADER);
-		if (payload < 0 || kymo_points[id].phase != KYMO_PHASE_RUN || ns > not_after)
+		if (payload < 0 || classes_get(classes, id)->phase != KYMO_PHASE_RUN || ns > not_after)
 			return;
 		if (ns < last) {
 			if (last - ns > WALK_BACK_MAX_NS)

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "abi/points.h"
+#include "recorder/classes.h"
 
 /* Clocks of two threads may differ a little; more than this backwards is no clock but garbage. */
 #define WALK_BACK_MAX_NS 1000000ull
@@ -23,7 +23,7 @@ struct walk {
  * @room: bytes that may be looked at
  * Return: bytes, or -1: unknown id, or the payload does not end within @room. Context: wait-free.
  */
-long walk_payload(unsigned id, const uint8_t *payload, size_t room);
+long walk_payload(const struct classes *classes, unsigned id, const uint8_t *payload, size_t room);
 
 /**
  * walk_records() - check the runtime records in @bytes, up to the first bad one
@@ -32,7 +32,7 @@ long walk_payload(unsigned id, const uint8_t *payload, size_t room);
  * @size: at most a block
  * @not_before, @not_after: bounds of the times
  */
-void walk_records(uint8_t *bytes, size_t size, uint64_t not_before, uint64_t not_after,
-		  struct walk *walk);
+void walk_records(const struct classes *classes, uint8_t *bytes, size_t size, uint64_t not_before,
+		  uint64_t not_after, struct walk *walk);
 
 #endif

@@ -176,7 +176,8 @@ static struct kymo_process *process_get(void)
 	return process;
 }
 
-static bool process_ready(struct kymo_process *process)
+/* @first: set when it was this call that registered the process. */
+static bool process_ready(struct kymo_process *process, bool *first)
 {
 	const struct timespec pause = { .tv_nsec = 100000 };
 	uint32_t was = KYMO_UNREGISTERED;
@@ -184,6 +185,7 @@ static bool process_ready(struct kymo_process *process)
 	if (__atomic_compare_exchange_n(&process->registration, &was, KYMO_REGISTERING, false,
 					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		register_process(process);
+		*first = true;
 		was = __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE);
 	}
 	while (was == KYMO_REGISTERING) {	/* another thread's first event: about a millisecond */
@@ -225,8 +227,9 @@ static struct kymo_thread *register_thread(void)
 {
 	struct kymo_process *process = process_get();
 	struct kymo_thread *slot;
+	bool first = false;
 
-	if (!process || !process_ready(process))
+	if (!process || !process_ready(process, &first))
 		return NULL;
 	slot = take_slot(process);
 	if (!slot)
@@ -238,6 +241,8 @@ static struct kymo_thread *register_thread(void)
 	kymo__thread = slot;
 	if (thread_end_key_made)
 		(void)pthread_setspecific(thread_end_key, slot);
+	if (first)
+		kymo_user_declare_again();
 	return slot;
 }
 

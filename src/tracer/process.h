@@ -74,6 +74,16 @@ extern struct kymo_settings kymo_settings;
  */
 struct kymo_thread *kymo_thread_slot(void);
 
+/* ring.c */
+
+/** kymo_thread_with_ring() - the calling thread with a ring; NULL: there is none to be had, or a handler in a slow path. */
+struct kymo_thread *kymo_thread_with_ring(void);
+
+/* user.c */
+
+/** kymo_user_declare_again() - declare in a new region what the process had declared before. */
+void kymo_user_declare_again(void);
+
 /* region.c */
 
 /** kymo_region_create() - make, fill and publish the region of this process. Return: 0 or -errno. */

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "abi/points.h"
 #include "tracer/process.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -154,6 +155,7 @@ static int fill_new(struct kymo_process *process, int fd)
 	process->log_page = (uint32_t *)(at + KYMO_LOG_DIR_PAGE * KYMO_PAGE);
 	kymo_region_identify(region);
 	region->state = KYMO_STATE_WAIT;
+	at[KYMO_ENABLE_PAGE * KYMO_PAGE + KYMO_POINT_UNDECLARED] = 1;
 	page = KYMO_FIRST_SEGMENT_PAGE;
 	install_log_chunk(process, at + page * KYMO_PAGE, page);
 	page += chunk_pages;

@@ -187,6 +187,11 @@ static struct kymo_thread *with_ring(struct kymo_thread *thread)
 	return have ? thread : NULL;
 }
 
+struct kymo_thread *kymo_thread_with_ring(void)
+{
+	return with_ring(kymo_thread_slot());
+}
+
 bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload)
 {
 	const size_t size = KYMO_RECORD_HEADER + payload;

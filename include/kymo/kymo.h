@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kymo for C programs: spans, instants, counters and tracepoints from any thread, also a hard
+ * real-time one. C++ programs include kymo.hpp.
+ *
+ *     #include <kymo/kymo.h>
+ *
+ *     void plan(int step)
+ *     {
+ *             KYMO_SPAN("control", "plan", ("step", step));     begins here, ends with the scope
+ *             ...
+ *             KYMO_INSTANT("control", "replanned", ("why", "obstacle"), ("cost", 1.5));
+ *             KYMO_COUNTER("control", "queue", depth);
+ *     }
+ *
+ * Link with -lkymo (pkg-config kymo). Nothing is recorded until somebody records:
+ * `kymo record` from outside, at any time.
+ *
+ * Category and name are string literals. Each such place is a static description in a section of
+ * its own, registered when the program or library is loaded; at run time it costs nothing.
+ *
+ * Fields: up to KYMO_EVENT_FIELDS_MAX pairs ("name", value). The type follows from the value: integers of any
+ * width, bool, float and double, pointers, and strings (char *, cut after KYMO_TEXT_MAX bytes).
+ * Values are not evaluated while the event is not recorded.
+ *
+ * Fields with a meaning of their own:
+ *     ("flow", id)       arrows between all events of the same u64 id, across threads and processes
+ *     ("track", id)      the event belongs to the custom track of kymo_track(), not to the thread
+ *     ("at_ns", ns)      the event's own time, CLOCK_MONOTONIC, where it is not now
+ *
+ * Context of all macros: wait-free, async-signal-safe, no allocation, no lock, no system call, once
+ * the thread has emitted its first event (or called kymo_thread_ready()). A full ring drops the
+ * event and counts it. A span whose begin was dropped or not wanted has no end either.
+ *
+ * -DKYMO_COMPILE_OUT: the macros are empty, nothing of kymo is left and no library is needed.
+ */
+#ifndef KYMO_KYMO_H
+#define KYMO_KYMO_H
+
+#pragma GCC system_header	/* statement expressions, also under -pedantic */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+#define KYMO_EVENT_FIELDS_MAX	8
+#define KYMO_TEXT_MAX	255		/* bytes of a string field, without its NUL */
+
+/* What one place in the code says; static, filled at compile time. */
+struct kymo_site {
+	uint16_t id;			/* event id; assigned once */
+	uint16_t own_id;		/* id while its category is switched off */
+	uint8_t shape;			/* enum kymo_shape of the region layout */
+	uint8_t field_count;
+	uint32_t line;
+	const char *category, *name, *file, *function;
+	const struct kymo_site_field *field;
+};
+
+struct kymo_site_field {
+	uint8_t kind;			/* enum kymo_kind of the region layout */
+	const char *name;
+};
+
+#define KYMO_SITE_NEW	4095		/* not registered yet: its first event does it */
+
+/* ---- functions ---- */
+
+/**
+ * kymo_thread_ready() - do now what the calling thread's first event would have to do
+ *
+ * Registers the thread and takes a prefaulted ring, so that none of its events allocates.
+ * Context: allocates, system calls. Return: false: this process cannot be traced.
+ */
+bool kymo_thread_ready(void);
+
+/**
+ * kymo_thread_name() - name the calling thread, for Linux and for the trace
+ * @name: the first 15 bytes count
+ * Context: system call; an init event.
+ */
+void kymo_thread_name(const char *name);
+
+/**
+ * kymo_track() - a custom track, to be named in ("track", id)
+ * @name: copied; shown by viewers. @parent: another track, or 0: the process
+ * Context: an init event; not for a real-time path.
+ * Return: its id, unique on this host as long as it runs; 0 when the process cannot be traced.
+ */
+uint64_t kymo_track(const char *name, uint64_t parent);
+
+/**
+ * kymo_now() - the time that events get: CLOCK_MONOTONIC in ns
+ * Context: wait-free, like an event.
+ */
+uint64_t kymo_now(void);
+
+/**
+ * kymo_set_category() - switch a category off or on in this process; NULL: all of them
+ *
+ * Spans that are open then still end. Switched off, an event costs what it costs when nobody
+ * records. Context: takes a lock; any thread but not a signal handler.
+ */
+void kymo_set_category(const char *category, bool on);
+
+/* Names that are known only at run time: copied, cut after KYMO_TEXT_MAX bytes. Context: as the macros. */
+void kymo_begin_named(const char *category, const char *name);
+void kymo_end_named(void);
+void kymo_instant_named(const char *category, const char *name);
+void kymo_counter_named(const char *category, const char *name, double value);
+
+/* ---- below here: what the macros need ---- */
+
+/* One byte per event id; the recorder switches them. */
+extern const uint8_t *kymo__enable;
+
+/* Emit one event of @site with a payload packed as its fields say. Return: whether it was recorded. */
+bool kymo__event(struct kymo_site *site, const void *payload, size_t size);
+/* Register the sites of one program or library; at load, and once more is harmless. */
+void kymo__register(struct kymo_site *begin, struct kymo_site *end);
+/* A library is unloaded: forget its sites. */
+void kymo__unregister(struct kymo_site *begin);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+static inline bool kymo__wanted(const struct kymo_site *site)
+{
+	return __builtin_expect(__atomic_load_n(&kymo__enable[__atomic_load_n(&site->id, __ATOMIC_RELAXED)],
+						__ATOMIC_RELAXED), 0);
+}
+
+/* Kinds as in the region layout, which C programs need not include. */
+enum {
+	KYMO__PTR = 0, KYMO__U64 = 1, KYMO__I64 = 2, KYMO__BOOL = 3, KYMO__TEXT = 4,
+	KYMO__U8 = 10, KYMO__U16, KYMO__U32, KYMO__I8, KYMO__I16, KYMO__I32, KYMO__F64,
+};
+
+static inline uint8_t *kymo__put(uint8_t *at, const void *value, size_t size)
+{
+	memcpy(at, value, size);
+	return at + size;
+}
+
+static inline uint8_t *kymo__put_text(uint8_t *at, const char *text)
+{
+	const char *from = text ? text : "(null)";
+	const void *nul = memchr(from, 0, KYMO_TEXT_MAX);
+	size_t length = nul ? (size_t)((const char *)nul - from) : KYMO_TEXT_MAX;
+
+	memcpy(at, from, length);
+	at[length] = 0;
+	return at + length + 1;
+}
+
+/* f((a, b)) f((c, d)) ... with a count; up to KYMO_EVENT_FIELDS_MAX. */
+#define KYMO__CAT_(a, b) a##b
+#define KYMO__CAT(a, b) KYMO__CAT_(a, b)
+#define KYMO__NTH(a, b, c, d, e, f, g, h, n, ...) n
+#define KYMO__COUNT(...) KYMO__NTH(__VA_ARGS__ __VA_OPT__(,) 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define KYMO__EACH_0(f)
+#define KYMO__EACH_1(f, t) f t
+#define KYMO__EACH_2(f, t, ...) f t KYMO__EACH_1(f, __VA_ARGS__)
+#define KYMO__EACH_3(f, t, ...) f t KYMO__EACH_2(f, __VA_ARGS__)
+#define KYMO__EACH_4(f, t, ...) f t KYMO__EACH_3(f, __VA_ARGS__)
+#define KYMO__EACH_5(f, t, ...) f t KYMO__EACH_4(f, __VA_ARGS__)
+#define KYMO__EACH_6(f, t, ...) f t KYMO__EACH_5(f, __VA_ARGS__)
+#define KYMO__EACH_7(f, t, ...) f t KYMO__EACH_6(f, __VA_ARGS__)
+#define KYMO__EACH_8(f, t, ...) f t KYMO__EACH_7(f, __VA_ARGS__)
+#define KYMO__EACH(f, ...) KYMO__CAT(KYMO__EACH_, KYMO__COUNT(__VA_ARGS__))(f __VA_OPT__(,) __VA_ARGS__)
+
+#ifndef __cplusplus
+
+#define KYMO__PUT(type) static inline uint8_t *kymo__put_##type(uint8_t *at, type value)
+KYMO__PUT(uint8_t) { return kymo__put(at, &value, sizeof value); }
+KYMO__PUT(uint16_t) { return kymo__put(at, &value, sizeof value); }
+KYMO__PUT(uint32_t) { return kymo__put(at, &value, sizeof value); }
+KYMO__PUT(uint64_t) { return kymo__put(at, &value, sizeof value); }
+KYMO__PUT(int8_t) { return kymo__put(at, &value, sizeof value); }
+KYMO__PUT(int16_t) { return kymo__put(at, &value, sizeof value); }
+KYMO__PUT(int32_t) { return kymo__put(at, &value, sizeof value); }
+KYMO__PUT(int64_t) { return kymo__put(at, &value, sizeof value); }
+KYMO__PUT(double) { return kymo__put(at, &value, sizeof value); }
+static inline uint8_t *kymo__put_bool(uint8_t *at, bool value) { return kymo__put_int32_t(at, value); }
+static inline uint8_t *kymo__put_pointer(uint8_t *at, const volatile void *value)
+{
+	return kymo__put_uint64_t(at, (uint64_t)(uintptr_t)value);
+}
+
+/* `long long` and `long` are different types of the same width: name both. */
+#define KYMO__BY_TYPE(value, u8, u16, u32, u64, i8, i16, i32, i64, boolean, f64, text, pointer)	\
+	_Generic((value), bool: boolean, char: i8, signed char: i8, unsigned char: u8,		\
+		 short: i16, unsigned short: u16, int: i32, unsigned: u32, long: i64,		\
+		 unsigned long: u64, long long: i64, unsigned long long: u64, float: f64,	\
+		 double: f64, char *: text, const char *: text, default: pointer)
+
+#define KYMO__KIND(name, value)									\
+	{ KYMO__BY_TYPE(value, KYMO__U8, KYMO__U16, KYMO__U32, KYMO__U64, KYMO__I8, KYMO__I16,	\
+			KYMO__I32, KYMO__I64, KYMO__BOOL, KYMO__F64, KYMO__TEXT, KYMO__PTR), name },
+#define KYMO__STORE(name, value)								\
+	kymo__at = KYMO__BY_TYPE(value, kymo__put_uint8_t, kymo__put_uint16_t, kymo__put_uint32_t,	\
+				 kymo__put_uint64_t, kymo__put_int8_t, kymo__put_int16_t,	\
+				 kymo__put_int32_t, kymo__put_int64_t, kymo__put_bool,		\
+				 kymo__put_double, kymo__put_text, kymo__put_pointer)(kymo__at, value);
+#define KYMO__ROOM(name, value)									\
+	+ KYMO__BY_TYPE(value, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, KYMO_TEXT_MAX + 1, 8)
+
+#define KYMO__SITE(site, site_shape, site_category, site_name, ...)				\
+	static const struct kymo_site_field site##_fields[] = {					\
+		KYMO__EACH(KYMO__KIND, __VA_ARGS__) { 0, NULL }					\
+	};											\
+	static struct kymo_site site __attribute__((section("kymo_sites"), aligned(8), used)) = {	\
+		KYMO_SITE_NEW, KYMO_SITE_NEW, site_shape, KYMO__COUNT(__VA_ARGS__), __LINE__,	\
+		site_category, site_name, __FILE__, __func__, site##_fields			\
+	}
+
+/* Declare the site, and emit if it is wanted. A statement expression: whether it was recorded. */
+#define KYMO__EMIT(shape, category, name, ...) ({						\
+	KYMO__SITE(kymo__site, shape, category, name __VA_OPT__(,) __VA_ARGS__);		\
+	bool kymo__done = false;								\
+	if (kymo__wanted(&kymo__site)) {							\
+		uint8_t kymo__buffer[1 KYMO__EACH(KYMO__ROOM, __VA_ARGS__)];			\
+		uint8_t *kymo__at = kymo__buffer;						\
+												\
+		KYMO__EACH(KYMO__STORE, __VA_ARGS__)						\
+		kymo__done = kymo__event(&kymo__site, kymo__buffer, (size_t)(kymo__at - kymo__buffer));	\
+	}											\
+	kymo__done;										\
+})
+
+/* An open span: the end to emit, if its begin was recorded. */
+struct kymo_span {
+	struct kymo_site *end;		/* NULL: nothing to end */
+};
+
+static inline void kymo_span_end(struct kymo_span *span)
+{
+	if (span->end) {
+		(void)kymo__event(span->end, NULL, 0);
+		span->end = NULL;
+	}
+}
+
+enum { KYMO__POINT, KYMO__BEGIN, KYMO__END, KYMO__INSTANT, KYMO__COUNTER };
+
+#ifndef KYMO_COMPILE_OUT
+
+#define KYMO_BEGIN(category, name, ...) ((void)KYMO__EMIT(KYMO__BEGIN, category, name __VA_OPT__(,) __VA_ARGS__))
+#define KYMO_END(category, name, ...) ((void)KYMO__EMIT(KYMO__END, category, name __VA_OPT__(,) __VA_ARGS__))
+#define KYMO_INSTANT(category, name, ...) ((void)KYMO__EMIT(KYMO__INSTANT, category, name __VA_OPT__(,) __VA_ARGS__))
+#define KYMO_COUNTER(category, name, value, ...)						\
+	((void)KYMO__EMIT(KYMO__COUNTER, category, name, ("value", value) __VA_OPT__(,) __VA_ARGS__))
+#define KYMO_TRACEPOINT(provider, name, ...) ((void)KYMO__EMIT(KYMO__POINT, provider, name __VA_OPT__(,) __VA_ARGS__))
+
+#define KYMO__SPAN(guard, site, category, name, ...)						\
+	KYMO__SITE(site, KYMO__END, category, name);						\
+	struct kymo_span guard __attribute__((cleanup(kymo_span_end), unused)) = {		\
+		KYMO__EMIT(KYMO__BEGIN, category, name __VA_OPT__(,) __VA_ARGS__) ? &site : NULL \
+	}
+#define KYMO_SPAN(category, name, ...)								\
+	KYMO__SPAN(KYMO__CAT(kymo__span_, __LINE__), KYMO__CAT(kymo__end_, __LINE__), category, name	\
+		   __VA_OPT__(,) __VA_ARGS__)
+
+#ifndef KYMO_REGISTER_LATE	/* for libkymo itself: its own sites wait for their first event */
+/* Registers the sites of the program or library that this file is part of. */
+extern struct kymo_site __start_kymo_sites[] __attribute__((weak, visibility("hidden")));
+extern struct kymo_site __stop_kymo_sites[] __attribute__((weak, visibility("hidden")));
+
+__attribute__((constructor, used)) static void kymo__load(void)
+{
+	if (__start_kymo_sites)
+		kymo__register(__start_kymo_sites, __stop_kymo_sites);
+}
+
+__attribute__((destructor, used)) static void kymo__unload(void)
+{
+	if (__start_kymo_sites)
+		kymo__unregister(__start_kymo_sites);
+}
+#endif
+
+#else /* KYMO_COMPILE_OUT */
+#define KYMO_BEGIN(...) ((void)0)
+#define KYMO_END(...) ((void)0)
+#define KYMO_INSTANT(...) ((void)0)
+#define KYMO_COUNTER(...) ((void)0)
+#define KYMO_TRACEPOINT(...) ((void)0)
+#define KYMO_SPAN(...) ((void)0)
+#endif
+
+#endif /* __cplusplus */
+
+#endif

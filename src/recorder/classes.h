@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The event classes of one process: those of the table, and those that it declared itself in its
+ * init log (struct kymo_declaration). Declarations are untrusted; texts are made fit for TSDL.
+ */
+#ifndef KYMO_RECORDER_CLASSES_H
+#define KYMO_RECORDER_CLASSES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/points.h"
+
+struct classes {
+	struct kymo_point **own;	/* by id - KYMO_POINTS_TABLE; NULL where none was declared */
+	unsigned room;
+	unsigned count;			/* declared so far */
+};
+
+/** classes_get() - description of event @id, NULL when there is none. Context: wait-free. */
+const struct kymo_point *classes_get(const struct classes *classes, unsigned id);
+
+/**
+ * classes_declare() - enter a declaration; the same id again is ignored
+ * Return: 0; -EINVAL: it makes no sense; -ENOMEM. Context: allocates.
+ */
+int classes_declare(struct classes *classes, const uint8_t *payload, size_t size);
+
+void classes_free(struct classes *classes);
+
+#endif
