@@ -87,6 +87,16 @@ static bool flag_setting(const char *name)
 
 static void thread_end(void *slot);
 
+/*
+ * The kernel wipes our private pages in a child, whatever call made it. Emulators may not: then
+ * this keeps a child of fork() out of its parent's rings.
+ */
+static void forked(void)
+{
+	kymo_process = NULL;
+	kymo__thread = &no_thread;
+}
+
 __attribute__((constructor))
 static void load(void)
 {
@@ -108,6 +118,7 @@ static void load(void)
 		return;
 	}
 	thread_end_key_made = !pthread_key_create(&thread_end_key, thread_end);
+	(void)pthread_atfork(NULL, NULL, forked);	/* out of memory: there are still the wiped pages */
 }
 
 __attribute__((destructor))
