@@ -239,6 +239,9 @@ static int run(int argc, char **argv)
 		launch_free(record.environment);
 		return cli_fail("record", &err);
 	}
+	/* A reader of our messages that went away, or a limit on files, must not end the recording. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
 	show.quiet = options.quiet;
 	show.terminal = !options.quiet && isatty(STDERR_FILENO);
 	record.session.output = options.output ? options.output : output;

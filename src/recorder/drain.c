@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "abi/points.h"
 #include "recorder/process.h"
@@ -42,6 +43,14 @@ void drain_say(const struct drain *drain, const char *format, ...)
 	(void)vsnprintf(text, sizeof text, format, args);
 	va_end(args);
 	drain->say(drain->context, text);
+}
+
+void drain_look_at_clock(struct drain *drain)
+{
+	struct timespec now;
+
+	if (clock_gettime(CLOCK_MONOTONIC, &now) == 0)
+		drain->now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 int drain_packet(const struct drain *drain, struct ctf_out *out, const struct ctf_packet *packet)
@@ -203,6 +212,7 @@ static int slice_walk(struct process *process, struct ring *ring, struct drain *
 	struct walk walk;
 	int rc = 0;
 
+	drain_look_at_clock(drain);
 	memcpy(drain->scratch, slice->bytes, slice->size);
 	walk_records(&process->classes, drain->scratch, slice->size, ring->prev_end, drain->now_ns + FUTURE_NS, &walk);
 	if (walk.count) {

@@ -288,6 +288,7 @@ int init_drain(struct process *process, struct drain *drain)
 	if (region_grow(&process->region) < 0)
 		return 0;
 	init_counters(process);
+	drain_look_at_clock(drain);
 	while (at < tail) {
 		uint64_t next = init_step(process, drain, &batch, at, tail, &rc);
 

@@ -88,7 +88,7 @@ struct drain {
 	int (*make_own_writer)(void *context, struct process *process);
 	void *maker;			/* its context */
 	uint64_t start_ns;		/* of the session: init events are not before it */
-	uint64_t now_ns;
+	uint64_t now_ns;		/* when the round began; where it matters drain_look_at_clock() */
 	uint64_t patience_ns;		/* how long a little data may wait for more */
 	bool final;			/* take everything */
 	bool failed;			/* the last ring_drain() before ring_finish() failed */
@@ -103,6 +103,13 @@ struct drain {
 /** drain_say() - tell the user one sentence. */
 __attribute__((format(printf, 2, 3)))
 void drain_say(const struct drain *drain, const char *format, ...);
+
+/**
+ * drain_look_at_clock() - bring now_ns up to date
+ *
+ * A recorder that got no processor for seconds meets times later than when its round began.
+ */
+void drain_look_at_clock(struct drain *drain);
 
 /** ring_shared() - the shared page of a ring that process_rings() took notice of. */
 static inline struct kymo_ring *ring_shared(const struct process *process, const struct ring *ring)

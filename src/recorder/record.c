@@ -129,13 +129,24 @@ static int start_command(struct recorder *recorder)
 	return rc;
 }
 
+/* Under nohup a hangup is not ours to act on. */
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+
+	return number == SIGHUP && sigaction(number, NULL, &action) == 0 &&
+	       action.sa_handler == SIG_IGN;
+}
+
 static int start(struct recorder *recorder)
 {
 	const struct record_options *options = recorder->options;
 	int rc;
 
 	for (unsigned i = 0; i < CAUGHT; i++) {
-		(void)uv_signal_init(&recorder->loop, &recorder->signal[i]);
+		if (is_ignored(caught[i]))
+			continue;
+		(void)uv_signal_init(&recorder->loop, &recorder->signal[i]);	/* cannot fail */
 		recorder->signal[i].data = recorder;
 		rc = uv_signal_start(&recorder->signal[i], on_signal, caught[i]);
 		if (rc < 0)

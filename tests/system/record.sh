@@ -132,6 +132,15 @@ print([p["state"] for p in json.load(open(sys.argv[1]))["processes"] if p["pid"]
 	"$scratch/p/kymo.json" "$program")"
 same "regions left" 2 "$(ls "$KYMO_DIR" | wc -l)"	# domain, and the program that runs on
 
+# ---- a limit on files: told, counted, and the trace opens ----
+(ulimit -f 200; exec "$kymo" record --duration 3s -o "$scratch/r") 2>"$scratch/err"
+same "status with a full disk" 1 "$?"
+has err "$scratch/r"
+has err "make room"
+babeltrace2 "$scratch/r" >"$scratch/bt.out" 2>"$scratch/bt.err" || fail "babeltrace2 cannot read a full disk's trace"
+grep -v "Tracer discarded" "$scratch/bt.err" && fail "babeltrace2 warns"
+same "recorded on a full disk" "$(field "$scratch/r" totals recorded)" "$(grep -c rcl_publish "$scratch/bt.out")"
+
 # ---- the recorder is killed; the next goes on ----
 "$kymo" record -o "$scratch/k" 2>/dev/null &
 recorder=$!

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Draining one process by hand, where a session would not come to the case in time. */
+#include "producer.h"
+
+#include "babeltrace.h"
+#include "recorder/process.h"
+
+struct bench {
+	char run[64], trace[96];
+	struct rundir dir;
+	struct producer producer;
+	struct process process;
+	struct drain drain;
+};
+
+static int setup(void **state)
+{
+	const struct ctf_trace_desc desc = { .name = "t", .hostname = "h", .boot_id = "" };
+	struct bench *bench = calloc(1, sizeof *bench);
+	struct err err;
+
+	snprintf(bench->run, sizeof bench->run, "/dev/shm/kymo-test-XXXXXX");
+	if (!mkdtemp(bench->run))
+		return -1;
+	snprintf(bench->trace, sizeof bench->trace, "%s/trace", bench->run);
+	producer_open_as(&bench->producer, bench->run, getpid(), alive_start_time(getpid()),
+			 "1-1.region");
+	memset(producer_page(&bench->producer, KYMO_ENABLE_PAGE), 1, KYMO_PAGE);
+	*state = bench;
+	if (mkdir(bench->trace, 0700) || rundir_open(&bench->dir, bench->run, false, &err) ||
+	    region_open(&bench->process.region, &bench->dir, "1-1.region", true, &err) ||
+	    ctf_writer_create(bench->trace, &desc, &bench->drain.writer, &err))
+		return -1;
+	bench->process.alive = ALIVE_YES;
+	bench->drain.scratch = malloc(DRAIN_SCRATCH);
+	bench->drain.start_ns = bench->drain.now_ns = producer_now();
+	bench->drain.final = true;
+	return ctf_writer_declare_version(bench->drain.writer, KYMO_V(8, 2));
+}
+
+static int teardown(void **state)
+{
+	struct bench *bench = *state;
+	char command[128];
+	int rc;
+
+	region_close(&bench->process.region);
+	rundir_close(&bench->dir);
+	producer_close(&bench->producer);
+	snprintf(command, sizeof command, "rm -rf '%s'", bench->run);
+	rc = system(command);
+	free(bench->drain.scratch);
+	free(bench->process.ring);
+	free(bench->process.thread);
+	free(bench);
+	return rc;
+}
+
+static void drain(struct bench *bench)
+{
+	process_rings(&bench->process, &bench->drain, false);
+	assert_int_equal(init_drain(&bench->process, &bench->drain), 0);
+	for (unsigned i = 0; i < bench->process.ring_count; i++)
+		assert_int_equal(ring_drain(&bench->process, i, &bench->drain), 0);
+}
+
+static void finish(struct bench *bench, uint64_t events)
+{
+	struct babeltrace seen;
+
+	for (unsigned i = 0; i < bench->process.ring_count; i++)
+		ring_finish(&bench->process, i, &bench->drain);
+	init_finish(&bench->process, &bench->drain);
+	ctf_writer_close(bench->drain.writer);
+	seen = babeltrace_read(bench->trace, NULL);
+	if (seen.status == 77)
+		skip();
+	assert_string_equal(seen.complaint, "");
+	assert_int_equal(seen.status, 0);
+	assert_int_equal(seen.events, events);
+}
+
+/* Preempted for five seconds between looking at the clock and looking at the ring. */
+static void a_starved_recorder_takes_what_is_new(void **state)
+{
+	struct bench *bench = *state;
+
+	for (unsigned i = 0; i < 100; i++)
+		producer_event(&bench->producer, 0, i);
+	producer_init(&bench->producer, 1, "symbol");
+	bench->drain.start_ns -= 6000000000;
+	bench->drain.now_ns -= 5000000000;
+	drain(bench);
+	assert_int_equal(bench->process.recorded, 100);
+	assert_int_equal(bench->process.lost_bytes, 0);
+	assert_true(bench->process.init.prev_ns > bench->drain.start_ns + 5900000000);
+	finish(bench, 101);
+}
+
+static void set_time(struct kymo_ring *ring, uint64_t position, uint64_t ns)
+{
+	memcpy(producer_at(ring, position) + 2, &ns, sizeof ns);
+}
+
+/* Two threads' clocks differ by less than a microsecond, and one took the other's ring. */
+static void a_small_step_back_is_straightened(void **state)
+{
+	struct bench *bench = *state;
+	struct kymo_ring *ring = bench->producer.ring[0];
+	uint64_t position;
+
+	producer_event(&bench->producer, 0, 1);
+	drain(bench);
+	position = KYMO_WORD_POS(ring->wpos);
+	producer_event(&bench->producer, 0, 2);
+	set_time(ring, position, bench->process.ring[0].prev_end - 300);
+	producer_event(&bench->producer, 0, 3);
+	drain(bench);
+	assert_int_equal(bench->process.recorded, 3);
+	assert_false(bench->process.ring[0].bad);
+	finish(bench, 3);
+}
+
+static void a_time_in_the_future_is_none(void **state)
+{
+	struct bench *bench = *state;
+	struct kymo_ring *ring = bench->producer.ring[0];
+	uint64_t position;
+
+	producer_event(&bench->producer, 0, 1);
+	position = KYMO_WORD_POS(ring->wpos);
+	producer_event(&bench->producer, 0, 2);
+	set_time(ring, position, producer_now() + 60000000000);
+	ring->lastts = producer_now() + 60000000000;
+	drain(bench);
+	assert_int_equal(bench->process.recorded, 1);
+	assert_true(bench->process.ring[0].bad);
+	finish(bench, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_starved_recorder_takes_what_is_new),
+		TEST(a_small_step_back_is_straightened),
+		TEST(a_time_in_the_future_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
