@@ -12,6 +12,7 @@
 #include "cli/common.h"
 #include "recorder/launch.h"
 #include "recorder/record.h"
+#include "recorder/region.h"
 
 struct options {
 	const char *output;
@@ -195,12 +196,12 @@ static int outcome(const struct record_result *result, const struct options *opt
 static int nothing_traced(const struct record_result *result, const struct record_options *record,
 			  const char *output)
 {
-	fprintf(stderr, "kymo record: nothing was traced: %s; \"kymo doctor %s\" says why. The empty "
+	fprintf(stderr, "kymo record: nothing was traced: %s; \"kymo doctor%s%s\" says why. The empty "
 		"trace is %s\n",
 		record->command ? "the command made no ROS 2 event" :
 		result->stats.refused ? "no process in the runtime directory could be recorded" :
 		"no traced process was running (start programs with \"kymo run -- CMD\")",
-		record->command ? record->command[0] : "", output);
+		record->command ? " " : "", record->command ? record->command[0] : "", output);
 	return result->command_ended && result->command_status ? result->command_status : EXIT_EMPTY;
 }
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/common.h"
 #include "recorder/domain.h"
+#include "recorder/region.h"
 #include "recorder/rundir.h"
 #include "recorder/status.h"
 
@@ -130,6 +131,7 @@ static int run(int argc, char **argv)
 		(void)err_set(&err, EXIT_USAGE, "'%s': there are no operands", argv[0]);
 		return cli_fail("status", &err);
 	}
+	region_guard();
 	rc = rundir_open(&dir, NULL, false, &err);
 	if (rc == 0) {
 		rc = look(&dir, &list, &domain, &err);

@@ -310,6 +310,10 @@ static int block_drain(struct process *process, struct ring *ring, struct drain 
 		else
 			rc = slice_write(process, ring, drain, &slice);
 	}
+	if (rc == -EFAULT) {		/* the file was shortened: not the disk's fault */
+		ring_refuse(process, ring, drain, "its memory is gone");
+		return 0;
+	}
 	if (rc < 0 || ring->bad)
 		return rc;
 	ring->taken = complete ? next : KYMO_WORD_POS(word);

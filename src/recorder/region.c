@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +15,56 @@
 #include "abi/points.h"
 
 static const char suffix[] = ".region";
+
+/* ---- mappings, for the handler of SIGBUS ---- */
+
+#define GUARDED_MAX 4096	/* further regions are read without guard */
+
+static struct guarded {
+	uintptr_t from, to;	/* to is 0: free */
+} guarded[GUARDED_MAX];
+
+static void guard_add(const struct region *region)
+{
+	for (unsigned i = 0; i < GUARDED_MAX; i++) {
+		if (guarded[i].to)
+			continue;
+		guarded[i].from = (uintptr_t)region->base;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		guarded[i].to = (uintptr_t)region->base + region->pages * KYMO_PAGE;
+		return;
+	}
+}
+
+static void guard_remove(const struct region *region)
+{
+	for (unsigned i = 0; i < GUARDED_MAX; i++)
+		if (guarded[i].to && guarded[i].from == (uintptr_t)region->base)
+			guarded[i].to = 0;
+}
+
+/* Puts a page of zeros where a region's page is gone. mmap() is a plain system call. */
+static void on_sigbus(int number, siginfo_t *info, void *context)
+{
+	uintptr_t at = (uintptr_t)info->si_addr / KYMO_PAGE * KYMO_PAGE;
+
+	(void)context;
+	for (unsigned i = 0; i < GUARDED_MAX; i++)
+		if (at >= guarded[i].from && at < guarded[i].to &&
+		    mmap((void *)at, KYMO_PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+			return;
+	(void)signal(number, SIG_DFL);	/* it happens again, and is fatal */
+}
+
+void region_guard(void)
+{
+	struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
+
+	(void)sigaction(SIGBUS, &action, NULL);	/* cannot fail with these arguments */
+}
+
+/* ---- opening ---- */
 
 bool region_is_name(const char *name)
 {
@@ -114,6 +165,7 @@ int region_open(struct region *result, const struct rundir *dir, const char *nam
 		goto fail;
 	}
 	region.base = base;
+	guard_add(&region);
 	if (check_header(base, path, err) < 0)
 		goto fail;
 	if (region_grow(&region) < 0) {
@@ -130,6 +182,7 @@ fail:
 
 void region_close(struct region *region)
 {
+	guard_remove(region);
 	if (region->base)
 		(void)munmap(region->base, region->pages * KYMO_PAGE);
 	if (region->fd >= 0)
@@ -154,8 +207,10 @@ int region_grow(struct region *region)
 	base = mremap(region->base, region->pages * KYMO_PAGE, wanted * KYMO_PAGE, MREMAP_MAYMOVE);
 	if (base == MAP_FAILED)
 		return -1;
+	guard_remove(region);
 	region->base = base;
 	region->pages = wanted;
+	guard_add(region);
 	return 0;
 }
 

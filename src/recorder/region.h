@@ -40,6 +40,15 @@ bool region_is_name(const char *name);
 int region_open(struct region *region, const struct rundir *dir, const char *name, bool writable,
 		struct err *err);
 
+/**
+ * region_guard() - survive region files that somebody shortens while they are mapped
+ *
+ * Catches SIGBUS for the life of the program: where a mapped region has lost its pages, zeros are
+ * read instead, which every reader of a region takes for garbage and refuses. Other SIGBUS are
+ * fatal as before. For programs that record, not for libraries.
+ */
+void region_guard(void);
+
 /** region_close() - unmap and close. Closed or zeroed with fd -1 is fine. */
 void region_close(struct region *region);
 

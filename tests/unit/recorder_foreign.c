@@ -9,6 +9,7 @@
 #include "producer.h"
 
 #include "babeltrace.h"
+#include "recorder/region.h"
 #include "recorder/session.h"
 #include "recorder/status.h"
 
@@ -289,6 +290,42 @@ static void corrupt_bytes_do_no_harm(void **state)
 	assert_true(seen > 0);
 }
 
+/* Its pages vanish under the recorder; the sound process beside it notices nothing. */
+static void a_region_that_shrinks_harms_nobody(void **state)
+{
+	struct place *place = *state;
+
+	region_guard();
+	for (unsigned pages = 0; pages <= PRODUCER_PAGES; pages += 4) {
+		struct producer sound, broken;
+		struct session *session;
+		struct session_stats stats;
+		struct err err = { 0 };
+
+		producer_open_as(&broken, place->run, getpid(), alive_start_time(getpid()), "6-6.region");
+		producer_open(&sound, place->run);
+		if (begin(place, &session, &err) < 0)
+			fail_msg("%s", err.text);
+		for (unsigned i = 0; i < 500; i++)
+			producer_event(&broken, i % 2, i);
+		assert_int_equal(truncate(broken.path, pages * KYMO_PAGE), 0);
+		for (unsigned i = 0; i < 10; i++)
+			producer_event(&sound, 0, i);
+		assert_true(session_poll(session, &err) >= 0);
+		assert_int_equal(session_end(session, &err), 0);
+		session_stats(session, &stats);
+		session_free(session);
+		assert_true(stats.recorded >= 10);
+		assert_false(stats.write_failed);
+		unlink(sound.path);
+		unlink(broken.path);
+		producer_close(&sound);
+		producer_close(&broken);
+		clear(place->trace);
+	}
+	(void)signal(SIGBUS, SIG_DFL);
+}
+
 /* A limit on the size of files stands for a full disk: writes are cut short in the same way. */
 static int record_on_a_full_disk(struct place *place)
 {
@@ -384,6 +421,7 @@ int main(void)
 		TEST(other_users_are_refused),
 		TEST(an_open_directory_is_refused),
 		TEST(corrupt_bytes_do_no_harm),
+		TEST(a_region_that_shrinks_harms_nobody),
 		TEST(a_full_disk_costs_what_it_must),
 		TEST(outputs_that_cannot_be),
 	};
