@@ -170,6 +170,8 @@ static int refer(struct layout *l, const struct frame *inner, struct ctf_node *n
 		else
 			return failed(l, "too many fields give lengths or choices; the last is", path);
 	}
+	if (l->slots_class > l->slots_most)
+		l->slots_most = l->slots_class;
 	node->ref = to->slot;
 	*target = to;
 	return 0;

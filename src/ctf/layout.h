@@ -51,6 +51,7 @@ struct layout {
 	const char *place;		/* "event ros2:x", for errors */
 	const char *path;		/* of the metadata file */
 	unsigned slots_shared, slots_class;
+	unsigned slots_most;		/* slots_class of the class that has most */
 	unsigned nodes;
 	unsigned depth;
 	uint8_t making;			/* the scope under construction */

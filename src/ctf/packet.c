@@ -186,9 +186,10 @@ static int check_sizes(struct ctf_stream *s, struct packet *p)
 		return unusable(s, "the sizes in the packet's context contradict each other");
 	s->packet_bytes = p->size / 8;
 	s->content_end = p->content;
+	s->cut_off = p->content > left * 8;
 	if (s->packet_bytes <= left)
 		return 0;
-	if (p->content > left * 8) {
+	if (s->cut_off) {
 		s->content_end = left * 8;
 		if (!s->quiet)
 			reader_warn(s->reader, "%s: byte %llu: the last packet is cut off: %llu of %llu "

@@ -16,9 +16,18 @@ void reader_warn(struct ctf_reader *reader, const char *format, ...)
 	if (reader->warning_count == WARNINGS_MAX)
 		return;
 	va_start(args, format);
-	if (vasprintf(&text, format, args) >= 0)
-		reader->warning[reader->warning_count++] = text;
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
 	va_end(args);
+	/* A second pass over a trace finds the same again. */
+	for (unsigned i = 0; text && i < reader->warning_count; i++) {
+		if (!strcmp(reader->warning[i], text)) {
+			free(text);
+			text = NULL;
+		}
+	}
+	if (text)
+		reader->warning[reader->warning_count++] = text;
 }
 
 /* ---- merge: a binary heap of streams by (key, index) ---- */

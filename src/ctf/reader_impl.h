@@ -4,8 +4,10 @@
  *
  *   reader.c         open, close, merge, ctf_next()
  *   reader_tree.c    find traces and their stream files, put files of one stream together
- *   reader_bind.c    binding, windows, classes and plans
+ *   reader_class.c   classes, their plans, binding
  *   stream.c         one stream: files, packets, loss; brings the next event header
+ *   stream_scan.c    what packets tell of a stream as a whole
+ *   reader_index.c   LTTng's index files
  *   window.c         the piece of a file that is in memory
  *   packet.c         packet header and context
  *   header.c         event headers: id and time
@@ -15,6 +17,7 @@
 #define KYMO_CTF_READER_IMPL_H
 
 #include "ctf/plan.h"
+#include "ctf/reader_index.h"
 
 struct ctf_trace {
 	struct ctf_trace_info info;
@@ -109,6 +112,7 @@ struct ctf_stream {
 	uint64_t packet_offset;		/* in the file */
 	uint64_t content_end;		/* bits */
 	uint64_t packet_bytes;
+	bool cut_off;			/* the file ends inside the packet; that was warned of */
 	struct packet packet;
 	uint8_t *head_bytes;		/* header and context of the packet, for printing */
 	size_t head_capacity;
@@ -125,7 +129,7 @@ struct ctf_stream {
 	struct stream_file *file;
 	uint32_t file_count, file_index;
 	struct window window;
-	uint64_t slot[SLOTS_MAX];
+	uint64_t *slot;			/* as many as the trace's layout has */
 	struct ctf_stream_info info;
 	bool scanned;
 	bool quiet;			/* a second pass: do not warn again */
@@ -168,7 +172,7 @@ void reader_warn(struct ctf_reader *reader, const char *format, ...);
 int tree_open(struct ctf_reader *reader, const char *path, struct err *err);
 void stream_free(struct ctf_stream *stream);
 
-/* ---- reader_bind.c: classes ---- */
+/* ---- reader_class.c ---- */
 int trace_compile(struct ctf_reader *reader, struct ctf_trace *trace, struct err *err);
 void trace_free(struct ctf_trace *trace);
 int classes_plan(struct ctf_reader *reader, struct err *err);
@@ -194,7 +198,18 @@ void stream_rewind(struct ctf_stream *stream);
 void stream_advance(struct ctf_stream *stream);
 /* Decode what is behind the header into @out. Return: false: the rest of the packet is lost. */
 bool stream_body(struct ctf_stream *stream, struct plan_out *out);
+/* Go to the next packet that is usable. Return: false at the end of the last file. */
+bool stream_next_packet(struct ctf_stream *stream);
+/* What is missing between the packet before and the present one: sets lost and lost_packets. */
+void stream_find_loss(struct ctf_stream *stream);
+/* Go to @place. Return: whether the packet there is what @place tells of. */
+bool stream_is_at(struct ctf_stream *stream, const struct packet_place *place);
+
+/* ---- stream_scan.c ---- */
+/* Fill stream->info from the packets' headers, or from an index that agrees with them. */
 void stream_scan(struct ctf_stream *stream);
+
+/* ---- stream.c: clocks ---- */
 uint64_t clock_scale(const struct stream_class *class, uint64_t value);
 
 static inline uint64_t clock_to_ns(const struct stream_class *class, uint64_t value)

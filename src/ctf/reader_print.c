@@ -59,7 +59,7 @@ static bool make_room(struct printer *p, size_t size)
 
 void printer_bytes(struct printer *p, const char *bytes, size_t size)
 {
-	if (!make_room(p, size))
+	if (!size || !make_room(p, size))
 		return;
 	memcpy(p->line + p->used, bytes, size);
 	p->used += size;

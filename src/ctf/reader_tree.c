@@ -41,6 +41,7 @@ void stream_free(struct ctf_stream *s)
 		window_close(s);
 	free(s->window.bytes);
 	free(s->head_bytes);
+	free(s->slot);
 	plan_out_free(&s->context_out);
 	for (uint32_t i = 0; i < s->file_count; i++)
 		free(s->file[i].path);
@@ -55,9 +56,15 @@ static struct ctf_stream *stream_new(struct ctf_reader *reader, const struct ctf
 {
 	struct ctf_stream *s = calloc(1, sizeof *s);
 
-	if (s)
+	if (s) {
 		s->file = calloc(1, sizeof *s->file);
-	if (!s || !s->file) {
+		s->slot = calloc(SLOTS_SHARED + trace->layout.slots_most, sizeof *s->slot);
+	}
+	if (!s || !s->file || !s->slot) {
+		if (s) {
+			free(s->file);
+			free(s->slot);
+		}
 		free(s);
 		return NULL;
 	}

@@ -17,9 +17,14 @@ uint64_t clock_scale(const struct stream_class *class, uint64_t value)
 	       (uint64_t)((unsigned __int128)(value % freq) * 1000000000 / freq);
 }
 
+static int64_t epoch_of(const struct stream_class *class, uint64_t clock)
+{
+	return (int64_t)(clock_to_ns(class, clock) + (uint64_t)class->offset_ns);
+}
+
 static void set_key(struct ctf_stream *s, uint64_t clock)
 {
-	s->key = (int64_t)(clock_to_ns(s->class, clock) + (uint64_t)s->class->offset_ns);
+	s->key = epoch_of(s->class, clock);
 }
 
 static void warn_packet(struct ctf_stream *s, const char *what)
@@ -64,7 +69,7 @@ static void count_packets(struct ctf_stream *s)
 		warn_packet(s, "the packet sequence number does not grow; no loss is counted here");
 }
 
-static void find_loss(struct ctf_stream *s)
+void stream_find_loss(struct ctf_stream *s)
 {
 	s->lost = s->lost_packets = 0;
 	count_discarded(s);
@@ -123,8 +128,47 @@ static bool next_file(struct ctf_stream *s)
 	return ++s->file_index < s->file_count;
 }
 
-/* Go to the next packet that is usable. Return: false at the end of the last file. */
-static bool next_packet(struct ctf_stream *s)
+bool stream_is_at(struct ctf_stream *s, const struct packet_place *place)
+{
+	bool quiet = s->quiet, same;
+
+	s->packet_offset = place->offset;
+	s->quiet = true;
+	same = !packet_open(s) && s->packet.size == place->size && s->packet.content == place->content &&
+	       s->packet.begin == place->begin && s->packet.end == place->end &&
+	       s->packet.discarded == place->discarded;
+	s->quiet = quiet;
+	return same;
+}
+
+/*
+ * At the beginning of a file: leave out what lies before the time window, if the index knows
+ * where that is. The packet before the first wanted one is read, so that loss between the two
+ * is found.
+ */
+static void seek_window(struct ctf_stream *s)
+{
+	struct packet_index index;
+	uint32_t low = 0, high;
+
+	if (s->reader->window_begin == INT64_MIN || s->quiet || !s->class ||
+	    !index_read(&index, s->file[s->file_index].path, s->file[s->file_index].size))
+		return;
+	high = index.count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (epoch_of(s->class, index.place[middle].end) < s->reader->window_begin)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < 2 || !stream_is_at(s, &index.place[low - 1]))
+		s->packet_offset = 0;
+	index_free(&index);
+}
+
+bool stream_next_packet(struct ctf_stream *s)
 {
 	if (s->file_index >= s->file_count)
 		return false;
@@ -134,10 +178,14 @@ static bool next_packet(struct ctf_stream *s)
 	}
 	s->packet_offset += s->packet_bytes;
 	s->packet_bytes = 0;
-	while (s->packet_offset >= s->file[s->file_index].size || packet_open(s))
+	if (!s->packet_offset)
+		seek_window(s);
+	while (s->packet_offset >= s->file[s->file_index].size || packet_open(s)) {
 		if (!next_file(s))
 			return false;
-	find_loss(s);
+		seek_window(s);
+	}
+	stream_find_loss(s);
 	s->at.pos = s->event_begin = s->packet.first_event;
 	s->at.slot = s->slot;
 	if (s->packet.has & HAS_BEGIN)
@@ -149,13 +197,15 @@ static bool next_packet(struct ctf_stream *s)
 	return true;
 }
 
-static void abandon_packet(struct ctf_stream *s, const char *why)
+static void abandon_packet(struct ctf_stream *s, enum walk_result result, const char *why)
 {
 	char text[200];
 
 	(void)snprintf(text, sizeof text, "%s at byte %llu of it; the rest of the packet is left out",
-		       why, (unsigned long long)(s->event_begin >> 3));
-	warn_packet(s, text);
+		       result == WALK_SHORT ? "an event is cut off" : why,
+		       (unsigned long long)(s->event_begin >> 3));
+	if (!s->cut_off || result != WALK_SHORT)
+		warn_packet(s, text);
 	s->at.pos = s->at.end = s->content_end = s->event_begin;
 }
 
@@ -173,8 +223,7 @@ bool stream_body(struct ctf_stream *s, struct plan_out *out)
 		s->at.pos = pos;
 		if (result == WALK_SHORT && stream_more(s))
 			continue;
-		abandon_packet(s, result == WALK_SHORT ? "an event is cut off" :
-			       "a field of an event makes no sense");
+		abandon_packet(s, result, "a field of an event makes no sense");
 		return false;
 	}
 }
@@ -264,10 +313,7 @@ static bool next_header(struct ctf_stream *s)
 		s->at.pos = s->event_begin;
 		if (result == WALK_SHORT && stream_more(s))
 			continue;
-		if (result == WALK_SHORT)
-			abandon_packet(s, "an event is cut off");
-		else
-			abandon_packet(s, "no event class fits the header");
+		abandon_packet(s, result, "no event class fits the header");
 		return false;
 	}
 }
@@ -293,12 +339,9 @@ static bool next_event(struct ctf_stream *s)
 /* Whole packets in front of the window need not be decoded. */
 static bool packet_is_early(const struct ctf_stream *s)
 {
-	uint64_t end;
-
 	if (s->reader->window_begin == INT64_MIN || !(s->packet.has & HAS_END))
 		return false;
-	end = clock_to_ns(s->class, s->packet.end) + (uint64_t)s->class->offset_ns;
-	return (int64_t)end < s->reader->window_begin;
+	return epoch_of(s->class, s->packet.end) < s->reader->window_begin;
 }
 
 void stream_advance(struct ctf_stream *s)
@@ -315,7 +358,7 @@ void stream_advance(struct ctf_stream *s)
 			set_key(s, s->clock);
 			return;
 		}
-		if (!next_packet(s)) {
+		if (!stream_next_packet(s)) {
 			s->head = HEAD_END;
 			window_close(s);
 			return;
@@ -339,36 +382,4 @@ void stream_rewind(struct ctf_stream *s)
 	s->lost = s->lost_packets = 0;
 	s->head = HEAD_END;
 	s->event = NULL;
-}
-
-void stream_scan(struct ctf_stream *s)
-{
-	struct ctf_stream *copy = malloc(sizeof *copy);
-
-	s->scanned = true;
-	if (!copy)
-		return;
-	memcpy(copy, s, sizeof *copy);
-	copy->window = (struct window) { .fd = -1 };
-	copy->context_out = (struct plan_out) { 0 };
-	copy->head_bytes = NULL;
-	copy->head_capacity = 0;
-	copy->quiet = true;
-	stream_rewind(copy);
-	s->info.packets = s->info.lost = s->info.lost_packets = 0;
-	while (next_packet(copy)) {
-		const struct packet *p = &copy->packet;
-
-		if (!s->info.packets++ && p->has & HAS_BEGIN)
-			s->info.begin_ns = clock_to_ns(copy->class, p->begin);
-		if (p->has & HAS_END)
-			s->info.end_ns = clock_to_ns(copy->class, p->end);
-		s->info.lost += copy->lost;
-		s->info.lost_packets += copy->lost_packets;
-	}
-	window_close(copy);
-	plan_out_free(&copy->context_out);
-	free(copy->head_bytes);
-	free(copy->window.bytes);
-	free(copy);
 }

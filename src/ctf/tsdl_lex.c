@@ -68,9 +68,11 @@ static void new_line(struct tsdl *p)
 	p->line_begin = p->at + 1;
 }
 
-/* Return: 0, or -1 for a comment without an end. */
+/* Return: 0, or -1 for a comment without an end, at whose beginning @p then stays. */
 static int skip_comment(struct tsdl *p)
 {
+	struct tsdl before = *p;
+
 	for (p->at += 2; p->at + 1 < p->end; p->at++) {
 		if (p->at[0] == '*' && p->at[1] == '/') {
 			p->at += 2;
@@ -79,7 +81,7 @@ static int skip_comment(struct tsdl *p)
 		if (*p->at == '\n')
 			new_line(p);
 	}
-	p->at = p->end;
+	*p = before;
 	return -1;
 }
 

@@ -154,13 +154,9 @@ static enum walk_result walk_struct(struct cursor *c, const struct ctf_node *nod
 	return result;
 }
 
-enum walk_result walk(struct cursor *c, const struct ctf_node *node, const struct visitor *v,
-		      void *arg)
+static enum walk_result walk_kind(struct cursor *c, const struct ctf_node *node,
+				  const struct visitor *v, void *arg)
 {
-	if (!c->budget--) {
-		c->budget = 0;
-		return WALK_BAD;
-	}
 	switch (node->type->kind) {
 	case CTF_KIND_INTEGER:
 	case CTF_KIND_ENUM:
@@ -177,4 +173,18 @@ enum walk_result walk(struct cursor *c, const struct ctf_node *node, const struc
 		return walk_struct(c, node, v, arg);
 	}
 	return WALK_BAD;
+}
+
+enum walk_result walk(struct cursor *c, const struct ctf_node *node, const struct visitor *v,
+		      void *arg)
+{
+	uint64_t before = c->pos;
+	enum walk_result result = walk_kind(c, node, v, arg);
+
+	if (c->pos == before && !result) {
+		if (!c->budget)
+			return WALK_BAD;
+		c->budget--;
+	}
+	return result;
 }

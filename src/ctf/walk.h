@@ -18,12 +18,12 @@ enum walk_result {
 struct cursor {
 	const uint8_t *base;	/* byte 0 of the packet; may lie outside of the buffer */
 	uint64_t pos, end;	/* pos <= end; bytes of [pos, end) are there */
-	uint64_t *slot;		/* SLOTS_MAX of them */
-	uint32_t budget;	/* values still allowed; stops arrays of nothing */
+	uint64_t *slot;		/* all that the layout gave away */
+	uint32_t budget;	/* values without a bit that are still allowed */
 };
 
-/* Values of one event. */
-#define WALK_BUDGET (1u << 24)
+/* Empty structures, arrays and the like in one event: an array of nothing may claim any length. */
+#define WALK_BUDGET (1u << 16)
 
 struct visitor {
 	/* Structures, arrays, sequences, variants: @count children follow. @at: their bytes, or

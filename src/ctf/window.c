@@ -13,7 +13,7 @@
 #include "ctf/reader_impl.h"
 
 #define WINDOW_MAX ((size_t)256 << 10)	/* bytes, of one stream */
-#define WINDOW_MIN ((size_t)16 << 10)
+#define WINDOW_MIN ((size_t)8 << 10)
 #define WINDOW_TOTAL ((size_t)2 << 20)	/* bytes, over all streams as far as WINDOW_MIN allows: L2 */
 #define WINDOW_EVENT_MAX ((uint64_t)1 << 30)	/* no event or packet header may be longer */
 #define OPEN_FILES_MAX 128

@@ -1,27 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as CTF metadata: the parser accepts or refuses with a sentence, and frees everything. */
-#include <stdint.h>
+/* Metadata as input: parsed, laid out, compiled into plans. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctf/tsdl_metadata.h"
+#include "ctf/reader_impl.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void compile(struct ctf_metadata *metadata)
+{
+	struct ctf_trace trace = { .metadata = metadata, .metadata_path = "m" };
+	struct ctf_trace *traces[] = { &trace };
+	struct ctf_reader reader = { .trace = traces, .trace_count = 1 };
+	struct err err;
+
+	if (!trace_compile(&reader, &trace, &err))
+		(void)classes_plan(&reader, &err);
+	for (uint32_t i = 0; trace.class && i < trace.class_count; i++)
+		for (uint32_t k = 0; k < trace.class[i].class_count; k++)
+			plan_free(&trace.class[i].class[k]->plan);
+	free(reader.class);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct ctf_metadata *metadata = NULL;
-	struct err err = { 0 };
+	struct ctf_metadata *metadata;
 	char *text = malloc(size + 1);
+	struct err err = { 0 };
 
-	if (!text)
-		return 0;
 	memcpy(text, data, size);
 	text[size] = 0;
-	if (!tsdl_parse(text, size, "fuzz", &metadata, &err))
+	if (!tsdl_parse(text, size, "m", &metadata, &err)) {
+		compile(metadata);
 		tsdl_free(metadata);
-	else if (!err.text[0])
+	} else if (!err.text[0]) {
 		abort();	/* refused without a word */
+	}
 	free(text);
 	return 0;
 }

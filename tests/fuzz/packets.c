@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stream file as input, behind one byte that chooses the metadata: LTTng's compact and large
+ * headers, kymo's own, and one of every type with headers that do not end on bytes.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctf/reader.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define U(size) "integer { size = " #size "; align = 8; }"
+#define TIME(size) "integer { size = " #size "; align = 8; map = clock.m.value; }"
+#define TRACE(order) "trace { major = 1; minor = 8; byte_order = " order "; packet.header := struct { " \
+	U(32) " magic; " U(32) " stream_id; }; }; clock { name = m; };\n"
+#define PACKET "packet.context := struct { " TIME(64) " timestamp_begin; " TIME(64) " timestamp_end; " \
+	U(64) " content_size; " U(64) " packet_size; " U(64) " packet_seq_num; " U(32) " events_discarded; };"
+#define LTTNG(bits, low, last, al) "event.header := struct { enum : integer { size = " #bits "; align = " #al "; } " \
+	"{ compact = 0 ... " #last ", extended } id; variant <id> { struct { integer { size = " #low \
+	"; align = " #al "; map = clock.m.value; } timestamp; } compact; struct { " U(32) " id; " TIME(64) \
+	" timestamp; } extended; } v; } align(8);"
+#define CONTEXT "event.context := struct { integer { size = 32; align = 8; } _vpid; integer { size = 8; " \
+	"encoding = UTF8; } _procname[17]; };"
+#define EVENTS "event { name = a; id = 0; fields := struct { " U(64) " x; string s; " U(8) " n; " U(16) " q[n]; }; };" \
+	"event { name = b; id = 1; fields := struct { " U(64) " x; }; };" \
+	"event { name = c; id = 2; fields := struct { enum : " U(8) " { p = 0, r = 1 ... 9, } t; " \
+	"variant <t> { string p; struct { integer { size = 3; } u; integer { size = 9; signed = true; } w; } r; } v; " \
+	"floating_point { exp_dig = 8; mant_dig = 24; align = 32; } f; string words[3]; }; };" \
+	"event { name = d; id = 3; fields := struct { " U(32) " n; struct { } none[n]; struct { " U(8) " m; " \
+	"integer { size = 5; } bits[m]; } rows[2]; }; };"
+
+static const char *const metadata[] = {
+	TRACE("le") "stream { " PACKET LTTNG(16, 32, 65534, 8) CONTEXT " };" EVENTS,
+	TRACE("le") "stream { " PACKET LTTNG(5, 27, 30, 1) " };" EVENTS,
+	TRACE("le") "stream { " PACKET "event.header := struct { " U(16) " id; " TIME(64) " timestamp; }; };" EVENTS,
+	TRACE("be") "stream { " PACKET "event.header := struct { integer { size = 3; } id; integer { size = 40; "
+		"map = clock.m.value; } t; }; };" EVENTS,
+	TRACE("be") "stream { " PACKET LTTNG(16, 32, 65534, 8) CONTEXT " };" EVENTS,
+	TRACE("le") "stream { event.header := struct { " U(8) " id; }; };" EVENTS,
+};
+
+static char directory[] = "/dev/shm/kymo-fuzz.XXXXXX";
+static FILE *null;
+
+static void remove_all(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "%s/s", directory);
+	unlink(path);
+	snprintf(path, sizeof path, "%s/metadata", directory);
+	unlink(path);
+	rmdir(directory);
+}
+
+static void store(const char *name, const void *bytes, size_t size)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/%s", directory, name);
+	file = fopen(path, "w");
+	if (!file || fwrite(bytes, 1, size, file) != size)
+		abort();
+	fclose(file);
+}
+
+static void read_all(bool only_bound)
+{
+	static const struct ctf_bind table[] = { { "a", { "x", "s", "n", "q" } }, { "c", { "t", "f" } } };
+	struct ctf_reader *reader;
+	struct ctf_event event;
+	struct err err;
+
+	if (ctf_open(directory, &reader, &err))
+		abort();	/* the metadata is right */
+	(void)ctf_bind(reader, table, 2, &err);
+	ctf_only_bound(reader, only_bound);
+	while (ctf_next(reader, &event, &err) > 0) {
+		if (event.bound == 0 && event.value[1].present)
+			fputs(event.value[1].bytes, null);
+		ctf_print_event(reader, &event, null);
+		ctf_print_event_json(reader, &event, null);
+	}
+	for (unsigned i = 0; i < ctf_stream_count(reader); i++)
+		(void)ctf_stream(reader, i);
+	ctf_close(reader);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *text;
+
+	if (!null) {
+		null = fopen("/dev/null", "w");
+		if (!null || !mkdtemp(directory) || atexit(remove_all))
+			abort();
+	}
+	if (!size)
+		return 0;
+	text = metadata[(data[0] & 15) % (sizeof metadata / sizeof metadata[0])];
+	store("metadata", text, strlen(text));
+	store("s", data + 1, size - 1);
+	read_all(data[0] & 16);
+	return 0;
+}
