@@ -179,6 +179,13 @@ static bool is_silent(const struct topic_state *topic, uint32_t slot)
 	return topic->published - topic->slot[slot].heard > SILENT_MAX;
 }
 
+static bool has_slot(const struct topic_state *topic, const struct subscription_state *state,
+		     uint32_t index)
+{
+	return state->slot < topic->slots && topic->slot[state->slot].subscription == index;
+}
+
+/* A free slot, else one whose owner is silent, else none (FLOWS_MAX). */
 static void give_slot(struct topic_state *topic, struct subscription_state *state, uint32_t index)
 {
 	uint32_t slot = 0;
@@ -255,7 +262,7 @@ void export_published(struct exporter *exporter, const struct model_topic *index
 uint64_t export_flow(struct exporter *exporter, const struct model_message *message,
 		     const struct model_subscription *subscription)
 {
-	const struct subscription_state *state;
+	struct subscription_state *state;
 	struct topic_state *topic;
 
 	slot_subscriptions(exporter);
@@ -263,8 +270,11 @@ uint64_t export_flow(struct exporter *exporter, const struct model_message *mess
 		return 0;
 	state = BY_INDEX(exporter, BY_SUBSCRIPTION, subscription->index, struct subscription_state);
 	topic = BY_INDEX(exporter, BY_TOPIC, subscription->topic->index, struct topic_state);
-	if (!state || !topic || state->slot >= topic->slots ||
-	    topic->slot[state->slot].subscription != subscription->index)
+	if (!state || !topic)
+		return 0;
+	if (!has_slot(topic, state, subscription->index))
+		give_slot(topic, state, subscription->index);
+	if (!has_slot(topic, state, subscription->index))
 		return 0;
 	topic->slot[state->slot].heard = topic->published;
 	return flow_id(exporter, message->id, state->slot);
