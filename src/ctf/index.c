@@ -21,7 +21,7 @@ struct index_header {
 
 static void index_path(char *path, size_t size, const char *name, const char *suffix)
 {
-	(void)snprintf(path, size, "%s.%s", name, suffix);	/* a cut name fails to open */
+	(void)snprintf(path, size, "index/%s.%s", name, suffix);	/* a cut name fails to open */
 }
 
 static int write_all(int fd, const void *data, size_t size)

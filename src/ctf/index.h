@@ -32,7 +32,7 @@ struct ctf_index {
 
 /**
  * ctf_index_add() - append @entry
- * @dir_fd: of the index directory
+ * @dir_fd: of the trace; the index goes into index/ below it
  * @name: of the stream
  *
  * Failure is not reported: an index is a shortcut, and readers scan a stream that has none.

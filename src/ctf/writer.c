@@ -62,17 +62,21 @@ struct ctf_out {
 };
 
 struct ctf_writer {
-	int dir_fd, index_fd, metadata_fd;
+	int dir_fd;
 	off_t metadata_length;
 	uint8_t uuid[16];
 	uint64_t bytes;
 	uint64_t next_instance;
 	struct ctf_out *outs;
-	struct ctf_out *newest, *oldest;
-	unsigned open_count;
 	bool declared[KYMO_POINTS_TABLE];
 	bool own_declared[CTF_CLASS_COUNT][KYMO_POINTS_MAX - KYMO_POINTS_TABLE];
 };
+
+/* Streams with a descriptor, of all writers: descriptors are the program's. */
+static struct {
+	struct ctf_out *newest, *oldest;
+	unsigned count;
+} opened;
 
 /* ---- metadata ---- */
 
@@ -85,15 +89,24 @@ static int cut(int fd, uint64_t length)
 /* Appends @text whole or not at all. */
 static int metadata_append(struct ctf_writer *writer, const char *text, size_t size)
 {
-	ssize_t done = pwrite(writer->metadata_fd, text, size, writer->metadata_length);
-	int rc;
+	int flags = writer->metadata_length ? O_NOFOLLOW : O_CREAT | O_EXCL;
+	int fd = openat(writer->dir_fd, "metadata", O_WRONLY | O_CLOEXEC | flags, 0644);
+	ssize_t done;
+	int rc = 0;
 
+	if (fd < 0)
+		return -errno;
+	done = pwrite(fd, text, size, writer->metadata_length);
 	if (done == (ssize_t)size) {
 		writer->metadata_length += done;
-		return 0;
+	} else {
+		rc = done < 0 ? -errno : -ENOSPC;
+		(void)cut(fd, (uint64_t)writer->metadata_length);	/* the next append overwrites it */
 	}
-	rc = done < 0 ? -errno : -ENOSPC;
-	(void)cut(writer->metadata_fd, (uint64_t)writer->metadata_length);	/* the next append overwrites it */
+	if (close(fd) < 0 && rc == 0)
+		rc = -errno;
+	if (!writer->metadata_length)
+		(void)unlinkat(writer->dir_fd, "metadata", 0);	/* so that it can be tried again */
 	return rc;
 }
 
@@ -117,11 +130,8 @@ static int metadata_create(struct ctf_writer *writer, const struct ctf_trace_des
 	make_uuid(writer->uuid);
 	ctf_metadata_begin(out, desc, writer->uuid);
 	rc = fclose(out) == 0 ? 0 : -ENOMEM;
-	if (rc == 0) {
-		writer->metadata_fd = openat(writer->dir_fd, "metadata",
-					     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-		rc = writer->metadata_fd < 0 ? -errno : metadata_append(writer, text, size);
-	}
+	if (rc == 0)
+		rc = metadata_append(writer, text, size);
 	free(text);
 	return rc;
 }
@@ -206,9 +216,6 @@ static int writer_open(struct ctf_writer *writer, const char *dir,
 		return -errno;
 	if (mkdirat(writer->dir_fd, "index", 0755) < 0 && errno != EEXIST)
 		return -errno;
-	writer->index_fd = openat(writer->dir_fd, "index", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (writer->index_fd < 0)
-		return -errno;
 	return metadata_create(writer, desc);
 }
 
@@ -220,7 +227,7 @@ int ctf_writer_create(const char *dir, const struct ctf_trace_desc *desc,
 
 	if (!writer)
 		return err_set(err, EXIT_FAILED, "cannot write %s: out of memory", dir);
-	writer->dir_fd = writer->index_fd = writer->metadata_fd = -1;
+	writer->dir_fd = -1;
 	rc = writer_open(writer, dir, desc);
 	if (rc < 0) {
 		ctf_writer_close(writer);
@@ -242,10 +249,6 @@ void ctf_writer_close(struct ctf_writer *writer)
 		return;
 	while (writer->outs)
 		ctf_out_close(writer->outs);
-	if (writer->metadata_fd >= 0)
-		(void)close(writer->metadata_fd);
-	if (writer->index_fd >= 0)
-		(void)close(writer->index_fd);
 	if (writer->dir_fd >= 0)
 		(void)close(writer->dir_fd);
 	free(writer);
@@ -255,21 +258,17 @@ void ctf_writer_close(struct ctf_writer *writer)
 
 static void lru_remove(struct ctf_out *out)
 {
-	struct ctf_writer *writer = out->writer;
-
-	*(out->newer ? &out->newer->older : &writer->newest) = out->older;
-	*(out->older ? &out->older->newer : &writer->oldest) = out->newer;
+	*(out->newer ? &out->newer->older : &opened.newest) = out->older;
+	*(out->older ? &out->older->newer : &opened.oldest) = out->newer;
 	out->newer = out->older = NULL;
 }
 
 static void lru_add(struct ctf_out *out)
 {
-	struct ctf_writer *writer = out->writer;
-
-	out->older = writer->newest;
+	out->older = opened.newest;
 	out->newer = NULL;
-	*(writer->newest ? &writer->newest->newer : &writer->oldest) = out;
-	writer->newest = out;
+	*(opened.newest ? &opened.newest->newer : &opened.oldest) = out;
+	opened.newest = out;
 }
 
 static void out_shut(struct ctf_out *out)
@@ -279,30 +278,29 @@ static void out_shut(struct ctf_out *out)
 	lru_remove(out);
 	(void)close(out->fd);
 	out->fd = -1;
-	out->writer->open_count--;
+	opened.count--;
 }
 
 /* Gives @out a descriptor. O_APPEND, so that a torn tail is the only thing ever to repair. */
 static int out_open(struct ctf_out *out)
 {
-	struct ctf_writer *writer = out->writer;
 	int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW |
 		    (out->made ? 0 : O_CREAT | O_EXCL);
 
 	if (out->fd >= 0) {
-		if (writer->newest != out) {
+		if (opened.newest != out) {
 			lru_remove(out);
 			lru_add(out);
 		}
 		return 0;
 	}
-	if (writer->open_count >= CTF_WRITER_OPEN_MAX)
-		out_shut(writer->oldest);
-	out->fd = openat(writer->dir_fd, out->name, flags, 0644);
+	if (opened.count >= CTF_WRITER_OPEN_MAX)
+		out_shut(opened.oldest);
+	out->fd = openat(out->writer->dir_fd, out->name, flags, 0644);
 	if (out->fd < 0)
 		return -errno;
 	out->made = true;
-	writer->open_count++;
+	opened.count++;
 	lru_add(out);
 	return 0;
 }
@@ -395,7 +393,7 @@ int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet)
 	rc = out_write(out, &head, packet->events, packet->size);
 	if (rc < 0)
 		return rc;
-	ctf_index_add(&out->index, out->writer->index_fd, out->name, &(struct ctf_index_entry){
+	ctf_index_add(&out->index, out->writer->dir_fd, out->name, &(struct ctf_index_entry){
 		.offset = out->length,
 		.packet_size = head.packet_size,
 		.content_size = head.content_size,
@@ -424,7 +422,7 @@ void ctf_out_close(struct ctf_out *out)
 	if (out->torn && out_open(out) == 0)
 		(void)out_repair(out);
 	out_shut(out);
-	ctf_index_finish(&out->index, writer->index_fd, out->name);
+	ctf_index_finish(&out->index, writer->dir_fd, out->name);
 	if (out->made && !out->packets)
 		(void)unlinkat(writer->dir_fd, out->name, 0);	/* an empty file is no stream */
 	*(out->prev ? &out->prev->next : &writer->outs) = out->next;

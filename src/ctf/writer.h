@@ -10,9 +10,10 @@
  * Event bytes come in as they are to be stored (u16 id, u64 ns, packed payload). There are two
  * stream classes, by enum ctf_class; ids are those of tracepoints.def in both.
  *
- * At most CTF_WRITER_OPEN_MAX stream files are open at a time, whatever the number of streams.
+ * At most CTF_WRITER_OPEN_MAX stream files are open at a time in the whole program, whatever the
+ * number of streams and writers; a writer by itself holds one descriptor.
  *
- * Context of all functions: allocate and block; a writer belongs to one thread.
+ * Context of all functions: allocate and block; all writers of a program belong to one thread.
  */
 #ifndef KYMO_CTF_WRITER_H
 #define KYMO_CTF_WRITER_H

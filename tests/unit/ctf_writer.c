@@ -99,24 +99,33 @@ static unsigned open_files(void)
 
 static void more_streams_than_descriptors(void **state)
 {
-	struct ctf_writer *writer = create(*state);
+	struct ctf_writer *writer[2];
 	struct ctf_out *out[STREAMS];
 	unsigned before = open_files();
 	struct babeltrace seen;
 
-	assert_int_equal(ctf_writer_declare_version(writer, KYMO_V(8, 2)), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		char dir[64];
+
+		snprintf(dir, sizeof dir, "%s/%u", (char *)*state, i);
+		assert_int_equal(mkdir(dir, 0700), 0);
+		writer[i] = create(dir);
+		assert_int_equal(ctf_writer_declare_version(writer[i], KYMO_V(8, 2)), 0);
+	}
 	for (unsigned i = 0; i < STREAMS; i++) {
 		char name[32];
 
 		snprintf(name, sizeof name, "1-%u_0", i);
-		out[i] = ctf_out_create(writer, CTF_CLASS_RUN, name);
+		out[i] = ctf_out_create(writer[i % 2], CTF_CLASS_RUN, name);
 		assert_non_null(out[i]);
 	}
 	for (unsigned round = 0; round < ROUNDS; round++)
 		for (unsigned i = 0; i < STREAMS; i++)
 			assert_int_equal(put_packet(out[i], 1000 + round * 1000, 1 + i % 5), 0);
-	assert_true(open_files() <= before + CTF_WRITER_OPEN_MAX);
-	ctf_writer_close(writer);
+	assert_true(open_files() <= before + CTF_WRITER_OPEN_MAX + 2);
+	ctf_writer_close(writer[0]);
+	ctf_writer_close(writer[1]);
+	assert_int_equal(open_files(), before);
 	seen = babeltrace_read(*state, "ros2:callback_end");
 	if (seen.status == 77)
 		skip();
