@@ -9,11 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* @path becomes <directory of this program>/../lib/libkymo-ros2.so, without the "..". */
-static bool beside_program(char *path, size_t size)
+/*
+ * Beside the running program, /x/bin/kymo: in /x/lib, where a build has it, or in /x/lib/<machine>
+ * when @libdir ends so: an installation that was moved as a whole.
+ */
+static bool beside_program(char *path, size_t size, const char *libdir)
 {
 	char self[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+	const char *at = "/lib";
 	int used;
 
 	if (length <= 0)
@@ -26,8 +30,12 @@ static bool beside_program(char *path, size_t size)
 			return false;
 		*slash = 0;
 	}
-	used = snprintf(path, size, "%s/lib/%s", self, PRELOAD_LIBRARY);
-	return used > 0 && (size_t)used < size && !access(path, R_OK);
+	for (; at; at = libdir ? strstr(libdir, "/lib") : NULL, libdir = at ? at + 1 : NULL) {
+		used = snprintf(path, size, "%s%s/%s", self, at, PRELOAD_LIBRARY);
+		if (used > 0 && (size_t)used < size && !access(path, R_OK))
+			return true;
+	}
+	return false;
 }
 
 int preload_find(char *path, size_t size, const char *libdir, struct err *err)
@@ -44,7 +52,7 @@ int preload_find(char *path, size_t size, const char *libdir, struct err *err)
 			return 0;
 		return err_set(err, EXIT_FAILED, "KYMO_PRELOAD is too long");
 	}
-	if (beside_program(path, size))
+	if (beside_program(path, size, libdir))
 		return 0;
 	used = snprintf(path, size, "%s/%s", libdir ? libdir : "", PRELOAD_LIBRARY);
 	if (libdir && used > 0 && (size_t)used < size && !access(path, R_OK))
