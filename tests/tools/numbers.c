@@ -13,6 +13,7 @@
 #include <getopt.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -27,7 +28,7 @@
 static unsigned long threads = 2, rate = 20000, die_at;
 static double seconds = 10;
 static volatile uint64_t *noted;
-static volatile sig_atomic_t stopped;
+static atomic_int stopped;
 
 static void stop(int signal)
 {
