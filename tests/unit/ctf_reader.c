@@ -230,7 +230,7 @@ static void bindings(void **state)
 static void expect_times(const uint64_t *times, unsigned count)
 {
 	for (int only = 0; only < 2; only++) {
-		static const struct ctf_bind table[] = { { "b", { NULL } } };
+		static const struct ctf_bind table[] = { { "c", { NULL } } };
 		struct ctf_reader *reader = open_trace();
 		struct ctf_event event;
 
@@ -252,11 +252,12 @@ static void expect_times(const uint64_t *times, unsigned count)
 
 static void large_header(void **state)
 {
-	static const uint64_t times[] = { 0x1fffffff0, 0x200000001, 0x2ffffffff, 0x300000000, 0x900000000, 0x900000001 };
+	static const uint64_t times[] = { 0x1fffffff0, 0x200000001, 0x2ffffffff, 0x300000000, 0x900000000,
+		0x900000001, 0xa00000000, 0xb00000000 - 1, 0xb00000000 };
 
 	(void)state;
 	metadata(BEGIN "stream { " PACKET LTTNG(16, 32, 65534, 8) " };\n"
-		 "event { name = a; id = 0; }; event { name = b; id = 70000; };");
+		 "event { name = a; id = 0; }; event { name = b; id = 70000; }; event { name = c; id = 1; };");
 	file_begin("s", 1);
 	packet_begin(0x1f0000000);
 	for (unsigned i = 0; i < 4; i++) {
@@ -269,19 +270,24 @@ static void large_header(void **state)
 	put_u64(65535, 2);
 	put_u64(70000, 4);
 	put_u64(times[5], 8);
-	p.end = times[5];
+	for (unsigned i = 6; i < 9; i++) {
+		put_u64(i == 8, 2);
+		put_u64((uint32_t)times[i], 4);
+	}
+	p.end = times[8];
 	packet_end(0);
 	file_end();
-	expect_times(times, 6);
+	expect_times(times, 9);
 }
 
 static void compact_header(void **state)
 {
-	static const uint64_t times[] = { 0x7fffff0, 0x8000001, 0xfffffff, 0x10000000, 0x900000001 };
+	static const uint64_t times[] = { 0x7fffff0, 0x8000001, 0xfffffff, 0x10000000, 0x900000001,
+		0x908000000, 0x910000000 - 1, 0x910000000 };
 
 	(void)state;
 	metadata(BEGIN "stream { " PACKET LTTNG(5, 27, 30, 1) " };\n"
-		 "event { name = a; id = 30; }; event { name = b; id = 70000; };");
+		 "event { name = a; id = 30; }; event { name = b; id = 70000; }; event { name = c; id = 1; };");
 	file_begin("s", 1);
 	packet_begin(0x7f00000);
 	for (unsigned i = 0; i < 4; i++)
@@ -289,10 +295,12 @@ static void compact_header(void **state)
 	put_u64(31, 1);
 	put_u64(70000, 4);
 	put_u64(times[4], 8);
-	p.end = times[4];
+	for (unsigned i = 5; i < 8; i++)
+		put_u64((i == 7 ? 1 : 30) | (times[i] & 0x7ffffff) << 5, 4);
+	p.end = times[7];
 	packet_end(0);
 	file_end();
-	expect_times(times, 5);
+	expect_times(times, 8);
 }
 
 static void slow_clock(void **state)
