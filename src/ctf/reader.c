@@ -26,6 +26,12 @@ void reader_warn(struct ctf_reader *reader, const char *format, ...)
 			text = NULL;
 		}
 	}
+	if (!text)
+		return;
+	if (reader->warning_count == WARNINGS_MAX - 1) {
+		free(text);
+		text = strdup("there are more warnings than are kept");
+	}
 	if (text)
 		reader->warning[reader->warning_count++] = text;
 }

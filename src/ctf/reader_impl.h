@@ -4,7 +4,8 @@
  *
  *   reader.c         open, close, merge, ctf_next()
  *   reader_tree.c    find traces and their stream files, put files of one stream together
- *   reader_class.c   classes, their plans, binding
+ *   reader_class.c   stream and event classes
+ *   reader_bind.c    bindings and plans
  *   stream.c         one stream: files, packets, loss; brings the next event header
  *   stream_scan.c    what packets tell of a stream as a whole
  *   reader_index.c   LTTng's index files
@@ -175,6 +176,9 @@ void stream_free(struct ctf_stream *stream);
 /* ---- reader_class.c ---- */
 int trace_compile(struct ctf_reader *reader, struct ctf_trace *trace, struct err *err);
 void trace_free(struct ctf_trace *trace);
+
+/* ---- reader_bind.c ---- */
+/* Make the plans of all classes by the reader's bindings. */
 int classes_plan(struct ctf_reader *reader, struct err *err);
 
 /* ---- window.c ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parser of TSDL, CTF 1.8's metadata language: tsdl_lex.c makes tokens, tsdl_type.c types,
- * tsdl_block.c the trace, env, clock, stream and event blocks. Private to these files.
+ * The parser of TSDL, CTF 1.8's metadata language: tsdl_lex.c makes tokens, tsdl_type.c,
+ * tsdl_attribute.c and tsdl_compound.c types, tsdl_block.c the trace, env, clock, stream and
+ * event blocks, tsdl_file.c takes files apart. Private to these files.
  */
 #ifndef KYMO_CTF_TSDL_H
 #define KYMO_CTF_TSDL_H

@@ -12,6 +12,15 @@ const struct ctf_type *tsdl_find(const struct tsdl *p, const char *name);
 int tsdl_define(struct tsdl *p, const struct tsdl_token *at, const char *name,
 		const struct ctf_type *type);
 
+/* What a block of attributes said; which of them mean something depends on the type. */
+struct tsdl_attributes {
+	uint32_t size, align, exponent, mantissa;
+	uint8_t is_signed, base, text, order;
+	const char *clock;
+};
+
+/* "{ key = value; ... }" from the bracket on; keys that mean nothing here are passed over. */
+int tsdl_attributes(struct tsdl *p, struct tsdl_attributes *a);
 int tsdl_align(struct tsdl *p, const struct tsdl_value *v, uint32_t *out);
 
 /* A name and its brackets; @type goes in as the element and comes out as declared. */
