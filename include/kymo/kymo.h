@@ -110,8 +110,11 @@ uint64_t kymo_now(void);
  */
 void kymo_set_category(const char *category, bool on);
 
-/* Names that are known only at run time: copied, cut after KYMO_TEXT_MAX bytes. Context: as the macros. */
-void kymo_begin_named(const char *category, const char *name);
+/*
+ * Names that are known only at run time: copied, cut after KYMO_TEXT_MAX bytes. Context: as the macros.
+ * kymo_begin_named() returns whether the begin was recorded; if it was not, its end should not be.
+ */
+bool kymo_begin_named(const char *category, const char *name);
 void kymo_end_named(void);
 void kymo_instant_named(const char *category, const char *name);
 void kymo_counter_named(const char *category, const char *name, double value);

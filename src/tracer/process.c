@@ -97,7 +97,8 @@ static void forked(void)
 	kymo__thread = &no_thread;
 }
 
-__attribute__((constructor))
+/* In a program that links us statically, too, before the constructors of its static objects. */
+__attribute__((constructor(101)))
 static void load(void)
 {
 	const char *clock = secure_getenv("KYMO_CLOCK"), *tag = secure_getenv("KYMO_SESSION");

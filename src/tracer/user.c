@@ -24,7 +24,8 @@ static_assert(KYMO__COUNTER == (int)KYMO_SHAPE_COUNTER, "shapes as in the abi");
 static_assert(KYMO_SITE_NEW == KYMO_POINT_UNDECLARED, "ids as in the abi");
 
 #define ID_MUTED	(KYMO_SITE_NEW - 1)	/* its enable byte is never set */
-#define RANGES_MAX	1024			/* programs and libraries with sites, at a time */
+/* A C program or library is one range of sites at a time, in C++ every site is one. */
+#define RANGES_MAX	(KYMO_POINTS_MAX + 1024)
 #define DECLARATION_MAX	(sizeof(struct kymo_declaration) + 4 * KYMO_DECLARED_TEXT_MAX + \
 			 KYMO_EVENT_FIELDS_MAX * (1 + KYMO_DECLARED_TEXT_MAX))
 
@@ -275,9 +276,9 @@ void kymo_thread_name(const char *name)
 		tell(&site, payload, (size_t)(kymo__put_text(payload, name) - payload));
 }
 
-void kymo_begin_named(const char *category, const char *name)
+bool kymo_begin_named(const char *category, const char *name)
 {
-	KYMO_BEGIN("kymo", "begin", ("category", category), ("name", name));
+	return KYMO__EMIT(KYMO__BEGIN, "kymo", "begin", ("category", category), ("name", name));
 }
 
 void kymo_end_named(void)

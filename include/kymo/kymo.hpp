@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kymo for C++17 programs: the macros of kymo.h, with the same names and the same meaning.
+ *
+ *     #include <kymo/kymo.hpp>
+ *
+ *     void plan(int step)
+ *     {
+ *             KYMO_SPAN("control", "plan", ("step", step));     begins here, ends with the scope
+ *             ...
+ *             KYMO_INSTANT("control", "replanned", ("why", "obstacle"), ("cost", 1.5));
+ *     }
+ *     void load(const std::string &name)
+ *     {
+ *             kymo::span span("plugin", name.c_str());          a name known only at run time
+ *     }
+ *
+ * Works in inline functions, templates, lambdas, constructors of static objects and libraries that
+ * are loaded and unloaded. No exceptions, no allocation, nothing of the standard library's run time.
+ *
+ * A value of a field may be: any integer, enumeration or floating-point number, bool, any pointer,
+ * char * and anything with data() and size() of char (std::string, std::string_view: cut at its first
+ * NUL or after KYMO_TEXT_MAX bytes).
+ *
+ * What context and cost are, kymo.h says. -DKYMO_COMPILE_OUT: nothing of kymo is left.
+ *
+ * How a place gets its description: each macro makes a local type, and a class template over that
+ * type holds the description as a static member. The linker merges what inline functions and
+ * templates repeat in many files, which a section of static variables (as in C) cannot have. Its
+ * initialisation registers it when the program or library is loaded; a place that is reached
+ * before that is registered by its first event. All of it is hidden: a library has its own
+ * descriptions, and takes them away with it when it is unloaded.
+ */
+#ifndef KYMO_KYMO_HPP
+#define KYMO_KYMO_HPP
+
+#pragma GCC system_header	/* its macros leave out what a user's -W options would ask for */
+
+#include <type_traits>
+
+#include "kymo.h"
+
+#ifndef KYMO_COMPILE_OUT
+
+namespace kymo {
+namespace detail __attribute__((visibility("hidden"))) {
+
+enum shape : uint8_t { point, begin, end, instant, counter };	/* enum kymo_shape of the region layout */
+
+/* ---- values: what goes into the record ---- */
+
+template <class Raw, uint8_t Kind>
+struct number {
+	static constexpr uint8_t kind = Kind;
+	static constexpr size_t room = sizeof(Raw);
+	Raw raw;
+	uint8_t *put(uint8_t *at) const noexcept { return kymo__put(at, &raw, sizeof raw); }
+};
+
+struct text {
+	static constexpr uint8_t kind = KYMO__TEXT;
+	static constexpr size_t room = KYMO_TEXT_MAX + 1;
+	const char *from;
+	size_t most;
+
+	uint8_t *put(uint8_t *at) const noexcept
+	{
+		if (!from || most >= KYMO_TEXT_MAX)
+			return kymo__put_text(at, from);
+		const void *nul = most ? memchr(from, 0, most) : nullptr;
+		const size_t length = nul ? size_t(static_cast<const char *>(nul) - from) : most;
+
+		if (length)
+			memcpy(at, from, length);
+		at[length] = 0;
+		return at + length + 1;
+	}
+};
+
+template <class T>
+constexpr auto number_of() noexcept
+{
+	if constexpr (std::is_same_v<T, bool>)
+		return number<int32_t, KYMO__BOOL>{};
+	else if constexpr (std::is_floating_point_v<T>)
+		return number<double, KYMO__F64>{};
+	else if constexpr (std::is_signed_v<T>)
+		if constexpr (sizeof(T) == 1)
+			return number<int8_t, KYMO__I8>{};
+		else if constexpr (sizeof(T) == 2)
+			return number<int16_t, KYMO__I16>{};
+		else if constexpr (sizeof(T) == 4)
+			return number<int32_t, KYMO__I32>{};
+		else
+			return number<int64_t, KYMO__I64>{};
+	else if constexpr (sizeof(T) == 1)
+		return number<uint8_t, KYMO__U8>{};
+	else if constexpr (sizeof(T) == 2)
+		return number<uint16_t, KYMO__U16>{};
+	else if constexpr (sizeof(T) == 4)
+		return number<uint32_t, KYMO__U32>{};
+	else
+		return number<uint64_t, KYMO__U64>{};
+}
+
+/* By value: a `static const int` member without a definition can be given, too. */
+template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+constexpr auto field(T value) noexcept
+{
+	auto result = number_of<std::conditional_t<std::is_same_v<T, char>, signed char, T>>();
+
+	result.raw = static_cast<decltype(result.raw)>(value);
+	return result;
+}
+
+template <class T, std::enable_if_t<std::is_enum_v<T>, int> = 0>
+constexpr auto field(T value) noexcept
+{
+	return field(static_cast<std::underlying_type_t<T>>(value));
+}
+
+template <class T>
+auto field(T *value) noexcept
+{
+	if constexpr (std::is_same_v<std::remove_const_t<T>, char>)
+		return text{value, KYMO_TEXT_MAX};
+	else
+		return number<uint64_t, KYMO__PTR>{reinterpret_cast<uintptr_t>(value)};
+}
+
+constexpr auto field(std::nullptr_t) noexcept
+{
+	return number<uint64_t, KYMO__PTR>{0};
+}
+
+template <class T, std::enable_if_t<std::is_same_v<const char *,
+		std::add_pointer_t<std::add_const_t<std::remove_pointer_t<decltype(std::declval<const T &>().data())>>>>, int> = 0>
+auto field(const T &value) noexcept
+{
+	return text{value.data(), value.size()};
+}
+
+/* ---- places ---- */
+
+struct place {
+	uint8_t shape;
+	uint32_t line;
+	const char *category, *name, *file, *function;
+	const char *field[KYMO_EVENT_FIELDS_MAX + 1];
+};
+
+struct field_table {
+	kymo_site_field field[KYMO_EVENT_FIELDS_MAX + 1];
+};
+
+template <class... Value>
+constexpr field_table fields_of(const place &at) noexcept
+{
+	field_table table{};
+	unsigned i = 0;
+
+	((table.field[i] = kymo_site_field{Value::kind, at.field[i]}, ++i), ...);
+	return table;
+}
+
+struct registration {
+	kymo_site *site;
+
+	explicit registration(kymo_site *of) noexcept : site(of) { kymo__register(of, of + 1); }
+	~registration() { kymo__unregister(site); }
+	registration(const registration &) = delete;
+	registration &operator=(const registration &) = delete;
+};
+
+template <class Place, class... Value>
+struct site_of {
+	static_assert(sizeof...(Value) <= KYMO_EVENT_FIELDS_MAX, "an event has at most KYMO_EVENT_FIELDS_MAX fields");
+
+	static constexpr place at = Place::place();
+	static constexpr field_table fields = fields_of<Value...>(at);
+	/* Without a dynamic initialiser: good from the first instruction of the program on. */
+	static inline kymo_site site = {
+		KYMO_SITE_NEW, KYMO_SITE_NEW, at.shape, sizeof...(Value), at.line,
+		at.category, at.name, at.file, at.function, fields.field,
+	};
+	static inline const registration registered{&site};
+
+	static kymo_site *get() noexcept
+	{
+		(void)&registered;	/* used, therefore there */
+		return &site;
+	}
+
+	static bool wanted() noexcept { return kymo__wanted(get()); }
+
+	static bool emit(int, Value... value) noexcept
+	{
+		if constexpr (sizeof...(Value) == 0) {
+			return kymo__event(&site, nullptr, 0);
+		} else {
+			uint8_t buffer[(Value::room + ...)], *to = buffer;
+
+			((to = value.put(to)), ...);
+			return kymo__event(&site, buffer, size_t(to - buffer));
+		}
+	}
+};
+
+/* Only its type is asked for; it is never called. */
+template <class Place, class... Value>
+site_of<Place, Value...> *site_for(int, Value...) noexcept
+{
+	return nullptr;
+}
+
+} /* namespace detail */
+
+/* An open span, which ends with its scope; KYMO_SPAN() makes one with a literal name. */
+class span {
+public:
+	/** span() - begin a span whose name is known only at run time, as kymo_begin_named() */
+	span(const char *category, const char *name) noexcept : named_(kymo_begin_named(category, name)) {}
+	/** span() - what KYMO_SPAN() needs: the end to emit, or NULL */
+	explicit span(kymo_site *end) noexcept : end_(end) {}
+	~span() { finish(); }
+	span(const span &) = delete;
+	span &operator=(const span &) = delete;
+
+	/** finish() - end it before its scope does; once more is harmless */
+	void finish() noexcept
+	{
+		if (end_)
+			(void)kymo__event(end_, nullptr, 0);
+		else if (named_)
+			kymo_end_named();
+		end_ = nullptr;
+		named_ = false;
+	}
+
+private:
+	kymo_site *end_ = nullptr;
+	bool named_ = false;
+};
+
+} /* namespace kymo */
+
+/*
+ * f("a", 1) f("b", 2) ... for a list of pairs that a ~ ends: with it no list is empty, and the
+ * preprocessor of C++17 needs no more than C++17.
+ */
+#define KYMO__ALL_0(f, ...)
+#define KYMO__ALL_1(f, t, ...) f t
+#define KYMO__ALL_2(f, t, ...) f t KYMO__ALL_1(f, __VA_ARGS__)
+#define KYMO__ALL_3(f, t, ...) f t KYMO__ALL_2(f, __VA_ARGS__)
+#define KYMO__ALL_4(f, t, ...) f t KYMO__ALL_3(f, __VA_ARGS__)
+#define KYMO__ALL_5(f, t, ...) f t KYMO__ALL_4(f, __VA_ARGS__)
+#define KYMO__ALL_6(f, t, ...) f t KYMO__ALL_5(f, __VA_ARGS__)
+#define KYMO__ALL_7(f, t, ...) f t KYMO__ALL_6(f, __VA_ARGS__)
+#define KYMO__ALL_8(f, t, ...) f t KYMO__ALL_7(f, __VA_ARGS__)
+#define KYMO__TENTH(a, b, c, d, e, f, g, h, i, n, ...) n
+#define KYMO__PAIRS(...) KYMO__TENTH(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0, ~)
+#define KYMO__ALL(f, ...) KYMO__CAT(KYMO__ALL_, KYMO__PAIRS(__VA_ARGS__))(f, __VA_ARGS__)
+
+#define KYMO__NAME(name, value) name,
+#define KYMO__VALUE(name, value) , ::kymo::detail::field(value)
+
+/* The local type of one place. */
+#define KYMO__PLACE(type, site_shape, site_category, site_name, ...)				\
+	static constexpr const char *type##_function = __func__;				\
+	struct type {										\
+		static constexpr ::kymo::detail::place place() noexcept				\
+		{										\
+			return { ::kymo::detail::site_shape, __LINE__, site_category, site_name,	\
+				 __FILE__, type##_function,					\
+				 { KYMO__ALL(KYMO__NAME, __VA_ARGS__) nullptr } };		\
+		}										\
+	}
+/*
+ * The description that goes with a place and the types of its values, which are not evaluated. Not
+ * by decltype() alone: there could be a lambda in a value.
+ */
+#define KYMO__SITE(site, place, ...)								\
+	[[maybe_unused]] const auto site##_none = true ? nullptr :				\
+		::kymo::detail::site_for<place>(0 KYMO__ALL(KYMO__VALUE, __VA_ARGS__));		\
+	using site = std::remove_pointer_t<std::remove_const_t<decltype(site##_none)>>
+
+#define KYMO__EMIT(site_shape, category, name, ...)						\
+	do {											\
+		KYMO__PLACE(kymo__place, site_shape, category, name, __VA_ARGS__);		\
+		KYMO__SITE(kymo__site, kymo__place, __VA_ARGS__);				\
+		if (kymo__site::wanted())							\
+			(void)kymo__site::emit(0 KYMO__ALL(KYMO__VALUE, __VA_ARGS__));		\
+	} while (0)
+
+#define KYMO_BEGIN(...) KYMO__EMIT(begin, __VA_ARGS__, ~)
+#define KYMO_END(...) KYMO__EMIT(end, __VA_ARGS__, ~)
+#define KYMO_INSTANT(...) KYMO__EMIT(instant, __VA_ARGS__, ~)
+#define KYMO_TRACEPOINT(...) KYMO__EMIT(point, __VA_ARGS__, ~)
+#define KYMO__COUNTER(category, name, value, ...)						\
+	KYMO__EMIT(counter, category, name, ("value", value), __VA_ARGS__)
+#define KYMO_COUNTER(...) KYMO__COUNTER(__VA_ARGS__, ~)
+
+#define KYMO__SPAN(at, category, name, ...)							\
+	KYMO__PLACE(kymo__from_##at, begin, category, name, __VA_ARGS__);			\
+	KYMO__PLACE(kymo__to_##at, end, category, name, ~);					\
+	KYMO__SITE(kymo__begin_##at, kymo__from_##at, __VA_ARGS__);				\
+	KYMO__SITE(kymo__end_##at, kymo__to_##at, ~);						\
+	[[maybe_unused]] const ::kymo::span kymo__span_##at(					\
+		kymo__begin_##at::wanted() &&							\
+		kymo__begin_##at::emit(0 KYMO__ALL(KYMO__VALUE, __VA_ARGS__)) ? kymo__end_##at::get() : nullptr)
+#define KYMO__SPAN_AT(at, ...) KYMO__SPAN(at, __VA_ARGS__)
+#define KYMO_SPAN(...) KYMO__SPAN_AT(__LINE__, __VA_ARGS__, ~)
+
+#else /* KYMO_COMPILE_OUT */
+
+namespace kymo {
+class span {
+public:
+	span(const char *, const char *) noexcept {}
+	~span() {}	/* not trivial: an unused one is no warning */
+	span(const span &) = delete;
+	span &operator=(const span &) = delete;
+	void finish() noexcept {}
+};
+} /* namespace kymo */
+
+#define KYMO_BEGIN(...) ((void)0)
+#define KYMO_END(...) ((void)0)
+#define KYMO_INSTANT(...) ((void)0)
+#define KYMO_COUNTER(...) ((void)0)
+#define KYMO_TRACEPOINT(...) ((void)0)
+#define KYMO_SPAN(...) ((void)0)
+#endif
+
+#endif
