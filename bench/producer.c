@@ -41,8 +41,9 @@ int main(int argc, char **argv)
 	}
 	rate = strtod(argv[1], NULL);
 	ros_trace_rcl_init(&rate);
-	ros_trace_rcl_take(&rate);	/* the thread's first event makes its ring */
-	emitted++;
+	/* The thread's first event makes its ring; let the recorder find it before the flood. */
+	ros_trace_rcl_take(&rate);
+	sleep_until(now() + 0.3);
 	begin = now();
 	end = begin + strtod(argv[2], NULL);
 	while (now() < end) {
@@ -52,6 +53,6 @@ int main(int argc, char **argv)
 		if (rate > 0)
 			sleep_until(begin + (double)emitted / rate);
 	}
-	printf("%lu %.6f\n", emitted, now() - begin);
+	printf("%lu %.6f\n", emitted + 1, now() - begin);
 	return 0;
 }

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # What the recorder costs and keeps up with. usage: recorder.sh [BUILD]
-# One producer thread emits events of 8 B payload at 3 M/s, then flat out; the recorder attaches,
-# so its CPU time holds nothing of the producer's. The trace goes to memory (/dev/shm).
+# One producer thread emits events of 8 B payload at 3 M/s, with the default ring (256 KiB, 4.8 ms of
+# events) and with one of 4 MiB, then flat out. The recorder attaches, so its CPU time holds nothing
+# of the producer's. The trace goes to memory (/dev/shm).
 set -eu
 build=$(realpath "${1:-${KYMO_BUILD:-build}}")
 seconds=${BENCH_SECONDS:-3}
@@ -22,7 +23,7 @@ events() {
 print(t["recorded"], t["dropped"] + t["unwritten"])' "$1"
 }
 
-# measure NAME RATE
+# measure NAME RATE [RING_SIZE]
 measure() {
 	export KYMO_DIR="$scratch/run-$1"
 	mkdir -m 700 "$KYMO_DIR"
@@ -30,7 +31,7 @@ measure() {
 		>"$scratch/record.log" 2>&1 &
 	recorder=$!
 	sleep 0.5
-	LD_PRELOAD="$build/lib/libkymo-ros2.so" "$build/bench/bench_producer" "$2" "$seconds" >"$scratch/emitted"
+	KYMO_RING_SIZE=${3:-} LD_PRELOAD="$build/lib/libkymo-ros2.so" "$build/bench/bench_producer" "$2" "$seconds" >"$scratch/emitted"
 	sleep 0.3
 	kill -INT "$recorder"
 	wait "$recorder" || { cat "$scratch/record.log" >&2; exit 1; }
@@ -38,7 +39,7 @@ measure() {
 	events "$scratch/trace-$1" >"$scratch/events"
 	cat "$scratch/emitted" "$scratch/events" "$scratch/usage" | tr '\n' ' ' | awk -v name="$1" '{
 		cpu = $5 + $6
-		printf "%-10s  emitted %.2f M/s  recorded %.2f M/s  lost %d (%.2f %%)  recorder CPU %.3f s",
+		printf "%-13s  emitted %.2f M/s  recorded %.2f M/s  lost %d (%.2f %%)  recorder CPU %.3f s",
 			name, $1 / $2 / 1e6, $3 / $2 / 1e6, $4, 100 * $4 / $1, cpu
 		printf "  %.0f M events per CPU-second  peak RSS %.0f MiB\n", $3 / cpu / 1e6, $7 / 1024
 	}'
@@ -47,4 +48,5 @@ measure() {
 
 echo "recorder, $seconds s each; targets: >= 80 M events per CPU-second, none lost at 3 M/s"
 measure 3M-per-s 3000000
+measure 3M-per-s-4M 3000000 4M
 measure flat-out 0
