@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "cli/common.h"
+#include "cli/recorded.h"
 #include "recorder/launch.h"
 #include "recorder/record.h"
 #include "recorder/region.h"
@@ -129,68 +130,12 @@ static int parse(int argc, char **argv, struct options *options, struct record_o
 
 /* ---- afterwards ---- */
 
-static void print_loss(const struct session_stats *stats)
-{
-	if (stats->dropped)
-		fprintf(stderr, "kymo record: %" PRIu64 " events were dropped, because the recorder was "
-			"slower than the program for a while; larger buffers help "
-			"(--ring-size 4M, KYMO_RING_SIZE)\n", stats->dropped);
-	if (stats->init_dropped)
-		fprintf(stderr, "kymo record: %" PRIu64 " init events were dropped: names of nodes, topics "
-			"or callbacks may be missing\n", stats->init_dropped);
-	if (stats->unwritten)
-		fprintf(stderr, "kymo record: %" PRIu64 " events could not be written\n",
-			stats->unwritten);
-	if (stats->lost_bytes)
-		fprintf(stderr, "kymo record: %" PRIu64 " bytes in corrupt buffers were left out\n",
-			stats->lost_bytes);
-}
-
-static void print_summary(const struct session_stats *stats, const char *output)
-{
-	char time[TEXT_QUANTITY_MAX], bytes[TEXT_QUANTITY_MAX];
-
-	fprintf(stderr, "%" PRIu64 " events and %" PRIu64 " init events of %u process%s in %s, %s, "
-		"%" PRIu64 " dropped\n", stats->recorded, stats->init_events, stats->processes,
-		stats->processes == 1 ? "" : "es", text_ns(time, (int64_t)stats->duration_ns),
-		text_bytes(bytes, stats->bytes), stats->dropped);
-	print_loss(stats);
-	fprintf(stderr, "trace: %s\nnext:  kymo report %s\n", output, output);
-}
-
-static int print_table(const struct session_stats *stats, const char *output, int format)
-{
-	struct table *table;
-
-	if (table_open(&table, stdout, (enum table_format)format) < 0)
-		return EXIT_FAILED;
-	table_value_text(table, "trace", "Trace", output);
-	table_value_u64(table, "events", "Events", stats->recorded);
-	table_value_u64(table, "init_events", "Init events", stats->init_events);
-	table_value_u64(table, "dropped", "Dropped", stats->dropped);
-	table_value_u64(table, "init_dropped", "Init events dropped", stats->init_dropped);
-	table_value_u64(table, "unwritten", "Not written", stats->unwritten);
-	table_value_u64(table, "corrupt_bytes", "Corrupt bytes", stats->lost_bytes);
-	table_value_u64(table, "bytes", "Bytes", stats->bytes);
-	table_value_u64(table, "processes", "Processes", stats->processes);
-	table_value_u64(table, "threads", "Threads", stats->threads);
-	table_value_ns(table, "duration_ns", "Duration", (int64_t)stats->duration_ns);
-	return cli_close("record", table, EXIT_OK);
-}
-
-static bool lossy(const struct session_stats *stats)
-{
-	return stats->dropped || stats->init_dropped || stats->unwritten || stats->lost_bytes;
-}
-
 /* The command's own failure comes first, then ours. */
 static int outcome(const struct record_result *result, const struct options *options)
 {
 	if (result->command_ended && result->command_status)
 		return result->command_status;
-	if (options->strict && lossy(&result->stats))
-		return EXIT_LOSS;
-	return EXIT_OK;
+	return options->strict && recorded_lossy(&result->stats) ? EXIT_LOSS : EXIT_OK;
 }
 
 static int nothing_traced(const struct record_result *result, const struct record_options *record,
@@ -209,20 +154,13 @@ static int finish(const struct record_result *result, const struct record_option
 		  const struct options *options, const char *output)
 {
 	const struct session_stats *stats = &result->stats;
+	int status;
 
 	if (!stats->recorded && !stats->init_events && !stats->dropped)
 		return nothing_traced(result, record, output);
-	if (options->format != TABLE_TEXT) {
-		int status = print_table(stats, output, options->format);
+	status = recorded_print("record", stats, output, options->format, options->quiet);
 
-		if (status != EXIT_OK)
-			return status;
-	}
-	if (!options->quiet)
-		print_summary(stats, output);
-	else
-		print_loss(stats);
-	return outcome(result, options);
+	return status == EXIT_OK ? outcome(result, options) : status;
 }
 
 static int run(int argc, char **argv)

@@ -306,7 +306,7 @@ static bool worth_joining(const struct session *session, const struct process *p
 {
 	const struct kymo_region *header = region_header(&process->region);
 
-	if (!wanted(session, process))
+	if (!wanted(session, process) || (session->options.only_dead && process->alive != ALIVE_DEAD))
 		return false;
 	/* A dead one counts if it was recording; else it only waits to be swept away. */
 	return process->alive != ALIVE_DEAD || header->state == KYMO_STATE_RECORD;

@@ -175,8 +175,8 @@ int session_begin(const struct session_options *options, struct session **result
 		remove_output(session);
 		goto fail;
 	}
-	/* Named processes only: a tag that nobody has keeps newcomers out. */
-	session->domain_tag = options->pid_count ? random_tag() : options->tag;
+	/* Named or dead processes only: a tag that nobody has keeps newcomers out. */
+	session->domain_tag = options->pid_count || options->only_dead ? random_tag() : options->tag;
 	domain_announce(&session->domain, session->domain_tag, session->started_ns, session->output);
 	session_scan(session);
 	session->clock_at = session->started_ns + session->clock_period_ns;

@@ -33,6 +33,7 @@ struct session_options {
 	uint64_t tag;			/* only processes started with this KYMO_SESSION; 0: all */
 	int pids[SESSION_PIDS_MAX];	/* only these; needs tag 0 */
 	unsigned pid_count;
+	bool only_dead;			/* only what dead processes left; those that live stay as they are */
 	/* Called with a complete sentence about something that went wrong but is no failure. */
 	void (*say)(void *context, const char *text);
 	void *context;

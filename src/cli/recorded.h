@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `record` and `recover` say of the trace they made. */
+#ifndef KYMO_CLI_RECORDED_H
+#define KYMO_CLI_RECORDED_H
+
+#include <stdbool.h>
+
+#include "recorder/session.h"
+
+/** recorded_lossy() - whether anything is missing in the trace. */
+bool recorded_lossy(const struct session_stats *stats);
+
+/**
+ * recorded_print() - summary and losses on stderr; a table on stdout for json and csv
+ * @quiet: losses only
+ * Return: exit status.
+ */
+int recorded_print(const char *verb, const struct session_stats *stats, const char *output, int format,
+		   bool quiet);
+
+#endif
