@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Another project builds with an installed kymo, in C and C++, by pkg-config and by CMake, against the
+# shared and the static library, and records itself with that installation, which has been moved.
+set -eu
+work=$(mktemp -d /dev/shm/kymo-install-XXXXXX)
+export KYMO_DIR=$work/run
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+	echo "install.sh: $*" >&2
+	[ ! -s "$work/log" ] || tail -30 "$work/log" >&2
+	exit 1
+}
+
+cmake --install "$KYMO_BUILD" --prefix "$work/first" >"$work/log" 2>&1 || fail "cmake --install"
+mv "$work/first" "$work/prefix"
+prefix=$work/prefix
+pc=$(find "$prefix" -name kymo.pc)
+[ -n "$pc" ] || fail "kymo.pc is not installed"
+export PKG_CONFIG_PATH=${pc%/kymo.pc}
+libdir=$(pkg-config --variable=libdir kymo) || fail "pkg-config does not find kymo"
+pkg-config --exists 'kymo >= 0.1' || fail "kymo.pc: version"
+! grep -r -l -F -e "$KYMO_SOURCE" -e "$work/first" "$prefix/include" "${pc%/*}" "$libdir/cmake" ||
+	fail "installed files name the place they come from"
+# A sanitized libkymo.a asks for the sanitizer in every program.
+static=1
+! nm "$libdir/libkymo.a" 2>/dev/null | grep -q -E '__(asan|ubsan|tsan)_' || static=
+
+mkdir "$work/project"
+cd "$work/project"
+cat >main.c <<'C'
+#include <kymo/kymo.h>
+int main(void) { KYMO_SPAN("foreign", "main"); KYMO_INSTANT("foreign", "in_c", ("n", 1)); return 0; }
+C
+cat >main.cpp <<'CPP'
+#include <kymo/kymo.hpp>
+inline void inner() { KYMO_INSTANT("foreign", "in_cpp", ("n", 2)); }
+int main() { KYMO_SPAN("foreign", "main"); inner(); }
+CPP
+cat >CMakeLists.txt <<'CMAKE'
+cmake_minimum_required(VERSION 3.18)
+project(foreign LANGUAGES C CXX)
+find_package(kymo 0.1 REQUIRED)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_EXTENSIONS OFF)
+foreach(library ${LIBRARIES})
+	add_executable(cmake_c_${library} main.c)
+	target_link_libraries(cmake_c_${library} PRIVATE kymo::${library})
+	add_executable(cmake_cpp_${library} main.cpp)
+	target_link_libraries(cmake_cpp_${library} PRIVATE kymo::${library})
+endforeach()
+CMAKE
+
+# Records $1, which must say $2 of itself.
+records() {
+	rm -rf "$work/trace"
+	LD_LIBRARY_PATH=${3-} "$prefix/bin/kymo" record --quiet -o "$work/trace" -- "$1" >"$work/log" 2>&1 ||
+		fail "$1 cannot be recorded"
+	babeltrace2 "$work/trace" >"$work/text" 2>"$work/log" || fail "babeltrace2 on what $1 left"
+	[ "$(grep -c "foreign:$2: .*{ n = " "$work/text")" = 1 ] || fail "$1: no $2 in its trace"
+	[ "$(grep -c 'foreign:main_end: ' "$work/text")" = 1 ] || fail "$1: no end of its span"
+}
+
+# shellcheck disable=SC2046 # lists of options
+{
+	${CC:-cc} -o pc_c main.c $(pkg-config --cflags --libs kymo) >"$work/log" 2>&1 || fail "pkg-config, C"
+	${CXX:-c++} -std=c++17 -o pc_cpp main.cpp $(pkg-config --cflags --libs kymo) >"$work/log" 2>&1 ||
+		fail "pkg-config, C++"
+	records ./pc_c in_c "$libdir"
+	records ./pc_cpp in_cpp "$libdir"
+	if [ "$static" ]; then
+		${CC:-cc} -o static_c main.c $(pkg-config --cflags kymo) "$libdir/libkymo.a" -pthread \
+			>"$work/log" 2>&1 || fail "libkymo.a, C"
+		${CXX:-c++} -std=c++17 -o static_cpp main.cpp $(pkg-config --cflags kymo) \
+			"$libdir/libkymo.a" -pthread >"$work/log" 2>&1 || fail "libkymo.a, C++"
+		records ./static_c in_c
+		records ./static_cpp in_cpp
+	fi
+}
+
+cmake -S . -B build -DCMAKE_PREFIX_PATH="$prefix" "-DLIBRARIES=kymo${static:+;static}" >"$work/log" 2>&1 ||
+	fail "find_package(kymo)"
+cmake --build build >"$work/log" 2>&1 || fail "does not build with CMake"
+for program in build/cmake_c_*; do
+	records "./$program" in_c
+done
+for program in build/cmake_cpp_*; do
+	records "./$program" in_cpp
+done
