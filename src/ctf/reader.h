@@ -88,6 +88,7 @@ struct ctf_event_class {
 	uint32_t trace;
 	uint64_t stream_class;
 	int32_t loglevel;	/* -1: none */
+	const char *uri;	/* model.emf.uri, what kind of event it is; NULL: none */
 	uint32_t field_count;
 	const struct ctf_field *field;	/* payload only */
 };

@@ -196,7 +196,8 @@ static int make_event_class(struct ctf_reader *reader, struct ctf_trace *trace,
 	if (!event)
 		return no_memory(trace, err);
 	event->pub = (struct ctf_event_class) { .name = decl->name, .id = decl->id,
-		.index = reader->class_count, .trace = trace->index, .stream_class = stream->id, .loglevel = decl->loglevel };
+		.index = reader->class_count, .trace = trace->index, .stream_class = stream->id,
+		.loglevel = decl->loglevel, .uri = decl->uri };
 	event->bound = CTF_UNBOUND;
 	for (unsigned i = 0; i < 3; i++) {
 		event->scope[i] = l->scope[SCOPE_STREAM_CONTEXT + i];

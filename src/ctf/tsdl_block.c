@@ -196,6 +196,8 @@ static int event_value(struct tsdl *p, struct block *b, const char *key, const s
 		return number(p, v, &b->event.stream_id);
 	} else if (!strcmp(key, "loglevel") && v->kind == TSDL_INTEGER) {
 		b->event.loglevel = (int32_t)v->number;
+	} else if (!strcmp(key, "model.emf.uri") && v->text) {
+		b->event.uri = v->text;
 	}
 	return 0;
 }

@@ -75,6 +75,7 @@ struct ctf_event_decl {
 	const char *name;
 	uint64_t id, stream_id;
 	int32_t loglevel;		/* -1: none */
+	const char *uri;		/* model.emf.uri; NULL: none */
 	const struct ctf_type *context, *fields;
 };
 
