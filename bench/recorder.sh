@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # What the recorder costs and keeps up with. usage: recorder.sh [BUILD]
-# One producer thread emits events of 8 B payload at 3 M/s, with the default ring (256 KiB, 4.8 ms of
+# One producer thread emits events of 8 B payload at 3 M/s, with the default ring (512 KiB, 9.7 ms of
 # events) and with one of 4 MiB, then flat out. The recorder attaches, so its CPU time holds nothing
 # of the producer's. The trace goes to memory (/dev/shm).
 set -eu

@@ -14,10 +14,10 @@
 
 #define KYMO_THREADS_PER_SLAB	64u
 #define KYMO_SLABS_MAX		512u
-#define KYMO_LARGE_RINGS	3u		/* later rings of a process are small */
 #define KYMO_PREFAULT_RINGS	2u		/* made at registration, ready for the first threads */
-#define KYMO_LARGE_RING_BYTES	(256u << 10)
-#define KYMO_SMALL_RING_BYTES	(32u << 10)
+#define KYMO_FIRST_RING_BYTES	(512u << 10)
+#define KYMO_SECOND_RING_BYTES	(256u << 10)
+#define KYMO_LATER_RING_BYTES	(32u << 10)
 #define KYMO_RING_BYTES_MIN	(16u << 10)	/* of $KYMO_RING_SIZE */
 #define KYMO_RING_BYTES_MAX	(1u << 30)
 #define KYMO_RING_MEMORY	(64ull << 20)	/* rings of one process in all, by default */
@@ -56,7 +56,7 @@ extern struct kymo_process *kymo_process;
 struct kymo_settings {
 	bool disabled;			/* KYMO_DISABLE=1, or a setuid program */
 	bool verbose;			/* KYMO_VERBOSE=1: say on stderr why a process is not traced */
-	uint64_t ring_bytes;		/* KYMO_RING_SIZE, 0: large and small as above */
+	uint64_t ring_bytes;		/* KYMO_RING_SIZE, 0: sizes as above */
 	uint64_t ring_memory;		/* KYMO_RING_MEMORY */
 	uint64_t session_tag;		/* KYMO_SESSION, hex */
 	int clock;			/* KYMO_CLOCK: 0 choose, 1 counter, 2 vDSO */

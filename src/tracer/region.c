@@ -100,7 +100,8 @@ static uint64_t ring_bytes(unsigned index)
 {
 	if (kymo_settings.ring_bytes)
 		return kymo_settings.ring_bytes;
-	return index < KYMO_LARGE_RINGS ? KYMO_LARGE_RING_BYTES : KYMO_SMALL_RING_BYTES;
+	return index == 0 ? KYMO_FIRST_RING_BYTES : index == 1 ? KYMO_SECOND_RING_BYTES :
+	       KYMO_LATER_RING_BYTES;
 }
 
 /* Lay a ring over mapped, zeroed pages and publish it. */
