@@ -198,8 +198,11 @@ bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload)
 	struct kymo_thread *thread = kymo_thread_slot();
 
 	/* Until the process is registered every event counts as enabled; now it is known better. */
-	if (thread && !kymo_enabled(id))
+	if (thread && !kymo_enabled(id)) {
+		if (thread->ring)
+			catch_up(thread);
 		return false;
+	}
 	thread = with_ring(thread);
 	if (!thread)
 		return drop(NULL);
@@ -209,11 +212,14 @@ bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload)
 					      : try_reserve_vdso(record, thread, id, payload))
 			return true;
 		if (KYMO_WORD_POS(thread->word) + size > thread->end) {
-			if (!make_room(thread, size))
-				return drop(thread);
-		} else if (kymo_process->use_counter && !kymo_clock_renew(thread)) {
-			return drop(thread);
+			if (make_room(thread, size))
+				continue;
+		} else if (!kymo_process->use_counter || kymo_clock_renew(thread)) {
+			continue;
 		}
+		/* The attempt above may have left a handler's records, and this event has no record. */
+		catch_up(thread);
+		return drop(thread);
 	}
 }
 
@@ -233,9 +239,12 @@ void kymo__publish_nested(struct kymo_thread *thread)
 		__atomic_store_n(&ring->nest, 1, __ATOMIC_RELAXED);
 		kymo_signal_fence();
 		__atomic_store_n(&ring->nseq, ring->nseq + 1, __ATOMIC_RELAXED);
-		word = __atomic_load_n(&thread->word, __ATOMIC_RELAXED);
-		kymo_signal_fence();
-		now = kymo_clock_read(thread);
+		do {		/* no handler's record between the position and the time */
+			word = __atomic_load_n(&thread->word, __ATOMIC_RELAXED);
+			kymo_signal_fence();
+			now = kymo_clock_read(thread);
+			kymo_signal_fence();
+		} while (__atomic_load_n(&thread->word, __ATOMIC_RELAXED) != word);
 		if (now)
 			__atomic_store_n(&ring->lastts, now, __ATOMIC_RELEASE);	/* after the odd nseq */
 		__atomic_store_n(&ring->wpos, word, __ATOMIC_RELEASE);

@@ -71,7 +71,7 @@ struct kymo_record {
 	struct kymo_thread *thread;
 	struct kymo_ring *ring;
 	uint8_t *at;			/* where the payload goes */
-	uint64_t word;			/* after this record */
+	uint64_t before, word;		/* the thread's word before and after this record */
 	uint64_t ns;
 	uint32_t nest;			/* tracepoints in progress below this one */
 };
@@ -119,6 +119,7 @@ bool kymo_claim_sp(struct kymo_record *record, struct kymo_thread *thread, unsig
 	record->at += KYMO_RECORD_HEADER;
 	record->thread = thread;
 	record->ring = thread->ring;
+	record->before = before;
 	record->word = after;
 	record->ns = ns;
 	record->nest = nest;
@@ -175,6 +176,14 @@ static inline __attribute__((always_inline)) void kymo_commit_sp(const struct ky
 	kymo_signal_fence();
 	if (kymo_unlikely(record->nest)) {
 		__atomic_store_n(&ring->nest, record->nest, __ATOMIC_RELAXED);
+		return;
+	}
+	/*
+	 * A handler's unpublished record in front of this one, or a new block: a consumer between
+	 * the two stores below would take our time for the bound of what it gets next.
+	 */
+	if (kymo_unlikely(__atomic_load_n(&ring->wpos, __ATOMIC_RELAXED) != record->before)) {
+		kymo__publish_nested(record->thread);
 		return;
 	}
 	__atomic_store_n(&ring->lastts, record->ns, __ATOMIC_RELAXED);
