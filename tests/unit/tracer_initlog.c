@@ -57,7 +57,7 @@ static uint64_t walk(struct test_region region, uint64_t from, uint64_t *next_of
 		at += record->size;
 		if (record->id == KYMO_LOG_PAD)
 			continue;
-		assert_true(record->ns + 1000 >= last_ns);	/* clocks of threads differ a little */
+		assert_true(record->ns + TEST_CLOCK_NS >= last_ns);	/* clocks of threads differ a little */
 		last_ns = record->ns;
 		memcpy(&thread, record->payload, 8);
 		memcpy(&value, record->payload + 8, 8);

@@ -164,7 +164,7 @@ static void check_time(void *context, unsigned id, uint64_t ns, const uint8_t *p
 
 	(void)id;
 	(void)payload;
-	assert_in_range(ns, bounds[0] - 5000, bounds[1] + 5000);
+	assert_in_range(ns, bounds[0] - TEST_CLOCK_NS, bounds[1] + TEST_CLOCK_NS);
 }
 
 static void test_time_is_monotonic_clock(void **state)
