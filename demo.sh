@@ -17,7 +17,7 @@ mkdir -p "$build"
 
 # Traces and shared memory of the demo are its own, whatever else is recorded on this machine.
 PATH=$(cd "$build" && pwd)/bin:$PATH
-ROS_TRACE_DIR=$(cd "$build" && pwd)/demo
+ROS_TRACE_DIR=$build/demo
 if [ -d /dev/shm ] && [ -w /dev/shm ]; then
 	KYMO_DIR=$(mktemp -d /dev/shm/kymo-demo.XXXXXX)
 else
@@ -39,7 +39,7 @@ cat <<END
 The culprit: robot::Costmap::on_update_timer() takes 20 ms now and then. The victim:
 robot::ObstacleDetector::on_scan(), whose own work is short, waits for it on the same thread.
 
-Next, with PATH=$build/bin:\$PATH ROS_TRACE_DIR=$build/demo
+Next, after  export PATH=$build/bin:\$PATH ROS_TRACE_DIR=$build/demo
   kymo info                       what is in the trace, and what is missing
   kymo export -o robot.pftrace    for https://ui.perfetto.dev
   babeltrace2 $build/demo/*       the same trace in another reader
