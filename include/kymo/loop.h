@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A periodic loop that tells of itself, for C and C++:
+ *
+ *     struct kymo_loop loop;
+ *
+ *     KYMO_LOOP_INIT(&loop, "control", "loop", 1000000, 0);      1 kHz; the deadline is the period
+ *     while (running) {
+ *             kymo_loop_wait(&loop);
+ *             ...
+ *     }
+ *     kymo_loop_end(&loop);
+ *
+ * Cycle n is due at start + n * period, whatever the cycles before it took:
+ *
+ *     due             woke                       ended        due
+ *      |---latency---->|==========loop===========>|~~~~sleep~~~>|---latency---->|=====
+ *      |------------------- deadline ------------------>|
+ *
+ * Its events, of the category given, when it is called "loop":
+ *     loop_begin          a cycle begins; its number from 1 on, and its wake-up latency in ns
+ *     loop_end
+ *     loop_sleep_begin    between two cycles, unless the next one is due already
+ *     loop_sleep_end
+ *     loop_latency_ns     counter: the wake-up latency once more, as a curve
+ *     loop_missed         instant: the cycle ended late_ns after its deadline
+ *     loop_overrun        instant: the cycle ended late_ns after the next one was due; skipped whole
+ *                         periods were left out after it, so that the loop stays in step
+ *
+ * -DKYMO_COMPILE_OUT: the loop is the same, without the events.
+ */
+#ifndef KYMO_LOOP_H
+#define KYMO_LOOP_H
+
+#pragma GCC system_header
+
+#include <errno.h>
+#include <time.h>
+
+#ifdef __cplusplus
+#include "kymo.hpp"
+#else
+#include "kymo.h"
+#endif
+
+/* What a loop can say. NULL: says nothing. */
+struct kymo_loop_sites {
+	struct kymo_site *begin, *end, *sleep_begin, *sleep_end, *latency, *missed, *overrun;
+};
+
+/* Read it between kymo_loop_wait()s as you like; times are CLOCK_MONOTONIC in ns. */
+struct kymo_loop {
+	uint64_t period_ns, deadline_ns;	/* the deadline counts from when the cycle was due */
+	uint64_t due_ns;		/* of this cycle; once it has ended, of the next */
+	uint64_t woke_ns;		/* when it began */
+	uint64_t latency_ns;		/* woke - due */
+	uint64_t busy_ns;		/* what the last ended cycle took, events included */
+	uint64_t cycles;		/* begun so far */
+	uint64_t missed, overruns, skipped;	/* so far; as in the events */
+	bool running;			/* a cycle is open */
+	bool told;			/* its begin was recorded: its end will be, too */
+	struct kymo_loop_sites site;
+};
+
+static inline uint64_t kymo__loop_now(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#ifndef KYMO_COMPILE_OUT
+/* @count: how many of the two values the event has. Return: whether it was recorded. */
+static inline bool kymo__loop_tell(struct kymo_site *site, unsigned count, uint64_t first, uint64_t second)
+{
+	const uint64_t payload[2] = { first, second };
+
+	return site && kymo__wanted(site) && kymo__event(site, payload, count * sizeof payload[0]);
+}
+
+static inline void kymo__loop_finish(struct kymo_site *end)
+{
+	(void)kymo__event(end, NULL, 0);
+}
+#else
+static inline bool kymo__loop_tell(struct kymo_site *site, unsigned count, uint64_t first, uint64_t second)
+{
+	(void)site;
+	(void)count;
+	(void)first;
+	(void)second;
+	return false;
+}
+
+static inline void kymo__loop_finish(struct kymo_site *end)
+{
+	(void)end;
+}
+#endif
+
+static inline void kymo__loop_init(struct kymo_loop *loop, uint64_t period_ns, uint64_t deadline_ns)
+{
+	memset(loop, 0, sizeof *loop);
+	loop->period_ns = period_ns ? period_ns : 1;
+	loop->deadline_ns = deadline_ns ? deadline_ns : loop->period_ns;
+}
+
+/**
+ * kymo_loop_end() - the cycle is done; for after the last one, kymo_loop_wait() does it for the others
+ *
+ * Once more is harmless. Context: wait-free, like an event.
+ */
+static inline void kymo_loop_end(struct kymo_loop *loop)
+{
+	uint64_t now, next = loop->due_ns + loop->period_ns;
+
+	if (!loop->running)
+		return;
+	now = kymo__loop_now();
+	loop->busy_ns = now - loop->woke_ns;
+	if (now > loop->due_ns + loop->deadline_ns) {
+		loop->missed++;
+		(void)kymo__loop_tell(loop->site.missed, 1, now - loop->due_ns - loop->deadline_ns, 0);
+	}
+	if (now > next) {
+		const uint64_t skipped = (now - next) / loop->period_ns;
+
+		loop->overruns++;
+		loop->skipped += skipped;
+		(void)kymo__loop_tell(loop->site.overrun, 2, now - next, skipped);
+		next += skipped * loop->period_ns;
+	}
+	if (loop->told)
+		kymo__loop_finish(loop->site.end);
+	loop->due_ns = next;
+	loop->running = false;
+}
+
+/**
+ * kymo_loop_wait() - end this cycle, sleep until the next one is due, begin it
+ *
+ * The first cycle is due at once. Signals do not cut the sleep short.
+ * Context: one clock_nanosleep() with an absolute time; else wait-free, like an event.
+ */
+static inline void kymo_loop_wait(struct kymo_loop *loop)
+{
+	if (loop->cycles)
+		kymo_loop_end(loop);
+	else
+		loop->due_ns = kymo__loop_now();
+	if (kymo__loop_now() < loop->due_ns) {
+		const bool told = kymo__loop_tell(loop->site.sleep_begin, 0, 0, 0);
+		struct timespec until;
+
+		until.tv_sec = (time_t)(loop->due_ns / 1000000000u);
+		until.tv_nsec = (long)(loop->due_ns % 1000000000u);
+		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+			;
+		if (told)
+			kymo__loop_finish(loop->site.sleep_end);
+	}
+	loop->woke_ns = kymo__loop_now();
+	loop->latency_ns = loop->woke_ns - loop->due_ns;
+	loop->cycles++;
+	(void)kymo__loop_tell(loop->site.latency, 1, loop->latency_ns, 0);
+	loop->told = kymo__loop_tell(loop->site.begin, 2, loop->cycles, loop->latency_ns);
+	loop->running = true;
+}
+
+/**
+ * KYMO_LOOP_INIT() - prepare a struct kymo_loop
+ * @loop: pointer to it. @category, @name: literals. @period_ns: at least 1.
+ * @deadline_ns: from when a cycle is due to when it should have ended; 0: the period
+ *
+ * Context: wait-free; nothing is emitted yet.
+ */
+#ifdef KYMO_COMPILE_OUT
+#define KYMO_LOOP_INIT(loop, category, name, period_ns, deadline_ns) kymo__loop_init(loop, period_ns, deadline_ns)
+#elif defined(__cplusplus)
+#define KYMO__LOOP_SITE(member, shape, category, name, ...)					\
+	do {											\
+		KYMO__PLACE(kymo__place, shape, category, name, __VA_ARGS__);			\
+		KYMO__SITE(kymo__site, kymo__place, __VA_ARGS__);				\
+		kymo__loop->site.member = kymo__site::get();					\
+	} while (0)
+#define KYMO_LOOP_INIT(loop, category, name, period_ns, deadline_ns)				\
+	do {											\
+		::kymo_loop *const kymo__loop = (loop);						\
+												\
+		kymo__loop_init(kymo__loop, period_ns, deadline_ns);				\
+		KYMO__LOOP_SITE(begin, begin, category, name,					\
+				("cycle", uint64_t()), ("latency_ns", uint64_t()), ~);		\
+		KYMO__LOOP_SITE(end, end, category, name, ~);					\
+		KYMO__LOOP_SITE(sleep_begin, begin, category, name "_sleep", ~);		\
+		KYMO__LOOP_SITE(sleep_end, end, category, name "_sleep", ~);			\
+		KYMO__LOOP_SITE(latency, counter, category, name "_latency_ns", ("value", uint64_t()), ~);	\
+		KYMO__LOOP_SITE(missed, instant, category, name "_missed", ("late_ns", uint64_t()), ~);	\
+		KYMO__LOOP_SITE(overrun, instant, category, name "_overrun",			\
+				("late_ns", uint64_t()), ("skipped", uint64_t()), ~);		\
+	} while (0)
+#else
+#define KYMO__LOOP_SITE(member, shape, category, name, ...)					\
+	do {											\
+		KYMO__SITE(kymo__site, shape, category, name __VA_OPT__(,) __VA_ARGS__);	\
+		kymo__loop->site.member = &kymo__site;						\
+	} while (0)
+#define KYMO_LOOP_INIT(loop, category, name, period_ns, deadline_ns)				\
+	do {											\
+		struct kymo_loop *const kymo__loop = (loop);					\
+												\
+		kymo__loop_init(kymo__loop, period_ns, deadline_ns);				\
+		KYMO__LOOP_SITE(begin, KYMO__BEGIN, category, name,				\
+				("cycle", (uint64_t)0), ("latency_ns", (uint64_t)0));		\
+		KYMO__LOOP_SITE(end, KYMO__END, category, name);				\
+		KYMO__LOOP_SITE(sleep_begin, KYMO__BEGIN, category, name "_sleep");		\
+		KYMO__LOOP_SITE(sleep_end, KYMO__END, category, name "_sleep");		\
+		KYMO__LOOP_SITE(latency, KYMO__COUNTER, category, name "_latency_ns", ("value", (uint64_t)0));	\
+		KYMO__LOOP_SITE(missed, KYMO__INSTANT, category, name "_missed", ("late_ns", (uint64_t)0));	\
+		KYMO__LOOP_SITE(overrun, KYMO__INSTANT, category, name "_overrun",		\
+				("late_ns", (uint64_t)0), ("skipped", (uint64_t)0));		\
+	} while (0)
+#endif
+
+#endif

@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The periodic loop of include/kymo/loop.h, in C and in C++: every cycle's events, a cycle that takes too
+# long, an end without a cycle; the same loop compiled out; and examples/cyclic.
+set -eu
+work=$(mktemp -d /dev/shm/kymo-loop-XXXXXX)
+export KYMO_DIR=$work/run
+trap 'rm -rf "$work"' EXIT
+warn=(-Wall -Wextra -Wshadow -Werror -I"$KYMO_SOURCE/include")
+
+fail() {
+	echo "loop.sh: $*" >&2
+	[ ! -e "$work/text" ] || tail -40 "$work/text" >&2
+	exit 1
+}
+has() {	# PATTERN TIMES
+	local count
+	count=$(grep -c -E "$1" "$work/text" || true)
+	[ "$count" = "$2" ] || fail "$what: $count times instead of $2: $1"
+}
+record() {	# COMMAND...: the text of its trace
+	rm -rf "$work/trace"
+	"$KYMO_BUILD/bin/kymo" record --quiet -o "$work/trace" -- "$@" >"$work/out" 2>&1 ||
+		fail "$what: $(cat "$work/out")"
+	babeltrace2 "$work/trace" >"$work/text" 2>"$work/warnings" || fail "$what: $(cat "$work/warnings")"
+	[ ! -s "$work/warnings" ] || fail "$what: babeltrace2 warns: $(cat "$work/warnings")"
+}
+
+# Ten cycles of 50 ms, the first of them switched off; the fifth sleeps for three and a half periods. Says what it counted itself.
+cat >"$work/loop.c" <<'C'
+#include <kymo/loop.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+#include <unistd.h>
+static void nothing(int signal) { (void)signal; }
+#ifndef KYMO_COMPILE_OUT
+static void mute(bool muted) { kymo_set_category("test", !muted); }
+#else
+static void mute(bool muted) { (void)muted; }
+#endif
+int main(void)
+{
+	struct itimerval often = { { 0, 7000 }, { 0, 7000 } };
+	struct kymo_loop loop;
+
+	signal(SIGALRM, nothing);
+	KYMO_LOOP_INIT(&loop, "test", "loop", 50000000, 0);
+	kymo_loop_end(&loop);
+	for (int i = 1; i <= 10; i++) {
+		mute(i == 1);			/* not begun, therefore not ended */
+		kymo_loop_wait(&loop);
+		mute(false);
+		if (kymo__loop_now() < loop.due_ns)
+			return 1;		/* woken by a signal */
+		setitimer(ITIMER_REAL, &often, NULL);
+		if (i == 5)
+			while (kymo__loop_now() < loop.due_ns + 175000000)
+				;
+	}
+	kymo_loop_end(&loop);
+	kymo_loop_end(&loop);
+	printf("cycles=%d missed=%d overruns=%d skipped=%d\n", (int)loop.cycles, (int)loop.missed,
+	       (int)loop.overruns, (int)loop.skipped);
+	return loop.cycles != 10 || loop.overruns < 1 || loop.skipped < 2 || loop.missed < 1;
+}
+C
+sed 's/signal(int signal) { (void)signal; }/signal(int) {}/' "$work/loop.c" >"$work/loop.cpp"
+
+for what in c cpp; do
+	if [ "$what" = c ]; then
+		compiler=("${CC:-cc}" -std=gnu11 "${warn[@]}" "$work/loop.c")
+	else
+		command -v "${CXX:-c++}" >/dev/null || continue
+		compiler=("${CXX:-c++}" -std=c++17 -pedantic "${warn[@]}" "$work/loop.cpp")
+	fi
+	"${compiler[@]}" -O2 -o "$work/loop" -L"$KYMO_BUILD/lib" -lkymo -Wl,-rpath,"$KYMO_BUILD/lib" ||
+		fail "$what: does not compile"
+	record "$work/loop"
+	eval "$(cat "$work/out")"
+	has 'test:loop_begin: .*\{ cycle = [0-9]+, latency_ns = [0-9]+ \}' 9
+	has 'test:loop_end: .*\{ \}' 9
+	has 'test:loop_latency_ns: .*\{ value = [0-9]+ \}' 9
+	# shellcheck disable=SC2154 # said by the program
+	has 'test:loop_overrun: ' "$overruns"
+	grep -q -E 'test:loop_overrun: .*\{ late_ns = [0-9]+, skipped = [2-9]' "$work/text" || fail "$what: nothing skipped"
+	# shellcheck disable=SC2154
+	has 'test:loop_missed: .*\{ late_ns = [0-9]+ \}' "$missed"
+	sleeps=$(grep -c 'test:loop_sleep_begin: ' "$work/text" || true)
+	[ "$sleeps" -ge 1 ] && [ "$sleeps" -le $((9 - overruns)) ] || fail "$what: $sleeps sleeps"
+	has 'test:loop_sleep_end: ' "$sleeps"
+	# In order: a cycle never contains a sleep, nor the reverse.
+	grep -oE 'test:loop(_sleep)?_(begin|end)' "$work/text" | awk '
+		/_begin/ { if (open++) exit 1 } /_end/ { if (--open) exit 1 } END { exit open }' ||
+		fail "$what: spans overlap"
+	"${compiler[@]}" -DKYMO_COMPILE_OUT -o "$work/loop" || fail "$what: does not compile out"
+	"$work/loop" >"$work/out" || fail "$what: is another loop when compiled out: $(cat "$work/out")"
+done
+
+what=cyclic
+cyclic=$KYMO_BUILD/cyclic/cyclic
+[ -x "$cyclic" ] || exit 0
+record "$cyclic" --seconds 0.2
+cycles=$(sed -n 's/^\([0-9]*\) cycles.*/\1/p' "$work/out")
+[ "${cycles:-0}" -gt 1 ] || fail "$(cat "$work/out")"
+for span in loop sense plan act; do
+	has "cyclic:${span}_begin: " "$cycles"
+	has "cyclic:${span}_end: " "$cycles"
+done
+[ "$(grep -c -E '^(wake-up|duration) ' "$work/out")" = 2 ] || fail "no distribution: $(cat "$work/out")"
+status=0
+"$KYMO_BUILD/bin/kymo" record --quiet -o "$work/none" -- "$cyclic" --seconds 0.1 --no-trace >"$work/text" 2>&1 ||
+	status=$?
+[ "$status" = 6 ] || fail "switched off, and still not empty: status $status"
