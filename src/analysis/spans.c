@@ -143,10 +143,13 @@ static void learn_track(struct spans *spans, const struct user_class *class, str
 	if (!id || !id->u || map_get(&spans->tracks, id->u, host))
 		return;
 	above = parent && parent->u ? map_get(&spans->tracks, parent->u, host) : NULL;
+	if (above && above->depth >= SPANS_TRACK_DEPTH_MAX)
+		above = NULL;
 	track = track_of(spans, thread, id->u);
 	if (!track)
 		return;
 	track->pub.parent = above ? &above->pub : NULL;
+	track->depth = above ? above->depth + 1 : 0;
 	track->pub.name = pool_text(&spans->pool, name, strnlen(name, 512));
 	spans->out_of_memory |= !track->pub.name;
 }

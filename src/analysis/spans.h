@@ -43,6 +43,7 @@
 #include "ctf/reader.h"
 
 #define SPANS_DEPTH_MAX 200
+#define SPANS_TRACK_DEPTH_MAX 64	/* tracks above a track; what is deeper stands below the process */
 #define SPANS_NAMES_MAX 65536		/* more dynamic names than this are one: "(other names)" */
 #define SPANS_ARGS_MAX CTF_BIND_FIELDS
 

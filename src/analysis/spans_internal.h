@@ -48,6 +48,7 @@ struct stack {
 
 struct user_track {
 	struct spans_track pub;
+	unsigned depth;			/* tracks above it */
 	struct stack stack;
 };
 

@@ -91,6 +91,7 @@ static void show_progress(void *context, uint64_t events)
 static void tell(const struct ctf_reader *reader, const struct perfetto_result *result,
 		 const char *output)
 {
+	uint64_t of_programs = result->spans + result->instants + result->counters;
 	char bytes[TEXT_QUANTITY_MAX], clean[4096];
 
 	for (unsigned i = 0; i < ctf_warning_count(reader); i++) {
@@ -101,14 +102,23 @@ static void tell(const struct ctf_reader *reader, const struct perfetto_result *
 		fprintf(stderr, "kymo export: warning: %" PRIu64 " events and %" PRIu64
 			" packets were lost while recording; \"TRACE DATA LOST\" marks where\n",
 			result->lost_events, result->lost_packets);
-	fprintf(stderr, "%s: %" PRIu64 " callbacks from %" PRIu64 " events, %s",
-		is_stdout(output) ? "standard output" : output, result->callbacks, result->events,
-		text_bytes(bytes, result->bytes));
+	fprintf(stderr, "%s: ", is_stdout(output) ? "standard output" : output);
+	if (result->callbacks || !of_programs)
+		fprintf(stderr, "%" PRIu64 " callbacks ", result->callbacks);
+	if (result->callbacks && of_programs)
+		fputs("and ", stderr);
+	if (of_programs)
+		fprintf(stderr, "%" PRIu64 " spans, %" PRIu64 " instants and %" PRIu64 " counter values ",
+			result->spans, result->instants, result->counters);
+	fprintf(stderr, "from %" PRIu64 " events, %s", result->events, text_bytes(bytes, result->bytes));
+	if (result->unfinished_spans)
+		fprintf(stderr, "; %" PRIu64 " spans did not end", result->unfinished_spans);
 	if (result->unfinished)
 		fprintf(stderr, "; %" PRIu64 " callbacks did not end", result->unfinished);
 	fputs("\n", stderr);
-	if (!result->callbacks)
-		fputs("There is no ROS 2 callback in this trace; `kymo info` says what is.\n", stderr);
+	if (!result->callbacks && !of_programs)
+		fputs("There is neither a ROS 2 callback nor a span in this trace; `kymo info` says what "
+		      "is.\n", stderr);
 	else if (!is_stdout(output))
 		fputs("Open it at https://ui.perfetto.dev (it stays in your browser).\n", stderr);
 }
@@ -202,6 +212,11 @@ const struct verb verb_export = {
 		"published, taken or dropped, and its lifecycle states. Arrows lead from a callback "
 		"over the messages it published to the callbacks that got them. Where events were "
 		"lost while recording stands \"TRACE DATA LOST\" with their number.\n"
+		"\n"
+		"Spans, instants and counters of programs that use kymo.h stand on their threads, on "
+		"their custom tracks and on counter tracks, with their fields as arguments and their "
+		"flows as arrows. A span whose end is not in the trace ends with what it is in, or "
+		"where events were lost, and has the argument \"unfinished\".\n"
 		"\n"
 		"Times are CLOCK_MONOTONIC. The trace is read and written as a stream: memory does "
 		"not grow with it.",

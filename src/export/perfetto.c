@@ -90,6 +90,8 @@ static void write_tail(struct exporter *exporter)
 	pft_fact_u64(exporter->pft, "events", result->events);
 	pft_fact_u64(exporter->pft, "callbacks", result->callbacks);
 	pft_fact_u64(exporter->pft, "unfinished_callbacks", result->unfinished);
+	pft_fact_u64(exporter->pft, "spans", result->spans);
+	pft_fact_u64(exporter->pft, "unfinished_spans", result->unfinished_spans);
 	pft_fact_u64(exporter->pft, "lost_events", result->lost_events);
 	pft_fact_u64(exporter->pft, "lost_packets", result->lost_packets);
 }
@@ -108,7 +110,8 @@ static int run(struct exporter *exporter, struct err *err)
 		if (export_time(exporter, event.ns) >= exporter->next_clock_ns)
 			write_clocks(exporter, export_time(exporter, event.ns));
 		result->events += event.bound != CTF_LOSS;
-		if (model_event(exporter->model, &event) || exporter->out_of_memory)
+		if (spans_event(exporter->spans, &event) || model_event(exporter->model, &event) ||
+		    exporter->out_of_memory)
 			return err_set(err, EXIT_FAILED, "There is no memory left for the export.");
 		if (result->events % PROGRESS_EVENTS)
 			continue;
@@ -120,6 +123,7 @@ static int run(struct exporter *exporter, struct err *err)
 	if (more < 0)
 		return -1;
 	exporter->finishing = true;
+	spans_finish(exporter->spans);
 	model_finish(exporter->model);
 	export_publishes(exporter);
 	if (exporter->out_of_memory)
@@ -131,6 +135,8 @@ static void exporter_free(struct exporter *exporter)
 {
 	for (unsigned i = 0; i < BY_COUNT; i++)
 		free(exporter->by[i].item);
+	map_free(&exporter->counters);
+	spans_destroy(exporter->spans);
 	model_destroy(exporter->model);
 }
 
@@ -145,14 +151,16 @@ int perfetto_export(struct ctf_reader *reader, const struct perfetto_options *op
 	*result = (struct perfetto_result){ 0 };
 	if (model_create(&exporter.model, err))
 		return -1;
-	if (model_attach(exporter.model, reader, err) ||
+	if (spans_create(&exporter.spans, exporter.model, err) ||
+	    spans_attach(exporter.spans, reader, err) ||
 	    pft_open(&exporter.pft, options->fd, options->level, err)) {
 		exporter_free(&exporter);
 		return -1;
 	}
 	exporter.flow_base = pft_identity(exporter.pft) << 40 | UINT64_C(1) << 63;
 	export_words(&exporter);
-	(void)model_listen(exporter.model, &export_listener, &exporter);	/* the first of four */
+	(void)model_listen(exporter.model, &export_listener, &exporter);	/* the second of four */
+	(void)spans_listen(exporter.spans, &export_span_listener, &exporter);	/* the first of two */
 	write_head(&exporter);
 	status = run(&exporter, err);
 	if (!status)

@@ -8,6 +8,9 @@
  *   "ROS 2" / node / ...        an instant per publish, take and dropped message on the track of its
  *                               publisher or subscription; lifecycle states as slices
  *   arrows                      callback -> publish -> take -> callback, one per subscription
+ *   spans of programs           slices on their threads or custom tracks (below their process), their
+ *                               fields as arguments, flows as arrows; counters as counter tracks
+ *                               below the process
  *   "Lost events"               instants "TRACE DATA LOST" where no single thread is concerned,
  *                               else they stand on the thread
  *
@@ -40,6 +43,9 @@ struct perfetto_result {
 	uint64_t events;		/* of the trace, all kinds */
 	uint64_t callbacks;		/* slices of category "callback" */
 	uint64_t unfinished;		/* callbacks without an end */
+	uint64_t spans;			/* of programs, finished or not */
+	uint64_t unfinished_spans;	/* of these: without an end */
+	uint64_t instants, counters;	/* of programs; counter values */
 	uint64_t lost_events, lost_packets;
 	uint64_t bytes;			/* of the file */
 };

@@ -37,6 +37,7 @@ void export_words(struct exporter *exporter)
 		{ &exporter->words.latency_ns, "latency_ns" },
 		{ &exporter->words.source_timestamp, "source_timestamp" },
 		{ &exporter->words.message, "message" },
+		{ &exporter->words.unfinished_span, "unfinished" },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)

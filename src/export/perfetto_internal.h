@@ -4,6 +4,8 @@
 #define KYMO_EXPORT_PERFETTO_INTERNAL_H
 
 #include "analysis/model.h"
+#include "analysis/spans.h"
+#include "base/map.h"
 #include "export/perfetto.h"
 #include "export/pft.h"
 
@@ -32,6 +34,8 @@ enum by {
 	BY_CALLBACK,
 	BY_TOPIC,
 	BY_STREAM,
+	BY_SPAN_NAME,
+	BY_SPAN_TRACK,
 	BY_COUNT
 };
 
@@ -94,11 +98,14 @@ struct words {
 	uint32_t publish_intra, drop[3];			/* names; drop by enum model_drop */
 	uint32_t node, topic, service, period_ns, symbol, pointer, is_intra_process;	/* arguments */
 	uint32_t latency_ns, source_timestamp, message;
+	uint32_t unfinished_span;				/* argument */
 };
 
 struct exporter {
 	struct pft *pft;
 	struct model *model;
+	struct spans *spans;
+	struct map counters;	/* (name << 32 | process, track + 1 or 0) -> pft_track */
 	struct ctf_reader *reader;
 	const struct perfetto_options *options;
 	struct perfetto_result *result;
@@ -128,6 +135,7 @@ void *by_index(struct exporter *exporter, enum by what, uint32_t index, size_t s
 	((type *)by_index(exporter, what, index, sizeof(type)))
 
 /* Tracks, made when first needed; NULL when memory is out. */
+struct pft_track *export_process(struct exporter *exporter, const struct model_process *process);
 struct thread_state *export_thread(struct exporter *exporter, const struct model_thread *thread);
 struct pft_track *export_publisher(struct exporter *exporter,
 				   const struct model_publisher *publisher);
@@ -160,5 +168,8 @@ void export_words(struct exporter *exporter);
 
 /** export_listener - what happens in the model becomes events. */
 extern const struct model_listener export_listener;
+
+/** export_span_listener - what programs say of themselves becomes events. perfetto_spans.c. */
+extern const struct spans_listener export_span_listener;
 
 #endif

@@ -48,6 +48,13 @@ static struct process_state *process_state(struct exporter *exporter,
 	return state;
 }
 
+struct pft_track *export_process(struct exporter *exporter, const struct model_process *process)
+{
+	struct process_state *state = process_state(exporter, process);
+
+	return state ? state->track : NULL;
+}
+
 struct thread_state *export_thread(struct exporter *exporter, const struct model_thread *thread)
 {
 	struct thread_state *state = BY_INDEX(exporter, BY_THREAD, thread->index,

@@ -70,7 +70,7 @@ int pft_close(struct pft *pft, struct err *err);
 
 /* What was written so far. */
 struct pft_totals {
-	uint64_t packets, slices, instants;
+	uint64_t packets, slices, instants, counters;
 	uint64_t orphan_ends;	/* pft_end() without pft_begin(): left out */
 	uint64_t bytes;		/* in the file */
 };
@@ -122,15 +122,25 @@ struct pft_track *pft_thread(struct pft *pft, struct pft_track *process, int32_t
  */
 struct pft_track *pft_track(struct pft *pft, struct pft_track *parent, const char *name);
 
+/** pft_thread_name() - describe a thread again, it has another name now. */
+void pft_thread_name(struct pft_track *thread, const char *name);
+
+/**
+ * pft_counter_track() - a track of values, shown by @name below @parent (NULL: at the top)
+ *
+ * It takes pft_counter_i64() and pft_counter_f64(), nothing else.
+ */
+struct pft_track *pft_counter_track(struct pft *pft, struct pft_track *parent, const char *name);
+
 /* ---- events ---- */
 
-enum pft_arg_kind { PFT_BOOL, PFT_INT, PFT_DOUBLE, PFT_POINTER, PFT_TEXT };
+enum pft_arg_kind { PFT_BOOL, PFT_INT, PFT_UINT, PFT_DOUBLE, PFT_POINTER, PFT_TEXT };
 
 struct pft_arg {
 	uint32_t name;			/* pft_string() */
 	enum pft_arg_kind kind;
 	union {
-		uint64_t u;		/* PFT_BOOL, PFT_POINTER */
+		uint64_t u;		/* PFT_BOOL, PFT_UINT, PFT_POINTER */
 		int64_t i;
 		double f;
 		uint32_t text;		/* pft_string(); 0: the argument is left out */
@@ -154,12 +164,19 @@ void pft_begin(struct pft_track *track, int64_t ns, const struct pft_event *even
 /** pft_end() - the innermost open slice ends. Without one, nothing is written, but counted. */
 void pft_end(struct pft_track *track, int64_t ns);
 
+/** pft_end_with() - the same; what @event has of flows and arguments is added to the slice. */
+void pft_end_with(struct pft_track *track, int64_t ns, const struct pft_event *event);
+
 /** pft_slice() - a complete slice; independent of what pft_begin() left open. */
 void pft_slice(struct pft_track *track, int64_t begin_ns, int64_t end_ns,
 	       const struct pft_event *event);
 
 /** pft_instant() - something that has no duration. */
 void pft_instant(struct pft_track *track, int64_t ns, const struct pft_event *event);
+
+/** pft_counter_i64(), pft_counter_f64() - the value from @ns on, of a pft_counter_track(). */
+void pft_counter_i64(struct pft_track *track, int64_t ns, int64_t value);
+void pft_counter_f64(struct pft_track *track, int64_t ns, double value);
 
 /**
  * pft_loss() - events of this track are missing

@@ -82,7 +82,8 @@ struct pft_track {
 	struct pft_track *next;
 	uint64_t uuid;
 	uint32_t machine;
-	int32_t pid;		/* of a process track and of its threads */
+	int32_t pid, tid;	/* of a process track and of its threads */
+	uint64_t parent;	/* uuid; 0: none */
 	uint32_t depth;		/* slices open by pft_begin() */
 	bool started;
 	int64_t last_ns;	/* where the delta clock stands */

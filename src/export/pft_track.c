@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3 };
+enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 
 /* ---- descriptors ---- */
 
@@ -69,7 +69,7 @@ static void put_string(struct pft *pft, uint32_t field, const char *text)
 			 pft->string[number - 1].size);
 }
 
-static void descriptor_begin(const struct pft_track *track, const struct pft_track *parent)
+static void descriptor_begin(const struct pft_track *track)
 {
 	struct pb *pb = &track->pft->block;
 
@@ -80,8 +80,8 @@ static void descriptor_begin(const struct pft_track *track, const struct pft_tra
 		pb_uint(pb, F_MACHINE, track->machine);
 	pb_open(pb, F_TRACK);
 	pb_uint(pb, 1, track->uuid);
-	if (parent)
-		pb_uint(pb, 5, parent->uuid);
+	if (track->parent)
+		pb_uint(pb, 5, track->parent);
 }
 
 static void descriptor_end(const struct pft_track *track)
@@ -97,7 +97,7 @@ void pft_process_name(struct pft_track *process, const char *name)
 	if (!process)
 		return;
 	pb = &process->pft->block;
-	descriptor_begin(process, NULL);
+	descriptor_begin(process);
 	pb_open(pb, 3);
 	pb_uint(pb, 1, (uint64_t)process->pid);
 	put_string(process->pft, 6, name);
@@ -113,40 +113,64 @@ struct pft_track *pft_process(struct pft *pft, uint32_t machine, int32_t pid, co
 	return track;
 }
 
+void pft_thread_name(struct pft_track *thread, const char *name)
+{
+	struct pb *pb;
+
+	if (!thread)
+		return;
+	pb = &thread->pft->block;
+	descriptor_begin(thread);
+	pb_open(pb, 4);
+	pb_uint(pb, 1, (uint64_t)thread->pid);
+	pb_uint(pb, 2, (uint64_t)thread->tid);
+	put_string(thread->pft, 5, name);
+	pb_close(pb);
+	descriptor_end(thread);
+}
+
 struct pft_track *pft_thread(struct pft *pft, struct pft_track *process, int32_t tid,
 			     const char *name)
 {
-	struct pft_track *track;
-	struct pb *pb;
+	struct pft_track *track = process ? track_new(pft, process->machine, process->pid) : NULL;
 
-	if (!process)
-		return NULL;
-	track = track_new(pft, process->machine, process->pid);
 	if (!track)
 		return NULL;
-	pb = &pft->block;
-	descriptor_begin(track, process);
-	pb_open(pb, 4);
-	pb_uint(pb, 1, (uint64_t)process->pid);
-	pb_uint(pb, 2, (uint64_t)tid);
-	put_string(pft, 5, name);
-	pb_close(pb);
+	track->tid = tid;
+	track->parent = process->uuid;
+	pft_thread_name(track, name);
+	return track;
+}
+
+static struct pft_track *custom_track(struct pft *pft, struct pft_track *parent, const char *name,
+				      bool counter)
+{
+	struct pft_track *track = track_new(pft, parent ? parent->machine : 0, 0);
+
+	if (!track)
+		return NULL;
+	track->parent = parent ? parent->uuid : 0;
+	descriptor_begin(track);
+	put_string(pft, 2, name);
+	if (counter) {
+		pb_open(&pft->block, 8);	/* without a unit */
+		pb_close(&pft->block);
+	} else {
+		pb_uint(&pft->block, 11, 1);	/* children in the order of their names */
+	}
+	pb_uint(&pft->block, 15, 2);	/* never merged with a sibling */
 	descriptor_end(track);
 	return track;
 }
 
 struct pft_track *pft_track(struct pft *pft, struct pft_track *parent, const char *name)
 {
-	struct pft_track *track = track_new(pft, parent ? parent->machine : 0, 0);
+	return custom_track(pft, parent, name, false);
+}
 
-	if (!track)
-		return NULL;
-	descriptor_begin(track, parent);
-	put_string(pft, 2, name);
-	pb_uint(&pft->block, 11, 1);	/* children in the order of their names */
-	pb_uint(&pft->block, 15, 2);	/* never merged with a sibling */
-	descriptor_end(track);
-	return track;
+struct pft_track *pft_counter_track(struct pft *pft, struct pft_track *parent, const char *name)
+{
+	return custom_track(pft, parent, name, true);
 }
 
 /* ---- events ---- */
@@ -191,6 +215,9 @@ static void put_arg(struct pft_track *track, const struct pft_arg *arg)
 	case PFT_INT:
 		pb_uint(pb, 4, (uint64_t)arg->i);
 		break;
+	case PFT_UINT:
+		pb_uint(pb, 3, arg->u);
+		break;
 	case PFT_DOUBLE:
 		pb_double(pb, 5, arg->f);
 		break;
@@ -228,23 +255,30 @@ static void put_event(struct pft_track *track, unsigned type, const struct pft_e
 	pb_close(pb);
 }
 
+static void packet_begin(struct pft_track *track, int64_t ns)
+{
+	struct pb *pb = &track->pft->block;
+
+	if (!track->started)
+		sequence_start(track, ns, false);
+	pft_packet_begin(track->pft);
+	pb_uint(pb, F_TIMESTAMP, (uint64_t)ns - (uint64_t)track->last_ns);
+	pb_raw(pb, track->prefix, track->prefix_size);
+	track->last_ns = ns;
+}
+
 static void put(struct pft_track *track, int64_t ns, unsigned type, const struct pft_event *event)
 {
 	struct pft *pft = track->pft;
 	struct pb *pb = &pft->block;
 
-	if (!track->started)
-		sequence_start(track, ns, false);
-	pft_packet_begin(pft);
-	pb_uint(pb, F_TIMESTAMP, (uint64_t)ns - (uint64_t)track->last_ns);
-	pb_raw(pb, track->prefix, track->prefix_size);
+	packet_begin(track, ns);
 	put_event(track, type, event);
 	if (pft->fresh.size) {
 		pb_bytes(pb, F_INTERNED, pft->fresh.data, pft->fresh.size);
 		pft->fresh.size = 0;
 	}
 	pft_packet_end(pft);
-	track->last_ns = ns;
 }
 
 void pft_begin(struct pft_track *track, int64_t ns, const struct pft_event *event)
@@ -258,13 +292,18 @@ void pft_begin(struct pft_track *track, int64_t ns, const struct pft_event *even
 
 void pft_end(struct pft_track *track, int64_t ns)
 {
+	pft_end_with(track, ns, NULL);
+}
+
+void pft_end_with(struct pft_track *track, int64_t ns, const struct pft_event *event)
+{
 	if (!track)
 		return;
 	if (!track->depth) {
 		track->pft->totals.orphan_ends++;
 		return;
 	}
-	put(track, ns, TYPE_END, NULL);
+	put(track, ns, TYPE_END, event);
 	track->depth--;
 }
 
@@ -284,6 +323,38 @@ void pft_instant(struct pft_track *track, int64_t ns, const struct pft_event *ev
 		return;
 	put(track, ns, TYPE_INSTANT, event);
 	track->pft->totals.instants++;
+}
+
+static void counter_begin(struct pft_track *track, int64_t ns)
+{
+	packet_begin(track, ns);
+	pb_open(&track->pft->block, F_TRACK_EVENT);
+	pb_uint(&track->pft->block, 9, TYPE_COUNTER);
+	track->pft->totals.counters++;
+}
+
+static void counter_end(struct pft_track *track)
+{
+	pb_close(&track->pft->block);
+	pft_packet_end(track->pft);
+}
+
+void pft_counter_i64(struct pft_track *track, int64_t ns, int64_t value)
+{
+	if (!track)
+		return;
+	counter_begin(track, ns);
+	pb_uint(&track->pft->block, 30, (uint64_t)value);
+	counter_end(track);
+}
+
+void pft_counter_f64(struct pft_track *track, int64_t ns, double value)
+{
+	if (!track)
+		return;
+	counter_begin(track, ns);
+	pb_double(&track->pft->block, 44, value);
+	counter_end(track);
 }
 
 void pft_loss(struct pft_track *track, int64_t begin_ns, int64_t end_ns, uint64_t lost,
