@@ -30,7 +30,7 @@ static const struct opt opts[] = {
 	{ "topic", 't', OPT_TEXT, offsetof(struct options, topic), "GLOB",
 	  "only topics that match", NULL },
 	{ "sort", 0, OPT_CHOICE, offsetof(struct options, sort), NULL,
-	  "order of callbacks and topics; all but node: largest first", REPORT_SORT_CHOICES },
+	  "order of callbacks, topics and spans; all but node: largest first", REPORT_SORT_CHOICES },
 	{ "limit", 0, OPT_U64, offsetof(struct options, limit), "N",
 	  "at most N rows a section (default: 20 as table, else all)", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
@@ -156,8 +156,13 @@ const struct verb verb_report = {
 		"to the start of the callback, who had to wait behind whom, and what was lost.\n"
 		"Without TRACE it takes the newest one.\n"
 		"\n"
-		"Sections: callbacks, topics, waits and loss are shown when none is named. Others:\n"
-		"processes, nodes, publishers, subscriptions, timers, services, clients; instances\n"
+		"Of programs that use kymo.h it prints the spans with their durations, the counters\n"
+		"and the instants. A span whose end is not in the trace is unfinished: it ended with\n"
+		"what it was in, or where events were lost, and its duration is not counted.\n"
+		"\n"
+		"Sections: callbacks, topics, waits, spans, counters, instants and loss are shown when\n"
+		"none is named, as far as the trace has something of their kind. Others: processes,\n"
+		"nodes, publishers, subscriptions, timers, services, clients; instances\n"
 		"(every run of every callback) and messages (every delivery).\n"
 		"\n"
 		"Untaken messages were published while a subscription was there, yet never taken;\n"

@@ -4,6 +4,8 @@
 #define KYMO_REPORT_INTERNAL_H
 
 #include "analysis/model.h"
+#include "analysis/spans.h"
+#include "analysis/spans_stats.h"
 #include "analysis/stats.h"
 #include "report/report.h"
 
@@ -14,6 +16,8 @@ struct report {
 	struct table *table;
 	struct model *model;
 	struct stats *stats;
+	struct spans *spans;
+	struct spans_stats *spans_stats;
 	unsigned hosts;
 	uint64_t rows;			/* shown in the sections that look for what is slow */
 };
@@ -22,6 +26,7 @@ struct report_section {
 	const char *name;
 	bool usual;			/* shown when no section is asked for */
 	bool may_be_empty;		/* no rows are an answer, not a riddle */
+	bool of_ros, of_programs;	/* not shown unasked when the trace has only the other */
 	void (*print)(struct report *report);
 	/* Sections whose rows are written while the trace is read have these instead of print(). */
 	const struct model_listener *rows;
@@ -43,6 +48,14 @@ void report_topics(struct report *report);
 int report_by_key(const void *a, const void *b);
 /* Zeroed, to be freed; NULL without memory. */
 struct report_row *report_rows_new(unsigned count);
+
+/* What a row with these durations is sorted by; 0 for REPORT_SORT_NODE. */
+double report_sort_key(enum report_sort sort, const struct histogram *h, uint64_t count, double rate);
+
+/* spans.c */
+void report_spans(struct report *report);
+void report_instants(struct report *report);
+void report_counters(struct report *report);
 
 /* waits.c */
 void report_waits(struct report *report);

@@ -14,9 +14,14 @@
 #define ROWS_AS_TEXT 20
 
 static const struct report_section sections[] = {
-	{ .name = "callbacks", .usual = true, .print = report_callbacks },
-	{ .name = "topics", .usual = true, .print = report_topics },
-	{ .name = "waits", .usual = true, .may_be_empty = true, .print = report_waits },
+	{ .name = "callbacks", .usual = true, .of_ros = true, .print = report_callbacks },
+	{ .name = "topics", .usual = true, .of_ros = true, .print = report_topics },
+	{ .name = "waits", .usual = true, .may_be_empty = true, .of_ros = true, .print = report_waits },
+	{ .name = "spans", .usual = true, .of_programs = true, .print = report_spans },
+	{ .name = "counters", .usual = true, .may_be_empty = true, .of_programs = true,
+	  .print = report_counters },
+	{ .name = "instants", .usual = true, .may_be_empty = true, .of_programs = true,
+	  .print = report_instants },
 	{ .name = "loss", .usual = true, .may_be_empty = true, .print = report_loss },
 	{ .name = "processes", .print = report_processes },
 	{ .name = "nodes", .print = report_nodes },
@@ -75,6 +80,22 @@ static bool is_wanted(const struct report_options *options, const struct report_
 		if (strcmp(options->section[i], section->name) == 0)
 			return true;
 	return !options->sections && section->usual;
+}
+
+/*
+ * Unasked, a section is left out when the trace has nothing of its kind but something of the other,
+ * those of programs also when nodes or topics are looked for.
+ */
+static bool is_shown(const struct report *report, const struct report_section *section)
+{
+	const struct report_options *options = report->options;
+	bool ros = model_facts(report->model)->ros_events, programs = spans_facts(report->spans)->events;
+
+	if (options->sections)
+		return true;
+	if (section->of_programs)
+		return programs && (!ros || (!options->node && !options->topic));
+	return !section->of_ros || ros || !programs;
 }
 
 /* ---- which rows ---- */
@@ -164,9 +185,16 @@ static int pass(struct report *report, const struct report_section *section, str
 	report->model = NULL;
 	stats_destroy(report->stats);
 	report->stats = NULL;
+	spans_stats_destroy(report->spans_stats);
+	report->spans_stats = NULL;
+	spans_destroy(report->spans);
+	report->spans = NULL;
 	if (model_create(&report->model, err) ||
 	    stats_create(&report->stats, report->model, report->options->begin_ns,
-			 report->options->end_ns, err))
+			 report->options->end_ns, err) ||
+	    spans_create(&report->spans, report->model, err) ||
+	    spans_stats_create(&report->spans_stats, report->spans, report->options->begin_ns,
+			       report->options->end_ns, err))
 		return -1;
 	if (section) {
 		table_section(report->table, section->name, section->title, section->columns,
@@ -174,15 +202,16 @@ static int pass(struct report *report, const struct report_section *section, str
 		if (model_listen(report->model, section->rows, report))
 			return -1;
 	}
-	if (model_attach(report->model, report->reader, err))
+	if (spans_attach(report->spans, report->reader, err))
 		return -1;
 	while ((more = ctf_next(report->reader, &event, err)) > 0)
-		if (model_event(report->model, &event))
+		if (spans_event(report->spans, &event) || model_event(report->model, &event))
 			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 	if (more < 0)
 		return -1;
+	spans_finish(report->spans);
 	model_finish(report->model);
-	if (stats_failed(report->stats))
+	if (stats_failed(report->stats) || spans_stats_failed(report->spans_stats))
 		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 	return 0;
 }
@@ -213,6 +242,16 @@ static uint64_t lost_events(const struct report *report)
 	return whole && options->told_lost > events ? options->told_lost : events;
 }
 
+/* Processes are known also for what they say of themselves. */
+static unsigned ros_processes(const struct report *report)
+{
+	unsigned processes = 0;
+
+	for (unsigned i = 0; i < model_count(report->model, MODEL_PROCESS); i++)
+		processes += model_process(report->model, i)->events > 0;
+	return processes;
+}
+
 static void print_facts(struct report *report)
 {
 	const struct model_facts *facts = model_facts(report->model);
@@ -228,7 +267,7 @@ static void print_facts(struct report *report)
 		table_value_ns(t, "duration_ns", "Duration", facts->last_ns - facts->first_ns);
 	}
 	table_value_u64(t, "events", "Events", facts->events);
-	table_value_u64(t, "processes", "ROS 2 processes", model_count(report->model, MODEL_PROCESS));
+	table_value_u64(t, "processes", "ROS 2 processes", ros_processes(report));
 	table_value_u64(t, "nodes", "Nodes", model_count(report->model, MODEL_NODE));
 	if (report->options->format == TABLE_TEXT) {
 		snprintf(text, sizeof(text), packets ? "%" PRIu64 " events and %" PRIu64 " packets" :
@@ -252,10 +291,13 @@ static const char *why_empty(const struct report *report)
 		return "The trace has no events: nothing ran while it was recorded, or the program "
 		       "was started without `kymo run` or `kymo record -- CMD`. `kymo doctor` tells "
 		       "whether a program can be traced.";
-	if (!facts->ros_events)
+	if (!facts->ros_events && !spans_facts(report->spans)->events)
 		return "The trace has events, but none that say anything about ROS 2 callbacks or "
-		       "messages. `kymo list` shows what it has.";
-	if (facts->ros_events == facts->init_events)
+		       "messages, and none of kymo.h. `kymo list` shows what it has.";
+	if (!facts->ros_events && options->begin_ns == INT64_MIN && options->end_ns == INT64_MAX)
+		return "The trace has events of kymo.h, but none that this section is about. "
+		       "`kymo list` shows what it has.";
+	if (facts->ros_events && facts->ros_events == facts->init_events)
 		return "The trace has only initialization events: nodes were created, but no callback "
 		       "ran and no message was sent while it was recorded. `--section nodes` shows "
 		       "them.";
@@ -282,6 +324,12 @@ static void print_remarks(struct report *report)
 		table_note(t, "Runs of callbacks without an end in the trace (an exception, a "
 			   "deferred response, lost events, the end of the recording): %" PRIu64
 			   ". Their durations are not known and not counted.", facts->unfinished);
+	if (spans_facts(report->spans)->unfinished)
+		table_note(t, "Spans without an end in the trace: %" PRIu64 ". Their durations are not "
+			   "counted.", spans_facts(report->spans)->unfinished);
+	if (spans_facts(report->spans)->ends_without_begin)
+		table_note(t, "Ends of spans whose begin is not in the trace, ignored: %" PRIu64 ".",
+			   spans_facts(report->spans)->ends_without_begin);
 	if (lost_events(report) || stats_lost_packets(report->stats))
 		table_note(t, "Events were lost: counts are lower bounds, untaken and unpublished "
 			   "messages upper bounds.");
@@ -293,8 +341,10 @@ static void print_next(struct report *report)
 
 	table_note(report->table, "%s", "");
 	table_note(report->table, "Next:");
-	table_note(report->table, "  kymo report %s --section instances", path);
-	table_note(report->table, "      every run of every callback");
+	if (model_facts(report->model)->ros_events) {
+		table_note(report->table, "  kymo report %s --section instances", path);
+		table_note(report->table, "      every run of every callback");
+	}
 	table_note(report->table, "  kymo export %s --format perfetto -o trace.pftrace", path);
 	table_note(report->table, "      the same on a time line: open the file at ui.perfetto.dev");
 }
@@ -322,7 +372,7 @@ int report_run(struct ctf_reader *reader, const char *path, const struct report_
 	*lost = lost_events(&report) || stats_lost_packets(report.stats);
 	print_facts(&report);
 	for (i = 0; i < SECTIONS; i++) {
-		if (!is_wanted(options, &sections[i]))
+		if (!is_wanted(options, &sections[i]) || !is_shown(&report, &sections[i]))
 			continue;
 		must_show |= !sections[i].may_be_empty;
 		if (sections[i].print)
@@ -336,6 +386,8 @@ int report_run(struct ctf_reader *reader, const char *path, const struct report_
 		print_next(&report);
 	status = why ? EXIT_EMPTY : EXIT_OK;
 out:
+	spans_stats_destroy(report.spans_stats);
+	spans_destroy(report.spans);
 	stats_destroy(report.stats);
 	model_destroy(report.model);
 	return status;

@@ -30,7 +30,7 @@ enum report_sort {
 
 struct report_options {
 	enum table_format format;
-	const char *const *section;	/* names; none: callbacks, topics, waits, loss */
+	const char *const *section;	/* names; none: what is usual */
 	unsigned sections;
 	const char *node, *topic;	/* globs; NULL: all */
 	enum report_sort sort;

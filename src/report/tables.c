@@ -22,7 +22,7 @@ int report_by_key(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static double sort_key(enum report_sort sort, const struct histogram *h, uint64_t count, double rate)
+double report_sort_key(enum report_sort sort, const struct histogram *h, uint64_t count, double rate)
 {
 	switch (sort) {
 	case REPORT_SORT_MAX:
@@ -175,7 +175,7 @@ void report_callbacks(struct report *report)
 			continue;
 		rows[count++] = (struct report_row){
 			i,
-			sort_key(report->options->sort, &s->duration, s->duration.count,
+			report_sort_key(report->options->sort, &s->duration, s->duration.count,
 				 stats_rate(s->duration.count, s->first_ns, s->last_ns)),
 			node ? node->full_name : "",
 		};
@@ -291,7 +291,7 @@ void report_topics(struct report *report)
 			continue;
 		rows[count++] = (struct report_row){
 			i,
-			sort_key(report->options->sort, &s->latency, s->published,
+			report_sort_key(report->options->sort, &s->latency, s->published,
 				 stats_rate(s->published, s->first_ns, s->last_ns)),
 			topic->name,
 		};
