@@ -95,6 +95,7 @@ static void forked(void)
 {
 	kymo_process = NULL;
 	kymo__thread = &no_thread;
+	kymo_user_forked();
 }
 
 /* In a program that links us statically, too, before the constructors of its static objects. */
@@ -119,7 +120,8 @@ static void load(void)
 		return;
 	}
 	thread_end_key_made = !pthread_key_create(&thread_end_key, thread_end);
-	(void)pthread_atfork(NULL, NULL, forked);	/* out of memory: there are still the wiped pages */
+	/* Out of memory: there are still the wiped pages. */
+	(void)pthread_atfork(kymo_user_fork_begin, kymo_user_fork_end, forked);
 }
 
 __attribute__((destructor))

@@ -83,6 +83,10 @@ struct kymo_thread *kymo_thread_with_ring(void);
 
 /** kymo_user_declare_again() - declare in a new region what the process had declared before. */
 void kymo_user_declare_again(void);
+/** kymo_user_fork_begin() - around fork(): no other thread is in the middle of a change then. */
+void kymo_user_fork_begin(void);
+void kymo_user_fork_end(void);		/* in the parent */
+void kymo_user_forked(void);		/* in the child */
 
 /* region.c */
 

@@ -57,6 +57,27 @@ static void unlock(void)
 	__atomic_store_n(&sites.lock, 0, __ATOMIC_RELEASE);
 }
 
+static __thread bool locked_to_fork;
+
+/* A child with a lock that a thread of its parent held could declare nothing. */
+void kymo_user_fork_begin(void)
+{
+	locked_to_fork = lock();
+}
+
+void kymo_user_fork_end(void)
+{
+	if (locked_to_fork)
+		unlock();
+	locked_to_fork = false;
+}
+
+void kymo_user_forked(void)
+{
+	locked_to_fork = false;
+	unlock();
+}
+
 static char *put_text(char *at, const char *text)
 {
 	size_t length = text ? strnlen(text, KYMO_DECLARED_TEXT_MAX - 1) : 0;
