@@ -214,7 +214,7 @@ uint64_t kymo_clock_read(struct kymo_thread *thread)
 		ticks = kymo_counter() - anchor->counter;
 		if (ticks < anchor->span)
 			return kymo_anchor_ns(anchor, ticks);
-		if (!kymo_clock_renew(thread))
-			return 0;
+		if (!kymo_clock_renew(thread))	/* inside another renewal: the old anchor must do */
+			return anchor->mult ? kymo_anchor_ns(anchor, ticks) : kymo_clock_ns();
 	}
 }

@@ -68,14 +68,6 @@ static void pad(struct kymo_process *process, uint64_t position, uint64_t rest)
 	commit_at(record, position);
 }
 
-/* Time for an init record; also when the thread's own clock is busy below us. */
-static uint64_t fact_time(struct kymo_thread *thread)
-{
-	uint64_t ns = kymo_clock_read(thread);
-
-	return ns ? ns : kymo_clock_ns();
-}
-
 /* Move log_tail over @size bytes inside one chunk. Return: position, with the time of the move; -1: full. */
 static uint64_t reserve(struct kymo_process *process, struct kymo_thread *thread, uint64_t size,
 			uint64_t *ns)
@@ -89,7 +81,7 @@ static uint64_t reserve(struct kymo_process *process, struct kymo_thread *thread
 
 		if (!chunk_ready(process, thread, at / KYMO_LOG_CHUNK))
 			return UINT64_MAX;
-		*ns = fact_time(thread);	/* after the load of tail: log order is time order */
+		*ns = kymo_clock_read(thread);	/* after the load of tail: log order is time order */
 		if (!__atomic_compare_exchange_n(tail, &at, at + take, false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_ACQUIRE))
 			continue;
@@ -120,7 +112,7 @@ bool kymo__log_reserve(struct kymo_fact *fact, unsigned id, size_t payload)
 	record->id = (uint16_t)id;
 	record->payload_size = (uint32_t)payload;
 	/* The thread's next event gets a later time: at most one step of the counter, 10 to 40 ns. */
-	for (int i = 0; i < 1000 && fact_time(thread) <= ns; i++)
+	for (int i = 0; i < 1000 && kymo_clock_read(thread) <= ns; i++)
 		;
 	*fact = (struct kymo_fact){ record->payload, at };
 	return true;

@@ -119,7 +119,7 @@ void kymo_clock_first_pair(struct kymo_process *process);
 void kymo_clock_start_thread(struct kymo_thread *thread);
 /** kymo_clock_renew() - anchor the thread's clock anew. Return: false inside another slow path. */
 bool kymo_clock_renew(struct kymo_thread *thread);
-/** kymo_clock_read() - the thread's time; 0 inside another slow path when the anchor is too old. */
+/** kymo_clock_read() - the thread's time, also inside another slow path. */
 uint64_t kymo_clock_read(struct kymo_thread *thread);
 
 /* identity.c */

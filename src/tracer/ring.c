@@ -245,8 +245,7 @@ void kymo__publish_nested(struct kymo_thread *thread)
 			now = kymo_clock_read(thread);
 			kymo_signal_fence();
 		} while (__atomic_load_n(&thread->word, __ATOMIC_RELAXED) != word);
-		if (now)
-			__atomic_store_n(&ring->lastts, now, __ATOMIC_RELEASE);	/* after the odd nseq */
+		__atomic_store_n(&ring->lastts, now, __ATOMIC_RELEASE);	/* after the odd nseq */
 		__atomic_store_n(&ring->wpos, word, __ATOMIC_RELEASE);
 		__atomic_store_n(&ring->nseq, ring->nseq + 1, __ATOMIC_RELEASE);
 		kymo_signal_fence();

@@ -249,9 +249,8 @@ bool kymo_thread_ready(void)
 uint64_t kymo_now(void)
 {
 	struct kymo_thread *thread = kymo_thread_slot();
-	uint64_t ns = thread ? kymo_clock_read(thread) : 0;
 
-	return ns ? ns : kymo_clock_ns();
+	return thread ? kymo_clock_read(thread) : kymo_clock_ns();
 }
 
 /* An init event of a place of our own. */

@@ -15,14 +15,15 @@
  *
  *   spin -a ring.pml && cc -O2 -DSAFETY -DCOLLAPSE -o pan pan.c && ./pan -m100000
  *
- * Two events of the thread: 27 million states, no error, 48 s. -DONE_EVENT is the short form that
- * the suite runs. Seen failing with: -DNO_NEST, -DNO_LAST_LOOK, -DNO_NSEQ, -DNO_CATCH_UP, -DTIME_BEFORE_WORD.
+ * -DSHORT, one handler less, is what the suite runs. Seen failing with -DNO_NEST, -DNO_LAST_LOOK,
+ * -DNO_NSEQ, -DNO_CATCH_UP, -DTIME_BEFORE_WORD, and without SHORT also -DNO_LOOK_BEHIND_CLOCK.
  */
-#ifdef ONE_EVENT
-#define RECORDS 3		/* in all: one of the thread, one of each handler */
+#ifdef SHORT
+#define HANDLERS 1
 #else
-#define RECORDS 4		/* two of the thread */
+#define HANDLERS 2		/* arrivals of the outer handler */
 #endif
+#define RECORDS (1 + HANDLERS + 1)	/* of the thread, the handler, the handler in it */
 
 byte word, wpos, lastts, nest, nseq;
 byte clock = 1;
@@ -45,8 +46,17 @@ inline publish_nested(me) {
 #ifndef NO_NSEQ
 	   STEP(nseq++);
 #endif
-	   STEP(q = word);
-	   atomic { (depth == me) -> read_clock(t) }
+	   do			/* no handler's record between the position and the time */
+	   :: STEP(q = word);
+	      atomic { (depth == me) -> read_clock(t) }
+#ifdef NO_LOOK_BEHIND_CLOCK
+	      break
+#endif
+	      if
+	      :: atomic { (depth == me) && word == q -> break }
+	      :: atomic { (depth == me) && word != q -> skip }
+	      fi
+	   od;
 	   STEP(lastts = t);
 	   STEP(wpos = q);
 #ifndef NO_NSEQ
@@ -60,8 +70,21 @@ inline publish_nested(me) {
 	od
 }
 
-/* One event at nesting depth @me. */
+inline catch_up(me) {
+#ifndef NO_CATCH_UP
+	if
+	:: atomic { (depth == me) && nest == 0 && word != wpos -> skip }
+	   publish_nested(me)
+	:: atomic { (depth == me) && !(nest == 0 && word != wpos) -> skip }
+	fi
+#else
+	skip
+#endif
+}
+
+/* One event at nesting depth @me. A failed attempt may end in a drop. */
 inline event(me) {
+	dropped = false;
 	do
 	::
 #ifdef TIME_BEFORE_WORD
@@ -80,56 +103,62 @@ inline event(me) {
 	   :: atomic { (depth == me) && word != before -> skip }
 	   fi;
 	   STEP(nest = below);
-#ifndef NO_CATCH_UP
+	   catch_up(me);
 	   if
-	   :: atomic { (depth == me) && nest == 0 && word != wpos -> skip }
-	      publish_nested(me)
-	   :: atomic { (depth == me) && !(nest == 0 && word != wpos) -> skip }
+	   :: STEP(skip)
+	   :: STEP(dropped = true); break
 	   fi
-#endif
 	od;
-	atomic { (depth == me) -> ts[before] = t; assert(t >= ends || before < taken) }
-	STEP(written[before] = true);
 	if
-	:: atomic { (depth == me) && below != 0 -> nest = below }
-	:: atomic { (depth == me) && below == 0 -> lastts = t }
-	   STEP(wpos = before + 1);
-	   STEP(nest = 0);
-#ifndef NO_LAST_LOOK
+	:: atomic { (depth == me) && dropped -> skip }
+	:: atomic { (depth == me) && !dropped -> ts[before] = t; assert(t >= ends || before < taken) }
+	   STEP(written[before] = true);
 	   if
-	   :: atomic { (depth == me) && word != before + 1 -> skip }
+	   :: atomic { (depth == me) && below != 0 -> nest = below }
+	   :: atomic { (depth == me) && below == 0 && wpos != before -> skip }
 	      publish_nested(me)
-	   :: atomic { (depth == me) && word == before + 1 -> skip }
-	   fi
+	   :: atomic { (depth == me) && below == 0 && wpos == before -> lastts = t }
+	      STEP(wpos = before + 1);
+	      STEP(nest = 0);
+#ifndef NO_LAST_LOOK
+	      if
+	      :: atomic { (depth == me) && word != before + 1 -> skip }
+	         publish_nested(me)
+	      :: atomic { (depth == me) && word == before + 1 -> skip }
+	      fi
 #endif
+	   fi
 	fi
 }
 
 active proctype thread() {
 	byte before, below, t, q;
+	bool dropped;
 
 	event(0);
-#ifndef ONE_EVENT
-	event(0);
-#endif
 	atomic { (depth == 0) -> finished++ }
 }
 
 /* A handler runs to its end before whom it interrupted goes on. It may also never come. */
 active proctype handler() {
 	byte before, below, t, q;
+	bool dropped;
+	byte comes;
 
-	if
-	:: atomic { depth == 0 -> depth = 1 }
+	do
+	:: comes < HANDLERS ->
+	   atomic { depth == 0 -> depth = 1 }
 	   event(1);
 	   atomic { (depth == 1) -> depth = 0 }
-	:: skip
-	fi;
+	   comes++
+	:: break
+	od;
 	finished++
 }
 
 active proctype handler_in_handler() {
 	byte before, below, t, q;
+	bool dropped;
 
 	if
 	:: atomic { depth == 1 -> depth = 2 }
