@@ -78,6 +78,14 @@ static uint64_t ring_bytes_setting(void)
 	return power;
 }
 
+/* Who asks for larger rings gets room for some of them. */
+static uint64_t default_ring_memory(uint64_t ring_bytes)
+{
+	const uint64_t some = KYMO_ASKED_RINGS * (ring_bytes + KYMO_PAGE);
+
+	return some > KYMO_RING_MEMORY ? some : KYMO_RING_MEMORY;
+}
+
 static bool flag_setting(const char *name)
 {
 	const char *text = secure_getenv(name);
@@ -114,7 +122,7 @@ static void load(void)
 		.clock = !clock ? 0 : !strcmp(clock, "counter") ? 1 : !strcmp(clock, "vdso") ? 2 : 0,
 	};
 	if (!kymo_settings.ring_memory)
-		kymo_settings.ring_memory = KYMO_RING_MEMORY;
+		kymo_settings.ring_memory = default_ring_memory(kymo_settings.ring_bytes);
 	if (kymo_settings.disabled) {
 		kymo__enable = enable_none;
 		return;

@@ -20,7 +20,8 @@
 #define KYMO_LATER_RING_BYTES	(32u << 10)
 #define KYMO_RING_BYTES_MIN	(16u << 10)	/* of $KYMO_RING_SIZE */
 #define KYMO_RING_BYTES_MAX	(1u << 30)
-#define KYMO_RING_MEMORY	(64ull << 20)	/* rings of one process in all, by default */
+#define KYMO_RING_MEMORY	(64ull << 20)	/* rings of one process in all, by default ... */
+#define KYMO_ASKED_RINGS	16u		/* ... or so many of $KYMO_RING_SIZE, if that is more */
 #define KYMO_LOG_MEMORY_CHUNKS	1024u		/* 64 MiB of init events */
 #define KYMO_LOG_STRING_MAX	8192u		/* a string in an init event: longer ones are cut */
 

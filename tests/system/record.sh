@@ -39,7 +39,9 @@ wait_for() {	# COMMAND...: up to 10 s
 	fail "never happened: $*"
 }
 
-# ---- a command: all of it, and its status ----
+# ---- a command: all of it, and its status; also with a ring as large as all rings may be by default ----
+run 0 "$kymo" record --ring-size 64M -o "$scratch/large" -- "$numbers" --rate 20000 --seconds 0.1 "$scratch/n"
+has err "0 dropped"
 run 0 "$kymo" record -o "$scratch/a" -- "$numbers" --rate 20000 --seconds 0.5 "$scratch/n"
 has err "0 dropped"
 has err "kymo report $scratch/a"
