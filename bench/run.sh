@@ -24,6 +24,6 @@ for script in "$here"/*.sh; do
 	*) continue ;;
 	esac
 	printf '\n### bench/%s.sh\n\n```\n' "$name"
-	"$script" "$build" 2>&1 || echo "(failed with $?)"
+	{ "$script" "$build" 2>&1 || echo "(failed with $?)"; } | sed 's/ *$//'
 	echo '```'
 done
