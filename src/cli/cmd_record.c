@@ -143,7 +143,7 @@ static int nothing_traced(const struct record_result *result, const struct recor
 {
 	fprintf(stderr, "kymo record: nothing was traced: %s; \"kymo doctor%s%s\" says why. The empty "
 		"trace is %s\n",
-		record->command ? "the command made no ROS 2 event" :
+		record->command ? "the command made no event, neither of ROS 2 nor of kymo.h" :
 		result->stats.refused ? "no process in the runtime directory could be recorded" :
 		"no traced process was running (start programs with \"kymo run -- CMD\")",
 		record->command ? " " : "", record->command ? record->command[0] : "", output);
