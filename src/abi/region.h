@@ -33,7 +33,7 @@
 #define KYMO_LINE		128u	/* two 64-byte lines: the adjacent-line prefetcher pairs them */
 #define KYMO_REGION_MAGIC	0x316e6f6967657279ull	/* "yregion1", little endian */
 #define KYMO_DOMAIN_MAGIC	0x316e69616d6f6479ull	/* "ydomain1" */
-#define KYMO_ABI_VERSION	1u
+#define KYMO_ABI_VERSION	2u
 
 #define KYMO_ENABLE_PAGE	1u
 #define KYMO_RING_DIR_PAGE	2u
@@ -48,6 +48,12 @@ enum kymo_state {
 	KYMO_STATE_WAIT = 1,	/* init events go to the log; runtime events are off */
 	KYMO_STATE_PREPARE = 2,	/* the recorder takes the init log over */
 	KYMO_STATE_RECORD = 3,	/* runtime events are kept */
+};
+
+/* What a thread does that finds its ring full. Both in state RECORD only. */
+enum kymo_mode {
+	KYMO_MODE_DISCARD,	/* drop the event and count it: a consumer empties the rings */
+	KYMO_MODE_OVERWRITE,	/* give up the oldest block: nobody reads until something happened */
 };
 
 /* ---- page 0 ---- */
@@ -78,6 +84,7 @@ struct kymo_region {
 	alignas(KYMO_LINE)
 	uint32_t state;			/* enum kymo_state */
 	uint32_t generation;		/* of the session that set the state */
+	uint32_t mode;			/* enum kymo_mode */
 
 	/* Counted by the traced process. */
 	alignas(KYMO_LINE)
@@ -87,10 +94,12 @@ struct kymo_region {
 	uint32_t ring_count;		/* entries of ring_page[] in use; release */
 	uint32_t log_chunk_count;	/* entries of log_page[] in use; release */
 	uint32_t page_count;		/* length of the file in pages; release */
+	uint32_t snapshots_wanted;	/* calls of kymo_snapshot() */
 };
 
 #define KYMO_REGION_EXITED	1u	/* the process went through exit(): nothing more will come */
 #define KYMO_REGION_REPLACED	2u	/* the process called exec: this image is gone */
+#define KYMO_REGION_FLIGHT	4u	/* without a recorder it is in RECORD and OVERWRITE ($KYMO_FLIGHT) */
 
 static_assert(sizeof(struct kymo_region) <= KYMO_PAGE, "the header is one page");
 static_assert(offsetof(struct kymo_region, tracetools) == KYMO_PAGE / 4, "identity is a quarter");
@@ -116,6 +125,10 @@ static_assert(offsetof(struct kymo_region, tracetools) == KYMO_PAGE / 4, "identi
  *
  * rpos is the consumer's position in the same count. When it has taken all of a complete block it
  * moves rpos to the next block's start: that gives the block back to the producer.
+ *
+ * In KYMO_MODE_OVERWRITE the producer does not look at rpos: it begins any block but the one that
+ * wpos is in. A reader takes a block by copying: seq, the bytes, seq again; the copy is good if
+ * both are the number it expected (the producer stores the new seq before it touches the bytes).
  */
 #define KYMO_WORD_COUNT_BITS	13
 #define KYMO_WORD_POS(word)	((word) >> KYMO_WORD_COUNT_BITS)
@@ -170,7 +183,8 @@ struct kymo_block {
 	uint64_t dropped_at_start;	/* kymo_ring.dropped when the block was begun */
 	uint32_t owner_seq;	/* owner when it was begun; an owner's records end at its block's end */
 	uint32_t cpu;		/* CPU it was begun on */
-	uint64_t reserved[3];
+	uint64_t records_before;	/* records in the ring's blocks before this one */
+	uint64_t reserved[2];
 };
 static_assert(sizeof(struct kymo_block) == 64, "one line");
 
