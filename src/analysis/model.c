@@ -170,6 +170,8 @@ static struct process *process_of(struct model *model, const struct ctf_event *e
 	process->pub.pid = event->vpid;
 	process->pub.name = model_keep(model, event->procname, strlen(event->procname));
 	process->pub.tracetools = "";
+	process->pub.rmw = "";
+	process->pub.distribution = "";
 	return map_put(&model->processes, (uint32_t)event->vpid, trace->host, process) ? NULL : process;
 }
 
@@ -364,6 +366,12 @@ OBJECT(subscription, MODEL_SUBSCRIPTION)
 OBJECT(timer, MODEL_TIMER)
 OBJECT(service, MODEL_SERVICE)
 OBJECT(callback, MODEL_CALLBACK)
+OBJECT(subscription_object, MODEL_SUBSCRIPTION_OBJECT)
+OBJECT(callback_group, MODEL_CALLBACK_GROUP)
+OBJECT(executor, MODEL_EXECUTOR)
+OBJECT(state_machine, MODEL_STATE_MACHINE)
+OBJECT(context, MODEL_CONTEXT)
+OBJECT(link, MODEL_LINK)
 
 const struct model_service *model_client(const struct model *model, unsigned index)
 {

@@ -49,6 +49,12 @@ enum model_kind {
 	MODEL_SERVICE,
 	MODEL_CLIENT,
 	MODEL_CALLBACK,
+	MODEL_SUBSCRIPTION_OBJECT,
+	MODEL_CALLBACK_GROUP,
+	MODEL_EXECUTOR,
+	MODEL_STATE_MACHINE,
+	MODEL_CONTEXT,
+	MODEL_LINK,
 	MODEL_KINDS
 };
 
@@ -59,6 +65,8 @@ struct model_process {
 	int32_t pid;		/* vpid */
 	const char *name;	/* procname of the main thread if it was seen, else of the first thread */
 	const char *tracetools;	/* version string of rcl_init; "" when not seen */
+	const char *rmw;	/* CARET's rmw_implementation; "" when not seen */
+	const char *distribution;	/* CARET's caret_init: "humble", "jazzy"; "" when not seen */
 	uint64_t events;	/* ROS 2 events of this process */
 	uint64_t init_events;	/* of these: init events */
 };
@@ -70,14 +78,49 @@ struct model_thread {
 	const char *name;	/* procname at its first event */
 };
 
+/* What rcl_init made. */
+struct model_context {
+	uint32_t index;
+	const struct model_process *process;
+	uint64_t handle;	/* rcl_context_t */
+	const char *version;	/* of tracetools; "" when not told */
+	int64_t born_ns;
+};
+
 struct model_node {
 	uint32_t index;
 	const struct model_process *process;
 	uint64_t handle;	/* rcl_node_t */
+	uint64_t rmw_handle;
 	const char *name, *namespace;
 	const char *full_name;	/* "/perception/filter" */
 	int32_t tid;		/* of the thread that made it */
 	int64_t born_ns;
+};
+
+/* A thread that runs callbacks, or several. Only CARET's events tell of executors and groups. */
+struct model_executor {
+	uint32_t index;
+	const struct model_process *process;
+	uint64_t address;
+	const char *type;	/* "single_threaded_executor", ...; "" when not told */
+	int64_t born_ns;
+};
+
+struct model_callback_group {
+	uint32_t index;
+	const struct model_process *process;
+	uint64_t address;
+	const char *type;	/* "mutually_exclusive", "reentrant"; "" when not told */
+	const struct model_executor *executor;	/* NULL: not told */
+	int64_t born_ns;
+};
+
+/* A middleware's global id, as recorded: 24 bytes (16 are real from Iron on) or 16. */
+#define MODEL_GID_MAX 24
+struct model_gid {
+	uint8_t size;		/* 0: not told */
+	uint8_t bytes[MODEL_GID_MAX];
 };
 
 /* A topic is its name, over all processes and hosts. */
@@ -94,6 +137,7 @@ struct model_publisher {
 	const struct model_node *node;		/* NULL: not seen */
 	const struct model_topic *topic;
 	uint64_t depth;
+	struct model_gid gid;
 	int64_t born_ns;
 };
 
@@ -104,6 +148,8 @@ struct model_subscription {
 	const struct model_node *node;		/* NULL: not seen */
 	const struct model_topic *topic;
 	uint64_t depth;
+	struct model_gid gid;
+	const struct model_callback_group *group;	/* NULL: not told */
 	int64_t born_ns;
 };
 
@@ -113,6 +159,8 @@ struct model_timer {
 	uint64_t handle;
 	int64_t period_ns;
 	const struct model_node *node;		/* NULL: link not seen */
+	int64_t linked_ns;			/* when it was linked to its node; 0: not seen */
+	const struct model_callback_group *group;	/* NULL: not told */
 	int32_t tid;
 	int64_t born_ns;
 };
@@ -124,6 +172,8 @@ struct model_service {
 	uint64_t handle, rmw_handle;
 	const struct model_node *node;		/* NULL: not seen */
 	const char *name;
+	struct model_gid gid;			/* of a client, tracetools 8.5 and later */
+	const struct model_callback_group *group;	/* NULL: not told */
 	int64_t born_ns;
 };
 
@@ -143,8 +193,55 @@ struct model_callback {
 	const struct model_subscription *subscription;	/* what it belongs to: one of these three, */
 	const struct model_timer *timer;		/* or none */
 	const struct model_service *service;
+	uint64_t owner;				/* what callback_added named: the rclcpp subscription
+						 * object, timer or service handle; 0: not seen */
 	const char *raw_symbol;			/* as recorded; "" when unknown or "(null)" */
 	const char *symbol;			/* for people: demangled, shortened; "" when unknown */
+	int64_t added_ns;			/* callback_added; 0: not seen */
+	int64_t registered_ns;			/* callback_register; 0: not seen */
+	int64_t born_ns;
+};
+
+/* rclcpp's Subscription or SubscriptionIntraProcess: a subscription may have both. */
+struct model_subscription_object {
+	uint32_t index;
+	const struct model_process *process;
+	uint64_t address;
+	const struct model_subscription *subscription;	/* NULL: rclcpp_subscription_init not seen */
+	const struct model_callback *callback;		/* NULL: callback_added not seen */
+	bool is_intra;
+	int64_t born_ns;	/* rclcpp_subscription_init; 0: not seen */
+};
+
+/* Of a lifecycle node. */
+struct model_state_machine {
+	uint32_t index;
+	const struct model_process *process;
+	uint64_t handle;
+	const struct model_node *node;		/* NULL: not seen */
+	int64_t born_ns;
+};
+
+/*
+ * Messages that have other messages as a cause although they are not published in their callback.
+ *   PERIODIC_ASYNC  each publication is computed from the latest message of each subscription
+ *   PARTIAL_SYNC    likewise, but a publication inside a callback of a linked subscription has
+ *                   the direct link there, and an input counts for the next publication only
+ *   USE_LATEST      as PERIODIC_ASYNC, told by a user (CARET's use_latest_message), see model_rule()
+ */
+enum model_link_kind {
+	MODEL_LINK_PERIODIC_ASYNC,
+	MODEL_LINK_PARTIAL_SYNC,
+	MODEL_LINK_USE_LATEST,
+};
+
+struct model_link {
+	uint32_t index;
+	const struct model_process *process;
+	enum model_link_kind kind;
+	const struct model_subscription *const *subscription;
+	const struct model_publisher *const *publisher;
+	unsigned subscriptions, publishers;
 	int64_t born_ns;
 };
 
@@ -156,7 +253,10 @@ struct model_message {
 	const struct model_publisher *publisher;	/* NULL: not seen */
 	const struct model_topic *topic;	/* NULL: unknown */
 	const struct model_thread *publish_thread;	/* NULL: not seen */
+	const struct model_callback *from;	/* published inside a run of this; NULL: none or unknown */
+	uint64_t from_instance;			/* the run's id; 0: none or unknown */
 	int64_t publish_ns;	/* begin of the publish call; 0: not seen */
+	int64_t rcl_ns;		/* rcl_publish; 0: not seen */
 	int64_t send_ns;	/* rmw_publish, or the enqueue when intra-process; 0: not (yet) seen */
 	int64_t source_ns;	/* source timestamp, the wall clock of the publisher; 0: none */
 	bool is_intra;		/* it went through a ring buffer of the same process */
@@ -169,10 +269,12 @@ struct model_message {
 	int64_t take_ns;	/* rmw_take, or the dequeue; 0: not yet taken */
 	const struct model_callback *callback;	/* that got it; NULL: none (yet) */
 	int64_t callback_ns;	/* its start; 0: none */
+	uint64_t to_instance;	/* that run's id; 0: none */
 };
 
 /* One run of a callback. */
 struct model_instance {
+	uint64_t id;		/* from 1, in order of start */
 	const struct model_callback *callback;
 	const struct model_thread *thread;
 	int64_t start_ns;
@@ -180,10 +282,115 @@ struct model_instance {
 	bool is_intra;
 	unsigned depth;		/* 0: called by the executor; 1: inside another callback, ... */
 	const struct model_message *message;	/* it was called with; NULL: none or unknown */
+	uint64_t call;		/* id of the service call it serves; 0: none or unknown */
+	unsigned published;	/* publish calls made in it (and not in one that it called) */
+	uint64_t parent;	/* id of the run it began in; 0: depth 0 */
+};
+
+/* One event on a message's way out or in, as it stands in the trace. */
+enum model_layer {
+	MODEL_LAYER_RCLCPP,
+	MODEL_LAYER_RCL,
+	MODEL_LAYER_RMW,
+	MODEL_LAYER_INTRA,	/* rclcpp_intra_publish; of takes: a ring buffer's dequeue */
+	MODEL_LAYER_DDS,	/* CARET's dds_bind_addr_to_stamp; not for takes */
+};
+
+struct model_publish_step {
+	enum model_layer layer;
+	const struct model_thread *thread;
+	int64_t ns;
+	uint64_t address;	/* of the message object */
+	uint64_t handle;	/* rcl (RCL, INTRA) or rmw (RMW) publisher as recorded; 0: not told */
+	const struct model_publisher *publisher;	/* NULL: not told, or unknown: the middleware's own */
+	int64_t source_ns;	/* RMW from Jazzy on, DDS; 0: not told */
+};
+
+struct model_take_step {
+	enum model_layer layer;
+	const struct model_thread *thread;
+	int64_t ns;
+	uint64_t address;	/* of the message object; 0: not told */
+	uint64_t handle;	/* rmw subscription (RMW) as recorded, or ring buffer (INTRA); 0: not told */
+	const struct model_subscription *subscription;	/* RMW, INTRA; NULL: unknown */
+	int64_t source_ns;	/* RMW; 0: unknown */
+	bool taken;		/* RMW: was there a message? Else true */
+};
+
+/*
+ * A service call, from its request to its response. Needs the events of tracetools 8.5. Who is at
+ * one end only (the other was not recorded) has half of it. Times not seen are 0.
+ */
+struct model_call {
+	uint64_t id;			/* from 1, in order of appearance */
+	const struct model_service *client, *service;	/* NULL: not seen */
+	struct model_gid gid;		/* of the client; size 0 when not told */
+	int64_t sequence;
+	const struct model_thread *client_thread, *service_thread;
+	const struct model_callback *from;	/* the request was sent inside a run of this; NULL: none */
+	uint64_t from_instance;
+	int64_t request_ns;		/* rmw_send_request */
+	int64_t request_taken_ns;	/* rmw_take_request */
+	const struct model_callback *callback;	/* that served it; NULL: not seen */
+	uint64_t instance;		/* the id of its run; 0: not seen */
+	int64_t callback_start_ns, callback_end_ns;
+	int64_t response_ns;		/* rmw_send_response */
+	int64_t source_ns;		/* source timestamp of the response */
+	int64_t response_taken_ns;	/* rmw_take_response */
+	const struct model_thread *response_thread;	/* that took it */
+};
+
+/* A lifecycle node was in a state. */
+struct model_state {
+	const struct model_state_machine *machine;	/* NULL: unknown */
+	const struct model_node *node;			/* NULL: unknown */
+	const char *label;		/* stays valid */
+	int64_t start_ns;		/* of the first: when the node was made; 0: unknown */
+	int64_t end_ns;			/* 0: still in it when the trace ended */
+};
+
+/* What an executor's thread did. */
+enum model_executor_state {
+	MODEL_EXECUTOR_GET_NEXT_READY,
+	MODEL_EXECUTOR_WAIT_FOR_WORK,
+	MODEL_EXECUTOR_EXECUTE,		/* known for timers and subscriptions only */
+};
+
+struct model_executor_interval {
+	const struct model_thread *thread;
+	enum model_executor_state state;
+	int64_t start_ns;
+	int64_t end_ns;			/* 0: unknown: events were lost, or the trace ended */
+	int64_t timeout_ns;		/* WAIT_FOR_WORK: -1 for ever */
+	uint64_t handle;		/* EXECUTE: rcl timer or subscription */
+	const struct model_timer *timer;		/* EXECUTE: either of these, */
+	const struct model_subscription *subscription;	/* or none when unknown */
+};
+
+/* A run of a subscription's callback is a cause of a publication, by an indirect link. */
+struct model_cause {
+	const struct model_link *link;
+	const struct model_message *message;		/* the publication */
+	const struct model_subscription *subscription;
+	const struct model_callback *callback;
+	uint64_t instance;		/* its latest run before the publication */
+	int64_t start_ns;		/* of that run */
+	int64_t end_ns;			/* 0: it goes on */
+	uint64_t message_id;		/* it was called with; 0: unknown */
+	bool first;			/* the first publication of this publisher since that run's start */
+};
+
+/* CARET's clock recorder: at this time the simulation's clock said @sim_ns. */
+struct model_sim_time {
+	const struct model_process *process;
+	int64_t ns;
+	int64_t sim_ns;
 };
 
 struct model_transition {
 	const struct model_node *node;		/* NULL: unknown state machine */
+	const struct model_state_machine *machine;	/* NULL: unknown */
+	uint64_t handle;			/* of the state machine, as recorded */
 	const struct model_thread *thread;
 	int64_t ns;
 	const char *start, *goal;
@@ -220,6 +427,22 @@ struct model_listener {
 	void (*dropped)(void *context, const struct model_message *message, enum model_drop why);
 	void (*transition)(void *context, const struct model_transition *transition);
 	void (*loss)(void *context, const struct model_loss *loss);
+
+	/* What follows costs time only when somebody listens. */
+
+	/* A callback begins; duration_ns is -1. */
+	void (*started)(void *context, const struct model_instance *instance);
+	/* Each event on a message's way, in order of the trace; also the middleware's own. */
+	void (*publish_step)(void *context, const struct model_publish_step *step);
+	void (*take_step)(void *context, const struct model_take_step *step);
+	/* A call is over: its response was taken, or is not expected any more. */
+	void (*call)(void *context, const struct model_call *call);
+	/* A lifecycle node left a state; at the end of the trace: is still in it. */
+	void (*state)(void *context, const struct model_state *state);
+	void (*executor)(void *context, const struct model_executor_interval *interval);
+	/* Right after the published() it is about; once per link and subscription. */
+	void (*cause)(void *context, const struct model_cause *cause);
+	void (*sim_time)(void *context, const struct model_sim_time *sim_time);
 };
 
 /* ---- use ---- */
@@ -228,9 +451,26 @@ struct model_listener {
 int model_create(struct model **model, struct err *err);
 void model_destroy(struct model *model);
 
-/** model_listen() - @listener must stay valid; up to MODEL_LISTENERS_MAX. Return: 0, or -1. */
+/**
+ * model_listen() - @listener must stay valid; up to MODEL_LISTENERS_MAX
+ *
+ * To be called before model_bind() and model_attach(): what nobody listens for is not bound.
+ * Return: 0, or -1.
+ */
 int model_listen(struct model *model, const struct model_listener *listener, void *context);
-#define MODEL_LISTENERS_MAX 4
+#define MODEL_LISTENERS_MAX 16
+
+/*
+ * A link that the trace does not tell: what node @node publishes on @publisher_topic is computed
+ * from the latest message on @subscription_topic. Told as links of kind MODEL_LINK_USE_LATEST.
+ */
+struct model_rule {
+	const char *node;		/* full name */
+	const char *subscription_topic, *publisher_topic;
+};
+
+/** model_rule() - to be called before the first event; copies. Return: 0, or -ENOMEM. */
+int model_rule(struct model *model, const struct model_rule *rule);
 
 /**
  * model_bind() - the events and fields the model wants, for ctf_bind()
@@ -269,6 +509,13 @@ const struct model_timer *model_timer(const struct model *model, unsigned index)
 const struct model_service *model_service(const struct model *model, unsigned index);
 const struct model_service *model_client(const struct model *model, unsigned index);
 const struct model_callback *model_callback(const struct model *model, unsigned index);
+const struct model_subscription_object *model_subscription_object(const struct model *model,
+								  unsigned index);
+const struct model_callback_group *model_callback_group(const struct model *model, unsigned index);
+const struct model_executor *model_executor(const struct model *model, unsigned index);
+const struct model_state_machine *model_state_machine(const struct model *model, unsigned index);
+const struct model_context *model_context(const struct model *model, unsigned index);
+const struct model_link *model_link(const struct model *model, unsigned index);
 
 /** model_find_callback() - the callback that @address means now, or NULL. */
 const struct model_callback *model_find_callback(const struct model *model, uint32_t trace,
@@ -276,6 +523,18 @@ const struct model_callback *model_find_callback(const struct model *model, uint
 
 /** model_callback_node() - the node that owns @callback, or NULL when unknown. */
 const struct model_node *model_callback_node(const struct model_callback *callback);
+
+/** model_callback_group_of() - the group that @callback is in, or NULL when unknown. */
+const struct model_callback_group *model_callback_group_of(const struct model_callback *callback);
+
+/** model_layer_name() - "rclcpp", "rcl", "rmw", "intra", "dds". */
+const char *model_layer_name(enum model_layer layer);
+
+/** model_executor_state_name() - "get_next_ready", "wait_for_work", "execute". */
+const char *model_executor_state_name(enum model_executor_state state);
+
+/** model_link_kind_name() - "periodic_async", "partial_sync", "use_latest_message". */
+const char *model_link_kind_name(enum model_link_kind kind);
 
 /** model_callback_kind_name() - "subscription", "timer", "service", "unknown". */
 const char *model_callback_kind_name(const struct model_callback *callback);
@@ -303,6 +562,7 @@ struct model_facts {
 	uint64_t internal_publishes;	/* rmw_publish by publishers without rcl_publisher_init */
 	uint64_t publishes_without_timestamp;	/* rmw_publish of Iron and older */
 	uint64_t takes_without_timestamp;	/* taken, source_timestamp 0 */
+	uint64_t unfinished_calls;	/* service calls without a taken response */
 	int64_t first_ns, last_ns;	/* of all events given */
 };
 const struct model_facts *model_facts(const struct model *model);

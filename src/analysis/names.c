@@ -18,6 +18,49 @@ const struct model_node *model_callback_node(const struct model_callback *callba
 	return NULL;
 }
 
+const struct model_callback_group *model_callback_group_of(const struct model_callback *callback)
+{
+	if (callback->subscription)
+		return callback->subscription->group;
+	if (callback->timer)
+		return callback->timer->group;
+	if (callback->service)
+		return callback->service->group;
+	return NULL;
+}
+
+const char *model_layer_name(enum model_layer layer)
+{
+	static const char *const names[] = {
+		[MODEL_LAYER_RCLCPP] = "rclcpp", [MODEL_LAYER_RCL] = "rcl", [MODEL_LAYER_RMW] = "rmw",
+		[MODEL_LAYER_INTRA] = "intra",	 [MODEL_LAYER_DDS] = "dds",
+	};
+
+	return names[layer];
+}
+
+const char *model_executor_state_name(enum model_executor_state state)
+{
+	static const char *const names[] = {
+		[MODEL_EXECUTOR_GET_NEXT_READY] = "get_next_ready",
+		[MODEL_EXECUTOR_WAIT_FOR_WORK] = "wait_for_work",
+		[MODEL_EXECUTOR_EXECUTE] = "execute",
+	};
+
+	return names[state];
+}
+
+const char *model_link_kind_name(enum model_link_kind kind)
+{
+	static const char *const names[] = {
+		[MODEL_LINK_PERIODIC_ASYNC] = "periodic_async",
+		[MODEL_LINK_PARTIAL_SYNC] = "partial_sync",
+		[MODEL_LINK_USE_LATEST] = "use_latest_message",
+	};
+
+	return names[kind];
+}
+
 const char *model_callback_kind_name(const struct model_callback *callback)
 {
 	static const char *const names[] = {

@@ -38,7 +38,9 @@ static bool wanted(const struct list_options *options, const char *name)
 
 static void version_text(char *out, size_t size, const struct kymo_point *point)
 {
-	if (!point->from && point->to == KYMO_V_LAST)
+	if (point->from > point->to)
+		(void)snprintf(out, size, "read only");
+	else if (!point->from && point->to == KYMO_V_LAST)
 		(void)snprintf(out, size, "all");
 	else if (point->to == KYMO_V_LAST)
 		(void)snprintf(out, size, "%u.%u-", point->from >> 8, point->from & 255);

@@ -179,6 +179,7 @@ int ctf_writer_declare_version(struct ctf_writer *writer, unsigned version)
 		const struct kymo_point *point = &kymo_points[id];
 
 		wanted[id] = point->phase == KYMO_PHASE_RUN &&
+			     point->from <= point->to &&
 			     (!version || (point->from <= version && version <= point->to));
 	}
 	return declare_all(writer, wanted);

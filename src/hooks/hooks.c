@@ -13,6 +13,7 @@
 #include "hooks/forward.h"
 
 #define HOOK_OWN(...)
+#define HOOK_NONE(...)
 #define HOOK_FN(id, name, phase, ...)							\
 	KYMO_HOOK(name, KYMO_WANTED_##phase(id), kymo_emit_##id, (PARAMS(__VA_ARGS__)),	\
 		  (ARGS(__VA_ARGS__)))
