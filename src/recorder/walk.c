@@ -5,8 +5,7 @@
 
 #include "abi/region.h"
 
-/* Size of one field at @at, or -1. */
-static long field_size(enum kymo_kind kind, const uint8_t *at, size_t room)
+long walk_field(enum kymo_kind kind, const uint8_t *at, size_t room)
 {
 	static const uint8_t fixed[] = {
 		[KYMO_KIND_PTR] = 8, [KYMO_KIND_U64] = 8, [KYMO_KIND_I64] = 8,
@@ -38,7 +37,7 @@ long walk_payload(const struct classes *classes, unsigned id, const uint8_t *pay
 	if (!point)
 		return -1;
 	for (unsigned i = 0; i < point->field_count; i++) {
-		long size = field_size(point->field[i].kind, payload + used, room - used);
+		long size = walk_field(point->field[i].kind, payload + used, room - used);
 
 		if (size < 0)
 			return -1;

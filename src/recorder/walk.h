@@ -19,6 +19,13 @@ struct walk {
 };
 
 /**
+ * walk_field() - size of one field at @at
+ * @room: bytes that may be looked at
+ * Return: bytes, or -1: it does not end within @room. Context: wait-free.
+ */
+long walk_field(enum kymo_kind kind, const uint8_t *at, size_t room);
+
+/**
  * walk_payload() - size of the payload of event @id at @payload
  * @room: bytes that may be looked at
  * Return: bytes, or -1: unknown id, or the payload does not end within @room. Context: wait-free.

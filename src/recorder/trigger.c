@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Asks the triggers about records. What an event class means to them is found out once per
+ * process and id; from then on a record that no trigger wants costs a table look-up.
+ */
+#include "recorder/trigger.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/trigger_internal.h"
+#include "recorder/walk.h"
+
+struct trigger_open {
+	uint64_t key, begin_ns;
+	uint32_t mask;			/* triggers that fit it */
+	char *name;			/* of a span named at run time, where mask is not 0 */
+};
+
+/* ---- classes ---- */
+
+/* Key of a callback or a span: which begin belongs to an end. */
+#define KEY_CALLBACK 0x43616c6c6261636bull
+
+static uint64_t key_of(const char *category, const char *name, size_t length)
+{
+	uint64_t key = 0xcbf29ce484222325ull;
+
+	for (; *category; category++)
+		key = (key ^ (unsigned char)*category) * 0x100000001b3ull;
+	key = (key ^ ':') * 0x100000001b3ull;
+	for (size_t i = 0; i < length; i++)
+		key = (key ^ (unsigned char)name[i]) * 0x100000001b3ull;
+	return key;
+}
+
+static bool is_uri(const struct kymo_point *point, const char *uri)
+{
+	return point->uri && strcmp(point->uri, uri) == 0;
+}
+
+/* Bits of the triggers of @kind whose name is @name or @category:@name. */
+static uint32_t named(const struct triggers *triggers, enum trigger_kind kind, const char *category,
+		      const char *name)
+{
+	const uint32_t wanted = triggers_of(triggers, kind);
+	char full[2 * KYMO_DECLARED_TEXT_MAX + 2];
+	uint32_t mask = 0;
+
+	(void)snprintf(full, sizeof full, "%s:%s", category, name);
+	for (unsigned i = 0; i < triggers->count; i++)
+		if (wanted & 1u << i && (trigger_name_fits(&triggers->item[i], name) ||
+					 trigger_name_fits(&triggers->item[i], full)))
+			mask |= 1u << i;
+	return mask;
+}
+
+/* The name of @point without @suffix, "" when it does not end so. */
+static const char *stem(const struct kymo_point *point, const char *suffix, char out[KYMO_DECLARED_TEXT_MAX])
+{
+	size_t length = strlen(point->name), cut = strlen(suffix);
+
+	out[0] = 0;
+	if (length > cut && strcmp(point->name + length - cut, suffix) == 0)
+		(void)snprintf(out, KYMO_DECLARED_TEXT_MAX, "%.*s", (int)(length - cut), point->name);
+	return out;
+}
+
+static int field_named(const struct kymo_point *point, const char *name)
+{
+	for (unsigned i = 0; i < point->field_count; i++)
+		if (strcmp(point->field[i].name, name) == 0)
+			return (int)i;
+	return -1;
+}
+
+static int field_u64(const struct kymo_point *point, const char *name)
+{
+	int field = field_named(point, name);
+
+	return field >= 0 && point->field[field].kind == KYMO_KIND_U64 ? field : -1;
+}
+
+/* What kymo_loop_end() says of a cycle that was late. */
+static uint32_t loop_triggers(const struct triggers *triggers, const struct kymo_point *point)
+{
+	static const struct {
+		const char *suffix;
+		enum trigger_kind kind;
+	} said[] = { { "_overrun", TRIGGER_OVERRUN }, { "_missed", TRIGGER_MISSED } };
+	char name[KYMO_DECLARED_TEXT_MAX];
+	uint32_t mask = 0;
+
+	if (!is_uri(point, "kymo:instant") || point->field_count < 1 || field_u64(point, "late_ns") != 0)
+		return 0;
+	for (unsigned i = 0; i < sizeof said / sizeof *said; i++)
+		if (*stem(point, said[i].suffix, name))
+			mask |= named(triggers, said[i].kind, point->provider, name);
+	return mask;
+}
+
+static int32_t fixed_size(const struct kymo_point *point)
+{
+	static const uint8_t zeros[32];
+	int32_t size = 0;
+
+	for (unsigned i = 0; i < point->field_count; i++) {
+		if (point->field[i].kind == KYMO_KIND_STR || point->field[i].kind == KYMO_KIND_PTRS)
+			return -1;
+		size += (int32_t)walk_field(point->field[i].kind, zeros, sizeof zeros);
+	}
+	return size;
+}
+
+static void learn_span(struct triggers *triggers, const struct kymo_point *point, struct class *class)
+{
+	const bool begins = is_uri(point, "kymo:begin");
+	char name[KYMO_DECLARED_TEXT_MAX];
+
+	(void)stem(point, begins ? "_begin" : "_end", name);
+	class->key = key_of(point->provider, name, strlen(name));
+	class->dynamic = strcmp(point->provider, "kymo") == 0 && strcmp(name, "begin") == 0;
+	if (!class->dynamic)
+		class->spans = named(triggers, TRIGGER_SPAN, point->provider, name);
+	if (class->spans || (class->dynamic && triggers_of(triggers, TRIGGER_SPAN)))
+		class->what = begins ? WHAT_BEGIN : WHAT_END;
+	triggers->met |= class->spans;
+}
+
+static void learn(struct trigger_process *process, unsigned id, const struct kymo_point *point,
+		  struct class *class)
+{
+	struct triggers *triggers = process->triggers;
+
+	*class = (struct class){
+		.what = WHAT_NOTHING, .size = fixed_size(point),
+		.at_field = (int8_t)field_u64(point, "at_ns"),
+		.track_field = (int8_t)field_u64(point, "track"),
+		.events = named(triggers, TRIGGER_EVENT, point->provider, point->name) |
+			  loop_triggers(triggers, point),
+	};
+	triggers->met |= class->events;
+	if (class->events)
+		class->what = WHAT_EVENT;
+	if (is_uri(point, "kymo:begin") || is_uri(point, "kymo:end"))
+		learn_span(triggers, point, class);
+	if (process->wants_callbacks && id == KYMO_POINT_callback_start)
+		class->what = WHAT_CALLBACK_START;
+	if (process->wants_callbacks && id == KYMO_POINT_callback_end)
+		class->what = WHAT_CALLBACK_END;
+}
+
+/* NULL: there is no such event, or no memory. */
+static const struct class *class_of(struct trigger_process *process, unsigned id)
+{
+	const struct kymo_point *point;
+
+	if (id < process->class_room && process->class[id].what != WHAT_UNKNOWN)
+		return &process->class[id];
+	point = classes_get(process->classes, id);
+	if (!point || id >= KYMO_POINTS_MAX)
+		return NULL;
+	if (id >= process->class_room) {
+		struct class *grown = realloc(process->class, (id + 64) * sizeof *grown);
+
+		if (!grown)
+			return NULL;
+		memset(grown + process->class_room, 0, (id + 64 - process->class_room) * sizeof *grown);
+		process->class = grown;
+		process->class_room = id + 64;
+	}
+	learn(process, id, point, &process->class[id]);
+	return &process->class[id];
+}
+
+/* ---- what is open ---- */
+
+static void drop_from(struct trigger_lane *lane, unsigned first)
+{
+	while (lane->count > first)
+		free(lane->open[--lane->count].name);
+}
+
+void trigger_lane_reset(struct trigger_lane *lane)
+{
+	drop_from(lane, 0);
+}
+
+void trigger_lane_free(struct trigger_lane *lane)
+{
+	trigger_lane_reset(lane);
+	free(lane->open);
+	*lane = (struct trigger_lane){ 0 };
+}
+
+/* An exception leaves callbacks without end: at the limit the outermost go. */
+static void push(struct trigger_lane *lane, const struct trigger_open *open)
+{
+	if (lane->count == DEPTH_MAX) {
+		free(lane->open[0].name);
+		memmove(lane->open, lane->open + 1, (DEPTH_MAX - 1) * sizeof *lane->open);
+		lane->count--;
+	}
+	if (lane->count == lane->room) {
+		unsigned room = lane->room ? 2 * lane->room : 8;
+		struct trigger_open *grown = realloc(lane->open, room * sizeof *grown);
+
+		if (!grown) {
+			free(open->name);
+			return;
+		}
+		lane->open = grown;
+		lane->room = room;
+	}
+	lane->open[lane->count++] = *open;
+}
+
+/* The innermost open one of @key; what is inside of it will not end any more. */
+static struct trigger_open *find(struct trigger_lane *lane, uint64_t key)
+{
+	for (unsigned i = lane->count; i-- > 0;)
+		if (lane->open[i].key == key) {
+			drop_from(lane, i + 1);
+			return &lane->open[i];
+		}
+	return NULL;
+}
+
+/* ---- one record ---- */
+
+struct record {
+	const struct kymo_point *point;
+	const struct class *class;
+	const uint8_t *payload;
+	size_t size;
+	uint64_t ns;
+};
+
+static const uint8_t *field_at(const struct record *record, unsigned wanted)
+{
+	size_t used = 0;
+
+	for (unsigned i = 0; i < wanted; i++)	/* it was walked before: nothing fails */
+		used += (size_t)walk_field(record->point->field[i].kind, record->payload + used,
+					   record->size - used);
+	return record->payload + used;
+}
+
+static uint64_t number_at(const struct record *record, int field)
+{
+	uint64_t value = 0;
+
+	if (field >= 0)
+		memcpy(&value, field_at(record, (unsigned)field), sizeof value);
+	return value;
+}
+
+static const char *text_at(const struct record *record, const char *name)
+{
+	int field = field_named(record->point, name);
+
+	return field >= 0 && record->point->field[field].kind == KYMO_KIND_STR ?
+	       (const char *)field_at(record, (unsigned)field) : "";
+}
+
+static void tell(const struct trigger_ear *ear, uint32_t mask, struct trigger_hit *hit)
+{
+	for (unsigned i = 0; i < TRIGGERS_MAX; i++)
+		if (mask & 1u << i) {
+			hit->trigger = i;
+			ear->hit(ear->context, hit);
+		}
+}
+
+static void on_event(const struct trigger_process *process, const struct record *record,
+		     const struct trigger_ear *ear)
+{
+	struct trigger_hit hit = { .at_ns = record->ns };
+	const uint32_t late = triggers_of(process->triggers, TRIGGER_OVERRUN) |
+			      triggers_of(process->triggers, TRIGGER_MISSED);
+
+	(void)snprintf(hit.what, sizeof hit.what, "%s:%s", record->point->provider, record->point->name);
+	tell(ear, record->class->events & ~late, &hit);
+	if (record->class->events & late) {
+		hit.value = number_at(record, 0);
+		tell(ear, record->class->events & late, &hit);
+	}
+}
+
+/* Where a span's end is looked for: its thread, or its custom track. NULL: one track too many. */
+static struct trigger_lane *lane_of(struct trigger_process *process, struct trigger_lane *lane,
+				    const struct record *record)
+{
+	uint64_t track = number_at(record, record->class->track_field);
+	struct trigger_lane *found;
+
+	if (!track)
+		return lane;
+	found = map_get(&process->tracks, track, 0);
+	if (found || process->tracks.count >= TRACKS_MAX)
+		return found;
+	found = calloc(1, sizeof *found);
+	if (found && map_put(&process->tracks, track, 0, found) < 0) {
+		free(found);
+		found = NULL;
+	}
+	return found;
+}
+
+static void on_begin(struct trigger_process *process, struct trigger_lane *lane,
+		     const struct record *record)
+{
+	struct trigger_open open = { .key = record->class->key, .begin_ns = record->ns,
+				     .mask = record->class->spans };
+
+	if (record->class->dynamic) {
+		const char *category = text_at(record, "category"), *name = text_at(record, "name");
+
+		open.mask = named(process->triggers, TRIGGER_SPAN, category, name);
+		process->triggers->met |= open.mask;
+		if (open.mask && asprintf(&open.name, "%.100s:%.150s", category, name) < 0)
+			open.name = NULL;
+	}
+	lane = lane_of(process, lane, record);
+	if (lane)
+		push(lane, &open);
+	else
+		free(open.name);
+}
+
+/* Those of @mask whose limit @took is above. */
+static uint32_t exceeded(const struct triggers *triggers, uint32_t mask, uint64_t took)
+{
+	for (unsigned i = 0; i < triggers->count; i++)
+		if (mask & 1u << i && took <= triggers->item[i].over_ns)
+			mask &= ~(1u << i);
+	return mask;
+}
+
+static void on_end(struct trigger_process *process, struct trigger_lane *lane, const struct record *record,
+		   const struct trigger_ear *ear)
+{
+	struct trigger_hit hit = { .at_ns = record->ns };
+	struct trigger_open *open;
+	char name[KYMO_DECLARED_TEXT_MAX];
+	uint32_t mask;
+
+	lane = lane_of(process, lane, record);
+	open = lane ? find(lane, record->class->key) : NULL;
+	if (!open)
+		return;
+	hit.value = record->ns > open->begin_ns ? record->ns - open->begin_ns : 0;
+	mask = exceeded(process->triggers, open->mask, hit.value);
+	if (mask && open->name)
+		(void)snprintf(hit.what, sizeof hit.what, "%s", open->name);
+	else if (mask)
+		(void)snprintf(hit.what, sizeof hit.what, "%s:%s", record->point->provider,
+			       stem(record->point, "_end", name));
+	drop_from(lane, lane->count - 1);
+	tell(ear, mask, &hit);
+}
+
+static void on_callback(struct trigger_process *process, struct trigger_lane *lane,
+			const struct record *record, const struct trigger_ear *ear)
+{
+	const uint64_t callback = number_at(record, 0), key = callback ^ KEY_CALLBACK;
+	struct trigger_hit hit = { .at_ns = record->ns };
+	struct trigger_open *open;
+	uint32_t mask;
+
+	if (record->class->what == WHAT_CALLBACK_START) {
+		mask = facts_callback(process, callback);
+		if (mask)
+			push(lane, &(struct trigger_open){ .key = key, .begin_ns = record->ns, .mask = mask });
+		return;
+	}
+	open = find(lane, key);
+	if (!open)
+		return;
+	hit.value = record->ns > open->begin_ns ? record->ns - open->begin_ns : 0;
+	mask = exceeded(process->triggers, open->mask, hit.value);
+	drop_from(lane, lane->count - 1);
+	if (mask)
+		facts_symbol(process, callback, hit.what);
+	tell(ear, mask, &hit);
+}
+
+static void look(struct trigger_process *process, struct trigger_lane *lane, unsigned id,
+		 struct record *record, const struct trigger_ear *ear)
+{
+	record->point = classes_get(process->classes, id);
+	if (record->class->at_field >= 0)
+		record->ns = number_at(record, record->class->at_field);
+	if (record->class->events)
+		on_event(process, record, ear);
+	switch (record->class->what) {
+	case WHAT_BEGIN:
+		on_begin(process, lane, record);
+		break;
+	case WHAT_END:
+		on_end(process, lane, record, ear);
+		break;
+	case WHAT_CALLBACK_START:
+	case WHAT_CALLBACK_END:
+		on_callback(process, lane, record, ear);
+		break;
+	default:
+		break;
+	}
+}
+
+uint32_t trigger_records(struct trigger_process *process, struct trigger_lane *lane,
+			 const uint8_t *bytes, size_t size, const struct trigger_ear *ear)
+{
+	uint32_t count = 0;
+
+	while (size >= KYMO_RECORD_HEADER) {
+		struct record record = { .payload = bytes + KYMO_RECORD_HEADER };
+		uint16_t id;
+		long length;
+
+		memcpy(&id, bytes, sizeof id);
+		memcpy(&record.ns, bytes + sizeof id, sizeof record.ns);
+		size -= KYMO_RECORD_HEADER;
+		record.class = class_of(process, id);
+		if (!record.class)
+			return count;
+		length = record.class->size;
+		if (length < 0)
+			length = walk_payload(process->classes, id, record.payload, size);
+		if (length < 0 || (size_t)length > size)
+			return count;
+		record.size = (size_t)length;
+		if (record.class->what != WHAT_NOTHING)
+			look(process, lane, id, &record, ear);
+		bytes = record.payload + length;
+		size -= (size_t)length;
+		count++;
+	}
+	return count;
+}
+
+/* ---- what is no record ---- */
+
+void trigger_fact_event(struct trigger_process *process, unsigned id, uint64_t ns,
+			const struct trigger_ear *ear)
+{
+	const struct class *class = class_of(process, id);
+	const uint32_t mask = class ? class->events & triggers_of(process->triggers, TRIGGER_EVENT) : 0;
+	const struct kymo_point *point = classes_get(process->classes, id);
+	struct trigger_hit hit = { .at_ns = ns };
+
+	if (!mask)
+		return;
+	(void)snprintf(hit.what, sizeof hit.what, "%s:%s", point->provider, point->name);
+	tell(ear, mask, &hit);
+}
+
+void trigger_loss(struct triggers *triggers, uint64_t events, uint64_t ns, const struct trigger_ear *ear)
+{
+	struct trigger_hit hit = { .at_ns = ns, .value = events, .what = "events dropped" };
+	const uint32_t mask = triggers_of(triggers, TRIGGER_LOSS);
+
+	triggers->met |= mask;
+	tell(ear, mask, &hit);
+}
+
+void trigger_died(struct triggers *triggers, const char *procname, const char *exe, uint64_t ns,
+		  const struct trigger_ear *ear)
+{
+	const char *slash = strrchr(exe, '/');
+	struct trigger_hit hit = { .at_ns = ns };
+	uint32_t mask = 0;
+
+	for (unsigned i = 0; i < triggers->count; i++) {
+		const struct trigger *trigger = &triggers->item[i];
+
+		if (trigger->kind == TRIGGER_DIED &&
+		    (trigger_name_fits(trigger, procname) || trigger_name_fits(trigger, exe) ||
+		     (slash && trigger_name_fits(trigger, slash + 1))))
+			mask |= 1u << i;
+	}
+	triggers->met |= mask;
+	(void)snprintf(hit.what, sizeof hit.what, "%s", procname[0] ? procname : exe);
+	tell(ear, mask, &hit);
+}
+
+/* ---- life ---- */
+
+struct trigger_process *trigger_process_new(struct triggers *triggers, const struct classes *classes)
+{
+	struct trigger_process *process = calloc(1, sizeof *process);
+
+	if (!process)
+		return NULL;
+	process->triggers = triggers;
+	process->classes = classes;
+	process->wants_callbacks = triggers_of(triggers, TRIGGER_CALLBACK) != 0;
+	return process;
+}
+
+void trigger_process_free(struct trigger_process *process)
+{
+	const struct map_slot *slot;
+	size_t at = 0;
+
+	if (!process)
+		return;
+	while ((slot = map_next(&process->tracks, &at))) {
+		trigger_lane_free(slot->value);
+		free(slot->value);
+	}
+	map_free(&process->tracks);
+	facts_free(process);
+	free(process->class);
+	free(process);
+}
