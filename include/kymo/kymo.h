@@ -249,7 +249,7 @@ struct kymo_span {
 static inline void kymo_span_end(struct kymo_span *span)
 {
 	if (span->end) {
-		(void)kymo__event(span->end, NULL, 0);
+		(void)kymo__event(span->end, "", 0);
 		span->end = NULL;
 	}
 }

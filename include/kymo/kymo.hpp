@@ -196,7 +196,7 @@ struct site_of {
 	static bool emit(int, Value... value) noexcept
 	{
 		if constexpr (sizeof...(Value) == 0) {
-			return kymo__event(&site, nullptr, 0);
+			return kymo__event(&site, "", 0);
 		} else {
 			uint8_t buffer[(Value::room + ...)], *to = buffer;
 
@@ -230,7 +230,7 @@ public:
 	void finish() noexcept
 	{
 		if (end_)
-			(void)kymo__event(end_, nullptr, 0);
+			(void)kymo__event(end_, "", 0);
 		else if (named_)
 			kymo_end_named();
 		end_ = nullptr;

@@ -81,7 +81,7 @@ static inline bool kymo__loop_tell(struct kymo_site *site, unsigned count, uint6
 
 static inline void kymo__loop_finish(struct kymo_site *end)
 {
-	(void)kymo__event(end, NULL, 0);
+	(void)kymo__event(end, "", 0);
 }
 #else
 static inline bool kymo__loop_tell(struct kymo_site *site, unsigned count, uint64_t first, uint64_t second)

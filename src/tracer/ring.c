@@ -35,18 +35,22 @@ static struct kymo_ring *take_free_ring(struct kymo_process *process)
 	return NULL;
 }
 
+/* Each further round means that another thread took the ring that we made. */
 static struct kymo_ring *add_ring(struct kymo_process *process)
 {
-	struct kymo_ring *ring;
-	int index;
+	struct kymo_ring *ring = NULL;
 
-	if (!kymo_region_lock(process))
-		return NULL;
-	index = kymo_region_add_ring(process);
-	kymo_region_unlock(process);
-	if (index < 0)
-		return NULL;
-	ring = take_free_ring(process);	/* the new one, or a better one */
+	while (!ring) {
+		int index;
+
+		if (!kymo_region_lock(process))
+			return NULL;
+		index = kymo_region_add_ring(process);
+		kymo_region_unlock(process);
+		ring = take_free_ring(process);	/* the new one, or a better one */
+		if (index < 0)
+			break;
+	}
 	return ring;
 }
 
