@@ -18,8 +18,8 @@
  * bytes, the state words and rpos, and any value of those is safe for it.
  *
  * Memory order: a word that publishes bytes is stored with release and loaded with acquire. No
- * word below is written by two parties, except `state`, `generation`, `enable` (recorder; once by
- * the traced process while it registers) and kymo_ring.state.
+ * word below is written by two parties, except `state`, `generation`, `mode`, `enable` (recorder;
+ * once by the traced process while it registers) and kymo_ring.state.
  */
 #ifndef KYMO_ABI_REGION_H
 #define KYMO_ABI_REGION_H
@@ -128,7 +128,18 @@ static_assert(offsetof(struct kymo_region, tracetools) == KYMO_PAGE / 4, "identi
  *
  * In KYMO_MODE_OVERWRITE the producer does not look at rpos: it begins any block but the one that
  * wpos is in. A reader takes a block by copying: seq, the bytes, seq again; the copy is good if
- * both are the number it expected (the producer stores the new seq before it touches the bytes).
+ * both are the number it expected (the producer stores the new seq before it touches the bytes,
+ * with a release fence between; the reader has an acquire fence before its second look).
+ *
+ * The producer looks at `mode` when it begins a block, so one that is switched to DISCARD may still
+ * begin one block, the one after wpos's, over what lies there. Who switches and then reads from
+ * wpos is never met by that; who wants what is older takes it as above.
+ *
+ * records_before + records (in the block of wpos: the word's count) is the number of records ever
+ * committed to the ring up to there, so what was overwritten unread can be told exactly.
+ *
+ * A thread that ends leaves its ring RETIRED, with its records. In OVERWRITE mode the oldest such
+ * ring may get a new owner, who goes on behind what is in it: each block says whose it is.
  */
 #define KYMO_WORD_COUNT_BITS	13
 #define KYMO_WORD_POS(word)	((word) >> KYMO_WORD_COUNT_BITS)
@@ -145,6 +156,14 @@ enum kymo_ring_state {
 	KYMO_RING_OWNED,	/* a thread writes it */
 	KYMO_RING_RETIRED,	/* its thread ended; the consumer frees it once it is empty */
 };
+
+/* Who owned the ring; read as seq, the rest, seq again. */
+struct kymo_owner {
+	uint32_t seq;		/* kymo_block.owner_seq of its blocks; 0 while the entry changes */
+	uint32_t tid;
+	char name[KYMO_NAME_MAX];
+};
+#define KYMO_OWNERS	64u	/* entry of owner n: n % KYMO_OWNERS; an older one is forgotten */
 
 struct kymo_ring {
 	/* Written by the producer with every event. */
@@ -172,6 +191,10 @@ struct kymo_ring {
 	/* Constant. */
 	uint32_t block_size;	/* power of two, KYMO_BLOCK_MIN..KYMO_BLOCK_MAX */
 	uint32_t block_count;	/* power of two, at least 2 */
+
+	/* Written with every new owner, before owner_seq. */
+	alignas(KYMO_LINE)
+	struct kymo_owner owner[KYMO_OWNERS];
 };
 static_assert(sizeof(struct kymo_ring) <= KYMO_PAGE, "one page, then the blocks");
 
@@ -183,7 +206,7 @@ struct kymo_block {
 	uint64_t dropped_at_start;	/* kymo_ring.dropped when the block was begun */
 	uint32_t owner_seq;	/* owner when it was begun; an owner's records end at its block's end */
 	uint32_t cpu;		/* CPU it was begun on */
-	uint64_t records_before;	/* records in the ring's blocks before this one */
+	uint64_t records_before;	/* records in all blocks before this one, since the ring was made */
 	uint64_t reserved[2];
 };
 static_assert(sizeof(struct kymo_block) == 64, "one line");

@@ -6,11 +6,16 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "abi/points.h"
 #include "tracer/process.h"
+
+#define FLIGHTS_MAX	1024u		/* left-overs of flight recorders that a sweep keeps at most ... */
+#define FLIGHT_BYTES_MAX (256ull << 20)	/* ... and their bytes, but no more than a quarter of the file system */
 
 /* The table's runtime events; what a process declares itself comes with its declaration. */
 static const uint8_t is_runtime[KYMO_POINTS_TABLE] = {
@@ -56,15 +61,39 @@ static bool wanted(const struct kymo_domain *domain)
 	       (!domain->session_tag || domain->session_tag == kymo_settings.session_tag);
 }
 
-static void set_state(struct kymo_process *process, bool record, uint32_t generation)
+/* What the process should do. */
+struct aim {
+	enum kymo_state state;
+	enum kymo_mode mode;
+};
+
+/* A session that wants the process wins over its being its own flight recorder. */
+static struct aim aim_for(const struct kymo_domain *domain)
+{
+	if (wanted(domain))
+		return (struct aim){ KYMO_STATE_RECORD, KYMO_MODE_DISCARD };
+	if (kymo_settings.flight)
+		return (struct aim){ KYMO_STATE_RECORD, KYMO_MODE_OVERWRITE };
+	return (struct aim){ KYMO_STATE_WAIT, KYMO_MODE_DISCARD };
+}
+
+static bool is_aim(const struct kymo_region *region, struct aim aim)
+{
+	return __atomic_load_n(&region->state, __ATOMIC_RELAXED) == aim.state &&
+	       __atomic_load_n(&region->mode, __ATOMIC_RELAXED) == aim.mode;
+}
+
+static void set_state(struct kymo_process *process, struct aim aim, uint32_t generation)
 {
 	struct kymo_region *region = process->region;
 	uint8_t *enable = (uint8_t *)region + KYMO_ENABLE_PAGE * KYMO_PAGE;
 
 	__atomic_store_n(&region->generation, generation, __ATOMIC_RELAXED);
+	__atomic_store_n(&region->mode, aim.mode, __ATOMIC_RELAXED);
 	for (unsigned id = 0; id < KYMO_POINTS_TABLE; id++)
-		__atomic_store_n(&enable[id], record && is_runtime[id], __ATOMIC_RELAXED);
-	__atomic_store_n(&region->state, record ? KYMO_STATE_RECORD : KYMO_STATE_WAIT, __ATOMIC_RELEASE);
+		__atomic_store_n(&enable[id], aim.state == KYMO_STATE_RECORD && is_runtime[id],
+				 __ATOMIC_RELAXED);
+	__atomic_store_n(&region->state, aim.state, __ATOMIC_RELEASE);
 }
 
 /*
@@ -77,12 +106,10 @@ void kymo_domain_join(struct kymo_process *process)
 
 	read_domain(process, &domain);
 	for (int try = 0; try < 100; try++) {
-		bool record = wanted(&domain);
-
-		if (record || process->region->state == KYMO_STATE_RECORD)
-			set_state(process, record, domain.generation);
+		if (wanted(&domain) || !is_aim(process->region, aim_for(&domain)))
+			set_state(process, aim_for(&domain), domain.generation);
 		read_domain(process, &again);
-		if (again.generation == domain.generation && wanted(&again) == record)
+		if (again.generation == domain.generation && wanted(&again) == wanted(&domain))
 			return;
 		domain = again;
 	}
@@ -124,33 +151,113 @@ static bool owner_is_dead(const struct kymo_region *region)
 	return start && start != region->start_time;	/* the number was given away again */
 }
 
+/* Dead flight recorders found in a sweep, the one that was silent longest first. */
+struct dead_flights {
+	struct dead_flight {
+		uint64_t last_ns, bytes;
+		char name[64];
+	} flight[FLIGHTS_MAX];
+	unsigned count;
+	uint64_t bytes;
+};
+
+/* The time of the last event, or of the birth. */
+static uint64_t last_event(int fd, const struct kymo_region *region)
+{
+	uint32_t page[KYMO_RINGS_MAX];
+	uint64_t last = region->birth_ns;
+	struct kymo_ring ring;
+
+	if (pread(fd, page, sizeof page, (off_t)KYMO_RING_DIR_PAGE * KYMO_PAGE) != sizeof page)
+		return last;
+	for (unsigned i = 0; i < region->ring_count && i < KYMO_RINGS_MAX; i++)
+		if (pread(fd, &ring, sizeof ring, (off_t)page[i] * KYMO_PAGE) == sizeof ring &&
+		    ring.lastts > last)
+			last = ring.lastts;
+	return last;
+}
+
+static void flights_remove_oldest(struct dead_flights *flights, int dir)
+{
+	(void)unlinkat(dir, flights->flight[0].name, 0);
+	flights->bytes -= flights->flight[0].bytes;
+	memmove(&flights->flight[0], &flights->flight[1],
+		--flights->count * sizeof flights->flight[0]);
+}
+
+static void flights_add(struct dead_flights *flights, int dir, const char *name, int fd,
+			const struct kymo_region *region)
+{
+	struct dead_flight new = { .last_ns = last_event(fd, region) };
+	struct stat st;
+	unsigned at = 0;
+
+	if (fstat(fd, &st) || strlen(name) >= sizeof new.name)
+		return;
+	new.bytes = (uint64_t)st.st_size;
+	(void)snprintf(new.name, sizeof new.name, "%s", name);
+	if (flights->count == FLIGHTS_MAX)
+		flights_remove_oldest(flights, dir);
+	while (at < flights->count && flights->flight[at].last_ns < new.last_ns)
+		at++;
+	memmove(&flights->flight[at + 1], &flights->flight[at],
+		(flights->count - at) * sizeof new);
+	flights->flight[at] = new;
+	flights->count++;
+	flights->bytes += new.bytes;
+}
+
+/* They stay for `kymo snapshot` and `kymo recover`, the latest ones, as far as there is room. */
+static void flights_trim(struct dead_flights *flights, int dir)
+{
+	uint64_t allowed = FLIGHT_BYTES_MAX;
+	struct statvfs fs;
+
+	if (!fstatvfs(dir, &fs) && (uint64_t)fs.f_blocks * fs.f_frsize / 4 < allowed)
+		allowed = (uint64_t)fs.f_blocks * fs.f_frsize / 4;
+	while (flights->count && flights->bytes > allowed)
+		flights_remove_oldest(flights, dir);
+}
+
+static void sweep_one(int dir, const char *name, uint64_t pid_ns, struct dead_flights *flights)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct kymo_region region;
+
+	if (fd < 0)
+		return;
+	if (pread(fd, &region, sizeof region, 0) == sizeof region &&
+	    region.magic == KYMO_REGION_MAGIC && region.abi_version == KYMO_ABI_VERSION &&
+	    region.pid_ns == pid_ns && owner_is_dead(&region)) {
+		if (holds_nothing_unread(fd, &region))
+			(void)unlinkat(dir, name, 0);
+		else if (region.flags & KYMO_REGION_FLIGHT && region.mode == KYMO_MODE_OVERWRITE)
+			flights_add(flights, dir, name, fd, &region);
+	}
+	(void)close(fd);
+}
+
 void kymo_domain_sweep(const struct kymo_process *process)
 {
+	const size_t bytes = sizeof(struct dead_flights);
+	struct dead_flights *flights;
 	DIR *dir = opendir(process->directory);
 	struct dirent *entry;
 	struct stat own;
 
-	if (!dir || stat("/proc/self/ns/pid", &own)) {
-		if (dir)
-			(void)closedir(dir);
+	if (!dir)
 		return;
-	}
-	while ((entry = readdir(dir))) {
-		const char *suffix = strstr(entry->d_name, ".region");
-		struct kymo_region region;
-		int fd;
+	flights = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (flights != MAP_FAILED && !stat("/proc/self/ns/pid", &own)) {
+		while ((entry = readdir(dir))) {
+			const char *suffix = strstr(entry->d_name, ".region");
 
-		if (!suffix || suffix[strlen(".region")])
-			continue;
-		fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-		if (fd < 0)
-			continue;
-		if (pread(fd, &region, sizeof region, 0) == sizeof region &&
-		    region.magic == KYMO_REGION_MAGIC && region.abi_version == KYMO_ABI_VERSION &&
-		    region.pid_ns == own.st_ino && owner_is_dead(&region) &&
-		    holds_nothing_unread(fd, &region))
-			(void)unlinkat(dirfd(dir), entry->d_name, 0);
-		(void)close(fd);
+			if (suffix && !suffix[strlen(".region")])
+				sweep_one(dirfd(dir), entry->d_name, own.st_ino, flights);
+		}
+		flights_trim(flights, dirfd(dir));
 	}
+	if (flights != MAP_FAILED)
+		(void)munmap(flights, bytes);
 	(void)closedir(dir);
 }

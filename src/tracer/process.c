@@ -116,6 +116,7 @@ static void load(void)
 		/* In a setuid program, stay out of the way. */
 		.disabled = flag_setting("KYMO_DISABLE") || getauxval(AT_SECURE),
 		.verbose = flag_setting("KYMO_VERBOSE"),
+		.flight = flag_setting("KYMO_FLIGHT"),
 		.ring_bytes = ring_bytes_setting(),
 		.ring_memory = size_setting("KYMO_RING_MEMORY"),
 		.session_tag = tag ? strtoull(tag, NULL, 16) : 0,

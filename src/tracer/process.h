@@ -21,6 +21,7 @@
 #define KYMO_RING_BYTES_MIN	(16u << 10)	/* of $KYMO_RING_SIZE */
 #define KYMO_RING_BYTES_MAX	(1u << 30)
 #define KYMO_RING_MEMORY	(64ull << 20)	/* rings of one process in all, by default ... */
+#define KYMO_RETIRED_KEPT	16u		/* overwriting: rings of ended threads that stay as they are */
 #define KYMO_ASKED_RINGS	16u		/* ... or so many of $KYMO_RING_SIZE, if that is more */
 #define KYMO_LOG_MEMORY_CHUNKS	1024u		/* 64 MiB of init events */
 #define KYMO_LOG_STRING_MAX	8192u		/* a string in an init event: longer ones are cut */
@@ -59,6 +60,7 @@ struct kymo_settings {
 	bool verbose;			/* KYMO_VERBOSE=1: say on stderr why a process is not traced */
 	uint64_t ring_bytes;		/* KYMO_RING_SIZE, 0: sizes as above */
 	uint64_t ring_memory;		/* KYMO_RING_MEMORY */
+	bool flight;			/* KYMO_FLIGHT=1: while nobody records, RECORD and OVERWRITE */
 	uint64_t session_tag;		/* KYMO_SESSION, hex */
 	int clock;			/* KYMO_CLOCK: 0 choose, 1 counter, 2 vDSO */
 };

@@ -246,10 +246,13 @@ static bool nothing_unread(const struct kymo_process *process)
 void kymo_region_leave(struct kymo_process *process)
 {
 	struct kymo_region *region = process->region;
+	bool ours;
 
 	(void)__atomic_fetch_or(&region->flags, KYMO_REGION_EXITED, __ATOMIC_RELEASE);
-	if (__atomic_load_n(&region->state, __ATOMIC_ACQUIRE) == KYMO_STATE_WAIT &&
-	    nothing_unread(process) && !kymo_domain_recording(process))
+	/* In RECORD and DISCARD somebody reads: it is his. */
+	ours = __atomic_load_n(&region->state, __ATOMIC_ACQUIRE) == KYMO_STATE_WAIT ||
+	       __atomic_load_n(&region->mode, __ATOMIC_ACQUIRE) == KYMO_MODE_OVERWRITE;
+	if (ours && nothing_unread(process) && !kymo_domain_recording(process))
 		(void)unlink(process->path);
 }
 

@@ -5,6 +5,21 @@
 
 #include "tracer/process.h"
 
+/*
+ * Store a word that must be seen before anything that is stored after it, here to bytes that are no
+ * atomics. x86-64 keeps the order of stores, so there the fence only holds the compiler; on aarch64
+ * it is a dmb, once a block. A store with release would order what is before it, not what is after.
+ * TSan knows no fences and runs on x86-64: there an exchange stands in.
+ */
+#ifdef KYMO_PLAIN_ATOMICS
+#define kymo_store_before(word, value) ((void)__atomic_exchange_n(word, value, __ATOMIC_SEQ_CST))
+#else
+#define kymo_store_before(word, value) do {				\
+	__atomic_store_n(word, value, __ATOMIC_RELAXED);		\
+	__atomic_thread_fence(__ATOMIC_RELEASE);			\
+} while (0)
+#endif
+
 /* Counters that a handler may bump in between, so atomic; off the fast path. Return: false. */
 static bool drop(struct kymo_thread *thread)
 {
@@ -35,6 +50,42 @@ static struct kymo_ring *take_free_ring(struct kymo_process *process)
 	return NULL;
 }
 
+static bool overwriting(const struct kymo_process *process)
+{
+	return __atomic_load_n(&process->region->mode, __ATOMIC_RELAXED) == KYMO_MODE_OVERWRITE;
+}
+
+/*
+ * Nobody empties the rings of ended threads while they overwrite. Of more than @keep of them the one
+ * that was silent longest gets a new owner, whose blocks go behind what is in it.
+ */
+static struct kymo_ring *take_oldest_retired(struct kymo_process *process, unsigned keep)
+{
+	const unsigned count = __atomic_load_n(&process->region->ring_count, __ATOMIC_ACQUIRE);
+	struct kymo_ring *oldest;
+	unsigned retired;
+	uint32_t was;
+
+	do {
+		oldest = NULL;
+		retired = 0;
+		for (unsigned i = 0; i < count; i++) {
+			struct kymo_ring *ring = process->ring[i];
+
+			if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != KYMO_RING_RETIRED)
+				continue;
+			retired++;
+			if (!oldest || ring->lastts < oldest->lastts)
+				oldest = ring;
+		}
+		if (retired <= keep)
+			return NULL;
+		was = KYMO_RING_RETIRED;
+	} while (!__atomic_compare_exchange_n(&oldest->state, &was, KYMO_RING_OWNED, false,
+					      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+	return oldest;
+}
+
 /* Each further round means that another thread took the ring that we made. */
 static struct kymo_ring *add_ring(struct kymo_process *process)
 {
@@ -54,20 +105,44 @@ static struct kymo_ring *add_ring(struct kymo_process *process)
 	return ring;
 }
 
+static struct kymo_ring *find_ring(struct kymo_process *process)
+{
+	const bool overwrite = overwriting(process);
+	struct kymo_ring *ring = take_free_ring(process);
+
+	if (!ring && overwrite)
+		ring = take_oldest_retired(process, KYMO_RETIRED_KEPT);
+	if (!ring)
+		ring = add_ring(process);
+	if (!ring && overwrite)
+		ring = take_oldest_retired(process, 0);
+	return ring;
+}
+
+/* Enter the thread as owner number @seq; readers may be looking at what the entry said before. */
+static void enter_owner(struct kymo_ring *ring, const struct kymo_thread *thread, uint32_t seq)
+{
+	struct kymo_owner *owner = &ring->owner[seq % KYMO_OWNERS];
+
+	kymo_store_before(&owner->seq, 0);
+	owner->tid = thread->tid;
+	memcpy(owner->name, thread->name, sizeof owner->name);
+	__atomic_store_n(&owner->seq, seq, __ATOMIC_RELEASE);
+
+	memcpy(ring->name, thread->name, sizeof ring->name);
+	ring->tid = thread->tid;
+	__atomic_store_n(&ring->owner_seq, seq, __ATOMIC_RELEASE);
+}
+
 /* A ring for the calling thread. Its word goes on where the last owner's ended. */
 static bool get_ring(struct kymo_thread *thread)
 {
-	struct kymo_process *process = kymo_process;
-	struct kymo_ring *ring = take_free_ring(process);
+	struct kymo_ring *ring = find_ring(kymo_process);
 
 	if (!ring)
-		ring = add_ring(process);
-	if (!ring)
 		return false;
-	memcpy(ring->name, thread->name, sizeof ring->name);
-	ring->tid = thread->tid;
 	__atomic_store_n(&ring->nest, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&ring->owner_seq, ring->owner_seq + 1, __ATOMIC_RELEASE);
+	enter_owner(ring, thread, ring->owner_seq + 1);
 
 	thread->data = (uint8_t *)ring + KYMO_PAGE;
 	thread->mask = (uint64_t)ring->block_size * ring->block_count - 1;
@@ -83,8 +158,8 @@ static struct kymo_block *block_at(const struct kymo_thread *thread, uint64_t po
 	return (struct kymo_block *)(thread->data + (pos & thread->mask));
 }
 
-/* Close the block that @word is in. */
-static void close_block(struct kymo_thread *thread, uint64_t word)
+/* Close the block that @word is in. Return: records in it and in all blocks before it. */
+static uint64_t close_block(struct kymo_thread *thread, uint64_t word)
 {
 	uint64_t pos = KYMO_WORD_POS(word);
 	uint64_t start = pos & ~(uint64_t)(thread->ring->block_size - 1);
@@ -92,11 +167,29 @@ static void close_block(struct kymo_thread *thread, uint64_t word)
 
 	block->used = (uint32_t)(pos - start);
 	block->records = (uint32_t)KYMO_WORD_COUNT(word);
+	return block->records_before + KYMO_WORD_COUNT(word);
+}
+
+/*
+ * Whether block @number may be begun over what lies in its place. What may not be touched begins
+ * with rpos, or where nobody reads, with wpos: an outer record that waits to be published by this
+ * very thread stands there, when it was a handler that came all the way round.
+ */
+static bool may_begin(const struct kymo_ring *ring, uint64_t number)
+{
+	const uint64_t limit = overwriting(kymo_process) ? KYMO_WORD_POS(ring->wpos) :
+			       __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE);
+
+	return number < ring->block_count ||
+	       limit >= (number - ring->block_count + 1) * ring->block_size;
 }
 
 /*
  * Begin the block after the one that thread->word is in. A handler cannot move the word
  * meanwhile: with in_slow set and end 0 it finds no room and is dropped.
+ *
+ * The new seq goes first, and nothing of the block is touched before it is out: whoever copies the
+ * old block sees by its second look at seq that it came too late.
  */
 static bool next_block(struct kymo_thread *thread)
 {
@@ -104,22 +197,23 @@ static bool next_block(struct kymo_thread *thread)
 	const uint64_t size = ring->block_size;
 	const uint64_t word = thread->word, pos = KYMO_WORD_POS(word);
 	const uint64_t number = pos ? pos / size + 1 : 0, start = number * size;
-	const uint64_t rpos = __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE);
 	struct kymo_block *block = block_at(thread, start);
+	uint64_t records_before = 0;
 	unsigned cpu = 0;
 
-	if (number >= ring->block_count && rpos < (number - ring->block_count + 1) * size)
-		return false;		/* full: the consumer still has the block that lies there */
+	if (!may_begin(ring, number))
+		return false;
 	if (pos)
-		close_block(thread, word);
+		records_before = close_block(thread, word);
 	(void)getcpu(&cpu, NULL);	/* vDSO or rseq; 0 where it is unknown */
-	*block = (struct kymo_block){
-		.seq = number + 1,
-		.ts_first = ring->lastts,
-		.dropped_at_start = __atomic_load_n(&ring->dropped, __ATOMIC_RELAXED),
-		.owner_seq = ring->owner_seq,
-		.cpu = cpu,
-	};
+	kymo_store_before(&block->seq, number + 1);
+	block->used = 0;
+	block->records = 0;
+	block->ts_first = ring->lastts;
+	block->dropped_at_start = __atomic_load_n(&ring->dropped, __ATOMIC_RELAXED);
+	block->owner_seq = ring->owner_seq;
+	block->cpu = cpu;
+	block->records_before = records_before;
 	kymo_signal_fence();
 	__atomic_store_n(&thread->word, KYMO_WORD(start + sizeof *block, 0), __ATOMIC_RELAXED);
 	kymo_signal_fence();
