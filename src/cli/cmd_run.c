@@ -9,11 +9,14 @@
 
 struct options {
 	uint64_t ring_size;
+	bool flight;
 };
 
 static const struct opt opts[] = {
 	{ "ring-size", 0, OPT_SIZE, offsetof(struct options, ring_size), "SIZE",
 	  "shared memory per thread of the command (256K, 4M)", NULL },
+	{ "flight", 0, OPT_FLAG, offsetof(struct options, flight), NULL,
+	  "keep the latest events in shared memory while nobody records", NULL },
 	CLI_OPT_END
 };
 
@@ -31,6 +34,7 @@ static int run(int argc, char **argv)
 		return cli_fail("run", &err);
 	}
 	launch.ring_size = options.ring_size;
+	launch.flight = options.flight;
 	if (launch_find(argv[0], &err) < 0)
 		return cli_fail("run", &err);
 	environment = launch_environment(&launch, &err);
@@ -49,10 +53,18 @@ const struct verb verb_run = {
 	.description =
 		"Becomes the command, with libkymo-ros2.so preloaded. Until somebody records, the "
 		"program only keeps the facts of its start (nodes, topics, callbacks) in shared "
-		"memory; an event costs it a load and a branch.",
+		"memory; an event costs it a load and a branch.\n"
+		"\n"
+		"With --flight the command is its own flight recorder: it keeps its latest events in "
+		"its shared memory, as many as fit into a ring per thread (--ring-size), the oldest "
+		"giving way. 'kymo snapshot' writes them to a trace at any time, also after the "
+		"command has died. A recording that starts meanwhile gets everything from then on.",
 	.examples =
 		"kymo run -- ros2 run demo_nodes_cpp talker\n"
-		"kymo record\n",
+		"kymo record\n"
+		"kymo run --flight --ring-size 4M -- ros2 run demo_nodes_cpp talker\n"
+		"kymo snapshot\n",
+
 	.opts = opts,
 	.run = run,
 };

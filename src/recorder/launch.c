@@ -53,7 +53,7 @@ struct setting {
 	char value[4096];
 };
 
-#define SETTINGS_MAX 4
+#define SETTINGS_MAX 5
 
 static void set_number(struct setting *setting, const char *name, const char *format,
 		       uint64_t value)
@@ -80,6 +80,8 @@ static int settings_make(const struct launch *launch, struct setting setting[SET
 		set_number(&setting[count++], "KYMO_SESSION", "%" PRIx64, launch->tag);
 	if (launch->ring_size)
 		set_number(&setting[count++], "KYMO_RING_SIZE", "%" PRIu64, launch->ring_size);
+	if (launch->flight)
+		set_number(&setting[count++], "KYMO_FLIGHT", "%" PRIu64, 1);
 	return count;
 }
 

@@ -3,6 +3,7 @@
 #ifndef KYMO_RECORDER_LAUNCH_H
 #define KYMO_RECORDER_LAUNCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -12,6 +13,7 @@ struct launch {
 	const char *fallback_libdir;	/* where libkymo-ros2.so is installed */
 	uint64_t tag;			/* KYMO_SESSION; 0: not set */
 	uint64_t ring_size;		/* KYMO_RING_SIZE in bytes; 0: not set */
+	bool flight;			/* KYMO_FLIGHT=1; false: as it is */
 };
 
 /**
