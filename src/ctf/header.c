@@ -73,17 +73,17 @@ static bool is_plain(struct stream_class *class, const struct ctf_node *header)
 			if (time || !is_plain_int(child, 64, 8) || at & 7)
 				return false;
 			time = true;
-			class->plain_time = (uint32_t)at / 8;
+			class->plain.time = (uint32_t)at / 8;
 		} else if (!strcmp(child->name, "id")) {
 			if (id || !(size == 16 || size == 32) || !is_plain_int(child, size, 8) || at & 7)
 				return false;
 			id = true;
-			class->plain_id = (uint32_t)at / 8;
-			class->plain_id_size = size / 8;
+			class->plain.id = (uint32_t)at / 8;
+			class->plain.id_size = size / 8;
 		}
 		at += child->fixed;
 	}
-	class->plain_size = (uint32_t)(at / 8);
+	class->plain.size = (uint32_t)(at / 8);
 	return id && time && !(at & 7);
 }
 
@@ -192,7 +192,7 @@ enum walk_result header_next(struct ctf_stream *s)
 		s->at.pos = pos > s->at.end ? s->at.end : pos;
 	}
 	if (s->class->shape != HEADER_GENERAL) {
-		uint32_t size = header_decode(s->class, s->class->shape, s->at.base + (s->at.pos >> 3),
+		uint32_t size = header_decode(&s->class->plain, s->class->shape, s->at.base + (s->at.pos >> 3),
 					      (s->at.end - s->at.pos) >> 3, &id, &s->clock);
 
 		if (!size)

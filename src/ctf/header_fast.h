@@ -32,23 +32,22 @@ static inline uint32_t header_extended(const uint8_t *at, uint64_t left, uint32_
 }
 
 /**
- * header_decode() - one header of class->shape, which is not HEADER_GENERAL
- * @shape: the same, so that loops can be compiled for one shape
+ * header_decode() - one header of @shape, which is not HEADER_GENERAL
+ * @plain: of the stream class
  *
  * Return: as header_extended().
  */
 static inline __attribute__((always_inline))
-uint32_t header_decode(const struct stream_class *class, enum header_shape shape,
+uint32_t header_decode(const struct plain_header *plain, enum header_shape shape,
 		       const uint8_t *at, uint64_t left, uint64_t *id, uint64_t *clock)
 {
 	switch (shape) {
 	case HEADER_PLAIN:
-		if (left < class->plain_size)
+		if (left < plain->size)
 			return 0;
-		*id = class->plain_id_size == 2 ? bits_le16(at + class->plain_id) :
-						  bits_le32(at + class->plain_id);
-		*clock = bits_le64(at + class->plain_time);
-		return class->plain_size;
+		*id = plain->id_size == 2 ? bits_le16(at + plain->id) : bits_le32(at + plain->id);
+		*clock = bits_le64(at + plain->time);
+		return plain->size;
 	case HEADER_LARGE:
 		if (left < 6)
 			return 0;

@@ -203,6 +203,8 @@ static int check_sizes(struct ctf_stream *s, struct packet *p)
 
 static void context_reset(struct ctf_stream *s)
 {
+	s->context.trace = s->info.trace;
+	s->context.stream = s->index;
 	s->context.vpid = s->context.vtid = 0;
 	s->context.cpu = -1;
 	s->context.init_ns = 0;

@@ -261,6 +261,61 @@ static void lift_contexts(struct plan *plan)
 	plan->contexts = plan->vpid_at >= 0 || plan->vtid_at >= 0 || plan->procname_at >= 0;
 }
 
+static int fetch_kind(const struct plan_load *load)
+{
+	const struct ctf_type *type = load->node->type;
+
+	if (type->kind == CTF_KIND_ARRAY)
+		return load->bit & 7 ? -1 : FETCH_ARRAY;
+	if (!load->simple)
+		return -1;
+	if (type->kind == CTF_KIND_FLOAT)
+		return type->size == 32 ? FETCH_F32 : FETCH_U64;
+	switch (type->size) {
+	case 8:
+		return type->is_signed ? FETCH_I8 : FETCH_U8;
+	case 16:
+		return type->is_signed ? FETCH_I16 : FETCH_U16;
+	case 32:
+		return type->is_signed ? FETCH_I32 : FETCH_U32;
+	default:
+		return FETCH_U64;
+	}
+}
+
+/* Whether everything wanted is in the first run; then a fetch for each. */
+static int make_fetches(struct plan *plan)
+{
+	const struct plan_step *first = &plan->step[0];
+
+	if (first->align > 1)
+		return 0;
+	for (uint32_t i = 0; i < plan->step_count; i++)
+		if (plan->step[i].target >= 0 || plan->step[i].end == PLAN_WALK)
+			return 0;
+	for (uint32_t i = 1; i < plan->step_count; i++)
+		for (uint32_t k = 0; k < plan->step[i].load_count; k++)
+			if (plan->load[plan->step[i].load + k].target >= 0)
+				return 0;
+	plan->fetch = calloc(first->load_count + 1u, sizeof *plan->fetch);
+	if (!plan->fetch)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < first->load_count; i++) {
+		const struct plan_load *load = &plan->load[i];
+		int kind = fetch_kind(load);
+
+		if (load->target < 0)
+			continue;
+		if (kind < 0)
+			return 0;
+		plan->fetch[plan->fetch_count++] = (struct plan_fetch) { .at = load->bit / 8,
+			.kind = (uint8_t)kind, .target = load->target, .node = load->node };
+	}
+	plan->fetches = true;
+	plan->wanted = plan->fetch_count || plan->contexts;
+	return 0;
+}
+
 int plan_make(struct plan *plan, struct ctf_node *const scope[3], bool on_byte)
 {
 	struct builder b = { .plan = plan, .known = 8, .step = { .align = 1, .target = -1 } };
@@ -283,12 +338,13 @@ int plan_make(struct plan *plan, struct ctf_node *const scope[3], bool on_byte)
 	lift_contexts(plan);
 	plan->fixed = plan->step_count == 1 && plan->step[0].align <= 1;
 	plan->size = plan->step[0].size;
-	return 0;
+	return make_fetches(plan);
 }
 
 void plan_free(struct plan *plan)
 {
 	free(plan->step);
 	free(plan->load);
+	free(plan->fetch);
 	*plan = (struct plan) { 0 };
 }

@@ -29,6 +29,19 @@ struct plan_load {
 	bool simple;			/* little-endian whole bytes: size is 8, 16, 32 or 64 */
 };
 
+/* A value at a constant offset behind the event header. */
+enum plan_fetch_kind {
+	FETCH_U8, FETCH_U16, FETCH_U32, FETCH_U64, FETCH_I8, FETCH_I16, FETCH_I32, FETCH_F32,
+	FETCH_ARRAY,
+};
+
+struct plan_fetch {
+	uint32_t at;			/* bytes behind the header */
+	uint8_t kind;			/* enum plan_fetch_kind */
+	int8_t target;
+	const struct ctf_node *node;	/* FETCH_ARRAY */
+};
+
 enum plan_end { PLAN_END, PLAN_STRING, PLAN_SEQUENCE, PLAN_WALK };
 
 struct plan_step {
@@ -54,11 +67,16 @@ struct plan {
 	struct plan_step *step;
 	struct plan_load *load;
 	uint32_t step_count, load_count;
+	/* All that is wanted, if anything is, lies at constant offsets: the event need not be
+	 * decoded for it. */
+	bool fetches, wanted;
+	struct plan_fetch *fetch;
+	uint32_t fetch_count;
 };
 
 /* Values of the event being decoded. */
 struct plan_out {
-	struct ctf_event *event;
+	struct ctf_event *event;	/* NULL: only the size of the event is wanted */
 	char *text[TARGET_COUNT];	/* copies of texts that have no NUL; owned */
 };
 
@@ -79,6 +97,9 @@ void plan_free(struct plan *plan);
  */
 enum walk_result plan_run(const struct plan *plan, struct ctf_node *const scope[3],
 			  struct cursor *c, struct plan_out *out);
+
+/** plan_fetch() - pick up what is wanted of an event whose plan fetches; @at: behind its header */
+void plan_fetch(const struct plan *plan, const uint8_t *at, struct plan_out *out);
 
 /** plan_ends_on_byte() - whether what begins on a byte as @node always ends on one. */
 bool plan_ends_on_byte(const struct ctf_node *node);

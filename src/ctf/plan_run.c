@@ -25,6 +25,8 @@ void plan_number(struct plan_out *out, int target, const struct ctf_node *node, 
 {
 	struct ctf_event *event = out->event;
 
+	if (!event)
+		return;
 	switch (target) {
 	case TARGET_VPID:
 		event->vpid = (int32_t)value;
@@ -54,6 +56,8 @@ static void put_bytes(struct plan_out *out, int target, const char *bytes, uint6
 {
 	struct ctf_value *value;
 
+	if (!out->event)
+		return;
 	if (target == TARGET_PROCNAME) {
 		out->event->procname = bytes;
 	} else if (target >= 0 && target < CTF_BIND_FIELDS) {
@@ -68,7 +72,7 @@ void plan_text(struct plan_out *out, int target, const char *bytes, uint64_t siz
 {
 	char *copy;
 
-	if (target < 0)
+	if (target < 0 || !out->event)
 		return;
 	if (!terminated) {
 		copy = realloc(out->text[target], size + 1);
@@ -148,7 +152,7 @@ static enum walk_result walk_all(struct ctf_node *const scope[3], struct cursor 
 	c->budget = WALK_BUDGET;
 	for (unsigned i = 0; i < 3 && !result; i++)
 		if (scope[i])
-			result = walk(c, scope[i], &pick, out);
+			result = walk(c, scope[i], out->event ? &pick : NULL, out);
 	return result;
 }
 
@@ -185,6 +189,8 @@ static void contexts(const struct plan *plan, const uint8_t *run, struct plan_ou
 {
 	struct ctf_event *event = out->event;
 
+	if (!event)
+		return;
 	if (plan->vpid_at >= 0)
 		event->vpid = (int32_t)bits_le32(run + plan->vpid_at);
 	if (plan->vtid_at >= 0)
@@ -227,7 +233,7 @@ static enum walk_result dynamic(const struct plan_step *step, struct cursor *c, 
 		return WALK_OK;
 	case PLAN_WALK:
 		c->pos = *at * 8;
-		result = walk(c, step->node, &pick, out);
+		result = walk(c, step->node, out->event ? &pick : NULL, out);
 		*at = (c->pos + 7) >> 3;
 		return result;
 	default:
@@ -281,4 +287,60 @@ enum walk_result plan_run(const struct plan *plan, struct ctf_node *const scope[
 	if (plan->walked)
 		return walk_all(scope, c, out);
 	return run_steps(plan, c, out);
+}
+
+static inline void fetch_one(const struct plan_fetch *fetch, const uint8_t *at, struct plan_out *out)
+{
+	struct ctf_value value = { .present = 1 };
+
+	at += fetch->at;
+	switch (fetch->kind) {
+	case FETCH_U64:
+		value.u = bits_le64(at);
+		value.size = 64;
+		break;
+	case FETCH_U32:
+		value.u = bits_le32(at);
+		value.size = 32;
+		break;
+	case FETCH_I32:
+		value.i = (int32_t)bits_le32(at);
+		value.size = 32;
+		break;
+	case FETCH_U16:
+		value.u = bits_le16(at);
+		value.size = 16;
+		break;
+	case FETCH_I16:
+		value.i = (int16_t)bits_le16(at);
+		value.size = 16;
+		break;
+	case FETCH_U8:
+		value.u = *at;
+		value.size = 8;
+		break;
+	case FETCH_I8:
+		value.i = (int8_t)*at;
+		value.size = 8;
+		break;
+	case FETCH_F32:
+		value.f = as_double(fetch->node, bits_le32(at));
+		value.size = 32;
+		break;
+	default:
+		put_elements(out, fetch->target, fetch->node, (const char *)at, fetch->node->type->length);
+		return;
+	}
+	if (fetch->target < CTF_BIND_FIELDS)
+		out->event->value[fetch->target] = value;
+	else
+		plan_number(out, fetch->target, fetch->node, value.u);
+}
+
+void plan_fetch(const struct plan *plan, const uint8_t *at, struct plan_out *out)
+{
+	if (plan->contexts)
+		contexts(plan, at, out);
+	for (uint32_t i = 0; i < plan->fetch_count; i++)
+		fetch_one(&plan->fetch[i], at, out);
 }

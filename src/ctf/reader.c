@@ -82,9 +82,8 @@ static void heap_build(struct ctf_reader *r)
 	for (unsigned i = 0; i < r->stream_count; i++) {
 		struct ctf_stream *s = r->stream[i];
 
-		stream_advance(s);
-		if (s->head != HEAD_END)
-			r->heap[r->heap_count++] = (struct heap_entry) { s->key, s };
+		if (stream_refill(s))
+			r->heap[r->heap_count++] = (struct heap_entry) { s->next->key, s };
 	}
 	heap_end(r);
 	for (unsigned i = r->heap_count / 2; i-- > 0;)
@@ -92,44 +91,54 @@ static void heap_build(struct ctf_reader *r)
 	r->started = true;
 }
 
-static void heap_shrink(struct ctf_reader *r)
+/* The top went forward: have it in its place again, or take it out. */
+static void heap_fix(struct ctf_reader *r)
 {
-	struct heap_entry entry = r->heap[--r->heap_count];
+	struct ctf_stream *s = r->heap[0].stream;
+	struct heap_entry entry;
 
+	if (s->next < s->batch_end || stream_refill(s)) {
+		sift(r, 0, (struct heap_entry) { s->next->key, s });
+		return;
+	}
+	entry = r->heap[--r->heap_count];
 	heap_end(r);
 	if (r->heap_count)
 		sift(r, 0, entry);
 }
 
-/* The top went forward or ended. */
-static inline void heap_fix(struct ctf_reader *r)
+/* Up to which time the top's events come before those of all other streams. */
+static int64_t run_until(const struct ctf_reader *r)
 {
-	struct ctf_stream *s = r->heap[0].stream;
+	const struct heap_entry *second = &r->heap[1];
+	int64_t until;
 
-	if (s->head != HEAD_END)
-		sift(r, 0, (struct heap_entry) { s->key, s });
-	else
-		heap_shrink(r);
+	if (r->heap_count > 2 && before(&r->heap[2], second))
+		second = &r->heap[2];
+	if (r->heap_count < 2)
+		return r->window_end;
+	until = second->key;
+	if (second->stream->index < r->heap[0].stream->index && until > INT64_MIN)
+		until--;
+	return until < r->window_end ? until : r->window_end;
 }
 
 /* ---- events ---- */
 
-static void give_common(const struct ctf_stream *s, struct ctf_event *event)
+/* What all events of a packet have in common lies together, from bound to class. */
+#define COMMON_BEGIN offsetof(struct ctf_event, bound)
+#define COMMON_END offsetof(struct ctf_event, value)
+
+static inline void give_common(const struct ctf_stream *s, int64_t key, struct ctf_event *event)
 {
-	event->ns = s->key;
-	event->trace = s->info.trace;
-	event->stream = s->index;
-	event->vpid = s->context.vpid;
-	event->vtid = s->context.vtid;
-	event->cpu = s->context.cpu;
-	event->procname = s->context.procname;
-	event->init_ns = s->context.init_ns;
+	memcpy((char *)event + COMMON_BEGIN, (const char *)&s->context + COMMON_BEGIN,
+	       COMMON_END - COMMON_BEGIN);
+	event->ns = key;
+	event->clock_ns = (uint64_t)key - (uint64_t)s->class->offset_ns;
 }
 
-static void give_loss(struct ctf_stream *s, struct ctf_event *event)
+static void give_loss(const struct ctf_stream *s, struct ctf_event *event)
 {
-	give_common(s, event);
-	event->clock_ns = (uint64_t)s->key - (uint64_t)s->class->offset_ns;
 	event->bound = CTF_LOSS;
 	event->class = NULL;
 	event->loss_begin_ns = clock_to_ns(s->class, s->loss_begin);
@@ -138,10 +147,9 @@ static void give_loss(struct ctf_stream *s, struct ctf_event *event)
 	event->lost_packets = s->lost_packets;
 }
 
-static void give_packet_values(const struct ctf_stream *s, struct ctf_event *event)
+static void give_packet_values(const struct ctf_stream *s, const struct event_class *class,
+			       struct ctf_event *event)
 {
-	const struct event_class *class = s->event;
-
 	for (unsigned i = 0; i < CTF_BIND_FIELDS; i++) {
 		if (!(class->absent >> i & 1))
 			continue;
@@ -150,47 +158,56 @@ static void give_packet_values(const struct ctf_stream *s, struct ctf_event *eve
 	}
 }
 
-/* Return: false when the event is torn: the stream has gone on. */
-static inline bool give_event(struct ctf_reader *r, struct ctf_stream *s, struct ctf_event *event)
+static inline int give(struct ctf_reader *r, struct ctf_stream *s, struct ctf_event *event)
 {
-	give_common(s, event);
-	event->clock_ns = (uint64_t)s->key - (uint64_t)s->class->offset_ns;
-	event->bound = s->event->bound;
-	event->class = &s->event->pub;
-	if (s->event->absent)
-		give_packet_values(s, event);
+	const struct event_record *record = s->next;
+	const struct event_class *class;
+
+	give_common(s, record->key, event);
+	if (__builtin_expect(RECORD_CLASS(record) == RECORD_LOSS, 0)) {
+		give_loss(s, event);
+		return 1;
+	}
+	class = r->class[RECORD_CLASS(record)];
+	event->bound = class->bound;
+	event->class = &class->pub;
 	r->out.event = event;
-	return stream_body(s, &r->out);
+	if (class->absent)
+		give_packet_values(s, class, event);
+	if (__builtin_expect(class->fetches, 1)) {
+		if (class->plan.wanted)
+			plan_fetch(&class->plan, s->window.bytes + RECORD_POS(record) / 8, &r->out);
+	} else {
+		record_decode(s, record, &r->out);
+	}
+	return 1;
+}
+
+static int next_stream(struct ctf_reader *r, struct ctf_event *event)
+{
+	if (!r->started)
+		heap_build(r);
+	else if (r->last)
+		heap_fix(r);
+	r->last = NULL;
+	if (!r->heap_count || r->heap[0].key > r->window_end)
+		return 0;
+	r->last = r->heap[0].stream;
+	r->run_until = run_until(r);
+	return give(r, r->last, event);
 }
 
 int ctf_next(struct ctf_reader *r, struct ctf_event *event, struct err *err)
 {
-	(void)err;	/* what goes wrong behind ctf_open() is forgiven and warned of */
-	if (!r->started)
-		heap_build(r);
-	for (;;) {
-		struct ctf_stream *s = r->last;
+	struct ctf_stream *s = r->last;
 
-		if (s) {
-			stream_advance(s);
-			heap_fix(r);
-			r->last = NULL;
-		}
-		if (!r->heap_count)
-			return 0;
-		s = r->heap[0].stream;
-		if (s->key > r->window_end)
-			return 0;
-		r->last = s;
-		if (s->head == HEAD_LOSS) {
-			give_loss(s, event);
-			if (s->key >= r->window_begin)
-				return 1;
-		} else if (give_event(r, s, event) && s->key >= r->window_begin &&
-			   (event->bound >= 0 || !r->only_bound)) {
-			return 1;
-		}
+	(void)err;	/* what goes wrong behind ctf_open() is forgiven and warned of */
+	if (__builtin_expect(s != NULL, 1)) {
+		s->next++;
+		if (__builtin_expect(s->next < s->batch_end && s->next->key <= r->run_until, 1))
+			return give(r, s, event);
 	}
+	return next_stream(r, event);
 }
 
 /* ---- life ---- */
@@ -297,6 +314,8 @@ int ctf_bind(struct ctf_reader *r, const struct ctf_bind *table, unsigned count,
 
 void ctf_only_bound(struct ctf_reader *r, bool only)
 {
+	if (r->only_bound != only)
+		(void)ctf_rewind(r, NULL);
 	r->only_bound = only;
 }
 

@@ -126,7 +126,8 @@ void ctf_close(struct ctf_reader *reader);
 int ctf_bind(struct ctf_reader *reader, const struct ctf_bind *table, unsigned count,
 	     struct err *err);
 
-/** ctf_only_bound() - whether ctf_next() passes over events that are not bound. Off at first. */
+/** ctf_only_bound() - whether ctf_next() passes over events that are not bound. Off at first. A
+ * change rewinds. */
 void ctf_only_bound(struct ctf_reader *reader, bool only);
 
 /** ctf_window() - give only events in [begin_ns, end_ns] (epoch). Rewinds. */

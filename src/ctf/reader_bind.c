@@ -80,21 +80,53 @@ static void bind_packet_fields(struct ctf_reader *reader, struct stream_class *c
 			memcpy(reader->stream[i]->packet_names, names, sizeof names);
 }
 
-/* Fixed sizes of what is not bound, by id. */
-static int make_pass(struct ctf_trace *trace, struct stream_class *class, struct err *err)
+/* The two commonest sizes of events of fixed size, headers included; bound ones count more. */
+static void find_usual(struct stream_class *class)
+{
+	uint32_t header = class->shape == HEADER_PLAIN ? class->plain.size : class->shape == HEADER_LARGE ? 6 : 4;
+	uint32_t best[2] = { 0, 0 };
+
+	class->usual[0] = class->usual[1] = 0;
+	for (uint32_t i = 0; i < class->class_count; i++) {
+		const struct event_class *event = class->class[i];
+		uint32_t size = event->plan.size + header, votes = 0;
+
+		if (!event->plan.fixed || size == class->usual[0])
+			continue;
+		for (uint32_t k = i; k < class->class_count && k < i + 1000; k++)
+			if (class->class[k]->plan.fixed && class->class[k]->plan.size + header == size)
+				votes += class->class[k]->bound >= 0 ? 4 : 1;
+		if (votes > best[0]) {
+			best[1] = best[0];
+			class->usual[1] = class->usual[0];
+			best[0] = votes;
+			class->usual[0] = size;
+		} else if (votes > best[1]) {
+			best[1] = votes;
+			class->usual[1] = size;
+		}
+	}
+}
+
+/* What the inner loop knows of events, by id. */
+static int make_scan(struct ctf_trace *trace, struct stream_class *class, struct err *err)
 {
 	if (class->shape == HEADER_GENERAL || !class->by_id_count)
 		return 0;
-	if (!class->pass)
-		class->pass = arena_alloc(&trace->metadata->arena, class->by_id_count * sizeof *class->pass);
-	if (!class->pass)
+	if (!class->scan)
+		class->scan = arena_alloc(&trace->metadata->arena, class->by_id_count * sizeof *class->scan);
+	if (!class->scan)
 		return err_set(err, EXIT_INPUT, "%s: the metadata needs too much memory", trace->metadata_path);
 	for (uint64_t i = 0; i < class->by_id_count; i++) {
 		const struct event_class *event = class->by_id[i];
 
-		class->pass[i] = event && event->bound < 0 && event->plan.fixed ?
-				 event->plan.size : PASS_NOT;
+		class->scan[i] = (struct scan_entry) { .size = SCAN_NOT };
+		if (event && event->plan.fixed)
+			class->scan[i].size = event->plan.size;
+		if (event)
+			class->scan[i].class = event->pub.index | (event->bound >= 0 ? SCAN_BOUND : 0);
 	}
+	find_usual(class);
 	return 0;
 }
 
@@ -119,9 +151,10 @@ int classes_plan(struct ctf_reader *reader, struct err *err)
 				if (plan_make(&event->plan, event->scope, on_byte))
 					return err_set(err, EXIT_FAILED, "out of memory for %u event classes",
 						       reader->class_count);
+				event->fetches = event->plan.fetches && class->shape != HEADER_GENERAL;
 			}
 			bind_packet_fields(reader, class);
-			if (make_pass(trace, class, err))
+			if (make_scan(trace, class, err))
 				return -1;
 		}
 	}

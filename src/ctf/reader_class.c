@@ -152,6 +152,9 @@ static int add_class(struct ctf_reader *reader, struct ctf_trace *trace, struct 
 {
 	struct event_class **bigger;
 
+	if (reader->class_count == RECORD_CLASS_MAX)
+		return err_set(err, EXIT_INPUT, "%s: more than %u event classes", trace->metadata_path,
+			       RECORD_CLASS_MAX);
 	stream->class = arena_grow(&trace->metadata->arena, stream->class, stream->class_count,
 				   sizeof *stream->class);
 	if (!stream->class)

@@ -6,7 +6,8 @@
  *   reader_tree.c    find traces and their stream files, put files of one stream together
  *   reader_class.c   stream and event classes
  *   reader_bind.c    bindings and plans
- *   stream.c         one stream: files, packets, loss; brings the next event header
+ *   stream.c         one stream: files, packets, loss
+ *   stream_batch.c   the events in what is in memory of a packet
  *   stream_scan.c    what packets tell of a stream as a whole
  *   reader_index.c   LTTng's index files
  *   window.c         the piece of a file that is in memory
@@ -36,12 +37,18 @@ struct ctf_trace {
 /* Shapes of event headers that are decoded without walk(). */
 enum header_shape { HEADER_GENERAL, HEADER_COMPACT, HEADER_LARGE, HEADER_PLAIN };
 
+/* HEADER_PLAIN: bytes of the header, where id and time are, bytes of the id (2 or 4). */
+struct plain_header {
+	uint32_t size, id, time, id_size;
+};
+
 struct event_class {
 	struct ctf_event_class pub;
 	struct ctf_node *scope[3];	/* stream context, event context, fields */
 	struct plan plan;
 	int bound;			/* index into the bind table, or CTF_UNBOUND */
 	uint8_t absent;			/* bit per value: the class has no such field */
+	bool fetches;			/* plan_fetch() is enough */
 	int8_t packet_value[CTF_BIND_FIELDS];	/* index into ctf_stream.packet_value, or -1 */
 };
 
@@ -55,17 +62,34 @@ struct stream_class {
 	int64_t offset_ns;		/* epoch minus clock */
 	enum header_shape shape;
 	bool bytewise;			/* every event begins on a byte */
-	uint32_t plain_size, plain_id, plain_time, plain_id_size;	/* HEADER_PLAIN, bytes */
+	struct plain_header plain;
 	struct event_class **by_id;	/* dense up to by_id_count */
 	uint64_t by_id_count;
-	/* By id: bytes of an event behind its header when it is of fixed size and not bound, so
-	 * that it can be passed over at sight; else PASS_NOT. NULL: general headers. */
-	uint32_t *pass;
+	struct scan_entry *scan;	/* by id; NULL: general headers */
+	uint32_t usual[2];		/* bytes of events with their header, the commonest */
 	struct event_class **class;	/* all, by id */
 	uint32_t class_count;
 };
 
-#define PASS_NOT UINT32_MAX
+/* What the inner loop knows of an event by its id. */
+struct scan_entry {
+	uint32_t size;			/* bytes behind the header, or SCAN_NOT: look closer */
+	uint32_t class;			/* index in the reader; bit 31: it is bound */
+};
+#define SCAN_NOT UINT32_MAX
+#define SCAN_BOUND (UINT32_C(1) << 31)
+
+/* An event that was found: time, class and place. The place is that of the body, with
+ * HEADER_GENERAL that of the header, in bits from the beginning of the window. */
+struct event_record {
+	int64_t key;			/* epoch ns */
+	uint64_t what;
+};
+#define RECORD_CLASS_MAX ((1u << 24) - 1)
+#define RECORD_LOSS RECORD_CLASS_MAX	/* no event, but loss in front of the packet */
+#define RECORD(class, pos) ((uint64_t)(class) << 40 | (pos))
+#define RECORD_CLASS(record) ((record)->what >> 40)
+#define RECORD_POS(record) ((record)->what & ((UINT64_C(1) << 40) - 1))
 
 /* What a packet's header and context say. Sizes in bits. */
 enum { HAS_MAGIC = 1, HAS_UUID = 2, HAS_INSTANCE = 4, HAS_BEGIN = 8, HAS_END = 16, HAS_SEQ = 32,
@@ -96,17 +120,17 @@ struct window {
 	int fd;				/* -1: not open */
 };
 
-/* What stream_advance() stands at. */
-enum stream_head { HEAD_END, HEAD_EVENT, HEAD_LOSS };
-
 struct ctf_stream {
-	int64_t key;			/* epoch ns of the head; the merge looks at this */
-	enum stream_head head;
+	struct event_record *next;	/* the head: to be given next, or given last */
+	struct event_record *batch_end;
+	struct event_record *batch;	/* what was found ahead, all in one packet and in memory */
+	uint32_t batch_capacity;
 	uint32_t index;
-	struct cursor at;		/* behind the head's event header */
+	struct cursor at;		/* behind the last event that was found */
+	uint64_t shift;			/* position of the window's beginning in the packet, bits */
 	uint64_t event_begin;		/* position of the event header */
-	struct event_class *event;
-	uint64_t clock;			/* value at the head */
+	struct event_class *event;	/* the last that was looked at */
+	uint64_t clock;			/* value at the last event that was found */
 	struct stream_class *class;
 	struct ctf_reader *reader;
 	/* the packet */
@@ -153,12 +177,12 @@ struct ctf_reader {
 	unsigned heap_count;
 	bool started;
 	struct ctf_stream *last;	/* whose head was given last */
+	int64_t run_until;		/* its events up to here come before all others */
 	const struct ctf_bind *bind;	/* a copy; texts as well */
 	unsigned bind_count;
 	int64_t window_begin, window_end;
 	bool only_bound;
 	struct plan_out out;
-	struct ctf_event passed;	/* where values of events go that are passed over */
 	char *warning[WARNINGS_MAX];
 	unsigned warning_count;
 	unsigned open_files;
@@ -198,10 +222,12 @@ enum walk_result header_next(struct ctf_stream *stream);
 
 /* ---- stream.c ---- */
 void stream_rewind(struct ctf_stream *stream);
-/* Go to the next event or loss: sets head and key. */
-void stream_advance(struct ctf_stream *stream);
-/* Decode what is behind the header into @out. Return: false: the rest of the packet is lost. */
-bool stream_body(struct ctf_stream *stream, struct plan_out *out);
+/* Find the next events or a loss. Return: false: there are none any more. */
+bool stream_refill(struct ctf_stream *stream);
+/* Whether the packet has bytes that are not in memory. */
+bool stream_has_more(const struct ctf_stream *stream);
+/* Leave out the rest of the packet, for @why, and tell so. */
+void stream_abandon_packet(struct ctf_stream *stream, enum walk_result why);
 /* Go to the next packet that is usable. Return: false at the end of the last file. */
 bool stream_next_packet(struct ctf_stream *stream);
 /* What is missing between the packet before and the present one: sets lost and lost_packets. */
@@ -213,12 +239,27 @@ bool stream_is_at(struct ctf_stream *stream, const struct packet_place *place);
 /* Fill stream->info from the packets' headers, or from an index that agrees with them. */
 void stream_scan(struct ctf_stream *stream);
 
+/* ---- stream_batch.c ---- */
+/* Add events at the cursor to the batch, until it is full, or the packet ends, or more of the
+ * file would have to be read in place of what the batch refers to. */
+void batch_fill(struct ctf_stream *stream);
+/* Position behind the header of @record; sets stream->event. */
+uint64_t record_body(struct ctf_stream *stream, const struct event_record *record, bool *readable);
+/* Decode @record, which is in the batch, into @out. */
+void record_decode(struct ctf_stream *stream, const struct event_record *record,
+		   struct plan_out *out);
+
 /* ---- stream.c: clocks ---- */
 uint64_t clock_scale(const struct stream_class *class, uint64_t value);
 
 static inline uint64_t clock_to_ns(const struct stream_class *class, uint64_t value)
 {
 	return class->counts_ns ? value : clock_scale(class, value);
+}
+
+static inline int64_t epoch_of(const struct stream_class *class, uint64_t clock)
+{
+	return (int64_t)(clock_to_ns(class, clock) + (uint64_t)class->offset_ns);
 }
 
 /* Get more of the packet in memory after WALK_SHORT. Return: true: try again at event_begin. */

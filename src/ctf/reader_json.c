@@ -143,16 +143,15 @@ void ctf_print_event_json(struct ctf_reader *reader, const struct ctf_event *eve
 		[SCOPE_EVENT_CONTEXT] = "event_context", [SCOPE_FIELDS] = "fields",
 	};
 	struct printer *p = printer_get(reader);
-	struct ctf_stream *s = reader->last;
 	uint64_t pos;
+	struct ctf_stream *s = printer_stream(reader, event, &pos);
 
-	if (!p || !s || s->head != HEAD_EVENT || event->bound == CTF_LOSS)
+	if (!p || !s)
 		return;
 	printer_format(p, "{\"ts_ns\":%lld,\"clock_ns\":%llu,\"name\":", (long long)event->ns,
 		     (unsigned long long)event->clock_ns);
 	print_string(p, s->event->pub.name, strlen(s->event->pub.name));
 	printer_format(p, ",\"trace\":%u,\"stream\":%u", event->trace, event->stream);
-	pos = printer_body_position(s);
 	for (unsigned i = SCOPE_PACKET_CONTEXT; i < SCOPE_COUNT; i++) {
 		size_t before = p->used;
 

@@ -125,23 +125,22 @@ static bool shows_something(struct printer *p, const struct ctf_node *node)
 	return shown;
 }
 
-uint64_t printer_body_position(struct ctf_stream *s)
+struct ctf_stream *printer_stream(struct ctf_reader *reader, const struct ctf_event *event,
+				  uint64_t *pos)
 {
-	uint64_t after = s->at.pos, clock = s->clock, pos;
-	struct event_class *event = s->event;
+	struct ctf_stream *s = reader->last;
+	bool readable;
 
-	s->at.pos = s->event_begin;
-	pos = header_next(s) ? after : s->at.pos;
-	s->at.pos = after;
-	s->clock = clock;
-	s->event = event;
-	return pos;
+	if (!s || event->bound == CTF_LOSS || RECORD_CLASS(s->next) == RECORD_LOSS)
+		return NULL;
+	*pos = record_body(s, s->next, &readable);
+	return readable ? s : NULL;
 }
 
 bool printer_scope(struct ctf_stream *s, const struct event_class *event, enum ctf_scope scope,
 		 uint64_t *pos, const struct visitor *visitor, struct printer *p)
 {
-	struct cursor c = { .base = s->at.base, .pos = *pos, .end = s->at.pos, .slot = s->slot,
+	struct cursor c = { .base = s->at.base, .pos = *pos, .end = s->at.end, .slot = s->slot,
 		.budget = WALK_BUDGET };
 	const struct ctf_node *node;
 

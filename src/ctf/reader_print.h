@@ -51,8 +51,9 @@ bool printer_scope(struct ctf_stream *s, const struct event_class *event, enum c
 /* Whether a field of the packet context describes the packet and is not shown. */
 bool printer_is_hidden(const struct printer *p, const struct ctf_node *node);
 
-/* Position behind the event header. */
-uint64_t printer_body_position(struct ctf_stream *s);
+/* The stream of the event last returned, and @pos behind its header. NULL: it was no event. */
+struct ctf_stream *printer_stream(struct ctf_reader *reader, const struct ctf_event *event,
+				  uint64_t *pos);
 
 double printer_double(const struct ctf_node *node, uint64_t bits);
 

@@ -236,18 +236,17 @@ static void print_origin(struct printer *p, const struct ctf_trace *trace)
 void ctf_print_event(struct ctf_reader *reader, const struct ctf_event *event, FILE *out)
 {
 	struct printer *p = printer_get(reader);
-	struct ctf_stream *s = reader->last;
 	bool any = false;
 	uint64_t pos;
+	struct ctf_stream *s = printer_stream(reader, event, &pos);
 
-	if (!p || !s || s->head != HEAD_EVENT || event->bound == CTF_LOSS)
+	if (!p || !s)
 		return;
 	if (s->class->has_clock)
 		print_times(p, event->ns);
 	print_origin(p, reader->trace[s->info.trace]);
 	printer_text(p, s->event->pub.name);
 	printer_text(p, ": ");
-	pos = printer_body_position(s);
 	for (unsigned i = SCOPE_PACKET_CONTEXT; i < SCOPE_COUNT; i++) {
 		size_t before = p->used;
 

@@ -42,6 +42,7 @@ void stream_free(struct ctf_stream *s)
 	free(s->window.bytes);
 	free(s->head_bytes);
 	free(s->slot);
+	free(s->batch);
 	plan_out_free(&s->context_out);
 	for (uint32_t i = 0; i < s->file_count; i++)
 		free(s->file[i].path);

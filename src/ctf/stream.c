@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctf/header_fast.h"
+#include "ctf/bits.h"
+#include "ctf/reader_impl.h"
+
+#define BATCH_RECORDS 256
 
 uint64_t clock_scale(const struct stream_class *class, uint64_t value)
 {
@@ -15,16 +18,6 @@ uint64_t clock_scale(const struct stream_class *class, uint64_t value)
 
 	return value / freq * 1000000000 +
 	       (uint64_t)((unsigned __int128)(value % freq) * 1000000000 / freq);
-}
-
-static int64_t epoch_of(const struct stream_class *class, uint64_t clock)
-{
-	return (int64_t)(clock_to_ns(class, clock) + (uint64_t)class->offset_ns);
-}
-
-static void set_key(struct ctf_stream *s, uint64_t clock)
-{
-	s->key = epoch_of(s->class, clock);
 }
 
 static void warn_packet(struct ctf_stream *s, const char *what)
@@ -92,6 +85,7 @@ static void see_window(struct ctf_stream *s, uint64_t have_bytes, uint64_t from)
 
 	s->at.base = (const uint8_t *)((uintptr_t)s->window.bytes -
 				       (uintptr_t)(s->window.offset - s->packet_offset));
+	s->shift = (s->window.offset - s->packet_offset) * 8;
 	s->at.end = end < content ? end : content;
 }
 
@@ -108,17 +102,18 @@ static bool load_from(struct ctf_stream *s, uint64_t pos, uint64_t want)
 	return true;
 }
 
+bool stream_has_more(const struct ctf_stream *s)
+{
+	return s->at.end < s->content_end && (s->at.end + 7) >> 3 < bits_align(s->content_end, 8) >> 3;
+}
+
 bool stream_more(struct ctf_stream *s)
 {
 	uint64_t from = s->event_begin >> 3;
 	uint64_t have = ((s->at.end + 7) >> 3) - from;
-	uint64_t content = bits_align(s->content_end, 8);
 
-	if (s->at.end >= s->content_end || (s->at.end + 7) >> 3 >= content >> 3)
-		return false;
-	if (!load_from(s, s->event_begin, have + 1) || ((s->at.end + 7) >> 3) - from <= have)
-		return false;
-	return true;
+	return stream_has_more(s) && load_from(s, s->event_begin, have + 1) &&
+	       ((s->at.end + 7) >> 3) - from > have;
 }
 
 static bool next_file(struct ctf_stream *s)
@@ -197,143 +192,17 @@ bool stream_next_packet(struct ctf_stream *s)
 	return true;
 }
 
-static void abandon_packet(struct ctf_stream *s, enum walk_result result, const char *why)
+void stream_abandon_packet(struct ctf_stream *s, enum walk_result why)
 {
 	char text[200];
 
 	(void)snprintf(text, sizeof text, "%s at byte %llu of it; the rest of the packet is left out",
-		       result == WALK_SHORT ? "an event is cut off" : why,
+		       why == WALK_SHORT ? "an event is cut off" : s->event ?
+		       "a field of an event makes no sense" : "no event class fits the header",
 		       (unsigned long long)(s->event_begin >> 3));
-	if (!s->cut_off || result != WALK_SHORT)
+	if (!s->cut_off || why != WALK_SHORT)
 		warn_packet(s, text);
 	s->at.pos = s->at.end = s->content_end = s->event_begin;
-}
-
-bool stream_body(struct ctf_stream *s, struct plan_out *out)
-{
-	const struct event_class *event = s->event;
-	enum walk_result result;
-
-	for (;;) {
-		uint64_t pos = s->at.pos;
-
-		result = plan_run(&event->plan, event->scope, &s->at, out);
-		if (__builtin_expect(result == WALK_OK, 1))
-			return true;
-		s->at.pos = pos;
-		if (result == WALK_SHORT && stream_more(s))
-			continue;
-		abandon_packet(s, result, "a field of an event makes no sense");
-		return false;
-	}
-}
-
-/*
- * Pass over events that nobody wants and that are of fixed size, as far as the window goes.
- * Compiled once for each shape of header.
- */
-static inline __attribute__((always_inline))
-void pass_loop(struct ctf_stream *s, enum header_shape shape)
-{
-	const struct stream_class *class = s->class;
-	const uint32_t *pass = class->pass;
-	const uint8_t *base = s->at.base;
-	uint64_t at = (s->at.pos + 7) >> 3, end = s->at.end >> 3, clock = s->clock;
-	uint64_t ids = class->by_id_count;
-
-	if (at > end)
-		return;
-	while (at < end) {
-		uint64_t id, next = clock;
-		uint32_t header = header_decode(class, shape, base + at, end - at, &id, &next), size;
-
-		if (!header || id >= ids)
-			break;
-		size = pass[id];
-		if (size == PASS_NOT || size > end - at - header)
-			break;
-		clock = next;
-		at += header + size;
-	}
-	s->clock = clock;
-	s->at.pos = at * 8;
-}
-
-static void pass_over(struct ctf_stream *s)
-{
-	switch (s->class->shape) {
-	case HEADER_PLAIN:
-		pass_loop(s, HEADER_PLAIN);
-		break;
-	case HEADER_LARGE:
-		pass_loop(s, HEADER_LARGE);
-		break;
-	case HEADER_COMPACT:
-		pass_loop(s, HEADER_COMPACT);
-		break;
-	default:
-		break;
-	}
-}
-
-/* header_next() for the common case: nothing to align, no extended id, all in memory. */
-static inline bool common_header(struct ctf_stream *s)
-{
-	const struct stream_class *class = s->class;
-	uint64_t id, clock = s->clock;
-	uint32_t size;
-
-	if (class->shape == HEADER_GENERAL || s->at.pos & 7)
-		return false;
-	size = header_decode(class, class->shape, s->at.base + (s->at.pos >> 3),
-			     (s->at.end - s->at.pos) >> 3, &id, &clock);
-	if (!size || id >= class->by_id_count || !class->by_id[id])
-		return false;
-	s->event = class->by_id[id];
-	s->clock = clock;
-	s->at.pos += (uint64_t)size * 8;
-	return true;
-}
-
-/* Decode the next event header. Return: false: the packet has no more. */
-static bool next_header(struct ctf_stream *s)
-{
-	enum walk_result result;
-
-	for (;;) {
-		s->event_begin = s->at.pos;
-		if (s->at.pos >= s->content_end)
-			return false;
-		if (common_header(s))
-			return true;
-		s->event = NULL;
-		result = header_next(s);
-		if (result == WALK_OK)
-			return true;
-		s->at.pos = s->event_begin;
-		if (result == WALK_SHORT && stream_more(s))
-			continue;
-		abandon_packet(s, result, "no event class fits the header");
-		return false;
-	}
-}
-
-/* Go to the next event that somebody wants; its header is decoded. Return: as next_header(). */
-static bool next_event(struct ctf_stream *s)
-{
-	struct ctf_reader *r = s->reader;
-
-	while (r->only_bound) {
-		if (s->class && s->class->pass)
-			pass_over(s);
-		if (!next_header(s))
-			return false;
-		if (s->event->bound >= 0)
-			return true;
-		r->out.event = &r->passed;
-		(void)stream_body(s, &r->out);	/* where it fails there is no next header */
-	}
-	return next_header(s);
 }
 
 /* Whole packets in front of the window need not be decoded. */
@@ -344,29 +213,47 @@ static bool packet_is_early(const struct ctf_stream *s)
 	return epoch_of(s->class, s->packet.end) < s->reader->window_begin;
 }
 
-void stream_advance(struct ctf_stream *s)
+static void note_loss(struct ctf_stream *s)
 {
+	int64_t key = epoch_of(s->class, s->packet.has & HAS_BEGIN ? s->packet.begin : s->clock);
+
+	s->loss_told = true;
+	if (key >= s->reader->window_begin)
+		*s->batch_end++ = (struct event_record) { key, RECORD(RECORD_LOSS, 0) };
+}
+
+/* Room for as many events as a small window holds; a loss goes in front of them. */
+static bool batch_make(struct ctf_stream *s)
+{
+	if (!s->batch) {
+		s->batch = malloc(BATCH_RECORDS * sizeof *s->batch);
+		s->batch_capacity = BATCH_RECORDS;
+	}
+	if (!s->batch)
+		reader_warn(s->reader, "%s: is left out: out of memory", s->info.path);
+	return s->batch;
+}
+
+bool stream_refill(struct ctf_stream *s)
+{
+	if (!batch_make(s))
+		return false;
+	s->next = s->batch_end = s->batch;
 	for (;;) {
-		if (!s->loss_told) {
-			s->loss_told = true;
-			s->head = HEAD_LOSS;
-			set_key(s, s->packet.has & HAS_BEGIN ? s->packet.begin : s->clock);
-			return;
-		}
-		if (next_event(s)) {
-			s->head = HEAD_EVENT;
-			set_key(s, s->clock);
-			return;
-		}
+		if (s->class)
+			batch_fill(s);
+		if (s->batch_end > s->batch)
+			return true;
 		if (!stream_next_packet(s)) {
-			s->head = HEAD_END;
 			window_close(s);
-			return;
+			return false;
 		}
 		if (packet_is_early(s)) {
 			s->at.pos = s->at.end = s->content_end = s->event_begin;
 			s->loss_told = true;
 		}
+		if (!s->loss_told)
+			note_loss(s);
 	}
 }
 
@@ -380,6 +267,6 @@ void stream_rewind(struct ctf_stream *s)
 	s->has_before = false;
 	s->loss_told = true;
 	s->lost = s->lost_packets = 0;
-	s->head = HEAD_END;
 	s->event = NULL;
+	s->next = s->batch_end = s->batch;
 }
