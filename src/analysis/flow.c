@@ -19,7 +19,10 @@ static struct model_message message_of(const struct sent *sent)
 		.publisher = &sent->publisher->pub,
 		.topic = sent->publisher->pub.topic,
 		.publish_thread = &sent->thread->pub,
+		.from = sent->from ? &sent->from->pub : NULL,
+		.from_instance = sent->from_instance,
 		.publish_ns = sent->publish_ns,
+		.rcl_ns = sent->rcl_ns,
 		.send_ns = sent->send_ns,
 		.source_ns = sent->source_ns,
 	};
@@ -100,32 +103,107 @@ static struct sent *sent_new(struct model *model, struct publisher *publisher)
 
 /* ---- publishing ---- */
 
-static void publish_step(struct thread *thread, uint64_t message, int64_t ns)
+void model_publish_chain(struct thread *thread, uint64_t message, int64_t ns)
 {
 	if (thread->publish.message == message)
 		return;
 	thread->publish.message = message;
 	thread->publish.ns = ns;
+	thread->publish.rcl_ns = 0;
 	thread->publish.publisher = NULL;
 }
 
 static void on_rclcpp_publish(struct model *model, const struct now *now)
 {
-	ARGS(rclcpp_publish, now->event);
+	ARGS(rclcpp_publish_handle, now->event);
+	struct thread *thread = now->thread;
 
-	(void)model;
 	/* A call that broke off must not lend its begin to the next one. */
-	now->thread->publish.message = 0;
-	publish_step(now->thread, args->message.u, now->ns);
+	thread->publish.message = 0;
+	model_publish_chain(thread, args->message.u, now->ns);
+	if (args->publisher_handle.present)
+		thread->publish.publisher = model_handle(model, now->process, HANDLE_PUBLISHER,
+							 args->publisher_handle.u);
+	if (thread->unstamped)
+		model_unstamped_flush(model, thread);
+	if (model->wants & WANT_PUBLISH_STEPS)
+		model_publish_step(model, now, &(struct model_publish_step){
+			.layer = MODEL_LAYER_RCLCPP, .address = args->message.u,
+			.handle = args->publisher_handle.u,
+			.publisher = thread->publish.publisher ? &thread->publish.publisher->pub : NULL });
 }
 
 static void on_rcl_publish(struct model *model, const struct now *now)
 {
 	ARGS(rcl_publish, now->event);
+	struct thread *thread = now->thread;
 
-	publish_step(now->thread, args->message.u, now->ns);
-	now->thread->publish.publisher = model_handle(model, now->process, HANDLE_PUBLISHER,
-						      args->publisher_handle.u);
+	model_publish_chain(thread, args->message.u, now->ns);
+	thread->publish.rcl_ns = now->ns;
+	thread->publish.publisher = model_handle(model, now->process, HANDLE_PUBLISHER,
+						 args->publisher_handle.u);
+	if (thread->unstamped)
+		model_unstamped_flush(model, thread);
+	if (model->wants & WANT_PUBLISH_STEPS)
+		model_publish_step(model, now, &(struct model_publish_step){
+			.layer = MODEL_LAYER_RCL, .address = args->message.u,
+			.handle = args->publisher_handle.u,
+			.publisher = thread->publish.publisher ? &thread->publish.publisher->pub : NULL });
+}
+
+/* A message of @publisher is being written; model_sent_finish() is to follow. */
+struct sent *model_sent_begin(struct model *model, const struct now *now,
+			      struct publisher *publisher, bool chained)
+{
+	struct thread *thread = now->thread;
+	struct frame *frame = model_frame_of(thread);
+	struct sent *sent = sent_new(model, publisher);
+
+	if (!sent)
+		return NULL;
+	sent->also_intra = thread->intra.alone && thread->intra.publisher == publisher;
+	sent->id = sent->also_intra ? thread->intra.id : ++model->last_id;
+	sent->thread = thread;
+	sent->publish_ns = chained ? thread->publish.ns : now->ns;
+	sent->rcl_ns = chained ? thread->publish.rcl_ns : 0;
+	sent->send_ns = now->ns;
+	if (frame) {
+		sent->from = frame->callback;
+		sent->from_instance = frame->id;
+		frame->published += !sent->also_intra;
+	}
+	thread->intra.alone = false;
+	thread->publish.message = 0;
+	return sent;
+}
+
+/* @source_ns: 0: none is told. */
+void model_sent_finish(struct model *model, struct sent *sent, int64_t source_ns, uint64_t address)
+{
+	struct model_message message;
+
+	sent->source_ns = source_ns;
+	message = message_of(sent);
+	message.address = address;
+	EMIT(model, published, &message);
+	if (model->wants & WANT_CAUSES && !sent->also_intra)
+		model_causes(model, &message);
+	if (!source_ns) {
+		model->facts.publishes_without_timestamp++;
+		sent->id = 0;
+		return;
+	}
+	if (map_put(&model->sent, (uint64_t)source_ns, sent->publisher->topic->pub.index, sent))
+		model->out_of_memory = true;
+}
+
+/* The source timestamp that was to follow did not. */
+void model_unstamped_flush(struct model *model, struct thread *thread)
+{
+	struct sent *sent = thread->unstamped;
+
+	thread->unstamped = NULL;
+	model_sent_finish(model, sent, 0, thread->unstamped_message);
 }
 
 static void on_rmw_publish(struct model *model, const struct now *now)
@@ -133,7 +211,6 @@ static void on_rmw_publish(struct model *model, const struct now *now)
 	ARGS(rmw_publish, now->event);
 	struct thread *thread = now->thread;
 	struct publisher *publisher = NULL;
-	struct model_message message;
 	struct sent *sent;
 	bool chained = thread->publish.message && thread->publish.message == args->message.u;
 
@@ -143,32 +220,30 @@ static void on_rmw_publish(struct model *model, const struct now *now)
 					 args->rmw_publisher_handle.u);
 	if (!publisher && chained)
 		publisher = thread->publish.publisher;
+	if (thread->unstamped)
+		model_unstamped_flush(model, thread);
+	if (model->wants & WANT_PUBLISH_STEPS)
+		model_publish_step(model, now, &(struct model_publish_step){
+			.layer = MODEL_LAYER_RMW, .address = args->message.u,
+			.handle = args->rmw_publisher_handle.u,
+			.publisher = publisher ? &publisher->pub : NULL,
+			.source_ns = args->timestamp.i });
 	if (!publisher) {
 		model->facts.internal_publishes++;
 		thread->publish.message = 0;
 		return;
 	}
-	sent = sent_new(model, publisher);
+	sent = model_sent_begin(model, now, publisher, chained);
 	if (!sent)
 		return;
-	sent->also_intra = thread->intra.alone && thread->intra.publisher == publisher;
-	sent->id = sent->also_intra ? thread->intra.id : ++model->last_id;
-	sent->thread = thread;
-	sent->publish_ns = chained ? thread->publish.ns : now->ns;
-	sent->send_ns = now->ns;
-	sent->source_ns = args->timestamp.i;
-	thread->intra.alone = false;
-	thread->publish.message = 0;
-	message = message_of(sent);
-	message.address = args->message.u;
-	EMIT(model, published, &message);
-	if (!args->timestamp.present || !args->timestamp.i) {
-		model->facts.publishes_without_timestamp++;
-		sent->id = 0;
+	/* CARET on Humble and Iron tells the source timestamp after the write. */
+	if (!args->timestamp.present && model->bound[now->event->bound].point == KYMO_POINT_dds_write) {
+		thread->unstamped = sent;
+		thread->unstamped_message = args->message.u;
 		return;
 	}
-	if (map_put(&model->sent, sent->source_ns, publisher->topic->pub.index, sent))
-		model->out_of_memory = true;
+	model_sent_finish(model, sent, args->timestamp.present ? args->timestamp.i : 0,
+			  args->message.u);
 }
 
 /* ---- taking ---- */
@@ -191,35 +266,45 @@ void model_taken_set(struct model *model, struct thread *thread,
 	thread->has_taken = true;
 }
 
-static void on_rmw_take(struct model *model, const struct now *now)
+/* A message of @subscription was taken, and its callback is to come on the same thread. */
+void model_take(struct model *model, const struct now *now, struct subscription *subscription,
+		int64_t source_ns, uint64_t address)
 {
-	ARGS(rmw_take, now->event);
-	struct subscription *subscription;
 	struct model_message message;
 	struct sent *sent;
 
-	if (!args->taken.u)
-		return;
-	/* Without rcl_subscription_init it belongs to the middleware itself. */
-	subscription = model_handle(model, now->process, HANDLE_RMW_SUBSCRIPTION,
-				    args->rmw_subscription_handle.u);
-	if (!subscription)
-		return;
-	if (!args->source_timestamp.i)
+	if (!source_ns)
 		model->facts.takes_without_timestamp++;
-	sent = map_get(&model->sent, args->source_timestamp.u, subscription->topic->pub.index);
+	sent = map_get(&model->sent, (uint64_t)source_ns, subscription->topic->pub.index);
 	if (sent) {
 		sent->taken = true;
 		sent->publisher->last_taken_ns = sent->publish_ns;
 		message = message_of(sent);
 	} else {
 		message = (struct model_message){ .topic = &subscription->topic->pub,
-						  .source_ns = args->source_timestamp.i };
+						  .source_ns = source_ns };
 	}
-	message.address = args->message.u;
+	message.address = address;
 	message.subscription = &subscription->pub;
 	message.take_ns = now->ns;
 	model_taken_set(model, now->thread, &message);
+}
+
+static void on_rmw_take(struct model *model, const struct now *now)
+{
+	ARGS(rmw_take, now->event);
+	/* Without rcl_subscription_init it belongs to the middleware itself. */
+	struct subscription *subscription = model_handle(model, now->process, HANDLE_RMW_SUBSCRIPTION,
+							 args->rmw_subscription_handle.u);
+
+	if (model->wants & WANT_TAKE_STEPS)
+		model_take_step(model, now, &(struct model_take_step){
+			.layer = MODEL_LAYER_RMW, .address = args->message.u,
+			.handle = args->rmw_subscription_handle.u,
+			.subscription = subscription ? &subscription->pub : NULL,
+			.source_ns = args->source_timestamp.i, .taken = args->taken.u != 0 });
+	if (args->taken.u && subscription)
+		model_take(model, now, subscription, args->source_timestamp.i, args->message.u);
 }
 
 /* ---- loss, end ---- */
@@ -232,6 +317,10 @@ static void thread_doubt(struct model *model, struct thread *thread)
 	for (i = 0; i < thread->frame_count; i++)
 		thread->frame[i].doubtful = true;
 	model_taken_flush(model, thread);
+	if (thread->unstamped)
+		model_unstamped_flush(model, thread);
+	model_executor_doubt(model, thread);
+	model_call_doubt(thread);
 	thread->publish.message = 0;
 	thread->intra.id = 0;
 	thread->intra.alone = false;
@@ -289,9 +378,14 @@ void model_flow_finish(struct model *model)
 		struct thread *thread = list->item[i];
 
 		model_taken_flush(model, thread);
+		if (thread->unstamped)
+			model_unstamped_flush(model, thread);
 		while (thread->frame_count)
 			model_frame_abandon(model, thread, thread->frame_count - 1);
+		model_executor_doubt(model, thread);
 	}
+	model_calls_finish(model);
+	model_lifecycle_finish(model);
 	list = &model->list[MODEL_PUBLISHER];
 	for (i = 0; i < list->count; i++) {
 		struct publisher *publisher = list->item[i];
@@ -303,7 +397,7 @@ void model_flow_finish(struct model *model)
 
 #define ON(id) [KYMO_POINT_##id] = on_##id
 const handler model_flow_handlers[KYMO_POINTS_TABLE] = {
-	ON(rclcpp_publish),
+	[KYMO_POINT_rclcpp_publish_handle] = on_rclcpp_publish,	/* the shape with all fields */
 	ON(rcl_publish),
 	ON(rmw_publish),
 	ON(rmw_take),

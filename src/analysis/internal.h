@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the model, shared by model.c (life, dispatch, lookups), bind.c (which events),
- * objects.c (init events), flow.c and intra.c (messages) and runs.c (callbacks). Structs of objects
- * begin with their public part.
+ * The inside of the model, shared by
+ *     model.c      life, dispatch, lookups           flow.c      messages through the middleware
+ *     bind.c       which events, who handles them    intra.c     messages within a process
+ *     objects.c    init events                       steps.c     each event on a message's way
+ *     callbacks.c  ... those of callbacks            runs.c      callbacks that begin and end
+ *     groups.c     ... of executors and groups       executors.c what executors' threads do
+ *     lifecycle.c  state machines                    services.c  calls
+ *     links.c      indirect causes                   forks.c     CARET's events
+ * Structs of objects begin with their public part.
  */
 #ifndef KYMO_ANALYSIS_INTERNAL_H
 #define KYMO_ANALYSIS_INTERNAL_H
@@ -55,6 +61,33 @@ enum handle {
 	HANDLE_STATE_MACHINE,
 	HANDLE_BUFFER,
 	HANDLE_IPB,
+	HANDLE_CONTEXT,
+	HANDLE_EXECUTOR,
+	HANDLE_COLLECTOR,
+	HANDLE_GROUP,
+	HANDLE_RMW_SERVICE,
+	HANDLE_RMW_CLIENT,
+	/* What was told of an rcl or rmw handle, perhaps before the object itself. */
+	HANDLE_GID_PUBLISHER,
+	HANDLE_GID_SUBSCRIPTION,
+	HANDLE_GID_CLIENT,
+	HANDLE_MEMBER_TIMER,
+	HANDLE_MEMBER_SUBSCRIPTION,
+	HANDLE_MEMBER_SERVICE,
+	HANDLE_MEMBER_CLIENT,
+	HANDLE_COPY,			/* forks.c: a message's address within the process */
+};
+
+/* What costs time per event and is done for those who listen only. */
+enum want {
+	WANT_STARTED = 1u << 0,
+	WANT_PUBLISH_STEPS = 1u << 1,
+	WANT_TAKE_STEPS = 1u << 2,
+	WANT_CALLS = 1u << 3,
+	WANT_STATES = 1u << 4,
+	WANT_EXECUTORS = 1u << 5,
+	WANT_CAUSES = 1u << 6,
+	WANT_SIM_TIME = 1u << 7,
 };
 
 /* rcl gives a lifecycle node these many services. */
@@ -63,6 +96,7 @@ enum handle {
 struct process {
 	struct model_process pub;
 	int64_t last_ns;		/* of its latest event */
+	bool has_buffers;		/* ring buffers tell where its messages go */
 
 	/* Services of the lifecycle node made last whose callbacks are still to come. */
 	struct service *waiting[LIFECYCLE_SERVICES];
@@ -72,6 +106,10 @@ struct process {
 /* A callback that has begun on a thread. */
 struct frame {
 	struct callback *callback;
+	uint64_t id;			/* of the run */
+	unsigned published;
+	struct call *call;		/* it serves */
+	uint64_t call_id;
 	int64_t start_ns;
 	bool is_intra;
 	bool doubtful;			/* events of its stream were lost since */
@@ -94,9 +132,12 @@ struct thread {
 	/* The publish call in progress: rclcpp_publish, rcl_publish, rmw_publish of one message. */
 	struct {
 		uint64_t message;	/* 0: none */
-		int64_t ns;
+		int64_t ns, rcl_ns;
 		struct publisher *publisher;
 	} publish;
+	/* Written, and its source timestamp is to follow (CARET on Humble). */
+	struct sent *unstamped;
+	uint64_t unstamped_message;
 
 	/* The last rclcpp_intra_publish: the enqueues that follow belong to it. */
 	struct {
@@ -104,14 +145,60 @@ struct thread {
 		int64_t ns;
 		struct publisher *publisher;
 		bool alone;		/* no rmw_publish of the same call yet */
+		const struct callback *from;
+		uint64_t from_instance;
 	} intra;
 
 	bool has_taken;			/* a message was taken, its callback is to come */
 	struct model_message taken;
+
+	bool has_state;			/* the state of its executor is known */
+	struct model_executor_interval state;
+
+	struct call *request;		/* taken, its callback is to come */
+	uint64_t request_id;
 };
 
 struct node {
 	struct model_node pub;
+};
+
+struct context {
+	struct model_context pub;
+};
+
+struct executor {
+	struct model_executor pub;
+	bool constructed;
+	int64_t collected_ns;		/* when it was told of its collector; 0: not yet */
+};
+
+/* What an executor keeps its groups in: static executors, all of Jazzy. */
+struct collector {
+	struct executor *executor;	/* NULL: not told yet */
+};
+
+struct group {
+	struct model_callback_group pub;
+	struct collector *collector;	/* NULL: it was added to the executor itself */
+};
+
+/* A group that an rcl handle is in. */
+struct member {
+	struct group *group;
+	int64_t ns;
+};
+
+struct gid {
+	struct model_gid gid;
+	int64_t ns;
+};
+
+struct state_machine {
+	struct model_state_machine pub;
+	struct node *node;
+	const char *label;		/* of the state it is in; NULL: no transition seen */
+	int64_t since_ns;
 };
 
 struct topic {
@@ -124,8 +211,10 @@ struct topic {
 struct sent {
 	uint64_t id;			/* 0: the entry is free */
 	struct publisher *publisher;
-	int64_t source_ns, publish_ns, send_ns;
+	int64_t source_ns, publish_ns, rcl_ns, send_ns;
 	struct thread *thread;
+	const struct callback *from;
+	uint64_t from_instance;
 	bool taken;
 	bool also_intra;		/* the same call served subscriptions of its process */
 };
@@ -143,6 +232,7 @@ struct publisher {
 	struct sent *sent;		/* ring of sent_size places */
 	unsigned sent_size, sent_next;
 	int64_t last_taken_ns;		/* publish time of its latest message that was taken */
+	struct link_end *links;		/* list: the links it is in */
 };
 
 struct subscription {
@@ -150,16 +240,35 @@ struct subscription {
 	struct topic *topic;
 	struct subscription *next;	/* of the topic */
 	bool has_intra;			/* it also has a ring buffer */
+	bool linked;			/* `latest` is wanted */
+	struct {			/* run of its callback */
+		const struct callback *callback;
+		uint64_t id;		/* 0: none yet */
+		uint64_t message_id;
+		int64_t start_ns, end_ns;	/* end 0: it goes on */
+	} latest;
+};
+
+struct link {
+	struct model_link pub;
+	struct subscription **subscription;
+	uint64_t *used;			/* per publisher and subscription: the latest run it had as cause */
+};
+
+/* A publisher's place in a link. */
+struct link_end {
+	struct link_end *next;
+	struct link *link;
+	unsigned at;			/* which of the link's publishers it is */
 };
 
 /* rclcpp's Subscription and SubscriptionIntraProcess: what callbacks hang on. */
 struct subscription_object {
-	uint64_t address;
+	struct model_subscription_object pub;
 	struct subscription *subscription;	/* NULL: rclcpp_subscription_init not seen yet */
 	struct callback *callback;		/* NULL: callback_added not seen yet */
 	int64_t linked_ns;		/* of rclcpp_subscription_init */
 	int64_t buffered_ns;		/* of rclcpp_ipb_to_subscription */
-	bool is_intra;
 };
 
 struct timer {
@@ -169,13 +278,47 @@ struct timer {
 
 struct service {
 	struct model_service pub;
+	uint64_t node_handle;
 	bool has_callback;
 };
 
 struct callback {
 	struct model_callback pub;
 	bool registered;		/* rclcpp_callback_register seen */
-	int64_t registered_ns;
+};
+
+/* Who calls: a client by its gid. The number is the scope of its calls in the `calls` map. */
+struct caller {
+	uint64_t number;
+	uint8_t gid[16];
+	struct caller *next;		/* of the same first eight bytes */
+	struct service *client;		/* NULL: not seen */
+};
+
+/* A call that is not over. */
+struct call {
+	struct model_call pub;
+	uint64_t scope;
+	bool running;			/* its callback has begun and not ended */
+	bool answered;			/* its response was taken */
+	struct call *next, *previous;	/* of the open ones, oldest first; or of the free ones (next) */
+};
+
+/* More calls than this are not kept open: the oldest one is given up. */
+#define CALLS_MAX 16384u
+
+/* A message of the same process by its address, and what it was copied from (CARET on Humble). */
+struct copy {
+	uint64_t address;		/* 0: the entry is free */
+	const struct process *process;
+	struct model_message message;
+};
+#define COPIES_MAX 4096u
+
+/* A link that a user told of. */
+struct rule {
+	struct rule *next;
+	struct model_rule pub;
 };
 
 /* A message in a ring buffer. */
@@ -220,7 +363,8 @@ typedef void (*handler)(struct model *model, const struct now *now);
 
 /* What to do with the events of one row of the bind table. */
 struct bound {
-	handler handle;
+	handler handle;			/* NULL: nobody wants it */
+	unsigned point;
 	bool is_init;
 	uint8_t true_time;		/* CARET: index of its init_timestamp field; 0: none */
 };
@@ -239,6 +383,7 @@ struct model {
 	struct map processes;		/* (pid, host) */
 	struct map threads;		/* (tid, process index) */
 	struct map topics;		/* (hash of the name, probe) */
+	struct map words;		/* likewise: texts that come again and again */
 	struct map sent;		/* (source timestamp, topic index) -> struct sent */
 	struct map places;		/* (index, buffer number) -> struct place */
 	struct place *free_places;
@@ -257,17 +402,38 @@ struct model {
 	const struct model_listener *listener[MODEL_LISTENERS_MAX];
 	void *listener_context[MODEL_LISTENERS_MAX];
 	unsigned listeners;
+	unsigned wants;			/* enum want, of all listeners together */
 
-	uint64_t last_id;
+	struct map callers;		/* (first eight bytes of the gid, 0) -> struct caller */
+	struct map calls;		/* (sequence number, caller) -> struct call */
+	struct call *oldest_call, *newest_call, *free_calls;
+	unsigned call_count;
+	uint64_t caller_count, last_call;
+
+	struct copy *copy;		/* ring of COPIES_MAX, made when the first one is told */
+	unsigned next_copy;
+
+	struct rule *rules;
+	unsigned orphans;		/* clients and services without a node yet */
+
+	uint64_t last_id, last_instance;
 	struct model_facts facts;
 	bool out_of_memory;
 };
 
 /* The handler of each point; NULL: nothing to do. */
 extern const handler model_object_handlers[KYMO_POINTS_TABLE];	/* objects.c */
+extern const handler model_callback_handlers[KYMO_POINTS_TABLE];	/* callbacks.c */
+extern const handler model_group_handlers[KYMO_POINTS_TABLE];	/* groups.c */
+extern const handler model_lifecycle_handlers[KYMO_POINTS_TABLE];	/* lifecycle.c */
+extern const handler model_link_handlers[KYMO_POINTS_TABLE];	/* links.c */
 extern const handler model_flow_handlers[KYMO_POINTS_TABLE];	/* flow.c */
 extern const handler model_intra_handlers[KYMO_POINTS_TABLE];	/* intra.c */
 extern const handler model_run_handlers[KYMO_POINTS_TABLE];	/* runs.c */
+extern const handler model_step_handlers[KYMO_POINTS_TABLE];	/* steps.c */
+extern const handler model_executor_handlers[KYMO_POINTS_TABLE];	/* executors.c */
+extern const handler model_service_handlers[KYMO_POINTS_TABLE];	/* services.c */
+extern const handler model_fork_handlers[KYMO_POINTS_TABLE];	/* forks.c */
 
 #define EMIT(model, what, ...)								\
 	do {										\
@@ -289,21 +455,67 @@ void *model_handle(const struct model *model, const struct process *process, enu
 void model_handle_set(struct model *model, const struct process *process, enum handle kind,
 		      uint64_t address, void *object);
 struct topic *model_topic_named(struct model *model, const struct ctf_value *name);
+const char *model_word(struct model *model, const struct ctf_value *value);
 
-/* objects.c */
+/* callbacks.c */
 struct callback *model_callback_unknown(struct model *model, const struct now *now,
 					uint64_t address);
 struct subscription_object *model_object_of_callback(struct model *model, const struct now *now,
 						     uint64_t address);
 void model_object_link(struct subscription_object *object);
 
+/* groups.c */
+const struct model_callback_group *model_member_of(const struct model *model,
+						   const struct process *process, enum handle kind,
+						   uint64_t handle, int64_t born_ns);
+
 /* bind.c */
 int model_bind_build(struct model *model);
+void model_bind_update(struct model *model);
 
 /* runs.c */
 void model_frame_abandon(struct model *model, struct thread *thread, unsigned at);
+/* The callback that @thread is in, or NULL; NULL also when its end may have been lost. */
+struct frame *model_frame_of(struct thread *thread);
+
+/* steps.c */
+void model_publish_step(struct model *model, const struct now *now,
+			const struct model_publish_step *step);
+void model_take_step(struct model *model, const struct now *now, const struct model_take_step *step);
+
+/* executors.c */
+void model_executor_doubt(struct model *model, struct thread *thread);
+
+/* lifecycle.c */
+struct service *model_service_waiting(struct process *process);
+void model_lifecycle_finish(struct model *model);
+
+/* services.c */
+void model_call_started(struct thread *thread, struct frame *frame);
+void model_call_ended(struct model *model, const struct frame *frame, int64_t end_ns);
+void model_call_doubt(struct thread *thread);
+void model_calls_finish(struct model *model);
+void model_client_gid(struct model *model, const struct gid *gid, struct service *client);
+
+/* links.c */
+void model_causes(struct model *model, const struct model_message *message);
+void model_rules_publisher(struct model *model, struct publisher *publisher);
+void model_rules_subscription(struct model *model, struct subscription *subscription);
+void model_link_started(const struct frame *frame);
+void model_link_ended(const struct frame *frame, int64_t ns);
+
+/* forks.c */
+void model_copy_published(struct model *model, const struct process *process,
+			  const struct model_message *message);
 
 /* flow.c */
+void model_publish_chain(struct thread *thread, uint64_t message, int64_t ns);
+struct sent *model_sent_begin(struct model *model, const struct now *now,
+			      struct publisher *publisher, bool chained);
+void model_sent_finish(struct model *model, struct sent *sent, int64_t source_ns, uint64_t address);
+void model_unstamped_flush(struct model *model, struct thread *thread);
+void model_take(struct model *model, const struct now *now, struct subscription *subscription,
+		int64_t source_ns, uint64_t address);
 void model_taken_flush(struct model *model, struct thread *thread);
 void model_taken_set(struct model *model, struct thread *thread,
 		     const struct model_message *message);

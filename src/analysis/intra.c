@@ -57,7 +57,7 @@ static void buffer_clear(struct model *model, struct buffer *buffer, bool tell)
 
 /* ---- what there is ---- */
 
-static struct buffer *buffer_at(struct model *model, const struct process *process, uint64_t address)
+static struct buffer *buffer_at(struct model *model, struct process *process, uint64_t address)
 {
 	struct buffer *buffer = model_handle(model, process, HANDLE_BUFFER, address);
 
@@ -66,6 +66,7 @@ static struct buffer *buffer_at(struct model *model, const struct process *proce
 		if (buffer) {
 			buffer->number = ++model->buffers;
 			model_handle_set(model, process, HANDLE_BUFFER, address, buffer);
+			process->has_buffers = true;
 		}
 	}
 	return buffer;
@@ -117,7 +118,7 @@ static void on_rclcpp_ipb_to_subscription(struct model *model, const struct now 
 		return;
 	buffer->object = object;
 	object->buffered_ns = now->true_ns;
-	object->is_intra = true;
+	object->pub.is_intra = true;
 	model_object_link(object);
 }
 
@@ -129,6 +130,7 @@ static void on_rclcpp_intra_publish(struct model *model, const struct now *now)
 	struct thread *thread = now->thread;
 	struct publisher *publisher = model_handle(model, now->process, HANDLE_PUBLISHER,
 						   args->publisher_handle.u);
+	struct frame *frame = model_frame_of(thread);
 	struct model_message message = {
 		.id = ++model->last_id,
 		.publisher = publisher ? &publisher->pub : NULL,
@@ -137,13 +139,28 @@ static void on_rclcpp_intra_publish(struct model *model, const struct now *now)
 		.publish_ns = now->ns,
 		.is_intra = true,
 		.address = args->message.u,
+		.from = frame ? &frame->callback->pub : NULL,
+		.from_instance = frame ? frame->id : 0,
 	};
 
+	if (frame)
+		frame->published++;
 	thread->intra.id = message.id;
 	thread->intra.ns = now->ns;
 	thread->intra.publisher = publisher;
 	thread->intra.alone = true;
+	thread->intra.from = frame ? frame->callback : NULL;
+	thread->intra.from_instance = message.from_instance;
+	if (!now->process->has_buffers)
+		model_copy_published(model, now->process, &message);
+	if (model->wants & WANT_PUBLISH_STEPS)
+		model_publish_step(model, now, &(struct model_publish_step){
+			.layer = MODEL_LAYER_INTRA, .address = args->message.u,
+			.handle = args->publisher_handle.u,
+			.publisher = message.publisher });
 	EMIT(model, published, &message);
+	if (model->wants & WANT_CAUSES)
+		model_causes(model, &message);
 }
 
 static const struct subscription *buffer_subscription(const struct buffer *buffer)
@@ -192,6 +209,8 @@ static void on_rclcpp_ring_buffer_enqueue(struct model *model, const struct now 
 	place->message.id = thread->intra.id;
 	place->message.publish_ns = thread->intra.ns;
 	place->message.publish_thread = &thread->pub;
+	place->message.from = thread->intra.from ? &thread->intra.from->pub : NULL;
+	place->message.from_instance = thread->intra.from_instance;
 	if (!thread->intra.publisher)
 		return;
 	place->message.publisher = &thread->intra.publisher->pub;
@@ -215,6 +234,10 @@ static void on_rclcpp_ring_buffer_dequeue(struct model *model, const struct now 
 	message.take_ns = now->ns;
 	if (place)
 		place_unlink(model, buffer, place);
+	if (model->wants & WANT_TAKE_STEPS)
+		model_take_step(model, now, &(struct model_take_step){
+			.layer = MODEL_LAYER_INTRA, .handle = args->buffer.u,
+			.subscription = message.subscription, .taken = true });
 	model_taken_set(model, now->thread, &message);
 }
 

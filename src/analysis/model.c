@@ -108,6 +108,22 @@ struct topic *model_topic_named(struct model *model, const struct ctf_value *nam
 	return topic;
 }
 
+/* A text that comes again and again is kept once. */
+const char *model_word(struct model *model, const struct ctf_value *value)
+{
+	const char *text = value->present && value->bytes ? value->bytes : "", *word;
+	uint64_t hash = text_hash(text), probe = 0;
+
+	while ((word = map_get(&model->words, hash, probe)) && strcmp(word, text) != 0)
+		probe++;
+	if (word)
+		return word;
+	word = model_text(model, value);
+	if (map_put(&model->words, hash, probe, (void *)word))
+		model->out_of_memory = true;
+	return word;
+}
+
 /* ---- hosts, processes, threads ---- */
 
 static struct trace *trace_at(struct model *model, uint32_t index)
@@ -286,7 +302,8 @@ int model_event(struct model *model, const struct ctf_event *event)
 		now.process->pub.init_events++;
 		now.true_ns = true_time(model, event);
 	}
-	bound->handle(model, &now);
+	if (bound->handle)
+		bound->handle(model, &now);
 	return model->out_of_memory ? -ENOMEM : 0;
 }
 
@@ -323,6 +340,9 @@ void model_destroy(struct model *model)
 	map_free(&model->processes);
 	map_free(&model->threads);
 	map_free(&model->topics);
+	map_free(&model->words);
+	map_free(&model->callers);
+	map_free(&model->calls);
 	map_free(&model->sent);
 	map_free(&model->places);
 	free(model->trace);
@@ -333,12 +353,23 @@ void model_destroy(struct model *model)
 	free(model);
 }
 
+static unsigned wants_of(const struct model_listener *listener)
+{
+	return (listener->started ? WANT_STARTED : 0) |
+	       (listener->publish_step ? WANT_PUBLISH_STEPS : 0) |
+	       (listener->take_step ? WANT_TAKE_STEPS : 0) | (listener->call ? WANT_CALLS : 0) |
+	       (listener->state ? WANT_STATES : 0) | (listener->executor ? WANT_EXECUTORS : 0) |
+	       (listener->cause ? WANT_CAUSES : 0) | (listener->sim_time ? WANT_SIM_TIME : 0);
+}
+
 int model_listen(struct model *model, const struct model_listener *listener, void *context)
 {
 	if (model->listeners == MODEL_LISTENERS_MAX)
 		return -1;
 	model->listener[model->listeners] = listener;
 	model->listener_context[model->listeners++] = context;
+	model->wants |= wants_of(listener);
+	model_bind_update(model);
 	return 0;
 }
 

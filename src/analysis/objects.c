@@ -9,18 +9,27 @@
 #include "analysis/internal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "analysis/symbol.h"
 
 static void on_rcl_init(struct model *model, const struct now *now)
 {
 	ARGS(rcl_init, now->event);
-	const char *version = model_text(model, &args->version);
+	const char *version = model_word(model, &args->version);
+	struct context *context = model_handle(model, now->process, HANDLE_CONTEXT,
+					       args->context_handle.u);
 
 	if (*version)
 		now->process->pub.tracetools = version;
+	if (!args->context_handle.present || (context && context->pub.born_ns == now->true_ns))
+		return;
+	context = model_object_new(model, MODEL_CONTEXT, sizeof(*context));
+	if (!context)
+		return;
+	context->pub.process = &now->process->pub;
+	context->pub.handle = args->context_handle.u;
+	context->pub.version = version;
+	context->pub.born_ns = now->true_ns;
+	model_handle_set(model, now->process, HANDLE_CONTEXT, context->pub.handle, context);
 }
 
 /* "/ns" and "name" are "/ns/name"; the root namespace is "/". */
@@ -37,6 +46,23 @@ static const char *full_name(struct model *model, const char *namespace, const c
 	return text ? text : name;
 }
 
+/* CARET tells old facts kind by kind, clients before nodes. */
+static void adopt(struct model *model, struct node *node, enum model_kind kind)
+{
+	const struct list *list = &model->list[kind];
+
+	for (unsigned i = 0; i < list->count; i++) {
+		struct service *service = list->item[i];
+
+		if (service->pub.node || service->pub.process != node->pub.process ||
+		    service->node_handle != node->pub.handle ||
+		    service->pub.born_ns < node->pub.born_ns)
+			continue;
+		service->pub.node = &node->pub;
+		model->orphans--;
+	}
+}
+
 static void on_rcl_node_init(struct model *model, const struct now *now)
 {
 	ARGS(rcl_node_init, now->event);
@@ -49,12 +75,61 @@ static void on_rcl_node_init(struct model *model, const struct now *now)
 		return;
 	node->pub.process = &now->process->pub;
 	node->pub.handle = args->node_handle.u;
+	node->pub.rmw_handle = args->rmw_handle.u;
 	node->pub.name = model_text(model, &args->node_name);
 	node->pub.namespace = model_text(model, &args->namespace);
 	node->pub.full_name = full_name(model, node->pub.namespace, node->pub.name);
 	node->pub.tid = now->event->vtid;
 	node->pub.born_ns = now->true_ns;
 	model_handle_set(model, now->process, HANDLE_NODE, node->pub.handle, node);
+	if (!model->orphans)
+		return;
+	adopt(model, node, MODEL_SERVICE);
+	adopt(model, node, MODEL_CLIENT);
+}
+
+/* ---- publishers and subscriptions ---- */
+
+/* The middleware tells the gid of a handle; the object that is made of it comes next. */
+static struct gid *gid_told(struct model *model, const struct now *now, enum handle kind,
+			    const struct ctf_value *handle, const struct ctf_value *bytes)
+{
+	struct gid *gid = model_handle(model, now->process, kind, handle->u);
+
+	if (!handle->present || !bytes->present || !bytes->size ||
+	    (gid && gid->ns == now->true_ns))
+		return NULL;
+	if (!gid)
+		gid = model_alloc(model, sizeof(*gid));
+	if (!gid)
+		return NULL;
+	gid->ns = now->true_ns;
+	gid->gid.size = bytes->size < MODEL_GID_MAX ? (uint8_t)bytes->size : MODEL_GID_MAX;
+	memcpy(gid->gid.bytes, bytes->bytes, gid->gid.size);
+	model_handle_set(model, now->process, kind, handle->u, gid);
+	return gid;
+}
+
+static struct model_gid gid_of(const struct model *model, const struct process *process,
+			       enum handle kind, uint64_t handle)
+{
+	const struct gid *gid = model_handle(model, process, kind, handle);
+
+	return gid ? gid->gid : (struct model_gid){ 0 };
+}
+
+static void on_rmw_publisher_init(struct model *model, const struct now *now)
+{
+	ARGS(rmw_publisher_init, now->event);
+
+	gid_told(model, now, HANDLE_GID_PUBLISHER, &args->rmw_publisher_handle, &args->gid);
+}
+
+static void on_rmw_subscription_init(struct model *model, const struct now *now)
+{
+	ARGS(rmw_subscription_init, now->event);
+
+	gid_told(model, now, HANDLE_GID_SUBSCRIPTION, &args->rmw_subscription_handle, &args->gid);
 }
 
 static void on_rcl_publisher_init(struct model *model, const struct now *now)
@@ -77,12 +152,16 @@ static void on_rcl_publisher_init(struct model *model, const struct now *now)
 	publisher->pub.node = model_handle(model, now->process, HANDLE_NODE, args->node_handle.u);
 	publisher->pub.topic = &topic->pub;
 	publisher->pub.depth = args->queue_depth.u;
+	publisher->pub.gid = gid_of(model, now->process, HANDLE_GID_PUBLISHER,
+				    publisher->pub.rmw_handle);
 	publisher->pub.born_ns = now->true_ns;
 	publisher->topic = topic;
 	topic->pub.publishers++;
 	model_handle_set(model, now->process, HANDLE_PUBLISHER, publisher->pub.handle, publisher);
 	model_handle_set(model, now->process, HANDLE_RMW_PUBLISHER, publisher->pub.rmw_handle,
 			 publisher);
+	if (model->rules)
+		model_rules_publisher(model, publisher);
 }
 
 static void on_rcl_subscription_init(struct model *model, const struct now *now)
@@ -105,6 +184,10 @@ static void on_rcl_subscription_init(struct model *model, const struct now *now)
 	subscription->pub.node = model_handle(model, now->process, HANDLE_NODE, args->node_handle.u);
 	subscription->pub.topic = &topic->pub;
 	subscription->pub.depth = args->queue_depth.u;
+	subscription->pub.gid = gid_of(model, now->process, HANDLE_GID_SUBSCRIPTION,
+				       subscription->pub.rmw_handle);
+	subscription->pub.group = model_member_of(model, now->process, HANDLE_MEMBER_SUBSCRIPTION,
+						  subscription->pub.handle, now->true_ns);
 	subscription->pub.born_ns = now->true_ns;
 	subscription->topic = topic;
 	subscription->next = topic->subscriptions;
@@ -116,148 +199,8 @@ static void on_rcl_subscription_init(struct model *model, const struct now *now)
 			 subscription);
 	model_handle_set(model, now->process, HANDLE_RMW_SUBSCRIPTION,
 			 subscription->pub.rmw_handle, subscription);
-}
-
-/* ---- callbacks ---- */
-
-static struct callback *callback_new(struct model *model, const struct now *now, uint64_t address)
-{
-	struct callback *callback = model_object_new(model, MODEL_CALLBACK, sizeof(*callback));
-
-	if (!callback)
-		return NULL;
-	callback->pub.process = &now->process->pub;
-	callback->pub.address = address;
-	callback->pub.raw_symbol = "";
-	callback->pub.symbol = "";
-	callback->pub.born_ns = now->true_ns;
-	model_handle_set(model, now->process, HANDLE_CALLBACK, address, callback);
-	return callback;
-}
-
-struct callback *model_callback_unknown(struct model *model, const struct now *now,
-					uint64_t address)
-{
-	return callback_new(model, now, address);
-}
-
-/* The callback that a callback_added is about; NULL when the event repeats what is known. */
-static struct callback *callback_added(struct model *model, const struct now *now, uint64_t address)
-{
-	struct callback *callback = model_handle(model, now->process, HANDLE_CALLBACK, address);
-
-	if (callback && callback->pub.born_ns == now->true_ns)
-		return NULL;
-	/* CARET tells old facts kind by kind, so the symbol may come first; true times tell. */
-	if (callback && callback->pub.kind == MODEL_CALLBACK_UNKNOWN && callback->registered &&
-	    callback->registered_ns >= now->true_ns) {
-		callback->pub.born_ns = now->true_ns;
-		return callback;
-	}
-	return callback_new(model, now, address);
-}
-
-struct subscription_object *model_object_of_callback(struct model *model, const struct now *now,
-						     uint64_t address)
-{
-	struct subscription_object *object = model_alloc(model, sizeof(*object));
-
-	if (object) {
-		object->address = address;
-		model_handle_set(model, now->process, HANDLE_SUBSCRIPTION_OBJECT, address, object);
-	}
-	return object;
-}
-
-void model_object_link(struct subscription_object *object)
-{
-	struct model_callback *callback = object->callback ? &object->callback->pub : NULL;
-
-	if (!callback)
-		return;
-	callback->kind = MODEL_CALLBACK_SUBSCRIPTION;
-	callback->is_intra = object->is_intra;
-	callback->subscription = object->subscription ? &object->subscription->pub : NULL;
-	if (object->is_intra && object->subscription)
-		object->subscription->has_intra = true;
-}
-
-/*
- * The plain object is linked first and gets its callback then. The intra-process object gets its
- * callback in its constructor, before it is linked.
- */
-static void on_rclcpp_subscription_init(struct model *model, const struct now *now)
-{
-	ARGS(rclcpp_subscription_init, now->event);
-	struct subscription_object *object = model_handle(model, now->process,
-							  HANDLE_SUBSCRIPTION_OBJECT,
-							  args->subscription.u);
-	struct subscription *subscription = model_handle(model, now->process, HANDLE_SUBSCRIPTION,
-							 args->subscription_handle.u);
-
-	if (!args->subscription.present || (object && object->linked_ns == now->true_ns))
-		return;
-	if (!object || object->linked_ns)
-		object = model_object_of_callback(model, now, args->subscription.u);
-	if (!object)
-		return;
-	object->linked_ns = now->true_ns;
-	object->subscription = subscription;
-	model_object_link(object);
-}
-
-static void on_rclcpp_subscription_callback_added(struct model *model, const struct now *now)
-{
-	ARGS(rclcpp_subscription_callback_added, now->event);
-	struct subscription_object *object = model_handle(model, now->process,
-							  HANDLE_SUBSCRIPTION_OBJECT,
-							  args->subscription.u);
-	struct callback *callback;
-
-	if (!args->subscription.present || !args->callback.present)
-		return;
-	callback = callback_added(model, now, args->callback.u);
-	if (!callback)
-		return;
-	if (!object || object->callback)
-		object = model_object_of_callback(model, now, args->subscription.u);
-	if (!object)
-		return;
-	object->callback = callback;
-	model_object_link(object);
-	callback->pub.kind = MODEL_CALLBACK_SUBSCRIPTION;
-}
-
-static void on_rclcpp_callback_register(struct model *model, const struct now *now)
-{
-	ARGS(rclcpp_callback_register, now->event);
-	struct callback *callback = model_handle(model, now->process, HANDLE_CALLBACK,
-						 args->callback.u);
-	char *pretty;
-
-	if (!args->callback.present ||
-	    (callback && callback->registered && callback->registered_ns == now->true_ns))
-		return;
-	if (!callback || callback->registered)
-		callback = callback_new(model, now, args->callback.u);
-	if (!callback)
-		return;
-	callback->registered = true;
-	callback->registered_ns = now->true_ns;
-	if (!args->symbol.present)
-		return;
-	callback->pub.raw_symbol = model_text(model, &args->symbol);
-	pretty = symbol_pretty(callback->pub.raw_symbol, strlen(callback->pub.raw_symbol));
-	if (!pretty) {
-		model->out_of_memory = true;
-		return;
-	}
-	callback->pub.symbol = pool_text(&model->pool, pretty, strlen(pretty));
-	if (!callback->pub.symbol)
-		callback->pub.symbol = "";
-	if (!*callback->pub.symbol)
-		callback->pub.raw_symbol = "";
-	free(pretty);
+	if (model->rules)
+		model_rules_subscription(model, subscription);
 }
 
 /* ---- timers ---- */
@@ -276,25 +219,10 @@ static void on_rcl_timer_init(struct model *model, const struct now *now)
 	timer->pub.handle = args->timer_handle.u;
 	timer->pub.period_ns = args->period.i;
 	timer->pub.tid = now->event->vtid;
+	timer->pub.group = model_member_of(model, now->process, HANDLE_MEMBER_TIMER,
+					   timer->pub.handle, now->true_ns);
 	timer->pub.born_ns = now->true_ns;
 	model_handle_set(model, now->process, HANDLE_TIMER, timer->pub.handle, timer);
-}
-
-static void on_rclcpp_timer_callback_added(struct model *model, const struct now *now)
-{
-	ARGS(rclcpp_timer_callback_added, now->event);
-	struct timer *timer = model_handle(model, now->process, HANDLE_TIMER, args->timer_handle.u);
-	struct callback *callback;
-
-	if (!args->callback.present)
-		return;
-	callback = callback_added(model, now, args->callback.u);
-	if (!callback)
-		return;
-	callback->pub.kind = MODEL_CALLBACK_TIMER;
-	callback->pub.timer = timer ? &timer->pub : NULL;
-	if (timer)
-		timer->callback = callback;
 }
 
 static void on_rclcpp_timer_link_node(struct model *model, const struct now *now)
@@ -302,130 +230,91 @@ static void on_rclcpp_timer_link_node(struct model *model, const struct now *now
 	ARGS(rclcpp_timer_link_node, now->event);
 	struct timer *timer = model_handle(model, now->process, HANDLE_TIMER, args->timer_handle.u);
 
-	if (timer)
-		timer->pub.node = model_handle(model, now->process, HANDLE_NODE,
-					       args->node_handle.u);
+	if (!timer || (timer->pub.linked_ns == now->true_ns && timer->pub.node))
+		return;
+	timer->pub.node = model_handle(model, now->process, HANDLE_NODE, args->node_handle.u);
+	timer->pub.linked_ns = now->true_ns;
 }
 
-/* ---- services, clients, lifecycle ---- */
+/* ---- services, clients ---- */
+
+/* Services and clients differ in these. */
+struct side {
+	enum model_kind kind;
+	enum handle handle, rmw_handle, member;
+};
 
 static struct service *service_new(struct model *model, const struct now *now,
-				   enum model_kind kind, enum handle handle_kind,
+				   const struct side *side,
 				   const struct args_rcl_service_init *args)
 {
-	struct service *service = model_handle(model, now->process, handle_kind,
+	struct service *service = model_handle(model, now->process, side->handle,
 					       args->service_handle.u);
 
 	if (!args->service_handle.present || (service && service->pub.born_ns == now->true_ns))
 		return NULL;
-	service = model_object_new(model, kind, sizeof(*service));
+	service = model_object_new(model, side->kind, sizeof(*service));
 	if (!service)
 		return NULL;
 	service->pub.process = &now->process->pub;
 	service->pub.handle = args->service_handle.u;
 	service->pub.rmw_handle = args->rmw_service_handle.u;
 	service->pub.node = model_handle(model, now->process, HANDLE_NODE, args->node_handle.u);
+	service->node_handle = args->node_handle.u;
+	model->orphans += !service->pub.node;
 	service->pub.name = model_text(model, &args->service_name);
+	service->pub.group = model_member_of(model, now->process, side->member,
+					     service->pub.handle, now->true_ns);
 	service->pub.born_ns = now->true_ns;
-	model_handle_set(model, now->process, handle_kind, service->pub.handle, service);
+	model_handle_set(model, now->process, side->handle, service->pub.handle, service);
+	model_handle_set(model, now->process, side->rmw_handle, service->pub.rmw_handle, service);
 	return service;
 }
 
 static void on_rcl_service_init(struct model *model, const struct now *now)
 {
+	static const struct side side = { MODEL_SERVICE, HANDLE_SERVICE, HANDLE_RMW_SERVICE,
+					  HANDLE_MEMBER_SERVICE };
 	ARGS(rcl_service_init, now->event);
 
-	service_new(model, now, MODEL_SERVICE, HANDLE_SERVICE, args);
+	service_new(model, now, &side, args);
 }
 
 static void on_rcl_client_init(struct model *model, const struct now *now)
 {
+	static const struct side side = { MODEL_CLIENT, HANDLE_CLIENT, HANDLE_RMW_CLIENT,
+					  HANDLE_MEMBER_CLIENT };
 	/* The fields of a client stand in the same order under other names. */
 	ARGS(rcl_service_init, now->event);
+	struct service *client;
+	const struct gid *gid;
 
 	_Static_assert(sizeof(struct args_rcl_client_init) == sizeof(struct args_rcl_service_init),
 		       "clients and services have the same shape");
-	service_new(model, now, MODEL_CLIENT, HANDLE_CLIENT, args);
+	client = service_new(model, now, &side, args);
+	gid = model_handle(model, now->process, HANDLE_GID_CLIENT, args->rmw_service_handle.u);
+	if (client && gid)
+		model_client_gid(model, gid, client);
 }
 
-/*
- * rclcpp_lifecycle hands copies of rcl's services to rclcpp, so callback_added names handles that
- * no rcl_service_init told. Both sides go through the services in the same order.
- */
-static struct service *service_waiting(struct process *process)
+static void on_rmw_client_init(struct model *model, const struct now *now)
 {
-	struct service *first = process->waiting_count ? process->waiting[0] : NULL;
+	ARGS(rmw_client_init, now->event);
 
-	if (first)
-		memmove(process->waiting, process->waiting + 1,
-			--process->waiting_count * sizeof(*process->waiting));
-	return first;
-}
-
-static void services_await(const struct model *model, struct process *process,
-			   const struct node *node)
-{
-	const struct list *list = &model->list[MODEL_SERVICE];
-	unsigned i;
-
-	process->waiting_count = 0;
-	for (i = list->count; i && process->waiting_count < LIFECYCLE_SERVICES; i--) {
-		struct service *service = list->item[i - 1];
-
-		if (service->pub.node != &node->pub || service->has_callback)
-			break;
-		process->waiting_count++;
-	}
-	if (process->waiting_count)
-		memcpy(process->waiting, list->item + i,
-		       process->waiting_count * sizeof(*process->waiting));
-}
-
-static void on_rclcpp_service_callback_added(struct model *model, const struct now *now)
-{
-	ARGS(rclcpp_service_callback_added, now->event);
-	struct service *service = model_handle(model, now->process, HANDLE_SERVICE,
-					       args->service_handle.u);
-	struct callback *callback;
-
-	if (!args->callback.present)
-		return;
-	callback = callback_added(model, now, args->callback.u);
-	if (!callback)
-		return;
-	if (!service)
-		service = service_waiting(now->process);
-	callback->pub.kind = MODEL_CALLBACK_SERVICE;
-	callback->pub.service = service ? &service->pub : NULL;
-	if (service)
-		service->has_callback = true;
-}
-
-static void on_rcl_lifecycle_state_machine_init(struct model *model, const struct now *now)
-{
-	ARGS(rcl_lifecycle_state_machine_init, now->event);
-	struct node *node = model_handle(model, now->process, HANDLE_NODE, args->node_handle.u);
-
-	if (!node || !args->state_machine.present)
-		return;
-	model_handle_set(model, now->process, HANDLE_STATE_MACHINE, args->state_machine.u, node);
-	services_await(model, now->process, node);
+	gid_told(model, now, HANDLE_GID_CLIENT, &args->rmw_client_handle, &args->gid);
 }
 
 #define ON(id) [KYMO_POINT_##id] = on_##id
 const handler model_object_handlers[KYMO_POINTS_TABLE] = {
 	ON(rcl_init),
 	ON(rcl_node_init),
+	ON(rmw_publisher_init),
 	ON(rcl_publisher_init),
+	ON(rmw_subscription_init),
 	ON(rcl_subscription_init),
-	ON(rclcpp_subscription_init),
-	ON(rclcpp_subscription_callback_added),
-	ON(rclcpp_callback_register),
 	ON(rcl_timer_init),
-	ON(rclcpp_timer_callback_added),
 	ON(rclcpp_timer_link_node),
 	ON(rcl_service_init),
 	ON(rcl_client_init),
-	ON(rclcpp_service_callback_added),
-	ON(rcl_lifecycle_state_machine_init),
+	ON(rmw_client_init),
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Callbacks that begin and end, and the message each was called with; lifecycle transitions.
+ * Callbacks that begin and end, and the message each was called with.
  * Which end belongs to which start is told in docs/report.md.
  */
 #include "analysis/internal.h"
@@ -12,6 +12,7 @@ static struct model_instance instance_of(const struct thread *thread, const stru
 					 unsigned depth)
 {
 	return (struct model_instance){
+		.id = frame->id,
 		.callback = &frame->callback->pub,
 		.thread = &thread->pub,
 		.start_ns = frame->start_ns,
@@ -19,7 +20,17 @@ static struct model_instance instance_of(const struct thread *thread, const stru
 		.is_intra = frame->is_intra,
 		.depth = depth,
 		.message = frame->has_message ? &frame->message : NULL,
+		.call = frame->call_id,
+		.published = frame->published,
+		.parent = depth ? frame[-1].id : 0,
 	};
+}
+
+struct frame *model_frame_of(struct thread *thread)
+{
+	struct frame *frame = thread->frame_count ? &thread->frame[thread->frame_count - 1] : NULL;
+
+	return frame && !frame->doubtful ? frame : NULL;
 }
 
 /* The end of frame @at is not in the trace. */
@@ -29,6 +40,8 @@ void model_frame_abandon(struct model *model, struct thread *thread, unsigned at
 
 	model->facts.unfinished++;
 	EMIT(model, unfinished, &instance);
+	if (thread->frame[at].call)
+		model_call_ended(model, &thread->frame[at], 0);
 	thread->frame_count--;
 	memmove(&thread->frame[at], &thread->frame[at + 1],
 		(thread->frame_count - at) * sizeof(*thread->frame));
@@ -76,6 +89,14 @@ static bool fits(const struct model_callback *callback, const struct model_messa
 		callback->subscription == taken->subscription);
 }
 
+static void started_tell(struct model *model, const struct thread *thread)
+{
+	unsigned depth = thread->frame_count - 1;
+	struct model_instance instance = instance_of(thread, &thread->frame[depth], depth);
+
+	EMIT(model, started, &instance);
+}
+
 static void on_callback_start(struct model *model, const struct now *now)
 {
 	ARGS(callback_start, now->event);
@@ -92,6 +113,8 @@ static void on_callback_start(struct model *model, const struct now *now)
 	if (!frame)
 		return;
 	frame->callback = callback;
+	frame->id = ++model->last_instance;
+	frame->published = 0;
 	frame->start_ns = now->ns;
 	frame->is_intra = args->is_intra_process.u != 0;
 	frame->doubtful = false;
@@ -100,11 +123,19 @@ static void on_callback_start(struct model *model, const struct now *now)
 	if (frame->has_message) {
 		thread->taken.callback = &callback->pub;
 		thread->taken.callback_ns = now->ns;
+		thread->taken.to_instance = frame->id;
 		frame->message = thread->taken;
 	}
+	model_call_started(thread, frame);
 	model_taken_flush(model, thread);
+	if (thread->unstamped)
+		model_unstamped_flush(model, thread);
 	thread->intra.id = 0;
 	thread->intra.alone = false;
+	if (model->wants & WANT_CAUSES)
+		model_link_started(frame);
+	if (model->wants & WANT_STARTED)
+		started_tell(model, thread);
 }
 
 static void on_callback_end(struct model *model, const struct now *now)
@@ -114,6 +145,8 @@ static void on_callback_end(struct model *model, const struct now *now)
 	struct model_instance instance;
 	unsigned at = thread->frame_count;
 
+	if (thread->unstamped)
+		model_unstamped_flush(model, thread);
 	thread->intra.id = 0;
 	thread->intra.alone = false;
 	/* By address: what the address meant when the callback began is in the frame. */
@@ -133,29 +166,16 @@ static void on_callback_end(struct model *model, const struct now *now)
 	instance = instance_of(thread, &thread->frame[at], at);
 	instance.duration_ns = now->ns - instance.start_ns;
 	/* Pop after the listeners have seen the message in the frame. */
+	if (model->wants & WANT_CAUSES)
+		model_link_ended(&thread->frame[at], now->ns);
 	EMIT(model, instance, &instance);
+	if (thread->frame[at].call)
+		model_call_ended(model, &thread->frame[at], now->ns);
 	thread->frame_count = at;
-}
-
-static void on_rcl_lifecycle_transition(struct model *model, const struct now *now)
-{
-	ARGS(rcl_lifecycle_transition, now->event);
-	const struct node *node = model_handle(model, now->process, HANDLE_STATE_MACHINE,
-					       args->state_machine.u);
-	struct model_transition transition = {
-		.node = node ? &node->pub : NULL,
-		.thread = &now->thread->pub,
-		.ns = now->ns,
-		.start = args->start_label.present ? args->start_label.bytes : "",
-		.goal = args->goal_label.present ? args->goal_label.bytes : "",
-	};
-
-	EMIT(model, transition, &transition);
 }
 
 #define ON(id) [KYMO_POINT_##id] = on_##id
 const handler model_run_handlers[KYMO_POINTS_TABLE] = {
 	ON(callback_start),
 	ON(callback_end),
-	ON(rcl_lifecycle_transition),
 };
