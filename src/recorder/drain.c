@@ -30,6 +30,7 @@ struct slice {
 	uint64_t dropped;		/* kymo_ring.dropped before its first record */
 	uint32_t records;
 	uint32_t cpu;
+	uint32_t owner_seq;
 };
 
 void drain_say(const struct drain *drain, const char *format, ...)
@@ -109,21 +110,38 @@ void ring_account(struct process *process, unsigned index)
 	ring->dropped_seen = dropped;
 }
 
-/* Drops counted before an owner's first block are its predecessor's. */
-static void ring_owner(struct process *process, struct ring *ring)
+/* Who owner number @seq is; false: forgotten, or just being entered. */
+static bool find_owner(const struct kymo_ring *shared, uint32_t seq, struct kymo_owner *owner)
+{
+	const struct kymo_owner *entry = &shared->owner[seq % KYMO_OWNERS];
+
+	if (!seq || __atomic_load_n(&entry->seq, __ATOMIC_ACQUIRE) != seq)
+		return false;
+	memcpy(owner, entry, sizeof *owner);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&entry->seq, __ATOMIC_RELAXED) == seq;
+}
+
+/*
+ * What is taken next is of owner number @seq. Drops counted before an owner's first block are its
+ * predecessor's. A thread whose name is forgotten is 0.
+ */
+static void ring_owner(struct process *process, struct ring *ring, uint32_t seq)
 {
 	const struct kymo_ring *shared = ring_shared(process, ring);
-	uint32_t seq = __atomic_load_n(&shared->owner_seq, __ATOMIC_ACQUIRE);
-	char name[KYMO_NAME_MAX];
+	struct kymo_owner owner = { 0 };
 
 	if (ring->owner_known && seq == ring->owner_seq)
 		return;
 	if (ring->owner_known)
 		ring_account(process, (unsigned)(ring - process->ring));
-	memcpy(name, shared->name, sizeof name);
+	if (!find_owner(shared, seq, &owner) && seq == __atomic_load_n(&shared->owner_seq, __ATOMIC_ACQUIRE)) {
+		owner.tid = shared->tid;
+		memcpy(owner.name, shared->name, sizeof owner.name);
+	}
 	ring->owner_known = true;
 	ring->owner_seq = seq;
-	ring->thread = account_new(process, (int32_t)shared->tid, name);
+	ring->thread = account_new(process, (int32_t)owner.tid, owner.name);
 }
 
 /* ---- slices ---- */
@@ -276,6 +294,7 @@ static const char *block_slice(const struct process *process, const struct ring 
 		.end = lastts,
 		.dropped = block->dropped_at_start,
 		.cpu = block->cpu,
+		.owner_seq = block->owner_seq,
 	};
 	slice->records = *records - ring->block_records;	/* nonsense is noticed by its size */
 	if (slice->size >= KYMO_RECORD_HEADER)
@@ -304,6 +323,7 @@ static int block_drain(struct process *process, struct ring *ring, struct drain 
 		return 0;
 	}
 	if (slice.size) {
+		ring_owner(process, ring, slice.owner_seq);
 		if (process->alive == ALIVE_DEAD || ring->block_records == UINT32_MAX ||
 		    !slice_plausible(process, ring, drain, &slice))
 			rc = slice_walk(process, ring, drain, &slice);
@@ -381,7 +401,6 @@ int ring_drain(struct process *process, unsigned index, struct drain *drain)
 	}
 	if (!ring_due(ring, process, drain, end - ring->taken))
 		return 0;
-	ring_owner(process, ring);
 	while (rc == 0 && !ring->bad && ring->taken < end)
 		rc = block_drain(process, ring, drain, word, lastts);
 	if (rc == 0) {
@@ -436,7 +455,8 @@ void ring_finish(struct process *process, unsigned index, struct drain *drain)
 		if (!ring->owner_known &&
 		    __atomic_load_n(&ring_shared(process, ring)->dropped, __ATOMIC_RELAXED) >
 		    ring->dropped_base)
-			ring_owner(process, ring);
+			ring_owner(process, ring, __atomic_load_n(&ring_shared(process, ring)->owner_seq,
+								  __ATOMIC_ACQUIRE));
 		ring_account(process, index);
 		if (drain->failed)
 			process->unwritten += ring_unread_records(process, ring);

@@ -155,9 +155,10 @@ static inline bool producer_room(struct kymo_ring *ring, size_t size)
 {
 	uint64_t word = ring->wpos, position = KYMO_WORD_POS(word), bytes = ring->block_size;
 	uint64_t number = position / bytes, next = position ? number + 1 : 0;
-	struct kymo_block *block;
+	struct kymo_block *block = (void *)producer_at(ring, number * bytes);
 
-	if (position && position % bytes + size < bytes)
+	/* A new owner begins a new block. */
+	if (position && position % bytes + size < bytes && block->owner_seq == ring->owner_seq)
 		return true;
 	if (next >= ring->block_count && ring->rpos < (next - ring->block_count + 1) * bytes)
 		return false;

@@ -295,7 +295,6 @@ static void a_retired_ring_is_given_back(void **state)
 	producer.ring[0]->state = KYMO_RING_RETIRED;
 	poll_once(session);
 	assert_int_equal(producer.ring[0]->state, KYMO_RING_FREE);
-	/* A new owner begins a new block. */
 	producer.ring[0]->state = KYMO_RING_OWNED;
 	producer.ring[0]->tid = 4242;
 	producer.ring[0]->owner_seq++;
