@@ -182,6 +182,11 @@ static void give(struct spans *spans, const struct user_class *class, struct use
 	if (spans->out_of_memory)
 		return;
 	user.track = track ? &track->pub : NULL;
+	if (class->shape == SHAPE_POINT) {
+		spans->facts.points++;
+		SPANS_EMIT(spans, point, &user);
+		return;
+	}
 	spans->facts.events++;
 	switch (class->shape) {
 	case SHAPE_BEGIN:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What programs say about themselves with include/kymo/kymo.h: spans, instants, counters, tracks
- * and thread names, out of the same pass over a trace that feeds the model.
+ * What programs say about themselves with include/kymo/kymo.h: spans, instants, counters, their own
+ * tracepoints, tracks and thread names, out of the same pass over a trace that feeds the model.
  *
  *   model_create(&model, &err);
  *   spans_create(&spans, model, &err);
@@ -98,6 +98,8 @@ struct spans_listener {
 	void (*end)(void *context, const struct spans_event *event);
 	void (*instant)(void *context, const struct spans_event *event);
 	void (*counter)(void *context, const struct spans_event *event);
+	/* A KYMO_TRACEPOINT; the category is its provider. */
+	void (*point)(void *context, const struct spans_event *event);
 	/* @thread has a new name. */
 	void (*thread_name)(void *context, const struct model_thread *thread);
 };
@@ -136,8 +138,8 @@ int spans_event(struct spans *spans, const struct ctf_event *event);
 void spans_finish(struct spans *spans);
 
 struct spans_facts {
-	uint64_t events;		/* events of programs, declarations not counted */
-	uint64_t spans, instants, counters;
+	uint64_t events;		/* events of programs, neither declarations nor points */
+	uint64_t spans, instants, counters, points;
 	uint64_t unfinished;		/* spans without end */
 	uint64_t ends_without_begin;
 };

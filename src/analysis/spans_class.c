@@ -69,6 +69,7 @@ static const struct spans_name *declared_name(struct spans *spans, const char *e
 {
 	static const char *const suffix[] = {
 		[SHAPE_BEGIN] = "_begin", [SHAPE_END] = "_end", [SHAPE_INSTANT] = "", [SHAPE_COUNTER] = "",
+		[SHAPE_POINT] = "",
 	};
 	const char *colon = strchr(event, ':');
 	const char *name = colon ? colon + 1 : event;
@@ -162,12 +163,13 @@ static bool shape_of(const struct ctf_event_class *class, enum shape *shape)
 		const char *uri, *name;
 		enum shape shape;
 	} table[] = {
+		{ NULL, "kymo:track", SHAPE_TRACK },	/* these two are points as well */
+		{ NULL, "kymo:thread_name", SHAPE_THREAD_NAME },
 		{ "kymo:begin", NULL, SHAPE_BEGIN },
 		{ "kymo:end", NULL, SHAPE_END },
 		{ "kymo:instant", NULL, SHAPE_INSTANT },
 		{ "kymo:counter", NULL, SHAPE_COUNTER },
-		{ NULL, "kymo:track", SHAPE_TRACK },
-		{ NULL, "kymo:thread_name", SHAPE_THREAD_NAME },
+		{ "kymo:point", NULL, SHAPE_POINT },
 	};
 
 	for (unsigned i = 0; i < sizeof(table) / sizeof(*table); i++)
@@ -307,7 +309,7 @@ int spans_class(struct spans *spans, const struct ctf_event_class *class)
 	for (uint32_t i = 0; i < class->field_count; i++)
 		read_field(user, &spans->bind[row], &class->field[i]);
 	find_dynamic(user, class->name);
-	if (!user->dynamic && shape <= SHAPE_COUNTER) {
+	if (!user->dynamic && shape <= SHAPE_POINT) {
 		user->name = declared_name(spans, class->name, shape);
 		if (!user->name)
 			return -ENOMEM;

@@ -6,7 +6,8 @@
 #include "analysis/internal.h"
 #include "analysis/spans.h"
 
-enum shape { SHAPE_BEGIN, SHAPE_END, SHAPE_INSTANT, SHAPE_COUNTER, SHAPE_TRACK, SHAPE_THREAD_NAME };
+enum shape { SHAPE_BEGIN, SHAPE_END, SHAPE_INSTANT, SHAPE_COUNTER, SHAPE_POINT, SHAPE_TRACK,
+	     SHAPE_THREAD_NAME };
 
 /* Fields that are more than arguments. */
 enum special {

@@ -9,8 +9,8 @@
  *                               publisher or subscription; lifecycle states as slices
  *   arrows                      callback -> publish -> take -> callback, one per subscription
  *   spans of programs           slices on their threads or custom tracks (below their process), their
- *                               fields as arguments, flows as arrows; counters as counter tracks
- *                               below the process
+ *                               fields as arguments, flows as arrows; instants and tracepoints of
+ *                               their own likewise; counters as counter tracks below the process
  *   "Lost events"               instants "TRACE DATA LOST" where no single thread is concerned,
  *                               else they stand on the thread
  *
@@ -45,7 +45,7 @@ struct perfetto_result {
 	uint64_t unfinished;		/* callbacks without an end */
 	uint64_t spans;			/* of programs, finished or not */
 	uint64_t unfinished_spans;	/* of these: without an end */
-	uint64_t instants, counters;	/* of programs; counter values */
+	uint64_t instants, counters;	/* of programs, points with the instants; counter values */
 	uint64_t lost_events, lost_packets;
 	uint64_t bytes;			/* of the file */
 };

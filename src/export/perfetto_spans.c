@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What programs say with include/kymo/kymo.h becomes slices, instants and counters. A slice is
- * begun when its span begins and ended when that ends, in the order of the trace: slices that begin
- * at the same nanosecond still nest as the spans did. One without end has the argument "unfinished".
+ * What programs say with include/kymo/kymo.h becomes slices, instants and counters; tracepoints of
+ * their own are instants. A slice is begun when its span begins and ended when that ends, in the
+ * order of the trace: slices that begin at the same nanosecond still nest as the spans did. One
+ * without end has the argument "unfinished".
  */
 #include "export/perfetto_internal.h"
 
@@ -192,6 +193,7 @@ const struct spans_listener export_span_listener = {
 	.begin = on_begin,
 	.end = on_end,
 	.instant = on_instant,
+	.point = on_instant,
 	.counter = on_counter,
 	.thread_name = on_thread_name,
 };

@@ -16,7 +16,7 @@ static_assert(KYMO_DECLARED_FIELDS_MAX <= KYMO_FIELDS_MAX, "a description has ro
 static const struct {
 	const char *suffix, *uri;
 } shapes[KYMO_SHAPES] = {
-	[KYMO_SHAPE_POINT] = { "", NULL },
+	[KYMO_SHAPE_POINT] = { "", "kymo:point" },
 	[KYMO_SHAPE_BEGIN] = { "_begin", "kymo:begin" },
 	[KYMO_SHAPE_END] = { "_end", "kymo:end" },
 	[KYMO_SHAPE_INSTANT] = { "", "kymo:instant" },

@@ -150,7 +150,7 @@ def user_events(check, reader, scratch):
         "join thread t using (utid) where s.name = 'from a thread'",
         "select s.name, key, display_value from slice s join args using (arg_set_id) "
         "where s.name in ('outer', 'inner', 'step', 'nothing') order by s.ts, key")
-    declared = {k: n for k, n in rec.events.items() if k[1] not in ("types", "depth", "load")}
+    declared = {k: n for k, n in rec.events.items() if k[1] not in ("depth", "load")}
     check.equal("user_events: an instant per event", {k: counted(instants)[k] for k in declared}, declared)
     check.ok("user_events: an instant named at run time",
              counted(instants)["test", "a name made at run time"] == 1, instants)

@@ -33,8 +33,8 @@ static const struct ctf_field callback[] = { { "callback", "u64 (hex)" } };
 #define PLAIN(text, what) { .name = text, .uri = what }
 
 enum {
-	A_BEGIN, A_END, B_BEGIN, B_END, ARGS, AT_BEGIN, AT_END, ON_BEGIN, ON_END, POINT, DEPTH, NAMED_BEGIN,
-	NAMED_END, NAMED_COUNTER, TRACK, THREAD_NAME, CALL_START, CALL_END, CLASSES
+	A_BEGIN, A_END, B_BEGIN, B_END, ARGS, AT_BEGIN, AT_END, ON_BEGIN, ON_END, POINT, STRANGE, DEPTH,
+	NAMED_BEGIN, NAMED_END, NAMED_COUNTER, TRACK, THREAD_NAME, CALL_START, CALL_END, CLASSES
 };
 
 static struct ctf_event_class class[CLASSES] = {
@@ -44,12 +44,13 @@ static struct ctf_event_class class[CLASSES] = {
 	[AT_BEGIN] = CLASS("t:at_begin", "kymo:begin", at_fields),
 	[AT_END] = CLASS("t:at_end", "kymo:end", at_fields),
 	[ON_BEGIN] = CLASS("t:on_begin", "kymo:begin", track_field), [ON_END] = PLAIN("t:on_end", "kymo:end"),
-	[POINT] = PLAIN("t:point", NULL),
+	[POINT] = CLASS("t:point", "kymo:point", args), [STRANGE] = PLAIN("other:point", NULL),
 	[DEPTH] = CLASS("t:depth", "kymo:counter", value_u),
 	[NAMED_BEGIN] = CLASS("kymo:begin_begin", "kymo:begin", named),
 	[NAMED_END] = PLAIN("kymo:begin_end", "kymo:end"),
 	[NAMED_COUNTER] = CLASS("kymo:counter", "kymo:counter", value_f),
-	[TRACK] = CLASS("kymo:track", NULL, a_track), [THREAD_NAME] = CLASS("kymo:thread_name", NULL, a_name),
+	[TRACK] = CLASS("kymo:track", "kymo:point", a_track),
+	[THREAD_NAME] = CLASS("kymo:thread_name", NULL, a_name),	/* as older traces have it */
 	[CALL_START] = CLASS("ros2:callback_start", NULL, callback),
 	[CALL_END] = CLASS("ros2:callback_end", NULL, callback),
 };
@@ -98,6 +99,11 @@ static void on_instant(void *context, const struct spans_event *event)
 	note(context, "instant", event);
 }
 
+static void on_point(void *context, const struct spans_event *event)
+{
+	note(context, "point", event);
+}
+
 static void on_counter(void *context, const struct spans_event *event)
 {
 	struct seen *s = context;
@@ -118,7 +124,7 @@ static void on_thread_name(void *context, const struct model_thread *thread)
 }
 
 static const struct spans_listener listener = {
-	.begin = on_begin, .end = on_end, .instant = on_instant, .counter = on_counter,
+	.begin = on_begin, .end = on_end, .instant = on_instant, .counter = on_counter, .point = on_point,
 	.thread_name = on_thread_name,
 };
 
@@ -208,7 +214,7 @@ static void nested(void **state)
 	ev(s, B_BEGIN, 7, 20, NULL);
 	ev(s, A_BEGIN, 8, 25, NULL);
 	ev(s, B_END, 7, 30, NULL);
-	ev(s, POINT, 7, 35, NULL);
+	ev(s, STRANGE, 7, 35, NULL);
 	ev(s, A_END, 7, 50, NULL);
 	ev(s, A_END, 8, 65, NULL);
 	expect(s, "begin t:a 7 10\nbegin t:b 7 20\nbegin t:a 8 25\nend t:b 7 30\nend t:a 7 50\nend t:a 8 65\n");
@@ -300,10 +306,13 @@ static void names_of_run_time(void **state)
 	ev(s, NAMED_COUNTER, 7, 40, "value", F(-1.5), "category", T("x"), "name", T("load"), NULL);
 	ev(s, DEPTH, 7, 50, "value", U(4000000000u), NULL);
 	ev(s, ARGS, 7, 60, "n", U(-3), "flow", U(42), "text", T("why"), NULL);
+	ev(s, POINT, 7, 65, "n", U(4), "text", T("own"), NULL);
 	ev(s, NAMED_END, 7, 70, NULL);
 	expect(s, "thread 7 worker\nbegin x:y 7 10\nbegin t:a 7 11\nend t:a 7 20 unfinished\nend x:y 7 20\n"
 		  "counter x:load 7 30 2.5\ncounter x:load 7 40 -1.5\ncounter t:depth 7 50 4000000000\n"
-		  "instant t:args 7 60 n=-3 flow=42 text=why\n");
+		  "instant t:args 7 60 n=-3 flow=42 text=why\npoint t:point 7 65 n=4 text=own\n");
+	assert_int_equal(spans_facts(s->spans)->instants, 1);
+	assert_int_equal(spans_facts(s->spans)->points, 1);
 	row = spans_stats_row(s->stats, SPANS_OF_COUNTERS, 0);
 	assert_string_equal(row->name->name, "load");
 	assert_true(row->min == -1.5 && row->max == 2.5 && row->last == -1.5 && row->sum == 1.0);
