@@ -5,6 +5,8 @@
 #include <string.h>
 #include <uv.h>
 
+#include "recorder/control.h"
+
 #define COMMAND_GRACE_MS	5000	/* for the command to end after a signal */
 #define PROGRESS_MS		500
 #define AFTER_COMMAND_MS	20	/* for processes that it just left behind */
@@ -16,6 +18,7 @@ struct recorder {
 	const struct record_options *options;
 	struct record_result *result;
 	struct session *session;
+	struct control *control;	/* NULL: nobody can ask us for anything */
 	struct err *err;
 	bool failed;
 	bool stopping;			/* a signal came, or the time is over */
@@ -98,6 +101,27 @@ static void on_duration(uv_timer_t *timer)
 	stop(recorder);
 }
 
+/* ---- what others may ask for ---- */
+
+static void on_stop_request(void *context, struct control_call *call, struct json_object *request)
+{
+	struct recorder *recorder = context;
+	struct json_object *reply = json_object_new_object();
+
+	(void)request;
+	json_object_object_add(reply, "pid", json_object_new_int(uv_os_getpid()));
+	json_object_object_add(reply, "trace", json_object_new_string(session_output(recorder->session)));
+	control_reply(call, reply);
+	on_duration(&recorder->deadline);
+}
+
+static const struct control_request requests[] = {
+	{ "stop", on_stop_request },
+	{ 0 },
+};
+
+/* ---- the command ---- */
+
 static void on_exit_of_command(uv_process_t *process, int64_t status, int term_signal)
 {
 	struct recorder *recorder = process->data;
@@ -141,6 +165,7 @@ static bool is_ignored(int number)
 static int start(struct recorder *recorder)
 {
 	const struct record_options *options = recorder->options;
+	struct err why;
 	int rc;
 
 	for (unsigned i = 0; i < CAUGHT; i++) {
@@ -157,6 +182,10 @@ static int start(struct recorder *recorder)
 	(void)uv_fs_event_init(&recorder->loop, &recorder->watch);
 	recorder->watch.data = recorder;
 	(void)uv_fs_event_start(&recorder->watch, on_change, session_runtime_dir(recorder->session), 0);
+	/* Without it `kymo stop` says how to do without. */
+	if (control_open(&recorder->control, &recorder->loop, session_runtime_dir(recorder->session),
+			 requests, recorder, &why) < 0 && options->session.say)
+		options->session.say(options->session.context, why.text);
 	if (options->command) {
 		rc = start_command(recorder);
 		if (rc < 0)
@@ -195,6 +224,7 @@ static int run_loop(struct recorder *recorder)
 	rc = start(recorder);
 	if (rc == 0)
 		(void)uv_run(&recorder->loop, UV_RUN_DEFAULT);
+	control_close(recorder->control);
 	uv_walk(&recorder->loop, close_handle, NULL);
 	(void)uv_run(&recorder->loop, UV_RUN_DEFAULT);	/* runs the closings */
 	(void)uv_loop_close(&recorder->loop);

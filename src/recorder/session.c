@@ -199,6 +199,11 @@ const char *session_runtime_dir(const struct session *session)
 	return session->dir.path;
 }
 
+const char *session_output(const struct session *session)
+{
+	return session->output;
+}
+
 void session_write_error(struct session *session, int rc)
 {
 	if (rc == 0 && session->writing_fails) {

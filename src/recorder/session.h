@@ -75,6 +75,9 @@ void session_notice(struct session *session);
 /** session_runtime_dir() - path of the runtime directory, valid as long as @session. */
 const char *session_runtime_dir(const struct session *session);
 
+/** session_output() - absolute path of the trace directory, valid as long as @session. */
+const char *session_output(const struct session *session);
+
 /**
  * session_end() - stop recording, take the rest, complete the trace
  * Return: 0; -1 with @err when something of it could not be written.
