@@ -444,6 +444,7 @@ extern const handler model_fork_handlers[KYMO_POINTS_TABLE];	/* forks.c */
 	} while (0)
 
 /* model.c */
+int64_t model_true_time(const struct model *model, const struct ctf_event *event);
 struct thread *model_thread_of(struct model *model, const struct ctf_event *event);
 struct stream *model_stream_at(struct model *model, uint32_t stream);
 void *model_object_new(struct model *model, enum model_kind kind, size_t size);

@@ -260,9 +260,10 @@ struct thread *model_thread_of(struct model *model, const struct ctf_event *even
 
 /* ---- one event ---- */
 
-static int64_t true_time(const struct model *model, const struct ctf_event *event)
+int64_t model_true_time(const struct model *model, const struct ctf_event *event)
 {
-	unsigned field = model->bound[event->bound].true_time;
+	bool bound = event->bound >= 0 && (unsigned)event->bound < model->bind_count;
+	unsigned field = bound ? model->bound[event->bound].true_time : 0;
 	uint64_t clock_ns = event->init_ns;
 
 	if (field && event->value[field].present)
@@ -300,7 +301,7 @@ int model_event(struct model *model, const struct ctf_event *event)
 	if (bound->is_init) {
 		model->facts.init_events++;
 		now.process->pub.init_events++;
-		now.true_ns = true_time(model, event);
+		now.true_ns = model_true_time(model, event);
 	}
 	if (bound->handle)
 		bound->handle(model, &now);

@@ -439,8 +439,10 @@ void table_section(struct table *t, const char *key, const char *title,
 	case TABLE_CSV:
 		if (t->sections)
 			fprintf(t->out, "# %s\n", key);
-		for (unsigned i = 0; i < column_count; i++)
-			fprintf(t->out, "%s%s", i ? "," : "", columns[i].key);
+		for (unsigned i = 0; i < column_count; i++) {
+			fputs(i ? "," : "", t->out);
+			csv_string(t, columns[i].key, !i);
+		}
 		fputc('\n', t->out);
 		break;
 	}

@@ -21,9 +21,11 @@ MAY_USE = {
     "relay": ["abi", "base", "ctf", "recorder"],
     "control": ["abi", "base", "recorder"],
     "analysis": ["abi", "base", "ctf"],
+    "query": ["abi", "base", "ctf", "analysis"],
     "export": ["abi", "base", "ctf", "analysis"],
     "report": ["abi", "base", "ctf", "analysis"],
-    "cli": ["abi", "base", "ctf", "recorder", "relay", "control", "analysis", "export", "report"],
+    "cli": ["abi", "base", "ctf", "recorder", "relay", "control", "analysis", "query", "export",
+            "report"],
 }
 
 # What the two libraries in the traced process may need.

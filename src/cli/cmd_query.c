@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo query: SQL over a trace. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/common.h"
+#include "cli/query_print.h"
+#include "cli/query_prompt.h"
+#include "query/query.h"
+
+struct options {
+	int format;
+	bool schema, quiet, strict;
+};
+
+static const struct opt opts[] = {
+	CLI_OPT_FORMAT(struct options),
+	{ "schema", 0, OPT_FLAG, offsetof(struct options, schema), NULL,
+	  "print all tables with their columns, and what they are", NULL },
+	CLI_OPT_QUIET(struct options),
+	CLI_OPT_STRICT(struct options),
+	CLI_OPT_END
+};
+
+/* Traces are named by paths, and SQL is none. */
+static bool is_path(const char *operand)
+{
+	struct stat status;
+
+	return !stat(operand, &status) || !strpbrk(operand, " \t\n;(");
+}
+
+/* All of standard input. Return: NULL with @err. */
+static char *read_input(struct err *err)
+{
+	char *text = NULL;
+	size_t size = 0;
+	ssize_t length = getdelim(&text, &size, 0, stdin);
+
+	if (length < 0 && ferror(stdin)) {
+		free(text);
+		err_set(err, EXIT_INPUT, "standard input: %s", strerror(errno));
+		return NULL;
+	}
+	if (length >= 0)
+		return text;
+	free(text);
+	return strdup("");
+}
+
+static void warn(const struct tables *tables, bool quiet)
+{
+	char clean[4096];
+
+	for (unsigned i = 0; i < tables_warnings(tables) && !quiet; i++) {
+		text_clean(clean, sizeof(clean), tables_warning(tables, i));
+		fprintf(stderr, "kymo query: warning: %s\n", clean);
+	}
+	if (tables_lost(tables) && !quiet)
+		fprintf(stderr, "kymo query: warning: %llu events were lost while recording; the table "
+			"lost_events says where\n", (unsigned long long)tables_lost(tables));
+}
+
+/* Errors keep their lines: the second one has the mark below the place. */
+static int fail(const struct err *err)
+{
+	fflush(stdout);
+	fprintf(stderr, "kymo query: %s\n", err->text);
+	return err->status ? (int)err->status : EXIT_FAILED;
+}
+
+static int ask(struct query *query, const char *path, const char *sql, const struct options *options)
+{
+	struct progress progress;
+	struct err err = { 0 };
+	char *input = NULL;
+	int status;
+
+	if (!sql && isatty(STDIN_FILENO))
+		return query_prompt(query, path, options->format);
+	if (!sql) {
+		input = read_input(&err);
+		if (!input)
+			return fail(&err);
+		sql = input;
+	}
+	progress_begin(&progress, options->quiet);
+	status = query_print(query, sql, options->format, stdout, &progress, &err);
+	free(input);
+	return status ? fail(&err) : EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options options = { 0 };
+	char path[CLI_PATH_MAX];
+	const char *sql = NULL;
+	struct tables *tables;
+	struct query *query;
+	struct err err = { 0 };
+	int status;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err))
+		return cli_fail("query", &err);
+	if (options.schema) {
+		status = query_print_schema(-1, options.format, stdout);
+		return status && status != -EPIPE ? EXIT_FAILED : EXIT_OK;
+	}
+	if (argc == 2 || (argc == 1 && !is_path(argv[0])))
+		sql = argv[--argc];
+	if (cli_trace(argc, argv, path, &err) || tables_open(&tables, path, &err))
+		return cli_fail("query", &err);
+	if (query_open(&query, tables, &err)) {
+		tables_close(tables);
+		return cli_fail("query", &err);
+	}
+	status = ask(query, path, sql, &options);
+	query_close(query);
+	warn(tables, options.quiet);
+	if (status == EXIT_OK && options.strict && tables_lost(tables))
+		status = EXIT_LOSS;
+	tables_close(tables);
+	return status;
+}
+
+const struct verb verb_query = {
+	.name = "query",
+	.synopsis = "[TRACE] ['SQL']",
+	.summary = "ask a trace in SQL",
+	.description =
+		"Runs SQL on TRACE, or without it on the newest trace, and prints what it gives. Without "
+		"SQL it prompts for it, or reads it from standard input when that is no terminal. "
+		"Several statements are separated by semicolons; each prints a table.\n"
+		"\n"
+		"The tables hold objects (nodes, topics, publishers, subscriptions, timers, services, "
+		"clients, callbacks, threads, processes) and what happened (callback_instances, messages, "
+		"publications, lifecycle_states, spans, lost_events, every one of events, ...). --schema "
+		"prints them all; docs/query.md has examples. Rows are read from the trace when they are "
+		"needed; nothing is copied first, and memory does not grow with the trace.\n"
+		"\n"
+		"The SQL is that of SQLite, read-only. Beside its functions there are percentile(x, p), "
+		"median(x), stddev(x), ns_to_text(ns) and time_to_text(ns). Times are nanoseconds since "
+		"1970 and durations nanoseconds; for people they are printed with units, in JSON and CSV "
+		"as they are.\n"
+		"\n"
+		"Exit status: 0; 1 when a statement failed while it ran; 2 when it is no valid SQL; 3 "
+		"when TRACE is not a trace; 4 when events were lost in what was read, with --strict.",
+	.examples =
+		"kymo query 'SELECT node, source FROM callbacks'\n"
+		"kymo query TRACE 'SELECT callback, max(duration_ns) FROM callback_instances\n"
+		"    GROUP BY callback_id ORDER BY 2 DESC LIMIT 10'\n"
+		"kymo query TRACE --format csv 'SELECT * FROM messages' > messages.csv\n"
+		"kymo query --schema\n"
+		"kymo query TRACE",
+	.opts = opts,
+	.run = run,
+};

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See progress.h. */
+#include "cli/progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+#define FIRST_NS 400000000	/* shorter works show nothing */
+#define EACH_NS 100000000
+#define BAR 24			/* columns */
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void progress_begin(struct progress *progress, bool quiet)
+{
+	const char *term = getenv("TERM");
+
+	*progress = (struct progress){
+		.on = !quiet && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0,
+		.begun_ns = now_ns(),
+	};
+}
+
+/* "12.3 M" */
+static const char *count_text(char text[TEXT_QUANTITY_MAX], double count)
+{
+	static const char units[] = " kMGT";
+	unsigned unit = 0;
+
+	for (; count >= 999.5 && unit < sizeof(units) - 2; unit++)
+		count /= 1000;
+	snprintf(text, TEXT_QUANTITY_MAX, unit ? "%.3g %c" : "%.0f", count, units[unit]);
+	return text;
+}
+
+static void bar(double done)
+{
+	int filled = (int)(done * BAR);
+
+	fputc('[', stderr);
+	for (int i = 0; i < BAR; i++)
+		fputc(i < filled ? '#' : '.', stderr);
+	fprintf(stderr, "] %3d %%  ", (int)(done * 100));
+}
+
+void progress_show(struct progress *progress, uint64_t events, double done)
+{
+	char number[TEXT_QUANTITY_MAX], rate[TEXT_QUANTITY_MAX], left[TEXT_QUANTITY_MAX];
+	int64_t now, spent;
+
+	if (!progress->on)
+		return;
+	now = now_ns();
+	spent = now - progress->begun_ns;
+	if (spent < FIRST_NS || now - progress->shown_ns < EACH_NS)
+		return;
+	progress->shown_ns = now;
+	progress->visible = true;
+	fputc('\r', stderr);
+	if (done > 0)
+		bar(done);
+	fprintf(stderr, "%s events, %s/s", count_text(number, (double)events),
+		count_text(rate, (double)events * 1e9 / (double)spent));
+	if (done > 0.02)
+		fprintf(stderr, ", %s left", text_ns(left, (int64_t)((double)spent * (1 - done) / done)));
+	fputs("\033[K", stderr);
+	fflush(stderr);
+}
+
+void progress_clear(struct progress *progress)
+{
+	if (!progress->visible)
+		return;
+	fputs("\r\033[K", stderr);
+	fflush(stderr);
+	progress->visible = false;
+	progress->shown_ns = now_ns();
+}

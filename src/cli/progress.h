@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How far a long work is: a bar with rate on stderr, only on a terminal and only when the work
+ * takes longer than a moment.
+ *
+ *   struct progress progress;
+ *   progress_begin(&progress, quiet);
+ *   progress_show(&progress, events, done);	as often as you like
+ *   progress_clear(&progress);			before anything else is printed
+ *
+ * Context: not thread-safe; progress_show() reads the clock.
+ */
+#ifndef KYMO_CLI_PROGRESS_H
+#define KYMO_CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+	bool on;
+	bool visible;
+	int64_t begun_ns, shown_ns;
+};
+
+/** progress_begin() - @quiet: show nothing, as when stderr is no terminal. */
+void progress_begin(struct progress *progress, bool quiet);
+
+/**
+ * progress_show() - @events are done so far, which are the part @done (0..1) of all
+ * @done: 0 when that is not known: then there is no bar
+ */
+void progress_show(struct progress *progress, uint64_t events, double done);
+
+/** progress_clear() - remove the line. */
+void progress_clear(struct progress *progress);
+
+#endif

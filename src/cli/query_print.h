@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `kymo query` prints: results of statements, and the definitions of the tables. */
+#ifndef KYMO_CLI_QUERY_PRINT_H
+#define KYMO_CLI_QUERY_PRINT_H
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/table.h"
+#include "cli/progress.h"
+#include "query/query.h"
+
+/**
+ * query_print() - run all statements of @sql and print a table for each
+ * @progress: shown while events are read
+ *
+ * Return: 0, or -1 with @err filled; what was printed before stays.
+ */
+int query_print(struct query *query, const char *sql, enum table_format format, FILE *out,
+		struct progress *progress, struct err *err);
+
+/**
+ * query_print_schema() - tables with columns and documentation
+ * @table: its number, or -1 for all
+ *
+ * Return: 0, or -errno of the stream.
+ */
+int query_print_schema(int table, enum table_format format, FILE *out);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of query.h: query.c (connection, statements), vtab.c, store.c, functions.c. */
+#ifndef KYMO_QUERY_INTERNAL_H
+#define KYMO_QUERY_INTERNAL_H
+
+#include <signal.h>
+#include <sqlite3.h>
+
+#include "query/query.h"
+
+struct query {
+	sqlite3 *db;
+	struct tables *tables;
+	volatile sig_atomic_t stopped;
+	bool declaring;			/* a table of ours, not one that the SQL wants to make */
+	void (*tick)(void *context, uint64_t events, double done);
+	void *tick_context;
+	struct query_store *store[TABLES];	/* kept tables; NULL: not needed so far */
+};
+
+/* A condition that SQLite hands over: column, relation, and the value in xFilter's arguments. */
+struct query_condition {
+	uint8_t column;
+	enum tables_relation relation;
+};
+#define QUERY_CONDITIONS_MAX 16u
+
+/* vtab.c */
+int query_register_tables(struct query *query);
+
+/* functions.c */
+int query_register_functions(sqlite3 *db);
+
+/*
+ * store.c: a table read once into a temporary database, with an index per column that a join looks
+ * things up by. The database lies in SQLite's page cache and goes to a temporary file when it
+ * grows beyond; both vanish with the query.
+ */
+struct query_store;
+
+/**
+ * query_store() - the kept @table with at least the columns of the mask @columns, made when it is not there
+ * Return: SQLITE_OK, or another code with @err filled.
+ */
+int query_store(struct query *query, unsigned table, uint64_t columns, struct query_store **store,
+		struct err *err);
+void query_store_free(struct query_store *store);
+
+/**
+ * query_store_select() - a statement for the rows that fulfil @conditions, in the order of the table
+ *
+ * Its parameters are the values of the conditions; its column i is column i of the table, and the
+ * last one the number of the row.
+ * Return: the statement, or NULL when there is no memory.
+ */
+sqlite3_stmt *query_store_select(struct query_store *store, const struct query_condition *conditions,
+				 unsigned count);
+
+#endif
