@@ -4,9 +4,10 @@
  *   skip    bound to nothing, only bound events asked for: every event is passed over
  *   all     every event is given, none bound
  *   bound   callback durations: the two callback events bound, the others passed over
- * usage: bench_read TRACE skip|all|bound
+ * usage: bench_read TRACE skip|all|bound [THREADS]
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -34,7 +35,7 @@ int main(int argc, char **argv)
 	bool bound, skip;
 	double begin;
 
-	if (argc != 3)
+	if (argc != 3 && argc != 4)
 		return 2;
 	skip = !strcmp(argv[2], "skip");
 	bound = !strcmp(argv[2], "bound");
@@ -44,6 +45,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	ctf_only_bound(reader, skip || bound);
+	ctf_threads(reader, argc == 4 ? (unsigned)atoi(argv[3]) : 1);
 	while (ctf_next(reader, &event, &err) > 0) {
 		given++;
 		sum += (uint64_t)event.ns + (event.bound >= 0 ? event.value[0].u : 0);

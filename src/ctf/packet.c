@@ -214,7 +214,7 @@ static void context_reset(struct ctf_stream *s)
 }
 
 /* The window will have moved on when an event is printed. */
-static int keep_head(struct ctf_stream *s, uint64_t bits)
+bool packet_keep_head(struct ctf_stream *s, const uint8_t *bytes, uint64_t bits)
 {
 	size_t size = (size_t)(bits_align(bits, 8) / 8);
 
@@ -222,13 +222,13 @@ static int keep_head(struct ctf_stream *s, uint64_t bits)
 		uint8_t *bigger = realloc(s->head_bytes, size);
 
 		if (!bigger)
-			return -1;
+			return false;
 		s->head_bytes = bigger;
 		s->head_capacity = size;
 	}
 	if (size)
-		memcpy(s->head_bytes, s->window.bytes + (s->packet_offset - s->window.offset), size);
-	return 0;
+		memcpy(s->head_bytes, bytes, size);
+	return true;
 }
 
 int packet_open(struct ctf_stream *s)
@@ -246,7 +246,7 @@ int packet_open(struct ctf_stream *s)
 	if (s->class->packet_context && read_scope(s, &g, s->class->packet_context, &pos))
 		return unusable(s, "the packet's context is cut off or makes no sense");
 	g.packet.first_event = pos;
-	if (keep_head(s, pos))
+	if (!packet_keep_head(s, s->window.bytes + (s->packet_offset - s->window.offset), pos))
 		return unusable(s, "out of memory");
 	s->packet = g.packet;
 	return check_sizes(s, &s->packet);

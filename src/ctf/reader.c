@@ -8,17 +8,12 @@
 #include "ctf/reader_impl.h"
 #include "ctf/reader_print.h"
 
-void reader_warn(struct ctf_reader *reader, const char *format, ...)
+static void keep_warning(struct ctf_reader *reader, char *text)
 {
-	va_list args;
-	char *text;
-
-	if (reader->warning_count == WARNINGS_MAX)
-		return;
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
+	if (text && reader->warning_count == WARNINGS_MAX) {
+		free(text);
 		text = NULL;
-	va_end(args);
+	}
 	/* A second pass over a trace finds the same again. */
 	for (unsigned i = 0; text && i < reader->warning_count; i++) {
 		if (!strcmp(reader->warning[i], text)) {
@@ -34,6 +29,20 @@ void reader_warn(struct ctf_reader *reader, const char *format, ...)
 	}
 	if (text)
 		reader->warning[reader->warning_count++] = text;
+}
+
+void reader_warn(struct ctf_reader *reader, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	pthread_mutex_lock(&reader->warning_lock);
+	keep_warning(reader, text);
+	pthread_mutex_unlock(&reader->warning_lock);
 }
 
 /* ---- merge: a binary heap of streams by (key, index) ---- */
@@ -76,13 +85,23 @@ static void heap_end(struct ctf_reader *r)
 	r->heap[r->heap_count] = (struct heap_entry) { INT64_MAX, &last };
 }
 
+/* The stream with its next events; another copy of it when threads find them. NULL: it ended. */
+static struct ctf_stream *refill(struct ctf_reader *r, struct ctf_stream *s)
+{
+	if (r->ahead)
+		return ahead_next(r->ahead, s->index);
+	return stream_refill(s) ? s : NULL;
+}
+
 static void heap_build(struct ctf_reader *r)
 {
+	if (r->threads && !r->ahead)
+		r->ahead = ahead_start(r, r->threads);
 	r->heap_count = 0;
 	for (unsigned i = 0; i < r->stream_count; i++) {
-		struct ctf_stream *s = r->stream[i];
+		struct ctf_stream *s = refill(r, r->stream[i]);
 
-		if (stream_refill(s))
+		if (s)
 			r->heap[r->heap_count++] = (struct heap_entry) { s->next->key, s };
 	}
 	heap_end(r);
@@ -97,7 +116,9 @@ static void heap_fix(struct ctf_reader *r)
 	struct ctf_stream *s = r->heap[0].stream;
 	struct heap_entry entry;
 
-	if (s->next < s->batch_end || stream_refill(s)) {
+	if (s->next == s->batch_end)
+		s = refill(r, s);
+	if (s) {
 		sift(r, 0, (struct heap_entry) { s->next->key, s });
 		return;
 	}
@@ -218,6 +239,7 @@ int ctf_open(const char *path, struct ctf_reader **reader, struct err *err)
 
 	if (!r)
 		return err_set(err, EXIT_FAILED, "%s: out of memory", path);
+	pthread_mutex_init(&r->warning_lock, NULL);
 	r->window_begin = INT64_MIN;
 	r->window_end = INT64_MAX;
 	if (tree_open(r, path, err) || classes_plan(r, err)) {
@@ -252,6 +274,8 @@ void ctf_close(struct ctf_reader *r)
 {
 	if (!r)
 		return;
+	ahead_stop(r->ahead);
+	pthread_mutex_destroy(&r->warning_lock);
 	for (unsigned i = 0; i < r->stream_count; i++)
 		stream_free(r->stream[i]);
 	for (unsigned i = 0; i < r->trace_count; i++)
@@ -271,6 +295,8 @@ void ctf_close(struct ctf_reader *r)
 int ctf_rewind(struct ctf_reader *r, struct err *err)
 {
 	(void)err;
+	ahead_stop(r->ahead);
+	r->ahead = NULL;
 	for (unsigned i = 0; i < r->stream_count; i++)
 		stream_rewind(r->stream[i]);
 	r->started = false;
@@ -310,6 +336,12 @@ int ctf_bind(struct ctf_reader *r, const struct ctf_bind *table, unsigned count,
 	if (classes_plan(r, err))
 		return -1;
 	return ctf_rewind(r, err);
+}
+
+void ctf_threads(struct ctf_reader *r, unsigned threads)
+{
+	(void)ctf_rewind(r, NULL);
+	r->threads = threads ? threads - 1 : ahead_threads(r);
 }
 
 void ctf_only_bound(struct ctf_reader *r, bool only)

@@ -130,6 +130,14 @@ int ctf_bind(struct ctf_reader *reader, const struct ctf_bind *table, unsigned c
  * change rewinds. */
 void ctf_only_bound(struct ctf_reader *reader, bool only);
 
+/**
+ * ctf_threads() - how many threads read, the caller's included; 0: as many as this trace is worth
+ *
+ * Off (1) at first. The others find events ahead of the caller, at most some MiB; events, their
+ * order and the callers' duties stay the same. Rewinds.
+ */
+void ctf_threads(struct ctf_reader *reader, unsigned threads);
+
 /** ctf_window() - give only events in [begin_ns, end_ns] (epoch). Rewinds. */
 int ctf_window(struct ctf_reader *reader, int64_t begin_ns, int64_t end_ns, struct err *err);
 

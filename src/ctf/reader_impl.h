@@ -8,6 +8,8 @@
  *   reader_bind.c    bindings and plans
  *   stream.c         one stream: files, packets, loss
  *   stream_batch.c   the events in what is in memory of a packet
+ *   stream_clone.c   copies of a stream
+ *   reader_ahead.c   threads that find events ahead
  *   stream_scan.c    what packets tell of a stream as a whole
  *   reader_index.c   LTTng's index files
  *   window.c         the piece of a file that is in memory
@@ -18,7 +20,10 @@
 #ifndef KYMO_CTF_READER_IMPL_H
 #define KYMO_CTF_READER_IMPL_H
 
+#include <pthread.h>
+
 #include "ctf/plan.h"
+#include "ctf/reader_ahead.h"
 #include "ctf/reader_index.h"
 
 struct ctf_trace {
@@ -156,6 +161,8 @@ struct ctf_stream {
 	struct window window;
 	uint64_t *slot;			/* as many as the trace's layout has */
 	struct ctf_stream_info info;
+	size_t window_size;		/* 0: as window.c thinks fit */
+	const bool *stop;		/* NULL, or an atomic: leave off */
 	bool scanned;
 	bool quiet;			/* a second pass: do not warn again */
 };
@@ -183,9 +190,12 @@ struct ctf_reader {
 	int64_t window_begin, window_end;
 	bool only_bound;
 	struct plan_out out;
+	pthread_mutex_t warning_lock;
 	char *warning[WARNINGS_MAX];
 	unsigned warning_count;
-	unsigned open_files;
+	unsigned open_files;		/* atomic */
+	unsigned threads;		/* that may help */
+	struct ahead *ahead;		/* NULL: they do not */
 	struct printer *printer;	/* of ctf_print_event(), made when it is first called */
 };
 
@@ -215,6 +225,9 @@ void window_close(struct ctf_stream *stream);
 /* Parse the packet at packet_offset. Return: 0; -1: nothing usable there (a warning was given). */
 int packet_open(struct ctf_stream *stream);
 
+/* Keep @bits at @bytes, the packet's header and context, for printing. Return: false: no memory. */
+bool packet_keep_head(struct ctf_stream *stream, const uint8_t *bytes, uint64_t bits);
+
 /* ---- header.c ---- */
 void header_compile(struct stream_class *class);
 /* Decode the event header at stream->at: sets event and clock. */
@@ -238,6 +251,13 @@ bool stream_is_at(struct ctf_stream *stream, const struct packet_place *place);
 /* ---- stream_scan.c ---- */
 /* Fill stream->info from the packets' headers, or from an index that agrees with them. */
 void stream_scan(struct ctf_stream *stream);
+
+/* ---- stream_clone.c ---- */
+/* A rewound copy that shares nothing that changes. Return: NULL: no memory. */
+struct ctf_stream *stream_clone(const struct ctf_stream *stream);
+void stream_clone_free(struct ctf_stream *clone);
+/* Have @to, a clone of the same stream, stand where @from does. Return: false: no memory. */
+bool stream_continue(struct ctf_stream *to, struct ctf_stream *from);
 
 /* ---- stream_batch.c ---- */
 /* Add events at the cursor to the batch, until it is full, or the packet ends, or more of the

@@ -222,12 +222,13 @@ static void note_loss(struct ctf_stream *s)
 		*s->batch_end++ = (struct event_record) { key, RECORD(RECORD_LOSS, 0) };
 }
 
-/* Room for as many events as a small window holds; a loss goes in front of them. */
+/* Room for the events of a small window, if not told otherwise. */
 static bool batch_make(struct ctf_stream *s)
 {
 	if (!s->batch) {
-		s->batch = malloc(BATCH_RECORDS * sizeof *s->batch);
-		s->batch_capacity = BATCH_RECORDS;
+		if (!s->batch_capacity)
+			s->batch_capacity = BATCH_RECORDS;
+		s->batch = malloc(s->batch_capacity * sizeof *s->batch);
 	}
 	if (!s->batch)
 		reader_warn(s->reader, "%s: is left out: out of memory", s->info.path);
@@ -244,7 +245,7 @@ bool stream_refill(struct ctf_stream *s)
 			batch_fill(s);
 		if (s->batch_end > s->batch)
 			return true;
-		if (!stream_next_packet(s)) {
+		if ((s->stop && __atomic_load_n(s->stop, __ATOMIC_RELAXED)) || !stream_next_packet(s)) {
 			window_close(s);
 			return false;
 		}

@@ -61,30 +61,15 @@ static bool scan_by_index(struct ctf_stream_info *info, struct ctf_stream *copy)
 
 void stream_scan(struct ctf_stream *s)
 {
-	struct layout *layout = &s->reader->trace[s->info.trace]->layout;
-	struct ctf_stream *copy = malloc(sizeof *copy);
-	uint64_t *slot = calloc(SLOTS_SHARED + layout->slots_most, sizeof *slot);
+	struct ctf_stream *copy = stream_clone(s);
 
 	s->scanned = true;
-	if (!copy || !slot)
-		goto out;
-	memcpy(copy, s, sizeof *copy);
-	copy->window = (struct window) { .fd = -1 };
-	copy->context_out = (struct plan_out) { 0 };
-	copy->head_bytes = NULL;
-	copy->head_capacity = 0;
-	copy->slot = slot;
+	if (!copy)
+		return;
 	copy->quiet = true;
-	stream_rewind(copy);
 	s->info.packets = s->info.lost = s->info.lost_packets = 0;
 	if (!scan_by_index(&s->info, copy))
 		while (stream_next_packet(copy))
 			take_packet(&s->info, copy);
-	window_close(copy);
-	plan_out_free(&copy->context_out);
-	free(copy->head_bytes);
-	free(copy->window.bytes);
-out:
-	free(slot);
-	free(copy);
+	stream_clone_free(copy);
 }

@@ -23,6 +23,8 @@ static size_t usual_size(const struct ctf_stream *s)
 	unsigned streams = s->reader->stream_count ? s->reader->stream_count : 1;
 	size_t share = WINDOW_TOTAL / streams;
 
+	if (s->window_size)
+		return s->window_size;
 	if (s->quiet)
 		return WINDOW_MIN;	/* only packet headers are looked at */
 	return share > WINDOW_MAX ? WINDOW_MAX : share < WINDOW_MIN ? WINDOW_MIN : share;
@@ -38,7 +40,7 @@ void window_close(struct ctf_stream *s)
 {
 	if (s->window.fd >= 0) {
 		close(s->window.fd);
-		s->reader->open_files--;
+		__atomic_fetch_sub(&s->reader->open_files, 1, __ATOMIC_RELAXED);
 	}
 	s->window.fd = -1;
 	s->window.used = 0;
@@ -50,7 +52,7 @@ static int window_fd(struct ctf_stream *s)
 		s->window.fd = open(s->file[s->file_index].path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (s->window.fd < 0)
 			return failed(s, "cannot be opened");
-		s->reader->open_files++;
+		__atomic_fetch_add(&s->reader->open_files, 1, __ATOMIC_RELAXED);
 	}
 	return 0;
 }
@@ -73,10 +75,10 @@ static int fill(struct ctf_stream *s, size_t want)
 			break;
 		w->used += (size_t)n;
 	}
-	if (s->reader->open_files > OPEN_FILES_MAX) {
+	if (__atomic_load_n(&s->reader->open_files, __ATOMIC_RELAXED) > OPEN_FILES_MAX) {
 		close(w->fd);
 		w->fd = -1;
-		s->reader->open_files--;
+		__atomic_fetch_sub(&s->reader->open_files, 1, __ATOMIC_RELAXED);
 	}
 	return 0;
 }
@@ -96,6 +98,20 @@ static int make_room(struct ctf_stream *s, uint64_t size)
 	s->window.bytes = bigger;
 	s->window.capacity = want;
 	return 0;
+}
+
+/* How much to read at once. A copy of a stream throws away what is behind the packet. */
+static uint64_t read_ahead(const struct ctf_stream *s, uint64_t offset, uint64_t size)
+{
+	uint64_t want = s->window.capacity, packet = s->packet_bytes;
+
+	if (s->window_size && packet)
+		want = s->packet_offset + packet - offset;
+	else if (s->window_size && s->has_before)
+		want = s->before.size / 8;	/* not known yet; the next is like that before */
+	if (want < size)
+		want = size;
+	return want < s->window.capacity ? want : s->window.capacity;
 }
 
 int64_t window_need(struct ctf_stream *s, uint64_t offset, uint64_t size)
@@ -124,7 +140,9 @@ int64_t window_need(struct ctf_stream *s, uint64_t offset, uint64_t size)
 	memmove(w->bytes, w->bytes + (offset - w->offset), have);
 	w->used = have;
 	w->offset = offset;
-	if (fill(s, w->capacity < left ? w->capacity : (size_t)left))
+	size = size < left ? size : left;
+	have = read_ahead(s, offset, size);
+	if (fill(s, have < left ? (size_t)have : (size_t)left))
 		return -1;
 	return (int64_t)(w->used < size ? w->used : size);
 }
