@@ -120,6 +120,7 @@ static int dump_run(int argc, char **argv)
 		return cli_fail("dump", &err);
 	if (ctf_open(path, &dump.reader, &err))
 		return cli_fail("dump", &err);
+	ctf_threads(dump.reader, 0);
 	if (set_window(&dump, &err) || print_events(&dump, &err) < 0)
 		status = cli_fail("dump", &err);
 	(void)fflush(stdout);

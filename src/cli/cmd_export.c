@@ -186,6 +186,7 @@ static int run(int argc, char **argv)
 	    cli_trace(argc, argv, trace, &err) || trace_name(trace, name, &err) ||
 	    ctf_open(trace, &reader, &err))
 		return cli_fail("export", &err);
+	ctf_threads(reader, 0);
 	snprintf(output, sizeof(output), "%s.pftrace", name);
 	perfetto.level = options.compress;
 	ask_recorder(trace, &accounts, &perfetto);

@@ -300,6 +300,7 @@ static int info_run(int argc, char **argv)
 		return cli_fail("info", &err);
 	if (ctf_open(path, &show.reader, &err))
 		return cli_fail("info", &err);
+	ctf_threads(show.reader, 0);
 	show.path = path;
 	accounts_read(&accounts, path, problem);
 	if (info_collect(&info, show.reader, &err) < 0)

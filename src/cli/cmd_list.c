@@ -198,6 +198,7 @@ static int list_events(const struct list_options *options, const char *path, str
 
 	if (ctf_open(path, &reader, err))
 		return cli_fail("list", err);
+	ctf_threads(reader, 0);
 	count = ctf_class_count(reader);
 	row = calloc(count + 1, sizeof *row);
 	if (!row) {

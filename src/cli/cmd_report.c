@@ -134,6 +134,7 @@ static int run(int argc, char **argv)
 	if (report_check(&report, &err) || cli_trace(argc, argv, path, &err) ||
 	    ctf_open(path, &reader, &err))
 		return cli_fail("report", &err);
+	ctf_threads(reader, 0);
 	report.told_lost = told_lost(path);
 	status = set_window(reader, &o, &report, &err) ?
 			 (int)err.status : print_report(reader, path, &report, o.strict, &err);
