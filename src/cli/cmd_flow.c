@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo flow: messages followed through callbacks, from a sensor to an actuator. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "cli/common.h"
+#include "cli/info_accounts.h"
+#include "cli/trace_time.h"
+#include "ctf/reader.h"
+#include "report/flow.h"
+
+#define WARNINGS_SHOWN 5u
+
+struct options {
+	int format;
+	const char *node, *topic;
+	uint64_t limit, chain, worst, message;
+	bool all, latest;
+	const char *at, *begin, *end;
+	bool strict;
+};
+
+static const struct opt opts[] = {
+	CLI_OPT_FORMAT(struct options),
+	{ "node", 'n', OPT_TEXT, offsetof(struct options, node), "GLOB",
+	  "only chains through a node whose full name matches", NULL },
+	{ "topic", 't', OPT_TEXT, offsetof(struct options, topic), "GLOB",
+	  "only chains over a topic that matches", NULL },
+	{ "chain", 'c', OPT_U64, offsetof(struct options, chain), "N",
+	  "only the chain with this number, with its segments", NULL },
+	{ "worst", 'w', OPT_U64, offsetof(struct options, worst), "N",
+	  "the N longest instances of each chain (default: 1, at most 1000)", NULL },
+	{ "message", 'm', OPT_U64, offsetof(struct options, message), "ID",
+	  "what led to this publication and what followed, as a tree", NULL },
+	{ "at", 0, OPT_TEXT, offsetof(struct options, at), "TIME",
+	  "the first chain that begins then or later, as a tree", NULL },
+	{ "latest", 'l', OPT_FLAG, offsetof(struct options, latest), NULL,
+	  "take a timer that publishes to use what its node received last", NULL },
+	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
+	  "chains over /rosout and /parameter_events, too", NULL },
+	{ "limit", 0, OPT_U64, offsetof(struct options, limit), "N",
+	  "at most N chains (default: 20 as table, else all)", NULL },
+	{ "begin", 'b', OPT_TEXT, offsetof(struct options, begin), "TIME",
+	  "leave out chains that begin earlier", NULL },
+	{ "end", 'E', OPT_TEXT, offsetof(struct options, end), "TIME",
+	  "leave out chains that begin later", NULL },
+	CLI_OPT_STRICT(struct options),
+	CLI_OPT_END
+};
+
+/* A chain has an arrow or a glob, a trace is there; what is neither is told to be a bad trace. */
+static bool is_chain(const char *operand)
+{
+	struct stat status;
+
+	return strstr(operand, "->") && stat(operand, &status) != 0;
+}
+
+static int take_chain(int *argc, char **argv, const char **pattern, struct err *err)
+{
+	for (int i = 0; i < *argc; i++) {
+		if (!is_chain(argv[i]))
+			continue;
+		if (*pattern)
+			return err_set(err, EXIT_USAGE, "One chain at a time: '%s' and '%s'.", *pattern,
+				       argv[i]);
+		*pattern = argv[i];
+		memmove(&argv[i], &argv[i + 1], (size_t)(*argc - i) * sizeof(*argv));
+		(*argc)--;
+		i--;
+	}
+	return 0;
+}
+
+static void print_warnings(const struct ctf_reader *reader)
+{
+	unsigned count = ctf_warning_count(reader), i;
+
+	for (i = 0; i < count && i < WARNINGS_SHOWN; i++)
+		fprintf(stderr, "kymo flow: warning: %s\n", ctf_warning(reader, i));
+	if (count > WARNINGS_SHOWN)
+		fprintf(stderr, "kymo flow: %u more warnings: `kymo info` shows them.\n",
+			count - WARNINGS_SHOWN);
+}
+
+static int first_time(struct ctf_reader *reader, int64_t *first_ns, struct err *err)
+{
+	struct ctf_event event;
+	int more;
+
+	while ((more = ctf_next(reader, &event, err)) > 0 && event.bound == CTF_LOSS)
+		;
+	*first_ns = more > 0 ? event.ns : 0;
+	return more < 0 ? -1 : 0;
+}
+
+static int set_times(struct ctf_reader *reader, const struct options *o, struct flow_options *flow,
+		     struct err *err)
+{
+	int64_t first_ns = 0;
+
+	if (!o->begin && !o->end && !o->at)
+		return 0;
+	if (first_time(reader, &first_ns, err) ||
+	    (o->begin && cli_read_point("begin", o->begin, first_ns, &flow->begin_ns, err)) ||
+	    (o->end && cli_read_point("end", o->end, first_ns, &flow->end_ns, err)))
+		return -1;
+	return o->at ? cli_read_point("at", o->at, first_ns, &flow->at_ns, err) : 0;
+}
+
+static uint64_t told_lost(const char *path)
+{
+	struct accounts accounts = { 0 };
+	char problem[512];
+	uint64_t lost;
+
+	accounts_read(&accounts, path, problem);
+	if (*problem)
+		fprintf(stderr, "kymo flow: warning: %s\n", problem);
+	lost = accounts.dropped + accounts.unwritten;
+	accounts_free(&accounts);
+	return lost;
+}
+
+static int print_flow(struct ctf_reader *reader, const char *path, const struct flow_options *options,
+		      bool strict, struct err *err)
+{
+	struct table *table;
+	bool lost = false;
+	int status;
+
+	if (table_open(&table, stdout, options->format)) {
+		err_set(err, EXIT_FAILED, "There is no memory left.");
+		return EXIT_FAILED;
+	}
+	status = flow_run(reader, path, options, table, &lost, err);
+	if (status < 0)
+		status = err->status ? (int)err->status : EXIT_FAILED;
+	else if (lost && strict)
+		status = EXIT_LOSS;
+	return cli_close("flow", table, status);
+}
+
+static int run(int argc, char **argv)
+{
+	struct options o = { .worst = 1 };
+	struct flow_options flow;
+	struct ctf_reader *reader;
+	char path[CLI_PATH_MAX];
+	struct err err = { 0 };
+	int status;
+
+	if (opt_parse(opts, &o, &argc, &argv, NULL, &err))
+		return cli_fail("flow", &err);
+	flow = (struct flow_options){
+		.format = o.format,
+		.node = o.node,
+		.topic = o.topic,
+		.limit = o.limit,
+		.chain = o.chain,
+		.worst = o.worst < 1000 ? (unsigned)o.worst : 1000,
+		.all_topics = o.all,
+		.latest = o.latest,
+		.begin_ns = INT64_MIN,
+		.end_ns = INT64_MAX,
+		.message = o.message,
+		.at_ns = INT64_MIN,
+	};
+	if (take_chain(&argc, argv, &flow.pattern, &err) || cli_trace(argc, argv, path, &err) ||
+	    ctf_open(path, &reader, &err))
+		return cli_fail("flow", &err);
+	flow.told_lost = told_lost(path);
+	status = set_times(reader, &o, &flow, &err) ? (int)err.status :
+						      print_flow(reader, path, &flow, o.strict, &err);
+	print_warnings(reader);
+	ctf_close(reader);
+	if (*err.text)
+		return cli_fail("flow", &err);
+	if (status == EXIT_LOSS)
+		fprintf(stderr, "kymo flow: events were lost, and --strict makes that an error\n");
+	return status;
+}
+
+const struct verb verb_flow = {
+	.name = "flow",
+	.synopsis = "[TRACE] ['FROM -> TO']",
+	.summary = "follow messages through callbacks: chains, their latency and where they stop",
+	.description =
+		"A callback publishes, the message gets to another callback, which publishes in turn:\n"
+		"a chain, from a timer or a message of unknown origin to a callback that publishes\n"
+		"nothing. Without a chain in the operands, all different ones that the trace has are\n"
+		"listed, the longest first, with how many began and arrived, and their end-to-end\n"
+		"latency; then, of the first three, how long each segment of the way took, where chains\n"
+		"stopped and why, and the longest instance. Without TRACE it takes the newest one.\n"
+		"\n"
+		"A named chain is a list of nodes, topics or NODE:TOPIC, globs allowed, with \"->\"\n"
+		"between them; anything may lie between two. One that begins or ends with a topic does so\n"
+		"where the publish call begins; with a node, where its callback starts or returns.\n"
+		"\n"
+		"Segments: run (the callback, until it publishes), publish (the publish call, until the\n"
+		"middleware has the message), transport (until it is taken), wait (the part of that time\n"
+		"in which the taking thread ran other callbacks), take (until the callback starts), and\n"
+		"cached (stored by a callback until another one publishes). They add up to the latency.\n"
+		"\n"
+		"\"~>\" is an indirect link: a message_link of the trace, or an assumption of --latest.\n"
+		"\n"
+		CLI_TIME_HELP "\n"
+		"\n"
+		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with\n"
+		"--strict; 6 when there was nothing to show (the output says why).",
+	.examples =
+		"kymo flow\n"
+		"kymo flow TRACE '/scan -> /cmd_vel'\n"
+		"kymo flow TRACE '/lidar_driver -> /perception/* -> /base_driver:/cmd_vel' --worst 10\n"
+		"kymo flow TRACE --chain 2 --begin +10s --end +20s\n"
+		"kymo flow TRACE --message 1234",
+	.opts = opts,
+	.run = run,
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `kymo flow` answers: the chains of a trace, or one message's way, as tables. */
+#ifndef KYMO_REPORT_FLOW_H
+#define KYMO_REPORT_FLOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/table.h"
+#include "ctf/reader.h"
+
+struct flow_options {
+	enum table_format format;
+	const char *pattern;		/* NULL: every chain */
+	const char *node, *topic;	/* globs: chains that touch them; NULL: all */
+	uint64_t limit;			/* chains; 0: 20 as text, all otherwise */
+	uint64_t chain;			/* only this one, from 1; 0: all */
+	unsigned worst;			/* arrivals per chain */
+	bool all_topics, latest;
+	int64_t begin_ns, end_ns;	/* of what begins; INT64_MIN, INT64_MAX: not limited */
+	uint64_t message;		/* follow this publication; 0: none */
+	int64_t at_ns;			/* or the first chain from here on; INT64_MIN: none */
+	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
+};
+
+/**
+ * flow_run() - read the trace and write its chains into @table
+ * @path: of the trace, as the user named it
+ * @lost: set to whether events were lost
+ *
+ * Context: allocates and blocks. Reads the trace twice when it has very many paths.
+ * Return: EXIT_OK; EXIT_EMPTY when there was nothing to show (the output says why); -1 with @err.
+ */
+int flow_run(struct ctf_reader *reader, const char *path, const struct flow_options *options,
+	     struct table *table, bool *lost, struct err *err);
+
+#endif

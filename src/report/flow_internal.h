@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files of `kymo flow`: flow.c (passes, overview), flow_chain.c, flow_tree.c. */
+#ifndef KYMO_REPORT_FLOW_INTERNAL_H
+#define KYMO_REPORT_FLOW_INTERNAL_H
+
+#include "analysis/chains.h"
+#include "analysis/model.h"
+#include "report/flow.h"
+
+struct flow {
+	const struct flow_options *options;
+	const char *path;
+	struct ctf_reader *reader;
+	struct table *table;
+	struct model *model;
+	struct chains *chains;
+	const struct chains_path **chain;	/* shown, in order */
+	unsigned chains_shown, chains_all;
+	uint64_t lost_events, lost_packets;
+};
+
+#define FLOW_LABEL_MAX 256
+
+/* "/planner", or at the beginning "/driver timer 10 ms"; "/topic". Return: @buffer. */
+char *flow_step_label(const struct chains_path *step, char *buffer, unsigned size);
+/* "+1.234567 s" since the first event. @buffer: 32 bytes. Return: @buffer. */
+char *flow_offset(const struct flow *flow, int64_t ns, char *buffer, unsigned size);
+
+/* flow_chain.c: of the chains in flow->chain, numbered from 1. */
+void flow_print_segments(struct flow *flow);
+void flow_print_stops(struct flow *flow);
+void flow_print_worst(struct flow *flow);
+
+/* flow_tree.c */
+void flow_print_tree(struct flow *flow);
+
+#endif

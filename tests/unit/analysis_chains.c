@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chains against hand-made event sequences whose ways are known: branches, loops, windows, names,
+ * what got lost. Each node has one process and one thread; a callback's address is its node's.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analysis/chains.h"
+
+#define P(value) ((uint64_t)(value))
+
+struct feed {
+	struct model *model;
+	struct chains *chains;
+	int pid;			/* and tid, of what follows */
+	unsigned trace;
+	uint64_t stamp;
+};
+
+static void open_chains(struct feed *f, const struct chains_options *options)
+{
+	struct chains_options o = { .begin_ns = INT64_MIN, .end_ns = INT64_MAX, .worst = 10,
+				    .follow_ns = INT64_MIN };
+	struct err err;
+
+	assert_int_equal(model_create(&f->model, &err), 0);
+	assert_int_equal(chains_create(&f->chains, f->model, options ? options : &o, &err), 0);
+	f->stamp = 1000;
+}
+
+static int setup(void **state)
+{
+	*state = calloc(1, sizeof(struct feed));
+	open_chains(*state, NULL);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct feed *f = *state;
+
+	chains_destroy(f->chains);
+	model_destroy(f->model);
+	free(f);
+	return 0;
+}
+
+static void again(struct feed *f, const struct chains_options *options)
+{
+	chains_destroy(f->chains);
+	model_destroy(f->model);
+	open_chains(f, options);
+}
+
+static void finish(struct feed *f)
+{
+	model_finish(f->model);
+	chains_finish(f->chains);
+	assert_false(chains_failed(f->chains));
+}
+
+/* Fields: name, value up to NULL; a name that begins with '"' has a text. */
+static void ev(struct feed *f, int64_t ns, const char *name, ...)
+{
+	struct ctf_event event = {
+		.ns = ns, .clock_ns = (uint64_t)ns, .vpid = f->pid, .vtid = f->pid, .trace = f->trace,
+		.stream = (unsigned)f->pid, .procname = "p",
+	};
+	const struct ctf_bind *bind;
+	const char *field;
+	unsigned count, i;
+	va_list list;
+
+	bind = model_bind(f->model, &count);
+	for (i = 0; i < count && strcmp(bind[i].event, name) != 0; i++)
+		;
+	assert_true(i < count);
+	event.bound = (int)i;
+	bind += i;
+	va_start(list, name);
+	while ((field = va_arg(list, const char *))) {
+		bool text = *field == '"';
+
+		field += text;
+		for (i = 0; bind->field[i] && strcmp(bind->field[i], field) != 0; i++)
+			;
+		assert_non_null(bind->field[i]);
+		event.value[i].present = 1;
+		if (text)
+			event.value[i].bytes = va_arg(list, const char *);
+		else
+			event.value[i].u = va_arg(list, uint64_t);
+	}
+	va_end(list);
+	assert_int_equal(model_event(f->model, &event), 0);
+}
+#define EV(ns, name, ...) ev(f, ns, "ros2:" name, ##__VA_ARGS__, NULL)
+
+/* Node @pid: its handle is 1, a timer's callback 0x3000, subscription n's 0x4000 + n. */
+static void node(struct feed *f, int pid, const char *name)
+{
+	f->pid = pid;
+	EV(1, "rcl_node_init", "node_handle", P(1), "rmw_handle", P(2), "\"node_name", name,
+	   "\"namespace", "/");
+}
+
+static void timer(struct feed *f)
+{
+	EV(2, "rcl_timer_init", "timer_handle", P(0x300), "period", P(1000));
+	EV(3, "rclcpp_timer_callback_added", "timer_handle", P(0x300), "callback", P(0x3000));
+	EV(4, "rclcpp_timer_link_node", "timer_handle", P(0x300), "node_handle", P(1));
+}
+
+static void publisher(struct feed *f, unsigned n, const char *topic)
+{
+	EV(5, "rcl_publisher_init", "publisher_handle", P(0x1000 + n), "node_handle", P(1),
+	   "rmw_publisher_handle", P(0x1100 + n), "\"topic_name", topic, "queue_depth", P(10));
+}
+
+static void subscription(struct feed *f, unsigned n, const char *topic)
+{
+	EV(6, "rcl_subscription_init", "subscription_handle", P(0x2000 + n), "node_handle", P(1),
+	   "rmw_subscription_handle", P(0x2100 + n), "\"topic_name", topic, "queue_depth", P(10));
+	EV(7, "rclcpp_subscription_init", "subscription_handle", P(0x2000 + n), "subscription",
+	   P(0x2200 + n));
+	EV(8, "rclcpp_subscription_callback_added", "subscription", P(0x2200 + n), "callback",
+	   P(0x4000 + n));
+}
+
+static void start(struct feed *f, int pid, int64_t ns, uint64_t callback)
+{
+	f->pid = pid;
+	EV(ns, "callback_start", "callback", callback, "is_intra_process", P(0));
+}
+
+static void end(struct feed *f, int pid, int64_t ns, uint64_t callback)
+{
+	f->pid = pid;
+	EV(ns, "callback_end", "callback", callback);
+}
+
+/* Begins at @ns, handed over at @ns + 2. Return: its source time stamp. */
+static uint64_t publish(struct feed *f, int pid, int64_t ns, unsigned n)
+{
+	f->pid = pid;
+	EV(ns, "rclcpp_publish", "message", P(0x77));
+	EV(ns + 1, "rcl_publish", "publisher_handle", P(0x1000 + n), "message", P(0x77));
+	EV(ns + 2, "rmw_publish", "rmw_publisher_handle", P(0x1100 + n), "message", P(0x77),
+	   "timestamp", ++f->stamp);
+	return f->stamp;
+}
+
+/* Taken at @ns, its callback starts at @ns + 3. */
+static void deliver(struct feed *f, int pid, int64_t ns, unsigned n, uint64_t stamp)
+{
+	f->pid = pid;
+	EV(ns, "rmw_take", "rmw_subscription_handle", P(0x2100 + n), "message", P(0x88),
+	   "source_timestamp", stamp, "taken", P(1));
+	start(f, pid, ns + 3, 0x4000 + n);
+}
+
+/* "/a timer > /x > /b", by names of nodes and topics; * before what is linked indirectly. */
+static void label(const struct chains_path *path, char *buffer)
+{
+	const struct chains_path *step[CHAINS_STEPS_MAX];
+	unsigned count = chains_steps(path, step), i;
+	const struct model_node *owner;
+
+	*buffer = '\0';
+	for (i = 0; i < count; i++) {
+		owner = step[i]->callback ? model_callback_node(step[i]->callback) : NULL;
+		snprintf(buffer + strlen(buffer), 256 - strlen(buffer), "%s%s%s", i ? " " : "",
+			 step[i]->link == CHAINS_DIRECT ? "" : "*",
+			 step[i]->publisher ? step[i]->publisher->topic->name :
+			 owner ? owner->full_name : "?");
+	}
+}
+
+static const struct chains_path *chain(struct feed *f, const char *name)
+{
+	char buffer[256];
+	unsigned i;
+
+	for (i = 0; i < chains_path_count(f->chains); i++) {
+		label(chains_path(f->chains, i), buffer);
+		if (strcmp(buffer, name) == 0)
+			return chains_path(f->chains, i);
+	}
+	return NULL;
+}
+
+static unsigned shown(struct feed *f)
+{
+	unsigned count = 0, i;
+
+	for (i = 0; i < chains_path_count(f->chains); i++)
+		count += chains_is_chain(f->chains, chains_path(f->chains, i));
+	return count;
+}
+
+/* /a's timer -> /x -> /b -> /y -> /c */
+static void three_nodes(struct feed *f)
+{
+	node(f, 1, "a");
+	timer(f);
+	publisher(f, 1, "/x");
+	node(f, 2, "b");
+	subscription(f, 1, "/x");
+	publisher(f, 1, "/y");
+	node(f, 3, "c");
+	subscription(f, 1, "/y");
+}
+
+static void run_three(struct feed *f, int64_t ns)
+{
+	uint64_t stamp;
+
+	start(f, 1, ns, 0x3000);
+	stamp = publish(f, 1, ns + 10, 1);
+	end(f, 1, ns + 20, 0x3000);
+	deliver(f, 2, ns + 100, 1, stamp);
+	stamp = publish(f, 2, ns + 110, 1);
+	deliver(f, 3, ns + 150, 1, stamp);	/* while /b still runs */
+	end(f, 2, ns + 170, 0x4001);
+	end(f, 3, ns + 190, 0x4001);
+}
+
+static const enum chains_segment hop[] = { CHAINS_PUBLISH, CHAINS_TRANSPORT, CHAINS_WAIT,
+					   CHAINS_TAKE, CHAINS_RUN };
+
+static void segments(void **state)
+{
+	/* run; publish, transport, wait, take, run of /b until it publishes; the same of /c */
+	static const int64_t wanted[] = { 10, 2, 88, 0, 3, 7, 2, 38, 0, 3, 37 };
+	struct feed *f = *state;
+	const struct chains_path *path;
+	const struct chains_arrival *worst;
+	int64_t sum = 0;
+	unsigned i;
+
+	three_nodes(f);
+	run_three(f, 1000);
+	finish(f);
+	path = chain(f, "/a /x /b /y /c");
+	assert_non_null(path);
+	assert_int_equal(shown(f), 1);
+	assert_int_equal(path->hops, 2);
+	assert_int_equal(path->stats->parts, 11);
+	assert_int_equal(path->stats->part[0].segment, CHAINS_RUN);
+	worst = &path->stats->worst[0];
+	for (i = 0; i < 11; i++) {
+		assert_int_equal(worst->part_ns[i], wanted[i]);
+		if (i)
+			assert_int_equal(path->stats->part[i].segment, hop[(i - 1) % 5]);
+		sum += worst->part_ns[i];
+	}
+	assert_int_equal(worst->begin_ns, 1000);
+	assert_int_equal(worst->total_ns, 190);
+	assert_int_equal(sum, 190);
+	assert_int_equal(path->stats->total.count, 1);
+}
+
+/* The taking thread runs another callback while the message waits. */
+static void wait_in_executor(void **state)
+{
+	struct feed *f = *state;
+	const struct chains_path *path;
+	uint64_t stamp;
+
+	three_nodes(f);
+	f->pid = 2;
+	timer(f);
+	start(f, 2, 900, 0x3000);
+	start(f, 1, 1000, 0x3000);
+	stamp = publish(f, 1, 1010, 1);		/* handed over at 1012 */
+	end(f, 1, 1020, 0x3000);
+	end(f, 2, 1080, 0x3000);		/* 68 of the wait */
+	start(f, 2, 1085, 0x3000);
+	end(f, 2, 1090, 0x3000);		/* 5 more */
+	deliver(f, 2, 1100, 1, stamp);
+	end(f, 2, 1120, 0x4001);
+	finish(f);
+	path = chain(f, "/a /x /b");
+	assert_non_null(path);
+	assert_int_equal(path->stats->worst[0].part_ns[3], 73);
+	assert_int_equal(path->stats->worst[0].part_ns[2], 88 - 73);
+	assert_int_equal(path->stats->worst[0].total_ns, 120);
+}
+
+/* One message, two subscribers; one callback, two topics. */
+static void fan_out(void **state)
+{
+	struct feed *f = *state;
+	const struct chains_path *path;
+	uint64_t x, z;
+
+	three_nodes(f);
+	f->pid = 3;
+	subscription(f, 2, "/x");
+	f->pid = 1;
+	publisher(f, 2, "/z");
+	start(f, 1, 1000, 0x3000);
+	x = publish(f, 1, 1010, 1);
+	z = publish(f, 1, 1020, 2);
+	end(f, 1, 1030, 0x3000);
+	assert_true(z > x);
+	deliver(f, 2, 1100, 1, x);
+	end(f, 2, 1110, 0x4001);
+	deliver(f, 3, 1200, 2, x);
+	end(f, 3, 1210, 0x4002);
+	finish(f);
+	assert_int_equal(chain(f, "/a /x /b")->ended, 1);
+	assert_int_equal(chain(f, "/a /x /c")->ended, 1);
+	path = chain(f, "/a /z");
+	assert_non_null(path);
+	assert_false(chains_is_chain(f->chains, path));		/* nobody is there to get it */
+	assert_int_equal(shown(f), 2);
+	assert_int_equal(chain(f, "/a")->count, 1);
+}
+
+/* /b answers on the topic that /a listens to: the way round, not an endless one. */
+static void loop(void **state)
+{
+	struct feed *f = *state;
+	const struct chains_path *path;
+	uint64_t stamp;
+	int64_t ns;
+
+	node(f, 1, "a");
+	subscription(f, 1, "/y");
+	publisher(f, 1, "/x");
+	node(f, 2, "b");
+	subscription(f, 1, "/x");
+	publisher(f, 1, "/y");
+	f->pid = 1;
+	stamp = publish(f, 1, 900, 1);		/* outside of a callback: a beginning */
+	for (ns = 1000; ns < 2000; ns += 200) {
+		deliver(f, 2, ns, 1, stamp);
+		stamp = publish(f, 2, ns + 10, 1);
+		end(f, 2, ns + 20, 0x4001);
+		deliver(f, 1, ns + 100, 1, stamp);
+		stamp = publish(f, 1, ns + 110, 1);
+		end(f, 1, ns + 120, 0x4001);
+	}
+	finish(f);
+	path = chain(f, "/x /b /y /a /x /b");
+	assert_non_null(path);
+	assert_true(path->is_loop);
+	assert_null(path->child);
+	assert_int_equal(path->ended, 1);
+	/* From then on it is /b's round; with 5 rounds of /b, 3 more. */
+	path = chain(f, "/b /y /a /x /b");
+	assert_true(path->is_loop);
+	assert_int_equal(path->ended, 3);
+	assert_int_equal(path->stats->total.min, 217);
+	assert_int_equal(chains_facts(f->chains)->steps_exceeded, 0);
+}
+
+static void stops(void **state)
+{
+	struct feed *f = *state;
+	const struct chains_path *x, *b;
+	int i;
+
+	three_nodes(f);
+	run_three(f, 1000);
+	for (i = 0; i < 3; i++) {		/* published, never taken */
+		start(f, 1, 2000 + i * 100, 0x3000);
+		publish(f, 1, 2010 + i * 100, 1);
+		end(f, 1, 2020 + i * 100, 0x3000);
+	}
+	start(f, 1, 5000, 0x3000);		/* published nothing */
+	end(f, 1, 5010, 0x3000);
+	start(f, 1, 200000000, 0x3000);		/* on its way at the end */
+	publish(f, 1, 200000010, 1);
+	finish(f);
+	x = chain(f, "/a /x");
+	b = chain(f, "/a /x /b");
+	assert_int_equal(x->parent->count, 6);
+	assert_int_equal(x->parents, 5);
+	assert_int_equal(x->count, 5);
+	assert_int_equal(b->count, 1);
+	assert_int_equal(b->at_end, 1);
+	assert_int_equal(x->parent->silent, 1);
+	assert_int_equal(x->parent->silent_unfinished, 0);
+	assert_int_equal(shown(f), 1);
+}
+
+static void window(void **state)
+{
+	const struct chains_options o = { .begin_ns = 1500, .end_ns = 2500, .worst = 1,
+					  .follow_ns = INT64_MIN };
+	struct feed *f = *state;
+
+	again(f, &o);
+	three_nodes(f);
+	run_three(f, 1400);			/* begins before, though it ends within */
+	run_three(f, 2400);			/* begins within */
+	run_three(f, 3400);
+	finish(f);
+	assert_int_equal(chain(f, "/a /x /b /y /c")->ended, 1);
+	assert_int_equal(chain(f, "/a /x /b /y /c")->stats->worst[0].begin_ns, 2400);
+	assert_null(chain(f, "/b /y /c"));
+}
+
+static void named(void **state)
+{
+	struct chains_options o = { .begin_ns = INT64_MIN, .end_ns = INT64_MAX, .worst = 1,
+				    .follow_ns = INT64_MIN, .pattern = "/x -> ... -> c:/y" };
+	struct feed *f = *state;
+	const struct chains_path *path;
+	const char *near;
+	struct err err;
+	struct chains *none;
+
+	again(f, &o);
+	three_nodes(f);
+	run_three(f, 1000);
+	finish(f);
+	assert_int_equal(shown(f), 1);
+	path = chain(f, "/x /b /y /c");
+	assert_true(path->is_complete);
+	assert_int_equal(path->stats->total.min, 180);
+	assert_null(chains_missing(f->chains, &near));
+
+	o.pattern = "/b->/y";			/* ends where it is published */
+	again(f, &o);
+	three_nodes(f);
+	run_three(f, 1000);
+	finish(f);
+	assert_int_equal(shown(f), 1);
+	assert_int_equal(chain(f, "/b /y")->stats->total.min, 7);
+	assert_null(chain(f, "/b /y /c"));
+
+	o.pattern = "/aa -> /y";
+	again(f, &o);
+	three_nodes(f);
+	run_three(f, 1000);
+	finish(f);
+	assert_int_equal(shown(f), 0);
+	assert_string_equal(chains_missing(f->chains, &near), "/aa");
+	assert_string_equal(near, "/a");
+	o.pattern = "/a";
+	assert_int_equal(chains_create(&none, f->model, &o, &err), -1);
+	o.pattern = "/a -> ";
+	assert_int_equal(chains_create(&none, f->model, &o, &err), -1);
+	assert_int_equal(err.status, EXIT_USAGE);
+}
+
+static void between_hosts(void **state)
+{
+	struct feed *f = *state;
+	uint64_t stamp;
+
+	assert_int_equal(model_set_host(f->model, 0, "one", 0), 0);
+	assert_int_equal(model_set_host(f->model, 1, "two", 0), 0);
+	node(f, 1, "a");
+	timer(f);
+	publisher(f, 1, "/x");
+	f->trace = 1;
+	node(f, 2, "b");
+	subscription(f, 1, "/x");
+	f->trace = 0;
+	start(f, 1, 1000, 0x3000);
+	stamp = publish(f, 1, 1010, 1);
+	end(f, 1, 1020, 0x3000);
+	f->trace = 1;
+	deliver(f, 2, 500, 1, stamp);		/* its clock is behind */
+	end(f, 2, 600, 0x4001);
+	finish(f);
+	assert_int_equal(chain(f, "/a /x /b")->ended, 1);
+	assert_int_equal(chain(f, "/a /x /b")->between_hosts, 1);
+	assert_int_equal(chain(f, "/a /x /b")->stats->total.count, 0);
+}
+
+/* More untaken messages than are remembered: the oldest is forgotten, and that is counted. */
+static void lookback(void **state)
+{
+	struct feed *f = *state;
+	uint64_t first = 0, stamp;
+	int i;
+
+	three_nodes(f);
+	for (i = 0; i < 300; i++) {
+		start(f, 1, 1000 + i * 100, 0x3000);
+		stamp = publish(f, 1, 1010 + i * 100, 1);
+		end(f, 1, 1020 + i * 100, 0x3000);
+		first = first ? first : stamp;
+	}
+	deliver(f, 2, 50000, 1, first + 10);
+	end(f, 2, 50010, 0x4001);
+	deliver(f, 2, 50100, 1, first + 200);
+	end(f, 2, 50110, 0x4001);
+	finish(f);
+	/* The model has forgotten the first of them as well; the second is followed. */
+	assert_int_equal(chain(f, "/a /x /b")->ended, 1);
+	assert_int_equal(chain(f, "/b")->count, 1);
+}
+
+static void tree(void **state)
+{
+	struct chains_options o = { .begin_ns = INT64_MIN, .end_ns = INT64_MAX, .follow_id = 2,
+				    .follow_ns = INT64_MIN };
+	struct feed *f = *state;
+
+	again(f, &o);
+	three_nodes(f);
+	run_three(f, 1000);			/* ids 1 and 2 */
+	run_three(f, 2000);
+	finish(f);
+	assert_int_equal(chains_tree_count(f->chains), 5);
+	assert_true(chains_tree(f->chains, 3)->is_asked);
+	assert_int_equal(chains_tree(f->chains, 3)->id, 2);
+	assert_int_equal(chains_tree(f->chains, 3)->parent, 2);
+	assert_int_equal(chains_tree(f->chains, 0)->begin_ns, 1000);
+	assert_int_equal(chains_tree(f->chains, 2)->end_ns, 1170);	/* it ran on */
+	assert_int_equal(chains_tree(f->chains, 4)->end_ns, 1190);
+	o.follow_id = 0;
+	o.follow_ns = 1500;
+	again(f, &o);
+	three_nodes(f);
+	run_three(f, 1000);
+	run_three(f, 2000);
+	run_three(f, 3000);
+	finish(f);
+	assert_int_equal(chains_tree_count(f->chains), 5);
+	assert_int_equal(chains_tree(f->chains, 0)->begin_ns, 2000);
+}
+
+/* /b stores /x; its timer publishes /y from it. Nothing says so but --latest. */
+static void latest(void **state)
+{
+	struct chains_options o = { .begin_ns = INT64_MIN, .end_ns = INT64_MAX, .worst = 9,
+				    .follow_ns = INT64_MIN, .latest = true };
+	struct feed *f = *state;
+	const struct chains_path *path;
+	uint64_t stamp;
+
+	again(f, &o);
+	three_nodes(f);
+	f->pid = 2;
+	timer(f);
+	start(f, 1, 1000, 0x3000);
+	stamp = publish(f, 1, 1010, 1);
+	end(f, 1, 1020, 0x3000);
+	deliver(f, 2, 1100, 1, stamp);
+	end(f, 2, 1120, 0x4001);
+	start(f, 2, 1200, 0x3000);
+	stamp = publish(f, 2, 1210, 1);
+	end(f, 2, 1220, 0x3000);
+	deliver(f, 3, 1300, 1, stamp);
+	end(f, 3, 1310, 0x4001);
+	finish(f);
+	assert_true(chains_facts(f->chains)->latest_used);
+	path = chain(f, "/a /x /b */y /c");
+	assert_non_null(path);
+	assert_int_equal(path->stats->total.min, 310);
+	assert_int_equal(path->stats->part[6].segment, CHAINS_CACHED);
+	assert_int_equal(path->stats->worst[0].part_ns[6], 90);
+	assert_non_null(chain(f, "/b /y /c"));
+	assert_int_equal(chain(f, "/a /x /b")->silent, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(segments, setup, teardown),
+		cmocka_unit_test_setup_teardown(wait_in_executor, setup, teardown),
+		cmocka_unit_test_setup_teardown(fan_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(loop, setup, teardown),
+		cmocka_unit_test_setup_teardown(stops, setup, teardown),
+		cmocka_unit_test_setup_teardown(window, setup, teardown),
+		cmocka_unit_test_setup_teardown(named, setup, teardown),
+		cmocka_unit_test_setup_teardown(between_hosts, setup, teardown),
+		cmocka_unit_test_setup_teardown(lookback, setup, teardown),
+		cmocka_unit_test_setup_teardown(tree, setup, teardown),
+		cmocka_unit_test_setup_teardown(latest, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("analysis_chains", tests, NULL, NULL);
+}
