@@ -146,7 +146,7 @@ static void found_text(void *arg, const struct ctf_node *node, const char *bytes
 	(void)arg, (void)node, (void)bytes, (void)size;
 }
 
-static const struct visitor find = { found_open, found_close, found_number, found_text };
+static const struct visitor find = { found_open, found_close, found_number, found_text, false };
 
 static enum walk_result general(struct ctf_stream *s, uint64_t *id)
 {

@@ -229,7 +229,8 @@ static int fill(struct layout *l, const struct frame *outer, struct ctf_node *no
 
 	*node = (struct ctf_node) { .type = type, .declared = name, .child_count = count,
 		.name = name[0] == '_' && name[1] ? name + 1 : name, .slot = NODE_NONE,
-		.ref = NODE_NONE, .bound = NODE_NONE, .scope = l->making };
+		.ref = NODE_NONE, .bound = NODE_NONE, .element = NODE_NONE,
+		.scope = l->making };
 	node->big_endian = (type->order == CTF_ORDER_NATIVE ? l->metadata->order : type->order) ==
 			   CTF_ORDER_BE;
 	if (l->depth == CTF_DEPTH_MAX)

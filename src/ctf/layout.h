@@ -35,6 +35,7 @@ struct ctf_node {
 	bool plain;			/* of fixed size and without slots inside: can be skipped */
 	uint64_t fixed;			/* bits from an aligned start, or NODE_VARIES */
 	int16_t bound;			/* where plan.c wants its value, or NODE_NONE */
+	int64_t element;		/* arrays, sequences: the one of which something is bound, or NODE_NONE */
 };
 
 /* Slots 0..SLOTS_SHARED-1 belong to shared scopes, those above to the event class. */

@@ -99,7 +99,7 @@ static void gather_text(void *arg, const struct ctf_node *node, const char *byte
 		plan_text(&g->stream->context_out, plan_role(node), bytes, size, false);
 }
 
-static const struct visitor gather = { gather_open, gather_close, gather_number, gather_text };
+static const struct visitor gather = { gather_open, gather_close, gather_number, gather_text, false };
 
 /* Walk @node behind what was read so far; fetches more of the file until it fits. */
 static int read_scope(struct ctf_stream *s, struct gather *g, const struct ctf_node *node,

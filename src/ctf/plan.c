@@ -142,7 +142,7 @@ static void add_sequence(struct builder *b, const struct ctf_node *node)
 {
 	const struct ctf_node *element = &node->child[0];
 
-	if (!byte_elements(node)) {
+	if (!byte_elements(node) || wanted(element)) {
 		add_dynamic(b, node, PLAN_WALK);
 		return;
 	}

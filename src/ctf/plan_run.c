@@ -142,7 +142,7 @@ static void pick_text(void *arg, const struct ctf_node *node, const char *bytes,
 	plan_text(arg, target_of(node), bytes, size, terminated);
 }
 
-static const struct visitor pick = { pick_open, pick_close, pick_number, pick_text };
+static const struct visitor pick = { pick_open, pick_close, pick_number, pick_text, true };
 
 static enum walk_result walk_all(struct ctf_node *const scope[3], struct cursor *c,
 				 struct plan_out *out)

@@ -168,11 +168,12 @@ static void give_loss(const struct ctf_stream *s, struct ctf_event *event)
 	event->lost_packets = s->lost_packets;
 }
 
+/* Values that do not come out of this event; and those that may not, before it is asked. */
 static void give_packet_values(const struct ctf_stream *s, const struct event_class *class,
 			       struct ctf_event *event)
 {
 	for (unsigned i = 0; i < CTF_BIND_FIELDS; i++) {
-		if (!(class->absent >> i & 1))
+		if (!((class->absent | class->maybe) >> i & 1))
 			continue;
 		event->value[i] = class->packet_value[i] < 0 ? (struct ctf_value) { 0 } :
 				  s->packet_value[class->packet_value[i]];
@@ -193,7 +194,7 @@ static inline int give(struct ctf_reader *r, struct ctf_stream *s, struct ctf_ev
 	event->bound = class->bound;
 	event->class = &class->pub;
 	r->out.event = event;
-	if (class->absent)
+	if (class->absent | class->maybe)
 		give_packet_values(s, class, event);
 	if (__builtin_expect(class->fetches, 1)) {
 		if (class->plan.wanted)

@@ -40,11 +40,19 @@ struct ctf_bind {
 	const char *field[CTF_BIND_FIELDS];	/* ends with NULL */
 };
 
-/* Integers are sign- or zero-extended; enums are their integer; strings and arrays of 8-bit
- * integers are bytes. Other arrays and sequences: bytes points to the elements as recorded. Of
- * nested structures only the whole is skipped: fields are found at the top level of payload,
- * event, stream event and packet context, in this order. A field that the class does not have:
- * present = 0, u = 0. */
+/*
+ * Fields are looked for in payload, event, stream event and packet context, in this order; LTTng's
+ * leading underscore is left out. Names go down into structures ("pose.x"), options of variants
+ * ("value.text": present where this option was chosen) and elements ("points[2].x", "words[0]":
+ * present where there are as many; of one array only one element can be bound); of the packet
+ * context only the top level.
+ *
+ * Integers are sign- or zero-extended; enums are their integer, see ctf_label(); floats are
+ * doubles; strings, and arrays and sequences of characters, are NUL-terminated bytes. Other arrays
+ * and sequences: bytes points to the elements as recorded, packed and in the trace's byte order.
+ * What the class or the event does not have, and structures and variants themselves: present = 0,
+ * u = 0.
+ */
 struct ctf_value {
 	union {
 		uint64_t u;
@@ -122,7 +130,11 @@ struct ctf_stream_info {
 int ctf_open(const char *path, struct ctf_reader **reader, struct err *err);
 void ctf_close(struct ctf_reader *reader);
 
-/** ctf_bind() - choose events and fields; NULL table: none. Rewinds to the beginning. */
+/**
+ * ctf_bind() - choose events and fields; NULL table: none. Rewinds to the beginning.
+ *
+ * Return: 0; -1 with @err: out of memory, two elements of one array; then bind something else.
+ */
 int ctf_bind(struct ctf_reader *reader, const struct ctf_bind *table, unsigned count,
 	     struct err *err);
 
@@ -146,6 +158,13 @@ int ctf_rewind(struct ctf_reader *reader, struct err *err);
 
 /** ctf_next() - the next event or loss in time order. Return: 1; 0 at the end; -1 with @err. */
 int ctf_next(struct ctf_reader *reader, struct ctf_event *event, struct err *err);
+
+/**
+ * ctf_label() - the label of value[@value] of @event, which is of an enum
+ *
+ * Return: the first one whose range has it, valid as long as event->class; NULL: there is none.
+ */
+const char *ctf_label(const struct ctf_event *event, unsigned value);
 
 /** ctf_print_event() - the event last returned, as babeltrace2's text output prints it. */
 void ctf_print_event(struct ctf_reader *reader, const struct ctf_event *event, FILE *out);

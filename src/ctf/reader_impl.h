@@ -53,6 +53,8 @@ struct event_class {
 	struct plan plan;
 	int bound;			/* index into the bind table, or CTF_UNBOUND */
 	uint8_t absent;			/* bit per value: the class has no such field */
+	uint8_t maybe;			/* bit per value: some events do not have it */
+	const struct ctf_type *label[CTF_BIND_FIELDS];	/* the type of values that are enums, or NULL */
 	bool fetches;			/* plan_fetch() is enough */
 	int8_t packet_value[CTF_BIND_FIELDS];	/* index into ctf_stream.packet_value, or -1 */
 };

@@ -134,7 +134,7 @@ static void json_text(void *arg, const struct ctf_node *node, const char *bytes,
 	print_string(arg, bytes, size);
 }
 
-static const struct visitor json = { json_open, json_close, json_number, json_text };
+static const struct visitor json = { json_open, json_close, json_number, json_text, false };
 
 void ctf_print_event_json(struct ctf_reader *reader, const struct ctf_event *event, FILE *out)
 {

@@ -174,7 +174,7 @@ static void text_text(void *arg, const struct ctf_node *node, const char *bytes,
 	print_quoted(arg, bytes, size);
 }
 
-static const struct visitor text = { text_open, text_close, text_number, text_text };
+static const struct visitor text = { text_open, text_close, text_number, text_text, false };
 
 /* "HH:MM:SS" of a second is the same for many events. */
 static void print_time(struct printer *p, int64_t ns)

@@ -100,10 +100,10 @@ static enum walk_result walk_elements(struct cursor *c, const struct ctf_node *n
 		return walk_text(c, node, count, v, arg);
 	if (v)
 		v->open(arg, node, count, c->pos & 7 ? NULL : c->base + (c->pos >> 3));
-	if (!v && element->plain)
-		return pass_elements(c, element, count);
+	if ((!v || (v->picks && node->element == NODE_NONE)) && element->plain)
+		result = pass_elements(c, element, count), count = 0;
 	for (uint64_t i = 0; i < count && !result; i++)
-		result = walk(c, element, v, arg);
+		result = walk(c, element, v && v->picks && (int64_t)i != node->element ? NULL : v, arg);
 	if (v && !result)
 		v->close(arg, node);
 	return result;

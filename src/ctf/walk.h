@@ -34,6 +34,7 @@ struct visitor {
 	void (*number)(void *arg, const struct ctf_node *node, uint64_t value);
 	/* Strings and arrays of characters: @size bytes up to the first NUL or the end. */
 	void (*text)(void *arg, const struct ctf_node *node, const char *bytes, uint64_t size);
+	bool picks;	/* of arrays and sequences shown only the element that is bound */
 };
 
 /**
