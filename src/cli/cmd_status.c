@@ -64,8 +64,10 @@ static int by_pid(const void *a, const void *b)
 	return left->pid < right->pid ? -1 : left->pid > right->pid;
 }
 
-static const char *state_name(uint32_t state)
+static const char *state_name(uint32_t state, uint32_t mode)
 {
+	if (state == KYMO_STATE_RECORD && mode == KYMO_MODE_OVERWRITE)
+		return "flight";
 	return state == KYMO_STATE_WAIT ? "wait" : state == KYMO_STATE_PREPARE ? "prepare" :
 	       state == KYMO_STATE_RECORD ? "record" : "?";
 }
@@ -78,7 +80,7 @@ static void print_process(struct table *table, const struct process_status *stat
 
 	table_u64(table, status->host_pid ? (uint64_t)status->host_pid : status->pid);
 	table_text(table, status->procname);
-	table_text(table, state_name(status->state));
+	table_text(table, state_name(status->state, status->mode));
 	table_text(table, alive[status->alive]);
 	table_text(table, status->tracetools[0] ? status->tracetools : NULL);
 	table_u64(table, status->init_events);
@@ -162,8 +164,8 @@ const struct verb verb_status = {
 	.summary = "list traced processes and the active recorder",
 	.description =
 		"Lists the processes of the runtime directory ($KYMO_DIR, else /dev/shm/kymo-UID) with "
-		"their state: wait (init events only), prepare, record; what of their shared memory is "
-		"not yet in a trace; and events dropped since they began. Changes nothing.",
+		"their state: wait (init events only), prepare, record, flight (keeps its last events "
+		"itself); what of their shared memory is not yet in a trace; and events dropped since they began. Changes nothing.",
 	.examples = "kymo status\nkymo status --format json\n",
 	.opts = opts,
 	.run = run,

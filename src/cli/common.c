@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/text.h"
 
@@ -137,6 +138,17 @@ static int make_directories(const char *path, struct err *err)
 	return err_set(err, EXIT_FAILED,
 		       "cannot make the directory %s for traces: %s; set ROS_TRACE_DIR to another place, or name one with -o",
 		       path, strerror(errno));
+}
+
+int cli_absolute(char *absolute, size_t size, const char *path, struct err *err)
+{
+	char here[PATH_MAX] = "";
+
+	if (path[0] != '/' && !getcwd(here, sizeof here))
+		return err_set(err, EXIT_FAILED, "cannot tell the current directory: %s", strerror(errno));
+	if ((size_t)snprintf(absolute, size, "%s%s%s", here, here[0] ? "/" : "", path) >= size)
+		return err_set(err, EXIT_FAILED, "the path %.100s... is too long", path);
+	return 0;
 }
 
 int cli_new_session(char path[CLI_PATH_MAX], struct err *err)

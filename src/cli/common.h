@@ -66,6 +66,9 @@ int cli_trace_dir(char path[CLI_PATH_MAX], struct err *err);
  */
 int cli_trace(int argc, char **argv, char path[CLI_PATH_MAX], struct err *err);
 
+/** cli_absolute() - @path as it is from everywhere. Return: 0, or -1 with @err filled. */
+int cli_absolute(char *absolute, size_t size, const char *path, struct err *err);
+
 /**
  * cli_new_session() - a path for a new trace, session-YYYYMMDDHHMMSS in local time
  *

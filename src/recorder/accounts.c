@@ -171,6 +171,8 @@ static struct json_object *one_process(const struct process *process)
 	put_u64(object, "init_events", process->init.events);
 	put_u64(object, "init_dropped", process->init_dropped);
 	put_u64(object, "corrupt_bytes", process->lost_bytes);
+	put_u64(object, "overwritten", process->overwritten);
+	put_u64(object, "outside", process->outside);
 	put_u64(object, "bytes", process->bytes);
 	json_object_object_add(object, "threads", threads(process));
 	return object;
@@ -190,6 +192,8 @@ static struct json_object *totals(const struct session *session)
 	put_u64(object, "init_events", stats.init_events);
 	put_u64(object, "init_dropped", stats.init_dropped);
 	put_u64(object, "corrupt_bytes", stats.lost_bytes);
+	put_u64(object, "overwritten", stats.overwritten);
+	put_u64(object, "outside", stats.outside);
 	put_u64(object, "bytes", stats.bytes);
 	return object;
 }

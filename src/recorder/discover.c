@@ -17,7 +17,7 @@
 #define REPLACED_CHECKS	3	/* rounds after which an exec has surely happened */
 
 /* Remembers a file that is not to be opened again, and says why. */
-static void refuse(struct session *session, const char *name, const struct err *err)
+void session_refuse(struct session *session, const char *name, const struct err *err)
 {
 	if (session->refused_count < REFUSED_MAX) {
 		(void)snprintf(session->refused[session->refused_count], REGION_NAME_MAX, "%s", name);
@@ -82,6 +82,21 @@ void session_settle(const struct process *process)
 		return;
 	for (int i = 0; i < NEST_TRIES && busy(process); i++)
 		(void)usleep(1000);
+}
+
+/*
+ * Who keeps its last events itself goes on doing so. Until the mode is changed it drops what finds
+ * no room: everything is taken by then.
+ */
+static void give_back(struct process *process)
+{
+	struct kymo_region *header = region_header(&process->region);
+
+	if (!(__atomic_load_n(&header->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_FLIGHT))
+		return;
+	__atomic_store_n(&header->mode, KYMO_MODE_OVERWRITE, __ATOMIC_RELEASE);
+	enable(process, 1);
+	__atomic_store_n(&header->state, KYMO_STATE_RECORD, __ATOMIC_RELEASE);
 }
 
 /* ---- draining one process ---- */
@@ -162,9 +177,11 @@ void session_finish_process(struct session *session, struct process *process)
 	session->drain.failed = false;
 	session->drain.final = final;
 	take_version(process);
-	if (process->alive == ALIVE_DEAD &&
+	if (process->alive == ALIVE_DEAD && !session->options.frozen &&
 	    unlinkat(session->dir.fd, process->region.name, 0) < 0 && errno != ENOENT)
-		refuse(session, process->region.name, NULL);	/* it stays: do not meet it again */
+		session_refuse(session, process->region.name, NULL);	/* it stays: do not meet it again */
+	if (process->alive != ALIVE_DEAD && final)
+		give_back(process);
 	region_close(&process->region);
 	if (process->own_writer) {
 		process->own_bytes = ctf_writer_bytes(process->own_writer);
@@ -176,7 +193,7 @@ void session_finish_process(struct session *session, struct process *process)
 
 /* ---- liveness ---- */
 
-static enum process_end how_it_ended(const struct process *process)
+enum process_end session_how_it_ended(const struct process *process)
 {
 	uint32_t flags = __atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE);
 
@@ -215,6 +232,8 @@ void session_check_alive(struct session *session)
 {
 	bool thorough = session->drain.final || session->alive_rounds++ % SLOW_ROUNDS == 0;
 
+	if (session->options.frozen)
+		return;			/* copies stay as they are */
 	for (unsigned i = 0; i < session->process_count; i++) {
 		struct process *process = session->process[i];
 
@@ -228,7 +247,7 @@ void session_check_alive(struct session *session)
 		process->alive = look(process, thorough);
 		if (process->alive != ALIVE_DEAD)
 			continue;
-		process->end = how_it_ended(process);
+		process->end = session_how_it_ended(process);
 		session_finish_process(session, process);
 	}
 }
@@ -260,7 +279,7 @@ static bool known(const struct session *session, const char *name)
 	return false;
 }
 
-static bool add(struct session *session, struct process *process)
+bool session_add_process(struct session *session, struct process *process)
 {
 	unsigned count = session->process_count;
 	struct process **grown;
@@ -288,6 +307,12 @@ static void join(struct session *session, struct process *process)
 	bool ours = state == KYMO_STATE_RECORD || process->region.birth_ns >= session->started_ns;
 	uint64_t first;
 
+	/* What it kept for itself is not of this session. From the switch on it waits for us. */
+	if (__atomic_load_n(&header->mode, __ATOMIC_ACQUIRE) == KYMO_MODE_OVERWRITE) {
+		__atomic_store_n(&header->mode, KYMO_MODE_DISCARD, __ATOMIC_SEQ_CST);
+		ours = false;
+	}
+
 	process->no_ring_base = ours ? 0 : __atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED);
 	process_rings(process, &session->drain, !ours);
 	first = process_first_ns(process);
@@ -309,6 +334,8 @@ static bool worth_joining(const struct session *session, const struct process *p
 	if (!wanted(session, process) || (session->options.only_dead && process->alive != ALIVE_DEAD))
 		return false;
 	/* A dead one counts if it was recording; else it only waits to be swept away. */
+	if (process->alive == ALIVE_DEAD && header->mode == KYMO_MODE_OVERWRITE)
+		return session->options.only_dead && header->state == KYMO_STATE_RECORD;
 	return process->alive != ALIVE_DEAD || header->state == KYMO_STATE_RECORD;
 }
 
@@ -323,20 +350,21 @@ static void meet(struct session *session, const char *name)
 	rc = region_open(&process->region, &session->dir, name, true, &err);
 	if (rc) {
 		if (rc < 0)
-			refuse(session, name, &err);
+			session_refuse(session, name, &err);
 		free(process);
 		return;
 	}
 	process->alive = alive_find(process->region.pid, process->region.pid_ns,
 				    process->region.start_time, &process->host_pid);
-	if (worth_joining(session, process) && add(session, process)) {
+	if (worth_joining(session, process) && frozen_if_dead(session, process) &&
+	    session_add_process(session, process)) {
 		join(session, process);
 		return;
 	}
 	if (process->alive == ALIVE_DEAD && region_header(&process->region)->state == KYMO_STATE_WAIT)
 		(void)unlinkat(session->dir.fd, name, 0);
-	else if (!wanted(session, process))
-		refuse(session, name, NULL);	/* not ours: do not look again */
+	else if (!wanted(session, process) || process->alive == ALIVE_DEAD)
+		session_refuse(session, name, NULL);	/* not ours: do not look again */
 	region_close(&process->region);
 	free(process);
 }
@@ -354,6 +382,6 @@ void session_scan(struct session *session)
 	}
 	while ((entry = readdir(dir)))
 		if (region_is_name(entry->d_name) && !known(session, entry->d_name))
-			meet(session, entry->d_name);
+			(session->options.frozen ? frozen_meet : meet)(session, entry->d_name);
 	(void)closedir(dir);
 }

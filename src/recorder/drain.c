@@ -223,6 +223,30 @@ static bool slice_plausible(const struct process *process, const struct ring *ri
 	       slice->end >= slice->begin && slice->end <= drain->now_ns + FUTURE_NS;
 }
 
+/* Leaves out what is before the process's cut; what was dropped up to there is not of the trace either. */
+static void slice_cut(struct process *process, struct ring *ring, struct slice *slice)
+{
+	size_t at = 0;
+	uint32_t count = 0;
+
+	while (count < slice->records && time_at(slice->bytes + at) < process->cut_ns) {
+		uint16_t id;
+
+		memcpy(&id, slice->bytes + at, sizeof id);	/* it was walked: nothing fails */
+		at += KYMO_RECORD_HEADER + (size_t)walk_payload(&process->classes, id,
+			slice->bytes + at + KYMO_RECORD_HEADER, slice->size - at - KYMO_RECORD_HEADER);
+		count++;
+	}
+	process->outside += count;
+	slice->bytes += at;
+	slice->size -= at;
+	slice->records -= count;
+	if (slice->records)
+		slice->begin = time_at(slice->bytes);
+	if (!ring->discarded && slice->dropped > ring->dropped_base)
+		ring->dropped_base = ring->dropped_seen = slice->dropped;
+}
+
 /* The slow way: believe nothing but the records themselves. */
 static int slice_walk(struct process *process, struct ring *ring, struct drain *drain,
 		      struct slice *slice)
@@ -241,7 +265,10 @@ static int slice_walk(struct process *process, struct ring *ring, struct drain *
 		slice->begin = walk.first;
 		slice->end = walk.last;
 		slice->records = walk.count;
-		rc = slice_write(process, ring, drain, slice);
+		if (slice->begin < process->cut_ns)
+			slice_cut(process, ring, slice);
+		if (slice->records)
+			rc = slice_write(process, ring, drain, slice);
 		slice->size = whole;
 	}
 	if (rc < 0)

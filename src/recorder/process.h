@@ -78,6 +78,8 @@ struct process {
 	uint64_t dropped_no_ring, init_dropped;
 	uint64_t recorded, dropped, bytes;
 	uint64_t lost_bytes;		/* of corrupt rings */
+	uint64_t cut_ns;		/* records before this are left out; only where all are walked */
+	uint64_t overwritten, outside;	/* of a frozen copy: gone before it was made; before cut_ns */
 	uint64_t unwritten;		/* events that the disk did not take */
 };
 

@@ -115,8 +115,20 @@ static void on_stop_request(void *context, struct control_call *call, struct jso
 	on_duration(&recorder->deadline);
 }
 
+static void on_snapshot_request(void *context, struct control_call *call, struct json_object *request)
+{
+	const struct recorder *recorder = context;
+	struct err err;
+
+	(void)request;
+	(void)err_set(&err, EXIT_FAILED, "the recorder that runs writes everything into %s; for snapshots it "
+		      "would have to be started with --flight 30s", session_output(recorder->session));
+	control_refuse(call, &err);
+}
+
 static const struct control_request requests[] = {
 	{ "stop", on_stop_request },
+	{ "snapshot", on_snapshot_request },
 	{ 0 },
 };
 

@@ -165,7 +165,7 @@ int session_begin(const struct session_options *options, struct session **result
 	if (!session)
 		return err_set(err, EXIT_FAILED, "out of memory");
 	if (rundir_open(&session->dir, options->runtime_dir, true, err) < 0 ||
-	    domain_claim(&session->domain, &session->dir, err) < 0)
+	    (!options->frozen && domain_claim(&session->domain, &session->dir, err) < 0))
 		goto fail;
 	session_snapshot_clocks(session);
 	session->started_ns = session->clock[0].monotonic;
@@ -177,8 +177,11 @@ int session_begin(const struct session_options *options, struct session **result
 	}
 	/* Named or dead processes only: a tag that nobody has keeps newcomers out. */
 	session->domain_tag = options->pid_count || options->only_dead ? random_tag() : options->tag;
-	domain_announce(&session->domain, session->domain_tag, session->started_ns, session->output);
+	if (!options->frozen)
+		domain_announce(&session->domain, session->domain_tag, session->started_ns, session->output);
 	session_scan(session);
+	if (options->frozen)
+		frozen_begin(session);
 	session->clock_at = session->started_ns + session->clock_period_ns;
 	*result = session;
 	return 0;
@@ -322,9 +325,11 @@ int session_poll(struct session *session, struct err *err)
  */
 static void end_processes(struct session *session)
 {
-	session_scan(session);
-	domain_rest(&session->domain);
-	session_scan(session);
+	if (!session->options.frozen) {
+		session_scan(session);
+		domain_rest(&session->domain);
+		session_scan(session);
+	}
 	session->drain.final = true;
 	for (unsigned i = 0; i < session->process_count; i++)
 		session_wait(session->process[i]);
@@ -383,6 +388,8 @@ void session_stats(const struct session *session, struct session_stats *stats)
 		stats->unwritten += process->unwritten;
 		stats->bytes += process->own_writer ? ctf_writer_bytes(process->own_writer) : process->own_bytes;
 		stats->lost_bytes += process->lost_bytes;
+		stats->overwritten += process->overwritten;
+		stats->outside += process->outside;
 		stats->threads += process->thread_count;
 		stats->alive += !process->finished || process->end == PROCESS_RUNS;
 	}

@@ -34,6 +34,12 @@ struct session_options {
 	int pids[SESSION_PIDS_MAX];	/* only these; needs tag 0 */
 	unsigned pid_count;
 	bool only_dead;			/* only what dead processes left; those that live stay as they are */
+	/*
+	 * Look only: copies of the regions of processes that keep their last events without a
+	 * recorder, or died while they were recorded. The domain is not claimed, nothing is changed.
+	 */
+	bool frozen;
+	int64_t last_ns;		/* with frozen: of each process this much before its last event; 0: all */
 	/* Called with a complete sentence about something that went wrong but is no failure. */
 	void (*say)(void *context, const char *text);
 	void *context;
@@ -46,6 +52,8 @@ struct session_stats {
 	uint64_t init_dropped;
 	uint64_t unwritten;		/* events that the disk did not take */
 	uint64_t lost_bytes;		/* in corrupt rings */
+	uint64_t overwritten;		/* frozen: runtime events that were gone before the copy was made */
+	uint64_t outside;		/* frozen: older than last_ns, left out */
 	uint64_t bytes;			/* of stream files */
 	uint64_t duration_ns;
 	unsigned processes;		/* seen in this session */

@@ -53,6 +53,31 @@ struct session {
 /** session_scan() - look for new region files, join those that belong to the session. */
 void session_scan(struct session *session);
 
+/** session_add_process() - enter @process. Return: false without memory. */
+bool session_add_process(struct session *session, struct process *process);
+
+/* ---- frozen.c ---- */
+
+/** frozen_meet() - take a copy of region file @name into a session that only looks. */
+void frozen_meet(struct session *session, const char *name);
+
+/**
+ * frozen_if_dead() - the rings of a dead process that overwrote them are put in order, in a copy
+ * Return: false: that cannot be done, and was told.
+ */
+bool frozen_if_dead(struct session *session, struct process *process);
+
+/** frozen_begin() - when the trace begins, now that all copies are there. */
+void frozen_begin(struct session *session);
+
+/* ---- discover.c ---- */
+
+/** session_refuse() - a file that is not to be opened again, and why; @err may be NULL. */
+void session_refuse(struct session *session, const char *name, const struct err *err);
+
+/** session_how_it_ended() - from what a process that is no more left in its region. */
+enum process_end session_how_it_ended(const struct process *process);
+
 /** session_check_alive() - notice processes that ended. */
 void session_check_alive(struct session *session);
 

@@ -51,6 +51,7 @@ static void add_rings(const struct region *region, struct process_status *status
 	for (uint32_t i = 0; i < count && i < KYMO_RINGS_MAX; i++) {
 		uint32_t page = __atomic_load_n(&ring_page[i], __ATOMIC_ACQUIRE);
 		const struct kymo_ring *ring = page ? region_page(region, page, 1) : NULL;
+		const uint64_t size = ring ? (uint64_t)ring->block_size * ring->block_count : 0;
 		uint64_t wpos, rpos;
 
 		if (!ring)
@@ -58,6 +59,8 @@ static void add_rings(const struct region *region, struct process_status *status
 		rpos = __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE);
 		wpos = KYMO_WORD_POS(__atomic_load_n(&ring->wpos, __ATOMIC_ACQUIRE));
 		status->rings++;
+		if (status->mode == KYMO_MODE_OVERWRITE)	/* rpos stands still */
+			rpos = wpos > size ? wpos - size : 0;
 		status->unread_bytes += wpos > rpos ? wpos - rpos : 0;
 		status->dropped += __atomic_load_n(&ring->dropped, __ATOMIC_RELAXED);
 	}
@@ -70,6 +73,7 @@ static void fill(const struct region *region, struct process_status *status)
 	*status = (struct process_status){
 		.pid = region->pid,
 		.state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE),
+		.mode = __atomic_load_n(&header->mode, __ATOMIC_RELAXED),
 		.session_tag = region->tag,
 		.init_events = count_init(region),
 		.init_dropped = header->log_dropped,

@@ -17,6 +17,7 @@ struct process_status {
 	char exe[257];
 	char tracetools[29];
 	uint32_t state;			/* enum kymo_state, or anything */
+	uint32_t mode;			/* enum kymo_mode, or anything */
 	enum alive alive;
 	uint64_t session_tag;
 	uint64_t init_events, init_dropped;
