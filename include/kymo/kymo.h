@@ -32,7 +32,8 @@
  * the thread has emitted its first event (or called kymo_thread_ready()). A full ring drops the
  * event and counts it. A span whose begin was dropped or not wanted has no end either.
  *
- * -DKYMO_COMPILE_OUT: the macros are empty, nothing of kymo is left and no library is needed.
+ * -DKYMO_COMPILE_OUT: the macros are empty, the functions do nothing (kymo_now() tells the time),
+ * nothing of kymo is left and no library is needed.
  */
 #ifndef KYMO_KYMO_H
 #define KYMO_KYMO_H
@@ -103,12 +104,36 @@ uint64_t kymo_track(const char *name, uint64_t parent);
 uint64_t kymo_now(void);
 
 /**
- * kymo_set_category() - switch a category off or on in this process; NULL: all of them
+ * kymo_set_enabled() - switch all events of this process off or on, those of ROS 2, too
  *
  * Spans that are open then still end. Switched off, an event costs what it costs when nobody
- * records. Context: takes a lock; any thread but not a signal handler.
+ * records. One-time facts (nodes, tracks, declarations) are kept all the same. Independent of
+ * the categories' switches and of whether somebody records; after fork() a child has its parent's.
+ *
+ * Context: wait-free, async-signal-safe.
  */
-void kymo_set_category(const char *category, bool on);
+void kymo_set_enabled(bool on);
+
+/**
+ * kymo_set_category() - switch a category off or on in this process; NULL: all of them
+ *
+ * Holds for libraries that are loaded later, and for the names of kymo_begin_named() and the like.
+ * Spans that are open then still end. Switched off, an event costs what it costs when nobody
+ * records.
+ *
+ * Context: takes a lock; any thread but not a signal handler.
+ * Return: false, and nothing is changed: 64 categories have been switched one by one already.
+ */
+bool kymo_set_category(const char *category, bool on);
+
+/**
+ * kymo_snapshot() - ask whoever watches this process for a snapshot of the latest events
+ *
+ * It only raises a number in shared memory: a recorder in flight mode (kymo record --flight) looks
+ * at it some milliseconds later and writes the snapshot. Without one nothing happens.
+ * Context: wait-free, async-signal-safe, no system call; also before the first event.
+ */
+void kymo_snapshot(void);
 
 /*
  * Names that are known only at run time: copied, cut after KYMO_TEXT_MAX bytes. Context: as the macros.
@@ -121,7 +146,7 @@ void kymo_counter_named(const char *category, const char *name, double value);
 
 /* ---- below here: what the macros need ---- */
 
-/* One byte per event id; the recorder switches them. */
+/* One byte per event id; the recorder switches them, and kymo_set_enabled() which are looked at. */
 extern const uint8_t *kymo__enable;
 
 /* Emit one event of @site with a payload packed as its fields say. Return: whether it was recorded. */
@@ -139,9 +164,36 @@ void kymo__unregister(struct kymo_site *begin);
 
 static inline bool kymo__wanted(const struct kymo_site *site)
 {
-	return __builtin_expect(__atomic_load_n(&kymo__enable[__atomic_load_n(&site->id, __ATOMIC_RELAXED)],
+	const uint8_t *enable = __atomic_load_n(&kymo__enable, __ATOMIC_RELAXED);
+
+	return __builtin_expect(__atomic_load_n(&enable[__atomic_load_n(&site->id, __ATOMIC_RELAXED)],
 						__ATOMIC_RELAXED), 0);
 }
+
+#ifdef KYMO_COMPILE_OUT
+/* In the place of the library's functions, which need not be there. */
+#include <time.h>
+
+static inline uint64_t kymo__now(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#define kymo_thread_ready() false
+#define kymo_thread_name(name) ((void)(name))
+#define kymo_track(name, parent) ((void)(name), (void)(parent), (uint64_t)0)
+#define kymo_now() kymo__now()
+#define kymo_set_enabled(on) ((void)(on))
+#define kymo_set_category(category, on) ((void)(category), (void)(on), true)
+#define kymo_snapshot() ((void)0)
+#define kymo_begin_named(category, name) ((void)(category), (void)(name), false)
+#define kymo_end_named() ((void)0)
+#define kymo_instant_named(category, name) ((void)(category), (void)(name))
+#define kymo_counter_named(category, name, value) ((void)(category), (void)(name), (void)(value))
+#endif
 
 /* Kinds as in the region layout, which C programs need not include. */
 enum {

@@ -332,4 +332,11 @@ public:
 #define KYMO_SPAN(...) ((void)0)
 #endif
 
+/* As the functions of kymo.h without the prefix. */
+namespace kymo {
+inline void set_enabled(bool on) noexcept { kymo_set_enabled(on); }
+inline bool set_category(const char *category, bool on) noexcept { return kymo_set_category(category, on); }
+inline void snapshot() noexcept { kymo_snapshot(); }
+} /* namespace kymo */
+
 #endif

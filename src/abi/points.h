@@ -24,8 +24,15 @@ enum kymo_point_id {
 
 /* Most ids a process can have: one enable byte each, one page of them. */
 #define KYMO_POINTS_MAX 4096
-/* A place in the code that has no id yet: always switched on, so that its first event gets one. */
+/*
+ * Ids that no event has. Their bytes are never written by the recorder.
+ *   UNDECLARED   of a place in the code that has no id yet: always on, so that its first event gets one
+ *   MUTED        of a place that the program has switched off, or for which no id was left: always off
+ *   ENDS         of the end of a span that the program has switched off: always on, for spans that are open
+ */
 #define KYMO_POINT_UNDECLARED (KYMO_POINTS_MAX - 1)
+#define KYMO_POINT_MUTED (KYMO_POINTS_MAX - 2)
+#define KYMO_POINT_ENDS (KYMO_POINTS_MAX - 3)
 
 enum kymo_phase { KYMO_PHASE_RUN, KYMO_PHASE_INIT };
 

@@ -15,19 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "abi/points.h"
 #include "tracer/process.h"
 
 #define ROUND_UP(n, to) (((n) + (to) - 1) / (to) * (to))
 
-/* Before registration every event is wanted, so that the first one registers. */
-static const uint8_t enable_all[KYMO_POINTS_MAX] = { [0 ... KYMO_POINTS_MAX - 1] = 1 };
-static const uint8_t enable_none[KYMO_POINTS_MAX];
-
 static struct kymo_thread no_thread;	/* all zero: has no ring and no room */
 
 __thread struct kymo_thread *kymo__thread = &no_thread;
-const uint8_t *kymo__enable = enable_all;
 struct kymo_process *kymo_process;
 struct kymo_settings kymo_settings;
 
@@ -103,6 +97,7 @@ static void forked(void)
 {
 	kymo_process = NULL;
 	kymo__thread = &no_thread;
+	kymo_snapshot_forget();
 	kymo_user_forked();
 }
 
@@ -125,7 +120,7 @@ static void load(void)
 	if (!kymo_settings.ring_memory)
 		kymo_settings.ring_memory = default_ring_memory(kymo_settings.ring_bytes);
 	if (kymo_settings.disabled) {
-		kymo__enable = enable_none;
+		kymo_switch_bytes(NULL);
 		return;
 	}
 	thread_end_key_made = !pthread_key_create(&thread_end_key, thread_end);
@@ -140,7 +135,7 @@ static void unload(void)
 
 	if (!process || process->registration != KYMO_REGISTERED)
 		return;
-	kymo__enable = enable_none;	/* other threads may still run: nothing more is begun */
+	kymo_switch_bytes(NULL);	/* other threads may still run: nothing more is begun */
 	kymo_region_leave(process);
 }
 
@@ -160,7 +155,7 @@ static void *private_pages(size_t bytes)
 
 static void make_inert(struct kymo_process *process)
 {
-	__atomic_store_n(&kymo__enable, enable_none, __ATOMIC_RELAXED);
+	kymo_switch_bytes(NULL);
 	__atomic_store_n(&process->registration, KYMO_INERT, __ATOMIC_RELEASE);
 }
 
@@ -176,9 +171,9 @@ static void register_process(struct kymo_process *process)
 		make_inert(process);
 		return;
 	}
-	__atomic_store_n(&kymo__enable, (const uint8_t *)process->region + KYMO_ENABLE_PAGE * KYMO_PAGE,
-			 __ATOMIC_RELEASE);
-	__atomic_store_n(&process->registration, KYMO_REGISTERED, __ATOMIC_RELEASE);
+	kymo_switch_bytes((const uint8_t *)process->region + KYMO_ENABLE_PAGE * KYMO_PAGE);
+	__atomic_store_n(&process->registration, KYMO_REGISTERED, __ATOMIC_SEQ_CST);
+	kymo_snapshot_hand_over(process);
 }
 
 /* The process's private state; made by whoever comes first. */

@@ -82,6 +82,34 @@ struct kymo_thread *kymo_thread_slot(void);
 /** kymo_thread_with_ring() - the calling thread with a ring; NULL: there is none to be had, or a handler in a slow path. */
 struct kymo_thread *kymo_thread_with_ring(void);
 
+/* switch.c */
+
+/* The bytes that the recorder writes; all ones before registration. */
+extern const uint8_t *kymo_recorder_bytes;
+
+/** kymo_recorder_wants() - as kymo_enabled(), whatever the program has switched off. */
+static inline bool kymo_recorder_wants(unsigned id)
+{
+	return __atomic_load_n(&__atomic_load_n(&kymo_recorder_bytes, __ATOMIC_RELAXED)[id], __ATOMIC_RELAXED);
+}
+
+/** kymo_switch_bytes() - where the recorder's bytes are; NULL: nothing is recorded any more. Context: wait-free. */
+void kymo_switch_bytes(const uint8_t *bytes);
+/** kymo_switch_off() - whether the program has switched everything off. Context: wait-free. */
+bool kymo_switch_off(void);
+/** kymo_switch_is_end() - events of @id end a span: they are looked at also while switched off. */
+void kymo_switch_is_end(unsigned id);
+/**
+ * kymo_category_set() - remember a category's switch; @name NULL: of all
+ * Context: one at a time. Return: false: too many categories differ from the others already.
+ */
+bool kymo_category_set(const char *name, bool on);
+/** kymo_category_off() - whether the program has switched a category off. Context: wait-free. */
+bool kymo_category_off(const char *name);
+/** kymo_snapshot_hand_over() - tell the region of snapshots that were asked for early. */
+void kymo_snapshot_hand_over(struct kymo_process *process);
+void kymo_snapshot_forget(void);	/* in a forked child: its parent tells */
+
 /* user.c */
 
 /** kymo_user_declare_again() - declare in a new region what the process had declared before. */

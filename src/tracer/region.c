@@ -157,6 +157,7 @@ static int fill_new(struct kymo_process *process, int fd)
 	kymo_region_identify(region);
 	region->state = KYMO_STATE_WAIT;
 	at[KYMO_ENABLE_PAGE * KYMO_PAGE + KYMO_POINT_UNDECLARED] = 1;
+	at[KYMO_ENABLE_PAGE * KYMO_PAGE + KYMO_POINT_ENDS] = 1;
 	page = KYMO_FIRST_SEGMENT_PAGE;
 	install_log_chunk(process, at + page * KYMO_PAGE, page);
 	page += chunk_pages;

@@ -296,7 +296,7 @@ bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload)
 	struct kymo_thread *thread = kymo_thread_slot();
 
 	/* Until the process is registered every event counts as enabled; now it is known better. */
-	if (thread && !kymo_enabled(id)) {
+	if (thread && !kymo_recorder_wants(id)) {
 		if (thread->ring)
 			catch_up(thread);
 		return false;

@@ -53,18 +53,19 @@ struct kymo_thread {
 	struct kymo_ring *ring;		/* shared page of the ring; NULL: none yet */
 	const struct kymo_anchor *anchor;	/* the valid one of anchors[] */
 	uint32_t in_slow;		/* a slow path is in progress: nested events are dropped */
-	uint32_t tid;
+	uint32_t open_spans;		/* recorded begins of kymo.h whose ends are to come */
 	struct kymo_anchor anchors[2];
 	uint64_t old_counter, old_ns;	/* clock pairs 10-20 s and 0-10 s back: the rate's baseline */
 	uint64_t new_counter, new_ns;
 	uint64_t pair_width;		/* ticks the best clock pair took to read */
+	uint32_t tid;
 	uint32_t used;			/* slot is taken */
 	char name[KYMO_NAME_MAX];	/* at the first event */
 } __attribute__((aligned(256)));
 
 /* Exported to libkymo-ros2, not part of the public interface. */
 extern KYMO_EXPORT __thread struct kymo_thread *kymo__thread;	/* never NULL */
-extern KYMO_EXPORT const uint8_t *kymo__enable;			/* one byte per event id */
+extern KYMO_EXPORT const uint8_t *kymo__enable;			/* one byte per event id; see switch.c */
 
 /* A reserved record; filled by a reserve function, consumed by kymo_commit_sp(). */
 struct kymo_record {
@@ -91,7 +92,8 @@ KYMO_EXPORT void kymo__publish_nested(struct kymo_thread *thread);
 /** kymo_enabled() - whether a runtime event is wanted. One load and a branch. */
 static inline bool kymo_enabled(unsigned id)
 {
-	return kymo_unlikely(__atomic_load_n(&kymo__enable[id], __ATOMIC_RELAXED));
+	return kymo_unlikely(__atomic_load_n(&__atomic_load_n(&kymo__enable, __ATOMIC_RELAXED)[id],
+					     __ATOMIC_RELAXED));
 }
 
 static inline uint64_t kymo_anchor_ns(const struct kymo_anchor *anchor, uint64_t ticks)

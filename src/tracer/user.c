@@ -23,7 +23,7 @@ static_assert(KYMO__COUNTER == (int)KYMO_SHAPE_COUNTER, "shapes as in the abi");
 
 static_assert(KYMO_SITE_NEW == KYMO_POINT_UNDECLARED, "ids as in the abi");
 
-#define ID_MUTED	(KYMO_SITE_NEW - 1)	/* its enable byte is never set */
+#define IDS_END		KYMO_POINT_ENDS		/* ids from here on are none of ours */
 /* A C program or library is one range of sites at a time, in C++ every site is one. */
 #define RANGES_MAX	(KYMO_POINTS_MAX + 1024)
 #define DECLARATION_MAX	(sizeof(struct kymo_declaration) + 4 * KYMO_DECLARED_TEXT_MAX + \
@@ -31,7 +31,6 @@ static_assert(KYMO_SITE_NEW == KYMO_POINT_UNDECLARED, "ids as in the abi");
 
 static struct {
 	uint32_t lock;
-	bool muted;			/* everything is */
 	unsigned ids;			/* given so far, from KYMO_POINTS_TABLE on */
 	unsigned ranges;
 	uint64_t hash[KYMO_POINTS_MAX - KYMO_POINTS_TABLE];	/* of the declaration of each id */
@@ -135,6 +134,16 @@ static void declare(uint16_t id, uint8_t *declaration, size_t size)
 		__atomic_store_n((uint8_t *)region + KYMO_ENABLE_PAGE * KYMO_PAGE + id, 1, __ATOMIC_RELAXED);
 }
 
+/* The id whose byte @site looks at; lock held. */
+static void choose_id(struct kymo_site *site)
+{
+	uint16_t id = site->own_id;
+
+	if (kymo_category_off(site->category))
+		id = site->shape == KYMO__END && id < IDS_END ? KYMO_POINT_ENDS : KYMO_POINT_MUTED;
+	__atomic_store_n(&site->id, id, __ATOMIC_RELEASE);
+}
+
 /* Give @site its id; lock held. */
 static void enter(struct kymo_site *site)
 {
@@ -147,14 +156,16 @@ static void enter(struct kymo_site *site)
 	while (i < sites.ids && sites.hash[i] != hash)
 		i++;
 	id = (uint16_t)(KYMO_POINTS_TABLE + i);
-	if (id >= ID_MUTED) {
-		id = ID_MUTED;		/* more kinds of events than ids: these are never recorded */
+	if (id >= IDS_END) {
+		id = KYMO_POINT_MUTED;	/* more kinds of events than ids: these are never recorded */
 	} else if (i == sites.ids) {
 		sites.hash[sites.ids++] = hash;
 		declare(id, declaration, size);
 	}
+	if (site->shape == KYMO__END && id < IDS_END)
+		kymo_switch_is_end(id);
 	__atomic_store_n(&site->own_id, id, __ATOMIC_RELAXED);
-	__atomic_store_n(&site->id, sites.muted ? ID_MUTED : id, __ATOMIC_RELEASE);
+	choose_id(site);
 }
 
 void kymo__register(struct kymo_site *begin, struct kymo_site *end)
@@ -198,7 +209,7 @@ void kymo_user_declare_again(void)
 		for (struct kymo_site *site = sites.range[i].begin; site < sites.range[i].end; site++) {
 			const uint16_t id = site->own_id;
 
-			if (id < KYMO_POINTS_TABLE || id >= ID_MUTED || told[id])
+			if (id < KYMO_POINTS_TABLE || id >= IDS_END || told[id])
 				continue;
 			told[id] = 1;
 			declare(id, declaration, describe(site, declaration));
@@ -206,39 +217,82 @@ void kymo_user_declare_again(void)
 	unlock();
 }
 
+/* The sites of libkymo itself; of the whole program, where it is linked statically. */
+extern struct kymo_site __start_kymo_sites[] __attribute__((visibility("hidden")));
+extern struct kymo_site __stop_kymo_sites[] __attribute__((visibility("hidden")));
+
+/*
+ * A site that was reached before the constructor of its library ran; and ours, with their first
+ * event, so that nobody has declarations of what he does not use. Return: its id.
+ */
+static uint16_t enter_late(struct kymo_site *site)
+{
+	if (kymo_settings.disabled || !kymo_thread_slot())
+		return KYMO_SITE_NEW;
+	if (site >= __start_kymo_sites && site < __stop_kymo_sites) {
+		kymo__register(__start_kymo_sites, __stop_kymo_sites);
+	} else if (lock()) {
+		if (site->own_id == KYMO_SITE_NEW)
+			enter(site);
+		unlock();
+	}
+	return __atomic_load_n(&site->own_id, __ATOMIC_RELAXED);
+}
+
+/*
+ * The end of a span whose begin was recorded is recorded as well, whatever the program has switched
+ * off meanwhile. By number only, so an end by hand in a span that is open may come without begin.
+ */
+static bool may_end(const struct kymo_site *site, uint16_t id)
+{
+	struct kymo_thread *thread = kymo__thread;
+	const uint32_t open = thread->open_spans;
+
+	if (open) {
+		thread->open_spans = open - 1;
+		return true;
+	}
+	return !kymo_switch_off() && __atomic_load_n(&site->id, __ATOMIC_RELAXED) == id;
+}
+
 bool kymo__event(struct kymo_site *site, const void *payload, size_t size)
 {
 	struct kymo_record record;
 	uint16_t id = __atomic_load_n(&site->own_id, __ATOMIC_RELAXED);
 
-	if (kymo_unlikely(id == KYMO_SITE_NEW)) {	/* before its library's constructor ran */
-		if (!kymo_settings.disabled && kymo_thread_slot() && lock()) {
-			if (site->own_id == KYMO_SITE_NEW)
-				enter(site);
-			unlock();
-		}
-		id = site->own_id;
+	if (kymo_unlikely(id == KYMO_SITE_NEW)) {
+		id = enter_late(site);
+		if (id == KYMO_SITE_NEW || __atomic_load_n(&site->id, __ATOMIC_RELAXED) == KYMO_POINT_MUTED)
+			return false;
 	}
-	if (!kymo_enabled(id) || id == KYMO_SITE_NEW)
+	if (site->shape == KYMO__END && !may_end(site, id))
+		return false;
+	if (!kymo_recorder_wants(id))
 		return false;
 	if (kymo_unlikely(!kymo_try_reserve_sp(&record, id, size)) && !kymo__reserve(&record, id, size))
 		return false;
 	memcpy(record.at, payload, size);
 	kymo_commit_sp(&record);
+	if (site->shape == KYMO__BEGIN)
+		record.thread->open_spans++;
 	return true;
 }
 
-void kymo_set_category(const char *category, bool on)
+/* ---- switches ---- */
+
+bool kymo_set_category(const char *category, bool on)
 {
+	bool remembered;
+
 	if (!lock())
-		return;
-	if (!category)
-		sites.muted = !on;
-	for (unsigned i = 0; i < sites.ranges; i++)
+		return false;
+	remembered = kymo_category_set(category, on);
+	for (unsigned i = 0; remembered && i < sites.ranges; i++)
 		for (struct kymo_site *site = sites.range[i].begin; site < sites.range[i].end; site++)
-			if (site->own_id != KYMO_SITE_NEW && (!category || !strcmp(category, site->category)))
-				__atomic_store_n(&site->id, on ? site->own_id : ID_MUTED, __ATOMIC_RELAXED);
+			if (site->own_id != KYMO_SITE_NEW)
+				choose_id(site);
 	unlock();
+	return remembered;
 }
 
 bool kymo_thread_ready(void)
@@ -258,12 +312,9 @@ static void tell(struct kymo_site *site, const uint8_t *payload, size_t size)
 {
 	struct kymo_fact fact;
 
-	if (site->own_id == KYMO_SITE_NEW && kymo_thread_slot() && lock()) {
-		if (site->own_id == KYMO_SITE_NEW)
-			enter(site);
-		unlock();
-	}
-	if (site->own_id >= ID_MUTED || !kymo__log_reserve(&fact, site->own_id, size))
+	if (site->own_id == KYMO_SITE_NEW)
+		(void)enter_late(site);
+	if (site->own_id >= IDS_END || !kymo__log_reserve(&fact, site->own_id, size))
 		return;
 	memcpy(fact.payload, payload, size);
 	kymo__log_commit(&fact);
@@ -298,7 +349,8 @@ void kymo_thread_name(const char *name)
 
 bool kymo_begin_named(const char *category, const char *name)
 {
-	return KYMO__EMIT(KYMO__BEGIN, "kymo", "begin", ("category", category), ("name", name));
+	return !kymo_category_off(category) &&
+	       KYMO__EMIT(KYMO__BEGIN, "kymo", "begin", ("category", category), ("name", name));
 }
 
 void kymo_end_named(void)
@@ -308,10 +360,12 @@ void kymo_end_named(void)
 
 void kymo_instant_named(const char *category, const char *name)
 {
-	KYMO_INSTANT("kymo", "instant", ("category", category), ("name", name));
+	if (!kymo_category_off(category))
+		KYMO_INSTANT("kymo", "instant", ("category", category), ("name", name));
 }
 
 void kymo_counter_named(const char *category, const char *name, double value)
 {
-	KYMO_COUNTER("kymo", "counter", value, ("category", category), ("name", name));
+	if (!kymo_category_off(category))
+		KYMO_COUNTER("kymo", "counter", value, ("category", category), ("name", name));
 }

@@ -13,6 +13,7 @@
 #include "tracer/process.h"
 
 #define ID KYMO_POINT_rcl_take
+#define ANY UINT64_MAX		/* a record whose value says nothing */
 
 static char *directory;
 
@@ -35,7 +36,7 @@ static struct kymo_ring *start(struct test_region *region)
 	const uint32_t tid = (uint32_t)syscall(SYS_gettid);
 
 	kymo_settings.flight = true;
-	(void)emit(0);
+	(void)emit(ANY);
 	*region = test_region_open(getpid());
 	assert_non_null(region->base);
 	for (unsigned i = 0; i < test_head(*region)->ring_count; i++)
@@ -74,10 +75,10 @@ static void acquire_fence(void)
 struct snapshot {
 	uint64_t bytes[KYMO_BLOCK_MAX / sizeof(uint64_t)];
 	atomic_uint_fast64_t blocks, refused;
-	uint64_t records;
+	uint64_t records, bad;		/* cmocka's assertions are for the main thread */
 };
 
-/* Block @number below @word. Return: false when the producer was there meanwhile. */
+/* Block @number below @word; values are the records' numbers. Return: false when the producer was there meanwhile. */
 static bool take(struct snapshot *to, const struct kymo_ring *ring, uint64_t number, uint64_t word)
 {
 	const struct kymo_block *shared = block_number(ring, number), *block = (const void *)to->bytes;
@@ -96,13 +97,15 @@ static bool take(struct snapshot *to, const struct kymo_ring *ring, uint64_t num
 		used = block->used;
 		count = block->records;
 	}
-	assert_int_equal(used, sizeof *block + count * (KYMO_RECORD_HEADER + sizeof value));
+	if (used != sizeof *block + count * (KYMO_RECORD_HEADER + sizeof value)) {
+		to->bad++;
+		return false;
+	}
 	for (uint64_t i = 0; i < count; i++, at += KYMO_RECORD_HEADER + sizeof value) {
 		memcpy(&ns, at + 2, sizeof ns);
 		memcpy(&value, at + KYMO_RECORD_HEADER, sizeof value);
-		assert_true(ns >= last);
+		to->bad += ns < last || (value != ANY && value != block->records_before + i);
 		last = ns;
-		assert_int_equal(value, block->records_before + i);	/* values are numbers of records */
 	}
 	to->blocks++;
 	to->records += count;
@@ -151,6 +154,7 @@ static void test_the_latest_stays(void **state)
 		assert_true(left >= produced || left > (bytes - ring->block_size) / 18 - 8 * ring->block_count);
 	}
 	assert_int_equal(snapshot->refused, 0);
+	assert_int_equal(snapshot->bad, 0);
 	assert_int_equal(ring->dropped, 0);
 	assert_int_equal(ring->rpos, 0);
 	free(snapshot);
@@ -188,10 +192,12 @@ static void test_reader_beside_producer(void **state)
 	/* Until it was overtaken as well, if that comes about: two cores that are free are not sure. */
 	for (int i = 0; i < 2000000 || (watcher->snapshot.blocks < 100 && i < 200000000) ||
 	     (!watcher->snapshot.refused && i < 20000000); i++)
-		assert_true(emit(value++));
+		if (!emit(value++))
+			break;
 	watcher->stop = true;
 	(void)pthread_join(thread, NULL);
 	assert_true(watcher->snapshot.blocks >= 100);
+	assert_int_equal(watcher->snapshot.bad, 0);
 	assert_int_equal(ring->dropped, 0);
 	free(watcher);
 }
@@ -202,7 +208,7 @@ static void test_outer_record_is_not_overwritten(void **state)
 	struct test_region region;
 	struct kymo_ring *ring = start(&region);
 	const uint64_t blocks = KYMO_WORD_POS(ring->wpos) / ring->block_size;
-	uint64_t value = UINT64_MAX, found, kept = 0, produced = 0;
+	uint64_t value = UINT64_MAX - 1, found, kept = 0, produced = 0;
 	struct kymo_record outer;
 	const uint8_t *at;
 
@@ -232,7 +238,7 @@ static void test_outer_record_is_not_overwritten(void **state)
 static void *one_event(void *argument)
 {
 	(void)argument;
-	assert_true(emit(7));
+	(void)emit(7);
 	return NULL;
 }
 
