@@ -112,9 +112,9 @@ void chains_on_cause(void *context, const struct model_cause *cause)
 	if (!publication || !latest || !latest->tokens || !message->publish_thread ||
 	    is_inside(chains_run_of(chains, message->publish_thread), cause->callback))
 		return;
-	/* An input counts for the next publication only. */
-	if (cause->link->kind == MODEL_LINK_PARTIAL_SYNC && cause->instance == latest->id &&
-	    !cause->first)
+	/* An input counts for the next publication only; the one before it has had its turn. */
+	if (cause->link->kind == MODEL_LINK_PARTIAL_SYNC &&
+	    (cause->instance != latest->id || !cause->first))
 		return;
 	chains_follow(chains, publication, message, latest->tokens, link_of(cause->link->kind));
 }

@@ -171,6 +171,7 @@ static int run(int argc, char **argv)
 	if (take_chain(&argc, argv, &flow.pattern, &err) || cli_trace(argc, argv, path, &err) ||
 	    ctf_open(path, &reader, &err))
 		return cli_fail("flow", &err);
+	ctf_threads(reader, 0);
 	flow.told_lost = told_lost(path);
 	status = set_times(reader, &o, &flow, &err) ? (int)err.status :
 						      print_flow(reader, path, &flow, o.strict, &err);

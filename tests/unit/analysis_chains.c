@@ -66,7 +66,7 @@ static void finish(struct feed *f)
 	assert_false(chains_failed(f->chains));
 }
 
-/* Fields: name, value up to NULL; a name that begins with '"' has a text. */
+/* Fields: name, value up to NULL; a name that begins with '"' has a text, with '@' a list of two. */
 static void ev(struct feed *f, int64_t ns, const char *name, ...)
 {
 	struct ctf_event event = {
@@ -86,14 +86,15 @@ static void ev(struct feed *f, int64_t ns, const char *name, ...)
 	bind += i;
 	va_start(list, name);
 	while ((field = va_arg(list, const char *))) {
-		bool text = *field == '"';
+		char kind = *field;
 
-		field += text;
+		field += kind == '"' || kind == '@';
 		for (i = 0; bind->field[i] && strcmp(bind->field[i], field) != 0; i++)
 			;
 		assert_non_null(bind->field[i]);
 		event.value[i].present = 1;
-		if (text)
+		event.value[i].size = 2;
+		if (kind == '"' || kind == '@')
 			event.value[i].bytes = va_arg(list, const char *);
 		else
 			event.value[i].u = va_arg(list, uint64_t);
@@ -568,6 +569,113 @@ static void latest(void **state)
 	assert_int_equal(chain(f, "/a /x /b")->silent, 0);
 }
 
+/*
+ * /b stores /x and /v and publishes /y in its timer, twice per /x. Annotated, so that each of these
+ * publications has two causes; with partial_sync only the first has.
+ *
+ *   /b  [x k]   [v]   [timer y] [timer y]   [x k+1] ...
+ */
+static void link_of(struct feed *f, bool partial)
+{
+	static const uint64_t subs[] = { 0x2001, 0x2002 }, pubs[] = { 0x1001, 0x1001 };
+	uint64_t x, v, y;
+	int64_t ns;
+
+	three_nodes(f);
+	f->pid = 1;
+	publisher(f, 2, "/v");
+	f->pid = 2;
+	timer(f);
+	subscription(f, 2, "/v");
+	if (partial)
+		EV(9, "message_link_partial_sync", "@subs", subs, "@pubs", pubs);
+	else
+		EV(9, "message_link_periodic_async", "@subs", subs, "@pubs", pubs);
+	for (ns = 1000; ns < 4000; ns += 1000) {
+		start(f, 1, ns, 0x3000);
+		x = publish(f, 1, ns + 10, 1);
+		v = publish(f, 1, ns + 20, 2);
+		end(f, 1, ns + 30, 0x3000);
+		deliver(f, 2, ns + 100, 1, x);
+		end(f, 2, ns + 110, 0x4001);
+		deliver(f, 2, ns + 200, 2, v);
+		end(f, 2, ns + 210, 0x4002);
+		start(f, 2, ns + 300, 0x3000);
+		y = publish(f, 2, ns + 310, 1);
+		end(f, 2, ns + 320, 0x3000);
+		deliver(f, 3, ns + 400, 1, y);
+		end(f, 3, ns + 410, 0x4001);
+		start(f, 2, ns + 500, 0x3000);
+		y = publish(f, 2, ns + 510, 1);
+		end(f, 2, ns + 520, 0x3000);
+		deliver(f, 3, ns + 600, 1, y);
+		end(f, 3, ns + 610, 0x4001);
+	}
+	finish(f);
+}
+
+static void periodic_async(void **state)
+{
+	struct feed *f = *state;
+	const struct chains_path *path;
+
+	link_of(f, false);
+	path = chain(f, "/a /x /b */y /c");
+	assert_non_null(path);
+	assert_int_equal(path->ended, 6);
+	assert_int_equal(path->parent->link, CHAINS_PERIODIC_ASYNC);
+	assert_int_equal(path->stats->total.min, 410);
+	assert_int_equal(path->stats->total.max, 610);
+	assert_int_equal(path->stats->part_ns[6].min, 200);	/* cached: 310 - 110 */
+	assert_int_equal(path->stats->part_ns[6].max, 400);
+	assert_int_equal(chain(f, "/a /v /b */y /c")->ended, 6);
+	assert_int_equal(chain(f, "/b /y /c")->ended, 6);	/* the timer is a beginning, too */
+	assert_int_equal(chains_facts(f->chains)->links, 1);
+	assert_int_equal(chain(f, "/a /x /b")->silent, 0);
+}
+
+static void partial_sync(void **state)
+{
+	struct feed *f = *state;
+
+	link_of(f, true);
+	assert_int_equal(chain(f, "/a /x /b */y /c")->ended, 3);
+	assert_int_equal(chain(f, "/a /x /b */y /c")->stats->total.max, 410);
+	assert_int_equal(chain(f, "/a /v /b */y /c")->ended, 3);
+	assert_int_equal(chain(f, "/b /y /c")->ended, 6);
+}
+
+/* The set is complete in /b's callback for /v: direct from there, indirect from /x. */
+static void partial_sync_inside(void **state)
+{
+	static const uint64_t subs[] = { 0x2001, 0x2002 }, pubs[] = { 0x1001, 0x1001 };
+	struct feed *f = *state;
+	uint64_t x, v;
+
+	three_nodes(f);
+	f->pid = 1;
+	publisher(f, 2, "/v");
+	f->pid = 2;
+	subscription(f, 2, "/v");
+	EV(9, "message_link_partial_sync", "@subs", subs, "@pubs", pubs);
+	start(f, 1, 1000, 0x3000);
+	x = publish(f, 1, 1010, 1);
+	v = publish(f, 1, 1020, 2);
+	end(f, 1, 1030, 0x3000);
+	deliver(f, 2, 1100, 1, x);
+	end(f, 2, 1110, 0x4001);
+	deliver(f, 2, 1200, 2, v);
+	x = publish(f, 2, 1210, 1);
+	end(f, 2, 1220, 0x4002);
+	deliver(f, 3, 1300, 1, x);
+	end(f, 3, 1310, 0x4001);
+	finish(f);
+	assert_int_equal(chain(f, "/a /v /b /y /c")->ended, 1);
+	assert_int_equal(chain(f, "/a /x /b */y /c")->ended, 1);
+	assert_null(chain(f, "/a /v /b */y /c"));
+	assert_int_equal(shown(f), 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -582,6 +690,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lookback, setup, teardown),
 		cmocka_unit_test_setup_teardown(tree, setup, teardown),
 		cmocka_unit_test_setup_teardown(latest, setup, teardown),
+		cmocka_unit_test_setup_teardown(periodic_async, setup, teardown),
+		cmocka_unit_test_setup_teardown(partial_sync, setup, teardown),
+		cmocka_unit_test_setup_teardown(partial_sync_inside, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("analysis_chains", tests, NULL, NULL);
