@@ -3,6 +3,7 @@
 #ifndef KYMO_REPORT_INTERNAL_H
 #define KYMO_REPORT_INTERNAL_H
 
+#include "analysis/intervals.h"
 #include "analysis/model.h"
 #include "analysis/spans.h"
 #include "analysis/spans_stats.h"
@@ -16,6 +17,7 @@ struct report {
 	struct table *table;
 	struct model *model;
 	struct stats *stats;
+	struct intervals *intervals;	/* NULL: no section wants them */
 	struct spans *spans;
 	struct spans_stats *spans_stats;
 	unsigned hosts;
@@ -26,6 +28,7 @@ struct report_section {
 	const char *name;
 	bool usual;			/* shown when no section is asked for */
 	bool may_be_empty;		/* no rows are an answer, not a riddle */
+	bool intervals;			/* print() needs report->intervals */
 	bool of_ros, of_programs;	/* not shown unasked when the trace has only the other */
 	void (*print)(struct report *report);
 	/* Sections whose rows are written while the trace is read have these instead of print(). */
@@ -56,6 +59,12 @@ double report_sort_key(enum report_sort sort, const struct histogram *h, uint64_
 void report_spans(struct report *report);
 void report_instants(struct report *report);
 void report_counters(struct report *report);
+
+/* intervals.c */
+void report_publications(struct report *report);
+void report_takes(struct report *report);
+void report_intervals(struct report *report);
+void report_utilisation(struct report *report);
 
 /* waits.c */
 void report_waits(struct report *report);

@@ -23,6 +23,10 @@ static const struct report_section sections[] = {
 	{ .name = "instants", .usual = true, .may_be_empty = true, .of_programs = true,
 	  .print = report_instants },
 	{ .name = "loss", .usual = true, .may_be_empty = true, .print = report_loss },
+	{ .name = "publications", .intervals = true, .print = report_publications },
+	{ .name = "takes", .intervals = true, .print = report_takes },
+	{ .name = "intervals", .intervals = true, .print = report_intervals },
+	{ .name = "utilisation", .intervals = true, .print = report_utilisation },
 	{ .name = "processes", .print = report_processes },
 	{ .name = "nodes", .print = report_nodes },
 	{ .name = "publishers", .print = report_publishers },
@@ -47,7 +51,7 @@ static unsigned column_count(const struct report_section *section)
 
 const char *report_section_names(void)
 {
-	static char names[256];
+	static char names[512];
 	unsigned i;
 
 	if (!*names)
@@ -176,11 +180,24 @@ static void date_text(int64_t ns, char *buffer, unsigned size)
 
 /* ---- the passes ---- */
 
+/* What only sections need that are shown on demand is not gathered for the others. */
+static bool wants_intervals(const struct report_options *options)
+{
+	unsigned i;
+
+	for (i = 0; i < SECTIONS; i++)
+		if (sections[i].intervals && is_wanted(options, &sections[i]))
+			return true;
+	return false;
+}
+
 static int pass(struct report *report, const struct report_section *section, struct err *err)
 {
 	struct ctf_event event;
 	int more;
 
+	intervals_destroy(report->intervals);
+	report->intervals = NULL;
 	model_destroy(report->model);
 	report->model = NULL;
 	stats_destroy(report->stats);
@@ -195,6 +212,10 @@ static int pass(struct report *report, const struct report_section *section, str
 	    spans_create(&report->spans, report->model, err) ||
 	    spans_stats_create(&report->spans_stats, report->spans, report->options->begin_ns,
 			       report->options->end_ns, err))
+		return -1;
+	if (wants_intervals(report->options) &&
+	    intervals_create(&report->intervals, report->model, report->options->begin_ns,
+			     report->options->end_ns, err))
 		return -1;
 	if (section) {
 		table_section(report->table, section->name, section->title, section->columns,
@@ -211,7 +232,8 @@ static int pass(struct report *report, const struct report_section *section, str
 		return -1;
 	spans_finish(report->spans);
 	model_finish(report->model);
-	if (stats_failed(report->stats) || spans_stats_failed(report->spans_stats))
+	if (stats_failed(report->stats) || spans_stats_failed(report->spans_stats) ||
+	    (report->intervals && intervals_failed(report->intervals)))
 		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 	return 0;
 }
@@ -386,6 +408,7 @@ int report_run(struct ctf_reader *reader, const char *path, const struct report_
 		print_next(&report);
 	status = why ? EXIT_EMPTY : EXIT_OK;
 out:
+	intervals_destroy(report.intervals);
 	spans_stats_destroy(report.spans_stats);
 	spans_destroy(report.spans);
 	stats_destroy(report.stats);

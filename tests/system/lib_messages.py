@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A ROS 2 trace read with babeltrace2 into plain objects: every run of a callback with the message
+it got, every message with the run that published it. Slow, simple, and independent of kymo."""
+import collections
+
+
+class Run:
+    def __init__(self, callback, start, tid, message):
+        self.callback, self.start, self.tid, self.message = callback, start, tid, message
+        self.end = None
+        self.made = []          # publications
+
+
+class Publication:
+    def __init__(self, run, node, topic, begin, process):
+        self.run, self.node, self.topic, self.begin, self.process = run, node, topic, begin, process
+        self.taken = []         # runs
+
+
+def events_of(trace):
+    import bt2
+    for message in bt2.TraceCollectionMessageIterator(trace):
+        if type(message) is bt2._EventMessageConst:
+            event = message.event
+            try:
+                pid, tid = int(event["vpid"]), int(event["vtid"])
+            except KeyError:
+                continue
+            fields = {str(k): v for k, v in event.payload_field.items()} if event.payload_field else {}
+            yield (message.default_clock_snapshot.ns_from_origin, event.name, pid, tid, fields)
+
+
+class Reading:
+    """What happened, told by dictionaries."""
+
+    def __init__(self, trace):
+        self.runs, self.publications = [], []
+        self.node_of = {}                                   # (pid, node handle) -> name
+        self.pub, self.pub_rcl = {}, {}                     # rmw, rcl handle -> (node, topic)
+        self.sub = {}                                       # rmw handle -> (node, topic, rcl)
+        self.sub_rcl = {}                                   # rcl handle -> (node, topic)
+        self.object, self.callback_object = {}, {}          # subscription object; callback -> it
+        self.timer_node, self.timer_callback = {}, {}
+        self.buffer_ipb, self.ipb_object = {}, {}
+        self.stack = collections.defaultdict(list)          # tid -> open runs
+        self.call, self.intra = {}, {}                      # tid -> publish call going on
+        self.sent, self.places = {}, {}
+        self.taken = {}                                     # tid -> (delivery, intra, owner)
+        for ns, name, pid, tid, f in events_of(trace):
+            provider, short = name.split(":")
+            handler = getattr(self, "on_" + short, None)
+            if provider == "ros2" and handler:
+                handler(ns, pid, tid, f)
+
+    # objects
+    def on_rcl_node_init(self, ns, pid, tid, f):
+        space = str(f["namespace"])
+        self.node_of[pid, int(f["node_handle"])] = space.rstrip("/") + "/" + str(f["node_name"])
+
+    def on_rcl_publisher_init(self, ns, pid, tid, f):
+        who = (self.node_of.get((pid, int(f["node_handle"]))), str(f["topic_name"]))
+        self.pub[pid, int(f["rmw_publisher_handle"])] = who
+        self.pub_rcl[pid, int(f["publisher_handle"])] = who
+
+    def on_rcl_subscription_init(self, ns, pid, tid, f):
+        rcl = int(f["subscription_handle"])
+        who = (self.node_of.get((pid, int(f["node_handle"]))), str(f["topic_name"]))
+        self.sub[pid, int(f["rmw_subscription_handle"])] = (*who, rcl)
+        self.sub_rcl[pid, rcl] = who
+
+    def on_rclcpp_subscription_init(self, ns, pid, tid, f):
+        self.object[pid, int(f["subscription"])] = int(f["subscription_handle"])
+
+    def on_rclcpp_subscription_callback_added(self, ns, pid, tid, f):
+        self.callback_object[pid, int(f["callback"])] = int(f["subscription"])
+
+    def on_rclcpp_timer_callback_added(self, ns, pid, tid, f):
+        self.timer_callback[pid, int(f["callback"])] = int(f["timer_handle"])
+
+    def on_rclcpp_timer_link_node(self, ns, pid, tid, f):
+        self.timer_node[pid, int(f["timer_handle"])] = self.node_of.get((pid, int(f["node_handle"])))
+
+    def on_rclcpp_buffer_to_ipb(self, ns, pid, tid, f):
+        self.buffer_ipb[pid, int(f["buffer"])] = int(f["ipb"])
+
+    def on_rclcpp_ipb_to_subscription(self, ns, pid, tid, f):
+        self.ipb_object[pid, int(f["ipb"])] = int(f["subscription"])
+
+    def owner(self, key):
+        """(node, what) of a callback (pid, address)."""
+        if key in self.timer_callback:
+            return self.timer_node.get((key[0], self.timer_callback[key]))
+        rcl = self.object.get((key[0], self.callback_object.get(key)))
+        return self.sub_rcl.get((key[0], rcl), (None, None))[0]
+
+    # publishing
+    def publish(self, ns, pid, tid, who):
+        run = self.stack[tid][-1] if self.stack[tid] else None
+        publication = Publication(run, *who, ns, pid)
+        self.publications.append(publication)
+        if run:
+            run.made.append(publication)
+        return publication
+
+    def on_rclcpp_intra_publish(self, ns, pid, tid, f):
+        who = self.pub_rcl.get((pid, int(f["publisher_handle"])))
+        if who:
+            self.intra[tid] = [self.publish(ns, pid, tid, who), who, True]
+
+    def on_rclcpp_ring_buffer_enqueue(self, ns, pid, tid, f):
+        publication = self.intra[tid][0] if tid in self.intra else None
+        self.places[pid, int(f["buffer"]), int(f["index"])] = (publication, ns)
+
+    def on_rclcpp_publish(self, ns, pid, tid, f):
+        self.call[tid] = (ns, int(f["message"]))
+
+    def on_rcl_publish(self, ns, pid, tid, f):
+        if self.call.get(tid, (0, None))[1] != int(f["message"]):
+            self.call[tid] = (ns, int(f["message"]))
+
+    def on_rmw_publish(self, ns, pid, tid, f):
+        who = self.pub.get((pid, int(f["rmw_publisher_handle"])))
+        begin, message = self.call.pop(tid, (ns, None))
+        if not who:
+            return
+        if message != int(f["message"]):
+            begin = ns
+        intra = self.intra.get(tid)
+        if intra and intra[2] and intra[1] == who:
+            intra[2] = False
+            publication = intra[0]
+        else:
+            publication = self.publish(begin, pid, tid, who)
+        self.sent[who[1], int(f["timestamp"])] = (publication, ns)
+
+    # taking
+    def on_rmw_take(self, ns, pid, tid, f):
+        sub = self.sub.get((pid, int(f["rmw_subscription_handle"])))
+        if sub and int(f["taken"]):
+            publication, sent = self.sent.get((sub[1], int(f["source_timestamp"])), (None, 0))
+            self.taken[tid] = (publication, sent, ns, False, sub[2])
+
+    def on_rclcpp_ring_buffer_dequeue(self, ns, pid, tid, f):
+        key = (pid, int(f["buffer"]), int(f["index"]))
+        publication, sent = self.places.pop(key, (None, 0))
+        obj = self.ipb_object.get((pid, self.buffer_ipb.get((pid, key[1]))))
+        self.taken[tid] = (publication, sent, ns, True, self.object.get((pid, obj)))
+
+    def on_callback_start(self, ns, pid, tid, f):
+        key = (pid, int(f["callback"]))
+        take = self.taken.pop(tid, None)
+        rcl = self.object.get((pid, self.callback_object.get(key)))
+        if take and not (take[3] == bool(int(f["is_intra_process"])) and take[4] == rcl):
+            take = None
+        self.intra.pop(tid, None)
+        run = Run(key, ns, tid, take)
+        if take and take[0]:
+            take[0].taken.append(run)
+        self.stack[tid].append(run)
+        self.runs.append(run)
+
+    def on_callback_end(self, ns, pid, tid, f):
+        self.intra.pop(tid, None)
+        stack = self.stack[tid]
+        while stack and stack[-1].callback != (pid, int(f["callback"])):
+            stack.pop()
+        if stack:
+            stack.pop().end = ns
