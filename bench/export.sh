@@ -11,13 +11,13 @@ trap 'rm -rf "$dir"' EXIT
 
 measure() {	# EVENTS LEVEL: CPU seconds (best of three), bytes, peak of anonymous memory
 	for _ in 1 2 3; do
-		/usr/bin/time -f '%U %S' -o "$dir/time" "$build/bin/kymo" export -q "$dir/trace" \
+		/usr/bin/time -f '%U %S' -o "$dir/time" "$build/bin/kymo" export -q --force "$dir/trace" \
 			--compress "$2" -o "$dir/out"
 		cat "$dir/time"
 	done | sort -n | head -1 >"$dir/best"
 	# The limit counts what is allocated; the trace is mapped from its files and does not count.
 	limit=1
-	until (ulimit -d $((limit * 1024)) && "$build/bin/kymo" export -q "$dir/trace" \
+	until (ulimit -d $((limit * 1024)) && "$build/bin/kymo" export -q --force "$dir/trace" \
 	       --compress "$2" -o "$dir/out") 2>/dev/null; do
 		limit=$((limit * 2))
 	done

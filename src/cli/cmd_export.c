@@ -12,27 +12,42 @@
 
 #include "base/text.h"
 #include "cli/common.h"
+#include "cli/export_tables.h"
 #include "cli/info_accounts.h"
+#include "cli/progress.h"
+#include "cli/trace_time.h"
 #include "ctf/reader.h"
 #include "export/perfetto.h"
 #include "export/pft.h"
 
-enum { FORMAT_PERFETTO };
+/* As the choices of --format; behind Perfetto come those of enum tables_format. */
+enum { FORMAT_PERFETTO, FORMAT_TABLES };
 
 struct options {
 	int format;
 	const char *output;
 	int compress;		/* index of the choice: 0 none, else the level */
-	bool strict, quiet;
+	struct opt_list table;
+	const char *begin, *end;
+	bool force, strict, quiet;
 };
 
 static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
-	  "what to write", "perfetto" },
+	  "what to write", "perfetto|sqlite|csv|json" },
 	CLI_OPT_OUTPUT(struct options, "FILE", "where to write, - for standard output "
-		       "(default: the trace's name with .pftrace, here)"),
+		       "(default: the trace's name with .pftrace, .sqlite, -csv or -json, here)"),
+	{ "table", 't', OPT_LIST, offsetof(struct options, table), "NAME",
+	  "sqlite, csv, json: only this table; may be given several times (default: all but events)",
+	  NULL },
+	{ "begin", 'b', OPT_TEXT, offsetof(struct options, begin), "TIME",
+	  "sqlite, csv, json: leave out what begins earlier", NULL },
+	{ "end", 'E', OPT_TEXT, offsetof(struct options, end), "TIME",
+	  "sqlite, csv, json: leave out what begins later", NULL },
 	{ "compress", 0, OPT_CHOICE, offsetof(struct options, compress), NULL,
-	  "how hard to compress (default: 6)", "none|1|2|3|4|5|6|7|8|9" },
+	  "perfetto: how hard to compress (default: 6)", "none|1|2|3|4|5|6|7|8|9" },
+	{ "force", 0, OPT_FLAG, offsetof(struct options, force), NULL,
+	  "overwrite what is there", NULL },
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_END
@@ -58,8 +73,9 @@ static bool is_stdout(const char *path)
 }
 
 /* Return: a descriptor, or -1 with @err. @made: the file was not there before. */
-static int open_output(const char *path, bool *made, struct err *err)
+static int open_output(const char *path, bool force, bool *made, struct err *err)
 {
+	struct stat status;
 	int fd;
 
 	*made = false;
@@ -74,6 +90,9 @@ static int open_output(const char *path, bool *made, struct err *err)
 		*made = true;
 		return fd;
 	}
+	if (errno == EEXIST && !force && !stat(path, &status) && S_ISREG(status.st_mode))
+		return err_set(err, EXIT_FAILED, "%s is there already; name another file with -o, or "
+			       "overwrite it with --force.", path);
 	fd = errno == EEXIST ? open(path, O_WRONLY | O_TRUNC | O_CLOEXEC) : -1;
 	if (fd < 0 && errno == EISDIR)
 		return err_set(err, EXIT_FAILED, "%s is a directory; name a file with -o.", path);
@@ -84,8 +103,7 @@ static int open_output(const char *path, bool *made, struct err *err)
 
 static void show_progress(void *context, uint64_t events)
 {
-	(void)context;
-	fprintf(stderr, "\r%" PRIu64 " events", events);
+	progress_show(context, events, 0);
 }
 
 static void tell(const struct ctf_reader *reader, const struct perfetto_result *result,
@@ -147,18 +165,19 @@ static void ask_recorder(const char *trace, struct accounts *accounts,
 static int export(struct ctf_reader *reader, const struct options *options,
 		  struct perfetto_options *perfetto, const char *output, struct err *err)
 {
-	bool show = !options->quiet && isatty(STDERR_FILENO), made;
 	struct perfetto_result result;
+	struct progress progress;
+	bool made;
 	int status;
 
-	perfetto->fd = open_output(output, &made, err);
+	perfetto->fd = open_output(output, options->force, &made, err);
 	if (perfetto->fd < 0)
 		return -1;
-	if (show)
-		perfetto->progress = show_progress;
+	progress_begin(&progress, options->quiet);
+	perfetto->progress = show_progress;
+	perfetto->context = &progress;
 	status = perfetto_export(reader, perfetto, &result, err);
-	if (show)
-		fputs("\r\033[K", stderr);
+	progress_clear(&progress);
 	if (!is_stdout(output)) {
 		if (close(perfetto->fd) && !status)
 			status = err_set(err, EXIT_FAILED, "Writing failed: %s.", strerror(errno));
@@ -172,29 +191,70 @@ static int export(struct ctf_reader *reader, const struct options *options,
 	return options->strict && (result.lost_events || result.lost_packets) ? EXIT_LOSS : EXIT_OK;
 }
 
-static int run(int argc, char **argv)
+static int run_perfetto(const struct options *options, const char *trace, const char *name)
 {
-	struct options options = { .compress = PFT_LEVEL_DEFAULT };
-	char trace[CLI_PATH_MAX], name[CLI_PATH_MAX], output[CLI_PATH_MAX + sizeof(".pftrace")];
 	struct perfetto_options perfetto = { .version = KYMO_VERSION, .trace_name = name };
+	char output[CLI_PATH_MAX + sizeof(".pftrace")];
 	struct accounts accounts;
 	struct ctf_reader *reader;
 	struct err err = { 0 };
 	int status;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) ||
-	    cli_trace(argc, argv, trace, &err) || trace_name(trace, name, &err) ||
-	    ctf_open(trace, &reader, &err))
+	if (ctf_open(trace, &reader, &err))
 		return cli_fail("export", &err);
 	ctf_threads(reader, 0);
 	snprintf(output, sizeof(output), "%s.pftrace", name);
-	perfetto.level = options.compress;
+	perfetto.level = options->compress;
 	ask_recorder(trace, &accounts, &perfetto);
-	status = export(reader, &options, &perfetto, options.output ? options.output : output, &err);
+	status = export(reader, options, &perfetto, options->output ? options->output : output, &err);
 	free((void *)perfetto.clock);
 	accounts_free(&accounts);
 	ctf_close(reader);
 	return status < 0 ? cli_fail("export", &err) : status;
+}
+
+static int run_tables(const struct options *options, const char *trace, const char *name)
+{
+	struct export_tables request = {
+		.format = (enum tables_format)(options->format - FORMAT_TABLES),
+		.trace = trace,
+		.name = name,
+		.output = options->output,
+		.table = &options->table,
+		.begin = options->begin,
+		.end = options->end,
+		.force = options->force,
+		.quiet = options->quiet,
+	};
+	struct err err = { 0 };
+	bool lost = false;
+
+	if (export_tables(&request, &lost, &err))
+		return cli_fail("export", &err);
+	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
+}
+
+static int check(const struct options *options, struct err *err)
+{
+	if (options->format != FORMAT_PERFETTO)
+		return 0;
+	if (options->table.count || options->begin || options->end)
+		return err_set(err, EXIT_USAGE, "--table, --begin and --end go with --format sqlite, csv or "
+			       "json");
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options options = { .compress = PFT_LEVEL_DEFAULT };
+	char trace[CLI_PATH_MAX], name[CLI_PATH_MAX];
+	struct err err = { 0 };
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || check(&options, &err) ||
+	    cli_trace(argc, argv, trace, &err) || trace_name(trace, name, &err))
+		return cli_fail("export", &err);
+	return options.format == FORMAT_PERFETTO ? run_perfetto(&options, trace, name) :
+						   run_tables(&options, trace, name);
 }
 
 const struct verb verb_export = {
@@ -203,10 +263,18 @@ const struct verb verb_export = {
 	.summary = "write a trace in the format of another tool",
 	.description =
 		"Writes TRACE, or without it the newest trace, in the format of another tool. "
-		"The one format so far is Perfetto's, for https://ui.perfetto.dev and for SQL with "
-		"its trace processor.\n"
+		"perfetto is for https://ui.perfetto.dev and for SQL with its trace processor; sqlite, "
+		"csv and json are the tables of `kymo query`, for everything else. What is there already "
+		"is only overwritten with --force. The trace is read and written as a stream: memory does "
+		"not grow with it.\n"
 		"\n"
-		"Callbacks are slices of category \"callback\" on their threads, as many as `kymo "
+		"sqlite: one database with all tables, indexed by time and by the ids that joins go by, "
+		"with the documentation of every column in the table columns. csv: a directory with a file "
+		"TABLE.csv a table. json: a directory with a file TABLE.jsonl a table, an object a line. "
+		"With --table and -o - one table of csv or json goes to standard output. --begin and --end "
+		"concern what happened; objects are always there.\n"
+		"\n"
+		"perfetto: callbacks are slices of category \"callback\" on their threads, as many as `kymo "
 		"report` counts. A callback whose end is not in the trace has the category "
 		"\"unfinished\": an instant where it began, or an open slice if it ran when the "
 		"trace ended. Below \"ROS 2\" each node has tracks with an instant per message "
@@ -219,12 +287,15 @@ const struct verb verb_export = {
 		"flows as arrows. A span whose end is not in the trace ends with what it is in, or "
 		"where events were lost, and has the argument \"unfinished\".\n"
 		"\n"
-		"Times are CLOCK_MONOTONIC. The trace is read and written as a stream: memory does "
-		"not grow with it.",
+		"Times are CLOCK_MONOTONIC there, and nanoseconds since 1970 in tables.\n"
+		"\n"
+		CLI_TIME_HELP,
 	.examples =
 		"kymo export\n"
 		"kymo export session-20261120220000 -o /tmp/robot.pftrace\n"
-		"kymo export session-20261120220000 --compress none -o - | gzip > robot.gz\n",
+		"kymo export session-20261120220000 --compress none -o - | gzip > robot.gz\n"
+		"kymo export --format sqlite -o robot.sqlite\n"
+		"kymo export --format csv --table messages --begin +10s --end +20s -o - > messages.csv\n",
 	.opts = opts,
 	.run = run,
 };

@@ -24,9 +24,11 @@ run 0 "$kymo" export robot -q -o other
 empty err
 [ -s other ] || fail "no file other"
 
-# A file that is there is replaced, also by a smaller one.
+# A file that is there is replaced only with --force, also by a smaller one.
 head -c 1000000 /dev/zero >old
-run 0 "$kymo" export robot -o old --compress 9
+expect 1 "old is there already" "$kymo" export robot -o old
+[ "$(stat -c %s old)" -eq 1000000 ] || fail "the old file was touched"
+run 0 "$kymo" export robot -o old --force --compress 9
 [ "$(stat -c %s old)" -lt 100000 ] || fail "the old file was not replaced"
 expect 0 "standard output: 46 callbacks" "$kymo" export robot --output - --compress none
 [ "$(stat -c %s out)" -gt "$(stat -c %s old)" ] || fail "standard output is short"
@@ -49,14 +51,14 @@ fi
 
 # Loss.
 expect 0 "5731 events and 0 packets were lost" "$kymo" export "$traces/discarded/ctf" -o lost
-expect 4 "5731 events and 0 packets were lost" "$kymo" export --strict "$traces/discarded/ctf" -o lost
+expect 4 "5731 events and 0 packets were lost" "$kymo" export --strict --force "$traces/discarded/ctf" -o lost
 run 0 "$kymo" export --strict robot -o lossless
 
 # Cut streams: the reader forgives, the export goes on.
 stream=$(find robot -name 'ros2_0' -print -quit)
 for size in 5000 20000; do
 	truncate -s "$size" "$stream"
-	expect 0 "cut: " "$kymo" export robot -o cut
+	expect 0 "cut: " "$kymo" export robot --force -o cut
 done
 
 finish

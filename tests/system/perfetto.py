@@ -167,7 +167,7 @@ def check_trace(check, reader, name, scratch):
     trace = os.path.join(DATA, name, "ctf")
     out = os.path.join(scratch, "out.pftrace")
     truth = Truth(trace)
-    run = subprocess.run([KYMO, "export", trace, "--format", "perfetto", "-o", out],
+    run = subprocess.run([KYMO, "export", trace, "--format", "perfetto", "--force", "-o", out],
                          capture_output=True, text=True)
     if run.returncode:
         check.ok(f"{name}: exports", False, run.stderr)

@@ -90,7 +90,7 @@ class Recording:
         self.path, self.out = os.path.join(scratch, name), os.path.join(scratch, name + ".pftrace")
         env = dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"))
         run(KYMO, "record", "-q", *options, "-o", self.path, "--", *command, env=env)
-        self.said = run(KYMO, "export", self.path, "-o", self.out).stderr
+        self.said = run(KYMO, "export", self.path, "--force", "-o", self.out).stderr
         self.report = json.loads(run(KYMO, "report", self.path, "--format", "json").stdout)
         self.begins, self.events, self.lines = collections.Counter(), collections.Counter(), []
         for line in run("babeltrace2", self.path).stdout.splitlines():

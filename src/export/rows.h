@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tables of analysis/tables.h out of one pass over a trace into files of another kind: SQLite,
+ * CSV, JSON Lines. Rows are written as they become known; memory does not grow with them.
+ */
+#ifndef KYMO_EXPORT_ROWS_H
+#define KYMO_EXPORT_ROWS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analysis/tables.h"
+#include "base/err.h"
+
+struct rows_options {
+	const char *path;		/* the file, or the directory that is there; NULL: `out` */
+	FILE *out;			/* CSV and JSON of one table only */
+	uint64_t tables;		/* TABLES_BIT() of each */
+	int64_t begin_ns, end_ns;	/* of what happened; INT64_MIN, INT64_MAX: all */
+	const char *version;		/* of kymo */
+	const char *trace;		/* path of the trace, for people */
+};
+
+struct rows_result {
+	uint64_t rows;
+	uint64_t of_table[TABLES];
+};
+
+/*
+ * Read @tables' trace once and write what @options says. Progress is told by tables_watch().
+ * Context: allocate, block.
+ * Return: 0, or -1 with @err filled; what was written then is incomplete.
+ */
+
+/** sqlite_export() - a database with the tables, indexes, and `columns`, which documents them */
+int sqlite_export(struct tables *tables, const struct rows_options *options,
+		  struct rows_result *result, struct err *err);
+
+/** csv_export() - a file TABLE.csv a table in the directory options->path, each with a header line */
+int csv_export(struct tables *tables, const struct rows_options *options,
+	       struct rows_result *result, struct err *err);
+
+/** json_export() - a file TABLE.jsonl a table in the directory options->path, one object a line */
+int json_export(struct tables *tables, const struct rows_options *options,
+		struct rows_result *result, struct err *err);
+
+#endif
