@@ -151,6 +151,8 @@ extern const uint8_t *kymo__enable;
 
 /* Emit one event of @site with a payload packed as its fields say. Return: whether it was recorded. */
 bool kymo__event(struct kymo_site *site, const void *payload, size_t size);
+/* A string did not fit into an event: count it. */
+void kymo__text_cut(void);
 /* Register the sites of one program or library; at load, and once more is harmless. */
 void kymo__register(struct kymo_site *begin, struct kymo_site *end);
 /* A library is unloaded: forget its sites. */
@@ -213,6 +215,8 @@ static inline uint8_t *kymo__put_text(uint8_t *at, const char *text)
 	const void *nul = memchr(from, 0, KYMO_TEXT_MAX);
 	size_t length = nul ? (size_t)((const char *)nul - from) : KYMO_TEXT_MAX;
 
+	if (__builtin_expect(!nul && from[KYMO_TEXT_MAX], 0))
+		kymo__text_cut();
 	memcpy(at, from, length);
 	at[length] = 0;
 	return at + length + 1;
@@ -271,6 +275,8 @@ static inline uint8_t *kymo__put_pointer(uint8_t *at, const volatile void *value
 	+ KYMO__BY_TYPE(value, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, KYMO_TEXT_MAX + 1, 8)
 
 #define KYMO__SITE(site, site_shape, site_category, site_name, ...)				\
+	_Static_assert(sizeof(site_category) <= KYMO_TEXT_MAX + 1 && sizeof(site_name) <= KYMO_TEXT_MAX + 1, \
+		       "category and name have at most KYMO_TEXT_MAX bytes");			\
 	static const struct kymo_site_field site##_fields[] = {					\
 		KYMO__EACH(KYMO__KIND, __VA_ARGS__) { 0, NULL }					\
 	};											\

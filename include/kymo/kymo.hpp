@@ -61,11 +61,11 @@ struct text {
 	static constexpr uint8_t kind = KYMO__TEXT;
 	static constexpr size_t room = KYMO_TEXT_MAX + 1;
 	const char *from;
-	size_t most;
+	size_t most;	/* bytes that may be looked at */
 
 	uint8_t *put(uint8_t *at) const noexcept
 	{
-		if (!from || most >= KYMO_TEXT_MAX)
+		if (!from || most > KYMO_TEXT_MAX)
 			return kymo__put_text(at, from);
 		const void *nul = most ? memchr(from, 0, most) : nullptr;
 		const size_t length = nul ? size_t(static_cast<const char *>(nul) - from) : most;
@@ -123,7 +123,7 @@ template <class T>
 auto field(T *value) noexcept
 {
 	if constexpr (std::is_same_v<std::remove_const_t<T>, char>)
-		return text{value, KYMO_TEXT_MAX};
+		return text{value, SIZE_MAX};
 	else
 		return number<uint64_t, KYMO__PTR>{reinterpret_cast<uintptr_t>(value)};
 }
@@ -148,6 +148,15 @@ struct place {
 	const char *category, *name, *file, *function;
 	const char *field[KYMO_EVENT_FIELDS_MAX + 1];
 };
+
+constexpr bool fits(const char *text) noexcept
+{
+	unsigned length = 0;
+
+	while (length <= KYMO_TEXT_MAX && text[length])
+		length++;
+	return length <= KYMO_TEXT_MAX;
+}
 
 struct field_table {
 	kymo_site_field field[KYMO_EVENT_FIELDS_MAX + 1];
@@ -175,6 +184,8 @@ struct registration {
 template <class Place, class... Value>
 struct site_of {
 	static_assert(sizeof...(Value) <= KYMO_EVENT_FIELDS_MAX, "an event has at most KYMO_EVENT_FIELDS_MAX fields");
+	static_assert(fits(Place::place().category) && fits(Place::place().name),
+		      "category and name have at most KYMO_TEXT_MAX bytes");
 
 	static constexpr place at = Place::place();
 	static constexpr field_table fields = fields_of<Value...>(at);

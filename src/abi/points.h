@@ -27,12 +27,14 @@ enum kymo_point_id {
 /*
  * Ids that no event has. Their bytes are never written by the recorder.
  *   UNDECLARED   of a place in the code that has no id yet: always on, so that its first event gets one
- *   MUTED        of a place that the program has switched off, or for which no id was left: always off
+ *   MUTED        of a place that the program has switched off: always off
  *   ENDS         of the end of a span that the program has switched off: always on, for spans that are open
+ *   NO_ID        of a place for which no id was left: always on, so that its events are counted
  */
 #define KYMO_POINT_UNDECLARED (KYMO_POINTS_MAX - 1)
 #define KYMO_POINT_MUTED (KYMO_POINTS_MAX - 2)
 #define KYMO_POINT_ENDS (KYMO_POINTS_MAX - 3)
+#define KYMO_POINT_NO_ID (KYMO_POINTS_MAX - 4)
 
 enum kymo_phase { KYMO_PHASE_RUN, KYMO_PHASE_INIT };
 

@@ -90,14 +90,15 @@ struct kymo_region {
 	alignas(KYMO_LINE)
 	uint64_t log_tail;		/* init log: bytes reserved so far, position = chunk * size + offset */
 	uint64_t log_dropped;		/* init events that found the log full */
-	uint64_t dropped_no_ring;	/* runtime events of threads that could get no ring */
+	uint64_t dropped_no_ring;	/* runtime events of threads that could get no ring, or without an id */
 	uint32_t ring_count;		/* entries of ring_page[] in use; release */
 	uint32_t log_chunk_count;	/* entries of log_page[] in use; release */
 	uint32_t page_count;		/* length of the file in pages; release */
 	uint32_t snapshots_wanted;	/* calls of kymo_snapshot() */
+	uint64_t texts_cut;		/* strings in events of kymo.h that were too long, recorded or not */
 };
 
-#define KYMO_REGION_EXITED	1u	/* the process went through exit(): nothing more will come */
+#define KYMO_REGION_EXITED	1u	/* the process goes through exit(): little more will come */
 #define KYMO_REGION_REPLACED	2u	/* the process called exec: this image is gone */
 #define KYMO_REGION_FLIGHT	4u	/* without a recorder it is in RECORD and OVERWRITE ($KYMO_FLIGHT) */
 

@@ -170,6 +170,7 @@ static struct json_object *one_process(const struct process *process)
 	put_u64(object, "unwritten", process->unwritten);
 	put_u64(object, "init_events", process->init.events);
 	put_u64(object, "init_dropped", process->init_dropped);
+	put_u64(object, "texts_cut", process->texts_cut);
 	put_u64(object, "corrupt_bytes", process->lost_bytes);
 	put_u64(object, "overwritten", process->overwritten);
 	put_u64(object, "outside", process->outside);

@@ -267,6 +267,7 @@ static void init_counters(struct process *process)
 	uint64_t no_ring = __atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED);
 	uint64_t dropped = __atomic_load_n(&header->log_dropped, __ATOMIC_RELAXED);
 
+	process->texts_cut = __atomic_load_n(&header->texts_cut, __ATOMIC_RELAXED);
 	if (no_ring > process->no_ring_base + process->dropped_no_ring)
 		process->dropped_no_ring = no_ring - process->no_ring_base;
 	if (dropped > process->init_dropped)

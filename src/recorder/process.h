@@ -81,6 +81,7 @@ struct process {
 	uint64_t cut_ns;		/* records before this are left out; only where all are walked */
 	uint64_t overwritten, outside;	/* of a frozen copy: gone before it was made; before cut_ns */
 	uint64_t unwritten;		/* events that the disk did not take */
+	uint64_t texts_cut;		/* strings in its own events that were too long */
 };
 
 /* What draining needs of its session. */

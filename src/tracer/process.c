@@ -98,6 +98,7 @@ static void forked(void)
 	kymo_process = NULL;
 	kymo__thread = &no_thread;
 	kymo_snapshot_forget();
+	kymo_drop_forget();
 	kymo_user_forked();
 }
 
@@ -108,6 +109,7 @@ static void load(void)
 	const char *clock = secure_getenv("KYMO_CLOCK"), *tag = secure_getenv("KYMO_SESSION");
 
 	kymo_settings = (struct kymo_settings){
+		.loaded = true,
 		/* In a setuid program, stay out of the way. */
 		.disabled = flag_setting("KYMO_DISABLE") || getauxval(AT_SECURE),
 		.verbose = flag_setting("KYMO_VERBOSE"),
@@ -135,7 +137,7 @@ static void unload(void)
 
 	if (!process || process->registration != KYMO_REGISTERED)
 		return;
-	kymo_switch_bytes(NULL);	/* other threads may still run: nothing more is begun */
+	/* Other threads still run, and destructors of libraries that know nothing of us: they may emit. */
 	kymo_region_leave(process);
 }
 
@@ -174,6 +176,7 @@ static void register_process(struct kymo_process *process)
 	kymo_switch_bytes((const uint8_t *)process->region + KYMO_ENABLE_PAGE * KYMO_PAGE);
 	__atomic_store_n(&process->registration, KYMO_REGISTERED, __ATOMIC_SEQ_CST);
 	kymo_snapshot_hand_over(process);
+	kymo_drop_hand_over(process->region);
 }
 
 /* The process's private state; made by whoever comes first. */
@@ -270,8 +273,8 @@ struct kymo_thread *kymo_thread_slot(void)
 
 	if (kymo_likely(__atomic_load_n(&slot->used, __ATOMIC_RELAXED)))
 		return slot;
-	if (registering || kymo_settings.disabled)
-		return NULL;
+	if (registering || kymo_settings.disabled || !kymo_settings.loaded)
+		return NULL;	/* not loaded: in .preinit_array, where there is no environment yet */
 	registering = 1;
 	kymo_signal_fence();
 	slot = register_thread();

@@ -56,6 +56,7 @@ extern struct kymo_process *kymo_process;
 
 /* $KYMO_... of this process, read once at load. */
 struct kymo_settings {
+	bool loaded;			/* what follows has been read */
 	bool disabled;			/* KYMO_DISABLE=1, or a setuid program */
 	bool verbose;			/* KYMO_VERBOSE=1: say on stderr why a process is not traced */
 	uint64_t ring_bytes;		/* KYMO_RING_SIZE, 0: sizes as above */
@@ -78,6 +79,12 @@ extern struct kymo_settings kymo_settings;
 struct kymo_thread *kymo_thread_slot(void);
 
 /* ring.c */
+
+/** kymo_drop() - count an event that found no place. @thread: NULL: without a ring. Return: false. */
+bool kymo_drop(struct kymo_thread *thread);
+/** kymo_drop_hand_over() - tell a new region of events that came before it was there. */
+void kymo_drop_hand_over(struct kymo_region *region);
+void kymo_drop_forget(void);		/* in a forked child: its parent tells */
 
 /** kymo_thread_with_ring() - the calling thread with a ring; NULL: there is none to be had, or a handler in a slow path. */
 struct kymo_thread *kymo_thread_with_ring(void);

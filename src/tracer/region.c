@@ -158,6 +158,7 @@ static int fill_new(struct kymo_process *process, int fd)
 	region->state = KYMO_STATE_WAIT;
 	at[KYMO_ENABLE_PAGE * KYMO_PAGE + KYMO_POINT_UNDECLARED] = 1;
 	at[KYMO_ENABLE_PAGE * KYMO_PAGE + KYMO_POINT_ENDS] = 1;
+	at[KYMO_ENABLE_PAGE * KYMO_PAGE + KYMO_POINT_NO_ID] = 1;
 	page = KYMO_FIRST_SEGMENT_PAGE;
 	install_log_chunk(process, at + page * KYMO_PAGE, page);
 	page += chunk_pages;
@@ -247,13 +248,10 @@ static bool nothing_unread(const struct kymo_process *process)
 void kymo_region_leave(struct kymo_process *process)
 {
 	struct kymo_region *region = process->region;
-	bool ours;
 
 	(void)__atomic_fetch_or(&region->flags, KYMO_REGION_EXITED, __ATOMIC_RELEASE);
-	/* In RECORD and DISCARD somebody reads: it is his. */
-	ours = __atomic_load_n(&region->state, __ATOMIC_ACQUIRE) == KYMO_STATE_WAIT ||
-	       __atomic_load_n(&region->mode, __ATOMIC_ACQUIRE) == KYMO_MODE_OVERWRITE;
-	if (ours && nothing_unread(process) && !kymo_domain_recording(process))
+	if (__atomic_load_n(&region->state, __ATOMIC_ACQUIRE) == KYMO_STATE_WAIT &&
+	    nothing_unread(process) && !kymo_domain_recording(process))
 		(void)unlink(process->path);
 }
 

@@ -20,16 +20,34 @@
 } while (0)
 #endif
 
-/* Counters that a handler may bump in between, so atomic; off the fast path. Return: false. */
-static bool drop(struct kymo_thread *thread)
+static uint64_t dropped_early;		/* while there was no region */
+
+/* Counters that a handler may bump in between, so atomic; off the fast path. */
+bool kymo_drop(struct kymo_thread *thread)
 {
 	struct kymo_process *process = kymo_process;
 
 	if (thread)
 		(void)__atomic_fetch_add(&thread->ring->dropped, 1, __ATOMIC_RELAXED);
-	else if (process && process->region)
+	else if (process && __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE) == KYMO_REGISTERED)
 		(void)__atomic_fetch_add(&process->region->dropped_no_ring, 1, __ATOMIC_RELAXED);
+	else
+		(void)__atomic_fetch_add(&dropped_early, 1, __ATOMIC_RELAXED);
 	return false;
+}
+
+/* Only now it is known whether somebody wanted them. */
+void kymo_drop_hand_over(struct kymo_region *region)
+{
+	const uint64_t count = __atomic_exchange_n(&dropped_early, 0, __ATOMIC_RELAXED);
+
+	if (__atomic_load_n(&region->state, __ATOMIC_RELAXED) == KYMO_STATE_RECORD)
+		(void)__atomic_fetch_add(&region->dropped_no_ring, count, __ATOMIC_RELAXED);
+}
+
+void kymo_drop_forget(void)
+{
+	__atomic_store_n(&dropped_early, 0, __ATOMIC_RELAXED);
 }
 
 static struct kymo_ring *take_free_ring(struct kymo_process *process)
@@ -303,7 +321,7 @@ bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload)
 	}
 	thread = with_ring(thread);
 	if (!thread)
-		return drop(NULL);
+		return kymo_drop(NULL);
 	for (;;) {			/* each further round means that a handler made progress */
 		catch_up(thread);
 		if (kymo_process->use_counter ? kymo_try_reserve_sp(record, id, payload)
@@ -317,7 +335,7 @@ bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload)
 		}
 		/* The attempt above may have left a handler's records, and this event has no record. */
 		catch_up(thread);
-		return drop(thread);
+		return kymo_drop(thread);
 	}
 }
 

@@ -23,7 +23,7 @@ static_assert(KYMO__COUNTER == (int)KYMO_SHAPE_COUNTER, "shapes as in the abi");
 
 static_assert(KYMO_SITE_NEW == KYMO_POINT_UNDECLARED, "ids as in the abi");
 
-#define IDS_END		KYMO_POINT_ENDS		/* ids from here on are none of ours */
+#define IDS_END		KYMO_POINT_NO_ID	/* ids from here on are none of ours */
 /* A C program or library is one range of sites at a time, in C++ every site is one. */
 #define RANGES_MAX	(KYMO_POINTS_MAX + 1024)
 #define DECLARATION_MAX	(sizeof(struct kymo_declaration) + 4 * KYMO_DECLARED_TEXT_MAX + \
@@ -39,21 +39,30 @@ static struct {
 	} range[RANGES_MAX];
 } sites;
 
+static __thread bool inside;		/* this thread has the lock, or waits for it */
+
 static bool lock(void)
 {
 	const struct timespec pause = { .tv_nsec = 100000 };
 
+	if (inside)
+		return false;	/* a handler: whom it interrupted would never let go */
+	inside = true;
+	kymo_signal_fence();
 	for (int try = 0; try < 10000; try++) {
 		if (!__atomic_exchange_n(&sites.lock, 1, __ATOMIC_ACQUIRE))
 			return true;
 		(void)nanosleep(&pause, NULL);
 	}
-	return false;		/* a handler inside, or a holder that was killed */
+	inside = false;
+	return false;		/* its holder was killed, or is stopped */
 }
 
 static void unlock(void)
 {
 	__atomic_store_n(&sites.lock, 0, __ATOMIC_RELEASE);
+	kymo_signal_fence();
+	inside = false;
 }
 
 static __thread bool locked_to_fork;
@@ -157,7 +166,7 @@ static void enter(struct kymo_site *site)
 		i++;
 	id = (uint16_t)(KYMO_POINTS_TABLE + i);
 	if (id >= IDS_END) {
-		id = KYMO_POINT_MUTED;	/* more kinds of events than ids: these are never recorded */
+		id = KYMO_POINT_NO_ID;	/* more kinds of events than ids: counted, not recorded */
 	} else if (i == sites.ids) {
 		sites.hash[sites.ids++] = hash;
 		declare(id, declaration, size);
@@ -255,6 +264,17 @@ static bool may_end(const struct kymo_site *site, uint16_t id)
 	return !kymo_switch_off() && __atomic_load_n(&site->id, __ATOMIC_RELAXED) == id;
 }
 
+/* There is no id for the event. It counts as dropped if somebody records. */
+static bool drop_without_id(void)
+{
+	const struct kymo_process *process = kymo_process;
+
+	if (process && process->registration == KYMO_REGISTERED &&
+	    __atomic_load_n(&process->region->state, __ATOMIC_RELAXED) != KYMO_STATE_RECORD)
+		return false;
+	return kymo_drop(NULL);
+}
+
 bool kymo__event(struct kymo_site *site, const void *payload, size_t size)
 {
 	struct kymo_record record;
@@ -262,11 +282,13 @@ bool kymo__event(struct kymo_site *site, const void *payload, size_t size)
 
 	if (kymo_unlikely(id == KYMO_SITE_NEW)) {
 		id = enter_late(site);
-		if (id == KYMO_SITE_NEW || __atomic_load_n(&site->id, __ATOMIC_RELAXED) == KYMO_POINT_MUTED)
+		if (__atomic_load_n(&site->id, __ATOMIC_RELAXED) == KYMO_POINT_MUTED)
 			return false;
 	}
 	if (site->shape == KYMO__END && !may_end(site, id))
 		return false;
+	if (kymo_unlikely(id >= KYMO_POINT_NO_ID))
+		return drop_without_id();
 	if (!kymo_recorder_wants(id))
 		return false;
 	if (kymo_unlikely(!kymo_try_reserve_sp(&record, id, size)) && !kymo__reserve(&record, id, size))
@@ -276,6 +298,14 @@ bool kymo__event(struct kymo_site *site, const void *payload, size_t size)
 	if (site->shape == KYMO__BEGIN)
 		record.thread->open_spans++;
 	return true;
+}
+
+void kymo__text_cut(void)
+{
+	struct kymo_process *process = kymo_process;
+
+	if (process && __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE) == KYMO_REGISTERED)
+		(void)__atomic_fetch_add(&process->region->texts_cut, 1, __ATOMIC_RELAXED);
 }
 
 /* ---- switches ---- */

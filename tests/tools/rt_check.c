@@ -89,6 +89,10 @@ static void spans(uint64_t n)
 	kymo_begin_named("rt", "a name made at run time");
 	kymo_end_named();
 	kymo_counter_named("rt", "counter made at run time", 1.0);
+	kymo_set_enabled(false);
+	KYMO_INSTANT("rt", "must not be there");
+	kymo_set_enabled(true);
+	kymo_snapshot();
 	(void)kymo_now();
 }
 
