@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "cli/common.h"
+#include "cli/export_graph.h"
 #include "cli/export_tables.h"
 #include "cli/info_accounts.h"
 #include "cli/progress.h"
@@ -21,29 +22,35 @@
 #include "export/pft.h"
 
 /* As the choices of --format; behind Perfetto come those of enum tables_format. */
-enum { FORMAT_PERFETTO, FORMAT_TABLES };
+enum { FORMAT_PERFETTO, FORMAT_TABLES, FORMAT_DOT = FORMAT_TABLES + 3, FORMAT_SVG };
 
 struct options {
 	int format;
 	const char *output;
 	int compress;		/* index of the choice: 0 none, else the level */
 	struct opt_list table;
-	const char *begin, *end;
-	bool force, strict, quiet;
+	const char *begin, *end, *node, *topic;
+	bool all, force, strict, quiet;
 };
 
 static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
-	  "what to write", "perfetto|sqlite|csv|json" },
+	  "what to write", "perfetto|sqlite|csv|json|dot|svg" },
 	CLI_OPT_OUTPUT(struct options, "FILE", "where to write, - for standard output "
-		       "(default: the trace's name with .pftrace, .sqlite, -csv or -json, here)"),
+		       "(default: the trace's name with .pftrace, .sqlite, -csv, -json, .dot or .svg, here)"),
 	{ "table", 't', OPT_LIST, offsetof(struct options, table), "NAME",
 	  "sqlite, csv, json: only this table; may be given several times (default: all but events)",
 	  NULL },
 	{ "begin", 'b', OPT_TEXT, offsetof(struct options, begin), "TIME",
-	  "sqlite, csv, json: leave out what begins earlier", NULL },
+	  "not perfetto: leave out what begins earlier", NULL },
 	{ "end", 'E', OPT_TEXT, offsetof(struct options, end), "TIME",
-	  "sqlite, csv, json: leave out what begins later", NULL },
+	  "not perfetto: leave out what begins later", NULL },
+	{ "node", 0, OPT_TEXT, offsetof(struct options, node), "GLOB",
+	  "dot, svg: only nodes whose full name matches", NULL },
+	{ "topic", 0, OPT_TEXT, offsetof(struct options, topic), "GLOB",
+	  "dot, svg: only topics that match", NULL },
+	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
+	  "dot, svg: /rosout, /parameter_events and unused services, too", NULL },
 	{ "compress", 0, OPT_CHOICE, offsetof(struct options, compress), NULL,
 	  "perfetto: how hard to compress (default: 6)", "none|1|2|3|4|5|6|7|8|9" },
 	{ "force", 0, OPT_FLAG, offsetof(struct options, force), NULL,
@@ -234,13 +241,39 @@ static int run_tables(const struct options *options, const char *trace, const ch
 	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
 }
 
+static int run_graph(const struct options *options, const char *trace, const char *name)
+{
+	struct export_graph request = {
+		.svg = options->format == FORMAT_SVG,
+		.trace = trace,
+		.name = name,
+		.output = options->output,
+		.node = options->node,
+		.topic = options->topic,
+		.begin = options->begin,
+		.end = options->end,
+		.all = options->all,
+		.force = options->force,
+		.quiet = options->quiet,
+	};
+	struct err err = { 0 };
+	bool lost = false;
+
+	if (export_graph(&request, &lost, &err))
+		return cli_fail("export", &err);
+	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
+}
+
 static int check(const struct options *options, struct err *err)
 {
-	if (options->format != FORMAT_PERFETTO)
-		return 0;
-	if (options->table.count || options->begin || options->end)
-		return err_set(err, EXIT_USAGE, "--table, --begin and --end go with --format sqlite, csv or "
-			       "json");
+	bool graph = options->format >= FORMAT_DOT, tables = !graph && options->format;
+
+	if (options->table.count && !tables)
+		return err_set(err, EXIT_USAGE, "--table goes with --format sqlite, csv or json");
+	if ((options->begin || options->end) && !tables && !graph)
+		return err_set(err, EXIT_USAGE, "--begin and --end go with every --format but perfetto");
+	if ((options->node || options->topic || options->all) && !graph)
+		return err_set(err, EXIT_USAGE, "--node, --topic and --all go with --format dot or svg");
 	return 0;
 }
 
@@ -253,8 +286,10 @@ static int run(int argc, char **argv)
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || check(&options, &err) ||
 	    cli_trace(argc, argv, trace, &err) || trace_name(trace, name, &err))
 		return cli_fail("export", &err);
-	return options.format == FORMAT_PERFETTO ? run_perfetto(&options, trace, name) :
-						   run_tables(&options, trace, name);
+	if (options.format == FORMAT_PERFETTO)
+		return run_perfetto(&options, trace, name);
+	return options.format >= FORMAT_DOT ? run_graph(&options, trace, name) :
+					      run_tables(&options, trace, name);
 }
 
 const struct verb verb_export = {
@@ -264,8 +299,8 @@ const struct verb verb_export = {
 	.description =
 		"Writes TRACE, or without it the newest trace, in the format of another tool. "
 		"perfetto is for https://ui.perfetto.dev and for SQL with its trace processor; sqlite, "
-		"csv and json are the tables of `kymo query`, for everything else. What is there already "
-		"is only overwritten with --force. The trace is read and written as a stream: memory does "
+		"csv and json are the tables of `kymo query`, for everything else; dot and svg are the "
+		"dependency graph. What is there already is only overwritten with --force. The trace is read and written as a stream: memory does "
 		"not grow with it.\n"
 		"\n"
 		"sqlite: one database with all tables, indexed by time and by the ids that joins go by, "
@@ -287,6 +322,11 @@ const struct verb verb_export = {
 		"flows as arrows. A span whose end is not in the trace ends with what it is in, or "
 		"where events were lost, and has the argument \"unfinished\".\n"
 		"\n"
+		"dot, svg: nodes with their callbacks, and the topics between them, with counts, rates, "
+		"durations and latencies. Red: messages were lost or runs did not end; orange, dashed: "
+		"no publisher, no subscriber, no message, or never ran. svg is drawn by graphviz's "
+		"program dot, which must be installed.\n"
+		"\n"
 		"Times are CLOCK_MONOTONIC there, and nanoseconds since 1970 in tables.\n"
 		"\n"
 		CLI_TIME_HELP,
@@ -295,7 +335,8 @@ const struct verb verb_export = {
 		"kymo export session-20261120220000 -o /tmp/robot.pftrace\n"
 		"kymo export session-20261120220000 --compress none -o - | gzip > robot.gz\n"
 		"kymo export --format sqlite -o robot.sqlite\n"
-		"kymo export --format csv --table messages --begin +10s --end +20s -o - > messages.csv\n",
+		"kymo export --format csv --table messages --begin +10s --end +20s -o - > messages.csv\n"
+		"kymo export --format svg -o robot.svg\n",
 	.opts = opts,
 	.run = run,
 };

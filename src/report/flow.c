@@ -161,42 +161,6 @@ static bool all_timed(const struct flow *flow)
 	return true;
 }
 
-/* ---- texts ---- */
-
-char *flow_step_label(const struct chains_path *step, char *buffer, unsigned size)
-{
-	const struct model_node *node = step->callback ? model_callback_node(step->callback) : NULL;
-
-	if (step->publisher)
-		snprintf(buffer, size, "%s", step->publisher->topic->name);
-	else if (step->parent && node)
-		snprintf(buffer, size, "%s%s", node->full_name, step->is_loop ? " (again)" : "");
-	else
-		model_callback_label(step->callback, buffer, size);
-	return buffer;
-}
-
-/* "/driver timer 10 ms -> /scan -> /planner"; an indirect link is "~>". Return: @buffer. */
-static char *chain_label(const struct chains_path *path, char *buffer, unsigned size)
-{
-	const struct chains_path *step[CHAINS_STEPS_MAX];
-	unsigned count = chains_steps(path, step), i, used = 0;
-	char label[FLOW_LABEL_MAX];
-
-	*buffer = '\0';
-	for (i = 0; i < count && used < size; i++)
-		used += (unsigned)snprintf(buffer + used, size - used, "%s%s",
-					   !i ? "" : step[i]->link == CHAINS_DIRECT ? " -> " : " ~> ",
-					   flow_step_label(step[i], label, sizeof(label)));
-	return buffer;
-}
-
-char *flow_offset(const struct flow *flow, int64_t ns, char *buffer, unsigned size)
-{
-	snprintf(buffer, size, "+%.6f s", (double)(ns - model_facts(flow->model)->first_ns) / 1e9);
-	return buffer;
-}
-
 /* ---- the overview ---- */
 
 static const struct table_column chain_columns[] = {
@@ -246,7 +210,7 @@ static void chain_row(struct flow *flow, unsigned number, const struct chains_pa
 	table_u64(t, path->between_hosts);
 	cells_of(t, path->stats ? &path->stats->total : NULL);
 	table_u64(t, path->is_loop);
-	table_text(t, chain_label(path, label, sizeof(label)));
+	table_text(t, flow_chain_label(path, label, sizeof(label)));
 }
 
 static void print_chains(struct flow *flow)

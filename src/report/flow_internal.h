@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of `kymo flow`: flow.c (passes, overview), flow_chain.c, flow_tree.c. */
+/* Shared by the files of `kymo flow`: flow.c (passes, overview), flow_chain.c,
+ * flow_tree.c, flow_text.c. */
 #ifndef KYMO_REPORT_FLOW_INTERNAL_H
 #define KYMO_REPORT_FLOW_INTERNAL_H
 
@@ -23,6 +24,8 @@ struct flow {
 
 /* "/planner", or at the beginning "/driver timer 10 ms"; "/topic". Return: @buffer. */
 char *flow_step_label(const struct chains_path *step, char *buffer, unsigned size);
+/* "/driver timer 10 ms -> /scan -> /planner"; an indirect link is "~>". Return: @buffer. */
+char *flow_chain_label(const struct chains_path *path, char *buffer, unsigned size);
 /* "+1.234567 s" since the first event. @buffer: 32 bytes. Return: @buffer. */
 char *flow_offset(const struct flow *flow, int64_t ns, char *buffer, unsigned size);
 
