@@ -381,6 +381,7 @@ static int start(struct tables_scan *scan, struct err *err)
 {
 	if (ctf_open(scan->tables->path, &scan->reader, err))
 		return -1;
+	ctf_threads(scan->reader, 0);
 	find_extent(scan);
 	if (scan->request.tables != TABLES_BIT(TABLE_events))
 		return attach(scan, err);

@@ -4,8 +4,10 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/common.h"
+#include "cli/progress.h"
 #include "cli/trace_time.h"
 #include "ctf/reader.h"
 
@@ -35,6 +37,7 @@ struct dump {
 	const struct dump_options *options;
 	struct ctf_reader *reader;
 	uint64_t printed, lost;
+	struct progress progress;
 	const struct ctf_event_class *last_class;
 	bool last_wanted;
 };
@@ -86,13 +89,22 @@ static int set_window(struct dump *d, struct err *err)
 	return ctf_window(d->reader, begin, end, err);
 }
 
+#define PROGRESS_EVENTS (1u << 14)
+
 static int print_events(struct dump *d, struct err *err)
 {
 	struct ctf_event event;
+	uint64_t events = 0;
 	int more;
 
+	/* On the terminal itself the events are progress enough. */
+	progress_begin(&d->progress, isatty(STDOUT_FILENO));
+	progress_extent(&d->progress, d->reader);
 	while ((more = ctf_next(d->reader, &event, err)) > 0) {
+		if (!(++events % PROGRESS_EVENTS))
+			progress_trace(&d->progress, events, event.clock_ns);
 		if (event.bound == CTF_LOSS) {
+			progress_clear(&d->progress);
 			tell_loss(d, &event);
 			continue;
 		}
@@ -103,9 +115,10 @@ static int print_events(struct dump *d, struct err *err)
 		else
 			ctf_print_event(d->reader, &event, stdout);
 		if (++d->printed == d->options->count || ferror(stdout))
-			return 0;
+			break;
 	}
-	return more;
+	progress_clear(&d->progress);
+	return more < 0 ? -1 : 0;
 }
 
 static int dump_run(int argc, char **argv)

@@ -108,10 +108,6 @@ static int open_output(const char *path, bool force, bool *made, struct err *err
 	return fd;
 }
 
-static void show_progress(void *context, uint64_t events)
-{
-	progress_show(context, events, 0);
-}
 
 static void tell(const struct ctf_reader *reader, const struct perfetto_result *result,
 		 const char *output)
@@ -181,7 +177,8 @@ static int export(struct ctf_reader *reader, const struct options *options,
 	if (perfetto->fd < 0)
 		return -1;
 	progress_begin(&progress, options->quiet);
-	perfetto->progress = show_progress;
+	progress_extent(&progress, reader);
+	perfetto->progress = progress_trace;
 	perfetto->context = &progress;
 	status = perfetto_export(reader, perfetto, &result, err);
 	progress_clear(&progress);

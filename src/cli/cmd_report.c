@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo report: which callback was slow, which message late, and behind whom it waited. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli/common.h"
 #include "cli/info_accounts.h"
+#include "cli/progress.h"
 #include "cli/trace_time.h"
 #include "ctf/reader.h"
 #include "report/report.h"
@@ -89,9 +91,18 @@ static uint64_t told_lost(const char *path)
 	return lost;
 }
 
-static int print_report(struct ctf_reader *reader, const char *path,
-			const struct report_options *options, bool strict, struct err *err)
+static void show_progress(void *context, uint64_t events, uint64_t clock_ns)
 {
+	if (events)
+		progress_trace(context, events, clock_ns);
+	else
+		progress_clear(context);
+}
+
+static int print_report(struct ctf_reader *reader, const char *path,
+			struct report_options *options, bool strict, struct err *err)
+{
+	struct progress progress;
 	struct table *table;
 	bool lost = false;
 	int status;
@@ -100,7 +111,13 @@ static int print_report(struct ctf_reader *reader, const char *path,
 		err_set(err, EXIT_FAILED, "There is no memory left.");
 		return EXIT_FAILED;
 	}
+	/* Some sections are printed while the trace is read: they are progress enough. */
+	progress_begin(&progress, options->sections && isatty(STDOUT_FILENO));
+	progress_extent(&progress, reader);
+	options->progress = show_progress;
+	options->progress_context = &progress;
 	status = report_run(reader, path, options, table, &lost, err);
+	progress_clear(&progress);
 	if (status < 0)
 		status = err->status ? (int)err->status : EXIT_FAILED;
 	else if (lost && strict)

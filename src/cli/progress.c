@@ -78,6 +78,30 @@ void progress_show(struct progress *progress, uint64_t events, double done)
 	fflush(stderr);
 }
 
+void progress_extent(struct progress *progress, const struct ctf_reader *reader)
+{
+	progress->first_ns = UINT64_MAX;
+	for (unsigned i = 0; progress->on && i < ctf_stream_count(reader); i++) {
+		const struct ctf_stream_info *info = ctf_stream(reader, i);
+
+		if (info->begin_ns && info->begin_ns < progress->first_ns)
+			progress->first_ns = info->begin_ns;
+		if (info->end_ns > progress->last_ns)
+			progress->last_ns = info->end_ns;
+	}
+}
+
+void progress_trace(void *context, uint64_t events, uint64_t clock_ns)
+{
+	struct progress *progress = context;
+	double done = 0;
+
+	if (progress->last_ns > progress->first_ns && clock_ns > progress->first_ns)
+		done = (double)(clock_ns - progress->first_ns) /
+		       (double)(progress->last_ns - progress->first_ns);
+	progress_show(progress, events, done < 1 ? done : 1);
+}
+
 void progress_clear(struct progress *progress)
 {
 	if (!progress->visible)

@@ -16,10 +16,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ctf/reader.h"
+
 struct progress {
 	bool on;
 	bool visible;
 	int64_t begun_ns, shown_ns;
+	uint64_t first_ns, last_ns;	/* of a trace, on its clock */
 };
 
 /** progress_begin() - @quiet: show nothing, as when stderr is no terminal. */
@@ -30,6 +33,16 @@ void progress_begin(struct progress *progress, bool quiet);
  * @done: 0 when that is not known: then there is no bar
  */
 void progress_show(struct progress *progress, uint64_t events, double done);
+
+/** progress_extent() - the work is to read @reader to its end. */
+void progress_extent(struct progress *progress, const struct ctf_reader *reader);
+
+/**
+ * progress_trace() - progress_show() while a trace is read
+ * @context: a struct progress that progress_extent() knows
+ * @clock_ns: time of the last event, on the trace's clock
+ */
+void progress_trace(void *context, uint64_t events, uint64_t clock_ns);
 
 /** progress_clear() - remove the line. */
 void progress_clear(struct progress *progress);

@@ -118,7 +118,7 @@ static int run(struct exporter *exporter, struct err *err)
 		if (pft_failed(exporter->pft))
 			return 0;	/* pft_close() tells */
 		if (options->progress)
-			options->progress(options->context, result->events);
+			options->progress(options->context, result->events, event.clock_ns);
 	}
 	if (more < 0)
 		return -1;

@@ -34,7 +34,7 @@ struct perfetto_options {
 	const struct pft_clocks *clock;	/* what the recorder read from the clocks, in order */
 	unsigned clocks;		/* 0: only the offset of the trace's clock is known */
 	/* Told now and then how far it is; may be NULL. */
-	void (*progress)(void *context, uint64_t events);
+	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);	/* trace clock */
 	void *context;
 };
 

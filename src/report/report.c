@@ -12,6 +12,7 @@
 #include "report/internal.h"
 
 #define ROWS_AS_TEXT 20
+#define PROGRESS_EVENTS (1u << 16)
 
 static const struct report_section sections[] = {
 	{ .name = "callbacks", .usual = true, .of_ros = true, .print = report_callbacks },
@@ -194,6 +195,7 @@ static bool wants_intervals(const struct report_options *options)
 static int pass(struct report *report, const struct report_section *section, struct err *err)
 {
 	struct ctf_event event;
+	uint64_t events = 0;
 	int more;
 
 	intervals_destroy(report->intervals);
@@ -225,9 +227,15 @@ static int pass(struct report *report, const struct report_section *section, str
 	}
 	if (spans_attach(report->spans, report->reader, err))
 		return -1;
-	while ((more = ctf_next(report->reader, &event, err)) > 0)
+	while ((more = ctf_next(report->reader, &event, err)) > 0) {
 		if (spans_event(report->spans, &event) || model_event(report->model, &event))
 			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		if (!(++events % PROGRESS_EVENTS) && report->options->progress)
+			report->options->progress(report->options->progress_context, events,
+						  event.clock_ns);
+	}
+	if (report->options->progress)
+		report->options->progress(report->options->progress_context, 0, 0);
 	if (more < 0)
 		return -1;
 	spans_finish(report->spans);

@@ -38,6 +38,10 @@ struct report_options {
 	bool unlimited;			/* all rows as text, too */
 	int64_t begin_ns, end_ns;	/* epoch; INT64_MIN, INT64_MAX: not limited */
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
+	/* Told now and then how far it is, clock_ns on the trace clock, and with 0 events before
+	 * anything is printed; may be NULL. */
+	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
+	void *progress_context;
 };
 
 /**
