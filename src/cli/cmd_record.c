@@ -138,15 +138,14 @@ static int outcome(const struct record_result *result, const struct options *opt
 	return options->strict && recorded_lossy(&result->stats) ? EXIT_LOSS : EXIT_OK;
 }
 
-static int nothing_traced(const struct record_result *result, const struct record_options *record,
-			  const char *output)
+static int nothing_traced(const struct record_result *result, const struct record_options *record)
 {
-	fprintf(stderr, "kymo record: nothing was traced: %s; \"kymo doctor%s%s\" says why. The empty "
-		"trace is %s\n",
+	fprintf(stderr, "kymo record: nothing was traced, so there is no trace: %s; \"kymo doctor%s%s\" says "
+		"why\n",
 		record->command ? "the command made no event, neither of ROS 2 nor of kymo.h" :
 		result->stats.refused ? "no process in the runtime directory could be recorded" :
 		"no traced process was running (start programs with \"kymo run -- CMD\")",
-		record->command ? " " : "", record->command ? record->command[0] : "", output);
+		record->command ? " " : "", record->command ? record->command[0] : "");
 	return result->command_ended && result->command_status ? result->command_status : EXIT_EMPTY;
 }
 
@@ -156,8 +155,8 @@ static int finish(const struct record_result *result, const struct record_option
 	const struct session_stats *stats = &result->stats;
 	int status;
 
-	if (!stats->recorded && !stats->init_events && !stats->dropped)
-		return nothing_traced(result, record, output);
+	if (!stats->bytes)
+		return nothing_traced(result, record);
 	status = recorded_print("record", stats, output, options->format, options->quiet);
 
 	return status == EXIT_OK ? outcome(result, options) : status;

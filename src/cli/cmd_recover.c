@@ -68,9 +68,9 @@ static int run(int argc, char **argv)
 		options.output = output;
 	if (recover(options.output, &stats, &err) < 0)
 		return cli_fail("recover", &err);
-	if (!stats.processes) {
+	if (!stats.processes || !stats.bytes) {
 		fprintf(stderr, "kymo recover: no process that died while it was recorded has left "
-			"anything; the empty trace is %s\n", options.output);
+			"anything, so there is no trace\n");
 		return EXIT_EMPTY;
 	}
 	status = recorded_print("recover", &stats, options.output, options.format, options.quiet);

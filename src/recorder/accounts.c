@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo.json beside the trace: host, clocks, processes, and where every event went. */
 #include <errno.h>
-#include <fcntl.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "recorder/session_internal.h"
 
@@ -64,7 +62,7 @@ static struct clock_snapshot snapshot(void)
 	return best;
 }
 
-void session_snapshot_clocks(struct session *session)
+const struct clock_snapshot *session_snapshot_clocks(struct session *session)
 {
 	if (session->clock_count == CLOCKS_MAX) {	/* keep every second one, half as often from now on */
 		for (unsigned i = 0; i < CLOCKS_MAX / 2; i++)
@@ -72,7 +70,8 @@ void session_snapshot_clocks(struct session *session)
 		session->clock_count = CLOCKS_MAX / 2;
 		session->clock_period_ns *= 2;
 	}
-	session->clock[session->clock_count++] = snapshot();
+	session->clock[session->clock_count] = snapshot();
+	return &session->clock[session->clock_count++];
 }
 
 /* ---- json ---- */
@@ -125,19 +124,32 @@ static struct json_object *clocks(const struct session *session)
 	return array;
 }
 
-static struct json_object *threads(const struct process *process)
+/* What a sink has of a thread. Return: false: nothing, since the thread was gone before it came. */
+static bool has_thread(const struct sink_process *at, unsigned index, struct sink_without *counts)
+{
+	const struct thread_account *thread = &at->process->thread[index];
+
+	sink_thread_counts(at, index, counts);
+	return counts->recorded || counts->dropped || !(thread->recorded || thread->dropped);
+}
+
+static struct json_object *threads(const struct sink_process *at)
 {
 	struct json_object *array = json_object_new_array();
 
-	for (unsigned i = 0; i < process->thread_count; i++) {
-		const struct thread_account *thread = &process->thread[i];
-		struct json_object *object = json_object_new_object();
+	for (unsigned i = 0; i < at->process->thread_count; i++) {
+		const struct thread_account *thread = &at->process->thread[i];
+		struct json_object *object;
+		struct sink_without counts;
 
+		if (!has_thread(at, i, &counts))
+			continue;
+		object = json_object_new_object();
 		json_object_object_add(object, "tid", json_object_new_int(thread->tid));
 		put_text(object, "name", thread->name);
-		put_u64(object, "recorded", thread->recorded);
-		put_u64(object, "dropped", thread->dropped);
-		put_u64(object, "bytes", thread->bytes);
+		put_u64(object, "recorded", counts.recorded);
+		put_u64(object, "dropped", counts.dropped);
+		put_u64(object, "bytes", counts.bytes);
 		json_object_array_add(array, object);
 	}
 	return array;
@@ -153,10 +165,13 @@ static const char *end_name(const struct process *process)
 	return name[process->end];
 }
 
-static struct json_object *one_process(const struct process *process)
+static struct json_object *one_process(const struct sink_process *at)
 {
 	struct json_object *object = json_object_new_object();
+	const struct process *process = at->process;
+	struct sink_counts counts;
 
+	sink_counts(at, &counts);
 	put_u64(object, "pid", process->region.pid);
 	put_u64(object, "host_pid", (uint64_t)process->host_pid);
 	put_text(object, "procname", process->region.procname);
@@ -164,101 +179,114 @@ static struct json_object *one_process(const struct process *process)
 	put_u64(object, "start_ns", process->region.birth_ns);
 	put_text(object, "state", end_name(process));
 	put_text(object, "tracetools", process->tracetools_version);
-	put_u64(object, "recorded", process->recorded);
-	put_u64(object, "dropped", process->dropped + process->dropped_no_ring);
-	put_u64(object, "dropped_no_ring", process->dropped_no_ring);
-	put_u64(object, "unwritten", process->unwritten);
-	put_u64(object, "init_events", process->init.events);
-	put_u64(object, "init_dropped", process->init_dropped);
+	put_u64(object, "recorded", counts.recorded);
+	put_u64(object, "dropped", counts.dropped + counts.dropped_no_ring);
+	put_u64(object, "dropped_no_ring", counts.dropped_no_ring);
+	put_u64(object, "unwritten", counts.unwritten);
+	put_u64(object, "init_events", counts.init_events);
+	put_u64(object, "init_dropped", counts.init_dropped);
 	put_u64(object, "texts_cut", process->texts_cut);
 	put_u64(object, "corrupt_bytes", process->lost_bytes);
 	put_u64(object, "overwritten", process->overwritten);
 	put_u64(object, "outside", process->outside);
-	put_u64(object, "bytes", process->bytes);
-	json_object_object_add(object, "threads", threads(process));
+	put_u64(object, "bytes", counts.bytes);
+	json_object_object_add(object, "threads", threads(at));
 	return object;
 }
 
-static struct json_object *totals(const struct session *session)
+static struct json_object *totals(const struct session_stats *stats)
 {
 	struct json_object *object = json_object_new_object();
-	struct session_stats stats;
 
-	session_stats(session, &stats);
-	put_u64(object, "processes", stats.processes);
-	put_u64(object, "threads", stats.threads);
-	put_u64(object, "recorded", stats.recorded);
-	put_u64(object, "dropped", stats.dropped);
-	put_u64(object, "unwritten", stats.unwritten);
-	put_u64(object, "init_events", stats.init_events);
-	put_u64(object, "init_dropped", stats.init_dropped);
-	put_u64(object, "corrupt_bytes", stats.lost_bytes);
-	put_u64(object, "overwritten", stats.overwritten);
-	put_u64(object, "outside", stats.outside);
-	put_u64(object, "bytes", stats.bytes);
+	put_u64(object, "processes", stats->processes);
+	put_u64(object, "threads", stats->threads);
+	put_u64(object, "recorded", stats->recorded);
+	put_u64(object, "dropped", stats->dropped);
+	put_u64(object, "unwritten", stats->unwritten);
+	put_u64(object, "init_events", stats->init_events);
+	put_u64(object, "init_dropped", stats->init_dropped);
+	put_u64(object, "corrupt_bytes", stats->lost_bytes);
+	put_u64(object, "overwritten", stats->overwritten);
+	put_u64(object, "outside", stats->outside);
+	put_u64(object, "bytes", stats->bytes);
 	return object;
 }
 
-static struct json_object *accounts(const struct session *session)
+static struct json_object *accounts(const struct session *session, const struct sink *sink)
 {
 	struct json_object *root = json_object_new_object();
 	struct json_object *array = json_object_new_array();
 	struct session_stats stats;
 
-	session_stats(session, &stats);
+	session_sink_stats(session, sink, &stats);
 	put_text(root, "kymo", session->options.version);
 	put_u64(root, "format", ACCOUNTS_FORMAT);
-	put_u64(root, "generation", session->domain.generation);
-	put_u64(root, "start_ns", session->drain.start_ns);
-	json_object_object_add(root, "start_realtime_ns",
-			       json_object_new_int64(session->started_realtime_ns));
+	put_u64(root, "generation", session->generation);
+	put_u64(root, "start_ns", sink->start_ns);
+	json_object_object_add(root, "start_realtime_ns", json_object_new_int64(sink->start_realtime_ns));
 	put_u64(root, "duration_ns", stats.duration_ns);
-	json_object_object_add(root, "ended", json_object_new_boolean(session->ended));
+	json_object_object_add(root, "ended", json_object_new_boolean(sink->end_ns != 0));
 	json_object_object_add(root, "host", host());
-	json_object_object_add(root, "totals", totals(session));
+	json_object_object_add(root, "totals", totals(&stats));
 	json_object_object_add(root, "clocks", clocks(session));
-	for (unsigned i = 0; i < session->process_count; i++)
-		json_object_array_add(array, one_process(session->process[i]));
+	for (unsigned i = 0; i < session->process_count; i++) {
+		const struct sink_process *at = sink_at(&session->drain, sink, session->process[i]);
+
+		if (at)
+			json_object_array_add(array, one_process(at));
+	}
 	json_object_object_add(root, "processes", array);
 	return root;
 }
 
-static int write_file(const char *path, const char *text, size_t size)
+int session_write_accounts(const struct session *session, struct sink *sink)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), rc = 0;
+	struct json_object *root;
+	const char *text;
+	int rc;
 
-	if (fd < 0)
-		return -errno;
-	while (size && rc == 0) {
-		ssize_t done = write(fd, text, size);
-
-		if (done > 0) {
-			text += done;
-			size -= (size_t)done;
-		} else if (done == 0 || errno != EINTR) {
-			rc = done < 0 ? -errno : -ENOSPC;
-		}
-	}
-	if (close(fd) < 0 && rc == 0)
-		rc = -errno;
+	if (!sink->ops->accounts)
+		return 0;
+	root = accounts(session, sink);
+	text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
+					      JSON_C_TO_STRING_NOSLASHESCAPE);
+	rc = text ? sink->ops->accounts(sink, text) : -ENOMEM;
+	json_object_put(root);
 	return rc;
 }
 
-int session_write_accounts(struct session *session)
-{
-	struct json_object *root = accounts(session);
-	const char *text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
-							  JSON_C_TO_STRING_NOSLASHESCAPE);
-	char part[4096 + 32], final[4096 + 32];
-	int rc;
+/* ---- statistics ---- */
 
-	(void)snprintf(part, sizeof part, "%s/kymo.json.part", session->output);
-	(void)snprintf(final, sizeof final, "%s/kymo.json", session->output);
-	rc = text ? write_file(part, text, strlen(text)) : -ENOMEM;
-	if (rc == 0 && rename(part, final) < 0)
-		rc = -errno;
-	if (rc < 0)
-		(void)unlink(part);	/* the last good one stays */
-	json_object_put(root);
-	return rc;
+void session_sink_stats(const struct session *session, const struct sink *sink, struct session_stats *stats)
+{
+	uint64_t until = sink->end_ns ? sink->end_ns : session->drain.now_ns;
+
+	*stats = (struct session_stats){
+		.refused = session->refused_count,
+		.duration_ns = until - sink->added_ns,
+		.bytes = sink->ops->bytes ? sink->ops->bytes(sink) : 0,
+		.write_failed = sink->failed,
+	};
+	for (unsigned i = 0; i < session->process_count; i++) {
+		const struct process *process = session->process[i];
+		const struct sink_process *at = sink_at(&session->drain, sink, process);
+		struct sink_without thread;
+		struct sink_counts counts;
+
+		if (!at)
+			continue;
+		sink_counts(at, &counts);
+		stats->processes++;
+		stats->recorded += counts.recorded;
+		stats->dropped += counts.dropped + counts.dropped_no_ring;
+		stats->init_events += counts.init_events;
+		stats->init_dropped += counts.init_dropped;
+		stats->unwritten += counts.unwritten;
+		stats->lost_bytes += process->lost_bytes;
+		stats->overwritten += process->overwritten;
+		stats->outside += process->outside;
+		for (unsigned j = 0; j < process->thread_count; j++)
+			stats->threads += has_thread(at, j, &thread);
+		stats->alive += !process->finished || process->end == PROCESS_RUNS;
+	}
 }

@@ -114,35 +114,6 @@ static void take_version(struct process *process)
 						 header->tracetools_version[i];
 }
 
-static int declare(struct session *session, struct process *process)
-{
-	int rc;
-
-	if (process->declared && process->tracetools)
-		return 0;
-	take_version(process);
-	if (process->declared && !process->tracetools)
-		return 0;
-	if (process->own_writer && !process->tracetools)
-		return 0;		/* events of its own only: no hook has met tracetools */
-	rc = ctf_writer_declare_version(process_writer(process, &session->drain), process->tracetools);
-	process->declared = rc == 0;
-	return rc;
-}
-
-static bool anything_unread(const struct process *process)
-{
-	for (unsigned i = 0; i < process->ring_count; i++) {
-		const struct ring *ring = &process->ring[i];
-		const struct kymo_ring *shared = region_page(&process->region, ring->page, 1);
-
-		if (!ring->bad && KYMO_WORD_POS(__atomic_load_n(&shared->wpos, __ATOMIC_ACQUIRE)) >
-		    ring->taken)
-			return true;
-	}
-	return false;
-}
-
 int session_drain_process(struct session *session, struct process *process)
 {
 	const unsigned declared = process->classes.count;
@@ -152,9 +123,7 @@ int session_drain_process(struct session *session, struct process *process)
 	rc = init_drain(process, &session->drain);
 	if (process->classes.count > declared && process->recording)
 		enable(process, 1);
-	/* Its runtime events are declared once it has some: its version is known by then. */
-	if (rc == 0 && (!process->declared || !process->tracetools) && anything_unread(process))
-		rc = declare(session, process);
+	take_version(process);
 	for (unsigned i = 0; rc == 0 && i < process->ring_count; i++)
 		rc = ring_drain(process, i, &session->drain);
 	return rc;
@@ -162,32 +131,27 @@ int session_drain_process(struct session *session, struct process *process)
 
 void session_finish_process(struct session *session, struct process *process)
 {
-	bool final = session->drain.final;
-	int rc;
+	struct drain *drain = &session->drain;
+	bool final = drain->final;
 
 	if (process->finished)
 		return;
-	session->drain.final = true;
-	rc = session_drain_process(session, process);
-	session_write_error(session, rc);
-	session->drain.failed = rc < 0;
+	drain->final = true;
+	sinks_round_begin(drain, true);
+	drain->failed = session_drain_process(session, process) < 0;
+	init_counters(process);
 	for (unsigned i = 0; i < process->ring_count; i++)
-		ring_finish(process, i, &session->drain);
-	init_finish(process, &session->drain);
-	session->drain.failed = false;
-	session->drain.final = final;
-	take_version(process);
+		ring_finish(process, i, drain);
+	sinks_leave(drain, process);
+	sinks_round_end(drain);
+	drain->failed = false;
+	drain->final = final;
 	if (process->alive == ALIVE_DEAD && !session->options.frozen &&
 	    unlinkat(session->dir.fd, process->region.name, 0) < 0 && errno != ENOENT)
 		session_refuse(session, process->region.name, NULL);	/* it stays: do not meet it again */
 	if (process->alive != ALIVE_DEAD && final)
 		give_back(process);
 	region_close(&process->region);
-	if (process->own_writer) {
-		process->own_bytes = ctf_writer_bytes(process->own_writer);
-		ctf_writer_close(process->own_writer);
-		process->own_writer = NULL;
-	}
 	process->finished = true;
 }
 
@@ -224,8 +188,8 @@ static void cut_off(struct session *session, struct process *process)
 		  "further", process->region.name);
 	for (unsigned i = 0; i < process->ring_count; i++)
 		process->ring[i].bad = true;
-	/* Mapping and header stay; nothing behind them is touched again. */
-	process->init.taken = UINT64_MAX;
+	process->cut = true;		/* mapping and header stay; nothing behind them is touched again */
+	sinks_leave(&session->drain, process);
 }
 
 void session_check_alive(struct session *session)
@@ -305,7 +269,6 @@ static void join(struct session *session, struct process *process)
 	struct kymo_region *header = region_header(&process->region);
 	uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
 	bool ours = state == KYMO_STATE_RECORD || process->region.birth_ns >= session->started_ns;
-	uint64_t first;
 
 	/* What it kept for itself is not of this session. From the switch on it waits for us. */
 	if (__atomic_load_n(&header->mode, __ATOMIC_ACQUIRE) == KYMO_MODE_OVERWRITE) {
@@ -315,14 +278,14 @@ static void join(struct session *session, struct process *process)
 
 	process->no_ring_base = ours ? 0 : __atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED);
 	process_rings(process, &session->drain, !ours);
-	first = process_first_ns(process);
-	if (first < session->drain.start_ns && first > session->drain.now_ns / 2)
-		session->drain.start_ns = first;	/* older left-overs belong to the session */
+	sinks_reach_back(&session->drain, process_first_ns(process));
 	if (process->alive == ALIVE_DEAD)
 		return;
 	if (state != KYMO_STATE_RECORD) {
 		__atomic_store_n(&header->state, KYMO_STATE_PREPARE, __ATOMIC_RELEASE);
-		session_write_error(session, init_drain(process, &session->drain));
+		sinks_round_begin(&session->drain, false);
+		(void)init_drain(process, &session->drain);	/* else the next poll tries again */
+		sinks_round_end(&session->drain);
 	}
 	record(session, process);
 }
@@ -357,7 +320,7 @@ static void meet(struct session *session, const char *name)
 	process->alive = alive_find(process->region.pid, process->region.pid_ns,
 				    process->region.start_time, &process->host_pid);
 	if (worth_joining(session, process) && frozen_if_dead(session, process) &&
-	    session_add_process(session, process)) {
+	    sinks_join(&session->drain, process) == 0 && session_add_process(session, process)) {
 		join(session, process);
 		return;
 	}
@@ -366,6 +329,7 @@ static void meet(struct session *session, const char *name)
 	else if (!wanted(session, process) || process->alive == ALIVE_DEAD)
 		session_refuse(session, name, NULL);	/* not ours: do not look again */
 	region_close(&process->region);
+	sinks_process_free(process);
 	free(process);
 }
 

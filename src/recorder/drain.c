@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From ring to trace. Ring bytes are CTF bytes, so a committed span becomes a packet with one
- * writev straight from shared memory: the recorder looks at block headers and at one record per
+ * From ring to sinks. Ring bytes are CTF bytes, so a committed span becomes a packet
+ * straight from shared memory: the recorder looks at block headers and at one record per
  * packet, not at events. Only where a number looks wrong, or the process is dead, are the records
  * walked, in a copy.
  */
@@ -54,23 +54,6 @@ void drain_look_at_clock(struct drain *drain)
 		drain->now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-int drain_packet(const struct drain *drain, struct ctf_out *out, const struct ctf_packet *packet)
-{
-	struct ctf_packet none = *packet;
-	int rc = 0;
-
-	if (!out)
-		return -ENOMEM;
-	if (packet->discarded && !ctf_out_packets(out)) {
-		none.begin = drain->start_ns < packet->begin ? drain->start_ns : packet->begin;
-		none.end = none.begin;
-		none.discarded = 0;
-		none.size = 0;
-		rc = ctf_out_packet(out, &none);
-	}
-	return rc < 0 ? rc : ctf_out_packet(out, packet);
-}
-
 /* ---- owners ---- */
 
 static uint32_t account_new(struct process *process, int32_t tid, const char *name)
@@ -92,22 +75,6 @@ static uint32_t account_new(struct process *process, int32_t tid, const char *na
 	for (unsigned i = 0; i < KYMO_NAME_MAX && name[i]; i++)
 		account->name[i] = (unsigned char)name[i] < ' ' ? '?' : name[i];
 	return process->thread_count++;
-}
-
-void ring_account(struct process *process, unsigned index)
-{
-	struct ring *ring = &process->ring[index];
-	uint64_t dropped;
-
-	if (ring->bad)
-		return;
-	dropped = __atomic_load_n(&ring_shared(process, ring)->dropped, __ATOMIC_RELAXED);
-	if (dropped <= ring->dropped_seen || !ring->owner_known)
-		return;
-	if (process->thread)
-		process->thread[ring->thread].dropped += dropped - ring->dropped_seen;
-	process->dropped += dropped - ring->dropped_seen;
-	ring->dropped_seen = dropped;
 }
 
 /* Who owner number @seq is; false: forgotten, or just being entered. */
@@ -144,6 +111,25 @@ static void ring_owner(struct process *process, struct ring *ring, uint32_t seq)
 	ring->thread = account_new(process, (int32_t)owner.tid, owner.name);
 }
 
+void ring_account(struct process *process, unsigned index)
+{
+	struct ring *ring = &process->ring[index];
+	uint64_t dropped;
+
+	if (ring->bad)
+		return;
+	dropped = __atomic_load_n(&ring_shared(process, ring)->dropped, __ATOMIC_RELAXED);
+	if (dropped <= ring->dropped_seen)
+		return;
+	if (!ring->owner_known)		/* there was never room for a record of it */
+		ring_owner(process, ring, __atomic_load_n(&ring_shared(process, ring)->owner_seq,
+							  __ATOMIC_ACQUIRE));
+	if (process->thread)
+		process->thread[ring->thread].dropped += dropped - ring->dropped_seen;
+	process->dropped += dropped - ring->dropped_seen;
+	ring->dropped_seen = dropped;
+}
+
 /* ---- slices ---- */
 
 /* A word and a time that belong together. Return: false while the producer is in between. */
@@ -172,35 +158,23 @@ static uint64_t time_at(const uint8_t *record)
 static int slice_write(struct process *process, struct ring *ring, struct drain *drain,
 		       const struct slice *slice)
 {
-	struct ctf_packet packet = {
+	struct thread_account *account = process->thread ? &process->thread[ring->thread] : NULL;
+	struct sink_packet packet = {
+		.ring = (unsigned)(ring - process->ring),
+		.thread = ring->thread,
+		.account = account,
 		.begin = slice->begin,
 		.end = slice->end,
-		.discarded = ring->discarded,
 		.cpu = slice->cpu,
-		.vpid = (int32_t)process->region.pid,
-		.events = slice->bytes,
+		.records = slice->records,
+		.bytes = slice->bytes,
 		.size = slice->size,
 	};
-	struct thread_account *account = process->thread ? &process->thread[ring->thread] : NULL;
-	char name[64];
-	int rc;
+	int rc = sinks_packet(drain, process, &packet, slice->dropped);
 
-	if (slice->dropped > ring->dropped_base + packet.discarded)
-		packet.discarded = slice->dropped - ring->dropped_base;
-	if (account) {
-		packet.vtid = account->tid;
-		memcpy(packet.procname, account->name, sizeof packet.procname);
-	}
-	if (!ring->out) {
-		(void)snprintf(name, sizeof name, "%u-%u_%u", process->region.pid, process->ordinal,
-			       (unsigned)(ring - process->ring));
-		ring->out = ctf_out_create(process_writer(process, drain), CTF_CLASS_RUN, name);
-	}
-	rc = drain_packet(drain, ring->out, &packet);
 	if (rc < 0)
 		return rc;
-	ring->prev_end = packet.end;
-	ring->discarded = packet.discarded;
+	ring->prev_end = slice->end;
 	process->recorded += slice->records;
 	process->bytes += slice->size;
 	if (account) {
@@ -243,8 +217,7 @@ static void slice_cut(struct process *process, struct ring *ring, struct slice *
 	slice->records -= count;
 	if (slice->records)
 		slice->begin = time_at(slice->bytes);
-	if (!ring->discarded && slice->dropped > ring->dropped_base)
-		ring->dropped_base = ring->dropped_seen = slice->dropped;
+	sinks_forget_drops(process, (unsigned)(ring - process->ring), slice->dropped);
 }
 
 /* The slow way: believe nothing but the records themselves. */
@@ -398,7 +371,7 @@ static bool ring_due(struct ring *ring, const struct process *process, struct dr
 		drain->grown = grown;
 	if (!ring->unread_since)
 		ring->unread_since = drain->now_ns;
-	return drain->final || process->alive == ALIVE_DEAD || unread >= ENOUGH_BYTES ||
+	return drain->final || drain->flush || process->alive == ALIVE_DEAD || unread >= ENOUGH_BYTES ||
 	       unread > capacity / 4 ||
 	       drain->now_ns - ring->unread_since >= drain->patience_ns ||
 	       __atomic_load_n(&ring_shared(process, ring)->state, __ATOMIC_RELAXED) ==
@@ -439,17 +412,6 @@ int ring_drain(struct process *process, unsigned index, struct drain *drain)
 
 /* ---- the end ---- */
 
-void ring_leave_shared(struct ring *ring)
-{
-	if (!ring->out)
-		return;
-	ctf_out_close(ring->out);
-	ring->out = NULL;
-	ring->dropped_base += ring->discarded;
-	ring->discarded = 0;
-}
-
-
 /* Records between taken and the end, when they could not be written. */
 static uint64_t ring_unread_records(const struct process *process, const struct ring *ring)
 {
@@ -476,26 +438,10 @@ static uint64_t ring_unread_records(const struct process *process, const struct 
 void ring_finish(struct process *process, unsigned index, struct drain *drain)
 {
 	struct ring *ring = &process->ring[index];
-	struct slice last = { .begin = ring->prev_end, .end = drain->now_ns };
 
-	if (!ring->bad) {
-		if (!ring->owner_known &&
-		    __atomic_load_n(&ring_shared(process, ring)->dropped, __ATOMIC_RELAXED) >
-		    ring->dropped_base)
-			ring_owner(process, ring, __atomic_load_n(&ring_shared(process, ring)->owner_seq,
-								  __ATOMIC_ACQUIRE));
-		ring_account(process, index);
-		if (drain->failed)
-			process->unwritten += ring_unread_records(process, ring);
-		last.dropped = ring->dropped_seen;
-	}
-	if (last.begin < drain->start_ns)
-		last.begin = drain->start_ns;
-	if (last.end < last.begin)
-		last.end = last.begin;
-	if (last.dropped > ring->dropped_base + ring->discarded)
-		(void)slice_write(process, ring, drain, &last);	/* the accounts have it in any case */
-	if (ring->out)
-		ctf_out_close(ring->out);
-	ring->out = NULL;
+	if (ring->bad)
+		return;
+	ring_account(process, index);
+	if (drain->failed)
+		sinks_lose(drain, process, index, ring_unread_records(process, ring));
 }

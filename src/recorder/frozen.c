@@ -107,7 +107,8 @@ void frozen_meet(struct session *session, const char *name)
 	if (!process)
 		return;
 	rc = region_open(&process->region, &session->dir, name, false, &err);
-	if (rc == 0 && freeze(session, process) && session_add_process(session, process)) {
+	if (rc == 0 && freeze(session, process) && sinks_join(&session->drain, process) == 0 &&
+	    session_add_process(session, process)) {
 		process_rings(process, &session->drain, false);
 		cut(session, process);
 		return;
@@ -116,6 +117,7 @@ void frozen_meet(struct session *session, const char *name)
 		session_refuse(session, name, &err);
 	if (rc == 0)
 		region_close(&process->region);
+	sinks_process_free(process);
 	free(process);
 }
 
@@ -133,6 +135,11 @@ void frozen_begin(struct session *session)
 		if (first <= start && first > start / 2)
 			start = first - 1;
 	}
-	session->started_realtime_ns -= (int64_t)(session->started_ns - start);
-	session->started_ns = session->drain.start_ns = start;
+	for (unsigned i = 0; i < session->drain.sink_count; i++) {
+		struct sink *sink = session->drain.sink[i];
+
+		sink->start_realtime_ns -= (int64_t)(session->started_ns - start);
+		sink->added_ns = sink->start_ns = start;
+	}
+	session->started_ns = start;
 }

@@ -1,65 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From init log to trace. The log holds facts as they happened; the trace wants them in time
- * order and not before the session, so each becomes an event at the session's start or its own
+ * From init log to sinks. The log holds facts as they happened; a trace wants them in time
+ * order and not before its start, so each becomes an event at the session's start or its own
  * time, with its true time in the context.
  */
 #include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "abi/points.h"
 #include "recorder/process.h"
 #include "recorder/walk.h"
 
-/* Event header and event context of CTF_CLASS_INIT, as the metadata declares them. */
-struct init_event {
-	uint16_t id;
-	uint64_t ns;
-	uint64_t init_timestamp;
-	int32_t vpid, vtid;
-	char procname[CTF_PROCNAME_SIZE];
-} __attribute__((packed));
-
 #define DECLARATION_MAX 8192	/* bytes; 16 fields with the longest names need less */
+#define BATCH_EVENTS (DRAIN_SCRATCH / sizeof(struct sink_fact))
 
-/* A packet under construction; thrown away when it cannot be written. */
-struct batch {
-	size_t used;
-	uint64_t begin, end;
-	uint64_t events;
+/* One look at the log for one sink; facts gather here and go to it many at a time. */
+struct taking {
+	struct process *process;
+	struct drain *drain;
+	struct sink *sink;
+	struct sink_process *at;
+	struct sink_facts batch;
+	uint32_t *where;		/* [BATCH_EVENTS], allocated with the first fact */
+	uint64_t position;		/* in the log: all before it is in the batch or was handed over */
+	uint64_t bad;			/* of it */
 };
 
-static uint64_t init_discarded(const struct process *process)
+/* All up to the position is the sink's. */
+static void settle(struct taking *taking)
 {
-	return process->init_dropped + process->dropped_no_ring;
+	taking->at->init.taken = taking->position;
+	taking->at->init.bad += taking->bad;
+	taking->bad = 0;
 }
 
-static int batch_write(struct process *process, struct drain *drain, const struct batch *batch)
+static int batch_write(struct taking *taking)
 {
-	struct init_log *init = &process->init;
-	struct ctf_packet packet = {
-		.begin = batch->begin,
-		.end = batch->end,
-		.discarded = init_discarded(process),
-		.events = drain->scratch,
-		.size = batch->used,
-	};
-	char name[64];
+	struct sink_process *at = taking->at;
+	struct sink_facts *batch = &taking->batch;
 	int rc;
 
-	if (!init->out) {
-		(void)snprintf(name, sizeof name, "%u-%u_init", process->region.pid,
-			       process->ordinal);
-		init->out = ctf_out_create(process_writer(process, drain), CTF_CLASS_INIT, name);
-	}
-	rc = drain_packet(drain, init->out, &packet);
+	batch->discarded = init_discarded(at);
+	batch->bytes = taking->drain->scratch;
+	batch->at = taking->where;
+	rc = taking->sink->ops->facts(taking->sink, at, batch);
 	if (rc < 0)
 		return rc;
-	init->prev_ns = batch->end;
-	init->discarded = packet.discarded;
-	init->events += batch->events;
-	process->bytes += batch->used;
+	at->init.prev_ns = batch->end;
+	at->init.discarded = batch->discarded;
+	at->init.events += batch->count;
+	at->init.bytes += batch->size;
+	if (at->init.events > at->process->init_events)
+		at->process->init_events = at->init.events;
+	*batch = (struct sink_facts){ 0 };
+	settle(taking);
 	return 0;
 }
 
@@ -103,91 +98,79 @@ static enum look look_at(const struct classes *classes, const uint8_t *at, uint6
 	return is_fact(classes, record) ? LOOK_RECORD : LOOK_BAD;
 }
 
-/* Make sure that the metadata has the event, in whichever trace the process writes. */
-static int declare_fact(const struct process *process, const struct drain *drain, unsigned id)
+static int declare(struct taking *taking, enum ctf_class class, unsigned id)
 {
-	struct ctf_writer *writer = process_writer(process, drain);
+	struct sink *sink = taking->sink;
 
-	if (id < KYMO_POINTS_TABLE)
-		return ctf_writer_declare(writer, id);
-	return ctf_writer_declare_own(writer, CTF_CLASS_INIT, id, classes_get(&process->classes, id));
+	return sink->ops->declare ? sink->ops->declare(sink, taking->at, class, id) : 0;
 }
 
-/* From its first declaration on, a process writes a trace of its own: its ids mean nothing elsewhere. */
-static int leave_shared(struct process *process, struct drain *drain, struct batch *batch)
-{
-	struct init_log *init = &process->init;
-	int rc = 0;
-
-	if (process->own_writer)
-		return 0;
-	if (batch->events)
-		rc = batch_write(process, drain, batch);
-	if (rc < 0)
-		return rc;
-	*batch = (struct batch){ 0 };
-	rc = drain->make_own_writer(drain->maker, process);
-	if (rc < 0)
-		return rc;
-	if (init->out)
-		ctf_out_close(init->out);
-	init->out = NULL;
-	for (unsigned i = 0; i < process->ring_count; i++)
-		ring_leave_shared(&process->ring[i]);
-	process->declared = false;	/* the table's runtime events, in the new metadata */
-	return 0;
-}
-
-static int take_declaration(struct process *process, struct drain *drain, struct batch *batch,
-			    const struct record *record)
+/*
+ * From its first declaration on, a process is one with events of its own: a sink may keep it apart
+ * from others, since its ids mean nothing elsewhere. So what was before goes first.
+ */
+static int take_declaration(struct taking *taking, const struct record *record)
 {
 	uint8_t copy[DECLARATION_MAX];	/* what is read may change meanwhile */
+	struct process *process = taking->process;
 	uint16_t id;
-	int rc;
+	int rc = 0;
 
 	if (record->head.payload_size > sizeof copy)
 		return -EBADMSG;
-	rc = leave_shared(process, drain, batch);
+	if (!taking->at->own && taking->batch.count)
+		rc = batch_write(taking);
 	if (rc < 0)
 		return rc;
 	memcpy(copy, record->payload, record->head.payload_size);
 	rc = classes_declare(&process->classes, copy, record->head.payload_size);
 	if (rc < 0)
 		return rc == -EINVAL ? -EBADMSG : rc;
+	taking->at->own = true;
 	memcpy(&id, copy, sizeof id);
-	return ctf_writer_declare_own(process->own_writer, CTF_CLASS_RUN, id,
-				      classes_get(&process->classes, id));
+	return declare(taking, CTF_CLASS_RUN, id);
 }
 
-static void batch_add(struct process *process, const struct drain *drain, struct batch *batch,
-		      const struct record *record)
+/* An event stands where it happened, but not before the sink begins nor before its predecessor. */
+static uint64_t place(const struct taking *taking, uint64_t ns)
 {
-	struct init_event event = {
+	uint64_t floor = taking->batch.count ? taking->batch.end : taking->at->init.prev_ns;
+
+	if (ns > taking->drain->now_ns)
+		ns = taking->drain->now_ns;
+	if (ns < taking->sink->start_ns)
+		ns = taking->sink->start_ns;
+	return ns < floor ? floor : ns;
+}
+
+static int batch_add(struct taking *taking, const struct record *record)
+{
+	struct sink_facts *batch = &taking->batch;
+	struct sink_fact fact = {
 		.id = record->head.id,
-		.ns = record->head.ns,
+		.ns = place(taking, record->head.ns),
 		.init_timestamp = record->head.ns,
-		.vpid = (int32_t)process->region.pid,
+		.vpid = (int32_t)taking->process->region.pid,
 		.vtid = (int32_t)record->head.tid,
 	};
-	uint64_t floor = batch->events ? batch->end : process->init.prev_ns;
+	uint8_t *to = taking->drain->scratch + batch->size;
 
-	if (event.ns > drain->now_ns)
-		event.ns = drain->now_ns;
-	if (event.ns < drain->start_ns)
-		event.ns = drain->start_ns;
-	if (event.ns < floor)
-		event.ns = floor;
-	memcpy(event.procname, record->head.name, KYMO_NAME_MAX);
-	memcpy(drain->scratch + batch->used, &event, sizeof event);
-	memcpy(drain->scratch + batch->used + sizeof event, record->payload,
-	       record->head.payload_size);
-	batch->used += sizeof event + record->head.payload_size;
-	if (!batch->events++)
-		batch->begin = event.ns;
-	batch->end = event.ns;
+	if (!taking->where)
+		taking->where = malloc(BATCH_EVENTS * sizeof *taking->where);
+	if (!taking->where)
+		return -ENOMEM;
+	memcpy(fact.procname, record->head.name, KYMO_NAME_MAX);
+	memcpy(to, &fact, sizeof fact);
+	memcpy(to + sizeof fact, record->payload, record->head.payload_size);
+	taking->where[batch->count] = (uint32_t)batch->size;
+	batch->size += sizeof fact + record->head.payload_size;
+	if (!batch->count++)
+		batch->begin = fact.ns;
+	batch->end = fact.ns;
+	return 0;
 }
 
-static_assert(DRAIN_SCRATCH >= sizeof(struct init_event) + KYMO_LOG_CHUNK, "one event fits");
+static_assert(DRAIN_SCRATCH >= sizeof(struct sink_fact) + KYMO_LOG_CHUNK, "one event fits");
 
 /* Where the log goes on behind what cannot be read: the next record with its stamp, or the end. */
 static uint64_t next_stamp(const uint8_t *chunk, uint64_t position, uint64_t end)
@@ -222,13 +205,13 @@ static const uint8_t *chunk_at(const struct process *process, uint64_t position)
  * One step through the log. Return: new position; the old one: wait here.
  * A hole in a living process is a record that is being written: its place in the order is kept.
  */
-static uint64_t init_step(struct process *process, struct drain *drain, struct batch *batch,
-			  uint64_t at, uint64_t tail, int *rc)
+static uint64_t init_step(struct taking *taking, uint64_t at, uint64_t tail, int *rc)
 {
+	const struct process *process = taking->process;
 	uint64_t chunk_end = (at / KYMO_LOG_CHUNK + 1) * KYMO_LOG_CHUNK;
 	uint64_t end = tail < chunk_end ? tail : chunk_end;
 	const uint8_t *chunk = chunk_at(process, at);
-	bool over = drain->final || process->alive == ALIVE_DEAD;
+	bool over = taking->drain->final || process->alive == ALIVE_DEAD;
 	struct record record;
 
 	if (!chunk)
@@ -239,29 +222,28 @@ static uint64_t init_step(struct process *process, struct drain *drain, struct b
 		return at;
 	switch (look_at(&process->classes, chunk + at % KYMO_LOG_CHUNK, at, end - at, &record)) {
 	case LOOK_DECLARATION:
-		*rc = take_declaration(process, drain, batch, &record);
+		*rc = take_declaration(taking, &record);
 		if (*rc == -EBADMSG) {
 			*rc = 0;
-			process->init.bad++;
+			taking->bad++;
 		}
 		return *rc < 0 ? at : at + record.head.size;
 	case LOOK_RECORD:
-		*rc = declare_fact(process, drain, record.head.id);
-		if (*rc < 0)
-			return at;
-		batch_add(process, drain, batch, &record);
-		return at + record.head.size;
+		*rc = declare(taking, CTF_CLASS_INIT, record.head.id);
+		if (*rc == 0)
+			*rc = batch_add(taking, &record);
+		return *rc < 0 ? at : at + record.head.size;
 	case LOOK_PAD:
 		return at + record.head.size;
 	case LOOK_HOLE:
 		return over ? next_stamp(chunk, at, end) : at;
 	default:
-		process->init.bad++;
+		taking->bad++;
 		return next_stamp(chunk, at, end);
 	}
 }
 
-static void init_counters(struct process *process)
+void init_counters(struct process *process)
 {
 	const struct kymo_region *header = region_header(&process->region);
 	uint64_t no_ring = __atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED);
@@ -274,62 +256,67 @@ static void init_counters(struct process *process)
 		process->init_dropped = dropped;
 }
 
+/* On to @tail. What was handed over is not handed over again when a later step fails. */
+static int take(struct taking *taking, uint64_t tail)
+{
+	const size_t enough = DRAIN_SCRATCH - sizeof(struct sink_fact) - KYMO_LOG_CHUNK;
+	int rc = 0;
+
+	while (rc == 0 && taking->position < tail) {
+		uint64_t next = init_step(taking, taking->position, tail, &rc);
+
+		if (next == taking->position)
+			break;
+		taking->position = next;
+		if (taking->batch.size > enough)
+			rc = batch_write(taking);
+	}
+	if (taking->batch.count && rc == 0)
+		rc = batch_write(taking);
+	if (rc == 0)
+		settle(taking);
+	return rc;
+}
+
+static int drain_into(struct process *process, struct drain *drain, unsigned index, uint64_t tail)
+{
+	struct sink_process *at = process->at[index];
+	struct taking taking = {
+		.process = process, .drain = drain, .sink = drain->sink[index], .at = at,
+		.position = at->init.taken,
+	};
+	int rc;
+
+	if (tail <= at->init.taken)
+		return 0;
+	drain_look_at_clock(drain);
+	rc = take(&taking, tail);
+	free(taking.where);
+	if (at->init.bad > process->init_bad) {
+		drain_say(drain, "%s: %llu init events make no sense and are left out",
+			  process->region.name, (unsigned long long)(at->init.bad - process->init_bad));
+		process->init_bad = at->init.bad;
+	}
+	return rc;
+}
+
 int init_drain(struct process *process, struct drain *drain)
 {
 	uint64_t tail = __atomic_load_n(&region_header(&process->region)->log_tail, __ATOMIC_ACQUIRE);
-	struct init_log *init = &process->init;
-	uint64_t at = init->taken, bad = init->bad;
-	struct batch batch = { 0 };
-	int rc = 0;
+	bool news = false;
 
-	if (tail <= at)
-		return 0;
 	if (tail > (uint64_t)KYMO_LOG_CHUNK * KYMO_LOG_CHUNKS_MAX)
 		tail = (uint64_t)KYMO_LOG_CHUNK * KYMO_LOG_CHUNKS_MAX;
-	if (region_grow(&process->region) < 0)
-		return 0;
+	for (unsigned i = 0; i < drain->sink_count; i++)
+		news |= tail > process->at[i]->init.taken;
+	if (!news || process->cut || region_grow(&process->region) < 0)
+		return sinks_rc(drain);
 	init_counters(process);
-	drain_look_at_clock(drain);
-	while (at < tail) {
-		uint64_t next = init_step(process, drain, &batch, at, tail, &rc);
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		int rc = sink_is_up(drain->sink[i]) ? drain_into(process, drain, i, tail) : 0;
 
-		if (next == at)
-			break;
-		at = next;
-		if (batch.used <= DRAIN_SCRATCH - sizeof(struct init_event) - KYMO_LOG_CHUNK)
-			continue;
-		rc = batch_write(process, drain, &batch);
 		if (rc < 0)
-			return rc;
-		init->taken = at;
-		batch = (struct batch){ 0 };
+			(void)sink_failed(drain->sink[i], rc);
 	}
-	if (batch.events && rc == 0)
-		rc = batch_write(process, drain, &batch);
-	if (rc < 0) {			/* the same again later */
-		init->bad = bad;
-		return rc;
-	}
-	init->taken = at;
-	if (init->bad > bad)
-		drain_say(drain, "%s: %llu init events make no sense and are left out",
-			  process->region.name, (unsigned long long)(init->bad - bad));
-	return 0;
-}
-
-void init_finish(struct process *process, struct drain *drain)
-{
-	struct init_log *init = &process->init;
-	struct batch last = { .begin = init->prev_ns, .end = drain->now_ns };
-
-	init_counters(process);
-	if (last.begin < drain->start_ns)
-		last.begin = drain->start_ns;
-	if (last.end < last.begin)
-		last.end = last.begin;
-	if (init_discarded(process) > init->discarded)
-		(void)batch_write(process, drain, &last);	/* the accounts have it in any case */
-	if (init->out)
-		ctf_out_close(init->out);
-	init->out = NULL;
+	return sinks_rc(drain);
 }

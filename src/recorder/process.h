@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A traced process as a recording session sees it: its region, its rings and init log with what
- * was taken of them, and the accounts. For the recorder's own files; others use session.h.
+ * A traced process as a recording session sees it: its region, its rings with what was taken of
+ * them, what its sinks have, and the accounts. For the recorder's own files; others use session.h.
  *
  *   per ring      produced = recorded + dropped (+ what a corrupt ring cost, in bytes)
  *   per process   the sums, and events of threads that could get no ring
@@ -16,6 +16,7 @@
 #include "recorder/alive.h"
 #include "recorder/classes.h"
 #include "recorder/region.h"
+#include "recorder/sink.h"
 
 /* An owner of a ring. Beyond THREADS_MAX of one process, threads share the last entry. */
 #define THREADS_MAX 10000
@@ -33,23 +34,12 @@ struct ring {
 	uint32_t owner_seq;
 	uint32_t thread;		/* index of its owner's account */
 	uint32_t block_records;		/* records already taken from the block `taken` is in */
-	uint64_t taken;			/* byte position up to which all is in the trace */
+	uint64_t taken;			/* byte position up to which all is in the sinks */
 	uint64_t looked;		/* its end at the last look */
-	uint64_t prev_end;		/* end of the stream's last packet */
+	uint64_t prev_end;		/* end of the last packet */
 	uint64_t dropped_base;		/* kymo_ring.dropped when the session began */
 	uint64_t dropped_seen;		/* last value that the accounts hold */
-	uint64_t discarded;		/* events_discarded of the stream's last packet */
 	uint64_t unread_since;		/* when something was first seen waiting, 0: nothing is */
-	struct ctf_out *out;
-};
-
-struct init_log {
-	uint64_t taken;
-	uint64_t prev_ns;		/* of the stream's last event or packet end */
-	uint64_t discarded;
-	uint64_t events;
-	uint64_t bad;			/* records that made no sense */
-	struct ctf_out *out;
 };
 
 enum process_end { PROCESS_RUNS, PROCESS_EXITED, PROCESS_KILLED, PROCESS_REPLACED };
@@ -59,19 +49,19 @@ struct process {
 	int host_pid;			/* 0: not found */
 	enum alive alive;
 	enum process_end end;
+	bool cut;			/* its region was shortened: nothing behind the header is read */
 	bool finished;			/* all is taken, the region is closed */
-	bool declared;			/* its runtime events are in the metadata */
 	bool recording;			/* we have switched it to RECORD */
 	unsigned replaced_checks;	/* liveness checks that saw it replaced by exec */
 	unsigned ordinal;
 	unsigned tracetools;
 	char tracetools_version[29];
 	struct classes classes;
-	struct ctf_writer *own_writer;	/* its own trace, once it has declared events; else NULL */
-	uint64_t own_bytes;		/* of it, once it is closed */
 	struct ring *ring;
 	unsigned ring_count;
-	struct init_log init;
+	struct sink_process *at[SINKS_MAX];	/* by place in drain.sink */
+	uint64_t init_events;		/* in the sink that has most of them */
+	uint64_t init_bad;		/* records of the init log that made no sense */
 	struct thread_account *thread;
 	unsigned thread_count;
 	uint64_t no_ring_base;		/* kymo_region.dropped_no_ring when it joined */
@@ -80,20 +70,18 @@ struct process {
 	uint64_t lost_bytes;		/* of corrupt rings */
 	uint64_t cut_ns;		/* records before this are left out; only where all are walked */
 	uint64_t overwritten, outside;	/* of a frozen copy: gone before it was made; before cut_ns */
-	uint64_t unwritten;		/* events that the disk did not take */
+	uint64_t unwritten;		/* events that a sink did not take; for each sink again */
 	uint64_t texts_cut;		/* strings in its own events that were too long */
 };
 
 /* What draining needs of its session. */
 struct drain {
-	struct ctf_writer *writer;	/* of the trace that processes share */
-	/* Make the trace of a process that declares events of its own. Return: 0; -errno. */
-	int (*make_own_writer)(void *context, struct process *process);
-	void *maker;			/* its context */
-	uint64_t start_ns;		/* of the session: init events are not before it */
+	struct sink *sink[SINKS_MAX];
+	unsigned sink_count;
 	uint64_t now_ns;		/* when the round began; where it matters drain_look_at_clock() */
 	uint64_t patience_ns;		/* how long a little data may wait for more */
-	bool final;			/* take everything */
+	bool flush;			/* take everything that is committed */
+	bool final;			/* the same, and nothing more will come */
 	bool failed;			/* the last ring_drain() before ring_finish() failed */
 	unsigned fullest;		/* out: highest fill of a ring met, in 1/256 */
 	uint64_t grown;			/* out: most that a ring grew since the last look, in 1/256 */
@@ -134,29 +122,6 @@ void ring_refuse(struct process *process, struct ring *ring, const struct drain 
 		 const char *what);
 
 /**
- * drain_packet() - write one packet of a stream
- *
- * Readers count lost events from one packet to the next, so a stream that begins with a loss gets
- * an empty packet at the session's start in front.
- * Return: 0; -errno.
- */
-int drain_packet(const struct drain *drain, struct ctf_out *out, const struct ctf_packet *packet);
-
-/** process_writer() - where the events of @process go. */
-static inline struct ctf_writer *process_writer(const struct process *process,
-						const struct drain *drain)
-{
-	return process->own_writer ? process->own_writer : drain->writer;
-}
-
-/**
- * ring_leave_shared() - the process goes on in a trace of its own: end this ring's stream here
- *
- * Its events_discarded begin at 0 again in the new stream.
- */
-void ring_leave_shared(struct ring *ring);
-
-/**
  * process_rings() - take notice of rings that came into being
  * @skip_unread: what is in them is not of this session
  */
@@ -168,24 +133,82 @@ void process_rings(struct process *process, const struct drain *drain, bool skip
 uint64_t process_first_ns(const struct process *process);
 
 /**
- * ring_drain() - move what is committed in a ring into the trace
- * Return: 0; -errno of the trace's disk: nothing is lost, call again later.
+ * ring_drain() - hand what is committed in a ring to the sinks
+ * Return: 0; -errno of a sink, when no sink took it: nothing is lost, call again later.
  */
 int ring_drain(struct process *process, unsigned index, struct drain *drain);
 
-/**
- * ring_finish() - after the last ring_drain(): put remaining drops into the trace, count what
- * could not be written, close the stream
- */
+/** ring_finish() - after the last ring_drain(): bring the accounts up to date, count what no sink took. */
 void ring_finish(struct process *process, unsigned index, struct drain *drain);
 
 /** ring_account() - bring drop counts up to date. */
 void ring_account(struct process *process, unsigned index);
 
-/** init_drain() - move the init log's news into the trace. Return: as ring_drain(). */
+/**
+ * init_drain() - hand the init log's news to each sink
+ * Return: 0; -errno when every sink fails: call again later.
+ */
 int init_drain(struct process *process, struct drain *drain);
 
-/** init_finish() - the same as ring_finish(), for the init log. */
-void init_finish(struct process *process, struct drain *drain);
+/** init_counters() - bring the counts of lost init events, and of events without a ring, up to date. */
+void init_counters(struct process *process);
+
+/* ---- sink.c: handing over ---- */
+
+/** sink_ring_of() - what is kept of ring @index; NULL without memory. What came after the sink is complete. */
+struct sink_ring *sink_ring_of(struct sink_process *at, unsigned index);
+
+/** sink_threads_grow() - make an entry for each thread; those added are complete. Return: false: no memory. */
+bool sink_threads_grow(struct sink_process *at);
+
+/** init_discarded() - init events, and events of threads without a ring, that the sink has not. */
+static inline uint64_t init_discarded(const struct sink_process *at)
+{
+	return at->process->init_dropped + at->process->dropped_no_ring - at->without_no_ring;
+}
+
+/** sink_is_up() - it may be asked in this round. */
+static inline bool sink_is_up(const struct sink *sink)
+{
+	return sink->rc >= 0;
+}
+
+/** sink_failed() - @sink answered @rc: it is asked no more in this round. Return: @rc. */
+int sink_failed(struct sink *sink, int rc);
+
+/** sinks_round_begin() - who rests since a failure is left out of the round, unless @all. */
+void sinks_round_begin(struct drain *drain, bool all);
+
+/** sinks_round_end() - tell who fails from now on, and who works again. */
+void sinks_round_end(struct drain *drain);
+
+/** sinks_rc() - 0 when some sink is up; -errno of a failing one else. */
+int sinks_rc(const struct drain *drain);
+
+/**
+ * sinks_packet() - hand @packet to all sinks
+ * @dropped: kymo_ring.dropped up to the packet's end
+ *
+ * Return: 0: some sink has it, and for the others it is counted; -errno: none has it; -EFAULT: its
+ * memory is gone.
+ */
+int sinks_packet(struct drain *drain, struct process *process, struct sink_packet *packet,
+		 uint64_t dropped);
+
+/**
+ * sinks_forget_drops() - of ring @index, what was dropped up to the count @dropped is before the trace
+ *
+ * Without effect once a sink was told of drops.
+ */
+void sinks_forget_drops(struct process *process, unsigned index, uint64_t dropped);
+
+/** sinks_lose() - @records of ring @index are taken by no sink any more: count them. */
+void sinks_lose(struct drain *drain, struct process *process, unsigned index, uint64_t records);
+
+/** sinks_leave() - @process is finished: remaining drops, the ends of its streams in all sinks. */
+void sinks_leave(struct drain *drain, struct process *process);
+
+/** sinks_reach_back() - left-overs from @first_ns on are going to be taken: the sinks begin there. */
+void sinks_reach_back(struct drain *drain, uint64_t first_ns);
 
 #endif

@@ -3,7 +3,7 @@
  * A recording session: finds traced processes in a runtime directory, switches them to RECORD,
  * moves what they produce into a trace, and leaves everything as it was.
  *
- *   session_begin(&options, &session, &err)    claims the domain, makes the trace directory
+ *   session_begin(&options, &session, &err)    claims the domain, makes the sinks
  *   session_poll(session)                      as often as it asks for
  *   session_end(session, &err)                 WAIT, the last drain, the accounts
  *   session_free(session)
@@ -23,12 +23,14 @@
 #include "base/err.h"
 
 struct session;
+struct sink;			/* recorder/sink.h */
 
 #define SESSION_PIDS_MAX 64
 
 struct session_options {
 	const char *runtime_dir;	/* NULL: $KYMO_DIR or the default */
-	const char *output;		/* trace directory; must not exist, or be empty */
+	const char *output;		/* trace directory; must not exist, or be empty. NULL: only ... */
+	struct sink *sink;		/* a first sink, the session's from here on; NULL: none besides */
 	const char *version;		/* of kymo: "0.1.0" */
 	uint64_t tag;			/* only processes started with this KYMO_SESSION; 0: all */
 	int pids[SESSION_PIDS_MAX];	/* only these; needs tag 0 */
@@ -50,7 +52,7 @@ struct session_stats {
 	uint64_t init_events;		/* init events in the trace */
 	uint64_t dropped;		/* runtime events the traced processes had no room for */
 	uint64_t init_dropped;
-	uint64_t unwritten;		/* events that the disk did not take */
+	uint64_t unwritten;		/* events that a sink did not take, the sum over all sinks */
 	uint64_t lost_bytes;		/* in corrupt rings */
 	uint64_t overwritten;		/* frozen: runtime events that were gone before the copy was made */
 	uint64_t outside;		/* frozen: older than last_ns, left out */
@@ -83,16 +85,43 @@ void session_notice(struct session *session);
 /** session_runtime_dir() - path of the runtime directory, valid as long as @session. */
 const char *session_runtime_dir(const struct session *session);
 
-/** session_output() - absolute path of the trace directory, valid as long as @session. */
+/** session_output() - absolute path of the (first) trace directory, valid as long as its sink. */
 const char *session_output(const struct session *session);
 
 /**
- * session_end() - stop recording, take the rest, complete the trace
+ * session_end() - stop recording, take the rest, complete and close the sinks
  * Return: 0; -1 with @err when something of it could not be written.
  */
 int session_end(struct session *session, struct err *err);
 
+/** session_stats() - what was taken from the processes. Also after session_end(). */
 void session_stats(const struct session *session, struct session_stats *stats);
+
+/**
+ * session_add_sink() - write into @sink too, from now on
+ *
+ * What is committed goes to the others first. In the session's accounts and those of other sinks
+ * nothing changes.
+ * Return: 0, and @sink is the session's; -1 with @err: there are too many.
+ */
+int session_add_sink(struct session *session, struct sink *sink, struct err *err);
+
+/** session_add_trace() - the same for a new trace directory. Return: 0 and *@sink; -1 with @err. */
+int session_add_trace(struct session *session, const char *path, struct sink **sink, struct err *err);
+
+/**
+ * session_remove_sink() - complete and close @sink, and go on with the others
+ * @stats: what it holds; may be NULL
+ *
+ * Return: 0; -1 with @err when something of it could not be written. It is gone in both cases, but
+ * for the only one, which stays: end the session instead.
+ */
+int session_remove_sink(struct session *session, struct sink *sink, struct session_stats *stats,
+			struct err *err);
+
+/** session_sink_stats() - what is in @sink, for its time. */
+void session_sink_stats(const struct session *session, const struct sink *sink,
+			struct session_stats *stats);
 
 /** session_free() - a session that was not ended ends as if the process had died. */
 void session_free(struct session *session);

@@ -20,32 +20,28 @@ struct clock_snapshot {
 
 struct session {
 	struct session_options options;
-	char *output;			/* absolute */
+	const char *output;		/* name of the first sink */
 	struct rundir dir;
 	struct domain domain;
 	uint64_t domain_tag;		/* as announced */
+	uint32_t generation;		/* that its processes get */
 	struct drain drain;
-	struct ctf_trace_desc desc;	/* of all its traces but for the name */
-	char boot_id[64], hostname[65];
+	uint64_t sinks_made;
 	struct process **process;
 	unsigned process_count;
 	char refused[REFUSED_MAX][REGION_NAME_MAX];
 	unsigned refused_count;
 	uint64_t started_ns, ended_ns;
-	int64_t started_realtime_ns;
 	struct clock_snapshot *clock;
 	unsigned clock_count;
 	uint64_t clock_period_ns;
 	struct timespec dir_mtime;
-	uint64_t scan_at, alive_at, accounts_at, clock_at, retry_at;
-	uint64_t bytes;			/* of stream files, once the writer is closed */
+	uint64_t scan_at, alive_at, accounts_at, clock_at;
+	uint64_t bytes;			/* of event data, in sinks that are closed */
 	unsigned period_ms;
 	unsigned alive_rounds;
 	bool noticed;
-	bool writing_fails;		/* at the moment */
-	bool write_failed;		/* at least once */
-	bool ended;
-	char write_error[256];
+	bool write_failed;		/* by a sink, at least once */
 };
 
 /* ---- discover.c ---- */
@@ -90,19 +86,36 @@ void session_settle(const struct process *process);
 /** session_drain_process() - everything that is due of one process. Return: 0; -errno. */
 int session_drain_process(struct session *session, struct process *process);
 
+/** session_drain_all() - everything that is due of all processes; @flush: everything that is committed. */
+void session_drain_all(struct session *session, bool flush);
+
 /** session_finish_process() - the last drain, the streams' ends; unlinks a dead one's region. */
 void session_finish_process(struct session *session, struct process *process);
 
-/** session_write_error() - keep account of a failing (@rc < 0) or working (0) trace disk. */
-void session_write_error(struct session *session, int rc);
+/* ---- session_sinks.c ---- */
+
+/** session_begin_sinks() - those of the options. Return: 0; -1 with @err. */
+int session_begin_sinks(struct session *session, struct err *err);
+
+/** session_end_sinks() - accounts and close for all. Return: 0; -1 with @err, of the first that failed. */
+int session_end_sinks(struct session *session, struct err *err);
+
+/** session_drop_sinks() - close all, as if the program had been killed. */
+void session_drop_sinks(struct session *session);
+
+/**
+ * session_keep_accounts() - bring the accounts of all sinks up to date
+ * Return: 0; -1 with @err when the last sink's directory was removed.
+ */
+int session_keep_accounts(struct session *session, struct err *err);
 
 /* ---- accounts.c ---- */
 
-/** session_snapshot_clocks() - append a snapshot of all clocks. */
-void session_snapshot_clocks(struct session *session);
+/** session_snapshot_clocks() - append a snapshot of all clocks. Return: it. */
+const struct clock_snapshot *session_snapshot_clocks(struct session *session);
 
-/** session_write_accounts() - replace kymo.json. Return: 0; -errno. */
-int session_write_accounts(struct session *session);
+/** session_write_accounts() - give @sink the accounts as they stand. Return: 0; -errno. */
+int session_write_accounts(const struct session *session, struct sink *sink);
 
 /** session_now() - CLOCK_MONOTONIC, ns. */
 uint64_t session_now(void);

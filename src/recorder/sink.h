@@ -101,7 +101,7 @@ struct sink_process {
 	struct process *process;
 	struct sink_ring *ring;		/* [ring_count] */
 	unsigned ring_count;
-	struct sink_without *thread;	/* [thread_count], of further threads: nothing is missing */
+	struct sink_without *thread;	/* [thread_count]; of further threads nothing is missing */
 	unsigned thread_count;
 	struct sink_without without;	/* the process's sums */
 	uint64_t without_no_ring;
@@ -152,12 +152,15 @@ struct sink {
 	const char *name;		/* for messages: a path; stays valid until close */
 	/* ---- the recorder's ---- */
 	uint64_t id;			/* grows with every sink of the session, 1 for the first */
+	uint64_t added_ns;
 	uint64_t start_ns;		/* facts are not before it; moves back for older left-overs only */
-	uint64_t end_ns;		/* when it was removed; 0: it is there */
+	uint64_t end_ns;		/* when it was completed; 0: it is there */
 	int64_t start_realtime_ns;
 	int rc;				/* of this round: the first failure */
 	uint64_t retry_at;
-	bool fails;			/* since the last round that tried: it gets nothing until retry_at */
+	bool rests;			/* this round, because it failed lately: rc says why */
+	bool fails;			/* as of the last round that tried */
+	bool gone;			/* its directory was removed: it is not asked again */
 	bool failed;			/* at least once */
 	char error[128];		/* of the last failure */
 };

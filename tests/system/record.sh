@@ -53,7 +53,9 @@ same "regions left" domain "$(ls "$KYMO_DIR")"
 run 7 "$kymo" record -o "$scratch/b" -- sh -c 'exit 7'
 run 143 "$kymo" record -o "$scratch/c" -- sh -c 'kill -TERM $$'
 run 6 "$kymo" record -o "$scratch/d" -- true
+has err "there is no trace"
 has err "kymo doctor"
+[ -e "$scratch/d" ] && fail "a trace without any event is left"
 run 0 "$kymo" record -q --format json -o "$scratch/e" -- "$numbers" --seconds 0.1 "$scratch/n"
 empty err
 python3 -c 'import json,sys; assert json.load(open(sys.argv[1]))["events"] > 0' "$scratch/out" ||

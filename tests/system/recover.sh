@@ -24,6 +24,7 @@ wait_for() {
 status=0
 "$kymo" recover -o "$work/none" 2>"$work/err" || status=$?
 [ $status = 6 ] || fail "nothing to recover: status $status"
+[ ! -e "$work/none" ] || fail "a trace without any event is left"
 
 "$kymo" run -- "$KYMO_BUILD/tests/numbers" --threads 1 --rate 2000 --seconds 60 "$work/n" &
 program=$!

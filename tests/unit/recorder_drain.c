@@ -4,6 +4,7 @@
 
 #include "babeltrace.h"
 #include "recorder/process.h"
+#include "recorder/sink_ctf.h"
 
 struct bench {
 	char run[64], trace[96];
@@ -11,11 +12,11 @@ struct bench {
 	struct producer producer;
 	struct process process;
 	struct drain drain;
+	struct sink *sink;
 };
 
 static int setup(void **state)
 {
-	const struct ctf_trace_desc desc = { .name = "t", .hostname = "h", .boot_id = "" };
 	struct bench *bench = calloc(1, sizeof *bench);
 	struct err err;
 
@@ -27,15 +28,15 @@ static int setup(void **state)
 			 "1-1.region");
 	memset(producer_page(&bench->producer, KYMO_ENABLE_PAGE), 1, KYMO_PAGE);
 	*state = bench;
-	if (mkdir(bench->trace, 0700) || rundir_open(&bench->dir, bench->run, false, &err) ||
+	if (rundir_open(&bench->dir, bench->run, false, &err) ||
 	    region_open(&bench->process.region, &bench->dir, "1-1.region", true, &err) ||
-	    ctf_writer_create(bench->trace, &desc, &bench->drain.writer, &err))
+	    sink_ctf_create(bench->trace, "0.1.0", 0, 0, &bench->sink, &err))
 		return -1;
 	bench->process.alive = ALIVE_YES;
 	bench->drain.scratch = malloc(DRAIN_SCRATCH);
-	bench->drain.start_ns = bench->drain.now_ns = producer_now();
+	bench->drain.now_ns = producer_now();
 	bench->drain.final = true;
-	return ctf_writer_declare_version(bench->drain.writer, KYMO_V(8, 2));
+	return sinks_add(&bench->drain, bench->sink, NULL, 0) || sinks_join(&bench->drain, &bench->process);
 }
 
 static int teardown(void **state)
@@ -50,6 +51,7 @@ static int teardown(void **state)
 	snprintf(command, sizeof command, "rm -rf '%s'", bench->run);
 	rc = system(command);
 	free(bench->drain.scratch);
+	sinks_process_free(&bench->process);
 	free(bench->process.ring);
 	free(bench->process.thread);
 	free(bench);
@@ -70,8 +72,8 @@ static void finish(struct bench *bench, uint64_t events)
 
 	for (unsigned i = 0; i < bench->process.ring_count; i++)
 		ring_finish(&bench->process, i, &bench->drain);
-	init_finish(&bench->process, &bench->drain);
-	ctf_writer_close(bench->drain.writer);
+	sinks_leave(&bench->drain, &bench->process);
+	bench->sink->ops->close(bench->sink);
 	seen = babeltrace_read(bench->trace, NULL);
 	if (seen.status == 77)
 		skip();
@@ -88,12 +90,12 @@ static void a_starved_recorder_takes_what_is_new(void **state)
 	for (unsigned i = 0; i < 100; i++)
 		producer_event(&bench->producer, 0, i);
 	producer_init(&bench->producer, 1, "symbol");
-	bench->drain.start_ns -= 6000000000;
+	bench->sink->start_ns -= 6000000000;
 	bench->drain.now_ns -= 5000000000;
 	drain(bench);
 	assert_int_equal(bench->process.recorded, 100);
 	assert_int_equal(bench->process.lost_bytes, 0);
-	assert_true(bench->process.init.prev_ns > bench->drain.start_ns + 5900000000);
+	assert_true(bench->process.at[0]->init.prev_ns > bench->sink->start_ns + 5900000000);
 	finish(bench, 101);
 }
 

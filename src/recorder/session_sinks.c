@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sinks of a session: made at its begin, added and removed meanwhile, closed at its end. */
+#include <errno.h>
+#include <string.h>
+
+#include "recorder/session_internal.h"
+#include "recorder/sink_ctf.h"
+
+/* @clock: of this moment. The sink stays the caller's when it fails. */
+static int attach(struct session *session, struct sink *sink, const struct clock_snapshot *clock,
+		  struct err *err)
+{
+	int rc;
+
+	sink->added_ns = clock->monotonic;
+	sink->start_realtime_ns = (int64_t)clock->realtime;
+	sink->id = ++session->sinks_made;
+	rc = sinks_add(&session->drain, sink, session->process, session->process_count);
+	if (rc == -ENOSPC)
+		return err_set(err, EXIT_FAILED, "the session has %d sinks already; remove one first",
+			       SINKS_MAX);
+	return rc < 0 ? err_set(err, EXIT_FAILED, "out of memory") : 0;
+}
+
+static int make_trace(const struct session *session, const char *path, const struct clock_snapshot *clock,
+		      struct sink **sink, struct err *err)
+{
+	return sink_ctf_create(path, session->options.version, clock->monotonic, clock->realtime, sink, err);
+}
+
+int session_begin_sinks(struct session *session, struct err *err)
+{
+	const struct clock_snapshot *clock = &session->clock[0];
+	struct sink *trace;
+
+	if (session->options.output) {
+		if (make_trace(session, session->options.output, clock, &trace, err) < 0)
+			return -1;
+		if (attach(session, trace, clock, err) < 0) {
+			trace->ops->close(trace);
+			return -1;
+		}
+	}
+	if (session->options.sink && attach(session, session->options.sink, clock, err) < 0)
+		return -1;
+	session->output = session->drain.sink[0]->name;
+	return 0;
+}
+
+int session_add_sink(struct session *session, struct sink *sink, struct err *err)
+{
+	const struct clock_snapshot *clock;
+
+	session->drain.now_ns = session_now();
+	session_scan(session);
+	session_drain_all(session, true);
+	clock = session_snapshot_clocks(session);
+	if (attach(session, sink, clock, err) < 0)
+		return -1;
+	session->accounts_at = 0;
+	return 0;
+}
+
+int session_add_trace(struct session *session, const char *path, struct sink **sink, struct err *err)
+{
+	const struct clock_snapshot *clock = session_snapshot_clocks(session);
+
+	if (make_trace(session, path, clock, sink, err) < 0)
+		return -1;
+	if (session_add_sink(session, *sink, err) == 0)
+		return 0;
+	(*sink)->ops->close(*sink);
+	return -1;
+}
+
+/* Accounts and close of one that is complete. Return: as session_remove_sink(). */
+static int close_sink(struct session *session, struct sink *sink, struct session_stats *stats,
+		      struct err *err)
+{
+	struct session_stats own;
+	int rc, result = 0;
+
+	rc = session_write_accounts(session, sink);
+	session_sink_stats(session, sink, &own);
+	if (sink->failed)
+		result = err_set(err, EXIT_FAILED, "%s could not be written all the time (%s); %llu events "
+				 "were dropped and %llu not written; the trace holds the others",
+				 sink->name, sink->error, (unsigned long long)own.dropped,
+				 (unsigned long long)own.unwritten);
+	else if (rc < 0)
+		result = err_set(err, EXIT_FAILED, "cannot write %s/kymo.json: %s; the trace itself is "
+				 "complete", sink->name, strerror(-rc));
+	if (stats)
+		*stats = own;
+	session->bytes += own.bytes;
+	session->write_failed |= sink->failed;
+	sinks_detach(&session->drain, sink, session->process, session->process_count);
+	sink->ops->close(sink);
+	session->output = session->drain.sink_count ? session->drain.sink[0]->name : "";
+	return result;
+}
+
+int session_remove_sink(struct session *session, struct sink *sink, struct session_stats *stats,
+			struct err *err)
+{
+	if (session->drain.sink_count == 1)
+		return err_set(err, EXIT_USAGE, "%s is the only sink of its session; end the session "
+			       "instead", sink->name);
+	session->drain.now_ns = session_now();
+	session_scan(session);
+	session_drain_all(session, true);
+	sinks_complete(&session->drain, sink, session->process, session->process_count);
+	return close_sink(session, sink, stats, err);
+}
+
+int session_end_sinks(struct session *session, struct err *err)
+{
+	int result = 0;
+
+	for (unsigned i = 0; i < session->drain.sink_count; i++)
+		session->drain.sink[i]->end_ns = session->ended_ns;
+	while (session->drain.sink_count) {
+		if (close_sink(session, session->drain.sink[0], NULL, result < 0 ? NULL : err) < 0)
+			result = -1;
+	}
+	return result;
+}
+
+void session_drop_sinks(struct session *session)
+{
+	while (session->drain.sink_count) {
+		struct sink *sink = session->drain.sink[0];
+
+		for (unsigned i = 0; i < session->process_count; i++) {
+			struct sink_process *at = sink_at(&session->drain, sink, session->process[i]);
+
+			if (at && !at->left && sink->ops->leave)
+				sink->ops->leave(sink, at);
+		}
+		sinks_detach(&session->drain, sink, session->process, session->process_count);
+		sink->ops->close(sink);
+	}
+}
+
+int session_keep_accounts(struct session *session, struct err *err)
+{
+	for (unsigned i = session->drain.sink_count; i-- > 0;) {
+		struct sink *sink = session->drain.sink[i];
+		int rc = session_write_accounts(session, sink);
+
+		if ((rc != -ENOENT && rc != -ENOTDIR) || sink->gone)
+			continue;
+		if (session->drain.sink_count == 1)
+			return err_set(err, EXIT_FAILED, "the trace directory %s was removed while "
+				       "recording; what was recorded is lost with it", sink->name);
+		drain_say(&session->drain, "the trace directory %s was removed while recording; nothing "
+			  "is written there any more", sink->name);
+		(void)sink_failed(sink, rc);
+		sink->gone = sink->fails = sink->failed = true;
+	}
+	return 0;
+}

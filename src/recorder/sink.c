@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Handing what was drained to every sink, and what each of them missed. */
+#include "recorder/sink.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "recorder/process.h"
+
+#define RETRY_NS	100000000u	/* while a sink takes nothing */
+
+/* ---- rounds ---- */
+
+int sink_failed(struct sink *sink, int rc)
+{
+	if (sink->rc == 0) {
+		sink->rc = rc;
+		(void)snprintf(sink->error, sizeof sink->error, "%s", strerror(-rc));
+	}
+	return rc;
+}
+
+int sinks_rc(const struct drain *drain)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		if (sink_is_up(drain->sink[i]))
+			return 0;
+		rc = drain->sink[i]->rc;
+	}
+	return rc;
+}
+
+void sinks_round_begin(struct drain *drain, bool all)
+{
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		struct sink *sink = drain->sink[i];
+
+		sink->rests = sink->gone || (!all && sink->fails && drain->now_ns < sink->retry_at);
+		if (!sink->rests)
+			sink->rc = 0;
+	}
+}
+
+static void tell(const struct drain *drain, const struct sink *sink, bool fails)
+{
+	if (!fails)
+		drain_say(drain, "%s can be written again; what the programs had no room for meanwhile "
+			  "is counted as dropped%s", sink->name, drain->sink_count > 1 ?
+			  ", what others took and it did not as not written" : "");
+	else if (drain->sink_count > 1)
+		drain_say(drain, "cannot write to %s: %s; make room: the others are written, and what "
+			  "this one misses is counted", sink->name, sink->error);
+	else
+		drain_say(drain, "cannot write to %s: %s; make room: the traced programs go on, their "
+			  "buffers fill, and what finds no room is counted", sink->name, sink->error);
+}
+
+void sinks_round_end(struct drain *drain)
+{
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		struct sink *sink = drain->sink[i];
+		bool fails = sink->rc < 0;
+
+		if (sink->rests)
+			continue;
+		if (fails != sink->fails)
+			tell(drain, sink, fails);
+		if (fails)
+			sink->retry_at = drain->now_ns + RETRY_NS;
+		sink->fails = fails;
+		sink->failed |= fails;
+		if (!fails && sink->ops->round)
+			sink->ops->round(sink, drain->now_ns);
+	}
+}
+
+/* ---- what a sink misses ---- */
+
+static void missed(struct sink_process *at, struct sink_ring *ring, const struct sink_packet *packet)
+{
+	if (ring)
+		ring->lost += packet->records;
+	at->unwritten += packet->records;
+	at->process->unwritten += packet->records;
+	at->without.recorded += packet->records;
+	at->without.bytes += packet->size;
+	if (packet->account && sink_threads_grow(at)) {
+		at->thread[packet->thread].recorded += packet->records;
+		at->thread[packet->thread].bytes += packet->size;
+	}
+}
+
+/* ---- packets ---- */
+
+/* Events of a ring that the sink has not, when kymo_ring.dropped is @dropped. It never shrinks. */
+static uint64_t discarded(const struct sink_ring *ring, uint64_t dropped)
+{
+	uint64_t all = ring->lost + (dropped > ring->dropped_base ? dropped - ring->dropped_base : 0);
+
+	return all > ring->discarded ? all : ring->discarded;
+}
+
+static int offer(struct sink *sink, struct sink_process *at, struct sink_packet *packet, uint64_t dropped)
+{
+	struct sink_ring *ring = sink_ring_of(at, packet->ring);
+	int rc;
+
+	if (!ring)
+		return sink_failed(sink, -ENOMEM);
+	packet->discarded = discarded(ring, dropped);
+	rc = sink->ops->packet(sink, at, packet);
+	if (rc == -EFAULT)
+		return rc;
+	if (rc < 0)
+		return sink_failed(sink, rc);
+	ring->discarded = packet->discarded;
+	return 0;
+}
+
+int sinks_packet(struct drain *drain, struct process *process, struct sink_packet *packet,
+		 uint64_t dropped)
+{
+	unsigned taken = 0;
+
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		int rc = sink_is_up(drain->sink[i]) ?
+			 offer(drain->sink[i], process->at[i], packet, dropped) : drain->sink[i]->rc;
+
+		if (rc == -EFAULT)
+			return rc;
+		if (rc == 0)
+			taken |= 1u << i;
+	}
+	if (!taken)
+		return drain->sink_count ? sinks_rc(drain) : 0;
+	for (unsigned i = 0; taken + 1 != 1u << drain->sink_count && i < drain->sink_count; i++)
+		if (!(taken & 1u << i))
+			missed(process->at[i], sink_ring_of(process->at[i], packet->ring), packet);
+	return 0;
+}
+static_assert(SINKS_MAX < 32, "a bit for each");
+
+void sinks_forget_drops(struct process *process, unsigned index, uint64_t dropped)
+{
+	struct ring *ring = &process->ring[index];
+	bool told = dropped <= ring->dropped_base;
+
+	for (unsigned i = 0; i < SINKS_MAX && process->at[i]; i++)
+		told |= index < process->at[i]->ring_count && process->at[i]->ring[index].discarded;
+	if (told)
+		return;
+	ring->dropped_base = ring->dropped_seen = dropped;
+	for (unsigned i = 0; i < SINKS_MAX && process->at[i]; i++)
+		if (index < process->at[i]->ring_count)
+			process->at[i]->ring[index].dropped_base = dropped;
+}
+
+void sinks_lose(struct drain *drain, struct process *process, unsigned index, uint64_t records)
+{
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		struct sink_ring *ring = sink_ring_of(process->at[i], index);
+
+		if (ring)
+			ring->lost += records;
+		process->at[i]->unwritten += records;
+		process->unwritten += records;
+	}
+}
+
+/* ---- the end of a process, in one sink ---- */
+
+static void last_drops(struct sink *sink, struct sink_process *at, unsigned index, uint64_t now)
+{
+	const struct process *process = at->process;
+	const struct ring *ring = &process->ring[index];
+	struct sink_ring *mine = sink_ring_of(at, index);
+	struct sink_packet packet = {
+		.ring = index,
+		.thread = ring->thread,
+		.account = process->thread ? &process->thread[ring->thread] : NULL,
+		.begin = ring->prev_end,
+		.end = now,
+	};
+
+	if (!mine || ring->bad || discarded(mine, ring->dropped_seen) == mine->discarded)
+		return;
+	if (packet.begin < sink->start_ns)
+		packet.begin = sink->start_ns;
+	if (packet.end < packet.begin)
+		packet.end = packet.begin;
+	(void)offer(sink, at, &packet, ring->dropped_seen);	/* the accounts have it in any case */
+}
+
+static void last_facts(struct sink *sink, struct sink_process *at, uint64_t now)
+{
+	struct sink_facts facts = {
+		.begin = at->init.prev_ns, .end = now, .discarded = init_discarded(at),
+	};
+
+	if (facts.discarded <= at->init.discarded)
+		return;
+	if (facts.begin < sink->start_ns)
+		facts.begin = sink->start_ns;
+	if (facts.end < facts.begin)
+		facts.end = facts.begin;
+	if (sink->ops->facts(sink, at, &facts) == 0)
+		at->init.discarded = facts.discarded;
+}
+
+static void leave(struct sink *sink, struct sink_process *at, uint64_t now)
+{
+	if (at->left)
+		return;
+	for (unsigned i = 0; i < at->process->ring_count; i++)
+		last_drops(sink, at, i, now);
+	last_facts(sink, at, now);
+	if (sink->ops->leave)
+		sink->ops->leave(sink, at);
+	at->left = true;
+}
+
+void sinks_leave(struct drain *drain, struct process *process)
+{
+	for (unsigned i = 0; i < drain->sink_count; i++)
+		if (process->at[i])
+			leave(drain->sink[i], process->at[i], drain->now_ns);
+}
+
+void sinks_complete(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
+{
+	drain_look_at_clock(drain);
+	for (unsigned i = 0; i < count; i++) {
+		struct sink_process *at = sink_at(drain, sink, process[i]);
+
+		if (!at || at->left)
+			continue;
+		init_counters(process[i]);
+		for (unsigned j = 0; j < process[i]->ring_count; j++)
+			ring_account(process[i], j);
+		leave(sink, at, drain->now_ns);
+	}
+	sink->end_ns = drain->now_ns;
+}
