@@ -44,6 +44,9 @@ static int authorize(void *context, int action, const char *first, const char *s
 	}
 }
 
+/* SQLite sorts and joins in files what does not fit; more is wanted only by values of absurd size. */
+#define MEMORY_MAX ((sqlite3_int64)1 << 30)
+
 static void set_limits(struct query *query)
 {
 	sqlite3 *db = query->db;
@@ -61,6 +64,7 @@ static void set_limits(struct query *query)
 
 	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
 		sqlite3_limit(db, limits[i].what, limits[i].most);
+	sqlite3_hard_heap_limit64(MEMORY_MAX);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
