@@ -72,15 +72,14 @@ static void hostile(void **state)
 	refuses("INSERT INTO nodes VALUES (1)", "");
 	refuses("DELETE FROM sqlite_master", "");
 	refuses("SELECT length(randomblob(300 * 1024 * 1024))", "too big");
-	refuses("WITH RECURSIVE c(n, b) AS (SELECT 1, zeroblob(100 * 1024 * 1024) UNION ALL"
-		" SELECT n + 1, b FROM c WHERE n < 30) SELECT length(group_concat(b)) FROM c", "");
+	refuses("SELECT length(replace(hex(zeroblob(200000)), '0', hex(zeroblob(200000))))", "too big");
 	memset(nested, '(', 19998);
 	memcpy(nested, "SELECT ", 7);
 	nested[19998] = 0;
 	refuses(nested, "");
 	free(nested);
 	refuses("SELECT percentile(1)", "arguments");
-	refuses("SELECT percentile(id, id) FROM threads, nodes", "same for all rows");
+	refuses("SELECT percentile(t.id, n.id) FROM threads t, nodes n", "same for all rows");
 	refuses("SELECT * FROM nodes(1, 2)", "");
 	refuses("\xff\xfe'", "");
 	assert_int_equal(number("SELECT count(*) FROM nodes WHERE rowid = 1"), 1);
