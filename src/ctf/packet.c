@@ -144,6 +144,19 @@ static struct stream_class *class_of(struct ctf_trace *trace, const struct packe
 	return NULL;
 }
 
+/* Of a growing file: the end is not known to be the end. */
+static int not_yet(struct ctf_stream *s)
+{
+	s->packet_bytes = 0;
+	s->window.used = 0;	/* what stands there may not be what will */
+	return PACKET_NOT_YET;
+}
+
+static bool may_grow(const struct ctf_stream *s)
+{
+	return s->reader->growing && s->file_index + 1 == s->file_count;
+}
+
 static int unusable(struct ctf_stream *s, const char *why)
 {
 	if (!s->quiet)
@@ -157,6 +170,8 @@ static int check_header(struct ctf_stream *s, struct ctf_trace *trace, const str
 {
 	struct stream_class *class;
 
+	if (p->has & HAS_MAGIC && !p->magic && may_grow(s))
+		return not_yet(s);	/* room was made for the packet, no more */
 	if (p->has & HAS_MAGIC && p->magic != MAGIC)
 		return unusable(s, "no CTF packet begins here");
 	if (p->has & HAS_UUID && trace->metadata->has_uuid &&
@@ -182,6 +197,8 @@ static int check_sizes(struct ctf_stream *s, struct packet *p)
 		p->size = bits_align(p->content, 8);
 	if (!(p->has & HAS_CONTENT))
 		p->content = p->size;
+	if (may_grow(s) && (p->size / 8 > left || (p->has & HAS_SIZE && !p->size)))
+		return not_yet(s);
 	if (p->size & 7 || p->content > p->size || p->content < p->first_event || !p->size)
 		return unusable(s, "the sizes in the packet's context contradict each other");
 	s->packet_bytes = p->size / 8;
@@ -236,15 +253,17 @@ int packet_open(struct ctf_stream *s)
 	struct ctf_trace *trace = s->reader->trace[s->info.trace];
 	struct gather g = { .stream = s };
 	uint64_t pos = 0;
+	int result;
 
 	context_reset(s);
 	if (trace->packet_header && read_scope(s, &g, trace->packet_header, &pos))
-		return unusable(s, "the packet's header is cut off");
-	if (check_header(s, trace, &g.packet))
-		return -1;
+		return may_grow(s) ? not_yet(s) : unusable(s, "the packet's header is cut off");
+	result = check_header(s, trace, &g.packet);
+	if (result)
+		return result;
 	g.packet.context_begin = pos;
 	if (s->class->packet_context && read_scope(s, &g, s->class->packet_context, &pos))
-		return unusable(s, "the packet's context is cut off or makes no sense");
+		return may_grow(s) ? not_yet(s) : unusable(s, "the packet's context is cut off or makes no sense");
 	g.packet.first_event = pos;
 	if (!packet_keep_head(s, s->window.bytes + (s->packet_offset - s->window.offset), pos))
 		return unusable(s, "out of memory");

@@ -93,14 +93,17 @@ static struct ctf_stream *refill(struct ctf_reader *r, struct ctf_stream *s)
 	return stream_refill(s) ? s : NULL;
 }
 
+/* Of all streams that have something. */
 static void heap_build(struct ctf_reader *r)
 {
-	if (r->threads && !r->ahead)
+	if (r->threads && !r->growing && !r->ahead)
 		r->ahead = ahead_start(r, r->threads);
 	r->heap_count = 0;
 	for (unsigned i = 0; i < r->stream_count; i++) {
-		struct ctf_stream *s = refill(r, r->stream[i]);
+		struct ctf_stream *s = r->stream[i];
 
+		if (s->next == s->batch_end)
+			s = refill(r, s);
 		if (s)
 			r->heap[r->heap_count++] = (struct heap_entry) { s->next->key, s };
 	}
@@ -108,6 +111,32 @@ static void heap_build(struct ctf_reader *r)
 	for (unsigned i = r->heap_count / 2; i-- > 0;)
 		sift(r, i, r->heap[i]);
 	r->started = true;
+}
+
+void reader_settle(struct ctf_reader *r)
+{
+	if (r->last)
+		r->last->next++;
+	r->last = NULL;
+}
+
+static int heap_room(struct ctf_reader *r, struct err *err)
+{
+	struct heap_entry *bigger = realloc(r->heap, (r->stream_count + 1) * sizeof *bigger);
+
+	if (!bigger)
+		return err_set(err, EXIT_FAILED, "out of memory for %u streams", r->stream_count);
+	r->heap = bigger;
+	return 0;
+}
+
+int reader_resume(struct ctf_reader *r, struct err *err)
+{
+	if (heap_room(r, err))
+		return -1;
+	if (r->started)
+		heap_build(r);
+	return 0;
 }
 
 /* The top went forward: have it in its place again, or take it out. */
@@ -243,14 +272,10 @@ int ctf_open(const char *path, struct ctf_reader **reader, struct err *err)
 	pthread_mutex_init(&r->warning_lock, NULL);
 	r->window_begin = INT64_MIN;
 	r->window_end = INT64_MAX;
-	if (tree_open(r, path, err) || classes_plan(r, err)) {
+	r->path = strdup(path);
+	if (tree_open(r, path, err) || classes_plan(r, err) || heap_room(r, err)) {
 		ctf_close(r);
 		return -1;
-	}
-	r->heap = calloc(r->stream_count + 1, sizeof(*r->heap));
-	if (!r->heap) {
-		ctf_close(r);
-		return err_set(err, EXIT_FAILED, "%s: out of memory", path);
 	}
 	(void)ctf_rewind(r, err);	/* cannot fail */
 	*reader = r;
@@ -290,6 +315,7 @@ void ctf_close(struct ctf_reader *r)
 	free(r->trace);
 	free(r->class);
 	free(r->heap);
+	free(r->path);
 	free(r);
 }
 

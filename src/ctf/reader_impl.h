@@ -3,7 +3,9 @@
  * Inside of the reader. Who does what:
  *
  *   reader.c         open, close, merge, ctf_next()
- *   reader_tree.c    find traces and their stream files, put files of one stream together
+ *   reader_grow.c    look again at a trace that grows
+ *   reader_tree.c    find traces
+ *   reader_files.c   find the stream files of a trace, put files of one stream together
  *   reader_class.c   stream and event classes
  *   reader_bind.c    bindings and plans
  *   stream.c         one stream: files, packets, loss
@@ -21,6 +23,7 @@
 #define KYMO_CTF_READER_IMPL_H
 
 #include <pthread.h>
+#include <time.h>
 
 #include "ctf/plan.h"
 #include "ctf/reader_ahead.h"
@@ -36,6 +39,8 @@ struct ctf_trace {
 	struct ctf_node *packet_header;	/* or NULL */
 	struct stream_class *class;
 	uint32_t class_count;
+	struct timespec looked;		/* time stamp of the directory when it was read last */
+	bool look_again;		/* it has files without a packet yet */
 	const struct ctf_env *hostname, *procname, *vpid;	/* for printing */
 };
 
@@ -144,6 +149,7 @@ struct ctf_stream {
 	uint64_t packet_offset;		/* in the file */
 	uint64_t content_end;		/* bits */
 	uint64_t packet_bytes;
+	bool unusable;			/* the rest of the file */
 	bool cut_off;			/* the file ends inside the packet; that was warned of */
 	struct packet packet;
 	uint8_t *head_bytes;		/* header and context of the packet, for printing */
@@ -178,6 +184,7 @@ struct heap_entry {
 struct ctf_reader {
 	struct ctf_trace **trace;
 	unsigned trace_count;
+	char *path;			/* as it was opened */
 	struct ctf_stream **stream;
 	unsigned stream_count;
 	struct event_class **class;
@@ -191,6 +198,8 @@ struct ctf_reader {
 	unsigned bind_count;
 	int64_t window_begin, window_end;
 	bool only_bound;
+	bool growing;
+	bool looks_again;		/* ctf_refresh() is at work */
 	struct plan_out out;
 	pthread_mutex_t warning_lock;
 	char *warning[WARNINGS_MAX];
@@ -204,11 +213,43 @@ struct ctf_reader {
 /* ---- reader.c ---- */
 __attribute__((format(printf, 2, 3)))
 void reader_warn(struct ctf_reader *reader, const char *format, ...);
+/* Between the two, streams and classes may come: leave the event given last; merge all again. */
+void reader_settle(struct ctf_reader *reader);
+int reader_resume(struct ctf_reader *reader, struct err *err);
 
 /* ---- reader_tree.c ---- */
 int tree_open(struct ctf_reader *reader, const char *path, struct err *err);
+/* Add every trace below @path; while the reader looks again, those that are not known. */
+int tree_walk(struct ctf_reader *reader, const char *path, unsigned depth, struct err *err);
+char *path_join(const char *directory, const char *name);
+
+/* ---- reader_files.c ---- */
+/*
+ * What is new in a trace's directory. Sizes are taken before the metadata are read: then these
+ * describe all that is counted here, also when somebody is writing the trace.
+ */
+struct file_list {
+	struct listed {
+		char *path;
+		uint64_t size;
+	} *file;
+	unsigned count;
+};
+
+/* Files with something in them that are no streams yet, in order of their names. */
+int files_list(struct ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
+	       struct err *err);
+void files_free(struct file_list *list);
+/* Make them streams. */
+int files_add(struct ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
+	      struct err *err);
+/* The same for those that appeared: new streams, or what is behind the last file of a known one. */
+int files_add_new(struct ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
+		  bool *found, struct err *err);
 void stream_free(struct ctf_stream *stream);
 
+/* Fill trace->info from the metadata. */
+void trace_describe(struct ctf_trace *trace);
 /* ---- reader_class.c ---- */
 int trace_compile(struct ctf_reader *reader, struct ctf_trace *trace, struct err *err);
 void trace_free(struct ctf_trace *trace);
@@ -224,7 +265,9 @@ int64_t window_need(struct ctf_stream *stream, uint64_t offset, uint64_t size);
 void window_close(struct ctf_stream *stream);
 
 /* ---- packet.c ---- */
-/* Parse the packet at packet_offset. Return: 0; -1: nothing usable there (a warning was given). */
+/* Parse the packet at packet_offset. Return: 0; -1: nothing usable there (a warning was given);
+ * PACKET_NOT_YET: the trace is growing, and the packet is not complete. */
+#define PACKET_NOT_YET 1
 int packet_open(struct ctf_stream *stream);
 
 /* Keep @bits at @bytes, the packet's header and context, for printing. Return: false: no memory. */

@@ -163,6 +163,14 @@ static void seek_window(struct ctf_stream *s)
 	index_free(&index);
 }
 
+static bool open_packet(struct ctf_stream *s)
+{
+	int result = s->packet_offset < s->file[s->file_index].size ? packet_open(s) : PACKET_NOT_YET;
+
+	s->unusable = result < 0;
+	return !result;
+}
+
 bool stream_next_packet(struct ctf_stream *s)
 {
 	if (s->file_index >= s->file_count)
@@ -175,7 +183,9 @@ bool stream_next_packet(struct ctf_stream *s)
 	s->packet_bytes = 0;
 	if (!s->packet_offset)
 		seek_window(s);
-	while (s->packet_offset >= s->file[s->file_index].size || packet_open(s)) {
+	while (!open_packet(s)) {
+		if (s->reader->growing && s->file_index + 1 == s->file_count && !s->unusable)
+			return false;	/* may go on here */
 		if (!next_file(s))
 			return false;
 		seek_window(s);

@@ -39,6 +39,7 @@ struct tsdl {
 	struct tsdl_token token;	/* the present one */
 	struct tsdl_scope *scope;
 	unsigned depth;
+	bool open;			/* the text ends inside a string or comment */
 	struct err *err;
 };
 

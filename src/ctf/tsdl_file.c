@@ -26,14 +26,20 @@ static uint32_t load32(const char *at, bool swap)
 	return swap ? __builtin_bswap32(value) : value;
 }
 
-/* Move the contents of all packets to the front of @text. Return: their size, or -1. */
-static int64_t unpack(char *text, size_t size, const char *name, bool swap, struct err *err)
+/* Move the contents of all packets to the front of @text; a last one that is cut off is left out.
+ * Return: their size, or -1. */
+static int64_t unpack(char *text, size_t size, const char *name, bool swap, bool *cut,
+		      struct err *err)
 {
 	size_t at = 0, used = 0;
 
 	while (at < size) {
 		uint64_t content, packet;
 
+		if (at && size - at < PACKET_HEADER) {
+			*cut = true;
+			break;
+		}
 		if (size - at < PACKET_HEADER || load32(text + at, swap) != PACKET_MAGIC)
 			return err_set(err, EXIT_INPUT, "%s: byte %zu: expected a metadata packet "
 				       "(magic 0x%x); the file is damaged", name, at, PACKET_MAGIC);
@@ -42,6 +48,10 @@ static int64_t unpack(char *text, size_t size, const char *name, bool swap, stru
 		if (text[at + 32] || text[at + 33])
 			return err_set(err, EXIT_INPUT, "%s: byte %zu: compressed or encrypted metadata "
 				       "cannot be read", name, at);
+		if (at && content <= packet && content > size - at) {
+			*cut = true;
+			break;
+		}
 		if (content < PACKET_HEADER || content > packet || content > size - at)
 			return err_set(err, EXIT_INPUT, "%s: byte %zu: a metadata packet of %llu bytes "
 				       "does not fit; the file is damaged", name, at,
@@ -53,6 +63,17 @@ static int64_t unpack(char *text, size_t size, const char *name, bool swap, stru
 	return (int64_t)used;
 }
 
+/* Whether the parser stopped because there was no more; the last
+ * word or mark may be a part of one. */
+static bool ends_early(const struct tsdl *p)
+{
+	enum tsdl_kind kind = p->token.kind;
+	bool part = kind == TSDL_NAME || kind == TSDL_INTEGER || 
+		    (kind == TSDL_MARK && strchr("/:.-", *p->token.text));
+
+	return p->open || kind == TSDL_END || (part && p->token.text + p->token.size >= p->end);
+}
+
 int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **metadata,
 		   struct err *err)
 {
@@ -60,9 +81,11 @@ int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **
 	struct ctf_metadata *m;
 	struct tsdl p = { 0 };
 	uint32_t magic = size >= 4 ? load32(text, false) : 0;
+	struct err why = { 0 };
+	bool torn = false, cut = false;
 
 	if (magic == PACKET_MAGIC || magic == __builtin_bswap32(PACKET_MAGIC)) {
-		int64_t unpacked = unpack(text, size, name, magic != PACKET_MAGIC, err);
+		int64_t unpacked = unpack(text, size, name, magic != PACKET_MAGIC, &cut, err);
 
 		if (unpacked < 0)
 			return -1;
@@ -72,11 +95,19 @@ int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **
 	if (!m)
 		return err_set(err, EXIT_FAILED, "%s: out of memory", name);
 	p = (struct tsdl) { .metadata = m, .name = name, .at = text, .end = text + size,
-		.line_begin = text, .line = 1, .scope = &root, .err = err };
+		.line_begin = text, .line = 1, .scope = &root, .err = &why };
 	if (tsdl_next(&p) || tsdl_blocks(&p)) {
-		tsdl_free(m);
-		return -1;
+		/* A file that is being written may end anywhere. */
+		torn = m->order != CTF_ORDER_NATIVE && ends_early(&p);
+		if (!torn) {
+			tsdl_free(m);
+			return err_set(err, why.status, "%s", why.text);
+		}
 	}
+	if (cut && !torn)
+		err_set(&why, EXIT_INPUT, "%s: the last packet is cut off", name);
+	if (cut || torn)
+		m->torn = arena_text(&m->arena, why.text, strlen(why.text));
 	if (m->order == CTF_ORDER_NATIVE) {
 		tsdl_free(m);
 		return err_set(err, EXIT_INPUT, "%s: this metadata has no trace block", name);
@@ -120,6 +151,8 @@ int tsdl_load(const char *path, struct ctf_metadata **metadata, struct err *err)
 		err_set(err, EXIT_INPUT, "%s: the metadata is empty", path);
 	else
 		result = tsdl_parse(text, size, path, metadata, err);
+	if (!result)
+		(*metadata)->bytes = size;
 out:
 	free(text);
 	fclose(file);
@@ -128,10 +161,13 @@ out:
 
 void tsdl_free(struct ctf_metadata *metadata)
 {
-	if (!metadata)
-		return;
-	arena_free(&metadata->arena);
-	free(metadata);
+	while (metadata) {
+		struct ctf_metadata *before = metadata->before;
+
+		arena_free(&metadata->arena);
+		free(metadata);
+		metadata = before;
+	}
 }
 
 const struct ctf_env *tsdl_env(const struct ctf_metadata *metadata, const char *name)

@@ -174,7 +174,8 @@ static int lex_string(struct tsdl *p, struct tsdl_token *t)
 
 	while (p->at < p->end && *p->at != '"' && *p->at != '\n')
 		p->at += *p->at == '\\' && p->at + 1 < p->end ? 2 : 1;
-	if (p->at >= p->end || *p->at != '"')
+	p->open = p->at >= p->end;
+	if (p->open || *p->at != '"')
 		return tsdl_error(p, t, "the string is not closed on its line");
 	out = arena_alloc(&p->metadata->arena, (size_t)(p->at - begin) + 1);
 	if (!out)
@@ -223,6 +224,7 @@ int tsdl_next(struct tsdl *p)
 
 	*t = (struct tsdl_token) { .line = p->line, .text = p->at,
 		.column = (uint32_t)(p->at - p->line_begin) + 1 };
+	p->open = failed;
 	if (failed)
 		return tsdl_error(p, t, "a comment is not closed");
 	if (p->at == p->end) {

@@ -82,6 +82,9 @@ struct ctf_event_decl {
 struct ctf_metadata {
 	struct arena arena;
 	enum ctf_order order;		/* LE or BE */
+	const char *torn;		/* where its end is cut off, which is left out; NULL: it is not */
+	uint64_t bytes;			/* size of the file */
+	struct ctf_metadata *before;	/* what was read of a growing file earlier; freed together */
 	bool has_uuid;
 	uint8_t uuid[16];
 	const struct ctf_type *packet_header;

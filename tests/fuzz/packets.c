@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream file as input, behind one byte that chooses the metadata: LTTng's compact and large
- * headers, kymo's own, and one of every type with headers that do not end on bytes.
+ * A stream file as input, behind one byte that chooses the metadata and how to read: LTTng's compact
+ * and large headers, kymo's own, and one of every type with headers that do not end on bytes; a
+ * time window, only what is bound, threads, a file that grows.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,25 +69,71 @@ static void store(const char *name, const void *bytes, size_t size)
 	fclose(file);
 }
 
-static void read_all(bool only_bound)
+static const struct ctf_bind table[] = {
+	{ "a", { "x", "s", "n", "q" } },
+	{ "c", { "t", "f", "v.p", "v.r.w", "words[1]" } },
+	{ "d", { "rows[1].m", "n" } },
+};
+
+static void print_all(struct ctf_reader *reader)
 {
-	static const struct ctf_bind table[] = { { "a", { "x", "s", "n", "q" } }, { "c", { "t", "f" } } };
-	struct ctf_reader *reader;
 	struct ctf_event event;
+	struct err err;
+
+	while (ctf_next(reader, &event, &err) > 0) {
+		if (event.bound == 0 && event.value[1].present)
+			fputs(event.value[1].bytes, null);
+		if (event.bound == 1 && event.value[2].present)
+			fputs(event.value[2].bytes, null);
+		if (event.bound == 1 && event.value[4].present)
+			fputs(event.value[4].bytes, null);
+		if (event.bound == 1 && ctf_label(&event, 0))
+			fputs(ctf_label(&event, 0), null);
+		ctf_print_event(reader, &event, null);
+		ctf_print_event_json(reader, &event, null);
+	}
+}
+
+static struct ctf_reader *open_it(unsigned how)
+{
+	struct ctf_reader *reader;
 	struct err err;
 
 	if (ctf_open(directory, &reader, &err))
 		abort();	/* the metadata is right */
-	(void)ctf_bind(reader, table, 2, &err);
-	ctf_only_bound(reader, only_bound);
-	while (ctf_next(reader, &event, &err) > 0) {
-		if (event.bound == 0 && event.value[1].present)
-			fputs(event.value[1].bytes, null);
-		ctf_print_event(reader, &event, null);
-		ctf_print_event_json(reader, &event, null);
-	}
+	(void)ctf_bind(reader, table, 3, &err);
+	ctf_only_bound(reader, how & 16);
+	if (how & 32)
+		ctf_window(reader, 1000, INT64_MAX - 1000, NULL);
+	return reader;
+}
+
+static void read_all(unsigned how)
+{
+	struct ctf_reader *reader = open_it(how);
+
+	/* A thread each time is slow: sometimes is enough. */
+	ctf_threads(reader, how >= 250 ? 2 : 1);
+	print_all(reader);
 	for (unsigned i = 0; i < ctf_stream_count(reader); i++)
 		(void)ctf_stream(reader, i);
+	ctf_close(reader);
+}
+
+/* The file comes in two pieces. */
+static void read_growing(unsigned how, const uint8_t *data, size_t size)
+{
+	struct ctf_reader *reader;
+	struct err err;
+
+	store("s", data, size / 2);
+	reader = open_it(how);
+	ctf_growing(reader, true);
+	print_all(reader);
+	store("s", data, size);
+	if (ctf_refresh(reader, &err) < 0)
+		abort();
+	print_all(reader);
 	ctf_close(reader);
 }
 
@@ -103,7 +150,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	text = metadata[(data[0] & 15) % (sizeof metadata / sizeof metadata[0])];
 	store("metadata", text, strlen(text));
+	if ((data[0] & 192) == 128) {
+		read_growing(data[0], data + 1, size - 1);
+		return 0;
+	}
 	store("s", data + 1, size - 1);
-	read_all(data[0] & 16);
+	read_all(data[0]);
 	return 0;
 }
