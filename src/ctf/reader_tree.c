@@ -82,7 +82,7 @@ static int trace_load(struct ctf_reader *reader, struct ctf_trace *trace, struct
 	if (!result) {
 		trace_describe(trace);
 		if (trace->metadata->torn && !reader->growing)
-			reader_warn(reader, "%s; it is left out", trace->metadata->torn);
+			reader_warn(reader, "%s; what begins there is left out", trace->metadata->torn);
 		result = files_add(reader, trace, &list, err);
 	}
 	files_free(&list);

@@ -68,7 +68,7 @@ static int64_t unpack(char *text, size_t size, const char *name, bool swap, bool
 static bool ends_early(const struct tsdl *p)
 {
 	enum tsdl_kind kind = p->token.kind;
-	bool part = kind == TSDL_NAME || kind == TSDL_INTEGER || 
+	bool part = kind == TSDL_NAME || kind == TSDL_INTEGER ||
 		    (kind == TSDL_MARK && strchr("/:.-", *p->token.text));
 
 	return p->open || kind == TSDL_END || (part && p->token.text + p->token.size >= p->end);
