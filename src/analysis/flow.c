@@ -164,7 +164,9 @@ struct sent *model_sent_begin(struct model *model, const struct now *now,
 	sent->also_intra = thread->intra.alone && thread->intra.publisher == publisher;
 	sent->id = sent->also_intra ? thread->intra.id : ++model->last_id;
 	sent->thread = thread;
-	sent->publish_ns = chained ? thread->publish.ns : now->ns;
+	/* A call that goes both ways begins where it goes to the subscriptions of the process. */
+	sent->publish_ns = sent->also_intra ? thread->intra.ns :
+			   chained	    ? thread->publish.ns : now->ns;
 	sent->rcl_ns = chained ? thread->publish.rcl_ns : 0;
 	sent->send_ns = now->ns;
 	if (frame) {

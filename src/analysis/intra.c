@@ -111,8 +111,8 @@ static void on_rclcpp_ipb_to_subscription(struct model *model, const struct now 
 	if (!buffer || !args->subscription.present ||
 	    (object && object->buffered_ns == now->true_ns))
 		return;
-	/* It comes first in the life of an intra-process object: a linked one is an old one. */
-	if (!object || object->linked_ns)
+	/* It comes first in the life of an intra-process object: one linked before is an old one. */
+	if (!object || (object->linked_ns && object->linked_ns < now->true_ns))
 		object = model_object_of_callback(model, now, args->subscription.u);
 	if (!object)
 		return;

@@ -6,6 +6,7 @@
 #include "cli/common.h"
 #include "cli/info_accounts.h"
 #include "cli/progress.h"
+#include "cli/report_paths.h"
 #include "cli/trace_time.h"
 #include "ctf/reader.h"
 #include "report/report.h"
@@ -20,6 +21,9 @@ struct options {
 	uint64_t limit;
 	bool all;
 	const char *begin, *end;
+	const char *architecture;
+	struct opt_list path;
+	bool first_callback, last_callback;
 	bool strict;
 };
 
@@ -41,6 +45,15 @@ static const struct opt opts[] = {
 	  "leave out what begins earlier", NULL },
 	{ "end", 'E', OPT_TEXT, offsetof(struct options, end), "TIME",
 	  "leave out what begins later", NULL },
+	{ "architecture", 0, OPT_TEXT, offsetof(struct options, architecture), "FILE",
+	  "an architecture file of CARET, for paths and message contexts", NULL },
+	{ "path", 0, OPT_LIST, offsetof(struct options, path), "PATH",
+	  "a path of that file by name, or '/node -> /topic -> /node'; may be given several times "
+	  "(default: all paths of the file)", NULL },
+	{ "first-callback", 0, OPT_FLAG, offsetof(struct options, first_callback), NULL,
+	  "paths begin at the callback that publishes, not at the publication", NULL },
+	{ "last-callback", 0, OPT_FLAG, offsetof(struct options, last_callback), NULL,
+	  "paths end at the end of the last callback, not at its start", NULL },
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_END
 };
@@ -128,6 +141,7 @@ static int print_report(struct ctf_reader *reader, const char *path,
 static int run(int argc, char **argv)
 {
 	struct options o = { 0 };
+	struct report_paths paths = { .architecture = NULL };
 	struct report_options report;
 	struct ctf_reader *reader;
 	char path[CLI_PATH_MAX];
@@ -148,15 +162,26 @@ static int run(int argc, char **argv)
 		.begin_ns = INT64_MIN,
 		.end_ns = INT64_MAX,
 	};
-	if (report_check(&report, &err) || cli_trace(argc, argv, path, &err) ||
-	    ctf_open(path, &reader, &err))
+	if (report_paths_read(&paths, o.architecture, &o.path, &err) == 0 && paths.caret.paths) {
+		paths.caret.first_callback = o.first_callback;
+		paths.caret.last_callback = o.last_callback;
+		report.paths = &paths.caret;
+	}
+	if (*err.text || report_check(&report, &err) || cli_trace(argc, argv, path, &err) ||
+	    ctf_open(path, &reader, &err)) {
+		report_paths_free(&paths);
 		return cli_fail("report", &err);
+	}
 	ctf_threads(reader, 0);
 	report.told_lost = told_lost(path);
-	status = set_window(reader, &o, &report, &err) ?
-			 (int)err.status : print_report(reader, path, &report, o.strict, &err);
+	status = set_window(reader, &o, &report, &err) ? (int)err.status : 0;
+	paths.caret.begin_ns = report.begin_ns;
+	paths.caret.end_ns = report.end_ns;
+	if (!status)
+		status = print_report(reader, path, &report, o.strict, &err);
 	print_warnings(reader);
 	ctf_close(reader);
+	report_paths_free(&paths);
 	if (*err.text)
 		return cli_fail("report", &err);
 	if (status == EXIT_LOSS)

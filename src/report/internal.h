@@ -3,6 +3,8 @@
 #ifndef KYMO_REPORT_INTERNAL_H
 #define KYMO_REPORT_INTERNAL_H
 
+#include "analysis/activity.h"
+#include "analysis/caret.h"
 #include "analysis/intervals.h"
 #include "analysis/model.h"
 #include "analysis/spans.h"
@@ -18,6 +20,8 @@ struct report {
 	struct model *model;
 	struct stats *stats;
 	struct intervals *intervals;	/* NULL: no section wants them */
+	struct activity *activity;	/* likewise */
+	struct caret *caret;		/* likewise */
 	struct spans *spans;
 	struct spans_stats *spans_stats;
 	unsigned hosts;
@@ -28,7 +32,9 @@ struct report_section {
 	const char *name;
 	bool usual;			/* shown when no section is asked for */
 	bool may_be_empty;		/* no rows are an answer, not a riddle */
-	bool intervals;			/* print() needs report->intervals */
+	bool intervals;			/* print() needs report->intervals, */
+	bool activity;			/* report->activity, */
+	bool paths;			/* report->caret; usual when paths were named */
 	bool of_ros, of_programs;	/* not shown unasked when the trace has only the other */
 	void (*print)(struct report *report);
 	/* Sections whose rows are written while the trace is read have these instead of print(). */
@@ -65,6 +71,17 @@ void report_publications(struct report *report);
 void report_takes(struct report *report);
 void report_intervals(struct report *report);
 void report_utilisation(struct report *report);
+
+/* activity.c */
+void report_communications(struct report *report);
+void report_calls(struct report *report);
+void report_executors(struct report *report);
+void report_lifecycles(struct report *report);
+
+/* paths.c */
+void report_responses(struct report *report);
+void report_segments(struct report *report);
+void report_response_rows(struct report *report);
 
 /* waits.c */
 void report_waits(struct report *report);

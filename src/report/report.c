@@ -28,6 +28,13 @@ static const struct report_section sections[] = {
 	{ .name = "takes", .intervals = true, .print = report_takes },
 	{ .name = "intervals", .intervals = true, .print = report_intervals },
 	{ .name = "utilisation", .intervals = true, .print = report_utilisation },
+	{ .name = "communications", .activity = true, .print = report_communications },
+	{ .name = "response-times", .paths = true, .print = report_responses },
+	{ .name = "response-segments", .paths = true, .print = report_segments },
+	{ .name = "response-rows", .paths = true, .print = report_response_rows },
+	{ .name = "service-calls", .activity = true, .may_be_empty = true, .print = report_calls },
+	{ .name = "executors", .activity = true, .print = report_executors },
+	{ .name = "lifecycle", .activity = true, .may_be_empty = true, .print = report_lifecycles },
 	{ .name = "processes", .print = report_processes },
 	{ .name = "nodes", .print = report_nodes },
 	{ .name = "publishers", .print = report_publishers },
@@ -70,6 +77,10 @@ int report_check(const struct report_options *options, struct err *err)
 		for (j = 0; j < SECTIONS; j++)
 			if (strcmp(options->section[i], sections[j].name) == 0)
 				break;
+		if (j < SECTIONS && sections[j].paths && !options->paths)
+			return err_set(err, EXIT_USAGE, "Section %s is about paths: name one with "
+				       "--path '/node -> /topic -> /node', or give CARET's file with "
+				       "--architecture.", options->section[i]);
 		if (j == SECTIONS)
 			return err_set(err, EXIT_USAGE, "There is no section \"%s\". Sections are: %s.",
 				       options->section[i], report_section_names());
@@ -84,6 +95,8 @@ static bool is_wanted(const struct report_options *options, const struct report_
 	for (i = 0; i < options->sections; i++)
 		if (strcmp(options->section[i], section->name) == 0)
 			return true;
+	if (!options->sections && section->paths)
+		return options->paths && section->print == report_responses;
 	return !options->sections && section->usual;
 }
 
@@ -182,14 +195,46 @@ static void date_text(int64_t ns, char *buffer, unsigned size)
 /* ---- the passes ---- */
 
 /* What only sections need that are shown on demand is not gathered for the others. */
-static bool wants_intervals(const struct report_options *options)
-{
-	unsigned i;
+#define WANTS(options, what)								\
+	({										\
+		bool wants_ = false;							\
+											\
+		for (unsigned i_ = 0; i_ < SECTIONS; i_++)				\
+			wants_ |= sections[i_].what && is_wanted(options, &sections[i_]); \
+		wants_;									\
+	})
 
-	for (i = 0; i < SECTIONS; i++)
-		if (sections[i].intervals && is_wanted(options, &sections[i]))
-			return true;
-	return false;
+static int gather_on_demand(struct report *report, struct err *err)
+{
+	const struct report_options *options = report->options;
+
+	if (WANTS(options, intervals) &&
+	    intervals_create(&report->intervals, report->model, options->begin_ns, options->end_ns, err))
+		return -1;
+	if (WANTS(options, activity) &&
+	    activity_create(&report->activity, report->model, options->begin_ns, options->end_ns, err))
+		return -1;
+	if (options->paths && WANTS(options, paths))
+		return caret_create(&report->caret, report->model, options->paths, err);
+	return 0;
+}
+
+static void forget(struct report *report)
+{
+	caret_destroy(report->caret);
+	activity_destroy(report->activity);
+	intervals_destroy(report->intervals);
+	spans_stats_destroy(report->spans_stats);
+	spans_destroy(report->spans);
+	stats_destroy(report->stats);
+	model_destroy(report->model);
+	report->caret = NULL;
+	report->activity = NULL;
+	report->intervals = NULL;
+	report->spans_stats = NULL;
+	report->spans = NULL;
+	report->stats = NULL;
+	report->model = NULL;
 }
 
 static int pass(struct report *report, const struct report_section *section, struct err *err)
@@ -198,16 +243,7 @@ static int pass(struct report *report, const struct report_section *section, str
 	uint64_t events = 0;
 	int more;
 
-	intervals_destroy(report->intervals);
-	report->intervals = NULL;
-	model_destroy(report->model);
-	report->model = NULL;
-	stats_destroy(report->stats);
-	report->stats = NULL;
-	spans_stats_destroy(report->spans_stats);
-	report->spans_stats = NULL;
-	spans_destroy(report->spans);
-	report->spans = NULL;
+	forget(report);
 	if (model_create(&report->model, err) ||
 	    stats_create(&report->stats, report->model, report->options->begin_ns,
 			 report->options->end_ns, err) ||
@@ -215,9 +251,7 @@ static int pass(struct report *report, const struct report_section *section, str
 	    spans_stats_create(&report->spans_stats, report->spans, report->options->begin_ns,
 			       report->options->end_ns, err))
 		return -1;
-	if (wants_intervals(report->options) &&
-	    intervals_create(&report->intervals, report->model, report->options->begin_ns,
-			     report->options->end_ns, err))
+	if (gather_on_demand(report, err))
 		return -1;
 	if (section) {
 		table_section(report->table, section->name, section->title, section->columns,
@@ -240,8 +274,11 @@ static int pass(struct report *report, const struct report_section *section, str
 		return -1;
 	spans_finish(report->spans);
 	model_finish(report->model);
+	if (report->caret && caret_finish(report->caret, err))
+		return -1;
 	if (stats_failed(report->stats) || spans_stats_failed(report->spans_stats) ||
-	    (report->intervals && intervals_failed(report->intervals)))
+	    (report->intervals && intervals_failed(report->intervals)) ||
+	    (report->activity && activity_failed(report->activity)))
 		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 	return 0;
 }
@@ -416,10 +453,6 @@ int report_run(struct ctf_reader *reader, const char *path, const struct report_
 		print_next(&report);
 	status = why ? EXIT_EMPTY : EXIT_OK;
 out:
-	intervals_destroy(report.intervals);
-	spans_stats_destroy(report.spans_stats);
-	spans_destroy(report.spans);
-	stats_destroy(report.stats);
-	model_destroy(report.model);
+	forget(&report);
 	return status;
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/caret.h"
 #include "base/err.h"
 #include "base/table.h"
 #include "ctf/reader.h"
@@ -37,6 +38,7 @@ struct report_options {
 	uint64_t limit;			/* rows of a section; 0: 20 as text, all otherwise */
 	bool unlimited;			/* all rows as text, too */
 	int64_t begin_ns, end_ns;	/* epoch; INT64_MIN, INT64_MAX: not limited */
+	const struct caret_options *paths;	/* NULL: none were named */
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
 	/* Told now and then how far it is, clock_ns on the trace clock, and with 0 events before
 	 * anything is printed; may be NULL. */

@@ -197,14 +197,18 @@ def second_opinion(trace):
         elif name == "rclcpp_intra_publish":
             rmw = rmw_of_pub[pid, int(f["publisher_handle"])]
             published[topic_of_pub[pid, rmw]] += 1
-            intra_call[tid] = rmw
+            intra_call[tid] = (rmw, ns)
         elif name == "rmw_publish":
             topic = topic_of_pub.get((pid, int(f["rmw_publisher_handle"])))
             if topic is None:
                 continue
             start, message = begun.pop(tid, (ns, None))
-            sent[topic, int(f["timestamp"])] = start if message == int(f["message"]) else ns
-            if intra_call.pop(tid, None) != int(f["rmw_publisher_handle"]):
+            # A call that goes both ways begins where it goes to the subscriptions of the process.
+            intra_rmw, intra_ns = intra_call.pop(tid, (None, None))
+            both_ways = intra_rmw == int(f["rmw_publisher_handle"])
+            sent[topic, int(f["timestamp"])] = (intra_ns if both_ways else
+                                                start if message == int(f["message"]) else ns)
+            if not both_ways:
                 published[topic] += 1
         elif name == "rmw_take":
             sub = topic_of_sub.get((pid, int(f["rmw_subscription_handle"])))

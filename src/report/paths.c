@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sections about paths through nodes: CARET's response times, whole, by segment, one by one. */
+#include "report/internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+
+/* Each path without rows is told once, where the text is. */
+static bool has_rows(struct report *report, const struct caret_path *path)
+{
+	if (path->problem)
+		table_note(report->table, "%s: %s.", path->path->name, path->problem);
+	else if (!path->complete)
+		table_note(report->table, "%s: no message went the whole way.", path->path->name);
+	return !path->problem && path->complete;
+}
+
+/* ---- whole ---- */
+
+static const struct table_column response_columns[] = {
+	{ "path", "Path" }, { "case", "Case" }, { "count", "Count" }, { "min_ns", "Min" },
+	{ "mean_ns", "Mean" }, { "p50_ns", "p50" }, { "p99_ns", "p99" }, { "max_ns", "Max" },
+	{ "sum_ns", NULL }, { "rows", NULL }, { "complete", NULL }, { "reversed", NULL },
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* min, mean, p50, p99, max, sum of @value, which gets sorted. */
+static void cells_exact(struct table *t, int64_t *value, size_t count)
+{
+	int64_t sum = 0;
+
+	if (!count) {
+		for (unsigned i = 0; i < 6; i++)
+			table_none(t);
+		return;
+	}
+	qsort(value, count, sizeof(*value), by_value);
+	for (size_t i = 0; i < count; i++)
+		sum += value[i];
+	table_ns(t, value[0]);
+	table_ns(t, (sum + (int64_t)count / 2) / (int64_t)count);
+	table_ns(t, value[(count - 1) / 2]);
+	table_ns(t, value[(count * 99 + 99) / 100 - 1]);
+	table_ns(t, value[count - 1]);
+	table_i64(t, sum);
+}
+
+static void response_row(struct report *report, const struct caret_path *path, enum caret_case which)
+{
+	size_t count = path->count[which];
+	int64_t *value = malloc((count + 1) * sizeof(*value));
+	struct table *t = report->table;
+
+	for (size_t i = 0; value && i < count; i++)
+		value[i] = path->response[which][i].value_ns;
+	table_text(t, path->path->name);
+	table_text(t, caret_case_name(which));
+	table_u64(t, count);
+	cells_exact(t, value, value ? count : 0);
+	table_u64(t, path->records.rows);
+	table_u64(t, path->complete);
+	table_u64(t, path->reversed);
+	free(value);
+}
+
+void report_responses(struct report *report)
+{
+	table_section(report->table, "response-times", "Response times of paths", response_columns,
+		      COUNT_OF(response_columns));
+	for (unsigned i = 0; i < caret_path_count(report->caret); i++) {
+		const struct caret_path *path = caret_path(report->caret, i);
+
+		if (path->problem || !path->complete)
+			continue;
+		for (unsigned which = 0; which < CARET_CASES; which++)
+			response_row(report, path, which);
+		report->rows++;
+	}
+	for (unsigned i = 0; i < caret_path_count(report->caret); i++)
+		(void)has_rows(report, caret_path(report->caret, i));
+}
+
+/* ---- by segment ---- */
+
+static const struct table_column segment_columns[] = {
+	{ "path", "Path" }, { "case", "Case" }, { "position", NULL }, { "segment", "Segment" },
+	{ "count", "Count" }, { "min_ns", "Min" }, { "mean_ns", "Mean" }, { "p50_ns", "p50" },
+	{ "p99_ns", "p99" }, { "max_ns", "Max" }, { "sum_ns", NULL },
+};
+
+/* What the segment that begins at column @at of a stack is. */
+static const char *segment_name(const struct caret_path *path, enum caret_case which, unsigned at)
+{
+	bool external = which == CARET_WORST_WITH_EXTERNAL;
+
+	return external && !at ? "[worst - best] response time" : path->column[at - external];
+}
+
+static void segment_rows(struct report *report, const struct caret_path *path, enum caret_case which)
+{
+	const struct records *stack = &path->stack[which];
+	int64_t *value = malloc((stack->rows + 1) * sizeof(*value));
+	struct table *t = report->table;
+
+	for (unsigned at = 0; value && at + 1 < stack->columns; at++) {
+		for (size_t i = 0; i < stack->rows; i++)
+			value[i] = records_row(stack, i)[at + 1] - records_row(stack, i)[at];
+		table_text(t, path->path->name);
+		table_text(t, caret_case_name(which));
+		table_u64(t, at);
+		table_text(t, segment_name(path, which, at));
+		table_u64(t, stack->rows);
+		cells_exact(t, value, stack->rows);
+		report->rows++;
+	}
+	free(value);
+}
+
+void report_segments(struct report *report)
+{
+	table_section(report->table, "response-segments", "Response times of paths, by segment",
+		      segment_columns, COUNT_OF(segment_columns));
+	for (unsigned i = 0; i < caret_path_count(report->caret); i++) {
+		const struct caret_path *path = caret_path(report->caret, i);
+
+		for (unsigned which = 0; !path->problem && which < CARET_CASES; which++)
+			segment_rows(report, path, which);
+	}
+	for (unsigned i = 0; i < caret_path_count(report->caret); i++)
+		(void)has_rows(report, caret_path(report->caret, i));
+}
+
+/* ---- one by one ---- */
+
+static const struct table_column row_columns[] = {
+	{ "path", "Path" }, { "case", "Case" }, { "start_ns", "Start" },
+	{ "position", NULL }, { "segment", "Segment" }, { "duration_ns", "Duration" },
+};
+
+static void one_row(struct report *report, const struct caret_path *path, enum caret_case which,
+		    int64_t start_ns, unsigned position, const char *segment, int64_t duration_ns)
+{
+	struct table *t = report->table;
+
+	table_text(t, path->path->name);
+	table_text(t, caret_case_name(which));
+	table_i64(t, start_ns);
+	table_u64(t, position);
+	table_text(t, segment);
+	table_ns(t, duration_ns);
+}
+
+/* The whole has the segment "", position 0; the segments of the stacks are counted from 1. */
+static void all_rows(struct report *report, const struct caret_path *path, enum caret_case which,
+		     unsigned *shown, unsigned *all)
+{
+	const struct records *stack = &path->stack[which];
+
+	for (size_t i = 0; i < path->count[which]; i++)
+		if ((*all)++ < report_limit(report)) {
+			one_row(report, path, which, path->response[which][i].start_ns, 0, "",
+				path->response[which][i].value_ns);
+			(*shown)++;
+		}
+	for (size_t i = 0; i < stack->rows; i++)
+		for (unsigned at = 0; at + 1 < stack->columns; at++) {
+			const int64_t *row = records_row(stack, i);
+
+			if ((*all)++ >= report_limit(report))
+				continue;
+			one_row(report, path, which, row[0], at + 1, segment_name(path, which, at),
+				row[at + 1] - row[at]);
+			(*shown)++;
+		}
+}
+
+void report_response_rows(struct report *report)
+{
+	unsigned shown = 0, all = 0;
+
+	table_section(report->table, "response-rows", "Response times of paths, one by one", row_columns,
+		      COUNT_OF(row_columns));
+	for (unsigned i = 0; i < caret_path_count(report->caret); i++)
+		for (unsigned which = 0; which < CARET_CASES; which++)
+			if (!caret_path(report->caret, i)->problem)
+				all_rows(report, caret_path(report->caret, i), which, &shown, &all);
+	report_more(report, shown, all);
+	report->rows += all;
+	for (unsigned i = 0; i < caret_path_count(report->caret); i++)
+		(void)has_rows(report, caret_path(report->caret, i));
+}

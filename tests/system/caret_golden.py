@@ -1,0 +1,127 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What caret_analyze says about two traces: the same out of kymo report, number by number."""
+import collections
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+
+KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
+DATA = os.path.join(os.environ["KYMO_SOURCE"], "..", "shared", "data")
+CASES = ["all", "best", "worst", "worst-with-external-latency"]
+failed = 0
+
+
+def check(what, got, want):
+    global failed
+    if got != want:
+        failed += 1
+        print(f"FAIL {what}")
+        if isinstance(got, list) and isinstance(want, list):
+            print(f"  {len(got)} rows, expected {len(want)}")
+            for g, w in zip(got, want):
+                if g != w:
+                    print("  got     ", g, "\n  expected", w)
+                    break
+        else:
+            print("  got     ", got, "\n  expected", want)
+    return got == want
+
+
+def kymo(*arguments):
+    return subprocess.run([KYMO, *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def rows(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def responses(trace, architecture, path, variant):
+    flags = ["--first-callback"] * (variant[5] == "1") + ["--last-callback"] * (variant[-1] == "1")
+    text = kymo("report", trace, "--architecture", architecture, "--path", path, "--format", "csv",
+                "--section", "response-rows", *flags)
+    text = text[text.index("path,case,"):]
+    whole, stacks = collections.defaultdict(list), collections.defaultdict(list)
+    for row in csv.DictReader(line for line in io.StringIO(text) if not line.startswith("#")):
+        if row["position"] == "0":
+            whole[row["case"]].append((int(row["start_ns"]), int(row["duration_ns"])))
+        elif row["position"] == "1":
+            stacks[row["case"]].append([("start", int(row["start_ns"])),
+                                        (row["segment"], int(row["duration_ns"]))])
+        else:
+            stacks[row["case"]][-1].append((row["segment"], int(row["duration_ns"])))
+    return whole, stacks
+
+
+def check_paths(trace, golden, architectures):
+    for path in sorted(os.listdir(os.path.join(golden, "paths"))):
+        folder = os.path.join(golden, "paths", path)
+        want = collections.defaultdict(list)
+        for row in rows(os.path.join(folder, "response_time.csv")):
+            want[row["variant"], row["case"]].append((int(row["start_timestamp"]),
+                                                      int(row["response_time"])))
+        for variant in sorted({key[0] for key in want}):
+            whole, stacks = responses(trace, architectures[path.endswith("_chain")], path, variant)
+            for case in CASES:
+                check(f"{path} {variant} {case}", whole[case], want[variant, case])
+                file = os.path.join(folder, "stacked_bar_latency_%s_%s.csv" % (
+                    case.replace("-", "_"), variant))
+                if not os.path.exists(file):
+                    continue
+                expected = [[("start", int(row["start time"]))] +
+                            [(key, int(value)) for key, value in row.items() if key != "start time"]
+                            for row in rows(file)]
+                check(f"{path} {variant} {case} stack", stacks[case], sorted(expected))
+            print(f"{path} {variant}: {[len(whole[case]) for case in CASES]} rows")
+
+
+def check_callbacks(trace, golden):
+    """Durations, starts, by callback: callback_instances.csv."""
+    out = json.loads(kymo("report", trace, "--format", "json", "--section", "instances"))
+    got = collections.Counter((row["start_ns"], row["start_ns"] + row["duration_ns"])
+                              for row in out["instances"])
+    want = collections.Counter((int(row["callback_start_timestamp"]), int(row["callback_end_timestamp"]))
+                               for row in rows(os.path.join(golden, "callback_instances.csv")))
+    check("callback instances", sorted((want - got).elements()), [])
+
+
+def check_headline(trace, golden):
+    with open(os.path.join(golden, "headline.json")) as file:
+        headline = json.load(file)
+    out = json.loads(kymo("report", trace, "--format", "json", "--section", "communications"))
+    got = {(row["publisher"], row["subscriber"], row["topic"]): row for row in out["communications"]}
+    for comm in headline["communications"]:
+        key = comm["publish_node_name"], comm["subscribe_node_name"], comm["topic_name"]
+        want = comm["latency_ns"]
+        if not want["n"]:
+            continue
+        row = got[key]
+        check(f"communication {key}",
+              [row["latency_count"], row["latency_min_ns"], row["latency_max_ns"],
+               round(row["latency_mean_exact_ns"] * row["latency_count"])],
+              [want["n"], want["min"], want["max"], want["sum"]])
+    print(f"{len(headline['communications'])} communications")
+
+
+def main():
+    if not os.path.isdir(DATA):
+        print("no data")
+        return 77
+    demo = os.path.join(DATA, "caret-demo")
+    runtime = os.path.join(DATA, "ros2-traces", "caret_runtime")
+    for trace, golden, architecture in (
+            (os.path.join(demo, "ctf"), os.path.join(demo, "golden"),
+             os.path.join(demo, "architecture.yaml")),
+            (os.path.join(runtime, "ctf"), os.path.join(runtime, "golden"),
+             os.path.join(runtime, "golden", "architecture_used.yaml"))):
+        check_callbacks(trace, golden)
+        check_headline(trace, golden)
+        check_paths(trace, golden, [architecture, os.path.join(golden, "architecture_chain.yaml")])
+    return 1 if failed else 0
+
+
+sys.exit(main())
