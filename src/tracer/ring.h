@@ -17,7 +17,8 @@
  * failed, and kymo__reserve() finds them before it tries again. Either way
  * kymo__publish_nested() publishes them: never together with another record without it.
  *
- * tests/model/ring.pml is this protocol for a model checker.
+ * tests/model/ring.pml is this protocol for a model checker, overwrite.pml that of blocks that are
+ * begun over others.
  *
  * Context of everything here: wait-free, async-signal-safe, no allocation, no system call. A
  * thread's very first event, and none after it, allocates: in kymo__reserve(), for its ring.
