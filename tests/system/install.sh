@@ -50,6 +50,8 @@ foreach(library ${LIBRARIES})
 	add_executable(cmake_cpp_${library} main.cpp)
 	target_link_libraries(cmake_cpp_${library} PRIVATE kymo::${library})
 endforeach()
+add_executable(cmake_reader callbacks.c)
+target_link_libraries(cmake_reader PRIVATE kymo::ctf)
 CMAKE
 
 # Records $1, which must say $2 of itself.
@@ -79,6 +81,39 @@ records() {
 	fi
 }
 
+# The reader: the example is built from what is installed, reads a trace, and sees no more than the header says.
+example=$KYMO_SOURCE/examples/callbacks/callbacks.c
+fixture=$KYMO_SOURCE/tests/fixtures/lifecycle
+wanted=$("$prefix/bin/kymo" dump "$fixture" --event ros2:callback_end | wc -l)
+[ "$wanted" -gt 0 ] || fail "the fixture has no callbacks"
+reads() {
+	LD_LIBRARY_PATH=$libdir "$1" "$fixture" >"$work/log" 2>&1 || fail "$1 cannot read a trace"
+	[ "$(sed -n 's/.*: \([0-9]*\) callbacks.*/\1/p' "$work/log" | awk '{ n += $1 } END { print n }')" = "$wanted" ] ||
+		fail "$1 does not count $wanted callbacks"
+}
+cp "$example" callbacks.c
+cat >reader.cpp <<'CPP'
+#include <kymo/ctf.h>
+int main() { ctf_event event{}; event.event_class = nullptr; return ctf_open("/nowhere", nullptr, nullptr) + event.vpid + 1; }
+CPP
+# shellcheck disable=SC2046
+{
+	${CC:-cc} -std=c11 -Wall -Wextra -pedantic -Werror -o pc_reader callbacks.c \
+		$(pkg-config --cflags --libs kymo-ctf) >"$work/log" 2>&1 || fail "pkg-config, reader"
+	${CXX:-c++} -std=c++17 -Wall -Wextra -Werror -o pc_reader_cpp reader.cpp \
+		$(pkg-config --cflags --libs kymo-ctf) >"$work/log" 2>&1 || fail "pkg-config, reader from C++"
+}
+reads ./pc_reader
+LD_LIBRARY_PATH=$libdir ./pc_reader_cpp || fail "the reader from C++"
+nm -D --defined-only "$libdir/libkymo-ctf.so" | awk '{ print $3 }' | sort >"$work/seen"
+[ -s "$work/seen" ] || fail "libkymo-ctf.so shows nothing"
+while read -r symbol; do
+	grep -q "\b$symbol(" "$prefix/include/kymo/ctf.h" || fail "libkymo-ctf.so shows $symbol"
+done <"$work/seen"
+for symbol in $(grep -oE '\bctf_[a-z_]+\(struct' "$prefix/include/kymo/ctf.h" | tr -d '('); do
+	grep -qx "${symbol%struct}" "$work/seen" || fail "libkymo-ctf.so does not have ${symbol%struct}"
+done
+
 cmake -S . -B build -DCMAKE_PREFIX_PATH="$prefix" "-DLIBRARIES=kymo${static:+;static}" >"$work/log" 2>&1 ||
 	fail "find_package(kymo)"
 cmake --build build >"$work/log" 2>&1 || fail "does not build with CMake"
@@ -88,3 +123,4 @@ done
 for program in build/cmake_cpp_*; do
 	records "./$program" in_cpp
 done
+reads ./build/cmake_reader

@@ -94,6 +94,7 @@ for verb in dump list info; do
 	has err 'the metadata is empty'
 	head -c 5000 "$fixture/ust/uid/0/64-bit/metadata" >"$inside/metadata"
 	run 0 "$kymo" $verb "$trace"	# as if it were just being written
+	cat "$scratch/out" >>"$scratch/err"	# info shows warnings as a table
 	has err "$inside/metadata:152:12: expected ;, found the end of the metadata; what begins there is left out"
 	head -c 4000 /dev/zero >"$inside/metadata"
 	run 3 "$kymo" $verb "$trace"
