@@ -164,6 +164,8 @@ uint64_t kymo_clock_read(struct kymo_thread *thread);
 
 /** kymo_start_time() - field 22 of /proc/<pid>/stat, 0 when it cannot be read. */
 uint64_t kymo_start_time(const char *pid);
+/** kymo_own_start_time() - of this process, as others see it. */
+uint64_t kymo_own_start_time(void);
 void kymo_region_identify(struct kymo_region *region);
 
 /** kymo_say() - a line on stderr under KYMO_VERBOSE=1. */

@@ -189,7 +189,7 @@ static void mark_replaced(const char *path)
 
 static void choose_path(struct kymo_process *process)
 {
-	const unsigned long long start = kymo_start_time("self");
+	const unsigned long long start = kymo_own_start_time();
 	const size_t size = sizeof process->path;
 
 	(void)snprintf(process->path, size, "%.*s/%u-%llu.region", (int)size - 64, process->directory,

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Reading two clocks together takes microseconds there. */
 #define TEST_CLOCK_NS 1000000
@@ -24,6 +25,8 @@
 #define assert_null(value) cross_assert(!(value))
 #define assert_non_null(value) cross_assert(value)
 #define assert_int_equal(a, b) cross_assert((uint64_t)(a) == (uint64_t)(b))
+#define assert_int_not_equal(a, b) cross_assert((uint64_t)(a) != (uint64_t)(b))
+#define assert_string_equal(a, b) cross_assert(strcmp(a, b) == 0)
 #define assert_in_range(value, low, high) cross_assert((value) >= (low) && (value) <= (high))
 #define fail_msg(...) do { (void)printf(__VA_ARGS__); exit(1); } while (0)
 

@@ -10,7 +10,8 @@ command -v $cc >/dev/null && command -v qemu-aarch64 >/dev/null ||
 grep -q 'KYMO_SANITIZE:STRING=.' "$KYMO_BUILD/CMakeCache.txt" && { echo "skipped: cross-built without sanitizers"; exit 77; }
 work=$(mktemp -d /dev/shm/kymo-aarch64-XXXXXX)
 export KYMO_DIR=$work/run QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
-trap 'rm -rf "$work"' EXIT
+program=
+trap '[ -z "$program" ] || kill -9 "$program" 2>/dev/null || true; rm -rf "$work"' EXIT
 cd "$KYMO_SOURCE"
 
 fail() {
@@ -19,31 +20,61 @@ fail() {
 }
 
 flags="-std=gnu11 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Isrc -Iinclude"
-for source in tests/unit/tracer_*.c; do
-	test=$work/$(basename "$source" .c)
-	$cc $flags -static -Itests/cross -Itests/unit -o "$test" "$source" src/tracer/*.c
-	for clock in vdso counter; do	# the counter is CNTVCT_EL0 there
-		KYMO_CLOCK=$clock qemu-aarch64 "$test" >"$work/out" 2>&1 || [ $? = 77 ] ||
-			fail "$source, $clock: $(cat "$work/out")"
-	done
+# With what they use of the recorder's side.
+for source in src/tracer/*.c src/recorder/{rundir,domain}.c src/base/err.c; do
+	$cc $flags -c -o "$work/$(basename "$(dirname "$source")")-$(basename "$source" .c).o" "$source"
 done
+for source in tests/unit/tracer_*.c; do
+	$cc $flags -static -Itests/cross -Itests/unit -o "$work/test_$(basename "$source" .c)" "$source" "$work"/*.o
+done
+for clock in vdso counter; do	# the counter is CNTVCT_EL0 there
+	for test in "$work"/test_*; do
+		KYMO_DIR=$work/run-$clock KYMO_CLOCK=$clock qemu-aarch64 "$test" >"$work/out-$clock" 2>&1 || [ $? = 77 ] ||
+			fail "$test, $clock: $(cat "$work/out-$clock")"
+	done &
+	case $clock in vdso) first=$! ;; *) second=$! ;; esac
+done
+wait "$first"
+wait "$second"
 
 # Both libraries, as they are built at home.
 shared="-shared -fPIC -fvisibility=hidden -ftls-model=initial-exec -Wl,-z,now -Wl,--no-undefined"
 $cc $flags $shared -Wl,-soname,libkymo.so.0 -o "$work/libkymo.so.0" src/tracer/*.c
 ln -s libkymo.so.0 "$work/libkymo.so"
 $cc $flags $shared -o "$work/libkymo-ros2.so" src/hooks/*.c -L"$work" -lkymo -Wl,-rpath,'$ORIGIN'
-$cc $flags -o "$work/user_events" tests/tools/user_events.c -L"$work" -lkymo -Wl,-rpath,"$work"
 $cc $flags -Iexamples/tracetools-stub -DSTUB_MAJOR=8 -DSTUB_MINOR=2 -shared -fPIC \
 	-o "$work/libtracetools.so" examples/tracetools-stub/stub.c
-$cc $flags -Wl,--no-as-needed -o "$work/ros_calls" tests/tools/ros_calls.c -L"$work" -ltracetools \
-	-Wl,-rpath,"$work"
+cat >"$work/loop.c" <<'C'
+#include <kymo/loop.h>
+int main(void)
+{
+	struct kymo_loop loop;
+
+	KYMO_LOOP_INIT(&loop, "test", "loop", 1000000, 0);
+	for (int i = 0; i < 20; i++)
+		kymo_loop_wait(&loop);
+	kymo_loop_end(&loop);
+	return 0;
+}
+C
+for source in tests/tools/{user_events,ros_calls,signal_storm,scale,numbers}.c "$work/loop.c"; do
+	$cc $flags -Iexamples/tracetools-stub -Wl,--no-as-needed -rdynamic -o "$work/$(basename "$source" .c)" "$source" \
+		-L"$work" -lkymo -ltracetools -Wl,-rpath,"$work"
+done
+cat >"$work/plugin.c" <<'C'
+#include <kymo/kymo.h>
+unsigned say(void);
+unsigned say(void) { KYMO_SPAN("plugin", NAME); KYMO_COUNTER("plugin", NAME " level", 0.5); return 3; }
+C
+for number in 1 2 3; do
+	$cc $flags "-DNAME=\"number $number\"" -shared -fPIC -o "$work/plugin-$number.so" "$work/plugin.c" -L"$work" -lkymo
+done
 
 # The recorder here, the traced program there: the layout is the same.
 record() {	# NAME PROGRAM...
 	name=$1
 	shift
-	"$KYMO_BUILD/bin/kymo" record --quiet -o "$work/$name" --duration 20s &
+	"$KYMO_BUILD/bin/kymo" record --quiet -o "$work/$name" --duration 20s 2>"$work/said" &
 	recorder=$!
 	for _ in $(seq 100); do
 		"$KYMO_BUILD/bin/kymo" status | grep -q "$work/$name" && break
@@ -52,12 +83,63 @@ record() {	# NAME PROGRAM...
 	qemu-aarch64 "$@" >"$work/out" 2>&1 || fail "$*: $(cat "$work/out")"
 	sleep 0.3
 	kill -INT $recorder
-	wait $recorder || fail "record $name: $?"
+	wait $recorder || fail "record $name: $(cat "$work/said")"
 	babeltrace2 "$work/$name" >"$work/text" 2>"$work/warnings" || fail "$(cat "$work/warnings")"
-	[ ! -s "$work/warnings" ] || fail "babeltrace2 warns: $(cat "$work/warnings")"
+	! grep -v 'Tracer discarded' "$work/warnings" || fail "babeltrace2 warns"	# how many is checked by exact()
 }
+exact() {	# NAME PRODUCED: recorded + dropped is that, and babeltrace2 reads what is recorded
+	python3 -c 'import json, sys; t = json.load(open(sys.argv[1]))["totals"]
+print(t["recorded"], t["dropped"] + t["unwritten"])' "$work/$1/kymo.json" >"$work/totals"
+	read -r recorded lost <"$work/totals"
+	[ $((recorded + lost)) = "$2" ] || fail "$1: $recorded recorded and $lost lost, not $2"
+}
+produced() {	# as the program said last
+	sed -n 's/.*"produced": \([0-9]*\).*/\1/p' "$work/out" | tail -1
+}
+preload="LD_PRELOAD=$work/libkymo-ros2.so"
+
 record user "$work/user_events"
 grep -q 'test:types: .*i64 = -5, ok = 1, f = 0.25, p = 0x1234, s = "an array"' "$work/text" || fail "$(cat "$work/text")"
 [ "$(grep -c 'test:inner_end' "$work/text")" = 2 ] || fail "$(cat "$work/text")"
-record ros -E LD_PRELOAD="$work/libkymo-ros2.so" "$work/ros_calls" THREE_ARGUMENTS 1000
+record ros -E "$preload" "$work/ros_calls" THREE_ARGUMENTS 1000
 [ "$(grep -c 'ros2:rmw_publish: .*message = 0x400' "$work/text")" = 1000 ] || fail "$(tail "$work/text")"
+
+# Signals inside spans and hooks. Each begin that was recorded has tried an end.
+record signals -E "$preload" "$work/signal_storm" 20000
+exact signals $(($(sed -n 's/.*"thread": \([0-9]*\), "handler": \([0-9]*\).*/\1 + \2/p' "$work/out") + $(grep -c '_begin: ' "$work/text")))
+grep -q 'handler:outer_end: ' "$work/text" || fail "no signal landed"
+
+# Threads and libraries that come and go, a periodic loop.
+record threads "$work/scale" threads 512 5
+exact threads "$(produced)"
+record live "$work/scale" live 60 5
+exact live "$(produced)"
+record libraries "$work/scale" libraries 3 "$work"/plugin-*.so
+exact libraries "$(produced)"
+[ "$(grep -c 'plugin:number 2_end: ' "$work/text")" = 3 ] || fail "$(cat "$work/text")"
+record periodic "$work/loop"
+[ "$(grep -c 'test:loop_end: ' "$work/text")" = 20 ] || fail "$(cat "$work/text")"
+
+# Without a recorder, the oldest blocks giving way: what a snapshot has of it, alive and dead, has no hole.
+KYMO_FLIGHT=1 KYMO_RING_SIZE=64K qemu-aarch64 -E "$preload" "$work/numbers" --threads 2 --seconds 60 "$work/noted" &
+program=$!
+for state in alive dead; do
+	for _ in $(seq 100); do
+		"$KYMO_BUILD/bin/kymo" status --format csv 2>/dev/null | grep -q "^$program,numbers,flight" && break
+		sleep 0.05
+	done
+	sleep 0.5
+	[ $state = alive ] || { kill -9 $program; wait $program 2>/dev/null || true; }
+	"$KYMO_BUILD/bin/kymo" snapshot -q -o "$work/$state" >/dev/null || fail "snapshot, $state"
+	babeltrace2 "$work/$state" 2>"$work/warnings" >"$work/text" || fail "$state: $(cat "$work/warnings")"
+	[ ! -s "$work/warnings" ] || fail "$state: babeltrace2 warns: $(cat "$work/warnings")"
+	python3 - "$work/text" <<'P' || fail "$state: there is a hole"
+import re, sys
+last, count = {}, 0
+for thread, number in re.findall(r"rcl_publish: .*publisher_handle = (\w+), message = (\w+)", open(sys.argv[1]).read()):
+    number, count = int(number, 16), count + 1
+    assert last.setdefault(thread, number - 1) == number - 1, (thread, last[thread], number)
+    last[thread] = number
+assert count > 1000 and len(last) == 2, count
+P
+done

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -238,6 +239,7 @@ static void test_outer_record_is_not_overwritten(void **state)
 static void *one_event(void *argument)
 {
 	(void)argument;
+	(void)prctl(PR_SET_NAME, "one event");
 	(void)emit(7);
 	return NULL;
 }
@@ -272,7 +274,7 @@ static void test_rings_of_ended_threads(void **state)
 				continue;
 			assert_int_equal(owner->seq, block->owner_seq);
 			assert_int_not_equal(owner->tid, 0);
-			assert_string_equal(owner->name, "test_tracer_ove");
+			assert_string_equal(owner->name, "one event");
 			named++;
 		}
 	}
