@@ -2,6 +2,7 @@
 #include "recorder/record.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
@@ -19,6 +20,7 @@ struct recorder {
 	struct record_result *result;
 	struct session *session;
 	struct control *control;	/* NULL: nobody can ask us for anything */
+	struct flight *flight;		/* the session's; NULL: all is written */
 	struct err *err;
 	bool failed;
 	bool stopping;			/* a signal came, or the time is over */
@@ -26,9 +28,11 @@ struct recorder {
 	uv_loop_t loop;
 	uv_timer_t poll, deadline, progress;
 	uv_fs_event_t watch;
-	uv_signal_t signal[CAUGHT];
+	uv_signal_t signal[CAUGHT], wish;
 	uv_process_t command;
 };
+
+static void on_duration(uv_timer_t *timer);
 
 static void finish(struct recorder *recorder)
 {
@@ -38,13 +42,20 @@ static void finish(struct recorder *recorder)
 static void on_poll(uv_timer_t *timer)
 {
 	struct recorder *recorder = timer->data;
-	int wait_ms = session_poll(recorder->session, recorder->err);
+	int wait_ms;
 
+	if (recorder->flight && flight_due(recorder->flight))
+		session_flush(recorder->session);
+	wait_ms = session_poll(recorder->session, recorder->err);
 	if (wait_ms < 0) {
 		recorder->failed = true;
 		finish(recorder);
 		return;
 	}
+	if (recorder->flight && flight_work(recorder->flight))
+		wait_ms = 0;
+	if (recorder->flight && !recorder->stopping && flight_is_done(recorder->flight))
+		on_duration(&recorder->deadline);
 	(void)uv_timer_start(timer, on_poll, (uint64_t)wait_ms, 0);
 }
 
@@ -115,12 +126,69 @@ static void on_stop_request(void *context, struct control_call *call, struct jso
 	on_duration(&recorder->deadline);
 }
 
+/* A client that waits for his snapshot. */
+struct client {
+	struct flight_waiter waiter;	/* first */
+	struct recorder *recorder;
+	struct control_call *call;
+};
+
+static void on_snapshot(struct flight_waiter *waiter, const struct flight_report *report)
+{
+	struct client *client = (struct client *)waiter;
+	struct json_object *reply;
+
+	if (!client->recorder->control) {
+		free(client);		/* we are ending, nobody is connected any more */
+		return;
+	}
+	if (report->failed) {
+		control_refuse(client->call, report->failed);
+	} else {
+		reply = json_object_new_object();
+		json_object_object_add(reply, "trace", json_object_new_string(report->path));
+		json_object_object_add(reply, "number", json_object_new_int64(report->number));
+		json_object_object_add(reply, "events", json_object_new_uint64(report->events));
+		json_object_object_add(reply, "dropped", json_object_new_uint64(report->dropped));
+		json_object_object_add(reply, "bytes", json_object_new_uint64(report->bytes));
+		json_object_object_add(reply, "duration_ns",
+				       json_object_new_uint64(report->end_ns - report->begin_ns));
+		control_reply(client->call, reply);
+	}
+	free(client);
+}
+
+static void ask_flight(struct recorder *recorder, struct control_call *call, struct json_object *request)
+{
+	struct json_object *output = NULL, *last = NULL;
+	struct client *client = calloc(1, sizeof *client);
+	int64_t last_ns;
+
+	if (!client) {
+		control_refuse(call, &(struct err){ EXIT_FAILED, "out of memory" });
+		return;
+	}
+	client->waiter.done = on_snapshot;
+	client->recorder = recorder;
+	client->call = call;
+	(void)json_object_object_get_ex(request, "output", &output);
+	(void)json_object_object_get_ex(request, "last_ns", &last);
+	last_ns = json_object_get_int64(last);
+	flight_request(recorder->flight, FLIGHT_REQUEST, last_ns > 0 ? (uint64_t)last_ns : 0,
+		       json_object_is_type(output, json_type_string) ? json_object_get_string(output) : NULL,
+		       &client->waiter);
+	(void)uv_timer_start(&recorder->poll, on_poll, 0, 0);
+}
+
 static void on_snapshot_request(void *context, struct control_call *call, struct json_object *request)
 {
-	const struct recorder *recorder = context;
+	struct recorder *recorder = context;
 	struct err err;
 
-	(void)request;
+	if (recorder->flight) {
+		ask_flight(recorder, call, request);
+		return;
+	}
 	(void)err_set(&err, EXIT_FAILED, "the recorder that runs writes everything into %s; for snapshots it "
 		      "would have to be started with --flight 30s", session_output(recorder->session));
 	control_refuse(call, &err);
@@ -131,6 +199,14 @@ static const struct control_request requests[] = {
 	{ "snapshot", on_snapshot_request },
 	{ 0 },
 };
+
+static void on_wish(uv_signal_t *handle, int number)
+{
+	struct recorder *recorder = handle->data;
+
+	(void)number;
+	flight_request(recorder->flight, FLIGHT_SIGNAL, 0, NULL, NULL);
+}
 
 /* ---- the command ---- */
 
@@ -190,6 +266,11 @@ static int start(struct recorder *recorder)
 			return err_set(recorder->err, EXIT_FAILED, "cannot catch signals: %s",
 				       uv_strerror(rc));
 	}
+	if (recorder->flight) {
+		(void)uv_signal_init(&recorder->loop, &recorder->wish);
+		recorder->wish.data = recorder;
+		(void)uv_signal_start(&recorder->wish, on_wish, SIGUSR1);
+	}
 	/* Without inotify (limits!) the session still looks every second and by mtime. */
 	(void)uv_fs_event_init(&recorder->loop, &recorder->watch);
 	recorder->watch.data = recorder;
@@ -237,6 +318,7 @@ static int run_loop(struct recorder *recorder)
 	if (rc == 0)
 		(void)uv_run(&recorder->loop, UV_RUN_DEFAULT);
 	control_close(recorder->control);
+	recorder->control = NULL;
 	uv_walk(&recorder->loop, close_handle, NULL);
 	(void)uv_run(&recorder->loop, UV_RUN_DEFAULT);	/* runs the closings */
 	(void)uv_loop_close(&recorder->loop);
@@ -246,13 +328,21 @@ static int run_loop(struct recorder *recorder)
 int record_run(const struct record_options *options, struct record_result *result, struct err *err)
 {
 	struct recorder recorder = { .options = options, .result = result, .err = err };
+	struct session_options session = options->session;
 	struct err end_err;
 	int rc, ended;
 
 	*result = (struct record_result){ 0 };
-	if (session_begin(&options->session, &recorder.session, err) < 0)
+	if (options->flight) {
+		if (flight_create(options->flight, &recorder.flight, err) < 0)
+			return -1;
+		session.sink = flight_sink(recorder.flight);
+	}
+	if (session_begin(&session, &recorder.session, err) < 0)
 		return -1;
 	rc = run_loop(&recorder);
+	if (recorder.flight)
+		flight_unmet(recorder.flight, result->unmet, sizeof result->unmet);
 	ended = session_end(recorder.session, &end_err);
 	if (rc == 0 && ended < 0) {
 		*err = end_err;

@@ -7,10 +7,13 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "recorder/flight.h"
 #include "recorder/session.h"
 
 struct record_options {
 	struct session_options session;
+	/* Keep the last seconds in memory instead of writing all; then session.output is NULL. */
+	const struct flight_options *flight;	/* with snapshots, it ends after so many */
 	char **command;			/* argument vector; NULL: attach */
 	char **environment;		/* for the command */
 	int64_t duration_ns;		/* 0: until a signal, or until the command ends */
@@ -23,6 +26,7 @@ struct record_result {
 	struct session_stats stats;
 	bool command_ended;		/* by itself or by a signal */
 	int command_status;		/* exit status, 128 + signal when one killed it */
+	char unmet[512];		/* with flight: flight_unmet() */
 };
 
 /**
@@ -31,6 +35,7 @@ struct record_result {
  *
  * The command is in our process group: a Ctrl-C reaches it by itself, SIGTERM and SIGHUP are
  * passed on. It then has some seconds to end. A second signal ends the recording at once.
+ * With flight, SIGUSR1 asks for a snapshot.
  *
  * Return: 0; -1 with @err. @result is valid in both cases as far as it came.
  * Context: blocks; uses the default libuv loop's signal handling, one call at a time.

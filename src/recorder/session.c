@@ -83,6 +83,11 @@ fail:
 
 /* ---- poll ---- */
 
+void session_flush(struct session *session)
+{
+	session->flush = true;
+}
+
 void session_notice(struct session *session)
 {
 	session->noticed = true;
@@ -194,7 +199,8 @@ int session_poll(struct session *session, struct err *err)
 	uint64_t last_ns = session->drain.now_ns;
 
 	session->drain.now_ns = session_now();
-	session_drain_all(session, false);
+	session_drain_all(session, session->flush);
+	session->flush = false;
 	if (keep_house(session, err) < 0)
 		return -1;
 	return next_wait_ms(session, session->drain.now_ns - last_ns);

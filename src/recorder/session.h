@@ -79,6 +79,9 @@ int session_begin(const struct session_options *options, struct session **sessio
  */
 int session_poll(struct session *session, struct err *err);
 
+/** session_flush() - the next poll takes all that is committed, however little it is. */
+void session_flush(struct session *session);
+
 /** session_notice() - something changed in the runtime directory: look at the next poll. */
 void session_notice(struct session *session);
 

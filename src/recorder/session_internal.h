@@ -41,6 +41,7 @@ struct session {
 	unsigned period_ms;
 	unsigned alive_rounds;
 	bool noticed;
+	bool flush;			/* the next poll takes everything */
 	bool write_failed;		/* by a sink, at least once */
 };
 

@@ -78,3 +78,28 @@ void walk_records(const struct classes *classes, uint8_t *bytes, size_t size, ui
 		walk->count++;
 	}
 }
+
+size_t walk_until(const struct classes *classes, const uint8_t *bytes, size_t size, uint64_t ns,
+		  uint32_t *count)
+{
+	size_t at = 0;
+
+	*count = 0;
+	while (size - at >= KYMO_RECORD_HEADER) {
+		uint64_t time;
+		uint16_t id;
+		long payload;
+
+		memcpy(&id, bytes + at, sizeof id);
+		memcpy(&time, bytes + at + sizeof id, sizeof time);
+		if (time >= ns)
+			return at;
+		payload = walk_payload(classes, id, bytes + at + KYMO_RECORD_HEADER,
+				       size - at - KYMO_RECORD_HEADER);
+		if (payload < 0)
+			break;
+		at += KYMO_RECORD_HEADER + (size_t)payload;
+		++*count;
+	}
+	return size;
+}

@@ -42,4 +42,12 @@ long walk_payload(const struct classes *classes, unsigned id, const uint8_t *pay
 void walk_records(const struct classes *classes, uint8_t *bytes, size_t size, uint64_t not_before,
 		  uint64_t not_after, struct walk *walk);
 
+/**
+ * walk_until() - the first record in @bytes whose time is not before @ns
+ * @count: set to the number of records in front of it
+ * Return: where it begins; @size when there is none, or when the records make no sense.
+ */
+size_t walk_until(const struct classes *classes, const uint8_t *bytes, size_t size, uint64_t ns,
+		  uint32_t *count);
+
 #endif
