@@ -66,6 +66,23 @@ static uint64_t total_lost(const struct show *s)
 	return told > s->info->lost ? told : s->info->lost;
 }
 
+/* Of a snapshot: why it was taken, and what is not in it. */
+static void show_snapshot(const struct show *s)
+{
+	const struct account_snapshot *snapshot = &s->accounts->snapshot;
+
+	if (s->accounts->overwritten)
+		table_value_u64(s->table, "overwritten", "Overwritten before", s->accounts->overwritten);
+	if (s->accounts->outside)
+		table_value_u64(s->table, "outside", "Before the window", s->accounts->outside);
+	if (!snapshot->present)
+		return;
+	table_value_text(s->table, "snapshot", "Snapshot", snapshot->text);
+	table_value_ns(s->table, "snapshot_at_ns", "Asked for after", snapshot->at_ns);
+	if (snapshot->suppressed)
+		table_value_u64(s->table, "suppressed", "Fired meanwhile", snapshot->suppressed);
+}
+
 static void show_facts(const struct show *s)
 {
 	const struct info *info = s->info;
@@ -94,6 +111,7 @@ static void show_facts(const struct show *s)
 		table_value_u64(s->table, "unwritten", "Not written", s->accounts->unwritten);
 		table_value_text(s->table, "recorder", "Recorder", s->accounts->ended ?
 				 "ended in order" : "did not end in order, or still records");
+		show_snapshot(s);
 	}
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "cli/common.h"
+#include "cli/record_flight.h"
 #include "cli/recorded.h"
 #include "recorder/launch.h"
 #include "recorder/record.h"
@@ -21,11 +22,12 @@ struct options {
 	bool strict, quiet;
 	int64_t duration;
 	uint64_t ring_size;
+	struct flight_wishes flight;
 	int format;
 };
 
 static const struct opt opts[] = {
-	CLI_OPT_OUTPUT(struct options, "DIR", "where the trace goes; must be new or empty"),
+	CLI_OPT_OUTPUT(struct options, "DIR", "where the trace goes; must be new or empty; with --flight, DIR/1, DIR/2, ..."),
 	{ "pid", 'p', OPT_LIST, offsetof(struct options, pids), "PID",
 	  "record only this process; may be given several times", NULL },
 	CLI_OPT_STRICT(struct options),
@@ -33,6 +35,7 @@ static const struct opt opts[] = {
 	  "end after this time (30s, 5min); a command is sent SIGINT then", NULL },
 	{ "ring-size", 0, OPT_SIZE, offsetof(struct options, ring_size), "SIZE",
 	  "shared memory per thread of the command (256K, 4M)", NULL },
+	FLIGHT_OPTS(struct options, flight),
 	CLI_OPT_FORMAT(struct options),
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_END
@@ -162,18 +165,47 @@ static int finish(const struct record_result *result, const struct record_option
 	return status == EXIT_OK ? outcome(result, options) : status;
 }
 
+/* The command's own failure comes first, then ours. */
+static int finish_flight(const struct record_result *result, const struct record_options *record,
+			 const struct options *options, const struct flight_show *flight)
+{
+	int status;
+
+	if (!result->stats.recorded && !result->stats.init_events && !result->stats.dropped)
+		return nothing_traced(result, record);
+	status = flight_summary(flight, result, options->strict, options->quiet);
+	return result->command_ended && result->command_status ? result->command_status : status;
+}
+
+/* Where to. A flight recorder asks for a place when it has something. */
+static int prepare_output(const struct options *options, struct record_options *record,
+			  struct flight_show *flight, char output[CLI_PATH_MAX], struct err *err)
+{
+	flight->output = options->output;
+	flight->format = options->format;
+	if (flight_prepare(&options->flight, flight, record, err) < 0)
+		return -1;
+	if (record->flight)
+		return 0;
+	record->session.output = options->output ? options->output : output;
+	return options->output ? 0 : cli_new_session(output, err);
+}
+
 static int run(int argc, char **argv)
 {
 	struct options options = { 0 };
+	struct flight_show flight = { 0 };
 	struct show show = { 0 };
-	struct record_options record = { .session = { .version = KYMO_VERSION } };
+	struct record_options record = {
+		.session = { .version = KYMO_VERSION, .say = say, .context = &show },
+	};
 	struct record_result result;
 	char output[CLI_PATH_MAX];
 	struct err err;
 	int rc;
 
 	if (parse(argc, argv, &options, &record, &err) < 0 ||
-	    (!options.output && cli_new_session(output, &err) < 0)) {
+	    prepare_output(&options, &record, &flight, output, &err) < 0) {
 		launch_free(record.environment);
 		return cli_fail("record", &err);
 	}
@@ -181,10 +213,7 @@ static int run(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN);
 	show.quiet = options.quiet;
-	show.terminal = !options.quiet && isatty(STDERR_FILENO);
-	record.session.output = options.output ? options.output : output;
-	record.session.say = say;
-	record.session.context = &show;
+	show.terminal = flight.terminal = !options.quiet && isatty(STDERR_FILENO);
 	record.progress = show.terminal ? progress : NULL;
 	rc = record_run(&record, &result, &err);
 	if (show.terminal)
@@ -192,7 +221,8 @@ static int run(int argc, char **argv)
 	launch_free(record.environment);
 	if (rc < 0)
 		return cli_fail("record", &err);
-	return finish(&result, &record, &options, record.session.output);
+	return record.flight ? finish_flight(&result, &record, &options, &flight) :
+	       finish(&result, &record, &options, record.session.output);
 }
 
 const struct verb verb_record = {
@@ -206,13 +236,20 @@ const struct verb verb_record = {
 		"records all programs that were started with \"kymo run\" or with the library in "
 		"LD_PRELOAD, now and later, until Ctrl-C. They keep the facts of their start (nodes, "
 		"topics, callbacks), so attaching late loses no name.\n\n"
+		"With --flight TIME, only the last TIME of everything is kept, in memory, and written as a "
+		"trace of its own each time a --trigger fires, \"kymo snapshot\" asks, SIGUSR1 arrives or a "
+		"program calls kymo_snapshot(). Each prints a line with the path of the trace. Triggers: "
+		"span(NAME) > 1ms; callback > 10ms; callback(NAME) > 10ms, where NAME is the function's "
+		"symbol, its topic, service or node; event(NAME); overrun and missed of a kymo/loop.h loop, or "
+		"overrun(LOOP), missed(LOOP); died, died(PROCESS); loss. Names may have * and ?.\n\n"
 		"The trace goes to $ROS_TRACE_DIR, else $ROS_HOME/tracing, else ~/.ros/tracing, unless "
 		"-o names a place. A recorder that was killed loses nothing: record again, and what the "
 		"programs kept meanwhile is in the next trace.",
 	.examples =
 		"kymo record -- ros2 launch my_robot robot.launch.py\n"
 		"kymo record -o /tmp/trace --duration 30s\n"
-		"kymo record -p 4711 --strict\n",
+		"kymo record -p 4711 --strict\n"
+		"kymo record --flight 30s --trigger 'callback(/scan) > 20ms' --trigger died -o spikes\n",
 	.opts = opts,
 	.run = run,
 };

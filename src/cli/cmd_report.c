@@ -90,18 +90,19 @@ static int set_window(struct ctf_reader *reader, const struct options *o,
 	return o->end ? cli_read_point("end", o->end, first_ns, &report->end_ns, err) : 0;
 }
 
-static uint64_t told_lost(const char *path)
+/* What the recorder says. */
+static void ask_recorder(const char *path, struct accounts *accounts, struct report_options *report)
 {
-	struct accounts accounts = { 0 };
 	char problem[512];
-	uint64_t lost;
 
-	accounts_read(&accounts, path, problem);
+	accounts_read(accounts, path, problem);
 	if (*problem)
 		fprintf(stderr, "kymo report: warning: %s\n", problem);
-	lost = accounts.dropped + accounts.unwritten;
-	accounts_free(&accounts);
-	return lost;
+	report->told_lost = accounts->dropped + accounts->unwritten;
+	if (accounts->snapshot.present) {
+		report->told_snapshot = accounts->snapshot.text;
+		report->told_snapshot_ns = accounts->snapshot.at_ns;
+	}
 }
 
 static void show_progress(void *context, uint64_t events, uint64_t clock_ns)
@@ -143,6 +144,7 @@ static int run(int argc, char **argv)
 	struct options o = { 0 };
 	struct report_paths paths = { .architecture = NULL };
 	struct report_options report;
+	struct accounts accounts = { 0 };
 	struct ctf_reader *reader;
 	char path[CLI_PATH_MAX];
 	struct err err = { 0 };
@@ -173,7 +175,7 @@ static int run(int argc, char **argv)
 		return cli_fail("report", &err);
 	}
 	ctf_threads(reader, 0);
-	report.told_lost = told_lost(path);
+	ask_recorder(path, &accounts, &report);
 	status = set_window(reader, &o, &report, &err) ? (int)err.status : 0;
 	paths.caret.begin_ns = report.begin_ns;
 	paths.caret.end_ns = report.end_ns;
@@ -182,6 +184,7 @@ static int run(int argc, char **argv)
 	print_warnings(reader);
 	ctf_close(reader);
 	report_paths_free(&paths);
+	accounts_free(&accounts);
 	if (*err.text)
 		return cli_fail("report", &err);
 	if (status == EXIT_LOSS)

@@ -2,11 +2,14 @@
 /* See info_accounts.h. Everything in the file is optional, and nothing in it is trusted. */
 #include "cli/info_accounts.h"
 
+#include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/text.h"
 
 static struct json_object *member(struct json_object *object, const char *key)
 {
@@ -102,6 +105,48 @@ static void read_clocks(struct accounts *a, struct json_object *array)
 	}
 }
 
+/* "span(loop) > 1ms: cyclic:loop, 1.25 ms, in cyclic (4711), thread loop (4712)" */
+static void describe_snapshot(struct account_snapshot *snapshot, struct json_object *object)
+{
+	char value[64] = "", who[256] = "", time[TEXT_QUANTITY_MAX], procname[64], thread[64];
+	const uint64_t pid = number(object, "pid"), tid = number(object, "tid");
+
+	text(object, "procname", procname, sizeof procname);
+	text(object, "thread", thread, sizeof thread);
+	if (pid && tid)
+		(void)snprintf(who, sizeof who, " in %s (%" PRIu64 "), thread %s (%" PRIu64 ")", procname, pid,
+			       thread, tid);
+	else if (pid)
+		(void)snprintf(who, sizeof who, " in %s (%" PRIu64 ")", procname, pid);
+	if (strcmp(snapshot->what, "events dropped") == 0)
+		(void)snprintf(value, sizeof value, ", %" PRIu64, snapshot->value);
+	else if (snapshot->value && snapshot->value <= INT64_MAX)
+		(void)snprintf(value, sizeof value, ", %s", text_ns(time, (int64_t)snapshot->value));
+	if (snapshot->trigger[0])
+		(void)snprintf(snapshot->text, sizeof snapshot->text, "%s: %s%s%s", snapshot->trigger,
+			       snapshot->what, value, who);
+	else
+		(void)snprintf(snapshot->text, sizeof snapshot->text, "%s%s",
+			       strcmp(snapshot->cause, "program") == 0 ? "kymo_snapshot()" :
+			       strcmp(snapshot->cause, "signal") == 0 ? "SIGUSR1" : "kymo snapshot", who);
+}
+
+static void read_snapshot(struct account_snapshot *snapshot, struct json_object *object, int64_t start_ns)
+{
+	const int64_t at_ns = time_of(object, "at_ns");
+
+	if (!json_object_is_type(object, json_type_object))
+		return;
+	snapshot->present = true;
+	snapshot->at_ns = at_ns > start_ns ? at_ns - start_ns : 0;
+	snapshot->value = number(object, "value");
+	snapshot->suppressed = number(object, "suppressed");
+	text(object, "cause", snapshot->cause, sizeof snapshot->cause);
+	text(object, "trigger", snapshot->trigger, sizeof snapshot->trigger);
+	text(object, "what", snapshot->what, sizeof snapshot->what);
+	describe_snapshot(snapshot, object);
+}
+
 void accounts_read(struct accounts *a, const char *directory, char problem[512])
 {
 	struct json_object *root, *totals;
@@ -127,6 +172,9 @@ void accounts_read(struct accounts *a, const char *directory, char problem[512])
 	a->dropped = number(totals, "dropped") + number(totals, "init_dropped");
 	a->unwritten = number(totals, "unwritten");
 	a->corrupt_bytes = number(totals, "corrupt_bytes");
+	a->overwritten = number(totals, "overwritten");
+	a->outside = number(totals, "outside");
+	read_snapshot(&a->snapshot, member(root, "snapshot"), time_of(root, "start_ns"));
 	read_clocks(a, member(root, "clocks"));
 	read_processes(a, member(root, "processes"));
 	json_object_put(root);

@@ -25,11 +25,24 @@ struct account_clock {
 	int64_t monotonic_ns, realtime_ns, boottime_ns;
 };
 
+/* Why a snapshot of the flight recorder was taken. */
+struct account_snapshot {
+	bool present;
+	char text[1024];		/* a sentence for people, "" without */
+	char cause[16];			/* "trigger", "request", "signal", "program" */
+	char trigger[512], what[256];	/* what fired, and on what; "" for other causes */
+	int64_t at_ns;			/* since the trace's start */
+	uint64_t value;			/* ns that it took or was late, events lost; 0: nothing of that */
+	uint64_t suppressed;		/* triggers that fired while it waited or was written */
+};
+
 struct accounts {
 	bool present;			/* kymo.json was there and could be read */
 	bool ended;			/* the recorder ended in order */
 	char version[32];		/* of kymo */
 	uint64_t recorded, dropped, unwritten, corrupt_bytes;
+	uint64_t overwritten, outside;	/* of a snapshot: gone before it was taken; before its window */
+	struct account_snapshot snapshot;
 	struct account_process *process;
 	unsigned process_count;
 	struct account_thread *thread;

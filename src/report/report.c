@@ -333,6 +333,10 @@ static void print_facts(struct report *report)
 		table_value_text(t, "begin", "Begin", text);
 		table_value_ns(t, "duration_ns", "Duration", facts->last_ns - facts->first_ns);
 	}
+	if (report->options->told_snapshot) {
+		table_value_text(t, "snapshot", "Snapshot", report->options->told_snapshot);
+		table_value_ns(t, "snapshot_at_ns", "Asked for after", report->options->told_snapshot_ns);
+	}
 	table_value_u64(t, "events", "Events", facts->events);
 	table_value_u64(t, "processes", "ROS 2 processes", ros_processes(report));
 	table_value_u64(t, "nodes", "Nodes", model_count(report->model, MODEL_NODE));

@@ -44,6 +44,8 @@ struct report_options {
 	 * anything is printed; may be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
 	void *progress_context;
+	const char *told_snapshot;	/* why the flight recorder wrote the trace; NULL: it did not */
+	int64_t told_snapshot_ns;	/* when that was, since the trace's start */
 };
 
 /**

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kymo record --flight`: its options, and what it says of each snapshot. */
+#ifndef KYMO_CLI_RECORD_FLIGHT_H
+#define KYMO_CLI_RECORD_FLIGHT_H
+
+#include "base/opt.h"
+#include "recorder/record.h"
+
+/* Filled by the command line. */
+struct flight_wishes {
+	int64_t window, post;
+	uint64_t memory, snapshots;
+	struct opt_list triggers;
+};
+
+/* Rows for the table of options; @type has a member `struct flight_wishes @member`. */
+#define FLIGHT_OPTS(type, member)								\
+	{ "flight", 0, OPT_TIME, offsetof(type, member.window), "TIME",				\
+	  "keep only the last TIME in memory, and write it when something asks for it", NULL },	\
+	{ "trigger", 0, OPT_LIST, offsetof(type, member.triggers), "EXPR",			\
+	  "write a snapshot when this happens; may be given several times", NULL },		\
+	{ "post", 0, OPT_TIME, offsetof(type, member.post), "TIME",				\
+	  "go on so long after a trigger before its snapshot is written (default 1s)", NULL },	\
+	{ "flight-memory", 0, OPT_SIZE, offsetof(type, member.memory), "SIZE",			\
+	  "memory for --flight (default 256M)", NULL },						\
+	{ "snapshots", 0, OPT_U64, offsetof(type, member.snapshots), "N",			\
+	  "end after N snapshots", NULL }
+
+/* While it runs. */
+struct flight_show {
+	struct flight_options options;
+	const char *output;		/* -o; NULL: a session of its own for each */
+	int format;			/* enum table_format */
+	bool terminal;			/* a progress line may be on stderr */
+	unsigned written, failed;
+	uint64_t dropped;		/* in snapshots */
+};
+
+/**
+ * flight_prepare() - options of the recorder
+ * Return: 0, with @record changed if --flight was given; -1 with @err.
+ */
+int flight_prepare(const struct flight_wishes *wishes, struct flight_show *show,
+		   struct record_options *record, struct err *err);
+
+/** flight_summary() - what it came to, on stderr. Return: exit status, but for the command's. */
+int flight_summary(const struct flight_show *show, const struct record_result *result, bool strict, bool quiet);
+
+#endif

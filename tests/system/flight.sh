@@ -1,0 +1,189 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# `kymo record --flight`: every kind of trigger by a real program, snapshots on request, and what is in them.
+. "$(dirname "$0")/libtest.sh"
+numbers=$KYMO_BUILD/tests/numbers
+export KYMO_DIR=$scratch/run ROS_TRACE_DIR=$scratch/traces
+unset KYMO_SESSION KYMO_FLIGHT KYMO_RING_SIZE
+
+wait_for() {	# COMMAND...: up to 20 s
+	for _ in $(seq 400); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.05
+	done
+	fail "never happened: $*"
+}
+
+reads() {	# TRACE: babeltrace2 opens it and has nothing to say; its text is in $scratch/text
+	babeltrace2 "$1" >"$scratch/text" 2>"$scratch/warnings" || fail "babeltrace2 cannot read $1"
+	[ -s "$scratch/warnings" ] && fail "$1: babeltrace2 warns: $(head -1 "$scratch/warnings")"
+}
+
+says() {	# TRACE PYTHON: of its kymo.json, s is the snapshot, t the totals
+	python3 -c 'import json, sys
+j = json.load(open(sys.argv[1] + "/kymo.json")); s = j["snapshot"]; t = j["totals"]
+assert '"$2"', (s, t)' "$1" 2>"$scratch/why" || fail "$1: not $2: $(tail -1 "$scratch/why")"
+}
+
+# ---- what is refused, before anything is made ----
+run 2 "$kymo" record --flight 1s --trigger 'span(x) < 1ms' -o "$scratch/no" -- true
+has err "at character 9, '< 1ms'"
+has err "callback(NAME) > 10ms"
+run 2 "$kymo" record --trigger loss -- true
+has err "--flight"
+run 2 "$kymo" record --flight 1s --format csv -- true
+mkdir -p "$scratch/used/1"
+run 1 "$kymo" record --flight 1s -o "$scratch/used" -- true
+has err "exists already"
+run 6 "$kymo" record --flight 1s -o "$scratch/empty" -- true
+
+# ---- loops and spans: a program that is late on purpose ----
+cat >"$scratch/late.c" <<'C'
+#include <kymo/loop.h>
+static struct kymo_loop loop;
+int main(int argc, char **argv)
+{
+	KYMO_LOOP_INIT(&loop, "test", "loop", 10000000, 0);
+	for (int i = 0; i < 100; i++) {
+		kymo_loop_wait(&loop);
+		KYMO_SPAN("test", "work", ("i", i));
+		kymo_begin_named("test", "named");
+		if (i == 50 && argc == 2)
+			while (kymo__loop_now() < loop.due_ns + 25000000)
+				;
+		if (i == 50 && argc > 2)
+			kymo_snapshot();
+		kymo_end_named();
+	}
+	kymo_loop_end(&loop);
+	return argv[0] == NULL;
+}
+C
+"${CC:-cc}" -std=gnu11 -O2 -I"$KYMO_SOURCE/include" -o "$scratch/late" "$scratch/late.c" -L"$KYMO_BUILD/lib" -lkymo \
+	-Wl,-rpath,"$KYMO_BUILD/lib" || fail "late.c does not compile"
+n=0
+for trigger in 'overrun' 'overrun(loop)' 'missed(test:loop)' 'span(work) > 20ms' 'span(test:na*) > 20ms' \
+	'span(loop) > 24ms' 'event(test:loop_overrun)'; do
+	n=$((n + 1))
+	# It ends with the snapshot, and the program by SIGINT.
+	run 130 "$kymo" record --flight 10s --post 100ms --trigger 'span(nothing) > 1ns' --trigger "$trigger" --snapshots 1 \
+		-o "$scratch/l$n" -- "$scratch/late" x
+	has out "$scratch/l$n/1  $trigger: test:"
+	has out " in late ("
+	has err "'span(nothing) > 1ns' never met anything"
+	reads "$scratch/l$n/1"
+	says "$scratch/l$n/1" "s['cause'] == 'trigger' and s['trigger'] == '$trigger' and s['procname'] == 'late'"
+	case $trigger in
+	span*) says "$scratch/l$n/1" "20e6 < s['value'] < 1e10" ;;
+	event*) says "$scratch/l$n/1" "s['value'] == 0" ;;
+	*) says "$scratch/l$n/1" "0 < s['value'] < 1e10" ;;
+	esac
+	# What fired is there, and what came in --post after it. (A busy machine is late, too.)
+	[ "$(sed -n '/test:loop_missed/,$p' "$scratch/text" | grep -c loop_begin)" -ge 2 ] ||
+		fail "$trigger: not there, or it did not go on for --post"
+done
+run 0 "$kymo" info "$scratch/l4/1"
+has out "Snapshot: span(work) > 20ms: test:work, "
+run 0 "$kymo" report "$scratch/l4/1"
+has out "Snapshot: span(work) > 20ms: test:work, "
+run 0 "$kymo" record --flight 10s --trigger 'span(work) > 10s' -o "$scratch/never" -- "$scratch/late" x
+has err "0 snapshots"
+empty out
+[ -e "$scratch/never/1" ] && fail "a snapshot without a reason"
+
+# ---- the program asks ----
+run 0 "$kymo" record --flight 10s -o "$scratch/p" -- "$scratch/late" x y
+has out "$scratch/p/1  kymo_snapshot() of late ("
+reads "$scratch/p/1"
+says "$scratch/p/1" "s['cause'] == 'program' and s['procname'] == 'late'"
+[ -e "$scratch/p/2" ] && fail "one call, two snapshots"
+
+# ---- events of ROS 2, death, loss ----
+run 0 "$kymo" record --flight 10s --post 100ms --trigger 'event(ros2:rcl_pub*)' --snapshots 1 --format json \
+	-- "$numbers" --rate 1000 --seconds 20 "$scratch/n"
+python3 -c 'import json,sys; r = json.loads(open(sys.argv[1]).read()); assert r["trace"].startswith(sys.argv[2]) and r["suppressed"] > 10, r' \
+	"$scratch/out" "$ROS_TRACE_DIR/session-" || fail "event: $(cat "$scratch/out")"
+run 137 "$kymo" record --flight 10s --trigger 'died(numbers)' -o "$scratch/d" -- "$numbers" --rate 20000 --seconds 20 \
+	--die-at 5000 "$scratch/n"
+has out "$scratch/d/1  died(numbers): numbers in numbers ("
+reads "$scratch/d/1"
+says "$scratch/d/1" "s['what'] == 'numbers' and j['processes'][0]['state'] == 'killed'"
+[ "$(grep -c rcl_publish "$scratch/text")" -ge 5000 ] || fail "died: the last events are not there"
+KYMO_RING_SIZE=16K run 0 "$kymo" record --flight 2s --trigger loss --post 10ms --snapshots 1 -o "$scratch/x" -- \
+	"$numbers" --threads 1 --rate 5000000 --seconds 20 "$scratch/n"
+has out "$scratch/x/1  loss: events dropped, "
+says "$scratch/x/1" "t['dropped'] > 0 and s['value'] > 0"
+babeltrace2 "$scratch/x/1" 2>&1 >/dev/null | awk '/Tracer discarded/ { n += $4 } END { printf "%d\n", n }' >"$scratch/discarded"
+says "$scratch/x/1" "t['dropped'] == $(cat "$scratch/discarded")"
+
+# ---- the window: numbers without a hole, the last ones, none older; many snapshots of one recorder ----
+"$kymo" run -- "$numbers" --threads 2 --rate 20000 --seconds 100 "$scratch/n" &
+program=$!
+wait_for sh -c "'$kymo' status --format csv | grep -q numbers,wait"
+"$kymo" record --flight 400ms -o "$scratch/w" >"$scratch/lines" 2>"$scratch/record.err" &
+recorder=$!
+wait_for sh -c "'$kymo' status --format csv | grep -q '^$program,numbers,record'"
+wait_for test -S "$KYMO_DIR/control"
+sleep 1
+window() {	# TRACE NS
+	cp "$scratch/n" "$scratch/after"
+	/usr/bin/python3 -B - "$KYMO_SOURCE/tests/system" "$1" "$2" "$scratch/before" "$scratch/after" <<'PY' || fail "the window of $1"
+import struct, sys
+sys.path.insert(0, sys.argv[1])
+import libctf
+trace, window = sys.argv[2], int(sys.argv[3])
+before, after = (struct.unpack('<2Q', open(f, 'rb').read(16)) for f in sys.argv[4:6])
+threads, times, facts = {}, [], 0
+for lane in libctf.read_trace(trace).values():
+    for event, ns in zip(lane.events, lane.times):
+        facts += event.name == 'ros2:rcl_init'
+        if event.name == 'ros2:rcl_publish':
+            threads.setdefault(event.fields[0][1], []).append(event.fields[1][1])
+            times.append(ns)
+assert facts == 1, facts
+for thread, seen in threads.items():
+    assert seen == list(range(seen[0], seen[-1] + 1)), ('a hole', thread, seen[:3], seen[-3:])
+    assert before[thread] <= seen[-1] <= after[thread] + 1, (before, seen[-1], after)
+assert len(threads) == 2 and 0.8 * window <= max(times) - min(times) <= window, (max(times) - min(times), window)
+PY
+}
+cp "$scratch/n" "$scratch/before"
+run 0 "$kymo" snapshot
+[ "$(cat "$scratch/out")" = "$scratch/w/1" ] || fail "snapshot printed $(cat "$scratch/out")"
+reads "$scratch/w/1"
+window "$scratch/w/1" 400000000
+cp "$scratch/n" "$scratch/before"
+run 0 "$kymo" snapshot --last 100ms -o "$scratch/elsewhere"
+reads "$scratch/elsewhere"
+window "$scratch/elsewhere" 100000000
+cp "$scratch/n" "$scratch/before"
+kill -USR1 "$recorder"
+wait_for grep -q SIGUSR1 "$scratch/lines"
+reads "$scratch/w/3"
+window "$scratch/w/3" 400000000
+run 1 "$kymo" snapshot -o "$scratch/elsewhere"
+has err "exists already"
+grep -q "exists already" "$scratch/record.err" && fail "the recorder complains of what a client asked for"
+for _ in 1 2 3 4; do "$kymo" snapshot -q >>"$scratch/many" & done
+wait_for sh -c "[ \"\$(wc -l <'$scratch/many')\" = 4 ]"
+run 0 "$kymo" stop
+wait "$recorder" || fail "the recorder gave $?: $(cat "$scratch/record.err")"
+run 0 "$kymo" status --format csv
+has out "$program,numbers,wait,alive"
+
+# ---- too little memory: said once, and in the trace ----
+"$kymo" record --flight 60s --flight-memory 1M -o "$scratch/m" >"$scratch/lines" 2>"$scratch/record.err" &
+recorder=$!
+wait_for test -S "$KYMO_DIR/control"
+wait_for grep -q "hold only the last" "$scratch/record.err"
+sleep 0.3
+run 0 "$kymo" snapshot
+run 0 "$kymo" stop
+wait "$recorder" || fail "the recorder gave $?"
+[ "$(grep -c "hold only the last" "$scratch/record.err")" = 1 ] || fail "said more than once: $(cat "$scratch/record.err")"
+says "$scratch/m/1" "s['memory_short'] and t['outside'] > 0 and t['bytes'] < 1200000"
+reads "$scratch/m/1"
+kill "$program"
+wait "$program" 2>/dev/null
+
+finish
