@@ -25,6 +25,8 @@ struct report {
 	struct spans *spans;
 	struct spans_stats *spans_stats;
 	unsigned hosts;
+	struct err *err;
+	const char *missing;		/* events that a section would have needed, and how to get them */
 	uint64_t rows;			/* shown in the sections that look for what is slow */
 };
 
@@ -37,6 +39,8 @@ struct report_section {
 	bool paths;			/* report->caret; usual when paths were named */
 	bool of_ros, of_programs;	/* not shown unasked when the trace has only the other */
 	void (*print)(struct report *report);
+	/* Sections of other events than those of ROS 2 read the trace again. 0, or -1 with report->err. */
+	int (*again)(struct report *report);
 	/* Sections whose rows are written while the trace is read have these instead of print(). */
 	const struct model_listener *rows;
 	const char *title;
@@ -82,6 +86,11 @@ void report_lifecycles(struct report *report);
 void report_responses(struct report *report);
 void report_segments(struct report *report);
 void report_response_rows(struct report *report);
+
+/* system.c */
+int report_cputime(struct report *report);
+int report_memory(struct report *report);
+int report_profile(struct report *report);
 
 /* waits.c */
 void report_waits(struct report *report);

@@ -35,6 +35,9 @@ static const struct report_section sections[] = {
 	{ .name = "service-calls", .activity = true, .may_be_empty = true, .print = report_calls },
 	{ .name = "executors", .activity = true, .print = report_executors },
 	{ .name = "lifecycle", .activity = true, .may_be_empty = true, .print = report_lifecycles },
+	{ .name = "cputime", .again = report_cputime },
+	{ .name = "memory", .again = report_memory },
+	{ .name = "profile", .again = report_profile },
 	{ .name = "processes", .print = report_processes },
 	{ .name = "nodes", .print = report_nodes },
 	{ .name = "publishers", .print = report_publishers },
@@ -358,6 +361,8 @@ static const char *why_empty(const struct report *report)
 
 	if (report->rows)
 		return NULL;
+	if (report->missing)
+		return report->missing;
 	if (!facts->events)
 		return "The trace has no events: nothing ran while it was recorded, or the program "
 		       "was started without `kymo run` or `kymo record -- CMD`. `kymo doctor` tells "
@@ -425,6 +430,7 @@ int report_run(struct ctf_reader *reader, const char *path, const struct report_
 {
 	struct report report = {
 		.options = options, .path = path, .reader = reader, .table = table,
+		.err = err,
 	};
 	const char *why = NULL;
 	unsigned i, passes = 0;
@@ -448,6 +454,8 @@ int report_run(struct ctf_reader *reader, const char *path, const struct report_
 		must_show |= !sections[i].may_be_empty;
 		if (sections[i].print)
 			sections[i].print(&report);
+		if (sections[i].again && sections[i].again(&report))
+			goto out;
 	}
 	why = must_show ? why_empty(&report) : NULL;
 	print_remarks(&report);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads as the operating system has them, for analyses of events that are not of ROS 2: kernel
+ * events know a thread by tid, user-space events by vtid; on one host both are one thread, unless
+ * the program runs in a pid namespace of its own.
+ */
+#ifndef KYMO_ANALYSIS_CPUTIME_THREAD_H
+#define KYMO_ANALYSIS_CPUTIME_THREAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "ctf/reader.h"
+
+/* Threads that differ in these are told apart; more are one, "(others)". */
+#define OS_THREADS_MAX 1000000u
+
+struct os_thread {
+	uint32_t index;
+	uint32_t host;
+	int32_t tid;
+	int32_t pid;			/* 0: not known */
+	char name[32];			/* the latest; "" when not known */
+};
+
+/* Records of an analysis begin with their struct os_thread. */
+struct os_threads {
+	size_t size;			/* of a record */
+	void **record;
+	uint32_t count, room;
+	struct map map;			/* (tid, host) */
+	uint32_t *host;			/* by trace: the first trace of the same host name */
+	uint32_t traces;
+	bool failed;
+};
+
+/**
+ * os_threads_init() - records of @size bytes, zeroed when they appear
+ * @reader: tells which traces are of one host; NULL: all are
+ */
+void os_threads_init(struct os_threads *threads, size_t size, const struct ctf_reader *reader);
+void os_threads_free(struct os_threads *threads);
+
+/** os_thread() - the record of @tid on the host of @trace. Return: NULL without memory. */
+void *os_thread(struct os_threads *threads, uint32_t trace, int32_t tid);
+
+/** os_thread_find() - the same, or NULL when it was never seen. */
+void *os_thread_find(const struct os_threads *threads, uint32_t trace, int32_t tid);
+
+/** os_thread_name() - remember the thread's name and process, if told; @name need not end. */
+void os_thread_name(void *record, const char *name, size_t size, int32_t pid);
+
+#endif
