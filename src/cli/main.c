@@ -6,6 +6,7 @@
 #include <json-c/json_c_version.h>
 #include <limits.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -102,8 +103,8 @@ static int version(int argc, char **argv)
 	printf("  verbs:");
 	for (unsigned i = 0; verbs[i]; i++)
 		printf(" %s", verbs[i]->name);
-	printf("\n  built in: libuv %s, json-c %s, zlib %s\n", uv_version_string(), JSON_C_VERSION,
-	       zlibVersion());
+	printf("\n  built in: libuv %s, json-c %s, zlib %s, SQLite %s\n", uv_version_string(),
+	       JSON_C_VERSION, zlibVersion(), sqlite3_libversion());
 #if defined(__x86_64__)
 	const char *arch = "x86-64";
 #elif defined(__aarch64__)
