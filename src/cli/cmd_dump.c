@@ -2,8 +2,10 @@
 /* kymo dump: every event of a trace, as babeltrace2 prints it or as JSON lines. */
 #include <errno.h>
 #include <fnmatch.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/common.h"
@@ -16,7 +18,7 @@ struct dump_options {
 	uint64_t count;
 	struct opt_list event;
 	const char *begin, *end;
-	bool strict;
+	bool follow, strict;
 };
 
 static const struct opt opts[] = {
@@ -29,9 +31,16 @@ static const struct opt opts[] = {
 	{ "begin", 'b', OPT_TEXT, offsetof(struct dump_options, begin), "TIME", "leave out what is earlier",
 	  NULL },
 	{ "end", 'E', OPT_TEXT, offsetof(struct dump_options, end), "TIME", "leave out what is later", NULL },
+	{ "follow", 'F', OPT_FLAG, offsetof(struct dump_options, follow), NULL,
+	  "go on with what is being recorded, until interrupted", NULL },
 	CLI_OPT_STRICT(struct dump_options),
 	CLI_OPT_END
 };
+
+/* How often a trace that grows is looked at. */
+#define FOLLOW_NS 100000000
+
+static volatile sig_atomic_t interrupted;
 
 struct dump {
 	const struct dump_options *options;
@@ -98,8 +107,9 @@ static int print_events(struct dump *d, struct err *err)
 	int more;
 
 	/* On the terminal itself the events are progress enough. */
-	progress_begin(&d->progress, isatty(STDOUT_FILENO));
-	progress_extent(&d->progress, d->reader);
+	progress_begin(&d->progress, d->options->follow || isatty(STDOUT_FILENO));
+	if (!d->options->follow)
+		progress_extent(&d->progress, d->reader);
 	while ((more = ctf_next(d->reader, &event, err)) > 0) {
 		if (!(++events % PROGRESS_EVENTS))
 			progress_trace(&d->progress, events, event.clock_ns);
@@ -114,11 +124,36 @@ static int print_events(struct dump *d, struct err *err)
 			ctf_print_event_json(d->reader, &event, stdout);
 		else
 			ctf_print_event(d->reader, &event, stdout);
-		if (++d->printed == d->options->count || ferror(stdout))
+		if (++d->printed == d->options->count || ferror(stdout) || interrupted)
 			break;
 	}
 	progress_clear(&d->progress);
 	return more < 0 ? -1 : 0;
+}
+
+static void interrupt(int signal)
+{
+	(void)signal;
+	interrupted = 1;
+}
+
+static int follow(struct dump *d, struct err *err)
+{
+	const struct timespec pause = { .tv_nsec = FOLLOW_NS };
+	const struct sigaction action = { .sa_handler = interrupt };
+
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+	for (;;) {
+		if (print_events(d, err) < 0)
+			return -1;
+		if (fflush(stdout) || ferror(stdout) || interrupted ||
+		    (d->options->count && d->printed == d->options->count))
+			return 0;
+		(void)nanosleep(&pause, NULL);
+		if (ctf_refresh(d->reader, err) < 0)
+			return -1;
+	}
 }
 
 static int dump_run(int argc, char **argv)
@@ -134,7 +169,8 @@ static int dump_run(int argc, char **argv)
 	if (ctf_open(path, &dump.reader, &err))
 		return cli_fail("dump", &err);
 	ctf_threads(dump.reader, 0);
-	if (set_window(&dump, &err) || print_events(&dump, &err) < 0)
+	ctf_growing(dump.reader, options.follow);
+	if (set_window(&dump, &err) || (options.follow ? follow : print_events)(&dump, &err) < 0)
 		status = cli_fail("dump", &err);
 	(void)fflush(stdout);
 	for (unsigned i = 0; i < ctf_warning_count(dump.reader); i++)
@@ -156,6 +192,9 @@ const struct verb verb_dump = {
 		"damaged places are told on stderr.\n\n"
 		"--format json prints one object a line: ts_ns (since the epoch), clock_ns (the trace's "
 		"clock), name, trace, stream, packet, context, event_context, fields.\n\n"
+		"--follow prints what is there and then what comes, while somebody records it: packets when "
+		"all of one is in its file, so an event comes as late as the recorder writes it. Events of "
+		"one stream keep their order; others that come later may be older.\n\n"
 		CLI_TIME_HELP,
 	.examples =
 		"kymo dump -n 20\n"
