@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "cli/common.h"
+#include "cli/export_architecture.h"
 #include "cli/export_graph.h"
 #include "cli/export_tables.h"
 #include "cli/info_accounts.h"
@@ -22,7 +23,8 @@
 #include "export/pft.h"
 
 /* As the choices of --format; behind Perfetto come those of enum tables_format. */
-enum { FORMAT_PERFETTO, FORMAT_TABLES, FORMAT_DOT = FORMAT_TABLES + 3, FORMAT_SVG };
+enum { FORMAT_PERFETTO, FORMAT_TABLES, FORMAT_DOT = FORMAT_TABLES + 3, FORMAT_SVG,
+       FORMAT_ARCHITECTURE };
 
 struct options {
 	int format;
@@ -35,16 +37,17 @@ struct options {
 
 static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
-	  "what to write", "perfetto|sqlite|csv|json|dot|svg" },
+	  "what to write", "perfetto|sqlite|csv|json|dot|svg|caret-architecture" },
 	CLI_OPT_OUTPUT(struct options, "FILE", "where to write, - for standard output "
-		       "(default: the trace's name with .pftrace, .sqlite, -csv, -json, .dot or .svg, here)"),
+		       "(default: the trace's name with .pftrace, .sqlite, -csv, -json, .dot or .svg, "
+		       "or architecture.yaml, here)"),
 	{ "table", 't', OPT_LIST, offsetof(struct options, table), "NAME",
 	  "sqlite, csv, json: only this table; may be given several times (default: all but events)",
 	  NULL },
 	{ "begin", 'b', OPT_TEXT, offsetof(struct options, begin), "TIME",
-	  "not perfetto: leave out what begins earlier", NULL },
+	  "tables, dot, svg: leave out what begins earlier", NULL },
 	{ "end", 'E', OPT_TEXT, offsetof(struct options, end), "TIME",
-	  "not perfetto: leave out what begins later", NULL },
+	  "tables, dot, svg: leave out what begins later", NULL },
 	{ "node", 0, OPT_TEXT, offsetof(struct options, node), "GLOB",
 	  "dot, svg: only nodes whose full name matches", NULL },
 	{ "topic", 0, OPT_TEXT, offsetof(struct options, topic), "GLOB",
@@ -261,14 +264,32 @@ static int run_graph(const struct options *options, const char *trace, const cha
 	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
 }
 
+static int run_architecture(const struct options *options, const char *trace)
+{
+	struct export_architecture request = {
+		.trace = trace,
+		.output = options->output,
+		.force = options->force,
+		.quiet = options->quiet,
+	};
+	struct err err = { 0 };
+	bool lost = false;
+
+	if (export_architecture(&request, &lost, &err))
+		return cli_fail("export", &err);
+	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
+}
+
 static int check(const struct options *options, struct err *err)
 {
-	bool graph = options->format >= FORMAT_DOT, tables = !graph && options->format;
+	bool graph = options->format == FORMAT_DOT || options->format == FORMAT_SVG;
+	bool tables = options->format >= FORMAT_TABLES && options->format < FORMAT_DOT;
 
 	if (options->table.count && !tables)
 		return err_set(err, EXIT_USAGE, "--table goes with --format sqlite, csv or json");
 	if ((options->begin || options->end) && !tables && !graph)
-		return err_set(err, EXIT_USAGE, "--begin and --end go with every --format but perfetto");
+		return err_set(err, EXIT_USAGE, "--begin and --end go with --format sqlite, csv, json, dot "
+			       "or svg");
 	if ((options->node || options->topic || options->all) && !graph)
 		return err_set(err, EXIT_USAGE, "--node, --topic and --all go with --format dot or svg");
 	return 0;
@@ -285,6 +306,8 @@ static int run(int argc, char **argv)
 		return cli_fail("export", &err);
 	if (options.format == FORMAT_PERFETTO)
 		return run_perfetto(&options, trace, name);
+	if (options.format == FORMAT_ARCHITECTURE)
+		return run_architecture(&options, trace);
 	return options.format >= FORMAT_DOT ? run_graph(&options, trace, name) :
 					      run_tables(&options, trace, name);
 }
@@ -323,6 +346,9 @@ const struct verb verb_export = {
 		"durations and latencies. Red: messages were lost or runs did not end; orange, dashed: "
 		"no publisher, no subscriber, no message, or never ran. svg is drawn by graphviz's "
 		"program dot, which must be installed.\n"
+		"\n"
+		"caret-architecture: CARET's architecture file, with the names that `ros2 caret "
+		"create_architecture_file` gives; see docs/caret.md.\n"
 		"\n"
 		"Times are CLOCK_MONOTONIC there, and nanoseconds since 1970 in tables.\n"
 		"\n"

@@ -8,6 +8,9 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+
+import yaml
 
 KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
 DATA = os.path.join(os.environ["KYMO_SOURCE"], "..", "shared", "data")
@@ -79,6 +82,28 @@ def check_paths(trace, golden, architectures):
             print(f"{path} {variant}: {[len(whole[case]) for case in CASES]} rows")
 
 
+def check_architecture(trace, golden, ours):
+    """The same content as create_architecture_file writes; executors by their groups, for their
+    numbers depend on addresses. CARET leaves callbacks out that are in no known group; the one
+    process that was not under its tracer has such a one. kymo lists it."""
+    def content(path):
+        with open(path) as file:
+            architecture = yaml.safe_load(file)
+        architecture["nodes"] = [node for node in architecture["nodes"]
+                                 if node["node_name"] != "/caret_session_node"]
+        executors = sorted((e["callback_group_names"], e["executor_type"])
+                           for e in architecture.pop("executors"))
+        return architecture, executors
+    kymo("export", trace, "--format", "caret-architecture", "-q", "-o", ours)
+    got, want = content(ours), content(os.path.join(golden, "architecture_exported.yaml"))
+    check("executors", got[1], want[1])
+    check("nodes", [node["node_name"] for node in got[0]["nodes"]],
+          [node["node_name"] for node in want[0]["nodes"]])
+    for mine, other in zip(got[0]["nodes"], want[0]["nodes"]):
+        check("node " + mine["node_name"], mine, other)
+    check("architecture", got[0], want[0])
+
+
 def check_callbacks(trace, golden):
     """Durations, starts, by callback: callback_instances.csv."""
     out = json.loads(kymo("report", trace, "--format", "json", "--section", "instances"))
@@ -118,6 +143,8 @@ def main():
              os.path.join(demo, "architecture.yaml")),
             (os.path.join(runtime, "ctf"), os.path.join(runtime, "golden"),
              os.path.join(runtime, "golden", "architecture_used.yaml"))):
+        with tempfile.TemporaryDirectory() as scratch:
+            check_architecture(trace, golden, os.path.join(scratch, "architecture.yaml"))
         check_callbacks(trace, golden)
         check_headline(trace, golden)
         check_paths(trace, golden, [architecture, os.path.join(golden, "architecture_chain.yaml")])
