@@ -217,20 +217,20 @@ static bool next_block(struct kymo_thread *thread)
 	const uint64_t number = pos ? pos / size + 1 : 0, start = number * size;
 	struct kymo_block *block = block_at(thread, start);
 	uint64_t records_before = 0;
-	unsigned cpu = 0;
+	int cpu;
 
 	if (!may_begin(ring, number))
 		return false;
 	if (pos)
 		records_before = close_block(thread, word);
-	(void)getcpu(&cpu, NULL);	/* vDSO or rseq; 0 where it is unknown */
+	cpu = sched_getcpu();	/* rseq, else the vDSO, whose page is cold by then: 0.6 us more */
 	kymo_store_before(&block->seq, number + 1);
 	block->used = 0;
 	block->records = 0;
 	block->ts_first = ring->lastts;
 	block->dropped_at_start = __atomic_load_n(&ring->dropped, __ATOMIC_RELAXED);
 	block->owner_seq = ring->owner_seq;
-	block->cpu = cpu;
+	block->cpu = cpu < 0 ? 0 : (uint32_t)cpu;
 	block->records_before = records_before;
 	kymo_signal_fence();
 	__atomic_store_n(&thread->word, KYMO_WORD(start + sizeof *block, 0), __ATOMIC_RELAXED);
