@@ -111,7 +111,7 @@ static int run(int argc, char **argv)
 	}
 	if (rc < 0)
 		return cli_fail("stop", &err);
-	if (!options.quiet)
+	if (!options.quiet && info.trace_path[0] == '/')	/* a flight recorder has no trace of its own */
 		fprintf(stderr, "trace: %s\n", info.trace_path);
 	return EXIT_OK;
 }
