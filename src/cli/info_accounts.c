@@ -128,7 +128,9 @@ static void describe_snapshot(struct account_snapshot *snapshot, struct json_obj
 	else
 		(void)snprintf(snapshot->text, sizeof snapshot->text, "%s%s",
 			       strcmp(snapshot->cause, "program") == 0 ? "kymo_snapshot()" :
-			       strcmp(snapshot->cause, "signal") == 0 ? "SIGUSR1" : "kymo snapshot", who);
+			       strcmp(snapshot->cause, "signal") == 0 ? "SIGUSR1" :
+			       strcmp(snapshot->cause, "memory") == 0 ? "kymo snapshot, of the programs' own memory" :
+			       "kymo snapshot", who);
 }
 
 static void read_snapshot(struct account_snapshot *snapshot, struct json_object *object, int64_t start_ns)

@@ -29,7 +29,7 @@ struct account_clock {
 struct account_snapshot {
 	bool present;
 	char text[1024];		/* a sentence for people, "" without */
-	char cause[16];			/* "trigger", "request", "signal", "program" */
+	char cause[16];			/* "trigger", "request", "signal", "program", "memory" */
 	char trigger[512], what[256];	/* what fired, and on what; "" for other causes */
 	int64_t at_ns;			/* since the trace's start */
 	uint64_t value;			/* ns that it took or was late, events lost; 0: nothing of that */

@@ -212,6 +212,18 @@ static struct json_object *totals(const struct session_stats *stats)
 	return object;
 }
 
+/* As a flight recorder's, of a session that only looks. */
+static struct json_object *from_memory(const struct session *session)
+{
+	struct json_object *object = json_object_new_object();
+
+	put_text(object, "cause", "memory");
+	put_u64(object, "at_ns", session->ended_ns ? session->ended_ns : session->drain.now_ns);
+	if (session->options.last_ns)
+		put_u64(object, "window_ns", (uint64_t)session->options.last_ns);
+	return object;
+}
+
 static struct json_object *accounts(const struct session *session, const struct sink *sink)
 {
 	struct json_object *root = json_object_new_object();
@@ -228,6 +240,8 @@ static struct json_object *accounts(const struct session *session, const struct 
 	json_object_object_add(root, "ended", json_object_new_boolean(sink->end_ns != 0));
 	json_object_object_add(root, "host", host());
 	json_object_object_add(root, "totals", totals(&stats));
+	if (session->options.frozen)
+		json_object_object_add(root, "snapshot", from_memory(session));
 	json_object_object_add(root, "clocks", clocks(session));
 	for (unsigned i = 0; i < session->process_count; i++) {
 		const struct sink_process *at = sink_at(&session->drain, sink, session->process[i]);

@@ -82,6 +82,10 @@ kill -STOP "$program"
 sleep 0.2
 run 0 "$kymo" snapshot -o "$scratch/d"
 run 0 "$kymo" snapshot --last 50ms -o "$scratch/e"
+run 0 "$kymo" info "$scratch/e"
+has out "Snapshot: kymo snapshot, of the programs' own memory"
+has out "Overwritten before: "
+has out "Before the window: "
 read -r one two <<<"$(whole "$scratch/d")"
 whole "$scratch/e" 50000000 >/dev/null
 python3 - "$scratch" "$one" "$two" <<'PY' || fail "the accounts do not add up"
