@@ -275,8 +275,9 @@ static_assert(sizeof(struct kymo_declaration) == 8, "as drawn");
 /* ---- <runtime dir>/domain: what a process that starts now should do ---- */
 
 /*
- * The recorder holds a POSIX write lock on byte 0 of this file as long as it lives; a domain in
- * RECORD without that lock is the leftover of a dead recorder and counts as WAIT.
+ * The recorder holds a write lock on byte 0 of this file (of the open file description) as long as it
+ * lives; a domain in RECORD without that lock is the leftover of a dead recorder and counts as WAIT.
+ * So it does on byte 0 of each region that it records: a program may record itself beside it.
  */
 struct kymo_domain {
 	uint64_t magic;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "abi/points.h"
+#include "recorder/claim.h"
 #include "recorder/session_internal.h"
 
 #define NEST_TRIES	20	/* ms to let events that are in progress end */
@@ -223,6 +224,10 @@ static bool wanted(const struct session *session, const struct process *process)
 	const struct session_options *options = &session->options;
 	int pid = process->host_pid ? process->host_pid : (int)process->region.pid;
 
+	if (options->only_self)
+		return process->region.pid == (uint32_t)getpid() && process->alive != ALIVE_DEAD &&
+		       !(__atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE) &
+			 KYMO_REGION_REPLACED);
 	if (options->tag)
 		return process->region.tag == options->tag;
 	for (unsigned i = 0; i < options->pid_count; i++)
@@ -302,6 +307,34 @@ static bool worth_joining(const struct session *session, const struct process *p
 	return process->alive != ALIVE_DEAD || header->state == KYMO_STATE_RECORD;
 }
 
+/* Another recorder has it. When that one ends, it is ours. */
+static void leave_to_others(struct session *session, const char *name)
+{
+	for (unsigned i = 0; i < session->foreign_count; i++)
+		if (strcmp(session->foreign[i], name) == 0)
+			return;
+	if (session->foreign_count == REFUSED_MAX)
+		return;
+	(void)snprintf(session->foreign[session->foreign_count++], REGION_NAME_MAX, "%s", name);
+	drain_say(&session->drain, "%s is being recorded by another recorder, or records itself; it is left "
+		  "alone until that ends", name);
+}
+
+/* Return: it is ours alone, and is in the session. */
+static bool take_in(struct session *session, struct process *process)
+{
+	struct stat st;
+
+	if (claim(process->region.fd) < 0) {
+		leave_to_others(session, process->region.name);
+		return false;
+	}
+	if (fstat(process->region.fd, &st) < 0 || !st.st_nlink)
+		return false;		/* another recorder has just finished it */
+	return frozen_if_dead(session, process) && sinks_join(&session->drain, process) == 0 &&
+	       session_add_process(session, process);
+}
+
 static void meet(struct session *session, const char *name)
 {
 	struct process *process = calloc(1, sizeof *process);
@@ -319,18 +352,24 @@ static void meet(struct session *session, const char *name)
 	}
 	process->alive = alive_find(process->region.pid, process->region.pid_ns,
 				    process->region.start_time, &process->host_pid);
-	if (worth_joining(session, process) && frozen_if_dead(session, process) &&
-	    sinks_join(&session->drain, process) == 0 && session_add_process(session, process)) {
-		join(session, process);
-		return;
-	}
-	if (process->alive == ALIVE_DEAD && region_header(&process->region)->state == KYMO_STATE_WAIT)
+	if (worth_joining(session, process)) {
+		if (take_in(session, process)) {
+			join(session, process);
+			return;
+		}
+	} else if (process->alive == ALIVE_DEAD && region_header(&process->region)->state == KYMO_STATE_WAIT)
 		(void)unlinkat(session->dir.fd, name, 0);
 	else if (!wanted(session, process) || process->alive == ALIVE_DEAD)
 		session_refuse(session, name, NULL);	/* not ours: do not look again */
 	region_close(&process->region);
 	sinks_process_free(process);
 	free(process);
+}
+
+/* Names begin with the pid: who records himself opens no other's memory. */
+static bool may_be_wanted(const struct session *session, const char *name)
+{
+	return !session->options.only_self || atoi(name) == getpid();
 }
 
 void session_scan(struct session *session)
@@ -345,7 +384,8 @@ void session_scan(struct session *session)
 		return;
 	}
 	while ((entry = readdir(dir)))
-		if (region_is_name(entry->d_name) && !known(session, entry->d_name))
+		if (region_is_name(entry->d_name) && may_be_wanted(session, entry->d_name) &&
+		    !known(session, entry->d_name))
 			(session->options.frozen ? frozen_meet : meet)(session, entry->d_name);
 	(void)closedir(dir);
 }

@@ -10,13 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char domain_name[] = "domain";
+#include "recorder/claim.h"
 
-static int domain_lock(int fd, int command, struct flock *lock)
-{
-	*lock = (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
-	return fcntl(fd, command, lock);
-}
+static const char domain_name[] = "domain";
 
 static int domain_check(int fd, const struct rundir *dir, struct err *err)
 {
@@ -33,26 +29,21 @@ static int domain_check(int fd, const struct rundir *dir, struct err *err)
 static int busy(int fd, const struct rundir *dir, struct err *err)
 {
 	struct kymo_domain page = { 0 };
-	struct flock lock;
-	int pid = 0;
 
-	if (domain_lock(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
-		pid = lock.l_pid;
 	if (pread(fd, &page, sizeof page, 0) != sizeof page)
 		page.trace_path[0] = 0;
 	page.trace_path[sizeof page.trace_path - 1] = 0;
-	return err_set(err, EXIT_FAILED, "%s is being recorded already by process %d, into %s; end "
+	return err_set(err, EXIT_FAILED, "%s is being recorded already by process %u, into %s; end "
 		       "that session, or give this one and its programs a directory of their own "
-		       "with KYMO_DIR", dir->path, pid,
+		       "with KYMO_DIR", dir->path, page.recorder_pid,
 		       page.trace_path[0] ? page.trace_path : "a trace that is just being made");
 }
 
 int domain_claim(struct domain *domain, const struct rundir *dir, struct err *err)
 {
-	struct flock lock;
 	struct stat owner;
-	void *page;
-	int fd;
+	struct kymo_domain *page;
+	int fd, rc;
 
 	fd = openat(dir->fd, domain_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -60,10 +51,13 @@ int domain_claim(struct domain *domain, const struct rundir *dir, struct err *er
 			       strerror(errno));
 	if (domain_check(fd, dir, err) < 0)
 		goto fail;
-	if (domain_lock(fd, F_SETLK, &lock) < 0) {
+	rc = claim(fd);
+	if (rc == -EAGAIN)
 		(void)busy(fd, dir, err);
+	else if (rc < 0)
+		(void)err_set(err, EXIT_FAILED, "cannot lock %s/%s: %s", dir->path, domain_name, strerror(-rc));
+	if (rc < 0)
 		goto fail;
-	}
 	/* Recording for another user, as root: their processes must be able to read the page. */
 	if (geteuid() == 0 && fstat(dir->fd, &owner) == 0 && owner.st_uid != 0 &&
 	    fchown(fd, owner.st_uid, owner.st_gid) < 0) {
@@ -78,9 +72,11 @@ int domain_claim(struct domain *domain, const struct rundir *dir, struct err *er
 			      strerror(errno));
 		goto fail;
 	}
+	page->recorder_pid = (uint32_t)getpid();
 	*domain = (struct domain){ .fd = fd, .page = page };
 	return 0;
 fail:
+	claim_release(fd);
 	(void)close(fd);
 	return -1;
 }
@@ -116,6 +112,7 @@ void domain_release(struct domain *domain)
 	if (!domain->page)
 		return;
 	(void)munmap(domain->page, KYMO_PAGE);
+	claim_release(domain->fd);
 	(void)close(domain->fd);
 	domain->page = NULL;
 	domain->fd = -1;
@@ -124,7 +121,6 @@ void domain_release(struct domain *domain)
 int domain_inspect(const struct rundir *dir, struct domain_info *info, struct err *err)
 {
 	struct kymo_domain page;
-	struct flock lock;
 	int fd = openat(dir->fd, domain_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	int rc;
 
@@ -135,10 +131,10 @@ int domain_inspect(const struct rundir *dir, struct domain_info *info, struct er
 		return err_set(err, EXIT_FAILED, "cannot open %s/%s: %s", dir->path, domain_name,
 			       strerror(errno));
 	rc = domain_check(fd, dir, err);
-	if (rc == 0 && domain_lock(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK &&
+	if (rc == 0 && claim_is_taken(fd) &&
 	    pread(fd, &page, sizeof page, 0) == sizeof page && page.magic == KYMO_DOMAIN_MAGIC) {
 		info->active = true;
-		info->pid = lock.l_pid;
+		info->pid = (int)page.recorder_pid;
 		info->generation = page.generation;
 		info->session_tag = page.session_tag;
 		info->started_ns = page.started_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The domain page: which session, if any, is active in a runtime directory. Whoever holds the
- * POSIX write lock on its first byte is the recorder; the lock goes with the process, so the page
- * of a dead recorder is taken over by the next one.
+ * lock on its first byte (claim.h) is the recorder; the lock goes with the process, so the page of a
+ * dead recorder is taken over by the next one.
  */
 #ifndef KYMO_RECORDER_DOMAIN_H
 #define KYMO_RECORDER_DOMAIN_H
@@ -34,8 +34,7 @@ struct domain_info {
  * domain_claim() - become the recorder of @dir
  * @dir: stays open as long as @domain is in use
  *
- * Only the lock is taken: call domain_announce() to begin. Do not open the domain file a second
- * time in this process; closing it would lose the lock.
+ * Only the lock is taken: call domain_announce() to begin.
  * Return: 0; -1 with @err (EXIT_FAILED), which names the recorder that is there. Context: blocks.
  */
 int domain_claim(struct domain *domain, const struct rundir *dir, struct err *err);

@@ -13,6 +13,7 @@
 
 #include "abi/hash.h"
 #include "abi/points.h"
+#include "recorder/claim.h"
 
 static const char suffix[] = ".region";
 
@@ -183,6 +184,7 @@ fail:
 void region_close(struct region *region)
 {
 	guard_remove(region);
+	claim_release(region->fd);
 	if (region->base)
 		(void)munmap(region->base, region->pages * KYMO_PAGE);
 	if (region->fd >= 0)

@@ -53,6 +53,17 @@ static struct session *session_new(const struct session_options *options)
 	return NULL;
 }
 
+static void recorded_by_others(const struct session *session, struct err *err)
+{
+	struct domain_info domain = { 0 };
+
+	if (domain_inspect(&session->dir, &domain, NULL) < 0 || !domain.active)
+		(void)err_set(err, EXIT_FAILED, "this process is being recorded already; end that session first");
+	else
+		(void)err_set(err, EXIT_FAILED, "this process is being recorded already, by process %d into %s; end "
+			      "that session first (kymo stop)", domain.pid, domain.trace_path);
+}
+
 int session_begin(const struct session_options *options, struct session **result, struct err *err)
 {
 	struct session *session = session_new(options);
@@ -60,17 +71,22 @@ int session_begin(const struct session_options *options, struct session **result
 	if (!session)
 		return err_set(err, EXIT_FAILED, "out of memory");
 	if (rundir_open(&session->dir, options->runtime_dir, true, err) < 0 ||
-	    (!options->frozen && domain_claim(&session->domain, &session->dir, err) < 0))
+	    (session_has_domain(session) && domain_claim(&session->domain, &session->dir, err) < 0))
 		goto fail;
 	session->started_ns = session->drain.now_ns = session_snapshot_clocks(session)->monotonic;
 	if (session_begin_sinks(session, err) < 0)
 		goto fail;
 	/* Named or dead processes only: a tag that nobody has keeps newcomers out. */
 	session->domain_tag = options->pid_count || options->only_dead ? random_tag() : options->tag;
-	if (!options->frozen)
+	if (session_has_domain(session))
 		domain_announce(&session->domain, session->domain_tag, session->started_ns, session->output);
-	session->generation = session->domain.generation;
+	session->generation = session->domain.page ? session->domain.generation :
+			      (uint32_t)(session->started_ns >> 20) | 2;
 	session_scan(session);
+	if (options->only_self && session->foreign_count) {
+		recorded_by_others(session, err);
+		goto fail;
+	}
 	if (options->frozen)
 		frozen_begin(session);
 	session->clock_at = session->started_ns + session->clock_period_ns;
@@ -249,6 +265,7 @@ void session_stats(const struct session *session, struct session_stats *stats)
 	*stats = (struct session_stats){
 		.processes = session->process_count,
 		.refused = session->refused_count,
+		.foreign = session->foreign_count,
 		.duration_ns = until - session->started_ns,
 		.bytes = session->bytes,
 		.write_failed = session->write_failed,

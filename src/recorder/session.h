@@ -35,6 +35,7 @@ struct session_options {
 	uint64_t tag;			/* only processes started with this KYMO_SESSION; 0: all */
 	int pids[SESSION_PIDS_MAX];	/* only these; needs tag 0 */
 	unsigned pid_count;
+	bool only_self;			/* only the calling process; the domain is left to others */
 	bool only_dead;			/* only what dead processes left; those that live stay as they are */
 	/*
 	 * Look only: copies of the regions of processes that keep their last events without a
@@ -61,6 +62,7 @@ struct session_stats {
 	unsigned processes;		/* seen in this session */
 	unsigned alive;			/* of them */
 	unsigned refused;		/* region files */
+	unsigned foreign;		/* regions that another recorder has */
 	unsigned threads;
 	bool write_failed;		/* at least once */
 };

@@ -31,6 +31,8 @@ struct session {
 	unsigned process_count;
 	char refused[REFUSED_MAX][REGION_NAME_MAX];
 	unsigned refused_count;
+	char foreign[REFUSED_MAX][REGION_NAME_MAX];	/* those that another recorder has, told once */
+	unsigned foreign_count;
 	uint64_t started_ns, ended_ns;
 	struct clock_snapshot *clock;
 	unsigned clock_count;
@@ -49,6 +51,12 @@ struct session {
 
 /** session_scan() - look for new region files, join those that belong to the session. */
 void session_scan(struct session *session);
+
+/** session_has_domain() - processes that start now are told to record. */
+static inline bool session_has_domain(const struct session *session)
+{
+	return !session->options.frozen && !session->options.only_self;
+}
 
 /** session_add_process() - enter @process. Return: false without memory. */
 bool session_add_process(struct session *session, struct process *process);

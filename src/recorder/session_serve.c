@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What callers of include/kymo/session.h ask for, done on the session's thread. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/session_inside.h"
+
+static void say(void *context, const char *text)
+{
+	const struct kymo_session *inside = context;
+
+	if (inside->options.message)
+		inside->options.message(inside->options.context, KYMO_SESSION_NOTE, text);
+}
+
+static int find(const struct kymo_session *inside, const char *path)
+{
+	for (int i = 0; i < SINKS_MAX; i++)
+		if (inside->trace[i].path && (strcmp(inside->trace[i].path, path) == 0 ||
+					      strcmp(inside->trace[i].sink->name, path) == 0))
+			return i;
+	return -1;
+}
+
+/* Perfetto files are made from a trace, not while recording. */
+static int check_path(const char *path, struct err *err)
+{
+	static const char *const other[] = { ".perfetto-trace", ".pftrace" };
+	size_t length = strlen(path);
+
+	for (unsigned i = 0; i < sizeof other / sizeof *other; i++)
+		if (length > strlen(other[i]) && strcmp(path + length - strlen(other[i]), other[i]) == 0)
+			return err_set(err, EXIT_USAGE, "%s: a session writes a trace directory; record into one, "
+				       "then \"kymo export --format perfetto -o %s DIR\"", path, path);
+	return *path ? 0 : err_set(err, EXIT_USAGE, "the path of the trace is empty");
+}
+
+static int start(struct kymo_session *inside, struct request *request)
+{
+	const struct session_options options = {
+		.runtime_dir = inside->options.runtime_dir,
+		.output = request->path,
+		.version = KYMO_VERSION,
+		.only_self = !inside->options.all,
+		.say = say, .context = inside,
+	};
+
+	if (check_path(request->path, &request->err) < 0)
+		return -1;
+	inside->trace[0].path = strdup(request->path);
+	if (!inside->trace[0].path)
+		return err_set(&request->err, EXIT_FAILED, "out of memory");
+	if (session_begin(&options, &inside->session, &request->err) < 0)
+		return -1;
+	inside->trace[0].sink = inside->session->drain.sink[0];
+	return 0;
+}
+
+static int add(struct kymo_session *inside, struct request *request)
+{
+	int free_place = 0;
+	char *path;
+
+	if (check_path(request->path, &request->err) < 0)
+		return -1;
+	if (find(inside, request->path) >= 0)
+		return err_set(&request->err, EXIT_USAGE, "%s is a sink of the session already", request->path);
+	while (free_place < SINKS_MAX && inside->trace[free_place].path)
+		free_place++;
+	if (free_place == SINKS_MAX)
+		return err_set(&request->err, EXIT_FAILED, "the session has %d sinks already; remove one first",
+			       SINKS_MAX);
+	path = strdup(request->path);
+	if (!path)
+		return err_set(&request->err, EXIT_FAILED, "out of memory");
+	if (session_add_trace(inside->session, path, &inside->trace[free_place].sink, &request->err) < 0) {
+		free(path);
+		return -1;
+	}
+	inside->trace[free_place].path = path;
+	return 0;
+}
+
+static int remove_sink(struct kymo_session *inside, struct request *request)
+{
+	int place = find(inside, request->path);
+	int rc;
+
+	if (place < 0)
+		return err_set(&request->err, EXIT_USAGE, "the session has no sink at %s", request->path);
+	if (inside->session->drain.sink_count == 1)
+		return err_set(&request->err, EXIT_USAGE, "%s is the only sink of the session; stop the session "
+			       "instead", request->path);
+	rc = session_remove_sink(inside->session, inside->trace[place].sink, &request->stats, &request->err);
+	free(inside->trace[place].path);
+	inside->trace[place].path = NULL;
+	return rc;
+}
+
+static int statistics(const struct kymo_session *inside, struct request *request)
+{
+	int place = request->path ? find(inside, request->path) : 0;
+
+	if (place < 0)
+		return err_set(&request->err, EXIT_USAGE, "the session has no sink at %s", request->path);
+	if (request->path)
+		session_sink_stats(inside->session, inside->trace[place].sink, &request->stats);
+	else
+		session_stats(inside->session, &request->stats);
+	return 0;
+}
+
+static int stop(struct kymo_session *inside, struct request *request)
+{
+	int rc = session_end(inside->session, &request->err);
+
+	session_stats(inside->session, &request->stats);
+	session_free(inside->session);
+	return rc;
+}
+
+int session_serve(struct kymo_session *inside, struct request *request)
+{
+	switch (request->what) {
+	case START:
+		return start(inside, request);
+	case STOP:
+		return stop(inside, request);
+	case ADD:
+		return add(inside, request);
+	case REMOVE:
+		return remove_sink(inside, request);
+	default:
+		return statistics(inside, request);
+	}
+}

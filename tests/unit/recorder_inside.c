@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs that record themselves: include/kymo/session.h, with the real tracer in this process. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <kymo/kymo.h>
+#include <kymo/session.h>
+
+#include "recorder/session.h"
+
+/* The thread sanitizer, if it is there: a forked child may start threads. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+	return "die_after_fork=0";
+}
+
+static char place[64];			/* private, holds the runtime directory and traces */
+
+static const char *in(const char *name)
+{
+	static char path[4][128];
+	static unsigned next;
+
+	next = (next + 1) % 4;
+	snprintf(path[next], sizeof path[next], "%s/%s", place, name);
+	return path[next];
+}
+
+static struct kymo_session *running;	/* of start() */
+
+static int clear(void **state)
+{
+	char command[128];
+
+	(void)state;
+	(void)kymo_session_stop(running, NULL);	/* of a test that failed */
+	running = NULL;
+	snprintf(command, sizeof command, "rm -rf '%s'/t-*", place);
+	return system(command);
+}
+
+static void emit(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		KYMO_INSTANT("inside", "event", ("i", i));
+}
+
+static char said[8192];
+static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void message(void *context, enum kymo_session_message kind, const char *text)
+{
+	size_t used;
+
+	(void)context;
+	pthread_mutex_lock(&said_lock);
+	used = strlen(said);
+	snprintf(said + used, sizeof said - used, "%s%s\n", kind == KYMO_SESSION_ENDED ? "ENDED " : "", text);
+	pthread_mutex_unlock(&said_lock);
+}
+
+static bool has_said(const char *text)
+{
+	bool has;
+
+	pthread_mutex_lock(&said_lock);
+	has = strstr(said, text);
+	pthread_mutex_unlock(&said_lock);
+	return has;
+}
+
+static struct kymo_session *start(const char *path)
+{
+	const struct kymo_session_options options = { .size = sizeof options, .message = message };
+	struct kymo_session *session;
+
+	said[0] = 0;
+	if (kymo_session_start(path, &options, &session) < 0)
+		fail_msg("%s", kymo_session_error());
+	running = session;
+	return session;
+}
+
+static int stop(struct kymo_session *session, struct kymo_session_stats *stats)
+{
+	running = NULL;
+	return kymo_session_stop(session, stats);
+}
+
+static void good(int result)
+{
+	if (result < 0)
+		fail_msg("%s", kymo_session_error());
+}
+
+static void bad(int result, const char *why)
+{
+	assert_int_equal(result, -1);
+	if (!strstr(kymo_session_error(), why))
+		fail_msg("'%s' has no '%s'", kymo_session_error(), why);
+}
+
+/* What babeltrace2 finds. Its messages go to a file: there are many, between very many events. */
+static void check_trace(const char *path, uint64_t events, uint64_t lost)
+{
+	static const char mark[] = "Tracer discarded ";
+	uint64_t seen = 0, discarded = 0;
+	char command[512], line[4096];
+	FILE *out;
+
+	if (system("command -v babeltrace2 >/dev/null"))
+		skip();
+	snprintf(command, sizeof command, "babeltrace2 '%s' 2>'%s/errors' | grep -c inside:event", path, place);
+	out = popen(command, "r");
+	assert_int_equal(fscanf(out, "%" SCNu64, &seen), 1);
+	pclose(out);
+	out = fopen(in("errors"), "r");
+	assert_non_null(out);
+	while (fgets(line, sizeof line, out)) {
+		if (!strstr(line, mark))
+			fail_msg("babeltrace2: %s", line);
+		discarded += strtoull(strstr(line, mark) + strlen(mark), NULL, 10);
+	}
+	fclose(out);
+	assert_int_equal(seen, events);
+	assert_int_equal(discarded, lost);
+}
+
+/* ---- tests ---- */
+
+static void a_program_records_itself(void **state)
+{
+	struct kymo_session_stats stats;
+	struct kymo_session *session;
+
+	(void)state;
+	emit(10);					/* nobody records */
+	session = start(in("t-a"));
+	emit(100);
+	good(stop(session, &stats));
+	emit(10);
+	assert_int_equal(stats.recorded, 100);
+	assert_int_equal(stats.processes, 1);
+	check_trace(in("t-a"), 100, 0);
+	assert_string_equal(said, "");
+}
+
+static void sinks_hold_their_time(void **state)
+{
+	struct kymo_session_stats stats;
+	struct kymo_session *session;
+
+	(void)state;
+	session = start(in("t-a"));
+	emit(10);
+	good(kymo_session_add_sink(session, in("t-b")));
+	emit(20);
+	good(kymo_session_add_sink(session, in("t-c")));
+	bad(kymo_session_add_sink(session, in("t-c")), "already");
+	emit(5);
+	good(kymo_session_remove_sink(session, in("t-b"), &stats));
+	assert_int_equal(stats.recorded, 25);
+	bad(kymo_session_remove_sink(session, in("t-b"), NULL), "no sink at");
+	good(kymo_session_remove_sink(session, in("t-a"), &stats));
+	assert_int_equal(stats.recorded, 35);
+	emit(7);
+	bad(kymo_session_remove_sink(session, in("t-c"), NULL), "the only sink");
+	bad(kymo_session_statistics(session, in("t-a"), &stats), "no sink at");
+	good(kymo_session_statistics(session, in("t-c"), &stats));
+	good(stop(session, &stats));
+	assert_int_equal(stats.recorded, 42);
+	check_trace(in("t-a"), 35, 0);
+	check_trace(in("t-b"), 25, 0);
+	check_trace(in("t-c"), 12, 0);
+}
+
+struct emitter {
+	pthread_t thread;
+	bool stop;
+	uint64_t emitted;
+};
+
+static void *emitting(void *context)
+{
+	struct emitter *emitter = context;
+
+	while (!__atomic_load_n(&emitter->stop, __ATOMIC_RELAXED)) {
+		emit(50);
+		emitter->emitted += 50;
+		usleep(200);
+	}
+	return NULL;
+}
+
+/* Nothing stands still meanwhile: what a sink says it has is what others find in it. */
+static void sinks_come_and_go_under_load(void **state)
+{
+	struct emitter emitter[3] = { 0 };
+	struct kymo_session_stats stats, all;
+	struct kymo_session *session;
+	uint64_t emitted = 0;
+	char name[16];
+
+	(void)state;
+	session = start(in("t-all"));
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(pthread_create(&emitter[i].thread, NULL, emitting, &emitter[i]), 0);
+	for (unsigned i = 0; i < 20; i++) {
+		snprintf(name, sizeof name, "t-%u", i);
+		good(kymo_session_add_sink(session, in(name)));
+		usleep(3000);
+		if (i % 2)
+			continue;
+		good(kymo_session_remove_sink(session, in(name), &stats));
+		if (i % 6 == 0)
+			check_trace(in(name), stats.recorded, stats.dropped);
+		if (i < 2)
+			continue;
+		snprintf(name, sizeof name, "t-%u", i - 1);
+		good(kymo_session_remove_sink(session, in(name), &stats));
+		if (i % 6 == 0)
+			check_trace(in(name), stats.recorded, stats.dropped);
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		__atomic_store_n(&emitter[i].stop, true, __ATOMIC_RELAXED);
+		pthread_join(emitter[i].thread, NULL);
+		emitted += emitter[i].emitted;
+	}
+	good(stop(session, &all));
+	assert_int_equal(all.recorded + all.dropped, emitted);
+	check_trace(in("t-all"), all.recorded, all.dropped);
+}
+
+static void wait_until(struct kymo_session *session, const char *path, uint64_t events)
+{
+	struct kymo_session_stats stats = { 0 };
+
+	for (unsigned i = 0; i < 1000 && stats.recorded + stats.unwritten < events; i++) {
+		usleep(10000);
+		good(kymo_session_statistics(session, path, &stats));
+	}
+	assert_int_equal(stats.recorded + stats.unwritten, events);
+}
+
+/* A limit on file sizes meets only the sink whose files are long already. */
+static void a_full_disk_meets_one_sink(void **state)
+{
+	struct kymo_session_stats stats;
+	struct kymo_session *session;
+	struct rlimit limit, small;
+
+	(void)state;
+	session = start(in("t-full"));
+	emit(3000);
+	wait_until(session, in("t-full"), 3000);
+	good(kymo_session_statistics(session, in("t-full"), &stats));
+	good(kymo_session_add_sink(session, in("t-free")));
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	small = limit;
+	small.rlim_cur = stats.bytes;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	emit(2000);
+	wait_until(session, in("t-free"), 2000);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_true(has_said("t-full: File too large"));
+	for (unsigned i = 0; i < 1000 && !has_said("t-full can be written again"); i++)
+		usleep(10000);
+	assert_true(has_said("t-full can be written again"));
+	emit(70);
+	good(kymo_session_remove_sink(session, in("t-free"), &stats));
+	assert_int_equal(stats.recorded, 2070);
+	assert_int_equal(stats.dropped + stats.unwritten, 0);
+	bad(stop(session, &stats), "could not be written all the time");
+	assert_true(stats.unwritten > 0);
+	assert_int_equal(stats.dropped, 0);
+	assert_int_equal(stats.recorded, 5070);		/* by one of the two */
+	check_trace(in("t-full"), 5070 - stats.unwritten, stats.unwritten);
+	check_trace(in("t-free"), 2070, 0);
+}
+
+static void a_removed_directory_ends_it(void **state)
+{
+	struct kymo_session *session;
+	char command[256];
+
+	(void)state;
+	session = start(in("t-a"));
+	emit(10);
+	snprintf(command, sizeof command, "rm -rf '%s'", in("t-a"));
+	for (unsigned i = 0; i < 100 && !has_said("ENDED"); i++) {
+		assert_int_equal(system(command), 0);	/* accounts may be written meanwhile */
+		usleep(50000);
+	}
+	assert_true(has_said("was removed"));
+	bad(stop(session, NULL), "t-a");
+	session = start(in("t-b"));			/* and another one can begin */
+	emit(10);
+	good(stop(session, NULL));
+	check_trace(in("t-b"), 10, 0);
+}
+
+static void what_cannot_be_is_said(void **state)
+{
+	struct kymo_session_options options = { .size = sizeof options, .nice = 20 };
+	struct kymo_session *session, *second;
+	const int cpu = 1023;
+
+	(void)state;
+	bad(kymo_session_start(in("t-a.pftrace"), NULL, &session), "kymo export");
+	assert_null(session);
+	bad(kymo_session_start("/nonexistent/t", NULL, &session), "cannot make the trace directory");
+	bad(kymo_session_start(NULL, NULL, &session), "NULL");
+	bad(kymo_session_start("", NULL, &session), "empty");
+	bad(kymo_session_start(in("t-a"), &options, &session), "nice");
+	options = (struct kymo_session_options){ .size = 8 };
+	bad(kymo_session_start(in("t-a"), &options, &session), "size");
+	options = (struct kymo_session_options){ .size = sizeof options, .cpus = &cpu, .cpu_count = 1 };
+	bad(kymo_session_start(in("t-a"), &options, &session), "processors");
+	session = start(in("t-a"));
+	bad(kymo_session_start(in("t-b"), NULL, &second), "a session already");
+	good(stop(session, NULL));
+	assert_int_equal(access(in("t-a"), F_OK), -1);	/* nothing happened */
+	good(kymo_session_stop(NULL, NULL));
+	bad(kymo_session_add_sink(NULL, in("t-b")), "no session");
+}
+
+static void options_are_followed(void **state)
+{
+	const int cpu = 0;
+	const struct kymo_session_options options = {
+		.size = sizeof options, .nice = 5, .thread_name = "a name that is too long",
+		.cpus = &cpu, .cpu_count = 1, .poll_ms = 20,
+	};
+	char command[256], line[256] = "";
+	struct kymo_session *session;
+	FILE *out;
+
+	(void)state;
+	good(kymo_session_start(in("t-a"), &options, &session));
+	emit(1);
+	snprintf(command, sizeof command, "cd /proc/%d/task; for t in *; do grep -q 'a name that is' $t/comm && "
+		 "{ awk '{printf \"%%s %%s \", $(NF-33), $(NF-11)}' $t/stat; "
+		 "grep -E 'SigBlk|Cpus_allowed_list' $t/status | tr '\\n\\t' '  '; }; done", getpid());
+	out = popen(command, "r");
+	assert_non_null(out);
+	assert_non_null(fgets(line, sizeof line, out));
+	pclose(out);
+	if (strncmp(line, "5 0 ", 4) || !strstr(line, "Cpus_allowed_list: 0 ") || !strstr(line, "SigBlk: fffffff"))
+		fail_msg("the thread is '%s'", line);
+	good(stop(session, NULL));
+	check_trace(in("t-a"), 1, 0);
+}
+
+/* Memory is the address sanitizer's to check; descriptors and threads are counted here. */
+static unsigned count_entries(const char *what)
+{
+	char command[64];
+	unsigned count = 0;
+	FILE *out;
+
+	snprintf(command, sizeof command, "ls /proc/%d/%s | wc -l", getpid(), what);
+	out = popen(command, "r");
+	assert_int_equal(fscanf(out, "%u", &count), 1);
+	pclose(out);
+	return count;
+}
+
+static void nothing_is_left_of_many(void **state)
+{
+	unsigned files = 0, threads = 0;
+	struct kymo_session_stats stats;
+
+	(void)state;
+	for (unsigned i = 0; i < 200; i++) {
+		struct kymo_session *session = start(in("t-a"));
+
+		emit(i % 3);
+		good(stop(session, &stats));
+		assert_int_equal(stats.recorded, i % 3);
+		if (i == 1) {
+			files = count_entries("fd");
+			threads = count_entries("task");
+		}
+		assert_int_equal(clear(NULL), 0);
+	}
+	assert_int_equal(count_entries("fd"), files);
+	assert_int_equal(count_entries("task"), threads);
+}
+
+static void a_forked_child_has_none(void **state)
+{
+	struct kymo_session_stats stats;
+	struct kymo_session *session = start(in("t-a")), *own;
+	int status;
+	pid_t child;
+
+	(void)state;
+	emit(3);
+	child = fork();
+	if (child == 0) {
+		if (kymo_session_add_sink(session, in("t-x")) == 0 || kymo_session_stop(session, NULL) == 0 ||
+		    !strstr(kymo_session_error(), "forked"))
+			_exit(1);
+		emit(1000);			/* not of the parent's session */
+		if (kymo_session_start(in("t-b"), NULL, &own) < 0)
+			_exit(2);
+		emit(4);
+		if (kymo_session_stop(own, &stats) < 0 || stats.recorded != 4)
+			_exit(3);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	emit(5);
+	good(stop(session, &stats));
+	assert_int_equal(stats.recorded, 8);
+	check_trace(in("t-a"), 8, 0);
+	check_trace(in("t-b"), 4, 0);
+}
+
+/* ---- beside `kymo record` ---- */
+
+static void say(void *context, const char *text)
+{
+	snprintf(context, 1024, "%s", text);
+}
+
+/* In a child, as another program would: records all until @end is readable. Return: 0 when as expected. */
+static int outside(int ready, int end, unsigned processes, unsigned foreign)
+{
+	char text[1024] = "", byte;
+	struct session_options options = {
+		.output = in("t-outside"), .version = "0", .say = say, .context = text,
+	};
+	struct session_stats stats;
+	struct session *session;
+	struct err err;
+
+	if (session_begin(&options, &session, &err) < 0)
+		return fprintf(stderr, "%s\n", err.text), 1;
+	if (foreign && !strstr(text, "records itself"))
+		return 2;
+	if (write(ready, "", 1) != 1 || read(end, &byte, 1) < 0)
+		return 3;
+	if (session_end(session, &err) < 0)
+		return 4;
+	session_stats(session, &stats);
+	session_free(session);
+	return stats.processes == processes && stats.foreign == foreign ? 0 : 5;
+}
+
+static pid_t record_outside(int *result, unsigned processes, unsigned foreign)
+{
+	int ready[2], end[2];
+	char byte;
+	pid_t child;
+
+	assert_int_equal(pipe(ready) | pipe(end), 0);
+	child = fork();
+	if (child == 0) {
+		close(end[1]);
+		_exit(outside(ready[1], end[0], processes, foreign));
+	}
+	close(end[0]);
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	*result = end[1];
+	return child;
+}
+
+static void check_child(pid_t child)
+{
+	int status;
+
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+static void who_records_itself_is_left_alone(void **state)
+{
+	struct kymo_session *session = start(in("t-a"));
+	struct kymo_session_stats stats;
+	pid_t child;
+	int end;
+
+	(void)state;
+	emit(10);
+	child = record_outside(&end, 0, 1);
+	emit(10);
+	close(end);
+	check_child(child);
+	emit(10);
+	good(stop(session, &stats));
+	assert_int_equal(stats.recorded, 30);
+	check_trace(in("t-a"), 30, 0);
+}
+
+static void who_is_recorded_cannot_record_itself(void **state)
+{
+	struct kymo_session *session;
+	pid_t child;
+	int end;
+
+	(void)state;
+	emit(1);
+	child = record_outside(&end, 1, 0);
+	emit(10);
+	bad(kymo_session_start(in("t-a"), NULL, &session), "being recorded already");
+	bad(kymo_session_start(in("t-a"), NULL, &session), "t-outside");
+	assert_int_equal(access(in("t-a"), F_OK), -1);
+	emit(10);
+	close(end);
+	check_child(child);
+	check_trace(in("t-outside"), 20, 0);
+	session = start(in("t-a"));
+	emit(2);
+	good(stop(session, NULL));
+	check_trace(in("t-a"), 2, 0);
+}
+
+/* With `all` it is a recorder like `kymo record`: of the domain, of which there can be one. */
+static void one_for_all(void **state)
+{
+	const struct kymo_session_options options = { .size = sizeof options, .all = 1 };
+	struct kymo_session_stats stats;
+	struct kymo_session *session;
+	struct session_options other = { .output = in("t-b"), .version = "0" };
+	struct session *second;
+	struct err err;
+	pid_t child;
+
+	(void)state;
+	good(kymo_session_start(in("t-a"), &options, &session));
+	assert_int_equal(session_begin(&other, &second, &err), -1);
+	assert_non_null(strstr(err.text, "already"));
+	emit(3);
+	child = fork();
+	if (child == 0) {
+		emit(4);			/* registers, in RECORD at once */
+		_exit(0);
+	}
+	check_child(child);
+	good(stop(session, &stats));
+	assert_int_equal(stats.recorded, 7);
+	assert_int_equal(stats.processes, 2);
+	check_trace(in("t-a"), 7, 0);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, clear)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_program_records_itself),
+		TEST(sinks_hold_their_time),
+		TEST(sinks_come_and_go_under_load),
+		TEST(a_full_disk_meets_one_sink),
+		TEST(a_removed_directory_ends_it),
+		TEST(what_cannot_be_is_said),
+		TEST(options_are_followed),
+		TEST(nothing_is_left_of_many),
+		TEST(a_forked_child_has_none),
+		TEST(who_records_itself_is_left_alone),
+		TEST(who_is_recorded_cannot_record_itself),
+		TEST(one_for_all),
+	};
+	char command[128];
+	int result;
+
+	/* The tracer has read $KYMO_DIR before main(): begin again. */
+	if (argc < 2) {
+		snprintf(place, sizeof place, "/dev/shm/kymo-test-XXXXXX");
+		if (!mkdtemp(place) || setenv("KYMO_DIR", in("run"), 1))
+			return 1;
+		return execl("/proc/self/exe", argv[0], place, NULL);
+	}
+	snprintf(place, sizeof place, "%s", argv[1]);
+	result = cmocka_run_group_tests(tests, NULL, NULL);
+	snprintf(command, sizeof command, "rm -rf '%s'", place);
+	return system(command) || result;
+}
