@@ -13,7 +13,8 @@
 #define TOTAL_BYTES ((size_t)8 << 20)	/* of windows, over all lanes; records take as much again */
 #define LANE_MAX ((size_t)256 << 10)
 #define LANE_MIN ((size_t)16 << 10)
-#define STREAMS_MAX (TOTAL_BYTES / LANE_MIN / LANES)
+#define LARGE_MAX (TOTAL_BYTES / LANE_MIN / LANES)
+#define STREAMS_MAX 1024
 #define THREADS_MAX 16
 /* Smaller traces are read before a thread has started. */
 #define WORTH_BYTES ((uint64_t)16 << 20)
@@ -49,7 +50,9 @@ static struct ctf_stream *lane_new(const struct ahead *a, unsigned index)
 	if (!lane)
 		return NULL;
 	lane->window_size = a->lane_bytes;
-	lane->batch_capacity = (uint32_t)(a->lane_bytes / sizeof *lane->batch);
+	if (lane->info.bytes < LANE_MIN)
+		lane->window_size = LANE_MIN;
+	lane->batch_capacity = (uint32_t)(lane->window_size / sizeof *lane->batch);
 	lane->stop = &a->stop;
 	return lane;
 }
@@ -189,19 +192,32 @@ void ahead_stop(struct ahead *a)
 	free(a);
 }
 
+/* Bytes of a window; 0: there are too many streams. Short ones do not count. */
+static size_t lane_size(const struct ctf_reader *reader)
+{
+	size_t large = 0, size;
+
+	for (unsigned i = 0; i < reader->stream_count; i++)
+		large += reader->stream[i]->info.bytes >= LANE_MIN;
+	if (!large || large > LARGE_MAX || reader->stream_count > STREAMS_MAX)
+		return 0;
+	size = TOTAL_BYTES / LANES / large;
+	return size > LANE_MAX ? LANE_MAX : size & ~(LANE_MIN - 1);
+}
+
 struct ahead *ahead_start(struct ctf_reader *reader, unsigned threads)
 {
 	unsigned count = reader->stream_count;
+	size_t lane_bytes = lane_size(reader);
 	struct ahead *a;
 
-	if (!count || count > STREAMS_MAX)
+	if (!lane_bytes)
 		return NULL;
 	a = calloc(1, sizeof *a);
 	if (!a)
 		return NULL;
 	a->reader = reader;
-	a->lane_bytes = TOTAL_BYTES / LANES / count;
-	a->lane_bytes = a->lane_bytes > LANE_MAX ? LANE_MAX : a->lane_bytes & ~(LANE_MIN - 1);
+	a->lane_bytes = lane_bytes;
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->work, NULL);
 	pthread_cond_init(&a->made, NULL);
