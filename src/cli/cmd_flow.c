@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/common.h"
 #include "cli/info_accounts.h"
+#include "cli/progress.h"
 #include "cli/trace_time.h"
 #include "ctf/reader.h"
 #include "report/flow.h"
@@ -124,9 +125,18 @@ static uint64_t told_lost(const char *path)
 	return lost;
 }
 
-static int print_flow(struct ctf_reader *reader, const char *path, const struct flow_options *options,
+static void show_progress(void *context, uint64_t events, uint64_t clock_ns)
+{
+	if (events)
+		progress_trace(context, events, clock_ns);
+	else
+		progress_clear(context);
+}
+
+static int print_flow(struct ctf_reader *reader, const char *path, struct flow_options *options,
 		      bool strict, struct err *err)
 {
+	struct progress progress;
 	struct table *table;
 	bool lost = false;
 	int status;
@@ -135,7 +145,12 @@ static int print_flow(struct ctf_reader *reader, const char *path, const struct 
 		err_set(err, EXIT_FAILED, "There is no memory left.");
 		return EXIT_FAILED;
 	}
+	progress_begin(&progress, false);
+	progress_extent(&progress, reader);
+	options->progress = show_progress;
+	options->context = &progress;
 	status = flow_run(reader, path, options, table, &lost, err);
+	progress_clear(&progress);
 	if (status < 0)
 		status = err->status ? (int)err->status : EXIT_FAILED;
 	else if (lost && strict)

@@ -12,6 +12,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 #define ROWS_AS_TEXT 20u
+#define PROGRESS_EVENTS 65536u	/* power of two */
 
 /* ---- the pass ---- */
 
@@ -27,7 +28,9 @@ static const struct model_listener loss_listener = { .loss = on_loss };
 
 static int pass(struct flow *flow, const struct chains_options *options, struct err *err)
 {
+	const struct flow_options *o = flow->options;
 	struct ctf_event event;
+	uint64_t events = 0;
 	int more;
 
 	chains_destroy(flow->chains);
@@ -42,9 +45,14 @@ static int pass(struct flow *flow, const struct chains_options *options, struct 
 		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 	if (model_attach(flow->model, flow->reader, err))
 		return -1;
-	while ((more = ctf_next(flow->reader, &event, err)) > 0)
+	while ((more = ctf_next(flow->reader, &event, err)) > 0) {
+		if (o->progress && (++events & (PROGRESS_EVENTS - 1)) == 0)
+			o->progress(o->context, events, event.clock_ns);
 		if (model_event(flow->model, &event))
 			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	}
+	if (o->progress)
+		o->progress(o->context, 0, 0);
 	if (more < 0)
 		return -1;
 	model_finish(flow->model);

@@ -22,6 +22,9 @@ struct flow_options {
 	uint64_t message;		/* follow this publication; 0: none */
 	int64_t at_ns;			/* or the first chain from here on; INT64_MIN: none */
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
+	/* Told now and then how far the reading is; events 0: it is over. May be NULL. */
+	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
+	void *context;
 };
 
 /**

@@ -455,6 +455,30 @@ static void named(void **state)
 	assert_int_equal(err.status, EXIT_USAGE);
 }
 
+/* Paths are numbered alike in each pass: the bits of the second name those of the first. */
+static void second_pass(void **state)
+{
+	static uint8_t bits[1];
+	struct chains_options o = { .begin_ns = INT64_MIN, .end_ns = INT64_MAX, .worst = 1,
+				    .follow_ns = INT64_MIN, .collect = bits, .collect_bits = 8 };
+	struct feed *f = *state;
+	unsigned wanted;
+
+	three_nodes(f);
+	run_three(f, 1000);
+	finish(f);
+	wanted = chain(f, "/a /x /b /y /c")->index;
+	assert_in_range(wanted, 0, 7);
+	bits[0] = (uint8_t)(1u << wanted);
+	again(f, &o);
+	three_nodes(f);
+	run_three(f, 1000);
+	finish(f);
+	assert_int_equal(chain(f, "/a /x /b /y /c")->index, wanted);
+	assert_int_equal(chain(f, "/a /x /b /y /c")->stats->total.count, 1);
+	assert_null(chain(f, "/a /x /b")->stats);
+}
+
 static void between_hosts(void **state)
 {
 	struct feed *f = *state;
@@ -686,6 +710,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stops, setup, teardown),
 		cmocka_unit_test_setup_teardown(window, setup, teardown),
 		cmocka_unit_test_setup_teardown(named, setup, teardown),
+		cmocka_unit_test_setup_teardown(second_pass, setup, teardown),
 		cmocka_unit_test_setup_teardown(between_hosts, setup, teardown),
 		cmocka_unit_test_setup_teardown(lookback, setup, teardown),
 		cmocka_unit_test_setup_teardown(tree, setup, teardown),
