@@ -38,6 +38,39 @@ cat >main.cpp <<'CPP'
 inline void inner() { KYMO_INSTANT("foreign", "in_cpp", ("n", 2)); }
 int main() { KYMO_SPAN("foreign", "main"); inner(); }
 CPP
+cat >self.c <<'C'
+#include <stdio.h>
+#include <kymo/kymo.h>
+#include <kymo/session.h>
+int main(int argc, char **argv)
+{
+	struct kymo_session_stats stats;
+	struct kymo_session *session;
+	if (argc != 2 || kymo_session_start(argv[1], NULL, &session) < 0)
+		return fprintf(stderr, "%s\n", kymo_session_error()), 1;
+	for (int i = 0; i < 100; i++)
+		KYMO_INSTANT("self", "event", ("i", i));
+	return kymo_session_stop(session, &stats) < 0 || stats.recorded != 100;
+}
+C
+cat >self.cpp <<'CPP'
+#include <kymo/kymo.hpp>
+#include <kymo/session.h>
+int main(int argc, char **argv)
+{
+	kymo_session_stats stats;
+	kymo::session session(argc == 2 ? argv[1] : "");
+	if (!session || kymo::session("/nonexistent/x") || !session.add_sink(std::string(argv[1]) + "-2"))
+		return 1;
+	for (int i = 0; i < 100; i++)
+		KYMO_INSTANT("self", "event", ("i", i));
+	if (session.remove_sink("nowhere") || session.error().find("nowhere") == std::string::npos)
+		return 2;
+	if (!session.remove_sink(std::string(argv[1]) + "-2", &stats) || stats.recorded != 100)
+		return 3;
+	return 0;			/* its destructor stops it */
+}
+CPP
 cat >CMakeLists.txt <<'CMAKE'
 cmake_minimum_required(VERSION 3.18)
 project(foreign LANGUAGES C CXX)
@@ -52,6 +85,10 @@ foreach(library ${LIBRARIES})
 endforeach()
 add_executable(cmake_reader callbacks.c)
 target_link_libraries(cmake_reader PRIVATE kymo::ctf)
+add_executable(cmake_self_c self.c)
+add_executable(cmake_self_cpp self.cpp)
+target_link_libraries(cmake_self_c PRIVATE kymo::kymo kymo::session)
+target_link_libraries(cmake_self_cpp PRIVATE kymo::kymo kymo::session)
 CMAKE
 
 # Records $1, which must say $2 of itself.
@@ -64,8 +101,26 @@ records() {
 	[ "$(grep -c 'foreign:main_end: ' "$work/text")" = 1 ] || fail "$1: no end of its span"
 }
 
+# $1 records itself.
+records_itself() {
+	rm -rf "$work/self" "$work/self-2"
+	LD_LIBRARY_PATH=${2-} "$1" "$work/self" >"$work/log" 2>&1 || fail "$1 does not record itself: $?"
+	[ "$(babeltrace2 "$work/self" 2>"$work/log" | grep -c self:event:)" = 100 ] || fail "$1: its trace"
+}
+
 # shellcheck disable=SC2046 # lists of options
 {
+	${CC:-cc} -o pc_self_c self.c $(pkg-config --cflags --libs kymo kymo-session) >"$work/log" 2>&1 ||
+		fail "pkg-config kymo-session, C"
+	${CXX:-c++} -std=c++17 -Wall -Wextra -Werror -o pc_self_cpp self.cpp \
+		$(pkg-config --cflags --libs kymo kymo-session) >"$work/log" 2>&1 || fail "pkg-config kymo-session, C++"
+	records_itself ./pc_self_c "$libdir"
+	records_itself ./pc_self_cpp "$libdir"
+	if [ "$static" ]; then
+		${CC:-cc} -o static_self self.c $(pkg-config --cflags kymo) "$libdir/libkymo.a" \
+			"$libdir/libkymo-session.a" -ljson-c -pthread >"$work/log" 2>&1 || fail "libkymo-session.a"
+		records_itself ./static_self
+	fi
 	${CC:-cc} -o pc_c main.c $(pkg-config --cflags --libs kymo) >"$work/log" 2>&1 || fail "pkg-config, C"
 	${CXX:-c++} -std=c++17 -o pc_cpp main.cpp $(pkg-config --cflags --libs kymo) >"$work/log" 2>&1 ||
 		fail "pkg-config, C++"
@@ -124,3 +179,6 @@ for program in build/cmake_cpp_*; do
 	records "./$program" in_cpp
 done
 reads ./build/cmake_reader
+for program in build/cmake_self_*; do
+	records_itself "./$program"
+done
