@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Service calls of a recorded program; executors and lifecycles of traces against a naive reading."""
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import bt2
+
+BUILD = os.environ["KYMO_BUILD"]
+KYMO = os.path.join(BUILD, "bin", "kymo")
+TRACES = os.path.join(os.environ["KYMO_SOURCE"], "..", "shared", "data", "ros2-traces")
+EXECUTOR = "ros2:rclcpp_executor_"
+failures = []
+
+
+def check(condition, *text):
+    if not condition:
+        failures.append(" ".join(str(t) for t in text))
+
+
+def report(trace, section):
+    out = subprocess.run([KYMO, "report", trace, "--format", "json", "--section", section],
+                         stdout=subprocess.PIPE, check=True).stdout
+    return json.loads(out)[section]
+
+
+def service_calls(scratch):
+    """Through the real hooks, the recorder and the reader: every call, each in its parts."""
+    trace = os.path.join(scratch, "trace")
+    environment = dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"))
+    said = subprocess.run([KYMO, "record", "-q", "-o", trace, "--",
+                           os.path.join(BUILD, "tests", "service_calls"), "100"],
+                          env=environment, stdout=subprocess.PIPE, check=True, text=True).stdout
+    check(said == "calls 100 answered 80 fused 50\n", "the program said", said)
+    rows = {row["side"]: row for row in report(trace, "service-calls")}
+    check(sorted(rows) == ["client", "service"], "sides", sorted(rows))
+    served, unserved = rows["service"], rows["client"]
+    check(served["service"] == "/add" and served["node"] == "/adder", "service", served)
+    check((served["calls"], served["answered"], served["unserved"]) == (80, 80, 0), served)
+    check((unserved["calls"], unserved["answered"], unserved["unserved"]) == (20, 0, 20), unserved)
+    for part in "request", "callback", "response", "total":
+        check(served[part + "_count"] == 80, part, served[part + "_count"])
+        check(0 <= served[part + "_min_ns"] <= served[part + "_max_ns"], part, served)
+        check(unserved[part + "_count"] == 0, part, unserved)
+    parts = sum(served[part + "_mean_exact_ns"] for part in ("request", "callback", "response"))
+    check(parts < served["total_mean_exact_ns"], "the parts are more than the whole", served)
+
+
+def naive(trace):
+    """(pid, tid, state) -> durations; node -> its states: from babeltrace2's events."""
+    executors, states, nodes = collections.defaultdict(list), [], {}
+    running, machines, now = {}, {}, {}
+    for message in bt2.TraceCollectionMessageIterator(trace):
+        if not isinstance(message, bt2._EventMessageConst):
+            continue
+        event, ns = message.event, message.default_clock_snapshot.ns_from_origin
+        context, payload = event.common_context_field, event.payload_field
+        pid, tid = int(context["vpid"]), int(context["vtid"])
+        if event.name.startswith(EXECUTOR):
+            if (pid, tid) in running:
+                state, since = running[pid, tid]
+                executors[pid, tid, state].append(ns - since)
+            running[pid, tid] = (event.name[len(EXECUTOR):], ns)
+        elif event.name == "ros2:rcl_node_init":
+            namespace, name = str(payload["namespace"]), str(payload["node_name"])
+            nodes[pid, int(payload["node_handle"])] = (namespace.rstrip("/") + "/" + name, ns)
+        elif event.name == "ros2:rcl_lifecycle_state_machine_init":
+            machines[pid, int(payload["state_machine"])] = nodes[pid, int(payload["node_handle"])]
+        elif event.name == "ros2:rcl_lifecycle_transition":
+            name, born = machines[pid, int(payload["state_machine"])]
+            states.append((name, str(payload["start_label"]), now.get(name, born), ns))
+            now[name] = ns
+            last = name, str(payload["goal_label"])
+    if states:
+        states.append((*last, now[last[0]], None))
+    return executors, states
+
+
+def compare(trace):
+    executors, states = naive(trace)
+    rows = {(row["pid"], row["tid"], row["state"]): row for row in report(trace, "executors")}
+    check(rows.keys() == executors.keys(), trace, "states of threads", rows.keys() ^ executors.keys())
+    for key in rows.keys() & executors.keys():
+        values = executors[key]
+        row = rows[key]
+        check((row["count"], row["min_ns"], row["max_ns"], row["total_ns"]) ==
+              (len(values), min(values), max(values), sum(values)), trace, key, row)
+    got = [(row["node"], row["state"], row["start_ns"], row["end_ns"])
+           for row in report(trace, "lifecycle")]
+    check(got == states, trace, "lifecycle", got, states)
+    print(f"{os.path.basename(os.path.dirname(trace))}: {len(rows)} states of threads, {len(got)} of nodes")
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="kymo") as scratch:
+        service_calls(scratch)
+    if os.path.isdir(TRACES):
+        for name in "pair_basic_st", "pair_pipeline_mt", "pair_lifecycle":
+            compare(os.path.join(TRACES, name, "ctf"))
+    for failure in failures[:20]:
+        print("FAIL:", failure)
+    return 1 if failures else 0
+
+
+sys.exit(main())
