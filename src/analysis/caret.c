@@ -46,24 +46,41 @@ static void *log_add(struct caret *caret, struct log *log, size_t size)
 	return (char *)log->row + log->rows++ * size;
 }
 
-static bool node_on_path(const struct caret *caret, const struct model_node *node)
+/* Is a hop of a path about @node and, unless NULL, @publishes or @subscribes? */
+static bool on_path(const struct caret *caret, const struct model_node *node,
+		    const struct model_topic *publishes, const struct model_topic *subscribes)
 {
-	for (unsigned i = 0; node && i < caret->options.paths; i++)
-		for (unsigned j = 0; j < caret->options.path[i]->hops; j++)
-			if (strcmp(caret->options.path[i]->hop[j].node, node->full_name) == 0)
+	const struct caret_options *options = &caret->options;
+
+	for (unsigned i = 0; node && i < options->paths; i++) {
+		const struct arch_path *path = options->path[i];
+
+		for (unsigned j = 0; j < path->hops; j++) {
+			const struct arch_hop *hop = &path->hop[j];
+			/* Runs of callbacks count at both ends of a path only when asked for. */
+			bool runs = (j || options->first_callback) &&
+				    (j + 1 < path->hops || options->last_callback);
+
+			if (strcmp(hop->node, node->full_name) != 0)
+				continue;
+			if (publishes ? strcmp(hop->publish_topic, publishes->name) == 0 :
+			    subscribes ? strcmp(hop->subscribe_topic, subscribes->name) == 0 : runs)
 				return true;
+		}
+	}
 	return false;
 }
 
-/* The log of an object of @node, or NULL when the node is on no path. */
+/* The log of an object of @node, or NULL when no path is about it. */
 static struct log *log_of(struct caret *caret, struct logs *logs, unsigned index,
-			  const struct model_node *node)
+			  const struct model_node *node, const struct model_topic *publishes,
+			  const struct model_topic *subscribes)
 {
 	struct log *log = log_at(caret, logs, index);
 
 	if (log && !log->looked) {
 		log->looked = node != NULL;
-		log->wanted = node_on_path(caret, node);
+		log->wanted = on_path(caret, node, publishes, subscribes);
 	}
 	return log && log->wanted ? log : NULL;
 }
@@ -78,7 +95,8 @@ static bool inside(const struct caret *caret, int64_t ns)
 static void add_publication(struct caret *caret, const struct model_publisher *publisher,
 			    const struct publication *publication)
 {
-	struct log *log = log_of(caret, &caret->publishers, publisher->index, publisher->node);
+	struct log *log = log_of(caret, &caret->publishers, publisher->index, publisher->node,
+				 publisher->topic, NULL);
 	struct publication *row;
 
 	if (!log || !inside(caret, publication->ns))
@@ -170,7 +188,8 @@ static void on_taken(void *context, const struct model_message *message)
 
 	if (!subscription || !message->id || !inside(caret, message->take_ns))
 		return;
-	log = log_of(caret, &caret->subscriptions, subscription->index, subscription->node);
+	log = log_of(caret, &caret->subscriptions, subscription->index, subscription->node, NULL,
+		     subscription->topic);
 	row = log ? log_add(caret, log, sizeof(*row)) : NULL;
 	if (row)
 		*row = (struct arrival){ message->id, message->take_ns, message->callback_ns,
@@ -181,7 +200,7 @@ static void on_started(void *context, const struct model_instance *instance)
 {
 	struct caret *caret = context;
 	struct log *log = log_of(caret, &caret->callbacks, instance->callback->index,
-				 model_callback_node(instance->callback));
+				 model_callback_node(instance->callback), NULL, NULL);
 	struct run_row *row = log && inside(caret, instance->start_ns) ?
 				      log_add(caret, log, sizeof(*row)) : NULL;
 
@@ -193,7 +212,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 {
 	struct caret *caret = context;
 	struct log *log = log_of(caret, &caret->callbacks, instance->callback->index,
-				 model_callback_node(instance->callback));
+				 model_callback_node(instance->callback), NULL, NULL);
 	struct run_row *rows = log ? log->row : NULL;
 	size_t i = rows ? log->rows : 0;
 

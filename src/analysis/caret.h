@@ -11,8 +11,8 @@
  *     worst with external    of each output, from the input before its earliest one: an event that
  *                            just missed that input waits for the next
  *
- * Memory: 32 bytes per publication, delivery and callback run of the nodes on the paths while
- * reading, 16 bytes per message and hop when computing.
+ * Memory: 32 bytes per publication and delivery of the topics on the paths, and per callback run of the
+ * nodes between them, while reading; 16 bytes per message and hop when computing.
  */
 #ifndef KYMO_ANALYSIS_CARET_H
 #define KYMO_ANALYSIS_CARET_H
