@@ -209,9 +209,14 @@ const struct verb verb_report = {
 		"Sections: callbacks, topics, waits, spans, counters, instants and loss are shown when\n"
 		"none is named, as far as the trace has something of their kind. Others: publications,\n"
 		"takes, intervals, utilisation (regularity and load); cputime, memory, profile (of the\n"
-		"kernel's and libc's events of LTTng, if the trace has them); processes,\n"
+		"kernel's and libc's events of LTTng, if the trace has them); communications (each\n"
+		"publisher and subscription), service-calls, executors, lifecycle; processes,\n"
 		"nodes, publishers, subscriptions, timers, services, clients; instances\n"
 		"(every run of every callback) and messages (every delivery).\n"
+		"\n"
+		"A path goes through nodes and topics: '/camera -> /image -> /detector'. With one, or\n"
+		"with CARET's --architecture file, response-times shows its response time in CARET's\n"
+		"four cases, response-segments where the time went, response-rows each one.\n"
 		"\n"
 		"Untaken messages were published while a subscription was there, yet never taken;\n"
 		"unpublished ones were taken, but their publication is not in the trace.\n"
@@ -226,6 +231,7 @@ const struct verb verb_report = {
 		"kymo report\n"
 		"kymo report TRACE --node '/perception/*' --sort p99\n"
 		"kymo report TRACE --section waits --begin +10s --end +20s\n"
+		"kymo report TRACE --path '/camera -> /image -> /detector' --section response-segments\n"
 		"kymo report TRACE --section instances --format csv > instances.csv",
 	.opts = opts,
 	.run = run,
