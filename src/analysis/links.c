@@ -5,6 +5,7 @@
  */
 #include "analysis/internal.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Handles that one annotation names; more is a damaged trace. */
@@ -125,7 +126,7 @@ int model_rule(struct model *model, const struct model_rule *rule)
 	struct rule *copy = model_alloc(model, sizeof(*copy));
 
 	if (!copy)
-		return -1;
+		return -ENOMEM;
 	copy->pub.node = model_keep(model, rule->node, strlen(rule->node));
 	copy->pub.subscription_topic = model_keep(model, rule->subscription_topic,
 						  strlen(rule->subscription_topic));
@@ -133,7 +134,7 @@ int model_rule(struct model *model, const struct model_rule *rule)
 					       strlen(rule->publisher_topic));
 	copy->next = model->rules;
 	model->rules = copy;
-	return model->out_of_memory ? -1 : 0;
+	return model->out_of_memory ? -ENOMEM : 0;
 }
 
 static bool is_end(const struct model_node *node, const struct model_topic *topic,

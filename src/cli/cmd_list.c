@@ -16,7 +16,7 @@ struct list_options {
 
 static const struct opt opts[] = {
 	{ "points", 'P', OPT_FLAG, offsetof(struct list_options, points), NULL,
-	  "list the tracepoints that can be recorded, not those of a trace", NULL },
+	  "list the tracepoints that kymo records, or only reads, not those of a trace", NULL },
 	{ "event", 'e', OPT_LIST, offsetof(struct list_options, event), "GLOB",
 	  "only events whose name matches, such as 'ros2:callback_*'; may be repeated", NULL },
 	CLI_OPT_FORMAT(struct list_options),

@@ -9,14 +9,48 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
-/* Each path without rows is told once, where the text is. */
-static bool has_rows(struct report *report, const struct caret_path *path)
+/* As text, a path that is told in one line is named by its two ends. */
+static void cell_path(struct report *report, const struct arch_path *path)
+{
+	char text[512];
+
+	if (report->options->format != TABLE_TEXT || !strstr(path->name, "->")) {
+		table_text(report->table, path->name);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s ... %s", path->hop[0].node, path->hop[path->hops - 1].node);
+	table_text(report->table, text);
+}
+
+static const char *problem(const struct caret_path *path)
 {
 	if (path->problem)
-		table_note(report->table, "%s: %s.", path->path->name, path->problem);
-	else if (!path->complete)
-		table_note(report->table, "%s: no message went the whole way.", path->path->name);
-	return !path->problem && path->complete;
+		return path->problem;
+	return path->complete ? NULL : "no message went the whole way";
+}
+
+/* Paths about which nothing can be said, and why. */
+static void problems(struct report *report)
+{
+	static const struct table_column columns[] = { { "path", "Path" }, { "problem", "Problem" } };
+	bool any = false;
+
+	for (unsigned i = 0; i < caret_path_count(report->caret); i++) {
+		const struct caret_path *path = caret_path(report->caret, i);
+
+		if (!problem(path))
+			continue;
+		if (report->options->format == TABLE_TEXT) {
+			table_note(report->table, "%s: %s.", path->path->name, problem(path));
+			continue;
+		}
+		if (!any)
+			table_section(report->table, "path-problems", "Paths without an answer", columns,
+				      COUNT_OF(columns));
+		any = true;
+		table_text(report->table, path->path->name);
+		table_text(report->table, problem(path));
+	}
 }
 
 /* ---- whole ---- */
@@ -63,7 +97,7 @@ static void response_row(struct report *report, const struct caret_path *path, e
 
 	for (size_t i = 0; value && i < count; i++)
 		value[i] = path->response[which][i].value_ns;
-	table_text(t, path->path->name);
+	cell_path(report, path->path);
 	table_text(t, caret_case_name(which));
 	table_u64(t, count);
 	cells_exact(t, value, value ? count : 0);
@@ -86,8 +120,7 @@ void report_responses(struct report *report)
 			response_row(report, path, which);
 		report->rows++;
 	}
-	for (unsigned i = 0; i < caret_path_count(report->caret); i++)
-		(void)has_rows(report, caret_path(report->caret, i));
+	problems(report);
 }
 
 /* ---- by segment ---- */
@@ -115,7 +148,7 @@ static void segment_rows(struct report *report, const struct caret_path *path, e
 	for (unsigned at = 0; value && at + 1 < stack->columns; at++) {
 		for (size_t i = 0; i < stack->rows; i++)
 			value[i] = records_row(stack, i)[at + 1] - records_row(stack, i)[at];
-		table_text(t, path->path->name);
+		cell_path(report, path->path);
 		table_text(t, caret_case_name(which));
 		table_u64(t, at);
 		table_text(t, segment_name(path, which, at));
@@ -136,8 +169,7 @@ void report_segments(struct report *report)
 		for (unsigned which = 0; !path->problem && which < CARET_CASES; which++)
 			segment_rows(report, path, which);
 	}
-	for (unsigned i = 0; i < caret_path_count(report->caret); i++)
-		(void)has_rows(report, caret_path(report->caret, i));
+	problems(report);
 }
 
 /* ---- one by one ---- */
@@ -152,7 +184,7 @@ static void one_row(struct report *report, const struct caret_path *path, enum c
 {
 	struct table *t = report->table;
 
-	table_text(t, path->path->name);
+	cell_path(report, path->path);
 	table_text(t, caret_case_name(which));
 	table_i64(t, start_ns);
 	table_u64(t, position);
@@ -196,6 +228,5 @@ void report_response_rows(struct report *report)
 				all_rows(report, caret_path(report->caret, i), which, &shown, &all);
 	report_more(report, shown, all);
 	report->rows += all;
-	for (unsigned i = 0; i < caret_path_count(report->caret); i++)
-		(void)has_rows(report, caret_path(report->caret, i));
+	problems(report);
 }
