@@ -265,6 +265,26 @@ bool session_add_process(struct session *session, struct process *process)
 }
 
 /*
+ * From the switch on the process waits for us, so rpos is brought up to date first: it stood still, and
+ * with an old one the process would find its rings full until we come to look at them.
+ */
+static void take_over(struct process *process)
+{
+	struct kymo_region *header = region_header(&process->region);
+	const uint32_t *page = region_page(&process->region, KYMO_RING_DIR_PAGE, 2);
+	uint32_t count = __atomic_load_n(&header->ring_count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < count && i < KYMO_RINGS_MAX; i++) {
+		struct kymo_ring *ring = region_page(&process->region, __atomic_load_n(&page[i], __ATOMIC_ACQUIRE), 1);
+
+		if (ring && page[i] >= KYMO_FIRST_SEGMENT_PAGE)
+			__atomic_store_n(&ring->rpos, KYMO_WORD_POS(__atomic_load_n(&ring->wpos, __ATOMIC_ACQUIRE)),
+					 __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&header->mode, KYMO_MODE_DISCARD, __ATOMIC_SEQ_CST);
+}
+
+/*
  * Takes a region into the session. Records that wait in one that is in RECORD are ours: left by
  * a recorder that died, or its process started while we record. Others are remains of a session
  * that ended properly while a thread was inside an event.
@@ -275,12 +295,10 @@ static void join(struct session *session, struct process *process)
 	uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
 	bool ours = state == KYMO_STATE_RECORD || process->region.birth_ns >= session->started_ns;
 
-	/* What it kept for itself is not of this session. From the switch on it waits for us. */
 	if (__atomic_load_n(&header->mode, __ATOMIC_ACQUIRE) == KYMO_MODE_OVERWRITE) {
-		__atomic_store_n(&header->mode, KYMO_MODE_DISCARD, __ATOMIC_SEQ_CST);
-		ours = false;
+		take_over(process);
+		ours = false;		/* what it kept for itself is not of this session */
 	}
-
 	process->no_ring_base = ours ? 0 : __atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED);
 	process_rings(process, &session->drain, !ours);
 	sinks_reach_back(&session->drain, process_first_ns(process));
