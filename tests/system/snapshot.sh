@@ -62,11 +62,11 @@ run 6 "$kymo" snapshot -o "$scratch/none"
 bystander=$!
 wait_for sh -c "'$kymo' status --format csv | grep -q numbers,wait"
 run 6 "$kymo" snapshot
-KYMO_RING_SIZE=256K "$kymo" run --flight -- "$numbers" --threads 2 --rate 20000 --seconds 60 "$scratch/n" &
+KYMO_RING_SIZE=128K "$kymo" run --flight -- "$numbers" --threads 2 --rate 10000 --seconds 60 "$scratch/n" &
 program=$!
 wait_for sh -c "'$kymo' status --format csv | grep -q numbers,flight"
 # Twice what a ring holds.
-wait_for python3 -c 'import struct, sys; sys.exit(min(struct.unpack("<2Q", open(sys.argv[1], "rb").read(16))) < 25000)' "$scratch/n"
+wait_for python3 -c 'import struct, sys; sys.exit(min(struct.unpack("<2Q", open(sys.argv[1], "rb").read(16))) < 12000)' "$scratch/n"
 run 0 "$kymo" snapshot -o "$scratch/a"
 [ "$(cat "$scratch/out")" = "$scratch/a" ] || fail "it does not print the path: $(cat "$scratch/out")"
 has err "had been overwritten"
