@@ -127,12 +127,16 @@ IDS = """SELECT count(*) AS wrong FROM callback_instances i JOIN threads t ON t.
              ON i.id = p.callback_instance_id WHERE p.publish_ns NOT BETWEEN i.start_ns AND i.end_ns;
          SELECT count(*) AS wrong FROM events e JOIN threads t ON t.id = e.thread_id WHERE t.tid <> e.tid;
          SELECT count(*) AS wrong FROM executor_states e JOIN threads t ON t.id = e.thread_id
-             WHERE t.process_id <> e.process_id"""
+             WHERE t.process_id <> e.process_id;
+         SELECT count(*) AS wrong FROM events e LEFT JOIN processes p ON p.id = e.process_id
+             WHERE e.process_id IS NOT NULL AND p.pid IS NOT e.pid;
+         SELECT count(*) AS wrong FROM publications p LEFT JOIN publishers u ON u.id = p.publisher_id
+             WHERE p.publisher_id IS NOT NULL AND (u.process_id IS NOT p.process_id OR u.topic_id IS NOT p.topic_id)"""
 
 
 def compare_ids(trace):
     done = json.loads(kymo("query", "-q", trace, "--format", "json", IDS))
-    check(len(done) == 8 and all(rows == [{"wrong": 0}] for rows in done.values()), trace, "ids", done)
+    check(len(done) == 10 and all(rows == [{"wrong": 0}] for rows in done.values()), trace, "ids", done)
     for table in ("callback_instances", "publications"):
         ids = [row["id"] for row in ask(trace, f"SELECT id FROM {table}")]
         check(len(set(ids)) == len(ids), trace, table, "has an id twice")
