@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The inside of tables.h, shared by tables.c (definitions), tables_value.c (values), tables_scan.c
- * (reading), tables_listen.c (rows out of what the model tells) and tables_points.c (rows out of
- * init events). A row is queued while an event is handled and taken before the next one is read, so
+ * (reading), tables_listen.c (rows out of what the model tells), tables_spans.c (likewise, of
+ * programs) and tables_points.c (rows out of init events). A row is queued while an event is handled and taken before the next one is read, so
  * what the reader and the model only lend may be pointed to.
  */
 #ifndef KYMO_ANALYSIS_TABLES_INTERNAL_H
@@ -91,6 +91,8 @@ struct state_row {
 struct span_row {
 	uint64_t id;
 	struct spans_event event;
+	const char *args;		/* the scan's; NULL: there are none */
+	unsigned depth;
 };
 
 struct loss_row {
@@ -150,6 +152,8 @@ struct tables_scan {
 	struct tables_row *queue;	/* what the last event gave */
 	unsigned queued, queue_size, taken;
 	uint64_t last_id[TABLES];
+	struct map span_stacks;		/* (thread or track, which) -> struct span_stack */
+	struct list texts;		/* of queued rows */
 	char *json;			/* of the event, for events.json */
 	size_t json_size;
 
@@ -172,6 +176,11 @@ int tables_learn(struct tables *tables, struct err *err);
 
 /* tables_listen.c */
 int tables_listen(struct tables_scan *scan, struct err *err);
+
+/* tables_spans.c */
+extern const struct spans_listener tables_spans_listener;
+void tables_spans_settle(struct tables_scan *scan);	/* the queue is empty */
+void tables_spans_free(struct tables_scan *scan);
 
 /* tables_points.c */
 void tables_point(struct tables_scan *scan, const struct ctf_event *event);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the model and the spans tell becomes rows. */
+/* What the model tells becomes rows. */
 #include "analysis/tables_internal.h"
 
 /* ---- callbacks ---- */
@@ -133,37 +133,6 @@ static void on_loss(void *context, const struct model_loss *loss)
 		row->loss.loss = *loss;
 }
 
-/* ---- programs ---- */
-
-static void add_span(struct tables_scan *scan, enum tables_id table, const struct spans_event *event)
-{
-	struct tables_row *row = tables_row_new(scan, table, NULL);
-
-	if (row)
-		row->span.event = *event;
-}
-
-static void on_end(void *context, const struct spans_event *event)
-{
-	add_span(context, TABLE_spans, event);
-}
-
-static void on_instant(void *context, const struct spans_event *event)
-{
-	add_span(context, TABLE_instants, event);
-}
-
-static void on_counter(void *context, const struct spans_event *event)
-{
-	add_span(context, TABLE_counters, event);
-}
-
-static const struct spans_listener span_rows = {
-	.end = on_end,
-	.instant = on_instant,
-	.counter = on_counter,
-};
-
 #define WANTED(scan, table, handler) (tables_wants(scan, TABLE_##table) ? (handler) : NULL)
 
 /* What nobody listens for costs the model nothing. */
@@ -186,7 +155,7 @@ int tables_listen(struct tables_scan *scan, struct err *err)
 		.sim_time = WANTED(scan, sim_times, on_sim_time),
 	};
 	if (model_listen(scan->model, &scan->listener, scan) ||
-	    spans_listen(scan->spans, &span_rows, scan))
+	    spans_listen(scan->spans, &tables_spans_listener, scan))
 		return err_set(err, EXIT_FAILED, "The model has too many listeners.");
 	return 0;
 }

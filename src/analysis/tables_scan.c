@@ -436,6 +436,7 @@ void tables_scan_end(struct tables_scan *scan)
 		return;
 	for (unsigned i = 0; scan->reader && i < ctf_warning_count(scan->reader); i++)
 		keep_warning(scan->tables, ctf_warning(scan->reader, i));
+	tables_spans_free(scan);
 	spans_destroy(scan->spans);
 	model_destroy(scan->model);
 	ctf_close(scan->reader);
@@ -458,6 +459,8 @@ int tables_next(struct tables_scan *scan, const struct tables_row **row, struct 
 			return 1;
 		}
 		scan->taken = scan->queued = 0;
+		if (scan->texts.count)
+			tables_spans_settle(scan);
 		if (scan->ended)
 			break;
 		if (read_on(scan, err))

@@ -273,3 +273,22 @@ size_t text_clean(char *out, size_t size, const char *from)
 	out[used] = 0;
 	return used;
 }
+
+void text_put_json(FILE *out, const char *text)
+{
+	putc_unlocked('"', out);
+	while (*text) {
+		size_t length = text_utf8_length(text);
+
+		if (!length)
+			fputs_unlocked("\\ufffd", out);
+		else if (*text == '"' || *text == '\\')
+			fprintf(out, "\\%c", *text);
+		else if ((unsigned char)*text < 0x20)
+			fprintf(out, "\\u%04x", (unsigned char)*text);
+		else
+			fwrite_unlocked(text, 1, length, out);
+		text += length ? length : 1;
+	}
+	putc_unlocked('"', out);
+}

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define TEXT_QUANTITY_MAX 32	/* bytes; every formatted quantity fits with its NUL */
 
@@ -51,6 +52,9 @@ size_t text_width(const char *text);
 
 /** text_utf8_length() - bytes of the valid UTF-8 sequence at @at, 0 when it is none. */
 size_t text_utf8_length(const char *at);
+
+/** text_put_json() - @text as a JSON string; bytes that are no UTF-8 become U+FFFD. */
+void text_put_json(FILE *out, const char *text);
 
 /**
  * text_clean() - copy @from without anything that a terminal obeys

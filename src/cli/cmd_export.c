@@ -41,17 +41,17 @@ static const struct opt opts[] = {
 	CLI_OPT_OUTPUT(struct options, "FILE", "where to write, - for standard output "
 		       "(default: the trace's name with .pftrace, .sqlite, -csv, -json, .dot or .svg, "
 		       "or architecture.yaml, here)"),
-	{ "table", 't', OPT_LIST, offsetof(struct options, table), "NAME",
+	{ "table", 'T', OPT_LIST, offsetof(struct options, table), "NAME",
 	  "sqlite, csv, json: only this table; may be given several times (default: all but events)",
 	  NULL },
 	{ "begin", 'b', OPT_TEXT, offsetof(struct options, begin), "TIME",
 	  "tables, dot, svg: leave out what begins earlier", NULL },
 	{ "end", 'E', OPT_TEXT, offsetof(struct options, end), "TIME",
 	  "tables, dot, svg: leave out what begins later", NULL },
-	{ "node", 0, OPT_TEXT, offsetof(struct options, node), "GLOB",
-	  "dot, svg: only nodes whose full name matches", NULL },
-	{ "topic", 0, OPT_TEXT, offsetof(struct options, topic), "GLOB",
-	  "dot, svg: only topics that match", NULL },
+	{ "node", 'n', OPT_TEXT, offsetof(struct options, node), "GLOB",
+	  "tables, dot, svg: only nodes whose full name matches, and what happened to them", NULL },
+	{ "topic", 't', OPT_TEXT, offsetof(struct options, topic), "GLOB",
+	  "tables, dot, svg: only topics that match, and what happened to them", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "dot, svg: /rosout, /parameter_events and unused services, too", NULL },
 	{ "compress", 0, OPT_CHOICE, offsetof(struct options, compress), NULL,
@@ -230,6 +230,8 @@ static int run_tables(const struct options *options, const char *trace, const ch
 		.table = &options->table,
 		.begin = options->begin,
 		.end = options->end,
+		.node = options->node,
+		.topic = options->topic,
 		.force = options->force,
 		.quiet = options->quiet,
 	};
@@ -287,11 +289,11 @@ static int check(const struct options *options, struct err *err)
 
 	if (options->table.count && !tables)
 		return err_set(err, EXIT_USAGE, "--table goes with --format sqlite, csv or json");
-	if ((options->begin || options->end) && !tables && !graph)
-		return err_set(err, EXIT_USAGE, "--begin and --end go with --format sqlite, csv, json, dot "
-			       "or svg");
-	if ((options->node || options->topic || options->all) && !graph)
-		return err_set(err, EXIT_USAGE, "--node, --topic and --all go with --format dot or svg");
+	if ((options->begin || options->end || options->node || options->topic) && !tables && !graph)
+		return err_set(err, EXIT_USAGE, "--begin, --end, --node and --topic go with --format sqlite, "
+			       "csv, json, dot or svg");
+	if (options->all && !graph)
+		return err_set(err, EXIT_USAGE, "--all goes with --format dot or svg");
 	return 0;
 }
 
@@ -327,7 +329,8 @@ const struct verb verb_export = {
 		"with the documentation of every column in the table columns. csv: a directory with a file "
 		"TABLE.csv a table. json: a directory with a file TABLE.jsonl a table, an object a line. "
 		"With --table and -o - one table of csv or json goes to standard output. --begin and --end "
-		"concern what happened; objects are always there.\n"
+		"concern what happened; objects are always there. --node and --topic leave out rows that "
+		"name other nodes or topics only; tables that name none are whole.\n"
 		"\n"
 		"perfetto: callbacks are slices of category \"callback\" on their threads, as many as `kymo "
 		"report` counts. A callback whose end is not in the trace has the category "

@@ -65,11 +65,9 @@ static void warn(const struct tables *tables, bool quiet)
 			"lost_events says where\n", (unsigned long long)tables_lost(tables));
 }
 
-/* Errors keep their lines: the second one has the mark below the place. */
 static int fail(const struct err *err)
 {
-	fflush(stdout);
-	fprintf(stderr, "kymo query: %s\n", err->text);
+	query_print_error("kymo query: ", err);
 	return err->status ? (int)err->status : EXIT_FAILED;
 }
 

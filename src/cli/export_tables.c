@@ -235,7 +235,8 @@ static int to_files(struct tables *tables, const struct export_tables *request, 
 
 int export_tables(const struct export_tables *request, bool *lost, struct err *err)
 {
-	struct rows_options options = { .version = KYMO_VERSION, .trace = request->trace };
+	struct rows_options options = { .version = KYMO_VERSION, .trace = request->trace,
+					.node = request->node, .topic = request->topic };
 	char made_up[CLI_PATH_MAX + 16];
 	const char *output = request->output;
 	struct rows_result result;

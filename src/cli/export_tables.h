@@ -17,6 +17,7 @@ struct export_tables {
 	const char *output;		/* NULL: made of the name; "-": standard output */
 	const struct opt_list *table;	/* none: all but events */
 	const char *begin, *end;	/* as on the command line; NULL: none */
+	const char *node, *topic;	/* globs; NULL: all */
 	bool force, quiet;
 };
 

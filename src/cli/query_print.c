@@ -3,11 +3,13 @@
 #include "cli/query_print.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/trace_time.h"
 
 /* ---- results ---- */
@@ -20,8 +22,11 @@ struct result {
 	struct query_statement *statement;
 	enum table_format format;
 	unsigned columns;
-	struct table_column column[QUERY_COLUMNS_MAX];
-	char name[QUERY_COLUMNS_MAX][64];
+	/* In turns: the table needs those of a section until the next one has begun. */
+	struct names {
+		struct table_column column[QUERY_COLUMNS_MAX];
+		char name[QUERY_COLUMNS_MAX][64];
+	} names[2];
 	enum look look[QUERY_COLUMNS_MAX];
 };
 
@@ -52,36 +57,37 @@ static enum look look_of(const struct query_statement *statement, unsigned colum
 }
 
 /* Names of columns are keys in JSON: none may come twice. */
-static void name_column(struct result *result, unsigned column)
+static void name_column(const struct query_statement *statement, struct names *names, unsigned column)
 {
-	const char *name = query_column(result->statement, column);
-	char *own = result->name[column];
-	size_t size = sizeof(result->name[column]);
+	const char *name = query_column(statement, column);
+	char *own = names->name[column];
+	size_t size = sizeof(names->name[column]);
 	unsigned same = 1;
 
 	snprintf(own, size, "%s", name);
 	for (unsigned i = 0; i < column; i++)
-		if (!strcmp(result->name[i], own)) {
+		if (!strcmp(names->name[i], own)) {
 			snprintf(own, size, "%.50s_%u", name, ++same);
-			i = 0;
+			i = UINT_MAX;	/* from the beginning: the new name may be another's */
 		}
-	result->column[column] = (struct table_column){ own, own };
+	names->column[column] = (struct table_column){ own, own };
 }
 
 static void begin_section(struct result *result, unsigned number)
 {
+	struct names *names = &result->names[number % 2];
 	char key[32];
 
 	result->columns = query_columns(result->statement);
 	if (result->columns > QUERY_COLUMNS_MAX)
 		result->columns = QUERY_COLUMNS_MAX;
 	for (unsigned i = 0; i < result->columns; i++) {
-		name_column(result, i);
+		name_column(result->statement, names, i);
 		result->look[i] = look_of(result->statement, i);
 	}
 	snprintf(key, sizeof(key), number > 1 ? "rows_%u" : "rows", number);
 	if (result->columns)
-		table_section(result->table, key, NULL, result->column, result->columns);
+		table_section(result->table, key, NULL, names->column, result->columns);
 }
 
 /* Longer than three years is a point in time. */
@@ -178,6 +184,27 @@ int query_print(struct query *query, const char *sql, enum table_format format, 
 	if (!status && closed && closed != -EPIPE)
 		return err_set(err, EXIT_FAILED, "cannot write the output: %s", strerror(-closed));
 	return status;
+}
+
+/* Lines are kept: the second one has the mark below the place. */
+void query_print_error(const char *prefix, const struct err *err)
+{
+	char line[sizeof(err->text)], clean[4 * sizeof(err->text) + 1];
+	const char *at = err->text;
+
+	fflush(stdout);
+	fputs(prefix, stderr);
+	for (;;) {
+		size_t length = strcspn(at, "\n");
+
+		memcpy(line, at, length);
+		line[length] = 0;
+		text_clean(clean, sizeof(clean), line);
+		fprintf(stderr, "%s\n", clean);
+		if (!at[length])
+			return;
+		at += length + 1;
+	}
 }
 
 /* ---- definitions ---- */

@@ -19,6 +19,9 @@
 int query_print(struct query *query, const char *sql, enum table_format format, FILE *out,
 		struct progress *progress, struct err *err);
 
+/** query_print_error() - @err on stderr, line by line and without what a terminal would obey */
+void query_print_error(const char *prefix, const struct err *err);
+
 /**
  * query_print_schema() - tables with columns and documentation
  * @table: its number, or -1 for all

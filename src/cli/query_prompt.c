@@ -219,9 +219,8 @@ static void run_statement(struct prompt *prompt)
 	running = prompt->query;
 	status = query_print(prompt->query, prompt->statement, prompt->format, stdout, &progress, &err);
 	running = NULL;
-	fflush(stdout);
 	if (status)
-		fprintf(stderr, "%s\n", err.text);
+		query_print_error("", &err);
 }
 
 static int take_line(struct prompt *prompt, char *line)

@@ -5,26 +5,6 @@
 #include "base/text.h"
 #include "export/rows_internal.h"
 
-/* JSON is UTF-8 by definition: bytes that are none become U+FFFD. */
-static void put_text(FILE *out, const char *text)
-{
-	putc_unlocked('"', out);
-	while (*text) {
-		size_t length = text_utf8_length(text);
-
-		if (!length)
-			fputs_unlocked("\\ufffd", out);
-		else if (*text == '"' || *text == '\\')
-			fprintf(out, "\\%c", *text);
-		else if ((unsigned char)*text < 0x20)
-			fprintf(out, "\\u%04x", (unsigned char)*text);
-		else
-			fwrite_unlocked(text, 1, length, out);
-		text += length ? length : 1;
-	}
-	putc_unlocked('"', out);
-}
-
 static void row(FILE *out, const struct tables_row *row)
 {
 	const struct tables_table *table = &tables_table[tables_row_table(row)];
@@ -41,7 +21,7 @@ static void row(FILE *out, const struct tables_row *row)
 		else if (value.is == TABLES_VALUE_REAL && isfinite(value.real))
 			fputs_unlocked(text_f64_exact(real, value.real), out);
 		else if (value.is == TABLES_VALUE_TEXT)
-			put_text(out, value.text);
+			text_put_json(out, value.text);
 		else
 			fputs_unlocked("null", out);
 	}

@@ -17,6 +17,7 @@ struct rows_options {
 	FILE *out;			/* CSV and JSON of one table only */
 	uint64_t tables;		/* TABLES_BIT() of each */
 	int64_t begin_ns, end_ns;	/* of what happened; INT64_MIN, INT64_MAX: all */
+	const char *node, *topic;	/* globs; NULL: all. Rows that could name one must name one that matches */
 	const char *version;		/* of kymo */
 	const char *trace;		/* path of the trace, for people */
 };

@@ -30,6 +30,9 @@ run 0 "$kymo" query "$trace" 'SELECT 1500000 AS wait_ns, node_handle FROM nodes 
 has out '1.50 ms'
 has out '0x'
 
+run 0 "$kymo" query "$trace" "SELECT 1 AS first; SELECT 'x' AS second"
+[ "$(tr -s ' \n' ' ' <"$scratch/out")" = 'first 1 second x ' ] || fail "two tables: $(cat "$scratch/out")"
+
 # ---- functions: the same as Python says
 run 0 "$kymo" query "$trace" --format json "SELECT percentile(duration_ns, 90) AS p, median(duration_ns) AS m,
 	stddev(duration_ns) AS s, group_concat(duration_ns) AS all_ns, ns_to_text(1500000) AS t,
@@ -57,6 +60,9 @@ run 2 "$kymo" query "$trace" 'SELECT naem FROM nodes'
 has err 'did you mean name?'
 run 2 "$kymo" query "$trace" 'SELECT id FROM nodes WHERE name = "lc_talker"'
 has err 'single quotes'
+
+run 2 "$kymo" query "$trace" $'SELECT \e[2J FROM nodes'
+has err '\x1b[2J'
 
 # ---- it only reads
 cd "$scratch" || exit 1

@@ -158,6 +158,21 @@ def compare_windows(trace, scratch):
               ask(trace, "SELECT count(*) AS n FROM nodes")[0]["n"], trace, "nodes in a window")
 
 
+def compare_selection(trace, scratch):
+    file = os.path.join(scratch, "selection.sqlite")
+    kymo("export", "-q", trace, "--format", "sqlite", "-o", file, "--node", "lc_m*", "--topic", "/parameter_events")
+    with sqlite3.connect(file) as db:
+        for sql in ("SELECT id FROM nodes WHERE full_name = '/lc_manager'",
+                    "SELECT id FROM topics WHERE name = '/parameter_events'",
+                    "SELECT id FROM publishers WHERE node = '/lc_manager' AND topic_name = '/parameter_events'",
+                    "SELECT id FROM publications WHERE node = '/lc_manager' AND topic_name = '/parameter_events'",
+                    "SELECT id FROM timers WHERE node = '/lc_manager'",
+                    "SELECT id FROM threads"):
+            rows = db.execute("SELECT id FROM " + sql.split()[3]).fetchall()
+            check(rows == [(row["id"],) for row in ask(trace, sql)] and rows, trace, "selection:", sql, rows)
+    kymo("export", trace, "-o", file, "--node", "x", status=2)
+
+
 def main():
     tables = [row["table"] for row in json.loads(kymo("query", "--schema", "--format", "json"))["tables"]]
     seen = 0
@@ -172,6 +187,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         compare_windows(TRACES[0], scratch)
     check(seen > 1000, "only", seen, "rows")
+    with tempfile.TemporaryDirectory() as scratch:
+        compare_selection(TRACES[0], scratch)
     for failure in failures[:40]:
         print("FAILED:", failure)
     return 1 if failures else 0
