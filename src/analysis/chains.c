@@ -224,7 +224,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 		chains_stats_arrived(chains, token);
 		chains_tree_ended(chains, token);
 	}
-	chains_link_ended(chains, run, instance->id);
+	chains_link_ended(chains, run, instance->id, end_ns);
 	run_free(chains, run);
 }
 

@@ -85,11 +85,20 @@ struct thread_state {
 	uint64_t runs;			/* ever */
 };
 
-/* The latest run of a subscription's callback that has ended, for indirect links. */
+/* A run that is over, kept for what is published later from what it stored. */
+struct ended {
+	uint64_t id;
+	int64_t end_ns;
+	struct token *tokens;		/* each counted once */
+};
+
+/*
+ * The latest runs of a subscription's callback. A message is told when it was handed over; a run
+ * that ended on another thread since its publish call began came too late for it.
+ */
 struct latest {
 	const struct model_callback *callback;
-	uint64_t id;			/* of the run */
-	struct token *tokens;		/* each counted once */
+	struct ended now, before;
 	struct latest *next;		/* of the same node, for CHAINS_LATEST */
 };
 
@@ -180,7 +189,7 @@ bool chains_pattern_matches(struct chains *chains, unsigned element,
 			    const struct model_publisher *publisher);
 
 /* chains_link.c */
-void chains_link_ended(struct chains *chains, struct run *run, uint64_t id);
+void chains_link_ended(struct chains *chains, struct run *run, uint64_t id, int64_t end_ns);
 void chains_on_cause(void *context, const struct model_cause *cause);
 void chains_link_latest(struct chains *chains, struct publication *publication,
 			const struct model_message *message, const struct run *inside);

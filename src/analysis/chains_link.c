@@ -61,7 +61,7 @@ static bool is_linked(struct chains *chains, const struct model_publisher *publi
 }
 
 /* Takes the tokens of @run, which is over, if a later publication may follow from it. */
-void chains_link_ended(struct chains *chains, struct run *run, uint64_t id)
+void chains_link_ended(struct chains *chains, struct run *run, uint64_t id, int64_t end_ns)
 {
 	const struct model_callback *callback = run->callback;
 	struct latest *latest;
@@ -74,10 +74,18 @@ void chains_link_ended(struct chains *chains, struct run *run, uint64_t id)
 		latest = latest_new(chains, callback);
 	if (!latest)
 		return;
-	chains_tokens_release(chains, latest->tokens);
-	latest->tokens = run->tokens;
-	latest->id = id;
+	chains_tokens_release(chains, latest->before.tokens);
+	latest->before = latest->now;
+	latest->now = (struct ended){ id, end_ns, run->tokens };
 	run->tokens = NULL;
+}
+
+/* The latest run that had ended when the publish call began; NULL: none that is followed. */
+static const struct ended *ended_by(const struct latest *latest, int64_t ns)
+{
+	const struct ended *ended = latest->now.end_ns <= ns ? &latest->now : &latest->before;
+
+	return ended->tokens && ended->end_ns <= ns ? ended : NULL;
 }
 
 static bool is_inside(const struct run *run, const struct model_callback *callback)
@@ -108,15 +116,16 @@ void chains_on_cause(void *context, const struct model_cause *cause)
 	const struct model_message *message = cause->message;
 	struct publication *publication = map_get(&chains->publications, message->id, 0);
 	const struct latest *latest = cause->callback ? latest_of(chains, cause->callback) : NULL;
+	const struct ended *ended = latest ? ended_by(latest, message->publish_ns) : NULL;
 
-	if (!publication || !latest || !latest->tokens || !message->publish_thread ||
+	if (!publication || !ended || !message->publish_thread ||
 	    is_inside(chains_run_of(chains, message->publish_thread), cause->callback))
 		return;
 	/* An input counts for the next publication only; the one before it has had its turn. */
 	if (cause->link->kind == MODEL_LINK_PARTIAL_SYNC &&
-	    (cause->instance != latest->id || !cause->first))
+	    (cause->instance != ended->id || !cause->first))
 		return;
-	chains_follow(chains, publication, message, latest->tokens, link_of(cause->link->kind));
+	chains_follow(chains, publication, message, ended->tokens, link_of(cause->link->kind));
 }
 
 /* A timer that publishes what no link explains is taken to publish what its node got last. */
@@ -125,6 +134,7 @@ void chains_link_latest(struct chains *chains, struct publication *publication,
 {
 	const struct model_node *node = message->publisher->node;
 	struct latest **list, *latest;
+	const struct ended *ended;
 
 	if (!chains->options.latest || !node || !inside ||
 	    inside->callback->kind != MODEL_CALLBACK_TIMER ||
@@ -132,11 +142,12 @@ void chains_link_latest(struct chains *chains, struct publication *publication,
 		return;
 	list = chains_element(chains, &chains->node_latest, sizeof(*list), node->index);
 	for (latest = list ? *list : NULL; latest; latest = latest->next) {
-		if (!latest->tokens || (!chains->options.all_topics &&
-					chains_is_infrastructure(latest->callback->subscription->topic)))
+		ended = ended_by(latest, message->publish_ns);
+		if (!ended || (!chains->options.all_topics &&
+			       chains_is_infrastructure(latest->callback->subscription->topic)))
 			continue;
 		chains->facts.latest_used = true;
-		chains_follow(chains, publication, message, latest->tokens, CHAINS_LATEST);
+		chains_follow(chains, publication, message, ended->tokens, CHAINS_LATEST);
 	}
 }
 
@@ -149,7 +160,8 @@ void chains_link_finish(struct chains *chains)
 	chains->facts.links = model_count(chains->model, MODEL_LINK);
 	for (i = 0; i < chains->latest.count; i++)
 		if (latest[i]) {
-			chains_tokens_release(chains, latest[i]->tokens);
-			latest[i]->tokens = NULL;
+			chains_tokens_release(chains, latest[i]->now.tokens);
+			chains_tokens_release(chains, latest[i]->before.tokens);
+			latest[i]->now.tokens = latest[i]->before.tokens = NULL;
 		}
 }

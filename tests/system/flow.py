@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from lib_messages import Reading, Run
+from lib_messages import Publication, Reading, Run
 
 SOURCE = os.environ.get("KYMO_SOURCE", os.path.join(os.path.dirname(__file__), "..", ".."))
 BUILD = os.environ["KYMO_BUILD"]
@@ -43,26 +43,56 @@ def busy(runs, begin, end):
     return covered
 
 
-def chains_of(reading):
-    """path -> list of (begin, parts), path being the names of nodes and topics in turn."""
-    by_thread = collections.defaultdict(list)
+class Link:
+    """A publication that follows from what a callback stored."""
+
+    def __init__(self, publication):
+        self.publication, self.topic, self.begin = publication, publication.topic, publication.begin
+
+
+def chains_of(reading, latest):
+    """path -> list of (begin, parts), path being the names of nodes and topics in turn. @latest: a
+    timer's publication follows from the latest ended run of each subscription of its node, too."""
+    by_thread, of_node = collections.defaultdict(list), collections.defaultdict(list)
     for run in reading.runs:
         by_thread[run.tid].append(run)
+        if reading.callback_object.get(run.callback) and run.end is not None:
+            of_node[reading.owner(run.callback)].append(run)
     goes_on, ends, found = set(), set(), collections.defaultdict(list)
+    followed = lambda topic: topic not in IGNORED
 
-    def way(run):
-        """Steps from the beginning to this run; None when it goes round."""
-        steps = [run]
-        while run.message and run.message[0] and run.message[0].topic not in IGNORED:
-            publication = run.message[0]
-            steps.insert(0, publication)
-            run = publication.run
-            if run is None:
-                break
-            if any(isinstance(s, Run) and s.callback == run.callback for s in steps):
-                raise SystemExit("a loop in the data: this test does not know it")
-            steps.insert(0, run)
-        return steps
+    def stored(publication):
+        """The runs whose input a timer may have published."""
+        if not latest or not publication.run or publication.run.callback not in reading.timer_callback:
+            return []
+        last = {}
+        for run in of_node[publication.node]:
+            rcl = reading.object.get((run.callback[0], reading.callback_object[run.callback]))
+            topic = reading.sub_rcl[run.callback[0], rcl][1]
+            if run.end <= publication.begin and followed(topic) and \
+               (run.callback not in last or run.end > last[run.callback].end):
+                last[run.callback] = run
+        return last.values()
+
+    def ways_of_run(run):
+        publication = run.message[0] if run.message else None
+        if publication and followed(publication.topic):
+            for way in ways_of_publication(publication):
+                if any(isinstance(s, Run) and s.callback == run.callback for s in way):
+                    raise SystemExit("a loop in the data: this test does not know it")
+                yield way + [run]
+        else:
+            yield [run]
+
+    def ways_of_publication(publication):
+        if publication.run is None:
+            yield [publication]
+            return
+        for way in ways_of_run(publication.run):
+            yield way + [publication]
+        for run in stored(publication):
+            for way in ways_of_run(run):
+                yield way + [Link(publication)]
 
     def name(step):
         return reading.owner(step.callback) if isinstance(step, Run) else step.topic
@@ -70,34 +100,45 @@ def chains_of(reading):
     def parts(steps):
         result = []
         for i, step in enumerate(steps):
+            after = steps[i + 1] if i + 1 < len(steps) else None
+            if isinstance(step, Link):
+                result.append(step.begin - steps[i - 1].end)
             if not isinstance(step, Run):
                 continue
             if i:
                 publication, sent, take = step.message[:3]
                 wait = busy(by_thread[step.tid], sent, take)
                 result += [sent - publication.begin, take - sent - wait, wait, step.start - take]
-            result.append((steps[i + 1].begin if i + 1 < len(steps) else step.end) - step.start)
+            result.append((after.begin if isinstance(after, Publication) else step.end) - step.start)
         return result
 
-    for run in reading.runs:
-        steps = way(run)
-        path = tuple(name(s) for s in steps)
-        made = [p for p in run.made if p.topic not in IGNORED]
-        for publication in made:
-            goes_on.add(path)
-            longer = path + (publication.topic,)
-            if len(steps) > 1:
-                found[longer].append((steps[0], parts(steps + [publication])))
-            if publication.taken:
-                goes_on.add(longer)
-        if run.end is None or len(steps) == 1:
+    def add(steps):
+        begin = steps[0].start if isinstance(steps[0], Run) else steps[0].begin
+        found[tuple(map(name, steps))].append((begin, tuple(parts(steps))))
+
+    # A link is made anew each time, so ways are told apart by what stays.
+    stays = lambda way: tuple(id(s.publication) if isinstance(s, Link) else id(s) for s in way)
+    led = set()                         # ways that went on
+    for publication in reading.publications:
+        if not followed(publication.topic):
             continue
-        if not made:
-            ends.add(path)
-        found[path].append((steps[0], parts(steps)))
-    return {path: sorted((first.start if isinstance(first, Run) else first.begin, tuple(p))
-                         for first, p in rows)
-            for path, rows in found.items() if path not in goes_on or path in ends}
+        for way in ways_of_publication(publication):
+            led.add(stays(way[:-1]))
+            goes_on.add(tuple(map(name, way[:-1])))
+            if publication.taken:
+                goes_on.add(tuple(map(name, way)))
+            if len(way) > 2:
+                add(way)
+    for run in reading.runs:
+        if run.end is None:
+            continue
+        for way in ways_of_run(run):
+            if len(way) == 1:
+                continue
+            add(way)
+            if stays(way) not in led:
+                ends.add(tuple(map(name, way)))
+    return {path: sorted(rows) for path, rows in found.items() if path not in goes_on or path in ends}
 
 
 def flow(trace, *options):
@@ -124,11 +165,11 @@ def ours(result):
     return {path: sorted(rows) for path, rows in found.items()}
 
 
-def compare(what, trace):
-    status, result = flow(trace)
+def compare(what, trace, *options):
+    status, result = flow(trace, *options)
     if not check(status == 0, what, "ended with", status):
         return 0
-    mine, naive = ours(result), chains_of(Reading(trace))
+    mine, naive = ours(result), chains_of(Reading(trace), "--latest" in options)
     for path in set(mine) | set(naive):
         a, b = mine.get(path), naive.get(path)
         if check(a is not None, what, "only the second reading has", path, len(b or [])) and \
@@ -155,6 +196,8 @@ def recorded():
     for name in ("pair_basic_st", "pair_pipeline_mt", "pair_intra", "pair_components",
                  "many_contexts", "streamed_relayd"):
         count += compare(name, os.path.join(TRACES, name, "ctf"))
+    for name in "pair_basic_st", "pair_pipeline_mt", "streamed_relayd":
+        count += compare(name + " --latest", os.path.join(TRACES, name, "ctf"), "--latest")
     check(count > 1000, "only", count, "instances: the test would prove little")
     named(os.path.join(TRACES, "pair_basic_st", "ctf"))
 
