@@ -2,7 +2,7 @@
 /* kymo flow: messages followed through callbacks, from a sensor to an actuator. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/common.h"
@@ -51,12 +51,10 @@ static const struct opt opts[] = {
 	CLI_OPT_END
 };
 
-/* A chain has an arrow or a glob, a trace is there; what is neither is told to be a bad trace. */
+/* A chain has an arrow. So may a directory, which then is there. */
 static bool is_chain(const char *operand)
 {
-	struct stat status;
-
-	return strstr(operand, "->") && stat(operand, &status) != 0;
+	return strstr(operand, "->") && access(operand, F_OK) != 0;
 }
 
 static int take_chain(int *argc, char **argv, const char **pattern, struct err *err)
@@ -72,6 +70,10 @@ static int take_chain(int *argc, char **argv, const char **pattern, struct err *
 		(*argc)--;
 		i--;
 	}
+	for (int i = 0; i < *argc && *argc > 1; i++)
+		if (access(argv[i], F_OK) != 0)
+			return err_set(err, EXIT_USAGE, "'%s' is neither a trace nor a chain: a chain "
+				       "has an arrow, as '/lidar -> /cmd_vel'.", argv[i]);
 	return 0;
 }
 
@@ -204,27 +206,30 @@ const struct verb verb_flow = {
 	.synopsis = "[TRACE] ['FROM -> TO']",
 	.summary = "follow messages through callbacks: chains, their latency and where they stop",
 	.description =
-		"A callback publishes, the message gets to another callback, which publishes in turn:\n"
-		"a chain, from a timer or a message of unknown origin to a callback that publishes\n"
-		"nothing. Without a chain in the operands, all different ones that the trace has are\n"
-		"listed, the longest first, with how many began and arrived, and their end-to-end\n"
-		"latency; then, of the first three, how long each segment of the way took, where chains\n"
-		"stopped and why, and the longest instance. Without TRACE it takes the newest one.\n"
+		"A callback publishes, the message gets to another callback, which publishes in turn: "
+		"a chain, from a timer or a message of unknown origin to a callback that publishes "
+		"nothing. Without a chain among the operands, all different ones of the trace are "
+		"listed, the longest first, with how many began and arrived, and their end-to-end "
+		"latency; then, of the first three, how long each segment of the way took, where "
+		"chains stopped and why, and the longest instance. Without TRACE it takes the newest "
+		"one.\n"
 		"\n"
-		"A named chain is a list of nodes, topics or NODE:TOPIC, globs allowed, with \"->\"\n"
-		"between them; anything may lie between two. One that begins or ends with a topic does so\n"
-		"where the publish call begins; with a node, where its callback starts or returns.\n"
+		"A named chain is a list of nodes, topics or NODE:TOPIC, globs allowed, with \"->\" "
+		"between them; anything may lie between two. One that begins or ends with a topic does "
+		"so where the publish call begins; with a node, where its callback starts or returns.\n"
 		"\n"
-		"Segments: run (the callback, until it publishes), publish (the publish call, until the\n"
-		"middleware has the message), transport (until it is taken), wait (the part of that time\n"
-		"in which the taking thread ran other callbacks), take (until the callback starts), and\n"
-		"cached (stored by a callback until another one publishes). They add up to the latency.\n"
+		"Segments: run (the callback, until it publishes), publish (the publish call, until "
+		"the middleware has the message), transport (until it is taken), wait (the part of "
+		"that time in which the taking thread ran other callbacks), take (until the callback "
+		"starts), and cached (stored by a callback until another one publishes). They add up "
+		"to the latency.\n"
 		"\n"
-		"\"~>\" is an indirect link: a message_link of the trace, or an assumption of --latest.\n"
+		"\"~>\" is an indirect link: a message_link of the trace, or an assumption of "
+		"--latest.\n"
 		"\n"
 		CLI_TIME_HELP "\n"
 		"\n"
-		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with\n"
+		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with "
 		"--strict; 6 when there was nothing to show (the output says why).",
 	.examples =
 		"kymo flow\n"
