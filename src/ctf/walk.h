@@ -23,7 +23,7 @@ struct cursor {
 };
 
 /* Empty structures, arrays and the like in one event: an array of nothing may claim any length. */
-#define WALK_BUDGET (1u << 16)
+#define WALK_BUDGET (1u << 12)
 
 struct visitor {
 	/* Structures, arrays, sequences, variants: @count children follow. @at: their bytes, or
