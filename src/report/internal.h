@@ -110,6 +110,17 @@ extern const struct model_listener report_instance_rows, report_message_rows;
 extern const struct table_column report_instance_columns[], report_message_columns[];
 extern const unsigned report_instance_column_count, report_message_column_count;
 
+/* facts.c */
+unsigned report_host_count(const struct report *report);
+/* By packets and by the recorder, whichever knows of more. */
+uint64_t report_lost_events(const struct report *report);
+void report_facts(struct report *report);
+/* NULL when there is something to show. */
+const char *report_why_empty(const struct report *report);
+void report_remarks(struct report *report);
+/* What to try next, for people. */
+void report_next(struct report *report);
+
 /* report.c */
 bool report_wants_node(const struct report *report, const struct model_node *node);
 bool report_wants_topic(const struct report *report, const struct model_topic *topic);
