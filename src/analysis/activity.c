@@ -17,6 +17,7 @@ struct activity {
 	struct array services, clients;	/* of struct activity_calls, by index */
 	struct array threads;		/* of struct activity_thread, by index */
 	struct array published;		/* of struct published, by publisher */
+	struct array runs;		/* of struct activity_frequency, by callback */
 	struct array links;		/* of struct activity_link * */
 	struct array states;		/* of struct activity_state */
 	unsigned link_count, state_count;
@@ -26,7 +27,11 @@ struct activity {
 
 struct published {
 	uint64_t count, last_id;
+	struct activity_frequency frequency;
 };
+
+/* A time this long after the first one is damage: no trace is that long. */
+#define SECONDS_MAX (10u * 366 * 24 * 3600)
 
 /* Element @index of a growing array of zeroed elements, or NULL without memory. */
 static void *element(struct activity *activity, struct array *array, size_t size, unsigned index)
@@ -61,6 +66,31 @@ static void add(struct activity *activity, struct histogram *histogram, int64_t 
 		return;
 	if (histogram_add(histogram, to_ns > from_ns ? (uint64_t)(to_ns - from_ns) : 0))
 		activity->failed = true;
+}
+
+static void tick(struct activity *activity, struct activity_frequency *frequency, int64_t ns)
+{
+	uint64_t second = ns > frequency->first_ns ?
+				  (uint64_t)(ns - frequency->first_ns) / 1000000000u : 0;
+	unsigned room;
+	uint32_t *larger;
+
+	if (second >= SECONDS_MAX)
+		return;
+	if (second >= frequency->seconds) {
+		/* Doubled room, and as many as there are seconds: room is the next power of two. */
+		for (room = 8; room <= second; room *= 2)
+			;
+		larger = realloc(frequency->count, room * sizeof(*larger));
+		if (!larger) {
+			activity->failed = true;
+			return;
+		}
+		memset(larger + frequency->seconds, 0, (room - frequency->seconds) * sizeof(*larger));
+		frequency->count = larger;
+		frequency->seconds = (unsigned)second + 1;
+	}
+	frequency->count[second]++;
 }
 
 /* ---- what happens ---- */
@@ -136,8 +166,39 @@ static void on_published(void *context, const struct model_message *message)
 	if (!published)
 		return;
 	/* A call that goes both ways is told twice, with one id. */
-	published->count += message->id != published->last_id;
+	if (message->id == published->last_id)
+		return;
+	published->count++;
 	published->last_id = message->id;
+	if (!published->frequency.first_ns)
+		published->frequency.first_ns = message->publish_ns;
+	tick(activity, &published->frequency, message->publish_ns);
+}
+
+static struct activity_frequency *runs_of(struct activity *activity,
+					  const struct model_instance *instance)
+{
+	if (!inside(activity, instance->start_ns))
+		return NULL;
+	return element(activity, &activity->runs, sizeof(struct activity_frequency),
+		       instance->callback->index);
+}
+
+/* Runs are told in order of their end; the first one to start may end later. */
+static void on_started(void *context, const struct model_instance *instance)
+{
+	struct activity_frequency *runs = runs_of(context, instance);
+
+	if (runs && !runs->first_ns)
+		runs->first_ns = instance->start_ns;
+}
+
+static void on_instance(void *context, const struct model_instance *instance)
+{
+	struct activity_frequency *runs = runs_of(context, instance);
+
+	if (runs)
+		tick(context, runs, instance->start_ns);
 }
 
 static struct activity_link *link_of(struct activity *activity, const struct model_message *message)
@@ -182,6 +243,8 @@ static void on_taken(void *context, const struct model_message *message)
 /* ---- life and reading ---- */
 
 static const struct model_listener listener = {
+	.instance = on_instance,
+	.started = on_started,
 	.call = on_call,
 	.executor = on_executor,
 	.state = on_state,
@@ -232,6 +295,11 @@ void activity_destroy(struct activity *activity)
 		histogram_free(&link->latency);
 		free(link);
 	}
+	for (unsigned i = 0; i < activity->published.count; i++)
+		free(((struct published *)activity->published.item)[i].frequency.count);
+	for (unsigned i = 0; i < activity->runs.count; i++)
+		free(((struct activity_frequency *)activity->runs.item)[i].count);
+	free(activity->runs.item);
 	free(activity->threads.item);
 	free(activity->published.item);
 	free(activity->links.item);
@@ -258,6 +326,21 @@ const struct activity_calls *activity_client(const struct activity *activity, un
 const struct activity_thread *activity_thread(const struct activity *activity, unsigned index)
 {
 	AT(activity->threads, struct activity_thread, index);
+}
+
+const struct activity_frequency *activity_runs(const struct activity *activity, unsigned callback)
+{
+	AT(activity->runs, struct activity_frequency, callback);
+}
+
+const struct activity_frequency *activity_publications(const struct activity *activity,
+						       unsigned publisher)
+{
+	static const struct published none;
+	const struct published *published = activity->published.item;
+
+	return publisher < activity->published.count ? &published[publisher].frequency :
+						       &none.frequency;
 }
 
 uint64_t activity_published(const struct activity *activity, unsigned publisher)

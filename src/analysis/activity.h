@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Service calls, communications, states of executors' threads and lifecycle states, gathered while a
- * model is fed. Memory depends on the number of objects, and of lifecycle transitions.
+ * Service calls, communications, frequencies, states of executors' threads and lifecycle states,
+ * gathered while a model is fed. Memory depends on the number of objects, of lifecycle transitions,
+ * and of seconds: 4 bytes each per callback and publisher.
  *
  * Definitions
  *   request    rmw_send_request to rmw_take_request: transport, and the wait for the executor
  *   callback   callback_start to callback_end of the service
  *   response   rmw_send_response to rmw_take_response
  *   total      rmw_send_request to rmw_take_response
+ *   frequency  runs of a callback, or publish calls, in each second since its first one
  *   latency    of a communication: begin of the publish call to the start of the callback
  * Between two hosts request, response and latency are not taken: clocks are not comparable.
  */
@@ -41,6 +43,13 @@ struct activity_link {
 	struct histogram latency;
 };
 
+/* How often in each second; the last one may not be over. */
+struct activity_frequency {
+	int64_t first_ns;		/* 0: never */
+	uint32_t *count;
+	unsigned seconds;
+};
+
 struct activity_state {
 	const struct model_node *node;	/* NULL: unknown */
 	const struct model_state_machine *machine;
@@ -59,6 +68,9 @@ void activity_destroy(struct activity *activity);
 const struct activity_calls *activity_service(const struct activity *activity, unsigned index);
 const struct activity_calls *activity_client(const struct activity *activity, unsigned index);
 const struct activity_thread *activity_thread(const struct activity *activity, unsigned index);
+const struct activity_frequency *activity_runs(const struct activity *activity, unsigned callback);
+const struct activity_frequency *activity_publications(const struct activity *activity,
+						       unsigned publisher);
 uint64_t activity_published(const struct activity *activity, unsigned publisher);
 
 unsigned activity_link_count(const struct activity *activity);

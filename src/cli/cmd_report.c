@@ -210,7 +210,7 @@ const struct verb verb_report = {
 		"none is named, as far as the trace has something of their kind. Others: publications,\n"
 		"takes, intervals, utilisation (regularity and load); cputime, memory, profile (of the\n"
 		"kernel's and libc's events of LTTng, if the trace has them); communications (each\n"
-		"publisher and subscription), service-calls, executors, lifecycle; processes,\n"
+		"publisher and subscription), frequency, service-calls, executors, lifecycle; processes,\n"
 		"nodes, publishers, subscriptions, timers, services, clients; instances\n"
 		"(every run of every callback) and messages (every delivery).\n"
 		"\n"

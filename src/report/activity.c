@@ -95,6 +95,72 @@ void report_communications(struct report *report)
 	free(rows);
 }
 
+/* ---- frequency ---- */
+
+static const struct table_column frequency_columns[] = {
+	{ "what", "What" }, { "node", "Node" }, { "source", "Topic/period" }, { "second", "Second" },
+	{ "count", "Count" }, { "start_ns", NULL }, { "pid", NULL }, { "callback", NULL },
+};
+
+struct frequency_of {
+	const char *what, *source;
+	const struct model_node *node;
+	const struct model_process *process;
+	const struct model_callback *callback;	/* NULL: a publisher */
+};
+
+static void frequency_rows(struct report *report, const struct frequency_of *of,
+			   const struct activity_frequency *frequency, unsigned *shown, unsigned *all)
+{
+	struct table *t = report->table;
+
+	for (unsigned i = 0; i < frequency->seconds; i++) {
+		if ((*all)++ >= report_limit(report))
+			continue;
+		(*shown)++;
+		table_text(t, of->what);
+		cell_node(t, of->node);
+		table_text(t, of->source);
+		table_u64(t, i);
+		table_u64(t, frequency->count[i]);
+		table_i64(t, frequency->first_ns + (int64_t)i * 1000000000);
+		table_i64(t, of->process->pid);
+		if (of->callback)
+			table_hex(t, of->callback->address);
+		else
+			table_none(t);
+	}
+}
+
+void report_frequency(struct report *report)
+{
+	unsigned shown = 0, all = 0;
+	char source[64];
+
+	table_section(report->table, "frequency",
+		      "Runs and publications in each second since the first", frequency_columns,
+		      COUNT_OF(frequency_columns));
+	for (unsigned i = 0; i < model_count(report->model, MODEL_CALLBACK); i++) {
+		const struct model_callback *c = model_callback(report->model, i);
+		struct frequency_of of = { "callback",
+					   model_callback_source(c, source, sizeof(source)),
+					   model_callback_node(c), c->process, c };
+
+		if (report_wants_callback(report, c))
+			frequency_rows(report, &of, activity_runs(report->activity, i), &shown, &all);
+	}
+	for (unsigned i = 0; i < model_count(report->model, MODEL_PUBLISHER); i++) {
+		const struct model_publisher *p = model_publisher(report->model, i);
+		struct frequency_of of = { "publisher", p->topic->name, p->node, p->process, NULL };
+
+		if (report_wants_node(report, p->node) && report_wants_topic(report, p->topic))
+			frequency_rows(report, &of, activity_publications(report->activity, i), &shown,
+				       &all);
+	}
+	report_more(report, shown, all);
+	report->rows += all;
+}
+
 /* ---- service calls ---- */
 
 #define SPAN(key, title)								\

@@ -78,6 +78,7 @@ void report_utilisation(struct report *report);
 
 /* activity.c */
 void report_communications(struct report *report);
+void report_frequency(struct report *report);
 void report_calls(struct report *report);
 void report_executors(struct report *report);
 void report_lifecycles(struct report *report);

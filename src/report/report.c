@@ -26,6 +26,7 @@ static const struct report_section sections[] = {
 	{ .name = "intervals", .intervals = true, .print = report_intervals },
 	{ .name = "utilisation", .intervals = true, .print = report_utilisation },
 	{ .name = "communications", .activity = true, .print = report_communications },
+	{ .name = "frequency", .activity = true, .print = report_frequency },
 	{ .name = "response-times", .paths = true, .print = report_responses },
 	{ .name = "response-segments", .paths = true, .print = report_segments },
 	{ .name = "response-rows", .paths = true, .print = report_response_rows },

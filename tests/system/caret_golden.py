@@ -132,6 +132,49 @@ def check_headline(trace, golden):
     print(f"{len(headline['communications'])} communications")
 
 
+# CARET counts a publication that the trace ends in, and, within a process, only what arrived.
+EXPLAINED = {("/message_driven_node", "/timer_driven_node", "/topic3"),
+             ("/ip_producer", "/ip_consumer_shared", "/ip_burst"),
+             ("/ip_producer", "/ip_consumer_unique", "/ip_burst")}
+
+
+def check_series(trace, golden):
+    """Periods (section intervals) and frequencies, by callback and by communication."""
+    with open(os.path.join(golden, "architecture_summary.json")) as file:
+        sources = {c["callback_name"]: (node["node_name"], c["subscribe_topic_name"] or c["period_ns"])
+                   for node in json.load(file)["nodes"] for c in node["callbacks"]}
+    out = json.loads(kymo("report", trace, "--format", "json", "--section", "intervals",
+                          "--section", "frequency"))
+    got = collections.Counter(
+        (row["node"], row["period_ns"] or row["source"], row["count"], row["min_ns"], row["max_ns"])
+        for row in out["intervals"] if row["what"] == "callback")
+    with open(os.path.join(golden, "headline.json")) as file:
+        headline = json.load(file)
+    for callback in headline["callbacks"]:
+        period = callback["period_ns"]
+        want = (*sources[callback["callback_name"]], period["n"], period["min"], period["max"])
+        check(f"period of {want}", got[want] > 0, True)
+    counts = collections.defaultdict(list)
+    for row in out["frequency"]:
+        # A node has one publisher of a topic, and one callback per source, but for the twins that
+        # serve messages of the same process.
+        counts[row["what"], row["node"], row["source"], row["callback"]].append(
+            (row["start_ns"], row["count"]))
+    ours = list(counts.values())
+    want = collections.defaultdict(list)
+    for row in rows(os.path.join(golden, "callback_frequency.csv")):
+        want[row["callback_name"]].append((int(row["interval_start_timestamp"]), int(row["frequency"])))
+    for callback, series in want.items():
+        check(f"frequency of {callback}", series in ours, True)
+    want = collections.defaultdict(list)
+    for row in rows(os.path.join(golden, "communication_frequency.csv")):
+        want[row["publish_node_name"], row["subscribe_node_name"], row["topic_name"]].append(
+            (int(row["interval_start_timestamp"]), int(row["frequency"])))
+    different = {comm for comm, series in want.items() if series not in ours}
+    check("frequencies of communications that differ", different, EXPLAINED & set(want))
+    print(f"{len(headline['callbacks'])} periods, {len(want)} frequencies of communications")
+
+
 def main():
     if not os.path.isdir(DATA):
         print("no data")
@@ -147,6 +190,7 @@ def main():
             check_architecture(trace, golden, os.path.join(scratch, "architecture.yaml"))
         check_callbacks(trace, golden)
         check_headline(trace, golden)
+        check_series(trace, golden)
         check_paths(trace, golden, [architecture, os.path.join(golden, "architecture_chain.yaml")])
     return 1 if failed else 0
 
