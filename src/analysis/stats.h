@@ -12,9 +12,10 @@
  *   wait          how long a message (since it was published) or a timer (since it was due: one
  *                 period after its previous start) had to wait for its callback to start
  *   blocked       the part of a wait during which other callbacks ran on the thread that then
- *                 ran the waiting one. When that explains less than half of a wait, callbacks of
- *                 the same node on other threads are looked at, too: in a multi-threaded
- *                 executor they may have held the callback group.
+ *                 ran the waiting one. When that explains less than half of a wait, callbacks on
+ *                 other threads are looked at, too: in a multi-threaded executor they may have
+ *                 held the callback group. They are those of that group where the trace tells of
+ *                 groups (CARET's does), else those of the same node.
  *   culprit       the callback that made up most of the blocked time
  */
 #ifndef KYMO_ANALYSIS_STATS_H

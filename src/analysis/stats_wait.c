@@ -71,9 +71,21 @@ static void accuse(struct inquiry *inquiry, const struct history *history, const
 	inquiry->suspect[i].ns += to - from;
 }
 
-/* @node: only its callbacks; NULL: all. */
+/* Whose callbacks are looked at: those of a group, else of a node, else all. */
+struct scope {
+	const struct model_callback_group *group;
+	const struct model_node *node;
+};
+
+static bool in_scope(const struct scope *scope, const struct model_callback *callback)
+{
+	if (scope->group)
+		return model_callback_group_of(callback) == scope->group;
+	return !scope->node || model_callback_node(callback) == scope->node;
+}
+
 static void inquire(struct inquiry *inquiry, const struct history *history,
-		    const struct model_node *node)
+		    const struct scope *scope)
 {
 	uint64_t at, stop = history->count > HISTORY_RUNS ? history->count - HISTORY_RUNS : 0;
 	const struct run *run;
@@ -82,25 +94,29 @@ static void inquire(struct inquiry *inquiry, const struct history *history,
 		run = &history->run[(at - 1) % HISTORY_RUNS];
 		if (run->end_ns <= inquiry->from_ns)
 			break;
-		if (!node || model_callback_node(run->callback) == node)
+		if (in_scope(scope, run->callback))
 			accuse(inquiry, history, run);
 	}
 }
 
-/* The same node's callbacks on other threads of the process may have held the callback group. */
+/*
+ * Callbacks on other threads of the process may have held the callback group. Which group that is
+ * only CARET's events tell; without them the same node is the best guess. Nobody holds a group that
+ * is reentrant.
+ */
 static void inquire_others(struct stats *stats, struct inquiry *inquiry,
 			   const struct model_callback *victim, const struct model_thread *thread)
 {
-	const struct model_node *node = model_callback_node(victim);
+	struct scope scope = { model_callback_group_of(victim), model_callback_node(victim) };
 	struct history **history = stats->histories.item;
 	uint32_t i;
 
-	if (!node)
+	if (!scope.node || (scope.group && strcmp(scope.group->type, "reentrant") == 0))
 		return;
 	for (i = 0; i < stats->histories.count; i++)
 		if (history[i] && history[i]->thread && history[i]->thread != thread &&
 		    history[i]->thread->process == thread->process)
-			inquire(inquiry, history[i], node);
+			inquire(inquiry, history[i], &scope);
 	/* Threads overlap; nobody waits longer than the wait. */
 	if (inquiry->blocked_ns > inquiry->to_ns - inquiry->from_ns)
 		inquiry->blocked_ns = inquiry->to_ns - inquiry->from_ns;
@@ -151,7 +167,7 @@ static void wait_of(struct stats *stats, const struct model_callback *victim,
 	inquiry.blocked_ns = 0;
 	inquiry.suspects = 0;
 	if (!idle)
-		inquire(&inquiry, history, NULL);
+		inquire(&inquiry, history, &(struct scope){ NULL, NULL });
 	/* The other threads are many: look there only for the longest wait so far. */
 	if (inquiry.blocked_ns < wait_ns / 2 && wait_ns > callback->longest_ns)
 		inquire_others(stats, &inquiry, victim, thread);

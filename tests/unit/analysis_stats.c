@@ -239,6 +239,58 @@ static void group_on_other_thread(void **state)
 	assert_int_equal(of(f, 0x420)->worst.blocked_ns, 18 * MS);
 }
 
+/* CARET tells of groups: the same node's callback in another group is innocent. */
+static void group_that_is_told(void **state)
+{
+	struct feed *f = *state;
+
+	robot(f);
+	on(f, 20, 20);
+	timer(f, 0x700, 50 * MS, 0x720, 0x200);		/* of the planner, like /t */
+	timer(f, 0x710, 50 * MS, 0x730, 0x200);
+	EV(9, "caret:add_callback_group", "callback_group_addr", P(0x1), "\"group_type_name",
+	   "mutually_exclusive");
+	EV(9, "caret:callback_group_add_subscription", "callback_group_addr", P(0x1),
+	   "subscription_handle", P(0x400));
+	EV(9, "caret:callback_group_add_timer", "callback_group_addr", P(0x1), "timer_handle", P(0x710));
+	EV(9, "caret:callback_group_add_timer", "callback_group_addr", P(0x2), "timer_handle", P(0x700));
+	on(f, 20, 21);
+	run(f, 500 * MS, 501 * MS, 0x320);
+	on(f, 10, 10);
+	publish(f, 1000 * MS, 1);
+	on(f, 20, 22);
+	run(f, 999 * MS, 1017 * MS, 0x730);		/* the same group */
+	on(f, 20, 20);
+	run(f, 999 * MS, 1019 * MS, 0x720);		/* another one */
+	on(f, 20, 21);
+	deliver(f, 1020 * MS, 1021 * MS, 1);
+	assert_int_equal(of(f, 0x420)->worst.culprit->address, 0x730);
+	assert_int_equal(of(f, 0x420)->worst.blocked_ns, 17 * MS);
+}
+
+static void reentrant_group(void **state)
+{
+	struct feed *f = *state;
+
+	robot(f);
+	on(f, 20, 20);
+	timer(f, 0x700, 50 * MS, 0x720, 0x200);
+	EV(9, "caret:add_callback_group", "callback_group_addr", P(0x1), "\"group_type_name",
+	   "reentrant");
+	EV(9, "caret:callback_group_add_subscription", "callback_group_addr", P(0x1),
+	   "subscription_handle", P(0x400));
+	EV(9, "caret:callback_group_add_timer", "callback_group_addr", P(0x1), "timer_handle", P(0x700));
+	on(f, 20, 21);
+	run(f, 500 * MS, 501 * MS, 0x320);
+	on(f, 10, 10);
+	publish(f, 1000 * MS, 1);
+	on(f, 20, 20);
+	run(f, 999 * MS, 1019 * MS, 0x720);
+	on(f, 20, 21);
+	deliver(f, 1020 * MS, 1021 * MS, 1);
+	assert_null(of(f, 0x420)->worst.culprit);
+}
+
 static void late_timer(void **state)
 {
 	struct feed *f = *state;
@@ -370,7 +422,8 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(culprit_and_victim), CASE(idle_executor), CASE(nested_culprit),
-		CASE(sum_decides), CASE(group_on_other_thread), CASE(late_timer), CASE(numbers),
+		CASE(sum_decides), CASE(group_on_other_thread), CASE(group_that_is_told),
+		CASE(reentrant_group), CASE(late_timer), CASE(numbers),
 		CASE(window), CASE(between_hosts), CASE(losses),
 	};
 
