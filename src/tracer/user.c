@@ -275,6 +275,30 @@ static bool drop_without_id(void)
 	return kymo_drop(NULL);
 }
 
+static inline __attribute__((always_inline))
+void finish(const struct kymo_record *record, const struct kymo_site *site, const void *payload, size_t size)
+{
+	memcpy(record->at, payload, size);
+	kymo_commit_sp(record);
+	if (site->shape == KYMO__BEGIN)
+		record->thread->open_spans++;
+}
+
+/*
+ * A function of its own, so that the usual path's record stays in registers. On the stack its stores cost an
+ * event 11 ns more, where they have the lower 12 address bits of what is loaded next.
+ */
+static __attribute__((noinline))
+bool event_slow(const struct kymo_site *site, unsigned id, const void *payload, size_t size)
+{
+	struct kymo_record record;
+
+	if (!kymo__reserve(&record, id, size))
+		return false;
+	finish(&record, site, payload, size);
+	return true;
+}
+
 bool kymo__event(struct kymo_site *site, const void *payload, size_t size)
 {
 	struct kymo_record record;
@@ -291,12 +315,9 @@ bool kymo__event(struct kymo_site *site, const void *payload, size_t size)
 		return drop_without_id();
 	if (!kymo_recorder_wants(id))
 		return false;
-	if (kymo_unlikely(!kymo_try_reserve_sp(&record, id, size)) && !kymo__reserve(&record, id, size))
-		return false;
-	memcpy(record.at, payload, size);
-	kymo_commit_sp(&record);
-	if (site->shape == KYMO__BEGIN)
-		record.thread->open_spans++;
+	if (kymo_unlikely(!kymo_try_reserve_sp(&record, id, size)))
+		return event_slow(site, id, payload, size);
+	finish(&record, site, payload, size);
 	return true;
 }
 

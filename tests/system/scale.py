@@ -19,7 +19,7 @@ KYMO = os.path.join(BUILD, "bin", "kymo")
 SCALE = os.path.join(TESTS, "scale")
 MIB = 1 << 20
 RING_BYTES = (32 + 4) << 10     # of all but a process's first two, with its page
-LIBRARIES, ROUNDS = 100, 10
+LIBRARIES, ROUNDS = 100, 5
 # A sanitizer keeps freed memory for a while; how much is its affair. The recorder notes each thread.
 SANITIZED = "KYMO_SANITIZE:STRING=\n" not in open(os.path.join(BUILD, "CMakeCache.txt")).read()
 SLACK_KIB, SLACK_MAPS = (64 * 1024, 512) if SANITIZED else (1024, 48)
@@ -104,7 +104,7 @@ def nothing_leaks(check, what, run, rings):
 
 
 def threads(check, scratch):
-    run = Run(scratch, "threads", "10000", "2")
+    run = Run(scratch, "threads", "10000", "1")
     accounts_fit(check, "10 000 threads", run, lossless=True)
     # Linux may give the number of a thread that ended to a new one.
     check.ok("10 000 threads: all are known", 9900 <= len(run.process["threads"]) <= 10001)
