@@ -3,7 +3,7 @@
  * A 1 kHz control loop, sense - plan - act, with a span around each part. At the end it prints how
  * late it woke and how long its cycles took, so that runs with and without tracing can be compared:
  *
- *     cyclic [--seconds S] [--no-trace]
+ *     cyclic [--seconds S] [--no-trace] [--trace DIR]      DIR: it records itself, no recorder needed
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 
 #include <kymo/loop.h>
+#include <kymo/session.h>
 
 #define PERIOD_NS	1000000u
 #define PRIORITY	80
@@ -129,13 +130,29 @@ static void print_row(const char *name, uint32_t *ns, size_t count)
 
 static int usage(void)
 {
-	(void)fprintf(stderr, "usage: cyclic [--seconds S] [--no-trace]\n");
+	(void)fprintf(stderr, "usage: cyclic [--seconds S] [--no-trace] [--trace DIR]\n");
 	return 2;
+}
+
+static int stop_session(struct kymo_session *session)
+{
+	struct kymo_session_stats stats;
+
+	if (kymo_session_stop(session, &stats) < 0) {
+		(void)fprintf(stderr, "cyclic: %s\n", kymo_session_error());
+		return 1;
+	}
+	if (session)
+		(void)printf("recorded %llu events, %llu dropped\n", (unsigned long long)stats.recorded,
+			     (unsigned long long)stats.dropped);
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
+	struct kymo_session *session = NULL;
 	struct samples samples = { 0 };
+	const char *directory = NULL;
 	struct kymo_loop loop;
 	double seconds = 5;
 	bool trace = true;
@@ -145,6 +162,8 @@ int main(int argc, char **argv)
 			trace = false;
 		else if (!strcmp(argv[i], "--seconds") && i + 1 < argc)
 			seconds = strtod(argv[++i], NULL);
+		else if (!strcmp(argv[i], "--trace") && i + 1 < argc)
+			directory = argv[++i];
 		else
 			return usage();
 	}
@@ -159,6 +178,11 @@ int main(int argc, char **argv)
 	}
 	(void)signal(SIGINT, stop);
 	(void)signal(SIGTERM, stop);
+	/* Before the loop is real-time: its thread is an ordinary one in any case. */
+	if (directory && kymo_session_start(directory, NULL, &session) < 0) {
+		(void)fprintf(stderr, "cyclic: %s\n", kymo_session_error());
+		return 1;
+	}
 	become_realtime();
 	/* The ring now, not in the first cycle. */
 	if (trace)
@@ -175,5 +199,5 @@ int main(int argc, char **argv)
 	}
 	free(samples.latency_ns);
 	free(samples.busy_ns);
-	return 0;
+	return stop_session(session);
 }

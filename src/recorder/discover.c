@@ -326,16 +326,16 @@ static bool worth_joining(const struct session *session, const struct process *p
 }
 
 /* Another recorder has it. When that one ends, it is ours. */
-static void leave_to_others(struct session *session, const char *name)
+static void leave_to_others(struct session *session, const struct region *region)
 {
 	for (unsigned i = 0; i < session->foreign_count; i++)
-		if (strcmp(session->foreign[i], name) == 0)
+		if (strcmp(session->foreign[i], region->name) == 0)
 			return;
 	if (session->foreign_count == REFUSED_MAX)
 		return;
-	(void)snprintf(session->foreign[session->foreign_count++], REGION_NAME_MAX, "%s", name);
-	drain_say(&session->drain, "%s is being recorded by another recorder, or records itself; it is left "
-		  "alone until that ends", name);
+	(void)snprintf(session->foreign[session->foreign_count++], REGION_NAME_MAX, "%s", region->name);
+	drain_say(&session->drain, "process %u (%s) records itself, or is recorded by another recorder. It is "
+		  "left alone until that ends", region->pid, region->procname);
 }
 
 /* Return: it is ours alone, and is in the session. */
@@ -344,7 +344,7 @@ static bool take_in(struct session *session, struct process *process)
 	struct stat st;
 
 	if (claim(process->region.fd) < 0) {
-		leave_to_others(session, process->region.name);
+		leave_to_others(session, &process->region);
 		return false;
 	}
 	if (fstat(process->region.fd, &st) < 0 || !st.st_nlink)

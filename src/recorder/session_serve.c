@@ -119,7 +119,17 @@ static int stop(struct kymo_session *inside, struct request *request)
 	return rc;
 }
 
-int session_serve(struct kymo_session *inside, struct request *request)
+/* The recorder's texts are those of a command with an option for the place. */
+static void without_option(struct err *err)
+{
+	static const char option[] = " with -o DIR";
+	char *at = strstr(err->text, option);
+
+	if (at)
+		memmove(at, at + strlen(option), strlen(at + strlen(option)) + 1);
+}
+
+static int serve(struct kymo_session *inside, struct request *request)
 {
 	switch (request->what) {
 	case START:
@@ -133,4 +143,13 @@ int session_serve(struct kymo_session *inside, struct request *request)
 	default:
 		return statistics(inside, request);
 	}
+}
+
+int session_serve(struct kymo_session *inside, struct request *request)
+{
+	int rc = serve(inside, request);
+
+	if (rc < 0)
+		without_option(&request->err);
+	return rc;
 }

@@ -112,3 +112,11 @@ status=0
 "$KYMO_BUILD/bin/kymo" record --quiet -o "$work/none" -- "$cyclic" --seconds 0.1 --no-trace >"$work/text" 2>&1 ||
 	status=$?
 [ "$status" = 6 ] || fail "switched off, and still not empty: status $status"
+
+what='cyclic, recording itself'
+"$cyclic" --seconds 0.2 --trace "$work/self" >"$work/out" || fail "$(cat "$work/out")"
+cycles=$(sed -n 's/^\([0-9]*\) cycles.*/\1/p' "$work/out")
+babeltrace2 "$work/self" >"$work/text" 2>"$work/said" || fail "babeltrace2: $(cat "$work/said")"
+has "cyclic:plan_end: " "$cycles"
+[ "$(wc -l <"$work/text")" = "$(sed -n 's/^recorded \([0-9]*\) events, 0 dropped$/\1/p' "$work/out")" ] ||
+	fail "another number of events than it says: $(cat "$work/out")"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that record themselves: include/kymo/session.h, with the real tracer in this process. */
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -331,6 +333,9 @@ static void what_cannot_be_is_said(void **state)
 	bad(kymo_session_start(in("t-a"), &options, &session), "size");
 	options = (struct kymo_session_options){ .size = sizeof options, .cpus = &cpu, .cpu_count = 1 };
 	bad(kymo_session_start(in("t-a"), &options, &session), "processors");
+	assert_int_equal(mkdir(in("t-full"), 0755) | mkdir(in("t-full/x"), 0755), 0);
+	bad(kymo_session_start(in("t-full"), NULL, &session), "name another place");
+	assert_null(strstr(kymo_session_error(), "-o DIR"));
 	session = start(in("t-a"));
 	bad(kymo_session_start(in("t-b"), NULL, &second), "a session already");
 	good(stop(session, NULL));
@@ -440,10 +445,15 @@ static void say(void *context, const char *text)
 	snprintf(context, 1024, "%s", text);
 }
 
-/* In a child, as another program would: records all until @end is readable. Return: 0 when as expected. */
+/*
+ * In a child, as another program would: records all until @end is readable. Tells @ready when it has
+ * begun, and once more when it has got the process that it had to leave alone first.
+ * Return: 0 when as expected.
+ */
 static int outside(int ready, int end, unsigned processes, unsigned foreign)
 {
-	char text[1024] = "", byte;
+	struct pollfd ended = { .fd = end, .events = POLLIN };
+	char text[1024] = "";
 	struct session_options options = {
 		.output = in("t-outside"), .version = "0", .say = say, .context = text,
 	};
@@ -453,10 +463,21 @@ static int outside(int ready, int end, unsigned processes, unsigned foreign)
 
 	if (session_begin(&options, &session, &err) < 0)
 		return fprintf(stderr, "%s\n", err.text), 1;
-	if (foreign && !strstr(text, "records itself"))
+	if (foreign && !strstr(text, "It is left alone"))
 		return 2;
-	if (write(ready, "", 1) != 1 || read(end, &byte, 1) < 0)
+	if (write(ready, "", 1) != 1)
 		return 3;
+	while (poll(&ended, 1, 5) == 0) {
+		unsigned before;
+
+		session_stats(session, &stats);
+		before = stats.processes;
+		if (session_poll(session, &err) < 0)
+			return 3;
+		session_stats(session, &stats);
+		if (stats.processes > before && write(ready, "", 1) != 1)
+			return 3;
+	}
 	if (session_end(session, &err) < 0)
 		return 4;
 	session_stats(session, &stats);
@@ -464,24 +485,33 @@ static int outside(int ready, int end, unsigned processes, unsigned foreign)
 	return stats.processes == processes && stats.foreign == foreign ? 0 : 5;
 }
 
-static pid_t record_outside(int *result, unsigned processes, unsigned foreign)
+struct recorder {
+	pid_t pid;
+	int ready, end;
+};
+
+static void hear(const struct recorder *recorder)
 {
-	int ready[2], end[2];
 	char byte;
-	pid_t child;
+
+	assert_int_equal(read(recorder->ready, &byte, 1), 1);
+}
+
+static struct recorder record_outside(unsigned processes, unsigned foreign)
+{
+	struct recorder recorder;
+	int ready[2], end[2];
 
 	assert_int_equal(pipe(ready) | pipe(end), 0);
-	child = fork();
-	if (child == 0) {
+	recorder = (struct recorder){ .pid = fork(), .ready = ready[0], .end = end[1] };
+	if (recorder.pid == 0) {
 		close(end[1]);
 		_exit(outside(ready[1], end[0], processes, foreign));
 	}
 	close(end[0]);
 	close(ready[1]);
-	assert_int_equal(read(ready[0], &byte, 1), 1);
-	close(ready[0]);
-	*result = end[1];
-	return child;
+	hear(&recorder);
+	return recorder;
 }
 
 static void check_child(pid_t child)
@@ -492,41 +522,60 @@ static void check_child(pid_t child)
 	assert_int_equal(status, 0);
 }
 
+static void end_recorder(const struct recorder *recorder)
+{
+	close(recorder->end);
+	close(recorder->ready);
+	check_child(recorder->pid);
+}
+
 static void who_records_itself_is_left_alone(void **state)
 {
 	struct kymo_session *session = start(in("t-a"));
 	struct kymo_session_stats stats;
-	pid_t child;
-	int end;
+	struct recorder recorder;
 
 	(void)state;
 	emit(10);
-	child = record_outside(&end, 0, 1);
+	recorder = record_outside(0, 1);
 	emit(10);
-	close(end);
-	check_child(child);
+	end_recorder(&recorder);
 	emit(10);
 	good(stop(session, &stats));
 	assert_int_equal(stats.recorded, 30);
 	check_trace(in("t-a"), 30, 0);
 }
 
+static void who_records_itself_no_more_is_recorded(void **state)
+{
+	struct kymo_session *session = start(in("t-a"));
+	struct recorder recorder;
+
+	(void)state;
+	recorder = record_outside(1, 1);
+	emit(10);
+	good(stop(session, NULL));
+	hear(&recorder);
+	emit(20);
+	end_recorder(&recorder);
+	check_trace(in("t-a"), 10, 0);
+	check_trace(in("t-outside"), 20, 0);
+}
+
 static void who_is_recorded_cannot_record_itself(void **state)
 {
 	struct kymo_session *session;
-	pid_t child;
-	int end;
+	struct recorder recorder;
 
 	(void)state;
 	emit(1);
-	child = record_outside(&end, 1, 0);
+	recorder = record_outside(1, 0);
 	emit(10);
 	bad(kymo_session_start(in("t-a"), NULL, &session), "being recorded already");
 	bad(kymo_session_start(in("t-a"), NULL, &session), "t-outside");
 	assert_int_equal(access(in("t-a"), F_OK), -1);
 	emit(10);
-	close(end);
-	check_child(child);
+	end_recorder(&recorder);
 	check_trace(in("t-outside"), 20, 0);
 	session = start(in("t-a"));
 	emit(2);
@@ -577,6 +626,7 @@ int main(int argc, char **argv)
 		TEST(nothing_is_left_of_many),
 		TEST(a_forked_child_has_none),
 		TEST(who_records_itself_is_left_alone),
+		TEST(who_records_itself_no_more_is_recorded),
 		TEST(who_is_recorded_cannot_record_itself),
 		TEST(one_for_all),
 	};
