@@ -86,8 +86,10 @@ struct kymo_session_stats {
  * @options: may be NULL
  * @session: set when it returns 0, else NULL
  *
- * Events that are emitted after its return are recorded. When no event is recorded at all, the
- * directory is removed again at the end.
+ * Events that are emitted after its return are recorded, if the process is registered: libkymo does
+ * that when it is loaded into a program with events in it. A program that loads its events later is
+ * recorded some ms after the first of them; a forked child calls kymo_thread_ready() of kymo.h
+ * first. When no event is recorded at all, the directory is removed again at the end.
  * Return: 0; -1, and kymo_session_error() says why and what to do: the path cannot be used, the
  * process is recorded by others or has a session already, there is no memory or thread.
  */

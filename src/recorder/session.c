@@ -13,6 +13,7 @@
 #define MS 1000000ull
 #define ALIVE_PERIOD_NS		(100 * MS)
 #define SCAN_PERIOD_NS		(1000 * MS)	/* besides inotify and the directory's mtime */
+#define RESCAN_NS		(20 * MS)	/* two changes within a tick of the clock have one mtime */
 #define ACCOUNTS_PERIOD_NS	(1000 * MS)
 #define CLOCK_PERIOD_NS		(10000 * MS)
 #define PATIENCE_NS		(100 * MS)
@@ -170,11 +171,13 @@ static bool all_fail(const struct session *session)
 static int keep_house(struct session *session, struct err *err)
 {
 	uint64_t now = session->drain.now_ns;
+	bool changed;
 	int rc;
 
-	if (session->noticed || now >= session->scan_at || directory_changed(session)) {
+	changed = directory_changed(session);
+	if (changed || session->noticed || now >= session->scan_at) {
 		session->noticed = false;
-		session->scan_at = now + SCAN_PERIOD_NS;
+		session->scan_at = now + (changed ? RESCAN_NS : SCAN_PERIOD_NS);
 		session_scan(session);
 	}
 	if (now >= session->alive_at && !all_fail(session)) {

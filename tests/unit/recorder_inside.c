@@ -438,6 +438,56 @@ static void a_forked_child_has_none(void **state)
 	check_trace(in("t-b"), 4, 0);
 }
 
+static uint64_t count_events(const char *path)
+{
+	char command[256];
+	uint64_t count = 0;
+	FILE *out;
+
+	snprintf(command, sizeof command, "babeltrace2 '%s' | grep -c inside:event", path);
+	out = popen(command, "r");
+	assert_int_equal(fscanf(out, "%" SCNu64, &count), 1);
+	pclose(out);
+	return count;
+}
+
+/* What it had written opens; the rest is in shared memory. */
+static void a_killed_program_loses_nothing(void **state)
+{
+	const struct session_options remains = {
+		.output = in("t-remains"), .version = "0", .only_dead = true,
+	};
+	struct session_stats stats;
+	struct session *session;
+	struct err err;
+	pid_t child;
+	int status;
+
+	(void)state;
+	if (system("command -v babeltrace2 >/dev/null"))
+		skip();
+	child = fork();
+	if (child == 0) {
+		struct kymo_session *own;
+
+		if (!kymo_thread_ready() || kymo_session_start(in("t-killed"), NULL, &own) < 0)
+			_exit(1);
+		emit(500);
+		usleep(150000);			/* those are written, or soon */
+		emit(300);
+		(void)kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(session_begin(&remains, &session, &err), 0);
+	assert_int_equal(session_end(session, &err), 0);
+	session_stats(session, &stats);
+	session_free(session);
+	assert_true(stats.recorded > 0);
+	assert_int_equal(stats.recorded + count_events(in("t-killed")), 800);
+	check_trace(in("t-remains"), stats.recorded, 0);
+}
+
 /* ---- beside `kymo record` ---- */
 
 static void say(void *context, const char *text)
@@ -625,6 +675,7 @@ int main(int argc, char **argv)
 		TEST(options_are_followed),
 		TEST(nothing_is_left_of_many),
 		TEST(a_forked_child_has_none),
+		TEST(a_killed_program_loses_nothing),
 		TEST(who_records_itself_is_left_alone),
 		TEST(who_records_itself_no_more_is_recorded),
 		TEST(who_is_recorded_cannot_record_itself),
