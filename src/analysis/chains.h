@@ -19,7 +19,8 @@
  *             start         publish call   handed over   taken      start
  *                           |-- publish --|-- transport, wait --|-- take --|
  *
- *   publish    begin of the publish call until rmw_publish; within a process until the enqueue
+ *   publish    begin of the publish call until rmw_publish; within a process until the enqueue. A call
+ *              that goes both ways begins with rclcpp_intra_publish
  *   transport  from there to the take (dequeue), without ...
  *   wait       the part of it during which the thread that then took it ran other callbacks
  *   take       the take until callback_start

@@ -104,9 +104,8 @@ struct latest {
 
 struct element {
 	char *text;
-	const char *node, *topic;	/* globs; both set and equal: a plain name */
-	bool plain;
-	bool seen;			/* something matches it */
+	const char *node, *topic;	/* globs; equal when plain */
+	bool plain;			/* no NODE:TOPIC: either of the two may match */
 };
 
 /* A growing array of zeroed items. */

@@ -52,7 +52,7 @@ static void path_append(struct path *parent, struct path *path)
 	parent->children++;
 }
 
-/* The time at which a chain begins decides whether it counts. */
+/* What has ended, or come round, or is too long goes no further. */
 static bool may_grow(struct chains *chains, const struct path *parent)
 {
 	if (parent && (parent->pub.is_complete || parent->pub.is_loop))

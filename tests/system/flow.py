@@ -7,6 +7,7 @@ the run that published it. Every way that a message went is then a list of times
 them must be equal to what `kymo flow --worst 1000` says of each instance: begin, each segment,
 and the sum of the segments to the end-to-end latency."""
 import collections
+import csv
 import fnmatch
 import json
 import os
@@ -22,6 +23,7 @@ BUILD = os.environ["KYMO_BUILD"]
 KYMO = os.path.join(BUILD, "bin", "kymo")
 ROBOT = os.path.join(BUILD, "robot/robot")
 TRACES = os.path.join(SOURCE, "..", "shared", "data", "ros2-traces")
+CARET = os.path.join(SOURCE, "..", "shared", "data", "caret-demo")
 IGNORED = ("/rosout", "/parameter_events")
 
 failures = []
@@ -225,6 +227,25 @@ def named(trace):
           "tree", tree)
 
 
+def caret():
+    """Communication latencies as the real caret_analyze has them, one by one."""
+    golden = collections.defaultdict(list)
+    with open(os.path.join(CARET, "golden", "communication_latency.csv"), newline="") as file:
+        for row in csv.DictReader(file):
+            golden[row["topic_name"], row["subscribe_node_name"]].append(int(row["latency"]))
+    for (topic, node), latencies in golden.items():
+        status, result = flow(os.path.join(CARET, "ctf"), topic + " -> " + node)
+        if not check(status == 0 and len(result["chains"]) == 1, "caret", topic, status):
+            continue
+        mine = collections.Counter()
+        for row in result["worst_segments"]:
+            if row["segment"] != "run":
+                mine[row["rank"]] += row["ns"]
+        check(sorted(mine.values()) == sorted(latencies), "caret", topic, len(mine), len(latencies))
+    check(len(golden) >= 5, "caret: only", list(golden))
+    print("caret: %d topics, %d latencies" % (len(golden), sum(map(len, golden.values()))))
+
+
 def live():
     """The robot's chain, recorded now."""
     if not os.path.exists(ROBOT):
@@ -258,6 +279,8 @@ except ImportError:
     print("skipped: no python3-bt2")
     sys.exit(77)
 recorded()
+if os.path.isdir(CARET):
+    caret()
 live()
 for failure in failures[:30]:
     print("FAILED:", failure[:600])
