@@ -29,6 +29,8 @@ static const struct {
 #undef ROWS
 };
 
+_Static_assert(TABLES < 64, "TABLES_BIT() has 64 bits");
+
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 const struct tables_table tables_table[TABLES] = {
 #define OBJECTS(name_, type, kind, text_) [TABLE_##name_] = { .name = #name_, .text = text_,	\

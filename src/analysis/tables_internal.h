@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of tables.h, shared by tables.c (definitions), tables_value.c (values), tables_scan.c
- * (reading), tables_listen.c (rows out of what the model tells), tables_spans.c (likewise, of
- * programs) and tables_points.c (rows out of init events). A row is queued while an event is handled and taken before the next one is read, so
- * what the reader and the model only lend may be pointed to.
+ * The inside of tables.h, shared by
+ *   tables.c, tables_value.c	definitions and values, out of tables.def
+ *   tables_open.c		the trace, and a pass over it for its objects
+ *   tables_scan.c		reading, filters
+ *   tables_listen.c, _spans.c	rows out of what the model and the spans tell
+ *   tables_points.c		rows out of init events
+ *
+ * A row is queued while an event is handled and taken before the next one is read, so what the
+ * reader and the model only lend may be pointed to.
  */
 #ifndef KYMO_ANALYSIS_TABLES_INTERNAL_H
 #define KYMO_ANALYSIS_TABLES_INTERNAL_H
@@ -166,13 +171,17 @@ struct tables_scan {
 	bool ended, out_of_memory;
 };
 
+/* tables_open.c */
+int tables_no_memory(struct err *err);
+void tables_keep_warning(struct tables *tables, const char *text);
+/* Run one pass over the whole trace and keep its model, for the objects. */
+int tables_learn(struct tables *tables, struct err *err);
+
 /* tables_scan.c */
 /* A place for a row of @table, or NULL: nobody wants it, or there is no memory. */
 struct tables_row *tables_row_new(struct tables_scan *scan, enum tables_id table, const void *it);
 bool tables_wants(const struct tables_scan *scan, enum tables_id table);
 const struct model_thread *tables_thread(const struct model *model, const struct ctf_event *event);
-/* Run one pass over the whole trace and keep its model, for the objects. */
-int tables_learn(struct tables *tables, struct err *err);
 
 /* tables_listen.c */
 int tables_listen(struct tables_scan *scan, struct err *err);

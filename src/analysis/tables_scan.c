@@ -7,87 +7,6 @@
 
 #define TICK_EVENTS 0xffffu	/* a power of two less one */
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, EXIT_FAILED, "There is no memory left for the tables.");
-}
-
-/* ---- the trace ---- */
-
-int tables_open(struct tables **result, const char *path, struct err *err)
-{
-	struct ctf_reader *reader;
-	struct tables *tables;
-
-	/* To say at once when it is none. */
-	if (ctf_open(path, &reader, err))
-		return -1;
-	ctf_close(reader);
-	tables = calloc(1, sizeof(*tables));
-	if (tables)
-		tables->path = strdup(path);
-	if (!tables || !tables->path) {
-		free(tables);
-		return no_memory(err);
-	}
-	*result = tables;
-	return 0;
-}
-
-void tables_close(struct tables *tables)
-{
-	if (!tables)
-		return;
-	spans_destroy(tables->spans);
-	model_destroy(tables->model);
-	pool_free(&tables->pool);
-	free(tables->warnings.item);
-	free(tables->path);
-	free(tables);
-}
-
-unsigned tables_warnings(const struct tables *tables)
-{
-	return tables->warnings.count;
-}
-
-const char *tables_warning(const struct tables *tables, unsigned index)
-{
-	return index < tables->warnings.count ? tables->warnings.item[index] : "";
-}
-
-uint64_t tables_lost(const struct tables *tables)
-{
-	return tables->lost;
-}
-
-void tables_watch(struct tables *tables,
-		  int (*tick)(void *context, uint64_t events, double done), void *context)
-{
-	tables->tick = tick;
-	tables->tick_context = context;
-}
-
-/* Without memory a warning is lost; the next failure is told. */
-static void keep_warning(struct tables *tables, const char *text)
-{
-	struct list *list = &tables->warnings;
-	void **larger;
-
-	for (unsigned i = 0; i < list->count; i++)
-		if (strcmp(list->item[i], text) == 0)
-			return;
-	if (list->count == list->size) {
-		larger = realloc(list->item, (list->size + 16) * sizeof(*larger));
-		if (!larger)
-			return;
-		list->item = larger;
-		list->size += 16;
-	}
-	list->item[list->count] = pool_text(&tables->pool, text, strlen(text));
-	list->count += list->item[list->count] != NULL;
-}
-
 /* ---- rows on their way ---- */
 
 bool tables_wants(const struct tables_scan *scan, enum tables_id table)
@@ -241,7 +160,7 @@ static int finish(struct tables_scan *scan, struct err *err)
 		spans_finish(scan->spans);
 		model_finish(scan->model);
 	}
-	return scan->out_of_memory ? no_memory(err) : 0;
+	return scan->out_of_memory ? tables_no_memory(err) : 0;
 }
 
 static int take_event(struct tables_scan *scan, struct err *err)
@@ -255,7 +174,7 @@ static int take_event(struct tables_scan *scan, struct err *err)
 	if (!scan->model)
 		return 0;
 	if (spans_event(scan->spans, event) || model_event(scan->model, event))
-		return no_memory(err);
+		return tables_no_memory(err);
 	tables_point(scan, event);
 	return 0;
 }
@@ -277,7 +196,7 @@ static int read_on(struct tables_scan *scan, struct err *err)
 	if (take_event(scan, err))
 		return -1;
 	if (scan->out_of_memory)
-		return no_memory(err);
+		return tables_no_memory(err);
 	return ++scan->events & TICK_EVENTS ? 0 : tick(scan, err);
 }
 
@@ -407,7 +326,7 @@ int tables_scan(struct tables *tables, const struct tables_request *request,
 	if (!scan || !filter) {
 		free(scan);
 		free(filter);
-		return no_memory(err);
+		return tables_no_memory(err);
 	}
 	if (request->filters)
 		memcpy(filter, request->filter, request->filters * sizeof(*filter));
@@ -435,7 +354,7 @@ void tables_scan_end(struct tables_scan *scan)
 	if (!scan)
 		return;
 	for (unsigned i = 0; scan->reader && i < ctf_warning_count(scan->reader); i++)
-		keep_warning(scan->tables, ctf_warning(scan->reader, i));
+		tables_keep_warning(scan->tables, ctf_warning(scan->reader, i));
 	tables_spans_free(scan);
 	spans_destroy(scan->spans);
 	model_destroy(scan->model);
@@ -468,26 +387,4 @@ int tables_next(struct tables_scan *scan, const struct tables_row **row, struct 
 	}
 	*row = &scan->object;
 	return next_object(scan);
-}
-
-int tables_learn(struct tables *tables, struct err *err)
-{
-	static const struct tables_request nothing;
-	const struct tables_row *row;
-	struct tables_scan *scan;
-	int status;
-
-	if (tables->model)
-		return 0;
-	if (tables_scan(tables, &nothing, &scan, err))
-		return -1;
-	status = tables_next(scan, &row, err);
-	if (!status) {
-		tables->model = scan->model;
-		tables->spans = scan->spans;
-		scan->model = NULL;
-		scan->spans = NULL;
-	}
-	tables_scan_end(scan);
-	return status;
 }
