@@ -94,6 +94,9 @@ bool flight_due(struct flight *flight);
  */
 bool flight_work(struct flight *flight);
 
+/** flight_disarm() - the end has begun: what happens from now on is no trigger's business. */
+void flight_disarm(struct flight *flight);
+
 /** flight_is_done() - as many snapshots were taken as were wanted. */
 bool flight_is_done(const struct flight *flight);
 

@@ -45,7 +45,7 @@ void flight_fire(struct flight *flight, const struct trigger_hit *hit)
 {
 	struct asked *asked = &flight->asked;
 
-	if (asked->any || flight_is_done(flight)) {
+	if (asked->any || flight->disarmed || flight_is_done(flight)) {
 		flight->suppressed++;
 		return;
 	}
@@ -283,6 +283,11 @@ void flight_finish(struct flight *flight)
 		}
 		(void)write_slice(flight, UINT64_MAX);
 	}
+}
+
+void flight_disarm(struct flight *flight)
+{
+	flight->disarmed = true;
 }
 
 bool flight_is_done(const struct flight *flight)

@@ -36,6 +36,7 @@ struct flight {
 	unsigned count;			/* written, or failed to be */
 	uint64_t suppressed;		/* since the last one */
 	bool told_short;
+	bool disarmed;			/* nothing fires any more */
 };
 
 /** flight_fire() - a trigger fired on what flight->process and account say. */

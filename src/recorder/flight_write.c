@@ -19,7 +19,7 @@
 struct written {
 	struct flight_process *from;
 	struct sink_process at;
-	bool joined;
+	bool joined, left;
 	uint64_t records, dropped, bytes, init_events, init_dropped;
 	struct sink_without *thread;	/* what was written of it */
 	unsigned thread_count;
@@ -30,6 +30,7 @@ struct flight_writer {
 	uint64_t begin_ns, end_ns;
 	struct written *process;
 	unsigned count, next;		/* whose facts are due */
+	unsigned ended;			/* whose streams are complete */
 	const struct kept_facts *facts;	/* the next batch of it */
 	struct kept *cursor, *last;
 	uint8_t *scratch;		/* of facts whose times are changed */
@@ -253,6 +254,14 @@ static int write_packet(struct flight_writer *writer, const struct kept *kept)
 	return 0;
 }
 
+/* Completes the streams of one process: an index for each. */
+static void leave(struct flight_writer *writer, struct written *written)
+{
+	if (written->joined && !written->left)
+		writer->sink->ops->leave(writer->sink, &written->at);
+	written->left = true;
+}
+
 int flight_writer_step(struct flight_writer *writer)
 {
 	struct kept *kept = writer->cursor;
@@ -260,13 +269,18 @@ int flight_writer_step(struct flight_writer *writer)
 
 	if (writer->next < writer->count)
 		return step_process(writer);
-	if (!kept)
-		return 0;
-	rc = write_packet(writer, kept);
-	if (rc < 0)
-		return rc;
-	writer->cursor = kept == writer->last ? NULL : kept->next;
-	return writer->cursor != NULL;
+	if (kept) {
+		rc = write_packet(writer, kept);
+		if (rc < 0)
+			return rc;
+		writer->cursor = kept == writer->last ? NULL : kept->next;
+		return 1;
+	}
+	if (writer->ended < writer->count) {
+		leave(writer, &writer->process[writer->ended++]);
+		return 1;
+	}
+	return 0;
 }
 
 struct kept *flight_writer_cursor(const struct flight_writer *writer)
@@ -418,8 +432,7 @@ int flight_writer_end(struct flight_writer *writer, const char *accounts, struct
 	int rc = 0;
 
 	for (unsigned i = 0; i < writer->count; i++)
-		if (writer->process[i].joined)
-			writer->sink->ops->leave(writer->sink, &writer->process[i].at);
+		leave(writer, &writer->process[i]);
 	if (writer->sink) {
 		rc = snapshot ? write_accounts(writer, accounts, snapshot) : 0;
 		writer->sink->ops->close(writer->sink);

@@ -86,6 +86,8 @@ static void on_progress(uv_timer_t *timer)
 /* The command gets time to end; the loop ends with it or with its time. */
 static void stop(struct recorder *recorder)
 {
+	if (recorder->flight)
+		flight_disarm(recorder->flight);	/* whom we tell to end has not died */
 	if (recorder->stopping || !recorder->command_runs) {
 		finish(recorder);
 		return;
@@ -107,6 +109,8 @@ static void on_duration(uv_timer_t *timer)
 {
 	struct recorder *recorder = timer->data;
 
+	if (recorder->flight)
+		flight_disarm(recorder->flight);
 	if (recorder->command_runs)
 		(void)uv_process_kill(&recorder->command, SIGINT);	/* as Ctrl-C would */
 	stop(recorder);
@@ -205,7 +209,11 @@ static void on_wish(uv_signal_t *handle, int number)
 	struct recorder *recorder = handle->data;
 
 	(void)number;
-	flight_request(recorder->flight, FLIGHT_SIGNAL, 0, NULL, NULL);
+	if (recorder->flight)
+		flight_request(recorder->flight, FLIGHT_SIGNAL, 0, NULL, NULL);
+	else if (recorder->options->session.say)
+		recorder->options->session.say(recorder->options->session.context, "SIGUSR1 asks for a snapshot "
+					       "of --flight; everything is written here");
 }
 
 /* ---- the command ---- */
@@ -266,11 +274,9 @@ static int start(struct recorder *recorder)
 			return err_set(recorder->err, EXIT_FAILED, "cannot catch signals: %s",
 				       uv_strerror(rc));
 	}
-	if (recorder->flight) {
-		(void)uv_signal_init(&recorder->loop, &recorder->wish);
-		recorder->wish.data = recorder;
-		(void)uv_signal_start(&recorder->wish, on_wish, SIGUSR1);
-	}
+	(void)uv_signal_init(&recorder->loop, &recorder->wish);
+	recorder->wish.data = recorder;
+	(void)uv_signal_start(&recorder->wish, on_wish, SIGUSR1);
 	/* Without inotify (limits!) the session still looks every second and by mtime. */
 	(void)uv_fs_event_init(&recorder->loop, &recorder->watch);
 	recorder->watch.data = recorder;

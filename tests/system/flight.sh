@@ -91,6 +91,10 @@ has err "0 snapshots"
 empty out
 [ -e "$scratch/never/1" ] && fail "a snapshot without a reason"
 
+# Whom the recorder itself ends has not died.
+run 130 "$kymo" record --flight 10s --trigger died -d 300ms -o "$scratch/ended" -- "$scratch/late" x
+has err "0 snapshots"
+
 # ---- the program asks ----
 run 0 "$kymo" record --flight 10s -o "$scratch/p" -- "$scratch/late" x y
 has out "$scratch/p/1  kymo_snapshot() of late ("
