@@ -185,8 +185,18 @@ static void the_window_and_nothing_older(void **state)
 		assert_true(bench->last.end_ns - bench->last.begin_ns <= (i == 6 ? 15000000 : 50000000));
 		check(bench, 1);
 	}
+	/* One packet in which the window begins. */
+	(void)round_of(bench, true);
+	for (unsigned i = 0; i < 8; i++) {
+		emit(bench, 20);
+		wait_ns(10000000);
+	}
+	flight_request(bench->flight, FLIGHT_REQUEST, 45000000, NULL, NULL);
+	until_written(bench, 3);
+	assert_true(bench->last.events < 160);
+	check(bench, 1);
 	end(bench);
-	assert_int_equal(bench->snapshots, 2);
+	assert_int_equal(bench->snapshots, 3);
 }
 
 /* As much as fits, the latest; it is said once. */
