@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Every kind of event of include/kymo/kymo.h and loop.h, from two processes, as a real Perfetto trace
-processor finds it in the export; and its nesting when begins and ends are switched off."""
+processor finds it in the export; and its nesting when begins and ends are switched off or overwritten."""
 import os
 import subprocess
 import sys
@@ -14,6 +14,7 @@ KYMO = os.path.join(BUILD, "bin", "kymo")
 
 PROGRAM = r"""
 #include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <kymo/loop.h>
@@ -74,18 +75,19 @@ static void flows(void)
 	(void)wait(NULL);
 }
 
-/* Off: an end of what began before is missing, and a begin of what ends later. */
+/* Off: what began before still ends, what ends later has not begun; and one never ends. */
 static void switched(void)
 {
 	KYMO_BEGIN("switch", "outer");
-	KYMO_BEGIN("switch", "loses its end");
+	KYMO_BEGIN("switch", "ends while off");
 	kymo_set_category("switch", false);
-	KYMO_END("switch", "loses its end");
+	KYMO_END("switch", "ends while off");
 	KYMO_BEGIN("switch", "loses its begin");
 	kymo_set_category("switch", true);
 	KYMO_END("switch", "loses its begin");
 	KYMO_BEGIN("switch", "whole");
 	KYMO_END("switch", "whole");
+	KYMO_BEGIN("switch", "never ends");
 	KYMO_END("switch", "outer");
 }
 
@@ -103,8 +105,25 @@ static void looping(void)
 	kymo_loop_end(&loop);
 }
 
-int main(void)
+/* More than the ring holds: what is left begins in the middle of it. */
+static void overwriting(void)
 {
+	for (int i = 0; i < 3000; i++) {
+		KYMO_SPAN("flight", "outer");
+		for (int j = 0; j < 3; j++) {
+			KYMO_SPAN("flight", "inner");
+			KYMO_INSTANT("flight", "point");
+		}
+	}
+	KYMO_BEGIN("flight", "last");
+	(void)raise(SIGKILL);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1)
+		overwriting();
 	track = kymo_track("arm", kymo_track("robot", 0));
 	kinds();
 	flows();
@@ -143,29 +162,56 @@ QUERIES = {
 }
 
 
-def build_and_export(scratch):
+def run(scratch, *command, status=0, **environment):
+    env = dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"), **environment)
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    if done.returncode != status:
+        raise SystemExit(f"{command}: {done.returncode}: {done.stderr}")
+
+
+def build(scratch):
     source, program = os.path.join(scratch, "program.c"), os.path.join(scratch, "program")
-    trace, out = os.path.join(scratch, "trace"), os.path.join(scratch, "out.pftrace")
     with open(source, "w") as file:
         file.write(PROGRAM)
     lib = os.path.join(BUILD, "lib")
-    env = dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"))
-    for command in (
-            [os.environ.get("CC", "cc"), "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", program,
-             source, "-I" + os.path.join(SOURCE, "include"), "-L" + lib, "-lkymo", "-Wl,-rpath," + lib],
-            [KYMO, "record", "-q", "-o", trace, "--", program],
-            [KYMO, "export", "-q", trace, "-o", out]):
-        done = subprocess.run(command, env=env, capture_output=True, text=True)
-        if done.returncode:
-            raise SystemExit(f"{command}: {done.returncode}: {done.stderr}")
+    run(scratch, os.environ.get("CC", "cc"), "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", program,
+        source, "-I" + os.path.join(SOURCE, "include"), "-L" + lib, "-lkymo", "-Wl,-rpath," + lib)
+    return program
+
+
+def record(scratch, program):
+    trace, out = os.path.join(scratch, "trace"), os.path.join(scratch, "out.pftrace")
+    run(scratch, KYMO, "record", "-q", "-o", trace, "--", program)
+    run(scratch, KYMO, "export", "-q", trace, "-o", out)
     return out
+
+
+def overwritten(check, reader, scratch, program):
+    trace, out = os.path.join(scratch, "flight"), os.path.join(scratch, "flight.pftrace")
+    run(scratch, program, "flight", status=-9, KYMO_FLIGHT="1", KYMO_RING_SIZE="16K")
+    run(scratch, KYMO, "snapshot", "-q", "-o", trace)
+    run(scratch, KYMO, "export", "-q", trace, "-o", out)
+    crossing, unfinished, nested, counts = reader.query(
+        out, QUERIES["crossing"], QUERIES["unfinished"],
+        "select count(*) from slice c where c.name in ('inner', 'point') and not exists (select 1 from slice p "
+        "where p.id = c.parent_id and p.name = iif(c.name = 'inner', 'outer', 'inner')) and c.ts > "
+        "(select min(ts) from slice where name = 'outer')",
+        "select sum(name = 'outer'), sum(name = 'inner'), sum(name = 'point') from slice")
+    outer, inner, point = counts[0]
+    check.ok("overwritten: the latest are there", 50 < outer < 3000 and point > 150, counts)
+    check.ok("overwritten: as many as belong together", 0 <= inner - 3 * outer <= 3 and 0 <= point - inner <= 1, counts)
+    check.equal("overwritten: no slice reaches over its parent", crossing, [[0]])
+    check.equal("overwritten: behind the first span all are nested", nested, [[0]])
+    check.equal("overwritten: only the last did not end", unfinished, [["last"]])
 
 
 def main():
     check = Checks()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
         reader = Reader(scratch)
-        rows = dict(zip(QUERIES, reader.query(build_and_export(scratch), *QUERIES.values())))
+        program = build(scratch)
+        rows = dict(zip(QUERIES, reader.query(record(scratch, program), *QUERIES.values())))
+        overwritten(check, reader, scratch, program)
 
     slices = {(category, name): count for category, name, count, _ in rows["slices"]}
     # A span that takes no time is as wide as an instant.
@@ -197,10 +243,10 @@ def main():
                  ["slot", "arm", "robot", 2000000]])
     check.equal("thread name", rows["threads"], [["second"]])
 
-    check.equal("what lost its end did not end", rows["unfinished"], [["loses its end"]])
+    check.equal("what never ends did not end", rows["unfinished"], [["never ends"]])
     check.ok("what lost its begin is not there", not any("begin" in key[1] for key in both), both)
     check.equal("nesting where ends and begins are missing", rows["nesting"],
-                [["in the scope", "scope"], ["loses its end", "outer"], ["whole", "loses its end"]])
+                [["in the scope", "scope"], ["ends while off", "outer"], ["whole", "outer"], ["never ends", "outer"]])
     check.equal("no slice reaches over its parent", rows["crossing"], [[0]])
 
     check.equal("loop: five cycles", slices.get(("all", "loop")), 5)
