@@ -128,6 +128,9 @@ void report_remarks(struct report *report)
 			   "rmw_publish has no time stamp: they cannot be matched with what other "
 			   "processes took, so there is no latency for them.",
 			   facts->publishes_without_timestamp);
+	if (facts->odd_event)
+		table_note(t, "The trace declares %s with other fields than ROS 2 has; it was ignored. "
+			   "`kymo list` shows them.", facts->odd_event);
 	if (facts->unfinished)
 		table_note(t, "Runs of callbacks without an end in the trace (an exception, a "
 			   "deferred response, lost events, the end of the recording): %" PRIu64
