@@ -130,6 +130,7 @@ void kymo_clock_start_thread(struct kymo_thread *thread)
 {
 	const struct kymo_process *process = kymo_process;
 
+	thread->vdso_clock = !process->use_counter;
 	thread->old_counter = thread->new_counter = process->first_counter;
 	thread->old_ns = thread->new_ns = process->first_ns;
 	thread->pair_width = process->pair_width;
@@ -207,7 +208,7 @@ uint64_t kymo_clock_read(struct kymo_thread *thread)
 	const struct kymo_anchor *anchor;
 	uint64_t ticks;
 
-	if (!kymo_process->use_counter)
+	if (thread->vdso_clock)
 		return kymo_clock_ns();
 	for (;;) {
 		anchor = __atomic_load_n(&thread->anchor, __ATOMIC_RELAXED);

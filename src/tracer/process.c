@@ -244,6 +244,29 @@ static struct kymo_thread *take_slot(struct kymo_process *process)
 	return NULL;
 }
 
+/*
+ * Where the kernel keeps the number of the CPU that the calling thread is on: in its rseq area, which
+ * glibc registers from 2.35 on. A load, while the vDSO's answer is in pages that nothing else needs.
+ */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+
+static const int32_t *cpu_word(void)
+{
+	const char *self;
+
+	if (!&__rseq_offset || !&__rseq_size || !__rseq_size)
+		return NULL;
+#if defined(__x86_64__)
+	__asm__("mov %%fs:0, %0" : "=r"(self));
+#elif defined(__aarch64__)
+	__asm__("mrs %0, tpidr_el0" : "=r"(self));
+#else
+	return NULL;
+#endif
+	return (const int32_t *)(self + __rseq_offset + 4);	/* struct rseq: cpu_id */
+}
+
 static struct kymo_thread *register_thread(void)
 {
 	struct kymo_process *process = process_get();
@@ -257,6 +280,7 @@ static struct kymo_thread *register_thread(void)
 		return NULL;
 	slot->tid = (uint32_t)syscall(SYS_gettid);
 	(void)prctl(PR_GET_NAME, slot->name);
+	slot->cpu = cpu_word();
 	kymo_clock_start_thread(slot);
 	kymo_signal_fence();
 	kymo__thread = slot;

@@ -165,6 +165,10 @@ static bool get_ring(struct kymo_thread *thread)
 	thread->data = (uint8_t *)ring + KYMO_PAGE;
 	thread->mask = (uint64_t)ring->block_size * ring->block_count - 1;
 	thread->word = ring->wpos;
+	thread->left = ring->wpos;
+	thread->block_size = ring->block_size;
+	thread->mode = &kymo_process->region->mode;
+	thread->free_until = 0;
 	thread->end = 0;
 	kymo_signal_fence();
 	thread->ring = ring;
@@ -176,11 +180,23 @@ static struct kymo_block *block_at(const struct kymo_thread *thread, uint64_t po
 	return (struct kymo_block *)(thread->data + (pos & thread->mask));
 }
 
+/* 0 where it is unknown. */
+static uint32_t cpu_of(const struct kymo_thread *thread)
+{
+	unsigned cpu = 0;
+
+	if (kymo_unlikely(!thread->cpu) || __atomic_load_n(thread->cpu, __ATOMIC_RELAXED) < 0) {
+		(void)getcpu(&cpu, NULL);	/* vDSO */
+		return cpu;
+	}
+	return (uint32_t)__atomic_load_n(thread->cpu, __ATOMIC_RELAXED);
+}
+
 /* Close the block that @word is in. Return: records in it and in all blocks before it. */
 static uint64_t close_block(struct kymo_thread *thread, uint64_t word)
 {
 	uint64_t pos = KYMO_WORD_POS(word);
-	uint64_t start = pos & ~(uint64_t)(thread->ring->block_size - 1);
+	uint64_t start = pos & ~(uint64_t)(thread->block_size - 1);
 	struct kymo_block *block = block_at(thread, start);
 
 	block->used = (uint32_t)(pos - start);
@@ -193,13 +209,21 @@ static uint64_t close_block(struct kymo_thread *thread, uint64_t word)
  * with rpos, or where nobody reads, with wpos: an outer record that waits to be published by this
  * very thread stands there, when it was a handler that came all the way round.
  */
-static bool may_begin(const struct kymo_ring *ring, uint64_t number)
+static bool may_begin(struct kymo_thread *thread, uint64_t start)
 {
-	const uint64_t limit = overwriting(kymo_process) ? KYMO_WORD_POS(ring->wpos) :
-			       __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE);
+	const struct kymo_ring *ring = thread->ring;
+	const uint64_t size = thread->block_size, bytes = thread->mask + 1;
+	uint64_t limit;
 
-	return number < ring->block_count ||
-	       limit >= (number - ring->block_count + 1) * ring->block_size;
+	if (start < thread->free_until)
+		return true;		/* the reader's line is on its way to and fro: not once a block */
+	if (__atomic_load_n(thread->mode, __ATOMIC_RELAXED) == KYMO_MODE_OVERWRITE) {
+		limit = KYMO_WORD_POS(ring->wpos);
+	} else {
+		limit = __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE);
+		thread->free_until = (limit & ~(size - 1)) + bytes;
+	}
+	return start < bytes || limit >= start - bytes + size;
 }
 
 /*
@@ -212,25 +236,24 @@ static bool may_begin(const struct kymo_ring *ring, uint64_t number)
 static bool next_block(struct kymo_thread *thread)
 {
 	struct kymo_ring *ring = thread->ring;
-	const uint64_t size = ring->block_size;
+	const uint64_t size = thread->block_size;
 	const uint64_t word = thread->word, pos = KYMO_WORD_POS(word);
-	const uint64_t number = pos ? pos / size + 1 : 0, start = number * size;
+	const uint64_t start = pos ? (pos & ~(size - 1)) + size : 0;
 	struct kymo_block *block = block_at(thread, start);
 	uint64_t records_before = 0;
-	int cpu;
 
-	if (!may_begin(ring, number))
+	if (!may_begin(thread, start))
 		return false;
 	if (pos)
 		records_before = close_block(thread, word);
-	cpu = sched_getcpu();	/* rseq, else the vDSO, whose page is cold by then: 0.6 us more */
-	kymo_store_before(&block->seq, number + 1);
+	thread->left = word;
+	kymo_store_before(&block->seq, start / size + 1);
 	block->used = 0;
 	block->records = 0;
 	block->ts_first = ring->lastts;
 	block->dropped_at_start = __atomic_load_n(&ring->dropped, __ATOMIC_RELAXED);
 	block->owner_seq = ring->owner_seq;
-	block->cpu = cpu < 0 ? 0 : (uint32_t)cpu;
+	block->cpu = cpu_of(thread);
 	block->records_before = records_before;
 	kymo_signal_fence();
 	__atomic_store_n(&thread->word, KYMO_WORD(start + sizeof *block, 0), __ATOMIC_RELAXED);
@@ -253,7 +276,7 @@ static bool make_room(struct kymo_thread *thread, size_t record_size)
 	} else {
 		__atomic_store_n(&thread->end, 0, __ATOMIC_RELAXED);	/* nothing more goes into this block */
 		kymo_signal_fence();
-		room = record_size + sizeof(struct kymo_block) < thread->ring->block_size &&
+		room = record_size + sizeof(struct kymo_block) < thread->block_size &&
 		       next_block(thread);
 	}
 	kymo_signal_fence();
@@ -311,26 +334,26 @@ struct kymo_thread *kymo_thread_with_ring(void)
 bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload)
 {
 	const size_t size = KYMO_RECORD_HEADER + payload;
-	struct kymo_thread *thread = kymo_thread_slot();
+	struct kymo_thread *thread = kymo__thread;
 
-	/* Until the process is registered every event counts as enabled; now it is known better. */
-	if (thread && !kymo_recorder_wants(id)) {
-		if (thread->ring)
-			catch_up(thread);
-		return false;
+	if (kymo_unlikely(!thread->ring)) {
+		thread = kymo_thread_slot();
+		/* Until the process is registered every event counts as enabled; now it is known better. */
+		if (thread && !kymo_recorder_wants(id))
+			return false;
+		thread = with_ring(thread);
+		if (!thread)
+			return kymo_drop(NULL);
 	}
-	thread = with_ring(thread);
-	if (!thread)
-		return kymo_drop(NULL);
 	for (;;) {			/* each further round means that a handler made progress */
 		catch_up(thread);
-		if (kymo_process->use_counter ? kymo_try_reserve_sp(record, id, payload)
-					      : try_reserve_vdso(record, thread, id, payload))
+		if (kymo_likely(!thread->vdso_clock) ? kymo_try_reserve_sp(record, id, payload)
+						     : try_reserve_vdso(record, thread, id, payload))
 			return true;
 		if (KYMO_WORD_POS(thread->word) + size > thread->end) {
 			if (make_room(thread, size))
 				continue;
-		} else if (!kymo_process->use_counter || kymo_clock_renew(thread)) {
+		} else if (thread->vdso_clock || kymo_clock_renew(thread)) {
 			continue;
 		}
 		/* The attempt above may have left a handler's records, and this event has no record. */
@@ -368,4 +391,29 @@ void kymo__publish_nested(struct kymo_thread *thread)
 		__atomic_store_n(&ring->nest, 0, __ATOMIC_RELAXED);
 		kymo_signal_fence();
 	} while (__atomic_load_n(&thread->word, __ATOMIC_RELAXED) != word);
+}
+
+/*
+ * What is published ends in front of the record, but not right there: handlers' records stand
+ * between, or it is the first of a block. A consumer that sees its time with the old position would
+ * take it for the bound of what comes next, so both change under an odd nseq.
+ */
+void kymo__publish_behind(const struct kymo_record *record)
+{
+	struct kymo_thread *thread = record->thread;
+	struct kymo_ring *ring = record->ring;
+
+	if (KYMO_WORD_COUNT(record->before) || ring->wpos != thread->left) {
+		kymo__publish_nested(thread);
+		return;
+	}
+	__atomic_store_n(&ring->nseq, ring->nseq + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->lastts, record->ns, __ATOMIC_RELEASE);	/* after the odd nseq */
+	__atomic_store_n(&ring->wpos, record->word, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->nseq, ring->nseq + 1, __ATOMIC_RELEASE);
+	kymo_signal_fence();
+	__atomic_store_n(&ring->nest, 0, __ATOMIC_RELAXED);
+	kymo_signal_fence();
+	if (kymo_unlikely(__atomic_load_n(&thread->word, __ATOMIC_RELAXED) != record->word))
+		kymo__publish_nested(thread);
 }

@@ -53,9 +53,16 @@ struct kymo_thread {
 	uint64_t mask;			/* ring bytes - 1 */
 	struct kymo_ring *ring;		/* shared page of the ring; NULL: none yet */
 	const struct kymo_anchor *anchor;	/* the valid one of anchors[] */
-	uint32_t in_slow;		/* a slow path is in progress: nested events are dropped */
+	uint16_t in_slow;		/* a slow path is in progress: nested events are dropped */
+	uint16_t vdso_clock;		/* the CPU's counter cannot be used */
 	uint32_t open_spans;		/* recorded begins of kymo.h whose ends are to come */
+	uint64_t left;			/* the word when the block before this one was left */
 	struct kymo_anchor anchors[2];
+	/* From here on not in every event; this line once a block. */
+	uint64_t free_until;		/* blocks below this position are known to be free */
+	const uint32_t *mode;		/* of the region */
+	const int32_t *cpu;		/* where the kernel says which CPU it is; NULL: ask */
+	uint32_t block_size;		/* of the ring */
 	uint64_t old_counter, old_ns;	/* clock pairs 10-20 s and 0-10 s back: the rate's baseline */
 	uint64_t new_counter, new_ns;
 	uint64_t pair_width;		/* ticks the best clock pair took to read */
@@ -87,6 +94,8 @@ struct kymo_record {
 KYMO_EXPORT bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload);
 /** kymo__publish_nested() - publish when handlers' records stand behind the outer one. */
 KYMO_EXPORT void kymo__publish_nested(struct kymo_thread *thread);
+/** kymo__publish_behind() - publish a record that does not stand right behind what is published. */
+KYMO_EXPORT void kymo__publish_behind(const struct kymo_record *record);
 
 #define kymo_signal_fence() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
@@ -186,7 +195,7 @@ static inline __attribute__((always_inline)) void kymo_commit_sp(const struct ky
 	 * the two stores below would take our time for the bound of what it gets next.
 	 */
 	if (kymo_unlikely(__atomic_load_n(&ring->wpos, __ATOMIC_RELAXED) != record->before)) {
-		kymo__publish_nested(record->thread);
+		kymo__publish_behind(record);
 		return;
 	}
 	__atomic_store_n(&ring->lastts, record->ns, __ATOMIC_RELAXED);

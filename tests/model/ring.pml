@@ -23,6 +23,14 @@
 #else
 #define HANDLERS 2		/* arrivals of the outer handler */
 #endif
+/* The first record of a block, kymo__publish_behind(): any may be one. */
+#ifdef SHORT
+#define FIRST(record) (record == 0)
+#define NOT_FIRST(record) (!FIRST(record))
+#else
+#define FIRST(record) true
+#define NOT_FIRST(record) true
+#endif
 #define RECORDS (1 + HANDLERS + 1)	/* of the thread, the handler, the handler in it */
 
 byte word, wpos, lastts, nest, nseq;
@@ -82,6 +90,18 @@ inline catch_up(me) {
 #endif
 }
 
+inline last_look(me) {
+#ifndef NO_LAST_LOOK
+	if
+	:: atomic { (depth == me) && word != before + 1 -> skip }
+	   publish_nested(me)
+	:: atomic { (depth == me) && word == before + 1 -> skip }
+	fi
+#else
+	skip
+#endif
+}
+
 /* One event at nesting depth @me. A failed attempt may end in a drop. */
 inline event(me) {
 	dropped = false;
@@ -117,16 +137,16 @@ inline event(me) {
 	   :: atomic { (depth == me) && below != 0 -> nest = below }
 	   :: atomic { (depth == me) && below == 0 && wpos != before -> skip }
 	      publish_nested(me)
-	   :: atomic { (depth == me) && below == 0 && wpos == before -> lastts = t }
+	   :: atomic { (depth == me) && below == 0 && wpos == before && FIRST(before) -> nseq++ }
+	      STEP(lastts = t);
+	      STEP(wpos = before + 1);
+	      STEP(nseq++);
+	      STEP(nest = 0);
+	      last_look(me)
+	   :: atomic { (depth == me) && below == 0 && wpos == before && NOT_FIRST(before) -> lastts = t }
 	      STEP(wpos = before + 1);
 	      STEP(nest = 0);
-#ifndef NO_LAST_LOOK
-	      if
-	      :: atomic { (depth == me) && word != before + 1 -> skip }
-	         publish_nested(me)
-	      :: atomic { (depth == me) && word == before + 1 -> skip }
-	      fi
-#endif
+	      last_look(me)
 	   fi
 	fi
 }
