@@ -172,6 +172,7 @@ static int finish_flight(const struct record_result *result, const struct record
 {
 	int status;
 
+	flight_tidy(flight);
 	if (!result->stats.recorded && !result->stats.init_events && !result->stats.dropped)
 		return nothing_traced(result, record);
 	status = flight_summary(flight, result, options->strict, options->quiet);

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/common.h"
@@ -36,14 +37,16 @@ static int name_snapshot(void *context, unsigned number, char *path, unsigned si
 }
 
 /* Made now, so that a place that cannot be used is known before the spike. */
-static int make_output(const char *output, struct err *err)
+static int make_output(struct flight_show *show, struct err *err)
 {
+	const char *output = show->output;
 	struct stat st;
 	char first[PATH_MAX];
 
 	if (!output)
 		return 0;
-	if (mkdir(output, 0777) < 0 && (errno != EEXIST || stat(output, &st) < 0 || !S_ISDIR(st.st_mode)))
+	show->made = mkdir(output, 0777) == 0;
+	if (!show->made && (errno != EEXIST || stat(output, &st) < 0 || !S_ISDIR(st.st_mode)))
 		return err_set(err, EXIT_FAILED, "cannot make the directory %s for snapshots: %s; name another "
 			       "place with -o DIR", output, strerror(errno));
 	(void)snprintf(first, sizeof first, "%s/1", output);
@@ -114,7 +117,7 @@ static void on_written(void *context, const struct flight_report *report)
 	if (report->failed && report->cause == FLIGHT_REQUEST)
 		return;			/* who asked is told */
 	if (report->failed) {
-		show->failed++;
+		show->failed += report->failed->status != EXIT_EMPTY;
 		text_clean(clean, sizeof clean, report->failed->text);
 		fprintf(stderr, "kymo record: %s\n", clean);
 		return;
@@ -179,7 +182,13 @@ int flight_prepare(const struct flight_wishes *wishes, struct flight_show *show,
 	options->context = show;
 	record->flight = options;
 	options->snapshots = wishes->snapshots;
-	return make_output(show->output, err);
+	return make_output(show, err);
+}
+
+void flight_tidy(const struct flight_show *show)
+{
+	if (show->made && !show->written)
+		(void)rmdir(show->output);	/* unless somebody put something there */
 }
 
 int flight_summary(const struct flight_show *show, const struct record_result *result, bool strict, bool quiet)

@@ -32,6 +32,7 @@ struct flight_show {
 	const char *output;		/* -o; NULL: a session of its own for each */
 	int format;			/* enum table_format */
 	bool terminal;			/* a progress line may be on stderr */
+	bool made;			/* output is a directory of our making */
 	unsigned written, failed;
 	uint64_t dropped;		/* in snapshots */
 };
@@ -42,6 +43,9 @@ struct flight_show {
  */
 int flight_prepare(const struct flight_wishes *wishes, struct flight_show *show,
 		   struct record_options *record, struct err *err);
+
+/** flight_tidy() - take away the directory that was made for snapshots, when there are none. */
+void flight_tidy(const struct flight_show *show);
 
 /** flight_summary() - what it came to, on stderr. Return: exit status, but for the command's. */
 int flight_summary(const struct flight_show *show, const struct record_result *result, bool strict, bool quiet);

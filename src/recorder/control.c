@@ -32,6 +32,7 @@ struct control_call {
 	uv_timer_t patience;
 	uv_write_t write;
 	unsigned open;			/* of the two handles */
+	bool foreign;			/* neither we nor root */
 	bool asked;			/* the handler has it, and has not answered */
 	bool gone;			/* closing */
 	char *line;
@@ -217,15 +218,22 @@ static void on_bytes(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
 /* ---- connections ---- */
 
 /* The directory is 0700 already; this also holds where somebody opened it. */
-static bool is_allowed(const uv_pipe_t *pipe)
+static bool is_allowed(struct control_call *call)
 {
 	struct ucred peer;
 	socklen_t size = sizeof peer;
 	int fd;
 
-	return uv_fileno((const uv_handle_t *)pipe, &fd) == 0 &&
-	       getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-	       (peer.uid == geteuid() || peer.uid == 0 || geteuid() == 0);
+	if (uv_fileno((const uv_handle_t *)&call->pipe, &fd) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+		return false;
+	call->foreign = peer.uid != geteuid() && peer.uid != 0;
+	return !call->foreign || geteuid() == 0;
+}
+
+bool control_is_foreign(const struct control_call *call)
+{
+	return call->foreign;
 }
 
 static void on_connection(uv_stream_t *listener, int status)
@@ -245,7 +253,7 @@ static void on_connection(uv_stream_t *listener, int status)
 	call->pipe.data = call->patience.data = call;
 	call->line = malloc(CONTROL_LINE_MAX);
 	if (!call->line || uv_accept(listener, (uv_stream_t *)&call->pipe) < 0 ||
-	    control->count > CONTROL_CLIENTS_MAX || !is_allowed(&call->pipe) ||
+	    control->count > CONTROL_CLIENTS_MAX || !is_allowed(call) ||
 	    uv_timer_start(&call->patience, on_impatient, PATIENCE_MS, 0) < 0 ||
 	    uv_read_start((uv_stream_t *)&call->pipe, on_room, on_bytes) < 0)
 		call_close(call);

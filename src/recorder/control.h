@@ -12,6 +12,8 @@
 #ifndef KYMO_RECORDER_CONTROL_H
 #define KYMO_RECORDER_CONTROL_H
 
+#include <stdbool.h>
+
 #include <json-c/json.h>
 #include <uv.h>
 
@@ -43,6 +45,13 @@ struct control_request {
  */
 int control_open(struct control **control, uv_loop_t *loop, const char *runtime_dir,
 		 const struct control_request *requests, void *context, struct err *err);
+
+/**
+ * control_is_foreign() - whether another user asks, for whose programs we record as root
+ *
+ * Nothing may be done for him that he could not do himself, such as writing where he says.
+ */
+bool control_is_foreign(const struct control_call *call);
 
 /** control_reply() - answer with @reply, which is taken over, and "ok". NULL: nothing besides. */
 void control_reply(struct control_call *call, struct json_object *reply);

@@ -177,6 +177,15 @@ static uint64_t begin_of(const struct flight *flight)
 	return first > cut ? first - 1 : cut;
 }
 
+static bool is_empty(const struct flight *flight)
+{
+	bool facts = false;
+
+	for (const struct flight_process *process = flight->processes; process; process = process->next)
+		facts |= process->facts != NULL;
+	return !facts && !flight->store.first;
+}
+
 static int begin_writing(struct flight *flight, struct err *err)
 {
 	struct flight_part part = {
@@ -185,6 +194,9 @@ static int begin_writing(struct flight *flight, struct err *err)
 	};
 	char path[PATH_MAX];
 
+	if (is_empty(flight))
+		return err_set(err, EXIT_EMPTY, "there is nothing to take a snapshot of yet: no traced process has "
+			       "made an event (start programs with \"kymo run -- CMD\")");
 	flight->end_ns = session_now();
 	flight->begin_ns = begin_of(flight);
 	part.begin_ns = flight->begin_ns;

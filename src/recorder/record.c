@@ -189,6 +189,13 @@ static void on_snapshot_request(void *context, struct control_call *call, struct
 	struct recorder *recorder = context;
 	struct err err;
 
+	if (recorder->flight && control_is_foreign(call) &&
+	    json_object_object_get_ex(request, "output", NULL)) {
+		(void)err_set(&err, EXIT_FAILED, "the recorder is another user's: only he says where to write; ask "
+			      "without -o");
+		control_refuse(call, &err);
+		return;
+	}
 	if (recorder->flight) {
 		ask_flight(recorder, call, request);
 		return;

@@ -37,6 +37,16 @@ run 1 "$kymo" record --flight 1s -o "$scratch/used" -- true
 has err "exists already"
 run 6 "$kymo" record --flight 1s -o "$scratch/empty" -- true
 
+"$kymo" record -q --flight 1s 2>/dev/null &
+recorder=$!
+wait_for test -S "$KYMO_DIR/control"
+run 6 "$kymo" snapshot -o "$scratch/void"
+has err "nothing to take"
+run 0 "$kymo" stop
+wait "$recorder"
+[ -e "$scratch/void" ] && fail "a trace of nothing"
+[ -e "$scratch/empty" ] && fail "a directory for nothing"
+
 # ---- loops and spans: a program that is late on purpose ----
 cat >"$scratch/late.c" <<'C'
 #include <kymo/loop.h>
@@ -48,9 +58,9 @@ int main(int argc, char **argv)
 		kymo_loop_wait(&loop);
 		KYMO_SPAN("test", "work", ("i", i));
 		kymo_begin_named("test", "named");
-		if (i == 50 && argc == 2)
-			while (kymo__loop_now() < loop.due_ns + 25000000)
-				;
+		const uint64_t until = kymo__loop_now() + 25000000;
+		while (i == 50 && argc == 2 && kymo__loop_now() < until)
+			;
 		if (i == 50 && argc > 2)
 			kymo_snapshot();
 		kymo_end_named();
