@@ -153,6 +153,7 @@ void tables_point(struct tables_scan *scan, const struct ctf_event *event)
 	if (event->bound < 0 || (unsigned)event->bound >= scan->model->bind_count)
 		return;
 	bound = &scan->model->bound[event->bound];
-	if (bound->is_init && points[bound->point])
+	/* Without a handler its fields are not what tracepoints.def says, see attach.c. */
+	if (bound->is_init && bound->handle && points[bound->point])
 		points[bound->point](scan, event);
 }

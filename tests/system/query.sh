@@ -119,9 +119,30 @@ has out 'messages: Messages on their way'
 run 0 "$kymo" query --schema --format csv
 has out 'messages,latency_ns,duration,ns,'
 
+# ---- a trace may declare a text as a number: that is no pointer
+if command -v babeltrace2 >/dev/null; then
+	cp -r "$trace" "$scratch/odd"
+	chmod -R u+w "$scratch/odd"
+	odd=$scratch/odd/ust/uid/0/64-bit
+	babeltrace2 -o ctf-metadata "$odd" >"$scratch/metadata" 2>/dev/null
+	for field in version symbol gid node_name start_label; do
+		python3 - "$scratch/metadata" "$odd/metadata" "_$field" <<'PY' || fail "no field $field"
+import re, sys
+source, target, field = sys.argv[1:]
+number = "integer { size = 64; align = 8; signed = 0; base = 10; } "
+text, times = re.subn(r"\n[^\n]*\b" + field + r"\b[^;\n]*;", f"\n{number}{field};", open(source).read())
+open(target, "w").write(text)
+sys.exit(not times)
+PY
+		for table in contexts rmw_publishers rmw_subscriptions callback_symbols nodes lifecycle_transitions publishers; do
+			run 0 "$kymo" query -q "$scratch/odd" "SELECT * FROM $table"
+		done
+	done
+fi
+
 # ---- the prompt
 python3 - "$kymo" "$trace" "$scratch" <<'PY' || fail "the prompt"
-import os, pty, select, signal, sys, time
+import os, pty, select, signal, sys
 kymo, trace, scratch = sys.argv[1:]
 pid, terminal = pty.fork()
 if not pid:
@@ -135,8 +156,7 @@ def expect(text):
         if not select.select([terminal], [], [], 30)[0]:
             raise SystemExit(f"no {text} in {seen}")
         seen += os.read(terminal, 65536)
-    before, seen = seen[:seen.index(text)], seen[seen.index(text) + len(text):]
-    return before
+    seen = seen[seen.index(text) + len(text):]
 
 expect(b"kymo>")
 os.write(terminal, b".tables\n")
@@ -147,21 +167,12 @@ os.write(terminal, b"SELECT count(*)\nFROM nodes;\n")
 expect(b"2\r\n")
 os.write(terminal, b".schema nothing\n")
 expect(b"no table nothing")
-expect(b"kymo>")
-# It would run for ages. The mark shows that it was read; on a busy machine it may not run yet.
-for attempt in range(10):
-    os.write(terminal, b"WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n) AS mark FROM c;\n")
-    expect(b"mark FROM c;\r\n")
-    time.sleep(0.3 * (attempt + 1))
-    os.kill(pid, signal.SIGINT)
-    if b"interrupted" in expect(b"kymo>"):
-        break
-else:
-    raise SystemExit("Ctrl-C does not end a statement")
-os.write(terminal, b"SELECT 1 +")
-expect(b"1 +")
-os.kill(pid, signal.SIGINT)     # drops the line
-expect(b"kymo>")
+# It gives one row, which shows that it runs, and then runs for ages.
+os.write(terminal, b".format csv\n"
+         b"WITH RECURSIVE c(n) AS (SELECT 77 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c WHERE n = 77;\n")
+expect(b"n\r\n77\r\n")
+os.kill(pid, signal.SIGINT)
+expect(b"interrupted")
 os.write(terminal, b"SELECT 40 + 2;\n")
 expect(b"42\r\n")
 os.write(terminal, b".quit\n")
