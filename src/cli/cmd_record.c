@@ -246,7 +246,8 @@ const struct verb verb_record = {
 		"overrun(LOOP), missed(LOOP); died, died(PROCESS); loss. Names may have * and ?.\n\n"
 		"The trace goes to $ROS_TRACE_DIR, else $ROS_HOME/tracing, else ~/.ros/tracing, unless "
 		"-o names a place. A recorder that was killed loses nothing: record again, and what the "
-		"programs kept meanwhile is in the next trace.",
+		"programs kept meanwhile is in the next trace. A program that records itself is left "
+		"alone until it stops. When there was nothing to record, no trace is left.",
 	.examples =
 		"kymo record -- ros2 launch my_robot robot.launch.py\n"
 		"kymo record -o /tmp/trace --duration 30s\n"

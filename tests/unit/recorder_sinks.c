@@ -138,6 +138,23 @@ static void check_trace(const char *path, uint64_t runtime, uint64_t init, uint6
 	assert_int_equal(seen.discarded, lost);
 }
 
+/* Whether the accounts of the sink at @path hold @text, blanks left out. */
+static bool accounts_have(const char *path, const char *text)
+{
+	static char json[65536];
+	char name[160];
+	FILE *file;
+
+	snprintf(name, sizeof name, "%s/kymo.json", path);
+	file = fopen(name, "r");
+	assert_non_null(file);
+	json[fread(json, 1, sizeof json - 1, file)] = 0;
+	fclose(file);
+	for (char *from = json, *to = json; (*to = *from) != 0; from++)
+		to += *from != ' ' && *from != '\n';
+	return strstr(json, text);
+}
+
 /* ---- a sink in memory that does what the test says ---- */
 
 struct counter {
@@ -215,12 +232,16 @@ static void each_holds_what_was_produced_in_its_time(void **state)
 	assert_int_equal(stats.recorded, 23);
 	assert_int_equal(stats.init_events, 2);
 	check_trace(in(place, "b"), 23, 2, 0);
+	assert_true(accounts_have(in(place, "b"), "\"totals\":{\"processes\":1,\"threads\":2,\"recorded\":23,"));
+	assert_true(accounts_have(in(place, "b"), "\"name\":\"thread0\",\"recorded\":12,\"dropped\":0,"));
+	assert_true(accounts_have(in(place, "b"), "\"ended\":true"));
 	events(place, 5);
 	stats = take_away(place, third);
 	assert_int_equal(stats.recorded, 8);
 	stats = end(place);
 	assert_int_equal(stats.recorded, 128);
 	assert_int_equal(stats.recorded, place->producer.produced);
+	assert_true(accounts_have(in(place, "a"), "\"threads\":2,\"recorded\":128,"));
 	check_trace(in(place, "a"), 128, 2, 0);
 	check_trace(in(place, "c"), 8, 2, 0);
 	assert_string_equal(place->said, "");
@@ -232,6 +253,7 @@ static void drops_belong_to_the_sinks_that_were_there(void **state)
 	struct session_stats stats;
 	struct sink *second;
 	uint64_t before;
+	char text[96];
 
 	begin(place, in(place, "a"), NULL);
 	events(place, 5000);				/* more than the rings hold */
@@ -245,6 +267,8 @@ static void drops_belong_to_the_sinks_that_were_there(void **state)
 	assert_int_equal(stats.dropped, place->producer.dropped - before);
 	assert_int_equal(stats.recorded + stats.dropped, 5010);
 	check_trace(in(place, "b"), stats.recorded, 0, stats.dropped);
+	snprintf(text, sizeof text, "\"recorded\":%" PRIu64 ",\"dropped\":%" PRIu64 ",", stats.recorded, stats.dropped);
+	assert_true(accounts_have(in(place, "b"), text));
 	stats = end(place);
 	assert_int_equal(stats.dropped, place->producer.dropped);
 	assert_int_equal(stats.recorded + stats.dropped, place->producer.produced);
