@@ -451,7 +451,7 @@ static uint64_t count_events(const char *path)
 	return count;
 }
 
-/* What it had written opens; the rest is in shared memory. */
+/* What it had written opens; the rest is in shared memory, and a child that lives on does not lock it. */
 static void a_killed_program_loses_nothing(void **state)
 {
 	const struct session_options remains = {
@@ -460,20 +460,26 @@ static void a_killed_program_loses_nothing(void **state)
 	struct session_stats stats;
 	struct session *session;
 	struct err err;
+	int status, end[2];
 	pid_t child;
-	int status;
 
 	(void)state;
 	if (system("command -v babeltrace2 >/dev/null"))
 		skip();
+	assert_int_equal(pipe(end), 0);
 	child = fork();
 	if (child == 0) {
 		struct kymo_session *own;
+		char byte;
 
 		if (!kymo_thread_ready() || kymo_session_start(in("t-killed"), NULL, &own) < 0)
 			_exit(1);
 		emit(500);
 		usleep(150000);			/* those are written, or soon */
+		if (fork() == 0) {
+			close(end[1]);
+			_exit(read(end[0], &byte, 1) != 0);
+		}
 		emit(300);
 		(void)kill(getpid(), SIGKILL);
 	}
@@ -483,6 +489,8 @@ static void a_killed_program_loses_nothing(void **state)
 	assert_int_equal(session_end(session, &err), 0);
 	session_stats(session, &stats);
 	session_free(session);
+	close(end[0]);
+	close(end[1]);
 	assert_true(stats.recorded > 0);
 	assert_int_equal(stats.recorded + count_events(in("t-killed")), 800);
 	check_trace(in("t-remains"), stats.recorded, 0);
