@@ -4,8 +4,9 @@
  * recorded. They are locks of the open file description, so they go with the recorder however it
  * ends, and they hold against other recorders of the same process, too.
  *
- * A forked child shares its parent's descriptions and would keep the locks after the parent died,
- * so it closes them (claim_forget_in_children()).
+ * A forked child shares its parent's descriptions and would keep the locks after the parent died:
+ * so it closes the descriptors (claim_forget_in_children()), and mappings of the files are not
+ * inherited (MADV_DONTFORK), for a mapping keeps a description, too.
  */
 #ifndef KYMO_RECORDER_CLAIM_H
 #define KYMO_RECORDER_CLAIM_H

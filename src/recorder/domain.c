@@ -72,6 +72,7 @@ int domain_claim(struct domain *domain, const struct rundir *dir, struct err *er
 			      strerror(errno));
 		goto fail;
 	}
+	(void)madvise(page, KYMO_PAGE, MADV_DONTFORK);	/* as in region_open() */
 	page->recorder_pid = (uint32_t)getpid();
 	*domain = (struct domain){ .fd = fd, .page = page };
 	return 0;
@@ -90,6 +91,7 @@ void domain_announce(struct domain *domain, uint64_t tag, uint64_t started_ns,
 	__atomic_store_n(&page->generation, odd, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);	/* nothing below is seen with the old generation */
 	page->abi_version = KYMO_ABI_VERSION;
+	(void)madvise(page, KYMO_PAGE, MADV_DONTFORK);	/* as in region_open() */
 	page->recorder_pid = (uint32_t)getpid();
 	page->session_tag = tag;
 	page->started_ns = started_ns;

@@ -165,6 +165,8 @@ int region_open(struct region *result, const struct rundir *dir, const char *nam
 		(void)REFUSE("cannot map %s: %s", path, strerror(errno));
 		goto fail;
 	}
+	/* A forked child's mapping would keep the file open, and with it what claim() locked. */
+	(void)madvise(base, region.pages * KYMO_PAGE, MADV_DONTFORK);
 	region.base = base;
 	guard_add(&region);
 	if (check_header(base, path, err) < 0)
