@@ -62,13 +62,21 @@ def snapshot_of(trace):
         return json.load(file)
 
 
-def by_trigger(directory):
-    """The culprit, by its symbol and by its node; and then a process that dies."""
+def start_recorder(out, *options):
+    return subprocess.Popen([KYMO, 'record', '--flight', '1s', '--post', '100ms', '-o', out, *options, '--',
+                             *robot('--seconds', '60')], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def end_recorder(recorder):
+    if recorder.poll() is None:
+        recorder.terminate()
+    recorder.communicate(timeout=60)
+
+
+def by_callback(directory):
+    """The culprit, by its symbol; the recorder ends after it."""
     out = os.path.join(directory, 'spikes')
-    recorder = subprocess.Popen([KYMO, 'record', '--flight', '1s', '--post', '100ms', '-o', out,
-                                 '--trigger', 'callback(*%s*) > 15ms' % CULPRIT, '--trigger', 'died',
-                                 '--', *robot('--seconds', '60')], stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True)
+    recorder = start_recorder(out, '--trigger', 'callback(*%s*) > 15ms' % CULPRIT, '--snapshots', '1')
     try:
         line = recorder.stdout.readline()
         if not line.startswith('%s/1  callback(*%s*) > 15ms: ' % (out, CULPRIT)) or ' took ' not in line:
@@ -79,29 +87,38 @@ def by_trigger(directory):
             fail('the snapshot says %s' % first['snapshot'])
         if first['snapshot']['pid'] not in [p['pid'] for p in first['processes']]:
             fail('the trigger is of no process of the trace: %s' % first['snapshot'])
-        # Now the window does not reach back to the start; one of the processes is killed.
-        time.sleep(1.2)
-        victim = [p['pid'] for p in first['processes'] if p['procname'] == 'driver'][0]
+        rest = recorder.stdout.read()
+        if '/2  ' in rest:
+            fail('it goes on: %s' % rest)
+    finally:
+        end_recorder(recorder)
+
+
+def by_death(directory):
+    """A process is killed when the start is out of the window."""
+    recorder = start_recorder(os.path.join(directory, 'deaths'), '--trigger', 'died')
+    try:
+        time.sleep(2.5)
+        running = snapshot_of(kymo('snapshot', '-o', os.path.join(directory, 'before')).strip())
+        victim = [p['pid'] for p in running['processes'] if p['procname'] == 'driver'][0]
+        recorder.stdout.readline()
         os.kill(victim, signal.SIGKILL)
-        while ' died: ' not in line:
-            line = recorder.stdout.readline()
-            if not line:
-                fail('nobody noticed the death: %s' % recorder.stderr.read())
+        line = recorder.stdout.readline()
+        if '  died: driver in driver (%d)' % victim not in line:
+            fail('the death is told as %r' % line)
         trace = line.split('  ')[0]
         look(trace, 1)
         ended = [p for p in snapshot_of(trace)['processes'] if p['pid'] == victim]
         if len(ended) != 1 or ended[0]['state'] != 'killed' or not ended[0]['recorded']:
             fail('the killed process is %s' % ended)
-        # A second later it is none of the window any more, but the others are.
+        # Later it is none of the window any more.
         time.sleep(1.5)
         trace = kymo('snapshot', '-o', os.path.join(directory, 'after')).strip()
         if victim in [p['pid'] for p in snapshot_of(trace)['processes']]:
             fail('who died long before the window is still in it')
         kymo('stop')
     finally:
-        if recorder.poll() is None:
-            recorder.terminate()
-        recorder.communicate(timeout=30)
+        end_recorder(recorder)
 
 
 def by_itself(directory):
@@ -135,7 +152,7 @@ if not os.access(ROBOT, os.X_OK):
     sys.exit(77)
 scratch = tempfile.mkdtemp(prefix='kymo-flight-')
 try:
-    for scenario in by_trigger, by_itself:
+    for scenario in by_callback, by_death, by_itself:
         place = os.path.join(scratch, scenario.__name__)
         os.makedirs(place + '/run', 0o700)
         os.environ['KYMO_DIR'] = place + '/run'
