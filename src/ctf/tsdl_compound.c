@@ -246,8 +246,12 @@ static int enum_container(struct tsdl *p, const struct ctf_type **container)
 		if (tsdl_next(p))
 			return -1;
 		at = p->token;
+		/* Or "enum : enum : enum ..." would be followed to the end of the stack. */
+		if (++p->depth > CTF_DEPTH_MAX)
+			return tsdl_error(p, &at, "more than %d types inside each other", CTF_DEPTH_MAX);
 		if (tsdl_type(p, container))
 			return -1;
+		p->depth--;
 	} else {
 		*container = tsdl_find(p, "int");
 		if (!*container)

@@ -163,6 +163,23 @@ static void torn_ends(void **state)
 	}
 }
 
+/* Containers of containers: refused, not followed to the end of the stack. */
+static void deep_containers(void **state)
+{
+	enum { COUNT = 4000000 };
+	static char text[sizeof TRACE + 5 * COUNT];
+	struct ctf_metadata *m;
+	struct err err = { 0 };
+	size_t used = sizeof TRACE - 1;
+
+	(void)state;
+	memcpy(text, TRACE, used);
+	for (unsigned i = 0; i < COUNT; i++, used += 5)
+		memcpy(text + used, "enum:", 5);
+	assert_int_equal(tsdl_parse(text, used, "m", &m, &err), -1);
+	assert_non_null(strstr(err.text, "inside each other"));
+}
+
 static void errors_have_places(void **state)
 {
 	static const struct { const char *text, *says; } cases[] = {
@@ -256,6 +273,7 @@ int main(void)
 		cmocka_unit_test(compounds),
 		cmocka_unit_test(blocks),
 		cmocka_unit_test(errors_have_places), cmocka_unit_test(torn_ends),
+		cmocka_unit_test(deep_containers),
 		cmocka_unit_test(depth_is_bounded),
 		cmocka_unit_test(packets),
 	};
