@@ -22,28 +22,34 @@ static const char *value_of(const struct opt *opt)
 }
 
 /*
- * One paragraph of @length bytes that begins in column @column, broken at blanks to HELP_WIDTH;
- * its further lines stand behind @indent blanks.
+ * One paragraph of @length bytes that begins in column @column, filled up to HELP_WIDTH wherever
+ * its source has line ends; further lines stand behind @indent blanks.
  */
 static void wrap(FILE *out, const char *text, size_t length, int column, int indent)
 {
-	size_t room = (size_t)(HELP_WIDTH - column);
+	const char *end = text + length;
+	size_t at = (size_t)column;
+	bool first = true;	/* word of its line */
 
-	while (length > room) {
-		size_t end = room;
+	while (text < end) {
+		size_t word = strcspn(text, " \n");
 
-		while (end && text[end] != ' ')
-			end--;
-		if (!end)	/* a word longer than the line */
-			end = strcspn(text + room, " ") + room;
-		if (end >= length)
-			break;
-		fprintf(out, "%.*s\n%*s", (int)end, text, indent, "");
-		text += end + 1;
-		length -= end + 1;
-		room = (size_t)(HELP_WIDTH - indent);
+		if (word > (size_t)(end - text))
+			word = (size_t)(end - text);
+		if (word && !first && at + 1 + word > HELP_WIDTH) {
+			fprintf(out, "\n%*s", indent, "");
+			at = (size_t)indent;
+			first = true;
+		}
+		if (word) {
+			fprintf(out, "%s%.*s", first ? "" : " ", (int)word, text);
+			at += word + !first;
+			first = false;
+		}
+		text += word;
+		text += text < end;
 	}
-	fprintf(out, "%.*s\n", (int)length, text);
+	fputc('\n', out);
 }
 
 static void help_line(FILE *out, char letter, const char *name, const char *value,
@@ -61,16 +67,27 @@ static void help_line(FILE *out, char letter, const char *name, const char *valu
 	wrap(out, help, strlen(help), HELP_COLUMN, HELP_COLUMN);
 }
 
-/* Lines of @text; those that begin with a blank, and examples, stay as long as they are. */
+static bool stays_as_it_is(const char *line)
+{
+	return *line == ' ' || *line == '\t' || *line == '\n';
+}
+
+/*
+ * Paragraphs of @text are filled, as roff fills them; blank lines, lines that begin with a blank,
+ * and with @indent (examples) all lines stay as they are.
+ */
 static void block(FILE *out, const char *indent, const char *text)
 {
 	while (*text) {
 		size_t length = strcspn(text, "\n");
 
-		if (*indent || *text == ' ' || *text == '\t')
+		if (*indent || stays_as_it_is(text)) {
 			fprintf(out, "%s%.*s\n", length ? indent : "", (int)length, text);
-		else
+		} else {
+			while (text[length] && text[length + 1] && !stays_as_it_is(text + length + 1))
+				length += 1 + strcspn(text + length + 1, "\n");
 			wrap(out, text, length, 0, 0);
+		}
 		text += length + (text[length] == '\n');
 	}
 }

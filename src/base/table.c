@@ -24,12 +24,14 @@
 #define ROWS_HELD 4096
 #define COLUMNS_MAX 64
 #define CELL_MAX 4096	/* bytes of one text cell; longer ones are cut and end in "..." */
+#define FIT_MIN 32	/* columns of text that table_fit() always leaves: a time, most names */
 
 enum side { SIDE_LEFT, SIDE_RIGHT, SIDE_AS_OTHERS };
 
 struct column {
 	size_t width;
 	bool right;	/* a number was among its cells */
+	bool cut;	/* to width, by table_fit() */
 };
 
 struct table {
@@ -50,6 +52,7 @@ struct table {
 	/* Text: held cells, each an enum side in one byte and a terminated string. */
 	struct column shape[COLUMNS_MAX];
 	size_t blanks;		/* owed before the next cell */
+	size_t fit;		/* width of a row, or 0: as wide as it gets */
 	bool header_done;
 	char *held;
 	size_t held_used, held_size;
@@ -83,6 +86,11 @@ int table_open(struct table **table, FILE *out, enum table_format format)
 	}
 	*table = t;
 	return 0;
+}
+
+void table_fit(struct table *t, unsigned width)
+{
+	t->fit = width;
 }
 
 /* ---- json ---- */
@@ -169,10 +177,24 @@ static bool shown(const struct table *t, unsigned column)
 	return t->columns[column].title;
 }
 
+/* Bytes of the first @columns code points of @text, which is UTF-8. */
+static size_t head_of(const char *text, size_t columns)
+{
+	size_t used = 0;
+
+	while (columns-- && text[used]) {
+		size_t length = text_utf8_length(text + used);
+
+		used += length ? length : 1;
+	}
+	return used;
+}
+
 /* One cell with its distance to the one before. Blanks wait for something to stand behind them. */
 static void text_cell(struct table *t, unsigned column, bool right, const char *text)
 {
 	size_t width = text_width(text);
+	bool cut = t->shape[column].cut && width > t->shape[column].width;
 	size_t space = width < t->shape[column].width ? t->shape[column].width - width : 0;
 	bool first = true, last = true;
 
@@ -182,13 +204,39 @@ static void text_cell(struct table *t, unsigned column, bool right, const char *
 		last &= !shown(t, i);
 	t->blanks += (first ? 0 : 2) + (right ? space : 0);
 	if (*text) {
-		fprintf(t->out, "%*s%s", (int)t->blanks, "", text);
+		size_t length = cut ? head_of(text, t->shape[column].width - 3) : strlen(text);
+
+		fprintf(t->out, "%*s%.*s%s", (int)t->blanks, "", (int)length, text, cut ? "..." : "");
 		t->blanks = 0;
 	}
 	t->blanks += right ? 0 : space;
 	if (last) {
 		fputc('\n', t->out);
 		t->blanks = 0;
+	}
+}
+
+/* Cut the widest columns of text, until a row fits or none is left that may be cut. */
+static void text_fit(struct table *t)
+{
+	size_t total = 0;
+	struct column *widest;
+
+	for (unsigned i = 0; i < t->column_count; i++)
+		total += shown(t, i) ? t->shape[i].width + (total ? 2 : 0) : 0;
+	for (; total > t->fit; total--) {
+		widest = NULL;
+		for (unsigned i = 0; i < t->column_count; i++) {
+			size_t least = shown(t, i) ? text_width(t->columns[i].title) : SIZE_MAX;
+
+			if (!t->shape[i].right && t->shape[i].width > FIT_MIN &&
+			    t->shape[i].width > least && (!widest || t->shape[i].width > widest->width))
+				widest = &t->shape[i];
+		}
+		if (!widest)
+			return;
+		widest->width--;
+		widest->cut = true;
 	}
 }
 
@@ -201,6 +249,8 @@ static void text_header(struct table *t)
 		if (shown(t, i) && t->shape[i].width < text_width(t->columns[i].title))
 			t->shape[i].width = text_width(t->columns[i].title);
 	}
+	if (t->fit)
+		text_fit(t);
 	for (unsigned i = 0; i < t->column_count; i++) {
 		if (shown(t, i))
 			text_cell(t, i, t->shape[i].right, t->columns[i].title);

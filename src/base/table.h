@@ -38,6 +38,13 @@ struct table;
 int table_open(struct table **table, FILE *out, enum table_format format);
 
 /**
+ * table_fit() - cut long texts (to "...", not below 32 columns) where a row is wider than @width
+ *
+ * For the sections that follow, in text only; 0: never, as it is after table_open().
+ */
+void table_fit(struct table *table, unsigned width);
+
+/**
  * table_section() - begin a table; ends the one before
  * @columns: must stay valid until the next section or table_close()
  */

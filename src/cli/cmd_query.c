@@ -14,13 +14,15 @@
 
 struct options {
 	int format;
-	bool schema, quiet, strict;
+	bool schema, wide, quiet, strict;
 };
 
 static const struct opt opts[] = {
 	CLI_OPT_FORMAT(struct options),
 	{ "schema", 0, OPT_FLAG, offsetof(struct options, schema), NULL,
 	  "print all tables with their columns, and what they are", NULL },
+	{ "wide", 'w', OPT_FLAG, offsetof(struct options, wide), NULL,
+	  "do not cut long texts where rows are wider than the terminal", NULL },
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_END
@@ -79,7 +81,7 @@ static int ask(struct query *query, const char *path, const char *sql, const str
 	int status;
 
 	if (!sql && isatty(STDIN_FILENO))
-		return query_prompt(query, path, options->format);
+		return query_prompt(query, path, options->format, options->wide);
 	if (!sql) {
 		input = read_input(&err);
 		if (!input)
@@ -87,7 +89,8 @@ static int ask(struct query *query, const char *path, const char *sql, const str
 		sql = input;
 	}
 	progress_begin(&progress, options->quiet);
-	status = query_print(query, sql, options->format, stdout, &progress, &err);
+	status = query_print(query, sql, options->format, options->wide, stdout, &progress,
+			     &err);
 	free(input);
 	return status ? fail(&err) : EXIT_OK;
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -164,7 +165,15 @@ static int run_statements(struct result *result, struct query *query, const char
 	return more < 0 ? -1 : 0;
 }
 
-int query_print(struct query *query, const char *sql, enum table_format format, FILE *out,
+/* Columns of the terminal behind @out, 0 when it is none or does not say. */
+static unsigned terminal_width(FILE *out)
+{
+	struct winsize size = { 0 };
+
+	return ioctl(fileno(out), TIOCGWINSZ, &size) ? 0 : size.ws_col;
+}
+
+int query_print(struct query *query, const char *sql, enum table_format format, bool wide, FILE *out,
 		struct progress *progress, struct err *err)
 {
 	struct result *result = calloc(1, sizeof(*result));
@@ -175,6 +184,8 @@ int query_print(struct query *query, const char *sql, enum table_format format, 
 		return err_set(err, EXIT_FAILED, "There is no memory left.");
 	}
 	result->format = format;
+	if (!wide)
+		table_fit(result->table, terminal_width(out));
 	query_watch(query, show, progress);
 	status = run_statements(result, query, sql, out, progress, err);
 	query_watch(query, NULL, NULL);

@@ -12,11 +12,12 @@
 
 /**
  * query_print() - run all statements of @sql and print a table for each
+ * @wide: texts stay whole; else long ones are cut where @out is a terminal and rows do not fit
  * @progress: shown while events are read
  *
  * Return: 0, or -1 with @err filled; what was printed before stays.
  */
-int query_print(struct query *query, const char *sql, enum table_format format, FILE *out,
+int query_print(struct query *query, const char *sql, enum table_format format, bool wide, FILE *out,
 		struct progress *progress, struct err *err);
 
 /** query_print_error() - @err on stderr, line by line and without what a terminal would obey */

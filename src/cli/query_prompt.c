@@ -20,6 +20,7 @@
 struct prompt {
 	struct query *query;
 	enum table_format format;
+	bool wide;			/* texts are not cut to the terminal */
 	char history[CLI_PATH_MAX];	/* "": kept nowhere */
 	char *statement;		/* written so far; NULL: none */
 };
@@ -156,6 +157,16 @@ static int set_format(struct prompt *prompt, const char *argument)
 	return 0;
 }
 
+static int set_wide(struct prompt *prompt, const char *argument)
+{
+	if (strcmp(argument, "on") && strcmp(argument, "off") && *argument)
+		puts("That is: .wide on, or .wide off.");
+	else
+		prompt->wide = !*argument ? !prompt->wide : !strcmp(argument, "on");
+	printf("Long texts are %s.\n", prompt->wide ? "whole" : "cut to the terminal");
+	return 0;
+}
+
 static int leave(struct prompt *prompt, const char *argument)
 {
 	(void)prompt, (void)argument;
@@ -172,6 +183,7 @@ static const struct {
 	{ ".tables", show_tables, "all tables" },
 	{ ".schema", show_schema, "[TABLE]: columns, with what they are" },
 	{ ".format", set_format, "table|json|csv: how results are printed" },
+	{ ".wide", set_wide, "on|off: whole texts, or cut to the terminal" },
 	{ ".help", show_help, "this" },
 	{ ".quit", leave, "so does Ctrl-D" },
 	{ ".exit", leave, NULL },
@@ -217,7 +229,8 @@ static void run_statement(struct prompt *prompt)
 
 	progress_begin(&progress, false);
 	running = prompt->query;
-	status = query_print(prompt->query, prompt->statement, prompt->format, stdout, &progress, &err);
+	status = query_print(prompt->query, prompt->statement, prompt->format, prompt->wide,
+			     stdout, &progress, &err);
 	running = NULL;
 	if (status)
 		query_print_error("", &err);
@@ -273,9 +286,9 @@ static void loop(struct prompt *volatile prompt)
 		puts("");
 }
 
-int query_prompt(struct query *query, const char *path, enum table_format format)
+int query_prompt(struct query *query, const char *path, enum table_format format, bool wide)
 {
-	struct prompt prompt = { .query = query, .format = format };
+	struct prompt prompt = { .query = query, .format = format, .wide = wide };
 	struct sigaction action = { .sa_handler = on_interrupt }, before;
 	char clean[CLI_PATH_MAX];
 

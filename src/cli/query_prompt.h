@@ -9,10 +9,12 @@
 /**
  * query_prompt() - read statements and dot commands from the terminal until the user leaves
  *
+ * @wide: as in query_print(), to begin with
+ *
  * Ctrl-C ends the statement that runs, or drops the one that is being written.
  * Context: owns SIGINT while it runs.
  * Return: exit status.
  */
-int query_prompt(struct query *query, const char *path, enum table_format format);
+int query_prompt(struct query *query, const char *path, enum table_format format, bool wide);
 
 #endif

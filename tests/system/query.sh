@@ -142,7 +142,7 @@ fi
 
 # ---- the prompt
 python3 - "$kymo" "$trace" "$scratch" <<'PY' || fail "the prompt"
-import os, pty, select, signal, sys
+import fcntl, os, pty, select, signal, struct, sys, termios
 kymo, trace, scratch = sys.argv[1:]
 pid, terminal = pty.fork()
 if not pid:
@@ -165,6 +165,21 @@ os.write(terminal, b".schema timers\n")
 expect(b"period_ns")
 os.write(terminal, b"SELECT count(*)\nFROM nodes;\n")
 expect(b"2\r\n")
+# Long texts are cut where rows are wider than the terminal, and only there.
+fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+whole = b"x" * 150
+long = b"SELECT 1 AS n, replace(hex(zeroblob(75)), '0', 'x') AS t;\n"
+os.write(terminal, long)
+expect(b"\n1  " + b"x" * 94 + b"...\r\n")
+os.write(terminal, b".wide on\n")
+expect(b"whole")
+os.write(terminal, long)
+expect(b"\n1  " + whole + b"\r\n")
+os.write(terminal, b".wide off\n.format csv\n")
+expect(b"cut to")
+os.write(terminal, long)
+expect(b"\n1," + whole + b"\r\n")
+os.write(terminal, b".format table\n")
 os.write(terminal, b".schema nothing\n")
 expect(b"no table nothing")
 # It gives one row, which shows that it runs, and then runs for ages.

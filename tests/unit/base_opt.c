@@ -218,6 +218,44 @@ static void help_and_man_show_everything(void **state)
 	free(man);
 }
 
+/* Line ends of the source are none of the help's; indented and blank lines are kept. */
+static void help_fills_paragraphs(void **state)
+{
+	static const struct opt one[] = {
+		{ "name", 'n', OPT_TEXT, 0, "NAME",
+		  "which ones of those that were found while looking for all there are", NULL },
+		{ 0 },
+	};
+	static const struct verb verb = {
+		.name = "test", .synopsis = "", .summary = "try things", .opts = one,
+		.description =
+			"A line that is a little longer than the width that help has on all terminals here,\n"
+			"and one\nmore.\n"
+			"  kept as\n"
+			"  it is\n"
+			"Again\ntext.\n"
+			"\n"
+			"A-word-without-any-blank-that-is-longer-than-the-width-that-help-has-on-all-terminals "
+			"ends.",
+	};
+	char *help = printed(opt_help, &verb);
+
+	(void)state;
+	assert_non_null(strstr(help, "\n\n"
+			       "A line that is a little longer than the width that help has on all terminals\n"
+			       "here, and one more.\n"
+			       "  kept as\n"
+			       "  it is\n"
+			       "Again text.\n"
+			       "\n"
+			       "A-word-without-any-blank-that-is-longer-than-the-width-that-help-has-on-all-terminals\n"
+			       "ends.\n"
+			       "\nOptions:\n"
+			       "  -n, --name NAME           which ones of those that were found while looking\n"
+			       "                            for all there are\n"));
+	free(help);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +265,7 @@ int main(void)
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(help_is_found),
 		cmocka_unit_test(help_and_man_show_everything),
+		cmocka_unit_test(help_fills_paragraphs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,6 +167,54 @@ static void empty_and_foreign(void **state)
 	free(text);
 }
 
+static void wide(struct table *t)
+{
+	static const struct table_column columns[] = {
+		{ "a", "A" }, { "b", "B" }, { "n", "N" }, { "hidden", NULL },
+	};
+
+	table_section(t, "s", NULL, columns, 4);
+	for (int row = 0; row < 2; row++) {
+		table_text(t, row ? "short" : "0123456789012345678901234567890123456789");
+		table_text(t, row ? "b" : "\xc3\xa4\xc3\xa4\xc3\xa4 67890123456789012345678901234567890");
+		table_u64(t, 1000000);
+		table_text(t, "nobody sees how long this text is, which has no title");
+	}
+}
+
+static void narrow(struct table *t)
+{
+	table_fit(t, 78);
+	wide(t);
+}
+
+static void narrower(struct table *t)
+{
+	table_fit(t, 20);
+	wide(t);
+}
+
+/* Only as much as it takes, the longest first; never numbers, never below 32; not in csv. */
+static void cut_to_fit(void **state)
+{
+	char *text = printed(TABLE_TEXT, narrow), *whole;
+
+	(void)state;
+	assert_non_null(strstr(text, "\n012345678901234567890123456789...  \xc3\xa4\xc3\xa4\xc3\xa4 "
+			       "678901234567890123456789012...  1000000\n"));
+	assert_non_null(strstr(text, "\nshort "));
+	free(text);
+	text = printed(TABLE_TEXT, narrower);
+	assert_non_null(strstr(text, "\n01234567890123456789012345678...  \xc3\xa4\xc3\xa4\xc3\xa4 "
+			       "6789012345678901234567890...  1000000\n"));
+	free(text);
+	text = printed(TABLE_CSV, narrow);
+	whole = printed(TABLE_CSV, wide);
+	assert_string_equal(text, whole);
+	free(whole);
+	free(text);
+}
+
 /* Memory held while rows stream past, in every format. */
 static void many_rows(void **state)
 {
@@ -209,7 +257,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text), cmocka_unit_test(csv), cmocka_unit_test(json),
 		cmocka_unit_test(empty_and_foreign), cmocka_unit_test(many_rows),
-		cmocka_unit_test(full_disk),
+		cmocka_unit_test(cut_to_fit), cmocka_unit_test(full_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
