@@ -180,6 +180,8 @@ static int from_memory(const struct rundir *dir, const struct options *options,
 	session->output = options->output ? options->output : output;
 	if (take(session, &stats, err) < 0)
 		return -1;
+	if (!stats.processes)		/* they are being recorded, if only by themselves */
+		return nothing(session, err);
 	if (stats.overwritten && !options->quiet)
 		fprintf(stderr, "%" PRIu64 " older events had been overwritten\n", stats.overwritten);
 	if (options->format == TABLE_TEXT)

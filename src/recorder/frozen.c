@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "recorder/claim.h"
 #include "recorder/freeze.h"
 #include "recorder/session_internal.h"
 
@@ -21,16 +22,15 @@ static bool wanted(const struct session *session, const struct process *process)
 }
 
 /* In RECORD and DISCARD a recorder reads it: it is his, unless there is none any more. */
-static bool has_last_events(const struct session *session, const struct region *region)
+static bool has_last_events(const struct region *region)
 {
 	const struct kymo_region *header = region_header(region);
-	struct domain_info domain;
 
 	if (__atomic_load_n(&header->state, __ATOMIC_ACQUIRE) != KYMO_STATE_RECORD)
 		return false;
 	if (__atomic_load_n(&header->mode, __ATOMIC_ACQUIRE) == KYMO_MODE_OVERWRITE)
 		return true;
-	return domain_inspect(&session->dir, &domain, NULL) == 0 && !domain.active;
+	return !claim_is_taken(region->fd);
 }
 
 /* The time of a process's last event. */
@@ -90,7 +90,7 @@ static bool freeze(struct session *session, struct process *process)
 {
 	process->alive = alive_find(process->region.pid, process->region.pid_ns,
 				    process->region.start_time, &process->host_pid);
-	if (!wanted(session, process) || !has_last_events(session, &process->region))
+	if (!wanted(session, process) || !has_last_events(&process->region))
 		return false;
 	if (process->alive == ALIVE_DEAD ||
 	    __atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_REPLACED)
