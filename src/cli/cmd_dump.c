@@ -84,16 +84,11 @@ static void tell_loss(struct dump *d, const struct ctf_event *event)
 
 static int set_window(struct dump *d, struct err *err)
 {
-	int64_t begin = INT64_MIN, end = INT64_MAX, first = 0;
-	const struct dump_options *o = d->options;
-	struct ctf_event event;
+	int64_t begin, end;
 
-	if (!o->begin && !o->end)
+	if (!d->options->begin && !d->options->end)
 		return 0;
-	if (ctf_next(d->reader, &event, err) > 0)
-		first = event.ns;
-	if ((o->begin && cli_read_point("begin", o->begin, first, &begin, err)) ||
-	    (o->end && cli_read_point("end", o->end, first, &end, err)))
+	if (cli_read_window(d->reader, d->options->begin, d->options->end, &begin, &end, err))
 		return -1;
 	return ctf_window(d->reader, begin, end, err);
 }
@@ -156,6 +151,23 @@ static int follow(struct dump *d, struct err *err)
 	}
 }
 
+/* Nothing on the output needs a reason. A trace that has no event is shown, one that was left out is not. */
+static int tell_nothing(const struct dump *d)
+{
+	const struct dump_options *o = d->options;
+	bool window = o->begin || o->end;
+
+	if (!o->event.count && !window) {
+		fprintf(stderr, "kymo dump: the trace has no event\n");
+		return EXIT_OK;
+	}
+	fprintf(stderr, "kymo dump: nothing to show: no event %s%s; `kymo %s\n",
+		o->event.count ? "matches --event" : "is in the trace",
+		window ? " between --begin and --end" : "",
+		o->event.count ? "list` shows the names of all" : "info` shows its begin and end");
+	return EXIT_EMPTY;
+}
+
 static int dump_run(int argc, char **argv)
 {
 	struct dump_options options = { 0 };
@@ -175,8 +187,10 @@ static int dump_run(int argc, char **argv)
 	(void)fflush(stdout);
 	for (unsigned i = 0; i < ctf_warning_count(dump.reader); i++)
 		fprintf(stderr, "kymo dump: warning: %s\n", ctf_warning(dump.reader, i));
+	if (status == EXIT_OK && !dump.printed && !options.follow)
+		status = tell_nothing(&dump);
 	ctf_close(dump.reader);
-	if (status == EXIT_OK && dump.lost && options.strict)
+	if ((status == EXIT_OK || status == EXIT_EMPTY) && dump.lost && options.strict)
 		status = EXIT_LOSS;
 	return status;
 }

@@ -107,7 +107,8 @@ static int open_output(const char *path, bool force, bool *made, struct err *err
 	if (fd < 0 && errno == EISDIR)
 		return err_set(err, EXIT_FAILED, "%s is a directory; name a file with -o.", path);
 	if (fd < 0)
-		return err_set(err, EXIT_FAILED, "%s cannot be written: %s.", path, strerror(errno));
+		return err_set(err, EXIT_FAILED, "%s cannot be written: %s; name another file "
+			       "with -o.", path, strerror(errno));
 	return fd;
 }
 

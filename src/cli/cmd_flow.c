@@ -88,29 +88,17 @@ static void print_warnings(const struct ctf_reader *reader)
 			count - WARNINGS_SHOWN);
 }
 
-static int first_time(struct ctf_reader *reader, int64_t *first_ns, struct err *err)
-{
-	struct ctf_event event;
-	int more;
-
-	while ((more = ctf_next(reader, &event, err)) > 0 && event.bound == CTF_LOSS)
-		;
-	*first_ns = more > 0 ? event.ns : 0;
-	return more < 0 ? -1 : 0;
-}
-
 static int set_times(struct ctf_reader *reader, const struct options *o, struct flow_options *flow,
 		     struct err *err)
 {
-	int64_t first_ns = 0;
+	int64_t first_ns;
 
-	if (!o->begin && !o->end && !o->at)
-		return 0;
-	if (first_time(reader, &first_ns, err) ||
-	    (o->begin && cli_read_point("begin", o->begin, first_ns, &flow->begin_ns, err)) ||
-	    (o->end && cli_read_point("end", o->end, first_ns, &flow->end_ns, err)))
+	if (cli_read_window(reader, o->begin, o->end, &flow->begin_ns, &flow->end_ns, err))
 		return -1;
-	return o->at ? cli_read_point("at", o->at, first_ns, &flow->at_ns, err) : 0;
+	if (!o->at)
+		return 0;
+	return cli_first_time(reader, &first_ns, err) ||
+	       cli_read_point("at", o->at, first_ns, &flow->at_ns, err) ? -1 : 0;
 }
 
 static uint64_t told_lost(const char *path)

@@ -166,6 +166,7 @@ static int print_rows(const struct list_options *options, const struct row *row,
 		{ "fields", "FIELDS" },
 	};
 	struct table *table;
+	bool any = false;
 
 	if (table_open(&table, stdout, (enum table_format)options->format))
 		return EXIT_FAILED;
@@ -174,6 +175,7 @@ static int print_rows(const struct list_options *options, const struct row *row,
 	for (unsigned i = 0; i < count; i++) {
 		if (!wanted(options, row[i].class->name))
 			continue;
+		any = true;
 		table_text(table, row[i].class->name);
 		table_u64(table, row[i].count);
 		if (row[i].count) {
@@ -185,7 +187,11 @@ static int print_rows(const struct list_options *options, const struct row *row,
 		}
 		table_text(table, row[i].fields);
 	}
-	return cli_close("list", table, EXIT_OK);
+	if (!any)
+		table_value_text(table, "why_empty", "Nothing to show", options->event.count ?
+				 "no event's name matches --event; `kymo list` without it shows all" :
+				 "the metadata of the trace declare no event");
+	return cli_close("list", table, any ? EXIT_OK : EXIT_EMPTY);
 }
 
 static int list_events(const struct list_options *options, const char *path, struct err *err)

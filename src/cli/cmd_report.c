@@ -69,27 +69,6 @@ static void print_warnings(const struct ctf_reader *reader)
 			count - WARNINGS_SHOWN);
 }
 
-/* Init events are needed wherever they are, so the window is the report's, not the reader's. */
-static int set_window(struct ctf_reader *reader, const struct options *o,
-		      struct report_options *report, struct err *err)
-{
-	struct ctf_event event;
-	int64_t first_ns = 0;
-	int more;
-
-	if (!o->begin && !o->end)
-		return 0;
-	while ((more = ctf_next(reader, &event, err)) > 0 && event.bound == CTF_LOSS)
-		;
-	if (more < 0)
-		return -1;
-	if (more)
-		first_ns = event.ns;
-	if (o->begin && cli_read_point("begin", o->begin, first_ns, &report->begin_ns, err))
-		return -1;
-	return o->end ? cli_read_point("end", o->end, first_ns, &report->end_ns, err) : 0;
-}
-
 /* What the recorder says. */
 static void ask_recorder(const char *path, struct accounts *accounts, struct report_options *report)
 {
@@ -161,8 +140,6 @@ static int run(int argc, char **argv)
 		.sort = o.sort,
 		.limit = o.limit,
 		.unlimited = o.all,
-		.begin_ns = INT64_MIN,
-		.end_ns = INT64_MAX,
 	};
 	if (report_paths_read(&paths, o.architecture, &o.path, &err) == 0 && paths.caret.paths) {
 		paths.caret.first_callback = o.first_callback;
@@ -176,7 +153,9 @@ static int run(int argc, char **argv)
 	}
 	ctf_threads(reader, 0);
 	ask_recorder(path, &accounts, &report);
-	status = set_window(reader, &o, &report, &err) ? (int)err.status : 0;
+	/* Init events are needed wherever they are, so the window is the report's, not the reader's. */
+	status = cli_read_window(reader, o.begin, o.end, &report.begin_ns, &report.end_ns, &err) ?
+		 (int)err.status : 0;
 	paths.caret.begin_ns = report.begin_ns;
 	paths.caret.end_ns = report.end_ns;
 	if (!status)

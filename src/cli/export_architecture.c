@@ -46,7 +46,8 @@ static int write_file(const struct architecture *architecture, const char *path,
 		return err_set(err, EXIT_FAILED, "%s is there already; name another file with -o, or "
 			       "overwrite it with --force.", path);
 	if (!file)
-		return err_set(err, EXIT_FAILED, "%s cannot be written: %s.", path, strerror(errno));
+		return err_set(err, EXIT_FAILED, "%s cannot be written: %s; name another file "
+			       "with -o.", path, strerror(errno));
 	status = architecture_write(architecture, file, err);
 	if (out)
 		return status;

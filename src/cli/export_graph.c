@@ -30,29 +30,9 @@ static int open_output(const struct export_graph *request, const char *path, str
 		return err_set(err, EXIT_FAILED, "%s is there already; name another file with -o, or "
 			       "overwrite it with --force.", path);
 	if (fd < 0)
-		return err_set(err, EXIT_FAILED, "%s cannot be written: %s.", path, strerror(errno));
+		return err_set(err, EXIT_FAILED, "%s cannot be written: %s; name another file "
+			       "with -o.", path, strerror(errno));
 	return fd;
-}
-
-static int set_window(struct ctf_reader *reader, const struct export_graph *request,
-		      struct dot_options *options, struct err *err)
-{
-	struct ctf_event event;
-	int64_t first_ns = 0;
-	int more;
-
-	if (!request->begin && !request->end)
-		return 0;
-	while ((more = ctf_next(reader, &event, err)) > 0 && event.bound == CTF_LOSS)
-		;
-	if (more < 0)
-		return -1;
-	if (more)
-		first_ns = event.ns;
-	if (request->begin &&
-	    cli_read_point("begin", request->begin, first_ns, &options->begin_ns, err))
-		return -1;
-	return request->end ? cli_read_point("end", request->end, first_ns, &options->end_ns, err) : 0;
 }
 
 static uint64_t told_lost(const char *path)
@@ -127,7 +107,8 @@ int export_graph(const struct export_graph *request, bool *lost, struct err *err
 	if (ctf_open(request->trace, &reader, err))
 		return -1;
 	ctf_threads(reader, 0);
-	if (!set_window(reader, request, &options, err)) {
+	if (!cli_read_window(reader, request->begin, request->end, &options.begin_ns,
+			    &options.end_ns, err)) {
 		fd = open_output(request, output, err);
 		if (fd >= 0) {
 			status = write_graph(reader, request->svg, fd, &options, &result, err);

@@ -69,9 +69,7 @@ static int set_window(const struct export_tables *request, struct rows_options *
 		      struct err *err)
 {
 	struct ctf_reader *reader;
-	struct ctf_event event;
-	int64_t first_ns = 0;
-	int more;
+	int status;
 
 	options->begin_ns = INT64_MIN;
 	options->end_ns = INT64_MAX;
@@ -79,15 +77,10 @@ static int set_window(const struct export_tables *request, struct rows_options *
 		return 0;
 	if (ctf_open(request->trace, &reader, err))
 		return -1;
-	while ((more = ctf_next(reader, &event, err)) > 0 && event.bound == CTF_LOSS)
-		;
-	if (more > 0)
-		first_ns = event.ns;
+	status = cli_read_window(reader, request->begin, request->end, &options->begin_ns, &options->end_ns,
+				 err);
 	ctf_close(reader);
-	if (more < 0 || (request->begin && cli_read_point("begin", request->begin, first_ns,
-							  &options->begin_ns, err)))
-		return -1;
-	return request->end ? cli_read_point("end", request->end, first_ns, &options->end_ns, err) : 0;
+	return status;
 }
 
 /* ---- where to ---- */
@@ -98,18 +91,24 @@ static int refuse(const char *path, struct err *err)
 		       "it with --force.", path);
 }
 
+static int unwritable(const char *path, struct err *err)
+{
+	return err_set(err, EXIT_FAILED, "%s cannot be written: %s; name another place with -o.", path,
+		       strerror(errno));
+}
+
 static int prepare_file(const char *path, bool force, struct err *err)
 {
 	struct stat status;
 
 	if (lstat(path, &status))
-		return errno == ENOENT ? 0 : err_set(err, EXIT_FAILED, "%s: %s.", path, strerror(errno));
+		return errno == ENOENT ? 0 : unwritable(path, err);
 	if (!S_ISREG(status.st_mode))
 		return err_set(err, EXIT_FAILED, "%s is no file; name one with -o.", path);
 	if (!force)
 		return refuse(path, err);
 	if (unlink(path))
-		return err_set(err, EXIT_FAILED, "%s: %s.", path, strerror(errno));
+		return unwritable(path, err);
 	return 0;
 }
 
@@ -131,7 +130,7 @@ static int prepare_directory(const char *path, const struct export_tables *reque
 
 	*made = !mkdir(path, 0777);
 	if (!*made && errno != EEXIST)
-		return err_set(err, EXIT_FAILED, "%s: %s.", path, strerror(errno));
+		return unwritable(path, err);
 	if (stat(path, &status) || !S_ISDIR(status.st_mode))
 		return err_set(err, EXIT_FAILED, "%s is no directory; name one with -o.", path);
 	for (unsigned i = 0; i < TABLES && !request->force; i++) {

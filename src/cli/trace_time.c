@@ -83,6 +83,36 @@ int cli_read_point(const char *option, const char *text, int64_t first_ns, int64
 		       "the epoch", option, text);
 }
 
+int cli_first_time(struct ctf_reader *reader, int64_t *first_ns, struct err *err)
+{
+	struct ctf_event event;
+	int more;
+
+	while ((more = ctf_next(reader, &event, err)) > 0 && event.bound == CTF_LOSS)
+		;
+	*first_ns = more > 0 ? event.ns : 0;
+	return more < 0 ? -1 : ctf_rewind(reader, err);
+}
+
+int cli_read_window(struct ctf_reader *reader, const char *begin, const char *end, int64_t *begin_ns,
+		    int64_t *end_ns, struct err *err)
+{
+	int64_t first_ns;
+
+	*begin_ns = INT64_MIN;
+	*end_ns = INT64_MAX;
+	if (!begin && !end)
+		return 0;
+	if (cli_first_time(reader, &first_ns, err) ||
+	    (begin && cli_read_point("begin", begin, first_ns, begin_ns, err)) ||
+	    (end && cli_read_point("end", end, first_ns, end_ns, err)))
+		return -1;
+	if (*begin_ns > *end_ns)
+		return err_set(err, EXIT_USAGE, "--end %s is before --begin %s: nothing is between them", end,
+			       begin);
+	return 0;
+}
+
 char *cli_print_point(char out[CLI_TIME_MAX], int64_t ns)
 {
 	time_t second = (time_t)(ns / NSEC_PER_SEC);

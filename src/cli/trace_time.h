@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "ctf/reader.h"
 
 #define CLI_TIME_MAX 40		/* bytes of a printed point in time with its NUL */
 
@@ -22,6 +23,23 @@
  */
 int cli_read_point(const char *option, const char *text, int64_t first_ns, int64_t *out_ns,
 		   struct err *err);
+
+/**
+ * cli_first_time() - epoch time of the first event of @reader, 0 when it has none
+ *
+ * The reader stands at its beginning afterwards. Return: 0, or -1 with @err filled.
+ */
+int cli_first_time(struct ctf_reader *reader, int64_t *first_ns, struct err *err);
+
+/**
+ * cli_read_window() - the values of --begin and --end
+ * @begin, @end: NULL: not given; then *begin_ns is INT64_MIN, *end_ns INT64_MAX
+ *
+ * The reader stands at its beginning afterwards.
+ * Return: 0, or -1 with @err filled: EXIT_USAGE, or what reading gave.
+ */
+int cli_read_window(struct ctf_reader *reader, const char *begin, const char *end, int64_t *begin_ns,
+		    int64_t *end_ns, struct err *err);
 
 /** cli_print_point() - "2026-11-20 20:25:36.328671318", local time. Return: @out. */
 char *cli_print_point(char out[CLI_TIME_MAX], int64_t ns);

@@ -159,7 +159,7 @@ static bool may_grow(const struct ctf_stream *s)
 
 static int unusable(struct ctf_stream *s, const char *why)
 {
-	if (!s->quiet)
+	if (!s->quiet && !s->window.failed)
 		reader_warn(s->reader, "%s: byte %llu: %s; the rest of the file is left out",
 			    s->file[s->file_index].path, (unsigned long long)s->packet_offset, why);
 	return -1;

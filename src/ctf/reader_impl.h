@@ -130,6 +130,7 @@ struct window {
 	size_t capacity, used;
 	uint64_t offset;		/* of bytes[0] in the file */
 	int fd;				/* -1: not open */
+	bool failed;			/* to open or read, which was told */
 };
 
 struct ctf_stream {

@@ -32,6 +32,7 @@ static size_t usual_size(const struct ctf_stream *s)
 
 static int failed(struct ctf_stream *s, const char *what)
 {
+	s->window.failed = true;
 	reader_warn(s->reader, "%s: %s: %s", s->file[s->file_index].path, what, strerror(errno));
 	return -1;
 }
@@ -44,6 +45,7 @@ void window_close(struct ctf_stream *s)
 	}
 	s->window.fd = -1;
 	s->window.used = 0;
+	s->window.failed = false;
 }
 
 static int window_fd(struct ctf_stream *s)

@@ -179,7 +179,8 @@ int sqlite_export(struct tables *tables, const struct rows_options *options,
 	int status;
 
 	if (sqlite3_open_v2(options->path, &d.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL))
-		status = fail(&d, options, err);
+		status = err_set(err, EXIT_FAILED, "%s cannot be written: %s; name another file with -o.",
+				 options->path, d.db ? sqlite3_errmsg(d.db) : "there is no memory left");
 	else
 		status = fill(&d, tables, options, result, err);
 	for (unsigned i = 0; i < TABLES; i++)

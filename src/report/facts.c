@@ -114,6 +114,8 @@ const char *report_why_empty(const struct report *report)
 		       "`--section topics` without them show the names there are.";
 	if (options->begin_ns != INT64_MIN || options->end_ns != INT64_MAX)
 		return "Nothing happened between --begin and --end.";
+	if (options->sections && report->none)
+		return report->none;
 	return "No callback of the trace both began and ended, and no message was published by a "
 	       "known publisher: it may have been recorded for too short a time.";
 }

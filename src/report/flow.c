@@ -317,7 +317,10 @@ static const char *why_empty(const struct flow *flow, char *buffer, size_t size)
 	else if (missing)
 		snprintf(buffer, size, "There is no node or topic '%s' in the trace. `kymo report "
 			 "--section nodes` and `--section topics` list them.", missing);
-	else if (options->message || options->at_ns != INT64_MIN)
+	else if (options->at_ns != INT64_MIN)
+		snprintf(buffer, size, "No chain begins then or later%s. `kymo flow` without --at lists the "
+			 "chains there are.", options->node || options->topic ? " of what was selected" : "");
+	else if (options->message)
 		snprintf(buffer, size, "No such message was published in the trace. `kymo report --section "
 			 "messages --format csv` lists them with their ids.");
 	else if (!model_facts(flow->model)->ros_events)
@@ -327,8 +330,10 @@ static const char *why_empty(const struct flow *flow, char *buffer, size_t size)
 			 "ways there are; --latest also follows timers that publish what was received "
 			 "before.");
 	else
-		snprintf(buffer, size, "No message that a callback published got to another callback%s.",
-			 options->node || options->topic ? " of what was selected" : "");
+		snprintf(buffer, size, "No message that a callback published got to another callback%s%s.",
+			 options->node || options->topic ? " of what --node and --topic select" : "",
+			 options->begin_ns != INT64_MIN || options->end_ns != INT64_MAX ?
+			 " between --begin and --end" : "");
 	return buffer;
 }
 

@@ -27,6 +27,7 @@ struct report {
 	unsigned hosts;
 	struct err *err;
 	const char *missing;		/* events that a section would have needed, and how to get them */
+	const char *none;		/* why the last section without rows may have none */
 	uint64_t rows;			/* shown in the sections that look for what is slow */
 };
 
@@ -38,6 +39,7 @@ struct report_section {
 	bool activity;			/* report->activity, */
 	bool paths;			/* report->caret; usual when paths were named */
 	bool of_ros, of_programs;	/* not shown unasked when the trace has only the other */
+	const char *none;		/* what it means that it has no rows, when it was asked for */
 	void (*print)(struct report *report);
 	/* Sections of other events than those of ROS 2 read the trace again. 0, or -1 with report->err. */
 	int (*again)(struct report *report);

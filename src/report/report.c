@@ -11,15 +11,19 @@
 #define ROWS_AS_TEXT 20
 #define PROGRESS_EVENTS (1u << 16)
 
+#define NONE_OF_PROGRAMS "Spans, counters and instants come from programs that use kymo.h " \
+	"(docs/programs.md); none is here."
+
 static const struct report_section sections[] = {
 	{ .name = "callbacks", .usual = true, .of_ros = true, .print = report_callbacks },
 	{ .name = "topics", .usual = true, .of_ros = true, .print = report_topics },
 	{ .name = "waits", .usual = true, .may_be_empty = true, .of_ros = true, .print = report_waits },
-	{ .name = "spans", .usual = true, .of_programs = true, .print = report_spans },
+	{ .name = "spans", .usual = true, .of_programs = true, .none = NONE_OF_PROGRAMS,
+	  .print = report_spans },
 	{ .name = "counters", .usual = true, .may_be_empty = true, .of_programs = true,
-	  .print = report_counters },
+	  .none = NONE_OF_PROGRAMS, .print = report_counters },
 	{ .name = "instants", .usual = true, .may_be_empty = true, .of_programs = true,
-	  .print = report_instants },
+	  .none = NONE_OF_PROGRAMS, .print = report_instants },
 	{ .name = "loss", .usual = true, .may_be_empty = true, .print = report_loss },
 	{ .name = "publications", .intervals = true, .print = report_publications },
 	{ .name = "takes", .intervals = true, .print = report_takes },
@@ -31,18 +35,20 @@ static const struct report_section sections[] = {
 	{ .name = "response-segments", .paths = true, .print = report_segments },
 	{ .name = "response-rows", .paths = true, .print = report_response_rows },
 	{ .name = "service-calls", .activity = true, .may_be_empty = true, .print = report_calls },
-	{ .name = "executors", .activity = true, .print = report_executors },
-	{ .name = "lifecycle", .activity = true, .may_be_empty = true, .print = report_lifecycles },
+	{ .name = "executors", .activity = true, .print = report_executors,
+	  .none = "The trace has no rclcpp_executor_get_next_ready, _wait_for_work or _execute." },
+	{ .name = "lifecycle", .activity = true, .may_be_empty = true, .print = report_lifecycles,
+	  .none = "No lifecycle node changed its state in the trace." },
 	{ .name = "cputime", .again = report_cputime },
 	{ .name = "memory", .again = report_memory },
 	{ .name = "profile", .again = report_profile },
 	{ .name = "processes", .print = report_processes },
-	{ .name = "nodes", .print = report_nodes },
-	{ .name = "publishers", .print = report_publishers },
-	{ .name = "subscriptions", .print = report_subscriptions },
-	{ .name = "timers", .print = report_timers },
-	{ .name = "services", .print = report_services },
-	{ .name = "clients", .print = report_clients },
+	{ .name = "nodes", .print = report_nodes, .none = "The trace tells of no nodes." },
+	{ .name = "publishers", .print = report_publishers, .none = "The trace tells of no publishers." },
+	{ .name = "subscriptions", .print = report_subscriptions, .none = "The trace tells of no subscriptions." },
+	{ .name = "timers", .print = report_timers, .none = "The trace tells of no timers." },
+	{ .name = "services", .print = report_services, .none = "The trace tells of no services." },
+	{ .name = "clients", .print = report_clients, .none = "The trace tells of no clients." },
 	{ .name = "instances", .rows = &report_instance_rows, .title = "Callback instances",
 	  .columns = report_instance_columns },
 	{ .name = "messages", .rows = &report_message_rows, .title = "Messages delivered",
@@ -279,6 +285,7 @@ int report_run(struct ctf_reader *reader, const char *path, const struct report_
 	};
 	const char *why = NULL;
 	unsigned i, passes = 0;
+	uint64_t rows;
 	bool must_show = false;
 	int status = -1;
 
@@ -297,8 +304,14 @@ int report_run(struct ctf_reader *reader, const char *path, const struct report_
 		if (!is_wanted(options, &sections[i]) || !is_shown(&report, &sections[i]))
 			continue;
 		must_show |= !sections[i].may_be_empty;
+		rows = report.rows;
 		if (sections[i].print)
 			sections[i].print(&report);
+		if (report.rows == rows && sections[i].none) {
+			report.none = sections[i].none;
+			if (options->sections > 1 || sections[i].may_be_empty)
+				table_note(table, "%s", sections[i].none);
+		}
 		if (sections[i].again && sections[i].again(&report))
 			goto out;
 	}

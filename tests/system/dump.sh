@@ -46,6 +46,12 @@ run 0 "$kymo" dump "$fixture" --begin +0.2s --end +0.21s
 sed 's/(+[^)]*)//' "$scratch/out" >"$scratch/part"
 [ -s "$scratch/part" ] || fail "nothing between +0.2s and +0.21s"
 grep -Fxf "$scratch/part" "$scratch/all" | cmp -s - "$scratch/part" || fail "the window holds other events"
+run 2 "$kymo" dump "$fixture" --begin +2s --end +1s
+has err 'is before --begin'
+run 6 "$kymo" dump "$fixture" --event nope
+has err 'no event matches --event'
+run 6 "$kymo" dump "$fixture" --begin +1h
+has err 'between --begin and --end'
 run 2 "$kymo" dump "$fixture" --begin yesterday
 has err "'yesterday' is no time"
 

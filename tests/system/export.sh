@@ -34,7 +34,9 @@ expect 0 "standard output: 46 callbacks" "$kymo" export robot --output - --compr
 [ "$(stat -c %s out)" -gt "$(stat -c %s old)" ] || fail "standard output is short"
 
 expect 1 "is a directory" "$kymo" export robot -o robot
-expect 1 "No such file" "$kymo" export robot -o nowhere/x
+for format in perfetto sqlite csv dot caret-architecture; do
+	expect 1 "with -o" "$kymo" export robot -f $format -o nowhere/x
+done
 expect 1 "No space left" "$kymo" export robot -o /dev/full
 expect 2 "perfetto" "$kymo" export robot --format vcd
 expect 2 "compress" "$kymo" export robot --compress 10

@@ -21,6 +21,8 @@ has out 'gid: u8[24]'
 [ "$(awk -F, 'NR > 1 { n += $2 } END { print n }' "$scratch/out")" -eq 596 ] || fail "list counts other than 596 events"
 run 0 "$kymo" list "$fixture" --event 'ros2:rcl_init'
 [ "$(grep -c '^ros2:' "$scratch/out")" -eq 1 ] || fail "--event shows more than one event"
+run 6 "$kymo" list "$fixture" --event nope
+has out 'matches --event'
 run 0 "$kymo" list --points --format csv
 has out 'ros2:callback_start,run,all,"callback: u64 (hex), is_intra_process: i32"'
 has out 'ros2:rcl_init,init,'
@@ -125,8 +127,14 @@ run 0 "$kymo" dump "$trace"
 [ "$(wc -l <"$scratch/out")" -eq 596 ] || fail "without indexes there are $(wc -l <"$scratch/out") events"
 empty err
 chmod 0 "$inside/ros2_0"
-if [ "$(id -u)" -ne 0 ]; then
-	run 0 "$kymo" dump "$trace"
+somebody=()
+if [ "$(id -u)" -eq 0 ]; then
+	somebody=(setpriv --reuid 65534 --clear-groups)
+	chmod 755 "$scratch"
+fi
+if "${somebody[@]}" test -r "$inside/metadata" -a -x "$kymo" 2>/dev/null; then
+	run 0 "${somebody[@]}" "$kymo" dump "$trace"
 	has err 'cannot be opened'
+	[ "$(wc -l <"$scratch/err")" -eq 1 ] || fail "more than one warning for one file: $(cat "$scratch/err")"
 fi
 finish

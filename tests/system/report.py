@@ -15,6 +15,7 @@ SOURCE = os.environ.get("KYMO_SOURCE", os.path.join(os.path.dirname(__file__), "
 KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
 TRACES = os.path.join(SOURCE, "..", "shared", "data", "ros2-traces")
 BASIC = os.path.join(TRACES, "pair_basic_st", "ctf")
+CARET = os.path.join(SOURCE, "..", "shared", "data", "caret-demo")
 
 failures = []
 
@@ -118,6 +119,11 @@ def empty_and_wrong(scratch):
     check("matches --node" in as_json(BASIC, "--node", "/nobody", status=6)["why_empty"], "in json")
     run(BASIC, "--section", "nonsense", status=2)
     run(BASIC, "--begin", "never", status=2)
+    run(BASIC, "--begin", "+2s", "--end", "+1s", status=2)
+    # What an empty section means is that section's, not "no callback ran".
+    check("kymo.h" in as_json(BASIC, "--section", "spans", status=6)["why_empty"], "no spans")
+    check("executor" in as_json(CARET, "--section", "executors", status=6)["why_empty"], "no executors")
+    check("lifecycle node" in run(BASIC, "--section", "lifecycle")[0], "no lifecycle node")
     run(BASIC, "extra", status=2)
     run(os.path.join(scratch, "nowhere"), status=3)
     run(scratch, status=3)
