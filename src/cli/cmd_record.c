@@ -195,7 +195,7 @@ static int prepare_output(const struct options *options, struct record_options *
 
 static int run(int argc, char **argv)
 {
-	struct options options = { 0 };
+	struct options options = { .flight = FLIGHT_NO_WISHES };
 	struct flight_show flight = { 0 };
 	struct show show = { 0 };
 	struct record_options record = {

@@ -144,11 +144,11 @@ static void on_written(void *context, const struct flight_report *report)
 
 static int check(const struct flight_wishes *wishes, struct err *err)
 {
-	if (!wishes->window && (wishes->post || wishes->memory || wishes->snapshots || wishes->triggers.count))
+	if (wishes->window < 0 && (wishes->post >= 0 || wishes->memory || wishes->snapshots || wishes->triggers.count))
 		return err_set(err, EXIT_USAGE, "--trigger, --post, --flight-memory and --snapshots need --flight TIME: "
 			       "how much to keep");
-	if (wishes->window < 0 || wishes->post < 0)
-		return err_set(err, EXIT_USAGE, "--flight and --post cannot be negative");
+	if (wishes->window == 0)
+		return err_set(err, EXIT_USAGE, "--flight 0 keeps nothing; name a time such as 30s");
 	if (wishes->memory && wishes->memory < MEMORY_MIN)
 		return err_set(err, EXIT_USAGE, "--flight-memory must be 1M or more");
 	return 0;
@@ -161,7 +161,7 @@ int flight_prepare(const struct flight_wishes *wishes, struct flight_show *show,
 
 	if (check(wishes, err) < 0)
 		return -1;
-	if (!wishes->window)
+	if (wishes->window < 0)
 		return 0;
 	if (show->format == TABLE_CSV)
 		return err_set(err, EXIT_USAGE, "--flight prints a line or, with --format json, an object for each "
@@ -170,9 +170,9 @@ int flight_prepare(const struct flight_wishes *wishes, struct flight_show *show,
 		if (triggers_add(&options->triggers, wishes->triggers.item[i], err) < 0)
 			return -1;
 	options->window_ns = (uint64_t)wishes->window;
-	options->post_ns = wishes->post ? (uint64_t)wishes->post : POST_NS;
+	options->post_ns = wishes->post >= 0 ? (uint64_t)wishes->post : POST_NS;
 	if (options->post_ns >= options->window_ns)
-		options->post_ns = wishes->post ? options->window_ns : options->window_ns / 2;
+		options->post_ns = wishes->post >= 0 ? options->window_ns : options->window_ns / 2;
 	options->memory = wishes->memory ? wishes->memory : MEMORY;
 	options->version = record->session.version;
 	options->name = name_snapshot;

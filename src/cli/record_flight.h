@@ -6,12 +6,14 @@
 #include "base/opt.h"
 #include "recorder/record.h"
 
-/* Filled by the command line. */
+/* Filled by the command line, after FLIGHT_NO_WISHES. */
 struct flight_wishes {
-	int64_t window, post;
+	int64_t window, post;		/* -1: not given */
 	uint64_t memory, snapshots;
 	struct opt_list triggers;
 };
+
+#define FLIGHT_NO_WISHES { .window = -1, .post = -1 }
 
 /* Rows for the table of options; @type has a member `struct flight_wishes @member`. */
 #define FLIGHT_OPTS(type, member)								\
@@ -24,7 +26,7 @@ struct flight_wishes {
 	{ "flight-memory", 0, OPT_SIZE, offsetof(type, member.memory), "SIZE",			\
 	  "memory for --flight (default 256M)", NULL },						\
 	{ "snapshots", 0, OPT_U64, offsetof(type, member.snapshots), "N",			\
-	  "end after N snapshots", NULL }
+	  "end after N snapshots; a command is sent SIGINT then", NULL }
 
 /* While it runs. */
 struct flight_show {

@@ -44,15 +44,18 @@ static void name_source(const struct flight *flight, struct asked *asked)
 void flight_fire(struct flight *flight, const struct trigger_hit *hit)
 {
 	struct asked *asked = &flight->asked;
+	uint64_t now_ns;
 
 	if (asked->any || flight->disarmed || flight_is_done(flight)) {
 		flight->suppressed++;
 		return;
 	}
-	*asked = (struct asked){
-		.any = true, .cause = FLIGHT_TRIGGER, .hit = *hit, .asked_ns = hit->at_ns,
-		.due_ns = hit->at_ns + flight->options.post_ns,
-	};
+	*asked = (struct asked){ .any = true, .cause = FLIGHT_TRIGGER, .hit = *hit, .asked_ns = hit->at_ns };
+	/* A program may give an event any time; one to come would keep the snapshot, and all others, waiting. */
+	now_ns = session_now();
+	if (asked->asked_ns > now_ns)
+		asked->asked_ns = now_ns;
+	asked->due_ns = asked->asked_ns + flight->options.post_ns;
 	name_source(flight, asked);
 }
 
@@ -251,6 +254,16 @@ static bool write_slice(struct flight *flight, uint64_t for_ns)
 	return false;
 }
 
+/*
+ * No directory was made. It counts, for who waits for N snapshots; but not what only the one who asked
+ * is to blame for, nor that nothing was there.
+ */
+static void not_begun(struct flight *flight, const struct err *err)
+{
+	flight->count += flight->asked.cause != FLIGHT_REQUEST && err->status != EXIT_EMPTY;
+	report(flight, flight->asked.path, &(struct flight_totals){ 0 }, err);
+}
+
 bool flight_work(struct flight *flight)
 {
 	struct err err;
@@ -260,8 +273,7 @@ bool flight_work(struct flight *flight)
 	if (!flight->flushed)
 		return false;
 	if (begin_writing(flight, &err) < 0) {
-		flight->count++;
-		report(flight, flight->asked.path, &(struct flight_totals){ 0 }, &err);
+		not_begun(flight, &err);
 		return false;
 	}
 	return true;
@@ -289,8 +301,7 @@ void flight_finish(struct flight *flight)
 
 	while (flight->asked.any) {
 		if (!flight->writer && begin_writing(flight, &err) < 0) {
-			flight->count++;
-			report(flight, flight->asked.path, &(struct flight_totals){ 0 }, &err);
+			not_begun(flight, &err);
 			continue;
 		}
 		(void)write_slice(flight, UINT64_MAX);

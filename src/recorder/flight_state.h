@@ -33,7 +33,7 @@ struct flight {
 	bool flushed;			/* all that was committed when it was due is here */
 	struct flight_writer *writer;	/* NULL: none is being written */
 	uint64_t begin_ns, end_ns;	/* of it */
-	unsigned count;			/* written, or failed to be */
+	unsigned count;			/* written, or failed to be; not requests that could not begin */
 	uint64_t suppressed;		/* since the last one */
 	bool told_short;
 	bool disarmed;			/* nothing fires any more */

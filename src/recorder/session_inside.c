@@ -316,6 +316,8 @@ int kymo_session_add_sink(struct kymo_session *session, const char *path)
 {
 	struct request request = { .what = ADD, .path = path };
 
+	if (!path)
+		FAIL("the path of the trace is NULL");
 	return check_caller(session) < 0 ? -1 : ask(session, &request);
 }
 
@@ -323,8 +325,11 @@ int kymo_session_remove_sink(struct kymo_session *session, const char *path,
 			     struct kymo_session_stats *stats)
 {
 	struct request request = { .what = REMOVE, .path = path };
-	int rc = check_caller(session) < 0 ? -1 : ask(session, &request);
+	int rc;
 
+	if (!path)
+		FAIL("the path of the trace is NULL");
+	rc = check_caller(session) < 0 ? -1 : ask(session, &request);
 	copy_stats(stats, &request.stats);
 	return rc;
 }

@@ -36,12 +36,17 @@ mkdir -p "$scratch/used/1"
 run 1 "$kymo" record --flight 1s -o "$scratch/used" -- true
 has err "exists already"
 run 6 "$kymo" record --flight 1s -o "$scratch/empty" -- true
+run 2 "$kymo" record --flight 0 -- true
+has err "keeps nothing"
 
-"$kymo" record -q --flight 1s 2>/dev/null &
+# Nothing there, twice: neither is the one snapshot that it is to take.
+"$kymo" record -q --flight 1s --snapshots 1 2>/dev/null &
 recorder=$!
 wait_for test -S "$KYMO_DIR/control"
-run 6 "$kymo" snapshot -o "$scratch/void"
-has err "nothing to take"
+for _ in 1 2; do
+	run 6 "$kymo" snapshot -o "$scratch/void"
+	has err "nothing to take"
+done
 run 0 "$kymo" stop
 wait "$recorder"
 [ -e "$scratch/void" ] && fail "a trace of nothing"
@@ -63,6 +68,8 @@ int main(int argc, char **argv)
 			;
 		if (i == 50 && argc > 2)
 			kymo_snapshot();
+		if (i == 60)
+			KYMO_INSTANT("test", "ahead", ("at_ns", kymo_now() + 3600000000000u));
 		kymo_end_named();
 	}
 	kymo_loop_end(&loop);
@@ -100,6 +107,10 @@ run 0 "$kymo" record --flight 10s --trigger 'span(work) > 10s' -o "$scratch/neve
 has err "0 snapshots"
 empty out
 [ -e "$scratch/never/1" ] && fail "a snapshot without a reason"
+
+# An event with a time to come is one of now; and without --post its snapshot is written before the program ends.
+run 130 "$kymo" record --flight 10s --post 0 --trigger 'event(ahead)' --snapshots 1 -o "$scratch/ahead" -- "$scratch/late" x
+says "$scratch/ahead/1" "s['at_ns'] <= j['start_ns'] + j['duration_ns']"
 
 # Whom the recorder itself ends has not died.
 run 130 "$kymo" record --flight 10s --trigger died -d 300ms -o "$scratch/ended" -- "$scratch/late" x

@@ -336,6 +336,7 @@ static void a_place_that_cannot_be_written(void **state)
 		(void)round_of(bench, false);
 	assert_non_null(bench->last.failed);
 	assert_non_null(strstr(bench->failed.text, "/proc/none/there"));
+	assert_int_equal(bench->last.number, 0);	/* who waits for N did not get one */
 	flight_request(bench->flight, FLIGHT_REQUEST, 0, NULL, NULL);
 	until_written(bench, 2);
 	check(bench, 1);

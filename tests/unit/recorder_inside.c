@@ -349,6 +349,8 @@ static void what_cannot_be_is_said(void **state)
 	assert_int_equal(access(in("t-a"), F_OK), -1);	/* nothing happened */
 	good(kymo_session_stop(NULL, NULL));
 	bad(kymo_session_add_sink(NULL, in("t-b")), "no session");
+	bad(kymo_session_add_sink(NULL, NULL), "NULL");
+	bad(kymo_session_remove_sink(NULL, NULL, NULL), "NULL");
 }
 
 static void options_are_followed(void **state)
