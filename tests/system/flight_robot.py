@@ -121,6 +121,23 @@ def by_death(directory):
         end_recorder(recorder)
 
 
+def is_dead(pid):
+    try:
+        with open('/proc/%d/stat' % pid) as stat:
+            return stat.read().rpartition(')')[2].split()[0] in 'ZX'
+    except OSError:
+        return True
+
+
+def wait_dead(pids):
+    """A signal that was sent need not have arrived."""
+    for _ in range(500):
+        if all(map(is_dead, pids)):
+            return
+        time.sleep(0.01)
+    fail('they do not die: %s' % pids)
+
+
 def by_itself(directory):
     """No recorder: the processes keep their last events; stopped ones, too."""
     program = subprocess.Popen([KYMO, 'run', '--flight', '--', *robot('--seconds', '60')],
@@ -137,6 +154,7 @@ def by_itself(directory):
             fail('two snapshots of a stopped robot differ')
         os.killpg(program.pid, signal.SIGKILL)
         program.wait()
+        wait_dead([p['pid'] for p in snapshot_of(again)['processes']])
         seen = snapshot_of(kymo('snapshot', '--last', '1s', '-o', os.path.join(directory, 'dead')).strip())
         if seen['totals']['recorded'] != snapshot_of(again)['totals']['recorded']:
             fail('the dead robot has %s, the stopped one %s' % (seen['totals'], snapshot_of(again)['totals']))
