@@ -51,7 +51,8 @@ static enum look look_of(const struct query_statement *statement, unsigned colum
 		return LOOK_ADDRESS;
 	case -1:
 		/* A computed one: "max(duration_ns)", or an alias that says what it is. */
-		return ends_with(name, "_ns") || ends_with(name, "_ns)") ? LOOK_DURATION : LOOK_PLAIN;
+		return (ends_with(name, "_ns") || ends_with(name, "_ns)")) && strncasecmp(name, "count", 5) ?
+		       LOOK_DURATION : LOOK_PLAIN;
 	default:
 		return LOOK_PLAIN;
 	}

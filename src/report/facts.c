@@ -125,6 +125,10 @@ void report_remarks(struct report *report)
 	const struct model_facts *facts = model_facts(report->model);
 	struct table *t = report->table;
 
+	if (facts->ros_events && !model_count(report->model, MODEL_NODE))
+		table_note(t, "The trace tells of no node: recording began after the programs did, or their "
+			   "first events were lost. So callbacks and topics have no names. `kymo record` has "
+			   "them whenever it begins, if programs run under `kymo run`.");
 	if (facts->publishes_without_timestamp)
 		table_note(t, "%" PRIu64 " messages were published by ROS 2 Iron or older, whose "
 			   "rmw_publish has no time stamp: they cannot be matched with what other "

@@ -30,6 +30,9 @@ run 0 "$kymo" query "$trace" 'SELECT 1500000 AS wait_ns, node_handle FROM nodes 
 has out '1.50 ms'
 has out '0x'
 
+run 0 "$kymo" query "$trace" 'SELECT count(latency_ns) FROM callback_instances'
+grep -q ' ns$' "$scratch/out" && fail "a number of times is no duration"
+
 run 0 "$kymo" query "$trace" "SELECT 1 AS first; SELECT 'x' AS second"
 [ "$(tr -s ' \n' ' ' <"$scratch/out")" = 'first 1 second x ' ] || fail "two tables: $(cat "$scratch/out")"
 

@@ -120,6 +120,7 @@ def empty_and_wrong(scratch):
     run(BASIC, "--section", "nonsense", status=2)
     run(BASIC, "--begin", "never", status=2)
     run(BASIC, "--begin", "+2s", "--end", "+1s", status=2)
+    check("tells of no node" in run(os.path.join(TRACES, "rotated_files"))[0], "a trace without init events")
     # What an empty section means is that section's, not "no callback ran".
     check("kymo.h" in as_json(BASIC, "--section", "spans", status=6)["why_empty"], "no spans")
     check("executor" in as_json(CARET, "--section", "executors", status=6)["why_empty"], "no executors")
