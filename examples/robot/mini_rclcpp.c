@@ -53,6 +53,7 @@ struct rc_options rc_main_options(int argc, char **argv)
 		{ NULL, 0, NULL, 0 },
 	};
 	struct rc_options options = { .domain = DEFAULT_DOMAIN, .seed = 1 };
+	bool understood = true;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -63,9 +64,9 @@ struct rc_options rc_main_options(int argc, char **argv)
 		else if (option == 't')
 			options.seconds = strtod(optarg, NULL);
 		else
-			optind = argc + 1;
+			understood = false;
 	}
-	if (optind == argc && options.domain <= 230 && options.seconds >= 0)
+	if (understood && optind == argc && options.domain <= 230 && options.seconds >= 0)
 		return options;
 	fprintf(stderr, "usage: %s [--domain 0..230] [--seed N] [--seconds N]\n", argv[0]);
 	exit(2);

@@ -182,7 +182,15 @@ def process_killed(directory, environment):
     check_names('process killed', report(trace))
 
 
+def wrong_options():
+    for options in ['--help'], ['--domain', '999'], ['operand']:
+        done = subprocess.run([ROBOT, *options], capture_output=True, text=True, timeout=20)
+        if done.returncode != 1 or 'usage: ' not in done.stderr:
+            fail('robot %s gave %d: %s' % (options, done.returncode, done.stderr))
+
+
 def main(root):
+    wrong_options()
     # Rings large enough that nothing is dropped on a busy machine.
     for scenario in from_the_start, attached_late, process_killed:
         directory = tempfile.mkdtemp(dir=root)
