@@ -11,8 +11,8 @@
 #define ROWS_AS_TEXT 20
 #define PROGRESS_EVENTS (1u << 16)
 
-#define NONE_OF_PROGRAMS "Spans, counters and instants come from programs that use kymo.h " \
-	"(docs/programs.md); none is here."
+#define NONE_OF_PROGRAMS "None of this kind is here: spans, counters and instants come from " \
+	"programs that use kymo.h (docs/programs.md)."
 
 static const struct report_section sections[] = {
 	{ .name = "callbacks", .usual = true, .of_ros = true, .print = report_callbacks },
