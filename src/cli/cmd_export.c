@@ -45,13 +45,13 @@ static const struct opt opts[] = {
 	  "sqlite, csv, json: only this table; may be given several times (default: all but events)",
 	  NULL },
 	{ "begin", 'b', OPT_TEXT, offsetof(struct options, begin), "TIME",
-	  "tables, dot, svg: leave out what begins earlier", NULL },
+	  "leave out what begins earlier", NULL },
 	{ "end", 'E', OPT_TEXT, offsetof(struct options, end), "TIME",
-	  "tables, dot, svg: leave out what begins later", NULL },
+	  "leave out what begins later", NULL },
 	{ "node", 'n', OPT_TEXT, offsetof(struct options, node), "GLOB",
-	  "tables, dot, svg: only nodes whose full name matches, and what happened to them", NULL },
+	  "only nodes whose full name matches, and what happened to them", NULL },
 	{ "topic", 't', OPT_TEXT, offsetof(struct options, topic), "GLOB",
-	  "tables, dot, svg: only topics that match, and what happened to them", NULL },
+	  "only topics that match, and what happened to them", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "dot, svg: /rosout, /parameter_events and unused services, too", NULL },
 	{ "compress", 0, OPT_CHOICE, offsetof(struct options, compress), NULL,
@@ -114,7 +114,7 @@ static int open_output(const char *path, bool force, bool *made, struct err *err
 
 
 static void tell(const struct ctf_reader *reader, const struct perfetto_result *result,
-		 const char *output)
+		 const char *output, bool selected)
 {
 	uint64_t of_programs = result->spans + result->instants + result->counters;
 	char bytes[TEXT_QUANTITY_MAX], clean[4096];
@@ -141,11 +141,19 @@ static void tell(const struct ctf_reader *reader, const struct perfetto_result *
 	if (result->unfinished)
 		fprintf(stderr, "; %" PRIu64 " callbacks did not end", result->unfinished);
 	fputs("\n", stderr);
-	if (!result->callbacks && !of_programs)
+	if (!result->callbacks && !of_programs && selected)
+		fputs("No callback and no span is in that window, or of that node and topic; `kymo report` "
+		      "says when and what there are.\n", stderr);
+	else if (!result->callbacks && !of_programs)
 		fputs("There is neither a ROS 2 callback nor a span in this trace; `kymo info` says what "
 		      "is.\n", stderr);
 	else if (!is_stdout(output))
 		fputs("Open it at https://ui.perfetto.dev (it stays in your browser).\n", stderr);
+}
+
+static bool is_selection(const struct options *options)
+{
+	return options->begin || options->end || options->node || options->topic;
 }
 
 /* What the recorder knows beside the trace. */
@@ -195,13 +203,15 @@ static int export(struct ctf_reader *reader, const struct options *options,
 	if (status)
 		return err_wrap(err, "%s", is_stdout(output) ? "standard output" : output);
 	if (!options->quiet)
-		tell(reader, &result, output);
+		tell(reader, &result, output, is_selection(options));
 	return options->strict && (result.lost_events || result.lost_packets) ? EXIT_LOSS : EXIT_OK;
 }
 
 static int run_perfetto(const struct options *options, const char *trace, const char *name)
 {
-	struct perfetto_options perfetto = { .version = KYMO_VERSION, .trace_name = name };
+	struct perfetto_options perfetto = { .version = KYMO_VERSION, .trace_name = name,
+					     .node = options->node, .topic = options->topic,
+					     .begin_ns = INT64_MIN, .end_ns = INT64_MAX };
 	char output[CLI_PATH_MAX + sizeof(".pftrace")];
 	struct accounts accounts;
 	struct ctf_reader *reader;
@@ -213,6 +223,11 @@ static int run_perfetto(const struct options *options, const char *trace, const 
 	ctf_threads(reader, 0);
 	snprintf(output, sizeof(output), "%s.pftrace", name);
 	perfetto.level = options->compress;
+	if (cli_read_window(reader, options->begin, options->end, &perfetto.begin_ns, &perfetto.end_ns,
+			    &err)) {
+		ctf_close(reader);
+		return cli_fail("export", &err);
+	}
 	ask_recorder(trace, &accounts, &perfetto);
 	status = export(reader, options, &perfetto, options->output ? options->output : output, &err);
 	free((void *)perfetto.clock);
@@ -290,9 +305,9 @@ static int check(const struct options *options, struct err *err)
 
 	if (options->table.count && !tables)
 		return err_set(err, EXIT_USAGE, "--table goes with --format sqlite, csv or json");
-	if ((options->begin || options->end || options->node || options->topic) && !tables && !graph)
-		return err_set(err, EXIT_USAGE, "--begin, --end, --node and --topic go with --format sqlite, "
-			       "csv, json, dot or svg");
+	if (is_selection(options) && options->format == FORMAT_ARCHITECTURE)
+		return err_set(err, EXIT_USAGE, "--begin, --end, --node and --topic do not go with --format "
+			       "caret-architecture");
 	if (options->all && !graph)
 		return err_set(err, EXIT_USAGE, "--all goes with --format dot or svg");
 	return 0;
@@ -339,7 +354,8 @@ const struct verb verb_export = {
 		"trace ended. Below \"ROS 2\" each node has tracks with an instant per message "
 		"published, taken or dropped, and its lifecycle states. Arrows lead from a callback "
 		"over the messages it published to the callbacks that got them. Where events were "
-		"lost while recording stands \"TRACE DATA LOST\" with their number.\n"
+		"lost while recording stands \"TRACE DATA LOST\" with their number. --node and --topic "
+		"leave in what names none: spans, timers with --topic.\n"
 		"\n"
 		"Spans, instants and counters of programs that use kymo.h stand on their threads, on "
 		"their custom tracks and on counter tracks, with their fields as arguments and their "

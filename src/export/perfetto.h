@@ -14,6 +14,9 @@
  *   "Lost events"               instants "TRACE DATA LOST" where no single thread is concerned,
  *                               else they stand on the thread
  *
+ * What is left out by a window, a node or a topic is not counted in struct perfetto_result either;
+ * arrows to and from it are not drawn.
+ *
  * One pass over the trace; memory grows with its objects, not with its events.
  */
 #ifndef KYMO_EXPORT_PERFETTO_H
@@ -33,6 +36,8 @@ struct perfetto_options {
 	uint64_t told_lost;		/* events the recorder says were lost; the trace may know of fewer */
 	const struct pft_clocks *clock;	/* what the recorder read from the clocks, in order */
 	unsigned clocks;		/* 0: only the offset of the trace's clock is known */
+	int64_t begin_ns, end_ns;	/* epoch; only what begins in between; INT64_MIN, INT64_MAX: all */
+	const char *node, *topic;	/* globs: only what is theirs, and what has none; NULL: all */
 	/* Told now and then how far it is; may be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);	/* trace clock */
 	void *context;

@@ -2,6 +2,7 @@
 /* What happens in the model becomes slices, instants and arrows. */
 #include "export/perfetto_internal.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,15 @@ int64_t export_time(const struct exporter *exporter, int64_t epoch_ns)
 	int64_t ns = (int64_t)((uint64_t)epoch_ns - (uint64_t)exporter->offset_ns);
 
 	return epoch_ns < exporter->offset_ns || ns < 0 ? 0 : ns;
+}
+
+bool export_is_wanted(const struct exporter *exporter, const struct model_node *node,
+		      const struct model_topic *topic)
+{
+	const struct perfetto_options *options = exporter->options;
+
+	return !(options->node && node && fnmatch(options->node, node->full_name, 0)) &&
+	       !(options->topic && topic && fnmatch(options->topic, topic->name, 0));
 }
 
 void export_words(struct exporter *exporter)
@@ -53,6 +63,10 @@ static void put_publish(struct exporter *exporter, const struct model_message *m
 	uint64_t flow[FLOWS_MAX];
 	struct pft_event event = { .category = exporter->words.publish, .flow = flow, .arg = arg };
 
+	if (!export_in_window(exporter, message->publish_ns) ||
+	    !export_is_wanted(exporter, message->publisher ? message->publisher->node : NULL,
+			      message->topic))
+		return;
 	event.name = message->is_intra ? exporter->words.publish_intra : exporter->words.publish;
 	if (message->address)
 		arg[event.args++] = (struct pft_arg){ exporter->words.message, PFT_POINTER,
@@ -184,13 +198,39 @@ static struct thread_state *describe(struct exporter *exporter,
 	return thread;
 }
 
+static bool instance_is_wanted(const struct exporter *exporter, const struct model_instance *instance)
+{
+	const struct model_callback *callback = instance->callback;
+
+	return export_in_window(exporter, instance->start_ns) &&
+	       export_is_wanted(exporter, model_callback_node(callback),
+				callback->subscription ? callback->subscription->topic : NULL);
+}
+
+/* The arrows that left a callback which is not shown begin at their messages. */
+static void pass_over(struct exporter *exporter, const struct model_instance *instance)
+{
+	struct thread_state *thread = export_thread(exporter, instance->thread);
+	uint64_t flow[DEPARTURES_MAX];
+
+	if (!thread)
+		return;
+	(void)departures_take(thread, instance, flow);
+	put_pending(exporter, thread);
+}
+
 static void on_instance(void *context, const struct model_instance *instance)
 {
 	struct exporter *exporter = context;
 	int64_t end_ns = (int64_t)((uint64_t)instance->start_ns + (uint64_t)instance->duration_ns);
+	struct thread_state *thread;
 	struct call call;
-	struct thread_state *thread = describe(exporter, instance, &call);
 
+	if (!instance_is_wanted(exporter, instance)) {
+		pass_over(exporter, instance);
+		return;
+	}
+	thread = describe(exporter, instance, &call);
 	exporter->result->callbacks++;
 	if (!thread)
 		return;
@@ -209,10 +249,15 @@ static void on_instance(void *context, const struct model_instance *instance)
 static void on_unfinished(void *context, const struct model_instance *instance)
 {
 	struct exporter *exporter = context;
-	struct call call;
-	struct thread_state *thread = describe(exporter, instance, &call);
 	int64_t ns = export_time(exporter, instance->start_ns);
+	struct thread_state *thread;
+	struct call call;
 
+	if (!instance_is_wanted(exporter, instance)) {
+		pass_over(exporter, instance);
+		return;
+	}
+	thread = describe(exporter, instance, &call);
 	exporter->result->unfinished++;
 	if (!thread)
 		return;
@@ -225,6 +270,12 @@ static void on_unfinished(void *context, const struct model_instance *instance)
 
 /* ---- messages that arrive, or do not ---- */
 
+static bool subscriber_is_wanted(const struct exporter *exporter, const struct model_message *message)
+{
+	return export_is_wanted(exporter, message->subscription ? message->subscription->node : NULL,
+				message->topic);
+}
+
 static void on_taken(void *context, const struct model_message *message)
 {
 	struct exporter *exporter = context;
@@ -234,6 +285,8 @@ static void on_taken(void *context, const struct model_message *message)
 	struct pft_event event = { .name = exporter->words.take, .category = exporter->words.take,
 				   .flow = &flow, .flows = flow != 0 };
 
+	if (!export_in_window(exporter, message->take_ns) || !subscriber_is_wanted(exporter, message))
+		return;
 	pft_instant(export_subscription(exporter, message->subscription),
 		    export_time(exporter, message->take_ns), &event);
 }
@@ -245,12 +298,18 @@ static void on_dropped(void *context, const struct model_message *message, enum 
 	struct pft_event event = { .name = exporter->words.drop[why],
 				   .category = exporter->words.dropped };
 
-	if (why == MODEL_DROP_UNTAKEN)
-		pft_instant(export_publisher(exporter, message->publisher),
-			    export_time(exporter, message->publish_ns), &event);
-	else
+	if (!export_in_window(exporter, why == MODEL_DROP_UNTAKEN ? message->publish_ns :
+					exporter->now_ns))
+		return;
+	if (why == MODEL_DROP_UNTAKEN) {
+		if (export_is_wanted(exporter, message->publisher ? message->publisher->node : NULL,
+				     message->topic))
+			pft_instant(export_publisher(exporter, message->publisher),
+				    export_time(exporter, message->publish_ns), &event);
+	} else if (subscriber_is_wanted(exporter, message)) {
 		pft_instant(export_subscription(exporter, message->subscription),
 			    export_time(exporter, exporter->now_ns), &event);
+	}
 }
 
 /* ---- lifecycle, loss ---- */
@@ -258,16 +317,22 @@ static void on_dropped(void *context, const struct model_message *message, enum 
 static void on_transition(void *context, const struct model_transition *transition)
 {
 	struct exporter *exporter = context;
-	struct node_state *node = export_lifecycle(exporter, transition->node);
-	int64_t ns = export_time(exporter, transition->ns);
+	int64_t ns = export_time(exporter, transition->ns), born_ns;
 	struct pft_event event = { .category = exporter->words.lifecycle };
+	struct node_state *node;
 
+	if (!export_in_window(exporter, transition->ns) ||
+	    !export_is_wanted(exporter, transition->node, NULL))
+		return;
+	node = export_lifecycle(exporter, transition->node);
 	if (!node)
 		return;
-	/* The first transition tells the state the node was made in. */
+	/* The first transition tells the state the node was made in, or in which the window finds it. */
 	if (!node->in_state) {
+		born_ns = transition->node->born_ns > exporter->options->begin_ns ?
+			  transition->node->born_ns : exporter->options->begin_ns;
 		event.name = pft_string(exporter->pft, transition->start);
-		pft_begin(node->lifecycle, export_time(exporter, transition->node->born_ns), &event);
+		pft_begin(node->lifecycle, export_time(exporter, born_ns), &event);
 	}
 	pft_end(node->lifecycle, ns);
 	event.name = pft_string(exporter->pft, transition->goal);
@@ -278,9 +343,11 @@ static void on_transition(void *context, const struct model_transition *transiti
 static void on_loss(void *context, const struct model_loss *loss)
 {
 	struct exporter *exporter = context;
-	const struct thread_state *thread = loss->thread ?
-		export_thread(exporter, loss->thread) : NULL;
+	const struct thread_state *thread;
 
+	if (loss->end_ns < exporter->options->begin_ns || loss->begin_ns > exporter->options->end_ns)
+		return;
+	thread = loss->thread ? export_thread(exporter, loss->thread) : NULL;
 	exporter->result->lost_events += loss->events;
 	exporter->result->lost_packets += loss->packets;
 	pft_loss(thread ? thread->track : export_stream(exporter, loss->stream),

@@ -44,8 +44,15 @@ struct departure {
 	uint64_t flow;
 };
 
+/* Spans of programs that are open on a track. Those before the window are around all others. */
+struct span_depth {
+	uint32_t shown;
+	uint32_t late;			/* begun behind the window: within all others */
+};
+
 struct thread_state {
 	struct pft_track *track;
+	struct span_depth spans;
 	int64_t last_end_ns;		/* of the callbacks that returned */
 	struct model_message pending;	/* published within the process, perhaps not only; id 0: none */
 	struct departure departure[DEPARTURES_MAX];
@@ -128,6 +135,16 @@ struct exporter {
  * Times are untrusted input: what lies before the clock's zero becomes 0, nothing overflows.
  */
 int64_t export_time(const struct exporter *exporter, int64_t epoch_ns);
+
+/** export_in_window() - does what begins at @epoch_ns belong into the file? */
+static inline bool export_in_window(const struct exporter *exporter, int64_t epoch_ns)
+{
+	return epoch_ns >= exporter->options->begin_ns && epoch_ns <= exporter->options->end_ns;
+}
+
+/** export_is_wanted() - are @node and @topic, either of them NULL where there is none, asked for? */
+bool export_is_wanted(const struct exporter *exporter, const struct model_node *node,
+		      const struct model_topic *topic);
 
 /** by_index() - the element of @index, @size bytes, or NULL with out_of_memory set. */
 void *by_index(struct exporter *exporter, enum by what, uint32_t index, size_t size);

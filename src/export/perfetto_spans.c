@@ -16,6 +16,7 @@ struct span_name_state {
 
 struct span_track_state {
 	struct pft_track *track;
+	struct span_depth spans;
 };
 
 /* ---- tracks ---- */
@@ -48,6 +49,20 @@ static struct pft_track *track_of(struct exporter *exporter, const struct spans_
 		return custom_track(exporter, event->track);
 	thread = export_thread(exporter, event->thread);
 	return thread ? thread->track : NULL;
+}
+
+/* NULL when memory is out. */
+static struct span_depth *depth_of(struct exporter *exporter, const struct spans_event *event)
+{
+	struct span_track_state *state;
+	struct thread_state *thread;
+
+	if (event->track) {
+		state = BY_INDEX(exporter, BY_SPAN_TRACK, event->track->index, struct span_track_state);
+		return state ? &state->spans : NULL;
+	}
+	thread = export_thread(exporter, event->thread);
+	return thread ? &thread->spans : NULL;
 }
 
 static struct pft_track *counter_track(struct exporter *exporter, const struct spans_event *event)
@@ -131,8 +146,16 @@ static void name(struct exporter *exporter, const struct spans_event *event, str
 static void on_begin(void *context, const struct spans_event *event)
 {
 	struct exporter *exporter = context;
+	struct span_depth *depth = depth_of(exporter, event);
 	struct described to;
 
+	if (!depth || event->ns < exporter->options->begin_ns)
+		return;
+	if (event->ns > exporter->options->end_ns) {
+		depth->late++;
+		return;
+	}
+	depth->shown++;
 	describe(exporter, event, &to);
 	name(exporter, event, &to.event);
 	exporter->result->spans++;
@@ -142,8 +165,15 @@ static void on_begin(void *context, const struct spans_event *event)
 static void on_end(void *context, const struct spans_event *event)
 {
 	struct exporter *exporter = context;
+	struct span_depth *depth = depth_of(exporter, event);
 	struct described to;
 
+	if (!depth || depth->late || !depth->shown) {
+		if (depth && depth->late)
+			depth->late--;
+		return;
+	}
+	depth->shown--;
 	describe(exporter, event, &to);
 	if (event->unfinished) {
 		to.arg[to.event.args++] = (struct pft_arg){ exporter->words.unfinished_span, PFT_BOOL,
@@ -158,6 +188,8 @@ static void on_instant(void *context, const struct spans_event *event)
 	struct exporter *exporter = context;
 	struct described to;
 
+	if (!export_in_window(exporter, event->ns))
+		return;
 	describe(exporter, event, &to);
 	name(exporter, event, &to.event);
 	exporter->result->instants++;
@@ -167,9 +199,12 @@ static void on_instant(void *context, const struct spans_event *event)
 static void on_counter(void *context, const struct spans_event *event)
 {
 	struct exporter *exporter = context;
-	struct pft_track *track = counter_track(exporter, event);
 	int64_t ns = export_time(exporter, event->ns);
+	struct pft_track *track;
 
+	if (!export_in_window(exporter, event->ns))
+		return;
+	track = counter_track(exporter, event);
 	exporter->result->counters++;
 	if (event->value.kind == SPANS_DOUBLE)
 		pft_counter_f64(track, ns, event->value.f);

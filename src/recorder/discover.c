@@ -122,11 +122,11 @@ int session_drain_process(struct session *session, struct process *process)
 
 	process_rings(process, &session->drain, false);
 	rc = init_drain(process, &session->drain);
-	if (process->classes.count > declared && process->recording)
-		enable(process, 1);
 	take_version(process);
 	for (unsigned i = 0; rc == 0 && i < process->ring_count; i++)
 		rc = ring_drain(process, i, &session->drain);
+	if (process->classes.count > declared && process->recording)
+		enable(process, 1);
 	return rc;
 }
 

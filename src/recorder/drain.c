@@ -197,6 +197,22 @@ static bool slice_plausible(const struct process *process, const struct ring *ri
 	       slice->end >= slice->begin && slice->end <= drain->now_ns + FUTURE_NS;
 }
 
+/*
+ * Of an event that is not declared, while the log has something that cannot be taken yet: another
+ * thread is still writing a record in front of the declaration.
+ */
+static bool is_declared_soon(const struct process *process, const struct drain *drain,
+			     const struct slice *slice)
+{
+	uint16_t id;
+
+	if (slice->size < KYMO_RECORD_HEADER || drain->final || process->alive == ALIVE_DEAD)
+		return false;
+	memcpy(&id, slice->bytes, sizeof id);
+	return id >= KYMO_POINTS_TABLE && !classes_get(&process->classes, id) &&
+	       init_is_pending(process, drain);
+}
+
 /* Leaves out what is before the process's cut; what was dropped up to there is not of the trace either. */
 static void slice_cut(struct process *process, struct ring *ring, struct slice *slice)
 {
@@ -324,6 +340,8 @@ static int block_drain(struct process *process, struct ring *ring, struct drain 
 	}
 	if (slice.size) {
 		ring_owner(process, ring, slice.owner_seq);
+		if (is_declared_soon(process, drain, &slice))
+			return -EAGAIN;
 		if (process->alive == ALIVE_DEAD || ring->block_records == UINT32_MAX ||
 		    !slice_plausible(process, ring, drain, &slice))
 			rc = slice_walk(process, ring, drain, &slice);
@@ -401,8 +419,12 @@ int ring_drain(struct process *process, unsigned index, struct drain *drain)
 	}
 	if (!ring_due(ring, process, drain, end - ring->taken))
 		return 0;
+	/* What these records need was declared before they were written: the log has it by now. */
+	rc = init_drain(process, drain);
 	while (rc == 0 && !ring->bad && ring->taken < end)
 		rc = block_drain(process, ring, drain, word, lastts);
+	if (rc == -EAGAIN)
+		return 0;		/* the next round */
 	if (rc == 0) {
 		ring->unread_since = 0;
 		ring_free(process, ring);

@@ -300,13 +300,30 @@ static int drain_into(struct process *process, struct drain *drain, unsigned ind
 	return rc;
 }
 
-int init_drain(struct process *process, struct drain *drain)
+/* Bytes of the log that are reserved. */
+static uint64_t log_tail(const struct process *process)
 {
 	uint64_t tail = __atomic_load_n(&region_header(&process->region)->log_tail, __ATOMIC_ACQUIRE);
+	uint64_t most = (uint64_t)KYMO_LOG_CHUNK * KYMO_LOG_CHUNKS_MAX;
+
+	return tail < most ? tail : most;
+}
+
+bool init_is_pending(const struct process *process, const struct drain *drain)
+{
+	uint64_t tail = log_tail(process);
+
+	for (unsigned i = 0; i < drain->sink_count; i++)
+		if (process->at[i]->init.taken >= tail)
+			return false;
+	return true;
+}
+
+int init_drain(struct process *process, struct drain *drain)
+{
+	uint64_t tail = log_tail(process);
 	bool news = false;
 
-	if (tail > (uint64_t)KYMO_LOG_CHUNK * KYMO_LOG_CHUNKS_MAX)
-		tail = (uint64_t)KYMO_LOG_CHUNK * KYMO_LOG_CHUNKS_MAX;
 	for (unsigned i = 0; i < drain->sink_count; i++)
 		news |= tail > process->at[i]->init.taken;
 	if (!news || process->cut || region_grow(&process->region) < 0)

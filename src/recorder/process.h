@@ -144,6 +144,9 @@ void ring_finish(struct process *process, unsigned index, struct drain *drain);
 /** ring_account() - bring drop counts up to date. */
 void ring_account(struct process *process, unsigned index);
 
+/** init_is_pending() - has no sink got all of the init log? */
+bool init_is_pending(const struct process *process, const struct drain *drain);
+
 /**
  * init_drain() - hand the init log's news to each sink
  * Return: 0; -errno when every sink fails: call again later.

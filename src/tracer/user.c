@@ -140,7 +140,8 @@ static void declare(uint16_t id, uint8_t *declaration, size_t size)
 	kymo__log_commit(&fact);
 	region = kymo_process->region;
 	if (__atomic_load_n(&region->state, __ATOMIC_ACQUIRE) == KYMO_STATE_RECORD)
-		__atomic_store_n((uint8_t *)region + KYMO_ENABLE_PAGE * KYMO_PAGE + id, 1, __ATOMIC_RELAXED);
+		/* Release: whoever finds a record of it finds the declaration in the log. */
+		__atomic_store_n((uint8_t *)region + KYMO_ENABLE_PAGE * KYMO_PAGE + id, 1, __ATOMIC_RELEASE);
 }
 
 /* The id whose byte @site looks at; lock held. */

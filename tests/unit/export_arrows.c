@@ -24,6 +24,8 @@ static int setup(void **state)
 	static struct fixture f;
 
 	f = (struct fixture){ 0 };
+	f.options.begin_ns = INT64_MIN;
+	f.options.end_ns = INT64_MAX;
 	f.options.fd = memfd_create("trace", MFD_CLOEXEC);
 	f.exporter.options = &f.options;
 	f.exporter.result = &f.result;
