@@ -3,7 +3,7 @@
 #include "cli/query_prompt.h"
 
 #include <ctype.h>
-#include <setjmp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,19 +25,33 @@ struct prompt {
 	char *statement;		/* written so far; NULL: none */
 };
 
-/* ---- Ctrl-C ---- */
+/*
+ * ---- Ctrl-C ----
+ *
+ * It stops the statement that runs. At the prompt, where it is blocked but in ppoll(), it gives up the
+ * line: nothing is left in the middle, as it would be by a jump out of the handler.
+ */
 
 static struct query *running;		/* NULL: at the prompt */
-static sigjmp_buf at_prompt;
-static volatile sig_atomic_t may_jump;
+static volatile sig_atomic_t interrupted;	/* at the prompt */
+static sigset_t open_mask;		/* of the process, SIGINT not blocked */
+
+static void block_interrupts(bool block)
+{
+	sigset_t mask = open_mask;
+
+	if (block)
+		sigaddset(&mask, SIGINT);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+}
 
 static void on_interrupt(int signal)
 {
 	(void)signal;
 	if (running)
 		query_interrupt(running);
-	else if (may_jump)
-		siglongjmp(at_prompt, 1);
+	else
+		interrupted = 1;
 }
 
 /* ---- lines ---- */
@@ -48,6 +62,7 @@ static void history_load(struct prompt *prompt)
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	char directory[CLI_PATH_MAX - 32];
 
+	rl_catch_signals = 0;		/* it would allocate in its handlers */
 	using_history();
 	if (state && *state)
 		snprintf(directory, sizeof(directory), "%s", state);
@@ -81,9 +96,30 @@ static void history_add(const char *line)
 	add_history(line);
 }
 
+static char *entered;
+static bool is_entered;
+
+static void on_line(char *line)
+{
+	entered = line;
+	is_entered = true;
+}
+
+/* NULL: the end of the input, or interrupted. */
 static char *next_line(const char *text)
 {
-	return readline(text);
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	entered = NULL;
+	is_entered = false;
+	rl_callback_handler_install(text, on_line);
+	while (!is_entered && !interrupted) {
+		(void)ppoll(&input, 1, NULL, &open_mask);
+		if (!interrupted)
+			rl_callback_read_char();
+	}
+	rl_callback_handler_remove();
+	return entered;
 }
 #else
 static void history_load(struct prompt *prompt)
@@ -109,8 +145,11 @@ static char *next_line(const char *text)
 
 	fputs(text, stdout);
 	fflush(stdout);
+	block_interrupts(false);
 	length = getline(&line, &size, stdin);
+	block_interrupts(true);
 	if (length < 0) {
+		clearerr(stdin);
 		free(line);
 		return NULL;
 	}
@@ -229,8 +268,10 @@ static void run_statement(struct prompt *prompt)
 
 	progress_begin(&progress, false);
 	running = prompt->query;
+	block_interrupts(false);
 	status = query_print(prompt->query, prompt->statement, prompt->format, prompt->wide,
 			     stdout, &progress, &err);
+	block_interrupts(true);
 	running = NULL;
 	if (status)
 		query_print_error("", &err);
@@ -263,25 +304,23 @@ static int take_line(struct prompt *prompt, char *line)
 	return 0;
 }
 
-/* Volatile: it is changed between sigsetjmp() and siglongjmp(). */
-static void loop(struct prompt *volatile prompt)
+static void loop(struct prompt *prompt)
 {
 	char *line;
 	int status = 0;
 
-	if (sigsetjmp(at_prompt, 1)) {
-		free(prompt->statement);
-		prompt->statement = NULL;
-		puts("");
-	}
 	do {
-		may_jump = 1;
+		interrupted = 0;
 		line = next_line(prompt->statement ? "  ...> " : "kymo> ");
-		may_jump = 0;
-		if (line)
+		if (interrupted) {
+			free(prompt->statement);
+			prompt->statement = NULL;
+			puts("");
+		} else if (line) {
 			status = take_line(prompt, line);
+		}
 		free(line);
-	} while (line && !status);
+	} while ((line || interrupted) && !status);
 	if (!line)
 		puts("");
 }
@@ -296,7 +335,11 @@ int query_prompt(struct query *query, const char *path, enum table_format format
 	printf("%s\n.help shows what can be asked.\n", clean);
 	history_load(&prompt);
 	sigaction(SIGINT, &action, &before);
+	sigprocmask(SIG_BLOCK, NULL, &open_mask);
+	sigdelset(&open_mask, SIGINT);
+	block_interrupts(true);
 	loop(&prompt);
+	sigprocmask(SIG_SETMASK, &open_mask, NULL);
 	sigaction(SIGINT, &before, NULL);
 	history_save(&prompt);
 	free(prompt.statement);
