@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -236,6 +237,12 @@ size_t text_utf8_length(const char *at)
 	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;
 	return length;
+}
+
+bool text_ros_glob(const char *glob, const char *name)
+{
+	return !glob || fnmatch(glob, name, 0) == 0 ||
+	       (*name == '/' && *glob != '/' && fnmatch(glob, name + 1, 0) == 0);
 }
 
 size_t text_width(const char *text)

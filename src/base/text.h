@@ -47,6 +47,12 @@ unsigned text_distance(const char *a, const char *b);
 /** text_is_near() - is @distance small enough to offer @candidate for @typed? */
 bool text_is_near(const char *typed, const char *candidate, unsigned distance);
 
+/**
+ * text_ros_glob() - does the full name of a node, topic or service match?
+ * @glob: as fnmatch() has it; may be written without the first slash; NULL matches all
+ */
+bool text_ros_glob(const char *glob, const char *name);
+
 /** text_width() - columns @text takes on a terminal, counting one per code point. */
 size_t text_width(const char *text);
 

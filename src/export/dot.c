@@ -2,7 +2,6 @@
 /* The dependency graph as dot; see dot.h. */
 #include "export/dot.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,12 +81,6 @@ static const char *color(unsigned flags)
 
 /* ---- what is shown ---- */
 
-static bool matches(const char *glob, const char *name)
-{
-	return !glob || fnmatch(glob, name, 0) == 0 ||
-	       (*name == '/' && *glob != '/' && fnmatch(glob, name + 1, 0) == 0);
-}
-
 static bool is_plumbing(const char *topic)
 {
 	return strcmp(topic, "/rosout") == 0 || strcmp(topic, "/parameter_events") == 0;
@@ -95,13 +88,13 @@ static bool is_plumbing(const char *topic)
 
 static bool wants_topic(const struct dot *dot, const struct model_topic *topic)
 {
-	return matches(dot->options->topic, topic->name) &&
+	return text_ros_glob(dot->options->topic, topic->name) &&
 	       (dot->options->all_topics || !is_plumbing(topic->name));
 }
 
 static bool wants_node(const struct dot *dot, const struct model_node *node)
 {
-	return matches(dot->options->node, node ? node->full_name : "");
+	return text_ros_glob(dot->options->node, node ? node->full_name : "");
 }
 
 /* Services of parameters are there in each node and hardly ever run: they are shown if they did. */

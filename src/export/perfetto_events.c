@@ -2,9 +2,10 @@
 /* What happens in the model becomes slices, instants and arrows. */
 #include "export/perfetto_internal.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
 
 int64_t export_time(const struct exporter *exporter, int64_t epoch_ns)
 {
@@ -18,8 +19,8 @@ bool export_is_wanted(const struct exporter *exporter, const struct model_node *
 {
 	const struct perfetto_options *options = exporter->options;
 
-	return !(options->node && node && fnmatch(options->node, node->full_name, 0)) &&
-	       !(options->topic && topic && fnmatch(options->topic, topic->name, 0));
+	return (!node || text_ros_glob(options->node, node->full_name)) &&
+	       (!topic || text_ros_glob(options->topic, topic->name));
 }
 
 void export_words(struct exporter *exporter)

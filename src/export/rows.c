@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pass over a trace, and files of lines. See rows.h. */
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "export/rows_internal.h"
 
 /* A window is about what happened; objects are there whenever they were made. */
@@ -49,13 +49,6 @@ static void find_names(struct names *names, const char *glob, const char *own_ta
 	}
 }
 
-/* A glob for "/ns/node" may be written without its first slash. */
-static bool matches(const char *glob, const char *name)
-{
-	return fnmatch(glob, name, 0) == 0 ||
-	       (*name == '/' && *glob != '/' && fnmatch(glob, name + 1, 0) == 0);
-}
-
 static bool is_named(const struct names *names, const struct tables_row *row)
 {
 	uint64_t columns = names->glob ? names->columns[tables_row_table(row)] : 0;
@@ -65,7 +58,7 @@ static bool is_named(const struct names *names, const struct tables_row *row)
 		return true;
 	for (; columns; columns &= columns - 1) {
 		tables_value(row, (unsigned)__builtin_ctzll(columns), &value);
-		if (value.is == TABLES_VALUE_TEXT && matches(names->glob, value.text))
+		if (value.is == TABLES_VALUE_TEXT && text_ros_glob(names->glob, value.text))
 			return true;
 	}
 	return false;

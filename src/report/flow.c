@@ -2,12 +2,12 @@
 /* `kymo flow`: the passes over the trace, which chains are shown, and the overview. */
 #include "report/flow.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "report/flow_internal.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
@@ -64,18 +64,12 @@ static int pass(struct flow *flow, const struct chains_options *options, struct 
 
 /* ---- which chains ---- */
 
-static bool matches(const char *glob, const char *name)
-{
-	return fnmatch(glob, name, 0) == 0 ||
-	       (*name == '/' && *glob != '/' && fnmatch(glob, name + 1, 0) == 0);
-}
-
 static bool step_has_node(const struct chains_path *step, const char *glob)
 {
 	const struct model_node *node = step->callback ? model_callback_node(step->callback) :
 							 step->publisher->node;
 
-	return node && matches(glob, node->full_name);
+	return node && text_ros_glob(glob, node->full_name);
 }
 
 static bool step_has_topic(const struct chains_path *step, const char *glob)
@@ -84,7 +78,7 @@ static bool step_has_topic(const struct chains_path *step, const char *glob)
 
 	if (step->callback && step->callback->subscription)
 		topic = step->callback->subscription->topic;
-	return topic && matches(glob, topic->name);
+	return topic && text_ros_glob(glob, topic->name);
 }
 
 static bool is_wanted(const struct flow *flow, const struct chains_path *path)

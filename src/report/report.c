@@ -2,10 +2,10 @@
 /* The report as a whole: sections, what is selected, and the passes over the trace. */
 #include "report/report.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "report/internal.h"
 
 #define ROWS_AS_TEXT 20
@@ -125,23 +125,14 @@ static bool is_shown(const struct report *report, const struct report_section *s
 
 /* ---- which rows ---- */
 
-/* A glob for "/ns/node" may be written without its first slash. */
-static bool matches(const char *glob, const char *name)
-{
-	if (!glob)
-		return true;
-	return fnmatch(glob, name, 0) == 0 ||
-	       (*name == '/' && *glob != '/' && fnmatch(glob, name + 1, 0) == 0);
-}
-
 bool report_wants_node(const struct report *report, const struct model_node *node)
 {
-	return matches(report->options->node, node ? node->full_name : "");
+	return text_ros_glob(report->options->node, node ? node->full_name : "");
 }
 
 bool report_wants_topic(const struct report *report, const struct model_topic *topic)
 {
-	return matches(report->options->topic, topic ? topic->name : "");
+	return text_ros_glob(report->options->topic, topic ? topic->name : "");
 }
 
 bool report_wants_callback(const struct report *report, const struct model_callback *callback)

@@ -170,7 +170,7 @@ def compare_selection(trace, scratch):
                     "SELECT id FROM threads"):
             rows = db.execute("SELECT id FROM " + sql.split()[3]).fetchall()
             check(rows == [(row["id"],) for row in ask(trace, sql)] and rows, trace, "selection:", sql, rows)
-    kymo("export", trace, "-o", file, "--node", "x", status=2)
+    kymo("export", trace, "--format", "caret-architecture", "-o", file, "--node", "x", status=2)
 
 
 def main():
