@@ -59,7 +59,8 @@ static struct kymo_ring *take_free_ring(struct kymo_process *process)
 		uint32_t was = KYMO_RING_FREE;
 
 		if (__atomic_load_n(&ring->state, __ATOMIC_RELAXED) == KYMO_RING_RETIRED &&
-		    KYMO_WORD_POS(ring->wpos) == __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE))
+		    KYMO_WORD_POS(__atomic_load_n(&ring->wpos, __ATOMIC_RELAXED)) ==
+			    __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE))
 			was = KYMO_RING_RETIRED;	/* read to its end, by a consumer that has left */
 		if (__atomic_compare_exchange_n(&ring->state, &was, KYMO_RING_OWNED, false,
 						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
@@ -81,6 +82,7 @@ static struct kymo_ring *take_oldest_retired(struct kymo_process *process, unsig
 {
 	const unsigned count = __atomic_load_n(&process->region->ring_count, __ATOMIC_ACQUIRE);
 	struct kymo_ring *oldest;
+	uint64_t oldest_at = 0, at;
 	unsigned retired;
 	uint32_t was;
 
@@ -93,8 +95,11 @@ static struct kymo_ring *take_oldest_retired(struct kymo_process *process, unsig
 			if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != KYMO_RING_RETIRED)
 				continue;
 			retired++;
-			if (!oldest || ring->lastts < oldest->lastts)
-				oldest = ring;
+			at = __atomic_load_n(&ring->lastts, __ATOMIC_RELAXED);
+			if (oldest && at >= oldest_at)
+				continue;
+			oldest = ring;
+			oldest_at = at;
 		}
 		if (retired <= keep)
 			return NULL;
