@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/architecture.h"
+#include "analysis/caret/architecture.h"
 #include "ctf/reader.h"
 
 static void on_loss(void *context, const struct model_loss *loss)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/graph.h"
-#include "analysis/symbol.h"
+#include "analysis/stats/graph.h"
+#include "analysis/model/symbol.h"
 #include "base/text.h"
 
 struct dot {

@@ -3,8 +3,8 @@
 #ifndef KYMO_EXPORT_PERFETTO_INTERNAL_H
 #define KYMO_EXPORT_PERFETTO_INTERNAL_H
 
-#include "analysis/model.h"
-#include "analysis/spans.h"
+#include "analysis/model/model.h"
+#include "analysis/spans/spans.h"
 #include "base/map.h"
 #include "export/perfetto.h"
 #include "export/pft.h"

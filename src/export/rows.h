@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of analysis/tables.h out of one pass over a trace into files of another kind: SQLite,
+ * The tables of analysis/tables/tables.h out of one pass over a trace into files of another kind: SQLite,
  * CSV, JSON Lines. Rows are written as they become known; memory does not grow with them.
  */
 #ifndef KYMO_EXPORT_ROWS_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analysis/tables.h"
+#include "analysis/tables/tables.h"
 #include "base/err.h"
 
 struct rows_options {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SQL over a trace: the tables of analysis/tables.h as virtual tables of SQLite. Nothing is copied
+ * SQL over a trace: the tables of analysis/tables/tables.h as virtual tables of SQLite. Nothing is copied
  * first: rows are decoded when SQLite asks for them, and conditions on ids, times and texts are
  * checked before a row reaches it. Only a table that a join reads again and again is kept, in a
  * temporary file of SQLite, from its second reading on.
@@ -24,7 +24,7 @@
 
 #include <stdbool.h>
 
-#include "analysis/tables.h"
+#include "analysis/tables/tables.h"
 #include "base/err.h"
 
 #define QUERY_COLUMNS_MAX 64u	/* of a result */

@@ -4,8 +4,8 @@
 #ifndef KYMO_REPORT_FLOW_INTERNAL_H
 #define KYMO_REPORT_FLOW_INTERNAL_H
 
-#include "analysis/chains.h"
-#include "analysis/model.h"
+#include "analysis/chains/chains.h"
+#include "analysis/model/model.h"
 #include "report/flow.h"
 
 struct flow {

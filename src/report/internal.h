@@ -3,13 +3,13 @@
 #ifndef KYMO_REPORT_INTERNAL_H
 #define KYMO_REPORT_INTERNAL_H
 
-#include "analysis/activity.h"
-#include "analysis/caret.h"
-#include "analysis/intervals.h"
-#include "analysis/model.h"
-#include "analysis/spans.h"
-#include "analysis/spans_stats.h"
-#include "analysis/stats.h"
+#include "analysis/stats/activity.h"
+#include "analysis/caret/caret.h"
+#include "analysis/stats/intervals.h"
+#include "analysis/model/model.h"
+#include "analysis/spans/spans.h"
+#include "analysis/spans/stats.h"
+#include "analysis/stats/stats.h"
 #include "report/report.h"
 
 struct report {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/intervals.h"
+#include "analysis/stats/intervals.h"
 #include "report/internal.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))

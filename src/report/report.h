@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/caret.h"
+#include "analysis/caret/caret.h"
 #include "base/err.h"
 #include "base/table.h"
 #include "ctf/reader.h"

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/cputime.h"
-#include "analysis/memory.h"
-#include "analysis/profile.h"
+#include "analysis/system/cputime.h"
+#include "analysis/system/memory.h"
+#include "analysis/system/profile.h"
 #include "report/internal.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))

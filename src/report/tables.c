@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/symbol.h"
+#include "analysis/model/symbol.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 

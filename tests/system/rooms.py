@@ -28,6 +28,17 @@ MAY_USE = {
             "report"],
 }
 
+# The analysis has rooms of its own, with the same rule: what each uses, apart from itself.
+PARTS = {
+    "model": [],
+    "spans": ["model"],
+    "stats": ["model"],
+    "chains": ["model"],
+    "caret": ["model"],
+    "system": ["model"],
+    "tables": ["model", "spans"],
+}
+
 # What the two libraries in the traced process may need.
 LIBC = re.compile(r"^(libc\.so|ld-linux|libkymo\.so|libpthread\.so|libdl\.so)")
 
@@ -45,6 +56,18 @@ def check_include(room, path, number, target):
         return  # a system header, or a neighbour in the same room
     if other != room and other not in MAY_USE[room]:
         failures.append(f"{where}: room {room} must not use {other} ({target})")
+    if room == other == "analysis":
+        check_part(path, where, target)
+
+
+def check_part(path, where, target):
+    part = os.path.basename(os.path.dirname(path))
+    if part not in PARTS:
+        failures.append(f"{where}: src/analysis has no room {part}; see PARTS in this test")
+        return
+    other = target.split("/")[1]
+    if other != part and other not in PARTS[part]:
+        failures.append(f"{where}: analysis/{part} must not use {other} ({target})")
 
 
 def check_sources():

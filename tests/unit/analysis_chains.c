@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/chains.h"
+#include "analysis/chains/chains.h"
 
 #define P(value) ((uint64_t)(value))
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/intervals.h"
+#include "analysis/stats/intervals.h"
 
 struct feed {
 	struct model *model;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/model.h"
+#include "analysis/model/model.h"
 
 #define KEPT 64
 

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/spans.h"
-#include "analysis/spans_stats.h"
+#include "analysis/spans/spans.h"
+#include "analysis/spans/stats.h"
 
 #define OFFSET 1000000		/* epoch minus trace clock */
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/stats.h"
+#include "analysis/stats/stats.h"
 
 #define MS 1000000ll
 #define P(value) ((uint64_t)(value))

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/cputime.h"
-#include "analysis/memory.h"
-#include "analysis/profile.h"
+#include "analysis/system/cputime.h"
+#include "analysis/system/memory.h"
+#include "analysis/system/profile.h"
 
 /* The rows of the bind tables, by name. */
 static int row(const struct ctf_bind *bind, unsigned count, const char *name)

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/tables.h"
+#include "analysis/tables/tables.h"
 
 #define ROWS_MAX 4096
 #define COPIES 300		/* damaged ones */

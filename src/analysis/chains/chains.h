@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chains of causes: a callback runs, publishes, the message gets to another callback, which
+ * publishes in turn. Follows every message through a model and keeps, per distinct path, how many
+ * went it, where they stopped and how long each part of the way took.
+ *
+ *   callback --publishes--> topic --is delivered--> callback --publishes--> topic ...
+ *
+ * A path is a sequence of steps, callbacks and topics in turn. It begins with a callback that no
+ * known message caused (a timer, a service, a message from outside the trace), or with a publish
+ * call outside of any callback. All paths together are a tree: a step has one step before it
+ * and any number behind it (fan out). A message that follows from several callbacks (fan in, by
+ * message links) goes on in several paths. A callback that is already part of its path ends it
+ * (`is_loop`); its run begins a new one.
+ *
+ * The time of one arrival, cut into segments whose sum is exactly end minus begin:
+ *
+ *   callback  |-- run ------|                                      |-- run ...
+ *             start         publish call   handed over   taken      start
+ *                           |-- publish --|-- transport, wait --|-- take --|
+ *
+ *   publish    begin of the publish call until rmw_publish; within a process until the enqueue. A call
+ *              that goes both ways begins with rclcpp_intra_publish
+ *   transport  from there to the take (dequeue), without ...
+ *   wait       the part of it during which the thread that then took it ran other callbacks
+ *   take       the take until callback_start
+ *   run        callback_start until the publish call; until callback_end when nothing follows or
+ *              the next message is linked indirectly
+ *   cached     after an indirect link: end of the callback until the publish call
+ *
+ * A path that ends with a topic ends where the publish call begins.
+ *
+ * Memory: the paths, up to CHAINS_PATHS_MAX; messages that can still be taken, with what led to
+ * them, up to a window per publisher; per shown path its distributions. Nothing else is kept.
+ * chains_facts() counts what did not fit.
+ *
+ * Context of all functions: not thread-safe; allocate as paths and messages appear.
+ */
+#ifndef KYMO_ANALYSIS_CHAINS_H
+#define KYMO_ANALYSIS_CHAINS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/model/model.h"
+#include "base/err.h"
+#include "base/histogram.h"
+
+#define CHAINS_STEPS_MAX 64		/* of a path; what goes on behind is a new beginning's */
+#define CHAINS_PATHS_MAX 100000
+#define CHAINS_SEGMENTS_MAX (CHAINS_STEPS_MAX * 5)
+#define CHAINS_WORST_MAX 1000
+
+struct chains;
+
+/* How a publication follows from the callback before it. */
+enum chains_link {
+	CHAINS_DIRECT,		/* made while it ran, by its thread */
+	CHAINS_PERIODIC_ASYNC,	/* message_link_periodic_async */
+	CHAINS_PARTIAL_SYNC,	/* message_link_partial_sync */
+	CHAINS_LATEST,		/* assumed: a timer of the node publishes what it got last */
+};
+
+enum chains_segment {
+	CHAINS_RUN,
+	CHAINS_CACHED,
+	CHAINS_PUBLISH,
+	CHAINS_TRANSPORT,
+	CHAINS_WAIT,
+	CHAINS_TAKE,
+};
+
+/* Where an arrival's time went. */
+struct chains_part {
+	enum chains_segment segment;
+	unsigned step;			/* of the path, from 0: the callback, or the callback it leads to */
+};
+
+/* One arrival. */
+struct chains_arrival {
+	int64_t begin_ns, total_ns;
+	uint64_t id;			/* of the latest publication in it */
+	int64_t *part_ns;		/* as many as the path has parts */
+};
+
+struct chains_stats {
+	struct histogram total;
+	unsigned parts;
+	struct chains_part part[CHAINS_SEGMENTS_MAX];
+	struct histogram *part_ns;	/* of `parts` */
+	struct chains_arrival *worst;	/* longest first */
+	unsigned worst_count;
+};
+
+/* Messages that a ring buffer of one subscription lost. */
+struct chains_drop {
+	const struct model_subscription *subscription;
+	uint64_t overwritten, cleared;
+	struct chains_drop *next;
+};
+
+struct chains_path {
+	uint32_t index;
+	const struct chains_path *parent;	/* the step before; NULL: it begins here */
+	const struct chains_path *child, *sibling;	/* steps behind it: child, child->sibling, ... */
+	const struct model_callback *callback;		/* either this, */
+	const struct model_publisher *publisher;	/* or this */
+	enum chains_link link;			/* of a publisher to the callback before */
+	unsigned depth;				/* steps before this one */
+	unsigned hops;				/* of them deliveries */
+	bool is_loop;				/* the callback is in the path already */
+	bool is_complete;			/* all of the pattern is matched: the path ends here */
+
+	uint64_t count;		/* runs or publications that got here */
+	uint64_t parents;	/* of the callback before: runs that made at least one of these */
+	uint64_t ended;		/* callback: runs that returned */
+	uint64_t silent;	/* callback: runs that led to no publication of a path */
+	uint64_t silent_unfinished;	/* of them: runs without end in the trace */
+	uint64_t between_hosts;	/* arrivals that cannot be timed: two hosts' clocks */
+	/* Callback behind a topic: messages that did not get here, and why, as far as known. */
+	uint64_t lost;		/* events were lost while it could be taken */
+	uint64_t at_end;	/* still on its way when the trace ended */
+	const struct chains_drop *drops;	/* topic */
+	struct chains_stats *stats;		/* NULL: not collected, nothing arrived */
+};
+
+/* A step of the tree that one message belongs to; a parent stands before what followed from it. */
+struct chains_tree_step {
+	int32_t parent;			/* index; -1: none */
+	unsigned depth;
+	const struct model_callback *callback;
+	const struct model_publisher *publisher;
+	const struct model_thread *thread;
+	bool is_dropped;		/* a message that got to nobody, or not to ... */
+	const struct model_subscription *subscription;	/* this one; NULL: to nobody */
+	enum model_drop why;
+	enum chains_link link;
+	uint64_t id;			/* of the publication; of the one it was called with; 0: none */
+	int64_t begin_ns, end_ns;	/* end_ns -1: it did not end */
+	int64_t publish_ns, send_ns, take_ns, wait_ns;	/* of the message; 0: not known */
+	bool is_asked;			/* the message that was asked for */
+};
+#define CHAINS_TREE_MAX 10000
+
+struct chains_options {
+	const char *pattern;		/* '/scan -> /planner -> /cmd_vel'; NULL: every chain */
+	bool all_topics;		/* /rosout and /parameter_events, too */
+	bool latest;			/* assume CHAINS_LATEST where the trace names no link */
+	int64_t begin_ns, end_ns;	/* count what begins inside; INT64_MIN, INT64_MAX: all */
+	unsigned worst;			/* arrivals to keep per path */
+	/*
+	 * Paths are numbered in order of appearance, in each pass the same. Distributions are
+	 * collected for the first CHAINS_EAGER paths, or for those whose bit is set here.
+	 */
+	const uint8_t *collect;
+	uint32_t collect_bits;
+	uint64_t follow_id;		/* keep the tree of this publication; 0: none */
+	int64_t follow_ns;		/* or of the first chain that begins then or later; INT64_MIN */
+};
+#define CHAINS_EAGER 2000u
+
+struct chains_facts {
+	uint64_t begun;			/* chains */
+	uint64_t paths_exceeded;	/* steps not followed: CHAINS_PATHS_MAX */
+	uint64_t steps_exceeded;	/* chains cut at CHAINS_STEPS_MAX */
+	uint64_t lookback_exceeded;	/* messages taken after they had left the window */
+	uint64_t fan_in_exceeded;	/* chains not followed: too many meet in one message */
+	unsigned links;			/* message links of the trace */
+	bool latest_used;		/* some link was assumed */
+	uint64_t tree_causes;		/* other chains that led to the message asked for */
+};
+
+/**
+ * chains_create() - listen to @model
+ * @options: copied; the texts and bits must stay valid
+ *
+ * Return: 0, or -1 with @err filled (EXIT_USAGE: the pattern is none).
+ */
+int chains_create(struct chains **chains, struct model *model,
+		  const struct chains_options *options, struct err *err);
+void chains_destroy(struct chains *chains);
+
+/** chains_finish() - after model_finish(): account for what was still on its way. */
+void chains_finish(struct chains *chains);
+
+/** chains_failed() - did memory run out? What is there is incomplete then. */
+bool chains_failed(const struct chains *chains);
+
+const struct chains_facts *chains_facts(const struct chains *chains);
+
+unsigned chains_path_count(const struct chains *chains);
+const struct chains_path *chains_path(const struct chains *chains, unsigned index);
+
+/** chains_is_chain() - does something worth a row end in @path? */
+bool chains_is_chain(const struct chains *chains, const struct chains_path *path);
+
+/** chains_steps() - @path from its beginning into @step. Return: their number. */
+unsigned chains_steps(const struct chains_path *path,
+		      const struct chains_path *step[CHAINS_STEPS_MAX]);
+
+/**
+ * chains_missing() - an element of the pattern that matches no node and no topic of the trace
+ * @near: set to the nearest name there is, or NULL
+ *
+ * Return: the element as written, or NULL: all of them match something. Valid as long as @chains.
+ */
+const char *chains_missing(const struct chains *chains, const char **near);
+
+unsigned chains_tree_count(const struct chains *chains);
+const struct chains_tree_step *chains_tree(const struct chains *chains, unsigned index);
+
+/** chains_segment_name() - "run", "cached", "publish", "transport", "wait", "take". */
+const char *chains_segment_name(enum chains_segment segment);
+
+/** chains_link_name() - "direct", "periodic_async", "partial_sync", "latest". */
+const char *chains_link_name(enum chains_link link);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of the chains, shared by chains.c (runs), publish.c (messages),
+ * path.c (the tree of paths), pattern.c (which of them are asked for),
+ * link.c (indirect links), stats.c (times of arrivals) and tree.c.
+ *
+ *   run  ── tokens ──▶ [token] ──▶ [token] ...        one per path it is part of
+ *                        │ parent
+ *   publication ───────▶ ▼
+ *                      [token] ...                    counted references, children to parents
+ */
+#ifndef KYMO_ANALYSIS_CHAINS_INTERNAL_H
+#define KYMO_ANALYSIS_CHAINS_INTERNAL_H
+
+#include "analysis/chains/chains.h"
+#include "base/map.h"
+#include "base/pool.h"
+
+/* Paths of one publication that are followed. */
+#define TOKENS_MAX 64u
+/* Publications of one publisher that are remembered while somebody may still take them. */
+#define WINDOW_MIN 256u
+#define WINDOW_MAX 8192u
+/* Runs of a thread that are remembered to tell what a message waited for. */
+#define HISTORY_RUNS 128u
+/* Gaps in the trace that are remembered to tell why a message did not get on. */
+#define GAPS_MAX 64u
+/* Children of a step that are told apart in a token; the rest shares one bit. */
+#define ORDINALS_MAX 63u
+
+struct path {
+	struct chains_path pub;
+	struct path *parent, *last_child;
+	unsigned ordinal;		/* among the children of its parent */
+	unsigned children;
+	unsigned matched;		/* elements of the pattern */
+};
+
+/* A step of a path that happened. */
+struct token {
+	struct path *path;
+	struct token *parent;		/* counted; NULL: the chain begins here */
+	struct token *next;		/* of the same run or publication; or of the free ones */
+	uint32_t references;
+	int32_t tree;			/* index in the tree that is kept, or -1 */
+	bool tree_follows;		/* what follows from it is kept, too */
+	uint64_t children;		/* a bit per child that followed, by ordinal */
+	const struct model_thread *thread;
+	/* Of a publication: publish_ns and id. Of a run: all, the first five of its message. */
+	uint64_t id;
+	int64_t publish_ns, send_ns, take_ns, wait_ns;
+	int64_t start_ns, end_ns;
+};
+
+struct run {
+	const struct model_callback *callback;
+	int64_t start_ns;
+	struct token *tokens;
+	struct run *outer;		/* of the same thread */
+	struct run *next_free;
+};
+
+struct publication {
+	uint64_t id;
+	const struct model_publisher *publisher;
+	int64_t publish_ns;
+	struct token *tokens;
+	unsigned token_count, delivered;
+	struct publication *newer, *older;	/* of the publisher */
+};
+
+struct window {
+	struct publication *newest, *oldest;
+	unsigned count, most;
+	uint64_t last_id;		/* of the latest publish call */
+};
+
+struct interval {
+	int64_t start_ns, end_ns;
+};
+
+struct thread_state {
+	struct run *run;		/* innermost */
+	struct interval history[HISTORY_RUNS];	/* ring, in order, not overlapping */
+	uint64_t runs;			/* ever */
+};
+
+/* A run that is over, kept for what is published later from what it stored. */
+struct ended {
+	uint64_t id;
+	int64_t end_ns;
+	struct token *tokens;		/* each counted once */
+};
+
+/*
+ * The latest runs of a subscription's callback. A message is told when it was handed over; a run
+ * that ended on another thread since its publish call began came too late for it.
+ */
+struct latest {
+	const struct model_callback *callback;
+	struct ended now, before;
+	struct latest *next;		/* of the same node, for CHAINS_LATEST */
+};
+
+struct element {
+	char *text;
+	const char *node, *topic;	/* globs; equal when plain */
+	bool plain;			/* no NODE:TOPIC: either of the two may match */
+};
+
+/* A growing array of zeroed items. */
+struct vector {
+	void *item;
+	uint32_t count;
+};
+
+struct chains {
+	struct model *model;
+	struct chains_options options;
+	struct chains_facts facts;
+	bool failed;
+
+	struct element *element;
+	unsigned elements;
+
+	struct pool pool;		/* paths, drops, causes, threads; and free ones below */
+	struct map paths;		/* (object and link, parent's index + 1) -> struct path */
+	struct path **path;
+	uint32_t path_count, path_size;
+
+	struct map publications;	/* (id, 0) -> struct publication */
+	struct vector windows;		/* of struct window, by publisher */
+	struct vector threads;		/* of struct thread_state *, by thread */
+	struct vector latest;		/* of struct latest *, by callback */
+	struct vector node_latest;	/* of struct latest *, lists by node */
+	struct vector linked;		/* of uint8_t, by publisher: a link names it */
+	unsigned links_known;		/* of the model's links, already in linked */
+
+	struct token *free_tokens;
+	struct run *free_runs;
+	struct publication *free_publications;
+
+	struct interval gap[GAPS_MAX];
+	uint64_t gaps;
+
+	struct chains_tree_step *tree;
+	uint32_t tree_count;
+};
+
+/* chains.c */
+void *chains_element(struct chains *chains, struct vector *vector, size_t size, uint32_t index);
+void *chains_alloc(struct chains *chains, size_t size);
+struct token *chains_token(struct chains *chains, struct path *path, struct token *parent);
+void chains_tokens_release(struct chains *chains, struct token *tokens);
+/* The innermost run of @thread, or NULL. */
+struct run *chains_run_of(struct chains *chains, const struct model_thread *thread);
+struct thread_state *chains_thread(struct chains *chains, const struct model_thread *thread);
+/* The innermost run of @thread, or NULL. */
+struct run *chains_run_of(struct chains *chains, const struct model_thread *thread);
+
+/* publish.c */
+void chains_on_published(void *context, const struct model_message *message);
+void chains_on_dropped(void *context, const struct model_message *message, enum model_drop why);
+struct window *chains_window(struct chains *chains, const struct model_publisher *publisher);
+bool chains_is_inside(const struct chains *chains, int64_t begin_ns);
+bool chains_is_followed(const struct chains *chains, const struct model_topic *topic);
+/* /rosout and /parameter_events: everybody talks there about itself. */
+bool chains_is_infrastructure(const struct model_topic *topic);
+/* The message goes on in the path of each of @parents; with NULL it begins one. */
+void chains_follow(struct chains *chains, struct publication *publication,
+		   const struct model_message *message, struct token *parents,
+		   enum chains_link link);
+/* Nobody will take it any more: says of each way it did not go why. */
+void chains_retire(struct chains *chains, struct publication *publication, bool at_end);
+
+/* path.c */
+struct path *chains_path_step(struct chains *chains, struct token *parent,
+			      const struct model_callback *callback,
+			      const struct model_publisher *publisher, enum chains_link link);
+void chains_path_drop(struct chains *chains, struct path *path,
+		      const struct model_subscription *subscription, enum model_drop why);
+
+/* pattern.c */
+int chains_pattern_parse(struct chains *chains, struct err *err);
+void chains_pattern_free(struct chains *chains);
+bool chains_pattern_matches(struct chains *chains, unsigned element,
+			    const struct model_callback *callback,
+			    const struct model_publisher *publisher);
+
+/* link.c */
+void chains_link_ended(struct chains *chains, struct run *run, uint64_t id, int64_t end_ns);
+void chains_on_cause(void *context, const struct model_cause *cause);
+void chains_link_latest(struct chains *chains, struct publication *publication,
+			const struct model_message *message, const struct run *inside);
+void chains_link_finish(struct chains *chains);
+
+/* stats.c */
+void chains_stats_arrived(struct chains *chains, struct token *token);
+void chains_stats_free(struct chains_stats *stats);
+void chains_history_add(struct thread_state *thread, int64_t start_ns, int64_t end_ns);
+int64_t chains_history_busy(const struct thread_state *thread, int64_t from_ns, int64_t to_ns);
+
+/* tree.c */
+void chains_tree_publication(struct chains *chains, struct token *token);
+void chains_tree_run(struct chains *chains, struct token *token);
+void chains_tree_ended(struct chains *chains, const struct token *token);
+void chains_tree_dropped(struct chains *chains, const struct token *token,
+			 const struct model_message *message, enum model_drop why);
+
+#endif

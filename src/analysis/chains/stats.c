@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the time of an arrival went, and the worst of them; see chains.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/chains/internal.h"
+
+/* ---- what a thread did lately ---- */
+
+/* A run that ends after others began and ended inside it replaces them. */
+void chains_history_add(struct thread_state *thread, int64_t start_ns, int64_t end_ns)
+{
+	uint64_t oldest = thread->runs > HISTORY_RUNS ? thread->runs - HISTORY_RUNS : 0;
+
+	while (thread->runs > oldest &&
+	       thread->history[(thread->runs - 1) % HISTORY_RUNS].start_ns >= start_ns)
+		thread->runs--;
+	thread->history[thread->runs++ % HISTORY_RUNS] = (struct interval){ start_ns, end_ns };
+}
+
+/* How much of [@from_ns, @to_ns] was covered by runs that have ended. */
+int64_t chains_history_busy(const struct thread_state *thread, int64_t from_ns, int64_t to_ns)
+{
+	uint64_t at, oldest = thread->runs > HISTORY_RUNS ? thread->runs - HISTORY_RUNS : 0;
+	int64_t busy_ns = 0, begin, end;
+
+	for (at = thread->runs; at > oldest; at--) {
+		const struct interval *run = &thread->history[(at - 1) % HISTORY_RUNS];
+
+		if (run->end_ns <= from_ns)
+			break;
+		begin = run->start_ns > from_ns ? run->start_ns : from_ns;
+		end = run->end_ns < to_ns ? run->end_ns : to_ns;
+		if (end > begin)
+			busy_ns += end - begin;
+	}
+	return busy_ns;
+}
+
+/* ---- parts of a path ---- */
+
+static void part_add(struct chains_stats *stats, enum chains_segment segment, unsigned step)
+{
+	stats->part[stats->parts++] = (struct chains_part){ segment, step };
+}
+
+static void parts_set(struct chains_stats *stats, const struct chains_path *path)
+{
+	const struct chains_path *step[CHAINS_STEPS_MAX];
+	unsigned count = chains_steps(path, step), i;
+
+	for (i = 0; i < count; i++) {
+		if (!step[i]->callback) {
+			if (step[i]->link != CHAINS_DIRECT)
+				part_add(stats, CHAINS_CACHED, i);
+			continue;
+		}
+		if (i) {
+			part_add(stats, CHAINS_PUBLISH, i);
+			part_add(stats, CHAINS_TRANSPORT, i);
+			part_add(stats, CHAINS_WAIT, i);
+			part_add(stats, CHAINS_TAKE, i);
+		}
+		part_add(stats, CHAINS_RUN, i);
+	}
+}
+
+static struct chains_stats *stats_new(struct chains *chains, const struct path *path)
+{
+	struct chains_stats *stats = calloc(1, sizeof(*stats));
+
+	if (stats) {
+		parts_set(stats, &path->pub);
+		stats->part_ns = calloc(stats->parts ? stats->parts : 1, sizeof(*stats->part_ns));
+		stats->worst = calloc(chains->options.worst ? chains->options.worst : 1,
+				      sizeof(*stats->worst));
+	}
+	if (stats && stats->part_ns && stats->worst)
+		return stats;
+	chains->failed = true;
+	chains_stats_free(stats);
+	return NULL;
+}
+
+void chains_stats_free(struct chains_stats *stats)
+{
+	unsigned i;
+
+	if (!stats)
+		return;
+	histogram_free(&stats->total);
+	for (i = 0; stats->part_ns && i < stats->parts; i++)
+		histogram_free(&stats->part_ns[i]);
+	for (i = 0; i < stats->worst_count; i++)
+		free(stats->worst[i].part_ns);
+	free(stats->part_ns);
+	free(stats->worst);
+	free(stats);
+}
+
+static bool is_collected(const struct chains *chains, const struct path *path)
+{
+	const struct chains_options *o = &chains->options;
+	uint32_t index = path->pub.index;
+
+	if (chains->elements && !path->pub.is_complete)
+		return false;
+	if (!chains->elements && !path->pub.hops)
+		return false;
+	if (path->pub.publisher && path->pub.child)
+		return false;
+	if (o->collect)
+		return index < o->collect_bits && (o->collect[index / 8] >> index % 8 & 1);
+	return index < CHAINS_EAGER;
+}
+
+/* ---- one arrival ---- */
+
+/* The times of the parts from the last to the first; false: two hosts' clocks are in it. */
+static bool parts_of(const struct token *token, struct chains_arrival *arrival, unsigned parts)
+{
+	const struct token *next = NULL;
+	const struct token *last = token;
+	int64_t *part = arrival->part_ns + parts, end_ns, sent_ns;
+
+	for (; token; next = token, token = token->parent) {
+		arrival->begin_ns = token->start_ns ? token->start_ns : token->publish_ns;
+		if (next && next->thread->process->host != token->thread->process->host)
+			return false;
+		if (!token->path->pub.callback) {
+			if (token->path->pub.link != CHAINS_DIRECT)
+				*--part = token->publish_ns - token->parent->end_ns;
+			continue;
+		}
+		end_ns = token->end_ns;
+		if (next && next->path->pub.link == CHAINS_DIRECT)
+			end_ns = next->publish_ns;
+		*--part = end_ns - token->start_ns;
+		if (!token->parent)
+			continue;
+		sent_ns = token->send_ns ? token->send_ns : token->parent->publish_ns;
+		*--part = token->start_ns - token->take_ns;
+		*--part = token->wait_ns;
+		*--part = token->take_ns - sent_ns - token->wait_ns;
+		*--part = sent_ns - token->parent->publish_ns;
+	}
+	arrival->total_ns = (last->path->pub.callback ? last->end_ns : last->publish_ns) -
+			    arrival->begin_ns;
+	return true;
+}
+
+/* Longest first; the shortest falls out. */
+static void worst_add(struct chains *chains, struct chains_stats *stats,
+		      const struct chains_arrival *arrival)
+{
+	unsigned most = chains->options.worst, at = stats->worst_count;
+	size_t size = (stats->parts ? stats->parts : 1) * sizeof(int64_t);
+	int64_t *part_ns;
+
+	if (!most || (at == most && stats->worst[at - 1].total_ns >= arrival->total_ns))
+		return;
+	part_ns = at == most ? stats->worst[--at].part_ns : malloc(size);
+	if (!part_ns) {
+		chains->failed = true;
+		return;
+	}
+	if (stats->worst_count < most)
+		stats->worst_count++;
+	for (; at && stats->worst[at - 1].total_ns < arrival->total_ns; at--)
+		stats->worst[at] = stats->worst[at - 1];
+	stats->worst[at] = *arrival;
+	stats->worst[at].part_ns = part_ns;
+	memcpy(part_ns, arrival->part_ns, size);
+}
+
+static int add(struct histogram *histogram, int64_t ns)
+{
+	return histogram_add(histogram, ns > 0 ? (uint64_t)ns : 0);
+}
+
+void chains_stats_arrived(struct chains *chains, struct token *token)
+{
+	struct path *path = token->path;
+	int64_t part_ns[CHAINS_SEGMENTS_MAX];
+	struct chains_arrival arrival = { .part_ns = part_ns, .id = token->id };
+	struct chains_stats *stats;
+	unsigned i;
+
+	if (!is_collected(chains, path))
+		return;
+	if (!path->pub.stats)
+		path->pub.stats = stats_new(chains, path);
+	stats = path->pub.stats;
+	if (!stats)
+		return;
+	if (!parts_of(token, &arrival, stats->parts)) {
+		path->pub.between_hosts++;
+		return;
+	}
+	for (i = 0; i < stats->parts; i++)
+		chains->failed |= add(&stats->part_ns[i], part_ns[i]) != 0;
+	chains->failed |= add(&stats->total, arrival.total_ns) != 0;
+	worst_add(chains, stats, &arrival);
+}

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The model's life, hosts and threads, the way of one event to its handler, and lookups. */
+#include "analysis/model/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory: the first failure is remembered and ends model_event() ---- */
+
+void *model_alloc(struct model *model, size_t size)
+{
+	void *memory = pool_new(&model->pool, size);
+
+	if (!memory)
+		model->out_of_memory = true;
+	return memory;
+}
+
+/* Objects begin with their public part, and that begins with its index. */
+void *model_object_new(struct model *model, enum model_kind kind, size_t size)
+{
+	struct list *list = &model->list[kind];
+	uint32_t *object;
+	void **larger;
+
+	if (list->count == list->size) {
+		larger = realloc(list->item, (list->size ? list->size * 2 : 16) * sizeof(*larger));
+		if (!larger) {
+			model->out_of_memory = true;
+			return NULL;
+		}
+		list->item = larger;
+		list->size = list->size ? list->size * 2 : 16;
+	}
+	object = model_alloc(model, size);
+	if (!object)
+		return NULL;
+	*object = list->count;
+	list->item[list->count++] = object;
+	return object;
+}
+
+const char *model_keep(struct model *model, const char *text, size_t length)
+{
+	const char *copy = pool_text(&model->pool, text, length);
+
+	if (!copy)
+		model->out_of_memory = true;
+	return copy ? copy : "";
+}
+
+/* What a name can be at most; more is a damaged trace. */
+#define TEXT_MAX 65536u
+
+const char *model_text(struct model *model, const struct ctf_value *value)
+{
+	if (!value->present || !value->bytes)
+		return "";
+	return model_keep(model, value->bytes, strnlen(value->bytes, TEXT_MAX));
+}
+
+/* ---- handles ---- */
+
+static uint64_t scope_of(const struct process *process, enum handle kind)
+{
+	return (uint64_t)process->pub.index << 8 | kind;
+}
+
+void *model_handle(const struct model *model, const struct process *process, enum handle kind,
+		   uint64_t address)
+{
+	return map_get(&model->handles, address, scope_of(process, kind));
+}
+
+void model_handle_set(struct model *model, const struct process *process, enum handle kind,
+		      uint64_t address, void *object)
+{
+	if (map_put(&model->handles, address, scope_of(process, kind), object))
+		model->out_of_memory = true;
+}
+
+static uint64_t text_hash(const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3ull;
+	return hash;
+}
+
+struct topic *model_topic_named(struct model *model, const struct ctf_value *name)
+{
+	const char *text = name->present && name->bytes ? name->bytes : "";
+	uint64_t hash = text_hash(text), probe = 0;
+	struct topic *topic;
+
+	while ((topic = map_get(&model->topics, hash, probe)) && strcmp(topic->pub.name, text) != 0)
+		probe++;
+	if (topic)
+		return topic;
+	topic = model_object_new(model, MODEL_TOPIC, sizeof(*topic));
+	if (!topic)
+		return NULL;
+	topic->pub.name = model_keep(model, text, strlen(text));
+	if (map_put(&model->topics, hash, probe, topic))
+		model->out_of_memory = true;
+	return topic;
+}
+
+/* A text that comes again and again is kept once. */
+const char *model_word(struct model *model, const struct ctf_value *value)
+{
+	const char *text = value->present && value->bytes ? value->bytes : "", *word;
+	uint64_t hash = text_hash(text), probe = 0;
+
+	while ((word = map_get(&model->words, hash, probe)) && strcmp(word, text) != 0)
+		probe++;
+	if (word)
+		return word;
+	word = model_text(model, value);
+	if (map_put(&model->words, hash, probe, (void *)word))
+		model->out_of_memory = true;
+	return word;
+}
+
+/* ---- hosts, processes, threads ---- */
+
+static struct trace *trace_at(struct model *model, uint32_t index)
+{
+	struct trace *larger;
+	unsigned count;
+
+	if (index < model->trace_count)
+		return &model->trace[index];
+	if (index >= UINT32_MAX / 2)
+		return NULL;
+	count = index + 1;
+	larger = realloc(model->trace, count * sizeof(*larger));
+	if (!larger)
+		return NULL;
+	memset(larger + model->trace_count, 0, (count - model->trace_count) * sizeof(*larger));
+	model->trace = larger;
+	model->trace_count = count;
+	return &model->trace[index];
+}
+
+int model_set_host(struct model *model, uint32_t trace, const char *hostname,
+		   int64_t clock_offset_ns)
+{
+	struct trace *entry = trace_at(model, trace);
+	unsigned i;
+
+	if (!entry)
+		return -ENOMEM;
+	entry->clock_offset_ns = clock_offset_ns;
+	entry->known = true;
+	entry->hostname = model_keep(model, hostname ? hostname : "", hostname ? strlen(hostname) : 0);
+	for (i = 0; i < model->trace_count && *entry->hostname; i++) {
+		if (i == trace || !model->trace[i].known ||
+		    strcmp(model->trace[i].hostname, entry->hostname) != 0)
+			continue;
+		entry->host = model->trace[i].host;
+		return 0;
+	}
+	entry->host = model->host_count++;
+	return model->out_of_memory ? -ENOMEM : 0;
+}
+
+static struct process *process_of(struct model *model, const struct ctf_event *event)
+{
+	struct trace *trace = trace_at(model, event->trace);
+	struct process *process;
+
+	if (!trace || (!trace->known && model_set_host(model, event->trace, "", 0)))
+		return NULL;
+	trace = &model->trace[event->trace];
+	process = map_get(&model->processes, (uint32_t)event->vpid, trace->host);
+	if (process)
+		return process;
+	process = model_object_new(model, MODEL_PROCESS, sizeof(*process));
+	if (!process)
+		return NULL;
+	process->pub.host = trace->host;
+	process->pub.hostname = trace->hostname;
+	process->pub.pid = event->vpid;
+	process->pub.name = model_keep(model, event->procname, strlen(event->procname));
+	process->pub.tracetools = "";
+	process->pub.rmw = "";
+	process->pub.distribution = "";
+	return map_put(&model->processes, (uint32_t)event->vpid, trace->host, process) ? NULL : process;
+}
+
+static struct thread *thread_new(struct model *model, const struct ctf_event *event,
+				 struct process *process)
+{
+	struct thread *thread = model_object_new(model, MODEL_THREAD, sizeof(*thread));
+
+	if (!thread)
+		return NULL;
+	thread->process = process;
+	thread->pub.process = &process->pub;
+	thread->pub.tid = event->vtid;
+	thread->pub.name = model_keep(model, event->procname, strlen(event->procname));
+	thread->stream = event->stream;
+	if (event->vtid == event->vpid)
+		process->pub.name = thread->pub.name;
+	if (map_put(&model->threads, (uint32_t)event->vtid, process->pub.index, thread))
+		return NULL;
+	return thread;
+}
+
+struct stream *model_stream_at(struct model *model, uint32_t stream)
+{
+	struct stream *larger;
+
+	if (stream < model->stream_count)
+		return &model->stream[stream];
+	if (stream >= UINT32_MAX / 2)
+		return NULL;
+	larger = realloc(model->stream, ((size_t)stream + 1) * sizeof(*larger));
+	if (!larger)
+		return NULL;
+	memset(larger + model->stream_count, 0,
+	       (stream + 1 - model->stream_count) * sizeof(*larger));
+	model->stream = larger;
+	model->stream_count = stream + 1;
+	return &model->stream[stream];
+}
+
+/* Most events of a stream follow one of the same thread, so that is looked at first. */
+struct thread *model_thread_of(struct model *model, const struct ctf_event *event)
+{
+	struct stream *stream = model_stream_at(model, event->stream);
+	struct process *process;
+	struct thread *thread;
+
+	if (!stream)
+		return NULL;
+	thread = stream->last;
+	if (thread && thread->pub.tid == event->vtid && thread->process->pub.pid == event->vpid &&
+	    thread->stream == event->stream)
+		return thread;
+	process = process_of(model, event);
+	if (!process)
+		return NULL;
+	thread = map_get(&model->threads, (uint32_t)event->vtid, process->pub.index);
+	if (!thread)
+		thread = thread_new(model, event, process);
+	if (!thread)
+		return NULL;
+	if (thread->stream != event->stream)
+		thread->many_streams = true;
+	if (stream->last && stream->last != thread)
+		stream->many_threads = true;
+	thread->stream = event->stream;
+	stream->last = thread;
+	return thread;
+}
+
+/* ---- one event ---- */
+
+int64_t model_true_time(const struct model *model, const struct ctf_event *event)
+{
+	bool bound = event->bound >= 0 && (unsigned)event->bound < model->bind_count;
+	unsigned field = bound ? model->bound[event->bound].true_time : 0;
+	uint64_t clock_ns = event->init_ns;
+
+	if (field && event->value[field].present)
+		clock_ns = event->value[field].u;
+	if (!clock_ns)
+		return event->ns;
+	clock_ns += (uint64_t)model->trace[event->trace].clock_offset_ns;
+	return clock_ns < TIME_MAX ? (int64_t)clock_ns : event->ns;
+}
+
+int model_event(struct model *model, const struct ctf_event *event)
+{
+	struct now now = { .event = event, .ns = event->ns };
+	const struct bound *bound;
+
+	if (event->bound == CTF_LOSS) {
+		model_flow_loss(model, event);
+		return model->out_of_memory ? -ENOMEM : 0;
+	}
+	if (event->ns < 0 || event->ns > TIME_MAX)
+		return 0;
+	if (!model->facts.events++)
+		model->facts.first_ns = event->ns;
+	model->facts.last_ns = event->ns;
+	if (event->bound < 0 || (unsigned)event->bound >= model->bind_count)
+		return 0;
+	bound = &model->bound[event->bound];
+	now.thread = model_thread_of(model, event);
+	if (!now.thread)
+		return -ENOMEM;
+	now.process = now.thread->process;
+	now.process->pub.events++;
+	now.process->last_ns = event->ns;
+	model->facts.ros_events++;
+	if (bound->is_init) {
+		model->facts.init_events++;
+		now.process->pub.init_events++;
+		now.true_ns = model_true_time(model, event);
+	}
+	if (bound->handle)
+		bound->handle(model, &now);
+	return model->out_of_memory ? -ENOMEM : 0;
+}
+
+void model_finish(struct model *model)
+{
+	model_flow_finish(model);
+}
+
+/* ---- life ---- */
+
+int model_create(struct model **result, struct err *err)
+{
+	struct model *model = calloc(1, sizeof(*model));
+
+	if (!model || model_bind_build(model)) {
+		model_destroy(model);
+		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	}
+	*result = model;
+	return 0;
+}
+
+void model_destroy(struct model *model)
+{
+	unsigned i;
+
+	if (!model)
+		return;
+	for (i = 0; i < model->list[MODEL_THREAD].count; i++)
+		free(((struct thread *)model->list[MODEL_THREAD].item[i])->frame);
+	for (i = 0; i < MODEL_KINDS; i++)
+		free(model->list[i].item);
+	map_free(&model->handles);
+	map_free(&model->processes);
+	map_free(&model->threads);
+	map_free(&model->topics);
+	map_free(&model->words);
+	map_free(&model->callers);
+	map_free(&model->calls);
+	map_free(&model->sent);
+	map_free(&model->places);
+	free(model->trace);
+	free(model->stream);
+	free(model->bind);
+	free(model->bound);
+	pool_free(&model->pool);
+	free(model);
+}
+
+static unsigned wants_of(const struct model_listener *listener)
+{
+	return (listener->started ? WANT_STARTED : 0) |
+	       (listener->publish_step ? WANT_PUBLISH_STEPS : 0) |
+	       (listener->take_step ? WANT_TAKE_STEPS : 0) | (listener->call ? WANT_CALLS : 0) |
+	       (listener->state ? WANT_STATES : 0) | (listener->executor ? WANT_EXECUTORS : 0) |
+	       (listener->cause ? WANT_CAUSES : 0) | (listener->sim_time ? WANT_SIM_TIME : 0);
+}
+
+int model_listen(struct model *model, const struct model_listener *listener, void *context)
+{
+	if (model->listeners == MODEL_LISTENERS_MAX)
+		return -1;
+	model->listener[model->listeners] = listener;
+	model->listener_context[model->listeners++] = context;
+	model->wants |= wants_of(listener);
+	model_bind_update(model);
+	return 0;
+}
+
+/* ---- what is there ---- */
+
+unsigned model_count(const struct model *model, enum model_kind kind)
+{
+	return model->list[kind].count;
+}
+
+#define AT(model, kind, index) \
+	((index) < (model)->list[kind].count ? (model)->list[kind].item[index] : NULL)
+
+#define OBJECT(type, kind)								\
+	const struct model_##type *model_##type(const struct model *model, unsigned index) \
+	{										\
+		return AT(model, kind, index);						\
+	}
+OBJECT(process, MODEL_PROCESS)
+OBJECT(thread, MODEL_THREAD)
+OBJECT(node, MODEL_NODE)
+OBJECT(topic, MODEL_TOPIC)
+OBJECT(publisher, MODEL_PUBLISHER)
+OBJECT(subscription, MODEL_SUBSCRIPTION)
+OBJECT(timer, MODEL_TIMER)
+OBJECT(service, MODEL_SERVICE)
+OBJECT(callback, MODEL_CALLBACK)
+OBJECT(subscription_object, MODEL_SUBSCRIPTION_OBJECT)
+OBJECT(callback_group, MODEL_CALLBACK_GROUP)
+OBJECT(executor, MODEL_EXECUTOR)
+OBJECT(state_machine, MODEL_STATE_MACHINE)
+OBJECT(context, MODEL_CONTEXT)
+OBJECT(link, MODEL_LINK)
+
+const struct model_service *model_client(const struct model *model, unsigned index)
+{
+	return AT(model, MODEL_CLIENT, index);
+}
+
+const struct model_callback *model_find_callback(const struct model *model, uint32_t trace,
+						 int32_t pid, uint64_t address)
+{
+	struct process *process = NULL;
+
+	if (trace < model->trace_count)
+		process = map_get(&model->processes, (uint32_t)pid, model->trace[trace].host);
+	return process ? model_handle(model, process, HANDLE_CALLBACK, address) : NULL;
+}
+
+const struct model_facts *model_facts(const struct model *model)
+{
+	return &model->facts;
+}

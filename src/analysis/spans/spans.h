@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What programs say about themselves with include/kymo/kymo.h: spans, instants, counters, their own
+ * tracepoints, tracks and thread names, out of the same pass over a trace that feeds the model.
+ *
+ *   model_create(&model, &err);
+ *   spans_create(&spans, model, &err);
+ *   spans_attach(spans, reader, &err);		instead of model_attach()
+ *   spans_listen(spans, &listener, context);
+ *   while ((more = ctf_next(reader, &event, &err)) > 0)
+ *       if (spans_event(spans, &event) || model_event(model, &event)) ...	in this order
+ *   spans_finish(spans);
+ *   model_finish(model);
+ *
+ * Which events these are is said by the metadata (ctf_event_class.uri); what else a trace has is
+ * passed over.
+ *
+ * Nesting. Each thread and each custom track has a stack of open spans. An end belongs to the
+ * innermost open span of its category and name; kymo_end_named() to the innermost one begun by
+ * kymo_begin_named(). What is open inside it ends there as well, unfinished. An end without begin
+ * is counted and ignored. A span also ends unfinished
+ *   - with the callback it began in, on the same thread
+ *   - where events of its thread were lost: its own end may be among them, and the next end of
+ *     that name may be another span's. No duration is ever measured across a loss
+ *   - when SPANS_DEPTH_MAX spans are open inside each other
+ *   - at the last event of its thread, when the trace ends
+ * So every begin gives exactly one begin() and one end(), and those of a stack nest. Times given
+ * by `at_ns` are moved so far that they nest.
+ *
+ * All times are nanoseconds since the Unix epoch. What a listener gets is valid during the call,
+ * names, threads and tracks as long as the spans.
+ *
+ * Context of all functions: not thread-safe; allocate as names, threads and tracks appear.
+ */
+#ifndef KYMO_ANALYSIS_SPANS_H
+#define KYMO_ANALYSIS_SPANS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/model/model.h"
+#include "base/err.h"
+#include "ctf/reader.h"
+
+#define SPANS_DEPTH_MAX 200
+#define SPANS_TRACK_DEPTH_MAX 64	/* tracks above a track; what is deeper stands below the process */
+#define SPANS_NAMES_MAX 65536		/* more dynamic names than this are one: "(other names)" */
+#define SPANS_ARGS_MAX CTF_BIND_FIELDS
+
+struct spans;
+
+/* Category and name together, over all processes. */
+struct spans_name {
+	uint32_t index;			/* from 0, in order of appearance */
+	const char *category, *name;
+};
+
+/* A custom track of kymo_track(). */
+struct spans_track {
+	uint32_t index;
+	uint64_t id;
+	const struct model_process *process;	/* where it was seen first */
+	const struct spans_track *parent;	/* NULL: the process */
+	const char *name;		/* "" when its init event is not in the trace */
+};
+
+enum spans_kind { SPANS_UNSIGNED, SPANS_SIGNED, SPANS_DOUBLE, SPANS_POINTER, SPANS_TEXT };
+
+struct spans_arg {
+	const char *name;		/* NULL: there is none (counter value) */
+	enum spans_kind kind;
+	union {
+		uint64_t u;		/* also SPANS_POINTER */
+		int64_t i;
+		double f;
+		const char *text;
+	};
+};
+
+struct spans_event {
+	const struct spans_name *name;
+	const struct model_thread *thread;	/* of a span: the one that began it */
+	const struct spans_track *track;	/* NULL: it is the thread's */
+	int64_t ns;
+	uint64_t flow;			/* 0: none */
+	const struct spans_arg *arg;	/* other fields, without at_ns and track */
+	unsigned args;
+	/* counter(): */
+	struct spans_arg value;
+	/* end(): */
+	int64_t begin_ns;
+	bool unfinished;		/* its end is not in the trace */
+};
+
+/* Any member may be NULL. */
+struct spans_listener {
+	void (*begin)(void *context, const struct spans_event *event);
+	void (*end)(void *context, const struct spans_event *event);
+	void (*instant)(void *context, const struct spans_event *event);
+	void (*counter)(void *context, const struct spans_event *event);
+	/* A KYMO_TRACEPOINT; the category is its provider. */
+	void (*point)(void *context, const struct spans_event *event);
+	/* @thread has a new name. */
+	void (*thread_name)(void *context, const struct model_thread *thread);
+};
+#define SPANS_LISTENERS_MAX 2
+
+/**
+ * spans_create() - listen to @model, which must live as long
+ * Return: 0, or -1 with @err filled.
+ */
+int spans_create(struct spans **spans, struct model *model, struct err *err);
+void spans_destroy(struct spans *spans);
+
+/** spans_listen() - @listener must stay valid; up to SPANS_LISTENERS_MAX. Return: 0, or -1. */
+int spans_listen(struct spans *spans, const struct spans_listener *listener, void *context);
+
+/** spans_attach() - model_attach(), and bind @reader's events of programs too. Return: 0, or -1 with @err. */
+int spans_attach(struct spans *spans, struct ctf_reader *reader, struct err *err);
+
+/**
+ * spans_class() - an event class of the trace; spans_attach() calls it for each
+ * @class: stays valid as long as the spans; those without meaning here are passed over
+ * Return: 0, or -ENOMEM.
+ */
+int spans_class(struct spans *spans, const struct ctf_event_class *class);
+
+/**
+ * spans_bind() - the model's table, and behind it the events of spans_class()
+ * @count: set to the length of the table
+ */
+const struct ctf_bind *spans_bind(const struct spans *spans, unsigned *count);
+
+/** spans_event() - take one event or loss, in time order; before the model does. Return: 0, or -ENOMEM. */
+int spans_event(struct spans *spans, const struct ctf_event *event);
+
+/** spans_finish() - the trace ends here: end what is open. Call it before model_finish(). */
+void spans_finish(struct spans *spans);
+
+struct spans_facts {
+	uint64_t events;		/* events of programs, neither declarations nor points */
+	uint64_t spans, instants, counters, points;
+	uint64_t unfinished;		/* spans without end */
+	uint64_t ends_without_begin;
+};
+const struct spans_facts *spans_facts(const struct spans *spans);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers per span, instant and counter of each process, gathered while spans are fed. Memory
+ * depends on the number of names, processes and threads, not of events.
+ */
+#ifndef KYMO_ANALYSIS_SPANS_STATS_H
+#define KYMO_ANALYSIS_SPANS_STATS_H
+
+#include <stdint.h>
+
+#include "analysis/spans/spans.h"
+#include "base/err.h"
+#include "base/histogram.h"
+
+enum spans_table { SPANS_OF_SPANS, SPANS_OF_INSTANTS, SPANS_OF_COUNTERS, SPANS_TABLES };
+
+/* One name in one process. */
+struct spans_row {
+	const struct spans_name *name;
+	const struct model_process *process;
+	unsigned threads;		/* that had it */
+	int64_t first_ns, last_ns;	/* begins of what is counted; 0: none */
+	struct histogram duration;	/* spans with an end */
+	uint64_t unfinished;		/* spans without */
+	uint64_t count;			/* instants; values of a counter that are numbers */
+	double min, max, sum, last;	/* of a counter */
+};
+
+struct spans_stats;
+
+/**
+ * spans_stats_create() - listen to @spans
+ * @begin_ns, @end_ns: only what begins in [begin, end] counts; INT64_MIN, INT64_MAX for all
+ * Context: allocates as names and threads appear.
+ * Return: 0, or -1 with @err filled.
+ */
+int spans_stats_create(struct spans_stats **stats, struct spans *spans, int64_t begin_ns,
+		       int64_t end_ns, struct err *err);
+void spans_stats_destroy(struct spans_stats *stats);
+
+unsigned spans_stats_count(const struct spans_stats *stats, enum spans_table table);
+const struct spans_row *spans_stats_row(const struct spans_stats *stats, enum spans_table table,
+					unsigned index);
+
+/** spans_stats_failed() - did memory run out? What is there is incomplete then. */
+bool spans_stats_failed(const struct spans_stats *stats);
+
+#endif

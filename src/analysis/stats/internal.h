@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of stats.c, shared with wait.c. */
+#ifndef KYMO_ANALYSIS_STATS_INTERNAL_H
+#define KYMO_ANALYSIS_STATS_INTERNAL_H
+
+#include "analysis/stats/stats.h"
+
+struct array {
+	void *item;
+	uint32_t count;
+};
+
+/*
+ * What a thread did lately, to tell what a waiting callback waited for. A wait that spans more
+ * runs than this is explained by the latest ones.
+ */
+#define HISTORY_RUNS 128u	/* power of two */
+
+struct run {
+	int64_t start_ns, end_ns;
+	const struct model_callback *callback;
+};
+
+struct history {
+	const struct model_thread *thread;
+	struct run run[HISTORY_RUNS];	/* ring, in order of time, not overlapping */
+	uint64_t count;			/* ever; the newest is run[(count - 1) % HISTORY_RUNS] */
+};
+
+struct stats {
+	struct model *model;
+	int64_t begin_ns, end_ns;
+	struct array callbacks;		/* of struct stats_callback, by callback index */
+	struct array topics;		/* of struct stats_topic, by topic index */
+	struct array last_ids;		/* of uint64_t, by publisher index: its latest publish call */
+	struct array histories;		/* of struct history *, by thread index */
+	struct array losses;		/* of struct stats_loss *, by stream */
+	unsigned loss_count;
+	uint64_t lost_events, lost_packets;
+	bool failed;
+};
+
+struct stats_callback *stats_callback_at(struct stats *stats, uint32_t index);
+struct history *stats_history_at(struct stats *stats, uint32_t index);
+
+/* wait.c */
+void stats_history_add(struct stats *stats, const struct model_instance *instance);
+void stats_timer_wait(struct stats *stats, const struct model_instance *instance,
+		      struct stats_callback *callback);
+void stats_message_wait(struct stats *stats, const struct model_message *message);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers about regularity and load: what each callback publishes, how long a taken message waits
+ * for its callback, how regular starts and publications are, and how busy threads and nodes were.
+ * Memory depends on the number of objects, not of events.
+ *
+ * Definitions
+ *   interval     start of a callback, or publication on a topic, minus the one before. The first
+ *                inside the window has none
+ *   deviation    square root of the mean squared difference of the intervals from their mean
+ *   take         rmw_take (or the dequeue) until callback_start
+ *   busy         time that runs of callbacks covered. A run inside another one (user code that
+ *                spins) counts for its own callback and node, not for the outer one's
+ */
+#ifndef KYMO_ANALYSIS_INTERVALS_H
+#define KYMO_ANALYSIS_INTERVALS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/model/model.h"
+#include "base/err.h"
+#include "base/histogram.h"
+
+struct intervals;
+
+struct intervals_series {
+	struct histogram interval;
+	int64_t last_ns;		/* 0: none yet */
+	double mean, squares;		/* of the intervals, running (Welford) */
+};
+
+#define INTERVALS_RECENT 4u
+
+/* What runs of one callback published through one publisher. */
+struct intervals_publications {
+	const struct model_callback *callback;	/* NULL: outside of callbacks */
+	const struct model_publisher *publisher;
+	uint64_t count;			/* publish calls */
+	uint64_t runs;			/* runs that made at least one */
+	uint64_t most;			/* in one run */
+	struct histogram delay;		/* callback_start until the publish call */
+	/* The latest runs, as a reentrant callback may have several going on. */
+	struct { uint64_t run, count; } recent[INTERVALS_RECENT];
+	unsigned recent_next;
+	struct intervals_publications *next;
+};
+
+struct intervals_busy {
+	uint64_t runs;
+	int64_t busy_ns;		/* inside the window */
+	int64_t longest_ns;		/* one run, without what ran inside it */
+};
+
+/**
+ * intervals_create() - listen to @model
+ * @begin_ns, @end_ns: only what begins in [begin, end] counts; of runs, the part inside
+ *
+ * Context: allocates as objects appear. Return: 0, or -1 with @err filled.
+ */
+int intervals_create(struct intervals **intervals, struct model *model, int64_t begin_ns,
+		     int64_t end_ns, struct err *err);
+void intervals_destroy(struct intervals *intervals);
+
+/* By index of the object; a zeroed one when nothing happened to it. */
+const struct intervals_series *intervals_callback(const struct intervals *intervals, unsigned index);
+const struct intervals_series *intervals_topic(const struct intervals *intervals, unsigned index);
+const struct histogram *intervals_take(const struct intervals *intervals, unsigned callback);
+const struct intervals_busy *intervals_thread(const struct intervals *intervals, unsigned index);
+const struct intervals_busy *intervals_node(const struct intervals *intervals, unsigned index);
+const struct intervals_busy *intervals_executor(const struct intervals *intervals, unsigned index);
+
+unsigned intervals_publications_count(const struct intervals *intervals);
+const struct intervals_publications *intervals_publications(const struct intervals *intervals,
+							     unsigned index);
+
+/** intervals_deviation() - standard deviation in ns; 0 with less than two intervals. */
+double intervals_deviation(const struct intervals_series *series);
+
+/** intervals_span() - length of the window as far as the trace goes; 0: the trace has no events. */
+int64_t intervals_span(const struct intervals *intervals);
+
+bool intervals_failed(const struct intervals *intervals);
+
+#endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers per callback, topic and stream; see stats.h. Waits are in wait.c. */
+#include "analysis/stats/stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/stats/internal.h"
+
+/* Element @index of a growing array of zeroed elements, or NULL without memory. */
+static void *element(struct stats *stats, struct array *array, size_t size, uint32_t index)
+{
+	uint32_t count = array->count ? array->count : 64;
+	void *larger;
+
+	if (index < array->count)
+		return (char *)array->item + index * size;
+	while (count <= index)
+		count *= 2;
+	larger = realloc(array->item, count * size);
+	if (!larger) {
+		stats->failed = true;
+		return NULL;
+	}
+	memset((char *)larger + array->count * size, 0, (count - array->count) * size);
+	array->item = larger;
+	array->count = count;
+	return (char *)larger + index * size;
+}
+
+struct stats_callback *stats_callback_at(struct stats *stats, uint32_t index)
+{
+	return element(stats, &stats->callbacks, sizeof(struct stats_callback), index);
+}
+
+static struct stats_topic *topic_at(struct stats *stats, uint32_t index)
+{
+	return element(stats, &stats->topics, sizeof(struct stats_topic), index);
+}
+
+struct history *stats_history_at(struct stats *stats, uint32_t index)
+{
+	struct history **history = element(stats, &stats->histories, sizeof(*history), index);
+
+	if (!history)
+		return NULL;
+	if (!*history)
+		*history = calloc(1, sizeof(**history));
+	if (!*history)
+		stats->failed = true;
+	return *history;
+}
+
+static bool inside(const struct stats *stats, int64_t ns)
+{
+	return ns >= stats->begin_ns && ns <= stats->end_ns;
+}
+
+static void seen_at(int64_t *first_ns, int64_t *last_ns, int64_t ns)
+{
+	if (!*first_ns || ns < *first_ns)
+		*first_ns = ns;
+	if (!*last_ns || ns > *last_ns)
+		*last_ns = ns;
+}
+
+/* ---- callbacks ---- */
+
+static void on_instance(void *context, const struct model_instance *instance)
+{
+	struct stats *stats = context;
+	struct stats_callback *callback = stats_callback_at(stats, instance->callback->index);
+
+	if (!callback)
+		return;
+	if (inside(stats, instance->start_ns)) {
+		seen_at(&callback->first_ns, &callback->last_ns, instance->start_ns);
+		if (histogram_add(&callback->duration,
+				  instance->duration_ns > 0 ? instance->duration_ns : 0))
+			stats->failed = true;
+		if (instance->callback->timer)
+			stats_timer_wait(stats, instance, callback);
+	}
+	callback->previous_ns = instance->start_ns;
+	stats_history_add(stats, instance);
+}
+
+static void on_unfinished(void *context, const struct model_instance *instance)
+{
+	struct stats *stats = context;
+	struct stats_callback *callback = stats_callback_at(stats, instance->callback->index);
+
+	if (callback && inside(stats, instance->start_ns))
+		callback->unfinished++;
+}
+
+/* ---- messages ---- */
+
+static void on_published(void *context, const struct model_message *message)
+{
+	struct stats *stats = context;
+	struct stats_topic *topic;
+	uint64_t *last_id;
+
+	if (!message->publisher || !inside(stats, message->publish_ns))
+		return;
+	topic = topic_at(stats, message->topic->index);
+	last_id = element(stats, &stats->last_ids, sizeof(*last_id), message->publisher->index);
+	if (!topic || !last_id)
+		return;
+	/* A call that goes both ways is told twice, with one id. */
+	if (message->id != *last_id) {
+		topic->published++;
+		seen_at(&topic->first_ns, &topic->last_ns, message->publish_ns);
+	}
+	*last_id = message->id;
+	if (message->is_intra)
+		topic->sent_intra++;
+	else
+		topic->sent++;
+}
+
+static void add_latency(struct stats *stats, struct stats_topic *topic,
+			const struct model_message *message)
+{
+	int64_t latency = message->callback_ns - message->publish_ns;
+
+	if (message->publish_thread->process->host != message->take_thread->process->host) {
+		topic->other_host++;
+		return;
+	}
+	if (histogram_add(&topic->latency, latency > 0 ? latency : 0))
+		stats->failed = true;
+	stats_message_wait(stats, message);
+}
+
+static void on_taken(void *context, const struct model_message *message)
+{
+	struct stats *stats = context;
+	struct stats_topic *topic;
+
+	if (!message->topic ||
+	    !inside(stats, message->publish_ns ? message->publish_ns : message->take_ns))
+		return;
+	topic = topic_at(stats, message->topic->index);
+	if (!topic)
+		return;
+	if (message->is_intra)
+		topic->taken_intra++;
+	else
+		topic->taken++;
+	if (!message->publish_ns)
+		topic->unpublished++;
+	else if (message->callback)
+		add_latency(stats, topic, message);
+}
+
+static void on_dropped(void *context, const struct model_message *message, enum model_drop why)
+{
+	struct stats *stats = context;
+	struct stats_topic *topic;
+
+	if (!message->topic || (message->publish_ns && !inside(stats, message->publish_ns)))
+		return;
+	topic = topic_at(stats, message->topic->index);
+	if (!topic)
+		return;
+	topic->untaken += why == MODEL_DROP_UNTAKEN;
+	topic->overwritten += why == MODEL_DROP_OVERWRITTEN;
+	topic->cleared += why == MODEL_DROP_CLEARED;
+}
+
+/* ---- loss ---- */
+
+static struct stats_loss *loss_of(struct stats *stats, const struct model_loss *event)
+{
+	struct stats_loss **slot = element(stats, &stats->losses, sizeof(*slot), event->stream);
+
+	if (!slot)
+		return NULL;
+	if (!*slot) {
+		*slot = calloc(1, sizeof(**slot));
+		if (!*slot) {
+			stats->failed = true;
+			return NULL;
+		}
+		(*slot)->trace = event->trace;
+		(*slot)->stream = event->stream;
+		(*slot)->begin_ns = event->begin_ns;
+		(*slot)->thread = event->thread;
+		stats->loss_count++;
+	}
+	return *slot;
+}
+
+/* Too many ranges: join the two with the smallest gap between them. */
+static void join_ranges(struct stats_loss *loss)
+{
+	unsigned i, best = 0;
+	int64_t gap, least = INT64_MAX;
+
+	for (i = 0; i + 1 < loss->ranges; i++) {
+		gap = loss->range[i + 1].begin_ns - loss->range[i].end_ns;
+		if (gap < least) {
+			least = gap;
+			best = i;
+		}
+	}
+	loss->range[best].end_ns = loss->range[best + 1].end_ns;
+	loss->range[best].events += loss->range[best + 1].events;
+	loss->range[best].packets += loss->range[best + 1].packets;
+	memmove(&loss->range[best + 1], &loss->range[best + 2],
+		(loss->ranges - best - 2) * sizeof(*loss->range));
+	loss->ranges--;
+}
+
+static void on_loss(void *context, const struct model_loss *event)
+{
+	struct stats *stats = context;
+	struct stats_loss *loss;
+
+	if (event->end_ns < stats->begin_ns || event->begin_ns > stats->end_ns)
+		return;
+	loss = loss_of(stats, event);
+	if (!loss)
+		return;
+	/* The thread is only named when all losses of the stream were its own. */
+	if (loss->thread != event->thread)
+		loss->thread = NULL;
+	loss->events += event->events;
+	loss->packets += event->packets;
+	loss->end_ns = event->end_ns;
+	stats->lost_events += event->events;
+	stats->lost_packets += event->packets;
+	if (loss->ranges == STATS_RANGES_MAX)
+		join_ranges(loss);
+	loss->range[loss->ranges++] = (struct stats_range){ event->begin_ns, event->end_ns,
+							    event->events, event->packets };
+}
+
+/* ---- life and reading ---- */
+
+static const struct model_listener listener = {
+	.instance = on_instance,
+	.unfinished = on_unfinished,
+	.published = on_published,
+	.taken = on_taken,
+	.dropped = on_dropped,
+	.loss = on_loss,
+};
+
+int stats_create(struct stats **result, struct model *model, int64_t begin_ns, int64_t end_ns,
+		 struct err *err)
+{
+	struct stats *stats = calloc(1, sizeof(*stats));
+
+	if (!stats || model_listen(model, &listener, stats)) {
+		free(stats);
+		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	}
+	stats->model = model;
+	stats_window(stats, begin_ns, end_ns);
+	*result = stats;
+	return 0;
+}
+
+void stats_window(struct stats *stats, int64_t begin_ns, int64_t end_ns)
+{
+	stats->begin_ns = begin_ns;
+	stats->end_ns = end_ns;
+}
+
+void stats_destroy(struct stats *stats)
+{
+	uint32_t i;
+
+	if (!stats)
+		return;
+	for (i = 0; i < stats->callbacks.count; i++)
+		histogram_free(&((struct stats_callback *)stats->callbacks.item)[i].duration);
+	for (i = 0; i < stats->topics.count; i++)
+		histogram_free(&((struct stats_topic *)stats->topics.item)[i].latency);
+	for (i = 0; i < stats->histories.count; i++)
+		free(((struct history **)stats->histories.item)[i]);
+	for (i = 0; i < stats->losses.count; i++)
+		free(((struct stats_loss **)stats->losses.item)[i]);
+	free(stats->callbacks.item);
+	free(stats->topics.item);
+	free(stats->last_ids.item);
+	free(stats->histories.item);
+	free(stats->losses.item);
+	free(stats);
+}
+
+const struct stats_callback *stats_callback(const struct stats *stats, unsigned index)
+{
+	static const struct stats_callback none;
+
+	return index < stats->callbacks.count ?
+		       &((struct stats_callback *)stats->callbacks.item)[index] : &none;
+}
+
+const struct stats_topic *stats_topic(const struct stats *stats, unsigned index)
+{
+	static const struct stats_topic none;
+
+	return index < stats->topics.count ? &((struct stats_topic *)stats->topics.item)[index] :
+					     &none;
+}
+
+unsigned stats_loss_count(const struct stats *stats)
+{
+	return stats->loss_count;
+}
+
+const struct stats_loss *stats_loss(const struct stats *stats, unsigned index)
+{
+	struct stats_loss **slot = stats->losses.item;
+	uint32_t i;
+
+	for (i = 0; i < stats->losses.count; i++)
+		if (slot[i] && !index--)
+			return slot[i];
+	return NULL;
+}
+
+uint64_t stats_lost_events(const struct stats *stats)
+{
+	return stats->lost_events;
+}
+
+uint64_t stats_lost_packets(const struct stats *stats)
+{
+	return stats->lost_packets;
+}
+
+double stats_rate(uint64_t count, int64_t first_ns, int64_t last_ns)
+{
+	return count > 1 && last_ns > first_ns ?
+		       (double)(count - 1) * 1e9 / (double)(last_ns - first_ns) : 0;
+}
+
+bool stats_failed(const struct stats *stats)
+{
+	return stats->failed;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers per callback, topic and stream of events, gathered while a model is fed. Memory
+ * depends on the number of objects, not of events.
+ *
+ * Definitions
+ *   duration      callback_end - callback_start
+ *   rate          (n - 1) / (last - first): the mean of the intervals, inverted
+ *   latency       start of the callback that got a message - begin of the call that published it
+ *                 (rclcpp_publish; rclcpp_intra_publish within a process). Only for messages of
+ *                 one host: the clocks of two hosts are not comparable.
+ *   wait          how long a message (since it was published) or a timer (since it was due: one
+ *                 period after its previous start) had to wait for its callback to start
+ *   blocked       the part of a wait during which other callbacks ran on the thread that then
+ *                 ran the waiting one. When that explains less than half of a wait, callbacks on
+ *                 other threads are looked at, too: in a multi-threaded executor they may have
+ *                 held the callback group. They are those of that group where the trace tells of
+ *                 groups (CARET's does), else those of the same node.
+ *   culprit       the callback that made up most of the blocked time
+ */
+#ifndef KYMO_ANALYSIS_STATS_H
+#define KYMO_ANALYSIS_STATS_H
+
+#include <stdint.h>
+
+#include "analysis/model/model.h"
+#include "base/err.h"
+#include "base/histogram.h"
+
+/* The worst wait of a callback: the one with the longest blocked time. */
+struct stats_wait {
+	int64_t wait_ns;		/* 0: it never waited behind a callback */
+	int64_t blocked_ns;
+	const struct model_callback *culprit;
+	int64_t culprit_ns;		/* its part of blocked_ns */
+	const struct model_thread *culprit_thread;
+	int64_t since_ns;		/* when the wait began, epoch */
+};
+
+struct stats_callback {
+	struct histogram duration;
+	uint64_t unfinished;
+	int64_t first_ns, last_ns;	/* starts; 0: none */
+
+	int64_t previous_ns;		/* of the last start, in or out of the window */
+	uint64_t waits;			/* that were blocked */
+	uint64_t blocked_ns;		/* all of them together */
+	int64_t longest_ns;		/* the longest wait, blocked or not */
+	struct stats_wait worst;
+};
+
+struct stats_topic {
+	uint64_t published;		/* publish calls */
+	uint64_t sent;			/* of these: through the middleware */
+	uint64_t sent_intra;		/* of these: within the process */
+	int64_t first_ns, last_ns;	/* publish calls; 0: none */
+
+	uint64_t taken;			/* through the middleware, once per subscription */
+	uint64_t taken_intra;		/* from ring buffers */
+	uint64_t untaken;		/* MODEL_DROP_UNTAKEN */
+	uint64_t unpublished;		/* taken, publication not in the trace */
+	uint64_t overwritten, cleared;	/* in ring buffers */
+	uint64_t other_host;		/* deliveries between hosts: without latency */
+	struct histogram latency;
+};
+
+#define STATS_RANGES_MAX 32
+
+struct stats_range {
+	int64_t begin_ns, end_ns;	/* epoch */
+	uint64_t events, packets;
+};
+
+/* Lost events of one stream. */
+struct stats_loss {
+	uint32_t trace, stream;
+	const struct model_thread *thread;	/* NULL: stream of several threads */
+	uint64_t events, packets;
+	int64_t begin_ns, end_ns;
+	struct stats_range range[STATS_RANGES_MAX];	/* when there are more, neighbours are joined */
+	unsigned ranges;
+};
+
+struct stats;
+
+/**
+ * stats_create() - listen to @model
+ * @begin_ns, @end_ns: only what begins in [begin, end] counts; INT64_MIN, INT64_MAX for all
+ *
+ * Context: allocates as objects appear. The model must be destroyed first or not used any more.
+ * Return: 0, or -1 with @err filled.
+ */
+int stats_create(struct stats **stats, struct model *model, int64_t begin_ns, int64_t end_ns,
+		 struct err *err);
+void stats_destroy(struct stats *stats);
+
+/** stats_window() - change the window, e.g. once the first event's time is known. */
+void stats_window(struct stats *stats, int64_t begin_ns, int64_t end_ns);
+
+/* By index of the object; a zeroed one when nothing happened to it. */
+const struct stats_callback *stats_callback(const struct stats *stats, unsigned index);
+const struct stats_topic *stats_topic(const struct stats *stats, unsigned index);
+
+unsigned stats_loss_count(const struct stats *stats);
+const struct stats_loss *stats_loss(const struct stats *stats, unsigned index);
+uint64_t stats_lost_events(const struct stats *stats);
+uint64_t stats_lost_packets(const struct stats *stats);
+
+/** stats_rate() - Hz from a count and the times of the first and the last; 0 when unknown. */
+double stats_rate(uint64_t count, int64_t first_ns, int64_t last_ns);
+
+/** stats_failed() - did memory run out? What is there is incomplete then. */
+bool stats_failed(const struct stats *stats);
+
+#endif

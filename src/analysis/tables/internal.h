@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of tables.h, shared by
+ *   tables.c, value.c	definitions and values, out of tables.def
+ *   open.c		the trace, and a pass over it for its objects
+ *   scan.c		reading, filters
+ *   listen.c, spans.c	rows out of what the model and the spans tell
+ *   points.c		rows out of init events
+ *
+ * A row is queued while an event is handled and taken before the next one is read, so what the
+ * reader and the model only lend may be pointed to.
+ */
+#ifndef KYMO_ANALYSIS_TABLES_INTERNAL_H
+#define KYMO_ANALYSIS_TABLES_INTERNAL_H
+
+#include <stdio.h>
+
+#include "analysis/model/internal.h"
+#include "analysis/spans/spans.h"
+#include "analysis/tables/tables.h"
+
+/* No value, in a column of integers. */
+#define NONE INT64_MIN
+
+struct instance_row {
+	uint64_t id;
+	struct model_instance instance;	/* its message points to: */
+	struct model_message message;
+};
+
+enum outcome {
+	OUTCOME_OVERWRITTEN = MODEL_DROP_OVERWRITTEN,
+	OUTCOME_CLEARED = MODEL_DROP_CLEARED,
+	OUTCOME_UNTAKEN = MODEL_DROP_UNTAKEN,
+	OUTCOME_TAKEN,			/* "callback" when it has one */
+};
+
+struct message_row {
+	uint64_t id;
+	struct model_message message;
+	enum outcome outcome;
+};
+
+/* One init event. What the members mean is said in tables.def for each table. */
+struct point_row {
+	uint64_t id;
+	int64_t ns;
+	const struct model_thread *thread;
+	uint64_t handle, other;
+	const void *object;
+	const char *text;
+	uint32_t text_size;
+};
+
+struct publish_row {
+	uint64_t id;
+	struct model_publish_step step;
+};
+
+struct take_row {
+	uint64_t id;
+	struct model_take_step step;
+};
+
+struct call_row {
+	uint64_t id;
+	struct model_call call;
+};
+
+struct executor_row {
+	uint64_t id;
+	struct model_executor_interval interval;
+};
+
+struct cause_row {
+	uint64_t id;
+	struct model_cause cause;
+	struct model_message message;
+};
+
+struct sim_row {
+	uint64_t id;
+	struct model_sim_time time;
+};
+
+struct transition_row {
+	uint64_t id;
+	struct model_transition transition;
+};
+
+struct state_row {
+	uint64_t id;
+	struct model_state state;
+};
+
+struct span_row {
+	uint64_t id;
+	struct spans_event event;
+	const char *args;		/* the scan's; NULL: there are none */
+	unsigned depth;
+};
+
+struct loss_row {
+	uint64_t id;
+	struct model_loss loss;
+};
+
+struct any_row {
+	uint64_t id;
+	const struct ctf_event *event;
+	struct tables_scan *scan;
+};
+
+struct tables_row {
+	unsigned table;
+	const void *it;			/* the struct that tables.def names: an object, or below */
+	union {
+		uint64_t id;		/* all begin with it */
+		struct instance_row instance;
+		struct message_row message;
+		struct point_row point;
+		struct publish_row publish;
+		struct take_row take;
+		struct call_row call;
+		struct executor_row executor;
+		struct cause_row cause;
+		struct sim_row sim;
+		struct transition_row transition;
+		struct state_row state;
+		struct span_row span;
+		struct loss_row loss;
+		struct any_row any;
+	};
+};
+
+struct tables {
+	char *path;
+	int (*tick)(void *context, uint64_t events, double done);
+	void *tick_context;
+	/* After a pass over the whole trace. */
+	struct model *model;
+	struct spans *spans;
+	struct pool pool;		/* of the warnings */
+	struct list warnings;
+	uint64_t lost;
+};
+
+struct tables_scan {
+	struct tables *tables;
+	struct tables_request request;
+	struct ctf_reader *reader;
+	struct ctf_event event;		/* the last one read */
+	struct model *model;		/* NULL: only events are asked for */
+	struct spans *spans;
+	struct model_listener listener;	/* what the tables need */
+
+	struct tables_row *queue;	/* what the last event gave */
+	unsigned queued, queue_size, taken;
+	uint64_t last_id[TABLES];
+	struct map span_stacks;		/* (thread or track, which) -> struct span_stack */
+	struct list texts;		/* of queued rows */
+	char *json;			/* of the event, for events.json */
+	size_t json_size;
+
+	struct tables_row object;	/* the last row of objects */
+	unsigned object_table, object_index;
+	uint64_t begin_ns, end_ns;	/* trace clock, from the index: for the progress */
+	int64_t past_ns, past_id;	/* behind them nothing is wanted */
+	unsigned past_table;
+	uint64_t events, lost;
+	bool ended, out_of_memory;
+};
+
+/* open.c */
+int tables_no_memory(struct err *err);
+void tables_keep_warning(struct tables *tables, const char *text);
+/* Run one pass over the whole trace and keep its model, for the objects. */
+int tables_learn(struct tables *tables, struct err *err);
+
+/* scan.c */
+/* A place for a row of @table, or NULL: nobody wants it, or there is no memory. */
+struct tables_row *tables_row_new(struct tables_scan *scan, enum tables_id table, const void *it);
+bool tables_wants(const struct tables_scan *scan, enum tables_id table);
+const struct model_thread *tables_thread(const struct model *model, const struct ctf_event *event);
+
+/* listen.c */
+int tables_listen(struct tables_scan *scan, struct err *err);
+
+/* spans.c */
+extern const struct spans_listener tables_spans_listener;
+void tables_spans_settle(struct tables_scan *scan);	/* the queue is empty */
+void tables_spans_free(struct tables_scan *scan);
+
+/* points.c */
+void tables_point(struct tables_scan *scan, const struct ctf_event *event);
+
+/* Values that take more than a member; used in tables.def. */
+const char *tables_outcome(const struct message_row *row);
+const char *tables_hex(const struct point_row *row, char *buffer, unsigned size);
+const char *tables_gid(const struct model_gid *gid, char *buffer, unsigned size);
+const char *tables_call_name(const struct model_call *call);
+const char *tables_any_json(const struct any_row *row);
+const struct model_thread *tables_any_thread(const struct any_row *row);
+const struct model_topic *tables_callback_topic(const struct model_callback *callback);
+const struct model_node *tables_message_from(const struct model_message *message);
+const struct model_node *tables_message_to(const struct model_message *message);
+bool tables_same_host(const struct model_message *message);
+int64_t tables_between(int64_t from_ns, int64_t to_ns);
+int64_t tables_latency(const struct model_message *message);
+double tables_counter(const struct spans_arg *value);
+uint64_t tables_thread_process(const struct model_thread *thread);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A trace whose tables are asked for: its path, what its readers forgave, and its objects. */
+#include "analysis/tables/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int tables_no_memory(struct err *err)
+{
+	return err_set(err, EXIT_FAILED, "There is no memory left for the tables.");
+}
+
+int tables_open(struct tables **result, const char *path, struct err *err)
+{
+	struct ctf_reader *reader;
+	struct tables *tables;
+
+	/* To say at once when it is none. */
+	if (ctf_open(path, &reader, err))
+		return -1;
+	ctf_close(reader);
+	tables = calloc(1, sizeof(*tables));
+	if (tables)
+		tables->path = strdup(path);
+	if (!tables || !tables->path) {
+		free(tables);
+		return tables_no_memory(err);
+	}
+	*result = tables;
+	return 0;
+}
+
+void tables_close(struct tables *tables)
+{
+	if (!tables)
+		return;
+	spans_destroy(tables->spans);
+	model_destroy(tables->model);
+	pool_free(&tables->pool);
+	free(tables->warnings.item);
+	free(tables->path);
+	free(tables);
+}
+
+unsigned tables_warnings(const struct tables *tables)
+{
+	return tables->warnings.count;
+}
+
+const char *tables_warning(const struct tables *tables, unsigned index)
+{
+	return index < tables->warnings.count ? tables->warnings.item[index] : "";
+}
+
+uint64_t tables_lost(const struct tables *tables)
+{
+	return tables->lost;
+}
+
+void tables_watch(struct tables *tables,
+		  int (*tick)(void *context, uint64_t events, double done), void *context)
+{
+	tables->tick = tick;
+	tables->tick_context = context;
+}
+
+/* Without memory a warning is lost; the next failure is told. */
+void tables_keep_warning(struct tables *tables, const char *text)
+{
+	struct list *list = &tables->warnings;
+	void **larger;
+
+	for (unsigned i = 0; i < list->count; i++)
+		if (strcmp(list->item[i], text) == 0)
+			return;
+	if (list->count == list->size) {
+		larger = realloc(list->item, (list->size + 16) * sizeof(*larger));
+		if (!larger)
+			return;
+		list->item = larger;
+		list->size += 16;
+	}
+	list->item[list->count] = pool_text(&tables->pool, text, strlen(text));
+	list->count += list->item[list->count] != NULL;
+}
+
+int tables_learn(struct tables *tables, struct err *err)
+{
+	static const struct tables_request nothing;
+	const struct tables_row *row;
+	struct tables_scan *scan;
+	int status;
+
+	if (tables->model)
+		return 0;
+	if (tables_scan(tables, &nothing, &scan, err))
+		return -1;
+	status = tables_next(scan, &row, err);
+	if (!status) {
+		tables->model = scan->model;
+		tables->spans = scan->spans;
+		scan->model = NULL;
+		scan->spans = NULL;
+	}
+	tables_scan_end(scan);
+	return status;
+}

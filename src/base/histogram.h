@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Distribution of durations in bounded memory: count, sum, minimum and maximum are exact,
+ * quantiles come from log-linear buckets.
+ *
+ * A value v below 1024 has its own bucket. From there on each power of two is split into 512
+ * buckets, so a bucket is at most v / 512 wide and its middle is within 0.1 % of every value in
+ * it. The buckets of a power of two (2 KiB) are allocated when its first value arrives; a
+ * typical callback needs three to eight of them.
+ */
+#ifndef KYMO_BASE_HISTOGRAM_H
+#define KYMO_BASE_HISTOGRAM_H
+
+#include <stdint.h>
+
+#define HISTOGRAM_GROUPS 56	/* [0, 512), [512, 1024), [1024, 2048), ... up to 2^64 */
+#define HISTOGRAM_BUCKETS 512
+
+struct histogram {
+	uint64_t count;
+	uint64_t sum;
+	uint64_t min, max;	/* 0 when count is 0 */
+	uint32_t *group[HISTOGRAM_GROUPS];
+};
+
+/** histogram_add() - count one value. Return: 0, or -ENOMEM. Context: allocates now and then. */
+int histogram_add(struct histogram *histogram, uint64_t value);
+
+/**
+ * histogram_quantile() - the value that a share of @q (0..1) of the values does not exceed
+ *
+ * Nearest rank; within 0.1 % of the exact answer, and never outside of [min, max].
+ * Return: 0 when the histogram is empty.
+ */
+uint64_t histogram_quantile(const struct histogram *histogram, double q);
+
+/** histogram_mean() - the exact mean, 0 when empty. */
+double histogram_mean(const struct histogram *histogram);
+
+void histogram_free(struct histogram *histogram);
+
+#endif

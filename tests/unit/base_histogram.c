@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The histogram against exact quantiles of sorted values, and its edges. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "analysis/model/symbol.h"
+#include "base/histogram.h"
+
+#define COUNT 20000
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void check(const struct histogram *histogram, const uint64_t *sorted, double q)
+{
+	size_t rank = (size_t)(q * COUNT);
+	uint64_t exact, got = histogram_quantile(histogram, q);
+
+	if ((double)rank < q * COUNT)
+		rank++;
+	exact = sorted[rank ? rank - 1 : 0];
+	assert_true(got <= exact + exact / 1000 && got + got / 1000 >= exact);
+}
+
+static void quantiles(void **state)
+{
+	static const double share[] = { 0, 0.01, 0.25, 0.5, 0.9, 0.99, 0.999, 1 };
+	struct histogram histogram = { 0 };
+	uint64_t *value = calloc(COUNT, sizeof(*value)), sum = 0, random = 1;
+	unsigned i, shift;
+
+	(void)state;
+	for (shift = 0; shift < 60; shift += 7) {
+		histogram_free(&histogram);
+		sum = 0;
+		for (i = 0; i < COUNT; i++) {
+			random = random * 6364136223846793005ull + 1442695040888963407ull;
+			/* Spread over many powers of two. */
+			value[i] = (random >> 20) >> (random >> 58) % 40 >> (shift / 8);
+			sum += value[i];
+			assert_int_equal(histogram_add(&histogram, value[i]), 0);
+		}
+		qsort(value, COUNT, sizeof(*value), by_value);
+		assert_int_equal(histogram.count, COUNT);
+		assert_int_equal(histogram.min, value[0]);
+		assert_int_equal(histogram.max, value[COUNT - 1]);
+		assert_int_equal(histogram.sum, sum);
+		for (i = 0; i < sizeof(share) / sizeof(*share); i++)
+			check(&histogram, value, share[i]);
+	}
+	histogram_free(&histogram);
+	free(value);
+}
+
+static void edges(void **state)
+{
+	struct histogram histogram = { 0 };
+
+	(void)state;
+	assert_int_equal(histogram_quantile(&histogram, 0.5), 0);
+	assert_int_equal(histogram_add(&histogram, UINT64_MAX), 0);
+	assert_int_equal(histogram_quantile(&histogram, 0.5), UINT64_MAX);
+	assert_int_equal(histogram_add(&histogram, 0), 0);
+	assert_int_equal(histogram_quantile(&histogram, 0.5), 0);
+	assert_int_equal(histogram.min, 0);
+	histogram_free(&histogram);
+	/* Below 1024 every value is exact. */
+	for (uint64_t v = 0; v < 1024; v++)
+		histogram_add(&histogram, v);
+	assert_int_equal(histogram_quantile(&histogram, 0.5), 511);
+	assert_int_equal(histogram_quantile(&histogram, 0.75), 767);
+	histogram_free(&histogram);
+}
+
+static void pretty(const char *raw, const char *expected)
+{
+	size_t length = 0;
+	char *text;
+
+	while (raw[length])
+		length++;
+	text = symbol_pretty(raw, length);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void symbols(void **state)
+{
+	char buffer[64], tiny[12];
+
+	(void)state;
+	pretty("Manager::Manager(Opt const&)::{lambda(std_msgs::msg::String_<std::allocator<void> > const&)#1}",
+	       "Manager::Manager(Opt const&)::{lambda(std_msgs::msg::String const&)#1}");
+	pretty("F::F()::{lambda(std::unique_ptr<m::Image_<std::allocator<void> >, std::default_delete<m::Image_<std::allocator<void> > > >)#1}",
+	       "F::F()::{lambda(std::unique_ptr<m::Image>)#1}");
+	pretty("std::_Bind<void (Filter::*(Filter*, std::_Placeholder<1>))(std::shared_ptr<m::Image_<std::allocator<void> > const>)>",
+	       "void (Filter::?)(std::shared_ptr<m::Image const>)");
+	pretty("(null)", "");
+	pretty("", "");
+	pretty("std::_Bind<", "");
+	pretty("std::_Bind<void (", "void (");
+	pretty("f(std::default_delete<never closed", "f(std::default_delete<never closed");
+	pretty("esc\033[31m", "esc?[31m");
+	assert_string_equal(symbol_short("A::f(int, B<(1)>)::{lambda(int)#1}", buffer, sizeof(buffer)),
+			    "A::f(...)::{lambda(...)#1}");
+	assert_string_equal(symbol_short("void (Filter::?)(int)", buffer, sizeof(buffer)),
+			    "void (Filter::?)(...)");
+	assert_string_equal(symbol_short("abcdefghijklmnop", tiny, sizeof(tiny)), "abcdefgh...");
+	assert_string_equal(symbol_short("abcdefghijk", tiny, sizeof(tiny)), "abcdefghijk");
+	assert_string_equal(symbol_short("f(", tiny, sizeof(tiny)), "f(");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(quantiles), cmocka_unit_test(edges), cmocka_unit_test(symbols),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
