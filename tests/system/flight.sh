@@ -6,19 +6,6 @@ numbers=$KYMO_BUILD/tests/numbers
 export KYMO_DIR=$scratch/run ROS_TRACE_DIR=$scratch/traces
 unset KYMO_SESSION KYMO_FLIGHT KYMO_RING_SIZE
 
-wait_for() {	# COMMAND...: up to 20 s
-	for _ in $(seq 400); do
-		"$@" >/dev/null 2>&1 && return
-		sleep 0.05
-	done
-	fail "never happened: $*"
-}
-
-reads() {	# TRACE: babeltrace2 opens it and has nothing to say; its text is in $scratch/text
-	babeltrace2 "$1" >"$scratch/text" 2>"$scratch/warnings" || fail "babeltrace2 cannot read $1"
-	[ -s "$scratch/warnings" ] && fail "$1: babeltrace2 warns: $(head -1 "$scratch/warnings")"
-}
-
 says() {	# TRACE PYTHON: of its kymo.json, s is the snapshot, t the totals
 	python3 -c 'import json, sys
 j = json.load(open(sys.argv[1] + "/kymo.json")); s = j["snapshot"]; t = j["totals"]
@@ -88,7 +75,7 @@ for trigger in 'overrun' 'overrun(loop)' 'missed(test:loop)' 'span(work) > 20ms'
 	has out "$scratch/l$n/1  $trigger: test:"
 	has out " in late ("
 	has err "'span(nothing) > 1ns' never met anything"
-	reads "$scratch/l$n/1"
+	reads "$scratch/l$n/1" >/dev/null
 	says "$scratch/l$n/1" "s['cause'] == 'trigger' and s['trigger'] == '$trigger' and s['procname'] == 'late'"
 	case $trigger in
 	span*) says "$scratch/l$n/1" "20e6 < s['value'] < 1e10" ;;
@@ -119,7 +106,7 @@ has err "0 snapshots"
 # ---- the program asks ----
 run 0 "$kymo" record --flight 10s -o "$scratch/p" -- "$scratch/late" x y
 has out "$scratch/p/1  kymo_snapshot() of late ("
-reads "$scratch/p/1"
+reads "$scratch/p/1" >/dev/null
 says "$scratch/p/1" "s['cause'] == 'program' and s['procname'] == 'late'"
 [ -e "$scratch/p/2" ] && fail "one call, two snapshots"
 
@@ -131,7 +118,7 @@ python3 -c 'import json,sys; r = json.loads(open(sys.argv[1]).read()); assert r[
 run 137 "$kymo" record --flight 10s --trigger 'died(numbers)' -o "$scratch/d" -- "$numbers" --rate 20000 --seconds 20 \
 	--die-at 5000 "$scratch/n"
 has out "$scratch/d/1  died(numbers): numbers in numbers ("
-reads "$scratch/d/1"
+reads "$scratch/d/1" >/dev/null
 says "$scratch/d/1" "s['what'] == 'numbers' and j['processes'][0]['state'] == 'killed'"
 [ "$(grep -c rcl_publish "$scratch/text")" -ge 5000 ] || fail "died: the last events are not there"
 KYMO_RING_SIZE=16K run 0 "$kymo" record --flight 2s --trigger loss --post 10ms --snapshots 1 -o "$scratch/x" -- \
@@ -144,10 +131,10 @@ says "$scratch/x/1" "t['dropped'] == $(cat "$scratch/discarded")"
 # ---- the window: numbers without a hole, the last ones, none older; many snapshots of one recorder ----
 "$kymo" run -- "$numbers" --threads 2 --rate 20000 --seconds 100 "$scratch/n" &
 program=$!
-wait_for sh -c "'$kymo' status --format csv | grep -q numbers,wait"
+wait_for in_status "numbers,wait"
 "$kymo" record --flight 400ms -o "$scratch/w" >"$scratch/lines" 2>"$scratch/record.err" &
 recorder=$!
-wait_for sh -c "'$kymo' status --format csv | grep -q '^$program,numbers,record'"
+wait_for in_status "^$program,numbers,record"
 wait_for test -S "$KYMO_DIR/control"
 sleep 1
 before() {	# the time, and what each thread had emitted after it
@@ -184,16 +171,16 @@ PY
 before
 run 0 "$kymo" snapshot
 [ "$(cat "$scratch/out")" = "$scratch/w/1" ] || fail "snapshot printed $(cat "$scratch/out")"
-reads "$scratch/w/1"
+reads "$scratch/w/1" >/dev/null
 window "$scratch/w/1" 400000000
 before
 run 0 "$kymo" snapshot --last 100ms -o "$scratch/elsewhere"
-reads "$scratch/elsewhere"
+reads "$scratch/elsewhere" >/dev/null
 window "$scratch/elsewhere" 100000000
 before
 kill -USR1 "$recorder"
 wait_for grep -q SIGUSR1 "$scratch/lines"
-reads "$scratch/w/3"
+reads "$scratch/w/3" >/dev/null
 window "$scratch/w/3" 400000000
 run 1 "$kymo" snapshot -o "$scratch/elsewhere"
 has err "exists already"
@@ -216,7 +203,7 @@ run 0 "$kymo" stop
 wait "$recorder" || fail "the recorder gave $?"
 [ "$(grep -c "hold only the last" "$scratch/record.err")" = 1 ] || fail "said more than once: $(cat "$scratch/record.err")"
 says "$scratch/m/1" "s['memory_short'] and t['outside'] > 0 and t['bytes'] < 1200000"
-reads "$scratch/m/1"
+reads "$scratch/m/1" >/dev/null
 kill "$program"
 wait "$program" 2>/dev/null
 

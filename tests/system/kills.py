@@ -11,7 +11,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 
 import libctf
 
@@ -56,14 +55,6 @@ def contiguous(what, found, first, least, most):
         raise libctf.Mismatch('%s: ends with %d, expected %d to %d' % (what, found[-1], least, most))
 
 
-def wait_for(what, condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise libctf.Mismatch('waited in vain for ' + what)
-        time.sleep(0.01)
-
-
 def process_killed(directory, environment):
     """The traced process kills itself in the middle; its recorder finishes the trace."""
     trace = os.path.join(directory, 'trace')
@@ -80,7 +71,7 @@ def process_killed(directory, environment):
 def start_recorder(trace, environment):
     recorder = subprocess.Popen([KYMO, 'record', '-o', trace], env=environment,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for('the recorder', lambda: os.path.exists(trace) and os.listdir(trace))
+    libctf.wait_for('the recorder', lambda: os.path.exists(trace) and os.listdir(trace))
     return recorder
 
 
@@ -91,13 +82,13 @@ def recorder_killed(directory, environment):
     program = subprocess.Popen([KYMO, 'run', '--', *numbers_command(directory, '--seconds', '20')],
                                env=environment)
     try:
-        wait_for('events', lambda: os.path.exists(os.path.join(directory, 'noted')) and
+        libctf.wait_for('events', lambda: os.path.exists(os.path.join(directory, 'noted')) and
                  os.path.getsize(os.path.join(directory, 'noted')) and min(noted(directory)) > 5000)
         recorder.kill()
         recorder.wait()
         at_kill = noted(directory)
         recorder = start_recorder(second, environment)
-        wait_for('more events', lambda: min(noted(directory)) > max(at_kill) + 5000)
+        libctf.wait_for('more events', lambda: min(noted(directory)) > max(at_kill) + 5000)
         program.terminate()
         program.wait(timeout=20)
         recorder.send_signal(signal.SIGINT)

@@ -8,6 +8,7 @@ import csv
 import os
 import re
 import sys
+import time
 
 import bt2
 
@@ -197,6 +198,15 @@ def compare(what, expected, got, table, mapping=None):
         raise Mismatch('%s: threads expected %s, found %s' % (what, sorted(expected), sorted(got)))
     for key, lane in expected.items():
         compare_lane('%s, thread %d' % (what, key[1]), lane, got[key], table)
+
+
+def wait_for(what, condition, seconds=60):
+    """Waits until condition() is true, a minute on a slow machine."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise Mismatch('waited in vain for ' + what)
+        time.sleep(0.01)
 
 
 def fail(script, message):

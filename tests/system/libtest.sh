@@ -5,11 +5,10 @@ set -u
 kymo=$KYMO_BUILD/bin/kymo
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/kymo-test.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
-failures=0
 
 fail() {
 	echo "FAIL: $*" >&2
-	failures=$((failures + 1))
+	echo "$*" >>"$scratch/failed"	# a file: it may be said in a subshell
 }
 
 # run STATUS COMMAND...: runs it, output in $scratch/out and $scratch/err, and checks the status.
@@ -41,7 +40,47 @@ empty() {
 	return 1
 }
 
+# wait_for COMMAND...: until it succeeds, up to a minute on a slow machine.
+wait_for() {
+	local until=$((SECONDS + 60))
+	while ! "$@" >/dev/null 2>&1; do
+		[ "$SECONDS" -lt "$until" ] || { fail "never happened: $*"; return 1; }
+		sleep 0.02
+	done
+}
+
+# in_status PATTERN: a line of `kymo status --format csv` matches; for wait_for.
+in_status() {
+	"$kymo" status --format csv | grep -q -- "$1"
+}
+
+# same WHAT WANTED SEEN
+same() {
+	[ "$2" = "$3" ] || fail "$1: wanted $2, got $3"
+}
+
+# field TRACE KEY...: a value in its kymo.json.
+field() {
+	python3 -c 'import json,sys
+v=json.load(open(sys.argv[1]+"/kymo.json"))
+for k in sys.argv[2:]: v=v[int(k)] if k.isdigit() else v[k]
+print(v)' "$@"
+}
+
+# reads TRACE: babeltrace2 opens it and has nothing to say; its text is in $scratch/text. Prints the number of events.
+reads() {
+	babeltrace2 "$1" >"$scratch/text" 2>"$scratch/warnings" || fail "babeltrace2 cannot read $1"
+	[ -s "$scratch/warnings" ] && fail "$1: babeltrace2 warns: $(head -1 "$scratch/warnings")"
+	wc -l <"$scratch/text"
+}
+
+# noted FILE: the sum of the counters in it, which tests/numbers wrote.
+noted() {
+	od -An -v -t u8 -w8 "$1" | awk '{ n += $1 } END { printf "%d\n", n }'
+}
+
 finish() {
-	[ "$failures" -eq 0 ] || { echo "$failures failed" >&2; exit 1; }
-	exit 0
+	[ -e "$scratch/failed" ] || exit 0
+	echo "$(wc -l <"$scratch/failed") failed" >&2
+	exit 1
 }

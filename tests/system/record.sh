@@ -8,37 +8,6 @@ mkdir -m 700 "$KYMO_DIR"
 unset KYMO_SESSION KYMO_FORWARD ROS_HOME
 export ROS_TRACE_DIR=$scratch/traces
 
-# field TRACE KEY...: a number in kymo.json
-field() {
-	python3 -c 'import json,sys
-v=json.load(open(sys.argv[1]+"/kymo.json"))
-for k in sys.argv[2:]: v=v[int(k)] if k.isdigit() else v[k]
-print(v)' "$@"
-}
-
-# reads TRACE: babeltrace2 opens it and says nothing; prints the number of events
-reads() {
-	babeltrace2 "$1" >"$scratch/bt.out" 2>"$scratch/bt.err" || fail "babeltrace2 cannot read $1"
-	[ -s "$scratch/bt.err" ] && fail "babeltrace2 says: $(head -1 "$scratch/bt.err")"
-	wc -l <"$scratch/bt.out"
-}
-
-noted() {	# sum of the counters in FILE
-	od -An -v -t u8 -w8 "$1" | awk '{ n += $1 } END { printf "%d\n", n }'
-}
-
-same() {	# WHAT WANTED SEEN
-	[ "$2" = "$3" ] || fail "$1: wanted $2, got $3"
-}
-
-wait_for() {	# COMMAND...: up to 10 s
-	for _ in $(seq 200); do
-		"$@" >/dev/null 2>&1 && return
-		sleep 0.05
-	done
-	fail "never happened: $*"
-}
-
 # ---- a command: all of it, and its status; also with a ring as large as all rings may be by default ----
 run 0 "$kymo" record --ring-size 64M -o "$scratch/large" -- "$numbers" --rate 20000 --seconds 0.1 "$scratch/n"
 has err "0 dropped"
@@ -102,10 +71,10 @@ has err "absolute"
 # ---- attach late, Ctrl-C, a second recorder, status ----
 "$kymo" run -- "$numbers" --rate 20000 --seconds 60 "$scratch/n" &
 program=$!
-wait_for sh -c "'$kymo' status --format csv | grep -q '^$program,numbers,wait,alive'"
+wait_for in_status "^$program,numbers,wait,alive"
 "$kymo" record -o "$scratch/i" 2>"$scratch/record.err" &
 recorder=$!
-wait_for sh -c "'$kymo' status --format csv | grep -q '^$program,numbers,record'"
+wait_for in_status "^$program,numbers,record"
 run 0 "$kymo" status
 has out "$scratch/i"
 has out "$recorder"
@@ -119,14 +88,14 @@ kill -INT "$recorder"
 wait "$recorder" || fail "Ctrl-C gave $?: $(cat "$scratch/record.err")"
 grep -q "events" "$scratch/record.err" || fail "no summary after Ctrl-C"
 reads "$scratch/i" >/dev/null
-grep -q rcl_init "$scratch/bt.out" || fail "attached late, and the name is not there"
+grep -q rcl_init "$scratch/text" || fail "attached late, and the name is not there"
 run 0 "$kymo" status --format csv
 has out "$program,numbers,wait,alive"
 
 # ---- who starts while somebody records belongs to it ----
 "$kymo" record -q -o "$scratch/p" &
 recorder=$!
-wait_for sh -c "'$kymo' status | grep -q '^Recorder'"
+wait_for in_status recorder_pid
 run 0 "$kymo" run -- "$numbers" --seconds 0.2 "$scratch/n2"
 wait_for test -e "$scratch/p/kymo.json"
 kill -INT "$recorder"
@@ -141,14 +110,14 @@ same "regions left" 2 "$(ls "$KYMO_DIR" | wc -l)"	# domain, and the program that
 same "status with a full disk" 1 "$?"
 has err "$scratch/r"
 has err "make room"
-babeltrace2 "$scratch/r" >"$scratch/bt.out" 2>"$scratch/bt.err" || fail "babeltrace2 cannot read a full disk's trace"
-grep -v "Tracer discarded" "$scratch/bt.err" && fail "babeltrace2 warns"
-same "recorded on a full disk" "$(field "$scratch/r" totals recorded)" "$(grep -c rcl_publish "$scratch/bt.out")"
+babeltrace2 "$scratch/r" >"$scratch/text" 2>"$scratch/warnings" || fail "babeltrace2 cannot read a full disk's trace"
+grep -v "Tracer discarded" "$scratch/warnings" && fail "babeltrace2 warns"
+same "recorded on a full disk" "$(field "$scratch/r" totals recorded)" "$(grep -c rcl_publish "$scratch/text")"
 
 # ---- the recorder is killed; the next goes on ----
 "$kymo" record -o "$scratch/k" 2>/dev/null &
 recorder=$!
-wait_for sh -c "'$kymo' status --format csv | grep -q '^$program,numbers,record'"
+wait_for in_status "^$program,numbers,record"
 sleep 0.3
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
@@ -157,9 +126,9 @@ run 0 "$kymo" record -p "$program" -o "$scratch/l" --duration 300ms
 kill -TERM "$program"
 wait "$program" 2>/dev/null
 reads "$scratch/k" >/dev/null
-grep -o 'publisher_handle = 0x0, message = .*' "$scratch/bt.out" >"$scratch/first"
+grep -o 'publisher_handle = 0x0, message = .*' "$scratch/text" >"$scratch/first"
 reads "$scratch/l" >/dev/null
-grep -o 'publisher_handle = 0x0, message = .*' "$scratch/bt.out" >"$scratch/second"
+grep -o 'publisher_handle = 0x0, message = .*' "$scratch/text" >"$scratch/second"
 python3 - "$scratch/first" "$scratch/second" <<'END' || fail "a gap between the killed recorder and the next"
 import re, sys
 first, second = ([int(re.search(r'message = (0x[0-9A-F]+)', l)[1], 16) for l in open(f)] for f in sys.argv[1:])
@@ -172,7 +141,7 @@ END
 # ---- signals go to the command, its status comes back ----
 "$kymo" record -o "$scratch/m" -- "$numbers" --seconds 60 "$scratch/n" 2>"$scratch/record.err" &
 recorder=$!
-wait_for sh -c "'$kymo' status --format csv | grep -q numbers,record"
+wait_for in_status "numbers,record"
 kill -TERM "$recorder"
 wait "$recorder"
 same "status after SIGTERM" 0 "$?"
@@ -182,7 +151,7 @@ same "ended" True "$(field "$scratch/m" ended)"
 setsid "$kymo" record -o "$scratch/q" -- sh -c 'trap "n=\$((n + 1))" INT
 	"$1" --seconds 60 "$2"; sleep 0.2; exit $((40 + n))' sh "$numbers" "$scratch/n" 2>"$scratch/record.err" &
 recorder=$!
-wait_for sh -c "'$kymo' status --format csv | grep -q numbers,record"
+wait_for in_status "numbers,record"
 kill -INT -- "-$recorder"
 wait "$recorder"
 same "status after Ctrl-C" 41 "$?"

@@ -1,29 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Recorder and program are killed: what the program had in shared memory is recovered, once.
-set -eu
-kymo=$KYMO_BUILD/bin/kymo
-work=$(mktemp -d /dev/shm/kymo-recover-XXXXXX)
+. "$(dirname "$0")/libtest.sh"
+work=$scratch
 export KYMO_DIR=$work/run
-trap 'kill -9 $program $bystander 2>/dev/null; wait 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill -9 $program $bystander 2>/dev/null; wait 2>/dev/null; rm -rf "$scratch"' EXIT
 program= bystander=
 
-fail() {
-	echo "recover.sh: $*" >&2
-	exit 1
-}
-wait_for() {
-	for _ in $(seq 200); do
-		"$@" >/dev/null 2>&1 && return
-		sleep 0.05
-	done
-	fail "never happened: $*"
-}
-
 # Nothing there: says so.
-status=0
-"$kymo" recover -o "$work/none" 2>"$work/err" || status=$?
-[ $status = 6 ] || fail "nothing to recover: status $status"
+run 6 "$kymo" recover -o "$work/none"
 [ ! -e "$work/none" ] || fail "a trace without any event is left"
 
 "$kymo" run -- "$KYMO_BUILD/tests/numbers" --threads 1 --rate 2000 --seconds 60 "$work/n" &
@@ -32,17 +17,24 @@ program=$!
 bystander=$!
 "$kymo" record --quiet -o "$work/first" 2>/dev/null &
 recorder=$!
-wait_for sh -c "'$kymo' status --format csv | grep -c ',record,alive' | grep -q 2"
-sleep 0.3
+both_record() {
+	[ "$("$kymo" status --format csv | grep -c ',record,alive')" = 2 ]
+}
+wait_for both_record
+is_past() {	# COUNT: the program has noted so many events
+	[ "$(noted "$work/n")" -gt "$1" ]
+}
+wait_for is_past 600
+wait_for sh -c "ls '$work'/first/ust/*_0"		# some are written
 kill -9 $recorder; wait $recorder 2>/dev/null || true
-sleep 0.5			# about a thousand events that nobody reads
+wait_for is_past $(($(noted "$work/n") + 1000))	# that nobody reads
 kill -9 $program
 wait $program 2>/dev/null || true
 
-"$kymo" recover --strict -o "$work/second" 2>"$work/err" || fail "$(cat "$work/err")"
+run 0 "$kymo" recover --strict -o "$work/second"
 for trace in first second; do
-	babeltrace2 "$work/$trace" >"$work/$trace.text" 2>"$work/warnings" || fail "$(cat "$work/warnings")"
-	[ ! -s "$work/warnings" ] || fail "babeltrace2 warns: $(cat "$work/warnings")"
+	reads "$work/$trace" >/dev/null
+	mv "$work/text" "$work/$trace.text"
 done
 # The program noted the last number whose call had returned.
 python3 - "$work" <<'PY' || fail "the numbers do not add up"
@@ -63,8 +55,8 @@ PY
 grep -q 'ros2:rcl_init' "$work/second.text" || fail "the init log is not there"
 
 # It is gone now; who lives was left alone.
-status=0
-"$kymo" recover -o "$work/third" 2>"$work/err" || status=$?
-[ $status = 6 ] || fail "recovered twice: $(cat "$work/err")"
+run 6 "$kymo" recover -o "$work/third"
 kill -0 $bystander || fail "the bystander died"
 "$kymo" status --format csv | grep -q ',record,alive' || fail "the bystander's state was changed"
+
+finish

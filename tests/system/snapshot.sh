@@ -7,14 +7,6 @@ numbers=$KYMO_BUILD/tests/numbers
 export KYMO_DIR=$scratch/run ROS_TRACE_DIR=$scratch/traces
 unset KYMO_SESSION KYMO_FLIGHT KYMO_RING_SIZE
 
-wait_for() {	# COMMAND...: up to 10 s
-	for _ in $(seq 200); do
-		"$@" >/dev/null 2>&1 && return
-		sleep 0.05
-	done
-	fail "never happened: $*"
-}
-
 # whole TRACE [LAST_NS [FULL]]: babeltrace2 reads it without a word, each thread's numbers have no hole, the
 # facts are there; none older than LAST_NS before the last, and all of those that are in FULL. Prints the
 # last number of each thread.
@@ -60,11 +52,11 @@ run 6 "$kymo" snapshot -o "$scratch/none"
 # ---- while it runs: twice, and a program that does not keep anything is no part of it ----
 "$kymo" run -- "$numbers" --rate 1000 --seconds 60 "$scratch/other" &
 bystander=$!
-wait_for sh -c "'$kymo' status --format csv | grep -q numbers,wait"
+wait_for in_status "numbers,wait"
 run 6 "$kymo" snapshot
 KYMO_RING_SIZE=128K "$kymo" run --flight -- "$numbers" --threads 2 --rate 10000 --seconds 60 "$scratch/n" &
 program=$!
-wait_for sh -c "'$kymo' status --format csv | grep -q numbers,flight"
+wait_for in_status "numbers,flight"
 # Twice what a ring holds.
 wait_for python3 -c 'import struct, sys; sys.exit(min(struct.unpack("<2Q", open(sys.argv[1], "rb").read(16))) < 12000)' "$scratch/n"
 run 0 "$kymo" snapshot -o "$scratch/a"
@@ -108,7 +100,7 @@ PY
 kill -CONT "$program"
 "$kymo" record -q -p "$program" -o "$scratch/f" 2>/dev/null &
 recorder=$!
-wait_for sh -c "'$kymo' status --format csv | grep -q '^$program,numbers,record'"
+wait_for in_status "^$program,numbers,record"
 sleep 0.2
 run 1 "$kymo" snapshot -o "$scratch/g"
 has err "$scratch/f"

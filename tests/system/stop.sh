@@ -6,14 +6,6 @@ numbers=$KYMO_BUILD/tests/numbers
 export KYMO_DIR=$scratch/run
 unset KYMO_SESSION KYMO_FLIGHT
 
-wait_for() {	# COMMAND...: up to 10 s
-	for _ in $(seq 200); do
-		"$@" >/dev/null 2>&1 && return
-		sleep 0.05
-	done
-	fail "never happened: $*"
-}
-
 run 6 "$kymo" stop
 has err "nobody is recording"
 run 2 "$kymo" stop now
@@ -25,7 +17,7 @@ run 6 "$kymo" stop
 program=$!
 "$kymo" record -q -o "$scratch/a" 2>/dev/null &
 recorder=$!
-wait_for sh -c "'$kymo' status --format csv | grep -q numbers,record"
+wait_for in_status "numbers,record"
 wait_for test -S "$KYMO_DIR/control"
 sleep 0.3
 run 0 "$kymo" stop
@@ -59,14 +51,14 @@ wait "$recorder" 2>/dev/null
 run 6 "$kymo" stop
 "$kymo" record -q -o "$scratch/d" 2>/dev/null &
 recorder=$!
-wait_for sh -c "'$kymo' status | grep -q '^Recorder'"
+wait_for in_status recorder_pid
 wait_for "$kymo" stop -q
 wait "$recorder"
 
 # One that hangs is told from one that is not there.
 "$kymo" record -q -o "$scratch/e" 2>/dev/null &
 recorder=$!
-wait_for sh -c "'$kymo' status | grep -q '^Recorder'"
+wait_for in_status recorder_pid
 wait_for test -S "$KYMO_DIR/control"
 sleep 0.2
 kill -STOP "$recorder"
