@@ -4,6 +4,7 @@
 # the other in each round, so that what else the machine does hits all of them. All files are
 # in the page cache. Wall clock: median and range over the rounds; CPU: median, of all threads.
 # usage: read.sh [BUILD] [EVENTS]     default 20 M events, in 16 streams and again in 128
+#                                  then with 2 000 event classes
 #        read.sh BUILD growth [MOST]  time and memory for 1, 10, 100 M events (about 3 GB on disk while it runs)
 set -eu
 build=${1:-${KYMO_BUILD:-build}}
@@ -38,12 +39,14 @@ line() {
 			     t[1], t[NR], peer / m, cpu, peer_cpu / cpu, n / cpu / 1e6, kib / 1024 }'
 }
 
+# compare TITLE PROGRAM ARGUMENT...: PROGRAM DIR EVENTS ARGUMENT... writes the trace
 compare() {
-	local trace=$dir/trace$1 small=$dir/small$1 events few i way
-	events=$("$build/bench/bench_synthesize" "$trace" "$what" "$1")
-	few=$("$build/bench/bench_synthesize" "$small" $((what / 40)) "$1")
+	local trace=$dir/trace small=$dir/small title=$1 program=$build/bench/$2 events few i way
+	shift 2
+	events=$("$program" "$trace" "$what" "$@")
+	few=$("$program" "$small" $((what / 40)) "$@")
 	cat "$trace"/* >/dev/null 2>&1 || true
-	printf '\n%s events in %s streams, and as many short ones\n' "$events" $((2 * $1))
+	printf '\n%s events in %s\n' "$events" "$title"
 	rm -f "$dir"/*.t
 	for i in $(seq "$rounds"); do
 		run dummy.t babeltrace2 "$trace" -o dummy
@@ -99,7 +102,8 @@ if [ "$what" = growth ]; then
 fi
 command -v babeltrace2 >/dev/null || { echo "babeltrace2 is not installed: there is nothing to compare with"; exit; }
 bt2=$(/usr/bin/python3 -c 'import bt2' 2>/dev/null && echo yes) || true
-compare 8
-compare 64
+compare '16 streams, and as many short ones' bench_synthesize 8
+compare '128 streams, and as many short ones' bench_synthesize 64
+compare '16 streams, of 2000 classes' bench_synthesize_ids 16 2000
 echo
 growth "${GROWTH:-100000000}"
