@@ -6,6 +6,9 @@
  * first event after a pause). The rate comes from clock pairs 10 to 20 s apart, so it follows
  * NTP's slewing; right after the start the baseline is short, and the span is kept short with it:
  * a pair is good to about 30 ns, so a span of twice the baseline errs by about 60 ns.
+ *
+ * A suspended machine stops CLOCK_MONOTONIC, while its counter runs on or begins anew. So an anchor
+ * says nothing beyond its span, and a baseline whose rate does not fit the last one is begun anew.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +24,8 @@
 
 #define BASELINE_NS	10000000000ull	/* a new pair for the rate every 10 s */
 #define SPAN_NS_MIN	20000ull
+#define RATE_KNOWN_NS	10000000ull	/* a baseline of this length gives a rate good to 10 ppm */
+#define RATE_SHIFT	9		/* rates fit if they differ by less than a part in 2^9: NTP slews by 1 in 2000 */
 #define PAIR_TRIES	8		/* of about 40 ns each; one is the rule */
 
 uint64_t kymo_clock_ns(void)
@@ -108,13 +113,14 @@ static uint64_t ticks_of(uint64_t ns, uint64_t mult)
 	return (uint64_t)(((unsigned __int128)ns << 32) / mult);
 }
 
-static uint64_t extrapolate(const struct kymo_anchor *anchor, uint64_t counter)
+/* The latest time that @anchor may have given up to now. Beyond its span it was not asked. */
+static uint64_t latest(const struct kymo_anchor *anchor, uint64_t counter)
 {
 	uint64_t ticks = counter - anchor->counter;
 
-	if ((int64_t)ticks < 0)
-		return anchor->ns;	/* another core's counter, a little behind */
-	return kymo_anchor_ns(anchor, ticks);
+	if (anchor->counter - counter < anchor->span)
+		ticks = 0;	/* another core's counter, a little behind */
+	return kymo_anchor_ns(anchor, ticks < anchor->span ? ticks : anchor->span);
 }
 
 static void set_anchor(struct kymo_thread *thread, const struct kymo_anchor *anchor)
@@ -126,16 +132,43 @@ static void set_anchor(struct kymo_thread *thread, const struct kymo_anchor *anc
 	__atomic_store_n(&thread->anchor, spare, __ATOMIC_RELAXED);
 }
 
+static void restart_baseline(struct kymo_thread *thread, uint64_t counter, uint64_t ns)
+{
+	thread->old_counter = thread->new_counter = counter;
+	thread->old_ns = thread->new_ns = ns;
+}
+
 void kymo_clock_start_thread(struct kymo_thread *thread)
 {
 	const struct kymo_process *process = kymo_process;
 
 	thread->vdso_clock = !process->use_counter;
-	thread->old_counter = thread->new_counter = process->first_counter;
-	thread->old_ns = thread->new_ns = process->first_ns;
+	restart_baseline(thread, process->first_counter, process->first_ns);
 	thread->pair_width = process->pair_width;
 	/* Span 0: the first event anchors; without a usable counter, no event ever does. */
 	set_anchor(thread, &(struct kymo_anchor){ .ns = 0 });
+}
+
+/*
+ * Whether the baseline up to a pair gives the rate that the process's threads found last. If not, or if
+ * it is the first, this one is remembered: whichever of the two is wrong, the next is measured anew.
+ */
+static bool baseline_holds(const struct kymo_thread *thread, uint64_t counter, uint64_t ns)
+{
+	const uint64_t baseline = ns - thread->old_ns;
+	uint64_t known, found, apart;
+
+	if (counter <= thread->old_counter)
+		return baseline < SPAN_NS_MIN;
+	if (baseline < RATE_KNOWN_NS)
+		return true;
+	found = rate(thread->old_counter, thread->old_ns, counter, ns);
+	known = __atomic_load_n(&kymo_process->rate, __ATOMIC_RELAXED);
+	apart = found > known ? found - known : known - found;
+	if (known && apart <= known >> RATE_SHIFT)
+		return true;
+	__atomic_store_n(&kymo_process->rate, found, __ATOMIC_RELAXED);
+	return false;
 }
 
 static void keep_baseline(struct kymo_thread *thread, uint64_t counter, uint64_t ns)
@@ -169,7 +202,7 @@ static struct kymo_anchor next_anchor(const struct kymo_thread *thread, uint64_t
 
 	if (!thread->anchor->ns)
 		return next;
-	ahead = extrapolate(thread->anchor, counter);
+	ahead = latest(thread->anchor, counter);
 	if (ahead <= ns)
 		return next;
 	ahead -= ns;
@@ -194,6 +227,8 @@ bool kymo_clock_renew(struct kymo_thread *thread)
 		width = read_pair(thread->pair_width + thread->pair_width / 2, &counter, &ns);
 		if (width < thread->pair_width)
 			thread->pair_width = width;
+		if (!baseline_holds(thread, counter, ns))
+			restart_baseline(thread, counter, ns);
 		next = next_anchor(thread, counter, ns);
 	} while (!next.span);		/* the very first moments: a few hundred nanoseconds of baseline */
 	keep_baseline(thread, counter, ns);
@@ -216,6 +251,6 @@ uint64_t kymo_clock_read(struct kymo_thread *thread)
 		if (ticks < anchor->span)
 			return kymo_anchor_ns(anchor, ticks);
 		if (!kymo_clock_renew(thread))	/* inside another renewal: the old anchor must do */
-			return anchor->mult ? kymo_anchor_ns(anchor, ticks) : kymo_clock_ns();
+			return anchor->mult ? kymo_anchor_ns(anchor, anchor->span) : kymo_clock_ns();
 	}
 }

@@ -42,6 +42,7 @@ struct kymo_process {
 	uint64_t ring_memory;		/* bytes of rings so far */
 	uint64_t first_counter, first_ns;	/* clock pair of the registration */
 	uint64_t pair_width;		/* ticks it took to read */
+	uint64_t rate;			/* ns per tick, 32.32, as a thread found it last; 0: none has yet */
 	uint64_t dev, ino;		/* of the region's file */
 	bool use_counter;		/* the CPU counter is usable as a clock */
 	struct kymo_ring *ring[KYMO_RINGS_MAX];
