@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Asks the triggers about records. What an event class means to them is found out once per
- * process and id; from then on a record that no trigger wants costs a table look-up.
- */
+/* Asks the triggers about records. A record that no trigger wants costs a table look-up. */
 #include "recorder/trigger.h"
 
 #include <stdio.h>
@@ -12,220 +9,8 @@
 #include "recorder/trigger_internal.h"
 #include "recorder/walk.h"
 
-struct trigger_open {
-	uint64_t key, begin_ns;
-	uint32_t mask;			/* triggers that fit it */
-	char *name;			/* of a span named at run time, where mask is not 0 */
-};
-
-/* ---- classes ---- */
-
-/* Key of a callback or a span: which begin belongs to an end. */
+/* Makes the key of a callback another one than that of a span. */
 #define KEY_CALLBACK 0x43616c6c6261636bull
-
-static uint64_t key_of(const char *category, const char *name, size_t length)
-{
-	uint64_t key = 0xcbf29ce484222325ull;
-
-	for (; *category; category++)
-		key = (key ^ (unsigned char)*category) * 0x100000001b3ull;
-	key = (key ^ ':') * 0x100000001b3ull;
-	for (size_t i = 0; i < length; i++)
-		key = (key ^ (unsigned char)name[i]) * 0x100000001b3ull;
-	return key;
-}
-
-static bool is_uri(const struct kymo_point *point, const char *uri)
-{
-	return point->uri && strcmp(point->uri, uri) == 0;
-}
-
-/* Bits of the triggers of @kind whose name is @name or @category:@name. */
-static uint32_t named(const struct triggers *triggers, enum trigger_kind kind, const char *category,
-		      const char *name)
-{
-	const uint32_t wanted = triggers_of(triggers, kind);
-	char full[2 * KYMO_DECLARED_TEXT_MAX + 2];
-	uint32_t mask = 0;
-
-	(void)snprintf(full, sizeof full, "%s:%s", category, name);
-	for (unsigned i = 0; i < triggers->count; i++)
-		if (wanted & 1u << i && (trigger_name_fits(&triggers->item[i], name) ||
-					 trigger_name_fits(&triggers->item[i], full)))
-			mask |= 1u << i;
-	return mask;
-}
-
-/* The name of @point without @suffix, "" when it does not end so. */
-static const char *stem(const struct kymo_point *point, const char *suffix, char out[KYMO_DECLARED_TEXT_MAX])
-{
-	size_t length = strlen(point->name), cut = strlen(suffix);
-
-	out[0] = 0;
-	if (length > cut && strcmp(point->name + length - cut, suffix) == 0)
-		(void)snprintf(out, KYMO_DECLARED_TEXT_MAX, "%.*s", (int)(length - cut), point->name);
-	return out;
-}
-
-static int field_named(const struct kymo_point *point, const char *name)
-{
-	for (unsigned i = 0; i < point->field_count; i++)
-		if (strcmp(point->field[i].name, name) == 0)
-			return (int)i;
-	return -1;
-}
-
-static int field_u64(const struct kymo_point *point, const char *name)
-{
-	int field = field_named(point, name);
-
-	return field >= 0 && point->field[field].kind == KYMO_KIND_U64 ? field : -1;
-}
-
-/* What kymo_loop_end() says of a cycle that was late. */
-static uint32_t loop_triggers(const struct triggers *triggers, const struct kymo_point *point)
-{
-	static const struct {
-		const char *suffix;
-		enum trigger_kind kind;
-	} said[] = { { "_overrun", TRIGGER_OVERRUN }, { "_missed", TRIGGER_MISSED } };
-	char name[KYMO_DECLARED_TEXT_MAX];
-	uint32_t mask = 0;
-
-	if (!is_uri(point, "kymo:instant") || point->field_count < 1 || field_u64(point, "late_ns") != 0)
-		return 0;
-	for (unsigned i = 0; i < sizeof said / sizeof *said; i++)
-		if (*stem(point, said[i].suffix, name))
-			mask |= named(triggers, said[i].kind, point->provider, name);
-	return mask;
-}
-
-static int32_t fixed_size(const struct kymo_point *point)
-{
-	static const uint8_t zeros[32];
-	int32_t size = 0;
-
-	for (unsigned i = 0; i < point->field_count; i++) {
-		if (point->field[i].kind == KYMO_KIND_STR || point->field[i].kind == KYMO_KIND_PTRS)
-			return -1;
-		size += (int32_t)walk_field(point->field[i].kind, zeros, sizeof zeros);
-	}
-	return size;
-}
-
-static void learn_span(struct triggers *triggers, const struct kymo_point *point, struct class *class)
-{
-	const bool begins = is_uri(point, "kymo:begin");
-	char name[KYMO_DECLARED_TEXT_MAX];
-
-	(void)stem(point, begins ? "_begin" : "_end", name);
-	class->key = key_of(point->provider, name, strlen(name));
-	class->dynamic = strcmp(point->provider, "kymo") == 0 && strcmp(name, "begin") == 0;
-	if (!class->dynamic)
-		class->spans = named(triggers, TRIGGER_SPAN, point->provider, name);
-	if (class->spans || (class->dynamic && triggers_of(triggers, TRIGGER_SPAN)))
-		class->what = begins ? WHAT_BEGIN : WHAT_END;
-	triggers->met |= class->spans;
-}
-
-static void learn(struct trigger_process *process, unsigned id, const struct kymo_point *point,
-		  struct class *class)
-{
-	struct triggers *triggers = process->triggers;
-
-	*class = (struct class){
-		.what = WHAT_NOTHING, .size = fixed_size(point),
-		.at_field = (int8_t)field_u64(point, "at_ns"),
-		.track_field = (int8_t)field_u64(point, "track"),
-		.events = named(triggers, TRIGGER_EVENT, point->provider, point->name) |
-			  loop_triggers(triggers, point),
-	};
-	triggers->met |= class->events;
-	if (class->events)
-		class->what = WHAT_EVENT;
-	if (is_uri(point, "kymo:begin") || is_uri(point, "kymo:end"))
-		learn_span(triggers, point, class);
-	if (process->wants_callbacks && id == KYMO_POINT_callback_start)
-		class->what = WHAT_CALLBACK_START;
-	if (process->wants_callbacks && id == KYMO_POINT_callback_end)
-		class->what = WHAT_CALLBACK_END;
-}
-
-/* NULL: there is no such event, or no memory. */
-static const struct class *class_of(struct trigger_process *process, unsigned id)
-{
-	const struct kymo_point *point;
-
-	if (id < process->class_room && process->class[id].what != WHAT_UNKNOWN)
-		return &process->class[id];
-	point = classes_get(process->classes, id);
-	if (!point || id >= KYMO_POINTS_MAX)
-		return NULL;
-	if (id >= process->class_room) {
-		struct class *grown = realloc(process->class, (id + 64) * sizeof *grown);
-
-		if (!grown)
-			return NULL;
-		memset(grown + process->class_room, 0, (id + 64 - process->class_room) * sizeof *grown);
-		process->class = grown;
-		process->class_room = id + 64;
-	}
-	learn(process, id, point, &process->class[id]);
-	return &process->class[id];
-}
-
-/* ---- what is open ---- */
-
-static void drop_from(struct trigger_lane *lane, unsigned first)
-{
-	while (lane->count > first)
-		free(lane->open[--lane->count].name);
-}
-
-void trigger_lane_reset(struct trigger_lane *lane)
-{
-	drop_from(lane, 0);
-}
-
-void trigger_lane_free(struct trigger_lane *lane)
-{
-	trigger_lane_reset(lane);
-	free(lane->open);
-	*lane = (struct trigger_lane){ 0 };
-}
-
-/* An exception leaves callbacks without end: at the limit the outermost go. */
-static void push(struct trigger_lane *lane, const struct trigger_open *open)
-{
-	if (lane->count == DEPTH_MAX) {
-		free(lane->open[0].name);
-		memmove(lane->open, lane->open + 1, (DEPTH_MAX - 1) * sizeof *lane->open);
-		lane->count--;
-	}
-	if (lane->count == lane->room) {
-		unsigned room = lane->room ? 2 * lane->room : 8;
-		struct trigger_open *grown = realloc(lane->open, room * sizeof *grown);
-
-		if (!grown) {
-			free(open->name);
-			return;
-		}
-		lane->open = grown;
-		lane->room = room;
-	}
-	lane->open[lane->count++] = *open;
-}
-
-/* The innermost open one of @key; what is inside of it will not end any more. */
-static struct trigger_open *find(struct trigger_lane *lane, uint64_t key)
-{
-	for (unsigned i = lane->count; i-- > 0;)
-		if (lane->open[i].key == key) {
-			drop_from(lane, i + 1);
-			return &lane->open[i];
-		}
-	return NULL;
-}
 
 /* ---- one record ---- */
 
@@ -258,7 +43,7 @@ static uint64_t number_at(const struct record *record, int field)
 
 static const char *text_at(const struct record *record, const char *name)
 {
-	int field = field_named(record->point, name);
+	int field = trigger_field(record->point, name);
 
 	return field >= 0 && record->point->field[field].kind == KYMO_KIND_STR ?
 	       (const char *)field_at(record, (unsigned)field) : "";
@@ -317,14 +102,14 @@ static void on_begin(struct trigger_process *process, struct trigger_lane *lane,
 	if (record->class->dynamic) {
 		const char *category = text_at(record, "category"), *name = text_at(record, "name");
 
-		open.mask = named(process->triggers, TRIGGER_SPAN, category, name);
+		open.mask = trigger_named(process->triggers, TRIGGER_SPAN, category, name);
 		process->triggers->met |= open.mask;
 		if (open.mask && asprintf(&open.name, "%.100s:%.150s", category, name) < 0)
 			open.name = NULL;
 	}
 	lane = lane_of(process, lane, record);
 	if (lane)
-		push(lane, &open);
+		trigger_lane_push(lane, &open);
 	else
 		free(open.name);
 }
@@ -347,7 +132,7 @@ static void on_end(struct trigger_process *process, struct trigger_lane *lane, c
 	uint32_t mask;
 
 	lane = lane_of(process, lane, record);
-	open = lane ? find(lane, record->class->key) : NULL;
+	open = lane ? trigger_lane_find(lane, record->class->key) : NULL;
 	if (!open)
 		return;
 	hit.value = record->ns > open->begin_ns ? record->ns - open->begin_ns : 0;
@@ -356,8 +141,8 @@ static void on_end(struct trigger_process *process, struct trigger_lane *lane, c
 		(void)snprintf(hit.what, sizeof hit.what, "%s", open->name);
 	else if (mask)
 		(void)snprintf(hit.what, sizeof hit.what, "%s:%s", record->point->provider,
-			       stem(record->point, "_end", name));
-	drop_from(lane, lane->count - 1);
+			       trigger_stem(record->point, "_end", name));
+	trigger_lane_cut(lane, lane->count - 1);
 	tell(ear, mask, &hit);
 }
 
@@ -372,15 +157,15 @@ static void on_callback(struct trigger_process *process, struct trigger_lane *la
 	if (record->class->what == WHAT_CALLBACK_START) {
 		mask = facts_callback(process, callback);
 		if (mask)
-			push(lane, &(struct trigger_open){ .key = key, .begin_ns = record->ns, .mask = mask });
+			trigger_lane_push(lane, &(struct trigger_open){ .key = key, .begin_ns = record->ns, .mask = mask });
 		return;
 	}
-	open = find(lane, key);
+	open = trigger_lane_find(lane, key);
 	if (!open)
 		return;
 	hit.value = record->ns > open->begin_ns ? record->ns - open->begin_ns : 0;
 	mask = exceeded(process->triggers, open->mask, hit.value);
-	drop_from(lane, lane->count - 1);
+	trigger_lane_cut(lane, lane->count - 1);
 	if (mask)
 		facts_symbol(process, callback, hit.what);
 	tell(ear, mask, &hit);
@@ -423,7 +208,7 @@ uint32_t trigger_records(struct trigger_process *process, struct trigger_lane *l
 		memcpy(&id, bytes, sizeof id);
 		memcpy(&record.ns, bytes + sizeof id, sizeof record.ns);
 		size -= KYMO_RECORD_HEADER;
-		record.class = class_of(process, id);
+		record.class = trigger_class(process, id);
 		if (!record.class)
 			return count;
 		length = record.class->size;
@@ -446,7 +231,7 @@ uint32_t trigger_records(struct trigger_process *process, struct trigger_lane *l
 void trigger_fact_event(struct trigger_process *process, unsigned id, uint64_t ns,
 			const struct trigger_ear *ear)
 {
-	const struct class *class = class_of(process, id);
+	const struct class *class = trigger_class(process, id);
 	const uint32_t mask = class ? class->events & triggers_of(process->triggers, TRIGGER_EVENT) : 0;
 	const struct kymo_point *point = classes_get(process->classes, id);
 	struct trigger_hit hit = { .at_ns = ns };

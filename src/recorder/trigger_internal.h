@@ -63,6 +63,41 @@ static inline uint32_t triggers_of(const struct triggers *triggers, enum trigger
 	return mask;
 }
 
+/* ---- trigger_class.c ---- */
+
+/** trigger_class() - what event @id means. Return: NULL: there is no such event, or no memory. */
+const struct class *trigger_class(struct trigger_process *process, unsigned id);
+
+/** trigger_named() - bits of the triggers of @kind whose name is @name or @category:@name. */
+uint32_t trigger_named(const struct triggers *triggers, enum trigger_kind kind, const char *category,
+		       const char *name);
+
+/** trigger_stem() - the name of @point without @suffix, "" when it does not end so. Return: @out. */
+const char *trigger_stem(const struct kymo_point *point, const char *suffix, char out[KYMO_DECLARED_TEXT_MAX]);
+
+/** trigger_field() - index of the field @name. Return: -1: there is none. */
+int trigger_field(const struct kymo_point *point, const char *name);
+
+/* ---- trigger_lane.c ---- */
+
+/* Something that began and has not ended. */
+struct trigger_open {
+	uint64_t key, begin_ns;
+	uint32_t mask;			/* triggers that fit it */
+	char *name;			/* of a span named at run time, where mask is not 0 */
+};
+
+/** trigger_lane_push() - an exception leaves callbacks without end: at the limit the outermost go. */
+void trigger_lane_push(struct trigger_lane *lane, const struct trigger_open *open);
+
+/** trigger_lane_find() - the innermost open one of @key; what is inside of it will not end any more. */
+struct trigger_open *trigger_lane_find(struct trigger_lane *lane, uint64_t key);
+
+/** trigger_lane_cut() - forget all but the outermost @count. */
+void trigger_lane_cut(struct trigger_lane *lane, unsigned count);
+
+/* ---- trigger_facts.c ---- */
+
 /** facts_callback() - bits of the triggers that fit the callback at @address. */
 uint32_t facts_callback(struct trigger_process *process, uint64_t address);
 

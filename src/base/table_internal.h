@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the tables share. Not for others. */
+#ifndef KYMO_BASE_TABLE_INTERNAL_H
+#define KYMO_BASE_TABLE_INTERNAL_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+
+#include "base/table.h"
+
+#define TABLE_COLUMNS_MAX 64
+
+enum table_side { TABLE_LEFT, TABLE_RIGHT, TABLE_AS_OTHERS };
+
+struct table_shape {
+	size_t width;
+	bool right;	/* a number was among its cells */
+	bool cut;	/* to width, by table_fit() */
+};
+
+struct table {
+	FILE *out;
+	enum table_format format;
+	bool bold;
+	bool begun;		/* something was printed: the next section keeps a distance */
+	bool first_key;		/* json: no key in the top object yet */
+	int error;		/* errno of a failed allocation */
+
+	/* The present section. */
+	const struct table_column *columns;
+	unsigned column_count;
+	unsigned column;	/* of the next cell */
+	uint64_t rows;
+	unsigned sections;
+
+	/* Text: held cells, each an enum table_side in one byte and a terminated string. */
+	struct table_shape shape[TABLE_COLUMNS_MAX];
+	size_t blanks;		/* owed before the next cell */
+	size_t fit;		/* width of a row, or 0: as wide as it gets */
+	bool header_done;
+	char *held;
+	size_t held_used, held_size;
+	uint64_t held_rows;
+
+	struct json_object *string;	/* escapes for json */
+	char *clean;			/* scratch: 4 * longest input + 1 */
+	size_t clean_size;
+};
+
+/* One value, as it is written for people and for programs. */
+struct table_spelling {
+	const char *text;	/* for people; NULL: a dash, null, nothing */
+	const char *exact;	/* csv, and json if it is a number */
+	bool number;		/* to the right; no quotes in json */
+};
+
+/* ---- table.c ---- */
+
+/** table_scratch() - @need bytes until the next call. Return: NULL: no memory, which the table remembers. */
+char *table_scratch(struct table *table, size_t need);
+
+/* ---- table_text.c ---- */
+
+/** table_is_shown() - whether the column appears in text. */
+static inline bool table_is_shown(const struct table *table, unsigned column)
+{
+	return table->columns[column].title;
+}
+
+/** table_text_title() - the line above a section. */
+void table_text_title(struct table *table, const char *title);
+
+/** table_text_hold() - keep the next cell until the widths are known. */
+void table_text_hold(struct table *table, enum table_side side, const char *text);
+
+/** table_text_row() - a row is complete: it is written when enough are held, or widths are fixed. */
+void table_text_row(struct table *table);
+
+/** table_text_flush() - write the rows that are held. */
+void table_text_flush(struct table *table);
+
+/* ---- table_machine.c: JSON and CSV ---- */
+
+void table_json_string(struct table *table, const char *text);
+void table_json_key(struct table *table, const char *key);
+void table_json_value(struct table *table, const struct table_spelling *value);
+void table_json_cell(struct table *table, const struct table_spelling *cell);
+
+/** table_csv_string() - @row_start: it is the first of its line */
+void table_csv_string(struct table *table, const char *text, bool row_start);
+
+#endif
