@@ -7,19 +7,20 @@
  * is complete; it grows by whole segments and never shrinks.
  *
  *   page 0            struct kymo_region            identity, state, clock, counters
- *   page 1            u8 enable[4096]               one byte per event id, written by the recorder
+ *   page 1            u8 enable[4096]               one byte per event id, written by the recorder (enum kymo_enable)
  *   pages 2-3         u32 ring_page[2048]           page number of each ring, 0 = not there
  *   page 4            u32 log_page[1024]            page number of each init log chunk, 0 = not there
- *   pages 5...        segments in the order of their birth, each one
+ *   pages 5-8         u64 left_out[2048]            objects whose events are not wanted; see below
+ *   pages 9...        segments in the order of their birth, each one
  *                       an init log chunk           KYMO_LOG_CHUNK bytes
  *                       or a ring                   one page struct kymo_ring, then its blocks
  *
  * Trust: the reader takes every number here as input. The traced process reads only the enable
- * bytes, the state words and rpos, and any value of those is safe for it.
+ * bytes, the objects left out, the state words and rpos, and any value of those is safe for it.
  *
  * Memory order: a word that publishes bytes is stored with release and loaded with acquire. No
  * word below is written by two parties, except `state`, `generation`, `mode`, `enable` (recorder;
- * once by the traced process while it registers) and kymo_ring.state.
+ * once by the traced process while it registers), `left_out` and kymo_ring.state.
  */
 #ifndef KYMO_ABI_REGION_H
 #define KYMO_ABI_REGION_H
@@ -33,14 +34,16 @@
 #define KYMO_LINE		128u	/* two 64-byte lines: the adjacent-line prefetcher pairs them */
 #define KYMO_REGION_MAGIC	0x316e6f6967657279ull	/* "yregion1", little endian */
 #define KYMO_DOMAIN_MAGIC	0x316e69616d6f6479ull	/* "ydomain1" */
-#define KYMO_ABI_VERSION	2u
+#define KYMO_ABI_VERSION	3u
 
 #define KYMO_ENABLE_PAGE	1u
 #define KYMO_RING_DIR_PAGE	2u
 #define KYMO_RINGS_MAX		2048u
 #define KYMO_LOG_DIR_PAGE	4u
 #define KYMO_LOG_CHUNKS_MAX	1024u
-#define KYMO_FIRST_SEGMENT_PAGE	5u
+#define KYMO_LEFT_OUT_PAGE	5u
+#define KYMO_LEFT_OUT_MAX	2048u
+#define KYMO_FIRST_SEGMENT_PAGE	9u
 #define KYMO_NAME_MAX		16u	/* a Linux thread name with its NUL */
 
 /* A process or domain is in one of CARET's three states. */
@@ -54,6 +57,13 @@ enum kymo_state {
 enum kymo_mode {
 	KYMO_MODE_DISCARD,	/* drop the event and count it: a consumer empties the rings */
 	KYMO_MODE_OVERWRITE,	/* give up the oldest block: nobody reads until something happened */
+};
+
+/* What the enable byte of an event says; any other value counts as KYMO_ENABLE_LOOK_UP. */
+enum kymo_enable {
+	KYMO_ENABLE_NO,
+	KYMO_ENABLE_YES,
+	KYMO_ENABLE_LOOK_UP,	/* yes, unless the object that it is about is left out */
 };
 
 /* ---- page 0 ---- */
@@ -104,6 +114,34 @@ struct kymo_region {
 
 static_assert(sizeof(struct kymo_region) <= KYMO_PAGE, "the header is one page");
 static_assert(offsetof(struct kymo_region, tracetools) == KYMO_PAGE / 4, "identity is a quarter");
+
+/* ---- objects that are left out: a set of addresses, open addressing ---- */
+
+/*
+ * An address stands in one of the KYMO_LEFT_OUT_PROBES slots from KYMO_LEFT_OUT_SLOT(address) on, round
+ * the end, with no free slot before it. Odd addresses are never in it.
+ *
+ *     0               free
+ *     1               was used: taken again by the recorder, passed over by who looks
+ *     address | 1     proposed by the recorder: without effect yet
+ *     address         the events of this object are left out
+ *
+ * An address may be given to a new object at any moment, whose events are wanted until the recorder
+ * has decided about it. So both sides write, and then look at what the other one wrote:
+ *
+ *   recorder         propose, full fence, read the init log to its end without meeting a hole; nothing
+ *                    about the address is new: compare-exchange to `address`, else to 1
+ *   traced process   commit the init event, full fence, compare-exchange every slot that holds a
+ *                    pointer of the event, with or without | 1, to 1
+ *
+ * If the recorder did not see the event, the traced process sees the proposal, and ends it.
+ */
+#define KYMO_LEFT_OUT_PROBES	16u
+#define KYMO_LEFT_OUT_FREE	0ull
+#define KYMO_LEFT_OUT_USED	1ull
+#define KYMO_LEFT_OUT_SLOT(address) ((uint32_t)((uint64_t)(address) * 0x9e3779b97f4a7c15ull >> 53))
+static_assert(KYMO_LEFT_OUT_MAX == 1u << (64 - 53), "a slot for every hash");
+static_assert(KYMO_LEFT_OUT_PAGE + KYMO_LEFT_OUT_MAX * 8 / KYMO_PAGE == KYMO_FIRST_SEGMENT_PAGE, "as drawn");
 
 /* ---- rings: one per thread, one producer (and its signal handlers), one consumer ---- */
 

@@ -12,6 +12,7 @@
 #include "abi/points.h"
 #include "hooks/tracetools.h"
 #include "tracer/initlog.h"
+#include "tracer/left_out.h"
 #include "tracer/ring.h"
 
 #define KYMO_FACT_STRING_MAX	8192u	/* a string in an init event: longer ones are cut */
@@ -103,6 +104,19 @@ static inline uint8_t *kymo_put_gid(uint8_t *at, const uint8_t *gid, size_t widt
 #define STORE_VERSION(arg) STORE_STR(arg)
 #define STORE(kind, arg, ...) STORE_##kind(arg)
 
+/* The pointers of an init event: whatever was left out at that address, this is another object. */
+#define ANEW_PTR(arg)	kymo__made_anew(arg);
+#define ANEW_U64(arg)
+#define ANEW_I64(arg)
+#define ANEW_BOOL(arg)
+#define ANEW_STR(arg)
+#define ANEW_GID16(arg)
+#define ANEW_GID24(arg)
+#define ANEW_PTRS(arg)
+#define ANEW_SKIP(arg)
+#define ANEW_VERSION(arg)
+#define ANEW(kind, arg, ...) ANEW_##kind(arg)
+
 /*
  * A runtime event: the usual case inline and without a call, everything else in a function of
  * its own that is reached by a tail call, so that the fast path saves no registers.
@@ -149,12 +163,13 @@ void kymo_emit_##id(PARAMS(__VA_ARGS__))					\
 	kymo_tracetools_known();						\
 	(void)string_max;							\
 	EACH(LOCAL, __VA_ARGS__)						\
-	if (!kymo__log_reserve(&fact, KYMO_POINT_##id, (size_t)0 EACH(SIZE, __VA_ARGS__)))	\
-		return;								\
-	at = fact.payload;							\
-	EACH(STORE, __VA_ARGS__)						\
-	(void)at;								\
-	kymo__log_commit(&fact);						\
+	if (kymo__log_reserve(&fact, KYMO_POINT_##id, (size_t)0 EACH(SIZE, __VA_ARGS__))) {	\
+		at = fact.payload;						\
+		EACH(STORE, __VA_ARGS__)					\
+		(void)at;							\
+		kymo__log_commit(&fact);					\
+	}									\
+	EACH(ANEW, __VA_ARGS__)							\
 }
 
 #define POINT(provider, id, name, phase, hook, from, to, text, ...)		\
@@ -162,8 +177,45 @@ void kymo_emit_##id(PARAMS(__VA_ARGS__))					\
 #include "abi/tracepoints.def"
 #undef POINT
 
+/*
+ * kymo_left_out_<id>(arguments) for runtime events: whether what the event is about is left out. The
+ * first pointer that is no message says what that is; with a message alone it is what the thread
+ * published or took last.
+ */
+#define NOTE_PTR(arg)	if (!strcmp(#arg, "message"))				\
+				kymo_its_message = (arg);			\
+			else if (!kymo_its_object)				\
+				kymo_its_object = (arg);
+#define NOTE_U64(arg)	(void)(arg);
+#define NOTE_I64(arg)	(void)(arg);
+#define NOTE_BOOL(arg)	(void)(arg);
+#define NOTE_STR(arg)	(void)(arg);
+#define NOTE_GID16(arg)	(void)(arg);
+#define NOTE_SKIP(arg)	(void)(arg);
+#define NOTE(kind, arg, ...) NOTE_##kind(arg)
+
+#define LEFT_OUT_INIT(id, ...)
+#define LEFT_OUT_RUN(id, ...)							\
+static inline __attribute__((unused)) bool kymo_left_out_##id(PARAMS(__VA_ARGS__))	\
+{										\
+	const void *kymo_its_object = NULL, *kymo_its_message = NULL;		\
+										\
+	EACH(NOTE, __VA_ARGS__)							\
+	if (KYMO_POINT_##id == KYMO_POINT_rclcpp_publish)			\
+		return kymo__hold_publish(kymo_its_message);			\
+	return kymo__left_out(kymo_its_object, kymo_its_message);		\
+}
+
+#define POINT(provider, id, name, phase, hook, from, to, text, ...)		\
+	LEFT_OUT_##phase(id __VA_OPT__(,) __VA_ARGS__)
+#include "abi/tracepoints.def"
+#undef POINT
+
 /* An init event is always wanted; a runtime event while its enable byte says so. */
-#define KYMO_WANTED_INIT(id)	true
-#define KYMO_WANTED_RUN(id)	kymo_enabled(KYMO_POINT_##id)
+#define KYMO_WANTED_INIT(id)	KYMO_ENABLE_YES
+#define KYMO_WANTED_RUN(id)	kymo_enable_byte(KYMO_POINT_##id)
+#define KYMO_LEFT_OUT_INIT(id)	kymo_never_left_out
+#define KYMO_LEFT_OUT_RUN(id)	kymo_left_out_##id
+#define kymo_never_left_out(...) false
 
 #endif

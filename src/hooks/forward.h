@@ -37,19 +37,37 @@
 
 /*
  * The three functions of one tracepoint. With forwarding on they take a path of their own, by a
- * tail call, so that the usual path saves no registers for it.
+ * tail call, so that the usual path saves no registers for it; so do events that are looked up.
  *
- * @wanted: whether to record; @emit: function that records; @params, @args: in parentheses
+ * @enable: whether to record, enum kymo_enable; @left_out: function that says whether the object is
+ * left out; @emit: function that records; @params, @args: in parentheses
  */
-#define KYMO_HOOK(name, wanted, emit, params, args)					\
+#define KYMO_HOOK(name, enable, left_out, emit, params, args)				\
 KYMO_EXPORT void ros_trace_##name params;						\
 KYMO_EXPORT void ros_trace_do_##name params;						\
 KYMO_EXPORT bool ros_trace_enabled_##name(void);					\
 											\
+static __attribute__((noinline, cold, unused)) void look_up_##name params		\
+{											\
+	if (!left_out args)								\
+		emit args;								\
+}											\
+											\
+static inline __attribute__((always_inline)) void record_##name params			\
+{											\
+	const uint8_t wanted = (enable);						\
+											\
+	if (kymo_likely(!wanted))							\
+		return;									\
+	if (kymo_unlikely(wanted != KYMO_ENABLE_YES))					\
+		look_up_##name args;							\
+	else										\
+		emit args;								\
+}											\
+											\
 static __attribute__((noinline, cold)) void forward_##name params			\
 {											\
-	if (wanted)									\
-		emit args;								\
+	record_##name args;								\
 	FORWARD(ros_trace_##name, args);						\
 }											\
 											\
@@ -57,20 +75,19 @@ KYMO_EXPORT void ros_trace_##name params						\
 {											\
 	if (KYMO_FORWARDING)								\
 		forward_##name args;							\
-	else if (wanted)								\
-		emit args;								\
+	else										\
+		record_##name args;							\
 }											\
 											\
 KYMO_EXPORT bool ros_trace_enabled_##name(void)						\
 {											\
-	return (wanted) || (KYMO_FORWARDING && FORWARD_ENABLED(ros_trace_enabled_##name));	\
+	return (enable) || (KYMO_FORWARDING && FORWARD_ENABLED(ros_trace_enabled_##name));	\
 }											\
 											\
 /* The caller may have prepared the arguments for our sake only: the one below may still be off. */	\
 KYMO_EXPORT void ros_trace_do_##name params						\
 {											\
-	if (wanted)									\
-		emit args;								\
+	record_##name args;								\
 	if (KYMO_FORWARDING && FORWARD_ENABLED(ros_trace_enabled_##name))		\
 		FORWARD(ros_trace_do_##name, args);					\
 }

@@ -18,6 +18,13 @@ static inline void emit_rmw_publish(const void *first, const void *message, int6
 		kymo_emit_rmw_publish_message(first);
 }
 
+static inline bool left_out_rmw_publish(const void *first, const void *message, int64_t timestamp)
+{
+	kymo_tracetools_known();
+	return kymo_tracetools.publish_has_handle ? kymo_left_out_rmw_publish(first, message, timestamp) :
+	       kymo_left_out_rmw_publish_message(first);
+}
+
 static inline void emit_rmw_publisher_init(const void *handle, const uint8_t *gid)
 {
 	kymo_tracetools_known();
@@ -37,9 +44,9 @@ static inline void emit_rmw_subscription_init(const void *handle, const uint8_t 
 }
 
 /* The recorder switches both shapes of rmw_publish together, so one byte stands for both. */
-KYMO_HOOK(rmw_publish, KYMO_WANTED_RUN(rmw_publish), emit_rmw_publish,
+KYMO_HOOK(rmw_publish, KYMO_WANTED_RUN(rmw_publish), left_out_rmw_publish, emit_rmw_publish,
 	  (const void *first, const void *message, int64_t timestamp), (first, message, timestamp))
-KYMO_HOOK(rmw_publisher_init, KYMO_WANTED_INIT(rmw_publisher_init), emit_rmw_publisher_init,
-	  (const void *handle, const uint8_t *gid), (handle, gid))
-KYMO_HOOK(rmw_subscription_init, KYMO_WANTED_INIT(rmw_subscription_init), emit_rmw_subscription_init,
-	  (const void *handle, const uint8_t *gid), (handle, gid))
+KYMO_HOOK(rmw_publisher_init, KYMO_WANTED_INIT(rmw_publisher_init), kymo_never_left_out,
+	  emit_rmw_publisher_init, (const void *handle, const uint8_t *gid), (handle, gid))
+KYMO_HOOK(rmw_subscription_init, KYMO_WANTED_INIT(rmw_subscription_init), kymo_never_left_out,
+	  emit_rmw_subscription_init, (const void *handle, const uint8_t *gid), (handle, gid))

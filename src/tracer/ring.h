@@ -66,6 +66,10 @@ struct kymo_thread {
 	uint64_t old_counter, old_ns;	/* clock pairs 10-20 s and 0-10 s back: the rate's baseline */
 	uint64_t new_counter, new_ns;
 	uint64_t pair_width;		/* ticks the best clock pair took to read */
+	/* Of events that are looked up; see left_out.c. */
+	const void *left_out_message;	/* last one of an object that is left out */
+	const void *held_message;	/* of a rclcpp_publish whose publisher is not known yet */
+	uint64_t held_ns;		/* its time */
 	uint32_t tid;
 	uint32_t used;			/* slot is taken */
 	char name[KYMO_NAME_MAX];	/* at the first event */
@@ -99,11 +103,16 @@ KYMO_EXPORT void kymo__publish_behind(const struct kymo_record *record);
 
 #define kymo_signal_fence() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
-/** kymo_enabled() - whether a runtime event is wanted. One load and a branch. */
+/** kymo_enable_byte() - of a runtime event: enum kymo_enable. */
+static inline uint8_t kymo_enable_byte(unsigned id)
+{
+	return __atomic_load_n(&__atomic_load_n(&kymo__enable, __ATOMIC_RELAXED)[id], __ATOMIC_RELAXED);
+}
+
+/** kymo_enabled() - whether a runtime event is wanted, but for its object. One load and a branch. */
 static inline bool kymo_enabled(unsigned id)
 {
-	return kymo_unlikely(__atomic_load_n(&__atomic_load_n(&kymo__enable, __ATOMIC_RELAXED)[id],
-					     __ATOMIC_RELAXED));
+	return kymo_unlikely(kymo_enable_byte(id));
 }
 
 static inline uint64_t kymo_anchor_ns(const struct kymo_anchor *anchor, uint64_t ticks)

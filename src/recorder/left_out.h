@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The recorder's side of the set of objects that are left out (src/abi/region.h). Whatever stands in
+ * it is only taken for less or more work: what is written does not depend on it.
+ *
+ * Context of all functions: wait-free; one recorder, beside the traced process.
+ */
+#ifndef KYMO_RECORDER_LEFT_OUT_H
+#define KYMO_RECORDER_LEFT_OUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+ * left_out_propose() - enter @address, without effect yet. Once there, again is fine
+ *
+ * Behind it the init log is to be read to its end. If that was possible and had no news of @address,
+ * left_out_confirm(), else left_out_withdraw().
+ * Return: false: there is no room for it, or it cannot be in the set.
+ */
+bool left_out_propose(uint64_t *set, uint64_t address);
+
+/** left_out_confirm() - from now on its events are left out, unless the process has ended the proposal. */
+void left_out_confirm(uint64_t *set, uint64_t address);
+
+/** left_out_withdraw() - its events are wanted. */
+void left_out_withdraw(uint64_t *set, uint64_t address);
+
+/** left_out_has() - it is proposed or left out. */
+bool left_out_has(const uint64_t *set, uint64_t address);
+
+/** left_out_clear() - nothing is left out. */
+void left_out_clear(uint64_t *set);
+
+#endif
