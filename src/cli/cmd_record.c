@@ -12,6 +12,7 @@
 #include "cli/common.h"
 #include "cli/record_flight.h"
 #include "cli/recorded.h"
+#include "cli/sink_files.h"
 #include "recorder/launch.h"
 #include "recorder/record.h"
 #include "recorder/region.h"
@@ -22,6 +23,7 @@ struct options {
 	bool strict, quiet;
 	int64_t duration;
 	uint64_t ring_size;
+	struct sink_wishes files;
 	struct flight_wishes flight;
 	int format;
 };
@@ -35,6 +37,7 @@ static const struct opt opts[] = {
 	  "end after this time (30s, 5min); a command is sent SIGINT then", NULL },
 	{ "ring-size", 0, OPT_SIZE, offsetof(struct options, ring_size), "SIZE",
 	  "shared memory per thread of the command (256K, 4M)", NULL },
+	SINK_FILES_OPTS(struct options, files),
 	FLIGHT_OPTS(struct options, flight),
 	CLI_OPT_FORMAT(struct options),
 	CLI_OPT_QUIET(struct options),
@@ -187,8 +190,13 @@ static int prepare_output(const struct options *options, struct record_options *
 	flight->format = options->format;
 	if (flight_prepare(&options->flight, flight, record, err) < 0)
 		return -1;
+	if (record->flight && sink_files_any(&options->files))
+		return err_set(err, EXIT_USAGE, "--rotate-size, --rotate-time and --max-size do not go with "
+			       "--flight: a snapshot is one trace, --snapshots and --flight bound them");
 	if (record->flight)
 		return 0;
+	if (sink_files_read(&options->files, &record->session.files, err) < 0)
+		return -1;
 	record->session.output = options->output ? options->output : output;
 	return options->output ? 0 : cli_new_session(output, err);
 }

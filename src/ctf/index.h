@@ -8,6 +8,7 @@
 #define CTF_INDEX_MAGIC		0xC1F1DCC1u
 #define CTF_INDEX_MAJOR		1u
 #define CTF_INDEX_MINOR		1u
+#define CTF_INDEX_HEADER	16u	/* bytes in front of the entries */
 #define CTF_INDEX_PENDING	56	/* entries kept in memory: 4 KiB */
 
 struct ctf_index_entry {

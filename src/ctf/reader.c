@@ -310,6 +310,9 @@ void ctf_close(struct ctf_reader *r)
 		trace_free(r->trace[i]);
 	for (unsigned i = 0; i < r->warning_count; i++)
 		free(r->warning[i]);
+	for (unsigned i = 0; i < r->retired_count; i++)
+		free(r->retired[i]);
+	free(r->retired);
 	bind_free(r);
 	plan_out_free(&r->out);
 	printer_free(r->printer);

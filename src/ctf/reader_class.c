@@ -287,6 +287,7 @@ void trace_free(struct ctf_trace *trace)
 		for (uint32_t k = 0; k < trace->class[i].class_count; k++)
 			plan_free(&trace->class[i].class[k]->plan);
 	tsdl_free(trace->metadata);
+	chunk_free(&trace->chunk);
 	free(trace->path);
 	free(trace->metadata_path);
 	free(trace);

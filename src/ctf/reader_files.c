@@ -110,7 +110,8 @@ int files_list(struct ctf_reader *reader, struct ctf_trace *trace, struct file_l
 	list->file = calloc((size_t)count + 1, sizeof *list->file);
 	trace->look_again = false;
 	for (int i = 0; i < count; i++) {
-		bool wanted = list->file && may_be_stream(entry[i]->d_name);
+		bool wanted = list->file && may_be_stream(entry[i]->d_name) &&
+			      !(trace->goes_on && chunk_repeats(entry[i]->d_name));
 		char *path = wanted ? path_join(trace->path, entry[i]->d_name) : NULL;
 		struct stat st;
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "ctf/reader_impl.h"
 
@@ -204,10 +205,61 @@ static bool directory_changed(struct ctf_trace *trace)
 	return changed;
 }
 
+/* @path holds no more, but somebody may have the text. Return: false: no memory. */
+static bool retire(struct ctf_reader *reader, char *path)
+{
+	char **bigger = realloc(reader->retired, (reader->retired_count + 1) * sizeof *bigger);
+
+	if (!bigger)
+		return false;
+	reader->retired = bigger;
+	reader->retired[reader->retired_count++] = path;
+	return true;
+}
+
+/* *@file lies in @directory now. */
+static bool take_path(struct ctf_reader *reader, char **file, const char *directory)
+{
+	char *path = path_join(directory, strrchr(*file, '/') + 1);
+
+	if (!path || !retire(reader, *file)) {
+		free(path);
+		return false;
+	}
+	*file = path;
+	return true;
+}
+
+/* Its chunk may have got its final name; then all paths are others. */
+static bool follow_chunk(struct ctf_reader *reader, struct ctf_trace *trace)
+{
+	char *moved = trace->chunk.number && access(trace->path, F_OK) ? chunk_moved(trace->path) : NULL;
+	bool whole = true;
+
+	if (!moved)
+		return true;
+	if (!retire(reader, trace->path)) {
+		free(moved);
+		return false;
+	}
+	trace->info.path = trace->path = moved;
+	whole = take_path(reader, &trace->metadata_path, moved);
+	for (unsigned i = 0; i < reader->stream_count; i++) {
+		struct ctf_stream *s = reader->stream[i];
+
+		if (s->info.trace != trace->index)
+			continue;
+		for (uint32_t k = 0; k < s->file_count; k++)
+			whole = take_path(reader, &s->file[k].path, moved) && whole;
+		s->info.path = s->file[0].path;
+	}
+	return whole;
+}
+
 static int grow_trace(struct ctf_reader *reader, struct ctf_trace *trace, bool *found, struct err *err)
 {
 	unsigned streams = reader->stream_count;
-	uint64_t *size = last_sizes(reader, trace->index);
+	uint64_t *size = follow_chunk(reader, trace) ? last_sizes(reader, trace->index) : NULL;
 	struct file_list list = { 0 };
 	int result;
 

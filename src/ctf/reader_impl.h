@@ -5,6 +5,7 @@
  *   reader.c         open, close, merge, ctf_next()
  *   reader_grow.c    look again at a trace that grows
  *   reader_tree.c    find traces
+ *   reader_chunks.c  what chunks repeat
  *   reader_files.c   find the stream files of a trace, put files of one stream together
  *   reader_class.c   stream and event classes
  *   reader_bind.c    bindings and plans
@@ -29,6 +30,16 @@
 #include "ctf/reader_ahead.h"
 #include "ctf/reader_index.h"
 
+/*
+ * The chunk of a recording, .../archives/BEGIN[-END]-NUMBER, that a trace is in. Its name changes when it
+ * is complete. What it repeats of the chunk before it, so that it is complete in itself, stands in streams
+ * of its own, which are left out when both are read.
+ */
+struct chunk_of {
+	unsigned long number;		/* 0: it is in no chunk */
+	char *archives, *rest;		/* the path up to the chunk's name, and behind it */
+};
+
 struct ctf_trace {
 	struct ctf_trace_info info;
 	uint32_t index;			/* in the reader */
@@ -41,6 +52,8 @@ struct ctf_trace {
 	uint32_t class_count;
 	struct timespec looked;		/* time stamp of the directory when it was read last */
 	bool look_again;		/* it has files without a packet yet */
+	struct chunk_of chunk;
+	bool goes_on;			/* it is in a chunk behind one that is here, too */
 	const struct ctf_env *hostname, *procname, *vpid;	/* for printing */
 };
 
@@ -205,6 +218,8 @@ struct ctf_reader {
 	pthread_mutex_t warning_lock;
 	char *warning[WARNINGS_MAX];
 	unsigned warning_count;
+	char **retired;			/* paths that were given away and hold no more */
+	unsigned retired_count;
 	unsigned open_files;		/* atomic */
 	unsigned threads;		/* that may help */
 	struct ahead *ahead;		/* NULL: they do not */
@@ -217,6 +232,19 @@ void reader_warn(struct ctf_reader *reader, const char *format, ...);
 /* Between the two, streams and classes may come: leave the event given last; merge all again. */
 void reader_settle(struct ctf_reader *reader);
 int reader_resume(struct ctf_reader *reader, struct err *err);
+
+/* ---- reader_chunks.c ---- */
+/* Find out which chunk the trace at @path is in. Return: -1: no memory. */
+int chunk_describe(struct chunk_of *chunk, const char *path);
+void chunk_free(struct chunk_of *chunk);
+/* The same trace of the same chunk, whatever the chunk is called. */
+bool chunk_is_same(const struct chunk_of *a, const struct chunk_of *b);
+/* Whether the reader has a trace of the chunk before. */
+bool chunk_goes_on(const struct ctf_reader *reader, const struct chunk_of *chunk);
+/* Whether stream file @name holds only what the chunk before has, too. */
+bool chunk_repeats(const char *name);
+/* What @path, which is not there, is called since its chunk was completed; NULL: it is gone. */
+char *chunk_moved(const char *path);
 
 /* ---- reader_tree.c ---- */
 int tree_open(struct ctf_reader *reader, const char *path, struct err *err);

@@ -15,7 +15,6 @@
 
 #include "ctf/index.h"
 
-#define HEADER_BYTES 16
 #define ENTRY_MIN 56		/* version 1.0; 1.1 has 72 bytes, the last 8 are the sequence number */
 #define ENTRY_SEQ 64
 #define ENTRY_MAX 4096
@@ -61,7 +60,7 @@ static struct packet_place place_of(const uint8_t *entry, uint32_t entry_bytes)
 /* Return: bytes of an entry, or 0 when this is no index that is known here. */
 static uint32_t read_header(FILE *file)
 {
-	uint32_t header[HEADER_BYTES / 4], entry;
+	uint32_t header[CTF_INDEX_HEADER / 4], entry;
 
 	if (fread(header, sizeof header, 1, file) != 1 || be32toh(header[0]) != CTF_INDEX_MAGIC ||
 	    be32toh(header[1]) != CTF_INDEX_MAJOR)
@@ -101,10 +100,10 @@ bool index_read(struct packet_index *index, const char *stream_path, uint64_t st
 	if (!file)
 		return false;
 	entry_bytes = read_header(file);
-	if (entry_bytes && st.st_size > HEADER_BYTES &&
-	    ((uint64_t)st.st_size - HEADER_BYTES) % entry_bytes == 0 &&
-	    ((uint64_t)st.st_size - HEADER_BYTES) / entry_bytes <= PLACES_MAX) {
-		index->count = (uint32_t)(((uint64_t)st.st_size - HEADER_BYTES) / entry_bytes);
+	if (entry_bytes && st.st_size > CTF_INDEX_HEADER &&
+	    ((uint64_t)st.st_size - CTF_INDEX_HEADER) % entry_bytes == 0 &&
+	    ((uint64_t)st.st_size - CTF_INDEX_HEADER) / entry_bytes <= PLACES_MAX) {
+		index->count = (uint32_t)(((uint64_t)st.st_size - CTF_INDEX_HEADER) / entry_bytes);
 		index->place = malloc(index->count * sizeof *index->place);
 		good = index->place && read_places(file, entry_bytes, index);
 	}

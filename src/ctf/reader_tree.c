@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "ctf/reader_impl.h"
 
@@ -74,6 +75,9 @@ static int trace_load(struct ctf_reader *reader, struct ctf_trace *trace, struct
 	struct file_list list;
 	int result;
 
+	if (chunk_describe(&trace->chunk, trace->path))
+		return no_memory(err);
+	trace->goes_on = chunk_goes_on(reader, &trace->chunk);
 	if (files_list(reader, trace, &list, err))
 		return -1;
 	result = tsdl_load(trace->metadata_path, &trace->metadata, err);
@@ -91,11 +95,17 @@ static int trace_load(struct ctf_reader *reader, struct ctf_trace *trace, struct
 
 static bool is_known(const struct ctf_reader *reader, const char *path)
 {
-	for (unsigned i = 0; i < reader->trace_count; i++)
-		if (!strcmp(reader->trace[i]->path, path))
-			return true;
-	return false;
+	struct chunk_of chunk;
+	bool known = chunk_describe(&chunk, path) != 0;
+
+	for (unsigned i = 0; i < reader->trace_count && !known; i++)
+		known = !strcmp(reader->trace[i]->path, path) ||
+			chunk_is_same(&reader->trace[i]->chunk, &chunk);
+	chunk_free(&chunk);
+	return known;
 }
+
+static int add_moved(struct ctf_reader *reader, const char *path, struct err *err);
 
 static int add_trace(struct ctf_reader *reader, const char *path, struct err *err)
 {
@@ -112,13 +122,32 @@ static int add_trace(struct ctf_reader *reader, const char *path, struct err *er
 		return no_memory(err);
 	if (!trace_load(reader, trace, &why))
 		return 0;
-	if (!reader->looks_again || why.status != EXIT_INPUT)
+	if (why.status != EXIT_INPUT || (!reader->looks_again && !access(path, F_OK)))
 		return err_set(err, why.status, "%s", why.text);
-	/* It has only just begun; next time there may be more. */
+	/* It has only just begun, and next time there may be more; or its chunk was completed, or removed. */
 	reader->trace_count--;
 	reader->class_count = classes;
 	trace_free(trace);
-	return 0;
+	return access(path, F_OK) ? add_moved(reader, path, err) : 0;
+}
+
+/* The trace at @path, which was there when its directory was listed. */
+static int add_moved(struct ctf_reader *reader, const char *path, struct err *err)
+{
+	char *moved = chunk_moved(path);
+	int result = moved ? add_trace(reader, moved, err) : 0;
+
+	free(moved);
+	return result;
+}
+
+/* Numbers in names count as numbers: chunk 10 is behind chunk 9, wherever it lies. */
+static int by_number(const struct dirent **a, const struct dirent **b)
+{
+	const char *x = strrchr((*a)->d_name, '-'), *y = strrchr((*b)->d_name, '-');
+	unsigned long m = x ? strtoul(x + 1, NULL, 10) : 0, n = y ? strtoul(y + 1, NULL, 10) : 0;
+
+	return m < n ? -1 : m > n ? 1 : strcmp((*a)->d_name, (*b)->d_name);
 }
 
 static bool is_directory(const char *path, const struct dirent *entry)
@@ -133,8 +162,17 @@ static bool is_directory(const char *path, const struct dirent *entry)
 int tree_walk(struct ctf_reader *reader, const char *path, unsigned depth, struct err *err)
 {
 	struct dirent **entry = NULL;
-	int count = scandir(path, &entry, NULL, alphasort), result = 0;
+	const char *name = strrchr(path, '/');
+	bool chunks = !strcmp(name ? name + 1 : path, "archives");
+	int count = scandir(path, &entry, NULL, chunks ? by_number : alphasort), result = 0;
 
+	if (count < 0 && depth && errno == ENOENT) {
+		char *moved = chunk_moved(path);
+
+		result = moved ? tree_walk(reader, moved, depth, err) : 0;
+		free(moved);
+		return result;
+	}
 	if (count < 0 && depth)
 		reader_warn(reader, "%s: cannot be read: %s", path, strerror(errno));
 	if (count < 0)

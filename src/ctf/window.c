@@ -48,10 +48,26 @@ void window_close(struct ctf_stream *s)
 	s->window.failed = false;
 }
 
+/* A chunk may have got its final name meanwhile. */
+static int open_moved(const char *path)
+{
+	char *moved = chunk_moved(path);
+	int fd = moved ? open(moved, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+
+	free(moved);
+	if (fd < 0)
+		errno = ENOENT;
+	return fd;
+}
+
 static int window_fd(struct ctf_stream *s)
 {
 	if (s->window.fd < 0) {
-		s->window.fd = open(s->file[s->file_index].path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		const char *path = s->file[s->file_index].path;
+
+		s->window.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (s->window.fd < 0 && errno == ENOENT)
+			s->window.fd = open_moved(path);
 		if (s->window.fd < 0)
 			return failed(s, "cannot be opened");
 		__atomic_fetch_add(&s->reader->open_files, 1, __ATOMIC_RELAXED);

@@ -66,6 +66,7 @@ struct ctf_writer {
 	off_t metadata_length;
 	uint8_t uuid[16];
 	uint64_t bytes;
+	uint64_t index_bytes;
 	uint64_t next_instance;
 	struct ctf_out *outs;
 	bool declared[KYMO_POINTS_TABLE];
@@ -244,6 +245,11 @@ uint64_t ctf_writer_bytes(const struct ctf_writer *writer)
 	return writer->bytes;
 }
 
+uint64_t ctf_writer_disk(const struct ctf_writer *writer)
+{
+	return (uint64_t)writer->metadata_length + writer->bytes + writer->index_bytes;
+}
+
 void ctf_writer_close(struct ctf_writer *writer)
 {
 	if (!writer)
@@ -407,6 +413,7 @@ int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet)
 	});
 	out->length += head.packet_size / 8;
 	out->writer->bytes += head.packet_size / 8;
+	out->writer->index_bytes += sizeof(struct ctf_index_entry) + (out->packets ? 0 : CTF_INDEX_HEADER);
 	out->packets++;
 	return 0;
 }

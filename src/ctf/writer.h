@@ -92,6 +92,9 @@ int ctf_writer_declare_own(struct ctf_writer *writer, enum ctf_class class, unsi
 /** ctf_writer_bytes() - bytes of stream data written so far. */
 uint64_t ctf_writer_bytes(const struct ctf_writer *writer);
 
+/** ctf_writer_disk() - bytes of all its files: streams, indexes when they are finished, metadata. */
+uint64_t ctf_writer_disk(const struct ctf_writer *writer);
+
 /** ctf_writer_close() - close what is open, finish all indexes, free everything. NULL is fine. */
 void ctf_writer_close(struct ctf_writer *writer);
 

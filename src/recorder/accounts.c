@@ -242,6 +242,8 @@ static struct json_object *accounts(const struct session *session, const struct 
 	json_object_object_add(root, "totals", totals(&stats));
 	if (session->options.frozen)
 		json_object_object_add(root, "snapshot", from_memory(session));
+	if (sink->ops->tell)
+		sink->ops->tell(sink, root);
 	json_object_object_add(root, "clocks", clocks(session));
 	for (unsigned i = 0; i < session->process_count; i++) {
 		const struct sink_process *at = sink_at(&session->drain, sink, session->process[i]);

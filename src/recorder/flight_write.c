@@ -94,7 +94,7 @@ int flight_writer_begin(const struct flight_part *part, struct flight_writer **r
 	writer->end_ns = part->end_ns;
 	writer->cursor = part->first;
 	writer->last = part->last;
-	if (sink_ctf_create(part->path, part->version, monotonic, realtime, &writer->sink, err) < 0) {
+	if (sink_ctf_create(part->path, part->version, monotonic, realtime, NULL, &writer->sink, err) < 0) {
 		(void)flight_writer_end(writer, NULL, NULL);
 		return -1;
 	}

@@ -49,8 +49,10 @@ static int batch_write(struct taking *taking)
 		return rc;
 	at->init.prev_ns = batch->end;
 	at->init.discarded = batch->discarded;
-	at->init.events += batch->count;
-	at->init.bytes += batch->size;
+	if (!batch->known) {
+		at->init.events += batch->count;
+		at->init.bytes += batch->size;
+	}
 	if (at->init.events > at->process->init_events)
 		at->process->init_events = at->init.events;
 	*batch = (struct sink_facts){ 0 };
@@ -172,6 +174,22 @@ static int batch_add(struct taking *taking, const struct record *record)
 
 static_assert(DRAIN_SCRATCH >= sizeof(struct sink_fact) + KYMO_LOG_CHUNK, "one event fits");
 
+/* @known: the sink had it before its last turn; such facts have batches of their own. */
+static int take_fact(struct taking *taking, const struct record *record, bool known)
+{
+	int rc = 0;
+
+	if (taking->batch.count && taking->batch.known != known)
+		rc = batch_write(taking);
+	if (rc == 0)
+		rc = declare(taking, CTF_CLASS_INIT, record->head.id);
+	if (rc == 0) {
+		taking->batch.known = known;
+		rc = batch_add(taking, record);
+	}
+	return rc;
+}
+
 /* Where the log goes on behind what cannot be read: the next record with its stamp, or the end. */
 static uint64_t next_stamp(const uint8_t *chunk, uint64_t position, uint64_t end)
 {
@@ -229,9 +247,7 @@ static uint64_t init_step(struct taking *taking, uint64_t at, uint64_t tail, int
 		}
 		return *rc < 0 ? at : at + record.head.size;
 	case LOOK_RECORD:
-		*rc = declare(taking, CTF_CLASS_INIT, record.head.id);
-		if (*rc == 0)
-			*rc = batch_add(taking, &record);
+		*rc = take_fact(taking, &record, at < taking->at->init.known);
 		return *rc < 0 ? at : at + record.head.size;
 	case LOOK_PAD:
 		return at + record.head.size;

@@ -220,6 +220,7 @@ int session_poll(struct session *session, struct err *err)
 	session->drain.now_ns = session_now();
 	session_drain_all(session, session->flush);
 	session->flush = false;
+	session_turn_sinks(session);
 	if (keep_house(session, err) < 0)
 		return -1;
 	return next_wait_ms(session, session->drain.now_ns - last_ns);

@@ -27,9 +27,17 @@ struct sink;			/* recorder/sink.h */
 
 #define SESSION_PIDS_MAX 64
 
+/* How a trace directory is kept. Zeroed: one trace that grows. */
+struct sink_files {
+	uint64_t rotate_size;		/* bytes of a chunk, beyond the facts that it repeats; 0: of any size */
+	uint64_t rotate_ns;		/* age of a chunk; 0: of any age */
+	uint64_t max_size;		/* bytes of everything: the oldest complete chunk goes; 0: without limit */
+};
+
 struct session_options {
 	const char *runtime_dir;	/* NULL: $KYMO_DIR or the default */
 	const char *output;		/* trace directory; must not exist, or be empty. NULL: only ... */
+	struct sink_files files;	/* how it is kept */
 	struct sink *sink;		/* a first sink, the session's from here on; NULL: none besides */
 	const char *version;		/* of kymo: "0.1.0" */
 	uint64_t tag;			/* only processes started with this KYMO_SESSION; 0: all */
@@ -111,8 +119,14 @@ void session_stats(const struct session *session, struct session_stats *stats);
  */
 int session_add_sink(struct session *session, struct sink *sink, struct err *err);
 
-/** session_add_trace() - the same for a new trace directory. Return: 0 and *@sink; -1 with @err. */
-int session_add_trace(struct session *session, const char *path, struct sink **sink, struct err *err);
+/**
+ * session_add_trace() - the same for a new trace directory
+ * @files: how it is kept; NULL: one trace that grows
+ *
+ * Return: 0 and *@sink; -1 with @err.
+ */
+int session_add_trace(struct session *session, const char *path, const struct sink_files *files,
+		      struct sink **sink, struct err *err);
 
 /**
  * session_remove_sink() - complete and close @sink, and go on with the others

@@ -106,6 +106,9 @@ void session_finish_process(struct session *session, struct process *process);
 /** session_begin_sinks() - those of the options. Return: 0; -1 with @err. */
 int session_begin_sinks(struct session *session, struct err *err);
 
+/** session_turn_sinks() - those whose time has come begin anew. */
+void session_turn_sinks(struct session *session);
+
 /** session_end_sinks() - accounts and close for all. Return: 0; -1 with @err, of the first that failed. */
 int session_end_sinks(struct session *session, struct err *err);
 

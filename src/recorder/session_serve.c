@@ -73,7 +73,7 @@ static int add(struct kymo_session *inside, struct request *request)
 	path = strdup(request->path);
 	if (!path)
 		return err_set(&request->err, EXIT_FAILED, "out of memory");
-	if (session_add_trace(inside->session, path, &inside->trace[free_place].sink, &request->err) < 0) {
+	if (session_add_trace(inside->session, path, NULL, &inside->trace[free_place].sink, &request->err) < 0) {
 		free(path);
 		return -1;
 	}

@@ -22,10 +22,11 @@ static int attach(struct session *session, struct sink *sink, const struct clock
 	return rc < 0 ? err_set(err, EXIT_FAILED, "out of memory") : 0;
 }
 
-static int make_trace(const struct session *session, const char *path, const struct clock_snapshot *clock,
-		      struct sink **sink, struct err *err)
+static int make_trace(const struct session *session, const char *path, const struct sink_files *files,
+		      const struct clock_snapshot *clock, struct sink **sink, struct err *err)
 {
-	return sink_ctf_create(path, session->options.version, clock->monotonic, clock->realtime, sink, err);
+	return sink_ctf_create(path, session->options.version, clock->monotonic, clock->realtime, files, sink,
+			       err);
 }
 
 int session_begin_sinks(struct session *session, struct err *err)
@@ -34,7 +35,7 @@ int session_begin_sinks(struct session *session, struct err *err)
 	struct sink *trace;
 
 	if (session->options.output) {
-		if (make_trace(session, session->options.output, clock, &trace, err) < 0)
+		if (make_trace(session, session->options.output, &session->options.files, clock, &trace, err) < 0)
 			return -1;
 		if (attach(session, trace, clock, err) < 0) {
 			trace->ops->close(trace);
@@ -61,16 +62,34 @@ int session_add_sink(struct session *session, struct sink *sink, struct err *err
 	return 0;
 }
 
-int session_add_trace(struct session *session, const char *path, struct sink **sink, struct err *err)
+int session_add_trace(struct session *session, const char *path, const struct sink_files *files,
+		      struct sink **sink, struct err *err)
 {
 	const struct clock_snapshot *clock = session_snapshot_clocks(session);
 
-	if (make_trace(session, path, clock, sink, err) < 0)
+	if (make_trace(session, path, files, clock, sink, err) < 0)
 		return -1;
 	if (session_add_sink(session, *sink, err) == 0)
 		return 0;
 	(*sink)->ops->close(*sink);
 	return -1;
+}
+
+void session_turn_sinks(struct session *session)
+{
+	struct drain *drain = &session->drain;
+	bool drained = false;
+
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		struct sink *sink = drain->sink[i];
+
+		if (!sink->ops->due || sink->fails || !sink->ops->due(sink, drain->now_ns))
+			continue;
+		if (!drained)
+			session_drain_all(session, true);
+		drained = true;
+		sinks_turn(drain, sink, session->process, session->process_count);
+	}
 }
 
 /* Accounts and close of one that is complete. Return: as session_remove_sink(). */

@@ -38,6 +38,7 @@
 
 #define SINKS_MAX 16			/* of one session */
 
+struct json_object;
 struct process;
 struct drain;
 struct session;
@@ -74,6 +75,7 @@ struct sink_fact {
 struct sink_facts {
 	uint64_t begin, end;
 	uint64_t discarded;		/* init events and events without a ring that are not in the sink */
+	bool known;			/* the sink had them before its last turn */
 	uint32_t count;			/* 0: only `discarded` has grown */
 	const uint32_t *at;		/* [count] where in bytes each struct sink_fact begins */
 	const uint8_t *bytes;
@@ -108,10 +110,12 @@ struct sink_process {
 	uint64_t unwritten;		/* records lost for this sink, because it took them not */
 	struct {
 		uint64_t taken;		/* position in the init log */
+		uint64_t known;		/* up to which the sink had it before its last turn */
 		uint64_t prev_ns;	/* time of the last fact */
 		uint64_t discarded;	/* as of the last batch */
 		uint64_t events, bytes, bad;
-		void *stream;		/* the sink's own */
+		void *stream;		/* the sink's own, and ... */
+		uint64_t stream_base;	/* ... `discarded` when it began */
 	} init;
 	bool own;			/* the process has declared events of its own */
 	bool left;			/* nothing more comes */
@@ -140,6 +144,16 @@ struct sink_ops {
 	int (*accounts)(struct sink *sink, const char *json);
 	/* After every round of draining, at most some ms apart. */
 	void (*round)(struct sink *sink, uint64_t now_ns);
+	/* Adds what else the sink knows to the accounts before they are written. */
+	void (*tell)(const struct sink *sink, struct json_object *root);
+	/*
+	 * A sink that begins anew from time to time, in a place that is complete in itself: whether
+	 * it is time; and to do it. From then on it knows nothing of the processes that have not
+	 * left: their declarations and facts are given again, from @begin_ns on, with `known`. On a
+	 * failure it stays as it was.
+	 */
+	bool (*due)(const struct sink *sink, uint64_t now_ns);
+	int (*turn)(struct sink *sink, uint64_t begin_ns, uint64_t now_ns);
 	/* Bytes of event data that are kept in it. */
 	uint64_t (*bytes)(const struct sink *sink);
 	/* Free @sink and what it holds; the last call. Every process has left. */
@@ -162,6 +176,7 @@ struct sink {
 	bool fails;			/* as of the last round that tried */
 	bool gone;			/* its directory was removed: it is not asked again */
 	bool failed;			/* at least once */
+	bool turn_failed;		/* the last turn, which was told */
 	char error[128];		/* of the last failure */
 };
 
@@ -190,6 +205,14 @@ void sinks_complete(struct drain *drain, struct sink *sink, struct process **pro
 
 /** sinks_detach() - it is no longer the drain's; its struct sink_process are freed. close() is the caller's. */
 void sinks_detach(struct drain *drain, struct sink *sink, struct process **process, unsigned count);
+
+/**
+ * sinks_turn() - @sink begins anew; drain what is there before
+ * @process: [@count] all of the session
+ *
+ * Nothing is lost or doubled by it. What cannot be done is told, and tried again later.
+ */
+void sinks_turn(struct drain *drain, struct sink *sink, struct process **process, unsigned count);
 
 /** sinks_join() - @process came: it joins all sinks. Return: 0; -ENOMEM. */
 int sinks_join(struct drain *drain, struct process *process);

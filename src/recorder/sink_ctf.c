@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder/sink_ctf.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,26 +8,36 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ctf/writer.h"
+#include "recorder/chunks.h"
 #include "recorder/process.h"
+#include "recorder/trace_dir.h"
 
 struct ctf_sink {
 	struct sink sink;
 	char *path;			/* absolute */
+	char version[32];		/* of kymo */
 	struct ctf_trace_desc desc;	/* of all its traces */
 	char boot_id[64], hostname[65];
+	struct chunks chunks;		/* dir -1: one trace that grows */
 	struct ctf_writer *shared;	/* the trace of the processes without events of their own */
 	struct ctf_process *processes;	/* those that have not left */
-	uint64_t bytes;			/* of traces that are closed */
+	uint64_t bytes, disk;		/* of traces that are closed: packets; all, of this chunk */
+	uint64_t known;			/* bytes of facts in this chunk that the one before has, too */
+	uint64_t accounts;		/* bytes */
+	bool news;			/* this chunk has more than those */
 	bool existed;			/* the directory was there before */
 };
 
 /* Of one process. */
 struct ctf_process {
 	struct ctf_process *next, **link;
+	struct sink_process *at;
 	struct ctf_writer *own;		/* its own trace; NULL: it is in the shared one */
+	bool known;			/* its stream of facts holds those that are known */
 	bool declared;			/* its runtime events are in the metadata ... */
 	unsigned version;		/* ... as this tracetools has them; 0: all */
 };
@@ -40,74 +49,7 @@ static struct ctf_writer *writer_of(const struct ctf_sink *ctf, const struct sin
 	return mine->own ? mine->own : ctf->shared;
 }
 
-/* ---- the directory ---- */
-
-static bool is_empty(const char *path)
-{
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-	bool empty = true;
-
-	if (!dir)
-		return false;
-	while (empty && (entry = readdir(dir)))
-		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-	(void)closedir(dir);
-	return empty;
-}
-
-static int make_directory(struct ctf_sink *ctf, const char *path, struct err *err)
-{
-	char ust[PATH_MAX];
-
-	if (strlen(path) > PATH_MAX - 64)
-		return err_set(err, EXIT_FAILED, "the path of the trace is too long");
-	if (mkdir(path, 0755) < 0) {
-		ctf->existed = true;
-		if (errno == EEXIST && !is_empty(path))
-			return err_set(err, EXIT_FAILED, "%s exists already and is no empty directory; "
-				       "name another place with -o DIR", path);
-		if (errno != EEXIST)
-			return err_set(err, EXIT_FAILED, "cannot make the trace directory %s: %s; name "
-				       "another place with -o DIR", path, strerror(errno));
-	}
-	ctf->path = realpath(path, NULL);
-	(void)snprintf(ust, sizeof ust, "%s/ust", path);
-	if (!ctf->path || mkdir(ust, 0755) < 0)
-		return err_set(err, EXIT_FAILED, "cannot write to %s: %s; name another place with "
-			       "-o DIR", path, strerror(errno));
-	return 0;
-}
-
-/* Takes away a trace without any packet: metadata and index. */
-static void remove_trace(int dir, const char *name)
-{
-	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	(void)unlinkat(fd, "metadata", 0);
-	(void)unlinkat(fd, "index", AT_REMOVEDIR);
-	(void)close(fd);
-	(void)unlinkat(dir, name, AT_REMOVEDIR);
-}
-
-/* What else lies there stays, and so does the directory then. */
-static void remove_directory(const struct ctf_sink *ctf)
-{
-	DIR *dir = ctf->path ? opendir(ctf->path) : NULL;
-	struct dirent *entry;
-
-	if (!dir)
-		return;
-	(void)unlinkat(dirfd(dir), "kymo.json", 0);
-	while ((entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			remove_trace(dirfd(dir), entry->d_name);
-	(void)closedir(dir);
-	if (!ctf->existed)
-		(void)rmdir(ctf->path);
-}
+/* ---- traces ---- */
 
 static void read_boot_id(char boot_id[64])
 {
@@ -120,11 +62,9 @@ static void read_boot_id(char boot_id[64])
 		(void)close(fd);
 }
 
-static int begin_trace(struct ctf_sink *ctf, const char *version, uint64_t monotonic,
-		       uint64_t realtime, struct err *err)
+static void describe(struct ctf_sink *ctf, uint64_t monotonic, uint64_t realtime)
 {
 	const char *slash = strrchr(ctf->path, '/');
-	char dir[PATH_MAX + 8];
 
 	ctf->desc = (struct ctf_trace_desc){
 		.name = slash ? slash + 1 : ctf->path,
@@ -134,9 +74,51 @@ static int begin_trace(struct ctf_sink *ctf, const char *version, uint64_t monot
 	};
 	read_boot_id(ctf->boot_id);
 	(void)gethostname(ctf->hostname, sizeof ctf->hostname - 1);	/* then it stays empty */
-	(void)sscanf(version, "%u.%u", &ctf->desc.version_major, &ctf->desc.version_minor);
-	(void)snprintf(dir, sizeof dir, "%s/ust", ctf->path);
-	return ctf_writer_create(dir, &ctf->desc, &ctf->shared, err);
+	(void)sscanf(ctf->version, "%u.%u", &ctf->desc.version_major, &ctf->desc.version_minor);
+}
+
+/* The directory of trace @name in chunk @chunk, or in the one that everything is in. */
+static void trace_path(char *path, const struct ctf_sink *ctf, const struct chunk *chunk, const char *name)
+{
+	bool whole = ctf->chunks.dir < 0;
+
+	(void)snprintf(path, PATH_MAX + 64, "%s%s%s/%s", ctf->path, whole ? "" : "/archives/",
+		       whole ? "" : chunk->name, name);
+}
+
+static int begin_trace(struct ctf_sink *ctf, const struct chunk *chunk, const char *name,
+		       struct ctf_writer **writer, struct err *err)
+{
+	char path[PATH_MAX + 64];
+
+	trace_path(path, ctf, chunk, name);
+	if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		return err_set(err, EXIT_FAILED, "cannot write to %s: %s; name another place with -o DIR",
+			       path, strerror(errno));
+	return ctf_writer_create(path, &ctf->desc, writer, err);
+}
+
+static int begin_chunks(struct ctf_sink *ctf, const struct sink_files *files, uint64_t monotonic,
+			uint64_t realtime, struct err *err)
+{
+	struct chunk first;
+	int rc = chunks_open(&ctf->chunks, ctf->path, files);
+
+	if (rc == 0)
+		rc = chunks_make(&ctf->chunks, monotonic, realtime, &first);
+	if (rc < 0)
+		return err_set(err, EXIT_FAILED, "cannot make a chunk in %s: %s; name another place with "
+			       "-o DIR", ctf->path, strerror(-rc));
+	ctf->chunks.now = first;
+	return 0;
+}
+
+static uint64_t realtime_now(void)
+{
+	struct timespec now = { 0 };
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);	/* there is one */
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* ---- a process ---- */
@@ -153,25 +135,14 @@ static int ctf_join(struct sink *sink, struct sink_process *at)
 	if (mine->next)
 		mine->next->link = &mine->next;
 	ctf->processes = mine;
+	mine->at = at;
 	at->data = mine;
 	return 0;
 }
 
-/* Beside ust/, as LTTng's per-process buffers have it. What it wrote into the shared trace stays there. */
-static int leave_shared(struct ctf_sink *ctf, struct sink_process *at)
+/* Its next packets begin new streams. */
+static void end_streams(struct sink_process *at)
 {
-	struct ctf_process *mine = at->data;
-	char dir[PATH_MAX + 32];
-
-	(void)snprintf(dir, sizeof dir, "%s/%u-%u", ctf->path, at->process->region.pid,
-		       at->process->ordinal);
-	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
-		return -errno;
-	if (ctf_writer_create(dir, &ctf->desc, &mine->own, NULL) < 0)
-		return -EIO;
-	if (at->init.stream)
-		ctf_out_close(at->init.stream);
-	at->init.stream = NULL;
 	for (unsigned i = 0; i < at->ring_count; i++) {
 		struct sink_ring *ring = &at->ring[i];
 
@@ -181,6 +152,23 @@ static int leave_shared(struct ctf_sink *ctf, struct sink_process *at)
 		ring->stream = NULL;
 		ring->stream_base = ring->discarded;
 	}
+	if (!at->init.stream)
+		return;
+	ctf_out_close(at->init.stream);
+	at->init.stream = NULL;
+	at->init.stream_base = at->init.discarded;
+}
+
+/* Beside ust/, as LTTng's per-process buffers have it. What it wrote into the shared trace stays there. */
+static int leave_shared(struct ctf_sink *ctf, struct sink_process *at)
+{
+	struct ctf_process *mine = at->data;
+	char name[64];
+
+	(void)snprintf(name, sizeof name, "%u-%u", at->process->region.pid, at->process->ordinal);
+	if (begin_trace(ctf, &ctf->chunks.now, name, &mine->own, NULL) < 0)
+		return -EIO;
+	end_streams(at);
 	mine->declared = false;		/* the table's runtime events, in the new metadata */
 	return 0;
 }
@@ -221,17 +209,18 @@ static int declare_runtime(struct ctf_sink *ctf, struct sink_process *at)
 
 /*
  * Readers count lost events from one packet to the next, so a stream that begins with a loss gets
- * an empty packet at the sink's start in front.
+ * an empty packet at the sink's, or chunk's, start in front.
  */
-static int write_packet(const struct sink *sink, struct ctf_out *out, const struct ctf_packet *packet)
+static int write_packet(const struct ctf_sink *ctf, struct ctf_out *out, const struct ctf_packet *packet)
 {
+	const uint64_t start_ns = ctf->chunks.now.number > 1 ? ctf->chunks.now.begin_ns : ctf->sink.start_ns;
 	struct ctf_packet none = *packet;
 	int rc = 0;
 
 	if (!out)
 		return -ENOMEM;
 	if (packet->discarded && !ctf_out_packets(out)) {
-		none.begin = sink->start_ns < packet->begin ? sink->start_ns : packet->begin;
+		none.begin = start_ns < packet->begin ? start_ns : packet->begin;
 		none.end = none.begin;
 		none.discarded = 0;
 		none.size = 0;
@@ -268,7 +257,30 @@ static int ctf_packet(struct sink *sink, struct sink_process *at, const struct s
 			       from->ring);
 		ring->stream = ctf_out_create(writer_of(ctf, at), CTF_CLASS_RUN, name);
 	}
-	return write_packet(sink, ring->stream, &packet);
+	rc = write_packet(ctf, ring->stream, &packet);
+	if (rc < 0)
+		return rc;
+	ctf->chunks.now.events += from->records;
+	ctf->news = true;
+	return 0;
+}
+
+/* What the chunk before holds, too, has a stream of its own: who reads both needs it once. */
+static void choose_facts(struct ctf_sink *ctf, struct sink_process *at, bool known)
+{
+	struct ctf_process *mine = at->data;
+	char name[64];
+
+	if (at->init.stream && mine->known != known) {
+		ctf_out_close(at->init.stream);
+		at->init.stream = NULL;
+	}
+	mine->known = known;
+	if (at->init.stream)
+		return;
+	(void)snprintf(name, sizeof name, "%u-%u_%s", at->process->region.pid, at->process->ordinal,
+		       known ? "known" : "init");
+	at->init.stream = ctf_out_create(writer_of(ctf, at), CTF_CLASS_INIT, name);
 }
 
 static int ctf_facts(struct sink *sink, struct sink_process *at, const struct sink_facts *facts)
@@ -277,18 +289,29 @@ static int ctf_facts(struct sink *sink, struct sink_process *at, const struct si
 	const struct ctf_packet packet = {
 		.begin = facts->begin,
 		.end = facts->end,
-		.discarded = facts->discarded,
+		.discarded = facts->known ? 0 : facts->discarded - at->init.stream_base,
 		.events = facts->bytes,
 		.size = facts->size,
 	};
-	char name[64];
+	int rc;
 
-	if (!at->init.stream) {
-		(void)snprintf(name, sizeof name, "%u-%u_init", at->process->region.pid,
-			       at->process->ordinal);
-		at->init.stream = ctf_out_create(writer_of(ctf, at), CTF_CLASS_INIT, name);
-	}
-	return write_packet(sink, at->init.stream, &packet);
+	choose_facts(ctf, at, facts->known);
+	rc = write_packet(ctf, at->init.stream, &packet);
+	if (rc < 0)
+		return rc;
+	if (facts->known)
+		ctf->known += facts->size;
+	ctf->news |= !facts->known;
+	return 0;
+}
+
+static void close_trace(struct ctf_sink *ctf, struct ctf_writer *writer)
+{
+	if (!writer)
+		return;
+	ctf->bytes += ctf_writer_bytes(writer);
+	ctf->disk += ctf_writer_disk(writer);
+	ctf_writer_close(writer);
 }
 
 static void ctf_leave(struct sink *sink, struct sink_process *at)
@@ -296,17 +319,8 @@ static void ctf_leave(struct sink *sink, struct sink_process *at)
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
 	struct ctf_process *mine = at->data;
 
-	for (unsigned i = 0; i < at->ring_count; i++)
-		if (at->ring[i].stream) {
-			ctf_out_close(at->ring[i].stream);
-			at->ring[i].stream = NULL;
-		}
-	if (at->init.stream)
-		ctf_out_close(at->init.stream);
-	at->init.stream = NULL;
-	if (mine->own)
-		ctf->bytes += ctf_writer_bytes(mine->own);
-	ctf_writer_close(mine->own);
+	end_streams(at);
+	close_trace(ctf, mine->own);
 	*mine->link = mine->next;
 	if (mine->next)
 		mine->next->link = mine->link;
@@ -314,43 +328,86 @@ static void ctf_leave(struct sink *sink, struct sink_process *at)
 	at->data = NULL;
 }
 
-/* ---- accounts and end ---- */
+/* ---- chunks ---- */
 
-static int write_file(const char *path, const char *text, size_t size)
+/* Bytes of files in the present chunk, and of the accounts. */
+static uint64_t disk_bytes(const struct ctf_sink *ctf)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), rc = 0;
+	uint64_t bytes = ctf->disk + ctf->accounts + ctf_writer_disk(ctf->shared);
 
-	if (fd < 0)
-		return -errno;
-	while (size && rc == 0) {
-		ssize_t done = write(fd, text, size);
-
-		if (done > 0) {
-			text += done;
-			size -= (size_t)done;
-		} else if (done == 0 || errno != EINTR) {
-			rc = done < 0 ? -errno : -ENOSPC;
-		}
-	}
-	if (close(fd) < 0 && rc == 0)
-		rc = -errno;
-	return rc;
+	for (const struct ctf_process *mine = ctf->processes; mine; mine = mine->next)
+		if (mine->own)
+			bytes += ctf_writer_disk(mine->own);
+	return bytes;
 }
+
+static void ctf_round(struct sink *sink, uint64_t now_ns)
+{
+	struct ctf_sink *ctf = (struct ctf_sink *)sink;
+
+	(void)now_ns;
+	if (ctf->chunks.dir >= 0)
+		chunks_bound(&ctf->chunks, disk_bytes(ctf));
+}
+
+static bool ctf_due(const struct sink *sink, uint64_t now_ns)
+{
+	const struct ctf_sink *ctf = (const struct ctf_sink *)sink;
+
+	return ctf->chunks.dir >= 0 && ctf->news && chunks_due(&ctf->chunks, disk_bytes(ctf) - ctf->known, now_ns);
+}
+
+/* All streams of the present chunk end; what it was is in its accounts. */
+static void complete_chunk(struct ctf_sink *ctf, uint64_t end_ns)
+{
+	for (struct ctf_process *mine = ctf->processes; mine; mine = mine->next) {
+		end_streams(mine->at);
+		close_trace(ctf, mine->own);
+		mine->own = NULL;
+		mine->declared = false;
+	}
+	close_trace(ctf, ctf->shared);
+	ctf->shared = NULL;
+	chunks_complete(&ctf->chunks, ctf->version, end_ns, realtime_now());
+}
+
+static int ctf_turn(struct sink *sink, uint64_t begin_ns, uint64_t now_ns)
+{
+	struct ctf_sink *ctf = (struct ctf_sink *)sink;
+	struct ctf_writer *writer;
+	struct chunk next;
+	int rc = chunks_make(&ctf->chunks, begin_ns, realtime_now(), &next);
+
+	if (rc < 0)
+		return rc;
+	if (begin_trace(ctf, &next, "ust", &writer, NULL) < 0) {
+		chunks_unmake(&ctf->chunks, &next);
+		return -EIO;
+	}
+	complete_chunk(ctf, now_ns);
+	ctf->chunks.now = next;
+	ctf->shared = writer;
+	ctf->disk = ctf->known = 0;
+	ctf->news = false;
+	return 0;
+}
+
+/* ---- accounts and end ---- */
 
 static int ctf_accounts(struct sink *sink, const char *json)
 {
-	const struct ctf_sink *ctf = (const struct ctf_sink *)sink;
-	char part[PATH_MAX + 32], final[PATH_MAX + 32];
-	int rc;
+	struct ctf_sink *ctf = (struct ctf_sink *)sink;
 
-	(void)snprintf(part, sizeof part, "%s/kymo.json.part", ctf->path);
-	(void)snprintf(final, sizeof final, "%s/kymo.json", ctf->path);
-	rc = write_file(part, json, strlen(json));
-	if (rc == 0 && rename(part, final) < 0)
-		rc = -errno;
-	if (rc < 0)
-		(void)unlink(part);	/* the last good one stays */
-	return rc;
+	ctf->accounts = strlen(json);
+	return trace_dir_write(ctf->path, "kymo.json", json, ctf->accounts);
+}
+
+static void ctf_tell(const struct sink *sink, struct json_object *root)
+{
+	const struct ctf_sink *ctf = (const struct ctf_sink *)sink;
+
+	if (ctf->chunks.dir >= 0)
+		chunks_tell(&ctf->chunks, root);
 }
 
 static uint64_t ctf_bytes(const struct sink *sink)
@@ -370,9 +427,16 @@ static void ctf_close(struct sink *sink)
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
 	bool empty = !ctf->shared || !ctf_bytes(sink);
 
-	ctf_writer_close(ctf->shared);
-	if (empty)
-		remove_directory(ctf);
+	if (ctf->chunks.dir >= 0 && !empty && (ctf->news || ctf->chunks.now.number == 1)) {
+		complete_chunk(ctf, sink->end_ns);
+	} else {
+		ctf_writer_close(ctf->shared);
+		if (ctf->chunks.dir >= 0 && !empty)
+			chunks_unmake(&ctf->chunks, &ctf->chunks.now);	/* it tells nothing new */
+	}
+	if (empty && ctf->path)
+		trace_dir_remove_empty(ctf->path, ctf->existed);
+	chunks_close(&ctf->chunks);
 	free(ctf->path);
 	free(ctf);
 }
@@ -385,20 +449,33 @@ static const struct sink_ops ctf_ops = {
 	.packet = ctf_packet,
 	.leave = ctf_leave,
 	.accounts = ctf_accounts,
+	.tell = ctf_tell,
+	.round = ctf_round,
+	.due = ctf_due,
+	.turn = ctf_turn,
 	.bytes = ctf_bytes,
 	.close = ctf_close,
 };
 
 int sink_ctf_create(const char *path, const char *version, uint64_t monotonic, uint64_t realtime,
-		    struct sink **sink, struct err *err)
+		    const struct sink_files *files, struct sink **sink, struct err *err)
 {
 	struct ctf_sink *ctf = calloc(1, sizeof *ctf);
+	int rc;
 
 	if (!ctf)
 		return err_set(err, EXIT_FAILED, "out of memory");
 	ctf->sink.ops = &ctf_ops;
-	if (make_directory(ctf, path, err) < 0 ||
-	    begin_trace(ctf, version, monotonic, realtime, err) < 0) {
+	ctf->chunks.dir = -1;
+	(void)snprintf(ctf->version, sizeof ctf->version, "%s", version);
+	rc = trace_dir_make(path, &ctf->existed, &ctf->path, err);
+	if (rc == 0)
+		describe(ctf, monotonic, realtime);
+	if (rc == 0 && files && chunks_wanted(files))
+		rc = begin_chunks(ctf, files, monotonic, realtime, err);
+	if (rc == 0)
+		rc = begin_trace(ctf, &ctf->chunks.now, "ust", &ctf->shared, err);
+	if (rc < 0) {
 		ctf_close(&ctf->sink);
 		return -1;
 	}

@@ -47,6 +47,15 @@ bool sink_threads_grow(struct sink_process *at)
 
 /* ---- coming and going ---- */
 
+static unsigned place_of(const struct drain *drain, const struct sink *sink)
+{
+	unsigned place = 0;
+
+	while (place < drain->sink_count && drain->sink[place] != sink)
+		place++;
+	return place;
+}
+
 static void at_free(struct sink_process *at)
 {
 	if (!at)
@@ -149,13 +158,49 @@ int sinks_add(struct drain *drain, struct sink *sink, struct process **process, 
 	return 0;
 }
 
-static unsigned place_of(const struct drain *drain, const struct sink *sink)
+/* When a place begins that is complete in itself: before everything that is still to come. */
+static uint64_t turn_ns(const struct drain *drain, struct process **process, unsigned count)
 {
-	unsigned place = 0;
+	uint64_t begin = drain->now_ns - EARLIER_NS;
 
-	while (place < drain->sink_count && drain->sink[place] != sink)
-		place++;
-	return place;
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t first = process[i]->finished ? UINT64_MAX : process_first_ns(process[i]);
+
+		if (first < begin && first > drain->now_ns / 2)
+			begin = first;
+	}
+	return begin;
+}
+
+/* The sink has nothing of @at any more; its counts go on. */
+static void forget(struct sink_process *at, uint64_t begin_ns)
+{
+	if (at->init.taken > at->init.known)
+		at->init.known = at->init.taken;
+	at->init.taken = 0;
+	at->init.bad = 0;
+	at->init.prev_ns = begin_ns;
+	at->own = false;
+}
+
+void sinks_turn(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
+{
+	uint64_t begin_ns;
+	int rc;
+
+	drain_look_at_clock(drain);
+	begin_ns = turn_ns(drain, process, count);
+	rc = sink->ops->turn(sink, begin_ns, drain->now_ns);
+	if (rc < 0 && !sink->turn_failed)
+		drain_say(drain, "%s: cannot begin another chunk: %s; the present one goes on", sink->name,
+			  strerror(-rc));
+	sink->turn_failed = rc < 0;
+	for (unsigned i = 0; rc == 0 && i < count; i++) {
+		struct sink_process *at = sink_at(drain, sink, process[i]);
+
+		if (at && !at->left)
+			forget(at, begin_ns);
+	}
 }
 
 void sinks_detach(struct drain *drain, struct sink *sink, struct process **process, unsigned count)

@@ -30,7 +30,7 @@ static int setup(void **state)
 	*state = bench;
 	if (rundir_open(&bench->dir, bench->run, false, &err) ||
 	    region_open(&bench->process.region, &bench->dir, "1-1.region", true, &err) ||
-	    sink_ctf_create(bench->trace, "0.1.0", 0, 0, &bench->sink, &err))
+	    sink_ctf_create(bench->trace, "0.1.0", 0, 0, NULL, &bench->sink, &err))
 		return -1;
 	bench->process.alive = ALIVE_YES;
 	bench->drain.scratch = malloc(DRAIN_SCRATCH);

@@ -98,7 +98,7 @@ static struct sink *add(struct place *place, const char *path)
 	struct sink *sink = NULL;
 	struct err err = { 0 };
 
-	if (session_add_trace(place->session, path, &sink, &err) < 0)
+	if (session_add_trace(place->session, path, NULL, &sink, &err) < 0)
 		fail_msg("%s", err.text);
 	return sink;
 }

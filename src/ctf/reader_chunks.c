@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which chunk of a recording a trace is in, told from its path; and where a chunk went meanwhile. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctf/reader_impl.h"
+
+#define ARCHIVES "/archives/"
+#define REPEATS "_known"
+
+/* "20261120T202357+0000-20261120T202358+0000-7": digits behind the last dash. 0: it is no chunk's name. */
+static unsigned long number_of(const char *name, size_t length)
+{
+	size_t at = length;
+	unsigned long number = 0;
+
+	while (at && name[at - 1] >= '0' && name[at - 1] <= '9')
+		at--;
+	if (!at || name[at - 1] != '-' || length - at > 9 || name[0] < '0' || name[0] > '9')
+		return 0;
+	for (; at < length; at++)
+		number = number * 10 + (unsigned long)(name[at] - '0');
+	return number;
+}
+
+/* The name of the innermost chunk in @path; NULL: there is none. */
+static const char *name_in(const char *path, unsigned long *number)
+{
+	const char *found = NULL;
+
+	*number = 0;
+	for (const char *at = strstr(path, ARCHIVES); at; at = strstr(at + 1, ARCHIVES)) {
+		const char *name = at + strlen(ARCHIVES);
+		unsigned long n = number_of(name, strcspn(name, "/"));
+
+		if (!n)
+			continue;
+		found = name;
+		*number = n;
+	}
+	return found;
+}
+
+int chunk_describe(struct chunk_of *chunk, const char *path)
+{
+	char *whole = realpath(path, NULL);
+	unsigned long number = 0;
+	const char *name = whole ? name_in(whole, &number) : NULL;
+
+	*chunk = (struct chunk_of) { .number = number };
+	if (name) {
+		chunk->archives = strndup(whole, (size_t)(name - whole));
+		chunk->rest = strdup(name + strcspn(name, "/"));
+	}
+	free(whole);
+	return name && (!chunk->archives || !chunk->rest) ? -1 : 0;
+}
+
+void chunk_free(struct chunk_of *chunk)
+{
+	free(chunk->archives);
+	free(chunk->rest);
+}
+
+bool chunk_is_same(const struct chunk_of *a, const struct chunk_of *b)
+{
+	return a->number && a->number == b->number && !strcmp(a->archives, b->archives) &&
+	       !strcmp(a->rest, b->rest);
+}
+
+bool chunk_goes_on(const struct ctf_reader *reader, const struct chunk_of *chunk)
+{
+	for (unsigned i = 0; chunk->number > 1 && i < reader->trace_count; i++) {
+		const struct chunk_of *other = &reader->trace[i]->chunk;
+
+		if (other->number + 1 == chunk->number && other->archives &&
+		    !strcmp(other->archives, chunk->archives))
+			return true;
+	}
+	return false;
+}
+
+bool chunk_repeats(const char *name)
+{
+	size_t length = strlen(name), end = strlen(REPEATS);
+
+	return length > end && !strcmp(name + length - end, REPEATS);
+}
+
+char *chunk_moved(const char *path)
+{
+	unsigned long number;
+	const char *name = name_in(path, &number);
+	char *directory = name ? strndup(path, (size_t)(name - path)) : NULL, *moved = NULL;
+	DIR *dir = directory ? opendir(directory) : NULL;
+	const struct dirent *entry;
+
+	while (dir && !moved && (entry = readdir(dir)))
+		if (number_of(entry->d_name, strlen(entry->d_name)) == number &&
+		    asprintf(&moved, "%s%s%s", directory, entry->d_name, name + strcspn(name, "/")) < 0)
+			moved = NULL;
+	if (dir)
+		closedir(dir);
+	free(directory);
+	if (moved && !strcmp(moved, path)) {
+		free(moved);
+		return NULL;
+	}
+	return moved;
+}
