@@ -68,6 +68,36 @@ enum kymo_enable {
 
 /* ---- page 0 ---- */
 
+/*
+ * What the recorder is writing to a trace at this moment, so that the next one, if it is killed there, can
+ * tell from the file whether it came to be (recorder/promise.h). The rings that are in the packet have
+ * the promise's number, and where they go with it.
+ */
+enum kymo_promise_state {
+	KYMO_PROMISE_WRITING = 1,	/* bit: the file may have something of it */
+	KYMO_PROMISE_KEPT = 2,		/* bit: a file has it all; the rings that have its number go on */
+};
+
+enum kymo_promise_moves {
+	KYMO_PROMISE_NOTHING,		/* the file is made whole again, that is all */
+	KYMO_PROMISE_RINGS,		/* the rings that have the number */
+	KYMO_PROMISE_NO_RING,		/* kymo_region.no_ring_told */
+};
+
+#define KYMO_PROMISE_HEAD_MAX	128u
+#define KYMO_PROMISE_PATH_MAX	1024u
+
+struct kymo_promise {
+	uint32_t state;			/* bits of enum kymo_promise_state; release, after the rest */
+	uint32_t moves;			/* enum kymo_promise_moves */
+	uint64_t number;		/* grows; of the promise that is open, or of the next one */
+	uint64_t no_ring;		/* no_ring_told with it */
+	uint64_t offset, size;		/* of the packet in the file, bytes */
+	uint32_t head_size;		/* 0: it is text, the trace's metadata */
+	uint8_t head[KYMO_PROMISE_HEAD_MAX];	/* the packet's first bytes */
+	char path[KYMO_PROMISE_PATH_MAX];	/* of the file, absolute; "" when it is longer */
+};
+
 struct kymo_region {
 	/* Identity: complete before the file gets its final name, constant afterwards. */
 	uint64_t magic;
@@ -95,6 +125,8 @@ struct kymo_region {
 	uint32_t state;			/* enum kymo_state */
 	uint32_t generation;		/* of the session that set the state */
 	uint32_t mode;			/* enum kymo_mode */
+	uint32_t owed;			/* 1: a recorder has begun with it and not ended: what is unread is to be taken */
+	uint64_t no_ring_told;		/* dropped_no_ring up to which it is told in a trace */
 
 	/* Counted by the traced process. */
 	alignas(KYMO_LINE)
@@ -106,6 +138,10 @@ struct kymo_region {
 	uint32_t page_count;		/* length of the file in pages; release */
 	uint32_t snapshots_wanted;	/* calls of kymo_snapshot() */
 	uint64_t texts_cut;		/* strings in events of kymo.h that were too long, recorded or not */
+
+	/* Written by the recorder. */
+	alignas(KYMO_LINE)
+	struct kymo_promise promise;
 };
 
 #define KYMO_REGION_EXITED	1u	/* the process goes through exit(): little more will come */
@@ -222,6 +258,10 @@ struct kymo_ring {
 	/* Written by the consumer. */
 	alignas(KYMO_LINE)
 	uint64_t rpos;		/* byte position up to which the consumer has taken; release */
+	uint64_t told;		/* kymo_ring.dropped up to which it is told in a trace */
+	uint64_t promise;	/* number of the promise that moves rpos and told to ... */
+	uint64_t promised_rpos, promised_told;
+	uint64_t promised_records;
 
 	/* Written on take and free. */
 	alignas(KYMO_LINE)

@@ -19,8 +19,6 @@
 #include "ctf/index.h"
 #include "ctf/metadata.h"
 
-#define CTF_MAGIC 0xC1FC1FC1u
-
 /* Packet header and packet context, as the metadata declares them. */
 struct packet_head {
 	uint32_t magic;
@@ -45,6 +43,7 @@ static const size_t head_size[CTF_CLASS_COUNT] = {
 	[CTF_CLASS_INIT] = offsetof(struct packet_head, vpid),
 };
 static_assert(offsetof(struct packet_head, vpid) == 84, "LTTng's packet header and context");
+static_assert(sizeof(struct packet_head) == CTF_PACKET_HEAD_MAX, "as writer.h says");
 
 struct ctf_out {
 	struct ctf_writer *writer;
@@ -63,6 +62,9 @@ struct ctf_out {
 
 struct ctf_writer {
 	int dir_fd;
+	char *dir;
+	ctf_watch_fn *watch;
+	void *watch_context;
 	off_t metadata_length;
 	uint8_t uuid[16];
 	uint64_t bytes;
@@ -79,6 +81,23 @@ static struct {
 	unsigned count;
 } opened;
 
+/* ---- before a write ---- */
+
+void ctf_writer_watch(struct ctf_writer *writer, ctf_watch_fn *before, void *context)
+{
+	writer->watch = before;
+	writer->watch_context = context;
+}
+
+static void tell(const struct ctf_writer *writer, const char *name, uint64_t offset, uint64_t size,
+		 const void *head, size_t bytes)
+{
+	if (writer->watch)
+		writer->watch(writer->watch_context, &(struct ctf_place){
+			writer->dir, name, offset, size, head, bytes,
+		});
+}
+
 /* ---- metadata ---- */
 
 /* Puts a file back to its last good length. */
@@ -87,27 +106,35 @@ static int cut(int fd, uint64_t length)
 	return ftruncate(fd, (off_t)length) < 0 ? -errno : 0;
 }
 
-/* Appends @text whole or not at all. */
+/*
+ * Appends @text whole or not at all. The first text gets its name when it is whole: a directory without
+ * metadata is no trace, one with half of it is a bad one.
+ */
 static int metadata_append(struct ctf_writer *writer, const char *text, size_t size)
 {
-	int flags = writer->metadata_length ? O_NOFOLLOW : O_CREAT | O_EXCL;
-	int fd = openat(writer->dir_fd, "metadata", O_WRONLY | O_CLOEXEC | flags, 0644);
+	const uint64_t length = (uint64_t)writer->metadata_length;
+	const char *name = length ? "metadata" : "metadata.part";
+	int flags = length ? O_NOFOLLOW : O_CREAT | O_EXCL;
+	int fd = openat(writer->dir_fd, name, O_WRONLY | O_CLOEXEC | flags, 0644);
 	ssize_t done;
 	int rc = 0;
 
 	if (fd < 0)
 		return -errno;
+	tell(writer, name, length, size, NULL, 0);
 	done = pwrite(fd, text, size, writer->metadata_length);
-	if (done == (ssize_t)size) {
-		writer->metadata_length += done;
-	} else {
+	if (done != (ssize_t)size) {
 		rc = done < 0 ? -errno : -ENOSPC;
-		(void)cut(fd, (uint64_t)writer->metadata_length);	/* the next append overwrites it */
+		(void)cut(fd, length);		/* the next append overwrites it */
 	}
 	if (close(fd) < 0 && rc == 0)
 		rc = -errno;
-	if (!writer->metadata_length)
-		(void)unlinkat(writer->dir_fd, "metadata", 0);	/* so that it can be tried again */
+	if (!length && rc == 0 && renameat(writer->dir_fd, name, writer->dir_fd, "metadata") < 0)
+		rc = -errno;
+	if (rc == 0)
+		writer->metadata_length += done;
+	else if (!length)
+		(void)unlinkat(writer->dir_fd, name, 0);	/* so that it can be tried again */
 	return rc;
 }
 
@@ -213,6 +240,9 @@ int ctf_writer_declare_own(struct ctf_writer *writer, enum ctf_class class, unsi
 static int writer_open(struct ctf_writer *writer, const char *dir,
 		       const struct ctf_trace_desc *desc)
 {
+	writer->dir = strdup(dir);
+	if (!writer->dir)
+		return -ENOMEM;
 	writer->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (writer->dir_fd < 0)
 		return -errno;
@@ -258,6 +288,7 @@ void ctf_writer_close(struct ctf_writer *writer)
 		ctf_out_close(writer->outs);
 	if (writer->dir_fd >= 0)
 		(void)close(writer->dir_fd);
+	free(writer->dir);
 	free(writer);
 }
 
@@ -339,7 +370,7 @@ static void head_fill(struct packet_head *head, const struct ctf_out *out,
 	uint64_t bits = (head_size[out->class] + packet->size) * 8;
 
 	*head = (struct packet_head){
-		.magic = CTF_MAGIC,
+		.magic = CTF_PACKET_MAGIC,
 		.stream_id = out->class,
 		.stream_instance_id = out->instance,
 		.timestamp_begin = packet->begin,
@@ -397,6 +428,7 @@ int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet)
 	if (rc < 0)
 		return rc;
 	head_fill(&head, out, packet);
+	tell(out->writer, out->name, out->length, head.packet_size / 8, &head, head_size[out->class]);
 	rc = out_write(out, &head, packet->events, packet->size);
 	if (rc < 0)
 		return rc;

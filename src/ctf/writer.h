@@ -26,6 +26,8 @@
 #include "base/err.h"
 
 #define CTF_WRITER_OPEN_MAX 200		/* leaves room below `ulimit -n 1024` */
+#define CTF_PACKET_HEAD_MAX 109	/* bytes of a packet's header and context */
+#define CTF_PACKET_MAGIC 0xC1FC1FC1u	/* u32, at the begin of each packet */
 #define CTF_PROCNAME_SIZE 17		/* 16 bytes of a thread name and a NUL, as in LTTng */
 
 struct ctf_writer;
@@ -60,8 +62,21 @@ struct ctf_packet {
 	size_t size;			/* bytes of events, may be 0 */
 };
 
+/* A write that is about to be made. */
+struct ctf_place {
+	const char *dir, *name;		/* the writer's directory, the file in it */
+	uint64_t offset, size;		/* in the file, bytes */
+	const void *head;		/* how the packet begins; NULL: it is text, for the metadata */
+	size_t head_size;
+};
+
+/* Told of each write before the first byte of it is in the file. */
+typedef void ctf_watch_fn(void *context, const struct ctf_place *place);
+
 /**
  * ctf_writer_create() - begin a trace in the existing, empty directory @dir
+ *
+ * A trace that is there has the beginning of its metadata whole.
  * Return: 0 and *@writer; -1 with @err (EXIT_FAILED) naming path and cause.
  */
 int ctf_writer_create(const char *dir, const struct ctf_trace_desc *desc,
@@ -88,6 +103,9 @@ int ctf_writer_declare_version(struct ctf_writer *writer, unsigned version);
  */
 int ctf_writer_declare_own(struct ctf_writer *writer, enum ctf_class class, unsigned id,
 			   const struct kymo_point *point);
+
+/** ctf_writer_watch() - tell @before of each write from now on; NULL: nobody. */
+void ctf_writer_watch(struct ctf_writer *writer, ctf_watch_fn *before, void *context);
 
 /** ctf_writer_bytes() - bytes of stream data written so far. */
 uint64_t ctf_writer_bytes(const struct ctf_writer *writer);

@@ -11,6 +11,7 @@
 
 #include "abi/points.h"
 #include "recorder/claim.h"
+#include "recorder/promise.h"
 #include "recorder/session_internal.h"
 
 #define NEST_TRIES	20	/* ms to let events that are in progress end */
@@ -49,6 +50,7 @@ static void record(struct session *session, struct process *process)
 	__atomic_store_n(&header->generation, session->domain.generation, __ATOMIC_RELAXED);
 	enable(process, 1);
 	process->recording = true;
+	__atomic_store_n(&header->owed, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&header->state, KYMO_STATE_RECORD, __ATOMIC_RELEASE);
 }
 
@@ -152,6 +154,7 @@ void session_finish_process(struct session *session, struct process *process)
 		session_refuse(session, process->region.name, NULL);	/* it stays: do not meet it again */
 	if (process->alive != ALIVE_DEAD && final)
 		give_back(process);
+	__atomic_store_n(&region_header(&process->region)->owed, 0, __ATOMIC_RELEASE);
 	region_close(&process->region);
 	process->finished = true;
 }
@@ -284,22 +287,32 @@ static void take_over(struct process *process)
 	__atomic_store_n(&header->mode, KYMO_MODE_DISCARD, __ATOMIC_SEQ_CST);
 }
 
+/* Somebody is to take what is unread: it is being recorded, or was when its recorder was killed. */
+static bool is_owed(const struct kymo_region *header)
+{
+	return __atomic_load_n(&header->state, __ATOMIC_ACQUIRE) == KYMO_STATE_RECORD ||
+	       __atomic_load_n(&header->owed, __ATOMIC_ACQUIRE);
+}
+
 /*
- * Takes a region into the session. Records that wait in one that is in RECORD are ours: left by
- * a recorder that died, or its process started while we record. Others are remains of a session
- * that ended properly while a thread was inside an event.
+ * Takes a region into the session. Records that wait in one that is in RECORD, or that a recorder has
+ * not come to an end with, are ours: left by one that died, or its process started while we record.
+ * Others are remains of a session that ended properly while a thread was inside an event.
  */
 static void join(struct session *session, struct process *process)
 {
 	struct kymo_region *header = region_header(&process->region);
 	uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
-	bool ours = state == KYMO_STATE_RECORD || process->region.birth_ns >= session->started_ns;
+	bool ours = is_owed(header) || process->region.birth_ns >= session->started_ns;
 
+	promise_resolve(process, &session->drain);
 	if (__atomic_load_n(&header->mode, __ATOMIC_ACQUIRE) == KYMO_MODE_OVERWRITE) {
 		take_over(process);
 		ours = false;		/* what it kept for itself is not of this session */
 	}
-	process->no_ring_base = ours ? 0 : __atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED);
+	if (!ours)
+		header->no_ring_told = __atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED);
+	process->no_ring_base = header->no_ring_told;
 	process_rings(process, &session->drain, !ours);
 	sinks_reach_back(&session->drain, process_first_ns(process));
 	if (process->alive == ALIVE_DEAD)
@@ -322,7 +335,7 @@ static bool worth_joining(const struct session *session, const struct process *p
 	/* A dead one counts if it was recording; else it only waits to be swept away. */
 	if (process->alive == ALIVE_DEAD && header->mode == KYMO_MODE_OVERWRITE)
 		return session->options.only_dead && header->state == KYMO_STATE_RECORD;
-	return process->alive != ALIVE_DEAD || header->state == KYMO_STATE_RECORD;
+	return process->alive != ALIVE_DEAD || is_owed(header);
 }
 
 /* Another recorder has it. When that one ends, it is ours. */
@@ -375,7 +388,8 @@ static void meet(struct session *session, const char *name)
 			join(session, process);
 			return;
 		}
-	} else if (process->alive == ALIVE_DEAD && region_header(&process->region)->state == KYMO_STATE_WAIT)
+	} else if (process->alive == ALIVE_DEAD && region_header(&process->region)->state == KYMO_STATE_WAIT &&
+		   !is_owed(region_header(&process->region)))
 		(void)unlinkat(session->dir.fd, name, 0);
 	else if (!wanted(session, process) || process->alive == ALIVE_DEAD)
 		session_refuse(session, name, NULL);	/* not ours: do not look again */

@@ -14,6 +14,7 @@
 
 #include "abi/points.h"
 #include "recorder/process.h"
+#include "recorder/promise.h"
 #include "recorder/walk.h"
 
 #define SNAPSHOT_TRIES	16
@@ -27,6 +28,7 @@ struct slice {
 	const uint8_t *bytes;
 	size_t size;
 	uint64_t begin, end;		/* times */
+	uint64_t from, to;		/* positions: of its first byte, and where the ring goes on behind it */
 	uint64_t dropped;		/* kymo_ring.dropped before its first record */
 	uint32_t records;
 	uint32_t cpu;
@@ -119,7 +121,7 @@ void ring_account(struct process *process, unsigned index)
 	if (ring->bad)
 		return;
 	dropped = __atomic_load_n(&ring_shared(process, ring)->dropped, __ATOMIC_RELAXED);
-	if (dropped <= ring->dropped_seen)
+	if (!promise_dropped_since(dropped, ring->dropped_seen))
 		return;
 	if (!ring->owner_known)		/* there was never room for a record of it */
 		ring_owner(process, ring, __atomic_load_n(&ring_shared(process, ring)->owner_seq,
@@ -167,11 +169,17 @@ static int slice_write(struct process *process, struct ring *ring, struct drain 
 		.end = slice->end,
 		.cpu = slice->cpu,
 		.records = slice->records,
+		.promised = true,
 		.bytes = slice->bytes,
 		.size = slice->size,
 	};
-	int rc = sinks_packet(drain, process, &packet, slice->dropped);
+	int rc;
 
+	promise_enter(process, ring, slice->to, slice->dropped, slice->records);
+	rc = sinks_packet(drain, process, &packet, slice->dropped);
+	if (rc == 0)
+		promise_move(process, ring);
+	promise_end(process);
 	if (rc < 0)
 		return rc;
 	ring->prev_end = slice->end;
@@ -254,6 +262,8 @@ static int slice_walk(struct process *process, struct ring *ring, struct drain *
 		slice->begin = walk.first;
 		slice->end = walk.last;
 		slice->records = walk.count;
+		if (walk.good < whole)
+			slice->to = slice->from + walk.good;
 		if (slice->begin < process->cut_ns)
 			slice_cut(process, ring, slice);
 		if (slice->records)
@@ -307,6 +317,8 @@ static const char *block_slice(const struct process *process, const struct ring 
 	*slice = (struct slice){
 		.bytes = ring_at(process, ring, from),
 		.size = stop - from,
+		.from = from,
+		.to = *complete ? next : end,
 		.end = lastts,
 		.dropped = block->dropped_at_start,
 		.cpu = block->cpu,
@@ -325,7 +337,6 @@ static const char *block_slice(const struct process *process, const struct ring 
 static int block_drain(struct process *process, struct ring *ring, struct drain *drain,
 		       uint64_t word, uint64_t lastts)
 {
-	uint64_t next = (ring->taken / ring->block_size + 1) * ring->block_size;
 	struct slice slice;
 	const char *wrong;
 	uint32_t records;
@@ -354,7 +365,7 @@ static int block_drain(struct process *process, struct ring *ring, struct drain 
 	}
 	if (rc < 0 || ring->bad)
 		return rc;
-	ring->taken = complete ? next : KYMO_WORD_POS(word);
+	ring->taken = slice.to;
 	ring->block_records = complete ? 0 : records;
 	/* Pairs with the producer's acquire before it enters a block again. */
 	__atomic_store_n(&ring_shared(process, ring)->rpos, ring->taken, __ATOMIC_RELEASE);

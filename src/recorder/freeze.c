@@ -161,6 +161,8 @@ static void freeze_ring(const struct region *from, const struct region *copy, ui
 	ring.to->wpos = ring.word;
 	ring.to->nest = ring.to->nseq = 0;
 	ring.to->rpos = ring.end;
+	if (overwrite)
+		ring.to->told = ring.to->dropped;
 	if (!copied) {
 		stats->missed++;
 	} else if (ring.end > taken) {
@@ -168,6 +170,8 @@ static void freeze_ring(const struct region *from, const struct region *copy, ui
 		uint64_t start = ring.begin * ring.block_size;
 
 		ring.to->rpos = start > taken ? start : taken;
+		if (overwrite)
+			ring.to->told = begin->dropped_at_start;
 		stats->overwritten += overwrite ? begin->records_before : 0;
 		stats->bytes += ring.end - ring.to->rpos;
 		stats->rings++;
@@ -253,6 +257,7 @@ int freeze_region(struct region *from, struct region *copy, struct freeze_stats 
 		return -1;
 	copy_words(result.base, from->base, sizeof(struct kymo_region));
 	region_header(&result)->page_count = (uint32_t)from->pages;
+	region_header(&result)->promise = (struct kymo_promise){ 0 };	/* of a file of others */
 	copy_words(region_page(&result, KYMO_ENABLE_PAGE, 1), region_page(from, KYMO_ENABLE_PAGE, 1), KYMO_PAGE);
 	/* Rings first: what their records need is in the log before them. */
 	freeze_rings(from, &result, stats);

@@ -44,6 +44,7 @@ static int batch_write(struct taking *taking)
 	batch->discarded = init_discarded(at);
 	batch->bytes = taking->drain->scratch;
 	batch->at = taking->where;
+	batch->promised = true;
 	rc = taking->sink->ops->facts(taking->sink, at, batch);
 	if (rc < 0)
 		return rc;

@@ -24,20 +24,18 @@ static void ring_begin(struct process *process, struct ring *ring, bool skip_unr
 	struct kymo_ring *shared = ring_shared(process, ring);
 	uint64_t word = __atomic_load_n(&shared->wpos, __ATOMIC_ACQUIRE);
 	uint64_t wpos = KYMO_WORD_POS(word);
-	const struct kymo_block *block;
 
 	ring->taken = __atomic_load_n(&shared->rpos, __ATOMIC_RELAXED);
 	ring->dropped_base = __atomic_load_n(&shared->dropped, __ATOMIC_RELAXED);
 	if (skip_unread) {
 		ring->taken = wpos;
 		ring->block_records = wpos % ring->block_size ? KYMO_WORD_COUNT(word) : 0;
+		shared->told = ring->dropped_base;
 		__atomic_store_n(&shared->rpos, wpos, __ATOMIC_RELEASE);
-	} else if (ring->taken < wpos) {
-		/* Left over: the drops before its first block were told by whoever read that. */
-		block = (void *)ring_at(process, ring, ring->taken / ring->block_size * ring->block_size);
-		if (block->dropped_at_start <= ring->dropped_base)
-			ring->dropped_base = block->dropped_at_start;
-		ring->block_records = UINT32_MAX;	/* unknown: walk the first slice */
+	} else {
+		ring->dropped_base = shared->told;
+		if (ring->taken < wpos)
+			ring->block_records = UINT32_MAX;	/* unknown: walk the first slice */
 	}
 	ring->dropped_seen = ring->dropped_base;
 }

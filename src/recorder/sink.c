@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "recorder/process.h"
+#include "recorder/promise.h"
 
 #define RETRY_NS	100000000u	/* while a sink takes nothing */
 
@@ -98,7 +99,7 @@ static void missed(struct sink_process *at, struct sink_ring *ring, const struct
 /* Events of a ring that the sink has not, when kymo_ring.dropped is @dropped. It never shrinks. */
 static uint64_t discarded(const struct sink_ring *ring, uint64_t dropped)
 {
-	uint64_t all = ring->lost + (dropped > ring->dropped_base ? dropped - ring->dropped_base : 0);
+	uint64_t all = ring->lost + promise_dropped_since(dropped, ring->dropped_base);
 
 	return all > ring->discarded ? all : ring->discarded;
 }
@@ -146,7 +147,7 @@ static_assert(SINKS_MAX < 32, "a bit for each");
 void sinks_forget_drops(struct process *process, unsigned index, uint64_t dropped)
 {
 	struct ring *ring = &process->ring[index];
-	bool told = dropped <= ring->dropped_base;
+	bool told = !promise_dropped_since(dropped, ring->dropped_base);
 
 	for (unsigned i = 0; i < SINKS_MAX && process->at[i]; i++)
 		told |= index < process->at[i]->ring_count && process->at[i]->ring[index].discarded;
@@ -183,6 +184,7 @@ static void last_drops(struct sink *sink, struct sink_process *at, unsigned inde
 		.account = process->thread ? &process->thread[ring->thread] : NULL,
 		.begin = ring->prev_end,
 		.end = now,
+		.promised = true,
 	};
 
 	if (!mine || ring->bad || discarded(mine, ring->dropped_seen) == mine->discarded)
@@ -191,13 +193,16 @@ static void last_drops(struct sink *sink, struct sink_process *at, unsigned inde
 		packet.begin = sink->start_ns;
 	if (packet.end < packet.begin)
 		packet.end = packet.begin;
-	(void)offer(sink, at, &packet, ring->dropped_seen);	/* the accounts have it in any case */
+	promise_enter(at->process, ring, ring->taken, ring->dropped_seen, 0);
+	if (offer(sink, at, &packet, ring->dropped_seen) == 0)	/* the accounts have it in any case */
+		promise_move(at->process, ring);
+	promise_end(at->process);
 }
 
 static void last_facts(struct sink *sink, struct sink_process *at, uint64_t now)
 {
 	struct sink_facts facts = {
-		.begin = at->init.prev_ns, .end = now, .discarded = init_discarded(at),
+		.begin = at->init.prev_ns, .end = now, .discarded = init_discarded(at), .promised = true,
 	};
 
 	if (facts.discarded <= at->init.discarded)

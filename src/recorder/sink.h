@@ -57,6 +57,7 @@ struct sink_packet {
 	uint64_t discarded;		/* events of this ring that are not in the sink, from its start to `end` */
 	uint32_t cpu;
 	uint32_t records;		/* 0: only `discarded` has grown */
+	bool promised;			/* taken from the ring for good: promise_enter() was called */
 	const uint8_t *bytes;		/* in shared memory, or in scratch; what is needed later is copied */
 	size_t size;
 };
@@ -77,6 +78,7 @@ struct sink_facts {
 	uint64_t discarded;		/* init events and events without a ring that are not in the sink */
 	bool known;			/* the sink had them before its last turn */
 	uint32_t count;			/* 0: only `discarded` has grown */
+	bool promised;			/* `discarded` is told for good with it */
 	const uint32_t *at;		/* [count] where in bytes each struct sink_fact begins */
 	const uint8_t *bytes;
 	size_t size;

@@ -14,6 +14,7 @@
 #include "ctf/writer.h"
 #include "recorder/chunks.h"
 #include "recorder/process.h"
+#include "recorder/promise.h"
 #include "recorder/trace_dir.h"
 
 struct ctf_sink {
@@ -47,6 +48,28 @@ static struct ctf_writer *writer_of(const struct ctf_sink *ctf, const struct sin
 	const struct ctf_process *mine = at->data;
 
 	return mine->own ? mine->own : ctf->shared;
+}
+
+/* ---- what a killed recorder leaves ---- */
+
+/* One write, or some for one thing. */
+struct writing {
+	struct process *process;
+	enum kymo_promise_moves moves;	/* what is taken from it for good with that */
+};
+
+static void before_write(void *context, const struct ctf_place *place)
+{
+	const struct writing *writing = context;
+
+	promise_write(writing->process, place, writing->moves);
+}
+
+static int ended(struct ctf_writer *writer, const struct writing *writing, int rc)
+{
+	ctf_writer_watch(writer, NULL, NULL);
+	promise_written(writing->process, rc == 0);
+	return rc;
 }
 
 /* ---- traces ---- */
@@ -176,21 +199,29 @@ static int leave_shared(struct ctf_sink *ctf, struct sink_process *at)
 static int ctf_declare(struct sink *sink, struct sink_process *at, enum ctf_class class, unsigned id)
 {
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
-	struct ctf_process *mine = at->data;
+	const struct ctf_process *mine = at->data;
+	struct writing writing = { at->process, KYMO_PROMISE_NOTHING };
+	struct ctf_writer *writer;
 	int rc = 0;
 
-	if (id < KYMO_POINTS_TABLE)
-		return ctf_writer_declare(writer_of(ctf, at), id);
-	if (!mine->own)
+	if (id >= KYMO_POINTS_TABLE && !mine->own)
 		rc = leave_shared(ctf, at);
 	if (rc < 0)
 		return rc;
-	return ctf_writer_declare_own(mine->own, class, id, classes_get(&at->process->classes, id));
+	writer = writer_of(ctf, at);
+	ctf_writer_watch(writer, before_write, &writing);
+	if (id < KYMO_POINTS_TABLE)
+		rc = ctf_writer_declare(writer, id);
+	else
+		rc = ctf_writer_declare_own(writer, class, id, classes_get(&at->process->classes, id));
+	return ended(writer, &writing, rc);
 }
 
 /* Its runtime events are declared once it has some: its version is known by then. */
 static int declare_runtime(struct ctf_sink *ctf, struct sink_process *at)
 {
+	struct writing writing = { at->process, KYMO_PROMISE_NOTHING };
+	struct ctf_writer *writer = writer_of(ctf, at);
 	struct ctf_process *mine = at->data;
 	unsigned version = at->process->tracetools;
 	int rc;
@@ -199,7 +230,8 @@ static int declare_runtime(struct ctf_sink *ctf, struct sink_process *at)
 		return 0;
 	if (mine->own && !version)
 		return 0;		/* events of its own only: no hook has met tracetools */
-	rc = ctf_writer_declare_version(writer_of(ctf, at), version);
+	ctf_writer_watch(writer, before_write, &writing);
+	rc = ended(writer, &writing, ctf_writer_declare_version(writer, version));
 	mine->declared = rc == 0;
 	mine->version = version;
 	return rc;
@@ -211,22 +243,35 @@ static int declare_runtime(struct ctf_sink *ctf, struct sink_process *at)
  * Readers count lost events from one packet to the next, so a stream that begins with a loss gets
  * an empty packet at the sink's, or chunk's, start in front.
  */
-static int write_packet(const struct ctf_sink *ctf, struct ctf_out *out, const struct ctf_packet *packet)
+static int write_front(const struct ctf_sink *ctf, struct ctf_out *out, const struct ctf_packet *packet)
 {
 	const uint64_t start_ns = ctf->chunks.now.number > 1 ? ctf->chunks.now.begin_ns : ctf->sink.start_ns;
 	struct ctf_packet none = *packet;
+
+	none.begin = start_ns < packet->begin ? start_ns : packet->begin;
+	none.end = none.begin;
+	none.discarded = 0;
+	none.size = 0;
+	return ctf_out_packet(out, &none);
+}
+
+static int write_packet(const struct ctf_sink *ctf, const struct sink_process *at, struct ctf_out *out,
+			const struct ctf_packet *packet, enum kymo_promise_moves moves)
+{
+	struct writing front = { at->process, KYMO_PROMISE_NOTHING }, writing = { at->process, moves };
+	struct ctf_writer *writer = writer_of(ctf, at);
 	int rc = 0;
 
 	if (!out)
 		return -ENOMEM;
 	if (packet->discarded && !ctf_out_packets(out)) {
-		none.begin = start_ns < packet->begin ? start_ns : packet->begin;
-		none.end = none.begin;
-		none.discarded = 0;
-		none.size = 0;
-		rc = ctf_out_packet(out, &none);
+		ctf_writer_watch(writer, before_write, &front);
+		rc = ended(writer, &front, write_front(ctf, out, packet));
 	}
-	return rc < 0 ? rc : ctf_out_packet(out, packet);
+	if (rc < 0)
+		return rc;
+	ctf_writer_watch(writer, before_write, &writing);
+	return ended(writer, &writing, ctf_out_packet(out, packet));
 }
 
 static int ctf_packet(struct sink *sink, struct sink_process *at, const struct sink_packet *from)
@@ -257,7 +302,8 @@ static int ctf_packet(struct sink *sink, struct sink_process *at, const struct s
 			       from->ring);
 		ring->stream = ctf_out_create(writer_of(ctf, at), CTF_CLASS_RUN, name);
 	}
-	rc = write_packet(ctf, ring->stream, &packet);
+	rc = write_packet(ctf, at, ring->stream, &packet,
+			  from->promised ? KYMO_PROMISE_RINGS : KYMO_PROMISE_NOTHING);
 	if (rc < 0)
 		return rc;
 	ctf->chunks.now.events += from->records;
@@ -296,7 +342,8 @@ static int ctf_facts(struct sink *sink, struct sink_process *at, const struct si
 	int rc;
 
 	choose_facts(ctf, at, facts->known);
-	rc = write_packet(ctf, at->init.stream, &packet);
+	rc = write_packet(ctf, at, at->init.stream, &packet,
+			  facts->promised && !facts->known ? KYMO_PROMISE_NO_RING : KYMO_PROMISE_NOTHING);
 	if (rc < 0)
 		return rc;
 	if (facts->known)

@@ -117,12 +117,13 @@ void kymo_domain_join(struct kymo_process *process)
 
 /* ---- left-overs of processes that died while nobody recorded ---- */
 
-static bool ring_is_empty(int fd, uint32_t page)
+/* @owed: of a recorder that was killed, whose successor is to tell what was dropped, too. */
+static bool ring_is_empty(int fd, uint32_t page, bool owed)
 {
 	struct kymo_ring ring;
 
 	return pread(fd, &ring, sizeof ring, (off_t)page * KYMO_PAGE) == sizeof ring &&
-	       KYMO_WORD_POS(ring.wpos) == ring.rpos;
+	       KYMO_WORD_POS(ring.wpos) == ring.rpos && (!owed || ring.told == ring.dropped);
 }
 
 static bool holds_nothing_unread(int fd, const struct kymo_region *region)
@@ -130,11 +131,12 @@ static bool holds_nothing_unread(int fd, const struct kymo_region *region)
 	uint32_t page[KYMO_RINGS_MAX];
 	const unsigned count = region->ring_count;
 
-	if (count > KYMO_RINGS_MAX ||
+	if (count > KYMO_RINGS_MAX || region->promise.state ||
+	    (region->owed && region->no_ring_told != region->dropped_no_ring) ||
 	    pread(fd, page, sizeof page, (off_t)KYMO_RING_DIR_PAGE * KYMO_PAGE) != sizeof page)
 		return false;
 	for (unsigned i = 0; i < count; i++)
-		if (!ring_is_empty(fd, page[i]))
+		if (!ring_is_empty(fd, page[i], region->owed))
 			return false;
 	return true;
 }

@@ -251,6 +251,7 @@ void kymo_region_leave(struct kymo_process *process)
 
 	(void)__atomic_fetch_or(&region->flags, KYMO_REGION_EXITED, __ATOMIC_RELEASE);
 	if (__atomic_load_n(&region->state, __ATOMIC_ACQUIRE) == KYMO_STATE_WAIT &&
+	    !__atomic_load_n(&region->owed, __ATOMIC_ACQUIRE) &&
 	    nothing_unread(process) && !kymo_domain_recording(process))
 		(void)unlink(process->path);
 }

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a killed recorder was doing, told by the region it was doing it for: a packet that stands in a
+ * trace and is still in its ring would come again in the next trace.
+ *
+ *   1  promise_enter()     each ring that is in the packet: where it goes with it
+ *   2  promise_write()     which bytes of which file; from the writer, before the first of them
+ *   3                      the bytes are written
+ *   4  promise_written()   a file has them
+ *   5  promise_move()      the rings go on; after the last of them the promise is off
+ *
+ * A recorder that is killed leaves it open. The next one to take the region looks whether the packet is
+ * in the file: if so, the rings go on; if not, what there is of it is cut off, so that the old trace opens,
+ * and the next trace gets the events. If the file cannot be looked at they are counted as dropped, for
+ * nobody can say. So do texts of metadata and init packets, where nothing moves but a count.
+ *
+ * One promise for a region is enough, since a session writes one thing at a time. With several sinks
+ * the rings go on as soon as one of them has the packet.
+ *
+ * Context: on the session's thread; wait-free but for promise_resolve(), which blocks.
+ */
+#ifndef KYMO_RECORDER_PROMISE_H
+#define KYMO_RECORDER_PROMISE_H
+
+#include <stdint.h>
+
+#include "abi/region.h"
+#include "ctf/writer.h"
+
+struct process;
+struct ring;
+struct drain;
+
+/**
+ * promise_enter() - @ring is in the packet that is written next
+ * @to: where rpos goes with it
+ * @told: value of kymo_ring.dropped that is told with it
+ * @records: of this ring in it
+ */
+void promise_enter(struct process *process, const struct ring *ring, uint64_t to, uint64_t told, uint64_t records);
+
+/** promise_write() - a write is about to be made; @moves what is taken from the region for good with it. */
+void promise_write(struct process *process, const struct ctf_place *place, enum kymo_promise_moves moves);
+
+/** promise_written() - it has ended, all of it is in the file if @well, else nothing. */
+void promise_written(struct process *process, bool well);
+
+/** promise_move() - @ring was entered and is taken: it goes on. */
+void promise_move(struct process *process, const struct ring *ring);
+
+/** promise_end() - all rings that were entered have gone on, or none does: nothing is promised. */
+void promise_end(struct process *process);
+
+/**
+ * promise_resolve() - do what a dead recorder had promised about @process, before its rings are looked at
+ *
+ * Says what was cut off, and what has to be counted as dropped.
+ */
+void promise_resolve(struct process *process, const struct drain *drain);
+
+/** promise_dropped_since() - how far the count @now of dropped events is behind @base; 0 when it is not. */
+static inline uint64_t promise_dropped_since(uint64_t now, uint64_t base)
+{
+	return (int64_t)(now - base) > 0 ? now - base : 0;
+}
+
+/* For tests: called at each of the points above. */
+enum promise_point {
+	PROMISE_ENTERED = 1, PROMISE_OPEN, PROMISE_IN_FILE, PROMISE_KEPT, PROMISE_MOVED, PROMISE_POINTS
+};
+extern void (*promise_reached)(enum promise_point point);
+
+#endif
