@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cli/common.h"
-#include "cli/progress.h"
+#include "cli/events.h"
 #include "cli/trace_time.h"
 #include "ctf/reader.h"
 
@@ -17,6 +17,7 @@ struct dump_options {
 	int format;
 	uint64_t count;
 	struct opt_list event;
+	struct selection selection;
 	const char *begin, *end;
 	bool follow, strict;
 };
@@ -28,9 +29,8 @@ static const struct opt opts[] = {
 	  "stop after COUNT events", NULL },
 	{ "event", 'e', OPT_LIST, offsetof(struct dump_options, event), "GLOB",
 	  "only events whose name matches, such as 'ros2:callback_*'; may be repeated", NULL },
-	{ "begin", 'b', OPT_TEXT, offsetof(struct dump_options, begin), "TIME", "leave out what is earlier",
-	  NULL },
-	{ "end", 'E', OPT_TEXT, offsetof(struct dump_options, end), "TIME", "leave out what is later", NULL },
+	CLI_OPT_SELECTION(struct dump_options, 0),
+	CLI_OPT_WINDOW(struct dump_options, "what is"),
 	{ "follow", 'F', OPT_FLAG, offsetof(struct dump_options, follow), NULL,
 	  "go on with what is being recorded, until interrupted", NULL },
 	CLI_OPT_STRICT(struct dump_options),
@@ -46,7 +46,7 @@ struct dump {
 	const struct dump_options *options;
 	struct ctf_reader *reader;
 	uint64_t printed, lost;
-	struct progress progress;
+	struct events events;
 	const struct ctf_event_class *last_class;
 	bool last_wanted;
 };
@@ -82,34 +82,14 @@ static void tell_loss(struct dump *d, const struct ctf_event *event)
 			stream->path, (unsigned long long)event->lost_packets, begin, end);
 }
 
-static int set_window(struct dump *d, struct err *err)
-{
-	int64_t begin, end;
-
-	if (!d->options->begin && !d->options->end)
-		return 0;
-	if (cli_read_window(d->reader, d->options->begin, d->options->end, &begin, &end, err))
-		return -1;
-	return ctf_window(d->reader, begin, end, err);
-}
-
-#define PROGRESS_EVENTS (1u << 14)
-
 static int print_events(struct dump *d, struct err *err)
 {
 	struct ctf_event event;
-	uint64_t events = 0;
 	int more;
 
-	/* On the terminal itself the events are progress enough. */
-	progress_begin(&d->progress, d->options->follow || isatty(STDOUT_FILENO));
-	if (!d->options->follow)
-		progress_extent(&d->progress, d->reader);
-	while ((more = ctf_next(d->reader, &event, err)) > 0) {
-		if (!(++events % PROGRESS_EVENTS))
-			progress_trace(&d->progress, events, event.clock_ns);
+	while ((more = events_next(&d->events, &event, err)) > 0) {
 		if (event.bound == CTF_LOSS) {
-			progress_clear(&d->progress);
+			progress_clear(&d->events.progress);
 			tell_loss(d, &event);
 			continue;
 		}
@@ -122,7 +102,7 @@ static int print_events(struct dump *d, struct err *err)
 		if (++d->printed == d->options->count || ferror(stdout) || interrupted)
 			break;
 	}
-	progress_clear(&d->progress);
+	progress_clear(&d->events.progress);
 	return more < 0 ? -1 : 0;
 }
 
@@ -155,16 +135,19 @@ static int follow(struct dump *d, struct err *err)
 static int tell_nothing(const struct dump *d)
 {
 	const struct dump_options *o = d->options;
-	bool window = o->begin || o->end;
+	bool window = o->begin || o->end, objects = selection_any(&o->selection);
 
-	if (!o->event.count && !window) {
+	if (!o->event.count && !events_limited(&d->events)) {
 		fprintf(stderr, "kymo dump: the trace has no event\n");
 		return EXIT_OK;
 	}
-	fprintf(stderr, "kymo dump: nothing to show: no event %s%s; `kymo %s\n",
+	fprintf(stderr, "kymo dump: nothing to show: no event %s%s%s; `kymo %s\n",
 		o->event.count ? "matches --event" : "is in the trace",
 		window ? " between --begin and --end" : "",
-		o->event.count ? "list` shows the names of all" : "info` shows its begin and end");
+		objects ? " that is of --node, --topic and --process" : "",
+		o->event.count ? "list` shows the names of all" :
+		objects ? "report --section nodes` and `--section topics` show what there is" :
+			  "info` shows its begin and end");
 	return EXIT_EMPTY;
 }
 
@@ -182,8 +165,13 @@ static int dump_run(int argc, char **argv)
 		return cli_fail("dump", &err);
 	ctf_threads(dump.reader, 0);
 	ctf_growing(dump.reader, options.follow);
-	if (set_window(&dump, &err) || (options.follow ? follow : print_events)(&dump, &err) < 0)
+	/* On the terminal itself the events are progress enough. */
+	dump.events = (struct events){ .reader = dump.reader, .selection = &options.selection,
+				       .begin = options.begin, .end = options.end,
+				       .growing = options.follow, .quiet = isatty(STDOUT_FILENO) };
+	if (events_open(&dump.events, &err) || (options.follow ? follow : print_events)(&dump, &err) < 0)
 		status = cli_fail("dump", &err);
+	events_close(&dump.events);
 	(void)fflush(stdout);
 	for (unsigned i = 0; i < ctf_warning_count(dump.reader); i++)
 		fprintf(stderr, "kymo dump: warning: %s\n", ctf_warning(dump.reader, i));
@@ -209,10 +197,14 @@ const struct verb verb_dump = {
 		"--follow prints what is there and then what comes, while somebody records it: packets when "
 		"all of one is in its file, so an event comes as late as the recorder writes it. Events of "
 		"one stream keep their order; others that come later may be older.\n\n"
+		"--node and --topic: what names them by a handle, and what happens in the callbacks of these "
+		"nodes; --process: by the name of the process's main thread, or by pid. To know whose events "
+		"are, the trace is read once before.\n\n"
 		CLI_TIME_HELP,
 	.examples =
 		"kymo dump -n 20\n"
 		"kymo dump ~/.ros/tracing/my_session --event 'ros2:callback_*'\n"
+		"kymo dump my_session --node /planner --event 'ros2:*init'\n"
 		"kymo dump my_session --begin +1.5s --end +2s --format json",
 	.opts = opts,
 	.run = dump_run,

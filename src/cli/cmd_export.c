@@ -31,7 +31,8 @@ struct options {
 	const char *output;
 	int compress;		/* index of the choice: 0 none, else the level */
 	struct opt_list table;
-	const char *begin, *end, *node, *topic;
+	const char *begin, *end;
+	struct selection selection;
 	bool all, force, strict, quiet;
 };
 
@@ -44,14 +45,8 @@ static const struct opt opts[] = {
 	{ "table", 'T', OPT_LIST, offsetof(struct options, table), "NAME",
 	  "sqlite, csv, json: only this table; may be given several times (default: all but events)",
 	  NULL },
-	{ "begin", 'b', OPT_TEXT, offsetof(struct options, begin), "TIME",
-	  "leave out what begins earlier", NULL },
-	{ "end", 'E', OPT_TEXT, offsetof(struct options, end), "TIME",
-	  "leave out what begins later", NULL },
-	{ "node", 'n', OPT_TEXT, offsetof(struct options, node), "GLOB",
-	  "only nodes whose full name matches, and what happened to them", NULL },
-	{ "topic", 't', OPT_TEXT, offsetof(struct options, topic), "GLOB",
-	  "only topics that match, and what happened to them", NULL },
+	CLI_OPT_WINDOW(struct options, "what begins"),
+	CLI_OPT_SELECTION(struct options, 'n'),
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "dot, svg: /rosout, /parameter_events and unused services, too", NULL },
 	{ "compress", 0, OPT_CHOICE, offsetof(struct options, compress), NULL,
@@ -153,7 +148,7 @@ static void tell(const struct ctf_reader *reader, const struct perfetto_result *
 
 static bool is_selection(const struct options *options)
 {
-	return options->begin || options->end || options->node || options->topic;
+	return options->begin || options->end || selection_any(&options->selection);
 }
 
 /* What the recorder knows beside the trace. */
@@ -210,7 +205,7 @@ static int export(struct ctf_reader *reader, const struct options *options,
 static int run_perfetto(const struct options *options, const char *trace, const char *name)
 {
 	struct perfetto_options perfetto = { .version = KYMO_VERSION, .trace_name = name,
-					     .node = options->node, .topic = options->topic,
+					     .selection = &options->selection,
 					     .begin_ns = INT64_MIN, .end_ns = INT64_MAX };
 	char output[CLI_PATH_MAX + sizeof(".pftrace")];
 	struct accounts accounts;
@@ -246,8 +241,7 @@ static int run_tables(const struct options *options, const char *trace, const ch
 		.table = &options->table,
 		.begin = options->begin,
 		.end = options->end,
-		.node = options->node,
-		.topic = options->topic,
+		.selection = &options->selection,
 		.force = options->force,
 		.quiet = options->quiet,
 	};
@@ -266,8 +260,7 @@ static int run_graph(const struct options *options, const char *trace, const cha
 		.trace = trace,
 		.name = name,
 		.output = options->output,
-		.node = options->node,
-		.topic = options->topic,
+		.selection = &options->selection,
 		.begin = options->begin,
 		.end = options->end,
 		.all = options->all,
@@ -345,8 +338,8 @@ const struct verb verb_export = {
 		"with the documentation of every column in the table columns. csv: a directory with a file "
 		"TABLE.csv a table. json: a directory with a file TABLE.jsonl a table, an object a line. "
 		"With --table and -o - one table of csv or json goes to standard output. --begin and --end "
-		"concern what happened; objects are always there. --node and --topic leave out rows that "
-		"name other nodes or topics only; tables that name none are whole.\n"
+		"concern what happened; objects are always there. --node, --topic and --process "
+		"leave out rows that name others only; tables that name none are whole.\n"
 		"\n"
 		"perfetto: callbacks are slices of category \"callback\" on their threads, as many as `kymo "
 		"report` counts. A callback whose end is not in the trace has the category "

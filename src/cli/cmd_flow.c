@@ -16,7 +16,7 @@
 
 struct options {
 	int format;
-	const char *node, *topic;
+	struct selection selection;
 	uint64_t limit, chain, worst, message;
 	bool all, latest;
 	const char *at, *begin, *end;
@@ -25,10 +25,7 @@ struct options {
 
 static const struct opt opts[] = {
 	CLI_OPT_FORMAT(struct options),
-	{ "node", 'n', OPT_TEXT, offsetof(struct options, node), "GLOB",
-	  "only chains through a node whose full name matches", NULL },
-	{ "topic", 't', OPT_TEXT, offsetof(struct options, topic), "GLOB",
-	  "only chains over a topic that matches", NULL },
+	CLI_OPT_SELECTION(struct options, 'n'),
 	{ "chain", 'c', OPT_U64, offsetof(struct options, chain), "N",
 	  "only the chain with this number, with its segments", NULL },
 	{ "worst", 'w', OPT_U64, offsetof(struct options, worst), "N",
@@ -43,10 +40,7 @@ static const struct opt opts[] = {
 	  "chains over /rosout and /parameter_events, too", NULL },
 	{ "limit", 0, OPT_U64, offsetof(struct options, limit), "N",
 	  "at most N chains (default: 20 as table, else all)", NULL },
-	{ "begin", 'b', OPT_TEXT, offsetof(struct options, begin), "TIME",
-	  "leave out chains that begin earlier", NULL },
-	{ "end", 'E', OPT_TEXT, offsetof(struct options, end), "TIME",
-	  "leave out chains that begin later", NULL },
+	CLI_OPT_WINDOW(struct options, "chains that begin"),
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_END
 };
@@ -161,8 +155,7 @@ static int run(int argc, char **argv)
 		return cli_fail("flow", &err);
 	flow = (struct flow_options){
 		.format = o.format,
-		.node = o.node,
-		.topic = o.topic,
+		.selection = &o.selection,
 		.limit = o.limit,
 		.chain = o.chain,
 		.worst = o.worst < 1000 ? (unsigned)o.worst : 1000,

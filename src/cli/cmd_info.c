@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include "cli/common.h"
+#include "cli/events.h"
 #include "cli/info_accounts.h"
 #include "cli/info_collect.h"
 #include "cli/trace_time.h"
 
 struct info_options {
 	int format;
+	struct selection selection;
+	const char *begin, *end;
 	bool strict, all;
 };
 
@@ -18,6 +21,8 @@ static const struct opt opts[] = {
 	CLI_OPT_FORMAT(struct info_options),
 	{ "all", 'a', OPT_FLAG, offsetof(struct info_options, all), NULL,
 	  "show every thread, stream and loss; tables for people else stop after 20 rows", NULL },
+	CLI_OPT_SELECTION(struct info_options, 'n'),
+	CLI_OPT_WINDOW(struct info_options, "what is"),
 	CLI_OPT_STRICT(struct info_options),
 	CLI_OPT_END
 };
@@ -32,6 +37,7 @@ struct show {
 	const struct accounts *accounts;
 	struct ctf_reader *reader;
 	const char *path;
+	bool limited;			/* to some of the events */
 };
 
 static unsigned limit(const struct show *s, unsigned count)
@@ -60,7 +66,7 @@ static void fact_point(const struct show *s, const char *key, const char *title,
 
 static uint64_t total_lost(const struct show *s)
 {
-	uint64_t told = s->accounts->dropped + s->accounts->unwritten;
+	uint64_t told = s->limited ? 0 : s->accounts->dropped + s->accounts->unwritten;
 
 	/* The recorder also knows of what no packet could tell any more. */
 	return told > s->info->lost ? told : s->info->lost;
@@ -99,13 +105,15 @@ static void show_facts(const struct show *s)
 		table_value_ns(s->table, "duration_ns", "Duration", info->end_ns - info->begin_ns);
 	}
 	table_value_u64(s->table, "events", "Events", info->events);
-	table_value_u64(s->table, "bytes", "Bytes", bytes);
-	table_value_u64(s->table, "packets", "Packets", packets);
+	if (!s->limited) {
+		table_value_u64(s->table, "bytes", "Bytes", bytes);
+		table_value_u64(s->table, "packets", "Packets", packets);
+	}
 	table_value_u64(s->table, "processes_count", "Processes", info->process_count);
 	table_value_u64(s->table, "threads_count", "Threads", info->thread_count);
 	table_value_u64(s->table, "lost", "Lost events", total_lost(s));
 	table_value_u64(s->table, "lost_packets", "Missing packets", info->lost_packets);
-	if (s->accounts->present) {
+	if (s->accounts->present && !s->limited) {
 		table_value_u64(s->table, "recorded", "Recorded", s->accounts->recorded);
 		table_value_u64(s->table, "dropped", "Dropped", s->accounts->dropped);
 		table_value_u64(s->table, "unwritten", "Not written", s->accounts->unwritten);
@@ -245,6 +253,15 @@ static void show_streams(const struct show *s)
 	note_rest(s, count);
 }
 
+/* Streams that several processes or threads share do not say whose events are missing. */
+static void cell_id(struct table *table, int32_t id)
+{
+	if (id)
+		table_i64(table, id);
+	else
+		table_none(table);
+}
+
 static void show_losses(const struct show *s)
 {
 	static const struct table_column columns[] = {
@@ -264,8 +281,8 @@ static void show_losses(const struct show *s)
 
 		table_u64(s->table, loss->stream);
 		table_text(s->table, stream_name(s, ctf_stream(s->reader, loss->stream)));
-		table_i64(s->table, loss->vpid);
-		table_i64(s->table, loss->vtid);
+		cell_id(s->table, loss->vpid);
+		cell_id(s->table, loss->vtid);
 		table_ns(s->table, loss->begin_ns - (people ? s->info->begin_ns : 0));
 		table_ns(s->table, loss->end_ns - (people ? s->info->begin_ns : 0));
 		table_u64(s->table, loss->lost);
@@ -298,7 +315,8 @@ static int show_all(struct show *s, const char *problem)
 	show_traces(s);
 	show_processes(s);
 	show_threads(s);
-	show_streams(s);
+	if (!s->limited)
+		show_streams(s);
 	show_losses(s);
 	show_warnings(s, problem);
 	return cli_close("info", s->table, status);
@@ -310,6 +328,7 @@ static int info_run(int argc, char **argv)
 	struct accounts accounts = { 0 };
 	struct info info = { 0 };
 	struct show show = { .options = &options, .info = &info, .accounts = &accounts };
+	struct events events = { .selection = &options.selection };
 	char path[CLI_PATH_MAX], problem[512];
 	struct err err = { 0 };
 	int status;
@@ -320,11 +339,16 @@ static int info_run(int argc, char **argv)
 		return cli_fail("info", &err);
 	ctf_threads(show.reader, 0);
 	show.path = path;
+	events.begin = options.begin;
+	events.end = options.end;
 	accounts_read(&accounts, path, problem);
-	if (info_collect(&info, show.reader, &err) < 0)
+	events.reader = show.reader;
+	show.limited = events_limited(&events);
+	if (events_open(&events, &err) || info_collect(&info, &events, &err) < 0)
 		status = cli_fail("info", &err);
 	else
 		status = show_all(&show, problem);
+	events_close(&events);
 	accounts_free(&accounts);
 	info_free(&info);
 	ctf_close(show.reader);
@@ -341,10 +365,15 @@ const struct verb verb_info = {
 		"discarded and packets that are missing. Without TRACE: the newest trace.\n\n"
 		"Where kymo recorded the trace, the recorder's own accounts (kymo.json) are shown as well.\n\n"
 		"What is lost before a stream's first packet counts when that packet is the stream's first "
-		"one (its sequence number is 0 or not given).",
+		"one (its sequence number is 0 or not given).\n\n"
+		"With --begin, --end, --node, --topic or --process everything is about these events; what "
+		"only whole files have (bytes, packets, streams, the recorder's accounts) is left out. Whose "
+		"an event is, `kymo dump --help` tells.\n\n"
+		CLI_TIME_HELP,
 	.examples =
 		"kymo info\n"
 		"kymo info my_session --strict\n"
+		"kymo info my_session --begin +10s --end +20s --process planner\n"
 		"kymo info my_session --format json",
 	.opts = opts,
 	.run = info_run,

@@ -6,12 +6,16 @@
 
 #include "abi/points.h"
 #include "cli/common.h"
+#include "cli/events.h"
+#include "cli/trace_time.h"
 #include "ctf/reader.h"
 
 struct list_options {
 	int format;
 	bool points;
 	struct opt_list event;
+	struct selection selection;
+	const char *begin, *end;
 };
 
 static const struct opt opts[] = {
@@ -19,6 +23,8 @@ static const struct opt opts[] = {
 	  "list the tracepoints that kymo records, or only reads, not those of a trace", NULL },
 	{ "event", 'e', OPT_LIST, offsetof(struct list_options, event), "GLOB",
 	  "only events whose name matches, such as 'ros2:callback_*'; may be repeated", NULL },
+	CLI_OPT_SELECTION(struct list_options, 'n'),
+	CLI_OPT_WINDOW(struct list_options, "what is"),
 	CLI_OPT_FORMAT(struct list_options),
 	CLI_OPT_END
 };
@@ -138,12 +144,13 @@ static unsigned merge_rows(struct row *row, unsigned count)
 	return count ? kept + 1 : 0;
 }
 
-static void count_events(struct ctf_reader *reader, struct row *row, int64_t *begin_ns)
+static int count_events(struct events *events, struct row *row, int64_t *begin_ns, struct err *err)
 {
 	struct ctf_event event;
 	bool any = false;
+	int more;
 
-	while (ctf_next(reader, &event, NULL) > 0) {
+	while ((more = events_next(events, &event, err)) > 0) {
 		struct row *r;
 
 		if (event.bound == CTF_LOSS)
@@ -156,10 +163,11 @@ static void count_events(struct ctf_reader *reader, struct row *row, int64_t *be
 			*begin_ns = event.ns;
 		any = true;
 	}
+	return more;
 }
 
-static int print_rows(const struct list_options *options, const struct row *row, unsigned count,
-		      int64_t begin_ns)
+static int print_rows(const struct list_options *options, bool limited, const struct row *row,
+		      unsigned count, int64_t begin_ns)
 {
 	static const struct table_column columns[] = {
 		{ "name", "NAME" }, { "count", "COUNT" }, { "first_ns", "FIRST" }, { "last_ns", "LAST" },
@@ -173,7 +181,7 @@ static int print_rows(const struct list_options *options, const struct row *row,
 	table_section(table, "events", "Events; times since the trace's beginning", columns,
 		      sizeof columns / sizeof *columns);
 	for (unsigned i = 0; i < count; i++) {
-		if (!wanted(options, row[i].class->name))
+		if (!wanted(options, row[i].class->name) || (limited && !row[i].count))
 			continue;
 		any = true;
 		table_text(table, row[i].class->name);
@@ -188,7 +196,9 @@ static int print_rows(const struct list_options *options, const struct row *row,
 		table_text(table, row[i].fields);
 	}
 	if (!any)
-		table_value_text(table, "why_empty", "Nothing to show", options->event.count ?
+		table_value_text(table, "why_empty", "Nothing to show", limited ?
+				 "no event is of what was selected; `kymo list` without options shows all" :
+				 options->event.count ?
 				 "no event's name matches --event; `kymo list` without it shows all" :
 				 "the metadata of the trace declare no event");
 	return cli_close("list", table, any ? EXIT_OK : EXIT_EMPTY);
@@ -196,11 +206,13 @@ static int print_rows(const struct list_options *options, const struct row *row,
 
 static int list_events(const struct list_options *options, const char *path, struct err *err)
 {
+	struct events events = { .selection = &options->selection, .begin = options->begin,
+				 .end = options->end };
 	struct ctf_reader *reader;
 	int64_t begin_ns = 0;
 	unsigned count;
 	struct row *row;
-	int status;
+	int status = 0;
 
 	if (ctf_open(path, &reader, err))
 		return cli_fail("list", err);
@@ -216,9 +228,14 @@ static int list_events(const struct list_options *options, const char *path, str
 		row[i].class = ctf_class(reader, i);
 		describe(&row[i]);
 	}
-	count_events(reader, row, &begin_ns);
-	qsort(row, count, sizeof *row, by_name);
-	status = print_rows(options, row, merge_rows(row, count), begin_ns);
+	events.reader = reader;
+	if (events_open(&events, err) || count_events(&events, row, &begin_ns, err) < 0)
+		status = cli_fail("list", err);
+	events_close(&events);
+	if (!status) {
+		qsort(row, count, sizeof *row, by_name);
+		status = print_rows(options, events_limited(&events), row, merge_rows(row, count), begin_ns);
+	}
 	for (unsigned i = 0; i < ctf_warning_count(reader); i++)
 		fprintf(stderr, "kymo list: warning: %s\n", ctf_warning(reader, i));
 	free(row);
@@ -234,8 +251,10 @@ static int list_run(int argc, char **argv)
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err))
 		return cli_fail("list", &err);
-	if (options.points && argc) {
-		err_set(&err, EXIT_USAGE, "--points takes no trace");
+	if (options.points &&
+	    (argc || options.begin || options.end || selection_any(&options.selection))) {
+		err_set(&err, EXIT_USAGE, argc ? "--points takes no trace" : "--points is not about a trace: "
+			"it goes with --event only");
 		return cli_fail("list", &err);
 	}
 	if (options.points)
@@ -252,12 +271,15 @@ const struct verb verb_list = {
 	.description =
 		"Lists every event that the metadata of TRACE declares: how often it occurs, when it "
 		"first and last does (since the trace's beginning), and its fields with their types. "
-		"Without TRACE: the newest trace.\n\n"
+		"Without TRACE: the newest trace. With --begin, --end, --node, --topic or --process: those "
+		"that occur there, and how often; whose an event is, `kymo dump --help` tells.\n\n"
 		"With --points: the tracepoints that kymo can record, with the tracetools versions that "
-		"have them.",
+		"have them.\n\n"
+		CLI_TIME_HELP,
 	.examples =
 		"kymo list\n"
 		"kymo list my_session --event 'ros2:rcl_*'\n"
+		"kymo list my_session --node /planner --begin +10s\n"
 		"kymo list --points --format csv",
 	.opts = opts,
 	.run = list_run,

@@ -10,10 +10,13 @@
 #include "cli/common.h"
 #include "cli/query_print.h"
 #include "cli/query_prompt.h"
+#include "cli/trace_time.h"
 #include "query/query.h"
 
 struct options {
 	int format;
+	struct selection selection;
+	const char *begin, *end;
 	bool schema, wide, quiet, strict;
 };
 
@@ -23,6 +26,8 @@ static const struct opt opts[] = {
 	  "print all tables with their columns, and what they are", NULL },
 	{ "wide", 'w', OPT_FLAG, offsetof(struct options, wide), NULL,
 	  "do not cut long texts where rows are wider than the terminal", NULL },
+	CLI_OPT_SELECTION(struct options, 'n'),
+	CLI_OPT_WINDOW(struct options, "what begins"),
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_END
@@ -115,7 +120,8 @@ static int run(int argc, char **argv)
 		sql = argv[--argc];
 	if (cli_trace(argc, argv, path, &err) || tables_open(&tables, path, &err))
 		return cli_fail("query", &err);
-	if (query_open(&query, tables, &err)) {
+	if (cli_select_tables(tables, path, &options.selection, options.begin, options.end, &err) ||
+	    query_open(&query, tables, &err)) {
 		tables_close(tables);
 		return cli_fail("query", &err);
 	}
@@ -147,6 +153,11 @@ const struct verb verb_query = {
 		"median(x), stddev(x), ns_to_text(ns) and time_to_text(ns). Times are nanoseconds since "
 		"1970 and durations nanoseconds; for people they are printed with units, in JSON and CSV "
 		"as they are.\n"
+		"\n"
+		"--begin and --end concern what happened; objects are always there. --node, --topic and "
+		"--process leave out rows that name others only; tables that name none are whole.\n"
+		"\n"
+		CLI_TIME_HELP "\n"
 		"\n"
 		"Exit status: 0; 1 when a statement failed while it ran; 2 when it is no valid SQL; 3 "
 		"when TRACE is not a trace; 4 when events were lost in what was read, with --strict.",

@@ -16,7 +16,7 @@
 struct options {
 	int format;
 	struct opt_list section;
-	const char *node, *topic;
+	struct selection selection;
 	int sort;
 	uint64_t limit;
 	bool all;
@@ -31,20 +31,14 @@ static const struct opt opts[] = {
 	CLI_OPT_FORMAT(struct options),
 	{ "section", 's', OPT_LIST, offsetof(struct options, section), "NAME",
 	  "show this section; may be given several times", NULL },
-	{ "node", 'n', OPT_TEXT, offsetof(struct options, node), "GLOB",
-	  "only nodes whose full name matches, e.g. '/perception/*'", NULL },
-	{ "topic", 't', OPT_TEXT, offsetof(struct options, topic), "GLOB",
-	  "only topics that match", NULL },
+	CLI_OPT_SELECTION(struct options, 'n'),
 	{ "sort", 0, OPT_CHOICE, offsetof(struct options, sort), NULL,
 	  "order of callbacks, topics and spans; all but node: largest first", REPORT_SORT_CHOICES },
 	{ "limit", 0, OPT_U64, offsetof(struct options, limit), "N",
 	  "at most N rows a section (default: 20 as table, else all)", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "all rows of each section, as table too", NULL },
-	{ "begin", 'b', OPT_TEXT, offsetof(struct options, begin), "TIME",
-	  "leave out what begins earlier", NULL },
-	{ "end", 'E', OPT_TEXT, offsetof(struct options, end), "TIME",
-	  "leave out what begins later", NULL },
+	CLI_OPT_WINDOW(struct options, "what begins"),
 	{ "architecture", 0, OPT_TEXT, offsetof(struct options, architecture), "FILE",
 	  "an architecture file of CARET, for paths and message contexts", NULL },
 	{ "path", 0, OPT_LIST, offsetof(struct options, path), "PATH",
@@ -135,8 +129,7 @@ static int run(int argc, char **argv)
 		.format = o.format,
 		.section = o.section.item,
 		.sections = o.section.count,
-		.node = o.node,
-		.topic = o.topic,
+		.selection = &o.selection,
 		.sort = o.sort,
 		.limit = o.limit,
 		.unlimited = o.all,

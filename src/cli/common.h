@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/opt.h"
+#include "base/selection.h"
 #include "base/table.h"
 
 /* Option rows. @type is the verb's options struct; the named member receives the value. */
@@ -29,6 +30,18 @@
 /* bool strict */
 #define CLI_OPT_STRICT(type) \
 	{ "strict", 0, OPT_FLAG, offsetof(type, strict), NULL, "exit with 4 when events were lost", NULL }
+/* struct selection selection; @letter: of --node, 0 where it means something else */
+#define CLI_OPT_SELECTION(type, letter) \
+	{ "node", letter, OPT_LIST, offsetof(type, selection.node), "GLOB", \
+	  "only nodes whose full name matches, '!GLOB': only others; may be given several times", NULL }, \
+	{ "topic", 't', OPT_LIST, offsetof(type, selection.topic), "GLOB", \
+	  "only topics that match, likewise", NULL }, \
+	{ "process", 0, OPT_LIST, offsetof(type, selection.process), "GLOB", \
+	  "only processes whose name or pid matches, likewise", NULL }
+/* const char *begin, *end; see trace_time.h */
+#define CLI_OPT_WINDOW(type, what) \
+	{ "begin", 'b', OPT_TEXT, offsetof(type, begin), "TIME", "leave out " what " earlier", NULL }, \
+	{ "end", 'E', OPT_TEXT, offsetof(type, end), "TIME", "leave out " what " later", NULL }
 #define CLI_OPT_END { 0 }
 
 #define CLI_PATH_MAX 4096	/* bytes of a path with its NUL, as the kernel has it */

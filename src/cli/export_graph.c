@@ -90,8 +90,7 @@ int export_graph(const struct export_graph *request, bool *lost, struct err *err
 {
 	struct dot_options options = {
 		.title = request->name,
-		.node = request->node,
-		.topic = request->topic,
+		.selection = request->selection,
 		.all_topics = request->all,
 		.begin_ns = INT64_MIN,
 		.end_ns = INT64_MAX,

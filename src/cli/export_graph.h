@@ -6,13 +6,14 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/selection.h"
 
 struct export_graph {
 	bool svg;
 	const char *trace;		/* path */
 	const char *name;		/* of the trace, for title and output */
 	const char *output;		/* NULL: made of the name; "-": standard output */
-	const char *node, *topic;	/* globs; NULL: all */
+	const struct selection *selection;
 	const char *begin, *end;	/* as on the command line; NULL: none */
 	bool all, force, quiet;
 };

@@ -14,7 +14,6 @@
 #include "cli/common.h"
 #include "cli/progress.h"
 #include "cli/trace_time.h"
-#include "ctf/reader.h"
 #include "export/rows.h"
 
 static const struct {
@@ -63,24 +62,6 @@ static int choose_tables(const struct opt_list *list, uint64_t *tables, struct e
 		*tables |= TABLES_BIT(table);
 	}
 	return 0;
-}
-
-static int set_window(const struct export_tables *request, struct rows_options *options,
-		      struct err *err)
-{
-	struct ctf_reader *reader;
-	int status;
-
-	options->begin_ns = INT64_MIN;
-	options->end_ns = INT64_MAX;
-	if (!request->begin && !request->end)
-		return 0;
-	if (ctf_open(request->trace, &reader, err))
-		return -1;
-	status = cli_read_window(reader, request->begin, request->end, &options->begin_ns, &options->end_ns,
-				 err);
-	ctf_close(reader);
-	return status;
 }
 
 /* ---- where to ---- */
@@ -234,17 +215,21 @@ static int to_files(struct tables *tables, const struct export_tables *request, 
 
 int export_tables(const struct export_tables *request, bool *lost, struct err *err)
 {
-	struct rows_options options = { .version = KYMO_VERSION, .trace = request->trace,
-					.node = request->node, .topic = request->topic };
+	struct rows_options options = { .version = KYMO_VERSION, .trace = request->trace };
 	char made_up[CLI_PATH_MAX + 16];
 	const char *output = request->output;
 	struct rows_result result;
 	struct tables *tables;
 	int status;
 
-	if (choose_tables(request->table, &options.tables, err) || set_window(request, &options, err) ||
+	if (choose_tables(request->table, &options.tables, err) ||
 	    tables_open(&tables, request->trace, err))
 		return -1;
+	if (cli_select_tables(tables, request->trace, request->selection, request->begin, request->end,
+			      err)) {
+		tables_close(tables);
+		return -1;
+	}
 	if (!output) {
 		snprintf(made_up, sizeof(made_up), "%s%s", request->name,
 			 formats[request->format].suffix);

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/opt.h"
+#include "base/selection.h"
 
 enum tables_format { TABLES_SQLITE, TABLES_CSV, TABLES_JSON };
 
@@ -17,7 +18,7 @@ struct export_tables {
 	const char *output;		/* NULL: made of the name; "-": standard output */
 	const struct opt_list *table;	/* none: all but events */
 	const char *begin, *end;	/* as on the command line; NULL: none */
-	const char *node, *topic;	/* globs; NULL: all */
+	const struct selection *selection;
 	bool force, quiet;
 };
 

@@ -117,21 +117,21 @@ static uint64_t host_number(struct ctf_reader *reader, uint32_t trace)
 	return trace;
 }
 
-static int pass(struct info *info, struct ctf_reader *reader, const uint64_t *hosts, struct err *err)
+static int pass(struct info *info, struct events *events, const uint64_t *hosts, struct err *err)
 {
 	struct ctf_event event;
 	struct info_thread *last = NULL;
 	uint32_t last_trace = 0;
 	int more;
 
-	while ((more = ctf_next(reader, &event, err)) > 0 && !info->failed) {
+	while ((more = events_next(events, &event, err)) > 0 && !info->failed) {
 		if (event.bound == CTF_LOSS) {
 			take_loss(info, &event);
 			continue;
 		}
 		if (!last || last->vtid != event.vtid || last->process->vpid != event.vpid ||
 		    last_trace != event.trace)
-			last = thread_of(info, ctf_trace(reader, event.trace)->hostname,
+			last = thread_of(info, ctf_trace(events->reader, event.trace)->hostname,
 					 hosts[event.trace], &event);
 		last_trace = event.trace;
 		if (last)
@@ -143,8 +143,9 @@ static int pass(struct info *info, struct ctf_reader *reader, const uint64_t *ho
 	return more;
 }
 
-int info_collect(struct info *info, struct ctf_reader *reader, struct err *err)
+int info_collect(struct info *info, struct events *events, struct err *err)
 {
+	struct ctf_reader *reader = events->reader;
 	unsigned traces = ctf_trace_count(reader);
 	uint64_t *hosts = calloc(traces + 1, sizeof *hosts);
 	int result;
@@ -153,7 +154,7 @@ int info_collect(struct info *info, struct ctf_reader *reader, struct err *err)
 		return err_set(err, EXIT_FAILED, "out of memory for %u traces", traces);
 	for (uint32_t i = 0; i < traces; i++)
 		hosts[i] = host_number(reader, i);
-	result = pass(info, reader, hosts, err);
+	result = pass(info, events, hosts, err);
 	free(hosts);
 	return result;
 }

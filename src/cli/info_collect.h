@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "base/pool.h"
+#include "cli/events.h"
 #include "ctf/reader.h"
 
 struct info_process {
@@ -46,8 +47,8 @@ struct info {
 	bool failed;			/* out of memory */
 };
 
-/** info_collect() - read all events. Return: 0, or -1 with @err. Context: allocates, blocks. */
-int info_collect(struct info *info, struct ctf_reader *reader, struct err *err);
+/** info_collect() - read all of @events. Return: 0, or -1 with @err. Context: allocates, blocks. */
+int info_collect(struct info *info, struct events *events, struct err *err);
 void info_free(struct info *info);
 
 #endif

@@ -113,6 +113,22 @@ int cli_read_window(struct ctf_reader *reader, const char *begin, const char *en
 	return 0;
 }
 
+int cli_select_tables(struct tables *tables, const char *trace, const struct selection *selection,
+		      const char *begin, const char *end, struct err *err)
+{
+	int64_t begin_ns = INT64_MIN, end_ns = INT64_MAX;
+	struct ctf_reader *reader;
+	int status = 0;
+
+	if (begin || end) {
+		if (ctf_open(trace, &reader, err))
+			return -1;
+		status = cli_read_window(reader, begin, end, &begin_ns, &end_ns, err);
+		ctf_close(reader);
+	}
+	return status ? -1 : tables_select(tables, selection, begin_ns, end_ns, err);
+}
+
 char *cli_print_point(char out[CLI_TIME_MAX], int64_t ns)
 {
 	time_t second = (time_t)(ns / NSEC_PER_SEC);

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "analysis/tables/tables.h"
 #include "base/err.h"
 #include "ctf/reader.h"
 
@@ -40,6 +41,15 @@ int cli_first_time(struct ctf_reader *reader, int64_t *first_ns, struct err *err
  */
 int cli_read_window(struct ctf_reader *reader, const char *begin, const char *end, int64_t *begin_ns,
 		    int64_t *end_ns, struct err *err);
+
+/**
+ * cli_select_tables() - tables_select() with the options of --begin, --end, --node, ...
+ * @trace: the path of @tables' trace
+ *
+ * Return: 0, or -1 with @err filled.
+ */
+int cli_select_tables(struct tables *tables, const char *trace, const struct selection *selection,
+		      const char *begin, const char *end, struct err *err);
 
 /** cli_print_point() - "2026-11-20 20:25:36.328671318", local time. Return: @out. */
 char *cli_print_point(char out[CLI_TIME_MAX], int64_t ns);

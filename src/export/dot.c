@@ -88,13 +88,17 @@ static bool is_plumbing(const char *topic)
 
 static bool wants_topic(const struct dot *dot, const struct model_topic *topic)
 {
-	return text_ros_glob(dot->options->topic, topic->name) &&
+	return selection_topic(dot->options->selection, topic->name) &&
 	       (dot->options->all_topics || !is_plumbing(topic->name));
 }
 
-static bool wants_node(const struct dot *dot, const struct model_node *node)
+static bool wants_node(const struct dot *dot, const struct model_process *process,
+		       const struct model_node *node)
 {
-	return text_ros_glob(dot->options->node, node ? node->full_name : "");
+	const struct selection *selection = dot->options->selection;
+
+	return selection_node(selection, node ? node->full_name : NULL) &&
+	       selection_process(selection, process->name, process->pid);
 }
 
 /* Services of parameters are there in each node and hardly ever run: they are shown if they did. */
@@ -103,12 +107,13 @@ static bool wants_callback(const struct dot *dot, const struct model_callback *c
 	const struct stats_callback *s = stats_callback(graph_stats(dot->graph), callback->index);
 	bool ran = s->duration.count || s->unfinished;
 
-	if (!wants_node(dot, model_callback_node(callback)))
+	if (!wants_node(dot, callback->process, model_callback_node(callback)))
 		return false;
 	if (callback->subscription)
 		return wants_topic(dot, callback->subscription->topic) &&
 		       (ran || !callback->is_intra);
-	return !dot->options->topic && (ran || callback->timer || dot->options->all_topics);
+	return !(dot->options->selection && dot->options->selection->topic.count) &&
+	       (ran || callback->timer || dot->options->all_topics);
 }
 
 /* A subscription that has a ring buffer has two callbacks, and one of them may never be needed. */
@@ -144,7 +149,7 @@ static void choose(struct dot *dot)
 	for (i = 0; i < model_count(dot->model, MODEL_PUBLISHER); i++) {
 		const struct model_publisher *publisher = model_publisher(dot->model, i);
 
-		if (wants_node(dot, publisher->node) && wants_topic(dot, publisher->topic))
+		if (wants_node(dot, publisher->process, publisher->node) && wants_topic(dot, publisher->topic))
 			dot->has_topic[publisher->topic->index] = true;
 	}
 }
@@ -234,7 +239,7 @@ static void put_publishing(struct dot *dot, const struct intervals_publications 
 			p->publisher->topic->index, p->count);
 		return;
 	}
-	if (!wants_node(dot, node) || p->callback)
+	if (!wants_node(dot, p->publisher->process, node) || p->callback)
 		return;
 	fprintf(out, "\tp%u [shape=plaintext, label=\"", p->publisher->index);
 	put_escaped(out, node ? node->full_name : "(node unknown)");

@@ -12,11 +12,12 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/selection.h"
 #include "ctf/reader.h"
 
 struct dot_options {
 	const char *title;
-	const char *node, *topic;	/* globs; NULL: all */
+	const struct selection *selection;	/* NULL: all */
 	bool all_topics;		/* /rosout, /parameter_events and services of parameters, too */
 	int64_t begin_ns, end_ns;	/* INT64_MIN, INT64_MAX: the whole trace */
 	uint64_t told_lost;		/* events lost as the recorder counted them */

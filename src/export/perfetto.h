@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/selection.h"
 #include "ctf/reader.h"
 #include "export/pft.h"
 
@@ -37,7 +38,7 @@ struct perfetto_options {
 	const struct pft_clocks *clock;	/* what the recorder read from the clocks, in order */
 	unsigned clocks;		/* 0: only the offset of the trace's clock is known */
 	int64_t begin_ns, end_ns;	/* epoch; only what begins in between; INT64_MIN, INT64_MAX: all */
-	const char *node, *topic;	/* globs: only what is theirs, and what has none; NULL: all */
+	const struct selection *selection;	/* NULL: all; what has no node or topic stays */
 	/* Told now and then how far it is; may be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);	/* trace clock */
 	void *context;

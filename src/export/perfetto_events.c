@@ -17,10 +17,11 @@ int64_t export_time(const struct exporter *exporter, int64_t epoch_ns)
 bool export_is_wanted(const struct exporter *exporter, const struct model_node *node,
 		      const struct model_topic *topic)
 {
-	const struct perfetto_options *options = exporter->options;
+	const struct selection *selection = exporter->options->selection;
 
-	return (!node || text_ros_glob(options->node, node->full_name)) &&
-	       (!topic || text_ros_glob(options->topic, topic->name));
+	return (!node || (selection_node(selection, node->full_name) &&
+			  selection_process(selection, node->process->name, node->process->pid))) &&
+	       (!topic || selection_topic(selection, topic->name));
 }
 
 void export_words(struct exporter *exporter)

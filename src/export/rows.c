@@ -4,87 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "export/rows_internal.h"
-
-/* A window is about what happened; objects are there whenever they were made. */
-static unsigned make_filters(const struct rows_options *options, struct tables_filter *filter)
-{
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < TABLES; i++) {
-		int window = tables_window(i);
-
-		if (window < 0)
-			continue;
-		if (options->begin_ns != INT64_MIN)
-			filter[count++] = (struct tables_filter){ .table = (uint8_t)i,
-				.column = (uint8_t)window, .relation = TABLES_GE,
-				.number = options->begin_ns };
-		if (options->end_ns != INT64_MAX)
-			filter[count++] = (struct tables_filter){ .table = (uint8_t)i,
-				.column = (uint8_t)window, .relation = TABLES_LE,
-				.number = options->end_ns };
-	}
-	return count;
-}
-
-/* Columns that name nodes or topics. A row with several of them is about each. */
-struct names {
-	const char *glob;
-	uint64_t columns[TABLES];	/* masks */
-};
-
-static void find_names(struct names *names, const char *glob, const char *own_table,
-		       const char *own_column, const char *const *columns)
-{
-	names->glob = glob;
-	for (unsigned i = 0; i < TABLES && glob; i++) {
-		names->columns[i] = 0;
-		for (const char *const *name = columns; *name; name++)
-			if (tables_column(i, *name) >= 0)
-				names->columns[i] |= UINT64_C(1) << tables_column(i, *name);
-		if (strcmp(tables_table[i].name, own_table) == 0)
-			names->columns[i] |= UINT64_C(1) << tables_column(i, own_column);
-	}
-}
-
-static bool is_named(const struct names *names, const struct tables_row *row)
-{
-	uint64_t columns = names->glob ? names->columns[tables_row_table(row)] : 0;
-	struct tables_value value;
-
-	if (!columns)
-		return true;
-	for (; columns; columns &= columns - 1) {
-		tables_value(row, (unsigned)__builtin_ctzll(columns), &value);
-		if (value.is == TABLES_VALUE_TEXT && text_ros_glob(names->glob, value.text))
-			return true;
-	}
-	return false;
-}
 
 int rows_pass(struct tables *tables, const struct rows_options *options, struct rows_result *result,
 	      int (*take)(void *context, const struct tables_row *row, struct err *err),
 	      void *context, struct err *err)
 {
-	struct tables_filter filter[2 * TABLES];
-	struct tables_request request = { .tables = options->tables, .filter = filter };
+	const struct tables_request request = { .tables = options->tables };
 	const struct tables_row *row;
-	struct names nodes, topics;
 	struct tables_scan *scan;
 	int more;
 
 	*result = (struct rows_result){ 0 };
-	find_names(&nodes, options->node, "nodes", "full_name", (const char *const[]){ "node",
-		   "publisher_node", "subscriber_node", "client_node", "service_node", NULL });
-	find_names(&topics, options->topic, "topics", "name", (const char *const[]){ "topic_name", NULL });
-	request.filters = make_filters(options, filter);
 	if (tables_scan(tables, &request, &scan, err))
 		return -1;
 	while ((more = tables_next(scan, &row, err)) > 0) {
-		if (!is_named(&nodes, row) || !is_named(&topics, row))
-			continue;
 		if (take(context, row, err)) {
 			more = -1;
 			break;

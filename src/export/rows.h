@@ -16,8 +16,6 @@ struct rows_options {
 	const char *path;		/* the file, or the directory that is there; NULL: `out` */
 	FILE *out;			/* CSV and JSON of one table only */
 	uint64_t tables;		/* TABLES_BIT() of each */
-	int64_t begin_ns, end_ns;	/* of what happened; INT64_MIN, INT64_MAX: all */
-	const char *node, *topic;	/* globs; NULL: all. Rows that could name one must name one that matches */
 	const char *version;		/* of kymo */
 	const char *trace;		/* path of the trace, for people */
 };
@@ -28,7 +26,7 @@ struct rows_result {
 };
 
 /*
- * Read @tables' trace once and write what @options says. Progress is told by tables_watch().
+ * Read @tables' trace once and write what @options says, without what tables_select() left out. Progress is told by tables_watch().
  * Context: allocate, block.
  * Return: 0, or -1 with @err filled; what was written then is incomplete.
  */

@@ -77,8 +77,9 @@ void report_communications(struct report *report)
 		const struct activity_link *link = activity_link(report->activity, i);
 
 		if (!report_wants_topic(report, link->publisher->topic) ||
-		    (!report_wants_node(report, link->publisher->node) &&
-		     !report_wants_node(report, link->subscription->node)))
+		    (!report_wants_node(report, link->publisher->process, link->publisher->node) &&
+		     !report_wants_node(report, link->subscription->process,
+					link->subscription->node)))
 			continue;
 		rows[count++] = (struct report_row){
 			i,
@@ -153,7 +154,7 @@ void report_frequency(struct report *report)
 		const struct model_publisher *p = model_publisher(report->model, i);
 		struct frequency_of of = { "publisher", p->topic->name, p->node, p->process, NULL };
 
-		if (report_wants_node(report, p->node) && report_wants_topic(report, p->topic))
+		if (report_wants_node(report, p->process, p->node) && report_wants_topic(report, p->topic))
 			frequency_rows(report, &of, activity_publications(report->activity, i), &shown,
 				       &all);
 	}
@@ -185,7 +186,7 @@ static void call_rows(struct report *report, enum model_kind kind, unsigned *all
 							      activity_service(report->activity, i);
 		struct table *t = report->table;
 
-		if (!calls->calls || !report_wants_node(report, s->node) ||
+		if (!calls->calls || !report_wants_node(report, s->process, s->node) ||
 		    (*all)++ >= report_limit(report))
 			continue;
 		(*shown)++;
@@ -256,6 +257,8 @@ void report_executors(struct report *report)
 		const struct activity_thread *a = activity_thread(report->activity, i);
 		unsigned rows = 0;
 
+		if (!report_wants_process(report, model_thread(report->model, i)->process))
+			continue;
 		for (unsigned k = 0; k < COUNT_OF(a->state); k++)
 			rows += a->state[k].count != 0;
 		all += rows;
@@ -286,7 +289,7 @@ void report_lifecycles(struct report *report)
 	for (unsigned i = 0; i < count; i++) {
 		const struct activity_state *s = activity_state(report->activity, i);
 
-		if (!report_wants_node(report, s->node) || all++ >= report_limit(report))
+		if (!report_wants_node(report, s->machine->process, s->node) || all++ >= report_limit(report))
 			continue;
 		shown++;
 		cell_node(t, s->node);

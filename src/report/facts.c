@@ -109,9 +109,9 @@ const char *report_why_empty(const struct report *report)
 		return "The trace has only initialization events: nodes were created, but no callback "
 		       "ran and no message was sent while it was recorded. `--section nodes` shows "
 		       "them.";
-	if (options->node || options->topic)
-		return "Nothing in the trace matches --node and --topic. `--section nodes` and "
-		       "`--section topics` without them show the names there are.";
+	if (selection_any(options->selection))
+		return "Nothing in the trace matches --node, --topic and --process. `--section nodes`, "
+		       "`topics` and `processes` without them show the names there are.";
 	if (options->begin_ns != INT64_MIN || options->end_ns != INT64_MAX)
 		return "Nothing happened between --begin and --end.";
 	if (options->sections && report->none)

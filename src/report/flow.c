@@ -64,35 +64,40 @@ static int pass(struct flow *flow, const struct chains_options *options, struct 
 
 /* ---- which chains ---- */
 
-static bool step_has_node(const struct chains_path *step, const char *glob)
+/* A chain touches what is asked for with any of its steps, and what is to be left out with none. */
+struct touch {
+	bool asked, left_out;
+};
+
+static void touch(struct touch *touch, const struct opt_list *globs, const char *name)
 {
-	const struct model_node *node = step->callback ? model_callback_node(step->callback) :
-							 step->publisher->node;
-
-	return node && text_ros_glob(glob, node->full_name);
-}
-
-static bool step_has_topic(const struct chains_path *step, const char *glob)
-{
-	const struct model_topic *topic = step->publisher ? step->publisher->topic : NULL;
-
-	if (step->callback && step->callback->subscription)
-		topic = step->callback->subscription->topic;
-	return topic && text_ros_glob(glob, topic->name);
+	touch->asked |= selection_matches(globs, name);
+	touch->left_out |= selection_leaves_out(globs, name);
 }
 
 static bool is_wanted(const struct flow *flow, const struct chains_path *path)
 {
-	const struct flow_options *options = flow->options;
-	bool node = !options->node, topic = !options->topic;
+	const struct selection *selection = flow->options->selection;
+	struct touch nodes = { 0 }, topics = { 0 };
+	bool process = false;
 
 	if (!chains_is_chain(flow->chains, path))
 		return false;
-	for (; path; path = path->parent) {
-		node = node || step_has_node(path, options->node);
-		topic = topic || step_has_topic(path, options->topic);
+	for (; path && selection; path = path->parent) {
+		const struct model_callback *callback = path->callback;
+		const struct model_node *node = callback ? model_callback_node(callback) :
+							   path->publisher->node;
+		const struct model_process *of = callback ? callback->process : path->publisher->process;
+		const struct model_topic *topic = callback && callback->subscription ?
+						  callback->subscription->topic :
+						  path->publisher ? path->publisher->topic : NULL;
+
+		touch(&nodes, &selection->node, node ? node->full_name : NULL);
+		touch(&topics, &selection->topic, topic ? topic->name : NULL);
+		process |= selection_process(selection, of->name, of->pid);
 	}
-	return node && topic;
+	return !selection || (nodes.asked && !nodes.left_out && topics.asked && !topics.left_out &&
+			      process);
 }
 
 /* Longest way first, then what happened most often, then what appeared first. */
@@ -313,7 +318,7 @@ static const char *why_empty(const struct flow *flow, char *buffer, size_t size)
 			 "--section nodes` and `--section topics` list them.", missing);
 	else if (options->at_ns != INT64_MIN)
 		snprintf(buffer, size, "No chain begins then or later%s. `kymo flow` without --at lists the "
-			 "chains there are.", options->node || options->topic ? " of what was selected" : "");
+			 "chains there are.", selection_any(options->selection) ? " of what was selected" : "");
 	else if (options->message)
 		snprintf(buffer, size, "No such message was published in the trace. `kymo report --section "
 			 "messages --format csv` lists them with their ids.");
@@ -325,7 +330,7 @@ static const char *why_empty(const struct flow *flow, char *buffer, size_t size)
 			 "before.");
 	else
 		snprintf(buffer, size, "No message that a callback published got to another callback%s%s.",
-			 options->node || options->topic ? " of what --node and --topic select" : "",
+			 selection_any(options->selection) ? " of what --node, --topic and --process select" : "",
 			 options->begin_ns != INT64_MIN || options->end_ns != INT64_MAX ?
 			 " between --begin and --end" : "");
 	return buffer;

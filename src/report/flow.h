@@ -7,13 +7,14 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/selection.h"
 #include "base/table.h"
 #include "ctf/reader.h"
 
 struct flow_options {
 	enum table_format format;
 	const char *pattern;		/* NULL: every chain */
-	const char *node, *topic;	/* globs: chains that touch them; NULL: all */
+	const struct selection *selection;	/* chains that touch it; NULL: all */
 	uint64_t limit;			/* chains; 0: 20 as text, all otherwise */
 	uint64_t chain;			/* only this one, from 1; 0: all */
 	unsigned worst;			/* arrivals per chain */

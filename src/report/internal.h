@@ -60,6 +60,8 @@ struct report_row {
 /* tables.c */
 void report_callbacks(struct report *report);
 void report_topics(struct report *report);
+/* Is a topic asked for, and has one of the nodes and processes asked for an end of it? */
+bool report_topic_is_of_node(const struct report *report, const struct model_topic *topic);
 int report_by_key(const void *a, const void *b);
 /* Zeroed, to be freed; NULL without memory. */
 struct report_row *report_rows_new(unsigned count);
@@ -125,7 +127,10 @@ void report_remarks(struct report *report);
 void report_next(struct report *report);
 
 /* report.c */
-bool report_wants_node(const struct report *report, const struct model_node *node);
+bool report_wants_process(const struct report *report, const struct model_process *process);
+/* Something of @process, and of @node (NULL: unknown). */
+bool report_wants_node(const struct report *report, const struct model_process *process,
+		       const struct model_node *node);
 bool report_wants_topic(const struct report *report, const struct model_topic *topic);
 bool report_wants_callback(const struct report *report, const struct model_callback *callback);
 /* Rows a section may have. */

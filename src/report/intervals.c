@@ -126,7 +126,7 @@ void report_publications(struct report *report)
 	for (i = 0; rows && i < all; i++) {
 		const struct intervals_publications *p = intervals_publications(report->intervals, i);
 
-		if (report_wants_node(report, p->publisher->node) &&
+		if (report_wants_node(report, p->publisher->process, p->publisher->node) &&
 		    report_wants_topic(report, p->publisher->topic))
 			rows[count++] = (struct report_row){
 				i, report_sort_key(report->options->sort, &p->delay, p->count, 0),
@@ -247,7 +247,7 @@ static bool interval_wanted(const struct report *report, unsigned index, const c
 	}
 	topic = model_topic(report->model, index - callbacks);
 	*name = topic->name;
-	return report_wants_topic(report, topic) && !report->options->node;
+	return report_topic_is_of_node(report, topic);
 }
 
 void report_intervals(struct report *report)
@@ -334,6 +334,18 @@ static void node_row(struct report *report, unsigned index)
 			node->process, 0);
 }
 
+static bool busy_wanted(const struct report *report, enum model_kind kind, unsigned index)
+{
+	const struct model_node *node;
+
+	if (kind == MODEL_THREAD)
+		return report_wants_process(report, model_thread(report->model, index)->process);
+	if (kind == MODEL_EXECUTOR)
+		return report_wants_process(report, model_executor(report->model, index)->process);
+	node = model_node(report->model, index);
+	return report_wants_node(report, node->process, node);
+}
+
 static void busiest(struct report *report, enum model_kind kind,
 		    const struct intervals_busy *(*busy_at)(const struct intervals *, unsigned),
 		    void (*print)(struct report *, unsigned))
@@ -344,8 +356,7 @@ static void busiest(struct report *report, enum model_kind kind,
 	for (i = 0; rows && i < all; i++) {
 		const struct intervals_busy *busy = busy_at(report->intervals, i);
 
-		if (!busy->runs || (kind == MODEL_NODE &&
-				    !report_wants_node(report, model_node(report->model, i))))
+		if (!busy->runs || !busy_wanted(report, kind, i))
 			continue;
 		rows[count++] = (struct report_row){ i, (double)busy->busy_ns, "" };
 	}

@@ -35,11 +35,9 @@ static const struct table_column process_columns[] = {
 	{ "tracetools", "tracetools" }, { "events", "ROS 2 events" }, { "init_events", "of them init" },
 };
 
-static bool any_process(const struct report *report, unsigned index)
+static bool process_wanted(const struct report *report, unsigned index)
 {
-	(void)report;
-	(void)index;
-	return true;
+	return report_wants_process(report, model_process(report->model, index));
 }
 
 static void process_row(const struct report *report, unsigned index)
@@ -57,7 +55,7 @@ static void process_row(const struct report *report, unsigned index)
 
 void report_processes(struct report *report)
 {
-	LIST(report, "processes", "Processes", process_columns, MODEL_PROCESS, any_process, process_row);
+	LIST(report, "processes", "Processes", process_columns, MODEL_PROCESS, process_wanted, process_row);
 }
 
 static const struct table_column node_columns[] = {
@@ -67,7 +65,9 @@ static const struct table_column node_columns[] = {
 
 static bool node_wanted(const struct report *report, unsigned index)
 {
-	return report_wants_node(report, model_node(report->model, index));
+	const struct model_node *node = model_node(report->model, index);
+
+	return report_wants_node(report, node->process, node);
 }
 
 static void node_row(const struct report *report, unsigned index)
@@ -98,7 +98,7 @@ static bool publisher_wanted(const struct report *report, unsigned index)
 {
 	const struct model_publisher *p = model_publisher(report->model, index);
 
-	return report_wants_node(report, p->node) && report_wants_topic(report, p->topic);
+	return report_wants_node(report, p->process, p->node) && report_wants_topic(report, p->topic);
 }
 
 static void publisher_row(const struct report *report, unsigned index)
@@ -125,7 +125,7 @@ static bool subscription_wanted(const struct report *report, unsigned index)
 {
 	const struct model_subscription *s = model_subscription(report->model, index);
 
-	return report_wants_node(report, s->node) && report_wants_topic(report, s->topic);
+	return report_wants_node(report, s->process, s->node) && report_wants_topic(report, s->topic);
 }
 
 static void subscription_row(const struct report *report, unsigned index)
@@ -155,7 +155,9 @@ static const struct table_column timer_columns[] = {
 
 static bool timer_wanted(const struct report *report, unsigned index)
 {
-	return report_wants_node(report, model_timer(report->model, index)->node);
+	const struct model_timer *timer = model_timer(report->model, index);
+
+	return report_wants_node(report, timer->process, timer->node);
 }
 
 static void timer_row(const struct report *report, unsigned index)
@@ -193,7 +195,9 @@ static void service_cells(struct table *t, const struct model_service *s)
 
 static bool service_wanted(const struct report *report, unsigned index)
 {
-	return report_wants_node(report, model_service(report->model, index)->node);
+	const struct model_service *service = model_service(report->model, index);
+
+	return report_wants_node(report, service->process, service->node);
 }
 
 static void service_row(const struct report *report, unsigned index)
@@ -208,7 +212,9 @@ void report_services(struct report *report)
 
 static bool client_wanted(const struct report *report, unsigned index)
 {
-	return report_wants_node(report, model_client(report->model, index)->node);
+	const struct model_service *client = model_client(report->model, index);
+
+	return report_wants_node(report, client->process, client->node);
 }
 
 static void client_row(const struct report *report, unsigned index)

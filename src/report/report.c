@@ -119,27 +119,34 @@ static bool is_shown(const struct report *report, const struct report_section *s
 	if (options->sections)
 		return true;
 	if (section->of_programs)
-		return programs && (!ros || (!options->node && !options->topic));
+		return programs && (!ros || !selection_objects(options->selection));
 	return !section->of_ros || ros || !programs;
 }
 
 /* ---- which rows ---- */
 
-bool report_wants_node(const struct report *report, const struct model_node *node)
+bool report_wants_process(const struct report *report, const struct model_process *process)
 {
-	return text_ros_glob(report->options->node, node ? node->full_name : "");
+	return selection_process(report->options->selection, process->name, process->pid);
+}
+
+bool report_wants_node(const struct report *report, const struct model_process *process,
+		       const struct model_node *node)
+{
+	return report_wants_process(report, process) &&
+	       selection_node(report->options->selection, node ? node->full_name : NULL);
 }
 
 bool report_wants_topic(const struct report *report, const struct model_topic *topic)
 {
-	return text_ros_glob(report->options->topic, topic ? topic->name : "");
+	return selection_topic(report->options->selection, topic ? topic->name : NULL);
 }
 
 bool report_wants_callback(const struct report *report, const struct model_callback *callback)
 {
 	const struct model_subscription *subscription = callback->subscription;
 
-	return report_wants_node(report, model_callback_node(callback)) &&
+	return report_wants_node(report, callback->process, model_callback_node(callback)) &&
 	       report_wants_topic(report, subscription ? subscription->topic : NULL);
 }
 

@@ -12,6 +12,7 @@
 
 #include "analysis/caret/caret.h"
 #include "base/err.h"
+#include "base/selection.h"
 #include "base/table.h"
 #include "ctf/reader.h"
 
@@ -33,7 +34,7 @@ struct report_options {
 	enum table_format format;
 	const char *const *section;	/* names; none: what is usual */
 	unsigned sections;
-	const char *node, *topic;	/* globs; NULL: all */
+	const struct selection *selection;	/* NULL: all */
 	enum report_sort sort;
 	uint64_t limit;			/* rows of a section; 0: 20 as text, all otherwise */
 	bool unlimited;			/* all rows as text, too */

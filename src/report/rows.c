@@ -91,7 +91,7 @@ static void on_taken(void *context, const struct model_message *m)
 	const struct model_node *to = m->subscription ? m->subscription->node : NULL;
 	struct table *t = report->table;
 
-	if (!report_wants_node(report, to) || !report_wants_topic(report, m->topic) ||
+	if (!report_wants_node(report, m->take_thread->process, to) || !report_wants_topic(report, m->topic) ||
 	    !in_window(report, m->publish_ns ? m->publish_ns : m->take_ns))
 		return;
 	((struct report *)context)->rows++;

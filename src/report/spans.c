@@ -34,12 +34,14 @@ static int by_key_and_name(const void *a, const void *b)
 
 static void print_rows(struct report *report, enum spans_table table, row_key key, row_print print)
 {
-	unsigned all = spans_stats_count(report->spans_stats, table), i;
-	struct sorted_row *rows = calloc(all ? all : 1, sizeof(*rows));
+	unsigned count = spans_stats_count(report->spans_stats, table), all = 0, i;
+	struct sorted_row *rows = calloc(count ? count : 1, sizeof(*rows));
 
-	for (i = 0; rows && i < all; i++) {
-		rows[i].row = spans_stats_row(report->spans_stats, table, i);
-		rows[i].key = key(report, rows[i].row);
+	for (i = 0; rows && i < count; i++) {
+		const struct spans_row *row = spans_stats_row(report->spans_stats, table, i);
+
+		if (report_wants_process(report, row->process))
+			rows[all++] = (struct sorted_row){ .row = row, .key = key(report, row) };
 	}
 	if (rows)
 		qsort(rows, all, sizeof(*rows), by_key_and_name);

@@ -30,6 +30,16 @@ static int read_again(struct report *report, const struct ctf_bind *bind, unsign
 	return more;
 }
 
+/* A process has the name of its main thread, here as well. */
+static bool wants_thread(const struct report *report, const struct os_threads *threads,
+			 const struct os_thread *thread)
+{
+	const struct os_thread *main = thread->pid ? os_thread_main(threads, thread) : NULL;
+
+	return selection_process(report->options->selection, main ? main->name : thread->name,
+				 thread->pid);
+}
+
 static void tell_missing(struct report *report, const char *text)
 {
 	report->missing = text;
@@ -127,7 +137,8 @@ int report_cputime(struct report *report)
 		      COUNT_OF(cpu_columns));
 	rows = report_rows_new(cputime.threads.count);
 	for (i = 0; rows && i < cputime.threads.count; i++)
-		if (cputime_thread(&cputime, i)->slice.count)
+		if (cputime_thread(&cputime, i)->slice.count &&
+		    wants_thread(report, &cputime.threads, &cputime_thread(&cputime, i)->os))
 			rows[count++] = (struct report_row){
 				i, (double)cputime_thread(&cputime, i)->slice.sum, "",
 			};
@@ -220,7 +231,7 @@ static void memory_rows(struct report *report, const struct memory *memory, unsi
 
 	for (i = 0; rows && i < all; i++) {
 		use = kernel ? &at(memory, i)->kernel : &at(memory, i)->user;
-		if (was_used(use))
+		if (was_used(use) && wants_thread(report, &memory->threads, &at(memory, i)->os))
 			rows[count++] = (struct report_row){ i, (double)use->most, "" };
 	}
 	print_sorted(report, rows, count, print, memory);
@@ -358,7 +369,7 @@ int report_profile(struct report *report)
 	table_section(report->table, "profile", "Call trees by thread", profile_columns,
 		      COUNT_OF(profile_columns));
 	for (i = 0; (print.thread = profile_thread(&profile, i)); i++)
-		if (print.thread->root)
+		if (print.thread->root && wants_thread(report, &profile.threads, &print.thread->os))
 			print_calls(&print, print.thread->root);
 	report_more(report, print.shown, print.all);
 	report->rows += print.all;

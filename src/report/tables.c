@@ -253,23 +253,24 @@ static void topic_row(struct report *report, const struct model_topic *topic)
 	cells_latency(t, &s->latency);
 }
 
-/* Does the node filter concern this topic: has one of its nodes an end of it? */
-static bool topic_of_node(const struct report *report, const struct model_topic *topic)
+bool report_topic_is_of_node(const struct report *report, const struct model_topic *topic)
 {
 	unsigned i;
 
-	if (!report->options->node)
+	if (!report_wants_topic(report, topic))
+		return false;
+	if (!selection_any(report->options->selection))
 		return true;
 	for (i = 0; i < model_count(report->model, MODEL_PUBLISHER); i++) {
 		const struct model_publisher *p = model_publisher(report->model, i);
 
-		if (p->topic == topic && report_wants_node(report, p->node))
+		if (p->topic == topic && report_wants_node(report, p->process, p->node))
 			return true;
 	}
 	for (i = 0; i < model_count(report->model, MODEL_SUBSCRIPTION); i++) {
 		const struct model_subscription *s = model_subscription(report->model, i);
 
-		if (s->topic == topic && report_wants_node(report, s->node))
+		if (s->topic == topic && report_wants_node(report, s->process, s->node))
 			return true;
 	}
 	return false;
@@ -287,7 +288,7 @@ void report_topics(struct report *report)
 		const struct stats_topic *s = stats_topic(report->stats, i);
 
 		if ((!s->published && !s->taken && !s->taken_intra) ||
-		    !report_wants_topic(report, topic) || !topic_of_node(report, topic))
+		    !report_topic_is_of_node(report, topic))
 			continue;
 		rows[count++] = (struct report_row){
 			i,

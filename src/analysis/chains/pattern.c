@@ -15,21 +15,14 @@
 #include "analysis/chains/internal.h"
 #include "base/text.h"
 
-/* The glob may leave out the first slash. */
-static bool glob_matches(const char *glob, const char *name)
-{
-	return fnmatch(glob, name, 0) == 0 ||
-	       (*name == '/' && *glob != '/' && fnmatch(glob, name + 1, 0) == 0);
-}
-
 static bool element_matches(const struct element *element, const struct model_node *node,
 			    const struct model_topic *topic, bool is_callback)
 {
 	if (element->plain)
-		return is_callback ? node && glob_matches(element->node, node->full_name) :
-				     topic && glob_matches(element->topic, topic->name);
-	return node && topic && glob_matches(element->node, node->full_name) &&
-	       glob_matches(element->topic, topic->name);
+		return is_callback ? node && text_ros_glob(element->node, node->full_name) :
+				     topic && text_ros_glob(element->topic, topic->name);
+	return node && topic && text_ros_glob(element->node, node->full_name) &&
+	       text_ros_glob(element->topic, topic->name);
 }
 
 bool chains_pattern_matches(struct chains *chains, unsigned element,
@@ -129,12 +122,12 @@ static bool is_missing(const struct chains *chains, const struct element *elemen
 
 	for (i = 0; i < model_count(chains->model, MODEL_NODE); i++) {
 		name = model_node(chains->model, i)->full_name;
-		node_seen |= glob_matches(element->node, name);
+		node_seen |= text_ros_glob(element->node, name);
 		offer(element->node, name, near, &best);
 	}
 	for (i = 0; i < model_count(chains->model, MODEL_TOPIC); i++) {
 		name = model_topic(chains->model, i)->name;
-		topic_seen |= glob_matches(element->topic, name);
+		topic_seen |= text_ros_glob(element->topic, name);
 		if (element->plain || node_seen)
 			offer(element->topic, name, near, &best);
 	}

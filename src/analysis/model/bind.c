@@ -84,7 +84,8 @@ void model_bind_update(struct model *model)
 		struct ctf_bind *row = &model->bind[i];
 		unsigned field;
 
-		if (for_whom[bound->point] && !(for_whom[bound->point] & model->wants))
+		if (!model->bind_all && for_whom[bound->point] &&
+		    !(for_whom[bound->point] & model->wants))
 			continue;
 		bound->handle = handler_of(bound->point);
 		for (field = 0; field < point->field_count && field < CTF_BIND_FIELDS; field++)

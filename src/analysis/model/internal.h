@@ -225,6 +225,7 @@ struct model {
 	void *listener_context[MODEL_LISTENERS_MAX];
 	unsigned listeners;
 	unsigned wants;			/* enum want, of all listeners together */
+	bool bind_all;			/* model_want_all() */
 
 	struct map callers;		/* (first eight bytes of the gid, 0) -> struct caller */
 	struct map calls;		/* (sequence number, caller) -> struct call */
@@ -268,6 +269,8 @@ extern const handler model_fork_handlers[KYMO_POINTS_TABLE];	/* forks.c */
 /* model.c */
 int64_t model_true_time(const struct model *model, const struct ctf_event *event);
 struct thread *model_thread_of(struct model *model, const struct ctf_event *event);
+/* The same if it is known already, or NULL. */
+struct thread *model_thread_at(const struct model *model, const struct ctf_event *event);
 struct stream *model_stream_at(struct model *model, uint32_t stream);
 void *model_object_new(struct model *model, enum model_kind kind, size_t size);
 void *model_alloc(struct model *model, size_t size);

@@ -258,6 +258,16 @@ struct thread *model_thread_of(struct model *model, const struct ctf_event *even
 	return thread;
 }
 
+struct thread *model_thread_at(const struct model *model, const struct ctf_event *event)
+{
+	const struct process *process;
+
+	if (event->trace >= model->trace_count)
+		return NULL;
+	process = map_get(&model->processes, (uint32_t)event->vpid, model->trace[event->trace].host);
+	return process ? map_get(&model->threads, (uint32_t)event->vtid, process->pub.index) : NULL;
+}
+
 /* ---- one event ---- */
 
 int64_t model_true_time(const struct model *model, const struct ctf_event *event)
@@ -311,6 +321,12 @@ int model_event(struct model *model, const struct ctf_event *event)
 void model_finish(struct model *model)
 {
 	model_flow_finish(model);
+}
+
+void model_want_all(struct model *model)
+{
+	model->bind_all = true;
+	model_bind_update(model);
 }
 
 /* ---- life ---- */

@@ -472,6 +472,9 @@ struct model_rule {
 /** model_rule() - to be called before the first event; copies. Return: 0, or -ENOMEM. */
 int model_rule(struct model *model, const struct model_rule *rule);
 
+/** model_want_all() - bind every event of ROS 2, also those that nobody listens for; before model_attach(). */
+void model_want_all(struct model *model);
+
 /**
  * model_bind() - the events and fields the model wants, for ctf_bind()
  * @count: set to the length of the table

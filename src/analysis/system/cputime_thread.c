@@ -44,6 +44,12 @@ void *os_thread_find(const struct os_threads *threads, uint32_t trace, int32_t t
 	return map_get(&threads->map, (uint32_t)tid, host_of(threads, trace));
 }
 
+const struct os_thread *os_thread_main(const struct os_threads *threads,
+				       const struct os_thread *thread)
+{
+	return map_get(&threads->map, (uint32_t)thread->pid, thread->host);
+}
+
 static bool make_room(struct os_threads *threads)
 {
 	uint32_t room = threads->room ? threads->room * 2 : 64;

@@ -48,6 +48,10 @@ void *os_thread(struct os_threads *threads, uint32_t trace, int32_t tid);
 /** os_thread_find() - the same, or NULL when it was never seen. */
 void *os_thread_find(const struct os_threads *threads, uint32_t trace, int32_t tid);
 
+/** os_thread_main() - the main thread of @thread's process, or NULL when it was never seen. */
+const struct os_thread *os_thread_main(const struct os_threads *threads,
+				       const struct os_thread *thread);
+
 /** os_thread_name() - remember the thread's name and process, if told; @name need not end. */
 void os_thread_name(void *record, const char *name, size_t size, int32_t pid);
 

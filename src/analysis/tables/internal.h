@@ -4,6 +4,7 @@
  *   tables.c, value.c	definitions and values, out of tables.def
  *   open.c		the trace, and a pass over it for its objects
  *   scan.c		reading, filters
+ *   select.c		what is left out of every scan
  *   listen.c, spans.c	rows out of what the model and the spans tell
  *   points.c		rows out of init events
  *
@@ -133,8 +134,16 @@ struct tables_row {
 	};
 };
 
+/* What is left out of all scans, see tables_select(). Columns are masks. */
+struct tables_choice {
+	struct selection selection;
+	int64_t begin_ns, end_ns;
+	uint64_t node_columns[TABLES], topic_columns[TABLES], process_columns[TABLES];
+};
+
 struct tables {
 	char *path;
+	struct tables_choice *choice;	/* NULL: nothing is left out */
 	int (*tick)(void *context, uint64_t events, double done);
 	void *tick_context;
 	/* After a pass over the whole trace. */
@@ -182,6 +191,12 @@ int tables_learn(struct tables *tables, struct err *err);
 struct tables_row *tables_row_new(struct tables_scan *scan, enum tables_id table, const void *it);
 bool tables_wants(const struct tables_scan *scan, enum tables_id table);
 const struct model_thread *tables_thread(const struct model *model, const struct ctf_event *event);
+
+/* select.c */
+/* Those of the choice and of @request. Return: the array, to be freed, or NULL without memory. */
+struct tables_filter *tables_filters(const struct tables *tables, const struct tables_request *request,
+				     unsigned *count);
+bool tables_is_chosen(const struct tables *tables, const struct tables_row *row);
 
 /* listen.c */
 int tables_listen(struct tables_scan *scan, struct err *err);

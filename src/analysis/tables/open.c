@@ -38,6 +38,7 @@ void tables_close(struct tables *tables)
 	model_destroy(tables->model);
 	pool_free(&tables->pool);
 	free(tables->warnings.item);
+	free(tables->choice);
 	free(tables->path);
 	free(tables);
 }

@@ -82,20 +82,15 @@ static bool is_wanted(const struct tables_scan *scan, const struct tables_row *r
 			    strcmp(value.text, filter->text) != 0)
 			return false;
 	}
-	return true;
+	return tables_is_chosen(scan->tables, row);
 }
 
 /* ---- reading ---- */
 
 const struct model_thread *tables_thread(const struct model *model, const struct ctf_event *event)
 {
-	const struct process *process;
-	const struct thread *thread;
+	const struct thread *thread = model ? model_thread_at(model, event) : NULL;
 
-	if (!model || event->trace >= model->trace_count)
-		return NULL;
-	process = map_get(&model->processes, (uint32_t)event->vpid, model->trace[event->trace].host);
-	thread = process ? map_get(&model->threads, (uint32_t)event->vtid, process->pub.index) : NULL;
 	return thread ? &thread->pub : NULL;
 }
 
@@ -320,7 +315,8 @@ int tables_scan(struct tables *tables, const struct tables_request *request,
 		struct tables_scan **result, struct err *err)
 {
 	struct tables_scan *scan = calloc(1, sizeof(*scan));
-	struct tables_filter *filter = calloc(request->filters + 1, sizeof(*filter));
+	unsigned filters;
+	struct tables_filter *filter = tables_filters(tables, request, &filters);
 	int status = 0;
 
 	if (!scan || !filter) {
@@ -328,11 +324,10 @@ int tables_scan(struct tables *tables, const struct tables_request *request,
 		free(filter);
 		return tables_no_memory(err);
 	}
-	if (request->filters)
-		memcpy(filter, request->filter, request->filters * sizeof(*filter));
 	scan->tables = tables;
 	scan->request = *request;
 	scan->request.filter = filter;
+	scan->request.filters = filters;
 	find_last(scan);
 	/* The model of an earlier pass has the objects already. */
 	if (request->tables && !(request->tables & ~object_tables())) {

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/selection.h"
 
 enum tables_type {
 	TABLES_ID,		/* refers to a row of another table, or numbers the own */
@@ -110,6 +111,17 @@ uint64_t tables_lost(const struct tables *tables);
  */
 void tables_watch(struct tables *tables,
 		  int (*tick)(void *context, uint64_t events, double done), void *context);
+
+/**
+ * tables_select() - leave rows out of all scans that begin from now on
+ * @selection: copied; NULL: all. Rows that name nodes, topics or processes must name one that is
+ *             selected; rows that name none stay
+ * @begin_ns, @end_ns: of what happened (tables_window()); objects stay. INT64_MIN, INT64_MAX: all
+ *
+ * Return: 0, or -1 with @err: names of processes are learned from the whole trace.
+ */
+int tables_select(struct tables *tables, const struct selection *selection, int64_t begin_ns,
+		  int64_t end_ns, struct err *err);
 
 /* Rows that do not fulfil it are not given. NULL fulfils nothing. */
 struct tables_filter {

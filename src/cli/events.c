@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See events.h. */
+#include "cli/events.h"
+
+#include "cli/trace_time.h"
+
+#define PROGRESS_EVENTS 0x3fffu	/* a power of two less one */
+
+bool events_limited(const struct events *events)
+{
+	return events->begin || events->end || selection_any(events->selection);
+}
+
+/*
+ * Without a selection the window is the reader's work, which then need not read what is outside.
+ * What an event is of may be told long before.
+ */
+int events_open(struct events *events, struct err *err)
+{
+	progress_begin(&events->progress, events->quiet || events->growing);
+	progress_extent(&events->progress, events->reader);
+	if (cli_read_window(events->reader, events->begin, events->end, &events->begin_ns,
+			    &events->end_ns, err))
+		return -1;
+	if (selection_any(events->selection))
+		return concern_create(&events->concern, events->reader, events->selection,
+				      events->growing, progress_trace, &events->progress, err);
+	if (events->begin || events->end)
+		return ctf_window(events->reader, events->begin_ns, events->end_ns, err);
+	return 0;
+}
+
+static bool is_inside(const struct events *events, const struct ctf_event *event)
+{
+	int64_t offset = event->ns - (int64_t)event->clock_ns;
+
+	if (event->bound != CTF_LOSS)
+		return event->ns >= events->begin_ns && event->ns <= events->end_ns;
+	return (int64_t)event->loss_end_ns + offset >= events->begin_ns &&
+	       (int64_t)event->loss_begin_ns + offset <= events->end_ns;
+}
+
+int events_next(struct events *events, struct ctf_event *event, struct err *err)
+{
+	int more, asked;
+
+	while ((more = ctf_next(events->reader, event, err)) > 0) {
+		if (!(++events->count & PROGRESS_EVENTS))
+			progress_trace(&events->progress, events->count, event->clock_ns);
+		if (!events->concern)
+			break;
+		asked = concern_event(events->concern, event);
+		if (asked < 0)
+			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		if (asked && is_inside(events, event))
+			break;
+	}
+	if (more <= 0)
+		progress_clear(&events->progress);
+	return more;
+}
+
+void events_close(struct events *events)
+{
+	progress_clear(&events->progress);
+	concern_destroy(events->concern);
+	events->concern = NULL;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The events of a trace that a verb is asked for, one after the other: those between --begin and
+ * --end, of --node, --topic and --process; with the progress on the terminal.
+ *
+ *   struct events events = { .reader = reader, .selection = &o.selection, .begin = o.begin, .end = o.end };
+ *   if (!events_open(&events, &err))
+ *       while ((more = events_next(&events, &event, &err)) > 0) ...
+ *   events_close(&events);
+ *
+ * Context: not thread-safe; allocates and blocks.
+ */
+#ifndef KYMO_CLI_EVENTS_H
+#define KYMO_CLI_EVENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/model/concern.h"
+#include "base/err.h"
+#include "base/selection.h"
+#include "cli/progress.h"
+#include "ctf/reader.h"
+
+struct events {
+	struct ctf_reader *reader;
+	const struct selection *selection;
+	const char *begin, *end;	/* as written; NULL: not given */
+	bool growing;			/* the trace is still recorded, see ctf_growing() */
+	bool quiet;			/* no progress */
+
+	/* Its own. */
+	int64_t begin_ns, end_ns;
+	struct concern *concern;	/* NULL: nothing is selected */
+	struct progress progress;
+	uint64_t count;			/* read so far */
+};
+
+/** events_limited() - is anything left out? */
+bool events_limited(const struct events *events);
+
+/**
+ * events_open() - read what the options say, and what has to be known before
+ *
+ * ctf_threads() and ctf_growing() are to be called before. Return: 0, or -1 with @err filled.
+ */
+int events_open(struct events *events, struct err *err);
+
+/** events_next() - as ctf_next(); losses that touch the window are given, too. */
+int events_next(struct events *events, struct ctf_event *event, struct err *err);
+
+/** events_close() - also after events_open() failed. The reader stays open. */
+void events_close(struct events *events);
+
+#endif
