@@ -265,6 +265,17 @@ static bool is_ignored(int number)
 	       action.sa_handler == SIG_IGN;
 }
 
+/* Until they are caught, signals wait: a session that has begun ends in order. */
+static void hold_signals(int how)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (unsigned i = 0; i < CAUGHT; i++)
+		(void)sigaddset(&set, caught[i]);
+	(void)pthread_sigmask(how, &set, NULL);
+}
+
 static int start(struct recorder *recorder)
 {
 	const struct record_options *options = recorder->options;
@@ -284,6 +295,7 @@ static int start(struct recorder *recorder)
 	(void)uv_signal_init(&recorder->loop, &recorder->wish);
 	recorder->wish.data = recorder;
 	(void)uv_signal_start(&recorder->wish, on_wish, SIGUSR1);
+	hold_signals(SIG_UNBLOCK);
 	/* Without inotify (limits!) the session still looks every second and by mtime. */
 	(void)uv_fs_event_init(&recorder->loop, &recorder->watch);
 	recorder->watch.data = recorder;
@@ -351,8 +363,11 @@ int record_run(const struct record_options *options, struct record_result *resul
 			return -1;
 		session.sink = flight_sink(recorder.flight);
 	}
-	if (session_begin(&session, &recorder.session, err) < 0)
+	hold_signals(SIG_BLOCK);
+	if (session_begin(&session, &recorder.session, err) < 0) {
+		hold_signals(SIG_UNBLOCK);
 		return -1;
+	}
 	rc = run_loop(&recorder);
 	if (recorder.flight)
 		flight_unmet(recorder.flight, result->unmet, sizeof result->unmet);
