@@ -254,6 +254,23 @@ size_t text_width(const char *text)
 	return width;
 }
 
+char *text_shell(char *out, size_t size, const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
+	size_t used = 0;
+
+	if (*text && !text[strspn(text, plain)]) {
+		(void)snprintf(out, size, "%s", text);
+		return out;
+	}
+	used += (size_t)snprintf(out, size, "'");
+	for (; *text && used + 6 < size; text++)
+		used += (size_t)snprintf(out + used, size - used, *text == '\'' ? "'\\''" : "%c", *text);
+	if (used < size)
+		(void)snprintf(out + used, size - used, "'");
+	return out;
+}
+
 size_t text_clean(char *out, size_t size, const char *from)
 {
 	size_t used = 0;

@@ -63,6 +63,14 @@ size_t text_utf8_length(const char *at);
 void text_put_json(FILE *out, const char *text);
 
 /**
+ * text_shell() - @text as one word of a shell, quoted where that is needed
+ * @out: @size bytes, always terminated; 4 * strlen(@text) + 3 are always enough
+ *
+ * Return: @out.
+ */
+char *text_shell(char *out, size_t size, const char *text);
+
+/**
  * text_clean() - copy @from without anything that a terminal obeys
  * @out: @size bytes, always terminated; 4 * strlen(@from) + 1 are always enough
  *

@@ -93,6 +93,12 @@ static int ask(struct query *query, const char *path, const char *sql, const str
 			return fail(&err);
 		sql = input;
 	}
+	if (!sql[strspn(sql, " \t\n;")]) {
+		free(input);
+		err_set(&err, EXIT_USAGE, "There is no SQL in that. \"SELECT * FROM nodes\" is some; "
+			"`kymo query --schema` lists the tables");
+		return cli_fail("query", &err);
+	}
 	progress_begin(&progress, options->quiet);
 	status = query_print(query, sql, options->format, options->wide, stdout, &progress,
 			     &err);

@@ -71,6 +71,25 @@ static bool is_session(const char *name)
 	return !strncmp(name, "session-", 8) && strspn(name + 8, "0123456789") == 14;
 }
 
+/* A recorder that was killed before it wrote anything leaves a directory with nothing in it. */
+static bool is_empty(int directory, const char *name)
+{
+	int fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	bool empty = true;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return false;		/* opening it will say why */
+	}
+	while (empty && (entry = readdir(dir)))
+		empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+	closedir(dir);
+	return empty;
+}
+
 static int newest_session(char path[CLI_PATH_MAX], struct err *err)
 {
 	char directory[CLI_PATH_MAX], name[NAME_MAX + 2] = "";
@@ -89,7 +108,8 @@ static int newest_session(char path[CLI_PATH_MAX], struct err *err)
 		/* strverscmp: -10 is newer than -9. */
 		if (!is_session(entry->d_name) ||
 		    (*name && strverscmp(entry->d_name, name + 1) <= 0) ||
-		    fstatat(dirfd(dir), entry->d_name, &status, 0) || !S_ISDIR(status.st_mode))
+		    fstatat(dirfd(dir), entry->d_name, &status, 0) || !S_ISDIR(status.st_mode) ||
+		    is_empty(dirfd(dir), entry->d_name))
 			continue;
 		(void)snprintf(name, sizeof name, "/%s", entry->d_name);
 	}

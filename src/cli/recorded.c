@@ -61,6 +61,7 @@ bool recorded_lossy(const struct session_stats *stats)
 int recorded_print(const char *verb, const struct session_stats *stats, const char *output, int format,
 		   bool quiet)
 {
+	char word[4 * CLI_PATH_MAX];
 	int status = EXIT_OK;
 
 	if (format != TABLE_TEXT)
@@ -71,6 +72,7 @@ int recorded_print(const char *verb, const struct session_stats *stats, const ch
 		print_summary(stats);
 	print_loss(verb, stats);
 	if (!quiet)
-		fprintf(stderr, "trace: %s\nnext:  kymo report %s\n", output, output);
+		fprintf(stderr, "trace: %s\nnext:  kymo report %s\n", output,
+			text_shell(word, sizeof(word), output));
 	return EXIT_OK;
 }

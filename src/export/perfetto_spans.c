@@ -143,13 +143,21 @@ static void name(struct exporter *exporter, const struct spans_event *event, str
 	to->category = state->category;
 }
 
+/* Spans have no node and no topic, but a process. */
+static bool is_of(const struct exporter *exporter, const struct spans_event *event)
+{
+	const struct model_process *process = event->thread ? event->thread->process : NULL;
+
+	return !process || selection_process(exporter->options->selection, process->name, process->pid);
+}
+
 static void on_begin(void *context, const struct spans_event *event)
 {
 	struct exporter *exporter = context;
 	struct span_depth *depth = depth_of(exporter, event);
 	struct described to;
 
-	if (!depth || event->ns < exporter->options->begin_ns)
+	if (!depth || !is_of(exporter, event) || event->ns < exporter->options->begin_ns)
 		return;
 	if (event->ns > exporter->options->end_ns) {
 		depth->late++;
@@ -168,7 +176,7 @@ static void on_end(void *context, const struct spans_event *event)
 	struct span_depth *depth = depth_of(exporter, event);
 	struct described to;
 
-	if (!depth || depth->late || !depth->shown) {
+	if (!depth || !is_of(exporter, event) || depth->late || !depth->shown) {
 		if (depth && depth->late)
 			depth->late--;
 		return;
@@ -188,7 +196,7 @@ static void on_instant(void *context, const struct spans_event *event)
 	struct exporter *exporter = context;
 	struct described to;
 
-	if (!export_in_window(exporter, event->ns))
+	if (!export_in_window(exporter, event->ns) || !is_of(exporter, event))
 		return;
 	describe(exporter, event, &to);
 	name(exporter, event, &to.event);
@@ -202,7 +210,7 @@ static void on_counter(void *context, const struct spans_event *event)
 	int64_t ns = export_time(exporter, event->ns);
 	struct pft_track *track;
 
-	if (!export_in_window(exporter, event->ns))
+	if (!export_in_window(exporter, event->ns) || !is_of(exporter, event))
 		return;
 	track = counter_track(exporter, event);
 	exporter->result->counters++;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "report/internal.h"
 
 static void date_text(int64_t ns, char *buffer, unsigned size)
@@ -154,8 +155,9 @@ void report_remarks(struct report *report)
 
 void report_next(struct report *report)
 {
-	const char *path = report->path;
+	char path[1024];
 
+	text_shell(path, sizeof(path), report->path);
 	table_note(report->table, "%s", "");
 	table_note(report->table, "Next:");
 	if (model_facts(report->model)->ros_events) {

@@ -274,9 +274,12 @@ void flow_print_worst(struct flow *flow)
 			id = id ? id : flow->chain[i]->stats->worst[rank].id;
 		}
 	if (flow->options->format == TABLE_TEXT) {
+		char path[1024];
+
 		if (id)
 			table_note(flow->table, "kymo flow %s --message %llu shows all that led to it, "
-				   "and what followed.", flow->path, (unsigned long long)id);
+				   "and what followed.", text_shell(path, sizeof(path), flow->path),
+				   (unsigned long long)id);
 		return;
 	}
 	table_section(flow->table, "worst_segments", NULL, part_columns, COUNT_OF(part_columns));

@@ -33,7 +33,24 @@ mkdir "$scratch/home"
 cp -r "$fixture" "$scratch/home/session-20990101000000"
 ROS_TRACE_DIR=$scratch/home run 0 "$kymo" info --format json
 has out session-20990101000000
+# A directory that a recorder left before anything was in it is none.
+mkdir "$scratch/home/session-20990101000001"
+ROS_TRACE_DIR=$scratch/home run 0 "$kymo" report --format json
+has out 'session-20990101000000"'
 ROS_TRACE_DIR=$scratch/nothing run 3 "$kymo" info
+
+# What is to be typed next works as it stands, whatever the path.
+cp -r "$fixture" "$scratch/my trace's"
+run 0 "$kymo" report "$scratch/my trace's"
+next=$(sed -n 's/^  kymo \(report .*\)/\1/p' "$scratch/out")
+eval "run 0 \"\$kymo\" $next"
+has out 'Callback instances'
+
+# No SQL is no answer.
+for sql in '' ' ;'; do
+	run 2 "$kymo" query "$fixture" "$sql"
+	has err 'There is no SQL in that'
+done
 
 # ---- info
 run 0 "$kymo" info "$fixture" --format json

@@ -125,12 +125,26 @@ static void foreign_strings(void **state)
 	assert_int_equal(text_width("µs €"), 4);
 }
 
+static void shell_words(void **state)
+{
+	char out[64];
+
+	(void)state;
+	assert_string_equal(text_shell(out, sizeof out, "/tmp/a-1_b.c"), "/tmp/a-1_b.c");
+	assert_string_equal(text_shell(out, sizeof out, "my trace"), "'my trace'");
+	assert_string_equal(text_shell(out, sizeof out, "it's"), "'it'\\''s'");
+	assert_string_equal(text_shell(out, sizeof out, "$(x)"), "'$(x)'");
+	assert_string_equal(text_shell(out, sizeof out, ""), "''");
+	text_shell(out, 8, "a long, long word");	/* cut, and still one word */
+	assert_true(strlen(out) < 8 && out[0] == '\'' && out[strlen(out) - 1] == '\'');
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(durations), cmocka_unit_test(sizes), cmocka_unit_test(numbers),
 		cmocka_unit_test(reading), cmocka_unit_test(near_words),
-		cmocka_unit_test(foreign_strings),
+		cmocka_unit_test(foreign_strings), cmocka_unit_test(shell_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
