@@ -126,7 +126,10 @@ struct kymo_region {
 	uint32_t generation;		/* of the session that set the state */
 	uint32_t mode;			/* enum kymo_mode */
 	uint32_t owed;			/* 1: a recorder has begun with it and not ended: what is unread is to be taken */
+	uint32_t recorder_pid;		/* in its own pid namespace; means something while byte 0 is locked */
 	uint64_t no_ring_told;		/* dropped_no_ring up to which it is told in a trace */
+	uint64_t recorded;		/* runtime events in the session so far, told a few times a second */
+	uint64_t lost;			/* dropped, in the session so far */
 
 	/* Counted by the traced process. */
 	alignas(KYMO_LINE)
@@ -147,6 +150,14 @@ struct kymo_region {
 #define KYMO_REGION_EXITED	1u	/* the process goes through exit(): little more will come */
 #define KYMO_REGION_REPLACED	2u	/* the process called exec: this image is gone */
 #define KYMO_REGION_FLIGHT	4u	/* without a recorder it is in RECORD and OVERWRITE ($KYMO_FLIGHT) */
+#define KYMO_REGION_LOCKED	8u	/* KYMO_LOCK_ALIVE is locked as long as the process, or a child of it, lives */
+
+/*
+ * Locks of the open file description on bytes of the region file. The descriptions live on in
+ * mappings, so nobody keeps a descriptor for them, and they hold across pid namespaces.
+ */
+#define KYMO_LOCK_CLAIM		0	/* whoever records it; the domain file has the same */
+#define KYMO_LOCK_ALIVE		1	/* the traced process, from before the file has its name */
 
 static_assert(sizeof(struct kymo_region) <= KYMO_PAGE, "the header is one page");
 static_assert(offsetof(struct kymo_region, tracetools) == KYMO_PAGE / 4, "identity is a quarter");
@@ -353,9 +364,12 @@ static_assert(sizeof(struct kymo_declaration) == 8, "as drawn");
 /* ---- <runtime dir>/domain: what a process that starts now should do ---- */
 
 /*
- * The recorder holds a write lock on byte 0 of this file (of the open file description) as long as it
- * lives; a domain in RECORD without that lock is the leftover of a dead recorder and counts as WAIT.
- * So it does on byte 0 of each region that it records: a program may record itself beside it.
+ * The recorder holds a write lock on KYMO_LOCK_CLAIM of this file (of the open file description) as long as
+ * it lives; a domain in RECORD or PREPARE without that lock is the leftover of a dead recorder and counts as
+ * WAIT. So it does in each region that it records: a program may record itself beside it.
+ *
+ * A process that starts takes the domain's state, if it belongs to the session: in PREPARE, a paused
+ * one, its runtime events are off.
  */
 struct kymo_domain {
 	uint64_t magic;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo record`: options to a session, its outcome to a sentence. */
-#include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,16 +8,19 @@
 
 #include "base/text.h"
 #include "cli/common.h"
+#include "cli/detach.h"
 #include "cli/record_flight.h"
 #include "cli/recorded.h"
+#include "cli/select.h"
 #include "cli/sink_files.h"
 #include "recorder/launch.h"
 #include "recorder/record.h"
-#include "recorder/region.h"
 
 struct options {
 	const char *output;
-	struct opt_list pids;
+	struct opt_list processes;
+	const char *verb;
+	bool all, paused;
 	bool strict, quiet;
 	int64_t duration;
 	uint64_t ring_size;
@@ -30,8 +31,12 @@ struct options {
 
 static const struct opt opts[] = {
 	CLI_OPT_OUTPUT(struct options, "DIR", "where the trace goes; must be new or empty; with --flight, DIR/1, DIR/2, ..."),
-	{ "pid", 'p', OPT_LIST, offsetof(struct options, pids), "PID",
-	  "record only this process; may be given several times", NULL },
+	{ "pid", 'p', OPT_LIST, offsetof(struct options, processes), "PID|NAME",
+	  "record only this process, or those of this name (may have * and ?); may be given several times", NULL },
+	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
+	  "all processes, also beside a command; without one it is so anyway", NULL },
+	{ "paused", 0, OPT_FLAG, offsetof(struct options, paused), NULL,
+	  "begin with a pause: only facts are taken until \"kymo resume\"", NULL },
 	CLI_OPT_STRICT(struct options),
 	{ "duration", 'd', OPT_TIME, offsetof(struct options, duration), "TIME",
 	  "end after this time (30s, 5min); a command is sent SIGINT then", NULL },
@@ -46,7 +51,8 @@ static const struct opt opts[] = {
 
 struct show {
 	bool terminal;		/* a progress line may be on it */
-	bool quiet;
+	struct detach detach;
+	const char *verb;
 };
 
 /* ---- while it runs ---- */
@@ -57,7 +63,7 @@ static void say(void *context, const char *text)
 	char clean[1024];
 
 	text_clean(clean, sizeof clean, text);
-	fprintf(stderr, "%skymo record: %s\n", show->terminal ? "\r\033[K" : "", clean);
+	fprintf(stderr, "%skymo %s: %s\n", show->terminal ? "\r\033[K" : "", show->verb, clean);
 }
 
 static void progress(void *context, const struct session_stats *stats)
@@ -76,33 +82,19 @@ static void progress(void *context, const struct session_stats *stats)
 
 /* ---- before ---- */
 
-static int read_pids(const struct opt_list *list, struct session_options *session, struct err *err)
-{
-	for (unsigned i = 0; i < list->count; i++) {
-		uint64_t pid;
-
-		if (!text_read_u64(list->item[i], &pid) || !pid || pid > INT32_MAX)
-			return err_set(err, EXIT_USAGE, "'%s' is no process number", list->item[i]);
-		if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
-			return err_set(err, EXIT_INPUT, "there is no process %" PRIu64 "; \"kymo status\" "
-				       "lists those that can be recorded", pid);
-		session->pids[session->pid_count++] = (int)pid;
-	}
-	return 0;
-}
-static_assert(OPT_LIST_MAX <= SESSION_PIDS_MAX, "every pid fits");
-
 static int prepare_command(const struct options *options, char **command,
 			   struct record_options *record, struct err *err)
 {
 	struct launch launch = { .fallback_libdir = KYMO_LIBDIR, .ring_size = options->ring_size };
 
-	if (options->pids.count)
+	if (options->processes.count)
 		return err_set(err, EXIT_USAGE, "either a command or --pid, not both");
 	if (launch_find(command[0], err) < 0)
 		return -1;
 	if (getrandom(&launch.tag, sizeof launch.tag, 0) != sizeof launch.tag || !launch.tag)
 		launch.tag = (uint64_t)getpid();
+	if (options->all)
+		launch.tag = 0;
 	record->session.tag = launch.tag;
 	record->command = command;
 	record->environment = launch_environment(&launch, err);
@@ -128,8 +120,11 @@ static int parse(int argc, char **argv, struct options *options, struct record_o
 	if (argc == 0 && options->ring_size)
 		return err_set(err, EXIT_USAGE, "--ring-size is for a command that is started here; "
 			       "for others set KYMO_RING_SIZE when they are started");
-	if (read_pids(&options->pids, &record->session, err) < 0)
+	if (options->all && options->processes.count)
+		return err_set(err, EXIT_USAGE, "either --all or --pid, not both");
+	if (select_processes(options->verb, &options->processes, &record->session, err) < 0)
 		return -1;
+	record->session.paused = options->paused;
 	record->duration_ns = options->duration;
 	return argc ? prepare_command(options, argv, record, err) : 0;
 }
@@ -201,38 +196,104 @@ static int prepare_output(const struct options *options, struct record_options *
 	return options->output ? 0 : cli_new_session(output, err);
 }
 
-static int run(int argc, char **argv)
+static void on_started(void *context)
 {
-	struct options options = { .flight = FLIGHT_NO_WISHES };
-	struct flight_show flight = { 0 };
-	struct show show = { 0 };
-	struct record_options record = {
-		.session = { .version = KYMO_VERSION, .say = say, .context = &show },
-	};
-	struct record_result result;
-	char output[CLI_PATH_MAX];
-	struct err err;
+	struct show *show = context;
+
+	detach_ready(&show->detach);
+}
+
+/* Return: 0: go on, here or in the background; 1: who goes on is a child, or was, with *@status; -1 with @err. */
+static int go_into_background(const struct options *options, const struct record_options *record,
+			      struct detach *into, int *status, struct err *err)
+{
+	const char *output = options->output ? options->output : record->session.output;
+	char session[CLI_PATH_MAX], log[CLI_PATH_MAX];
+	struct table *table;
 	int rc;
 
-	if (parse(argc, argv, &options, &record, &err) < 0 ||
-	    prepare_output(&options, &record, &flight, output, &err) < 0) {
-		launch_free(record.environment);
-		return cli_fail("record", &err);
-	}
+	if (!output && cli_new_session(session, err) < 0)	/* each snapshot has its own */
+		return -1;
+	if ((unsigned)snprintf(log, sizeof log, "%s.log", output ? output : session) >= sizeof log)
+		return err_set(err, EXIT_FAILED, "the path of the trace is too long");
+	rc = detach(into, log, status, err);
+	if (rc <= 0 || *status != EXIT_OK || (options->quiet && options->format == TABLE_TEXT))
+		return rc;
+	if (table_open(&table, stdout, (enum table_format)options->format) < 0)
+		return err_set(err, EXIT_FAILED, "out of memory");
+	table_value_u64(table, "recorder_pid", "Recorder", (uint64_t)into->child);
+	table_value_text(table, "state", "State", states_name(options->paused ? KYMO_STATE_PREPARE :
+							      KYMO_STATE_RECORD));
+	table_value_text(table, "trace", "Trace", output);
+	table_value_text(table, "log", "Log", into->log);
+	table_note(table, "Next: kymo status, %s, stop", options->paused ? "resume" : "pause");
+	*status = cli_close("start", table, EXIT_OK);
+	return rc;
+}
+
+static int record(const struct options *options, struct record_options *record, struct flight_show *flight,
+		  struct show *show, struct err *err)
+{
+	struct record_result result;
+	int rc;
+
 	/* A reader of our messages that went away, or a limit on files, must not end the recording. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN);
-	show.quiet = options.quiet;
-	show.terminal = flight.terminal = !options.quiet && isatty(STDERR_FILENO);
-	record.progress = show.terminal ? progress : NULL;
-	rc = record_run(&record, &result, &err);
-	if (show.terminal)
+	show->terminal = flight->terminal = !show->detach.active && !options->quiet && isatty(STDERR_FILENO);
+	record->progress = show->terminal ? progress : NULL;
+	rc = record_run(record, &result, err);
+	if (show->terminal)
 		fputs("\r\033[K", stderr);
-	launch_free(record.environment);
 	if (rc < 0)
-		return cli_fail("record", &err);
-	return record.flight ? finish_flight(&result, &record, &options, &flight) :
-	       finish(&result, &record, &options, record.session.output);
+		return -1;
+	if (show->detach.active && !result.stats.processes)
+		return EXIT_EMPTY;		/* who stops it is told; the log stays empty */
+	return record->flight ? finish_flight(&result, record, options, flight) :
+	       finish(&result, record, options, record->session.output);
+}
+
+static int either(bool background, int argc, char **argv)
+{
+	struct options options = { .flight = FLIGHT_NO_WISHES, .verb = background ? "start" : "record" };
+	struct flight_show flight = { 0 };
+	struct show show = { .verb = options.verb };
+	struct record_options record_options = {
+		.session = { .version = KYMO_VERSION, .say = say, .context = &show },
+		.started = on_started, .context = &show,
+	};
+	char output[CLI_PATH_MAX];
+	struct err err;
+	int rc, status;
+
+	rc = parse(argc, argv, &options, &record_options, &err);
+	if (rc == 0 && background && record_options.command)
+		rc = err_set(&err, EXIT_USAGE, "a session in the background attaches to programs: \"kymo run -- CMD\" "
+			     "starts one, \"kymo record -- CMD\" records one");
+	if (rc == 0)
+		rc = prepare_output(&options, &record_options, &flight, output, &err);
+	if (rc == 0 && background)
+		rc = go_into_background(&options, &record_options, &show.detach, &status, &err);
+	if (rc == 0) {
+		status = record(&options, &record_options, &flight, &show, &err);
+		rc = status < 0 ? -1 : 0;
+	}
+	launch_free(record_options.environment);
+	if (rc < 0)
+		status = cli_fail(show.verb, &err);
+	(void)fflush(NULL);
+	detach_end(&show.detach);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	return either(false, argc, argv);
+}
+
+static int run_in_background(int argc, char **argv)
+{
+	return either(true, argc, argv);
 }
 
 const struct verb verb_record = {
@@ -244,8 +305,11 @@ const struct verb verb_record = {
 		"With a command behind \"--\", starts it with libkymo-ros2.so preloaded, records it and "
 		"everything it starts until it ends, and passes its exit status on. Without one, "
 		"records all programs that were started with \"kymo run\" or with the library in "
-		"LD_PRELOAD, now and later, until Ctrl-C. They keep the facts of their start (nodes, "
-		"topics, callbacks), so attaching late loses no name.\n\n"
+		"LD_PRELOAD, now and later, until Ctrl-C or \"kymo stop\". They keep the facts of their start "
+		"(nodes, topics, callbacks), so attaching late loses no name. -p selects by number or by "
+		"name: that of the process's main thread or of its program's file.\n\n"
+		"\"kymo pause\" and \"kymo resume\" switch runtime events off and on; --paused begins with a pause. "
+		"\"kymo start\" does the same in the background.\n\n"
 		"With --flight TIME, only the last TIME of everything is kept, in memory, and written as a "
 		"trace of its own each time a --trigger fires, \"kymo snapshot\" asks, SIGUSR1 arrives or a "
 		"program calls kymo_snapshot(). Each prints a line with the path of the trace. Triggers: "
@@ -259,8 +323,27 @@ const struct verb verb_record = {
 	.examples =
 		"kymo record -- ros2 launch my_robot robot.launch.py\n"
 		"kymo record -o /tmp/trace --duration 30s\n"
-		"kymo record -p 4711 --strict\n"
+		"kymo record -p 4711 -p 'planner*' --strict\n"
+		"kymo record --paused\n"
 		"kymo record --flight 30s --trigger 'callback(/scan) > 20ms' --trigger died -o spikes\n",
 	.opts = opts,
 	.run = run,
+};
+
+const struct verb verb_start = {
+	.name = "start",
+	.synopsis = "",
+	.summary = "begin to record in the background",
+	.description =
+		"As \"kymo record\" without a command, with the same options, but it goes on in the background when "
+		"the verb returns: all traced programs record then. \"kymo status\" shows it, \"kymo pause\", "
+		"\"kymo resume\" and \"kymo stop\" steer it, from any terminal.\n\n"
+		"What it has to say meanwhile is in a log file beside the trace, TRACE.log; when it had nothing to "
+		"say, there is none afterwards.",
+	.examples =
+		"kymo start -o /data/trace\n"
+		"kymo start --paused -p 'perception_*'\n"
+		"kymo stop\n",
+	.opts = opts,
+	.run = run_in_background,
 };

@@ -3,28 +3,41 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/common.h"
 #include "recorder/domain.h"
 #include "recorder/region.h"
 #include "recorder/rundir.h"
+#include "recorder/states.h"
 #include "recorder/status.h"
+
+#define INTERVAL_NS	100000000	/* between two looks */
+#define WATCH_NS	1000000000
 
 struct options {
 	int format;
+	bool watch;
+	int64_t interval;		/* -1: not given */
 };
 
 static const struct opt opts[] = {
+	{ "watch", 'w', OPT_FLAG, offsetof(struct options, watch), NULL,
+	  "look again every second, until interrupted", NULL },
+	{ "interval", 'i', OPT_TIME, offsetof(struct options, interval), "TIME",
+	  "time between two looks, which give the rate (100ms, with --watch 1s; 0: look once, without rates)", NULL },
 	CLI_OPT_FORMAT(struct options),
 	CLI_OPT_END
 };
 
 static const struct table_column columns[] = {
 	{ "pid", "pid" }, { "name", "name" }, { "state", "state" }, { "alive", "process" },
-	{ "tracetools", "tracetools" }, { "init_events", "init" }, { "rings", "rings" },
-	{ "unread_bytes", "unread" }, { "dropped", "dropped" }, { "init_dropped", NULL },
-	{ "memory_bytes", "memory" }, { "exe", NULL },
+	{ "generation", "session" }, { "recorder", "recorder" }, { "events_per_s", "events/s" },
+	{ "recorded", "recorded" }, { "lost", "lost" }, { "memory_bytes", "memory" },
+	{ "unread_bytes", "unread" }, { "init_events", "init" }, { "rings", "rings" },
+	{ "tracetools", "tracetools" }, { "dropped", NULL }, { "init_dropped", NULL },
+	{ "recorder_pid", NULL }, { "exe", NULL },
 };
 
 struct list {
@@ -68,27 +81,72 @@ static const char *state_name(uint32_t state, uint32_t mode)
 {
 	if (state == KYMO_STATE_RECORD && mode == KYMO_MODE_OVERWRITE)
 		return "flight";
-	return state == KYMO_STATE_WAIT ? "wait" : state == KYMO_STATE_PREPARE ? "prepare" :
-	       state == KYMO_STATE_RECORD ? "record" : "?";
+	return states_name(state);
 }
 
-static void print_process(struct table *table, const struct process_status *status)
+/* Who records it. Return: NULL: nobody. */
+static const char *recorder_of(const struct process_status *status, char text[16])
+{
+	if (!status->recorder_pid)
+		return status->state == KYMO_STATE_WAIT || status->mode == KYMO_MODE_OVERWRITE ? NULL : "died";
+	if (status->recorder_pid == status->pid)
+		return "itself";
+	(void)snprintf(text, 16, "%u", status->recorder_pid);
+	return text;
+}
+
+/* Events a second since @before, taken or dropped. */
+static void print_rate(struct table *table, const struct list *before, const struct process_status *now)
+{
+	for (unsigned i = 0; i < before->count; i++) {
+		const struct process_status *then = &before->item[i];
+		uint64_t events, ns = now->at_ns - then->at_ns;
+
+		if (then->pid != now->pid || then->start_time != now->start_time ||
+		    then->birth_ns != now->birth_ns || !ns)
+			continue;
+		events = now->produced + now->dropped - then->produced - then->dropped;
+		table_u64(table, events < UINT64_MAX / 2 ? (uint64_t)((double)events * 1e9 / (double)ns + 0.5) : 0);
+		return;
+	}
+	table_none(table);
+}
+
+static void print_process(struct table *table, const struct process_status *status, const struct list *before)
 {
 	static const char *const alive[] = {
 		[ALIVE_DEAD] = "dead", [ALIVE_YES] = "alive", [ALIVE_UNKNOWN] = "unknown",
 	};
+	char recorder[16];
 
 	table_u64(table, status->host_pid ? (uint64_t)status->host_pid : status->pid);
 	table_text(table, status->procname);
 	table_text(table, state_name(status->state, status->mode));
 	table_text(table, alive[status->alive]);
-	table_text(table, status->tracetools[0] ? status->tracetools : NULL);
+	if (status->recorder_pid)
+		table_u64(table, status->generation);
+	else
+		table_none(table);
+	table_text(table, recorder_of(status, recorder));
+	print_rate(table, before, status);
+	if (status->recorder_pid) {
+		table_u64(table, status->recorded);
+		table_u64(table, status->lost);
+	} else {
+		table_none(table);
+		table_none(table);
+	}
+	table_bytes(table, status->memory);
+	table_bytes(table, status->unread_bytes);
 	table_u64(table, status->init_events);
 	table_u64(table, status->rings);
-	table_bytes(table, status->unread_bytes);
+	table_text(table, status->tracetools[0] ? status->tracetools : NULL);
 	table_u64(table, status->dropped);
 	table_u64(table, status->init_dropped);
-	table_bytes(table, status->memory);
+	if (status->recorder_pid)
+		table_u64(table, status->recorder_pid);
+	else
+		table_none(table);
 	table_text(table, status->exe);
 }
 
@@ -98,34 +156,136 @@ static void print_recorder(struct table *table, const struct rundir *dir,
 	struct timespec now;
 
 	table_value_text(table, "runtime_dir", "Runtime directory", dir->path);
-	if (!domain->active) {
-		table_note(table, "Nobody is recording.");
+	if (!domain->active)
 		return;
-	}
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	table_value_u64(table, "recorder_pid", "Recorder", (uint64_t)domain->pid);
+	table_value_text(table, "state", "State", states_name(domain->state));
+	table_value_u64(table, "generation", "Session", domain->generation);
 	table_value_text(table, "trace", "Trace", domain->trace_path);
 	table_value_ns(table, "recording_for_ns", "Recording for",
 		       (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)domain->started_ns);
 }
 
-static int look(const struct rundir *dir, struct list *list, struct domain_info *domain,
-		struct err *err)
+/* What one look saw. */
+struct view {
+	struct rundir dir;		/* fd -1: there is none */
+	struct domain_info domain;
+	struct list list;
+};
+
+static int look(struct view *view, struct err *err)
 {
-	if (domain_inspect(dir, domain, err) < 0)
-		return -1;
-	return status_read(dir, collect, refused, list, err) < 0 ? -1 : 0;
+	int rc = rundir_open(&view->dir, NULL, false, err);
+
+	if (rc)
+		return rc < 0 ? -1 : 0;
+	rc = domain_inspect(&view->dir, &view->domain, err);
+	if (rc == 0)
+		rc = status_read(&view->dir, collect, refused, &view->list, err) < 0 ? -1 : 0;
+	if (view->list.count)
+		qsort(view->list.item, view->list.count, sizeof *view->list.item, by_pid);
+	rundir_close(&view->dir);
+	return rc;
+}
+
+static void forget(struct view *view)
+{
+	free(view->list.item);
+	*view = (struct view){ 0 };
+}
+
+static bool somebody_records(const struct list *list)
+{
+	for (unsigned i = 0; i < list->count; i++)
+		if (list->item[i].recorder_pid)
+			return true;
+	return false;
+}
+
+static int print(const struct view *view, const struct list *before, int format)
+{
+	const struct list *list = &view->list;
+	struct table *table;
+
+	if (table_open(&table, stdout, (enum table_format)format) < 0)
+		return EXIT_FAILED;
+	print_recorder(table, &view->dir, &view->domain);
+	if (!view->domain.active)
+		table_note(table, "%s; \"kymo start\" or \"kymo record\" begins.", somebody_records(list) ?
+			   "Some record themselves, nobody all" : "Nobody is recording");
+	if (list->count || format != TABLE_TEXT)
+		table_section(table, "processes", NULL, columns, sizeof columns / sizeof *columns);
+	for (unsigned i = 0; i < list->count; i++)
+		print_process(table, &list->item[i], before);
+	if (!list->count)
+		table_note(table, "No traced process; start one with \"kymo run -- CMD\".");
+	return cli_close("status", table, EXIT_OK);
+}
+
+static bool something_happens(const struct list *list)
+{
+	for (unsigned i = 0; i < list->count; i++)
+		if (list->item[i].state == KYMO_STATE_RECORD && list->item[i].alive != ALIVE_DEAD)
+			return true;
+	return false;
+}
+
+static void pause_for(int64_t ns)
+{
+	const struct timespec time = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+
+	(void)fflush(stdout);
+	(void)nanosleep(&time, NULL);
+}
+
+/* Return: exit status; -1 with @err. */
+static int watch(const struct options *options, struct err *err)
+{
+	const bool clear = options->format == TABLE_TEXT && isatty(STDOUT_FILENO);
+	struct view before = { 0 }, now = { 0 };
+	int status = look(&now, err);
+
+	while (status == EXIT_OK) {
+		if (clear)
+			fputs("\033[H\033[2J", stdout);
+		status = print(&now, &before.list, options->format);
+		pause_for(options->interval >= 0 ? options->interval : WATCH_NS);
+		forget(&before);
+		before = now;
+		now = (struct view){ 0 };
+		if (status == EXIT_OK)
+			status = look(&now, err);
+	}
+	forget(&before);
+	forget(&now);
+	return status;
+}
+
+/* The rate needs two looks; where nobody records it is not waited for. Return: as watch(). */
+static int once(const struct options *options, struct err *err)
+{
+	struct view before = { 0 }, now = { 0 };
+	int status = look(&now, err);
+
+	if (status == EXIT_OK && options->interval && something_happens(&now.list)) {
+		before = now;
+		now = (struct view){ 0 };
+		pause_for(options->interval > 0 ? options->interval : INTERVAL_NS);
+		status = look(&now, err);
+	}
+	if (status == EXIT_OK)
+		status = print(&now, &before.list, options->format);
+	forget(&before);
+	forget(&now);
+	return status;
 }
 
 static int run(int argc, char **argv)
 {
-	struct options options = { 0 };
-	struct domain_info domain = { 0 };
-	struct list list = { 0 };
-	struct table *table;
-	struct rundir dir;
+	struct options options = { .interval = -1 };
 	struct err err;
-	int rc;
+	int status;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
 		return cli_fail("status", &err);
@@ -134,28 +294,8 @@ static int run(int argc, char **argv)
 		return cli_fail("status", &err);
 	}
 	region_guard();
-	rc = rundir_open(&dir, NULL, false, &err);
-	if (rc == 0) {
-		rc = look(&dir, &list, &domain, &err);
-		rundir_close(&dir);
-	}
-	if (rc >= 0 && table_open(&table, stdout, (enum table_format)options.format) < 0)
-		rc = err_set(&err, EXIT_FAILED, "out of memory");
-	if (rc < 0) {
-		free(list.item);
-		return cli_fail("status", &err);
-	}
-	print_recorder(table, &dir, &domain);
-	if (list.count)
-		qsort(list.item, list.count, sizeof *list.item, by_pid);
-	if (list.count || options.format != TABLE_TEXT)
-		table_section(table, "processes", NULL, columns, sizeof columns / sizeof *columns);
-	for (unsigned i = 0; i < list.count; i++)
-		print_process(table, &list.item[i]);
-	if (!list.count)
-		table_note(table, "No traced process; start one with \"kymo run -- CMD\".");
-	free(list.item);
-	return cli_close("status", table, EXIT_OK);
+	status = options.watch ? watch(&options, &err) : once(&options, &err);
+	return status < 0 ? cli_fail("status", &err) : status;
 }
 
 const struct verb verb_status = {
@@ -163,10 +303,13 @@ const struct verb verb_status = {
 	.synopsis = "",
 	.summary = "list traced processes and the active recorder",
 	.description =
-		"Lists the processes of the runtime directory ($KYMO_DIR, else /dev/shm/kymo-UID) with "
-		"their state: wait (init events only), prepare, record, flight (keeps its last events "
-		"itself); what of their shared memory is not yet in a trace; and events dropped since they began. Changes nothing.",
-	.examples = "kymo status\nkymo status --format json\n",
+		"Lists the processes of the runtime directory ($KYMO_DIR, else /dev/shm/kymo-UID): their state, which is "
+		"wait (init events only), prepare (a session that pauses), record, or flight (keeps its last events "
+		"itself); the session and who records (a recorder's pid, \"itself\", or \"died\": the next recorder goes on); "
+		"events a second, of whatever happens to them; events recorded and lost in this session; the shared memory of "
+		"the process, what of it is not yet in a trace, its init events and rings. Changes nothing.\n\n"
+		"--format json and csv also have \"dropped\", events lost since the process began.",
+	.examples = "kymo status\nkymo status --watch\nkymo status --format json\n",
 	.opts = opts,
 	.run = run,
 };

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo stop`: ends the recorder of the runtime directory, and waits until it is gone. */
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
+#include "cli/ask.h"
 #include "cli/common.h"
-#include "recorder/control.h"
-#include "recorder/domain.h"
 
-#define ASK_MS	5000
+#define ASK_NS	5000000000
 #define LOOK_MS	20
 
 struct options {
@@ -46,36 +46,17 @@ static bool is_there(const struct rundir *dir, int pid, int process)
 	return domain_inspect(dir, &info, NULL) == 0 && info.active && info.pid == pid;
 }
 
-static int ask(const struct rundir *dir, int pid, int64_t timeout_ns, struct err *err)
-{
-	const int timeout_ms = timeout_ns / 1000000 < ASK_MS ? (int)(timeout_ns / 1000000) : ASK_MS;
-	struct json_object *request = json_object_new_object(), *reply;
-	int rc;
-
-	json_object_object_add(request, "request", json_object_new_string("stop"));
-	rc = control_ask(dir, request, timeout_ms, &reply, err);
-	json_object_put(request);
-	json_object_put(reply);
-	if (rc == 1)
-		return err_set(err, EXIT_FAILED, "process %d records but cannot be asked to stop: a program that "
-			       "records itself ends its session itself; a kymo record ends with \"kill -INT %d\"",
-			       pid, pid);
-	return rc;
-}
-
-static int stop(const struct rundir *dir, const struct options *options, struct domain_info *info,
+static int stop(const struct rundir *dir, const struct options *options, const struct domain_info *info,
 		struct err *err)
 {
 	const int64_t timeout = options->timeout ? options->timeout : 30000000000;
 	const int64_t until = now_ns() + timeout;
+	struct json_object *reply = NULL;
 	int process, rc;
 
-	if (domain_inspect(dir, info, err) < 0)
-		return -1;
-	if (!info->active)
-		return err_set(err, EXIT_EMPTY, "nobody is recording in %s", dir->path);
 	process = info->pid > 0 ? (int)syscall(SYS_pidfd_open, info->pid, 0) : -1;
-	rc = ask(dir, info->pid, timeout, err);
+	rc = ask_for(dir, info, "stop", timeout < ASK_NS ? timeout : ASK_NS, &reply, err);
+	json_object_put(reply);
 	while (rc == 0 && is_there(dir, info->pid, process))
 		if (now_ns() >= until)
 			rc = err_set(err, EXIT_FAILED, "recorder %d was told to stop but is still there; it waits "
@@ -83,6 +64,23 @@ static int stop(const struct rundir *dir, const struct options *options, struct 
 	if (process >= 0)
 		(void)close(process);
 	return rc;
+}
+
+/* Where it went. A flight recorder has no trace of its own. */
+static void tell(const struct domain_info *info)
+{
+	char clean[4 * sizeof info->trace_path], above[sizeof info->trace_path];
+
+	if (info->trace_path[0] != '/')
+		return;
+	text_clean(clean, sizeof clean, info->trace_path);
+	(void)snprintf(above, sizeof above, "%.*s/", (int)(strrchr(info->trace_path, '/') - info->trace_path),
+		       info->trace_path);
+	/* A recorder in a container may have it where we cannot look. */
+	if (access(above, X_OK) == 0 && access(info->trace_path, F_OK) < 0)
+		fprintf(stderr, "nothing was traced, so there is no trace %s\n", clean);
+	else
+		fprintf(stderr, "trace: %s\nnext:  kymo report %s\n", clean, clean);
 }
 
 static int run(int argc, char **argv)
@@ -102,17 +100,15 @@ static int run(int argc, char **argv)
 			(void)err_set(&err, EXIT_USAGE, "--timeout cannot be negative");
 		return cli_fail("stop", &err);
 	}
-	rc = rundir_open(&dir, NULL, false, &err);
-	if (rc == 1)
-		rc = err_set(&err, EXIT_EMPTY, "nobody is recording: there is no %s", dir.path);
+	rc = ask_open(&dir, &info, &err);
 	if (rc == 0) {
 		rc = stop(&dir, &options, &info, &err);
 		rundir_close(&dir);
 	}
 	if (rc < 0)
 		return cli_fail("stop", &err);
-	if (!options.quiet && info.trace_path[0] == '/')	/* a flight recorder has no trace of its own */
-		fprintf(stderr, "trace: %s\n", info.trace_path);
+	if (!options.quiet)
+		tell(&info);
 	return EXIT_OK;
 }
 

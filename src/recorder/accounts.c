@@ -212,6 +212,22 @@ static struct json_object *totals(const struct session_stats *stats)
 	return object;
 }
 
+/* When nothing was recorded because somebody said so. */
+static struct json_object *pauses(const struct session *session)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (unsigned i = 0; i < session->pauses_kept; i++) {
+		struct json_object *object = json_object_new_object();
+
+		put_u64(object, "begin_ns", session->pause[i].begin);
+		if (session->pause[i].end)
+			put_u64(object, "end_ns", session->pause[i].end);
+		json_object_array_add(array, object);
+	}
+	return array;
+}
+
 /* As a flight recorder's, of a session that only looks. */
 static struct json_object *from_memory(const struct session *session)
 {
@@ -234,6 +250,7 @@ static struct json_object *accounts(const struct session *session, const struct 
 	put_text(root, "kymo", session->options.version);
 	put_u64(root, "format", ACCOUNTS_FORMAT);
 	put_u64(root, "generation", session->generation);
+	put_text(root, "state", states_name(sink->end_ns ? KYMO_STATE_WAIT : session->state));
 	put_u64(root, "start_ns", sink->start_ns);
 	json_object_object_add(root, "start_realtime_ns", json_object_new_int64(sink->start_realtime_ns));
 	put_u64(root, "duration_ns", stats.duration_ns);
@@ -244,6 +261,12 @@ static struct json_object *accounts(const struct session *session, const struct 
 		json_object_object_add(root, "snapshot", from_memory(session));
 	if (sink->ops->tell)
 		sink->ops->tell(sink, root);
+	if (session->pause_count) {
+		put_u64(root, "paused_ns", session->paused_ns +
+			(session->pause_began ? session_now() - session->pause_began : 0));
+		put_u64(root, "pause_count", session->pause_count);
+		json_object_object_add(root, "pauses", pauses(session));
+	}
 	json_object_object_add(root, "clocks", clocks(session));
 	for (unsigned i = 0; i < session->process_count; i++) {
 		const struct sink_process *at = sink_at(&session->drain, sink, session->process[i]);

@@ -43,15 +43,14 @@ static void enable(struct process *process, uint8_t value)
 			__atomic_store_n(&byte[id], value, __ATOMIC_RELAXED);
 }
 
-static void record(struct session *session, struct process *process)
+void session_apply_state(const struct session *session, struct process *process)
 {
 	struct kymo_region *header = region_header(&process->region);
 
-	__atomic_store_n(&header->generation, session->domain.generation, __ATOMIC_RELAXED);
-	enable(process, 1);
-	process->recording = true;
+	process->recording = session->state == KYMO_STATE_RECORD;
+	enable(process, process->recording);
 	__atomic_store_n(&header->owed, 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&header->state, KYMO_STATE_RECORD, __ATOMIC_RELEASE);
+	__atomic_store_n(&header->state, session->state, __ATOMIC_RELEASE);
 }
 
 /* Whether an event is still being written somewhere. */
@@ -228,7 +227,7 @@ static bool wanted(const struct session *session, const struct process *process)
 	int pid = process->host_pid ? process->host_pid : (int)process->region.pid;
 
 	if (options->only_self)
-		return process->region.pid == (uint32_t)getpid() && process->alive != ALIVE_DEAD &&
+		return process->host_pid == getpid() && process->alive != ALIVE_DEAD &&
 		       !(__atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE) &
 			 KYMO_REGION_REPLACED);
 	if (options->tag)
@@ -236,7 +235,10 @@ static bool wanted(const struct session *session, const struct process *process)
 	for (unsigned i = 0; i < options->pid_count; i++)
 		if (options->pids[i] == pid)
 			return true;
-	return !options->pid_count;
+	for (unsigned i = 0; i < options->name_count; i++)
+		if (region_has_name(&process->region, options->names[i]))
+			return true;
+	return !options->pid_count && !options->name_count;
 }
 
 static bool known(const struct session *session, const char *name)
@@ -290,13 +292,13 @@ static void take_over(struct process *process)
 /* Somebody is to take what is unread: it is being recorded, or was when its recorder was killed. */
 static bool is_owed(const struct kymo_region *header)
 {
-	return __atomic_load_n(&header->state, __ATOMIC_ACQUIRE) == KYMO_STATE_RECORD ||
+	return __atomic_load_n(&header->state, __ATOMIC_ACQUIRE) != KYMO_STATE_WAIT ||
 	       __atomic_load_n(&header->owed, __ATOMIC_ACQUIRE);
 }
 
 /*
- * Takes a region into the session. Records that wait in one that is in RECORD, or that a recorder has
- * not come to an end with, are ours: left by one that died, or its process started while we record.
+ * Takes a region into the session. Records that wait in one that is in RECORD or PREPARE, or that a recorder
+ * has not come to an end with, are ours: left by one that died, or its process started while we record.
  * Others are remains of a session that ended properly while a thread was inside an event.
  */
 static void join(struct session *session, struct process *process)
@@ -317,13 +319,17 @@ static void join(struct session *session, struct process *process)
 	sinks_reach_back(&session->drain, process_first_ns(process));
 	if (process->alive == ALIVE_DEAD)
 		return;
+	__atomic_store_n(&header->generation, session->generation, __ATOMIC_RELAXED);
+	__atomic_store_n(&header->recorder_pid, (uint32_t)getpid(), __ATOMIC_RELAXED);
+	__atomic_store_n(&header->recorded, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&header->lost, 0, __ATOMIC_RELAXED);
 	if (state != KYMO_STATE_RECORD) {
 		__atomic_store_n(&header->state, KYMO_STATE_PREPARE, __ATOMIC_RELEASE);
 		sinks_round_begin(&session->drain, false);
 		(void)init_drain(process, &session->drain);	/* else the next poll tries again */
 		sinks_round_end(&session->drain);
 	}
-	record(session, process);
+	session_apply_state(session, process);
 }
 
 static bool worth_joining(const struct session *session, const struct process *process)
@@ -334,7 +340,7 @@ static bool worth_joining(const struct session *session, const struct process *p
 		return false;
 	/* A dead one counts if it was recording; else it only waits to be swept away. */
 	if (process->alive == ALIVE_DEAD && header->mode == KYMO_MODE_OVERWRITE)
-		return session->options.only_dead && header->state == KYMO_STATE_RECORD;
+		return session->options.only_dead && header->state != KYMO_STATE_WAIT;
 	return process->alive != ALIVE_DEAD || is_owed(header);
 }
 
@@ -366,6 +372,23 @@ static bool take_in(struct session *session, struct process *process)
 	       session_add_process(session, process);
 }
 
+/* A newcomer began to record because the domain page cannot tell names: it rests again, or is swept away. */
+static void send_home(struct session *session, struct process *process)
+{
+	struct kymo_region *header = region_header(&process->region);
+
+	if (!session->options.name_count || header->generation != session->generation ||
+	    header->state == KYMO_STATE_WAIT || claim(process->region.fd) < 0)
+		return;
+	if (process->alive == ALIVE_DEAD) {
+		(void)unlinkat(session->dir.fd, process->region.name, 0);
+		return;
+	}
+	session_wait(process);
+	take_over(process);		/* what is in its rings belongs to nobody */
+	give_back(process);
+}
+
 static void meet(struct session *session, const char *name)
 {
 	struct process *process = calloc(1, sizeof *process);
@@ -388,11 +411,12 @@ static void meet(struct session *session, const char *name)
 			join(session, process);
 			return;
 		}
-	} else if (process->alive == ALIVE_DEAD && region_header(&process->region)->state == KYMO_STATE_WAIT &&
-		   !is_owed(region_header(&process->region)))
+	} else if (process->alive == ALIVE_DEAD && !is_owed(region_header(&process->region))) {
 		(void)unlinkat(session->dir.fd, name, 0);
-	else if (!wanted(session, process) || process->alive == ALIVE_DEAD)
+	} else if (!wanted(session, process) || process->alive == ALIVE_DEAD) {
+		send_home(session, process);
 		session_refuse(session, name, NULL);	/* not ours: do not look again */
+	}
 	region_close(&process->region);
 	sinks_process_free(process);
 	free(process);

@@ -33,10 +33,11 @@ static int busy(int fd, const struct rundir *dir, struct err *err)
 	if (pread(fd, &page, sizeof page, 0) != sizeof page)
 		page.trace_path[0] = 0;
 	page.trace_path[sizeof page.trace_path - 1] = 0;
-	return err_set(err, EXIT_FAILED, "%s is being recorded already by process %u, into %s; end "
-		       "that session, or give this one and its programs a directory of their own "
+	return err_set(err, EXIT_FAILED, "%s is being recorded already by process %u, into %s%s; end "
+		       "that session (kymo stop), or give this one and its programs a directory of their own "
 		       "with KYMO_DIR", dir->path, page.recorder_pid,
-		       page.trace_path[0] ? page.trace_path : "a trace that is just being made");
+		       page.trace_path[0] ? page.trace_path : "a trace that is just being made",
+		       page.state == KYMO_STATE_PREPARE ? ", and pauses: \"kymo resume\" goes on" : "");
 }
 
 int domain_claim(struct domain *domain, const struct rundir *dir, struct err *err)
@@ -74,6 +75,8 @@ int domain_claim(struct domain *domain, const struct rundir *dir, struct err *er
 	}
 	(void)madvise(page, KYMO_PAGE, MADV_DONTFORK);	/* as in region_open() */
 	page->recorder_pid = (uint32_t)getpid();
+	/* Nobody enters the session of a dead recorder while ours is being made. */
+	__atomic_store_n(&page->state, KYMO_STATE_WAIT, __ATOMIC_RELEASE);
 	*domain = (struct domain){ .fd = fd, .page = page };
 	return 0;
 fail:
@@ -82,7 +85,7 @@ fail:
 	return -1;
 }
 
-void domain_announce(struct domain *domain, uint64_t tag, uint64_t started_ns,
+void domain_announce(struct domain *domain, enum kymo_state state, uint64_t tag, uint64_t started_ns,
 		     const char *trace_path)
 {
 	struct kymo_domain *page = domain->page;
@@ -91,8 +94,6 @@ void domain_announce(struct domain *domain, uint64_t tag, uint64_t started_ns,
 	__atomic_store_n(&page->generation, odd, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);	/* nothing below is seen with the old generation */
 	page->abi_version = KYMO_ABI_VERSION;
-	(void)madvise(page, KYMO_PAGE, MADV_DONTFORK);	/* as in region_open() */
-	page->recorder_pid = (uint32_t)getpid();
 	page->session_tag = tag;
 	page->started_ns = started_ns;
 	memset(page->trace_path, 0, sizeof page->trace_path);
@@ -100,13 +101,13 @@ void domain_announce(struct domain *domain, uint64_t tag, uint64_t started_ns,
 	page->magic = KYMO_DOMAIN_MAGIC;
 	domain->generation = odd + 1 ? odd + 1 : 2;	/* 0 is nobody's session */
 	__atomic_store_n(&page->generation, domain->generation, __ATOMIC_RELEASE);
-	__atomic_store_n(&page->state, KYMO_STATE_RECORD, __ATOMIC_RELEASE);
+	__atomic_store_n(&page->state, state, __ATOMIC_RELEASE);
 }
 
-void domain_rest(struct domain *domain)
+void domain_switch(struct domain *domain, enum kymo_state state)
 {
 	if (domain->page)
-		__atomic_store_n(&domain->page->state, KYMO_STATE_WAIT, __ATOMIC_RELEASE);
+		__atomic_store_n(&domain->page->state, state, __ATOMIC_RELEASE);
 }
 
 void domain_release(struct domain *domain)
@@ -138,6 +139,7 @@ int domain_inspect(const struct rundir *dir, struct domain_info *info, struct er
 		info->active = true;
 		info->pid = (int)page.recorder_pid;
 		info->generation = page.generation;
+		info->state = page.state;
 		info->session_tag = page.session_tag;
 		info->started_ns = page.started_ns;
 		memcpy(info->trace_path, page.trace_path, sizeof info->trace_path);

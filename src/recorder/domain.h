@@ -25,6 +25,7 @@ struct domain_info {
 	bool active;			/* a living recorder holds the domain */
 	int pid;
 	uint32_t generation;
+	uint32_t state;			/* enum kymo_state, or anything */
 	uint64_t session_tag;
 	uint64_t started_ns;
 	char trace_path[1024];
@@ -34,20 +35,20 @@ struct domain_info {
  * domain_claim() - become the recorder of @dir
  * @dir: stays open as long as @domain is in use
  *
- * Only the lock is taken: call domain_announce() to begin.
+ * Only the lock is taken, and what a dead recorder left is in WAIT: call domain_announce() to begin.
  * Return: 0; -1 with @err (EXIT_FAILED), which names the recorder that is there. Context: blocks.
  */
 int domain_claim(struct domain *domain, const struct rundir *dir, struct err *err);
 
 /**
- * domain_announce() - publish our session and enter RECORD
+ * domain_announce() - publish our session and enter @state
  * @tag: only processes with this session tag belong to it; 0: all
  */
-void domain_announce(struct domain *domain, uint64_t tag, uint64_t started_ns,
+void domain_announce(struct domain *domain, enum kymo_state state, uint64_t tag, uint64_t started_ns,
 		     const char *trace_path);
 
-/** domain_rest() - back to WAIT: processes that start from now on do not record. */
-void domain_rest(struct domain *domain);
+/** domain_switch() - the state of processes that start from now on. Without a page: nothing. */
+void domain_switch(struct domain *domain, enum kymo_state state);
 
 /** domain_release() - give the lock back. Zeroed or released domains are fine. */
 void domain_release(struct domain *domain);

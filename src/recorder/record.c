@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <uv.h>
 
 #include "recorder/control.h"
@@ -25,6 +26,7 @@ struct recorder {
 	bool failed;
 	bool stopping;			/* a signal came, or the time is over */
 	bool command_runs;
+	rlim_t soft_files;		/* RLIMIT_NOFILE as we met it */
 	uv_loop_t loop;
 	uv_timer_t poll, deadline, progress;
 	uv_fs_event_t watch;
@@ -130,6 +132,38 @@ static void on_stop_request(void *context, struct control_call *call, struct jso
 	on_duration(&recorder->deadline);
 }
 
+static void reply_state(struct recorder *recorder, struct control_call *call, bool changed)
+{
+	struct json_object *reply = json_object_new_object();
+	struct session_stats stats;
+
+	session_stats(recorder->session, &stats);
+	json_object_object_add(reply, "pid", json_object_new_int(uv_os_getpid()));
+	json_object_object_add(reply, "trace", json_object_new_string(session_output(recorder->session)));
+	json_object_object_add(reply, "state", json_object_new_string(states_name(session_state(recorder->session))));
+	json_object_object_add(reply, "changed", json_object_new_boolean(changed));
+	json_object_object_add(reply, "processes", json_object_new_int64(stats.alive));
+	json_object_object_add(reply, "recorded", json_object_new_uint64(stats.recorded));
+	json_object_object_add(reply, "dropped", json_object_new_uint64(stats.dropped));
+	control_reply(call, reply);
+}
+
+static void on_pause_request(void *context, struct control_call *call, struct json_object *request)
+{
+	struct recorder *recorder = context;
+
+	(void)request;
+	reply_state(recorder, call, session_switch(recorder->session, STATES_PAUSE) == STATES_GO);
+}
+
+static void on_resume_request(void *context, struct control_call *call, struct json_object *request)
+{
+	struct recorder *recorder = context;
+
+	(void)request;
+	reply_state(recorder, call, session_switch(recorder->session, STATES_RESUME) == STATES_GO);
+}
+
 /* A client that waits for his snapshot. */
 struct client {
 	struct flight_waiter waiter;	/* first */
@@ -207,6 +241,8 @@ static void on_snapshot_request(void *context, struct control_call *call, struct
 
 static const struct control_request requests[] = {
 	{ "stop", on_stop_request },
+	{ "pause", on_pause_request },
+	{ "resume", on_resume_request },
 	{ "snapshot", on_snapshot_request },
 	{ 0 },
 };
@@ -224,6 +260,20 @@ static void on_wish(uv_signal_t *handle, int number)
 }
 
 /* ---- the command ---- */
+
+/* Sets the soft limit to @soft, or to the hard one if that is less. Return: what it was. */
+static rlim_t limit_files(rlim_t soft)
+{
+	struct rlimit limit;
+	rlim_t before;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return soft;
+	before = limit.rlim_cur;
+	limit.rlim_cur = soft < limit.rlim_max ? soft : limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);		/* else it stays as it is */
+	return before;
+}
 
 static void on_exit_of_command(uv_process_t *process, int64_t status, int term_signal)
 {
@@ -251,7 +301,10 @@ static int start_command(struct recorder *recorder)
 	for (int i = 0; i < 3; i++)
 		stdio[i] = (uv_stdio_container_t){ .flags = UV_INHERIT_FD, .data.fd = i };
 	recorder->command.data = recorder;
+	/* A program may rely on small descriptors: it gets the limit that we had. */
+	(void)limit_files(recorder->soft_files);
 	rc = uv_spawn(&recorder->loop, &recorder->command, &how);
+	(void)limit_files(RLIM_INFINITY);
 	recorder->command_runs = rc == 0;
 	return rc;
 }
@@ -316,6 +369,8 @@ static int start(struct recorder *recorder)
 	if (options->duration_ns > 0)
 		(void)uv_timer_start(&recorder->deadline, on_duration,
 				     (uint64_t)options->duration_ns / 1000000, 0);
+	if (options->started)
+		options->started(options->context);
 	return 0;
 }
 
@@ -363,6 +418,7 @@ int record_run(const struct record_options *options, struct record_result *resul
 			return -1;
 		session.sink = flight_sink(recorder.flight);
 	}
+	recorder.soft_files = limit_files(RLIM_INFINITY);
 	hold_signals(SIG_BLOCK);
 	if (session_begin(&session, &recorder.session, err) < 0) {
 		hold_signals(SIG_UNBLOCK);

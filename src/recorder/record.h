@@ -17,6 +17,8 @@ struct record_options {
 	char **command;			/* argument vector; NULL: attach */
 	char **environment;		/* for the command */
 	int64_t duration_ns;		/* 0: until a signal, or until the command ends */
+	/* Called once, when it records and can be asked to stop. May be NULL. */
+	void (*started)(void *context);
 	/* Called about twice a second. May be NULL. */
 	void (*progress)(void *context, const struct session_stats *stats);
 	void *context;
@@ -35,7 +37,8 @@ struct record_result {
  *
  * The command is in our process group: a Ctrl-C reaches it by itself, SIGTERM and SIGHUP are
  * passed on. It then has some seconds to end. A second signal ends the recording at once.
- * With flight, SIGUSR1 asks for a snapshot.
+ * With flight, SIGUSR1 asks for a snapshot. As many files may be open as the system allows: the soft
+ * limit is raised to the hard one, but not for the command.
  *
  * Return: 0; -1 with @err. @result is valid in both cases as far as it came.
  * Context: blocks; uses the default libuv loop's signal handling, one call at a time.

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -84,6 +85,14 @@ static void copy_text(char *to, const char *from, size_t size)
 	for (i = 0; i < size && from[i]; i++)
 		to[i] = (unsigned char)from[i] < ' ' || from[i] == 0x7f ? '?' : from[i];
 	to[i] = 0;
+}
+
+bool region_has_name(const struct region *region, const char *glob)
+{
+	const char *slash = strrchr(region->exe, '/');
+
+	return fnmatch(glob, region->procname, 0) == 0 ||
+	       fnmatch(glob, slash ? slash + 1 : region->exe, 0) == 0;
 }
 
 #define REFUSE(...) err_set(err, EXIT_INPUT, __VA_ARGS__)

@@ -41,6 +41,12 @@ int region_open(struct region *region, const struct rundir *dir, const char *nam
 		struct err *err);
 
 /**
+ * region_has_name() - is it a process that a user means with @glob?
+ * @glob: as fnmatch() has it, for the name of the main thread or of the program's file
+ */
+bool region_has_name(const struct region *region, const char *glob);
+
+/**
  * region_guard() - survive region files that somebody shortens while they are mapped
  *
  * Catches SIGBUS for the life of the program: where a mapped region has lost its pages, zeros are

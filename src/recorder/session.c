@@ -77,10 +77,16 @@ int session_begin(const struct session_options *options, struct session **result
 	session->started_ns = session->drain.now_ns = session_snapshot_clocks(session)->monotonic;
 	if (session_begin_sinks(session, err) < 0)
 		goto fail;
-	/* Named or dead processes only: a tag that nobody has keeps newcomers out. */
-	session->domain_tag = options->pid_count || options->only_dead ? random_tag() : options->tag;
+	/*
+	 * These processes or dead ones only: a tag that nobody has keeps newcomers out. Names are only known
+	 * here: all newcomers begin, and those with other names are sent home when they are met.
+	 */
+	session->domain_tag = options->name_count ? 0 :
+			      options->pid_count || options->only_dead ? random_tag() : options->tag;
+	session_begin_state(session);
 	if (session_has_domain(session))
-		domain_announce(&session->domain, session->domain_tag, session->started_ns, session->output);
+		domain_announce(&session->domain, session->state, session->domain_tag, session->started_ns,
+				session->output);
 	session->generation = session->domain.page ? session->domain.generation :
 			      (uint32_t)(session->started_ns >> 20) | 2;
 	session_scan(session);
@@ -182,6 +188,7 @@ static int keep_house(struct session *session, struct err *err)
 	}
 	if (now >= session->alive_at && !all_fail(session)) {
 		session->alive_at = now + ALIVE_PERIOD_NS;
+		session_tell_counts(session);
 		session_check_alive(session);
 	}
 	if (now >= session->clock_at) {
@@ -236,7 +243,7 @@ static void end_processes(struct session *session)
 {
 	if (!session->options.frozen) {
 		session_scan(session);
-		domain_rest(&session->domain);
+		domain_switch(&session->domain, KYMO_STATE_WAIT);
 		session_scan(session);
 	}
 	session->drain.final = true;
@@ -246,6 +253,7 @@ static void end_processes(struct session *session)
 		session_settle(session->process[i]);
 	session->drain.now_ns = session_now();
 	session->ended_ns = session->drain.now_ns;
+	session_pause_ended(session);
 	session_check_alive(session);
 	for (unsigned i = 0; i < session->process_count; i++)
 		session_finish_process(session, session->process[i]);
@@ -316,5 +324,6 @@ void session_free(struct session *session)
 	free(session->process);
 	free(session->drain.scratch);
 	free(session->clock);
+	free(session->pause);
 	free(session);
 }

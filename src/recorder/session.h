@@ -20,7 +20,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "abi/region.h"
 #include "base/err.h"
+#include "recorder/states.h"
 
 struct session;
 struct sink;			/* recorder/sink.h */
@@ -43,6 +45,9 @@ struct session_options {
 	uint64_t tag;			/* only processes started with this KYMO_SESSION; 0: all */
 	int pids[SESSION_PIDS_MAX];	/* only these; needs tag 0 */
 	unsigned pid_count;
+	const char *names[SESSION_PIDS_MAX];	/* and those of these names (globs); needs tag 0 */
+	unsigned name_count;
+	bool paused;			/* begin in PREPARE: facts are taken, runtime events wait for STATES_RESUME */
 	bool only_self;			/* only the calling process; the domain is left to others */
 	bool only_dead;			/* only what dead processes left; those that live stay as they are */
 	/*
@@ -94,6 +99,18 @@ void session_flush(struct session *session);
 
 /** session_notice() - something changed in the runtime directory: look at the next poll. */
 void session_notice(struct session *session);
+
+/**
+ * session_switch() - pause or resume
+ * @action: STATES_PAUSE or STATES_RESUME
+ *
+ * Events of before a pause are in the trace when it returns.
+ * Return: STATES_GO: done; STATES_STAY: it was so already; STATES_REFUSE: no such action.
+ */
+enum states_answer session_switch(struct session *session, enum states_action action);
+
+/** session_state() - of the session, and so of its processes. */
+enum kymo_state session_state(const struct session *session);
 
 /** session_runtime_dir() - path of the runtime directory, valid as long as @session. */
 const char *session_runtime_dir(const struct session *session);

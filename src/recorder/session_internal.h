@@ -18,8 +18,18 @@ struct clock_snapshot {
 	uint64_t monotonic, realtime, boottime, tai, counter;
 };
 
+/* From a pause to the resume; end 0: it lasts. */
+struct pause {
+	uint64_t begin, end;
+};
+#define PAUSES_MAX 4096			/* of further ones only the time and the number are kept */
+
 struct session {
 	struct session_options options;
+	enum kymo_state state;		/* its processes' */
+	struct pause *pause;
+	unsigned pauses_kept;
+	uint64_t pause_count, paused_ns, pause_began;	/* paused_ns without the one that lasts */
 	const char *output;		/* name of the first sink */
 	struct rundir dir;
 	struct domain domain;
@@ -86,8 +96,22 @@ enum process_end session_how_it_ended(const struct process *process);
 /** session_check_alive() - notice processes that ended. */
 void session_check_alive(struct session *session);
 
+/** session_apply_state() - switch a process to the session's state. */
+void session_apply_state(const struct session *session, struct process *process);
+
 /** session_wait() - switch a process off: what it produces from now on is not kept. */
 void session_wait(struct process *process);
+
+/* ---- session_state.c ---- */
+
+/** session_begin_state() - the state that the options ask for. */
+void session_begin_state(struct session *session);
+
+/** session_pause_ended() - a pause that lasts ends now, if there is one. */
+void session_pause_ended(struct session *session);
+
+/** session_tell_counts() - for `kymo status`: what has been recorded, into the regions. */
+void session_tell_counts(struct session *session);
 
 /** session_settle() - give events that are in progress a moment to end. */
 void session_settle(const struct process *process);

@@ -6,9 +6,21 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "recorder/claim.h"
 #include "recorder/region.h"
+
+#define COMMITTED_TRIES 100
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 /* Whole records in the log; a hole ends the count of its chunk. */
 static uint64_t count_init(const struct region *region)
@@ -42,6 +54,28 @@ static uint64_t count_init(const struct region *region)
 	return count;
 }
 
+/* Records ever committed to a ring; those of a block that is left meanwhile are looked for again. */
+static uint64_t committed(const struct region *region, const struct kymo_ring *ring, uint32_t page)
+{
+	const uint64_t block_size = __atomic_load_n(&ring->block_size, __ATOMIC_RELAXED);
+	const uint64_t size = block_size * __atomic_load_n(&ring->block_count, __ATOMIC_RELAXED);
+	const uint8_t *data = size && size <= REGION_SIZE_MAX && block_size >= KYMO_BLOCK_MIN && !(block_size % 8) ?
+			      region_page(region, (uint64_t)page + 1, (size + KYMO_PAGE - 1) / KYMO_PAGE) : NULL;
+
+	for (int i = 0; data && i < COMMITTED_TRIES; i++) {
+		uint64_t word = __atomic_load_n(&ring->wpos, __ATOMIC_ACQUIRE);
+		uint64_t number = KYMO_WORD_POS(word) / block_size, before;
+		const struct kymo_block *block = (const void *)(data + number * block_size % size);
+
+		if (!KYMO_WORD_POS(word))
+			return 0;
+		before = __atomic_load_n(&block->records_before, __ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&block->seq, __ATOMIC_ACQUIRE) == number + 1)
+			return before + KYMO_WORD_COUNT(word);
+	}
+	return 0;
+}
+
 static void add_rings(const struct region *region, struct process_status *status)
 {
 	const struct kymo_region *header = region_header(region);
@@ -63,6 +97,7 @@ static void add_rings(const struct region *region, struct process_status *status
 			rpos = wpos > size ? wpos - size : 0;
 		status->unread_bytes += wpos > rpos ? wpos - rpos : 0;
 		status->dropped += __atomic_load_n(&ring->dropped, __ATOMIC_RELAXED);
+		status->produced += committed(region, ring, page);
 	}
 }
 
@@ -74,6 +109,10 @@ static void fill(const struct region *region, struct process_status *status)
 		.pid = region->pid,
 		.state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE),
 		.mode = __atomic_load_n(&header->mode, __ATOMIC_RELAXED),
+		.generation = __atomic_load_n(&header->generation, __ATOMIC_RELAXED),
+		.start_time = region->start_time,
+		.birth_ns = region->birth_ns,
+		.at_ns = now_ns(),
 		.session_tag = region->tag,
 		.init_events = count_init(region),
 		.init_dropped = header->log_dropped,
@@ -86,6 +125,11 @@ static void fill(const struct region *region, struct process_status *status)
 	status->alive = alive_find(region->pid, region->pid_ns, region->start_time, &status->host_pid);
 	if (header->flags & KYMO_REGION_REPLACED)
 		status->alive = ALIVE_DEAD;
+	if (claim_is_taken(region->fd)) {
+		status->recorder_pid = header->recorder_pid;
+		status->recorded = __atomic_load_n(&header->recorded, __ATOMIC_RELAXED);
+		status->lost = __atomic_load_n(&header->lost, __ATOMIC_RELAXED);
+	}
 	add_rings(region, status);
 }
 

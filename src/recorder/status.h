@@ -19,6 +19,12 @@ struct process_status {
 	uint32_t state;			/* enum kymo_state, or anything */
 	uint32_t mode;			/* enum kymo_mode, or anything */
 	enum alive alive;
+	uint32_t generation;		/* of the session that set the state */
+	uint32_t recorder_pid;		/* who records it, in its own pid namespace; 0: nobody does */
+	uint64_t recorded, lost;		/* runtime events in that session so far; 0: nobody records */
+	uint64_t produced;		/* runtime events that its rings took, since the process began */
+	uint64_t at_ns;			/* CLOCK_MONOTONIC of the look */
+	uint64_t start_time, birth_ns;	/* as in struct kymo_region: with pid, which process it is */
 	uint64_t session_tag;
 	uint64_t init_events, init_dropped;
 	uint64_t rings;

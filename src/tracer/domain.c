@@ -47,17 +47,22 @@ static void read_domain(const struct kymo_process *process, struct kymo_domain *
 		*domain = (struct kymo_domain){ .state = KYMO_STATE_WAIT };
 }
 
+static bool is_active(const struct kymo_domain *domain)
+{
+	return domain->state == KYMO_STATE_RECORD || domain->state == KYMO_STATE_PREPARE;
+}
+
 bool kymo_domain_recording(const struct kymo_process *process)
 {
 	struct kymo_domain domain;
 
 	read_domain(process, &domain);
-	return domain.state == KYMO_STATE_RECORD || domain.state == KYMO_STATE_PREPARE;
+	return is_active(&domain);
 }
 
 static bool wanted(const struct kymo_domain *domain)
 {
-	return domain->state == KYMO_STATE_RECORD &&
+	return is_active(domain) &&
 	       (!domain->session_tag || domain->session_tag == kymo_settings.session_tag);
 }
 
@@ -71,7 +76,7 @@ struct aim {
 static struct aim aim_for(const struct kymo_domain *domain)
 {
 	if (wanted(domain))
-		return (struct aim){ KYMO_STATE_RECORD, KYMO_MODE_DISCARD };
+		return (struct aim){ domain->state, KYMO_MODE_DISCARD };
 	if (kymo_settings.flight)
 		return (struct aim){ KYMO_STATE_RECORD, KYMO_MODE_OVERWRITE };
 	return (struct aim){ KYMO_STATE_WAIT, KYMO_MODE_DISCARD };
@@ -109,7 +114,8 @@ void kymo_domain_join(struct kymo_process *process)
 		if (wanted(&domain) || !is_aim(process->region, aim_for(&domain)))
 			set_state(process, aim_for(&domain), domain.generation);
 		read_domain(process, &again);
-		if (again.generation == domain.generation && wanted(&again) == wanted(&domain))
+		if (again.generation == domain.generation && again.state == domain.state &&
+		    wanted(&again) == wanted(&domain))
 			return;
 		domain = again;
 	}

@@ -8,7 +8,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 fail() {
 	echo "FAIL: $*" >&2
-	echo "$*" >>"$scratch/failed"	# a file: it may be said in a subshell
+	echo >>"$scratch/failed"	# a file: it may be said in a subshell
 }
 
 # run STATUS COMMAND...: runs it, output in $scratch/out and $scratch/err, and checks the status.

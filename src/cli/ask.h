@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Verbs that ask the running recorder of the runtime directory for something. */
+#ifndef KYMO_CLI_ASK_H
+#define KYMO_CLI_ASK_H
+
+#include <json-c/json.h>
+
+#include "base/opt.h"
+#include "recorder/domain.h"
+#include "recorder/rundir.h"
+
+/**
+ * ask_open() - the runtime directory and who records there
+ * Return: 0, and @dir is open; -1 with @err, EXIT_EMPTY when nobody records.
+ */
+int ask_open(struct rundir *dir, struct domain_info *info, struct err *err);
+
+/**
+ * ask_for() - ask the recorder that ask_open() found
+ * @what: name of the request, without further words
+ * @timeout_ns: for all of it, at least a millisecond
+ * @reply: to be released with json_object_put()
+ *
+ * Return: 0; -1 with @err. Context: blocks.
+ */
+int ask_for(const struct rundir *dir, const struct domain_info *info, const char *what, int64_t timeout_ns,
+	    struct json_object **reply, struct err *err);
+
+/** ask_opts - options of verbs that only switch: --quiet. */
+extern const struct opt ask_opts[];
+
+/** ask_switch() - all of `kymo pause` and `kymo resume`. Return: exit status. */
+int ask_switch(const char *verb, int argc, char **argv);
+
+#endif
