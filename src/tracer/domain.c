@@ -110,15 +110,21 @@ void kymo_domain_join(struct kymo_process *process)
 	struct kymo_domain domain, again;
 
 	read_domain(process, &domain);
+	/* Nothing happened since the first time; but the recorder may have come to another decision. */
+	if (process->joined && domain.generation == process->joined_generation && domain.state == process->joined_state)
+		return;
 	for (int try = 0; try < 100; try++) {
 		if (wanted(&domain) || !is_aim(process->region, aim_for(&domain)))
 			set_state(process, aim_for(&domain), domain.generation);
 		read_domain(process, &again);
 		if (again.generation == domain.generation && again.state == domain.state &&
 		    wanted(&again) == wanted(&domain))
-			return;
+			break;
 		domain = again;
 	}
+	process->joined = true;
+	process->joined_generation = domain.generation;
+	process->joined_state = domain.state;
 }
 
 /* ---- left-overs of processes that died while nobody recorded ---- */

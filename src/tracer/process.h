@@ -44,6 +44,8 @@ struct kymo_process {
 	uint64_t pair_width;		/* ticks it took to read */
 	uint64_t rate;			/* ns per tick, 32.32, as a thread found it last; 0: none has yet */
 	uint64_t dev, ino;		/* of the region's file */
+	bool joined;			/* it has taken the state of the domain, which had ... */
+	uint32_t joined_generation, joined_state;
 	bool use_counter;		/* the CPU counter is usable as a clock */
 	struct kymo_ring *ring[KYMO_RINGS_MAX];
 	uint8_t *log_chunk[KYMO_LOG_CHUNKS_MAX];
