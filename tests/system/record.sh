@@ -69,7 +69,7 @@ KYMO_DIR=relative run 1 "$kymo" record -o "$scratch/h" -- true
 has err "absolute"
 
 # ---- attach late, Ctrl-C, a second recorder, status ----
-"$kymo" run -- "$numbers" --rate 20000 --seconds 60 "$scratch/n" &
+KYMO_RING_SIZE=4M "$kymo" run -- "$numbers" --rate 10000 --seconds 300 "$scratch/n" &
 program=$!
 wait_for in_status "^$program,numbers,wait,alive"
 "$kymo" record -o "$scratch/i" 2>"$scratch/record.err" &
