@@ -30,6 +30,7 @@ static void write_head(struct exporter *exporter)
 	pft_fact_text(exporter->pft, "exported_by", tracer);
 	if (options->trace_name)
 		pft_fact_text(exporter->pft, "trace", options->trace_name);
+	pft_fact_u64(exporter->pft, "epoch_offset_ns", (uint64_t)exporter->offset_ns);
 	for (unsigned i = 0; i < ctf_trace_count(exporter->reader); i++) {
 		const struct ctf_trace_info *info = ctf_trace(exporter->reader, i);
 
@@ -57,6 +58,8 @@ static void first_event(struct exporter *exporter, const struct ctf_event *event
 	struct pft_clocks clocks = { .monotonic_ns = export_time(exporter, event->ns),
 				     .realtime_ns = event->ns };
 
+	exporter->first_ns = event->ns > exporter->options->begin_ns ? event->ns :
+								       exporter->options->begin_ns;
 	exporter->next_clock_ns = INT64_MAX;
 	if (clocks_fit(exporter))
 		exporter->next_clock_ns = 0;
@@ -126,6 +129,7 @@ static int run(struct exporter *exporter, struct err *err)
 	spans_finish(exporter->spans);
 	model_finish(exporter->model);
 	export_publishes(exporter);
+	export_counters_finish(exporter);
 	if (exporter->out_of_memory)
 		return err_set(err, EXIT_FAILED, "There is no memory left for the export.");
 	return 0;
@@ -133,6 +137,7 @@ static int run(struct exporter *exporter, struct err *err)
 
 static void exporter_free(struct exporter *exporter)
 {
+	export_counters_free(exporter);
 	for (unsigned i = 0; i < BY_COUNT; i++)
 		free(exporter->by[i].item);
 	map_free(&exporter->counters);
@@ -151,16 +156,19 @@ int perfetto_export(struct ctf_reader *reader, const struct perfetto_options *op
 	*result = (struct perfetto_result){ 0 };
 	if (model_create(&exporter.model, err))
 		return -1;
-	if (spans_create(&exporter.spans, exporter.model, err) ||
-	    spans_attach(exporter.spans, reader, err) ||
+	if (spans_create(&exporter.spans, exporter.model, err)) {
+		exporter_free(&exporter);
+		return -1;
+	}
+	(void)model_listen(exporter.model, &export_listener, &exporter);	/* far from the limit */
+	(void)spans_listen(exporter.spans, &export_span_listener, &exporter);
+	if (spans_attach(exporter.spans, reader, err) ||
 	    pft_open(&exporter.pft, options->fd, options->level, err)) {
 		exporter_free(&exporter);
 		return -1;
 	}
 	exporter.flow_base = pft_identity(exporter.pft) << 40 | UINT64_C(1) << 63;
 	export_words(&exporter);
-	(void)model_listen(exporter.model, &export_listener, &exporter);	/* the second of four */
-	(void)spans_listen(exporter.spans, &export_span_listener, &exporter);	/* the first of two */
 	write_head(&exporter);
 	status = run(&exporter, err);
 	if (!status)

@@ -6,8 +6,12 @@
  *                               counts; callbacks whose end is not in the trace (category
  *                               "unfinished") as an instant, or open when they ran at the end
  *   "ROS 2" / node / ...        an instant per publish, take and dropped message on the track of its
- *                               publisher or subscription; lifecycle states as slices
- *   arrows                      callback -> publish -> take -> callback, one per subscription
+ *                               publisher or subscription; lifecycle states, runs of timers, service
+ *                               calls as slices
+ *   "ROS 2 topics" / topic      counters of rate, latency, waiting, dropped messages
+ *   "executor of ..."           what an executor's thread did, as slices
+ *   arrows                      callback -> publish -> take -> callback, one per subscription;
+ *                               callback -> request -> serve -> callback -> response; message links
  *   spans of programs           slices on their threads or custom tracks (below their process), their
  *                               fields as arguments, flows as arrows; instants and tracepoints of
  *                               their own likewise; counters as counter tracks below the process

@@ -40,6 +40,16 @@ void export_words(struct exporter *exporter)
 		{ &exporter->words.drop[MODEL_DROP_CLEARED], "dropped: cleared" },
 		{ &exporter->words.drop[MODEL_DROP_UNTAKEN], "dropped: never taken" },
 		{ &exporter->words.lifecycle, "lifecycle" },
+		{ &exporter->words.timer, "timer" },
+		{ &exporter->words.call, "call" },
+		{ &exporter->words.executor, "executor" },
+		{ &exporter->words.link, "link" },
+		{ &exporter->words.tick, "tick" },
+		{ &exporter->words.serve, "serve" },
+		{ &exporter->words.request, "request" },
+		{ &exporter->words.response, "response" },
+		{ &exporter->words.cause, "used for a message" },
+		{ &exporter->words.effect, "made of a message" },
 		{ &exporter->words.node, "node" },
 		{ &exporter->words.topic, "topic" },
 		{ &exporter->words.service, "service" },
@@ -54,10 +64,19 @@ void export_words(struct exporter *exporter)
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		*table[i].number = pft_string(exporter->pft, table[i].text);
+	for (int state = 0; state <= MODEL_EXECUTOR_EXECUTE; state++)
+		exporter->words.executor_state[state] =
+			pft_string(exporter->pft, model_executor_state_name((enum model_executor_state)state));
 	exporter->words.pointer = exporter->words.callback;	/* argument "callback" */
 }
 
 /* ---- messages ---- */
+
+static bool publisher_is_wanted(const struct exporter *exporter, const struct model_message *message)
+{
+	return export_is_wanted(exporter, message->publisher ? message->publisher->node : NULL,
+				message->topic);
+}
 
 static void put_publish(struct exporter *exporter, const struct model_message *message)
 {
@@ -66,8 +85,7 @@ static void put_publish(struct exporter *exporter, const struct model_message *m
 	struct pft_event event = { .category = exporter->words.publish, .flow = flow, .arg = arg };
 
 	if (!export_in_window(exporter, message->publish_ns) ||
-	    !export_is_wanted(exporter, message->publisher ? message->publisher->node : NULL,
-			      message->topic))
+	    !publisher_is_wanted(exporter, message))
 		return;
 	event.name = message->is_intra ? exporter->words.publish_intra : exporter->words.publish;
 	if (message->address)
@@ -115,11 +133,17 @@ static void on_published(void *context, const struct model_message *message)
 	struct exporter *exporter = context;
 	struct thread_state *thread = message->publish_thread ?
 		export_thread(exporter, message->publish_thread) : NULL;
-	bool second = thread && thread->pending.id && thread->pending.id == message->id;
+	/* Where events were lost, two calls may look like one. */
+	bool second = thread && thread->pending.id && thread->pending.id == message->id &&
+		      thread->pending.publisher == message->publisher;
 	struct model_message both = *message;
 
-	if (!second)
+	if (!second) {
 		export_published(exporter, message->topic);
+		if (export_in_window(exporter, message->publish_ns) &&
+		    publisher_is_wanted(exporter, message))
+			export_count_published(exporter, message);
+	}
 	if (!thread) {
 		put_publish(exporter, message);
 		return;
@@ -158,7 +182,7 @@ static unsigned departures_take(struct thread_state *thread, const struct model_
 struct call {
 	struct pft_event event;
 	struct pft_arg arg[10];
-	uint64_t departure[DEPARTURES_MAX];
+	uint64_t departure[DEPARTURES_MAX + 1];
 	uint64_t arrival;
 };
 
@@ -183,12 +207,14 @@ static struct thread_state *describe(struct exporter *exporter,
 			exporter->words.is_intra_process, PFT_BOOL, { .u = instance->is_intra } };
 	event->flow = call->departure;
 	event->flows = departures_take(thread, instance, call->departure);
+	if (instance->call)
+		call->departure[event->flows++] = export_call_flow(exporter, instance->call);
 	if (!message)
 		return thread;
 	if (message->address)
 		call->arg[event->args++] = (struct pft_arg){ exporter->words.message, PFT_POINTER,
 							     { .u = message->address } };
-	if (message->publish_ns)
+	if (message->publish_ns && export_comparable(message->publish_thread, instance->thread))
 		call->arg[event->args++] =
 			(struct pft_arg){ exporter->words.latency_ns, PFT_INT,
 					  { .i = (int64_t)((uint64_t)instance->start_ns -
@@ -238,6 +264,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 		return;
 	pft_slice(thread->track, export_time(exporter, instance->start_ns), export_time(exporter, end_ns),
 		  &call.event);
+	export_run(exporter, instance);
 	if (end_ns > thread->last_end_ns)
 		thread->last_end_ns = end_ns;
 	put_pending(exporter, thread);
@@ -291,27 +318,57 @@ static void on_taken(void *context, const struct model_message *message)
 		return;
 	pft_instant(export_subscription(exporter, message->subscription),
 		    export_time(exporter, message->take_ns), &event);
+	export_count_taken(exporter, message);
 }
 
-/* A message that a buffer lost is shown where it is lost, one that nobody took where it was sent. */
+/*
+ * A message that a buffer lost is shown where it is lost, one that nobody took where it was sent; and
+ * there, too, when the trace does not tell whose buffer it was.
+ */
 static void on_dropped(void *context, const struct model_message *message, enum model_drop why)
 {
 	struct exporter *exporter = context;
+	bool untaken = why == MODEL_DROP_UNTAKEN;
+	int64_t ns = untaken ? message->publish_ns : exporter->now_ns;
 	struct pft_event event = { .name = exporter->words.drop[why],
 				   .category = exporter->words.dropped };
 
-	if (!export_in_window(exporter, why == MODEL_DROP_UNTAKEN ? message->publish_ns :
-					exporter->now_ns))
+	if (!export_in_window(exporter, ns) ||
+	    !(untaken ? publisher_is_wanted : subscriber_is_wanted)(exporter, message))
 		return;
-	if (why == MODEL_DROP_UNTAKEN) {
-		if (export_is_wanted(exporter, message->publisher ? message->publisher->node : NULL,
-				     message->topic))
-			pft_instant(export_publisher(exporter, message->publisher),
-				    export_time(exporter, message->publish_ns), &event);
-	} else if (subscriber_is_wanted(exporter, message)) {
-		pft_instant(export_subscription(exporter, message->subscription),
-			    export_time(exporter, exporter->now_ns), &event);
-	}
+	pft_instant(untaken || !message->subscription ?
+		    export_publisher(exporter, message->publisher) :
+		    export_subscription(exporter, message->subscription),
+		    export_time(exporter, ns), &event);
+	export_count_dropped(exporter, message);
+}
+
+/* ---- service calls ---- */
+
+/* The arrow of a call leaves the callback that asked. */
+static void on_request(void *context, const struct model_call *call)
+{
+	struct exporter *exporter = context;
+	struct thread_state *thread = export_thread(exporter, call->client_thread);
+
+	if (thread && call->from && thread->departures < DEPARTURES_MAX)
+		thread->departure[thread->departures++] =
+			(struct departure){ call->request_ns, export_call_flow(exporter, call->id) };
+}
+
+static void on_call(void *context, const struct model_call *call)
+{
+	export_call(context, call);
+}
+
+static void on_cause(void *context, const struct model_cause *cause)
+{
+	export_cause(context, cause);
+}
+
+static void on_executor(void *context, const struct model_executor_interval *interval)
+{
+	export_executor(context, interval);
 }
 
 /* ---- lifecycle, loss ---- */
@@ -365,4 +422,8 @@ const struct model_listener export_listener = {
 	.dropped = on_dropped,
 	.transition = on_transition,
 	.loss = on_loss,
+	.request = on_request,
+	.call = on_call,
+	.cause = on_cause,
+	.executor = on_executor,
 };

@@ -31,8 +31,13 @@ enum by {
 	BY_NODE,
 	BY_PUBLISHER,
 	BY_SUBSCRIPTION,
+	BY_TIMER,
+	BY_SERVICE,
+	BY_CLIENT,
+	BY_EXECUTOR,		/* by thread */
 	BY_CALLBACK,
 	BY_TOPIC,
+	BY_TOPIC_COUNTERS,
 	BY_STREAM,
 	BY_SPAN_NAME,
 	BY_SPAN_TRACK,
@@ -70,8 +75,40 @@ struct node_state {
 };
 
 struct subscription_state {
-	struct pft_track *track;
+	struct pft_track *track, *latency, *waiting;
 	uint32_t slot;			/* of its topic, where topic_state says so */
+	uint64_t waited;		/* last value of waiting, plus one; 0: none yet */
+};
+
+/* What may overlap on one track gets as many rows as it needs, up to so many. */
+#define LANES_MAX 16
+
+/* A timer, a service, a client. */
+struct lanes {
+	struct pft_track *track[LANES_MAX];
+	int64_t end_ns[LANES_MAX];
+};
+
+/* Counters of a topic. */
+struct topic_counters {
+	struct pft_track *track, *rate, *dropped;
+	struct pft_track *latency;	/* to subscriptions that the trace does not tell */
+	int64_t second;			/* that is being counted, from the first one of the file */
+	uint64_t in_second, drops;
+	uint64_t published;		/* in all */
+	struct publication *latest;	/* the last PUBLISHED_MAX, by their number modulo that */
+};
+
+struct publication {
+	uint64_t id;
+	int64_t ns;
+};
+
+/* More newer messages than this are not counted when one is taken. */
+#define PUBLISHED_MAX 1024u
+
+struct executor_state {
+	struct pft_track *track;
 };
 
 /* Who an arrow of a topic's messages may lead to. */
@@ -103,6 +140,8 @@ struct callback_state {
 struct words {
 	uint32_t callback, unfinished, publish, take, dropped, lifecycle;	/* categories, names */
 	uint32_t publish_intra, drop[3];			/* names; drop by enum model_drop */
+	uint32_t timer, call, executor, link;			/* categories */
+	uint32_t tick, serve, request, response, cause, effect, executor_state[3];	/* names */
 	uint32_t node, topic, service, period_ns, symbol, pointer, is_intra_process;	/* arguments */
 	uint32_t latency_ns, source_timestamp, message;
 	uint32_t unfinished_span;				/* argument */
@@ -124,7 +163,9 @@ struct exporter {
 	int64_t next_clock_ns;		/* Perfetto time of the next of them */
 	bool finishing;
 	uint32_t subscriptions_seen;
-	struct pft_track *ros, *no_node, *lost;
+	struct pft_track *ros, *no_node, *topics, *lost;
+	uint64_t links;		/* arrows along links, so far */
+	int64_t first_ns;	/* where the first second of rates begins */
 	struct by_index by[BY_COUNT];
 	bool out_of_memory;
 };
@@ -140,6 +181,12 @@ int64_t export_time(const struct exporter *exporter, int64_t epoch_ns);
 static inline bool export_in_window(const struct exporter *exporter, int64_t epoch_ns)
 {
 	return epoch_ns >= exporter->options->begin_ns && epoch_ns <= exporter->options->end_ns;
+}
+
+/** export_comparable() - do both threads go by one clock? NULL: unknown. */
+static inline bool export_comparable(const struct model_thread *a, const struct model_thread *b)
+{
+	return a && b && a->process->host == b->process->host;
 }
 
 /** export_is_wanted() - are @node and @topic, either of them NULL where there is none, asked for? */
@@ -158,6 +205,18 @@ struct pft_track *export_publisher(struct exporter *exporter,
 				   const struct model_publisher *publisher);
 struct pft_track *export_subscription(struct exporter *exporter,
 				      const struct model_subscription *subscription);
+/*
+ * The order of tracks below a node: kinds as they stand here, within a kind as the node made them.
+ */
+enum entity {
+	ENTITY_LIFECYCLE, ENTITY_PUBLISHER, ENTITY_SUBSCRIPTION, ENTITY_TIMER, ENTITY_SERVICE,
+	ENTITY_CLIENT, ENTITY_UNKNOWN_NODE
+};
+
+/** export_entity() - a track below @node (NULL: unknown); @index: of the object, within its kind. */
+struct pft_track *export_entity(struct exporter *exporter, const struct model_node *node,
+				enum entity entity, uint32_t index, const struct pft_look *look);
+
 struct node_state *export_lifecycle(struct exporter *exporter, const struct model_node *node);
 struct pft_track *export_stream(struct exporter *exporter, uint32_t stream);
 void export_process_names(struct exporter *exporter);
@@ -179,6 +238,28 @@ const struct callback_state *export_callback(struct exporter *exporter,
 
 /** export_publishes() - write the publish instants that waited for their other half. */
 void export_publishes(struct exporter *exporter);
+
+/** export_mix() - the arrow of @flow, a number of a program's or of our own, in this trace. */
+uint64_t export_mix(const struct exporter *exporter, uint64_t flow);
+
+/* perfetto_services.c: what runs, below its node. */
+void export_run(struct exporter *exporter, const struct model_instance *instance);
+uint64_t export_call_flow(const struct exporter *exporter, uint64_t call);
+void export_call(struct exporter *exporter, const struct model_call *call);
+
+/* perfetto_counters.c: what became of a topic's messages, as far as they are shown. */
+void export_count_published(struct exporter *exporter, const struct model_message *message);
+void export_count_taken(struct exporter *exporter, const struct model_message *message);
+void export_count_dropped(struct exporter *exporter, const struct model_message *message);
+/** export_counters_finish() - write what was being counted. */
+void export_counters_finish(struct exporter *exporter);
+void export_counters_free(struct exporter *exporter);
+
+/** export_cause() - an arrow along a message link. */
+void export_cause(struct exporter *exporter, const struct model_cause *cause);
+
+/** export_executor() - what the thread of an executor did. */
+void export_executor(struct exporter *exporter, const struct model_executor_interval *interval);
 
 /** export_words() - number the texts of struct words. */
 void export_words(struct exporter *exporter);

@@ -75,7 +75,8 @@ static struct pft_track *counter_track(struct exporter *exporter, const struct s
 	if (track)
 		return track;
 	parent = event->track ? custom_track(exporter, event->track) : export_process(exporter, process);
-	track = pft_counter_track(exporter->pft, parent, event->name->name);
+	track = pft_track_like(exporter->pft, parent, &(struct pft_look){ .name = event->name->name,
+									  .counter = true });
 	if (track && map_put(&exporter->counters, key, scope, track))
 		exporter->out_of_memory = true;
 	return track;
@@ -83,11 +84,7 @@ static struct pft_track *counter_track(struct exporter *exporter, const struct s
 
 /* ---- events ---- */
 
-/*
- * Ids of programs are small numbers; those of messages have the highest bit set. Mixed with the
- * trace's own number they stay apart from those of other traces that a viewer shows beside it.
- */
-static uint64_t flow_id(const struct exporter *exporter, uint64_t flow)
+uint64_t export_mix(const struct exporter *exporter, uint64_t flow)
 {
 	uint64_t x = flow + pft_identity(exporter->pft);
 
@@ -123,7 +120,7 @@ struct described {
 static void describe(struct exporter *exporter, const struct spans_event *event, struct described *to)
 {
 	to->event = (struct pft_event){ .arg = to->arg, .flow = &to->flow, .flows = event->flow != 0 };
-	to->flow = flow_id(exporter, event->flow);
+	to->flow = export_mix(exporter, event->flow);
 	for (unsigned i = 0; i < event->args; i++)
 		put_arg(exporter, &to->arg[to->event.args++], &event->arg[i]);
 }

@@ -93,28 +93,38 @@ static struct pft_track *ros_track(struct exporter *exporter)
 static struct pft_track *node_track(struct exporter *exporter, const struct model_node *node)
 {
 	struct node_state *state;
+	struct pft_look look = { .name = node ? node->full_name : "(node unknown)", .ranked = true };
 
 	if (!node) {
 		if (!exporter->no_node)
-			exporter->no_node = pft_track(exporter->pft, ros_track(exporter),
-						      "(node unknown)");
+			exporter->no_node = pft_track_like(exporter->pft, ros_track(exporter), &look);
 		return exporter->no_node;
 	}
 	state = BY_INDEX(exporter, BY_NODE, node->index, struct node_state);
 	if (!state)
 		return NULL;
 	if (!state->track)
-		state->track = pft_track(exporter->pft, ros_track(exporter), node->full_name);
+		state->track = pft_track_like(exporter->pft, ros_track(exporter), &look);
 	return state->track;
 }
 
-static struct pft_track *entity_track(struct exporter *exporter, const struct model_node *node,
-				      const char *kind, const struct model_topic *topic)
+struct pft_track *export_entity(struct exporter *exporter, const struct model_node *node,
+				enum entity entity, uint32_t index, const struct pft_look *look)
+{
+	struct pft_look ranked = *look;
+
+	ranked.rank = (int32_t)((uint32_t)entity << 24 | (index & 0xffffff)) + 1;
+	return pft_track_like(exporter->pft, node_track(exporter, node), &ranked);
+}
+
+static struct pft_track *topic_end(struct exporter *exporter, const struct model_node *node,
+				   enum entity entity, uint32_t index, const struct model_topic *topic)
 {
 	char name[LABEL_MAX];
 
-	snprintf(name, sizeof(name), "%s %s", kind, topic ? topic->name : "");
-	return pft_track(exporter->pft, node_track(exporter, node), name);
+	snprintf(name, sizeof(name), "%s %s", entity == ENTITY_PUBLISHER ? "publisher" : "subscription",
+		 topic ? topic->name : "");
+	return export_entity(exporter, node, entity, index, &(struct pft_look){ .name = name });
 }
 
 struct pft_track *export_publisher(struct exporter *exporter,
@@ -126,8 +136,8 @@ struct pft_track *export_publisher(struct exporter *exporter,
 		return NULL;
 	state = BY_INDEX(exporter, BY_PUBLISHER, publisher->index, struct publisher_state);
 	if (state && !state->track)
-		state->track = entity_track(exporter, publisher->node, "publisher",
-					    publisher->topic);
+		state->track = topic_end(exporter, publisher->node, ENTITY_PUBLISHER,
+					 publisher->index, publisher->topic);
 	return state ? state->track : NULL;
 }
 
@@ -140,21 +150,24 @@ struct pft_track *export_subscription(struct exporter *exporter,
 		return NULL;
 	state = BY_INDEX(exporter, BY_SUBSCRIPTION, subscription->index, struct subscription_state);
 	if (state && !state->track)
-		state->track = entity_track(exporter, subscription->node, "subscription",
-					    subscription->topic);
+		state->track = topic_end(exporter, subscription->node, ENTITY_SUBSCRIPTION,
+					 subscription->index, subscription->topic);
 	return state ? state->track : NULL;
 }
 
 struct node_state *export_lifecycle(struct exporter *exporter, const struct model_node *node)
 {
-	struct pft_track *parent = node_track(exporter, node);
+	struct pft_track *track;
 	struct node_state *state;
 
 	if (!node)
 		return NULL;
 	state = BY_INDEX(exporter, BY_NODE, node->index, struct node_state);
-	if (state && !state->lifecycle)
-		state->lifecycle = pft_track(exporter->pft, parent, "lifecycle");
+	if (!state || state->lifecycle)
+		return state;
+	track = export_entity(exporter, node, ENTITY_LIFECYCLE, 0,
+			      &(struct pft_look){ .name = "lifecycle" });
+	state->lifecycle = track;	/* the node's own track was made in the table that is there */
 	return state;
 }
 

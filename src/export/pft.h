@@ -122,15 +122,24 @@ struct pft_track *pft_thread(struct pft *pft, struct pft_track *process, int32_t
  */
 struct pft_track *pft_track(struct pft *pft, struct pft_track *parent, const char *name);
 
+enum pft_unit { PFT_UNIT_NONE, PFT_UNIT_NS, PFT_UNIT_COUNT, PFT_UNIT_BYTES };
+
+/* How a track is shown, where its name is not all. */
+struct pft_look {
+	const char *name;
+	bool ranked;			/* its children are shown by their ranks, not by their names */
+	int32_t rank;			/* its place among siblings below a ranked parent */
+	bool has_lanes;			/* what overlaps on it may get further rows */
+	struct pft_track *lane_of;	/* it is such a row of that track; NULL: it is none */
+	bool counter;			/* it takes values and nothing else */
+	enum pft_unit unit;		/* of the values */
+};
+
+/** pft_track_like() - a track of its own that looks like @look. */
+struct pft_track *pft_track_like(struct pft *pft, struct pft_track *parent, const struct pft_look *look);
+
 /** pft_thread_name() - describe a thread again, it has another name now. */
 void pft_thread_name(struct pft_track *thread, const char *name);
-
-/**
- * pft_counter_track() - a track of values, shown by @name below @parent (NULL: at the top)
- *
- * It takes pft_counter_i64() and pft_counter_f64(), nothing else.
- */
-struct pft_track *pft_counter_track(struct pft *pft, struct pft_track *parent, const char *name);
 
 /* ---- events ---- */
 
@@ -174,7 +183,7 @@ void pft_slice(struct pft_track *track, int64_t begin_ns, int64_t end_ns,
 /** pft_instant() - something that has no duration. */
 void pft_instant(struct pft_track *track, int64_t ns, const struct pft_event *event);
 
-/** pft_counter_i64(), pft_counter_f64() - the value from @ns on, of a pft_counter_track(). */
+/** pft_counter_i64(), pft_counter_f64() - the value from @ns on, of a track with look.counter. */
 void pft_counter_i64(struct pft_track *track, int64_t ns, int64_t value);
 void pft_counter_f64(struct pft_track *track, int64_t ns, double value);
 

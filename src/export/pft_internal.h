@@ -62,7 +62,7 @@ struct pft {
 	uint32_t string_count, string_room;
 	uint32_t *string_slot;		/* hash table of numbers; 0: free */
 	uint32_t string_mask;
-	struct pft_track *tracks;
+	struct pft_track *tracks, *last_track;	/* in order of creation: parents first */
 	uint64_t track_count;
 	uint32_t text_lost, text_lost_events, text_lost_packets, text_gap;
 	struct pft_totals totals;
@@ -77,13 +77,18 @@ struct pft_sent {
 	uint32_t iid;
 };
 
+enum pft_track_kind { PFT_PROCESS, PFT_THREAD, PFT_SLICES, PFT_COUNTER };
+
 struct pft_track {
 	struct pft *pft;
 	struct pft_track *next;
+	enum pft_track_kind kind;
 	uint64_t uuid;
 	uint32_t machine;
 	int32_t pid, tid;	/* of a process track and of its threads */
-	uint64_t parent;	/* uuid; 0: none */
+	struct pft_track *parent;
+	uint32_t name;		/* pft_string() */
+	struct pft_look look;	/* its name is not kept */
 	uint32_t depth;		/* slices open by pft_begin() */
 	bool started;
 	int64_t last_ns;	/* where the delta clock stands */
@@ -106,6 +111,9 @@ void pft_clock(struct pb *pb, unsigned clock, int64_t ns, bool incremental);
 
 /** pft_strings_free() */
 void pft_strings_free(struct pft *pft);
+
+/** pft_describe() - the packet that says what @track is. */
+void pft_describe(const struct pft_track *track);
 
 /** pft_tracks_free() */
 void pft_tracks_free(struct pft *pft);

@@ -19,7 +19,7 @@ enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 
 /* ---- descriptors ---- */
 
-static struct pft_track *track_new(struct pft *pft, uint32_t machine, int32_t pid)
+static struct pft_track *track_new(struct pft *pft, enum pft_track_kind kind, uint32_t machine)
 {
 	struct pft_track *track = calloc(1, sizeof(*track));
 	struct pb prefix = { 0 };
@@ -27,9 +27,9 @@ static struct pft_track *track_new(struct pft *pft, uint32_t machine, int32_t pi
 	if (!track)
 		goto failed;
 	track->pft = pft;
+	track->kind = kind;
 	track->uuid = pft->track_count + 1;
 	track->machine = machine;
-	track->pid = pid;
 	pb_uint(&prefix, F_SEQUENCE, PFT_SEQUENCE_TRACE + track->uuid);
 	if (machine)
 		pb_uint(&prefix, F_MACHINE, machine);
@@ -39,8 +39,11 @@ static struct pft_track *track_new(struct pft *pft, uint32_t machine, int32_t pi
 	track->prefix_size = (uint8_t)prefix.size;
 	pb_free(&prefix);
 	pft->track_count++;
-	track->next = pft->tracks;
-	pft->tracks = track;
+	if (pft->last_track)
+		pft->last_track->next = track;
+	else
+		pft->tracks = track;
+	pft->last_track = track;
 	return track;
 failed:
 	pb_free(&prefix);
@@ -60,16 +63,40 @@ void pft_tracks_free(struct pft *pft)
 	}
 }
 
-static void put_string(struct pft *pft, uint32_t field, const char *text)
+static void put_name(const struct pft_track *track, uint32_t field)
 {
-	uint32_t number = pft_string(pft, text);
+	const struct pft_string *name;
 
-	if (number)
-		pb_bytes(&pft->block, field, pft->string[number - 1].text,
-			 pft->string[number - 1].size);
+	if (!track->name)
+		return;
+	name = &track->pft->string[track->name - 1];
+	pb_bytes(&track->pft->block, field, name->text, name->size);
 }
 
-static void descriptor_begin(const struct pft_track *track)
+/* The order of siblings: by name, or as they are ranked. Merged with one another are lanes only. */
+static void put_look(const struct pft_track *track)
+{
+	enum { BY_NAME = 1, BY_RANK = 3, MERGE_NONE = 2, MERGE_BY_KEY = 3 };
+	const struct pft_track *lanes = track->look.has_lanes ? track : track->look.lane_of;
+	struct pb *pb = &track->pft->block;
+
+	put_name(track, 2);
+	if (track->kind == PFT_COUNTER) {
+		pb_open(pb, 8);
+		if (track->look.unit)
+			pb_uint(pb, 3, track->look.unit);
+		pb_close(pb);
+	} else {
+		pb_uint(pb, 11, track->look.ranked ? BY_RANK : BY_NAME);
+	}
+	if (track->look.rank)
+		pb_uint(pb, 12, (uint64_t)track->look.rank);
+	pb_uint(pb, 15, lanes ? MERGE_BY_KEY : MERGE_NONE);
+	if (lanes)
+		pb_uint(pb, 17, lanes->uuid);
+}
+
+void pft_describe(const struct pft_track *track)
 {
 	struct pb *pb = &track->pft->block;
 
@@ -81,96 +108,85 @@ static void descriptor_begin(const struct pft_track *track)
 	pb_open(pb, F_TRACK);
 	pb_uint(pb, 1, track->uuid);
 	if (track->parent)
-		pb_uint(pb, 5, track->parent);
+		pb_uint(pb, 5, track->parent->uuid);
+	if (track->kind == PFT_PROCESS) {
+		pb_open(pb, 3);
+		pb_uint(pb, 1, (uint64_t)track->pid);
+		put_name(track, 6);
+		pb_close(pb);
+	} else if (track->kind == PFT_THREAD) {
+		pb_open(pb, 4);
+		pb_uint(pb, 1, (uint64_t)track->pid);
+		pb_uint(pb, 2, (uint64_t)track->tid);
+		put_name(track, 5);
+		pb_close(pb);
+	} else {
+		put_look(track);
+	}
+	pb_close(pb);
+	pft_packet_end(track->pft);
 }
 
-static void descriptor_end(const struct pft_track *track)
+static void name_again(struct pft_track *track, const char *name)
 {
-	pb_close(&track->pft->block);
-	pft_packet_end(track->pft);
+	if (!track)
+		return;
+	track->name = pft_string(track->pft, name);
+	pft_describe(track);
 }
 
 void pft_process_name(struct pft_track *process, const char *name)
 {
-	struct pb *pb;
-
-	if (!process)
-		return;
-	pb = &process->pft->block;
-	descriptor_begin(process);
-	pb_open(pb, 3);
-	pb_uint(pb, 1, (uint64_t)process->pid);
-	put_string(process->pft, 6, name);
-	pb_close(pb);
-	descriptor_end(process);
-}
-
-struct pft_track *pft_process(struct pft *pft, uint32_t machine, int32_t pid, const char *name)
-{
-	struct pft_track *track = track_new(pft, machine, pid);
-
-	pft_process_name(track, name);
-	return track;
+	name_again(process, name);
 }
 
 void pft_thread_name(struct pft_track *thread, const char *name)
 {
-	struct pb *pb;
+	name_again(thread, name);
+}
 
-	if (!thread)
-		return;
-	pb = &thread->pft->block;
-	descriptor_begin(thread);
-	pb_open(pb, 4);
-	pb_uint(pb, 1, (uint64_t)thread->pid);
-	pb_uint(pb, 2, (uint64_t)thread->tid);
-	put_string(thread->pft, 5, name);
-	pb_close(pb);
-	descriptor_end(thread);
+struct pft_track *pft_process(struct pft *pft, uint32_t machine, int32_t pid, const char *name)
+{
+	struct pft_track *track = track_new(pft, PFT_PROCESS, machine);
+
+	if (!track)
+		return NULL;
+	track->pid = pid;
+	name_again(track, name);
+	return track;
 }
 
 struct pft_track *pft_thread(struct pft *pft, struct pft_track *process, int32_t tid,
 			     const char *name)
 {
-	struct pft_track *track = process ? track_new(pft, process->machine, process->pid) : NULL;
+	struct pft_track *track = process ? track_new(pft, PFT_THREAD, process->machine) : NULL;
 
 	if (!track)
 		return NULL;
+	track->pid = process->pid;
 	track->tid = tid;
-	track->parent = process->uuid;
-	pft_thread_name(track, name);
+	track->parent = process;
+	name_again(track, name);
 	return track;
 }
 
-static struct pft_track *custom_track(struct pft *pft, struct pft_track *parent, const char *name,
-				      bool counter)
+struct pft_track *pft_track_like(struct pft *pft, struct pft_track *parent, const struct pft_look *look)
 {
-	struct pft_track *track = track_new(pft, parent ? parent->machine : 0, 0);
+	struct pft_track *track = track_new(pft, look->counter ? PFT_COUNTER : PFT_SLICES,
+					    parent ? parent->machine : 0);
 
 	if (!track)
 		return NULL;
-	track->parent = parent ? parent->uuid : 0;
-	descriptor_begin(track);
-	put_string(pft, 2, name);
-	if (counter) {
-		pb_open(&pft->block, 8);	/* without a unit */
-		pb_close(&pft->block);
-	} else {
-		pb_uint(&pft->block, 11, 1);	/* children in the order of their names */
-	}
-	pb_uint(&pft->block, 15, 2);	/* never merged with a sibling */
-	descriptor_end(track);
+	track->parent = parent;
+	track->look = *look;
+	track->look.name = NULL;
+	name_again(track, look->name);
 	return track;
 }
 
 struct pft_track *pft_track(struct pft *pft, struct pft_track *parent, const char *name)
 {
-	return custom_track(pft, parent, name, false);
-}
-
-struct pft_track *pft_counter_track(struct pft *pft, struct pft_track *parent, const char *name)
-{
-	return custom_track(pft, parent, name, true);
+	return pft_track_like(pft, parent, &(struct pft_look){ .name = name });
 }
 
 /* ---- events ---- */

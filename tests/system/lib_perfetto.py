@@ -64,8 +64,29 @@ class Checks:
             print(f"  # {detail}")
 
     def equal(self, what, got, want):
-        self.ok(what, got == want, f"got {got}\n  # want {want}")
+        detail = f"got {got}\n  # want {want}"
+        if got != want and isinstance(got, list) and isinstance(want, list) and len(got) + len(want) > 20:
+            more, less = ([row for row in a if row not in b] for a, b in ((got, want), (want, got)))
+            detail = f"{len(got)} rows, {len(want)} wanted\n  # too many: {more}\n  # missing: {less}"
+        self.ok(what, got == want, detail)
 
     def end(self):
         print(f"1..{self.count}")
         sys.exit(1 if self.failed else 0)
+
+
+KYMO = os.path.join(BUILD, "bin", "kymo")
+
+
+def kymo(*words, **options):
+    """What a kymo command prints; it must succeed."""
+    run = subprocess.run([KYMO, *words], capture_output=True, text=True, **options)
+    if run.returncode:
+        raise SystemExit(f"kymo {' '.join(words)}: {run.returncode}: {run.stderr}")
+    return run.stdout
+
+
+def table(trace, sql):
+    """Rows of a question to `kymo query`, as tuples; NULL is None."""
+    answer = json.loads(kymo("query", "-q", trace, "--format", "json", sql))
+    return [tuple(row.values()) for row in answer["rows"]]

@@ -12,7 +12,8 @@ from lib_perfetto import BUILD, SHARED, Reader
 
 KYMO = os.path.join(BUILD, "bin", "kymo")
 SLICES = "SELECT ts, dur, name, category FROM slice ORDER BY 1, 2, 3, 4"
-COUNTERS = "SELECT ts, value, t.name FROM counter JOIN counter_track t ON t.id = track_id ORDER BY 1, 2, 3"
+# Those of topics count what the file shows, so they are other ones in a window.
+COUNTERS = "SELECT ts, value, t.name FROM counter JOIN process_counter_track t ON t.id = track_id ORDER BY 1, 2, 3"
 failures = 0
 
 

@@ -435,6 +435,8 @@ struct model_listener {
 	/* Each event on a message's way, in order of the trace; also the middleware's own. */
 	void (*publish_step)(void *context, const struct model_publish_step *step);
 	void (*take_step)(void *context, const struct model_take_step *step);
+	/* A call begins: its request was sent. It may have been taken already. */
+	void (*request)(void *context, const struct model_call *call);
 	/* A call is over: its response was taken, or is not expected any more. */
 	void (*call)(void *context, const struct model_call *call);
 	/* A lifecycle node left a state; at the end of the trace: is still in it. */

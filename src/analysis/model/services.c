@@ -185,6 +185,7 @@ static void on_rmw_send_request(struct model *model, const struct now *now)
 		call->pub.from = &frame->callback->pub;
 		call->pub.from_instance = frame->id;
 	}
+	EMIT(model, request, &call->pub);
 	call_over(model, call);
 }
 
