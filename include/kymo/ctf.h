@@ -126,6 +126,7 @@ struct ctf_trace_info {
 	const char *domain;	/* "ust", "kernel", "" */
 	const char *tracer;	/* tracer_name of the environment */
 	int64_t clock_offset_ns;	/* epoch minus trace clock */
+	uint32_t chunk;		/* of a recording in chunks, from 1; 0: it is in none */
 };
 struct ctf_stream_info {
 	uint32_t trace;

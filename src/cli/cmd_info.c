@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo info: what a trace is made of, and whether anything is missing. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include "cli/common.h"
 #include "cli/events.h"
 #include "cli/info_accounts.h"
+#include "cli/info_chunks.h"
 #include "cli/info_collect.h"
 #include "cli/trace_time.h"
 
@@ -117,6 +119,10 @@ static void show_facts(const struct show *s)
 		table_value_u64(s->table, "recorded", "Recorded", s->accounts->recorded);
 		table_value_u64(s->table, "dropped", "Dropped", s->accounts->dropped);
 		table_value_u64(s->table, "unwritten", "Not written", s->accounts->unwritten);
+		if (s->accounts->chunks_removed) {
+			table_value_u64(s->table, "chunks_removed", "Chunks removed", s->accounts->chunks_removed);
+			table_value_u64(s->table, "events_removed", "Events in them", s->accounts->events_removed);
+		}
 		table_value_text(s->table, "recorder", "Recorder", s->accounts->ended ?
 				 "ended in order" : "did not end in order, or still records");
 		show_snapshot(s);
@@ -143,6 +149,15 @@ static void show_traces(const struct show *s)
 		table_text(s->table, trace->path);
 	}
 	note_rest(s, count);
+}
+
+static void show_chunks(const struct show *s)
+{
+	bool people = s->options->format == TABLE_TEXT;
+	unsigned count = info_chunks(s->table, s->reader, people ? s->info->begin_ns : 0, limit(s, UINT_MAX));
+
+	if (count)
+		note_rest(s, count);
 }
 
 static const struct account_process *account_of(const struct show *s, int32_t vpid)
@@ -313,6 +328,7 @@ static int show_all(struct show *s, const char *problem)
 		return EXIT_FAILED;
 	show_facts(s);
 	show_traces(s);
+	show_chunks(s);
 	show_processes(s);
 	show_threads(s);
 	if (!s->limited)

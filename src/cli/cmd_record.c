@@ -17,7 +17,7 @@
 #include "recorder/record.h"
 
 struct options {
-	const char *output;
+	struct opt_list output;
 	struct opt_list processes;
 	const char *verb;
 	bool all, paused;
@@ -30,7 +30,8 @@ struct options {
 };
 
 static const struct opt opts[] = {
-	CLI_OPT_OUTPUT(struct options, "DIR", "where the trace goes; must be new or empty; with --flight, DIR/1, DIR/2, ..."),
+	{ "output", 'o', OPT_LIST, offsetof(struct options, output), "DIR",
+	  "where the trace goes, new or empty; given several times, to each; with --flight, DIR/1, DIR/2, ...", NULL },
 	{ "pid", 'p', OPT_LIST, offsetof(struct options, processes), "PID|NAME",
 	  "record only this process, or those of this name (may have * and ?); may be given several times", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
@@ -160,7 +161,8 @@ static int finish(const struct record_result *result, const struct record_option
 	if (!stats->bytes)
 		return nothing_traced(result, record);
 	status = recorded_print("record", stats, output, options->format, options->quiet);
-
+	for (unsigned i = 0; i < record->more_count && !options->quiet; i++)
+		fprintf(stderr, "also:  %s\n", record->more[i]);
 	return status == EXIT_OK ? outcome(result, options) : status;
 }
 
@@ -181,19 +183,23 @@ static int finish_flight(const struct record_result *result, const struct record
 static int prepare_output(const struct options *options, struct record_options *record,
 			  struct flight_show *flight, char output[CLI_PATH_MAX], struct err *err)
 {
-	flight->output = options->output;
+	const struct opt_list *given = &options->output;
+
+	flight->output = given->count ? given->item[0] : NULL;
 	flight->format = options->format;
 	if (flight_prepare(&options->flight, flight, record, err) < 0)
 		return -1;
-	if (record->flight && sink_files_any(&options->files))
-		return err_set(err, EXIT_USAGE, "--rotate-size, --rotate-time and --max-size do not go with "
-			       "--flight: a snapshot is one trace, --snapshots and --flight bound them");
+	if (record->flight && (sink_files_any(&options->files) || given->count > 1))
+		return err_set(err, EXIT_USAGE, "--rotate-size, --rotate-time, --max-size and a second -o do not go "
+			       "with --flight: each snapshot is one trace; \"kymo sink add\" may record beside it");
 	if (record->flight)
 		return 0;
 	if (sink_files_read(&options->files, &record->session.files, err) < 0)
 		return -1;
-	record->session.output = options->output ? options->output : output;
-	return options->output ? 0 : cli_new_session(output, err);
+	record->session.output = given->count ? given->item[0] : output;
+	record->more = given->item + 1;
+	record->more_count = given->count ? given->count - 1 : 0;
+	return given->count ? 0 : cli_new_session(output, err);
 }
 
 static void on_started(void *context)
@@ -207,7 +213,7 @@ static void on_started(void *context)
 static int go_into_background(const struct options *options, const struct record_options *record,
 			      struct detach *into, int *status, struct err *err)
 {
-	const char *output = options->output ? options->output : record->session.output;
+	const char *output = options->output.count ? options->output.item[0] : record->session.output;
 	char session[CLI_PATH_MAX], log[CLI_PATH_MAX];
 	struct table *table;
 	int rc;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo report: which callback was slow, which message late, and behind whom it waited. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -71,6 +72,9 @@ static void ask_recorder(const char *path, struct accounts *accounts, struct rep
 	accounts_read(accounts, path, problem);
 	if (*problem)
 		fprintf(stderr, "kymo report: warning: %s\n", problem);
+	if (accounts->chunks_removed)
+		fprintf(stderr, "kymo report: %" PRIu64 " chunks with %" PRIu64 " events were removed while recording, to "
+			"keep the limit on its size\n", accounts->chunks_removed, accounts->events_removed);
 	report->told_lost = accounts->dropped + accounts->unwritten;
 	if (accounts->snapshot.present) {
 		report->told_snapshot = accounts->snapshot.text;

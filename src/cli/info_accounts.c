@@ -176,6 +176,9 @@ void accounts_read(struct accounts *a, const char *directory, char problem[512])
 	a->corrupt_bytes = number(totals, "corrupt_bytes");
 	a->overwritten = number(totals, "overwritten");
 	a->outside = number(totals, "outside");
+	a->chunks_removed = number(member(root, "chunks"), "removed");
+	a->events_removed = number(member(root, "chunks"), "removed_events");
+	a->bytes_removed = number(member(root, "chunks"), "removed_bytes");
 	read_snapshot(&a->snapshot, member(root, "snapshot"), time_of(root, "start_ns"));
 	read_clocks(a, member(root, "clocks"));
 	read_processes(a, member(root, "processes"));

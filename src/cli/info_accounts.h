@@ -42,6 +42,7 @@ struct accounts {
 	char version[32];		/* of kymo */
 	uint64_t recorded, dropped, unwritten, corrupt_bytes;
 	uint64_t overwritten, outside;	/* of a snapshot: gone before it was taken; before its window */
+	uint64_t chunks_removed, events_removed, bytes_removed;	/* to keep a limit on the whole */
 	struct account_snapshot snapshot;
 	struct account_process *process;
 	unsigned process_count;

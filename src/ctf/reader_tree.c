@@ -45,7 +45,8 @@ void trace_describe(struct ctf_trace *trace)
 	trace->info = (struct ctf_trace_info) { .path = trace->path,
 		.hostname = env_text(trace, "hostname"), .domain = env_text(trace, "domain"),
 		.tracer = env_text(trace, "tracer_name"),
-		.clock_offset_ns = trace->class_count ? trace->class[0].offset_ns : 0 };
+		.clock_offset_ns = trace->class_count ? trace->class[0].offset_ns : 0,
+		.chunk = (uint32_t)trace->chunk.number };
 }
 
 static struct ctf_trace *trace_new(struct ctf_reader *reader, const char *path)

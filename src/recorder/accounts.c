@@ -183,6 +183,7 @@ static struct json_object *one_process(const struct sink_process *at)
 	put_u64(object, "dropped", counts.dropped + counts.dropped_no_ring);
 	put_u64(object, "dropped_no_ring", counts.dropped_no_ring);
 	put_u64(object, "unwritten", counts.unwritten);
+	put_u64(object, "before", counts.before);
 	put_u64(object, "init_events", counts.init_events);
 	put_u64(object, "init_dropped", counts.init_dropped);
 	put_u64(object, "texts_cut", process->texts_cut);
@@ -203,6 +204,7 @@ static struct json_object *totals(const struct session_stats *stats)
 	put_u64(object, "recorded", stats->recorded);
 	put_u64(object, "dropped", stats->dropped);
 	put_u64(object, "unwritten", stats->unwritten);
+	put_u64(object, "before", stats->before);
 	put_u64(object, "init_events", stats->init_events);
 	put_u64(object, "init_dropped", stats->init_dropped);
 	put_u64(object, "corrupt_bytes", stats->lost_bytes);
@@ -321,6 +323,7 @@ void session_sink_stats(const struct session *session, const struct sink *sink, 
 		stats->init_events += counts.init_events;
 		stats->init_dropped += counts.init_dropped;
 		stats->unwritten += counts.unwritten;
+		stats->before += counts.before;
 		stats->lost_bytes += process->lost_bytes;
 		stats->overwritten += process->overwritten;
 		stats->outside += process->outside;

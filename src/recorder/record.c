@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "recorder/control.h"
+#include "recorder/record_sinks.h"
 
 #define COMMAND_GRACE_MS	5000	/* for the command to end after a signal */
 #define PROGRESS_MS		500
@@ -239,11 +240,30 @@ static void on_snapshot_request(void *context, struct control_call *call, struct
 	control_refuse(call, &err);
 }
 
+static void on_sink_add_request(void *context, struct control_call *call, struct json_object *request)
+{
+	record_sink_add(((struct recorder *)context)->session, call, request);
+}
+
+static void on_sink_list_request(void *context, struct control_call *call, struct json_object *request)
+{
+	(void)request;
+	record_sink_list(((struct recorder *)context)->session, call);
+}
+
+static void on_sink_remove_request(void *context, struct control_call *call, struct json_object *request)
+{
+	record_sink_remove(((struct recorder *)context)->session, call, request);
+}
+
 static const struct control_request requests[] = {
 	{ "stop", on_stop_request },
 	{ "pause", on_pause_request },
 	{ "resume", on_resume_request },
 	{ "snapshot", on_snapshot_request },
+	{ "sink_add", on_sink_add_request },
+	{ "sink_list", on_sink_list_request },
+	{ "sink_remove", on_sink_remove_request },
 	{ 0 },
 };
 
@@ -405,6 +425,19 @@ static int run_loop(struct recorder *recorder)
 	return rc < 0 || recorder->failed ? -1 : 0;
 }
 
+/* The traces besides the first. */
+static int add_more(const struct record_options *options, struct session *session, struct err *err)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < options->more_count; i++) {
+		struct sink *sink;
+
+		rc = session_add_trace(session, options->more[i], &options->session.files, &sink, err);
+	}
+	return rc;
+}
+
 int record_run(const struct record_options *options, struct record_result *result, struct err *err)
 {
 	struct recorder recorder = { .options = options, .result = result, .err = err };
@@ -424,7 +457,9 @@ int record_run(const struct record_options *options, struct record_result *resul
 		hold_signals(SIG_UNBLOCK);
 		return -1;
 	}
-	rc = run_loop(&recorder);
+	rc = add_more(options, recorder.session, err);
+	if (rc == 0)
+		rc = run_loop(&recorder);
 	if (recorder.flight)
 		flight_unmet(recorder.flight, result->unmet, sizeof result->unmet);
 	ended = session_end(recorder.session, &end_err);

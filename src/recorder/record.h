@@ -14,6 +14,8 @@ struct record_options {
 	struct session_options session;
 	/* Keep the last seconds in memory instead of writing all; then session.output is NULL. */
 	const struct flight_options *flight;	/* with snapshots, it ends after so many */
+	const char *const *more;	/* [more_count] further trace directories, kept as the first */
+	unsigned more_count;
 	char **command;			/* argument vector; NULL: attach */
 	char **environment;		/* for the command */
 	int64_t duration_ns;		/* 0: until a signal, or until the command ends */

@@ -67,6 +67,7 @@ struct session_stats {
 	uint64_t dropped;		/* runtime events the traced processes had no room for */
 	uint64_t init_dropped;
 	uint64_t unwritten;		/* events that a sink did not take, the sum over all sinks */
+	uint64_t before;		/* of a sink: events before it came */
 	uint64_t lost_bytes;		/* in corrupt rings */
 	uint64_t overwritten;		/* frozen: runtime events that were gone before the copy was made */
 	uint64_t outside;		/* frozen: older than last_ns, left out */

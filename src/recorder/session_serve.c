@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "recorder/session_inside.h"
+#include "recorder/trace_dir.h"
 
 static void say(void *context, const char *text)
 {
@@ -119,16 +120,6 @@ static int stop(struct kymo_session *inside, struct request *request)
 	return rc;
 }
 
-/* The recorder's texts are those of a command with an option for the place. */
-static void without_option(struct err *err)
-{
-	static const char option[] = " with -o DIR";
-	char *at = strstr(err->text, option);
-
-	if (at)
-		memmove(at, at + strlen(option), strlen(at + strlen(option)) + 1);
-}
-
 static int serve(struct kymo_session *inside, struct request *request)
 {
 	switch (request->what) {
@@ -150,6 +141,6 @@ int session_serve(struct kymo_session *inside, struct request *request)
 	int rc = serve(inside, request);
 
 	if (rc < 0)
-		without_option(&request->err);
+		trace_dir_without_option(&request->err);
 	return rc;
 }

@@ -109,6 +109,7 @@ struct sink_process {
 	unsigned thread_count;
 	struct sink_without without;	/* the process's sums */
 	uint64_t without_no_ring;
+	uint64_t before;		/* runtime events, taken or dropped, before the sink came */
 	uint64_t unwritten;		/* records lost for this sink, because it took them not */
 	struct {
 		uint64_t taken;		/* position in the init log */
@@ -228,8 +229,9 @@ struct sink_process *sink_at(const struct drain *drain, const struct sink *sink,
 
 /* ---- counts ---- */
 
-/* What is in a sink of one process: produced in its time = recorded + dropped + unwritten. */
+/* What is in a sink of one process: produced = before + recorded + dropped + unwritten, up to its end. */
 struct sink_counts {
+	uint64_t before;
 	uint64_t recorded, dropped, dropped_no_ring, bytes;
 	uint64_t init_events, init_dropped, unwritten;
 };

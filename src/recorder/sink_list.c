@@ -95,6 +95,7 @@ static bool leave_past_out(struct sink_process *at)
 		};
 	at->without = (struct sink_without){ process->recorded, process->dropped, process->bytes };
 	at->without_no_ring = process->dropped_no_ring;
+	at->before = process->recorded + process->dropped + process->dropped_no_ring;
 	return true;
 }
 
@@ -236,6 +237,7 @@ void sink_counts(const struct sink_process *at, struct sink_counts *counts)
 	const struct process *process = at->process;
 
 	*counts = (struct sink_counts){
+		.before = at->before,
 		.recorded = process->recorded - at->without.recorded,
 		.dropped = process->dropped - at->without.dropped,
 		.dropped_no_ring = process->dropped_no_ring - at->without_no_ring,

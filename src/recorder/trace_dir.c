@@ -54,6 +54,15 @@ int trace_dir_make(const char *path, bool *existed, char **absolute, struct err 
 		       strerror(errno));
 }
 
+void trace_dir_without_option(struct err *err)
+{
+	static const char option[] = " with -o DIR";
+	char *at = strstr(err->text, option);
+
+	if (at)
+		memmove(at, at + strlen(option), strlen(at + strlen(option)) + 1);
+}
+
 /* ---- taking away ---- */
 
 static DIR *open_below(int dir_fd, const char *name)

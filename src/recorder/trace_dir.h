@@ -18,6 +18,9 @@
  */
 int trace_dir_make(const char *path, bool *existed, char **absolute, struct err *err);
 
+/** trace_dir_without_option() - an error of here, for callers without an option -o for the place. */
+void trace_dir_without_option(struct err *err);
+
 /**
  * trace_dir_remove_empty() - take away traces without any packet below @path: metadata and indexes
  * @existed: the directory itself stays

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The chunks of a recording that was rotated, for `kymo info`. */
+#ifndef KYMO_CLI_INFO_CHUNKS_H
+#define KYMO_CLI_INFO_CHUNKS_H
+
+#include "base/table.h"
+#include "ctf/reader.h"
+
+/**
+ * info_chunks() - a section with a row a chunk; nothing when there are none
+ * @begin_ns: times are since then; 0: since the epoch
+ * @most: rows
+ *
+ * Return: how many chunks there are. Context: allocates, blocks.
+ */
+unsigned info_chunks(struct table *table, struct ctf_reader *reader, int64_t begin_ns, unsigned most);
+
+#endif

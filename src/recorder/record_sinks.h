@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of the recorder's table of requests: sinks that are added and removed while it records. */
+#ifndef KYMO_RECORDER_RECORD_SINKS_H
+#define KYMO_RECORDER_RECORD_SINKS_H
+
+#include "recorder/control.h"
+#include "recorder/session.h"
+
+/*
+ *   {"request":"sink_add", "output":"/abs/dir", "rotate_size":N, "rotate_ns":N, "max_size":N}
+ *   {"request":"sink_list"}
+ *   {"request":"sink_remove", "sink":"/abs/dir" or its number}
+ *
+ * Each answers @call. Context: the session's thread; allocate, block while a sink is completed.
+ */
+void record_sink_add(struct session *session, struct control_call *call, struct json_object *request);
+void record_sink_list(struct session *session, struct control_call *call);
+void record_sink_remove(struct session *session, struct control_call *call, struct json_object *request);
+
+#endif
