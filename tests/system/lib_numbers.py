@@ -115,8 +115,10 @@ def accounts(trace):
 
 
 def chunks(trace):
-    """Complete ones and the present one, by number."""
-    names = [name for name in os.listdir(os.path.join(trace, 'archives')) if not name.startswith('.')]
+    """Complete ones and the present one, by number; without one that was only just being made."""
+    archives = os.path.join(trace, 'archives')
+    names = [name for name in os.listdir(archives) if not name.startswith('.') and
+             os.path.exists(os.path.join(archives, name, 'ust/metadata'))]
     names.sort(key=lambda name: int(name.rsplit('-', 1)[1]))
     return [os.path.join(trace, 'archives', name) for name in names]
 
