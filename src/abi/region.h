@@ -9,14 +9,15 @@
  *   page 0            struct kymo_region            identity, state, clock, counters
  *   page 1            u8 enable[4096]               one byte per event id, written by the recorder (enum kymo_enable)
  *   pages 2-3         u32 ring_page[2048]           page number of each ring, 0 = not there
- *   page 4            u32 log_page[1024]            page number of each init log chunk, 0 = not there
+ *   page 4            u32 log_page[1024]            page number of each init log chunk, by its number
  *   pages 5-8         u64 left_out[2048]            objects whose events are not wanted; see below
  *   pages 9...        segments in the order of their birth, each one
  *                       an init log chunk           KYMO_LOG_CHUNK bytes
  *                       or a ring                   one page struct kymo_ring, then its blocks
  *
  * Trust: the reader takes every number here as input. The traced process reads only the enable
- * bytes, the objects left out, the state words and rpos, and any value of those is safe for it.
+ * bytes, the objects left out, the state words, rpos, log_taken and log_settled, and any value of those is
+ * safe for it.
  *
  * Memory order: a word that publishes bytes is stored with release and loaded with acquire. No
  * word below is written by two parties, except `state`, `generation`, `mode`, `enable` (recorder;
@@ -130,14 +131,17 @@ struct kymo_region {
 	uint64_t no_ring_told;		/* dropped_no_ring up to which it is told in a trace */
 	uint64_t recorded;		/* runtime events in the session so far, told a few times a second */
 	uint64_t lost;			/* dropped, in the session so far */
+	uint64_t log_taken;		/* init log: what is before this position is in the trace ... */
+	uint64_t log_settled;		/* ... and here, the ring's records of that time are, too */
 
 	/* Counted by the traced process. */
 	alignas(KYMO_LINE)
 	uint64_t log_tail;		/* init log: bytes reserved so far, position = chunk * size + offset */
-	uint64_t log_dropped;		/* init events that found the log full */
+	uint64_t log_head;		/* what is before this position is gone; release */
+	uint64_t log_dropped;		/* init events that found the log full, or no reader in time */
 	uint64_t dropped_no_ring;	/* runtime events of threads that could get no ring, or without an id */
 	uint32_t ring_count;		/* entries of ring_page[] in use; release */
-	uint32_t log_chunk_count;	/* entries of log_page[] in use; release */
+	uint32_t log_chunk_count;	/* chunks of the log so far, gone ones too; release */
 	uint32_t page_count;		/* length of the file in pages; release */
 	uint32_t snapshots_wanted;	/* calls of kymo_snapshot() */
 	uint64_t texts_cut;		/* strings in events of kymo.h that were too long, recorded or not */
@@ -301,35 +305,78 @@ struct kymo_block {
 };
 static_assert(sizeof(struct kymo_block) == 64, "one line");
 
-/* ---- init log: append-only, any thread, any state ---- */
+/* ---- init log: any thread, any state ---- */
 
 /*
- *   | stamp u64 | size u32 | tid u32 | ns u64 | thread name 16 | id u16 | 0 u16 | payload_size u32 | payload | 0-7 pad |
+ *                     log_head                                  log_tail
+ *   ··gone············|ooo|··|ooo|··|oo|··|ccc|oooo|c|oooooooooo|
+ *                      ^ first written here    ^ copied from what is gone now
+ *
+ *   | stamp u64 | origin u64 | size u32 | tid u32 | ns u64 | thread name 16 | id u16 | key u16 | payload_size u32 |
+ *   | payload | 0-7 pad |
+ *
+ * Positions never wrap. Position p is in chunk p / KYMO_LOG_CHUNK; chunk n is at page log_page[n %
+ * KYMO_LOG_CHUNKS_MAX], for n < log_chunk_count. When head has left a chunk its memory becomes a later one.
  *
  * Records are 8-aligned and do not cross a chunk. A writer reserves by moving log_tail with a
- * compare-exchange, reads the clock between loading log_tail and moving it (so log order is
+ * compare-exchange, reads the clock between loading log_tail and moving it (so the order of origins is
  * time order), fills the record and stores the stamp last, with release. A stamp is
  * KYMO_LOG_STAMP ^ position: after a crash a reader finds the next record behind a hole. The
  * rest of a chunk that cannot take the next record is skipped with a record whose id is
  * KYMO_LOG_PAD, or, if even that does not fit, is shorter than a header.
+ *
+ * What the facts are about comes and goes (src/abi/life.h). A writer that finds the log grown cleans it:
+ * it copies each fact at the head that still holds to the tail, moves the head past it, and forgets the
+ * others. A copy keeps its origin, the position where the fact was written first. So
+ *
+ *   - who has read everything up to a position skips every record whose origin is not its own place;
+ *   - who begins at the head, or finds that the head has overtaken it, takes facts by their origin, each
+ *     once: a process that dies while it cleans leaves some twice, and none not at all;
+ *   - what was read at a position holds if log_head is not behind that position afterwards.
+ *
+ * Whose events somebody may still read keeps its facts. Forgotten is what ceased to hold before
+ *
+ *     WAIT                    log_tail
+ *     else, and DISCARD       log_settled; log_taken in a log that is half full; log_tail in one that is
+ *                             three quarters full, and what nobody has read of that counts as dropped
+ *     else, and OVERWRITE     log_tail - KYMO_LOG_KEEP
+ *
+ * A hole is a record that is being written, until KYMO_LOG_PATIENCE bytes follow it (a quarter of a smaller
+ * log): then its writer was stopped for good (its thread was cancelled, or left a handler by a long jump).
  */
 #define KYMO_LOG_CHUNK		65536u
 #define KYMO_LOG_STAMP		0x9e3779b97f4a7c15ull
 #define KYMO_LOG_PAD		0xffffu
 #define KYMO_LOG_DECLARE	0xfffeu	/* payload: struct kymo_declaration */
+#define KYMO_LOG_GONE		0xfffdu	/* payload: struct kymo_gone */
+#define KYMO_LOG_KEEP		(1u << 20)
+#define KYMO_LOG_PATIENCE	(1u << 20)
+
+/* What makes two facts with the same id one and the same: the later one holds. */
+enum kymo_log_key {
+	KYMO_LOG_KEY_TABLE,	/* as src/abi/tracepoints.def has it; else the whole payload */
+	KYMO_LOG_KEY_THREAD,	/* the thread: it is about it, and holds until it ends */
+};
 
 struct kymo_log_record {
 	uint64_t stamp;
+	uint64_t origin;	/* position where it was written first */
 	uint32_t size;		/* whole record, multiple of 8 */
 	uint32_t tid;
 	uint64_t ns;
 	char name[KYMO_NAME_MAX];	/* of the thread */
 	uint16_t id;
-	uint16_t reserved;
+	uint16_t key;		/* enum kymo_log_key */
 	uint32_t payload_size;
 	uint8_t payload[];
 };
-static_assert(sizeof(struct kymo_log_record) == 48, "as drawn");
+static_assert(sizeof(struct kymo_log_record) == 56, "as drawn");
+
+/* An object is no more: all facts about it that are older have ceased to hold. */
+struct kymo_gone {
+	uint64_t handle;
+	uint64_t entity;	/* enum kymo_entity */
+};
 
 /*
  * A process declares its own tracepoints: an event class with the id that its ring records carry.

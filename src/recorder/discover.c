@@ -11,6 +11,7 @@
 
 #include "abi/points.h"
 #include "recorder/claim.h"
+#include "recorder/initlog_cursor.h"
 #include "recorder/promise.h"
 #include "recorder/session_internal.h"
 
@@ -308,7 +309,11 @@ static void join(struct session *session, struct process *process)
 	bool ours = is_owed(header) || process->region.birth_ns >= session->started_ns;
 
 	promise_resolve(process, &session->drain);
+	/* Whose events still wait in the rings keeps its facts. */
+	process->init_limit = is_owed(header) ? __atomic_load_n(&header->log_settled, __ATOMIC_ACQUIRE) :
+			      log_bounds(&process->region).tail;
 	if (__atomic_load_n(&header->mode, __ATOMIC_ACQUIRE) == KYMO_MODE_OVERWRITE) {
+		process->init_limit = log_bounds(&process->region).tail;
 		take_over(process);
 		ours = false;		/* what it kept for itself is not of this session */
 	}

@@ -17,6 +17,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "recorder/initlog_cursor.h"
+
 #define LOOKS		16	/* for position and time that belong together */
 #define TRIES		8	/* for a ring whose every block was overwritten meanwhile */
 
@@ -199,30 +201,40 @@ static void freeze_rings(const struct region *from, const struct region *copy, s
 	header->mode = KYMO_MODE_DISCARD;
 }
 
-/* Stamps come first in a record and are copied first: what has one in the copy is whole there. */
-static void freeze_log(const struct region *from, const struct region *copy)
+/* The chunks between head and tail. Return: the head did not move meanwhile. */
+static bool copy_log(const struct region *from, const struct region *copy)
 {
-	struct kymo_region *header = region_header(copy);
-	uint64_t tail = __atomic_load_n(&region_header(from)->log_tail, __ATOMIC_ACQUIRE);
-	uint32_t count = __atomic_load_n(&region_header(from)->log_chunk_count, __ATOMIC_ACQUIRE);
+	const struct log_bounds bounds = log_bounds(from);
 	const uint32_t *from_page = region_page(from, KYMO_LOG_DIR_PAGE, 1);
 	uint32_t *to_page = region_page(copy, KYMO_LOG_DIR_PAGE, 1);
+	const uint64_t first = bounds.head / KYMO_LOG_CHUNK;
+	struct kymo_region *header = region_header(copy);
 
-	header->log_tail = tail;
-	if (count > KYMO_LOG_CHUNKS_MAX)
-		count = KYMO_LOG_CHUNKS_MAX;
-	header->log_chunk_count = count;
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t page = __atomic_load_n(&from_page[i], __ATOMIC_ACQUIRE);
+	header->log_head = bounds.head;
+	header->log_tail = bounds.tail;
+	header->log_chunk_count = __atomic_load_n(&region_header(from)->log_chunk_count, __ATOMIC_ACQUIRE);
+	for (uint64_t i = first; i < first + KYMO_LOG_CHUNKS_MAX; i++) {
+		const uint64_t at = i % KYMO_LOG_CHUNKS_MAX;
+		uint32_t page = __atomic_load_n(&from_page[at], __ATOMIC_ACQUIRE);
 		const void *chunk = region_page(from, page, KYMO_LOG_CHUNK / KYMO_PAGE);
 
-		to_page[i] = 0;
-		if (page < KYMO_FIRST_SEGMENT_PAGE || !chunk)
+		to_page[at] = 0;
+		if (page < KYMO_FIRST_SEGMENT_PAGE || !chunk || i * KYMO_LOG_CHUNK >= bounds.tail)
 			continue;
-		to_page[i] = page;
-		if ((uint64_t)i * KYMO_LOG_CHUNK < tail)
-			copy_words(region_page(copy, page, KYMO_LOG_CHUNK / KYMO_PAGE), chunk, KYMO_LOG_CHUNK);
+		to_page[at] = page;
+		copy_words(region_page(copy, page, KYMO_LOG_CHUNK / KYMO_PAGE), chunk, KYMO_LOG_CHUNK);
 	}
+	return log_holds(from, bounds.head);
+}
+
+/*
+ * Stamps come first in a record and are copied first: what has one in the copy is whole there. While the
+ * process cleans its log, facts move: then once more.
+ */
+static void freeze_log(const struct region *from, const struct region *copy)
+{
+	for (int i = 0; i < TRIES && !copy_log(from, copy); i++)
+		;
 }
 
 static int make_copy(const struct region *from, struct region *copy, struct err *err)

@@ -8,6 +8,7 @@
 
 #include "recorder/claim.h"
 #include "recorder/freeze.h"
+#include "recorder/initlog_cursor.h"
 #include "recorder/session_internal.h"
 
 static bool wanted(const struct session *session, const struct process *process)
@@ -57,6 +58,16 @@ static void cut(const struct session *session, struct process *process)
 		process->cut_ns = last - keep;
 }
 
+/* Whose events may still be in the rings keeps its facts. */
+static uint64_t limit_of(const struct region *region)
+{
+	const uint64_t tail = log_bounds(region).tail;
+
+	if (__atomic_load_n(&region_header(region)->mode, __ATOMIC_ACQUIRE) != KYMO_MODE_OVERWRITE)
+		return __atomic_load_n(&region_header(region)->log_settled, __ATOMIC_ACQUIRE);
+	return tail > KYMO_LOG_KEEP ? tail - KYMO_LOG_KEEP : 0;
+}
+
 /* Puts a copy in the place of the region of @process. */
 static bool replace(struct session *session, struct process *process)
 {
@@ -64,6 +75,7 @@ static bool replace(struct session *session, struct process *process)
 	struct region copy;
 	struct err err;
 
+	process->init_limit = limit_of(&process->region);
 	if (freeze_region(&process->region, &copy, &stats, &err) < 0) {
 		session_refuse(session, process->region.name, &err);
 		return false;

@@ -9,11 +9,15 @@
 #include <string.h>
 
 #include "abi/points.h"
+#include "recorder/initlog_cursor.h"
 #include "recorder/process.h"
 #include "recorder/walk.h"
 
 #define DECLARATION_MAX 8192	/* bytes; 16 fields with the longest names need less */
 #define BATCH_EVENTS (DRAIN_SCRATCH / sizeof(struct sink_fact))
+#define HOLE_NS		10000000000u	/* a record that is being written for longer is none any more */
+#define SETTLE_NS	2000000000u	/* by then the rings' records of the time are taken, too */
+#define OVERTAKEN_TRIES	4
 
 /* One look at the log for one sink; facts gather here and go to it many at a time. */
 struct taking {
@@ -23,7 +27,8 @@ struct taking {
 	struct sink_process *at;
 	struct sink_facts batch;
 	uint32_t *where;		/* [BATCH_EVENTS], allocated with the first fact */
-	uint64_t position;		/* in the log: all before it is in the batch or was handed over */
+	uint64_t position;		/* in the log: all of an origin before it is in the batch or was handed over */
+	uint64_t looked;		/* where the record is that is being taken */
 	uint64_t bad;			/* of it */
 };
 
@@ -61,46 +66,6 @@ static int batch_write(struct taking *taking)
 	return 0;
 }
 
-/* Bounds-checked copy of one record's fixed part, and where its payload is. */
-struct record {
-	const uint8_t *payload;
-	struct kymo_log_record head;
-};
-
-enum look { LOOK_RECORD, LOOK_DECLARATION, LOOK_PAD, LOOK_HOLE, LOOK_BAD };
-
-static bool is_fact(const struct classes *classes, const struct record *record)
-{
-	const struct kymo_point *point = classes_get(classes, record->head.id);
-
-	return point && (point->phase == KYMO_PHASE_INIT || record->head.id >= KYMO_POINTS_TABLE) &&
-	       walk_payload(classes, record->head.id, record->payload, record->head.payload_size) ==
-	       (long)record->head.payload_size;
-}
-
-/* The record at @position; @room bytes are left in its chunk and in the log. */
-static enum look look_at(const struct classes *classes, const uint8_t *at, uint64_t position,
-			 uint64_t room, struct record *record)
-{
-	const struct kymo_log_record *shared = (const void *)at;
-
-	/* Pairs with the release that ends the writing of a record. */
-	if (__atomic_load_n(&shared->stamp, __ATOMIC_ACQUIRE) != (KYMO_LOG_STAMP ^ position))
-		return LOOK_HOLE;
-	memcpy(&record->head, at, sizeof record->head);
-	record->payload = at + sizeof record->head;
-	if (record->head.size < sizeof record->head || record->head.size % 8 ||
-	    record->head.size > room)
-		return LOOK_BAD;
-	if (record->head.id == KYMO_LOG_PAD)
-		return LOOK_PAD;
-	if (record->head.payload_size > record->head.size - sizeof record->head)
-		return LOOK_BAD;
-	if (record->head.id == KYMO_LOG_DECLARE)
-		return LOOK_DECLARATION;
-	return is_fact(classes, record) ? LOOK_RECORD : LOOK_BAD;
-}
-
 static int declare(struct taking *taking, enum ctf_class class, unsigned id)
 {
 	struct sink *sink = taking->sink;
@@ -112,7 +77,7 @@ static int declare(struct taking *taking, enum ctf_class class, unsigned id)
  * From its first declaration on, a process is one with events of its own: a sink may keep it apart
  * from others, since its ids mean nothing elsewhere. So what was before goes first.
  */
-static int take_declaration(struct taking *taking, const struct record *record)
+static int take_declaration(struct taking *taking, const struct log_place *record)
 {
 	uint8_t copy[DECLARATION_MAX];	/* what is read may change meanwhile */
 	struct process *process = taking->process;
@@ -126,6 +91,8 @@ static int take_declaration(struct taking *taking, const struct record *record)
 	if (rc < 0)
 		return rc;
 	memcpy(copy, record->payload, record->head.payload_size);
+	if (!log_holds(&process->region, taking->looked))
+		return -ESTALE;
 	rc = classes_declare(&process->classes, copy, record->head.payload_size);
 	if (rc < 0)
 		return rc == -EINVAL ? -EBADMSG : rc;
@@ -146,27 +113,53 @@ static uint64_t place(const struct taking *taking, uint64_t ns)
 	return ns < floor ? floor : ns;
 }
 
-static int batch_add(struct taking *taking, const struct record *record)
+static bool is_fact(const struct classes *classes, const struct kymo_log_record *head, const uint8_t *payload)
 {
+	const struct kymo_point *point = classes_get(classes, head->id);
+
+	return point && (point->phase == KYMO_PHASE_INIT || head->id >= KYMO_POINTS_TABLE) &&
+	       walk_payload(classes, head->id, payload, head->payload_size) == (long)head->payload_size;
+}
+
+/*
+ * Copied first, then looked at: what is read may change meanwhile. What the sink had before its last turn
+ * has batches of its own.
+ */
+static int take_fact(struct taking *taking, const struct log_place *record)
+{
+	const bool known = record->head.origin < taking->at->init.known;
+	struct process *process = taking->process;
 	struct sink_facts *batch = &taking->batch;
 	struct sink_fact fact = {
 		.id = record->head.id,
 		.ns = place(taking, record->head.ns),
 		.init_timestamp = record->head.ns,
-		.vpid = (int32_t)taking->process->region.pid,
+		.vpid = (int32_t)process->region.pid,
 		.vtid = (int32_t)record->head.tid,
 	};
-	uint8_t *to = taking->drain->scratch + batch->size;
+	uint8_t *to;
+	int rc = batch->count && batch->known != known ? batch_write(taking) : 0;
 
+	if (rc < 0)
+		return rc;
+	to = taking->drain->scratch + batch->size;
+	memcpy(to + sizeof fact, record->payload, record->head.payload_size);
+	if (!log_holds(&process->region, taking->looked))
+		return -ESTALE;
+	if (!is_fact(&process->classes, &record->head, to + sizeof fact))
+		return -EBADMSG;
+	rc = declare(taking, CTF_CLASS_INIT, record->head.id);
+	if (rc < 0)
+		return rc;
 	if (!taking->where)
 		taking->where = malloc(BATCH_EVENTS * sizeof *taking->where);
 	if (!taking->where)
 		return -ENOMEM;
 	memcpy(fact.procname, record->head.name, KYMO_NAME_MAX);
 	memcpy(to, &fact, sizeof fact);
-	memcpy(to + sizeof fact, record->payload, record->head.payload_size);
 	taking->where[batch->count] = (uint32_t)batch->size;
 	batch->size += sizeof fact + record->head.payload_size;
+	batch->known = known;
 	if (!batch->count++)
 		batch->begin = fact.ns;
 	batch->end = fact.ns;
@@ -175,89 +168,110 @@ static int batch_add(struct taking *taking, const struct record *record)
 
 static_assert(DRAIN_SCRATCH >= sizeof(struct sink_fact) + KYMO_LOG_CHUNK, "one event fits");
 
-/* @known: the sink had it before its last turn; such facts have batches of their own. */
-static int take_fact(struct taking *taking, const struct record *record, bool known)
+/* One record. Return: 0, also when it makes no sense; -ESTALE: overtaken; -errno of the sink. */
+static int take_record(struct taking *taking, const struct log_place *record)
 {
 	int rc = 0;
 
-	if (taking->batch.count && taking->batch.known != known)
-		rc = batch_write(taking);
-	if (rc == 0)
-		rc = declare(taking, CTF_CLASS_INIT, record->head.id);
-	if (rc == 0) {
-		taking->batch.known = known;
-		rc = batch_add(taking, record);
+	if (record->head.id == KYMO_LOG_DECLARE)
+		rc = take_declaration(taking, record);
+	else if (record->head.id != KYMO_LOG_GONE)
+		rc = take_fact(taking, record);
+	if (rc == -EBADMSG)
+		taking->bad++;
+	return rc == -EBADMSG ? 0 : rc;
+}
+
+/* What is handed over is not handed over again when a later step fails. */
+static int write_if_full(struct taking *taking)
+{
+	const size_t enough = DRAIN_SCRATCH - sizeof(struct sink_fact) - KYMO_LOG_CHUNK;
+
+	return taking->batch.size > enough ? batch_write(taking) : 0;
+}
+
+/*
+ * A hole in a living process is a record that is being written: its place in the order is kept, if not
+ * for ever.
+ */
+static bool hole_is_one(struct taking *taking, uint64_t tail)
+{
+	struct sink_process *at = taking->at;
+
+	if (taking->drain->final || taking->process->alive == ALIVE_DEAD ||
+	    tail - taking->position >= KYMO_LOG_PATIENCE)
+		return true;
+	if (at->init.hole != taking->position + 1) {
+		at->init.hole = taking->position + 1;
+		at->init.hole_ns = taking->drain->now_ns;
+	}
+	return taking->drain->now_ns - at->init.hole_ns > HOLE_NS;
+}
+
+/* On from the position, in the order of the log; copies are of what was met before. */
+static int take_onward(struct taking *taking)
+{
+	const uint64_t tail = log_bounds(&taking->process->region).tail;
+	struct log_place place;
+	int rc = 0;
+
+	while (rc == 0) {
+		taking->looked = taking->position;
+		switch (log_look(&taking->process->region, taking->position, tail, &place)) {
+		case LOG_RECORD:
+			if (place.head.origin == taking->position)
+				rc = take_record(taking, &place);
+			break;
+		case LOG_HOLE:
+			if (!hole_is_one(taking, tail))
+				return 0;
+			break;
+		case LOG_BAD:
+			taking->bad++;
+			break;
+		case LOG_OVERTAKEN:
+			return -ESTALE;
+		case LOG_SKIP:
+			break;
+		case LOG_END:
+			return 0;
+		}
+		if (rc == 0) {
+			taking->position = place.next;
+			rc = write_if_full(taking);
+		}
 	}
 	return rc;
 }
 
-/* Where the log goes on behind what cannot be read: the next record with its stamp, or the end. */
-static uint64_t next_stamp(const uint8_t *chunk, uint64_t position, uint64_t end)
+/* What a reader who begins, or was overtaken, has not got yet. */
+static int take_collected(struct taking *taking, uint64_t limit)
 {
-	for (position += 8; position + sizeof(struct kymo_log_record) <= end; position += 8) {
-		const struct kymo_log_record *at =
-			(const void *)(chunk + position % KYMO_LOG_CHUNK);
+	const struct region *region = &taking->process->region;
+	const bool over = taking->drain->final || taking->process->alive == ALIVE_DEAD;
+	struct log_place place;
+	struct log_facts facts;
+	int rc = log_collect(region, taking->position, limit, over, &facts);
 
-		if (__atomic_load_n(&at->stamp, __ATOMIC_ACQUIRE) == (KYMO_LOG_STAMP ^ position))
-			return position;
-	}
-	return end;
-}
-
-static const uint8_t *chunk_at(const struct process *process, uint64_t position)
-{
-	const struct kymo_region *header = region_header(&process->region);
-	const uint32_t *log_page = region_page(&process->region, KYMO_LOG_DIR_PAGE, 1);
-	uint64_t chunk = position / KYMO_LOG_CHUNK;
-	uint32_t page;
-
-	if (chunk >= KYMO_LOG_CHUNKS_MAX ||
-	    chunk >= __atomic_load_n(&header->log_chunk_count, __ATOMIC_ACQUIRE))
-		return NULL;
-	page = __atomic_load_n(&log_page[chunk], __ATOMIC_ACQUIRE);
-	if (page < KYMO_FIRST_SEGMENT_PAGE)
-		return NULL;
-	return region_page(&process->region, page, KYMO_LOG_CHUNK / KYMO_PAGE);
-}
-
-/*
- * One step through the log. Return: new position; the old one: wait here.
- * A hole in a living process is a record that is being written: its place in the order is kept.
- */
-static uint64_t init_step(struct taking *taking, uint64_t at, uint64_t tail, int *rc)
-{
-	const struct process *process = taking->process;
-	uint64_t chunk_end = (at / KYMO_LOG_CHUNK + 1) * KYMO_LOG_CHUNK;
-	uint64_t end = tail < chunk_end ? tail : chunk_end;
-	const uint8_t *chunk = chunk_at(process, at);
-	bool over = taking->drain->final || process->alive == ALIVE_DEAD;
-	struct record record;
-
-	if (!chunk)
-		return at;
-	if (chunk_end - at < sizeof record.head)
-		return chunk_end;
-	if (end - at < sizeof record.head)
-		return at;
-	switch (look_at(&process->classes, chunk + at % KYMO_LOG_CHUNK, at, end - at, &record)) {
-	case LOOK_DECLARATION:
-		*rc = take_declaration(taking, &record);
-		if (*rc == -EBADMSG) {
-			*rc = 0;
-			taking->bad++;
+	for (size_t i = 0; rc == 0 && i < facts.count; i++) {
+		taking->looked = facts.fact[i].position;
+		if (log_look(region, taking->looked, UINT64_MAX, &place) != LOG_RECORD ||
+		    place.head.origin != facts.fact[i].origin)
+			rc = -ESTALE;
+		else
+			rc = take_record(taking, &place);
+		if (rc == 0) {
+			taking->position = facts.fact[i].origin + place.head.size;
+			rc = write_if_full(taking);
 		}
-		return *rc < 0 ? at : at + record.head.size;
-	case LOOK_RECORD:
-		*rc = take_fact(taking, &record, at < taking->at->init.known);
-		return *rc < 0 ? at : at + record.head.size;
-	case LOOK_PAD:
-		return at + record.head.size;
-	case LOOK_HOLE:
-		return over ? next_stamp(chunk, at, end) : at;
-	default:
-		taking->bad++;
-		return next_stamp(chunk, at, end);
 	}
+	if (rc == 0) {
+		taking->at->init.begun = true;
+		if (facts.until > taking->position)
+			taking->position = facts.until;
+	}
+	free(facts.fact);
+	return rc == -EAGAIN ? -ESTALE : rc;
 }
 
 void init_counters(struct process *process)
@@ -273,29 +287,33 @@ void init_counters(struct process *process)
 		process->init_dropped = dropped;
 }
 
-/* On to @tail. What was handed over is not handed over again when a later step fails. */
-static int take(struct taking *taking, uint64_t tail)
+/* Return: 0; -errno of the sink. Overtaken again and again: 0, and the next round goes on. */
+static int take(struct taking *taking)
 {
-	const size_t enough = DRAIN_SCRATCH - sizeof(struct sink_fact) - KYMO_LOG_CHUNK;
-	int rc = 0;
+	struct sink_process *at = taking->at;
+	const uint64_t limit = at->init.limit ? at->init.limit : taking->process->init_limit;
+	int rc = -ESTALE;
 
-	while (rc == 0 && taking->position < tail) {
-		uint64_t next = init_step(taking, taking->position, tail, &rc);
+	for (int i = 0; rc == -ESTALE && i < OVERTAKEN_TRIES; i++) {
+		bool behind = taking->position < log_bounds(&taking->process->region).head;
 
-		if (next == taking->position)
-			break;
-		taking->position = next;
-		if (taking->batch.size > enough)
-			rc = batch_write(taking);
+		rc = 0;
+		if (behind || (limit && !at->init.begun))
+			rc = take_collected(taking, limit);
+		if (rc == 0)
+			rc = take_onward(taking);
+		if (taking->batch.count && (rc == 0 || rc == -ESTALE)) {
+			int written = batch_write(taking);
+
+			rc = written < 0 ? written : rc;
+		}
 	}
-	if (taking->batch.count && rc == 0)
-		rc = batch_write(taking);
 	if (rc == 0)
 		settle(taking);
-	return rc;
+	return rc == -ESTALE ? 0 : rc;
 }
 
-static int drain_into(struct process *process, struct drain *drain, unsigned index, uint64_t tail)
+static int drain_into(struct process *process, struct drain *drain, unsigned index)
 {
 	struct sink_process *at = process->at[index];
 	struct taking taking = {
@@ -304,10 +322,8 @@ static int drain_into(struct process *process, struct drain *drain, unsigned ind
 	};
 	int rc;
 
-	if (tail <= at->init.taken)
-		return 0;
 	drain_look_at_clock(drain);
-	rc = take(&taking, tail);
+	rc = take(&taking);
 	free(taking.where);
 	if (at->init.bad > process->init_bad) {
 		drain_say(drain, "%s: %llu init events make no sense and are left out",
@@ -317,40 +333,62 @@ static int drain_into(struct process *process, struct drain *drain, unsigned ind
 	return rc;
 }
 
-/* Bytes of the log that are reserved. */
-static uint64_t log_tail(const struct process *process)
+/* A sink that has not all of the log. */
+static bool lacks(const struct process *process, unsigned index, uint64_t tail)
 {
-	uint64_t tail = __atomic_load_n(&region_header(&process->region)->log_tail, __ATOMIC_ACQUIRE);
-	uint64_t most = (uint64_t)KYMO_LOG_CHUNK * KYMO_LOG_CHUNKS_MAX;
-
-	return tail < most ? tail : most;
+	return process->at[index]->init.taken < tail;
 }
 
 bool init_is_pending(const struct process *process, const struct drain *drain)
 {
-	uint64_t tail = log_tail(process);
+	uint64_t tail = log_bounds(&process->region).tail;
 
 	for (unsigned i = 0; i < drain->sink_count; i++)
-		if (process->at[i]->init.taken >= tail)
+		if (!lacks(process, i, tail))
 			return false;
 	return true;
 }
 
+/* Tells the process what it may forget. */
+static void tell_taken(struct process *process, const struct drain *drain)
+{
+	const uint64_t settle_ns = 2 * drain->patience_ns > SETTLE_NS ? 2 * drain->patience_ns : SETTLE_NS;
+	struct kymo_region *header = region_header(&process->region);
+	uint64_t taken = UINT64_MAX;
+
+	for (unsigned i = 0; i < drain->sink_count; i++)
+		if (process->at[i]->init.taken < taken)
+			taken = process->at[i]->init.taken;
+	if (!drain->sink_count || process->alive == ALIVE_DEAD)
+		return;
+	if (taken != process->log_taken)
+		__atomic_store_n(&header->log_taken, taken, __ATOMIC_RELEASE);
+	process->log_taken = taken;
+	if (drain->now_ns - process->log_noted_ns < settle_ns)
+		return;
+	process->log_settled = process->log_noted;
+	__atomic_store_n(&header->log_settled, process->log_settled, __ATOMIC_RELEASE);
+	process->log_noted = taken;
+	process->log_noted_ns = drain->now_ns;
+}
+
 int init_drain(struct process *process, struct drain *drain)
 {
-	uint64_t tail = log_tail(process);
+	uint64_t tail = log_bounds(&process->region).tail;
 	bool news = false;
 
 	for (unsigned i = 0; i < drain->sink_count; i++)
-		news |= tail > process->at[i]->init.taken;
-	if (!news || process->cut || region_grow(&process->region) < 0)
+		news |= lacks(process, i, tail);
+	if (process->cut || region_grow(&process->region) < 0)
 		return sinks_rc(drain);
-	init_counters(process);
-	for (unsigned i = 0; i < drain->sink_count; i++) {
-		int rc = sink_is_up(drain->sink[i]) ? drain_into(process, drain, i, tail) : 0;
+	if (news)
+		init_counters(process);
+	for (unsigned i = 0; news && i < drain->sink_count; i++) {
+		int rc = sink_is_up(drain->sink[i]) && lacks(process, i, tail) ? drain_into(process, drain, i) : 0;
 
 		if (rc < 0)
 			(void)sink_failed(drain->sink[i], rc);
 	}
+	tell_taken(process, drain);
 	return sinks_rc(drain);
 }

@@ -62,6 +62,9 @@ struct process {
 	struct sink_process *at[SINKS_MAX];	/* by place in drain.sink */
 	uint64_t init_events;		/* in the sink that has most of them */
 	uint64_t init_bad;		/* records of the init log that made no sense */
+	uint64_t init_limit;		/* position in it: what ceased to hold before is not of the session */
+	uint64_t log_taken, log_settled;	/* as told to the process */
+	uint64_t log_noted, log_noted_ns;	/* log_taken some time ago: to be told as settled */
 	struct thread_account *thread;
 	unsigned thread_count;
 	uint64_t no_ring_base;		/* kymo_region.dropped_no_ring when it joined */

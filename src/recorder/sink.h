@@ -112,8 +112,11 @@ struct sink_process {
 	uint64_t before;		/* runtime events, taken or dropped, before the sink came */
 	uint64_t unwritten;		/* records lost for this sink, because it took them not */
 	struct {
-		uint64_t taken;		/* position in the init log */
+		uint64_t taken;		/* position in the init log: it has what was written before it */
 		uint64_t known;		/* up to which the sink had it before its last turn */
+		bool begun;		/* it has what held when it came */
+		uint64_t limit;		/* what ceased to hold before is not for it; 0: the process's */
+		uint64_t hole, hole_ns;	/* 1 + position of a record that is being written, since when */
 		uint64_t prev_ns;	/* time of the last fact */
 		uint64_t discarded;	/* as of the last batch */
 		uint64_t events, bytes, bad;

@@ -96,6 +96,7 @@ static bool leave_past_out(struct sink_process *at)
 	at->without = (struct sink_without){ process->recorded, process->dropped, process->bytes };
 	at->without_no_ring = process->dropped_no_ring;
 	at->before = process->recorded + process->dropped + process->dropped_no_ring;
+	at->init.limit = process->log_settled;
 	return true;
 }
 
@@ -179,6 +180,8 @@ static void forget(struct sink_process *at, uint64_t begin_ns)
 	if (at->init.taken > at->init.known)
 		at->init.known = at->init.taken;
 	at->init.taken = 0;
+	at->init.begun = false;
+	at->init.limit = at->process->log_settled;
 	at->init.bad = 0;
 	at->init.prev_ns = begin_ns;
 	at->own = false;

@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "recorder/claim.h"
+#include "recorder/initlog_cursor.h"
 #include "recorder/region.h"
 
 #define COMMITTED_TRIES 100
@@ -22,36 +24,14 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Whole records in the log; a hole ends the count of its chunk. */
+/* What a recorder that comes now is told. */
 static uint64_t count_init(const struct region *region)
 {
-	const struct kymo_region *header = region_header(region);
-	const uint32_t *log_page = region_page(region, KYMO_LOG_DIR_PAGE, 1);
-	uint64_t tail = __atomic_load_n(&header->log_tail, __ATOMIC_ACQUIRE);
-	uint64_t count = 0, at = 0;
+	struct log_facts facts;
 
-	while (at < tail && at / KYMO_LOG_CHUNK < KYMO_LOG_CHUNKS_MAX) {
-		uint64_t next = (at / KYMO_LOG_CHUNK + 1) * KYMO_LOG_CHUNK;
-		uint32_t page = __atomic_load_n(&log_page[at / KYMO_LOG_CHUNK], __ATOMIC_ACQUIRE);
-		const uint8_t *chunk = page ? region_page(region, page, KYMO_LOG_CHUNK / KYMO_PAGE) : NULL;
-		const struct kymo_log_record *record;
-		uint32_t size;
-
-		if (!chunk || next - at < sizeof *record) {
-			at = next;
-			continue;
-		}
-		record = (const void *)(chunk + at % KYMO_LOG_CHUNK);
-		size = record->size;
-		if (__atomic_load_n(&record->stamp, __ATOMIC_ACQUIRE) != (KYMO_LOG_STAMP ^ at) ||
-		    size < sizeof *record || size > next - at) {
-			at = next;
-			continue;
-		}
-		count += record->id != KYMO_LOG_PAD;
-		at += size;
-	}
-	return count;
+	(void)log_collect(region, 0, UINT64_MAX, true, &facts);
+	free(facts.fact);
+	return facts.count;
 }
 
 /* Records ever committed to a ring; those of a block that is left meanwhile are looked for again. */

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The init log: append-only, shared by all threads, read from outside at any time. */
-#include "tracer/initlog.h"
-
-#include "tracer/process.h"
-
-#define HEADER sizeof(struct kymo_log_record)
+/* The init log: shared by all threads, read from outside at any time, cleaned by its writers. */
+#include "tracer/initlog_internal.h"
 
 static bool drop_fact(struct kymo_process *process)
 {
@@ -13,42 +9,37 @@ static bool drop_fact(struct kymo_process *process)
 	return false;
 }
 
-/* Twice as many chunks as there are, up to 1 MiB at a time. */
-static bool grow(struct kymo_process *process, uint64_t index)
+static bool grow(struct kymo_process *process, uint64_t index, unsigned leave)
 {
 	int error = 0;
-	uint32_t have;
 
 	if (!kymo_region_lock(process))
 		return false;
-	have = process->region->log_chunk_count;
-	if (index >= have)
-		error = kymo_region_add_log_chunks(process, have < 16 ? have : 16);
+	while (!error && index >= process->region->log_chunk_count)
+		error = kymo_region_add_log_chunk(process, leave);
 	kymo_region_unlock(process);
 	return !error;
 }
 
 /* Chunk @index is there, or can be made. */
-static bool chunk_ready(struct kymo_process *process, struct kymo_thread *thread, uint64_t index)
+static bool chunk_ready(struct kymo_process *process, struct kymo_thread *thread, uint64_t index,
+			enum log_writer writer)
 {
+	const unsigned leave = writer == LOG_CLEANER ? 0 : writer == LOG_GONE ? 1 : KYMO_LOG_SPARE;
 	bool grown;
 
 	if (index < __atomic_load_n(&process->region->log_chunk_count, __ATOMIC_ACQUIRE))
 		return true;
-	if (index >= KYMO_LOG_MEMORY_CHUNKS || thread->in_slow)
-		return false;		/* full, or a handler that landed in a slow path */
+	if (writer == LOG_CLEANER)
+		return grow(process, index, leave);
+	if (thread->in_slow)
+		return false;		/* a handler that landed in a slow path */
 	thread->in_slow = 1;
 	kymo_signal_fence();
-	grown = grow(process, index);
+	grown = grow(process, index, leave);
 	kymo_signal_fence();
 	thread->in_slow = 0;
 	return grown;
-}
-
-static struct kymo_log_record *record_at(struct kymo_process *process, uint64_t position)
-{
-	return (struct kymo_log_record *)(process->log_chunk[position / KYMO_LOG_CHUNK] +
-					  position % KYMO_LOG_CHUNK);
 }
 
 static void commit_at(struct kymo_log_record *record, uint64_t position)
@@ -59,18 +50,17 @@ static void commit_at(struct kymo_log_record *record, uint64_t position)
 /* The rest of a chunk that the next record does not fit into. */
 static void pad(struct kymo_process *process, uint64_t position, uint64_t rest)
 {
-	struct kymo_log_record *record = record_at(process, position);
+	struct kymo_log_record *record = kymo_log_at(process, position);
 
-	if (rest < HEADER)
+	if (rest < LOG_HEADER)
 		return;
 	record->size = (uint32_t)rest;
 	record->id = KYMO_LOG_PAD;
 	commit_at(record, position);
 }
 
-/* Move log_tail over @size bytes inside one chunk. Return: position, with the time of the move; -1: full. */
-static uint64_t reserve(struct kymo_process *process, struct kymo_thread *thread, uint64_t size,
-			uint64_t *ns)
+uint64_t kymo_log_take(struct kymo_process *process, struct kymo_thread *thread, uint64_t size,
+		       enum log_writer writer, uint64_t *ns)
 {
 	uint64_t *tail = &process->region->log_tail;
 
@@ -79,38 +69,51 @@ static uint64_t reserve(struct kymo_process *process, struct kymo_thread *thread
 		uint64_t rest = KYMO_LOG_CHUNK - at % KYMO_LOG_CHUNK;
 		uint64_t take = size <= rest ? size : rest;
 
-		if (!chunk_ready(process, thread, at / KYMO_LOG_CHUNK))
+		if (!chunk_ready(process, thread, at / KYMO_LOG_CHUNK, writer))
 			return UINT64_MAX;
-		*ns = kymo_clock_read(thread);	/* after the load of tail: log order is time order */
+		*ns = kymo_clock_read(thread);	/* after the load of tail: order of origins is time order */
 		if (!__atomic_compare_exchange_n(tail, &at, at + take, false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_ACQUIRE))
 			continue;
+		/*
+		 * Pairs with a reader's acquire fence: who meets our bytes in memory that was another
+		 * chunk before sees the head behind that one.
+		 */
+		__atomic_thread_fence(__ATOMIC_RELEASE);
 		if (take == size)
 			return at;
 		pad(process, at, rest);
 	}
 }
 
-bool kymo__log_reserve(struct kymo_fact *fact, unsigned id, size_t payload)
+static bool reserve(struct kymo_fact *fact, unsigned id, enum kymo_log_key key, size_t payload,
+		    enum log_writer writer)
 {
-	const uint64_t size = (HEADER + payload + 7) & ~7ull;
+	const uint64_t size = (LOG_HEADER + payload + 7) & ~7ull;
 	struct kymo_thread *thread = kymo_thread_slot();
 	struct kymo_process *process = kymo_process;
 	struct kymo_log_record *record;
 	uint64_t at, ns;
 
 	if (!thread || size > KYMO_LOG_CHUNK)
-		return drop_fact(process);
-	at = reserve(process, thread, size, &ns);
+		return false;
+	kymo_log_clean_if_due(process, thread);
+	at = kymo_log_take(process, thread, size, writer, &ns);
+	if (at == UINT64_MAX && kymo_log_clean_if_full(process, thread))
+		at = kymo_log_take(process, thread, size, writer, &ns);
 	if (at == UINT64_MAX)
-		return drop_fact(process);
-	record = record_at(process, at);
+		return false;
+	record = kymo_log_at(process, at);
+	record->origin = at;
 	record->size = (uint32_t)size;
 	record->tid = thread->tid;
 	record->ns = ns;
 	memcpy(record->name, thread->name, sizeof record->name);
 	record->id = (uint16_t)id;
+	record->key = (uint16_t)key;
 	record->payload_size = (uint32_t)payload;
+	if (key == KYMO_LOG_KEY_THREAD)
+		thread->named = 1;
 	/* The thread's next event gets a later time: at most one step of the counter, 10 to 40 ns. */
 	for (int i = 0; i < 1000 && kymo_clock_read(thread) <= ns; i++)
 		;
@@ -118,7 +121,39 @@ bool kymo__log_reserve(struct kymo_fact *fact, unsigned id, size_t payload)
 	return true;
 }
 
+bool kymo__log_reserve_as(struct kymo_fact *fact, unsigned id, enum kymo_log_key key, size_t payload)
+{
+	return reserve(fact, id, key, payload, LOG_FACT) || drop_fact(kymo_process);
+}
+
+bool kymo__log_reserve(struct kymo_fact *fact, unsigned id, size_t payload)
+{
+	return kymo__log_reserve_as(fact, id, KYMO_LOG_KEY_TABLE, payload);
+}
+
 void kymo__log_commit(const struct kymo_fact *fact)
 {
-	commit_at(record_at(kymo_process, fact->position), fact->position);
+	struct kymo_process *process = kymo_process;
+
+	/* It took so long that it was given up for a hole: its place is somebody else's, or about to be. */
+	if (kymo_unlikely(__atomic_load_n(&process->region->log_head, __ATOMIC_ACQUIRE) > fact->position)) {
+		(void)drop_fact(process);
+		return;
+	}
+	commit_at(kymo_log_at(process, fact->position), fact->position);
+}
+
+/* Not counted when it is lost: the facts about the object are a few too many then. */
+void kymo__log_gone(enum kymo_entity entity, uint64_t handle)
+{
+	const struct kymo_gone gone = { handle, entity };
+	struct kymo_process *process = kymo_process;
+	struct kymo_fact fact;
+
+	if (!process || __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE) != KYMO_REGISTERED)
+		return;
+	if (!reserve(&fact, KYMO_LOG_GONE, KYMO_LOG_KEY_TABLE, sizeof gone, LOG_GONE))
+		return;
+	memcpy(fact.payload, &gone, sizeof gone);
+	kymo__log_commit(&fact);
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/initlog.h"
 #include "tracer/process.h"
 
 #define ROUND_UP(n, to) (((n) + (to) - 1) / (to) * (to))
@@ -72,6 +73,15 @@ static uint64_t ring_bytes_setting(void)
 	return power;
 }
 
+static uint32_t log_chunks_setting(void)
+{
+	const uint64_t chunks = size_setting("KYMO_LOG_SIZE") / KYMO_LOG_CHUNK;
+
+	if (!size_setting("KYMO_LOG_SIZE") || chunks > KYMO_LOG_CHUNKS_MAX)
+		return KYMO_LOG_CHUNKS_MAX;
+	return chunks < KYMO_LOG_CHUNKS_MIN ? KYMO_LOG_CHUNKS_MIN : (uint32_t)chunks;
+}
+
 /* Who asks for larger rings gets room for some of them. */
 static uint64_t default_ring_memory(uint64_t ring_bytes)
 {
@@ -116,6 +126,7 @@ static void load(void)
 		.flight = flag_setting("KYMO_FLIGHT"),
 		.ring_bytes = ring_bytes_setting(),
 		.ring_memory = size_setting("KYMO_RING_MEMORY"),
+		.log_chunks = log_chunks_setting(),
 		.session_tag = tag ? strtoull(tag, NULL, 16) : 0,
 		.clock = !clock ? 0 : !strcmp(clock, "counter") ? 1 : !strcmp(clock, "vdso") ? 2 : 0,
 	};
@@ -318,6 +329,8 @@ static void thread_end(void *argument)
 
 	if (!__atomic_load_n(&slot->used, __ATOMIC_RELAXED))
 		return;		/* a forked child */
+	if (slot->named)
+		kymo__log_gone(KYMO_ENTITY_THREAD, slot->tid);
 	kymo__thread = &no_thread;
 	kymo_signal_fence();
 	if (ring) {

@@ -23,7 +23,8 @@
 #define KYMO_RING_MEMORY	(64ull << 20)	/* rings of one process in all, by default ... */
 #define KYMO_RETIRED_KEPT	16u		/* overwriting: rings of ended threads that stay as they are */
 #define KYMO_ASKED_RINGS	16u		/* ... or so many of $KYMO_RING_SIZE, if that is more */
-#define KYMO_LOG_MEMORY_CHUNKS	1024u		/* 64 MiB of init events */
+#define KYMO_LOG_CHUNKS_MIN	4u		/* of $KYMO_LOG_SIZE; at most, and by default, KYMO_LOG_CHUNKS_MAX: 64 MiB */
+#define KYMO_LOG_SPARE		2u		/* chunks that facts leave for telling what is gone, and for cleaning */
 #define KYMO_LOG_STRING_MAX	8192u		/* a string in an init event: longer ones are cut */
 
 enum kymo_registration {
@@ -31,6 +32,12 @@ enum kymo_registration {
 	KYMO_REGISTERING,
 	KYMO_REGISTERED,
 	KYMO_INERT,		/* cannot be traced: events cost a load and a branch */
+};
+
+/* A chunk's bytes, and where they are in the region. */
+struct kymo_log_memory {
+	uint8_t *at;
+	uint32_t page;
 };
 
 struct kymo_process {
@@ -48,7 +55,15 @@ struct kymo_process {
 	uint32_t joined_generation, joined_state;
 	bool use_counter;		/* the CPU counter is usable as a clock */
 	struct kymo_ring *ring[KYMO_RINGS_MAX];
-	uint8_t *log_chunk[KYMO_LOG_CHUNKS_MAX];
+	struct kymo_log_memory log_chunk[KYMO_LOG_CHUNKS_MAX];	/* by number modulo their number */
+	struct kymo_log_memory log_free[KYMO_LOG_CHUNKS_MAX];	/* of chunks that are gone; growth lock */
+	uint32_t log_free_count;
+	uint32_t log_memory;		/* chunks that there is memory for */
+	uint32_t log_cleaning;		/* one thread cleans: 0 or 1 */
+	uint32_t log_failed;		/* facts that found no room, for knowing when to try again */
+	uint64_t log_clean_at;		/* bytes between head and tail from which on to clean */
+	uint64_t log_copied;		/* copies of the last cleaning end here */
+	uint64_t log_freed;		/* chunks below this number have another use */
 	struct kymo_thread *slab[KYMO_SLABS_MAX];
 	char path[PATH_MAX];		/* of the region's file */
 	char directory[PATH_MAX];
@@ -64,6 +79,7 @@ struct kymo_settings {
 	bool verbose;			/* KYMO_VERBOSE=1: say on stderr why a process is not traced */
 	uint64_t ring_bytes;		/* KYMO_RING_SIZE, 0: sizes as above */
 	uint64_t ring_memory;		/* KYMO_RING_MEMORY */
+	uint32_t log_chunks;		/* KYMO_LOG_SIZE, in chunks */
 	bool flight;			/* KYMO_FLIGHT=1: while nobody records, RECORD and OVERWRITE */
 	uint64_t session_tag;		/* KYMO_SESSION, hex */
 	int clock;			/* KYMO_CLOCK: 0 choose, 1 counter, 2 vDSO */
@@ -140,8 +156,14 @@ bool kymo_region_lock(struct kymo_process *process);
 void kymo_region_unlock(struct kymo_process *process);
 /** kymo_region_add_ring() - append a ring; lock held. Return: its index or -errno. */
 int kymo_region_add_ring(struct kymo_process *process);
-/** kymo_region_add_log_chunks() - append chunks; lock held. Return: 0 or -errno. */
-int kymo_region_add_log_chunks(struct kymo_process *process, unsigned count);
+/**
+ * kymo_region_add_log_chunk() - append a chunk to the log; lock held
+ * @leave: so many that are free stay so
+ * Return: 0 or -errno.
+ */
+int kymo_region_add_log_chunk(struct kymo_process *process, unsigned leave);
+/** kymo_region_free_log_chunk() - log_head is behind chunk @number: its memory may be another one. Lock held. */
+void kymo_region_free_log_chunk(struct kymo_process *process, uint64_t number);
 
 /* domain.c */
 

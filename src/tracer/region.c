@@ -118,13 +118,14 @@ static void install_ring(struct kymo_process *process, unsigned index, uint8_t *
 	__atomic_store_n(&process->region->ring_count, index + 1, __ATOMIC_RELEASE);
 }
 
-static void install_log_chunk(struct kymo_process *process, uint8_t *at, uint32_t page)
+/* Memory that is or was a chunk becomes the next one. */
+static void install_log_chunk(struct kymo_process *process, struct kymo_log_memory memory)
 {
-	unsigned index = process->region->log_chunk_count;
+	const uint32_t number = process->region->log_chunk_count, at = number % KYMO_LOG_CHUNKS_MAX;
 
-	process->log_chunk[index] = at;
-	process->log_page[index] = page;
-	__atomic_store_n(&process->region->log_chunk_count, index + 1, __ATOMIC_RELEASE);
+	process->log_chunk[at] = memory;
+	__atomic_store_n(&process->log_page[at], memory.page, __ATOMIC_RELEASE);
+	__atomic_store_n(&process->region->log_chunk_count, number + 1, __ATOMIC_RELEASE);
 }
 
 static uint32_t ring_pages(unsigned index)
@@ -160,7 +161,8 @@ static int fill_new(struct kymo_process *process, int fd)
 	at[KYMO_ENABLE_PAGE * KYMO_PAGE + KYMO_POINT_ENDS] = 1;
 	at[KYMO_ENABLE_PAGE * KYMO_PAGE + KYMO_POINT_NO_ID] = 1;
 	page = KYMO_FIRST_SEGMENT_PAGE;
-	install_log_chunk(process, at + page * KYMO_PAGE, page);
+	install_log_chunk(process, (struct kymo_log_memory){ at + page * KYMO_PAGE, page });
+	process->log_memory = 1;
 	page += chunk_pages;
 	for (unsigned i = 0; i < rings; i++) {
 		install_ring(process, i, at + page * KYMO_PAGE, page);
@@ -314,20 +316,39 @@ int kymo_region_add_ring(struct kymo_process *process)
 	return (int)index;
 }
 
-int kymo_region_add_log_chunks(struct kymo_process *process, unsigned count)
+/* Twice as much as there is, up to 1 MiB at a time; at first enough to have some to spare. */
+static int add_log_memory(struct kymo_process *process)
 {
-	const uint32_t chunk_pages = KYMO_LOG_CHUNK / KYMO_PAGE;
-	const unsigned have = process->region->log_chunk_count;
-	uint32_t page;
+	const uint32_t chunk_pages = KYMO_LOG_CHUNK / KYMO_PAGE, have = process->log_memory;
+	uint32_t count = have < KYMO_LOG_SPARE + 1 ? KYMO_LOG_SPARE + 1 : have < 16 ? have : 16, page;
 	uint8_t *at;
 	int error;
 
-	if (have >= KYMO_LOG_MEMORY_CHUNKS)
+	if (count > kymo_settings.log_chunks - have)
+		count = kymo_settings.log_chunks - have;
+	if (!count)
 		return -ENOSPC;
-	if (count > KYMO_LOG_MEMORY_CHUNKS - have)
-		count = KYMO_LOG_MEMORY_CHUNKS - have;
 	error = grow(process, count * chunk_pages, &at, &page);
-	for (unsigned i = 0; !error && i < count; i++)
-		install_log_chunk(process, at + i * KYMO_LOG_CHUNK, page + i * chunk_pages);
+	for (uint32_t i = 0; !error && i < count; i++)
+		process->log_free[process->log_free_count++] =
+			(struct kymo_log_memory){ at + i * KYMO_LOG_CHUNK, page + i * chunk_pages };
+	process->log_memory += error ? 0 : count;
 	return error;
+}
+
+int kymo_region_add_log_chunk(struct kymo_process *process, unsigned leave)
+{
+	int error = 0;
+
+	if (process->log_free_count <= KYMO_LOG_SPARE && process->log_memory < kymo_settings.log_chunks)
+		error = add_log_memory(process);
+	if (process->log_free_count <= leave)
+		return error ? error : -ENOSPC;
+	install_log_chunk(process, process->log_free[--process->log_free_count]);
+	return 0;
+}
+
+void kymo_region_free_log_chunk(struct kymo_process *process, uint64_t number)
+{
+	process->log_free[process->log_free_count++] = process->log_chunk[number % KYMO_LOG_CHUNKS_MAX];
 }

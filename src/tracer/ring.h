@@ -72,6 +72,7 @@ struct kymo_thread {
 	uint64_t held_ns;		/* its time */
 	uint32_t tid;
 	uint32_t used;			/* slot is taken */
+	uint32_t named;			/* the log has facts about this thread */
 	char name[KYMO_NAME_MAX];	/* at the first event */
 } __attribute__((aligned(256)));
 

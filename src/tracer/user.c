@@ -360,13 +360,13 @@ uint64_t kymo_now(void)
 }
 
 /* An init event of a place of our own. */
-static void tell(struct kymo_site *site, const uint8_t *payload, size_t size)
+static void tell(struct kymo_site *site, enum kymo_log_key key, const uint8_t *payload, size_t size)
 {
 	struct kymo_fact fact;
 
 	if (site->own_id == KYMO_SITE_NEW)
 		(void)enter_late(site);
-	if (site->own_id >= IDS_END || !kymo__log_reserve(&fact, site->own_id, size))
+	if (site->own_id >= IDS_END || !kymo__log_reserve_as(&fact, site->own_id, key, size))
 		return;
 	memcpy(fact.payload, payload, size);
 	kymo__log_commit(&fact);
@@ -385,7 +385,7 @@ uint64_t kymo_track(const char *name, uint64_t parent)
 	at = kymo__put_uint64_t(at, track);
 	at = kymo__put_uint64_t(at, parent);
 	at = kymo__put_text(at, name);
-	tell(&site, payload, (size_t)(at - payload));
+	tell(&site, KYMO_LOG_KEY_TABLE, payload, (size_t)(at - payload));
 	return track;
 }
 
@@ -396,7 +396,7 @@ void kymo_thread_name(const char *name)
 
 	(void)prctl(PR_SET_NAME, name);
 	if (!kymo_settings.disabled)
-		tell(&site, payload, (size_t)(kymo__put_text(payload, name) - payload));
+		tell(&site, KYMO_LOG_KEY_THREAD, payload, (size_t)(kymo__put_text(payload, name) - payload));
 }
 
 bool kymo_begin_named(const char *category, const char *name)

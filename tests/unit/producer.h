@@ -230,7 +230,7 @@ static inline void producer_init_record(struct producer *producer, uint16_t id, 
 	}
 	record = (void *)(log + position);
 	*record = (struct kymo_log_record){
-		.size = (uint32_t)whole, .tid = producer->region->pid, .ns = producer_now(), .id = id,
+		.origin = position, .size = (uint32_t)whole, .tid = producer->region->pid, .ns = producer_now(), .id = id,
 		.payload_size = (uint32_t)size, .name = "main",
 	};
 	memcpy(record->payload, payload, size);
