@@ -2,6 +2,8 @@
 /* The init log: shared by all threads, read from outside at any time, cleaned by its writers. */
 #include "tracer/initlog_internal.h"
 
+#define FULL_TRIES 8		/* others may use up the room that was made */
+
 static bool drop_fact(struct kymo_process *process)
 {
 	if (process && process->region)
@@ -99,7 +101,7 @@ static bool reserve(struct kymo_fact *fact, unsigned id, enum kymo_log_key key, 
 		return false;
 	kymo_log_clean_if_due(process, thread);
 	at = kymo_log_take(process, thread, size, writer, &ns);
-	if (at == UINT64_MAX && kymo_log_clean_if_full(process, thread))
+	for (int i = 0; at == UINT64_MAX && i < FULL_TRIES && kymo_log_clean_if_full(process, thread); i++)
 		at = kymo_log_take(process, thread, size, writer, &ns);
 	if (at == UINT64_MAX)
 		return false;

@@ -10,9 +10,11 @@
  * fact a constant. The facts are walked three times: counted, looked at (src/abi/life.h), copied.
  */
 #include <sys/mman.h>
+#include <time.h>
 
 #include "tracer/initlog_internal.h"
 
+#define WAIT_TRIES	2000		/* of 0.1 ms */
 #define CLEAN_FIRST	(256u << 10)	/* bytes; a smaller log is never cleaned, but where it may not be larger */
 
 struct cleaner {
@@ -30,18 +32,12 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Bytes that the log may have. */
-static uint64_t capacity(void)
-{
-	return (uint64_t)kymo_settings.log_chunks * KYMO_LOG_CHUNK;
-}
-
 /* Up to where things are forgotten; see src/abi/region.h. */
 static void choose_limit(struct cleaner *cleaner)
 {
 	const struct kymo_region *region = cleaner->region;
 	const uint64_t tail = __atomic_load_n(&region->log_tail, __ATOMIC_ACQUIRE), used = tail - cleaner->head;
-	const uint64_t keep = smaller(KYMO_LOG_KEEP, capacity() / 4);
+	const uint64_t keep = smaller(KYMO_LOG_KEEP, kymo_settings.log_size / 4);
 	uint64_t limit;
 
 	cleaner->limit = tail;
@@ -53,9 +49,9 @@ static void choose_limit(struct cleaner *cleaner)
 		return;
 	}
 	limit = __atomic_load_n(&region->log_settled, __ATOMIC_ACQUIRE);
-	if (used >= capacity() / 2)
+	if (used >= kymo_settings.log_size / 2)
 		limit = __atomic_load_n(&region->log_taken, __ATOMIC_ACQUIRE);
-	if (used >= capacity() / 4 * 3)
+	if (used >= kymo_settings.log_size / 4 * 3)
 		cleaner->unread = limit;
 	else if (limit < tail)
 		cleaner->limit = limit > cleaner->head ? limit : cleaner->head;
@@ -85,7 +81,7 @@ static bool is_whole(const struct kymo_log_record *record, uint64_t at)
 /* The next record from @at on, no padding. NULL: none up to the limit, which a record that is being written lowers. */
 static struct kymo_log_record *next_record(struct cleaner *cleaner, uint64_t *at)
 {
-	const uint64_t patience = smaller(KYMO_LOG_PATIENCE, capacity() / 4);
+	const uint64_t patience = smaller(KYMO_LOG_PATIENCE, kymo_settings.log_size / 4);
 
 	while (*at < cleaner->limit) {
 		struct kymo_log_record *record = kymo_log_at(cleaner->process, *at);
@@ -216,7 +212,7 @@ static uint64_t used_bytes(const struct kymo_region *region)
 /* Twice as much as is left; in a log that may not grow so much, half of what there is room for. */
 static void choose_next(struct kymo_process *process)
 {
-	const uint64_t used = used_bytes(process->region), all = capacity();
+	const uint64_t used = used_bytes(process->region), all = kymo_settings.log_size;
 	uint64_t next = used * 2 > CLEAN_FIRST ? used * 2 : CLEAN_FIRST;
 
 	if (next > all / 2)
@@ -224,7 +220,7 @@ static void choose_next(struct kymo_process *process)
 	__atomic_store_n(&process->log_clean_at, next, __ATOMIC_RELAXED);
 }
 
-/* Return: it was this thread's turn. */
+/* @share: as clean(). Return: it was this thread's turn. */
 static bool clean_once(struct kymo_process *process, struct kymo_thread *thread, unsigned share)
 {
 	struct cleaner cleaner = { .process = process, .thread = thread, .region = process->region };
@@ -235,6 +231,8 @@ static bool clean_once(struct kymo_process *process, struct kymo_thread *thread,
 	kymo_signal_fence();
 	cleaner.head = process->region->log_head;
 	clean(&cleaner, share);
+	if (process->region->log_head != cleaner.head)
+		__atomic_store_n(&process->log_failed, 0, __ATOMIC_RELAXED);
 	choose_next(process);
 	kymo_signal_fence();
 	thread->in_slow = 0;
@@ -247,9 +245,19 @@ void kymo_log_clean_if_due(struct kymo_process *process, struct kymo_thread *thr
 	uint64_t at = __atomic_load_n(&process->log_clean_at, __ATOMIC_RELAXED);
 
 	if (!at)
-		at = smaller(CLEAN_FIRST, capacity() / 2);
+		at = smaller(CLEAN_FIRST, kymo_settings.log_size / 2);
 	if (used_bytes(process->region) >= at)
 		(void)clean_once(process, thread, 4);
+}
+
+/* Another thread cleans: that makes room, and takes some milliseconds. */
+static bool wait_for_cleaner(const struct kymo_process *process)
+{
+	const struct timespec pause = { .tv_nsec = 100000 };
+
+	for (int i = 0; i < WAIT_TRIES && __atomic_load_n(&process->log_cleaning, __ATOMIC_ACQUIRE); i++)
+		(void)nanosleep(&pause, NULL);
+	return true;
 }
 
 /* With every failure that makes their number a power of two, and every thousandth: a full log takes long to walk. */
@@ -257,7 +265,11 @@ bool kymo_log_clean_if_full(struct kymo_process *process, struct kymo_thread *th
 {
 	const uint32_t failed = __atomic_add_fetch(&process->log_failed, 1, __ATOMIC_RELAXED);
 
+	if (thread->in_slow)
+		return false;
+	if (__atomic_load_n(&process->log_cleaning, __ATOMIC_ACQUIRE))
+		return wait_for_cleaner(process);
 	if ((failed & (failed - 1)) && failed % 1024)
 		return false;
-	return clean_once(process, thread, 16);
+	return clean_once(process, thread, 16) || wait_for_cleaner(process);
 }

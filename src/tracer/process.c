@@ -73,13 +73,13 @@ static uint64_t ring_bytes_setting(void)
 	return power;
 }
 
-static uint32_t log_chunks_setting(void)
+static uint64_t log_size_setting(void)
 {
-	const uint64_t chunks = size_setting("KYMO_LOG_SIZE") / KYMO_LOG_CHUNK;
+	const uint64_t bytes = size_setting("KYMO_LOG_SIZE") / KYMO_LOG_CHUNK * KYMO_LOG_CHUNK;
 
-	if (!size_setting("KYMO_LOG_SIZE") || chunks > KYMO_LOG_CHUNKS_MAX)
-		return KYMO_LOG_CHUNKS_MAX;
-	return chunks < KYMO_LOG_CHUNKS_MIN ? KYMO_LOG_CHUNKS_MIN : (uint32_t)chunks;
+	if (!size_setting("KYMO_LOG_SIZE") || bytes > KYMO_LOG_SIZE)
+		return KYMO_LOG_SIZE;
+	return bytes < KYMO_LOG_SIZE_MIN ? KYMO_LOG_SIZE_MIN : bytes;
 }
 
 /* Who asks for larger rings gets room for some of them. */
@@ -126,7 +126,7 @@ static void load(void)
 		.flight = flag_setting("KYMO_FLIGHT"),
 		.ring_bytes = ring_bytes_setting(),
 		.ring_memory = size_setting("KYMO_RING_MEMORY"),
-		.log_chunks = log_chunks_setting(),
+		.log_size = log_size_setting(),
 		.session_tag = tag ? strtoull(tag, NULL, 16) : 0,
 		.clock = !clock ? 0 : !strcmp(clock, "counter") ? 1 : !strcmp(clock, "vdso") ? 2 : 0,
 	};

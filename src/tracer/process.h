@@ -23,8 +23,9 @@
 #define KYMO_RING_MEMORY	(64ull << 20)	/* rings of one process in all, by default ... */
 #define KYMO_RETIRED_KEPT	16u		/* overwriting: rings of ended threads that stay as they are */
 #define KYMO_ASKED_RINGS	16u		/* ... or so many of $KYMO_RING_SIZE, if that is more */
-#define KYMO_LOG_CHUNKS_MIN	4u		/* of $KYMO_LOG_SIZE; at most, and by default, KYMO_LOG_CHUNKS_MAX: 64 MiB */
 #define KYMO_LOG_SPARE		2u		/* chunks that facts leave for telling what is gone, and for cleaning */
+#define KYMO_LOG_SIZE_MIN	(256u << 10)	/* of $KYMO_LOG_SIZE ... */
+#define KYMO_LOG_SIZE		((KYMO_LOG_CHUNKS_MAX - KYMO_LOG_SPARE) * KYMO_LOG_CHUNK)	/* ... and by default */
 #define KYMO_LOG_STRING_MAX	8192u		/* a string in an init event: longer ones are cut */
 
 enum kymo_registration {
@@ -60,7 +61,7 @@ struct kymo_process {
 	uint32_t log_free_count;
 	uint32_t log_memory;		/* chunks that there is memory for */
 	uint32_t log_cleaning;		/* one thread cleans: 0 or 1 */
-	uint32_t log_failed;		/* facts that found no room, for knowing when to try again */
+	uint32_t log_failed;		/* facts that found no room since the last cleaning that made some */
 	uint64_t log_clean_at;		/* bytes between head and tail from which on to clean */
 	uint64_t log_copied;		/* copies of the last cleaning end here */
 	uint64_t log_freed;		/* chunks below this number have another use */
@@ -79,7 +80,7 @@ struct kymo_settings {
 	bool verbose;			/* KYMO_VERBOSE=1: say on stderr why a process is not traced */
 	uint64_t ring_bytes;		/* KYMO_RING_SIZE, 0: sizes as above */
 	uint64_t ring_memory;		/* KYMO_RING_MEMORY */
-	uint32_t log_chunks;		/* KYMO_LOG_SIZE, in chunks */
+	uint64_t log_size;		/* KYMO_LOG_SIZE */
 	bool flight;			/* KYMO_FLIGHT=1: while nobody records, RECORD and OVERWRITE */
 	uint64_t session_tag;		/* KYMO_SESSION, hex */
 	int clock;			/* KYMO_CLOCK: 0 choose, 1 counter, 2 vDSO */

@@ -320,12 +320,13 @@ int kymo_region_add_ring(struct kymo_process *process)
 static int add_log_memory(struct kymo_process *process)
 {
 	const uint32_t chunk_pages = KYMO_LOG_CHUNK / KYMO_PAGE, have = process->log_memory;
+	const uint32_t most = (uint32_t)(kymo_settings.log_size / KYMO_LOG_CHUNK) + KYMO_LOG_SPARE;
 	uint32_t count = have < KYMO_LOG_SPARE + 1 ? KYMO_LOG_SPARE + 1 : have < 16 ? have : 16, page;
 	uint8_t *at;
 	int error;
 
-	if (count > kymo_settings.log_chunks - have)
-		count = kymo_settings.log_chunks - have;
+	if (count > most - have)
+		count = most - have;
 	if (!count)
 		return -ENOSPC;
 	error = grow(process, count * chunk_pages, &at, &page);
@@ -340,10 +341,10 @@ int kymo_region_add_log_chunk(struct kymo_process *process, unsigned leave)
 {
 	int error = 0;
 
-	if (process->log_free_count <= KYMO_LOG_SPARE && process->log_memory < kymo_settings.log_chunks)
+	if (process->log_free_count <= KYMO_LOG_SPARE)
 		error = add_log_memory(process);
 	if (process->log_free_count <= leave)
-		return error ? error : -ENOSPC;
+		return error;
 	install_log_chunk(process, process->log_free[--process->log_free_count]);
 	return 0;
 }

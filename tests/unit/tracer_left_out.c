@@ -25,8 +25,7 @@ static void make(uint64_t address)
 {
 	struct kymo_fact fact;
 
-	assert_true(kymo__log_reserve(&fact, KYMO_POINT_rcl_timer_init, 16));
-	memset(fact.payload, 0, 16);
+	assert_true(kymo__log_reserve(&fact, KYMO_POINT_rcl_timer_init, 8));
 	memcpy(fact.payload, &address, sizeof address);
 	kymo__log_commit(&fact);
 	kymo__made_anew(object(address));
@@ -251,7 +250,7 @@ static void test_between_log_and_set(void **state)
 	(void)state;
 	left_out_clear(set);
 	known = log_tail();
-	assert_true(kymo__log_reserve(&fact, KYMO_POINT_rcl_timer_init, 16));
+	assert_true(kymo__log_reserve(&fact, KYMO_POINT_rcl_timer_init, 8));
 	kymo__log_commit(&fact);
 	assert_true(left_out_propose(set, address));
 	assert_int_not_equal(log_tail(), known);	/* so the recorder withdraws; if it had not looked: */
