@@ -396,24 +396,41 @@ static int out_repair(struct ctf_out *out)
 	return rc;
 }
 
+/* One call, but where not all of it fits: the next says why. @written grows by what is in the file. */
+static int write_parts(int fd, struct iovec part[2], size_t *written)
+{
+	while (part[0].iov_len + part[1].iov_len) {
+		ssize_t done = writev(fd, part, part[1].iov_len ? 2 : 1);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return done < 0 ? -errno : -ENOSPC;
+		*written += (size_t)done;
+		for (unsigned i = 0; i < 2; i++) {
+			size_t step = (size_t)done < part[i].iov_len ? (size_t)done : part[i].iov_len;
+
+			part[i].iov_base = (uint8_t *)part[i].iov_base + step;
+			part[i].iov_len -= step;
+			done -= (ssize_t)step;
+		}
+	}
+	return 0;
+}
+
 static int out_write(struct ctf_out *out, const struct packet_head *head, const void *events,
 		     size_t size)
 {
-	size_t whole = head_size[out->class] + size;
 	struct iovec part[2] = {
 		{ (void *)head, head_size[out->class] },
 		{ (void *)events, size },
 	};
-	ssize_t done;
-	int rc;
+	size_t written = 0;
+	int rc = write_parts(out->fd, part, &written);
 
-	do
-		done = writev(out->fd, part, size ? 2 : 1);
-	while (done < 0 && errno == EINTR);
-	if (done == (ssize_t)whole)
+	if (rc == 0)
 		return 0;
-	rc = done < 0 ? -errno : -ENOSPC;
-	out->torn = done > 0;
+	out->torn = written > 0;
 	(void)out_repair(out);		/* else the next packet tries again */
 	return rc;
 }

@@ -445,8 +445,20 @@ int ring_drain(struct process *process, unsigned index, struct drain *drain)
 
 /* ---- the end ---- */
 
+/* The number of records where only their places are known. */
+static uint32_t slice_count(const struct process *process, const struct ring *ring, const struct drain *drain,
+			    const struct slice *slice)
+{
+	struct walk walk;
+
+	memcpy(drain->scratch, slice->bytes, slice->size);
+	walk_records(&process->classes, drain->scratch, slice->size, ring->prev_end, drain->now_ns + FUTURE_NS, &walk);
+	return walk.count;
+}
+
 /* Records between taken and the end, when they could not be written. */
-static uint64_t ring_unread_records(const struct process *process, const struct ring *ring)
+static uint64_t ring_unread_records(const struct process *process, const struct ring *ring,
+				    const struct drain *drain)
 {
 	uint64_t word = __atomic_load_n(&ring_shared(process, ring)->wpos, __ATOMIC_ACQUIRE);
 	struct ring at = *ring;
@@ -459,6 +471,8 @@ static uint64_t ring_unread_records(const struct process *process, const struct 
 
 		if (block_slice(process, &at, word, 0, &slice, &complete, &in_block))
 			break;
+		if (at.block_records == UINT32_MAX)
+			slice.records = slice_count(process, ring, drain, &slice);
 		if (slice.records <= KYMO_BLOCK_MAX / KYMO_RECORD_HEADER)
 			records += slice.records;
 		at.taken = complete ? (at.taken / at.block_size + 1) * at.block_size :
@@ -476,5 +490,5 @@ void ring_finish(struct process *process, unsigned index, struct drain *drain)
 		return;
 	ring_account(process, index);
 	if (drain->failed)
-		sinks_lose(drain, process, index, ring_unread_records(process, ring));
+		sinks_lose(drain, process, index, ring_unread_records(process, ring, drain));
 }

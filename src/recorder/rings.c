@@ -34,7 +34,7 @@ static void ring_begin(struct process *process, struct ring *ring, bool skip_unr
 		__atomic_store_n(&shared->rpos, wpos, __ATOMIC_RELEASE);
 	} else {
 		ring->dropped_base = shared->told;
-		if (ring->taken < wpos)
+		if (ring->taken < wpos && ring->taken % ring->block_size)
 			ring->block_records = UINT32_MAX;	/* unknown: walk the first slice */
 	}
 	ring->dropped_seen = ring->dropped_base;

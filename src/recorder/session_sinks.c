@@ -103,9 +103,10 @@ static int close_sink(struct session *session, struct sink *sink, struct session
 	session_sink_stats(session, sink, &own);
 	if (sink->failed)
 		result = err_set(err, EXIT_FAILED, "%s could not be written all the time (%s); %llu events "
-				 "were dropped and %llu not written; the trace holds the others",
+				 "were dropped and %llu not written; the trace holds the others%s",
 				 sink->name, sink->error, (unsigned long long)own.dropped,
-				 (unsigned long long)own.unwritten);
+				 (unsigned long long)own.unwritten, rc < 0 ? ". Its kymo.json could not be "
+				 "brought up to date" : "");
 	else if (rc < 0)
 		result = err_set(err, EXIT_FAILED, "cannot write %s/kymo.json: %s; the trace itself is "
 				 "complete", sink->name, strerror(-rc));

@@ -10,6 +10,7 @@
 #include "recorder/promise.h"
 
 #define RETRY_NS	100000000u	/* while a sink takes nothing */
+#define QUIET_NS	10000000000u	/* one that fails time and again is told so often */
 
 /* ---- rounds ---- */
 
@@ -45,18 +46,54 @@ void sinks_round_begin(struct drain *drain, bool all)
 	}
 }
 
+const char *sink_remedy(int rc)
+{
+	static const struct {
+		int error;
+		const char *text;
+	} remedy[] = {
+		{ ENOSPC, "make room on that file system" },
+		{ EDQUOT, "make room, or raise the quota" },
+		{ EFBIG, "raise the limit on file sizes (ulimit -f), or record in chunks (--rotate-size)" },
+		{ EROFS, "mount the file system writable again" },
+		{ EACCES, "give back the permission to write there" },
+		{ EPERM, "give back the permission to write there" },
+		{ EIO, "look after the disk" },
+		{ EMFILE, "raise the limit on open files (ulimit -n)" },
+		{ ENFILE, "close files in other programs" },
+		{ ENOMEM, "end other programs" },
+	};
+
+	for (unsigned i = 0; i < sizeof remedy / sizeof *remedy; i++)
+		if (remedy[i].error == -rc)
+			return remedy[i].text;
+	return "see to it that it can be written";
+}
+
 static void tell(const struct drain *drain, const struct sink *sink, bool fails)
 {
+	const char *remedy = sink_remedy(sink->rc);
+
 	if (!fails)
 		drain_say(drain, "%s can be written again; what the programs had no room for meanwhile "
 			  "is counted as dropped%s", sink->name, drain->sink_count > 1 ?
 			  ", what others took and it did not as not written" : "");
 	else if (drain->sink_count > 1)
-		drain_say(drain, "cannot write to %s: %s; make room: the others are written, and what "
-			  "this one misses is counted", sink->name, sink->error);
+		drain_say(drain, "cannot write to %s: %s; %s. The others are written, and what this one misses "
+			  "is counted", sink->name, sink->error, remedy);
 	else
-		drain_say(drain, "cannot write to %s: %s; make room: the traced programs go on, their "
-			  "buffers fill, and what finds no room is counted", sink->name, sink->error);
+		drain_say(drain, "cannot write to %s: %s; %s. The traced programs go on, their buffers fill, and "
+			  "what finds no room is counted", sink->name, sink->error, remedy);
+}
+
+/* On a disk that is all but full, small packets find room and large ones do not. */
+static void tell_news(const struct drain *drain, struct sink *sink, bool fails)
+{
+	if (fails == sink->told || (fails && sink->told_ns && drain->now_ns - sink->told_ns < QUIET_NS))
+		return;
+	tell(drain, sink, fails);
+	sink->told = fails;
+	sink->told_ns = drain->now_ns;
 }
 
 void sinks_round_end(struct drain *drain)
@@ -67,8 +104,7 @@ void sinks_round_end(struct drain *drain)
 
 		if (sink->rests)
 			continue;
-		if (fails != sink->fails)
-			tell(drain, sink, fails);
+		tell_news(drain, sink, fails);
 		if (fails)
 			sink->retry_at = drain->now_ns + RETRY_NS;
 		sink->fails = fails;

@@ -180,6 +180,8 @@ struct sink {
 	uint64_t retry_at;
 	bool rests;			/* this round, because it failed lately: rc says why */
 	bool fails;			/* as of the last round that tried */
+	bool told;			/* as the user knows it */
+	uint64_t told_ns;		/* when he was told last */
 	bool gone;			/* its directory was removed: it is not asked again */
 	bool failed;			/* at least once */
 	bool turn_failed;		/* the last turn, which was told */
@@ -229,6 +231,9 @@ void sinks_process_free(struct process *process);
 /** sink_at() - what is kept for @sink of @process; NULL: the process was not there in its time. */
 struct sink_process *sink_at(const struct drain *drain, const struct sink *sink,
 			     const struct process *process);
+
+/** sink_remedy() - what the user can do about a write that failed with @rc, -errno. */
+const char *sink_remedy(int rc);
 
 /* ---- counts ---- */
 

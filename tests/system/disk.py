@@ -1,0 +1,360 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The disk is full, refuses, hangs, or is gone: the traced program does not notice, the recorder says
+once which path and what to do, goes on when it can, and its accounts are exact.
+
+Where this may mount (as root, or in a user namespace), it uses file systems of its own. What cannot be
+made here is said and left out: a frozen file system is a recorder that is stopped then, which is the
+same to the traced program. A quota is refused like a full disk, by another number."""
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import libctf
+
+BUILD = os.environ['KYMO_BUILD']
+KYMO = os.path.join(BUILD, 'bin/kymo')
+THREADS = 2
+RATE = 40000
+DEADLINE = 60
+PATIENCE = 10       # seconds after which the recorder may tell the same again
+FULL_RINGS = 20000  # events of each thread: far more than its ring holds
+
+EVENT = re.compile(r'ros2:rcl_publish: .*publisher_handle = 0x([0-9A-F]+), message = 0x([0-9A-F]+)')
+DISCARDED = re.compile(r'Tracer discarded (\d+) event')
+
+
+class Skip(Exception):
+    pass
+
+
+def wait_for(what, condition):
+    end = time.monotonic() + DEADLINE
+    while not condition():
+        if time.monotonic() > end:
+            raise libctf.Mismatch('waited in vain for ' + what)
+        time.sleep(0.01)
+
+
+def require(condition, what):
+    if not condition:
+        raise libctf.Mismatch(what)
+
+
+class Case:
+    """A recorder that writes to a place, and a program that does not stop."""
+
+    def __init__(self, root, place, least=1000):
+        self.root = root
+        self.trace = os.path.join(place, 'trace')
+        self.said_path = os.path.join(root, 'said')
+        self.noted_path = os.path.join(root, 'noted')
+        runtime = os.path.join(root, 'run')
+        os.mkdir(runtime, 0o700)
+        self.environment = dict(os.environ, KYMO_DIR=runtime, KYMO_RING_SIZE='64K')
+        self.began = time.monotonic()
+        self.recorder = self.start_recorder(self.trace)
+        self.program = subprocess.Popen(
+            [KYMO, 'run', '--', os.path.join(BUILD, 'tests/numbers'), '--threads', str(THREADS), '--rate',
+             str(RATE), '--seconds', '100000', self.noted_path], env=self.environment)
+        self.go_on(least)
+
+    def start_recorder(self, trace):
+        with open(self.said_path, 'w') as said:
+            recorder = subprocess.Popen([KYMO, 'record', '-o', trace], env=self.environment,
+                                        stdout=subprocess.DEVNULL, stderr=said)
+        wait_for('the recorder', lambda: recorder.poll() is not None or
+                 os.path.exists(os.path.join(trace, 'kymo.json')))
+        return recorder
+
+    def noted(self):
+        try:
+            with open(self.noted_path, 'rb') as f:
+                content = f.read(8 * THREADS)
+        except FileNotFoundError:
+            content = b''
+        return struct.unpack('<%dQ' % THREADS, content) if len(content) == 8 * THREADS else (0,) * THREADS
+
+    def go_on(self, events):
+        """The program emits this many more in each thread: it notices nothing."""
+        before = self.noted()
+        wait_for('the program', lambda: all(now >= then + events for now, then in zip(self.noted(), before)))
+        require(self.program.poll() is None, 'the program ended')
+
+    def said(self):
+        with open(self.said_path) as f:
+            return f.read()
+
+    def wait_until_said(self, text):
+        wait_for('"%s"; it said: %s' % (text, self.said()), lambda: text in self.said())
+
+    def end_program(self):
+        self.program.terminate()
+        require(self.program.wait(timeout=DEADLINE) == 0, 'the program ended with %d' % self.program.returncode)
+
+    def end_recorder(self, status):
+        self.recorder.send_signal(signal.SIGINT)
+        self.recorder.wait(timeout=DEADLINE)
+        require(self.recorder.returncode == status, 'the recorder ended with %d, not %d: %s' % (
+            self.recorder.returncode, status, self.said()))
+
+    def check_said(self, *wanted):
+        said = self.said()
+        for text in (self.trace, *wanted):
+            require(text in said, 'not said: "%s", but: %s' % (text, said))
+        times = said.count('cannot write to ')
+        require(1 <= times <= 1 + (time.monotonic() - self.began) / PATIENCE, 'said %d times: %s' % (times, said))
+
+    def read(self):
+        """What babeltrace2 finds: ({thread: [numbers]}, how many it says were discarded)."""
+        reader = subprocess.run(['babeltrace2', self.trace], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True)
+        found, discarded = {t: [] for t in range(THREADS)}, 0
+        for line in reader.stderr.splitlines():
+            match = DISCARDED.search(line)
+            require(match, 'babeltrace2 says: ' + line)
+            discarded += int(match[1])
+        require(reader.returncode == 0, 'babeltrace2 ended with %d' % reader.returncode)
+        for line in reader.stdout.splitlines():
+            match = EVENT.search(line)
+            if match:
+                found[int(match[1], 16)].append(int(match[2], 16))
+        for numbers in found.values():
+            require(all(a < b for a, b in zip(numbers, numbers[1:])), 'numbers come twice, or backwards')
+        return found, discarded
+
+    def check_trace(self, complete=True):
+        """All is in the trace, or counted as dropped in it; with complete in the accounts as well."""
+        found, discarded = self.read()
+        recorded = sum(len(numbers) for numbers in found.values())
+        produced = sum(self.noted())
+        require(recorded + discarded == produced, '%d recorded and %d discarded are not %d' % (
+            recorded, discarded, produced))
+        if not complete:
+            return
+        for thread, last in enumerate(self.noted()):
+            require(found[thread][-1] == last, 'the last event of thread %d is not there' % thread)
+        with open(os.path.join(self.trace, 'kymo.json')) as f:
+            accounts = json.load(f)
+        totals = accounts['totals']
+        require(accounts['ended'], 'kymo.json does not say that it ended')
+        require((totals['recorded'], totals['dropped'], totals['unwritten']) == (recorded, discarded, 0),
+                'kymo.json says %s, the trace has %d and %d' % (totals, recorded, discarded))
+
+    def close(self):
+        for process in self.program, self.recorder:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+
+def comes_and_goes(case, worse, better, error, remedy):
+    """Something that ends again, with both told."""
+    worse()
+    case.wait_until_said('cannot write to ' + case.trace)
+    case.go_on(FULL_RINGS)
+    better()
+    case.wait_until_said('can be written again')
+    case.go_on(1000)
+    case.end_program()
+    case.end_recorder(1)
+    case.check_said(error, remedy)
+    _, discarded = case.read()
+    require(discarded, 'nothing was dropped')
+    case.check_trace()
+
+
+# ---- mounts, in a mount namespace of this test ----
+
+def mount(root, *arguments):
+    place = os.path.join(root, 'disk')
+    os.makedirs(place, exist_ok=True)
+    done = subprocess.run(['mount', *arguments, place], stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise Skip('cannot mount: ' + done.stderr.strip().splitlines()[0])
+    return place
+
+
+def unmount(place):
+    subprocess.run(['umount', '-l', place], stderr=subprocess.DEVNULL)
+
+
+def mount_ext4(root, *options):
+    image = os.path.join(root, 'image')
+    if not shutil.which('mkfs.ext4', path=os.environ['PATH'] + ':/usr/sbin:/sbin'):
+        raise Skip('there is no mkfs.ext4')
+    with open(image, 'wb') as f:
+        f.truncate(64 << 20)
+    subprocess.run(['mkfs.ext4', '-q', '-F', image], check=True,
+                   env=dict(os.environ, PATH=os.environ['PATH'] + ':/usr/sbin:/sbin'))
+    return mount(root, '-o', ','.join(('loop',) + options), image)
+
+
+# ---- cases ----
+
+def full(root):
+    place = mount(root, '-t', 'tmpfs', '-o', 'size=64M', 'none')
+    filler = os.path.join(place, 'filler')
+
+    def fill():
+        with open(filler, 'wb', buffering=0) as f:
+            size = 1 << 20
+            while size:     # to the last page
+                try:
+                    f.write(bytes(size))
+                except OSError:
+                    size //= 2
+
+    case = Case(root, place)
+    try:
+        comes_and_goes(case, fill, lambda: os.unlink(filler), 'No space left', 'make room')
+    finally:
+        case.close()
+        unmount(place)
+
+
+def limit_on_files(root):
+    """Of the recorder, which must not be so small that it cannot say so: that is a file here, too."""
+    case = Case(root, root)
+
+    def limit(size):
+        resource.prlimit(case.recorder.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+    try:
+        comes_and_goes(case, lambda: limit(64 << 10), lambda: limit(resource.RLIM_INFINITY), 'File too large', 'ulimit -f')
+    finally:
+        case.close()
+
+
+def read_only(root):
+    read_only_after(root, 1000)
+
+
+def read_only_at_once(root):
+    """Most often before anything was written."""
+    read_only_after(root, 1)
+
+
+def read_only_after(root, events):
+    """The kernel makes a file system read-only when it finds it damaged: there is no way back."""
+    place = mount_ext4(root, 'errors=remount-ro')
+    device = os.path.basename(subprocess.run(['findmnt', '-no', 'SOURCE', place], stdout=subprocess.PIPE,
+                                             text=True).stdout.strip())
+    trigger = '/sys/fs/ext4/%s/trigger_fs_error' % device
+    case = None
+    try:
+        if not os.access(trigger, os.W_OK):
+            raise Skip('no ' + trigger)
+        case = Case(root, place, events)
+        with open(trigger, 'w') as f:
+            f.write('a test')
+        case.wait_until_said('cannot write to ' + case.trace)
+        case.go_on(FULL_RINGS)
+        case.end_program()
+        case.end_recorder(1)
+        case.check_said('could not be written all the time', 'kymo.json could not be brought up to date')
+        found, _ = case.read()
+        lost = re.search(r'(\d+) events were dropped and (\d+) not written', case.said())
+        recorded = sum(len(numbers) for numbers in found.values())
+        require(lost and recorded + int(lost[1]) + int(lost[2]) == sum(case.noted()),
+                '%d are in the trace, and of %d it said: %s' % (recorded, sum(case.noted()), case.said()))
+    finally:
+        if case:
+            case.close()
+        unmount(place)
+
+
+def hangs(root):
+    """Writes do not return for a while."""
+    place = None
+    try:
+        place = mount_ext4(root)
+        stop = lambda: subprocess.run(['/usr/sbin/fsfreeze', '-f', place], check=True)
+        go = lambda: subprocess.run(['/usr/sbin/fsfreeze', '-u', place], check=True)
+        if not os.path.exists('/usr/sbin/fsfreeze'):
+            raise Skip('there is no fsfreeze')
+    except Skip as why:
+        print('disk.py: hangs: %s; the recorder is stopped instead' % why)
+        stop = lambda: case.recorder.send_signal(signal.SIGSTOP)
+        go = lambda: case.recorder.send_signal(signal.SIGCONT)
+    case = Case(root, place or root)
+    stopped = False
+    try:
+        stop()
+        stopped = True
+        case.go_on(FULL_RINGS)
+        go()
+        stopped = False
+        case.go_on(1000)
+        case.end_program()
+        case.end_recorder(0)
+        _, discarded = case.read()
+        require(discarded, 'nothing was dropped')
+        case.check_trace()
+    finally:
+        if stopped:
+            go()
+        case.close()
+        if place:
+            unmount(place)
+
+
+def removed(root):
+    """What was recorded is gone with the directory; the program can be recorded again."""
+    case = Case(root, root)
+    try:
+        shutil.rmtree(case.trace)
+        wait_for('the recorder to end', lambda: case.recorder.poll() is not None or
+                 shutil.rmtree(case.trace, ignore_errors=True))
+        require(case.recorder.returncode == 1, 'it ended with %d' % case.recorder.returncode)
+        require(case.trace + ' was removed' in case.said(), 'said: ' + case.said())
+        case.go_on(1000)
+        case.trace = os.path.join(root, 'another')
+        case.recorder = case.start_recorder(case.trace)
+        case.go_on(1000)
+        case.end_program()
+        case.end_recorder(0)
+        found, discarded = case.read()
+        for thread, last in enumerate(case.noted()):
+            require(found[thread][-1] == last, 'the last event of thread %d is not there' % thread)
+        require(all(numbers[-1] - numbers[0] + 1 == len(numbers) for numbers in found.values()) or discarded,
+                'events are missing')
+    finally:
+        case.close()
+
+
+def main():
+    failed = False
+    only = sys.argv[1:]
+    for case in full, limit_on_files, read_only, read_only_at_once, hangs, removed:
+        if only and case.__name__ not in only:
+            continue
+        root = tempfile.mkdtemp(prefix='kymo-disk-')
+        try:
+            case(root)
+            print('%s: well' % case.__name__)
+        except Skip as why:
+            print('disk.py: %s is left out: %s' % (case.__name__, why))
+        except libctf.Mismatch as error:
+            print('disk.py: %s: %s' % (case.__name__, error), file=sys.stderr)
+            failed = True
+        finally:
+            shutil.rmtree(root, ignore_errors=True)
+    sys.exit(failed)
+
+
+# Mounts of the test vanish with it.
+if 'KYMO_DISK_INSIDE' not in os.environ and shutil.which('unshare'):
+    os.environ['KYMO_DISK_INSIDE'] = '1'
+    for how in ('-m',), ('-Urm',):
+        if subprocess.run(['unshare', *how, 'true'], stderr=subprocess.DEVNULL).returncode == 0:
+            os.execvp('unshare', ['unshare', *how, sys.executable, os.path.abspath(__file__), *sys.argv[1:]])
+main()
