@@ -346,11 +346,15 @@ static void on_dropped(void *context, const struct model_message *message, enum 
 /* ---- service calls ---- */
 
 /* The arrow of a call leaves the callback that asked. */
-static void on_request(void *context, const struct model_call *call)
+static void on_call_step(void *context, const struct model_call_step *step)
 {
+	const struct model_call *call = step->call;
 	struct exporter *exporter = context;
-	struct thread_state *thread = export_thread(exporter, call->client_thread);
+	struct thread_state *thread;
 
+	if (step->what != MODEL_CALL_REQUEST)
+		return;
+	thread = export_thread(exporter, call->client_thread);
 	if (thread && call->from && thread->departures < DEPARTURES_MAX)
 		thread->departure[thread->departures++] =
 			(struct departure){ call->request_ns, export_call_flow(exporter, call->id) };
@@ -422,7 +426,7 @@ const struct model_listener export_listener = {
 	.dropped = on_dropped,
 	.transition = on_transition,
 	.loss = on_loss,
-	.request = on_request,
+	.call_step = on_call_step,
 	.call = on_call,
 	.cause = on_cause,
 	.executor = on_executor,

@@ -379,6 +379,8 @@ int flow_run(struct ctf_reader *reader, const char *path, const struct flow_opti
 	};
 	int status = -1;
 
+	for (unsigned i = 0; i < ctf_class_count(reader); i++)
+		chains.calls |= strcmp(ctf_class(reader, i)->name, "ros2:rmw_take_response") == 0;
 	if (pass(&flow, &chains, err) || choose(&flow, err))
 		goto out;
 	if (!tree && !all_timed(&flow) && second_pass(&flow, &chains, err))

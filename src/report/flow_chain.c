@@ -234,7 +234,10 @@ static void worst_row(struct flow *flow, unsigned at, unsigned rank)
 	table_ns(t, arrival->part_ns[most]);
 	table_text(t, chains_segment_name(stats->part[most].segment));
 	table_text(t, flow_step_label(where_of(step, &stats->part[most]), label, sizeof(label)));
-	table_u64(t, arrival->id);
+	if (arrival->id)
+		table_u64(t, arrival->id);
+	else
+		table_none(t);		/* of calls only */
 }
 
 static void print_parts(struct flow *flow, unsigned at)

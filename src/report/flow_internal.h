@@ -22,6 +22,9 @@ struct flow {
 
 #define FLOW_LABEL_MAX 256
 
+/* What follows the name of a service. */
+const char *flow_call_text(enum chains_call call);
+
 /* "/planner", or at the beginning "/driver timer 10 ms"; "/topic". Return: @buffer. */
 char *flow_step_label(const struct chains_path *step, char *buffer, unsigned size);
 /* "/driver timer 10 ms -> /scan -> /planner"; an indirect link is "~>". Return: @buffer. */

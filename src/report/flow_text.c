@@ -4,12 +4,18 @@
 
 #include "report/flow_internal.h"
 
+const char *flow_call_text(enum chains_call call)
+{
+	return call == CHAINS_REQUEST ? " request" : call == CHAINS_RESPONSE ? " response" : "";
+}
+
 char *flow_step_label(const struct chains_path *step, char *buffer, unsigned size)
 {
 	const struct model_node *node = step->callback ? model_callback_node(step->callback) : NULL;
 
 	if (step->publisher)
-		snprintf(buffer, size, "%s", step->publisher->topic->name);
+		snprintf(buffer, size, "%s%s", step->publisher->topic->name,
+			 flow_call_text(step->call));
 	else if (step->parent && node)
 		snprintf(buffer, size, "%s%s", node->full_name, step->is_loop ? " (again)" : "");
 	else

@@ -70,7 +70,8 @@ static void what(const struct flow *flow, const struct chains_tree_step *step, c
 		return;
 	}
 	if (step->publisher)
-		snprintf(label, sizeof(label), "%s", step->publisher->topic->name);
+		snprintf(label, sizeof(label), "%s%s", step->publisher->topic->name,
+			 flow_call_text(step->call));
 	else
 		model_callback_label(step->callback, label, sizeof(label));
 	snprintf(buffer, size, "%*s%s%s%s", indent, "", step->link == CHAINS_DIRECT ? "" : "~> ", label,

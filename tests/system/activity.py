@@ -49,6 +49,14 @@ def service_calls(scratch):
         check(unserved[part + "_count"] == 0, part, unserved)
     parts = sum(served[part + "_mean_exact_ns"] for part in ("request", "callback", "response"))
     check(parts < served["total_mean_exact_ns"], "the parts are more than the whole", served)
+    # The same calls as chains: 20 are not taken, 80 go all the way.
+    out = subprocess.run([KYMO, "flow", trace, "/add -> adder -> /add -> asker", "--format", "json"],
+                         stdout=subprocess.PIPE, check=True).stdout
+    chains = json.loads(out)["chains"]
+    check([(row["path"], row["begun"], row["arrived"]) for row in chains] ==
+          [("/add request -> /adder -> /add response -> /asker", 100, 80)], "chains", chains)
+    check(chains[0]["max_ns"] == served["total_max_ns"] and chains[0]["min_ns"] ==
+          served["total_min_ns"], "a chain and its call differ", chains, served)
 
 
 def odd_types(scratch):

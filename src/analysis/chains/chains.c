@@ -108,51 +108,60 @@ struct run *chains_run_of(struct chains *chains, const struct model_thread *thre
 /* ---- runs ---- */
 
 static void run_token(struct chains *chains, struct run *run, struct token *parent,
-		      const struct model_instance *instance, int64_t wait_ns)
+		      const struct way *way)
 {
-	const struct model_message *message = instance->message;
 	struct path *path = NULL;
 	struct token *token;
 
-	if (parent || chains_is_inside(chains, instance->start_ns))
+	if (parent || chains_is_inside(chains, way->start_ns))
 		path = chains_path_step(chains, parent, run->callback, NULL, CHAINS_DIRECT);
 	token = path ? chains_token(chains, path, parent) : NULL;
 	if (!token)
 		return;
-	token->start_ns = instance->start_ns;
-	token->thread = instance->thread;
-	if (message) {
-		token->id = message->id;
-		token->publish_ns = message->publish_ns;
-		token->send_ns = message->send_ns;
-		token->take_ns = message->take_ns;
-		token->wait_ns = wait_ns;
-	}
+	token->start_ns = way->start_ns;
+	token->thread = way->thread;
+	token->id = way->id;
+	token->publish_ns = way->publish_ns;
+	token->send_ns = way->send_ns;
+	token->take_ns = way->take_ns;
+	token->wait_ns = way->wait_ns;
 	token->next = run->tokens;
 	run->tokens = token;
 	chains_tree_run(chains, token);
 	/* What ends here because it came round may begin again. */
 	if (path->pub.is_loop && !path->pub.is_complete)
-		run_token(chains, run, NULL, instance, wait_ns);
+		run_token(chains, run, NULL, way);
 }
 
-/* The message of @instance came out of @publication, or of none that is known (NULL). */
-static void run_deliver(struct chains *chains, struct run *run, struct publication *publication,
-			const struct model_instance *instance, const struct thread_state *thread)
+void chains_deliver(struct chains *chains, struct run *run, struct publication *publication,
+		    struct way *way, const struct thread_state *thread)
 {
-	const struct model_message *message = instance->message;
 	struct token *parent = publication ? publication->tokens : NULL;
-	int64_t wait_ns = 0;
 
-	if (message && message->send_ns && message->take_ns > message->send_ns)
-		wait_ns = chains_history_busy(thread, message->send_ns, message->take_ns);
+	if (way->send_ns && way->take_ns > way->send_ns)
+		way->wait_ns = chains_history_busy(thread, way->send_ns, way->take_ns);
 	for (; parent; parent = parent->next)
-		run_token(chains, run, parent, instance, wait_ns);
+		run_token(chains, run, parent, way);
 	/* A message that nothing known led to is a beginning; one left out by the window is not. */
 	if (!run->tokens && (!publication || chains->elements))
-		run_token(chains, run, NULL, instance, wait_ns);
+		run_token(chains, run, NULL, way);
 	if (publication && ++publication->delivered >= publication->publisher->topic->subscriptions)
 		chains_retire(chains, publication, false);
+}
+
+/* The publication that @message came out of, or NULL. */
+static struct publication *publication_of(struct chains *chains, const struct model_message *message)
+{
+	struct publication *publication = map_get(&chains->publications, message->id, 0);
+	const struct window *window;
+
+	if (publication || !message->publisher)
+		return publication;
+	window = chains_window(chains, message->publisher);
+	if (window && window->oldest && message->id < window->oldest->id &&
+	    chains_is_followed(chains, message->topic))
+		chains->facts.lookback_exceeded++;
+	return NULL;
 }
 
 static void on_started(void *context, const struct model_instance *instance)
@@ -160,8 +169,8 @@ static void on_started(void *context, const struct model_instance *instance)
 	struct chains *chains = context;
 	struct thread_state *thread = chains_thread(chains, instance->thread);
 	const struct model_message *message = instance->message;
+	struct way way = { .thread = instance->thread, .start_ns = instance->start_ns };
 	struct publication *publication = NULL;
-	const struct window *window;
 	struct run *run = chains->free_runs;
 
 	if (!thread)
@@ -173,17 +182,19 @@ static void on_started(void *context, const struct model_instance *instance)
 	if (!run)
 		return;
 	*run = (struct run){ .callback = instance->callback, .start_ns = instance->start_ns,
-			     .outer = thread->run };
+			     .call = instance->call, .outer = thread->run };
+	chains_answered_end(chains, thread);
 	thread->run = run;
-	if (message && message->id)
-		publication = map_get(&chains->publications, message->id, 0);
-	if (!publication && message && message->id && message->publisher) {
-		window = chains_window(chains, message->publisher);
-		if (window && window->oldest && message->id < window->oldest->id &&
-		    chains_is_followed(chains, message->topic))
-			chains->facts.lookback_exceeded++;
+	if (message) {
+		way.id = message->id;
+		way.publish_ns = message->publish_ns;
+		way.send_ns = message->send_ns;
+		way.take_ns = message->take_ns;
+		publication = message->id ? publication_of(chains, message) : NULL;
+	} else if (instance->call) {
+		publication = chains_request(chains, instance, &way);
 	}
-	run_deliver(chains, run, publication, instance, thread);
+	chains_deliver(chains, run, publication, &way, thread);
 }
 
 /* The run of @instance is over; it is the innermost but for damaged traces. */
@@ -207,24 +218,29 @@ static void run_free(struct chains *chains, struct run *run)
 	chains->free_runs = run;
 }
 
+void chains_arrived(struct chains *chains, struct token *tokens, int64_t end_ns)
+{
+	for (struct token *token = tokens; token; token = token->next) {
+		token->end_ns = end_ns;
+		token->path->pub.ended++;
+		chains_stats_arrived(chains, token);
+		chains_tree_ended(chains, token);
+	}
+}
+
 static void on_instance(void *context, const struct model_instance *instance)
 {
 	struct chains *chains = context;
 	int64_t end_ns = instance->start_ns + instance->duration_ns;
 	struct run *run = run_leave(chains, instance);
 	struct thread_state *thread = chains_thread(chains, instance->thread);
-	struct token *token;
 
 	if (!run || !thread)
 		return;
 	chains_history_add(thread, instance->start_ns, end_ns);
-	for (token = run->tokens; token; token = token->next) {
-		token->end_ns = end_ns;
-		token->path->pub.ended++;
-		chains_stats_arrived(chains, token);
-		chains_tree_ended(chains, token);
-	}
+	chains_arrived(chains, run->tokens, end_ns);
 	chains_link_ended(chains, run, instance->id, end_ns);
+	chains_served(chains, run, end_ns);
 	run_free(chains, run);
 }
 
@@ -254,6 +270,11 @@ static const struct model_listener listener = {
 	.cause = chains_on_cause,
 	.loss = on_loss,
 };
+/* Beside it, where there are calls: executors' events are many. */
+static const struct model_listener call_listener = {
+	.call_step = chains_on_call_step,
+	.executor = chains_on_executor,
+};
 
 int chains_create(struct chains **result, struct model *model,
 		  const struct chains_options *options, struct err *err)
@@ -270,7 +291,8 @@ int chains_create(struct chains **result, struct model *model,
 		chains_destroy(chains);
 		return -1;
 	}
-	if (model_listen(model, &listener, chains)) {
+	if (model_listen(model, &listener, chains) ||
+	    (options->calls && model_listen(model, &call_listener, chains))) {
 		chains_destroy(chains);
 		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 	}
@@ -280,12 +302,13 @@ int chains_create(struct chains **result, struct model *model,
 
 void chains_finish(struct chains *chains)
 {
-	struct window *window = chains->windows.item;
+	struct window **window = chains->windows.item;
 	uint32_t i;
 
 	for (i = 0; i < chains->windows.count; i++)
-		while (window[i].oldest)
-			chains_retire(chains, window[i].oldest, true);
+		while (window[i] && window[i]->oldest)
+			chains_retire(chains, window[i]->oldest, true);
+	chains_calls_finish(chains);
 	chains_link_finish(chains);
 }
 
@@ -302,6 +325,7 @@ void chains_destroy(struct chains *chains)
 	map_free(&chains->publications);
 	free(chains->path);
 	free(chains->windows.item);
+	free(chains->clients.item);
 	free(chains->threads.item);
 	free(chains->latest.item);
 	free(chains->node_latest.item);

@@ -6,6 +6,9 @@
  *
  *   callback --publishes--> topic --is delivered--> callback --publishes--> topic ...
  *
+ * Requests and responses of services (tracetools 8.5) are messages on a topic of the service's
+ * name. The client's callback has no events: see calls.c.
+ *
  * A path is a sequence of steps, callbacks and topics in turn. It begins with a callback that no
  * known message caused (a timer, a service, a message from outside the trace), or with a publish
  * call outside of any callback. All paths together are a tree: a step has one step before it
@@ -28,7 +31,8 @@
  *              the next message is linked indirectly
  *   cached     after an indirect link: end of the callback until the publish call
  *
- * A path that ends with a topic ends where the publish call begins.
+ * A path that ends with a topic ends where the publish call begins. Of calls neither publish nor, at the
+ * client, take are told; a client's callback counts as over where it begins when it ends the path.
  *
  * Memory: the paths, up to CHAINS_PATHS_MAX; messages that can still be taken, with what led to
  * them, up to a window per publisher; per shown path its distributions. Nothing else is kept.
@@ -59,6 +63,13 @@ enum chains_link {
 	CHAINS_PERIODIC_ASYNC,	/* message_link_periodic_async */
 	CHAINS_PARTIAL_SYNC,	/* message_link_partial_sync */
 	CHAINS_LATEST,		/* assumed: a timer of the node publishes what it got last */
+};
+
+/* Requests and responses of services are messages, too; their topic is the service. */
+enum chains_call {
+	CHAINS_NO_CALL,
+	CHAINS_REQUEST,
+	CHAINS_RESPONSE,
 };
 
 enum chains_segment {
@@ -108,6 +119,7 @@ struct chains_path {
 	enum chains_link link;			/* of a publisher to the callback before */
 	unsigned depth;				/* steps before this one */
 	unsigned hops;				/* of them deliveries */
+	enum chains_call call;			/* of a publisher: a client or service, and no publisher */
 	bool is_loop;				/* the callback is in the path already */
 	bool is_complete;			/* all of the pattern is matched: the path ends here */
 
@@ -131,6 +143,7 @@ struct chains_tree_step {
 	const struct model_callback *callback;
 	const struct model_publisher *publisher;
 	const struct model_thread *thread;
+	enum chains_call call;
 	bool is_dropped;		/* a message that got to nobody, or not to ... */
 	const struct model_subscription *subscription;	/* this one; NULL: to nobody */
 	enum model_drop why;
@@ -145,6 +158,7 @@ struct chains_tree_step {
 struct chains_options {
 	const char *pattern;		/* '/scan -> /planner -> /cmd_vel'; NULL: every chain */
 	bool all_topics;		/* /rosout and /parameter_events, too */
+	bool calls;			/* the trace has events of service calls */
 	bool latest;			/* assume CHAINS_LATEST where the trace names no link */
 	int64_t begin_ns, end_ns;	/* count what begins inside; INT64_MIN, INT64_MAX: all */
 	unsigned worst;			/* arrivals to keep per path */

@@ -2,7 +2,7 @@
 /*
  * The inside of the chains, shared by chains.c (runs), publish.c (messages),
  * path.c (the tree of paths), pattern.c (which of them are asked for),
- * link.c (indirect links), stats.c (times of arrivals) and tree.c.
+ * link.c (indirect links), calls.c (services), stats.c (times of arrivals) and tree.c.
  *
  *   run  ── tokens ──▶ [token] ──▶ [token] ...        one per path it is part of
  *                        │ parent
@@ -55,18 +55,31 @@ struct token {
 struct run {
 	const struct model_callback *callback;
 	int64_t start_ns;
+	uint64_t call;			/* of a service, that it serves; 0: none */
 	struct token *tokens;
 	struct run *outer;		/* of the same thread */
 	struct run *next_free;
 };
 
+/* How a run came to be. */
+struct way {
+	const struct model_thread *thread;
+	int64_t start_ns;
+	uint64_t id;			/* of the message; 0: none, or a request or response */
+	int64_t publish_ns, send_ns, take_ns, wait_ns;
+};
+
+/* A message, a request, a response; or a run of a service's callback whose response is to come. */
 struct publication {
 	uint64_t id;
+	unsigned scope;			/* of the id: messages 0, see calls.c */
+	struct window *window;		/* it is in */
+	int64_t take_ns;		/* of a request */
 	const struct model_publisher *publisher;
 	int64_t publish_ns;
 	struct token *tokens;
 	unsigned token_count, delivered;
-	struct publication *newer, *older;	/* of the publisher */
+	struct publication *newer, *older;	/* of the window */
 };
 
 struct window {
@@ -81,6 +94,7 @@ struct interval {
 
 struct thread_state {
 	struct run *run;		/* innermost */
+	struct run answered;		/* a client's callback that may be running */
 	struct interval history[HISTORY_RUNS];	/* ring, in order, not overlapping */
 	uint64_t runs;			/* ever */
 };
@@ -128,8 +142,10 @@ struct chains {
 	struct path **path;
 	uint32_t path_count, path_size;
 
-	struct map publications;	/* (id, 0) -> struct publication */
-	struct vector windows;		/* of struct window, by publisher */
+	struct map publications;	/* (id, scope) -> struct publication */
+	struct vector windows;		/* of struct window *, by publisher */
+	struct window call_window[3];	/* by scope */
+	struct vector clients;		/* of struct client *, by client */
 	struct vector threads;		/* of struct thread_state *, by thread */
 	struct vector latest;		/* of struct latest *, by callback */
 	struct vector node_latest;	/* of struct latest *, lists by node */
@@ -152,13 +168,34 @@ void *chains_element(struct chains *chains, struct vector *vector, size_t size, 
 void *chains_alloc(struct chains *chains, size_t size);
 struct token *chains_token(struct chains *chains, struct path *path, struct token *parent);
 void chains_tokens_release(struct chains *chains, struct token *tokens);
-/* The innermost run of @thread, or NULL. */
-struct run *chains_run_of(struct chains *chains, const struct model_thread *thread);
 struct thread_state *chains_thread(struct chains *chains, const struct model_thread *thread);
 /* The innermost run of @thread, or NULL. */
 struct run *chains_run_of(struct chains *chains, const struct model_thread *thread);
 
+/* @publication or, with NULL, something unknown made @run begin, as @way tells. */
+void chains_deliver(struct chains *chains, struct run *run, struct publication *publication,
+		    struct way *way, const struct thread_state *thread);
+/* The runs of @tokens are over. */
+void chains_arrived(struct chains *chains, struct token *tokens, int64_t end_ns);
+
+/* calls.c */
+void chains_on_call_step(void *context, const struct model_call_step *step);
+void chains_on_executor(void *context, const struct model_executor_interval *interval);
+enum chains_call chains_call_of(const struct model_publisher *publisher);
+/* The request that @instance serves, and its times; or NULL. */
+struct publication *chains_request(struct chains *chains, const struct model_instance *instance,
+				   struct way *way);
+/* Takes the tokens of @run, which is over, if it serves a call. */
+void chains_served(struct chains *chains, struct run *run, int64_t end_ns);
+/* What @thread publishes from here on is not in a client's callback. */
+void chains_answered_end(struct chains *chains, struct thread_state *thread);
+void chains_calls_finish(struct chains *chains);
+
 /* publish.c */
+extern const struct model_publisher chains_nobody;	/* of what nobody takes */
+struct publication *chains_publication(struct chains *chains, struct window *window,
+				       const struct model_publisher *publisher, uint64_t id,
+				       unsigned scope, int64_t publish_ns);
 void chains_on_published(void *context, const struct model_message *message);
 void chains_on_dropped(void *context, const struct model_message *message, enum model_drop why);
 struct window *chains_window(struct chains *chains, const struct model_publisher *publisher);

@@ -87,6 +87,7 @@ static struct path *path_new(struct chains *chains, struct path *parent,
 	path->pub.callback = callback;
 	path->pub.publisher = publisher;
 	path->pub.link = link;
+	path->pub.call = chains_call_of(publisher);
 	path->pub.is_loop = callback && is_in_path(parent, callback);
 	path->matched = matched;
 	path->pub.is_complete = chains->elements && matched == chains->elements;

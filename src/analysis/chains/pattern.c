@@ -131,6 +131,13 @@ static bool is_missing(const struct chains *chains, const struct element *elemen
 		if (element->plain || node_seen)
 			offer(element->topic, name, near, &best);
 	}
+	/* A service is a topic of calls. */
+	for (i = 0; i < model_count(chains->model, MODEL_CLIENT); i++) {
+		name = model_client(chains->model, i)->name;
+		topic_seen |= text_ros_glob(element->topic, name);
+		if (chains->options.calls && (element->plain || node_seen))
+			offer(element->topic, name, near, &best);
+	}
 	return element->plain ? !node_seen && !topic_seen : !node_seen || !topic_seen;
 }
 

@@ -9,9 +9,13 @@
 
 struct window *chains_window(struct chains *chains, const struct model_publisher *publisher)
 {
-	struct window *window = chains_element(chains, &chains->windows, sizeof(*window),
-					       publisher->index);
+	struct window **slot = chains_element(chains, &chains->windows, sizeof(*slot), publisher->index);
+	struct window *window;
 
+	/* Publications point to it: it must not move. */
+	if (slot && !*slot)
+		*slot = chains_alloc(chains, sizeof(**slot));
+	window = slot ? *slot : NULL;
 	if (window && !window->most) {
 		window->most = WINDOW_MIN;
 		if (publisher->depth > WINDOW_MIN / 2)
@@ -34,7 +38,7 @@ static bool fell_into_gap(const struct chains *chains, int64_t from_ns)
 /* Nobody will take it any more: say of each way it did not go why. */
 void chains_retire(struct chains *chains, struct publication *publication, bool at_end)
 {
-	struct window *window = chains_window(chains, publication->publisher);
+	struct window *window = publication->window;
 	bool young = at_end && publication->publish_ns >
 				       model_facts(chains->model)->last_ns - IN_FLIGHT_NS;
 	bool gap = !young && fell_into_gap(chains, publication->publish_ns);
@@ -50,14 +54,18 @@ void chains_retire(struct chains *chains, struct publication *publication, bool 
 	*(publication->newer ? &publication->newer->older : &window->newest) = publication->older;
 	*(publication->older ? &publication->older->newer : &window->oldest) = publication->newer;
 	window->count--;
-	map_del(&chains->publications, publication->id, 0);
+	map_del(&chains->publications, publication->id, publication->scope);
 	chains_tokens_release(chains, publication->tokens);
 	publication->newer = chains->free_publications;
 	chains->free_publications = publication;
 }
 
-static struct publication *publication_new(struct chains *chains, struct window *window,
-					   const struct model_message *message)
+static const struct model_topic nowhere = { .name = "" };
+const struct model_publisher chains_nobody = { .topic = &nowhere };
+
+struct publication *chains_publication(struct chains *chains, struct window *window,
+				       const struct model_publisher *publisher, uint64_t id,
+				       unsigned scope, int64_t publish_ns)
 {
 	struct publication *publication;
 
@@ -71,15 +79,17 @@ static struct publication *publication_new(struct chains *chains, struct window 
 	if (!publication)
 		return NULL;
 	*publication = (struct publication){
-		.id = message->id,
-		.publisher = message->publisher,
-		.publish_ns = message->publish_ns,
+		.id = id,
+		.scope = scope,
+		.window = window,
+		.publisher = publisher,
+		.publish_ns = publish_ns,
 		.older = window->newest,
 	};
 	*(window->newest ? &window->newest->newer : &window->oldest) = publication;
 	window->newest = publication;
 	window->count++;
-	if (map_put(&chains->publications, publication->id, 0, publication))
+	if (map_put(&chains->publications, id, scope, publication))
 		chains->failed = true;
 	return publication;
 }
@@ -165,11 +175,14 @@ void chains_on_published(void *context, const struct model_message *message)
 	if (!window || !thread || window->last_id == message->id)
 		return;
 	window->last_id = message->id;
-	publication = publication_new(chains, window, message);
+	publication = chains_publication(chains, window, message->publisher, message->id, 0,
+					 message->publish_ns);
 	if (!publication)
 		return;
 	if (thread->run && thread->run->tokens)
 		chains_follow(chains, publication, message, thread->run->tokens, CHAINS_DIRECT);
+	else if (!thread->run && thread->answered.tokens)
+		chains_follow(chains, publication, message, thread->answered.tokens, CHAINS_DIRECT);
 	chains_link_latest(chains, publication, message, thread->run);
 	/* A named chain may begin anywhere, others only outside of callbacks. */
 	if (!publication->tokens && (!thread->run || chains->elements))

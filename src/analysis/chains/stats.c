@@ -55,12 +55,15 @@ static void parts_set(struct chains_stats *stats, const struct chains_path *path
 				part_add(stats, CHAINS_CACHED, i);
 			continue;
 		}
-		if (i) {
+		/* When a request was handed over is not told, nor when a client's callback began. */
+		if (i && !step[i - 1]->call)
 			part_add(stats, CHAINS_PUBLISH, i);
+		if (i) {
 			part_add(stats, CHAINS_TRANSPORT, i);
 			part_add(stats, CHAINS_WAIT, i);
-			part_add(stats, CHAINS_TAKE, i);
 		}
+		if (i && step[i - 1]->call != CHAINS_RESPONSE)
+			part_add(stats, CHAINS_TAKE, i);
 		part_add(stats, CHAINS_RUN, i);
 	}
 }
@@ -122,6 +125,7 @@ static bool parts_of(const struct token *token, struct chains_arrival *arrival, 
 	const struct token *next = NULL;
 	const struct token *last = token;
 	int64_t *part = arrival->part_ns + parts, end_ns, sent_ns;
+	enum chains_call call;
 
 	for (; token; next = token, token = token->parent) {
 		arrival->begin_ns = token->start_ns ? token->start_ns : token->publish_ns;
@@ -139,10 +143,13 @@ static bool parts_of(const struct token *token, struct chains_arrival *arrival, 
 		if (!token->parent)
 			continue;
 		sent_ns = token->send_ns ? token->send_ns : token->parent->publish_ns;
-		*--part = token->start_ns - token->take_ns;
+		call = token->parent->path->pub.call;
+		if (call != CHAINS_RESPONSE)
+			*--part = token->start_ns - token->take_ns;
 		*--part = token->wait_ns;
 		*--part = token->take_ns - sent_ns - token->wait_ns;
-		*--part = sent_ns - token->parent->publish_ns;
+		if (!call)
+			*--part = sent_ns - token->parent->publish_ns;
 	}
 	arrival->total_ns = (last->path->pub.callback ? last->end_ns : last->publish_ns) -
 			    arrival->begin_ns;

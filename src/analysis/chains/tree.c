@@ -28,6 +28,7 @@ static void step_fill(struct chains_tree_step *step, const struct token *token)
 	step->publisher = path->publisher;
 	step->thread = token->thread;
 	step->link = path->link;
+	step->call = path->call;
 	step->id = token->id;
 	step->begin_ns = path->callback ? token->start_ns : token->publish_ns;
 	step->end_ns = token->end_ns;

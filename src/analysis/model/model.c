@@ -374,7 +374,7 @@ static unsigned wants_of(const struct model_listener *listener)
 {
 	return (listener->started ? WANT_STARTED : 0) |
 	       (listener->publish_step ? WANT_PUBLISH_STEPS : 0) |
-	       (listener->take_step ? WANT_TAKE_STEPS : 0) | (listener->call ? WANT_CALLS : 0) |
+	       (listener->take_step ? WANT_TAKE_STEPS : 0) | (listener->call || listener->call_step ? WANT_CALLS : 0) |
 	       (listener->state ? WANT_STATES : 0) | (listener->executor ? WANT_EXECUTORS : 0) |
 	       (listener->cause ? WANT_CAUSES : 0) | (listener->sim_time ? WANT_SIM_TIME : 0);
 }

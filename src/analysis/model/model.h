@@ -182,6 +182,7 @@ enum model_callback_kind {
 	MODEL_CALLBACK_SUBSCRIPTION,
 	MODEL_CALLBACK_TIMER,
 	MODEL_CALLBACK_SERVICE,
+	MODEL_CALLBACK_CLIENT,		/* has no events of its own: only chains.h tells of it */
 };
 
 struct model_callback {
@@ -340,6 +341,21 @@ struct model_call {
 	const struct model_thread *response_thread;	/* that took it */
 };
 
+/* One of its events, when it happened; what comes later is not known yet. */
+enum model_call_event {
+	MODEL_CALL_REQUEST,
+	MODEL_CALL_REQUEST_TAKEN,
+	MODEL_CALL_RESPONSE,
+	MODEL_CALL_RESPONSE_TAKEN,
+};
+
+struct model_call_step {
+	enum model_call_event what;
+	const struct model_call *call;
+	const struct model_thread *thread;
+	int64_t ns;
+};
+
 /* A lifecycle node was in a state. */
 struct model_state {
 	const struct model_state_machine *machine;	/* NULL: unknown */
@@ -435,10 +451,10 @@ struct model_listener {
 	/* Each event on a message's way, in order of the trace; also the middleware's own. */
 	void (*publish_step)(void *context, const struct model_publish_step *step);
 	void (*take_step)(void *context, const struct model_take_step *step);
-	/* A call begins: its request was sent. It may have been taken already. */
-	void (*request)(void *context, const struct model_call *call);
 	/* A call is over: its response was taken, or is not expected any more. */
 	void (*call)(void *context, const struct model_call *call);
+	/* Each event of a call. A request may have been taken before it is told to be sent. */
+	void (*call_step)(void *context, const struct model_call_step *step);
 	/* A lifecycle node left a state; at the end of the trace: is still in it. */
 	void (*state)(void *context, const struct model_state *state);
 	void (*executor)(void *context, const struct model_executor_interval *interval);
@@ -541,7 +557,7 @@ const char *model_executor_state_name(enum model_executor_state state);
 /** model_link_kind_name() - "periodic_async", "partial_sync", "use_latest_message". */
 const char *model_link_kind_name(enum model_link_kind kind);
 
-/** model_callback_kind_name() - "subscription", "timer", "service", "unknown". */
+/** model_callback_kind_name() - "subscription", "timer", "service", "client", "unknown". */
 const char *model_callback_kind_name(const struct model_callback *callback);
 
 /**

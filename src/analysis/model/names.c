@@ -68,6 +68,7 @@ const char *model_callback_kind_name(const struct model_callback *callback)
 		[MODEL_CALLBACK_SUBSCRIPTION] = "subscription",
 		[MODEL_CALLBACK_TIMER] = "timer",
 		[MODEL_CALLBACK_SERVICE] = "service",
+		[MODEL_CALLBACK_CLIENT] = "client",
 	};
 
 	return names[callback->kind];

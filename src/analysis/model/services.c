@@ -160,6 +160,14 @@ static struct call *call_at(struct model *model, const struct caller *caller, in
 
 /* ---- the way of a call ---- */
 
+static void tell(struct model *model, const struct now *now, const struct call *call,
+		 enum model_call_event what)
+{
+	const struct model_call_step step = { what, &call->pub, &now->thread->pub, now->ns };
+
+	EMIT(model, call_step, &step);
+}
+
 static void on_rmw_send_request(struct model *model, const struct now *now)
 {
 	ARGS(rmw_send_request, now->event);
@@ -185,7 +193,7 @@ static void on_rmw_send_request(struct model *model, const struct now *now)
 		call->pub.from = &frame->callback->pub;
 		call->pub.from_instance = frame->id;
 	}
-	EMIT(model, request, &call->pub);
+	tell(model, now, call, MODEL_CALL_REQUEST);
 	call_over(model, call);
 }
 
@@ -209,6 +217,7 @@ static void on_rmw_take_request(struct model *model, const struct now *now)
 	call->pub.request_taken_ns = now->ns;
 	now->thread->request = call;
 	now->thread->request_id = call->pub.id;
+	tell(model, now, call, MODEL_CALL_REQUEST_TAKEN);
 }
 
 static void on_rmw_send_response(struct model *model, const struct now *now)
@@ -225,6 +234,7 @@ static void on_rmw_send_response(struct model *model, const struct now *now)
 		call->pub.service = &service->pub;
 	call->pub.response_ns = now->ns;
 	call->pub.source_ns = args->timestamp.i;
+	tell(model, now, call, MODEL_CALL_RESPONSE);
 	call_over(model, call);
 }
 
@@ -244,6 +254,7 @@ static void on_rmw_take_response(struct model *model, const struct now *now)
 	if (!call->pub.source_ns)
 		call->pub.source_ns = args->source_timestamp.i;
 	call->answered = true;
+	tell(model, now, call, MODEL_CALL_RESPONSE_TAKEN);
 	call_over(model, call);
 }
 
