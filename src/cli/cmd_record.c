@@ -9,10 +9,12 @@
 #include "base/text.h"
 #include "cli/common.h"
 #include "cli/detach.h"
+#include "cli/filter_options.h"
 #include "cli/record_flight.h"
 #include "cli/recorded.h"
 #include "cli/select.h"
 #include "cli/sink_files.h"
+#include "recorder/filter.h"
 #include "recorder/launch.h"
 #include "recorder/record.h"
 
@@ -26,6 +28,7 @@ struct options {
 	uint64_t ring_size;
 	struct sink_wishes files;
 	struct flight_wishes flight;
+	struct filter_wishes filter;
 	int format;
 };
 
@@ -45,6 +48,7 @@ static const struct opt opts[] = {
 	  "shared memory per thread of the command (256K, 4M)", NULL },
 	SINK_FILES_OPTS(struct options, files),
 	FLIGHT_OPTS(struct options, flight),
+	FILTER_OPTS(struct options, filter),
 	CLI_OPT_FORMAT(struct options),
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_END
@@ -102,6 +106,19 @@ static int prepare_command(const struct options *options, char **command,
 	return record->environment ? 0 : -1;
 }
 
+/* Also without rules: programs may have some, and "kymo filter" may set others. */
+static int prepare_filter(const struct options *options, struct record_options *record, struct err *err)
+{
+	struct filter_rules rules = { 0 };
+	int rc = filter_wish(&options->filter, &rules, err);
+
+	record->session.filter = rc < 0 ? NULL : filter_create(&filter_regex_pcre2);
+	if (rc == 0 && (!record->session.filter || !filter_set(record->session.filter, &rules)))
+		rc = err_set(err, EXIT_FAILED, "out of memory");
+	filter_rules_free(&rules);
+	return rc;
+}
+
 static int parse(int argc, char **argv, struct options *options, struct record_options *record,
 		 struct err *err)
 {
@@ -123,7 +140,8 @@ static int parse(int argc, char **argv, struct options *options, struct record_o
 			       "for others set KYMO_RING_SIZE when they are started");
 	if (options->all && options->processes.count)
 		return err_set(err, EXIT_USAGE, "either --all or --pid, not both");
-	if (select_processes(options->verb, &options->processes, &record->session, err) < 0)
+	if (select_processes(options->verb, &options->processes, &record->session, err) < 0 ||
+	    prepare_filter(options, record, err) < 0)
 		return -1;
 	record->session.paused = options->paused;
 	record->duration_ns = options->duration;
@@ -142,6 +160,12 @@ static int outcome(const struct record_result *result, const struct options *opt
 
 static int nothing_traced(const struct record_result *result, const struct record_options *record)
 {
+	if (result->stats.processes && !result->stats.init_events) {
+		fprintf(stderr, "kymo record: there is no trace, because the rules leave out all %u processes that were "
+			"traced: --process, or CARET_IGNORE_PROCESSES or KYMO_FILTER in their environment\n",
+			result->stats.processes);
+		return result->command_ended && result->command_status ? result->command_status : EXIT_EMPTY;
+	}
 	fprintf(stderr, "kymo record: nothing was traced, so there is no trace: %s; \"kymo doctor%s%s\" says "
 		"why\n",
 		result->stats.foreign ? "what there is records itself, or another recorder has it" :
@@ -285,6 +309,7 @@ static int either(bool background, int argc, char **argv)
 		rc = status < 0 ? -1 : 0;
 	}
 	launch_free(record_options.environment);
+	filter_free(record_options.session.filter);
 	if (rc < 0)
 		status = cli_fail(show.verb, &err);
 	(void)fflush(NULL);

@@ -25,12 +25,14 @@ static void print_loss(const char *verb, const struct session_stats *stats)
 
 static void print_summary(const struct session_stats *stats)
 {
-	char time[TEXT_QUANTITY_MAX], bytes[TEXT_QUANTITY_MAX];
+	char time[TEXT_QUANTITY_MAX], bytes[TEXT_QUANTITY_MAX], left_out[64] = "";
 
+	if (stats->filtered)
+		(void)snprintf(left_out, sizeof left_out, ", %" PRIu64 " left out by rules", stats->filtered);
 	fprintf(stderr, "%" PRIu64 " events and %" PRIu64 " init events of %u process%s in %s, %s, "
-		"%" PRIu64 " dropped\n", stats->recorded, stats->init_events, stats->processes,
+		"%" PRIu64 " dropped%s\n", stats->recorded, stats->init_events, stats->processes,
 		stats->processes == 1 ? "" : "es", text_ns(time, (int64_t)stats->duration_ns),
-		text_bytes(bytes, stats->bytes), stats->dropped);
+		text_bytes(bytes, stats->bytes), stats->dropped, left_out);
 }
 
 static int print_table(const char *verb, const struct session_stats *stats, const char *output, int format)
@@ -43,6 +45,7 @@ static int print_table(const char *verb, const struct session_stats *stats, cons
 	table_value_u64(table, "events", "Events", stats->recorded);
 	table_value_u64(table, "init_events", "Init events", stats->init_events);
 	table_value_u64(table, "dropped", "Dropped", stats->dropped);
+	table_value_u64(table, "filtered", "Left out by rules", stats->filtered);
 	table_value_u64(table, "init_dropped", "Init events dropped", stats->init_dropped);
 	table_value_u64(table, "unwritten", "Not written", stats->unwritten);
 	table_value_u64(table, "corrupt_bytes", "Corrupt bytes", stats->lost_bytes);

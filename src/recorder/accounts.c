@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "recorder/filter.h"
 #include "recorder/session_internal.h"
 
 #define ACCOUNTS_FORMAT 1
@@ -149,6 +151,7 @@ static struct json_object *threads(const struct sink_process *at)
 		put_text(object, "name", thread->name);
 		put_u64(object, "recorded", counts.recorded);
 		put_u64(object, "dropped", counts.dropped);
+		put_u64(object, "filtered", counts.filtered);
 		put_u64(object, "bytes", counts.bytes);
 		json_object_array_add(array, object);
 	}
@@ -170,6 +173,7 @@ static struct json_object *one_process(const struct sink_process *at)
 	struct json_object *object = json_object_new_object();
 	const struct process *process = at->process;
 	struct sink_counts counts;
+	char *own;
 
 	sink_counts(at, &counts);
 	put_u64(object, "pid", process->region.pid);
@@ -182,6 +186,7 @@ static struct json_object *one_process(const struct sink_process *at)
 	put_u64(object, "recorded", counts.recorded);
 	put_u64(object, "dropped", counts.dropped + counts.dropped_no_ring);
 	put_u64(object, "dropped_no_ring", counts.dropped_no_ring);
+	put_u64(object, "filtered", counts.filtered);
 	put_u64(object, "unwritten", counts.unwritten);
 	put_u64(object, "before", counts.before);
 	put_u64(object, "init_events", counts.init_events);
@@ -191,6 +196,11 @@ static struct json_object *one_process(const struct sink_process *at)
 	put_u64(object, "overwritten", process->overwritten);
 	put_u64(object, "outside", process->outside);
 	put_u64(object, "bytes", counts.bytes);
+	own = filter_has_own(process);
+	if (own)
+		put_text(object, "filter", own);
+	free(own);
+	json_object_object_add(object, "wanted", json_object_new_boolean(filter_wants_process(process)));
 	json_object_object_add(object, "threads", threads(at));
 	return object;
 }
@@ -203,6 +213,7 @@ static struct json_object *totals(const struct session_stats *stats)
 	put_u64(object, "threads", stats->threads);
 	put_u64(object, "recorded", stats->recorded);
 	put_u64(object, "dropped", stats->dropped);
+	put_u64(object, "filtered", stats->filtered);
 	put_u64(object, "unwritten", stats->unwritten);
 	put_u64(object, "before", stats->before);
 	put_u64(object, "init_events", stats->init_events);
@@ -242,6 +253,20 @@ static struct json_object *from_memory(const struct session *session)
 	return object;
 }
 
+/* The rules as they are now, and how often they were changed since the session began. */
+static void put_filter(struct json_object *root, const struct filter *filter)
+{
+	const struct filter_rules *rules = filter_rules_of(filter);
+	struct json_object *array = json_object_new_array(), *object = json_object_new_object();
+	char text[FILTER_TEXT_MAX];
+
+	for (unsigned i = 0; i < rules->count; i++)
+		json_object_array_add(array, json_object_new_string(filter_rule_text(&rules->rule[i], text)));
+	json_object_object_add(object, "rules", array);
+	put_u64(object, "changes", filter_changes(filter));
+	json_object_object_add(root, "filter", object);
+}
+
 static struct json_object *accounts(const struct session *session, const struct sink *sink)
 {
 	struct json_object *root = json_object_new_object();
@@ -259,6 +284,7 @@ static struct json_object *accounts(const struct session *session, const struct 
 	json_object_object_add(root, "ended", json_object_new_boolean(sink->end_ns != 0));
 	json_object_object_add(root, "host", host());
 	json_object_object_add(root, "totals", totals(&stats));
+	put_filter(root, session->options.filter);
 	if (session->options.frozen)
 		json_object_object_add(root, "snapshot", from_memory(session));
 	if (sink->ops->tell)
@@ -322,6 +348,7 @@ void session_sink_stats(const struct session *session, const struct sink *sink, 
 		stats->dropped += counts.dropped + counts.dropped_no_ring;
 		stats->init_events += counts.init_events;
 		stats->init_dropped += counts.init_dropped;
+		stats->filtered += counts.filtered;
 		stats->unwritten += counts.unwritten;
 		stats->before += counts.before;
 		stats->lost_bytes += process->lost_bytes;

@@ -11,6 +11,7 @@
 
 #include "abi/points.h"
 #include "recorder/claim.h"
+#include "recorder/filter.h"
 #include "recorder/initlog_cursor.h"
 #include "recorder/promise.h"
 #include "recorder/session_internal.h"
@@ -44,12 +45,26 @@ static void enable(struct process *process, uint8_t value)
 			__atomic_store_n(&byte[id], value, __ATOMIC_RELAXED);
 }
 
-void session_apply_state(const struct session *session, struct process *process)
+static void enable_wanted(struct process *process)
+{
+	if (process->filter)
+		filter_enable(process);
+	else
+		enable(process, 1);
+}
+
+void session_apply_state(struct session *session, struct process *process)
 {
 	struct kymo_region *header = region_header(&process->region);
 
 	process->recording = session->state == KYMO_STATE_RECORD;
-	enable(process, process->recording);
+	if (process->recording) {
+		(void)filter_look(process, &session->drain);
+		filter_settle(process, &session->drain);
+		enable_wanted(process);
+	} else {
+		enable(process, 0);
+	}
 	__atomic_store_n(&header->owed, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&header->state, session->state, __ATOMIC_RELEASE);
 }
@@ -124,11 +139,13 @@ int session_drain_process(struct session *session, struct process *process)
 
 	process_rings(process, &session->drain, false);
 	rc = init_drain(process, &session->drain);
+	if (process->recording)
+		filter_settle(process, &session->drain);
 	take_version(process);
 	for (unsigned i = 0; rc == 0 && i < process->ring_count; i++)
 		rc = ring_drain(process, i, &session->drain);
 	if (process->classes.count > declared && process->recording)
-		enable(process, 1);
+		enable_wanted(process);
 	return rc;
 }
 
@@ -373,8 +390,13 @@ static bool take_in(struct session *session, struct process *process)
 	}
 	if (fstat(process->region.fd, &st) < 0 || !st.st_nlink)
 		return false;		/* another recorder has just finished it */
-	return frozen_if_dead(session, process) && sinks_join(&session->drain, process) == 0 &&
-	       session_add_process(session, process);
+	if (!frozen_if_dead(session, process) || sinks_join(&session->drain, process) < 0)
+		return false;
+	filter_join(session->options.filter, process, &session->drain);
+	if (session_add_process(session, process))
+		return true;
+	filter_forget(process);
+	return false;
 }
 
 /* A newcomer began to record because the domain page cannot tell names: it rests again, or is swept away. */

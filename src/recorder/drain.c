@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "abi/points.h"
+#include "recorder/filter.h"
 #include "recorder/process.h"
 #include "recorder/promise.h"
 #include "recorder/walk.h"
@@ -157,9 +158,12 @@ static uint64_t time_at(const uint8_t *record)
 	return ns;
 }
 
+/* Hands over what of a slice is wanted. */
 static int slice_write(struct process *process, struct ring *ring, struct drain *drain,
 		       const struct slice *slice)
 {
+	struct filter_span wanted = { slice->bytes, slice->size, slice->records };
+	const uint32_t filtered = filter_span(process, ring, drain->scratch, &wanted);
 	struct thread_account *account = process->thread ? &process->thread[ring->thread] : NULL;
 	struct sink_packet packet = {
 		.ring = (unsigned)(ring - process->ring),
@@ -168,26 +172,32 @@ static int slice_write(struct process *process, struct ring *ring, struct drain 
 		.begin = slice->begin,
 		.end = slice->end,
 		.cpu = slice->cpu,
-		.records = slice->records,
+		.records = wanted.records,
 		.promised = true,
-		.bytes = slice->bytes,
-		.size = slice->size,
+		.bytes = wanted.bytes,
+		.size = wanted.size,
 	};
-	int rc;
+	int rc = 0;
 
-	promise_enter(process, ring, slice->to, slice->dropped, slice->records);
-	rc = sinks_packet(drain, process, &packet, slice->dropped);
+	if (filtered && !wanted.records) {	/* nothing is told, the ring goes on */
+		promise_enter(process, ring, slice->to, ring_shared(process, ring)->told, 0);
+	} else {
+		promise_enter(process, ring, slice->to, slice->dropped, wanted.records);
+		rc = sinks_packet(drain, process, &packet, slice->dropped);
+	}
 	if (rc == 0)
 		promise_move(process, ring);
 	promise_end(process);
 	if (rc < 0)
 		return rc;
 	ring->prev_end = slice->end;
-	process->recorded += slice->records;
-	process->bytes += slice->size;
+	process->recorded += wanted.records;
+	process->bytes += wanted.size;
+	process->filtered += filtered;
 	if (account) {
-		account->recorded += slice->records;
-		account->bytes += slice->size;
+		account->recorded += wanted.records;
+		account->bytes += wanted.size;
+		account->filtered += filtered;
 	}
 	return 0;
 }

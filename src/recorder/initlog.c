@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "abi/points.h"
+#include "recorder/filter.h"
 #include "recorder/initlog_cursor.h"
 #include "recorder/process.h"
 #include "recorder/walk.h"
@@ -59,7 +60,7 @@ static int batch_write(struct taking *taking)
 		at->init.events += batch->count;
 		at->init.bytes += batch->size;
 	}
-	if (at->init.events > at->process->init_events)
+	if (taking->sink->id && at->init.events > at->process->init_events)
 		at->process->init_events = at->init.events;
 	*batch = (struct sink_facts){ 0 };
 	settle(taking);
@@ -313,11 +314,10 @@ static int take(struct taking *taking)
 	return rc == -ESTALE ? 0 : rc;
 }
 
-static int drain_into(struct process *process, struct drain *drain, unsigned index)
+static int drain_into(struct process *process, struct drain *drain, struct sink *sink, struct sink_process *at)
 {
-	struct sink_process *at = process->at[index];
 	struct taking taking = {
-		.process = process, .drain = drain, .sink = drain->sink[index], .at = at,
+		.process = process, .drain = drain, .sink = sink, .at = at,
 		.position = at->init.taken,
 	};
 	int rc;
@@ -361,6 +361,10 @@ static void tell_taken(struct process *process, const struct drain *drain)
 			taken = process->at[i]->init.taken;
 	if (!drain->sink_count || process->alive == ALIVE_DEAD)
 		return;
+	if (!filter_wants_process(process))
+		taken = log_bounds(&process->region).tail;	/* when it is wanted again, what holds then is taken */
+	else if (filter_taken(process) < taken)
+		taken = filter_taken(process);
 	if (taken != process->log_taken)
 		__atomic_store_n(&header->log_taken, taken, __ATOMIC_RELEASE);
 	process->log_taken = taken;
@@ -372,19 +376,36 @@ static void tell_taken(struct process *process, const struct drain *drain)
 	process->log_noted_ns = drain->now_ns;
 }
 
+bool init_is_complete(const struct process *process, const struct sink_process *at)
+{
+	return at->init.taken >= log_bounds(&process->region).tail;
+}
+
+int init_drain_to(struct process *process, struct drain *drain, struct sink *sink, struct sink_process *at)
+{
+	if (process->cut || init_is_complete(process, at))
+		return 0;
+	return region_grow(&process->region) < 0 ? -EIO : drain_into(process, drain, sink, at);
+}
+
 int init_drain(struct process *process, struct drain *drain)
 {
 	uint64_t tail = log_bounds(&process->region).tail;
 	bool news = false;
 
+	(void)filter_look(process, drain);
 	for (unsigned i = 0; i < drain->sink_count; i++)
 		news |= lacks(process, i, tail);
+	news &= filter_wants_process(process);
 	if (process->cut || region_grow(&process->region) < 0)
 		return sinks_rc(drain);
 	if (news)
 		init_counters(process);
 	for (unsigned i = 0; news && i < drain->sink_count; i++) {
-		int rc = sink_is_up(drain->sink[i]) && lacks(process, i, tail) ? drain_into(process, drain, i) : 0;
+		int rc = 0;
+
+		if (sink_is_up(drain->sink[i]) && lacks(process, i, tail))
+			rc = drain_into(process, drain, drain->sink[i], process->at[i]);
 
 		if (rc < 0)
 			(void)sink_failed(drain->sink[i], rc);

@@ -3,7 +3,7 @@
  * A traced process as a recording session sees it: its region, its rings with what was taken of
  * them, what its sinks have, and the accounts. For the recorder's own files; others use session.h.
  *
- *   per ring      produced = recorded + dropped (+ what a corrupt ring cost, in bytes)
+ *   per ring      produced = recorded + dropped + filtered (+ what a corrupt ring cost, in bytes)
  *   per process   the sums, and events of threads that could get no ring
  */
 #ifndef KYMO_RECORDER_PROCESS_H
@@ -24,6 +24,7 @@ struct thread_account {
 	int32_t tid;
 	char name[CTF_PROCNAME_SIZE];
 	uint64_t recorded, dropped, bytes;
+	uint64_t filtered;		/* records that were not wanted */
 };
 
 struct ring {
@@ -40,6 +41,7 @@ struct ring {
 	uint64_t dropped_base;		/* kymo_ring.dropped when the session began */
 	uint64_t dropped_seen;		/* last value that the accounts hold */
 	uint64_t unread_since;		/* when something was first seen waiting, 0: nothing is */
+	uint64_t left_out_message;	/* of the last record with an object that is not wanted */
 };
 
 enum process_end { PROCESS_RUNS, PROCESS_EXITED, PROCESS_KILLED, PROCESS_REPLACED };
@@ -57,6 +59,7 @@ struct process {
 	unsigned tracetools;
 	char tracetools_version[29];
 	struct classes classes;
+	struct filter_process *filter;	/* what is wanted of it; NULL: everything */
 	struct ring *ring;
 	unsigned ring_count;
 	struct sink_process *at[SINKS_MAX];	/* by place in drain.sink */
@@ -69,7 +72,7 @@ struct process {
 	unsigned thread_count;
 	uint64_t no_ring_base;		/* kymo_region.dropped_no_ring when it joined */
 	uint64_t dropped_no_ring, init_dropped;
-	uint64_t recorded, dropped, bytes;
+	uint64_t recorded, dropped, bytes, filtered;
 	uint64_t lost_bytes;		/* of corrupt rings */
 	uint64_t cut_ns;		/* records before this are left out; only where all are walked */
 	uint64_t overwritten, outside;	/* of a frozen copy: gone before it was made; before cut_ns */
@@ -155,6 +158,15 @@ bool init_is_pending(const struct process *process, const struct drain *drain);
  * Return: 0; -errno when every sink fails: call again later.
  */
 int init_drain(struct process *process, struct drain *drain);
+
+/**
+ * init_drain_to() - hand the init log's news to @sink, which is none of the session's
+ * @at: its place in the log
+ */
+int init_drain_to(struct process *process, struct drain *drain, struct sink *sink, struct sink_process *at);
+
+/** init_is_complete() - @at has all of the log. */
+bool init_is_complete(const struct process *process, const struct sink_process *at);
 
 /** init_counters() - bring the counts of lost init events, and of events without a ring, up to date. */
 void init_counters(struct process *process);

@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "recorder/control.h"
+#include "recorder/record_filter.h"
 #include "recorder/record_sinks.h"
 
 #define COMMAND_GRACE_MS	5000	/* for the command to end after a signal */
@@ -256,6 +257,11 @@ static void on_sink_remove_request(void *context, struct control_call *call, str
 	record_sink_remove(((struct recorder *)context)->session, call, request);
 }
 
+static void on_filter_request(void *context, struct control_call *call, struct json_object *request)
+{
+	record_filter(((struct recorder *)context)->session, call, request);
+}
+
 static const struct control_request requests[] = {
 	{ "stop", on_stop_request },
 	{ "pause", on_pause_request },
@@ -264,6 +270,7 @@ static const struct control_request requests[] = {
 	{ "sink_add", on_sink_add_request },
 	{ "sink_list", on_sink_list_request },
 	{ "sink_remove", on_sink_remove_request },
+	{ "filter", on_filter_request },
 	{ 0 },
 };
 

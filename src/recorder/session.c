@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "recorder/filter.h"
 #include "recorder/session_internal.h"
 
 #define MS 1000000ull
@@ -233,6 +234,38 @@ int session_poll(struct session *session, struct err *err)
 	return next_wait_ms(session, session->drain.now_ns - last_ns);
 }
 
+/* ---- other rules ---- */
+
+int session_set_rules(struct session *session, const struct filter_rules *rules, struct err *err)
+{
+	if (!session->options.filter)
+		return err_set(err, EXIT_FAILED, "this session has no filter");
+	session->drain.now_ns = session_now();
+	session_drain_all(session, true);
+	if (!filter_set(session->options.filter, rules))
+		return err_set(err, EXIT_FAILED, "out of memory");
+	for (unsigned i = 0; i < session->process_count; i++) {
+		struct process *process = session->process[i];
+
+		if (process->finished)
+			continue;
+		filter_changed(process, &session->drain);
+		if (process->recording)
+			filter_enable(process);
+	}
+	return 0;
+}
+
+unsigned session_left_out(const struct session *session)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < session->process_count; i++)
+		if (!session->process[i]->finished)
+			count += filter_left_out(session->process[i]);
+	return count;
+}
+
 /* ---- end ---- */
 
 /*
@@ -295,6 +328,7 @@ void session_stats(const struct session *session, struct session_stats *stats)
 		stats->dropped += process->dropped + process->dropped_no_ring;
 		stats->init_events += process->init_events;
 		stats->init_dropped += process->init_dropped;
+		stats->filtered += process->filtered;
 		stats->unwritten += process->unwritten;
 		stats->lost_bytes += process->lost_bytes;
 		stats->overwritten += process->overwritten;
@@ -316,6 +350,7 @@ void session_free(struct session *session)
 		sinks_process_free(process);
 		free(process->ring);
 		free(process->thread);
+		filter_forget(process);
 		classes_free(&process->classes);
 		free(process);
 	}

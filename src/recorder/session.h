@@ -26,6 +26,8 @@
 
 struct session;
 struct sink;			/* recorder/sink.h */
+struct filter;			/* recorder/filter.h */
+struct filter_rules;
 
 #define SESSION_PIDS_MAX 64
 
@@ -56,6 +58,7 @@ struct session_options {
 	 */
 	bool frozen;
 	int64_t last_ns;		/* with frozen: of each process this much before its last event; 0: all */
+	struct filter *filter;		/* what of it is recorded, the caller's; NULL: everything */
 	/* Called with a complete sentence about something that went wrong but is no failure. */
 	void (*say)(void *context, const char *text);
 	void *context;
@@ -66,6 +69,7 @@ struct session_stats {
 	uint64_t init_events;		/* init events in the trace */
 	uint64_t dropped;		/* runtime events the traced processes had no room for */
 	uint64_t init_dropped;
+	uint64_t filtered;		/* runtime events that were not wanted, and yet produced */
 	uint64_t unwritten;		/* events that a sink did not take, the sum over all sinks */
 	uint64_t before;		/* of a sink: events before it came */
 	uint64_t lost_bytes;		/* in corrupt rings */
@@ -155,6 +159,17 @@ int session_add_trace(struct session *session, const char *path, const struct si
  */
 int session_remove_sink(struct session *session, struct sink *sink, struct session_stats *stats,
 			struct err *err);
+
+/**
+ * session_set_rules() - from now on other rules say what is recorded
+ *
+ * What was committed before is taken by the old ones.
+ * Return: 0; -1 with @err: the session has no filter, or there is no memory.
+ */
+int session_set_rules(struct session *session, const struct filter_rules *rules, struct err *err);
+
+/** session_left_out() - how many objects of processes that live are known not to be wanted. */
+unsigned session_left_out(const struct session *session);
 
 /** session_sink_stats() - what is in @sink, for its time. */
 void session_sink_stats(const struct session *session, const struct sink *sink,

@@ -97,7 +97,7 @@ enum process_end session_how_it_ended(const struct process *process);
 void session_check_alive(struct session *session);
 
 /** session_apply_state() - switch a process to the session's state. */
-void session_apply_state(const struct session *session, struct process *process);
+void session_apply_state(struct session *session, struct process *process);
 
 /** session_wait() - switch a process off: what it produces from now on is not kept. */
 void session_wait(struct process *process);

@@ -97,7 +97,7 @@ struct sink_ring {
 
 /* Of one thread: what the process's account has of it and the sink has not. */
 struct sink_without {
-	uint64_t recorded, dropped, bytes;
+	uint64_t recorded, dropped, bytes, filtered;
 };
 
 /* Of one process, from join to the end of the session. */
@@ -241,6 +241,7 @@ const char *sink_remedy(int rc);
 struct sink_counts {
 	uint64_t before;
 	uint64_t recorded, dropped, dropped_no_ring, bytes;
+	uint64_t filtered;		/* not wanted */
 	uint64_t init_events, init_dropped, unwritten;
 };
 

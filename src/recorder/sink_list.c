@@ -92,8 +92,9 @@ static bool leave_past_out(struct sink_process *at)
 	for (unsigned i = 0; i < process->thread_count; i++)
 		at->thread[i] = (struct sink_without){
 			process->thread[i].recorded, process->thread[i].dropped, process->thread[i].bytes,
+			process->thread[i].filtered,
 		};
-	at->without = (struct sink_without){ process->recorded, process->dropped, process->bytes };
+	at->without = (struct sink_without){ process->recorded, process->dropped, process->bytes, process->filtered };
 	at->without_no_ring = process->dropped_no_ring;
 	at->before = process->recorded + process->dropped + process->dropped_no_ring;
 	at->init.limit = process->log_settled;
@@ -243,6 +244,7 @@ void sink_counts(const struct sink_process *at, struct sink_counts *counts)
 		.before = at->before,
 		.recorded = process->recorded - at->without.recorded,
 		.dropped = process->dropped - at->without.dropped,
+		.filtered = process->filtered - at->without.filtered,
 		.dropped_no_ring = process->dropped_no_ring - at->without_no_ring,
 		.bytes = process->bytes - at->without.bytes + at->init.bytes,
 		.init_events = at->init.events,
@@ -259,6 +261,7 @@ void sink_thread_counts(const struct sink_process *at, unsigned index, struct si
 
 	*counts = (struct sink_without){
 		.recorded = thread->recorded - without->recorded,
+		.filtered = thread->filtered - without->filtered,
 		.dropped = thread->dropped - without->dropped,
 		.bytes = thread->bytes - without->bytes,
 	};

@@ -67,6 +67,8 @@ bool kymo__left_out(const void *object, const void *message)
 
 	if (!thread)
 		return false;
+	/* Bytes of events that have a message alone are switched before those of others. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (!object)
 		return message && message == thread->left_out_message;
 	out = in_set(object);
