@@ -29,7 +29,7 @@ THREADS = 3
 RATE = 30000
 DEADLINE = 60
 ROUNDS = int(os.environ.get('KYMO_KILLS', '0'))
-SECONDS = 3         # of a scenario, without KYMO_KILLS
+SECONDS = 2         # of a scenario, without KYMO_KILLS
 SEED = int(os.environ.get('KYMO_KILLS_SEED', str(time.time_ns() % 1000000)))
 STATE_RECORD = 3
 
@@ -103,10 +103,10 @@ class Traces:
 class Program:
     """Emits numbers until it is told to end, or killed."""
 
-    def __init__(self, directory, environment, name):
+    def __init__(self, directory, environment, name, rate):
         self.path = os.path.join(directory, name)
         self.process = subprocess.Popen([KYMO, 'run', '--', os.path.join(BUILD, 'tests/numbers'), '--threads',
-                                         str(THREADS), '--rate', str(RATE), '--seconds', '100000', self.path],
+                                         str(THREADS), '--rate', str(rate), '--seconds', '100000', self.path],
                                         env=environment)
         self.killed = False
 
@@ -145,17 +145,23 @@ class Place:
         self.environment = dict(os.environ, KYMO_DIR=self.runtime, KYMO_RING_SIZE=ring_size)
         self.traces = 0
         self.processes = []
+        self.options = []       # of recorders
+        self.rate = RATE
+        self.copies = False     # each writes a second trace
 
     def program(self):
-        program = Program(self.directory, self.environment, 'noted%d' % len(self.processes))
+        program = Program(self.directory, self.environment, 'noted%d' % len(self.processes), self.rate)
         self.processes.append(program.process)
         return program
 
+    def trace(self, number, name='trace'):
+        return os.path.join(self.directory, '%s%d' % (name, number))
+
     def recorder(self):
-        trace = os.path.join(self.directory, 'trace%d' % self.traces)
+        copy = ['-o', self.trace(self.traces, 'copy')] if self.copies else []
+        recorder = subprocess.Popen([KYMO, 'record', '-o', self.trace(self.traces), *copy, *self.options],
+                                    env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.traces += 1
-        recorder = subprocess.Popen([KYMO, 'record', '-o', trace], env=self.environment,
-                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.processes.append(recorder)
         return recorder
 
@@ -174,7 +180,7 @@ class Place:
     def check(self, programs):
         traces = Traces()
         for i in range(self.traces):
-            traces.add(os.path.join(self.directory, 'trace%d' % i))
+            traces.add(self.trace(i))
         traces.check([program.account() for program in programs])
         left = [name for name in os.listdir(self.runtime) if name.endswith('.region')]
         if left:
@@ -212,7 +218,7 @@ def rounds():
 
 def command(place, draw):
     """The traced process kills itself in the middle; its recorder finishes the trace."""
-    trace = os.path.join(place.directory, 'trace0')
+    trace = place.trace(0)
     place.traces = 1
     path = os.path.join(place.directory, 'noted')
     done = subprocess.run([KYMO, 'record', '-o', trace, '--', os.path.join(BUILD, 'tests/numbers'), '--threads',
@@ -245,6 +251,25 @@ def recorder(place, draw):
     program.end()
     end_recorder(doomed)
     return place.check([program]), killed + 1
+
+
+def chunks(place, draw):
+    """They begin a new chunk many times a second."""
+    place.rate = 100000
+    place.options = ['--rotate-size', '64K']
+    return recorder(place, draw)
+
+
+def sinks(place, draw):
+    """They write two traces. The first has all; the other one may lack what was in work at a death."""
+    place.copies = True
+    result = recorder(place, draw)
+    copies = Traces()
+    for i in range(place.traces):
+        copies.add(place.trace(i, 'copy'))
+    if not copies.count:
+        raise libctf.Mismatch('there is no second trace')
+    return result
 
 
 def process(place, draw):
@@ -285,7 +310,7 @@ def both(place, draw):
 
 def main(root):
     only = os.environ.get('KYMO_KILLS_ONLY')
-    for scenario in command, recorder, process, both:
+    for scenario in command, recorder, chunks, sinks, process, both:
         if only and scenario.__name__ != only:
             continue
         # Rings that hold what comes while nobody reads, or do not.
