@@ -116,15 +116,17 @@ static void show_facts(const struct show *s)
 	table_value_u64(s->table, "lost", "Lost events", total_lost(s));
 	table_value_u64(s->table, "lost_packets", "Missing packets", info->lost_packets);
 	if (s->accounts->present && !s->limited) {
-		table_value_u64(s->table, "recorded", "Recorded", s->accounts->recorded);
-		table_value_u64(s->table, "dropped", "Dropped", s->accounts->dropped);
-		table_value_u64(s->table, "unwritten", "Not written", s->accounts->unwritten);
+		if (s->accounts->ended) {
+			table_value_u64(s->table, "recorded", "Recorded", s->accounts->recorded);
+			table_value_u64(s->table, "dropped", "Dropped", s->accounts->dropped);
+			table_value_u64(s->table, "unwritten", "Not written", s->accounts->unwritten);
+		}
 		if (s->accounts->chunks_removed) {
 			table_value_u64(s->table, "chunks_removed", "Chunks removed", s->accounts->chunks_removed);
 			table_value_u64(s->table, "events_removed", "Events in them", s->accounts->events_removed);
 		}
-		table_value_text(s->table, "recorder", "Recorder", s->accounts->ended ?
-				 "ended in order" : "did not end in order, or still records");
+		table_value_text(s->table, "recorder", "Recorder", s->accounts->ended ? "ended in order" :
+				 "did not end in order, or still records; lost is what the files tell");
 		show_snapshot(s);
 	}
 }
@@ -186,13 +188,14 @@ static void show_processes(const struct show *s)
 		table_text(s->table, p->name);
 		table_u64(s->table, p->threads);
 		table_u64(s->table, p->events);
-		if (account) {
+		if (account && s->accounts->ended)
 			table_u64(s->table, account->dropped + account->unwritten);
+		else
+			table_none(s->table);
+		if (account)
 			table_text(s->table, account->state);
-		} else {
+		else
 			table_none(s->table);
-			table_none(s->table);
-		}
 	}
 	note_rest(s, count);
 }
@@ -225,7 +228,7 @@ static void show_threads(const struct show *s)
 		table_u64(s->table, t->events);
 		table_ns(s->table, t->first_ns - s->info->begin_ns);
 		table_ns(s->table, t->last_ns - s->info->begin_ns);
-		if (account)
+		if (account && s->accounts->ended)
 			table_u64(s->table, account->dropped);
 		else
 			table_none(s->table);

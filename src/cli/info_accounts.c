@@ -170,9 +170,12 @@ void accounts_read(struct accounts *a, const char *directory, char problem[512])
 	a->present = true;
 	a->ended = json_object_get_boolean(member(root, "ended"));
 	text(root, "kymo", a->version, sizeof a->version);
-	a->recorded = number(totals, "recorded");
-	a->dropped = number(totals, "dropped") + number(totals, "init_dropped");
-	a->unwritten = number(totals, "unwritten");
+	/* Of a recorder that was killed they are old, and what it had not told its successor tells. */
+	if (a->ended) {
+		a->recorded = number(totals, "recorded");
+		a->dropped = number(totals, "dropped") + number(totals, "init_dropped");
+		a->unwritten = number(totals, "unwritten");
+	}
 	a->corrupt_bytes = number(totals, "corrupt_bytes");
 	a->overwritten = number(totals, "overwritten");
 	a->outside = number(totals, "outside");

@@ -40,7 +40,8 @@ struct accounts {
 	bool present;			/* kymo.json was there and could be read */
 	bool ended;			/* the recorder ended in order */
 	char version[32];		/* of kymo */
-	uint64_t recorded, dropped, unwritten, corrupt_bytes;
+	uint64_t recorded, dropped, unwritten;	/* if it ended; else the files alone tell */
+	uint64_t corrupt_bytes;
 	uint64_t overwritten, outside;	/* of a snapshot: gone before it was taken; before its window */
 	uint64_t chunks_removed, events_removed, bytes_removed;	/* to keep a limit on the whole */
 	struct account_snapshot snapshot;

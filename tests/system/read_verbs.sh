@@ -70,15 +70,20 @@ empty err
 # The recorder's accounts, when there are some: what never reached a packet is lost as well.
 copy
 cat >"$trace/kymo.json" <<'JSON'
-{ "kymo": "1", "ended": false, "totals": { "recorded": 596, "dropped": 7, "unwritten": 1 },
+{ "kymo": "1", "ended": true, "totals": { "recorded": 596, "dropped": 7, "unwritten": 1 },
   "processes": [ { "pid": 19029, "procname": "lifecycle_proc", "state": "killed", "dropped": 7,
     "threads": [ { "tid": 19029, "name": "main", "dropped": 7 } ] } ] }
 JSON
 run 0 "$kymo" info "$trace"
 has out 'Lost events: 8'
-has out 'did not end in order'
+has out 'ended in order'
 has out killed
 run 4 "$kymo" info "$trace" --strict
+sed -i 's/"ended": true/"ended": false/' "$trace/kymo.json"	# then what it had not told was told by the next recorder
+run 0 "$kymo" info "$trace" --strict
+has out 'Lost events: 0'
+has out 'did not end in order'
+has out killed
 echo '[ "no object"' >"$trace/kymo.json"
 run 0 "$kymo" info "$trace"
 has out 'kymo.json: is no JSON object'
