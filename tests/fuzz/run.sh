@@ -28,7 +28,7 @@ for program in fuzz/*; do
 	seeds=$source/tests/fuzz/seeds/$name
 	mkdir -p "corpus/$name"
 	printf '%-10s %s s ... ' "$name" "$seconds"
-	if "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
+	if "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=32768 \
 		-print_final_stats=1 -verbosity=0 "corpus/$name" $([ ! -d "$seeds" ] || echo "$seeds") >"$name.log" 2>&1; then
 		sed -n 's/^stat::number_of_executed_units: */inputs: /p' "$name.log"
 	else

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kymo relay`: takes traces over the network, keeps them, and shows them to viewers while they come. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/common.h"
+#include "relay/server.h"
+#include "relay/wire.h"
+
+struct options {
+	const char *output, *bind;
+	uint64_t control, data, live, minor;
+	int64_t expire;
+	bool sync, insecure, quiet;
+};
+
+static const struct opt opts[] = {
+	CLI_OPT_OUTPUT(struct options, "DIR", "where traces go, as HOST/SESSION (default: where kymo record puts them)"),
+	{ "control", 0, OPT_U64, offsetof(struct options, control), "PORT", "for producers (default 5342; 0: any that is free)",
+	  NULL },
+	{ "data", 0, OPT_U64, offsetof(struct options, data), "PORT", "for their packets (default 5343)", NULL },
+	{ "live", 0, OPT_U64, offsetof(struct options, live), "PORT", "for viewers (default 5344)", NULL },
+	{ "bind", 0, OPT_TEXT, offsetof(struct options, bind), "ADDRESS", "listen at this address (default 127.0.0.1)", NULL },
+	{ "insecure", 0, OPT_FLAG, offsetof(struct options, insecure), NULL,
+	  "allow an address that others reach: they can read and write traces, nobody is asked who he is", NULL },
+	{ "sync", 0, OPT_FLAG, offsetof(struct options, sync), NULL,
+	  "show a packet only when it is on the medium (fdatasync), so that what was seen survives a power cut", NULL },
+	{ "expire", 0, OPT_TIME, offsetof(struct options, expire), "TIME",
+	  "give up half a packet after this time: its bytes or its index got lost (default 10s)", NULL },
+	{ "minor", 0, OPT_U64, offsetof(struct options, minor), "N",
+	  "speak version 2.N of LTTng's relay protocol with producers, 4 to 13 (default 13)", NULL },
+	CLI_OPT_QUIET(struct options),
+	CLI_OPT_END
+};
+
+static void say(void *context, const char *text)
+{
+	char clean[1280];
+
+	(void)context;
+	text_clean(clean, sizeof clean, text);
+	fprintf(stderr, "kymo relay: %s\n", clean);
+}
+
+static void ready(void *context, uint16_t control, uint16_t data, uint16_t live)
+{
+	const struct options *options = context;
+
+	if (options->quiet)
+		return;
+	printf("producers: net://%s:%u:%u\nviewers: net://%s:%u\ntraces: %s\n", options->bind, control, data, options->bind,
+	       live, options->output);
+	(void)fflush(stdout);
+}
+
+/* What only this machine reaches. */
+static bool is_loopback(const char *address)
+{
+	return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+}
+
+static int check(const struct options *options, struct err *err)
+{
+	if (options->control > UINT16_MAX || options->data > UINT16_MAX || options->live > UINT16_MAX)
+		return err_set(err, EXIT_USAGE, "a port is a number up to 65535");
+	if (options->minor < WIRE_MINOR_LEAST || options->minor > WIRE_MINOR)
+		return err_set(err, EXIT_USAGE, "--minor is a number from %u to %u", WIRE_MINOR_LEAST, WIRE_MINOR);
+	if (options->expire < 0)
+		return err_set(err, EXIT_USAGE, "--expire cannot be negative");
+	if (!is_loopback(options->bind) && !options->insecure)
+		return err_set(err, EXIT_USAGE, "whoever reaches %s could read and write traces, nobody is asked who he is. "
+			       "Listen at 127.0.0.1 and forward it with ssh -L, or say --insecure", options->bind);
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options options = {
+		.bind = "127.0.0.1", .control = SERVER_CONTROL_PORT, .data = SERVER_DATA_PORT, .live = SERVER_LIVE_PORT,
+		.minor = WIRE_MINOR,
+	};
+	struct server_options server = { .say = say, .ready = ready, .context = &options };
+	char output[CLI_PATH_MAX];
+	struct err err;
+	int rc;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
+		return cli_fail("relay", &err);
+	rc = argc ? err_set(&err, EXIT_USAGE, "'%s': there are no operands", argv[0]) : check(&options, &err);
+	if (rc == 0 && !options.output) {
+		rc = cli_trace_dir(output, &err);
+		options.output = output;
+	}
+	if (rc == 0) {
+		server.output = options.output;
+		server.address = options.bind;
+		server.control = (uint16_t)options.control;
+		server.data = (uint16_t)options.data;
+		server.live = (uint16_t)options.live;
+		server.minor = (unsigned)options.minor;
+		server.sync = options.sync;
+		server.half_expires_ns = options.expire;
+		rc = server_run(&server, &err);
+	}
+	return rc < 0 ? cli_fail("relay", &err) : EXIT_OK;
+}
+
+const struct verb verb_relay = {
+	.name = "relay",
+	.synopsis = "",
+	.summary = "take traces over the network and show them while they come",
+	.description =
+		"Stands in for lttng-relayd: takes sessions of LTTng (\"lttng create --live --set-url net://HOST\"), "
+		"writes them as CTF with index files below the output directory, and serves live viewers "
+		"(\"babeltrace2 -i lttng-live net://HOST/host/NAME/SESSION\"). Any number of viewers can be attached to a session, "
+		"each sees it from its beginning, also when it has ended.\n\n"
+		"A packet is shown only after it and its index are in their files. A packet whose bytes never come is "
+		"an entry with offset -1 in index/CHANNEL.lost.\n\n"
+		"Ends with Ctrl-C or SIGTERM.",
+	.examples =
+		"kymo relay -o traces\n"
+		"lttng create robot --live --set-url net://127.0.0.1\n"
+		"babeltrace2 -i lttng-live net://127.0.0.1/host/$(hostname)/robot\n",
+	.opts = opts,
+	.run = run,
+};

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a relay knows: sessions, their chunks, traces and streams, and which packets of a stream a
+ * viewer may be told of. Producers (ingest.h) fill it, viewers (viewer.h) read it; neither knows of
+ * sockets, and all of it belongs to one thread, the loop's.
+ *
+ *   producer            relay                                        viewer
+ *   packet ──data──▶ half ─┐
+ *                          ├─ joined ─▶ on disk ─▶ published ──▶ index, packet
+ *   index ─control─▶ half ─┘                                     metadata
+ *   beacon ────────────────────▶ until when the stream is silent ──▶ INACTIVE
+ */
+#ifndef KYMO_RELAY_RELAY_H
+#define KYMO_RELAY_RELAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "relay/store.h"
+#include "relay/wire.h"
+
+#define RELAY_RECENT	32		/* index entries of a stream that are kept in memory */
+#define RELAY_HALVES_MAX 4096u		/* of a stream; then the oldest expire */
+#define RELAY_STREAMS_MAX 16384u	/* of a session */
+#define RELAY_SESSIONS_MAX 1024u	/* ended ones without a viewer go first */
+#define RELAY_NO_SEQ	UINT64_MAX	/* -1: before the first packet */
+
+struct relay_session;
+
+/* One directory of a session, from its beginning to the next rotation. */
+struct relay_chunk {
+	uint64_t id;
+	unsigned refs;			/* of the session and of streams */
+	char path[];			/* below the root */
+};
+
+/* Streams of one path: they have their metadata in common. */
+struct relay_trace {
+	struct relay_trace *next;
+	uint64_t id;
+	struct relay_stream *metadata;	/* NULL: not announced yet */
+	char path[];
+};
+
+/* What came of a packet so far, waiting for the other half. */
+struct relay_half {
+	uint64_t seq;
+	bool has_data, has_index;
+	int64_t born_ns;
+	struct store_file *file;	/* data: where it is */
+	uint64_t offset;
+	uint32_t size, padding;
+	struct ctf_index_entry entry;	/* index: but for the offset */
+};
+
+/* Packets with consecutive numbers that are in one file. */
+struct relay_part {
+	struct store_file *file;
+	uint64_t first, count;		/* numbers */
+	uint64_t entry;			/* of the first of them in the file's index */
+};
+
+struct relay_stream {
+	struct relay_stream *next;	/* of the session, in the order of their coming */
+	uint64_t id;
+	struct relay_session *session;
+	struct relay_trace *trace;
+	char *channel;
+	bool is_metadata, announced, closing, closed;
+
+	uint64_t file_size, file_count, file_number;	/* rotation of files; 0: none */
+	struct relay_chunk *chunk;	/* NULL: it is in none, and nothing may come */
+	struct relay_chunk *next_chunk;	/* from packet rotate_at on, if rotating */
+	bool rotating;
+	uint64_t rotate_at;
+	struct store_file *file;
+	uint64_t end;			/* of the file, behind the last whole packet */
+
+	uint64_t data_seq, index_seq;	/* last received, RELAY_NO_SEQ: none; lost ones count as received */
+	uint64_t last_seq;		/* if closing */
+	struct map halves;		/* struct relay_half by sequence number */
+	struct relay_part *part;
+	unsigned part_count;
+	uint64_t published;		/* packets; their numbers are 0 and so on */
+	struct ctf_index_entry recent[RELAY_RECENT];	/* of published packets, by number % RELAY_RECENT */
+	unsigned writing;		/* jobs that are not done */
+
+	bool has_class, has_beacon;
+	uint64_t class;			/* of the CTF stream */
+	uint64_t beacon;		/* no event before this time will come */
+	uint64_t until;			/* end of the last published packet */
+
+	uint64_t received, stored;	/* metadata: bytes */
+	uint64_t lost;			/* packets of which a half never came, or that could not be written */
+	struct {			/* the packet that is coming */
+		bool active;
+		uint64_t seq, got, at;
+		uint32_t size, padding;
+	} coming;
+};
+
+struct relay_session {
+	struct relay_session *next;
+	struct relay *relay;
+	uint64_t id;
+	char *name, *host, *path;	/* path: below the root; NULL: the streams bring it (before 2.11) */
+	uint32_t live_timer;
+	unsigned entry_size;		/* of index files; 0: there are none */
+	bool snapshot, ended;
+	bool needs_chunk;		/* since 2.11 */
+	struct relay_chunk *chunk, *closing_chunk;
+	struct relay_stream *streams, **last_stream;
+	unsigned stream_count;
+	unsigned viewers;		/* attached */
+	unsigned producers;		/* connections that it comes over: it ends with the last */
+	unsigned users;			/* connections that have it: it is not forgotten */
+	struct relay_trace *traces;
+	uint64_t version;		/* grows when streams are announced */
+};
+
+struct relay {
+	struct store store;
+	struct map streams;		/* by id */
+	struct relay_session *sessions;	/* newest first */
+	unsigned session_count;
+	uint64_t next_session, next_stream, next_trace, next_viewer;
+	int64_t half_expires_ns;
+	int64_t (*now_ns)(void);
+	void (*say)(void *context, const char *text);
+	void *context;
+};
+
+/** relay_init() - @store is filled by the caller. relay_free() - streams are closed before the disk stops. */
+void relay_init(struct relay *relay);
+void relay_free(struct relay *relay);
+
+/* ---- session.c ---- */
+
+struct relay_create {
+	const char *name, *host, *base;	/* base: a path, or "" */
+	uint32_t live_timer;
+	bool snapshot, name_has_time;
+	uint64_t created_s;
+	unsigned minor;
+};
+
+/** relay_create_session() - Return: NULL: its names are no names, there are too many, or no memory. */
+struct relay_session *relay_create_session(struct relay *relay, const struct relay_create *create);
+struct relay_session *relay_find_session(const struct relay *relay, uint64_t id);
+
+/**
+ * relay_join_session(), relay_leave_session() - a connection of its producer comes, goes
+ *
+ * With the last the session has ended: what was joined stays readable.
+ */
+void relay_join_session(struct relay_session *session);
+void relay_leave_session(struct relay_session *session);
+
+/* Results are of enum wire_ret. */
+uint32_t relay_create_chunk(struct relay_session *session, uint64_t id, const char *name);
+uint32_t relay_close_chunk(struct relay_session *session, const struct wire_close_chunk *close);
+bool relay_chunk_exists(const struct relay_session *session, uint64_t id);
+void relay_chunk_unref(struct relay_chunk *chunk);
+
+/** relay_announce() - viewers may know of all streams that came so far. */
+void relay_announce(struct relay_session *session);
+
+/* ---- stream.c ---- */
+
+struct relay_add {
+	const char *channel, *path;
+	uint64_t file_size, file_count;
+};
+
+/** relay_add_stream() - Return: NULL: a name that is none, no chunk, too many, or no memory. */
+struct relay_stream *relay_add_stream(struct relay_session *session, const struct relay_add *add);
+struct relay_stream *relay_find_stream(const struct relay *relay, uint64_t id);
+void relay_free_stream(struct relay_stream *stream);
+
+/** relay_metadata() - append to the trace's metadata. Return: -1: the stream has no file or is none of metadata. */
+int relay_metadata(struct relay_stream *stream, const uint8_t *bytes, size_t size, uint32_t padding);
+
+/** relay_reset_metadata() - they come again from the beginning. */
+void relay_reset_metadata(struct relay_stream *stream);
+
+/** relay_rotate() - packets from @seq on belong to @chunk, or to none if NULL. */
+void relay_rotate(struct relay_stream *stream, uint64_t seq, struct relay_chunk *chunk);
+
+/** relay_close_stream() - no packet behind @last_seq will come. */
+void relay_close_stream(struct relay_stream *stream, uint64_t last_seq);
+
+/** relay_pending() - whether packets up to @seq are still to come, or to be written. */
+bool relay_pending(const struct relay_stream *stream, uint64_t seq);
+
+/* A packet that comes in pieces. -1: the stream cannot have it, and its connection is to be closed. */
+int relay_data_begin(struct relay_stream *stream, const struct wire_data *header);
+int relay_data_bytes(struct relay_stream *stream, const uint8_t *bytes, size_t size);
+int relay_data_end(struct relay_stream *stream);
+void relay_data_abort(struct relay_stream *stream);
+
+/* ---- join.c ---- */
+
+/** relay_index() - the other half of a packet, or a beacon. -1: no memory. */
+int relay_index(struct relay_stream *stream, const struct wire_index_2_4 *index, const struct wire_index_2_8 *more);
+int relay_join_data(struct relay_stream *stream, uint64_t seq, uint64_t offset, uint32_t size, uint32_t padding);
+
+/** relay_give_up() - the halves that are from @before_ns or older. */
+void relay_give_up(struct relay_stream *stream, int64_t before_ns);
+
+/** relay_expire() - give up halves that are older than half_expires_ns. Call it every second or so. */
+void relay_expire(struct relay *relay);
+
+/** relay_packet() - packet @number of the stream, which was published. Return: NULL: its file is no more. */
+const struct relay_part *relay_packet(const struct relay_stream *stream, uint64_t number);
+
+/** relay_first() - number of the first packet that is still there. */
+uint64_t relay_first(const struct relay_stream *stream);
+
+/** relay_drop_parts() - packets in the directory @path, or in the file @path, are no more. */
+void relay_drop_parts(struct relay_stream *stream, const char *path);
+
+#endif

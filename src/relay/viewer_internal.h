@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the viewer port share. Not for others. */
+#ifndef KYMO_RELAY_VIEWER_INTERNAL_H
+#define KYMO_RELAY_VIEWER_INTERNAL_H
+
+#include "relay/viewer.h"
+
+/* Where a viewer is in a stream. */
+struct view {
+	struct relay_stream *stream;
+	uint64_t next;			/* number of the packet */
+	uint64_t sent;			/* of metadata: bytes */
+	struct store_file *file;	/* of the index that was given last */
+};
+
+struct viewer {
+	struct relay *relay;
+	struct relay_session *session;	/* attached, or NULL */
+	uint64_t id;
+	bool connected, created;
+	struct map views;		/* struct view by stream id */
+	uint64_t version;		/* of the session, when its streams were looked through */
+	uint64_t bound;			/* the latest time that was given in an INACTIVE */
+	struct wire_out in;		/* what came and is no whole request yet */
+	struct viewer_read read;
+	bool reading;
+	struct view *reading_for;
+};
+
+/* One request while it is answered. */
+struct call {
+	struct viewer *viewer;
+	struct wire_in *in;
+	struct wire_out *reply;
+	struct err *err;
+};
+
+/* Handlers return 0; 1: a read was begun; -1: close. */
+#define CALL_READS 1
+
+/* ---- viewer_sessions.c ---- */
+int viewer_on_list(struct call *call);
+int viewer_on_attach(struct call *call);
+int viewer_on_new_streams(struct call *call);
+int viewer_on_detach(struct call *call);
+void viewer_detach(struct viewer *viewer);
+
+/** viewer_has_news() - whether there are streams that it was not told of. */
+bool viewer_has_news(struct viewer *viewer);
+
+/* ---- viewer_data.c ---- */
+int viewer_on_next_index(struct call *call);
+int viewer_on_packet(struct call *call);
+int viewer_on_metadata(struct call *call);
+
+/** viewer_answer_read() - the reply that waited for viewer->read. */
+void viewer_answer_read(struct viewer *viewer, struct wire_out *reply);
+
+#endif
