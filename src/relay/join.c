@@ -76,13 +76,21 @@ struct publication {
 	struct ctf_index_entry entry;
 };
 
+/* Another file has its name by now. */
+static bool is_overwritten(const struct relay_stream *stream, const struct store_file *file)
+{
+	return stream->file_count && stream->opened - file->serial > stream->file_count;
+}
+
 static void on_stored(void *context, bool stored)
 {
 	struct publication *publication = context;
 	struct relay_stream *stream = publication->stream;
 
 	stream->writing--;
-	if (stored && append(stream, publication->file)) {
+	if (stored && is_overwritten(stream, publication->file)) {
+		;				/* as it was wanted */
+	} else if (stored && append(stream, publication->file)) {
 		stream->recent[stream->published++ % RELAY_RECENT] = publication->entry;
 		stream->until = publication->entry.timestamp_end;
 	} else {

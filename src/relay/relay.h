@@ -76,6 +76,7 @@ struct relay_stream {
 	bool rotating;
 	uint64_t rotate_at;
 	struct store_file *file;
+	uint64_t opened;		/* files so far */
 	uint64_t end;			/* of the file, behind the last whole packet */
 
 	uint64_t data_seq, index_seq;	/* last received, RELAY_NO_SEQ: none; lost ones count as received */

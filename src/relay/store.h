@@ -38,7 +38,7 @@ struct store_file {
 	struct store *store;
 	unsigned refs;			/* the loop's thread counts */
 	unsigned entry_size;		/* of the index: 56 or 72; 0: there is none */
-	uint64_t entries;		/* of the index; its user counts */
+	uint64_t entries, serial;	/* of the index; which of its stream's files: its user's */
 	int fd, index_fd, lost_fd;	/* the disk's thread opens them; -1 */
 	bool broken;			/* the disk's thread: a packet is not whole, so none gets an entry */
 	bool failed;			/* it could not be opened or written: the rest is not stored */

@@ -38,7 +38,10 @@ static int open_file(struct relay_stream *stream)
 		return -1;
 	relay_drop_parts(stream, path);		/* one of the same name is overwritten */
 	stream->file = store_create(&relay->store, path, stream->is_metadata ? 0 : stream->session->entry_size);
-	return stream->file ? 0 : -1;
+	if (!stream->file)
+		return -1;
+	stream->file->serial = stream->opened++;
+	return 0;
 }
 
 /* ---- life ---- */

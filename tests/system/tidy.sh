@@ -8,7 +8,7 @@ lines_max=800
 
 find . \( -name .git -o -name 'build*' -o -name __pycache__ \) -prune -o -type f -print |
 	sed 's|^\./||' | sort >"$scratch/all"
-grep -v -E '^(LICENSE$|.*/fixtures/|.*\.(bin|gz|png|ctf)$)' "$scratch/all" >"$scratch/text"
+grep -v -E '^(LICENSE$|.*/fixtures/.*|tests/fuzz/seeds/.*|.*\.(bin|gz|png|ctf)$)' "$scratch/all" >"$scratch/text"
 grep -E '\.(c|h|def|hpp|map|sh|py|cmake)$|CMakeLists\.txt$|Makefile$' "$scratch/text" >"$scratch/code"
 [ "$(wc -l <"$scratch/code")" -gt 30 ] || fail "found too few files: looking at the right place?"
 
@@ -33,7 +33,7 @@ grep -E '\.[ch]$' "$scratch/code" >"$scratch/c"
 search "a function that cannot be told the size of its target" \
 	'(^|[^[:alnum:]_])(strcpy|strcat|sprintf|vsprintf|gets|strtok|alloca)[[:blank:]]*\(' "$scratch/c"
 # Libraries never end the program they are in, and never print; only the command line does.
-grep -E '^src/(base|ctf|recorder|analysis|export|report|tracer|hooks)/.*\.c$' "$scratch/c" >"$scratch/rooms"
+grep -E '^src/(base|ctf|recorder|analysis|export|report|tracer|hooks|relay)/.*\.c$' "$scratch/c" >"$scratch/rooms"
 search "a library that ends or prints" \
 	'(^|[^[:alnum:]_>.])(exit|abort|perror|printf|puts)[[:blank:]]*\(' "$scratch/rooms"
 
