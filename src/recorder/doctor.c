@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "recorder/elf.h"
+#include "base/elf.h"
 #include "recorder/preload.h"
 
 #define SPACE_WANTED (64ull << 20)	/* a robot of 50 processes idles below 1 MiB each */

@@ -15,7 +15,7 @@
 
 #include "abi/points.h"
 #include "abi/region.h"
-#include "recorder/elf.h"
+#include "base/elf.h"
 #include "recorder/preload.h"
 #include "recorder/tracetools.h"
 

@@ -7,7 +7,7 @@
 #define KYMO_RECORDER_LIBRARIES_H
 
 #include "base/err.h"
-#include "recorder/elf.h"
+#include "base/elf.h"
 
 #define LIBRARIES_MAX 1024	/* a large ROS 2 node loads some 300 */
 

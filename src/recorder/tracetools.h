@@ -6,7 +6,7 @@
 #ifndef KYMO_RECORDER_TRACETOOLS_H
 #define KYMO_RECORDER_TRACETOOLS_H
 
-#include "recorder/elf.h"
+#include "base/elf.h"
 
 struct tracetools_facts {
 	char version[64];	/* "8.2.2", or a range "8.0 to 8.4" */

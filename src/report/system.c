@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/model/symbol.h"
 #include "analysis/system/cputime.h"
 #include "analysis/system/memory.h"
 #include "analysis/system/profile.h"
@@ -269,7 +270,8 @@ int report_memory(struct report *report)
 
 static const struct table_column profile_columns[] = {
 	{ "tid", "Thread" },	{ "thread", "Name" },	 { "pid", NULL },
-	{ "depth", NULL },	{ "function", "Function" }, { "parent", NULL },
+	{ "depth", NULL },	{ "function", "Function" }, { "file", "File" },
+	{ "address", NULL },	{ "parent", NULL },
 	{ "calls", "Calls" },	{ "total_ns", "Total" },   { "own_ns", "Own" },
 	{ "cpu_ns", "On CPU" }, { "off_cpu_ns", NULL },	   { "mean_ns", "Mean" },
 	{ "max_ns", "Max" },	{ "unfinished", NULL },
@@ -277,7 +279,7 @@ static const struct table_column profile_columns[] = {
 
 struct profile_print {
 	struct report *report;
-	const struct profile *profile;
+	struct profile *profile;
 	const struct profile_thread *thread;
 	unsigned shown, all;
 };
@@ -287,13 +289,22 @@ static void call_row(struct profile_print *print, const struct profile_call *cal
 	bool text = print->report->options->format == TABLE_TEXT;
 	unsigned indent = text ? (call->depth - 1) * 2 : 0;
 	struct table *t = print->report->table;
-	char name[128];
+	char name[512], shorter[96];
+	const char *file, *function = modules_name(&print->profile->modules, print->thread->trace,
+						   print->thread->os.pid, call->address, &file);
 
 	cells_thread(t, &print->thread->os);
 	table_u64(t, call->depth - 1);
-	snprintf(name, sizeof(name), "%*s0x%llx", indent < 80 ? (int)indent : 80, "",
-		 (unsigned long long)call->address);
+	if (function && text)
+		function = symbol_short(function, shorter, sizeof(shorter));
+	if (function)
+		snprintf(name, sizeof(name), "%*s%s", indent < 80 ? (int)indent : 80, "", function);
+	else
+		snprintf(name, sizeof(name), "%*s0x%llx", indent < 80 ? (int)indent : 80, "",
+			 (unsigned long long)call->address);
 	table_text(t, name);
+	table_text(t, file);
+	table_hex(t, call->address);
 	if (call->depth > 1)
 		table_hex(t, call->parent->address);
 	else
@@ -362,8 +373,8 @@ int report_profile(struct report *report)
 	unsigned binds, i;
 	int status;
 
-	bind = profile_bind(&binds);
 	profile_init(&profile, report->reader, report->options->begin_ns, report->options->end_ns);
+	bind = profile_bind(&profile, &binds);
 	status = read_again(report, bind, binds, profile_take, &profile);
 	profile_finish(&profile);
 	table_section(report->table, "profile", "Call trees by thread", profile_columns,
@@ -376,6 +387,15 @@ int report_profile(struct report *report)
 	if (!profile.events)
 		tell_missing(report, "The trace has no func_entry: build with -finstrument-functions "
 				     "and preload liblttng-ust-cyg-profile-fast.so.");
+	if (profile.events && !profile.modules.count)
+		table_note(report->table, "Functions have no names: the trace does not say what was "
+			   "loaded where. Record lttng_ust_statedump:*, too (lttng enable-event -u).");
+	if (profile.modules.changed)
+		table_note(report->table, "Other files than those that ran (their build ids differ) are on "
+			   "this machine: %u. Their functions have no names.", profile.modules.changed);
+	if (profile.modules.missing)
+		table_note(report->table, "Files that are not on this machine: %u. Their functions have no "
+			   "names.", profile.modules.missing);
 	if (profile.exits_without_entry)
 		table_note(report->table, "Exits whose entry is not in the trace, ignored: %llu.",
 			   (unsigned long long)profile.exits_without_entry);

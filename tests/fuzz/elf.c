@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "recorder/elf.h"
+#include "base/elf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int fd = -1;
 	char path[64], text[64];
+	struct elf_functions functions;
 	struct elf elf;
 
 	if (fd < 0)
@@ -29,6 +30,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)elf_uses(&elf, "ros_trace_");
 	(void)elf_defines(&elf, "ros_trace_");
 	(void)elf_pointed_text(&elf, size, text, sizeof text);
+	elf_functions(&elf, &functions);
+	(void)elf_function_at(&functions, functions.base + size);
+	elf_functions_free(&functions);
 	elf_close(&elf);
 	return 0;
 }

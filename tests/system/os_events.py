@@ -15,7 +15,7 @@ KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
 EPOCH = 1700000000 * 10**9
 CPUS = 2
 THREADS = {100: "main", 101: "worker", 102: "logger"}      # of process 100
-MALLOC, CALLOC, REALLOC, FREE, MEMALIGN, POSIX, ENTRY, EXIT = range(8)
+MALLOC, CALLOC, REALLOC, FREE, MEMALIGN, POSIX, ENTRY, EXIT, BIN_INFO, BUILD_ID = range(10)
 SWITCH, PAGE_ALLOC, PAGE_FREE = range(3)
 
 failures = []
@@ -60,7 +60,11 @@ UST = METADATA % ("ust", EPOCH, "event.context := struct { int32_t _vpid; int32_
                   event("lttng_ust_libc:posix_memalign", POSIX,
                         "ptr_t _out_ptr; uint64_t _alignment; uint64_t _size; int32_t _result;") +
                   event("lttng_ust_cyg_profile_fast:func_entry", ENTRY, "ptr_t _addr;") +
-                  event("lttng_ust_cyg_profile_fast:func_exit", EXIT, ""))
+                  event("lttng_ust_cyg_profile_fast:func_exit", EXIT, "") +
+                  event("lttng_ust_statedump:bin_info", BIN_INFO,
+                        "ptr_t _baddr; uint64_t _memsz; string _path;") +
+                  event("lttng_ust_statedump:build_id", BUILD_ID,
+                        "ptr_t _baddr; uint32_t __build_id_length; uint8_t _build_id[__build_id_length];"))
 KERNEL = METADATA % ("kernel", EPOCH, "",
                      event("sched_switch", SWITCH,
                            "char_t _prev_comm[16]; int32_t _prev_tid; int32_t _prev_prio; "
@@ -266,7 +270,7 @@ def compare(scene, result):
     ways, ours = {}, {}
     for r in result["profile"]:         # callers stand before what they call
         way = ways.get((r["tid"], r["depth"] - 1), ()) if r["depth"] else ()
-        way += (int(r["function"], 16),)
+        way += (int(r["address"], 16),)
         ways[r["tid"], r["depth"]] = way
         if r["calls"]:
             ours[r["tid"], way] = [r["calls"], r["total_ns"], r["own_ns"], r["cpu_ns"]]
@@ -274,6 +278,53 @@ def compare(scene, result):
           [(k, ours.get(k), v) for k, v in scene.calls.items() if ours.get(k) != v][:3])
     unfinished = sum(r["unfinished"] for r in result["profile"])
     check(unfinished == sum(len(s) for s in scene.stack.values()), "unfinished", unfinished)
+
+
+def symbols(path):
+    """{name: address} of the functions that one name means, and the lowest loaded page."""
+    def lines(*command):
+        return subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+
+    table, names = collections.defaultdict(list), collections.Counter()
+    for line in lines("readelf", "-sW", path):
+        part = line.split()
+        if len(part) == 8 and part[3] == "FUNC" and part[6] != "UND" and int(part[2], 0) > 1:
+            table[int(part[1], 16)].append(part[7])
+    for addresses in table.values():
+        names.update(set(addresses))
+    base = min(int(line.split()[2], 16) for line in lines("readelf", "-lW", path) if " LOAD " in line)
+    build_id = [line.split()[-1] for line in lines("readelf", "-nW", path) if "Build ID" in line]
+    return ({a: n[0] for a, n in table.items() if len(set(n)) == 1 and names[n[0]] == 1},
+            base & ~4095, bytes.fromhex(build_id[0]) if build_id else b"")
+
+
+def functions(root):
+    """Addresses become the names that readelf tells, in the file that was at that place, if it is the same."""
+    table, low, build_id = symbols(KYMO)
+    sample = sorted(table)[::max(1, len(table) // 50)]
+    for case, other_id in enumerate((build_id, b"\1" * 20)):
+        ust = Trace(os.path.join(root, "names%d" % case), UST)
+        for pid, base in (100, 0x555500000000), (200, 0x7f0000000000):
+            context = struct.pack("<ii", pid, pid) + name16(100)
+            ust.put(0, 1000, BIN_INFO, struct.pack("<QQ", base, 1 << 30) + KYMO.encode() + b"\0", context)
+            if other_id:
+                ust.put(0, 1001, BUILD_ID, struct.pack("<QI", base, len(other_id)) + other_id, context)
+            for address in sample + [low + (1 << 30)]:
+                # Not the first byte: a return address, or a call into the middle.
+                ust.put(0, 2000, ENTRY, struct.pack("<Q", base + address - low + (1 if pid == 200 else 0)),
+                        context)
+                ust.put(0, 2001, EXIT, b"", context)
+        ust.write()
+        done = subprocess.run([KYMO, "report", ust.path, "--format", "json", "--section", "profile"],
+                              stdout=subprocess.PIPE, check=True)
+        rows = json.loads(done.stdout)["profile"]
+        check(len(rows) == 2 * len(sample) + 2, "functions", len(rows), 2 * len(sample))
+        for row in rows:
+            base = 0x555500000000 if row["tid"] == 100 else 0x7f0000000001
+            address = int(row["address"], 16) - base + low
+            wanted = table.get(address) if other_id == build_id else None
+            check(row["function"] == (wanted or row["address"]), "name of", hex(address), row, wanted)
+            check(row["file"] == ("kymo" if address in table else None), "file of", row)
 
 
 with tempfile.TemporaryDirectory(prefix="kymo-os-") as root:
@@ -286,6 +337,7 @@ with tempfile.TemporaryDirectory(prefix="kymo-os-") as root:
         compare(scene, report(os.path.join(root, str(seed))))
         print("seed %d: %d slices, %d allocations, %d call paths" % (
             seed, sum(map(len, scene.slices.values())), scene.user["process"][0], len(scene.calls)))
+    functions(root)
     done = subprocess.run([KYMO, "report", os.path.join(root, "0", "kernel"), "--section", "profile",
                            "--format", "json"], stdout=subprocess.PIPE)
     check(done.returncode == 6 and "func_entry" in json.loads(done.stdout)["why_empty"], "nothing to show")

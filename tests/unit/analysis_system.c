@@ -124,7 +124,7 @@ static void call(struct profile *p, const char *name, int64_t ns, uint64_t addre
 	struct ctf_event event;
 	unsigned count;
 
-	bind = profile_bind(&count);
+	bind = profile_bind(p, &count);
 	event = event_of(row(bind, count, name), ns, address, 0, 0);
 	assert_int_equal(profile_event(p, &event), 0);
 }

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAST_ENTRY, FAST_EXIT, ENTRY, EXIT, SWITCH };
+enum { FAST_ENTRY, FAST_EXIT, ENTRY, EXIT, SWITCH, MODULES };
 
-static const struct ctf_bind wanted[] = {
+static const struct ctf_bind wanted[MODULES] = {
 	[FAST_ENTRY] = { "lttng_ust_cyg_profile_fast:func_entry", { "addr" } },
 	[FAST_EXIT] = { "lttng_ust_cyg_profile_fast:func_exit", { NULL } },
 	[ENTRY] = { "lttng_ust_cyg_profile:func_entry", { "addr" } },
@@ -16,10 +16,12 @@ static const struct ctf_bind wanted[] = {
 	[SWITCH] = { "sched_switch", { "prev_tid", "next_tid", "prev_comm", "next_comm" } },
 };
 
-const struct ctf_bind *profile_bind(unsigned *count)
+const struct ctf_bind *profile_bind(struct profile *profile, unsigned *count)
 {
-	*count = sizeof(wanted) / sizeof(*wanted);
-	return wanted;
+	memcpy(profile->bind, wanted, sizeof(wanted));
+	memcpy(profile->bind + MODULES, modules_bind, MODULES_BINDS * sizeof(*modules_bind));
+	*count = PROFILE_BINDS;
+	return profile->bind;
 }
 
 void profile_init(struct profile *profile, const struct ctf_reader *reader, int64_t begin_ns,
@@ -34,6 +36,7 @@ void profile_free(struct profile *profile)
 	for (uint32_t i = 0; i < profile->threads.count; i++)
 		free(((struct profile_thread *)profile->threads.record[i])->frame);
 	os_threads_free(&profile->threads);
+	modules_free(&profile->modules);
 	map_free(&profile->calls);
 	pool_free(&profile->pool);
 }
@@ -193,6 +196,7 @@ static int on_function(struct profile *profile, const struct ctf_event *event)
 		return -ENOMEM;
 	os_thread_name(thread, event->procname, SIZE_MAX, event->vpid);
 	thread->stream = event->stream;
+	thread->trace = event->trace;
 	profile->events++;
 	runs(thread, event->ns);
 	switch (event->bound) {
@@ -222,7 +226,11 @@ int profile_event(struct profile *profile, const struct ctf_event *event)
 	}
 	if (event->bound == SWITCH && event->value[0].present && event->value[1].present)
 		return on_switch(profile, event);
-	if (event->bound < 0 || event->bound >= SWITCH)
+	if (event->bound >= MODULES) {
+		modules_event(&profile->modules, (unsigned)event->bound - MODULES, event);
+		return profile->modules.failed ? -ENOMEM : 0;
+	}
+	if (event->bound < 0 || event->bound == SWITCH)
 		return 0;
 	return on_function(profile, event);
 }

@@ -16,12 +16,14 @@
 #include <stdint.h>
 
 #include "analysis/system/cputime_thread.h"
+#include "analysis/system/modules.h"
 #include "base/err.h"
 #include "base/pool.h"
 #include "ctf/reader.h"
 
 #define PROFILE_DEPTH_MAX 256u		/* calls deeper than this belong to the one above */
 #define PROFILE_PATHS_MAX 1000000u
+#define PROFILE_BINDS (5u + MODULES_BINDS)
 
 /* A function, called by the one above. */
 struct profile_call {
@@ -42,6 +44,7 @@ struct profile_frame {
 
 struct profile_thread {
 	struct os_thread os;
+	uint32_t trace;			/* of its functions */
 	struct profile_call *root;	/* its children are the outermost calls; NULL: none */
 	uint32_t calls;			/* different paths */
 	struct profile_frame *frame;
@@ -54,10 +57,12 @@ struct profile_thread {
 struct profile {
 	struct os_threads threads;	/* of struct profile_thread */
 	struct pool pool;
+	struct modules modules;		/* where functions' names are */
 	struct map calls;		/* (address, parent's index) -> struct profile_call */
 	uint32_t call_count;
 	int64_t begin_ns, end_ns;	/* calls that begin within count */
 	uint64_t events, switches, exits_without_entry, too_many;
+	struct ctf_bind bind[PROFILE_BINDS];
 };
 
 /** profile_init() - @reader: for hosts, or NULL */
@@ -65,8 +70,8 @@ void profile_init(struct profile *profile, const struct ctf_reader *reader, int6
 		  int64_t end_ns);
 void profile_free(struct profile *profile);
 
-/** profile_bind() - what profile_event() wants, for ctf_bind(). */
-const struct ctf_bind *profile_bind(unsigned *count);
+/** profile_bind() - what profile_event() wants, for ctf_bind(). Valid as long as @profile. */
+const struct ctf_bind *profile_bind(struct profile *profile, unsigned *count);
 
 /** profile_event() - an event bound by that table, or a loss. Return: 0, or -ENOMEM. */
 int profile_event(struct profile *profile, const struct ctf_event *event);

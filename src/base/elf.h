@@ -4,8 +4,8 @@
  * for, the libraries it needs, the names it defines and uses. 64-bit files of this machine's byte
  * order are read; of others only the kind is told. Every number in the file is input.
  */
-#ifndef KYMO_RECORDER_ELF_H
-#define KYMO_RECORDER_ELF_H
+#ifndef KYMO_BASE_ELF_H
+#define KYMO_BASE_ELF_H
 
 #include <elf.h>
 #include <stdbool.h>
@@ -18,6 +18,7 @@
 #define ELF_STRINGS_MAX (64u << 20)	/* bytes of names; C++ libraries have some MiB */
 #define ELF_SYMBOLS_MAX (4u << 20)
 #define ELF_DYNAMIC_MAX 4096u
+#define ELF_BUILD_ID_MAX 64u
 
 struct elf {
 	int fd;
@@ -64,6 +65,32 @@ unsigned elf_uses(const struct elf *elf, const char *prefix);
 
 /** elf_defines() - whether any function beginning with @prefix is defined, local names included. */
 bool elf_defines(const struct elf *elf, const char *prefix);
+
+/* The functions of a file by address, from its symbol table, or, when it is stripped, its dynamic one. */
+struct elf_function {
+	uint64_t address, size;		/* as linked; size 0: not told */
+	const char *name;
+};
+
+struct elf_functions {
+	struct elf_function *function;	/* by address */
+	uint64_t count;
+	uint64_t base;			/* lowest address that is loaded, at the beginning of a page */
+	char *names;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	unsigned build_id_size;		/* 0: it has none */
+};
+
+/**
+ * elf_functions() - read the functions that @elf defines, and its build id
+ *
+ * What cannot be read is not there. Context: allocates, blocks.
+ */
+void elf_functions(const struct elf *elf, struct elf_functions *functions);
+void elf_functions_free(struct elf_functions *functions);
+
+/** elf_function_at() - the one that @address is in, or NULL. */
+const struct elf_function *elf_function_at(const struct elf_functions *functions, uint64_t address);
 
 /**
  * elf_pointed_text() - the string to which the relocated pointer at @address will point

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small ELF reader. See elf.h. Everything goes through read_at(), which knows the file's size. */
-#include "recorder/elf.h"
+/* A small ELF reader. See elf.h. Everything goes through elf_read_at(), which knows the file's size. */
+#include "base/elf_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #define OUR_DATA ELFDATA2MSB
 #endif
 
-static bool read_at(const struct elf *elf, uint64_t offset, void *to, uint64_t size)
+bool elf_read_at(const struct elf *elf, uint64_t offset, void *to, uint64_t size)
 {
 	uint8_t *at = to;
 
@@ -37,14 +37,14 @@ static bool read_at(const struct elf *elf, uint64_t offset, void *to, uint64_t s
 }
 
 /* @count elements of @size bytes at @offset, with a zeroed one behind them. NULL: cannot be had. */
-static void *read_array(const struct elf *elf, uint64_t offset, uint64_t count, size_t size)
+void *elf_read_array(const struct elf *elf, uint64_t offset, uint64_t count, size_t size)
 {
 	void *array;
 
 	if (offset > elf->size || count > (elf->size - offset) / size)
 		return NULL;
 	array = calloc(count + 1, size);
-	if (array && !read_at(elf, offset, array, count * size)) {
+	if (array && !elf_read_at(elf, offset, array, count * size)) {
 		free(array);
 		return NULL;
 	}
@@ -90,17 +90,17 @@ static uint64_t count_by_hash(const struct elf *elf)
 	uint64_t offset, room, address = dynamic_value(elf, DT_HASH);
 	uint32_t head[4], highest = 0, link;
 
-	if (address && place(elf, address, &offset, &room) && read_at(elf, offset, head, 8))
+	if (address && place(elf, address, &offset, &room) && elf_read_at(elf, offset, head, 8))
 		return head[1];
 	address = dynamic_value(elf, DT_GNU_HASH);
-	if (!address || !place(elf, address, &offset, &room) || !read_at(elf, offset, head, 16) ||
+	if (!address || !place(elf, address, &offset, &room) || !elf_read_at(elf, offset, head, 16) ||
 	    head[0] > ELF_SYMBOLS_MAX)
 		return 0;
 	offset += 16 + 8 * (uint64_t)head[2];	/* the bloom filter */
 	for (uint32_t i = 0; i < head[0]; i++, offset += 4) {
 		uint32_t bucket;
 
-		if (!read_at(elf, offset, &bucket, 4))
+		if (!elf_read_at(elf, offset, &bucket, 4))
 			return 0;
 		if (bucket > highest)
 			highest = bucket;
@@ -108,27 +108,27 @@ static uint64_t count_by_hash(const struct elf *elf)
 	if (highest < head[1])
 		return head[1];		/* nothing is defined: all symbols stand before the table */
 	do {
-		if (!read_at(elf, offset + 4 * (uint64_t)(highest - head[1]), &link, 4))
+		if (!elf_read_at(elf, offset + 4 * (uint64_t)(highest - head[1]), &link, 4))
 			return 0;
 	} while (highest++ < ELF_SYMBOLS_MAX && !(link & 1));
 	return highest;
 }
 
 /* The section header of @type; most files have section headers, none needs them. */
-static bool find_section(const struct elf *elf, uint32_t type, Elf64_Shdr *section,
+bool elf_find_section(const struct elf *elf, uint32_t type, Elf64_Shdr *section,
 			 Elf64_Shdr *strings)
 {
 	Elf64_Ehdr head;
 
-	if (!read_at(elf, 0, &head, sizeof head) || head.e_shentsize != sizeof *section)
+	if (!elf_read_at(elf, 0, &head, sizeof head) || head.e_shentsize != sizeof *section)
 		return false;
 	for (unsigned i = 0; i < head.e_shnum; i++) {
-		if (!read_at(elf, head.e_shoff + i * sizeof *section, section, sizeof *section))
+		if (!elf_read_at(elf, head.e_shoff + i * sizeof *section, section, sizeof *section))
 			return false;
 		if (section->sh_type != type)
 			continue;
 		return section->sh_link < head.e_shnum &&
-		       read_at(elf, head.e_shoff + section->sh_link * sizeof *strings, strings,
+		       elf_read_at(elf, head.e_shoff + section->sh_link * sizeof *strings, strings,
 			       sizeof *strings);
 	}
 	return false;
@@ -142,7 +142,7 @@ static void read_dynamic(struct elf *elf, const Elf64_Phdr *segment)
 	elf->dynamic = true;
 	if (count > ELF_DYNAMIC_MAX)
 		count = ELF_DYNAMIC_MAX;
-	elf->dyn = read_array(elf, segment->p_offset, count, sizeof *elf->dyn);
+	elf->dyn = elf_read_array(elf, segment->p_offset, count, sizeof *elf->dyn);
 	if (!elf->dyn)
 		return;
 	while (elf->dyn_count < count && elf->dyn[elf->dyn_count].d_tag != DT_NULL)
@@ -152,19 +152,19 @@ static void read_dynamic(struct elf *elf, const Elf64_Phdr *segment)
 	if (elf->string_size > ELF_STRINGS_MAX)
 		elf->string_size = ELF_STRINGS_MAX;
 	if (place(elf, dynamic_value(elf, DT_STRTAB), &offset, &room) && room >= elf->string_size)
-		elf->strings = read_array(elf, offset, elf->string_size, 1);
+		elf->strings = elf_read_array(elf, offset, elf->string_size, 1);
 	if (!elf->strings)
 		elf->string_size = 0;
 
 	if (!place(elf, dynamic_value(elf, DT_SYMTAB), &offset, &room))
 		return;
-	elf->symbol_count = find_section(elf, SHT_DYNSYM, &section, &strings) ?
+	elf->symbol_count = elf_find_section(elf, SHT_DYNSYM, &section, &strings) ?
 		section.sh_size / sizeof *elf->symbols : count_by_hash(elf);
 	if (elf->symbol_count > ELF_SYMBOLS_MAX)
 		elf->symbol_count = ELF_SYMBOLS_MAX;
 	if (elf->symbol_count > room / sizeof *elf->symbols)
 		elf->symbol_count = room / sizeof *elf->symbols;
-	elf->symbols = read_array(elf, offset, elf->symbol_count, sizeof *elf->symbols);
+	elf->symbols = elf_read_array(elf, offset, elf->symbol_count, sizeof *elf->symbols);
 	if (!elf->symbols)
 		elf->symbol_count = 0;
 }
@@ -176,11 +176,11 @@ static void read_segments(struct elf *elf, const Elf64_Ehdr *head)
 	for (unsigned i = 0; i < head->e_phnum && i < ELF_SEGMENTS_MAX; i++) {
 		Elf64_Phdr *segment = &elf->segment[i];
 
-		if (!read_at(elf, head->e_phoff + i * sizeof *segment, segment, sizeof *segment))
+		if (!elf_read_at(elf, head->e_phoff + i * sizeof *segment, segment, sizeof *segment))
 			break;
 		elf->segment_count++;
 		if (segment->p_type == PT_INTERP && segment->p_filesz < sizeof elf->interpreter)
-			(void)read_at(elf, segment->p_offset, elf->interpreter,
+			(void)elf_read_at(elf, segment->p_offset, elf->interpreter,
 				      segment->p_filesz);
 	}
 	for (unsigned i = 0; i < elf->segment_count; i++) {
@@ -202,13 +202,13 @@ int elf_open(struct elf *elf, const char *path, struct err *err)
 	}
 	result.size = S_ISREG(status.st_mode) && status.st_size > 0 ? (uint64_t)status.st_size : 0;
 	/* e_type and e_machine have the same place in both classes. */
-	if (!read_at(&result, 0, &head, 20) || memcmp(head.e_ident, ELFMAG, SELFMAG)) {
+	if (!elf_read_at(&result, 0, &head, 20) || memcmp(head.e_ident, ELFMAG, SELFMAG)) {
 		elf_close(&result);
 		return 1;
 	}
 	result.bits = head.e_ident[EI_CLASS] == ELFCLASS64 ? 64 : 32;
 	result.readable = head.e_ident[EI_DATA] == OUR_DATA && result.bits == 64 &&
-			  read_at(&result, 0, &head, sizeof head);
+			  elf_read_at(&result, 0, &head, sizeof head);
 	result.machine = head.e_ident[EI_DATA] == OUR_DATA ? head.e_machine :
 							     __builtin_bswap16(head.e_machine);
 	result.type = head.e_type;
@@ -274,13 +274,13 @@ bool elf_defines(const struct elf *elf, const char *prefix)
 	for (uint64_t i = 0; i < elf->symbol_count && !found; i++)
 		found = elf->symbols[i].st_shndx != SHN_UNDEF &&
 			!strncmp(elf_name(elf, elf->symbols[i].st_name), prefix, length);
-	if (found || !elf->readable || !find_section(elf, SHT_SYMTAB, &section, &string_section) ||
+	if (found || !elf->readable || !elf_find_section(elf, SHT_SYMTAB, &section, &string_section) ||
 	    section.sh_size / sizeof *symbols > ELF_SYMBOLS_MAX ||
 	    string_section.sh_size > ELF_STRINGS_MAX)
 		return found;
-	symbols = read_array(elf, section.sh_offset, section.sh_size / sizeof *symbols,
+	symbols = elf_read_array(elf, section.sh_offset, section.sh_size / sizeof *symbols,
 			     sizeof *symbols);
-	strings = read_array(elf, string_section.sh_offset, string_section.sh_size, 1);
+	strings = elf_read_array(elf, string_section.sh_offset, string_section.sh_size, 1);
 	for (uint64_t i = 0; symbols && strings && i < section.sh_size / sizeof *symbols; i++) {
 		if (symbols[i].st_shndx != SHN_UNDEF && symbols[i].st_name < string_section.sh_size &&
 		    ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC &&
@@ -304,7 +304,7 @@ bool elf_pointed_text(const struct elf *elf, uint64_t address, char *out, size_t
 	if (count > room / sizeof rela)
 		count = room / sizeof rela;
 	for (uint64_t i = 0; i < count; i++) {
-		if (!read_at(elf, offset + i * sizeof rela, &rela, sizeof rela))
+		if (!elf_read_at(elf, offset + i * sizeof rela, &rela, sizeof rela))
 			return false;
 		if (rela.r_offset != address)
 			continue;
@@ -315,7 +315,7 @@ bool elf_pointed_text(const struct elf *elf, uint64_t address, char *out, size_t
 		if (room > size - 1)
 			room = size - 1;
 		memset(out, 0, size);
-		return read_at(elf, offset, out, room);
+		return elf_read_at(elf, offset, out, room);
 	}
 	return false;
 }

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions of an ELF file by address, and its build id. See elf.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/elf_internal.h"
+
+#define PAGE 4096u
+#define NOTES_MAX 65536u
+
+static void read_build_id(const struct elf *elf, const Elf64_Phdr *segment, struct elf_functions *functions)
+{
+	uint64_t size = segment->p_filesz < NOTES_MAX ? segment->p_filesz : NOTES_MAX, at = 0;
+	uint8_t *notes = elf_read_array(elf, segment->p_offset, size, 1);
+	Elf64_Nhdr note;
+
+	while (notes && at + sizeof(note) <= size) {
+		uint64_t name, text;
+
+		memcpy(&note, notes + at, sizeof(note));
+		name = at + sizeof(note);
+		text = name + ((uint64_t)note.n_namesz + 3) / 4 * 4;
+		at = text + ((uint64_t)note.n_descsz + 3) / 4 * 4;
+		if (at > size)
+			break;
+		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
+		    memcmp(notes + name, "GNU", 4) || note.n_descsz > ELF_BUILD_ID_MAX)
+			continue;
+		memcpy(functions->build_id, notes + text, note.n_descsz);
+		functions->build_id_size = note.n_descsz;
+		break;
+	}
+	free(notes);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct elf_function *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	/* Of several names of one function always the same. */
+	return strcmp(x->name, y->name);
+}
+
+/* Return: false: there is no such table. */
+static bool read_table(const struct elf *elf, uint32_t type, struct elf_functions *functions)
+{
+	Elf64_Shdr section, strings;
+	Elf64_Sym *symbols;
+	uint64_t count;
+
+	if (!elf_find_section(elf, type, &section, &strings))
+		return false;
+	count = section.sh_size / sizeof(*symbols);
+	if (count > ELF_SYMBOLS_MAX || strings.sh_size > ELF_STRINGS_MAX)
+		return false;
+	symbols = elf_read_array(elf, section.sh_offset, count, sizeof(*symbols));
+	functions->names = elf_read_array(elf, strings.sh_offset, strings.sh_size, 1);
+	functions->function = calloc(count + 1, sizeof(*functions->function));
+	for (uint64_t i = 0; symbols && functions->names && functions->function && i < count; i++) {
+		const Elf64_Sym *symbol = &symbols[i];
+
+		if (symbol->st_shndx == SHN_UNDEF || symbol->st_name >= strings.sh_size ||
+		    ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
+			continue;
+		functions->function[functions->count++] = (struct elf_function){
+			symbol->st_value, symbol->st_size, functions->names + symbol->st_name };
+	}
+	free(symbols);
+	return functions->count != 0;
+}
+
+void elf_functions(const struct elf *elf, struct elf_functions *functions)
+{
+	bool loaded = false;
+
+	*functions = (struct elf_functions){ 0 };
+	if (!elf->readable)
+		return;
+	for (unsigned i = 0; i < elf->segment_count; i++) {
+		const Elf64_Phdr *segment = &elf->segment[i];
+
+		if (segment->p_type == PT_LOAD && (!loaded || segment->p_vaddr < functions->base)) {
+			functions->base = segment->p_vaddr / PAGE * PAGE;
+			loaded = true;
+		}
+		if (segment->p_type == PT_NOTE && !functions->build_id_size)
+			read_build_id(elf, segment, functions);
+	}
+	if (!read_table(elf, SHT_SYMTAB, functions)) {
+		free(functions->names);
+		free(functions->function);
+		functions->names = NULL;
+		functions->function = NULL;
+		(void)read_table(elf, SHT_DYNSYM, functions);
+	}
+	if (functions->count)
+		qsort(functions->function, functions->count, sizeof(*functions->function), by_address);
+}
+
+void elf_functions_free(struct elf_functions *functions)
+{
+	free(functions->function);
+	free(functions->names);
+	*functions = (struct elf_functions){ 0 };
+}
+
+const struct elf_function *elf_function_at(const struct elf_functions *functions, uint64_t address)
+{
+	uint64_t low = 0, high = functions->count;
+	const struct elf_function *found;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (functions->function[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return NULL;
+	found = &functions->function[low - 1];
+	while (found > functions->function && found[-1].address == found->address)
+		found--;
+	return !found->size || address - found->address < found->size ? found : NULL;
+}
