@@ -29,7 +29,7 @@ struct options {
 	struct sink_wishes files;
 	struct flight_wishes flight;
 	struct filter_wishes filter;
-	int format;
+	int format, streams;
 };
 
 static const struct opt opts[] = {
@@ -47,6 +47,9 @@ static const struct opt opts[] = {
 	{ "ring-size", 0, OPT_SIZE, offsetof(struct options, ring_size), "SIZE",
 	  "shared memory per thread of the command (256K, 4M)", NULL },
 	SINK_FILES_OPTS(struct options, files),
+	{ "streams", 0, OPT_CHOICE, offsetof(struct options, streams), NULL,
+	  "a file for each thread, or for each process; auto: of processes when there are many",
+	  "auto|thread|process" },
 	FLIGHT_OPTS(struct options, flight),
 	FILTER_OPTS(struct options, filter),
 	CLI_OPT_FORMAT(struct options),
@@ -220,6 +223,7 @@ static int prepare_output(const struct options *options, struct record_options *
 		return 0;
 	if (sink_files_read(&options->files, &record->session.files, err) < 0)
 		return -1;
+	record->session.streams = (enum session_streams)options->streams;
 	record->session.output = given->count ? given->item[0] : output;
 	record->more = given->item + 1;
 	record->more_count = given->count ? given->count - 1 : 0;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@ struct packet_head {
 	uint64_t packet_seq_num;
 	uint64_t events_discarded;
 	uint32_t cpu_id;
-	/* CTF_CLASS_RUN only: */
+	/* CTF_CLASS_RUN only, and the first also CTF_CLASS_MERGED: */
 	int32_t vpid;
 	int32_t vtid;
 	char procname[CTF_PROCNAME_SIZE];
@@ -41,6 +42,7 @@ struct packet_head {
 static const size_t head_size[CTF_CLASS_COUNT] = {
 	[CTF_CLASS_RUN] = sizeof(struct packet_head),
 	[CTF_CLASS_INIT] = offsetof(struct packet_head, vpid),
+	[CTF_CLASS_MERGED] = offsetof(struct packet_head, vtid),
 };
 static_assert(offsetof(struct packet_head, vpid) == 84, "LTTng's packet header and context");
 static_assert(sizeof(struct packet_head) == CTF_PACKET_HEAD_MAX, "as writer.h says");
@@ -71,7 +73,7 @@ struct ctf_writer {
 	uint64_t index_bytes;
 	uint64_t next_instance;
 	struct ctf_out *outs;
-	bool declared[KYMO_POINTS_TABLE];
+	bool declared[CTF_CLASS_COUNT][KYMO_POINTS_TABLE];
 	bool own_declared[CTF_CLASS_COUNT][KYMO_POINTS_MAX - KYMO_POINTS_TABLE];
 };
 
@@ -164,9 +166,10 @@ static int metadata_create(struct ctf_writer *writer, const struct ctf_trace_des
 	return rc;
 }
 
-/* Declares all ids of @wanted that are not declared yet, in one write. */
-static int declare_all(struct ctf_writer *writer, const bool wanted[KYMO_POINTS_TABLE])
+/* Declares all ids of @wanted that are not declared in @class yet, in one write. */
+static int declare_all(struct ctf_writer *writer, enum ctf_class class, const bool wanted[KYMO_POINTS_TABLE])
 {
+	bool *declared = writer->declared[class];
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -175,31 +178,31 @@ static int declare_all(struct ctf_writer *writer, const bool wanted[KYMO_POINTS_
 	if (!out)
 		return -ENOMEM;
 	for (unsigned id = 0; id < KYMO_POINTS_TABLE; id++)
-		if (wanted[id] && !writer->declared[id])
-			ctf_metadata_event(out, &kymo_points[id], id,
-					   kymo_points[id].phase == KYMO_PHASE_INIT ?
-					   CTF_CLASS_INIT : CTF_CLASS_RUN);
+		if (wanted[id] && !declared[id])
+			ctf_metadata_event(out, &kymo_points[id], id, class);
 	rc = fclose(out) == 0 ? 0 : -ENOMEM;
 	if (rc == 0 && size)
 		rc = metadata_append(writer, text, size);
 	free(text);
 	for (unsigned id = 0; rc == 0 && id < KYMO_POINTS_TABLE; id++)
-		writer->declared[id] |= wanted[id];
+		declared[id] |= wanted[id];
 	return rc;
 }
 
 int ctf_writer_declare(struct ctf_writer *writer, unsigned id)
 {
 	bool wanted[KYMO_POINTS_TABLE] = { false };
+	enum ctf_class class;
 
 	assert(id < KYMO_POINTS_TABLE);
-	if (writer->declared[id])
+	class = kymo_points[id].phase == KYMO_PHASE_INIT ? CTF_CLASS_INIT : CTF_CLASS_RUN;
+	if (writer->declared[class][id])
 		return 0;
 	wanted[id] = true;
-	return declare_all(writer, wanted);
+	return declare_all(writer, class, wanted);
 }
 
-int ctf_writer_declare_version(struct ctf_writer *writer, unsigned version)
+int ctf_writer_declare_version(struct ctf_writer *writer, enum ctf_class class, unsigned version)
 {
 	bool wanted[KYMO_POINTS_TABLE] = { false };
 
@@ -210,7 +213,7 @@ int ctf_writer_declare_version(struct ctf_writer *writer, unsigned version)
 			     point->from <= point->to &&
 			     (!version || (point->from <= version && version <= point->to));
 	}
-	return declare_all(writer, wanted);
+	return declare_all(writer, class, wanted);
 }
 
 int ctf_writer_declare_own(struct ctf_writer *writer, enum ctf_class class, unsigned id,
@@ -319,6 +322,20 @@ static void out_shut(struct ctf_out *out)
 	opened.count--;
 }
 
+/* The rest of a small limit is for others: regions, accounts, looking for processes. */
+static unsigned open_max(void)
+{
+	static unsigned most;
+	struct rlimit limit;
+
+	if (most)
+		return most;
+	most = CTF_WRITER_OPEN_MAX;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 5 < most)
+		most = limit.rlim_cur < 5 ? 1 : (unsigned)(limit.rlim_cur / 5);
+	return most;
+}
+
 /* Gives @out a descriptor. O_APPEND, so that a torn tail is the only thing ever to repair. */
 static int out_open(struct ctf_out *out)
 {
@@ -332,7 +349,7 @@ static int out_open(struct ctf_out *out)
 		}
 		return 0;
 	}
-	if (opened.count >= CTF_WRITER_OPEN_MAX)
+	while (opened.count && opened.count >= open_max())
 		out_shut(opened.oldest);
 	out->fd = openat(out->writer->dir_fd, out->name, flags, 0644);
 	if (out->fd < 0)

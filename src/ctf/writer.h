@@ -7,11 +7,11 @@
  *   DIR/index/<stream>.idx LTTng index 1.1. Written as <stream>.part and renamed when the stream
  *                          is closed: readers never meet an index that does not cover its stream
  *
- * Event bytes come in as they are to be stored (u16 id, u64 ns, packed payload). There are two
- * stream classes, by enum ctf_class; ids are those of tracepoints.def in both.
+ * Event bytes come in as they are to be stored (u16 id, u64 ns, packed payload). There are three
+ * stream classes, by enum ctf_class; ids are those of tracepoints.def in all of them.
  *
- * At most CTF_WRITER_OPEN_MAX stream files are open at a time in the whole program, whatever the
- * number of streams and writers; a writer by itself holds one descriptor.
+ * At most CTF_WRITER_OPEN_MAX stream files, or a fifth of what RLIMIT_NOFILE allows, are open at a time in
+ * the whole program, whatever the number of streams and writers; a writer by itself holds one descriptor.
  *
  * Context of all functions: allocate and block; all writers of a program belong to one thread.
  */
@@ -37,6 +37,7 @@ struct ctf_out;
 enum ctf_class {
 	CTF_CLASS_RUN,		/* runtime events of one ring; vpid, vtid, procname in the packet context */
 	CTF_CLASS_INIT,		/* init events of one process; they and init_timestamp in the event context */
+	CTF_CLASS_MERGED,	/* runtime events of many rings; vpid in the packet, vtid and procname in the event context */
 	CTF_CLASS_COUNT
 };
 
@@ -56,7 +57,7 @@ struct ctf_packet {
 	uint64_t begin, end;		/* begin <= first event, last event <= end */
 	uint64_t discarded;		/* events lost in this stream so far, up to the end of this packet */
 	uint32_t cpu;
-	int32_t vpid, vtid;		/* CTF_CLASS_RUN only, like procname */
+	int32_t vpid, vtid;		/* CTF_CLASS_RUN only, like procname; vpid also CTF_CLASS_MERGED */
 	char procname[CTF_PROCNAME_SIZE];
 	const void *events;
 	size_t size;			/* bytes of events, may be 0 */
@@ -90,10 +91,11 @@ int ctf_writer_declare(struct ctf_writer *writer, unsigned id);
 
 /**
  * ctf_writer_declare_version() - declare the runtime events that tracetools @version emits
+ * @class: CTF_CLASS_RUN or CTF_CLASS_MERGED
  * @version: KYMO_V(major, minor); 0: unknown, all runtime events
  * Return: as ctf_writer_declare().
  */
-int ctf_writer_declare_version(struct ctf_writer *writer, unsigned version);
+int ctf_writer_declare_version(struct ctf_writer *writer, enum ctf_class class, unsigned version);
 
 /**
  * ctf_writer_declare_own() - declare an event that the traced process declared itself

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "abi/region.h"
+#include "recorder/walk.h"
 
 static_assert(KYMO_DECLARED_FIELDS_MAX <= KYMO_FIELDS_MAX, "a description has room for them");
 
@@ -29,6 +30,26 @@ const struct kymo_point *classes_get(const struct classes *classes, unsigned id)
 		return &kymo_points[id];
 	id -= KYMO_POINTS_TABLE;
 	return id < classes->room ? classes->own[id] : NULL;
+}
+
+/* Of the table's events, found out when they are met: size + KNOWN, 0: not yet. */
+#define KNOWN 3
+static int32_t table_fixed[KYMO_POINTS_TABLE];
+
+static int32_t fixed_size(const struct kymo_point *point)
+{
+	return point->phase == KYMO_PHASE_RUN ? (int32_t)walk_fixed(point) : CLASSES_UNKNOWN;
+}
+
+long classes_fixed(const struct classes *classes, unsigned id)
+{
+	if (id < KYMO_POINTS_TABLE) {
+		if (!table_fixed[id])
+			table_fixed[id] = fixed_size(&kymo_points[id]) + KNOWN;
+		return table_fixed[id] - KNOWN;
+	}
+	id -= KYMO_POINTS_TABLE;
+	return id < classes->room && classes->own[id] ? classes->own_fixed[id] : CLASSES_UNKNOWN;
 }
 
 /* ---- reading a declaration ---- */
@@ -167,11 +188,16 @@ int classes_declare(struct classes *classes, const uint8_t *payload, size_t size
 	slot = id - KYMO_POINTS_TABLE;
 	if (slot >= classes->room) {
 		struct kymo_point **own = realloc(classes->own, (slot + 64) * sizeof *own);
+		int32_t *fixed;
 
 		if (!own)
 			return -ENOMEM;
-		memset(own + classes->room, 0, (slot + 64 - classes->room) * sizeof *own);
 		classes->own = own;
+		fixed = realloc(classes->own_fixed, (slot + 64) * sizeof *fixed);
+		if (!fixed)
+			return -ENOMEM;
+		classes->own_fixed = fixed;
+		memset(own + classes->room, 0, (slot + 64 - classes->room) * sizeof *own);
 		classes->room = slot + 64;
 	}
 	if (classes->own[slot])
@@ -179,6 +205,7 @@ int classes_declare(struct classes *classes, const uint8_t *payload, size_t size
 	classes->own[slot] = read_declaration(payload, size);
 	if (!classes->own[slot])
 		return -EINVAL;
+	classes->own_fixed[slot] = fixed_size(classes->own[slot]);
 	classes->count++;
 	return 0;
 }
@@ -188,5 +215,6 @@ void classes_free(struct classes *classes)
 	for (unsigned i = 0; i < classes->room; i++)
 		point_free(classes->own[i]);
 	free(classes->own);
+	free(classes->own_fixed);
 	*classes = (struct classes){ 0 };
 }

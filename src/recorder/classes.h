@@ -13,12 +13,22 @@
 
 struct classes {
 	struct kymo_point **own;	/* by id - KYMO_POINTS_TABLE; NULL where none was declared */
+	int32_t *own_fixed;		/* classes_fixed() of those */
 	unsigned room;
 	unsigned count;			/* declared so far */
 };
 
 /** classes_get() - description of event @id, NULL when there is none. Context: wait-free. */
 const struct kymo_point *classes_get(const struct classes *classes, unsigned id);
+
+#define CLASSES_VARIABLE	(-1)
+#define CLASSES_UNKNOWN		(-2)
+
+/**
+ * classes_fixed() - bytes of the payload of runtime event @id
+ * Return: CLASSES_VARIABLE: walk_payload() tells; CLASSES_UNKNOWN: it is none. Context: wait-free.
+ */
+long classes_fixed(const struct classes *classes, unsigned id);
 
 /**
  * classes_declare() - enter a declaration; the same id again is ignored

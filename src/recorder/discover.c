@@ -135,6 +135,8 @@ static void take_version(struct process *process)
 int session_drain_process(struct session *session, struct process *process)
 {
 	const unsigned declared = process->classes.count;
+	const uint64_t clock_ns = session->drain.now_ns;
+	bool merges;
 	int rc;
 
 	process_rings(process, &session->drain, false);
@@ -142,8 +144,13 @@ int session_drain_process(struct session *session, struct process *process)
 	if (process->recording)
 		filter_settle(process, &session->drain);
 	take_version(process);
+	/* What rules leave out depends on the records of a thread before and behind: not after merging. */
+	merges = process->merged_rings && !filter_leaves_out(process);
 	for (unsigned i = 0; rc == 0 && i < process->ring_count; i++)
-		rc = ring_drain(process, i, &session->drain);
+		if (!process->ring[i].merged || !merges)
+			rc = ring_drain(process, i, &session->drain);
+	if (rc == 0 && merges)
+		rc = merged_drain(process, &session->drain, clock_ns);
 	if (process->classes.count > declared && process->recording)
 		enable_wanted(process);
 	return rc;
@@ -338,6 +345,7 @@ static void join(struct session *session, struct process *process)
 		header->no_ring_told = __atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED);
 	process->no_ring_base = header->no_ring_told;
 	process_rings(process, &session->drain, !ours);
+	header = region_header(&process->region);	/* with more rings it may have moved */
 	sinks_reach_back(&session->drain, process_first_ns(process));
 	if (process->alive == ALIVE_DEAD)
 		return;

@@ -14,27 +14,14 @@
 
 #include "abi/points.h"
 #include "recorder/filter.h"
-#include "recorder/process.h"
 #include "recorder/promise.h"
+#include "recorder/slice.h"
 #include "recorder/walk.h"
 
 #define SNAPSHOT_TRIES	16
 #define ENOUGH_BYTES	(16u << 10)	/* worth a packet of its own: its head is 0.7 % of it */
-#define FUTURE_NS	1000000000ull	/* a time later than this is none */
 
 static_assert(DRAIN_SCRATCH >= KYMO_BLOCK_MAX, "a slice fits");
-
-/* Committed records of one block. */
-struct slice {
-	const uint8_t *bytes;
-	size_t size;
-	uint64_t begin, end;		/* times */
-	uint64_t from, to;		/* positions: of its first byte, and where the ring goes on behind it */
-	uint64_t dropped;		/* kymo_ring.dropped before its first record */
-	uint32_t records;
-	uint32_t cpu;
-	uint32_t owner_seq;
-};
 
 void drain_say(const struct drain *drain, const char *format, ...)
 {
@@ -92,19 +79,28 @@ static bool find_owner(const struct kymo_ring *shared, uint32_t seq, struct kymo
 	return __atomic_load_n(&entry->seq, __ATOMIC_RELAXED) == seq;
 }
 
-/*
- * What is taken next is of owner number @seq. Drops counted before an owner's first block are its
- * predecessor's. A thread whose name is forgotten is 0.
- */
-static void ring_owner(struct process *process, struct ring *ring, uint32_t seq)
+/* Drops up to the count @dropped are the present owner's. */
+static void account_drops(struct process *process, struct ring *ring, uint64_t dropped)
+{
+	if (!promise_dropped_since(dropped, ring->dropped_seen))
+		return;
+	if (process->thread)
+		process->thread[ring->thread].dropped += dropped - ring->dropped_seen;
+	process->dropped += dropped - ring->dropped_seen;
+	ring->dropped_seen = dropped;
+}
+
+/* A thread whose name is forgotten is 0. */
+void ring_owner(struct process *process, struct ring *ring, uint32_t seq, uint64_t dropped)
 {
 	const struct kymo_ring *shared = ring_shared(process, ring);
+	const uint64_t all = __atomic_load_n(&shared->dropped, __ATOMIC_RELAXED);
 	struct kymo_owner owner = { 0 };
 
 	if (ring->owner_known && seq == ring->owner_seq)
 		return;
 	if (ring->owner_known)
-		ring_account(process, (unsigned)(ring - process->ring));
+		account_drops(process, ring, promise_dropped_since(dropped, all) ? all : dropped);
 	if (!find_owner(shared, seq, &owner) && seq == __atomic_load_n(&shared->owner_seq, __ATOMIC_ACQUIRE)) {
 		owner.tid = shared->tid;
 		memcpy(owner.name, shared->name, sizeof owner.name);
@@ -126,17 +122,13 @@ void ring_account(struct process *process, unsigned index)
 		return;
 	if (!ring->owner_known)		/* there was never room for a record of it */
 		ring_owner(process, ring, __atomic_load_n(&ring_shared(process, ring)->owner_seq,
-							  __ATOMIC_ACQUIRE));
-	if (process->thread)
-		process->thread[ring->thread].dropped += dropped - ring->dropped_seen;
-	process->dropped += dropped - ring->dropped_seen;
-	ring->dropped_seen = dropped;
+							  __ATOMIC_ACQUIRE), dropped);
+	account_drops(process, ring, dropped);
 }
 
 /* ---- slices ---- */
 
-/* A word and a time that belong together. Return: false while the producer is in between. */
-static bool snapshot(const struct kymo_ring *shared, uint64_t *word, uint64_t *lastts)
+bool ring_snapshot(const struct kymo_ring *shared, uint64_t *word, uint64_t *lastts)
 {
 	for (int i = 0; i < SNAPSHOT_TRIES; i++) {
 		uint32_t seq = __atomic_load_n(&shared->nseq, __ATOMIC_ACQUIRE);
@@ -156,6 +148,17 @@ static uint64_t time_at(const uint8_t *record)
 
 	memcpy(&ns, record + sizeof(uint16_t), sizeof ns);
 	return ns;
+}
+
+void slice_account(struct process *process, struct ring *ring, const struct sink_packet *packet)
+{
+	ring->prev_end = packet->end;
+	process->recorded += packet->records;
+	process->bytes += packet->size;
+	if (process->thread) {
+		process->thread[packet->thread].recorded += packet->records;
+		process->thread[packet->thread].bytes += packet->size;
+	}
 }
 
 /* Hands over what of a slice is wanted. */
@@ -190,15 +193,10 @@ static int slice_write(struct process *process, struct ring *ring, struct drain 
 	promise_end(process);
 	if (rc < 0)
 		return rc;
-	ring->prev_end = slice->end;
-	process->recorded += wanted.records;
-	process->bytes += wanted.size;
+	slice_account(process, ring, &packet);
 	process->filtered += filtered;
-	if (account) {
-		account->recorded += wanted.records;
-		account->bytes += wanted.size;
+	if (account)
 		account->filtered += filtered;
-	}
 	return 0;
 }
 
@@ -219,8 +217,8 @@ static bool slice_plausible(const struct process *process, const struct ring *ri
  * Of an event that is not declared, while the log has something that cannot be taken yet: another
  * thread is still writing a record in front of the declaration.
  */
-static bool is_declared_soon(const struct process *process, const struct drain *drain,
-			     const struct slice *slice)
+bool slice_is_declared_soon(const struct process *process, const struct drain *drain,
+			    const struct slice *slice)
 {
 	uint16_t id;
 
@@ -255,8 +253,7 @@ static void slice_cut(struct process *process, struct ring *ring, struct slice *
 }
 
 /* The slow way: believe nothing but the records themselves. */
-static int slice_walk(struct process *process, struct ring *ring, struct drain *drain,
-		      struct slice *slice)
+int slice_walk(struct process *process, struct ring *ring, struct drain *drain, struct slice *slice)
 {
 	struct walk walk;
 	int rc = 0;
@@ -293,10 +290,8 @@ static int slice_walk(struct process *process, struct ring *ring, struct drain *
 	return 0;
 }
 
-/* What of the block at ring->taken lies before @word, and whether that is all of it. */
-static const char *block_slice(const struct process *process, const struct ring *ring,
-			       uint64_t word, uint64_t lastts, struct slice *slice, bool *complete,
-			       uint32_t *records)
+const char *block_slice(const struct process *process, const struct ring *ring, uint64_t word,
+			uint64_t lastts, struct slice *slice, bool *complete, uint32_t *records)
 {
 	uint64_t end = KYMO_WORD_POS(word);
 	uint64_t start = ring->taken / ring->block_size * ring->block_size;
@@ -360,8 +355,8 @@ static int block_drain(struct process *process, struct ring *ring, struct drain 
 		return 0;
 	}
 	if (slice.size) {
-		ring_owner(process, ring, slice.owner_seq);
-		if (is_declared_soon(process, drain, &slice))
+		ring_owner(process, ring, slice.owner_seq, slice.dropped);
+		if (slice_is_declared_soon(process, drain, &slice))
 			return -EAGAIN;
 		if (process->alive == ALIVE_DEAD || ring->block_records == UINT32_MAX ||
 		    !slice_plausible(process, ring, drain, &slice))
@@ -375,15 +370,19 @@ static int block_drain(struct process *process, struct ring *ring, struct drain 
 	}
 	if (rc < 0 || ring->bad)
 		return rc;
-	ring->taken = slice.to;
-	ring->block_records = complete ? 0 : records;
-	/* Pairs with the producer's acquire before it enters a block again. */
-	__atomic_store_n(&ring_shared(process, ring)->rpos, ring->taken, __ATOMIC_RELEASE);
+	ring_advance(process, ring, slice.to, complete ? 0 : records);
 	return 0;
 }
 
-/* A thread that ended gives its ring back when nothing is left in it. */
-static void ring_free(struct process *process, struct ring *ring)
+void ring_advance(struct process *process, struct ring *ring, uint64_t to, uint32_t records)
+{
+	ring->taken = to;
+	ring->block_records = records;
+	/* Pairs with the producer's acquire before it enters a block again. */
+	__atomic_store_n(&ring_shared(process, ring)->rpos, to, __ATOMIC_RELEASE);
+}
+
+void ring_free(struct process *process, struct ring *ring)
 {
 	struct kymo_ring *shared = ring_shared(process, ring);
 	uint32_t retired = KYMO_RING_RETIRED;
@@ -396,8 +395,7 @@ static void ring_free(struct process *process, struct ring *ring)
 					  __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-static bool ring_due(struct ring *ring, const struct process *process, struct drain *drain,
-		     uint64_t unread)
+bool ring_note_fill(struct ring *ring, const struct process *process, struct drain *drain, uint64_t unread)
 {
 	uint64_t capacity = (uint64_t)ring->block_size * ring->block_count;
 	unsigned fill = (unsigned)(unread * 256 / capacity);
@@ -408,13 +406,17 @@ static bool ring_due(struct ring *ring, const struct process *process, struct dr
 		drain->fullest = fill;
 	if (grown > drain->grown)
 		drain->grown = grown;
+	return drain->final || drain->flush || process->alive == ALIVE_DEAD || unread > capacity / 4 ||
+	       __atomic_load_n(&ring_shared(process, ring)->state, __ATOMIC_RELAXED) == KYMO_RING_RETIRED;
+}
+
+static bool ring_due(struct ring *ring, const struct process *process, struct drain *drain, uint64_t unread)
+{
+	const bool urgent = ring_note_fill(ring, process, drain, unread);
+
 	if (!ring->unread_since)
 		ring->unread_since = drain->now_ns;
-	return drain->final || drain->flush || process->alive == ALIVE_DEAD || unread >= ENOUGH_BYTES ||
-	       unread > capacity / 4 ||
-	       drain->now_ns - ring->unread_since >= drain->patience_ns ||
-	       __atomic_load_n(&ring_shared(process, ring)->state, __ATOMIC_RELAXED) ==
-	       KYMO_RING_RETIRED;
+	return urgent || unread >= ENOUGH_BYTES || drain->now_ns - ring->unread_since >= drain->patience_ns;
 }
 
 int ring_drain(struct process *process, unsigned index, struct drain *drain)
@@ -426,7 +428,7 @@ int ring_drain(struct process *process, unsigned index, struct drain *drain)
 
 	if (ring->bad)
 		return 0;
-	if (!snapshot(shared, &word, &lastts) && process->alive != ALIVE_DEAD)
+	if (!ring_snapshot(shared, &word, &lastts) && process->alive != ALIVE_DEAD)
 		return 0;
 	end = KYMO_WORD_POS(word);
 	if (end <= ring->taken) {	/* below: it steps back for a moment when handlers trace */

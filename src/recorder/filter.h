@@ -77,6 +77,9 @@ void filter_changed(struct process *process, struct drain *drain);
 /** filter_left_out() - how many of its objects are known not to be wanted. */
 unsigned filter_left_out(const struct process *process);
 
+/** filter_leaves_out() - whether records may have to be left out of its rings. */
+bool filter_leaves_out(const struct process *process);
+
 /* Records of a ring. */
 struct filter_span {
 	const uint8_t *bytes;

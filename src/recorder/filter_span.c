@@ -116,6 +116,11 @@ static bool keeps_all(const struct filter_process *mine)
 	return mine->wanted && !mine->objects && !mine->events;
 }
 
+bool filter_leaves_out(const struct process *process)
+{
+	return process->filter && !keeps_all(process->filter);
+}
+
 uint32_t filter_span(struct process *process, struct ring *ring, uint8_t *scratch, struct filter_span *span)
 {
 	struct filter_process *mine = process->filter;

@@ -16,6 +16,7 @@
 #include "recorder/alive.h"
 #include "recorder/classes.h"
 #include "recorder/region.h"
+#include "recorder/session.h"
 #include "recorder/sink.h"
 
 /* An owner of a ring. Beyond THREADS_MAX of one process, threads share the last entry. */
@@ -31,6 +32,7 @@ struct ring {
 	uint32_t page;			/* of its struct kymo_ring */
 	uint32_t block_size, block_count;
 	bool bad;			/* refused or corrupt: no longer read */
+	bool merged;			/* drained by merged_drain(), with others of its process */
 	bool owner_known;
 	uint32_t owner_seq;
 	uint32_t thread;		/* index of its owner's account */
@@ -62,6 +64,7 @@ struct process {
 	struct filter_process *filter;	/* what is wanted of it; NULL: everything */
 	struct ring *ring;
 	unsigned ring_count;
+	unsigned merged_rings;		/* of them */
 	struct sink_process *at[SINKS_MAX];	/* by place in drain.sink */
 	uint64_t init_events;		/* in the sink that has most of them */
 	uint64_t init_bad;		/* records of the init log that made no sense */
@@ -74,11 +77,15 @@ struct process {
 	uint64_t dropped_no_ring, init_dropped;
 	uint64_t recorded, dropped, bytes, filtered;
 	uint64_t lost_bytes;		/* of corrupt rings */
+	uint64_t merged_end;		/* time of the last record that was merged */
+	uint64_t merged_since;		/* as ring.unread_since, of all rings that are merged */
 	uint64_t cut_ns;		/* records before this are left out; only where all are walked */
 	uint64_t overwritten, outside;	/* of a frozen copy: gone before it was made; before cut_ns */
 	uint64_t unwritten;		/* events that a sink did not take; for each sink again */
 	uint64_t texts_cut;		/* strings in its own events that were too long */
 };
+
+#define STREAMS_OWN_MAX 256		/* with two files each, 300 processes more open under `ulimit -n 1024` */
 
 /* What draining needs of its session. */
 struct drain {
@@ -94,6 +101,9 @@ struct drain {
 	void (*say)(void *context, const char *text);
 	void *context;
 	uint8_t *scratch;		/* DRAIN_SCRATCH bytes */
+	enum session_streams streams;
+	unsigned stream_count;		/* rings so far that have a stream of their own */
+	struct merged *merged;		/* of drain_merged.c, made on need */
 };
 #define DRAIN_SCRATCH (256u << 10)
 
@@ -131,7 +141,7 @@ void ring_refuse(struct process *process, struct ring *ring, const struct drain 
  * process_rings() - take notice of rings that came into being
  * @skip_unread: what is in them is not of this session
  */
-void process_rings(struct process *process, const struct drain *drain, bool skip_unread);
+void process_rings(struct process *process, struct drain *drain, bool skip_unread);
 
 /**
  * process_first_ns() - time of the oldest unread runtime event, UINT64_MAX without one
@@ -143,6 +153,24 @@ uint64_t process_first_ns(const struct process *process);
  * Return: 0; -errno of a sink, when no sink took it: nothing is lost, call again later.
  */
 int ring_drain(struct process *process, unsigned index, struct drain *drain);
+
+/**
+ * merged_drain() - hand what is committed in those rings of a process that are merged to the sinks
+ * @clock_ns: a look at the clock before process_rings(): a ring that was not there then has nothing older
+ *
+ * What is merged is not younger than what may still be committed: an event that is being written holds
+ * back those after it, but not for long. What comes too late in spite of it goes to a stream of the
+ * ring's own.
+ *
+ * Return: as ring_drain().
+ */
+int merged_drain(struct process *process, struct drain *drain, uint64_t clock_ns);
+
+/** merged_let_settle() - before a round that takes everything: what is committed now is older than its horizon. */
+void merged_let_settle(struct drain *drain);
+
+/** merged_free() - what merged_drain() has made. */
+void merged_free(struct drain *drain);
 
 /** ring_finish() - after the last ring_drain(): bring the accounts up to date, count what no sink took. */
 void ring_finish(struct process *process, unsigned index, struct drain *drain);
@@ -212,6 +240,26 @@ int sinks_rc(const struct drain *drain);
  */
 int sinks_packet(struct drain *drain, struct process *process, struct sink_packet *packet,
 		 uint64_t dropped);
+
+/**
+ * sinks_batch() - hand @batch to all sinks
+ * @taken: set to the number of parts, from the first on, that some sink has; for the others it is counted
+ *
+ * Return: 0: all; -errno: the rest has none.
+ */
+int sinks_batch(struct drain *drain, struct process *process, struct sink_batch *batch, unsigned *taken);
+
+/** sink_batch_drops() - tell @sink what was dropped in a ring that is merged, as of @packet. Return: 0; -errno. */
+int sink_batch_drops(struct sink *sink, struct sink_process *at, struct sink_packet *packet, uint64_t dropped);
+
+/** sink_packet_offer() - give @sink one packet. Return: 0; -errno. */
+int sink_packet_offer(struct sink *sink, struct sink_process *at, struct sink_packet *packet, uint64_t dropped);
+
+/** sink_packet_missed() - @packet is taken from its ring, and the sink has it not. */
+void sink_packet_missed(struct sink_process *at, const struct sink_packet *packet);
+
+/** sink_ring_discarded() - events of a ring that the sink has not, when kymo_ring.dropped is @dropped. */
+uint64_t sink_ring_discarded(const struct sink_ring *ring, uint64_t dropped);
 
 /**
  * sinks_forget_drops() - of ring @index, what was dropped up to the count @dropped is before the trace

@@ -51,7 +51,21 @@ static bool ring_sound(const struct process *process, const struct ring *ring)
 			   (uint64_t)ring->block_size * ring->block_count / KYMO_PAGE);
 }
 
-void process_rings(struct process *process, const struct drain *drain, bool skip_unread)
+/* A ring is merged with its process's others where there would be too many files, if some sink can. */
+static bool is_merged(struct drain *drain)
+{
+	bool can = false;
+
+	for (unsigned i = 0; i < drain->sink_count; i++)
+		can |= drain->sink[i]->ops->batch != NULL;
+	if (can && (drain->streams == STREAMS_PROCESS ||
+		    (drain->streams == STREAMS_AUTO && drain->stream_count >= STREAMS_OWN_MAX)))
+		return true;
+	drain->stream_count++;
+	return false;
+}
+
+void process_rings(struct process *process, struct drain *drain, bool skip_unread)
 {
 	struct kymo_region *header = region_header(&process->region);
 	const uint32_t *ring_page = region_page(&process->region, KYMO_RING_DIR_PAGE, 2);
@@ -87,6 +101,8 @@ void process_rings(struct process *process, const struct drain *drain, bool skip
 			ring_refuse(process, ring, drain, "impossible size or place");
 		else
 			ring_begin(process, ring, skip_unread);
+		ring->merged = is_merged(drain);
+		process->merged_rings += ring->merged;
 	}
 }
 

@@ -49,6 +49,7 @@ static struct session *session_new(const struct session_options *options)
 	session->drain.say = options->say;
 	session->drain.context = options->context;
 	session->drain.patience_ns = PATIENCE_NS;
+	session->drain.streams = options->frozen ? STREAMS_THREAD : options->streams;
 	if (session->clock && session->drain.scratch)
 		return session;
 	session_free(session);
@@ -149,6 +150,8 @@ void session_drain_all(struct session *session, bool flush)
 	drain->fullest = 0;
 	drain->grown = 0;
 	drain->flush = flush;
+	if (flush)
+		merged_let_settle(drain);
 	sinks_round_begin(drain, false);
 	rc = sinks_rc(drain);
 	for (unsigned i = 0; rc == 0 && i < session->process_count; i++) {
@@ -358,6 +361,7 @@ void session_free(struct session *session)
 	rundir_close(&session->dir);
 	free(session->process);
 	free(session->drain.scratch);
+	merged_free(&session->drain);
 	free(session->clock);
 	free(session->pause);
 	free(session);

@@ -38,10 +38,18 @@ struct sink_files {
 	uint64_t max_size;		/* bytes of everything: the oldest complete chunk goes; 0: without limit */
 };
 
+/* Whether a thread's events get a stream, a file, of their own. */
+enum session_streams {
+	STREAMS_AUTO,			/* the first few hundred do, further ones as PROCESS */
+	STREAMS_THREAD,
+	STREAMS_PROCESS,		/* a process has one, merged by time */
+};
+
 struct session_options {
 	const char *runtime_dir;	/* NULL: $KYMO_DIR or the default */
 	const char *output;		/* trace directory; must not exist, or be empty. NULL: only ... */
 	struct sink_files files;	/* how it is kept */
+	enum session_streams streams;
 	struct sink *sink;		/* a first sink, the session's from here on; NULL: none besides */
 	const char *version;		/* of kymo: "0.1.0" */
 	uint64_t tag;			/* only processes started with this KYMO_SESSION; 0: all */

@@ -116,8 +116,10 @@ void sinks_round_end(struct drain *drain)
 
 /* ---- what a sink misses ---- */
 
-static void missed(struct sink_process *at, struct sink_ring *ring, const struct sink_packet *packet)
+void sink_packet_missed(struct sink_process *at, const struct sink_packet *packet)
 {
+	struct sink_ring *ring = sink_ring_of(at, packet->ring);
+
 	if (ring)
 		ring->lost += packet->records;
 	at->unwritten += packet->records;
@@ -132,22 +134,22 @@ static void missed(struct sink_process *at, struct sink_ring *ring, const struct
 
 /* ---- packets ---- */
 
-/* Events of a ring that the sink has not, when kymo_ring.dropped is @dropped. It never shrinks. */
-static uint64_t discarded(const struct sink_ring *ring, uint64_t dropped)
+/* It never shrinks. */
+uint64_t sink_ring_discarded(const struct sink_ring *ring, uint64_t dropped)
 {
 	uint64_t all = ring->lost + promise_dropped_since(dropped, ring->dropped_base);
 
 	return all > ring->discarded ? all : ring->discarded;
 }
 
-static int offer(struct sink *sink, struct sink_process *at, struct sink_packet *packet, uint64_t dropped)
+int sink_packet_offer(struct sink *sink, struct sink_process *at, struct sink_packet *packet, uint64_t dropped)
 {
 	struct sink_ring *ring = sink_ring_of(at, packet->ring);
 	int rc;
 
 	if (!ring)
 		return sink_failed(sink, -ENOMEM);
-	packet->discarded = discarded(ring, dropped);
+	packet->discarded = sink_ring_discarded(ring, dropped);
 	rc = sink->ops->packet(sink, at, packet);
 	if (rc == -EFAULT)
 		return rc;
@@ -164,7 +166,7 @@ int sinks_packet(struct drain *drain, struct process *process, struct sink_packe
 
 	for (unsigned i = 0; i < drain->sink_count; i++) {
 		int rc = sink_is_up(drain->sink[i]) ?
-			 offer(drain->sink[i], process->at[i], packet, dropped) : drain->sink[i]->rc;
+			 sink_packet_offer(drain->sink[i], process->at[i], packet, dropped) : drain->sink[i]->rc;
 
 		if (rc == -EFAULT)
 			return rc;
@@ -175,7 +177,7 @@ int sinks_packet(struct drain *drain, struct process *process, struct sink_packe
 		return drain->sink_count ? sinks_rc(drain) : 0;
 	for (unsigned i = 0; taken + 1 != 1u << drain->sink_count && i < drain->sink_count; i++)
 		if (!(taken & 1u << i))
-			missed(process->at[i], sink_ring_of(process->at[i], packet->ring), packet);
+			sink_packet_missed(process->at[i], packet);
 	return 0;
 }
 static_assert(SINKS_MAX < 32, "a bit for each");
@@ -222,15 +224,18 @@ static void last_drops(struct sink *sink, struct sink_process *at, unsigned inde
 		.end = now,
 		.promised = true,
 	};
+	int rc;
 
-	if (!mine || ring->bad || discarded(mine, ring->dropped_seen) == mine->discarded)
+	if (!mine || ring->bad || sink_ring_discarded(mine, ring->dropped_seen) == mine->discarded)
 		return;
 	if (packet.begin < sink->start_ns)
 		packet.begin = sink->start_ns;
 	if (packet.end < packet.begin)
 		packet.end = packet.begin;
 	promise_enter(at->process, ring, ring->taken, ring->dropped_seen, 0);
-	if (offer(sink, at, &packet, ring->dropped_seen) == 0)	/* the accounts have it in any case */
+	rc = ring->merged && sink->ops->batch ? sink_batch_drops(sink, at, &packet, ring->dropped_seen) :
+	     sink_packet_offer(sink, at, &packet, ring->dropped_seen);
+	if (rc == 0)			/* the accounts have it in any case */
 		promise_move(at->process, ring);
 	promise_end(at->process);
 }

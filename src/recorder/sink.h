@@ -62,6 +62,22 @@ struct sink_packet {
 	size_t size;
 };
 
+/*
+ * Records of many rings of one process, merged by time: what came of each, and all of them as
+ * CTF_CLASS_MERGED. Times of one batch are not before those of the last.
+ */
+struct sink_batch {
+	struct sink_packet *part;	/* [count] those of one ring in their order */
+	const uint64_t *dropped;	/* [count] kymo_ring.dropped up to the end of each part */
+	unsigned count;
+	uint64_t begin, end;
+	uint64_t discarded;		/* events of these rings that are not in the sink, and are not told in packets */
+	uint32_t cpu;			/* of the first record */
+	uint32_t records;
+	const uint8_t *bytes;
+	size_t size;
+};
+
 /* Event header and event context of CTF_CLASS_INIT, as the metadata declares them. */
 struct sink_fact {
 	uint16_t id;
@@ -92,7 +108,8 @@ struct sink_ring {
 	uint64_t lost;			/* records that this sink did not take and another did */
 	uint64_t discarded;		/* as of the last packet that it took */
 	void *stream;			/* the sink's own */
-	uint64_t stream_base;		/* the sink's own: `discarded` when the stream began */
+	uint64_t stream_base;		/* the sink's own: `discarded` that is not told by the stream */
+	uint64_t offered;		/* `discarded` with the batch that is being given */
 };
 
 /* Of one thread: what the process's account has of it and the sink has not. */
@@ -123,6 +140,12 @@ struct sink_process {
 		void *stream;		/* the sink's own, and ... */
 		uint64_t stream_base;	/* ... `discarded` when it began */
 	} init;
+	struct {
+		uint64_t discarded;	/* as of the last batch */
+		uint64_t end;		/* time of its end */
+		void *stream;		/* the sink's own */
+		uint64_t stream_base;	/* the sink's own: `discarded` when the stream began */
+	} merged;
 	bool own;			/* the process has declared events of its own */
 	bool left;			/* nothing more comes */
 	void *data;			/* the sink's own */
@@ -144,6 +167,8 @@ struct sink_ops {
 	int (*declare)(struct sink *sink, struct sink_process *at, enum ctf_class class, unsigned id);
 	int (*facts)(struct sink *sink, struct sink_process *at, const struct sink_facts *facts);
 	int (*packet)(struct sink *sink, struct sink_process *at, const struct sink_packet *packet);
+	/* All of @batch or nothing; without this function its parts are given one by one. */
+	int (*batch)(struct sink *sink, struct sink_process *at, const struct sink_batch *batch);
 	/* Nothing more of this process: finish its streams. */
 	void (*leave)(struct sink *sink, struct sink_process *at);
 	/* The accounts as they stand, JSON text: every second or so, and once at the end. */

@@ -39,8 +39,10 @@ struct ctf_process {
 	struct sink_process *at;
 	struct ctf_writer *own;		/* its own trace; NULL: it is in the shared one */
 	bool known;			/* its stream of facts holds those that are known */
-	bool declared;			/* its runtime events are in the metadata ... */
-	unsigned version;		/* ... as this tracetools has them; 0: all */
+	struct {
+		bool done;		/* its runtime events are in the metadata ... */
+		unsigned version;	/* ... as this tracetools has them; 0: all */
+	} declared[CTF_CLASS_COUNT];
 };
 
 static struct ctf_writer *writer_of(const struct ctf_sink *ctf, const struct sink_process *at)
@@ -175,6 +177,10 @@ static void end_streams(struct sink_process *at)
 		ring->stream = NULL;
 		ring->stream_base = ring->discarded;
 	}
+	if (at->merged.stream)
+		ctf_out_close(at->merged.stream);
+	at->merged.stream = NULL;
+	at->merged.stream_base = at->merged.discarded;
 	if (!at->init.stream)
 		return;
 	ctf_out_close(at->init.stream);
@@ -192,7 +198,7 @@ static int leave_shared(struct ctf_sink *ctf, struct sink_process *at)
 	if (begin_trace(ctf, &ctf->chunks.now, name, &mine->own, NULL) < 0)
 		return -EIO;
 	end_streams(at);
-	mine->declared = false;		/* the table's runtime events, in the new metadata */
+	memset(mine->declared, 0, sizeof mine->declared);	/* the table's runtime events, in the new metadata */
 	return 0;
 }
 
@@ -214,11 +220,13 @@ static int ctf_declare(struct sink *sink, struct sink_process *at, enum ctf_clas
 		rc = ctf_writer_declare(writer, id);
 	else
 		rc = ctf_writer_declare_own(writer, class, id, classes_get(&at->process->classes, id));
+	if (rc == 0 && id >= KYMO_POINTS_TABLE && at->merged.stream)
+		rc = ctf_writer_declare_own(writer, CTF_CLASS_MERGED, id, classes_get(&at->process->classes, id));
 	return ended(writer, &writing, rc);
 }
 
 /* Its runtime events are declared once it has some: its version is known by then. */
-static int declare_runtime(struct ctf_sink *ctf, struct sink_process *at)
+static int declare_runtime(struct ctf_sink *ctf, struct sink_process *at, enum ctf_class class)
 {
 	struct writing writing = { at->process, KYMO_PROMISE_NOTHING };
 	struct ctf_writer *writer = writer_of(ctf, at);
@@ -226,14 +234,14 @@ static int declare_runtime(struct ctf_sink *ctf, struct sink_process *at)
 	unsigned version = at->process->tracetools;
 	int rc;
 
-	if (mine->declared && mine->version == version)
+	if (mine->declared[class].done && mine->declared[class].version == version)
 		return 0;
 	if (mine->own && !version)
 		return 0;		/* events of its own only: no hook has met tracetools */
 	ctf_writer_watch(writer, before_write, &writing);
-	rc = ended(writer, &writing, ctf_writer_declare_version(writer, version));
-	mine->declared = rc == 0;
-	mine->version = version;
+	rc = ended(writer, &writing, ctf_writer_declare_version(writer, class, version));
+	mine->declared[class].done = rc == 0;
+	mine->declared[class].version = version;
 	return rc;
 }
 
@@ -288,7 +296,7 @@ static int ctf_packet(struct sink *sink, struct sink_process *at, const struct s
 		.events = from->bytes,
 		.size = from->size,
 	};
-	int rc = from->size ? declare_runtime(ctf, at) : 0;
+	int rc = from->size ? declare_runtime(ctf, at, CTF_CLASS_RUN) : 0;
 	char name[64];
 
 	if (rc < 0)
@@ -327,6 +335,60 @@ static void choose_facts(struct ctf_sink *ctf, struct sink_process *at, bool kno
 	(void)snprintf(name, sizeof name, "%u-%u_%s", at->process->region.pid, at->process->ordinal,
 		       known ? "known" : "init");
 	at->init.stream = ctf_out_create(writer_of(ctf, at), CTF_CLASS_INIT, name);
+}
+
+/* What the process declared until now is in the metadata for streams of one thread. */
+static int declare_own_merged(struct ctf_writer *writer, const struct process *process)
+{
+	struct writing writing = { (struct process *)process, KYMO_PROMISE_NOTHING };
+	int rc = 0;
+
+	ctf_writer_watch(writer, before_write, &writing);
+	for (unsigned id = KYMO_POINTS_TABLE; rc == 0 && id < KYMO_POINTS_TABLE + process->classes.room; id++) {
+		const struct kymo_point *point = classes_get(&process->classes, id);
+
+		rc = point ? ctf_writer_declare_own(writer, CTF_CLASS_MERGED, id, point) : 0;
+	}
+	return ended(writer, &writing, rc);
+}
+
+static int make_merged(struct ctf_sink *ctf, struct sink_process *at)
+{
+	const struct process *process = at->process;
+	const struct ctf_process *mine = at->data;
+	int rc = mine->own ? declare_own_merged(mine->own, process) : 0;
+	char name[64];
+
+	if (rc < 0)
+		return rc;
+	(void)snprintf(name, sizeof name, "%u-%u_threads", process->region.pid, process->ordinal);
+	at->merged.stream = ctf_out_create(writer_of(ctf, at), CTF_CLASS_MERGED, name);
+	return at->merged.stream ? 0 : -ENOMEM;
+}
+
+static int ctf_batch(struct sink *sink, struct sink_process *at, const struct sink_batch *batch)
+{
+	struct ctf_sink *ctf = (struct ctf_sink *)sink;
+	const struct ctf_packet packet = {
+		.begin = batch->begin,
+		.end = batch->end,
+		.discarded = batch->discarded - at->merged.stream_base,
+		.cpu = batch->cpu,
+		.vpid = (int32_t)at->process->region.pid,
+		.events = batch->bytes,
+		.size = batch->size,
+	};
+	int rc = batch->size ? declare_runtime(ctf, at, CTF_CLASS_MERGED) : 0;
+
+	if (rc == 0 && !at->merged.stream)
+		rc = make_merged(ctf, at);
+	if (rc == 0)
+		rc = write_packet(ctf, at, at->merged.stream, &packet, KYMO_PROMISE_RINGS);
+	if (rc < 0)
+		return rc;
+	ctf->chunks.now.events += batch->records;
+	ctf->news = true;
+	return 0;
 }
 
 static int ctf_facts(struct sink *sink, struct sink_process *at, const struct sink_facts *facts)
@@ -411,7 +473,7 @@ static void complete_chunk(struct ctf_sink *ctf, uint64_t end_ns)
 		end_streams(mine->at);
 		close_trace(ctf, mine->own);
 		mine->own = NULL;
-		mine->declared = false;
+		memset(mine->declared, 0, sizeof mine->declared);
 	}
 	close_trace(ctf, ctf->shared);
 	ctf->shared = NULL;
@@ -494,6 +556,7 @@ static const struct sink_ops ctf_ops = {
 	.declare = ctf_declare,
 	.facts = ctf_facts,
 	.packet = ctf_packet,
+	.batch = ctf_batch,
 	.leave = ctf_leave,
 	.accounts = ctf_accounts,
 	.tell = ctf_tell,

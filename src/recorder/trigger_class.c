@@ -83,19 +83,6 @@ static uint32_t loop_triggers(const struct triggers *triggers, const struct kymo
 	return mask;
 }
 
-static int32_t fixed_size(const struct kymo_point *point)
-{
-	static const uint8_t zeros[32];
-	int32_t size = 0;
-
-	for (unsigned i = 0; i < point->field_count; i++) {
-		if (point->field[i].kind == KYMO_KIND_STR || point->field[i].kind == KYMO_KIND_PTRS)
-			return -1;
-		size += (int32_t)walk_field(point->field[i].kind, zeros, sizeof zeros);
-	}
-	return size;
-}
-
 static void learn_span(struct triggers *triggers, const struct kymo_point *point, struct class *class)
 {
 	const bool begins = is_uri(point, "kymo:begin");
@@ -117,7 +104,7 @@ static void learn(struct trigger_process *process, unsigned id, const struct kym
 	struct triggers *triggers = process->triggers;
 
 	*class = (struct class){
-		.what = WHAT_NOTHING, .size = fixed_size(point),
+		.what = WHAT_NOTHING, .size = (int32_t)walk_fixed(point),
 		.at_field = (int8_t)field_u64(point, "at_ns"),
 		.track_field = (int8_t)field_u64(point, "track"),
 		.events = trigger_named(triggers, TRIGGER_EVENT, point->provider, point->name) |

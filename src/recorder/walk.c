@@ -29,6 +29,19 @@ long walk_field(enum kymo_kind kind, const uint8_t *at, size_t room)
 	return fixed[kind] <= room ? fixed[kind] : -1;
 }
 
+long walk_fixed(const struct kymo_point *point)
+{
+	static const uint8_t nothing[32];
+	long size = 0;
+
+	for (unsigned i = 0; i < point->field_count; i++) {
+		if (point->field[i].kind == KYMO_KIND_STR || point->field[i].kind == KYMO_KIND_PTRS)
+			return -1;
+		size += walk_field(point->field[i].kind, nothing, sizeof nothing);
+	}
+	return size;
+}
+
 long walk_payload(const struct classes *classes, unsigned id, const uint8_t *payload, size_t room)
 {
 	const struct kymo_point *point = classes_get(classes, id);

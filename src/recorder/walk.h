@@ -25,6 +25,9 @@ struct walk {
  */
 long walk_field(enum kymo_kind kind, const uint8_t *at, size_t room);
 
+/** walk_fixed() - bytes of the payload of @point, -1 when they vary. Context: wait-free. */
+long walk_fixed(const struct kymo_point *point);
+
 /**
  * walk_payload() - size of the payload of event @id at @payload
  * @room: bytes that may be looked at

@@ -110,7 +110,7 @@ static void more_streams_than_descriptors(void **state)
 		snprintf(dir, sizeof dir, "%s/%u", (char *)*state, i);
 		assert_int_equal(mkdir(dir, 0700), 0);
 		writer[i] = create(dir);
-		assert_int_equal(ctf_writer_declare_version(writer[i], KYMO_V(8, 2)), 0);
+		assert_int_equal(ctf_writer_declare_version(writer[i], CTF_CLASS_RUN, KYMO_V(8, 2)), 0);
 	}
 	for (unsigned i = 0; i < STREAMS; i++) {
 		char name[32];
@@ -171,7 +171,7 @@ static void the_index_covers_every_packet(void **state)
 	struct ctf_writer *writer = create(*state);
 	char name[32], path[256];
 
-	assert_int_equal(ctf_writer_declare_version(writer, 0), 0);
+	assert_int_equal(ctf_writer_declare_version(writer, CTF_CLASS_RUN, 0), 0);
 	for (unsigned c = 0; c < sizeof counts / sizeof *counts; c++) {
 		struct ctf_out *out;
 
@@ -197,7 +197,7 @@ static int write_with_a_limit(const char *dir)
 
 	(void)signal(SIGXFSZ, SIG_IGN);
 	snprintf(path, sizeof path, "%s/1-0_0", dir);
-	if (ctf_writer_declare_version(writer, KYMO_V(8, 2)) || put_packet(out, 1000, 10) ||
+	if (ctf_writer_declare_version(writer, CTF_CLASS_RUN, KYMO_V(8, 2)) || put_packet(out, 1000, 10) ||
 	    getrlimit(RLIMIT_FSIZE, &limit) || stat(path, &st))
 		return 1;
 	small = limit;
@@ -264,8 +264,8 @@ static void only_what_a_version_emits_is_declared(void **state)
 	struct ctf_writer *writer = create(*state);
 	char *text;
 
-	assert_int_equal(ctf_writer_declare_version(writer, KYMO_V(8, 2)), 0);
-	assert_int_equal(ctf_writer_declare_version(writer, KYMO_V(8, 2)), 0);	/* no second time */
+	assert_int_equal(ctf_writer_declare_version(writer, CTF_CLASS_RUN, KYMO_V(8, 2)), 0);
+	assert_int_equal(ctf_writer_declare_version(writer, CTF_CLASS_RUN, KYMO_V(8, 2)), 0);	/* no second time */
 	assert_int_equal(ctf_writer_declare(writer, KYMO_POINT_message_link_partial_sync), 0);
 	text = read_metadata(*state);
 	assert_int_equal(occurrences(text, "name = \"ros2:rmw_publish\""), 1);
@@ -275,7 +275,7 @@ static void only_what_a_version_emits_is_declared(void **state)
 	assert_non_null(strstr(text, "base = 16; } _subs[ __subs_length ];"));
 	free(text);
 	/* Humble's shape of the same name comes beside it. */
-	assert_int_equal(ctf_writer_declare_version(writer, KYMO_V(4, 1)), 0);
+	assert_int_equal(ctf_writer_declare_version(writer, CTF_CLASS_RUN, KYMO_V(4, 1)), 0);
 	ctf_writer_close(writer);
 	text = read_metadata(*state);
 	assert_int_equal(occurrences(text, "name = \"ros2:rmw_publish\""), 2);
