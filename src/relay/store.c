@@ -14,7 +14,6 @@
 #include "relay/store_tree.h"
 
 #define ENTRY_WORDS	9
-#define ZEROS		4096
 
 enum op { OP_OPEN, OP_WRITE, OP_ENTRY, OP_CUT, OP_CLOSE };
 
@@ -79,20 +78,18 @@ static int do_open(struct store_file *file)
 	return file->entry_size ? open_index(file, "idx", &file->index_fd) : 0;
 }
 
+/* Padding is a hole: it costs no writing, however much of it somebody announces. */
 static int do_write(const struct file_job *job)
 {
-	static const uint8_t zeros[ZEROS];
-	uint64_t at = job->offset + job->size;
-	int error = write_at(job->file->fd, job->bytes, job->size, job->offset);
+	const off_t end = (off_t)(job->offset + job->size + job->padding);
+	const int error = write_at(job->file->fd, job->bytes, job->size, job->offset);
+	struct stat now;
 
-	for (size_t left = job->padding; left && !error;) {
-		size_t some = left < ZEROS ? left : ZEROS;
-
-		error = write_at(job->file->fd, zeros, some, at);
-		at += some;
-		left -= some;
-	}
-	return error;
+	if (error || !job->padding)
+		return error;
+	if (fstat(job->file->fd, &now) < 0)
+		return errno;
+	return now.st_size < end && ftruncate(job->file->fd, end) < 0 ? errno : 0;
 }
 
 static int do_entry(struct file_job *job)
