@@ -2,8 +2,8 @@
 /*
  * The shared memory between a traced process and whoever reads it. Layout only, no code.
  *
- * One file per traced process, <runtime dir>/<pid>-<start time>[.<n>].region, 0600 in a 0700
- * directory. The traced process creates it under a name ending in ".new" and renames it when it
+ * One file per traced process, <runtime dir>/<pid>-<start time>-<pid namespace>[.<n>].region, 0600 in a
+ * 0700 directory that programs of several containers may share. The traced process creates it under a name ending in ".new" and renames it when it
  * is complete; it grows by whole segments and never shrinks.
  *
  *   page 0            struct kymo_region            identity, state, clock, counters
@@ -423,10 +423,11 @@ struct kymo_domain {
 	uint32_t abi_version;
 	uint32_t state;			/* enum kymo_state */
 	uint32_t generation;		/* odd while the fields below change */
-	uint32_t recorder_pid;
+	uint32_t recorder_pid;		/* in its own pid namespace, see recorder_pid_ns */
 	uint64_t session_tag;		/* 0: all processes; else only those with this tag */
 	uint64_t started_ns;		/* CLOCK_MONOTONIC */
 	char trace_path[1024];		/* where the session is written */
+	uint64_t recorder_pid_ns;	/* inode of the recorder's /proc/self/ns/pid */
 };
 
 #endif

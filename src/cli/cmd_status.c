@@ -85,11 +85,11 @@ static const char *state_name(uint32_t state, uint32_t mode)
 }
 
 /* Who records it. Return: NULL: nobody. */
-static const char *recorder_of(const struct process_status *status, char text[16])
+static const char *recorder_of(const struct process_status *status, const struct domain_info *domain, char text[16])
 {
 	if (!status->recorder_pid)
 		return status->state == KYMO_STATE_WAIT || status->mode == KYMO_MODE_OVERWRITE ? NULL : "died";
-	if (status->recorder_pid == status->pid)
+	if (status->recorder_pid == status->pid && !(domain->active && domain->generation == status->generation))
 		return "itself";
 	(void)snprintf(text, 16, "%u", status->recorder_pid);
 	return text;
@@ -112,7 +112,8 @@ static void print_rate(struct table *table, const struct list *before, const str
 	table_none(table);
 }
 
-static void print_process(struct table *table, const struct process_status *status, const struct list *before)
+static void print_process(struct table *table, const struct process_status *status,
+			  const struct domain_info *domain, const struct list *before)
 {
 	static const char *const alive[] = {
 		[ALIVE_DEAD] = "dead", [ALIVE_YES] = "alive", [ALIVE_UNKNOWN] = "unknown",
@@ -127,7 +128,7 @@ static void print_process(struct table *table, const struct process_status *stat
 		table_u64(table, status->generation);
 	else
 		table_none(table);
-	table_text(table, recorder_of(status, recorder));
+	table_text(table, recorder_of(status, domain, recorder));
 	print_rate(table, before, status);
 	if (status->recorder_pid) {
 		table_u64(table, status->recorded);
@@ -160,6 +161,8 @@ static void print_recorder(struct table *table, const struct rundir *dir,
 		return;
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	table_value_u64(table, "recorder_pid", "Recorder", (uint64_t)domain->pid);
+	if (domain->elsewhere)
+		table_value_text(table, "recorder_in", "Recorder in", "another pid namespace: a container, or outside");
 	table_value_text(table, "state", "State", states_name(domain->state));
 	table_value_u64(table, "generation", "Session", domain->generation);
 	table_value_text(table, "trace", "Trace", domain->trace_path);
@@ -217,7 +220,7 @@ static int print(const struct view *view, const struct list *before, int format)
 	if (list->count || format != TABLE_TEXT)
 		table_section(table, "processes", NULL, columns, sizeof columns / sizeof *columns);
 	for (unsigned i = 0; i < list->count; i++)
-		print_process(table, &list->item[i], before);
+		print_process(table, &list->item[i], &view->domain, before);
 	if (!list->count)
 		table_note(table, "No traced process; start one with \"kymo run -- CMD\".");
 	return cli_close("status", table, EXIT_OK);

@@ -34,8 +34,8 @@ static int64_t now_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Whether recorder @pid still has the runtime directory or, where we can see that, still runs. */
-static bool is_there(const struct rundir *dir, int pid, int process)
+/* Whether the recorder still has the runtime directory or, where we can see that, still runs. */
+static bool is_there(const struct rundir *dir, const struct domain_info *asked, int process)
 {
 	struct pollfd ended = { .fd = process, .events = POLLIN };
 	struct domain_info info;
@@ -43,7 +43,8 @@ static bool is_there(const struct rundir *dir, int pid, int process)
 	if (process >= 0)
 		return poll(&ended, 1, LOOK_MS) <= 0;
 	(void)poll(NULL, 0, LOOK_MS);
-	return domain_inspect(dir, &info, NULL) == 0 && info.active && info.pid == pid;
+	return domain_inspect(dir, &info, NULL) == 0 && info.active && info.pid == asked->pid &&
+	       info.generation == asked->generation;
 }
 
 static int stop(const struct rundir *dir, const struct options *options, const struct domain_info *info,
@@ -54,10 +55,10 @@ static int stop(const struct rundir *dir, const struct options *options, const s
 	struct json_object *reply = NULL;
 	int process, rc;
 
-	process = info->pid > 0 ? (int)syscall(SYS_pidfd_open, info->pid, 0) : -1;
+	process = info->pid > 0 && !info->elsewhere ? (int)syscall(SYS_pidfd_open, info->pid, 0) : -1;
 	rc = ask_for(dir, info, "stop", timeout < ASK_NS ? timeout : ASK_NS, &reply, err);
 	json_object_put(reply);
-	while (rc == 0 && is_there(dir, info->pid, process))
+	while (rc == 0 && is_there(dir, info, process))
 		if (now_ns() >= until)
 			rc = err_set(err, EXIT_FAILED, "recorder %d was told to stop but is still there; it waits "
 				     "for its command, or for its disk", info->pid);

@@ -65,6 +65,11 @@ static uint64_t pid_namespace(const char *pid)
 	return stat(path, &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
+uint64_t alive_own_pid_ns(void)
+{
+	return pid_namespace("self");
+}
+
 /* The last pid of the NSpid line is the one in the process's own namespace. */
 static uint32_t innermost_pid(const char *pid)
 {
@@ -108,7 +113,7 @@ enum alive alive_find(uint32_t pid, uint64_t pid_ns, uint64_t start_time, int *h
 	enum alive alive;
 
 	*host_pid = 0;
-	if (pid_namespace("self") == pid_ns) {
+	if (alive_own_pid_ns() == pid_ns) {
 		alive = pid && pid <= INT32_MAX ? alive_check((int)pid, start_time) : ALIVE_DEAD;
 		*host_pid = alive == ALIVE_YES ? (int)pid : 0;
 		return alive;

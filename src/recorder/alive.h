@@ -12,7 +12,7 @@ enum alive {
 };
 
 /**
- * alive_find() - find the process that a region header names
+ * alive_find() - find the process that a region header names; region_alive() also asks its lock
  * @pid, @pid_ns: as in struct kymo_region
  * @start_time: clock ticks since boot
  * @host_pid: set to its pid as we see it, 0 when it is not found
@@ -23,6 +23,9 @@ enum alive alive_find(uint32_t pid, uint64_t pid_ns, uint64_t start_time, int *h
 
 /** alive_check() - the same for a known @host_pid: cheap. */
 enum alive alive_check(int host_pid, uint64_t start_time);
+
+/** alive_own_pid_ns() - inode of our pid namespace, 0 when it cannot be read. */
+uint64_t alive_own_pid_ns(void);
 
 /** alive_start_time() - start time of @pid, 0 when there is no such process or it is a zombie. */
 uint64_t alive_start_time(int pid);

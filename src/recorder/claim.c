@@ -6,14 +6,16 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "abi/region.h"
+
 #define CLAIMED_MAX 4096		/* of further files a forked child keeps the lock */
 
 /* Descriptor + 1, 0: free. A child of fork() reads it at whatever moment. */
 static int claimed[CLAIMED_MAX];
 
-static struct flock first_byte(short type)
+static struct flock one_byte(short type, off_t at)
 {
-	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
+	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = at, .l_len = 1 };
 }
 
 static int *find(int value)
@@ -34,7 +36,7 @@ static void forget(int fd)
 
 int claim(int fd)
 {
-	struct flock lock = first_byte(F_WRLCK);
+	struct flock lock = one_byte(F_WRLCK, KYMO_LOCK_CLAIM);
 	int *entry = find(0), error;
 
 	/* Entered first: a child that is forked in between closes a file that is not locked yet. */
@@ -49,7 +51,7 @@ int claim(int fd)
 
 void claim_release(int fd)
 {
-	struct flock lock = first_byte(F_UNLCK);
+	struct flock lock = one_byte(F_UNLCK, KYMO_LOCK_CLAIM);
 
 	if (fd < 0 || !find(fd + 1))
 		return;
@@ -59,9 +61,16 @@ void claim_release(int fd)
 
 bool claim_is_taken(int fd)
 {
-	struct flock lock = first_byte(F_WRLCK);
+	struct flock lock = one_byte(F_WRLCK, KYMO_LOCK_CLAIM);
 
 	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+bool claim_is_let_go(int fd)
+{
+	struct flock lock = one_byte(F_WRLCK, KYMO_LOCK_ALIVE);
+
+	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
 }
 
 /* Only close(): the parent may have been anywhere. */

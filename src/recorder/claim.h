@@ -22,6 +22,9 @@ void claim_release(int fd);
 /** claim_is_taken() - whether somebody has the lock of the file that @fd is. */
 bool claim_is_taken(int fd);
 
+/** claim_is_let_go() - whether nobody has the lock on KYMO_LOCK_ALIVE of region file @fd any more. */
+bool claim_is_let_go(int fd);
+
 /** claim_forget_in_children() - from now on, forked children close what is locked. Call it once. */
 void claim_forget_in_children(void);
 

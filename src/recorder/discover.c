@@ -189,8 +189,12 @@ enum process_end session_how_it_ended(const struct process *process)
 {
 	uint32_t flags = __atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE);
 
-	return flags & KYMO_REGION_REPLACED ? PROCESS_REPLACED :
-	       flags & KYMO_REGION_EXITED ? PROCESS_EXITED : PROCESS_KILLED;
+	if (flags & KYMO_REGION_REPLACED)
+		return PROCESS_REPLACED;
+	if (flags & KYMO_REGION_EXITED)
+		return PROCESS_EXITED;
+	return process->host_pid && alive_check(process->host_pid, process->region.start_time) == ALIVE_YES ?
+	       PROCESS_REPLACED : PROCESS_KILLED;	/* by a program that nothing is traced of */
 }
 
 static enum alive look(struct process *process, bool thorough)
@@ -199,12 +203,15 @@ static enum alive look(struct process *process, bool thorough)
 
 	if (process->alive == ALIVE_DEAD)
 		return ALIVE_DEAD;
-	if (flags & KYMO_REGION_REPLACED && ++process->replaced_checks >= REPLACED_CHECKS)
-		return ALIVE_DEAD;	/* pid and start time live on in the new program */
-	if (process->alive == ALIVE_UNKNOWN)
-		return flags & KYMO_REGION_EXITED ? ALIVE_DEAD :
-		       alive_find(process->region.pid, process->region.pid_ns,
-				  process->region.start_time, &process->host_pid);
+	/* Pid and start time may live on in a new program. */
+	if ((flags & KYMO_REGION_REPLACED || (thorough && region_is_left(&process->region))) &&
+	    ++process->replaced_checks >= REPLACED_CHECKS)
+		return ALIVE_DEAD;
+	/* In a namespace that we do not see into; we never shall. */
+	if (!process->host_pid && process->alive == ALIVE_UNKNOWN)
+		return flags & KYMO_REGION_EXITED ? ALIVE_DEAD : ALIVE_UNKNOWN;
+	if (!process->host_pid)
+		return region_is_left(&process->region) ? ALIVE_DEAD : ALIVE_YES;
 	if (thorough || flags & KYMO_REGION_EXITED)
 		return alive_check(process->host_pid, process->region.start_time);
 	return kill(process->host_pid, 0) < 0 && errno == ESRCH ? ALIVE_DEAD : ALIVE_YES;
@@ -439,8 +446,7 @@ static void meet(struct session *session, const char *name)
 		free(process);
 		return;
 	}
-	process->alive = alive_find(process->region.pid, process->region.pid_ns,
-				    process->region.start_time, &process->host_pid);
+	process->alive = region_alive(&process->region, &process->host_pid);
 	if (worth_joining(session, process)) {
 		if (take_in(session, process)) {
 			join(session, process);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "recorder/alive.h"
 #include "recorder/claim.h"
 
 static const char domain_name[] = "domain";
@@ -75,6 +76,7 @@ int domain_claim(struct domain *domain, const struct rundir *dir, struct err *er
 	}
 	(void)madvise(page, KYMO_PAGE, MADV_DONTFORK);	/* as in region_open() */
 	page->recorder_pid = (uint32_t)getpid();
+	page->recorder_pid_ns = alive_own_pid_ns();
 	/* Nobody enters the session of a dead recorder while ours is being made. */
 	__atomic_store_n(&page->state, KYMO_STATE_WAIT, __ATOMIC_RELEASE);
 	*domain = (struct domain){ .fd = fd, .page = page };
@@ -138,6 +140,7 @@ int domain_inspect(const struct rundir *dir, struct domain_info *info, struct er
 	    pread(fd, &page, sizeof page, 0) == sizeof page && page.magic == KYMO_DOMAIN_MAGIC) {
 		info->active = true;
 		info->pid = (int)page.recorder_pid;
+		info->elsewhere = page.recorder_pid_ns != alive_own_pid_ns();
 		info->generation = page.generation;
 		info->state = page.state;
 		info->session_tag = page.session_tag;

@@ -23,7 +23,8 @@ struct domain {
 /* What `status` tells of the active recorder. */
 struct domain_info {
 	bool active;			/* a living recorder holds the domain */
-	int pid;
+	int pid;			/* in its own pid namespace, ... */
+	bool elsewhere;			/* ... which is not ours */
 	uint32_t generation;
 	uint32_t state;			/* enum kymo_state, or anything */
 	uint64_t session_tag;

@@ -100,8 +100,7 @@ bool frozen_if_dead(struct session *session, struct process *process)
 /* Return: false: it is not for this session. */
 static bool freeze(struct session *session, struct process *process)
 {
-	process->alive = alive_find(process->region.pid, process->region.pid_ns,
-				    process->region.start_time, &process->host_pid);
+	process->alive = region_alive(&process->region, &process->host_pid);
 	if (!wanted(session, process) || !has_last_events(&process->region))
 		return false;
 	if (process->alive == ALIVE_DEAD ||

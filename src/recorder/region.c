@@ -87,6 +87,23 @@ static void copy_text(char *to, const char *from, size_t size)
 	to[i] = 0;
 }
 
+bool region_is_left(const struct region *region)
+{
+	return __atomic_load_n(&region_header(region)->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_LOCKED &&
+	       claim_is_let_go(region->fd);
+}
+
+enum alive region_alive(const struct region *region, int *host_pid)
+{
+	enum alive alive = alive_find(region->pid, region->pid_ns, region->start_time, host_pid);
+
+	if (alive != ALIVE_UNKNOWN)
+		return alive;
+	if (!(__atomic_load_n(&region_header(region)->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_LOCKED))
+		return ALIVE_UNKNOWN;
+	return claim_is_let_go(region->fd) ? ALIVE_DEAD : ALIVE_YES;
+}
+
 bool region_has_name(const struct region *region, const char *glob)
 {
 	const char *slash = strrchr(region->exe, '/');
@@ -97,15 +114,25 @@ bool region_has_name(const struct region *region, const char *glob)
 
 #define REFUSE(...) err_set(err, EXIT_INPUT, __VA_ARGS__)
 
-static int check_file(int fd, const char *path, struct stat *st, struct err *err)
+/* Root records for others, but only what is theirs: regions of the directory's owner. */
+static bool is_owner(uid_t uid, const struct rundir *dir)
+{
+	struct stat st;
+
+	return uid == geteuid() || (geteuid() == 0 && fstat(dir->fd, &st) == 0 && st.st_uid == uid);
+}
+
+static int check_file(int fd, const struct rundir *dir, const char *path, struct stat *st, struct err *err)
 {
 	if (fstat(fd, st) < 0)
 		return REFUSE("%s: %s", path, strerror(errno));
 	if (!S_ISREG(st->st_mode))
 		return REFUSE("%s is not a regular file; remove it", path);
-	if (st->st_uid != geteuid() && geteuid() != 0)
-		return REFUSE("%s belongs to uid %u, not to you; not recorded", path,
-			      (unsigned)st->st_uid);
+	if (!is_owner(st->st_uid, dir))
+		return REFUSE("%s belongs to uid %u, not to %s; not recorded", path, (unsigned)st->st_uid,
+			      geteuid() ? "you" : "the directory's owner");
+	if (geteuid() == 0 && st->st_nlink > 1)
+		return REFUSE("%s has another name somewhere, which no region has; remove it", path);
 	if ((st->st_mode & 07777) != 0600)
 		return REFUSE("%s has mode %04o instead of 0600; remove it if no program uses it",
 			      path, (unsigned)(st->st_mode & 07777));
@@ -165,7 +192,7 @@ int region_open(struct region *result, const struct rundir *dir, const char *nam
 	if (region.fd < 0)
 		return REFUSE("cannot open %s: %s; remove it if no program uses it", path,
 			      errno == ELOOP ? "it is a symbolic link" : strerror(errno));
-	if (check_file(region.fd, path, &st, err) < 0)
+	if (check_file(region.fd, dir, path, &st, err) < 0)
 		goto fail;
 	region.pages = (uint64_t)st.st_size / KYMO_PAGE;
 	base = mmap(NULL, region.pages * KYMO_PAGE, writable ? PROT_READ | PROT_WRITE : PROT_READ,

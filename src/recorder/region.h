@@ -11,6 +11,7 @@
 
 #include "abi/region.h"
 #include "base/err.h"
+#include "recorder/alive.h"
 #include "recorder/rundir.h"
 
 #define REGION_NAME_MAX 96
@@ -39,6 +40,18 @@ bool region_is_name(const char *name);
  */
 int region_open(struct region *region, const struct rundir *dir, const char *name, bool writable,
 		struct err *err);
+
+/**
+ * region_alive() - whether the process of @region still runs
+ * @host_pid: set to its pid as we see it, 0 when it is not found
+ *
+ * Its pid, where that can be looked up, else the lock that it holds: it may be in a container.
+ * Context: as alive_find().
+ */
+enum alive region_alive(const struct region *region, int *host_pid);
+
+/** region_is_left() - its process has no part of it mapped any more: it died, or called exec. */
+bool region_is_left(const struct region *region);
 
 /**
  * region_has_name() - is it a process that a user means with @glob?

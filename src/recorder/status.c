@@ -102,8 +102,8 @@ static void fill(const struct region *region, struct process_status *status)
 	memcpy(status->procname, region->procname, sizeof status->procname);
 	memcpy(status->exe, region->exe, sizeof status->exe);
 	memcpy(status->tracetools, header->tracetools_version, sizeof header->tracetools_version);
-	status->alive = alive_find(region->pid, region->pid_ns, region->start_time, &status->host_pid);
-	if (header->flags & KYMO_REGION_REPLACED)
+	status->alive = region_alive(region, &status->host_pid);
+	if (header->flags & KYMO_REGION_REPLACED || region_is_left(region))
 		status->alive = ALIVE_DEAD;
 	if (claim_is_taken(region->fd)) {
 		status->recorder_pid = header->recorder_pid;

@@ -67,9 +67,15 @@ void kymo__set_tracetools(unsigned version, const char *text)
 		tell_tracetools(kymo_process->region);
 }
 
-void kymo_region_identify(struct kymo_region *region)
+uint64_t kymo_own_pid_ns(void)
 {
 	struct stat ns;
+
+	return stat("/proc/self/ns/pid", &ns) ? 0 : (uint64_t)ns.st_ino;
+}
+
+void kymo_region_identify(struct kymo_region *region)
+{
 	ssize_t length;
 	char name[32];
 
@@ -79,7 +85,7 @@ void kymo_region_identify(struct kymo_region *region)
 	region->pid = (uint32_t)getpid();
 	region->uid = (uint32_t)geteuid();
 	region->start_time = kymo_own_start_time();
-	region->pid_ns = stat("/proc/self/ns/pid", &ns) ? 0 : (uint64_t)ns.st_ino;
+	region->pid_ns = kymo_own_pid_ns();
 	region->birth_ns = kymo_clock_ns();
 	region->session_tag = kymo_settings.session_tag;
 	length = read_text("/proc/self/comm", name, sizeof name);

@@ -192,6 +192,8 @@ uint64_t kymo_clock_read(struct kymo_thread *thread);
 uint64_t kymo_start_time(const char *pid);
 /** kymo_own_start_time() - of this process, as others see it. */
 uint64_t kymo_own_start_time(void);
+/** kymo_own_pid_ns() - inode of our pid namespace, 0 when it cannot be read. */
+uint64_t kymo_own_pid_ns(void);
 void kymo_region_identify(struct kymo_region *region);
 
 /** kymo_say() - a line on stderr under KYMO_VERBOSE=1. */

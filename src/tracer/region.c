@@ -191,16 +191,46 @@ static void mark_replaced(const char *path)
 
 static void choose_path(struct kymo_process *process)
 {
-	const unsigned long long start = kymo_own_start_time();
+	const unsigned long long start = kymo_own_start_time(), space = kymo_own_pid_ns();
 	const size_t size = sizeof process->path;
 
-	(void)snprintf(process->path, size, "%.*s/%u-%llu.region", (int)size - 64, process->directory,
-		       getpid(), start);
+	/* In two containers, the same pid may start in the same hundredth of a second. */
+	(void)snprintf(process->path, size, "%.*s/%u-%llu-%llx.region", (int)size - 80, process->directory,
+		       getpid(), start, space);
 	for (unsigned n = 1; n < 1000 && !access(process->path, F_OK); n++) {
 		mark_replaced(process->path);
-		(void)snprintf(process->path, size, "%.*s/%u-%llu.%u.region", (int)size - 64,
-			       process->directory, getpid(), start, n);
+		(void)snprintf(process->path, size, "%.*s/%u-%llu-%llx.%u.region", (int)size - 80,
+			       process->directory, getpid(), start, space, n);
 	}
+}
+
+static struct flock alive_byte(void)
+{
+	return (struct flock){
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = KYMO_LOCK_ALIVE, .l_len = 1,
+	};
+}
+
+/* The mapping keeps the description, and the description the lock, until the process is gone. */
+static void lock_alive(int fd)
+{
+	struct flock lock = alive_byte();
+
+	(void)fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+/* Not everywhere: emulators and other kernels may let go of it with the descriptor. */
+static bool holds_lock(const char *path)
+{
+	struct flock lock = alive_byte();
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	bool held;
+
+	if (fd < 0)
+		return false;
+	held = !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+	(void)close(fd);
+	return held;
 }
 
 int kymo_region_create(struct kymo_process *process)
@@ -219,9 +249,13 @@ int kymo_region_create(struct kymo_process *process)
 	if (fd < 0)
 		return -errno;
 	error = fstat(fd, &st) ? -errno : fill_new(process, fd);
+	if (!error)
+		lock_alive(fd);
 	(void)close(fd);
 	if (error)
 		goto failed;
+	if (holds_lock(temporary))
+		process->region->flags |= KYMO_REGION_LOCKED;
 	process->dev = st.st_dev;
 	process->ino = st.st_ino;
 	kymo_domain_join(process);	/* so that it has its state before anyone sees it */
