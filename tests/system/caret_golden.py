@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -175,6 +176,48 @@ def check_series(trace, golden):
     print(f"{len(headline['callbacks'])} periods, {len(want)} frequencies of communications")
 
 
+def check_stamps(trace, architecture, scratch):
+    """The path with inherit_unique_stamp everywhere, against times that babeltrace2 gives: a message has
+    the same stamp in its header all the way. Other contexts are refused, with the reason."""
+    def changed(context):
+        path = os.path.join(scratch, context + ".yaml")
+        with open(architecture) as file, open(path, "w") as out:
+            out.write(file.read().replace("context_type: use_latest_message", "context_type: " + context))
+        return path
+
+    def one(sql):
+        return json.loads(kymo("query", trace, "--format", "json", sql))["rows"][0]["x"]
+
+    publisher = one("SELECT publisher_handle AS x FROM publishers WHERE topic_name = '/topic1'")
+    callback = one("SELECT callback_object AS x FROM callbacks WHERE topic_name = '/topic4'")
+    publisher, callback = ("0x%X" % int(str(x), 0) for x in (publisher, callback))
+    begin, end, taken = {}, {}, {}
+    text = subprocess.run(["babeltrace2", "--clock-seconds", trace], check=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True).stdout
+    for line in text.splitlines():
+        ns = int(re.match(r"\[(\d+)\.(\d{9})\]", line).expand(r"\1\2"))
+        field = dict(re.findall(r"(\w+) = ([^,} ]+)", line))
+        if " ros2:rclcpp_publish:" in line and field["publisher_handle"] == publisher:
+            begin.setdefault(field["message_timestamp"], ns)
+        elif " ros2:dispatch_subscription_callback:" in line and field["callback"] == callback:
+            taken[field["vtid"]] = field["message_timestamp"]
+        elif " ros2:callback_start:" in line and field["callback"] == callback:
+            end.setdefault(taken.pop(field["vtid"]), ns)     # a timer may send it again
+    want = {begin[stamp]: ns - begin[stamp] for stamp, ns in end.items() if stamp in begin}
+    got = dict(responses(trace, changed("inherit_unique_stamp"), "target", "first0_last0")[0]["all"])
+    check("stamps", {start: got[start] for start in want if start in got},
+          {start: value for start, value in want.items() if start in got})
+    # The earliest output is left out.
+    check("stamps that are missing", len(set(want) - set(got)), 1)
+    check("responses by stamps are many", len(want) > 30, True)
+    print(f"{len(want)} responses by stamps")
+    refused = subprocess.run([KYMO, "report", trace, "--architecture", changed("tilde"), "--path", "target",
+                              "--section", "response-times"], check=False, stdout=subprocess.PIPE,
+                             text=True)
+    check("tilde is refused", (refused.returncode, "goes by ids that TILDE puts into messages" in
+                               refused.stdout), (6, True))
+
+
 def main():
     if not os.path.isdir(DATA):
         print("no data")
@@ -191,6 +234,9 @@ def main():
         check_callbacks(trace, golden)
         check_headline(trace, golden)
         check_series(trace, golden)
+        if trace.startswith(demo):
+            with tempfile.TemporaryDirectory() as scratch:
+                check_stamps(trace, architecture, scratch)
         check_paths(trace, golden, [architecture, os.path.join(golden, "architecture_chain.yaml")])
     return 1 if failed else 0
 

@@ -174,9 +174,10 @@ static void on_published(void *context, const struct model_message *message)
 	}
 	if (message->publisher)
 		add_publication(caret, message->publisher,
-				&(struct publication){ message->id, message->publish_ns,
-						       message->publish_thread->tid,
-						       message->is_intra });
+				&(struct publication){ .id = message->id, .ns = message->publish_ns,
+						       .tid = message->publish_thread->tid,
+						       .stamp_ns = message->stamp_ns,
+						       .is_intra = message->is_intra });
 }
 
 static void on_taken(void *context, const struct model_message *message)
@@ -193,7 +194,7 @@ static void on_taken(void *context, const struct model_message *message)
 	row = log ? log_add(caret, log, sizeof(*row)) : NULL;
 	if (row)
 		*row = (struct arrival){ message->id, message->take_ns, message->callback_ns,
-					 message->is_intra };
+					 message->stamp_ns, message->is_intra };
 }
 
 static void on_started(void *context, const struct model_instance *instance)

@@ -13,12 +13,14 @@ struct publication {
 	uint64_t id;			/* 0: it was begun and not sent */
 	int64_t ns;
 	int32_t tid;
+	int64_t stamp_ns;		/* in the message's header; 0: not told */
 	bool is_intra;			/* within the process, perhaps also through the middleware */
 };
 
 struct arrival {
 	uint64_t id;
 	int64_t take_ns, callback_ns;	/* callback 0: none */
+	int64_t stamp_ns;
 	bool is_intra;
 };
 
@@ -69,6 +71,11 @@ int caret_publications(const struct caret *caret, const struct arch_hop *hop, st
 int caret_runs(const struct caret *caret,
 	       bool (*is_it)(const struct model_callback *callback, const void *what),
 	       const void *what, struct records *out);
+/* [publish, stamp] of those whose message has a stamp. */
+int caret_stamped_publications(const struct caret *caret, const struct arch_hop *hop,
+			       struct records *out);
+/* [arrival, stamp] of each callback at a hop's subscription; a stamp that is not told equals none. */
+int caret_stamped_arrivals(const struct caret *caret, const struct arch_hop *hop, struct records *out);
 /* [arrival] at a hop's subscription: its callbacks, or where none ever ran its takes. */
 int caret_arrivals(const struct caret *caret, const struct arch_hop *hop, struct records *out);
 /* [publish, arrival] between two hops; arrival 0: it never arrived. */

@@ -103,14 +103,43 @@ static int chain(const struct caret *caret, const struct arch_node *node,
 	return follow_and_replace(out, out->columns - 1, publications, false);
 }
 
+/* [arrival, publish] of messages that have the same stamp in their headers. */
+static int stamped(const struct caret *caret, const struct arch_hop *hop, struct records *out)
+{
+	struct records arrivals, publications = { .columns = 2 };
+	int rc = caret_stamped_arrivals(caret, hop, &arrivals);
+
+	*out = (struct records){ .columns = 4 };
+	if (!rc)
+		rc = caret_stamped_publications(caret, hop, &publications);
+	if (!rc)
+		rc = records_follow(&arrivals, 0, 1, &publications, 0, 1, true, out);
+	records_drop(out, 3);
+	records_drop(out, 1);
+	records_free(&arrivals);
+	records_free(&publications);
+	return rc;
+}
+
+/* How a node's publications follow from its arrivals. */
+struct way {
+	const struct arch_node *node;
+	const struct arch_context *chain;	/* NULL: no callback_chain */
+	bool by_stamp;			/* inherit_unique_stamp; else the latest message counts */
+};
+
 /* [arrival, ..., publish] of a node in the middle of a path. */
-static int node_rows(const struct caret *caret, const struct arch_hop *hop,
-		     const struct arch_node *node, const struct arch_context *chained,
+static int node_rows(const struct caret *caret, const struct arch_hop *hop, const struct way *way,
 		     struct records *out)
 {
+	const struct arch_context *chained = way->chain;
+	const struct arch_node *node = way->node;
 	struct records publications;
-	int rc = caret_publications(caret, hop, &publications);
+	int rc;
 
+	if (way->by_stamp)
+		return stamped(caret, hop, out);
+	rc = caret_publications(caret, hop, &publications);
 	records_drop(&publications, 1);
 	*out = (struct records){ .columns = 1 };
 	if (!rc && chained) {
@@ -203,27 +232,44 @@ static const char *problem_of(struct caret *caret, const struct arch_path *path)
 	return NULL;
 }
 
-/* The context of @hop if it is a chain of callbacks; NULL: the latest message counts. */
-static const struct arch_context *chain_of(struct caret *caret, const struct arch_hop *hop,
-					   const struct arch_node **node, const char **problem)
+static bool has_stamps(const struct caret *caret, const struct arch_hop *hop)
+{
+	struct records publications;
+	bool any = caret_stamped_publications(caret, hop, &publications) || publications.rows;
+
+	records_free(&publications);
+	return any;
+}
+
+/* What the message context of @hop says; with a problem when it cannot be followed. */
+static struct way way_of(struct caret *caret, const struct arch_hop *hop, const char **problem)
 {
 	const struct architecture *architecture = caret->options.architecture;
-	const struct arch_context *context;
+	struct way way = { architecture ? architecture_find_node(architecture, hop->node) : NULL, NULL,
+			   false };
+	const struct arch_context *context = way.node ? architecture_find_context(way.node, hop) : NULL;
 
-	*node = architecture ? architecture_find_node(architecture, hop->node) : NULL;
-	context = *node ? architecture_find_context(*node, hop) : NULL;
 	if (!context || !*context->type || strcmp(context->type, "use_latest_message") == 0)
-		return NULL;
-	if (strcmp(context->type, "callback_chain") != 0) {
-		*problem = keep(caret, "%s has the message context %s, which needs what is in the "
-				"messages; change it to use_latest_message or callback_chain", hop->node,
-				context->type);
-		return NULL;
+		return way;
+	if (strcmp(context->type, "callback_chain") == 0) {
+		way.chain = context->callbacks ? context : NULL;
+		if (!way.chain)
+			*problem = keep(caret, "the callback_chain of %s to %s lists no callbacks",
+					hop->node, hop->publish_topic);
+	} else if (strcmp(context->type, "inherit_unique_stamp") == 0) {
+		way.by_stamp = true;
+		if (!has_stamps(caret, hop))
+			*problem = keep(caret, "%s has the message context inherit_unique_stamp, and the "
+					"trace does not tell the stamps of messages on %s: only some of "
+					"CARET's rclcpp for Humble do (message_timestamp); change it to "
+					"use_latest_message or callback_chain", hop->node,
+					hop->publish_topic);
+	} else {
+		*problem = keep(caret, "%s has the message context %s, which goes by ids that TILDE "
+				"puts into messages; its events are not read; change it to "
+				"use_latest_message or callback_chain", hop->node, context->type);
 	}
-	if (!context->callbacks)
-		*problem = keep(caret, "the callback_chain of %s to %s lists no callbacks", hop->node,
-				hop->publish_topic);
-	return context->callbacks ? context : NULL;
+	return way;
 }
 
 struct building {
@@ -285,8 +331,8 @@ static int append_after_chain(struct caret_path *path, struct records *right)
 static int append_node(struct building *b, unsigned at)
 {
 	const struct arch_hop *hop = &b->path->path->hop[at];
-	const struct arch_node *node;
-	const struct arch_context *chained = chain_of(b->caret, hop, &node, &b->path->problem);
+	const struct way way = way_of(b->caret, hop, &b->path->problem);
+	const struct arch_context *chained = way.chain;
 	struct records rows;
 	int rc;
 
@@ -296,7 +342,7 @@ static int append_node(struct building *b, unsigned at)
 		name_chain(b, chained);
 	else
 		name(b, callback_name(b->caret, hop));
-	rc = node_rows(b->caret, hop, node, chained, &rows);
+	rc = node_rows(b->caret, hop, &way, &rows);
 	if (!rc)
 		rc = append(b->path, &rows);
 	name(b, hop->publish_topic);

@@ -120,6 +120,59 @@ bool caret_of_subscription(const struct model_callback *callback, const void *wh
 	return callback->subscription && is_subscription(of->model, callback->subscription, of->hop);
 }
 
+int caret_stamped_publications(const struct caret *caret, const struct arch_hop *hop,
+			       struct records *out)
+{
+	const struct model *model = caret->model;
+
+	*out = (struct records){ .columns = 2 };
+	for (unsigned i = 0; i < model_count(model, MODEL_PUBLISHER); i++) {
+		const struct log *log = log_in(&caret->publishers, i);
+		const struct publication *row = log->row;
+
+		if (!log->rows || !is_publisher(model, model_publisher(model, i), hop))
+			continue;
+		for (size_t k = 0; k < log->rows; k++) {
+			int64_t *to = row[k].stamp_ns > 0 ? records_add(out) : NULL;
+
+			if (row[k].stamp_ns <= 0)
+				continue;
+			if (!to)
+				return -ENOMEM;
+			to[0] = row[k].ns;
+			to[1] = row[k].stamp_ns;
+		}
+	}
+	records_sort(out, 0);
+	return 0;
+}
+
+int caret_stamped_arrivals(const struct caret *caret, const struct arch_hop *hop, struct records *out)
+{
+	const struct model *model = caret->model;
+
+	*out = (struct records){ .columns = 2 };
+	for (unsigned i = 0; i < model_count(model, MODEL_SUBSCRIPTION); i++) {
+		const struct log *log = log_in(&caret->subscriptions, i);
+		const struct arrival *row = log->row;
+
+		if (!log->rows || !is_subscription(model, model_subscription(model, i), hop))
+			continue;
+		for (size_t k = 0; k < log->rows; k++) {
+			int64_t *to = row[k].callback_ns ? records_add(out) : NULL;
+
+			if (!row[k].callback_ns)
+				continue;
+			if (!to)
+				return -ENOMEM;
+			to[0] = row[k].callback_ns;
+			to[1] = row[k].stamp_ns > 0 ? row[k].stamp_ns : -1;
+		}
+	}
+	records_sort(out, 0);
+	return 0;
+}
+
 /* [arrival] at a hop's subscription: its callbacks, or where none ever ran its takes. */
 int caret_arrivals(const struct caret *caret, const struct arch_hop *hop, struct records *out)
 {

@@ -25,6 +25,7 @@ static struct model_message message_of(const struct sent *sent)
 		.rcl_ns = sent->rcl_ns,
 		.send_ns = sent->send_ns,
 		.source_ns = sent->source_ns,
+		.stamp_ns = sent->stamp_ns,
 	};
 }
 
@@ -110,6 +111,7 @@ void model_publish_chain(struct thread *thread, uint64_t message, int64_t ns)
 	thread->publish.message = message;
 	thread->publish.ns = ns;
 	thread->publish.rcl_ns = 0;
+	thread->publish.stamp_ns = 0;
 	thread->publish.publisher = NULL;
 }
 
@@ -121,6 +123,7 @@ static void on_rclcpp_publish(struct model *model, const struct now *now)
 	/* A call that broke off must not lend its begin to the next one. */
 	thread->publish.message = 0;
 	model_publish_chain(thread, args->message.u, now->ns);
+	thread->publish.stamp_ns = args->message_timestamp.i;
 	if (args->publisher_handle.present)
 		thread->publish.publisher = model_handle(model, now->process, HANDLE_PUBLISHER,
 							 args->publisher_handle.u);
@@ -168,6 +171,7 @@ struct sent *model_sent_begin(struct model *model, const struct now *now,
 	sent->publish_ns = sent->also_intra ? thread->intra.ns :
 			   chained	    ? thread->publish.ns : now->ns;
 	sent->rcl_ns = chained ? thread->publish.rcl_ns : 0;
+	sent->stamp_ns = chained ? thread->publish.stamp_ns : 0;
 	sent->send_ns = now->ns;
 	if (frame) {
 		sent->from = frame->callback;

@@ -60,9 +60,12 @@ static void on_dispatch_subscription_callback(struct model *model, const struct 
 		return;
 	/* The rmw_take before it has told already. */
 	if (now->thread->has_taken && taken->subscription == &subscription->pub &&
-	    taken->source_ns == args->source_stamp.i)
+	    taken->source_ns == args->source_stamp.i) {
+		now->thread->taken.stamp_ns = args->message_timestamp.i;
 		return;
+	}
 	model_take(model, now, subscription, args->source_stamp.i, args->message.u);
+	now->thread->taken.stamp_ns = args->message_timestamp.i;
 }
 
 /* ---- within a process ---- */

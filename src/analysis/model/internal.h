@@ -132,7 +132,7 @@ struct thread {
 	/* The publish call in progress: rclcpp_publish, rcl_publish, rmw_publish of one message. */
 	struct {
 		uint64_t message;	/* 0: none */
-		int64_t ns, rcl_ns;
+		int64_t ns, rcl_ns, stamp_ns;
 		struct publisher *publisher;
 	} publish;
 	/* Written, and its source timestamp is to follow (CARET on Humble). */

@@ -58,7 +58,7 @@ struct topic {
 struct sent {
 	uint64_t id;			/* 0: the entry is free */
 	struct publisher *publisher;
-	int64_t source_ns, publish_ns, rcl_ns, send_ns;
+	int64_t source_ns, publish_ns, rcl_ns, send_ns, stamp_ns;
 	struct thread *thread;
 	const struct callback *from;
 	uint64_t from_instance;

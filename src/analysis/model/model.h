@@ -260,6 +260,7 @@ struct model_message {
 	int64_t rcl_ns;		/* rcl_publish; 0: not seen */
 	int64_t send_ns;	/* rmw_publish, or the enqueue when intra-process; 0: not (yet) seen */
 	int64_t source_ns;	/* source timestamp, the wall clock of the publisher; 0: none */
+	int64_t stamp_ns;	/* in its header, as some of CARET's rclcpp tell it; 0: not told */
 	bool is_intra;		/* it went through a ring buffer of the same process */
 	uint64_t address;	/* of the message object: in published() the publisher's, in taken() and
 				 * instances the receiver's; 0: unknown */
