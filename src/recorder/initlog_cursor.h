@@ -22,9 +22,9 @@ enum log_look {
 };
 
 struct log_place {
-	struct kymo_log_record head;	/* a copy, checked against the room */
 	const uint8_t *payload;		/* in shared memory */
 	uint64_t next;			/* position behind it */
+	struct kymo_log_record head;	/* a copy, checked against the room; last, for its payload has no size */
 };
 
 /* From where to where there is something; never more than the directory holds. */

@@ -39,16 +39,12 @@ static unsigned chance(unsigned below)
 
 static void declare_text(void)
 {
-	struct {
-		struct kymo_declaration head;
-		char text[8];
-	} __attribute__((packed)) declaration = {
-		.head = { .id = TEXT_ID, .shape = KYMO_SHAPE_POINT, .field_count = 1 },
-		.text = { 'c', 0, 'n', 0, 0, 0, KYMO_KIND_STR, 'f' },
-	};
-	uint8_t bytes[sizeof declaration + 1] = { 0 };
+	const struct kymo_declaration head = { .id = TEXT_ID, .shape = KYMO_SHAPE_POINT, .field_count = 1 };
+	const char text[] = { 'c', 0, 'n', 0, 0, 0, KYMO_KIND_STR, 'f' };
+	uint8_t bytes[sizeof head + sizeof text + 1] = { 0 };
 
-	memcpy(bytes, &declaration, sizeof declaration);
+	memcpy(bytes, &head, sizeof head);
+	memcpy(bytes + sizeof head, text, sizeof text);
 	assert_int_equal(classes_declare(&classes, bytes, sizeof bytes), 0);
 }
 
