@@ -121,6 +121,10 @@ static void show_facts(const struct show *s)
 			table_value_u64(s->table, "dropped", "Dropped", s->accounts->dropped);
 			table_value_u64(s->table, "unwritten", "Not written", s->accounts->unwritten);
 		}
+		if (s->accounts->rules) {
+			table_value_text(s->table, "rules", "Rules", s->accounts->rules);
+			table_value_u64(s->table, "filtered", "Left out by rules", s->accounts->filtered);
+		}
 		if (s->accounts->chunks_removed) {
 			table_value_u64(s->table, "chunks_removed", "Chunks removed", s->accounts->chunks_removed);
 			table_value_u64(s->table, "events_removed", "Events in them", s->accounts->events_removed);

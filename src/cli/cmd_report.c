@@ -76,6 +76,7 @@ static void ask_recorder(const char *path, struct accounts *accounts, struct rep
 		fprintf(stderr, "kymo report: %" PRIu64 " chunks with %" PRIu64 " events were removed while recording, to "
 			"keep the limit on its size\n", accounts->chunks_removed, accounts->events_removed);
 	report->told_lost = accounts->dropped + accounts->unwritten;
+	report->told_rules = accounts->rules;
 	if (accounts->snapshot.present) {
 		report->told_snapshot = accounts->snapshot.text;
 		report->told_snapshot_ns = accounts->snapshot.at_ns;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo run`: a command that can be recorded later. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/common.h"
+#include "cli/filter_options.h"
 #include "recorder/launch.h"
 
 struct options {
 	uint64_t ring_size;
 	bool flight;
+	struct filter_wishes filter;
 };
 
 static const struct opt opts[] = {
@@ -17,14 +20,30 @@ static const struct opt opts[] = {
 	  "shared memory per thread of the command (256K, 4M)", NULL },
 	{ "flight", 0, OPT_FLAG, offsetof(struct options, flight), NULL,
 	  "keep the latest events in shared memory while nobody records", NULL },
+	FILTER_OPTS(struct options, filter),
 	CLI_OPT_END
 };
+
+/* Return: malloc'ed text of the rules; "" without; NULL with @err. */
+static char *read_rules(const struct filter_wishes *wishes, struct err *err)
+{
+	struct filter_rules rules = { 0 };
+	char *text = NULL;
+
+	if (filter_wish(wishes, &rules, err) == 0) {
+		text = filter_rules_join(&rules);
+		if (!text)
+			(void)err_set(err, EXIT_FAILED, "out of memory");
+	}
+	filter_rules_free(&rules);
+	return text;
+}
 
 static int run(int argc, char **argv)
 {
 	struct options options = { 0 };
 	struct launch launch = { .fallback_libdir = KYMO_LIBDIR };
-	char **environment;
+	char **environment = NULL, *rules;
 	struct err err;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
@@ -35,9 +54,12 @@ static int run(int argc, char **argv)
 	}
 	launch.ring_size = options.ring_size;
 	launch.flight = options.flight;
-	if (launch_find(argv[0], &err) < 0)
-		return cli_fail("run", &err);
-	environment = launch_environment(&launch, &err);
+	rules = launch_find(argv[0], &err) < 0 ? NULL : read_rules(&options.filter, &err);
+	if (rules) {
+		launch.rules = *rules ? rules : NULL;
+		environment = launch_environment(&launch, &err);
+	}
+	free(rules);
 	if (!environment)
 		return cli_fail("run", &err);
 	(void)execvpe(argv[0], argv, environment);

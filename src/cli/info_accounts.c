@@ -149,6 +149,63 @@ static void read_snapshot(struct account_snapshot *snapshot, struct json_object 
 	describe_snapshot(snapshot, object);
 }
 
+/* "topic !/rosout; node /a* (changed twice while recording)", and whom environments say something of. */
+static void put_rules(FILE *out, struct json_object *filter)
+{
+	struct json_object *rules = member(filter, "rules");
+	const uint64_t changes = number(filter, "changes");
+
+	for (size_t i = 0; i < length_of(rules); i++) {
+		const char *rule = json_object_get_string(json_object_array_get_idx(rules, i));
+
+		fprintf(out, "%s%s", ftell(out) ? "; " : "", rule ? rule : "");
+	}
+	if (changes)
+		fprintf(out, "%s(changed %" PRIu64 " time%s while recording)", ftell(out) ? " " : "none at the end ", changes,
+			changes == 1 ? "" : "s");
+}
+
+static void put_program(FILE *out, struct json_object *object)
+{
+	struct json_object *wanted = member(object, "wanted");
+	char rules[1024], name[64];
+
+	text(object, "filter", rules, sizeof rules);
+	text(object, "procname", name, sizeof name);
+	if (*rules)
+		fprintf(out, "%sin the environment of %s (%" PRIu64 "): %s", ftell(out) ? "; " : "", name, number(object, "pid"), rules);
+	else if (wanted && !json_object_get_boolean(wanted))
+		fprintf(out, "%snothing of %s (%" PRIu64 ")", ftell(out) ? "; " : "", name, number(object, "pid"));
+}
+
+#define PROGRAMS_TOLD 4
+
+static void read_filter(struct accounts *a, struct json_object *root)
+{
+	struct json_object *processes = member(root, "processes");
+	size_t size = 0, told = 0;
+	FILE *out = open_memstream(&a->rules, &size);
+
+	if (!out)
+		return;
+	a->filtered = number(member(root, "totals"), "filtered");
+	put_rules(out, member(root, "filter"));
+	for (size_t i = 0; i < length_of(processes); i++) {
+		struct json_object *object = json_object_array_get_idx(processes, i), *wanted = member(object, "wanted");
+
+		if (!member(object, "filter") && (!wanted || json_object_get_boolean(wanted)))
+			continue;
+		if (told++ < PROGRAMS_TOLD)
+			put_program(out, object);
+	}
+	if (told > PROGRAMS_TOLD)
+		fprintf(out, "; and so for %zu more", told - PROGRAMS_TOLD);
+	if (fclose(out) != 0 || !size) {
+		free(a->rules);
+		a->rules = NULL;
+	}
+}
+
 void accounts_read(struct accounts *a, const char *directory, char problem[512])
 {
 	struct json_object *root, *totals;
@@ -185,6 +242,7 @@ void accounts_read(struct accounts *a, const char *directory, char problem[512])
 	read_snapshot(&a->snapshot, member(root, "snapshot"), time_of(root, "start_ns"));
 	read_clocks(a, member(root, "clocks"));
 	read_processes(a, member(root, "processes"));
+	read_filter(a, root);
 	json_object_put(root);
 }
 
@@ -193,5 +251,6 @@ void accounts_free(struct accounts *a)
 	free(a->process);
 	free(a->thread);
 	free(a->clock);
+	free(a->rules);
 	*a = (struct accounts) { 0 };
 }

@@ -45,6 +45,8 @@ struct accounts {
 	uint64_t overwritten, outside;	/* of a snapshot: gone before it was taken; before its window */
 	uint64_t chunks_removed, events_removed, bytes_removed;	/* to keep a limit on the whole */
 	struct account_snapshot snapshot;
+	char *rules;			/* what was recorded, for people; NULL: everything */
+	uint64_t filtered;		/* events that the recorder left out by them */
 	struct account_process *process;
 	unsigned process_count;
 	struct account_thread *thread;

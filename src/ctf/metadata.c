@@ -127,6 +127,10 @@ static void put_env(FILE *out, const struct ctf_trace_desc *desc)
 	put_quoted(out, desc->name);
 	fprintf(out, ";\n\ttrace_creation_datetime = \"%s\";\n\thostname = ", date);
 	put_quoted(out, desc->hostname);
+	if (desc->rules) {
+		fprintf(out, ";\n\tkymo_rules = ");
+		put_quoted(out, desc->rules);
+	}
 	fprintf(out, ";\n};\n\n");
 }
 

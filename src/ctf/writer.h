@@ -50,6 +50,7 @@ struct ctf_trace_desc {
 	int64_t created_s;		/* seconds since the epoch */
 	uid_t uid;
 	unsigned version_major, version_minor;
+	const char *rules;		/* by which events were left out, for people; NULL: none */
 };
 
 /* One packet. Times are CLOCK_MONOTONIC ns; packets of a stream follow each other in time. */

@@ -153,10 +153,8 @@ void filter_join(struct filter *filter, struct process *process, struct drain *d
 	mine->process = process;
 	mine->at.process = process;
 	process->filter = mine;
-	if (process->alive != ALIVE_DEAD) {
-		filter_environment(mine, drain);
-		left_out_clear(set_of(process));	/* another recorder's */
-	}
+	filter_environment(mine, drain);
+	left_out_clear(set_of(process));	/* another recorder's */
 	decide(mine);
 }
 

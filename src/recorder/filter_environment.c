@@ -2,7 +2,8 @@
 /*
  * The rules in a traced program's environment: CARET's variables, where CARET's users have them, and
  * $KYMO_FILTER, by which `kymo run --node ...` passes its own on. What the program had when it was started
- * counts; where it cannot be read, or has none of CARET's, the recorder's own CARET variables.
+ * counts. Where that cannot be read, since the program has ended, or has nothing of it, the recorder's own
+ * environment does.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -78,12 +79,14 @@ static struct filter_caret *caret_of(const struct filter_regex *regex, const cha
 void filter_environment(struct filter_process *mine, struct drain *drain)
 {
 	const struct process *process = mine->process;
-	struct listener listener = { drain, process->region.procname, process->host_pid };
+	struct listener listener = { drain, process->region.procname, (int)process->region.pid };
 	size_t size = 0;
-	char *environment = read_environment(process->host_pid, &size);
+	char *environment = process->alive == ALIVE_DEAD ? NULL : read_environment(process->host_pid, &size);
 	const char *rules = value_of(environment, size, "KYMO_FILTER");
 	struct err err;
 
+	if (!rules)
+		rules = getenv("KYMO_FILTER");
 	if (rules && filter_rules_text(&mine->own, rules, &err) < 0) {
 		(void)err_wrap(&err, "KYMO_FILTER");
 		say(&listener, err.text);

@@ -88,7 +88,7 @@ static inline void filter_requeue(struct filter_process *mine, struct filter_obj
 /** filter_facts - the sink by which the init log is read. */
 extern struct sink filter_facts;
 
-/** filter_environment() - the rules in the environment of a program that lives. */
+/** filter_environment() - the rules in the environment of the program. */
 void filter_environment(struct filter_process *mine, struct drain *drain);
 
 #endif

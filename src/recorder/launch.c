@@ -53,7 +53,7 @@ struct setting {
 	char value[4096];
 };
 
-#define SETTINGS_MAX 5
+#define SETTINGS_MAX 6
 
 static void set_number(struct setting *setting, const char *name, const char *format,
 		       uint64_t value)
@@ -82,6 +82,16 @@ static int settings_make(const struct launch *launch, struct setting setting[SET
 		set_number(&setting[count++], "KYMO_RING_SIZE", "%" PRIu64, launch->ring_size);
 	if (launch->flight)
 		set_number(&setting[count++], "KYMO_FLIGHT", "%" PRIu64, 1);
+	if (launch->rules) {
+		const char *before = getenv("KYMO_FILTER");
+		struct setting *rules = &setting[count++];
+
+		rules->name = "KYMO_FILTER";
+		if ((size_t)snprintf(rules->value, sizeof rules->value, "%s%s%s", before ? before : "",
+				     before && *before ? "; " : "", launch->rules) >= sizeof rules->value)
+			return err_set(err, EXIT_USAGE, "the rules for the command have more than %zu characters; \"kymo "
+				       "record --filter-file\" takes more", sizeof rules->value - 1);
+	}
 	return count;
 }
 

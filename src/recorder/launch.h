@@ -13,6 +13,7 @@ struct launch {
 	const char *fallback_libdir;	/* where libkymo-ros2.so is installed */
 	uint64_t tag;			/* KYMO_SESSION; 0: not set */
 	uint64_t ring_size;		/* KYMO_RING_SIZE in bytes; 0: not set */
+	const char *rules;		/* KYMO_FILTER, besides what is in it; NULL: as it is */
 	bool flight;			/* KYMO_FLIGHT=1; false: as it is */
 };
 

@@ -3,6 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include <stdlib.h>
+
+#include "recorder/filter.h"
 #include "recorder/session_internal.h"
 #include "recorder/sink_ctf.h"
 
@@ -25,8 +28,15 @@ static int attach(struct session *session, struct sink *sink, const struct clock
 static int make_trace(const struct session *session, const char *path, const struct sink_files *files,
 		      const struct clock_snapshot *clock, struct sink **sink, struct err *err)
 {
-	return sink_ctf_create(path, session->options.version, clock->monotonic, clock->realtime, files, sink,
-			       err);
+	struct sink_files with_rules = files ? *files : (struct sink_files){ 0 };
+	char *rules = filter_rules_join(filter_rules_of(session->options.filter));
+	int rc;
+
+	if (!with_rules.rules)
+		with_rules.rules = rules;
+	rc = sink_ctf_create(path, session->options.version, clock->monotonic, clock->realtime, &with_rules, sink, err);
+	free(rules);
+	return rc;
 }
 
 int session_begin_sinks(struct session *session, struct err *err)

@@ -22,6 +22,7 @@ struct ctf_sink {
 	char *path;			/* absolute */
 	char version[32];		/* of kymo */
 	struct ctf_trace_desc desc;	/* of all its traces */
+	char *rules;			/* of desc */
 	char boot_id[64], hostname[65];
 	struct chunks chunks;		/* dir -1: one trace that grows */
 	struct ctf_writer *shared;	/* the trace of the processes without events of their own */
@@ -547,6 +548,7 @@ static void ctf_close(struct sink *sink)
 		trace_dir_remove_empty(ctf->path, ctf->existed);
 	chunks_close(&ctf->chunks);
 	free(ctf->path);
+	free(ctf->rules);
 	free(ctf);
 }
 
@@ -581,6 +583,8 @@ int sink_ctf_create(const char *path, const char *version, uint64_t monotonic, u
 	rc = trace_dir_make(path, &ctf->existed, &ctf->path, err);
 	if (rc == 0)
 		describe(ctf, monotonic, realtime);
+	if (files && files->rules && *files->rules)
+		ctf->desc.rules = ctf->rules = strdup(files->rules);
 	if (rc == 0 && files && chunks_wanted(files))
 		rc = begin_chunks(ctf, files, monotonic, realtime, err);
 	if (rc == 0)

@@ -73,6 +73,8 @@ void report_facts(struct report *report)
 		table_value_text(t, "snapshot", "Snapshot", report->options->told_snapshot);
 		table_value_ns(t, "snapshot_at_ns", "Asked for after", report->options->told_snapshot_ns);
 	}
+	if (report->options->told_rules)
+		table_value_text(t, "rules", "Recorded only", report->options->told_rules);
 	table_value_u64(t, "events", "Events", facts->events);
 	table_value_u64(t, "processes", "ROS 2 processes", ros_processes(report));
 	table_value_u64(t, "nodes", "Nodes", model_count(report->model, MODEL_NODE));
@@ -96,6 +98,10 @@ const char *report_why_empty(const struct report *report)
 		return NULL;
 	if (report->missing)
 		return report->missing;
+	if (options->told_rules && facts->ros_events == facts->init_events)
+		return "The recorder left events out by rules, which stand above: nothing that they want happened "
+		       "while it recorded. `kymo record` without them, or `kymo filter clear` while it runs, "
+		       "records everything.";
 	if (!facts->events)
 		return "The trace has no events: nothing ran while it was recorded, or the program "
 		       "was started without `kymo run` or `kymo record -- CMD`. `kymo doctor` tells "

@@ -45,6 +45,7 @@ struct report_options {
 	 * anything is printed; may be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
 	void *progress_context;
+	const char *told_rules;		/* by which the recorder left events out; NULL: it did not */
 	const char *told_snapshot;	/* why the flight recorder wrote the trace; NULL: it did not */
 	int64_t told_snapshot_ns;	/* when that was, since the trace's start */
 };

@@ -61,8 +61,9 @@ def rows(path):
         yield from reader
 
 
-def read_calllog(path, table, version):
-    """{(pid, tid): Lane} of the events that the calls of a log must give."""
+def read_calllog(path, table, version, wanted=None):
+    """{(pid, tid): Lane} of the events that the calls of a log must give; of those for which
+    wanted(key, event) is true, asked in the order of the log."""
     lanes = {}
     for ts, pid, tid, comm, _, fn, *args in rows(path):
         key = int(pid), int(tid)
@@ -79,7 +80,10 @@ def read_calllog(path, table, version):
                 next(args)
             else:
                 fields.append((field, value(kind, next(args))))
-        lane.events.append(Event(PROVIDER + name, tuple(fields)))
+        event = Event(PROVIDER + name, tuple(fields))
+        if wanted and not wanted(key, event):
+            continue
+        lane.events.append(event)
         lane.times.append(int(ts))
     return lanes
 

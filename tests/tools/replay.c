@@ -7,6 +7,9 @@
  *
  *   ts_ns,pid,tid,comm,caller,fn,a0,a1,a2,a3,a4
  *
+ * --speed: as recorded; full, each thread as fast as it can; or order, which is full but with the calls
+ * of a process one after the other as they stand in the log.
+ *
  * A do_ call is made only where the enabled_ call before it returned true, as callers do.
  */
 #include <errno.h>
@@ -104,6 +107,7 @@ static const struct function functions[] = {
 
 struct call {
 	uint64_t ts_ns;
+	size_t order;			/* calls of the process before it */
 	const struct function *function;
 	enum family family;
 	union value value[KYMO_FIELDS_MAX];
@@ -114,6 +118,7 @@ struct lane {
 	const char *comm;
 	struct call *calls;
 	size_t count, room;
+	size_t process_calls;		/* kept in the first lane of a process */
 };
 
 struct shared {
@@ -124,7 +129,7 @@ struct shared {
 static struct lane lanes[LANES_MAX];
 static size_t lane_count;
 static struct shared *shared;
-static bool full_speed;
+static bool full_speed, in_order;
 static uint64_t first_ts_ns = UINT64_MAX;
 static int version = KYMO_V(8, 2);
 
@@ -263,7 +268,7 @@ static void row_parse(char **at, char *end)
 	char *column[COLUMNS + ARGS_MAX];
 	bool quoted[COLUMNS + ARGS_MAX], last = false;
 	struct call call = { 0 };
-	struct lane *lane;
+	struct lane *lane, *first;
 	int columns = 0, argument = COLUMNS;
 
 	while (!last) {
@@ -293,6 +298,9 @@ static void row_parse(char **at, char *end)
 		lane->room = lane->room ? 2 * lane->room : 256;
 		lane->calls = need(realloc(lane->calls, lane->room * sizeof(*lane->calls)));
 	}
+	for (first = lanes; first->pid != lane->pid; first++)
+		;
+	call.order = first->process_calls++;
 	lane->calls[lane->count++] = call;
 }
 
@@ -341,6 +349,26 @@ static void wait_until(uint64_t ns)
 		;
 }
 
+static pthread_mutex_t turn_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t turn_changed = PTHREAD_COND_INITIALIZER;
+static size_t turn;			/* calls that the process has made */
+
+static void turn_wait(size_t order)
+{
+	pthread_mutex_lock(&turn_lock);
+	while (turn != order)
+		pthread_cond_wait(&turn_changed, &turn_lock);
+	pthread_mutex_unlock(&turn_lock);
+}
+
+static void turn_over(void)
+{
+	pthread_mutex_lock(&turn_lock);
+	turn++;
+	pthread_cond_broadcast(&turn_changed);
+	pthread_mutex_unlock(&turn_lock);
+}
+
 static void lane_play(struct lane *lane)
 {
 	bool enabled = false;
@@ -351,9 +379,12 @@ static void lane_play(struct lane *lane)
 	for (struct call *call = lane->calls; call < lane->calls + lane->count; call++) {
 		if (!full_speed)
 			wait_until(shared->start_ns + call->ts_ns - first_ts_ns);
-		if (call->family == DO && !enabled)
-			continue;
-		enabled = call->function->call(call->family, call->value);
+		if (in_order)
+			turn_wait(call->order);
+		if (call->family != DO || enabled)
+			enabled = call->function->call(call->family, call->value);
+		if (in_order)
+			turn_over();
 	}
 }
 
@@ -446,7 +477,7 @@ static void map_write(const char *path)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: replay [--speed recorded|full] [--map FILE] [--tracetools 8.2] LOG\n");
+	fprintf(stderr, "usage: replay [--speed recorded|full|order] [--map FILE] [--tracetools 8.2] LOG\n");
 	exit(2);
 }
 
@@ -463,8 +494,10 @@ int main(int argc, char **argv)
 	bool good;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == 's' && (!strcmp(optarg, "full") || !strcmp(optarg, "recorded")))
-			full_speed = optarg[0] == 'f';
+		if (option == 's' && (!strcmp(optarg, "full") || !strcmp(optarg, "recorded") || !strcmp(optarg, "order"))) {
+			in_order = optarg[0] == 'o';
+			full_speed = optarg[0] == 'f' || in_order;
+		}
 		else if (option == 'm')
 			map = optarg;
 		else if (option == 't' && sscanf(optarg, "%d.%d", &major, &minor) == 2)
