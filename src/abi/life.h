@@ -13,7 +13,8 @@
  * A fact has ceased to hold when a later one has the same key, or when its object is gone: a record
  * KYMO_LOG_GONE behind it says so, of the object or of one that it belongs to. Later means its origin.
  * A new object at an old address replaces only what is told of it anew: rcl tells of a node's own
- * publisher before it tells of the node, so the rest cannot be taken for the old one's.
+ * publisher before it tells of the node, so the rest cannot be taken for the old one's. What a replaced
+ * fact made goes with it only in a log that says what is gone: else objects are not looked at.
  *
  * In doubt a fact holds: a name too many harms less than one too few.
  *
@@ -216,20 +217,27 @@ static inline bool kymo_lives_holds(const struct kymo_lives *lives, const struct
 	return !fact->gone && lives->slot[fact->key].newest == fact->origin + 1;
 }
 
-/* One fact ends with its object, and what it made and took with it. Return: something changed. */
+/*
+ * One fact ends, with its object or because another one replaced it, and so does what it made, unless that
+ * was made anew, and what it took, unless that came later. Return: it was this call that found out.
+ */
 static inline bool kymo_lives_end(struct kymo_lives *lives, struct kymo_life_fact *fact)
 {
 	struct kymo_life_slot *makes = &lives->slot[fact->makes], *takes = &lives->slot[fact->takes];
-	const uint64_t of = lives->slot[fact->of].gone;
-	const uint64_t at = makes->gone > of ? makes->gone : of, self = fact->origin + 1;
+	const uint64_t of = lives->slot[fact->of].gone, self = fact->origin + 1;
+	uint64_t at = lives->slot[fact->key].newest;
 
-	if (at <= self || !kymo_lives_holds(lives, fact))
+	if (at < makes->gone)
+		at = makes->gone;
+	if (at < of)
+		at = of;
+	if (at <= self || fact->gone)
 		return false;
 	fact->gone = true;
 	if (fact->makes && makes->newest == self && makes->gone < at)
 		makes->gone = at;
-	if (fact->takes && takes->taker == self && takes->gone < at)
-		takes->gone = at;
+	if (fact->takes && takes->taker == self && takes->gone < self)
+		takes->gone = self;
 	return true;
 }
 
