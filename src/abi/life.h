@@ -219,26 +219,31 @@ static inline bool kymo_lives_holds(const struct kymo_lives *lives, const struct
 
 /*
  * One fact ends, with its object or because another one replaced it, and so does what it made, unless that
- * was made anew, and what it took, unless that came later. Return: it was this call that found out.
+ * was made anew, and what it took, unless that came later. Return: something changed.
  */
 static inline bool kymo_lives_end(struct kymo_lives *lives, struct kymo_life_fact *fact)
 {
 	struct kymo_life_slot *makes = &lives->slot[fact->makes], *takes = &lives->slot[fact->takes];
 	const uint64_t of = lives->slot[fact->of].gone, self = fact->origin + 1;
 	uint64_t at = lives->slot[fact->key].newest;
+	bool changed = false;
 
 	if (at < makes->gone)
 		at = makes->gone;
 	if (at < of)
 		at = of;
-	if (at <= self || fact->gone)
+	if (at <= self)
 		return false;
 	fact->gone = true;
-	if (fact->makes && makes->newest == self && makes->gone < at)
+	if (fact->makes && makes->newest == self && makes->gone < at) {
 		makes->gone = at;
-	if (fact->takes && takes->taker == self && takes->gone < self)
+		changed = true;
+	}
+	if (fact->takes && takes->taker == self && takes->gone < self) {
 		takes->gone = self;
-	return true;
+		changed = true;
+	}
+	return changed;
 }
 
 /** kymo_lives_decide() - after the last kymo_lives_add(). */

@@ -17,7 +17,7 @@ struct log_bounds log_bounds(const struct region *region)
 	struct log_bounds bounds = { .head = __atomic_load_n(&header->log_head, __ATOMIC_ACQUIRE) };
 
 	bounds.tail = __atomic_load_n(&header->log_tail, __ATOMIC_ACQUIRE);
-	if (bounds.tail < bounds.head || bounds.head % 8)
+	if (bounds.tail < bounds.head || bounds.head % 8 || bounds.head / KYMO_LOG_CHUNK > UINT32_MAX)
 		bounds.tail = bounds.head = 0;
 	if (bounds.tail - bounds.head > most)
 		bounds.tail = bounds.head + most;

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cleaning the init log, in one of the least size: what holds is there, the rest is forgotten when nobody
+ * may need it, counted when somebody did, and nothing stops it for good.
+ */
+#include <pthread.h>
+
+#include "abi/life.h"
+#include "consumer.h"
+#include "tracer/initlog.h"
+#include "tracer/process.h"
+
+#define ID KYMO_POINT_rcl_timer_init	/* its first field is its key */
+#define PAYLOAD 64
+#define KEYS 200
+#define THREADS 4
+#define ROUNDS 20000
+#define RECORD_BYTES (sizeof(struct kymo_log_record) + PAYLOAD)
+
+static void put(uint64_t key, uint64_t value)
+{
+	struct kymo_fact fact;
+
+	if (!kymo__log_reserve(&fact, ID, PAYLOAD))
+		return;
+	memset(fact.payload, 0, PAYLOAD);
+	memcpy(fact.payload, &key, 8);
+	memcpy(fact.payload + 8, &value, 8);
+	kymo__log_commit(&fact);
+}
+
+static struct kymo_region *region(void)
+{
+	return kymo_process->region;
+}
+
+/* What the log has: newest value and number of facts of each key, by origin. */
+struct contents {
+	uint64_t value[KEYS + 1], origin[KEYS + 1], facts[KEYS + 1], all;
+};
+
+static void look(struct contents *contents)
+{
+	struct test_region mapped = test_region_open(getpid());
+	const uint32_t *page = (const uint32_t *)(mapped.base + KYMO_LOG_DIR_PAGE * KYMO_PAGE);
+	uint64_t at = region()->log_head;
+
+	memset(contents, 0, sizeof *contents);
+	while (at < region()->log_tail) {
+		const uint64_t chunk = at / KYMO_LOG_CHUNK % KYMO_LOG_CHUNKS_MAX, rest = KYMO_LOG_CHUNK - at % KYMO_LOG_CHUNK;
+		const struct kymo_log_record *record =
+			(const void *)(mapped.base + (size_t)page[chunk] * KYMO_PAGE + at % KYMO_LOG_CHUNK);
+		uint64_t key, value;
+
+		if (rest < sizeof *record) {
+			at += rest;
+			continue;
+		}
+		if (record->stamp != (KYMO_LOG_STAMP ^ at)) {	/* a hole */
+			at += 8;
+			continue;
+		}
+		assert_true(record->size <= rest && record->origin <= at);
+		at += record->size;
+		if (record->id != ID)
+			continue;
+		memcpy(&key, record->payload, 8);
+		memcpy(&value, record->payload + 8, 8);
+		assert_true(key <= KEYS);
+		contents->all++;
+		contents->facts[key]++;
+		if (record->origin >= contents->origin[key]) {
+			contents->origin[key] = record->origin;
+			contents->value[key] = value;
+		}
+	}
+	(void)munmap(mapped.base, mapped.size);
+}
+
+static void in_state(enum kymo_state state, enum kymo_mode mode, uint64_t taken)
+{
+	region()->mode = mode;
+	region()->log_taken = region()->log_settled = taken;
+	__atomic_store_n(&region()->state, state, __ATOMIC_RELEASE);
+}
+
+/* As if nobody had been there before: everything is forgotten. */
+static void empty(void)
+{
+	in_state(KYMO_STATE_WAIT, KYMO_MODE_DISCARD, 0);
+	for (uint64_t key = 0; key < KEYS; key++)
+		kymo__log_gone(KYMO_ENTITY_TIMER, key);
+	for (unsigned i = 0; i < 4000; i++)
+		put(0, 0);
+	kymo__log_gone(KYMO_ENTITY_TIMER, 0);
+	region()->log_dropped = 0;
+}
+
+static uint64_t used(void)
+{
+	return region()->log_tail - region()->log_head;
+}
+
+static void the_latest_of_each(void **state)
+{
+	struct contents contents;
+	uint32_t pages = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		put(i % KEYS, i);
+		if (i == ROUNDS / 2)
+			pages = region()->page_count;
+		assert_true(used() <= KYMO_LOG_SIZE_MIN + KYMO_LOG_SPARE * KYMO_LOG_CHUNK);
+	}
+	assert_int_equal(region()->page_count, pages);
+	assert_int_equal(region()->log_dropped, 0);
+	assert_true(region()->log_head > 0);
+	look(&contents);
+	assert_int_equal(contents.facts[KEYS], 1);
+	assert_int_equal(contents.origin[KEYS], 0);	/* copied often: it still says where it was first */
+	for (uint64_t key = 0; key < KEYS; key++)
+		assert_int_equal(contents.value[key], ROUNDS - KEYS + key);
+	empty();
+	look(&contents);
+	assert_true(contents.all < 3000);
+}
+
+/* What nobody has read is kept as long as there is room for it, and counted then. */
+static void a_reader_that_lags(void **state)
+{
+	struct contents contents;
+	uint64_t from;
+
+	(void)state;
+	empty();
+	look(&contents);
+	from = contents.all;
+	in_state(KYMO_STATE_RECORD, KYMO_MODE_DISCARD, region()->log_tail);
+	for (uint64_t i = 0; i < ROUNDS; i++)
+		put(i % KEYS, i);
+	look(&contents);
+	assert_true(region()->log_dropped > 0);
+	assert_in_range(contents.all + region()->log_dropped, ROUNDS, ROUNDS + from);
+	for (uint64_t key = 0; key < KEYS; key++)
+		assert_int_equal(contents.value[key], ROUNDS - KEYS + key);
+}
+
+static void a_reader_that_keeps_up(void **state)
+{
+	struct contents contents;
+
+	(void)state;
+	empty();
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		if (i % 100 == 0)
+			in_state(KYMO_STATE_RECORD, KYMO_MODE_DISCARD, region()->log_tail);
+		put(i % KEYS, i);
+	}
+	assert_int_equal(region()->log_dropped, 0);
+	look(&contents);
+	for (uint64_t key = 0; key < KEYS; key++)
+		assert_int_equal(contents.value[key], ROUNDS - KEYS + key);
+}
+
+/* Whose events lie in rings that overwrite, keeps its facts: all of the last quarter of the log. */
+static void a_flight_recorder(void **state)
+{
+	const uint64_t kept = KYMO_LOG_SIZE_MIN / 4 / RECORD_BYTES;
+	struct contents contents;
+
+	(void)state;
+	empty();
+	in_state(KYMO_STATE_RECORD, KYMO_MODE_OVERWRITE, 0);
+	for (uint64_t i = 0; i < ROUNDS; i++)
+		put(i % 2, i);
+	assert_int_equal(region()->log_dropped, 0);
+	look(&contents);
+	assert_true(contents.facts[0] >= kept / 2 - 1 && contents.facts[1] >= kept / 2 - 1);
+	assert_int_equal(contents.value[0], ROUNDS - 2);
+	in_state(KYMO_STATE_WAIT, KYMO_MODE_DISCARD, 0);
+}
+
+/* Its writer left it unfinished: what is behind it is cleaned all the same, and it comes too late. */
+static void a_hole(void **state)
+{
+	struct contents contents;
+	struct kymo_fact lost;
+
+	(void)state;
+	empty();
+	assert_true(kymo__log_reserve(&lost, ID, PAYLOAD));
+	memset(lost.payload, 0, PAYLOAD);
+	for (uint64_t i = 0; i < ROUNDS; i++)
+		put(i % KEYS, i);
+	assert_true(region()->log_head > lost.position);
+	assert_int_equal(region()->log_dropped, 0);
+	look(&contents);
+	for (uint64_t key = 0; key < KEYS; key++)
+		assert_int_equal(contents.value[key], ROUNDS - KEYS + key);
+	kymo__log_commit(&lost);
+	assert_int_equal(region()->log_dropped, 1);
+}
+
+/* Nothing to forget: it is full, and says so; when objects are gone there is room again. */
+static void a_full_log(void **state)
+{
+	struct kymo_fact fact;
+	uint64_t key = 0, kept = 0;
+
+	(void)state;
+	empty();
+	while (!region()->log_dropped) {
+		if (kymo__log_reserve(&fact, ID, PAYLOAD)) {
+			memset(fact.payload, 0, PAYLOAD);
+			memcpy(fact.payload, &key, 8);
+			kymo__log_commit(&fact);
+			kept++;
+		}
+		key++;
+	}
+	assert_true(kept > KYMO_LOG_SIZE_MIN / 2 / RECORD_BYTES);
+	for (uint64_t i = 0; i < key; i++)
+		kymo__log_gone(KYMO_ENTITY_TIMER, i);
+	region()->log_dropped = 0;
+	for (uint64_t i = 0; i < 4096; i++)	/* the first may find it full still */
+		put(i % KEYS, i);
+	region()->log_dropped = 0;
+	for (uint64_t i = 0; i < ROUNDS; i++)
+		put(i % KEYS, i);
+	assert_int_equal(region()->log_dropped, 0);
+}
+
+static void *writer(void *argument)
+{
+	const uint64_t key = (uint64_t)(uintptr_t)argument;
+
+	for (uint64_t i = 1; i <= ROUNDS; i++) {
+		put(key, i);
+		if (i % 16 == 0 && i < ROUNDS)
+			kymo__log_gone(KYMO_ENTITY_TIMER, key);
+	}
+	return NULL;
+}
+
+static void many_writers(void **state)
+{
+	struct contents contents;
+	pthread_t thread[THREADS];
+
+	(void)state;
+	empty();
+	for (uintptr_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, writer, (void *)(i + 1)), 0);
+	for (unsigned i = 0; i < THREADS; i++)
+		(void)pthread_join(thread[i], NULL);
+	/* In so small a log they may be faster than who cleans: then the last one counts as lost. */
+	look(&contents);
+	for (uint64_t key = 1; key <= THREADS; key++)
+		assert_true(contents.value[key] == ROUNDS || region()->log_dropped > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_latest_of_each),
+		cmocka_unit_test(a_reader_that_lags),
+		cmocka_unit_test(a_reader_that_keeps_up),
+		cmocka_unit_test(a_flight_recorder),
+		cmocka_unit_test(a_hole),
+		cmocka_unit_test(a_full_log),
+		cmocka_unit_test(many_writers),
+	};
+	char *directory = test_directory();
+	int failed;
+
+	kymo_settings.log_size = KYMO_LOG_SIZE_MIN;
+	put(KEYS, 0);			/* the first fact of all */
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	test_directory_remove(directory);
+	return failed;
+}
