@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include "analysis/caret/architecture.h"
+#include "cli/progress.h"
 #include "ctf/reader.h"
+
+#define PROGRESS_EVENTS (1u << 16)
 
 static void on_loss(void *context, const struct model_loss *loss)
 {
@@ -17,10 +20,13 @@ static void on_loss(void *context, const struct model_loss *loss)
 }
 
 /* Objects are where they are in the trace, so all of it is read. */
-static int read_model(struct ctf_reader *reader, struct model **model, bool *lost, struct err *err)
+static int read_model(struct ctf_reader *reader, struct model **model, bool quiet, bool *lost,
+		      struct err *err)
 {
 	static const struct model_listener listener = { .loss = on_loss };
+	struct progress progress;
 	struct ctf_event event;
+	uint64_t events = 0;
 	int more;
 
 	if (model_create(model, err))
@@ -28,9 +34,17 @@ static int read_model(struct ctf_reader *reader, struct model **model, bool *los
 	(void)model_listen(*model, &listener, lost);	/* the first of many */
 	if (model_attach(*model, reader, err))
 		return -1;
-	while ((more = ctf_next(reader, &event, err)) > 0)
-		if (model_event(*model, &event))
-			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	progress_begin(&progress, quiet);
+	progress_extent(&progress, reader);
+	while ((more = ctf_next(reader, &event, err)) > 0) {
+		if (model_event(*model, &event)) {
+			more = err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+			break;
+		}
+		if (!(++events % PROGRESS_EVENTS))
+			progress_trace(&progress, events, event.clock_ns);
+	}
+	progress_clear(&progress);
 	model_finish(*model);
 	return more;
 }
@@ -86,7 +100,7 @@ int export_architecture(const struct export_architecture *request, bool *lost, s
 	if (ctf_open(request->trace, &reader, err))
 		return -1;
 	ctf_threads(reader, 0);
-	if (!read_model(reader, &model, lost, err) && !architecture_of(&architecture, model, err))
+	if (!read_model(reader, &model, request->quiet, lost, err) && !architecture_of(&architecture, model, err))
 		status = write_file(architecture, path, request->force, err);
 	if (!status && !request->quiet)
 		tell(reader, path, architecture);

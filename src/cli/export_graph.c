@@ -10,6 +10,7 @@
 
 #include "cli/common.h"
 #include "cli/info_accounts.h"
+#include "cli/progress.h"
 #include "cli/trace_time.h"
 #include "ctf/reader.h"
 #include "export/dot.h"
@@ -99,6 +100,7 @@ int export_graph(const struct export_graph *request, bool *lost, struct err *err
 	char made[CLI_PATH_MAX + sizeof(".dot")];
 	const char *output = request->output ? request->output : made;
 	struct dot_result result;
+	struct progress progress;
 	struct ctf_reader *reader;
 	int fd, status = -1;
 
@@ -110,7 +112,12 @@ int export_graph(const struct export_graph *request, bool *lost, struct err *err
 			    &options.end_ns, err)) {
 		fd = open_output(request, output, err);
 		if (fd >= 0) {
+			progress_begin(&progress, request->quiet);
+			progress_extent(&progress, reader);
+			options.progress = progress_trace;
+			options.context = &progress;
 			status = write_graph(reader, request->svg, fd, &options, &result, err);
+			progress_clear(&progress);
 			if (status && !is_stdout(output))
 				(void)unlink(output);	/* a part of it would look like the whole */
 		}

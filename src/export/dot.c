@@ -10,6 +10,8 @@
 #include "analysis/model/symbol.h"
 #include "base/text.h"
 
+#define PROGRESS_EVENTS (1u << 16)
+
 struct dot {
 	const struct dot_options *options;
 	struct dot_result *result;
@@ -301,15 +303,19 @@ static int read_trace(struct dot *dot, struct ctf_reader *reader, struct err *er
 {
 	const struct dot_options *options = dot->options;
 	struct ctf_event event;
+	uint64_t events = 0;
 	int more;
 
 	if (model_create(&dot->model, err) ||
 	    graph_create(&dot->graph, dot->model, options->begin_ns, options->end_ns, err) ||
 	    model_attach(dot->model, reader, err))
 		return -1;
-	while ((more = ctf_next(reader, &event, err)) > 0)
+	while ((more = ctf_next(reader, &event, err)) > 0) {
 		if (model_event(dot->model, &event))
 			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		if (!(++events % PROGRESS_EVENTS) && options->progress)
+			options->progress(options->context, events, event.clock_ns);
+	}
 	if (more < 0)
 		return -1;
 	model_finish(dot->model);

@@ -21,6 +21,9 @@ struct dot_options {
 	bool all_topics;		/* /rosout, /parameter_events and services of parameters, too */
 	int64_t begin_ns, end_ns;	/* INT64_MIN, INT64_MAX: the whole trace */
 	uint64_t told_lost;		/* events lost as the recorder counted them */
+	/* Told now and then how far it is, clock_ns on the trace clock; may be NULL. */
+	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
+	void *context;
 };
 
 struct dot_result {

@@ -12,6 +12,8 @@
 #include "analysis/stats/stats.h"
 #include "report/report.h"
 
+#define REPORT_PROGRESS_EVENTS (1u << 16)	/* between two calls of options->progress */
+
 struct report {
 	const struct report_options *options;
 	const char *path;

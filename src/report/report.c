@@ -9,7 +9,6 @@
 #include "report/internal.h"
 
 #define ROWS_AS_TEXT 20
-#define PROGRESS_EVENTS (1u << 16)
 
 #define NONE_OF_PROGRAMS "None of this kind is here: spans, counters and instants come from " \
 	"programs that use kymo.h (docs/programs.md)."
@@ -255,7 +254,7 @@ static int pass(struct report *report, const struct report_section *section, str
 	while ((more = ctf_next(report->reader, &event, err)) > 0) {
 		if (spans_event(report->spans, &event) || model_event(report->model, &event))
 			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
-		if (!(++events % PROGRESS_EVENTS) && report->options->progress)
+		if (!(++events % REPORT_PROGRESS_EVENTS) && report->options->progress)
 			report->options->progress(report->options->progress_context, events,
 						  event.clock_ns);
 	}

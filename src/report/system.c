@@ -19,15 +19,22 @@
 static int read_again(struct report *report, const struct ctf_bind *bind, unsigned count,
 		      int (*take)(void *context, const struct ctf_event *event), void *context)
 {
+	const struct report_options *options = report->options;
 	struct ctf_event event;
+	uint64_t events = 0;
 	int more;
 
 	if (ctf_bind(report->reader, bind, count, report->err))
 		return -1;
-	while ((more = ctf_next(report->reader, &event, report->err)) > 0)
+	while ((more = ctf_next(report->reader, &event, report->err)) > 0) {
 		if (take(context, &event))
 			return err_set(report->err, EXIT_FAILED,
 				       "There is no memory left for the analysis.");
+		if (!(++events % REPORT_PROGRESS_EVENTS) && options->progress)
+			options->progress(options->progress_context, events, event.clock_ns);
+	}
+	if (options->progress)
+		options->progress(options->progress_context, 0, 0);
 	return more;
 }
 

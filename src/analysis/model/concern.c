@@ -25,8 +25,17 @@ struct reference {
 	const void *object;		/* NULL: not known yet */
 };
 
+/* The fields of an event that name objects. */
+struct names {
+	uint8_t count;
+	struct {
+		uint8_t field, kind;
+	} at[CTF_BIND_FIELDS];
+};
+
 struct concern {
 	const struct selection *selection;
+	struct names names[KYMO_POINTS_TABLE];
 	struct ctf_reader *reader;
 	struct model *model;
 	bool learned;			/* the first pass is over, or there is none */
@@ -68,6 +77,19 @@ static const struct {
 	{ "handle", HANDLE_TIMER },
 	{ "handle", HANDLE_SUBSCRIPTION },
 };
+
+static void find_names(struct names names[KYMO_POINTS_TABLE])
+{
+	for (unsigned p = 0; p < KYMO_POINTS_TABLE; p++)
+		for (unsigned i = 0; i < kymo_points[p].field_count && i < CTF_BIND_FIELDS; i++)
+			for (size_t k = 0; k < sizeof(fields) / sizeof(*fields); k++) {
+				if (strcmp(fields[k].field, kymo_points[p].field[i].name) != 0 ||
+				    names[p].count == CTF_BIND_FIELDS)
+					continue;
+				names[p].at[names[p].count].field = (uint8_t)i;
+				names[p].at[names[p].count++].kind = (uint8_t)fields[k].kind;
+			}
+}
 
 struct about {
 	const struct model_node *node;
@@ -190,25 +212,23 @@ static int judge_handles(struct concern *concern, const struct ctf_event *event,
 {
 	const struct bound *bound = &concern->model->bound[event->bound];
 	const struct kymo_point *point = &kymo_points[bound->point];
+	const struct names *names = &concern->names[bound->point];
 
-	for (unsigned i = 0; i < point->field_count && i < CTF_BIND_FIELDS; i++) {
+	for (unsigned i = 0; i < names->count; i++) {
+		unsigned field = names->at[i].field;
+		enum handle kind = (enum handle)names->at[i].kind;
+		const void *object;
 		uint64_t address;
 
-		if (!address_of(&point->field[i], &event->value[i], &address))
+		if (!address_of(&point->field[field], &event->value[field], &address))
 			continue;
-		for (size_t k = 0; k < sizeof(fields) / sizeof(*fields); k++) {
-			const void *object;
-
-			if (strcmp(fields[k].field, point->field[i].name) != 0)
-				continue;
-			object = model_handle(concern->model, process, fields[k].kind, address);
-			if (object)
-				judge(concern->selection, verdict, about_object(fields[k].kind, object));
-			if (bound->is_init && !concern->learned &&
-			    !remember(concern, (struct reference){ concern->inits, process,
-								   fields[k].kind, address, object }))
-				return -ENOMEM;
-		}
+		object = model_handle(concern->model, process, kind, address);
+		if (object)
+			judge(concern->selection, verdict, about_object(kind, object));
+		if (bound->is_init && !concern->learned &&
+		    !remember(concern, (struct reference){ concern->inits, process, kind, address,
+							   object }))
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -231,15 +251,18 @@ static int objects_asked(struct concern *concern, const struct ctf_event *event)
 {
 	const struct model *model = concern->model;
 	bool is_init = event->bound >= 0 && model->bound[event->bound].is_init;
-	struct thread *thread = model_thread_at(model, event);
+	struct thread *thread;
 	struct verdict verdict = { 0 };
 	int status = 0;
 
+	if (!is_init && !concern->learned)
+		return 1;		/* for now, only what is made is of interest */
 	if (is_init && concern->learned && !concern->growing) {
 		uint64_t init = concern->inits++;
 
 		return init < concern->init_count && concern->init_wanted[init / 8] >> (init % 8) & 1;
 	}
+	thread = model_thread_at(model, event);
 	if (thread && event->bound >= 0)
 		status = judge_handles(concern, event, thread->process, &verdict);
 	concern->inits += is_init;
@@ -378,6 +401,8 @@ int concern_create(struct concern **result, struct ctf_reader *reader,
 	concern->reader = reader;
 	concern->selection = selection;
 	concern->growing = growing;
+	concern->learned = growing;
+	find_names(concern->names);
 	if (bind_model(concern, err) || (!growing && learn(concern, progress, context, err))) {
 		concern_destroy(concern);
 		return -1;
