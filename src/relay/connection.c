@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A connection of the server, of one of three kinds: its bytes go to ingest, intake or viewer, its replies back
+ * in one write each. Who does not take replies, and a disk that does not keep up, stop the reading of those who are
+ * concerned, and of nobody else.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relay/server_internal.h"
+
+#define CONNECTIONS_MAX	4096u
+#define UNSENT_MAX	((size_t)4 << 20)	/* of replies; then requests wait */
+#define KEEPALIVE_S	60			/* then who vanished is looked for */
+
+static const char *const kind_names[] = { "producer", "producer's data", "viewer" };
+
+/* ---- the end of a connection ---- */
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct connection *connection = handle->data;
+
+	if (connection->kind == CONTROL)
+		ingest_free(connection->ingest);
+	else if (connection->kind == DATA)
+		intake_free(connection->intake);
+	else
+		viewer_free(connection->viewer);
+	free(connection);
+}
+
+void connection_drop(struct connection *connection)
+{
+	struct server *server = connection->server;
+
+	connection->closing = true;
+	if (connection->gone || connection->reading)
+		return;			/* closed when that is done */
+	connection->gone = true;
+	for (struct connection **at = &server->connections; *at; at = &(*at)->next)
+		if (*at == connection) {
+			*at = connection->next;
+			server->count--;
+			break;
+		}
+	uv_close((uv_handle_t *)&connection->tcp, on_closed);
+}
+
+/* ---- bytes ---- */
+
+struct reply {
+	uv_write_t write;
+	struct connection *connection;
+	uint8_t *bytes;
+};
+
+static void on_sent(uv_write_t *write, int status)
+{
+	struct reply *reply = write->data;
+	struct connection *connection = reply->connection;
+
+	free(reply->bytes);
+	free(reply);
+	if (connection->gone)
+		return;
+	if (status < 0 || (connection->closing && !uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp)))
+		connection_drop(connection);
+	else
+		connection_update(connection);
+}
+
+/* Takes the bytes of @out. */
+static void send_reply(struct connection *connection, struct wire_out *out)
+{
+	struct reply *reply = out->used ? calloc(1, sizeof(*reply)) : NULL;
+	uv_buf_t buffer = uv_buf_init((char *)out->bytes, (unsigned)out->used);
+
+	if (!reply) {
+		wire_out_free(out);
+		return;
+	}
+	reply->write.data = reply;
+	reply->connection = connection;
+	reply->bytes = out->bytes;
+	if (uv_write(&reply->write, (uv_stream_t *)&connection->tcp, &buffer, 1, on_sent) < 0) {
+		free(reply->bytes);
+		free(reply);
+		connection_drop(connection);
+	}
+}
+
+static void fail(struct connection *connection, const struct err *err)
+{
+	server_say(connection->server, "%s %s is disconnected: %s", kind_names[connection->kind], connection->peer, err->text);
+	connection->closing = true;
+	if (!uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp))
+		connection_drop(connection);
+	else
+		connection_update(connection);
+}
+
+static void on_read_done(uv_work_t *work, int status);
+
+static void do_read(uv_work_t *work)
+{
+	struct connection *connection = work->data;
+
+	viewer_do_read(connection->reading);
+}
+
+static void begin_read(struct connection *connection, struct viewer_read *read)
+{
+	connection->reading = read;
+	if (!read)
+		return;
+	connection->work.data = connection;
+	if (uv_queue_work(&connection->server->loop, &connection->work, do_read, on_read_done) < 0) {
+		connection->reading = NULL;
+		connection_drop(connection);
+	}
+}
+
+static void on_read_done(uv_work_t *work, int status)
+{
+	struct connection *connection = work->data;
+	struct viewer_read *read = NULL;
+	struct wire_out out = { 0 };
+	struct err err = { 0 };
+	int rc;
+
+	(void)status;
+	connection->reading = NULL;
+	if (connection->closing) {
+		connection_drop(connection);
+		return;
+	}
+	rc = viewer_has_read(connection->viewer, &out, &read, &err);
+	send_reply(connection, &out);
+	if (connection->gone)
+		return;
+	begin_read(connection, read);
+	if (rc < 0)
+		fail(connection, &err);
+	else
+		connection_update(connection);
+}
+
+static void take(struct connection *connection, const uint8_t *bytes, size_t size)
+{
+	struct viewer_read *read = NULL;
+	struct wire_out out = { 0 };
+	struct err err = { 0 };
+	int rc;
+
+	if (connection->kind == CONTROL)
+		rc = ingest_bytes(connection->ingest, bytes, size, &out, &err);
+	else if (connection->kind == DATA)
+		rc = intake_bytes(connection->intake, bytes, size, &err);
+	else
+		rc = viewer_bytes(connection->viewer, bytes, size, &out, &read, &err);
+	send_reply(connection, &out);
+	if (connection->gone)
+		return;
+	begin_read(connection, read);
+	if (rc < 0)
+		fail(connection, &err);
+	else
+		connection_update(connection);
+}
+
+static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+	struct connection *connection = handle->data;
+
+	(void)suggested;
+	*buffer = uv_buf_init(connection->server->buffer, sizeof(connection->server->buffer));
+}
+
+static void on_bytes(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
+{
+	struct connection *connection = stream->data;
+
+	if (got < 0) {
+		connection_drop(connection);
+	} else if (got > 0) {
+		take(connection, (const uint8_t *)buffer->base, (size_t)got);
+		server_look_at_disk(connection->server);
+	}
+}
+
+void connection_update(struct connection *connection)
+{
+	uv_stream_t *stream = (uv_stream_t *)&connection->tcp;
+	const bool stop = connection->closing || connection->reading ||
+			  uv_stream_get_write_queue_size(stream) > UNSENT_MAX ||
+			  (connection->kind == DATA && connection->server->disk_is_full) ||
+			  (connection->kind == CONTROL && connection->server->disk_is_overfull);
+
+	if (connection->gone || stop == connection->stopped)
+		return;
+	connection->stopped = stop;
+	if (stop)
+		(void)uv_read_stop(stream);
+	else if (uv_read_start(stream, on_room, on_bytes) < 0)
+		connection_drop(connection);
+}
+
+/* ---- the beginning ---- */
+
+static void name_peer(struct connection *connection)
+{
+	struct sockaddr_storage address = { 0 };
+	int size = sizeof(address), port = 0;
+	char ip[46] = "?";
+
+	if (uv_tcp_getpeername(&connection->tcp, (struct sockaddr *)&address, &size) == 0) {
+		(void)uv_ip_name((struct sockaddr *)&address, ip, sizeof(ip));
+		port = ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port :
+			     ((struct sockaddr_in *)&address)->sin_port);
+	}
+	(void)snprintf(connection->peer, sizeof(connection->peer), "%s:%d", ip, port);
+}
+
+static bool make_inside(struct connection *connection)
+{
+	struct server *server = connection->server;
+
+	switch (connection->kind) {
+	case CONTROL:
+		return (connection->ingest = ingest_new(&server->relay, server->options->minor)) != NULL;
+	case DATA:
+		return (connection->intake = intake_new(&server->relay)) != NULL;
+	default:
+		return (connection->viewer = viewer_new(&server->relay)) != NULL;
+	}
+}
+
+void connection_accept(uv_stream_t *listener, int status)
+{
+	struct server *server = listener->data;
+	struct connection *connection;
+
+	if (status < 0)
+		return;
+	connection = calloc(1, sizeof(*connection));
+	if (!connection)
+		return;			/* it waits in the backlog */
+	connection->server = server;
+	connection->kind = (enum kind)((uv_tcp_t *)listener - server->listener);
+	connection->tcp.data = connection;
+	connection->stopped = true;
+	if (uv_tcp_init(&server->loop, &connection->tcp) < 0) {
+		free(connection);
+		return;
+	}
+	connection->next = server->connections;
+	server->connections = connection;
+	server->count++;
+	if (uv_accept(listener, (uv_stream_t *)&connection->tcp) < 0 || !make_inside(connection)) {
+		connection_drop(connection);
+		return;
+	}
+	(void)uv_tcp_nodelay(&connection->tcp, 1);
+	(void)uv_tcp_keepalive(&connection->tcp, 1, KEEPALIVE_S);
+	name_peer(connection);
+	if (server->count > CONNECTIONS_MAX) {
+		server_say(server, "%s %s is disconnected: there are %u connections already", kind_names[connection->kind],
+		    connection->peer, CONNECTIONS_MAX);
+		connection_drop(connection);
+		return;
+	}
+	connection_update(connection);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the server's files share. Not for others. */
+#ifndef KYMO_RELAY_SERVER_INTERNAL_H
+#define KYMO_RELAY_SERVER_INTERNAL_H
+
+#include <uv.h>
+
+#include "relay/ingest.h"
+#include "relay/server.h"
+#include "relay/viewer.h"
+
+enum kind { CONTROL, DATA, LIVE, KINDS };
+
+struct server {
+	const struct server_options *options;
+	struct relay relay;
+	uv_loop_t loop;
+	uv_tcp_t listener[KINDS];
+	uv_signal_t signal[2];
+	uv_async_t disk_did;
+	uv_timer_t look;
+	struct connection *connections;
+	unsigned count;
+	bool disk_is_full, disk_is_overfull;
+	char buffer[256 << 10];		/* what was read; used up before the next read */
+};
+
+struct connection {
+	struct server *server;
+	struct connection *next;
+	enum kind kind;
+	uv_tcp_t tcp;
+	bool stopped;			/* not read from */
+	bool closing;			/* for good, when replies are out and nothing is being read */
+	bool gone;
+	uv_work_t work;
+	struct viewer_read *reading;
+	char peer[64];
+	union {
+		struct ingest *ingest;
+		struct intake *intake;
+		struct viewer *viewer;
+	};
+};
+
+/** server_say() - a sentence to the one who began the server. */
+__attribute__((format(printf, 2, 3)))
+void server_say(struct server *server, const char *format, ...);
+
+/** server_look_at_disk() - what waits for the disk is in memory: producers wait when it is too much. */
+void server_look_at_disk(struct server *server);
+
+/** connection_accept() - of a listener, whose place in server->listener is the kind. */
+void connection_accept(uv_stream_t *listener, int status);
+
+/** connection_update() - read from it, or leave it, as things are now. */
+void connection_update(struct connection *connection);
+
+/** connection_drop() - it ends, at once or when what is being read for it is there. */
+void connection_drop(struct connection *connection);
+
+#endif
