@@ -279,6 +279,8 @@ def process(place, draw):
     place.wait_for_recorder(lasting)
     for _ in rounds():
         programs.append(place.program())
+        if draw.random() < 0.5 or len(programs) == 1:
+            programs[-1].wait_for_events()
         time.sleep(draw.uniform(0, 0.1))
         programs[-1].kill()
     end_recorder(lasting)
