@@ -21,7 +21,7 @@
  *
  * Memory order: a word that publishes bytes is stored with release and loaded with acquire. No
  * word below is written by two parties, except `state`, `generation`, `mode`, `enable` (recorder;
- * once by the traced process while it registers), `left_out` and kymo_ring.state.
+ * once by the traced process while it registers), `left_out`, `stirred` and kymo_ring.state.
  */
 #ifndef KYMO_ABI_REGION_H
 #define KYMO_ABI_REGION_H
@@ -40,6 +40,7 @@
 #define KYMO_ENABLE_PAGE	1u
 #define KYMO_RING_DIR_PAGE	2u
 #define KYMO_RINGS_MAX		2048u
+#define KYMO_STIRS		512u
 #define KYMO_LOG_DIR_PAGE	4u
 #define KYMO_LOG_CHUNKS_MAX	1024u
 #define KYMO_LEFT_OUT_PAGE	5u
@@ -149,6 +150,13 @@ struct kymo_region {
 	/* Written by the recorder. */
 	alignas(KYMO_LINE)
 	struct kymo_promise promise;
+
+	/*
+	 * Set by a thread that begins a block, cleared by the recorder: ring r is r % KYMO_STIRS. So he sees at a
+	 * glance which of very many rings may be filling up.
+	 */
+	alignas(KYMO_LINE)
+	uint8_t stirred[KYMO_STIRS];
 };
 
 #define KYMO_REGION_EXITED	1u	/* the process goes through exit(): little more will come */
@@ -285,6 +293,7 @@ struct kymo_ring {
 	/* Constant. */
 	uint32_t block_size;	/* power of two, KYMO_BLOCK_MIN..KYMO_BLOCK_MAX */
 	uint32_t block_count;	/* power of two, at least 2 */
+	uint32_t number;	/* index in ring_page[] */
 
 	/* Written with every new owner, before owner_seq. */
 	alignas(KYMO_LINE)

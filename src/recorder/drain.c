@@ -400,14 +400,48 @@ bool ring_note_fill(struct ring *ring, const struct process *process, struct dra
 	uint64_t capacity = (uint64_t)ring->block_size * ring->block_count;
 	unsigned fill = (unsigned)(unread * 256 / capacity);
 	uint64_t grown = (ring->taken + unread - ring->looked) * 256 / capacity;
+	uint64_t slept_ns = drain->now_ns > ring->looked_ns ? drain->now_ns - ring->looked_ns : 1;
 
+	grown = grown * 1000000 / slept_ns;
 	ring->looked = ring->taken + unread;
+	ring->looked_ns = drain->now_ns;
 	if (fill > drain->fullest)
 		drain->fullest = fill;
 	if (grown > drain->grown)
 		drain->grown = grown;
 	return drain->final || drain->flush || process->alive == ALIVE_DEAD || unread > capacity / 4 ||
 	       __atomic_load_n(&ring_shared(process, ring)->state, __ATOMIC_RELAXED) == KYMO_RING_RETIRED;
+}
+
+/* Of ring @index, which may be wrong by others that share its byte. */
+static bool is_filling(struct process *process, unsigned index, struct drain *drain)
+{
+	struct ring *ring = &process->ring[index];
+	uint64_t end;
+
+	if (ring->bad)
+		return false;
+	end = KYMO_WORD_POS(__atomic_load_n(&ring_shared(process, ring)->wpos, __ATOMIC_RELAXED));
+	return end > ring->taken && ring_note_fill(ring, process, drain, end - ring->taken);
+}
+
+bool process_is_stirred(struct process *process, struct drain *drain)
+{
+	uint8_t *stirred = region_header(&process->region)->stirred;
+	bool filling = false;
+
+	for (unsigned i = 0; i < process->ring_count && i < KYMO_STIRS; i += sizeof(uint64_t)) {
+		if (!__atomic_load_n((uint64_t *)(stirred + i), __ATOMIC_RELAXED))
+			continue;
+		for (unsigned j = i; j < i + sizeof(uint64_t); j++) {
+			if (!__atomic_load_n(&stirred[j], __ATOMIC_RELAXED))
+				continue;
+			__atomic_store_n(&stirred[j], 0, __ATOMIC_SEQ_CST);	/* before the look at the ring */
+			for (unsigned ring = j; ring < process->ring_count; ring += KYMO_STIRS)
+				filling |= is_filling(process, ring, drain);
+		}
+	}
+	return filling;
 }
 
 static bool ring_due(struct ring *ring, const struct process *process, struct drain *drain, uint64_t unread)

@@ -38,7 +38,7 @@ struct ring {
 	uint32_t thread;		/* index of its owner's account */
 	uint32_t block_records;		/* records already taken from the block `taken` is in */
 	uint64_t taken;			/* byte position up to which all is in the sinks */
-	uint64_t looked;		/* its end at the last look */
+	uint64_t looked, looked_ns;	/* its end at the last look, and when that was */
 	uint64_t prev_end;		/* end of the last packet */
 	uint64_t dropped_base;		/* kymo_ring.dropped when the session began */
 	uint64_t dropped_seen;		/* last value that the accounts hold */
@@ -77,6 +77,7 @@ struct process {
 	uint64_t dropped_no_ring, init_dropped;
 	uint64_t recorded, dropped, bytes, filtered;
 	uint64_t lost_bytes;		/* of corrupt rings */
+	uint64_t look_at;		/* when to look at all its rings again */
 	uint64_t merged_end;		/* time of the last record that was merged */
 	uint64_t merged_since;		/* as ring.unread_since, of all rings that are merged */
 	uint64_t cut_ns;		/* records before this are left out; only where all are walked */
@@ -97,7 +98,7 @@ struct drain {
 	bool final;			/* the same, and nothing more will come */
 	bool failed;			/* the last ring_drain() before ring_finish() failed */
 	unsigned fullest;		/* out: highest fill of a ring met, in 1/256 */
-	uint64_t grown;			/* out: most that a ring grew since the last look, in 1/256 */
+	uint64_t grown;			/* out: most that a ring grew in a millisecond since the last look, in 1/256 */
 	void (*say)(void *context, const char *text);
 	void *context;
 	uint8_t *scratch;		/* DRAIN_SCRATCH bytes */
@@ -165,6 +166,13 @@ int ring_drain(struct process *process, unsigned index, struct drain *drain);
  * Return: as ring_drain().
  */
 int merged_drain(struct process *process, struct drain *drain, uint64_t clock_ns);
+
+/**
+ * process_is_stirred() - whether a ring of it is filling up, seen from those that began a block since the last call
+ *
+ * Costs a line of memory for 64 rings, where looking at all of them costs several for each.
+ */
+bool process_is_stirred(struct process *process, struct drain *drain);
 
 /** merged_let_settle() - before a round that takes everything: what is committed now is older than its horizon. */
 void merged_let_settle(struct drain *drain);

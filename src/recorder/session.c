@@ -21,6 +21,10 @@
 #define STREAMS_PER_PATIENCE	100		/* many streams: fewer, larger packets each */
 #define PERIOD_MIN_MS		1
 #define PERIOD_MAX_MS		4	/* a large ring lasts 4.8 ms at 3 M events/s of 8 B */
+#define RINGS_PER_PERIOD_MS	500	/* with many rings a round takes longer, so it is less often */
+#define PROCESSES_PER_ALIVE	32	/* the same for looking whether so many are alive */
+#define RINGS_PER_LOOK		64	/* so many are looked at in every round; all of more only ... */
+#define LOOK_NS			(16 * MS)	/* ... after this time for so many */
 
 /* ---- begin ---- */
 
@@ -141,9 +145,33 @@ static bool directory_changed(struct session *session)
 	return true;
 }
 
+/* With many rings, all of a process are looked at now and then, and in between those that fill up. */
+static bool process_is_due(struct session *session, struct process *process, uint64_t look_ns)
+{
+	struct drain *drain = &session->drain;
+	/* Not all processes at the same time. */
+	const uint64_t spread = look_ns / 64 * (process->ordinal * 37 % 16);
+
+	if (!look_ns || drain->flush || drain->final || process->alive == ALIVE_DEAD || drain->now_ns >= process->look_at) {
+		process->look_at = drain->now_ns + look_ns - spread;
+		return true;
+	}
+	return process_is_stirred(process, drain);
+}
+
+/* Who shows its events to triggers wants them soon. */
+static uint64_t look_period_ns(const struct session *session)
+{
+	for (unsigned i = 0; i < session->drain.sink_count; i++)
+		if (!session->drain.sink[i]->ops->batch)
+			return 0;
+	return session->rings / RINGS_PER_LOOK * LOOK_NS;
+}
+
 void session_drain_all(struct session *session, bool flush)
 {
 	struct drain *drain = &session->drain;
+	const uint64_t look_ns = look_period_ns(session);
 	unsigned rings = 0;
 	int rc;
 
@@ -159,11 +187,14 @@ void session_drain_all(struct session *session, bool flush)
 
 		if (process->finished)
 			continue;
-		rc = session_drain_process(session, process);
+		if (process_is_due(session, process, look_ns))
+			rc = session_drain_process(session, process);
 		rings += process->ring_count;
 	}
 	sinks_round_end(drain);
 	drain->flush = false;
+	if (rc == 0)
+		session->rings = rings;
 	drain->patience_ns = PATIENCE_NS * (1 + rings / STREAMS_PER_PATIENCE);
 }
 
@@ -191,7 +222,7 @@ static int keep_house(struct session *session, struct err *err)
 		session_scan(session);
 	}
 	if (now >= session->alive_at && !all_fail(session)) {
-		session->alive_at = now + ALIVE_PERIOD_NS;
+		session->alive_at = now + ALIVE_PERIOD_NS * (1 + session->process_count / PROCESSES_PER_ALIVE);
 		session_tell_counts(session);
 		session_check_alive(session);
 	}
@@ -202,8 +233,8 @@ static int keep_house(struct session *session, struct err *err)
 	if (now < session->accounts_at)
 		return 0;
 	rc = session_keep_accounts(session, err);
-	/* With very many threads it takes long; not more than 2 % of the time. */
-	session->accounts_at = now + ACCOUNTS_PERIOD_NS + 50 * (session_now() - now);
+	/* With very many threads it takes long; not more than 0.2 % of the time. */
+	session->accounts_at = now + ACCOUNTS_PERIOD_NS + 500 * (session_now() - now);
 	return rc;
 }
 
@@ -211,30 +242,29 @@ static int keep_house(struct session *session, struct err *err)
  * How long to sleep. What counts is how fast the fastest ring fills: one found full after a long
  * sleep may need no more than shorter ones, one found half full after none at all is urgent.
  */
-static int next_wait_ms(struct session *session, uint64_t slept_ns)
+static int next_wait_ms(struct session *session)
 {
-	uint64_t per_ms = session->drain.grown * MS / (slept_ns ? slept_ns : 1);
+	const uint64_t per_ms = session->drain.grown;
+	const unsigned most = PERIOD_MAX_MS + session->rings / RINGS_PER_PERIOD_MS;
 
 	if (per_ms > 128)		/* more than half a ring in the shortest sleep */
 		return 0;
 	if (per_ms > 16 || session->drain.fullest > 128)
 		session->period_ms = PERIOD_MIN_MS;
-	else if (session->drain.fullest < 16 && session->period_ms < PERIOD_MAX_MS)
+	else if (session->drain.fullest < 16 && session->period_ms < most)
 		session->period_ms++;
 	return (int)session->period_ms;
 }
 
 int session_poll(struct session *session, struct err *err)
 {
-	uint64_t last_ns = session->drain.now_ns;
-
 	session->drain.now_ns = session_now();
 	session_drain_all(session, session->flush);
 	session->flush = false;
 	session_turn_sinks(session);
 	if (keep_house(session, err) < 0)
 		return -1;
-	return next_wait_ms(session, session->drain.now_ns - last_ns);
+	return next_wait_ms(session);
 }
 
 /* ---- other rules ---- */

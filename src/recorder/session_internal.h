@@ -51,6 +51,7 @@ struct session {
 	uint64_t scan_at, alive_at, accounts_at, clock_at;
 	uint64_t bytes;			/* of event data, in sinks that are closed */
 	unsigned period_ms;
+	unsigned rings;			/* of all processes, as of the last round */
 	unsigned alive_rounds;
 	bool noticed;
 	bool flush;			/* the next poll takes everything */

@@ -112,6 +112,7 @@ static void install_ring(struct kymo_process *process, unsigned index, uint8_t *
 
 	ring->block_size = (uint32_t)(bytes / 4 < KYMO_BLOCK_MAX ? bytes / 4 : KYMO_BLOCK_MAX);
 	ring->block_count = (uint32_t)(bytes / ring->block_size);
+	ring->number = index;
 	process->ring[index] = ring;
 	process->ring_page[index] = page;
 	process->ring_memory += bytes + KYMO_PAGE;

@@ -173,6 +173,7 @@ static bool get_ring(struct kymo_thread *thread)
 	thread->left = ring->wpos;
 	thread->block_size = ring->block_size;
 	thread->mode = &kymo_process->region->mode;
+	thread->stirred = &kymo_process->region->stirred[ring->number % KYMO_STIRS];
 	thread->free_until = 0;
 	thread->end = 0;
 	kymo_signal_fence();
@@ -264,6 +265,7 @@ static bool next_block(struct kymo_thread *thread)
 	__atomic_store_n(&thread->word, KYMO_WORD(start + sizeof *block, 0), __ATOMIC_RELAXED);
 	kymo_signal_fence();
 	__atomic_store_n(&thread->end, start + size - 1, __ATOMIC_RELAXED);
+	__atomic_store_n(thread->stirred, 1, __ATOMIC_RELAXED);
 	return true;
 }
 

@@ -61,6 +61,7 @@ struct kymo_thread {
 	/* From here on not in every event; this line once a block. */
 	uint64_t free_until;		/* blocks below this position are known to be free */
 	const uint32_t *mode;		/* of the region */
+	uint8_t *stirred;		/* the ring's byte in the region */
 	const int32_t *cpu;		/* where the kernel says which CPU it is; NULL: ask */
 	uint32_t block_size;		/* of the ring */
 	uint64_t old_counter, old_ns;	/* clock pairs 10-20 s and 0-10 s back: the rate's baseline */

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A whole vehicle under `ulimit -n 1024`: what the recorder needs for many processes with many threads.
+# usage: scale.sh [BUILD]; BENCH_PROCESSES, BENCH_THREADS, BENCH_RATE (events/s of all together),
+# BENCH_SECONDS: how long it is watched, BENCH_BURST: events of a thread at a time, BENCH_READ=0: without
+# babeltrace2, which takes minutes.
+# Its CPU time is that of the recorder alone, between two looks while all threads run.
+set -eu
+build=$(realpath "${1:-${KYMO_BUILD:-build}}")
+processes=${BENCH_PROCESSES:-300} threads=${BENCH_THREADS:-30} rate=${BENCH_RATE:-500000}
+seconds=${BENCH_SECONDS:-10} burst=${BENCH_BURST:-50}
+warm=5		# until all threads run and the recorder has found them
+ulimit -n 1024
+scratch=$(mktemp -d /dev/shm/kymo-bench-XXXXXX)
+recorder='' fleet=''
+export KYMO_DIR="$scratch/run"
+
+cleanup() {
+	for pid in $recorder $fleet; do kill "$pid" 2>/dev/null || true; done
+	rm -rf "$scratch"
+}
+trap cleanup EXIT
+trap 'exit 1' INT TERM
+
+# cpu PID: user and system ticks so far
+cpu() {
+	awk '{ print $(NF - 38) + $(NF - 37) }' "/proc/$1/stat"
+}
+
+mkdir -m 700 "$KYMO_DIR"
+"$build/bin/kymo" record -q -o "$scratch/trace" ${BENCH_STREAMS:+--streams "$BENCH_STREAMS"} >"$scratch/log" 2>&1 &
+recorder=$!
+"$build/tests/fleet" "$processes" "$threads" "$rate" $((warm + seconds + 2)) "$burst" >"$scratch/produced" &
+fleet=$!
+sleep "$warm"
+before=$(cpu "$recorder") begin=$(date +%s%N) bytes=$(du -sb "$scratch/trace" | cut -f1)
+sleep "$seconds"
+after=$(cpu "$recorder") end=$(date +%s%N) bytes=$(($(du -sb "$scratch/trace" | cut -f1) - bytes))
+regions=$(find "$KYMO_DIR" -name '*.region' | wc -l)
+fds=$(find "/proc/$recorder/fd" -mindepth 1 | wc -l)
+shared=$(du -s --block-size=1K "$KYMO_DIR" | cut -f1)
+private=$(awk '/^RssAnon/ { print $2 }' "/proc/$recorder/status")
+wait "$fleet"
+fleet=
+sleep 1
+kill -INT "$recorder"
+wait "$recorder" || cat "$scratch/log" >&2
+recorder=
+python3 - "$scratch" "$(getconf CLK_TCK)" "$((after - before))" "$((end - begin))" "$regions" "$fds" "$shared" "$private" "$bytes" <<'EOF'
+import json, os, subprocess, sys
+scratch = sys.argv[1]
+tick, ticks, ns, regions, fds, shared, private, bytes = map(int, sys.argv[2:])
+produced = {}
+for line in open(scratch + "/produced"):
+    said = json.loads(line)
+    for tid, (_, events) in said["threads"].items():
+        produced[said["pid"], int(tid)] = events
+accounts = json.load(open(scratch + "/trace/kymo.json"))
+wrong = dict(produced)
+for process in accounts["processes"]:
+    for thread in process["threads"]:
+        key = process["pid"], thread["tid"]
+        wrong[key] = wrong.get(key, 0) - thread["recorded"] - thread["dropped"]
+total = accounts["totals"]
+size = sum(os.path.getsize(os.path.join(p, f)) for p, _, files in os.walk(scratch + "/trace") for f in files)
+rate = total["recorded"] * bytes / size / (ns / 1e9)     # while it was watched, by what was written meanwhile
+busy = ticks / tick / (ns / 1e9)
+files = sum(len(f) for p, _, f in os.walk(scratch + "/trace") if not p.endswith("index"))
+print(f"regions {regions}  threads {len(produced)}  events {sum(produced.values())}")
+print(f"recorder: CPU {100 * busy:.1f} % of a core at {rate:.0f} events/s, {1e9 * busy / rate:.0f} ns each"
+      f"  descriptors {fds}  memory of its own {private / 1024:.1f} MiB")
+print(f"shared memory {shared / 1024:.0f} MiB   trace {files} files  {total['bytes'] / 1e6:.0f} MB")
+print(f"recorded {total['recorded']}  dropped {total['dropped']}  threads whose sum is wrong "
+      f"{sum(1 for n in wrong.values() if n)}")
+EOF
+[ "${BENCH_READ:-1}" = 0 ] ||
+	echo "babeltrace2 under ulimit -n 1024: $(babeltrace2 "$scratch/trace" --component sink.utils.counter \
+		--params step=+0 | grep "Event message")"
