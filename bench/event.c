@@ -44,6 +44,7 @@ BATCH(empty_16, bench_empty_16(first, second))
 BATCH(empty_string, bench_empty_string(first, "", TEXT))
 BATCH(kymo_8, ros_trace_rcl_take(first))
 BATCH(kymo_16, ros_trace_rcl_publish(first, second))
+BATCH(object_8, ros_trace_callback_end(first))
 BATCH(kymo_string, ros_trace_rcl_lifecycle_transition(first, "", TEXT))
 #ifdef BENCH_LTTNG
 BATCH(lttng_8, bench_lttng_8(first))
@@ -51,7 +52,7 @@ BATCH(lttng_16, bench_lttng_16(first, second))
 BATCH(lttng_string, bench_lttng_string(first, "", TEXT))
 #endif
 
-enum { FLOOR, CALLED, KYMO, EMPTY, DISABLED, LTTNG, KINDS };
+enum { FLOOR, CALLED, KYMO, LOOKED_UP, LEFT_OUT, EMPTY, DISABLED, LTTNG, KINDS };
 enum { PAYLOADS = 3 };
 
 static const struct kind {
@@ -61,6 +62,8 @@ static const struct kind {
 	[FLOOR] = { "clock read + store, inline", { inline_8, inline_16, inline_string } },
 	[CALLED] = { "the same behind a call", { called_8, called_16, called_string } },
 	[KYMO] = { "kymo, through the preload", { kymo_8, kymo_16, kymo_string } },
+	[LOOKED_UP] = { "kymo, object looked up", { object_8, kymo_16, kymo_string } },
+	[LEFT_OUT] = { "kymo, object left out", { object_8, kymo_16, kymo_string } },
 	[EMPTY] = { "empty call", { empty_8, empty_16, empty_string } },
 	[DISABLED] = { "kymo, not recording", { kymo_8, kymo_16, kymo_string } },
 #ifdef BENCH_LTTNG
@@ -72,6 +75,11 @@ static float cost[KINDS][PAYLOADS][ROUNDS];
 
 static bool has_lttng;
 
+static enum kymo_enable wanted(int kind)
+{
+	return kind == KYMO ? KYMO_ENABLE_YES : kind == LOOKED_UP || kind == LEFT_OUT ? KYMO_ENABLE_LOOK_UP : KYMO_ENABLE_NO;
+}
+
 static void measure(void)
 {
 	for (int round = 0; round < ROUNDS; round++)
@@ -81,7 +89,9 @@ static void measure(void)
 
 				if (kind == LTTNG && !has_lttng)
 					continue;
-				own_record(kind == KYMO);
+				own_record(wanted(kind));
+				if (kind == LOOKED_UP || kind == LEFT_OUT)
+					own_leave_out(kind == LEFT_OUT ? first : NULL);
 				kinds[kind].batch[p](EVENTS / 10);
 				begin = own_ns();
 				kinds[kind].batch[p](EVENTS);
@@ -122,6 +132,8 @@ static void print_costs(void)
 	}
 	row("kymo : clock read + store", KYMO, FLOOR, true, "target <= 1.10 (8 B)");
 	row("kymo : the same behind a call", KYMO, CALLED, true, "");
+	row("object looked up - without", LOOKED_UP, KYMO, false, "");
+	row("object left out - empty call", LEFT_OUT, EMPTY, false, "");
 	row("not recording - empty call", DISABLED, EMPTY, false, "target <= 0.3");
 	if (has_lttng) {
 		row("LTTng-UST : clock read + store", LTTNG, FLOOR, true, "reference 6.4-8.5");
@@ -164,7 +176,7 @@ int main(void)
 	printf("%-34s  %7s  %7s  %7s  %7s   p99.99:p50, target <= 2\n", "8 B", "p50", "p99", "p99.9",
 	       "p99.99");
 	print_tail(kinds[EMPTY].name, empty_8);
-	own_record(true);
+	own_record(KYMO_ENABLE_YES);
 	print_tail(kinds[KYMO].name, kymo_8);
 	if (has_lttng)
 		print_tail(kinds[LTTNG].name, kinds[LTTNG].batch[0]);

@@ -41,7 +41,7 @@ static void measure_kind(enum kind kind, int round)
 {
 	const uint64_t before = own_dropped();
 
-	own_record(kind == KYMO || kind == FULL);
+	own_record(kind == KYMO || kind == FULL ? KYMO_ENABLE_YES : KYMO_ENABLE_NO);
 	if (kind == FULL)
 		fill_ring();
 	for (int op = 0; op < USER_OPS; op++) {

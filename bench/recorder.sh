@@ -23,30 +23,34 @@ events() {
 print(t["recorded"], t["dropped"] + t["unwritten"])' "$1"
 }
 
-# measure NAME RATE [RING_SIZE]
+# measure NAME RATE [RING_SIZE [OPTION...]]
 measure() {
-	export KYMO_DIR="$scratch/run-$1"
+	name=$1 rate=$2 ring_size=${3:-}
+	shift $(($# < 3 ? $# : 3))
+	export KYMO_DIR="$scratch/run-$name"
 	mkdir -m 700 "$KYMO_DIR"
-	"$build/bench/bench_usage" "$scratch/usage" "$build/bin/kymo" record -o "$scratch/trace-$1" \
+	"$build/bench/bench_usage" "$scratch/usage" "$build/bin/kymo" record -o "$scratch/trace-$name" "$@" \
 		>"$scratch/record.log" 2>&1 &
 	recorder=$!
 	sleep 0.5
-	KYMO_RING_SIZE=${3:-} LD_PRELOAD="$build/lib/libkymo-ros2.so" "$build/bench/bench_producer" "$2" "$seconds" >"$scratch/emitted"
+	KYMO_RING_SIZE=$ring_size LD_PRELOAD="$build/lib/libkymo-ros2.so" "$build/bench/bench_producer" "$rate" "$seconds" >"$scratch/emitted"
 	sleep 0.3
 	kill -INT "$recorder"
 	wait "$recorder" || { cat "$scratch/record.log" >&2; exit 1; }
 	recorder=
-	events "$scratch/trace-$1" >"$scratch/events"
-	cat "$scratch/emitted" "$scratch/events" "$scratch/usage" | tr '\n' ' ' | awk -v name="$1" '{
+	events "$scratch/trace-$name" >"$scratch/events"
+	cat "$scratch/emitted" "$scratch/events" "$scratch/usage" | tr '\n' ' ' | awk -v name="$name" '{
 		cpu = $5 + $6
 		printf "%-13s  emitted %.2f M/s  recorded %.2f M/s  lost %d (%.2f %%)  recorder CPU %.3f s",
 			name, $1 / $2 / 1e6, $3 / $2 / 1e6, $4, 100 * $4 / $1, cpu
 		printf "  %.0f M events per CPU-second  peak RSS %.0f MiB\n", $3 / cpu / 1e6, $7 / 1024
 	}'
-	rm -rf "$scratch/trace-$1" "$KYMO_DIR"
+	rm -rf "$scratch/trace-$name" "$KYMO_DIR"
 }
 
 echo "recorder, $seconds s each; targets: >= 80 M events per CPU-second, none lost at 3 M/s"
 measure 3M-per-s 3000000
 measure 3M-per-s-4M 3000000 4M
 measure flat-out 0
+# With rules every record is looked at.
+measure 3M-rules-4M 3000000 4M --node "!/nobody"

@@ -78,15 +78,38 @@ void own_open(void)
 {
 	own_attach();
 	region->state = KYMO_STATE_RECORD;
-	own_record(false);
+	own_record(KYMO_ENABLE_NO);
 }
 
-void own_record(bool on)
+void own_record(enum kymo_enable wanted)
 {
 	/* The last but one id is that of switched-off categories. */
 	for (int id = 0; id < KYMO_POINT_UNDECLARED - 1; id++)
 		if (id >= KYMO_POINTS_TABLE || kymo_points[id].phase == KYMO_PHASE_RUN)
-			__atomic_store_n(&enable[id], on, __ATOMIC_RELAXED);
+			__atomic_store_n(&enable[id], wanted, __ATOMIC_RELAXED);
+}
+
+static void leave_out(uint64_t address)
+{
+	uint64_t *set = (uint64_t *)((uint8_t *)region + KYMO_LEFT_OUT_PAGE * KYMO_PAGE);
+
+	for (unsigned i = 0; i < KYMO_LEFT_OUT_PROBES; i++) {
+		uint64_t *slot = &set[(KYMO_LEFT_OUT_SLOT(address) + i) % KYMO_LEFT_OUT_MAX];
+
+		if (*slot == KYMO_LEFT_OUT_FREE) {
+			__atomic_store_n(slot, address, __ATOMIC_RELAXED);
+			return;
+		}
+	}
+}
+
+void own_leave_out(const void *object)
+{
+	memset((uint8_t *)region + KYMO_LEFT_OUT_PAGE * KYMO_PAGE, 0, KYMO_LEFT_OUT_MAX * sizeof(uint64_t));
+	for (uint64_t i = 0; i < 1000; i++)
+		leave_out(0x560000000000 + 208 * i);
+	if (object)
+		leave_out((uintptr_t)object);
 }
 
 void own_consume(void)

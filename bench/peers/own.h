@@ -20,8 +20,10 @@
 void own_attach(void);
 /** own_open() - the same, and play the recorder: in RECORD, with all events off. */
 void own_open(void);
-/** own_record() - switch all runtime events on or off, those of programs too. */
-void own_record(bool on);
+/** own_record() - switch all runtime events, those of programs too: off, on, or on with a look at the object. */
+void own_record(enum kymo_enable wanted);
+/** own_leave_out() - events of @object and of 1000 others are left out; NULL: of the others only. */
+void own_leave_out(const void *object);
 /** own_consume() - take all that the calling thread has written. */
 void own_consume(void);
 /** own_dropped() - events of the calling thread that found its ring full, so far. */

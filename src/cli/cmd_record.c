@@ -351,6 +351,11 @@ const struct verb verb_record = {
 		"span(NAME) > 1ms; callback > 10ms; callback(NAME) > 10ms, where NAME is the function's "
 		"symbol, its topic, service or node; event(NAME); overrun and missed of a kymo/loop.h loop, or "
 		"overrun(LOOP), missed(LOOP); died, died(PROCESS); loss. Names may have * and ?.\n\n"
+		"--node, --topic, --process, --event and --category say what is recorded; '!GLOB' leaves out. "
+		"Each may be given several times; --filter-file has such rules one a line, like \"topic !/rosout\". "
+		"Programs bring rules of their own in KYMO_FILTER and in CARET's CARET_SELECT_NODES, "
+		"CARET_IGNORE_NODES, CARET_SELECT_TOPICS, CARET_IGNORE_TOPICS and CARET_IGNORE_PROCESSES. "
+		"\"kymo filter\" changes them while it records.\n\n"
 		"The trace goes to $ROS_TRACE_DIR, else $ROS_HOME/tracing, else ~/.ros/tracing, unless "
 		"-o names a place. A recorder that was killed loses nothing: record again, and what the "
 		"programs kept meanwhile is in the next trace. A program that records itself is left "
@@ -359,6 +364,7 @@ const struct verb verb_record = {
 		"kymo record -- ros2 launch my_robot robot.launch.py\n"
 		"kymo record -o /tmp/trace --duration 30s\n"
 		"kymo record -p 4711 -p 'planner*' --strict\n"
+		"kymo record --node '/perception/*' --topic '!/rosout'\n"
 		"kymo record --paused\n"
 		"kymo record --flight 30s --trigger 'callback(/scan) > 20ms' --trigger died -o spikes\n",
 	.opts = opts,

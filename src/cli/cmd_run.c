@@ -80,7 +80,10 @@ const struct verb verb_run = {
 		"With --flight the command is its own flight recorder: it keeps its latest events in "
 		"its shared memory, as many as fit into a ring per thread (--ring-size), the oldest "
 		"giving way. 'kymo snapshot' writes them to a trace at any time, also after the "
-		"command has died. A recording that starts meanwhile gets everything from then on.",
+		"command has died. A recording that starts meanwhile gets everything from then on.\n"
+		"\n"
+		"Rules (--node, --topic and so on) are passed on in KYMO_FILTER of the command's "
+		"environment: who records it goes by them.",
 	.examples =
 		"kymo run -- ros2 run demo_nodes_cpp talker\n"
 		"kymo record\n"
