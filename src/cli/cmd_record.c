@@ -217,8 +217,8 @@ static int prepare_output(const struct options *options, struct record_options *
 	if (flight_prepare(&options->flight, flight, record, err) < 0)
 		return -1;
 	if (record->flight && (sink_files_any(&options->files) || given->count > 1))
-		return err_set(err, EXIT_USAGE, "--rotate-size, --rotate-time, --max-size and a second -o do not go "
-			       "with --flight: each snapshot is one trace; \"kymo sink add\" may record beside it");
+		return err_set(err, EXIT_USAGE, "--rotate-size, --rotate-time, --max-size, --compress and a second -o do not "
+			       "go with --flight: each snapshot is one trace; \"kymo sink add\" may record beside it");
 	if (record->flight)
 		return 0;
 	if (sink_files_read(&options->files, &record->session.files, err) < 0)

@@ -130,6 +130,7 @@ static int add(const struct options *options, const char *path, struct err *err)
 	put_number(object, "rotate_size", files.rotate_size);
 	put_number(object, "rotate_ns", files.rotate_ns);
 	put_number(object, "max_size", files.max_size);
+	put_number(object, "compress", files.compress);
 	if (ask(object, &reply, err) < 0)
 		return -1;
 	if (!options->quiet)
@@ -171,7 +172,7 @@ static int run(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[0], "add") == 0)
 		rc = add(&options, argv[1], &err);
 	else if (sink_files_any(&options.files))
-		rc = err_set(&err, EXIT_USAGE, "--rotate-size, --rotate-time and --max-size go with \"add DIR\"");
+		rc = err_set(&err, EXIT_USAGE, "--rotate-size, --rotate-time, --max-size and --compress go with \"add DIR\"");
 	else if (argc == 2 && strcmp(argv[0], "remove") == 0)
 		rc = take_away(&options, argv[1], &err);
 	else if (argc == 1 && strcmp(argv[0], "list") == 0)
@@ -191,7 +192,7 @@ const struct verb verb_sink = {
 		"all events from now on. \"remove\" completes one and goes on with the others; the last one ends "
 		"with \"kymo stop\". \"list\" shows them.\n\n"
 		"What one of them cannot write (a full disk), the others have; it is counted for that one. With "
-		"--rotate-size, --rotate-time and --max-size a trace is kept in chunks as with \"kymo record\".\n\n"
+		"--rotate-size, --rotate-time, --max-size and --compress a trace is kept as with \"kymo record\".\n\n"
 		"Exit status 6 when nobody records.",
 	.examples =
 		"kymo sink list\n"

@@ -7,7 +7,7 @@
 
 bool sink_files_any(const struct sink_wishes *wishes)
 {
-	return wishes->rotate_size || wishes->rotate_time || wishes->max_size;
+	return wishes->rotate_size || wishes->rotate_time || wishes->max_size || wishes->compress;
 }
 
 int sink_files_read(const struct sink_wishes *wishes, struct sink_files *files, struct err *err)
@@ -25,6 +25,7 @@ int sink_files_read(const struct sink_wishes *wishes, struct sink_files *files, 
 		.rotate_size = wishes->rotate_size,
 		.rotate_ns = (uint64_t)wishes->rotate_time,
 		.max_size = wishes->max_size,
+		.compress = wishes->compress,
 	};
 	return 0;
 }

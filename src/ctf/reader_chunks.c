@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ctf/reader_impl.h"
 
@@ -83,9 +84,9 @@ bool chunk_goes_on(const struct ctf_reader *reader, const struct chunk_of *chunk
 
 bool chunk_repeats(const char *name)
 {
-	size_t length = strlen(name), end = strlen(REPEATS);
+	size_t length = packed_plain_length(name), end = strlen(REPEATS);
 
-	return length > end && !strcmp(name + length - end, REPEATS);
+	return length > end && !memcmp(name + length - end, REPEATS, end);
 }
 
 char *chunk_moved(const char *path)
@@ -108,4 +109,30 @@ char *chunk_moved(const char *path)
 		return NULL;
 	}
 	return moved;
+}
+
+static char *packed_name(const char *path)
+{
+	char *packed;
+
+	if (packed_is_name(path) || asprintf(&packed, "%s" PACKED_SUFFIX, path) < 0)
+		return NULL;
+	if (!access(packed, F_OK))
+		return packed;
+	free(packed);
+	return NULL;
+}
+
+char *chunk_file_now(const char *path)
+{
+	char *now = packed_name(path), *moved;
+
+	if (now)
+		return now;
+	moved = chunk_moved(path);
+	if (!moved || !access(moved, F_OK))
+		return moved;
+	now = packed_name(moved);
+	free(moved);
+	return now;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "ctf/reader_impl.h"
 
@@ -20,8 +21,7 @@ void stream_free(struct ctf_stream *s)
 {
 	if (!s)
 		return;
-	if (s->window.fd >= 0)
-		window_close(s);
+	window_close(s);
 	free(s->window.bytes);
 	free(s->head_bytes);
 	free(s->slot);
@@ -85,16 +85,56 @@ static bool may_be_stream(const char *name)
 	return name[0] != '.' && strcmp(name, "metadata") && strcmp(name, "kymo.json");
 }
 
+/* A file that is being compressed is there twice until it is done; the plain one counts. */
+static bool is_second(const char *path)
+{
+	char *plain = packed_is_name(path) ? strndup(path, packed_plain_length(path)) : NULL;
+	bool second = plain && !access(plain, F_OK);
+
+	free(plain);
+	return second;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	size_t length = packed_plain_length(a);
+
+	return length == packed_plain_length(b) && !memcmp(a, b, length);
+}
+
 static bool is_known(const struct ctf_reader *reader, const struct ctf_trace *trace, const char *path)
 {
 	for (unsigned i = 0; i < reader->stream_count; i++) {
 		const struct ctf_stream *s = reader->stream[i];
 
 		for (uint32_t k = 0; s->info.trace == trace->index && k < s->file_count; k++)
-			if (!strcmp(s->file[k].path, path))
+			if (same_file(s->file[k].path, path))
 				return true;
 	}
 	return false;
+}
+
+/* Return: false: no memory. */
+static bool list_file(struct ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
+		      const char *path)
+{
+	char *now = access(path, F_OK) ? chunk_file_now(path) : strdup(path);
+	struct stat st;
+	uint64_t size;
+
+	if (!now)
+		return access(path, F_OK);	/* it went meanwhile; else there is no memory */
+	if (stat(now, &st))
+		reader_warn(reader, "%s: cannot be read: %s", now, strerror(errno));
+	else if (S_ISREG(st.st_mode) && !st.st_size)
+		trace->look_again = true;	/* a stream without a packet yet */
+	else if (S_ISREG(st.st_mode) && !is_second(now) && !is_known(reader, trace, now) &&
+		 packed_stat(now, &size) && size) {
+		list->file[list->count++] = (struct listed) { now, size };
+		return true;
+	}
+	free(now);
+	return true;
 }
 
 int files_list(struct ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
@@ -113,21 +153,15 @@ int files_list(struct ctf_reader *reader, struct ctf_trace *trace, struct file_l
 		bool wanted = list->file && may_be_stream(entry[i]->d_name) &&
 			      !(trace->goes_on && chunk_repeats(entry[i]->d_name));
 		char *path = wanted ? path_join(trace->path, entry[i]->d_name) : NULL;
-		struct stat st;
+		bool whole;
 
 		free(entry[i]);
 		failed = failed || (wanted && !path);
-		if (path && stat(path, &st))
-			reader_warn(reader, "%s: cannot be read: %s", path, strerror(errno));
-		else if (path && S_ISREG(st.st_mode) && !st.st_size)
-			trace->look_again = true;	/* a stream without a packet yet */
-		else if (path && S_ISREG(st.st_mode) && !is_known(reader, trace, path))
-			list->file[list->count++] = (struct listed) { strdup(path), (uint64_t)st.st_size };
+		whole = !path || list_file(reader, trace, list, path);
+		failed = failed || !whole;
 		free(path);
 	}
 	free(entry);
-	for (unsigned i = 0; i < list->count; i++)
-		failed = failed || !list->file[i].path;
 	if (!list->file || failed) {
 		files_free(list);
 		return no_memory(err);

@@ -165,8 +165,10 @@ static uint64_t *last_sizes(const struct ctf_reader *reader, unsigned trace)
 
 	for (unsigned i = 0; size && i < reader->stream_count; i++) {
 		const struct ctf_stream *s = reader->stream[i];
+		const struct stream_file *last = &s->file[s->file_count - 1];
 
-		if (s->info.trace == trace && !stat(s->file[s->file_count - 1].path, &st))
+		/* What is compressed does not grow any more. */
+		if (s->info.trace == trace && !packed_is_name(last->path) && !stat(last->path, &st))
 			size[i] = (uint64_t)st.st_size;
 	}
 	return size;
@@ -217,40 +219,36 @@ static bool retire(struct ctf_reader *reader, char *path)
 	return true;
 }
 
-/* *@file lies in @directory now. */
-static bool take_path(struct ctf_reader *reader, char **file, const char *directory)
+/* *@path is called @now; takes @now. */
+static bool take_path(struct ctf_reader *reader, char **path, char *now)
 {
-	char *path = path_join(directory, strrchr(*file, '/') + 1);
-
-	if (!path || !retire(reader, *file)) {
-		free(path);
+	if (!now || !retire(reader, *path)) {
+		free(now);
 		return false;
 	}
-	*file = path;
+	*path = now;
 	return true;
 }
 
-/* Its chunk may have got its final name; then all paths are others. */
+/* Its chunk may have got its final name, and its files may have been compressed: paths are others then. */
 static bool follow_chunk(struct ctf_reader *reader, struct ctf_trace *trace)
 {
 	char *moved = trace->chunk.number && access(trace->path, F_OK) ? chunk_moved(trace->path) : NULL;
 	bool whole = true;
 
-	if (!moved)
-		return true;
-	if (!retire(reader, trace->path)) {
-		free(moved);
-		return false;
+	if (moved) {
+		whole = take_path(reader, &trace->metadata_path, path_join(moved, "metadata")) &&
+			take_path(reader, &trace->path, moved);
+		trace->info.path = trace->path;
 	}
-	trace->info.path = trace->path = moved;
-	whole = take_path(reader, &trace->metadata_path, moved);
-	for (unsigned i = 0; i < reader->stream_count; i++) {
+	for (unsigned i = 0; i < reader->stream_count && whole; i++) {
 		struct ctf_stream *s = reader->stream[i];
 
-		if (s->info.trace != trace->index)
-			continue;
-		for (uint32_t k = 0; k < s->file_count; k++)
-			whole = take_path(reader, &s->file[k].path, moved) && whole;
+		for (uint32_t k = 0; s->info.trace == trace->index && k < s->file_count; k++) {
+			char *now = access(s->file[k].path, F_OK) ? chunk_file_now(s->file[k].path) : NULL;
+
+			whole = whole && (!now || take_path(reader, &s->file[k].path, now));
+		}
 		s->info.path = s->file[0].path;
 	}
 	return whole;

@@ -15,6 +15,7 @@
  *   reader_ahead.c   threads that find events ahead
  *   stream_scan.c    what packets tell of a stream as a whole
  *   reader_index.c   LTTng's index files
+ *   packed.c         compressed stream files
  *   window.c         the piece of a file that is in memory
  *   packet.c         packet header and context
  *   header.c         event headers: id and time
@@ -26,6 +27,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "ctf/packed.h"
 #include "ctf/plan.h"
 #include "ctf/reader_ahead.h"
 #include "ctf/reader_index.h"
@@ -143,6 +145,8 @@ struct window {
 	size_t capacity, used;
 	uint64_t offset;		/* of bytes[0] in the file */
 	int fd;				/* -1: not open */
+	bool is_packed;			/* what is open is compressed */
+	struct packed *packed;		/* it, when it was needed */
 	bool failed;			/* to open or read, which was told */
 };
 
@@ -245,6 +249,8 @@ bool chunk_goes_on(const struct ctf_reader *reader, const struct chunk_of *chunk
 bool chunk_repeats(const char *name);
 /* What @path, which is not there, is called since its chunk was completed; NULL: it is gone. */
 char *chunk_moved(const char *path);
+/* The same for a stream file, which may have been compressed as well. */
+char *chunk_file_now(const char *path);
 
 /* ---- reader_tree.c ---- */
 int tree_open(struct ctf_reader *reader, const char *path, struct err *err);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "ctf/index.h"
+#include "ctf/packed.h"
 
 #define ENTRY_MIN 56		/* version 1.0; 1.1 has 72 bytes, the last 8 are the sequence number */
 #define ENTRY_SEQ 64
@@ -26,8 +27,8 @@ static FILE *open_index(const char *stream_path, struct stat *st)
 	char path[4096 + 16];
 	FILE *file;
 
-	if (!slash || snprintf(path, sizeof path, "%.*s/index%s.idx", (int)(slash - stream_path),
-			       stream_path, slash) >= (int)sizeof path)
+	if (!slash || snprintf(path, sizeof path, "%.*s/index%.*s.idx", (int)(slash - stream_path),
+			       stream_path, (int)packed_plain_length(slash), slash) >= (int)sizeof path)
 		return NULL;
 	file = fopen(path, "re");
 	if (file && (fstat(fileno(file), st) || !S_ISREG(st->st_mode))) {

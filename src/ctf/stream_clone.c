@@ -60,6 +60,10 @@ bool stream_continue(struct ctf_stream *to, struct ctf_stream *from)
 	to->window.used = 0;
 	to->window.fd = from->window.fd;
 	from->window.fd = -1;
+	packed_close(to->window.packed);
+	to->window.packed = from->window.packed;
+	to->window.is_packed = from->window.is_packed;
+	from->window.packed = NULL;
 	/* Nothing of the packet is in memory: stream_more() will get it. */
 	to->at = (struct cursor) { .pos = from->at.pos, .end = from->at.pos, .slot = to->slot };
 	to->head_bytes = own.head_bytes;

@@ -43,18 +43,21 @@ void window_close(struct ctf_stream *s)
 		close(s->window.fd);
 		__atomic_fetch_sub(&s->reader->open_files, 1, __ATOMIC_RELAXED);
 	}
+	packed_close(s->window.packed);
+	s->window.packed = NULL;
 	s->window.fd = -1;
 	s->window.used = 0;
 	s->window.failed = false;
 }
 
-/* A chunk may have got its final name meanwhile. */
-static int open_moved(const char *path)
+/* A chunk may have got its final name meanwhile, and the file may have been compressed. */
+static int open_now(const char *path, bool *is_packed)
 {
-	char *moved = chunk_moved(path);
-	int fd = moved ? open(moved, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	char *now = chunk_file_now(path);
+	int fd = now ? open(now, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 
-	free(moved);
+	*is_packed = now && packed_is_name(now);
+	free(now);
 	if (fd < 0)
 		errno = ENOENT;
 	return fd;
@@ -66,8 +69,9 @@ static int window_fd(struct ctf_stream *s)
 		const char *path = s->file[s->file_index].path;
 
 		s->window.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		s->window.is_packed = packed_is_name(path);
 		if (s->window.fd < 0 && errno == ENOENT)
-			s->window.fd = open_moved(path);
+			s->window.fd = open_now(path, &s->window.is_packed);
 		if (s->window.fd < 0)
 			return failed(s, "cannot be opened");
 		__atomic_fetch_add(&s->reader->open_files, 1, __ATOMIC_RELAXED);
@@ -75,20 +79,45 @@ static int window_fd(struct ctf_stream *s)
 	return 0;
 }
 
+/* Return: 0; -1: that cannot be, which was told. */
+static int window_unpack(struct ctf_stream *s)
+{
+	const char *path = s->file[s->file_index].path;
+	struct window *w = &s->window;
+	struct err err;
+
+	if (!w->is_packed || w->packed)
+		return 0;
+	if (packed_open(w->fd, &w->packed, &err)) {
+		w->failed = true;
+		reader_warn(s->reader, "%s: %s", path, err.text);
+		return -1;
+	}
+	if (packed_is_cut(w->packed))
+		reader_warn(s->reader, "%s: the compressed file is cut off: what its first %llu bytes were is "
+			    "there, the rest is left out", path, (unsigned long long)packed_size(w->packed));
+	return 0;
+}
+
+static ssize_t window_read(struct window *w, void *to, size_t size, uint64_t offset)
+{
+	return w->packed ? packed_read(w->packed, w->fd, to, size, offset) :
+			   pread(w->fd, to, size, (off_t)offset);
+}
+
 static int fill(struct ctf_stream *s, size_t want)
 {
 	struct window *w = &s->window;
 
-	if (window_fd(s))
+	if (window_fd(s) || window_unpack(s))
 		return -1;
 	while (w->used < want) {
-		ssize_t n = pread(w->fd, w->bytes + w->used, want - w->used,
-				  (off_t)(w->offset + w->used));
+		ssize_t n = window_read(w, w->bytes + w->used, want - w->used, w->offset + w->used);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return failed(s, "cannot be read");
+			return failed(s, errno == EBADMSG ? "cannot be decompressed" : "cannot be read");
 		if (!n)
 			break;
 		w->used += (size_t)n;

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "recorder/packer.h"
 #include "recorder/trace_dir.h"
 
 #define NS 1000000000u
@@ -28,7 +29,7 @@ int chunks_open(struct chunks *chunks, const char *directory, const struct sink_
 {
 	char path[PATH_MAX + 16];
 
-	*chunks = (struct chunks){ .files = *files, .dir = -1 };
+	chunks->files = *files;
 	if (files->max_size && !files->rotate_size)
 		chunks->files.rotate_size = files->max_size / SHARE;
 	(void)snprintf(path, sizeof path, "%s/archives", directory);
@@ -95,10 +96,11 @@ static bool keep(struct chunks *chunks)
 	return true;
 }
 
-void chunks_complete(struct chunks *chunks, const char *version, uint64_t end_ns, uint64_t realtime)
+void chunks_complete(struct chunks *chunks, const char *directory, const char *version, uint64_t end_ns,
+		     uint64_t realtime)
 {
 	struct chunk *now = &chunks->now;
-	char name[CHUNK_NAME_MAX], end[32];
+	char name[CHUNK_NAME_MAX], end[32], path[PATH_MAX + CHUNK_NAME_MAX + 16];
 	const char *number = strrchr(now->name, '-');
 
 	now->end_ns = end_ns > now->begin_ns ? end_ns : now->begin_ns;
@@ -108,7 +110,26 @@ void chunks_complete(struct chunks *chunks, const char *version, uint64_t end_ns
 	if (renameat(chunks->dir, now->name, chunks->dir, name) == 0)
 		memcpy(now->name, name, sizeof name);
 	now->bytes = trace_dir_bytes(chunks->dir, now->name);
-	(void)keep(chunks);
+	if (!keep(chunks) || !chunks->packer)
+		return;
+	(void)snprintf(path, sizeof path, "%s/archives/%s", directory, now->name);
+	packer_add(chunks->packer, path, now->number);
+}
+
+void chunks_packed(struct chunks *chunks)
+{
+	uint64_t number;
+
+	while (chunks->packer && packer_done(chunks->packer, &number))
+		for (unsigned i = 0; i < chunks->count; i++) {
+			struct chunk *chunk = &chunks->list[i];
+
+			if (chunk->number != number)
+				continue;
+			chunks->bytes -= chunk->bytes;
+			chunk->bytes = trace_dir_bytes(chunks->dir, chunk->name);
+			chunks->bytes += chunk->bytes;
+		}
 }
 
 bool chunks_due(const struct chunks *chunks, uint64_t bytes, uint64_t now_ns)
@@ -125,6 +146,8 @@ static void remove_oldest(struct chunks *chunks)
 	struct chunk *oldest = &chunks->list[0];
 	char hidden[CHUNK_NAME_MAX];
 
+	if (chunks->packer)
+		packer_forget(chunks->packer, oldest->number);
 	(void)snprintf(hidden, sizeof hidden, ".removed-%" PRIu64, oldest->number);
 	if (renameat(chunks->dir, oldest->name, chunks->dir, hidden) == 0)
 		(void)trace_dir_remove(chunks->dir, hidden);
@@ -167,6 +190,7 @@ void chunks_tell(const struct chunks *chunks, struct json_object *root)
 
 void chunks_close(struct chunks *chunks)
 {
+	packer_end(chunks->packer);
 	if (chunks->dir >= 0)
 		(void)close(chunks->dir);
 	free(chunks->list);

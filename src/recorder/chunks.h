@@ -20,6 +20,7 @@
 #define CHUNK_NAME_MAX 96
 
 struct json_object;
+struct packer;
 
 /* One that is complete. Times are CLOCK_MONOTONIC ns. */
 struct chunk {
@@ -35,6 +36,7 @@ struct chunks {
 	struct chunk *list;		/* [count] complete ones that are there, the oldest first */
 	unsigned count;
 	uint64_t bytes;			/* of them */
+	struct packer *packer;		/* compresses them; NULL: nobody does */
 	uint64_t most;			/* that the present one ever grew from one look to the next */
 	struct {
 		uint64_t chunks, events, bytes;
@@ -67,9 +69,10 @@ void chunks_unmake(struct chunks *chunks, const struct chunk *next);
  * chunks_complete() - nothing in the present chunk changes any more
  * @end_ns, @realtime: when it ended
  *
- * Writes its kymo.json, gives it its final name and enters it in the list.
+ * Writes its kymo.json, gives it its final name, enters it in the list and has it compressed.
  */
-void chunks_complete(struct chunks *chunks, const char *version, uint64_t end_ns, uint64_t realtime);
+void chunks_complete(struct chunks *chunks, const char *directory, const char *version, uint64_t end_ns,
+		     uint64_t realtime);
 
 /** chunks_due() - has the present chunk, of @bytes now, reached its size or its age? */
 bool chunks_due(const struct chunks *chunks, uint64_t bytes, uint64_t now_ns);
@@ -80,10 +83,13 @@ bool chunks_due(const struct chunks *chunks, uint64_t bytes, uint64_t now_ns);
  */
 void chunks_bound(struct chunks *chunks, uint64_t bytes);
 
+/** chunks_packed() - look which of them were compressed meanwhile: they are smaller now. */
+void chunks_packed(struct chunks *chunks);
+
 /** chunks_tell() - for the accounts: which there are, how many were removed. */
 void chunks_tell(const struct chunks *chunks, struct json_object *root);
 
-/** chunks_close() - free what is kept. */
+/** chunks_close() - wait until all is compressed, free what is kept. */
 void chunks_close(struct chunks *chunks);
 
 #endif

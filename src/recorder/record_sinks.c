@@ -71,6 +71,7 @@ void record_sink_add(struct session *session, struct control_call *call, struct 
 		.rotate_size = number(request, "rotate_size"),
 		.rotate_ns = number(request, "rotate_ns"),
 		.max_size = number(request, "max_size"),
+		.compress = number(request, "compress") != 0,
 	};
 	const char *path = text(request, "output");
 	struct sink *sink;

@@ -7,7 +7,7 @@
 #include "recorder/session.h"
 
 /*
- *   {"request":"sink_add", "output":"/abs/dir", "rotate_size":N, "rotate_ns":N, "max_size":N}
+ *   {"request":"sink_add", "output":"/abs/dir", "rotate_size":N, "rotate_ns":N, "max_size":N, "compress":0|1}
  *   {"request":"sink_list"}
  *   {"request":"sink_remove", "sink":"/abs/dir" or its number}
  *

@@ -37,6 +37,7 @@ struct sink_files {
 	uint64_t rotate_ns;		/* age of a chunk; 0: of any age */
 	uint64_t max_size;		/* bytes of everything: the oldest complete chunk goes; 0: without limit */
 	const char *rules;		/* what is recorded at first, for the metadata; NULL: the session's filter */
+	bool compress;			/* what is complete */
 };
 
 /* Whether a thread's events get a stream, a file, of their own. */

@@ -13,6 +13,7 @@
 
 #include "ctf/writer.h"
 #include "recorder/chunks.h"
+#include "recorder/packer.h"
 #include "recorder/process.h"
 #include "recorder/promise.h"
 #include "recorder/trace_dir.h"
@@ -456,8 +457,10 @@ static void ctf_round(struct sink *sink, uint64_t now_ns)
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
 
 	(void)now_ns;
-	if (ctf->chunks.dir >= 0)
-		chunks_bound(&ctf->chunks, disk_bytes(ctf));
+	if (ctf->chunks.dir < 0)
+		return;
+	chunks_packed(&ctf->chunks);
+	chunks_bound(&ctf->chunks, disk_bytes(ctf));
 }
 
 static bool ctf_due(const struct sink *sink, uint64_t now_ns)
@@ -478,7 +481,7 @@ static void complete_chunk(struct ctf_sink *ctf, uint64_t end_ns)
 	}
 	close_trace(ctf, ctf->shared);
 	ctf->shared = NULL;
-	chunks_complete(&ctf->chunks, ctf->version, end_ns, realtime_now());
+	chunks_complete(&ctf->chunks, ctf->path, ctf->version, end_ns, realtime_now());
 }
 
 static int ctf_turn(struct sink *sink, uint64_t begin_ns, uint64_t now_ns)
@@ -546,6 +549,8 @@ static void ctf_close(struct sink *sink)
 	}
 	if (empty && ctf->path)
 		trace_dir_remove_empty(ctf->path, ctf->existed);
+	else if (ctf->chunks.packer && ctf->chunks.dir < 0)
+		packer_add(ctf->chunks.packer, ctf->path, 0);
 	chunks_close(&ctf->chunks);
 	free(ctf->path);
 	free(ctf->rules);
@@ -585,6 +590,11 @@ int sink_ctf_create(const char *path, const char *version, uint64_t monotonic, u
 		describe(ctf, monotonic, realtime);
 	if (files && files->rules && *files->rules)
 		ctf->desc.rules = ctf->rules = strdup(files->rules);
+	if (rc == 0 && files && files->compress) {
+		ctf->chunks.packer = packer_start();
+		if (!ctf->chunks.packer)
+			rc = err_set(err, EXIT_FAILED, "cannot start a thread that compresses: %s", strerror(errno));
+	}
 	if (rc == 0 && files && chunks_wanted(files))
 		rc = begin_chunks(ctf, files, monotonic, realtime, err);
 	if (rc == 0)

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of zstd's seekable format, little endian. */
+#ifndef KYMO_CTF_PACKED_TABLE_H
+#define KYMO_CTF_PACKED_TABLE_H
+
+#define TABLE_MAGIC	0x184D2A5Eu	/* of the skippable frame that it is */
+#define TABLE_FOOT_MAGIC 0x8F92EAB1u
+#define TABLE_HEAD	8u		/* magic, bytes that follow */
+#define TABLE_FOOT	9u		/* entries u32, descriptor u8, magic u32 */
+#define TABLE_ENTRY_MAX	12u
+#define TABLE_CHECKSUMS	0x80u		/* descriptor: entries have one more u32 */
+#define TABLE_RESERVED	0x7cu		/* descriptor: bits that must be 0 */
+
+#endif
