@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/common.h"
 #include "cli/export_architecture.h"
+#include "cli/export_ctf.h"
 #include "cli/export_graph.h"
 #include "cli/export_tables.h"
 #include "cli/info_accounts.h"
@@ -24,7 +25,7 @@
 
 /* As the choices of --format; behind Perfetto come those of enum tables_format. */
 enum { FORMAT_PERFETTO, FORMAT_TABLES, FORMAT_DOT = FORMAT_TABLES + 3, FORMAT_SVG,
-       FORMAT_ARCHITECTURE };
+       FORMAT_ARCHITECTURE, FORMAT_CTF };
 
 struct options {
 	int format;
@@ -38,10 +39,10 @@ struct options {
 
 static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
-	  "what to write", "perfetto|sqlite|csv|json|dot|svg|caret-architecture" },
+	  "what to write", "perfetto|sqlite|csv|json|dot|svg|caret-architecture|ctf" },
 	CLI_OPT_OUTPUT(struct options, "FILE", "where to write, - for standard output "
-		       "(default: the trace's name with .pftrace, .sqlite, -csv, -json, .dot or .svg, "
-		       "or architecture.yaml, here)"),
+		       "(default: the trace's name with .pftrace, .sqlite, -csv, -json, .dot, .svg "
+		       "or -ctf, or architecture.yaml, here)"),
 	{ "table", 'T', OPT_LIST, offsetof(struct options, table), "NAME",
 	  "sqlite, csv, json: only this table; may be given several times (default: all but events)",
 	  NULL },
@@ -291,6 +292,24 @@ static int run_architecture(const struct options *options, const char *trace)
 	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
 }
 
+static int run_ctf(const struct options *options, const char *trace, const char *name)
+{
+	struct export_ctf request = {
+		.trace = trace,
+		.name = name,
+		.output = options->output,
+		.begin = options->begin,
+		.end = options->end,
+		.quiet = options->quiet,
+	};
+	struct err err = { 0 };
+	bool lost;
+
+	if (export_ctf(&request, &lost, &err))
+		return cli_fail("export", &err);
+	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
+}
+
 static int check(const struct options *options, struct err *err)
 {
 	bool graph = options->format == FORMAT_DOT || options->format == FORMAT_SVG;
@@ -301,6 +320,8 @@ static int check(const struct options *options, struct err *err)
 	if (is_selection(options) && options->format == FORMAT_ARCHITECTURE)
 		return err_set(err, EXIT_USAGE, "--begin, --end, --node and --topic do not go with --format "
 			       "caret-architecture");
+	if (selection_any(&options->selection) && options->format == FORMAT_CTF)
+		return err_set(err, EXIT_USAGE, "of all that selects, only --begin and --end go with --format ctf");
 	if (options->all && !graph)
 		return err_set(err, EXIT_USAGE, "--all goes with --format dot or svg");
 	return 0;
@@ -319,6 +340,8 @@ static int run(int argc, char **argv)
 		return run_perfetto(&options, trace, name);
 	if (options.format == FORMAT_ARCHITECTURE)
 		return run_architecture(&options, trace);
+	if (options.format == FORMAT_CTF)
+		return run_ctf(&options, trace, name);
 	return options.format >= FORMAT_DOT ? run_graph(&options, trace, name) :
 					      run_tables(&options, trace, name);
 }
@@ -366,6 +389,10 @@ const struct verb verb_export = {
 		"caret-architecture: CARET's architecture file, with the names that `ros2 caret "
 		"create_architecture_file` gives; see docs/caret.md.\n"
 		"\n"
+		"ctf: the trace again as plain CTF 1.8 for babeltrace2 and others, in a new directory: "
+		"compressed files are unpacked, what is not whole is left out, and with --begin and --end there "
+		"are only the events of that window, and the facts of kymo's traces up to its end.\n"
+		"\n"
 		"Times are CLOCK_MONOTONIC there, and nanoseconds since 1970 in tables.\n"
 		"\n"
 		CLI_TIME_HELP,
@@ -375,7 +402,8 @@ const struct verb verb_export = {
 		"kymo export session-20261120220000 --compress none -o - | gzip > robot.gz\n"
 		"kymo export --format sqlite -o robot.sqlite\n"
 		"kymo export --format csv --table messages --begin +10s --end +20s -o - > messages.csv\n"
-		"kymo export --format svg -o robot.svg\n",
+		"kymo export --format svg -o robot.svg\n"
+		"kymo export --format ctf --begin +10s --end +20s -o piece && babeltrace2 piece\n",
 	.opts = opts,
 	.run = run,
 };

@@ -50,7 +50,7 @@ static struct ctf_stream *stream_new(struct ctf_reader *reader, const struct ctf
 		free(s);
 		return NULL;
 	}
-	s->file[0] = (struct stream_file) { path, size };
+	s->file[0] = (struct stream_file) { .path = path, .size = size };
 	s->file_count = 1;
 	s->window.fd = -1;
 	s->reader = reader;

@@ -161,15 +161,13 @@ static int grow_metadata(struct ctf_reader *reader, struct ctf_trace *trace, str
 static uint64_t *last_sizes(const struct ctf_reader *reader, unsigned trace)
 {
 	uint64_t *size = calloc(reader->stream_count + 1, sizeof *size);
-	struct stat st;
 
 	for (unsigned i = 0; size && i < reader->stream_count; i++) {
 		const struct ctf_stream *s = reader->stream[i];
-		const struct stream_file *last = &s->file[s->file_count - 1];
+		struct stream_file *last = &s->file[s->file_count - 1];
 
-		/* What is compressed does not grow any more. */
-		if (s->info.trace == trace && !packed_is_name(last->path) && !stat(last->path, &st))
-			size[i] = (uint64_t)st.st_size;
+		if (s->info.trace == trace && !last->complete && packed_stat(last->path, &size[i]))
+			last->complete = packed_is_name(last->path);
 	}
 	return size;
 }

@@ -137,6 +137,7 @@ struct packet {
 struct stream_file {
 	char *path;
 	uint64_t size;
+	bool complete;			/* it is compressed and does not grow any more */
 };
 
 /* The piece of a file that is in memory. */
@@ -343,6 +344,9 @@ bool stream_continue(struct ctf_stream *to, struct ctf_stream *from);
 /* Add events at the cursor to the batch, until it is full, or the packet ends, or more of the
  * file would have to be read in place of what the batch refers to. */
 void batch_fill(struct ctf_stream *stream);
+/* The event at the cursor: sets event_begin, event and clock, and goes behind it. @body: behind its header.
+ * Return: what stopped it; the cursor is then where it was. */
+enum walk_result stream_event(struct ctf_stream *stream, uint64_t *body);
 /* Position behind the header of @record; sets stream->event. */
 uint64_t record_body(struct ctf_stream *stream, const struct event_record *record, bool *readable);
 /* Decode @record, which is in the batch, into @out. */

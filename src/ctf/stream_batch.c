@@ -103,25 +103,33 @@ static void note(struct ctf_stream *s, uint64_t body)
 	*s->batch_end++ = (struct event_record) { key, RECORD(event->pub.index, pos - s->shift) };
 }
 
-/* Any event. Return: what stopped it; the cursor is then where it was. */
-static enum walk_result scan_one(struct ctf_stream *s)
+enum walk_result stream_event(struct ctf_stream *s, uint64_t *body)
 {
 	struct plan_out none = { 0 };
-	uint64_t clock = s->clock, body;
+	uint64_t clock = s->clock;
 	enum walk_result result;
 
 	s->event_begin = s->at.pos;
 	s->event = NULL;
 	result = header_next(s);
-	body = s->at.pos;
+	*body = s->at.pos;
 	if (!result)
 		result = plan_run(&s->event->plan, s->event->scope, &s->at, &none);
-	if (!result) {
-		note(s, body);
+	if (!result)
 		return WALK_OK;
-	}
 	s->at.pos = s->event_begin;
 	s->clock = clock;
+	return result;
+}
+
+/* Any event. Return: what stopped it. */
+static enum walk_result scan_one(struct ctf_stream *s)
+{
+	uint64_t body;
+	enum walk_result result = stream_event(s, &body);
+
+	if (!result)
+		note(s, body);
 	return result;
 }
 

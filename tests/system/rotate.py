@@ -100,7 +100,8 @@ def killed(place):
         for chunk in lib.chunks(trace):
             lib.babeltrace(chunk)
         before = found
-    check([numbers[-1] for numbers in before] == list(place.noted()), 'the last events are missing')
+    behind = sum(number - numbers[-1] for number, numbers in zip(place.noted(), before))
+    check(behind <= lib.accounts(last)['totals']['dropped'], '%d of the last events are missing', behind)
 
 
 def followed(place):
