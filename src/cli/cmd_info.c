@@ -129,6 +129,10 @@ static void show_facts(const struct show *s)
 			table_value_u64(s->table, "chunks_removed", "Chunks removed", s->accounts->chunks_removed);
 			table_value_u64(s->table, "events_removed", "Events in them", s->accounts->events_removed);
 		}
+		if (s->accounts->pauses) {
+			table_value_u64(s->table, "pauses", "Pauses", s->accounts->pauses);
+			table_value_ns(s->table, "paused_ns", "Paused for", s->accounts->paused_ns);
+		}
 		table_value_text(s->table, "recorder", "Recorder", s->accounts->ended ? "ended in order" :
 				 "did not end in order, or still records; lost is what the files tell");
 		show_snapshot(s);

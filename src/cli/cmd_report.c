@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/common.h"
 #include "cli/info_accounts.h"
 #include "cli/progress.h"
@@ -67,7 +68,7 @@ static void print_warnings(const struct ctf_reader *reader)
 /* What the recorder says. */
 static void ask_recorder(const char *path, struct accounts *accounts, struct report_options *report)
 {
-	char problem[512];
+	char problem[512], time[TEXT_QUANTITY_MAX];
 
 	accounts_read(accounts, path, problem);
 	if (*problem)
@@ -75,6 +76,9 @@ static void ask_recorder(const char *path, struct accounts *accounts, struct rep
 	if (accounts->chunks_removed)
 		fprintf(stderr, "kymo report: %" PRIu64 " chunks with %" PRIu64 " events were removed while recording, to "
 			"keep the limit on its size\n", accounts->chunks_removed, accounts->events_removed);
+	if (accounts->pauses)
+		fprintf(stderr, "kymo report: the recorder paused %" PRIu64 " times, for %s in all: nothing was recorded "
+			"then\n", accounts->pauses, text_ns(time, accounts->paused_ns));
 	report->told_lost = accounts->dropped + accounts->unwritten;
 	report->told_rules = accounts->rules;
 	if (accounts->snapshot.present) {

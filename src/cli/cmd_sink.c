@@ -9,6 +9,7 @@
 #include "cli/common.h"
 #include "cli/sink_files.h"
 #include "recorder/control.h"
+#include "recorder/states.h"
 
 #define ASK_MS 60000	/* the recorder flushes and completes before it answers */
 
@@ -61,7 +62,7 @@ static int ask(struct json_object *object, struct json_object **reply, struct er
 		rundir_close(&dir);
 	}
 	json_object_put(object);
-	return rc == 1 ? err_set(err, EXIT_EMPTY, "nobody is recording in %s who could be asked", dir.path) : rc;
+	return rc == 1 ? states_nobody(dir.path, err) : rc;
 }
 
 /* ---- list ---- */

@@ -236,6 +236,8 @@ void accounts_read(struct accounts *a, const char *directory, char problem[512])
 	a->corrupt_bytes = number(totals, "corrupt_bytes");
 	a->overwritten = number(totals, "overwritten");
 	a->outside = number(totals, "outside");
+	a->pauses = number(root, "pause_count");
+	a->paused_ns = time_of(root, "paused_ns");
 	a->chunks_removed = number(member(root, "chunks"), "removed");
 	a->events_removed = number(member(root, "chunks"), "removed_events");
 	a->bytes_removed = number(member(root, "chunks"), "removed_bytes");

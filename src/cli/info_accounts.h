@@ -43,6 +43,8 @@ struct accounts {
 	uint64_t recorded, dropped, unwritten;	/* if it ended; else the files alone tell */
 	uint64_t corrupt_bytes;
 	uint64_t overwritten, outside;	/* of a snapshot: gone before it was taken; before its window */
+	uint64_t pauses;		/* kymo pause, --paused; ... */
+	int64_t paused_ns;		/* ... and how long in all */
 	uint64_t chunks_removed, events_removed, bytes_removed;	/* to keep a limit on the whole */
 	struct account_snapshot snapshot;
 	char *rules;			/* what was recorded, for people; NULL: everything */

@@ -24,6 +24,7 @@
 #include <kymo/session.h>
 
 #include "recorder/session.h"
+#include "recorder/status.h"
 
 /*
  * A child that was forked beside a running thread may allocate and start threads with glibc, but not
@@ -615,6 +616,39 @@ static void end_recorder(const struct recorder *recorder)
 	check_child(recorder->pid);
 }
 
+static void keep(void *context, const struct process_status *status)
+{
+	*(struct process_status *)context = *status;
+}
+
+/* `kymo status` shows it; the recorder tells its counts a few times a second. */
+static void who_records_itself_is_seen(void **state)
+{
+	struct kymo_session *session = start(in("t-a"));
+	struct process_status status = { 0 };
+	struct rundir dir;
+	struct err err;
+
+	(void)state;
+	emit(10);
+	assert_int_equal(rundir_open(&dir, in("run"), false, &err), 0);
+	for (unsigned i = 0; i < 6000 && status.recorded != 10; i++) {
+		usleep(10000);
+		assert_int_equal(status_read(&dir, keep, NULL, &status, &err), 1);
+	}
+	assert_int_equal(status.recorded, 10);
+	assert_int_equal(status.lost, 0);
+	assert_int_equal(status.recorder_pid, getpid());
+	assert_int_equal(status.state, KYMO_STATE_RECORD);
+	assert_int_equal(status.alive, ALIVE_YES);
+	assert_true(status.produced >= 10);
+	good(stop(session, NULL));
+	assert_int_equal(status_read(&dir, keep, NULL, &status, &err), 1);
+	assert_int_equal(status.recorder_pid, 0);
+	assert_int_equal(status.state, KYMO_STATE_WAIT);
+	rundir_close(&dir);
+}
+
 static void who_records_itself_is_left_alone(void **state)
 {
 	struct kymo_session_stats stats;
@@ -718,6 +752,7 @@ int main(int argc, char **argv)
 		TEST(nothing_is_left_of_many),
 		TEST(a_forked_child_has_none),
 		TEST(a_killed_program_loses_nothing),
+		TEST(who_records_itself_is_seen),
 		TEST(who_records_itself_is_left_alone),
 		TEST(who_records_itself_no_more_is_recorded),
 		TEST(who_is_recorded_cannot_record_itself),
