@@ -29,11 +29,11 @@ THREADS = 3
 RATE = 30000
 DEADLINE = 60
 ROUNDS = int(os.environ.get('KYMO_KILLS', '0'))
-SECONDS = 2         # of a scenario, without KYMO_KILLS
+SECONDS = 1.5         # of a scenario, without KYMO_KILLS
 SEED = int(os.environ.get('KYMO_KILLS_SEED', str(time.time_ns() % 1000000)))
 STATE_RECORD = 3
 
-EVENT = re.compile(r'ros2:rcl_publish: .*vpid = (\d+), .*publisher_handle = 0x([0-9A-F]+), message = 0x([0-9A-F]+)')
+EVENT = re.compile(r'ros2:rcl_publish: .*vpid = (\d+)\b.*publisher_handle = 0x([0-9A-F]+), message = 0x([0-9A-F]+)')
 DISCARDED = re.compile(r'Tracer discarded (\d+) event')
 
 
@@ -260,6 +260,12 @@ def chunks(place, draw):
     return recorder(place, draw)
 
 
+def merged(place, draw):
+    """A packet is of several rings."""
+    place.options = ['--streams', 'process']
+    return recorder(place, draw)
+
+
 def sinks(place, draw):
     """They write two traces. The first has all; the other one may lack what was in work at a death."""
     place.copies = True
@@ -312,7 +318,7 @@ def both(place, draw):
 
 def main(root):
     only = os.environ.get('KYMO_KILLS_ONLY')
-    for scenario in command, recorder, chunks, sinks, process, both:
+    for scenario in command, recorder, merged, chunks, sinks, process, both:
         if only and scenario.__name__ != only:
             continue
         # Rings that hold what comes while nobody reads, or do not.

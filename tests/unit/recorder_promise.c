@@ -21,6 +21,7 @@ struct place {
 	char run[64], said[4096];
 	char trace[TRACES][96];
 	unsigned traces;
+	enum session_streams streams;	/* of the recorders that die */
 	struct producer producer;
 	struct shared *shared;
 	uint8_t seen[NUMBERS];		/* how often a number is in a trace */
@@ -91,7 +92,7 @@ static struct session *begin(struct place *place)
 {
 	struct session_options options = {
 		.runtime_dir = place->run, .output = place->trace[place->traces++], .version = "0.1.0",
-		.say = say, .context = place,
+		.say = say, .context = place, .streams = place->streams,
 	};
 	struct session *session = NULL;
 	struct err err = { 0 };
@@ -351,6 +352,24 @@ static void with_two_sinks_the_first_has_it(void **state)
 		}
 }
 
+/* A packet is of both rings. */
+static void merged_rings_go_on_together(void **state)
+{
+	for (enum promise_point point = PROMISE_ENTERED; point < PROMISE_POINTS; point++)
+		for (unsigned times = 1; times < 4; times++) {
+			struct place *place = *state;
+
+			place->streams = STREAMS_PROCESS;
+			assert_true(live_and_die(place, (struct death){
+				point, KYMO_PROMISE_RINGS, false, times, times == 2 && point == PROMISE_IN_FILE ?
+				150 : -1, NULL }, false));
+			emit(place, 20);
+			come_after(place);
+			check(place);
+			again(state);
+		}
+}
+
 /* Its last drain, when no process is in RECORD any more. */
 static void a_death_at_the_very_end(void **state)
 {
@@ -450,6 +469,7 @@ int main(void)
 		TEST(what_was_dropped_is_told_once),
 		TEST(deaths_in_a_row),
 		TEST(with_two_sinks_the_first_has_it),
+		TEST(merged_rings_go_on_together),
 		TEST(a_death_at_the_very_end),
 		TEST(a_file_that_cannot_be_asked),
 		TEST(only_a_trace_is_ever_cut),
