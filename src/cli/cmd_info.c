@@ -91,6 +91,15 @@ static void show_snapshot(const struct show *s)
 		table_value_u64(s->table, "suppressed", "Fired meanwhile", snapshot->suppressed);
 }
 
+/* What became of the clocks meanwhile: times of day in the trace know nothing of it. */
+static void show_clock_changes(const struct show *s)
+{
+	if (s->accounts->slept)
+		table_value_ns(s->table, "slept_ns", "Machine slept", (int64_t)s->accounts->slept_ns);
+	if (s->accounts->clock_set)
+		table_value_ns(s->table, "clock_set_ns", "Wall clock set by", s->accounts->clock_set_ns);
+}
+
 static void show_facts(const struct show *s)
 {
 	const struct info *info = s->info;
@@ -136,6 +145,7 @@ static void show_facts(const struct show *s)
 		table_value_text(s->table, "recorder", "Recorder", s->accounts->ended ? "ended in order" :
 				 "did not end in order, or still records; lost is what the files tell");
 		show_snapshot(s);
+		show_clock_changes(s);
 	}
 }
 

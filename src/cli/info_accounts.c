@@ -105,6 +105,14 @@ static void read_clocks(struct accounts *a, struct json_object *array)
 	}
 }
 
+static void read_clock_changes(struct accounts *a, struct json_object *object)
+{
+	a->slept = number(object, "slept");
+	a->slept_ns = (uint64_t)time_of(object, "slept_ns");
+	a->clock_set = number(object, "set");
+	a->clock_set_ns = json_object_get_int64(member(object, "set_ns"));
+}
+
 /* "span(loop) > 1ms: cyclic:loop, 1.25 ms, in cyclic (4711), thread loop (4712)" */
 static void describe_snapshot(struct account_snapshot *snapshot, struct json_object *object)
 {
@@ -243,6 +251,7 @@ void accounts_read(struct accounts *a, const char *directory, char problem[512])
 	a->bytes_removed = number(member(root, "chunks"), "removed_bytes");
 	read_snapshot(&a->snapshot, member(root, "snapshot"), time_of(root, "start_ns"));
 	read_clocks(a, member(root, "clocks"));
+	read_clock_changes(a, member(root, "clock_changes"));
 	read_processes(a, member(root, "processes"));
 	read_filter(a, root);
 	json_object_put(root);

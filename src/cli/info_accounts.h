@@ -55,6 +55,9 @@ struct accounts {
 	unsigned thread_count;
 	struct account_clock *clock;	/* through the recording, in order */
 	unsigned clock_count;
+	uint64_t slept, slept_ns;	/* how often and how long the machine slept */
+	uint64_t clock_set;		/* how often the wall clock was set ... */
+	int64_t clock_set_ns;		/* ... and by how much in all */
 };
 
 /**

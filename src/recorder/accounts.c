@@ -58,21 +58,40 @@ static struct clock_snapshot snapshot(void)
 		if (after - now.monotonic < best_width) {
 			best_width = after - now.monotonic;
 			now.monotonic += best_width / 2;
+			now.width = best_width;
 			best = now;
 		}
 	}
 	return best;
 }
 
+static void compare_clocks(struct session *session, const struct clock_snapshot *now)
+{
+	const struct clock_snapshot *before = &session->clock[session->clock_count - 1];
+	const struct clock_change change = clocks_compare(before, now, &session->clock_changes);
+
+	if (change.slept_ns)
+		drain_say(&session->drain, "the machine slept for %.1f s; its clock of events stood still meanwhile, so "
+			  "times of day in this trace are that much too early from here on",
+			  (double)change.slept_ns / 1e9);
+	if (change.set_ns)
+		drain_say(&session->drain, "the wall clock was set by %+.3f s; times of day in this trace go on as "
+			  "before", (double)change.set_ns / 1e9);
+}
+
 const struct clock_snapshot *session_snapshot_clocks(struct session *session)
 {
+	const struct clock_snapshot now = snapshot();
+
+	if (session->clock_count)
+		compare_clocks(session, &now);
 	if (session->clock_count == CLOCKS_MAX) {	/* keep every second one, half as often from now on */
 		for (unsigned i = 0; i < CLOCKS_MAX / 2; i++)
 			session->clock[i] = session->clock[2 * i];
 		session->clock_count = CLOCKS_MAX / 2;
 		session->clock_period_ns *= 2;
 	}
-	session->clock[session->clock_count] = snapshot();
+	session->clock[session->clock_count] = now;
 	return &session->clock[session->clock_count++];
 }
 
@@ -124,6 +143,17 @@ static struct json_object *clocks(const struct session *session)
 		json_object_array_add(array, object);
 	}
 	return array;
+}
+
+static struct json_object *clock_changes(const struct clock_changes *changes)
+{
+	struct json_object *object = json_object_new_object();
+
+	put_u64(object, "slept", changes->slept);
+	put_u64(object, "slept_ns", changes->slept_ns);
+	put_u64(object, "set", changes->set);
+	json_object_object_add(object, "set_ns", json_object_new_int64(changes->set_ns));
+	return object;
 }
 
 /* What a sink has of a thread. Return: false: nothing, since the thread was gone before it came. */
@@ -296,6 +326,7 @@ static struct json_object *accounts(const struct session *session, const struct 
 		json_object_object_add(root, "pauses", pauses(session));
 	}
 	json_object_object_add(root, "clocks", clocks(session));
+	json_object_object_add(root, "clock_changes", clock_changes(&session->clock_changes));
 	for (unsigned i = 0; i < session->process_count; i++) {
 		const struct sink_process *at = sink_at(&session->drain, sink, session->process[i]);
 

@@ -6,17 +6,13 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "recorder/clocks.h"
 #include "recorder/domain.h"
 #include "recorder/process.h"
 #include "recorder/session.h"
 
 #define REFUSED_MAX 256		/* region files; of more, only the number is kept */
 #define CLOCKS_MAX 4096		/* snapshots: 11 hours at 10 s, then sparser */
-
-/* All clocks at one moment, ns; counter: the CPU's, ticks. */
-struct clock_snapshot {
-	uint64_t monotonic, realtime, boottime, tai, counter;
-};
 
 /* From a pause to the resume; end 0: it lasts. */
 struct pause {
@@ -46,6 +42,7 @@ struct session {
 	uint64_t started_ns, ended_ns;
 	struct clock_snapshot *clock;
 	unsigned clock_count;
+	struct clock_changes clock_changes;
 	uint64_t clock_period_ns;
 	struct timespec dir_mtime;
 	uint64_t scan_at, alive_at, accounts_at, clock_at;

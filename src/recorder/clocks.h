@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What two looks at all clocks say about the time between: whether the machine slept, and whether
+ * somebody set the wall clock. NTP's slewing changes CLOCK_REALTIME and CLOCK_MONOTONIC alike, so it is
+ * no change here; it is seen in the rate of the CPU's counter.
+ */
+#ifndef KYMO_RECORDER_CLOCKS_H
+#define KYMO_RECORDER_CLOCKS_H
+
+#include <stdint.h>
+
+/* All clocks at one moment, ns; counter: the CPU's, ticks. */
+struct clock_snapshot {
+	uint64_t monotonic, realtime, boottime, tai, counter;
+	uint64_t width;		/* how long it took to read them: they are that far apart at most */
+};
+
+/* In all, since it was zeroed. */
+struct clock_changes {
+	uint64_t slept_ns;
+	unsigned slept;		/* how often */
+	int64_t set_ns;		/* how far the wall clock was set, the sum */
+	unsigned set;
+};
+
+#define CLOCKS_NOISE_NS 1000000	/* less than this is no change */
+
+/* Between two snapshots. */
+struct clock_change {
+	uint64_t slept_ns;	/* 0: it did not sleep */
+	int64_t set_ns;		/* 0: the wall clock was not set */
+};
+
+/**
+ * clocks_compare() - what happened between @before and @now
+ * @changes: it is added there
+ *
+ * Context: wait-free.
+ */
+struct clock_change clocks_compare(const struct clock_snapshot *before, const struct clock_snapshot *now,
+				   struct clock_changes *changes);
+
+#endif
