@@ -21,7 +21,7 @@ fail() {
 
 flags="-std=gnu11 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Isrc -Iinclude"
 # With what they use of the recorder's side.
-for source in src/tracer/*.c src/recorder/{rundir,domain,claim}.c src/base/err.c; do
+for source in src/tracer/*.c src/recorder/{rundir,domain,claim,left_out}.c src/base/err.c; do
 	$cc $flags -c -o "$work/$(basename "$(dirname "$source")")-$(basename "$source" .c).o" "$source"
 done
 for source in tests/unit/tracer_*.c; do
