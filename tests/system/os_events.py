@@ -294,7 +294,8 @@ def symbols(path):
         names.update(set(addresses))
     base = min(int(line.split()[2], 16) for line in lines("readelf", "-lW", path) if " LOAD " in line)
     build_id = [line.split()[-1] for line in lines("readelf", "-nW", path) if "Build ID" in line]
-    return ({a: n[0] for a, n in table.items() if len(set(n)) == 1 and names[n[0]] == 1},
+    return ({a: n[0] for a, n in table.items()
+             if len(set(n)) == 1 and names[n[0]] == 1 and not n[0].startswith("_Z")},
             base & ~4095, bytes.fromhex(build_id[0]) if build_id else b"")
 
 
