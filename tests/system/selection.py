@@ -18,7 +18,7 @@ SOURCE = os.environ["KYMO_SOURCE"]
 KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
 DATA = os.path.join(SOURCE, "..", "shared", "data", "ros2-traces")
 TRACES = [os.path.join(SOURCE, "tests", "fixtures", "lifecycle")] + [
-    os.path.join(DATA, name, "ctf") for name in ("pair_basic_st", "pair_intra")
+    os.path.join(DATA, name, "ctf") for name in ("pair_intra",)
     if os.path.isdir(os.path.join(DATA, name, "ctf"))]
 NONE = "!*"
 failures = []
