@@ -350,8 +350,8 @@ static_assert(sizeof(struct kymo_block) == 64, "one line");
  *                             three quarters full, and what nobody has read of that counts as dropped
  *     else, and OVERWRITE     log_tail - KYMO_LOG_KEEP
  *
- * A hole is a record that is being written, until KYMO_LOG_PATIENCE bytes follow it (a quarter of a smaller
- * log): then its writer was stopped for good (its thread was cancelled, or left a handler by a long jump).
+ * A hole is a record that is being written. After KYMO_LOG_PATIENCE_NS it is none any more: its writer was
+ * stopped for good (its thread was cancelled, or left a handler by a long jump).
  */
 #define KYMO_LOG_CHUNK		65536u
 #define KYMO_LOG_STAMP		0x9e3779b97f4a7c15ull
@@ -359,7 +359,7 @@ static_assert(sizeof(struct kymo_block) == 64, "one line");
 #define KYMO_LOG_DECLARE	0xfffeu	/* payload: struct kymo_declaration */
 #define KYMO_LOG_GONE		0xfffdu	/* payload: struct kymo_gone */
 #define KYMO_LOG_KEEP		(1u << 20)
-#define KYMO_LOG_PATIENCE	(1u << 20)
+#define KYMO_LOG_PATIENCE_NS	10000000000ull
 
 /* What makes two facts with the same id one and the same: the later one holds. */
 enum kymo_log_key {

@@ -16,7 +16,6 @@
 
 #define DECLARATION_MAX 8192	/* bytes; 16 fields with the longest names need less */
 #define BATCH_EVENTS (DRAIN_SCRATCH / sizeof(struct sink_fact))
-#define HOLE_NS		10000000000u	/* a record that is being written for longer is none any more */
 #define SETTLE_NS	2000000000u	/* by then the rings' records of the time are taken, too */
 #define OVERTAKEN_TRIES	4
 
@@ -195,18 +194,17 @@ static int write_if_full(struct taking *taking)
  * A hole in a living process is a record that is being written: its place in the order is kept, if not
  * for ever.
  */
-static bool hole_is_one(struct taking *taking, uint64_t tail)
+static bool hole_is_one(struct taking *taking)
 {
 	struct sink_process *at = taking->at;
 
-	if (taking->drain->final || taking->process->alive == ALIVE_DEAD ||
-	    tail - taking->position >= KYMO_LOG_PATIENCE)
+	if (taking->drain->final || taking->process->alive == ALIVE_DEAD)
 		return true;
 	if (at->init.hole != taking->position + 1) {
 		at->init.hole = taking->position + 1;
 		at->init.hole_ns = taking->drain->now_ns;
 	}
-	return taking->drain->now_ns - at->init.hole_ns > HOLE_NS;
+	return taking->drain->now_ns - at->init.hole_ns > KYMO_LOG_PATIENCE_NS;
 }
 
 /* On from the position, in the order of the log; copies are of what was met before. */
@@ -224,7 +222,7 @@ static int take_onward(struct taking *taking)
 				rc = take_record(taking, &place);
 			break;
 		case LOG_HOLE:
-			if (!hole_is_one(taking, tail))
+			if (!hole_is_one(taking))
 				return 0;
 			break;
 		case LOG_BAD:

@@ -114,8 +114,7 @@ static enum log_look walk(struct walker *walker, struct log_place *place)
 
 		if (look == LOG_RECORD || look == LOG_OVERTAKEN || look == LOG_END)
 			return look;
-		if (look == LOG_HOLE && !walker->over && walker->at < walker->hole &&
-		    walker->bounds.tail - walker->at < KYMO_LOG_PATIENCE)
+		if (look == LOG_HOLE && !walker->over && walker->at < walker->hole)
 			walker->hole = walker->at;
 		walker->at = place->next;
 	}

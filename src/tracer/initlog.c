@@ -61,10 +61,21 @@ static void pad(struct kymo_process *process, uint64_t position, uint64_t rest)
 	commit_at(record, position);
 }
 
+/*
+ * Where the thread writes is cleaned by nobody. Of a handler's event and of the one that it interrupted, the
+ * latter's claim, which is in front of the handler's, counts for both. The cleaner's own copies need none.
+ */
+static void claim(struct kymo_thread *thread, uint64_t outer, uint64_t position, enum log_writer writer)
+{
+	if (!outer && writer != LOG_CLEANER)
+		__atomic_store_n(&thread->log_claim, position + 1, __ATOMIC_RELAXED);
+}
+
 uint64_t kymo_log_take(struct kymo_process *process, struct kymo_thread *thread, uint64_t size,
 		       enum log_writer writer, uint64_t *ns)
 {
 	uint64_t *tail = &process->region->log_tail;
+	const uint64_t outer = thread->log_claim;
 
 	for (;;) {
 		uint64_t at = __atomic_load_n(tail, __ATOMIC_ACQUIRE);
@@ -73,6 +84,7 @@ uint64_t kymo_log_take(struct kymo_process *process, struct kymo_thread *thread,
 
 		if (!chunk_ready(process, thread, at / KYMO_LOG_CHUNK, writer))
 			return UINT64_MAX;
+		claim(thread, outer, at, writer);
 		*ns = kymo_clock_read(thread);	/* after the load of tail: order of origins is time order */
 		if (!__atomic_compare_exchange_n(tail, &at, at + take, false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_ACQUIRE))
@@ -95,16 +107,21 @@ static bool reserve(struct kymo_fact *fact, unsigned id, enum kymo_log_key key, 
 	struct kymo_thread *thread = kymo_thread_slot();
 	struct kymo_process *process = kymo_process;
 	struct kymo_log_record *record;
-	uint64_t at, ns;
+	uint64_t at, ns, outer;
 
 	if (!thread || size > KYMO_LOG_CHUNK)
 		return false;
 	kymo_log_clean_if_due(process, thread);
+	outer = thread->log_claim;
+	if (!outer)
+		__atomic_store_n(&thread->log_claim_ns, kymo_clock_read(thread), __ATOMIC_RELAXED);
 	at = kymo_log_take(process, thread, size, writer, &ns);
 	for (int i = 0; at == UINT64_MAX && i < FULL_TRIES && kymo_log_clean_if_full(process, thread); i++)
 		at = kymo_log_take(process, thread, size, writer, &ns);
-	if (at == UINT64_MAX)
+	if (at == UINT64_MAX) {
+		__atomic_store_n(&thread->log_claim, outer, __ATOMIC_RELEASE);
 		return false;
+	}
 	record = kymo_log_at(process, at);
 	record->origin = at;
 	record->size = (uint32_t)size;
@@ -119,7 +136,7 @@ static bool reserve(struct kymo_fact *fact, unsigned id, enum kymo_log_key key, 
 	/* The thread's next event gets a later time: at most one step of the counter, 10 to 40 ns. */
 	for (int i = 0; i < 1000 && kymo_clock_read(thread) <= ns; i++)
 		;
-	*fact = (struct kymo_fact){ record->payload, at };
+	*fact = (struct kymo_fact){ record->payload, at, outer };
 	return true;
 }
 
@@ -138,11 +155,11 @@ void kymo__log_commit(const struct kymo_fact *fact)
 	struct kymo_process *process = kymo_process;
 
 	/* It took so long that it was given up for a hole: its place is somebody else's, or about to be. */
-	if (kymo_unlikely(__atomic_load_n(&process->region->log_head, __ATOMIC_ACQUIRE) > fact->position)) {
+	if (kymo_unlikely(__atomic_load_n(&process->region->log_head, __ATOMIC_ACQUIRE) > fact->position))
 		(void)drop_fact(process);
-		return;
-	}
-	commit_at(kymo_log_at(process, fact->position), fact->position);
+	else
+		commit_at(kymo_log_at(process, fact->position), fact->position);
+	__atomic_store_n(&kymo__thread->log_claim, fact->outer, __ATOMIC_RELEASE);
 }
 
 /* Not counted when it is lost: the facts about the object are a few too many then. */

@@ -13,6 +13,7 @@
 struct kymo_fact {
 	uint8_t *payload;
 	uint64_t position;
+	uint64_t outer;			/* claim of the event that a handler has interrupted */
 };
 
 /**

@@ -69,6 +69,27 @@ static uint64_t behind_hole(struct cleaner *cleaner, uint64_t at)
 	return end;
 }
 
+uint64_t kymo_log_patience_ns = KYMO_LOG_PATIENCE_NS;
+
+/* Somebody may be writing at @position or behind it. A handler's long jump leaves a claim for ever. */
+static bool is_claimed(const struct cleaner *cleaner, uint64_t position)
+{
+	const uint64_t now = kymo_clock_read(cleaner->thread);
+
+	for (unsigned s = 0; s < KYMO_SLABS_MAX; s++) {
+		const struct kymo_thread *slab = __atomic_load_n(&cleaner->process->slab[s], __ATOMIC_ACQUIRE);
+
+		for (unsigned i = 0; slab && i < KYMO_THREADS_PER_SLAB; i++) {
+			const uint64_t claim = __atomic_load_n(&slab[i].log_claim, __ATOMIC_ACQUIRE);
+
+			if (claim && claim - 1 <= position &&
+			    now < __atomic_load_n(&slab[i].log_claim_ns, __ATOMIC_RELAXED) + kymo_log_patience_ns)
+				return true;
+		}
+	}
+	return false;
+}
+
 /* Finished, and not overwritten by a writer that went on after it had been given up. */
 static bool is_whole(const struct kymo_log_record *record, uint64_t at)
 {
@@ -81,8 +102,6 @@ static bool is_whole(const struct kymo_log_record *record, uint64_t at)
 /* The next record from @at on, no padding. NULL: none up to the limit, which a record that is being written lowers. */
 static struct kymo_log_record *next_record(struct cleaner *cleaner, uint64_t *at)
 {
-	const uint64_t patience = smaller(KYMO_LOG_PATIENCE, kymo_settings.log_size / 4);
-
 	while (*at < cleaner->limit) {
 		struct kymo_log_record *record = kymo_log_at(cleaner->process, *at);
 		const uint64_t rest = KYMO_LOG_CHUNK - *at % KYMO_LOG_CHUNK;
@@ -95,9 +114,9 @@ static struct kymo_log_record *next_record(struct cleaner *cleaner, uint64_t *at
 			if (record->id != KYMO_LOG_PAD)
 				return record;
 			*at += record->size;
-		} else {
-			if (__atomic_load_n(&cleaner->region->log_tail, __ATOMIC_ACQUIRE) - *at < patience)
-				break;
+		} else if (is_claimed(cleaner, *at)) {
+			break;
+		} else if (!is_whole(record, *at)) {	/* nor was it finished meanwhile */
 			*at = behind_hole(cleaner, *at);
 		}
 	}

@@ -21,6 +21,9 @@ static inline struct kymo_log_record *kymo_log_at(struct kymo_process *process, 
 		(process->log_chunk[position / KYMO_LOG_CHUNK % KYMO_LOG_CHUNKS_MAX].at + position % KYMO_LOG_CHUNK);
 }
 
+/* After so long a record that is not finished is none any more; tests do not wait. */
+extern uint64_t kymo_log_patience_ns;
+
 /** kymo_log_clean_if_due() - forget what no longer holds, if the log has grown enough since the last time. */
 void kymo_log_clean_if_due(struct kymo_process *process, struct kymo_thread *thread);
 

@@ -71,9 +71,11 @@ struct kymo_thread {
 	const void *left_out_message;	/* last one of an object that is left out */
 	const void *held_message;	/* of a rclcpp_publish whose publisher is not known yet */
 	uint64_t held_ns;		/* its time */
+	/* Of the init log; see initlog.c. */
+	uint64_t log_claim, log_claim_ns;	/* 1 + position from which on the thread is writing, since when; 0: is not */
+	uint32_t named;			/* the log has facts about this thread */
 	uint32_t tid;
 	uint32_t used;			/* slot is taken */
-	uint32_t named;			/* the log has facts about this thread */
 	char name[KYMO_NAME_MAX];	/* at the first event */
 } __attribute__((aligned(256)));
 

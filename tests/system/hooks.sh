@@ -63,6 +63,20 @@ for forward in 0 1; do
 	grep -q '^enabled: 1' "$work/out" || fail "KYMO_FORWARD=$forward: an init event is not wanted"
 done
 
+# ---- librcl in a scope of its own, as Python loads it: what it is asked for is still done by it ----
+cat >"$work/module.c" <<'C'
+int rcl_node_fini(void *node);
+int module_end(void *node) { return rcl_node_fini(node) * 100 + 7; }
+C
+${CC:-cc} -shared -fPIC -o "$work/module.so" "$work/module.c" -L"$KYMO_BUILD/stub/rcl" -lrcl -Wl,-rpath,"$KYMO_BUILD/stub/rcl"
+ends='import ctypes, sys; module = ctypes.CDLL(sys.argv[1]); print(module.module_end(8), module.module_end(None))'
+if ! grep -q 'KYMO_SANITIZE:STRING=.' "$KYMO_BUILD/CMakeCache.txt"; then
+	for library in "" "$preload"; do
+		said=$(LD_PRELOAD=$library python3 -c "$ends" "$work/module.so") || fail "rcl_node_fini fails"
+		[ "$said" = "7 1107" ] || fail "rcl_node_fini with '$library': $said"
+	done
+fi
+
 # ---- exec: the new image has a region of its own; the next program clears up behind both ----
 export LD_LIBRARY_PATH=$KYMO_BUILD/stub/jazzy/lib
 LD_PRELOAD=$preload "$calls" THREE_ARGUMENTS 1 "$calls" THREE_ARGUMENTS 1 >/dev/null || fail "exec"

@@ -7,8 +7,7 @@
 
 #include "abi/life.h"
 #include "consumer.h"
-#include "tracer/initlog.h"
-#include "tracer/process.h"
+#include "tracer/initlog_internal.h"
 
 #define ID KYMO_POINT_rcl_timer_init	/* its first field is its key */
 #define PAYLOAD 64
@@ -181,6 +180,26 @@ static void a_flight_recorder(void **state)
 	in_state(KYMO_STATE_WAIT, KYMO_MODE_DISCARD, 0);
 }
 
+/* It is being written: everything may wait for it, and then there is no room. */
+static void a_slow_writer(void **state)
+{
+	struct kymo_fact slow;
+
+	(void)state;
+	empty();
+	assert_true(kymo__log_reserve(&slow, ID, PAYLOAD));
+	memset(slow.payload, 0, PAYLOAD);
+	for (uint64_t i = 0; i < ROUNDS; i++)
+		put(i % KEYS, i);
+	assert_true(region()->log_head <= slow.position);
+	assert_true(region()->log_dropped > 0);
+	kymo__log_commit(&slow);
+	region()->log_dropped = 0;
+	for (uint64_t i = 0; i < 4096; i++)	/* the first may find it full still */
+		put(i % KEYS, i);
+	assert_true(region()->log_head > slow.position);
+}
+
 /* Its writer left it unfinished: what is behind it is cleaned all the same, and it comes too late. */
 static void a_hole(void **state)
 {
@@ -191,6 +210,9 @@ static void a_hole(void **state)
 	empty();
 	assert_true(kymo__log_reserve(&lost, ID, PAYLOAD));
 	memset(lost.payload, 0, PAYLOAD);
+	for (uint64_t i = 0; i < KEYS; i++)
+		put(i, i);
+	kymo_log_patience_ns = 0;
 	for (uint64_t i = 0; i < ROUNDS; i++)
 		put(i % KEYS, i);
 	assert_true(region()->log_head > lost.position);
@@ -200,6 +222,7 @@ static void a_hole(void **state)
 		assert_int_equal(contents.value[key], ROUNDS - KEYS + key);
 	kymo__log_commit(&lost);
 	assert_int_equal(region()->log_dropped, 1);
+	kymo_log_patience_ns = KYMO_LOG_PATIENCE_NS;
 }
 
 /* Nothing to forget: it is full, and says so; when objects are gone there is room again. */
@@ -267,6 +290,7 @@ int main(void)
 		cmocka_unit_test(a_reader_that_lags),
 		cmocka_unit_test(a_reader_that_keeps_up),
 		cmocka_unit_test(a_flight_recorder),
+		cmocka_unit_test(a_slow_writer),
 		cmocka_unit_test(a_hole),
 		cmocka_unit_test(a_full_log),
 		cmocka_unit_test(many_writers),
