@@ -25,7 +25,7 @@
 
 /* As the choices of --format; behind Perfetto come those of enum tables_format. */
 enum { FORMAT_PERFETTO, FORMAT_TABLES, FORMAT_DOT = FORMAT_TABLES + 3, FORMAT_SVG,
-       FORMAT_ARCHITECTURE, FORMAT_CTF };
+       FORMAT_ARCHITECTURE, FORMAT_CTF, FORMAT_CHROME };
 
 struct options {
 	int format;
@@ -39,10 +39,10 @@ struct options {
 
 static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
-	  "what to write", "perfetto|sqlite|csv|json|dot|svg|caret-architecture|ctf" },
+	  "what to write", "perfetto|sqlite|csv|json|dot|svg|caret-architecture|ctf|chrome" },
 	CLI_OPT_OUTPUT(struct options, "FILE", "where to write, - for standard output "
-		       "(default: the trace's name with .pftrace, .sqlite, -csv, -json, .dot, .svg "
-		       "or -ctf, or architecture.yaml, here)"),
+		       "(default: the trace's name with .pftrace, .sqlite, -csv, -json, .dot, .svg, -ctf or "
+		       ".trace.json, or architecture.yaml, here)"),
 	{ "table", 'T', OPT_LIST, offsetof(struct options, table), "NAME",
 	  "sqlite, csv, json: only this table; may be given several times (default: all but events)",
 	  NULL },
@@ -208,7 +208,7 @@ static int run_perfetto(const struct options *options, const char *trace, const 
 	struct perfetto_options perfetto = { .version = KYMO_VERSION, .trace_name = name,
 					     .selection = &options->selection,
 					     .begin_ns = INT64_MIN, .end_ns = INT64_MAX };
-	char output[CLI_PATH_MAX + sizeof(".pftrace")];
+	char output[CLI_PATH_MAX + sizeof(".trace.json")];
 	struct accounts accounts;
 	struct ctf_reader *reader;
 	struct err err = { 0 };
@@ -217,7 +217,8 @@ static int run_perfetto(const struct options *options, const char *trace, const 
 	if (ctf_open(trace, &reader, &err))
 		return cli_fail("export", &err);
 	ctf_threads(reader, 0);
-	snprintf(output, sizeof(output), "%s.pftrace", name);
+	perfetto.chrome = options->format == FORMAT_CHROME;
+	snprintf(output, sizeof(output), "%s.%s", name, perfetto.chrome ? "trace.json" : "pftrace");
 	perfetto.level = options->compress;
 	if (cli_read_window(reader, options->begin, options->end, &perfetto.begin_ns, &perfetto.end_ns,
 			    &err)) {
@@ -322,6 +323,8 @@ static int check(const struct options *options, struct err *err)
 			       "caret-architecture");
 	if (selection_any(&options->selection) && options->format == FORMAT_CTF)
 		return err_set(err, EXIT_USAGE, "of all that selects, only --begin and --end go with --format ctf");
+	if (options->compress != PFT_LEVEL_DEFAULT && options->format != FORMAT_PERFETTO)
+		return err_set(err, EXIT_USAGE, "--compress goes with --format perfetto");
 	if (options->all && !graph)
 		return err_set(err, EXIT_USAGE, "--all goes with --format dot or svg");
 	return 0;
@@ -336,7 +339,7 @@ static int run(int argc, char **argv)
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || check(&options, &err) ||
 	    cli_trace(argc, argv, trace, &err) || trace_name(trace, name, &err))
 		return cli_fail("export", &err);
-	if (options.format == FORMAT_PERFETTO)
+	if (options.format == FORMAT_PERFETTO || options.format == FORMAT_CHROME)
 		return run_perfetto(&options, trace, name);
 	if (options.format == FORMAT_ARCHITECTURE)
 		return run_architecture(&options, trace);
@@ -375,6 +378,9 @@ const struct verb verb_export = {
 		"messages; what executors did stands beside their threads. Where events were "
 		"lost while recording stands \"TRACE DATA LOST\" with their number. --node and --topic "
 		"leave in what names none: spans, timers with --topic.\n"
+		"\n"
+		"chrome: the same in Chrome's JSON, for programs that read only that: larger, without "
+		"clocks, and arrows begin at messages instead of callbacks.\n"
 		"\n"
 		"Spans, instants and counters of programs that use kymo.h stand on their threads, on "
 		"their custom tracks and on counter tracks, with their fields as arguments and their "

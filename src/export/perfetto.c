@@ -163,7 +163,8 @@ int perfetto_export(struct ctf_reader *reader, const struct perfetto_options *op
 	(void)model_listen(exporter.model, &export_listener, &exporter);	/* far from the limit */
 	(void)spans_listen(exporter.spans, &export_span_listener, &exporter);
 	if (spans_attach(exporter.spans, reader, err) ||
-	    pft_open(&exporter.pft, options->fd, options->level, err)) {
+	    (options->chrome ? pft_open_chrome(&exporter.pft, options->fd, err) :
+			       pft_open(&exporter.pft, options->fd, options->level, err))) {
 		exporter_free(&exporter);
 		return -1;
 	}

@@ -36,6 +36,7 @@
 struct perfetto_options {
 	int fd;				/* where to write; stays the caller's */
 	int level;			/* 0: not deflated; 1..9 */
+	bool chrome;			/* Chrome's JSON instead */
 	const char *version;		/* of kymo */
 	const char *trace_name;		/* for people; NULL: none */
 	uint64_t told_lost;		/* events the recorder says were lost; the trace may know of fewer */

@@ -82,7 +82,8 @@ static void put_publish(struct exporter *exporter, const struct model_message *m
 {
 	struct pft_arg arg[2];
 	uint64_t flow[FLOWS_MAX];
-	struct pft_event event = { .category = exporter->words.publish, .flow = flow, .arg = arg };
+	struct pft_event event = { .category = exporter->words.publish, .flow = flow, .arg = arg,
+				   .role = PFT_FLOW_BEGINS };
 
 	if (!export_in_window(exporter, message->publish_ns) ||
 	    !publisher_is_wanted(exporter, message))
@@ -206,6 +207,7 @@ static struct thread_state *describe(struct exporter *exporter,
 		call->arg[event->args++] = (struct pft_arg){
 			exporter->words.is_intra_process, PFT_BOOL, { .u = instance->is_intra } };
 	event->flow = call->departure;
+	event->role = PFT_FLOW_OF_PARTS;
 	event->flows = departures_take(thread, instance, call->departure);
 	if (instance->call)
 		call->departure[event->flows++] = export_call_flow(exporter, instance->call);
@@ -312,7 +314,7 @@ static void on_taken(void *context, const struct model_message *message)
 	uint64_t flow = message->callback ?
 		export_flow(exporter, message, message->subscription) : 0;
 	struct pft_event event = { .name = exporter->words.take, .category = exporter->words.take,
-				   .flow = &flow, .flows = flow != 0 };
+				   .flow = &flow, .flows = flow != 0, .role = PFT_FLOW_PASSES };
 
 	if (!export_in_window(exporter, message->take_ns) || !subscriber_is_wanted(exporter, message))
 		return;

@@ -17,7 +17,7 @@ void export_cause(struct exporter *exporter, const struct model_cause *cause)
 	const struct model_subscription *from = cause->subscription;
 	uint64_t flow = export_mix(exporter, LINK_FLOWS + exporter->links);
 	struct pft_event event = { .name = exporter->words.cause, .category = exporter->words.link,
-				   .flow = &flow, .flows = 1 };
+				   .flow = &flow, .flows = 1, .role = PFT_FLOW_BEGINS };
 
 	if (!message->publisher || !export_in_window(exporter, cause->start_ns) ||
 	    !export_in_window(exporter, message->publish_ns) ||
@@ -27,6 +27,7 @@ void export_cause(struct exporter *exporter, const struct model_cause *cause)
 	exporter->links++;
 	pft_instant(export_subscription(exporter, from), export_time(exporter, cause->start_ns), &event);
 	event.name = exporter->words.effect;
+	event.role = PFT_FLOW_PASSES;
 	pft_instant(export_publisher(exporter, message->publisher),
 		    export_time(exporter, message->publish_ns), &event);
 }

@@ -119,7 +119,7 @@ uint64_t export_call_flow(const struct exporter *exporter, uint64_t call)
 static void put_client(struct exporter *exporter, const struct model_call *call, uint64_t flow)
 {
 	struct pft_event event = { .name = exporter->words.request, .category = exporter->words.call,
-				   .flow = &flow, .flows = 1 };
+				   .flow = &flow, .flows = 1, .role = PFT_FLOW_BEGINS };
 	struct owner owner = of_client(call->client);
 	struct pft_track *track;
 
@@ -131,6 +131,7 @@ static void put_client(struct exporter *exporter, const struct model_call *call,
 	if (!call->response_taken_ns)
 		return;
 	event.name = exporter->words.response;
+	event.role = PFT_FLOW_PASSES;
 	pft_instant(track, export_time(exporter, call->response_taken_ns), &event);
 	pft_end(track, export_time(exporter, call->response_taken_ns));
 }
@@ -138,7 +139,8 @@ static void put_client(struct exporter *exporter, const struct model_call *call,
 static void put_service(struct exporter *exporter, const struct model_call *call, uint64_t flow)
 {
 	struct pft_event event = { .name = exporter->words.serve, .category = exporter->words.service,
-				   .flow = &flow, .flows = 1 };
+				   .flow = &flow, .flows = 1,
+				   .role = call->request_ns ? PFT_FLOW_PASSES : PFT_FLOW_BEGINS };
 	struct owner owner = of_service(call->service);
 	int64_t end_ns = call->response_ns ? call->response_ns : call->callback_end_ns;
 	struct pft_track *track;

@@ -54,6 +54,13 @@ struct pft_track;
  */
 int pft_open(struct pft **pft, int fd, int level, struct err *err);
 
+/**
+ * pft_open_chrome() - the same in Chrome's JSON, which knows less
+ *
+ * Clocks are left out, facts stand at the end, flows begin and end at whole events only.
+ */
+int pft_open_chrome(struct pft **pft, int fd, struct err *err);
+
 /** pft_failed() - something went wrong; pft_close() will say what. Context: wait-free. */
 bool pft_failed(const struct pft *pft);
 
@@ -156,6 +163,14 @@ struct pft_arg {
 	};
 };
 
+/* What the flows of an event do, for formats that want it told: see pft_event.flow. */
+enum pft_role {
+	PFT_FLOW_UNKNOWN,	/* begin, or pass */
+	PFT_FLOW_BEGINS,
+	PFT_FLOW_PASSES,
+	PFT_FLOW_OF_PARTS,	/* they are those of other events within this one */
+};
+
 struct pft_event {
 	uint32_t name, category;	/* pft_string(); 0: none */
 	uint64_t correlation;		/* events of one number are shown in one colour; 0: none */
@@ -163,6 +178,7 @@ struct pft_event {
 	unsigned args;
 	const uint64_t *flow;		/* flows that begin or pass here */
 	unsigned flows;
+	enum pft_role role;
 	const uint64_t *end_flow;	/* flows that end here */
 	unsigned end_flows;
 };

@@ -20,7 +20,7 @@ bool pft_failed(const struct pft *pft)
 	return pft->error || pft->block.failed || pft->fresh.failed;
 }
 
-static void write_all(struct pft *pft, const uint8_t *data, size_t size)
+void pft_write(struct pft *pft, const uint8_t *data, size_t size)
 {
 	while (size && !pft->error) {
 		ssize_t written = write(pft->fd, data, size);
@@ -73,8 +73,8 @@ static void write_deflated(struct pft *pft)
 	pb_raw(&frame, head.data, head.size);
 	if (head.failed || frame.failed)
 		pft_fail(pft, ENOMEM, "Compressing failed");
-	write_all(pft, frame.data, frame.size);
-	write_all(pft, pft->deflated, size);
+	pft_write(pft, frame.data, frame.size);
+	pft_write(pft, pft->deflated, size);
 	pb_free(&head);
 	pb_free(&frame);
 }
@@ -87,13 +87,17 @@ static void write_block(struct pft *pft, bool deflated)
 		if (deflated)
 			write_deflated(pft);
 		else
-			write_all(pft, pft->block.data, pft->block.size);
+			pft_write(pft, pft->block.data, pft->block.size);
 	}
 	pft->block.size = 0;
 }
 
 void pft_flush(struct pft *pft)
 {
+	if (pft->json) {
+		pft_chrome_flush(pft);
+		return;
+	}
 	write_block(pft, pft->level != PFT_LEVEL_NONE);
 }
 
@@ -113,9 +117,6 @@ void pft_packet_end(struct pft *pft)
 /* The first packet stays undeflated: readers know the file by its first bytes. */
 static void write_uuid(struct pft *pft)
 {
-	/* Early in boot it may fail: zero is only less unique. */
-	if (getrandom(pft->uuid, sizeof(pft->uuid), GRND_NONBLOCK) != sizeof(pft->uuid))
-		memset(pft->uuid, 0, sizeof(pft->uuid));
 	pft_packet_begin(pft);
 	pb_open(&pft->block, F_TRACE_UUID);
 	pb_uint(&pft->block, 1, pft->uuid[0]);
@@ -130,22 +131,66 @@ uint64_t pft_identity(const struct pft *pft)
 	return pft->uuid[0];
 }
 
-int pft_open(struct pft **result, int fd, int level, struct err *err)
+static void pft_free(struct pft *pft)
+{
+	pft_tracks_free(pft);
+	pft_strings_free(pft);
+	pb_free(&pft->block);
+	pb_free(&pft->fresh);
+	pb_free(&pft->facts);
+	free(pft->deflated);
+	free(pft->seen);
+	free(pft);
+}
+
+/* A random number; early in boot it may fail: zero is only less unique. */
+static void find_identity(struct pft *pft)
+{
+	if (getrandom(pft->uuid, sizeof(pft->uuid), GRND_NONBLOCK) != sizeof(pft->uuid))
+		memset(pft->uuid, 0, sizeof(pft->uuid));
+}
+
+static struct pft *pft_new(int fd)
 {
 	struct pft *pft = calloc(1, sizeof(*pft));
 
 	if (!pft)
-		return err_set(err, EXIT_FAILED, "Out of memory.");
+		return NULL;
 	pft->fd = fd;
-	pft->level = level;
-	if (level != PFT_LEVEL_NONE && deflateInit(&pft->zlib, level) != Z_OK) {
-		free(pft);
-		return err_set(err, EXIT_FAILED, "Compression at level %d cannot be set up.", level);
-	}
+	find_identity(pft);
 	pft->text_lost = pft_string(pft, "TRACE DATA LOST");
 	pft->text_lost_events = pft_string(pft, "lost_events");
 	pft->text_lost_packets = pft_string(pft, "lost_packets");
 	pft->text_gap = pft_string(pft, "gap_ns");
+	return pft;
+}
+
+int pft_open_chrome(struct pft **result, int fd, struct err *err)
+{
+	struct pft *pft = pft_new(fd);
+
+	if (pft)
+		pft->seen = calloc(PFT_SEEN, sizeof(*pft->seen));
+	if (!pft || !pft->seen || pft_chrome_open(pft)) {
+		if (pft)
+			pft_free(pft);
+		return err_set(err, EXIT_FAILED, "Out of memory.");
+	}
+	*result = pft;
+	return 0;
+}
+
+int pft_open(struct pft **result, int fd, int level, struct err *err)
+{
+	struct pft *pft = pft_new(fd);
+
+	if (!pft)
+		return err_set(err, EXIT_FAILED, "Out of memory.");
+	pft->level = level;
+	if (level != PFT_LEVEL_NONE && deflateInit(&pft->zlib, level) != Z_OK) {
+		pft_free(pft);
+		return err_set(err, EXIT_FAILED, "Compression at level %d cannot be set up.", level);
+	}
 	write_uuid(pft);
 	*result = pft;
 	return 0;
@@ -155,19 +200,17 @@ int pft_close(struct pft *pft, struct err *err)
 {
 	int result = 0;
 
-	pft_flush(pft);
+	if (pft->json)
+		pft_chrome_close(pft);
+	else
+		pft_flush(pft);
 	if (pft->fresh.failed)
 		pft_fail(pft, ENOMEM, "Writing failed");
 	if (pft->error)
 		result = err_set(err, EXIT_FAILED, "%s: %s.", pft->doing, strerror(pft->error));
 	if (pft->level != PFT_LEVEL_NONE)
 		(void)deflateEnd(&pft->zlib);	/* Z_DATA_ERROR: input was left, the error is known */
-	pft_tracks_free(pft);
-	pft_strings_free(pft);
-	pb_free(&pft->block);
-	pb_free(&pft->fresh);
-	free(pft->deflated);
-	free(pft);
+	pft_free(pft);
 	return result;
 }
 
@@ -190,6 +233,8 @@ void pft_clocks(struct pft *pft, const struct pft_clocks *clocks)
 {
 	struct pb *pb = &pft->block;
 
+	if (pft->json)
+		return;
 	pft_packet_begin(pft);
 	pb_uint(pb, F_SEQUENCE, PFT_SEQUENCE_TRACE);
 	pb_open(pb, F_CLOCK_SNAPSHOT);
@@ -223,6 +268,10 @@ static void fact_end(struct pft *pft)
 
 void pft_fact_text(struct pft *pft, const char *key, const char *value)
 {
+	if (pft->json) {
+		pft_chrome_fact(pft, key, value, 0);
+		return;
+	}
 	fact_begin(pft, key);
 	pb_text(&pft->block, 3, value);
 	fact_end(pft);
@@ -230,6 +279,10 @@ void pft_fact_text(struct pft *pft, const char *key, const char *value)
 
 void pft_fact_u64(struct pft *pft, const char *key, uint64_t value)
 {
+	if (pft->json) {
+		pft_chrome_fact(pft, key, NULL, value);
+		return;
+	}
 	fact_begin(pft, key);
 	pb_uint(&pft->block, 2, value);
 	fact_end(pft);

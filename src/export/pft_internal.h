@@ -3,6 +3,7 @@
 #ifndef KYMO_EXPORT_PFT_INTERNAL_H
 #define KYMO_EXPORT_PFT_INTERNAL_H
 
+#include <stdio.h>
 #include <zlib.h>
 
 #include "export/pb.h"
@@ -66,7 +67,14 @@ struct pft {
 	uint64_t track_count;
 	uint32_t text_lost, text_lost_events, text_lost_packets, text_gap;
 	struct pft_totals totals;
+	/* Of a trace in Chrome's JSON; json is NULL in others. */
+	FILE *json;
+	uint64_t lines;
+	struct pb facts;		/* what will stand at the end */
+	uint64_t *seen;			/* flows, by hash: 4096 */
 };
+
+#define PFT_SEEN 4096
 
 /* What is interned, each kind in a number space of its own. */
 enum pft_interned { PFT_CATEGORY, PFT_NAME, PFT_ARG_NAME, PFT_ARG_TEXT, PFT_INTERNED_KINDS };
@@ -101,6 +109,21 @@ struct pft_track {
 
 /** pft_fail() - remember the first failure. */
 void pft_fail(struct pft *pft, int error, const char *doing);
+
+/** pft_write() - @size bytes into the file. */
+void pft_write(struct pft *pft, const uint8_t *data, size_t size);
+
+/* pft_chrome.c: what is written where pft->json is set. */
+int pft_chrome_open(struct pft *pft);
+void pft_chrome_flush(struct pft *pft);
+void pft_chrome_close(struct pft *pft);
+/** pft_chrome_fact() - @text, or @value where that is NULL. */
+void pft_chrome_fact(struct pft *pft, const char *key, const char *text, uint64_t value);
+void pft_chrome_describe(const struct pft_track *track);
+/** pft_chrome_event() - @phase: "B", "E", "i", or "X" of @duration_ns; @event may be NULL. */
+void pft_chrome_event(struct pft_track *track, const char *phase, int64_t ns, int64_t duration_ns,
+		      const struct pft_event *event);
+void pft_chrome_counter(struct pft_track *track, int64_t ns, const char *value);
 
 /** pft_packet_begin(), pft_packet_end() - around the fields of a TracePacket in pft->block. */
 void pft_packet_begin(struct pft *pft);

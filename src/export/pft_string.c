@@ -96,10 +96,11 @@ uint32_t pft_string(struct pft *pft, const char *text)
 		if (known->hash == hash && known->size == size && !memcmp(known->text, clean, size))
 			return pft->string_slot[at];
 	}
-	copy = malloc(size);
+	copy = malloc((size_t)size + 1);
 	if (!copy)
 		goto failed;
 	memcpy(copy, clean, size);
+	copy[size] = 0;
 	pft->string[pft->string_count++] =
 		(struct pft_string){ .text = copy, .size = size, .hash = hash };
 	pft->string_slot[at] = pft->string_count;

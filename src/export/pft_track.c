@@ -13,7 +13,11 @@
 #include "export/pft_internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
+
+#include "base/text.h"
 
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 
@@ -100,6 +104,10 @@ void pft_describe(const struct pft_track *track)
 {
 	struct pb *pb = &track->pft->block;
 
+	if (track->pft->json) {
+		pft_chrome_describe(track);
+		return;
+	}
 	/* Not on the track's own sequence: that begins with its start packet. */
 	pft_packet_begin(track->pft);
 	pb_uint(pb, F_SEQUENCE, PFT_SEQUENCE_TRACE);
@@ -285,9 +293,17 @@ static void packet_begin(struct pft_track *track, int64_t ns)
 
 static void put(struct pft_track *track, int64_t ns, unsigned type, const struct pft_event *event)
 {
+	static const char *const phase[] = { [TYPE_BEGIN] = "B", [TYPE_END] = "E", [TYPE_INSTANT] = "i" };
 	struct pft *pft = track->pft;
 	struct pb *pb = &pft->block;
 
+	if (pft->json) {
+		/* Flows hang on what has a duration, be it none. */
+		bool is_instant = type == TYPE_INSTANT && (event->flows || event->end_flows);
+
+		pft_chrome_event(track, is_instant ? "X" : phase[type], ns, 0, event);
+		return;
+	}
 	packet_begin(track, ns);
 	put_event(track, type, event);
 	if (pft->fresh.size) {
@@ -328,9 +344,15 @@ void pft_slice(struct pft_track *track, int64_t begin_ns, int64_t end_ns,
 {
 	if (!track)
 		return;
-	put(track, begin_ns, TYPE_BEGIN, event);
-	put(track, end_ns < begin_ns ? begin_ns : end_ns, TYPE_END, NULL);
+	if (end_ns < begin_ns)
+		end_ns = begin_ns;
 	track->pft->totals.slices++;
+	if (track->pft->json) {
+		pft_chrome_event(track, "X", begin_ns, end_ns - begin_ns, event);
+		return;
+	}
+	put(track, begin_ns, TYPE_BEGIN, event);
+	put(track, end_ns, TYPE_END, NULL);
 }
 
 void pft_instant(struct pft_track *track, int64_t ns, const struct pft_event *event)
@@ -357,8 +379,15 @@ static void counter_end(struct pft_track *track)
 
 void pft_counter_i64(struct pft_track *track, int64_t ns, int64_t value)
 {
+	char text[TEXT_QUANTITY_MAX];
+
 	if (!track)
 		return;
+	if (track->pft->json) {
+		snprintf(text, sizeof(text), "%" PRId64, value);
+		pft_chrome_counter(track, ns, text);
+		return;
+	}
 	counter_begin(track, ns);
 	pb_uint(&track->pft->block, 30, (uint64_t)value);
 	counter_end(track);
@@ -366,8 +395,15 @@ void pft_counter_i64(struct pft_track *track, int64_t ns, int64_t value)
 
 void pft_counter_f64(struct pft_track *track, int64_t ns, double value)
 {
+	char text[TEXT_QUANTITY_MAX];
+
 	if (!track)
 		return;
+	if (track->pft->json) {
+		if (isfinite(value))
+			pft_chrome_counter(track, ns, text_f64_exact(text, value));
+		return;
+	}
 	counter_begin(track, ns);
 	pb_double(&track->pft->block, 44, value);
 	counter_end(track);
@@ -383,13 +419,14 @@ void pft_loss(struct pft_track *track, int64_t begin_ns, int64_t end_ns, uint64_
 	if (!track)
 		return;
 	pft = track->pft;
-	if (track->started && begin_ns < track->last_ns)
+	if (!pft->json && track->started && begin_ns < track->last_ns)
 		begin_ns = track->last_ns;	/* what is open was open then */
 	if (end_ns < begin_ns)
 		end_ns = begin_ns;
 	while (track->depth)
 		pft_end(track, begin_ns);
-	sequence_start(track, end_ns, true);
+	if (!pft->json)
+		sequence_start(track, end_ns, true);
 	arg[event.args++] = (struct pft_arg){ pft->text_lost_events, PFT_INT, { .i = (int64_t)lost } };
 	if (lost_packets)
 		arg[event.args++] = (struct pft_arg){ pft->text_lost_packets, PFT_INT,
