@@ -168,6 +168,14 @@ void ctf_threads(struct ctf_reader *reader, unsigned threads);
 /** ctf_window() - give only events in [begin_ns, end_ns] (epoch). Rewinds. */
 int ctf_window(struct ctf_reader *reader, int64_t begin_ns, int64_t end_ns, struct err *err);
 
+/**
+ * ctf_until() - for now, give no event later than @end_ns (epoch); does not rewind
+ *
+ * For growing traces: what streams show late still comes in order when younger events were held back.
+ * Takes the place of the window's end. Raise it only.
+ */
+void ctf_until(struct ctf_reader *reader, int64_t end_ns);
+
 /** ctf_rewind() - start again at the beginning; tables and windows stay. */
 int ctf_rewind(struct ctf_reader *reader, struct err *err);
 

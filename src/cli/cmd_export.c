@@ -1,26 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo export: a trace in the format of another tool. */
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/text.h"
 #include "cli/common.h"
 #include "cli/export_architecture.h"
 #include "cli/export_ctf.h"
 #include "cli/export_graph.h"
+#include "cli/export_perfetto.h"
 #include "cli/export_tables.h"
-#include "cli/info_accounts.h"
-#include "cli/progress.h"
 #include "cli/trace_time.h"
-#include "ctf/reader.h"
-#include "export/perfetto.h"
 #include "export/pft.h"
 
 /* As the choices of --format; behind Perfetto come those of enum tables_format. */
@@ -34,7 +23,8 @@ struct options {
 	struct opt_list table;
 	const char *begin, *end;
 	struct selection selection;
-	bool all, force, strict, quiet;
+	uint64_t split;
+	bool all, follow, force, strict, quiet;
 };
 
 static const struct opt opts[] = {
@@ -52,6 +42,10 @@ static const struct opt opts[] = {
 	  "dot, svg: /rosout, /parameter_events and unused services, too", NULL },
 	{ "compress", 0, OPT_CHOICE, offsetof(struct options, compress), NULL,
 	  "perfetto: how hard to compress (default: 6)", "none|1|2|3|4|5|6|7|8|9" },
+	{ "split", 0, OPT_SIZE, offsetof(struct options, split), "SIZE",
+	  "perfetto: several files of about SIZE, NAME.1.pftrace, NAME.2.pftrace, ..., of which each opens alone", NULL },
+	{ "follow", 'F', OPT_FLAG, offsetof(struct options, follow), NULL,
+	  "perfetto: go on with what is being recorded, until interrupted; the file opens at any time", NULL },
 	{ "force", 0, OPT_FLAG, offsetof(struct options, force), NULL,
 	  "overwrite what is there", NULL },
 	CLI_OPT_STRICT(struct options),
@@ -59,178 +53,37 @@ static const struct opt opts[] = {
 	CLI_OPT_END
 };
 
-/* The last part of @trace as the user would name it: "." has a name too. */
-static int trace_name(const char *trace, char name[CLI_PATH_MAX], struct err *err)
-{
-	char *whole = realpath(trace, NULL);
-	const char *base;
-
-	if (!whole)
-		return err_set(err, EXIT_INPUT, "%s: %s.", trace, strerror(errno));
-	base = strrchr(whole, '/') + 1;
-	snprintf(name, CLI_PATH_MAX, "%s", *base ? base : "trace");
-	free(whole);
-	return 0;
-}
-
-static bool is_stdout(const char *path)
-{
-	return strcmp(path, "-") == 0;
-}
-
-/* Return: a descriptor, or -1 with @err. @made: the file was not there before. */
-static int open_output(const char *path, bool force, bool *made, struct err *err)
-{
-	struct stat status;
-	int fd;
-
-	*made = false;
-	if (is_stdout(path)) {
-		if (isatty(STDOUT_FILENO))
-			return err_set(err, EXIT_USAGE, "The trace is binary and standard output is "
-				       "a terminal; name a file with -o, or redirect.");
-		return STDOUT_FILENO;
-	}
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd >= 0) {
-		*made = true;
-		return fd;
-	}
-	if (errno == EEXIST && !force && !stat(path, &status) && S_ISREG(status.st_mode))
-		return err_set(err, EXIT_FAILED, "%s is there already; name another file with -o, or "
-			       "overwrite it with --force.", path);
-	fd = errno == EEXIST ? open(path, O_WRONLY | O_TRUNC | O_CLOEXEC) : -1;
-	if (fd < 0 && errno == EISDIR)
-		return err_set(err, EXIT_FAILED, "%s is a directory; name a file with -o.", path);
-	if (fd < 0)
-		return err_set(err, EXIT_FAILED, "%s cannot be written: %s; name another file "
-			       "with -o.", path, strerror(errno));
-	return fd;
-}
-
-
-static void tell(const struct ctf_reader *reader, const struct perfetto_result *result,
-		 const char *output, bool selected)
-{
-	uint64_t of_programs = result->spans + result->instants + result->counters;
-	char bytes[TEXT_QUANTITY_MAX], clean[4096];
-
-	for (unsigned i = 0; i < ctf_warning_count(reader); i++) {
-		text_clean(clean, sizeof(clean), ctf_warning(reader, i));
-		fprintf(stderr, "kymo export: warning: %s\n", clean);
-	}
-	if (result->lost_events || result->lost_packets)
-		fprintf(stderr, "kymo export: warning: %" PRIu64 " events and %" PRIu64
-			" packets were lost while recording; \"TRACE DATA LOST\" marks where\n",
-			result->lost_events, result->lost_packets);
-	fprintf(stderr, "%s: ", is_stdout(output) ? "standard output" : output);
-	if (result->callbacks || !of_programs)
-		fprintf(stderr, "%" PRIu64 " callbacks ", result->callbacks);
-	if (result->callbacks && of_programs)
-		fputs("and ", stderr);
-	if (of_programs)
-		fprintf(stderr, "%" PRIu64 " spans, %" PRIu64 " instants and %" PRIu64 " counter values ",
-			result->spans, result->instants, result->counters);
-	fprintf(stderr, "from %" PRIu64 " events, %s", result->events, text_bytes(bytes, result->bytes));
-	if (result->unfinished_spans)
-		fprintf(stderr, "; %" PRIu64 " spans did not end", result->unfinished_spans);
-	if (result->unfinished)
-		fprintf(stderr, "; %" PRIu64 " callbacks did not end", result->unfinished);
-	fputs("\n", stderr);
-	if (!result->callbacks && !of_programs && selected)
-		fputs("No callback and no span is in that window, or of that node and topic; `kymo report` "
-		      "says when and what there are.\n", stderr);
-	else if (!result->callbacks && !of_programs)
-		fputs("There is neither a ROS 2 callback nor a span in this trace; `kymo info` says what "
-		      "is.\n", stderr);
-	else if (!is_stdout(output))
-		fputs("Open it at https://ui.perfetto.dev (it stays in your browser).\n", stderr);
-}
-
 static bool is_selection(const struct options *options)
 {
 	return options->begin || options->end || selection_any(&options->selection);
 }
 
-/* What the recorder knows beside the trace. */
-static void ask_recorder(const char *trace, struct accounts *accounts,
-			 struct perfetto_options *perfetto)
-{
-	struct pft_clocks *clock;
-	char problem[512];
-
-	accounts_read(accounts, trace, problem);
-	if (*problem)
-		fprintf(stderr, "kymo export: warning: %s\n", problem);
-	perfetto->told_lost = accounts->dropped + accounts->unwritten;
-	clock = calloc(accounts->clock_count + 1, sizeof(*clock));
-	for (unsigned i = 0; clock && i < accounts->clock_count; i++) {
-		clock[i].monotonic_ns = accounts->clock[i].monotonic_ns;
-		clock[i].realtime_ns = accounts->clock[i].realtime_ns;
-		clock[i].boottime_ns = accounts->clock[i].boottime_ns;
-	}
-	perfetto->clock = clock;
-	perfetto->clocks = clock ? accounts->clock_count : 0;
-}
-
-static int export(struct ctf_reader *reader, const struct options *options,
-		  struct perfetto_options *perfetto, const char *output, struct err *err)
-{
-	struct perfetto_result result;
-	struct progress progress;
-	bool made;
-	int status;
-
-	perfetto->fd = open_output(output, options->force, &made, err);
-	if (perfetto->fd < 0)
-		return -1;
-	progress_begin(&progress, options->quiet);
-	progress_extent(&progress, reader);
-	perfetto->progress = progress_trace;
-	perfetto->context = &progress;
-	status = perfetto_export(reader, perfetto, &result, err);
-	progress_clear(&progress);
-	if (!is_stdout(output)) {
-		if (close(perfetto->fd) && !status)
-			status = err_set(err, EXIT_FAILED, "Writing failed: %s.", strerror(errno));
-		if (status && made)
-			(void)unlink(output);	/* a part of it would look like the whole */
-	}
-	if (status)
-		return err_wrap(err, "%s", is_stdout(output) ? "standard output" : output);
-	if (!options->quiet)
-		tell(reader, &result, output, is_selection(options));
-	return options->strict && (result.lost_events || result.lost_packets) ? EXIT_LOSS : EXIT_OK;
-}
-
 static int run_perfetto(const struct options *options, const char *trace, const char *name)
 {
-	struct perfetto_options perfetto = { .version = KYMO_VERSION, .trace_name = name,
-					     .selection = &options->selection,
-					     .begin_ns = INT64_MIN, .end_ns = INT64_MAX };
+	bool chrome = options->format == FORMAT_CHROME, lost = false;
 	char output[CLI_PATH_MAX + sizeof(".trace.json")];
-	struct accounts accounts;
-	struct ctf_reader *reader;
+	struct export_perfetto request = {
+		.verb = "export",
+		.trace = trace,
+		.output = options->output ? options->output : output,
+		.name = name,
+		.chrome = chrome,
+		.level = options->compress,
+		.selection = &options->selection,
+		.begin = options->begin,
+		.end = options->end,
+		.split = options->split,
+		.follow = options->follow,
+		.until_closed = -1,
+		.force = options->force,
+		.quiet = options->quiet,
+	};
 	struct err err = { 0 };
-	int status;
 
-	if (ctf_open(trace, &reader, &err))
+	snprintf(output, sizeof(output), "%s.%s", name, chrome ? "trace.json" : "pftrace");
+	if (export_perfetto(&request, &lost, &err))
 		return cli_fail("export", &err);
-	ctf_threads(reader, 0);
-	perfetto.chrome = options->format == FORMAT_CHROME;
-	snprintf(output, sizeof(output), "%s.%s", name, perfetto.chrome ? "trace.json" : "pftrace");
-	perfetto.level = options->compress;
-	if (cli_read_window(reader, options->begin, options->end, &perfetto.begin_ns, &perfetto.end_ns,
-			    &err)) {
-		ctf_close(reader);
-		return cli_fail("export", &err);
-	}
-	ask_recorder(trace, &accounts, &perfetto);
-	status = export(reader, options, &perfetto, options->output ? options->output : output, &err);
-	free((void *)perfetto.clock);
-	accounts_free(&accounts);
-	ctf_close(reader);
-	return status < 0 ? cli_fail("export", &err) : status;
+	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
 }
 
 static int run_tables(const struct options *options, const char *trace, const char *name)
@@ -325,6 +178,12 @@ static int check(const struct options *options, struct err *err)
 		return err_set(err, EXIT_USAGE, "of all that selects, only --begin and --end go with --format ctf");
 	if (options->compress != PFT_LEVEL_DEFAULT && options->format != FORMAT_PERFETTO)
 		return err_set(err, EXIT_USAGE, "--compress goes with --format perfetto");
+	if ((options->split || options->follow) && options->format != FORMAT_PERFETTO)
+		return err_set(err, EXIT_USAGE, "--split and --follow go with --format perfetto");
+	if (options->split && options->output && !strcmp(options->output, "-"))
+		return err_set(err, EXIT_USAGE, "--split makes files; name the first with -o");
+	if (options->follow && options->end)
+		return err_set(err, EXIT_USAGE, "--follow has no --end");
 	if (options->all && !graph)
 		return err_set(err, EXIT_USAGE, "--all goes with --format dot or svg");
 	return 0;
@@ -337,7 +196,7 @@ static int run(int argc, char **argv)
 	struct err err = { 0 };
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || check(&options, &err) ||
-	    cli_trace(argc, argv, trace, &err) || trace_name(trace, name, &err))
+	    cli_trace(argc, argv, trace, &err) || export_name(trace, name, &err))
 		return cli_fail("export", &err);
 	if (options.format == FORMAT_PERFETTO || options.format == FORMAT_CHROME)
 		return run_perfetto(&options, trace, name);
@@ -379,6 +238,10 @@ const struct verb verb_export = {
 		"lost while recording stands \"TRACE DATA LOST\" with their number. --node and --topic "
 		"leave in what names none: spans, timers with --topic.\n"
 		"\n"
+		"--split cuts the file into parts that open alone, and together when they are put one behind "
+		"the other again; spans that go on are cut with it. --follow writes what a recorder writes, a "
+		"moment later; the file can be opened meanwhile, and when all is killed.\n"
+		"\n"
 		"chrome: the same in Chrome's JSON, for programs that read only that: larger, without "
 		"clocks, and arrows begin at messages instead of callbacks.\n"
 		"\n"
@@ -406,6 +269,7 @@ const struct verb verb_export = {
 		"kymo export\n"
 		"kymo export session-20261120220000 -o /tmp/robot.pftrace\n"
 		"kymo export session-20261120220000 --compress none -o - | gzip > robot.gz\n"
+		"kymo export --follow -o live.pftrace\n"
 		"kymo export --format sqlite -o robot.sqlite\n"
 		"kymo export --format csv --table messages --begin +10s --end +20s -o - > messages.csv\n"
 		"kymo export --format svg -o robot.svg\n"

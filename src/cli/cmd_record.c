@@ -11,6 +11,7 @@
 #include "cli/detach.h"
 #include "cli/filter_options.h"
 #include "cli/record_flight.h"
+#include "cli/record_perfetto.h"
 #include "cli/recorded.h"
 #include "cli/select.h"
 #include "cli/sink_files.h"
@@ -20,6 +21,7 @@
 
 struct options {
 	struct opt_list output;
+	const char *perfetto;
 	struct opt_list processes;
 	const char *verb;
 	bool all, paused;
@@ -35,6 +37,8 @@ struct options {
 static const struct opt opts[] = {
 	{ "output", 'o', OPT_LIST, offsetof(struct options, output), "DIR",
 	  "where the trace goes, new or empty; given several times, to each; with --flight, DIR/1, DIR/2, ...", NULL },
+	{ "perfetto", 0, OPT_TEXT, offsetof(struct options, perfetto), "FILE",
+	  "also write FILE for Perfetto meanwhile; it can be opened at any time", NULL },
 	{ "pid", 'p', OPT_LIST, offsetof(struct options, processes), "PID|NAME",
 	  "record only this process, or those of this name (may have * and ?); may be given several times", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
@@ -216,6 +220,8 @@ static int prepare_output(const struct options *options, struct record_options *
 	flight->format = options->format;
 	if (flight_prepare(&options->flight, flight, record, err) < 0)
 		return -1;
+	if (record->flight && options->perfetto)
+		return err_set(err, EXIT_USAGE, "--perfetto does not go with --flight: export the snapshots");
 	if (record->flight && (sink_files_any(&options->files) || given->count > 1))
 		return err_set(err, EXIT_USAGE, "--rotate-size, --rotate-time, --max-size, --compress and a second -o do not "
 			       "go with --flight: each snapshot is one trace; \"kymo sink add\" may record beside it");
@@ -268,23 +274,29 @@ static int go_into_background(const struct options *options, const struct record
 static int record(const struct options *options, struct record_options *record, struct flight_show *flight,
 		  struct show *show, struct err *err)
 {
+	struct record_perfetto perfetto = { 0 };
 	struct record_result result;
-	int rc;
+	int rc, written;
 
+	if (options->perfetto && record_perfetto_begin(&perfetto, options->perfetto, record->session.output,
+						       options->quiet, err) < 0)
+		return -1;
 	/* A reader of our messages that went away, or a limit on files, must not end the recording. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN);
 	show->terminal = flight->terminal = !show->detach.active && !options->quiet && isatty(STDERR_FILENO);
 	record->progress = show->terminal ? progress : NULL;
 	rc = record_run(record, &result, err);
+	written = record_perfetto_end(&perfetto);
 	if (show->terminal)
 		fputs("\r\033[K", stderr);
 	if (rc < 0)
 		return -1;
 	if (show->detach.active && !result.stats.processes)
 		return EXIT_EMPTY;		/* who stops it is told; the log stays empty */
-	return record->flight ? finish_flight(&result, record, options, flight) :
-	       finish(&result, record, options, record->session.output);
+	rc = record->flight ? finish_flight(&result, record, options, flight) :
+	     finish(&result, record, options, record->session.output);
+	return rc == EXIT_OK && written ? EXIT_FAILED : rc;
 }
 
 static int either(bool background, int argc, char **argv)
@@ -363,6 +375,7 @@ const struct verb verb_record = {
 	.examples =
 		"kymo record -- ros2 launch my_robot robot.launch.py\n"
 		"kymo record -o /tmp/trace --duration 30s\n"
+		"kymo record --perfetto robot.pftrace -- ros2 launch my_robot robot.launch.py\n"
 		"kymo record -p 4711 -p 'planner*' --strict\n"
 		"kymo record --node '/perception/*' --topic '!/rosout'\n"
 		"kymo record --paused\n"

@@ -383,6 +383,11 @@ void ctf_only_bound(struct ctf_reader *r, bool only)
 	r->only_bound = only;
 }
 
+void ctf_until(struct ctf_reader *r, int64_t end_ns)
+{
+	r->window_end = end_ns;
+}
+
 int ctf_window(struct ctf_reader *r, int64_t begin_ns, int64_t end_ns, struct err *err)
 {
 	r->window_begin = begin_ns;

@@ -99,30 +99,63 @@ static void write_tail(struct exporter *exporter)
 	pft_fact_u64(exporter->pft, "lost_packets", result->lost_packets);
 }
 
-static int run(struct exporter *exporter, struct err *err)
+static int next_part(struct exporter *exporter, struct err *err)
+{
+	const struct perfetto_options *options = exporter->options;
+	int fd = options->part(options->context, ++exporter->parts + 1, err);
+
+	if (fd < 0)
+		return -1;
+	pft_part(exporter->pft, fd, export_time(exporter, exporter->now_ns));
+	write_head(exporter);
+	pft_fact_u64(exporter->pft, "part", exporter->parts + 1);
+	return 0;
+}
+
+/* Return: as err_set(). */
+static int take(struct exporter *exporter, const struct ctf_event *event, struct err *err)
 {
 	const struct perfetto_options *options = exporter->options;
 	struct perfetto_result *result = exporter->result;
+
+	if (!exporter->now_ns)
+		first_event(exporter, event);
+	exporter->now_ns = event->ns;
+	if (export_time(exporter, event->ns) >= exporter->next_clock_ns)
+		write_clocks(exporter, export_time(exporter, event->ns));
+	result->events += event->bound != CTF_LOSS;
+	if (spans_event(exporter->spans, event) || model_event(exporter->model, event) ||
+	    exporter->out_of_memory)
+		return err_set(err, EXIT_FAILED, "There is no memory left for the export.");
+	if (options->split && pft_part_bytes(exporter->pft) >= options->split)
+		return next_part(exporter, err);
+	return 0;
+}
+
+static int run(struct exporter *exporter, struct err *err)
+{
+	const struct perfetto_options *options = exporter->options;
+	const struct perfetto_result *result = exporter->result;
 	struct ctf_event event;
 	int more;
 
-	while ((more = ctf_next(exporter->reader, &event, err)) > 0) {
-		if (!exporter->now_ns)
-			first_event(exporter, &event);
-		exporter->now_ns = event.ns;
-		if (export_time(exporter, event.ns) >= exporter->next_clock_ns)
-			write_clocks(exporter, export_time(exporter, event.ns));
-		result->events += event.bound != CTF_LOSS;
-		if (spans_event(exporter->spans, &event) || model_event(exporter->model, &event) ||
-		    exporter->out_of_memory)
-			return err_set(err, EXIT_FAILED, "There is no memory left for the export.");
-		if (result->events % PROGRESS_EVENTS)
-			continue;
-		if (pft_failed(exporter->pft))
-			return 0;	/* pft_close() tells */
-		if (options->progress)
-			options->progress(options->context, result->events, event.clock_ns);
-	}
+	do {
+		while ((more = ctf_next(exporter->reader, &event, err)) > 0) {
+			if (take(exporter, &event, err))
+				return -1;
+			if (result->events % PROGRESS_EVENTS)
+				continue;
+			if (pft_failed(exporter->pft))
+				return 0;	/* pft_close() tells */
+			if (options->progress)
+				options->progress(options->context, result->events, event.clock_ns);
+		}
+		if (!more && options->more) {
+			pft_flush(exporter->pft);
+			more = pft_failed(exporter->pft) ? 0 :
+				options->more(options->context, exporter->reader, err);
+		}
+	} while (more > 0);
 	if (more < 0)
 		return -1;
 	exporter->finishing = true;

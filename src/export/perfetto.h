@@ -44,6 +44,14 @@ struct perfetto_options {
 	unsigned clocks;		/* 0: only the offset of the trace's clock is known */
 	int64_t begin_ns, end_ns;	/* epoch; only what begins in between; INT64_MIN, INT64_MAX: all */
 	const struct selection *selection;	/* NULL: all; what has no node or topic stays */
+	uint64_t split;			/* bytes of a part, about; 0: all in one */
+	/* Asked for the file of the next part: a descriptor, which stays the caller's, or -1 with @err. */
+	int (*part)(void *context, unsigned number, struct err *err);
+	/*
+	 * Asked at the end of what there is, when all of it is written: 1: there may be more now; 0: that
+	 * was all; -1 with @err. NULL: that was all.
+	 */
+	int (*more)(void *context, struct ctf_reader *reader, struct err *err);
 	/* Told now and then how far it is; may be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);	/* trace clock */
 	void *context;

@@ -164,6 +164,7 @@ struct exporter {
 	bool finishing;
 	uint32_t subscriptions_seen;
 	struct pft_track *ros, *no_node, *topics, *lost;
+	unsigned parts;		/* begun, but for the first */
 	uint64_t links;		/* arrows along links, so far */
 	int64_t first_ns;	/* where the first second of rates begins */
 	struct by_index by[BY_COUNT];

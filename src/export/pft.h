@@ -67,6 +67,18 @@ bool pft_failed(const struct pft *pft);
 /** pft_flush() - write what is gathered as a block of its own. */
 void pft_flush(struct pft *pft);
 
+/** pft_part_bytes() - what was written of the present part of the trace. */
+uint64_t pft_part_bytes(const struct pft *pft);
+
+/**
+ * pft_part() - go on in another file, which opens without what was written before
+ * @fd: where to; stays the caller's, as the one before does
+ * @ns: what is open is cut there
+ *
+ * Facts are not repeated. Parts one behind the other are one trace. Not for Chrome's JSON.
+ */
+void pft_part(struct pft *pft, int fd, int64_t ns);
+
 /**
  * pft_close() - write the rest and free everything
  * @err: may be NULL

@@ -115,7 +115,7 @@ void pft_packet_end(struct pft *pft)
 }
 
 /* The first packet stays undeflated: readers know the file by its first bytes. */
-static void write_uuid(struct pft *pft)
+void pft_put_uuid(struct pft *pft)
 {
 	pft_packet_begin(pft);
 	pb_open(&pft->block, F_TRACE_UUID);
@@ -191,7 +191,7 @@ int pft_open(struct pft **result, int fd, int level, struct err *err)
 		pft_free(pft);
 		return err_set(err, EXIT_FAILED, "Compression at level %d cannot be set up.", level);
 	}
-	write_uuid(pft);
+	pft_put_uuid(pft);
 	*result = pft;
 	return 0;
 }
@@ -248,6 +248,7 @@ void pft_clocks(struct pft *pft, const struct pft_clocks *clocks)
 	pb_close(pb);
 	pft_packet_end(pft);
 	pft->clocks_sent = true;
+	pft->clocks = *clocks;
 }
 
 static void fact_begin(struct pft *pft, const char *key)

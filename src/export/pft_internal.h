@@ -53,6 +53,8 @@ struct pft {
 	int error;		/* errno of the first failure */
 	const char *doing;	/* what failed */
 	bool clocks_sent;
+	struct pft_clocks clocks;	/* the latest that were sent */
+	uint64_t part_begin;		/* of totals.bytes */
 	uint64_t uuid[2];
 	struct pb block;	/* packets not written yet */
 	struct pb fresh;	/* interned data of the packet being written */
@@ -85,6 +87,10 @@ struct pft_sent {
 	uint32_t iid;
 };
 
+struct pft_open {
+	uint32_t name, category;
+};
+
 enum pft_track_kind { PFT_PROCESS, PFT_THREAD, PFT_SLICES, PFT_COUNTER };
 
 struct pft_track {
@@ -98,6 +104,8 @@ struct pft_track {
 	uint32_t name;		/* pft_string() */
 	struct pft_look look;	/* its name is not kept */
 	uint32_t depth;		/* slices open by pft_begin() */
+	struct pft_open *open;	/* what they are, outermost first */
+	uint32_t open_room;
 	bool started;
 	int64_t last_ns;	/* where the delta clock stands */
 	uint8_t prefix[2 * (2 + PB_VARINT_MAX)];	/* sequence (and machine) fields of each packet */
@@ -109,6 +117,16 @@ struct pft_track {
 
 /** pft_fail() - remember the first failure. */
 void pft_fail(struct pft *pft, int error, const char *doing);
+
+/** pft_open_slice() - where to note the slice that is about to begin. Return: NULL: memory is out. */
+struct pft_open *pft_open_slice(struct pft_track *track);
+
+/** pft_put_begin(), pft_put_end() - the packets alone, nothing is counted. */
+void pft_put_begin(struct pft_track *track, int64_t ns, const struct pft_event *event);
+void pft_put_end(struct pft_track *track, int64_t ns);
+
+/** pft_put_uuid() - the first packet of a file. */
+void pft_put_uuid(struct pft *pft);
 
 /** pft_write() - @size bytes into the file. */
 void pft_write(struct pft *pft, const uint8_t *data, size_t size);

@@ -63,6 +63,7 @@ void pft_tracks_free(struct pft *pft)
 
 		pft->tracks = track->next;
 		free(track->sent);
+		free(track->open);
 		free(track);
 	}
 }
@@ -313,10 +314,26 @@ static void put(struct pft_track *track, int64_t ns, unsigned type, const struct
 	pft_packet_end(pft);
 }
 
+void pft_put_begin(struct pft_track *track, int64_t ns, const struct pft_event *event)
+{
+	put(track, ns, TYPE_BEGIN, event);
+}
+
+void pft_put_end(struct pft_track *track, int64_t ns)
+{
+	put(track, ns, TYPE_END, NULL);
+}
+
 void pft_begin(struct pft_track *track, int64_t ns, const struct pft_event *event)
 {
+	struct pft_open *open;
+
 	if (!track)
 		return;
+	open = pft_open_slice(track);
+	if (!open)
+		return;
+	*open = (struct pft_open){ event->name, event->category };
 	put(track, ns, TYPE_BEGIN, event);
 	track->depth++;
 	track->pft->totals.slices++;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A trace as a Perfetto file, for the verbs that write one. */
+#ifndef KYMO_CLI_EXPORT_PERFETTO_H
+#define KYMO_CLI_EXPORT_PERFETTO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/selection.h"
+#include "cli/common.h"
+
+struct export_perfetto {
+	const char *verb;		/* whose messages these are */
+	const char *trace;
+	const char *output;		/* "-": standard output */
+	const char *name;		/* of the trace, for people */
+	bool chrome;			/* Chrome's JSON */
+	int level;			/* of compression */
+	const struct selection *selection;	/* NULL: all */
+	const char *begin, *end;	/* as on the command line; NULL: all */
+	uint64_t split;			/* bytes of a part, about; 0: one file */
+	bool follow;			/* go on with what is being recorded */
+	int until_closed;		/* with follow: a descriptor that is closed when it is over; -1: signals */
+	bool force, quiet;
+};
+
+/**
+ * export_perfetto() - write it, and tell about it on standard error unless quiet
+ * @lost: set when the trace tells of lost events
+ *
+ * Return: 0; -1 with @err. Context: allocates, blocks; with follow, until it is over.
+ */
+int export_perfetto(const struct export_perfetto *request, bool *lost, struct err *err);
+
+/** export_name() - the last part of @trace as the user would name it: "." has a name too. */
+int export_name(const char *trace, char name[CLI_PATH_MAX], struct err *err);
+
+#endif

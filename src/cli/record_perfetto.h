@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A Perfetto file of a trace while it is recorded, written by a child of the recorder. */
+#ifndef KYMO_CLI_RECORD_PERFETTO_H
+#define KYMO_CLI_RECORD_PERFETTO_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct record_perfetto {
+	pid_t child;		/* 0: there is none */
+	int open;		/* closed when the recording is over */
+};
+
+/**
+ * record_perfetto_begin() - write @file from the trace that will be in directory @trace
+ * @quiet: say nothing but errors
+ *
+ * The file may not be there. It can be opened at any time, up to what was recorded some 300 ms before,
+ * and lacks nothing else when the recorder or the child is killed. Before any thread is made.
+ * Return: 0, or -1 with @err.
+ */
+int record_perfetto_begin(struct record_perfetto *perfetto, const char *file, const char *trace, bool quiet,
+			  struct err *err);
+
+/**
+ * record_perfetto_end() - the recording is over: the file is completed
+ *
+ * Return: 0, or -1: it could not be; the child has said why. Context: blocks.
+ */
+int record_perfetto_end(struct record_perfetto *perfetto);
+
+#endif
