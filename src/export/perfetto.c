@@ -132,6 +132,57 @@ static int take(struct exporter *exporter, const struct ctf_event *event, struct
 	return 0;
 }
 
+/* ---- a trace that grows ---- */
+
+static struct stream_state *stream_state(struct exporter *exporter, uint32_t stream)
+{
+	return BY_INDEX(exporter, BY_READ, stream, struct stream_state);
+}
+
+/* Whether @event was taken before the reader began again. */
+static bool is_again(struct exporter *exporter, const struct ctf_event *event)
+{
+	struct stream_state *stream = stream_state(exporter, event->stream);
+
+	if (!stream)
+		return false;
+	if (stream->again) {
+		stream->again--;
+		return true;
+	}
+	stream->taken++;
+	return false;
+}
+
+/*
+ * Events of classes that appeared later are bound only when the reader begins again. Streams keep their
+ * order, so what was taken is known by its number.
+ */
+static int bind_new(struct exporter *exporter, struct err *err)
+{
+	if (ctf_class_count(exporter->reader) == exporter->classes)
+		return 0;
+	exporter->classes = ctf_class_count(exporter->reader);
+	for (uint32_t i = 0; i < exporter->by[BY_READ].count; i++) {
+		struct stream_state *stream = stream_state(exporter, i);
+
+		stream->again = stream->taken;
+	}
+	return spans_attach(exporter->spans, exporter->reader, err);
+}
+
+static int ask_for_more(struct exporter *exporter, struct err *err)
+{
+	const struct perfetto_options *options = exporter->options;
+	int more;
+
+	pft_flush(exporter->pft);
+	if (pft_failed(exporter->pft))
+		return 0;	/* pft_close() tells */
+	more = options->more(options->context, exporter->reader, err);
+	return more > 0 && bind_new(exporter, err) ? -1 : more;
+}
+
 static int run(struct exporter *exporter, struct err *err)
 {
 	const struct perfetto_options *options = exporter->options;
@@ -141,6 +192,8 @@ static int run(struct exporter *exporter, struct err *err)
 
 	do {
 		while ((more = ctf_next(exporter->reader, &event, err)) > 0) {
+			if (options->more && is_again(exporter, &event))
+				continue;
 			if (take(exporter, &event, err))
 				return -1;
 			if (result->events % PROGRESS_EVENTS)
@@ -150,11 +203,8 @@ static int run(struct exporter *exporter, struct err *err)
 			if (options->progress)
 				options->progress(options->context, result->events, event.clock_ns);
 		}
-		if (!more && options->more) {
-			pft_flush(exporter->pft);
-			more = pft_failed(exporter->pft) ? 0 :
-				options->more(options->context, exporter->reader, err);
-		}
+		if (!more && options->more)
+			more = ask_for_more(exporter, err);
 	} while (more > 0);
 	if (more < 0)
 		return -1;
@@ -201,6 +251,7 @@ int perfetto_export(struct ctf_reader *reader, const struct perfetto_options *op
 		exporter_free(&exporter);
 		return -1;
 	}
+	exporter.classes = ctf_class_count(reader);
 	exporter.flow_base = pft_identity(exporter.pft) << 40 | UINT64_C(1) << 63;
 	export_words(&exporter);
 	write_head(&exporter);

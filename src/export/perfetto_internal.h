@@ -41,7 +41,13 @@ enum by {
 	BY_STREAM,
 	BY_SPAN_NAME,
 	BY_SPAN_TRACK,
+	BY_READ,		/* by stream */
 	BY_COUNT
+};
+
+/* Of a trace that grows: events that were taken, and how many of these will come again. */
+struct stream_state {
+	uint64_t taken, again;
 };
 
 struct departure {
@@ -164,6 +170,7 @@ struct exporter {
 	bool finishing;
 	uint32_t subscriptions_seen;
 	struct pft_track *ros, *no_node, *topics, *lost;
+	unsigned classes;	/* that were bound */
 	unsigned parts;		/* begun, but for the first */
 	uint64_t links;		/* arrows along links, so far */
 	int64_t first_ns;	/* where the first second of rates begins */

@@ -55,8 +55,8 @@ def killed(check, reader, scratch, environment):
     """First a copy while it grows, then recorder and writer die at once."""
     live, copy = os.path.join(scratch, "killed.pftrace"), os.path.join(scratch, "copy.pftrace")
     recorder = subprocess.Popen([KYMO, "record", "-q", "-o", os.path.join(scratch, "killed"), "--perfetto", live,
-                                 "--", CYCLIC, "--seconds", "600"], env=environment, stdout=subprocess.DEVNULL)
-    family = []
+                                 "--", CYCLIC, "--seconds", "120"], env=environment, stdout=subprocess.DEVNULL,
+                                start_new_session=True)
     try:
         until("file", lambda: size(live) > 4000)
         family = children(recorder.pid)
@@ -65,8 +65,7 @@ def killed(check, reader, scratch, environment):
         before = size(live)
         until("growth", lambda: size(live) > before + 4000)
     finally:
-        for pid in [recorder.pid, *family]:
-            os.kill(pid, signal.SIGKILL)
+        os.killpg(recorder.pid, signal.SIGKILL)
         recorder.wait()
     (first,), = reader.query(copy, "select count(*) from slice")
     (last,), = reader.query(live, "select count(*) from slice")
