@@ -351,6 +351,9 @@ static void join(struct session *session, struct process *process)
 	if (!ours)
 		header->no_ring_told = __atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED);
 	process->no_ring_base = header->no_ring_told;
+	/* Also of one that is dead: with empty rings it may still have drops that nobody has told. */
+	if (ours)
+		__atomic_store_n(&header->owed, 1, __ATOMIC_RELEASE);
 	process_rings(process, &session->drain, !ours);
 	header = region_header(&process->region);	/* with more rings it may have moved */
 	sinks_reach_back(&session->drain, process_first_ns(process));

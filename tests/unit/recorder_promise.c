@@ -398,6 +398,24 @@ static void a_death_at_the_very_end(void **state)
 	}
 }
 
+/* Else who sweeps left-overs away would take it for one that has nothing left. */
+static void a_dead_process_is_owed_until_all_is_told(void **state)
+{
+	struct place *place = *state;
+	struct kymo_region *region = place->producer.region;
+
+	region->pid = (uint32_t)producer_dead_pid();
+	region->start_time = 1;
+	region->state = KYMO_STATE_RECORD;
+	memset(producer_page(&place->producer, KYMO_ENABLE_PAGE), 1, KYMO_PAGE);
+	emit(place, 3000);
+	assert_true(live_and_die(place, (struct death){
+		PROMISE_MOVED, KYMO_PROMISE_RINGS, false, 1, -1, NULL }, false));
+	assert_int_equal(region->owed, 1);
+	come_after(place);
+	check(place);
+}
+
 /* Nobody can say whether it was written. */
 static void a_file_that_cannot_be_asked(void **state)
 {
@@ -471,6 +489,7 @@ int main(void)
 		TEST(with_two_sinks_the_first_has_it),
 		TEST(merged_rings_go_on_together),
 		TEST(a_death_at_the_very_end),
+		TEST(a_dead_process_is_owed_until_all_is_told),
 		TEST(a_file_that_cannot_be_asked),
 		TEST(only_a_trace_is_ever_cut),
 	};
