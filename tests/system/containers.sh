@@ -143,7 +143,8 @@ chmod 711 "$scratch"
 if [ "$(id -u)" = 0 ] && as test -r "$KYMO_BUILD/lib/libkymo-ros2.so" && as test -x "$numbers"; then
 	mkdir -m 700 "$scratch/theirs" "$scratch/outside"
 	chown "$other" "$scratch/theirs" "$scratch/outside"
-	KYMO_DIR=$scratch/theirs as "$kymo" run -- "$numbers" --rate 2000 --seconds 300 "$scratch/outside/n" &
+	(KYMO_DIR=$scratch/theirs exec setpriv --reuid "$other" --regid "$other" --clear-groups \
+		"$kymo" run -- "$numbers" --rate 2000 --seconds 300 "$scratch/outside/n") &	# exec: to be ended by its pid
 	program=$!
 	export KYMO_DIR=$scratch/theirs
 	wait_for in_status 'numbers,wait,alive'
