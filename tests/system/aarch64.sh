@@ -21,11 +21,12 @@ fail() {
 
 flags="-std=gnu11 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Isrc -Iinclude"
 # With what they use of the recorder's side.
-for source in src/tracer/*.c src/recorder/{rundir,domain,claim,left_out}.c src/base/err.c; do
+for source in src/tracer/*.c src/recorder/{rundir,domain,claim,alive,left_out}.c src/base/err.c; do
 	$cc $flags -c -o "$work/$(basename "$(dirname "$source")")-$(basename "$source" .c).o" "$source"
 done
+"${cc%gcc}ar" rcs "$work/all.a" "$work"/*.o	# a test may bring one of them itself
 for source in tests/unit/tracer_*.c; do
-	$cc $flags -static -Itests/cross -Itests/unit -o "$work/test_$(basename "$source" .c)" "$source" "$work"/*.o
+	$cc $flags -static -Itests/cross -Itests/unit -o "$work/test_$(basename "$source" .c)" "$source" "$work/all.a"
 done
 for clock in vdso counter; do	# the counter is CNTVCT_EL0 there
 	for test in "$work"/test_*; do
