@@ -44,7 +44,7 @@ pid=$!
 read -r line <"$work/fifo"
 [ "$line" = ready ] || fail "it says '$line'"
 
-look() {	# of each region: pid, state, mode, flags, whether its first ring went round, dropped
+look() {	# of each region: pid, state, mode, flags but LOCKED, whether its first ring went round, dropped
 	python3 - "$KYMO_DIR" <<'P'
 import pathlib, struct, sys
 for path in sorted(pathlib.Path(sys.argv[1]).glob("*.region")):
@@ -55,7 +55,7 @@ for path in sorted(pathlib.Path(sys.argv[1]).glob("*.region")):
     ring = struct.unpack_from("<I", data, 2 * 4096)[0] * 4096
     wpos, = struct.unpack_from("<Q", data, ring)
     dropped, = struct.unpack_from("<Q", data, ring + 128)
-    print(pid, state, mode, flags, int(wpos >> 13 > 65536), dropped)
+    print(pid, state, mode, flags & 7, int(wpos >> 13 > 65536), dropped)
 P
 }
 look >"$work/regions"

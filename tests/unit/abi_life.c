@@ -14,9 +14,9 @@
 
 /* A story: records in the order of their origins, 8 apart. */
 static struct told {
-	struct kymo_log_record head;
 	uint64_t word[3];
 	size_t size;
+	struct kymo_log_record head;	/* last: its payload has no size */
 } story[RECORDS_MAX];
 static size_t told;
 

@@ -42,9 +42,11 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	assert_int_equal(pft_close(f->exporter.pft, NULL), 0);
+	export_counters_free(&f->exporter);
 	model_destroy(f->exporter.model);
 	for (unsigned i = 0; i < BY_COUNT; i++)
 		free(f->exporter.by[i].item);
+	map_free(&f->exporter.counters);
 	close(f->options.fd);
 	return 0;
 }
