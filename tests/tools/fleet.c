@@ -141,8 +141,8 @@ int main(int argc, char **argv)
 {
 	const struct sigaction action = { .sa_handler = end };
 	double rate;
-	FILE **out;
-	pid_t *pid;
+	static FILE **out;	/* static, for who looks for leaks in a child that ends */
+	static pid_t *pid;
 
 	if (argc < 5) {
 		(void)fprintf(stderr, "usage: fleet PROCESSES THREADS EVENTS_PER_S SECONDS [BURST]\n");
