@@ -5,6 +5,7 @@
 
 #include "cli/common.h"
 #include "cli/export_architecture.h"
+#include "cli/export_archive.h"
 #include "cli/export_ctf.h"
 #include "cli/export_graph.h"
 #include "cli/export_perfetto.h"
@@ -31,7 +32,7 @@ static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
 	  "what to write", "perfetto|sqlite|csv|json|dot|svg|caret-architecture|ctf|chrome" },
 	CLI_OPT_OUTPUT(struct options, "FILE", "where to write, - for standard output "
-		       "(default: the trace's name with .pftrace, .sqlite, -csv, -json, .dot, .svg, -ctf or "
+		       "(default: the trace's name with .pftrace, .tar for several traces, .sqlite, -csv, -json, .dot, .svg, -ctf or "
 		       ".trace.json, or architecture.yaml, here)"),
 	{ "table", 'T', OPT_LIST, offsetof(struct options, table), "NAME",
 	  "sqlite, csv, json: only this table; may be given several times (default: all but events)",
@@ -58,7 +59,9 @@ static bool is_selection(const struct options *options)
 	return options->begin || options->end || selection_any(&options->selection);
 }
 
-static int run_perfetto(const struct options *options, const char *trace, const char *name)
+/* @operand: where there are several @traces, these */
+static int run_perfetto(const struct options *options, const char *trace, const char *name, int traces,
+			char **operand)
 {
 	bool chrome = options->format == FORMAT_CHROME, lost = false;
 	char output[CLI_PATH_MAX + sizeof(".trace.json")];
@@ -79,9 +82,12 @@ static int run_perfetto(const struct options *options, const char *trace, const 
 		.quiet = options->quiet,
 	};
 	struct err err = { 0 };
+	int status;
 
-	snprintf(output, sizeof(output), "%s.%s", name, chrome ? "trace.json" : "pftrace");
-	if (export_perfetto(&request, &lost, &err))
+	snprintf(output, sizeof(output), "%s.%s", name, chrome ? "trace.json" : traces > 1 ? "tar" : "pftrace");
+	status = traces > 1 ? export_archive(&request, operand, (unsigned)traces, &lost, &err) :
+			      export_perfetto(&request, &lost, &err);
+	if (status)
 		return cli_fail("export", &err);
 	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
 }
@@ -164,7 +170,7 @@ static int run_ctf(const struct options *options, const char *trace, const char 
 	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
 }
 
-static int check(const struct options *options, struct err *err)
+static int check(const struct options *options, int traces, struct err *err)
 {
 	bool graph = options->format == FORMAT_DOT || options->format == FORMAT_SVG;
 	bool tables = options->format >= FORMAT_TABLES && options->format < FORMAT_DOT;
@@ -182,6 +188,10 @@ static int check(const struct options *options, struct err *err)
 		return err_set(err, EXIT_USAGE, "--split and --follow go with --format perfetto");
 	if (options->split && options->output && !strcmp(options->output, "-"))
 		return err_set(err, EXIT_USAGE, "--split makes files; name the first with -o");
+	if (traces > 1 && options->format == FORMAT_PERFETTO && (options->split || options->follow))
+		return err_set(err, EXIT_USAGE, "--split and --follow go with one trace");
+	if (traces > 1 && options->output && !strcmp(options->output, "-"))
+		return err_set(err, EXIT_USAGE, "an archive of several traces is a file; name it with -o");
 	if (options->follow && options->end)
 		return err_set(err, EXIT_USAGE, "--follow has no --end");
 	if (options->all && !graph)
@@ -195,11 +205,12 @@ static int run(int argc, char **argv)
 	char trace[CLI_PATH_MAX], name[CLI_PATH_MAX];
 	struct err err = { 0 };
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || check(&options, &err) ||
-	    cli_trace(argc, argv, trace, &err) || export_name(trace, name, &err))
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || check(&options, argc, &err) ||
+	    cli_trace(options.format == FORMAT_PERFETTO && argc ? 1 : argc, argv, trace, &err) ||
+	    export_name(trace, name, &err))
 		return cli_fail("export", &err);
 	if (options.format == FORMAT_PERFETTO || options.format == FORMAT_CHROME)
-		return run_perfetto(&options, trace, name);
+		return run_perfetto(&options, trace, name, argc, argv);
 	if (options.format == FORMAT_ARCHITECTURE)
 		return run_architecture(&options, trace);
 	if (options.format == FORMAT_CTF)
@@ -210,7 +221,7 @@ static int run(int argc, char **argv)
 
 const struct verb verb_export = {
 	.name = "export",
-	.synopsis = "[TRACE]",
+	.synopsis = "[TRACE...]",
 	.summary = "write a trace in the format of another tool",
 	.description =
 		"Writes TRACE, or without it the newest trace, in the format of another tool. "
@@ -242,6 +253,11 @@ const struct verb verb_export = {
 		"the other again; spans that go on are cut with it. --follow writes what a recorder writes, a "
 		"moment later; the file can be opened meanwhile, and when all is killed.\n"
 		"\n"
+		"Several traces, of hosts that were recorded each on its own, become one archive (.tar) of a "
+		"file each and a manifest that names the hosts; it opens as a whole. Their times are aligned by the "
+		"hosts' wall clocks, and what --begin and --end say counts for each trace. Where all traces are in one "
+		"directory, the directory is exported as one file, with the arrows between hosts.\n"
+		"\n"
 		"chrome: the same in Chrome's JSON, for programs that read only that: larger, without "
 		"clocks, and arrows begin at messages instead of callbacks.\n"
 		"\n"
@@ -270,6 +286,7 @@ const struct verb verb_export = {
 		"kymo export session-20261120220000 -o /tmp/robot.pftrace\n"
 		"kymo export session-20261120220000 --compress none -o - | gzip > robot.gz\n"
 		"kymo export --follow -o live.pftrace\n"
+		"kymo export left-robot right-robot -o robots.tar\n"
 		"kymo export --format sqlite -o robot.sqlite\n"
 		"kymo export --format csv --table messages --begin +10s --end +20s -o - > messages.csv\n"
 		"kymo export --format svg -o robot.svg\n"

@@ -57,8 +57,7 @@ static bool is_stdout(const char *path)
 	return strcmp(path, "-") == 0;
 }
 
-/* Return: a descriptor, or -1 with @err. @made: the file was not there before. */
-static int open_output(const char *path, bool force, bool *made, struct err *err)
+int export_open(const char *path, bool force, bool *made, struct err *err)
 {
 	struct stat status;
 	int fd;
@@ -124,7 +123,7 @@ static void tell(const struct export_perfetto *request, const struct ctf_reader 
 	else if (!result->callbacks && !of_programs)
 		fputs("There is neither a ROS 2 callback nor a span in this trace; `kymo info` says what "
 		      "is.\n", stderr);
-	else if (!is_stdout(output))
+	else if (!is_stdout(output) && !request->member)
 		fputs("Open it at https://ui.perfetto.dev (it stays in your browser).\n", stderr);
 }
 
@@ -172,13 +171,17 @@ static int open_part(struct export *export, unsigned number, struct err *err)
 		return -1;
 	if (!number)
 		snprintf(export->output, sizeof(export->output), "%s", request->output);
-	export->options.fd = open_output(export->output, request->force, &export->made, err);
+	if (request->member) {
+		export->options.fd = request->member->fd;
+		return 0;
+	}
+	export->options.fd = export_open(export->output, request->force, &export->made, err);
 	return export->options.fd < 0 ? -1 : 0;
 }
 
 static int close_part(const struct export *export, struct err *err)
 {
-	if (!is_stdout(export->output) && close(export->options.fd))
+	if (!is_stdout(export->output) && !export->request->member && close(export->options.fd))
 		return err_set(err, EXIT_FAILED, "Writing failed: %s.", strerror(errno));
 	return 0;
 }
@@ -311,6 +314,10 @@ int export_perfetto(const struct export_perfetto *request, bool *lost, struct er
 	if (ctf_open(request->trace, &reader, err))
 		return -1;
 	ctf_threads(reader, 0);
+	if (request->member) {
+		export.options.machine = request->member->machine;
+		export.options.offset_ns = &request->member->offset_ns;
+	}
 	status = cli_read_window(reader, request->begin, request->end, &export.options.begin_ns,
 				 &export.options.end_ns, err);
 	if (!status) {

@@ -11,7 +11,7 @@
  * Perfetto knows one clock for all: CLOCK_MONOTONIC of the host that booted first, so that no time
  * of another host is negative in it.
  */
-static int64_t clock_offset(const struct ctf_reader *reader)
+int64_t perfetto_offset(const struct ctf_reader *reader)
 {
 	int64_t offset_ns = INT64_MAX;
 
@@ -232,7 +232,8 @@ int perfetto_export(struct ctf_reader *reader, const struct perfetto_options *op
 		    struct perfetto_result *result, struct err *err)
 {
 	struct exporter exporter = { .reader = reader, .options = options, .result = result,
-				     .offset_ns = clock_offset(reader) };
+				     .offset_ns = options->offset_ns ? *options->offset_ns :
+								     perfetto_offset(reader) };
 	struct pft_totals totals;
 	int status;
 

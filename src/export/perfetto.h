@@ -44,6 +44,9 @@ struct perfetto_options {
 	unsigned clocks;		/* 0: only the offset of the trace's clock is known */
 	int64_t begin_ns, end_ns;	/* epoch; only what begins in between; INT64_MIN, INT64_MAX: all */
 	const struct selection *selection;	/* NULL: all; what has no node or topic stays */
+	uint32_t machine;		/* the number of the trace's first host; others follow */
+	/* Epoch minus the clock of the file; NULL: CLOCK_MONOTONIC of the host that booted first. */
+	const int64_t *offset_ns;
 	uint64_t split;			/* bytes of a part, about; 0: all in one */
 	/* Asked for the file of the next part: a descriptor, which stays the caller's, or -1 with @err. */
 	int (*part)(void *context, unsigned number, struct err *err);
@@ -68,6 +71,9 @@ struct perfetto_result {
 	uint64_t lost_events, lost_packets;
 	uint64_t bytes;			/* of the file */
 };
+
+/** perfetto_offset() - epoch minus CLOCK_MONOTONIC of the host of @reader that booted first, in ns. */
+int64_t perfetto_offset(const struct ctf_reader *reader);
 
 /**
  * perfetto_export() - read @reader to its end and write it to @options->fd

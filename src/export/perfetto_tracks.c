@@ -40,8 +40,8 @@ static struct process_state *process_state(struct exporter *exporter,
 	if (!state)
 		return NULL;
 	if (!state->track)
-		state->track = pft_process(exporter->pft, process->host, process->pid,
-					   process->name);
+		state->track = pft_process(exporter->pft, exporter->options->machine + process->host,
+					   process->pid, process->name);
 	else if (strcmp(state->name, process->name) != 0)
 		pft_process_name(state->track, process->name);
 	state->name = process->name;

@@ -40,7 +40,7 @@ done
 expect 1 "No space left" "$kymo" export robot -o /dev/full
 expect 2 "perfetto" "$kymo" export robot --format vcd
 expect 2 "compress" "$kymo" export robot --compress 10
-run 2 "$kymo" export robot robot
+run 2 "$kymo" export --format csv robot robot
 run 3 "$kymo" export missing
 [ ! -e missing.pftrace ] || fail "a file for a trace that is not there"
 mkdir empty
