@@ -27,7 +27,7 @@ const TRACKS = [
 	['AsyncSliceTrack', 'publisher /cmd_vel'],
 	['AsyncSliceTrack', 'subscription /cmd_vel'],
 ];
-const SELECTED = '/perception/obstacle_detector /scan';
+const CULPRIT = '/perception/costmap timer 96 ms', SELECTED = '/perception/obstacle_detector /scan';
 
 const TYPES = { '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm', '.html': 'text/html' };
 const PAGE = `<!DOCTYPE html><html><body style="margin:0;height:100vh"><div id="timeline_main"></div>
@@ -161,13 +161,13 @@ async function draw(page, origin) {
 
 	const begin = await page.evaluate(() => globals.state.traceTime.startSec);
 	await zoom(page, begin, begin + WINDOW_S);
-	const runs = await wait(page, (name) => {
-		const found = [...globals.trackDataStore].flatMap(([trackId, data]) => [...(data.sliceIds || [])]
-			.map((id, i) => ({ id, trackId, name: data.strings[data.titles[i]], start: data.starts[i] })))
-			.filter((run) => run.name === name);
-		return found.length && found;
-	}, SELECTED);
-	const run = (await runs.jsonValue()).pop();
+	// The first that waited: others may have queued behind it.
+	const run = await (await wait(page, (culprit, selected) => {
+		const slices = [...globals.trackDataStore].flatMap(([trackId, data]) => [...(data.sliceIds || [])].map((id, i) =>
+			({ id, trackId, name: data.strings[data.titles[i]], start: data.starts[i], end: data.ends[i] })));
+		const behind = slices.find((slice) => slice.name === culprit);
+		return behind && slices.find((slice) => slice.name === selected && slice.start >= behind.end);
+	}, CULPRIT, SELECTED)).jsonValue();
 	await page.evaluate(({ id, trackId }) =>
 		globals.makeSelection(Actions.selectChromeSlice({ id, trackId, table: 'slice' })), run);
 	await wait(page, () => globals.connectedFlows.length > 0);
