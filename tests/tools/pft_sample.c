@@ -5,8 +5,10 @@
  *   pft_sample workload LEVEL [CYCLES]   a 1 kHz loop with three nested children, 8 events a cycle
  *   pft_sample features LEVEL            one of everything
  *   pft_sample loss LEVEL                losses with slices open, and orphan ends
- *   pft_sample random LEVEL SEED         random events and losses; totals on standard error
+ *   pft_sample random LEVEL SEED [PATH]  random events and losses; totals on standard error; goes on in
+ *                                        PATH.1, PATH.2, ... at random
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,14 +119,29 @@ static void loss(struct pft *pft)
 	pft_loss(thread, T0 + 1500, T0 + 1600, 1, 0);
 }
 
-static void random_events(struct pft *pft, uint64_t seed)
+/* Each track is cut where it is. The descriptor is left to the end of the program. */
+static void next_part(struct pft *pft, const char *path, unsigned number)
+{
+	char name[4096];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s.%u", path, number);
+	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0) {
+		perror(name);
+		exit(EXIT_FAILURE);
+	}
+	pft_part(pft, fd, T0);
+}
+
+static void random_events(struct pft *pft, uint64_t seed, const char *path)
 {
 	struct pft_track *process = pft_process(pft, 0, 10, "one");
 	struct pft_track *track[5];
 	int64_t at[5], duration = 0;
 	int64_t opened[5][4];
 	unsigned depth[5] = { 0 };
-	unsigned slices = 0, instants = 0, losses = 0;
+	unsigned slices = 0, instants = 0, losses = 0, parts = 0, reopened = 0;
 	uint32_t name[40];
 
 	for (unsigned i = 0; i < 40; i++) {
@@ -143,6 +160,11 @@ static void random_events(struct pft *pft, uint64_t seed)
 		struct pft_event event = { .name = name[random_next() % 40] };
 		int64_t now = at[t] += 1 + (int64_t)(random_next() % 5000);
 
+		if (path && random_next() % 10000 == 0) {
+			next_part(pft, path, ++parts);
+			for (unsigned i = 0; i < 5; i++)
+				reopened += depth[i];
+		}
 		if (what < 45 && depth[t] < 4) {
 			opened[t][depth[t]++] = now;
 			pft_begin(track[t], now, &event);
@@ -165,8 +187,8 @@ static void random_events(struct pft *pft, uint64_t seed)
 	for (unsigned t = 0; t < 5; t++)
 		for (; depth[t]; pft_end(track[t], at[t]))
 			duration += at[t] - opened[t][--depth[t]];
-	fprintf(stderr, "slices=%u duration=%lld instants=%u losses=%u\n", slices,
-		(long long)duration, instants, losses);
+	fprintf(stderr, "slices=%u duration=%lld instants=%u losses=%u parts=%u reopened=%u\n", slices,
+		(long long)duration, instants, losses, parts, reopened);
 }
 
 int main(int argc, char **argv)
@@ -185,7 +207,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(argv[1], "loss"))
 		loss(pft);
 	else if (!strcmp(argv[1], "random"))
-		random_events(pft, number);
+		random_events(pft, number, argc > 4 ? argv[4] : NULL);
 	if (pft_close(pft, &err)) {
 		fprintf(stderr, "%s\n", err.text);
 		return err.status;
