@@ -52,7 +52,7 @@ static void clean_name(char name[NAME_MAX_BYTES], const char *text)
 		if (!strchr(good, name[i]) || (!i && name[i] == '.'))
 			name[i] = '_';
 	if (!length)
-		strcpy(name, "_");
+		memcpy(name, "_", sizeof("_"));
 }
 
 /* Makes @name differ from @count others, which stand @stride bytes apart. */
