@@ -88,9 +88,11 @@ static void put_none(struct viewer *viewer, const struct view *view, struct wire
 		put_status(reply, WIRE_INDEX_RETRY, flags);
 }
 
-static int begin_read(struct viewer *viewer, struct view *view, struct store_file *file, bool is_entry,
+static int begin_read(struct call *call, struct view *view, struct store_file *file, bool is_entry,
 		      uint64_t offset, uint32_t size)
 {
+	struct viewer *viewer = call->viewer;
+
 	viewer->read = (struct viewer_read){
 		.file = store_ref(file), .is_entry = is_entry, .offset = offset, .size = size,
 		.bytes = is_entry ? NULL : malloc(size), .got = -1,
@@ -100,7 +102,7 @@ static int begin_read(struct viewer *viewer, struct view *view, struct store_fil
 		return CALL_READS;
 	store_unref(file);
 	viewer->read.file = NULL;
-	return err_set(NULL, EXIT_FAILED, "no memory");
+	return err_set(call->err, EXIT_FAILED, "there is no memory for what is to be read");
 }
 
 int viewer_on_next_index(struct call *call)
@@ -128,7 +130,7 @@ int viewer_on_next_index(struct call *call)
 	store_unref(view->file);
 	view->file = store_ref(part->file);
 	if (stream->published - view->next > RELAY_RECENT)
-		return begin_read(viewer, view, part->file, true, part->entry + view->next - part->first, 0);
+		return begin_read(call, view, part->file, true, part->entry + view->next - part->first, 0);
 	put_index(call->reply, &stream->recent[view->next % RELAY_RECENT], flags_of(viewer, view));
 	view->next++;
 	return 0;
@@ -153,7 +155,7 @@ int viewer_on_packet(struct call *call)
 		put_packet(call->reply, WIRE_PACKET_ERR, NULL, 0);
 		return 0;
 	}
-	return begin_read(call->viewer, view, view->file, false, request.offset, request.size);
+	return begin_read(call, view, view->file, false, request.offset, request.size);
 }
 
 static void put_metadata(struct wire_out *reply, uint32_t status, const uint8_t *bytes, uint32_t size)
@@ -178,7 +180,7 @@ int viewer_on_metadata(struct call *call)
 		return 0;
 	}
 	left = view->stream->stored - view->sent;
-	return begin_read(call->viewer, view, view->stream->file, false, view->sent,
+	return begin_read(call, view, view->stream->file, false, view->sent,
 			  left < PIECE_MAX ? (uint32_t)left : PIECE_MAX);
 }
 

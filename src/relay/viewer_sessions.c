@@ -103,8 +103,10 @@ static void put_news(struct viewer *viewer, struct wire_out *reply, uint32_t sta
 		put_stream(reply, stream);
 		count++;
 	}
-	if (!reply->failed)
-		reply->bytes[head + 7] = (uint8_t)count, reply->bytes[head + 6] = (uint8_t)(count >> 8);
+	if (reply->failed)
+		return;
+	reply->bytes[head + 6] = (uint8_t)(count >> 8);	/* LISTED_MAX has no more bytes */
+	reply->bytes[head + 7] = (uint8_t)count;
 }
 
 static uint32_t may_attach(const struct viewer *viewer, const struct relay_session *session, uint32_t seek)
