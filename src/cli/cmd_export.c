@@ -17,6 +17,8 @@
 enum { FORMAT_PERFETTO, FORMAT_TABLES, FORMAT_DOT = FORMAT_TABLES + 3, FORMAT_SVG,
        FORMAT_ARCHITECTURE, FORMAT_CTF, FORMAT_CHROME };
 
+#define SPLIT_LEAST (64u << 10)
+
 struct options {
 	int format;
 	const char *output;
@@ -186,6 +188,8 @@ static int check(const struct options *options, int traces, struct err *err)
 		return err_set(err, EXIT_USAGE, "--compress goes with --format perfetto");
 	if ((options->split || options->follow) && options->format != FORMAT_PERFETTO)
 		return err_set(err, EXIT_USAGE, "--split and --follow go with --format perfetto");
+	if (options->split && options->split < SPLIT_LEAST)
+		return err_set(err, EXIT_USAGE, "--split is at least 64K: each part begins with all names and tracks");
 	if (options->split && options->output && !strcmp(options->output, "-"))
 		return err_set(err, EXIT_USAGE, "--split makes files; name the first with -o");
 	if (traces > 1 && options->format == FORMAT_PERFETTO && (options->split || options->follow))

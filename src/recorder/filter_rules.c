@@ -130,7 +130,8 @@ int filter_rules_file(struct filter_rules *rules, const char *path, struct err *
 	int rc = 0;
 
 	if (!file)
-		return err_set(err, EXIT_INPUT, "cannot read the rules in %s: %s", path, strerror(errno));
+		return err_set(err, EXIT_INPUT, "cannot read the rules in %s: %s; name a text file with "
+			       "lines like \"topic !/rosout\"", path, strerror(errno));
 	while (rc == 0 && (length = getline(&line, &room, file)) >= 0) {
 		number++;
 		rc = strlen(line) < (size_t)length ? err_set(err, EXIT_INPUT, "it is no text") :
