@@ -59,10 +59,12 @@ struct ctf_out {
 	uint64_t instance;
 	uint64_t packets;
 	struct ctf_index index;
+	void *stored;				/* of the store */
 	char name[];
 };
 
 struct ctf_writer {
+	const struct ctf_store *store;		/* NULL: it is a directory */
 	int dir_fd;
 	char *dir;
 	ctf_watch_fn *watch;
@@ -112,7 +114,7 @@ static int cut(int fd, uint64_t length)
  * Appends @text whole or not at all. The first text gets its name when it is whole: a directory without
  * metadata is no trace, one with half of it is a bad one.
  */
-static int metadata_append(struct ctf_writer *writer, const char *text, size_t size)
+static int file_append(struct ctf_writer *writer, const char *text, size_t size)
 {
 	const uint64_t length = (uint64_t)writer->metadata_length;
 	const char *name = length ? "metadata" : "metadata.part";
@@ -137,6 +139,18 @@ static int metadata_append(struct ctf_writer *writer, const char *text, size_t s
 		writer->metadata_length += done;
 	else if (!length)
 		(void)unlinkat(writer->dir_fd, name, 0);	/* so that it can be tried again */
+	return rc;
+}
+
+static int metadata_append(struct ctf_writer *writer, const char *text, size_t size)
+{
+	int rc;
+
+	if (!writer->store)
+		return file_append(writer, text, size);
+	rc = writer->store->metadata(writer->store->context, text, size);
+	if (rc == 0)
+		writer->metadata_length += (off_t)size;
 	return rc;
 }
 
@@ -268,6 +282,25 @@ int ctf_writer_create(const char *dir, const struct ctf_trace_desc *desc,
 		ctf_writer_close(writer);
 		return err_set(err, EXIT_FAILED, "cannot begin a trace in %s: %s; choose another "
 			       "place with -o DIR", dir, strerror(-rc));
+	}
+	*result = writer;
+	return 0;
+}
+
+int ctf_writer_create_in(const struct ctf_store *store, const struct ctf_trace_desc *desc,
+			 struct ctf_writer **result, struct err *err)
+{
+	struct ctf_writer *writer = calloc(1, sizeof *writer);
+	int rc = -ENOMEM;
+
+	if (writer) {
+		writer->store = store;
+		writer->dir_fd = -1;
+		rc = metadata_create(writer, desc);
+	}
+	if (rc < 0) {
+		ctf_writer_close(writer);
+		return err_set(err, EXIT_FAILED, "cannot begin a trace: %s", strerror(-rc));
 	}
 	*result = writer;
 	return 0;
@@ -452,21 +485,39 @@ static int out_write(struct ctf_out *out, const struct packet_head *head, const 
 	return rc;
 }
 
-int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet)
+/* In its file. */
+static int out_append(struct ctf_out *out, const struct packet_head *head, const struct ctf_packet *packet)
 {
-	struct packet_head head;
 	int rc = out_open(out);
 
 	if (rc == 0)
 		rc = out_repair(out);
 	if (rc < 0)
 		return rc;
+	tell(out->writer, out->name, out->length, head->packet_size / 8, head, head_size[out->class]);
+	return out_write(out, head, packet->events, packet->size);
+}
+
+static int out_store(struct ctf_out *out, const struct packet_head *head, const struct ctf_packet *packet,
+		     const struct ctf_index_entry *entry)
+{
+	const struct ctf_store *store = out->writer->store;
+
+	return store->packet(store->context, &(struct ctf_framed){
+		.name = out->name, .class = out->class, .stream = &out->stored, .entry = entry,
+		.head = head, .head_size = head_size[out->class], .events = packet->events, .size = packet->size,
+		.watch = out->writer->watch, .watch_context = out->writer->watch_context,
+	});
+}
+
+int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet)
+{
+	struct ctf_index_entry entry;
+	struct packet_head head;
+	int rc;
+
 	head_fill(&head, out, packet);
-	tell(out->writer, out->name, out->length, head.packet_size / 8, &head, head_size[out->class]);
-	rc = out_write(out, &head, packet->events, packet->size);
-	if (rc < 0)
-		return rc;
-	ctf_index_add(&out->index, out->writer->dir_fd, out->name, &(struct ctf_index_entry){
+	entry = (struct ctf_index_entry){
 		.offset = out->length,
 		.packet_size = head.packet_size,
 		.content_size = head.content_size,
@@ -476,7 +527,12 @@ int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet)
 		.stream_id = head.stream_id,
 		.stream_instance_id = head.stream_instance_id,
 		.packet_seq_num = head.packet_seq_num,
-	});
+	};
+	rc = out->writer->store ? out_store(out, &head, packet, &entry) : out_append(out, &head, packet);
+	if (rc < 0)
+		return rc;
+	if (!out->writer->store)
+		ctf_index_add(&out->index, out->writer->dir_fd, out->name, &entry);
 	out->length += head.packet_size / 8;
 	out->writer->bytes += head.packet_size / 8;
 	out->writer->index_bytes += sizeof(struct ctf_index_entry) + (out->packets ? 0 : CTF_INDEX_HEADER);
@@ -489,16 +545,26 @@ uint64_t ctf_out_packets(const struct ctf_out *out)
 	return out->packets;
 }
 
-void ctf_out_close(struct ctf_out *out)
+static void out_finish(struct ctf_out *out)
 {
-	struct ctf_writer *writer = out->writer;
+	const int dir_fd = out->writer->dir_fd;
 
 	if (out->torn && out_open(out) == 0)
 		(void)out_repair(out);
 	out_shut(out);
-	ctf_index_finish(&out->index, writer->dir_fd, out->name);
+	ctf_index_finish(&out->index, dir_fd, out->name);
 	if (out->made && !out->packets)
-		(void)unlinkat(writer->dir_fd, out->name, 0);	/* an empty file is no stream */
+		(void)unlinkat(dir_fd, out->name, 0);	/* an empty file is no stream */
+}
+
+void ctf_out_close(struct ctf_out *out)
+{
+	struct ctf_writer *writer = out->writer;
+
+	if (!writer->store)
+		out_finish(out);
+	else if (out->stored)
+		writer->store->end(writer->store->context, out->stored);
 	*(out->prev ? &out->prev->next : &writer->outs) = out->next;
 	if (out->next)
 		out->next->prev = out->prev;

@@ -24,6 +24,7 @@
 
 #include "abi/points.h"
 #include "base/err.h"
+#include "ctf/index.h"
 
 #define CTF_WRITER_OPEN_MAX 200		/* leaves room below `ulimit -n 1024` */
 #define CTF_PACKET_HEAD_MAX 109	/* bytes of a packet's header and context */
@@ -74,6 +75,33 @@ struct ctf_place {
 
 /* Told of each write before the first byte of it is in the file. */
 typedef void ctf_watch_fn(void *context, const struct ctf_place *place);
+
+/* A packet as it is to be kept, of a trace that is no directory. */
+struct ctf_framed {
+	const char *name;		/* of the stream */
+	enum ctf_class class;
+	void **stream;			/* the store's own, for this stream; NULL at first */
+	const struct ctf_index_entry *entry;	/* but for the offset */
+	const void *head, *events;	/* the packet is both, one after the other */
+	size_t head_size, size;
+	ctf_watch_fn *watch;		/* to be told before it is written; may be NULL */
+	void *watch_context;
+};
+
+/* Where a trace goes that is no directory. Functions return 0, or -errno and have kept nothing. */
+struct ctf_store {
+	int (*metadata)(void *context, const char *text, size_t size);	/* what follows the text so far */
+	int (*packet)(void *context, const struct ctf_framed *packet);
+	void (*end)(void *context, void *stream);	/* of a stream that had packets */
+	void *context;
+};
+
+/**
+ * ctf_writer_create_in() - begin a trace in @store, which outlives the writer
+ * Return: as ctf_writer_create().
+ */
+int ctf_writer_create_in(const struct ctf_store *store, const struct ctf_trace_desc *desc,
+			 struct ctf_writer **writer, struct err *err);
 
 /**
  * ctf_writer_create() - begin a trace in the existing, empty directory @dir
