@@ -25,13 +25,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	struct sigaction action = { .sa_handler = on_timer };
 	struct err err = { 0 };
-	char fixture[4096];
 
 	(void)argc, (void)argv;
-	snprintf(fixture, sizeof(fixture), "%.*s../fixtures/lifecycle",
-		 (int)(strrchr(__FILE__, '/') + 1 - __FILE__), __FILE__);
 	sigaction(SIGVTALRM, &action, NULL);
-	return tables_open(&tables, fixture, &err) || query_open(&query, tables, &err);
+	return tables_open(&tables, KYMO_FIXTURES "/lifecycle", &err) || query_open(&query, tables, &err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

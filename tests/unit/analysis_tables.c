@@ -16,7 +16,7 @@
 #define ROWS_MAX 4096
 #define COPIES 300		/* damaged ones */
 
-static char fixture[4096];
+static const char fixture[] = KYMO_FIXTURES "/lifecycle";
 
 /* A row as text: every column, NULL told apart. */
 static char *row_text(const struct tables_row *row)
@@ -366,7 +366,5 @@ int main(void)
 		cmocka_unit_test(half_a_scan), cmocka_unit_test(damaged),
 	};
 
-	snprintf(fixture, sizeof(fixture), "%.*s../fixtures/lifecycle",
-		 (int)(strrchr(__FILE__, '/') + 1 - __FILE__), __FILE__);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

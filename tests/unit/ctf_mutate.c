@@ -41,8 +41,7 @@ static void load(struct text *text, const char *name, size_t limit)
 	char path[4096];
 	FILE *file;
 
-	snprintf(path, sizeof path, "%.*s../fixtures/lifecycle/ust/uid/0/64-bit/%s",
-		 (int)(strrchr(__FILE__, '/') + 1 - __FILE__), __FILE__, name);
+	snprintf(path, sizeof path, KYMO_FIXTURES "/lifecycle/ust/uid/0/64-bit/%s", name);
 	file = fopen(path, "r");
 	assert_non_null(file);
 	text->size = fread(text->bytes, 1, limit, file);

@@ -177,12 +177,9 @@ int main(void)
 		cmocka_unit_test(hostile), cmocka_unit_test(places), cmocka_unit_test(kept),
 		cmocka_unit_test(interrupted), cmocka_unit_test(closed_early),
 	};
-	char fixture[4096];
 	int status;
 
-	snprintf(fixture, sizeof(fixture), "%.*s../fixtures/lifecycle",
-		 (int)(strrchr(__FILE__, '/') + 1 - __FILE__), __FILE__);
-	set_up(fixture);
+	set_up(KYMO_FIXTURES "/lifecycle");
 	status = cmocka_run_group_tests(tests, NULL, NULL);
 	query_close(query);
 	tables_close(tables);
