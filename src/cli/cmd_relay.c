@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/common.h"
 #include "relay/server.h"
+#include "relay/url.h"
 #include "relay/wire.h"
 
 struct options {
@@ -54,12 +55,6 @@ static void ready(void *context, uint16_t control, uint16_t data, uint16_t live)
 	(void)fflush(stdout);
 }
 
-/* What only this machine reaches. */
-static bool is_loopback(const char *address)
-{
-	return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
-}
-
 static int check(const struct options *options, struct err *err)
 {
 	if (options->control > UINT16_MAX || options->data > UINT16_MAX || options->live > UINT16_MAX)
@@ -68,7 +63,7 @@ static int check(const struct options *options, struct err *err)
 		return err_set(err, EXIT_USAGE, "--minor is a number from %u to %u", WIRE_MINOR_LEAST, WIRE_MINOR);
 	if (options->expire < 0)
 		return err_set(err, EXIT_USAGE, "--expire cannot be negative");
-	if (!is_loopback(options->bind) && !options->insecure)
+	if (!url_is_loopback(options->bind) && !options->insecure)
 		return err_set(err, EXIT_USAGE, "whoever reaches %s could read and write traces, nobody is asked who he is. "
 			       "Listen at 127.0.0.1 and forward it with ssh -L, or say --insecure", options->bind);
 	return 0;
@@ -77,7 +72,7 @@ static int check(const struct options *options, struct err *err)
 static int run(int argc, char **argv)
 {
 	struct options options = {
-		.bind = "127.0.0.1", .control = SERVER_CONTROL_PORT, .data = SERVER_DATA_PORT, .live = SERVER_LIVE_PORT,
+		.bind = "127.0.0.1", .control = URL_CONTROL_PORT, .data = URL_DATA_PORT, .live = URL_LIVE_PORT,
 		.minor = WIRE_MINOR,
 	};
 	struct server_options server = { .say = say, .ready = ready, .context = &options };

@@ -8,9 +8,6 @@
 
 #include "base/err.h"
 
-#define SERVER_CONTROL_PORT	5342u
-#define SERVER_DATA_PORT	5343u
-#define SERVER_LIVE_PORT	5344u
 
 struct server_options {
 	const char *output;		/* directory; made if it is not there */

@@ -17,6 +17,9 @@
 #define WIRE_MINOR	13u		/* what we say; 15 has another CREATE_SESSION */
 #define WIRE_MINOR_LEAST 4u		/* live reading begins there */
 
+#define WIRE_GREETING	0x4b594d4fu	/* "KYMO" */
+enum { WIRE_WELCOME = 1, WIRE_REFUSED };
+
 enum wire_command {
 	WIRE_ADD_STREAM = 1, WIRE_CREATE_SESSION = 2, WIRE_VERSION = 5, WIRE_SEND_METADATA = 6,
 	WIRE_CLOSE_STREAM = 7, WIRE_DATA_PENDING = 8, WIRE_QUIESCENT_CONTROL = 9,

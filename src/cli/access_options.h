@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of those who connect to a relay: whose certificate is trusted, and the token. The same in each verb. */
+#ifndef KYMO_CLI_ACCESS_OPTIONS_H
+#define KYMO_CLI_ACCESS_OPTIONS_H
+
+#include "base/opt.h"
+#include "relay/tls.h"
+#include "relay/token.h"
+#include "relay/url.h"
+
+struct access_wishes {
+	const char *ca, *pin, *token_file;
+};
+
+/* What they come to: for struct link_options. */
+struct access {
+	struct tls_context *tls;	/* NULL: none */
+	struct token token;
+};
+
+/* Rows for the table of options; @type has a member `struct access_wishes @member`. */
+#define ACCESS_OPTS(type, member)								\
+	{ "tls-ca", 0, OPT_TEXT, offsetof(type, member.ca), "FILE",				\
+	  "with nets://: trust relays whose certificate those in FILE signed (default: those that the system trusts)", NULL }, \
+	{ "tls-pin", 0, OPT_TEXT, offsetof(type, member.pin), "SHA256",				\
+	  "with nets://: trust the relay whose certificate has this fingerprint, which it prints", NULL },	\
+	{ "token-file", 0, OPT_TEXT, offsetof(type, member.token_file), "FILE",			\
+	  "show the relay the token that is in FILE", NULL }
+
+/**
+ * access_wish() - what was asked for, for a connection to @url
+ * @access: filled; given back with access_free(), also after a failure
+ *
+ * Return: 0; -1 with @err. Context: reads files.
+ */
+int access_wish(const struct access_wishes *wishes, const struct url *url, struct access *access, struct err *err);
+void access_free(struct access *access);
+
+#endif
