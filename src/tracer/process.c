@@ -4,6 +4,7 @@
  *
  * A process registers with its first event, so a program that traces nothing gets nothing.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -110,6 +111,7 @@ static void forked(void)
 	kymo_snapshot_forget();
 	kymo_drop_forget();
 	kymo_user_forked();
+	kymo_switch_forget();
 }
 
 /* In a program that links us statically, too, before the constructors of its static objects. */
@@ -172,24 +174,6 @@ static void make_inert(struct kymo_process *process)
 	__atomic_store_n(&process->registration, KYMO_INERT, __ATOMIC_RELEASE);
 }
 
-static void register_process(struct kymo_process *process)
-{
-	int error;
-
-	kymo_clock_first_pair(process);
-	error = kymo_region_create(process);
-	if (error) {
-		kymo_say("this process is not traced: %s: %s", process->directory[0]
-			 ? process->directory : "no runtime directory", strerror(-error));
-		make_inert(process);
-		return;
-	}
-	kymo_switch_bytes((const uint8_t *)process->region + KYMO_ENABLE_PAGE * KYMO_PAGE);
-	__atomic_store_n(&process->registration, KYMO_REGISTERED, __ATOMIC_SEQ_CST);
-	kymo_snapshot_hand_over(process);
-	kymo_drop_hand_over(process->region);
-}
-
 /* The process's private state; made by whoever comes first. */
 static struct kymo_process *process_get(void)
 {
@@ -206,25 +190,6 @@ static struct kymo_process *process_get(void)
 		process = none;
 	}
 	return process;
-}
-
-/* @first: set when it was this call that registered the process. */
-static bool process_ready(struct kymo_process *process, bool *first)
-{
-	const struct timespec pause = { .tv_nsec = 100000 };
-	uint32_t was = KYMO_UNREGISTERED;
-
-	if (__atomic_compare_exchange_n(&process->registration, &was, KYMO_REGISTERING, false,
-					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		register_process(process);
-		*first = true;
-		was = __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE);
-	}
-	while (was == KYMO_REGISTERING) {	/* another thread's first event: about a millisecond */
-		(void)nanosleep(&pause, NULL);	/* not sched_yield(): it may have a lower priority */
-		was = __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE);
-	}
-	return was == KYMO_REGISTERED;
 }
 
 static struct kymo_thread *take_slot(struct kymo_process *process)
@@ -278,17 +243,9 @@ static const int32_t *cpu_word(void)
 	return (const int32_t *)(self + __rseq_offset + 4);	/* struct rseq: cpu_id */
 }
 
-static struct kymo_thread *register_thread(void)
+/* The calling thread has @slot from now on. */
+static void enter(struct kymo_thread *slot)
 {
-	struct kymo_process *process = process_get();
-	struct kymo_thread *slot;
-	bool first = false;
-
-	if (!process || !process_ready(process, &first))
-		return NULL;
-	slot = take_slot(process);
-	if (!slot)
-		return NULL;
 	slot->tid = (uint32_t)syscall(SYS_gettid);
 	(void)prctl(PR_GET_NAME, slot->name);
 	slot->cpu = cpu_word();
@@ -297,8 +254,63 @@ static struct kymo_thread *register_thread(void)
 	kymo__thread = slot;
 	if (thread_end_key_made)
 		(void)pthread_setspecific(thread_end_key, slot);
-	if (first)
-		kymo_user_declare_again();
+}
+
+/*
+ * All other threads wait meanwhile with whatever they emit. What a forked child's parent had declared is
+ * declared again before they go on: else their events would look like ones that nobody wants.
+ */
+static void register_process(struct kymo_process *process)
+{
+	struct kymo_thread *slot = take_slot(process);
+	int error;
+
+	kymo_clock_first_pair(process);
+	error = slot ? kymo_region_create(process) : -ENOMEM;
+	if (error) {
+		kymo_say("this process is not traced: %s: %s", process->directory[0]
+			 ? process->directory : "no runtime directory", strerror(-error));
+		make_inert(process);
+		return;
+	}
+	enter(slot);
+	kymo_user_declare_again();
+	kymo_switch_bytes((const uint8_t *)process->region + KYMO_ENABLE_PAGE * KYMO_PAGE);
+	__atomic_store_n(&process->registration, KYMO_REGISTERED, __ATOMIC_SEQ_CST);
+	kymo_snapshot_hand_over(process);
+	kymo_drop_hand_over(process);
+}
+
+static bool process_ready(struct kymo_process *process)
+{
+	const struct timespec pause = { .tv_nsec = 100000 };
+	uint32_t was = KYMO_UNREGISTERED;
+
+	if (__atomic_compare_exchange_n(&process->registration, &was, KYMO_REGISTERING, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		register_process(process);
+		was = __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE);
+	}
+	while (was == KYMO_REGISTERING) {	/* another thread's first event: about a millisecond */
+		(void)nanosleep(&pause, NULL);	/* not sched_yield(): it may have a lower priority */
+		was = __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE);
+	}
+	return was == KYMO_REGISTERED;
+}
+
+static struct kymo_thread *register_thread(void)
+{
+	struct kymo_process *process = process_get();
+	struct kymo_thread *slot;
+
+	if (!process || !process_ready(process))
+		return NULL;
+	slot = kymo__thread;
+	if (__atomic_load_n(&slot->used, __ATOMIC_RELAXED))
+		return slot;		/* it was this thread that registered the process */
+	slot = take_slot(process);
+	if (slot)
+		enter(slot);
 	return slot;
 }
 

@@ -102,8 +102,8 @@ struct kymo_thread *kymo_thread_slot(void);
 
 /** kymo_drop() - count an event that found no place. @thread: NULL: without a ring. Return: false. */
 bool kymo_drop(struct kymo_thread *thread);
-/** kymo_drop_hand_over() - tell a new region of events that came before it was there. */
-void kymo_drop_hand_over(struct kymo_region *region);
+/** kymo_drop_hand_over() - tell the region of events that came before it was there. */
+void kymo_drop_hand_over(struct kymo_process *process);
 void kymo_drop_forget(void);		/* in a forked child: its parent tells */
 
 /** kymo_thread_with_ring() - the calling thread with a ring; NULL: there is none to be had, or a handler in a slow path. */
@@ -122,6 +122,7 @@ static inline bool kymo_recorder_wants(unsigned id)
 
 /** kymo_switch_bytes() - where the recorder's bytes are; NULL: nothing is recorded any more. Context: wait-free. */
 void kymo_switch_bytes(const uint8_t *bytes);
+void kymo_switch_forget(void);	/* in a forked child: its parent's are not its own */
 /** kymo_switch_off() - whether the program has switched everything off. Context: wait-free. */
 bool kymo_switch_off(void);
 /** kymo_switch_is_end() - events of @id end a span: they are looked at also while switched off. */
@@ -139,7 +140,10 @@ void kymo_snapshot_forget(void);	/* in a forked child: its parent tells */
 
 /* user.c */
 
-/** kymo_user_declare_again() - declare in a new region what the process had declared before. */
+/**
+ * kymo_user_declare_again() - declare in a new region what the process had declared before
+ * Context: while the process registers, on a thread that has its slot.
+ */
 void kymo_user_declare_again(void);
 /** kymo_user_fork_begin() - around fork(): no other thread is in the middle of a change then. */
 void kymo_user_fork_begin(void);

@@ -22,27 +22,36 @@
 
 static uint64_t dropped_early;		/* while there was no region */
 
+static bool is_registered(const struct kymo_process *process)
+{
+	return process && __atomic_load_n(&process->registration, __ATOMIC_SEQ_CST) == KYMO_REGISTERED;
+}
+
+/* Only now it is known whether somebody wanted them. Of the drop and the registration, the later takes them over. */
+void kymo_drop_hand_over(struct kymo_process *process)
+{
+	const uint64_t count = __atomic_exchange_n(&dropped_early, 0, __ATOMIC_SEQ_CST);
+
+	if (__atomic_load_n(&process->region->state, __ATOMIC_RELAXED) == KYMO_STATE_RECORD)
+		(void)__atomic_fetch_add(&process->region->dropped_no_ring, count, __ATOMIC_RELAXED);
+}
+
 /* Counters that a handler may bump in between, so atomic; off the fast path. */
 bool kymo_drop(struct kymo_thread *thread)
 {
 	struct kymo_process *process = kymo_process;
 
-	if (thread)
+	if (thread) {
 		(void)__atomic_fetch_add(&thread->ring->dropped, 1, __ATOMIC_RELAXED);
-	else if (process && __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE) == KYMO_REGISTERED)
+	} else if (is_registered(process)) {
 		(void)__atomic_fetch_add(&process->region->dropped_no_ring, 1, __ATOMIC_RELAXED);
-	else
-		(void)__atomic_fetch_add(&dropped_early, 1, __ATOMIC_RELAXED);
+	} else {
+		(void)__atomic_fetch_add(&dropped_early, 1, __ATOMIC_SEQ_CST);
+		process = __atomic_load_n(&kymo_process, __ATOMIC_ACQUIRE);
+		if (is_registered(process))
+			kymo_drop_hand_over(process);
+	}
 	return false;
-}
-
-/* Only now it is known whether somebody wanted them. */
-void kymo_drop_hand_over(struct kymo_region *region)
-{
-	const uint64_t count = __atomic_exchange_n(&dropped_early, 0, __ATOMIC_RELAXED);
-
-	if (__atomic_load_n(&region->state, __ATOMIC_RELAXED) == KYMO_STATE_RECORD)
-		(void)__atomic_fetch_add(&region->dropped_no_ring, count, __ATOMIC_RELAXED);
 }
 
 void kymo_drop_forget(void)
@@ -323,7 +332,8 @@ static struct kymo_thread *with_ring(struct kymo_thread *thread)
 
 	if (!thread || thread->ring)
 		return thread;
-	if (thread->in_slow)
+	/* A handler in a slow path, or on the thread that registers the process. */
+	if (thread->in_slow || !is_registered(kymo_process))
 		return NULL;
 	thread->in_slow = 1;
 	kymo_signal_fence();

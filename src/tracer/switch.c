@@ -54,6 +54,13 @@ void kymo_switch_bytes(const uint8_t *bytes)
 	choose();
 }
 
+/* Like any process before registration: what its parent wanted, or wants some day, says nothing about it. */
+void kymo_switch_forget(void)
+{
+	if (kymo_recorder_bytes != enable_none)
+		kymo_switch_bytes(enable_all);
+}
+
 void kymo_switch_is_end(unsigned id)
 {
 	__atomic_store_n(&enable_ends[id], 1, __ATOMIC_RELAXED);

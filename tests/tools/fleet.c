@@ -87,16 +87,12 @@ static void *run(void *argument)
 
 static int process(unsigned number, FILE *out)
 {
-	struct thread *thread = calloc(threads + 1, sizeof(*thread));	/* the last is the main thread */
+	struct thread *thread = calloc(threads, sizeof(*thread));
 	pthread_attr_t small;
 
 	if (!thread || pthread_attr_init(&small) || pthread_attr_setstacksize(&small, 128 << 10))
 		return 1;
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* A forked process declares its events with the first one: that is this, before there are others. */
-	thread[threads].number = processes * threads + number;
-	name_thread(&thread[threads]);
-	KYMO_INSTANT("fleet", "tick", ("thread", thread[threads].number), ("n", thread[threads].produced++));
 	for (unsigned i = 0; i < threads; i++) {
 		thread[i].number = number * threads + i;
 		if (pthread_create(&thread[i].id, &small, run, &thread[i]))
@@ -105,7 +101,7 @@ static int process(unsigned number, FILE *out)
 	for (unsigned i = 0; i < threads; i++)
 		(void)pthread_join(thread[i].id, NULL);
 	(void)fprintf(out, "{\"pid\": %d, \"threads\": {", getpid());
-	for (unsigned i = 0; i <= threads; i++)
+	for (unsigned i = 0; i < threads; i++)
 		(void)fprintf(out, "%s\"%d\": [%u, %llu]", i ? ", " : "", thread[i].tid, thread[i].number,
 			      (unsigned long long)thread[i].produced);
 	(void)fprintf(out, "}}\n");
