@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,16 +154,16 @@ static bool holds_nothing_unread(int fd, const struct kymo_region *region)
 	return true;
 }
 
-static bool owner_is_dead(const struct kymo_region *region)
+static bool is_dead(unsigned pid, uint64_t start_time)
 {
-	char pid[16];
+	char text[16];
 	uint64_t start;
 
-	if (kill((pid_t)region->pid, 0) && errno == ESRCH)
+	if (kill((pid_t)pid, 0) && errno == ESRCH)
 		return true;
-	(void)snprintf(pid, sizeof pid, "%u", region->pid);
-	start = kymo_start_time(pid);
-	return start && start != region->start_time;	/* the number was given away again */
+	(void)snprintf(text, sizeof text, "%u", pid);
+	start = kymo_start_time(text);
+	return start && start != start_time;	/* the number was given away again */
 }
 
 /* Dead flight recorders found in a sweep, the one that was silent longest first. */
@@ -242,7 +243,7 @@ static void sweep_one(int dir, const char *name, uint64_t pid_ns, struct dead_fl
 		return;
 	if (pread(fd, &region, sizeof region, 0) == sizeof region &&
 	    region.magic == KYMO_REGION_MAGIC && region.abi_version == KYMO_ABI_VERSION &&
-	    region.pid_ns == pid_ns && owner_is_dead(&region)) {
+	    region.pid_ns == pid_ns && is_dead(region.pid, region.start_time)) {
 		if (holds_nothing_unread(fd, &region))
 			(void)unlinkat(dir, name, 0);
 		else if (region.flags & KYMO_REGION_FLIGHT && region.mode == KYMO_MODE_OVERWRITE)
@@ -251,27 +252,47 @@ static void sweep_one(int dir, const char *name, uint64_t pid_ns, struct dead_fl
 	(void)close(fd);
 }
 
-void kymo_domain_sweep(const struct kymo_process *process)
+/* One that was being made when its process was killed. It says nothing yet, but for its name. */
+static void sweep_unborn(int dir, const char *name, uint64_t pid_ns)
+{
+	unsigned long long start, space;
+	unsigned pid;
+
+	if (sscanf(name, "%10u-%20llu-%16llx.", &pid, &start, &space) == 3 && pid && pid <= INT_MAX &&
+	    space == pid_ns && is_dead(pid, start))
+		(void)unlinkat(dir, name, 0);
+}
+
+static bool ends_with(const char *name, const char *suffix)
+{
+	const size_t length = strlen(name), end = strlen(suffix);
+
+	return length > end && !strcmp(name + length - end, suffix);
+}
+
+void kymo_domain_sweep(const struct kymo_process *process, bool all)
 {
 	const size_t bytes = sizeof(struct dead_flights);
-	struct dead_flights *flights;
+	struct dead_flights *flights = NULL;
 	DIR *dir = opendir(process->directory);
 	struct dirent *entry;
-	struct stat own;
+	const uint64_t pid_ns = kymo_own_pid_ns();
 
 	if (!dir)
 		return;
-	flights = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (flights != MAP_FAILED && !stat("/proc/self/ns/pid", &own)) {
-		while ((entry = readdir(dir))) {
-			const char *suffix = strstr(entry->d_name, ".region");
-
-			if (suffix && !suffix[strlen(".region")])
-				sweep_one(dirfd(dir), entry->d_name, own.st_ino, flights);
-		}
-		flights_trim(flights, dirfd(dir));
+	if (all)
+		flights = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (flights == MAP_FAILED)
+		flights = NULL;
+	while (pid_ns && (entry = readdir(dir))) {
+		if (ends_with(entry->d_name, ".region.new"))
+			sweep_unborn(dirfd(dir), entry->d_name, pid_ns);
+		else if (flights && ends_with(entry->d_name, ".region"))
+			sweep_one(dirfd(dir), entry->d_name, pid_ns, flights);
 	}
-	if (flights != MAP_FAILED)
+	if (flights) {
+		flights_trim(flights, dirfd(dir));
 		(void)munmap(flights, bytes);
+	}
 	(void)closedir(dir);
 }

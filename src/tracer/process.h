@@ -176,8 +176,11 @@ void kymo_region_free_log_chunk(struct kymo_process *process, uint64_t number);
 void kymo_domain_join(struct kymo_process *process);
 /** kymo_domain_recording() - whether a live recorder holds the domain. */
 bool kymo_domain_recording(const struct kymo_process *process);
-/** kymo_domain_sweep() - remove regions of dead processes that hold nothing unread. */
-void kymo_domain_sweep(const struct kymo_process *process);
+/**
+ * kymo_domain_sweep() - remove what dead processes left that nobody needs
+ * @all: also regions that hold nothing unread; else only those that were never complete
+ */
+void kymo_domain_sweep(const struct kymo_process *process, bool all);
 
 /* clock.c */
 

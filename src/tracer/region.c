@@ -242,10 +242,10 @@ int kymo_region_create(struct kymo_process *process)
 
 	if (error)
 		return error;
-	if (!kymo_domain_recording(process))
-		kymo_domain_sweep(process);
+	kymo_domain_sweep(process, !kymo_domain_recording(process));
 	choose_path(process);
 	(void)snprintf(temporary, sizeof temporary, "%s.new", process->path);
+	(void)unlink(temporary);	/* of ourselves, replaced by exec() in the middle of this */
 	fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;

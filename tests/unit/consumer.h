@@ -40,7 +40,7 @@ static inline char *test_directory(void)
 	return path;
 }
 
-static inline void test_directory_remove(const char *path)
+static inline void test_directory_empty(const char *path)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry;
@@ -49,6 +49,11 @@ static inline void test_directory_remove(const char *path)
 	while ((entry = readdir(dir)))
 		(void)unlinkat(dirfd(dir), entry->d_name, 0);
 	(void)closedir(dir);
+}
+
+static inline void test_directory_remove(const char *path)
+{
+	test_directory_empty(path);
 	assert_int_equal(rmdir(path), 0);
 }
 
