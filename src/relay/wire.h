@@ -27,13 +27,22 @@ enum wire_command {
 	WIRE_STREAMS_SENT = 16, WIRE_RESET_METADATA = 17, WIRE_ROTATE_STREAMS = 18,
 	WIRE_CREATE_CHUNK = 19, WIRE_CLOSE_CHUNK = 20, WIRE_CHUNK_EXISTS = 21,
 	WIRE_GET_CONFIGURATION = 22,
+	/* Ours, for those who know from WIRE_QUERY_KYMO that they are understood. */
+	WIRE_SYNC = 0x4b590001, WIRE_DATAGRAMS = 0x4b590002,
 };
 
 enum wire_ret {
 	WIRE_OK = 10, WIRE_ERR_UNKNOWN = 11, WIRE_ERR_FATAL = 25, WIRE_ERR_INVALID = 97,
 	WIRE_ERR_PROTOCOL = 152,
 };
-#define WIRE_CLEAR_ALLOWED 1u		/* flag of GET_CONFIGURATION */
+/*
+ * GET_CONFIGURATION: flags of the reply. To a query that is not 0 lttng-relayd answers WIRE_ERR_PROTOCOL, and the
+ * connection goes on; a kymo relay tells whom it understands.
+ */
+#define WIRE_CLEAR_ALLOWED 1u
+#define WIRE_QUERY_KYMO	0x4b594d4fu	/* "KYMO": which of these? */
+#define WIRE_HAS_SYNC	((uint64_t)1 << 32)
+#define WIRE_HAS_DATAGRAMS ((uint64_t)1 << 33)
 
 enum wire_chunk_command { WIRE_CHUNK_COMPLETED, WIRE_CHUNK_NOTHING, WIRE_CHUNK_DELETE };
 

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How those who write a trace and those who read it meanwhile, on the same machine, keep out of each
+ * other's way: advisory locks of fcntl(2), as LTTng's RFC on live reading has them, and a file of
+ * synchronisation points.
+ *
+ * What may not be read yet is write-locked; what is not locked is whole and stays as it is.
+ *
+ *   CHANNEL            ├── packets ──┼─ packet on its way ─┼── packets ──┼────────────── ∞
+ *                        readable      locked                 readable     locked
+ *   index/CHANNEL.idx  ├ header ┼ entries ┼───────────────────────────────────────────── ∞
+ *                        readable           locked            (a packet is readable before its entry is)
+ *   metadata           ├── whole declarations ──┼────────────────────────────────────── ∞
+ *                        readable                 locked
+ *   index/sync         ├ 32 bytes, see below ┤     byte 2^62: locked while somebody writes the trace
+ *
+ * A writer takes all of a new file at once (ctf_lock_all()) and gives it back range by range
+ * (ctf_lock_ready()); closing the file gives back the rest. A reader asks for the range that it wants before it reads
+ * it (ctf_lock_test(), or ctf_lock_wait() to sleep until it is there), and never for more than
+ * a moment holds a lock itself. A file may be shorter than the range that is asked for: unlocked then means that nothing more
+ * comes in this file. A writer that crashes loses its locks: then a last packet or entry may be torn, and whoever finds
+ * no lock on index/sync has to check sizes as in any other trace.
+ *
+ * Locks belong to the open file (F_OFD_SETLK): closing another descriptor of the same file does not
+ * drop them, and a writer's threads may share them.
+ *
+ * index/sync, big-endian like the index files; read it with ctf_sync_read():
+ *
+ *    0  u32  magic "KYSN"
+ *    4  u32  version, 1
+ *    8  u64  number of this point, from 1; 0: there was none yet
+ *   16  u64  time, in the units of timestamp_end: all packets with events before it are readable, and no stream that
+ *            was there will bring another event before it
+ *   24  u64  streams at that time
+ */
+#ifndef KYMO_CTF_LOCK_H
+#define KYMO_CTF_LOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CTF_SYNC_NAME	"index/sync"	/* below the trace's directory */
+#define CTF_SYNC_MAGIC	0x4b59534eu	/* "KYSN" */
+#define CTF_SYNC_VERSION 1u
+#define CTF_SYNC_BYTES	32u
+#define CTF_LOCK_ALIVE	((uint64_t)1 << 62)	/* byte of index/sync that a writer keeps locked */
+#define CTF_LOCK_REST	UINT64_MAX	/* as a size: to the end, wherever that will be */
+
+struct ctf_sync {
+	uint64_t number, time, streams;
+};
+
+/*
+ * For writers; descriptors are open for writing. Locks are advice: without them (a file system that has none, a
+ * reader that holds one) writing goes on, and readers have to look at sizes.
+ *
+ * Return: 0, or -errno. Context: a system call, does not block.
+ */
+int ctf_lock_all(int fd, uint64_t from);		/* from byte @from on */
+int ctf_lock_ready(int fd, uint64_t from, uint64_t size);	/* may be read now */
+
+/** ctf_sync_begin() - of a new index/sync: it is alive, without a point. Return: 0, or -errno. */
+int ctf_sync_begin(int fd);
+
+/** ctf_sync_write() - the next point. Return: 0, or -errno. Context: two system calls more than a write. */
+int ctf_sync_write(int fd, const struct ctf_sync *sync);
+
+/* For readers; descriptors are open for reading. */
+
+/**
+ * ctf_lock_test() - may this range be read?
+ * @size: bytes, at least 1
+ *
+ * Return: 1: it may, as far as the file has it; 0: not yet; -errno.
+ * Context: a system call, does not block.
+ */
+int ctf_lock_test(int fd, uint64_t from, uint64_t size);
+
+/** ctf_lock_wait() - the same, but sleeps until it may. Return: 0, or -errno (-EINTR: a signal came). */
+int ctf_lock_wait(int fd, uint64_t from, uint64_t size);
+
+/** ctf_sync_alive() - of index/sync: does somebody still write this trace? Return: 1, 0, or -errno. */
+int ctf_sync_alive(int fd);
+
+/** ctf_sync_read() - the last point. Return: 0; -EINVAL: it is no such file; -errno. Context: may wait a moment. */
+int ctf_sync_read(int fd, struct ctf_sync *sync);
+
+#endif
