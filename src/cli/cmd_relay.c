@@ -10,10 +10,11 @@
 #include "relay/wire.h"
 
 struct options {
-	const char *output, *bind;
+	const char *output, *bind, *certificate, *key, *token_file;
 	uint64_t control, data, live, minor;
 	int64_t expire;
 	bool sync, insecure, quiet;
+	struct tls_context *tls;
 };
 
 static const struct opt opts[] = {
@@ -23,6 +24,11 @@ static const struct opt opts[] = {
 	{ "data", 0, OPT_U64, offsetof(struct options, data), "PORT", "for their packets (default 5343)", NULL },
 	{ "live", 0, OPT_U64, offsetof(struct options, live), "PORT", "for viewers (default 5344)", NULL },
 	{ "bind", 0, OPT_TEXT, offsetof(struct options, bind), "ADDRESS", "listen at this address (default 127.0.0.1)", NULL },
+	{ "tls-cert", 0, OPT_TEXT, offsetof(struct options, certificate), "FILE",
+	  "speak TLS on all ports, with the certificate (and its chain) in this PEM file", NULL },
+	{ "tls-key", 0, OPT_TEXT, offsetof(struct options, key), "FILE", "its private key, PEM", NULL },
+	{ "token-file", 0, OPT_TEXT, offsetof(struct options, token_file), "FILE",
+	  "ask all for the token in this file (openssl rand -hex 32 makes one)", NULL },
 	{ "insecure", 0, OPT_FLAG, offsetof(struct options, insecure), NULL,
 	  "allow an address that others reach: they can read and write traces, nobody is asked who he is", NULL },
 	{ "sync", 0, OPT_FLAG, offsetof(struct options, sync), NULL,
@@ -47,11 +53,19 @@ static void say(void *context, const char *text)
 static void ready(void *context, uint16_t control, uint16_t data, uint16_t live)
 {
 	const struct options *options = context;
+	const bool six = strchr(options->bind, ':');
+	const char *scheme = options->tls ? six ? "nets6" : "nets" : six ? "net6" : "net";
+	char pin[TLS_PIN_TEXT], host[64];
 
+	(void)snprintf(host, sizeof(host), six ? "[%s]" : "%s", options->bind);
 	if (options->quiet)
 		return;
-	printf("producers: net://%s:%u:%u\nviewers: net://%s:%u\ntraces: %s\n", options->bind, control, data, options->bind,
+	printf("producers: %s://%s:%u:%u\nviewers: %s://%s:%u\ntraces: %s\n", scheme, host, control, data, scheme, host,
 	       live, options->output);
+	if (options->tls) {
+		tls_fingerprint(options->tls, pin);
+		printf("certificate: --tls-pin %s\n", pin);
+	}
 	(void)fflush(stdout);
 }
 
@@ -63,10 +77,23 @@ static int check(const struct options *options, struct err *err)
 		return err_set(err, EXIT_USAGE, "--minor is a number from %u to %u", WIRE_MINOR_LEAST, WIRE_MINOR);
 	if (options->expire < 0)
 		return err_set(err, EXIT_USAGE, "--expire cannot be negative");
-	if (!url_is_loopback(options->bind) && !options->insecure)
-		return err_set(err, EXIT_USAGE, "whoever reaches %s could read and write traces, nobody is asked who he is. "
-			       "Listen at 127.0.0.1 and forward it with ssh -L, or say --insecure", options->bind);
-	return 0;
+	if (!options->certificate != !options->key)
+		return err_set(err, EXIT_USAGE, "--tls-cert and --tls-key go together");
+	if (url_is_loopback(options->bind) || options->insecure || (options->certificate && options->token_file))
+		return 0;
+	return err_set(err, EXIT_USAGE, "whoever reaches %s could read and write traces: use TLS and a token (--tls-cert, "
+		       "--tls-key, --token-file), or listen at 127.0.0.1 and forward it with ssh -L; --insecure allows it "
+		       "nevertheless", options->bind);
+}
+
+static int secure(struct options *options, struct server_options *server, struct err *err)
+{
+	if (options->token_file && token_read(options->token_file, &server->token, err) < 0)
+		return -1;
+	if (!options->certificate)
+		return 0;
+	options->tls = server->tls = tls_serve(options->certificate, options->key, err);
+	return server->tls ? 0 : -1;
 }
 
 static int run(int argc, char **argv)
@@ -87,6 +114,8 @@ static int run(int argc, char **argv)
 		rc = cli_trace_dir(output, &err);
 		options.output = output;
 	}
+	if (rc == 0)
+		rc = secure(&options, &server, &err);
 	if (rc == 0) {
 		server.output = options.output;
 		server.address = options.bind;
@@ -98,6 +127,7 @@ static int run(int argc, char **argv)
 		server.half_expires_ns = options.expire;
 		rc = server_run(&server, &err);
 	}
+	tls_context_free(options.tls);
 	return rc < 0 ? cli_fail("relay", &err) : EXIT_OK;
 }
 
@@ -112,11 +142,15 @@ const struct verb verb_relay = {
 		"each sees it from its beginning, also when it has ended.\n\n"
 		"A packet is shown only after it and its index are in their files. A packet whose bytes never come is "
 		"an entry with offset -1 in index/CHANNEL.lost.\n\n"
+		"Without --tls-cert anybody who reaches the ports can listen, without --token-file read and write traces: "
+		"beyond this machine both are asked for. LTTng's own programs know neither; kymo record, kymo live and other "
+		"relays do (nets://).\n\n"
 		"Ends with Ctrl-C or SIGTERM.",
 	.examples =
 		"kymo relay -o traces\n"
 		"lttng create robot --live --set-url net://127.0.0.1\n"
-		"babeltrace2 -i lttng-live net://127.0.0.1/host/$(hostname)/robot\n",
+		"babeltrace2 -i lttng-live net://127.0.0.1/host/$(hostname)/robot\n"
+		"kymo relay --bind 0.0.0.0 --tls-cert relay.pem --tls-key relay.key --token-file token\n",
 	.opts = opts,
 	.run = run,
 };

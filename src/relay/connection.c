@@ -12,6 +12,7 @@
 
 #define CONNECTIONS_MAX	4096u
 #define UNSENT_MAX	((size_t)4 << 20)	/* of replies; then requests wait */
+#define GREETING_NS	((int64_t)10000000000)	/* for TLS and the token */
 #define KEEPALIVE_S	60			/* then who vanished is looked for */
 
 static const char *const kind_names[] = { "producer", "producer's data", "viewer" };
@@ -28,6 +29,7 @@ static void on_closed(uv_handle_t *handle)
 		intake_free(connection->intake);
 	else
 		viewer_free(connection->viewer);
+	gate_close(connection);
 	free(connection);
 }
 
@@ -38,6 +40,7 @@ void connection_drop(struct connection *connection)
 	connection->closing = true;
 	if (connection->gone || connection->reading)
 		return;			/* closed when that is done */
+	gate_end(connection);
 	connection->gone = true;
 	for (struct connection **at = &server->connections; *at; at = &(*at)->next)
 		if (*at == connection) {
@@ -71,19 +74,21 @@ static void on_sent(uv_write_t *write, int status)
 		connection_update(connection);
 }
 
-/* Takes the bytes of @out. */
-static void send_reply(struct connection *connection, struct wire_out *out)
+void connection_post(struct connection *connection, struct wire_out *out)
 {
-	struct reply *reply = out->used ? calloc(1, sizeof(*reply)) : NULL;
+	struct reply *reply = out->used && !connection->gone ? calloc(1, sizeof(*reply)) : NULL;
 	uv_buf_t buffer = uv_buf_init((char *)out->bytes, (unsigned)out->used);
 
 	if (!reply) {
+		if (out->used)
+			connection_drop(connection);	/* nothing could follow what is missing */
 		wire_out_free(out);
 		return;
 	}
 	reply->write.data = reply;
 	reply->connection = connection;
 	reply->bytes = out->bytes;
+	*out = (struct wire_out){ 0 };
 	if (uv_write(&reply->write, (uv_stream_t *)&connection->tcp, &buffer, 1, on_sent) < 0) {
 		free(reply->bytes);
 		free(reply);
@@ -91,7 +96,17 @@ static void send_reply(struct connection *connection, struct wire_out *out)
 	}
 }
 
-static void fail(struct connection *connection, const struct err *err)
+void connection_send(struct connection *connection, struct wire_out *out)
+{
+	if (out->used && !gate_encode(connection, out)) {
+		wire_out_free(out);
+		connection_drop(connection);
+		return;
+	}
+	connection_post(connection, out);
+}
+
+void connection_fail(struct connection *connection, const struct err *err)
 {
 	server_say(connection->server, "%s %s is disconnected: %s", kind_names[connection->kind], connection->peer, err->text);
 	connection->closing = true;
@@ -137,17 +152,17 @@ static void on_read_done(uv_work_t *work, int status)
 		return;
 	}
 	rc = viewer_has_read(connection->viewer, &out, &read, &err);
-	send_reply(connection, &out);
+	connection_send(connection, &out);
 	if (connection->gone)
 		return;
 	begin_read(connection, read);
 	if (rc < 0)
-		fail(connection, &err);
+		connection_fail(connection, &err);
 	else
 		connection_update(connection);
 }
 
-static void take(struct connection *connection, const uint8_t *bytes, size_t size)
+void connection_take(struct connection *connection, const uint8_t *bytes, size_t size)
 {
 	struct viewer_read *read = NULL;
 	struct wire_out out = { 0 };
@@ -160,12 +175,12 @@ static void take(struct connection *connection, const uint8_t *bytes, size_t siz
 		rc = intake_bytes(connection->intake, bytes, size, &err);
 	else
 		rc = viewer_bytes(connection->viewer, bytes, size, &out, &read, &err);
-	send_reply(connection, &out);
+	connection_send(connection, &out);
 	if (connection->gone)
 		return;
 	begin_read(connection, read);
 	if (rc < 0)
-		fail(connection, &err);
+		connection_fail(connection, &err);
 	else
 		connection_update(connection);
 }
@@ -185,7 +200,7 @@ static void on_bytes(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
 	if (got < 0) {
 		connection_drop(connection);
 	} else if (got > 0) {
-		take(connection, (const uint8_t *)buffer->base, (size_t)got);
+		gate_bytes(connection, (const uint8_t *)buffer->base, (size_t)got);
 		server_look_at_disk(connection->server);
 	}
 }
@@ -205,6 +220,17 @@ void connection_update(struct connection *connection)
 		(void)uv_read_stop(stream);
 	else if (uv_read_start(stream, on_room, on_bytes) < 0)
 		connection_drop(connection);
+}
+
+void connection_check_late(struct connection *connection)
+{
+	const char *missing = gate_misses(connection);
+	struct err err;
+
+	if (!missing || connection->closing || connection->server->relay.now_ns() - connection->since_ns < GREETING_NS)
+		return;
+	(void)err_set(&err, EXIT_INPUT, "it has shown no %s", missing);
+	connection_fail(connection, &err);
 }
 
 /* ---- the beginning ---- */
@@ -251,6 +277,7 @@ void connection_accept(uv_stream_t *listener, int status)
 	connection->kind = (enum kind)((uv_tcp_t *)listener - server->listener);
 	connection->tcp.data = connection;
 	connection->stopped = true;
+	connection->since_ns = server->relay.now_ns();
 	if (uv_tcp_init(&server->loop, &connection->tcp) < 0) {
 		free(connection);
 		return;
@@ -258,7 +285,7 @@ void connection_accept(uv_stream_t *listener, int status)
 	connection->next = server->connections;
 	server->connections = connection;
 	server->count++;
-	if (uv_accept(listener, (uv_stream_t *)&connection->tcp) < 0 || !make_inside(connection)) {
+	if (uv_accept(listener, (uv_stream_t *)&connection->tcp) < 0 || !make_inside(connection) || !gate_open(connection)) {
 		connection_drop(connection);
 		return;
 	}

@@ -89,7 +89,13 @@ static void on_look(uv_timer_t *timer)
 {
 	struct server *server = timer->data;
 
+	struct connection *next;
+
 	relay_expire(&server->relay);
+	for (struct connection *at = server->connections; at; at = next) {
+		next = at->next;
+		connection_check_late(at);
+	}
 	on_disk_did(&server->disk_did);
 }
 

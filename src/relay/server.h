@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "relay/tls.h"
+#include "relay/token.h"
 
 
 struct server_options {
@@ -14,6 +16,8 @@ struct server_options {
 	const char *address;		/* IPv4 or IPv6, numeric */
 	uint16_t control, data, live;	/* ports; 0: any that is free */
 	unsigned minor;			/* version 2.minor for producers */
+	struct tls_context *tls;	/* NULL: none */
+	struct token token;		/* that connections have to show; empty: none */
 	bool sync;			/* packets are on the medium before a viewer hears of them */
 	int64_t half_expires_ns;	/* of a packet; 0: 10 s */
 	/* Called in the loop: what happens, a sentence each. Not NULL. */

@@ -30,6 +30,10 @@ struct connection {
 	struct connection *next;
 	enum kind kind;
 	uv_tcp_t tcp;
+	int64_t since_ns;		/* it came */
+	struct tls *tls;		/* NULL: none */
+	bool welcome;			/* it was looked whether it begins with a token */
+	struct wire_out greeting;	/* as far as it came */
 	bool stopped;			/* not read from */
 	bool closing;			/* for good, when replies are out and nothing is being read */
 	bool gone;
@@ -52,6 +56,39 @@ void server_look_at_disk(struct server *server);
 
 /** connection_accept() - of a listener, whose place in server->listener is the kind. */
 void connection_accept(uv_stream_t *listener, int status);
+
+/** connection_send() - reply: plain bytes of @out, which are taken. */
+void connection_send(struct connection *connection, struct wire_out *out);
+
+/** connection_post() - the same, of bytes as they go over the socket. */
+void connection_post(struct connection *connection, struct wire_out *out);
+
+/** connection_take() - plain bytes behind TLS and the token, for the protocol. */
+void connection_take(struct connection *connection, const uint8_t *bytes, size_t size);
+
+/** connection_fail() - it ends, with a line that says why, when replies are out. */
+void connection_fail(struct connection *connection, const struct err *err);
+
+/** connection_check_late() - it ends when it was silent where TLS or the token is wanted. */
+void connection_check_late(struct connection *connection);
+
+/* ---- connection_gate.c: TLS and the token, between the socket and connection_take() ---- */
+
+/** gate_open() - for a connection that is new. Return: false: no memory. */
+bool gate_open(struct connection *connection);
+
+/** gate_bytes() - came over the socket. */
+void gate_bytes(struct connection *connection, const uint8_t *bytes, size_t size);
+
+/** gate_encode() - plain bytes become those for the socket, which take their place. Return: false: no memory. */
+bool gate_encode(struct connection *connection, struct wire_out *out);
+
+/** gate_misses() - what has not been shown and has to be: "TLS", "token", or NULL. */
+const char *gate_misses(const struct connection *connection);
+
+/** gate_end() - the other side is told that nothing more comes; gate_close() - it is gone. */
+void gate_end(struct connection *connection);
+void gate_close(struct connection *connection);
 
 /** connection_update() - read from it, or leave it, as things are now. */
 void connection_update(struct connection *connection);

@@ -31,7 +31,8 @@ def until(what, condition, seconds=60):
 
 
 class Relay:
-    """`kymo relay` in a directory of its own, on ports that were free."""
+    """`kymo relay` in a directory of its own, on ports that were free; wrap: what Connection has."""
+    wrap = None
 
     def __init__(self, *options):
         self.dir = tempfile.mkdtemp(prefix='kymo-relay-')
@@ -41,8 +42,8 @@ class Relay:
             [KYMO, 'relay', '-o', self.output, '--control', '0', '--data', '0', '--live', '0', *options],
             stdout=subprocess.PIPE, stderr=self.log, text=True)
         first, second = self.process.stdout.readline(), self.process.stdout.readline()
-        self.control, self.data = map(int, re.match(r'producers: net://127.0.0.1:(\d+):(\d+)', first).groups())
-        self.live = int(re.match(r'viewers: net://127.0.0.1:(\d+)', second)[1])
+        self.control, self.data = map(int, re.match(r'producers: nets?://127.0.0.1:(\d+):(\d+)', first).groups())
+        self.live = int(re.match(r'viewers: nets?://127.0.0.1:(\d+)', second)[1])
 
     def said(self):
         self.log.flush()
@@ -70,12 +71,14 @@ class Relay:
 
 
 class Connection:
-    """A connection that sends whole requests and reads replies of known size."""
+    """A connection that sends whole requests and reads replies of known size. wrap: makes another socket of its own."""
 
-    def __init__(self, port):
+    def __init__(self, port, wrap=None):
         self.socket = socket.create_connection(('127.0.0.1', port), 60)
         self.socket.settimeout(60)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if wrap:
+            self.socket = wrap(self.socket)
 
     def send(self, data):
         self.socket.sendall(data)
@@ -108,7 +111,7 @@ class Producer:
     """What lttng-consumerd does, with the layouts of 2.13 or, with minor=4, of 2.4."""
 
     def __init__(self, relay, minor=13):
-        self.control, self.data = Connection(relay.control), Connection(relay.data)
+        self.control, self.data = Connection(relay.control, relay.wrap), Connection(relay.data, relay.wrap)
         self.seq, self.minor = {}, minor
         self.request(VERSION, struct.pack('>II', 2, minor))
         major, theirs = struct.unpack('>II', self.control.read(8))
@@ -223,8 +226,8 @@ NEW_METADATA, NEW_STREAM = 1, 2
 class Viewer:
     """What babeltrace2's lttng-live does."""
 
-    def __init__(self, port):
-        self.connection = Connection(port)
+    def __init__(self, port, wrap=None):
+        self.connection = Connection(port, wrap)
         self.request(1, struct.pack('>QIII', 2**64 - 1, 2, 4, 1))
         self.id, major, self.minor, _ = struct.unpack('>QIII', self.connection.read(20))
         assert major == 2
