@@ -12,6 +12,7 @@
 #include "cli/filter_options.h"
 #include "cli/record_flight.h"
 #include "cli/record_perfetto.h"
+#include "cli/record_relay.h"
 #include "cli/recorded.h"
 #include "cli/select.h"
 #include "cli/sink_files.h"
@@ -31,6 +32,7 @@ struct options {
 	struct sink_wishes files;
 	struct flight_wishes flight;
 	struct filter_wishes filter;
+	struct relay_wishes relay;
 	int format, streams;
 };
 
@@ -54,6 +56,7 @@ static const struct opt opts[] = {
 	{ "streams", 0, OPT_CHOICE, offsetof(struct options, streams), NULL,
 	  "a file for each thread, or for each process; auto: of processes when there are many",
 	  "auto|thread|process" },
+	RELAY_OPTS(struct options, relay),
 	FLIGHT_OPTS(struct options, flight),
 	FILTER_OPTS(struct options, filter),
 	CLI_OPT_FORMAT(struct options),
@@ -184,17 +187,22 @@ static int nothing_traced(const struct record_result *result, const struct recor
 }
 
 static int finish(const struct record_result *result, const struct record_options *record,
-		  const struct options *options, const char *output)
+		  const struct options *options, const struct record_relay *relay)
 {
 	const struct session_stats *stats = &result->stats;
 	int status;
 
 	if (!stats->bytes)
 		return nothing_traced(result, record);
-	status = recorded_print("record", stats, output, options->format, options->quiet);
+	status = recorded_print("record", stats, record->session.output, options->format, options->quiet);
+	if (relay->url && !options->quiet)
+		fprintf(stderr, "sent:  %s\n", relay->url);
 	for (unsigned i = 0; i < record->more_count && !options->quiet; i++)
 		fprintf(stderr, "also:  %s\n", record->more[i]);
-	return status == EXIT_OK ? outcome(result, options) : status;
+	if (status != EXIT_OK)
+		return status;
+	status = outcome(result, options);
+	return status == EXIT_OK && relay->rest.events && options->strict ? EXIT_LOSS : status;
 }
 
 /* The command's own failure comes first, then ours. */
@@ -225,15 +233,22 @@ static int prepare_output(const struct options *options, struct record_options *
 	if (record->flight && (sink_files_any(&options->files) || given->count > 1))
 		return err_set(err, EXIT_USAGE, "--rotate-size, --rotate-time, --max-size, --compress and a second -o do not "
 			       "go with --flight: each snapshot is one trace; \"kymo sink add\" may record beside it");
+	if (record->flight && options->relay.url)
+		return err_set(err, EXIT_USAGE, "--relay does not go with --flight: what is kept is sent nowhere");
 	if (record->flight)
 		return 0;
+	if (options->relay.url && !given->count && (options->perfetto || sink_files_any(&options->files)))
+		return err_set(err, EXIT_USAGE, "--perfetto, --rotate-size, --rotate-time, --max-size and --compress are about a "
+			       "trace that is written here, too: name it with -o DIR");
 	if (sink_files_read(&options->files, &record->session.files, err) < 0)
 		return -1;
 	record->session.streams = (enum session_streams)options->streams;
 	record->session.output = given->count ? given->item[0] : output;
 	record->more = given->item + 1;
 	record->more_count = given->count ? given->count - 1 : 0;
-	return given->count ? 0 : cli_new_session(output, err);
+	if (options->relay.url && !given->count)
+		record->session.output = NULL;	/* it is only sent */
+	return given->count || options->relay.url ? 0 : cli_new_session(output, err);
 }
 
 static void on_started(void *context)
@@ -272,7 +287,7 @@ static int go_into_background(const struct options *options, const struct record
 }
 
 static int record(const struct options *options, struct record_options *record, struct flight_show *flight,
-		  struct show *show, struct err *err)
+		  struct record_relay *relay, struct show *show, struct err *err)
 {
 	struct record_perfetto perfetto = { 0 };
 	struct record_result result;
@@ -286,7 +301,9 @@ static int record(const struct options *options, struct record_options *record, 
 	(void)signal(SIGXFSZ, SIG_IGN);
 	show->terminal = flight->terminal = !show->detach.active && !options->quiet && isatty(STDERR_FILENO);
 	record->progress = show->terminal ? progress : NULL;
-	rc = record_run(record, &result, err);
+	rc = record_relay_begin(&options->relay, relay, record, err);
+	if (rc == 0)
+		rc = record_run(record, &result, err);
 	written = record_perfetto_end(&perfetto);
 	if (show->terminal)
 		fputs("\r\033[K", stderr);
@@ -295,7 +312,7 @@ static int record(const struct options *options, struct record_options *record, 
 	if (show->detach.active && !result.stats.processes)
 		return EXIT_EMPTY;		/* who stops it is told; the log stays empty */
 	rc = record->flight ? finish_flight(&result, record, options, flight) :
-	     finish(&result, record, options, record->session.output);
+	     finish(&result, record, options, relay);
 	return rc == EXIT_OK && written ? EXIT_FAILED : rc;
 }
 
@@ -308,11 +325,14 @@ static int either(bool background, int argc, char **argv)
 		.session = { .version = KYMO_VERSION, .say = say, .context = &show },
 		.started = on_started, .context = &show,
 	};
+	struct record_relay relay = { 0 };
 	char output[CLI_PATH_MAX];
 	struct err err;
 	int rc, status;
 
 	rc = parse(argc, argv, &options, &record_options, &err);
+	if (rc == 0)
+		rc = record_relay_prepare(&options.relay, &relay, &err);
 	if (rc == 0 && background && record_options.command)
 		rc = err_set(&err, EXIT_USAGE, "a session in the background attaches to programs: \"kymo run -- CMD\" "
 			     "starts one, \"kymo record -- CMD\" records one");
@@ -321,9 +341,10 @@ static int either(bool background, int argc, char **argv)
 	if (rc == 0 && background)
 		rc = go_into_background(&options, &record_options, &show.detach, &status, &err);
 	if (rc == 0) {
-		status = record(&options, &record_options, &flight, &show, &err);
+		status = record(&options, &record_options, &flight, &relay, &show, &err);
 		rc = status < 0 ? -1 : 0;
 	}
+	record_relay_free(&relay);
 	launch_free(record_options.environment);
 	filter_free(record_options.session.filter);
 	if (rc < 0)

@@ -74,7 +74,7 @@ int recorded_print(const char *verb, const struct session_stats *stats, const ch
 	if (!quiet)
 		print_summary(stats);
 	print_loss(verb, stats);
-	if (!quiet)
+	if (!quiet && output)
 		fprintf(stderr, "trace: %s\nnext:  kymo report %s\n", output,
 			text_shell(word, sizeof(word), output));
 	return EXIT_OK;

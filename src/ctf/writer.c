@@ -148,7 +148,7 @@ static int metadata_append(struct ctf_writer *writer, const char *text, size_t s
 
 	if (!writer->store)
 		return file_append(writer, text, size);
-	rc = writer->store->metadata(writer->store->context, text, size);
+	rc = writer->store->metadata(writer->store->context, writer->uuid, text, size);
 	if (rc == 0)
 		writer->metadata_length += (off_t)size;
 	return rc;
@@ -543,6 +543,24 @@ int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet)
 uint64_t ctf_out_packets(const struct ctf_out *out)
 {
 	return out->packets;
+}
+
+size_t ctf_packet_front(enum ctf_class class, const void *packet, size_t size, struct ctf_index_entry *entry,
+			uint8_t bytes[CTF_PACKET_HEAD_MAX])
+{
+	struct packet_head head;
+
+	if (class >= CTF_CLASS_COUNT || size < head_size[class])
+		return 0;
+	memcpy(&head, packet, head_size[class]);
+	entry->packet_size = entry->content_size = head_size[class] * 8;
+	head.timestamp_begin = entry->timestamp_begin;
+	head.timestamp_end = entry->timestamp_end;
+	head.content_size = head.packet_size = entry->packet_size;
+	head.packet_seq_num = entry->packet_seq_num;
+	head.events_discarded = entry->events_discarded;
+	memcpy(bytes, &head, head_size[class]);
+	return head_size[class];
 }
 
 static void out_finish(struct ctf_out *out)

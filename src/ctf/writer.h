@@ -90,7 +90,8 @@ struct ctf_framed {
 
 /* Where a trace goes that is no directory. Functions return 0, or -errno and have kept nothing. */
 struct ctf_store {
-	int (*metadata)(void *context, const char *text, size_t size);	/* what follows the text so far */
+	/* What follows the text so far. @uuid: of the trace, as in its packets. */
+	int (*metadata)(void *context, const uint8_t uuid[16], const char *text, size_t size);
 	int (*packet)(void *context, const struct ctf_framed *packet);
 	void (*end)(void *context, void *stream);	/* of a stream that had packets */
 	void *context;
@@ -162,6 +163,16 @@ struct ctf_out *ctf_out_create(struct ctf_writer *writer, enum ctf_class class, 
  * Return: 0; -errno (-ENOSPC, -EFBIG, -EDQUOT, -EIO ...).
  */
 int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet);
+
+/**
+ * ctf_packet_front() - make an empty packet that can stand in front of @packet in its stream
+ * @packet: [@size] of a stream of @class, as one of these writers framed it
+ * @entry: times, number and loss of the empty one; its sizes are filled in
+ *
+ * Return: its size in @head; 0: @packet is too short.
+ */
+size_t ctf_packet_front(enum ctf_class class, const void *packet, size_t size, struct ctf_index_entry *entry,
+			uint8_t head[CTF_PACKET_HEAD_MAX]);
 
 /** ctf_out_close() - no more packets: finish the index, free @out. */
 void ctf_out_close(struct ctf_out *out);

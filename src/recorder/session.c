@@ -17,8 +17,6 @@
 #define RESCAN_NS		(20 * MS)	/* two changes within a tick of the clock have one mtime */
 #define ACCOUNTS_PERIOD_NS	(1000 * MS)
 #define CLOCK_PERIOD_NS		(10000 * MS)
-#define PATIENCE_NS		(100 * MS)
-#define STREAMS_PER_PATIENCE	100		/* many streams: fewer, larger packets each */
 #define PERIOD_MIN_MS		1
 #define PERIOD_MAX_MS		4	/* a large ring lasts 4.8 ms at 3 M events/s of 8 B */
 #define RINGS_PER_PERIOD_MS	500	/* with many rings a round takes longer, so it is less often */
@@ -52,7 +50,6 @@ static struct session *session_new(const struct session_options *options)
 	session->drain.scratch = malloc(DRAIN_SCRATCH);
 	session->drain.say = options->say;
 	session->drain.context = options->context;
-	session->drain.patience_ns = PATIENCE_NS;
 	session->drain.streams = options->frozen ? STREAMS_THREAD : options->streams;
 	if (session->clock && session->drain.scratch)
 		return session;
@@ -71,6 +68,14 @@ static void recorded_by_others(const struct session *session, struct err *err)
 			      "that session first (kymo stop)", domain.pid, domain.trace_path);
 }
 
+static bool session_has_sink(const struct session *session, const struct sink *sink)
+{
+	for (unsigned i = 0; i < session->drain.sink_count; i++)
+		if (session->drain.sink[i] == sink)
+			return true;
+	return false;
+}
+
 int session_begin(const struct session_options *options, struct session **result, struct err *err)
 {
 	struct session *session = session_new(options);
@@ -83,6 +88,7 @@ int session_begin(const struct session_options *options, struct session **result
 	session->started_ns = session->drain.now_ns = session_snapshot_clocks(session)->monotonic;
 	if (session_begin_sinks(session, err) < 0)
 		goto fail;
+	session->drain.patience_ns = session_patience(session, 0);
 	/*
 	 * These processes or dead ones only: a tag that nobody has keeps newcomers out. Names are only known
 	 * here: all newcomers begin, and those with other names are sent home when they are met.
@@ -106,6 +112,8 @@ int session_begin(const struct session_options *options, struct session **result
 	*result = session;
 	return 0;
 fail:
+	if (options->sink && !session_has_sink(session, options->sink))
+		options->sink->ops->close(options->sink);
 	session_free(session);
 	return -1;
 }
@@ -195,7 +203,7 @@ void session_drain_all(struct session *session, bool flush)
 	drain->flush = false;
 	if (rc == 0)
 		session->rings = rings;
-	drain->patience_ns = PATIENCE_NS * (1 + rings / STREAMS_PER_PATIENCE);
+	drain->patience_ns = session_patience(session, rings);
 }
 
 /* While no sink can take anything, the dead keep what they left. */
@@ -245,22 +253,33 @@ static int keep_house(struct session *session, struct err *err)
 static int next_wait_ms(struct session *session)
 {
 	const uint64_t per_ms = session->drain.grown;
-	const unsigned most = PERIOD_MAX_MS + session->rings / RINGS_PER_PERIOD_MS;
+	const uint64_t patience_ms = session->drain.patience_ns / MS;
+	unsigned most = PERIOD_MAX_MS + session->rings / RINGS_PER_PERIOD_MS;
 
+	if (most > patience_ms)
+		most = patience_ms ? (unsigned)patience_ms : PERIOD_MIN_MS;
 	if (per_ms > 128)		/* more than half a ring in the shortest sleep */
 		return 0;
 	if (per_ms > 16 || session->drain.fullest > 128)
 		session->period_ms = PERIOD_MIN_MS;
 	else if (session->drain.fullest < 16 && session->period_ms < most)
 		session->period_ms++;
+	if (session->period_ms > most)
+		session->period_ms = most;
 	return (int)session->period_ms;
 }
 
 int session_poll(struct session *session, struct err *err)
 {
-	session->drain.now_ns = session_now();
+	const uint64_t now = session_now();
+	bool live;
+
+	session->drain.now_ns = now;
+	live = session_live_look(session);
 	session_drain_all(session, session->flush);
 	session->flush = false;
+	if (live)
+		session_tell_horizon(session, now);
 	session_turn_sinks(session);
 	if (keep_house(session, err) < 0)
 		return -1;

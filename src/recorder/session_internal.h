@@ -47,6 +47,8 @@ struct session {
 	struct timespec dir_mtime;
 	uint64_t scan_at, alive_at, accounts_at, clock_at;
 	uint64_t bytes;			/* of event data, in sinks that are closed */
+	struct timespec watched;	/* session_live.c: what changed in the directory before this is known */
+	uint64_t horizon_at;
 	unsigned period_ms;
 	unsigned rings;			/* of all processes, as of the last round */
 	unsigned alive_rounds;
@@ -122,6 +124,20 @@ void session_drain_all(struct session *session, bool flush);
 
 /** session_finish_process() - the last drain, the streams' ends; unlinks a dead one's region. */
 void session_finish_process(struct session *session, struct process *process);
+
+/* ---- session_live.c ---- */
+
+/** session_patience() - how long a little data may wait for more, with so many rings; ns. */
+uint64_t session_patience(const struct session *session, unsigned rings);
+
+/** session_live_look() - who wants to know the horizon needs to know all processes. Return: is it wanted now? */
+bool session_live_look(struct session *session);
+
+/**
+ * session_tell_horizon() - tell the sinks that want it
+ * @ns: clock before session_live_look() and the round of draining
+ */
+void session_tell_horizon(struct session *session, uint64_t ns);
 
 /* ---- session_sinks.c ---- */
 

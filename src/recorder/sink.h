@@ -173,6 +173,11 @@ struct sink_ops {
 	void (*leave)(struct sink *sink, struct sink_process *at);
 	/* The accounts as they stand, JSON text: every second or so, and once at the end. */
 	int (*accounts)(struct sink *sink, const char *json);
+	/*
+	 * No event before @ns will come any more; facts of before it may, and the sink gives them a
+	 * later time. Some ms apart, and @ns grows but for a process that stays inside an event for long.
+	 */
+	void (*horizon)(struct sink *sink, uint64_t ns);
 	/* After every round of draining, at most some ms apart. */
 	void (*round)(struct sink *sink, uint64_t now_ns);
 	/* Adds what else the sink knows to the accounts before they are written. */
@@ -195,6 +200,7 @@ struct sink_ops {
 struct sink {
 	const struct sink_ops *ops;
 	const char *name;		/* for messages: a path; stays valid until close */
+	uint64_t patience_ns;		/* so long a little data may wait for more; 0: as the others have it */
 	/* ---- the recorder's ---- */
 	uint64_t id;			/* grows with every sink of the session, 1 for the first */
 	uint64_t added_ns;

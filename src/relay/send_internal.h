@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the sender's state share. Not for others. */
+#ifndef KYMO_RELAY_SEND_INTERNAL_H
+#define KYMO_RELAY_SEND_INTERNAL_H
+
+#include "relay/send.h"
+
+#define SEND_CHUNK_ID	0u		/* the only one */
+#define SEND_NO_SEQ	UINT64_MAX
+
+/* ---- send.c ---- */
+
+/** send_request() - the head of a request whose @size bytes follow, and whose reply is expected. */
+void send_request(struct send *send, uint32_t command, size_t size, struct send_stream *stream,
+		  struct send_trace *trace);
+
+/** send_has_chunks() - what came with 2.11: chunks, names of any length. */
+static inline bool send_has_chunks(const struct send *send)
+{
+	return send->minor >= 11;
+}
+
+/** send_stream_of(), send_trace_of() - by id; NULL: there is none. */
+struct send_stream *send_stream_of(const struct send *send, uint32_t id);
+struct send_trace *send_trace_of(const struct send *send, uint32_t id);
+
+/* ---- send_log.c ---- */
+
+/** send_logs() - what the logs have, as far as there is room. Return: 0; -1 with @err. */
+int send_logs(struct send *send, struct err *err);
+
+/** send_index() - SEND_INDEX of @entry as packet @seq; a beacon has packet_size 0. */
+void send_index(struct send *send, struct send_stream *stream, uint64_t seq, const struct ctf_index_entry *entry);
+
+/* ---- send_end.c ---- */
+
+/** send_beacons() - tell what the idle streams will not send any more, if it is time. */
+void send_beacons(struct send *send, uint64_t now_ns);
+
+/** send_ask() - whether what was sent is stored, if it is time. */
+void send_ask(struct send *send, uint64_t now_ns);
+
+/** send_answered() - to DATA_PENDING, for @stream. Return: 0; -1 with @err. */
+int send_answered(struct send *send, struct send_stream *stream, uint32_t pending, struct err *err);
+
+/** send_leave() - steps of the end, when all that it needs is there. */
+void send_leave(struct send *send, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relay/send_sink.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder/traces.h"
+
+#define NAME_MAX_SESSION 255
+
+struct relay_sink {
+	struct sink sink;
+	struct send_sink_options options;
+	char *url;
+	char name[NAME_MAX_SESSION];	/* of the session */
+	struct ctf_trace_desc desc;
+	struct traces traces;
+	struct spool *spool;
+	struct sender *sender;
+	struct trace *made;		/* all traces */
+	uint32_t trace_count, stream_count;
+	uint32_t records;		/* in the packet that is being given */
+	uint64_t horizon_ns;		/* nothing is older than that from now on */
+	bool news;			/* since the sender was woken */
+	uint8_t *facts;			/* with later times */
+	size_t facts_room;
+};
+
+/* What a writer puts its trace into. */
+struct trace {
+	struct trace *next;
+	struct ctf_store store;
+	struct relay_sink *to;
+	uint32_t id;
+	bool begun;
+	char name[NAME_MAX + 1];
+};
+
+/* ---- into the spool ---- */
+
+static int begin_trace(struct trace *trace, const uint8_t uuid[16])
+{
+	struct spool_record record = { .kind = SPOOL_TRACE, .id = trace->id };
+	struct spool_trace body = { 0 };
+	int rc;
+
+	memcpy(body.uuid, uuid, sizeof body.uuid);
+	memcpy(body.name, trace->name, sizeof body.name);
+	rc = spool_add(trace->to->spool, SPOOL_FACTS, &record, &(struct iovec){ &body, sizeof body }, 1, NULL);
+	trace->begun = rc == 0;
+	return rc;
+}
+
+static int keep_metadata(void *context, const uint8_t uuid[16], const char *text, size_t size)
+{
+	struct trace *trace = context;
+	struct spool_record record = { .kind = SPOOL_METADATA, .id = trace->id };
+	int rc = trace->begun ? 0 : begin_trace(trace, uuid);
+
+	if (rc < 0)
+		return rc;
+	trace->to->news = true;
+	return spool_add(trace->to->spool, SPOOL_FACTS, &record, &(struct iovec){ (void *)text, size }, 1, NULL);
+}
+
+/* A stream's own is its id, and one more, so that it is not NULL. */
+static uint32_t id_of(const void *stream)
+{
+	return (uint32_t)(uintptr_t)stream - 1;
+}
+
+static int begin_stream(struct trace *trace, const struct ctf_framed *packet)
+{
+	struct relay_sink *to = trace->to;
+	struct spool_record record = { .kind = SPOOL_STREAM, .id = to->stream_count };
+	struct spool_stream body = { .trace = trace->id, .class = packet->class };
+	int rc;
+
+	(void)snprintf(body.name, sizeof body.name, "%s", packet->name);
+	rc = spool_add(to->spool, SPOOL_FACTS, &record, &(struct iovec){ &body, sizeof body }, 1, NULL);
+	if (rc == 0)
+		*packet->stream = (void *)(uintptr_t)(++to->stream_count);
+	return rc;
+}
+
+static void before_write(void *context, const char *dir, const char *file, uint64_t offset)
+{
+	const struct ctf_framed *packet = context;
+
+	packet->watch(packet->watch_context, &(struct ctf_place){
+		dir, file, offset, packet->head_size + packet->size, packet->head, packet->head_size,
+	});
+}
+
+static int keep_packet(void *context, const struct ctf_framed *packet)
+{
+	struct trace *trace = context;
+	const struct spool_watch watch = { before_write, (void *)packet };
+	const struct iovec part[] = {
+		{ (void *)packet->head, packet->head_size }, { (void *)packet->events, packet->size },
+	};
+	struct spool_record record = { .kind = SPOOL_PACKET, .events = trace->to->records, .entry = *packet->entry };
+	int rc = *packet->stream ? 0 : begin_stream(trace, packet);
+
+	if (rc < 0)
+		return rc;
+	record.id = id_of(*packet->stream);
+	trace->to->news = true;
+	return spool_add(trace->to->spool, packet->class == CTF_CLASS_INIT ? SPOOL_FACTS : SPOOL_RUN, &record, part,
+			 packet->size ? 2 : 1, packet->watch ? &watch : NULL);
+}
+
+static void end_stream(void *context, void *stream)
+{
+	struct trace *trace = context;
+	struct spool_record record = { .kind = SPOOL_END, .id = id_of(stream) };
+
+	record.entry.offset = spool_end(trace->to->spool, SPOOL_RUN);
+	(void)spool_add(trace->to->spool, SPOOL_FACTS, &record, NULL, 0, NULL);	/* else it ends with the others */
+	trace->to->news = true;
+}
+
+/* ---- traces ---- */
+
+static int make_trace(void *context, const char *name, struct ctf_writer **writer, struct err *err)
+{
+	struct relay_sink *to = context;
+	struct trace *trace = calloc(1, sizeof *trace);
+	struct err why;
+
+	if (!trace)
+		return err_set(err, EXIT_FAILED, "out of memory");
+	*trace = (struct trace){
+		.next = to->made, .to = to, .id = to->trace_count,
+		.store = { keep_metadata, keep_packet, end_stream, trace },
+	};
+	if (strcmp(name, "ust") == 0)
+		(void)snprintf(trace->name, sizeof trace->name, "ust/uid/%u/64-bit", (unsigned)to->desc.uid);
+	else
+		(void)snprintf(trace->name, sizeof trace->name, "ust/pid/%s", name);
+	if (ctf_writer_create_in(&trace->store, &to->desc, writer, err ? err : &why) < 0) {
+		if (!trace->begun) {
+			free(trace);
+			return -1;
+		}
+		to->made = trace;	/* half of it is in the spool; it stays empty */
+		to->trace_count++;
+		return -1;
+	}
+	to->made = trace;
+	to->trace_count++;
+	return 0;
+}
+
+/* ---- what comes ---- */
+
+static struct relay_sink *relay_of(struct sink *sink)
+{
+	struct relay_sink *to = (struct relay_sink *)sink;
+
+	to->traces.front_ns = to->horizon_ns ? to->horizon_ns : sink->start_ns;
+	return to;
+}
+
+static int relay_join(struct sink *sink, struct sink_process *at)
+{
+	return traces_join(&relay_of(sink)->traces, at);
+}
+
+static int relay_declare(struct sink *sink, struct sink_process *at, enum ctf_class class, unsigned id)
+{
+	return traces_declare(&relay_of(sink)->traces, at, class, id);
+}
+
+static uint64_t later(uint64_t ns, uint64_t bound)
+{
+	return ns > bound ? ns : bound;
+}
+
+/* Viewers have seen what was before the horizon; the true time is in init_timestamp. */
+static int relay_facts(struct sink *sink, struct sink_process *at, const struct sink_facts *facts)
+{
+	struct relay_sink *to = relay_of(sink);
+	struct sink_facts moved = *facts;
+
+	moved.begin = later(facts->begin, to->horizon_ns);
+	moved.end = later(facts->end, moved.begin);
+	if (facts->size > to->facts_room) {
+		uint8_t *grown = realloc(to->facts, facts->size);
+
+		if (!grown)
+			return -ENOMEM;
+		to->facts = grown;
+		to->facts_room = facts->size;
+	}
+	if (facts->size)
+		memcpy(to->facts, facts->bytes, facts->size);
+	for (uint32_t i = 0; i < facts->count; i++) {
+		struct sink_fact fact;
+
+		memcpy(&fact, to->facts + facts->at[i], sizeof fact);
+		fact.ns = later(fact.ns, to->horizon_ns);
+		moved.end = later(moved.end, fact.ns);
+		memcpy(to->facts + facts->at[i], &fact, sizeof fact);
+	}
+	moved.bytes = to->facts;
+	to->records = 0;
+	return traces_facts(&to->traces, at, &moved);
+}
+
+static int relay_packet(struct sink *sink, struct sink_process *at, const struct sink_packet *packet)
+{
+	struct relay_sink *to = relay_of(sink);
+	struct sink_packet moved = *packet;
+
+	if (!packet->size) {
+		moved.begin = later(packet->begin, to->horizon_ns);
+		moved.end = later(packet->end, moved.begin);
+	}
+	to->records = packet->records;
+	return traces_packet(&to->traces, at, &moved);
+}
+
+static int relay_batch(struct sink *sink, struct sink_process *at, const struct sink_batch *batch)
+{
+	struct relay_sink *to = relay_of(sink);
+	struct sink_batch moved = *batch;
+
+	if (!batch->size) {
+		moved.begin = later(batch->begin, to->horizon_ns);
+		moved.end = later(batch->end, moved.begin);
+	}
+	to->records = batch->records;
+	return traces_batch(&to->traces, at, &moved);
+}
+
+static void relay_leave(struct sink *sink, struct sink_process *at)
+{
+	traces_leave(&relay_of(sink)->traces, at);
+}
+
+static void relay_horizon(struct sink *sink, uint64_t ns)
+{
+	struct relay_sink *to = (struct relay_sink *)sink;
+
+	if (ns <= to->horizon_ns)
+		return;
+	to->horizon_ns = ns;
+	to->news = false;
+	sender_horizon(to->sender, ns);
+}
+
+static void relay_round(struct sink *sink, uint64_t now_ns)
+{
+	struct relay_sink *to = (struct relay_sink *)sink;
+	char text[512];
+
+	(void)now_ns;
+	if (to->news)
+		sender_wake(to->sender);
+	to->news = false;
+	if (to->options.say && sender_news(to->sender, text, sizeof text))
+		to->options.say(to->options.context, text);
+}
+
+/* ---- accounts and end ---- */
+
+static const char *const state_name[] = {
+	[SEND_OFFLINE] = "not connected", [SEND_VERSION] = "connecting", [SEND_CREATE] = "connecting",
+	[SEND_CHUNK] = "connecting", [SEND_READY] = "connected", [SEND_ENDING] = "ending", [SEND_CLOSING] = "ending",
+	[SEND_DONE] = "ended",
+};
+
+static void relay_tell(const struct sink *sink, struct json_object *root)
+{
+	const struct relay_sink *to = (const struct relay_sink *)sink;
+	struct json_object *object = json_object_new_object();
+	struct sender_stats stats;
+
+	sender_stats(to->sender, &stats);
+	json_object_object_add(object, "state", json_object_new_string(state_name[stats.state]));
+	json_object_object_add(object, "session", json_object_new_string(to->name));
+	json_object_object_add(object, "host", json_object_new_string(to->traces.hostname));
+	json_object_object_add(object, "sessions", json_object_new_uint64(stats.sessions));
+	json_object_object_add(object, "waiting", json_object_new_uint64(stats.waiting));
+	json_object_object_add(object, "spool", json_object_new_uint64(to->options.spool_size));
+	json_object_object_add(object, "why", json_object_new_string(stats.why));
+	json_object_object_add(root, "relay", object);
+}
+
+static uint64_t relay_bytes(const struct sink *sink)
+{
+	return traces_bytes(&((const struct relay_sink *)sink)->traces);
+}
+
+static void finish(struct relay_sink *to)
+{
+	struct sender_rest rest;
+	char text[512];
+
+	sender_finish(to->sender, to->options.patience_ns, &rest);
+	if (to->options.rest)
+		*to->options.rest = rest;
+	if (rest.packets && to->options.say) {
+		(void)snprintf(text, sizeof text, "%s is not known to have stored the last %" PRIu64 " packets with %" PRIu64
+			       " events", to->url, rest.packets, rest.events);
+		to->options.say(to->options.context, text);
+	}
+}
+
+static void relay_close(struct sink *sink)
+{
+	struct relay_sink *to = (struct relay_sink *)sink;
+
+	traces_complete(&to->traces);
+	if (to->sender)
+		finish(to);
+	spool_close(to->spool, false);
+	while (to->made) {
+		struct trace *trace = to->made;
+
+		to->made = trace->next;
+		free(trace);
+	}
+	free(to->facts);
+	free(to->url);
+	free(to);
+}
+
+static const struct sink_ops relay_ops = {
+	.kind = "relay",
+	.join = relay_join,
+	.declare = relay_declare,
+	.facts = relay_facts,
+	.packet = relay_packet,
+	.batch = relay_batch,
+	.leave = relay_leave,
+	.horizon = relay_horizon,
+	.round = relay_round,
+	.tell = relay_tell,
+	.bytes = relay_bytes,
+	.close = relay_close,
+};
+
+/* ---- making ---- */
+
+static int choose_name(struct relay_sink *to, struct err *err)
+{
+	const char *wish = to->options.session && *to->options.session ? to->options.session : to->options.at.path;
+	const time_t now = time(NULL);
+	struct tm tm;
+
+	if (strchr(wish, '/') || strlen(wish) >= sizeof to->name)
+		return err_set(err, EXIT_USAGE, "'%.300s' is no name for a session: it has a slash, or is too long", wish);
+	if (*wish)
+		(void)snprintf(to->name, sizeof to->name, "%s", wish);
+	else if (!localtime_r(&now, &tm) || !strftime(to->name, sizeof to->name, "session-%Y%m%d%H%M%S", &tm))
+		(void)snprintf(to->name, sizeof to->name, "session");
+	return 0;
+}
+
+/* $KYMO_SPOOL_DIR, else below the user's directory for such things. */
+static void spool_parent(char path[PATH_MAX])
+{
+	const char *own = getenv("KYMO_SPOOL_DIR"), *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+	if (own && *own == '/')
+		(void)snprintf(path, PATH_MAX, "%s", own);
+	else if (state && *state == '/')
+		(void)snprintf(path, PATH_MAX, "%s/kymo/spool", state);
+	else if (home && *home == '/')
+		(void)snprintf(path, PATH_MAX, "%s/.local/state/kymo/spool", home);
+	else
+		(void)snprintf(path, PATH_MAX, "/tmp/kymo-%u-spool", (unsigned)geteuid());
+}
+
+static void describe(struct relay_sink *to)
+{
+	struct timespec monotonic = { 0 }, realtime = { 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &monotonic);	/* there are both */
+	(void)clock_gettime(CLOCK_REALTIME, &realtime);
+	traces_describe(&to->traces, &to->desc, to->name, to->options.version,
+			(uint64_t)monotonic.tv_sec * 1000000000u + (uint64_t)monotonic.tv_nsec,
+			(uint64_t)realtime.tv_sec * 1000000000u + (uint64_t)realtime.tv_nsec);
+}
+
+static int begin(struct relay_sink *to, struct err *err)
+{
+	const struct send_sink_options *options = &to->options;
+	const struct sender_options sender = {
+		.url = options->at, .tls = options->tls, .token = options->token,
+		.send = { to->name, to->traces.hostname, options->live_timer_ns },
+	};
+	char parent[PATH_MAX];
+
+	spool_parent(parent);
+	if (spool_create(parent, options->spool_size, &to->spool, err) < 0 ||
+	    make_trace(to, "ust", &to->traces.shared, err) < 0)
+		return -1;
+	return sender_start(to->spool, &sender, &to->sender, err);
+}
+
+int send_sink_create(const struct send_sink_options *options, struct sink **sink, struct err *err)
+{
+	struct relay_sink *to = calloc(1, sizeof *to);
+
+	if (!to)
+		return err_set(err, EXIT_FAILED, "out of memory");
+	to->options = *options;
+	to->options.live_timer_ns = options->live_timer_ns ? options->live_timer_ns : SEND_LIVE_TIMER_NS;
+	to->options.spool_size = options->spool_size ? options->spool_size : SEND_SPOOL_SIZE;
+	to->options.patience_ns = options->patience_ns ? options->patience_ns : SEND_PATIENCE_NS;
+	to->sink.ops = &relay_ops;
+	to->sink.name = to->url = strdup(options->url);
+	to->sink.patience_ns = to->options.live_timer_ns / 2;
+	to->traces.begin = make_trace;
+	to->traces.context = to;
+	to->traces.fronts = true;
+	if (!to->url || choose_name(to, err) < 0) {
+		if (!to->url)
+			(void)err_set(err, EXIT_FAILED, "out of memory");
+		relay_close(&to->sink);
+		return -1;
+	}
+	describe(to);
+	if (begin(to, err) < 0) {
+		relay_close(&to->sink);
+		return -1;
+	}
+	*sink = &to->sink;
+	return 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A thread that sends a spool to a relay, and to the same one again after a connection was lost, until it
+ * is told that nothing more comes and all is stored. It never holds up the one who fills the spool.
+ *
+ * Context of all functions: on one thread, that of the spool's writer.
+ */
+#ifndef KYMO_RELAY_SENDER_H
+#define KYMO_RELAY_SENDER_H
+
+#include "base/err.h"
+#include "relay/send.h"
+#include "relay/tls.h"
+#include "relay/token.h"
+#include "relay/url.h"
+
+struct sender;
+
+struct sender_options {
+	struct url url;
+	struct send_options send;	/* its strings outlive the sender */
+	struct tls_context *tls;	/* outlives it; NULL: none */
+	const struct token *token;	/* the same */
+};
+
+struct sender_stats {
+	enum send_state state;
+	uint64_t sessions;		/* begun at the relay */
+	uint64_t waiting;		/* bytes in the spool that are not known to be stored */
+	char why[256];			/* it is not connected: the last reason; else "" */
+};
+
+/** sender_start() - begin to send @spool. Return: 0; -1 with @err: no thread, no memory. */
+int sender_start(struct spool *spool, const struct sender_options *options, struct sender **sender, struct err *err);
+
+/** sender_wake() - something was added to the spool. */
+void sender_wake(struct sender *sender);
+
+/** sender_horizon() - what is in the spool now is all there will ever be of before @ns. */
+void sender_horizon(struct sender *sender, uint64_t ns);
+
+void sender_stats(struct sender *sender, struct sender_stats *stats);
+
+/** sender_news() - a sentence about the connection that was not told yet. Return: false: there is none. */
+bool sender_news(struct sender *sender, char *text, size_t size);
+
+/** What the relay is not known to have when the sender ends. */
+struct sender_rest {
+	uint64_t packets, events;
+};
+
+/**
+ * sender_finish() - nothing more is added: send the rest, leave the relay, end the thread and free @sender
+ * @patience_ns: without any progress
+ * @rest: what is still in the spool
+ *
+ * Context: waits as long as there is progress, and @patience_ns.
+ */
+void sender_finish(struct sender *sender, uint64_t patience_ns, struct sender_rest *rest);
+
+#endif

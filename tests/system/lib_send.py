@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Relays to send to, kymo's and LTTng's, that can be stopped, killed and begun again; what they have stored; viewers."""
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+
+import lib_numbers as lib
+from lib_numbers import KYMO, check
+
+HOST = socket.gethostname()
+
+
+def free_port():
+    with socket.socket() as some:
+        some.bind(('127.0.0.1', 0))
+        return some.getsockname()[1]
+
+
+class Watcher:
+    """babeltrace2 as a live viewer; it ends by itself when the session has ended and all was shown."""
+
+    def __init__(self, relay, session):
+        self.out = tempfile.TemporaryFile('w+')
+        self.err = tempfile.TemporaryFile('w+')
+        self.process = subprocess.Popen(
+            ['babeltrace2', '--no-delta', '-i', 'lttng-live', f'net://127.0.0.1:{relay.live}/host/{HOST}/{session}',
+             '--params', 'session-not-found-action="end"'], stdout=self.out, stderr=self.err)
+
+    def text(self):
+        self.out.seek(0)
+        return self.out.read()
+
+    def count(self):
+        check(self.process.poll() is None, 'babeltrace2 ended with %s: %s', self.process.poll(), self.said())
+        return self.text().count(lib.EVENT)
+
+    def said(self):
+        self.err.seek(0)
+        return self.err.read()
+
+    def check(self, stored, from_beginning):
+        """It has shown what is @stored, [thread][numbers]: all of it, or from where it came."""
+        status = self.process.wait(60)
+        check(status == 0, 'babeltrace2 ended with %d: %s', status, self.said()[-2000:])
+        shown = lib.numbers_in(self.text())
+        for thread, numbers in enumerate(shown):
+            want = stored[thread] if from_beginning or not numbers else stored[thread][-len(numbers):]
+            check(numbers == want, 'thread %d: the viewer has shown %d events, %d are stored; %s', thread, len(numbers),
+                  len(stored[thread]), self.said()[-500:])
+        check(any(shown), 'the viewer has shown nothing')
+
+
+class Relay:
+    """One of a kind on free ports, in a directory of its own. Begun again, it has the same ports and directory."""
+    from_beginning = True
+
+    def __init__(self, *options):
+        self.options = options
+        self.dir = tempfile.mkdtemp(prefix='kymo-send-')
+        self.output = os.path.join(self.dir, 'traces')
+        self.control, self.data, self.live = free_port(), free_port(), free_port()
+        self.log = open(os.path.join(self.dir, 'log'), 'a+')
+        self.process = None
+
+    def begin(self):
+        """A port may have been taken meanwhile: then it ends at once, and is begun on others."""
+        for attempt in range(10):
+            self.process = self.spawn()
+            lib.wait_for('the relay', lambda: self.process.poll() is not None or self.listens())
+            if self.process.poll() is None:
+                return
+            check(attempt < 9, 'no relay: %s', self.said())
+            self.control, self.data, self.live = free_port(), free_port(), free_port()
+
+    def listens(self):
+        with socket.socket() as some:
+            return some.connect_ex(('127.0.0.1', self.control)) == 0
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def pause(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def said(self):
+        self.log.flush()
+        with open(self.log.name) as log:
+            return log.read()
+
+    def url(self, session='', scheme='net'):
+        return f'{scheme}://127.0.0.1:{self.control}:{self.data}/{session}'
+
+    def watch(self, session):
+        return Watcher(self, session)
+
+    def stored(self, session):
+        """The directories of sessions of that name, the oldest first."""
+        found = [os.path.join(where, name) for where, names, _ in os.walk(self.output) for name in names
+                 if name == session or name.startswith(session + '-')]
+        return sorted(found, key=lambda path: os.stat(path).st_ctime_ns)
+
+    def until_session(self, session):
+        lib.wait_for('the session', lambda: self.stored(session))
+
+    def __enter__(self):
+        self.begin()
+        return self
+
+    def __exit__(self, kind, *_):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(60)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        if kind:
+            print(self.said()[-2000:])
+        self.log.close()
+        shutil.rmtree(self.dir)
+
+
+class KymoRelay(Relay):
+    name = 'kymo relay'
+
+    def spawn(self):
+        return subprocess.Popen([KYMO, 'relay', '-q', '-o', self.output, '--control', str(self.control), '--data',
+                                 str(self.data), '--live', str(self.live), *self.options],
+                                stdout=self.log, stderr=self.log)
+
+
+class LttngRelay(Relay):
+    name = 'lttng-relayd'
+    from_beginning = False
+
+    def spawn(self):
+        return subprocess.Popen(
+            ['lttng-relayd', '-o', self.output, '-C', f'tcp://127.0.0.1:{self.control}', '-D',
+             f'tcp://127.0.0.1:{self.data}', '-L', f'tcp://127.0.0.1:{self.live}', *self.options],
+            stdout=self.log, stderr=self.log, env=dict(os.environ, LTTNG_HOME=self.dir, HOME=self.dir))
+
+
+RELAYS = [KymoRelay] + ([LttngRelay] if shutil.which('lttng-relayd') else [])
+
+
+def complete(paths):
+    """What the sessions have together: (numbers of each thread in order, events lost). Each has its names."""
+    found, lost = [[] for _ in range(lib.THREADS)], 0
+    for path in paths:
+        numbers, missing, others = lib.babeltrace(path)
+        check(any('ros2:rcl_init' in line for line in others), '%s has no facts', path)
+        lost += missing
+        for thread in range(lib.THREADS):
+            found[thread] += numbers[thread]
+    lib.once(', '.join(paths), found, lost)
+    return found, lost
+
+
+def sink(place):
+    """How `kymo sink list` describes the relay."""
+    done = subprocess.run([KYMO, 'sink', 'list', '--format', 'json'], env=place.environment, capture_output=True, text=True)
+    for one in json.loads(done.stdout)['sinks'] if done.returncode == 0 else []:
+        if one['kind'] == 'relay':
+            return one
+    return None
