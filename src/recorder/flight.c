@@ -24,6 +24,8 @@ static int flight_join(struct sink *sink, struct sink_process *at)
 		return -ENOMEM;
 	}
 	process->process = at->process;
+	process->at = at;
+	process->base = flight->store.turn;
 	/* Calls from before this session are no business of it. */
 	if (at->process->region.birth_ns < sink->start_ns)
 		process->snapshots_wanted = __atomic_load_n(&region_header(&at->process->region)->snapshots_wanted,
@@ -57,6 +59,22 @@ static void forget_old(struct flight *flight, uint64_t now_ns)
 			at = &process->next;
 		}
 	}
+}
+
+/* All facts that held at the last turn have been given. */
+static bool is_whole(const struct flight_process *process)
+{
+	return process->at ? process->at->init.taken >= process->at->init.known : process->whole;
+}
+
+/* What ended before the oldest packet. */
+static void forget_ended(struct flight *flight)
+{
+	if (!store_may_turn(&flight->store))
+		return;
+	for (struct flight_process *process = flight->processes; process; process = process->next)
+		if (process->base != flight->store.turn && is_whole(process))
+			store_rebase(&flight->store, process);
 }
 
 static struct flight_ring *ring_of(struct flight_process *process, unsigned index)
@@ -113,7 +131,7 @@ static int flight_facts(struct sink *sink, struct sink_process *at, const struct
 
 		memcpy(&fact, facts->bytes + facts->at[i], sizeof fact);
 		trigger_fact(process->trigger, fact.id, payload, (size_t)(facts->bytes + end - payload));
-		if (fact.init_timestamp >= sink->start_ns)
+		if (!facts->known && fact.init_timestamp >= sink->start_ns)
 			trigger_fact_event(process->trigger, fact.id, fact.init_timestamp, &ear);
 	}
 	return 0;
@@ -180,6 +198,8 @@ static void flight_leave(struct sink *sink, struct sink_process *at)
 	trigger_process_free(process->trigger);
 	process->trigger = NULL;
 	process->left_ns = session_now();
+	process->whole = is_whole(process);
+	process->at = NULL;
 }
 
 /* ---- the rest of a sink ---- */
@@ -204,8 +224,32 @@ static void flight_round(struct sink *sink, uint64_t now_ns)
 	for (struct flight_process *process = flight->processes; process; process = process->next)
 		look_at_wish(flight, process);
 	flight_trim(flight);
-	if (!flight->writer)
-		forget_old(flight, now_ns);
+	if (flight->writer)
+		return;
+	forget_old(flight, now_ns);
+	forget_ended(flight);
+}
+
+/* Not while facts are being written, nor in front of a snapshot, which would have to do without those to come. */
+static bool flight_wants_turn(const struct sink *sink, uint64_t now_ns)
+{
+	const struct flight *flight = (const struct flight *)sink;
+
+	(void)now_ns;
+	return !flight->writer && !flight->asked.any && store_wants_turn(&flight->store);
+}
+
+static int flight_turn(struct sink *sink, uint64_t begin_ns, uint64_t now_ns)
+{
+	struct flight *flight = (struct flight *)sink;
+
+	(void)begin_ns;
+	(void)now_ns;
+	store_turn(&flight->store);
+	for (struct flight_process *process = flight->processes; process; process = process->next)
+		if (process->trigger)
+			trigger_forget(process->trigger);
+	return 0;
 }
 
 static uint64_t flight_bytes(const struct sink *sink)
@@ -240,6 +284,8 @@ static const struct sink_ops flight_ops = {
 	.leave = flight_leave,
 	.accounts = flight_accounts,
 	.round = flight_round,
+	.due = flight_wants_turn,
+	.turn = flight_turn,
 	.bytes = flight_bytes,
 	.close = flight_close,
 };

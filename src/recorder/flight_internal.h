@@ -22,9 +22,20 @@ struct kept {
 	uint8_t bytes[];
 };
 
-/* Facts of one process, in order. They stay as long as anything of the process does. */
+/*
+ * Facts of one process, in order. When those that came have doubled, all that hold are given anew: a turn.
+ *
+ *     turn 0   new new new new        turn 1   known known new new        turn 2   known new ...
+ *              `base`: written                 the known ones are          as before
+ *                                              skipped, the rest written
+ *
+ * Once no packet is kept that came before the last turn, and all of its known ones are there, it is the base,
+ * and what was before goes: what ended by then.
+ */
 struct kept_facts {
 	struct kept_facts *next;
+	uint32_t turn;
+	bool known;			/* given anew: what came before the turn and still held */
 	uint64_t lost;			/* init events, and events without a ring, since the batch before */
 	uint32_t count;
 	size_t size;
@@ -43,7 +54,10 @@ struct flight_process {
 	struct flight_process *next;
 	struct flight_ring *ring;
 	unsigned ring_count;
+	const struct sink_process *at;	/* NULL: it has left */
 	struct kept_facts *facts, *last_facts;
+	uint32_t base;			/* turn from which on its facts are complete */
+	bool whole;			/* when it left, all facts of the last turn had come */
 	uint64_t facts_discarded;
 	struct trigger_process *trigger;
 	uint8_t declared[CTF_CLASS_COUNT][KYMO_POINTS_MAX / 8];	/* bit by id */
@@ -58,6 +72,10 @@ struct store {
 	struct kept *pinned;		/* this and later ones are being written; NULL: none */
 	uint64_t bytes;			/* of packets with their heads */
 	uint64_t facts_bytes;
+	uint32_t turn;			/* facts that come are of this one ... */
+	uint64_t turn_bytes, turn_known;	/* ... new ones, and known ones so far */
+	uint64_t turn_at;		/* value of `came` when it began */
+	uint64_t came, gone;		/* packets in all */
 	uint64_t limit, window_ns;
 	uint64_t shortest_ns;		/* the shortest window that the limit left; UINT64_MAX: never */
 };
@@ -75,6 +93,18 @@ int store_facts(struct store *store, struct flight_process *process, const struc
  * Return: true: it is over the limit but for what is pinned.
  */
 bool store_trim(struct store *store, uint64_t now_ns);
+
+/** store_may_turn() - whether no packet from before the last turn is kept. */
+bool store_may_turn(const struct store *store);
+
+/** store_wants_turn() - whether it may, and new facts are so many that it is worth it. */
+bool store_wants_turn(const struct store *store);
+
+/** store_turn() - facts that come from now on are of the next turn. */
+void store_turn(struct store *store);
+
+/** store_rebase() - the facts of the last turn are complete: free those of @process from before it. */
+void store_rebase(struct store *store, struct flight_process *process);
 
 /** store_forget() - free the facts of a process of which nothing else is kept. */
 void store_forget(struct store *store, struct flight_process *process);

@@ -6,6 +6,8 @@
 
 #include "recorder/flight_internal.h"
 
+#define TURN_BYTES	(1u << 20)	/* of new facts, and as many as were given anew */
+
 static uint64_t cost(const struct kept *kept)
 {
 	return sizeof *kept + kept->size;
@@ -28,6 +30,7 @@ struct kept *store_packet(struct store *store, struct flight_process *process, c
 	*(store->last ? &store->last->next : &store->first) = kept;
 	store->last = kept;
 	store->bytes += cost(kept);
+	store->came++;
 	process->kept++;
 	process->seen_records += packet->records;
 	return kept;
@@ -41,7 +44,9 @@ int store_facts(struct store *store, struct flight_process *process, const struc
 
 	if (!kept)
 		return -ENOMEM;
-	*kept = (struct kept_facts){ .lost = lost, .count = facts->count, .size = facts->size };
+	*kept = (struct kept_facts){
+		.turn = store->turn, .known = facts->known, .lost = lost, .count = facts->count, .size = facts->size,
+	};
 	kept->at = (uint32_t *)(kept->bytes + offset);
 	if (facts->count) {
 		memcpy(kept->bytes, facts->bytes, facts->size);
@@ -50,6 +55,7 @@ int store_facts(struct store *store, struct flight_process *process, const struc
 	*(process->last_facts ? &process->last_facts->next : &process->facts) = kept;
 	process->last_facts = kept;
 	store->facts_bytes += facts->size;
+	*(facts->known ? &store->turn_known : &store->turn_bytes) += facts->size;
 	return 0;
 }
 
@@ -61,6 +67,7 @@ static void drop_first(struct store *store)
 	if (!store->first)
 		store->last = NULL;
 	store->bytes -= cost(kept);
+	store->gone++;
 	kept->process->kept--;
 	free(kept);
 }
@@ -80,16 +87,45 @@ bool store_trim(struct store *store, uint64_t now_ns)
 	return store->bytes > store->limit;
 }
 
+bool store_may_turn(const struct store *store)
+{
+	return store->gone >= store->turn_at;
+}
+
+bool store_wants_turn(const struct store *store)
+{
+	return store->turn_bytes > TURN_BYTES + store->turn_known && store_may_turn(store);
+}
+
+void store_turn(struct store *store)
+{
+	store->turn++;
+	store->turn_at = store->came;
+	store->turn_bytes = store->turn_known = 0;
+}
+
+static void drop_first_facts(struct store *store, struct flight_process *process)
+{
+	struct kept_facts *facts = process->facts;
+
+	process->facts = facts->next;
+	if (!process->facts)
+		process->last_facts = NULL;
+	store->facts_bytes -= facts->size;
+	free(facts);
+}
+
+void store_rebase(struct store *store, struct flight_process *process)
+{
+	while (process->facts && process->facts->turn < store->turn)
+		drop_first_facts(store, process);
+	process->base = store->turn;
+}
+
 void store_forget(struct store *store, struct flight_process *process)
 {
-	while (process->facts) {
-		struct kept_facts *facts = process->facts;
-
-		process->facts = facts->next;
-		store->facts_bytes -= facts->size;
-		free(facts);
-	}
-	process->last_facts = NULL;
+	while (process->facts)
+		drop_first_facts(store, process);
 }
 
 void store_free(struct store *store)

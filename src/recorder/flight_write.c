@@ -130,12 +130,16 @@ static int join(struct flight_writer *writer, struct written *written)
 /* Facts of old stand at the snapshot's start, as those older than a session do at its. */
 static int write_facts(struct flight_writer *writer, struct written *written, const struct kept_facts *from)
 {
+	const bool skipped = from->known && from->turn != written->from->base;
+	const uint64_t floor = written->at.init.prev_ns > writer->begin_ns ? written->at.init.prev_ns : writer->begin_ns;
 	struct sink_facts facts = {
-		.discarded = written->init_dropped + from->lost,
-		.count = from->count, .at = from->at, .bytes = writer->scratch, .size = from->size,
+		.discarded = written->init_dropped + from->lost, .count = skipped ? 0 : from->count,
+		.at = from->at, .bytes = writer->scratch, .size = skipped ? 0 : from->size,
 	};
 	int rc;
 
+	if (skipped && !from->lost)
+		return 0;
 	if (from->size > writer->room) {
 		uint8_t *grown = realloc(writer->scratch, from->size);
 
@@ -145,25 +149,22 @@ static int write_facts(struct flight_writer *writer, struct written *written, co
 		writer->room = from->size;
 	}
 	memcpy(writer->scratch, from->bytes, from->size);
-	facts.begin = facts.end = writer->begin_ns;
-	for (uint32_t i = 0; i < from->count; i++) {
+	facts.begin = facts.end = floor;
+	for (uint32_t i = 0; i < facts.count; i++) {
 		struct sink_fact *fact = (struct sink_fact *)(writer->scratch + from->at[i]);
 
-		if (fact->ns < writer->begin_ns)
-			fact->ns = writer->begin_ns;
+		if (fact->ns < floor)
+			fact->ns = floor;
 		if (i == 0)
 			facts.begin = fact->ns;
 		facts.end = fact->ns;
 	}
-	if (!from->count)		/* a loss only */
-		facts.begin = facts.end = written->at.init.prev_ns > writer->begin_ns ?
-			written->at.init.prev_ns : writer->begin_ns;
 	rc = writer->sink->ops->facts(writer->sink, &written->at, &facts);
 	if (rc < 0)
 		return rc;
 	written->at.init.prev_ns = facts.end;
 	written->init_dropped = facts.discarded;
-	written->init_events += from->count;
+	written->init_events += facts.count;
 	return 0;
 }
 

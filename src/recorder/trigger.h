@@ -97,6 +97,8 @@ void trigger_process_free(struct trigger_process *process);
  * @payload: @size bytes, untrusted
  */
 void trigger_fact(struct trigger_process *process, unsigned id, const uint8_t *payload, size_t size);
+/** trigger_forget() - all that still holds is told anew. */
+void trigger_forget(struct trigger_process *process);
 
 /** trigger_fact_event() - the same init event, as something that happened just now at @ns. */
 void trigger_fact_event(struct trigger_process *process, unsigned id, uint64_t ns,

@@ -178,6 +178,12 @@ void facts_symbol(const struct trigger_process *process, uint64_t address, char 
 		(void)snprintf(what, TRIGGER_WHAT_MAX, "callback 0x%" PRIx64, address);
 }
 
+void trigger_forget(struct trigger_process *process)
+{
+	facts_free(process);
+	process->version++;
+}
+
 void facts_free(struct trigger_process *process)
 {
 	const struct map_slot *slot;

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Programs that create and destroy nodes all the time: the init log stays small and has exactly what is
-there; a recorder that was there has everything once; whoever is stopped or killed, nothing comes twice."""
+there; a recorder that was there has everything once; whoever is stopped or killed, nothing comes twice.
+A flight recorder keeps what is there and what ended lately, and no more."""
 import collections
 import json
 import os
@@ -19,6 +20,7 @@ from lib_perfetto import BUILD, TESTS, Checks
 import bt2
 
 KYMO = os.path.join(BUILD, "bin", "kymo")
+FLEET = os.path.join(TESTS, "fleet")
 CHUNK = 64 << 10
 SMALL = 256 << 10       # the least that KYMO_LOG_SIZE can be
 PER_NODE = collections.Counter({
@@ -260,6 +262,61 @@ def killed(check, scratch):
         program.child.stdout.close()
 
 
+def facts_of(trace):
+    """Each fact once, as text without its place in the trace; and how many there were."""
+    done = subprocess.run(["babeltrace2", trace], capture_output=True, text=True)
+    if done.returncode or done.stderr:
+        raise SystemExit(f"churn.py: babeltrace2 {trace}: {done.stderr}")
+    facts = [line.split(" ros2:")[1] for line in done.stdout.splitlines() if " ros2:" in line]
+    shutil.rmtree(trace)
+    return set(facts), len(facts)
+
+
+def flight(check, scratch):
+    """What ended goes, once no packet of its time is kept; snapshots have the rest, at any moment."""
+    place = Place(scratch, "flight")
+    events = subprocess.Popen([FLEET, "1", "1", "1000", "600"], env=place.env, stdout=subprocess.DEVNULL)
+    program = Program(place)
+    program.tell("keep 20")
+    recorder, _ = place.record("--flight", "1s")
+
+    def kept():
+        done = subprocess.run([KYMO, "sink", "list", "-f", "json"], env=place.env, capture_output=True, text=True)
+        return json.loads(done.stdout)["sinks"][0]["bytes"] if done.returncode == 0 else 0
+
+    def snapshot(name):
+        trace = os.path.join(place.path, name)
+        done = subprocess.run([KYMO, "snapshot", "-q", "-o", trace], env=place.env, capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit("churn.py: no snapshot: " + done.stderr)
+        return facts_of(trace)
+
+    until("the flight recorder has the facts", lambda: kept() > 10000)
+    snapshots = []
+
+    def most_is_gone():
+        program.tell("churn 1000")
+        if program.said["facts"] > 20000 * (1 + len(snapshots)) and len(snapshots) < 4:
+            snapshots.append(snapshot(f"snapshot{len(snapshots)}"))
+        time.sleep(0.2)
+        return kept() < program.said["facts"] * 70 / 4    # a fact takes 70 bytes and more
+
+    until("what ended is given up", most_is_gone)
+    snapshots.append(snapshot("last"))
+    end(recorder, os.path.join(place.path, "trace1"))
+    events.terminate()
+    events.wait()
+    recorder, trace = place.recording(program.pid)
+    live, count = facts_of(end(recorder, trace))
+    check.equal("flight: what is there", count, program.said["live"])
+    for seen, count in snapshots:
+        check.equal("flight: a snapshot has what is there", sorted(live - seen)[:3], [])
+        check.equal("flight: none twice", count - len(seen), 0)
+    check.ok("flight: what ended is not in the last one", snapshots[-1][1] < program.said["facts"] / 3,
+             (snapshots[-1][1], program.said["facts"]))
+    program.end()
+
+
 def sanitized():
     with open(os.path.join(BUILD, "CMakeCache.txt")) as cache:
         return any(line.startswith("KYMO_SANITIZE:") and not line.endswith("=\n") for line in cache)
@@ -268,7 +325,7 @@ def sanitized():
 def main():
     check = Checks()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
-        for part in (unrecorded, many_threads, recorded, recorder_stands_still, killed):
+        for part in (unrecorded, many_threads, recorded, recorder_stands_still, killed, flight):
             part(check, scratch)
         if not sanitized():     # which keeps addresses from being used again
             addresses_only(check, scratch)

@@ -135,7 +135,7 @@ static int collect(FILE **out, const pid_t *pid)
 
 int main(int argc, char **argv)
 {
-	const struct sigaction action = { .sa_handler = end };
+	const struct sigaction action = { .sa_handler = end, .sa_flags = SA_RESTART };
 	double rate;
 	static FILE **out;	/* static, for who looks for leaks in a child that ends */
 	static pid_t *pid;
