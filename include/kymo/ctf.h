@@ -218,6 +218,13 @@ void ctf_print_event(struct ctf_reader *reader, const struct ctf_event *event, F
 /** ctf_print_event_json() - the event last returned, as one JSON object on one line. */
 void ctf_print_event_json(struct ctf_reader *reader, const struct ctf_event *event, FILE *out);
 
+/**
+ * ctf_epoch() - when the clock of a stream class of a trace has the value @clock
+ *
+ * Return: ns since the Unix epoch, as in ctf_event; INT64_MIN: there is no such class.
+ */
+int64_t ctf_epoch(const struct ctf_reader *reader, unsigned trace, uint64_t stream_class, uint64_t clock);
+
 unsigned ctf_class_count(const struct ctf_reader *reader);
 const struct ctf_event_class *ctf_class(const struct ctf_reader *reader, unsigned index);
 unsigned ctf_trace_count(const struct ctf_reader *reader);

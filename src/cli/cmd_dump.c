@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo dump: every event of a trace, as babeltrace2 prints it or as JSON lines. */
-#include <errno.h>
-#include <fnmatch.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli/common.h"
-#include "cli/events.h"
+#include "cli/event_print.h"
 #include "cli/trace_time.h"
 #include "ctf/reader.h"
 
@@ -25,10 +22,7 @@ struct dump_options {
 static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct dump_options, format), NULL, "how to print",
 	  "text|json" },
-	{ "count", 'n', OPT_U64, offsetof(struct dump_options, count), "COUNT",
-	  "stop after COUNT events", NULL },
-	{ "event", 'e', OPT_LIST, offsetof(struct dump_options, event), "GLOB",
-	  "only events whose name matches, such as 'ros2:callback_*'; may be repeated", NULL },
+	CLI_OPT_EVENT_PRINT(struct dump_options),
 	CLI_OPT_SELECTION(struct dump_options, 0),
 	CLI_OPT_WINDOW(struct dump_options, "what is"),
 	{ "follow", 'F', OPT_FLAG, offsetof(struct dump_options, follow), NULL,
@@ -45,66 +39,9 @@ static volatile sig_atomic_t interrupted;
 struct dump {
 	const struct dump_options *options;
 	struct ctf_reader *reader;
-	uint64_t printed, lost;
 	struct events events;
-	const struct ctf_event_class *last_class;
-	bool last_wanted;
+	struct event_print print;
 };
-
-static bool wanted(struct dump *d, const struct ctf_event *event)
-{
-	if (!d->options->event.count)
-		return true;
-	if (event->class == d->last_class)
-		return d->last_wanted;
-	d->last_class = event->class;
-	d->last_wanted = false;
-	for (unsigned i = 0; i < d->options->event.count && !d->last_wanted; i++)
-		d->last_wanted = !fnmatch(d->options->event.item[i], event->class->name, 0);
-	return d->last_wanted;
-}
-
-static void tell_loss(struct dump *d, const struct ctf_event *event)
-{
-	const struct ctf_stream_info *stream = ctf_stream(d->reader, event->stream);
-	int64_t offset = event->ns - (int64_t)event->clock_ns;
-	char begin[CLI_TIME_MAX], end[CLI_TIME_MAX];
-
-	d->lost += event->lost + event->lost_packets;
-	cli_print_point(begin, (int64_t)event->loss_begin_ns + offset);
-	cli_print_point(end, (int64_t)event->loss_end_ns + offset);
-	fflush(stdout);
-	if (event->lost)
-		fprintf(stderr, "kymo dump: %s: the tracer lost %llu events between %s and %s\n",
-			stream->path, (unsigned long long)event->lost, begin, end);
-	if (event->lost_packets)
-		fprintf(stderr, "kymo dump: %s: %llu packets are missing between %s and %s\n",
-			stream->path, (unsigned long long)event->lost_packets, begin, end);
-}
-
-static int print_events(struct dump *d, struct err *err)
-{
-	struct ctf_event event;
-	int more;
-
-	while ((more = events_next(&d->events, &event, err)) > 0) {
-		if (event.bound == CTF_LOSS) {
-			progress_clear(&d->events.progress);
-			tell_loss(d, &event);
-			continue;
-		}
-		if (!wanted(d, &event))
-			continue;
-		if (d->options->format)
-			ctf_print_event_json(d->reader, &event, stdout);
-		else
-			ctf_print_event(d->reader, &event, stdout);
-		if (++d->printed == d->options->count || ferror(stdout) || interrupted)
-			break;
-	}
-	progress_clear(&d->events.progress);
-	return more < 0 ? -1 : 0;
-}
 
 static void interrupt(int signal)
 {
@@ -120,10 +57,9 @@ static int follow(struct dump *d, struct err *err)
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
 	for (;;) {
-		if (print_events(d, err) < 0)
+		if (event_print_all(&d->print, err) < 0)
 			return -1;
-		if (fflush(stdout) || ferror(stdout) || interrupted ||
-		    (d->options->count && d->printed == d->options->count))
+		if (fflush(stdout) || event_print_is_over(&d->print))
 			return 0;
 		(void)nanosleep(&pause, NULL);
 		if (ctf_refresh(d->reader, err) < 0)
@@ -169,16 +105,19 @@ static int dump_run(int argc, char **argv)
 	dump.events = (struct events){ .reader = dump.reader, .selection = &options.selection,
 				       .begin = options.begin, .end = options.end,
 				       .growing = options.follow, .quiet = isatty(STDOUT_FILENO) };
-	if (events_open(&dump.events, &err) || (options.follow ? follow : print_events)(&dump, &err) < 0)
+	dump.print = (struct event_print){ .verb = "dump", .events = &dump.events, .names = &options.event,
+					   .most = options.count, .json = options.format, .stop = &interrupted };
+	if (events_open(&dump.events, &err) ||
+	    (options.follow ? follow(&dump, &err) : event_print_all(&dump.print, &err)) < 0)
 		status = cli_fail("dump", &err);
 	events_close(&dump.events);
 	(void)fflush(stdout);
 	for (unsigned i = 0; i < ctf_warning_count(dump.reader); i++)
 		fprintf(stderr, "kymo dump: warning: %s\n", ctf_warning(dump.reader, i));
-	if (status == EXIT_OK && !dump.printed && !options.follow)
+	if (status == EXIT_OK && !dump.print.printed && !options.follow)
 		status = tell_nothing(&dump);
 	ctf_close(dump.reader);
-	if ((status == EXIT_OK || status == EXIT_EMPTY) && dump.lost && options.strict)
+	if ((status == EXIT_OK || status == EXIT_EMPTY) && dump.print.lost && options.strict)
 		status = EXIT_LOSS;
 	return status;
 }

@@ -292,3 +292,13 @@ void trace_free(struct ctf_trace *trace)
 	free(trace->metadata_path);
 	free(trace);
 }
+
+int64_t ctf_epoch(const struct ctf_reader *reader, unsigned trace, uint64_t stream_class, uint64_t clock)
+{
+	const struct ctf_trace *t = trace < reader->trace_count ? reader->trace[trace] : NULL;
+
+	for (uint32_t i = 0; t && i < t->class_count; i++)
+		if (t->class[i].id == stream_class)
+			return epoch_of(&t->class[i], clock);
+	return INT64_MIN;
+}

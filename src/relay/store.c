@@ -162,7 +162,7 @@ static void failed(struct store_file *file, int error)
 		return;
 	file->told = true;
 	(void)snprintf(text, sizeof(text), "%s/%s cannot be written: %s; what comes for it is counted as lost until "
-		       "a new file begins; make room, or begin the relay with another directory (-o)",
+		       "a new file begins; make room, or choose another directory (-o)",
 		       file->store->root_path, file->path, strerror(error));
 	file->store->say(file->store->context, text);
 }

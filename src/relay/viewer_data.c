@@ -175,8 +175,9 @@ int viewer_on_metadata(struct call *call)
 	}
 	/* After a rotation they are there once more: what was sent is not sent again. */
 	if (view->stream->stored <= view->sent || !view->stream->file) {
-		put_metadata(call->reply, view->stream->closed && !view->sent ? WIRE_METADATA_ERR : WIRE_METADATA_NO_NEW,
-			     NULL, 0);
+		const bool none = view->stream->closed && !view->stream->writing && !view->sent;
+
+		put_metadata(call->reply, none ? WIRE_METADATA_ERR : WIRE_METADATA_NO_NEW, NULL, 0);
 		return 0;
 	}
 	left = view->stream->stored - view->sent;

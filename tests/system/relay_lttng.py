@@ -153,19 +153,26 @@ def a_session_that_is_not_live():
     print('not live, rotated: complete')
 
 
+def private(script):
+    """Root's session daemon has one fixed place: @script begins again in a mount namespace that makes it private. Return:
+    whether it can be."""
+    if os.getuid() or 'KYMO_PRIVATE' in os.environ:
+        return True
+    os.makedirs('/run/lttng', exist_ok=True)
+    os.environ['KYMO_PRIVATE'] = '1'
+    command = 'mount -t tmpfs tmpfs /run/lttng && exec "$@"'
+    if subprocess.run(['unshare', '-m', 'true'], capture_output=True).returncode:
+        print('there is no private place for a session daemon')
+        return False
+    return os.execvp('unshare', ['unshare', '-m', 'sh', '-c', command, 'sh', sys.executable, os.path.abspath(script)])
+
+
 def main():
     if not shutil.which('lttng-sessiond') or not shutil.which('babeltrace2') or not os.path.exists(EVENTS):
         print('lttng-sessiond, babeltrace2 or liblttng-ust-dev is missing')
         return 77
-    if os.getuid() == 0 and 'KYMO_PRIVATE' not in os.environ:
-        # Root's session daemon has one fixed place: a mount namespace makes it private.
-        os.makedirs('/run/lttng', exist_ok=True)
-        os.environ['KYMO_PRIVATE'] = '1'
-        command = 'mount -t tmpfs tmpfs /run/lttng && exec "$@"'
-        if subprocess.run(['unshare', '-m', 'true'], capture_output=True).returncode:
-            print('there is no private place for a session daemon')
-            return 77
-        os.execvp('unshare', ['unshare', '-m', 'sh', '-c', command, 'sh', sys.executable, os.path.abspath(__file__)])
+    if not private(__file__):
+        return 77
     with sessiond():
         viewers_at_all_times('--buffers-uid')
         viewers_at_all_times('--buffers-pid')

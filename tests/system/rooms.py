@@ -19,12 +19,13 @@ MAY_USE = {
     "ctf": ["abi", "base"],
     "recorder": ["abi", "base", "ctf"],
     "relay": ["abi", "base", "ctf", "recorder"],
+    "live": ["abi", "base", "ctf", "relay"],
     "control": ["abi", "base", "recorder"],
     "analysis": ["abi", "base", "ctf"],
     "query": ["abi", "base", "ctf", "analysis"],
     "export": ["abi", "base", "ctf", "analysis"],
     "report": ["abi", "base", "ctf", "analysis"],
-    "cli": ["abi", "base", "ctf", "recorder", "relay", "control", "analysis", "query", "export",
+    "cli": ["abi", "base", "ctf", "recorder", "relay", "live", "control", "analysis", "query", "export",
             "report"],
 }
 

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kymo live`: what a relay's session brings, while it comes. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/common.h"
+#include "cli/live_show.h"
+#include "live/live.h"
+
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
+
+struct options {
+	int format;
+	uint64_t count;
+	struct opt_list event;
+	struct selection selection;
+	const char *output, *token_file, *tls_ca, *tls_pin;
+	bool now, reconnect, quiet, strict;
+};
+
+static const struct opt opts[] = {
+	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
+	  "how to print: events as text or json, the list of sessions as a table, json or csv", "text|json|csv" },
+	CLI_OPT_EVENT_PRINT(struct options),
+	CLI_OPT_SELECTION(struct options, 0),
+	{ "now", 0, OPT_FLAG, offsetof(struct options, now), NULL,
+	  "leave out what was there before (default: from the session's beginning)", NULL },
+	CLI_OPT_OUTPUT(struct options, "DIR", "write a trace directory instead of printing events"),
+	{ "reconnect", 0, OPT_FLAG, offsetof(struct options, reconnect), NULL,
+	  "when the relay goes away, wait for it and go on where it was", NULL },
+	{ "token-file", 0, OPT_TEXT, offsetof(struct options, token_file), "FILE",
+	  "the secret that the relay asks for", NULL },
+	{ "tls-ca", 0, OPT_TEXT, offsetof(struct options, tls_ca), "FILE",
+	  "with nets://: who may have signed the relay's certificate (default: whom the system trusts)", NULL },
+	{ "tls-pin", 0, OPT_TEXT, offsetof(struct options, tls_pin), "SHA256",
+	  "with nets://: the relay's certificate is this one, whoever signed it", NULL },
+	CLI_OPT_QUIET(struct options),
+	CLI_OPT_STRICT(struct options),
+	CLI_OPT_END
+};
+
+struct watch {
+	const struct options *options;
+	struct url url;
+	struct token token;
+	struct live_show show;
+	struct live_counts counts;
+	struct table *table;		/* of sessions */
+};
+
+static volatile sig_atomic_t never;	/* signals are the loop's */
+
+static void say(void *context, const char *text)
+{
+	const struct watch *watch = context;
+
+	if (watch->options->quiet)
+		return;
+	(void)fflush(stdout);
+	fprintf(stderr, "kymo live: %s\n", text);
+}
+
+/* ---- the list of sessions ---- */
+
+static const struct table_column columns[] = {
+	{ "host", "host" }, { "session", "session" }, { "streams", "streams" }, { "viewers", "viewers" },
+	{ "live_timer_ns", "live timer" }, { "id", NULL },
+};
+
+static int list_session(void *context, const struct wire_listed_session *session, struct err *err)
+{
+	const struct watch *watch = context;
+
+	(void)err;
+	table_text(watch->table, session->host);
+	table_text(watch->table, session->name);
+	table_u64(watch->table, session->streams);
+	table_u64(watch->table, session->viewers);
+	if (session->live_timer)
+		table_ns(watch->table, (int64_t)session->live_timer * 1000);
+	else
+		table_none(watch->table);
+	table_u64(watch->table, session->session);
+	return 0;
+}
+
+/* ---- a session ---- */
+
+static int look(void *context, struct live *live, bool final, struct err *err)
+{
+	struct watch *watch = context;
+
+	if (final)
+		live_count(live, &watch->counts);
+	if (watch->options->output)
+		return 0;
+	if (live_show_look(&watch->show, live_path(live), live_has_news(live), err) < 0)
+		return -1;
+	return watch->show.reader ? live_show_until(&watch->show, live_until(live, watch->show.reader), err) : 0;
+}
+
+static int watch_session(struct watch *watch, struct err *err)
+{
+	const struct options *options = watch->options;
+	struct live_options live = {
+		.url = &watch->url, .token = &watch->token, .output = options->output, .from_now = options->now,
+		.reconnect = options->reconnect, .session = list_session, .look = look, .say = say, .context = watch,
+	};
+	int rc;
+
+	if (watch->url.tls) {
+		live.tls = tls_call(options->tls_ca, options->tls_pin, err);
+		if (!live.tls)
+			return -1;
+	}
+	rc = live_run(&live, err);
+	tls_context_free(live.tls);
+	return rc;
+}
+
+static int list(struct watch *watch, struct err *err)
+{
+	int rc;
+
+	if (table_open(&watch->table, stdout, (enum table_format)watch->options->format) < 0)
+		return err_set(err, EXIT_FAILED, "no memory");
+	table_section(watch->table, "sessions", NULL, columns, sizeof(columns) / sizeof(columns[0]));
+	rc = watch_session(watch, err);
+	if (cli_close("live", watch->table, EXIT_OK) != EXIT_OK && rc == 0)
+		rc = err_set(err, EXIT_FAILED, "standard output cannot be written");
+	return rc;
+}
+
+static int show(struct watch *watch, struct err *err)
+{
+	const struct options *options = watch->options;
+	int rc;
+
+	watch->show = (struct live_show){
+		.selection = &options->selection,
+		.print = { .verb = "live", .names = &options->event, .most = options->count,
+			   .json = options->format == FORMAT_JSON, .stop = &never },
+	};
+	rc = watch_session(watch, err);
+	live_show_end(&watch->show);
+	if (rc == 0 && options->output && !options->quiet)
+		fprintf(stderr, "kymo live: %s: %" PRIu64 " packets of %" PRIu64 " streams, %" PRIu64 " bytes\n", options->output,
+			watch->counts.packets, watch->counts.streams, watch->counts.bytes);
+	return rc;
+}
+
+static int check(const struct watch *watch, struct err *err)
+{
+	const struct options *options = watch->options;
+
+	if (!watch->url.session[0] && (options->output || options->count || options->event.count))
+		return err_set(err, EXIT_USAGE, "which session? Without one, the relay's sessions are listed");
+	if (watch->url.session[0] && options->format == FORMAT_CSV)
+		return err_set(err, EXIT_USAGE, "--format csv is for the list of sessions; events are text or json");
+	if ((options->tls_ca || options->tls_pin) && !watch->url.tls)
+		return err_set(err, EXIT_USAGE, "--tls-ca and --tls-pin need TLS: nets://%s", watch->url.host);
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct watch watch = { .options = &options };
+	struct err err = { 0 };
+	int rc;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
+		return cli_fail("live", &err);
+	if (argc != 1)
+		rc = err_set(&err, EXIT_USAGE, "one relay is wanted, such as net://127.0.0.1 or net://127.0.0.1/host/NAME/SESSION");
+	else
+		rc = url_parse(argv[0], URL_VIEWER, &watch.url, &err);
+	if (rc == 0)
+		rc = check(&watch, &err);
+	if (rc == 0 && options.token_file)
+		rc = token_read(options.token_file, &watch.token, &err);
+	if (rc == 0)
+		rc = (watch.url.session[0] ? show : list)(&watch, &err);
+	if (rc < 0)
+		return cli_fail("live", &err);
+	return options.strict && watch.show.print.lost + watch.counts.missed ? EXIT_LOSS : EXIT_OK;
+}
+
+const struct verb verb_live = {
+	.name = "live",
+	.synopsis = "URL",
+	.summary = "watch what a relay gets, while it comes",
+	.description =
+		"Reads a session of `kymo relay` or of lttng-relayd: URL is net://HOST[:PORT]/host/HOSTNAME/SESSION, as "
+		"babeltrace2 has it, or net://HOST[:PORT]/SESSION; nets:// with TLS. Without a session, lists what "
+		"there is. A session that is not there yet is waited for.\n\n"
+		"Prints the events from the session's beginning, as `kymo dump` does, of all its processes in time order: "
+		"an event is shown as soon as no stream can bring an earlier one. A stream of which nothing is heard for "
+		"a while is not waited for. Losses are told on stderr.\n\n"
+		"-o DIR writes a trace directory with index files instead, which can be read while it grows.\n\n"
+		"Ends when the session ends, with Ctrl-C, or with an error when the relay goes away.",
+	.examples =
+		"kymo live net://127.0.0.1\n"
+		"kymo live net://127.0.0.1/host/$(hostname)/robot\n"
+		"kymo live net://robot/robot --now --event 'ros2:callback_*'\n"
+		"kymo live net://robot/robot -o my_session --reconnect\n",
+	.opts = opts,
+	.run = run,
+};

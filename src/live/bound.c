@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See bound.h. */
+#include "live/bound.h"
+
+#include <string.h>
+
+#include "live/copydir.h"
+
+#define PATIENCE_NS ((int64_t)2000000000)	/* at least */
+#define PATIENCE_PERIODS 5			/* of the live timer */
+
+/* Index of @trace in @reader, or -1. */
+static int trace_index(const struct ctf_reader *reader, const struct live_trace *trace)
+{
+	const char *path = copydir_trace_path(trace);
+
+	for (unsigned i = 0; path && i < ctf_trace_count(reader); i++)
+		if (!strcmp(ctf_trace(reader, i)->path, path))
+			return (int)i;
+	return -1;
+}
+
+/* The traces of neighbouring streams are mostly the same. */
+struct trace_cache {
+	const struct live_trace *trace;
+	int index;
+};
+
+/* Return: false: it is not known. */
+static bool bound_of(const struct live_stream *stream, const struct ctf_reader *reader, struct trace_cache *cache,
+		     int64_t *ns)
+{
+	if (!stream->has_bound)
+		return false;
+	if (cache->trace != stream->trace) {
+		cache->trace = stream->trace;
+		cache->index = trace_index(reader, stream->trace);
+	}
+	*ns = cache->index < 0 ? INT64_MIN : ctf_epoch(reader, (unsigned)cache->index, stream->class, stream->bound);
+	return *ns > INT64_MIN;
+}
+
+int64_t bound_until(const struct client *client, const struct ctf_reader *reader, int64_t now_ns, unsigned *silent)
+{
+	int64_t patience = PATIENCE_PERIODS * client_live_timer_ns(client), until = INT64_MAX, most = INT64_MIN, ns;
+	struct trace_cache cache = { 0 };
+
+	if (patience < PATIENCE_NS)
+		patience = PATIENCE_NS;
+	*silent = 0;
+	if (client_is_unsure(client))
+		return INT64_MIN;
+	for (const struct live_stream *stream = client_streams(client); stream; stream = stream->next) {
+		const bool known = bound_of(stream, reader, &cache, &ns);
+
+		if (known && ns > most)
+			most = ns;
+		if (stream->state == STREAM_ENDED || !stream->here || stream->trace->gone)
+			continue;
+		if (now_ns - stream->moved_ns > patience)
+			++*silent;
+		else if (!known)
+			return INT64_MIN;
+		else if (ns < until)
+			until = ns;
+	}
+	return until == INT64_MAX ? most : until;
+}

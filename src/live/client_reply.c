@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the relay says of sessions, streams and metadata. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live/client_internal.h"
+
+static enum taken malformed(struct reply *reply, const char *what)
+{
+	(void)err_set(reply->err, EXIT_INPUT, "%s makes no sense", what);
+	return TAKE_FAILED;
+}
+
+static enum taken no_memory(struct reply *reply)
+{
+	(void)err_set(reply->err, EXIT_FAILED, "there is no memory for what the relay has");
+	return TAKE_FAILED;
+}
+
+/* ---- sessions ---- */
+
+static void ask_list(struct reply *reply)
+{
+	client_ask(reply->client, reply->out, WIRE_VIEWER_LIST, 0, NULL, 0);
+}
+
+enum taken client_on_connect(struct reply *reply)
+{
+	struct wire_connect connect;
+
+	if (!wire_get_connect(reply->in, &connect))
+		return TAKE_MORE;
+	if (connect.major != WIRE_MAJOR) {
+		(void)err_set(reply->err, EXIT_INPUT, "it speaks version %" PRIu32 ".%" PRIu32 " of the viewer protocol, not %u",
+			      connect.major, connect.minor, WIRE_MAJOR);
+		return TAKE_FAILED;
+	}
+	ask_list(reply);
+	return TAKEN;
+}
+
+/* Of several with one name the latest. */
+static int take_session(struct reply *reply, const struct wire_listed_session *session)
+{
+	struct client *client = reply->client;
+	const struct client_options *wanted = client->options;
+
+	if (wanted->host && strcmp(wanted->host, session->host))
+		return 0;
+	if (!wanted->session)
+		return client->sink->session(client->sink->context, session, reply->err);
+	if (strcmp(wanted->session, session->name) || (client->found && session->session < client->session))
+		return 0;
+	client->found = true;
+	client->session = session->session;
+	client->live_timer_ns = (int64_t)session->live_timer * 1000;
+	return 0;
+}
+
+static void begin_list(struct client *client, uint32_t count, uint32_t status)
+{
+	client->in_list = true;
+	client->list_left = count;
+	client->list_status = status;
+}
+
+static enum taken after_list(struct reply *reply)
+{
+	struct client *client = reply->client;
+
+	client->in_list = false;
+	if (!client->options->session) {
+		client->phase = CLIENT_ENDED;
+	} else if (client->found) {
+		client->phase = CLIENT_ATTACHING;
+		client_ask(client, reply->out, WIRE_VIEWER_CREATE, 0, NULL, 0);
+	} else {
+		if (!client->told)
+			client_say(client, "the relay has no session %s%s%s; waiting for it", client->options->session,
+				   client->options->host ? " of " : "", client->options->host ? client->options->host : "");
+		client->told = client->waits = true;
+		client->due_ns = client->now_ns + CLIENT_LOOK_NS;
+	}
+	return TAKEN;
+}
+
+enum taken client_on_list(struct reply *reply)
+{
+	struct client *client = reply->client;
+	struct wire_listed_session session;
+
+	if (!client->in_list) {
+		if (wire_left(reply->in) < 4)
+			return TAKE_MORE;
+		begin_list(client, (uint32_t)wire_take(reply->in, 4), 0);
+		client->found = false;
+		if (client->list_left > CLIENT_SESSIONS_MAX)
+			return malformed(reply, "the number of its sessions");
+	}
+	for (; client->list_left; client->list_left--) {
+		if (wire_left(reply->in) < WIRE_SIZE_listed_session)
+			return TAKE_MORE;
+		if (!wire_get_listed_session(reply->in, &session))
+			return malformed(reply, "the name of a session");
+		if (take_session(reply, &session) < 0)
+			return TAKE_FAILED;
+	}
+	return after_list(reply);
+}
+
+enum taken client_on_create(struct reply *reply)
+{
+	struct client *client = reply->client;
+
+	if (wire_left(reply->in) < 4)
+		return TAKE_MORE;
+	if (wire_take(reply->in, 4) != WIRE_CREATED) {
+		(void)err_set(reply->err, EXIT_FAILED, "the relay takes no more viewers");
+		return TAKE_FAILED;
+	}
+	client_ask(client, reply->out, WIRE_VIEWER_ATTACH, WIRE_SIZE_attach, NULL, 0);
+	wire_put_attach(reply->out, &(struct wire_attach){ client->session, 0, WIRE_SEEK_BEGINNING });
+	return TAKEN;
+}
+
+/* ---- streams ---- */
+
+static struct live_trace *trace_of(struct client *client, const char *path)
+{
+	struct live_trace *trace = client->traces;
+
+	while (trace && strcmp(trace->path, path))
+		trace = trace->next;
+	if (trace)
+		return trace;
+	trace = calloc(1, sizeof(*trace));
+	if (trace)
+		trace->path = strdup(path);
+	if (!trace || !trace->path) {
+		free(trace);
+		return NULL;
+	}
+	trace->stale = true;
+	*client->last_trace = trace;
+	client->last_trace = &trace->next;
+	return trace;
+}
+
+static struct live_stream *stream_new(struct client *client, struct live_trace *trace, const char *channel)
+{
+	struct live_stream *stream = calloc(1, sizeof(*stream));
+
+	if (stream)
+		stream->channel = strdup(channel);
+	if (!stream || !stream->channel) {
+		free(stream);
+		return NULL;
+	}
+	stream->trace = trace;
+	/* What comes while somebody watches is seen from its beginning. */
+	stream->skips = client->options->from_now && client->phase == CLIENT_ATTACHING;
+	*client->last_stream = stream;
+	client->last_stream = &stream->next;
+	client->stream_count++;
+	return stream;
+}
+
+/* The stream that it was on a connection before, or NULL. */
+static struct live_stream *stream_from_before(struct client *client, const struct live_trace *trace, const char *channel)
+{
+	struct live_stream *stream = client->streams;
+
+	while (stream && (stream->here || stream->trace != trace || strcmp(stream->channel, channel)))
+		stream = stream->next;
+	return stream;
+}
+
+static enum taken take_stream(struct reply *reply, const struct wire_listed_stream *listed)
+{
+	struct client *client = reply->client;
+	struct live_trace *trace = trace_of(client, listed->path);
+	struct live_stream *stream;
+
+	if (!trace)
+		return no_memory(reply);
+	if (listed->is_metadata) {
+		trace->has_metadata_stream = trace->stale = true;
+		trace->metadata_stream = listed->stream;
+		return TAKEN;
+	}
+	for (stream = client->streams; stream; stream = stream->next)
+		if (stream->here && stream->id == listed->stream)
+			return TAKEN;
+	stream = stream_from_before(client, trace, listed->channel);
+	if (!stream && client->stream_count == CLIENT_STREAMS_MAX) {
+		(void)err_set(reply->err, EXIT_INPUT, "the session has more than %u streams", CLIENT_STREAMS_MAX);
+		return TAKE_FAILED;
+	}
+	if (!stream)
+		stream = stream_new(client, trace, listed->channel);
+	if (!stream)
+		return no_memory(reply);
+	stream->id = listed->stream;
+	stream->here = true;
+	stream->state = STREAM_WAITS;
+	stream->moved_ns = client->now_ns;
+	stream->due_ns = 0;
+	return TAKEN;
+}
+
+/* Streams as ATTACH and NEW_STREAMS list them. */
+static enum taken take_streams(struct reply *reply, uint32_t good)
+{
+	struct client *client = reply->client;
+	struct wire_listed_stream listed;
+	struct wire_status_count head;
+
+	if (!client->in_list) {
+		if (wire_left(reply->in) < WIRE_SIZE_status_count)
+			return TAKE_MORE;
+		(void)wire_get_status_count(reply->in, &head);
+		begin_list(client, head.status == good ? head.count : 0, head.status);
+		if (client->list_left > 2 * CLIENT_STREAMS_MAX)
+			return malformed(reply, "the number of its streams");
+	}
+	for (; client->list_left; client->list_left--) {
+		if (wire_left(reply->in) < WIRE_SIZE_listed_stream)
+			return TAKE_MORE;
+		if (!wire_get_listed_stream(reply->in, &listed))
+			return malformed(reply, "the name of a stream");
+		if (take_stream(reply, &listed) == TAKE_FAILED)
+			return TAKE_FAILED;
+	}
+	client->in_list = false;
+	return TAKEN;
+}
+
+/* Why it did not let us. */
+static enum taken refused(struct reply *reply)
+{
+	struct client *client = reply->client;
+	const char *why = "it gives no reason";
+
+	switch (client->list_status) {
+	case WIRE_ATTACH_UNKNOWN:	/* it has ended since it was listed */
+		client->phase = CLIENT_LISTING;
+		client->waits = true;
+		client->due_ns = client->now_ns + CLIENT_LOOK_NS;
+		return TAKEN;
+	case WIRE_ATTACH_ALREADY:
+		why = "another viewer watches it, and lttng-relayd has one at a time; `kymo relay` has any number";
+		break;
+	case WIRE_ATTACH_NOT_LIVE:
+		why = "it is not live; `lttng create --live` makes one that is";
+		break;
+	case WIRE_ATTACH_SEEK:
+		why = "the relay cannot show it from its beginning";
+		break;
+	default:
+		break;
+	}
+	(void)err_set(reply->err, EXIT_FAILED, "session %s cannot be watched: %s", client->options->session, why);
+	return TAKE_FAILED;
+}
+
+enum taken client_on_attach(struct reply *reply)
+{
+	struct client *client = reply->client;
+	const enum taken taken = take_streams(reply, WIRE_ATTACHED);
+
+	if (taken != TAKEN)
+		return taken;
+	if (client->list_status != WIRE_ATTACHED)
+		return refused(reply);
+	client->phase = CLIENT_RUNNING;
+	client->told = false;
+	client->due_ns = 0;
+	return TAKEN;
+}
+
+static bool all_ended(const struct client *client)
+{
+	for (const struct live_stream *stream = client->streams; stream; stream = stream->next)
+		if (stream->here && stream->state != STREAM_ENDED)
+			return false;
+	return true;
+}
+
+enum taken client_on_new_streams(struct reply *reply)
+{
+	struct client *client = reply->client;
+	const enum taken taken = take_streams(reply, WIRE_STREAMS_OK);
+
+	if (taken != TAKEN)
+		return taken;
+	client->asked_streams = client->stale_streams = false;
+	if (client->list_status == WIRE_STREAMS_ERR) {
+		(void)err_set(reply->err, EXIT_FAILED, "the relay does not know session %s any more", client->options->session);
+		return TAKE_FAILED;
+	}
+	if (client->list_status == WIRE_STREAMS_HUP && all_ended(client))
+		client_detach(client, reply->out);
+	return TAKEN;
+}
+
+enum taken client_on_detach(struct reply *reply)
+{
+	if (wire_left(reply->in) < 4)
+		return TAKE_MORE;
+	(void)wire_take(reply->in, 4);
+	reply->client->phase = CLIENT_ENDED;
+	return TAKEN;
+}
+
+/* ---- metadata ---- */
+
+/* Of what came before on another connection, nothing is new; but it has to be the same. */
+static enum taken add_metadata(struct reply *reply, struct live_trace *trace, const uint8_t *bytes, size_t size)
+{
+	struct client *client = reply->client;
+	const size_t known = trace->metadata.used - trace->again, same = known < size ? known : size;
+
+	if (same && memcmp(trace->metadata.bytes + trace->again, bytes, same)) {
+		(void)err_set(reply->err, EXIT_FAILED, "session %s is another one than before; watch it anew",
+			      client->options->session);
+		return TAKE_FAILED;
+	}
+	if (size - same > CLIENT_METADATA_MAX - trace->metadata.used)
+		return malformed(reply, "the size of the metadata");
+	wire_add_bytes(&trace->metadata, bytes + same, size - same);
+	if (trace->metadata.failed)
+		return no_memory(reply);
+	trace->again += size;
+	trace->gone = false;
+	if (size > same && client->sink->metadata(client->sink->context, trace, bytes + same, size - same, reply->err) < 0)
+		return TAKE_FAILED;
+	return TAKEN;
+}
+
+static enum taken metadata_came(struct reply *reply, struct live_trace *trace, const struct wire_metadata_reply *head)
+{
+	struct client *client = reply->client;
+	const bool whole = trace->metadata.used && trace->again == trace->metadata.used;
+
+	if (head->status == WIRE_METADATA_OK && head->size) {
+		client_ask_metadata(client, trace, reply->out);	/* until there are no more */
+	} else if (head->status != WIRE_METADATA_OK && whole) {
+		trace->stale = false;
+		client_metadata_came(client, trace, reply->out);
+	} else if (head->status != WIRE_METADATA_OK && head->status != WIRE_METADATA_NO_NEW &&
+		   ++trace->tries > CLIENT_TRIES) {
+		client_metadata_gone(client, trace, reply->out);
+	} else {
+		trace->due_ns = client_poll_at(client);
+	}
+	return TAKEN;
+}
+
+enum taken client_on_metadata(struct reply *reply)
+{
+	struct live_trace *trace = reply->request->of;
+	struct wire_metadata_reply head;
+	const uint8_t *bytes;
+	enum taken taken = TAKEN;
+
+	if (!wire_get_metadata_reply(reply->in, &head))
+		return TAKE_MORE;
+	if (head.status != WIRE_METADATA_OK)
+		head.size = 0;
+	if (head.size > CLIENT_METADATA_MAX)
+		return malformed(reply, "the size of the metadata");
+	bytes = wire_bytes(reply->in, head.size);
+	if (!bytes)
+		return TAKE_MORE;
+	trace->asked = false;
+	if (head.size)
+		taken = add_metadata(reply, trace, bytes, head.size);
+	return taken == TAKEN ? metadata_came(reply, trace, &head) : taken;
+}

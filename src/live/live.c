@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The viewer's loop. See live.h. */
+#include "live/live.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "live/bound.h"
+#include "live/copydir.h"
+
+#define AGAIN_MS	500		/* between attempts to connect */
+#define GOODBYE_MS	1000		/* at most for the last reply */
+
+struct live {
+	const struct live_options *options;
+	struct client_options client_options;
+	struct client_sink sink;
+	uv_loop_t loop;
+	uv_timer_t timer, tick, goodbye;
+	uv_signal_t signal[2];
+	struct link *link;		/* NULL: not connected */
+	struct client *client;
+	struct copydir *copydir;		/* NULL: sessions are listed */
+	bool news, final, over;
+	bool away;			/* that the relay has gone was said */
+	unsigned silent;		/* streams, as was said last */
+	uint64_t bytes;
+	int rc;
+	struct err err;
+};
+
+static int64_t now_ns(void)
+{
+	return (int64_t)uv_hrtime();
+}
+
+static void say(const struct live *live, const char *text)
+{
+	live->options->say(live->options->context, text);
+}
+
+/* ---- the end ---- */
+
+static void stop_handle(uv_handle_t *handle, void *context)
+{
+	(void)context;
+	if (handle->type == UV_TIMER || handle->type == UV_SIGNAL)
+		if (!uv_is_closing(handle))
+			uv_close(handle, NULL);
+}
+
+static void end(struct live *live)
+{
+	if (live->over)
+		return;
+	live->over = true;
+	link_close(live->link);
+	live->link = NULL;
+	uv_walk(&live->loop, stop_handle, NULL);
+}
+
+static void fail(struct live *live)
+{
+	live->rc = -1;
+	end(live);
+}
+
+static void send_out(struct live *live, struct wire_out *out)
+{
+	const int rc = out->failed ? -1 : out->used ? link_write(live->link, out->bytes, out->used) : 0;
+
+	wire_out_free(out);
+	if (rc == 0)
+		return;
+	(void)err_set(&live->err, EXIT_FAILED, "the relay does not take requests");
+	fail(live);
+}
+
+static void on_goodbye(uv_timer_t *timer)
+{
+	end(timer->data);
+}
+
+/* Somebody had enough: the relay is told, and has a moment to answer. */
+static void leave(struct live *live)
+{
+	struct wire_out out = { 0 };
+
+	if (live->over)
+		return;
+	client_detach(live->client, &out);
+	if (!live->link || client_phase(live->client) == CLIENT_ENDED) {
+		wire_out_free(&out);
+		end(live);
+		return;
+	}
+	send_out(live, &out);
+	if (!live->over && !uv_is_active((uv_handle_t *)&live->goodbye))
+		(void)uv_timer_start(&live->goodbye, on_goodbye, GOODBYE_MS, 0);
+}
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+	struct live *live = signal->data;
+
+	(void)number;
+	if (client_phase(live->client) == CLIENT_DETACHING)
+		end(live);		/* asked twice */
+	else
+		leave(live);
+}
+
+/* ---- what comes ---- */
+
+static void look(struct live *live)
+{
+	int rc = 0;
+
+	if (live->over)
+		return;
+	if (live->copydir && copydir_flush(live->copydir, &live->news, &live->err) < 0)
+		rc = -1;
+	else if (live->copydir && client_phase(live->client) != CLIENT_DETACHING)
+		rc = live->options->look(live->options->context, live, false, &live->err);
+	if (rc < 0)
+		fail(live);
+	else if (rc > 0)
+		leave(live);
+}
+
+static void on_timer(uv_timer_t *timer);
+
+static void ask_what_is_due(struct live *live)
+{
+	struct wire_out out = { 0 };
+	const int64_t now = now_ns(), next = client_tick(live->client, now, &out);
+	const int64_t wait = next > now ? (next - now + 999999) / 1000000 : 1;	/* 0 would be before all that comes */
+
+	send_out(live, &out);
+	if (!live->over)
+		(void)uv_timer_start(&live->timer, on_timer, (uint64_t)wait, 0);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	struct live *live = timer->data;
+
+	ask_what_is_due(live);
+	look(live);			/* what nobody waits for any more moves on */
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+	struct live *live = timer->data;
+	const int rc = live->options->tick(live->options->context, live, &live->err);
+
+	if (rc < 0)
+		fail(live);
+	else if (rc > 0)
+		leave(live);
+}
+
+static void on_received(void *context, const uint8_t *bytes, size_t size)
+{
+	struct live *live = context;
+	struct wire_out out = { 0 };
+	const int rc = client_bytes(live->client, bytes, size, now_ns(), &out, &live->err);
+
+	if (rc < 0) {
+		wire_out_free(&out);
+		(void)err_wrap(&live->err, "relay %s port %u", live->options->url->host, live->options->url->port);
+		fail(live);
+		return;
+	}
+	send_out(live, &out);
+	look(live);
+	if (client_phase(live->client) == CLIENT_ENDED)
+		end(live);
+	else if (!live->over)
+		ask_what_is_due(live);
+}
+
+/* ---- connections ---- */
+
+static void connect_now(struct live *live);
+
+static void on_again(uv_timer_t *timer)
+{
+	connect_now(timer->data);
+}
+
+static void on_opened(void *context)
+{
+	struct live *live = context;
+	struct wire_out out = { 0 };
+
+	if (live->away)
+		say(live, "the relay is there again");
+	live->away = false;
+	client_connected(live->client, now_ns(), &out);
+	send_out(live, &out);
+	if (!live->over)
+		ask_what_is_due(live);
+}
+
+static void lost(struct live *live)
+{
+	char text[sizeof(live->err.text) + 64];
+
+	(void)uv_timer_stop(&live->timer);
+	if (!live->options->reconnect) {
+		(void)err_set(&live->err, live->err.status, "%s%s", live->err.text,
+			      live->copydir ? "; with --reconnect, kymo waits for it and goes on" : "");
+		fail(live);
+		return;
+	}
+	if (!live->away) {
+		(void)snprintf(text, sizeof(text), "%s; waiting for it", live->err.text);
+		say(live, text);
+	}
+	live->away = true;
+	(void)uv_timer_start(&live->timer, on_again, AGAIN_MS, 0);
+}
+
+static void on_ended(void *context, const struct err *err)
+{
+	struct live *live = context;
+
+	live->link = NULL;
+	live->err = *err;
+	if (client_phase(live->client) == CLIENT_DETACHING)
+		end(live);		/* it said goodbye its way */
+	else
+		lost(live);
+}
+
+static void connect_now(struct live *live)
+{
+	const struct url *url = live->options->url;
+	const struct link_options options = {
+		.host = url->host, .port = url->port, .family = url->family, .tls = live->options->tls,
+		.token = live->options->token, .opened = on_opened, .received = on_received, .ended = on_ended,
+		.context = live,
+	};
+
+	live->link = link_open(&live->loop, &options, &live->err);
+	if (!live->link)
+		fail(live);
+}
+
+/* ---- what look() asks ---- */
+
+const char *live_path(const struct live *live)
+{
+	return copydir_path(live->copydir);
+}
+
+bool live_has_news(const struct live *live)
+{
+	return live->news;
+}
+
+int64_t live_until(struct live *live, const struct ctf_reader *reader)
+{
+	unsigned silent;
+	int64_t until;
+	char text[160];
+
+	if (live->final)
+		return INT64_MAX;
+	until = bound_until(live->client, reader, now_ns(), &silent);
+	if (silent > live->silent) {
+		(void)snprintf(text, sizeof(text), "nothing is heard of %u streams; the others are shown without waiting for "
+			       "them, so events of theirs may come late", silent);
+		say(live, text);
+	}
+	live->silent = silent;
+	return until;
+}
+
+void live_count(const struct live *live, struct live_counts *counts)
+{
+	*counts = (struct live_counts){ .bytes = live->bytes };
+	for (const struct live_stream *stream = client_streams(live->client); stream; stream = stream->next) {
+		counts->streams++;
+		counts->packets += stream->packets;
+		counts->missed += stream->missed;
+	}
+}
+
+/* ---- the client's sink ---- */
+
+static int on_session(void *context, const struct wire_listed_session *session, struct err *err)
+{
+	const struct live *live = context;
+
+	return live->options->session(live->options->context, session, err);
+}
+
+static int on_metadata(void *context, struct live_trace *trace, const uint8_t *bytes, size_t size, struct err *err)
+{
+	struct live *live = context;
+
+	return copydir_metadata(live->copydir, trace, bytes, size, err);
+}
+
+static int on_bytes(void *context, struct live_stream *stream, uint64_t offset, const uint8_t *bytes, size_t size,
+		    struct err *err)
+{
+	struct live *live = context;
+
+	live->bytes += size;
+	return copydir_bytes(live->copydir, stream, offset, bytes, size, err);
+}
+
+static int on_packet(void *context, struct live_stream *stream, bool complete, struct err *err)
+{
+	struct live *live = context;
+
+	return copydir_packet(live->copydir, stream, complete, err);
+}
+
+static void on_say(void *context, const char *text)
+{
+	say(context, text);
+}
+
+/* ---- life ---- */
+
+static void begin(struct live *live)
+{
+	uv_timer_t *timers[] = { &live->timer, &live->tick, &live->goodbye };
+	static const int numbers[] = { SIGINT, SIGTERM };
+
+	(void)signal(SIGPIPE, SIG_IGN);	/* that somebody has gone is told by what is written to him */
+	(void)uv_loop_init(&live->loop);
+	for (unsigned i = 0; i < sizeof(timers) / sizeof(timers[0]); i++) {
+		(void)uv_timer_init(&live->loop, timers[i]);
+		timers[i]->data = live;
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		(void)uv_signal_init(&live->loop, &live->signal[i]);
+		live->signal[i].data = live;
+		(void)uv_signal_start(&live->signal[i], on_signal, numbers[i]);
+	}
+	if (live->options->tick) {
+		const uint64_t period_ms = (uint64_t)(live->options->period_ns / 1000000);
+
+		(void)uv_timer_start(&live->tick, on_tick, period_ms, period_ms ? period_ms : 1);
+	}
+	connect_now(live);
+	(void)uv_run(&live->loop, UV_RUN_DEFAULT);
+	(void)uv_loop_close(&live->loop);
+}
+
+/* What was held back is shown, also when it ends with an error, which is then told. */
+static void finish(struct live *live)
+{
+	struct err err;
+
+	if (!live->copydir)
+		return;
+	live->final = true;
+	if (copydir_flush(live->copydir, &live->news, &err) == 0 &&
+	    live->options->look(live->options->context, live, true, &err) >= 0)
+		return;
+	if (live->rc == 0)
+		live->err = err;
+	live->rc = -1;
+}
+
+int live_run(const struct live_options *options, struct err *err)
+{
+	struct live *live = calloc(1, sizeof(*live));
+	int rc;
+
+	if (!live)
+		return err_set(err, EXIT_FAILED, "no memory");
+	live->options = options;
+	live->client_options = (struct client_options){
+		.host = options->url->target[0] ? options->url->target : NULL,
+		.session = options->url->session[0] ? options->url->session : NULL, .from_now = options->from_now,
+	};
+	live->sink = (struct client_sink){ on_session, on_metadata, on_bytes, on_packet, on_say, live };
+	live->client = client_new(&live->client_options, &live->sink);
+	rc = live->client ? 0 : err_set(err, EXIT_FAILED, "no memory");
+	if (rc == 0 && live->client_options.session)
+		rc = copydir_open(options->output, &live->copydir, err);
+	if (rc == 0) {
+		begin(live);
+		finish(live);
+		rc = live->rc;
+		if (rc < 0)
+			*err = live->err;
+	}
+	copydir_close(live->copydir);
+	client_free(live->client);
+	free(live);
+	return rc;
+}

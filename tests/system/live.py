@@ -1,0 +1,130 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`kymo live` watches real LTTng sessions through `kymo relay` and through a real lttng-relayd: what it prints and what it
+writes is what babeltrace2 reads from the files of the relay, line by line; it waits for sessions, and ends when they end,
+when it is told to, and, with an error, when the relay goes away."""
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from lib_live import Live, LttngRelayd
+from lib_relay import KYMO, Relay, until
+from relay_lttng import EVENTS, begin, emit, finish, private, run, sessiond
+
+
+def stored(relay):
+    return run('babeltrace2', relay.output).splitlines()
+
+
+def same(what, lines, wanted):
+    difference = next((pair for pair in zip(lines, wanted) if pair[0] != pair[1]), None)
+    assert lines == wanted, f'{what}: {len(lines)} lines, {len(wanted)} are stored; {difference}'
+
+
+@contextlib.contextmanager
+def scratch():
+    directory = tempfile.mkdtemp(prefix='kymo-live-test-')
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory)
+
+
+def a_session(make_relay, buffers):
+    """A viewer that waits for the session, one that comes later, and, where there can be several, others."""
+    with make_relay() as relay, scratch() as directory:
+        several = make_relay is Relay
+        early = Live(Live.url(relay, 'all'))
+        until('that it waits', lambda: 'waiting for' in early.said())
+        begin(relay, 'all', buffers=buffers)
+        first = emit('one', 300)
+        until('events', lambda: len(early.lines()) > 20)
+        copy = os.path.join(directory, 'copy')
+        others = [Live(Live.url(relay, 'all'), '-o', copy), Live(Live.url(relay, 'all'), '--format', 'json')] if several else []
+        second = emit('two', 200)
+        if several:
+            assert emit('short', 5, 0).wait(60) == 0    # gone before anybody could ask for its streams
+            until('a copy', lambda: os.path.isdir(copy) and 'metadata' in str(list(os.walk(copy))))
+            until('a copy that is read while it grows', lambda: subprocess.run(
+                ['babeltrace2', copy], capture_output=True, text=True).stdout.count('\n') > 20)
+        assert first.wait(60) == 0 and second.wait(60) == 0
+        finish('all')
+        lines, wanted = early.wait(), stored(relay)
+        assert len(wanted) == (505 if several else 500)
+        same('a viewer', lines, wanted)
+        if several:
+            check_others(relay, others, copy, wanted)
+    print(f'{make_relay.__name__}, {buffers}: {len(wanted)} events')
+
+
+def check_others(relay, others, copy, wanted):
+    for other in others:
+        other.wait()
+    assert len([json.loads(line) for line in others[1].lines()]) == len(wanted)
+    seen = subprocess.run(['babeltrace2', copy], capture_output=True, text=True)
+    same('what was written', seen.stdout.splitlines(), wanted)
+    assert not seen.stderr, seen.stderr
+    same('what we read of it', run(KYMO, 'dump', copy).splitlines(), wanted)
+    same('a viewer after the end', Live(Live.url(relay, 'all')).wait(), wanted)
+    assert len(Live(Live.url(relay, 'all'), '-n', '7').wait()) == 7
+    files = [name for _, _, names in os.walk(copy) for name in names]
+    assert len([name for name in files if name.endswith('.idx')]) >= 2, files
+
+
+def the_list():
+    with Relay() as relay:
+        url = f'net://127.0.0.1:{relay.live}'
+        assert run(KYMO, 'live', url, '--format', 'csv').splitlines() == ['host,session,streams,viewers,live_timer_ns,id']
+        begin(relay, 'listed')
+        session = json.loads(run(KYMO, 'live', url, '--format', 'json'))['sessions'][0]
+        assert (session['session'], session['host'], session['live_timer_ns']) == ('listed', os.uname().nodename, 100000000)
+        finish('listed')
+    print('sessions are listed')
+
+
+def ends(relay_class):
+    """Ctrl-C while events come; then the relay goes away."""
+    with relay_class() as relay:
+        begin(relay, 'ends')
+        program = emit('many', 100000, 1000)
+        live = Live(Live.url(relay, 'ends'), '-o', os.path.join(relay.dir, 'copy'))
+        until('a copy', lambda: os.path.isdir(os.path.join(relay.dir, 'copy', 'ust')))
+        live.stop()
+        live = Live(Live.url(relay, 'ends'))
+        until('events', lambda: len(live.lines()) > 20)
+        live.stop()
+        live = Live(Live.url(relay, 'ends'))
+        until('events', lambda: len(live.lines()) > 20)
+        relay.process.kill()
+        relay.process.wait()
+        live.wait(1)
+        assert '--reconnect' in live.said(), live.said()
+        program.kill()
+        program.wait()
+        subprocess.run(['lttng', '--no-sessiond', 'destroy', '--no-wait', 'ends'], capture_output=True)
+    print(f'{relay_class.__name__}: ends when told, and says that the relay has gone')
+
+
+def main():
+    if not shutil.which('lttng-relayd') or not shutil.which('babeltrace2') or not os.path.exists(EVENTS):
+        print('lttng-relayd, babeltrace2 or liblttng-ust-dev is missing')
+        return 77
+    if not private(__file__):
+        return 77
+    with sessiond():
+        the_list()
+        a_session(Relay, '--buffers-uid')
+        a_session(Relay, '--buffers-pid')
+        a_session(LttngRelayd, '--buffers-uid')
+    for relay in (Relay, LttngRelayd):
+        with sessiond():
+            ends(relay)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
