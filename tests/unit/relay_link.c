@@ -434,7 +434,7 @@ int main(void)
 
 	if (!tls_is_built())
 		return 77;
-	(void)strcpy(directory, "/tmp/kymo-link-XXXXXX");
+	(void)snprintf(directory, sizeof(directory), "/tmp/kymo-link-XXXXXX");
 	if (!mkdtemp(directory) || make("one", certificate, key) || make("two", other, other_key))
 		return 77;
 	return cmocka_run_group_tests(tests, NULL, remove_all);
