@@ -13,12 +13,13 @@
  * holds the events of kymo.h, and of ROS 2 where libkymo-ros2.so is preloaded, of all threads from
  * then on; and all facts (names of nodes, topics, callbacks) since the start of the program.
  *
- * All work is done by one thread that the session starts: SCHED_OTHER, all signals blocked. Threads
- * that emit events notice nothing of it; the functions below are not for real-time threads.
+ * All work is done by one thread that the session starts (with compression, two): SCHED_OTHER, all
+ * signals blocked. Threads that emit events notice nothing of it; the functions below are not for
+ * real-time threads.
  *
  * Several sinks, each a trace directory, may be added and removed at any time. Each is complete from
  * its first byte: it has all facts, and the events from its adding to its removal, to the event:
- * produced = recorded + dropped + unwritten.
+ * produced = recorded + dropped + filtered + unwritten.
  *
  * A process has one session at a time. `kymo record` leaves a process alone that records itself,
  * and records all others; and a process that is recorded by others cannot record itself.
@@ -68,12 +69,24 @@ struct kymo_session_options {
 	 */
 	void (*message)(void *context, enum kymo_session_message kind, const char *text);
 	void *context;
+	/*
+	 * What is recorded: rules, one a line or with semicolons between them, as in a --filter-file of `kymo
+	 * record`: "topic !/rosout; event callback_*". NULL: everything. $KYMO_FILTER of a program counts, too.
+	 */
+	const char *rules;
+	/* How each trace is kept, those of kymo_session_add_sink() too; 0: as one trace that grows. */
+	uint64_t rotate_size;		/* begin a new chunk when the present one has so many bytes; 64 KiB at least */
+	uint64_t rotate_ns;		/* begin a new one when it is so old; 100 ms at least */
+	uint64_t max_size;		/* remove the oldest complete chunks to stay below so many bytes; 512 KiB at
+					   least, and twice rotate_size; alone it makes chunks of an eighth */
+	int compress;			/* 1: what is complete, by a further thread of nice 10 or more */
 };
 
 struct kymo_session_stats {
 	uint64_t recorded;		/* runtime events */
 	uint64_t dropped;		/* runtime events that found no room in the program's rings */
 	uint64_t unwritten;		/* events that the disk did not take */
+	uint64_t filtered;		/* runtime events that were emitted although the rules do not want them */
 	uint64_t init_events, init_dropped;
 	uint64_t bytes;			/* of stream files */
 	uint64_t duration_ns;
@@ -91,7 +104,8 @@ struct kymo_session_stats {
  * recorded some ms after the first of them; a forked child calls kymo_thread_ready() of kymo.h
  * first. When no event is recorded at all, the directory is removed again at the end.
  * Return: 0; -1, and kymo_session_error() says why and what to do: the path cannot be used, the
- * process is recorded by others or has a session already, there is no memory or thread.
+ * process is recorded by others or has a session already, a rule or a limit makes no sense, there is no
+ * memory or thread.
  */
 int kymo_session_start(const char *path, const struct kymo_session_options *options,
 		       struct kymo_session **session);
@@ -119,6 +133,15 @@ int kymo_session_add_sink(struct kymo_session *session, const char *path);
  */
 int kymo_session_remove_sink(struct kymo_session *session, const char *path,
 			     struct kymo_session_stats *stats);
+
+/**
+ * kymo_session_set_rules() - from now on other rules say what is recorded
+ * @rules: as in the options; NULL: everything
+ *
+ * What was emitted before is judged by the old ones.
+ * Return: 0; -1: a rule makes no sense, and nothing is changed.
+ */
+int kymo_session_set_rules(struct kymo_session *session, const char *rules);
 
 /**
  * kymo_session_statistics() - counts so far
@@ -166,6 +189,7 @@ public:
 	{
 		return keep(kymo_session_remove_sink(handle_, path.c_str(), stats));
 	}
+	bool set_rules(const std::string &rules) { return keep(kymo_session_set_rules(handle_, rules.c_str())); }
 	bool statistics(kymo_session_stats &stats) { return keep(kymo_session_statistics(handle_, nullptr, &stats)); }
 
 private:

@@ -17,6 +17,7 @@
 #include "ctf/packed.h"
 
 #define NICE 10
+#define STACK_SIZE	(512u << 10)	/* a program that records itself may lock all of its memory */
 /*
  * Who reads a trace has a frame of each stream in memory, so the more streams, the smaller the frames.
  */
@@ -100,7 +101,8 @@ static void *packer_main(void *argument)
 {
 	struct packer *packer = argument;
 
-	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);	/* else it is as fast as others */
+	if (getpriority(PRIO_PROCESS, (id_t)gettid()) < NICE)	/* its session's may be higher */
+		(void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	pthread_mutex_lock(&packer->lock);
 	while (packer->first || !packer->ending) {
 		struct job *job = packer->first;
@@ -141,6 +143,7 @@ static void free_jobs(struct job *job)
 struct packer *packer_start(void)
 {
 	struct packer *packer = calloc(1, sizeof *packer);
+	pthread_attr_t attributes;
 	sigset_t all, before;
 	int rc;
 
@@ -151,7 +154,10 @@ struct packer *packer_start(void)
 	packer->last = &packer->first;
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&packer->thread, NULL, packer_main, packer);
+	(void)pthread_attr_init(&attributes);
+	(void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	rc = pthread_create(&packer->thread, &attributes, packer_main, packer);
+	(void)pthread_attr_destroy(&attributes);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc == 0)
 		return packer;

@@ -40,6 +40,14 @@ struct sink_files {
 	bool compress;			/* what is complete */
 };
 
+/* What their limits are called where somebody set them, for messages. */
+struct sink_files_names {
+	const char *rotate_size, *rotate_ns, *max_size;
+};
+
+/** sink_files_check() - whether @files make sense together. Return: 0; -1 with @err. */
+int sink_files_check(const struct sink_files *files, const struct sink_files_names *names, struct err *err);
+
 /* Whether a thread's events get a stream, a file, of their own. */
 enum session_streams {
 	STREAMS_AUTO,			/* the first few hundred do, further ones as PROCESS */

@@ -157,6 +157,7 @@ static void copy_stats(struct kymo_session_stats *to, const struct session_stats
 		return;
 	*to = (struct kymo_session_stats){
 		.recorded = from->recorded, .dropped = from->dropped, .unwritten = from->unwritten,
+		.filtered = from->filtered,
 		.init_events = from->init_events, .init_dropped = from->init_dropped,
 		.bytes = from->bytes, .duration_ns = from->duration_ns,
 		.processes = from->processes, .threads = from->threads,
@@ -240,6 +241,7 @@ static void inside_free(struct kymo_session *inside)
 	(void)pthread_cond_destroy(&inside->answered);
 	for (unsigned i = 0; i < SINKS_MAX; i++)
 		free(inside->trace[i].path);
+	filter_free(inside->filter);
 	free(inside);
 }
 
@@ -332,6 +334,13 @@ int kymo_session_remove_sink(struct kymo_session *session, const char *path,
 	rc = check_caller(session) < 0 ? -1 : ask(session, &request);
 	copy_stats(stats, &request.stats);
 	return rc;
+}
+
+int kymo_session_set_rules(struct kymo_session *session, const char *rules)
+{
+	struct request request = { .what = RULES, .rules = rules };
+
+	return check_caller(session) < 0 ? -1 : ask(session, &request);
 }
 
 int kymo_session_statistics(struct kymo_session *session, const char *path,

@@ -7,13 +7,14 @@
 #include <stdbool.h>
 
 #include "kymo/session.h"
+#include "recorder/filter.h"
 #include "recorder/session_internal.h"
 
-enum what { START, STOP, ADD, REMOVE, STATISTICS };
+enum what { START, STOP, ADD, REMOVE, RULES, STATISTICS };
 
 struct request {
 	enum what what;
-	const char *path;
+	const char *path, *rules;
 	struct session_stats stats;	/* answer, like the rest */
 	struct err err;
 	int rc;
@@ -29,6 +30,8 @@ struct kymo_session {
 	struct kymo_session_options options;
 	/* ---- the thread's own ---- */
 	struct session *session;
+	struct filter *filter;
+	struct sink_files files;	/* how each trace is kept */
 	bool ended;			/* a poll said that it cannot go on */
 	struct {
 		char *path;		/* as given; NULL: free */

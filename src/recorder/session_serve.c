@@ -36,9 +36,48 @@ static int check_path(const char *path, struct err *err)
 	return *path ? 0 : err_set(err, EXIT_USAGE, "the path of the trace is empty");
 }
 
+/* @text: NULL: none. Return: 0; -1 with @err, and nothing is to be freed. */
+static int read_rules(const char *text, const char *what, struct filter_rules *rules, struct err *err)
+{
+	*rules = (struct filter_rules){ 0 };
+	if (!text || filter_rules_text(rules, text, err) == 0)
+		return 0;
+	filter_rules_free(rules);
+	return err_wrap(err, "%s", what);
+}
+
+/* Also without rules: a program may have some in its environment, and others may be set. */
+static int make_filter(struct kymo_session *inside, struct err *err)
+{
+	struct filter_rules rules;
+	int rc = 0;
+
+	if (read_rules(inside->options.rules, "kymo_session_options.rules", &rules, err) < 0)
+		return -1;
+	inside->filter = filter_create(NULL);
+	if (!inside->filter || !filter_set(inside->filter, &rules))
+		rc = err_set(err, EXIT_FAILED, "out of memory");
+	filter_rules_free(&rules);
+	return rc;
+}
+
+static int choose_files(struct kymo_session *inside, struct err *err)
+{
+	static const struct sink_files_names names = {
+		"kymo_session_options.rotate_size", "kymo_session_options.rotate_ns", "kymo_session_options.max_size",
+	};
+	const struct kymo_session_options *options = &inside->options;
+
+	inside->files = (struct sink_files){
+		.rotate_size = options->rotate_size, .rotate_ns = options->rotate_ns,
+		.max_size = options->max_size, .compress = options->compress != 0,
+	};
+	return sink_files_check(&inside->files, &names, err);
+}
+
 static int start(struct kymo_session *inside, struct request *request)
 {
-	const struct session_options options = {
+	struct session_options options = {
 		.runtime_dir = inside->options.runtime_dir,
 		.output = request->path,
 		.version = KYMO_VERSION,
@@ -46,8 +85,11 @@ static int start(struct kymo_session *inside, struct request *request)
 		.say = say, .context = inside,
 	};
 
-	if (check_path(request->path, &request->err) < 0)
+	if (check_path(request->path, &request->err) < 0 || choose_files(inside, &request->err) < 0 ||
+	    make_filter(inside, &request->err) < 0)
 		return -1;
+	options.files = inside->files;
+	options.filter = inside->filter;
 	inside->trace[0].path = strdup(request->path);
 	if (!inside->trace[0].path)
 		return err_set(&request->err, EXIT_FAILED, "out of memory");
@@ -74,7 +116,8 @@ static int add(struct kymo_session *inside, struct request *request)
 	path = strdup(request->path);
 	if (!path)
 		return err_set(&request->err, EXIT_FAILED, "out of memory");
-	if (session_add_trace(inside->session, path, NULL, &inside->trace[free_place].sink, &request->err) < 0) {
+	if (session_add_trace(inside->session, path, &inside->files, &inside->trace[free_place].sink,
+			      &request->err) < 0) {
 		free(path);
 		return -1;
 	}
@@ -95,6 +138,18 @@ static int remove_sink(struct kymo_session *inside, struct request *request)
 	rc = session_remove_sink(inside->session, inside->trace[place].sink, &request->stats, &request->err);
 	free(inside->trace[place].path);
 	inside->trace[place].path = NULL;
+	return rc;
+}
+
+static int set_rules(struct kymo_session *inside, struct request *request)
+{
+	struct filter_rules rules;
+	int rc;
+
+	if (read_rules(request->rules, "kymo_session_set_rules", &rules, &request->err) < 0)
+		return -1;
+	rc = session_set_rules(inside->session, &rules, &request->err);
+	filter_rules_free(&rules);
 	return rc;
 }
 
@@ -131,6 +186,8 @@ static int serve(struct kymo_session *inside, struct request *request)
 		return add(inside, request);
 	case REMOVE:
 		return remove_sink(inside, request);
+	case RULES:
+		return set_rules(inside, request);
 	default:
 		return statistics(inside, request);
 	}
