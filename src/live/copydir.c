@@ -145,7 +145,7 @@ static struct copydir_stream *stream_of(struct copydir *copydir, struct live_str
 	stream_path(trace, live->channel, path);
 	stream = calloc(1, sizeof(*stream));
 	if (stream)
-		stream->file = store_create(&copydir->store, path, ENTRY_SIZE);
+		stream->file = store_create(&copydir->store, path, STORE_PACKETS, ENTRY_SIZE);
 	if (!stream || !stream->file) {
 		free(stream);
 		return NULL;
@@ -164,7 +164,7 @@ int copydir_metadata(void *context, struct live_trace *live, const uint8_t *byte
 
 	if (trace && !trace->metadata) {
 		(void)snprintf(path, sizeof(path), "%s/metadata", trace->path);
-		trace->metadata = store_create(&copydir->store, path, 0);
+		trace->metadata = store_create(&copydir->store, path, STORE_METADATA, 0);
 	}
 	if (!trace || !trace->metadata || store_write(trace->metadata, trace->size, bytes, size, 0, NULL, NULL) < 0)
 		return no_memory(err);

@@ -53,6 +53,7 @@ int ingest_on_close_stream(struct call *call);
 int ingest_on_metadata(struct call *call);
 int ingest_on_reset_metadata(struct call *call);
 int ingest_on_index(struct call *call);
+int ingest_on_sync(struct call *call);
 int ingest_on_data_pending(struct call *call);
 int ingest_on_quiescent(struct call *call);
 int ingest_on_end_pending(struct call *call);

@@ -26,8 +26,10 @@ int ingest_on_version(struct call *call)
 int ingest_on_configuration(struct call *call)
 {
 	const uint64_t query = wire_take(call->in, 8);
+	const bool known = !query || query == WIRE_QUERY_KYMO;
 	const struct wire_configuration reply = {
-		query ? WIRE_ERR_PROTOCOL : WIRE_OK, query ? 0 : WIRE_CLEAR_ALLOWED,
+		known ? WIRE_OK : WIRE_ERR_PROTOCOL,
+		(known ? WIRE_CLEAR_ALLOWED : 0) | (query == WIRE_QUERY_KYMO ? WIRE_HAS_SYNC : 0),
 	};
 
 	wire_put_configuration(call->reply, &reply);

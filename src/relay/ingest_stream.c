@@ -106,6 +106,26 @@ int ingest_on_index(struct call *call)
 	return ingest_answer(call, WIRE_OK);
 }
 
+/* One message in place of a beacon for each stream. Their sequence numbers need no look: it comes behind their indexes. */
+int ingest_on_sync(struct call *call)
+{
+	struct wire_stream_seq each;
+	struct relay_stream *stream;
+	struct wire_sync request;
+
+	if (!wire_get_sync(call->in, &request) || request.count > wire_left(call->in) / WIRE_SIZE_stream_seq)
+		return ingest_malformed(call);
+	for (uint32_t i = 0; i < request.count; i++) {
+		(void)wire_get_stream_seq(call->in, &each);
+		stream = ingest_stream(call, each.stream);
+		if (!stream || stream->is_metadata)
+			return ingest_refuse(call, WIRE_ERR_UNKNOWN, "it names a stream that does not exist");
+		if (relay_beacon(stream, request.time) < 0)
+			return ingest_refuse(call, WIRE_ERR_UNKNOWN, "there is no memory for it");
+	}
+	return ingest_answer(call, WIRE_OK);
+}
+
 /* ---- is all there? ---- */
 
 int ingest_on_data_pending(struct call *call)

@@ -74,6 +74,7 @@ struct publication {
 	struct relay_stream *stream;
 	struct store_file *file;
 	struct ctf_index_entry entry;
+	uint64_t seq;
 };
 
 /* Another file has its name by now. */
@@ -92,11 +93,13 @@ static void on_stored(void *context, bool stored)
 		;				/* as it was wanted */
 	} else if (stored && append(stream, publication->file)) {
 		stream->recent[stream->published++ % RELAY_RECENT] = publication->entry;
-		stream->until = publication->entry.timestamp_end;
+		if (publication->entry.timestamp_end > stream->until)
+			stream->until = publication->entry.timestamp_end;
 	} else {
 		stream->lost++;
 	}
 	publication->file->entries += stored;
+	relay_step_done(stream, publication->seq);
 	store_unref(publication->file);
 	free(publication);
 }
@@ -108,6 +111,7 @@ static int publish(struct relay_stream *stream, const struct relay_half *half)
 	if (!publication)
 		return -1;
 	publication->stream = stream;
+	publication->seq = half->seq;
 	publication->entry = half->entry;
 	publication->entry.offset = half->offset;
 	publication->file = half->file;
@@ -153,7 +157,10 @@ static void give_up(struct relay_stream *stream, struct relay_half *half)
 			       "its bytes did not", stream->session->name, half->seq, stream->trace->path,
 			       stream->channel);
 		relay->say(relay->context, text);
+	} else {
+		(void)store_ready(half->file, half->offset, (uint64_t)half->size + half->padding);
 	}
+	relay_step_done(stream, half->seq);
 	(void)map_del(&stream->halves, half->seq, 0);
 	half_free(half);
 }
@@ -206,7 +213,8 @@ static int join(struct relay_stream *stream, struct relay_half *half)
 			       PRIu64 " bytes, its index says %" PRIu64 " bits", stream->session->name, half->seq,
 			       stream->trace->path, stream->channel, bytes, half->entry.packet_size);
 		relay->say(relay->context, text);
-		rc = 0;
+		rc = store_ready(half->file, half->offset, bytes);
+		relay_step_done(stream, half->seq);
 	}
 	(void)map_del(&stream->halves, half->seq, 0);
 	half_free(half);
@@ -232,29 +240,16 @@ int relay_join_data(struct relay_stream *stream, uint64_t seq, uint64_t offset, 
 	return join(stream, half);
 }
 
-static void beacon(struct relay_stream *stream, const struct wire_index_2_4 *index)
-{
-	/* What is on its way may be older. */
-	if (stream->halves.count || (stream->has_beacon && index->timestamp_end <= stream->beacon))
-		return;
-	if (stream->published && index->timestamp_end < stream->until)
-		return;
-	stream->has_beacon = true;
-	stream->beacon = index->timestamp_end;
-}
-
 int relay_index(struct relay_stream *stream, const struct wire_index_2_4 *index, const struct wire_index_2_8 *more)
 {
 	struct relay_half *half;
 
 	stream->has_class = true;
 	stream->class = index->stream_class;
-	if (index->packet_size == 0) {
-		beacon(stream, index);
-		return 0;
-	}
+	if (index->packet_size == 0)
+		return relay_beacon(stream, index->timestamp_end);
 	half = half_of(stream, index->seq);
-	if (!half)
+	if (!half || (!half->has_index && relay_step(stream, index->seq, index->timestamp_end) < 0))
 		return -1;
 	half->has_index = true;
 	half->entry = (struct ctf_index_entry){

@@ -39,8 +39,11 @@ struct relay_chunk {
 /* Streams of one path: they have their metadata in common. */
 struct relay_trace {
 	struct relay_trace *next;
+	struct relay_session *session;
 	uint64_t id;
 	struct relay_stream *metadata;	/* NULL: not announced yet */
+	struct store_file *sync;	/* where its synchronisation points stand; NULL: nowhere */
+	unsigned unfinished;		/* streams that are */
 	char path[];
 };
 
@@ -60,6 +63,12 @@ struct relay_part {
 	struct store_file *file;
 	uint64_t first, count;		/* numbers */
 	uint64_t entry;			/* of the first of them in the file's index */
+};
+
+/* Indexes and beacons in the order of their coming, while one before them is not readable yet. */
+struct relay_step {
+	uint64_t seq, time;		/* time: with it, nothing older can come */
+	bool done;			/* it is readable, or lost, or a beacon */
 };
 
 struct relay_stream {
@@ -88,10 +97,14 @@ struct relay_stream {
 	struct ctf_index_entry recent[RELAY_RECENT];	/* of published packets, by number % RELAY_RECENT */
 	unsigned writing;		/* jobs that are not done */
 
-	bool has_class, has_beacon;
+	bool has_class, has_safe;
+	bool moved;			/* safe is another than at the last synchronisation point */
+	bool finished;			/* closed, and all that came is readable */
 	uint64_t class;			/* of the CTF stream */
-	uint64_t beacon;		/* no event before this time will come */
-	uint64_t until;			/* end of the last published packet */
+	uint64_t safe;			/* what is before this time is readable, and nothing more of it will come */
+	uint64_t until;			/* the latest end of a published packet */
+	struct relay_step *step;	/* a ring */
+	unsigned first_step, step_count, step_room;
 
 	uint64_t received, stored;	/* metadata: bytes */
 	uint64_t lost;			/* packets of which a half never came, or that could not be written */
@@ -100,6 +113,14 @@ struct relay_stream {
 		uint64_t seq, got, at;
 		uint32_t size, padding;
 	} coming;
+};
+
+/* Synchronisation points of a session, see sync.c. */
+struct relay_sync {
+	struct ctf_sync point;		/* the last one */
+	unsigned unmoved;		/* streams with packets that have not moved since and are not finished */
+	unsigned writing;		/* jobs that are not done */
+	bool due;			/* a stream has moved since */
 };
 
 struct relay_session {
@@ -119,6 +140,7 @@ struct relay_session {
 	unsigned users;			/* connections that have it: it is not forgotten */
 	struct relay_trace *traces;
 	uint64_t version;		/* grows when streams are announced */
+	struct relay_sync sync;
 };
 
 struct relay {
@@ -221,5 +243,33 @@ uint64_t relay_first(const struct relay_stream *stream);
 
 /** relay_drop_parts() - packets in the directory @path, or in the file @path, are no more. */
 void relay_drop_parts(struct relay_stream *stream, const char *path);
+
+/* ---- sync.c ---- */
+
+/** relay_step() - an index came. Return: -1: no memory. */
+int relay_step(struct relay_stream *stream, uint64_t seq, uint64_t time);
+
+/** relay_step_done() - its packet is readable, or lost. */
+void relay_step_done(struct relay_stream *stream, uint64_t seq);
+
+/** relay_beacon() - behind what came of @stream, no event before @time will come. Return: -1: no memory. */
+int relay_beacon(struct relay_stream *stream, uint64_t time);
+
+/** relay_sync_add() - @stream is new; its trace has a place for points, from now on. */
+void relay_sync_add(struct relay_stream *stream);
+
+/** relay_sync_rotate() - the trace goes on in @chunk; NULL: in none. */
+void relay_sync_rotate(struct relay_trace *trace, const struct relay_chunk *chunk);
+
+/** relay_sync_close() - the stream is closed: nothing more comes. */
+void relay_sync_close(struct relay_stream *stream);
+
+/**
+ * relay_synchronise() - make a synchronisation point of each session that has moved
+ *
+ * Call it every tenth of a second or so: it is for sessions of which some streams are silent. Where all have moved
+ * a point is made at once.
+ */
+void relay_synchronise(struct relay *relay);
 
 #endif

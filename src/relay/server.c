@@ -16,6 +16,7 @@
 #define DISK_ROOM	((size_t)32 << 20)	/* and go on */
 #define DISK_OVERFULL	((size_t)256 << 20)	/* then requests of producers, too, which nobody wants */
 #define LOOK_MS		1000
+#define SYNC_MS		100		/* synchronisation points of sessions with silent streams */
 
 void server_say(struct server *server, const char *format, ...)
 {
@@ -99,6 +100,13 @@ static void on_look(uv_timer_t *timer)
 	on_disk_did(&server->disk_did);
 }
 
+static void on_sync(uv_timer_t *timer)
+{
+	struct server *server = timer->data;
+
+	relay_synchronise(&server->relay);
+}
+
 static void close_handle(uv_handle_t *handle, void *context)
 {
 	(void)context;
@@ -124,6 +132,7 @@ static void on_signal(uv_signal_t *signal, int number)
 	for (unsigned i = 0; i < KINDS; i++)
 		close_handle((uv_handle_t *)&server->listener[i], NULL);
 	close_handle((uv_handle_t *)&server->look, NULL);
+	close_handle((uv_handle_t *)&server->sync, NULL);
 	close_handle((uv_handle_t *)&server->signal[0], NULL);
 	close_handle((uv_handle_t *)&server->signal[1], NULL);
 	uv_unref((uv_handle_t *)&server->disk_did);
@@ -167,6 +176,7 @@ static int begin(struct server *server, struct err *err)
 	(void)uv_signal_start(&server->signal[0], on_signal, SIGINT);
 	(void)uv_signal_start(&server->signal[1], on_signal, SIGTERM);
 	(void)uv_timer_start(&server->look, on_look, LOOK_MS, LOOK_MS);
+	(void)uv_timer_start(&server->sync, on_sync, SYNC_MS, SYNC_MS);
 	if (options->ready)
 		options->ready(options->context, port[CONTROL], port[DATA], port[LIVE]);
 	return 0;
@@ -184,8 +194,9 @@ static int serve(struct server *server, struct err *err)
 		server->signal[i].data = server;
 	}
 	(void)uv_timer_init(&server->loop, &server->look);
+	(void)uv_timer_init(&server->loop, &server->sync);
 	(void)uv_async_init(&server->loop, &server->disk_did, on_disk_did);
-	server->look.data = server->disk_did.data = server;
+	server->look.data = server->sync.data = server->disk_did.data = server;
 	server->relay.store.disk = disk_start(wake, server);
 	rc = server->relay.store.disk ? begin(server, err) : err_set(err, EXIT_FAILED, "cannot start a thread");
 	if (rc == 0)

@@ -18,7 +18,7 @@ struct server {
 	uv_tcp_t listener[KINDS];
 	uv_signal_t signal[2];
 	uv_async_t disk_did;
-	uv_timer_t look;
+	uv_timer_t look, sync;
 	struct connection *connections;
 	unsigned count;
 	bool disk_is_full, disk_is_overfull;

@@ -137,6 +137,7 @@ static void session_free(struct relay_session *session)
 		struct relay_trace *trace = session->traces;
 
 		session->traces = trace->next;
+		store_unref(trace->sync);
 		free(trace);
 	}
 	relay_chunk_unref(session->chunk);
@@ -160,7 +161,7 @@ void relay_free(struct relay *relay)
 
 static bool is_idle(const struct relay_session *session)
 {
-	if (!session->ended || session->users)
+	if (!session->ended || session->users || session->sync.writing)
 		return false;
 	for (const struct relay_stream *stream = session->streams; stream; stream = stream->next)
 		if (stream->writing)
@@ -284,7 +285,7 @@ void relay_leave_session(struct relay_session *session)
 	session->ended = true;
 	relay_announce(session);
 	for (struct relay_stream *stream = session->streams; stream; stream = stream->next) {
-		stream->closed = true;
 		relay_give_up(stream, INT64_MAX);
+		relay_sync_close(stream);
 	}
 }

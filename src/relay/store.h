@@ -7,6 +7,10 @@
  *   <root>/<session>/<path>/<channel>              packets, one behind the other
  *   <root>/<session>/<path>/index/<channel>.idx    an entry for each, LTTng's layout
  *   <root>/<session>/<path>/index/<channel>.lost   entries of packets that never came, offset -1
+ *   <root>/<session>/<path>/index/sync             synchronisation points
+ *
+ * What is not readable yet is locked for others (ctf/lock.h): a packet until its entry is written,
+ * metadata and points until they are, everything else until store_release().
  *
  * No path leaves the root: components are checked, and no symbolic link is followed.
  */
@@ -20,6 +24,7 @@
 
 #include "base/err.h"
 #include "ctf/index.h"
+#include "ctf/lock.h"
 #include "relay/disk.h"
 
 #define STORE_PATH_MAX 4096
@@ -33,11 +38,18 @@ struct store {
 	void *context;
 };
 
-/* A stream's file with its index, or a file of metadata. */
+enum store_kind {
+	STORE_PACKETS,			/* with an index, if it has entries */
+	STORE_METADATA,
+	STORE_SYNC,			/* index/sync, see ctf/lock.h */
+};
+
 struct store_file {
 	struct store *store;
 	unsigned refs;			/* the loop's thread counts */
+	enum store_kind kind;
 	unsigned entry_size;		/* of the index: 56 or 72; 0: there is none */
+	uint64_t written;		/* the disk's thread: entries */
 	uint64_t entries, serial;	/* of the index; which of its stream's files: its user's */
 	int fd, index_fd, lost_fd;	/* the disk's thread opens them; -1 */
 	bool broken;			/* the disk's thread: a packet is not whole, so none gets an entry */
@@ -58,7 +70,7 @@ bool store_path_is_safe(const char *path);
  *
  * Return: with one reference; NULL: no memory, or the path is not safe.
  */
-struct store_file *store_create(struct store *store, const char *path, unsigned entry_size);
+struct store_file *store_create(struct store *store, const char *path, enum store_kind kind, unsigned entry_size);
 
 struct store_file *store_ref(struct store_file *file);
 
@@ -76,6 +88,15 @@ int store_write(struct store_file *file, uint64_t offset, const void *bytes, siz
 
 /** store_entry() - append @entry to the index; offset -1: to that of the packets that never came. */
 int store_entry(struct store_file *file, const struct ctf_index_entry *entry, store_done *done, void *context);
+
+/** store_ready() - others may read this range though no entry tells of it. Return: -1: no memory, as the next ones. */
+int store_ready(struct store_file *file, uint64_t offset, uint64_t size);
+
+/** store_release() - nothing more will come: others may read all that is there. */
+int store_release(struct store_file *file);
+
+/** store_sync() - write a point into a STORE_SYNC file. @done: may be NULL */
+int store_sync(struct store_file *file, const struct ctf_sync *sync, store_done *done, void *context);
 
 /** store_cut() - the file ends at @size. */
 int store_cut(struct store_file *file, uint64_t size);

@@ -29,6 +29,8 @@ static int open_file(struct relay_stream *stream)
 	struct relay *relay = stream->session->relay;
 	char path[STORE_PATH_MAX];
 
+	if (stream->file && !stream->halves.count)	/* else with the session */
+		(void)store_release(stream->file);
 	store_unref(stream->file);
 	stream->file = NULL;
 	stream->end = 0;
@@ -37,7 +39,8 @@ static int open_file(struct relay_stream *stream)
 	if (file_path(stream, stream->file_number, path) < 0)
 		return -1;
 	relay_drop_parts(stream, path);		/* one of the same name is overwritten */
-	stream->file = store_create(&relay->store, path, stream->is_metadata ? 0 : stream->session->entry_size);
+	stream->file = stream->is_metadata ? store_create(&relay->store, path, STORE_METADATA, 0) :
+		       store_create(&relay->store, path, STORE_PACKETS, stream->session->entry_size);
 	if (!stream->file)
 		return -1;
 	stream->file->serial = stream->opened++;
@@ -59,6 +62,7 @@ static struct relay_trace *trace_of(struct relay_session *session, const char *p
 		return NULL;
 	memcpy(trace->path, path, strlen(path) + 1);
 	trace->id = session->relay->next_trace++;
+	trace->session = session;
 	trace->next = session->traces;
 	session->traces = trace;
 	return trace;
@@ -93,6 +97,7 @@ void relay_free_stream(struct relay_stream *stream)
 	for (unsigned i = 0; i < stream->part_count; i++)
 		store_unref(stream->part[i].file);
 	free(stream->part);
+	free(stream->step);
 	store_unref(stream->file);
 	relay_chunk_unref(stream->chunk);
 	relay_chunk_unref(stream->next_chunk);
@@ -153,6 +158,7 @@ struct relay_stream *relay_add_stream(struct relay_session *session, const struc
 	*session->last_stream = stream;
 	session->last_stream = &stream->next;
 	session->stream_count++;
+	relay_sync_add(stream);
 	return stream;
 }
 
@@ -170,7 +176,7 @@ static bool reached(uint64_t seq, uint64_t wanted)
 static void close_if_complete(struct relay_stream *stream)
 {
 	if (stream->closing && reached(stream->data_seq, stream->last_seq))
-		stream->closed = true;
+		relay_sync_close(stream);
 }
 
 void relay_close_stream(struct relay_stream *stream, uint64_t last_seq)
@@ -178,7 +184,7 @@ void relay_close_stream(struct relay_stream *stream, uint64_t last_seq)
 	stream->closing = true;
 	stream->last_seq = last_seq;
 	if (stream->is_metadata)
-		stream->closed = true;
+		relay_sync_close(stream);
 	close_if_complete(stream);
 }
 
@@ -205,6 +211,8 @@ static void rotate_now(struct relay_stream *stream)
 	if (stream->is_metadata)
 		stream->received = stream->stored = 0;	/* they come again, from the beginning */
 	(void)open_file(stream);	/* without a file, packets are refused */
+	if (stream->is_metadata)
+		relay_sync_rotate(stream->trace, stream->chunk);
 }
 
 static void rotate_if_due(struct relay_stream *stream, uint64_t next_seq)

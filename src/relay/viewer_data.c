@@ -56,9 +56,9 @@ static uint64_t silent_until(struct viewer *viewer, const struct view *view)
 	const struct relay_stream *stream = view->stream;
 	uint64_t until;
 
-	if (!stream->has_beacon || stream->beacon < stream->until || stream->halves.count || stream->writing)
+	if (!stream->has_safe || stream->safe < stream->until)
 		return 0;
-	until = stream->beacon;
+	until = stream->safe;
 	if (viewer_has_news(viewer) && until > viewer->bound)
 		until = viewer->bound < stream->until ? 0 : viewer->bound;
 	if (until > viewer->bound)

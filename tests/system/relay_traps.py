@@ -363,11 +363,18 @@ def t26_t28_silent_streams(relay):
     learn(viewer, producer)
     status, flags, offset, size, content, begin, end, discarded, number = given(viewer, producer.one, INACTIVE)
     assert (end, number) == (300, 0)
-    producer.send_data(producer.one, b'on its way')
+    # A packet on its way holds the time up, and with it a beacon that came behind it.
     producer.send_index(producer.one, b'on its way', 400, 500)
+    producer.beacon(producer.one, 600)
+    assert viewer.next_index(producer.one)[6] == 300
+    producer.send_data(producer.one, b'on its way')
     producer.seq[producer.one] = 1
     given(viewer, producer.one, INDEX_OK)
-    assert viewer.next_index(producer.one)[0] == RETRY  # the beacon is older than what it has
+    assert given(viewer, producer.one, INACTIVE)[6] == 600
+    # Without a beacon a stream is silent to the end of its last packet.
+    producer.packet(producer.one, b'p', 600, 700)
+    given(viewer, producer.one, INDEX_OK)
+    assert given(viewer, producer.one, INACTIVE)[6] == 700
 
 
 @test
