@@ -19,8 +19,14 @@
 #define STUB_VERSION KYMO_V(STUB_MAJOR, STUB_MINOR)
 #define STUB_SINCE_ENABLED KYMO_V(5, 1)
 
-#define STUB_EXPORT(symbol, function, from, to)							\
-	__asm__(".if (" STUB_STR(STUB_VERSION) " >= " STUB_STR(from) ") && ("			\
+/* Rows of other providers are not of tracetools. */
+#define STUB_HAS_ros2		1
+#define STUB_HAS_ros2_caret	0
+#define STUB_HAS_agnocast	0
+
+#define STUB_EXPORT(symbol, function, provider, from, to)					\
+	__asm__(".if (" STUB_STR(STUB_HAS_##provider) ") && ("					\
+		STUB_STR(STUB_VERSION) " >= " STUB_STR(from) ") && ("				\
 		STUB_STR(STUB_VERSION) " <= " STUB_STR(to) ")\n"				\
 		"\t.globl " symbol "\n"								\
 		"\t.type " symbol ", %function\n"						\
@@ -29,7 +35,7 @@
 
 #define POINT(provider, id, name, phase, hook, from, to, text, ...)				\
 	__attribute__((used)) static void stub_##id(STUB_PARAMS(__VA_ARGS__)) {}		\
-	STUB_EXPORT("ros_trace_" #name, "stub_" #id, from, to)
+	STUB_EXPORT("ros_trace_" #name, "stub_" #id, provider, from, to)
 #include "abi/tracepoints.def"
 #undef POINT
 
@@ -38,8 +44,8 @@
 	__attribute__((used)) static bool stub_enabled_##id(void) { return false; }		\
 	__attribute__((used)) static void stub_do_##id(STUB_PARAMS(__VA_ARGS__)) {}		\
 	__asm__(".if " STUB_STR(STUB_VERSION) " >= " STUB_STR(STUB_SINCE_ENABLED) "\n");	\
-	STUB_EXPORT("ros_trace_enabled_" #name, "stub_enabled_" #id, from, to)			\
-	STUB_EXPORT("ros_trace_do_" #name, "stub_do_" #id, from, to)				\
+	STUB_EXPORT("ros_trace_enabled_" #name, "stub_enabled_" #id, provider, from, to)			\
+	STUB_EXPORT("ros_trace_do_" #name, "stub_do_" #id, provider, from, to)				\
 	__asm__(".endif\n");
 #include "abi/tracepoints.def"
 #undef POINT
@@ -53,7 +59,7 @@ __attribute__((used)) static bool stub_runtime_status(void)
 {
 	return false;
 }
-STUB_EXPORT("ros_trace_runtime_status", "stub_runtime_status", KYMO_V(8, 9), KYMO_V_LAST)
+STUB_EXPORT("ros_trace_runtime_status", "stub_runtime_status", ros2, KYMO_V(8, 9), KYMO_V_LAST)
 
 /*
  * C++ functions that rclcpp's headers call for a callback's name. On Humble nobody frees the

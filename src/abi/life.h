@@ -31,7 +31,8 @@
 #include "abi/points.h"
 #include "abi/region.h"
 
-/* What can be gone. RECEIVER: rclcpp's object of a subscription. RMW: an object of the middleware. */
+/* What can be gone. RECEIVER: rclcpp's object of a subscription. RMW: an object of the middleware.
+ * COLLECTOR: what holds the callback groups of an executor. */
 enum kymo_entity {
 	KYMO_ENTITY_NONE,
 	KYMO_ENTITY_CONTEXT,
@@ -47,6 +48,9 @@ enum kymo_entity {
 	KYMO_ENTITY_IPB,
 	KYMO_ENTITY_BUFFER,
 	KYMO_ENTITY_THREAD,
+	KYMO_ENTITY_EXECUTOR,
+	KYMO_ENTITY_COLLECTOR,
+	KYMO_ENTITY_GROUP,
 	KYMO_ENTITIES
 };
 #define KYMO_LIFE_DEPTH	8	/* node, subscription, receiver, ipb, buffer, and some */

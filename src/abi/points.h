@@ -38,7 +38,7 @@ enum kymo_point_id {
 
 enum kymo_phase { KYMO_PHASE_RUN, KYMO_PHASE_INIT };
 
-#define KYMO_FIELDS_MAX 16		/* the table needs 5; a process may declare more */
+#define KYMO_FIELDS_MAX 16		/* the table needs 8; a process may declare more */
 
 struct kymo_field {
 	enum kymo_kind kind;

@@ -138,7 +138,7 @@ static inline uint8_t *kymo_put_gid(uint8_t *at, const uint8_t *gid, size_t widt
 	(void)at;								\
 	kymo_commit_sp(&record);
 
-#define EMIT_RUN(id, ...)							\
+#define EMIT_RUN(provider, id, ...)							\
 static __attribute__((noinline, cold, unused))					\
 void kymo_emit_slow_##id(PARAMS(__VA_ARGS__))					\
 {										\
@@ -152,7 +152,11 @@ void kymo_emit_##id(PARAMS(__VA_ARGS__))					\
 		      __VA_OPT__(,) __VA_ARGS__)				\
 }
 
-#define EMIT_INIT(id, ...)							\
+/* Facts of these providers tell of objects that they make; CARET's, of objects that are there already. */
+#define MAKES_ros2	true
+#define MAKES_ros2_caret false
+
+#define EMIT_INIT(provider, id, ...)						\
 static __attribute__((noinline, unused))					\
 void kymo_emit_##id(PARAMS(__VA_ARGS__))					\
 {										\
@@ -169,11 +173,13 @@ void kymo_emit_##id(PARAMS(__VA_ARGS__))					\
 		(void)at;							\
 		kymo__log_commit(&fact);					\
 	}									\
-	EACH(ANEW, __VA_ARGS__)							\
+	if (MAKES_##provider) {							\
+		EACH(ANEW, __VA_ARGS__)						\
+	}									\
 }
 
 #define POINT(provider, id, name, phase, hook, from, to, text, ...)		\
-	EMIT_##phase(id __VA_OPT__(,) __VA_ARGS__)
+	EMIT_##phase(provider, id __VA_OPT__(,) __VA_ARGS__)
 #include "abi/tracepoints.def"
 #undef POINT
 

@@ -8,7 +8,10 @@
 
 #include <stdarg.h>
 
+#include "base/elf.h"
 #include "base/err.h"
+
+struct tracetools_facts;
 
 enum doctor_result { DOCTOR_OK, DOCTOR_WARNING, DOCTOR_PROBLEM };
 
@@ -54,5 +57,9 @@ void doctor_directory(struct doctor *doctor, const char *path, unsigned uid);
 
 /** doctor_elf() - the program file @path: kind, loader, libraries, tracepoints. */
 void doctor_elf(struct doctor *doctor, const char *path);
+
+/** doctor_symbols() - has the library @elf, at @library, what abi/symbols.def says it has? */
+void doctor_symbols(struct doctor *doctor, const char *library, const struct elf *elf,
+		    const struct tracetools_facts *facts);
 
 #endif

@@ -84,7 +84,7 @@ static const char *variable(const struct process *process, const char *name)
 
 struct loaded {
 	bool preload, tracer, deleted;
-	char tracetools[PATH_MAX];
+	char tracetools[PATH_MAX], rclcpp[PATH_MAX];
 };
 
 static bool read_maps(const struct process *process, struct loaded *loaded)
@@ -113,6 +113,8 @@ static bool read_maps(const struct process *process, struct loaded *loaded)
 		} else if (!strncmp(base, "libtracetools.so", 16)) {
 			(void)snprintf(loaded->tracetools, sizeof loaded->tracetools, "%.*s",
 				       PATH_MAX - 1, name);
+		} else if (!strncmp(base, "librclcpp.so", 12)) {
+			(void)snprintf(loaded->rclcpp, sizeof loaded->rclcpp, "%.*s", PATH_MAX - 1, name);
 		}
 	}
 	fclose(file);
@@ -165,6 +167,11 @@ static void say_tracetools(struct doctor *doctor, const struct process *process,
 	elf_close(&elf);
 	doctor_say(doctor, "libtracetools", DOCTOR_OK, NULL, "%s, version %s (%s)",
 		   loaded->tracetools, facts.version, facts.evidence);
+	(void)snprintf(path, sizeof path, "/proc/%u/root%s", process->pid, loaded->rclcpp);
+	if (!*loaded->rclcpp || elf_open(&elf, path, NULL))
+		return;
+	doctor_symbols(doctor, path, &elf, &facts);
+	elf_close(&elf);
 }
 
 /* LTTng-UST names its listener threads after the process, with "-ust" behind. */

@@ -189,7 +189,14 @@ static void no_callers(struct doctor *doctor, const struct callers *callers, con
 			   "neither it nor its libraries call ros_trace_*: there is nothing to record");
 }
 
-static void libtracetools(struct doctor *doctor, const struct library *library)
+static void symbols(struct doctor *doctor, const struct libraries *libraries, const struct tracetools_facts *facts)
+{
+	for (unsigned i = 1; i < libraries->count; i++)
+		if (libraries->item[i].path)
+			doctor_symbols(doctor, libraries->item[i].path, &libraries->item[i].elf, facts);
+}
+
+static void libtracetools(struct doctor *doctor, const struct libraries *libraries, const struct library *library)
 {
 	struct tracetools_facts facts;
 
@@ -208,6 +215,7 @@ static void libtracetools(struct doctor *doctor, const struct library *library)
 				 NULL,
 		   facts.lttng ? "tracetools was built with LTTng" :
 				 "tracetools was built without LTTng; kymo does not need it");
+	symbols(doctor, libraries, &facts);
 }
 
 static void tracepoints(struct doctor *doctor, const struct libraries *libraries)
@@ -235,7 +243,7 @@ static void tracepoints(struct doctor *doctor, const struct libraries *libraries
 			   callers.users > 2 ? callers.names[2] : "", callers.users > 3 ? ", ..." : "");
 	}
 	if (callers.users || library)
-		libtracetools(doctor, library);
+		libtracetools(doctor, libraries, library);
 }
 
 void doctor_elf(struct doctor *doctor, const char *path)

@@ -12,7 +12,7 @@ static const struct {
 	const char *symbol, *versions;
 	unsigned from, to;	/* 100 * major + minor */
 } families[] = {
-	{ "ros_trace_message_link_partial_sync", "8.10 or later", 810, UINT_MAX },
+	{ "ros_trace_message_link_partial_sync", "8.10 or later", 810, TRACETOOLS_LAST },
 	{ "ros_trace_runtime_status", "8.9", 809, 809 },
 	{ "ros_trace_rmw_send_request", "8.5 to 8.8", 805, 808 },
 	{ "ros_trace_enabled_rclcpp_intra_publish", "6.1 to 8.4", 601, 804 },
@@ -61,7 +61,7 @@ static unsigned comparable(const char *version)
 
 	if (sscanf(version, "%3u.%3u", &major, &minor) < 1)
 		return 0;
-	return 100 * major + (minor > 99 ? 99 : minor);
+	return TRACETOOLS_NUMBER(major, minor);
 }
 
 /* What is known so far; each piece of evidence narrows it. */
@@ -103,6 +103,7 @@ void tracetools_look(const struct elf *elf, const char *path, struct tracetools_
 	size_t family = 0;
 
 	memset(facts, 0, sizeof *facts);
+	facts->to = TRACETOOLS_LAST;
 	facts->lttng = elf_uses(elf, "lttng_ust_") ||
 		       elf_symbol(elf, "lttng_ust_tracepoint_ros2___rcl_init") ||
 		       elf_symbol(elf, "__tracepoint_ros2___rcl_init");
@@ -122,6 +123,7 @@ void tracetools_look(const struct elf *elf, const char *path, struct tracetools_
 	if (package_version(path, package, sizeof package) && comparable(package) >= range.from &&
 	    comparable(package) <= range.to) {
 		range.versions = package;
+		range.from = range.to = comparable(package);
 		range.evidence = "by its package.xml and symbols";
 	} else if (family == FAMILY_IRON_OR_JAZZY && !signature) {
 		facts->guessed = !distribution;
@@ -130,4 +132,6 @@ void tracetools_look(const struct elf *elf, const char *path, struct tracetools_
 	}
 	(void)snprintf(facts->version, sizeof facts->version, "%s", range.versions);
 	facts->evidence = range.evidence;
+	facts->from = range.from;
+	facts->to = range.to;
 }

@@ -98,7 +98,7 @@ struct model_node {
 	int64_t born_ns;
 };
 
-/* A thread that runs callbacks, or several. Only CARET's events tell of executors and groups. */
+/* A thread that runs callbacks, or several. CARET's events tell of executors and groups. */
 struct model_executor {
 	uint32_t index;
 	const struct model_process *process;

@@ -101,7 +101,7 @@ static void inquire(struct inquiry *inquiry, const struct history *history,
 
 /*
  * Callbacks on other threads of the process may have held the callback group. Which group that is
- * only CARET's events tell; without them the same node is the best guess. Nobody holds a group that
+ * CARET's events tell, which kymo records too; without them the same node is the best guess. Nobody holds a group that
  * is reentrant.
  */
 static void inquire_others(struct stats *stats, struct inquiry *inquiry,
