@@ -69,9 +69,10 @@ static int ask(struct json_object *object, struct json_object **reply, struct er
 
 static void put_sink(struct table *table, struct json_object *sink)
 {
-	struct json_object *chunks = NULL;
+	struct json_object *chunks = NULL, *relay = NULL;
 
 	(void)json_object_object_get_ex(sink, "chunks", &chunks);
+	(void)json_object_object_get_ex(sink, "relay", &relay);
 	table_u64(table, number(sink, "number"));
 	table_text(table, text(sink, "kind"));
 	table_text(table, text(sink, "state"));
@@ -82,6 +83,13 @@ static void put_sink(struct table *table, struct json_object *sink)
 	table_bytes(table, number(sink, "bytes"));
 	table_u64(table, number(chunks, "made"));
 	table_u64(table, number(chunks, "removed"));
+	if (relay) {
+		table_text(table, text(relay, "state"));
+		table_bytes(table, number(relay, "waiting"));
+	} else {
+		table_none(table);
+		table_none(table);
+	}
 	table_text(table, text(sink, "path"));
 }
 
@@ -90,7 +98,8 @@ static int list(const struct options *options, struct err *err)
 	static const struct table_column columns[] = {
 		{ "number", "#" }, { "kind", "KIND" }, { "state", "STATE" }, { "duration_ns", "SINCE" },
 		{ "recorded", "EVENTS" }, { "dropped", "DROPPED" }, { "unwritten", "NOT WRITTEN" },
-		{ "bytes", "BYTES" }, { "chunks", "CHUNKS" }, { "chunks_removed", "REMOVED" }, { "path", "PATH" },
+		{ "bytes", "BYTES" }, { "chunks", "CHUNKS" }, { "chunks_removed", "REMOVED" },
+		{ "relay", "RELAY" }, { "waiting_bytes", "WAITING" }, { "path", "PATH" },
 	};
 	struct json_object *reply, *sinks = NULL;
 	struct table *table;

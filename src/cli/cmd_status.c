@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/ask.h"
 #include "cli/common.h"
 #include "recorder/domain.h"
 #include "recorder/region.h"
@@ -15,6 +16,7 @@
 
 #define INTERVAL_NS	100000000	/* between two looks */
 #define WATCH_NS	1000000000
+#define ASK_NS		1000000000	/* for the recorder, which answers between two rounds */
 
 struct options {
 	int format;
@@ -151,12 +153,51 @@ static void print_process(struct table *table, const struct process_status *stat
 	table_text(table, status->exe);
 }
 
-static void print_recorder(struct table *table, const struct rundir *dir,
-			   const struct domain_info *domain)
+/* What one look saw. */
+struct view {
+	struct rundir dir;		/* fd -1: there is none */
+	struct domain_info domain;
+	struct list list;
+	struct json_object *sinks;	/* what its recorder says about them; NULL: nothing */
+};
+
+static struct json_object *member(struct json_object *object, const char *key)
 {
+	struct json_object *value = NULL;
+
+	(void)json_object_object_get_ex(object, key, &value);
+	return value;
+}
+
+/* Where it sends to, and what of it is not there yet. */
+static void print_relay(struct table *table, struct json_object *sink)
+{
+	struct json_object *relay = member(sink, "relay");
+	const char *why = json_object_get_string(member(relay, "why"));
+	char session[512];
+
+	if (!relay)
+		return;
+	(void)snprintf(session, sizeof session, "host/%s/%s", json_object_get_string(member(relay, "host")),
+		       json_object_get_string(member(relay, "session")));
+	table_value_text(table, "relay", "Sends to", json_object_get_string(member(sink, "path")));
+	table_value_text(table, "relay_session", "As", session);
+	table_value_text(table, "relay_state", "Relay", json_object_get_string(member(relay, "state")));
+	if (why && *why)
+		table_value_text(table, "relay_error", "Because", why);
+	table_value_u64(table, "relay_waiting_bytes", "Bytes not stored yet", json_object_get_uint64(member(relay, "waiting")));
+	table_value_u64(table, "relay_spool_bytes", "Bytes at most", json_object_get_uint64(member(relay, "spool")));
+	table_value_u64(table, "relay_lost", "Lost for it", json_object_get_uint64(member(sink, "dropped")) +
+			json_object_get_uint64(member(sink, "unwritten")));
+}
+
+static void print_recorder(struct table *table, const struct view *view)
+{
+	const struct domain_info *domain = &view->domain;
+	struct json_object *sinks = member(view->sinks, "sinks");
 	struct timespec now;
 
-	table_value_text(table, "runtime_dir", "Runtime directory", dir->path);
+	table_value_text(table, "runtime_dir", "Runtime directory", view->dir.path);
 	if (!domain->active)
 		return;
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -168,24 +209,23 @@ static void print_recorder(struct table *table, const struct rundir *dir,
 	table_value_text(table, "trace", "Trace", domain->trace_path);
 	table_value_ns(table, "recording_for_ns", "Recording for",
 		       (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)domain->started_ns);
+	for (size_t i = 0; json_object_is_type(sinks, json_type_array) && i < json_object_array_length(sinks); i++)
+		print_relay(table, json_object_array_get_idx(sinks, i));
 }
 
-/* What one look saw. */
-struct view {
-	struct rundir dir;		/* fd -1: there is none */
-	struct domain_info domain;
-	struct list list;
-};
 
 static int look(struct view *view, struct err *err)
 {
 	int rc = rundir_open(&view->dir, NULL, false, err);
+	struct err why;
 
 	if (rc)
 		return rc < 0 ? -1 : 0;
 	rc = domain_inspect(&view->dir, &view->domain, err);
 	if (rc == 0)
 		rc = status_read(&view->dir, collect, refused, &view->list, err) < 0 ? -1 : 0;
+	if (rc == 0 && view->domain.active && ask_for(&view->dir, &view->domain, "sink_list", ASK_NS, &view->sinks, &why) < 0)
+		view->sinks = NULL;		/* a program that records itself has nobody to ask */
 	if (view->list.count)
 		qsort(view->list.item, view->list.count, sizeof *view->list.item, by_pid);
 	rundir_close(&view->dir);
@@ -195,6 +235,7 @@ static int look(struct view *view, struct err *err)
 static void forget(struct view *view)
 {
 	free(view->list.item);
+	json_object_put(view->sinks);
 	*view = (struct view){ 0 };
 }
 
@@ -213,7 +254,7 @@ static int print(const struct view *view, const struct list *before, int format)
 
 	if (table_open(&table, stdout, (enum table_format)format) < 0)
 		return EXIT_FAILED;
-	print_recorder(table, &view->dir, &view->domain);
+	print_recorder(table, view);
 	if (!view->domain.active)
 		table_note(table, "%s; \"kymo start\" or \"kymo record\" begins.", somebody_records(list) ?
 			   "Some record themselves, nobody all" : "Nobody is recording");

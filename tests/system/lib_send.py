@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Relays to send to, kymo's and LTTng's, that can be stopped, killed and begun again; what they have stored; viewers."""
+import functools
 import json
 import os
 import shutil
@@ -57,6 +58,7 @@ class Watcher:
 class Relay:
     """One of a kind on free ports, in a directory of its own. Begun again, it has the same ports and directory."""
     from_beginning = True
+    resumes = False
 
     def __init__(self, *options):
         self.options = options
@@ -152,15 +154,29 @@ class LttngRelay(Relay):
 RELAYS = [KymoRelay] + ([LttngRelay] if shutil.which('lttng-relayd') else [])
 
 
-def complete(paths):
-    """What the sessions have together: (numbers of each thread in order, events lost). Each has its names."""
+def each(*tests):
+    """Each of @tests with every kind of relay."""
+    for test in tests:
+        for kind in RELAYS:
+            one = functools.partial(test, kind)
+            one.__name__ = f'{test.__name__}, {kind.name}'
+            yield one
+
+
+def complete(paths, twice=False):
+    """
+    What the sessions have together: (numbers of each thread in order, events lost). Each has its names. With @twice,
+    one may begin with what the one before it ends with.
+    """
     found, lost = [[] for _ in range(lib.THREADS)], 0
     for path in paths:
         numbers, missing, others = lib.babeltrace(path)
         check(any('ros2:rcl_init' in line for line in others), '%s has no facts', path)
+        lib.once(path, numbers, missing)
         lost += missing
         for thread in range(lib.THREADS):
-            found[thread] += numbers[thread]
+            last = found[thread][-1] if twice and found[thread] else 0
+            found[thread] += [number for number in numbers[thread] if number > last]
     lib.once(', '.join(paths), found, lost)
     return found, lost
 
@@ -168,7 +184,4 @@ def complete(paths):
 def sink(place):
     """How `kymo sink list` describes the relay."""
     done = subprocess.run([KYMO, 'sink', 'list', '--format', 'json'], env=place.environment, capture_output=True, text=True)
-    for one in json.loads(done.stdout)['sinks'] if done.returncode == 0 else []:
-        if one['kind'] == 'relay':
-            return one
-    return None
+    return next((one for one in json.loads(done.stdout)['sinks'] if one['kind'] == 'relay'), {}) if not done.returncode else {}

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """kymo record --relay: to `kymo relay` and to a real lttng-relayd, every event of a run once and in order, in their files and
 for babeltrace2 as a live viewer; beside a trace of its own, and without one."""
-import functools
 import os
 
 import lib_numbers as lib
 import lib_send
 from lib_numbers import check
-from lib_send import RELAYS
+from lib_send import each
 
 
 def run(place, relay, *options, watch=True):
@@ -35,14 +34,6 @@ def stored_and_watched(kind, place):
         check(not os.listdir(place.at('spool')), 'the spool is still there')
         watcher.check(found, relay.from_beginning)
     print(f'{relay.name}: {sum(map(len, found))} events stored and watched')
-
-
-def each(test):
-    """@test with every kind of relay."""
-    for kind in RELAYS:
-        one = functools.partial(test, kind)
-        one.__name__ = f'{test.__name__}, {kind.name}'
-        yield one
 
 
 lib.main('send.py', *each(stored_and_watched))
