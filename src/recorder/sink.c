@@ -62,6 +62,7 @@ const char *sink_remedy(int rc)
 		{ EMFILE, "raise the limit on open files (ulimit -n)" },
 		{ ENFILE, "close files in other programs" },
 		{ ENOMEM, "end other programs" },
+		{ ENOBUFS, "the relay does not take it and the spool is full: look after the relay, or keep more (--spool)" },
 	};
 
 	for (unsigned i = 0; i < sizeof remedy / sizeof *remedy; i++)

@@ -61,12 +61,15 @@ static const struct {
 	{ WIRE_CLOSE_CHUNK, "CLOSE_TRACE_CHUNK", ingest_on_close_chunk, 11, 0 },
 	{ WIRE_SYNC, "SYNC", ingest_on_sync, 0, 0 },
 	{ WIRE_CHUNK_EXISTS, "TRACE_CHUNK_EXISTS", ingest_on_chunk_exists, 11, 0 },
+	{ WIRE_STORED, "STORED", ingest_on_stored, 12, ANY_TIME },
 };
 
 static int dispatch(struct call *call, uint32_t cmd)
 {
 	const struct ingest *ingest = call->ingest;
 
+	if (ingest->session && ingest->session->cut_off)
+		return err_set(call->err, EXIT_INPUT, "its session goes on over another connection");
 	for (unsigned i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
 		if (commands[i].cmd != cmd)
 			continue;

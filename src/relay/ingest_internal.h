@@ -10,6 +10,7 @@ struct ingest {
 	struct relay_session *session;
 	unsigned ours, minor;		/* minor: what both speak */
 	bool greeted;
+	bool is_ours;			/* a recorder of kymo's */
 	struct wire_out in;		/* what came and is no whole request yet */
 };
 
@@ -57,5 +58,8 @@ int ingest_on_sync(struct call *call);
 int ingest_on_data_pending(struct call *call);
 int ingest_on_quiescent(struct call *call);
 int ingest_on_end_pending(struct call *call);
+
+/* ---- resume.c ---- */
+int ingest_on_stored(struct call *call);
 
 #endif

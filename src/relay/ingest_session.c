@@ -26,12 +26,13 @@ int ingest_on_version(struct call *call)
 int ingest_on_configuration(struct call *call)
 {
 	const uint64_t query = wire_take(call->in, 8);
-	const bool known = !query || query == WIRE_QUERY_KYMO;
+	const bool ours = query == WIRE_QUERY_KYMO, known = !query || ours;
 	const struct wire_configuration reply = {
 		known ? WIRE_OK : WIRE_ERR_PROTOCOL,
-		(known ? WIRE_CLEAR_ALLOWED : 0) | (query == WIRE_QUERY_KYMO ? WIRE_HAS_SYNC : 0),
+		(known ? WIRE_CLEAR_ALLOWED : 0) | (ours ? WIRE_HAS_SYNC | WIRE_HAS_STORED : 0),
 	};
 
+	call->ingest->is_ours |= ours;
 	wire_put_configuration(call->reply, &reply);
 	return call->in->short_of ? ingest_malformed(call) : 0;
 }
@@ -50,6 +51,8 @@ static bool get_create_2_11(struct call *call, struct relay_create *create)
 	create->snapshot = request.snapshot;
 	create->name_has_time = request.name_has_time;
 	create->created_s = request.created_s;
+	memcpy(create->uuid, request.sessiond_uuid, sizeof(create->uuid));
+	create->is_ours = call->ingest->is_ours;
 	return !call->in->short_of;
 }
 

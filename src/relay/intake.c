@@ -63,6 +63,8 @@ int intake_bytes(struct intake *intake, const uint8_t *bytes, size_t size, struc
 			if (intake->used == WIRE_SIZE_data && begin(intake, err) < 0)
 				return -1;
 		} else {
+			if (intake->session->cut_off)
+				return err_set(err, EXIT_INPUT, "its session goes on over another connection");
 			some = intake->left < size ? intake->left : size;
 			if (relay_data_bytes(intake->stream, bytes, some) < 0)
 				return err_set(err, EXIT_FAILED, "there is no memory for a packet");

@@ -276,6 +276,6 @@ void relay_expire(struct relay *relay)
 	const int64_t limit = relay->now_ns() - relay->half_expires_ns;
 
 	for (struct relay_session *session = relay->sessions; session; session = session->next)
-		for (struct relay_stream *stream = session->streams; stream; stream = stream->next)
+		for (struct relay_stream *stream = session->streams; stream && !session->is_ours; stream = stream->next)
 			relay_give_up(stream, limit);
 }

@@ -132,6 +132,9 @@ struct relay_session {
 	unsigned entry_size;		/* of index files; 0: there are none */
 	bool snapshot, ended;
 	bool needs_chunk;		/* since 2.11 */
+	uint8_t uuid[16];		/* whose it is */
+	bool is_ours;			/* its packets come in order, or its connection ends: no half expires */
+	bool cut_off;			/* who sent it asks on another connection what of it is stored */
 	struct relay_chunk *chunk, *closing_chunk;
 	struct relay_stream *streams, **last_stream;
 	unsigned stream_count;
@@ -166,6 +169,8 @@ struct relay_create {
 	uint32_t live_timer;
 	bool snapshot, name_has_time;
 	uint64_t created_s;
+	uint8_t uuid[16];		/* whose it is */
+	bool is_ours;			/* a recorder of kymo's */
 	unsigned minor;
 };
 
@@ -186,6 +191,12 @@ uint32_t relay_create_chunk(struct relay_session *session, uint64_t id, const ch
 uint32_t relay_close_chunk(struct relay_session *session, const struct wire_close_chunk *close);
 bool relay_chunk_exists(const struct relay_session *session, uint64_t id);
 void relay_chunk_unref(struct relay_chunk *chunk);
+
+/** relay_cut_off() - nothing more of @session is taken, whatever comes over its connections. */
+void relay_cut_off(struct relay_session *session);
+
+/** relay_is_written() - nothing of @session waits for the disk. */
+bool relay_is_written(const struct relay_session *session);
 
 /** relay_announce() - viewers may know of all streams that came so far. */
 void relay_announce(struct relay_session *session);

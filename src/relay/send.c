@@ -10,6 +10,7 @@
 #include <time.h>
 
 #define PATH_REPLY_MAX	65536u
+#define ASK_OLD_NS	10000000u	/* while the old session is not written to the end */
 
 /* ---- life ---- */
 
@@ -32,6 +33,8 @@ void send_free(struct send *send)
 	free(send->reply);
 	free(send->input);
 	free(send->body);
+	free(send->path);
+	free(send->old_path);
 	wire_out_free(&send->control);
 	wire_out_free(&send->data);
 	*send = (struct send){ 0 };
@@ -78,7 +81,7 @@ void send_request(struct send *send, uint32_t command, size_t size, struct send_
 		send->control.failed = true;
 }
 
-static void create_session(struct send *send)
+void send_create(struct send *send)
 {
 	const char *name = send->options.session, *host = send->options.host;
 	struct wire_create_session_2_11 create = {
@@ -91,6 +94,7 @@ static void create_session(struct send *send)
 	};
 	struct wire_create_session_2_4 old = { .live_timer = create.live_timer };
 
+	send->state = SEND_CREATE;
 	if (!send_has_chunks(send)) {
 		(void)snprintf(old.name, sizeof(old.name), "%s", name);
 		(void)snprintf(old.host, sizeof(old.host), "%s", host);
@@ -130,6 +134,8 @@ void send_begin(struct send *send, uint64_t now_s, uint64_t now_ns)
 
 void send_lost(struct send *send)
 {
+	if (send->state >= SEND_READY)
+		send_keep_old(send);
 	send->state = SEND_OFFLINE;
 	send->control.used = send->data.used = 0;
 	send->control.failed = send->data.failed = false;
@@ -147,7 +153,8 @@ void send_lost(struct send *send)
 		struct send_stream *stream = send->stream[i];
 
 		stream->asked = stream->has_handle = stream->announced = stream->closed = stream->pending = false;
-		stream->next_seq = stream->stored_seq = 0;
+		stream->next_seq = stream->stored_seq = stream->base_seq = stream->skipped = 0;
+		stream->front = false;
 		stream->discarded = stream->stored_discarded;
 		stream->end_ns = 0;
 	}
@@ -189,14 +196,36 @@ static int on_version(struct send *send, struct wire_in *in, struct err *err)
 			       "protocol, and %u.%u is the least that can be", theirs.major, theirs.minor, WIRE_MAJOR,
 			       WIRE_MINOR_LEAST);
 	send->minor = theirs.minor < WIRE_MINOR ? theirs.minor : WIRE_MINOR;
-	send->state = SEND_CREATE;
-	create_session(send);
+	send->flags = 0;
+	if (send->minor < 12) {
+		send_create(send);
+		return 0;
+	}
+	/* lttng-relayd answers that there is no such query, and the connection goes on. */
+	send_request(send, WIRE_GET_CONFIGURATION, 8, NULL, NULL);
+	wire_add(&send->control, WIRE_QUERY_KYMO, 8);
+	send->state = SEND_CONFIGURE;
+	return 0;
+}
+
+static int on_configuration(struct send *send, struct wire_in *in)
+{
+	struct wire_configuration reply;
+
+	if (!wire_get_configuration(in, &reply))
+		return 0;
+	if (reply.ret == WIRE_OK)
+		send->flags = reply.flags;
+	send->state = SEND_STORED;
+	if (!send_ask_old(send))
+		send_create(send);
 	return 0;
 }
 
 static int on_session(struct send *send, struct wire_in *in, struct err *err)
 {
 	struct wire_session_reply reply;
+	const char *path;
 	uint32_t size = 0;
 
 	if (!wire_get_session_reply(in, &reply))
@@ -205,11 +234,14 @@ static int on_session(struct send *send, struct wire_in *in, struct err *err)
 		size = (uint32_t)wire_take(in, 4);
 	if (size > PATH_REPLY_MAX)
 		return err_set(err, EXIT_FAILED, "the relay answers with a path of %" PRIu32 " bytes", size);
-	if (in->short_of || (size && !wire_bytes(in, size)))
+	path = size ? (const char *)wire_bytes(in, size) : NULL;
+	if (in->short_of)
 		return 0;
 	if (reply.ret != WIRE_OK)
 		return refused(send, "the session: its name or the host's", reply.ret, err);
 	send->session = reply.session;
+	free(send->path);
+	send->path = path && !path[size - 1] ? strdup(path) : NULL;
 	if (send_has_chunks(send))
 		create_chunk(send);
 	else
@@ -256,6 +288,10 @@ static int on_reply(struct send *send, const struct send_reply *to, struct wire_
 	switch (to->command) {
 	case WIRE_VERSION:
 		return on_version(send, in, err);
+	case WIRE_GET_CONFIGURATION:
+		return on_configuration(send, in);
+	case WIRE_STORED:
+		return send_on_stored(send, to->stream, in);
 	case WIRE_CREATE_SESSION:
 		return on_session(send, in, err);
 	case WIRE_ADD_STREAM:
@@ -321,6 +357,10 @@ int send_input(struct send *send, const uint8_t *bytes, size_t size, struct err 
 
 int send_work(struct send *send, uint64_t now_ns, struct err *err)
 {
+	if (send->state == SEND_STORED && send->old_pending && !send->reply_count && now_ns >= send->old_at) {
+		send->old_at = now_ns + ASK_OLD_NS;
+		(void)send_ask_old(send);
+	}
 	if (send->state < SEND_READY || send->state == SEND_DONE)
 		return 0;
 	if (send->state == SEND_READY && send_logs(send, err) < 0)

@@ -3,14 +3,14 @@
  * What a recorder says to a relay, be it ours or lttng-relayd: from the spool to bytes for the control
  * and the data connection, and back from replies. It knows no socket and no clock.
  *
- *   VERSION ─▶ CREATE_SESSION ─▶ CREATE_TRACE_CHUNK ─▶ READY ─────────────▶ ENDING ─────▶ CLOSING ─▶ DONE
- *                                                   streams, metadata,     all is sent   DATA_PENDING
- *                                                   packets, beacons                     said 0
+ *   VERSION ─▶ GET_CONFIGURATION ─▶ STORED ─▶ CREATE_SESSION ─▶ CREATE_TRACE_CHUNK ─▶ READY ─▶ ENDING ─▶ CLOSING ─▶ DONE
+ *              who is it?           ours, and we                                    packets  all is   DATA_PENDING
+ *                                   were cut off                                             sent     said 0
  *
  * Facts come before runtime events, a stream before its packets, metadata before both. In READY,
  * the relay is asked time and again whether it has stored what was sent: then the spool lets it go.
  * When the connection is lost all begins anew: a session that is complete in itself, with all facts,
- * and with those packets that were not known to be stored.
+ * and with those packets that were not known to be stored. A relay of kymo's is asked first which of those it has.
  *
  * Context of all functions: on one thread; allocate, and read the spool's files.
  */
@@ -23,7 +23,8 @@
 #include "relay/wire.h"
 
 enum send_state {
-	SEND_OFFLINE, SEND_VERSION, SEND_CREATE, SEND_CHUNK, SEND_READY, SEND_ENDING, SEND_CLOSING, SEND_DONE,
+	SEND_OFFLINE, SEND_VERSION, SEND_CONFIGURE, SEND_STORED, SEND_CREATE, SEND_CHUNK, SEND_READY, SEND_ENDING,
+	SEND_CLOSING, SEND_DONE,
 };
 
 struct send_options {
@@ -49,13 +50,21 @@ struct send_stream {
 	uint64_t ended_at;		/* SPOOL_RUN up to there has packets of it */
 	uint64_t stored_discarded;	/* events_discarded of the last packet that is known to be stored */
 	bool done;			/* it has ended, and all of it is stored */
+	uint64_t skip;			/* its packets behind send.stored that an earlier session has */
+	uint64_t skipped;		/* of them, those before send.sent */
+	bool ask_old;			/* the session before this may have more: */
+	bool old_front;			/* it began with an empty packet that is not in the spool */
+	uint64_t old_seq;		/* packets in it that are before send.stored */
 	/* At the present relay: */
 	bool asked, has_handle, announced, closed;
 	uint64_t handle;
+	bool front;			/* its first packet is not in the spool */
+	uint64_t base_seq;		/* packets sent here that are before send.stored */
 	uint64_t next_seq, stored_seq;	/* packets sent, known to be stored */
 	uint64_t asked_seq;		/* if pending: DATA_PENDING asks for packets before this */
 	bool pending;			/* it has not said 0 yet */
-	uint64_t discarded, asked_discarded;	/* of the last packet sent; as of asked_seq */
+	uint64_t discarded, asked_discarded;	/* of the last packet sent or skipped; as of the last round */
+	uint64_t asked_skipped;		/* as of the last round */
 	uint64_t instance;
 	uint64_t end_ns;		/* of the last packet */
 };
@@ -78,6 +87,11 @@ struct send {
 	enum send_state state;
 	unsigned minor;			/* agreed */
 	uint64_t session, created_s, begun_ns;
+	uint64_t flags;			/* of GET_CONFIGURATION: what the relay understands */
+	char *path;			/* what the relay calls the session; NULL: it was not said */
+	char *old_path;			/* of the session that was cut off; NULL: there is none */
+	bool old_pending;		/* it has to be asked for again */
+	uint64_t old_at;		/* when */
 	uint8_t uuid[16];		/* who we are: not nil */
 	struct wire_out control, data;	/* to be taken by the caller */
 	uint8_t *input;			/* of a reply that is not complete */

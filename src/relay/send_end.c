@@ -21,11 +21,35 @@ static bool is_sent(const struct send *send, const struct send_place *place)
 	return send->sent.at[SPOOL_FACTS] >= place->at[SPOOL_FACTS] && send->sent.at[SPOOL_RUN] >= place->at[SPOOL_RUN];
 }
 
+static bool is_idle(const struct send *send, const struct send_stream *stream)
+{
+	return stream->announced && !stream->closed && stream->next_seq && stream->end_ns < send->horizon_ns;
+}
+
 static void beacon(struct send *send, struct send_stream *stream)
 {
 	const struct ctf_index_entry entry = { .timestamp_end = send->horizon_ns, .stream_id = stream->class };
 
 	send_index(send, stream, stream->next_seq - 1, &entry);
+}
+
+/* A relay of kymo's gets one message for all. */
+static void synchronise(struct send *send)
+{
+	struct wire_sync sync = { .time = send->horizon_ns };
+
+	for (unsigned i = 0; i < send->stream_count; i++)
+		sync.count += is_idle(send, send->stream[i]);
+	if (!sync.count)
+		return;
+	send_request(send, WIRE_SYNC, WIRE_SIZE_sync + (size_t)sync.count * WIRE_SIZE_stream_seq, NULL, NULL);
+	wire_put_sync(&send->control, &sync);
+	for (unsigned i = 0; i < send->stream_count; i++) {
+		const struct send_stream *stream = send->stream[i];
+
+		if (is_idle(send, stream))
+			wire_put_stream_seq(&send->control, &(struct wire_stream_seq){ stream->handle, stream->next_seq - 1 });
+	}
 }
 
 void send_beacons(struct send *send, uint64_t now_ns)
@@ -34,12 +58,11 @@ void send_beacons(struct send *send, uint64_t now_ns)
 
 	if (send->horizon_ns <= send->told_ns || now_ns < send->beacon_at || !is_sent(send, &send->horizon))
 		return;
-	for (unsigned i = 0; i < send->stream_count; i++) {
-		struct send_stream *stream = send->stream[i];
-
-		if (stream->announced && !stream->closed && stream->next_seq && stream->end_ns < send->horizon_ns)
-			beacon(send, stream);
-	}
+	if (send->flags & WIRE_HAS_SYNC)
+		synchronise(send);
+	for (unsigned i = 0; i < send->stream_count && !(send->flags & WIRE_HAS_SYNC); i++)
+		if (is_idle(send, send->stream[i]))
+			beacon(send, send->stream[i]);
 	send->told_ns = send->horizon_ns;
 	if (send->told_all && period < IDLE_NS)
 		period = IDLE_NS;
@@ -63,10 +86,11 @@ static void ask_for_more(struct send *send)
 	for (unsigned i = 0; i < send->stream_count; i++) {
 		struct send_stream *stream = send->stream[i];
 
+		stream->asked_discarded = stream->discarded;
+		stream->asked_skipped = stream->skipped;
+		stream->asked_seq = stream->next_seq;
 		if (stream->closed || stream->stored_seq == stream->next_seq)
 			continue;
-		stream->asked_seq = stream->next_seq;
-		stream->asked_discarded = stream->discarded;
 		stream->pending = true;
 		ask(send, stream);
 	}
@@ -118,6 +142,15 @@ static void round_done(struct send *send)
 {
 	send->asking = false;
 	send->stored = send->round;
+	for (unsigned i = 0; i < send->stream_count; i++) {
+		struct send_stream *stream = send->stream[i];
+
+		stream->base_seq = stream->asked_seq;
+		stream->stored_discarded = stream->asked_discarded;
+		stream->skip -= stream->asked_skipped;
+		stream->skipped -= stream->asked_skipped;
+		stream->asked_skipped = 0;
+	}
 	spool_release(send->spool, send->stored.at[SPOOL_RUN]);
 	if (send_has_chunks(send))
 		close_ended(send);
@@ -164,7 +197,6 @@ int send_answered(struct send *send, struct send_stream *stream, uint32_t pendin
 	if (!pending) {
 		stream->pending = false;
 		stream->stored_seq = stream->asked_seq;
-		stream->stored_discarded = stream->asked_discarded;
 	}
 	for (unsigned i = 0; !send->asking_streams && i < send->stream_count; i++)
 		if (send->stream[i]->pending)

@@ -24,6 +24,9 @@ static inline bool send_has_chunks(const struct send *send)
 struct send_stream *send_stream_of(const struct send *send, uint32_t id);
 struct send_trace *send_trace_of(const struct send *send, uint32_t id);
 
+/** send_create() - begin a session. */
+void send_create(struct send *send);
+
 /* ---- send_log.c ---- */
 
 /** send_logs() - what the logs have, as far as there is room. Return: 0; -1 with @err. */
@@ -31,6 +34,17 @@ int send_logs(struct send *send, struct err *err);
 
 /** send_index() - SEND_INDEX of @entry as packet @seq; a beacon has packet_size 0. */
 void send_index(struct send *send, struct send_stream *stream, uint64_t seq, const struct ctf_index_entry *entry);
+
+/* ---- send_again.c ---- */
+
+/** send_keep_old() - the session is cut off: remember what has to be asked about it. */
+void send_keep_old(struct send *send);
+
+/** send_ask_old() - what of the old session is stored, if it can be asked. Return: replies to come. */
+unsigned send_ask_old(struct send *send);
+
+/** send_on_stored() - an answer for @stream. Return: 0. */
+int send_on_stored(struct send *send, struct send_stream *stream, struct wire_in *in);
 
 /* ---- send_end.c ---- */
 

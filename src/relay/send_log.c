@@ -212,11 +212,12 @@ static bool put_front(struct send *send, struct send_stream *stream, const struc
 	size_t size;
 
 	entry.timestamp_end = entry.timestamp_begin;
-	entry.events_discarded = stream->stored_discarded;
+	entry.events_discarded = stream->discarded;
 	entry.packet_seq_num--;
 	size = ctf_packet_front((enum ctf_class)stream->class, send->body, record->size, &entry, head);
 	if (size)
 		put_packet(send, stream, &entry, head, (uint32_t)size);
+	stream->front = size;
 	return size;
 }
 
@@ -237,6 +238,11 @@ static int on_packet(struct send *send, const struct spool_record *record)
 		return -1;
 	if (stream->done)
 		return 1;
+	if (stream->skipped < stream->skip) {
+		stream->skipped++;
+		stream->discarded = record->entry.events_discarded;
+		return 1;
+	}
 	if (!stream->has_handle)
 		return 0;
 	if (!stream->announced)

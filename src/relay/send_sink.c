@@ -272,7 +272,8 @@ static void relay_round(struct sink *sink, uint64_t now_ns)
 /* ---- accounts and end ---- */
 
 static const char *const state_name[] = {
-	[SEND_OFFLINE] = "not connected", [SEND_VERSION] = "connecting", [SEND_CREATE] = "connecting",
+	[SEND_OFFLINE] = "not connected", [SEND_VERSION] = "connecting",
+	[SEND_CONFIGURE] = "connecting", [SEND_STORED] = "connecting", [SEND_CREATE] = "connecting",
 	[SEND_CHUNK] = "connecting", [SEND_READY] = "connected", [SEND_ENDING] = "ending", [SEND_CLOSING] = "ending",
 	[SEND_DONE] = "ended",
 };

@@ -234,6 +234,8 @@ struct relay_session *relay_create_session(struct relay *relay, const struct rel
 	session->last_stream = &session->streams;
 	session->live_timer = create->live_timer;
 	session->snapshot = create->snapshot;
+	session->is_ours = create->is_ours;
+	memcpy(session->uuid, create->uuid, sizeof(session->uuid));
 	if (!create->snapshot)		/* of those, no index comes */
 		session->entry_size = create->minor >= 8 ? 72 : 56;
 	session->needs_chunk = create->minor >= 11;
@@ -277,15 +279,36 @@ void relay_join_session(struct relay_session *session)
 	session->users++;
 }
 
-void relay_leave_session(struct relay_session *session)
+static void end(struct relay_session *session)
 {
-	session->users--;
-	if (--session->producers)
-		return;
 	session->ended = true;
 	relay_announce(session);
 	for (struct relay_stream *stream = session->streams; stream; stream = stream->next) {
 		relay_give_up(stream, INT64_MAX);
 		relay_sync_close(stream);
 	}
+}
+
+void relay_leave_session(struct relay_session *session)
+{
+	session->users--;
+	if (--session->producers == 0 && !session->ended)
+		end(session);
+}
+
+void relay_cut_off(struct relay_session *session)
+{
+	for (struct relay_stream *stream = session->streams; stream; stream = stream->next)
+		relay_data_abort(stream);
+	session->cut_off = true;
+	if (!session->ended)
+		end(session);
+}
+
+bool relay_is_written(const struct relay_session *session)
+{
+	for (const struct relay_stream *stream = session->streams; stream; stream = stream->next)
+		if (stream->writing)
+			return false;
+	return true;
 }

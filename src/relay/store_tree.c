@@ -74,6 +74,17 @@ int tree_create(int root, const char *path)
 	return close_keeping_errno(parent, fd);
 }
 
+int tree_open_file(int root, const char *path)
+{
+	const char *name;
+	int parent = open_parent(root, path, &name, false), fd;
+
+	if (parent < 0)
+		return -1;
+	fd = openat(parent, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return close_keeping_errno(parent, fd);
+}
+
 int tree_move(int root, const char *from, const char *to)
 {
 	const char *old_name, *new_name;

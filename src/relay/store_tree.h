@@ -10,6 +10,9 @@
  */
 int tree_create(int root, const char *path);
 
+/** tree_open_file() - @path below @root, which is there, for reading and writing. Return: its descriptor, or -1 with errno. */
+int tree_open_file(int root, const char *path);
+
 /** tree_move() - rename @from to @to, with the directories above it. Return: 0 or -1. Context: blocks. */
 int tree_move(int root, const char *from, const char *to);
 

@@ -28,7 +28,7 @@ enum wire_command {
 	WIRE_CREATE_CHUNK = 19, WIRE_CLOSE_CHUNK = 20, WIRE_CHUNK_EXISTS = 21,
 	WIRE_GET_CONFIGURATION = 22,
 	/* Ours, for those who know from WIRE_QUERY_KYMO that they are understood. */
-	WIRE_SYNC = 0x4b590001, WIRE_DATAGRAMS = 0x4b590002,
+	WIRE_SYNC = 0x4b590001, WIRE_DATAGRAMS = 0x4b590002, WIRE_STORED = 0x4b590003,
 };
 
 enum wire_ret {
@@ -43,6 +43,8 @@ enum wire_ret {
 #define WIRE_QUERY_KYMO	0x4b594d4fu	/* "KYMO": which of these? */
 #define WIRE_HAS_SYNC	((uint64_t)1 << 32)
 #define WIRE_HAS_DATAGRAMS ((uint64_t)1 << 33)
+#define WIRE_HAS_STORED	((uint64_t)1 << 34)
+#define WIRE_NOT_YET	1u			/* result of WIRE_STORED: ask again */
 
 enum wire_chunk_command { WIRE_CHUNK_COMPLETED, WIRE_CHUNK_NOTHING, WIRE_CHUNK_DELETE };
 

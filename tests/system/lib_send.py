@@ -133,6 +133,7 @@ class Relay:
 
 class KymoRelay(Relay):
     name = 'kymo relay'
+    resumes = True
 
     def spawn(self):
         return subprocess.Popen([KYMO, 'relay', '-q', '-o', self.output, '--control', str(self.control), '--data',
@@ -185,3 +186,8 @@ def sink(place):
     """How `kymo sink list` describes the relay."""
     done = subprocess.run([KYMO, 'sink', 'list', '--format', 'json'], env=place.environment, capture_output=True, text=True)
     return next((one for one in json.loads(done.stdout)['sinks'] if one['kind'] == 'relay'), {}) if not done.returncode else {}
+
+
+def process(place):
+    """How `kymo status` describes the program."""
+    return next(one for one in json.loads(place.kymo('status', '--format', 'json', '-i', '0'))['processes'])
