@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kymo live`: what a relay's session brings, while it comes. */
+/* `kymo live`: what a relay's session, or a trace directory, brings while it comes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/access_options.h"
 #include "cli/common.h"
-#include "cli/live_show.h"
+#include "cli/live_dir.h"
 #include "live/live.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
@@ -16,7 +17,8 @@ struct options {
 	uint64_t count;
 	struct opt_list event;
 	struct selection selection;
-	const char *output, *token_file, *tls_ca, *tls_pin;
+	const char *output;
+	struct access_wishes access;
 	bool now, reconnect, quiet, strict;
 };
 
@@ -30,21 +32,17 @@ static const struct opt opts[] = {
 	CLI_OPT_OUTPUT(struct options, "DIR", "write a trace directory instead of printing events"),
 	{ "reconnect", 0, OPT_FLAG, offsetof(struct options, reconnect), NULL,
 	  "when the relay goes away, wait for it and go on where it was", NULL },
-	{ "token-file", 0, OPT_TEXT, offsetof(struct options, token_file), "FILE",
-	  "the secret that the relay asks for", NULL },
-	{ "tls-ca", 0, OPT_TEXT, offsetof(struct options, tls_ca), "FILE",
-	  "with nets://: who may have signed the relay's certificate (default: whom the system trusts)", NULL },
-	{ "tls-pin", 0, OPT_TEXT, offsetof(struct options, tls_pin), "SHA256",
-	  "with nets://: the relay's certificate is this one, whoever signed it", NULL },
+	ACCESS_OPTS(struct options, access),
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_END
 };
 
-struct watch {
+struct viewing {
 	const struct options *options;
+	const char *directory;		/* NULL: the relay at */
 	struct url url;
-	struct token token;
+	struct access access;
 	struct live_show show;
 	struct live_counts counts;
 	struct table *table;		/* of sessions */
@@ -54,7 +52,7 @@ static volatile sig_atomic_t never;	/* signals are the loop's */
 
 static void say(void *context, const char *text)
 {
-	const struct watch *watch = context;
+	const struct viewing *watch = context;
 
 	if (watch->options->quiet)
 		return;
@@ -71,7 +69,7 @@ static const struct table_column columns[] = {
 
 static int list_session(void *context, const struct wire_listed_session *session, struct err *err)
 {
-	const struct watch *watch = context;
+	const struct viewing *watch = context;
 
 	(void)err;
 	table_text(watch->table, session->host);
@@ -90,7 +88,7 @@ static int list_session(void *context, const struct wire_listed_session *session
 
 static int look(void *context, struct live *live, bool final, struct err *err)
 {
-	struct watch *watch = context;
+	struct viewing *watch = context;
 
 	if (final)
 		live_count(live, &watch->counts);
@@ -101,26 +99,18 @@ static int look(void *context, struct live *live, bool final, struct err *err)
 	return watch->show.reader ? live_show_until(&watch->show, live_until(live, watch->show.reader), err) : 0;
 }
 
-static int watch_session(struct watch *watch, struct err *err)
+static int watch_session(struct viewing *watch, struct err *err)
 {
 	const struct options *options = watch->options;
 	struct live_options live = {
-		.url = &watch->url, .token = &watch->token, .output = options->output, .from_now = options->now,
+		.url = &watch->url, .tls = watch->access.tls, .token = &watch->access.token, .output = options->output, .from_now = options->now,
 		.reconnect = options->reconnect, .session = list_session, .look = look, .say = say, .context = watch,
 	};
-	int rc;
 
-	if (watch->url.tls) {
-		live.tls = tls_call(options->tls_ca, options->tls_pin, err);
-		if (!live.tls)
-			return -1;
-	}
-	rc = live_run(&live, err);
-	tls_context_free(live.tls);
-	return rc;
+	return live_run(&live, err);
 }
 
-static int list(struct watch *watch, struct err *err)
+static int list(struct viewing *watch, struct err *err)
 {
 	int rc;
 
@@ -133,7 +123,7 @@ static int list(struct watch *watch, struct err *err)
 	return rc;
 }
 
-static int show(struct watch *watch, struct err *err)
+static int show(struct viewing *watch, struct err *err)
 {
 	const struct options *options = watch->options;
 	int rc;
@@ -143,7 +133,12 @@ static int show(struct watch *watch, struct err *err)
 		.print = { .verb = "live", .names = &options->event, .most = options->count,
 			   .json = options->format == FORMAT_JSON, .stop = &never },
 	};
-	rc = watch_session(watch, err);
+	if (watch->directory) {
+		watch->show.from_now = options->now;
+		rc = live_dir(watch->directory, &watch->show, options->quiet, err);
+	} else {
+		rc = watch_session(watch, err);
+	}
 	live_show_end(&watch->show);
 	if (rc == 0 && options->output && !options->quiet)
 		fprintf(stderr, "kymo live: %s: %" PRIu64 " packets of %" PRIu64 " streams, %" PRIu64 " bytes\n", options->output,
@@ -151,38 +146,50 @@ static int show(struct watch *watch, struct err *err)
 	return rc;
 }
 
-static int check(const struct watch *watch, struct err *err)
+static int check_url(struct viewing *watch, const char *operand, struct err *err)
 {
 	const struct options *options = watch->options;
 
+	if (url_parse(operand, URL_VIEWER, &watch->url, err) < 0)
+		return -1;
 	if (!watch->url.session[0] && (options->output || options->count || options->event.count))
 		return err_set(err, EXIT_USAGE, "which session? Without one, the relay's sessions are listed");
-	if (watch->url.session[0] && options->format == FORMAT_CSV)
+	return access_wish(&options->access, &watch->url, &watch->access, err);
+}
+
+static int check(struct viewing *watch, int argc, char **argv, struct err *err)
+{
+	const struct options *options = watch->options;
+
+	if (argc != 1)
+		return err_set(err, EXIT_USAGE, "what is to be watched? A relay, such as net://127.0.0.1, its session, such as "
+			       "net://127.0.0.1/host/NAME/SESSION, or a trace directory");
+	if (url_is_one(argv[0])) {
+		if (check_url(watch, argv[0], err) < 0)
+			return -1;
+	} else {
+		watch->directory = argv[0];
+		if (options->output || options->reconnect)
+			return err_set(err, EXIT_USAGE, "--output and --reconnect are for relays; %s is no URL", argv[0]);
+	}
+	if ((watch->directory || watch->url.session[0]) && options->format == FORMAT_CSV)
 		return err_set(err, EXIT_USAGE, "--format csv is for the list of sessions; events are text or json");
-	if ((options->tls_ca || options->tls_pin) && !watch->url.tls)
-		return err_set(err, EXIT_USAGE, "--tls-ca and --tls-pin need TLS: nets://%s", watch->url.host);
 	return 0;
 }
 
 static int run(int argc, char **argv)
 {
 	struct options options = { 0 };
-	struct watch watch = { .options = &options };
+	struct viewing watch = { .options = &options };
 	struct err err = { 0 };
 	int rc;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
 		return cli_fail("live", &err);
-	if (argc != 1)
-		rc = err_set(&err, EXIT_USAGE, "one relay is wanted, such as net://127.0.0.1 or net://127.0.0.1/host/NAME/SESSION");
-	else
-		rc = url_parse(argv[0], URL_VIEWER, &watch.url, &err);
+	rc = check(&watch, argc, argv, &err);
 	if (rc == 0)
-		rc = check(&watch, &err);
-	if (rc == 0 && options.token_file)
-		rc = token_read(options.token_file, &watch.token, &err);
-	if (rc == 0)
-		rc = (watch.url.session[0] ? show : list)(&watch, &err);
+		rc = (watch.directory || watch.url.session[0] ? show : list)(&watch, &err);
+	access_free(&watch.access);
 	if (rc < 0)
 		return cli_fail("live", &err);
 	return options.strict && watch.show.print.lost + watch.counts.missed ? EXIT_LOSS : EXIT_OK;
@@ -190,8 +197,8 @@ static int run(int argc, char **argv)
 
 const struct verb verb_live = {
 	.name = "live",
-	.synopsis = "URL",
-	.summary = "watch what a relay gets, while it comes",
+	.synopsis = "URL|DIR",
+	.summary = "watch what a relay gets, or a trace directory, while it comes",
 	.description =
 		"Reads a session of `kymo relay` or of lttng-relayd: URL is net://HOST[:PORT]/host/HOSTNAME/SESSION, as "
 		"babeltrace2 has it, or net://HOST[:PORT]/SESSION; nets:// with TLS. Without a session, lists what "
@@ -199,13 +206,17 @@ const struct verb verb_live = {
 		"Prints the events from the session's beginning, as `kymo dump` does, of all its processes in time order: "
 		"an event is shown as soon as no stream can bring an earlier one. A stream of which nothing is heard for "
 		"a while is not waited for. Losses are told on stderr.\n\n"
+		"With a directory: reads a trace together with who writes it, on this machine or on a shared file system: "
+		"through the locks and synchronisation points of `kymo relay`, else by the clock. Ends when the writer has "
+		"gone, or, where that cannot be known, with Ctrl-C.\n\n"
 		"-o DIR writes a trace directory with index files instead, which can be read while it grows.\n\n"
 		"Ends when the session ends, with Ctrl-C, or with an error when the relay goes away.",
 	.examples =
 		"kymo live net://127.0.0.1\n"
 		"kymo live net://127.0.0.1/host/$(hostname)/robot\n"
 		"kymo live net://robot/robot --now --event 'ros2:callback_*'\n"
-		"kymo live net://robot/robot -o my_session --reconnect\n",
+		"kymo live net://robot/robot -o my_session --reconnect\n"
+		"kymo live traces/robot/walk-20261120-200115\n",
 	.opts = opts,
 	.run = run,
 };

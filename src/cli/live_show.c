@@ -21,7 +21,7 @@ static int show_open(struct live_show *show, const char *path, struct err *err)
 	if (events_open(&show->events, err) < 0)
 		return -1;
 	ctf_until(reader, show->until);
-	return 0;
+	return 1;
 }
 
 int live_show_look(struct live_show *show, const char *path, bool news, struct err *err)
@@ -30,7 +30,17 @@ int live_show_look(struct live_show *show, const char *path, bool news, struct e
 		return 0;
 	if (!show->reader)
 		return show_open(show, path, err);
-	return ctf_refresh(show->reader, err) < 0 ? -1 : 0;
+	return ctf_refresh(show->reader, err);
+}
+
+static int pass_over(struct live_show *show, struct err *err)
+{
+	struct ctf_event event;
+	int more;
+
+	while ((more = events_next(&show->events, &event, err)) > 0)
+		;
+	return more;
 }
 
 int live_show_until(struct live_show *show, int64_t until, struct err *err)
@@ -38,6 +48,11 @@ int live_show_until(struct live_show *show, int64_t until, struct err *err)
 	if (until > show->until) {
 		show->until = until;
 		ctf_until(show->reader, until);
+	}
+	if (show->from_now && until > INT64_MIN) {
+		show->from_now = false;
+		if (pass_over(show, err) < 0)
+			return -1;
 	}
 	if (event_print_all(&show->print, err) < 0)
 		return -1;

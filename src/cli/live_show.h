@@ -8,6 +8,7 @@
 struct live_show {
 	const struct selection *selection;
 	struct event_print print;	/* filled but for its events */
+	bool from_now;			/* what is there at first is not shown */
 
 	/* Its own. */
 	struct ctf_reader *reader;	/* NULL: nothing could be opened yet */
@@ -21,7 +22,7 @@ struct live_show {
  * @path: the directory
  * @news: of its files
  *
- * Afterwards @show->reader is there, if it can be. Return: 0, or -1 with @err filled.
+ * Afterwards @show->reader is there, if it can be. Return: 1: there is; 0; or -1 with @err filled.
  */
 int live_show_look(struct live_show *show, const char *path, bool news, struct err *err);
 

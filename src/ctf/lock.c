@@ -44,6 +44,26 @@ int ctf_lock_test(int fd, uint64_t from, uint64_t size)
 	return locked < 0 ? locked : !locked;
 }
 
+int64_t ctf_lock_end(int fd, uint64_t from)
+{
+	int64_t end = INT64_MAX;
+
+	if (from > INT64_MAX)
+		return -EINVAL;
+	/* It tells of one lock, not of the first one: what is before it is asked for again. */
+	while (end > (int64_t)from) {
+		struct flock range = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = (off_t)from };
+
+		range.l_len = end == INT64_MAX ? 0 : (off_t)(end - (int64_t)from);
+		if (fcntl(fd, F_OFD_GETLK, &range) < 0)
+			return -errno;
+		if (range.l_type == F_UNLCK)
+			break;
+		end = range.l_start;
+	}
+	return end;
+}
+
 int ctf_lock_wait(int fd, uint64_t from, uint64_t size)
 {
 	const int rc = lock(fd, F_OFD_SETLKW, F_RDLCK, from, size);

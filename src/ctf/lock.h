@@ -76,7 +76,15 @@ int ctf_sync_write(int fd, const struct ctf_sync *sync);
  */
 int ctf_lock_test(int fd, uint64_t from, uint64_t size);
 
-/** ctf_lock_wait() - the same, but sleeps until it may. Return: 0, or -errno (-EINTR: a signal came). */
+/**
+ * ctf_lock_end() - up to where may be read, from @from on?
+ *
+ * Return: the first byte that may not be read yet; INT64_MAX: there is none; -errno.
+ * Context: some system calls, does not block.
+ */
+int64_t ctf_lock_end(int fd, uint64_t from);
+
+/** ctf_lock_wait() - as ctf_lock_test(), but sleeps until it may. Return: 0, or -errno (-EINTR: a signal came). */
 int ctf_lock_wait(int fd, uint64_t from, uint64_t size);
 
 /** ctf_sync_alive() - of index/sync: does somebody still write this trace? Return: 1, 0, or -errno. */

@@ -5,11 +5,13 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ctf/lock.h"
 #include "ctf/reader_impl.h"
 
 static int no_memory(struct err *err)
@@ -114,6 +116,29 @@ static bool is_known(const struct ctf_reader *reader, const struct ctf_trace *tr
 	return false;
 }
 
+uint64_t file_readable(const char *path, uint64_t from, uint64_t size)
+{
+	const int fd = packed_is_name(path) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int64_t end;
+
+	if (fd < 0)
+		return size;
+	end = ctf_lock_end(fd, from);
+	(void)close(fd);
+	if (end < 0)
+		return size;		/* a file system without locks */
+	return (uint64_t)end < from ? from : (uint64_t)end < size ? (uint64_t)end : size;
+}
+
+/* Whether nothing of a new file may be read yet; cuts *@size to what may. */
+static bool is_locked(const struct ctf_reader *reader, struct ctf_trace *trace, const char *path, uint64_t *size)
+{
+	if (reader->growing)
+		*size = file_readable(path, 0, *size);
+	trace->look_again = trace->look_again || !*size;
+	return !*size;
+}
+
 /* Return: false: no memory. */
 static bool list_file(struct ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
 		      const char *path)
@@ -129,7 +154,7 @@ static bool list_file(struct ctf_reader *reader, struct ctf_trace *trace, struct
 	else if (S_ISREG(st.st_mode) && !st.st_size)
 		trace->look_again = true;	/* a stream without a packet yet */
 	else if (S_ISREG(st.st_mode) && !is_second(now) && !is_known(reader, trace, now) &&
-		 packed_stat(now, &size) && size) {
+		 packed_stat(now, &size) && size && !is_locked(reader, trace, now, &size)) {
 		list->file[list->count++] = (struct listed) { now, size };
 		return true;
 	}

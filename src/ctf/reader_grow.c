@@ -139,7 +139,8 @@ static int grow_metadata(struct ctf_reader *reader, struct ctf_trace *trace, str
 	struct stat st;
 	int failed;
 
-	if (stat(trace->metadata_path, &st) || (uint64_t)st.st_size == trace->metadata->bytes)
+	if (stat(trace->metadata_path, &st) || (uint64_t)st.st_size == trace->metadata->bytes ||
+	    file_readable(trace->metadata_path, 0, (uint64_t)st.st_size) < (uint64_t)st.st_size)
 		return 0;
 	if (tsdl_load(next.metadata_path, &next.metadata, err))
 		return -1;
@@ -168,6 +169,8 @@ static uint64_t *last_sizes(const struct ctf_reader *reader, unsigned trace)
 
 		if (s->info.trace == trace && !last->complete && packed_stat(last->path, &size[i]))
 			last->complete = packed_is_name(last->path);
+		if (size && size[i] > last->size)
+			size[i] = file_readable(last->path, last->size, size[i]);
 	}
 	return size;
 }
@@ -281,6 +284,11 @@ void ctf_growing(struct ctf_reader *r, bool growing)
 	if (growing == r->growing)
 		return;
 	r->growing = growing;
+	for (unsigned i = 0; i < r->stream_count && growing; i++) {
+		struct stream_file *last = &r->stream[i]->file[r->stream[i]->file_count - 1];
+
+		last->size = file_readable(last->path, 0, last->size);
+	}
 	/* What was wrong may only have been unfinished; what was not will be found again. */
 	for (unsigned i = 0; i < r->warning_count; i++)
 		free(r->warning[i]);

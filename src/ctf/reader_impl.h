@@ -284,6 +284,9 @@ int files_add_new(struct ctf_reader *reader, struct ctf_trace *trace, struct fil
 		  bool *found, struct err *err);
 void stream_free(struct ctf_stream *stream);
 
+/* How much of the file at @path, which has @size bytes, its writer lets others read; up to @from it did. */
+uint64_t file_readable(const char *path, uint64_t from, uint64_t size);
+
 /* Fill trace->info from the metadata. */
 void trace_describe(struct ctf_trace *trace);
 /* ---- reader_class.c ---- */

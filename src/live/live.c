@@ -8,7 +8,7 @@
 #include "live/bound.h"
 #include "live/copydir.h"
 
-#define AGAIN_MS	500		/* between attempts to connect */
+#define AGAIN_MS	200		/* between attempts to connect */
 #define GOODBYE_MS	1000		/* at most for the last reply */
 
 struct live {

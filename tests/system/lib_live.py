@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 
 from lib_relay import KYMO, until
 
@@ -57,6 +58,51 @@ class LttngRelayd:
             self.process.wait()
         self.log.close()
         subprocess.run(['rm', '-rf', self.dir], check=True)
+
+
+class Cut:
+    """A viewer's port on the way to a relay's; cut() breaks all connections that go through."""
+
+    def __init__(self, relay):
+        self.target, self.pairs, self.lock = relay.live, [], threading.Lock()
+        self.listener = socket.create_server(('127.0.0.1', 0))
+        self.live = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            far = socket.create_connection(('127.0.0.1', self.target))
+            with self.lock:
+                self.pairs.append((near, far))
+            for source, sink in (near, far), (far, near):
+                source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                threading.Thread(target=self.carry, args=(source, sink), daemon=True).start()
+
+    def carry(self, source, sink):
+        try:
+            while data := source.recv(1000):        # so that replies are cut in their middle
+                sink.sendall(data)
+        except OSError:
+            pass
+        for one in source, sink:
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def cut(self):
+        with self.lock:
+            pairs, self.pairs = self.pairs, []
+        for pair in pairs:
+            for one in pair:
+                try:
+                    one.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
 
 
 class Live:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from lib_live import Live, LttngRelayd
+from lib_live import Cut, Live, LttngRelayd
 from lib_relay import KYMO, Relay, until
 from relay_lttng import EVENTS, begin, emit, finish, private, run, sessiond
 
@@ -75,6 +75,33 @@ def check_others(relay, others, copy, wanted):
     assert len([name for name in files if name.endswith('.idx')]) >= 2, files
 
 
+def cuts(relay_class):
+    """Connections that break again and again: nothing comes twice, nothing is missing."""
+    with relay_class() as relay, scratch() as directory:
+        cut = Cut(relay)
+        begin(relay, 'cut')
+        copy = os.path.join(directory, 'copy')
+        lives = [Live(Live.url(cut, 'cut'), '--reconnect')]
+        if relay_class is Relay:
+            lives.append(Live(Live.url(cut, 'cut'), '--reconnect', '-o', copy))
+        programs = [emit('one', 600), emit('two', 300, 3000)]
+        for number in range(1, 4):
+            seen = len(lives[0].lines())
+            until('some more', lambda: len(lives[0].lines()) > seen or programs[0].poll() is not None)
+            cut.cut()
+            # lttng-relayd shows nothing of a session that ended while nobody watched.
+            until('them again', lambda: all(live.said().count('is there again') == number for live in lives))
+        assert all(program.wait(60) == 0 for program in programs)
+        finish('cut')
+        lines, wanted = lives[0].wait(), stored(relay)
+        same('across cuts', lines, wanted)
+        assert len(wanted) == 900
+        if relay_class is Relay:
+            lives[1].wait()
+            same('what was written across cuts', run('babeltrace2', copy).splitlines(), wanted)
+        print(f'{relay_class.__name__}: 3 cuts, {len(wanted)} events once')
+
+
 def the_list():
     with Relay() as relay:
         url = f'net://127.0.0.1:{relay.live}'
@@ -120,6 +147,8 @@ def main():
         a_session(Relay, '--buffers-uid')
         a_session(Relay, '--buffers-pid')
         a_session(LttngRelayd, '--buffers-uid')
+        cuts(Relay)
+        cuts(LttngRelayd)
     for relay in (Relay, LttngRelayd):
         with sessiond():
             ends(relay)

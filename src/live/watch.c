@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See watch.h. */
+#include "live/watch.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "ctf/lock.h"
+
+#define FILES_NS	((int64_t)50000000)	/* how often files are looked at without a synchronisation point */
+#define HOLD_NS		((int64_t)200000000)	/* a recorder's threads write a packet at least as often */
+#define QUIET_NS	((int64_t)1000000000)	/* so long without more: nothing is held back */
+
+enum kind { PLAIN, ALIVE, GONE };
+
+/* What the writer of trace @i says. */
+static enum kind read_sync(const struct ctf_reader *reader, unsigned i, struct ctf_sync *sync)
+{
+	char path[4096];
+	enum kind kind = PLAIN;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/" CTF_SYNC_NAME, ctf_trace(reader, i)->path) >= (int)sizeof(path))
+		return PLAIN;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return PLAIN;
+	/* First whether it is alive: the last point of one that is gone is not needed. */
+	if (ctf_sync_alive(fd) <= 0)
+		kind = GONE;
+	else if (ctf_sync_read(fd, sync) == 0)
+		kind = ALIVE;
+	(void)close(fd);
+	return kind;
+}
+
+/* Time of the trace's clock as epoch; the streams of a trace have one clock. */
+static int64_t epoch_of(const struct ctf_reader *reader, unsigned trace, uint64_t clock)
+{
+	for (unsigned i = 0; i < ctf_class_count(reader); i++)
+		if (ctf_class(reader, i)->trace == trace)
+			return ctf_epoch(reader, trace, ctf_class(reader, i)->stream_class, clock);
+	return INT64_MIN;
+}
+
+static int64_t plain_until(const struct watch *watch, const struct ctf_reader *reader, unsigned trace, int64_t now_ns)
+{
+	if (now_ns - watch->grown_ns > QUIET_NS)
+		return INT64_MAX;
+	return now_ns - HOLD_NS + ctf_trace(reader, trace)->clock_offset_ns;
+}
+
+void watch_look(struct watch *watch, const struct ctf_reader *reader, int64_t now_ns)
+{
+	const unsigned traces = reader ? ctf_trace_count(reader) : 0;
+	uint64_t points = 0;
+	unsigned gone = 0;
+
+	watch->until = INT64_MAX;
+	for (unsigned i = 0; i < traces; i++) {
+		struct ctf_sync sync = { 0 };
+		const enum kind kind = read_sync(reader, i, &sync);
+		int64_t until = INT64_MAX;
+
+		if (kind == ALIVE && sync.number)
+			until = epoch_of(reader, i, sync.time - 1);
+		else if (kind == ALIVE)
+			until = INT64_MIN;
+		else if (kind == PLAIN)
+			until = plain_until(watch, reader, i, now_ns);
+		if (until < watch->until)
+			watch->until = until;
+		points += sync.number;
+		gone += kind == GONE;
+	}
+	watch->over = traces && gone == traces && watch->begun;
+	watch->due = watch->over || !watch->begun || points != watch->points || now_ns - watch->looked_ns >= FILES_NS;
+	watch->points = points;
+	watch->traces = traces;
+}
+
+void watch_looked(struct watch *watch, const struct ctf_reader *reader, bool grew, int64_t now_ns)
+{
+	watch->looked_ns = now_ns;
+	if (grew || !watch->begun)
+		watch->grown_ns = now_ns;
+	watch->begun = reader != NULL;
+	/* Of a trace that is new nothing was asked yet. */
+	if (!reader || ctf_trace_count(reader) != watch->traces) {
+		watch->until = INT64_MIN;
+		watch->over = false;
+	}
+}
