@@ -50,7 +50,6 @@ struct kymo_session;
 
 enum kymo_session_message {
 	KYMO_SESSION_NOTE,		/* something to know: a corrupt ring, a full disk, a disk that works again */
-	KYMO_SESSION_ENDED,		/* the session cannot go on and records nothing any more: stop it */
 };
 
 /* Zeroed but for size means the defaults; NULL in its place, too. */

@@ -138,6 +138,10 @@ static void show_facts(const struct show *s)
 			table_value_u64(s->table, "chunks_removed", "Chunks removed", s->accounts->chunks_removed);
 			table_value_u64(s->table, "events_removed", "Events in them", s->accounts->events_removed);
 		}
+		if (s->accounts->removed) {
+			table_value_u64(s->table, "removed", "Removed by others", s->accounts->removed);
+			table_value_u64(s->table, "removed_events", "Events in that", s->accounts->removed_events);
+		}
 		if (s->accounts->pauses) {
 			table_value_u64(s->table, "pauses", "Pauses", s->accounts->pauses);
 			table_value_ns(s->table, "paused_ns", "Paused for", s->accounts->paused_ns);

@@ -40,9 +40,8 @@ static int recover(const char *output, struct session_stats *stats, struct err *
 
 	if (session_begin(&options, &session, err) < 0)
 		return -1;
-	rc = session_poll(session, err) < 0 ? -1 : 0;
-	if (session_end(session, rc < 0 ? NULL : err) < 0)
-		rc = -1;
+	(void)session_poll(session);
+	rc = session_end(session, err);
 	session_stats(session, stats);
 	session_free(session);
 	return rc;

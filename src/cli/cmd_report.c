@@ -73,6 +73,9 @@ static void ask_recorder(const char *path, struct accounts *accounts, struct rep
 	accounts_read(accounts, path, problem);
 	if (*problem)
 		fprintf(stderr, "kymo report: warning: %s\n", problem);
+	if (accounts->removed)
+		fprintf(stderr, "kymo report: %" PRIu64 " events are not there: somebody removed the trace directory, or a part of it, "
+			"while it was written\n", accounts->removed_events);
 	if (accounts->chunks_removed)
 		fprintf(stderr, "kymo report: %" PRIu64 " chunks with %" PRIu64 " events were removed while recording, to "
 			"keep the limit on its size\n", accounts->chunks_removed, accounts->events_removed);

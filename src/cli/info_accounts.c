@@ -249,6 +249,8 @@ void accounts_read(struct accounts *a, const char *directory, char problem[512])
 	a->chunks_removed = number(member(root, "chunks"), "removed");
 	a->events_removed = number(member(root, "chunks"), "removed_events");
 	a->bytes_removed = number(member(root, "chunks"), "removed_bytes");
+	a->removed = number(member(root, "removed"), "times");
+	a->removed_events = number(member(root, "removed"), "events");
 	read_snapshot(&a->snapshot, member(root, "snapshot"), time_of(root, "start_ns"));
 	read_clocks(a, member(root, "clocks"));
 	read_clock_changes(a, member(root, "clock_changes"));

@@ -46,6 +46,7 @@ struct accounts {
 	uint64_t pauses;		/* kymo pause, --paused; ... */
 	int64_t paused_ns;		/* ... and how long in all */
 	uint64_t chunks_removed, events_removed, bytes_removed;	/* to keep a limit on the whole */
+	uint64_t removed, removed_events;	/* how often somebody removed the directory, and what was in it */
 	struct account_snapshot snapshot;
 	char *rules;			/* what was recorded, for people; NULL: everything */
 	uint64_t filtered;		/* events that the recorder left out by them */

@@ -280,8 +280,10 @@ int ctf_writer_create(const char *dir, const struct ctf_trace_desc *desc,
 	rc = writer_open(writer, dir, desc);
 	if (rc < 0) {
 		ctf_writer_close(writer);
-		return err_set(err, EXIT_FAILED, "cannot begin a trace in %s: %s; choose another "
-			       "place with -o DIR", dir, strerror(-rc));
+		(void)err_set(err, EXIT_FAILED, "cannot begin a trace in %s: %s; choose another "
+			      "place with -o DIR", dir, strerror(-rc));
+		errno = -rc;
+		return -1;
 	}
 	*result = writer;
 	return 0;
@@ -314,6 +316,20 @@ uint64_t ctf_writer_bytes(const struct ctf_writer *writer)
 uint64_t ctf_writer_disk(const struct ctf_writer *writer)
 {
 	return (uint64_t)writer->metadata_length + writer->bytes + writer->index_bytes;
+}
+
+bool ctf_writer_is_gone(const struct ctf_writer *writer)
+{
+	struct stat there, mine;
+	char path[PATH_MAX];
+
+	if (writer->store)
+		return false;
+	(void)snprintf(path, sizeof path, "%s/metadata", writer->dir);
+	if (lstat(path, &there) < 0)
+		return errno == ENOENT || errno == ENOTDIR;
+	return fstatat(writer->dir_fd, "metadata", &mine, AT_SYMLINK_NOFOLLOW) < 0 ? errno == ENOENT :
+	       there.st_ino != mine.st_ino || there.st_dev != mine.st_dev;
 }
 
 void ctf_writer_close(struct ctf_writer *writer)

@@ -18,6 +18,7 @@
 #ifndef KYMO_CTF_WRITER_H
 #define KYMO_CTF_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -108,7 +109,7 @@ int ctf_writer_create_in(const struct ctf_store *store, const struct ctf_trace_d
  * ctf_writer_create() - begin a trace in the existing, empty directory @dir
  *
  * A trace that is there has the beginning of its metadata whole.
- * Return: 0 and *@writer; -1 with @err (EXIT_FAILED) naming path and cause.
+ * Return: 0 and *@writer; -1 with errno, and @err (EXIT_FAILED) naming path and cause.
  */
 int ctf_writer_create(const char *dir, const struct ctf_trace_desc *desc,
 		      struct ctf_writer **writer, struct err *err);
@@ -144,6 +145,9 @@ uint64_t ctf_writer_bytes(const struct ctf_writer *writer);
 
 /** ctf_writer_disk() - bytes of all its files: streams, indexes when they are finished, metadata. */
 uint64_t ctf_writer_disk(const struct ctf_writer *writer);
+
+/** ctf_writer_is_gone() - its directory, or the metadata in it, is no more where it was. Context: blocks. */
+bool ctf_writer_is_gone(const struct ctf_writer *writer);
 
 /** ctf_writer_close() - close what is open, finish all indexes, free everything. NULL is fine. */
 void ctf_writer_close(struct ctf_writer *writer);

@@ -297,6 +297,17 @@ static void put_filter(struct json_object *root, const struct filter *filter)
 	json_object_object_add(root, "filter", object);
 }
 
+/* By others, while it was written: how often, and what was in it. */
+static struct json_object *removed(const struct sink *sink)
+{
+	struct json_object *object = json_object_new_object();
+
+	put_u64(object, "times", sink->removed.times);
+	put_u64(object, "events", sink->removed.events);
+	put_u64(object, "until_ns", sink->removed.until_ns);
+	return object;
+}
+
 static struct json_object *accounts(const struct session *session, const struct sink *sink)
 {
 	struct json_object *root = json_object_new_object();
@@ -317,6 +328,8 @@ static struct json_object *accounts(const struct session *session, const struct 
 	put_filter(root, session->options.filter);
 	if (session->options.frozen)
 		json_object_object_add(root, "snapshot", from_memory(session));
+	if (sink->removed.times)
+		json_object_object_add(root, "removed", removed(sink));
 	if (sink->ops->tell)
 		sink->ops->tell(sink, root);
 	if (session->pause_count) {

@@ -41,18 +41,107 @@ bool chunks_wanted(const struct sink_files *files)
 	return files->rotate_size || files->rotate_ns || files->max_size;
 }
 
-int chunks_open(struct chunks *chunks, const char *directory, const struct sink_files *files)
+/* Return: a descriptor of DIRECTORY/archives; -errno. */
+static int open_archives(const char *directory)
 {
 	char path[PATH_MAX + 16];
+	int fd;
+
+	(void)snprintf(path, sizeof path, "%s/archives", directory);
+	if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int chunks_open(struct chunks *chunks, const char *directory, const struct sink_files *files)
+{
+	int fd;
 
 	chunks->files = *files;
 	if (files->max_size && !files->rotate_size)
 		chunks->files.rotate_size = files->max_size / SHARE;
-	(void)snprintf(path, sizeof path, "%s/archives", directory);
-	if (mkdir(path, 0755) < 0)
-		return -errno;
-	chunks->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return chunks->dir < 0 ? -errno : 0;
+	fd = open_archives(directory);
+	if (fd < 0)
+		return fd;
+	chunks->dir = fd;
+	return 0;
+}
+
+int chunks_again(struct chunks *chunks, const char *directory)
+{
+	int fd = open_archives(directory);
+
+	if (fd < 0)
+		return fd;
+	(void)close(chunks->dir);
+	chunks->dir = fd;
+	return 0;
+}
+
+void chunks_forget(struct chunks *chunks)
+{
+	for (unsigned i = 0; chunks->packer && i < chunks->count; i++)
+		packer_forget(chunks->packer, chunks->list[i].number);
+	chunks->count = 0;
+	chunks->bytes = 0;
+}
+
+/* Two changes within a tick of the clock have one time, so a recent one says nothing. */
+static bool has_changed(struct chunks *chunks)
+{
+	struct timespec now = { 0 };
+	struct stat st;
+
+	if (fstat(chunks->dir, &st) < 0)
+		return false;
+	if (st.st_mtim.tv_sec == chunks->looked.tv_sec && st.st_mtim.tv_nsec == chunks->looked.tv_nsec)
+		return false;
+	(void)clock_gettime(CLOCK_REALTIME, &now);	/* there is one */
+	if (now.tv_sec > st.st_mtim.tv_sec + 1)
+		chunks->looked = st.st_mtim;
+	return true;
+}
+
+/* Who removes a chunk while it gets its final name leaves some of it. Each has this trace. */
+static bool is_there(const struct chunks *chunks, const struct chunk *chunk)
+{
+	char path[CHUNK_NAME_MAX + 16];
+	struct stat st;
+
+	(void)snprintf(path, sizeof path, "%s/ust/metadata", chunk->name);
+	return fstatat(chunks->dir, path, &st, 0) == 0 || errno != ENOENT;
+}
+
+unsigned chunks_look(struct chunks *chunks, uint64_t *events)
+{
+	const unsigned before = chunks->count;
+
+	if (chunks->dir < 0 || !chunks->count || !has_changed(chunks))
+		return 0;
+	chunks->count = 0;
+	for (unsigned i = 0; i < before; i++) {
+		const struct chunk *chunk = &chunks->list[i];
+
+		if (is_there(chunks, chunk)) {
+			chunks->list[chunks->count++] = *chunk;
+			continue;
+		}
+		if (chunks->packer)
+			packer_forget(chunks->packer, chunk->number);
+		chunks->bytes -= chunk->bytes;
+		*events += chunk->events;
+	}
+	return before - chunks->count;
+}
+
+uint64_t chunks_events(const struct chunks *chunks)
+{
+	uint64_t events = 0;
+
+	for (unsigned i = 0; i < chunks->count; i++)
+		events += chunks->list[i].events;
+	return events;
 }
 
 /* "20261120T202357+0000", in local time. */
@@ -100,13 +189,15 @@ static void write_accounts(const struct chunks *chunks, const char *version)
 
 static bool keep(struct chunks *chunks)
 {
-	struct chunk *grown = chunks->list;
+	if (chunks->count == chunks->room) {
+		const unsigned room = chunks->room ? 2 * chunks->room : 16;
+		struct chunk *grown = realloc(chunks->list, room * sizeof *grown);
 
-	if ((chunks->count & (chunks->count - 1)) == 0)
-		grown = realloc(chunks->list, (chunks->count ? 2 * chunks->count : 1) * sizeof *grown);
-	if (!grown)
-		return false;		/* it stays, but is never removed */
-	chunks->list = grown;
+		if (!grown)
+			return false;	/* it stays, but is never removed */
+		chunks->list = grown;
+		chunks->room = room;
+	}
 	chunks->list[chunks->count++] = chunks->now;
 	chunks->bytes += chunks->now.bytes;
 	return true;

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "recorder/session.h"
 
@@ -34,8 +35,9 @@ struct chunks {
 	int dir;			/* archives; -1: no chunks are made */
 	struct chunk now;		/* the one that is being written; number 0: none */
 	struct chunk *list;		/* [count] complete ones that are there, the oldest first */
-	unsigned count;
+	unsigned count, room;
 	uint64_t bytes;			/* of them */
+	struct timespec looked;		/* nothing was made or taken away since this time of the directory's */
 	struct packer *packer;		/* compresses them; NULL: nobody does */
 	uint64_t most;			/* that the present one ever grew from one look to the next */
 	struct {
@@ -73,6 +75,22 @@ void chunks_unmake(struct chunks *chunks, const struct chunk *next);
  */
 void chunks_complete(struct chunks *chunks, const char *directory, const char *version, uint64_t end_ns,
 		     uint64_t realtime);
+
+/** chunks_again() - the directory of chunks in @directory, made if it is not there. Return: 0; -errno. */
+int chunks_again(struct chunks *chunks, const char *directory);
+
+/** chunks_forget() - the complete chunks were taken away. */
+void chunks_forget(struct chunks *chunks);
+
+/**
+ * chunks_look() - forget complete chunks that somebody took away
+ * @events: grows by those in them
+ * Return: how many there were. Cheap as long as nothing changes in the directory of chunks.
+ */
+unsigned chunks_look(struct chunks *chunks, uint64_t *events);
+
+/** chunks_events() - in all complete chunks that are there. */
+uint64_t chunks_events(const struct chunks *chunks);
 
 /** chunks_due() - has the present chunk, of @bytes now, reached its size or its age? */
 bool chunks_due(const struct chunks *chunks, uint64_t bytes, uint64_t now_ns);

@@ -25,7 +25,6 @@ struct recorder {
 	struct control *control;	/* NULL: nobody can ask us for anything */
 	struct flight *flight;		/* the session's; NULL: all is written */
 	struct err *err;
-	bool failed;
 	bool stopping;			/* a signal came, or the time is over */
 	bool command_runs;
 	rlim_t soft_files;		/* RLIMIT_NOFILE as we met it */
@@ -50,12 +49,7 @@ static void on_poll(uv_timer_t *timer)
 
 	if (recorder->flight && flight_due(recorder->flight))
 		session_flush(recorder->session);
-	wait_ms = session_poll(recorder->session, recorder->err);
-	if (wait_ms < 0) {
-		recorder->failed = true;
-		finish(recorder);
-		return;
-	}
+	wait_ms = session_poll(recorder->session);
 	if (recorder->flight && flight_work(recorder->flight))
 		wait_ms = 0;
 	if (recorder->flight && !recorder->stopping && flight_is_done(recorder->flight))
@@ -429,7 +423,7 @@ static int run_loop(struct recorder *recorder)
 	uv_walk(&recorder->loop, close_handle, NULL);
 	(void)uv_run(&recorder->loop, UV_RUN_DEFAULT);	/* runs the closings */
 	(void)uv_loop_close(&recorder->loop);
-	return rc < 0 || recorder->failed ? -1 : 0;
+	return rc;
 }
 
 /* The traces besides the first. */

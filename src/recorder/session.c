@@ -216,12 +216,11 @@ static bool all_fail(const struct session *session)
 	return !some;
 }
 
-/* Housekeeping that needs no millisecond. Return: -1 when the trace is gone. */
-static int keep_house(struct session *session, struct err *err)
+/* Housekeeping that needs no millisecond. */
+static void keep_house(struct session *session)
 {
 	uint64_t now = session->drain.now_ns;
 	bool changed;
-	int rc;
 
 	changed = directory_changed(session);
 	if (changed || session->noticed || now >= session->scan_at) {
@@ -239,11 +238,10 @@ static int keep_house(struct session *session, struct err *err)
 		(void)session_snapshot_clocks(session);
 	}
 	if (now < session->accounts_at)
-		return 0;
-	rc = session_keep_accounts(session, err);
+		return;
+	session_keep_accounts(session);
 	/* With very many threads it takes long; not more than 0.2 % of the time. */
 	session->accounts_at = now + ACCOUNTS_PERIOD_NS + 500 * (session_now() - now);
-	return rc;
 }
 
 /*
@@ -269,20 +267,20 @@ static int next_wait_ms(struct session *session)
 	return (int)session->period_ms;
 }
 
-int session_poll(struct session *session, struct err *err)
+int session_poll(struct session *session)
 {
 	const uint64_t now = session_now();
 	bool live;
 
 	session->drain.now_ns = now;
 	live = session_live_look(session);
+	sinks_mend(&session->drain, session->process, session->process_count, false);
 	session_drain_all(session, session->flush);
 	session->flush = false;
 	if (live)
 		session_tell_horizon(session, now);
 	session_turn_sinks(session);
-	if (keep_house(session, err) < 0)
-		return -1;
+	keep_house(session);
 	return next_wait_ms(session);
 }
 
@@ -332,6 +330,7 @@ static void end_processes(struct session *session)
 		session_scan(session);
 	}
 	session->drain.final = true;
+	sinks_mend(&session->drain, session->process, session->process_count, true);
 	for (unsigned i = 0; i < session->process_count; i++)
 		session_wait(session->process[i]);
 	for (unsigned i = 0; i < session->process_count; i++)

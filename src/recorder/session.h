@@ -112,10 +112,9 @@ int session_begin(const struct session_options *options, struct session **sessio
 
 /**
  * session_poll() - take what is due
- * Return: milliseconds after which it wants to be called again; -1 with @err when the trace
- * cannot be continued (its directory was removed): end the session.
+ * Return: milliseconds after which it wants to be called again.
  */
-int session_poll(struct session *session, struct err *err);
+int session_poll(struct session *session);
 
 /** session_flush() - the next poll takes all that is committed, however little it is. */
 void session_flush(struct session *session);

@@ -22,7 +22,6 @@
 
 #define STACK_SIZE	(512u << 10)	/* a program may lock all of its memory */
 #define POLL_MS_MAX	1000
-#define DEAD_POLL_MS	1000		/* nothing to do but to wait for the stop */
 
 /* The process that has a session, 0: none. In a forked child it is the parent, so none. */
 static pid_t owner;
@@ -80,20 +79,8 @@ static struct request *next_request(struct kymo_session *inside, int wait_ms)
 
 static int poll_ms(struct kymo_session *inside)
 {
-	struct err err;
-	int wait_ms;
+	const int wait_ms = session_poll(inside->session);
 
-	if (inside->ended)
-		return DEAD_POLL_MS;
-	wait_ms = session_poll(inside->session, &err);
-	if (wait_ms < 0) {
-		inside->ended = true;
-		for (unsigned i = 0; i < inside->session->process_count; i++)
-			session_wait(inside->session->process[i]);
-		if (inside->options.message)
-			inside->options.message(inside->options.context, KYMO_SESSION_ENDED, err.text);
-		return 0;
-	}
 	return inside->options.poll_ms && wait_ms ? (int)inside->options.poll_ms : wait_ms;
 }
 

@@ -32,7 +32,6 @@ struct kymo_session {
 	struct session *session;
 	struct filter *filter;
 	struct sink_files files;	/* how each trace is kept */
-	bool ended;			/* a poll said that it cannot go on */
 	struct {
 		char *path;		/* as given; NULL: free */
 		struct sink *sink;

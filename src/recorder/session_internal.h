@@ -153,11 +153,8 @@ int session_end_sinks(struct session *session, struct err *err);
 /** session_drop_sinks() - close all, as if the program had been killed. */
 void session_drop_sinks(struct session *session);
 
-/**
- * session_keep_accounts() - bring the accounts of all sinks up to date
- * Return: 0; -1 with @err when the last sink's directory was removed.
- */
-int session_keep_accounts(struct session *session, struct err *err);
+/** session_keep_accounts() - bring the accounts of all sinks up to date, where that can be done. */
+void session_keep_accounts(struct session *session);
 
 /* ---- accounts.c ---- */
 

@@ -107,15 +107,20 @@ static int close_sink(struct session *session, struct sink *sink, struct session
 		      struct err *err)
 {
 	struct session_stats own;
+	const bool gone = sink->ops->gone && sink->ops->gone(sink);
 	int rc, result = 0;
 
 	rc = session_write_accounts(session, sink);
 	session_sink_stats(session, sink, &own);
-	if (sink->failed)
+	if (gone)
+		result = err_set(err, EXIT_FAILED, "the trace directory %s was removed while recording; what was "
+				 "recorded is lost with it", sink->name);
+	else if (sink->failed)
 		result = err_set(err, EXIT_FAILED, "%s could not be written all the time (%s); %llu events "
-				 "were dropped and %llu not written; the trace holds the others%s",
-				 sink->name, sink->error, (unsigned long long)own.dropped,
-				 (unsigned long long)own.unwritten, rc < 0 ? ". Its kymo.json could not be "
+				 "were dropped and %llu not written, %llu were removed with it; the trace holds the "
+				 "others%s", sink->name, sink->removed.times ? "it was removed" : sink->error,
+				 (unsigned long long)own.dropped, (unsigned long long)own.unwritten,
+				 (unsigned long long)sink->removed.events, rc < 0 ? ". Its kymo.json could not be "
 				 "brought up to date" : "");
 	else if (rc < 0)
 		result = err_set(err, EXIT_FAILED, "cannot write %s/kymo.json: %s; the trace itself is "
@@ -172,21 +177,9 @@ void session_drop_sinks(struct session *session)
 	}
 }
 
-int session_keep_accounts(struct session *session, struct err *err)
+void session_keep_accounts(struct session *session)
 {
-	for (unsigned i = session->drain.sink_count; i-- > 0;) {
-		struct sink *sink = session->drain.sink[i];
-		int rc = session_write_accounts(session, sink);
-
-		if ((rc != -ENOENT && rc != -ENOTDIR) || sink->gone)
-			continue;
-		if (session->drain.sink_count == 1)
-			return err_set(err, EXIT_FAILED, "the trace directory %s was removed while "
-				       "recording; what was recorded is lost with it", sink->name);
-		drain_say(&session->drain, "the trace directory %s was removed while recording; nothing "
-			  "is written there any more", sink->name);
-		(void)sink_failed(sink, rc);
-		sink->gone = sink->fails = sink->failed = true;
-	}
-	return 0;
+	/* What cannot be written now can be later, or the directory is gone, which is noticed elsewhere. */
+	for (unsigned i = 0; i < session->drain.sink_count; i++)
+		(void)session_write_accounts(session, session->drain.sink[i]);
 }

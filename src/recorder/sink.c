@@ -63,6 +63,9 @@ const char *sink_remedy(int rc)
 		{ ENFILE, "close files in other programs" },
 		{ ENOMEM, "end other programs" },
 		{ ENOBUFS, "the relay does not take it and the spool is full: look after the relay, or keep more (--spool)" },
+		{ ENOENT, "make the directory again that it was in" },
+		{ ENOTDIR, "make the directory again that it was in" },
+		{ EXDEV, "mount the file system again that it was on" },
 	};
 
 	for (unsigned i = 0; i < sizeof remedy / sizeof *remedy; i++)
@@ -105,7 +108,10 @@ void sinks_round_end(struct drain *drain)
 
 		if (sink->rests)
 			continue;
-		tell_news(drain, sink, fails);
+		if (fails && sink->ops->gone && sink->ops->gone(sink))
+			sink->look_at = 0;	/* what there is to tell is told then */
+		else
+			tell_news(drain, sink, fails);
 		if (fails)
 			sink->retry_at = drain->now_ns + RETRY_NS;
 		sink->fails = fails;

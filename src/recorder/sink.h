@@ -190,6 +190,11 @@ struct sink_ops {
 	 */
 	bool (*due)(const struct sink *sink, uint64_t now_ns);
 	int (*turn)(struct sink *sink, uint64_t begin_ns, uint64_t now_ns);
+	/*
+	 * Whether what it wrote last was taken away, so that it has to turn before it is given anything:
+	 * turn enters it in sink.removed then. Asked ten times a second.
+	 */
+	bool (*gone)(struct sink *sink);
 	/* Bytes of event data that are kept in it. */
 	uint64_t (*bytes)(const struct sink *sink);
 	/* Free @sink and what it holds; the last call. Every process has left. */
@@ -213,7 +218,12 @@ struct sink {
 	bool fails;			/* as of the last round that tried */
 	bool told;			/* as the user knows it */
 	uint64_t told_ns;		/* when he was told last */
-	bool gone;			/* its directory was removed: it is not asked again */
+	uint64_t look_at;		/* when it is looked at whether it is gone */
+	bool gone;			/* it is, and could not begin anew yet: it is given nothing */
+	struct {			/* the sink's: what was in it and was taken away */
+		uint64_t times, events, until_ns;
+		uint64_t last;		/* events, the last time */
+	} removed;
 	bool failed;			/* at least once */
 	bool turn_failed;		/* the last turn, which was told */
 	char error[128];		/* of the last failure */
@@ -252,6 +262,13 @@ void sinks_detach(struct drain *drain, struct sink *sink, struct process **proce
  * Nothing is lost or doubled by it. What cannot be done is told, and tried again later.
  */
 void sinks_turn(struct drain *drain, struct sink *sink, struct process **process, unsigned count);
+
+/**
+ * sinks_mend() - those that were taken away begin anew, if they can
+ * @process: [@count] all of the session
+ * @now: do not wait for the next look
+ */
+void sinks_mend(struct drain *drain, struct process **process, unsigned count, bool now);
 
 /** sinks_join() - @process came: it joins all sinks. Return: 0; -ENOMEM. */
 int sinks_join(struct drain *drain, struct process *process);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,23 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ctf/writer.h"
-#include "recorder/chunks.h"
 #include "recorder/packer.h"
+#include "recorder/sink_ctf_internal.h"
 #include "recorder/trace_dir.h"
-#include "recorder/traces.h"
-
-struct ctf_sink {
-	struct sink sink;
-	char *path;			/* absolute */
-	char version[32];		/* of kymo */
-	struct ctf_trace_desc desc;	/* of all its traces */
-	char *rules;			/* of desc */
-	struct chunks chunks;		/* dir -1: one trace that grows */
-	struct traces traces;		/* of the present chunk */
-	uint64_t accounts;		/* bytes */
-	bool existed;			/* the directory was there before */
-};
 
 /* ---- traces ---- */
 
@@ -38,56 +23,12 @@ static void describe(struct ctf_sink *ctf, uint64_t monotonic, uint64_t realtime
 	traces_describe(&ctf->traces, &ctf->desc, slash ? slash + 1 : ctf->path, ctf->version, monotonic, realtime);
 }
 
-/* The directory of trace @name in chunk @chunk, or in the one that everything is in. */
-static void trace_path(char *path, const struct ctf_sink *ctf, const struct chunk *chunk, const char *name)
-{
-	bool whole = ctf->chunks.dir < 0;
-
-	(void)snprintf(path, PATH_MAX + 64, "%s%s%s/%s", ctf->path, whole ? "" : "/archives/",
-		       whole ? "" : chunk->name, name);
-}
-
-static int begin_trace(struct ctf_sink *ctf, const struct chunk *chunk, const char *name,
-		       struct ctf_writer **writer, struct err *err)
-{
-	char path[PATH_MAX + 64];
-
-	trace_path(path, ctf, chunk, name);
-	if (mkdir(path, 0755) < 0 && errno != EEXIST)
-		return err_set(err, EXIT_FAILED, "cannot write to %s: %s; name another place with -o DIR",
-			       path, strerror(errno));
-	return ctf_writer_create(path, &ctf->desc, writer, err);
-}
-
 /* Beside ust/, as LTTng's per-process buffers have it. */
 static int begin_another(void *context, const char *name, struct ctf_writer **writer, struct err *err)
 {
 	struct ctf_sink *ctf = context;
 
-	return begin_trace(ctf, &ctf->chunks.now, name, writer, err);
-}
-
-static int begin_chunks(struct ctf_sink *ctf, const struct sink_files *files, uint64_t monotonic,
-			uint64_t realtime, struct err *err)
-{
-	struct chunk first;
-	int rc = chunks_open(&ctf->chunks, ctf->path, files);
-
-	if (rc == 0)
-		rc = chunks_make(&ctf->chunks, monotonic, realtime, &first);
-	if (rc < 0)
-		return err_set(err, EXIT_FAILED, "cannot make a chunk in %s: %s; name another place with "
-			       "-o DIR", ctf->path, strerror(-rc));
-	ctf->chunks.now = first;
-	return 0;
-}
-
-static uint64_t realtime_now(void)
-{
-	struct timespec now = { 0 };
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);	/* there is one */
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return ctf_begin_trace(ctf, &ctf->chunks.now, name, writer, err);
 }
 
 /* ---- what comes ---- */
@@ -138,60 +79,6 @@ static void ctf_leave(struct sink *sink, struct sink_process *at)
 	traces_leave(traces_of(sink), at);
 }
 
-/* ---- chunks ---- */
-
-/* Bytes of files in the present chunk, and of the accounts. */
-static uint64_t disk_bytes(const struct ctf_sink *ctf)
-{
-	return ctf->accounts + traces_disk(&ctf->traces);
-}
-
-static void ctf_round(struct sink *sink, uint64_t now_ns)
-{
-	struct ctf_sink *ctf = (struct ctf_sink *)sink;
-
-	(void)now_ns;
-	if (ctf->chunks.dir < 0)
-		return;
-	chunks_packed(&ctf->chunks);
-	chunks_bound(&ctf->chunks, disk_bytes(ctf));
-}
-
-static bool ctf_due(const struct sink *sink, uint64_t now_ns)
-{
-	const struct ctf_sink *ctf = (const struct ctf_sink *)sink;
-
-	return ctf->chunks.dir >= 0 && ctf->traces.news && chunks_due(&ctf->chunks, disk_bytes(ctf) - ctf->traces.known, now_ns);
-}
-
-/* All streams of the present chunk end; what it was is in its accounts. */
-static void complete_chunk(struct ctf_sink *ctf, uint64_t end_ns)
-{
-	traces_complete(&ctf->traces);
-	chunks_complete(&ctf->chunks, ctf->path, ctf->version, end_ns, realtime_now());
-}
-
-static int ctf_turn(struct sink *sink, uint64_t begin_ns, uint64_t now_ns)
-{
-	struct ctf_sink *ctf = (struct ctf_sink *)sink;
-	struct ctf_writer *writer;
-	struct chunk next;
-	int rc = chunks_make(&ctf->chunks, begin_ns, realtime_now(), &next);
-
-	if (rc < 0)
-		return rc;
-	if (begin_trace(ctf, &next, "ust", &writer, NULL) < 0) {
-		chunks_unmake(&ctf->chunks, &next);
-		return -EIO;
-	}
-	complete_chunk(ctf, now_ns);
-	ctf->chunks.now = next;
-	ctf->traces.shared = writer;
-	ctf->traces.disk = ctf->traces.known = ctf->traces.events = 0;
-	ctf->traces.news = false;
-	return 0;
-}
-
 /* ---- accounts and end ---- */
 
 static int ctf_accounts(struct sink *sink, const char *json)
@@ -221,7 +108,7 @@ static void ctf_close(struct sink *sink)
 	bool empty = !ctf->traces.shared || !ctf_bytes(sink);
 
 	if (ctf->chunks.dir >= 0 && !empty && (ctf->traces.news || ctf->chunks.now.number == 1)) {
-		complete_chunk(ctf, sink->end_ns);
+		ctf_complete_chunk(ctf, sink->end_ns);
 	} else {
 		ctf_writer_close(ctf->traces.shared);
 		if (ctf->chunks.dir >= 0 && !empty)
@@ -232,6 +119,8 @@ static void ctf_close(struct sink *sink)
 	else if (ctf->chunks.packer && ctf->chunks.dir < 0)
 		packer_add(ctf->chunks.packer, ctf->path, 0);
 	chunks_close(&ctf->chunks);
+	if (ctf->dir >= 0)
+		(void)close(ctf->dir);
 	free(ctf->path);
 	free(ctf->rules);
 	free(ctf);
@@ -249,6 +138,7 @@ static const struct sink_ops ctf_ops = {
 	.tell = ctf_tell,
 	.round = ctf_round,
 	.due = ctf_due,
+	.gone = ctf_gone,
 	.turn = ctf_turn,
 	.bytes = ctf_bytes,
 	.close = ctf_close,
@@ -263,7 +153,7 @@ int sink_ctf_create(const char *path, const char *version, uint64_t monotonic, u
 	if (!ctf)
 		return err_set(err, EXIT_FAILED, "out of memory");
 	ctf->sink.ops = &ctf_ops;
-	ctf->chunks.dir = -1;
+	ctf->chunks.dir = ctf->dir = -1;
 	ctf->traces.begin = begin_another;
 	ctf->traces.context = ctf;
 	(void)snprintf(ctf->version, sizeof ctf->version, "%s", version);
@@ -277,10 +167,8 @@ int sink_ctf_create(const char *path, const char *version, uint64_t monotonic, u
 		if (!ctf->chunks.packer)
 			rc = err_set(err, EXIT_FAILED, "cannot start a thread that compresses: %s", strerror(errno));
 	}
-	if (rc == 0 && files && chunks_wanted(files))
-		rc = begin_chunks(ctf, files, monotonic, realtime, err);
 	if (rc == 0)
-		rc = begin_trace(ctf, &ctf->chunks.now, "ust", &ctf->traces.shared, err);
+		rc = ctf_begin_place(ctf, files, monotonic, realtime, err);
 	if (rc < 0) {
 		ctf_close(&ctf->sink);
 		return -1;

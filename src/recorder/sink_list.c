@@ -8,6 +8,7 @@
 
 /* An event may carry a time this much older than the moment at which it is found. */
 #define EARLIER_NS	10000000u
+#define LOOK_NS		100000000u	/* at what may have been taken away, so often */
 
 /* ---- what a sink misses ---- */
 
@@ -188,7 +189,7 @@ static void forget(struct sink_process *at, uint64_t begin_ns)
 	at->own = false;
 }
 
-void sinks_turn(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
+static int begin_anew(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
 {
 	uint64_t begin_ns;
 	int rc;
@@ -196,15 +197,68 @@ void sinks_turn(struct drain *drain, struct sink *sink, struct process **process
 	drain_look_at_clock(drain);
 	begin_ns = turn_ns(drain, process, count);
 	rc = sink->ops->turn(sink, begin_ns, drain->now_ns);
-	if (rc < 0 && !sink->turn_failed)
-		drain_say(drain, "%s: cannot begin another chunk: %s; the present one goes on", sink->name,
-			  strerror(-rc));
-	sink->turn_failed = rc < 0;
 	for (unsigned i = 0; rc == 0 && i < count; i++) {
 		struct sink_process *at = sink_at(drain, sink, process[i]);
 
 		if (at && !at->left)
 			forget(at, begin_ns);
+	}
+	return rc;
+}
+
+void sinks_turn(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
+{
+	int rc = begin_anew(drain, sink, process, count);
+
+	if (rc < 0 && !sink->turn_failed)
+		drain_say(drain, "%s: cannot begin another chunk: %s; the present one goes on", sink->name,
+			  strerror(-rc));
+	sink->turn_failed = rc < 0;
+}
+
+/* ---- what was taken away ---- */
+
+static void tell_gone(const struct drain *drain, const struct sink *sink, int rc)
+{
+	if (rc < 0)
+		drain_say(drain, "the trace directory %s was removed while recording, or what is written in it, and cannot "
+			  "be made again: %s; %s. %s", sink->name, sink->error, sink_remedy(rc), drain->sink_count > 1 ?
+			  "The others are written, and what this one misses is counted" :
+			  "The traced programs go on, their buffers fill, and what finds no room is counted");
+	else
+		drain_say(drain, "the trace directory %s was removed while recording, or what is written in it; %llu "
+			  "events are gone with it, and the recording goes on there in a new one", sink->name,
+			  (unsigned long long)sink->removed.last);
+}
+
+static void mend(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
+{
+	const bool gone = sink->ops->gone(sink), was = sink->gone;
+	int rc = gone ? begin_anew(drain, sink, process, count) : 0;
+
+	if (!gone && !was)
+		return;
+	sink->gone = sink->fails = rc < 0;
+	sink->failed = true;
+	sink->rc = 0;
+	if (rc < 0)
+		(void)sink_failed(sink, rc);
+	if (!gone)
+		drain_say(drain, "the trace directory %s is there again, and the recording goes on in it", sink->name);
+	else if (rc == 0 || !was)
+		tell_gone(drain, sink, rc);
+	sink->told = rc < 0;
+}
+
+void sinks_mend(struct drain *drain, struct process **process, unsigned count, bool now)
+{
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		struct sink *sink = drain->sink[i];
+
+		if (!sink->ops->gone || (!now && drain->now_ns < sink->look_at))
+			continue;
+		sink->look_at = drain->now_ns + LOOK_NS;
+		mend(drain, sink, process, count);
 	}
 }
 

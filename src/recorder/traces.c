@@ -16,6 +16,7 @@ struct traces_process {
 	struct traces_process *next, **link;
 	struct sink_process *at;
 	struct ctf_writer *own;		/* its own trace; NULL: it is in the shared one */
+	uint64_t own_events;		/* in it */
 	bool known;			/* its stream of facts holds those that are known */
 	struct {
 		bool done;		/* its runtime events are in the metadata ... */
@@ -128,7 +129,7 @@ static int leave_shared(struct traces *traces, struct sink_process *at)
 
 	(void)snprintf(name, sizeof name, "%u-%u", at->process->region.pid, at->process->ordinal);
 	if (traces->begin(traces->context, name, &mine->own, NULL) < 0)
-		return -EIO;
+		return errno ? -errno : -EIO;
 	end_streams(at);
 	memset(mine->declared, 0, sizeof mine->declared);	/* the table's runtime events, in the new metadata */
 	return 0;
@@ -212,6 +213,15 @@ static int write_packet(const struct traces *traces, const struct sink_process *
 	return ended(writer, &writing, ctf_out_packet(out, packet));
 }
 
+static void count_events(struct traces *traces, const struct sink_process *at, uint32_t records)
+{
+	struct traces_process *mine = at->data;
+
+	*(mine->own ? &mine->own_events : &traces->shared_events) += records;
+	traces->events += records;
+	traces->news = true;
+}
+
 int traces_packet(struct traces *traces, struct sink_process *at, const struct sink_packet *from)
 {
 	const struct process *process = at->process;
@@ -243,8 +253,7 @@ int traces_packet(struct traces *traces, struct sink_process *at, const struct s
 			  from->promised ? KYMO_PROMISE_RINGS : KYMO_PROMISE_NOTHING);
 	if (rc < 0)
 		return rc;
-	traces->events += from->records;
-	traces->news = true;
+	count_events(traces, at, from->records);
 	return 0;
 }
 
@@ -314,8 +323,7 @@ int traces_batch(struct traces *traces, struct sink_process *at, const struct si
 		rc = write_packet(traces, at, at->merged.stream, &packet, KYMO_PROMISE_RINGS);
 	if (rc < 0)
 		return rc;
-	traces->events += batch->records;
-	traces->news = true;
+	count_events(traces, at, batch->records);
 	return 0;
 }
 
@@ -369,10 +377,31 @@ void traces_complete(struct traces *traces)
 		end_streams(mine->at);
 		close_trace(traces, mine->own);
 		mine->own = NULL;
+		mine->own_events = 0;
 		memset(mine->declared, 0, sizeof mine->declared);
 	}
 	close_trace(traces, traces->shared);
 	traces->shared = NULL;
+	traces->shared_events = 0;
+}
+
+bool traces_gone(const struct traces *traces, uint64_t *events)
+{
+	uint64_t lost = 0;
+	bool gone = false;
+
+	if (traces->shared && ctf_writer_is_gone(traces->shared)) {
+		gone = true;
+		lost = traces->shared_events;
+	}
+	for (const struct traces_process *mine = traces->processes; mine; mine = mine->next)
+		if (mine->own && ctf_writer_is_gone(mine->own)) {
+			gone = true;
+			lost += mine->own_events;
+		}
+	if (events)
+		*events += lost;
+	return gone;
 }
 
 uint64_t traces_bytes(const struct traces *traces)

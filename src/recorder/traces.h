@@ -28,6 +28,7 @@ struct traces {
 	bool fronts;			/* each stream begins with an empty packet, not only who has lost something */
 	uint64_t front_ns;		/* its time; at most that of the packet that follows */
 	struct ctf_writer *shared;	/* "ust" */
+	uint64_t shared_events;		/* in it */
 	struct traces_process *processes;	/* those that have not left */
 	uint64_t bytes, disk;		/* of traces that are closed: packets; all */
 	uint64_t known;			/* bytes of facts that the sink had before its last turn */
@@ -56,6 +57,12 @@ void traces_leave(struct traces *traces, struct sink_process *at);
 
 /** traces_complete() - end all streams and traces; the next packets of the processes begin new ones. */
 void traces_complete(struct traces *traces);
+
+/**
+ * traces_gone() - whether a trace was taken away of those that are not closed
+ * @events: grows by the runtime events in them; may be NULL
+ */
+bool traces_gone(const struct traces *traces, uint64_t *events);
 
 /** traces_bytes(), traces_disk() - of packets; of all files, as long as the counts were not set back. */
 uint64_t traces_bytes(const struct traces *traces);

@@ -52,8 +52,9 @@ def require(condition, what):
 class Case:
     """A recorder that writes to a place, and a program that does not stop."""
 
-    def __init__(self, root, place, least=1000):
+    def __init__(self, root, place, least=1000, options=()):
         self.root = root
+        self.options = options
         self.trace = os.path.join(place, 'trace')
         self.said_path = os.path.join(root, 'said')
         self.noted_path = os.path.join(root, 'noted')
@@ -69,7 +70,7 @@ class Case:
 
     def start_recorder(self, trace):
         with open(self.said_path, 'w') as said:
-            recorder = subprocess.Popen([KYMO, 'record', '-o', trace], env=self.environment,
+            recorder = subprocess.Popen([KYMO, 'record', '-o', trace, *self.options], env=self.environment,
                                         stdout=subprocess.DEVNULL, stderr=said)
         wait_for('the recorder', lambda: recorder.poll() is not None or
                  os.path.exists(os.path.join(trace, 'kymo.json')))
@@ -131,20 +132,27 @@ class Case:
             require(all(a < b for a, b in zip(numbers, numbers[1:])), 'numbers come twice, or backwards')
         return found, discarded
 
+    def gone(self):
+        """What was in a directory that somebody removed."""
+        with open(os.path.join(self.trace, 'kymo.json')) as f:
+            return json.load(f).get('removed', {}).get('events', 0)
+
     def check_trace(self, complete=True):
         """All is in the trace, or counted as dropped in it; with complete in the accounts as well."""
         found, discarded = self.read()
         recorded = sum(len(numbers) for numbers in found.values())
         produced = sum(self.noted())
-        require(recorded + discarded == produced, '%d recorded and %d discarded are not %d' % (
-            recorded, discarded, produced))
+        gone = self.gone() if complete else 0
+        require(recorded + discarded + gone == produced, '%d recorded, %d discarded, %d gone are not %d; it said: %s' % (
+            recorded, discarded, gone, produced, self.said()))
         if not complete:
             return
         for thread, last in enumerate(self.noted()):
-            require(found[thread][-1] == last, 'the last event of thread %d is not there' % thread)
+            require(discarded or found[thread][-1] == last, 'the last event of thread %d is not there' % thread)
         with open(os.path.join(self.trace, 'kymo.json')) as f:
             accounts = json.load(f)
         totals = accounts['totals']
+        recorded += gone
         require(accounts['ended'], 'kymo.json does not say that it ended')
         require((totals['recorded'], totals['dropped'], totals['unwritten']) == (recorded, discarded, 0),
                 'kymo.json says %s, the trace has %d and %d' % (totals, recorded, discarded))
@@ -308,33 +316,77 @@ def hangs(root):
 
 
 def removed(root):
-    """What was recorded is gone with the directory; the program can be recorded again."""
+    """What was recorded is gone with the directory, and counted; it goes on in a new one of that name."""
     case = Case(root, root)
     try:
-        shutil.rmtree(case.trace)
-        wait_for('the recorder to end', lambda: case.recorder.poll() is not None or
-                 shutil.rmtree(case.trace, ignore_errors=True))
-        require(case.recorder.returncode == 1, 'it ended with %d' % case.recorder.returncode)
-        require(case.trace + ' was removed' in case.said(), 'said: ' + case.said())
-        case.go_on(1000)
-        case.trace = os.path.join(root, 'another')
-        case.recorder = case.start_recorder(case.trace)
+        taken_away(case, lambda: shutil.rmtree(case.trace, ignore_errors=True))
+    finally:
+        case.close()
+
+
+def removed_in_chunks(root):
+    """A complete chunk: the recording has nothing to do with it any more, but for its counts."""
+    case = Case(root, root, options=['--rotate-size', '256K'])
+    archives = os.path.join(case.trace, 'archives')
+
+    def number(name):
+        return int(name.rsplit('-', 1)[1])
+
+    try:
+        wait_for('chunks', lambda: len(os.listdir(archives)) > 3)
+        shutil.rmtree(os.path.join(archives, min(os.listdir(archives), key=number)))
+        wait_for('the accounts', case.gone)
         case.go_on(1000)
         case.end_program()
         case.end_recorder(0)
-        found, discarded = case.read()
-        for thread, last in enumerate(case.noted()):
-            require(found[thread][-1] == last, 'the last event of thread %d is not there' % thread)
-        require(all(numbers[-1] - numbers[0] + 1 == len(numbers) for numbers in found.values()) or discarded,
-                'events are missing')
+        case.check_trace()
     finally:
         case.close()
+
+
+def removed_partly(root):
+    """Only what is written just now: the traces in the directory, or the present chunk."""
+    for options, name in ([], 'ust'), (['--rotate-size', '1M'], 'archives'):
+        part = os.path.join(root, name)
+        os.mkdir(part)
+        case = Case(part, part, options=options)
+        try:
+            taken_away(case, lambda: os.rename(os.path.join(case.trace, name), os.path.join(part, 'away')))
+        finally:
+            case.close()
+
+
+def removed_above(root):
+    """Not even the directory that it was in is there: nothing can be made there until somebody makes that."""
+    place, away = os.path.join(root, 'place'), os.path.join(root, 'away')
+    os.mkdir(place)
+    case = Case(root, place)
+    try:
+        os.rename(place, away)
+        case.wait_until_said('cannot be made again')
+        case.go_on(FULL_RINGS)
+        taken_away(case, lambda: os.mkdir(place))
+        require('make the directory again' in case.said(), case.said())
+    finally:
+        case.close()
+
+
+def taken_away(case, take):
+    take()
+    case.wait_until_said('the recording goes on there')
+    case.go_on(1000)
+    case.end_program()
+    case.end_recorder(1)
+    require(case.trace + ' was removed' in case.said(), 'said: ' + case.said())
+    case.check_trace()
+    info = subprocess.run([KYMO, 'info', case.trace], stdout=subprocess.PIPE, text=True)
+    require('Events in that: %d\n' % case.gone() in info.stdout, info.stdout)
 
 
 def main():
     failed = False
     only = sys.argv[1:]
-    for case in full, limit_on_files, read_only, read_only_at_once, hangs, removed:
+    for case in full, limit_on_files, read_only, read_only_at_once, hangs, removed, removed_in_chunks, removed_partly, removed_above:
         if only and case.__name__ not in only:
             continue
         root = tempfile.mkdtemp(prefix='kymo-disk-')

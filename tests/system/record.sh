@@ -156,11 +156,13 @@ wait "$recorder"
 same "status after Ctrl-C" 41 "$?"
 same "ended" True "$(field "$scratch/q" ended)"
 
-# ---- the trace directory vanishes ----
+# ---- the trace directory vanishes: it is made again ----
 "$kymo" record -o "$scratch/o" 2>"$scratch/err" &
 recorder=$!
 wait_for test -e "$scratch/o/kymo.json"
-rm -rf "$scratch/o"
+mv "$scratch/o" "$scratch/away"
+wait_for test -e "$scratch/o/kymo.json"
+kill -INT "$recorder"
 wait "$recorder"
 same "status without a directory" 1 "$?"
 has err "removed"

@@ -59,9 +59,10 @@ static inline void message(void *context, enum kymo_session_message kind, const 
 	size_t used;
 
 	(void)context;
+	(void)kind;
 	pthread_mutex_lock(&said_lock);
 	used = strlen(said);
-	snprintf(said + used, sizeof said - used, "%s%s\n", kind == KYMO_SESSION_ENDED ? "ENDED " : "", text);
+	snprintf(said + used, sizeof said - used, "%s\n", text);
 	pthread_mutex_unlock(&said_lock);
 }
 

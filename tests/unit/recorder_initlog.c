@@ -76,9 +76,7 @@ static struct session *begin(struct place *place)
 
 static void poll_once(struct session *session)
 {
-	struct err err;
-
-	assert_true(session_poll(session, &err) >= 0);
+	assert_true(session_poll(session) >= 0);
 }
 
 /* Return: init events in the trace. */

@@ -59,9 +59,7 @@ static struct session *begin(struct place *place, const char *trace)
 
 static void poll_once(struct session *session)
 {
-	struct err err;
-
-	assert_true(session_poll(session, &err) >= 0);
+	assert_true(session_poll(session) >= 0);
 }
 
 static struct session_stats end(struct session *session)
