@@ -34,13 +34,13 @@ class Relay:
     """`kymo relay` in a directory of its own, on ports that were free; wrap: what Connection has."""
     wrap = None
 
-    def __init__(self, *options):
+    def __init__(self, *options, env=()):
         self.dir = tempfile.mkdtemp(prefix='kymo-relay-')
         self.output = os.path.join(self.dir, 'traces')
         self.log = open(os.path.join(self.dir, 'log'), 'w+')
         self.process = subprocess.Popen(
             [KYMO, 'relay', '-o', self.output, '--control', '0', '--data', '0', '--live', '0', *options],
-            stdout=subprocess.PIPE, stderr=self.log, text=True)
+            stdout=subprocess.PIPE, stderr=self.log, text=True, env=dict(os.environ, **dict(env)))
         first, second = self.process.stdout.readline(), self.process.stdout.readline()
         self.control, self.data = map(int, re.match(r'producers: nets?://127.0.0.1:(\d+):(\d+)', first).groups())
         self.live = int(re.match(r'viewers: nets?://127.0.0.1:(\d+)', second)[1])
@@ -91,6 +91,10 @@ class Connection:
                 raise EOFError(f'closed after {len(data)} of {size} bytes')
             data += some
         return data
+
+    def segments(self):
+        """Segments with data that came so far: tcpi_data_segs_in of struct tcp_info."""
+        return struct.unpack('=152xI', self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 156))[0]
 
     def is_closed(self):
         """Whether the other side closes it; nothing else may come."""

@@ -4,10 +4,13 @@
 The numbers are those of the list that the project keeps of such traps (docs/relay.md)."""
 import glob
 import os
+import shutil
 import struct
 import sys
+import tempfile
+import threading
 
-from lib_relay import (CLOSE_CHUNK, CREATE_CHUNK, DATA_PENDING, END_PENDING, ERR, GET_CONFIGURATION, HUP, INACTIVE,
+from lib_relay import (BUILD, CLOSE_CHUNK, CREATE_CHUNK, DATA_PENDING, END_PENDING, ERR, GET_CONFIGURATION, HUP, INACTIVE,
                        INDEX_OK, NEW_METADATA, NEW_STREAM, OK, RESET_METADATA, RETRY, VERSION, CHUNK_EXISTS, Connection,
                        Producer, Relay, Viewer, until)
 
@@ -17,6 +20,11 @@ RUN = []
 def test(function):
     RUN.append(function)
     return function
+
+
+def with_stopped_disk(function):
+    function.stopped_disk = True
+    return test(function)
 
 
 def stored(relay, pattern):
@@ -39,10 +47,10 @@ def live(relay, **kwargs):
     return producer
 
 
-def watch(relay):
+def watch(relay, session=None):
     viewer = Viewer(relay.live)
     viewer.create()
-    viewer.session = viewer.sessions()[0][0]
+    viewer.session = session or viewer.sessions()[0][0]
     status, streams = viewer.attach(viewer.session)
     assert status == 1, status
     viewer.ids = {channel: stream for stream, _, _, _, channel in streams}
@@ -311,6 +319,61 @@ def t22_a_producer_that_vanishes(relay):
     until('the torn packet to go', lambda: stored(relay, 'c_0') == b'wholeno index')
 
 
+class StoppedDisk:
+    """While the file is there, the relay's disk answers nothing (tests/preload/slow_disk.c)."""
+
+    def __init__(self):
+        self.dir = tempfile.mkdtemp(prefix='kymo-disk-')
+        self.file = os.path.join(self.dir, 'stops')
+        self.env = {'LD_PRELOAD': os.path.join(BUILD, 'tests', 'libslow_disk.so'), 'KYMO_TEST_DISK_STOPS': self.file,
+                    'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'}
+
+    def __enter__(self):
+        return self
+
+    def stop(self):
+        open(self.file, 'w').close()
+
+    def go_on(self):
+        os.unlink(self.file)
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.dir)         # which lets go what waits
+
+
+@with_stopped_disk
+def t19_a_disk_that_does_not_answer_holds_up_packets_only(relay, disk):
+    producer = live(relay)
+    producer.packet(producer.one, b'before', 1, 2)
+    done(producer, producer.one)
+    disk.stop()
+    # More than the relay keeps for the disk and what sockets hold: the last packets wait on the way.
+    block = os.urandom(1 << 20)
+    sender = threading.Thread(target=lambda: [producer.send_data(producer.one, block, seq=1 + i) for i in range(96)])
+    sender.start()
+    producer.metadata(producer.meta, b' and more')
+    for i in range(96):
+        producer.send_index(producer.one, block, 2 + i, 3 + i, seq=1 + i)
+    assert producer.pending(producer.one, 96) == 1
+    producer.stream('late_0')
+    producer.sent()
+    producer.beacon(producer.one, 5000)
+    producer.chunk(1)
+    assert producer.rotate([(producer.one, 97)], 1) == OK
+    assert producer.close_chunk(0, command=0)[0] == OK
+    assert producer.ret(END_PENDING, struct.pack('>Q', producer.session)) == 1
+    other = Producer(relay).create(name='other')
+    other.packet(other.stream('c_0'), b'waits', 1, 2)
+    viewer = watch(relay, producer.session)
+    assert given(viewer, producer.one, INDEX_OK)[5:7] == (1, 2)
+    assert viewer.next_index(producer.one)[0] == RETRY  # nothing is shown that is not in its file
+    assert sender.is_alive()
+    disk.go_on()
+    sender.join()
+    until('what is pending', lambda: producer.pending(producer.one, 96) == 0)
+    assert stored(relay, 'archives/**/c_0') == b'before' + 96 * block
+
+
 # ---- what viewers get ----
 
 @test
@@ -400,6 +463,38 @@ def t29_t32_ended_sessions_stay(relay):
 
 
 @test
+def t30_a_reply_is_one_write(relay):
+    """Every reply that fits into a segment comes as one, so nobody waits for an acknowledgement that is delayed."""
+    def one_segment(connection, request, *arguments):
+        before = connection.segments()
+        result = request(*arguments)
+        came = connection.segments() - before
+        assert came == 1, f'{request.__name__}: {came} segments'
+        return result
+
+    producer = live(relay)
+    for i in range(3):
+        one_segment(producer.control, producer.packet, producer.one, b'packet', i, i + 1)
+    one_segment(producer.control, producer.stream, 'c_1')
+    one_segment(producer.control, producer.sent)
+    done(producer, producer.one)
+    done(producer, producer.meta)
+    viewer = Viewer(relay.live)
+    calls = ((viewer.create,), (viewer.sessions,), (viewer.attach, producer.session), (viewer.metadata, producer.meta),
+             (viewer.next_index, producer.one), (viewer.packet, producer.one, 0, 6), (viewer.metadata, producer.meta),
+             (viewer.new_streams, producer.session), (viewer.detach, producer.session))
+    for call in calls:
+        one_segment(viewer.connection, *call)
+    one_segment(producer.control, producer.close_chunk, 0)
+    # Of requests in one write, too.
+    before = producer.control.segments()
+    request = struct.pack('>QQII', 0, 8, CHUNK_EXISTS, 0) + bytes(8)
+    producer.control.send(100 * request)
+    producer.control.read(500)
+    assert producer.control.segments() - before == 1
+
+
+@test
 def t31_packets_in_pieces(relay):
     producer = live(relay)
     viewer = watch(relay)
@@ -461,8 +556,12 @@ def viewers_must_do_things_in_order(relay):
 def main():
     for function in RUN:
         options = ('--expire', '3s') if function.__name__.startswith('t20') else ()
-        with Relay(*options) as relay:
-            function(relay)
+        if hasattr(function, 'stopped_disk'):
+            with StoppedDisk() as disk, Relay(*options, env=disk.env) as relay:
+                function(relay, disk)
+        else:
+            with Relay(*options) as relay:
+                function(relay)
         print(f'ok {function.__name__}')
     return 0
 
