@@ -4,6 +4,8 @@
  * in one write each. Who does not take replies, and a disk that does not keep up, stop the reading of those who are
  * concerned, and of nobody else.
  */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,9 @@
 #define CONNECTIONS_MAX	4096u
 #define UNSENT_MAX	((size_t)4 << 20)	/* of replies; then requests wait */
 #define GREETING_NS	((int64_t)10000000000)	/* for TLS and the token */
-#define KEEPALIVE_S	60			/* then who vanished is looked for */
+#define KEEPALIVE_S	60			/* then who vanished is looked for, */
+#define PRODUCER_S	60			/* ten times, in this distance for a producer, each second for a viewer, */
+#define VIEWER_MS	120000u			/* who is also gone when it acknowledges no answer for so long */
 
 static const char *const kind_names[] = { "producer", "producer's data", "viewer" };
 
@@ -53,6 +57,13 @@ void connection_drop(struct connection *connection)
 
 /* ---- bytes ---- */
 
+static void go_on(struct connection *connection);
+
+static bool has_room(const struct connection *connection)
+{
+	return uv_stream_get_write_queue_size((const uv_stream_t *)&connection->tcp) <= UNSENT_MAX;
+}
+
 struct reply {
 	uv_write_t write;
 	struct connection *connection;
@@ -71,7 +82,7 @@ static void on_sent(uv_write_t *write, int status)
 	if (status < 0 || (connection->closing && !uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp)))
 		connection_drop(connection);
 	else
-		connection_update(connection);
+		go_on(connection);
 }
 
 void connection_post(struct connection *connection, struct wire_out *out)
@@ -137,32 +148,8 @@ static void begin_read(struct connection *connection, struct viewer_read *read)
 	}
 }
 
-static void on_read_done(uv_work_t *work, int status)
-{
-	struct connection *connection = work->data;
-	struct viewer_read *read = NULL;
-	struct wire_out out = { 0 };
-	struct err err = { 0 };
-	int rc;
-
-	(void)status;
-	connection->reading = NULL;
-	if (connection->closing) {
-		connection_drop(connection);
-		return;
-	}
-	rc = viewer_has_read(connection->viewer, &out, &read, &err);
-	connection_send(connection, &out);
-	if (connection->gone)
-		return;
-	begin_read(connection, read);
-	if (rc < 0)
-		connection_fail(connection, &err);
-	else
-		connection_update(connection);
-}
-
-void connection_take(struct connection *connection, const uint8_t *bytes, size_t size)
+/* Requests that came, and @bytes behind them. */
+static void take_some(struct connection *connection, const uint8_t *bytes, size_t size)
 {
 	struct viewer_read *read = NULL;
 	struct wire_out out = { 0 };
@@ -181,8 +168,39 @@ void connection_take(struct connection *connection, const uint8_t *bytes, size_t
 	begin_read(connection, read);
 	if (rc < 0)
 		connection_fail(connection, &err);
-	else
-		connection_update(connection);
+}
+
+/* Requests of a viewer that wait, as far as it takes the replies. */
+static void go_on(struct connection *connection)
+{
+	while (connection->kind == LIVE && !connection->closing && !connection->reading && has_room(connection) &&
+	       viewer_waits(connection->viewer))
+		take_some(connection, NULL, 0);
+	connection_update(connection);
+}
+
+void connection_take(struct connection *connection, const uint8_t *bytes, size_t size)
+{
+	take_some(connection, bytes, size);
+	go_on(connection);
+}
+
+static void on_read_done(uv_work_t *work, int status)
+{
+	struct connection *connection = work->data;
+	struct wire_out out = { 0 };
+
+	(void)status;
+	connection->reading = NULL;
+	if (connection->closing) {
+		connection_drop(connection);
+		return;
+	}
+	viewer_has_read(connection->viewer, &out);
+	if (out.failed)
+		connection_fail(connection, &(struct err){ .text = "there is no memory for a reply" });
+	connection_send(connection, &out);
+	go_on(connection);
 }
 
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
@@ -208,8 +226,7 @@ static void on_bytes(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
 void connection_update(struct connection *connection)
 {
 	uv_stream_t *stream = (uv_stream_t *)&connection->tcp;
-	const bool stop = connection->closing || connection->reading ||
-			  uv_stream_get_write_queue_size(stream) > UNSENT_MAX ||
+	const bool stop = connection->closing || connection->reading || !has_room(connection) ||
 			  (connection->kind == DATA && connection->server->disk_is_full) ||
 			  (connection->kind == CONTROL && connection->server->disk_is_overfull);
 
@@ -247,6 +264,22 @@ static void name_peer(struct connection *connection)
 			     ((struct sockaddr_in *)&address)->sin_port);
 	}
 	(void)snprintf(connection->peer, sizeof(connection->peer), "%s:%d", ip, port);
+}
+
+/* A producer may be a robot behind a wall: lttng-consumerd does not come back when its connection has ended. */
+static void look_for_vanished(struct connection *connection)
+{
+	const int distance_s = PRODUCER_S;
+	const unsigned viewer_ms = VIEWER_MS;
+	uv_os_fd_t fd;
+
+	(void)uv_tcp_keepalive(&connection->tcp, 1, KEEPALIVE_S);
+	if (uv_fileno((uv_handle_t *)&connection->tcp, &fd) < 0)
+		return;
+	if (connection->kind == LIVE)
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &viewer_ms, sizeof(viewer_ms));
+	else
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &distance_s, sizeof(distance_s));
 }
 
 static bool make_inside(struct connection *connection)
@@ -290,7 +323,7 @@ void connection_accept(uv_stream_t *listener, int status)
 		return;
 	}
 	(void)uv_tcp_nodelay(&connection->tcp, 1);
-	(void)uv_tcp_keepalive(&connection->tcp, 1, KEEPALIVE_S);
+	look_for_vanished(connection);
 	name_peer(connection);
 	if (server->count > CONNECTIONS_MAX) {
 		server_say(server, "%s %s is disconnected: there are %u connections already", kind_names[connection->kind],

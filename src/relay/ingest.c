@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define MESSAGE_MAX	((uint64_t)16 << 20)	/* of a request; the largest are metadata packets */
+#define SMALL		((size_t)64 << 10)	/* requests up to this size always have room */
+#define HELD_MAX	((size_t)96 << 20)	/* for all others that are not all there yet */
 
 int ingest_answer(struct call *call, uint32_t ret)
 {
@@ -108,6 +110,19 @@ static int64_t one(struct ingest *ingest, const uint8_t *bytes, size_t size, str
 	return (int64_t)(WIRE_SIZE_request + request.data_size);
 }
 
+/* Accounts for the memory that its unfinished request takes. Return: whether all of these may take so much. */
+static bool hold(struct ingest *ingest)
+{
+	struct relay *relay = ingest->relay;
+
+	if (!ingest->in.used && ingest->in.room > SMALL)
+		wire_out_free(&ingest->in);
+	relay->held -= ingest->held;
+	ingest->held = ingest->in.room > 2 * SMALL ? ingest->in.room : 0;
+	relay->held += ingest->held;
+	return !ingest->held || relay->held <= HELD_MAX;
+}
+
 int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *reply, struct err *err)
 {
 	size_t used = 0;
@@ -123,9 +138,13 @@ int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struc
 	if (used && used < ingest->in.used)
 		memmove(ingest->in.bytes, ingest->in.bytes + used, ingest->in.used - used);
 	ingest->in.used -= used;
+	if (took < 0)
+		return -1;
 	if (reply->failed)
 		return err_set(err, EXIT_FAILED, "there is no memory for a reply");
-	return took < 0 ? -1 : 0;
+	if (!hold(ingest))
+		return err_set(err, EXIT_INPUT, "requests that are not all there have %zu MiB already", HELD_MAX >> 20);
+	return 0;
 }
 
 struct ingest *ingest_new(struct relay *relay, unsigned minor)
@@ -145,6 +164,7 @@ void ingest_free(struct ingest *ingest)
 		return;
 	if (ingest->session)
 		relay_leave_session(ingest->session);
+	ingest->relay->held -= ingest->held;
 	wire_out_free(&ingest->in);
 	free(ingest);
 }

@@ -12,6 +12,7 @@ struct ingest {
 	bool greeted;
 	bool is_ours;			/* a recorder of kymo's */
 	struct wire_out in;		/* what came and is no whole request yet */
+	size_t held;			/* of relay->held */
 };
 
 /* One request while it is answered. */

@@ -152,6 +152,7 @@ struct relay {
 	struct relay_session *sessions;	/* newest first */
 	unsigned session_count;
 	uint64_t next_session, next_stream, next_trace, next_viewer;
+	size_t held;			/* memory of large requests that are not all there yet */
 	int64_t half_expires_ns;
 	int64_t (*now_ns)(void);
 	void (*say)(void *context, const char *text);

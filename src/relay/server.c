@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -211,6 +212,17 @@ static int serve(struct server *server, struct err *err)
 	return rc;
 }
 
+/* Every stream has two files, every peer a socket. */
+static void allow_many_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);		/* else it stays as it is */
+}
+
 int server_run(const struct server_options *options, struct err *err)
 {
 	struct server *server = calloc(1, sizeof(*server));
@@ -219,6 +231,7 @@ int server_run(const struct server_options *options, struct err *err)
 	if (!server)
 		return err_set(err, EXIT_FAILED, "no memory");
 	server->options = options;
+	allow_many_files();
 	server->relay = (struct relay){
 		.store = { .root_path = options->output, .sync = options->sync, .say = options->say,
 			   .context = options->context },

@@ -7,6 +7,7 @@
 #include "relay/viewer_internal.h"
 
 #define REQUEST_MAX 64u			/* bytes behind the header; the longest has 20 */
+#define REPLIES_MAX ((size_t)1 << 20)	/* then the next requests wait */
 
 static int malformed(struct call *call)
 {
@@ -91,7 +92,8 @@ static int all(struct viewer *viewer, struct wire_out *reply, struct viewer_read
 	do {
 		rc = one(viewer, used, reply, &took, err);
 		used += took;
-	} while (rc == 0 && took);
+	} while (rc == 0 && took && reply->used < REPLIES_MAX);
+	viewer->waits = rc >= 0 && took;
 	if (used && used < viewer->in.used)
 		memmove(viewer->in.bytes, viewer->in.bytes + used, viewer->in.used - used);
 	viewer->in.used -= used;
@@ -109,8 +111,6 @@ int viewer_bytes(struct viewer *viewer, const uint8_t *bytes, size_t size, struc
 		 struct viewer_read **read, struct err *err)
 {
 	*read = NULL;
-	if (!size)
-		return 0;
 	wire_add_bytes(&viewer->in, bytes, size);
 	if (viewer->in.failed)
 		return err_set(err, EXIT_FAILED, "there is no memory for a request");
@@ -125,14 +125,18 @@ void viewer_do_read(struct viewer_read *read)
 		read->got = store_read(read->file, read->offset, read->bytes, read->size);
 }
 
-int viewer_has_read(struct viewer *viewer, struct wire_out *reply, struct viewer_read **read, struct err *err)
+bool viewer_waits(const struct viewer *viewer)
+{
+	return viewer->waits && !viewer->reading;
+}
+
+void viewer_has_read(struct viewer *viewer, struct wire_out *reply)
 {
 	viewer_answer_read(viewer, reply);
 	viewer->reading = false;
 	store_unref(viewer->read.file);
 	free(viewer->read.bytes);
 	viewer->read = (struct viewer_read){ 0 };
-	return all(viewer, reply, read, err);
 }
 
 struct viewer *viewer_new(struct relay *relay)

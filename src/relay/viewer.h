@@ -32,6 +32,9 @@ struct viewer *viewer_new(struct relay *relay);
  * @read: set to what has to be done by viewer_do_read(), in any thread, and then given to viewer_has_read();
  *        until then nothing more is to be given. NULL: nothing.
  *
+ * It stops when the answers have a mebibyte: requests behind that wait (viewer_waits()) until it is called again, with no
+ * bytes or more of them, so that who asks without taking answers has few in memory.
+ *
  * Return: 0, or -1: send @reply, then close it, for @err says what is wrong.
  */
 int viewer_bytes(struct viewer *viewer, const uint8_t *bytes, size_t size, struct wire_out *reply,
@@ -40,8 +43,11 @@ int viewer_bytes(struct viewer *viewer, const uint8_t *bytes, size_t size, struc
 /** viewer_do_read() - Context: any thread; blocks. */
 void viewer_do_read(struct viewer_read *read);
 
-/** viewer_has_read() - answers the request that waited, and those behind it. As viewer_bytes(). */
-int viewer_has_read(struct viewer *viewer, struct wire_out *reply, struct viewer_read **read, struct err *err);
+/** viewer_waits() - whether there are requests for viewer_bytes() without new bytes. */
+bool viewer_waits(const struct viewer *viewer);
+
+/** viewer_has_read() - answers the request that waited for viewer_do_read(). */
+void viewer_has_read(struct viewer *viewer, struct wire_out *reply);
 
 /** viewer_free() - it was closed, and nothing is being read for it. NULL: nothing. */
 void viewer_free(struct viewer *viewer);

@@ -21,7 +21,8 @@ struct viewer {
 	struct map views;		/* struct view by stream id */
 	uint64_t version;		/* of the session, when its streams were looked through */
 	uint64_t bound;			/* the latest time that was given in an INACTIVE */
-	struct wire_out in;		/* what came and is no whole request yet */
+	struct wire_out in;		/* what came and is not answered yet */
+	bool waits;			/* there may be a whole request in it */
 	struct viewer_read read;
 	bool reading;
 	struct view *reading_for;

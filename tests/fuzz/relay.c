@@ -54,9 +54,13 @@ static void to_viewer(struct fuzz *fuzz, unsigned which, const uint8_t *bytes, s
 	if (!fuzz->viewer[which])
 		return;
 	rc = viewer_bytes(fuzz->viewer[which], bytes, size, out, &read, &err);
-	while (rc == 0 && read) {
-		viewer_do_read(read);
-		rc = viewer_has_read(fuzz->viewer[which], out, &read, &err);
+	while (rc == 0 && (read || viewer_waits(fuzz->viewer[which]))) {
+		if (read) {
+			viewer_do_read(read);
+			viewer_has_read(fuzz->viewer[which], out);
+		}
+		wire_out_free(out);
+		rc = viewer_bytes(fuzz->viewer[which], NULL, 0, out, &read, &err);
 	}
 	if (rc < 0) {
 		viewer_free(fuzz->viewer[which]);

@@ -31,19 +31,34 @@ def until(what, condition, seconds=60):
 
 
 class Relay:
-    """`kymo relay` in a directory of its own, on ports that were free; wrap: what Connection has."""
+    """`kymo relay` in a directory of its own, on ports that were free. @inside: what to put before its command, so that
+    it runs elsewhere. wrap: what Connection has."""
     wrap = None
 
-    def __init__(self, *options, env=()):
+    def __init__(self, *options, env=(), host='127.0.0.1', inside=()):
         self.dir = tempfile.mkdtemp(prefix='kymo-relay-')
         self.output = os.path.join(self.dir, 'traces')
         self.log = open(os.path.join(self.dir, 'log'), 'w+')
-        self.process = subprocess.Popen(
-            [KYMO, 'relay', '-o', self.output, '--control', '0', '--data', '0', '--live', '0', *options],
-            stdout=subprocess.PIPE, stderr=self.log, text=True, env=dict(os.environ, **dict(env)))
+        self.host, self.env = host, dict(os.environ, **dict(env))
+        self.command = [*inside, KYMO, 'relay', '-o', self.output, '--bind', host, *options]
+        self.begin(0, 0, 0)
+
+    def begin(self, *ports):
+        named = [word for pair in zip(('--control', '--data', '--live'), map(str, ports)) for word in pair]
+        self.process = subprocess.Popen(self.command + named, stdout=subprocess.PIPE, stderr=self.log, text=True,
+                                        env=self.env)
         first, second = self.process.stdout.readline(), self.process.stdout.readline()
-        self.control, self.data = map(int, re.match(r'producers: nets?://127.0.0.1:(\d+):(\d+)', first).groups())
-        self.live = int(re.match(r'viewers: nets?://127.0.0.1:(\d+)', second)[1])
+        self.control, self.data = map(int, re.match(rf'producers: nets?://{self.host}:(\d+):(\d+)', first).groups())
+        self.live = int(re.match(rf'viewers: nets?://{self.host}:(\d+)', second)[1])
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(60)
+        self.process.stdout.close()
+
+    def again(self):
+        """It was killed, and begins with the same directory and ports."""
+        self.begin(self.control, self.data, self.live)
 
     def said(self):
         self.log.flush()
@@ -61,8 +76,7 @@ class Relay:
     def __exit__(self, kind, value, trace):
         if self.process.poll() is None:
             if kind:
-                self.process.kill()
-                self.process.wait()
+                self.kill()
                 print(self.said())
             else:
                 self.stop()
@@ -73,8 +87,8 @@ class Relay:
 class Connection:
     """A connection that sends whole requests and reads replies of known size. wrap: makes another socket of its own."""
 
-    def __init__(self, port, wrap=None):
-        self.socket = socket.create_connection(('127.0.0.1', port), 60)
+    def __init__(self, port, wrap=None, host='127.0.0.1'):
+        self.socket = socket.create_connection((host, port), 60)
         self.socket.settimeout(60)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if wrap:
@@ -115,7 +129,7 @@ class Producer:
     """What lttng-consumerd does, with the layouts of 2.13 or, with minor=4, of 2.4."""
 
     def __init__(self, relay, minor=13):
-        self.control, self.data = Connection(relay.control, relay.wrap), Connection(relay.data, relay.wrap)
+        self.control, self.data = (Connection(port, relay.wrap, relay.host) for port in (relay.control, relay.data))
         self.seq, self.minor = {}, minor
         self.request(VERSION, struct.pack('>II', 2, minor))
         major, theirs = struct.unpack('>II', self.control.read(8))
@@ -230,8 +244,8 @@ NEW_METADATA, NEW_STREAM = 1, 2
 class Viewer:
     """What babeltrace2's lttng-live does."""
 
-    def __init__(self, port, wrap=None):
-        self.connection = Connection(port, wrap)
+    def __init__(self, port, wrap=None, host='127.0.0.1'):
+        self.connection = Connection(port, wrap, host)
         self.request(1, struct.pack('>QIII', 2**64 - 1, 2, 4, 1))
         self.id, major, self.minor, _ = struct.unpack('>QIII', self.connection.read(20))
         assert major == 2
@@ -274,7 +288,13 @@ class Viewer:
         return (status, flags, *entry)
 
     def packet(self, stream, offset, size):
+        self.ask_packet(stream, offset, size)
+        return self.take_packet()
+
+    def ask_packet(self, stream, offset, size):
         self.request(5, struct.pack('>QQI', stream, offset, size))
+
+    def take_packet(self):
         status, size, flags = self.unpack('>III')
         return status, self.connection.read(size)
 
