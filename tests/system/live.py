@@ -12,8 +12,9 @@ import sys
 import tempfile
 
 from lib_live import Cut, Live, LttngRelayd
+from lib_lttng import begin, emit, finish, missing, run, sessiond
+from lib_net import private
 from lib_relay import KYMO, Relay, until
-from relay_lttng import EVENTS, begin, emit, finish, private, run, sessiond
 
 
 def stored(relay):
@@ -137,10 +138,9 @@ def ends(relay_class):
 
 
 def main():
-    if not shutil.which('lttng-relayd') or not shutil.which('babeltrace2') or not os.path.exists(EVENTS):
-        print('lttng-relayd, babeltrace2 or liblttng-ust-dev is missing')
-        return 77
-    if not private(__file__):
+    why = missing() or private(__file__, network=False, lttng=True)
+    if why:
+        print(why)
         return 77
     with sessiond():
         the_list()

@@ -2,92 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real lttng-sessiond and lttng-consumerd send to `kymo relay`, real babeltrace2 viewers watch: every event of a run
 once and in order, also for a viewer that comes late or when all is over, per user and per process, through a clear."""
-import contextlib
 import os
 import re
-import shutil
-import signal
-import subprocess
 import sys
-import tempfile
 
-from lib_relay import BUILD, Relay, until
-
-EVENTS = os.path.join(BUILD, 'tests', 'lttng_events')
-LTTNG = ['lttng', '--no-sessiond']
-
-
-def run(*command, **kwargs):
-    result = subprocess.run(command, capture_output=True, text=True, **kwargs)
-    assert result.returncode == 0, f'{" ".join(command)}: {result.returncode} {result.stdout} {result.stderr}'
-    return result.stdout
-
-
-@contextlib.contextmanager
-def sessiond():
-    """A session daemon of our own; the caller has made root's fixed place for it private."""
-    home = tempfile.mkdtemp(prefix='kymo-lttng-')
-    os.environ['LTTNG_HOME'] = home
-    log = open(os.path.join(home, 'log'), 'w')
-    daemon = subprocess.Popen(['lttng-sessiond', '--no-kernel'], stdout=log, stderr=log)
-    try:
-        until('the session daemon', lambda: subprocess.run(LTTNG + ['list'], capture_output=True).returncode == 0)
-        yield
-    finally:
-        daemon.send_signal(signal.SIGTERM)
-        daemon.wait(60)
-        log.close()
-        shutil.rmtree(home)
-
-
-def begin(relay, name, *options, buffers='--buffers-uid'):
-    run(*LTTNG, 'create', name, '--live=100000', f'--set-url=net://127.0.0.1:{relay.control}:{relay.data}')
-    run(*LTTNG, 'enable-channel', '-u', '-s', name, buffers, *options, 'c')
-    run(*LTTNG, 'enable-event', '-u', '-s', name, '-c', 'c', 'lttng_ust_tracef:*')
-    run(*LTTNG, 'start', name)
-
-
-def finish(name):
-    run(*LTTNG, 'stop', name)
-    run(*LTTNG, 'destroy', name)
-
-
-class Watcher:
-    """babeltrace2 with lttng-live; it ends by itself when the session has ended and all was shown."""
-
-    def __init__(self, relay, name):
-        url = f'net://127.0.0.1:{relay.live}/host/{os.uname().nodename}/{name}'
-        self.out = tempfile.TemporaryFile('w+')
-        self.process = subprocess.Popen(
-            ['babeltrace2', '--clock-seconds', '-i', 'lttng-live', url, '--params', 'session-not-found-action="end"'],
-            stdout=self.out, stderr=subprocess.STDOUT)
-
-    def lines(self):
-        self.out.seek(0)
-        return self.out.read().splitlines()
-
-    def events(self):
-        """Waits for its end; the texts of the events, in order."""
-        status = self.process.wait(120)
-        lines = self.lines()
-        assert status == 0, f'babeltrace2 ended with {status}: {lines[-5:]}'
-        assert not [line for line in lines if 'msg = ' not in line], lines
-        times = [line.split()[0] for line in lines]
-        assert times == sorted(times)
-        return [re.search(r'msg = "([^"]*)"', line)[1] for line in lines]
-
-
-def emit(name, count, period=2000):
-    return subprocess.Popen([EVENTS, name, str(count), str(period)])
-
-
-def check(what, events, wanted):
-    """@wanted: {name: count}; each event once, those of a program in order."""
-    for name, count in wanted.items():
-        mine = [int(text.split()[1]) for text in events if text.split()[0] == name]
-        assert mine == list(range(count)), f'{what}: of {name} {len(mine)} of {count}, first difference at ' \
-            f'{next((i for i, n in enumerate(mine) if n != i), len(mine))}'
-    assert len(events) == sum(wanted.values()), f'{what}: {len(events)} events'
+from lib_lttng import LTTNG, Watcher, begin, check, emit, finish, missing, run, sessiond
+from lib_net import private
+from lib_relay import Relay, until
 
 
 def viewers_at_all_times(buffers):
@@ -153,25 +74,10 @@ def a_session_that_is_not_live():
     print('not live, rotated: complete')
 
 
-def private(script):
-    """Root's session daemon has one fixed place: @script begins again in a mount namespace that makes it private. Return:
-    whether it can be."""
-    if os.getuid() or 'KYMO_PRIVATE' in os.environ:
-        return True
-    os.makedirs('/run/lttng', exist_ok=True)
-    os.environ['KYMO_PRIVATE'] = '1'
-    command = 'mount -t tmpfs tmpfs /run/lttng && exec "$@"'
-    if subprocess.run(['unshare', '-m', 'true'], capture_output=True).returncode:
-        print('there is no private place for a session daemon')
-        return False
-    return os.execvp('unshare', ['unshare', '-m', 'sh', '-c', command, 'sh', sys.executable, os.path.abspath(script)])
-
-
 def main():
-    if not shutil.which('lttng-sessiond') or not shutil.which('babeltrace2') or not os.path.exists(EVENTS):
-        print('lttng-sessiond, babeltrace2 or liblttng-ust-dev is missing')
-        return 77
-    if not private(__file__):
+    why = missing() or private(__file__, network=False, lttng=True)
+    if why:
+        print(why)
         return 77
     with sessiond():
         viewers_at_all_times('--buffers-uid')
