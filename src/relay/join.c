@@ -126,8 +126,18 @@ static int publish(struct relay_stream *stream, const struct relay_half *half)
 
 /* ---- halves ---- */
 
-static void half_free(struct relay_half *half)
+static void half_link(struct relay_stream *stream, struct relay_half *half)
 {
+	half->older = stream->newest;
+	*(half->older ? &half->older->newer : &stream->oldest) = half;
+	stream->newest = half;
+}
+
+static void half_free(struct relay_stream *stream, struct relay_half *half)
+{
+	*(half->older ? &half->older->newer : &stream->oldest) = half->newer;
+	*(half->newer ? &half->newer->older : &stream->newest) = half->older;
+	(void)map_del(&stream->halves, half->seq, 0);
 	store_unref(half->file);
 	free(half);
 }
@@ -161,20 +171,7 @@ static void give_up(struct relay_stream *stream, struct relay_half *half)
 		(void)store_ready(half->file, half->offset, (uint64_t)half->size + half->padding);
 	}
 	relay_step_done(stream, half->seq);
-	(void)map_del(&stream->halves, half->seq, 0);
-	half_free(half);
-}
-
-static struct relay_half *oldest(const struct relay_stream *stream)
-{
-	struct relay_half *found = NULL;
-	const struct map_slot *slot;
-	size_t at = 0;
-
-	while ((slot = map_next(&stream->halves, &at)))
-		if (!found || ((struct relay_half *)slot->value)->born_ns < found->born_ns)
-			found = slot->value;
-	return found;
+	half_free(stream, half);
 }
 
 static struct relay_half *half_of(struct relay_stream *stream, uint64_t seq)
@@ -184,16 +181,18 @@ static struct relay_half *half_of(struct relay_stream *stream, uint64_t seq)
 	if (half)
 		return half;
 	if (stream->halves.count >= RELAY_HALVES_MAX)
-		give_up(stream, oldest(stream));
+		give_up(stream, stream->oldest);
 	half = calloc(1, sizeof(*half));
 	if (!half)
 		return NULL;
 	half->seq = seq;
 	half->born_ns = stream->session->relay->now_ns();
-	if (map_put(&stream->halves, seq, 0, half) == 0)
-		return half;
-	free(half);
-	return NULL;
+	if (map_put(&stream->halves, seq, 0, half) < 0) {
+		free(half);
+		return NULL;
+	}
+	half_link(stream, half);
+	return half;
 }
 
 static int join(struct relay_stream *stream, struct relay_half *half)
@@ -216,8 +215,7 @@ static int join(struct relay_stream *stream, struct relay_half *half)
 		rc = store_ready(half->file, half->offset, bytes);
 		relay_step_done(stream, half->seq);
 	}
-	(void)map_del(&stream->halves, half->seq, 0);
-	half_free(half);
+	half_free(stream, half);
 	return rc;
 }
 
@@ -265,10 +263,8 @@ int relay_index(struct relay_stream *stream, const struct wire_index_2_4 *index,
 
 void relay_give_up(struct relay_stream *stream, int64_t before_ns)
 {
-	struct relay_half *half;
-
-	while (stream->halves.count && (half = oldest(stream))->born_ns <= before_ns)
-		give_up(stream, half);
+	while (stream->oldest && stream->oldest->born_ns <= before_ns)
+		give_up(stream, stream->oldest);
 }
 
 void relay_expire(struct relay *relay)

@@ -49,6 +49,7 @@ struct relay_trace {
 
 /* What came of a packet so far, waiting for the other half. */
 struct relay_half {
+	struct relay_half *older, *newer;
 	uint64_t seq;
 	bool has_data, has_index;
 	int64_t born_ns;
@@ -91,6 +92,7 @@ struct relay_stream {
 	uint64_t data_seq, index_seq;	/* last received, RELAY_NO_SEQ: none; lost ones count as received */
 	uint64_t last_seq;		/* if closing */
 	struct map halves;		/* struct relay_half by sequence number */
+	struct relay_half *oldest, *newest;
 	struct relay_part *part;
 	unsigned part_count;
 	uint64_t published;		/* packets; their numbers are 0 and so on */

@@ -103,7 +103,7 @@ def slow_and_vanished_viewers(cable):
             producer.packet(one, block, i, i + 1)
         until('what is pending', lambda: producer.pending(one) == 0)
         script = ('import sys; sys.path.insert(0, sys.argv[1]); from lib_relay import Viewer; v = Viewer(int(sys.argv[3]), '
-                  'sys.argv[2]); v.create(); v.attach(int(sys.argv[4])); print("attached", flush=True); sys.stdin.read()')
+                  'host=sys.argv[2]); v.create(); v.attach(int(sys.argv[4])); print("attached", flush=True); sys.stdin.read()')
         gone = subprocess.Popen([*cable.there(), sys.executable, '-c', script, os.path.dirname(__file__), NEAR, str(relay.live),
                                  str(producer.session)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert gone.stdout.readline() == 'attached\n'
@@ -131,7 +131,7 @@ def slow_and_vanished_viewers(cable):
 
 
 def attached(relay, producer):
-    viewer = Viewer(relay.live, relay.host)
+    viewer = Viewer(relay.live, host=relay.host)
     viewer.create()
     assert viewer.attach(producer.session)[0] == 1
     return viewer
