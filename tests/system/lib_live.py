@@ -24,6 +24,7 @@ class LttngRelayd:
     """The real one, on ports of its own; a port that somebody else took meanwhile is tried again."""
 
     def __init__(self):
+        self.host = '127.0.0.1'
         self.dir = tempfile.mkdtemp(prefix='kymo-relayd-')
         self.output = os.path.join(self.dir, 'traces')
         os.mkdir(self.output)
