@@ -14,7 +14,7 @@ import tempfile
 from lib_live import Live
 from lib_relay import BUILD, KYMO, until
 from relay_captures import CAPTURES
-from relay_lttng import run
+from lib_lttng import run
 
 NUMBERS = os.path.join(BUILD, 'tests', 'user_events')
 SOURCE = os.path.join(CAPTURES, 'live1-output')
