@@ -7,6 +7,7 @@
  * registers hold garbage; they are not read then.
  */
 #include "hooks/below.h"
+#include "hooks/dds.h"
 #include "hooks/emit.h"
 #include "hooks/forward.h"
 
@@ -25,10 +26,12 @@ static inline __attribute__((always_inline)) void emit_rcl_init(const void *cont
 static inline void emit_rmw_publish(const void *first, const void *message, int64_t timestamp)
 {
 	kymo_tracetools_known();
-	if (kymo_tracetools.publish_has_handle)
+	if (kymo_tracetools.publish_has_handle) {
 		kymo_emit_rmw_publish(first, message, timestamp);
-	else
+	} else {
 		kymo_emit_rmw_publish_message(first);
+		kymo_message_written = first;
+	}
 }
 
 static inline bool left_out_rmw_publish(const void *first, const void *message, int64_t timestamp)

@@ -14,25 +14,10 @@
  *   Executor()  ──▶ ExecutorEntitiesCollector()                                     Jazzy and later
  *   StaticSingleThreadedExecutor::add_node()  ──▶ StaticExecutorEntitiesCollector::add_callback_group()
  *                                                                                   up to Iron
- *
- * Context of the hooks: as kymo__log_reserve(); the first call of each takes the loader's locks. An exception
- * goes through them: what is told behind the call is not told then.
  */
-#include <dlfcn.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "hooks/below.h"
 #include "hooks/emit.h"
-
-/* As many as any of them takes; those that are not used hold what the registers held. */
-typedef uintptr_t function(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e);
-
-/* What a hook was called with. */
-struct call {
-	uintptr_t self, first;		/* `this`, and the first argument */
-	const void *caller;
-};
+#include "hooks/libraries.h"
 
 struct shared {
 	void *object;
@@ -65,25 +50,20 @@ static const void *pointee(uintptr_t smart_pointer)
 	return smart_pointer ? ((const struct shared *)smart_pointer)->object : NULL;
 }
 
-static inline void nothing(const struct call *call)
-{
-	(void)call;
-}
-
 /* ---- executors ---- */
 
-static void executor_begins(const struct call *call)
+void kymo_executor_begins(const struct kymo_call *call)
 {
 	here.begun = call->self;
 }
 
-static void executor_made(const struct call *call)
+void kymo_executor_made(const struct kymo_call *call)
 {
 	(void)call;
 	here.begun = 0;
 }
 
-static void collector_begins(const struct call *call)
+void kymo_collector_begins(const struct kymo_call *call)
 {
 	if (!here.begun)
 		return;			/* not of an executor, or of one that has its own already */
@@ -93,24 +73,24 @@ static void collector_begins(const struct call *call)
 	here.begun = 0;
 }
 
-static void single_threaded_made(const struct call *call)
+void kymo_single_threaded_made(const struct kymo_call *call)
 {
 	kymo_emit_construct_executor(pointer(call->self), single_threaded);
 }
 
-static void multi_threaded_made(const struct call *call)
+void kymo_multi_threaded_made(const struct kymo_call *call)
 {
 	kymo_emit_construct_executor(pointer(call->self), multi_threaded);
 }
 
-static void static_made(const struct call *call)
+void kymo_static_made(const struct kymo_call *call)
 {
 	if (here.executor == call->self)	/* else: when it adds its first group */
 		kymo_emit_construct_static_executor(pointer(call->self), pointer(here.collector),
 						    static_single_threaded);
 }
 
-static void executor_ends(const struct call *call)
+void kymo_executor_ends(const struct kymo_call *call)
 {
 	if (here.executor == call->self)
 		here.executor = 0;
@@ -120,7 +100,7 @@ static void executor_ends(const struct call *call)
 /* ---- callback groups ---- */
 
 /* rclcpp::CallbackGroupType of a group. */
-static const char *type_of(const void *group, const struct call *call)
+static const char *type_of(const void *group, const struct kymo_call *call)
 {
 	static void *known;
 	const int *(*type)(const void *) = (const int *(*)(const void *))
@@ -130,32 +110,32 @@ static const char *type_of(const void *group, const struct call *call)
 	return !value || (unsigned)*value > 1 ? "unknown" : *value ? "reentrant" : "mutually_exclusive";
 }
 
-static void group_to_executor(const struct call *call)
+void kymo_group_to_executor(const struct kymo_call *call)
 {
 	const void *group = pointee(call->first);
 
 	kymo_emit_add_callback_group(pointer(call->self), group, type_of(group, call));
 }
 
-static void group_to_collector(const struct call *call)
+void kymo_group_to_collector(const struct kymo_call *call)
 {
 	const void *group = pointee(call->first);
 
 	kymo_emit_callback_group_to_executor_entity_collector(pointer(call->self), group, type_of(group, call));
 }
 
-static void static_adds(const struct call *call)
+void kymo_static_adds(const struct kymo_call *call)
 {
 	here.adds = call->self;
 }
 
-static void static_added(const struct call *call)
+void kymo_static_added(const struct kymo_call *call)
 {
 	(void)call;
 	here.adds = 0;
 }
 
-static void group_to_static(const struct call *call)
+void kymo_group_to_static(const struct kymo_call *call)
 {
 	const void *group = pointee(call->first);
 
@@ -168,7 +148,7 @@ static void group_to_static(const struct call *call)
 	kymo_emit_add_callback_group_static_executor(pointer(call->self), group, type_of(group, call));
 }
 
-static void group_ends(const struct call *call)
+void kymo_group_ends(const struct kymo_call *call)
 {
 	kymo__log_gone(KYMO_ENTITY_GROUP, call->self);
 }
@@ -179,7 +159,7 @@ static void group_ends(const struct call *call)
  * The rcl handle that @getter returns for the object whose smart pointer came as first argument. The object has
  * another reference to it, so that ours is never the last one and can go without libstdc++.
  */
-static const void *handle_of(void **known, const char *getter, const struct call *call)
+static const void *handle_of(void **known, const char *getter, const struct kymo_call *call)
 {
 	struct returned (*get)(const void *) = (struct returned (*)(const void *))
 		kymo_below(known, getter, call->caller, NULL);
@@ -195,7 +175,7 @@ static const void *handle_of(void **known, const char *getter, const struct call
 }
 
 #define MEMBER(what, getter)								\
-	static void what##_to_group(const struct call *call)				\
+	void kymo_##what##_to_group(const struct kymo_call *call)				\
 	{										\
 		static void *known;							\
 		const void *handle = handle_of(&known, getter, call);			\
@@ -207,23 +187,3 @@ MEMBER(timer, "_ZN6rclcpp9TimerBase16get_timer_handleEv")
 MEMBER(subscription, "_ZN6rclcpp16SubscriptionBase23get_subscription_handleEv")
 MEMBER(service, "_ZN6rclcpp11ServiceBase18get_service_handleEv")
 MEMBER(client, "_ZN6rclcpp10ClientBase17get_client_handleEv")
-
-/* ---- the hooks ---- */
-
-#define SYMBOL(symbol, library, from, to, before, after, tells, text)			\
-KYMO_EXPORT function symbol;								\
-KYMO_EXPORT uintptr_t symbol(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e)	\
-{											\
-	static void *known;								\
-	const struct call call = { a, b, __builtin_return_address(0) };			\
-	function *real = (function *)kymo_below(&known, #symbol, call.caller, (void *)symbol);	\
-	uintptr_t result;								\
-											\
-	if (!real)			/* who called us was linked with it */		\
-		__builtin_trap();							\
-	before(&call);									\
-	result = real(a, b, c, d, e);							\
-	after(&call);									\
-	return result;									\
-}
-#include "abi/symbols.def"
