@@ -17,7 +17,8 @@
  *   packet delta  seq.   event begin name
  *
  * Packets are gathered into blocks; a block is written only when it is complete, deflated unless
- * level is 0, so that a file cut anywhere keeps all blocks before the cut. Memory is one block,
+ * level is 0, so that a file cut anywhere keeps all blocks before the cut. What was said once is said
+ * again now and then, so that the rest behind a cut opens, too: pft_restart(). Memory is one block,
  * the strings, and what each track has sent of them: it does not grow with the number of events.
  *
  * Times are nanoseconds of the trace clock (CLOCK_MONOTONIC). Within a track they may go back.
@@ -66,6 +67,15 @@ bool pft_failed(const struct pft *pft);
 
 /** pft_flush() - write what is gathered as a block of its own. */
 void pft_flush(struct pft *pft);
+
+/**
+ * pft_restart() - who reads the file from here on needs nothing of before
+ *
+ * This is also done every now and then. From other packets of a deflated file on, events are left out
+ * up to the next such place; a file that is not deflated is to be read from such a place. Nothing to do
+ * for Chrome's JSON.
+ */
+void pft_restart(struct pft *pft);
 
 /** pft_part_bytes() - what was written of the present part of the trace. */
 uint64_t pft_part_bytes(const struct pft *pft);

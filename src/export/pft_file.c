@@ -89,7 +89,9 @@ static void write_block(struct pft *pft, bool deflated)
 		else
 			pft_write(pft, pft->block.data, pft->block.size);
 	}
+	pft->since_restart += pft->block.size;
 	pft->block.size = 0;
+	pft->clocks_due = true;
 }
 
 void pft_flush(struct pft *pft)
@@ -103,6 +105,9 @@ void pft_flush(struct pft *pft)
 
 void pft_packet_begin(struct pft *pft)
 {
+	/* Who reads from this block on must know the clocks, too. */
+	if (pft->clocks_due && pft->clocks_sent)
+		pft_clocks(pft, &pft->clocks);
 	pb_open(&pft->block, F_PACKET);
 }
 
@@ -112,16 +117,32 @@ void pft_packet_end(struct pft *pft)
 	pft->totals.packets++;
 	if (pft->block.size >= PFT_BLOCK_BYTES)
 		pft_flush(pft);
+	if (pft->since_restart >= PFT_RESTART_BYTES && pft->since_restart >= PFT_RESTART_SHARE * pft->said)
+		pft_restart(pft);
 }
 
 /* The first packet stays undeflated: readers know the file by its first bytes. */
 void pft_put_uuid(struct pft *pft)
 {
+	pft->clocks_due = false;	/* not yet */
 	pft_packet_begin(pft);
 	pb_open(&pft->block, F_TRACE_UUID);
 	pb_uint(&pft->block, 1, pft->uuid[0]);
 	pb_uint(&pft->block, 2, pft->uuid[1]);
 	pb_close(&pft->block);
+	pft_packet_end(pft);
+	write_block(pft, false);
+}
+
+void pft_put_marker(struct pft *pft)
+{
+	/* The format's own, by which a packet is found in the middle of a file. */
+	static const uint8_t marker[] = { 0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba,
+					  0x81, 0xdc, 0x33, 0x32, 0x6d, 0x57, 0xa0, 0x79 };
+
+	pft->clocks_due = false;
+	pft_packet_begin(pft);
+	pb_bytes(&pft->block, F_SYNCHRONIZATION_MARKER, marker, sizeof(marker));
 	pft_packet_end(pft);
 	write_block(pft, false);
 }
@@ -235,6 +256,7 @@ void pft_clocks(struct pft *pft, const struct pft_clocks *clocks)
 
 	if (pft->json)
 		return;
+	pft->clocks_due = false;
 	pft_packet_begin(pft);
 	pb_uint(pb, F_SEQUENCE, PFT_SEQUENCE_TRACE);
 	pb_open(pb, F_CLOCK_SNAPSHOT);
@@ -243,8 +265,7 @@ void pft_clocks(struct pft *pft, const struct pft_clocks *clocks)
 		pft_clock(pb, PFT_CLOCK_BOOTTIME, clocks->boottime_ns, false);
 	if (clocks->realtime_ns)
 		pft_clock(pb, PFT_CLOCK_REALTIME, clocks->realtime_ns, false);
-	if (!pft->clocks_sent)
-		pb_uint(pb, 2, PFT_CLOCK_MONOTONIC);
+	pb_uint(pb, 2, PFT_CLOCK_MONOTONIC);
 	pb_close(pb);
 	pft_packet_end(pft);
 	pft->clocks_sent = true;

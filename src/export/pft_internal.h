@@ -15,6 +15,13 @@
  */
 #define PFT_BLOCK_BYTES (128u << 10)
 
+/*
+ * Bytes of packets, before deflate, after which all is said again that readers must know: some 35 000
+ * events. Where there is much to say, some 250 bytes for each track, it is at most a share of the file.
+ */
+#define PFT_RESTART_BYTES (512u << 10)
+#define PFT_RESTART_SHARE 16
+
 /* Clock ids. 64 and above belong to one sequence. */
 enum { PFT_CLOCK_REALTIME = 1, PFT_CLOCK_MONOTONIC = 3, PFT_CLOCK_BOOTTIME = 6, PFT_CLOCK_DELTA = 64 };
 
@@ -29,6 +36,7 @@ enum {
 	F_TRACK_EVENT = 11,
 	F_INTERNED = 12,
 	F_SEQUENCE_FLAGS = 13,
+	F_SYNCHRONIZATION_MARKER = 36,
 	F_PREVIOUS_DROPPED = 42,
 	F_COMPRESSED = 50,
 	F_DEFAULTS = 59,
@@ -38,6 +46,9 @@ enum {
 	F_MACHINE = 98,
 	F_ATTRIBUTES = 126,
 };
+
+/* Of F_SEQUENCE_FLAGS: what came before does not count; it does. */
+enum { PFT_STARTS = 1, PFT_NEEDS_START = 2 };
 
 /* The sequence of packets that stand for the whole trace; track n has sequence n + 1. */
 #define PFT_SEQUENCE_TRACE 1
@@ -53,7 +64,11 @@ struct pft {
 	int error;		/* errno of the first failure */
 	const char *doing;	/* what failed */
 	bool clocks_sent;
+	bool clocks_due;		/* the block that begins says them first */
 	struct pft_clocks clocks;	/* the latest that were sent */
+	uint32_t generation;		/* what tracks said in another one does not count */
+	uint64_t since_restart;		/* bytes of packets that were written; of these, */
+	uint64_t said;			/* what the next generation has to say again */
 	uint64_t part_begin;		/* of totals.bytes */
 	uint64_t uuid[2];
 	struct pb block;	/* packets not written yet */
@@ -107,9 +122,12 @@ struct pft_track {
 	struct pft_open *open;	/* what they are, outermost first */
 	uint32_t open_room;
 	bool started;
+	uint32_t generation, described;	/* of the latest start packet, of the latest description */
+	int64_t start_ns;	/* where it stood in the latest start packet */
 	int64_t last_ns;	/* where the delta clock stands */
-	uint8_t prefix[2 * (2 + PB_VARINT_MAX)];	/* sequence (and machine) fields of each packet */
-	uint8_t prefix_size;
+	/* Fields of each packet: sequence (and machine), behind start_prefix_size the flags of events. */
+	uint8_t prefix[3 * (2 + PB_VARINT_MAX)];
+	uint8_t prefix_size, start_prefix_size;
 	struct pft_sent *sent;	/* hash table */
 	uint32_t sent_mask, sent_count;
 	uint32_t next_iid[PFT_INTERNED_KINDS];
@@ -127,6 +145,9 @@ void pft_put_end(struct pft_track *track, int64_t ns);
 
 /** pft_put_uuid() - the first packet of a file. */
 void pft_put_uuid(struct pft *pft);
+
+/** pft_put_marker() - where the middle of a file may be opened; a block of its own. */
+void pft_put_marker(struct pft *pft);
 
 /** pft_write() - @size bytes into the file. */
 void pft_write(struct pft *pft, const uint8_t *data, size_t size);
@@ -154,7 +175,10 @@ void pft_clock(struct pb *pb, unsigned clock, int64_t ns, bool incremental);
 void pft_strings_free(struct pft *pft);
 
 /** pft_describe() - the packet that says what @track is. */
-void pft_describe(const struct pft_track *track);
+void pft_describe(struct pft_track *track);
+
+/** pft_describe_again() - the same for it and what it is below, unless this generation has been told. */
+void pft_describe_again(struct pft_track *track);
 
 /** pft_tracks_free() */
 void pft_tracks_free(struct pft *pft);

@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of a Perfetto trace. A part begins as a file does: readers know nothing, so it says again what
- * the tracks are, and each sequence starts again. Any part opens alone; so does any number of them in a
- * row. What is open is closed at the end of a part and begins again with the next.
+ * What of a Perfetto trace opens alone.
+ *
+ *   | uuid | block | block | ... | marker | block | block | ... | marker | ...      | uuid | block ...
+ *   |      generation 0          |      generation 1            |                   | part 2
+ *
+ * A generation says again, before its first event, what a track is and below what, and starts its
+ * sequence again. Nothing is open or closed by that: who reads all of it sees no difference, who reads
+ * from a marker on misses nothing that begins behind it. From any other block on (they are packets, when
+ * deflated) what belongs to a sequence that has not yet started there is left out by readers. Each block
+ * begins with the clocks, without which no start packet is understood.
+ *
+ * A part is a file of its own, and a new generation. What is open is closed at its end and begins again
+ * with the next. Any number of parts in a row open, too.
  */
 #include "export/pft_internal.h"
 
@@ -28,6 +38,22 @@ struct pft_open *pft_open_slice(struct pft_track *track)
 	return &track->open[track->depth];
 }
 
+static void next_generation(struct pft *pft)
+{
+	pft->generation++;
+	pft->since_restart = pft->said = 0;
+}
+
+void pft_restart(struct pft *pft)
+{
+	if (pft->json)
+		return;
+	pft->since_restart = 0;
+	pft_flush(pft);
+	pft_put_marker(pft);
+	next_generation(pft);
+}
+
 uint64_t pft_part_bytes(const struct pft *pft)
 {
 	return pft->totals.bytes - pft->part_begin;
@@ -48,13 +74,8 @@ void pft_part(struct pft *pft, int fd, int64_t ns)
 	pft_flush(pft);
 	pft->fd = fd;
 	pft->part_begin = pft->totals.bytes;
+	next_generation(pft);
 	pft_put_uuid(pft);
-	if (pft->clocks_sent) {
-		pft->clocks_sent = false;
-		pft_clocks(pft, &pft->clocks);
-	}
-	for (track = pft->tracks; track; track = track->next)
-		pft_describe(track);
 	for (track = pft->tracks; track; track = track->next) {
 		int64_t begin_ns = at(track, ns);
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tracks of a Perfetto trace and the events on them.
+ * The events on the tracks of a Perfetto trace.
  *
- * A track's events form one packet sequence. Its first packet clears what the reader knows of the
- * sequence, sets the delta clock 64 to the time of the first event and makes the track the default:
+ * A track's events form one packet sequence. Its start packet clears what the reader knows of the
+ * sequence, sets the delta clock 64 to the time of the next event and makes the track the default:
  *
  *   sequence n | flags 1 | first 1 | snapshot { 3: t, 64: t incremental } | defaults { clock 64, track }
  *
- * Events after it name no clock, no absolute time and no track. They carry no sequence_flags (two
- * bytes less each); therefore nothing of a sequence may ever be written before its first packet.
+ * Events after it name no clock, no absolute time and no track, so a reader that has not seen it must
+ * leave them out. Deflated, they say so: flags 2. Else they carry no flags, two bytes less each, and
+ * nothing of a sequence may be read before its start packet. See pft_part.c for where these stand.
  */
 #include "export/pft_internal.h"
 
@@ -21,195 +22,28 @@
 
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 
-/* ---- descriptors ---- */
-
-static struct pft_track *track_new(struct pft *pft, enum pft_track_kind kind, uint32_t machine)
-{
-	struct pft_track *track = calloc(1, sizeof(*track));
-	struct pb prefix = { 0 };
-
-	if (!track)
-		goto failed;
-	track->pft = pft;
-	track->kind = kind;
-	track->uuid = pft->track_count + 1;
-	track->machine = machine;
-	pb_uint(&prefix, F_SEQUENCE, PFT_SEQUENCE_TRACE + track->uuid);
-	if (machine)
-		pb_uint(&prefix, F_MACHINE, machine);
-	if (prefix.failed)
-		goto failed;
-	memcpy(track->prefix, prefix.data, prefix.size);
-	track->prefix_size = (uint8_t)prefix.size;
-	pb_free(&prefix);
-	pft->track_count++;
-	if (pft->last_track)
-		pft->last_track->next = track;
-	else
-		pft->tracks = track;
-	pft->last_track = track;
-	return track;
-failed:
-	pb_free(&prefix);
-	free(track);
-	pft_fail(pft, ENOMEM, "Writing failed");
-	return NULL;
-}
-
-void pft_tracks_free(struct pft *pft)
-{
-	while (pft->tracks) {
-		struct pft_track *track = pft->tracks;
-
-		pft->tracks = track->next;
-		free(track->sent);
-		free(track->open);
-		free(track);
-	}
-}
-
-static void put_name(const struct pft_track *track, uint32_t field)
-{
-	const struct pft_string *name;
-
-	if (!track->name)
-		return;
-	name = &track->pft->string[track->name - 1];
-	pb_bytes(&track->pft->block, field, name->text, name->size);
-}
-
-/* The order of siblings: by name, or as they are ranked. Merged with one another are lanes only. */
-static void put_look(const struct pft_track *track)
-{
-	enum { BY_NAME = 1, BY_RANK = 3, MERGE_NONE = 2, MERGE_BY_KEY = 3 };
-	const struct pft_track *lanes = track->look.has_lanes ? track : track->look.lane_of;
-	struct pb *pb = &track->pft->block;
-
-	put_name(track, 2);
-	if (track->kind == PFT_COUNTER) {
-		pb_open(pb, 8);
-		if (track->look.unit)
-			pb_uint(pb, 3, track->look.unit);
-		pb_close(pb);
-	} else {
-		pb_uint(pb, 11, track->look.ranked ? BY_RANK : BY_NAME);
-	}
-	if (track->look.rank)
-		pb_uint(pb, 12, (uint64_t)track->look.rank);
-	pb_uint(pb, 15, lanes ? MERGE_BY_KEY : MERGE_NONE);
-	if (lanes)
-		pb_uint(pb, 17, lanes->uuid);
-}
-
-void pft_describe(const struct pft_track *track)
-{
-	struct pb *pb = &track->pft->block;
-
-	if (track->pft->json) {
-		pft_chrome_describe(track);
-		return;
-	}
-	/* Not on the track's own sequence: that begins with its start packet. */
-	pft_packet_begin(track->pft);
-	pb_uint(pb, F_SEQUENCE, PFT_SEQUENCE_TRACE);
-	if (track->machine)
-		pb_uint(pb, F_MACHINE, track->machine);
-	pb_open(pb, F_TRACK);
-	pb_uint(pb, 1, track->uuid);
-	if (track->parent)
-		pb_uint(pb, 5, track->parent->uuid);
-	if (track->kind == PFT_PROCESS) {
-		pb_open(pb, 3);
-		pb_uint(pb, 1, (uint64_t)track->pid);
-		put_name(track, 6);
-		pb_close(pb);
-	} else if (track->kind == PFT_THREAD) {
-		pb_open(pb, 4);
-		pb_uint(pb, 1, (uint64_t)track->pid);
-		pb_uint(pb, 2, (uint64_t)track->tid);
-		put_name(track, 5);
-		pb_close(pb);
-	} else {
-		put_look(track);
-	}
-	pb_close(pb);
-	pft_packet_end(track->pft);
-}
-
-static void name_again(struct pft_track *track, const char *name)
-{
-	if (!track)
-		return;
-	track->name = pft_string(track->pft, name);
-	pft_describe(track);
-}
-
-void pft_process_name(struct pft_track *process, const char *name)
-{
-	name_again(process, name);
-}
-
-void pft_thread_name(struct pft_track *thread, const char *name)
-{
-	name_again(thread, name);
-}
-
-struct pft_track *pft_process(struct pft *pft, uint32_t machine, int32_t pid, const char *name)
-{
-	struct pft_track *track = track_new(pft, PFT_PROCESS, machine);
-
-	if (!track)
-		return NULL;
-	track->pid = pid;
-	name_again(track, name);
-	return track;
-}
-
-struct pft_track *pft_thread(struct pft *pft, struct pft_track *process, int32_t tid,
-			     const char *name)
-{
-	struct pft_track *track = process ? track_new(pft, PFT_THREAD, process->machine) : NULL;
-
-	if (!track)
-		return NULL;
-	track->pid = process->pid;
-	track->tid = tid;
-	track->parent = process;
-	name_again(track, name);
-	return track;
-}
-
-struct pft_track *pft_track_like(struct pft *pft, struct pft_track *parent, const struct pft_look *look)
-{
-	struct pft_track *track = track_new(pft, look->counter ? PFT_COUNTER : PFT_SLICES,
-					    parent ? parent->machine : 0);
-
-	if (!track)
-		return NULL;
-	track->parent = parent;
-	track->look = *look;
-	track->look.name = NULL;
-	name_again(track, look->name);
-	return track;
-}
-
-struct pft_track *pft_track(struct pft *pft, struct pft_track *parent, const char *name)
-{
-	return pft_track_like(pft, parent, &(struct pft_look){ .name = name });
-}
-
-/* ---- events ---- */
-
-static void sequence_start(struct pft_track *track, int64_t ns, bool after_loss)
+/* @what: F_FIRST_ON_SEQUENCE, F_PREVIOUS_DROPPED; 0: it goes on, for who knows nothing of before. */
+static void sequence_start(struct pft_track *track, int64_t ns, uint32_t what)
 {
 	struct pft *pft = track->pft;
 	struct pb *pb = &pft->block;
+	size_t begin;
 
+	pft_describe_again(track);
 	pft_intern_reset(track);
+	/* Readers want the clock of a sequence to go on, although its events may go back. */
+	if (ns < track->start_ns)
+		ns = track->start_ns;
+	track->start_ns = ns;
+	track->started = true;
+	track->generation = pft->generation;
+	track->last_ns = ns;
 	pft_packet_begin(pft);
-	pb_raw(pb, track->prefix, track->prefix_size);
-	pb_uint(pb, F_SEQUENCE_FLAGS, 1);
-	pb_uint(pb, after_loss ? F_PREVIOUS_DROPPED : F_FIRST_ON_SEQUENCE, 1);
+	begin = pb->size;
+	pb_raw(pb, track->prefix, track->start_prefix_size);
+	pb_uint(pb, F_SEQUENCE_FLAGS, PFT_STARTS);
+	if (what)
+		pb_uint(pb, what, 1);
 	pb_open(pb, F_CLOCK_SNAPSHOT);
 	pft_clock(pb, PFT_CLOCK_MONOTONIC, ns, false);
 	pft_clock(pb, PFT_CLOCK_DELTA, ns, true);
@@ -220,9 +54,8 @@ static void sequence_start(struct pft_track *track, int64_t ns, bool after_loss)
 	pb_uint(pb, 11, track->uuid);
 	pb_close(pb);
 	pb_close(pb);
+	pft->said += pb->size - begin;
 	pft_packet_end(pft);
-	track->started = true;
-	track->last_ns = ns;
 }
 
 static void put_arg(struct pft_track *track, const struct pft_arg *arg)
@@ -284,8 +117,9 @@ static void packet_begin(struct pft_track *track, int64_t ns)
 {
 	struct pb *pb = &track->pft->block;
 
-	if (!track->started)
-		sequence_start(track, ns, false);
+	/* Again, where the end of a start packet is the end of what it is good for. */
+	while (!track->started || track->generation != track->pft->generation)
+		sequence_start(track, ns, track->started ? 0 : F_FIRST_ON_SEQUENCE);
 	pft_packet_begin(track->pft);
 	pb_uint(pb, F_TIMESTAMP, (uint64_t)ns - (uint64_t)track->last_ns);
 	pb_raw(pb, track->prefix, track->prefix_size);
@@ -309,6 +143,7 @@ static void put(struct pft_track *track, int64_t ns, unsigned type, const struct
 	put_event(track, type, event);
 	if (pft->fresh.size) {
 		pb_bytes(pb, F_INTERNED, pft->fresh.data, pft->fresh.size);
+		pft->said += pft->fresh.size;
 		pft->fresh.size = 0;
 	}
 	pft_packet_end(pft);
@@ -443,7 +278,7 @@ void pft_loss(struct pft_track *track, int64_t begin_ns, int64_t end_ns, uint64_
 	while (track->depth)
 		pft_end(track, begin_ns);
 	if (!pft->json)
-		sequence_start(track, end_ns, true);
+		sequence_start(track, end_ns, F_PREVIOUS_DROPPED);
 	arg[event.args++] = (struct pft_arg){ pft->text_lost_events, PFT_INT, { .i = (int64_t)lost } };
 	if (lost_packets)
 		arg[event.args++] = (struct pft_arg){ pft->text_lost_packets, PFT_INT,

@@ -8,62 +8,12 @@ import re
 import subprocess
 import sys
 import tempfile
-import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib_perfetto import TESTS, Checks, Reader
+from lib_perfetto import TESTS, Checks, Reader, rows_in
 
 ROWS = ("select count(*), sum(max(dur, 0)), sum(name = 'TRACE DATA LOST'), "
         "coalesce(sum(extract_arg(arg_set_id, 'debug.lost_events')), 0) from slice")
-TRACE_EVENT, TYPE, COMPRESSED, PACKET = 11, 9, 50, 1
-BEGIN, INSTANT = 1, 3
-
-
-class Cut(Exception):
-    pass
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        if at >= len(data):
-            raise Cut
-        value |= (data[at] & 127) << shift
-        shift += 7
-        at += 1
-        if data[at - 1] < 128:
-            return value, at
-
-
-def fields(data):
-    """Number and value of each whole field; what follows the last one was cut."""
-    at = 0
-    while at < len(data):
-        try:
-            key, at = varint(data, at)
-            size, at = (8, at) if key & 7 == 1 else (4, at) if key & 7 == 5 else varint(data, at)
-        except Cut:
-            return
-        if key & 7 == 0:
-            yield key >> 3, size
-            continue
-        if at + size > len(data):
-            return
-        yield key >> 3, data[at:at + size]
-        at += size
-
-
-def rows_in(data):
-    """Events of whole packets that are rows of the table of slices."""
-    count = 0
-    for number, packet in fields(data):
-        assert number == PACKET
-        for inner, value in fields(packet):
-            if inner == COMPRESSED:
-                count += rows_in(zlib.decompress(value))
-            elif inner == TRACE_EVENT:
-                count += dict(fields(value)).get(TYPE) in (BEGIN, INSTANT)
-    return count
 
 
 def check_seed(check, reader, seed, level):

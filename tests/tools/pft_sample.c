@@ -7,6 +7,7 @@
  *   pft_sample loss LEVEL                losses with slices open, and orphan ends
  *   pft_sample random LEVEL SEED [PATH]  random events and losses; totals on standard error; goes on in
  *                                        PATH.1, PATH.2, ... at random
+ *   pft_sample restarts LEVEL SEED       the same, which says all again at random
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -134,7 +135,7 @@ static void next_part(struct pft *pft, const char *path, unsigned number)
 	pft_part(pft, fd, T0);
 }
 
-static void random_events(struct pft *pft, uint64_t seed, const char *path)
+static void random_events(struct pft *pft, uint64_t seed, const char *path, bool restarts)
 {
 	struct pft_track *process = pft_process(pft, 0, 10, "one");
 	struct pft_track *track[5];
@@ -165,6 +166,8 @@ static void random_events(struct pft *pft, uint64_t seed, const char *path)
 			for (unsigned i = 0; i < 5; i++)
 				reopened += depth[i];
 		}
+		if (restarts && random_next() % 4000 == 0)
+			pft_restart(pft);
 		if (what < 45 && depth[t] < 4) {
 			opened[t][depth[t]++] = now;
 			pft_begin(track[t], now, &event);
@@ -207,7 +210,9 @@ int main(int argc, char **argv)
 	else if (!strcmp(argv[1], "loss"))
 		loss(pft);
 	else if (!strcmp(argv[1], "random"))
-		random_events(pft, number, argc > 4 ? argv[4] : NULL);
+		random_events(pft, number, argc > 4 ? argv[4] : NULL, false);
+	else if (!strcmp(argv[1], "restarts"))
+		random_events(pft, number, NULL, true);
 	if (pft_close(pft, &err)) {
 		fprintf(stderr, "%s\n", err.text);
 		return err.status;

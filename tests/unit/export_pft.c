@@ -148,10 +148,12 @@ static void see_packet(struct seen *seen, const uint8_t *at, const uint8_t *end)
 		see_packets(seen, block, block + size);
 	}
 	if (part[13].value == 1) {
+		/* The first, after a loss, or only said again. */
+		assert_true(!part[42].value || !part[87].value);
+		assert_true(part[87].value || seen->started[sequence]);
 		seen->started[sequence] = 1;
 		seen->starts++;
 		seen->restarts += part[42].value != 0;
-		assert_true(!!part[42].value != !!part[87].value);
 		see_snapshot(seen, sequence, part[6]);
 	} else if (sequence > 1) {
 		assert_true(seen->started[sequence]);	/* nothing precedes the start packet */
@@ -248,7 +250,7 @@ static size_t rest_at(const struct seen *seen)
 
 static void bytes_per_event(void **state)
 {
-	struct seen plain, small;
+	struct seen plain, small, fast;
 	double plain_bytes, small_bytes;
 
 	(void)state;
@@ -256,19 +258,27 @@ static void bytes_per_event(void **state)
 	plain_bytes = (double)finish(&plain);
 	write_workload(start(PFT_LEVEL_DEFAULT));
 	small_bytes = (double)finish(&small);
+	write_workload(start(1));
+	assert_true(finish(&fast) > small_bytes);
 	print_message("bytes per event: %.2f, at level 6 %.2f\n", plain_bytes / 1e5, small_bytes / 1e5);
 	assert_true(plain_bytes / 1e5 <= 12.6);
 	assert_true(small_bytes / 1e5 <= 3.5);
 
 	assert_int_equal(plain.begins, 50000);
 	assert_int_equal(plain.ends, 50000);
-	assert_int_equal(plain.starts, 1);
+	/* One, and one for each half MiB of packets. */
+	assert_int_equal(plain.starts, 1 + 1250000 / (512 << 10));
+	assert_int_equal(plain.restarts, 0);
 	assert_int_equal(plain.blocks, 0);
 	assert_true(small.blocks >= 1250000 / (256 << 10) && small.blocks <= 1250000 / (64 << 10));
-	/* Deflated or not, the same packets but for the first, which holds a random identity. */
-	assert_int_equal(plain.flat.size - rest_at(&plain), small.flat.size - rest_at(&small));
-	assert_memory_equal(plain.flat.data + rest_at(&plain), small.flat.data + rest_at(&small),
-			    plain.flat.size - rest_at(&plain));
+	assert_int_equal(small.begins, plain.begins);
+	assert_int_equal(small.ends, plain.ends);
+	assert_int_equal(small.duration, plain.duration);
+	/* At all levels the same packets but for the first, which holds a random identity. */
+	assert_int_equal(fast.flat.size - rest_at(&fast), small.flat.size - rest_at(&small));
+	assert_memory_equal(fast.flat.data + rest_at(&fast), small.flat.data + rest_at(&small),
+			    small.flat.size - rest_at(&small));
+	free(fast.flat.data);
 	free(plain.flat.data);
 	free(small.flat.data);
 }
