@@ -143,6 +143,9 @@ struct ctf_stream_info {
  * parse (file:line:column), path unreadable.
  */
 int ctf_open(const char *path, struct ctf_reader **reader, struct err *err);
+
+/** ctf_open_all() - the same for @paths paths, at least one, together; ctf_refresh() is not for these. */
+int ctf_open_all(const char *const *path, unsigned paths, struct ctf_reader **reader, struct err *err);
 void ctf_close(struct ctf_reader *reader);
 
 /**

@@ -27,7 +27,7 @@ struct options {
 	const char *begin, *end;
 	struct selection selection;
 	uint64_t split;
-	bool all, follow, force, strict, quiet;
+	bool all, executors, follow, force, strict, quiet;
 };
 
 static const struct opt opts[] = {
@@ -45,6 +45,8 @@ static const struct opt opts[] = {
 	  "dot, svg: /rosout, /parameter_events and unused services, too", NULL },
 	{ "compress", 0, OPT_CHOICE, offsetof(struct options, compress), NULL,
 	  "perfetto: how hard to compress (default: 6)", "none|1|2|3|4|5|6|7|8|9" },
+	{ "executors", 0, OPT_FLAG, offsetof(struct options, executors), NULL,
+	  "perfetto, chrome: also what the threads of executors did besides callbacks", NULL },
 	{ "split", 0, OPT_SIZE, offsetof(struct options, split), "SIZE",
 	  "perfetto: several files of about SIZE, NAME.1.pftrace, NAME.2.pftrace, ..., of which each opens alone", NULL },
 	{ "follow", 'F', OPT_FLAG, offsetof(struct options, follow), NULL,
@@ -61,6 +63,13 @@ static bool is_selection(const struct options *options)
 	return options->begin || options->end || selection_any(&options->selection);
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text);
+
+	return length > strlen(end) && !strcmp(text + length - strlen(end), end);
+}
+
 /* @operand: where there are several @traces, these */
 static int run_perfetto(const struct options *options, const char *trace, const char *name, int traces,
 			char **operand)
@@ -73,6 +82,7 @@ static int run_perfetto(const struct options *options, const char *trace, const 
 		.output = options->output ? options->output : output,
 		.name = name,
 		.chrome = chrome,
+		.executors = options->executors,
 		.level = options->compress,
 		.selection = &options->selection,
 		.begin = options->begin,
@@ -87,6 +97,11 @@ static int run_perfetto(const struct options *options, const char *trace, const 
 	int status;
 
 	snprintf(output, sizeof(output), "%s.%s", name, chrome ? "trace.json" : traces > 1 ? "tar" : "pftrace");
+	if (traces > 1 && ends_with(request.output, ".pftrace")) {
+		request.further = operand + 1;
+		request.further_count = (unsigned)traces - 1;
+		traces = 1;
+	}
 	status = traces > 1 ? export_archive(&request, operand, (unsigned)traces, &lost, &err) :
 			      export_perfetto(&request, &lost, &err);
 	if (status)
@@ -188,6 +203,8 @@ static int check(const struct options *options, int traces, struct err *err)
 		return err_set(err, EXIT_USAGE, "--compress goes with --format perfetto");
 	if ((options->split || options->follow) && options->format != FORMAT_PERFETTO)
 		return err_set(err, EXIT_USAGE, "--split and --follow go with --format perfetto");
+	if (options->executors && options->format != FORMAT_PERFETTO && options->format != FORMAT_CHROME)
+		return err_set(err, EXIT_USAGE, "--executors goes with --format perfetto or chrome");
 	if (options->split && options->split < SPLIT_LEAST)
 		return err_set(err, EXIT_USAGE, "--split is at least 64K: each part begins with all names and tracks");
 	if (options->split && options->output && !strcmp(options->output, "-"))
@@ -249,7 +266,8 @@ const struct verb verb_export = {
 		"calls of its services and clients. Arrows lead from a callback over the messages it "
 		"published to the callbacks that got them, and from a request over the service to the "
 		"response. Below \"ROS 2 topics\" are counters of rate, latency, waiting and dropped "
-		"messages; what executors did stands beside their threads. Where events were "
+		"messages; with --executors, what executors did besides stands beside their threads (it is most of a "
+		"file, if it is there). Where events were "
 		"lost while recording stands \"TRACE DATA LOST\" with their number. --node and --topic "
 		"leave in what names none: spans, timers with --topic.\n"
 		"\n"
@@ -258,9 +276,10 @@ const struct verb verb_export = {
 		"moment later; the file can be opened meanwhile, and when all is killed.\n"
 		"\n"
 		"Several traces, of hosts that were recorded each on its own, become one archive (.tar) of a "
-		"file each and a manifest that names the hosts; it opens as a whole. Their times are aligned by the "
-		"hosts' wall clocks, and what --begin and --end say counts for each trace. Where all traces are in one "
-		"directory, the directory is exported as one file, with the arrows between hosts.\n"
+		"file each and a manifest that names the hosts; it opens as a whole. With -o NAME.pftrace they become "
+		"one file, as a directory with all of them does, with the arrows between hosts, which viewers draw "
+		"within a file only. Times are aligned by the hosts' wall clocks. What --begin and --end say counts "
+		"for each trace of an archive, and from the first begin of all in one file.\n"
 		"\n"
 		"chrome: the same in Chrome's JSON, for programs that read only that: larger, without "
 		"clocks, and arrows begin at messages instead of callbacks.\n"
@@ -291,6 +310,7 @@ const struct verb verb_export = {
 		"kymo export session-20261120220000 --compress none -o - | gzip > robot.gz\n"
 		"kymo export --follow -o live.pftrace\n"
 		"kymo export left-robot right-robot -o robots.tar\n"
+		"kymo export left-robot right-robot -o robots.pftrace\n"
 		"kymo export --format sqlite -o robot.sqlite\n"
 		"kymo export --format csv --table messages --begin +10s --end +20s -o - > messages.csv\n"
 		"kymo export --format svg -o robot.svg\n"

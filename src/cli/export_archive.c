@@ -141,6 +141,35 @@ static int plan_member(struct archive *archive, const char *trace, struct err *e
 }
 
 /* What belongs to no host is of number 0. */
+static void write_machines(const struct archive *archive, const struct member *member, FILE *out)
+{
+	fputs(", \"machines\": [", out);
+	for (unsigned k = 0; k < member->hosts; k++) {
+		uint32_t machine = member->machine + k;
+		const char *name = archive->host[machine].name;
+
+		if (!k && machine)
+			fprintf(out, "{\"id\": 0, \"name\": \"%s\"}, ", name);
+		fprintf(out, "%s{\"id\": %" PRIu32 ", \"name\": \"%s\"}", k ? ", " : "", machine, name);
+	}
+	fputs("]", out);
+}
+
+/*
+ * All files have one clock, that of the first host. Without being told, readers would align the others by
+ * their wall clocks again, and undo what little the recorder saw these move.
+ */
+static void write_clock(const struct archive *archive, const struct member *member, FILE *out)
+{
+	const struct member *first = archive->member;
+	const char *name = archive->host[member->machine].name, *to = archive->host[0].name;
+
+	if (strcmp(name, to) != 0)
+		fprintf(out, ",\n \"clocks\": {\"machine\": \"%s\", \"clock\": \"MONOTONIC\", \"sync_to\": "
+			"{\"file\": \"%s" SUFFIX "\", \"machine\": \"%s\", \"clock\": \"MONOTONIC\"}}",
+			name, first->name, to);
+}
+
 static int write_manifest(const struct archive *archive, struct tar *tar, struct err *err)
 {
 	FILE *out;
@@ -150,21 +179,16 @@ static int write_manifest(const struct archive *archive, struct tar *tar, struct
 	out = fdopen(dup(tar->fd), "w");
 	if (!out)
 		return err_set(err, EXIT_FAILED, "Writing failed: %m.");
-	fputs("{\"perfetto_manifest\": {\"version\": 1, \"files\": [", out);
+	fprintf(out, "{\"perfetto_manifest\": {\"version\": 1,\n\"trace_time\": {\"clock\": \"MONOTONIC\", "
+		"\"file\": \"%s" SUFFIX "\", \"machine\": \"%s\"},\n\"files\": [", archive->member->name,
+		archive->host->name);
 	for (unsigned i = 0; i < archive->members; i++) {
 		const struct member *member = &archive->member[i];
 
 		fprintf(out, "%s\n{\"path\": \"%s" SUFFIX "\"", i ? "," : "", member->name);
-		for (unsigned k = 0; k < member->hosts; k++) {
-			uint32_t machine = member->machine + k;
-			const char *name = archive->host[machine].name;
-
-			fputs(k ? ", " : ", \"machines\": [", out);
-			if (!k && machine)
-				fprintf(out, "{\"id\": 0, \"name\": \"%s\"}, ", name);
-			fprintf(out, "{\"id\": %" PRIu32 ", \"name\": \"%s\"}", machine, name);
-		}
-		fputs(member->hosts ? "]}" : "}", out);
+		write_machines(archive, member, out);
+		write_clock(archive, member, out);
+		fputs("}", out);
 	}
 	fputs("\n]}}\n", out);
 	if (fclose(out))

@@ -30,7 +30,6 @@ struct export {
 	const struct export_perfetto *request;
 	struct perfetto_options options;
 	struct progress progress;
-	struct accounts accounts;
 	char output[CLI_PATH_MAX];	/* of the present part */
 	bool made;			/* it was not there before */
 	int before;			/* the part before, whose end is being written; -1: none */
@@ -127,25 +126,50 @@ static void tell(const struct export_perfetto *request, const struct ctf_reader 
 		fputs("Open it at https://ui.perfetto.dev (it stays in your browser).\n", stderr);
 }
 
-/* What the recorder knows beside the trace. */
-static void ask_recorder(const struct export_perfetto *request, struct accounts *accounts,
-			 struct perfetto_options *perfetto)
+static const char *trace_at(const struct export_perfetto *request, unsigned index)
 {
-	struct pft_clocks *clock;
-	char problem[512];
+	return index ? request->further[index - 1] : request->trace;
+}
 
-	accounts_read(accounts, request->trace, problem);
-	if (*problem)
-		fprintf(stderr, "kymo export: warning: %s\n", problem);
-	perfetto->told_lost = accounts->dropped + accounts->unwritten;
-	clock = calloc(accounts->clock_count + 1, sizeof(*clock));
+/* The clocks of the host that booted first are those of the file. */
+static void take_clocks(const struct accounts *accounts, struct perfetto_options *perfetto)
+{
+	const struct pft_clocks *known = perfetto->clocks ? perfetto->clock : NULL;
+	struct pft_clocks *clock;
+
+	if (!accounts->clock_count || (known && known->realtime_ns - known->monotonic_ns <=
+		     accounts->clock[0].realtime_ns - accounts->clock[0].monotonic_ns))
+		return;
+	clock = calloc(accounts->clock_count, sizeof(*clock));
 	for (unsigned i = 0; clock && i < accounts->clock_count; i++) {
 		clock[i].monotonic_ns = accounts->clock[i].monotonic_ns;
 		clock[i].realtime_ns = accounts->clock[i].realtime_ns;
 		clock[i].boottime_ns = accounts->clock[i].boottime_ns;
 	}
+	free((void *)perfetto->clock);
 	perfetto->clock = clock;
 	perfetto->clocks = clock ? accounts->clock_count : 0;
+}
+
+/* What the recorders know beside the traces. */
+static void ask_recorder(const struct export_perfetto *request, struct perfetto_options *perfetto)
+{
+	struct accounts accounts;
+	char problem[512];
+
+	free((void *)perfetto->clock);
+	perfetto->clock = NULL;
+	perfetto->clocks = 0;
+	perfetto->told_lost = 0;
+	for (unsigned i = 0; i <= request->further_count; i++) {
+		accounts = (struct accounts){ 0 };
+		accounts_read(&accounts, trace_at(request, i), problem);
+		if (*problem)
+			fprintf(stderr, "kymo export: warning: %s\n", problem);
+		perfetto->told_lost += accounts.dropped + accounts.unwritten;
+		take_clocks(&accounts, perfetto);
+		accounts_free(&accounts);
+	}
 }
 
 /* ---- parts ---- */
@@ -242,11 +266,8 @@ static int more(void *context, struct ctf_reader *reader, struct err *err)
 	ctf_until(reader, export->last ? INT64_MAX : settled(reader));
 	if (ctf_refresh(reader, err) < 0)
 		return -1;
-	if (export->last) {
-		free((void *)export->options.clock);
-		accounts_free(&export->accounts);
-		ask_recorder(export->request, &export->accounts, &export->options);
-	}
+	if (export->last)
+		ask_recorder(export->request, &export->options);
 	return 1;
 }
 
@@ -297,12 +318,27 @@ static int write_out(struct export *export, struct ctf_reader *reader, struct pe
 	return 0;
 }
 
+static int open_traces(const struct export_perfetto *request, struct ctf_reader **reader, struct err *err)
+{
+	const char **path = calloc(1 + (size_t)request->further_count, sizeof(*path));
+	int status;
+
+	if (!path)
+		return err_set(err, EXIT_FAILED, "There is no memory left for the export.");
+	for (unsigned i = 0; i <= request->further_count; i++)
+		path[i] = trace_at(request, i);
+	status = ctf_open_all(path, 1 + request->further_count, reader, err);
+	free(path);
+	return status;
+}
+
 int export_perfetto(const struct export_perfetto *request, bool *lost, struct err *err)
 {
 	struct export export = {
 		.request = request,
 		.before = -1,
 		.options = { .version = KYMO_VERSION, .trace_name = request->name, .chrome = request->chrome,
+			     .executors = request->executors,
 			     .level = request->level, .selection = request->selection,
 			     .begin_ns = INT64_MIN, .end_ns = INT64_MAX, .split = request->split,
 			     .part = next_part, .progress = show_progress, .context = &export },
@@ -311,7 +347,7 @@ int export_perfetto(const struct export_perfetto *request, bool *lost, struct er
 	struct ctf_reader *reader;
 	int status;
 
-	if (ctf_open(request->trace, &reader, err))
+	if (open_traces(request, &reader, err))
 		return -1;
 	ctf_threads(reader, 0);
 	if (request->member) {
@@ -321,12 +357,11 @@ int export_perfetto(const struct export_perfetto *request, bool *lost, struct er
 	status = cli_read_window(reader, request->begin, request->end, &export.options.begin_ns,
 				 &export.options.end_ns, err);
 	if (!status) {
-		ask_recorder(request, &export.accounts, &export.options);
+		ask_recorder(request, &export.options);
 		if (request->follow)
 			begin_following(&export, reader);
 		status = write_out(&export, reader, &result, err);
 		free((void *)export.options.clock);
-		accounts_free(&export.accounts);
 	}
 	ctf_close(reader);
 	*lost = result.lost_events || result.lost_packets;

@@ -20,9 +20,12 @@ struct export_member {
 struct export_perfetto {
 	const char *verb;		/* whose messages these are */
 	const char *trace;
+	char *const *further;		/* traces that go into the same file */
+	unsigned further_count;
 	const char *output;		/* "-": standard output */
 	const char *name;		/* of the trace, for people */
 	bool chrome;			/* Chrome's JSON */
+	bool executors;			/* also what executors did */
 	int level;			/* of compression */
 	const struct selection *selection;	/* NULL: all */
 	const char *begin, *end;	/* as on the command line; NULL: all */

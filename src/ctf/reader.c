@@ -267,15 +267,23 @@ int ctf_next(struct ctf_reader *r, struct ctf_event *event, struct err *err)
 
 int ctf_open(const char *path, struct ctf_reader **reader, struct err *err)
 {
+	return ctf_open_all(&path, 1, reader, err);
+}
+
+int ctf_open_all(const char *const *path, unsigned paths, struct ctf_reader **reader, struct err *err)
+{
 	struct ctf_reader *r = calloc(1, sizeof *r);
+	int status = 0;
 
 	if (!r)
-		return err_set(err, EXIT_FAILED, "%s: out of memory", path);
+		return err_set(err, EXIT_FAILED, "%s: out of memory", *path);
 	pthread_mutex_init(&r->warning_lock, NULL);
 	r->window_begin = INT64_MIN;
 	r->window_end = INT64_MAX;
-	r->path = strdup(path);
-	if (tree_open(r, path, err) || classes_plan(r, err) || heap_room(r, err)) {
+	r->path = strdup(*path);
+	for (unsigned i = 0; i < paths && !status; i++)
+		status = tree_open(r, path[i], err);
+	if (status || classes_plan(r, err) || heap_room(r, err)) {
 		ctf_close(r);
 		return -1;
 	}

@@ -195,6 +195,7 @@ int tree_walk(struct ctf_reader *reader, const char *path, unsigned depth, struc
 
 int tree_open(struct ctf_reader *reader, const char *path, struct err *err)
 {
+	unsigned before = reader->trace_count;
 	struct stat st;
 
 	if (stat(path, &st))
@@ -204,7 +205,7 @@ int tree_open(struct ctf_reader *reader, const char *path, struct err *err)
 			       "holds a file \"metadata\", or one above it", path);
 	if (tree_walk(reader, path, 0, err))
 		return -1;
-	if (!reader->trace_count)
+	if (reader->trace_count == before)
 		return err_set(err, EXIT_INPUT, "%s: no CTF trace is here: no directory below it holds a "
 			       "file \"metadata\"", path);
 	for (unsigned i = 0; i < reader->stream_count; i++)

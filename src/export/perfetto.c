@@ -234,6 +234,7 @@ int perfetto_export(struct ctf_reader *reader, const struct perfetto_options *op
 	struct exporter exporter = { .reader = reader, .options = options, .result = result,
 				     .offset_ns = options->offset_ns ? *options->offset_ns :
 								     perfetto_offset(reader) };
+	struct model_listener listener = export_listener;
 	struct pft_totals totals;
 	int status;
 
@@ -244,7 +245,9 @@ int perfetto_export(struct ctf_reader *reader, const struct perfetto_options *op
 		exporter_free(&exporter);
 		return -1;
 	}
-	(void)model_listen(exporter.model, &export_listener, &exporter);	/* far from the limit */
+	if (!options->executors)
+		listener.executor = NULL;
+	(void)model_listen(exporter.model, &listener, &exporter);	/* far from the limit */
 	(void)spans_listen(exporter.spans, &export_span_listener, &exporter);
 	if (spans_attach(exporter.spans, reader, err) ||
 	    (options->chrome ? pft_open_chrome(&exporter.pft, options->fd, err) :

@@ -9,7 +9,8 @@
  *                               publisher or subscription; lifecycle states, runs of timers, service
  *                               calls as slices
  *   "ROS 2 topics" / topic      counters of rate, latency, waiting, dropped messages
- *   "executor of ..."           what an executor's thread did, as slices
+ *   "executor of ..."           what an executor's thread did, as slices, if asked for: they are most of
+ *                               all slices, and say little that the callbacks do not
  *   arrows                      callback -> publish -> take -> callback, one per subscription;
  *                               callback -> request -> serve -> callback -> response; message links
  *   spans of programs           slices on their threads or custom tracks (below their process), their
@@ -17,6 +18,9 @@
  *                               their own likewise; counters as counter tracks below the process
  *   "Lost events"               instants "TRACE DATA LOST" where no single thread is concerned,
  *                               else they stand on the thread
+ *
+ * Readers draw arrows within a machine. All below "ROS 2" belongs to the first host, so what callbacks of
+ * further hosts do also stands there: a slice per run, with the arrows.
  *
  * What is left out by a window, a node or a topic is not counted in struct perfetto_result either;
  * arrows to and from it are not drawn.
@@ -37,6 +41,7 @@ struct perfetto_options {
 	int fd;				/* where to write; stays the caller's */
 	int level;			/* 0: not deflated; 1..9 */
 	bool chrome;			/* Chrome's JSON instead */
+	bool executors;			/* also what executors' threads did */
 	const char *version;		/* of kymo */
 	const char *trace_name;		/* for people; NULL: none */
 	uint64_t told_lost;		/* events the recorder says were lost; the trace may know of fewer */

@@ -25,7 +25,7 @@ static struct topic_counters *counters_of(struct exporter *exporter, const struc
 	if (!counters || counters->track)
 		return counters;
 	if (!exporter->topics)
-		exporter->topics = pft_track(exporter->pft, NULL, "ROS 2 topics");
+		exporter->topics = export_top(exporter, "ROS 2 topics");
 	counters->track = pft_track(exporter->pft, exporter->topics, topic->name);
 	return counters;
 }

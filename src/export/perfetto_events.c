@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens in the model becomes slices, instants and arrows. */
+/* Messages, lifecycle states and losses of the model become instants, slices and arrows. */
 #include "export/perfetto_internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/text.h"
 
@@ -44,6 +43,7 @@ void export_words(struct exporter *exporter)
 		{ &exporter->words.call, "call" },
 		{ &exporter->words.executor, "executor" },
 		{ &exporter->words.link, "link" },
+		{ &exporter->words.run, "run" },
 		{ &exporter->words.tick, "tick" },
 		{ &exporter->words.serve, "serve" },
 		{ &exporter->words.request, "request" },
@@ -100,7 +100,7 @@ static void put_publish(struct exporter *exporter, const struct model_message *m
 		    export_time(exporter, message->publish_ns), &event);
 }
 
-static void put_pending(struct exporter *exporter, struct thread_state *thread)
+void export_pending(struct exporter *exporter, struct thread_state *thread)
 {
 	if (thread->pending.id)
 		put_publish(exporter, &thread->pending);
@@ -110,7 +110,7 @@ static void put_pending(struct exporter *exporter, struct thread_state *thread)
 void export_publishes(struct exporter *exporter)
 {
 	for (uint32_t i = 0; i < exporter->by[BY_THREAD].count; i++)
-		put_pending(exporter, BY_INDEX(exporter, BY_THREAD, i, struct thread_state));
+		export_pending(exporter, BY_INDEX(exporter, BY_THREAD, i, struct thread_state));
 }
 
 /* The arrows of @message also leave the callback that publishes it. */
@@ -153,150 +153,13 @@ static void on_published(void *context, const struct model_message *message)
 		both.publish_ns = thread->pending.publish_ns;
 		thread->pending.id = 0;
 	} else {
-		put_pending(exporter, thread);
+		export_pending(exporter, thread);
 		depart(exporter, thread, message);
 	}
 	if (message->is_intra)
 		thread->pending = *message;
 	else
 		put_publish(exporter, &both);
-}
-
-/* ---- callbacks ---- */
-
-/* Takes the arrows that began on this thread since @start_ns into @flow. Return: how many. */
-static unsigned departures_take(struct thread_state *thread, const struct model_instance *instance,
-				uint64_t flow[DEPARTURES_MAX])
-{
-	unsigned flows = 0, kept = 0;
-
-	for (unsigned i = 0; i < thread->departures; i++) {
-		if (thread->departure[i].ns >= instance->start_ns)
-			flow[flows++] = thread->departure[i].flow;
-		else if (instance->depth)
-			thread->departure[kept++] = thread->departure[i];
-	}
-	thread->departures = kept;
-	return flows;
-}
-
-struct call {
-	struct pft_event event;
-	struct pft_arg arg[10];
-	uint64_t departure[DEPARTURES_MAX + 1];
-	uint64_t arrival;
-};
-
-/* Fills @call with all that is known of @instance. Return: its thread, NULL: memory is out. */
-static struct thread_state *describe(struct exporter *exporter,
-				     const struct model_instance *instance, struct call *call)
-{
-	const struct model_callback *callback = instance->callback;
-	const struct callback_state *state = export_callback(exporter, callback);
-	struct thread_state *thread = export_thread(exporter, instance->thread);
-	const struct model_message *message = instance->message;
-	struct pft_event *event = &call->event;
-
-	if (!state || !thread)
-		return NULL;
-	*event = (struct pft_event){ .name = state->name, .arg = call->arg, .args = state->args,
-				     .category = exporter->words.callback,
-				     .correlation = (uint64_t)callback->index + 1 };
-	memcpy(call->arg, state->arg, sizeof(state->arg));
-	if (callback->kind == MODEL_CALLBACK_SUBSCRIPTION || instance->is_intra)
-		call->arg[event->args++] = (struct pft_arg){
-			exporter->words.is_intra_process, PFT_BOOL, { .u = instance->is_intra } };
-	event->flow = call->departure;
-	event->role = PFT_FLOW_OF_PARTS;
-	event->flows = departures_take(thread, instance, call->departure);
-	if (instance->call)
-		call->departure[event->flows++] = export_call_flow(exporter, instance->call);
-	if (!message)
-		return thread;
-	if (message->address)
-		call->arg[event->args++] = (struct pft_arg){ exporter->words.message, PFT_POINTER,
-							     { .u = message->address } };
-	if (message->publish_ns && export_comparable(message->publish_thread, instance->thread))
-		call->arg[event->args++] =
-			(struct pft_arg){ exporter->words.latency_ns, PFT_INT,
-					  { .i = (int64_t)((uint64_t)instance->start_ns -
-						   (uint64_t)message->publish_ns) } };
-	call->arrival = export_flow(exporter, message, callback->subscription ?
-				    callback->subscription : message->subscription);
-	event->end_flow = &call->arrival;
-	event->end_flows = call->arrival != 0;
-	return thread;
-}
-
-static bool instance_is_wanted(const struct exporter *exporter, const struct model_instance *instance)
-{
-	const struct model_callback *callback = instance->callback;
-
-	return export_in_window(exporter, instance->start_ns) &&
-	       export_is_wanted(exporter, model_callback_node(callback),
-				callback->subscription ? callback->subscription->topic : NULL);
-}
-
-/* The arrows that left a callback which is not shown begin at their messages. */
-static void pass_over(struct exporter *exporter, const struct model_instance *instance)
-{
-	struct thread_state *thread = export_thread(exporter, instance->thread);
-	uint64_t flow[DEPARTURES_MAX];
-
-	if (!thread)
-		return;
-	(void)departures_take(thread, instance, flow);
-	put_pending(exporter, thread);
-}
-
-static void on_instance(void *context, const struct model_instance *instance)
-{
-	struct exporter *exporter = context;
-	int64_t end_ns = (int64_t)((uint64_t)instance->start_ns + (uint64_t)instance->duration_ns);
-	struct thread_state *thread;
-	struct call call;
-
-	if (!instance_is_wanted(exporter, instance)) {
-		pass_over(exporter, instance);
-		return;
-	}
-	thread = describe(exporter, instance, &call);
-	exporter->result->callbacks++;
-	if (!thread)
-		return;
-	pft_slice(thread->track, export_time(exporter, instance->start_ns), export_time(exporter, end_ns),
-		  &call.event);
-	export_run(exporter, instance);
-	if (end_ns > thread->last_end_ns)
-		thread->last_end_ns = end_ns;
-	put_pending(exporter, thread);
-}
-
-/*
- * A callback that was running when the trace ended stays open, as readers show such a slice. Else
- * its end got lost, or it threw: how long it ran is unknown, and an open slice would swallow all
- * that came later. What is certain is that it began.
- */
-static void on_unfinished(void *context, const struct model_instance *instance)
-{
-	struct exporter *exporter = context;
-	int64_t ns = export_time(exporter, instance->start_ns);
-	struct thread_state *thread;
-	struct call call;
-
-	if (!instance_is_wanted(exporter, instance)) {
-		pass_over(exporter, instance);
-		return;
-	}
-	thread = describe(exporter, instance, &call);
-	exporter->result->unfinished++;
-	if (!thread)
-		return;
-	call.event.category = exporter->words.unfinished;
-	if (exporter->finishing && instance->start_ns >= thread->last_end_ns)
-		pft_begin(thread->track, ns, &call.event);
-	else
-		pft_instant(thread->track, ns, &call.event);
 }
 
 /* ---- messages that arrive, or do not ---- */
@@ -421,8 +284,8 @@ static void on_loss(void *context, const struct model_loss *loss)
 }
 
 const struct model_listener export_listener = {
-	.instance = on_instance,
-	.unfinished = on_unfinished,
+	.instance = export_instance,
+	.unfinished = export_unfinished,
 	.published = on_published,
 	.taken = on_taken,
 	.dropped = on_dropped,

@@ -31,6 +31,7 @@ enum by {
 	BY_NODE,
 	BY_PUBLISHER,
 	BY_SUBSCRIPTION,
+	BY_RUNS,		/* by subscription */
 	BY_TIMER,
 	BY_SERVICE,
 	BY_CLIENT,
@@ -147,7 +148,7 @@ struct words {
 	uint32_t callback, unfinished, publish, take, dropped, lifecycle;	/* categories, names */
 	uint32_t publish_intra, drop[3];			/* names; drop by enum model_drop */
 	uint32_t timer, call, executor, link;			/* categories */
-	uint32_t tick, serve, request, response, cause, effect, executor_state[3];	/* names */
+	uint32_t run, tick, serve, request, response, cause, effect, executor_state[3];	/* names */
 	uint32_t node, topic, service, period_ns, symbol, pointer, is_intra_process;	/* arguments */
 	uint32_t latency_ns, source_timestamp, message;
 	uint32_t unfinished_span;				/* argument */
@@ -191,6 +192,18 @@ static inline bool export_in_window(const struct exporter *exporter, int64_t epo
 	return epoch_ns >= exporter->options->begin_ns && epoch_ns <= exporter->options->end_ns;
 }
 
+/*
+ * Readers draw arrows within a machine only. The tracks of ROS 2 belong to that of the first host, so the
+ * arrows of a message reach callbacks of that host on their threads.
+ */
+static inline bool export_arrows_reach(const struct model_process *process)
+{
+	return !process->host;
+}
+
+/** export_top() - a track at the top that stands for all hosts of the file. */
+struct pft_track *export_top(struct exporter *exporter, const char *name);
+
 /** export_comparable() - do both threads go by one clock? NULL: unknown. */
 static inline bool export_comparable(const struct model_thread *a, const struct model_thread *b)
 {
@@ -217,8 +230,8 @@ struct pft_track *export_subscription(struct exporter *exporter,
  * The order of tracks below a node: kinds as they stand here, within a kind as the node made them.
  */
 enum entity {
-	ENTITY_LIFECYCLE, ENTITY_PUBLISHER, ENTITY_SUBSCRIPTION, ENTITY_TIMER, ENTITY_SERVICE,
-	ENTITY_CLIENT, ENTITY_UNKNOWN_NODE
+	ENTITY_LIFECYCLE, ENTITY_PUBLISHER, ENTITY_SUBSCRIPTION, ENTITY_CALLBACK, ENTITY_TIMER,
+	ENTITY_SERVICE, ENTITY_CLIENT, ENTITY_UNKNOWN_NODE
 };
 
 /** export_entity() - a track below @node (NULL: unknown); @index: of the object, within its kind. */
@@ -244,14 +257,25 @@ uint64_t export_flow(struct exporter *exporter, const struct model_message *mess
 const struct callback_state *export_callback(struct exporter *exporter,
 					     const struct model_callback *callback);
 
+/** export_pending() - the same for one thread. */
+void export_pending(struct exporter *exporter, struct thread_state *thread);
+
+/* perfetto_callbacks.c: of struct model_listener. */
+void export_instance(void *context, const struct model_instance *instance);
+void export_unfinished(void *context, const struct model_instance *instance);
+
 /** export_publishes() - write the publish instants that waited for their other half. */
 void export_publishes(struct exporter *exporter);
 
 /** export_mix() - the arrow of @flow, a number of a program's or of our own, in this trace. */
 uint64_t export_mix(const struct exporter *exporter, uint64_t flow);
 
-/* perfetto_services.c: what runs, below its node. */
-void export_run(struct exporter *exporter, const struct model_instance *instance);
+/*
+ * perfetto_services.c: what runs, below its node. @call: the slice on its thread, whose arrows it also
+ * gets where they do not reach that.
+ */
+void export_run(struct exporter *exporter, const struct model_instance *instance,
+		const struct pft_event *call);
 uint64_t export_call_flow(const struct exporter *exporter, uint64_t call);
 void export_call(struct exporter *exporter, const struct model_call *call);
 

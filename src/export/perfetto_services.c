@@ -20,6 +20,12 @@ struct owner {
 	const char *kind, *name;
 };
 
+static struct owner of_subscription(const struct model_subscription *subscription)
+{
+	return (struct owner){ ENTITY_CALLBACK, BY_RUNS, subscription->index, subscription->node, "callback",
+			       subscription->topic ? subscription->topic->name : "" };
+}
+
 static struct owner of_timer(const struct model_timer *timer, char period[32])
 {
 	snprintf(period, 32, "%g ms", (double)timer->period_ns / 1e6);
@@ -85,10 +91,14 @@ static struct pft_track *put(struct exporter *exporter, const struct owner *owne
 	return NULL;
 }
 
-/* ---- timers, and services whose requests the trace does not tell ---- */
+/*
+ * ---- timers, services whose requests the trace does not tell, and what arrows do not reach elsewhere ----
+ */
 
-void export_run(struct exporter *exporter, const struct model_instance *instance)
+void export_run(struct exporter *exporter, const struct model_instance *instance,
+		const struct pft_event *call)
 {
+	bool reached = exporter->options->chrome || export_arrows_reach(instance->thread->process);
 	const struct model_callback *callback = instance->callback;
 	int64_t end_ns = (int64_t)((uint64_t)instance->start_ns + (uint64_t)instance->duration_ns);
 	struct pft_event event = { .name = exporter->words.tick, .category = exporter->words.timer };
@@ -102,8 +112,17 @@ void export_run(struct exporter *exporter, const struct model_instance *instance
 		owner = of_service(callback->service);
 		event.name = exporter->words.serve;
 		event.category = exporter->words.service;
+	} else if (callback->subscription && !reached) {
+		owner = of_subscription(callback->subscription);
+		event.name = event.category = exporter->words.run;
 	} else {
 		return;
+	}
+	if (!reached) {
+		event.flow = call->flow;
+		event.flows = call->flows;
+		event.end_flow = call->end_flow;
+		event.end_flows = call->end_flows;
 	}
 	track = put(exporter, &owner, instance->start_ns, end_ns, &event);
 	pft_end(track, export_time(exporter, end_ns));

@@ -81,12 +81,18 @@ void export_process_names(struct exporter *exporter)
 	}
 }
 
+struct pft_track *export_top(struct exporter *exporter, const char *name)
+{
+	return pft_track_like(exporter->pft, NULL, &(struct pft_look){ .name = name,
+								       .machine = exporter->options->machine });
+}
+
 /* ---- ROS 2 / node / publisher, subscription, lifecycle ---- */
 
 static struct pft_track *ros_track(struct exporter *exporter)
 {
 	if (!exporter->ros)
-		exporter->ros = pft_track(exporter->pft, NULL, "ROS 2");
+		exporter->ros = export_top(exporter, "ROS 2");
 	return exporter->ros;
 }
 
@@ -182,7 +188,7 @@ struct pft_track *export_stream(struct exporter *exporter, uint32_t stream)
 	if (!state || state->track)
 		return state ? state->track : NULL;
 	if (!exporter->lost)
-		exporter->lost = pft_track(exporter->pft, NULL, "Lost events");
+		exporter->lost = export_top(exporter, "Lost events");
 	if (stream < ctf_stream_count(exporter->reader)) {
 		info = ctf_stream(exporter->reader, stream);
 		slash = strrchr(info->path, '/');

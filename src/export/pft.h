@@ -160,6 +160,7 @@ struct pft_look {
 	int32_t rank;			/* its place among siblings below a ranked parent */
 	bool has_lanes;			/* what overlaps on it may get further rows */
 	struct pft_track *lane_of;	/* it is such a row of that track; NULL: it is none */
+	uint32_t machine;		/* of a track at the top: where it belongs to; others: as their parent */
 	bool counter;			/* it takes values and nothing else */
 	enum pft_unit unit;		/* of the values */
 };

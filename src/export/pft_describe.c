@@ -183,7 +183,7 @@ struct pft_track *pft_thread(struct pft *pft, struct pft_track *process, int32_t
 struct pft_track *pft_track_like(struct pft *pft, struct pft_track *parent, const struct pft_look *look)
 {
 	struct pft_track *track = track_new(pft, look->counter ? PFT_COUNTER : PFT_SLICES,
-					    parent ? parent->machine : 0);
+					    parent ? parent->machine : look->machine);
 
 	if (!track)
 		return NULL;

@@ -9,9 +9,10 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib_perfetto import BUILD, KYMO, Checks, Reader, kymo, table
+from lib_perfetto import BUILD, COMPRESSED, KYMO, Checks, Reader, fields, kymo, table
 
 LATER_NS = 5000000000
 SLICES = ("select p.machine_id, s.ts, s.dur, s.name from slice s join thread_track k on s.track_id = k.id "
@@ -38,6 +39,41 @@ def on_another_host(trace, copy):
             text.writelines(lines)
 
 
+def machines_in(data):
+    """The machine numbers of all packets."""
+    found = set()
+    for _, packet in fields(data):
+        inside = dict(fields(packet))
+        found |= machines_in(zlib.decompress(inside[COMPRESSED])) if COMPRESSED in inside else {inside.get(98, 0)}
+    return found
+
+
+def check_manifest(check, archive):
+    """What Perfetto's reference of the format demands (its docs/reference/perfetto-manifest.md, v58)."""
+    names = archive.getnames()
+    text = archive.extractfile("perfetto_manifest.json").read()
+    check.ok("readers know a manifest by its begin", text.startswith(b'{"perfetto_manifest"'), text[:40])
+    manifest = json.loads(text)["perfetto_manifest"]
+    check.equal("its version", manifest["version"], 1)
+    declared = {file["path"]: {machine["id"]: machine["name"] for machine in file["machines"]}
+                for file in manifest["files"]}
+    check.equal("it lists the files", set(declared) | {"perfetto_manifest.json"}, set(names))
+    for path, machines in declared.items():
+        check.ok(f"{path}: all its machines are declared, none without a name", all(machines.values()) and
+                 machines_in(archive.extractfile(path).read()) <= set(machines), machines)
+    places = [manifest["trace_time"]]
+    for file in manifest["files"]:
+        if "clocks" in file:
+            clocks = file["clocks"]
+            check.ok("a clock is of a machine of its file, and of another than the one it is told by",
+                     clocks["machine"] in declared[file["path"]].values() and
+                     clocks["machine"] != clocks["sync_to"]["machine"], clocks)
+            places += [clocks["sync_to"], {**clocks, "file": file["path"]}]
+    for place in places:
+        check.ok("clocks are named, of machines that are declared there", place["clock"] == "MONOTONIC" and
+                 place["machine"] in declared[place["file"]].values(), place)
+
+
 def both(check, reader, near, far, tar):
     alone = os.path.join(reader.scratch, "alone.pftrace")
     kymo("export", "-q", near, "-o", alone)
@@ -46,6 +82,7 @@ def both(check, reader, near, far, tar):
         names = archive.getnames()
         manifest = json.load(archive.extractfile(names[0]))
         archive.extractall(reader.scratch)
+        check_manifest(check, archive)
     check.equal("names", names, ["perfetto_manifest.json", "robot.pftrace", "robot-2.pftrace"])
     files = manifest["perfetto_manifest"]["files"]
     check.equal("the manifest", (manifest["perfetto_manifest"]["version"], [file["path"] for file in files]),
@@ -70,6 +107,7 @@ def same_host(check, reader, near, tar):
     kymo("export", "-q", "--force", near, near, "--begin", "+0s", "--compress", "none", "-o", tar)
     with tarfile.open(tar) as archive:
         files = json.load(archive.extractfile("perfetto_manifest.json"))["perfetto_manifest"]["files"]
+        check_manifest(check, archive)
     check.ok("one host has one name", files[0]["path"] != files[1]["path"] and
              {machine["name"] for file in files for machine in file["machines"]} ==
              {files[0]["machines"][0]["name"]}, files)

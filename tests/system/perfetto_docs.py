@@ -23,7 +23,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         reader = Reader(scratch)
         out = os.path.join(scratch, "out.pftrace")
-        subprocess.run([os.path.join(BUILD, "bin", "kymo"), "export", "-q", TRACE, "-o", out],
+        subprocess.run([os.path.join(BUILD, "bin", "kymo"), "export", "-q", "--executors", TRACE, "-o", out],
                        check=True)
         for (title, _), rows in zip(questions, reader.query(out, *(sql for _, sql in questions))):
             check.ok(title, len(rows) > 0)

@@ -1,10 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What stands below "ROS 2", in counters and in executors is what the tables of `kymo query` say, row by
-row, for real traces, the example robot, and a program that calls services and fuses messages."""
+row, for real traces, the example robot, and a program that calls services and fuses messages. The robot's
+arrows are the same when its processes ran on two hosts."""
 import collections
 import concurrent.futures
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,7 +17,7 @@ from lib_perfetto import BUILD, KYMO, SHARED, TESTS, Checks, Reader, kymo, skip,
 
 TRACES = [os.path.join("ros2-traces", name, "ctf") for name in (
     "pair_basic_st", "pair_pipeline_mt", "pair_intra", "pair_lifecycle", "pair_components", "discarded",
-    "caret_runtime")] + ["caret-demo/ctf"]
+    "caret_runtime", "many_contexts", "streamed_relayd", "rotated_files")] + ["caret-demo/ctf"]
 UNKNOWN = "(node unknown)"
 
 # Slices of the tree with the names of their track and of the track above, by category; counters likewise.
@@ -25,6 +28,9 @@ COUNTERS = ("select p.name, t.name, c.ts, cast(c.value as int) from counter c jo
             "join track p on t.parent_id = p.id order by c.track_id, c.ts, c.id")
 EXECUTORS = ("select cast(replace(t.name, rtrim(t.name, '0123456789'), '') as int), s.name, s.ts, s.dur "
              "from slice s join track t on s.track_id = t.id where s.category = 'executor'")
+MESSAGES = ("select a.category, b.category, count(*) from flow f join slice a on f.slice_out = a.id "
+            "join slice b on f.slice_in = b.id where a.category in ('publish', 'take') "
+            "or b.category in ('publish', 'take') group by 1, 2")
 OFFSET = "select int_value from metadata where name = 'trace_attribute.epoch_offset_ns'"
 ARROWS = ("select a.category || ' ' || a.name, b.category || ' ' || b.name, count(*) from flow f "
           "join slice a on f.slice_out = a.id join slice b on f.slice_in = b.id "
@@ -44,7 +50,7 @@ ASKED = {
     "counted": "select topic_name, outcome, count(*) from messages where outcome not in ('callback', 'taken') "
                "and topic_id is not null group by 1, 2",
     "latency": "select topic_name, subscriber_node, callback_start_ns, latency_ns from messages "
-               "where latency_ns is not null",
+               "where latency_ns is not null and topic_id is not null",
     "executor": "select tid, state, start_ns, coalesce(duration_ns, 0) from executor_states e "
                 "join threads t on t.id = e.thread_id",
     "published": "select topic_name, publication_id, min(coalesce(send_ns, publish_ns)) from publications "
@@ -110,7 +116,7 @@ def named_last(rows):
 def ask(reader, name, trace):
     """What the tables say, and what the reader says of the export."""
     out = os.path.join(reader.scratch, name.replace("/", "_") + ".pftrace")
-    kymo("export", "-q", trace, "-o", out)
+    kymo("export", "-q", "--executors", trace, "-o", out)
     told = {what: table(trace, sql) for what, sql in ASKED.items()}
     return name, told, reader.query(out, TREE, COUNTERS, EXECUTORS, OFFSET)
 
@@ -169,6 +175,45 @@ def check_calls(check, reader):
         ["service serve", "callback /adder /add", 80]])
 
 
+def of_process(trace, copy, host, wanted):
+    """The part of a trace of the processes that are @wanted, as if recorded on @host."""
+    shutil.copytree(trace, copy)
+    for directory, _, names in os.walk(copy):
+        for name in names:
+            path, process = os.path.join(directory, name), re.match(r"(\d+)-\d+_", name)
+            if process and not wanted(process[1]):
+                os.remove(path)
+            elif name == "metadata":
+                with open(path, encoding="utf-8") as text:
+                    lines = re.sub(r'hostname = "[^"]*"', f'hostname = "{host}"', text.read())
+                with open(path, "w", encoding="utf-8") as text:
+                    text.write(lines)
+
+
+def check_hosts(check, reader, robot):
+    """Readers draw arrows within a machine: those of a message are below "ROS 2" then."""
+    both = os.path.join(reader.scratch, "both")
+    left, right = os.path.join(both, "left"), os.path.join(both, "right")
+    first = min(re.match(r"\d+", name)[0] for name in os.listdir(os.path.join(robot, "ust")) if name[0].isdigit())
+    os.mkdir(both)
+    of_process(robot, left, "left", lambda process: process == first)
+    of_process(robot, right, "right", lambda process: process != first)
+    for name, traces in (("robot", [robot]), ("both", [both]), ("each", [left, right])):
+        kymo("export", "-q", *traces, "-o", os.path.join(reader.scratch, name + ".pftrace"), "--force")
+    alone, one, two = ({(a, b): count for a, b, count in
+                        reader.query(os.path.join(reader.scratch, name + ".pftrace"), MESSAGES)[0]}
+                       for name in ("robot", "both", "each"))
+    check.equal("two hosts: a directory of traces is what they are together", two, one)
+    check.ok("two hosts: some runs are on the other one", one.get(("take", "run"), 0) > 0 and
+             one.get(("take", "callback"), 0) > 0, one)
+    for what, ends in (("from messages to takes", [("publish", "take")]),
+                       ("from takes to callbacks", [("take", "callback"), ("take", "run")]),
+                       ("from callbacks to messages", [("callback", "publish"), ("run", "publish"),
+                                                       ("timer", "publish"), ("service", "publish")])):
+        check.equal(f"two hosts: arrows {what}", sum(one.get(end, 0) for end in ends),
+                    sum(alone.get(end, 0) for end in ends))
+
+
 def main():
     data = os.path.join(SHARED, "data")
     if not os.path.isdir(data):
@@ -183,6 +228,7 @@ def main():
             for answer in pool.map(lambda trace: ask(reader, *trace), traces):
                 check_trace(check, *answer)
         check_calls(check, reader)
+        check_hosts(check, reader, robot)
     check.end()
 
 
