@@ -13,6 +13,7 @@
 
 #include "cli/common.h"
 #include "cli/export_perfetto.h"
+#include "cli/open_kind.h"
 #include "export/pft.h"
 
 #define UI "https://ui.perfetto.dev"
@@ -104,7 +105,30 @@ static int start_browser(struct err *err)
 	return 0;
 }
 
-/* Anything but a directory is a file that the UI may know. */
+/* Whether the UI knows what @file is. Return: as err_set(). */
+static int check_kind(const char *file, struct err *err)
+{
+	uint8_t head[OPEN_HEAD_BYTES];
+	enum open_kind kind;
+	struct stat status;
+	ssize_t size;
+	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return err_set(err, EXIT_INPUT, "%s: %s.", file, strerror(errno));
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode)) {
+		(void)close(fd);
+		return err_set(err, EXIT_INPUT, "%s is no file; the UI loads files", file);
+	}
+	size = read(fd, head, sizeof(head));
+	(void)close(fd);
+	if (size < 0)
+		return err_set(err, EXIT_INPUT, "%s: %s.", file, strerror(errno));
+	kind = open_kind(head, (size_t)size);
+	return open_is_loadable(kind) ? 0 : err_set(err, EXIT_INPUT, "%s %s", file, open_remedy(kind));
+}
+
+/* A directory is a trace, anything else a file that the UI may know. */
 static int find_file(const struct options *options, const char *trace, char file[PATH_MAX], struct err *err)
 {
 	char name[CLI_PATH_MAX], made[CLI_PATH_MAX + sizeof(".pftrace")];
@@ -113,6 +137,8 @@ static int find_file(const struct options *options, const char *trace, char file
 	if (!stat(trace, &status) && !S_ISDIR(status.st_mode)) {
 		if (options->output)
 			return err_set(err, EXIT_USAGE, "%s is a file already; -o goes with a trace", trace);
+		if (check_kind(trace, err))
+			return -1;
 		snprintf(made, sizeof(made), "%s", trace);
 	} else {
 		if (export_name(trace, name, err))
@@ -160,7 +186,8 @@ const struct verb verb_open = {
 	.description =
 		"Writes TRACE, or without it the newest trace, as a file for the Perfetto UI, as `kymo export` does, "
 		"and says what to do with it. A file that is there and younger than the trace is taken as it is. "
-		"FILE may also be one that was written before: a .pftrace, Chrome's JSON, an archive.\n"
+		"FILE may also be one that was written before: a .pftrace, Chrome's JSON, an archive; of another "
+		"kind of file, it says what to do instead.\n"
 		"\n"
 		"Nothing is sent anywhere: the UI is a page that loads the file in your browser. kymo itself "
 		"opens no connection, and a browser only with --browser.",

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Perfetto file that is written while its trace is recorded is in the end what an export afterwards is; it opens
 at any time, also when recorder and writer are killed. Parts open alone and together. `kymo open` says what to do."""
+import gzip
 import os
 import shutil
 import signal
@@ -115,6 +116,39 @@ def opened(check, scratch, trace):
                  run.stderr)
 
 
+def kinds(check, scratch, trace):
+    """What is no file for the UI is not said to be one."""
+    made = {}
+    for name, words in (("packets", ["--compress", "none"]), ("deflated", []), ("json", ["--format", "chrome"]),
+                        ("database", ["--format", "sqlite"])):
+        made[name] = os.path.join(scratch, name + ".out")
+        kymo("export", "-q", trace, *words, "-o", made[name])
+    made["archive"] = os.path.join(scratch, "archive.tar")
+    kymo("export", "-q", trace, trace, "-o", made["archive"])
+    with open(made["packets"], "rb") as packets, gzip.open(os.path.join(scratch, "zipped"), "wb") as zipped:
+        shutil.copyfileobj(packets, zipped)
+    made["zipped"] = os.path.join(scratch, "zipped")
+    for name, content in (("empty", b""), ("text", b"Dear reader,\n" * 99), ("picture", b"\x89PNG\r\n\x1a\n" + bytes(99)),
+                          ("newlines", b"\n" * 99), ("program", b"\x7fELF" + bytes(99))):
+        made[name] = os.path.join(scratch, name + ".out")
+        with open(made[name], "wb") as out:
+            out.write(content)
+    made["metadata"] = os.path.join(trace, "ust", "metadata")
+    made["stream"] = next(os.path.join(directory, name) for directory, _, names in os.walk(trace) for name in names
+                          if name not in ("metadata", "kymo.json") and not name.endswith(".idx"))
+    made["pipe"] = os.path.join(scratch, "pipe")
+    os.mkfifo(made["pipe"])
+    words = {"empty": "is empty", "text": "is no file that the UI loads", "picture": "is no file that the UI loads", "newlines": "is no file that the UI loads",
+             "program": "is no file that the UI loads", "metadata": "CTF", "stream": "CTF", "database": "database", "pipe": "is no file;"}
+    for name, path in made.items():
+        run = subprocess.run([KYMO, "open", path], cwd=scratch, capture_output=True, text=True)
+        if name in words:
+            check.ok(f"open of a {name}: what it is instead", run.returncode == 3 and words[name] in run.stderr and
+                     not run.stdout, (run.returncode, run.stderr))
+        else:
+            check.ok(f"open of a {name}", run.returncode == 0 and path in run.stdout, (run.returncode, run.stderr))
+
+
 def main():
     if not os.path.isdir(os.path.join(SHARED, "data")):
         skip("no traces beside the checkout")
@@ -126,6 +160,7 @@ def main():
         killed(check, reader, scratch, environment)
         parts(check, reader, scratch)
         opened(check, scratch, trace)
+        kinds(check, scratch, trace)
     check.end()
 
 
