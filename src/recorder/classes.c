@@ -41,15 +41,11 @@ static int32_t fixed_size(const struct kymo_point *point)
 	return point->phase == KYMO_PHASE_RUN ? (int32_t)walk_fixed(point) : CLASSES_UNKNOWN;
 }
 
-long classes_fixed(const struct classes *classes, unsigned id)
+long classes_table_fixed(unsigned id)
 {
-	if (id < KYMO_POINTS_TABLE) {
-		if (!table_fixed[id])
-			table_fixed[id] = fixed_size(&kymo_points[id]) + KNOWN;
-		return table_fixed[id] - KNOWN;
-	}
-	id -= KYMO_POINTS_TABLE;
-	return id < classes->room && classes->own[id] ? classes->own_fixed[id] : CLASSES_UNKNOWN;
+	if (!table_fixed[id])
+		table_fixed[id] = fixed_size(&kymo_points[id]) + KNOWN;
+	return table_fixed[id] - KNOWN;
 }
 
 /* ---- reading a declaration ---- */
@@ -198,6 +194,8 @@ int classes_declare(struct classes *classes, const uint8_t *payload, size_t size
 			return -ENOMEM;
 		classes->own_fixed = fixed;
 		memset(own + classes->room, 0, (slot + 64 - classes->room) * sizeof *own);
+		for (unsigned i = classes->room; i < slot + 64; i++)
+			fixed[i] = CLASSES_UNKNOWN;
 		classes->room = slot + 64;
 	}
 	if (classes->own[slot])

@@ -13,7 +13,7 @@
 
 struct classes {
 	struct kymo_point **own;	/* by id - KYMO_POINTS_TABLE; NULL where none was declared */
-	int32_t *own_fixed;		/* classes_fixed() of those */
+	int32_t *own_fixed;		/* classes_fixed() of those; CLASSES_UNKNOWN where none was declared */
 	unsigned room;
 	unsigned count;			/* declared so far */
 };
@@ -24,11 +24,19 @@ const struct kymo_point *classes_get(const struct classes *classes, unsigned id)
 #define CLASSES_VARIABLE	(-1)
 #define CLASSES_UNKNOWN		(-2)
 
+/** classes_table_fixed() - classes_fixed() of an event of the table. Context: wait-free. */
+long classes_table_fixed(unsigned id);
+
 /**
  * classes_fixed() - bytes of the payload of runtime event @id
  * Return: CLASSES_VARIABLE: walk_payload() tells; CLASSES_UNKNOWN: it is none. Context: wait-free.
  */
-long classes_fixed(const struct classes *classes, unsigned id);
+static inline long classes_fixed(const struct classes *classes, unsigned id)
+{
+	if (id < KYMO_POINTS_TABLE)
+		return classes_table_fixed(id);
+	return id - KYMO_POINTS_TABLE < classes->room ? classes->own_fixed[id - KYMO_POINTS_TABLE] : CLASSES_UNKNOWN;
+}
 
 /**
  * classes_declare() - enter a declaration; the same id again is ignored

@@ -9,6 +9,7 @@
  * HOLD_NS. It comes late then, and goes to a stream of its own: times in a stream never go back.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,8 @@
 #define ORDER_NS	100000ull	/* clocks of threads differ, stores need a moment to be seen */
 #define HOLD_NS		50000000ull
 #define ENOUGH_BYTES	(64u << 10)	/* worth a packet */
+#define AHEAD		4		/* rings */
+#define CACHE_LINE	64
 #define BUFFER_BYTES	(256u << 10)	/* of one packet at most; more than a ring's largest record needs */
 
 static_assert(BUFFER_BYTES > KYMO_BLOCK_MAX + sizeof(struct merge_context), "any record fits");
@@ -149,7 +152,11 @@ static int look(struct merged *m, struct process *process, struct drain *drain, 
 	m->due = m->full = false;
 	m->horizon = clock_ns - ORDER_NS;
 	for (unsigned i = 0; i < process->ring_count; i++) {
-		int rc = process->ring[i].merged && !process->ring[i].bad ?
+		int rc;
+
+		if (i + AHEAD < process->ring_count)
+			__builtin_prefetch(ring_shared(process, &process->ring[i + AHEAD]));
+		rc = process->ring[i].merged && !process->ring[i].bad ?
 			 look_at(m, process, i, drain, clock_ns) : 0;
 
 		if (rc < 0)
@@ -168,6 +175,20 @@ static int look(struct merged *m, struct process *process, struct drain *drain, 
 }
 
 /* ---- spans ---- */
+
+/* What is unread has been written by other processors: it is asked for before it is needed. */
+static void ask_ahead(const struct merged *m, const struct process *process)
+{
+	for (unsigned i = 0; i < m->count; i++) {
+		const struct ring *ring = &process->ring[m->cursor[i].ring];
+		const uint8_t *at = ring_at(process, ring, ring->taken);
+
+		__builtin_prefetch(ring_at(process, ring, ring->taken / ring->block_size * ring->block_size));
+		__builtin_prefetch(at);
+		__builtin_prefetch(at + CACHE_LINE);
+		__builtin_prefetch((const uint8_t *)ring_shared(process, ring) + offsetof(struct kymo_ring, rpos), 1);
+	}
+}
 
 /* The rest of the block at cursor->at. Return: false: there is nothing more, or it is wrong. */
 static bool next_slice(const struct process *process, struct cursor *cursor)
@@ -380,6 +401,7 @@ static int merge_all(struct merged *m, struct process *process, struct drain *dr
 {
 	int more, rc = 0;
 
+	ask_ahead(m, process);
 	if (!merge_begin(&m->merge, &process->classes, m->count))
 		return -ENOMEM;
 	drain_look_at_clock(drain);

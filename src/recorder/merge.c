@@ -42,7 +42,7 @@ void merge_free(struct merge *merge)
 /* ---- one input ---- */
 
 /* Reads the header of the record at in->at, and how long it is. */
-static void look(const struct merge *merge, struct merge_input *in)
+static inline void look(const struct merge *merge, struct merge_input *in)
 {
 	const size_t room = (size_t)(in->end - in->at);
 	uint64_t ns;
@@ -58,6 +58,7 @@ static void look(const struct merge *merge, struct merge_input *in)
 	memcpy(&id, in->at, sizeof id);
 	memcpy(&ns, in->at + sizeof id, sizeof ns);
 	payload = classes_fixed(merge->classes, id);
+	in->fixed = payload >= 0;
 	if (payload == CLASSES_VARIABLE)
 		payload = walk_payload(merge->classes, id, in->at + KYMO_RECORD_HEADER, room - KYMO_RECORD_HEADER);
 	if (payload < 0 || (size_t)payload > room - KYMO_RECORD_HEADER || ns > merge->not_after)
@@ -70,6 +71,7 @@ static void look(const struct merge *merge, struct merge_input *in)
 	}
 	in->bad = false;
 	in->floor = in->ns = ns;
+	in->id = id;
 	in->size = KYMO_RECORD_HEADER + (uint32_t)payload;
 }
 
@@ -84,25 +86,35 @@ void merge_span(struct merge *merge, unsigned index, const uint8_t *at, size_t s
 	look(merge, in);
 }
 
+#define STEP 32u		/* bytes that are copied without asking how many are needed */
+
+/* Few payloads are longer than STEP, and where there is room behind them one copy of that size does for all of those. */
+static inline void copy_payload(uint8_t *to, size_t room, const struct merge_input *in, size_t size)
+{
+	const uint8_t *from = in->at + KYMO_RECORD_HEADER;
+
+	if (size <= STEP && room >= STEP && (size_t)(in->end - from) >= STEP)
+		memcpy(to, from, STEP);
+	else
+		memcpy(to, from, size);
+}
+
 /*
- * Moves the record of @in. The id is read again with the payload: if that has changed meanwhile, the
- * bytes may be nonsense, but what is written has the length that its id says.
+ * Moves the record of @in, with the id that its length is from: the bytes may change meanwhile and be nonsense, but
+ * what is written has the length that its id says.
  */
-static bool take(const struct merge *merge, struct merge_input *in, struct merge_out *out)
+static inline bool take(const struct merge *merge, struct merge_input *in, struct merge_out *out)
 {
 	const size_t payload = in->size - KYMO_RECORD_HEADER;
 	uint8_t *to = out->at;
-	uint16_t id;
 
-	memcpy(&id, in->at, sizeof id);
-	memcpy(to, &id, sizeof id);
-	memcpy(to + sizeof id, &in->ns, sizeof in->ns);
+	memcpy(to, &in->id, sizeof in->id);
+	memcpy(to + sizeof in->id, &in->ns, sizeof in->ns);
 	to += KYMO_RECORD_HEADER;
 	memcpy(to, &in->context, sizeof in->context);
 	to += sizeof in->context;
-	memcpy(to, in->at + KYMO_RECORD_HEADER, payload);
-	if (__builtin_expect(classes_fixed(merge->classes, id) != (long)payload, 0) &&
-	    walk_payload(merge->classes, id, to, payload) != (long)payload)
+	copy_payload(to, out->room - (size_t)(to - out->at), in, payload);
+	if (__builtin_expect(!in->fixed, 0) && walk_payload(merge->classes, in->id, to, payload) != (long)payload)
 		return false;
 	to += payload;
 	out->room -= (size_t)(to - out->at);

@@ -31,11 +31,13 @@ struct merge_input {
 	const uint8_t *at, *end;	/* what is left of the span */
 	uint64_t ns;			/* of the record at `at`; UINT64_MAX: there is none */
 	uint32_t size;			/* of that record */
+	uint16_t id;			/* of that record */
+	bool fixed;			/* its length is known by its id */
+	bool bad;			/* what is at `at` makes no sense */
 	uint32_t records;		/* taken of the span */
 	uint64_t first, last;		/* their times, where there are some */
 	uint64_t floor;			/* no record of it may be older */
 	uint32_t moved;			/* times that were a little before their predecessors', and were set to them */
-	bool bad;			/* what is at `at` makes no sense */
 	struct merge_context context;
 };
 

@@ -49,22 +49,24 @@ struct ring {
 enum process_end { PROCESS_RUNS, PROCESS_EXITED, PROCESS_KILLED, PROCESS_REPLACED };
 
 struct process {
+	/* Looked at in every round, so they are in front. */
+	bool finished;			/* all is taken, the region is closed */
+	enum alive alive;
+	unsigned ordinal;
+	unsigned ring_count;
+	struct ring *ring;
+	uint64_t look_at;		/* when to look at all its rings again */
 	struct region region;
 	int host_pid;			/* 0: not found */
-	enum alive alive;
 	enum process_end end;
 	bool cut;			/* its region was shortened: nothing behind the header is read */
-	bool finished;			/* all is taken, the region is closed */
 	bool recording;			/* we have switched it to RECORD */
 	unsigned replaced_checks;	/* liveness checks that saw it replaced by exec */
-	unsigned ordinal;
 	unsigned tracetools;
 	char tracetools_version[29];
 	struct classes classes;
 	struct filter_process *filter;	/* what is wanted of it; NULL: everything */
-	struct ring *ring;
-	unsigned ring_count;
-	unsigned merged_rings;		/* of them */
+	unsigned merged_rings;		/* of its rings */
 	struct sink_process *at[SINKS_MAX];	/* by place in drain.sink */
 	uint64_t init_events;		/* in the sink that has most of them */
 	uint64_t init_bad;		/* records of the init log that made no sense */
@@ -77,7 +79,6 @@ struct process {
 	uint64_t dropped_no_ring, init_dropped;
 	uint64_t recorded, dropped, bytes, filtered;
 	uint64_t lost_bytes;		/* of corrupt rings */
-	uint64_t look_at;		/* when to look at all its rings again */
 	uint64_t merged_end;		/* time of the last record that was merged */
 	uint64_t merged_since;		/* as ring.unread_since, of all rings that are merged */
 	uint64_t cut_ns;		/* records before this are left out; only where all are walked */
@@ -173,6 +174,13 @@ int merged_drain(struct process *process, struct drain *drain, uint64_t clock_ns
  * Costs a line of memory for 64 rings, where looking at all of them costs several for each.
  */
 bool process_is_stirred(struct process *process, struct drain *drain);
+
+/** process_ask_ahead() - have the processor fetch what process_is_stirred() is going to look at first. */
+static inline void process_ask_ahead(const struct process *process)
+{
+	if (!process->finished)
+		__builtin_prefetch(region_header(&process->region)->stirred);
+}
 
 /** merged_let_settle() - before a round that takes everything: what is committed now is older than its horizon. */
 void merged_let_settle(struct drain *drain);

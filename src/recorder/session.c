@@ -13,6 +13,7 @@
 
 #define MS 1000000ull
 #define ALIVE_PERIOD_NS		(100 * MS)
+#define TELL_PERIOD_NS		(100 * MS)
 #define SCAN_PERIOD_NS		(1000 * MS)	/* besides inotify and the directory's mtime */
 #define RESCAN_NS		(20 * MS)	/* two changes within a tick of the clock have one mtime */
 #define ACCOUNTS_PERIOD_NS	(1000 * MS)
@@ -20,9 +21,11 @@
 #define PERIOD_MIN_MS		1
 #define PERIOD_MAX_MS		4	/* a large ring lasts 4.8 ms at 3 M events/s of 8 B */
 #define RINGS_PER_PERIOD_MS	500	/* with many rings a round takes longer, so it is less often */
-#define PROCESSES_PER_ALIVE	32	/* the same for looking whether so many are alive */
+#define PROCESSES_PER_ALIVE	20	/* the same for looking whether so many are alive, and for new ones */
+#define RINGS_PER_TELL		500	/* and for telling the programs' counts */
 #define RINGS_PER_LOOK		64	/* so many are looked at in every round; all of more only ... */
 #define LOOK_NS			(16 * MS)	/* ... after this time for so many */
+#define GLANCES_AHEAD		8
 
 /* ---- begin ---- */
 
@@ -176,11 +179,22 @@ static uint64_t look_period_ns(const struct session *session)
 	return session->rings / RINGS_PER_LOOK * LOOK_NS;
 }
 
+/* Nothing of hundreds of processes is in a cache: it is asked for a few of them in advance. */
+static void ask_ahead(const struct session *session, unsigned index)
+{
+	const unsigned next = index + GLANCES_AHEAD, after = next + GLANCES_AHEAD;
+
+	if (after < session->process_count)
+		__builtin_prefetch(session->process[after]);
+	if (next < session->process_count)
+		process_ask_ahead(session->process[next]);
+}
+
 void session_drain_all(struct session *session, bool flush)
 {
 	struct drain *drain = &session->drain;
 	const uint64_t look_ns = look_period_ns(session);
-	unsigned rings = 0;
+	unsigned rings = 0, live = 0;
 	int rc;
 
 	drain->fullest = 0;
@@ -193,16 +207,20 @@ void session_drain_all(struct session *session, bool flush)
 	for (unsigned i = 0; rc == 0 && i < session->process_count; i++) {
 		struct process *process = session->process[i];
 
+		ask_ahead(session, i);
 		if (process->finished)
 			continue;
 		if (process_is_due(session, process, look_ns))
 			rc = session_drain_process(session, process);
 		rings += process->ring_count;
+		live++;
 	}
 	sinks_round_end(drain);
 	drain->flush = false;
-	if (rc == 0)
+	if (rc == 0) {
 		session->rings = rings;
+		session->live = live;
+	}
 	drain->patience_ns = session_patience(session, rings);
 }
 
@@ -225,13 +243,17 @@ static void keep_house(struct session *session)
 	changed = directory_changed(session);
 	if (changed || session->noticed || now >= session->scan_at) {
 		session->noticed = false;
-		session->scan_at = now + (changed ? RESCAN_NS : SCAN_PERIOD_NS);
+		session->scan_at = now + (changed ? RESCAN_NS :
+					  SCAN_PERIOD_NS * (1 + session->live / PROCESSES_PER_ALIVE));
 		session_scan(session);
 	}
 	if (now >= session->alive_at && !all_fail(session)) {
-		session->alive_at = now + ALIVE_PERIOD_NS * (1 + session->process_count / PROCESSES_PER_ALIVE);
-		session_tell_counts(session);
+		session->alive_at = now + ALIVE_PERIOD_NS * (1 + session->live / PROCESSES_PER_ALIVE);
 		session_check_alive(session);
+	}
+	if (now >= session->tell_at && !all_fail(session)) {
+		session->tell_at = now + TELL_PERIOD_NS * (1 + session->rings / RINGS_PER_TELL);
+		session_tell_counts(session);
 	}
 	if (now >= session->clock_at) {
 		session->clock_at = now + session->clock_period_ns;

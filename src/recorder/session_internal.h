@@ -45,12 +45,12 @@ struct session {
 	struct clock_changes clock_changes;
 	uint64_t clock_period_ns;
 	struct timespec dir_mtime;
-	uint64_t scan_at, alive_at, accounts_at, clock_at;
+	uint64_t scan_at, alive_at, tell_at, accounts_at, clock_at;
 	uint64_t bytes;			/* of event data, in sinks that are closed */
 	struct timespec watched;	/* session_live.c: what changed in the directory before this is known */
 	uint64_t horizon_at;
 	unsigned period_ms;
-	unsigned rings;			/* of all processes, as of the last round */
+	unsigned rings, live;		/* of all processes, and those that are not finished, as of the last round */
 	unsigned alive_rounds;
 	bool noticed;
 	bool flush;			/* the next poll takes everything */
