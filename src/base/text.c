@@ -298,21 +298,28 @@ size_t text_clean(char *out, size_t size, const char *from)
 	return used;
 }
 
+size_t text_json_step(const char **at, char out[TEXT_JSON_STEP_MAX])
+{
+	const char *text = *at;
+	size_t length = text_utf8_length(text);
+
+	*at += length ? length : 1;
+	if (!length)
+		return (size_t)snprintf(out, TEXT_JSON_STEP_MAX, "\\ufffd");
+	if (*text == '"' || *text == '\\')
+		return (size_t)snprintf(out, TEXT_JSON_STEP_MAX, "\\%c", *text);
+	if ((unsigned char)*text < 0x20)
+		return (size_t)snprintf(out, TEXT_JSON_STEP_MAX, "\\u%04x", (unsigned char)*text);
+	memcpy(out, text, length);
+	return length;
+}
+
 void text_put_json(FILE *out, const char *text)
 {
-	putc_unlocked('"', out);
-	while (*text) {
-		size_t length = text_utf8_length(text);
+	char step[TEXT_JSON_STEP_MAX];
 
-		if (!length)
-			fputs_unlocked("\\ufffd", out);
-		else if (*text == '"' || *text == '\\')
-			fprintf(out, "\\%c", *text);
-		else if ((unsigned char)*text < 0x20)
-			fprintf(out, "\\u%04x", (unsigned char)*text);
-		else
-			fwrite_unlocked(text, 1, length, out);
-		text += length ? length : 1;
-	}
+	putc_unlocked('"', out);
+	while (*text)
+		fwrite_unlocked(step, 1, text_json_step(&text, step), out);
 	putc_unlocked('"', out);
 }

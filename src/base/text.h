@@ -59,6 +59,15 @@ size_t text_width(const char *text);
 /** text_utf8_length() - bytes of the valid UTF-8 sequence at @at, 0 when it is none. */
 size_t text_utf8_length(const char *at);
 
+/**
+ * text_json_step() - the next character of a text as it stands in a JSON string
+ * @at: not at the text's end; set to what follows
+ *
+ * What is no UTF-8 becomes U+FFFD. Return: bytes in @out, which is not terminated.
+ */
+#define TEXT_JSON_STEP_MAX 8
+size_t text_json_step(const char **at, char out[TEXT_JSON_STEP_MAX]);
+
 /** text_put_json() - @text as a JSON string; bytes that are no UTF-8 become U+FFFD. */
 void text_put_json(FILE *out, const char *text);
 

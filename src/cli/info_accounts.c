@@ -62,25 +62,69 @@ static void read_threads(struct accounts *a, struct json_object *array, int32_t 
 	}
 }
 
+static void read_process(struct accounts *a, struct json_object *object)
+{
+	struct account_process *process = &a->process[a->process_count++];
+
+	*process = (struct account_process) {
+		.vpid = (int32_t)number(object, "pid"),
+		.recorded = number(object, "recorded"),
+		.dropped = number(object, "dropped"),
+		.unwritten = number(object, "unwritten"),
+		.corrupt_bytes = number(object, "corrupt_bytes"),
+	};
+	text(object, "procname", process->name, sizeof process->name);
+	text(object, "state", process->state, sizeof process->state);
+	text(object, "tracetools", process->tracetools, sizeof process->tracetools);
+	read_threads(a, member(object, "threads"), process->vpid);
+}
+
+static bool room_for_processes(struct accounts *a, size_t count)
+{
+	struct account_process *bigger = realloc(a->process, (a->process_count + count + 1) * sizeof *bigger);
+
+	if (bigger)
+		a->process = bigger;
+	return bigger;
+}
+
 static void read_processes(struct accounts *a, struct json_object *array)
 {
 	size_t count = length_of(array);
 
-	a->process = calloc(count + 1, sizeof *a->process);
-	for (size_t i = 0; a->process && i < count; i++) {
-		struct json_object *object = json_object_array_get_idx(array, i);
-		struct account_process *process = &a->process[a->process_count++];
+	for (size_t i = 0; room_for_processes(a, count - i) && i < count; i++)
+		read_process(a, json_object_array_get_idx(array, i));
+}
 
-		process->vpid = (int32_t)number(object, "pid");
-		process->recorded = number(object, "recorded");
-		process->dropped = number(object, "dropped");
-		process->unwritten = number(object, "unwritten");
-		process->corrupt_bytes = number(object, "corrupt_bytes");
-		text(object, "procname", process->name, sizeof process->name);
-		text(object, "state", process->state, sizeof process->state);
-		text(object, "tracetools", process->tracetools, sizeof process->tracetools);
-		read_threads(a, member(object, "threads"), process->vpid);
+/*
+ * Those of which kymo.json has only sums, as far as it knows the list: what came behind that, before its
+ * recorder was killed, is in it still.
+ */
+static void read_earlier(struct accounts *a, const char *directory, struct json_object *earlier)
+{
+	uint64_t left = number(earlier, "file_bytes");
+	char path[4096 + 32], name[64];
+	size_t room = 0;
+	char *line = NULL;
+	ssize_t length;
+	FILE *file;
+
+	text(earlier, "file", name, sizeof name);
+	if (!*name || strchr(name, '/'))
+		return;
+	(void)snprintf(path, sizeof path, "%s/%s", directory, name);
+	file = fopen(path, "re");
+	while (file && (length = getline(&line, &room, file)) > 0 && (uint64_t)length <= left) {
+		struct json_object *object = json_tokener_parse(line);
+
+		left -= (uint64_t)length;
+		if (json_object_is_type(object, json_type_object) && room_for_processes(a, a->process_count))
+			read_process(a, object);
+		json_object_put(object);
 	}
+	free(line);
+	if (file)
+		(void)fclose(file);
 }
 
 static int64_t time_of(struct json_object *object, const char *key)
@@ -254,6 +298,7 @@ void accounts_read(struct accounts *a, const char *directory, char problem[512])
 	read_snapshot(&a->snapshot, member(root, "snapshot"), time_of(root, "start_ns"));
 	read_clocks(a, member(root, "clocks"));
 	read_clock_changes(a, member(root, "clock_changes"));
+	read_earlier(a, directory, member(root, "earlier"));
 	read_processes(a, member(root, "processes"));
 	read_filter(a, root);
 	json_object_put(root);

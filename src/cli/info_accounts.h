@@ -50,7 +50,7 @@ struct accounts {
 	struct account_snapshot snapshot;
 	char *rules;			/* what was recorded, for people; NULL: everything */
 	uint64_t filtered;		/* events that the recorder left out by them */
-	struct account_process *process;
+	struct account_process *process;	/* with those of the list beside kymo.json */
 	unsigned process_count;
 	struct account_thread *thread;
 	unsigned thread_count;

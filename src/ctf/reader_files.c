@@ -84,7 +84,8 @@ void files_free(struct file_list *list)
 
 static bool may_be_stream(const char *name)
 {
-	return name[0] != '.' && strcmp(name, "metadata") && strcmp(name, "kymo.json");
+	return name[0] != '.' && strcmp(name, "metadata") && strcmp(name, "kymo.json") &&
+	       strcmp(name, "kymo-earlier.jsonl");
 }
 
 /* A file that is being compressed is there twice until it is done; the plain one counts. */

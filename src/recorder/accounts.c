@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/json_text.h"
 #include "recorder/filter.h"
 #include "recorder/session_internal.h"
 
@@ -156,85 +157,6 @@ static struct json_object *clock_changes(const struct clock_changes *changes)
 	return object;
 }
 
-/* What a sink has of a thread. Return: false: nothing, since the thread was gone before it came. */
-static bool has_thread(const struct sink_process *at, unsigned index, struct sink_without *counts)
-{
-	const struct thread_account *thread = &at->process->thread[index];
-
-	sink_thread_counts(at, index, counts);
-	return counts->recorded || counts->dropped || !(thread->recorded || thread->dropped);
-}
-
-static struct json_object *threads(const struct sink_process *at)
-{
-	struct json_object *array = json_object_new_array();
-
-	for (unsigned i = 0; i < at->process->thread_count; i++) {
-		const struct thread_account *thread = &at->process->thread[i];
-		struct json_object *object;
-		struct sink_without counts;
-
-		if (!has_thread(at, i, &counts))
-			continue;
-		object = json_object_new_object();
-		json_object_object_add(object, "tid", json_object_new_int(thread->tid));
-		put_text(object, "name", thread->name);
-		put_u64(object, "recorded", counts.recorded);
-		put_u64(object, "dropped", counts.dropped);
-		put_u64(object, "filtered", counts.filtered);
-		put_u64(object, "bytes", counts.bytes);
-		json_object_array_add(array, object);
-	}
-	return array;
-}
-
-static const char *end_name(const struct process *process)
-{
-	static const char *const name[] = {
-		[PROCESS_RUNS] = "running", [PROCESS_EXITED] = "exited",
-		[PROCESS_KILLED] = "killed", [PROCESS_REPLACED] = "replaced",
-	};
-
-	return name[process->end];
-}
-
-static struct json_object *one_process(const struct sink_process *at)
-{
-	struct json_object *object = json_object_new_object();
-	const struct process *process = at->process;
-	struct sink_counts counts;
-	char *own;
-
-	sink_counts(at, &counts);
-	put_u64(object, "pid", process->region.pid);
-	put_u64(object, "host_pid", (uint64_t)process->host_pid);
-	put_text(object, "procname", process->region.procname);
-	put_text(object, "exe", process->region.exe);
-	put_u64(object, "start_ns", process->region.birth_ns);
-	put_text(object, "state", end_name(process));
-	put_text(object, "tracetools", process->tracetools_version);
-	put_u64(object, "recorded", counts.recorded);
-	put_u64(object, "dropped", counts.dropped + counts.dropped_no_ring);
-	put_u64(object, "dropped_no_ring", counts.dropped_no_ring);
-	put_u64(object, "filtered", counts.filtered);
-	put_u64(object, "unwritten", counts.unwritten);
-	put_u64(object, "before", counts.before);
-	put_u64(object, "init_events", counts.init_events);
-	put_u64(object, "init_dropped", counts.init_dropped);
-	put_u64(object, "texts_cut", process->texts_cut);
-	put_u64(object, "corrupt_bytes", process->lost_bytes);
-	put_u64(object, "overwritten", process->overwritten);
-	put_u64(object, "outside", process->outside);
-	put_u64(object, "bytes", counts.bytes);
-	own = filter_has_own(process);
-	if (own)
-		put_text(object, "filter", own);
-	free(own);
-	json_object_object_add(object, "wanted", json_object_new_boolean(filter_wants_process(process)));
-	json_object_object_add(object, "threads", threads(at));
-	return object;
-}
-
 static struct json_object *totals(const struct session_stats *stats)
 {
 	struct json_object *object = json_object_new_object();
@@ -311,7 +233,6 @@ static struct json_object *removed(const struct sink *sink)
 static struct json_object *accounts(const struct session *session, const struct sink *sink)
 {
 	struct json_object *root = json_object_new_object();
-	struct json_object *array = json_object_new_array();
 	struct session_stats stats;
 
 	session_sink_stats(session, sink, &stats);
@@ -325,6 +246,8 @@ static struct json_object *accounts(const struct session *session, const struct 
 	json_object_object_add(root, "ended", json_object_new_boolean(sink->end_ns != 0));
 	json_object_object_add(root, "host", host());
 	json_object_object_add(root, "totals", totals(&stats));
+	if (sink->earlier.processes)
+		json_object_object_add(root, "earlier", totals(&sink->earlier));
 	put_filter(root, session->options.filter);
 	if (session->options.frozen)
 		json_object_object_add(root, "snapshot", from_memory(session));
@@ -340,66 +263,46 @@ static struct json_object *accounts(const struct session *session, const struct 
 	}
 	json_object_object_add(root, "clocks", clocks(session));
 	json_object_object_add(root, "clock_changes", clock_changes(&session->clock_changes));
+	return root;
+}
+
+/* The processes, which may be thousands with their threads, become the last member of @root's text. */
+static bool add_processes(struct json_text *json, const struct session *session, const struct sink *sink,
+			  struct json_object *root)
+{
+	size_t length = 0;
+	const char *text = json_object_to_json_string_length(root, JSON_C_TO_STRING_PRETTY |
+							     JSON_C_TO_STRING_NOSLASHESCAPE, &length);
+
+	if (!text || length < strlen("\n}"))
+		return false;
+	json_text_raw(json, text, length - strlen("\n}"));
+	json->depth = 1;
+	json->inside = true;
+	json_text_open(json, "processes", '[');
 	for (unsigned i = 0; i < session->process_count; i++) {
 		const struct sink_process *at = sink_at(&session->drain, sink, session->process[i]);
 
 		if (at)
-			json_object_array_add(array, one_process(at));
+			accounts_process(json, at);
 	}
-	json_object_object_add(root, "processes", array);
-	return root;
+	json_text_close(json, ']');
+	json_text_close(json, '}');
+	json_text_raw(json, "", 1);
+	return !json->failed;
 }
 
 int session_write_accounts(const struct session *session, struct sink *sink)
 {
+	struct json_text json = { 0 };
 	struct json_object *root;
-	const char *text;
 	int rc;
 
 	if (!sink->ops->accounts)
 		return 0;
 	root = accounts(session, sink);
-	text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
-					      JSON_C_TO_STRING_NOSLASHESCAPE);
-	rc = text ? sink->ops->accounts(sink, text) : -ENOMEM;
+	rc = add_processes(&json, session, sink, root) ? sink->ops->accounts(sink, json.text) : -ENOMEM;
 	json_object_put(root);
+	free(json.text);
 	return rc;
-}
-
-/* ---- statistics ---- */
-
-void session_sink_stats(const struct session *session, const struct sink *sink, struct session_stats *stats)
-{
-	uint64_t until = sink->end_ns ? sink->end_ns : session->drain.now_ns;
-
-	*stats = (struct session_stats){
-		.refused = session->refused_count,
-		.duration_ns = until - sink->added_ns,
-		.bytes = sink->ops->bytes ? sink->ops->bytes(sink) : 0,
-		.write_failed = sink->failed,
-	};
-	for (unsigned i = 0; i < session->process_count; i++) {
-		const struct process *process = session->process[i];
-		const struct sink_process *at = sink_at(&session->drain, sink, process);
-		struct sink_without thread;
-		struct sink_counts counts;
-
-		if (!at)
-			continue;
-		sink_counts(at, &counts);
-		stats->processes++;
-		stats->recorded += counts.recorded;
-		stats->dropped += counts.dropped + counts.dropped_no_ring;
-		stats->init_events += counts.init_events;
-		stats->init_dropped += counts.init_dropped;
-		stats->filtered += counts.filtered;
-		stats->unwritten += counts.unwritten;
-		stats->before += counts.before;
-		stats->lost_bytes += process->lost_bytes;
-		stats->overwritten += process->overwritten;
-		stats->outside += process->outside;
-		for (unsigned j = 0; j < process->thread_count; j++)
-			stats->threads += has_thread(at, j, &thread);
-		stats->alive += !process->finished || process->end == PROCESS_RUNS;
-	}
 }

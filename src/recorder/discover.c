@@ -296,7 +296,7 @@ bool session_add_process(struct session *session, struct process *process)
 			return false;
 		session->process = grown;
 	}
-	process->ordinal = count;
+	process->ordinal = session->processes_met++;
 	session->process[session->process_count++] = process;
 	return true;
 }

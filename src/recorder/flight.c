@@ -252,6 +252,16 @@ static int flight_turn(struct sink *sink, uint64_t begin_ns, uint64_t now_ns)
 	return 0;
 }
 
+static bool flight_holds(const struct sink *sink, const struct process *process)
+{
+	const struct flight *flight = (const struct flight *)sink;
+	const struct flight_process *at = flight->processes;
+
+	while (at && at->process != process)
+		at = at->next;
+	return at || flight->process == process;
+}
+
 static uint64_t flight_bytes(const struct sink *sink)
 {
 	const struct flight *flight = (const struct flight *)sink;
@@ -283,6 +293,7 @@ static const struct sink_ops flight_ops = {
 	.packet = flight_packet,
 	.leave = flight_leave,
 	.accounts = flight_accounts,
+	.holds = flight_holds,
 	.round = flight_round,
 	.due = flight_wants_turn,
 	.turn = flight_turn,

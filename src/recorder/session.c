@@ -250,6 +250,7 @@ static void keep_house(struct session *session)
 	if (now >= session->alive_at && !all_fail(session)) {
 		session->alive_at = now + ALIVE_PERIOD_NS * (1 + session->live / PROCESSES_PER_ALIVE);
 		session_check_alive(session);
+		session_forget_ended(session);
 	}
 	if (now >= session->tell_at && !all_fail(session)) {
 		session->tell_at = now + TELL_PERIOD_NS * (1 + session->rings / RINGS_PER_TELL);
@@ -262,8 +263,8 @@ static void keep_house(struct session *session)
 	if (now < session->accounts_at)
 		return;
 	session_keep_accounts(session);
-	/* With very many threads it takes long; not more than 0.2 % of the time. */
-	session->accounts_at = now + ACCOUNTS_PERIOD_NS + 500 * (session_now() - now);
+	/* With very many threads it takes long; not more than 0.1 % of the time. */
+	session->accounts_at = now + ACCOUNTS_PERIOD_NS + 1000 * (session_now() - now);
 }
 
 /*
@@ -363,6 +364,7 @@ static void end_processes(struct session *session)
 	session_check_alive(session);
 	for (unsigned i = 0; i < session->process_count; i++)
 		session_finish_process(session, session->process[i]);
+	session_forget_ended(session);
 }
 
 int session_end(struct session *session, struct err *err)
@@ -380,35 +382,31 @@ void session_stats(const struct session *session, struct session_stats *stats)
 {
 	uint64_t until = session->ended_ns ? session->ended_ns : session->drain.now_ns;
 
-	*stats = (struct session_stats){
-		.processes = session->process_count,
-		.refused = session->refused_count,
-		.foreign = session->foreign_count,
-		.duration_ns = until - session->started_ns,
-		.bytes = session->bytes,
-		.write_failed = session->write_failed,
-	};
+	*stats = session->earlier;
+	stats->refused = session->refused_count;
+	stats->foreign = session->foreign_count;
+	stats->duration_ns = until - session->started_ns;
+	stats->bytes = session->bytes;
+	stats->write_failed = session->write_failed;
 	for (unsigned i = 0; i < session->drain.sink_count; i++) {
 		const struct sink *sink = session->drain.sink[i];
 
 		stats->bytes += sink->ops->bytes ? sink->ops->bytes(sink) : 0;
 		stats->write_failed |= sink->failed;
 	}
-	for (unsigned i = 0; i < session->process_count; i++) {
-		const struct process *process = session->process[i];
+	for (unsigned i = 0; i < session->process_count; i++)
+		session_add_totals(stats, session->process[i]);
+}
 
-		stats->recorded += process->recorded;
-		stats->dropped += process->dropped + process->dropped_no_ring;
-		stats->init_events += process->init_events;
-		stats->init_dropped += process->init_dropped;
-		stats->filtered += process->filtered;
-		stats->unwritten += process->unwritten;
-		stats->lost_bytes += process->lost_bytes;
-		stats->overwritten += process->overwritten;
-		stats->outside += process->outside;
-		stats->threads += process->thread_count;
-		stats->alive += !process->finished || process->end == PROCESS_RUNS;
-	}
+void session_free_process(struct process *process)
+{
+	region_close(&process->region);
+	sinks_process_free(process);
+	free(process->ring);
+	free(process->thread);
+	filter_forget(process);
+	classes_free(&process->classes);
+	free(process);
 }
 
 void session_free(struct session *session)
@@ -416,17 +414,8 @@ void session_free(struct session *session)
 	if (!session)
 		return;
 	session_drop_sinks(session);
-	for (unsigned i = 0; i < session->process_count; i++) {
-		struct process *process = session->process[i];
-
-		region_close(&process->region);
-		sinks_process_free(process);
-		free(process->ring);
-		free(process->thread);
-		filter_forget(process);
-		classes_free(&process->classes);
-		free(process);
-	}
+	for (unsigned i = 0; i < session->process_count; i++)
+		session_free_process(session->process[i]);
 	domain_release(&session->domain);
 	rundir_close(&session->dir);
 	free(session->process);

@@ -33,8 +33,10 @@ struct session {
 	uint32_t generation;		/* that its processes get */
 	struct drain drain;
 	uint64_t sinks_made;
-	struct process **process;
+	struct process **process;	/* all that live, and the last that ended */
 	unsigned process_count;
+	unsigned processes_met;		/* with those that are forgotten */
+	struct session_stats earlier;	/* of those */
 	char refused[REFUSED_MAX][REGION_NAME_MAX];
 	unsigned refused_count;
 	char foreign[REFUSED_MAX][REGION_NAME_MAX];	/* those that another recorder has, told once */
@@ -156,10 +158,32 @@ void session_drop_sinks(struct session *session);
 /** session_keep_accounts() - bring the accounts of all sinks up to date, where that can be done. */
 void session_keep_accounts(struct session *session);
 
-/* ---- accounts.c ---- */
+/* ---- session_ended.c ---- */
+
+/**
+ * session_forget_ended() - processes that ended are kept up to a number only
+ *
+ * The oldest of more leave their sums, and an entry in the sinks' lists, and are freed.
+ */
+void session_forget_ended(struct session *session);
+
+/** session_free_process() - of one that is finished, or of a session that is given up. */
+void session_free_process(struct process *process);
+
+/** session_add_totals() - what was taken from one process. */
+void session_add_totals(struct session_stats *stats, const struct process *process);
+
+/* ---- accounts.c, accounts_process.c ---- */
 
 /** session_snapshot_clocks() - append a snapshot of all clocks. Return: it. */
 const struct clock_snapshot *session_snapshot_clocks(struct session *session);
+
+/** accounts_process() - the entry of one process in the accounts of a sink. */
+struct json_text;
+void accounts_process(struct json_text *json, const struct sink_process *at);
+
+/** accounts_add() - add what a sink has of one process to the sums. */
+void accounts_add(struct session_stats *stats, const struct sink_process *at);
 
 /** session_write_accounts() - give @sink the accounts as they stand. Return: 0; -errno. */
 int session_write_accounts(const struct session *session, struct sink *sink);

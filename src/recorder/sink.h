@@ -35,6 +35,7 @@
 
 #include "base/err.h"
 #include "ctf/writer.h"
+#include "recorder/session.h"
 
 #define SINKS_MAX 16			/* of one session */
 
@@ -148,6 +149,7 @@ struct sink_process {
 	} merged;
 	bool own;			/* the process has declared events of its own */
 	bool left;			/* nothing more comes */
+	bool listed;			/* ended() was called */
 	void *data;			/* the sink's own */
 };
 
@@ -178,6 +180,13 @@ struct sink_ops {
 	 * later time. Some ms apart, and @ns grows but for a process that stays inside an event for long.
 	 */
 	void (*horizon)(struct sink *sink, uint64_t ns);
+	/*
+	 * A process that left long ago is forgotten: from now on the accounts have only sums of it. @json,
+	 * @size bytes with a newline at the end, is its entry. On a failure it is given again later.
+	 */
+	int (*ended)(struct sink *sink, const char *json, size_t size);
+	/* Whether a process that left is still needed: it is not forgotten then. */
+	bool (*holds)(const struct sink *sink, const struct process *process);
 	/* After every round of draining, at most some ms apart. */
 	void (*round)(struct sink *sink, uint64_t now_ns);
 	/* Adds what else the sink knows to the accounts before they are written. */
@@ -212,6 +221,7 @@ struct sink {
 	uint64_t start_ns;		/* facts are not before it; moves back for older left-overs only */
 	uint64_t end_ns;		/* when it was completed; 0: it is there */
 	int64_t start_realtime_ns;
+	struct session_stats earlier;	/* of processes that are forgotten */
 	int rc;				/* of this round: the first failure */
 	uint64_t retry_at;
 	bool rests;			/* this round, because it failed lately: rc says why */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,10 +90,24 @@ static int ctf_accounts(struct sink *sink, const char *json)
 	return trace_dir_write(ctf->path, "kymo.json", json, ctf->accounts);
 }
 
+/* Under a limit on the whole there is no list: chunks of those processes go, too, and it would outlive them all. */
+static int ctf_ended(struct sink *sink, const char *json, size_t size)
+{
+	struct ctf_sink *ctf = (struct ctf_sink *)sink;
+
+	return ctf->chunks.files.max_size ? 0 :
+	       trace_dir_extend(ctf->path, TRACE_DIR_EARLIER, &ctf->earlier, json, size);
+}
+
 static void ctf_tell(const struct sink *sink, struct json_object *root)
 {
 	const struct ctf_sink *ctf = (const struct ctf_sink *)sink;
+	struct json_object *earlier;
 
+	if (ctf->earlier && json_object_object_get_ex(root, "earlier", &earlier)) {
+		json_object_object_add(earlier, "file", json_object_new_string(TRACE_DIR_EARLIER));
+		json_object_object_add(earlier, "file_bytes", json_object_new_uint64(ctf->earlier));
+	}
 	if (ctf->chunks.dir >= 0)
 		chunks_tell(&ctf->chunks, root);
 }
@@ -135,6 +150,7 @@ static const struct sink_ops ctf_ops = {
 	.batch = ctf_batch,
 	.leave = ctf_leave,
 	.accounts = ctf_accounts,
+	.ended = ctf_ended,
 	.tell = ctf_tell,
 	.round = ctf_round,
 	.due = ctf_due,

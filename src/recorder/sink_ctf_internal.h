@@ -25,7 +25,7 @@ struct ctf_sink {
 	char *rules;			/* of desc */
 	struct chunks chunks;		/* dir -1: one trace that grows */
 	struct traces traces;		/* of the present chunk */
-	uint64_t accounts;		/* bytes */
+	uint64_t accounts, earlier;	/* bytes of kymo.json, and of the list beside it */
 	bool existed;			/* the directory was there before */
 	enum ctf_loss loss;		/* ALL: its directory was made again, and what is in it not yet */
 	bool beside;			/* that directory was not empty, for all one knows */

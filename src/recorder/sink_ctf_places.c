@@ -78,7 +78,7 @@ int ctf_begin_place(struct ctf_sink *ctf, const struct sink_files *files, uint64
 /* Bytes of files in the present chunk, and of the accounts. */
 static uint64_t disk_bytes(const struct ctf_sink *ctf)
 {
-	return ctf->accounts + traces_disk(&ctf->traces);
+	return ctf->accounts + ctf->earlier + traces_disk(&ctf->traces);
 }
 
 void ctf_round(struct sink *sink, uint64_t now_ns)

@@ -84,6 +84,7 @@ static void remove_empty(int dir_fd, const char *name, unsigned depth)
 		return;
 	(void)unlinkat(dirfd(dir), "metadata", 0);
 	(void)unlinkat(dirfd(dir), "kymo.json", 0);
+	(void)unlinkat(dirfd(dir), TRACE_DIR_EARLIER, 0);
 	while (depth < DEPTH_MAX && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
 			remove_empty(dirfd(dir), entry->d_name, depth + 1);
@@ -161,12 +162,10 @@ uint64_t trace_dir_bytes(int dir_fd, const char *name)
 
 /* ---- files ---- */
 
-static int write_file(const char *path, const char *text, size_t size)
+static int write_all(int fd, const char *text, size_t size)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), rc = 0;
+	int rc = 0;
 
-	if (fd < 0)
-		return -errno;
 	while (size && rc == 0) {
 		ssize_t done = write(fd, text, size);
 
@@ -177,6 +176,16 @@ static int write_file(const char *path, const char *text, size_t size)
 			rc = done < 0 ? -errno : -ENOSPC;
 		}
 	}
+	return rc;
+}
+
+static int write_file(const char *path, const char *text, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = write_all(fd, text, size);
 	if (close(fd) < 0 && rc == 0)
 		rc = -errno;
 	return rc;
@@ -194,5 +203,30 @@ int trace_dir_write(const char *directory, const char *name, const char *text, s
 		rc = -errno;
 	if (rc < 0)
 		(void)unlink(part);	/* the last good one stays */
+	return rc;
+}
+
+int trace_dir_extend(const char *directory, const char *name, uint64_t *end, const char *text, size_t size)
+{
+	char path[PATH_MAX + 32];
+	struct stat st;
+	int fd, rc = 0;
+
+	(void)snprintf(path, sizeof path, "%s/%s", directory, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size < *end)
+		*end = 0;
+	if (lseek(fd, (off_t)*end, SEEK_SET) < 0)
+		rc = -errno;
+	if (rc == 0)
+		rc = write_all(fd, text, size);
+	if (rc < 0)
+		(void)!ftruncate(fd, (off_t)*end);	/* else the next one is written over it */
+	if (close(fd) < 0 && rc == 0)
+		rc = -errno;
+	if (rc == 0)
+		*end += size;
 	return rc;
 }

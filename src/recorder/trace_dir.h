@@ -9,6 +9,9 @@
 
 #include "base/err.h"
 
+/* Beside kymo.json: entries of processes that ended, a line each, of which it has only sums. */
+#define TRACE_DIR_EARLIER "kymo-earlier.jsonl"
+
 /**
  * trace_dir_make() - make @path, which must not exist or be an empty directory
  * @existed: set when it did
@@ -40,5 +43,13 @@ uint64_t trace_dir_bytes(int dir_fd, const char *name);
 
 /** trace_dir_write() - replace @name in @directory by @text, whole or not at all. Return: 0; -errno. */
 int trace_dir_write(const char *directory, const char *name, const char *text, size_t size);
+
+/**
+ * trace_dir_extend() - append @text to @name in @directory
+ * @end: byte at which that ends, for all one knows; moves on. One that was taken away begins anew
+ *
+ * What a failure leaves behind there is cut off again, if it can be. Return: 0; -errno. Context: blocks.
+ */
+int trace_dir_extend(const char *directory, const char *name, uint64_t *end, const char *text, size_t size);
 
 #endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* Return: where @size bytes may be put; NULL without memory. */
+static char *room_for(struct json_text *json, size_t size)
+{
+	if (json->room - json->size < size) {
+		size_t room = (json->room + size) * 2;
+		char *grown = json->failed ? NULL : realloc(json->text, room);
+
+		if (!grown) {
+			json->failed = true;
+			return NULL;
+		}
+		json->text = grown;
+		json->room = room;
+	}
+	return json->text + json->size;
+}
+
+void json_text_raw(struct json_text *json, const char *text, size_t size)
+{
+	char *at = room_for(json, size);
+
+	if (!at)
+		return;
+	memcpy(at, text, size);
+	json->size += size;
+}
+
+static void put(struct json_text *json, char c)
+{
+	json_text_raw(json, &c, 1);
+}
+
+static void new_line(struct json_text *json)
+{
+	char *at = json->one_line ? NULL : room_for(json, 1 + 2 * (size_t)json->depth);
+
+	if (!at)
+		return;
+	*at = '\n';
+	memset(at + 1, ' ', 2 * (size_t)json->depth);
+	json->size += 1 + 2 * (size_t)json->depth;
+}
+
+static void begin_member(struct json_text *json, const char *key)
+{
+	if (json->inside)
+		put(json, ',');
+	if (json->depth)
+		new_line(json);
+	json->inside = true;
+	if (!key)
+		return;
+	put(json, '"');
+	json_text_raw(json, key, strlen(key));
+	json_text_raw(json, "\":", 2);
+}
+
+void json_text_open(struct json_text *json, const char *key, char bracket)
+{
+	begin_member(json, key);
+	put(json, bracket);
+	json->depth++;
+	json->inside = false;
+}
+
+void json_text_close(struct json_text *json, char bracket)
+{
+	json->depth--;
+	if (json->inside)
+		new_line(json);
+	put(json, bracket);
+	json->inside = true;
+}
+
+static void put_u64(struct json_text *json, uint64_t value)
+{
+	char digits[20];
+	size_t at = sizeof digits;
+
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	json_text_raw(json, digits + at, sizeof digits - at);
+}
+
+void json_text_u64(struct json_text *json, const char *key, uint64_t value)
+{
+	begin_member(json, key);
+	put_u64(json, value);
+}
+
+void json_text_i64(struct json_text *json, const char *key, int64_t value)
+{
+	begin_member(json, key);
+	if (value < 0)
+		put(json, '-');
+	put_u64(json, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+void json_text_bool(struct json_text *json, const char *key, bool value)
+{
+	begin_member(json, key);
+	json_text_raw(json, value ? "true" : "false", value ? 4 : 5);
+}
+
+void json_text_string(struct json_text *json, const char *key, const char *value)
+{
+	char step[TEXT_JSON_STEP_MAX];
+
+	begin_member(json, key);
+	put(json, '"');
+	while (*value) {
+		const size_t size = text_json_step(&value, step);	/* it moves on, so before the call */
+
+		json_text_raw(json, step, size);
+	}
+	put(json, '"');
+}

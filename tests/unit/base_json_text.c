@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON that is written straight into memory is what json-c makes of the same, to the byte. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <json-c/json.h>
+
+#include "base/json_text.h"
+
+static const char *const texts[] = { "", "plain", "a \"quoted\" \\ back", "line\x1f", "gr\xc3\xbc\xc3\x9f", NULL };
+static const uint64_t numbers[] = { 0, 9, 10, 1234567890123456789u, UINT64_MAX };
+
+static void put_members(struct json_text *json)
+{
+	for (unsigned i = 0; texts[i]; i++)
+		json_text_string(json, (char[]){ (char)('a' + (int)i), 0 }, texts[i]);
+	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		json_text_u64(json, (char[]){ (char)('A' + (int)i), 0 }, numbers[i]);
+	json_text_i64(json, "least", INT64_MIN);
+	json_text_i64(json, "most", INT64_MAX);
+	json_text_bool(json, "yes", true);
+	json_text_bool(json, "no", false);
+}
+
+static void add_members(struct json_object *object)
+{
+	for (unsigned i = 0; texts[i]; i++)
+		json_object_object_add(object, (char[]){ (char)('a' + (int)i), 0 }, json_object_new_string(texts[i]));
+	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		json_object_object_add(object, (char[]){ (char)('A' + (int)i), 0 }, json_object_new_uint64(numbers[i]));
+	json_object_object_add(object, "least", json_object_new_int64(INT64_MIN));
+	json_object_object_add(object, "most", json_object_new_int64(INT64_MAX));
+	json_object_object_add(object, "yes", json_object_new_boolean(true));
+	json_object_object_add(object, "no", json_object_new_boolean(false));
+}
+
+static void same(bool one_line)
+{
+	struct json_object *root = json_object_new_object(), *array = json_object_new_array();
+	struct json_text json = { .one_line = one_line };
+	const char *expected;
+
+	json_text_open(&json, NULL, '{');
+	put_members(&json);
+	json_text_open(&json, "array", '[');
+	add_members(root);
+	for (int i = 0; i < 100; i++) {
+		struct json_object *object = json_object_new_object();
+
+		json_text_open(&json, NULL, '{');
+		put_members(&json);
+		json_text_close(&json, '}');
+		add_members(object);
+		json_object_array_add(array, object);
+	}
+	json_text_close(&json, ']');
+	json_text_close(&json, '}');
+	json_object_object_add(root, "array", array);
+	expected = json_object_to_json_string_ext(root, one_line ? JSON_C_TO_STRING_PLAIN : JSON_C_TO_STRING_PRETTY);
+	assert_false(json.failed);
+	assert_int_equal(json.size, strlen(expected));
+	assert_memory_equal(json.text, expected, json.size);
+	json_object_put(root);
+	free(json.text);
+}
+
+static void in_lines(void **state)
+{
+	(void)state;
+	same(false);
+}
+
+static void in_one_line(void **state)
+{
+	(void)state;
+	same(true);
+}
+
+/* What is no UTF-8, which json-c would pass on, is none afterwards either. */
+static void foreign_bytes(void **state)
+{
+	struct json_text json = { .one_line = true };
+
+	(void)state;
+	json_text_open(&json, NULL, '{');
+	json_text_string(&json, "k", "a\xff" "b");
+	json_text_close(&json, '}');
+	assert_int_equal(json.size, strlen("{\"k\":\"a\\ufffdb\"}"));
+	assert_memory_equal(json.text, "{\"k\":\"a\\ufffdb\"}", json.size);
+	free(json.text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(in_lines),
+		cmocka_unit_test(in_one_line),
+		cmocka_unit_test(foreign_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
