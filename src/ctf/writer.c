@@ -50,7 +50,7 @@ static_assert(sizeof(struct packet_head) == CTF_PACKET_HEAD_MAX, "as writer.h sa
 struct ctf_out {
 	struct ctf_writer *writer;
 	struct ctf_out *prev, *next;		/* of all streams */
-	struct ctf_out *newer, *older;		/* of open ones, by last use */
+	unsigned place;				/* in opened.out, when it is open */
 	int fd;					/* -1: not open at the moment */
 	enum ctf_class class;
 	bool made;				/* the file exists */
@@ -81,7 +81,7 @@ struct ctf_writer {
 
 /* Streams with a descriptor, of all writers: descriptors are the program's. */
 static struct {
-	struct ctf_out *newest, *oldest;
+	struct ctf_out *out[CTF_WRITER_OPEN_MAX];
 	unsigned count;
 } opened;
 
@@ -344,31 +344,30 @@ void ctf_writer_close(struct ctf_writer *writer)
 	free(writer);
 }
 
-/* ---- open files, least recently used first out ---- */
-
-static void lru_remove(struct ctf_out *out)
-{
-	*(out->newer ? &out->newer->older : &opened.newest) = out->older;
-	*(out->older ? &out->older->newer : &opened.oldest) = out->newer;
-	out->newer = out->older = NULL;
-}
-
-static void lru_add(struct ctf_out *out)
-{
-	out->older = opened.newest;
-	out->newer = NULL;
-	*(opened.newest ? &opened.newest->newer : &opened.oldest) = out;
-	opened.newest = out;
-}
+/* ---- open files ---- */
 
 static void out_shut(struct ctf_out *out)
 {
 	if (out->fd < 0)
 		return;
-	lru_remove(out);
+	opened.out[out->place] = opened.out[--opened.count];
+	opened.out[out->place]->place = out->place;
 	(void)close(out->fd);
 	out->fd = -1;
-	opened.count--;
+}
+
+/*
+ * Any, by a generator of Marsaglia's (xorshift): streams are written in turn, so of too many the one that was
+ * not used for longest is the one that comes next.
+ */
+static struct ctf_out *one_to_shut(void)
+{
+	static uint32_t random = 2463534242u;
+
+	random ^= random << 13;
+	random ^= random >> 17;
+	random ^= random << 5;
+	return opened.out[random % opened.count];
 }
 
 /* The rest of a small limit is for others: regions, accounts, looking for processes. */
@@ -391,21 +390,16 @@ static int out_open(struct ctf_out *out)
 	int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW |
 		    (out->made ? 0 : O_CREAT | O_EXCL);
 
-	if (out->fd >= 0) {
-		if (opened.newest != out) {
-			lru_remove(out);
-			lru_add(out);
-		}
+	if (out->fd >= 0)
 		return 0;
-	}
 	while (opened.count && opened.count >= open_max())
-		out_shut(opened.oldest);
+		out_shut(one_to_shut());
 	out->fd = openat(out->writer->dir_fd, out->name, flags, 0644);
 	if (out->fd < 0)
 		return -errno;
 	out->made = true;
-	opened.count++;
-	lru_add(out);
+	out->place = opened.count;
+	opened.out[opened.count++] = out;
 	return 0;
 }
 

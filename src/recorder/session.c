@@ -20,7 +20,7 @@
 #define CLOCK_PERIOD_NS		(10000 * MS)
 #define PERIOD_MIN_MS		1
 #define PERIOD_MAX_MS		4	/* a large ring lasts 4.8 ms at 3 M events/s of 8 B */
-#define RINGS_PER_PERIOD_MS	500	/* with many rings a round takes longer, so it is less often */
+#define RINGS_PER_PERIOD_MS	250	/* with many rings a round takes longer, so it is less often */
 #define PROCESSES_PER_ALIVE	20	/* the same for looking whether so many are alive, and for new ones */
 #define RINGS_PER_TELL		500	/* and for telling the programs' counts */
 #define RINGS_PER_LOOK		64	/* so many are looked at in every round; all of more only ... */
