@@ -10,7 +10,7 @@
 #include "relay/wire.h"
 
 struct options {
-	const char *output, *bind, *certificate, *key, *token_file;
+	const char *output, *bind, *datagram, *certificate, *key, *token_file;
 	uint64_t control, data, live, minor;
 	int64_t expire;
 	bool sync, insecure, quiet;
@@ -23,6 +23,8 @@ static const struct opt opts[] = {
 	  NULL },
 	{ "data", 0, OPT_U64, offsetof(struct options, data), "PORT", "for their packets (default 5343)", NULL },
 	{ "live", 0, OPT_U64, offsetof(struct options, live), "PORT", "for viewers (default 5344)", NULL },
+	{ "datagram", 0, OPT_TEXT, offsetof(struct options, datagram), "PORT",
+	  "take packets as datagrams, too, at this UDP port (udp://; 0: any that is free)", NULL },
 	{ "bind", 0, OPT_TEXT, offsetof(struct options, bind), "ADDRESS", "listen at this address (default 127.0.0.1)", NULL },
 	{ "tls-cert", 0, OPT_TEXT, offsetof(struct options, certificate), "FILE",
 	  "speak TLS on all ports, with the certificate (and its chain) in this PEM file", NULL },
@@ -50,7 +52,7 @@ static void say(void *context, const char *text)
 	fprintf(stderr, "kymo relay: %s\n", clean);
 }
 
-static void ready(void *context, uint16_t control, uint16_t data, uint16_t live)
+static void ready(void *context, const struct server_ports *ports)
 {
 	const struct options *options = context;
 	const bool six = strchr(options->bind, ':');
@@ -60,8 +62,10 @@ static void ready(void *context, uint16_t control, uint16_t data, uint16_t live)
 	(void)snprintf(host, sizeof(host), six ? "[%s]" : "%s", options->bind);
 	if (options->quiet)
 		return;
-	printf("producers: %s://%s:%u:%u\nviewers: %s://%s:%u\ntraces: %s\n", scheme, host, control, data, scheme, host,
-	       live, options->output);
+	printf("producers: %s://%s:%u:%u\nviewers: %s://%s:%u\ntraces: %s\n", scheme, host, ports->control, ports->data,
+	       scheme, host, ports->live, options->output);
+	if (ports->datagram)
+		printf("datagrams: udp%s://%s:%u:%u\n", scheme + 3, host, ports->control, ports->datagram);
 	if (options->tls) {
 		tls_fingerprint(options->tls, pin);
 		printf("certificate: --tls-pin %s\n", pin);
@@ -96,6 +100,17 @@ static int secure(struct options *options, struct server_options *server, struct
 	return server->tls ? 0 : -1;
 }
 
+static int take_datagrams(const char *text, struct server_options *server, struct err *err)
+{
+	uint64_t port;
+
+	if (!text_read_u64(text, &port) || port > UINT16_MAX)
+		return err_set(err, EXIT_USAGE, "--datagram '%s': a port is a number up to 65535", text);
+	server->datagrams = true;
+	server->datagram = (uint16_t)port;
+	return 0;
+}
+
 static int run(int argc, char **argv)
 {
 	struct options options = {
@@ -116,6 +131,8 @@ static int run(int argc, char **argv)
 	}
 	if (rc == 0)
 		rc = secure(&options, &server, &err);
+	if (rc == 0 && options.datagram)
+		rc = take_datagrams(options.datagram, &server, &err);
 	if (rc == 0) {
 		server.output = options.output;
 		server.address = options.bind;

@@ -260,8 +260,7 @@ static void name_peer(struct connection *connection)
 
 	if (uv_tcp_getpeername(&connection->tcp, (struct sockaddr *)&address, &size) == 0) {
 		(void)uv_ip_name((struct sockaddr *)&address, ip, sizeof(ip));
-		port = ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port :
-			     ((struct sockaddr_in *)&address)->sin_port);
+		port = server_port(&address);
 	}
 	(void)snprintf(connection->peer, sizeof(connection->peer), "%s:%d", ip, port);
 }

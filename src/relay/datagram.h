@@ -27,6 +27,12 @@
 #define DATAGRAM_SIZE	1452u		/* 1500 bytes of Ethernet without the headers of IPv6 and UDP */
 #define DATAGRAM_PACKET_MAX ((uint32_t)16 << 20)	/* bytes of a packet */
 
+/* How a relay puts them together. */
+#define DATAGRAM_WINDOW	512u		/* packets of a stream that wait for one before them */
+#define DATAGRAM_WAIT	5u		/* and for how many calls of relay_expire_datagrams() */
+#define DATAGRAM_SESSION_MAX ((size_t)32 << 20)	/* bytes of a session's packets that are not whole, or wait */
+#define DATAGRAM_BYTES_MAX ((size_t)128 << 20)	/* of all sessions' */
+
 /* A packet that is being cut. Fill in all but @at, which is 0. */
 struct datagram_cut {
 	uint64_t cookie, stream, seq;

@@ -61,6 +61,7 @@ static const struct {
 	{ WIRE_ROTATE_STREAMS, "ROTATE_STREAMS", ingest_on_rotate, 11, 0 },
 	{ WIRE_CREATE_CHUNK, "CREATE_TRACE_CHUNK", ingest_on_create_chunk, 11, 0 },
 	{ WIRE_CLOSE_CHUNK, "CLOSE_TRACE_CHUNK", ingest_on_close_chunk, 11, 0 },
+	{ WIRE_DATAGRAMS, "DATAGRAMS", ingest_on_datagrams, 0, 0 },
 	{ WIRE_SYNC, "SYNC", ingest_on_sync, 0, 0 },
 	{ WIRE_CHUNK_EXISTS, "TRACE_CHUNK_EXISTS", ingest_on_chunk_exists, 11, 0 },
 	{ WIRE_STORED, "STORED", ingest_on_stored, 12, ANY_TIME },

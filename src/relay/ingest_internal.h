@@ -43,6 +43,7 @@ struct relay_stream *ingest_stream(const struct call *call, uint64_t id);
 int ingest_on_version(struct call *call);
 int ingest_on_configuration(struct call *call);
 int ingest_on_create_session(struct call *call);
+int ingest_on_datagrams(struct call *call);
 int ingest_on_create_chunk(struct call *call);
 int ingest_on_close_chunk(struct call *call);
 int ingest_on_chunk_exists(struct call *call);

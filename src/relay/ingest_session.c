@@ -29,7 +29,8 @@ int ingest_on_configuration(struct call *call)
 	const bool ours = query == WIRE_QUERY_KYMO, known = !query || ours;
 	const struct wire_configuration reply = {
 		known ? WIRE_OK : WIRE_ERR_PROTOCOL,
-		(known ? WIRE_CLEAR_ALLOWED : 0) | (ours ? WIRE_HAS_SYNC | WIRE_HAS_STORED : 0),
+		(known ? WIRE_CLEAR_ALLOWED : 0) | (ours ? WIRE_HAS_SYNC | WIRE_HAS_STORED : 0) |
+			(ours && call->ingest->relay->datagram_port ? WIRE_HAS_DATAGRAMS : 0),
 	};
 
 	call->ingest->is_ours |= ours;
@@ -91,6 +92,17 @@ int ingest_on_create_session(struct call *call)
 		if (path)
 			wire_add_bytes(call->reply, path, strlen(path) + 1);
 	}
+	return 0;
+}
+
+int ingest_on_datagrams(struct call *call)
+{
+	struct relay_session *session = call->ingest->session;
+	struct wire_datagrams_reply reply = { .ret = WIRE_ERR_UNKNOWN };
+
+	if (call->ingest->relay->datagram_port && relay_begin_datagrams(session) == 0)
+		reply = (struct wire_datagrams_reply){ WIRE_OK, call->ingest->relay->datagram_port, session->cookie };
+	wire_put_datagrams_reply(call->reply, &reply);
 	return 0;
 }
 

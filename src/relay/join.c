@@ -172,6 +172,7 @@ static void give_up(struct relay_stream *stream, struct relay_half *half)
 	}
 	relay_step_done(stream, half->seq);
 	half_free(stream, half);
+	relay_close_if_complete(stream);
 }
 
 static struct relay_half *half_of(struct relay_stream *stream, uint64_t seq)
@@ -258,7 +259,22 @@ int relay_index(struct relay_stream *stream, const struct wire_index_2_4 *index,
 		.packet_seq_num = more ? more->packet_seq : UINT64_MAX,
 	};
 	stream->index_seq = index->seq;
+	if (!half->has_data && relay_is_skipped(stream, index->seq)) {
+		give_up(stream, half);
+		return 0;
+	}
 	return join(stream, half);
+}
+
+void relay_lose_before(struct relay_stream *stream, uint64_t seq)
+{
+	struct relay_half *newer;
+
+	for (struct relay_half *half = stream->oldest; half; half = newer) {
+		newer = half->newer;
+		if (half->has_index && !half->has_data && (int64_t)(half->seq - seq) < 0)
+			give_up(stream, half);
+	}
 }
 
 void relay_give_up(struct relay_stream *stream, int64_t before_ns)
@@ -272,6 +288,7 @@ void relay_expire(struct relay *relay)
 	const int64_t limit = relay->now_ns() - relay->half_expires_ns;
 
 	for (struct relay_session *session = relay->sessions; session; session = session->next)
-		for (struct relay_stream *stream = session->streams; stream && !session->is_ours; stream = stream->next)
-			relay_give_up(stream, limit);
+		for (struct relay_stream *stream = session->streams; stream; stream = stream->next)
+			if (!session->is_ours || session->cookie)	/* datagrams get lost, bytes of a connection of ours do not */
+				relay_give_up(stream, limit);
 }

@@ -110,6 +110,7 @@ struct relay_stream {
 
 	uint64_t received, stored;	/* metadata: bytes */
 	uint64_t lost;			/* packets of which a half never came, or that could not be written */
+	struct relay_window *window;	/* of datagrams; NULL: none came */
 	struct {			/* the packet that is coming */
 		bool active;
 		uint64_t seq, got, at;
@@ -146,6 +147,8 @@ struct relay_session {
 	struct relay_trace *traces;
 	uint64_t version;		/* grows when streams are announced */
 	struct relay_sync sync;
+	uint64_t cookie;		/* of its datagrams; 0: it sends none */
+	size_t datagram_bytes;		/* in windows of its streams */
 };
 
 struct relay {
@@ -156,6 +159,9 @@ struct relay {
 	uint64_t next_session, next_stream, next_trace, next_viewer;
 	size_t held;			/* memory of large requests that are not all there yet */
 	int64_t half_expires_ns;
+	uint16_t datagram_port;		/* 0: none */
+	size_t datagram_bytes;		/* in windows of all streams */
+	uint64_t datagram_looks;	/* calls of relay_expire_datagrams() */
 	int64_t (*now_ns)(void);
 	void (*say)(void *context, const char *text);
 	void *context;
@@ -228,6 +234,9 @@ void relay_rotate(struct relay_stream *stream, uint64_t seq, struct relay_chunk 
 /** relay_close_stream() - no packet behind @last_seq will come. */
 void relay_close_stream(struct relay_stream *stream, uint64_t last_seq);
 
+/** relay_close_if_complete() - it was to be closed behind the packet that has come, or was lost, now. */
+void relay_close_if_complete(struct relay_stream *stream);
+
 /** relay_pending() - whether packets up to @seq are still to come, or to be written. */
 bool relay_pending(const struct relay_stream *stream, uint64_t seq);
 
@@ -249,6 +258,9 @@ void relay_give_up(struct relay_stream *stream, int64_t before_ns);
 /** relay_expire() - give up halves that are older than half_expires_ns. Call it every second or so. */
 void relay_expire(struct relay *relay);
 
+/** relay_lose_before() - packets before @seq of which only the index came are lost: their bytes do not come any more. */
+void relay_lose_before(struct relay_stream *stream, uint64_t seq);
+
 /** relay_packet() - packet @number of the stream, which was published. Return: NULL: its file is no more. */
 const struct relay_part *relay_packet(const struct relay_stream *stream, uint64_t number);
 
@@ -257,6 +269,24 @@ uint64_t relay_first(const struct relay_stream *stream);
 
 /** relay_drop_parts() - packets in the directory @path, or in the file @path, are no more. */
 void relay_drop_parts(struct relay_stream *stream, const char *path);
+
+/* ---- datagram_join.c ---- */
+
+/** relay_begin_datagrams() - the session gets its cookie. Return: -1: there are no random numbers. */
+int relay_begin_datagrams(struct relay_session *session);
+
+/** relay_datagram() - one came. Return: -1: it is dropped: it is none, it has not the cookie, it came twice or too late. */
+int relay_datagram(struct relay *relay, const uint8_t *bytes, size_t size);
+
+/** relay_expire_datagrams() - packets that wait for one that does not come go to the disk. Call it every tenth of a second. */
+void relay_expire_datagrams(struct relay *relay);
+
+/** relay_end_datagrams() - nothing more comes: what is whole goes to the disk. */
+void relay_end_datagrams(struct relay_stream *stream);
+void relay_free_datagrams(struct relay_stream *stream);
+
+/** relay_is_skipped() - whether the bytes of packet @seq are of no use any more. */
+bool relay_is_skipped(const struct relay_stream *stream, uint64_t seq);
 
 /* ---- sync.c ---- */
 

@@ -46,27 +46,41 @@ void server_look_at_disk(struct server *server)
 	}
 }
 
-static int listen_at(struct server *server, enum kind kind, uint16_t wanted, uint16_t *port, struct err *err)
+int server_address(const struct server *server, uint16_t port, struct sockaddr_storage *at, struct err *err)
 {
 	const char *address = server->options->address;
+
+	memset(at, 0, sizeof(*at));
+	if (uv_ip4_addr(address, port, (struct sockaddr_in *)at) < 0 &&
+	    uv_ip6_addr(address, port, (struct sockaddr_in6 *)at) < 0)
+		return err_set(err, EXIT_USAGE, "'%s' is no address: numbers like 127.0.0.1 or ::1 are wanted", address);
+	return 0;
+}
+
+uint16_t server_port(const struct sockaddr_storage *at)
+{
+	return ntohs(at->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)at)->sin6_port :
+		     ((const struct sockaddr_in *)at)->sin_port);
+}
+
+static int listen_at(struct server *server, enum kind kind, uint16_t wanted, uint16_t *port, struct err *err)
+{
 	uv_tcp_t *listener = &server->listener[kind];
-	struct sockaddr_storage at = { 0 };
+	struct sockaddr_storage at;
 	int size = sizeof(at), rc;
 
 	listener->data = server;
-	if (uv_ip4_addr(address, wanted, (struct sockaddr_in *)&at) < 0 &&
-	    uv_ip6_addr(address, wanted, (struct sockaddr_in6 *)&at) < 0)
-		return err_set(err, EXIT_USAGE, "'%s' is no address: numbers like 127.0.0.1 or ::1 are wanted", address);
+	if (server_address(server, wanted, &at, err) < 0)
+		return -1;
 	rc = uv_tcp_bind(listener, (struct sockaddr *)&at, 0);
 	if (rc == 0)
 		rc = uv_listen((uv_stream_t *)listener, BACKLOG, connection_accept);
 	if (rc == 0)
 		rc = uv_tcp_getsockname(listener, (struct sockaddr *)&at, &size);
 	if (rc < 0)
-		return err_set(err, EXIT_FAILED, "cannot listen at %s port %u: %s; another port is chosen with --%s", address,
-			       wanted, uv_strerror(rc), kind == CONTROL ? "control" : kind == DATA ? "data" : "live");
-	*port = ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port :
-		      ((struct sockaddr_in *)&at)->sin_port);
+		return err_set(err, EXIT_FAILED, "cannot listen at %s port %u: %s; another port is chosen with --%s",
+			       server->options->address, wanted, uv_strerror(rc), kind == CONTROL ? "control" : kind == DATA ? "data" : "live");
+	*port = server_port(&at);
 	return 0;
 }
 
@@ -105,6 +119,7 @@ static void on_sync(uv_timer_t *timer)
 {
 	struct server *server = timer->data;
 
+	relay_expire_datagrams(&server->relay);
 	relay_synchronise(&server->relay);
 }
 
@@ -134,6 +149,7 @@ static void on_signal(uv_signal_t *signal, int number)
 		close_handle((uv_handle_t *)&server->listener[i], NULL);
 	close_handle((uv_handle_t *)&server->look, NULL);
 	close_handle((uv_handle_t *)&server->sync, NULL);
+	close_handle((uv_handle_t *)&server->datagrams, NULL);
 	close_handle((uv_handle_t *)&server->signal[0], NULL);
 	close_handle((uv_handle_t *)&server->signal[1], NULL);
 	uv_unref((uv_handle_t *)&server->disk_did);
@@ -171,6 +187,8 @@ static int begin(struct server *server, struct err *err)
 	const uint16_t wanted[KINDS] = { options->control, options->data, options->live };
 	uint16_t port[KINDS];
 
+	if (options->datagrams && !(server->relay.datagram_port = server_receive(server, err)))
+		return -1;
 	for (unsigned i = 0; i < KINDS; i++)
 		if (listen_at(server, (enum kind)i, wanted[i], &port[i], err) < 0)
 			return -1;
@@ -179,7 +197,8 @@ static int begin(struct server *server, struct err *err)
 	(void)uv_timer_start(&server->look, on_look, LOOK_MS, LOOK_MS);
 	(void)uv_timer_start(&server->sync, on_sync, SYNC_MS, SYNC_MS);
 	if (options->ready)
-		options->ready(options->context, port[CONTROL], port[DATA], port[LIVE]);
+		options->ready(options->context, &(struct server_ports){ port[CONTROL], port[DATA], port[LIVE],
+									server->relay.datagram_port });
 	return 0;
 }
 
@@ -196,6 +215,7 @@ static int serve(struct server *server, struct err *err)
 	}
 	(void)uv_timer_init(&server->loop, &server->look);
 	(void)uv_timer_init(&server->loop, &server->sync);
+	(void)uv_udp_init(&server->loop, &server->datagrams);
 	(void)uv_async_init(&server->loop, &server->disk_did, on_disk_did);
 	server->look.data = server->sync.data = server->disk_did.data = server;
 	server->relay.store.disk = disk_start(wake, server);

@@ -11,10 +11,16 @@
 #include "relay/token.h"
 
 
+struct server_ports {
+	uint16_t control, data, live, datagram;	/* datagram: 0: none */
+};
+
 struct server_options {
 	const char *output;		/* directory; made if it is not there */
 	const char *address;		/* IPv4 or IPv6, numeric */
 	uint16_t control, data, live;	/* ports; 0: any that is free */
+	bool datagrams;			/* packets may come as datagrams, too, */
+	uint16_t datagram;		/* at this port; 0: any that is free */
 	unsigned minor;			/* version 2.minor for producers */
 	struct tls_context *tls;	/* NULL: none */
 	struct token token;		/* that connections have to show; empty: none */
@@ -23,7 +29,7 @@ struct server_options {
 	/* Called in the loop: what happens, a sentence each. Not NULL. */
 	void (*say)(void *context, const char *text);
 	/* Called once, when all ports are open. May be NULL. */
-	void (*ready)(void *context, uint16_t control, uint16_t data, uint16_t live);
+	void (*ready)(void *context, const struct server_ports *ports);
 	void *context;
 };
 

@@ -19,6 +19,7 @@ struct server {
 	uv_signal_t signal[2];
 	uv_async_t disk_did;
 	uv_timer_t look, sync;
+	uv_udp_t datagrams;
 	struct connection *connections;
 	unsigned count;
 	bool disk_is_full, disk_is_overfull;
@@ -50,6 +51,15 @@ struct connection {
 /** server_say() - a sentence to the one who began the server. */
 __attribute__((format(printf, 2, 3)))
 void server_say(struct server *server, const char *format, ...);
+
+/** server_receive() - take datagrams, at the port that is asked for. Return: it, or 0 with @err. */
+uint16_t server_receive(struct server *server, struct err *err);
+
+/** server_address() - where to listen. Return: 0, or -1 with @err: what is given is no address. */
+int server_address(const struct server *server, uint16_t port, struct sockaddr_storage *at, struct err *err);
+
+/** server_port() - of an address. */
+uint16_t server_port(const struct sockaddr_storage *at);
 
 /** server_look_at_disk() - what waits for the disk is in memory: producers wait when it is too much. */
 void server_look_at_disk(struct server *server);

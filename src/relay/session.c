@@ -284,6 +284,7 @@ static void end(struct relay_session *session)
 	session->ended = true;
 	relay_announce(session);
 	for (struct relay_stream *stream = session->streams; stream; stream = stream->next) {
+		relay_end_datagrams(stream);
 		relay_give_up(stream, INT64_MAX);
 		relay_sync_close(stream);
 	}

@@ -98,6 +98,7 @@ void relay_free_stream(struct relay_stream *stream)
 		store_unref(stream->part[i].file);
 	free(stream->part);
 	free(stream->step);
+	relay_free_datagrams(stream);
 	store_unref(stream->file);
 	relay_chunk_unref(stream->chunk);
 	relay_chunk_unref(stream->next_chunk);
@@ -173,7 +174,7 @@ static bool reached(uint64_t seq, uint64_t wanted)
 	return (int64_t)(seq - wanted) >= 0;
 }
 
-static void close_if_complete(struct relay_stream *stream)
+void relay_close_if_complete(struct relay_stream *stream)
 {
 	if (stream->closing && reached(stream->data_seq, stream->last_seq))
 		relay_sync_close(stream);
@@ -185,7 +186,7 @@ void relay_close_stream(struct relay_stream *stream, uint64_t last_seq)
 	stream->last_seq = last_seq;
 	if (stream->is_metadata)
 		relay_sync_close(stream);
-	close_if_complete(stream);
+	relay_close_if_complete(stream);
 }
 
 bool relay_pending(const struct relay_stream *stream, uint64_t seq)
@@ -318,7 +319,7 @@ int relay_data_end(struct relay_stream *stream)
 			    stream->coming.padding) < 0)
 		return -1;
 	rotate_if_due(stream, stream->data_seq + 1);
-	close_if_complete(stream);
+	relay_close_if_complete(stream);
 	return 0;
 }
 
