@@ -17,27 +17,28 @@
 
 #define NAMES_MAX	4096u
 
-/* Packets that the index @fd has; *@end: where the last of them ends in its stream's file. */
-static int look_at_index(int fd, uint64_t *packets, uint64_t *end)
+#define ENTRY_WORDS	9u		/* of an index since 2.8: the last is packet_seq_num */
+
+/* What the index @fd has, in @reply; *@end: where the last packet ends in its stream's file. */
+static int look_at_index(int fd, struct wire_stored_reply *reply, uint64_t *end)
 {
 	uint32_t header[CTF_INDEX_HEADER / 4];
-	uint64_t entry[2];
+	uint64_t entry[ENTRY_WORDS];
 	struct stat st;
-	uint32_t size;
 
-	*packets = *end = 0;
+	*end = 0;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || pread(fd, header, sizeof(header), 0) != sizeof(header) ||
 	    be32toh(header[0]) != CTF_INDEX_MAGIC)
 		return -1;
-	size = be32toh(header[3]);
-	if (size < sizeof(entry) || size > 4096)
+	if (be32toh(header[3]) != sizeof(entry))
 		return -1;
-	*packets = ((uint64_t)st.st_size - sizeof(header)) / size;
-	if (!*packets)
+	reply->packets = ((uint64_t)st.st_size - sizeof(header)) / sizeof(entry);
+	if (!reply->packets)
 		return 0;
-	if (pread(fd, entry, sizeof(entry), (off_t)(sizeof(header) + (*packets - 1) * size)) != sizeof(entry))
+	if (pread(fd, entry, sizeof(entry), (off_t)(sizeof(header) + (reply->packets - 1) * sizeof(entry))) != sizeof(entry))
 		return -1;
 	*end = be64toh(entry[0]) + be64toh(entry[1]) / 8;
+	reply->packet_seq = be64toh(entry[ENTRY_WORDS - 1]);
 	return 0;
 }
 
@@ -55,20 +56,20 @@ static int cut(int root, const char *path, uint64_t end)
 	return rc;
 }
 
-static uint32_t look_at_files(const struct relay *relay, const char *directory, const char *channel, uint64_t *packets)
+static uint32_t look_at_files(const struct relay *relay, const char *directory, const char *channel,
+			      struct wire_stored_reply *reply)
 {
 	char path[STORE_PATH_MAX + NAME_MAX + 16];
 	uint64_t end;
 	int fd, rc;
 
-	*packets = 0;
 	(void)snprintf(path, sizeof(path), "%s/index/%s.idx", directory, channel);
 	if (!store_path_is_safe(path))
 		return WIRE_ERR_INVALID;
 	fd = tree_open_file(relay->store.root, path);
 	if (fd < 0)
 		return errno == ENOENT || errno == ENOTDIR ? WIRE_OK : WIRE_ERR_UNKNOWN;
-	rc = look_at_index(fd, packets, &end);
+	rc = look_at_index(fd, reply, &end);
 	(void)close(fd);
 	(void)snprintf(path, sizeof(path), "%s/%s", directory, channel);
 	return rc < 0 || cut(relay->store.root, path, end) < 0 ? WIRE_ERR_UNKNOWN : WIRE_OK;
@@ -112,7 +113,7 @@ int ingest_on_stored(struct call *call)
 	else
 		reply.ret = end_session(relay, session, request.sessiond_uuid);
 	if (reply.ret == WIRE_OK)
-		reply.ret = look_at_files(relay, directory, channel, &reply.packets);
+		reply.ret = look_at_files(relay, directory, channel, &reply);
 	wire_put_stored_reply(call->reply, &reply);
 	return 0;
 }

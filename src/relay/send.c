@@ -153,8 +153,7 @@ void send_lost(struct send *send)
 		struct send_stream *stream = send->stream[i];
 
 		stream->asked = stream->has_handle = stream->announced = stream->closed = stream->pending = false;
-		stream->next_seq = stream->stored_seq = stream->base_seq = stream->skipped = 0;
-		stream->front = false;
+		stream->next_seq = stream->stored_seq = 0;
 		stream->discarded = stream->stored_discarded;
 		stream->end_ns = 0;
 	}
@@ -242,6 +241,7 @@ static int on_session(struct send *send, struct wire_in *in, struct err *err)
 	send->session = reply.session;
 	free(send->path);
 	send->path = path && !path[size - 1] ? strdup(path) : NULL;
+	send->path_is_new = true;
 	if (send_has_chunks(send))
 		create_chunk(send);
 	else

@@ -50,21 +50,16 @@ struct send_stream {
 	uint64_t ended_at;		/* SPOOL_RUN up to there has packets of it */
 	uint64_t stored_discarded;	/* events_discarded of the last packet that is known to be stored */
 	bool done;			/* it has ended, and all of it is stored */
-	uint64_t skip;			/* its packets behind send.stored that an earlier session has */
-	uint64_t skipped;		/* of them, those before send.sent */
-	bool ask_old;			/* the session before this may have more: */
-	bool old_front;			/* it began with an empty packet that is not in the spool */
-	uint64_t old_seq;		/* packets in it that are before send.stored */
+	bool ask_old;			/* the session before this may have more than is known */
+	bool has_some;			/* earlier sessions have its packets up to ... */
+	uint64_t has_seq;		/* ... this packet_seq_num */
 	/* At the present relay: */
 	bool asked, has_handle, announced, closed;
 	uint64_t handle;
-	bool front;			/* its first packet is not in the spool */
-	uint64_t base_seq;		/* packets sent here that are before send.stored */
 	uint64_t next_seq, stored_seq;	/* packets sent, known to be stored */
 	uint64_t asked_seq;		/* if pending: DATA_PENDING asks for packets before this */
 	bool pending;			/* it has not said 0 yet */
 	uint64_t discarded, asked_discarded;	/* of the last packet sent or skipped; as of the last round */
-	uint64_t asked_skipped;		/* as of the last round */
 	uint64_t instance;
 	uint64_t end_ns;		/* of the last packet */
 };
@@ -89,6 +84,7 @@ struct send {
 	uint64_t session, created_s, begun_ns;
 	uint64_t flags;			/* of GET_CONFIGURATION: what the relay understands */
 	char *path;			/* what the relay calls the session; NULL: it was not said */
+	bool path_is_new;
 	char *old_path;			/* of the session that was cut off; NULL: there is none */
 	bool old_pending;		/* it has to be asked for again */
 	uint64_t old_at;		/* when */
@@ -122,6 +118,14 @@ struct send {
 /** send_init() - @spool outlives it. */
 void send_init(struct send *send, struct spool *spool, const struct send_options *options);
 void send_free(struct send *send);
+
+/**
+ * send_adopt() - @spool is a dead recorder's, after send_init(): nothing more is added to it
+ * @uuid, @path: of the session that it had at the relay; @path may be ""
+ *
+ * Return: 0; -1 with @err: it cannot be read.
+ */
+int send_adopt(struct send *send, const uint8_t uuid[16], const char *path, struct err *err);
 
 /** send_begin() - there are connections; @now_s: seconds since the Epoch, @now_ns: CLOCK_MONOTONIC. */
 void send_begin(struct send *send, uint64_t now_s, uint64_t now_ns);

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an earlier session has of the packets that were not known to be stored. See send.h.
- *
- *   the stream in the spool   ──────────┬─────────────┬─────────▶
- *                            send.stored│ skip        │ to be sent in the session that begins now
- *
- * Facts are not asked for: every session has them all.
+ * What an earlier session has of the packets that were not known to be stored. See send.h. Facts are not asked
+ * for: every session has them all.
  */
 #include "relay/send_internal.h"
 
@@ -22,10 +18,7 @@ void send_keep_old(struct send *send)
 	for (unsigned i = 0; i < send->stream_count; i++) {
 		struct send_stream *stream = send->stream[i];
 
-		stream->ask_old = stream->class != CTF_CLASS_INIT && !stream->done && stream->has_handle &&
-				  stream->next_seq > stream->base_seq;
-		stream->old_front = stream->front;
-		stream->old_seq = stream->base_seq;
+		stream->ask_old = stream->class != CTF_CLASS_INIT && !stream->done;
 	}
 }
 
@@ -62,16 +55,6 @@ unsigned send_ask_old(struct send *send)
 	return asked;
 }
 
-static void learn(struct send_stream *stream, uint64_t packets)
-{
-	uint64_t more = packets > stream->old_seq ? packets - stream->old_seq : 0;
-
-	if (more && !stream->old_seq && stream->old_front)
-		more--;
-	stream->skip += more;
-	stream->ask_old = false;
-}
-
 int send_on_stored(struct send *send, struct send_stream *stream, struct wire_in *in)
 {
 	struct wire_stored_reply reply;
@@ -80,9 +63,25 @@ int send_on_stored(struct send *send, struct send_stream *stream, struct wire_in
 		return 0;
 	if (reply.ret == WIRE_NOT_YET)
 		send->old_pending = true;
-	else		/* what it cannot tell it gets again */
-		learn(stream, reply.ret == WIRE_OK ? reply.packets : 0);
+	else
+		stream->ask_old = false;	/* what it cannot tell it gets again */
+	if (reply.ret == WIRE_OK && reply.packets && (!stream->has_some || reply.packet_seq > stream->has_seq)) {
+		stream->has_some = true;
+		stream->has_seq = reply.packet_seq;
+	}
 	if (send->reply_count == 1 && !send->old_pending)	/* it was the last */
 		send_create(send);
+	return 0;
+}
+
+int send_adopt(struct send *send, const uint8_t uuid[16], const char *path, struct err *err)
+{
+	if (send_meet(send, err) < 0)
+		return -1;
+	memcpy(send->uuid, uuid, sizeof(send->uuid));
+	send->path = *path ? strdup(path) : NULL;
+	send_keep_old(send);
+	send->sent.at[SPOOL_RUN] = send->stored.at[SPOOL_RUN] = spool_stored(send->spool);
+	send->finish = true;
 	return 0;
 }

@@ -87,7 +87,6 @@ static void ask_for_more(struct send *send)
 		struct send_stream *stream = send->stream[i];
 
 		stream->asked_discarded = stream->discarded;
-		stream->asked_skipped = stream->skipped;
 		stream->asked_seq = stream->next_seq;
 		if (stream->closed || stream->stored_seq == stream->next_seq)
 			continue;
@@ -145,11 +144,7 @@ static void round_done(struct send *send)
 	for (unsigned i = 0; i < send->stream_count; i++) {
 		struct send_stream *stream = send->stream[i];
 
-		stream->base_seq = stream->asked_seq;
 		stream->stored_discarded = stream->asked_discarded;
-		stream->skip -= stream->asked_skipped;
-		stream->skipped -= stream->asked_skipped;
-		stream->asked_skipped = 0;
 	}
 	spool_release(send->spool, send->stored.at[SPOOL_RUN]);
 	if (send_has_chunks(send))

@@ -32,6 +32,9 @@ void send_create(struct send *send);
 /** send_logs() - what the logs have, as far as there is room. Return: 0; -1 with @err. */
 int send_logs(struct send *send, struct err *err);
 
+/** send_meet() - the traces and streams of the facts, sending nothing. Return: 0; -1 with @err. */
+int send_meet(struct send *send, struct err *err);
+
 /** send_index() - SEND_INDEX of @entry as packet @seq; a beacon has packet_size 0. */
 void send_index(struct send *send, struct send_stream *stream, uint64_t seq, const struct ctf_index_entry *entry);
 

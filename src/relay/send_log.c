@@ -217,7 +217,6 @@ static bool put_front(struct send *send, struct send_stream *stream, const struc
 	size = ctf_packet_front((enum ctf_class)stream->class, send->body, record->size, &entry, head);
 	if (size)
 		put_packet(send, stream, &entry, head, (uint32_t)size);
-	stream->front = size;
 	return size;
 }
 
@@ -238,8 +237,7 @@ static int on_packet(struct send *send, const struct spool_record *record)
 		return -1;
 	if (stream->done)
 		return 1;
-	if (stream->skipped < stream->skip) {
-		stream->skipped++;
+	if (stream->has_some && record->entry.packet_seq_num <= stream->has_seq) {
 		stream->discarded = record->entry.events_discarded;
 		return 1;
 	}
@@ -316,4 +314,19 @@ int send_logs(struct send *send, struct err *err)
 	if (rc > 0)
 		rc = one_log(send, SPOOL_RUN, err);
 	return rc < 0 ? -1 : 0;
+}
+
+int send_meet(struct send *send, struct err *err)
+{
+	const uint64_t end = spool_end(send->spool, SPOOL_FACTS);
+	struct spool_record record;
+	uint64_t at = 0;
+	bool well = true;
+
+	while (well && at < end) {
+		at = spool_read(send->spool, SPOOL_FACTS, at, &record, &send->body, &send->body_room);
+		well = at && !(record.kind == SPOOL_TRACE && !meet_trace(send, &record)) &&
+		       !(record.kind == SPOOL_STREAM && !meet_stream(send, &record));
+	}
+	return well ? 0 : err_set(err, EXIT_FAILED, "the spool %s cannot be read", spool_path(send->spool));
 }

@@ -10,7 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "recorder/traces.h"
+#include "relay/send_left.h"
 
 #define NAME_MAX_SESSION 255
 
@@ -23,6 +25,9 @@ struct relay_sink {
 	struct traces traces;
 	struct spool *spool;
 	struct sender *sender;
+	char spools[PATH_MAX];		/* the directory that it is in */
+	struct send_left left;		/* of other recorders */
+	bool looked;			/* for those */
 	struct trace *made;		/* all traces */
 	uint32_t trace_count, stream_count;
 	uint32_t records;		/* in the packet that is being given */
@@ -41,6 +46,14 @@ struct trace {
 	bool begun;
 	char name[NAME_MAX + 1];
 };
+
+static struct sender_options sender_options(const struct relay_sink *to)
+{
+	return (struct sender_options){
+		.url = to->options.at, .tls = to->options.tls, .token = to->options.token,
+		.send = { to->name, to->traces.hostname, to->options.live_timer_ns },
+	};
+}
 
 /* ---- into the spool ---- */
 
@@ -256,12 +269,29 @@ static void relay_horizon(struct sink *sink, uint64_t ns)
 	sender_horizon(to->sender, ns);
 }
 
+/* Not earlier: the processes that a dead recorder was writing for have to look at what it wrote. */
+static void look_for_left(struct relay_sink *to)
+{
+	const struct sender_options like = sender_options(to);
+	uint64_t bytes = to->looked ? 0 : send_left_begin(&to->left, to->spools, &like);
+	char text[512], size[TEXT_QUANTITY_MAX];
+
+	to->looked = true;
+	send_left_look(&to->left);
+	if (!bytes || !to->options.say)
+		return;
+	(void)snprintf(text, sizeof text, "another recorder was killed, or ended without its relay: %s of it are sent, too",
+		       text_bytes(size, bytes));
+	to->options.say(to->options.context, text);
+}
+
 static void relay_round(struct sink *sink, uint64_t now_ns)
 {
 	struct relay_sink *to = (struct relay_sink *)sink;
 	char text[512];
 
 	(void)now_ns;
+	look_for_left(to);
 	if (to->news)
 		sender_wake(to->sender);
 	to->news = false;
@@ -303,16 +333,19 @@ static uint64_t relay_bytes(const struct sink *sink)
 static void finish(struct relay_sink *to)
 {
 	struct sender_rest rest;
-	char text[512];
+	char text[1024];
 
 	sender_finish(to->sender, to->options.patience_ns, &rest);
 	if (to->options.rest)
 		*to->options.rest = rest;
-	if (rest.packets && to->options.say) {
-		(void)snprintf(text, sizeof text, "%s is not known to have stored the last %" PRIu64 " packets with %" PRIu64
-			       " events", to->url, rest.packets, rest.events);
+	if (!rest.is_stored && to->options.say) {
+		(void)snprintf(text, sizeof text, "%.200s is not known to have stored the last %" PRIu64 " packets with %" PRIu64
+			       " events; they stay in %.200s, and the next recorder that sends there sends them", to->url,
+			       rest.packets, rest.events, spool_path(to->spool));
 		to->options.say(to->options.context, text);
 	}
+	spool_close(to->spool, !rest.is_stored);
+	send_left_end(&to->left, to->options.patience_ns);
 }
 
 static void relay_close(struct sink *sink)
@@ -322,7 +355,8 @@ static void relay_close(struct sink *sink)
 	traces_complete(&to->traces);
 	if (to->sender)
 		finish(to);
-	spool_close(to->spool, false);
+	else
+		spool_close(to->spool, false);
 	while (to->made) {
 		struct trace *trace = to->made;
 
@@ -367,7 +401,7 @@ static int choose_name(struct relay_sink *to, struct err *err)
 }
 
 /* $KYMO_SPOOL_DIR, else below the user's directory for such things. */
-static void spool_parent(char path[PATH_MAX])
+static void spool_parent(char *path)
 {
 	const char *own = getenv("KYMO_SPOOL_DIR"), *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 
@@ -394,15 +428,10 @@ static void describe(struct relay_sink *to)
 
 static int begin(struct relay_sink *to, struct err *err)
 {
-	const struct send_sink_options *options = &to->options;
-	const struct sender_options sender = {
-		.url = options->at, .tls = options->tls, .token = options->token,
-		.send = { to->name, to->traces.hostname, options->live_timer_ns },
-	};
-	char parent[PATH_MAX];
+	const struct sender_options sender = sender_options(to);
 
-	spool_parent(parent);
-	if (spool_create(parent, options->spool_size, &to->spool, err) < 0 ||
+	spool_parent(to->spools);
+	if (spool_create(to->spools, to->options.spool_size, &to->spool, err) < 0 ||
 	    make_trace(to, "ust", &to->traces.shared, err) < 0)
 		return -1;
 	return sender_start(to->spool, &sender, &to->sender, err);

@@ -19,6 +19,7 @@
 #define BACKOFF_MOST_MS	5000u
 #define TICK_MS		10u
 #define NEWS_MAX	512
+#define NOTE_MAX	8192
 
 enum end { CONTROL, DATA, ENDS };
 
@@ -199,8 +200,52 @@ static void take_wishes(struct sender *sender)
 	(void)pthread_mutex_unlock(&sender->lock);
 }
 
+void sender_relay(const struct url *url, char text[URL_HOST_MAX + 16])
+{
+	(void)snprintf(text, URL_HOST_MAX + 16, "%s:%u:%u", url->host, url->port, url->data_port);
+}
+
+bool sender_left(const struct spool *spool, struct sender_left *left)
+{
+	char text[NOTE_MAX], uuid[33], *at = text, *line[5];
+
+	spool_noted(spool, text, sizeof(text));
+	for (unsigned i = 0; i < 5; i++)
+		if (!(line[i] = strsep(&at, "\n")))
+			return false;
+	(void)snprintf(left->relay, sizeof(left->relay), "%s", line[0]);
+	(void)snprintf(left->host, sizeof(left->host), "%s", line[1]);
+	(void)snprintf(left->session, sizeof(left->session), "%s", line[2]);
+	(void)snprintf(uuid, sizeof(uuid), "%s", line[3]);
+	(void)snprintf(left->path, sizeof(left->path), "%s", line[4]);
+	for (unsigned i = 0; i < sizeof(left->uuid); i++) {
+		unsigned byte;
+
+		if (sscanf(uuid + 2 * i, "%2x", &byte) != 1)
+			return false;
+		left->uuid[i] = (uint8_t)byte;
+	}
+	return true;
+}
+
+/* Whom the spool is for, should we be killed. */
+static void note(struct sender *sender)
+{
+	char relay[URL_HOST_MAX + 16], uuid[33], text[NOTE_MAX];
+
+	sender_relay(&sender->options.url, relay);
+	for (unsigned i = 0; i < sizeof(sender->send.uuid); i++)
+		(void)snprintf(uuid + 2 * i, 3, "%02x", sender->send.uuid[i]);
+	(void)snprintf(text, sizeof(text), "%s\n%s\n%s\n%s\n%s\n", relay, sender->options.send.host,
+		       sender->options.send.session, uuid, sender->send.path ? sender->send.path : "");
+	(void)spool_note(sender->spool, text);		/* else nobody goes on with it */
+}
+
 static void publish(struct sender *sender)
 {
+	if (sender->send.path_is_new)
+		note(sender);
+	sender->send.path_is_new = false;
 	(void)pthread_mutex_lock(&sender->lock);
 	sender->stats.sessions = sender->send.sessions;
 	if (sender->stats.state < SEND_READY && sender->send.state >= SEND_READY) {
@@ -312,6 +357,12 @@ int sender_start(struct spool *spool, const struct sender_options *options, stru
 	(void)pthread_cond_init(&sender->ended, &monotonic);
 	(void)pthread_condattr_destroy(&monotonic);
 	send_init(&sender->send, spool, &options->send);
+	if (options->left && send_adopt(&sender->send, options->left->uuid, options->left->path, err) < 0) {
+		send_free(&sender->send);
+		free(sender);
+		return -1;
+	}
+	note(sender);
 	if (uv_loop_init(&sender->loop) < 0) {
 		free(sender);
 		return err_set(err, EXIT_FAILED, "cannot make an event loop for the relay");
@@ -377,6 +428,16 @@ bool sender_news(struct sender *sender, char *text, size_t size)
 	return news;
 }
 
+bool sender_has_ended(struct sender *sender)
+{
+	bool ended;
+
+	(void)pthread_mutex_lock(&sender->lock);
+	ended = sender->has_ended;
+	(void)pthread_mutex_unlock(&sender->lock);
+	return ended;
+}
+
 /* What is behind the last place that is known to be stored. */
 static void count_rest(struct send *send, struct sender_rest *rest)
 {
@@ -424,6 +485,7 @@ void sender_finish(struct sender *sender, uint64_t patience_ns, struct sender_re
 	(void)pthread_mutex_unlock(&sender->lock);
 	(void)pthread_join(sender->thread, NULL);
 	count_rest(&sender->send, rest);
+	rest->is_stored = sender->send.state == SEND_DONE;
 	send_free(&sender->send);
 	(void)pthread_cond_destroy(&sender->ended);
 	(void)pthread_mutex_destroy(&sender->lock);

@@ -16,11 +16,25 @@
 
 struct sender;
 
+/* What a recorder that was killed left: see sender_note. */
+struct sender_left {
+	char relay[URL_HOST_MAX + 16];	/* HOST:CONTROL:DATA */
+	char host[256], session[256], path[PATH_MAX];
+	uint8_t uuid[16];
+};
+
+/** sender_left() - what the sender of @spool noted in it. Return: false: nothing. */
+bool sender_left(const struct spool *spool, struct sender_left *left);
+
+/** sender_relay() - how a note calls the relay at @url. */
+void sender_relay(const struct url *url, char text[URL_HOST_MAX + 16]);
+
 struct sender_options {
 	struct url url;
 	struct send_options send;	/* its strings outlive the sender */
 	struct tls_context *tls;	/* outlives it; NULL: none */
 	const struct token *token;	/* the same */
+	const struct sender_left *left;	/* the spool was adopted; NULL: it is being filled */
 };
 
 struct sender_stats {
@@ -44,9 +58,13 @@ void sender_stats(struct sender *sender, struct sender_stats *stats);
 /** sender_news() - a sentence about the connection that was not told yet. Return: false: there is none. */
 bool sender_news(struct sender *sender, char *text, size_t size);
 
+/** sender_has_ended() - of an adopted spool: there is no more to do than sender_finish(). */
+bool sender_has_ended(struct sender *sender);
+
 /** What the relay is not known to have when the sender ends. */
 struct sender_rest {
 	uint64_t packets, events;
+	bool is_stored;			/* it has all, and was left in order */
 };
 
 /**

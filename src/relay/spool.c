@@ -2,6 +2,7 @@
 /* See spool.h. What is appended is there for the reader when the end has moved behind it. */
 #include "relay/spool.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,20 +20,18 @@
 
 struct segment {
 	int fd;				/* -1: released */
-	uint64_t number;
 	uint64_t begin, size;		/* bytes: position in the log, of what was written */
 };
 
 struct spool {
 	char path[PATH_MAX];
-	int dir, facts;
+	int dir, facts, stored;
 	uint64_t limit, segment_size;
 	pthread_mutex_t lock;		/* of what follows; files are read and written without it */
 	uint64_t facts_end, run_end;
 	uint64_t released;
 	struct segment *segment;	/* [count] those that are not released, in order */
 	unsigned count;
-	uint64_t made;
 };
 
 /* ---- life ---- */
@@ -74,19 +73,31 @@ static int make_files(struct spool *spool, const char *parent)
 	spool->facts = openat(spool->dir, "facts", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (spool->facts < 0)
 		return -errno;
-	(void)flock(spool->facts, LOCK_EX | LOCK_NB);	/* as long as its recorder lives */
+	spool->stored = openat(spool->dir, "stored", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (spool->stored < 0)
+		return -errno;
+	(void)flock(spool->facts, LOCK_EX);	/* as long as its recorder lives */
 	return 0;
+}
+
+static struct spool *spool_new(void)
+{
+	struct spool *spool = calloc(1, sizeof *spool);
+
+	if (!spool)
+		return NULL;
+	(void)pthread_mutex_init(&spool->lock, NULL);
+	spool->dir = spool->facts = spool->stored = -1;
+	return spool;
 }
 
 int spool_create(const char *parent, uint64_t limit, struct spool **result, struct err *err)
 {
-	struct spool *spool = calloc(1, sizeof *spool);
+	struct spool *spool = spool_new();
 	int rc;
 
 	if (!spool)
 		return err_set(err, EXIT_FAILED, "out of memory");
-	(void)pthread_mutex_init(&spool->lock, NULL);
-	spool->dir = spool->facts = -1;
 	spool->limit = limit;
 	spool->segment_size = limit / SEGMENTS < SEGMENT_MAX ? limit / SEGMENTS : SEGMENT_MAX;
 	rc = make_files(spool, parent);
@@ -104,9 +115,9 @@ const char *spool_path(const struct spool *spool)
 	return spool->path;
 }
 
-static void segment_name(char name[32], uint64_t number)
+static void segment_name(char name[32], uint64_t begin)
 {
-	(void)snprintf(name, 32, "run-%llu", (unsigned long long)number);
+	(void)snprintf(name, 32, "run-%020llu", (unsigned long long)begin);
 }
 
 static void segment_close(struct spool *spool, const struct segment *segment, bool keep)
@@ -114,7 +125,7 @@ static void segment_close(struct spool *spool, const struct segment *segment, bo
 	char name[32];
 
 	(void)close(segment->fd);
-	segment_name(name, segment->number);
+	segment_name(name, segment->begin);
 	if (!keep)
 		(void)unlinkat(spool->dir, name, 0);
 }
@@ -130,6 +141,12 @@ void spool_close(struct spool *spool, bool keep)
 			(void)unlinkat(spool->dir, "facts", 0);
 		(void)close(spool->facts);
 	}
+	if (spool->stored >= 0)
+		(void)close(spool->stored);
+	if (!keep && spool->dir >= 0) {
+		(void)unlinkat(spool->dir, "stored", 0);
+		(void)unlinkat(spool->dir, "note", 0);
+	}
 	if (spool->dir >= 0)
 		(void)close(spool->dir);
 	if (!keep && spool->path[0])
@@ -141,8 +158,8 @@ void spool_close(struct spool *spool, bool keep)
 
 /* ---- adding ---- */
 
-/* A segment for @size more bytes. Return: its descriptor, *@number and *@offset; -errno. */
-static int segment_for(struct spool *spool, uint64_t size, uint64_t *number, uint64_t *offset)
+/* A segment for @size more bytes. Return: its descriptor, *@begin and *@offset; -errno. */
+static int segment_for(struct spool *spool, uint64_t size, uint64_t *begin, uint64_t *offset)
 {
 	struct segment *last = spool->count ? &spool->segment[spool->count - 1] : NULL, *grown;
 	char name[32];
@@ -151,7 +168,7 @@ static int segment_for(struct spool *spool, uint64_t size, uint64_t *number, uin
 	if (spool->run_end - spool->released + size > spool->limit)
 		return -ENOBUFS;
 	if (last && last->size + size <= spool->segment_size) {
-		*number = last->number;
+		*begin = last->begin;
 		*offset = last->size;
 		return last->fd;
 	}
@@ -159,12 +176,12 @@ static int segment_for(struct spool *spool, uint64_t size, uint64_t *number, uin
 	if (!grown)
 		return -ENOMEM;
 	spool->segment = grown;
-	segment_name(name, spool->made);
+	segment_name(name, spool->run_end);
 	fd = openat(spool->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	grown[spool->count++] = (struct segment){ .fd = fd, .number = spool->made++, .begin = spool->run_end };
-	*number = grown[spool->count - 1].number;
+	grown[spool->count++] = (struct segment){ .fd = fd, .begin = spool->run_end };
+	*begin = spool->run_end;
 	*offset = 0;
 	return fd;
 }
@@ -182,7 +199,7 @@ int spool_add(struct spool *spool, enum spool_log log, struct spool_record *reco
 	      unsigned parts, const struct spool_watch *watch)
 {
 	struct iovec all[PARTS_MAX + 1] = { { record, sizeof *record } };
-	uint64_t size = sizeof *record, number = 0, offset;
+	uint64_t size = sizeof *record, begin = 0, offset;
 	char name[32] = "facts";
 	int fd, rc;
 
@@ -196,12 +213,12 @@ int spool_add(struct spool *spool, enum spool_log log, struct spool_record *reco
 		return -EMSGSIZE;
 	(void)pthread_mutex_lock(&spool->lock);
 	offset = spool->facts_end;
-	fd = log == SPOOL_FACTS ? spool->facts : segment_for(spool, size, &number, &offset);
+	fd = log == SPOOL_FACTS ? spool->facts : segment_for(spool, size, &begin, &offset);
 	(void)pthread_mutex_unlock(&spool->lock);
 	if (fd < 0)
 		return fd;
 	if (log == SPOOL_RUN)
-		segment_name(name, number);
+		segment_name(name, begin);
 	if (watch)
 		watch->before(watch->context, spool->path, name, offset + sizeof *record);
 	rc = write_all(fd, all, parts + 1, offset, size);
@@ -279,8 +296,10 @@ void spool_release(struct spool *spool, uint64_t position)
 	unsigned gone = 0;
 
 	(void)pthread_mutex_lock(&spool->lock);
-	if (position > spool->released)
+	if (position > spool->released) {
 		spool->released = position;
+		(void)pwrite(spool->stored, &position, sizeof position, 0);	/* else more is sent than has to be */
+	}
 	/* Not the last: it is being written. */
 	while (gone + 1 < spool->count && spool->segment[gone].begin + spool->segment[gone].size <= position)
 		segment_close(spool, &spool->segment[gone++], false);
@@ -297,4 +316,132 @@ uint64_t spool_waiting(struct spool *spool)
 	bytes = spool->run_end - spool->released;
 	(void)pthread_mutex_unlock(&spool->lock);
 	return bytes;
+}
+
+uint64_t spool_stored(struct spool *spool)
+{
+	uint64_t position;
+
+	(void)pthread_mutex_lock(&spool->lock);
+	position = spool->released;
+	(void)pthread_mutex_unlock(&spool->lock);
+	return position;
+}
+
+/* ---- taking over ---- */
+
+int spool_note(struct spool *spool, const char *text)
+{
+	const size_t size = strlen(text);
+	int fd = openat(spool->dir, "note.part", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = write(fd, text, size) == (ssize_t)size ? 0 : -EIO;
+	(void)close(fd);
+	if (rc == 0 && renameat(spool->dir, "note.part", spool->dir, "note") < 0)
+		rc = -errno;
+	return rc;
+}
+
+void spool_noted(const struct spool *spool, char *text, size_t size)
+{
+	int fd = openat(spool->dir, "note", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t got = fd < 0 ? 0 : read(fd, text, size - 1);
+
+	text[got > 0 ? got : 0] = 0;
+	if (fd >= 0)
+		(void)close(fd);
+}
+
+/* How much of the file @fd is whole records. */
+static uint64_t whole_records(int fd)
+{
+	struct spool_record record;
+	struct stat st;
+	uint64_t at = 0;
+
+	if (fstat(fd, &st) < 0)
+		return 0;
+	while (pread(fd, &record, sizeof record, (off_t)at) == (ssize_t)sizeof record && record.magic == MAGIC &&
+	       record.size <= SPOOL_BODY_MAX && at + sizeof record + record.size <= (uint64_t)st.st_size)
+		at += sizeof record + record.size;
+	return at;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct segment *left = a, *right = b;
+
+	return left->begin < right->begin ? -1 : left->begin > right->begin;
+}
+
+static int adopt_segment(struct spool *spool, const char *name)
+{
+	struct segment *grown = realloc(spool->segment, (spool->count + 1) * sizeof *grown);
+	char *end;
+
+	if (!grown)
+		return -ENOMEM;
+	spool->segment = grown;
+	grown += spool->count;
+	*grown = (struct segment){ .begin = strtoull(name + 4, &end, 10) };
+	grown->fd = *end ? -1 : openat(spool->dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (grown->fd < 0)
+		return *end ? 0 : -errno;
+	grown->size = whole_records(grown->fd);
+	spool->count++;
+	return 0;
+}
+
+static int adopt_segments(struct spool *spool)
+{
+	int fd = openat(spool->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!list)
+		return -errno;
+	while (rc == 0 && (entry = readdir(list)))
+		if (strncmp(entry->d_name, "run-", 4) == 0)
+			rc = adopt_segment(spool, entry->d_name);
+	(void)closedir(list);
+	if (rc < 0 || !spool->count)
+		return rc;
+	qsort(spool->segment, spool->count, sizeof *spool->segment, by_begin);
+	spool->run_end = spool->segment[spool->count - 1].begin + spool->segment[spool->count - 1].size;
+	if (spool->released < spool->segment[0].begin || spool->released > spool->run_end)
+		spool->released = spool->segment[0].begin;
+	return 0;
+}
+
+static int adopt_files(struct spool *spool)
+{
+	spool->dir = open(spool->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (spool->dir < 0)
+		return -errno;
+	spool->facts = openat(spool->dir, "facts", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (spool->facts < 0 || flock(spool->facts, LOCK_EX | LOCK_NB) < 0)
+		return -errno;
+	spool->stored = openat(spool->dir, "stored", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (spool->stored < 0 || pread(spool->stored, &spool->released, sizeof spool->released, 0) < 0)
+		return -errno;
+	spool->facts_end = whole_records(spool->facts);
+	return adopt_segments(spool);
+}
+
+int spool_adopt(const char *parent, const char *name, struct spool **result)
+{
+	struct spool *spool = spool_new();
+	int rc = spool ? 0 : -ENOMEM;
+
+	if (spool && snprintf(spool->path, sizeof spool->path, "%s/%s", parent, name) >= (int)sizeof spool->path)
+		rc = -ENAMETOOLONG;
+	if (rc == 0)
+		rc = adopt_files(spool);
+	if (rc == 0)
+		*result = spool;
+	else
+		spool_close(spool, true);
+	return rc;
 }

@@ -4,7 +4,9 @@
  * One thread adds, another one reads and releases.
  *
  *   DIR/facts     traces, metadata, streams, init events: kept whole, for a relay that begins anew
- *   DIR/run-N     packets of runtime events, in segments; one goes when all of it is stored
+ *   DIR/run-N     packets of runtime events, in segments; one goes when all of it is stored. N: its position
+ *   DIR/stored    up to which position they are stored
+ *   DIR/note      whom all that is for
  *
  * Both are logs of records: struct spool_record, then its body. Positions in them are bytes from
  * their beginning; those in the segments go on from one to the next.
@@ -71,6 +73,24 @@ struct spool_watch {
  * Return: 0 and *@spool; -1 with @err.
  */
 int spool_create(const char *parent, uint64_t limit, struct spool **spool, struct err *err);
+
+/**
+ * spool_adopt() - take one over that is in the directory @parent, and that nobody has: its recorder was killed
+ * @name: of its directory
+ *
+ * What was not written whole is left out. Nothing can be added to it.
+ * Return: 0 and *@spool; -EWOULDBLOCK: its recorder lives; -errno.
+ */
+int spool_adopt(const char *parent, const char *name, struct spool **spool);
+
+/** spool_note() - keep a text, in place of the one before. Return: 0; -errno. */
+int spool_note(struct spool *spool, const char *text);
+
+/** spool_noted() - the text that was kept; "": none. */
+void spool_noted(const struct spool *spool, char *text, size_t size);
+
+/** spool_stored() - SPOOL_RUN before this position was released. */
+uint64_t spool_stored(struct spool *spool);
 
 /** spool_path() - its directory, absolute. */
 const char *spool_path(const struct spool *spool);

@@ -155,10 +155,10 @@ class LttngRelay(Relay):
 RELAYS = [KymoRelay] + ([LttngRelay] if shutil.which('lttng-relayd') else [])
 
 
-def each(*tests):
+def each(*tests, kinds=RELAYS):
     """Each of @tests with every kind of relay."""
     for test in tests:
-        for kind in RELAYS:
+        for kind in kinds:
             one = functools.partial(test, kind)
             one.__name__ = f'{test.__name__}, {kind.name}'
             yield one

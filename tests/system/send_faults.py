@@ -102,4 +102,25 @@ def spool_is_full(kind, place):
         all_is_there(place, found, lost, relay.name)
 
 
-lib.main('send_faults.py', *each(not_there_at_first, stopped_for_a_while, killed_and_begun_again, spool_is_full))
+def recorder_killed(kind, place):
+    """What it had taken is in its spool, what not in the rings: the next recorder sends both."""
+    with kind() as relay:
+        recorder, program = begin(place, relay)
+        until_connected(place)
+        until_noted(place, 300)
+        relay.pause()
+        until_noted(place, 300)
+        recorder.kill()
+        recorder.wait()
+        until_noted(place, 300)
+        relay.go_on()
+        recorder = place.recorder('--relay', relay.url('robot'))
+        until_connected(place)
+        until_noted(place, 300)
+        finish(recorder, program)
+        found, lost = lib_send.complete(relay.stored('robot'), twice=not relay.resumes)
+        all_is_there(place, found, lost, relay.name)
+
+
+lib.main('send_faults.py', *each(not_there_at_first, stopped_for_a_while, killed_and_begun_again),
+         *each(spool_is_full, recorder_killed, kinds=[lib_send.KymoRelay]))
