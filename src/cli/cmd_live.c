@@ -12,6 +12,8 @@
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 
+#define INTERVAL_LEAST_NS 10000000
+
 struct options {
 	int format;
 	uint64_t count;
@@ -19,17 +21,21 @@ struct options {
 	struct selection selection;
 	const char *output;
 	struct access_wishes access;
-	bool now, reconnect, quiet, strict;
+	int64_t interval;
+	bool now, reconnect, top, quiet, strict;
 };
 
 static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
-	  "how to print: events as text or json, the list of sessions as a table, json or csv", "text|json|csv" },
+	  "how to print; csv is for tables: those of --top, and the list of sessions", "text|json|csv" },
 	CLI_OPT_EVENT_PRINT(struct options),
 	CLI_OPT_SELECTION(struct options, 0),
 	{ "now", 0, OPT_FLAG, offsetof(struct options, now), NULL,
 	  "leave out what was there before (default: from the session's beginning)", NULL },
 	CLI_OPT_OUTPUT(struct options, "DIR", "write a trace directory instead of printing events"),
+	{ "top", 0, OPT_FLAG, offsetof(struct options, top), NULL,
+	  "instead of events, tables of what happened in the last second: callbacks, topics, processes, events", NULL },
+	{ "interval", 0, OPT_TIME, offsetof(struct options, interval), "TIME", "between tables (default 1s)", NULL },
 	{ "reconnect", 0, OPT_FLAG, offsetof(struct options, reconnect), NULL,
 	  "when the relay goes away, wait for it and go on where it was", NULL },
 	ACCESS_OPTS(struct options, access),
@@ -89,14 +95,26 @@ static int list_session(void *context, const struct wire_listed_session *session
 static int look(void *context, struct live *live, bool final, struct err *err)
 {
 	struct viewing *watch = context;
+	int rc;
 
 	if (final)
 		live_count(live, &watch->counts);
-	if (watch->options->output)
+	if (watch->options->output && !watch->options->top)
 		return 0;
 	if (live_show_look(&watch->show, live_path(live), live_has_news(live), err) < 0)
 		return -1;
-	return watch->show.reader ? live_show_until(&watch->show, live_until(live, watch->show.reader), err) : 0;
+	if (!watch->show.reader)
+		return 0;
+	rc = live_show_until(&watch->show, live_until(live, watch->show.reader), err);
+	return rc == 0 && final && watch->options->top ? live_show_block(&watch->show, err) : rc;
+}
+
+static int tick(void *context, struct live *live, struct err *err)
+{
+	struct viewing *watch = context;
+
+	(void)live;
+	return live_show_block(&watch->show, err);
 }
 
 static int watch_session(struct viewing *watch, struct err *err)
@@ -104,7 +122,8 @@ static int watch_session(struct viewing *watch, struct err *err)
 	const struct options *options = watch->options;
 	struct live_options live = {
 		.url = &watch->url, .tls = watch->access.tls, .token = &watch->access.token, .output = options->output, .from_now = options->now,
-		.reconnect = options->reconnect, .session = list_session, .look = look, .say = say, .context = watch,
+		.reconnect = options->reconnect, .session = list_session, .look = look, .tick = options->top ? tick : NULL, .period_ns = options->interval,
+		.say = say, .context = watch,
 	};
 
 	return live_run(&live, err);
@@ -129,13 +148,13 @@ static int show(struct viewing *watch, struct err *err)
 	int rc;
 
 	watch->show = (struct live_show){
-		.selection = &options->selection,
+		.selection = &options->selection, .tables = options->top, .format = (enum table_format)options->format,
 		.print = { .verb = "live", .names = &options->event, .most = options->count,
 			   .json = options->format == FORMAT_JSON, .stop = &never },
 	};
 	if (watch->directory) {
 		watch->show.from_now = options->now;
-		rc = live_dir(watch->directory, &watch->show, options->quiet, err);
+		rc = live_dir(watch->directory, &watch->show, options->interval, options->quiet, err);
 	} else {
 		rc = watch_session(watch, err);
 	}
@@ -172,14 +191,18 @@ static int check(struct viewing *watch, int argc, char **argv, struct err *err)
 		if (options->output || options->reconnect)
 			return err_set(err, EXIT_USAGE, "--output and --reconnect are for relays; %s is no URL", argv[0]);
 	}
-	if ((watch->directory || watch->url.session[0]) && options->format == FORMAT_CSV)
-		return err_set(err, EXIT_USAGE, "--format csv is for the list of sessions; events are text or json");
+	if (options->interval < INTERVAL_LEAST_NS)
+		return err_set(err, EXIT_USAGE, "--interval is at least 10ms");
+	if (options->top && (options->count || options->event.count))
+		return err_set(err, EXIT_USAGE, "--top counts all events: without --count and --event");
+	if ((watch->directory || watch->url.session[0]) && options->format == FORMAT_CSV && !options->top)
+		return err_set(err, EXIT_USAGE, "--format csv is for tables; events are text or json");
 	return 0;
 }
 
 static int run(int argc, char **argv)
 {
-	struct options options = { 0 };
+	struct options options = { .interval = 1000000000 };
 	struct viewing watch = { .options = &options };
 	struct err err = { 0 };
 	int rc;
@@ -209,12 +232,15 @@ const struct verb verb_live = {
 		"With a directory: reads a trace together with who writes it, on this machine or on a shared file system: "
 		"through the locks and synchronisation points of `kymo relay`, else by the clock. Ends when the writer has "
 		"gone, or, where that cannot be known, with Ctrl-C.\n\n"
+		"--top prints tables of what happened since the table before: rates of events, processes and topics, durations "
+		"of callbacks, latencies of messages, losses; redrawn on a terminal.\n\n"
 		"-o DIR writes a trace directory with index files instead, which can be read while it grows.\n\n"
 		"Ends when the session ends, with Ctrl-C, or with an error when the relay goes away.",
 	.examples =
 		"kymo live net://127.0.0.1\n"
 		"kymo live net://127.0.0.1/host/$(hostname)/robot\n"
 		"kymo live net://robot/robot --now --event 'ros2:callback_*'\n"
+		"kymo live net://robot/robot --now --top\n"
 		"kymo live net://robot/robot -o my_session --reconnect\n"
 		"kymo live traces/robot/walk-20261120-200115\n",
 	.opts = opts,

@@ -41,11 +41,12 @@ static int look(struct watch *watch, const char *path, struct live_show *show, s
 	return enough ? enough : watch->over;
 }
 
-int live_dir(const char *path, struct live_show *show, bool quiet, struct err *err)
+int live_dir(const char *path, struct live_show *show, int64_t period_ns, bool quiet, struct err *err)
 {
 	const struct sigaction action = { .sa_handler = interrupt };
 	const struct timespec pause = { .tv_nsec = WATCH_PERIOD_NS };
 	struct watch watch = { 0 };
+	int64_t block_ns = now_ns();
 	bool told = quiet;
 	int rc;
 
@@ -56,7 +57,15 @@ int live_dir(const char *path, struct live_show *show, bool quiet, struct err *e
 		if (!show->reader && !told)
 			fprintf(stderr, "kymo live: %s; waiting for a trace\n", show->why.text);
 		told = true;
+		if (show->tables && now_ns() - block_ns >= period_ns) {
+			block_ns = now_ns();
+			rc = live_show_block(show, err);
+			if (rc)
+				break;
+		}
 		(void)nanosleep(&pause, NULL);
 	}
+	if (rc >= 0 && show->tables)
+		rc = live_show_block(show, err);
 	return rc < 0 ? -1 : 0;
 }

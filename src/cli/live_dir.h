@@ -7,10 +7,11 @@
 
 /**
  * live_dir() - show what comes in @path, until its writer has gone, it is enough, or a signal came
+ * @period_ns: between blocks of tables
  * @quiet: do not say that a trace is waited for
  *
  * Return: 0, or -1 with @err filled. Context: blocks; takes SIGINT and SIGTERM.
  */
-int live_dir(const char *path, struct live_show *show, bool quiet, struct err *err);
+int live_dir(const char *path, struct live_show *show, int64_t period_ns, bool quiet, struct err *err);
 
 #endif

@@ -211,6 +211,8 @@ int client_bytes(struct client *client, const uint8_t *bytes, size_t size, int64
 	int rc;
 
 	client->now_ns = now_ns;
+	if (!size)
+		return 0;
 	wire_add_bytes(&client->in, bytes, size);
 	if (client->in.failed)
 		return err_set(err, EXIT_FAILED, "there is no memory for what the relay sends");

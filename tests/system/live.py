@@ -48,6 +48,7 @@ def a_session(make_relay, buffers):
         others = [Live(Live.url(relay, 'all'), '-o', copy), Live(Live.url(relay, 'all'), '--format', 'json')] if several else []
         second = emit('two', 200)
         if several:
+            others.append(Live(relay.output))           # reads the relay's files, without a connection
             assert emit('short', 5, 0).wait(60) == 0    # gone before anybody could ask for its streams
             until('a copy', lambda: os.path.isdir(copy) and 'metadata' in str(list(os.walk(copy))))
             until('a copy that is read while it grows', lambda: subprocess.run(
@@ -67,6 +68,7 @@ def check_others(relay, others, copy, wanted):
         other.wait()
     assert len([json.loads(line) for line in others[1].lines()]) == len(wanted)
     seen = subprocess.run(['babeltrace2', copy], capture_output=True, text=True)
+    same('who read the relay\'s files', others[2].lines(), wanted)
     same('what was written', seen.stdout.splitlines(), wanted)
     assert not seen.stderr, seen.stderr
     same('what we read of it', run(KYMO, 'dump', copy).splitlines(), wanted)

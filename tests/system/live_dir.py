@@ -152,6 +152,49 @@ def recorder(scratch):
     print(f'a recorder: {len(wanted)} events')
 
 
+def blocks(text):
+    decoder, at, result = json.JSONDecoder(), 0, []
+    while at < len(text) and '}' in text[at:]:
+        try:
+            block, at = decoder.raw_decode(text, at)
+        except ValueError:
+            break                       # the last one is not all there yet
+        result.append(block)
+        at += len(text[at:]) - len(text[at:].lstrip())
+    return result
+
+
+def summed(all_blocks, section, key, numbers, largest=()):
+    """Rows of all blocks by the columns @key: @numbers added, the largest of @largest."""
+    rows = {}
+    for row in (row for block in all_blocks for row in block.get(section, [])):
+        name = tuple(row[column] for column in key)
+        had = rows.setdefault(name, {column: 0 for column in (*numbers, *largest)})
+        for column in numbers:
+            had[column] += row[column] or 0
+        for column in largest:
+            had[column] = max(had[column], row[column] or 0)
+    return {name: row for name, row in rows.items() if any(row.values())}
+
+
+def tables():
+    """All blocks together say what `kymo report` says of the whole."""
+    trace = os.path.join(os.path.dirname(CAPTURES), 'ros2-traces', 'pair_components', 'ctf')
+    events = len(run(KYMO, 'dump', trace).splitlines())
+    live = Live(trace, '--top', '--interval', '20ms', '--format', 'json')
+    until('all events', lambda: sum(block['events'] for block in blocks(live.text())) >= events)
+    live.stop()
+    mine = blocks(live.text())
+    report = json.loads(run(KYMO, 'report', '--format', 'json', '--section', 'callbacks', '--section', 'topics', trace))
+    assert sum(block['events'] for block in mine) == events == sum(row['count'] for block in mine for row in block['events_by_name'])
+    for section, key, numbers, largest in (
+            ('callbacks', ('node', 'kind', 'source', 'pid'), ('count',), ('max_ns',)),
+            ('topics', ('topic',), ('published',), ('latency_max_ns',))):
+        got, wanted = summed(mine, section, key, numbers, largest), summed([report], section, key, numbers, largest)
+        assert got == wanted and wanted, f'{section}: {got}, in the report {wanted}'
+    print(f'tables: {len(mine)} blocks of {events} events')
+
+
 def main():
     if not shutil.which('babeltrace2') or not os.path.isdir(CAPTURES):
         print('babeltrace2 or the captures are missing')
@@ -161,6 +204,7 @@ def main():
         points(scratch)
         locks(scratch)
         recorder(scratch)
+        tables()
     finally:
         shutil.rmtree(scratch)
     return 0
