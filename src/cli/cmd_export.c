@@ -6,6 +6,7 @@
 #include "cli/common.h"
 #include "cli/export_architecture.h"
 #include "cli/export_archive.h"
+#include "cli/export_caret.h"
 #include "cli/export_ctf.h"
 #include "cli/export_graph.h"
 #include "cli/export_perfetto.h"
@@ -15,7 +16,7 @@
 
 /* As the choices of --format; behind Perfetto come those of enum tables_format. */
 enum { FORMAT_PERFETTO, FORMAT_TABLES, FORMAT_DOT = FORMAT_TABLES + 3, FORMAT_SVG,
-       FORMAT_ARCHITECTURE, FORMAT_CTF, FORMAT_CHROME };
+       FORMAT_ARCHITECTURE, FORMAT_CTF, FORMAT_CARET, FORMAT_CHROME };
 
 #define SPLIT_LEAST (64u << 10)
 
@@ -32,9 +33,9 @@ struct options {
 
 static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
-	  "what to write", "perfetto|sqlite|csv|json|dot|svg|caret-architecture|ctf|chrome" },
+	  "what to write", "perfetto|sqlite|csv|json|dot|svg|caret-architecture|ctf|caret|chrome" },
 	CLI_OPT_OUTPUT(struct options, "FILE", "where to write, - for standard output "
-		       "(default: the trace's name with .pftrace, .tar for several traces, .sqlite, -csv, -json, .dot, .svg, -ctf or "
+		       "(default: the trace's name with .pftrace, .tar for several traces, .sqlite, -csv, -json, .dot, .svg, -ctf, -caret or "
 		       ".trace.json, or architecture.yaml, here)"),
 	{ "table", 'T', OPT_LIST, offsetof(struct options, table), "NAME",
 	  "sqlite, csv, json: only this table; may be given several times (default: all but events)",
@@ -182,7 +183,7 @@ static int run_ctf(const struct options *options, const char *trace, const char 
 	struct err err = { 0 };
 	bool lost;
 
-	if (export_ctf(&request, &lost, &err))
+	if (options->format == FORMAT_CARET ? export_caret(&request, &lost, &err) : export_ctf(&request, &lost, &err))
 		return cli_fail("export", &err);
 	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
 }
@@ -194,9 +195,9 @@ static int check(const struct options *options, int traces, struct err *err)
 
 	if (options->table.count && !tables)
 		return err_set(err, EXIT_USAGE, "--table goes with --format sqlite, csv or json");
-	if (is_selection(options) && options->format == FORMAT_ARCHITECTURE)
+	if (is_selection(options) && (options->format == FORMAT_ARCHITECTURE || options->format == FORMAT_CARET))
 		return err_set(err, EXIT_USAGE, "--begin, --end, --node and --topic do not go with --format "
-			       "caret-architecture");
+			       "caret and caret-architecture");
 	if (selection_any(&options->selection) && options->format == FORMAT_CTF)
 		return err_set(err, EXIT_USAGE, "of all that selects, only --begin and --end go with --format ctf");
 	if (options->compress != PFT_LEVEL_DEFAULT && options->format != FORMAT_PERFETTO)
@@ -234,7 +235,7 @@ static int run(int argc, char **argv)
 		return run_perfetto(&options, trace, name, argc, argv);
 	if (options.format == FORMAT_ARCHITECTURE)
 		return run_architecture(&options, trace);
-	if (options.format == FORMAT_CTF)
+	if (options.format == FORMAT_CTF || options.format == FORMAT_CARET)
 		return run_ctf(&options, trace, name);
 	return options.format >= FORMAT_DOT ? run_graph(&options, trace, name) :
 					      run_tables(&options, trace, name);
@@ -297,6 +298,9 @@ const struct verb verb_export = {
 		"caret-architecture: CARET's architecture file, with the names that `ros2 caret "
 		"create_architecture_file` gives; see docs/caret.md.\n"
 		"\n"
+		"caret: the trace as CARET records it, for `ros2 caret` and caret_analyze: a new directory with CTF; see "
+		"docs/caret.md for what they want of a trace.\n"
+		"\n"
 		"ctf: the trace again as plain CTF 1.8 for babeltrace2 and others, in a new directory: "
 		"compressed files are unpacked, what is not whole is left out, and with --begin and --end there "
 		"are only the events of that window, and the facts of kymo's traces up to its end.\n"
@@ -314,6 +318,7 @@ const struct verb verb_export = {
 		"kymo export --format sqlite -o robot.sqlite\n"
 		"kymo export --format csv --table messages --begin +10s --end +20s -o - > messages.csv\n"
 		"kymo export --format svg -o robot.svg\n"
+		"kymo export --format caret -o for_caret && ros2 caret check_ctf for_caret\n"
 		"kymo export --format ctf --begin +10s --end +20s -o piece && babeltrace2 piece\n",
 	.opts = opts,
 	.run = run,

@@ -218,27 +218,35 @@ def check_stamps(trace, architecture, scratch):
                                refused.stdout), (6, True))
 
 
+# A folder with ctf/ and golden/, and where in it the architecture file is.
+TRACES = (
+    (os.path.join(DATA, "caret-demo"), "architecture.yaml"),
+    (os.path.join(DATA, "ros2-traces", "caret_runtime"), os.path.join("golden", "architecture_used.yaml")),
+)
+
+
+def check_all(trace, folder, architecture):
+    """All golden numbers of the case @folder, of @trace, which is its own or was made of it. Return: how many are wrong."""
+    golden, architecture = os.path.join(folder, "golden"), os.path.join(folder, architecture)
+    with tempfile.TemporaryDirectory() as scratch:
+        check_architecture(trace, golden, os.path.join(scratch, "architecture.yaml"))
+        if folder == TRACES[0][0]:
+            check_stamps(trace, architecture, scratch)
+    check_callbacks(trace, golden)
+    check_headline(trace, golden)
+    check_series(trace, golden)
+    check_paths(trace, golden, [architecture, os.path.join(golden, "architecture_chain.yaml")])
+    return failed
+
+
 def main():
     if not os.path.isdir(DATA):
         print("no data")
         return 77
-    demo = os.path.join(DATA, "caret-demo")
-    runtime = os.path.join(DATA, "ros2-traces", "caret_runtime")
-    for trace, golden, architecture in (
-            (os.path.join(demo, "ctf"), os.path.join(demo, "golden"),
-             os.path.join(demo, "architecture.yaml")),
-            (os.path.join(runtime, "ctf"), os.path.join(runtime, "golden"),
-             os.path.join(runtime, "golden", "architecture_used.yaml"))):
-        with tempfile.TemporaryDirectory() as scratch:
-            check_architecture(trace, golden, os.path.join(scratch, "architecture.yaml"))
-        check_callbacks(trace, golden)
-        check_headline(trace, golden)
-        check_series(trace, golden)
-        if trace.startswith(demo):
-            with tempfile.TemporaryDirectory() as scratch:
-                check_stamps(trace, architecture, scratch)
-        check_paths(trace, golden, [architecture, os.path.join(golden, "architecture_chain.yaml")])
+    for folder, architecture in TRACES:
+        check_all(os.path.join(folder, "ctf"), folder, architecture)
     return 1 if failed else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

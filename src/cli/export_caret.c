@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See export_caret.h. */
+#include "cli/export_caret.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "cli/common.h"
+#include "export/caret.h"
+#include "recorder/trace_dir.h"
+
+/* What caret_analyze will not do with it. */
+static void warn(const struct caret_exported *done)
+{
+	if (!done->stamps)
+		fprintf(stderr, "kymo export: warning: no source timestamp of a written message is in the trace, and "
+			"caret_analyze refuses traces without one (dds_bind_addr_to_stamp)\n");
+	if (!done->groups)
+		fprintf(stderr, "kymo export: warning: no executor and no callback group is in the trace, and caret_analyze finds "
+			"no paths without; record with kymo, or with CARET's library\n");
+	if (done->lost)
+		fprintf(stderr, "kymo export: warning: %" PRIu64 " events were lost while recording\n", done->lost);
+}
+
+int export_caret(const struct export_ctf *request, bool *lost, struct err *err)
+{
+	char output[CLI_PATH_MAX + sizeof "-caret"], bytes[TEXT_QUANTITY_MAX], *absolute = NULL;
+	struct caret_exported done;
+	struct ctf_reader *reader;
+	bool existed;
+	int rc;
+
+	(void)snprintf(output, sizeof output, "%s-caret", request->name);
+	if (request->output)
+		(void)snprintf(output, sizeof output, "%s", request->output);
+	*lost = false;
+	if (ctf_open(request->trace, &reader, err))
+		return -1;
+	rc = trace_dir_make(output, &existed, &absolute, err);
+	if (rc == 0)
+		rc = caret_export(reader, output, &done, err);
+	if (rc && absolute)
+		trace_dir_remove_empty(absolute, existed);
+	free(absolute);
+	ctf_close(reader);
+	if (rc)
+		return -1;
+	*lost = done.lost > 0;
+	warn(&done);
+	if (!request->quiet)
+		fprintf(stderr, "%s: %" PRIu64 " events of %u process%s, %s\nnext:  ros2 caret check_ctf %s\n", output, done.events,
+			done.processes, done.processes == 1 ? "" : "es", text_bytes(bytes, done.bytes), output);
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A trace as CARET records it, for caret_analyze: init events under CARET's provider with their true time in
+ * them, caret_init for each process, the source timestamp of what was written as dds_bind_addr_to_stamp, and
+ * vpid, vtid and procname beside every event.
+ */
+#ifndef KYMO_EXPORT_CARET_H
+#define KYMO_EXPORT_CARET_H
+
+#include <stdint.h>
+
+#include "ctf/reader.h"
+
+struct caret_exported {
+	uint64_t events, bytes, lost;
+	unsigned processes;
+	uint64_t stamps;		/* dds_bind_addr_to_stamp: without one caret_analyze refuses the trace */
+	uint64_t groups;		/* callback groups in executors: without them it finds no paths */
+};
+
+/**
+ * caret_export() - write what @reader has as one CTF trace into the existing, empty directory @to
+ *
+ * Return: 0; -1 with @err: traces of several hosts (EXIT_INPUT), no event of ROS 2 (EXIT_INPUT), a file that cannot
+ * be written. Context: allocates, blocks; binds and rewinds @reader.
+ */
+int caret_export(struct ctf_reader *reader, const char *to, struct caret_exported *done, struct err *err);
+
+#endif

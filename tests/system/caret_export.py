@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""export --format caret: what caret_analyze must find is there, and nothing else than in the trace it was made of.
+
+CARET's own traces come out so that all golden numbers hold; LTTng's and kymo's so that callbacks are the same."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+
+import caret_golden
+
+BUILD = os.environ["KYMO_BUILD"]
+SOURCE = os.environ["KYMO_SOURCE"]
+DATA = os.path.join(SOURCE, "..", "shared", "data")
+KYMO = f"{BUILD}/bin/kymo"
+EVENT = re.compile(r"^\[[^]]*\] \([^)]*\) \S* ?(\w+:\w+): \{ cpu_id = \d+ \}, "
+                   r"\{ init_timestamp = \d+, vpid = (\d+), vtid = \d+, procname = \"[^\"]*\" \}, \{ (?:(.*) )?\}$")
+
+
+def run(*arguments):
+    return subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
+
+
+def export(trace, to):
+    run(KYMO, "export", "-q", "--format", "caret", "-o", to, trace)
+    return to
+
+
+def callbacks(trace):
+    """The report's table, without the lines that name the trace and count its events."""
+    text = run(KYMO, "report", trace, "--format", "csv", "--section", "callbacks")
+    return [line for line in text.splitlines() if not line.startswith(("# trace,", "# events,"))]
+
+
+def check_shape(trace, distribution):
+    """As babeltrace2 reads it: contexts beside each event, one caret_init a process, true times in init events."""
+    first, inits, names = {}, Counter(), Counter()
+    for line in run("babeltrace2", "--clock-gmt", trace).splitlines():
+        match = EVENT.match(line)
+        if not match:
+            sys.exit(f"caret_export.py: {trace}: an event of another shape: {line[:300]}")
+        name, pid, fields = match.groups(default="")
+        names[name] += 1
+        first.setdefault(pid, name)
+        if name == "ros2_caret:caret_init":
+            inits[pid] += 1
+            if f'distribution = "{distribution}"' not in fields:
+                sys.exit(f"caret_export.py: {trace}: {fields}")
+        elif name.endswith("_init") and "init_timestamp = " not in fields:
+            sys.exit(f"caret_export.py: {trace}: {name} has no time of its own: {fields}")
+        if name.startswith("ros2:") and name.endswith(("_init", "_added", "_register")) or name == "ros2:rmw_publish":
+            sys.exit(f"caret_export.py: {trace}: {name} is none of CARET's")
+    if inits != Counter(list(first)):
+        sys.exit(f"caret_export.py: {trace}: caret_init of {inits}, processes {list(first)}")
+    return names
+
+
+def check_same(trace, to):
+    wanted, seen = callbacks(trace), callbacks(export(trace, to))
+    if wanted != seen:
+        sys.exit(f"caret_export.py: {trace}: callbacks differ:\n" +
+                 "\n".join(f"-{a}\n+{b}" for a, b in zip(wanted, seen) if a != b))
+    written = Counter(re.findall(r" (ros2:rmw_publish): .*timestamp = [1-9]", run(KYMO, "dump", trace)))
+    names = check_shape(to, "jazzy")
+    if names["ros2_caret:dds_bind_addr_to_stamp"] != written["ros2:rmw_publish"] or not written:
+        sys.exit(f"caret_export.py: {trace}: {names['ros2_caret:dds_bind_addr_to_stamp']} stamps of {written}")
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="kymo-caret-") as work:
+        trace = f"{work}/recorded"
+        run(KYMO, "record", "-q", "-o", trace, "--", f"{BUILD}/robot/robot", "--seconds", "2")
+        check_same(trace, f"{work}/own")
+        if not os.path.isdir(DATA):
+            print("a recording; skipped without shared/data: the rest")
+            return
+        for name in ("pair_basic_st", "pair_intra", "pair_lifecycle", "pair_components"):
+            check_same(f"{DATA}/ros2-traces/{name}", f"{work}/{name}")
+        for folder, architecture in caret_golden.TRACES:
+            to = export(f"{folder}/ctf", f"{work}/{os.path.basename(folder)}")
+            if caret_golden.check_all(to, folder, architecture):
+                sys.exit(f"caret_export.py: {folder}: what its golden numbers say is not there any more")
+        check_shape(f"{work}/caret-demo", "humble")
+    print("one recording, four traces of LTTng, two of CARET")
+
+
+if __name__ == "__main__":
+    main()
