@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Events per second, bytes per event and memory of its own (without the mapped trace) of
-# `kymo export --format perfetto` for growing traces; and bytes per event of the bare encoding.
+# `kymo export --format perfetto` for growing traces; then of the encoding alone, beside that of cactus_rt.
 # usage: export.sh [BUILD] [EVENTS...]
 set -eu
 build=${1:-${KYMO_BUILD:-build}}
@@ -34,9 +34,6 @@ for events in ${*:-1000000 10000000}; do
 		measure "$count" "$level"
 	done
 done
-if [ -x "$build/tests/pft_sample" ]; then
-	for level in 0 6; do
-		printf 'bare encoding, 100000 slice events, level %d: %s bytes/event\n' "$level" \
-			"$("$build/tests/pft_sample" workload "$level" | wc -c | awk '{ print $1 / 1e5 }')"
-	done
-fi
+for events in ${*:-1000000 10000000}; do
+	"$build/bench/bench_perfetto" "$events"
+done
