@@ -3,9 +3,10 @@
 """The disk is full, refuses, hangs, or is gone: the traced program does not notice, the recorder says
 once which path and what to do, goes on when it can, and its accounts are exact.
 
-Where this may mount (as root, or in a user namespace), it uses file systems of its own. What cannot be
-made here is said and left out: a frozen file system is a recorder that is stopped then, which is the
-same to the traced program. A quota is refused like a full disk, by another number."""
+Where this may mount (as root, or in a user namespace), it uses file systems of its own; one of them is slow, or refuses
+to write, as the test wants (tests/tools/fuse_faults.c). What cannot be made here is said and left out: a frozen file
+system is a recorder that is stopped then, which is the same to the traced program."""
+import errno
 import json
 import os
 import re
@@ -29,6 +30,7 @@ PATIENCE = 10       # seconds after which the recorder may tell the same again
 FULL_RINGS = 20000  # events of each thread: far more than its ring holds
 
 EVENT = re.compile(r'ros2:rcl_publish: .*publisher_handle = 0x([0-9A-F]+), message = 0x([0-9A-F]+)')
+REMEDY = {errno.EDQUOT: 'raise the quota', errno.EROFS: 'mount the file system writable', errno.EIO: 'look after the disk'}
 DISCARDED = re.compile(r'Tracer discarded (\d+) event')
 
 
@@ -206,6 +208,40 @@ def mount_ext4(root, *options):
     return mount(root, '-o', ','.join(('loop',) + options), image)
 
 
+class Faults:
+    """A file system whose writes are slow or fail, as one asks."""
+
+    def __init__(self, root):
+        tool = os.path.join(BUILD, 'tests/fuse_faults')
+        if not os.path.exists(tool) or not os.access('/dev/fuse', os.R_OK | os.W_OK):
+            raise Skip('no libfuse3, or no /dev/fuse')
+        self.path, self.place = os.path.join(root, 'faults'), os.path.join(root, 'disk')
+        self.set()
+        for name in 'behind', 'disk':
+            os.mkdir(os.path.join(root, name))
+        before = os.stat(self.place).st_dev
+        self.tool = subprocess.Popen([tool, self.path, os.path.join(root, 'behind'), self.place],
+                                     stderr=subprocess.PIPE, text=True)
+        wait_for('the file system', lambda: self.tool.poll() is not None or os.stat(self.place).st_dev != before)
+        if self.tool.poll() is not None:
+            raise Skip('cannot mount: ' + self.tool.stderr.read().strip())
+
+    def set(self, error=0, write_us=0):
+        if not os.path.exists(self.path):
+            open(self.path, 'wb').close()
+        with open(self.path, 'r+b', buffering=0) as f:
+            f.write(struct.pack('<II', error, write_us))
+
+    def close(self):
+        unmount(self.place)
+        try:
+            self.tool.wait(timeout=DEADLINE)
+        except subprocess.TimeoutExpired:
+            self.tool.kill()
+            self.tool.wait()
+        self.tool.stderr.close()
+
+
 # ---- cases ----
 
 def full(root):
@@ -240,6 +276,73 @@ def limit_on_files(root):
         comes_and_goes(case, lambda: limit(64 << 10), lambda: limit(resource.RLIM_INFINITY), 'File too large', 'ulimit -f')
     finally:
         case.close()
+
+
+def quota(root):
+    """A real one, of btrfs: those of ext4 and XFS are not in every kernel."""
+    tools = dict(os.environ, PATH=os.environ['PATH'] + ':/usr/sbin:/sbin')
+    image, place = os.path.join(root, 'image'), None
+    if not shutil.which('mkfs.btrfs', path=tools['PATH']):
+        raise Skip('there is no mkfs.btrfs')
+    with open(image, 'wb') as f:
+        f.truncate(256 << 20)
+    subprocess.run(['mkfs.btrfs', '-q', '-f', image], check=True, env=tools, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+    case = None
+    try:
+        place = mount(root, '-o', 'loop', image)
+        inside = os.path.join(place, 'inside')
+
+        def btrfs(*arguments):
+            done = subprocess.run(['btrfs', *arguments], env=tools, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            if done.returncode:
+                raise Skip('btrfs %s: %s' % (' '.join(arguments), done.stderr.strip()))
+
+        btrfs('quota', 'enable', place)
+        btrfs('subvolume', 'create', inside)
+        btrfs('qgroup', 'limit', '2M', inside)
+        case = Case(root, inside)
+        comes_and_goes(case, lambda: None, lambda: btrfs('qgroup', 'limit', 'none', inside), 'quota', 'raise the quota')
+    finally:
+        if case:
+            case.close()
+        if place:
+            unmount(place)
+
+
+def refuses(root):
+    """What a file system may say, and take back."""
+    for number in errno.EDQUOT, errno.EROFS, errno.EIO:
+        part = os.path.join(root, str(number))
+        os.mkdir(part)
+        faults, case = Faults(part), None
+        try:
+            case = Case(part, faults.place)
+            comes_and_goes(case, lambda: faults.set(error=number), faults.set, os.strerror(number), REMEDY[number])
+        finally:
+            if case:
+                case.close()
+            faults.close()
+
+
+def slow(root):
+    """Writes return, but late: the recorder waits, the program goes on."""
+    faults, case = Faults(root), None
+    try:
+        case = Case(root, faults.place)
+        faults.set(write_us=300000)
+        case.go_on(FULL_RINGS)
+        faults.set()
+        case.go_on(1000)
+        case.end_program()
+        case.end_recorder(0)
+        _, discarded = case.read()
+        require(discarded, 'nothing was dropped')
+        case.check_trace()
+    finally:
+        if case:
+            case.close()
+        faults.close()
 
 
 def read_only(root):
@@ -386,7 +489,7 @@ def taken_away(case, take):
 def main():
     failed = False
     only = sys.argv[1:]
-    for case in full, limit_on_files, read_only, read_only_at_once, hangs, removed, removed_in_chunks, removed_partly, removed_above:
+    for case in full, limit_on_files, quota, refuses, slow, read_only, read_only_at_once, hangs, removed, removed_in_chunks, removed_partly, removed_above:
         if only and case.__name__ not in only:
             continue
         root = tempfile.mkdtemp(prefix='kymo-disk-')
