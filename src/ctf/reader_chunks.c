@@ -82,6 +82,50 @@ bool chunk_goes_on(const struct ctf_reader *reader, const struct chunk_of *chunk
 	return false;
 }
 
+/* The number of the chunk before @chunk that is there; 0: it is the first one. */
+static unsigned long number_before(const struct ctf_reader *reader, const struct chunk_of *chunk)
+{
+	unsigned long before = 0;
+
+	for (unsigned i = 0; i < reader->trace_count; i++) {
+		const struct chunk_of *other = &reader->trace[i]->chunk;
+
+		if (other->number > before && other->number < chunk->number && !strcmp(other->archives, chunk->archives))
+			before = other->number;
+	}
+	return before;
+}
+
+static bool is_first_of_chunk(const struct ctf_reader *reader, unsigned index)
+{
+	const struct chunk_of *chunk = &reader->trace[index]->chunk;
+
+	for (unsigned i = 0; i < index; i++) {
+		const struct chunk_of *other = &reader->trace[i]->chunk;
+
+		if (other->number == chunk->number && !strcmp(other->archives, chunk->archives))
+			return false;
+	}
+	return true;
+}
+
+void chunk_warn_of_gaps(struct ctf_reader *reader)
+{
+	for (unsigned i = 0; i < reader->trace_count; i++) {
+		const struct chunk_of *chunk = &reader->trace[i]->chunk;
+		unsigned long before;
+
+		if (!chunk->number || chunk_goes_on(reader, chunk) || !is_first_of_chunk(reader, i))
+			continue;
+		before = number_before(reader, chunk);
+		if (before && before + 2 == chunk->number)
+			reader_warn(reader, "%s: chunk %lu is not there; its events are missing", chunk->archives, before + 1);
+		else if (before)
+			reader_warn(reader, "%s: chunks %lu to %lu are not there; their events are missing", chunk->archives,
+				    before + 1, chunk->number - 1);
+	}
+}
+
 bool chunk_repeats(const char *name)
 {
 	size_t length = packed_plain_length(name), end = strlen(REPEATS);

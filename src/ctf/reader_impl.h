@@ -246,6 +246,8 @@ void chunk_free(struct chunk_of *chunk);
 bool chunk_is_same(const struct chunk_of *a, const struct chunk_of *b);
 /* Whether the reader has a trace of the chunk before. */
 bool chunk_goes_on(const struct ctf_reader *reader, const struct chunk_of *chunk);
+/* Warn of chunks that are not there between others that are. */
+void chunk_warn_of_gaps(struct ctf_reader *reader);
 /* Whether stream file @name holds only what the chunk before has, too. */
 bool chunk_repeats(const char *name);
 /* What @path, which is not there, is called since its chunk was completed; NULL: it is gone. */

@@ -208,6 +208,7 @@ int tree_open(struct ctf_reader *reader, const char *path, struct err *err)
 	if (reader->trace_count == before)
 		return err_set(err, EXIT_INPUT, "%s: no CTF trace is here: no directory below it holds a "
 			       "file \"metadata\"", path);
+	chunk_warn_of_gaps(reader);
 	for (unsigned i = 0; i < reader->stream_count; i++)
 		reader->stream[i]->index = i;
 	return 0;

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trace in chunks: every event is in one of them, each opens by itself, the limit holds."""
 import os
+import shutil
 import signal
 import subprocess
 
@@ -75,6 +76,26 @@ def by_time_and_bounded(place):
     check('removed' in report.stdout + report.stderr, 'report does not tell:\n%s', report.stdout)
 
 
+def gap(place):
+    """A chunk in the middle that somebody removed is told; the others are read."""
+    trace = place.at('trace')
+    recorder, program = place.recorder('-o', trace, '--rotate-size', '64K'), place.numbers()
+    lib.wait_for('chunks', lambda: place.sinks()[0]['chunks'] >= 6)
+    lib.end_well(program, signal.SIGTERM)
+    lib.end_well(recorder)
+    parts = [lib.dump(place, chunk)[0] for chunk in lib.chunks(trace)]
+    for number in 4, 3:
+        shutil.rmtree(lib.chunks(trace)[number - 1])
+        del parts[number - 1]
+    done = subprocess.run([lib.KYMO, 'dump', trace], env=place.environment, capture_output=True, text=True)
+    check('archives/: chunks 3 to 4 are not there; their events are missing' in done.stderr, 'dump says:\n%s', done.stderr)
+    check(lib.numbers_in(done.stdout) == [sum(of, []) for of in zip(*parts)], 'the others are not all that is read')
+    check(INIT in done.stdout, 'there are no facts')
+    shutil.rmtree(lib.chunks(trace)[0])
+    info = subprocess.run([lib.KYMO, 'info', lib.chunks(trace)[-1]], env=place.environment, capture_output=True, text=True)
+    check('not there' not in info.stderr, 'one chunk by itself misses others:\n%s', info.stderr)
+
+
 def killed(place):
     """A recorder that is killed at any moment leaves chunks that open; the next one goes on."""
     program = place.numbers(rate=60000)
@@ -128,4 +149,4 @@ def followed(place):
     check(not said, 'the follower complains: %s', said[:3])
 
 
-lib.main('rotate.py', by_size, by_time_and_bounded, killed, followed)
+lib.main('rotate.py', by_size, by_time_and_bounded, gap, killed, followed)
