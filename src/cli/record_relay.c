@@ -6,11 +6,13 @@
 
 static int check(const struct relay_wishes *wishes, struct err *err)
 {
-	if (!wishes->url && (wishes->live_timer || wishes->spool || wishes->access.ca || wishes->access.pin ||
+	if (!wishes->url && (wishes->live_timer || wishes->linger || wishes->spool || wishes->access.ca || wishes->access.pin ||
 			     wishes->access.token_file))
-		return err_set(err, EXIT_USAGE, "--live-timer, --spool, --tls-ca, --tls-pin and --token-file go with --relay URL");
+		return err_set(err, EXIT_USAGE, "--live-timer, --linger, --spool, --tls-ca, --tls-pin and --token-file go with --relay URL");
 	if (wishes->live_timer && (wishes->live_timer < LIVE_TIMER_LEAST || wishes->live_timer > LIVE_TIMER_MOST))
 		return err_set(err, EXIT_USAGE, "--live-timer is 1ms to 1min");
+	if (wishes->linger < 0)
+		return err_set(err, EXIT_USAGE, "--linger cannot be negative");
 	if (wishes->spool && wishes->spool < SPOOL_LEAST)
 		return err_set(err, EXIT_USAGE, "--spool is at least 1M");
 	return 0;
@@ -25,6 +27,8 @@ int record_relay_prepare(const struct relay_wishes *wishes, struct record_relay 
 		return 0;
 	if (url_parse(wishes->url, URL_PRODUCER, &relay->at, err) < 0)
 		return -1;
+	if (relay->at.datagrams)
+		return err_set(err, EXIT_USAGE, "--relay sends over TCP only: net://, or nets:// with TLS");
 	return access_wish(&wishes->access, &relay->at, &relay->access, err);
 }
 
@@ -33,7 +37,7 @@ int record_relay_begin(const struct relay_wishes *wishes, struct record_relay *r
 {
 	const struct send_sink_options options = {
 		.url = relay->url, .at = relay->at, .live_timer_ns = (uint64_t)wishes->live_timer,
-		.spool_size = wishes->spool, .tls = relay->access.tls, .token = &relay->access.token,
+		.patience_ns = (uint64_t)wishes->linger, .spool_size = wishes->spool, .tls = relay->access.tls, .token = &relay->access.token,
 		.version = record->session.version, .say = record->session.say, .context = record->session.context,
 		.rest = &relay->rest,
 	};

@@ -10,7 +10,7 @@
 
 struct relay_wishes {
 	const char *url;
-	int64_t live_timer;
+	int64_t live_timer, linger;
 	uint64_t spool;
 	struct access_wishes access;
 };
@@ -23,6 +23,8 @@ struct relay_wishes {
 	  "with --relay: so often viewers learn that nothing happened; half of it an event waits for others (default 4ms)", NULL }, \
 	{ "spool", 0, OPT_SIZE, offsetof(type, member.spool), "SIZE", \
 	  "with --relay: keep so much that the relay has not stored yet (default 256M, in $KYMO_SPOOL_DIR)", NULL }, \
+	{ "linger", 0, OPT_TIME, offsetof(type, member.linger), "TIME", \
+	  "with --relay: wait so long at the end for one that makes no progress (default 10s)", NULL }, \
 	ACCESS_OPTS(type, member.access)
 
 struct record_relay {

@@ -126,6 +126,8 @@ void record_sink_remove(struct session *session, struct control_call *call, stru
 	if (!sink)
 		(void)err_set(&err, EXIT_INPUT, "the recorder has no sink %.200s; \"kymo sink list\" shows those that "
 			      "there are", name ? name : "without a name");
+	else if (strcmp(sink->ops->kind, "relay") == 0)
+		(void)err_set(&err, EXIT_USAGE, "%s is sent to until the recording ends: \"kymo stop\"", sink->name);
 	else if (strcmp(sink->ops->kind, "ctf") != 0)
 		(void)err_set(&err, EXIT_USAGE, "%s is the flight recorder itself; \"kymo stop\" ends it", sink->name);
 	else if (session->drain.sink_count == 1)

@@ -169,12 +169,15 @@ def complete(paths, twice=False):
     What the sessions have together: (numbers of each thread in order, events lost). Each has its names. With @twice,
     one may begin with what the one before it ends with.
     """
-    found, lost = [[] for _ in range(lib.THREADS)], 0
+    found, lost, sessions = [[] for _ in range(lib.THREADS)], 0, []
     for path in paths:
         numbers, missing, others = lib.babeltrace(path)
         check(any('ros2:rcl_init' in line for line in others), '%s has no facts', path)
         lib.once(path, numbers, missing)
         lost += missing
+        sessions.append(numbers)
+    # Two that are sent at the same time may begin in any order.
+    for numbers in sorted(sessions, key=lambda numbers: min((some[0] for some in numbers if some), default=0)):
         for thread in range(lib.THREADS):
             last = found[thread][-1] if twice and found[thread] else 0
             found[thread] += [number for number in numbers[thread] if number > last]
