@@ -4,13 +4,15 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/access_options.h"
 #include "cli/common.h"
 #include "relay/server.h"
 #include "relay/url.h"
 #include "relay/wire.h"
 
 struct options {
-	const char *output, *bind, *datagram, *certificate, *key, *token_file;
+	struct access_wishes forward_access;
+	const char *forward_url, *output, *bind, *datagram, *certificate, *key, *token_file;
 	uint64_t control, data, live, minor;
 	int64_t expire;
 	bool sync, insecure, quiet;
@@ -23,6 +25,14 @@ static const struct opt opts[] = {
 	  NULL },
 	{ "data", 0, OPT_U64, offsetof(struct options, data), "PORT", "for their packets (default 5343)", NULL },
 	{ "live", 0, OPT_U64, offsetof(struct options, live), "PORT", "for viewers (default 5344)", NULL },
+	{ "forward", 0, OPT_TEXT, offsetof(struct options, forward_url), "URL",
+	  "send all sessions on to the relay there (net://HOST, nets:// with TLS)", NULL },
+	{ "forward-tls-ca", 0, OPT_TEXT, offsetof(struct options, forward_access.ca), "FILE",
+	  "whose signature under the certificate of that relay is trusted (default: whom the system trusts)", NULL },
+	{ "forward-tls-pin", 0, OPT_TEXT, offsetof(struct options, forward_access.pin), "SHA256",
+	  "or the fingerprint of its certificate, which it prints", NULL },
+	{ "forward-token-file", 0, OPT_TEXT, offsetof(struct options, forward_access.token_file), "FILE",
+	  "show that relay the token that is in FILE", NULL },
 	{ "datagram", 0, OPT_TEXT, offsetof(struct options, datagram), "PORT",
 	  "take packets as datagrams, too, at this UDP port (udp://; 0: any that is free)", NULL },
 	{ "bind", 0, OPT_TEXT, offsetof(struct options, bind), "ADDRESS", "listen at this address (default 127.0.0.1)", NULL },
@@ -111,6 +121,19 @@ static int take_datagrams(const char *text, struct server_options *server, struc
 	return 0;
 }
 
+static int send_on(const struct options *options, struct forward_options *forward, struct access *access, struct err *err)
+{
+	if (url_parse(options->forward_url, URL_PRODUCER, &forward->url, err) < 0)
+		return -1;
+	if (forward->url.datagrams)
+		return err_set(err, EXIT_USAGE, "--forward %s: sessions are sent on over TCP: net:// or nets://", options->forward_url);
+	if (access_wish(&options->forward_access, &forward->url, access, err) < 0)
+		return -1;
+	forward->tls = access->tls;
+	forward->token = &access->token;
+	return 0;
+}
+
 static int run(int argc, char **argv)
 {
 	struct options options = {
@@ -118,6 +141,8 @@ static int run(int argc, char **argv)
 		.minor = WIRE_MINOR,
 	};
 	struct server_options server = { .say = say, .ready = ready, .context = &options };
+	struct forward_options forward = { 0 };
+	struct access access = { 0 };
 	char output[CLI_PATH_MAX];
 	struct err err;
 	int rc;
@@ -131,6 +156,8 @@ static int run(int argc, char **argv)
 	}
 	if (rc == 0)
 		rc = secure(&options, &server, &err);
+	if (rc == 0 && options.forward_url && (rc = send_on(&options, &forward, &access, &err)) == 0)
+		server.forward = &forward;
 	if (rc == 0 && options.datagram)
 		rc = take_datagrams(options.datagram, &server, &err);
 	if (rc == 0) {
@@ -145,6 +172,7 @@ static int run(int argc, char **argv)
 		rc = server_run(&server, &err);
 	}
 	tls_context_free(options.tls);
+	access_free(&access);
 	return rc < 0 ? cli_fail("relay", &err) : EXIT_OK;
 }
 

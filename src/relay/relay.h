@@ -163,6 +163,8 @@ struct relay {
 	size_t datagram_bytes;		/* in windows of all streams */
 	uint64_t datagram_looks;	/* calls of relay_expire_datagrams() */
 	int64_t (*now_ns)(void);
+	void (*forgets)(void *watcher, const struct relay_session *session);	/* it goes; may be NULL */
+	void *watcher;
 	void (*say)(void *context, const char *text);
 	void *context;
 };

@@ -121,6 +121,13 @@ static void on_sync(uv_timer_t *timer)
 
 	relay_expire_datagrams(&server->relay);
 	relay_synchronise(&server->relay);
+	if (server->forward)
+		forward_look(server->forward);
+}
+
+static void on_forget(void *watcher, const struct relay_session *session)
+{
+	forward_forget(watcher, session);
 }
 
 static void close_handle(uv_handle_t *handle, void *context)
@@ -145,6 +152,9 @@ static void on_signal(uv_signal_t *signal, int number)
 		}
 		connection_drop(connection);
 	}
+	server->relay.forgets = NULL;
+	forward_free(server->forward);
+	server->forward = NULL;
 	for (unsigned i = 0; i < KINDS; i++)
 		close_handle((uv_handle_t *)&server->listener[i], NULL);
 	close_handle((uv_handle_t *)&server->look, NULL);
@@ -187,6 +197,13 @@ static int begin(struct server *server, struct err *err)
 	const uint16_t wanted[KINDS] = { options->control, options->data, options->live };
 	uint16_t port[KINDS];
 
+	if (options->forward) {
+		server->forward = forward_new(&server->loop, &server->relay, options->forward);
+		if (!server->forward)
+			return err_set(err, EXIT_FAILED, "no memory");
+		server->relay.watcher = server->forward;
+		server->relay.forgets = on_forget;
+	}
 	if (options->datagrams && !(server->relay.datagram_port = server_receive(server, err)))
 		return -1;
 	for (unsigned i = 0; i < KINDS; i++)
@@ -222,6 +239,9 @@ static int serve(struct server *server, struct err *err)
 	rc = server->relay.store.disk ? begin(server, err) : err_set(err, EXIT_FAILED, "cannot start a thread");
 	if (rc == 0)
 		(void)uv_run(&server->loop, UV_RUN_DEFAULT);
+	server->relay.forgets = NULL;
+	forward_free(server->forward);
+	server->forward = NULL;
 	if (server->relay.store.disk)
 		disk_drain(server->relay.store.disk);
 	relay_free(&server->relay);

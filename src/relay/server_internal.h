@@ -20,6 +20,7 @@ struct server {
 	uv_async_t disk_did;
 	uv_timer_t look, sync;
 	uv_udp_t datagrams;
+	struct forward *forward;	/* NULL: none */
 	struct connection *connections;
 	unsigned count;
 	bool disk_is_full, disk_is_overfull;

@@ -182,6 +182,8 @@ static bool forget_one(struct relay *relay)
 	session = *found;
 	*found = session->next;
 	relay->session_count--;
+	if (relay->forgets)
+		relay->forgets(relay->watcher, session);
 	session_free(session);
 	return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The three ports of the relay: an input is pieces { u8 connection, u16 size, bytes } for two control
- * connections, two data connections and two viewers, each given up when it is refused.
+ * connections, two data connections and two viewers, each given up when it is refused; and for datagrams, whose
+ * cookie is 1, and for the token.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,11 +12,12 @@
 
 #include "relay/ingest.h"
 #include "relay/store_tree.h"
+#include "relay/token.h"
 #include "relay/viewer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define CONNECTIONS 6
+#define CONNECTIONS 8
 
 static char name[32];			/* of the directory of this process, below /dev/shm */
 static int parent = -1;
@@ -71,8 +73,10 @@ static void to_viewer(struct fuzz *fuzz, unsigned which, const uint8_t *bytes, s
 static void give(struct fuzz *fuzz, unsigned connection, const uint8_t *bytes, size_t size)
 {
 	const unsigned which = connection & 1;
+	const struct token token = { TOKEN_MIN, "0123456789abcdef" };
 	struct wire_out out = { 0 };
 	struct err err;
+	size_t used;
 
 	if (connection / 2 == 0 && fuzz->ingest[which] &&
 	    ingest_bytes(fuzz->ingest[which], bytes, size, &out, &err) < 0) {
@@ -82,6 +86,14 @@ static void give(struct fuzz *fuzz, unsigned connection, const uint8_t *bytes, s
 		   intake_bytes(fuzz->intake[which], bytes, size, &err) < 0) {
 		intake_free(fuzz->intake[which]);
 		fuzz->intake[which] = NULL;
+	} else if (connection == 6) {
+		for (struct relay_session *session = fuzz->relay.sessions; session; session = session->next)
+			session->cookie = 1;
+		(void)relay_datagram(&fuzz->relay, bytes, size);
+		relay_expire_datagrams(&fuzz->relay);
+	} else if (connection == 7) {
+		if (size && token_check(&token, bytes, size, &used, &out, &err) == TOKEN_WELCOME && used > size)
+			abort();
 	} else if (connection / 2 == 2) {
 		to_viewer(fuzz, which, bytes, size, &out);
 	}
@@ -105,6 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	relay->store.say = relay->say = quiet;
 	relay->store.disk = disk_start(wake, NULL);
 	relay->now_ns = now_ns;
+	relay->datagram_port = 1;
 	relay_init(relay);
 	for (unsigned i = 0; i < 2; i++) {
 		fuzz->ingest[i] = ingest_new(relay, WIRE_MINOR);
