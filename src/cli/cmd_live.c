@@ -106,6 +106,8 @@ static int look(void *context, struct live *live, bool final, struct err *err)
 	if (!watch->show.reader)
 		return 0;
 	rc = live_show_until(&watch->show, live_until(live, watch->show.reader), err);
+	if (rc == 0)
+		live_forget(live, watch->show.reader, watch->show.until);
 	return rc == 0 && final && watch->options->top ? live_show_block(&watch->show, err) : rc;
 }
 

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "live/copydir.h"
-
 #define PATIENCE_NS ((int64_t)2000000000)	/* at least */
 #define PATIENCE_PERIODS 5			/* of the live timer */
 
@@ -65,4 +63,19 @@ int64_t bound_until(const struct client *client, const struct ctf_reader *reader
 			until = ns;
 	}
 	return until == INT64_MAX ? most : until;
+}
+
+void bound_forget(const struct client *client, const struct copydir *copydir, const struct ctf_reader *reader,
+		  int64_t until)
+{
+	uint64_t end;
+
+	for (struct live_stream *stream = client_streams(client); stream; stream = stream->next)
+		while (copydir_mark(copydir, stream, &end)) {
+			const int trace = trace_index(reader, stream->trace);
+
+			if (trace < 0 || ctf_epoch(reader, (unsigned)trace, stream->class, end) >= until)
+				break;
+			copydir_forget(stream);
+		}
 }

@@ -7,7 +7,7 @@
 #define KYMO_LIVE_BOUND_H
 
 #include "ctf/reader.h"
-#include "live/client.h"
+#include "live/copydir.h"
 
 /**
  * bound_until() - how far @reader, of what @client brought, may give events
@@ -17,5 +17,13 @@
  * Context: no allocation.
  */
 int64_t bound_until(const struct client *client, const struct ctf_reader *reader, int64_t now_ns, unsigned *silent);
+
+/**
+ * bound_forget() - @reader has given all events up to @until: what is before them is not needed
+ *
+ * Of a directory of @copydir's own, see copydir_mark(). Context: system calls.
+ */
+void bound_forget(const struct client *client, const struct copydir *copydir, const struct ctf_reader *reader,
+		  int64_t until);
 
 #endif

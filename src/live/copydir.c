@@ -14,13 +14,22 @@
 #include "relay/store.h"
 #include "relay/store_tree.h"
 
-#define ENTRY_SIZE 56u			/* index version 1.0 */
+#define ENTRY_SIZE	56u		/* index version 1.0 */
+#define MARK_BYTES	((uint64_t)4 << 20)	/* between two marks, at least */
+#define MARKS		16u		/* when there are more, the space between them grows */
+
+struct mark {
+	uint64_t offset, end;
+};
 
 struct copydir_stream {
 	struct copydir_stream *next;
 	struct store_file *file;
 	uint64_t size;			/* of whole packets */
 	bool partial;			/* there is a part of one behind them */
+	struct mark mark[MARKS];	/* places in the file that are not forgotten */
+	unsigned marks;
+	uint64_t marked;		/* offset of the last one */
 };
 
 struct copydir_trace {
@@ -204,6 +213,10 @@ int copydir_packet(void *context, struct live_stream *live, bool complete, struc
 		.events_discarded = live->index.events_discarded, .stream_id = live->index.stream_class,
 	};
 	stream->size += live->index.packet_size / 8;
+	if (copydir->own && stream->marks < MARKS && stream->size - stream->marked >= MARK_BYTES) {
+		stream->mark[stream->marks++] = (struct mark){ stream->size, live->index.timestamp_end };
+		stream->marked = stream->size;
+	}
 	copydir->news = true;
 	return store_entry(stream->file, &entry, NULL, NULL) < 0 ? no_memory(err) : 0;
 }
@@ -214,6 +227,26 @@ int copydir_flush(struct copydir *copydir, bool *news, struct err *err)
 	*news = copydir->news;
 	copydir->news = false;
 	return copydir->failed ? err_set(err, EXIT_FAILED, "%s", copydir->why) : 0;
+}
+
+bool copydir_mark(const struct copydir *copydir, const struct live_stream *live, uint64_t *end)
+{
+	const struct copydir_stream *stream = live->of_sink;
+
+	if (!copydir->own || !stream || !stream->marks)
+		return false;
+	*end = stream->mark[0].end;
+	return true;
+}
+
+void copydir_forget(struct live_stream *live)
+{
+	struct copydir_stream *stream = live->of_sink;
+	const struct mark first = stream->mark[0];
+
+	/* All jobs of the disk are done, see copydir_flush(). A file system that cannot do it keeps it. */
+	(void)fallocate(stream->file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)first.offset);
+	memmove(stream->mark, stream->mark + 1, --stream->marks * sizeof(first));
 }
 
 const char *copydir_trace_path(const struct live_trace *live)

@@ -44,6 +44,17 @@ int copydir_packet(void *context, struct live_stream *stream, bool complete, str
  */
 int copydir_flush(struct copydir *copydir, bool *news, struct err *err);
 
+/**
+ * copydir_mark() - of a directory of its own: a place in the file of @stream, some MiB behind the one before
+ * @end: set to the time of the stream's clock at which the last packet before that place ends
+ *
+ * Return: false: there is none.
+ */
+bool copydir_mark(const struct copydir *copydir, const struct live_stream *stream, uint64_t *end);
+
+/** copydir_forget() - nobody reads any more what is before that place: it is given back to the disk. */
+void copydir_forget(struct live_stream *stream);
+
 /** copydir_trace_path() - the directory of @trace; NULL: nothing came of it yet. */
 const char *copydir_trace_path(const struct live_trace *trace);
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "live/bound.h"
-#include "live/copydir.h"
 
 #define AGAIN_MS	200		/* between attempts to connect */
 #define GOODBYE_MS	1000		/* at most for the last reply */
@@ -34,8 +33,10 @@ static int64_t now_ns(void)
 	return (int64_t)uv_hrtime();
 }
 
-static void say(const struct live *live, const char *text)
+static void say(void *context, const char *text)
 {
+	const struct live *live = context;
+
 	live->options->say(live->options->context, text);
 }
 
@@ -278,6 +279,11 @@ int64_t live_until(struct live *live, const struct ctf_reader *reader)
 	return until;
 }
 
+void live_forget(const struct live *live, const struct ctf_reader *reader, int64_t until)
+{
+	bound_forget(live->client, live->copydir, reader, until);
+}
+
 void live_count(const struct live *live, struct live_counts *counts)
 {
 	*counts = (struct live_counts){ .bytes = live->bytes };
@@ -320,17 +326,11 @@ static int on_packet(void *context, struct live_stream *stream, bool complete, s
 	return copydir_packet(live->copydir, stream, complete, err);
 }
 
-static void on_say(void *context, const char *text)
-{
-	say(context, text);
-}
-
 /* ---- life ---- */
 
 static void begin(struct live *live)
 {
 	uv_timer_t *timers[] = { &live->timer, &live->tick, &live->goodbye };
-	static const int numbers[] = { SIGINT, SIGTERM };
 
 	(void)signal(SIGPIPE, SIG_IGN);	/* that somebody has gone is told by what is written to him */
 	(void)uv_loop_init(&live->loop);
@@ -341,7 +341,7 @@ static void begin(struct live *live)
 	for (unsigned i = 0; i < 2; i++) {
 		(void)uv_signal_init(&live->loop, &live->signal[i]);
 		live->signal[i].data = live;
-		(void)uv_signal_start(&live->signal[i], on_signal, numbers[i]);
+		(void)uv_signal_start(&live->signal[i], on_signal, i ? SIGTERM : SIGINT);
 	}
 	if (live->options->tick) {
 		const uint64_t period_ms = (uint64_t)(live->options->period_ns / 1000000);
@@ -381,7 +381,7 @@ int live_run(const struct live_options *options, struct err *err)
 		.host = options->url->target[0] ? options->url->target : NULL,
 		.session = options->url->session[0] ? options->url->session : NULL, .from_now = options->from_now,
 	};
-	live->sink = (struct client_sink){ on_session, on_metadata, on_bytes, on_packet, on_say, live };
+	live->sink = (struct client_sink){ on_session, on_metadata, on_bytes, on_packet, say, live };
 	live->client = client_new(&live->client_options, &live->sink);
 	rc = live->client ? 0 : err_set(err, EXIT_FAILED, "no memory");
 	if (rc == 0 && live->client_options.session)

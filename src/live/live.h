@@ -58,6 +58,9 @@ bool live_has_news(const struct live *live);
 /** live_until() - for ctf_until(): up to when @reader, of that directory, may give events. */
 int64_t live_until(struct live *live, const struct ctf_reader *reader);
 
+/** live_forget() - @reader gave all events up to @until and will not be rewound: of a directory of ours, that can go. */
+void live_forget(const struct live *live, const struct ctf_reader *reader, int64_t until);
+
 /* What came so far. */
 struct live_counts {
 	uint64_t streams, packets, bytes, missed;	/* missed: packets that the relay did not give */

@@ -111,6 +111,27 @@ def cuts(relay_class):
         print(f'{relay_class.__name__}: 3 cuts, {len(wanted)} events once')
 
 
+def kib(directory):
+    return int((subprocess.run(['du', '-sk', directory], capture_output=True, text=True).stdout.split() or ['0'])[0])
+
+
+def forgets():
+    """What was shown does not stay on the disk."""
+    with Relay() as relay, scratch() as directory:
+        begin(relay, 'much', '--subbuf-size=1M', '--num-subbuf=8')
+        live, most = Live(Live.url(relay, 'much'), '--format', 'json', env={**os.environ, 'TMPDIR': directory}), 0
+        programs = [emit('one', 1000000, 0), emit('two', 1000000, 0)]
+        while any(program.poll() is None for program in programs):
+            most = max(most, kib(directory))
+        finish('much')
+        while live.process.poll() is None:
+            most = max(most, kib(directory))
+        assert len(live.wait()) == len(stored(relay))
+        assert most < kib(relay.output) * 2 / 3, f'{most} KiB of {kib(relay.output)}'
+        assert not os.listdir(directory)
+        print(f'at most {most} KiB of {kib(relay.output)} were on the disk')
+
+
 def the_list():
     with Relay() as relay:
         url = f'net://127.0.0.1:{relay.live}'
@@ -157,6 +178,8 @@ def main():
         a_session(LttngRelayd, '--buffers-uid')
         cuts(Relay)
         cuts(LttngRelayd)
+        if 'KYMO_TEST_ROUNDS' in os.environ:
+            forgets()
     for relay in (Relay, LttngRelayd):
         with sessiond():
             ends(relay)
