@@ -263,6 +263,16 @@ void table_value_u64(struct table *t, const char *key, const char *title, uint64
 	fact(t, key, title, (struct table_spelling){ text, text, true });
 }
 
+/* With @unit behind it for people. */
+void table_value_f64(struct table *t, const char *key, const char *title, double value, const char *unit)
+{
+	char text[TEXT_QUANTITY_MAX], exact[TEXT_QUANTITY_MAX];
+
+	(void)snprintf(exact, sizeof exact, "%.6f", value);
+	(void)snprintf(text, sizeof text, "%.4g %s", value, unit);
+	fact(t, key, title, (struct table_spelling){ text, exact, true });
+}
+
 void table_value_ns(struct table *t, const char *key, const char *title, int64_t ns)
 {
 	char text[TEXT_QUANTITY_MAX], exact[TEXT_QUANTITY_MAX];

@@ -64,6 +64,7 @@ void table_none(struct table *table);			/* text "-", json null, csv empty */
 /* A fact outside of tables: "title: value" in text, a key of the top object in json, "# key,value" in csv. */
 void table_value_text(struct table *table, const char *key, const char *title, const char *value);
 void table_value_u64(struct table *table, const char *key, const char *title, uint64_t value);
+void table_value_f64(struct table *table, const char *key, const char *title, double value, const char *unit);
 void table_value_ns(struct table *table, const char *key, const char *title, int64_t ns);
 
 /** table_note() - a line for people only (text), after the rows so far; ends the section in text. */

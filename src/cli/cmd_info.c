@@ -91,6 +91,42 @@ static void show_snapshot(const struct show *s)
 		table_value_u64(s->table, "suppressed", "Fired meanwhile", snapshot->suppressed);
 }
 
+#define DRIFT_LEAST_NS 10000000000	/* over less than 10 s readings say nothing about ppm */
+
+/* Ticks of the CPU's counter in a ns, from look @from to look @to; 0: they do not say. */
+static double counter_rate(const struct accounts *a, unsigned from, unsigned to)
+{
+	const double ticks = (double)(a->clock[to].counter - a->clock[from].counter);
+	const double ns = (double)(a->clock[to].monotonic_ns - a->clock[from].monotonic_ns);
+
+	return a->clock[from].counter && ticks > 0 && ns >= DRIFT_LEAST_NS ? ticks / ns : 0;
+}
+
+/*
+ * How the other clocks ran against CLOCK_MONOTONIC, without steps. The counter's rate is no truth of its own: what
+ * is told is how its second half differs from its first, which is what NTP slewed in between.
+ */
+static void show_drift(const struct show *s)
+{
+	const struct accounts *a = s->accounts;
+	const unsigned last = a->clock_count ? a->clock_count - 1 : 0, middle = last / 2;
+	double ns, ahead, before, after;
+
+	if (!last)
+		return;
+	ns = (double)(a->clock[last].monotonic_ns - a->clock[0].monotonic_ns);
+	ahead = (double)(a->clock[last].realtime_ns - a->clock[0].realtime_ns) - ns - (double)a->clock_set_ns -
+		(double)a->slept_ns;
+	if (ns < DRIFT_LEAST_NS)
+		return;
+	table_value_f64(s->table, "wall_drift_ppm", "Wall clock runs ahead", ahead / ns * 1e6, "ppm");
+	before = counter_rate(a, 0, middle);
+	after = counter_rate(a, middle, last);
+	if (before > 0 && after > 0 && !a->slept)
+		table_value_f64(s->table, "counter_drift_ppm", "CPU counter, second half against the first",
+				(after / before - 1) * 1e6, "ppm");
+}
+
 /* What became of the clocks meanwhile: times of day in the trace know nothing of it. */
 static void show_clock_changes(const struct show *s)
 {
@@ -98,6 +134,7 @@ static void show_clock_changes(const struct show *s)
 		table_value_ns(s->table, "slept_ns", "Machine slept", (int64_t)s->accounts->slept_ns);
 	if (s->accounts->clock_set)
 		table_value_ns(s->table, "clock_set_ns", "Wall clock set by", s->accounts->clock_set_ns);
+	show_drift(s);
 }
 
 static void show_facts(const struct show *s)

@@ -145,7 +145,8 @@ static void read_clocks(struct accounts *a, struct json_object *array)
 		a->clock[a->clock_count++] = (struct account_clock) {
 			.monotonic_ns = time_of(object, "monotonic_ns"),
 			.realtime_ns = time_of(object, "realtime_ns"),
-			.boottime_ns = time_of(object, "boottime_ns") };
+			.boottime_ns = time_of(object, "boottime_ns"),
+			.counter = time_of(object, "counter") };
 	}
 }
 

@@ -23,6 +23,7 @@ struct account_process {
 /* Readings at one instant; 0: not there. */
 struct account_clock {
 	int64_t monotonic_ns, realtime_ns, boottime_ns;
+	int64_t counter;		/* the CPU's, ticks */
 };
 
 /* Why a snapshot of the flight recorder was taken. */
