@@ -89,4 +89,8 @@ def drift(place):
 
 if not os.path.exists(PRELOAD):
     sys.exit(77)
-lib.main('clocks.py', set_back, slept, drift)
+# A sanitizer asks for the time before anything else may run.
+with open(lib.KYMO, 'rb') as program:
+    names = program.read()
+sanitized = b'__asan_init' in names or b'__tsan_init' in names
+lib.main('clocks.py', *([] if sanitized else [set_back, slept]), drift)
