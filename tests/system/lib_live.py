@@ -23,6 +23,8 @@ def free_ports(count):
 class LttngRelayd:
     """The real one, on ports of its own; a port that somebody else took meanwhile is tried again."""
 
+    name, wrap = 'lttng-relayd', None
+
     def __init__(self):
         self.host = '127.0.0.1'
         self.dir = tempfile.mkdtemp(prefix='kymo-relayd-')

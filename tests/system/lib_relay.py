@@ -33,7 +33,7 @@ def until(what, condition, seconds=60):
 class Relay:
     """`kymo relay` in a directory of its own, on ports that were free. @inside: what to put before its command, so that
     it runs elsewhere. wrap: what Connection has."""
-    wrap = None
+    name, wrap = 'kymo relay', None
 
     def __init__(self, *options, env=(), host='127.0.0.1', inside=()):
         self.dir = tempfile.mkdtemp(prefix='kymo-relay-')
