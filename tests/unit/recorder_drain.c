@@ -140,6 +140,48 @@ static void a_time_in_the_future_is_none(void **state)
 	finish(bench, 1);
 }
 
+static void drain_merged(struct bench *bench)
+{
+	(void)usleep(1000);		/* what was committed is older than the horizon */
+	bench->drain.now_ns = producer_now();
+	process_rings(&bench->process, &bench->drain, false);
+	assert_int_equal(merged_drain(&bench->process, &bench->drain, bench->drain.now_ns), 0);
+}
+
+/* A thread lost its processor inside of an event: it comes when what is younger was merged already. */
+static void who_comes_late_has_a_stream_of_his_own(void **state)
+{
+	struct bench *bench = *state;
+	struct kymo_ring *ring = bench->producer.ring[1];
+	const struct sink_process *at = bench->process.at[0];
+	uint64_t position, ns;
+
+	bench->drain.final = false;
+	bench->drain.flush = true;
+	bench->drain.streams = STREAMS_PROCESS;
+	producer_event(&bench->producer, 1, 1);
+	ns = ring->lastts;
+	(void)usleep(1000);
+	for (unsigned i = 0; i < 5; i++)
+		producer_event(&bench->producer, 0, i);
+	drain_merged(bench);
+	assert_int_equal(bench->process.recorded, 6);
+	assert_int_equal(bench->process.merged_end, bench->producer.ring[0]->lastts);
+	assert_true(at->ring_count < 2 || !at->ring[1].stream);
+	position = KYMO_WORD_POS(ring->wpos);
+	producer_event(&bench->producer, 1, 2);
+	set_time(ring, position, ns + 1000);
+	producer_event(&bench->producer, 1, 3);
+	producer_event(&bench->producer, 0, 5);
+	drain_merged(bench);
+	assert_int_equal(bench->process.recorded, 9);
+	assert_int_equal(bench->process.lost_bytes, 0);
+	assert_non_null(at->ring[1].stream);
+	assert_null(at->ring[0].stream);
+	merged_free(&bench->drain);
+	finish(bench, 9);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -148,6 +190,7 @@ int main(void)
 		TEST(a_starved_recorder_takes_what_is_new),
 		TEST(a_small_step_back_is_straightened),
 		TEST(a_time_in_the_future_is_none),
+		TEST(who_comes_late_has_a_stream_of_his_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
