@@ -12,6 +12,7 @@
 
 struct options {
 	struct access_wishes forward_access;
+	struct relay_limits limits;
 	const char *forward_url, *output, *bind, *datagram, *certificate, *key, *token_file;
 	uint64_t control, data, live, minor;
 	int64_t expire;
@@ -47,6 +48,15 @@ static const struct opt opts[] = {
 	  "show a packet only when it is on the medium (fdatasync), so that what was seen survives a power cut", NULL },
 	{ "expire", 0, OPT_TIME, offsetof(struct options, expire), "TIME",
 	  "give up half a packet after this time: its bytes or its index got lost (default 10s)", NULL },
+	{ "max-connections", 0, OPT_U64, offsetof(struct options, limits.connections), "N",
+	  "of producers and viewers together (default 4096)", NULL },
+	{ "max-sessions", 0, OPT_U64, offsetof(struct options, limits.sessions), "N",
+	  "sessions that viewers can ask for; the oldest that ended are forgotten first (default 1024)", NULL },
+	{ "max-streams", 0, OPT_U64, offsetof(struct options, limits.streams), "N", "streams of a session (default 16384)", NULL },
+	{ "max-request", 0, OPT_SIZE, offsetof(struct options, limits.request), "SIZE",
+	  "bytes of one request of a producer (default 16M)", NULL },
+	{ "max-requests", 0, OPT_SIZE, offsetof(struct options, limits.requests), "SIZE",
+	  "bytes of all large requests that are not all there yet (default 96M)", NULL },
 	{ "minor", 0, OPT_U64, offsetof(struct options, minor), "N",
 	  "speak version 2.N of LTTng's relay protocol with producers, 4 to 13 (default 13)", NULL },
 	CLI_OPT_QUIET(struct options),
@@ -168,6 +178,7 @@ static int run(int argc, char **argv)
 		server.live = (uint16_t)options.live;
 		server.minor = (unsigned)options.minor;
 		server.sync = options.sync;
+		server.limits = options.limits;
 		server.half_expires_ns = options.expire;
 		rc = server_run(&server, &err);
 	}

@@ -6,13 +6,13 @@
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "relay/server_internal.h"
 
-#define CONNECTIONS_MAX	4096u
 #define UNSENT_MAX	((size_t)4 << 20)	/* of replies; then requests wait */
 #define GREETING_NS	((int64_t)10000000000)	/* for TLS and the token */
 #define KEEPALIVE_S	60			/* then who vanished is looked for, */
@@ -324,9 +324,9 @@ void connection_accept(uv_stream_t *listener, int status)
 	(void)uv_tcp_nodelay(&connection->tcp, 1);
 	look_for_vanished(connection);
 	name_peer(connection);
-	if (server->count > CONNECTIONS_MAX) {
-		server_say(server, "%s %s is disconnected: there are %u connections already", kind_names[connection->kind],
-		    connection->peer, CONNECTIONS_MAX);
+	if (server->count > server->relay.limits.connections) {
+		server_say(server, "%s %s is disconnected: there are %" PRIu64 " connections already", kind_names[connection->kind],
+		    connection->peer, server->relay.limits.connections);
 		connection_drop(connection);
 		return;
 	}

@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MESSAGE_MAX	((uint64_t)16 << 20)	/* of a request; the largest are metadata packets */
 #define SMALL		((size_t)64 << 10)	/* requests up to this size always have room */
-#define HELD_MAX	((size_t)96 << 20)	/* for all others that are not all there yet */
 
 int ingest_answer(struct call *call, uint32_t ret)
 {
@@ -100,9 +98,9 @@ static int64_t one(struct ingest *ingest, const uint8_t *bytes, size_t size, str
 
 	if (!wire_get_request(&in, &request))
 		return 0;
-	if (request.data_size > MESSAGE_MAX)
+	if (request.data_size > ingest->relay->limits.request)
 		return err_set(err, EXIT_INPUT, "a request has %" PRIu64 " bytes; %" PRIu64 " is the most",
-			       request.data_size, MESSAGE_MAX);
+			       request.data_size, ingest->relay->limits.request);
 	if (wire_left(&in) < request.data_size)
 		return 0;
 	in.end = in.at + request.data_size;
@@ -121,7 +119,7 @@ static bool hold(struct ingest *ingest)
 	relay->held -= ingest->held;
 	ingest->held = ingest->in.room > 2 * SMALL ? ingest->in.room : 0;
 	relay->held += ingest->held;
-	return !ingest->held || relay->held <= HELD_MAX;
+	return !ingest->held || relay->held <= relay->limits.requests;
 }
 
 int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *reply, struct err *err)
@@ -144,7 +142,8 @@ int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struc
 	if (reply->failed)
 		return err_set(err, EXIT_FAILED, "there is no memory for a reply");
 	if (!hold(ingest))
-		return err_set(err, EXIT_INPUT, "requests that are not all there have %zu MiB already", HELD_MAX >> 20);
+		return err_set(err, EXIT_INPUT, "requests that are not all there have %" PRIu64 " MiB already",
+			       ingest->relay->limits.requests >> 20);
 	return 0;
 }
 

@@ -23,8 +23,6 @@
 
 #define RELAY_RECENT	32		/* index entries of a stream that are kept in memory */
 #define RELAY_HALVES_MAX 4096u		/* of a stream; then the oldest expire */
-#define RELAY_STREAMS_MAX 16384u	/* of a session */
-#define RELAY_SESSIONS_MAX 1024u	/* ended ones without a viewer go first */
 #define RELAY_NO_SEQ	UINT64_MAX	/* -1: before the first packet */
 
 struct relay_session;
@@ -151,8 +149,18 @@ struct relay_session {
 	size_t datagram_bytes;		/* in windows of its streams */
 };
 
+/* What all clients together, or one of them, may ask of a relay; 0: as it stands behind it. */
+struct relay_limits {
+	uint64_t connections;		/* 4096 */
+	uint64_t sessions;		/* 1024; ended ones without a viewer go first */
+	uint64_t streams;		/* of a session: 16384 */
+	uint64_t request;		/* bytes of one: 16 MiB. The largest are metadata packets */
+	uint64_t requests;		/* bytes of all large ones that are not all there yet: 96 MiB */
+};
+
 struct relay {
 	struct store store;
+	struct relay_limits limits;	/* relay_init() fills in those that are 0 */
 	struct map streams;		/* by id */
 	struct relay_session *sessions;	/* newest first */
 	unsigned session_count;

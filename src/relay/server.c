@@ -275,7 +275,7 @@ int server_run(const struct server_options *options, struct err *err)
 	server->relay = (struct relay){
 		.store = { .root_path = options->output, .sync = options->sync, .say = options->say,
 			   .context = options->context },
-		.half_expires_ns = options->half_expires_ns, .now_ns = now_ns, .say = options->say,
+		.limits = options->limits, .half_expires_ns = options->half_expires_ns, .now_ns = now_ns, .say = options->say,
 		.context = options->context,
 	};
 	relay_init(&server->relay);

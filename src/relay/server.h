@@ -21,6 +21,7 @@ struct server_options {
 	const char *address;		/* IPv4 or IPv6, numeric */
 	uint16_t control, data, live;	/* ports; 0: any that is free */
 	const struct forward_options *forward;	/* where sessions are sent on to; NULL: nowhere */
+	struct relay_limits limits;
 	bool datagrams;			/* packets may come as datagrams, too, */
 	uint16_t datagram;		/* at this port; 0: any that is free */
 	unsigned minor;			/* version 2.minor for producers */

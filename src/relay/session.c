@@ -11,6 +11,13 @@
 
 void relay_init(struct relay *relay)
 {
+	struct relay_limits *limits = &relay->limits;
+
+	limits->connections = limits->connections ? limits->connections : 4096;
+	limits->sessions = limits->sessions ? limits->sessions : 1024;
+	limits->streams = limits->streams ? limits->streams : 16384;
+	limits->request = limits->request ? limits->request : (uint64_t)16 << 20;
+	limits->requests = limits->requests ? limits->requests : (uint64_t)96 << 20;
 	relay->next_session = relay->next_stream = relay->next_trace = relay->next_viewer = 1;
 	if (!relay->half_expires_ns)
 		relay->half_expires_ns = 10000000000;
@@ -197,7 +204,7 @@ static char *session_path(const struct relay *relay, const struct relay_create *
 
 	if (!create->name_has_time && !*create->base && localtime_r(&time, &tm))
 		(void)strftime(date, sizeof(date), "-%Y%m%d-%H%M%S", &tm);
-	for (unsigned i = 0; i <= RELAY_SESSIONS_MAX; i++) {
+	for (unsigned i = 0; i <= relay->limits.sessions; i++) {
 		const struct relay_session *other = relay->sessions;
 		char more[16] = "";
 		int length;
@@ -227,7 +234,7 @@ struct relay_session *relay_create_session(struct relay *relay, const struct rel
 
 	if (!*create->name || strchr(create->name, '/') || !*create->host || strchr(create->host, '/'))
 		return NULL;
-	if (relay->session_count >= RELAY_SESSIONS_MAX && !forget_one(relay))
+	if (relay->session_count >= relay->limits.sessions && !forget_one(relay))
 		return NULL;
 	session = calloc(1, sizeof(*session));
 	if (!session)

@@ -108,7 +108,7 @@ void relay_free_stream(struct relay_stream *stream)
 
 static bool may_be_added(const struct relay_session *session, const struct relay_add *add, const char *path)
 {
-	if (session->stream_count >= RELAY_STREAMS_MAX || (session->needs_chunk && !session->chunk))
+	if (session->stream_count >= session->relay->limits.streams || (session->needs_chunk && !session->chunk))
 		return false;
 	if (!*add->channel || strlen(add->channel) >= CHANNEL_MAX || strchr(add->channel, '/') ||
 	    !store_path_is_safe(add->channel))
