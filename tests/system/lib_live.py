@@ -78,12 +78,17 @@ class Cut:
                 near, _ = self.listener.accept()
             except OSError:
                 return
-            far = socket.create_connection(('127.0.0.1', self.target))
-            with self.lock:
-                self.pairs.append((near, far))
-            for source, sink in (near, far), (far, near):
-                source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                threading.Thread(target=self.carry, args=(source, sink), daemon=True).start()
+            try:
+                self.join(near, socket.create_connection(('127.0.0.1', self.target)))
+            except OSError:             # the relay has gone, or it was cut already
+                near.close()
+
+    def join(self, near, far):
+        with self.lock:
+            self.pairs.append((near, far))
+        for source, sink in (near, far), (far, near):
+            source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=self.carry, args=(source, sink), daemon=True).start()
 
     def carry(self, source, sink):
         try:

@@ -176,9 +176,9 @@ def main():
         a_session(Relay, '--buffers-uid')
         a_session(Relay, '--buffers-pid')
         a_session(LttngRelayd, '--buffers-uid')
-        cuts(Relay)
-        cuts(LttngRelayd)
         if 'KYMO_TEST_ROUNDS' in os.environ:
+            cuts(Relay)
+            cuts(LttngRelayd)
             forgets()
     for relay in (Relay, LttngRelayd):
         with sessiond():
