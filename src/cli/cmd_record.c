@@ -13,6 +13,7 @@
 #include "cli/record_flight.h"
 #include "cli/record_perfetto.h"
 #include "cli/record_relay.h"
+#include "cli/record_users.h"
 #include "cli/recorded.h"
 #include "cli/select.h"
 #include "cli/sink_files.h"
@@ -23,7 +24,7 @@
 struct options {
 	struct opt_list output;
 	const char *perfetto;
-	struct opt_list processes;
+	struct opt_list processes, users;
 	const char *verb;
 	bool all, paused;
 	bool strict, quiet;
@@ -45,6 +46,7 @@ static const struct opt opts[] = {
 	  "record only this process, or those of this name (may have * and ?); may be given several times", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "all processes, also beside a command; without one it is so anyway", NULL },
+	RECORD_USERS_OPT(struct options, users),
 	{ "paused", 0, OPT_FLAG, offsetof(struct options, paused), NULL,
 	  "begin with a pause: only facts are taken until \"kymo resume\"", NULL },
 	CLI_OPT_STRICT(struct options),
@@ -150,7 +152,8 @@ static int parse(int argc, char **argv, struct options *options, struct record_o
 			       "for others set KYMO_RING_SIZE when they are started");
 	if (options->all && options->processes.count)
 		return err_set(err, EXIT_USAGE, "either --all or --pid, not both");
-	if (select_processes(options->verb, &options->processes, &record->session, err) < 0 ||
+	if (record_users(&options->users, &record->session, err) < 0 ||
+	    select_processes(options->verb, &options->processes, &record->session, err) < 0 ||
 	    prepare_filter(options, record, err) < 0)
 		return -1;
 	record->session.paused = options->paused;

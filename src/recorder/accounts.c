@@ -238,7 +238,7 @@ static struct json_object *accounts(const struct session *session, const struct 
 	session_sink_stats(session, sink, &stats);
 	put_text(root, "kymo", session->options.version);
 	put_u64(root, "format", ACCOUNTS_FORMAT);
-	put_u64(root, "generation", session->generation);
+	put_u64(root, "generation", session->home[0].generation);
 	put_text(root, "state", states_name(sink->end_ns ? KYMO_STATE_WAIT : session->state));
 	put_u64(root, "start_ns", sink->start_ns);
 	json_object_object_add(root, "start_realtime_ns", json_object_new_int64(sink->start_realtime_ns));

@@ -75,6 +75,7 @@ void accounts_process(struct json_text *json, const struct sink_process *at)
 	json_text_open(json, NULL, '{');
 	json_text_u64(json, "pid", process->region.pid);
 	json_text_u64(json, "host_pid", (uint64_t)process->host_pid);
+	json_text_u64(json, "uid", process->region.uid);
 	json_text_string(json, "procname", process->region.procname);
 	json_text_string(json, "exe", process->region.exe);
 	json_text_u64(json, "start_ns", process->region.birth_ns);

@@ -21,9 +21,10 @@
 #define REPLACED_CHECKS	3	/* rounds after which an exec has surely happened */
 
 /* Remembers a file that is not to be opened again, and says why. */
-void session_refuse(struct session *session, const char *name, const struct err *err)
+void session_refuse(struct session *session, const struct home *home, const char *name, const struct err *err)
 {
 	if (session->refused_count < REFUSED_MAX) {
+		session->refused_in[session->refused_count] = home;
 		(void)snprintf(session->refused[session->refused_count], REGION_NAME_MAX, "%s", name);
 		if (err)
 			drain_say(&session->drain, "%s", err->text);
@@ -174,8 +175,8 @@ void session_finish_process(struct session *session, struct process *process)
 	drain->failed = false;
 	drain->final = final;
 	if (process->alive == ALIVE_DEAD && !session->options.frozen &&
-	    unlinkat(session->dir.fd, process->region.name, 0) < 0 && errno != ENOENT)
-		session_refuse(session, process->region.name, NULL);	/* it stays: do not meet it again */
+	    unlinkat(process->home->dir.fd, process->region.name, 0) < 0 && errno != ENOENT)
+		session_refuse(session, process->home, process->region.name, NULL);	/* it stays: do not meet it again */
 	if (process->alive != ALIVE_DEAD && final)
 		give_back(process);
 	__atomic_store_n(&region_header(&process->region)->owed, 0, __ATOMIC_RELEASE);
@@ -273,14 +274,14 @@ static bool wanted(const struct session *session, const struct process *process)
 	return !options->pid_count && !options->name_count;
 }
 
-static bool known(const struct session *session, const char *name)
+static bool known(const struct session *session, const struct home *home, const char *name)
 {
 	for (unsigned i = 0; i < session->process_count; i++)
-		if (!session->process[i]->finished &&
+		if (!session->process[i]->finished && session->process[i]->home == home &&
 		    strcmp(session->process[i]->region.name, name) == 0)
 			return true;
 	for (unsigned i = 0; i < session->refused_count && i < REFUSED_MAX; i++)
-		if (strcmp(session->refused[i], name) == 0)
+		if (session->refused_in[i] == home && strcmp(session->refused[i], name) == 0)
 			return true;
 	return false;
 }
@@ -359,7 +360,7 @@ static void join(struct session *session, struct process *process)
 	sinks_reach_back(&session->drain, process_first_ns(process));
 	if (process->alive == ALIVE_DEAD)
 		return;
-	__atomic_store_n(&header->generation, session->generation, __ATOMIC_RELAXED);
+	__atomic_store_n(&header->generation, process->home->generation, __ATOMIC_RELAXED);
 	__atomic_store_n(&header->recorder_pid, (uint32_t)getpid(), __ATOMIC_RELAXED);
 	__atomic_store_n(&header->recorded, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&header->lost, 0, __ATOMIC_RELAXED);
@@ -422,11 +423,11 @@ static void send_home(struct session *session, struct process *process)
 {
 	struct kymo_region *header = region_header(&process->region);
 
-	if (!session->options.name_count || header->generation != session->generation ||
+	if (!session->options.name_count || header->generation != process->home->generation ||
 	    header->state == KYMO_STATE_WAIT || claim(process->region.fd) < 0)
 		return;
 	if (process->alive == ALIVE_DEAD) {
-		(void)unlinkat(session->dir.fd, process->region.name, 0);
+		(void)unlinkat(process->home->dir.fd, process->region.name, 0);
 		return;
 	}
 	session_wait(process);
@@ -434,7 +435,7 @@ static void send_home(struct session *session, struct process *process)
 	give_back(process);
 }
 
-static void meet(struct session *session, const char *name)
+static void meet(struct session *session, struct home *home, const char *name)
 {
 	struct process *process = calloc(1, sizeof *process);
 	struct err err;
@@ -442,10 +443,11 @@ static void meet(struct session *session, const char *name)
 
 	if (!process)
 		return;
-	rc = region_open(&process->region, &session->dir, name, true, &err);
+	process->home = home;
+	rc = region_open(&process->region, &home->dir, name, true, &err);
 	if (rc) {
 		if (rc < 0)
-			session_refuse(session, name, &err);
+			session_refuse(session, home, name, &err);
 		free(process);
 		return;
 	}
@@ -456,10 +458,10 @@ static void meet(struct session *session, const char *name)
 			return;
 		}
 	} else if (process->alive == ALIVE_DEAD && !is_owed(region_header(&process->region))) {
-		(void)unlinkat(session->dir.fd, name, 0);
+		(void)unlinkat(home->dir.fd, name, 0);
 	} else if (!wanted(session, process) || process->alive == ALIVE_DEAD) {
 		send_home(session, process);
-		session_refuse(session, name, NULL);	/* not ours: do not look again */
+		session_refuse(session, home, name, NULL);	/* not ours: do not look again */
 	}
 	region_close(&process->region);
 	sinks_process_free(process);
@@ -472,9 +474,9 @@ static bool may_be_wanted(const struct session *session, const char *name)
 	return !session->options.only_self || atoi(name) == getpid();
 }
 
-void session_scan(struct session *session)
+static void scan(struct session *session, struct home *home)
 {
-	int fd = openat(session->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(home->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 
@@ -485,7 +487,13 @@ void session_scan(struct session *session)
 	}
 	while ((entry = readdir(dir)))
 		if (region_is_name(entry->d_name) && may_be_wanted(session, entry->d_name) &&
-		    !known(session, entry->d_name))
-			(session->options.frozen ? frozen_meet : meet)(session, entry->d_name);
+		    !known(session, home, entry->d_name))
+			(session->options.frozen ? frozen_meet : meet)(session, home, entry->d_name);
 	(void)closedir(dir);
+}
+
+void session_scan(struct session *session)
+{
+	for (unsigned i = 0; i < session->home_count; i++)
+		scan(session, &session->home[i]);
 }

@@ -24,6 +24,8 @@ static int domain_check(int fd, const struct rundir *dir, struct err *err)
 	if (!S_ISREG(st.st_mode) || (st.st_uid != geteuid() && geteuid() != 0))
 		return err_set(err, EXIT_FAILED, "%s/%s is not a file of yours; remove it or set "
 			       "KYMO_DIR to another directory", dir->path, domain_name);
+	if (geteuid() == 0 && st.st_nlink > 1)	/* in another user's directory it may be anything */
+		return err_set(err, EXIT_FAILED, "%s/%s has another name somewhere; remove it", dir->path, domain_name);
 	return 0;
 }
 

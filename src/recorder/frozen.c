@@ -77,7 +77,7 @@ static bool replace(struct session *session, struct process *process)
 
 	process->init_limit = limit_of(&process->region);
 	if (freeze_region(&process->region, &copy, &stats, &err) < 0) {
-		session_refuse(session, process->region.name, &err);
+		session_refuse(session, process->home, process->region.name, &err);
 		return false;
 	}
 	region_close(&process->region);
@@ -109,7 +109,7 @@ static bool freeze(struct session *session, struct process *process)
 	return replace(session, process);
 }
 
-void frozen_meet(struct session *session, const char *name)
+void frozen_meet(struct session *session, struct home *home, const char *name)
 {
 	struct process *process = calloc(1, sizeof *process);
 	struct err err;
@@ -117,7 +117,8 @@ void frozen_meet(struct session *session, const char *name)
 
 	if (!process)
 		return;
-	rc = region_open(&process->region, &session->dir, name, false, &err);
+	rc = region_open(&process->region, &home->dir, name, false, &err);
+	process->home = home;
 	if (rc == 0 && freeze(session, process) && sinks_join(&session->drain, process) == 0 &&
 	    session_add_process(session, process)) {
 		process_rings(process, &session->drain, false);
@@ -125,7 +126,7 @@ void frozen_meet(struct session *session, const char *name)
 		return;
 	}
 	if (rc < 0)
-		session_refuse(session, name, &err);
+		session_refuse(session, home, name, &err);
 	if (rc == 0)
 		region_close(&process->region);
 	sinks_process_free(process);

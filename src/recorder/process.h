@@ -48,6 +48,8 @@ struct ring {
 
 enum process_end { PROCESS_RUNS, PROCESS_EXITED, PROCESS_KILLED, PROCESS_REPLACED };
 
+struct home;			/* recorder/homes.h */
+
 struct process {
 	/* Looked at in every round, so they are in front. */
 	bool finished;			/* all is taken, the region is closed */
@@ -57,6 +59,7 @@ struct process {
 	struct ring *ring;
 	uint64_t look_at;		/* when to look at all its rings again */
 	struct region region;
+	struct home *home;		/* where its region is */
 	int host_pid;			/* 0: not found */
 	enum process_end end;
 	bool cut;			/* its region was shortened: nothing behind the header is read */

@@ -194,6 +194,7 @@ int region_open(struct region *result, const struct rundir *dir, const char *nam
 			      errno == ELOOP ? "it is a symbolic link" : strerror(errno));
 	if (check_file(region.fd, dir, path, &st, err) < 0)
 		goto fail;
+	region.uid = st.st_uid;
 	region.pages = (uint64_t)st.st_size / KYMO_PAGE;
 	base = mmap(NULL, region.pages * KYMO_PAGE, writable ? PROT_READ | PROT_WRITE : PROT_READ,
 		    MAP_SHARED, region.fd, 0);

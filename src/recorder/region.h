@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "abi/region.h"
 #include "base/err.h"
@@ -23,6 +24,7 @@ struct region {
 	uint8_t *base;
 	uint64_t pages;			/* mapped */
 	char name[REGION_NAME_MAX];	/* of the file */
+	uid_t uid;			/* who owns the file */
 	uint32_t pid;			/* in its own namespace */
 	uint64_t start_time, pid_ns, birth_ns, tag;
 	char procname[KYMO_NAME_MAX + 1];

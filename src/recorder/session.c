@@ -45,8 +45,6 @@ static struct session *session_new(const struct session_options *options)
 	if (!session)
 		return NULL;
 	session->options = *options;
-	session->dir.fd = -1;
-	session->domain.fd = -1;
 	session->period_ms = PERIOD_MIN_MS;
 	session->clock_period_ns = CLOCK_PERIOD_NS;
 	session->clock = calloc(CLOCKS_MAX, sizeof *session->clock);
@@ -64,7 +62,7 @@ static void recorded_by_others(const struct session *session, struct err *err)
 {
 	struct domain_info domain = { 0 };
 
-	if (domain_inspect(&session->dir, &domain, NULL) < 0 || !domain.active)
+	if (domain_inspect(&session->home[0].dir, &domain, NULL) < 0 || !domain.active)
 		(void)err_set(err, EXIT_FAILED, "this process is being recorded already; end that session first");
 	else
 		(void)err_set(err, EXIT_FAILED, "this process is being recorded already, by process %d into %s; end "
@@ -85,8 +83,7 @@ int session_begin(const struct session_options *options, struct session **result
 
 	if (!session)
 		return err_set(err, EXIT_FAILED, "out of memory");
-	if (rundir_open(&session->dir, options->runtime_dir, true, err) < 0 ||
-	    (session_has_domain(session) && domain_claim(&session->domain, &session->dir, err) < 0))
+	if (homes_open(session, err) < 0)
 		goto fail;
 	session->started_ns = session->drain.now_ns = session_snapshot_clocks(session)->monotonic;
 	if (session_begin_sinks(session, err) < 0)
@@ -96,14 +93,9 @@ int session_begin(const struct session_options *options, struct session **result
 	 * These processes or dead ones only: a tag that nobody has keeps newcomers out. Names are only known
 	 * here: all newcomers begin, and those with other names are sent home when they are met.
 	 */
-	session->domain_tag = options->name_count ? 0 :
-			      options->pid_count || options->only_dead ? random_tag() : options->tag;
 	session_begin_state(session);
-	if (session_has_domain(session))
-		domain_announce(&session->domain, session->state, session->domain_tag, session->started_ns,
-				session->output);
-	session->generation = session->domain.page ? session->domain.generation :
-			      (uint32_t)(session->started_ns >> 20) | 2;
+	homes_announce(session, options->name_count ? 0 :
+		       options->pid_count || options->only_dead ? random_tag() : options->tag);
 	session_scan(session);
 	if (options->only_self && session->foreign_count) {
 		recorded_by_others(session, err);
@@ -135,25 +127,12 @@ void session_notice(struct session *session)
 
 const char *session_runtime_dir(const struct session *session)
 {
-	return session->dir.path;
+	return session->home[0].dir.path;
 }
 
 const char *session_output(const struct session *session)
 {
 	return session->output;
-}
-
-static bool directory_changed(struct session *session)
-{
-	struct stat st;
-
-	if (fstat(session->dir.fd, &st) < 0)
-		return false;
-	if (st.st_mtim.tv_sec == session->dir_mtime.tv_sec &&
-	    st.st_mtim.tv_nsec == session->dir_mtime.tv_nsec)
-		return false;
-	session->dir_mtime = st.st_mtim;
-	return true;
 }
 
 /* With many rings, all of a process are looked at now and then, and in between those that fill up. */
@@ -240,7 +219,7 @@ static void keep_house(struct session *session)
 	uint64_t now = session->drain.now_ns;
 	bool changed;
 
-	changed = directory_changed(session);
+	changed = homes_changed(session);
 	if (changed || session->noticed || now >= session->scan_at) {
 		session->noticed = false;
 		session->scan_at = now + (changed ? RESCAN_NS :
@@ -349,7 +328,7 @@ static void end_processes(struct session *session)
 {
 	if (!session->options.frozen) {
 		session_scan(session);
-		domain_switch(&session->domain, KYMO_STATE_WAIT);
+		homes_switch(session, KYMO_STATE_WAIT);
 		session_scan(session);
 	}
 	session->drain.final = true;
@@ -374,7 +353,7 @@ int session_end(struct session *session, struct err *err)
 	end_processes(session);
 	(void)session_snapshot_clocks(session);
 	rc = session_end_sinks(session, err);
-	domain_release(&session->domain);
+	homes_release(session);
 	return rc;
 }
 
@@ -416,8 +395,8 @@ void session_free(struct session *session)
 	session_drop_sinks(session);
 	for (unsigned i = 0; i < session->process_count; i++)
 		session_free_process(session->process[i]);
-	domain_release(&session->domain);
-	rundir_close(&session->dir);
+	homes_release(session);
+	homes_close(session);
 	free(session->process);
 	free(session->drain.scratch);
 	merged_free(&session->drain);

@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "abi/region.h"
 #include "base/err.h"
@@ -30,6 +31,15 @@ struct filter;			/* recorder/filter.h */
 struct filter_rules;
 
 #define SESSION_PIDS_MAX 64
+#define SESSION_USERS_MAX 64
+
+/* Another user whose processes are recorded, too. */
+struct session_user {
+	const char *runtime_dir;
+	bool known;			/* who it has to belong to: it is made for him; else it must be there */
+	uid_t uid;
+	gid_t gid;
+};
 
 /* How a trace directory is kept. Zeroed: one trace that grows. */
 struct sink_files {
@@ -59,6 +69,8 @@ struct session_options {
 	const char *runtime_dir;	/* NULL: $KYMO_DIR or the default */
 	const char *output;		/* trace directory; must not exist, or be empty. NULL: only ... */
 	struct sink_files files;	/* how it is kept */
+	struct session_user users[SESSION_USERS_MAX];	/* for root: besides the processes in runtime_dir */
+	unsigned user_count;
 	enum session_streams streams;
 	struct sink *sink;		/* a first sink, the session's from here on; NULL: none besides */
 	const char *version;		/* of kymo: "0.1.0" */

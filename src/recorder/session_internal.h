@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "recorder/clocks.h"
-#include "recorder/domain.h"
+#include "recorder/homes.h"
 #include "recorder/process.h"
 #include "recorder/session.h"
 
@@ -27,10 +27,8 @@ struct session {
 	unsigned pauses_kept;
 	uint64_t pause_count, paused_ns, pause_began;	/* paused_ns without the one that lasts */
 	const char *output;		/* name of the first sink */
-	struct rundir dir;
-	struct domain domain;
-	uint64_t domain_tag;		/* as announced */
-	uint32_t generation;		/* that its processes get */
+	struct home home[1 + SESSION_USERS_MAX];
+	unsigned home_count;
 	struct drain drain;
 	uint64_t sinks_made;
 	struct process **process;	/* all that live, and the last that ended */
@@ -38,6 +36,7 @@ struct session {
 	unsigned processes_met;		/* with those that are forgotten */
 	struct session_stats earlier;	/* of those */
 	char refused[REFUSED_MAX][REGION_NAME_MAX];
+	const struct home *refused_in[REFUSED_MAX];
 	unsigned refused_count;
 	char foreign[REFUSED_MAX][REGION_NAME_MAX];	/* those that another recorder has, told once */
 	unsigned foreign_count;
@@ -46,7 +45,6 @@ struct session {
 	unsigned clock_count;
 	struct clock_changes clock_changes;
 	uint64_t clock_period_ns;
-	struct timespec dir_mtime;
 	uint64_t scan_at, alive_at, tell_at, accounts_at, clock_at;
 	uint64_t bytes;			/* of event data, in sinks that are closed */
 	struct timespec watched;	/* session_live.c: what changed in the directory before this is known */
@@ -76,7 +74,7 @@ bool session_add_process(struct session *session, struct process *process);
 /* ---- frozen.c ---- */
 
 /** frozen_meet() - take a copy of region file @name into a session that only looks. */
-void frozen_meet(struct session *session, const char *name);
+void frozen_meet(struct session *session, struct home *home, const char *name);
 
 /**
  * frozen_if_dead() - the rings of a dead process that overwrote them are put in order, in a copy
@@ -90,7 +88,7 @@ void frozen_begin(struct session *session);
 /* ---- discover.c ---- */
 
 /** session_refuse() - a file that is not to be opened again, and why; @err may be NULL. */
-void session_refuse(struct session *session, const char *name, const struct err *err);
+void session_refuse(struct session *session, const struct home *home, const char *name, const struct err *err);
 
 /** session_how_it_ended() - from what a process that is no more left in its region. */
 enum process_end session_how_it_ended(const struct process *process);

@@ -40,11 +40,14 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 static void look_at_directory(struct session *session)
 {
 	struct timespec now;
+	bool changed = false;
 	struct stat st;
 
-	if (clock_gettime(CLOCK_REALTIME_COARSE, &now) < 0 || fstat(session->dir.fd, &st) < 0)
+	if (clock_gettime(CLOCK_REALTIME_COARSE, &now) < 0)
 		return;
-	if (is_before(&st.st_mtim, &session->watched))
+	for (unsigned i = 0; i < session->home_count; i++)
+		changed |= fstat(session->home[i].dir.fd, &st) == 0 && !is_before(&st.st_mtim, &session->watched);
+	if (!changed)
 		return;
 	session_scan(session);
 	session->watched = now;

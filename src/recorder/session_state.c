@@ -60,7 +60,7 @@ void session_begin_state(struct session *session)
  */
 static void switch_all(struct session *session)
 {
-	domain_switch(&session->domain, session->state);
+	homes_switch(session, session->state);
 	for (unsigned i = 0; i < session->process_count; i++)
 		if (!session->process[i]->finished)
 			session_apply_state(session, session->process[i]);
