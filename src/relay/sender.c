@@ -89,7 +89,7 @@ static void lose(struct sender *sender, const struct err *err)
 	sender->stats.state = SEND_OFFLINE;
 	(void)pthread_mutex_unlock(&sender->lock);
 	if (!sender->told_lost)
-		tell(sender, "%.300s. It is tried again; meanwhile the events wait in %s", err->text, spool_path(sender->spool));
+		tell(sender, "%.300s -- it is tried again; meanwhile the events wait in %s", err->text, spool_path(sender->spool));
 	sender->told_lost = true;
 	(void)uv_timer_start(&sender->retry, on_retry, sender->backoff_ms, 0);
 	sender->backoff_ms = 2 * sender->backoff_ms < BACKOFF_MOST_MS ? 2 * sender->backoff_ms : BACKOFF_MOST_MS;

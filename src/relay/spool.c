@@ -304,7 +304,8 @@ void spool_release(struct spool *spool, uint64_t position)
 	while (gone + 1 < spool->count && spool->segment[gone].begin + spool->segment[gone].size <= position)
 		segment_close(spool, &spool->segment[gone++], false);
 	spool->count -= gone;
-	memmove(spool->segment, spool->segment + gone, spool->count * sizeof *spool->segment);
+	if (gone)
+		memmove(spool->segment, spool->segment + gone, spool->count * sizeof *spool->segment);
 	(void)pthread_mutex_unlock(&spool->lock);
 }
 
