@@ -176,11 +176,11 @@ def complete(paths, twice=False):
         lib.once(path, numbers, missing)
         lost += missing
         sessions.append(numbers)
-    # Two that are sent at the same time may begin in any order.
-    for numbers in sorted(sessions, key=lambda numbers: min((some[0] for some in numbers if some), default=0)):
-        for thread in range(lib.THREADS):
+    # Two that are sent at the same time begin in any order.
+    for thread in range(lib.THREADS):
+        for numbers in sorted(session[thread] for session in sessions):
             last = found[thread][-1] if twice and found[thread] else 0
-            found[thread] += [number for number in numbers[thread] if number > last]
+            found[thread] += [number for number in numbers if number > last]
     lib.once(', '.join(paths), found, lost)
     return found, lost
 
