@@ -2,6 +2,7 @@
 /* The relay's loop: three ports, the disk's thread, a timer, signals; connections are in connection.c. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,6 +224,7 @@ static int serve(struct server *server, struct err *err)
 {
 	int rc;
 
+	(void)signal(SIGPIPE, SIG_IGN);	/* a viewer that has gone is told by what is written to it */
 	(void)uv_loop_init(&server->loop);
 	for (unsigned i = 0; i < KINDS; i++)
 		(void)uv_tcp_init(&server->loop, &server->listener[i]);
