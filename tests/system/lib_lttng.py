@@ -13,6 +13,9 @@ from lib_relay import BUILD, until
 
 EVENTS = os.path.join(BUILD, 'tests', 'lttng_events')
 LTTNG = ['lttng', '--no-sessiond']
+# Each live timer takes a part of a buffer: with four of them LTTng loses events when its consumer waits 0.4 s for a CPU.
+# For buffers of a user: those of each process would be made, and sent, too slowly.
+ROOM = ['--subbuf-size=16K', '--num-subbuf=256']
 
 
 def missing():
@@ -61,7 +64,7 @@ def consumers():
 
 def begin(relay, name, *options, buffers='--buffers-uid'):
     run(*LTTNG, 'create', name, '--live=100000', f'--set-url=net://{relay.host}:{relay.control}:{relay.data}')
-    run(*LTTNG, 'enable-channel', '-u', '-s', name, buffers, *options, 'c')
+    run(*LTTNG, 'enable-channel', '-u', '-s', name, buffers, *(options or (ROOM if buffers == '--buffers-uid' else [])), 'c')
     run(*LTTNG, 'enable-event', '-u', '-s', name, '-c', 'c', 'lttng_ust_tracef:*')
     run(*LTTNG, 'start', name)
 

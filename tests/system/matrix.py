@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import lib_lttng
-from lib_lttng import LTTNG, check, missing, run, sessiond
+from lib_lttng import LTTNG, ROOM, check, missing, run, sessiond
 from lib_live import Live, LttngRelayd
 from lib_net import private
 from lib_numbers import Place, end_well
@@ -31,7 +31,8 @@ class Lttng:
         run(*LTTNG, 'create', session, *(['--live=100000'] if live else []), url)
         for channel, event in (('c', 'lttng_ust_tracef:*'), ('c', 'lttng_ust_tracelog:*'), ('idle', 'lttng_ust_statedump:*')):
             if event != 'lttng_ust_tracelog:*':
-                run(*LTTNG, 'enable-channel', '-u', '-s', session, f'--buffers-{buffers}', channel)
+                run(*LTTNG, 'enable-channel', '-u', '-s', session, f'--buffers-{buffers}',
+                    *(ROOM if buffers == 'uid' else []), channel)
             run(*LTTNG, 'enable-event', '-u', '-s', session, '-c', channel, event)
         run(*LTTNG, 'start', session)
 

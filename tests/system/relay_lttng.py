@@ -50,7 +50,7 @@ def a_clear_takes_away():
 def rotated_files_survive():
     """Files of two pages that are overwritten while a viewer reads: it sees no error, and the newest."""
     with Relay() as relay:
-        begin(relay, 'files', '--subbuf-size=4096', '--tracefile-size=8192', '--tracefile-count=3')
+        begin(relay, 'files', '--subbuf-size=4096', '--num-subbuf=256', '--tracefile-size=8192', '--tracefile-count=3')
         watcher = Watcher(relay, 'files')
         assert emit('many', 2000, 200).wait(60) == 0
         finish('files')
