@@ -4,7 +4,7 @@
  * ros_trace_rcl_publish(t, n) for n = 1, 2, 3 ... and notes n in a file when the call has
  * returned. Whatever kills the process, the file says what must be in the trace.
  *
- *   numbers [--threads N] [--rate EVENTS_PER_S] [--seconds S] [--die-at N] FILE
+ *   numbers [--threads N] [--rate EVENTS_PER_S] [--seconds S] [--die-at N] [--first PUBLISHER] FILE
  *
  * The file holds one u64 per thread. With --die-at the process kills itself with SIGKILL when
  * thread 0 has noted N. Ends well at SIGINT, SIGTERM, or after --seconds.
@@ -25,7 +25,7 @@
 #define THREADS_MAX 64
 #define BURST_NS 1000000	/* events come in bursts, one a millisecond */
 
-static unsigned long threads = 2, rate = 20000, die_at;
+static unsigned long threads = 2, rate = 20000, die_at, first;
 static double seconds = 10;
 static volatile uint64_t *noted;
 static atomic_int stopped;
@@ -47,7 +47,7 @@ static void *emit_main(void *argument)
 	while (!stopped && bursts--) {
 		for (unsigned long i = 0; i < burst; i++) {
 			n++;
-			ros_trace_rcl_publish((void *)thread, (void *)n);
+			ros_trace_rcl_publish((void *)(first + thread), (void *)n);
 			noted[thread] = n;
 			if (thread == 0 && n == die_at)
 				kill(getpid(), SIGKILL);
@@ -66,6 +66,7 @@ static void options_read(int argc, char **argv)
 {
 	static const struct option known[] = {
 		{ "threads", required_argument, NULL, 't' },
+		{ "first", required_argument, NULL, 'f' },
 		{ "rate", required_argument, NULL, 'r' },
 		{ "seconds", required_argument, NULL, 's' },
 		{ "die-at", required_argument, NULL, 'd' },
@@ -76,6 +77,8 @@ static void options_read(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		if (option == 't')
 			threads = strtoul(optarg, NULL, 10);
+		else if (option == 'f')
+			first = strtoul(optarg, NULL, 10);
 		else if (option == 'r')
 			rate = strtoul(optarg, NULL, 10);
 		else if (option == 's')
@@ -86,7 +89,7 @@ static void options_read(int argc, char **argv)
 			exit(2);
 	}
 	if (optind + 1 != argc || !threads || threads > THREADS_MAX) {
-		fprintf(stderr, "usage: numbers [--threads N] [--rate N] [--seconds S] [--die-at N] FILE\n");
+		fprintf(stderr, "usage: numbers [--threads N] [--rate N] [--seconds S] [--die-at N] [--first PUBLISHER] FILE\n");
 		exit(2);
 	}
 }
