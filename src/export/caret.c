@@ -7,213 +7,21 @@
  *   ros2:rmw_publish                       ros2_caret:dds_write, ros2_caret:dds_bind_addr_to_stamp
  *   others of the table                    as they are
  */
-#include "export/caret.h"
+#include "export/caret_internal.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/map.h"
-#include "ctf/writer.h"
-
-#define PACKET_BYTES	(256u << 10)
-#define TEXT_MAX	4096u		/* longer ones are cut */
-#define EVENT_MAX	((KYMO_FIELDS_MAX + 1) * TEXT_MAX)
-#define ROWS_MAX	(2 * KYMO_POINTS_TABLE)
-#define ID_OF(row)	(KYMO_POINTS_TABLE + (row))
-
-/* An event that is read, and the one that is written for it. */
-struct row {
-	char name[128];
-	unsigned id;			/* of the table */
-	struct kymo_point point;	/* as written */
-	uint8_t from[KYMO_FIELDS_MAX];	/* value of each field of it */
-	int true_time;			/* value with init_timestamp; -1: none */
-};
-
-struct process {
-	const char *distribution;
-	bool told;			/* has its caret_init */
-};
-
-struct export {
-	struct ctf_reader *reader;
-	struct ctf_writer *writer;
-	struct ctf_out *out;
-	struct caret_exported *done;
-	struct row row[ROWS_MAX];
-	struct ctf_bind bind[ROWS_MAX];
-	unsigned rows, init_row, stamp_row, write_row;
-	int64_t offset;			/* epoch minus the clock */
-	struct map process;		/* by pid */
-	uint64_t begin, end;		/* of the packet that is filled */
-	size_t used;
-	uint8_t bytes[PACKET_BYTES + EVENT_MAX];
-};
-
-/* ---- the rows ---- */
-
-/* Its fields as far as some trace has them: tracetools' versions differ, and so do CARET's. */
-static bool has_field(const struct ctf_reader *reader, const char *event, const char *field)
-{
-	for (unsigned i = 0; i < ctf_class_count(reader); i++) {
-		const struct ctf_event_class *class = ctf_class(reader, i);
-
-		for (uint32_t k = 0; !strcmp(class->name, event) && k < class->field_count; k++)
-			if (!strcmp(class->field[k].name, field))
-				return true;
-	}
-	return false;
-}
-
-static bool is_written(const struct kymo_point *point)
-{
-	for (unsigned i = 0; i < point->field_count; i++)
-		if (point->field[i].kind == KYMO_KIND_PTRS)
-			return false;		/* CARET has none */
-	return true;
-}
-
-/*
- * What is written for table row @id when it is read as @provider's. @made_of: it is also written for this event, with
- * the fields that both have; "": also for others, with all fields.
- */
-static void add_row(struct export *export, unsigned id, const char *provider, const char *made_of)
-{
-	const struct kymo_point *point = &kymo_points[id];
-	struct row *row = &export->row[export->rows];
-	struct ctf_bind *bind = &export->bind[export->rows];
-	unsigned values = 0;
-
-	*row = (struct row){ .id = id, .true_time = -1, .point = *point };
-	(void)snprintf(row->name, sizeof row->name, "%s:%s", provider, point->name);
-	for (unsigned i = 0; i < export->rows; i++)
-		if (!strcmp(export->row[i].name, row->name))
-			return;			/* another shape of the same event, which has all fields */
-	*bind = (struct ctf_bind){ .event = row->name };
-	row->point.field_count = 0;
-	for (unsigned i = 0; i < point->field_count && values < CTF_BIND_FIELDS; i++) {
-		if (!(made_of && (!*made_of || has_field(export->reader, made_of, point->field[i].name))) &&
-		    !has_field(export->reader, row->name, point->field[i].name))
-			continue;
-		bind->field[values] = point->field[i].name;
-		if (point->field[i].kind != KYMO_KIND_VERSION) {
-			row->from[row->point.field_count] = (uint8_t)values;
-			row->point.field[row->point.field_count++] = point->field[i];
-		}
-		values++;
-	}
-	if (point->phase == KYMO_PHASE_INIT) {
-		row->point.provider = "ros2_caret";
-		if (has_field(export->reader, row->name, "init_timestamp") && values < CTF_BIND_FIELDS) {
-			row->true_time = (int)values;
-			bind->field[values] = "init_timestamp";
-		}
-		if (id != KYMO_POINT_caret_init)
-			row->point.field[row->point.field_count++] =
-				(struct kymo_field){ KYMO_KIND_I64, "init_timestamp" };
-	}
-	export->rows++;
-}
-
-static void add_rows(struct export *export)
-{
-	export->init_row = export->rows;
-	add_row(export, KYMO_POINT_caret_init, "ros2_caret", "");
-	export->stamp_row = export->rows;
-	add_row(export, KYMO_POINT_dds_bind_addr_to_stamp, "ros2_caret", "");
-	export->write_row = export->rows;
-	add_row(export, KYMO_POINT_dds_write, "ros2_caret", "ros2:rmw_publish");
-	for (unsigned id = 0; id < KYMO_POINTS_TABLE; id++) {
-		if (!is_written(&kymo_points[id]))
-			continue;
-		add_row(export, id, kymo_points[id].provider, NULL);
-		if (kymo_points[id].phase == KYMO_PHASE_INIT)
-			add_row(export, id, "ros2_caret", NULL);
-	}
-}
-
-/* ---- processes ---- */
-
-/* Where no version is told, as in CARET's own traces: by what the events are like. */
-static const char *distribution_by_events(const struct ctf_reader *reader)
-{
-	static const char *const jazzy[][2] = {
-		{ "ros2:rmw_publish", "timestamp" }, { "ros2_caret:dds_write", "timestamp" },
-		{ "ros2_caret:executor_entity_collector_to_executor", "executor_addr" },
-	};
-
-	for (unsigned i = 0; i < sizeof jazzy / sizeof *jazzy; i++)
-		if (has_field(reader, jazzy[i][0], jazzy[i][1]))
-			return "jazzy";
-	return has_field(reader, "ros2:rclcpp_ring_buffer_enqueue", "buffer") ||
-	       has_field(reader, "ros2_caret:rclcpp_construct_ring_buffer", "buffer") ? "iron" : "humble";
-}
-
-static const char *distribution_of(const struct export *export, const struct ctf_value *version)
-{
-	unsigned major = 0, minor = 0;
-
-	if (!version->present || sscanf(version->bytes, "%3u.%3u", &major, &minor) < 1)
-		return distribution_by_events(export->reader);
-	if (major * 100 + minor < 501)
-		return "humble";
-	if (major < 8)
-		return "iron";
-	return minor < 5 && major == 8 ? "jazzy" : minor < 7 && major == 8 ? "kilted" : "rolling";
-}
-
-static struct process *process_of(struct export *export, const struct ctf_event *event)
-{
-	struct process *process = map_get(&export->process, (uint32_t)event->vpid, 0);
-
-	if (process)
-		return process;
-	process = calloc(1, sizeof *process);
-	if (!process || map_put(&export->process, (uint32_t)event->vpid, 0, process)) {
-		free(process);
-		return NULL;
-	}
-	process->distribution = distribution_by_events(export->reader);
-	return process;
-}
-
-/* caret_init may be written before the event that says which distribution it is: so that is looked for first. */
-static int find_processes(struct export *export, struct err *err)
-{
-	const struct ctf_bind bind[] = { { "ros2:rcl_init", { "version" } }, { "ros2_caret:caret_init", { "distribution" } } };
-	struct process *process;
-	struct ctf_event event;
-	int more;
-
-	ctf_only_bound(export->reader, true);
-	if (ctf_bind(export->reader, bind, 2, err))
-		return -1;
-	while ((more = ctf_next(export->reader, &event, err)) > 0) {
-		if (event.bound < 0)
-			continue;
-		process = process_of(export, &event);
-		if (!process)
-			return err_set(err, EXIT_FAILED, "there is no memory left for the processes of the trace");
-		if (event.bound)
-			process->told = true;	/* by the trace itself */
-		else
-			process->distribution = distribution_of(export, &event.value[0]);
-	}
-	return more;
-}
-
 /* ---- writing ---- */
 
-static int failed(const struct export *export, int rc, struct err *err)
+static int failed(int rc, struct err *err)
 {
-	(void)export;
 	return err_set(err, EXIT_FAILED, "the trace cannot be written: %s; what is there is not whole", strerror(-rc));
 }
 
-static int flush(struct export *export, struct err *err)
+static int flush(struct caret_export *export, struct err *err)
 {
 	struct ctf_packet packet = {
 		.begin = export->begin, .end = export->end, .discarded = export->done->lost,
@@ -223,21 +31,21 @@ static int flush(struct export *export, struct err *err)
 
 	export->done->bytes += export->used;
 	export->used = 0;
-	return rc ? failed(export, rc, err) : 0;
+	return rc ? failed(rc, err) : 0;
 }
 
-static void put(struct export *export, const void *bytes, size_t size)
+static void put(struct caret_export *export, const void *bytes, size_t size)
 {
 	memcpy(export->bytes + export->used, bytes, size);
 	export->used += size;
 }
 
-static void put_number(struct export *export, uint64_t value, size_t size)
+static void put_number(struct caret_export *export, uint64_t value, size_t size)
 {
 	put(export, &value, size);
 }
 
-static void put_text(struct export *export, const struct ctf_value *value)
+static void put_text(struct caret_export *export, const struct ctf_value *value)
 {
 	const char *text = value->present ? value->bytes : "";
 	size_t size = strnlen(text, TEXT_MAX);
@@ -246,7 +54,7 @@ static void put_text(struct export *export, const struct ctf_value *value)
 	put_number(export, 0, 1);
 }
 
-static void put_gid(struct export *export, const struct ctf_value *value, size_t width)
+static void put_gid(struct caret_export *export, const struct ctf_value *value, size_t width)
 {
 	size_t size = !value->present ? 0 : value->size < width ? value->size : width;
 
@@ -255,7 +63,7 @@ static void put_gid(struct export *export, const struct ctf_value *value, size_t
 	export->used += width - size;
 }
 
-static void put_value(struct export *export, enum kymo_kind kind, const struct ctf_value *value)
+static void put_value(struct caret_export *export, enum kymo_kind kind, const struct ctf_value *value)
 {
 	int32_t truth = value->u != 0;
 
@@ -278,7 +86,7 @@ static void put_value(struct export *export, enum kymo_kind kind, const struct c
 }
 
 /* An event of @row at the time and place of @event, with @value. */
-static int put_event(struct export *export, unsigned row, const struct ctf_event *event, const struct ctf_value *value,
+static int put_event(struct caret_export *export, unsigned row, const struct ctf_event *event, const struct ctf_value *value,
 		     struct err *err)
 {
 	const struct kymo_point *point = &export->row[row].point;
@@ -288,7 +96,7 @@ static int put_event(struct export *export, unsigned row, const struct ctf_event
 	int rc = ctf_writer_declare_own(export->writer, CTF_CLASS_INIT, id, point);
 
 	if (rc)
-		return failed(export, rc, err);
+		return failed(rc, err);
 	if (!export->used)
 		export->begin = ns;
 	export->end = ns;
@@ -310,9 +118,9 @@ static struct ctf_value number(uint64_t u)
 	return (struct ctf_value){ .u = u, .present = 1 };
 }
 
-static int put_caret_init(struct export *export, const struct ctf_event *event, struct err *err)
+static int put_caret_init(struct caret_export *export, const struct ctf_event *event, struct err *err)
 {
-	struct process *process = process_of(export, event);
+	struct caret_process *process = caret_process_of(export, event);
 	struct ctf_value value[2];
 
 	if (!process)
@@ -327,7 +135,7 @@ static int put_caret_init(struct export *export, const struct ctf_event *event, 
 }
 
 /* The value of @name in an event of @row. */
-static struct ctf_value named(const struct row *row, const struct ctf_event *event, const char *name)
+static struct ctf_value named(const struct caret_row *row, const struct ctf_event *event, const char *name)
 {
 	for (unsigned i = 0; i < row->point.field_count; i++)
 		if (!strcmp(row->point.field[i].name, name))
@@ -336,9 +144,9 @@ static struct ctf_value named(const struct row *row, const struct ctf_event *eve
 }
 
 /* rmw_publish(rmw_publisher_handle, message, timestamp); up to Iron there is the message alone. */
-static int put_write(struct export *export, const struct row *row, const struct ctf_event *event, struct err *err)
+static int put_write(struct caret_export *export, const struct caret_row *row, const struct ctf_event *event, struct err *err)
 {
-	const struct row *write = &export->row[export->write_row];
+	const struct caret_row *write = &export->row[export->write_row];
 	const struct ctf_value stamp[2] = { named(row, event, "message"), named(row, event, "timestamp") };
 	struct ctf_value value[KYMO_FIELDS_MAX];
 
@@ -352,9 +160,9 @@ static int put_write(struct export *export, const struct row *row, const struct 
 	return put_event(export, export->stamp_row, event, stamp, err);
 }
 
-static int take(struct export *export, const struct ctf_event *event, struct err *err)
+static int take(struct caret_export *export, const struct ctf_event *event, struct err *err)
 {
-	const struct row *row = &export->row[event->bound];
+	const struct caret_row *row = &export->row[event->bound];
 	struct ctf_value value[KYMO_FIELDS_MAX];
 	unsigned i = 0;
 
@@ -376,7 +184,7 @@ static int take(struct export *export, const struct ctf_event *event, struct err
 
 /* ---- the whole ---- */
 
-static int begin(struct export *export, const char *to, struct err *err)
+static int begin(struct caret_export *export, const char *to, struct err *err)
 {
 	const struct ctf_trace_info *first = ctf_trace(export->reader, 0);
 	struct ctf_trace_desc desc = {
@@ -392,9 +200,9 @@ static int begin(struct export *export, const char *to, struct err *err)
 	export->offset = first->clock_offset_ns;
 	if (ctf_stream_count(export->reader))
 		desc.created_s += (int64_t)(ctf_stream(export->reader, 0)->begin_ns / 1000000000);
-	if (find_processes(export, err))
+	if (caret_find_processes(export, err))
 		return -1;
-	add_rows(export);
+	caret_add_rows(export);
 	if (ctf_bind(export->reader, export->bind, export->rows, err) ||
 	    ctf_writer_create(to, &desc, &export->writer, err))
 		return -1;
@@ -402,7 +210,7 @@ static int begin(struct export *export, const char *to, struct err *err)
 	return export->out ? 0 : err_set(err, EXIT_FAILED, "there is no memory left for the trace");
 }
 
-static int write_all(struct export *export, struct err *err)
+static int write_all(struct caret_export *export, struct err *err)
 {
 	struct ctf_event event;
 	int more;
@@ -418,7 +226,7 @@ static int write_all(struct export *export, struct err *err)
 
 int caret_export(struct ctf_reader *reader, const char *to, struct caret_exported *done, struct err *err)
 {
-	struct export *export = calloc(1, sizeof *export);
+	struct caret_export *export = calloc(1, sizeof *export);
 	const struct map_slot *slot;
 	size_t at = 0;
 	int rc;
