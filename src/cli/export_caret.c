@@ -4,12 +4,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/text.h"
-#include "cli/common.h"
 #include "export/caret.h"
-#include "recorder/trace_dir.h"
 
 /* What caret_analyze will not do with it. */
 static void warn(const struct caret_exported *done)
@@ -24,28 +21,13 @@ static void warn(const struct caret_exported *done)
 		fprintf(stderr, "kymo export: warning: %" PRIu64 " events were lost while recording\n", done->lost);
 }
 
-int export_caret(const struct export_ctf *request, bool *lost, struct err *err)
+static int write_caret(struct ctf_reader *reader, const struct export_ctf *request, const char *output, bool *lost,
+		       struct err *err)
 {
-	char output[CLI_PATH_MAX + sizeof "-caret"], bytes[TEXT_QUANTITY_MAX], *absolute = NULL;
+	char bytes[TEXT_QUANTITY_MAX];
 	struct caret_exported done;
-	struct ctf_reader *reader;
-	bool existed;
-	int rc;
 
-	(void)snprintf(output, sizeof output, "%s-caret", request->name);
-	if (request->output)
-		(void)snprintf(output, sizeof output, "%s", request->output);
-	*lost = false;
-	if (ctf_open(request->trace, &reader, err))
-		return -1;
-	rc = trace_dir_make(output, &existed, &absolute, err);
-	if (rc == 0)
-		rc = caret_export(reader, output, &done, err);
-	if (rc && absolute)
-		trace_dir_remove_empty(absolute, existed);
-	free(absolute);
-	ctf_close(reader);
-	if (rc)
+	if (caret_export(reader, output, &done, err))
 		return -1;
 	*lost = done.lost > 0;
 	warn(&done);
@@ -53,4 +35,9 @@ int export_caret(const struct export_ctf *request, bool *lost, struct err *err)
 		fprintf(stderr, "%s: %" PRIu64 " events of %u process%s, %s\nnext:  ros2 caret check_ctf %s\n", output, done.events,
 			done.processes, done.processes == 1 ? "" : "es", text_bytes(bytes, done.bytes), output);
 	return 0;
+}
+
+int export_caret(const struct export_ctf *request, bool *lost, struct err *err)
+{
+	return export_ctf_as(request, "-caret", write_caret, lost, err);
 }

@@ -80,14 +80,14 @@ static int copy(struct ctf_reader *reader, const struct export_ctf *request, con
 	return 0;
 }
 
-int export_ctf(const struct export_ctf *request, bool *lost, struct err *err)
+int export_ctf_as(const struct export_ctf *request, const char *suffix, export_ctf_fn *write, bool *lost, struct err *err)
 {
-	char output[CLI_PATH_MAX + sizeof "-ctf"], *absolute;
+	char output[CLI_PATH_MAX + 16], *absolute = NULL;
 	struct ctf_reader *reader;
 	bool existed;
 	int rc;
 
-	(void)snprintf(output, sizeof output, "%s-ctf", request->name);
+	(void)snprintf(output, sizeof output, "%s%s", request->name, suffix);
 	if (request->output)
 		(void)snprintf(output, sizeof output, "%s", request->output);
 	*lost = false;
@@ -95,8 +95,15 @@ int export_ctf(const struct export_ctf *request, bool *lost, struct err *err)
 		return -1;
 	rc = trace_dir_make(output, &existed, &absolute, err);
 	if (rc == 0)
-		rc = copy(reader, request, output, lost, err);
+		rc = write(reader, request, output, lost, err);
+	if (rc && absolute)
+		trace_dir_remove_empty(absolute, existed);
 	free(absolute);
 	ctf_close(reader);
 	return rc;
+}
+
+int export_ctf(const struct export_ctf *request, bool *lost, struct err *err)
+{
+	return export_ctf_as(request, "-ctf", copy, lost, err);
 }

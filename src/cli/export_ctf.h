@@ -23,4 +23,12 @@ struct export_ctf {
  */
 int export_ctf(const struct export_ctf *request, bool *lost, struct err *err);
 
+/* Writes what @reader has into the directory @output, which is new or empty. Return: 0; -1 with @err. */
+struct ctf_reader;
+typedef int export_ctf_fn(struct ctf_reader *reader, const struct export_ctf *request, const char *output, bool *lost,
+			  struct err *err);
+
+/** export_ctf_as() - the same by @write; the directory is called as the trace with @suffix, if @request does not say. */
+int export_ctf_as(const struct export_ctf *request, const char *suffix, export_ctf_fn *write, bool *lost, struct err *err);
+
 #endif
