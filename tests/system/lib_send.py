@@ -167,11 +167,11 @@ def each(*tests, kinds=RELAYS):
 def complete(paths, twice=False):
     """
     What the sessions have together: (numbers of each thread in order, events lost). Each has its names. With @twice,
-    one may begin with what the one before it ends with.
+    one may begin with what the one before it ends with: of a relay that was killed, which cannot be asked.
     """
     found, lost, sessions = [[] for _ in range(lib.THREADS)], 0, []
     for path in paths:
-        numbers, missing, others = lib.babeltrace(path)
+        numbers, missing, others = lib.babeltrace(path, torn=twice)
         check(any('ros2:rcl_init' in line for line in others), '%s has no facts', path)
         lib.once(path, numbers, missing)
         lost += missing
