@@ -92,6 +92,8 @@ static void on_stored(void *context, bool stored)
 	if (stored && is_overwritten(stream, publication->file)) {
 		;				/* as it was wanted */
 	} else if (stored && append(stream, publication->file)) {
+		if (!stream->published)
+			stream->begin = publication->entry.timestamp_begin;
 		stream->recent[stream->published++ % RELAY_RECENT] = publication->entry;
 		if (publication->entry.timestamp_end > stream->until)
 			stream->until = publication->entry.timestamp_end;

@@ -75,6 +75,7 @@ struct relay_stream {
 	uint64_t id;
 	struct relay_session *session;
 	struct relay_trace *trace;
+	int64_t born_ns;
 	char *channel;
 	bool is_metadata, announced, closing, closed;
 
@@ -103,6 +104,7 @@ struct relay_stream {
 	uint64_t class;			/* of the CTF stream */
 	uint64_t safe;			/* what is before this time is readable, and nothing more of it will come */
 	uint64_t until;			/* the latest end of a published packet */
+	uint64_t begin;			/* of the first packet, if one is published */
 	struct relay_step *step;	/* a ring */
 	unsigned first_step, step_count, step_room;
 
@@ -139,6 +141,7 @@ struct relay_session {
 	struct relay_chunk *chunk, *closing_chunk;
 	struct relay_stream *streams, **last_stream;
 	unsigned stream_count;
+	int64_t newest_ns;		/* when the last of them came */
 	unsigned viewers;		/* attached */
 	unsigned producers;		/* connections that it comes over: it ends with the last */
 	unsigned users;			/* connections that have it: it is not forgotten */

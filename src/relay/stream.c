@@ -139,6 +139,7 @@ struct relay_stream *relay_add_stream(struct relay_session *session, const struc
 	if (!stream)
 		return NULL;
 	stream->session = session;
+	stream->born_ns = session->newest_ns = relay->now_ns();
 	stream->trace = trace_of(session, path);
 	stream->channel = strdup(add->channel);
 	stream->is_metadata = strcmp(add->channel, "metadata") == 0;

@@ -47,34 +47,45 @@ static void put_status(struct wire_out *reply, uint32_t status, uint32_t flags)
 }
 
 /*
- * Until when the stream is known to be silent; 0: that is not known. Babeltrace2 learns of new streams
- * only together with a packet, and ends when one of them has an event older than what it has shown:
- * as long as there are new streams the time stands still.
+ * Babeltrace2 learns of new streams only together with a packet, and ends when one of them begins before what it has
+ * shown: as long as there are new streams, time goes no further than to where they begin, or stands still. Their first
+ * packets begin when their buffers were made, which is before they come here; so from their coming on nobody moves.
  */
-static uint64_t silent_until(struct viewer *viewer, const struct view *view)
+static uint64_t time_limit(struct viewer *viewer, const struct view *view)
+{
+	if (viewer_expects_news(viewer))
+		return view->silent;
+	return viewer_has_news(viewer) ? viewer_news_begin(viewer) : UINT64_MAX;
+}
+
+/* Until when the stream is known to be silent; 0: that is not known. */
+static uint64_t silent_until(struct viewer *viewer, struct view *view)
 {
 	const struct relay_stream *stream = view->stream;
-	uint64_t until;
+	uint64_t until, limit;
 
 	if (!stream->has_safe || stream->safe < stream->until)
 		return 0;
 	until = stream->safe;
-	if (viewer_has_news(viewer) && until > viewer->bound)
-		until = viewer->bound < stream->until ? 0 : viewer->bound;
-	if (until > viewer->bound)
-		viewer->bound = until;
+	limit = time_limit(viewer, view);
+	if (until > limit)
+		until = limit < stream->until ? 0 : limit;
+	if (until < view->silent)	/* what was said holds, also if news begin before it */
+		until = view->silent < stream->until ? 0 : view->silent;
+	view->silent = until > view->silent ? until : view->silent;
+	viewer->bound = until > viewer->bound ? until : viewer->bound;
 	return until;
 }
 
-/* No packet is there. */
-static void put_none(struct viewer *viewer, const struct view *view, struct wire_out *reply)
+/* No packet is there, or it may not be shown yet. */
+static void put_none(struct viewer *viewer, struct view *view, struct wire_out *reply)
 {
 	const struct relay_stream *stream = view->stream;
 	const struct view *metadata = metadata_of(viewer, view);
 	const uint32_t flags = flags_of(viewer, view);
 	uint64_t until;
 
-	if (stream->closed && !stream->writing && !stream->halves.count) {
+	if (stream->closed && !stream->writing && !stream->halves.count && view->next >= stream->published) {
 		put_status(reply, WIRE_INDEX_HUP, flags);
 		return;
 	}
@@ -121,8 +132,8 @@ int viewer_on_next_index(struct call *call)
 		view->next = relay_first(stream);
 	while (view->next < stream->published && !relay_packet(stream, view->next))
 		view->next++;
-	/* Not before there are metadata that could tell what is in it. */
-	if (view->next >= stream->published || !stream->trace->metadata->stored) {
+	/* Not before there are metadata that could tell what is in it, nor before streams that may begin before it. */
+	if (view->next >= stream->published || !stream->trace->metadata->stored || viewer_expects_news(viewer)) {
 		put_none(viewer, view, call->reply);
 		return 0;
 	}

@@ -10,6 +10,7 @@ struct view {
 	struct relay_stream *stream;
 	uint64_t next;			/* number of the packet */
 	uint64_t sent;			/* of metadata: bytes */
+	uint64_t silent;		/* the latest time that was given in an INACTIVE */
 	struct store_file *file;	/* of the index that was given last */
 };
 
@@ -20,7 +21,7 @@ struct viewer {
 	bool connected, created;
 	struct map views;		/* struct view by stream id */
 	uint64_t version;		/* of the session, when its streams were looked through */
-	uint64_t bound;			/* the latest time that was given in an INACTIVE */
+	uint64_t bound;			/* the latest time that was given in an INACTIVE, of any stream */
 	struct wire_out in;		/* what came and is not answered yet */
 	bool waits;			/* there may be a whole request in it */
 	struct viewer_read read;
@@ -48,6 +49,17 @@ void viewer_detach(struct viewer *viewer);
 
 /** viewer_has_news() - whether there are streams that it was not told of. */
 bool viewer_has_news(struct viewer *viewer);
+
+/**
+ * viewer_expects_news() - whether streams have come that it cannot be told of yet
+ *
+ * Their STREAMS_SENT is missing, or their trace's metadata. A stream for which they do not come is expected no longer
+ * than halves of packets are (half_expires_ns).
+ */
+bool viewer_expects_news(const struct viewer *viewer);
+
+/** viewer_news_begin() - where the streams begin that it may be told of and was not, or, if unknown, how far it is. */
+uint64_t viewer_news_begin(const struct viewer *viewer);
 
 /* ---- viewer_data.c ---- */
 int viewer_on_next_index(struct call *call);

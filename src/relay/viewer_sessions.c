@@ -72,6 +72,43 @@ bool viewer_has_news(struct viewer *viewer)
 	return false;
 }
 
+static bool is_expected(const struct viewer *viewer, const struct relay_stream *stream)
+{
+	const struct relay *relay = viewer->relay;
+
+	return !stream->closed && !map_get(&viewer->views, stream->id, 0) && !is_news(viewer, stream) &&
+	       relay->now_ns() - stream->born_ns < relay->half_expires_ns;
+}
+
+bool viewer_expects_news(const struct viewer *viewer)
+{
+	const struct relay_session *session = viewer->session;
+	const struct relay *relay = viewer->relay;
+
+	if (viewer->views.count >= session->stream_count ||
+	    relay->now_ns() - session->newest_ns >= relay->half_expires_ns)
+		return false;
+	for (const struct relay_stream *stream = session->streams; stream; stream = stream->next)
+		if (is_expected(viewer, stream))
+			return true;
+	return false;
+}
+
+uint64_t viewer_news_begin(const struct viewer *viewer)
+{
+	uint64_t begin = UINT64_MAX;
+	bool known = true;
+
+	for (const struct relay_stream *stream = viewer->session->streams; stream; stream = stream->next) {
+		if (stream->is_metadata || (stream->finished && !stream->published) || !is_news(viewer, stream))
+			continue;
+		known = known && stream->published;
+		if (stream->published && stream->begin < begin)
+			begin = stream->begin;
+	}
+	return known || begin < viewer->bound ? begin : viewer->bound;
+}
+
 static void put_stream(struct wire_out *reply, const struct relay_stream *stream)
 {
 	struct wire_listed_stream listed = {

@@ -417,6 +417,65 @@ def t25_t27_new_streams_are_told_until_they_are_heard_of(relay):
 
 
 @test
+def t27_nobody_moves_while_streams_are_coming(relay):
+    """A process brings its streams one by one, and its metadata last; their first packets began before they came."""
+    producer = live(relay)
+    producer.packet(producer.one, b'first', 100, 200)
+    viewer = watch(relay)
+    learn(viewer, producer)
+    given(viewer, producer.one, INDEX_OK)
+    producer.beacon(producer.one, 1000)
+    until('the beacon', lambda: viewer.next_index(producer.one)[6] == 1000)
+    late = producer.stream('c_0', 'ust/pid/late')
+    producer.beacon(producer.one, 5000)
+    assert given(viewer, producer.one, INACTIVE)[6] == 1000
+    producer.packet(late, b'late', 1500, 6000)
+    producer.packet(producer.one, b'second', 5000, 6000)
+    done(producer, late)
+    done(producer, producer.one)
+    assert viewer.next_index(producer.one)[0] == RETRY
+    assert viewer.new_streams(viewer.session) == (2, [])
+    meta = producer.stream('metadata', 'ust/pid/late')
+    assert viewer.next_index(producer.one)[0] == RETRY
+    producer.sent()
+    status, flags, *entry = viewer.next_index(producer.one)
+    assert (status, flags, entry[3:5]) == (INDEX_OK, NEW_STREAM, [5000, 6000]), (status, flags, entry)
+    assert sorted(stream for stream, *_ in viewer.new_streams(viewer.session)[1]) == sorted((late, meta))
+    producer.beacon(producer.one, 7000)
+    until('time to go on', lambda: viewer.next_index(producer.one)[6] == 7000)
+
+
+@test
+def t27_time_goes_on_to_where_new_streams_begin(relay):
+    producer = live(relay)
+    viewer = watch(relay)
+    learn(viewer, producer)
+    producer.beacon(producer.one, 1000)
+    assert given(viewer, producer.one, INACTIVE)[6] == 1000
+    late = producer.stream('c_1')
+    producer.sent()
+    producer.beacon(producer.one, 5000)
+    assert given(viewer, producer.one, INACTIVE)[6] == 1000
+    producer.packet(late, b'late', 4000, 6000)
+    until('the time of its beginning', lambda: viewer.next_index(producer.one)[6] == 4000)
+    producer.beacon(producer.one, 7000)
+    status, flags, *entry = viewer.next_index(producer.one)
+    assert (status, flags, entry[4]) == (INACTIVE, NEW_STREAM, 4000), (status, flags, entry)
+
+
+@test
+def t27_streams_that_never_become_whole_are_given_up(relay):
+    producer = live(relay)
+    viewer = watch(relay)
+    learn(viewer, producer)
+    producer.stream('c_0', 'ust/pid/never')
+    producer.packet(producer.one, b'packet', 100, 200)
+    producer.beacon(producer.one, 1000)
+    assert given(viewer, producer.one, INDEX_OK)[5:7] == (100, 200)     # --expire
+    assert given(viewer, producer.one, INACTIVE)[6] == 1000
+
+
+@test
 def t26_t28_silent_streams(relay):
     producer = live(relay)
     viewer = watch(relay)
@@ -553,9 +612,12 @@ def viewers_must_do_things_in_order(relay):
     assert viewer.new_streams(777)[0] == 3
 
 
+EXPIRE = {'t20': '3s', 't27_nobody': '300s', 't27_streams': '1s'}
+
+
 def main():
     for function in RUN:
-        options = ('--expire', '3s') if function.__name__.startswith('t20') else ()
+        options = next((('--expire', time) for name, time in EXPIRE.items() if function.__name__.startswith(name)), ())
         if hasattr(function, 'stopped_disk'):
             with StoppedDisk() as disk, Relay(*options, env=disk.env) as relay:
                 function(relay, disk)
