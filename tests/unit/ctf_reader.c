@@ -68,7 +68,7 @@ static void large_header(void **state)
 static void compact_header(void **state)
 {
 	static const uint64_t times[] = { 0x7fffff0, 0x8000001, 0xfffffff, 0x10000000, 0x900000001,
-		0x908000000, 0x910000000 - 1, 0x910000000 };
+		0x908000000, 0x910000000 - 1, 0x910000000, 0xa07ffffff, 0xa08000000 };
 
 	(void)state;
 	metadata(BEGIN "stream { " PACKET LTTNG(5, 27, 30, 1) " };\n"
@@ -81,11 +81,16 @@ static void compact_header(void **state)
 	put_u64(70000, 4);
 	put_u64(times[4], 8);
 	for (unsigned i = 5; i < 8; i++)
-		put_u64((i == 7 ? 1 : 30) | (times[i] & 0x7ffffff) << 5, 4);
+		put_u64(30 | (times[i] & 0x7ffffff) << 5, 4);
 	p.end = times[7];
 	packet_end(0);
+	packet_begin(0xa07fffff0);	/* where the first event has its high bits from */
+	for (unsigned i = 8; i < 10; i++)
+		put_u64((i == 9 ? 1 : 30) | (times[i] & 0x7ffffff) << 5, 4);
+	p.end = times[9];
+	packet_end(0);
 	file_end();
-	expect_times(times, 8);
+	expect_times(times, 10);
 }
 
 static void slow_clock(void **state)

@@ -311,6 +311,83 @@ static void news_make_unsure(void **state)
 	assert_false(client_streams(test->client)->next->has_bound);
 }
 
+/* Also where there is no packet: that of a stream that is silent may be the last answer for long. */
+static void news_come_with_any_status(void **state)
+{
+	static const uint32_t statuses[] = { WIRE_INDEX_OK, WIRE_INDEX_RETRY, WIRE_INDEX_INACTIVE, WIRE_INDEX_HUP };
+	struct test *test = *state;
+
+	for (unsigned i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+		run(test, 1, 2);
+		put_index(test, WIRE_INDEX_RETRY, 0, 0, 0);
+		put_metadata(test, WIRE_METADATA_OK, "abc");
+		put_metadata(test, WIRE_METADATA_NO_NEW, "");
+		answered(test);
+		test->read = test->asked.used;
+		tick(test);
+		assert_int_equal(expect(test, WIRE_VIEWER_NEW_STREAMS), 5);
+		assert_int_equal(expect(test, WIRE_VIEWER_NEXT_INDEX), 1);
+		put_streams(test, WIRE_STREAMS_OK, 0);
+		put_index(test, statuses[i], WIRE_NEW_METADATA | WIRE_NEW_STREAM, 10, 20);
+		answered(test);
+		assert_int_equal(expect(test, WIRE_VIEWER_METADATA), 2);
+		assert_int_equal(expect(test, WIRE_VIEWER_NEW_STREAMS), 5);
+	}
+}
+
+/* Of a session that is rotated just now, lttng-relayd tells no streams. */
+static void streams_that_come_later(void **state)
+{
+	struct test *test = *state;
+
+	attach(test);
+	put_streams(test, WIRE_ATTACHED, 0);
+	answered(test);
+	assert_int_equal(client_phase(test->client), CLIENT_RUNNING);
+	for (unsigned i = 0; i < 5; i++) {
+		tick(test);
+		assert_int_equal(expect(test, WIRE_VIEWER_NEW_STREAMS), 5);
+		expect_nothing(test);
+		put_streams(test, WIRE_STREAMS_OK, 0);
+		answered(test);
+	}
+	tick(test);
+	(void)expect(test, WIRE_VIEWER_NEW_STREAMS);
+	put_streams(test, WIRE_STREAMS_OK, 2);
+	put_stream(test, 1, false, "channel_0");
+	put_stream(test, 2, true, "metadata");
+	answered(test);
+	tick(test);
+	assert_non_null(client_streams(test->client));
+	assert_int_equal(client_streams(test->client)->id, 1);
+}
+
+/* All streams have ended, and the relay says for a while that there are no new ones. */
+static void the_end_is_asked_for_again(void **state)
+{
+	struct test *test = *state;
+
+	run(test, 1, 2);
+	put_index(test, WIRE_INDEX_HUP, 0, 0, 0);
+	put_metadata(test, WIRE_METADATA_NO_NEW, "");
+	answered(test);
+	for (unsigned i = 0; i < 5; i++) {
+		tick(test);
+		(void)expect(test, WIRE_VIEWER_NEW_STREAMS);
+		(void)expect(test, WIRE_VIEWER_METADATA);
+		put_streams(test, WIRE_STREAMS_OK, 0);
+		put_metadata(test, WIRE_METADATA_NO_NEW, "");
+		answered(test);
+		assert_int_equal(client_phase(test->client), CLIENT_RUNNING);
+	}
+	tick(test);
+	(void)expect(test, WIRE_VIEWER_NEW_STREAMS);
+	(void)expect(test, WIRE_VIEWER_METADATA);
+	put_streams(test, WIRE_STREAMS_HUP, 0);
+	answered(test);
+	assert_int_equal(expect(test, WIRE_VIEWER_DETACH), 5);
+}
+
 static void ends_when_all_has_ended(void **state)
 {
 	struct test *test = *state;
@@ -497,6 +574,7 @@ static void refusals(void **state)
 		attach(test);
 		put_streams(test, statuses[i], 5);
 		refuses(test);
+		assert_int_equal(strstr(test->err.text, "another viewer") != NULL, statuses[i] == WIRE_ATTACH_ALREADY);
 	}
 }
 
@@ -551,7 +629,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(sessions_are_listed), TEST(a_session_is_waited_for), TEST(metadata_come_before_packets),
-		TEST(news_make_unsure), TEST(ends_when_all_has_ended), TEST(goes_on_where_it_was),
+		TEST(news_make_unsure), TEST(news_come_with_any_status), TEST(streams_that_come_later),
+		TEST(the_end_is_asked_for_again), TEST(ends_when_all_has_ended), TEST(goes_on_where_it_was),
 		TEST(another_session_is_not_the_same), TEST(a_packet_that_is_gone), TEST(from_now),
 		TEST(metadata_that_never_come), TEST(too_many_sessions), TEST(too_many_streams), TEST(names_without_end),
 		TEST(another_major), TEST(what_was_not_asked_for), TEST(refusals), TEST(senseless_indexes),
