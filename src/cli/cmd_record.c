@@ -205,7 +205,7 @@ static int finish(const struct record_result *result, const struct record_option
 	if (status != EXIT_OK)
 		return status;
 	status = outcome(result, options);
-	return status == EXIT_OK && relay->rest.events && options->strict ? EXIT_LOSS : status;
+	return status == EXIT_OK && (relay->rest.events || relay->rest.lost_events) && options->strict ? EXIT_LOSS : status;
 }
 
 /* The command's own failure comes first, then ours. */

@@ -186,6 +186,8 @@ static void print_relay(struct table *table, struct json_object *sink)
 	if (why && *why)
 		table_value_text(table, "relay_error", "Because", why);
 	table_value_u64(table, "relay_waiting_bytes", "Bytes not stored yet", json_object_get_uint64(member(relay, "waiting")));
+	if (member(relay, "lost_events"))
+		table_value_u64(table, "relay_lost_on_the_way", "Lost on the way", json_object_get_uint64(member(relay, "lost_events")));
 	table_value_u64(table, "relay_spool_bytes", "Bytes at most", json_object_get_uint64(member(relay, "spool")));
 	table_value_u64(table, "relay_lost", "Lost for it", json_object_get_uint64(member(sink, "dropped")) +
 			json_object_get_uint64(member(sink, "unwritten")));

@@ -27,8 +27,6 @@ int record_relay_prepare(const struct relay_wishes *wishes, struct record_relay 
 		return 0;
 	if (url_parse(wishes->url, URL_PRODUCER, &relay->at, err) < 0)
 		return -1;
-	if (relay->at.datagrams)
-		return err_set(err, EXIT_USAGE, "--relay sends over TCP only: net://, or nets:// with TLS");
 	return access_wish(&wishes->access, &relay->at, &relay->access, err);
 }
 

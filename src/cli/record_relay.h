@@ -18,7 +18,8 @@ struct relay_wishes {
 /* Rows; @member of the verb's options struct @type is a struct relay_wishes. */
 #define RELAY_OPTS(type, member) \
 	{ "relay", 0, OPT_TEXT, offsetof(type, member.url), "URL", \
-	  "send it to a relay, kymo's or lttng-relayd: net://HOST[:CONTROL[:DATA]][/SESSION]; with -o write it, too", NULL }, \
+	  "send it to a relay, kymo's or lttng-relayd: net://HOST[:CONTROL[:DATA]][/SESSION]; with -o write it, too. " \
+	  "udp://: packets as datagrams, to kymo's alone", NULL }, \
 	{ "live-timer", 0, OPT_TIME, offsetof(type, member.live_timer), "TIME", \
 	  "with --relay: so often viewers learn that nothing happened; half of it an event waits for others (default 4ms)", NULL }, \
 	{ "spool", 0, OPT_SIZE, offsetof(type, member.spool), "SIZE", \

@@ -30,6 +30,7 @@
 /* How a relay puts them together. */
 #define DATAGRAM_WINDOW	512u		/* packets of a stream that wait for one before them */
 #define DATAGRAM_WAIT	5u		/* and for how many calls of relay_expire_datagrams() */
+#define DATAGRAM_ALONE	20u		/* the same, for an index of whose packet nothing came */
 #define DATAGRAM_SESSION_MAX ((size_t)32 << 20)	/* bytes of a session's packets that are not whole, or wait */
 #define DATAGRAM_BYTES_MAX ((size_t)128 << 20)	/* of all sessions' */
 

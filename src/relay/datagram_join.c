@@ -79,17 +79,41 @@ static void skip(struct relay_stream *stream)
 	deliver_all(stream);
 }
 
+static struct relay_window *window_of(struct relay_stream *stream)
+{
+	if (!stream->window)
+		stream->window = calloc(1, sizeof(*stream->window));
+	return stream->window;
+}
+
+static void expire(struct relay_stream *stream, uint64_t look)
+{
+	struct relay_window *window = stream->window;
+	uint64_t end;
+
+	while (window && window->count && look - window->packet[0]->born >= DATAGRAM_WAIT)
+		skip(stream);
+	if (look < DATAGRAM_ALONE || !relay_is_late(stream, look - DATAGRAM_ALONE, &end))
+		return;
+	window = window_of(stream);
+	if (!window)
+		return;			/* the next time, then */
+	while (window->count && (int64_t)(window->packet[0]->seq - end) < 0)
+		skip(stream);
+	if ((int64_t)(end - window->next) > 0)
+		window->next = end;
+	relay_lose_before(stream, end);
+	deliver_all(stream);
+}
+
 void relay_expire_datagrams(struct relay *relay)
 {
 	/* Looks are counted, not time: after a while in which this program did not run, what came meanwhile is read first. */
 	const uint64_t look = relay->datagram_looks++;
 
-	if (!relay->datagram_bytes)
-		return;
 	for (struct relay_session *session = relay->sessions; session; session = session->next)
-		for (struct relay_stream *stream = session->streams; stream && session->datagram_bytes; stream = stream->next)
-			while (stream->window && stream->window->count && look - stream->window->packet[0]->born >= DATAGRAM_WAIT)
-				skip(stream);
+		for (struct relay_stream *stream = session->streams; stream && session->cookie; stream = stream->next)
+			expire(stream, look);
 }
 
 void relay_end_datagrams(struct relay_stream *stream)
@@ -182,9 +206,7 @@ static struct relay_stream *stream_of(const struct relay *relay, const struct wi
 	if (!stream || !stream->session->cookie || stream->session->cookie != header->cookie || stream->session->ended ||
 	    stream->is_metadata || stream->closed)
 		return NULL;
-	if (!stream->window)
-		stream->window = calloc(1, sizeof(*stream->window));
-	return stream->window ? stream : NULL;
+	return window_of(stream) ? stream : NULL;
 }
 
 int relay_datagram(struct relay *relay, const uint8_t *bytes, size_t size)

@@ -63,6 +63,7 @@ static const struct {
 	{ WIRE_SYNC, "SYNC", ingest_on_sync, 0, 0 },
 	{ WIRE_CHUNK_EXISTS, "TRACE_CHUNK_EXISTS", ingest_on_chunk_exists, 11, 0 },
 	{ WIRE_STORED, "STORED", ingest_on_stored, 12, ANY_TIME },
+	{ WIRE_LOST, "LOST", ingest_on_lost, 12, ANY_TIME },
 };
 
 static int dispatch(struct call *call, uint32_t cmd)

@@ -63,5 +63,6 @@ int ingest_on_end_pending(struct call *call);
 
 /* ---- resume.c ---- */
 int ingest_on_stored(struct call *call);
+int ingest_on_lost(struct call *call);
 
 #endif

@@ -138,7 +138,9 @@ int ingest_on_data_pending(struct call *call)
 	stream = ingest_stream(call, request.stream);
 	if (!stream)
 		return ingest_refuse(call, UINT32_MAX, "a stream is asked for that does not exist");
-	return ingest_answer(call, relay_pending(stream, request.seq));
+	if (!relay_pending(stream, request.seq))
+		return ingest_answer(call, stream->session->cookie && stream->lost ? WIRE_SOME_LOST : 0);
+	return ingest_answer(call, true);
 }
 
 int ingest_on_quiescent(struct call *call)

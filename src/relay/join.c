@@ -156,19 +156,21 @@ static void give_up(struct relay_stream *stream, struct relay_half *half)
 {
 	struct relay *relay = stream->session->relay;
 	char text[512];
+	bool first;
 
 	if (half->has_index) {
 		half->entry.offset = UINT64_MAX;
 		if (stream->file && store_entry(stream->file, &half->entry, lost_done, stream) == 0)
 			stream->writing++;
-		stream->lost++;
+		first = !stream->lost++;
 		/* Who waits for it waits no more. */
 		if ((int64_t)(half->seq - stream->data_seq) > 0 || stream->data_seq == RELAY_NO_SEQ)
 			stream->data_seq = half->seq;
 		(void)snprintf(text, sizeof(text), "%s: packet %" PRIu64 " of %s/%s was lost on the way: its index came, "
-			       "its bytes did not", stream->session->name, half->seq, stream->trace->path,
-			       stream->channel);
-		relay->say(relay->context, text);
+			       "its bytes did not%s", stream->session->name, half->seq, stream->trace->path, stream->channel,
+			       stream->session->cookie ? "; of datagrams only the first is told of" : "");
+		if (first || !stream->session->cookie)
+			relay->say(relay->context, text);
 	} else {
 		(void)store_ready(half->file, half->offset, (uint64_t)half->size + half->padding);
 	}
@@ -190,6 +192,7 @@ static struct relay_half *half_of(struct relay_stream *stream, uint64_t seq)
 		return NULL;
 	half->seq = seq;
 	half->born_ns = stream->session->relay->now_ns();
+	half->born_look = stream->session->relay->datagram_looks;
 	if (map_put(&stream->halves, seq, 0, half) < 0) {
 		free(half);
 		return NULL;
@@ -266,6 +269,19 @@ int relay_index(struct relay_stream *stream, const struct wire_index_2_4 *index,
 		return 0;
 	}
 	return join(stream, half);
+}
+
+bool relay_is_late(const struct relay_stream *stream, uint64_t look, uint64_t *end)
+{
+	bool late = false;
+
+	for (const struct relay_half *half = stream->oldest; half && half->born_look <= look; half = half->newer) {
+		if (half->has_data)
+			continue;
+		late = true;
+		*end = half->seq + 1;
+	}
+	return late;
 }
 
 void relay_lose_before(struct relay_stream *stream, uint64_t seq)

@@ -254,6 +254,13 @@ static void on_bytes(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
 		take_plain(link, (const uint8_t *)buffer->base, (size_t)got);
 }
 
+int link_peer(const struct link *link, struct sockaddr_storage *peer)
+{
+	int size = sizeof(*peer);
+
+	return uv_tcp_getpeername(&link->tcp, (struct sockaddr *)peer, &size) == 0 ? 0 : -1;
+}
+
 void link_pause(struct link *link, bool pause)
 {
 	if (link->state == GONE || link->paused == pause || link->state < SHAKING_HANDS)

@@ -74,6 +74,9 @@ size_t link_room(const struct link *link);
 /** link_unsent() - bytes that wait to be sent. */
 size_t link_unsent(const struct link *link);
 
+/** link_peer() - the address of the other side, which it is connected to. Return: 0; -1: it is not. */
+int link_peer(const struct link *link, struct sockaddr_storage *peer);
+
 /** link_pause() - leave what comes where it is, until link_pause(link, false). */
 void link_pause(struct link *link, bool pause);
 

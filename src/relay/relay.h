@@ -51,6 +51,7 @@ struct relay_half {
 	uint64_t seq;
 	bool has_data, has_index;
 	int64_t born_ns;
+	uint64_t born_look;		/* datagram_looks, then */
 	struct store_file *file;	/* data: where it is */
 	uint64_t offset;
 	uint32_t size, padding;
@@ -270,6 +271,12 @@ void relay_give_up(struct relay_stream *stream, int64_t before_ns);
 
 /** relay_expire() - give up halves that are older than half_expires_ns. Call it every second or so. */
 void relay_expire(struct relay *relay);
+
+/**
+ * relay_is_late() - whether there is an index that came at look @look or before, and whose bytes did not
+ * @end: the sequence number behind the last one
+ */
+bool relay_is_late(const struct relay_stream *stream, uint64_t look, uint64_t *end);
 
 /** relay_lose_before() - packets before @seq of which only the index came are lost: their bytes do not come any more. */
 void relay_lose_before(struct relay_stream *stream, uint64_t seq);

@@ -3,6 +3,8 @@
  * A recorder of kymo's whose connections were cut, or whose relay was begun anew, asks what of its session is
  * stored, stream by stream: the rest it sends in a new session. From that moment on nothing more is taken of the
  * old one, and bytes behind the last packet that its index has are cut off: no packet is there twice.
+ *
+ * One that sends datagrams asks which packets were lost on the way, too, of this session and of that one.
  */
 #include <endian.h>
 #include <errno.h>
@@ -91,29 +93,87 @@ static uint32_t end_session(const struct relay *relay, const char *path, const u
 	return relay_is_written(session) ? WIRE_OK : WIRE_NOT_YET;
 }
 
-int ingest_on_stored(struct call *call)
+/* Which stream of which session is meant, in a request and the names behind it. */
+struct asked {
+	uint8_t uuid[16];
+	const char *session, *channel;
+	char directory[STORE_PATH_MAX];	/* of the session and the stream; "": it is too long, or there is a slash in the channel */
+};
+
+static bool get_asked(struct call *call, struct asked *asked)
 {
-	const struct relay *relay = call->ingest->relay;
-	const char *session, *path, *channel;
-	struct wire_stored_reply reply = { 0 };
-	char directory[STORE_PATH_MAX];
 	struct wire_stored request;
+	const char *path;
 
 	if (!call->ingest->is_ours || !wire_get_stored(call->in, &request) || request.session_size > NAMES_MAX ||
 	    request.path_size > NAMES_MAX || request.channel_size > NAMES_MAX)
-		return ingest_malformed(call);
-	session = wire_name(call->in, request.session_size);
+		return false;
+	asked->session = wire_name(call->in, request.session_size);
 	path = wire_name(call->in, request.path_size);
-	channel = wire_name(call->in, request.channel_size);
-	if (!session || !path || !channel)
+	asked->channel = wire_name(call->in, request.channel_size);
+	if (!asked->session || !path || !asked->channel)
+		return false;
+	memcpy(asked->uuid, request.sessiond_uuid, sizeof(asked->uuid));
+	if ((size_t)snprintf(asked->directory, sizeof(asked->directory), "%s/%s", asked->session, path) >= sizeof(asked->directory) ||
+	    strchr(asked->channel, '/') || strlen(asked->channel) > NAME_MAX)
+		asked->directory[0] = 0;
+	return true;
+}
+
+int ingest_on_stored(struct call *call)
+{
+	const struct relay *relay = call->ingest->relay;
+	struct wire_stored_reply reply = { .ret = WIRE_ERR_INVALID };
+	struct asked asked;
+
+	if (!get_asked(call, &asked))
 		return ingest_malformed(call);
-	if ((size_t)snprintf(directory, sizeof(directory), "%s/%s", session, path) >= sizeof(directory) ||
-	    strchr(channel, '/') || strlen(channel) > NAME_MAX)
-		reply.ret = WIRE_ERR_INVALID;
-	else
-		reply.ret = end_session(relay, session, request.sessiond_uuid);
+	if (asked.directory[0])
+		reply.ret = end_session(relay, asked.session, asked.uuid);
 	if (reply.ret == WIRE_OK)
-		reply.ret = look_at_files(relay, directory, channel, &reply);
+		reply.ret = look_at_files(relay, asked.directory, asked.channel, &reply);
 	wire_put_stored_reply(call->reply, &reply);
+	return 0;
+}
+
+/* Packet numbers of the entries from @first on that index/CHANNEL.lost has. Return: how many. */
+static uint32_t read_lost(int fd, uint64_t first, uint64_t number[WIRE_LOST_MAX])
+{
+	uint32_t header[CTF_INDEX_HEADER / 4], count = 0;
+	uint64_t entry[ENTRY_WORDS];
+
+	if (pread(fd, header, sizeof(header), 0) != sizeof(header) || be32toh(header[0]) != CTF_INDEX_MAGIC ||
+	    be32toh(header[3]) != sizeof(entry) || first > INT64_MAX / sizeof(entry) - 2 * (uint64_t)WIRE_LOST_MAX)
+		return 0;
+	while (count < WIRE_LOST_MAX && pread(fd, entry, sizeof(entry),
+					      (off_t)(sizeof(header) + (first + count) * sizeof(entry))) == sizeof(entry))
+		number[count++] = be64toh(entry[ENTRY_WORDS - 1]);
+	return count;
+}
+
+int ingest_on_lost(struct call *call)
+{
+	char path[STORE_PATH_MAX + NAME_MAX + 16];
+	struct wire_lost_reply reply = { .ret = WIRE_ERR_INVALID };
+	uint64_t number[WIRE_LOST_MAX];
+	struct wire_lost request;
+	struct asked asked;
+	struct stat st;
+	int fd = -1;
+
+	if (!wire_get_lost(call->in, &request) || !get_asked(call, &asked))
+		return ingest_malformed(call);
+	(void)snprintf(path, sizeof(path), "%s/index/%s.lost", asked.directory, asked.channel);
+	if (asked.directory[0] && store_path_is_safe(path)) {
+		fd = tree_open_file(call->ingest->relay->store.root, path);
+		reply.ret = fd >= 0 || errno == ENOENT || errno == ENOTDIR ? WIRE_OK : WIRE_ERR_UNKNOWN;
+	}
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		reply.count = read_lost(fd, request.first, number);
+	if (fd >= 0)
+		(void)close(fd);
+	wire_put_lost_reply(call->reply, &reply);
+	for (uint32_t i = 0; i < reply.count; i++)
+		wire_add(call->reply, number[i], 8);
 	return 0;
 }

@@ -26,8 +26,10 @@ void send_free(struct send *send)
 {
 	for (unsigned i = 0; i < send->trace_count; i++)
 		free(send->trace[i]);
-	for (unsigned i = 0; i < send->stream_count; i++)
+	for (unsigned i = 0; i < send->stream_count; i++) {
+		free(send->stream[i]->lost);
 		free(send->stream[i]);
+	}
 	free(send->trace);
 	free(send->stream);
 	free(send->reply);
@@ -37,6 +39,7 @@ void send_free(struct send *send)
 	free(send->old_path);
 	wire_out_free(&send->control);
 	wire_out_free(&send->data);
+	wire_out_free(&send->piece);
 	*send = (struct send){ 0 };
 }
 
@@ -95,6 +98,7 @@ void send_create(struct send *send)
 	struct wire_create_session_2_4 old = { .live_timer = create.live_timer };
 
 	send->state = SEND_CREATE;
+	send_forget_lost(send);
 	if (!send_has_chunks(send)) {
 		(void)snprintf(old.name, sizeof(old.name), "%s", name);
 		(void)snprintf(old.host, sizeof(old.host), "%s", host);
@@ -143,6 +147,7 @@ void send_lost(struct send *send)
 	send->reply_count = send->waiting = send->unannounced = 0;
 	send->asking = false;
 	send->asking_streams = 0;
+	send->cookie = 0;
 	send->told_all = false;
 	send->told_ns = 0;
 	send->sent.at[SPOOL_FACTS] = send->stored.at[SPOOL_FACTS] = 0;
@@ -197,6 +202,8 @@ static int on_version(struct send *send, struct wire_in *in, struct err *err)
 	send->minor = theirs.minor < WIRE_MINOR ? theirs.minor : WIRE_MINOR;
 	send->flags = 0;
 	if (send->minor < 12) {
+		if (send->options.datagrams)
+			return send_no_datagrams(err);
 		send_create(send);
 		return 0;
 	}
@@ -207,7 +214,7 @@ static int on_version(struct send *send, struct wire_in *in, struct err *err)
 	return 0;
 }
 
-static int on_configuration(struct send *send, struct wire_in *in)
+static int on_configuration(struct send *send, struct wire_in *in, struct err *err)
 {
 	struct wire_configuration reply;
 
@@ -215,6 +222,8 @@ static int on_configuration(struct send *send, struct wire_in *in)
 		return 0;
 	if (reply.ret == WIRE_OK)
 		send->flags = reply.flags;
+	if (send->options.datagrams && !(send->flags & WIRE_HAS_DATAGRAMS))
+		return send_no_datagrams(err);
 	send->state = SEND_STORED;
 	if (!send_ask_old(send))
 		send_create(send);
@@ -242,6 +251,8 @@ static int on_session(struct send *send, struct wire_in *in, struct err *err)
 	free(send->path);
 	send->path = path && !path[size - 1] ? strdup(path) : NULL;
 	send->path_is_new = true;
+	if (send->options.datagrams)
+		send_request(send, WIRE_DATAGRAMS, 0, NULL, NULL);
 	if (send_has_chunks(send))
 		create_chunk(send);
 	else
@@ -289,9 +300,13 @@ static int on_reply(struct send *send, const struct send_reply *to, struct wire_
 	case WIRE_VERSION:
 		return on_version(send, in, err);
 	case WIRE_GET_CONFIGURATION:
-		return on_configuration(send, in);
+		return on_configuration(send, in, err);
 	case WIRE_STORED:
 		return send_on_stored(send, to->stream, in);
+	case WIRE_LOST:
+		return send_on_lost(send, to->stream, in, err);
+	case WIRE_DATAGRAMS:
+		return send_on_datagrams(send, in, err);
 	case WIRE_CREATE_SESSION:
 		return on_session(send, in, err);
 	case WIRE_ADD_STREAM:

@@ -30,6 +30,7 @@ enum send_state {
 struct send_options {
 	const char *session, *host;	/* its name, and that of this machine */
 	uint64_t live_timer_ns;		/* how often idle streams are told of */
+	bool datagrams;			/* packets go as such */
 };
 
 struct send_trace {
@@ -53,6 +54,10 @@ struct send_stream {
 	bool ask_old;			/* the session before this may have more than is known */
 	bool has_some;			/* earlier sessions have its packets up to ... */
 	uint64_t has_seq;		/* ... this packet_seq_num */
+	uint64_t *lost;			/* [lost_count] packet_seq_nums, ascending: lost on the way, and not counted yet */
+	uint32_t lost_count, lost_room;
+	uint64_t lost_least;		/* what is before it was sent in an earlier session */
+	uint64_t lost_known;		/* entries that the present session, or the one before, told of */
 	/* At the present relay: */
 	bool asked, has_handle, announced, closed;
 	uint64_t handle;
@@ -89,7 +94,8 @@ struct send {
 	bool old_pending;		/* it has to be asked for again */
 	uint64_t old_at;		/* when */
 	uint8_t uuid[16];		/* who we are: not nil */
-	struct wire_out control, data;	/* to be taken by the caller */
+	/* To be taken by the caller. data: with datagrams, u32 size (of this machine) and the datagram, one behind the other. */
+	struct wire_out control, data;
 	uint8_t *input;			/* of a reply that is not complete */
 	size_t input_size, input_room;
 	struct send_reply *reply;	/* [reply_count] from reply_first on, in a ring of reply_room */
@@ -103,6 +109,10 @@ struct send {
 	struct send_place round;	/* of the DATA_PENDING that are out */
 	bool asking;			/* whether all before it is stored */
 	unsigned asking_streams;	/* replies to come */
+	uint16_t datagram_port;		/* of the relay, for this session */
+	uint64_t cookie;		/* of its datagrams; 0: not known yet */
+	struct wire_out piece;		/* a datagram that is being made */
+	uint64_t lost_packets, lost_events;	/* of datagrams, on the way: neither stored nor sent again */
 	uint64_t ask_at;		/* when to ask again */
 	uint64_t horizon_ns;		/* no event before it will come, but for those ... */
 	struct send_place horizon;	/* ... before here */

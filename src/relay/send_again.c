@@ -22,19 +22,22 @@ void send_keep_old(struct send *send)
 	}
 }
 
-static void ask(struct send *send, struct send_stream *stream)
+size_t send_stored_size(const struct send_stream *stream, const char *path)
+{
+	return WIRE_SIZE_stored + strlen(path) + strlen(stream->trace->name) + strlen(stream->name) + 3;
+}
+
+void send_put_stored(struct send *send, const struct send_stream *stream, const char *path)
 {
 	struct wire_stored stored = {
-		.session_size = (uint32_t)strlen(send->old_path) + 1,
+		.session_size = (uint32_t)strlen(path) + 1,
 		.path_size = (uint32_t)strlen(stream->trace->name) + 1,
 		.channel_size = (uint32_t)strlen(stream->name) + 1,
 	};
 
 	memcpy(stored.sessiond_uuid, send->uuid, sizeof(stored.sessiond_uuid));
-	send_request(send, WIRE_STORED, WIRE_SIZE_stored + stored.session_size + stored.path_size + stored.channel_size,
-		     stream, NULL);
 	wire_put_stored(&send->control, &stored);
-	wire_add_bytes(&send->control, send->old_path, stored.session_size);
+	wire_add_bytes(&send->control, path, stored.session_size);
 	wire_add_bytes(&send->control, stream->trace->name, stored.path_size);
 	wire_add_bytes(&send->control, stream->name, stored.channel_size);
 }
@@ -49,10 +52,17 @@ unsigned send_ask_old(struct send *send)
 	for (unsigned i = 0; i < send->stream_count; i++) {
 		if (!send->stream[i]->ask_old)
 			continue;
-		ask(send, send->stream[i]);
+		send_request(send, WIRE_STORED, send_stored_size(send->stream[i], send->old_path), send->stream[i], NULL);
+		send_put_stored(send, send->stream[i], send->old_path);
 		asked++;
 	}
 	return asked;
+}
+
+void send_begin_if_asked(struct send *send)
+{
+	if (send->state == SEND_STORED && send->reply_count == 1 && !send->old_pending)
+		send_create(send);
 }
 
 int send_on_stored(struct send *send, struct send_stream *stream, struct wire_in *in)
@@ -69,8 +79,9 @@ int send_on_stored(struct send *send, struct send_stream *stream, struct wire_in
 		stream->has_some = true;
 		stream->has_seq = reply.packet_seq;
 	}
-	if (send->reply_count == 1 && !send->old_pending)	/* it was the last */
-		send_create(send);
+	if (reply.ret == WIRE_OK && send->options.datagrams)
+		send_ask_lost(send, stream, send->old_path);
+	send_begin_if_asked(send);
 	return 0;
 }
 

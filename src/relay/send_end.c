@@ -139,6 +139,7 @@ static void close_ended(struct send *send)
 
 static void round_done(struct send *send)
 {
+	send_count_round(send);
 	send->asking = false;
 	send->stored = send->round;
 	for (unsigned i = 0; i < send->stream_count; i++) {
@@ -185,20 +186,31 @@ void send_ask(struct send *send, uint64_t now_ns)
 
 int send_answered(struct send *send, struct send_stream *stream, uint32_t pending, struct err *err)
 {
-	if (pending > 1)
+	const bool lost = pending == WIRE_SOME_LOST && send->options.datagrams;
+
+	if (pending > 1 && !lost)
 		return err_set(err, EXIT_FAILED, "the relay does not know stream %s any more (%" PRIu32 ")", stream->name,
 			       pending);
-	send->asking_streams--;
-	if (!pending) {
+	if (!pending || lost) {
 		stream->pending = false;
 		stream->stored_seq = stream->asked_seq;
 	}
+	if (lost && stream->class != CTF_CLASS_INIT && send->path) {
+		send_ask_lost(send, stream, send->path);
+		send->asking_streams++;
+	}
+	send_asked(send);
+	return 0;
+}
+
+void send_asked(struct send *send)
+{
+	send->asking_streams--;
 	for (unsigned i = 0; !send->asking_streams && i < send->stream_count; i++)
 		if (send->stream[i]->pending)
-			return 0;
+			return;
 	if (!send->asking_streams)
 		round_done(send);
-	return 0;
 }
 
 /* ---- the end ---- */

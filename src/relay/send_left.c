@@ -47,6 +47,8 @@ static void end(struct send_left *left, unsigned number, uint64_t patience_ns)
 	struct sender_rest rest;
 
 	sender_finish(left->item[number].sender, patience_ns, &rest);
+	left->lost_packets += rest.lost_packets;
+	left->lost_events += rest.lost_events;
 	spool_close(left->item[number].spool, !rest.is_stored);
 }
 

@@ -19,6 +19,7 @@ struct send_left {
 		struct sender_left note;
 	} item[SEND_LEFT_MAX];
 	unsigned count;
+	uint64_t lost_packets, lost_events;	/* of what was sent as datagrams: on the way */
 };
 
 /**

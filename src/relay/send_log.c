@@ -9,9 +9,12 @@
 #include <time.h>
 
 #include "ctf/writer.h"
+#include "relay/datagram.h"
 
 #define CONTROL_MOST	((size_t)256 << 10)	/* bytes that are made before some are taken away */
 #define DATA_MOST	((size_t)1 << 20)
+#define DATAGRAMS_MOST	((size_t)64 << 10)	/* the same; indexes wait for them */
+#define FACT_COPIES	3u		/* of datagrams: without names what follows says little */
 #define REPLIES_MOST	4096u
 #define METADATA_MAGIC	0x75D11D57u
 
@@ -25,7 +28,9 @@ struct metadata_head {
 
 static bool has_room(const struct send *send)
 {
-	return send->control.used < CONTROL_MOST && send->data.used < DATA_MOST && send->reply_count < REPLIES_MOST &&
+	const size_t most = send->options.datagrams ? DATAGRAMS_MOST : DATA_MOST;
+
+	return send->control.used < CONTROL_MOST && send->data.used < most && send->reply_count < REPLIES_MOST &&
 	       !send->control.failed && !send->data.failed;
 }
 
@@ -187,11 +192,38 @@ void send_index(struct send *send, struct send_stream *stream, uint64_t seq, con
 		});
 }
 
-static void put_packet(struct send *send, struct send_stream *stream, const struct ctf_index_entry *entry,
-		       const void *bytes, uint32_t size)
+/* One that is too large for them is lost: its index says so. */
+static void put_datagrams(struct send *send, const struct send_stream *stream, const void *bytes, uint32_t size)
+{
+	const struct datagram_cut whole = {
+		.cookie = send->cookie, .stream = stream->handle, .seq = stream->next_seq, .bytes = bytes, .size = size,
+	};
+	const unsigned copies = stream->class == CTF_CLASS_INIT ? FACT_COPIES : 1;
+
+	for (unsigned i = 0; i < copies && size <= DATAGRAM_PACKET_MAX; i++) {
+		struct datagram_cut cut = whole;
+		int rc;
+
+		while ((rc = datagram_cut(&cut, &send->piece)) > 0) {
+			const uint32_t length = (uint32_t)send->piece.used;
+
+			wire_add_bytes(&send->data, &length, sizeof(length));
+			wire_add_bytes(&send->data, send->piece.bytes, length);
+		}
+		send->data.failed |= rc < 0;
+	}
+}
+
+static void put_data(struct send *send, const struct send_stream *stream, const void *bytes, uint32_t size)
 {
 	wire_put_data(&send->data, &(struct wire_data){ .stream = stream->handle, .seq = stream->next_seq, .size = size });
 	wire_add_bytes(&send->data, bytes, size);
+}
+
+static void put_packet(struct send *send, struct send_stream *stream, const struct ctf_index_entry *entry,
+		       const void *bytes, uint32_t size)
+{
+	(send->options.datagrams ? put_datagrams : put_data)(send, stream, bytes, size);
 	send_index(send, stream, stream->next_seq, entry);
 	stream->next_seq++;
 	stream->discarded = entry->events_discarded;
@@ -239,6 +271,7 @@ static int on_packet(struct send *send, const struct spool_record *record)
 		return 1;
 	if (stream->has_some && record->entry.packet_seq_num <= stream->has_seq) {
 		stream->discarded = record->entry.events_discarded;
+		send_count_lost(send, stream, record);
 		return 1;
 	}
 	if (!stream->has_handle)

@@ -51,7 +51,7 @@ static struct sender_options sender_options(const struct relay_sink *to)
 {
 	return (struct sender_options){
 		.url = to->options.at, .tls = to->options.tls, .token = to->options.token,
-		.send = { to->name, to->traces.hostname, to->options.live_timer_ns },
+		.send = { to->name, to->traces.hostname, to->options.live_timer_ns, to->options.at.datagrams },
 	};
 }
 
@@ -118,7 +118,7 @@ static int keep_packet(void *context, const struct ctf_framed *packet)
 	const struct iovec part[] = {
 		{ (void *)packet->head, packet->head_size }, { (void *)packet->events, packet->size },
 	};
-	struct spool_record record = { .kind = SPOOL_PACKET, .events = trace->to->records, .entry = *packet->entry };
+	struct spool_record record = { .kind = SPOOL_PACKET, .events = packet->size ? trace->to->records : 0, .entry = *packet->entry };
 	int rc = *packet->stream ? 0 : begin_stream(trace, packet);
 
 	if (rc < 0)
@@ -320,6 +320,10 @@ static void relay_tell(const struct sink *sink, struct json_object *root)
 	json_object_object_add(object, "host", json_object_new_string(to->traces.hostname));
 	json_object_object_add(object, "sessions", json_object_new_uint64(stats.sessions));
 	json_object_object_add(object, "waiting", json_object_new_uint64(stats.waiting));
+	if (to->options.at.datagrams) {
+		json_object_object_add(object, "lost_packets", json_object_new_uint64(stats.lost_packets));
+		json_object_object_add(object, "lost_events", json_object_new_uint64(stats.lost_events));
+	}
 	json_object_object_add(object, "spool", json_object_new_uint64(to->options.spool_size));
 	json_object_object_add(object, "why", json_object_new_string(stats.why));
 	json_object_object_add(root, "relay", object);
@@ -330,14 +334,23 @@ static uint64_t relay_bytes(const struct sink *sink)
 	return traces_bytes(&((const struct relay_sink *)sink)->traces);
 }
 
+static void say_lost(const struct relay_sink *to, const struct sender_rest *rest)
+{
+	char text[1024];
+
+	if (!rest->lost_packets || !to->options.say)
+		return;
+	(void)snprintf(text, sizeof text, "%" PRIu64 " packets with %" PRIu64 " events were lost on the way to %.200s",
+		       rest->lost_packets, rest->lost_events, to->url);
+	to->options.say(to->options.context, text);
+}
+
 static void finish(struct relay_sink *to)
 {
 	struct sender_rest rest;
 	char text[1024];
 
 	sender_finish(to->sender, to->options.patience_ns, &rest);
-	if (to->options.rest)
-		*to->options.rest = rest;
 	if (!rest.is_stored && to->options.say) {
 		(void)snprintf(text, sizeof text, "%.200s is not known to have stored the last %" PRIu64 " packets with %" PRIu64
 			       " events; they stay in %.200s, and the next recorder that sends there sends them", to->url,
@@ -346,6 +359,11 @@ static void finish(struct relay_sink *to)
 	}
 	spool_close(to->spool, !rest.is_stored);
 	send_left_end(&to->left, to->options.patience_ns);
+	rest.lost_packets += to->left.lost_packets;
+	rest.lost_events += to->left.lost_events;
+	say_lost(to, &rest);
+	if (to->options.rest)
+		*to->options.rest = rest;
 }
 
 static void relay_close(struct sink *sink)

@@ -14,10 +14,12 @@
 
 #include "base/text.h"
 #include "relay/link.h"
+#include "relay/send_datagrams.h"
 
 #define BACKOFF_LEAST_MS 100u
 #define BACKOFF_MOST_MS	5000u
 #define TICK_MS		10u
+#define PACE_MS		1u		/* while datagrams wait for their turn */
 #define NEWS_MAX	512
 #define NOTE_MAX	8192
 
@@ -29,10 +31,11 @@ struct sender {
 	pthread_t thread;
 	uv_loop_t loop;
 	uv_async_t wake;
-	uv_timer_t tick, retry;
+	uv_timer_t tick, retry, pace;
 	/* The thread's: */
 	struct send send;
 	struct link *link[ENDS];
+	struct datagrams datagrams;	/* in place of link[DATA] */
 	unsigned open;			/* bits of enum end */
 	unsigned backoff_ms;
 	bool told_lost;
@@ -76,8 +79,15 @@ static void tell(struct sender *sender, const char *format, ...)
 	(void)pthread_mutex_unlock(&sender->lock);
 }
 
+/* Datagrams have no connection of their own. */
+static bool is_open(const struct sender *sender)
+{
+	return sender->open == (sender->options.url.datagrams ? 1u << CONTROL : (1u << ENDS) - 1);
+}
+
 static void lose(struct sender *sender, const struct err *err)
 {
+	datagrams_close(&sender->datagrams);
 	for (unsigned i = 0; i < ENDS; i++) {
 		link_close(sender->link[i]);
 		sender->link[i] = NULL;
@@ -98,7 +108,7 @@ static void lose(struct sender *sender, const struct err *err)
 static void on_open(struct sender *sender, enum end end)
 {
 	sender->open |= 1u << end;
-	if (sender->open != (1u << ENDS) - 1)
+	if (!is_open(sender))
 		return;
 	send_begin(&sender->send, now_ns(CLOCK_REALTIME) / 1000000000, now_ns(CLOCK_MONOTONIC));
 	work(sender);
@@ -172,9 +182,9 @@ static void connect_now(struct sender *sender)
 	options.opened = data_opened;
 	options.received = data_received;
 	options.ended = data_ended;
-	if (sender->link[CONTROL])
+	if (sender->link[CONTROL] && !sender->options.url.datagrams)
 		sender->link[DATA] = link_open(&sender->loop, &options, &err);
-	if (!sender->link[DATA])
+	if (!sender->link[sender->options.url.datagrams ? CONTROL : DATA])
 		lose(sender, &err);
 }
 
@@ -187,6 +197,36 @@ static bool flush(struct link *link, struct wire_out *out)
 		return false;
 	out->used = 0;
 	return true;
+}
+
+static void on_pace(uv_timer_t *timer)
+{
+	work(timer->data);
+}
+
+/* Datagrams as they may go; the control connection's indexes follow theirs. Return: whether something went. */
+static bool flush_datagrams(struct sender *sender)
+{
+	const bool went = datagrams_send(&sender->datagrams, &sender->send.data, now_ns(CLOCK_MONOTONIC));
+
+	if (!sender->send.data.used)
+		return flush(sender->link[CONTROL], &sender->send.control) || went;
+	if (!uv_is_active((uv_handle_t *)&sender->pace))
+		(void)uv_timer_start(&sender->pace, on_pace, PACE_MS, 0);
+	return went;
+}
+
+/* The relay has said where to. */
+static int open_datagrams(struct sender *sender, struct err *err)
+{
+	const uint16_t wish = sender->options.url.data_port;
+	struct sockaddr_storage relay;
+
+	if (!sender->send.cookie || sender->datagrams.fd >= 0)
+		return 0;
+	if (link_peer(sender->link[CONTROL], &relay) < 0)
+		return err_set(err, EXIT_FAILED, "the connection to %s broke", sender->options.url.host);
+	return datagrams_open(&sender->datagrams, &relay, wish ? wish : sender->send.datagram_port, err);
 }
 
 static void take_wishes(struct sender *sender)
@@ -248,6 +288,8 @@ static void publish(struct sender *sender)
 	sender->send.path_is_new = false;
 	(void)pthread_mutex_lock(&sender->lock);
 	sender->stats.sessions = sender->send.sessions;
+	sender->stats.lost_packets = sender->send.lost_packets;
+	sender->stats.lost_events = sender->send.lost_events;
 	if (sender->stats.state < SEND_READY && sender->send.state >= SEND_READY) {
 		sender->stats.why[0] = 0;
 		sender->backoff_ms = BACKOFF_LEAST_MS;
@@ -276,10 +318,14 @@ static void work(struct sender *sender)
 	struct err err;
 
 	take_wishes(sender);
-	while (wrote && sender->open == (1u << ENDS) - 1) {
-		if (send_work(&sender->send, now_ns(CLOCK_MONOTONIC), &err) < 0) {
+	while (wrote && is_open(sender)) {
+		if (open_datagrams(sender, &err) < 0 || send_work(&sender->send, now_ns(CLOCK_MONOTONIC), &err) < 0) {
 			lose(sender, &err);
 			return;
+		}
+		if (sender->options.url.datagrams) {
+			wrote = flush_datagrams(sender);
+			continue;
 		}
 		wrote = flush(sender->link[DATA], &sender->send.data);
 		wrote |= flush(sender->link[CONTROL], &sender->send.control);
@@ -315,6 +361,8 @@ static void *sender_main(void *context)
 	(void)uv_run(&sender->loop, UV_RUN_DEFAULT);
 	for (unsigned i = 0; i < ENDS; i++)
 		link_close(sender->link[i]);
+	datagrams_close(&sender->datagrams);
+	uv_close((uv_handle_t *)&sender->pace, NULL);
 	uv_close((uv_handle_t *)&sender->tick, NULL);
 	uv_close((uv_handle_t *)&sender->retry, NULL);
 	(void)pthread_mutex_lock(&sender->lock);
@@ -350,6 +398,7 @@ int sender_start(struct spool *spool, const struct sender_options *options, stru
 		return err_set(err, EXIT_FAILED, "out of memory");
 	sender->options = *options;
 	sender->spool = spool;
+	sender->datagrams.fd = -1;
 	sender->backoff_ms = BACKOFF_LEAST_MS;
 	(void)pthread_mutex_init(&sender->lock, NULL);
 	(void)pthread_condattr_init(&monotonic);
@@ -370,7 +419,8 @@ int sender_start(struct spool *spool, const struct sender_options *options, stru
 	(void)uv_async_init(&sender->loop, &sender->wake, on_wake);
 	(void)uv_timer_init(&sender->loop, &sender->tick);
 	(void)uv_timer_init(&sender->loop, &sender->retry);
-	sender->wake.data = sender->tick.data = sender->retry.data = sender;
+	(void)uv_timer_init(&sender->loop, &sender->pace);
+	sender->wake.data = sender->tick.data = sender->retry.data = sender->pace.data = sender;
 	if (begin_thread(sender) == 0) {
 		*result = sender;
 		return 0;
@@ -445,7 +495,7 @@ static void count_rest(struct send *send, struct sender_rest *rest)
 	uint64_t at = send->stored.at[SPOOL_RUN];
 	struct spool_record record;
 
-	*rest = (struct sender_rest){ 0 };
+	*rest = (struct sender_rest){ .lost_packets = send->lost_packets, .lost_events = send->lost_events };
 	while (at < end) {
 		at = spool_read(send->spool, SPOOL_RUN, at, &record, &send->body, &send->body_room);
 		if (!at)

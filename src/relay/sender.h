@@ -41,6 +41,7 @@ struct sender_stats {
 	enum send_state state;
 	uint64_t sessions;		/* begun at the relay */
 	uint64_t waiting;		/* bytes in the spool that are not known to be stored */
+	uint64_t lost_packets, lost_events;	/* datagrams: on the way, as the relay says */
 	char why[256];			/* it is not connected: the last reason; else "" */
 };
 
@@ -64,7 +65,8 @@ bool sender_has_ended(struct sender *sender);
 /** What the relay is not known to have when the sender ends. */
 struct sender_rest {
 	uint64_t packets, events;
-	bool is_stored;			/* it has all, and was left in order */
+	uint64_t lost_packets, lost_events;	/* datagrams: on the way, and not sent again */
+	bool is_stored;			/* it has all but what was lost, and was left in order */
 };
 
 /**

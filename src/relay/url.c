@@ -145,6 +145,8 @@ int url_parse(const char *text, enum url_role role, struct url *url, struct err 
 	at = take_host(at, url);
 	if (!at)
 		return err_set(err, EXIT_USAGE, "'%.256s' names no host: %s", text, examples[role]);
+	if (url->datagrams)
+		url->data_port = 0;
 	at = take_port(at, &url->port);
 	if (at && role == URL_PRODUCER)
 		at = take_port(at, &url->data_port);

@@ -34,7 +34,7 @@ struct url {
 	bool tls, datagrams;
 	char host[URL_HOST_MAX];	/* without brackets */
 	uint16_t port;			/* control, or a viewer's; never 0 */
-	uint16_t data_port;		/* 0 of a viewer */
+	uint16_t data_port;		/* with datagrams: that for them, 0: as the relay says. 0 of a viewer */
 	char path[URL_PATH_MAX];	/* of a producer: without the first slash; may be "" */
 	char target[URL_HOST_MAX];	/* of a viewer: the traced host, or "": any */
 	char session[URL_PATH_MAX];	/* of a viewer: its session, or "": any */

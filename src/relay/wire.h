@@ -29,6 +29,7 @@ enum wire_command {
 	WIRE_GET_CONFIGURATION = 22,
 	/* Ours, for those who know from WIRE_QUERY_KYMO that they are understood. */
 	WIRE_SYNC = 0x4b590001, WIRE_DATAGRAMS = 0x4b590002, WIRE_STORED = 0x4b590003,
+	WIRE_LOST = 0x4b590004,
 };
 
 enum wire_ret {
@@ -45,6 +46,8 @@ enum wire_ret {
 #define WIRE_HAS_DATAGRAMS ((uint64_t)1 << 33)
 #define WIRE_HAS_STORED	((uint64_t)1 << 34)
 #define WIRE_NOT_YET	1u			/* result of WIRE_STORED: ask again */
+#define WIRE_SOME_LOST	2u			/* of DATA_PENDING, with datagrams: nothing is, but some were lost: WIRE_LOST */
+#define WIRE_LOST_MAX	4096u			/* numbers in a reply to WIRE_LOST */
 
 enum wire_chunk_command { WIRE_CHUNK_COMPLETED, WIRE_CHUNK_NOTHING, WIRE_CHUNK_DELETE };
 

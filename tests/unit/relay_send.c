@@ -25,7 +25,7 @@ struct scene {
 
 static int begin(void **state)
 {
-	const struct send_options options = { "robot", "host", 1000000 };
+	const struct send_options options = { "robot", "host", 1000000, false };
 	struct scene *scene = calloc(1, sizeof *scene);
 	struct err err;
 

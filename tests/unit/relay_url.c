@@ -31,6 +31,7 @@ static void producers(void **state)
 		{ "net://[fe80::1%eth0]", "fe80::1%eth0", "", 5342, 5343, AF_INET6, false, false },
 		{ "nets://robot.example:9", "robot.example", "", 9, 5343, AF_INET, true, false },
 		{ "udp://robot::", NULL, NULL, 0, 0, 0, false, false },
+		{ "udp://robot:1", "robot", "", 1, 0, AF_INET, false, true },
 		{ "udps6://robot:1:2", "robot", "", 1, 2, AF_INET6, true, true },
 		{ "net:/robot", NULL, NULL, 0, 0, 0, false, false },
 		{ "net://", NULL, NULL, 0, 0, 0, false, false },
