@@ -79,8 +79,11 @@ class Relay:
             self.control, self.data, self.live = free_port(), free_port(), free_port()
 
     def listens(self):
-        with socket.socket() as some:
-            return some.connect_ex(('127.0.0.1', self.control)) == 0
+        """At all its ports: a sender that finds only some begins anew."""
+        def answers(port):
+            with socket.socket() as some:
+                return some.connect_ex(('127.0.0.1', port)) == 0
+        return all(map(answers, (self.control, self.data, self.live)))
 
     def kill(self):
         self.process.kill()
