@@ -275,7 +275,8 @@ def facts_of(trace):
 def flight(check, scratch):
     """What ended goes, once no packet of its time is kept; snapshots have the rest, at any moment."""
     place = Place(scratch, "flight")
-    events = subprocess.Popen([FLEET, "1", "1", "1000", "600"], env=place.env, stdout=subprocess.DEVNULL)
+    events = subprocess.Popen([FLEET, "1", "1", "1000", "600"], env=place.env, stdout=subprocess.DEVNULL,
+                              start_new_session=True)
     program = Program(place)
     program.tell("keep 20")
     recorder, _ = place.record("--flight", "1s")
@@ -304,7 +305,7 @@ def flight(check, scratch):
     until("what ended is given up", most_is_gone)
     snapshots.append(snapshot("last"))
     end(recorder, os.path.join(place.path, "trace1"))
-    events.terminate()
+    os.killpg(events.pid, signal.SIGKILL)   # below the thread sanitizer it ends at nothing less before its time
     events.wait()
     recorder, trace = place.recording(program.pid)
     live, count = facts_of(end(recorder, trace))

@@ -92,7 +92,7 @@ def end(place, recorder, program, relay, sessions=1):
     counted = LOST.search(said)
     lost = int(counted[2]) if counted else 0
     stored = relay.stored('robot')
-    check(len(stored) == sessions, 'sessions: %s', stored)
+    check(len(stored) >= sessions, 'sessions: %s', stored)      # a connection that broke for once is no fault
     found = [[] for _ in range(lib.THREADS)]
     for session in stored:
         for thread, numbers in enumerate(read(session)):
