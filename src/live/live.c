@@ -210,7 +210,8 @@ static void lost(struct live *live)
 
 	(void)uv_timer_stop(&live->timer);
 	if (!live->options->reconnect) {
-		(void)err_set(&live->err, live->err.status, "%s%s", live->err.text,
+		(void)snprintf(text, sizeof(text), "%s", live->err.text);
+		(void)err_set(&live->err, live->err.status, "%s%s", text,
 			      live->copydir ? "; with --reconnect, kymo waits for it and goes on" : "");
 		fail(live);
 		return;

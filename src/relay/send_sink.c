@@ -351,13 +351,13 @@ static void finish(struct relay_sink *to)
 	char text[1024];
 
 	sender_finish(to->sender, to->options.patience_ns, &rest);
-	if (!rest.is_stored && to->options.say) {
+	if (!rest.is_stored && rest.packets && to->options.say) {
 		(void)snprintf(text, sizeof text, "%.200s is not known to have stored the last %" PRIu64 " packets with %" PRIu64
 			       " events; they stay in %.200s, and the next recorder that sends there sends them", to->url,
 			       rest.packets, rest.events, spool_path(to->spool));
 		to->options.say(to->options.context, text);
 	}
-	spool_close(to->spool, !rest.is_stored);
+	spool_close(to->spool, !rest.is_stored && rest.packets);	/* metadata alone are of no use */
 	send_left_end(&to->left, to->options.patience_ns);
 	rest.lost_packets += to->left.lost_packets;
 	rest.lost_events += to->left.lost_events;

@@ -159,7 +159,9 @@ def ends(relay_class):
         relay.process.kill()
         relay.process.wait()
         live.wait(1)
-        assert '--reconnect' in live.said(), live.said()
+        assert 'relay' in live.said() and '; with --reconnect' in live.said(), live.said()
+        refused = subprocess.run([KYMO, 'live', f'net://127.0.0.1:{relay.live}'], capture_output=True, text=True, check=False)
+        assert refused.returncode == 1 and 'cannot connect to 127.0.0.1' in refused.stderr, refused
         program.kill()
         program.wait()
         subprocess.run(['lttng', '--no-sessiond', 'destroy', '--no-wait', 'ends'], capture_output=True)
