@@ -13,7 +13,7 @@
  * Beside the running program, /x/bin/kymo: in /x/lib, where a build has it, or in /x/lib/<machine>
  * when @libdir ends so: an installation that was moved as a whole.
  */
-static bool beside_program(char *path, size_t size, const char *libdir)
+static bool beside_program(char *path, size_t size, const char *name, const char *libdir)
 {
 	char self[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -31,11 +31,21 @@ static bool beside_program(char *path, size_t size, const char *libdir)
 		*slash = 0;
 	}
 	for (; at; at = libdir ? strstr(libdir, "/lib") : NULL, libdir = at ? at + 1 : NULL) {
-		used = snprintf(path, size, "%s%s/%s", self, at, PRELOAD_LIBRARY);
+		used = snprintf(path, size, "%s%s/%s", self, at, name);
 		if (used > 0 && (size_t)used < size && !access(path, R_OK))
 			return true;
 	}
 	return false;
+}
+
+int preload_beside(char *path, size_t size, const char *name, const char *libdir)
+{
+	int used;
+
+	if (beside_program(path, size, name, libdir))
+		return 0;
+	used = snprintf(path, size, "%s/%s", libdir ? libdir : "", name);
+	return libdir && used > 0 && (size_t)used < size && !access(path, R_OK) ? 0 : -1;
 }
 
 int preload_find(char *path, size_t size, const char *libdir, struct err *err)
@@ -52,10 +62,7 @@ int preload_find(char *path, size_t size, const char *libdir, struct err *err)
 			return 0;
 		return err_set(err, EXIT_FAILED, "KYMO_PRELOAD is too long");
 	}
-	if (beside_program(path, size, libdir))
-		return 0;
-	used = snprintf(path, size, "%s/%s", libdir ? libdir : "", PRELOAD_LIBRARY);
-	if (libdir && used > 0 && (size_t)used < size && !access(path, R_OK))
+	if (preload_beside(path, size, PRELOAD_LIBRARY, libdir) == 0)
 		return 0;
 	return err_set(err, EXIT_FAILED,
 		       "cannot find %s, neither in lib beside the directory of kymo nor in %s; install kymo, or set KYMO_PRELOAD to the library's path",

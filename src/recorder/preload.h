@@ -20,6 +20,13 @@
 int preload_find(char *path, size_t size, const char *libdir, struct err *err);
 
 /**
+ * preload_beside() - path of another file that is installed with it, @name
+ *
+ * Looked for in the same places, but for the environment. Return: 0; -1: it is not there. Context: blocks.
+ */
+int preload_beside(char *path, size_t size, const char *name, const char *libdir);
+
+/**
  * preload_value() - what LD_PRELOAD must be for a program to get the library at @path
  * @before: the present value of LD_PRELOAD; may be NULL. What it names stays in force.
  *
