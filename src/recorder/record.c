@@ -237,7 +237,9 @@ static void on_snapshot_request(void *context, struct control_call *call, struct
 
 static void on_sink_add_request(void *context, struct control_call *call, struct json_object *request)
 {
-	record_sink_add(((struct recorder *)context)->session, call, request);
+	const struct recorder *recorder = context;
+
+	record_sink_add(recorder->session, recorder->options, call, request);
 }
 
 static void on_sink_list_request(void *context, struct control_call *call, struct json_object *request)
@@ -418,6 +420,7 @@ static int run_loop(struct recorder *recorder)
 	rc = start(recorder);
 	if (rc == 0)
 		(void)uv_run(&recorder->loop, UV_RUN_DEFAULT);
+	record_sinks_end(recorder->session);
 	control_close(recorder->control);
 	recorder->control = NULL;
 	uv_walk(&recorder->loop, close_handle, NULL);

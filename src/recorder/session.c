@@ -282,6 +282,7 @@ int session_poll(struct session *session)
 	if (live)
 		session_tell_horizon(session, now);
 	session_turn_sinks(session);
+	session_see_off(session);
 	keep_house(session);
 	return next_wait_ms(session);
 }

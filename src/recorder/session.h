@@ -189,6 +189,23 @@ int session_add_trace(struct session *session, const char *path, const struct si
 int session_remove_sink(struct session *session, struct sink *sink, struct session_stats *stats,
 			struct err *err);
 
+/* Who wants to know when a sink is closed; the first member of what he keeps. */
+struct sink_leave {
+	/* Called once, on the session's thread. @sink is closed behind it, so it still can be asked what became of it. */
+	void (*done)(struct sink_leave *leave, const struct sink *sink);
+};
+
+/**
+ * session_dismiss_sink() - as session_remove_sink(), but what takes its time, as a relay, ends while the session goes on
+ * @stats: what it holds; not NULL
+ * @leave: told when it has ended, at the latest by session_end() or session_free(), maybe within this call
+ *
+ * Return: 0; -1 with @err, and @leave is not told. @sink is gone in both cases, but for the only one, and when too many
+ * are ending.
+ */
+int session_dismiss_sink(struct session *session, struct sink *sink, struct sink_leave *leave, struct session_stats *stats,
+			 struct err *err);
+
 /**
  * session_set_rules() - from now on other rules say what is recorded
  *

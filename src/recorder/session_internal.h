@@ -20,6 +20,13 @@ struct pause {
 };
 #define PAUSES_MAX 4096			/* of further ones only the time and the number are kept */
 
+/* A sink that is not drained into any more, and has not ended yet. */
+struct leaving {
+	struct sink *sink;
+	struct sink_leave *leave;	/* NULL: nobody wants to know */
+	struct session_stats stats;	/* what it was given */
+};
+
 struct session {
 	struct session_options options;
 	enum kymo_state state;		/* its processes' */
@@ -31,6 +38,8 @@ struct session {
 	unsigned home_count;
 	struct drain drain;
 	uint64_t sinks_made;
+	struct leaving leaving[SINKS_MAX];
+	unsigned leaving_count;
 	struct process **process;	/* all that live, and the last that ended */
 	unsigned process_count;
 	unsigned processes_met;		/* with those that are forgotten */
@@ -143,6 +152,9 @@ void session_tell_horizon(struct session *session, uint64_t ns);
 
 /** session_begin_sinks() - those of the options. Return: 0; -1 with @err. */
 int session_begin_sinks(struct session *session, struct err *err);
+
+/** session_see_off() - close those that were dismissed and have ended. */
+void session_see_off(struct session *session);
 
 /** session_turn_sinks() - those whose time has come begin anew. */
 void session_turn_sinks(struct session *session);

@@ -102,41 +102,52 @@ void session_turn_sinks(struct session *session)
 	}
 }
 
-/* Accounts and close of one that is complete. Return: as session_remove_sink(). */
-static int close_sink(struct session *session, struct sink *sink, struct session_stats *stats,
-		      struct err *err)
+/* What one that is complete has not, in a sentence. @rc: of its accounts. Return: 0; -1 with @err. */
+static int verdict(const struct sink *sink, bool gone, int rc, const struct session_stats *own, struct err *err)
 {
-	struct session_stats own;
-	const bool gone = sink->ops->gone && sink->ops->gone(sink);
-	int rc, result = 0;
-
-	rc = session_write_accounts(session, sink);
-	session_sink_stats(session, sink, &own);
 	if (gone)
-		result = err_set(err, EXIT_FAILED, "the trace directory %s was removed while recording; what was "
-				 "recorded is lost with it", sink->name);
-	else if (sink->failed)
-		result = err_set(err, EXIT_FAILED, "%s could not be written all the time (%s); %llu events "
-				 "were dropped and %llu not written, %llu were removed with it; the trace holds the "
-				 "others%s", sink->name, sink->removed.times ? "it was removed" : sink->error,
-				 (unsigned long long)own.dropped, (unsigned long long)own.unwritten,
-				 (unsigned long long)sink->removed.events, rc < 0 ? ". Its kymo.json could not be "
-				 "brought up to date" : "");
-	else if (rc < 0)
-		result = err_set(err, EXIT_FAILED, "cannot write %s/kymo.json: %s; the trace itself is "
-				 "complete", sink->name, strerror(-rc));
-	if (stats)
-		*stats = own;
-	session->bytes += own.bytes;
+		return err_set(err, EXIT_FAILED, "the trace directory %s was removed while recording; what was "
+			       "recorded is lost with it", sink->name);
+	if (sink->failed)
+		return err_set(err, EXIT_FAILED, "%s could not be written all the time (%s); %llu events "
+			       "were dropped and %llu not written, %llu were removed with it; the trace holds the "
+			       "others%s", sink->name, sink->removed.times ? "it was removed" : sink->error,
+			       (unsigned long long)own->dropped, (unsigned long long)own->unwritten,
+			       (unsigned long long)sink->removed.events, rc < 0 ? ". Its kymo.json could not be "
+			       "brought up to date" : "");
+	if (rc < 0)
+		return err_set(err, EXIT_FAILED, "cannot write %s/kymo.json: %s; the trace itself is "
+			       "complete", sink->name, strerror(-rc));
+	return 0;
+}
+
+/* Accounts of one that is complete, which is the session's no more. Return: as session_remove_sink(). */
+static int settle(struct session *session, struct sink *sink, struct session_stats *stats, struct err *err)
+{
+	const bool gone = sink->ops->gone && sink->ops->gone(sink);
+	const int rc = session_write_accounts(session, sink);
+	int result;
+
+	session_sink_stats(session, sink, stats);
+	result = verdict(sink, gone, rc, stats, err);
+	session->bytes += stats->bytes;
 	session->write_failed |= sink->failed;
 	sinks_detach(&session->drain, sink, session->process, session->process_count);
-	sink->ops->close(sink);
 	session->output = session->drain.sink_count ? session->drain.sink[0]->name : "";
 	return result;
 }
 
-int session_remove_sink(struct session *session, struct sink *sink, struct session_stats *stats,
-			struct err *err)
+static int close_sink(struct session *session, struct sink *sink, struct session_stats *stats, struct err *err)
+{
+	struct session_stats own;
+	const int result = settle(session, sink, stats ? stats : &own, err);
+
+	sink->ops->close(sink);
+	return result;
+}
+
+/* Everything that is for it is in it. Return: 0; -1 with @err: it is the only one. */
+static int complete(struct session *session, struct sink *sink, struct err *err)
 {
 	if (session->drain.sink_count == 1)
 		return err_set(err, EXIT_USAGE, "%s is the only sink of its session; end the session "
@@ -145,7 +156,66 @@ int session_remove_sink(struct session *session, struct sink *sink, struct sessi
 	session_scan(session);
 	session_drain_all(session, true);
 	sinks_complete(&session->drain, sink, session->process, session->process_count);
+	return 0;
+}
+
+int session_remove_sink(struct session *session, struct sink *sink, struct session_stats *stats,
+			struct err *err)
+{
+	if (complete(session, sink, err) < 0)
+		return -1;
 	return close_sink(session, sink, stats, err);
+}
+
+/* ---- those that take their time ---- */
+
+static void see_off(struct session *session, unsigned number)
+{
+	const struct leaving gone = session->leaving[number];
+
+	session->leaving[number] = session->leaving[--session->leaving_count];
+	if (gone.leave)
+		gone.leave->done(gone.leave, gone.sink);
+	gone.sink->ops->close(gone.sink);
+}
+
+void session_see_off(struct session *session)
+{
+	for (unsigned i = session->leaving_count; i-- > 0; ) {
+		struct sink *sink = session->leaving[i].sink;
+
+		if (!sink->ops->ending || sink->ops->ending(sink))
+			see_off(session, i);
+	}
+}
+
+int session_dismiss_sink(struct session *session, struct sink *sink, struct sink_leave *leave, struct session_stats *stats,
+			 struct err *err)
+{
+	struct leaving *place = &session->leaving[session->leaving_count];
+	int rc;
+
+	if (session->leaving_count == SINKS_MAX)
+		return err_set(err, EXIT_FAILED, "%d sinks are ending already; remove %s when one of them has", SINKS_MAX,
+			       sink->name);
+	if (complete(session, sink, err) < 0)
+		return -1;
+	rc = settle(session, sink, stats, err);
+	*place = (struct leaving){ sink, rc < 0 ? NULL : leave, *stats };
+	session->leaving_count++;
+	session_see_off(session);
+	return rc;
+}
+
+/* All at the same time, then one after the other. */
+static void begin_to_end(struct session *session)
+{
+	for (unsigned i = 0; i < session->drain.sink_count; i++) {
+		struct sink *sink = session->drain.sink[i];
+
+		if (sink->ops->ending)
+			(void)sink->ops->ending(sink);
+	}
 }
 
 int session_end_sinks(struct session *session, struct err *err)
@@ -154,6 +224,9 @@ int session_end_sinks(struct session *session, struct err *err)
 
 	for (unsigned i = 0; i < session->drain.sink_count; i++)
 		session->drain.sink[i]->end_ns = session->ended_ns;
+	begin_to_end(session);
+	while (session->leaving_count)
+		see_off(session, session->leaving_count - 1);
 	while (session->drain.sink_count) {
 		if (close_sink(session, session->drain.sink[0], NULL, result < 0 ? NULL : err) < 0)
 			result = -1;
@@ -163,6 +236,8 @@ int session_end_sinks(struct session *session, struct err *err)
 
 void session_drop_sinks(struct session *session)
 {
+	while (session->leaving_count)
+		see_off(session, session->leaving_count - 1);
 	while (session->drain.sink_count) {
 		struct sink *sink = session->drain.sink[0];
 

@@ -206,7 +206,12 @@ struct sink_ops {
 	bool (*gone)(struct sink *sink);
 	/* Bytes of event data that are kept in it. */
 	uint64_t (*bytes)(const struct sink *sink);
-	/* Free @sink and what it holds; the last call. Every process has left. */
+	/*
+	 * Every process has left: whether close() need not wait for anything. Asked again and again, and
+	 * meanwhile the session goes on; the first time it begins to end, and is given nothing more.
+	 */
+	bool (*ending)(struct sink *sink);
+	/* Free @sink and what it holds; the last call. Every process has left. May wait if `ending` did not say true. */
 	void (*close)(struct sink *sink);
 };
 

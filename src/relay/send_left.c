@@ -70,8 +70,16 @@ void send_left_look(struct send_left *left)
 	left->count = kept;
 }
 
+void send_left_leave(struct send_left *left, uint64_t patience_ns)
+{
+	for (unsigned i = 0; i < left->count; i++)
+		if (left->item[i].sender)
+			sender_end(left->item[i].sender, patience_ns);
+}
+
 void send_left_end(struct send_left *left, uint64_t patience_ns)
 {
+	send_left_leave(left, patience_ns);
 	for (unsigned i = 0; i < left->count; i++)
 		if (left->item[i].sender)
 			end(left, i, patience_ns);

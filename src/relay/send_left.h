@@ -33,6 +33,9 @@ uint64_t send_left_begin(struct send_left *left, const char *parent, const struc
 /** send_left_look() - forget those that are done. */
 void send_left_look(struct send_left *left);
 
+/** send_left_leave() - send_left_end() is to come: give up what makes no progress for @patience_ns. Does not wait. */
+void send_left_leave(struct send_left *left, uint64_t patience_ns);
+
 /** send_left_end() - wait for the others; what cannot be sent stays. */
 void send_left_end(struct send_left *left, uint64_t patience_ns);
 

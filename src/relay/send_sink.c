@@ -28,6 +28,8 @@ struct relay_sink {
 	char spools[PATH_MAX];		/* the directory that it is in */
 	struct send_left left;		/* of other recorders */
 	bool looked;			/* for those */
+	bool ends;			/* nothing more is given */
+	struct sender_rest rest;	/* without a sender: it has ended */
 	struct trace *made;		/* all traces */
 	uint32_t trace_count, stream_count;
 	uint32_t records;		/* in the packet that is being given */
@@ -285,18 +287,24 @@ static void look_for_left(struct relay_sink *to)
 	to->options.say(to->options.context, text);
 }
 
+static void say_news(struct relay_sink *to)
+{
+	char text[512];
+
+	if (to->options.say && sender_news(to->sender, text, sizeof text))
+		to->options.say(to->options.context, text);
+}
+
 static void relay_round(struct sink *sink, uint64_t now_ns)
 {
 	struct relay_sink *to = (struct relay_sink *)sink;
-	char text[512];
 
 	(void)now_ns;
 	look_for_left(to);
 	if (to->news)
 		sender_wake(to->sender);
 	to->news = false;
-	if (to->options.say && sender_news(to->sender, text, sizeof text))
-		to->options.say(to->options.context, text);
+	say_news(to);
 }
 
 /* ---- accounts and end ---- */
@@ -312,9 +320,12 @@ static void relay_tell(const struct sink *sink, struct json_object *root)
 {
 	const struct relay_sink *to = (const struct relay_sink *)sink;
 	struct json_object *object = json_object_new_object();
-	struct sender_stats stats;
+	struct sender_stats stats = {
+		.state = SEND_DONE, .lost_packets = to->rest.lost_packets, .lost_events = to->rest.lost_events,
+	};
 
-	sender_stats(to->sender, &stats);
+	if (to->sender)
+		sender_stats(to->sender, &stats);
 	json_object_object_add(object, "state", json_object_new_string(state_name[stats.state]));
 	json_object_object_add(object, "session", json_object_new_string(to->name));
 	json_object_object_add(object, "host", json_object_new_string(to->traces.hostname));
@@ -326,6 +337,10 @@ static void relay_tell(const struct sink *sink, struct json_object *root)
 	}
 	json_object_object_add(object, "spool", json_object_new_uint64(to->options.spool_size));
 	json_object_object_add(object, "why", json_object_new_string(stats.why));
+	if (!to->sender) {
+		json_object_object_add(object, "unsent_packets", json_object_new_uint64(to->rest.packets));
+		json_object_object_add(object, "unsent_events", json_object_new_uint64(to->rest.events));
+	}
 	json_object_object_add(root, "relay", object);
 }
 
@@ -351,6 +366,7 @@ static void finish(struct relay_sink *to)
 	char text[1024];
 
 	sender_finish(to->sender, to->options.patience_ns, &rest);
+	to->sender = NULL;
 	if (!rest.is_stored && rest.packets && to->options.say) {
 		(void)snprintf(text, sizeof text, "%.200s is not known to have stored the last %" PRIu64 " packets with %" PRIu64
 			       " events; they stay in %.200s, and the next recorder that sends there sends them", to->url,
@@ -358,17 +374,42 @@ static void finish(struct relay_sink *to)
 		to->options.say(to->options.context, text);
 	}
 	spool_close(to->spool, !rest.is_stored && rest.packets);	/* metadata alone are of no use */
+	to->spool = NULL;
 	send_left_end(&to->left, to->options.patience_ns);
 	rest.lost_packets += to->left.lost_packets;
 	rest.lost_events += to->left.lost_events;
 	say_lost(to, &rest);
+	to->rest = rest;
 	if (to->options.rest)
 		*to->options.rest = rest;
+}
+
+static bool relay_ending(struct sink *sink)
+{
+	struct relay_sink *to = (struct relay_sink *)sink;
+
+	if (!to->sender)
+		return true;
+	if (!to->ends) {
+		traces_complete(&to->traces);
+		sender_end(to->sender, to->options.patience_ns);
+		send_left_leave(&to->left, to->options.patience_ns);
+		to->ends = true;
+	}
+	say_news(to);
+	send_left_look(&to->left);
+	if (to->left.count || !sender_has_ended(to->sender))
+		return false;
+	finish(to);
+	return true;
 }
 
 static void relay_close(struct sink *sink)
 {
 	struct relay_sink *to = (struct relay_sink *)sink;
+
+	void (*release)(void *) = to->options.release;
+	void *owned = to->options.owned;
 
 	traces_complete(&to->traces);
 	if (to->sender)
@@ -384,6 +425,8 @@ static void relay_close(struct sink *sink)
 	free(to->facts);
 	free(to->url);
 	free(to);
+	if (release)
+		release(owned);
 }
 
 static const struct sink_ops relay_ops = {
@@ -398,6 +441,7 @@ static const struct sink_ops relay_ops = {
 	.round = relay_round,
 	.tell = relay_tell,
 	.bytes = relay_bytes,
+	.ending = relay_ending,
 	.close = relay_close,
 };
 
@@ -448,6 +492,7 @@ static int begin(struct relay_sink *to, struct err *err)
 {
 	const struct sender_options sender = sender_options(to);
 
+	describe(to);
 	spool_parent(to->spools);
 	if (spool_create(to->spools, to->options.spool_size, &to->spool, err) < 0 ||
 	    make_trace(to, "ust", &to->traces.shared, err) < 0)
@@ -471,14 +516,12 @@ int send_sink_create(const struct send_sink_options *options, struct sink **sink
 	to->traces.begin = make_trace;
 	to->traces.context = to;
 	to->traces.fronts = true;
-	if (!to->url || choose_name(to, err) < 0) {
-		if (!to->url)
-			(void)err_set(err, EXIT_FAILED, "out of memory");
-		relay_close(&to->sink);
-		return -1;
+	if (!to->url) {
+		free(to);
+		return err_set(err, EXIT_FAILED, "out of memory");
 	}
-	describe(to);
-	if (begin(to, err) < 0) {
+	if (choose_name(to, err) < 0 || begin(to, err) < 0) {
+		to->options.release = NULL;
 		relay_close(&to->sink);
 		return -1;
 	}

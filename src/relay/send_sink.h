@@ -31,9 +31,15 @@ struct send_sink_options {
 	struct sender_rest *rest;	/* filled when the sink is closed; may be NULL */
 	void (*say)(void *context, const char *text);
 	void *context;
+	void (*release)(void *owned);	/* called last, when the sink is closed, with what it needed; may be NULL */
+	void *owned;
 };
 
-/** send_sink_create() - begin to send. Return: 0 and *@sink; -1 with @err. It need not be there yet. */
+/**
+ * send_sink_create() - begin to send
+ *
+ * Return: 0 and *@sink; -1 with @err, and nothing was released. The relay need not be there yet.
+ */
 int send_sink_create(const struct send_sink_options *options, struct sink **sink, struct err *err);
 
 #endif

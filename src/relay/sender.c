@@ -43,6 +43,8 @@ struct sender {
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
 	bool has_ended, finish, give_up;
+	uint64_t patience_ns, limit;	/* finish: when it is looked for progress */
+	uint64_t waited;		/* what was waiting when it was last */
 	uint64_t horizon_ns;
 	struct send_place horizon;
 	struct sender_stats stats;
@@ -302,6 +304,20 @@ static void publish(struct sender *sender)
 	(void)pthread_mutex_unlock(&sender->lock);
 }
 
+/* At the end it goes on as long as there is progress. */
+static void look_for_progress(struct sender *sender)
+{
+	const uint64_t now = now_ns(CLOCK_MONOTONIC), left = spool_waiting(sender->spool);
+
+	(void)pthread_mutex_lock(&sender->lock);
+	if (sender->finish && now >= sender->limit) {
+		sender->give_up = left == sender->waited;
+		sender->waited = left;
+		sender->limit = now + sender->patience_ns;
+	}
+	(void)pthread_mutex_unlock(&sender->lock);
+}
+
 static bool is_over(struct sender *sender)
 {
 	bool over;
@@ -342,6 +358,7 @@ static void on_wake(uv_async_t *async)
 
 static void on_tick(uv_timer_t *timer)
 {
+	look_for_progress(timer->data);
 	work(timer->data);
 }
 
@@ -392,7 +409,6 @@ static int begin_thread(struct sender *sender)
 int sender_start(struct spool *spool, const struct sender_options *options, struct sender **result, struct err *err)
 {
 	struct sender *sender = calloc(1, sizeof(*sender));
-	pthread_condattr_t monotonic;
 
 	if (!sender)
 		return err_set(err, EXIT_FAILED, "out of memory");
@@ -401,10 +417,7 @@ int sender_start(struct spool *spool, const struct sender_options *options, stru
 	sender->datagrams.fd = -1;
 	sender->backoff_ms = BACKOFF_LEAST_MS;
 	(void)pthread_mutex_init(&sender->lock, NULL);
-	(void)pthread_condattr_init(&monotonic);
-	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&sender->ended, &monotonic);
-	(void)pthread_condattr_destroy(&monotonic);
+	(void)pthread_cond_init(&sender->ended, NULL);
 	send_init(&sender->send, spool, &options->send);
 	if (options->left && send_adopt(&sender->send, options->left->uuid, options->left->path, err) < 0) {
 		send_free(&sender->send);
@@ -505,33 +518,27 @@ static void count_rest(struct send *send, struct sender_rest *rest)
 	}
 }
 
-/* As long as there is progress. */
-static void wait_for_end(struct sender *sender, uint64_t patience_ns)
+void sender_end(struct sender *sender, uint64_t patience_ns)
 {
-	uint64_t waiting = spool_waiting(sender->spool), limit = now_ns(CLOCK_MONOTONIC) + patience_ns;
+	const uint64_t waiting = spool_waiting(sender->spool);
 
-	while (!sender->has_ended) {
-		const struct timespec until = {
-			.tv_sec = (time_t)(limit / 1000000000), .tv_nsec = (long)(limit % 1000000000),
-		};
-		uint64_t left;
-
-		if (pthread_cond_timedwait(&sender->ended, &sender->lock, &until) != ETIMEDOUT)
-			continue;
-		left = spool_waiting(sender->spool);
-		sender->give_up = left == waiting;
-		waiting = left;
-		limit += patience_ns;
+	(void)pthread_mutex_lock(&sender->lock);
+	if (!sender->finish) {
+		sender->finish = true;
+		sender->patience_ns = patience_ns;
+		sender->limit = now_ns(CLOCK_MONOTONIC) + patience_ns;
+		sender->waited = waiting;
 		wake(sender);
 	}
+	(void)pthread_mutex_unlock(&sender->lock);
 }
 
 void sender_finish(struct sender *sender, uint64_t patience_ns, struct sender_rest *rest)
 {
+	sender_end(sender, patience_ns);
 	(void)pthread_mutex_lock(&sender->lock);
-	sender->finish = true;
-	wake(sender);
-	wait_for_end(sender, patience_ns);
+	while (!sender->has_ended)
+		(void)pthread_cond_wait(&sender->ended, &sender->lock);
 	(void)pthread_mutex_unlock(&sender->lock);
 	(void)pthread_join(sender->thread, NULL);
 	count_rest(&sender->send, rest);

@@ -59,7 +59,15 @@ void sender_stats(struct sender *sender, struct sender_stats *stats);
 /** sender_news() - a sentence about the connection that was not told yet. Return: false: there is none. */
 bool sender_news(struct sender *sender, char *text, size_t size);
 
-/** sender_has_ended() - of an adopted spool: there is no more to do than sender_finish(). */
+/**
+ * sender_end() - nothing more is added: send the rest and leave the relay
+ * @patience_ns: without any progress, from then on; the first call counts
+ *
+ * Context: does not wait, see sender_has_ended().
+ */
+void sender_end(struct sender *sender, uint64_t patience_ns);
+
+/** sender_has_ended() - after sender_end(), or of an adopted spool: there is no more to do than sender_finish(). */
 bool sender_has_ended(struct sender *sender);
 
 /** What the relay is not known to have when the sender ends. */
@@ -70,8 +78,8 @@ struct sender_rest {
 };
 
 /**
- * sender_finish() - nothing more is added: send the rest, leave the relay, end the thread and free @sender
- * @patience_ns: without any progress
+ * sender_finish() - sender_end() and wait for it; then end the thread and free @sender
+ * @patience_ns: as of sender_end()
  * @rest: what is still in the spool
  *
  * Context: waits as long as there is progress, and @patience_ns.
