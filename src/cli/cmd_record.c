@@ -83,6 +83,13 @@ static void say(void *context, const char *text)
 	fprintf(stderr, "%skymo %s: %s\n", show->terminal ? "\r\033[K" : "", show->verb, clean);
 }
 
+static int make_remote(void *context, struct json_object *request, struct sink **sink, struct err *err)
+{
+	const struct session_options session = { .version = KYMO_VERSION, .say = say, .context = context };
+
+	return record_relay_remote(&session, request, sink, err);
+}
+
 static void progress(void *context, const struct session_stats *stats)
 {
 	char time[TEXT_QUANTITY_MAX], bytes[TEXT_QUANTITY_MAX];
@@ -326,7 +333,7 @@ static int either(bool background, int argc, char **argv)
 	struct show show = { .verb = options.verb };
 	struct record_options record_options = {
 		.session = { .version = KYMO_VERSION, .say = say, .context = &show },
-		.started = on_started, .context = &show,
+		.remote = make_remote, .started = on_started, .context = &show,
 	};
 	struct record_relay relay = { 0 };
 	char output[CLI_PATH_MAX];

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/json_get.h"
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/common.h"
@@ -161,42 +162,52 @@ struct view {
 	struct json_object *sinks;	/* what its recorder says about them; NULL: nothing */
 };
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-	struct json_object *value = NULL;
-
-	(void)json_object_object_get_ex(object, key, &value);
-	return value;
-}
+static const struct table_column relay_columns[] = {
+	{ "sink", "sink" }, { "url", "sends to" }, { "session", "as" }, { "state", "relay" }, { "waiting_bytes", "not stored yet" },
+	{ "spool_bytes", "at most" }, { "lost", "lost for it" }, { "lost_on_the_way", "lost on the way" }, { "error", "because" },
+};
 
 /* Where it sends to, and what of it is not there yet. */
-static void print_relay(struct table *table, struct json_object *sink)
+static void print_relay(struct table *table, struct json_object *sink, struct json_object *relay)
 {
-	struct json_object *relay = member(sink, "relay");
-	const char *why = json_object_get_string(member(relay, "why"));
+	const char *why = json_get_text(relay, "why");
 	char session[512];
 
-	if (!relay)
-		return;
-	(void)snprintf(session, sizeof session, "host/%s/%s", json_object_get_string(member(relay, "host")),
-		       json_object_get_string(member(relay, "session")));
-	table_value_text(table, "relay", "Sends to", json_object_get_string(member(sink, "path")));
-	table_value_text(table, "relay_session", "As", session);
-	table_value_text(table, "relay_state", "Relay", json_object_get_string(member(relay, "state")));
-	if (why && *why)
-		table_value_text(table, "relay_error", "Because", why);
-	table_value_u64(table, "relay_waiting_bytes", "Bytes not stored yet", json_object_get_uint64(member(relay, "waiting")));
-	if (member(relay, "lost_events"))
-		table_value_u64(table, "relay_lost_on_the_way", "Lost on the way", json_object_get_uint64(member(relay, "lost_events")));
-	table_value_u64(table, "relay_spool_bytes", "Bytes at most", json_object_get_uint64(member(relay, "spool")));
-	table_value_u64(table, "relay_lost", "Lost for it", json_object_get_uint64(member(sink, "dropped")) +
-			json_object_get_uint64(member(sink, "unwritten")));
+	(void)snprintf(session, sizeof session, "host/%s/%s", json_object_get_string(json_get(relay, "host")),
+		       json_object_get_string(json_get(relay, "session")));
+	table_u64(table, json_get_u64(sink, "number"));
+	table_text(table, json_get_text(sink, "path"));
+	table_text(table, session);
+	table_text(table, json_get_text(relay, "state"));
+	table_bytes(table, json_get_u64(relay, "waiting"));
+	table_bytes(table, json_get_u64(relay, "spool"));
+	table_u64(table, json_get_u64(sink, "dropped") + json_get_u64(sink, "unwritten"));
+	if (json_get(relay, "lost_events"))
+		table_u64(table, json_get_u64(relay, "lost_events"));
+	else
+		table_none(table);	/* nothing is, over TCP */
+	table_text(table, why && *why ? why : NULL);
+}
+
+static void print_relays(struct table *table, struct json_object *sinks)
+{
+	bool any = false;
+
+	for (size_t i = 0; json_object_is_type(sinks, json_type_array) && i < json_object_array_length(sinks); i++) {
+		struct json_object *sink = json_object_array_get_idx(sinks, i), *relay = json_get(sink, "relay");
+
+		if (!relay)
+			continue;
+		if (!any)
+			table_section(table, "relays", "Relays", relay_columns, sizeof relay_columns / sizeof *relay_columns);
+		any = true;
+		print_relay(table, sink, relay);
+	}
 }
 
 static void print_recorder(struct table *table, const struct view *view)
 {
 	const struct domain_info *domain = &view->domain;
-	struct json_object *sinks = member(view->sinks, "sinks");
 	struct timespec now;
 
 	table_value_text(table, "runtime_dir", "Runtime directory", view->dir.path);
@@ -211,8 +222,6 @@ static void print_recorder(struct table *table, const struct view *view)
 	table_value_text(table, "trace", "Trace", domain->trace_path);
 	table_value_ns(table, "recording_for_ns", "Recording for",
 		       (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)domain->started_ns);
-	for (size_t i = 0; json_object_is_type(sinks, json_type_array) && i < json_object_array_length(sinks); i++)
-		print_relay(table, json_object_array_get_idx(sinks, i));
 }
 
 
@@ -264,6 +273,7 @@ static int print(const struct view *view, const struct list *before, int format)
 		table_section(table, "processes", NULL, columns, sizeof columns / sizeof *columns);
 	for (unsigned i = 0; i < list->count; i++)
 		print_process(table, &list->item[i], &view->domain, before);
+	print_relays(table, json_get(view->sinks, "sinks"));
 	if (!list->count)
 		table_note(table, "No traced process; start one with \"kymo run -- CMD\".");
 	return cli_close("status", table, EXIT_OK);

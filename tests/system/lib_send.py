@@ -197,3 +197,16 @@ def sink(place):
 def process(place):
     """How `kymo status` describes the program."""
     return next(one for one in json.loads(place.kymo('status', '--format', 'json', '-i', '0'))['processes'])
+
+
+def certificate(place):
+    """A certificate for the name localhost. Return: False: there is no openssl to make it with."""
+    return subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes',
+                           '-days', '30', '-subj', '/CN=relay', '-addext', 'subjectAltName=DNS:localhost', '-keyout',
+                           place.at('key.pem'), '-out', place.at('cert.pem')], capture_output=True).returncode == 0
+
+
+def token(place, name, text):
+    with open(os.open(place.at(name), os.O_CREAT | os.O_WRONLY, 0o600), 'w') as file:
+        file.write(text + '\n')
+    return place.at(name)

@@ -77,7 +77,7 @@ def until_noted(place, more):
 
 
 def lost_by_now(place):
-    return int(re.search(r'"relay_lost_on_the_way": *(\d+)', place.kymo('status', '--format', 'json', '-i', '0'))[1])
+    return int(re.search(r'"lost_on_the_way": *(\d+)', place.kymo('status', '--format', 'json', '-i', '0'))[1])
 
 
 def until_connected(place):

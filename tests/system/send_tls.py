@@ -12,19 +12,6 @@ import lib_send
 from lib_numbers import KYMO, check
 
 
-def certificate(place):
-    """A certificate for the name localhost. Return: False: there is no openssl to make it with."""
-    return subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes',
-                           '-days', '30', '-subj', '/CN=relay', '-addext', 'subjectAltName=DNS:localhost', '-keyout',
-                           place.at('key.pem'), '-out', place.at('cert.pem')], capture_output=True).returncode == 0
-
-
-def token(place, name, text):
-    with open(os.open(place.at(name), os.O_CREAT | os.O_WRONLY, 0o600), 'w') as file:
-        file.write(text + '\n')
-    return place.at(name)
-
-
 def viewer(place, relay, *options):
     """kymo live; its lines go to a file."""
     out = open(place.at('shown'), 'w+')
@@ -34,9 +21,9 @@ def viewer(place, relay, *options):
 
 
 def trusted(place):
-    if not certificate(place):
+    if not lib_send.certificate(place):
         sys.exit(77)
-    secret = token(place, 'token', '0123456789abcdef')
+    secret = lib_send.token(place, 'token', '0123456789abcdef')
     place.environment['KYMO_SPOOL_DIR'] = place.at('spool')
     access = ('--tls-ca', place.at('cert.pem'), '--token-file', secret)
     with lib_send.KymoRelay('--tls-cert', place.at('cert.pem'), '--tls-key', place.at('key.pem'), '--token-file', secret) as relay:
@@ -55,7 +42,7 @@ def trusted(place):
         print(f'{sum(map(len, found))} events over TLS, {lost} lost')
 
         # Others are told why, and their own trace is whole.
-        for options, reason in (((*access[:2], '--token-file', token(place, 'other', 'fedcba9876543210')), 'token'),
+        for options, reason in (((*access[:2], '--token-file', lib_send.token(place, 'other', 'fedcba9876543210')), 'token'),
                                 (('--token-file', secret), 'certificate')):
             local = place.at('local-' + reason)
             recorder = place.recorder('--relay', url, '-o', local, '--linger', '1s', '--strict', *options)
