@@ -35,6 +35,7 @@ PARTS = {
     "spans": ["model"],
     "stats": ["model"],
     "chains": ["model"],
+    "why": ["model", "chains"],
     "caret": ["model"],
     "system": ["model"],
     "tables": ["model", "spans"],

@@ -87,11 +87,20 @@ struct chains_part {
 	unsigned step;			/* of the path, from 0: the callback, or the callback it leads to */
 };
 
+/* A step of one arrival. Of a topic: thread, publish_ns and id. What is not known is 0. */
+struct chains_hop {
+	const struct model_thread *thread;
+	uint64_t id;
+	int64_t publish_ns, send_ns, take_ns;	/* of the message that a callback was called with */
+	int64_t start_ns, end_ns;		/* of the callback */
+};
+
 /* One arrival. */
 struct chains_arrival {
 	int64_t begin_ns, total_ns;
 	uint64_t id;			/* of the latest publication in it */
 	int64_t *part_ns;		/* as many as the path has parts */
+	struct chains_hop *hop;		/* as many as the path has steps; NULL: not asked for */
 };
 
 struct chains_stats {
@@ -101,6 +110,7 @@ struct chains_stats {
 	struct histogram *part_ns;	/* of `parts` */
 	struct chains_arrival *worst;	/* longest first */
 	unsigned worst_count;
+	struct chains_arrival near, named;	/* of near_ns, named_id; part_ns NULL: none */
 };
 
 /* Messages that a ring buffer of one subscription lost. */
@@ -162,6 +172,9 @@ struct chains_options {
 	bool latest;			/* assume CHAINS_LATEST where the trace names no link */
 	int64_t begin_ns, end_ns;	/* count what begins inside; INT64_MIN, INT64_MAX: all */
 	unsigned worst;			/* arrivals to keep per path */
+	bool hops;			/* ... with their hops */
+	int64_t near_ns;		/* also the arrival whose latency is nearest to this; 0: none */
+	uint64_t named_id;		/* and the longest one with this publication in it; 0: none */
 	/*
 	 * Paths are numbered in order of appearance, in each pass the same. Distributions are
 	 * collected for the first CHAINS_EAGER paths, or for those whose bit is set here.
@@ -222,6 +235,9 @@ const char *chains_missing(const struct chains *chains, const char **near);
 
 unsigned chains_tree_count(const struct chains *chains);
 const struct chains_tree_step *chains_tree(const struct chains *chains, unsigned index);
+
+/** chains_is_infrastructure() - /rosout and /parameter_events: everybody talks there about itself. */
+bool chains_is_infrastructure(const struct model_topic *topic);
 
 /** chains_segment_name() - "run", "cached", "publish", "transport", "wait", "take". */
 const char *chains_segment_name(enum chains_segment segment);

@@ -201,8 +201,6 @@ void chains_on_dropped(void *context, const struct model_message *message, enum 
 struct window *chains_window(struct chains *chains, const struct model_publisher *publisher);
 bool chains_is_inside(const struct chains *chains, int64_t begin_ns);
 bool chains_is_followed(const struct chains *chains, const struct model_topic *topic);
-/* /rosout and /parameter_events: everybody talks there about itself. */
-bool chains_is_infrastructure(const struct model_topic *topic);
 /* The message goes on in the path of each of @parents; with NULL it begins one. */
 void chains_follow(struct chains *chains, struct publication *publication,
 		   const struct model_message *message, struct token *parents,

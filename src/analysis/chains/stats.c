@@ -85,6 +85,12 @@ static struct chains_stats *stats_new(struct chains *chains, const struct path *
 	return NULL;
 }
 
+static void arrival_free(struct chains_arrival *arrival)
+{
+	free(arrival->part_ns);
+	free(arrival->hop);
+}
+
 void chains_stats_free(struct chains_stats *stats)
 {
 	unsigned i;
@@ -95,7 +101,9 @@ void chains_stats_free(struct chains_stats *stats)
 	for (i = 0; stats->part_ns && i < stats->parts; i++)
 		histogram_free(&stats->part_ns[i]);
 	for (i = 0; i < stats->worst_count; i++)
-		free(stats->worst[i].part_ns);
+		arrival_free(&stats->worst[i]);
+	arrival_free(&stats->near);
+	arrival_free(&stats->named);
 	free(stats->part_ns);
 	free(stats->worst);
 	free(stats);
@@ -156,28 +164,74 @@ static bool parts_of(const struct token *token, struct chains_arrival *arrival, 
 	return true;
 }
 
-/* Longest first; the shortest falls out. */
-static void worst_add(struct chains *chains, struct chains_stats *stats,
-		      const struct chains_arrival *arrival)
+static void hops_of(const struct token *token, struct chains_hop *hop)
 {
-	unsigned most = chains->options.worst, at = stats->worst_count;
-	size_t size = (stats->parts ? stats->parts : 1) * sizeof(int64_t);
-	int64_t *part_ns;
+	for (; token; token = token->parent)
+		hop[token->path->pub.depth] = (struct chains_hop){
+			token->thread, token->id, token->publish_ns, token->send_ns,
+			token->take_ns, token->start_ns, token->end_ns,
+		};
+}
 
-	if (!most || (at == most && stats->worst[at - 1].total_ns >= arrival->total_ns))
-		return;
-	part_ns = at == most ? stats->worst[--at].part_ns : malloc(size);
-	if (!part_ns) {
+/* Puts @arrival, of which @token is the last step, in the place of what @kept is. */
+static void keep(struct chains *chains, const struct chains_stats *stats, struct chains_arrival *kept,
+		 const struct chains_arrival *arrival, const struct token *token)
+{
+	unsigned steps = token->path->pub.depth + 1;
+	struct chains_arrival old = *kept;
+
+	*kept = *arrival;
+	kept->part_ns = old.part_ns ? old.part_ns : calloc(stats->parts ? stats->parts : 1, sizeof(int64_t));
+	kept->hop = old.hop || !chains->options.hops ? old.hop : calloc(steps, sizeof(*kept->hop));
+	if (!kept->part_ns || (chains->options.hops && !kept->hop)) {
 		chains->failed = true;
 		return;
 	}
-	if (stats->worst_count < most)
+	memcpy(kept->part_ns, arrival->part_ns, stats->parts * sizeof(int64_t));
+	if (kept->hop)
+		hops_of(token, kept->hop);
+}
+
+/* Longest first; the shortest falls out. */
+static void worst_add(struct chains *chains, struct chains_stats *stats,
+		      const struct chains_arrival *arrival, const struct token *token)
+{
+	unsigned most = chains->options.worst, at = stats->worst_count;
+	struct chains_arrival kept = { 0 };
+
+	if (!most || (at == most && stats->worst[at - 1].total_ns >= arrival->total_ns))
+		return;
+	if (at == most)
+		kept = stats->worst[--at];
+	else
 		stats->worst_count++;
+	keep(chains, stats, &kept, arrival, token);
 	for (; at && stats->worst[at - 1].total_ns < arrival->total_ns; at--)
 		stats->worst[at] = stats->worst[at - 1];
-	stats->worst[at] = *arrival;
-	stats->worst[at].part_ns = part_ns;
-	memcpy(part_ns, arrival->part_ns, size);
+	stats->worst[at] = kept;
+}
+
+static int64_t apart(int64_t a, int64_t b)
+{
+	return a < b ? b - a : a - b;
+}
+
+/* The ones that were asked for besides. Of equally near ones the first. */
+static void others_add(struct chains *chains, struct chains_stats *stats,
+		       const struct chains_arrival *arrival, const struct token *token)
+{
+	const struct chains_options *o = &chains->options;
+	const struct token *at;
+
+	if (o->near_ns && (!stats->near.part_ns || apart(arrival->total_ns, o->near_ns) <
+						   apart(stats->near.total_ns, o->near_ns)))
+		keep(chains, stats, &stats->near, arrival, token);
+	for (at = o->named_id ? token : NULL; at; at = at->parent)
+		if (at->path->pub.publisher && at->id == o->named_id &&
+		    (!stats->named.part_ns || arrival->total_ns > stats->named.total_ns)) {
+			keep(chains, stats, &stats->named, arrival, token);
+			return;
+		}
 }
 
 static int add(struct histogram *histogram, int64_t ns)
@@ -207,5 +261,6 @@ void chains_stats_arrived(struct chains *chains, struct token *token)
 	for (i = 0; i < stats->parts; i++)
 		chains->failed |= add(&stats->part_ns[i], part_ns[i]) != 0;
 	chains->failed |= add(&stats->total, arrival.total_ns) != 0;
-	worst_add(chains, stats, &arrival);
+	worst_add(chains, stats, &arrival, token);
+	others_add(chains, stats, &arrival, token);
 }

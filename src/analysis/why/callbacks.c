@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each run of a callback from where its message was published or its timer was due; see why.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/why/why.h"
+
+struct why_callbacks {
+	struct why_callbacks_options options;
+	struct why_callback **item;	/* by index of the callback */
+	uint32_t count;
+	bool failed;
+};
+
+/* ---- the runs that are kept ---- */
+
+static int64_t apart(int64_t a, int64_t b)
+{
+	return a < b ? b - a : a - b;
+}
+
+static void keep(const struct why_callbacks *callbacks, uint32_t index, struct why_callback *of,
+		 const struct why_run *run)
+{
+	const struct why_callbacks_options *o = &callbacks->options;
+	unsigned at = of->worst_count;
+
+	if (o->near_ns && index == o->near_index && (of->near.total_ns < 0 ||
+	    apart(run->total_ns, o->near_ns) < apart(of->near.total_ns, o->near_ns)))
+		of->near = *run;
+	if (o->named_id && run->hops > 1 && run->hop[0].at.id == o->named_id &&
+	    run->total_ns > of->named.total_ns)
+		of->named = *run;
+	if (at == o->worst && of->worst[at - 1].total_ns >= run->total_ns)
+		return;
+	if (at == o->worst)
+		at--;
+	else
+		of->worst_count++;
+	for (; at && of->worst[at - 1].total_ns < run->total_ns; at--)
+		of->worst[at] = of->worst[at - 1];
+	of->worst[at] = *run;
+}
+
+static struct why_callback *callback_of(struct why_callbacks *callbacks, uint32_t index)
+{
+	struct why_callback **grown, *of;
+	uint32_t count = callbacks->count ? callbacks->count : 64;
+
+	while (count <= index)
+		count *= 2;
+	if (count > callbacks->count) {
+		grown = realloc(callbacks->item, count * sizeof(struct why_callback *));
+		if (!grown)
+			return NULL;
+		memset(grown + callbacks->count, 0, (count - callbacks->count) * sizeof(struct why_callback *));
+		callbacks->item = grown;
+		callbacks->count = count;
+	}
+	of = callbacks->item[index];
+	if (of)
+		return of;
+	of = calloc(1, sizeof(*of));
+	if (of)
+		of->worst = calloc(callbacks->options.worst, sizeof(*of->worst));
+	if (!of || !of->worst) {
+		free(of);
+		return NULL;
+	}
+	of->near.total_ns = of->named.total_ns = -1;
+	return callbacks->item[index] = of;
+}
+
+/* ---- one run ---- */
+
+static bool is_timed(const struct model_instance *instance)
+{
+	const struct model_message *message = instance->message;
+
+	return message && message->publish_ns && message->publisher && message->take_ns &&
+	       message->publisher->process->host == instance->callback->process->host;
+}
+
+/* Two clocks of one host agree: a message is not taken before it was published. */
+static void run_of(struct why_run *run, const struct model_instance *instance, int64_t previous_ns)
+{
+	const struct model_message *message = instance->message;
+	const struct model_timer *timer = instance->callback->timer;
+	int64_t end_ns = instance->start_ns + instance->duration_ns, begin_ns = instance->start_ns;
+	struct why_hop *hop = run->hop;
+
+	*run = (struct why_run){ 0 };
+	if (is_timed(instance)) {
+		begin_ns = message->publish_ns;
+		*hop++ = (struct why_hop){
+			.publisher = message->publisher,
+			.at = { .thread = message->publish_thread, .id = message->id, .publish_ns = message->publish_ns },
+		};
+	}
+	*hop = (struct why_hop){
+		.callback = instance->callback,
+		.at = { .thread = instance->thread, .start_ns = instance->start_ns, .end_ns = end_ns },
+	};
+	if (is_timed(instance)) {
+		hop->at.id = message->id;
+		hop->at.publish_ns = message->publish_ns;
+		hop->at.send_ns = message->send_ns;
+		hop->at.take_ns = message->take_ns;
+	} else if (timer && previous_ns && timer->period_ns > 0 &&
+		   timer->period_ns <= instance->start_ns - previous_ns) {
+		begin_ns = hop->due_ns = previous_ns + timer->period_ns;
+	}
+	run->hops = (unsigned)(hop - run->hop) + 1;
+	run->total_ns = end_ns - begin_ns;
+}
+
+static void on_instance(void *context, const struct model_instance *instance)
+{
+	struct why_callbacks *callbacks = context;
+	struct why_callback *of = callback_of(callbacks, instance->callback->index);
+	struct why_run run;
+	int64_t previous_ns;
+
+	if (!of) {
+		callbacks->failed = true;
+		return;
+	}
+	previous_ns = of->previous_ns;
+	of->previous_ns = instance->start_ns;
+	if (instance->start_ns < callbacks->options.begin_ns || instance->start_ns > callbacks->options.end_ns)
+		return;
+	run_of(&run, instance, previous_ns);
+	if (run.total_ns < 0)
+		return;
+	callbacks->failed |= histogram_add(&of->total, (uint64_t)run.total_ns) != 0;
+	keep(callbacks, instance->callback->index, of, &run);
+}
+
+static const struct model_listener listener = { .instance = on_instance };
+
+int why_callbacks_create(struct why_callbacks **callbacks, struct model *model,
+			 const struct why_callbacks_options *options)
+{
+	*callbacks = calloc(1, sizeof(**callbacks));
+	if (!*callbacks)
+		return -1;
+	(*callbacks)->options = *options;
+	if (!model_listen(model, &listener, *callbacks))
+		return 0;
+	free(*callbacks);
+	*callbacks = NULL;
+	return -1;
+}
+
+void why_callbacks_destroy(struct why_callbacks *callbacks)
+{
+	for (uint32_t i = 0; callbacks && i < callbacks->count; i++) {
+		if (!callbacks->item[i])
+			continue;
+		histogram_free(&callbacks->item[i]->total);
+		free(callbacks->item[i]->worst);
+		free(callbacks->item[i]);
+	}
+	if (callbacks)
+		free(callbacks->item);
+	free(callbacks);
+}
+
+bool why_callbacks_failed(const struct why_callbacks *callbacks)
+{
+	return callbacks->failed;
+}
+
+const struct why_callback *why_callback(const struct why_callbacks *callbacks, uint32_t index)
+{
+	return index < callbacks->count ? callbacks->item[index] : NULL;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An instance into the parts that its time went to; see why.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/why/why.h"
+
+struct cut {
+	struct why_parts *parts;
+	const struct why_others *others;
+	unsigned size;
+	bool failed;
+};
+
+const char *why_kind_name(enum why_kind kind)
+{
+	static const char *const names[] = {
+		[WHY_EXECUTING] = "executing", [WHY_PUBLISH] = "publish", [WHY_TRANSPORT] = "transport",
+		[WHY_QUEUED] = "queued",       [WHY_TAKE] = "take",	  [WHY_LATE] = "late",
+		[WHY_CACHED] = "cached",
+	};
+
+	return names[kind];
+}
+
+static bool is_same(const struct why_part *a, const struct why_part *b)
+{
+	return a->hop == b->hop && a->kind == b->kind && a->callback == b->callback && a->is_group == b->is_group;
+}
+
+const struct why_part *why_part_in(const struct why_parts *parts, const struct why_part *part)
+{
+	for (unsigned i = 0; i < parts->count; i++)
+		if (is_same(&parts->part[i], part))
+			return &parts->part[i];
+	return NULL;
+}
+
+/* A further piece of a part that is there, or a new one. Empty ones are left out. */
+static void piece(struct cut *cut, struct why_part new)
+{
+	struct why_parts *parts = cut->parts;
+	struct why_part *grown, *part = (struct why_part *)why_part_in(parts, &new);
+
+	new.ns = new.end_ns - new.begin_ns;
+	new.pieces = 1;
+	if (!new.ns)
+		return;
+	if (part) {
+		part->end_ns = new.end_ns;
+		part->ns += new.ns;
+		part->pieces++;
+		return;
+	}
+	if (parts->count == cut->size) {
+		cut->size = cut->size ? cut->size * 2 : 32;
+		grown = realloc(parts->part, cut->size * sizeof(*grown));
+		if (!grown) {
+			cut->failed = true;
+			return;
+		}
+		parts->part = grown;
+	}
+	parts->part[parts->count++] = new;
+}
+
+/* ---- who held it up ---- */
+
+/* A stretch of waiting of the callback of @hop, which then ran on @thread. */
+struct stretch {
+	unsigned hop;
+	const struct model_callback *callback;
+	const struct model_thread *thread;
+	enum why_kind rest;		/* what is not explained */
+};
+
+typedef bool holds(const struct stretch *stretch, const struct why_other *run, bool *assumed);
+
+static bool holds_thread(const struct stretch *stretch, const struct why_other *run, bool *assumed)
+{
+	(void)assumed;
+	return run->thread == stretch->thread;
+}
+
+/* Nobody holds a reentrant group. */
+static bool holds_group(const struct stretch *stretch, const struct why_other *run, bool *assumed)
+{
+	const struct model_callback_group *group = model_callback_group_of(stretch->callback);
+	const struct model_callback_group *its = model_callback_group_of(run->callback);
+	const struct model_node *node = model_callback_node(stretch->callback);
+
+	if (run->thread == stretch->thread || run->thread->process != stretch->thread->process)
+		return false;
+	*assumed = !group || !its;
+	if (!*assumed)
+		return group == its && strcmp(group->type, "reentrant") != 0;
+	return !(group && strcmp(group->type, "reentrant") == 0) && node &&
+	       model_callback_node(run->callback) == node;
+}
+
+static void rest(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns)
+{
+	piece(cut, (struct why_part){
+		.kind = stretch->rest, .hop = stretch->hop, .thread = stretch->thread,
+		.begin_ns = from_ns, .end_ns = to_ns,
+	});
+}
+
+static void waited(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group);
+
+/* What no run explains at this level is looked at on the next one. */
+static void gap(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group)
+{
+	if (from_ns == to_ns)
+		return;
+	if (group)
+		rest(cut, stretch, from_ns, to_ns);
+	else
+		waited(cut, stretch, from_ns, to_ns, true);
+}
+
+static void waited(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group)
+{
+	holds *is_held = group ? holds_group : holds_thread;
+	const struct why_other *run;
+	int64_t begin_ns, end_ns;
+	bool assumed;
+
+	for (unsigned i = 0; (run = why_other(cut->others, i)) && run->start_ns < to_ns; i++) {
+		assumed = false;
+		if (run->end_ns <= from_ns || !is_held(stretch, run, &assumed))
+			continue;
+		begin_ns = run->start_ns > from_ns ? run->start_ns : from_ns;
+		end_ns = run->end_ns < to_ns ? run->end_ns : to_ns;
+		gap(cut, stretch, from_ns, begin_ns, group);
+		piece(cut, (struct why_part){
+			.kind = WHY_QUEUED, .hop = stretch->hop, .callback = run->callback, .thread = run->thread,
+			.is_group = group, .is_assumed = assumed, .begin_ns = begin_ns, .end_ns = end_ns,
+		});
+		from_ns = end_ns;
+	}
+	gap(cut, stretch, from_ns, to_ns, group);
+}
+
+/* A request may be told to be sent after it was taken: nothing waited then. */
+static void stretch_of(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns)
+{
+	if (to_ns > from_ns)
+		waited(cut, stretch, from_ns, to_ns, false);
+	else
+		rest(cut, stretch, from_ns, to_ns);
+}
+
+/* ---- hop by hop ---- */
+
+static void simple(struct cut *cut, enum why_kind kind, unsigned hop, const struct model_thread *thread,
+		   int64_t from_ns, int64_t to_ns)
+{
+	piece(cut, (struct why_part){ .kind = kind, .hop = hop, .thread = thread, .begin_ns = from_ns, .end_ns = to_ns });
+}
+
+/* The message's way to the callback at @hop. */
+static void way(struct cut *cut, const struct why_hop *from, const struct why_hop *to, unsigned hop)
+{
+	int64_t sent_ns = to->at.send_ns ? to->at.send_ns : from->at.publish_ns;
+	struct stretch stretch = { hop, to->callback, to->at.thread, WHY_TRANSPORT };
+
+	simple(cut, WHY_PUBLISH, hop, from->at.thread, from->at.publish_ns, sent_ns);
+	stretch_of(cut, &stretch, sent_ns, to->at.take_ns);
+	simple(cut, WHY_TAKE, hop, to->at.thread, to->at.take_ns, to->at.start_ns);
+}
+
+static void hop_of(struct cut *cut, const struct why_instance *instance, unsigned i)
+{
+	const struct why_hop *hop = &instance->hop[i], *next = i + 1 < instance->hops ? hop + 1 : NULL;
+	int64_t end_ns = next && next->link == CHAINS_DIRECT ? next->at.publish_ns : hop->at.end_ns;
+
+	if (!hop->callback) {
+		if (i && hop->link != CHAINS_DIRECT)
+			simple(cut, WHY_CACHED, i, hop->at.thread, hop[-1].at.end_ns, hop->at.publish_ns);
+		return;
+	}
+	if (i)
+		way(cut, hop - 1, hop, i);
+	else if (hop->due_ns)
+		stretch_of(cut, &(struct stretch){ i, hop->callback, hop->at.thread, WHY_LATE }, hop->due_ns,
+			   hop->at.start_ns);
+	simple(cut, WHY_EXECUTING, i, hop->at.thread, hop->at.start_ns, end_ns);
+}
+
+int why_cut(struct why_parts *out, const struct why_instance *instance, const struct why_others *others)
+{
+	struct cut cut = { .parts = out, .others = others };
+
+	*out = (struct why_parts){ 0 };
+	for (unsigned i = 0; i < instance->hops; i++)
+		hop_of(&cut, instance, i);
+	return cut.failed ? -1 : 0;
+}
+
+void why_parts_free(struct why_parts *parts)
+{
+	free(parts->part);
+	*parts = (struct why_parts){ 0 };
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arrivals of chains and runs of callbacks in one form; see why.h. */
+#include "analysis/why/why.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int why_of_arrival(struct why_instance *out, const struct chains_path *path,
+		   const struct chains_arrival *arrival)
+{
+	const struct chains_path *step[CHAINS_STEPS_MAX];
+	unsigned count = chains_steps(path, step), i;
+
+	*out = (struct why_instance){ .begin_ns = arrival->begin_ns, .total_ns = arrival->total_ns, .hops = count };
+	out->hop = calloc(count ? count : 1, sizeof(*out->hop));
+	if (!out->hop)
+		return -1;
+	for (i = 0; i < count; i++)
+		out->hop[i] = (struct why_hop){
+			.callback = step[i]->callback, .publisher = step[i]->publisher,
+			.link = step[i]->link, .call = step[i]->call, .at = arrival->hop[i],
+		};
+	return 0;
+}
+
+int why_of_run(struct why_instance *out, const struct why_run *run)
+{
+	const struct why_hop *last = &run->hop[run->hops - 1];
+
+	*out = (struct why_instance){
+		.begin_ns = last->at.end_ns - run->total_ns, .total_ns = run->total_ns, .hops = run->hops,
+	};
+	out->hop = malloc(sizeof(run->hop));
+	if (!out->hop)
+		return -1;
+	memcpy(out->hop, run->hop, sizeof(run->hop));
+	return 0;
+}
+
+void why_free(struct why_instance *instance)
+{
+	free(instance->hop);
+	*instance = (struct why_instance){ .total_ns = -1 };
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `kymo why` answers: the worst instances of a chain or a callback, taken apart, and one sentence. */
+#ifndef KYMO_REPORT_WHY_H
+#define KYMO_REPORT_WHY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/table.h"
+#include "ctf/reader.h"
+
+#define WHY_WORST_MAX 100u
+
+struct why_options {
+	enum table_format format;
+	const char *pattern;		/* a chain; NULL: none was named */
+	const char *callback;		/* glob: node, or "/node timer 10 ms"; NULL: none was named */
+	uint64_t message;		/* the chain that this publication is in; 0: none was named */
+	unsigned worst;			/* instances to take apart, 1 to WHY_WORST_MAX */
+	bool all_topics, latest;	/* as for flow */
+	int64_t begin_ns, end_ns;	/* of what begins; INT64_MIN, INT64_MAX: not limited */
+	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
+	/* Told now and then how far the reading is; events 0: it is over. May be NULL. */
+	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
+	void *context;
+};
+
+/**
+ * why_run() - read the trace three times (whose instances, which of them, what ran meanwhile) and write the answer
+ * @path: of the trace, as the user named it
+ * @lost: set to whether events were lost
+ *
+ * Context: allocates and blocks.
+ * Return: EXIT_OK; EXIT_EMPTY when there was nothing to show (the output says why); -1 with @err.
+ */
+int why_run(struct ctf_reader *reader, const char *path, const struct why_options *options,
+	    struct table *table, bool *lost, struct err *err);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files of `kymo why`: why.c (passes), why_choose.c (whose instances), why_print.c, why_text.c. */
+#ifndef KYMO_REPORT_WHY_INTERNAL_H
+#define KYMO_REPORT_WHY_INTERNAL_H
+
+#include "analysis/why/why.h"
+#include "report/why.h"
+
+/* Whose instances are taken apart, by numbers that are the same in each pass. */
+struct why_target {
+	bool is_found;
+	bool is_chain;
+	uint32_t index;			/* of the path, or of the callback */
+	uint64_t count;			/* instances */
+	int64_t usual_ns;		/* their p50; 0: there is only one */
+};
+
+struct why_answer {
+	const struct why_options *options;
+	const char *path;
+	struct ctf_reader *reader;
+	struct table *table;
+	struct model *model;
+	struct chains *chains;
+	struct why_callbacks *callbacks;
+	struct why_others *others;
+	uint64_t lost_events, lost_packets;
+
+	struct why_target target;
+	struct why_instance instance[WHY_WORST_MAX];	/* longest first */
+	struct why_parts parts[WHY_WORST_MAX];
+	unsigned instances;
+	struct why_instance usual;	/* total_ns < 0: none */
+	struct why_parts usual_parts;
+};
+
+#define WHY_LABEL_MAX 512
+
+/* why_choose.c: by what one pass has found. Sets answer->target. */
+void why_choose(struct why_answer *answer);
+bool why_is_asked(const struct why_answer *answer, const struct model_callback *callback);
+
+/* why_text.c */
+
+/* The part whose time is the most above the usual one's. Return: NULL: there are no parts. @usual_ns: its time there. */
+const struct why_part *why_cause(const struct why_answer *answer, unsigned rank, int64_t *usual_ns);
+/* "143.2 ms, usually 38.1 ms: queued ..." Return: @buffer. */
+char *why_sentence(const struct why_answer *answer, unsigned rank, char *buffer, size_t size);
+/* Who did it, or what: a callback, "/scan to /planner", a topic. Return: @buffer. */
+char *why_who(const struct why_instance *instance, const struct why_part *part, char *buffer, size_t size);
+/* "thread 123 of container". Return: @buffer. */
+char *why_where(const struct why_part *part, char *buffer, size_t size);
+/* The chain's steps, or the callback. Return: @buffer. */
+char *why_target_label(const struct why_answer *answer, char *buffer, unsigned size);
+
+/* why_print.c */
+void why_print(struct why_answer *answer);
+
+#endif

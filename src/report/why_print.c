@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kymo why`: the sentence, the waterfall, and what cannot be told. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/why_internal.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+#define BAR_WIDTH 32
+
+/* ---- parts ---- */
+
+static const struct table_column part_columns[] = {
+	{ "rank", NULL },
+	{ "step", NULL },
+	{ "kind", "Part" },
+	{ "who", "Of" },
+	{ "where", NULL },
+	{ "ns", "Time" },
+	{ "usual_ns", "Usually" },
+	{ "begin_ns", NULL },
+	{ "offset_ns", "After" },
+	{ "pieces", NULL },
+	{ "group", NULL },
+	{ "assumed", NULL },
+	{ "bar", "" },
+};
+
+/* Where in the instance the part lies, from the first to the last of its pieces. */
+static const char *bar(const struct why_instance *instance, const struct why_part *part, char *buffer)
+{
+	int64_t total = instance->total_ns > 0 ? instance->total_ns : 1;
+	int from = (int)((part->begin_ns - instance->begin_ns) * BAR_WIDTH / total);
+	int to = (int)((part->end_ns - instance->begin_ns) * BAR_WIDTH / total);
+	int i;
+
+	from = from < 0 ? 0 : from >= BAR_WIDTH ? BAR_WIDTH - 1 : from;
+	to = to <= from ? from + 1 : to > BAR_WIDTH ? BAR_WIDTH : to;
+	for (i = 0; i < to; i++)
+		buffer[i] = i < from ? ' ' : '#';
+	buffer[i] = '\0';
+	return buffer;
+}
+
+static void part_row(struct why_answer *answer, unsigned rank, const struct why_part *part)
+{
+	const struct why_instance *instance = &answer->instance[rank];
+	const struct why_part *usual = why_part_in(&answer->usual_parts, part);
+	struct table *t = answer->table;
+	char text[WHY_LABEL_MAX], line[BAR_WIDTH + 1];
+	bool is_text = answer->options->format == TABLE_TEXT;
+
+	table_u64(t, rank + 1);
+	table_u64(t, part->hop);
+	table_text(t, why_kind_name(part->kind));
+	table_text(t, why_who(instance, part, text, sizeof(text)));
+	table_text(t, why_where(part, text, sizeof(text)));
+	table_ns(t, part->ns);
+	if (answer->usual.total_ns < 0)
+		table_none(t);
+	else
+		table_ns(t, usual ? usual->ns : 0);
+	table_i64(t, part->begin_ns);
+	table_ns(t, part->begin_ns - instance->begin_ns);
+	table_u64(t, part->pieces);
+	table_u64(t, part->is_group);
+	table_u64(t, part->is_assumed);
+	table_text(t, is_text ? bar(instance, part, line) : NULL);
+}
+
+/* What the usual instance spent and this one did not: the columns add up. */
+static void usual_row(struct why_answer *answer, unsigned rank, const struct why_part *usual)
+{
+	struct table *t = answer->table;
+	char text[WHY_LABEL_MAX];
+
+	table_u64(t, rank + 1);
+	table_u64(t, usual->hop);
+	table_text(t, why_kind_name(usual->kind));
+	table_text(t, why_who(&answer->usual, usual, text, sizeof(text)));
+	table_text(t, why_where(usual, text, sizeof(text)));
+	table_ns(t, 0);
+	table_ns(t, usual->ns);
+	for (unsigned i = 0; i < 2; i++)
+		table_none(t);
+	table_u64(t, 0);
+	table_u64(t, usual->is_group);
+	table_u64(t, usual->is_assumed);
+	table_text(t, NULL);
+}
+
+static void sum_row(struct why_answer *answer, unsigned rank)
+{
+	struct table *t = answer->table;
+
+	for (unsigned i = 0; i < 2; i++)
+		table_none(t);
+	table_text(t, "= all");
+	table_text(t, "");
+	table_none(t);
+	table_ns(t, answer->instance[rank].total_ns);
+	if (answer->usual.total_ns < 0)
+		table_none(t);
+	else
+		table_ns(t, answer->usual.total_ns);
+	for (unsigned i = 0; i < 5; i++)
+		table_none(t);
+	table_text(t, "");
+}
+
+static void print_parts(struct why_answer *answer)
+{
+	char title[128];
+
+	for (unsigned rank = 0; rank < answer->instances; rank++) {
+		const struct why_parts *parts = &answer->parts[rank];
+		unsigned i;
+
+		/* As text each instance has a table of its own; elsewhere one has them all, by rank. */
+		if (rank && answer->options->format == TABLE_TEXT)
+			snprintf(title, sizeof(title), "The %u. longest, taken apart", rank + 1);
+		else
+			snprintf(title, sizeof(title), "Taken apart, next to a usual one");
+		if (!rank || answer->options->format == TABLE_TEXT)
+			table_section(answer->table, "parts", title, part_columns, COUNT_OF(part_columns));
+		for (i = 0; i < parts->count; i++)
+			part_row(answer, rank, &parts->part[i]);
+		for (i = 0; i < answer->usual_parts.count; i++)
+			if (!why_part_in(parts, &answer->usual_parts.part[i]))
+				usual_row(answer, rank, &answer->usual_parts.part[i]);
+		if (answer->options->format == TABLE_TEXT)
+			sum_row(answer, rank);
+	}
+}
+
+/* ---- instances ---- */
+
+static const struct table_column instance_columns[] = {
+	{ "rank", "#" },
+	{ "latency_ns", "Latency" },
+	{ "at", "Begun at" },
+	{ "begin_ns", NULL },
+	{ "message", "Message" },
+	{ "cause", NULL },
+	{ "cause_who", NULL },
+	{ "cause_ns", NULL },
+	{ "cause_usual_ns", NULL },
+	{ "sentence", "Why" },
+};
+
+static uint64_t message_of(const struct why_instance *instance)
+{
+	for (unsigned i = instance->hops; i-- > 0;)
+		if (instance->hop[i].publisher)
+			return instance->hop[i].at.id;
+	return 0;
+}
+
+static char *offset_text(const struct why_answer *answer, int64_t ns, char *buffer, size_t size)
+{
+	snprintf(buffer, size, "+%.6f s", (double)(ns - model_facts(answer->model)->first_ns) / 1e9);
+	return buffer;
+}
+
+static void instance_row(struct why_answer *answer, unsigned rank)
+{
+	const struct why_instance *instance = &answer->instance[rank];
+	struct table *t = answer->table;
+	char text[4 * WHY_LABEL_MAX];
+	const struct why_part *cause;
+	int64_t usual_ns;
+
+	cause = why_cause(answer, rank, &usual_ns);
+	table_u64(t, rank + 1);
+	table_ns(t, instance->total_ns);
+	table_text(t, offset_text(answer, instance->begin_ns, text, sizeof(text)));
+	table_i64(t, instance->begin_ns);
+	if (message_of(instance))
+		table_u64(t, message_of(instance));
+	else
+		table_none(t);
+	table_text(t, cause ? why_kind_name(cause->kind) : NULL);
+	table_text(t, cause ? why_who(instance, cause, text, sizeof(text)) : NULL);
+	table_ns(t, cause ? cause->ns : 0);
+	table_ns(t, usual_ns);
+	table_text(t, why_sentence(answer, rank, text, sizeof(text)));
+}
+
+static void print_instances(struct why_answer *answer)
+{
+	if (answer->instances < 2 && answer->options->format == TABLE_TEXT)
+		return;
+	table_section(answer->table, "instances", "The longest", instance_columns, COUNT_OF(instance_columns));
+	for (unsigned rank = 0; rank < answer->instances; rank++)
+		instance_row(answer, rank);
+}
+
+/* ---- what cannot be told ---- */
+
+static void print_remarks(struct why_answer *answer)
+{
+	bool assumed = false;
+
+	for (unsigned rank = 0; rank < answer->instances; rank++)
+		for (unsigned i = 0; i < answer->parts[rank].count; i++)
+			assumed |= answer->parts[rank].part[i].is_assumed;
+	if (assumed)
+		table_note(answer->table, "The trace does not tell callback groups: that callbacks of one node on other "
+			   "threads held each other up is a guess.");
+	if (answer->lost_events || answer->lost_packets)
+		table_note(answer->table, "Events were lost: what is told as transport may be a callback that is missing.");
+	table_note(answer->table, "What the threads did while they executed (on a CPU, preempted, blocked) is not looked at.");
+}
+
+void why_print(struct why_answer *answer)
+{
+	const struct why_instance *worst = &answer->instance[0];
+	struct table *t = answer->table;
+	char text[8192];
+
+	table_value_text(t, "sentence", "Why", why_sentence(answer, 0, text, sizeof(text)));
+	table_value_text(t, answer->target.is_chain ? "chain" : "callback", answer->target.is_chain ? "Chain" : "Callback",
+			 why_target_label(answer, text, sizeof(text)));
+	table_value_text(t, "trace", "Trace", answer->path);
+	table_value_text(t, "at", "Begun at", offset_text(answer, worst->begin_ns, text, sizeof(text)));
+	table_value_ns(t, "latency_ns", "Latency", worst->total_ns);
+	table_value_ns(t, "usual_ns", "Usually (p50)", answer->target.usual_ns);
+	table_value_u64(t, "count", "Instances", answer->target.count);
+	if (answer->lost_events || answer->options->format != TABLE_TEXT)
+		table_value_u64(t, "lost_events", "Lost events", answer->lost_events);
+	print_instances(answer);
+	print_parts(answer);
+	print_remarks(answer);
+}
