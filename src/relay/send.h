@@ -107,6 +107,7 @@ struct send {
 	unsigned unannounced;		/* streams that viewers do not know of */
 	struct send_place sent, stored;
 	struct send_place round;	/* of the DATA_PENDING that are out */
+	struct spool_stored round_counted;	/* lost_packets and lost_events when it began: of packets before it */
 	bool asking;			/* whether all before it is stored */
 	unsigned asking_streams;	/* replies to come */
 	uint16_t datagram_port;		/* of the relay, for this session */

@@ -87,12 +87,16 @@ int send_on_stored(struct send *send, struct send_stream *stream, struct wire_in
 
 int send_adopt(struct send *send, const uint8_t uuid[16], const char *path, struct err *err)
 {
+	const struct spool_stored stored = spool_stored(send->spool);
+
 	if (send_meet(send, err) < 0)
 		return -1;
 	memcpy(send->uuid, uuid, sizeof(send->uuid));
 	send->path = *path ? strdup(path) : NULL;
 	send_keep_old(send);
-	send->sent.at[SPOOL_RUN] = send->stored.at[SPOOL_RUN] = spool_stored(send->spool);
+	send->sent.at[SPOOL_RUN] = send->stored.at[SPOOL_RUN] = stored.position;
+	send->lost_packets = stored.lost_packets;
+	send->lost_events = stored.lost_events;
 	send->finish = true;
 	return 0;
 }

@@ -83,6 +83,7 @@ static void ask_for_more(struct send *send)
 {
 	send->asking = true;
 	send->round = send->sent;
+	send->round_counted = (struct spool_stored){ send->round.at[SPOOL_RUN], send->lost_packets, send->lost_events };
 	for (unsigned i = 0; i < send->stream_count; i++) {
 		struct send_stream *stream = send->stream[i];
 
@@ -139,7 +140,12 @@ static void close_ended(struct send *send)
 
 static void round_done(struct send *send)
 {
+	const uint64_t packets = send->lost_packets, events = send->lost_events;
+
 	send_count_round(send);
+	/* What was counted since the round began, other than in it, is of packets that are kept still. */
+	send->round_counted.lost_packets += send->lost_packets - packets;
+	send->round_counted.lost_events += send->lost_events - events;
 	send->asking = false;
 	send->stored = send->round;
 	for (unsigned i = 0; i < send->stream_count; i++) {
@@ -147,7 +153,7 @@ static void round_done(struct send *send)
 
 		stream->stored_discarded = stream->asked_discarded;
 	}
-	spool_release(send->spool, send->stored.at[SPOOL_RUN]);
+	spool_release(send->spool, &send->round_counted);
 	if (send_has_chunks(send))
 		close_ended(send);
 }

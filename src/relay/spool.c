@@ -29,7 +29,7 @@ struct spool {
 	uint64_t limit, segment_size;
 	pthread_mutex_t lock;		/* of what follows; files are read and written without it */
 	uint64_t facts_end, run_end;
-	uint64_t released;
+	struct spool_stored released;
 	struct segment *segment;	/* [count] those that are not released, in order */
 	unsigned count;
 };
@@ -165,7 +165,7 @@ static int segment_for(struct spool *spool, uint64_t size, uint64_t *begin, uint
 	char name[32];
 	int fd;
 
-	if (spool->run_end - spool->released + size > spool->limit)
+	if (spool->run_end - spool->released.position + size > spool->limit)
 		return -ENOBUFS;
 	if (last && last->size + size <= spool->segment_size) {
 		*begin = last->begin;
@@ -291,14 +291,15 @@ uint64_t spool_read(struct spool *spool, enum spool_log log, uint64_t position, 
 	return position + sizeof *record + record->size;
 }
 
-void spool_release(struct spool *spool, uint64_t position)
+void spool_release(struct spool *spool, const struct spool_stored *stored)
 {
+	const uint64_t position = stored->position;
 	unsigned gone = 0;
 
 	(void)pthread_mutex_lock(&spool->lock);
-	if (position > spool->released) {
-		spool->released = position;
-		(void)pwrite(spool->stored, &position, sizeof position, 0);	/* else more is sent than has to be */
+	if (position > spool->released.position) {
+		spool->released = *stored;
+		(void)pwrite(spool->stored, stored, sizeof *stored, 0);	/* else more is sent than has to be */
 	}
 	/* Not the last: it is being written. */
 	while (gone + 1 < spool->count && spool->segment[gone].begin + spool->segment[gone].size <= position)
@@ -314,19 +315,19 @@ uint64_t spool_waiting(struct spool *spool)
 	uint64_t bytes;
 
 	(void)pthread_mutex_lock(&spool->lock);
-	bytes = spool->run_end - spool->released;
+	bytes = spool->run_end - spool->released.position;
 	(void)pthread_mutex_unlock(&spool->lock);
 	return bytes;
 }
 
-uint64_t spool_stored(struct spool *spool)
+struct spool_stored spool_stored(struct spool *spool)
 {
-	uint64_t position;
+	struct spool_stored stored;
 
 	(void)pthread_mutex_lock(&spool->lock);
-	position = spool->released;
+	stored = spool->released;
 	(void)pthread_mutex_unlock(&spool->lock);
-	return position;
+	return stored;
 }
 
 /* ---- taking over ---- */
@@ -411,8 +412,8 @@ static int adopt_segments(struct spool *spool)
 		return rc;
 	qsort(spool->segment, spool->count, sizeof *spool->segment, by_begin);
 	spool->run_end = spool->segment[spool->count - 1].begin + spool->segment[spool->count - 1].size;
-	if (spool->released < spool->segment[0].begin || spool->released > spool->run_end)
-		spool->released = spool->segment[0].begin;
+	if (spool->released.position < spool->segment[0].begin || spool->released.position > spool->run_end)
+		spool->released = (struct spool_stored){ .position = spool->segment[0].begin };
 	return 0;
 }
 

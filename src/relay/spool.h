@@ -5,7 +5,7 @@
  *
  *   DIR/facts     traces, metadata, streams, init events: kept whole, for a relay that begins anew
  *   DIR/run-N     packets of runtime events, in segments; one goes when all of it is stored. N: its position
- *   DIR/stored    up to which position they are stored
+ *   DIR/stored    up to which position they are stored, and what of that was lost: struct spool_stored
  *   DIR/note      whom all that is for
  *
  * Both are logs of records: struct spool_record, then its body. Positions in them are bytes from
@@ -58,6 +58,12 @@ struct spool_stream {
 	char name[NAME_MAX + 1];
 };
 
+/* One fact, in one write: a recorder that is killed has counted what was lost of what it let go, and nothing else. */
+struct spool_stored {
+	uint64_t position;		/* SPOOL_RUN before it was released */
+	uint64_t lost_packets, lost_events;	/* of that, on the way to the relay */
+};
+
 struct spool;
 
 /* Where a write is about to be made: see ctf_watch_fn. */
@@ -89,8 +95,8 @@ int spool_note(struct spool *spool, const char *text);
 /** spool_noted() - the text that was kept; "": none. */
 void spool_noted(const struct spool *spool, char *text, size_t size);
 
-/** spool_stored() - SPOOL_RUN before this position was released. */
-uint64_t spool_stored(struct spool *spool);
+/** spool_stored() - what was released. */
+struct spool_stored spool_stored(struct spool *spool);
 
 /** spool_path() - its directory, absolute. */
 const char *spool_path(const struct spool *spool);
@@ -118,8 +124,8 @@ uint64_t spool_end(struct spool *spool, enum spool_log log);
 uint64_t spool_read(struct spool *spool, enum spool_log log, uint64_t position, struct spool_record *record,
 		    void **body, size_t *room);
 
-/** spool_release() - SPOOL_RUN before @position is not needed any more. */
-void spool_release(struct spool *spool, uint64_t position);
+/** spool_release() - SPOOL_RUN before @stored->position is not needed any more. */
+void spool_release(struct spool *spool, const struct spool_stored *stored);
 
 /** spool_waiting() - bytes of SPOOL_RUN that are not released. */
 uint64_t spool_waiting(struct spool *spool);

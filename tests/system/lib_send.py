@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -13,6 +14,8 @@ import lib_numbers as lib
 from lib_numbers import KYMO, check
 
 HOST = socket.gethostname()
+LOST = re.compile(r'(\d+) packets with (\d+) events were lost on the way')
+DROPPED = re.compile(r'(\d+) events were dropped')     # by the program: the recorder was not given a CPU for long
 
 
 def free_port():
@@ -56,12 +59,15 @@ class Watcher:
 
 
 class Relay:
-    """One of a kind on free ports, in a directory of its own. Begun again, it has the same ports and directory."""
+    """
+    One of a kind on free ports, in a directory of its own. Begun again, it has the same ports and directory. @inside: what
+    to put before its command, so that it runs elsewhere, where it has the address @host.
+    """
     from_beginning = True
     resumes = False
 
-    def __init__(self, *options):
-        self.options = options
+    def __init__(self, *options, host='127.0.0.1', inside=()):
+        self.options, self.host, self.inside = options, host, inside
         self.dir = tempfile.mkdtemp(prefix='kymo-send-')
         self.output = os.path.join(self.dir, 'traces')
         self.control, self.data, self.live = free_port(), free_port(), free_port()
@@ -82,7 +88,7 @@ class Relay:
         """At all its ports: a sender that finds only some begins anew."""
         def answers(port):
             with socket.socket() as some:
-                return some.connect_ex(('127.0.0.1', port)) == 0
+                return some.connect_ex((self.host, port)) == 0
         return all(map(answers, (self.control, self.data, self.live)))
 
     def kill(self):
@@ -101,7 +107,7 @@ class Relay:
             return log.read()
 
     def url(self, session='', scheme='net'):
-        return f'{scheme}://127.0.0.1:{self.control}:{self.data}/{session}'
+        return f'{scheme}://{self.host}:{self.control}:{self.data}/{session}'
 
     def watch(self, session):
         return Watcher(self, session)
@@ -139,9 +145,22 @@ class KymoRelay(Relay):
     resumes = True
 
     def spawn(self):
-        return subprocess.Popen([KYMO, 'relay', '-q', '-o', self.output, '--control', str(self.control), '--data',
-                                 str(self.data), '--live', str(self.live), *self.options],
+        return subprocess.Popen([*self.inside, KYMO, 'relay', '-q', '-o', self.output, '--bind', self.host, '--control',
+                                 str(self.control), '--data', str(self.data), '--live', str(self.live), *self.options],
                                 stdout=self.log, stderr=self.log)
+
+
+class DatagramRelay(KymoRelay):
+    """It takes datagrams, too, at a port that is known: .datagrams."""
+
+    def __init__(self, *options, **kwargs):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as some:
+            some.bind(('127.0.0.1', 0))
+            self.datagrams = some.getsockname()[1]
+        super().__init__('--datagram', str(self.datagrams), *options, **kwargs)
+
+    def datagram_url(self, session, port=''):
+        return f'udp://{self.host}:{self.control}{port and ":"}{port}/{session}'
 
 
 class LttngRelay(Relay):
@@ -210,3 +229,61 @@ def token(place, name, text):
     with open(os.open(place.at(name), os.O_CREAT | os.O_WRONLY, 0o600), 'w') as file:
         file.write(text + '\n')
     return place.at(name)
+
+
+# ---- a recorder that sends, a program, and their accounts ----
+
+def begin(place, url, *options, rate=2000):
+    """(recorder, program)"""
+    place.environment['KYMO_SPOOL_DIR'] = place.at('spool')
+    recorder = place.recorder('--relay', url, *options)
+    return recorder, place.numbers(rate=rate)
+
+
+def until_noted(place, more):
+    """The program goes on, whatever the relay does."""
+    now = min(place.noted())
+    lib.wait_for('the program', lambda: min(place.noted()) >= now + more)
+
+
+def until_connected(place):
+    lib.wait_for('a connection', lambda: sink(place).get('relay') == 'connected')
+
+
+def lost_by_now(place):
+    """Events that the recorder has counted as lost on the way."""
+    return int(re.search(r'"lost_on_the_way": *(\d+)', place.kymo('status', '--format', 'json', '-i', '0'))[1])
+
+
+def account(place, recorder, program, relay, sessions=1):
+    """
+    Ends both. What was made is stored once, was dropped by the program, or was lost on the way, to the event.
+    Return: events lost on the way.
+    """
+    lib.end_well(program)
+    status, said = lib.end(recorder)
+    check(status == 0, 'the recorder ended with %d: %s', status, said)
+    counted, dropped = (re.search(pattern, said) for pattern in (LOST, DROPPED))
+    lost = int(counted[2]) if counted else 0
+    stored = relay.stored('robot')
+    check(len(stored) >= sessions, 'sessions: %s', stored)      # a connection that broke for once is no fault
+    found = [[] for _ in range(lib.THREADS)]
+    for session in stored:
+        for thread, numbers in enumerate(read(session)):
+            found[thread] += numbers
+    for thread in found:
+        check(len(thread) == len(set(thread)), 'events are there twice')
+    missing = sum(place.noted()) - sum(map(len, found))
+    check(missing == lost + (int(dropped[1]) if dropped else 0), '%d of %d are missing, %d are counted: %s', missing,
+          sum(place.noted()), lost, said)
+    return lost
+
+
+def read(session):
+    """The numbers of each thread that a session has, be packets missing or not."""
+    text = subprocess.run(['babeltrace2', '--no-delta', session], capture_output=True, text=True, timeout=120)
+    check(text.returncode == 0, 'babeltrace2: %s', text.stderr)
+    numbers = lib.numbers_in(text.stdout)
+    for thread in numbers:
+        check(thread == sorted(thread), 'out of order')
+    return numbers

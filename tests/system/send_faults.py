@@ -5,24 +5,7 @@ what was sent is stored, or counted as lost, to the event."""
 import lib_numbers as lib
 import lib_send
 from lib_numbers import check
-from lib_send import each
-
-
-def begin(place, relay, *options, rate=2000):
-    """(recorder, program)"""
-    place.environment['KYMO_SPOOL_DIR'] = place.at('spool')
-    recorder = place.recorder('--relay', relay.url('robot'), *options)
-    return recorder, place.numbers(rate=rate)
-
-
-def until_noted(place, more):
-    """The program goes on, whatever the relay does."""
-    now = min(place.noted())
-    lib.wait_for('the program', lambda: min(place.noted()) >= now + more)
-
-
-def until_connected(place, state='connected'):
-    lib.wait_for(state, lambda: lib_send.sink(place).get('relay') == state)
+from lib_send import begin, each, until_connected, until_noted
 
 
 def until_stored(place):
@@ -46,7 +29,7 @@ def all_is_there(place, found, lost, what):
 def not_there_at_first(kind, place):
     with kind() as relay:
         relay.kill()
-        recorder, program = begin(place, relay)
+        recorder, program = begin(place, relay.url('robot'))
         until_noted(place, 500)
         check(lib_send.sink(place)['relay'] == 'not connected', 'connected to nobody')
         relay.begin()
@@ -60,7 +43,7 @@ def not_there_at_first(kind, place):
 
 def stopped_for_a_while(kind, place):
     with kind() as relay:
-        recorder, program = begin(place, relay)
+        recorder, program = begin(place, relay.url('robot'))
         until_connected(place)
         relay.pause()
         until_noted(place, 2000)
@@ -71,7 +54,7 @@ def stopped_for_a_while(kind, place):
 
 def killed_and_begun_again(kind, place):
     with kind() as relay:
-        recorder, program = begin(place, relay)
+        recorder, program = begin(place, relay.url('robot'))
         until_connected(place)
         until_noted(place, 500)
         relay.kill()
@@ -86,7 +69,7 @@ def killed_and_begun_again(kind, place):
 
 def spool_is_full(kind, place):
     with kind() as relay:
-        recorder, program = begin(place, relay, '--spool', '1M', rate=200000)
+        recorder, program = begin(place, relay.url('robot'), '--spool', '1M', rate=200000)
         until_connected(place)
         relay.pause()
         lib.wait_for('a full spool', lambda: lib_send.sink(place)['state'] == 'fails')
@@ -105,7 +88,7 @@ def spool_is_full(kind, place):
 def recorder_killed(kind, place):
     """What it had taken is in its spool, what not in the rings: the next recorder sends both."""
     with kind() as relay:
-        recorder, program = begin(place, relay)
+        recorder, program = begin(place, relay.url('robot'))
         until_connected(place)
         until_noted(place, 300)
         relay.pause()

@@ -226,7 +226,7 @@ static void test_limit(void **state)
 		count++;
 	assert_int_equal(rc, -ENOBUFS);
 	assert_int_equal(count, SPOOL_LEAST / (sizeof packet + sizeof record));
-	spool_release(scene->spool, 3 * (sizeof packet + sizeof record));
+	spool_release(scene->spool, &(struct spool_stored){ 3 * (sizeof packet + sizeof record), 0, 0 });
 	assert_int_equal(spool_waiting(scene->spool), (count - 3) * (sizeof packet + sizeof record));
 	add(scene, SPOOL_RUN, SPOOL_PACKET, 0, packet, sizeof packet);
 }
@@ -238,6 +238,7 @@ static void test_adopt(void **state)
 	const char *name = strrchr(spool_path(scene->spool), '/') + 1;
 	const uint8_t packet[109] = { 1 };
 	char path[PATH_MAX], keep[256], text[64];
+	struct spool_stored stored;
 	struct spool *again;
 	FILE *file;
 
@@ -245,7 +246,7 @@ static void test_adopt(void **state)
 	for (int i = 0; i < 3; i++)
 		add(scene, SPOOL_RUN, SPOOL_PACKET, 0, packet, sizeof packet);
 	assert_int_equal(spool_note(scene->spool, "for whom"), 0);
-	spool_release(scene->spool, whole);
+	spool_release(scene->spool, &(struct spool_stored){ whole, 2, 7 });
 	assert_int_equal(spool_adopt(scene->parent, name, &again), -EWOULDBLOCK);
 	(void)snprintf(keep, sizeof keep, "%s", name);
 	spool_close(scene->spool, true);		/* as if its recorder had been killed, ... */
@@ -258,7 +259,10 @@ static void test_adopt(void **state)
 	scene->send.spool = scene->spool;
 	spool_noted(scene->spool, text, sizeof text);
 	assert_string_equal(text, "for whom");
-	assert_int_equal(spool_stored(scene->spool), whole);
+	stored = spool_stored(scene->spool);
+	assert_int_equal(stored.position, whole);
+	assert_int_equal(stored.lost_packets, 2);
+	assert_int_equal(stored.lost_events, 7);
 	assert_int_equal(spool_end(scene->spool, SPOOL_RUN), 2 * whole);
 	assert_int_equal(spool_adopt(scene->parent, "none", &again), -ENOENT);
 }
