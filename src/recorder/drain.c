@@ -448,9 +448,7 @@ static bool ring_due(struct ring *ring, const struct process *process, struct dr
 {
 	const bool urgent = ring_note_fill(ring, process, drain, unread);
 
-	if (!ring->unread_since)
-		ring->unread_since = drain->now_ns;
-	return urgent || unread >= ENOUGH_BYTES || drain->now_ns - ring->unread_since >= drain->patience_ns;
+	return urgent || unread >= ENOUGH_BYTES || drain->now_ns - ring->taken_ns >= drain->patience_ns;
 }
 
 int ring_drain(struct process *process, unsigned index, struct drain *drain)
@@ -466,7 +464,6 @@ int ring_drain(struct process *process, unsigned index, struct drain *drain)
 		return 0;
 	end = KYMO_WORD_POS(word);
 	if (end <= ring->taken) {	/* below: it steps back for a moment when handlers trace */
-		ring->unread_since = 0;
 		ring_free(process, ring);
 		return 0;
 	}
@@ -483,7 +480,7 @@ int ring_drain(struct process *process, unsigned index, struct drain *drain)
 	if (rc == -EAGAIN)
 		return 0;		/* the next round */
 	if (rc == 0) {
-		ring->unread_since = 0;
+		ring->taken_ns = drain->now_ns;
 		ring_free(process, ring);
 	}
 	return rc;

@@ -166,12 +166,8 @@ static int look(struct merged *m, struct process *process, struct drain *drain, 
 		m->horizon = UINT64_MAX - 1;
 	else if (drain->flush || m->full)
 		m->horizon = clock_ns - ORDER_NS;	/* who comes late has a stream of his own */
-	if (!m->count)
-		process->merged_since = 0;
-	else if (!process->merged_since)
-		process->merged_since = drain->now_ns;
 	return m->count && (m->due || m->unread >= ENOUGH_BYTES ||
-			    drain->now_ns - process->merged_since >= drain->patience_ns);
+			    drain->now_ns - process->merged_ns >= drain->patience_ns);
 }
 
 /* ---- spans ---- */
@@ -446,6 +442,6 @@ int merged_drain(struct process *process, struct drain *drain, uint64_t clock_ns
 	if (rc < 0)
 		return rc;
 	conclude(drain->merged, process, drain);
-	process->merged_since = drain->now_ns;
+	process->merged_ns = drain->now_ns;
 	return 0;
 }

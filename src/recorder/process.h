@@ -42,7 +42,7 @@ struct ring {
 	uint64_t prev_end;		/* end of the last packet */
 	uint64_t dropped_base;		/* kymo_ring.dropped when the session began */
 	uint64_t dropped_seen;		/* last value that the accounts hold */
-	uint64_t unread_since;		/* when something was first seen waiting, 0: nothing is */
+	uint64_t taken_ns;		/* when something was last taken; a little more waits for its patience_ns from then on */
 	uint64_t left_out_message;	/* of the last record with an object that is not wanted */
 };
 
@@ -83,7 +83,7 @@ struct process {
 	uint64_t recorded, dropped, bytes, filtered;
 	uint64_t lost_bytes;		/* of corrupt rings */
 	uint64_t merged_end;		/* time of the last record that was merged */
-	uint64_t merged_since;		/* as ring.unread_since, of all rings that are merged */
+	uint64_t merged_ns;		/* as ring.taken_ns, of all rings that are merged */
 	uint64_t cut_ns;		/* records before this are left out; only where all are walked */
 	uint64_t overwritten, outside;	/* of a frozen copy: gone before it was made; before cut_ns */
 	uint64_t unwritten;		/* events that a sink did not take; for each sink again */
@@ -97,7 +97,7 @@ struct drain {
 	struct sink *sink[SINKS_MAX];
 	unsigned sink_count;
 	uint64_t now_ns;		/* when the round began; where it matters drain_look_at_clock() */
-	uint64_t patience_ns;		/* how long a little data may wait for more */
+	uint64_t patience_ns;		/* from one packet with little data to the next, at least */
 	bool flush;			/* take everything that is committed */
 	bool final;			/* the same, and nothing more will come */
 	bool failed;			/* the last ring_drain() before ring_finish() failed */

@@ -148,8 +148,7 @@ void send_lost(struct send *send)
 	send->asking = false;
 	send->asking_streams = 0;
 	send->cookie = 0;
-	send->told_all = false;
-	send->told_ns = 0;
+	send->told_ns = send->end_ns = 0;
 	send->sent.at[SPOOL_FACTS] = send->stored.at[SPOOL_FACTS] = 0;
 	send->sent.at[SPOOL_RUN] = send->stored.at[SPOOL_RUN];
 	for (unsigned i = 0; i < send->trace_count; i++)

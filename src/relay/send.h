@@ -117,8 +117,8 @@ struct send {
 	uint64_t ask_at;		/* when to ask again */
 	uint64_t horizon_ns;		/* no event before it will come, but for those ... */
 	struct send_place horizon;	/* ... before here */
-	uint64_t told_ns, beacon_at;	/* the last beacon's time; when the next may go */
-	bool told_all;			/* nothing was sent since */
+	uint64_t told_ns, beacon_ns;	/* the last beacon's time; when it went */
+	uint64_t end_ns;		/* the latest end of a packet that was sent */
 	bool finish;			/* nothing more is added */
 	uint64_t leave_at;		/* not before, of a relay without chunks */
 	void *body;			/* of the record that was read last */

@@ -11,6 +11,7 @@
 #define ASK_AGAIN_NS	(5 * MS)	/* who said that it is pending */
 #define STREAMS_PER_ASK	100u		/* with many, less often */
 #define STREAMS_PER_BEACON 50u
+#define SYNCS_PER_TIMER	4u		/* one message for all streams costs little */
 #define IDLE_NS		(200 * MS)	/* beacons when nothing happens at all */
 #define LINGER_NS	(1000 * MS)	/* a relay without chunks: until viewers have seen the last packets */
 
@@ -56,7 +57,11 @@ void send_beacons(struct send *send, uint64_t now_ns)
 {
 	uint64_t period = send->options.live_timer_ns * (1 + send->stream_count / STREAMS_PER_BEACON);
 
-	if (send->horizon_ns <= send->told_ns || now_ns < send->beacon_at || !is_sent(send, &send->horizon))
+	if (send->flags & WIRE_HAS_SYNC)
+		period /= SYNCS_PER_TIMER;
+	if (send->told_ns > send->end_ns && period < IDLE_NS)
+		period = IDLE_NS;	/* viewers may show all that was sent */
+	if (send->horizon_ns <= send->told_ns || now_ns - send->beacon_ns < period || !is_sent(send, &send->horizon))
 		return;
 	if (send->flags & WIRE_HAS_SYNC)
 		synchronise(send);
@@ -64,10 +69,7 @@ void send_beacons(struct send *send, uint64_t now_ns)
 		if (is_idle(send, send->stream[i]))
 			beacon(send, send->stream[i]);
 	send->told_ns = send->horizon_ns;
-	if (send->told_all && period < IDLE_NS)
-		period = IDLE_NS;
-	send->beacon_at = now_ns + period;
-	send->told_all = true;
+	send->beacon_ns = now_ns;
 }
 
 /* ---- is it stored? ---- */

@@ -230,7 +230,8 @@ static void put_packet(struct send *send, struct send_stream *stream, const stru
 	stream->instance = entry->stream_instance_id;
 	stream->end_ns = entry->timestamp_end;
 	send->packets++;
-	send->told_all = false;
+	if (entry->timestamp_end > send->end_ns)
+		send->end_ns = entry->timestamp_end;
 }
 
 /*

@@ -49,14 +49,20 @@ static int end(void **state)
 	return 0;
 }
 
-static void add(struct scene *scene, enum spool_log log, enum spool_kind kind, uint32_t id, const void *body, size_t size)
+static void add_until(struct scene *scene, enum spool_log log, enum spool_kind kind, uint32_t id, const void *body, size_t size,
+		      uint64_t end_ns)
 {
 	struct spool_record record = {
 		.kind = kind, .id = id, .events = 1,
-		.entry = { .packet_size = 8 * size, .content_size = 8 * size, .timestamp_begin = 5, .timestamp_end = 7 },
+		.entry = { .packet_size = 8 * size, .content_size = 8 * size, .timestamp_begin = 5, .timestamp_end = end_ns },
 	};
 
 	assert_int_equal(spool_add(scene->spool, log, &record, &(struct iovec){ (void *)body, size }, 1, NULL), 0);
+}
+
+static void add(struct scene *scene, enum spool_log log, enum spool_kind kind, uint32_t id, const void *body, size_t size)
+{
+	add_until(scene, log, kind, id, body, size, 7);
 }
 
 static void add_trace(struct scene *scene)
@@ -193,6 +199,38 @@ static void test_again(void **state)
 	}
 }
 
+/* Until when there is nothing: at once behind what was sent, else seldom. */
+static void test_beacons(void **state)
+{
+	struct scene *scene = *state;
+	const uint8_t packet[109] = { 1 };
+	const struct send_place begin = { { 0, 0 } };
+
+	add_trace(scene);
+	add(scene, SPOOL_RUN, SPOOL_PACKET, 0, packet, sizeof packet);
+	connect(scene);
+	work(scene);
+	assert_int_equal(say(scene, 3, 0, 5, WIRE_OK), 0);
+	work(scene);
+	assert_int_equal(say(scene, 3, 0, 6, WIRE_OK), 0);
+	work(scene);
+	assert_int_equal(say(scene, 3, WIRE_OK, WIRE_OK, 0), 0);
+	(void)commands(scene, (uint32_t[16]){ 0 });
+	send_horizon(&scene->send, 10, &begin);
+	work(scene);
+	expect_commands(scene, 1, WIRE_SEND_INDEX);
+	send_horizon(&scene->send, 20, &begin);
+	work(scene);
+	expect_commands(scene, 0);			/* all was shown */
+	add_until(scene, SPOOL_RUN, SPOOL_PACKET, 0, packet, sizeof packet, 30);
+	send_horizon(&scene->send, 29, &begin);
+	work(scene);
+	expect_commands(scene, 2, WIRE_SEND_INDEX, WIRE_DATA_PENDING);	/* the packet; there is no silence to tell of */
+	send_horizon(&scene->send, 31, &begin);
+	work(scene);
+	expect_commands(scene, 1, WIRE_SEND_INDEX);
+}
+
 static void test_refusals(void **state)
 {
 	struct scene *scene = *state;
@@ -272,6 +310,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_order, begin, end),
 		cmocka_unit_test_setup_teardown(test_again, begin, end),
+		cmocka_unit_test_setup_teardown(test_beacons, begin, end),
 		cmocka_unit_test_setup_teardown(test_refusals, begin, end),
 		cmocka_unit_test_setup_teardown(test_limit, begin, end),
 		cmocka_unit_test_setup_teardown(test_adopt, begin, end),
