@@ -124,7 +124,7 @@ static int verdict(const struct sink *sink, bool gone, int rc, const struct sess
 /* Accounts of one that is complete, which is the session's no more. Return: as session_remove_sink(). */
 static int settle(struct session *session, struct sink *sink, struct session_stats *stats, struct err *err)
 {
-	const bool gone = sink->ops->gone && sink->ops->gone(sink);
+	const bool gone = sink->ops->gone && sink->ops->gone(sink, true);
 	const int rc = session_write_accounts(session, sink);
 	int result;
 

@@ -201,9 +201,10 @@ struct sink_ops {
 	int (*turn)(struct sink *sink, uint64_t begin_ns, uint64_t now_ns);
 	/*
 	 * Whether what it wrote last was taken away, so that it has to turn before it is given anything:
-	 * turn enters it in sink.removed then. Asked ten times a second.
+	 * turn enters it in sink.removed then. Asked ten times a second; unless it is to look at @all, it may look
+	 * at a part each time, and at all in turn.
 	 */
-	bool (*gone)(struct sink *sink);
+	bool (*gone)(struct sink *sink, bool all);
 	/* Bytes of event data that are kept in it. */
 	uint64_t (*bytes)(const struct sink *sink);
 	/*

@@ -54,7 +54,7 @@ void ctf_complete_chunk(struct ctf_sink *ctf, uint64_t end_ns);
 /* Functions of struct sink_ops. */
 void ctf_round(struct sink *sink, uint64_t now_ns);
 bool ctf_due(const struct sink *sink, uint64_t now_ns);
-bool ctf_gone(struct sink *sink);
+bool ctf_gone(struct sink *sink, bool all);
 int ctf_turn(struct sink *sink, uint64_t begin_ns, uint64_t now_ns);
 
 #endif

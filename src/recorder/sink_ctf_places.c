@@ -135,20 +135,23 @@ static bool is_chunk_gone(const struct ctf_sink *ctf)
 	return stat(path, &st) < 0 && is_missing(errno);
 }
 
-static enum ctf_loss find_loss(const struct ctf_sink *ctf)
+static enum ctf_loss find_loss(struct ctf_sink *ctf, bool all)
 {
+	bool gone;
+
 	if (ctf->loss == CTF_LOSS_ALL || is_directory_gone(ctf))
 		return CTF_LOSS_ALL;
 	if (is_chunk_gone(ctf))
 		return CTF_LOSS_CHUNK;
-	return traces_gone(&ctf->traces, NULL) ? CTF_LOSS_TRACES : CTF_LOSS_NOTHING;
+	gone = all ? traces_gone(&ctf->traces, NULL) : traces_look(&ctf->traces);
+	return gone ? CTF_LOSS_TRACES : CTF_LOSS_NOTHING;
 }
 
-bool ctf_gone(struct sink *sink)
+bool ctf_gone(struct sink *sink, bool all)
 {
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
 
-	if (find_loss(ctf) != CTF_LOSS_NOTHING)
+	if (find_loss(ctf, all) != CTF_LOSS_NOTHING)
 		return true;
 	if (chunks_look(&ctf->chunks, &sink->removed.events))
 		sink->removed.times++;
@@ -249,7 +252,7 @@ static void count_loss(struct ctf_sink *ctf, enum ctf_loss loss, uint64_t now_ns
 int ctf_turn(struct sink *sink, uint64_t begin_ns, uint64_t now_ns)
 {
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
-	const enum ctf_loss loss = find_loss(ctf);
+	const enum ctf_loss loss = find_loss(ctf, true);
 	struct chunk next = ctf->chunks.now;
 	struct ctf_writer *writer;
 	int rc = prepare_place(ctf, loss);

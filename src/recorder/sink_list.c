@@ -231,9 +231,9 @@ static void tell_gone(const struct drain *drain, const struct sink *sink, int rc
 			  (unsigned long long)sink->removed.last);
 }
 
-static void mend(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
+static void mend(struct drain *drain, struct sink *sink, struct process **process, unsigned count, bool all)
 {
-	const bool gone = sink->ops->gone(sink), was = sink->gone;
+	const bool gone = sink->ops->gone(sink, all), was = sink->gone;
 	int rc = gone ? begin_anew(drain, sink, process, count) : 0;
 
 	if (!gone && !was)
@@ -258,7 +258,7 @@ void sinks_mend(struct drain *drain, struct process **process, unsigned count, b
 		if (!sink->ops->gone || (!now && drain->now_ns < sink->look_at))
 			continue;
 		sink->look_at = drain->now_ns + LOOK_NS;
-		mend(drain, sink, process, count);
+		mend(drain, sink, process, count, now);
 	}
 }
 

@@ -364,6 +364,8 @@ void traces_leave(struct traces *traces, struct sink_process *at)
 
 	end_streams(at);
 	close_trace(traces, mine->own);
+	if (traces->look_at == mine)
+		traces->look_at = mine->next;
 	*mine->link = mine->next;
 	if (mine->next)
 		mine->next->link = mine->link;
@@ -401,6 +403,17 @@ bool traces_gone(const struct traces *traces, uint64_t *events)
 		}
 	if (events)
 		*events += lost;
+	return gone;
+}
+
+bool traces_look(struct traces *traces)
+{
+	struct traces_process *mine = traces->look_at ? traces->look_at : traces->processes;
+	bool gone = traces->shared && ctf_writer_is_gone(traces->shared);
+
+	for (unsigned i = 0; i < TRACES_PER_LOOK && mine && !gone; i++, mine = mine->next)
+		gone = mine->own && ctf_writer_is_gone(mine->own);
+	traces->look_at = mine;
 	return gone;
 }
 

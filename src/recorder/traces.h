@@ -30,6 +30,7 @@ struct traces {
 	struct ctf_writer *shared;	/* "ust" */
 	uint64_t shared_events;		/* in it */
 	struct traces_process *processes;	/* those that have not left */
+	struct traces_process *look_at;	/* next of them in traces_look(); NULL: the first */
 	uint64_t bytes, disk;		/* of traces that are closed: packets; all */
 	uint64_t known;			/* bytes of facts that the sink had before its last turn */
 	uint64_t events;		/* in packets and batches */
@@ -63,6 +64,14 @@ void traces_complete(struct traces *traces);
  * @events: grows by the runtime events in them; may be NULL
  */
 bool traces_gone(const struct traces *traces, uint64_t *events);
+
+/**
+ * traces_look() - the same of the shared trace, and of those of TRACES_PER_LOOK processes in turn
+ *
+ * Looking whether a file is still there costs a few us, and with hundreds of processes more than writing does.
+ */
+bool traces_look(struct traces *traces);
+#define TRACES_PER_LOOK 16
 
 /** traces_bytes(), traces_disk() - of packets; of all files, as long as the counts were not set back. */
 uint64_t traces_bytes(const struct traces *traces);

@@ -7,6 +7,7 @@ Where this may mount (as root, or in a user namespace), it uses file systems of 
 to write, as the test wants (tests/tools/fuse_faults.c). What cannot be made here is said and left out: a frozen file
 system is a recorder that is stopped then, which is the same to the traced program."""
 import errno
+import glob
 import json
 import os
 import re
@@ -27,6 +28,7 @@ THREADS = 2
 RATE = 40000
 DEADLINE = 60
 PATIENCE = 10       # seconds after which the recorder may tell the same again
+FLEET = 40          # programs: more than are looked at together (TRACES_PER_LOOK)
 FULL_RINGS = 20000  # events of each thread: far more than its ring holds
 
 EVENT = re.compile(r'ros2:rcl_publish: .*publisher_handle = 0x([0-9A-F]+), message = 0x([0-9A-F]+)')
@@ -479,6 +481,45 @@ def removed_above(root):
         case.close()
 
 
+def removed_of_one(root):
+    """The trace of one of many programs, which declare events of their own: they are looked at in turn."""
+    trace, runtime, said = (os.path.join(root, name) for name in ('trace', 'run', 'said'))
+    os.mkdir(runtime, 0o700)
+    environment = dict(os.environ, KYMO_DIR=runtime, KYMO_RING_SIZE='16K')
+    with open(said, 'w') as file:
+        recorder = subprocess.Popen([KYMO, 'record', '-o', trace], env=environment, stdout=subprocess.DEVNULL, stderr=file)
+    wait_for('the recorder', lambda: os.path.exists(os.path.join(trace, 'kymo.json')))
+    fleet = subprocess.Popen([os.path.join(BUILD, 'tests/fleet'), str(FLEET), '1', '2000', '100000'], env=environment,
+                             stdout=subprocess.PIPE)
+
+    def traces():
+        return [path for path in glob.glob(os.path.join(trace, '*-*')) if os.path.exists(os.path.join(path, 'metadata'))]
+
+    def number(path):
+        return int(path.rsplit('-', 1)[1])
+
+    try:
+        wait_for('%d traces' % FLEET, lambda: len(traces()) > FLEET)      # who starts them has one, too
+        ordered = sorted(traces(), key=number)
+        shutil.rmtree(ordered[1])       # it is not among those that came last
+        wait_for('what the recorder says', lambda: 'the recording goes on there' in open(said).read())
+        fleet.terminate()
+        produced = sum(events for line in fleet.communicate(timeout=DEADLINE)[0].splitlines()
+                       for _, events in json.loads(line)['threads'].values())
+        recorder.send_signal(signal.SIGINT)
+        require(recorder.wait(timeout=DEADLINE) == 1, 'the recorder ended with %d' % recorder.returncode)
+    finally:
+        for process in fleet, recorder:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    with open(os.path.join(trace, 'kymo.json')) as file:
+        accounts = json.load(file)
+    require(accounts['totals']['recorded'] + accounts['totals']['dropped'] == produced,
+            '%s are not %d' % (accounts['totals'], produced))
+    require('removed' in accounts, 'kymo.json does not tell what was removed')
+
+
 def taken_away(case, take):
     take()
     case.wait_until_said('the recording goes on there')
@@ -494,7 +535,7 @@ def taken_away(case, take):
 def main():
     failed = False
     only = sys.argv[1:]
-    for case in full, limit_on_files, quota, refuses, slow, read_only, read_only_at_once, hangs, removed, removed_in_chunks, removed_partly, removed_above:
+    for case in full, limit_on_files, quota, refuses, slow, read_only, read_only_at_once, hangs, removed, removed_in_chunks, removed_partly, removed_above, removed_of_one:
         if only and case.__name__ not in only:
             continue
         root = tempfile.mkdtemp(prefix='kymo-disk-')
