@@ -179,6 +179,18 @@ int ctf_window(struct ctf_reader *reader, int64_t begin_ns, int64_t end_ns, stru
  */
 void ctf_until(struct ctf_reader *reader, int64_t end_ns);
 
+/**
+ * ctf_map_time() - have events give their time on another scale, as that of a simulation
+ * @map: of a time since the epoch, as in ctf_event.ns, makes what shall stand there; must not go back where
+ *       times do not. NULL: none, as at first
+ *
+ * Of events and losses that come from now on. Order, windows and clock_ns stay those of the trace.
+ */
+void ctf_map_time(struct ctf_reader *reader, int64_t (*map)(const void *context, int64_t ns), const void *context);
+
+/** ctf_mapped() - @ns, since the epoch, on that scale. */
+int64_t ctf_mapped(const struct ctf_reader *reader, int64_t ns);
+
 /** ctf_rewind() - start again at the beginning; tables and windows stay. */
 int ctf_rewind(struct ctf_reader *reader, struct err *err);
 

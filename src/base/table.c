@@ -132,6 +132,17 @@ void table_i64(struct table *t, int64_t value)
 	cell(t, (struct table_spelling){ text, text, true });
 }
 
+void table_clock(struct table *t, int64_t (*stamp)(const void *context, int64_t ns), const void *context)
+{
+	t->stamp = stamp;
+	t->stamp_context = context;
+}
+
+void table_time(struct table *t, int64_t ns)
+{
+	table_i64(t, t->stamp ? t->stamp(t->stamp_context, ns) : ns);
+}
+
 void table_hex(struct table *t, uint64_t value)
 {
 	char text[TEXT_QUANTITY_MAX];

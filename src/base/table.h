@@ -44,6 +44,9 @@ int table_open(struct table **table, FILE *out, enum table_format format);
  */
 void table_fit(struct table *table, unsigned width);
 
+/** table_clock() - what table_time() makes of a time, as the stamp of a simulation; NULL: nothing. */
+void table_clock(struct table *table, int64_t (*stamp)(const void *context, int64_t ns), const void *context);
+
 /**
  * table_section() - begin a table; ends the one before
  * @columns: must stay valid until the next section or table_close()
@@ -58,6 +61,7 @@ void table_i64(struct table *table, int64_t value);
 void table_hex(struct table *table, uint64_t value);	/* text and csv: 0x...; json: a string "0x..." */
 void table_f64(struct table *table, double value);	/* text: 4 significant digits */
 void table_ns(struct table *table, int64_t ns);		/* text: scaled with unit; json, csv: integer */
+void table_time(struct table *table, int64_t ns);	/* a point in time: integer, on table_clock() */
 void table_bytes(struct table *table, uint64_t bytes);	/* text: scaled with unit; json, csv: integer */
 void table_none(struct table *table);			/* text "-", json null, csv empty */
 

@@ -25,6 +25,8 @@ struct table {
 	bool begun;		/* something was printed: the next section keeps a distance */
 	bool first_key;		/* json: no key in the top object yet */
 	int error;		/* errno of a failed allocation */
+	int64_t (*stamp)(const void *context, int64_t ns);	/* of table_clock(); NULL: none */
+	const void *stamp_context;
 
 	/* The present section. */
 	const struct table_column *columns;

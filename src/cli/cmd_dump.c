@@ -16,6 +16,7 @@ struct dump_options {
 	struct opt_list event;
 	struct selection selection;
 	const char *begin, *end;
+	int clock;
 	bool follow, strict;
 };
 
@@ -25,6 +26,7 @@ static const struct opt opts[] = {
 	CLI_OPT_EVENT_PRINT(struct dump_options),
 	CLI_OPT_SELECTION(struct dump_options, 0),
 	CLI_OPT_WINDOW(struct dump_options, "what is"),
+	CLI_OPT_CLOCK(struct dump_options),
 	{ "follow", 'F', OPT_FLAG, offsetof(struct dump_options, follow), NULL,
 	  "go on with what is being recorded, until interrupted", NULL },
 	CLI_OPT_STRICT(struct dump_options),
@@ -91,12 +93,17 @@ static int dump_run(int argc, char **argv)
 {
 	struct dump_options options = { 0 };
 	struct dump dump = { .options = &options };
+	struct simclock *clock = NULL;
 	char path[CLI_PATH_MAX];
 	struct err err = { 0 };
 	int status = EXIT_OK;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || cli_trace(argc, argv, path, &err))
 		return cli_fail("dump", &err);
+	if (options.clock && options.follow) {
+		err_set(&err, EXIT_USAGE, "--clock sim goes with a trace that is complete, not with --follow");
+		return cli_fail("dump", &err);
+	}
 	if (ctf_open(path, &dump.reader, &err))
 		return cli_fail("dump", &err);
 	ctf_threads(dump.reader, 0);
@@ -107,7 +114,9 @@ static int dump_run(int argc, char **argv)
 				       .growing = options.follow, .quiet = isatty(STDOUT_FILENO) };
 	dump.print = (struct event_print){ .verb = "dump", .events = &dump.events, .names = &options.event,
 					   .most = options.count, .json = options.format, .stop = &interrupted };
-	if (events_open(&dump.events, &err) ||
+	status = cli_clock(options.clock, dump.reader, path, &clock, &err);
+	dump.events.clock = clock;
+	if (status || events_open(&dump.events, &err) ||
 	    (options.follow ? follow(&dump, &err) : event_print_all(&dump.print, &err)) < 0)
 		status = cli_fail("dump", &err);
 	events_close(&dump.events);
@@ -117,6 +126,7 @@ static int dump_run(int argc, char **argv)
 	if (status == EXIT_OK && !dump.print.printed && !options.follow)
 		status = tell_nothing(&dump);
 	ctf_close(dump.reader);
+	simclock_free(clock);
 	if ((status == EXIT_OK || status == EXIT_EMPTY) && dump.print.lost && options.strict)
 		status = EXIT_LOSS;
 	return status;
@@ -131,6 +141,7 @@ const struct verb verb_dump = {
 		"babeltrace2 does: local time, difference to the line before, host, name, packet "
 		"context, event contexts, fields. Without TRACE: the newest trace. Lost events and "
 		"damaged places are told on stderr.\n\n"
+		"With --clock sim the time is what the simulation's clock said, in seconds.\n\n"
 		"--format json prints one object a line: ts_ns (since the epoch), clock_ns (the trace's "
 		"clock), name, trace, stream, packet, context, event_context, fields.\n\n"
 		"--follow prints what is there and then what comes, while somebody records it: packets when "
@@ -139,7 +150,7 @@ const struct verb verb_dump = {
 		"--node and --topic: what names them by a handle, and what happens in the callbacks of these "
 		"nodes; --process: by the name of the process's main thread, or by pid. To know whose events "
 		"are, the trace is read once before.\n\n"
-		CLI_TIME_HELP,
+		CLI_CLOCK_HELP,
 	.examples =
 		"kymo dump -n 20\n"
 		"kymo dump ~/.ros/tracing/my_session --event 'ros2:callback_*'\n"

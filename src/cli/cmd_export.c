@@ -26,6 +26,7 @@ struct options {
 	int compress;		/* index of the choice: 0 none, else the level */
 	struct opt_list table;
 	const char *begin, *end;
+	int clock;
 	struct selection selection;
 	uint64_t split;
 	bool all, executors, follow, force, strict, quiet;
@@ -41,6 +42,7 @@ static const struct opt opts[] = {
 	  "sqlite, csv, json: only this table; may be given several times (default: all but events)",
 	  NULL },
 	CLI_OPT_WINDOW(struct options, "what begins"),
+	CLI_OPT_CLOCK(struct options),
 	CLI_OPT_SELECTION(struct options, 'n'),
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "dot, svg: /rosout, /parameter_events and unused services, too", NULL },
@@ -88,6 +90,7 @@ static int run_perfetto(const struct options *options, const char *trace, const 
 		.selection = &options->selection,
 		.begin = options->begin,
 		.end = options->end,
+		.clock = options->clock,
 		.split = options->split,
 		.follow = options->follow,
 		.until_closed = -1,
@@ -120,6 +123,7 @@ static int run_tables(const struct options *options, const char *trace, const ch
 		.table = &options->table,
 		.begin = options->begin,
 		.end = options->end,
+		.clock = options->clock,
 		.selection = &options->selection,
 		.force = options->force,
 		.quiet = options->quiet,
@@ -142,6 +146,7 @@ static int run_graph(const struct options *options, const char *trace, const cha
 		.selection = &options->selection,
 		.begin = options->begin,
 		.end = options->end,
+		.clock = options->clock,
 		.all = options->all,
 		.force = options->force,
 		.quiet = options->quiet,
@@ -200,6 +205,11 @@ static int check(const struct options *options, int traces, struct err *err)
 			       "caret and caret-architecture");
 	if (selection_any(&options->selection) && options->format == FORMAT_CTF)
 		return err_set(err, EXIT_USAGE, "of all that selects, only --begin and --end go with --format ctf");
+	if (options->clock && options->format >= FORMAT_ARCHITECTURE && options->format != FORMAT_CHROME)
+		return err_set(err, EXIT_USAGE, "--clock does not go with --format caret, caret-architecture and ctf: "
+			       "events keep the times they were recorded with, and those of the simulation are among them");
+	if (options->clock && (traces > 1 || options->follow))
+		return err_set(err, EXIT_USAGE, "--clock sim goes with one trace that is complete");
 	if (options->compress != PFT_LEVEL_DEFAULT && options->format != FORMAT_PERFETTO)
 		return err_set(err, EXIT_USAGE, "--compress goes with --format perfetto");
 	if ((options->split || options->follow) && options->format != FORMAT_PERFETTO)
@@ -305,9 +315,11 @@ const struct verb verb_export = {
 		"compressed files are unpacked, what is not whole is left out, and with --begin and --end there "
 		"are only the events of that window, and the facts of kymo's traces up to its end.\n"
 		"\n"
-		"Times are CLOCK_MONOTONIC there, and nanoseconds since 1970 in tables.\n"
+		"Times are CLOCK_MONOTONIC there, and nanoseconds since 1970 in tables. --clock sim: those of the "
+		"simulation, in tables as its clock said; perfetto and chrome go on where it jumped back, "
+		"so that nothing comes to lie upon what was before.\n"
 		"\n"
-		CLI_TIME_HELP,
+		CLI_CLOCK_HELP,
 	.examples =
 		"kymo export\n"
 		"kymo export session-20261120220000 -o /tmp/robot.pftrace\n"

@@ -20,6 +20,7 @@ struct options {
 	uint64_t limit, chain, worst, message;
 	bool all, latest;
 	const char *at, *begin, *end;
+	int clock;
 	bool strict;
 };
 
@@ -41,6 +42,7 @@ static const struct opt opts[] = {
 	{ "limit", 0, OPT_U64, offsetof(struct options, limit), "N",
 	  "at most N chains (default: 20 as table, else all)", NULL },
 	CLI_OPT_WINDOW(struct options, "chains that begin"),
+	CLI_OPT_CLOCK(struct options),
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_END
 };
@@ -87,12 +89,12 @@ static int set_times(struct ctf_reader *reader, const struct options *o, struct 
 {
 	int64_t first_ns;
 
-	if (cli_read_window(reader, o->begin, o->end, &flow->begin_ns, &flow->end_ns, err))
+	if (cli_read_window(reader, flow->clock, o->begin, o->end, &flow->begin_ns, &flow->end_ns, err))
 		return -1;
 	if (!o->at)
 		return 0;
 	return cli_first_time(reader, &first_ns, err) ||
-	       cli_read_point("at", o->at, first_ns, &flow->at_ns, err) ? -1 : 0;
+	       cli_read_point("at", o->at, first_ns, flow->clock, &flow->at_ns, err) ? -1 : 0;
 }
 
 static uint64_t told_lost(const char *path)
@@ -131,6 +133,7 @@ static int print_flow(struct ctf_reader *reader, const char *path, struct flow_o
 	}
 	progress_begin(&progress, false);
 	progress_extent(&progress, reader);
+	table_clock(table, options->clock ? cli_stamp : NULL, options->clock);
 	options->progress = show_progress;
 	options->context = &progress;
 	status = flow_run(reader, path, options, table, &lost, err);
@@ -146,6 +149,7 @@ static int run(int argc, char **argv)
 {
 	struct options o = { .worst = 1 };
 	struct flow_options flow;
+	struct simclock *clock = NULL;
 	struct ctf_reader *reader;
 	char path[CLI_PATH_MAX];
 	struct err err = { 0 };
@@ -171,10 +175,13 @@ static int run(int argc, char **argv)
 		return cli_fail("flow", &err);
 	ctf_threads(reader, 0);
 	flow.told_lost = told_lost(path);
-	status = set_times(reader, &o, &flow, &err) ? (int)err.status :
-						      print_flow(reader, path, &flow, o.strict, &err);
+	status = cli_clock(o.clock, reader, path, &clock, &err);
+	flow.clock = clock;
+	status = status || set_times(reader, &o, &flow, &err) ? (int)err.status :
+								print_flow(reader, path, &flow, o.strict, &err);
 	print_warnings(reader);
 	ctf_close(reader);
+	simclock_free(clock);
 	if (*err.text)
 		return cli_fail("flow", &err);
 	if (status == EXIT_LOSS)
@@ -208,7 +215,7 @@ const struct verb verb_flow = {
 		"\"~>\" is an indirect link: a message_link of the trace, or an assumption of "
 		"--latest.\n"
 		"\n"
-		CLI_TIME_HELP "\n"
+		CLI_CLOCK_HELP "\n"
 		"\n"
 		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with "
 		"--strict; 6 when there was nothing to show (the output says why).",

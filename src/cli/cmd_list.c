@@ -16,6 +16,7 @@ struct list_options {
 	struct opt_list event;
 	struct selection selection;
 	const char *begin, *end;
+	int clock;
 };
 
 static const struct opt opts[] = {
@@ -25,6 +26,7 @@ static const struct opt opts[] = {
 	  "only events whose name matches, such as 'ros2:callback_*'; may be repeated", NULL },
 	CLI_OPT_SELECTION(struct list_options, 'n'),
 	CLI_OPT_WINDOW(struct list_options, "what is"),
+	CLI_OPT_CLOCK(struct list_options),
 	CLI_OPT_FORMAT(struct list_options),
 	CLI_OPT_END
 };
@@ -208,6 +210,7 @@ static int list_events(const struct list_options *options, const char *path, str
 {
 	struct events events = { .selection = &options->selection, .begin = options->begin,
 				 .end = options->end };
+	struct simclock *clock = NULL;
 	struct ctf_reader *reader;
 	int64_t begin_ns = 0;
 	unsigned count;
@@ -229,7 +232,9 @@ static int list_events(const struct list_options *options, const char *path, str
 		describe(&row[i]);
 	}
 	events.reader = reader;
-	if (events_open(&events, err) || count_events(&events, row, &begin_ns, err) < 0)
+	status = cli_clock(options->clock, reader, path, &clock, err);
+	events.clock = clock;
+	if (status || events_open(&events, err) || count_events(&events, row, &begin_ns, err) < 0)
 		status = cli_fail("list", err);
 	events_close(&events);
 	if (!status) {
@@ -240,6 +245,7 @@ static int list_events(const struct list_options *options, const char *path, str
 		fprintf(stderr, "kymo list: warning: %s\n", ctf_warning(reader, i));
 	free(row);
 	ctf_close(reader);
+	simclock_free(clock);
 	return status;
 }
 
@@ -252,7 +258,7 @@ static int list_run(int argc, char **argv)
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err))
 		return cli_fail("list", &err);
 	if (options.points &&
-	    (argc || options.begin || options.end || selection_any(&options.selection))) {
+	    (argc || options.begin || options.end || options.clock || selection_any(&options.selection))) {
 		err_set(&err, EXIT_USAGE, argc ? "--points takes no trace" : "--points is not about a trace: "
 			"it goes with --event only");
 		return cli_fail("list", &err);
@@ -275,7 +281,7 @@ const struct verb verb_list = {
 		"that occur there, and how often; whose an event is, `kymo dump --help` tells.\n\n"
 		"With --points: the tracepoints that kymo can record, with the tracetools versions that "
 		"have them.\n\n"
-		CLI_TIME_HELP,
+		CLI_CLOCK_HELP,
 	.examples =
 		"kymo list\n"
 		"kymo list my_session --event 'ros2:rcl_*'\n"

@@ -17,6 +17,7 @@ struct options {
 	int format;
 	struct selection selection;
 	const char *begin, *end;
+	int clock;
 	bool schema, wide, quiet, strict;
 };
 
@@ -28,6 +29,7 @@ static const struct opt opts[] = {
 	  "do not cut long texts where rows are wider than the terminal", NULL },
 	CLI_OPT_SELECTION(struct options, 'n'),
 	CLI_OPT_WINDOW(struct options, "what begins"),
+	CLI_OPT_CLOCK(struct options),
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_END
@@ -111,6 +113,7 @@ static int run(int argc, char **argv)
 	struct options options = { 0 };
 	char path[CLI_PATH_MAX];
 	const char *sql = NULL;
+	struct simclock *clock = NULL;
 	struct tables *tables;
 	struct query *query;
 	struct err err = { 0 };
@@ -126,9 +129,11 @@ static int run(int argc, char **argv)
 		sql = argv[--argc];
 	if (cli_trace(argc, argv, path, &err) || tables_open(&tables, path, &err))
 		return cli_fail("query", &err);
-	if (cli_select_tables(tables, path, &options.selection, options.begin, options.end, &err) ||
+	if (cli_clock_of(options.clock, path, &clock, &err) ||
+	    cli_select_tables(tables, path, clock, &options.selection, options.begin, options.end, &err) ||
 	    query_open(&query, tables, &err)) {
 		tables_close(tables);
+		simclock_free(clock);
 		return cli_fail("query", &err);
 	}
 	status = ask(query, path, sql, &options);
@@ -137,6 +142,7 @@ static int run(int argc, char **argv)
 	if (status == EXIT_OK && options.strict && tables_lost(tables))
 		status = EXIT_LOSS;
 	tables_close(tables);
+	simclock_free(clock);
 	return status;
 }
 
@@ -163,7 +169,7 @@ const struct verb verb_query = {
 		"--begin and --end concern what happened; objects are always there. --node, --topic and "
 		"--process leave out rows that name others only; tables that name none are whole.\n"
 		"\n"
-		CLI_TIME_HELP "\n"
+		CLI_CLOCK_HELP "\n"
 		"\n"
 		"Exit status: 0; 1 when a statement failed while it ran; 2 when it is no valid SQL; 3 "
 		"when TRACE is not a trace; 4 when events were lost in what was read, with --strict.",

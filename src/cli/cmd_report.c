@@ -23,6 +23,7 @@ struct options {
 	uint64_t limit;
 	bool all;
 	const char *begin, *end;
+	int clock;
 	const char *architecture;
 	struct opt_list path;
 	bool first_callback, last_callback;
@@ -41,6 +42,7 @@ static const struct opt opts[] = {
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "all rows of each section, as table too", NULL },
 	CLI_OPT_WINDOW(struct options, "what begins"),
+	CLI_OPT_CLOCK(struct options),
 	{ "architecture", 0, OPT_TEXT, offsetof(struct options, architecture), "FILE",
 	  "an architecture file of CARET, for paths and message contexts", NULL },
 	{ "path", 0, OPT_LIST, offsetof(struct options, path), "PATH",
@@ -113,6 +115,7 @@ static int print_report(struct ctf_reader *reader, const char *path,
 	/* Some sections are printed while the trace is read: they are progress enough. */
 	progress_begin(&progress, options->sections && isatty(STDOUT_FILENO));
 	progress_extent(&progress, reader);
+	table_clock(table, options->clock ? cli_stamp : NULL, options->clock);
 	options->progress = show_progress;
 	options->progress_context = &progress;
 	status = report_run(reader, path, options, table, &lost, err);
@@ -130,6 +133,7 @@ static int run(int argc, char **argv)
 	struct report_paths paths = { .architecture = NULL };
 	struct report_options report;
 	struct accounts accounts = { 0 };
+	struct simclock *clock = NULL;
 	struct ctf_reader *reader;
 	char path[CLI_PATH_MAX];
 	struct err err = { 0 };
@@ -159,14 +163,17 @@ static int run(int argc, char **argv)
 	ctf_threads(reader, 0);
 	ask_recorder(path, &accounts, &report);
 	/* Init events are needed wherever they are, so the window is the report's, not the reader's. */
-	status = cli_read_window(reader, o.begin, o.end, &report.begin_ns, &report.end_ns, &err) ?
+	status = cli_clock(o.clock, reader, path, &clock, &err) ||
+		 cli_read_window(reader, clock, o.begin, o.end, &report.begin_ns, &report.end_ns, &err) ?
 		 (int)err.status : 0;
+	report.clock = clock;
 	paths.caret.begin_ns = report.begin_ns;
 	paths.caret.end_ns = report.end_ns;
 	if (!status)
 		status = print_report(reader, path, &report, o.strict, &err);
 	print_warnings(reader);
 	ctf_close(reader);
+	simclock_free(clock);
 	report_paths_free(&paths);
 	accounts_free(&accounts);
 	if (*err.text)
@@ -207,7 +214,7 @@ const struct verb verb_report = {
 		"Quantiles are within 0.1 %, everything else is exact. A wait is blocked while other\n"
 		"callbacks run on the thread that then runs the waiting one.\n"
 		"\n"
-		CLI_TIME_HELP "\n"
+		CLI_CLOCK_HELP "\n"
 		"\n"
 		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with\n"
 		"--strict; 6 when there was nothing to show (the output says why).",

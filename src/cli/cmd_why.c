@@ -17,6 +17,7 @@ struct options {
 	uint64_t worst;
 	bool all, latest;
 	const char *begin, *end;
+	int clock;
 	bool strict;
 };
 
@@ -29,6 +30,7 @@ static const struct opt opts[] = {
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "chains over /rosout and /parameter_events, too", NULL },
 	CLI_OPT_WINDOW(struct options, "instances that begin"),
+	CLI_OPT_CLOCK(struct options),
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_END
 };
@@ -109,6 +111,7 @@ static int print_why(struct ctf_reader *reader, const char *path, struct why_opt
 	}
 	progress_begin(&progress, false);
 	progress_extent(&progress, reader);
+	table_clock(table, options->clock ? cli_stamp : NULL, options->clock);
 	options->progress = show_progress;
 	options->context = &progress;
 	status = why_run(reader, path, options, table, &lost, err);
@@ -124,6 +127,7 @@ static int run(int argc, char **argv)
 {
 	struct options o = { .worst = 1 };
 	struct why_options why = { .begin_ns = INT64_MIN, .end_ns = INT64_MAX };
+	struct simclock *clock = NULL;
 	struct ctf_reader *reader;
 	char path[CLI_PATH_MAX];
 	struct err err = { 0 };
@@ -138,9 +142,12 @@ static int run(int argc, char **argv)
 	why.latest = o.latest;
 	ctf_threads(reader, 0);
 	why.told_lost = told_lost(path);
-	status = cli_read_window(reader, o.begin, o.end, &why.begin_ns, &why.end_ns, &err) ?
+	status = cli_clock(o.clock, reader, path, &clock, &err);
+	why.clock = clock;
+	status = status || cli_read_window(reader, clock, o.begin, o.end, &why.begin_ns, &why.end_ns, &err) ?
 		 (int)err.status : print_why(reader, path, &why, o.strict, &err);
 	ctf_close(reader);
+	simclock_free(clock);
 	if (*err.text)
 		return cli_fail("why", &err);
 	if (status == EXIT_LOSS)
@@ -168,7 +175,7 @@ const struct verb verb_why = {
 		"the callback starts), late (a timer was due and nothing held it up), cached (until a later publication "
 		"used it).\n"
 		"\n"
-		CLI_TIME_HELP "\n"
+		CLI_CLOCK_HELP "\n"
 		"\n"
 		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with "
 		"--strict; 6 when there was nothing to show (the output says why).",

@@ -22,12 +22,12 @@ static bool wanted(struct event_print *print, const struct ctf_event *event)
 static void tell_loss(struct event_print *print, const struct ctf_event *event)
 {
 	const char *path = ctf_stream(print->events->reader, event->stream)->path + print->root;
-	int64_t offset = event->ns - (int64_t)event->clock_ns;
+	struct events_loss loss = events_loss(print->events, event);
 	char begin[CLI_TIME_MAX], end[CLI_TIME_MAX];
 
 	print->lost += event->lost + event->lost_packets;
-	cli_print_point(begin, (int64_t)event->loss_begin_ns + offset);
-	cli_print_point(end, (int64_t)event->loss_end_ns + offset);
+	cli_print_point(begin, cli_stamp(print->events->clock, loss.begin_ns));
+	cli_print_point(end, cli_stamp(print->events->clock, loss.end_ns));
 	fflush(stdout);
 	if (event->lost)
 		fprintf(stderr, "kymo %s: %s: the tracer lost %llu events between %s and %s\n", print->verb,
@@ -56,6 +56,7 @@ int event_print_all(struct event_print *print, struct err *err)
 		}
 		if (!wanted(print, &event))
 			continue;
+		event.ns = cli_stamp(events->clock, event.ns);
 		if (print->json)
 			ctf_print_event_json(events->reader, &event, stdout);
 		else

@@ -19,25 +19,35 @@ int events_open(struct events *events, struct err *err)
 {
 	progress_begin(&events->progress, events->quiet || events->growing);
 	progress_extent(&events->progress, events->reader);
-	if (cli_read_window(events->reader, events->begin, events->end, &events->begin_ns,
+	if (cli_read_window(events->reader, events->clock, events->begin, events->end, &events->begin_ns,
 			    &events->end_ns, err))
 		return -1;
 	if (selection_any(events->selection))
 		return concern_create(&events->concern, events->reader, events->selection,
 				      events->growing, progress_trace, &events->progress, err);
-	if (events->begin || events->end)
+	if ((events->begin || events->end) && !events->clock)
 		return ctf_window(events->reader, events->begin_ns, events->end_ns, err);
 	return 0;
 }
 
+struct events_loss events_loss(const struct events *events, const struct ctf_event *event)
+{
+	int64_t offset = ctf_trace(events->reader, event->trace)->clock_offset_ns;
+
+	return (struct events_loss){
+		.begin_ns = ctf_mapped(events->reader, (int64_t)event->loss_begin_ns + offset),
+		.end_ns = ctf_mapped(events->reader, (int64_t)event->loss_end_ns + offset),
+	};
+}
+
 static bool is_inside(const struct events *events, const struct ctf_event *event)
 {
-	int64_t offset = event->ns - (int64_t)event->clock_ns;
+	struct events_loss loss;
 
 	if (event->bound != CTF_LOSS)
 		return event->ns >= events->begin_ns && event->ns <= events->end_ns;
-	return (int64_t)event->loss_end_ns + offset >= events->begin_ns &&
-	       (int64_t)event->loss_begin_ns + offset <= events->end_ns;
+	loss = events_loss(events, event);
+	return loss.end_ns >= events->begin_ns && loss.begin_ns <= events->end_ns;
 }
 
 int events_next(struct events *events, struct ctf_event *event, struct err *err)
@@ -47,9 +57,9 @@ int events_next(struct events *events, struct ctf_event *event, struct err *err)
 	while ((more = ctf_next(events->reader, event, err)) > 0) {
 		if (!(++events->count & PROGRESS_EVENTS))
 			progress_trace(&events->progress, events->count, event->clock_ns);
-		if (!events->concern)
+		if (!events->concern && !events->clock)
 			break;
-		asked = concern_event(events->concern, event);
+		asked = events->concern ? concern_event(events->concern, event) : 1;
 		if (asked < 0)
 			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 		if (asked && is_inside(events, event))

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "analysis/model/concern.h"
+#include "analysis/simclock/simclock.h"
 #include "base/err.h"
 #include "base/selection.h"
 #include "cli/progress.h"
@@ -26,6 +27,7 @@ struct events {
 	struct ctf_reader *reader;
 	const struct selection *selection;
 	const char *begin, *end;	/* as written; NULL: not given */
+	const struct simclock *clock;	/* that the reader is attached to; NULL: times are those of the system */
 	bool growing;			/* the trace is still recorded, see ctf_growing() */
 	bool quiet;			/* no progress */
 
@@ -35,6 +37,12 @@ struct events {
 	struct progress progress;
 	uint64_t count;			/* read so far */
 };
+
+/* Where a loss lies, as events have their times. */
+struct events_loss {
+	int64_t begin_ns, end_ns;
+};
+struct events_loss events_loss(const struct events *events, const struct ctf_event *event);
 
 /** events_limited() - is anything left out? */
 bool events_limited(const struct events *events);

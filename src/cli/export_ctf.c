@@ -68,7 +68,7 @@ static int copy(struct ctf_reader *reader, const struct export_ctf *request, con
 	struct ctf_copied copied;
 
 	if ((request->begin || request->end) &&
-	    cli_read_window(reader, request->begin, request->end, &begin, &end, err))
+	    cli_read_window(reader, NULL, request->begin, request->end, &begin, &end, err))
 		return -1;
 	if (ctf_copy(reader, output, begin, end, &copied, err))
 		return -1;

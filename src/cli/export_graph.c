@@ -101,6 +101,7 @@ int export_graph(const struct export_graph *request, bool *lost, struct err *err
 	const char *output = request->output ? request->output : made;
 	struct dot_result result;
 	struct progress progress;
+	struct simclock *clock = NULL;
 	struct ctf_reader *reader;
 	int fd, status = -1;
 
@@ -108,7 +109,8 @@ int export_graph(const struct export_graph *request, bool *lost, struct err *err
 	if (ctf_open(request->trace, &reader, err))
 		return -1;
 	ctf_threads(reader, 0);
-	if (!cli_read_window(reader, request->begin, request->end, &options.begin_ns,
+	if (!cli_clock(request->clock, reader, request->trace, &clock, err) &&
+	    !cli_read_window(reader, clock, request->begin, request->end, &options.begin_ns,
 			    &options.end_ns, err)) {
 		fd = open_output(request, output, err);
 		if (fd >= 0) {
@@ -128,5 +130,6 @@ int export_graph(const struct export_graph *request, bool *lost, struct err *err
 			tell(reader, output, &result);
 	}
 	ctf_close(reader);
+	simclock_free(clock);
 	return status;
 }

@@ -15,6 +15,7 @@ struct export_graph {
 	const char *output;		/* NULL: made of the name; "-": standard output */
 	const struct selection *selection;
 	const char *begin, *end;	/* as on the command line; NULL: none */
+	int clock;			/* enum cli_clock */
 	bool all, force, quiet;
 };
 

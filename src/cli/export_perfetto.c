@@ -344,6 +344,7 @@ int export_perfetto(const struct export_perfetto *request, bool *lost, struct er
 			     .part = next_part, .progress = show_progress, .context = &export },
 	};
 	struct perfetto_result result = { 0 };
+	struct simclock *clock = NULL;
 	struct ctf_reader *reader;
 	int status;
 
@@ -354,8 +355,10 @@ int export_perfetto(const struct export_perfetto *request, bool *lost, struct er
 		export.options.machine = request->member->machine;
 		export.options.offset_ns = &request->member->offset_ns;
 	}
-	status = cli_read_window(reader, request->begin, request->end, &export.options.begin_ns,
-				 &export.options.end_ns, err);
+	status = cli_clock(request->clock, reader, request->trace, &clock, err) ||
+		 cli_read_window(reader, clock, request->begin, request->end, &export.options.begin_ns,
+				 &export.options.end_ns, err) ? -1 : 0;
+	export.options.simulation = clock;
 	if (!status) {
 		ask_recorder(request, &export.options);
 		if (request->follow)
@@ -364,6 +367,7 @@ int export_perfetto(const struct export_perfetto *request, bool *lost, struct er
 		free((void *)export.options.clock);
 	}
 	ctf_close(reader);
+	simclock_free(clock);
 	*lost = result.lost_events || result.lost_packets;
 	return status;
 }

@@ -29,6 +29,7 @@ struct export_perfetto {
 	int level;			/* of compression */
 	const struct selection *selection;	/* NULL: all */
 	const char *begin, *end;	/* as on the command line; NULL: all */
+	int clock;			/* enum cli_clock; but CLI_CLOCK_SYSTEM for one trace only */
 	uint64_t split;			/* bytes of a part, about; 0: one file */
 	const struct export_member *member;	/* NULL: a file of its own */
 	bool follow;			/* go on with what is being recorded */

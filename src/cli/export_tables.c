@@ -218,6 +218,7 @@ int export_tables(const struct export_tables *request, bool *lost, struct err *e
 	struct rows_options options = { .version = KYMO_VERSION, .trace = request->trace };
 	char made_up[CLI_PATH_MAX + 16];
 	const char *output = request->output;
+	struct simclock *clock = NULL;
 	struct rows_result result;
 	struct tables *tables;
 	int status;
@@ -225,9 +226,11 @@ int export_tables(const struct export_tables *request, bool *lost, struct err *e
 	if (choose_tables(request->table, &options.tables, err) ||
 	    tables_open(&tables, request->trace, err))
 		return -1;
-	if (cli_select_tables(tables, request->trace, request->selection, request->begin, request->end,
+	if (cli_clock_of(request->clock, request->trace, &clock, err) ||
+	    cli_select_tables(tables, request->trace, clock, request->selection, request->begin, request->end,
 			      err)) {
 		tables_close(tables);
+		simclock_free(clock);
 		return -1;
 	}
 	if (!output) {
@@ -245,5 +248,6 @@ int export_tables(const struct export_tables *request, bool *lost, struct err *e
 		tell(tables, output, &result);
 	*lost = tables_lost(tables);
 	tables_close(tables);
+	simclock_free(clock);
 	return status;
 }

@@ -18,6 +18,7 @@ struct export_tables {
 	const char *output;		/* NULL: made of the name; "-": standard output */
 	const struct opt_list *table;	/* none: all but events */
 	const char *begin, *end;	/* as on the command line; NULL: none */
+	int clock;			/* enum cli_clock */
 	const struct selection *selection;
 	bool force, quiet;
 };

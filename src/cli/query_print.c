@@ -44,6 +44,7 @@ static enum look look_of(const struct query_statement *statement, unsigned colum
 
 	switch (query_type(statement, column)) {
 	case TABLES_TIME:
+	case TABLES_WALL:
 		return LOOK_TIME;
 	case TABLES_DURATION:
 		return LOOK_DURATION;

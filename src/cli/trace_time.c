@@ -11,6 +11,7 @@
 #include "base/text.h"
 
 #define NSEC_PER_SEC 1000000000
+#define SIM_SECONDS (2 * 366 * 86400)	/* clocks of simulations begin at 0 */
 
 /* ".nnn" up to nine digits, or nothing; the whole rest of @text. */
 static bool read_fraction(const char *text, int64_t *ns)
@@ -68,16 +69,19 @@ static bool read_epoch(const char *text, int64_t *out)
 	return true;
 }
 
-int cli_read_point(const char *option, const char *text, int64_t first_ns, int64_t *out_ns,
-		   struct err *err)
+int cli_read_point(const char *option, const char *text, int64_t first_ns, const struct simclock *clock,
+		   int64_t *out_ns, struct err *err)
 {
-	int64_t offset;
+	int64_t day_ns = clock ? simclock_stamp(clock, first_ns) : first_ns, offset;
 
 	if (*text == '+' && text_read_time(text + 1, &offset) &&
 	    !__builtin_add_overflow(first_ns, offset, out_ns))
 		return 0;
-	if (*text != '+' && (read_epoch(text, out_ns) || read_clock(text, first_ns, out_ns)))
+	if (*text != '+' && (read_epoch(text, out_ns) || read_clock(text, day_ns, out_ns))) {
+		if (clock)
+			*out_ns = simclock_find(clock, *out_ns);
 		return 0;
+	}
 	return err_set(err, EXIT_USAGE, "option --%s: '%s' is no time; write +1.5s (from the trace's "
 		       "beginning), 20:25:36.5 or 2026-11-20 20:25:36 (local time), or seconds since "
 		       "the epoch", option, text);
@@ -94,8 +98,8 @@ int cli_first_time(struct ctf_reader *reader, int64_t *first_ns, struct err *err
 	return more < 0 ? -1 : ctf_rewind(reader, err);
 }
 
-int cli_read_window(struct ctf_reader *reader, const char *begin, const char *end, int64_t *begin_ns,
-		    int64_t *end_ns, struct err *err)
+int cli_read_window(struct ctf_reader *reader, const struct simclock *clock, const char *begin, const char *end,
+		    int64_t *begin_ns, int64_t *end_ns, struct err *err)
 {
 	int64_t first_ns;
 
@@ -104,8 +108,8 @@ int cli_read_window(struct ctf_reader *reader, const char *begin, const char *en
 	if (!begin && !end)
 		return 0;
 	if (cli_first_time(reader, &first_ns, err) ||
-	    (begin && cli_read_point("begin", begin, first_ns, begin_ns, err)) ||
-	    (end && cli_read_point("end", end, first_ns, end_ns, err)))
+	    (begin && cli_read_point("begin", begin, first_ns, clock, begin_ns, err)) ||
+	    (end && cli_read_point("end", end, first_ns, clock, end_ns, err)))
 		return -1;
 	if (*begin_ns > *end_ns)
 		return err_set(err, EXIT_USAGE, "--end %s is before --begin %s: nothing is between them", end,
@@ -113,17 +117,51 @@ int cli_read_window(struct ctf_reader *reader, const char *begin, const char *en
 	return 0;
 }
 
-int cli_select_tables(struct tables *tables, const char *trace, const struct selection *selection,
-		      const char *begin, const char *end, struct err *err)
+int cli_clock(int choice, struct ctf_reader *reader, const char *path, struct simclock **clock, struct err *err)
+{
+	*clock = NULL;
+	if (choice == CLI_CLOCK_SYSTEM)
+		return 0;
+	if (simclock_read(clock, reader, path, err))
+		return -1;
+	simclock_attach(*clock, reader);
+	return 0;
+}
+
+int cli_clock_of(int choice, const char *path, struct simclock **clock, struct err *err)
+{
+	struct ctf_reader *reader;
+	int status;
+
+	*clock = NULL;
+	if (choice == CLI_CLOCK_SYSTEM)
+		return 0;
+	if (ctf_open(path, &reader, err))
+		return -1;
+	ctf_threads(reader, 0);
+	status = cli_clock(choice, reader, path, clock, err);
+	ctf_close(reader);
+	return status;
+}
+
+int64_t cli_stamp(const void *clock, int64_t ns)
+{
+	return clock ? simclock_stamp(clock, ns) : ns;
+}
+
+int cli_select_tables(struct tables *tables, const char *trace, const struct simclock *clock,
+		      const struct selection *selection, const char *begin, const char *end, struct err *err)
 {
 	int64_t begin_ns = INT64_MIN, end_ns = INT64_MAX;
 	struct ctf_reader *reader;
 	int status = 0;
 
+	tables_clock(tables, clock);
 	if (begin || end) {
 		if (ctf_open(trace, &reader, err))
 			return -1;
-		status = cli_read_window(reader, begin, end, &begin_ns, &end_ns, err);
+		simclock_attach(clock, reader);
+		status = cli_read_window(reader, clock, begin, end, &begin_ns, &end_ns, err);
 		ctf_close(reader);
 	}
 	return status ? -1 : tables_select(tables, selection, begin_ns, end_ns, err);
@@ -135,6 +173,10 @@ char *cli_print_point(char out[CLI_TIME_MAX], int64_t ns)
 	struct tm tm;
 	size_t used;
 
+	if (ns >= 0 && second < SIM_SECONDS) {
+		(void)snprintf(out, CLI_TIME_MAX, "%lld.%09lld s", (long long)second, (long long)(ns % NSEC_PER_SEC));
+		return out;
+	}
 	if (ns < 0 || !localtime_r(&second, &tm)) {
 		(void)snprintf(out, CLI_TIME_MAX, "%lld ns", (long long)ns);
 		return out;

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "analysis/simclock/simclock.h"
 #include "analysis/tables/tables.h"
 #include "base/err.h"
 #include "ctf/reader.h"
@@ -14,19 +15,24 @@
 /* What cli_read_point() says it accepts, for --help. */
 #define CLI_TIME_HELP "TIME is +DURATION from the trace's beginning (+1.5s, +250ms), a local time " \
 	"\"[YYYY-MM-DD ]HH:MM:SS[.nnnnnnnnn]\", or seconds since the epoch \"1763670336.5\"."
+/* The same of verbs with --clock. */
+#define CLI_CLOCK_HELP CLI_TIME_HELP " With --clock sim it is of the simulation: +DURATION that passed in " \
+	"it, or what its clock said, for the first time."
 
 /**
  * cli_read_point() - a point in time from a command line
  * @first_ns: epoch time of the trace's first event: the base of +DURATION, and the day of a time
  *            without date
+ * @clock: NULL: of the system; else @first_ns and *@out_ns are elapsed times of this one, and what is
+ *         no +DURATION is a stamp
  *
  * Return: 0, or -1 with @err filled (EXIT_USAGE).
  */
-int cli_read_point(const char *option, const char *text, int64_t first_ns, int64_t *out_ns,
-		   struct err *err);
+int cli_read_point(const char *option, const char *text, int64_t first_ns, const struct simclock *clock,
+		   int64_t *out_ns, struct err *err);
 
 /**
- * cli_first_time() - epoch time of the first event of @reader, 0 when it has none
+ * cli_first_time() - time of the first event of @reader, 0 when it has none
  *
  * The reader stands at its beginning afterwards. Return: 0, or -1 with @err filled.
  */
@@ -34,24 +40,46 @@ int cli_first_time(struct ctf_reader *reader, int64_t *first_ns, struct err *err
 
 /**
  * cli_read_window() - the values of --begin and --end
+ * @clock: what @reader is attached to, or NULL
  * @begin, @end: NULL: not given; then *begin_ns is INT64_MIN, *end_ns INT64_MAX
  *
  * The reader stands at its beginning afterwards.
  * Return: 0, or -1 with @err filled: EXIT_USAGE, or what reading gave.
  */
-int cli_read_window(struct ctf_reader *reader, const char *begin, const char *end, int64_t *begin_ns,
-		    int64_t *end_ns, struct err *err);
+int cli_read_window(struct ctf_reader *reader, const struct simclock *clock, const char *begin, const char *end,
+		    int64_t *begin_ns, int64_t *end_ns, struct err *err);
 
 /**
- * cli_select_tables() - tables_select() with the options of --begin, --end, --node, ...
+ * cli_select_tables() - tables_clock() and tables_select() with the options of --begin, --end, --node, ...
  * @trace: the path of @tables' trace
+ * @clock: NULL: times of the system; must live as long as @tables
  *
  * Return: 0, or -1 with @err filled.
  */
-int cli_select_tables(struct tables *tables, const char *trace, const struct selection *selection,
-		      const char *begin, const char *end, struct err *err);
+int cli_select_tables(struct tables *tables, const char *trace, const struct simclock *clock,
+		      const struct selection *selection, const char *begin, const char *end, struct err *err);
 
-/** cli_print_point() - "2026-11-20 20:25:36.328671318", local time. Return: @out. */
+/* The choices of CLI_OPT_CLOCK(). */
+enum cli_clock { CLI_CLOCK_SYSTEM, CLI_CLOCK_SIM };
+
+/**
+ * cli_clock() - --clock: with CLI_CLOCK_SIM the clock of @reader's trace, and @reader attached to it
+ * @clock: NULL for CLI_CLOCK_SYSTEM; to be freed
+ *
+ * Return: 0, or -1 with @err filled (EXIT_INPUT: the trace has no time of a simulation).
+ */
+int cli_clock(int choice, struct ctf_reader *reader, const char *path, struct simclock **clock, struct err *err);
+
+/** cli_clock_of() - the same for the trace at @path, without a reader. */
+int cli_clock_of(int choice, const char *path, struct simclock **clock, struct err *err);
+
+/** cli_stamp() - simclock_stamp() for table_clock(); @clock: NULL: the time itself. */
+int64_t cli_stamp(const void *clock, int64_t ns);
+
+/**
+ * cli_print_point() - "2026-11-20 20:25:36.328671318", local time; within two years of the epoch, as
+ * simulations have it, "123.456789000 s". Return: @out.
+ */
 char *cli_print_point(char out[CLI_TIME_MAX], int64_t ns);
 
 #endif

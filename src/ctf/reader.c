@@ -179,12 +179,15 @@ static int64_t run_until(const struct ctf_reader *r)
 #define COMMON_BEGIN offsetof(struct ctf_event, bound)
 #define COMMON_END offsetof(struct ctf_event, value)
 
-static inline void give_common(const struct ctf_stream *s, int64_t key, struct ctf_event *event)
+static inline void give_common(const struct ctf_reader *r, const struct ctf_stream *s, int64_t key,
+			       struct ctf_event *event)
 {
 	memcpy((char *)event + COMMON_BEGIN, (const char *)&s->context + COMMON_BEGIN,
 	       COMMON_END - COMMON_BEGIN);
 	event->ns = key;
 	event->clock_ns = (uint64_t)key - (uint64_t)s->class->offset_ns;
+	if (__builtin_expect(r->map_time != NULL, 0))
+		event->ns = r->map_time(r->map_context, key);
 }
 
 static void give_loss(const struct ctf_stream *s, struct ctf_event *event)
@@ -216,7 +219,7 @@ int give(struct ctf_reader *r, struct ctf_stream *s, struct ctf_event *event)
 	const struct event_record *record = s->next;
 	const struct event_class *class;
 
-	give_common(s, record->key, event);
+	give_common(r, s, record->key, event);
 	if (__builtin_expect(RECORD_CLASS(record) == RECORD_LOSS, 0)) {
 		give_loss(s, event);
 		return 1;
@@ -401,6 +404,17 @@ int ctf_window(struct ctf_reader *r, int64_t begin_ns, int64_t end_ns, struct er
 	r->window_begin = begin_ns;
 	r->window_end = end_ns;
 	return ctf_rewind(r, err);
+}
+
+void ctf_map_time(struct ctf_reader *r, int64_t (*map)(const void *context, int64_t ns), const void *context)
+{
+	r->map_time = map;
+	r->map_context = context;
+}
+
+int64_t ctf_mapped(const struct ctf_reader *r, int64_t ns)
+{
+	return r->map_time ? r->map_time(r->map_context, ns) : ns;
 }
 
 /* ---- what is known without events ---- */

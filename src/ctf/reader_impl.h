@@ -216,6 +216,8 @@ struct ctf_reader {
 	const struct ctf_bind *bind;	/* a copy; texts as well */
 	unsigned bind_count;
 	int64_t window_begin, window_end;
+	int64_t (*map_time)(const void *context, int64_t ns);	/* see ctf_map_time(); NULL: none */
+	const void *map_context;
 	bool only_bound;
 	bool growing;
 	bool looks_again;		/* ctf_refresh() is at work */

@@ -198,6 +198,21 @@ static void print_time(struct printer *p, int64_t ns)
 	printer_format(p, ".%09lld", (long long)rest);
 }
 
+/* Of another clock, which is not that of any place, and may go back: see ctf_map_time(). */
+static void print_mapped(struct printer *p, int64_t ns)
+{
+	int64_t delta = (int64_t)((uint64_t)ns - (uint64_t)p->before_ns), way = delta < 0 ? -1 : 1;
+
+	printer_format(p, "[%lld.%09lld] ", (long long)(ns / NSEC_PER_SEC), (long long)(ns % NSEC_PER_SEC));
+	if (p->has_before)
+		printer_format(p, "(%c%lld.%09lld) ", delta < 0 ? '-' : '+', (long long)(way * (delta / NSEC_PER_SEC)),
+			     (long long)(way * (delta % NSEC_PER_SEC)));
+	else
+		printer_text(p, "(+?.?\?\?\?\?\?\?\?\?) ");
+	p->before_ns = ns;
+	p->has_before = true;
+}
+
 static void print_times(struct printer *p, int64_t ns)
 {
 	uint64_t delta = (uint64_t)ns - (uint64_t)p->before_ns;
@@ -242,7 +257,9 @@ void ctf_print_event(struct ctf_reader *reader, const struct ctf_event *event, F
 
 	if (!p || !s)
 		return;
-	if (s->class->has_clock)
+	if (s->class->has_clock && reader->map_time)
+		print_mapped(p, event->ns);
+	else if (s->class->has_clock)
 		print_times(p, event->ns);
 	print_origin(p, reader->trace[s->info.trace]);
 	printer_text(p, s->event->pub.name);

@@ -21,16 +21,30 @@ int64_t perfetto_offset(const struct ctf_reader *reader)
 	return offset_ns == INT64_MAX ? 0 : offset_ns;
 }
 
+/* Of a simulation's clock: what it said at first, and on without its jumps back. */
+static int64_t offset_of(const struct ctf_reader *reader, const struct perfetto_options *options)
+{
+	const struct simclock_facts *facts = options->simulation ? simclock_facts(options->simulation) : NULL;
+
+	if (facts)
+		return simclock_elapsed(options->simulation, facts->first_ns) - facts->first_sim_ns;
+	return options->offset_ns ? *options->offset_ns : perfetto_offset(reader);
+}
+
 static void write_head(struct exporter *exporter)
 {
 	const struct perfetto_options *options = exporter->options;
-	char tracer[64];
+	char tracer[64], clock[128];
 
 	snprintf(tracer, sizeof(tracer), "kymo %s", options->version);
 	pft_fact_text(exporter->pft, "exported_by", tracer);
 	if (options->trace_name)
 		pft_fact_text(exporter->pft, "trace", options->trace_name);
-	pft_fact_u64(exporter->pft, "epoch_offset_ns", (uint64_t)exporter->offset_ns);
+	if (options->simulation)
+		pft_fact_text(exporter->pft, "clock_of_simulation",
+			      simclock_text(options->simulation, clock, sizeof(clock)));
+	else
+		pft_fact_u64(exporter->pft, "epoch_offset_ns", (uint64_t)exporter->offset_ns);
 	for (unsigned i = 0; i < ctf_trace_count(exporter->reader); i++) {
 		const struct ctf_trace_info *info = ctf_trace(exporter->reader, i);
 
@@ -61,6 +75,8 @@ static void first_event(struct exporter *exporter, const struct ctf_event *event
 	exporter->first_ns = event->ns > exporter->options->begin_ns ? event->ns :
 								       exporter->options->begin_ns;
 	exporter->next_clock_ns = INT64_MAX;
+	if (exporter->options->simulation)
+		return;		/* no clock of the system */
 	if (clocks_fit(exporter))
 		exporter->next_clock_ns = 0;
 	else
@@ -232,8 +248,7 @@ int perfetto_export(struct ctf_reader *reader, const struct perfetto_options *op
 		    struct perfetto_result *result, struct err *err)
 {
 	struct exporter exporter = { .reader = reader, .options = options, .result = result,
-				     .offset_ns = options->offset_ns ? *options->offset_ns :
-								     perfetto_offset(reader) };
+				     .offset_ns = offset_of(reader, options) };
 	struct model_listener listener = export_listener;
 	struct pft_totals totals;
 	int status;

@@ -32,6 +32,7 @@
 
 #include <stdint.h>
 
+#include "analysis/simclock/simclock.h"
 #include "base/err.h"
 #include "base/selection.h"
 #include "ctf/reader.h"
@@ -52,6 +53,7 @@ struct perfetto_options {
 	uint32_t machine;		/* the number of the trace's first host; others follow */
 	/* Epoch minus the clock of the file; NULL: CLOCK_MONOTONIC of the host that booted first. */
 	const int64_t *offset_ns;
+	const struct simclock *simulation;	/* that the reader is attached to: the clock of the file; NULL: none */
 	uint64_t split;			/* bytes of a part, about; 0: all in one */
 	/* Asked for the file of the next part: a descriptor, which stays the caller's, or -1 with @err. */
 	int (*part)(void *context, unsigned number, struct err *err);

@@ -172,7 +172,8 @@ static int on_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	}
 	estimate(info, table, by_id, equals, ranges);
 	if (info->nOrderBy == 1 && !info->aOrderBy[0].desc &&
-	    (info->aOrderBy[0].iColumn ? info->aOrderBy[0].iColumn == tables_order(number) :
+	    (info->aOrderBy[0].iColumn ? info->aOrderBy[0].iColumn == tables_order(number) &&
+					 tables_in_order(((struct vtab *)base)->query->tables) :
 				       tables_numbered(number)))
 		info->orderByConsumed = 1;
 	info->idxStr = sqlite3_str_finish(plan);

@@ -18,7 +18,7 @@ static void cell_node(struct table *t, const struct model_node *node)
 static void cell_time(struct table *t, int64_t ns)
 {
 	if (ns)
-		table_i64(t, ns);
+		table_time(t, ns);
 	else
 		table_none(t);
 }
@@ -124,7 +124,7 @@ static void frequency_rows(struct report *report, const struct frequency_of *of,
 		table_text(t, of->source);
 		table_u64(t, i);
 		table_u64(t, frequency->count[i]);
-		table_i64(t, frequency->first_ns + (int64_t)i * 1000000000);
+		table_time(t, frequency->first_ns + (int64_t)i * 1000000000);
 		table_i64(t, of->process->pid);
 		if (of->callback)
 			table_hex(t, of->callback->address);

@@ -65,10 +65,16 @@ void report_facts(struct report *report)
 
 	table_value_text(t, "trace", "Trace", report->path);
 	if (facts->events) {
-		date_text(facts->first_ns, text, sizeof(text));
+		if (report->options->clock)
+			report_offset(report, facts->first_ns, text, sizeof(text));
+		else
+			date_text(facts->first_ns, text, sizeof(text));
 		table_value_text(t, "begin", "Begin", text);
 		table_value_ns(t, "duration_ns", "Duration", facts->last_ns - facts->first_ns);
 	}
+	if (report->options->clock)
+		table_value_text(t, "clock", "Simulation's clock",
+				 simclock_text(report->options->clock, text, sizeof(text)));
 	if (report->options->told_snapshot) {
 		table_value_text(t, "snapshot", "Snapshot", report->options->told_snapshot);
 		table_value_ns(t, "snapshot_at_ns", "Asked for after", report->options->told_snapshot_ns);

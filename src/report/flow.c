@@ -246,7 +246,7 @@ static void print_facts(struct flow *flow, bool *lost)
 	if (whole && options->told_lost > flow->lost_events)
 		flow->lost_events = options->told_lost;
 	*lost = flow->lost_events || flow->lost_packets;
-	table_value_text(t, "trace", "Trace", flow->path);
+	flow_print_trace(flow);
 	if (options->pattern)
 		table_value_text(t, "pattern", "Chain", options->pattern);
 	if (!options->message && options->at_ns == INT64_MIN) {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/simclock/simclock.h"
 #include "base/err.h"
 #include "base/selection.h"
 #include "base/table.h"
@@ -19,9 +20,10 @@ struct flow_options {
 	uint64_t chain;			/* only this one, from 1; 0: all */
 	unsigned worst;			/* arrivals per chain */
 	bool all_topics, latest;
-	int64_t begin_ns, end_ns;	/* of what begins; INT64_MIN, INT64_MAX: not limited */
+	int64_t begin_ns, end_ns;	/* of what begins, as @reader gives times; INT64_MIN, INT64_MAX: not limited */
 	uint64_t message;		/* follow this publication; 0: none */
 	int64_t at_ns;			/* or the first chain from here on; INT64_MIN: none */
+	const struct simclock *clock;	/* that @reader was attached to; NULL: times are those of the system */
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
 	/* Told now and then how far the reading is; events 0: it is over. May be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);

@@ -230,7 +230,7 @@ static void worst_row(struct flow *flow, unsigned at, unsigned rank)
 	table_u64(t, rank + 1);
 	table_ns(t, arrival->total_ns);
 	table_text(t, flow_offset(flow, arrival->begin_ns, label, sizeof(label)));
-	table_i64(t, arrival->begin_ns);
+	table_time(t, arrival->begin_ns);
 	table_ns(t, arrival->part_ns[most]);
 	table_text(t, chains_segment_name(stats->part[most].segment));
 	table_text(t, flow_step_label(where_of(step, &stats->part[most]), label, sizeof(label)));
@@ -250,7 +250,7 @@ static void print_parts(struct flow *flow, unsigned at)
 		for (i = 0; i < stats->parts; i++) {
 			table_u64(t, at + 1);
 			table_u64(t, rank + 1);
-			table_i64(t, stats->worst[rank].begin_ns);
+			table_time(t, stats->worst[rank].begin_ns);
 			table_u64(t, stats->part[i].step);
 			table_text(t, chains_segment_name(stats->part[i].segment));
 			table_ns(t, stats->worst[rank].part_ns[i]);

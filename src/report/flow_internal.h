@@ -29,8 +29,11 @@ const char *flow_call_text(enum chains_call call);
 char *flow_step_label(const struct chains_path *step, char *buffer, unsigned size);
 /* "/driver timer 10 ms -> /scan -> /planner"; an indirect link is "~>". Return: @buffer. */
 char *flow_chain_label(const struct chains_path *path, char *buffer, unsigned size);
-/* "+1.234567 s" since the first event. @buffer: 32 bytes. Return: @buffer. */
+/* "+1.234567 s" since the first event, or "1.234567 s" of the simulation's clock. @buffer: 32 bytes. Return: @buffer. */
 char *flow_offset(const struct flow *flow, int64_t ns, char *buffer, unsigned size);
+
+/* flow_text.c: which trace, and whose time. */
+void flow_print_trace(struct flow *flow);
 
 /* flow_chain.c: of the chains in flow->chain, numbered from 1. */
 void flow_print_segments(struct flow *flow);

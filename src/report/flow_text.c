@@ -39,6 +39,19 @@ char *flow_chain_label(const struct chains_path *path, char *buffer, unsigned si
 
 char *flow_offset(const struct flow *flow, int64_t ns, char *buffer, unsigned size)
 {
-	snprintf(buffer, size, "+%.6f s", (double)(ns - model_facts(flow->model)->first_ns) / 1e9);
+	if (flow->options->clock)
+		snprintf(buffer, size, "%.6f s", (double)simclock_stamp(flow->options->clock, ns) / 1e9);
+	else
+		snprintf(buffer, size, "+%.6f s", (double)(ns - model_facts(flow->model)->first_ns) / 1e9);
 	return buffer;
+}
+
+void flow_print_trace(struct flow *flow)
+{
+	const struct simclock *clock = flow->options->clock;
+	char text[128];
+
+	table_value_text(flow->table, "trace", "Trace", flow->path);
+	if (clock)
+		table_value_text(flow->table, "clock", "Simulation's clock", simclock_text(clock, text, sizeof(text)));
 }

@@ -117,7 +117,7 @@ static void row(struct flow *flow, unsigned index)
 	what(flow, step, text, sizeof(text));
 	table_text(t, text);
 	table_text(t, flow_offset(flow, step->begin_ns, text, sizeof(text)));
-	table_i64(t, step->begin_ns);
+	table_time(t, step->begin_ns);
 	cells_way(t, step, parent);
 	cell(t, step->callback && step->end_ns >= 0 ? step->end_ns - step->begin_ns : NO_TIME);
 	cell(t, step->publisher && step->link != CHAINS_DIRECT && parent && parent->end_ns >= 0 ?

@@ -142,7 +142,7 @@ void report_more(struct report *report, unsigned shown, unsigned all);
 /* "name (pid)", with "@host" when there are several. @buffer: 128 bytes. Return: @buffer. */
 char *report_process(const struct report *report, const struct model_process *process,
 		     char *buffer, unsigned size);
-/* "12.345678 s" since the first event. @buffer: 32 bytes. Return: @buffer. */
+/* "12.345678 s" since the first event, or of the simulation's clock. @buffer: 32 bytes. Return: @buffer. */
 char *report_offset(const struct report *report, int64_t ns, char *buffer, unsigned size);
 
 #endif

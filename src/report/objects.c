@@ -81,7 +81,7 @@ static void node_row(const struct report *report, unsigned index)
 	table_text(t, n->name);
 	table_text(t, n->namespace);
 	table_hex(t, n->handle);
-	table_i64(t, n->born_ns);
+	table_time(t, n->born_ns);
 }
 
 void report_nodes(struct report *report)
@@ -112,7 +112,7 @@ static void publisher_row(const struct report *report, unsigned index)
 	table_u64(t, p->depth);
 	table_hex(t, p->handle);
 	table_hex(t, p->rmw_handle);
-	table_i64(t, p->born_ns);
+	table_time(t, p->born_ns);
 }
 
 void report_publishers(struct report *report)
@@ -139,7 +139,7 @@ static void subscription_row(const struct report *report, unsigned index)
 	table_u64(t, s->depth);
 	table_hex(t, s->handle);
 	table_hex(t, s->rmw_handle);
-	table_i64(t, s->born_ns);
+	table_time(t, s->born_ns);
 }
 
 void report_subscriptions(struct report *report)
@@ -170,7 +170,7 @@ static void timer_row(const struct report *report, unsigned index)
 	table_i64(t, timer->process->pid);
 	table_i64(t, timer->tid);
 	table_hex(t, timer->handle);
-	table_i64(t, timer->born_ns);
+	table_time(t, timer->born_ns);
 }
 
 void report_timers(struct report *report)
@@ -190,7 +190,7 @@ static void service_cells(struct table *t, const struct model_service *s)
 	table_i64(t, s->process->pid);
 	table_hex(t, s->handle);
 	table_hex(t, s->rmw_handle);
-	table_i64(t, s->born_ns);
+	table_time(t, s->born_ns);
 }
 
 static bool service_wanted(const struct report *report, unsigned index)

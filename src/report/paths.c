@@ -186,7 +186,7 @@ static void one_row(struct report *report, const struct caret_path *path, enum c
 
 	cell_path(report, path->path);
 	table_text(t, caret_case_name(which));
-	table_i64(t, start_ns);
+	table_time(t, start_ns);
 	table_u64(t, position);
 	table_text(t, segment);
 	table_ns(t, duration_ns);

@@ -176,9 +176,10 @@ char *report_process(const struct report *report, const struct model_process *pr
 
 char *report_offset(const struct report *report, int64_t ns, char *buffer, unsigned size)
 {
-	double offset = (double)(ns - model_facts(report->model)->first_ns);
+	const struct simclock *clock = report->options->clock;
+	int64_t offset = clock ? simclock_stamp(clock, ns) : ns - model_facts(report->model)->first_ns;
 
-	snprintf(buffer, size, "%.6f s", offset / 1e9);
+	snprintf(buffer, size, "%.6f s", (double)offset / 1e9);
 	return buffer;
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "analysis/caret/caret.h"
+#include "analysis/simclock/simclock.h"
 #include "base/err.h"
 #include "base/selection.h"
 #include "base/table.h"
@@ -38,7 +39,8 @@ struct report_options {
 	enum report_sort sort;
 	uint64_t limit;			/* rows of a section; 0: 20 as text, all otherwise */
 	bool unlimited;			/* all rows as text, too */
-	int64_t begin_ns, end_ns;	/* epoch; INT64_MIN, INT64_MAX: not limited */
+	int64_t begin_ns, end_ns;	/* as @reader gives times; INT64_MIN, INT64_MAX: not limited */
+	const struct simclock *clock;	/* that @reader was attached to; NULL: none, times are those of the system */
 	const struct caret_options *paths;	/* NULL: none were named */
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
 	/* Told now and then how far it is, clock_ns on the trace clock, and with 0 events before

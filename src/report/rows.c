@@ -7,7 +7,16 @@
 static void cell_time(struct table *t, int64_t ns)
 {
 	if (ns)
-		table_i64(t, ns);
+		table_time(t, ns);
+	else
+		table_none(t);
+}
+
+/* Process or thread. */
+static void cell_id(struct table *t, int64_t id)
+{
+	if (id)
+		table_i64(t, id);
 	else
 		table_none(t);
 }
@@ -50,7 +59,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 	if (!report_wants_callback(report, callback) || !in_window(report, instance->start_ns))
 		return;
 	((struct report *)context)->rows++;
-	table_i64(t, instance->start_ns);
+	table_time(t, instance->start_ns);
 	table_ns(t, instance->duration_ns);
 	cell_node(t, model_callback_node(callback));
 	table_text(t, model_callback_kind_name(callback));
@@ -104,15 +113,15 @@ static void on_taken(void *context, const struct model_message *m)
 	else
 		table_none(t);
 	cell_time(t, m->send_ns);
-	cell_time(t, m->source_ns);
+	cell_time(t, m->source_ns ? ctf_mapped(report->reader, m->source_ns) : 0);
 	cell_time(t, m->take_ns);
 	cell_time(t, m->callback_ns);
 	table_u64(t, m->is_intra);
 	table_u64(t, m->id);
-	cell_time(t, m->publish_thread ? m->publish_thread->process->pid : 0);
-	cell_time(t, m->publish_thread ? m->publish_thread->tid : 0);
-	cell_time(t, m->take_thread->process->pid);
-	cell_time(t, m->take_thread->tid);
+	cell_id(t, m->publish_thread ? m->publish_thread->process->pid : 0);
+	cell_id(t, m->publish_thread ? m->publish_thread->tid : 0);
+	cell_id(t, m->take_thread->process->pid);
+	cell_id(t, m->take_thread->tid);
 }
 
 const struct model_listener report_message_rows = { .taken = on_taken };

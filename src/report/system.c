@@ -197,7 +197,7 @@ static void memory_row(struct report *report, const char *what, const struct mem
 	}
 	cell_bytes(report, use->least);
 	if (use->most_ns)
-		table_i64(t, use->most_ns);
+		table_time(t, use->most_ns);
 	else
 		table_none(t);
 	table_u64(t, use->unknown_frees);

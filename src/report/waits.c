@@ -42,7 +42,7 @@ static void wait_row(struct report *report, const struct model_callback *victim)
 			      model_callback_label(w->culprit, label, sizeof(label)));
 	table_i64(t, w->culprit_thread->tid);
 	table_text(t, report_offset(report, w->since_ns, label, sizeof(label)));
-	table_i64(t, w->since_ns);
+	table_time(t, w->since_ns);
 	table_u64(t, s->waits);
 	table_ns(t, s->blocked_ns);
 	table_hex(t, victim->address);
@@ -127,8 +127,8 @@ static void loss_row(struct report *report, const struct stats_loss *loss,
 	table_u64(t, range->packets);
 	table_text(t, report_offset(report, range->begin_ns, text, sizeof(text)));
 	table_text(t, report_offset(report, range->end_ns, text, sizeof(text)));
-	table_i64(t, range->begin_ns);
-	table_i64(t, range->end_ns);
+	table_time(t, range->begin_ns);
+	table_time(t, range->end_ns);
 	if (thread)
 		table_i64(t, thread->process->pid);
 	else

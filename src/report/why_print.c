@@ -63,7 +63,7 @@ static void part_row(struct why_answer *answer, unsigned rank, const struct why_
 		table_none(t);
 	else
 		table_ns(t, usual ? usual->ns : 0);
-	table_i64(t, part->begin_ns);
+	table_time(t, part->begin_ns);
 	table_ns(t, part->begin_ns - instance->begin_ns);
 	table_u64(t, part->pieces);
 	table_u64(t, part->is_group);
@@ -161,7 +161,10 @@ static uint64_t message_of(const struct why_instance *instance)
 
 static char *offset_text(const struct why_answer *answer, int64_t ns, char *buffer, size_t size)
 {
-	snprintf(buffer, size, "+%.6f s", (double)(ns - model_facts(answer->model)->first_ns) / 1e9);
+	if (answer->options->clock)
+		snprintf(buffer, size, "%.6f s", (double)simclock_stamp(answer->options->clock, ns) / 1e9);
+	else
+		snprintf(buffer, size, "+%.6f s", (double)(ns - model_facts(answer->model)->first_ns) / 1e9);
 	return buffer;
 }
 
@@ -177,7 +180,7 @@ static void instance_row(struct why_answer *answer, unsigned rank)
 	table_u64(t, rank + 1);
 	table_ns(t, instance->total_ns);
 	table_text(t, offset_text(answer, instance->begin_ns, text, sizeof(text)));
-	table_i64(t, instance->begin_ns);
+	table_time(t, instance->begin_ns);
 	if (message_of(instance))
 		table_u64(t, message_of(instance));
 	else

@@ -38,7 +38,8 @@ PARTS = {
     "why": ["model", "chains"],
     "caret": ["model"],
     "system": ["model"],
-    "tables": ["model", "spans"],
+    "simclock": [],
+    "tables": ["model", "spans", "simclock"],
 }
 
 # What the two libraries in the traced process may need.

@@ -93,6 +93,7 @@ int model_attach(struct model *model, struct ctf_reader *reader, struct err *err
 		if (model_set_host(model, i, info->hostname, info->clock_offset_ns))
 			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 	}
+	model->reader = reader;
 	check_classes(model, reader);
 	bind = model_bind(model, &count);
 	return ctf_bind(reader, bind, count, err);

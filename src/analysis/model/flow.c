@@ -336,7 +336,6 @@ void model_flow_loss(struct model *model, const struct ctf_event *event)
 {
 	struct stream *stream = model_stream_at(model, event->stream);
 	const struct list *threads = &model->list[MODEL_THREAD];
-	int64_t offset = 0;
 	uint32_t host = UINT32_MAX;
 	struct model_loss loss = {
 		.trace = event->trace,
@@ -347,16 +346,12 @@ void model_flow_loss(struct model *model, const struct ctf_event *event)
 	};
 	unsigned i;
 
-	if (event->trace < model->trace_count && model->trace[event->trace].known) {
-		offset = model->trace[event->trace].clock_offset_ns;
+	if (event->trace < model->trace_count && model->trace[event->trace].known)
 		host = model->trace[event->trace].host;
-	}
 	if (event->loss_end_ns)
-		loss.end_ns = (int64_t)(event->loss_end_ns + (uint64_t)offset);
-	if (loss.end_ns < 0 || loss.end_ns > TIME_MAX)
-		loss.end_ns = event->ns;
-	loss.begin_ns = (int64_t)(event->loss_begin_ns + (uint64_t)offset);
-	if (loss.begin_ns < 0 || loss.begin_ns > loss.end_ns)
+		loss.end_ns = model_epoch(model, event->trace, event->loss_end_ns, event->ns);
+	loss.begin_ns = model_epoch(model, event->trace, event->loss_begin_ns, loss.end_ns);
+	if (loss.begin_ns > loss.end_ns)
 		loss.begin_ns = loss.end_ns;
 	if (event->vtid) {
 		struct thread *thread = model_thread_of(model, event);

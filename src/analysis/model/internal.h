@@ -199,6 +199,7 @@ struct trace {
 };
 
 struct model {
+	const struct ctf_reader *reader;	/* attached to; NULL: events come from elsewhere */
 	struct pool pool;
 	struct list list[MODEL_KINDS];
 	struct map handles;		/* (address, process and enum handle) */
@@ -282,6 +283,9 @@ void model_handle_set(struct model *model, const struct process *process, enum h
 		      uint64_t address, void *object);
 struct topic *model_topic_named(struct model *model, const struct ctf_value *name);
 const char *model_word(struct model *model, const struct ctf_value *value);
+
+/* model.c: @clock_ns of the clock of trace @trace as events have it, or @otherwise when that is no time. */
+int64_t model_epoch(const struct model *model, uint32_t trace, uint64_t clock_ns, int64_t otherwise);
 
 /* callbacks.c */
 struct callback *model_callback_unknown(struct model *model, const struct now *now,

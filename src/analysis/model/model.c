@@ -270,6 +270,15 @@ struct thread *model_thread_at(const struct model *model, const struct ctf_event
 
 /* ---- one event ---- */
 
+int64_t model_epoch(const struct model *model, uint32_t trace, uint64_t clock_ns, int64_t otherwise)
+{
+	if (trace < model->trace_count && model->trace[trace].known)
+		clock_ns += (uint64_t)model->trace[trace].clock_offset_ns;
+	if (clock_ns > TIME_MAX)
+		return otherwise;
+	return model->reader ? ctf_mapped(model->reader, (int64_t)clock_ns) : (int64_t)clock_ns;
+}
+
 int64_t model_true_time(const struct model *model, const struct ctf_event *event)
 {
 	bool bound = event->bound >= 0 && (unsigned)event->bound < model->bind_count;
@@ -278,10 +287,7 @@ int64_t model_true_time(const struct model *model, const struct ctf_event *event
 
 	if (field && event->value[field].present)
 		clock_ns = event->value[field].u;
-	if (!clock_ns)
-		return event->ns;
-	clock_ns += (uint64_t)model->trace[event->trace].clock_offset_ns;
-	return clock_ns < TIME_MAX ? (int64_t)clock_ns : event->ns;
+	return clock_ns ? model_epoch(model, event->trace, clock_ns, event->ns) : event->ns;
 }
 
 int model_event(struct model *model, const struct ctf_event *event)

@@ -98,12 +98,10 @@ static int64_t time_of(const struct spans *spans, const struct user_class *class
 		       const struct ctf_event *event)
 {
 	const struct ctf_value *at = special(class, event, SPECIAL_AT);
-	uint64_t ns;
 
 	if (!at || !at->u || at->u > TIME_MAX || event->trace >= spans->model->trace_count)
 		return event->ns;
-	ns = at->u + (uint64_t)spans->model->trace[event->trace].clock_offset_ns;
-	return ns > TIME_MAX ? event->ns : (int64_t)ns;
+	return model_epoch(spans->model, event->trace, at->u, event->ns);
 }
 
 static void read_event(struct spans *spans, const struct user_class *class, const struct ctf_event *event,
@@ -212,11 +210,9 @@ static void give(struct spans *spans, const struct user_class *class, struct use
 /* Time in which a loss of the stream may have begun, see model_flow_loss(). */
 static int64_t loss_begin(const struct spans *spans, const struct ctf_event *event)
 {
-	uint64_t ns = event->loss_begin_ns;
+	int64_t ns = model_epoch(spans->model, event->trace, event->loss_begin_ns, event->ns);
 
-	if (event->trace < spans->model->trace_count)
-		ns += (uint64_t)spans->model->trace[event->trace].clock_offset_ns;
-	return ns > TIME_MAX || (int64_t)ns > event->ns ? event->ns : (int64_t)ns;
+	return ns > event->ns ? event->ns : ns;
 }
 
 static void take_loss(struct spans *spans, const struct ctf_event *event)

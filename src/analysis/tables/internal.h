@@ -114,6 +114,7 @@ struct any_row {
 
 struct tables_row {
 	unsigned table;
+	const struct simclock *clock;	/* NULL: times are those of the system */
 	const void *it;			/* the struct that tables.def names: an object, or below */
 	union {
 		uint64_t id;		/* all begin with it */
@@ -143,6 +144,7 @@ struct tables_choice {
 
 struct tables {
 	char *path;
+	const struct simclock *clock;	/* NULL: times are those of the system */
 	struct tables_choice *choice;	/* NULL: nothing is left out */
 	int (*tick)(void *context, uint64_t events, double done);
 	void *tick_context;
@@ -208,6 +210,9 @@ void tables_spans_free(struct tables_scan *scan);
 
 /* points.c */
 void tables_point(struct tables_scan *scan, const struct ctf_event *event);
+
+/* value.c: tables_value() with times as they are reckoned with, see simclock.h. */
+void tables_elapsed(const struct tables_row *row, unsigned column, struct tables_value *value);
 
 /* Values that take more than a member; used in tables.def. */
 const char *tables_outcome(const struct message_row *row);

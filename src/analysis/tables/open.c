@@ -65,6 +65,16 @@ void tables_watch(struct tables *tables,
 	tables->tick_context = context;
 }
 
+void tables_clock(struct tables *tables, const struct simclock *clock)
+{
+	tables->clock = clock;
+}
+
+bool tables_in_order(const struct tables *tables)
+{
+	return !tables->clock || !simclock_facts(tables->clock)->jumps;
+}
+
 /* Without memory a warning is lost; the next failure is told. */
 void tables_keep_warning(struct tables *tables, const char *text)
 {

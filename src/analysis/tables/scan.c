@@ -34,6 +34,7 @@ struct tables_row *tables_row_new(struct tables_scan *scan, enum tables_id table
 	row = &scan->queue[scan->queued++];
 	memset(row, 0, sizeof(*row));
 	row->table = table;
+	row->clock = scan->tables->clock;
 	row->it = it;
 	row->id = ++scan->last_id[table];
 	return row;
@@ -75,7 +76,7 @@ static bool is_wanted(const struct tables_scan *scan, const struct tables_row *r
 	for (unsigned i = 0; i < scan->request.filters; i++, filter++) {
 		if (filter->table != row->table)
 			continue;
-		tables_value(row, filter->column, &value);
+		(filter->elapsed ? tables_elapsed : tables_value)(row, filter->column, &value);
 		if (value.is == TABLES_VALUE_INTEGER && !filter->text ?
 			    !holds(filter->relation, value.integer, filter->number) :
 		    value.is != TABLES_VALUE_TEXT || !filter->text ||
@@ -124,7 +125,8 @@ static void find_last(struct tables_scan *scan)
 		scan->past_table = filter->table;
 		if (!filter->column && tables_numbered(filter->table) && filter->number < scan->past_id)
 			scan->past_id = filter->number;
-		if (filter->column == tables_order(filter->table) && filter->number < scan->past_ns)
+		if (filter->column == tables_order(filter->table) && filter->elapsed == (scan->tables->clock != NULL) &&
+		    filter->number < scan->past_ns)
 			scan->past_ns = filter->number;
 	}
 }
@@ -241,6 +243,7 @@ static bool next_object(struct tables_scan *scan)
 		       (row->it = object_at(model, scan->object_table, scan->object_index))) {
 			scan->object_index++;
 			row->table = scan->object_table;
+			row->clock = scan->tables->clock;
 			if (is_wanted(scan, row))
 				return true;
 		}
@@ -273,7 +276,7 @@ static int set_window(struct tables_scan *scan, struct err *err)
 		    filter->number < end)
 			end = filter->number;
 	}
-	if (!scan->request.without_id || (begin == INT64_MIN && end == INT64_MAX))
+	if (!scan->request.without_id || scan->tables->clock || (begin == INT64_MIN && end == INT64_MAX))
 		return 0;
 	return ctf_window(scan->reader, begin, end, err);
 }
@@ -296,6 +299,7 @@ static int start(struct tables_scan *scan, struct err *err)
 	if (ctf_open(scan->tables->path, &scan->reader, err))
 		return -1;
 	ctf_threads(scan->reader, 0);
+	simclock_attach(scan->tables->clock, scan->reader);
 	find_extent(scan);
 	if (scan->request.tables != TABLES_BIT(TABLE_events))
 		return attach(scan, err);

@@ -26,11 +26,11 @@ struct tables_filter *tables_filters(const struct tables *tables, const struct t
 		if (choice->begin_ns != INT64_MIN)
 			filter[used++] = (struct tables_filter){ .table = (uint8_t)i,
 				.column = (uint8_t)window, .relation = TABLES_GE,
-				.number = choice->begin_ns };
+				.number = choice->begin_ns, .elapsed = tables->clock };
 		if (choice->end_ns != INT64_MAX)
 			filter[used++] = (struct tables_filter){ .table = (uint8_t)i,
 				.column = (uint8_t)window, .relation = TABLES_LE,
-				.number = choice->end_ns };
+				.number = choice->end_ns, .elapsed = tables->clock };
 	}
 	*count = used;
 	return filter;

@@ -90,6 +90,7 @@ static const struct {
 	[TABLES_NUMBER] = { "INTEGER", "" },
 	[TABLES_BOOL] = { "BOOLEAN INTEGER", "0 or 1" },
 	[TABLES_TIME] = { "TIME INTEGER", "ns since 1970" },
+	[TABLES_WALL] = { "TIME INTEGER", "ns since 1970" },
 	[TABLES_DURATION] = { "DURATION INTEGER", "ns" },
 	[TABLES_ADDRESS] = { "ADDRESS INTEGER", "" },
 	[TABLES_REAL] = { "REAL", "" },

@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/simclock/simclock.h"
 #include "base/err.h"
 #include "base/selection.h"
 
@@ -33,6 +34,7 @@ enum tables_type {
 	TABLES_NUMBER,
 	TABLES_BOOL,
 	TABLES_TIME,		/* nanoseconds since the Unix epoch */
+	TABLES_WALL,		/* likewise, as a program read its wall clock */
 	TABLES_DURATION,	/* nanoseconds */
 	TABLES_ADDRESS,		/* means something only within its process */
 	TABLES_REAL,
@@ -113,10 +115,21 @@ void tables_watch(struct tables *tables,
 		  int (*tick)(void *context, uint64_t events, double done), void *context);
 
 /**
+ * tables_clock() - times of a simulation in all scans that begin from now on; NULL: of the system, as at first
+ * @clock: must live as long as @tables
+ *
+ * Points in time are then stamps of its clock, which may go back, and durations what passed in it.
+ */
+void tables_clock(struct tables *tables, const struct simclock *clock);
+
+/** tables_in_order() - do rows of a table that has a tables_order() come in that order? */
+bool tables_in_order(const struct tables *tables);
+
+/**
  * tables_select() - leave rows out of all scans that begin from now on
  * @selection: copied; NULL: all. Rows that name nodes, topics or processes must name one that is
  *             selected; rows that name none stay
- * @begin_ns, @end_ns: of what happened (tables_window()); objects stay. INT64_MIN, INT64_MAX: all
+ * @begin_ns, @end_ns: of what happened (tables_window()), elapsed times if there is a tables_clock(); objects stay. INT64_MIN, INT64_MAX: all
  *
  * Return: 0, or -1 with @err: names of processes are learned from the whole trace.
  */
@@ -128,6 +141,7 @@ struct tables_filter {
 	uint8_t table, column;
 	enum tables_relation { TABLES_EQ, TABLES_GT, TABLES_GE, TABLES_LT, TABLES_LE } relation;
 	int64_t number;			/* for columns of integers */
+	bool elapsed;			/* it is no stamp, but an elapsed time of the tables_clock() */
 	const char *text;		/* for columns of text, TABLES_EQ only; must live as long as the scan */
 };
 

@@ -103,15 +103,18 @@ const struct model_thread *tables_any_thread(const struct any_row *row)
 const char *tables_any_json(const struct any_row *row)
 {
 	struct tables_scan *scan = row->scan;
+	struct ctf_event event = *row->event;
 	FILE *out;
 	size_t length;
 
+	if (scan->tables->clock)
+		event.ns = simclock_stamp(scan->tables->clock, event.ns);
 	free(scan->json);
 	scan->json = NULL;
 	out = open_memstream(&scan->json, &scan->json_size);
 	if (!out)
 		return NULL;
-	ctf_print_event_json(scan->reader, row->event, out);
+	ctf_print_event_json(scan->reader, &event, out);
 	if (fclose(out) || !scan->json)
 		return NULL;
 	length = strlen(scan->json);
@@ -151,6 +154,7 @@ static void set_text(struct tables_value *value, const char *text)
 #define SET_NUMBER(value) set_integer(v, (int64_t)(value))
 #define SET_BOOL(value) set_integer(v, (value) ? 1 : 0)
 #define SET_TIME(value) set_nonzero(v, value)
+#define SET_WALL(value) set_nonzero(v, value)
 #define SET_DURATION(value) set_integer(v, value)
 #define SET_ADDRESS(value) set_nonzero(v, (int64_t)(value))
 #define SET_REAL(value) set_real(v, value)
@@ -192,9 +196,23 @@ static void (*const values[TABLES])(const void *row, unsigned column, struct tab
 #include "analysis/tables/tables.def"
 };
 
-void tables_value(const struct tables_row *row, unsigned column, struct tables_value *value)
+void tables_elapsed(const struct tables_row *row, unsigned column, struct tables_value *value)
 {
 	values[row->table](row->it, column, value);
+}
+
+void tables_value(const struct tables_row *row, unsigned column, struct tables_value *value)
+{
+	enum tables_type type;
+
+	values[row->table](row->it, column, value);
+	if (!row->clock || value->is != TABLES_VALUE_INTEGER)
+		return;
+	type = tables_table[row->table].column[column].type;
+	if (type == TABLES_TIME)
+		value->integer = simclock_stamp(row->clock, value->integer);
+	else if (type == TABLES_WALL)
+		value->integer = simclock_at(row->clock, value->integer);
 }
 
 unsigned tables_row_table(const struct tables_row *row)

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a simulation's clock meets a reader: the pairs of a trace, and the times of its events. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/simclock/simclock.h"
+
+#define SIM_TIME "ros2_caret:sim_time"
+#define SOURCES_MAX 64u			/* processes that are told apart */
+#define PAIRS_MAX (64u << 20)		/* of one; more is damage */
+
+/* A process that recorded the simulation's time. */
+struct source {
+	uint32_t trace;
+	int32_t pid;
+	struct simclock_pair *pair;
+	unsigned count, size;
+};
+
+struct sources {
+	struct source source[SOURCES_MAX];
+	unsigned count;
+};
+
+static struct source *source_of(struct sources *sources, const struct ctf_event *event)
+{
+	struct source *source = sources->source, *end = source + sources->count;
+
+	for (; source < end; source++)
+		if (source->trace == event->trace && source->pid == event->vpid)
+			return source;
+	if (sources->count == SOURCES_MAX)
+		return NULL;
+	sources->count++;
+	*source = (struct source){ .trace = event->trace, .pid = event->vpid };
+	return source;
+}
+
+/* kymo's own say when the clock was heard, on the trace's clock, as KYMO_TRACEPOINT() has it. */
+static int64_t time_of(const struct ctf_reader *reader, const struct ctf_event *event)
+{
+	int64_t ns;
+
+	if (!event->value[1].present || event->value[1].u > INT64_MAX ||
+	    __builtin_add_overflow(event->value[1].i, ctf_trace(reader, event->trace)->clock_offset_ns, &ns))
+		return event->ns;
+	return ns;
+}
+
+static int keep(struct sources *sources, const struct ctf_reader *reader, const struct ctf_event *event,
+		struct err *err)
+{
+	struct source *source = source_of(sources, event);
+
+	if (!source || !event->value[0].present || source->count == PAIRS_MAX)
+		return 0;
+	if (source->count == source->size) {
+		unsigned size = source->size ? source->size * 2 : 64;
+		struct simclock_pair *larger = realloc(source->pair, size * sizeof(*larger));
+
+		if (!larger)
+			return err_set(err, EXIT_FAILED, "There is no memory left for the simulation's time.");
+		source->pair = larger;
+		source->size = size;
+	}
+	source->pair[source->count++] = (struct simclock_pair){ time_of(reader, event), event->value[0].i };
+	return 0;
+}
+
+static int read_pairs(struct sources *sources, struct ctf_reader *reader, struct err *err)
+{
+	static const struct ctf_bind bind = { SIM_TIME, { "stamp", "at_ns" } };
+	struct ctf_event event;
+	int more = 0, status;
+
+	if (ctf_bind(reader, &bind, 1, err))
+		return -1;
+	ctf_only_bound(reader, true);
+	while ((more = ctf_next(reader, &event, err)) > 0)
+		if (event.bound == 0 && keep(sources, reader, &event, err)) {
+			more = -1;
+			break;
+		}
+	ctf_only_bound(reader, false);
+	status = ctf_bind(reader, NULL, 0, more < 0 ? NULL : err);
+	return more < 0 || status ? -1 : 0;
+}
+
+static bool has_class(const struct ctf_reader *reader)
+{
+	for (unsigned i = 0; i < ctf_class_count(reader); i++)
+		if (!strcmp(ctf_class(reader, i)->name, SIM_TIME))
+			return true;
+	return false;
+}
+
+int simclock_read(struct simclock **clock, struct ctf_reader *reader, const char *path, struct err *err)
+{
+	struct sources sources = { .count = 0 };
+	const struct source *best = NULL;
+	int status = has_class(reader) ? read_pairs(&sources, reader, err) : 0;
+
+	for (unsigned i = 0; i < sources.count; i++)
+		if (!best || sources.source[i].count > best->count)
+			best = &sources.source[i];
+	if (!status && (!best || !best->count))
+		status = err_set(err, EXIT_INPUT, "%s has no time of a simulation. `kymo agent` records it from "
+				 "/clock while `kymo record` runs (CARET: `ros2 caret record --record-clock`); "
+				 "without --clock sim times are those of the system.", path);
+	else if (!status)
+		status = simclock_create(clock, best->pair, best->count, err);
+	for (unsigned i = 0; i < sources.count; i++)
+		free(sources.source[i].pair);
+	return status ? -1 : 0;
+}
+
+static int64_t map(const void *context, int64_t ns)
+{
+	return simclock_elapsed(context, ns);
+}
+
+void simclock_attach(const struct simclock *clock, struct ctf_reader *reader)
+{
+	ctf_map_time(reader, clock ? map : NULL, clock);
+}
