@@ -11,7 +11,8 @@
  *   pages 2-3         u32 ring_page[2048]           page number of each ring, 0 = not there
  *   page 4            u32 log_page[1024]            page number of each init log chunk, by its number
  *   pages 5-8         u64 left_out[2048]            objects whose events are not wanted; see below
- *   pages 9...        segments in the order of their birth, each one
+ *   pages 9-13        struct kymo_promise_place[16]  what the recorder is writing, one entry a sink
+ *   pages 14...       segments in the order of their birth, each one
  *                       an init log chunk           KYMO_LOG_CHUNK bytes
  *                       or a ring                   one page struct kymo_ring, then its blocks
  *
@@ -35,7 +36,7 @@
 #define KYMO_LINE		128u	/* two 64-byte lines: the adjacent-line prefetcher pairs them */
 #define KYMO_REGION_MAGIC	0x316e6f6967657279ull	/* "yregion1", little endian */
 #define KYMO_DOMAIN_MAGIC	0x316e69616d6f6479ull	/* "ydomain1" */
-#define KYMO_ABI_VERSION	3u
+#define KYMO_ABI_VERSION	4u
 
 #define KYMO_ENABLE_PAGE	1u
 #define KYMO_RING_DIR_PAGE	2u
@@ -45,7 +46,9 @@
 #define KYMO_LOG_CHUNKS_MAX	1024u
 #define KYMO_LEFT_OUT_PAGE	5u
 #define KYMO_LEFT_OUT_MAX	2048u
-#define KYMO_FIRST_SEGMENT_PAGE	9u
+#define KYMO_PROMISE_PAGE	9u
+#define KYMO_PROMISE_PLACES	16u
+#define KYMO_FIRST_SEGMENT_PAGE	14u
 #define KYMO_NAME_MAX		16u	/* a Linux thread name with its NUL */
 
 /* A process or domain is in one of CARET's three states. */
@@ -71,13 +74,21 @@ enum kymo_enable {
 /* ---- page 0 ---- */
 
 /*
- * What the recorder is writing to a trace at this moment, so that the next one, if it is killed there, can
- * tell from the file whether it came to be (recorder/promise.h). The rings that are in the packet have
- * the promise's number, and where they go with it.
+ * What the recorder is writing to traces at this moment, so that the next one, if it is killed there, can
+ * tell from the files whether it came to be (recorder/promise.h). The rings that are in the packet have
+ * the promise's number, and where they go with it. Each sink that keeps files has a place of its own.
+ *
+ *   kymo_promise.state     | ... | kept |    wanted    |    begun     |
+ *                         63     32     31           16 15            0
  */
-enum kymo_promise_state {
-	KYMO_PROMISE_WRITING = 1,	/* bit: the file may have something of it */
-	KYMO_PROMISE_KEPT = 2,		/* bit: a file has it all; the rings that have its number go on */
+#define KYMO_PROMISE_BEGUN(place)	(1ull << (place))		/* the file may have something of it */
+#define KYMO_PROMISE_WANTED(place)	(0x10000ull << (place))		/* the rings go on when it has it */
+#define KYMO_PROMISE_KEPT		0x100000000ull			/* all have it; the rings that have its number go on */
+#define KYMO_PROMISE_ALL_WANTED		0xffff0000ull
+
+struct kymo_promise {
+	uint64_t state;			/* see above; release, after the rest */
+	uint64_t number;		/* grows; of the promise that is open, or of the next one */
 };
 
 enum kymo_promise_moves {
@@ -89,16 +100,17 @@ enum kymo_promise_moves {
 #define KYMO_PROMISE_HEAD_MAX	128u
 #define KYMO_PROMISE_PATH_MAX	1024u
 
-struct kymo_promise {
-	uint32_t state;			/* bits of enum kymo_promise_state; release, after the rest */
-	uint32_t moves;			/* enum kymo_promise_moves */
-	uint64_t number;		/* grows; of the promise that is open, or of the next one */
+/* One write to one file. */
+struct kymo_promise_place {
 	uint64_t no_ring;		/* no_ring_told with it */
 	uint64_t offset, size;		/* of the packet in the file, bytes */
+	uint32_t moves;			/* enum kymo_promise_moves */
 	uint32_t head_size;		/* 0: it is text, the trace's metadata */
 	uint8_t head[KYMO_PROMISE_HEAD_MAX];	/* the packet's first bytes */
 	char path[KYMO_PROMISE_PATH_MAX];	/* of the file, absolute; "" when it is longer */
 };
+static_assert(KYMO_PROMISE_PAGE * KYMO_PAGE + KYMO_PROMISE_PLACES * sizeof(struct kymo_promise_place) <=
+	      KYMO_FIRST_SEGMENT_PAGE * KYMO_PAGE, "as drawn");
 
 struct kymo_region {
 	/* Identity: complete before the file gets its final name, constant afterwards. */
@@ -200,7 +212,7 @@ static_assert(offsetof(struct kymo_region, tracetools) == KYMO_PAGE / 4, "identi
 #define KYMO_LEFT_OUT_USED	1ull
 #define KYMO_LEFT_OUT_SLOT(address) ((uint32_t)((uint64_t)(address) * 0x9e3779b97f4a7c15ull >> 53))
 static_assert(KYMO_LEFT_OUT_MAX == 1u << (64 - 53), "a slot for every hash");
-static_assert(KYMO_LEFT_OUT_PAGE + KYMO_LEFT_OUT_MAX * 8 / KYMO_PAGE == KYMO_FIRST_SEGMENT_PAGE, "as drawn");
+static_assert(KYMO_LEFT_OUT_PAGE + KYMO_LEFT_OUT_MAX * 8 / KYMO_PAGE == KYMO_PROMISE_PAGE, "as drawn");
 
 /* ---- rings: one per thread, one producer (and its signal handlers), one consumer ---- */
 

@@ -207,8 +207,8 @@ static int finish(const struct record_result *result, const struct record_option
 	status = recorded_print("record", stats, record->session.output, options->format, options->quiet);
 	if (relay->url && !options->quiet)
 		fprintf(stderr, "sent:  %s\n", relay->url);
-	for (unsigned i = 0; i < record->more_count && !options->quiet; i++)
-		fprintf(stderr, "also:  %s\n", record->more[i]);
+	for (unsigned i = 0; i < record->session.more_count && !options->quiet; i++)
+		fprintf(stderr, "also:  %s\n", record->session.more[i]);
 	if (status != EXIT_OK)
 		return status;
 	status = outcome(result, options);
@@ -254,8 +254,8 @@ static int prepare_output(const struct options *options, struct record_options *
 		return -1;
 	record->session.streams = (enum session_streams)options->streams;
 	record->session.output = given->count ? given->item[0] : output;
-	record->more = given->item + 1;
-	record->more_count = given->count ? given->count - 1 : 0;
+	record->session.more = given->item + 1;
+	record->session.more_count = given->count ? given->count - 1 : 0;
 	if (options->relay.url && !given->count)
 		record->session.output = NULL;	/* it is only sent */
 	return given->count || options->relay.url ? 0 : cli_new_session(output, err);

@@ -72,6 +72,18 @@ static bool is_file_missing(const struct ctf_tail_packet *packet)
 	return stat(directory, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* The packet's beginning, or what there is of it, is where it should be. */
+static bool is_it(int fd, const struct ctf_tail_packet *packet, uint64_t there)
+{
+	const uint32_t magic = CTF_PACKET_MAGIC;
+
+	if (packet->head_size < sizeof magic || memcmp(packet->head, &magic, sizeof magic) != 0 ||
+	    (packet->offset && !begins_with(fd, 0, &magic, sizeof magic)))
+		return false;
+	return begins_with(fd, packet->offset, packet->head,
+			   there < packet->head_size ? (size_t)there : packet->head_size);
+}
+
 static enum ctf_tail look(int fd, const struct ctf_tail_packet *packet, uint64_t length, uint64_t *cut, int *rc)
 {
 	const uint32_t magic = CTF_PACKET_MAGIC;
@@ -82,10 +94,7 @@ static enum ctf_tail look(int fd, const struct ctf_tail_packet *packet, uint64_t
 		return CTF_TAIL_OTHER;
 	if (!there)
 		return CTF_TAIL_NOTHING;
-	if (packet->offset && !begins_with(fd, 0, &magic, sizeof magic))
-		return CTF_TAIL_OTHER;
-	if (!begins_with(fd, packet->offset, packet->head,
-			 there < packet->head_size ? (size_t)there : packet->head_size))
+	if (!is_it(fd, packet, there))
 		return CTF_TAIL_OTHER;
 	if (there >= packet->size)
 		return CTF_TAIL_WHOLE;
@@ -114,6 +123,20 @@ enum ctf_tail ctf_tail_packet(const struct ctf_tail_packet *packet, uint64_t *cu
 	result = look(fd, packet, length, cut, rc);
 	(void)close(fd);
 	return result;
+}
+
+int ctf_tail_take_back(const struct ctf_tail_packet *packet)
+{
+	uint64_t length;
+	int fd = open_own(packet->path, &length), rc = -EINVAL;
+
+	if (fd < 0)
+		return fd;
+	if (packet->size && length >= packet->size && length - packet->size == packet->offset &&
+	    packet->size >= packet->head_size && is_it(fd, packet, packet->size))
+		rc = cut_off(fd, packet->path, packet->offset);
+	(void)close(fd);
+	return rc;
 }
 
 /* How much of the last @size bytes at @text are whole declarations. */

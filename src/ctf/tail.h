@@ -5,7 +5,8 @@
  *
  * A file grows with the bytes that are copied into it, in order, so a packet is whole when the file
  * reaches its end. Where to look was said by the dead writer and may be wrong or meant to harm: only
- * regular files of one's own that begin as a trace's do are touched, and what is whole is never cut.
+ * regular files of one's own that begin as a trace's do are touched, and what is whole is only cut by
+ * ctf_tail_take_back(): the last packet, which has to begin as it is said to.
  *
  * Context of all functions: allocate and block.
  */
@@ -38,6 +39,13 @@ struct ctf_tail_packet {
  * have been its first and its directory is there.
  */
 enum ctf_tail ctf_tail_packet(const struct ctf_tail_packet *packet, uint64_t *cut, int *rc);
+
+/**
+ * ctf_tail_take_back() - cut a packet off that is whole, and the last in its file
+ *
+ * Return: 0: the file ends before it now; -errno, -EINVAL when it is not as said: it was not touched.
+ */
+int ctf_tail_take_back(const struct ctf_tail_packet *packet);
 
 /**
  * ctf_tail_metadata() - cut metadata after its last whole declaration

@@ -77,10 +77,10 @@ int domain_claim(struct domain *domain, const struct rundir *dir, struct err *er
 		goto fail;
 	}
 	(void)madvise(page, KYMO_PAGE, MADV_DONTFORK);	/* as in region_open() */
-	page->recorder_pid = (uint32_t)getpid();
+	/* Nobody enters the session of a dead recorder while ours is being made, or takes it for ours. */
+	__atomic_store_n(&page->state, KYMO_STATE_WAIT, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&page->recorder_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
 	page->recorder_pid_ns = alive_own_pid_ns();
-	/* Nobody enters the session of a dead recorder while ours is being made. */
-	__atomic_store_n(&page->state, KYMO_STATE_WAIT, __ATOMIC_RELEASE);
 	*domain = (struct domain){ .fd = fd, .page = page };
 	return 0;
 fail:

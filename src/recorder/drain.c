@@ -188,8 +188,10 @@ static int slice_write(struct process *process, struct ring *ring, struct drain 
 		promise_enter(process, ring, slice->to, slice->dropped, wanted.records);
 		rc = sinks_packet(drain, process, &packet, slice->dropped);
 	}
-	if (rc == 0)
+	if (rc == 0) {
+		promise_keep(process);
 		promise_move(process, ring);
+	}
 	promise_end(process);
 	if (rc < 0)
 		return rc;

@@ -364,6 +364,8 @@ static int hand_over(struct merged *m, struct process *process, struct drain *dr
 	rc = sinks_batch(drain, process, &batch, &taken);
 	if (taken < m->parts)		/* by sinks in memory only */
 		promise_parts(m, process, taken);
+	if (taken)
+		promise_keep(process);
 	for (unsigned i = 0; i < taken; i++) {
 		struct ring *ring = &process->ring[m->part[i].ring];
 

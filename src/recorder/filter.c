@@ -60,7 +60,7 @@ unsigned filter_changes(const struct filter *filter)
 
 static uint64_t *set_of(const struct process *process)
 {
-	return region_page(&process->region, KYMO_LEFT_OUT_PAGE, KYMO_FIRST_SEGMENT_PAGE - KYMO_LEFT_OUT_PAGE);
+	return region_page(&process->region, KYMO_LEFT_OUT_PAGE, KYMO_PROMISE_PAGE - KYMO_LEFT_OUT_PAGE);
 }
 
 static bool want(const struct filter_process *mine, enum filter_kind kind, const char *name, const char *other)

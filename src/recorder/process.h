@@ -71,6 +71,7 @@ struct process {
 	struct filter_process *filter;	/* what is wanted of it; NULL: everything */
 	unsigned merged_rings;		/* of its rings */
 	struct sink_process *at[SINKS_MAX];	/* by place in drain.sink */
+	unsigned promise_place;		/* the one that is being written for */
 	uint64_t init_events;		/* in the sink that has most of them */
 	uint64_t init_bad;		/* records of the init log that made no sense */
 	uint64_t init_limit;		/* position in it: what ceased to hold before is not of the session */
@@ -249,6 +250,9 @@ void sinks_round_end(struct drain *drain);
 
 /** sinks_rc() - 0 when some sink is up; -errno of a failing one else. */
 int sinks_rc(const struct drain *drain);
+
+/** sinks_up() - bit i: the one at place i is up. */
+uint32_t sinks_up(const struct drain *drain);
 
 /**
  * sinks_packet() - hand @packet to all sinks

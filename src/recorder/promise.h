@@ -4,18 +4,26 @@
  * trace and is still in its ring would come again in the next trace.
  *
  *   1  promise_enter()     each ring that is in the packet: where it goes with it
- *   2  promise_write()     which bytes of which file; from the writer, before the first of them
- *   3                      the bytes are written
- *   4  promise_written()   a file has them
- *   5  promise_move()      the rings go on; after the last of them the promise is off
+ *   2  promise_sinks()     who is to have it
+ *      promise_turn()      for each of them, in turn:
+ *   3  promise_write()       which bytes of which file; from the writer, before the first of them
+ *   4                        the bytes are written
+ *   5  promise_written()     the file has them
+ *      promise_turned()      he has had his turn
+ *   6  promise_keep()      all have it that could take it
+ *   7  promise_move()      the rings go on; after the last of them promise_end()
  *
  * A recorder that is killed leaves it open. The next one to take the region looks whether the packet is
- * in the file: if so, the rings go on; if not, what there is of it is cut off, so that the old trace opens,
- * and the next trace gets the events. If the file cannot be looked at they are counted as dropped, for
- * nobody can say. So do texts of metadata and init packets, where nothing moves but a count.
+ * in the files:
  *
- * One promise for a region is enough, since a session writes one thing at a time. With several sinks
- * the rings go on as soon as one of them has the packet.
+ *   in all of them     the rings go on
+ *   in none            what there is of it is cut off, so that the old traces open; the next ones get the events
+ *   in some            it is taken back from those, and the next traces get the events
+ *   nobody can say     for a file is gone or is another one: if some file has it the rings go on, else the
+ *                      events are counted as dropped
+ *
+ * So do texts of metadata and init packets, where nothing moves but a count. One promise for a region is
+ * enough, since a session writes one thing at a time. A sink that keeps no files has no say.
  *
  * Context: on the session's thread; wait-free but for promise_resolve(), which blocks.
  */
@@ -39,11 +47,23 @@ struct drain;
  */
 void promise_enter(struct process *process, const struct ring *ring, uint64_t to, uint64_t told, uint64_t records);
 
+/** promise_sinks() - those that are to have the packet: bit i of @sinks is the one at place i. */
+void promise_sinks(struct process *process, uint32_t sinks);
+
+/** promise_turn() - what is written from now on is for the sink at @place; outside of packets it is 0. */
+void promise_turn(struct process *process, unsigned place);
+
+/** promise_turned() - it has the packet in a file, or the rings do not wait for it. */
+void promise_turned(struct process *process);
+
 /** promise_write() - a write is about to be made; @moves what is taken from the region for good with it. */
-void promise_write(struct process *process, const struct ctf_place *place, enum kymo_promise_moves moves);
+void promise_write(struct process *process, const struct ctf_place *to, enum kymo_promise_moves moves);
 
 /** promise_written() - it has ended, all of it is in the file if @well, else nothing. */
 void promise_written(struct process *process, bool well);
+
+/** promise_keep() - all sinks have had their turn, and some have it. */
+void promise_keep(struct process *process);
 
 /** promise_move() - @ring was entered and is taken: it goes on. */
 void promise_move(struct process *process, const struct ring *ring);

@@ -429,19 +429,6 @@ static int run_loop(struct recorder *recorder)
 	return rc;
 }
 
-/* The traces besides the first. */
-static int add_more(const struct record_options *options, struct session *session, struct err *err)
-{
-	int rc = 0;
-
-	for (unsigned i = 0; rc == 0 && i < options->more_count; i++) {
-		struct sink *sink;
-
-		rc = session_add_trace(session, options->more[i], &options->session.files, &sink, err);
-	}
-	return rc;
-}
-
 int record_run(const struct record_options *options, struct record_result *result, struct err *err)
 {
 	struct recorder recorder = { .options = options, .result = result, .err = err };
@@ -461,9 +448,7 @@ int record_run(const struct record_options *options, struct record_result *resul
 		hold_signals(SIG_UNBLOCK);
 		return -1;
 	}
-	rc = add_more(options, recorder.session, err);
-	if (rc == 0)
-		rc = run_loop(&recorder);
+	rc = run_loop(&recorder);
 	if (recorder.flight)
 		flight_unmet(recorder.flight, result->unmet, sizeof result->unmet);
 	ended = session_end(recorder.session, &end_err);

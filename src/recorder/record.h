@@ -16,8 +16,6 @@ struct record_options {
 	struct session_options session;
 	/* Keep the last seconds in memory instead of writing all; then session.output is NULL. */
 	const struct flight_options *flight;	/* with snapshots, it ends after so many */
-	const char *const *more;	/* [more_count] further trace directories, kept as the first */
-	unsigned more_count;
 	/* Makes a sink that is no directory, at @request's "url"; NULL: there are none. Return: 0; -1 with @err. */
 	int (*remote)(void *context, struct json_object *request, struct sink **sink, struct err *err);
 	char **command;			/* argument vector; NULL: attach */

@@ -69,6 +69,8 @@ struct session_options {
 	const char *runtime_dir;	/* NULL: $KYMO_DIR or the default */
 	const char *output;		/* trace directory; must not exist, or be empty. NULL: only ... */
 	struct sink_files files;	/* how it is kept */
+	const char *const *more;	/* [more_count] further trace directories, kept as the first */
+	unsigned more_count;
 	struct session_user users[SESSION_USERS_MAX];	/* for root: besides the processes in runtime_dir */
 	unsigned user_count;
 	enum session_streams streams;

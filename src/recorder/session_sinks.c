@@ -39,20 +39,31 @@ static int make_trace(const struct session *session, const char *path, const str
 	return rc;
 }
 
-int session_begin_sinks(struct session *session, struct err *err)
+static int begin_trace(struct session *session, const char *path, struct err *err)
 {
 	const struct clock_snapshot *clock = &session->clock[0];
 	struct sink *trace;
 
-	if (session->options.output) {
-		if (make_trace(session, session->options.output, &session->options.files, clock, &trace, err) < 0)
+	if (make_trace(session, path, &session->options.files, clock, &trace, err) < 0)
+		return -1;
+	if (attach(session, trace, clock, err) == 0)
+		return 0;
+	trace->ops->close(trace);
+	return -1;
+}
+
+/* All of them before the first look: each gets what a recorder left that was killed. */
+int session_begin_sinks(struct session *session, struct err *err)
+{
+	const struct session_options *options = &session->options;
+	const struct clock_snapshot *clock = &session->clock[0];
+
+	if (options->output && begin_trace(session, options->output, err) < 0)
+		return -1;
+	for (unsigned i = 0; i < options->more_count; i++)
+		if (begin_trace(session, options->more[i], err) < 0)
 			return -1;
-		if (attach(session, trace, clock, err) < 0) {
-			trace->ops->close(trace);
-			return -1;
-		}
-	}
-	if (session->options.sink && attach(session, session->options.sink, clock, err) < 0)
+	if (options->sink && attach(session, options->sink, clock, err) < 0)
 		return -1;
 	session->output = session->drain.sink[0]->name;
 	return 0;

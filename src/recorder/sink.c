@@ -166,15 +166,31 @@ int sink_packet_offer(struct sink *sink, struct sink_process *at, struct sink_pa
 	return 0;
 }
 
+uint32_t sinks_up(const struct drain *drain)
+{
+	uint32_t up = 0;
+
+	for (unsigned i = 0; i < drain->sink_count; i++)
+		if (sink_is_up(drain->sink[i]))
+			up |= 1u << i;
+	return up;
+}
+
 int sinks_packet(struct drain *drain, struct process *process, struct sink_packet *packet,
 		 uint64_t dropped)
 {
-	unsigned taken = 0;
+	const uint32_t up = sinks_up(drain);
+	uint32_t taken = 0;
 
+	promise_sinks(process, up);
 	for (unsigned i = 0; i < drain->sink_count; i++) {
-		int rc = sink_is_up(drain->sink[i]) ?
-			 sink_packet_offer(drain->sink[i], process->at[i], packet, dropped) : drain->sink[i]->rc;
+		int rc = drain->sink[i]->rc;
 
+		if (up & 1u << i) {
+			promise_turn(process, i);
+			rc = sink_packet_offer(drain->sink[i], process->at[i], packet, dropped);
+			promise_turned(process);
+		}
 		if (rc == -EFAULT)
 			return rc;
 		if (rc == 0)
@@ -218,7 +234,7 @@ void sinks_lose(struct drain *drain, struct process *process, unsigned index, ui
 
 /* ---- the end of a process, in one sink ---- */
 
-static void last_drops(struct sink *sink, struct sink_process *at, unsigned index, uint64_t now)
+static int last_drops(struct sink *sink, struct sink_process *at, unsigned index, uint64_t now, bool promised)
 {
 	const struct process *process = at->process;
 	const struct ring *ring = &process->ring[index];
@@ -229,22 +245,41 @@ static void last_drops(struct sink *sink, struct sink_process *at, unsigned inde
 		.account = process->thread ? &process->thread[ring->thread] : NULL,
 		.begin = ring->prev_end,
 		.end = now,
-		.promised = true,
+		.promised = promised,
 	};
-	int rc;
 
-	if (!mine || ring->bad || sink_ring_discarded(mine, ring->dropped_seen) == mine->discarded)
-		return;
+	if (!mine || sink_ring_discarded(mine, ring->dropped_seen) == mine->discarded)
+		return 0;
 	if (packet.begin < sink->start_ns)
 		packet.begin = sink->start_ns;
 	if (packet.end < packet.begin)
 		packet.end = packet.begin;
-	promise_enter(at->process, ring, ring->taken, ring->dropped_seen, 0);
-	rc = ring->merged && sink->ops->batch ? sink_batch_drops(sink, at, &packet, ring->dropped_seen) :
-	     sink_packet_offer(sink, at, &packet, ring->dropped_seen);
-	if (rc == 0)			/* the accounts have it in any case */
-		promise_move(at->process, ring);
-	promise_end(at->process);
+	return ring->merged && sink->ops->batch ? sink_batch_drops(sink, at, &packet, ring->dropped_seen) :
+	       sink_packet_offer(sink, at, &packet, ring->dropped_seen);
+}
+
+/* In all sinks; the accounts have it in any case. */
+static void all_last_drops(struct drain *drain, struct process *process, unsigned index)
+{
+	struct ring *ring = &process->ring[index];
+	bool told = false;
+
+	if (ring->bad)
+		return;
+	promise_enter(process, ring, ring->taken, ring->dropped_seen, 0);
+	promise_sinks(process, sinks_up(drain));
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		struct sink_process *at = process->at[i];
+
+		promise_turn(process, i);
+		told |= at && !at->left && last_drops(drain->sink[i], at, index, drain->now_ns, true) == 0;
+		promise_turned(process);
+	}
+	if (told) {
+		promise_keep(process);
+		promise_move(process, ring);
+	}
+	promise_end(process);
 }
 
 static void last_facts(struct sink *sink, struct sink_process *at, uint64_t now)
@@ -265,10 +300,6 @@ static void last_facts(struct sink *sink, struct sink_process *at, uint64_t now)
 
 static void leave(struct sink *sink, struct sink_process *at, uint64_t now)
 {
-	if (at->left)
-		return;
-	for (unsigned i = 0; i < at->process->ring_count; i++)
-		last_drops(sink, at, i, now);
 	last_facts(sink, at, now);
 	if (sink->ops->leave)
 		sink->ops->leave(sink, at);
@@ -277,9 +308,20 @@ static void leave(struct sink *sink, struct sink_process *at, uint64_t now)
 
 void sinks_leave(struct drain *drain, struct process *process)
 {
+	for (unsigned i = 0; i < process->ring_count; i++)
+		all_last_drops(drain, process, i);
 	for (unsigned i = 0; i < drain->sink_count; i++)
-		if (process->at[i])
+		if (process->at[i] && !process->at[i]->left)
 			leave(drain->sink[i], process->at[i], drain->now_ns);
+}
+
+/* The others are told later, so nothing is told for good. */
+static void complete_ring(struct sink *sink, struct sink_process *at, unsigned index, uint64_t now)
+{
+	ring_account(at->process, index);
+	if (!at->process->ring[index].bad)
+		(void)last_drops(sink, at, index, now, false);
+	promise_end(at->process);
 }
 
 void sinks_complete(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
@@ -292,7 +334,7 @@ void sinks_complete(struct drain *drain, struct sink *sink, struct process **pro
 			continue;
 		init_counters(process[i]);
 		for (unsigned j = 0; j < process[i]->ring_count; j++)
-			ring_account(process[i], j);
+			complete_ring(sink, at, j, drain->now_ns);
 		leave(sink, at, drain->now_ns);
 	}
 	sink->end_ns = drain->now_ns;

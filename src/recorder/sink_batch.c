@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "recorder/process.h"
+#include "recorder/promise.h"
 
 /* What the sink misses of the rings with this batch, in ring.offered; and in all of them. */
 static bool count_discarded(struct sink_process *at, struct sink_batch *batch)
@@ -66,9 +67,12 @@ int sinks_batch(struct drain *drain, struct process *process, struct sink_batch 
 {
 	unsigned by[SINKS_MAX];
 
+	promise_sinks(process, sinks_up(drain));
 	*taken = drain->sink_count ? 0 : batch->count;
 	for (unsigned i = 0; i < drain->sink_count; i++) {
+		promise_turn(process, i);
 		by[i] = offer(drain->sink[i], process->at[i], batch);
+		promise_turned(process);
 		if (by[i] > *taken)
 			*taken = by[i];
 	}

@@ -180,10 +180,12 @@ class Place:
         wait_for('the recorder', records)
 
     def check(self, programs):
-        traces = Traces()
-        for i in range(self.traces):
-            traces.add(self.trace(i))
-        traces.check([program.account() for program in programs])
+        """Each sink by itself: what all its traces hold."""
+        for name in ('trace', 'copy') if self.copies else ('trace',):
+            traces = Traces()
+            for i in range(self.traces):
+                traces.add(self.trace(i, name))
+            traces.check([program.account() for program in programs])
         left = [name for name in os.listdir(self.runtime) if name.endswith('.region')]
         if left:
             raise libctf.Mismatch('regions are left: %s' % left)
@@ -268,15 +270,14 @@ def merged(place, draw):
 
 
 def sinks(place, draw):
-    """They write two traces. The first has all; the other one may lack what was in work at a death."""
+    """They write two traces, and each has all."""
     place.copies = True
-    result = recorder(place, draw)
-    copies = Traces()
-    for i in range(place.traces):
-        copies.add(place.trace(i, 'copy'))
-    if not copies.count:
-        raise libctf.Mismatch('there is no second trace')
-    return result
+    return recorder(place, draw)
+
+
+def merged_sinks(place, draw):
+    place.copies = True
+    return merged(place, draw)
 
 
 def process(place, draw):
@@ -317,13 +318,19 @@ def both(place, draw):
     return place.check(programs), len(programs)
 
 
+def both_sinks(place, draw):
+    """As both, with two traces."""
+    place.copies = True
+    return both(place, draw)
+
+
 def main(root):
     only = os.environ.get('KYMO_KILLS_ONLY')
-    for scenario in command, recorder, merged, chunks, sinks, process, both:
+    for scenario in command, recorder, merged, chunks, sinks, merged_sinks, process, both, both_sinks:
         if only and scenario.__name__ != only:
             continue
         # Rings that hold what comes while nobody reads, or do not.
-        place = Place(tempfile.mkdtemp(dir=root), '16K' if scenario == both else '1M')
+        place = Place(tempfile.mkdtemp(dir=root), '16K' if scenario in (both, both_sinks) else '1M')
         try:
             traces, killed = scenario(place, random.Random('%d %s' % (SEED, scenario.__name__)))
             print('%s: killed %d times; %d traces, %d events, %d dropped' % (

@@ -22,6 +22,7 @@ struct place {
 	char trace[TRACES][96];
 	unsigned traces;
 	enum session_streams streams;	/* of the recorders that die */
+	bool two_sinks;			/* each recorder writes two traces */
 	struct producer producer;
 	struct shared *shared;
 	uint8_t seen[NUMBERS];		/* how often a number is in a trace */
@@ -35,12 +36,21 @@ static struct death {
 	bool text;			/* only in metadata */
 	unsigned times;			/* the how manieth time */
 	long keep;			/* bytes that are left of what was being written; -1: as it is */
-	const struct kymo_promise *promise;
+	struct kymo_region *region;
 } death;
+
+/* Of the sink that has its turn. */
+static struct kymo_promise_place *place_in(struct kymo_region *region)
+{
+	const unsigned begun = (unsigned)(region->promise.state & (KYMO_PROMISE_WANTED(0) - 1));
+
+	return (struct kymo_promise_place *)((uint8_t *)region + KYMO_PROMISE_PAGE * KYMO_PAGE) +
+	       (begun ? 31 - (unsigned)__builtin_clz(begun) : 0);
+}
 
 static void maybe_die(enum promise_point point)
 {
-	const struct kymo_promise *promise = death.promise;
+	const struct kymo_promise_place *promise = place_in(death.region);
 	const bool is_known = point != PROMISE_ENTERED;		/* what is written next */
 
 	if (point != death.point || (is_known && (int)promise->moves != death.moves) ||
@@ -90,15 +100,17 @@ static int teardown(void **state)
 
 static struct session *begin(struct place *place)
 {
+	const char *const second = place->trace[place->traces + 1];
 	struct session_options options = {
-		.runtime_dir = place->run, .output = place->trace[place->traces++], .version = "0.1.0",
-		.say = say, .context = place, .streams = place->streams,
+		.runtime_dir = place->run, .output = place->trace[place->traces], .version = "0.1.0",
+		.say = say, .context = place, .streams = place->streams, .more = &second, .more_count = place->two_sinks,
 	};
 	struct session *session = NULL;
 	struct err err = { 0 };
 
 	if (session_begin(&options, &session, &err) < 0)
 		fail_msg("%s", err.text);
+	place->traces += 1 + place->two_sinks;
 	return session;
 }
 
@@ -137,7 +149,7 @@ static void record(struct place *place, struct session *session)
 }
 
 /* A recorder that dies as @wanted, or else ends well. Return: whether it died. */
-static bool live_and_die(struct place *place, struct death wanted, bool two_sinks)
+static bool live_and_die(struct place *place, struct death wanted)
 {
 	pid_t child = fork();
 	int status;
@@ -145,18 +157,14 @@ static bool live_and_die(struct place *place, struct death wanted, bool two_sink
 	assert_true(child >= 0);
 	if (child == 0) {
 		struct session *session = begin(place);
-		struct sink *sink;
-		struct err err;
 
-		if (two_sinks && session_add_trace(session, place->trace[place->traces], NULL, &sink, &err) < 0)
-			_exit(5);
 		death = wanted;
-		death.promise = &place->producer.region->promise;
+		death.region = place->producer.region;
 		promise_reached = maybe_die;
 		record(place, session);
 		_exit(2);
 	}
-	place->traces += 1 + two_sinks;
+	place->traces += 1 + place->two_sinks;
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
 	if (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 2)
@@ -207,12 +215,15 @@ static void read_trace(struct place *place, const char *trace)
 	assert_int_equal(status, 0);
 }
 
-static void check(struct place *place)
+/* Trace @first, and every @step-th after it. */
+static void check_every(struct place *place, unsigned first, unsigned step)
 {
 	uint64_t missing = 0;
 
 	assert_true(place->shared->next <= NUMBERS);
-	for (unsigned i = 0; i < place->traces; i++)
+	memset(place->seen, 0, sizeof place->seen);
+	place->discarded = 0;
+	for (unsigned i = first; i < place->traces; i += step)
 		read_trace(place, place->trace[i]);
 	for (uint64_t i = 0; i < place->shared->next; i++) {
 		if (place->seen[i] > 1)
@@ -220,6 +231,13 @@ static void check(struct place *place)
 		missing += !place->seen[i];
 	}
 	assert_int_equal(missing, place->discarded);
+}
+
+/* What the traces of each sink have together. */
+static void check(struct place *place)
+{
+	for (unsigned i = 0; i <= place->two_sinks; i++)
+		check_every(place, i, 1 + place->two_sinks);
 }
 
 /* After a death: the next one records some, and ends well. */
@@ -245,7 +263,7 @@ static void every_event_is_in_one_trace(void **state)
 			struct place *place = *state;
 
 			assert_true(live_and_die(place, (struct death){
-				point, KYMO_PROMISE_RINGS, false, times, -1, NULL }, false));
+				point, KYMO_PROMISE_RINGS, false, times, -1, NULL }));
 			emit(place, 20);		/* while nobody reads */
 			come_after(place);
 			check(place);
@@ -263,7 +281,7 @@ static void what_was_half_written_is_cut_off(void **state)
 			struct place *place = *state;
 
 			assert_true(live_and_die(place, (struct death){
-				PROMISE_IN_FILE, KYMO_PROMISE_RINGS, false, times, keep[i], NULL }, false));
+				PROMISE_IN_FILE, KYMO_PROMISE_RINGS, false, times, keep[i], NULL }));
 			come_after(place);
 			check(place);
 			assert_int_equal(strstr(place->said, "cut off") != NULL, keep[i] != 0);
@@ -281,7 +299,7 @@ static void what_moves_nothing_is_made_whole_too(void **state)
 			place->producer.region->dropped_no_ring = 7;
 			assert_true(live_and_die(place, (struct death){
 				PROMISE_IN_FILE, text ? KYMO_PROMISE_NOTHING : KYMO_PROMISE_NO_RING, text,
-				text ? 1 : 2, text ? keep : keep % 100, NULL }, false));
+				text ? 1 : 2, text ? keep : keep % 100, NULL }));
 			come_after(place);
 			check(place);
 			assert_non_null(strstr(place->said, "cut off"));
@@ -297,7 +315,7 @@ static void what_was_dropped_is_told_once(void **state)
 		uint64_t dropped;
 
 		(void)live_and_die(place, (struct death){
-			PROMISE_ENTERED + times % 5, KYMO_PROMISE_RINGS, false, times, -1, NULL }, false);
+			PROMISE_ENTERED + times % 5, KYMO_PROMISE_RINGS, false, times, -1, NULL });
 		emit(place, 3000);			/* more than the rings hold */
 		place->producer.region->dropped_no_ring += 11;
 		session = begin(place);
@@ -325,28 +343,87 @@ static void deaths_in_a_row(void **state)
 	for (unsigned i = 0; i < 10; i++)
 		assert_true(live_and_die(place, (struct death){
 			PROMISE_ENTERED + i % 5, KYMO_PROMISE_RINGS, false, i / 5 + 1,
-			i % 5 + 1 == PROMISE_IN_FILE ? 200 : -1, NULL }, false));
+			i % 5 + 1 == PROMISE_IN_FILE ? 200 : -1, NULL }));
 	come_after(place);
 	check(place);
 }
 
-static void with_two_sinks_the_first_has_it(void **state)
+/* The second time in the second sink. */
+static void of_two_sinks_each_has_all(void **state)
 {
-	for (unsigned times = 1; times < 7; times++)
-		for (unsigned torn = 0; torn < 2; torn++) {
+	for (enum promise_point point = PROMISE_ENTERED; point < PROMISE_POINTS; point++)
+		for (unsigned i = 0; i < 6; i++)
+			for (unsigned torn = 0; torn < 1 + (point == PROMISE_IN_FILE); torn++) {
+				struct place *place = *state;
+
+				place->two_sinks = true;
+				place->streams = i % 2 ? STREAMS_PROCESS : STREAMS_THREAD;
+				assert_true(live_and_die(place, (struct death){
+					point, KYMO_PROMISE_RINGS, false, 1 + i / 2, torn ? 99 : -1, NULL }));
+				emit(place, 20);
+				come_after(place);
+				check(place);
+				again(state);
+			}
+}
+
+/* While another sink has the packet already. */
+static void a_death_in_what_is_before_the_packet(void **state)
+{
+	for (unsigned text = 0; text < 2; text++)
+		for (unsigned times = 1; times < 4; times++) {
 			struct place *place = *state;
 
-			assert_true(live_and_die(place, (struct death){
-				PROMISE_IN_FILE, KYMO_PROMISE_RINGS, false, times, torn ? 99 : -1, NULL }, true));
+			place->two_sinks = true;
+			(void)live_and_die(place, (struct death){
+				PROMISE_OPEN, KYMO_PROMISE_NOTHING, text, times, -1, NULL });
 			come_after(place);
-			read_trace(place, place->trace[1]);	/* opens */
-			memset(place->seen, 0, sizeof place->seen);
-			place->discarded = 0;
-			memcpy(place->trace[1], place->trace[2], sizeof place->trace[1]);
-			place->traces = 2;
 			check(place);
 			again(state);
 		}
+}
+
+/* What was dropped and no packet told is told to both, or to none. */
+static void two_sinks_are_told_of_losses_alike(void **state)
+{
+	for (unsigned times = 1; times < 24; times += 3) {
+		struct place *place = *state;
+		pid_t child = fork();
+		int status;
+
+		place->two_sinks = true;
+		if (child == 0) {
+			struct session *session = begin(place);
+
+			emit(place, 6000);		/* more than the rings hold */
+			death = (struct death){ PROMISE_IN_FILE, KYMO_PROMISE_RINGS, false, times, -1,
+						place->producer.region };
+			promise_reached = maybe_die;
+			end(session);
+			_exit(0);
+		}
+		place->traces += 2;
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+		come_after(place);
+		check(place);
+		again(state);
+	}
+}
+
+/* The second file is gone: the first has it, and nothing is given back. */
+static void of_two_files_one_cannot_be_asked(void **state)
+{
+	struct place *place = *state;
+	char command[128];
+
+	place->two_sinks = true;
+	assert_true(live_and_die(place, (struct death){ PROMISE_IN_FILE, KYMO_PROMISE_RINGS, false, 4, -1, NULL }));
+	snprintf(command, sizeof command, "rm -r '%.90s'", place->trace[1]);
+	assert_int_equal(system(command), 0);
+	come_after(place);
+	assert_non_null(strstr(place->said, "cannot tell"));
+	check_every(place, 0, 2);
 }
 
 /* A packet is of both rings. */
@@ -359,7 +436,7 @@ static void merged_rings_go_on_together(void **state)
 			place->streams = STREAMS_PROCESS;
 			assert_true(live_and_die(place, (struct death){
 				point, KYMO_PROMISE_RINGS, false, times, times == 2 && point == PROMISE_IN_FILE ?
-				150 : -1, NULL }, false));
+				150 : -1, NULL }));
 			emit(place, 20);
 			come_after(place);
 			check(place);
@@ -380,7 +457,7 @@ static void a_death_at_the_very_end(void **state)
 
 			emit(place, 200);
 			death = (struct death){ point, KYMO_PROMISE_RINGS, false, 2, -1,
-						&place->producer.region->promise };
+						place->producer.region };
 			promise_reached = maybe_die;
 			end(session);
 			_exit(2);
@@ -407,7 +484,7 @@ static void a_dead_process_is_owed_until_all_is_told(void **state)
 	memset(producer_page(&place->producer, KYMO_ENABLE_PAGE), 1, KYMO_PAGE);
 	emit(place, 3000);
 	assert_true(live_and_die(place, (struct death){
-		PROMISE_MOVED, KYMO_PROMISE_RINGS, false, 1, -1, NULL }, false));
+		PROMISE_MOVED, KYMO_PROMISE_RINGS, false, 1, -1, NULL }));
 	assert_int_equal(region->owed, 1);
 	come_after(place);
 	check(place);
@@ -418,11 +495,11 @@ static void a_file_that_cannot_be_asked(void **state)
 {
 	for (unsigned how = 0; how < 3; how++) {
 		struct place *place = *state;
-		const struct kymo_promise *promise = &place->producer.region->promise;
+		const struct kymo_promise_place *promise = place_in(place->producer.region);
 		char command[2600], path[sizeof promise->path];
 
 		assert_true(live_and_die(place, (struct death){
-			PROMISE_IN_FILE, KYMO_PROMISE_RINGS, false, 3, -1, NULL }, false));
+			PROMISE_IN_FILE, KYMO_PROMISE_RINGS, false, 3, -1, NULL }));
 		memcpy(path, promise->path, sizeof path);
 		snprintf(command, sizeof command, how == 0 ? "rm '%s'" : how == 1 ? "rm -r '%.90s'" :
 			 "head -c 99999 /dev/zero | tr '\\0' x >'%s'", how == 1 ? place->trace[0] : path);
@@ -446,7 +523,8 @@ static void only_a_trace_is_ever_cut(void **state)
 {
 	static const char text[] = "not a trace";
 	struct place *place = *state;
-	struct kymo_promise *promise = &place->producer.region->promise;
+	struct kymo_region *region = place->producer.region;
+	struct kymo_promise_place *promise = place_in(region);
 	const uint32_t magic = CTF_PACKET_MAGIC;
 	char path[128], found[64] = "";
 	FILE *file;
@@ -456,8 +534,9 @@ static void only_a_trace_is_ever_cut(void **state)
 		file = fopen(path, "w");
 		fwrite(text, 1, sizeof text, file);
 		fclose(file);
-		*promise = (struct kymo_promise){
-			.state = KYMO_PROMISE_WRITING, .moves = KYMO_PROMISE_RINGS, .number = 1,
+		region->promise = (struct kymo_promise){ KYMO_PROMISE_BEGUN(0) | KYMO_PROMISE_WANTED(0), 1 };
+		*promise = (struct kymo_promise_place){
+			.moves = KYMO_PROMISE_RINGS,
 			.offset = how, .size = 1000, .head_size = how == 3 ? 0 : how == 2 ? UINT32_MAX : 11,
 		};
 		memcpy(promise->head, how == 1 ? (const void *)(text + 1) : &magic, how == 1 ? 11 : sizeof magic);
@@ -483,7 +562,10 @@ int main(void)
 		TEST(what_moves_nothing_is_made_whole_too),
 		TEST(what_was_dropped_is_told_once),
 		TEST(deaths_in_a_row),
-		TEST(with_two_sinks_the_first_has_it),
+		TEST(of_two_sinks_each_has_all),
+		TEST(a_death_in_what_is_before_the_packet),
+		TEST(two_sinks_are_told_of_losses_alike),
+		TEST(of_two_files_one_cannot_be_asked),
 		TEST(merged_rings_go_on_together),
 		TEST(a_death_at_the_very_end),
 		TEST(a_dead_process_is_owed_until_all_is_told),
