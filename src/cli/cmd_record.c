@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -11,12 +12,14 @@
 #include "cli/detach.h"
 #include "cli/filter_options.h"
 #include "cli/record_flight.h"
+#include "cli/record_hosts.h"
 #include "cli/record_perfetto.h"
 #include "cli/record_relay.h"
 #include "cli/record_users.h"
 #include "cli/recorded.h"
 #include "cli/select.h"
 #include "cli/sink_files.h"
+#include "control/control.h"
 #include "recorder/filter.h"
 #include "recorder/launch.h"
 #include "recorder/record.h"
@@ -34,6 +37,7 @@ struct options {
 	struct flight_wishes flight;
 	struct filter_wishes filter;
 	struct relay_wishes relay;
+	struct hosts_wishes hosts;
 	int format, streams;
 };
 
@@ -61,6 +65,7 @@ static const struct opt opts[] = {
 	RELAY_OPTS(struct options, relay),
 	FLIGHT_OPTS(struct options, flight),
 	FILTER_OPTS(struct options, filter),
+	RECORD_HOSTS_OPTS(struct options, hosts),
 	CLI_OPT_FORMAT(struct options),
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_END
@@ -157,6 +162,8 @@ static int parse(int argc, char **argv, struct options *options, struct record_o
 	if (argc == 0 && options->ring_size)
 		return err_set(err, EXIT_USAGE, "--ring-size is for a command that is started here; "
 			       "for others set KYMO_RING_SIZE when they are started");
+	if (options->hosts.hosts || record_hosts_any(&options->hosts))
+		return err_set(err, EXIT_USAGE, "--expect, --domain and --recording-frequency are for kymo record --hosts");
 	if (options->all && options->processes.count)
 		return err_set(err, EXIT_USAGE, "either --all or --pid, not both");
 	if (record_users(&options->users, &record->session, err) < 0 ||
@@ -364,9 +371,41 @@ static int either(bool background, int argc, char **argv)
 	return status;
 }
 
+/* What goes with --hosts. */
+static const struct opt hosts_opts[] = {
+	RECORD_HOSTS_OPTS(struct options, hosts),
+	{ "duration", 'd', OPT_TIME, offsetof(struct options, duration), "TIME", "", NULL },
+	CLI_OPT_FORMAT(struct options),
+	CLI_OPT_QUIET(struct options),
+	CLI_OPT_END
+};
+
+static bool asks_hosts(int argc, char **argv)
+{
+	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--hosts") == 0)
+			return true;
+	return false;
+}
+
+static int run_hosts(int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct err why, err;
+	int rc = control_enter("record", argc, argv, KYMO_LIBDIR, &err);
+
+	if (rc == 0 && opt_parse(hosts_opts, &options, &argc, &argv, NULL, &why) < 0)
+		rc = err_set(&err, EXIT_USAGE, "with --hosts, which records nothing here: %s", why.text);
+	if (rc == 0 && argc)
+		rc = err_set(&err, EXIT_USAGE, "'%s': with --hosts there is no command, it records nothing here", argv[0]);
+	if (rc == 0 && options.duration < 0)
+		rc = err_set(&err, EXIT_USAGE, "--duration cannot be negative");
+	return rc < 0 ? cli_fail("record", &err) : record_hosts(&options.hosts, options.duration, options.format, options.quiet);
+}
+
 static int run(int argc, char **argv)
 {
-	return either(false, argc, argv);
+	return asks_hosts(argc, argv) ? run_hosts(argc, argv) : either(false, argc, argv);
 }
 
 static int run_in_background(int argc, char **argv)
@@ -388,6 +427,10 @@ const struct verb verb_record = {
 		"name: that of the process's main thread or of its program's file.\n\n"
 		"\"kymo pause\" and \"kymo resume\" switch runtime events off and on; --paused begins with a pause. "
 		"\"kymo start\" does the same in the background.\n\n"
+		"With --hosts it records nothing here, but tells \"kymo agent\" on all hosts of the ROS domain to begin, shows "
+		"their states, and tells them to end at Ctrl-C (--duration), with CARET's messages. As CARET has it, a host where no "
+		"session waits ignores the first (\"kymo start --wait\" there makes one), and one whose session is still active the last. "
+		"--format json prints the whole table each time that something changes. It ends with 6 when no process recorded.\n\n"
 		"With --flight TIME, only the last TIME of everything is kept, in memory, and written as a "
 		"trace of its own each time a --trigger fires, \"kymo snapshot\" asks, SIGUSR1 arrives or a "
 		"program calls kymo_snapshot(). Each prints a line with the path of the trace. Triggers: "
@@ -410,6 +453,7 @@ const struct verb verb_record = {
 		"kymo record -p 4711 -p 'planner*' --strict\n"
 		"kymo record --node '/perception/*' --topic '!/rosout'\n"
 		"kymo record --paused\n"
+		"kymo record --hosts --expect 3\n"
 		"kymo record --flight 30s --trigger 'callback(/scan) > 20ms' --trigger died -o spikes\n",
 	.opts = opts,
 	.run = run,

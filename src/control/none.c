@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "control/remote.h"
 #include "recorder/preload.h"
 
 int control_enter(const char *verb, int argc, char **argv, const char *libdir, struct err *err)
@@ -27,4 +28,13 @@ int control_enter(const char *verb, int argc, char **argv, const char *libdir, s
 	(void)execv(path, vector);
 	free(vector);
 	return err_set(err, EXIT_FAILED, "cannot run %s: %s", path, strerror(errno));
+}
+
+/* control_enter() does not return here: these are never called. */
+
+int remote_run(const struct remote_options *options, struct hosts *hosts, struct err *err)
+{
+	(void)options;
+	(void)hosts;
+	return err_set(err, EXIT_FAILED, "this program does not speak DDS");
 }

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import traceback
 
 from lib_net import ip, private, without_offloads
 from lib_relay import BUILD, KYMO, until
@@ -207,13 +208,21 @@ class Network:
         self.hosts = [Host(self, number) for number in range(hosts)]
         self.environment = dict(os.environ, CYCLONEDDS_URI=URI % ('switch', lease))
 
-    def each(self, function):
-        """function(host) of all hosts at the same time."""
-        threads = [threading.Thread(target=function, args=(host,)) for host in self.hosts]
+    def together(self, *scenarios):
+        """scenario(network) of all at the same time; what waits does not add up. Each has a ROS domain of its own."""
+        def run(scenario):
+            try:
+                scenario(self)
+            except BaseException:
+                failed.append(scenario.__name__)
+                traceback.print_exc()
+        failed = []
+        threads = [threading.Thread(target=run, args=(scenario,)) for scenario in scenarios]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
+        assert not failed, f'failed: {", ".join(failed)}'
 
     def __enter__(self):
         return self
