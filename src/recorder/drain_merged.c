@@ -21,7 +21,7 @@
 
 #define ORDER_NS	100000ull	/* clocks of threads differ, stores need a moment to be seen */
 #define HOLD_NS		50000000ull
-#define ENOUGH_BYTES	(64u << 10)	/* worth a packet */
+#define ENOUGH_BYTES	(256u << 10)	/* worth a packet: each costs two looks at every ring, and a stream that may have to be opened */
 #define AHEAD		4		/* rings */
 #define CACHE_LINE	64
 #define BUFFER_BYTES	(256u << 10)	/* of one packet at most; more than a ring's largest record needs */
