@@ -29,7 +29,7 @@ struct options {
 	const char *perfetto;
 	struct opt_list processes, users;
 	const char *verb;
-	bool all, paused;
+	bool all, paused, kernel;
 	bool strict, quiet;
 	int64_t duration;
 	uint64_t ring_size;
@@ -51,6 +51,8 @@ static const struct opt opts[] = {
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "all processes, also beside a command; without one it is so anyway", NULL },
 	RECORD_USERS_OPT(struct options, users),
+	{ "kernel", 'k', OPT_FLAG, offsetof(struct options, kernel), NULL,
+	  "the kernel's events, too: who ran on which CPU, who was woken, interrupts", NULL },
 	{ "paused", 0, OPT_FLAG, offsetof(struct options, paused), NULL,
 	  "begin with a pause: only facts are taken until \"kymo resume\"", NULL },
 	CLI_OPT_STRICT(struct options),
@@ -171,6 +173,7 @@ static int parse(int argc, char **argv, struct options *options, struct record_o
 	    prepare_filter(options, record, err) < 0)
 		return -1;
 	record->session.paused = options->paused;
+	record->kernel = options->kernel;
 	record->duration_ns = options->duration;
 	return argc ? prepare_command(options, argv, record, err) : 0;
 }
@@ -182,7 +185,7 @@ static int outcome(const struct record_result *result, const struct options *opt
 {
 	if (result->command_ended && result->command_status)
 		return result->command_status;
-	return options->strict && recorded_lossy(&result->stats) ? EXIT_LOSS : EXIT_OK;
+	return options->strict && (recorded_lossy(&result->stats) || result->kernel.lost) ? EXIT_LOSS : EXIT_OK;
 }
 
 static int nothing_traced(const struct record_result *result, const struct record_options *record)
@@ -212,6 +215,12 @@ static int finish(const struct record_result *result, const struct record_option
 	if (!stats->bytes)
 		return nothing_traced(result, record);
 	status = recorded_print("record", stats, record->session.output, options->format, options->quiet);
+	if (result->kernel.lost)
+		fprintf(stderr, "kymo record: %" PRIu64 " of the kernel's events were lost%s\n", result->kernel.lost,
+			result->kernel.throttled ? "; it allows no more at a time: sudo sysctl "
+			"kernel.perf_event_max_sample_rate=1000000" : "");
+	if (result->kernel.cpus && !options->quiet)
+		fprintf(stderr, "kernel: %" PRIu64 " events of %u CPUs\n", result->kernel.events, result->kernel.cpus);
 	if (relay->url && !options->quiet)
 		fprintf(stderr, "sent:  %s\n", relay->url);
 	for (unsigned i = 0; i < record->session.more_count && !options->quiet; i++)
@@ -252,6 +261,9 @@ static int prepare_output(const struct options *options, struct record_options *
 			       "go with --flight: each snapshot is one trace; \"kymo sink add\" may record beside it");
 	if (record->flight && options->relay.url)
 		return err_set(err, EXIT_USAGE, "--relay does not go with --flight: what is kept is sent nowhere");
+	if (options->kernel && (record->flight || sink_files_any(&options->files) || (options->relay.url && !given->count)))
+		return err_set(err, EXIT_USAGE, "--kernel writes into a trace directory that grows: it does not go with --flight, "
+			       "--rotate-size, --rotate-time, --max-size and --compress, nor with --relay without -o");
 	if (record->flight)
 		return 0;
 	if (options->relay.url && !given->count && (options->perfetto || sink_files_any(&options->files)))

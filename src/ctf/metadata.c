@@ -17,7 +17,8 @@ static const char types[] =
 "typealias integer { size = 8; align = 8; signed = true; encoding = UTF8; base = 10; } := procname_t;\n"
 "\n";
 
-static const char streams[] =
+/* What all streams have in common. */
+static const char shared[] =
 "typealias integer {\n"
 "	size = 64; align = 8; signed = false;\n"
 "	map = clock.monotonic.value;\n"
@@ -28,6 +29,18 @@ static const char streams[] =
 "	uint64_clock_monotonic_t timestamp;\n"
 "} align(8);\n"
 "\n"
+"struct packet_context {\n"
+"	uint64_clock_monotonic_t timestamp_begin;\n"
+"	uint64_clock_monotonic_t timestamp_end;\n"
+"	uint64_t content_size;\n"
+"	uint64_t packet_size;\n"
+"	uint64_t packet_seq_num;\n"
+"	unsigned long events_discarded;\n"
+"	uint32_t cpu_id;\n"
+"};\n"
+"\n";
+
+static const char streams[] =
 "/* Runtime events: one thread's at a time, so the thread stands in the packet. */\n"
 "struct packet_context_thread {\n"
 "	uint64_clock_monotonic_t timestamp_begin;\n"
@@ -51,16 +64,6 @@ static const char streams[] =
 "	unsigned long events_discarded;\n"
 "	uint32_t cpu_id;\n"
 "	int32_t vpid;\n"
-"};\n"
-"\n"
-"struct packet_context {\n"
-"	uint64_clock_monotonic_t timestamp_begin;\n"
-"	uint64_clock_monotonic_t timestamp_end;\n"
-"	uint64_t content_size;\n"
-"	uint64_t packet_size;\n"
-"	uint64_t packet_seq_num;\n"
-"	unsigned long events_discarded;\n"
-"	uint32_t cpu_id;\n"
 "};\n"
 "\n"
 "stream {\n"
@@ -112,7 +115,7 @@ static void put_uuid(FILE *out, const uint8_t uuid[16])
 		fprintf(out, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
-static void put_env(FILE *out, const struct ctf_trace_desc *desc)
+static void put_env(FILE *out, const struct ctf_trace_desc *desc, const char *domain)
 {
 	time_t created = (time_t)desc->created_s;
 	char date[32] = "";
@@ -120,10 +123,10 @@ static void put_env(FILE *out, const struct ctf_trace_desc *desc)
 
 	if (gmtime_r(&created, &utc))
 		(void)strftime(date, sizeof date, "%Y%m%dT%H%M%S+0000", &utc);
-	fprintf(out, "env {\n\tdomain = \"ust\";\n\ttracer_name = \"kymo\";\n"
+	fprintf(out, "env {\n\tdomain = \"%s\";\n\ttracer_name = \"kymo\";\n"
 		"\ttracer_major = %u;\n\ttracer_minor = %u;\n\ttracer_buffering_scheme = \"uid\";\n"
 		"\ttracer_buffering_id = %u;\n\tarchitecture_bit_width = 64;\n\ttrace_name = ",
-		desc->version_major, desc->version_minor, (unsigned)desc->uid);
+		domain, desc->version_major, desc->version_minor, (unsigned)desc->uid);
 	put_quoted(out, desc->name);
 	fprintf(out, ";\n\ttrace_creation_datetime = \"%s\";\n\thostname = ", date);
 	put_quoted(out, desc->hostname);
@@ -134,7 +137,7 @@ static void put_env(FILE *out, const struct ctf_trace_desc *desc)
 	fprintf(out, ";\n};\n\n");
 }
 
-void ctf_metadata_begin(FILE *out, const struct ctf_trace_desc *desc, const uint8_t uuid[16])
+void ctf_metadata_head(FILE *out, const struct ctf_trace_desc *desc, const char *domain, const uint8_t uuid[16])
 {
 	fputs(types, out);
 	fprintf(out, "trace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"");
@@ -142,7 +145,7 @@ void ctf_metadata_begin(FILE *out, const struct ctf_trace_desc *desc, const uint
 	fprintf(out, "\";\n\tbyte_order = %s;\n\tpacket.header := struct {\n\t\tuint32_t magic;\n"
 		"\t\tuint8_t  uuid[16];\n\t\tuint32_t stream_id;\n\t\tuint64_t stream_instance_id;\n"
 		"\t};\n};\n\n", __BYTE_ORDER == __LITTLE_ENDIAN ? "le" : "be");
-	put_env(out, desc);
+	put_env(out, desc, domain);
 	fprintf(out, "clock {\n\tname = \"monotonic\";\n");
 	if (desc->boot_id[0]) {
 		fprintf(out, "\tuuid = ");
@@ -152,6 +155,12 @@ void ctf_metadata_begin(FILE *out, const struct ctf_trace_desc *desc, const uint
 	fprintf(out, "\tdescription = \"Monotonic Clock\";\n\tfreq = 1000000000; /* Frequency, in Hz */\n"
 		"\t/* clock value offset from Epoch is: offset * (1/freq) */\n\toffset = %lld;\n};\n\n",
 		(long long)desc->clock_offset_ns);
+	fputs(shared, out);
+}
+
+void ctf_metadata_begin(FILE *out, const struct ctf_trace_desc *desc, const uint8_t uuid[16])
+{
+	ctf_metadata_head(out, desc, "ust", uuid);
 	fputs(streams, out);
 }
 

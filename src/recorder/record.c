@@ -9,6 +9,7 @@
 
 #include "recorder/control.h"
 #include "recorder/record_filter.h"
+#include "recorder/record_kernel.h"
 #include "recorder/record_sinks.h"
 
 #define COMMAND_GRACE_MS	5000	/* for the command to end after a signal */
@@ -24,6 +25,7 @@ struct recorder {
 	struct session *session;
 	struct control *control;	/* NULL: nobody can ask us for anything */
 	struct flight *flight;		/* the session's; NULL: all is written */
+	struct kernel *kernel;		/* NULL: not recorded */
 	struct err *err;
 	bool stopping;			/* a signal came, or the time is over */
 	bool command_runs;
@@ -52,6 +54,7 @@ static void on_poll(uv_timer_t *timer)
 	wait_ms = session_poll(recorder->session);
 	if (recorder->flight && flight_work(recorder->flight))
 		wait_ms = 0;
+	wait_ms = record_kernel_poll(&recorder->kernel, &recorder->options->session, wait_ms);
 	if (recorder->flight && !recorder->stopping && flight_is_done(recorder->flight))
 		on_duration(&recorder->deadline);
 	(void)uv_timer_start(timer, on_poll, (uint64_t)wait_ms, 0);
@@ -448,7 +451,10 @@ int record_run(const struct record_options *options, struct record_result *resul
 		hold_signals(SIG_UNBLOCK);
 		return -1;
 	}
+	if (options->kernel)
+		record_kernel_begin(&recorder.kernel, recorder.session, &options->session);
 	rc = run_loop(&recorder);
+	record_kernel_end(recorder.kernel, &options->session, &result->kernel);
 	if (recorder.flight)
 		flight_unmet(recorder.flight, result->unmet, sizeof result->unmet);
 	ended = session_end(recorder.session, &end_err);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "kernel/kernel.h"
 #include "recorder/flight.h"
 #include "recorder/session.h"
 
@@ -18,6 +19,7 @@ struct record_options {
 	const struct flight_options *flight;	/* with snapshots, it ends after so many */
 	/* Makes a sink that is no directory, at @request's "url"; NULL: there are none. Return: 0; -1 with @err. */
 	int (*remote)(void *context, struct json_object *request, struct sink **sink, struct err *err);
+	bool kernel;			/* the kernel's events, too, in kernel/ of the (first) trace directory */
 	char **command;			/* argument vector; NULL: attach */
 	char **environment;		/* for the command */
 	int64_t duration_ns;		/* 0: until a signal, or until the command ends */
@@ -32,6 +34,7 @@ struct record_result {
 	struct session_stats stats;
 	bool command_ended;		/* by itself or by a signal */
 	int command_status;		/* exit status, 128 + signal when one killed it */
+	struct kernel_stats kernel;
 	char unmet[512];		/* with flight: flight_unmet() */
 };
 

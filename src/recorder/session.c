@@ -130,6 +130,11 @@ const char *session_runtime_dir(const struct session *session)
 	return session->home[0].dir.path;
 }
 
+int64_t session_clock_offset(const struct session *session)
+{
+	return (int64_t)(session->clock[0].realtime - session->clock[0].monotonic);
+}
+
 const char *session_output(const struct session *session)
 {
 	return session->output;

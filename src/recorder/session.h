@@ -145,6 +145,9 @@ void session_notice(struct session *session);
  */
 enum states_answer session_switch(struct session *session, enum states_action action);
 
+/** session_clock_offset() - CLOCK_REALTIME - CLOCK_MONOTONIC in ns, as the metadata of its first traces have it. */
+int64_t session_clock_offset(const struct session *session);
+
 /** session_state() - of the session, and so of its processes. */
 enum kymo_state session_state(const struct session *session);
 

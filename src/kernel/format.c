@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where this kernel has the fields of its tracepoints, as tracefs tells; and an event's bytes from a record's. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernel/internal.h"
+
+#define MAX_RT_PRIO 100
+
+#define KEVENT(system, raw, name) { #system, #raw, #name, {
+#define KFIELD(name, raw, kind) { #name, #raw, kind },
+#define KEVENT_END } },
+const struct kevent kevents[] = {
+#include "kernel/events.def"
+};
+const unsigned kevent_count = sizeof(kevents) / sizeof(*kevents);
+
+/* ---- tracefs ---- */
+
+const char *format_tracefs(void)
+{
+	static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	char path[128];
+
+	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		(void)snprintf(path, sizeof(path), "%s/events/sched/sched_switch/format", places[i]);
+		if (access(path, R_OK) == 0)
+			return places[i];
+	}
+	return NULL;
+}
+
+/* "	field:char prev_comm[16];	offset:8;	size:16;	signed:0;" */
+static void take_field(char *line, const struct kevent *event, struct kformat *format)
+{
+	char *declared = strstr(line, "field:"), *end, *name;
+	unsigned offset, size, is_signed;
+
+	end = declared ? strchr(declared, ';') : NULL;
+	if (!end || sscanf(end + 1, " offset:%u; size:%u; signed:%u", &offset, &size, &is_signed) != 3 ||
+	    offset > UINT16_MAX || size > UINT16_MAX)
+		return;
+	*end = '\0';
+	name = strrchr(declared, ' ');
+	if (!name)
+		return;
+	name++;
+	name[strcspn(name, "[")] = '\0';
+	for (unsigned i = 0; event->field[i].kind != KEVENT_NONE; i++)
+		if (strcmp(event->field[i].raw, name) == 0)
+			format->place[i] = (struct kplace){
+				(uint16_t)offset, (uint16_t)size, strncmp(declared, "field:__data_loc ", 17) == 0,
+				is_signed != 0,
+			};
+}
+
+int format_read(const char *tracefs, const struct kevent *event, struct kformat *format)
+{
+	char path[256], line[512];
+	FILE *file;
+
+	*format = (struct kformat){ 0 };
+	(void)snprintf(path, sizeof(path), "%s/events/%s/%s/format", tracefs, event->system, event->raw);
+	file = fopen(path, "re");
+	if (!file)
+		return -errno;
+	while (fgets(line, sizeof(line), file))
+		if (strncmp(line, "ID:", 3) == 0)
+			format->id = (uint32_t)strtoul(line + 3, NULL, 10);
+		else
+			take_field(line, event, format);
+	(void)fclose(file);
+	return format->id ? 0 : -ENOENT;
+}
+
+/* ---- an event ---- */
+
+/* The text of a field: in the record itself, or where a __data_loc points. @size: what may be read. */
+static const uint8_t *text_at(const struct krecord *record, const struct kplace *place, size_t *size)
+{
+	uint32_t loc;
+	size_t offset = place->offset;
+
+	*size = place->size;
+	if (place->is_data_loc) {
+		memcpy(&loc, record->raw + place->offset, sizeof(loc));
+		offset = loc & 0xffff;
+		*size = loc >> 16;
+	}
+	if (offset > record->raw_size)
+		offset = record->raw_size;
+	if (*size > record->raw_size - offset)
+		*size = record->raw_size - offset;
+	*size = strnlen((const char *)record->raw + offset, *size);
+	return record->raw + offset;
+}
+
+static int64_t integer_at(const struct krecord *record, const struct kplace *place)
+{
+	const uint8_t *at = record->raw + place->offset;
+	int64_t i64;
+	int32_t i32;
+	uint32_t u32;
+	uint16_t u16;
+
+	switch (place->size) {
+	case 8:
+		memcpy(&i64, at, sizeof(i64));
+		return i64;
+	case 4:
+		memcpy(&i32, at, sizeof(i32));
+		memcpy(&u32, at, sizeof(u32));
+		return place->is_signed ? i32 : (int64_t)u32;
+	case 2:
+		memcpy(&u16, at, sizeof(u16));
+		return u16;
+	case 1:
+		return *at;
+	default:
+		return 0;
+	}
+}
+
+static size_t put(uint8_t *out, const void *value, size_t size)
+{
+	memcpy(out, value, size);
+	return size;
+}
+
+static size_t encode_field(enum kevent_kind kind, const struct krecord *record, const struct kplace *place, uint8_t *out)
+{
+	int64_t value = kind == KEVENT_COMM || kind == KEVENT_STRING ? 0 : integer_at(record, place);
+	int32_t narrow = (int32_t)(kind == KEVENT_PRIO ? value - MAX_RT_PRIO : value);
+	const uint8_t *text;
+	size_t size;
+
+	switch (kind) {
+	case KEVENT_COMM:
+	case KEVENT_STRING:
+		text = text_at(record, place, &size);
+		if (size > (kind == KEVENT_COMM ? KEVENT_COMM_SIZE : KEVENT_STRING_MAX) - 1)
+			size = (kind == KEVENT_COMM ? KEVENT_COMM_SIZE : KEVENT_STRING_MAX) - 1;
+		memset(out, 0, kind == KEVENT_COMM ? KEVENT_COMM_SIZE : size + 1);
+		memcpy(out, text, size);
+		return kind == KEVENT_COMM ? KEVENT_COMM_SIZE : size + 1;
+	case KEVENT_I64:
+		return put(out, &value, sizeof(value));
+	default:
+		return put(out, &narrow, sizeof(narrow));
+	}
+}
+
+size_t event_encode(const struct kevent *event, const struct kformat *format, const struct krecord *record,
+		    uint8_t out[KEVENT_SIZE_MAX])
+{
+	size_t used = 0;
+
+	for (unsigned i = 0; event->field[i].kind != KEVENT_NONE; i++) {
+		if ((size_t)format->place[i].offset + format->place[i].size > record->raw_size)
+			return 0;
+		used += encode_field(event->field[i].kind, record, &format->place[i], out + used);
+	}
+	return used;
+}

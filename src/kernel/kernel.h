@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel's own events, without kernel modules: tracepoints through perf_event_open(2), as a CTF trace of its own
+ * with the names and fields of LTTng's kernel tracer.
+ *
+ *   CPU 0  perf ring ──▶ DIR/channel0_0 ─┐
+ *   CPU 1  perf ring ──▶ DIR/channel0_1 ─┤ DIR/metadata, DIR/index/
+ *   ...                                  ┘
+ *
+ * Times are CLOCK_MONOTONIC, as those of all other events here. What did not fit into a ring the kernel counts; it is in
+ * events_discarded of the packets, as everywhere.
+ *
+ * Context of all functions: allocate and block; one thread.
+ */
+#ifndef KYMO_KERNEL_KERNEL_H
+#define KYMO_KERNEL_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "ctf/writer.h"
+
+struct kernel;
+
+struct kernel_options {
+	const char *dir;		/* of the trace, made here; its parent must be there */
+	const struct ctf_trace_desc *desc;
+	size_t ring_size;		/* bytes per CPU, rounded up to a power of two; 0: 4 MiB, or what is allowed */
+};
+
+struct kernel_stats {
+	uint64_t events, lost, bytes;
+	unsigned cpus;
+	bool throttled;			/* some because of kernel.perf_event_max_sample_rate */
+};
+
+/**
+ * kernel_open() - begin to record on all CPUs
+ *
+ * Return: 0 and *@kernel; -1 with @err, which says what is missing and what grants it. Then nothing was made.
+ */
+int kernel_open(struct kernel **kernel, const struct kernel_options *options, struct err *err);
+
+/**
+ * kernel_poll() - write what came
+ * Return: milliseconds after which it wants to be called again; -1 with @err: the trace cannot be written, or the rest of
+ * it is missing.
+ */
+int kernel_poll(struct kernel *kernel, struct err *err);
+
+/** kernel_close() - the rest, and the indexes. NULL is allowed. Return: 0; -1 with @err as for kernel_poll(). */
+int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct err *err);
+
+#endif
