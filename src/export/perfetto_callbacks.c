@@ -89,19 +89,25 @@ static void pass_over(struct exporter *exporter, const struct model_instance *in
 	export_pending(exporter, thread);
 }
 
+/* What export_instance() and export_unfinished() begin with. Return: as describe(); NULL: also when it is not shown. */
+static struct thread_state *show(struct exporter *exporter, const struct model_instance *instance, struct call *call,
+				 uint64_t *count)
+{
+	if (!instance_is_wanted(exporter, instance)) {
+		pass_over(exporter, instance);
+		return NULL;
+	}
+	++*count;
+	return describe(exporter, instance, call);
+}
+
 void export_instance(void *context, const struct model_instance *instance)
 {
 	struct exporter *exporter = context;
 	int64_t end_ns = (int64_t)((uint64_t)instance->start_ns + (uint64_t)instance->duration_ns);
-	struct thread_state *thread;
 	struct call call;
+	struct thread_state *thread = show(exporter, instance, &call, &exporter->result->callbacks);
 
-	if (!instance_is_wanted(exporter, instance)) {
-		pass_over(exporter, instance);
-		return;
-	}
-	thread = describe(exporter, instance, &call);
-	exporter->result->callbacks++;
 	if (!thread)
 		return;
 	pft_slice(thread->track, export_time(exporter, instance->start_ns), export_time(exporter, end_ns),
@@ -121,15 +127,9 @@ void export_unfinished(void *context, const struct model_instance *instance)
 {
 	struct exporter *exporter = context;
 	int64_t ns = export_time(exporter, instance->start_ns);
-	struct thread_state *thread;
 	struct call call;
+	struct thread_state *thread = show(exporter, instance, &call, &exporter->result->unfinished);
 
-	if (!instance_is_wanted(exporter, instance)) {
-		pass_over(exporter, instance);
-		return;
-	}
-	thread = describe(exporter, instance, &call);
-	exporter->result->unfinished++;
 	if (!thread)
 		return;
 	call.event.category = exporter->words.unfinished;
