@@ -35,6 +35,8 @@ static const struct {
 		DDS_DURABILITY_VOLATILE, DDS_RELIABILITY_RELIABLE },
 	[BUS_STATUS] = { "rt/caret/status", "caret_msgs::msg::dds_::Status_", &caret_msgs_msg_dds__Status__desc,
 		DDS_DURABILITY_VOLATILE, DDS_RELIABILITY_RELIABLE },
+	[BUS_CLOCK] = { "rt/clock", "rosgraph_msgs::msg::dds_::Clock_", &rosgraph_msgs_msg_dds__Clock__desc,
+		DDS_DURABILITY_VOLATILE, DDS_RELIABILITY_BEST_EFFORT },
 	[BUS_GRAPH] = { "ros_discovery_info", "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_",
 		&rmw_dds_common_msg_dds__ParticipantEntitiesInfo__desc, DDS_DURABILITY_TRANSIENT_LOCAL,
 		DDS_RELIABILITY_RELIABLE },

@@ -29,6 +29,7 @@ enum bus_topic {
 	BUS_START,		/* caret_msgs_msg_dds__Start_ */
 	BUS_END,		/* caret_msgs_msg_dds__End_ */
 	BUS_STATUS,		/* caret_msgs_msg_dds__Status_ */
+	BUS_CLOCK,		/* rosgraph_msgs_msg_dds__Clock_: the time of a simulation */
 	BUS_GRAPH,		/* rmw_dds_common_msg_dds__ParticipantEntitiesInfo_: ROS 2 Iron and later */
 	BUS_GRAPH_24,		/* rmw_dds_common_24_msg_dds__ParticipantEntitiesInfo_: until Humble */
 	BUS_TOPICS

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records /clock: a thread of its own hears it, whatever the agent's loop does meanwhile, and says the pairs
+ * that sim_clock.h keeps as events ros2_caret:sim_time. So the program is itself a traced one from the first
+ * pair on, and whoever records has them: `kymo record` of this host, a session that was there before.
+ */
+#ifndef KYMO_CONTROL_DDS_CLOCK_H
+#define KYMO_CONTROL_DDS_CLOCK_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "control/dds/bus.h"
+
+struct clock;
+
+/**
+ * clock_open() - hear /clock on @bus, which must outlive it
+ * @rate: pairs a second, 1 to SIM_CLOCK_RATE_MAX
+ *
+ * Return: 0; -1 with @err. Context: allocates; makes a thread, which emits events.
+ */
+int clock_open(struct clock **clock, struct bus *bus, unsigned rate, struct err *err);
+
+/** clock_heard() - whether a time of a simulation came. Context: wait-free; any thread. */
+bool clock_heard(const struct clock *clock);
+
+/** clock_close() - ends the thread. NULL is fine. Context: blocks. */
+void clock_close(struct clock *clock);
+
+#endif
