@@ -148,7 +148,44 @@ static int take_instances(struct why_answer *answer, struct err *err)
 	return 0;
 }
 
-/* The second pass and the third. */
+static bool has_kernel(const struct ctf_reader *reader)
+{
+	for (unsigned i = 0; i < ctf_class_count(reader); i++)
+		if (strcmp(ctf_class(reader, i)->name, "sched_switch") == 0)
+			return true;
+	return false;
+}
+
+/* Who had the CPUs meanwhile, if the trace tells. Other events than the model's, so a pass of their own. */
+static int cpu_pass(struct why_answer *answer, const struct why_window *window, unsigned windows, struct err *err)
+{
+	const struct why_options *o = answer->options;
+	const struct ctf_bind *bind;
+	struct ctf_event event;
+	uint64_t events = 0;
+	unsigned count;
+	int more;
+
+	if (!has_kernel(answer->reader))
+		return 0;
+	bind = why_cpu_bind(&count);
+	if (why_cpu_create(&answer->cpu, answer->reader, window, windows))
+		return no_memory(err);
+	if (ctf_bind(answer->reader, bind, count, err))
+		return -1;
+	while ((more = ctf_next(answer->reader, &event, err)) > 0) {
+		if (why_cpu_event(answer->cpu, &event))
+			return no_memory(err);
+		if (o->progress && (++events & (PROGRESS_EVENTS - 1)) == 0)
+			o->progress(o->context, events, event.clock_ns);
+	}
+	if (o->progress)
+		o->progress(o->context, 0, 0);
+	(void)why_cpu_finish(answer->cpu);
+	return more < 0 ? -1 : 0;
+}
+
+/* The second pass and those behind it. */
 static int take_apart(struct why_answer *answer, struct chains_options *chains, struct err *err)
 {
 	struct why_window window[WHY_WORST_MAX + 1];
@@ -165,10 +202,12 @@ static int take_apart(struct why_answer *answer, struct chains_options *chains, 
 			answer->usual.begin_ns, answer->usual.begin_ns + answer->usual.total_ns };
 	if (pass(answer, chains, window, windows, err) || take_instances(answer, err))
 		return -1;
+	if (cpu_pass(answer, window, windows, err))
+		return -1;
 	for (i = 0; i < answer->instances; i++)
-		failed |= why_cut(&answer->parts[i], &answer->instance[i], answer->others);
+		failed |= why_cut(&answer->parts[i], &answer->instance[i], answer->others, answer->cpu);
 	if (answer->usual.total_ns >= 0)
-		failed |= why_cut(&answer->usual_parts, &answer->usual, answer->others);
+		failed |= why_cut(&answer->usual_parts, &answer->usual, answer->others, answer->cpu);
 	return failed ? no_memory(err) : 0;
 }
 
@@ -280,6 +319,7 @@ int why_run(struct ctf_reader *reader, const char *path, const struct why_option
 	status = answer_in(answer, &chains, lost, err);
 	drop_instances(answer);
 	forget(answer);
+	why_cpu_destroy(answer->cpu);
 	free(answer);
 	return status;
 }

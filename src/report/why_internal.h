@@ -3,6 +3,7 @@
 #ifndef KYMO_REPORT_WHY_INTERNAL_H
 #define KYMO_REPORT_WHY_INTERNAL_H
 
+#include "analysis/why/cpu.h"
 #include "analysis/why/why.h"
 #include "report/why.h"
 
@@ -24,6 +25,7 @@ struct why_answer {
 	struct chains *chains;
 	struct why_callbacks *callbacks;
 	struct why_others *others;
+	struct why_cpu *cpu;		/* NULL: the trace has no events of the kernel */
 	uint64_t lost_events, lost_packets;
 
 	struct why_target target;

@@ -215,7 +215,9 @@ static void print_remarks(struct why_answer *answer)
 			   "threads held each other up is a guess.");
 	if (answer->lost_events || answer->lost_packets)
 		table_note(answer->table, "Events were lost: what is told as transport may be a callback that is missing.");
-	table_note(answer->table, "What the threads did while they executed (on a CPU, preempted, blocked) is not looked at.");
+	if (!answer->cpu)
+		table_note(answer->table, "The trace has no events of the kernel, so it does not tell who was preempted or "
+			   "blocked: kymo record --kernel.");
 }
 
 void why_print(struct why_answer *answer)

@@ -53,7 +53,14 @@ char *why_who(const struct why_instance *instance, const struct why_part *part, 
 	switch (part->kind) {
 	case WHY_QUEUED:
 		return model_callback_label(part->callback, buffer, (unsigned)size);
+	case WHY_PREEMPTED:
+		if (part->by_tid > 0)
+			snprintf(buffer, size, "%s (%d)", *part->by ? part->by : "thread", part->by_tid);
+		else
+			snprintf(buffer, size, "%s", part->by_tid ? "(not known)" : "an idle CPU that woke up");
+		return buffer;
 	case WHY_EXECUTING:
+	case WHY_BLOCKED:
 	case WHY_LATE:
 		return model_callback_label(hop->callback, buffer, (unsigned)size);
 	case WHY_CACHED:
@@ -98,6 +105,23 @@ static void queued_text(const struct why_instance *instance, const struct why_pa
 			 who, part->is_group ? "callback group" : "executor", where);
 }
 
+static void preempted_text(const struct why_instance *instance, const struct why_part *part, const char *time,
+			   char *buffer, size_t size)
+{
+	char who[WHY_LABEL_MAX], node[WHY_LABEL_MAX / 2], where[128];
+	unsigned hop = part->hop;
+
+	if (!instance->hop[hop].callback && hop)
+		hop--;
+	node_of(&instance->hop[hop], node, sizeof(node));
+	why_who(instance, part, who, sizeof(who));
+	why_where(part, where, sizeof(where));
+	if (part->by_tid)
+		snprintf(buffer, size, "%s waited %s for a CPU, which %s had (%s)", node, time, who, where);
+	else
+		snprintf(buffer, size, "%s waited %s for an idle CPU to wake up (%s)", node, time, where);
+}
+
 static void cause_text(const struct why_instance *instance, const struct why_part *part, int64_t usual_ns, char *buffer,
 		       size_t size)
 {
@@ -121,6 +145,12 @@ static void cause_text(const struct why_instance *instance, const struct why_par
 		return;
 	case WHY_TAKE:
 		snprintf(buffer, size, "%s took %s from the take to the callback, usually %s", who, time, usual);
+		return;
+	case WHY_PREEMPTED:
+		preempted_text(instance, part, time, buffer, size);
+		return;
+	case WHY_BLOCKED:
+		snprintf(buffer, size, "%s was blocked %s while it ran, usually %s", who, time, usual);
 		return;
 	case WHY_LATE:
 		snprintf(buffer, size, "%s came %s late, and no callback held its executor", who, time);

@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/why/cpu.h"
 #include "analysis/why/why.h"
 
 struct cut {
 	struct why_parts *parts;
 	const struct why_others *others;
+	const struct why_cpu *cpu;
 	unsigned size;
 	bool failed;
 };
@@ -17,7 +19,7 @@ const char *why_kind_name(enum why_kind kind)
 	static const char *const names[] = {
 		[WHY_EXECUTING] = "executing", [WHY_PUBLISH] = "publish", [WHY_TRANSPORT] = "transport",
 		[WHY_QUEUED] = "queued",       [WHY_TAKE] = "take",	  [WHY_LATE] = "late",
-		[WHY_CACHED] = "cached",
+		[WHY_CACHED] = "cached",       [WHY_PREEMPTED] = "preempted", [WHY_BLOCKED] = "blocked",
 	};
 
 	return names[kind];
@@ -25,7 +27,8 @@ const char *why_kind_name(enum why_kind kind)
 
 static bool is_same(const struct why_part *a, const struct why_part *b)
 {
-	return a->hop == b->hop && a->kind == b->kind && a->callback == b->callback && a->is_group == b->is_group;
+	return a->hop == b->hop && a->kind == b->kind && a->callback == b->callback && a->is_group == b->is_group &&
+	       a->by_tid == b->by_tid;
 }
 
 const struct why_part *why_part_in(const struct why_parts *parts, const struct why_part *part)
@@ -64,6 +67,41 @@ static void piece(struct cut *cut, struct why_part new)
 	parts->part[parts->count++] = new;
 }
 
+/* ---- what its thread did meanwhile ---- */
+
+struct spells {
+	struct cut *cut;
+	struct why_part part;		/* what it was about */
+};
+
+/* Asleep while it waits for a message is how a thread waits; while it executes, it is blocked. */
+static void on_spell(void *context, const struct why_spell *spell)
+{
+	const struct spells *spells = context;
+	struct why_part part = spells->part;
+	bool waits = part.kind == WHY_TRANSPORT || part.kind == WHY_LATE;
+
+	part.begin_ns = spell->from_ns;
+	part.end_ns = spell->to_ns;
+	if (spell->state == WHY_READY) {
+		part.kind = WHY_PREEMPTED;
+		part.by_tid = spell->by_tid;
+		memcpy(part.by, spell->by, sizeof(part.by));
+	} else if (spell->state == WHY_ASLEEP && !waits) {
+		part.kind = WHY_BLOCKED;
+	}
+	piece(spells->cut, part);
+}
+
+/* @part as it was spent. */
+static void spent(struct cut *cut, struct why_part part)
+{
+	if (cut->cpu && part.thread && part.end_ns > part.begin_ns)
+		why_spells(cut->cpu, part.thread, part.begin_ns, part.end_ns, on_spell, &(struct spells){ cut, part });
+	else
+		piece(cut, part);
+}
+
 /* ---- who held it up ---- */
 
 /* A stretch of waiting of the callback of @hop, which then ran on @thread. */
@@ -100,7 +138,7 @@ static bool holds_group(const struct stretch *stretch, const struct why_other *r
 
 static void rest(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns)
 {
-	piece(cut, (struct why_part){
+	spent(cut, (struct why_part){
 		.kind = stretch->rest, .hop = stretch->hop, .thread = stretch->thread,
 		.begin_ns = from_ns, .end_ns = to_ns,
 	});
@@ -156,7 +194,7 @@ static void stretch_of(struct cut *cut, const struct stretch *stretch, int64_t f
 static void simple(struct cut *cut, enum why_kind kind, unsigned hop, const struct model_thread *thread,
 		   int64_t from_ns, int64_t to_ns)
 {
-	piece(cut, (struct why_part){ .kind = kind, .hop = hop, .thread = thread, .begin_ns = from_ns, .end_ns = to_ns });
+	spent(cut, (struct why_part){ .kind = kind, .hop = hop, .thread = thread, .begin_ns = from_ns, .end_ns = to_ns });
 }
 
 /* The message's way to the callback at @hop. */
@@ -177,7 +215,8 @@ static void hop_of(struct cut *cut, const struct why_instance *instance, unsigne
 
 	if (!hop->callback) {
 		if (i && hop->link != CHAINS_DIRECT)
-			simple(cut, WHY_CACHED, i, hop->at.thread, hop[-1].at.end_ns, hop->at.publish_ns);
+			piece(cut, (struct why_part){ .kind = WHY_CACHED, .hop = i, .thread = hop->at.thread,
+						      .begin_ns = hop[-1].at.end_ns, .end_ns = hop->at.publish_ns });
 		return;
 	}
 	if (i)
@@ -188,9 +227,10 @@ static void hop_of(struct cut *cut, const struct why_instance *instance, unsigne
 	simple(cut, WHY_EXECUTING, i, hop->at.thread, hop->at.start_ns, end_ns);
 }
 
-int why_cut(struct why_parts *out, const struct why_instance *instance, const struct why_others *others)
+int why_cut(struct why_parts *out, const struct why_instance *instance, const struct why_others *others,
+	    const struct why_cpu *cpu)
 {
-	struct cut cut = { .parts = out, .others = others };
+	struct cut cut = { .parts = out, .others = others, .cpu = cpu };
 
 	*out = (struct why_parts){ 0 };
 	for (unsigned i = 0; i < instance->hops; i++)

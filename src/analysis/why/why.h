@@ -118,6 +118,9 @@ enum why_kind {
 	WHY_TAKE,	/* the take until the callback starts */
 	WHY_LATE,	/* a timer was due, and nothing is known to have held it up */
 	WHY_CACHED,	/* stored by a callback until another one published it */
+	/* Only with the kernel's events, see cpu.h: */
+	WHY_PREEMPTED,	/* the thread could run, and another one had the CPU */
+	WHY_BLOCKED,	/* the thread executed and slept: a lock, a wait, a page from a disk */
 };
 
 struct why_part {
@@ -125,6 +128,8 @@ struct why_part {
 	unsigned hop;			/* of the instance: the callback, or the one it leads to */
 	const struct model_callback *callback;	/* QUEUED: whom it waited for */
 	const struct model_thread *thread;	/* it happened on; QUEUED: that of the callback */
+	int32_t by_tid;			/* PREEMPTED: who ran; 0: nobody, the CPU was idle; -1: not known */
+	char by[16];			/* its name */
 	bool is_group;			/* QUEUED: by a callback group or node, on another thread */
 	bool is_assumed;		/* no event tells the group */
 	int64_t begin_ns, end_ns;	/* of the first and the last piece */
@@ -137,14 +142,23 @@ struct why_parts {
 	unsigned count;
 };
 
-/** why_cut() - @instance into @out: why_parts_free(). Return: 0, or -1: no memory. */
-int why_cut(struct why_parts *out, const struct why_instance *instance, const struct why_others *others);
+struct why_cpu;
+
+/**
+ * why_cut() - @instance into @out: why_parts_free()
+ * @cpu: NULL: the trace has no events of the kernel
+ *
+ * Return: 0, or -1: no memory.
+ */
+int why_cut(struct why_parts *out, const struct why_instance *instance, const struct why_others *others,
+	    const struct why_cpu *cpu);
 void why_parts_free(struct why_parts *parts);
 
 /** why_part_in() - the part of @parts that is the same as @part of another instance of the chain, or NULL. */
 const struct why_part *why_part_in(const struct why_parts *parts, const struct why_part *part);
 
-/** why_kind_name() - "executing", "publish", "transport", "queued", "take", "late", "cached". */
+/** why_kind_name() - "executing", "publish", "transport", "queued", "take", "late", "cached", "preempted",
+ * "blocked". */
 const char *why_kind_name(enum why_kind kind);
 
 /* ---- the runs of others, for why_cut() ---- */

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who had the CPU: the kernel's sched_switch, sched_waking and sched_wakeup_new while instances were under way.
+ *
+ *   thread  |-- on CPU --|-- ready: another thread has the CPU --|-- on CPU --|-- blocked --|-- ready --|-- on CPU
+ *           sched_switch  (prev_state: R)          sched_switch   (S, D, ...)  sched_waking   sched_switch
+ *
+ * A thread is off its CPU from the switch that takes it off to the next one that brings it back, and only what both of
+ * them tell is told here. Threads are known by their number, so those of other pid namespaces are not found.
+ *
+ * Context of all functions: not thread-safe; allocate.
+ */
+#ifndef KYMO_ANALYSIS_WHY_CPU_H
+#define KYMO_ANALYSIS_WHY_CPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/model/model.h"
+#include "analysis/why/why.h"
+#include "ctf/reader.h"
+
+#define WHY_COMM_SIZE 16
+
+struct why_cpu;
+
+/** why_cpu_create() - of what is inside of @window only. Return: 0, or -1: no memory. */
+int why_cpu_create(struct why_cpu **cpu, const struct ctf_reader *reader, const struct why_window *window,
+		   unsigned windows);
+void why_cpu_destroy(struct why_cpu *cpu);
+
+/** why_cpu_bind() - what to give to ctf_bind() for a pass of its own. */
+const struct ctf_bind *why_cpu_bind(unsigned *count);
+
+/** why_cpu_event() - the next event or loss. Return: 0, or -1: no memory. */
+int why_cpu_event(struct why_cpu *cpu, const struct ctf_event *event);
+
+/** why_cpu_finish() - the pass is over. Return: whether there was anything. */
+bool why_cpu_finish(struct why_cpu *cpu);
+
+/* How a thread spent a stretch of time. */
+enum why_state {
+	WHY_ON_CPU,	/* or not known */
+	WHY_READY,	/* it could run, and did not */
+	WHY_ASLEEP,	/* blocked: a lock, a wait, a page from a disk */
+};
+
+struct why_spell {
+	enum why_state state;
+	int64_t from_ns, to_ns;
+	int32_t by_tid;			/* READY: who ran there; 0: the CPU was idle; -1: not known */
+	char by[WHY_COMM_SIZE];		/* its name */
+};
+
+/**
+ * why_spells() - what @thread did in [@from_ns, @to_ns]
+ * @take: called for each spell, in order, without gaps between them
+ */
+void why_spells(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns, int64_t to_ns,
+		void (*take)(void *context, const struct why_spell *spell), void *context);
+
+#endif

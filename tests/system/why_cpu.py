@@ -1,0 +1,63 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`kymo why` with the kernel's events: a program of real-time priority that takes the robot's CPU for 150 ms now and then is what it
+names, and the parts still add up."""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from why import KYMO, ROBOT, adds_up, kymo, read
+
+BURST_S = 0.15
+HOG = """import ctypes, os, time
+ctypes.CDLL(None).prctl(15, b"hog")
+os.sched_setaffinity(0, [{cpu}])
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+while True:
+    end = time.monotonic() + {burst}
+    while time.monotonic() < end: pass
+    time.sleep(0.7)"""
+
+
+def main(directory):
+    cpu = min(os.sched_getaffinity(0))
+    trace = os.path.join(directory, "trace")
+    with subprocess.Popen([sys.executable, "-c", HOG.format(cpu=cpu, burst=BURST_S)], stderr=subprocess.PIPE, text=True) as hog:
+        time.sleep(0.2)     # only to tell why it ended at once
+        if hog.poll() is not None:
+            print("skipped:", hog.stderr.read())
+            return 77
+        try:
+            said = subprocess.run(["taskset", "-c", str(cpu), KYMO, "record", "--kernel", "-o", trace, "--", ROBOT, "--seconds", "4",
+                                   "--domain", str(100 + os.getpid() % 100)], capture_output=True, text=True, check=True).stderr
+        finally:
+            hog.kill()
+    if "recording without them" in said:
+        print("skipped:", said)
+        return 77
+    names_hog(trace, f"hog ({hog.pid})")
+    return 0
+
+
+def names_hog(trace, hog):
+    """The burst is the largest part of what was late at its begin, and no part of what is usual."""
+    why = read("why", trace, "/imu_driver timer 5 ms", "--worst", "100")
+    parts = adds_up(why)
+    held = [i for i in why["instances"] if i["cause_who"] == hog and i["cause"] == "preempted"]
+    assert held, [i["sentence"] for i in why["instances"]][:10]
+    longest = max(held, key=lambda i: i["cause_ns"])
+    assert BURST_S / 2 < longest["cause_ns"] / 1e9 <= BURST_S * 3, longest
+    assert longest["cause_ns"] > 10 * longest["cause_usual_ns"], longest
+    assert f"for a CPU, which {hog} had" in longest["sentence"], longest
+    assert all(p["kind"] != "late" or p["ns"] < longest["latency_ns"] / 2 for p in parts[longest["rank"]]), parts[longest["rank"]]
+    for chain in "/scan -> /cmd_vel", "/imu -> /control/planner":
+        adds_up(read("why", trace, chain, "--worst", "100"))
+    assert "no events of the kernel" not in kymo("why", trace)
+    print(longest["sentence"])
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as private:
+        sys.exit(main(private))
