@@ -127,7 +127,18 @@ struct ctf_trace_info {
 	const char *tracer;	/* tracer_name of the environment */
 	int64_t clock_offset_ns;	/* epoch minus trace clock */
 	uint32_t chunk;		/* of a recording in chunks, from 1; 0: it is in none */
+	const struct ctf_shift *shift;	/* as ctf_align() was told; NULL: nothing */
+	unsigned shifts;
 };
+
+/* At a point in time, by what another clock than the trace's own makes it later. */
+struct ctf_shift {
+	int64_t ns;		/* since the Unix epoch, as the trace itself says */
+	int64_t by_ns;
+	int64_t error_ns;	/* by which that may be wrong, either way; CTF_ERROR_UNKNOWN */
+};
+#define CTF_ERROR_UNKNOWN INT64_MAX
+
 struct ctf_stream_info {
 	uint32_t trace;
 	const char *path;	/* of the data file */
@@ -147,6 +158,20 @@ int ctf_open(const char *path, struct ctf_reader **reader, struct err *err);
 /** ctf_open_all() - the same for @paths paths, at least one, together; ctf_refresh() is not for these. */
 int ctf_open_all(const char *const *path, unsigned paths, struct ctf_reader **reader, struct err *err);
 void ctf_close(struct ctf_reader *reader);
+
+/**
+ * ctf_align() - shift the times of one trace, so that they compare with those of another host
+ * @point: in order of time, with by_ns that grow or shrink by less than half as fast as time passes;
+ *         between two of them linear, outside as between the nearest two. 0 points: as recorded
+ *
+ * ctf_event.ns and the trace's clock_offset_ns are shifted. The offset is that of the first point:
+ * where the shift changes, what is computed from the trace clock is off by the change since. Rewinds.
+ * Not for traces that grow.
+ *
+ * Return: 0; -1 with @err: out of memory.
+ */
+int ctf_align(struct ctf_reader *reader, unsigned trace, const struct ctf_shift *point, unsigned points,
+	      struct err *err);
 
 /**
  * ctf_bind() - choose events and fields; NULL table: none. Rewinds to the beginning.

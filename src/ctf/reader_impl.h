@@ -9,6 +9,7 @@
  *   reader_files.c   find the stream files of a trace, put files of one stream together
  *   reader_class.c   stream and event classes
  *   reader_bind.c    bindings and plans
+ *   reader_align.c   times that are shifted to another host's
  *   stream.c         one stream: files, packets, loss
  *   stream_batch.c   the events in what is in memory of a packet
  *   stream_clone.c   copies of a stream
@@ -57,6 +58,8 @@ struct ctf_trace {
 	struct chunk_of chunk;
 	bool goes_on;			/* it is in a chunk behind one that is here, too */
 	const struct ctf_env *hostname, *procname, *vpid;	/* for printing */
+	int64_t shifted_ns;		/* in all offsets of its classes */
+	struct ctf_shift *changes;	/* beyond that, by time with it; NULL: none */
 };
 
 /* Shapes of event headers that are decoded without walk(). */
@@ -300,6 +303,11 @@ void trace_free(struct ctf_trace *trace);
 /* ---- reader_bind.c ---- */
 /* Make the plans of all classes by the reader's bindings. */
 int classes_plan(struct ctf_reader *reader, struct err *err);
+
+/* ---- reader_align.c ---- */
+/* The times of what is in the batch of a stream whose trace has changes. */
+void batch_align(struct ctf_stream *stream);
+void align_free(struct ctf_trace *trace);
 
 /* ---- window.c ---- */
 /* Have bytes [offset, offset + size) of the stream's present file in memory; fewer at its end.

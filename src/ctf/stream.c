@@ -253,8 +253,11 @@ bool stream_refill(struct ctf_stream *s)
 	for (;;) {
 		if (s->class)
 			batch_fill(s);
-		if (s->batch_end > s->batch)
+		if (s->batch_end > s->batch) {
+			if (s->class && s->class->trace->changes)
+				batch_align(s);
 			return true;
+		}
 		if ((s->stop && __atomic_load_n(s->stop, __ATOMIC_RELAXED)) || !stream_next_packet(s)) {
 			window_close(s);
 			return false;
