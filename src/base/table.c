@@ -170,6 +170,20 @@ void table_ns(struct table *t, int64_t ns)
 	cell(t, (struct table_spelling){ text_ns(text, ns), exact, true });
 }
 
+void table_ns_within(struct table *t, int64_t ns, int64_t error_ns)
+{
+	char quantity[TEXT_QUANTITY_MAX], text[TEXT_QUANTITY_MAX + 1];
+
+	if (!error_ns || ns > error_ns) {
+		table_ns(t, ns);
+	} else if (t->format == TABLE_TEXT) {
+		(void)snprintf(text, sizeof text, "<%s", text_ns(quantity, error_ns));
+		cell(t, (struct table_spelling){ text, text, true });
+	} else {
+		table_none(t);
+	}
+}
+
 void table_bytes(struct table *t, uint64_t bytes)
 {
 	char text[TEXT_QUANTITY_MAX], exact[TEXT_QUANTITY_MAX];

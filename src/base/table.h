@@ -62,6 +62,8 @@ void table_hex(struct table *table, uint64_t value);	/* text and csv: 0x...; jso
 void table_f64(struct table *table, double value);	/* text: 4 significant digits */
 void table_ns(struct table *table, int64_t ns);		/* text: scaled with unit; json, csv: integer */
 void table_time(struct table *table, int64_t ns);	/* a point in time: integer, on table_clock() */
+/* As table_ns(), but wrong by up to @error_ns: what is not more is no fact. Text: "<1.2 ms"; json, csv: nothing. */
+void table_ns_within(struct table *table, int64_t ns, int64_t error_ns);
 void table_bytes(struct table *table, uint64_t bytes);	/* text: scaled with unit; json, csv: integer */
 void table_none(struct table *table);			/* text "-", json null, csv empty */
 

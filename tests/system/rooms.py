@@ -40,7 +40,8 @@ PARTS = {
     "caret": ["model"],
     "system": ["model"],
     "simclock": [],
-    "tables": ["model", "spans", "simclock"],
+    "align": ["model"],
+    "tables": ["model", "spans", "simclock", "align"],
 }
 
 # What the two libraries in the traced process may need.

@@ -90,7 +90,8 @@ int model_attach(struct model *model, struct ctf_reader *reader, struct err *err
 	for (i = 0; i < ctf_trace_count(reader); i++) {
 		const struct ctf_trace_info *info = ctf_trace(reader, i);
 
-		if (model_set_host(model, i, info->hostname, info->clock_offset_ns))
+		if (model_set_host(model, i, info->hostname, info->clock_offset_ns) ||
+		    model_set_clock(model, i, info->shift, info->shifts))
 			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 	}
 	model->reader = reader;

@@ -8,6 +8,7 @@
  *     groups.c     ... of executors and groups       executors.c what executors' threads do
  *     lifecycle.c  state machines                    services.c  calls
  *     links.c      indirect causes                   forks.c     CARET's events
+ *     clock.c      how hosts' clocks compare
  * Structs of objects begin with their public part.
  */
 #ifndef KYMO_ANALYSIS_INTERNAL_H
@@ -191,8 +192,15 @@ struct bound {
 	uint8_t true_time;		/* CARET: index of its init_timestamp field; 0: none */
 };
 
+/* By how much a host's times may be wrong beside those of the others that have this. */
+struct model_clock {
+	unsigned points;
+	struct clock_point { int64_t ns, error_ns; } point[];
+};
+
 struct trace {
 	uint32_t host;
+	const struct model_clock *clock;	/* NULL: nothing is known */
 	const char *hostname;
 	int64_t clock_offset_ns;	/* epoch minus trace clock */
 	bool known;

@@ -183,6 +183,7 @@ static struct process *process_of(struct model *model, const struct ctf_event *e
 		return NULL;
 	process->pub.host = trace->host;
 	process->pub.hostname = trace->hostname;
+	process->pub.clock = trace->clock;
 	process->pub.pid = event->vpid;
 	process->pub.name = model_keep(model, event->procname, strlen(event->procname));
 	process->pub.tracetools = "";

@@ -69,6 +69,7 @@ struct model_process {
 	const char *distribution;	/* CARET's caret_init: "humble", "jazzy"; "" when not seen */
 	uint64_t events;	/* ROS 2 events of this process */
 	uint64_t init_events;	/* of these: init events */
+	const struct model_clock *clock;	/* of the host, see model_clock_error() */
 };
 
 struct model_thread {
@@ -505,6 +506,18 @@ const struct ctf_bind *model_bind(const struct model *model, unsigned *count);
 
 /** model_attach() - bind @reader to model_bind() and learn its hosts. Return: 0, or -1 with @err. */
 int model_attach(struct model *model, struct ctf_reader *reader, struct err *err);
+
+/**
+ * model_clock_error() - how wrong it may be, either way, to compare times of @a with times of @b
+ * @ns: about when
+ *
+ * Return: nanoseconds; 0 on one host; CTF_ERROR_UNKNOWN: nothing is known of how the clocks of the two
+ * hosts relate, or one of the processes (NULL) is not known. See ctf_align().
+ */
+int64_t model_clock_error(const struct model_process *a, const struct model_process *b, int64_t ns);
+
+/** model_set_clock() - trace @trace was shifted so, see ctf_trace_info; after model_set_host(). Return: 0, or -ENOMEM. */
+int model_set_clock(struct model *model, uint32_t trace, const struct ctf_shift *shift, unsigned shifts);
 
 /** model_set_host() - trace @trace was recorded on @hostname, see ctf_trace_info. Return: 0, or -ENOMEM. */
 int model_set_host(struct model *model, uint32_t trace, const char *hostname, int64_t clock_offset_ns);
