@@ -12,6 +12,7 @@
 #include "cli/export_perfetto.h"
 #include "cli/export_tables.h"
 #include "cli/trace_time.h"
+#include "cli/traces.h"
 #include "export/pft.h"
 
 /* As the choices of --format; behind Perfetto come those of enum tables_format. */
@@ -113,11 +114,11 @@ static int run_perfetto(const struct options *options, const char *trace, const 
 	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
 }
 
-static int run_tables(const struct options *options, const char *trace, const char *name)
+static int run_tables(const struct options *options, const struct cli_traces *traces, const char *name)
 {
 	struct export_tables request = {
 		.format = (enum tables_format)(options->format - FORMAT_TABLES),
-		.trace = trace,
+		.traces = traces,
 		.name = name,
 		.output = options->output,
 		.table = &options->table,
@@ -136,11 +137,11 @@ static int run_tables(const struct options *options, const char *trace, const ch
 	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
 }
 
-static int run_graph(const struct options *options, const char *trace, const char *name)
+static int run_graph(const struct options *options, const struct cli_traces *traces, const char *name)
 {
 	struct export_graph request = {
 		.svg = options->format == FORMAT_SVG,
-		.trace = trace,
+		.traces = traces,
 		.name = name,
 		.output = options->output,
 		.selection = &options->selection,
@@ -220,9 +221,13 @@ static int check(const struct options *options, int traces, struct err *err)
 		return err_set(err, EXIT_USAGE, "--split is at least 64K: each part begins with all names and tracks");
 	if (options->split && options->output && !strcmp(options->output, "-"))
 		return err_set(err, EXIT_USAGE, "--split makes files; name the first with -o");
+	if (traces > 1 && (options->format == FORMAT_ARCHITECTURE || options->format == FORMAT_CTF ||
+			   options->format == FORMAT_CARET || options->format == FORMAT_CHROME))
+		return err_set(err, EXIT_USAGE, "one trace at a time: --format perfetto, sqlite, csv, json, dot and svg take "
+			       "several");
 	if (traces > 1 && options->format == FORMAT_PERFETTO && (options->split || options->follow))
 		return err_set(err, EXIT_USAGE, "--split and --follow go with one trace");
-	if (traces > 1 && options->output && !strcmp(options->output, "-"))
+	if (traces > 1 && options->format == FORMAT_PERFETTO && options->output && !strcmp(options->output, "-"))
 		return err_set(err, EXIT_USAGE, "an archive of several traces is a file; name it with -o");
 	if (options->follow && options->end)
 		return err_set(err, EXIT_USAGE, "--follow has no --end");
@@ -234,21 +239,24 @@ static int check(const struct options *options, int traces, struct err *err)
 static int run(int argc, char **argv)
 {
 	struct options options = { .compress = PFT_LEVEL_DEFAULT };
-	char trace[CLI_PATH_MAX], name[CLI_PATH_MAX];
+	char name[CLI_PATH_MAX];
+	struct cli_traces traces;
 	struct err err = { 0 };
+	const char *trace;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || check(&options, argc, &err) ||
-	    cli_trace(options.format == FORMAT_PERFETTO && argc ? 1 : argc, argv, trace, &err) ||
-	    export_name(trace, name, &err))
+	    cli_traces(&traces, argc, argv, &err) ||
+	    (options.format != FORMAT_PERFETTO && cli_traces_distinct(&traces, &err)) || export_name(traces.path[0], name, &err))
 		return cli_fail("export", &err);
+	trace = traces.path[0];
 	if (options.format == FORMAT_PERFETTO || options.format == FORMAT_CHROME)
 		return run_perfetto(&options, trace, name, argc, argv);
 	if (options.format == FORMAT_ARCHITECTURE)
 		return run_architecture(&options, trace);
 	if (options.format == FORMAT_CTF || options.format == FORMAT_CARET)
 		return run_ctf(&options, trace, name);
-	return options.format >= FORMAT_DOT ? run_graph(&options, trace, name) :
-					      run_tables(&options, trace, name);
+	return options.format >= FORMAT_DOT ? run_graph(&options, &traces, name) :
+					      run_tables(&options, &traces, name);
 }
 
 const struct verb verb_export = {
@@ -289,7 +297,8 @@ const struct verb verb_export = {
 		"Several traces, of hosts that were recorded each on its own, become one archive (.tar) of a "
 		"file each and a manifest that names the hosts; it opens as a whole. With -o NAME.pftrace they become "
 		"one file, as a directory with all of them does, with the arrows between hosts, which viewers draw "
-		"within a file only. Times are aligned by the hosts' wall clocks. What --begin and --end say counts "
+		"within a file only. The hosts' clocks are then compared by the messages between them, as in `kymo report`; in an "
+		"archive, times are aligned by the hosts' wall clocks. What --begin and --end say counts "
 		"for each trace of an archive, and from the first begin of all in one file.\n"
 		"\n"
 		"chrome: the same in Chrome's JSON, for programs that read only that: larger, without "

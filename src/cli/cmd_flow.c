@@ -6,9 +6,9 @@
 
 #include "base/text.h"
 #include "cli/common.h"
-#include "cli/info_accounts.h"
 #include "cli/progress.h"
 #include "cli/trace_time.h"
+#include "cli/traces.h"
 #include "ctf/reader.h"
 #include "report/flow.h"
 
@@ -97,20 +97,6 @@ static int set_times(struct ctf_reader *reader, const struct options *o, struct 
 	       cli_read_point("at", o->at, first_ns, flow->clock, &flow->at_ns, err) ? -1 : 0;
 }
 
-static uint64_t told_lost(const char *path)
-{
-	struct accounts accounts = { 0 };
-	char problem[512];
-	uint64_t lost;
-
-	accounts_read(&accounts, path, problem);
-	if (*problem)
-		fprintf(stderr, "kymo flow: warning: %s\n", problem);
-	lost = accounts.dropped + accounts.unwritten;
-	accounts_free(&accounts);
-	return lost;
-}
-
 static void show_progress(void *context, uint64_t events, uint64_t clock_ns)
 {
 	if (events)
@@ -150,8 +136,9 @@ static int run(int argc, char **argv)
 	struct options o = { .worst = 1 };
 	struct flow_options flow;
 	struct simclock *clock = NULL;
+	struct cli_traces traces;
 	struct ctf_reader *reader;
-	char path[CLI_PATH_MAX];
+	struct align *align = NULL;
 	struct err err = { 0 };
 	int status;
 
@@ -170,18 +157,20 @@ static int run(int argc, char **argv)
 		.message = o.message,
 		.at_ns = INT64_MIN,
 	};
-	if (take_chain(&argc, argv, &flow.pattern, &err) || cli_trace(argc, argv, path, &err) ||
-	    ctf_open(path, &reader, &err))
+	if (take_chain(&argc, argv, &flow.pattern, &err) || cli_traces(&traces, argc, argv, &err) ||
+	    cli_traces_open(&traces, "flow", &reader, &align, &err))
 		return cli_fail("flow", &err);
-	ctf_threads(reader, 0);
-	flow.told_lost = told_lost(path);
-	status = cli_clock(o.clock, reader, path, &clock, &err);
+	flow.align = align;
+	flow.several = traces.count > 1;
+	flow.told_lost = cli_traces_lost(&traces, "flow");
+	status = cli_clock(o.clock, reader, traces.name, &clock, &err);
 	flow.clock = clock;
 	status = status || set_times(reader, &o, &flow, &err) ? (int)err.status :
-								print_flow(reader, path, &flow, o.strict, &err);
+								print_flow(reader, traces.name, &flow, o.strict, &err);
 	print_warnings(reader);
 	ctf_close(reader);
 	simclock_free(clock);
+	align_destroy(align);
 	if (*err.text)
 		return cli_fail("flow", &err);
 	if (status == EXIT_LOSS)
@@ -191,7 +180,7 @@ static int run(int argc, char **argv)
 
 const struct verb verb_flow = {
 	.name = "flow",
-	.synopsis = "[TRACE] ['FROM -> TO']",
+	.synopsis = "[TRACE...] ['FROM -> TO']",
 	.summary = "follow messages through callbacks: chains, their latency and where they stop",
 	.description =
 		"A callback publishes, the message gets to another callback, which publishes in turn: "
@@ -211,6 +200,9 @@ const struct verb verb_flow = {
 		"that time in which the taking thread ran other callbacks), take (until the callback "
 		"starts), and cached (stored by a callback until another one publishes). They add up "
 		"to the latency.\n"
+		"\n"
+		"Traces of several hosts are read as one, their clocks compared by the messages between "
+		"them: what is not longer than the error of that is written as \"<error\".\n"
 		"\n"
 		"\"~>\" is an indirect link: a message_link of the trace, or an assumption of "
 		"--latest.\n"

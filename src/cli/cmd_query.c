@@ -11,6 +11,7 @@
 #include "cli/query_print.h"
 #include "cli/query_prompt.h"
 #include "cli/trace_time.h"
+#include "cli/traces.h"
 #include "query/query.h"
 
 struct options {
@@ -111,7 +112,7 @@ static int ask(struct query *query, const char *path, const char *sql, const str
 static int run(int argc, char **argv)
 {
 	struct options options = { 0 };
-	char path[CLI_PATH_MAX];
+	struct cli_traces traces;
 	const char *sql = NULL;
 	struct simclock *clock = NULL;
 	struct tables *tables;
@@ -125,18 +126,24 @@ static int run(int argc, char **argv)
 		status = query_print_schema(-1, options.format, stdout);
 		return status && status != -EPIPE ? EXIT_FAILED : EXIT_OK;
 	}
-	if (argc == 2 || (argc == 1 && !is_path(argv[0])))
+	if ((argc > 1 && access(argv[argc - 1], F_OK)) || (argc == 1 && !is_path(argv[0])))
 		sql = argv[--argc];
-	if (cli_trace(argc, argv, path, &err) || tables_open(&tables, path, &err))
+	for (int i = 0; i < argc; i++)
+		if (!is_path(argv[i])) {
+			err_set(&err, EXIT_USAGE, "'%s' is no trace; all SQL goes into one operand", argv[i]);
+			return cli_fail("query", &err);
+		}
+	if (cli_traces(&traces, argc, argv, &err) || cli_traces_distinct(&traces, &err) ||
+	    tables_open(&tables, traces.path, traces.count, &err))
 		return cli_fail("query", &err);
-	if (cli_clock_of(options.clock, path, &clock, &err) ||
-	    cli_select_tables(tables, path, clock, &options.selection, options.begin, options.end, &err) ||
+	if (cli_clock_of(options.clock, tables, traces.name, &clock, &err) ||
+	    cli_select_tables(tables, clock, &options.selection, options.begin, options.end, &err) ||
 	    query_open(&query, tables, &err)) {
 		tables_close(tables);
 		simclock_free(clock);
 		return cli_fail("query", &err);
 	}
-	status = ask(query, path, sql, &options);
+	status = ask(query, traces.name, sql, &options);
 	query_close(query);
 	warn(tables, options.quiet);
 	if (status == EXIT_OK && options.strict && tables_lost(tables))
@@ -148,7 +155,7 @@ static int run(int argc, char **argv)
 
 const struct verb verb_query = {
 	.name = "query",
-	.synopsis = "[TRACE] ['SQL']",
+	.synopsis = "[TRACE...] ['SQL']",
 	.summary = "ask a trace in SQL",
 	.description =
 		"Runs SQL on TRACE, or without it on the newest trace, and prints what it gives. Without "
@@ -165,6 +172,10 @@ const struct verb verb_query = {
 		"median(x), stddev(x), ns_to_text(ns) and time_to_text(ns). Times are nanoseconds since "
 		"1970 and durations nanoseconds; for people they are printed with units, in JSON and CSV "
 		"as they are.\n"
+		"\n"
+		"Traces of several hosts are read as one, after their clocks were compared by the messages "
+		"between them: messages.clock_error_ns says how well, and a latency that is not longer is "
+		"NULL.\n"
 		"\n"
 		"--begin and --end concern what happened; objects are always there. --node, --topic and "
 		"--process leave out rows that name others only; tables that name none are whole.\n"

@@ -10,6 +10,7 @@
 #include "cli/progress.h"
 #include "cli/report_paths.h"
 #include "cli/trace_time.h"
+#include "cli/traces.h"
 #include "ctf/reader.h"
 #include "report/report.h"
 
@@ -84,7 +85,9 @@ static void ask_recorder(const char *path, struct accounts *accounts, struct rep
 	if (accounts->pauses)
 		fprintf(stderr, "kymo report: the recorder paused %" PRIu64 " times, for %s in all: nothing was recorded "
 			"then\n", accounts->pauses, text_ns(time, accounts->paused_ns));
-	report->told_lost = accounts->dropped + accounts->unwritten;
+	report->told_lost += accounts->dropped + accounts->unwritten;
+	if (report->several)
+		return;
 	report->told_rules = accounts->rules;
 	if (accounts->snapshot.present) {
 		report->told_snapshot = accounts->snapshot.text;
@@ -132,10 +135,11 @@ static int run(int argc, char **argv)
 	struct options o = { 0 };
 	struct report_paths paths = { .architecture = NULL };
 	struct report_options report;
-	struct accounts accounts = { 0 };
+	struct accounts accounts[CLI_TRACES_MAX] = { 0 };
+	struct cli_traces traces;
 	struct simclock *clock = NULL;
 	struct ctf_reader *reader;
-	char path[CLI_PATH_MAX];
+	struct align *align = NULL;
 	struct err err = { 0 };
 	int status;
 
@@ -155,27 +159,31 @@ static int run(int argc, char **argv)
 		paths.caret.last_callback = o.last_callback;
 		report.paths = &paths.caret;
 	}
-	if (*err.text || report_check(&report, &err) || cli_trace(argc, argv, path, &err) ||
-	    ctf_open(path, &reader, &err)) {
+	if (*err.text || report_check(&report, &err) || cli_traces(&traces, argc, argv, &err) ||
+	    cli_traces_open(&traces, "report", &reader, &align, &err)) {
 		report_paths_free(&paths);
 		return cli_fail("report", &err);
 	}
-	ctf_threads(reader, 0);
-	ask_recorder(path, &accounts, &report);
+	report.align = align;
+	report.several = traces.count > 1;
+	for (unsigned i = 0; i < traces.count; i++)
+		ask_recorder(traces.path[i], &accounts[i], &report);
 	/* Init events are needed wherever they are, so the window is the report's, not the reader's. */
-	status = cli_clock(o.clock, reader, path, &clock, &err) ||
+	status = cli_clock(o.clock, reader, traces.name, &clock, &err) ||
 		 cli_read_window(reader, clock, o.begin, o.end, &report.begin_ns, &report.end_ns, &err) ?
 		 (int)err.status : 0;
 	report.clock = clock;
 	paths.caret.begin_ns = report.begin_ns;
 	paths.caret.end_ns = report.end_ns;
 	if (!status)
-		status = print_report(reader, path, &report, o.strict, &err);
+		status = print_report(reader, traces.name, &report, o.strict, &err);
 	print_warnings(reader);
 	ctf_close(reader);
 	simclock_free(clock);
 	report_paths_free(&paths);
-	accounts_free(&accounts);
+	align_destroy(align);
+	for (unsigned i = 0; i < traces.count; i++)
+		accounts_free(&accounts[i]);
 	if (*err.text)
 		return cli_fail("report", &err);
 	if (status == EXIT_LOSS)
@@ -185,7 +193,7 @@ static int run(int argc, char **argv)
 
 const struct verb verb_report = {
 	.name = "report",
-	.synopsis = "[TRACE]",
+	.synopsis = "[TRACE...]",
 	.summary = "say which callbacks were slow, which messages late, and why",
 	.description =
 		"Reads a ROS 2 trace (of kymo, LTTng, ros2_tracing or CARET) and prints, slowest\n"
@@ -197,7 +205,11 @@ const struct verb verb_report = {
 		"and the instants. A span whose end is not in the trace is unfinished: it ended with\n"
 		"what it was in, or where events were lost, and its duration is not counted.\n"
 		"\n"
-		"Sections: callbacks, topics, waits, spans, counters, instants and loss are shown when\n"
+		"Traces of several hosts are read as one. The hosts' clocks are compared by the messages\n"
+		"between them, and the section hosts says how well; a latency that is not longer than\n"
+		"the error is written as \"<error\" (null in JSON, empty in CSV).\n"
+		"\n"
+		"Sections: hosts, callbacks, topics, waits, spans, counters, instants and loss are shown when\n"
 		"none is named, as far as the trace has something of their kind. Others: publications,\n"
 		"takes, intervals, utilisation (regularity and load); cputime, memory, profile (of the\n"
 		"kernel's and libc's events of LTTng, if the trace has them); communications (each\n"
@@ -222,6 +234,7 @@ const struct verb verb_report = {
 		"kymo report\n"
 		"kymo report TRACE --node '/perception/*' --sort p99\n"
 		"kymo report TRACE --section waits --begin +10s --end +20s\n"
+		"kymo report left-robot right-robot\n"
 		"kymo report TRACE --path '/camera -> /image -> /detector' --section response-segments\n"
 		"kymo report TRACE --section instances --format csv > instances.csv",
 	.opts = opts,

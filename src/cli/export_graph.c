@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "cli/common.h"
-#include "cli/info_accounts.h"
 #include "cli/progress.h"
 #include "cli/trace_time.h"
 #include "ctf/reader.h"
@@ -34,20 +33,6 @@ static int open_output(const struct export_graph *request, const char *path, str
 		return err_set(err, EXIT_FAILED, "%s cannot be written: %s; name another file "
 			       "with -o.", path, strerror(errno));
 	return fd;
-}
-
-static uint64_t told_lost(const char *path)
-{
-	struct accounts accounts = { 0 };
-	char problem[512];
-	uint64_t lost;
-
-	accounts_read(&accounts, path, problem);
-	if (*problem)
-		fprintf(stderr, "kymo export: warning: %s\n", problem);
-	lost = accounts.dropped + accounts.unwritten;
-	accounts_free(&accounts);
-	return lost;
 }
 
 /* Into the file, or into graphviz that writes the file. Closes @fd. */
@@ -95,7 +80,7 @@ int export_graph(const struct export_graph *request, bool *lost, struct err *err
 		.all_topics = request->all,
 		.begin_ns = INT64_MIN,
 		.end_ns = INT64_MAX,
-		.told_lost = told_lost(request->trace),
+		.told_lost = cli_traces_lost(request->traces, "export"),
 	};
 	char made[CLI_PATH_MAX + sizeof(".dot")];
 	const char *output = request->output ? request->output : made;
@@ -103,13 +88,14 @@ int export_graph(const struct export_graph *request, bool *lost, struct err *err
 	struct progress progress;
 	struct simclock *clock = NULL;
 	struct ctf_reader *reader;
+	struct align *align;
 	int fd, status = -1;
 
 	snprintf(made, sizeof(made), "%s.%s", request->name, request->svg ? "svg" : "dot");
-	if (ctf_open(request->trace, &reader, err))
+	if (cli_traces_open(request->traces, request->quiet ? NULL : "export", &reader, &align, err))
 		return -1;
-	ctf_threads(reader, 0);
-	if (!cli_clock(request->clock, reader, request->trace, &clock, err) &&
+	align_destroy(align);
+	if (!cli_clock(request->clock, reader, request->traces->name, &clock, err) &&
 	    !cli_read_window(reader, clock, request->begin, request->end, &options.begin_ns,
 			    &options.end_ns, err)) {
 		fd = open_output(request, output, err);

@@ -5,12 +5,13 @@
 
 #include <stdbool.h>
 
+#include "cli/traces.h"
 #include "base/err.h"
 #include "base/selection.h"
 
 struct export_graph {
 	bool svg;
-	const char *trace;		/* path */
+	const struct cli_traces *traces;
 	const char *name;		/* of the trace, for title and output */
 	const char *output;		/* NULL: made of the name; "-": standard output */
 	const struct selection *selection;

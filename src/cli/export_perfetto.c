@@ -19,6 +19,7 @@
 #include "cli/info_accounts.h"
 #include "cli/progress.h"
 #include "cli/trace_time.h"
+#include "cli/traces.h"
 #include "ctf/reader.h"
 #include "export/perfetto.h"
 
@@ -321,6 +322,7 @@ static int write_out(struct export *export, struct ctf_reader *reader, struct pe
 static int open_traces(const struct export_perfetto *request, struct ctf_reader **reader, struct err *err)
 {
 	const char **path = calloc(1 + (size_t)request->further_count, sizeof(*path));
+	struct align *align = NULL;
 	int status;
 
 	if (!path)
@@ -329,6 +331,13 @@ static int open_traces(const struct export_perfetto *request, struct ctf_reader 
 		path[i] = trace_at(request, i);
 	status = ctf_open_all(path, 1 + request->further_count, reader, err);
 	free(path);
+	/* A trace that grows cannot be read twice. */
+	if (!status && !request->follow && !request->member) {
+		status = cli_align(*reader, request->quiet, &align, err);
+		align_destroy(align);
+		if (status)
+			ctf_close(*reader);
+	}
 	return status;
 }
 

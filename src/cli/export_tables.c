@@ -215,7 +215,7 @@ static int to_files(struct tables *tables, const struct export_tables *request, 
 
 int export_tables(const struct export_tables *request, bool *lost, struct err *err)
 {
-	struct rows_options options = { .version = KYMO_VERSION, .trace = request->trace };
+	struct rows_options options = { .version = KYMO_VERSION, .trace = request->traces->name };
 	char made_up[CLI_PATH_MAX + 16];
 	const char *output = request->output;
 	struct simclock *clock = NULL;
@@ -224,11 +224,10 @@ int export_tables(const struct export_tables *request, bool *lost, struct err *e
 	int status;
 
 	if (choose_tables(request->table, &options.tables, err) ||
-	    tables_open(&tables, request->trace, err))
+	    tables_open(&tables, request->traces->path, request->traces->count, err))
 		return -1;
-	if (cli_clock_of(request->clock, request->trace, &clock, err) ||
-	    cli_select_tables(tables, request->trace, clock, request->selection, request->begin, request->end,
-			      err)) {
+	if (cli_clock_of(request->clock, tables, request->traces->name, &clock, err) ||
+	    cli_select_tables(tables, clock, request->selection, request->begin, request->end, err)) {
 		tables_close(tables);
 		simclock_free(clock);
 		return -1;

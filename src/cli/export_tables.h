@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "cli/traces.h"
 #include "base/err.h"
 #include "base/opt.h"
 #include "base/selection.h"
@@ -13,7 +14,7 @@ enum tables_format { TABLES_SQLITE, TABLES_CSV, TABLES_JSON };
 
 struct export_tables {
 	enum tables_format format;
-	const char *trace;		/* path */
+	const struct cli_traces *traces;
 	const char *name;		/* of the trace, for the name of the output */
 	const char *output;		/* NULL: made of the name; "-": standard output */
 	const struct opt_list *table;	/* none: all but events */

@@ -128,7 +128,7 @@ int cli_clock(int choice, struct ctf_reader *reader, const char *path, struct si
 	return 0;
 }
 
-int cli_clock_of(int choice, const char *path, struct simclock **clock, struct err *err)
+int cli_clock_of(int choice, const struct tables *tables, const char *path, struct simclock **clock, struct err *err)
 {
 	struct ctf_reader *reader;
 	int status;
@@ -136,7 +136,7 @@ int cli_clock_of(int choice, const char *path, struct simclock **clock, struct e
 	*clock = NULL;
 	if (choice == CLI_CLOCK_SYSTEM)
 		return 0;
-	if (ctf_open(path, &reader, err))
+	if (tables_reader(tables, &reader, err))
 		return -1;
 	ctf_threads(reader, 0);
 	status = cli_clock(choice, reader, path, clock, err);
@@ -149,8 +149,8 @@ int64_t cli_stamp(const void *clock, int64_t ns)
 	return clock ? simclock_stamp(clock, ns) : ns;
 }
 
-int cli_select_tables(struct tables *tables, const char *trace, const struct simclock *clock,
-		      const struct selection *selection, const char *begin, const char *end, struct err *err)
+int cli_select_tables(struct tables *tables, const struct simclock *clock, const struct selection *selection,
+		      const char *begin, const char *end, struct err *err)
 {
 	int64_t begin_ns = INT64_MIN, end_ns = INT64_MAX;
 	struct ctf_reader *reader;
@@ -158,7 +158,7 @@ int cli_select_tables(struct tables *tables, const char *trace, const struct sim
 
 	tables_clock(tables, clock);
 	if (begin || end) {
-		if (ctf_open(trace, &reader, err))
+		if (tables_reader(tables, &reader, err))
 			return -1;
 		simclock_attach(clock, reader);
 		status = cli_read_window(reader, clock, begin, end, &begin_ns, &end_ns, err);

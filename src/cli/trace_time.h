@@ -51,13 +51,12 @@ int cli_read_window(struct ctf_reader *reader, const struct simclock *clock, con
 
 /**
  * cli_select_tables() - tables_clock() and tables_select() with the options of --begin, --end, --node, ...
- * @trace: the path of @tables' trace
  * @clock: NULL: times of the system; must live as long as @tables
  *
  * Return: 0, or -1 with @err filled.
  */
-int cli_select_tables(struct tables *tables, const char *trace, const struct simclock *clock,
-		      const struct selection *selection, const char *begin, const char *end, struct err *err);
+int cli_select_tables(struct tables *tables, const struct simclock *clock, const struct selection *selection,
+		      const char *begin, const char *end, struct err *err);
 
 /* The choices of CLI_OPT_CLOCK(). */
 enum cli_clock { CLI_CLOCK_SYSTEM, CLI_CLOCK_SIM };
@@ -70,8 +69,8 @@ enum cli_clock { CLI_CLOCK_SYSTEM, CLI_CLOCK_SIM };
  */
 int cli_clock(int choice, struct ctf_reader *reader, const char *path, struct simclock **clock, struct err *err);
 
-/** cli_clock_of() - the same for the trace at @path, without a reader. */
-int cli_clock_of(int choice, const char *path, struct simclock **clock, struct err *err);
+/** cli_clock_of() - the same for the traces of @tables; @path: for messages. */
+int cli_clock_of(int choice, const struct tables *tables, const char *path, struct simclock **clock, struct err *err);
 
 /** cli_stamp() - simclock_stamp() for table_clock(); @clock: NULL: the time itself. */
 int64_t cli_stamp(const void *clock, int64_t ns);

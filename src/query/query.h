@@ -5,7 +5,7 @@
  * checked before a row reaches it. Only a table that a join reads again and again is kept, in a
  * temporary file of SQLite, from its second reading on.
  *
- *   tables_open(&tables, path, &err);
+ *   tables_open(&tables, paths, count, &err);
  *   query_open(&query, tables, &err);
  *   while ((more = query_begin(query, sql, &sql, &statement, &err)) > 0) {
  *       while ((more = query_step(statement, &err)) > 0)

@@ -24,7 +24,7 @@ static void cell_time(struct table *t, int64_t ns)
 }
 
 /* count, min, mean, p50, p99, max, and the exact mean: all times empty when nothing was counted. */
-static void cells_latency(struct table *t, const struct histogram *h)
+static void cells_latency(struct table *t, const struct histogram *h, int64_t error_ns)
 {
 	table_u64(t, h->count);
 	if (!h->count) {
@@ -32,12 +32,15 @@ static void cells_latency(struct table *t, const struct histogram *h)
 			table_none(t);
 		return;
 	}
-	table_ns(t, (int64_t)h->min);
-	table_ns(t, (int64_t)(histogram_mean(h) + 0.5));
-	table_ns(t, (int64_t)histogram_quantile(h, 0.5));
-	table_ns(t, (int64_t)histogram_quantile(h, 0.99));
-	table_ns(t, (int64_t)h->max);
-	table_f64(t, histogram_mean(h));
+	table_ns_within(t, (int64_t)h->min, error_ns);
+	table_ns_within(t, (int64_t)(histogram_mean(h) + 0.5), error_ns);
+	table_ns_within(t, (int64_t)histogram_quantile(h, 0.5), error_ns);
+	table_ns_within(t, (int64_t)histogram_quantile(h, 0.99), error_ns);
+	table_ns_within(t, (int64_t)h->max, error_ns);
+	if (histogram_mean(h) > (double)error_ns || !error_ns)
+		table_f64(t, histogram_mean(h));
+	else
+		table_none(t);
 }
 
 /* ---- communications ---- */
@@ -48,6 +51,7 @@ static const struct table_column communication_columns[] = {
 	{ "latency_count", NULL }, { "latency_min_ns", "Latency min" }, { "latency_mean_ns", "mean" },
 	{ "latency_p50_ns", NULL }, { "latency_p99_ns", "p99" }, { "latency_max_ns", "max" },
 	{ "latency_mean_exact_ns", NULL }, { "publish_pid", NULL }, { "take_pid", NULL },
+	{ "latency_error_ns", NULL }, { "between_hosts", NULL },
 };
 
 static void communication_row(struct report *report, const struct activity_link *link)
@@ -60,9 +64,11 @@ static void communication_row(struct report *report, const struct activity_link 
 	table_text(t, link->taken_intra ? "intra" : "inter");
 	table_u64(t, activity_published(report->activity, link->publisher->index));
 	table_u64(t, link->taken);
-	cells_latency(t, &link->latency);
+	cells_latency(t, &link->latency, link->latency_error_ns);
 	table_i64(t, link->publisher->process->pid);
 	table_i64(t, link->subscription->process->pid);
+	table_ns(t, link->latency_error_ns);
+	table_u64(t, link->between_hosts);
 }
 
 void report_communications(struct report *report)
@@ -196,10 +202,10 @@ static void call_rows(struct report *report, enum model_kind kind, unsigned *all
 		table_u64(t, calls->calls);
 		table_u64(t, calls->answered);
 		table_u64(t, calls->unserved);
-		cells_latency(t, &calls->total);
-		cells_latency(t, &calls->request);
-		cells_latency(t, &calls->callback);
-		cells_latency(t, &calls->response);
+		cells_latency(t, &calls->total, 0);
+		cells_latency(t, &calls->request, calls->error_ns);
+		cells_latency(t, &calls->callback, 0);
+		cells_latency(t, &calls->response, calls->error_ns);
 		table_i64(t, s->process->pid);
 	}
 }
@@ -240,7 +246,7 @@ static void executor_rows(struct report *report, const struct model_thread *thre
 		table_text(t, report_process(report, thread->process, text, sizeof(text)));
 		table_i64(t, thread->tid);
 		table_text(t, model_executor_state_name(k));
-		cells_latency(t, &a->state[k]);
+		cells_latency(t, &a->state[k], 0);
 		table_ns(t, (int64_t)a->state[k].sum);
 		table_u64(t, a->cut);
 		table_i64(t, thread->process->pid);

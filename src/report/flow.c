@@ -183,10 +183,11 @@ static const struct table_column chain_columns[] = {
 	{ "p99_ns", "p99" },
 	{ "max_ns", "Max" },
 	{ "is_loop", NULL },
+	{ "error_ns", NULL },
 	{ "path", "Chain" },
 };
 
-static void cells_of(struct table *t, const struct histogram *h)
+static void cells_of(struct table *t, const struct histogram *h, int64_t error_ns)
 {
 	unsigned i;
 
@@ -194,12 +195,12 @@ static void cells_of(struct table *t, const struct histogram *h)
 		table_none(t);
 	if (i)
 		return;
-	table_ns(t, (int64_t)h->min);
-	table_ns(t, (int64_t)(histogram_mean(h) + 0.5));
-	table_ns(t, (int64_t)histogram_quantile(h, 0.5));
-	table_ns(t, (int64_t)histogram_quantile(h, 0.9));
-	table_ns(t, (int64_t)histogram_quantile(h, 0.99));
-	table_ns(t, (int64_t)h->max);
+	table_ns_within(t, (int64_t)h->min, error_ns);
+	table_ns_within(t, (int64_t)(histogram_mean(h) + 0.5), error_ns);
+	table_ns_within(t, (int64_t)histogram_quantile(h, 0.5), error_ns);
+	table_ns_within(t, (int64_t)histogram_quantile(h, 0.9), error_ns);
+	table_ns_within(t, (int64_t)histogram_quantile(h, 0.99), error_ns);
+	table_ns_within(t, (int64_t)h->max, error_ns);
 }
 
 static void chain_row(struct flow *flow, unsigned number, const struct chains_path *path)
@@ -215,8 +216,9 @@ static void chain_row(struct flow *flow, unsigned number, const struct chains_pa
 	table_u64(t, first->count);
 	table_u64(t, path->callback ? path->ended : path->count);
 	table_u64(t, path->between_hosts);
-	cells_of(t, path->stats ? &path->stats->total : NULL);
+	cells_of(t, path->stats ? &path->stats->total : NULL, path->stats ? path->stats->error_ns : 0);
 	table_u64(t, path->is_loop);
+	table_ns(t, path->stats ? path->stats->error_ns : 0);
 	table_text(t, flow_chain_label(path, label, sizeof(label)));
 }
 
@@ -293,7 +295,7 @@ static void print_remarks(struct flow *flow)
 		between += flow->chain[i]->between_hosts;
 	if (between)
 		table_note(flow->table, "%" PRIu64 " arrivals have no times: the chain crosses hosts, "
-			   "whose clocks are not comparable.", between);
+			   "and nothing compares their clocks.", between);
 	if (model_facts(flow->model)->publishes_without_timestamp)
 		table_note(flow->table, "%" PRIu64 " messages of ROS 2 Iron or older have no time stamp: "
 			   "their chains end where they are published.",
@@ -344,6 +346,7 @@ static int print(struct flow *flow, bool *lost)
 	char why[512];
 
 	print_facts(flow, lost);
+	report_print_hosts(flow->table, flow->options->align);
 	if (tree ? !chains_tree_count(flow->chains) : !flow->chains_shown) {
 		table_value_text(flow->table, "why_empty", "Nothing to show",
 				 why_empty(flow, why, sizeof(why)));

@@ -24,6 +24,8 @@ struct flow_options {
 	uint64_t message;		/* follow this publication; 0: none */
 	int64_t at_ns;			/* or the first chain from here on; INT64_MIN: none */
 	const struct simclock *clock;	/* that @reader was attached to; NULL: times are those of the system */
+	bool several;			/* traces: there is no path that names all of them */
+	const struct align *align;	/* how the clocks of the hosts compare; NULL: there is one */
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
 	/* Told now and then how far the reading is; events 0: it is over. May be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);

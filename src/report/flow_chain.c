@@ -33,10 +33,11 @@ static const struct table_column segment_columns[] = {
 	{ "p99_ns", "p99" },
 	{ "max_ns", "Max" },
 	{ "total_ns", NULL },
+	{ "error_ns", NULL },
 };
 
 static void segment_row(struct table *t, unsigned chain, int step, const char *segment,
-			const char *where, const struct histogram *h)
+			const char *where, const struct histogram *h, int64_t error_ns)
 {
 	table_u64(t, chain);
 	if (step < 0)
@@ -46,13 +47,14 @@ static void segment_row(struct table *t, unsigned chain, int step, const char *s
 	table_text(t, segment);
 	table_text(t, where);
 	table_u64(t, h->count);
-	table_ns(t, (int64_t)h->min);
-	table_ns(t, (int64_t)(histogram_mean(h) + 0.5));
-	table_ns(t, (int64_t)histogram_quantile(h, 0.5));
-	table_ns(t, (int64_t)histogram_quantile(h, 0.9));
-	table_ns(t, (int64_t)histogram_quantile(h, 0.99));
-	table_ns(t, (int64_t)h->max);
+	table_ns_within(t, (int64_t)h->min, error_ns);
+	table_ns_within(t, (int64_t)(histogram_mean(h) + 0.5), error_ns);
+	table_ns_within(t, (int64_t)histogram_quantile(h, 0.5), error_ns);
+	table_ns_within(t, (int64_t)histogram_quantile(h, 0.9), error_ns);
+	table_ns_within(t, (int64_t)histogram_quantile(h, 0.99), error_ns);
+	table_ns_within(t, (int64_t)h->max, error_ns);
 	table_ns(t, (int64_t)h->sum);
+	table_ns(t, error_ns);
 }
 
 /* What @part is about: the callback, or the topic on its way to it. */
@@ -78,9 +80,9 @@ static void chain_segments(struct flow *flow, unsigned at)
 		segment_row(flow->table, at + 1, (int)stats->part[i].step,
 			    chains_segment_name(stats->part[i].segment),
 			    flow_step_label(where_of(step, &stats->part[i]), label, sizeof(label)),
-			    &stats->part_ns[i]);
+			    &stats->part_ns[i], stats->part_error_ns[i]);
 	if (flow->options->format == TABLE_TEXT)
-		segment_row(flow->table, at + 1, -1, "= all", "", &stats->total);
+		segment_row(flow->table, at + 1, -1, "= all", "", &stats->total, stats->error_ns);
 }
 
 void flow_print_segments(struct flow *flow)
@@ -228,10 +230,10 @@ static void worst_row(struct flow *flow, unsigned at, unsigned rank)
 			most = i;
 	table_u64(t, at + 1);
 	table_u64(t, rank + 1);
-	table_ns(t, arrival->total_ns);
+	table_ns_within(t, arrival->total_ns, stats->error_ns);
 	table_text(t, flow_offset(flow, arrival->begin_ns, label, sizeof(label)));
 	table_time(t, arrival->begin_ns);
-	table_ns(t, arrival->part_ns[most]);
+	table_ns_within(t, arrival->part_ns[most], stats->part_error_ns[most]);
 	table_text(t, chains_segment_name(stats->part[most].segment));
 	table_text(t, flow_step_label(where_of(step, &stats->part[most]), label, sizeof(label)));
 	if (arrival->id)
@@ -253,7 +255,7 @@ static void print_parts(struct flow *flow, unsigned at)
 			table_time(t, stats->worst[rank].begin_ns);
 			table_u64(t, stats->part[i].step);
 			table_text(t, chains_segment_name(stats->part[i].segment));
-			table_ns(t, stats->worst[rank].part_ns[i]);
+			table_ns_within(t, stats->worst[rank].part_ns[i], stats->part_error_ns[i]);
 		}
 }
 
@@ -279,7 +281,7 @@ void flow_print_worst(struct flow *flow)
 	if (flow->options->format == TABLE_TEXT) {
 		char path[1024];
 
-		if (id)
+		if (id && !flow->options->several)
 			table_note(flow->table, "kymo flow %s --message %llu shows all that led to it, "
 				   "and what followed.", text_shell(path, sizeof(path), flow->path),
 				   (unsigned long long)id);

@@ -43,4 +43,7 @@ void flow_print_worst(struct flow *flow);
 /* flow_tree.c */
 void flow_print_tree(struct flow *flow);
 
+/* hosts.c */
+void report_print_hosts(struct table *table, const struct align *align);
+
 #endif

@@ -82,19 +82,20 @@ static void what(const struct flow *flow, const struct chains_tree_step *step, c
 static void cells_way(struct table *t, const struct chains_tree_step *step,
 		      const struct chains_tree_step *parent)
 {
-	bool one_host = step->callback && parent && parent->publisher && step->take_ns &&
-			parent->publisher->process->host == step->callback->process->host;
-	int64_t sent_ns;
+	bool is_way = step->callback && parent && parent->publisher && step->take_ns;
+	int64_t error_ns = CTF_ERROR_UNKNOWN, sent_ns;
 	unsigned i;
 
-	if (!one_host) {
+	if (is_way)
+		error_ns = model_clock_error(parent->publisher->process, step->callback->process, step->take_ns);
+	if (error_ns == CTF_ERROR_UNKNOWN) {
 		for (i = 0; i < 4; i++)
 			table_none(t);
 		return;
 	}
 	sent_ns = step->send_ns ? step->send_ns : parent->publish_ns;
 	table_ns(t, sent_ns - parent->publish_ns);
-	table_ns(t, step->take_ns - sent_ns - step->wait_ns);
+	table_ns_within(t, step->take_ns - sent_ns - step->wait_ns, error_ns);
 	table_ns(t, step->wait_ns);
 	table_ns(t, step->begin_ns - step->take_ns);
 }

@@ -117,6 +117,10 @@ extern const struct model_listener report_instance_rows, report_message_rows;
 extern const struct table_column report_instance_columns[], report_message_columns[];
 extern const unsigned report_instance_column_count, report_message_column_count;
 
+/* hosts.c */
+void report_hosts(struct report *report);
+void report_print_hosts(struct table *table, const struct align *align);
+
 /* facts.c */
 unsigned report_host_count(const struct report *report);
 /* By packets and by the recorder, whichever knows of more. */

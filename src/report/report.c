@@ -14,6 +14,8 @@
 	"programs that use kymo.h (docs/programs.md)."
 
 static const struct report_section sections[] = {
+	{ .name = "hosts", .usual = true, .may_be_empty = true, .print = report_hosts,
+	  .none = "All of the trace is of one host." },
 	{ .name = "callbacks", .usual = true, .of_ros = true, .print = report_callbacks },
 	{ .name = "topics", .usual = true, .of_ros = true, .print = report_topics },
 	{ .name = "waits", .usual = true, .may_be_empty = true, .of_ros = true, .print = report_waits },
@@ -317,7 +319,7 @@ int report_run(struct ctf_reader *reader, const char *path, const struct report_
 	report_remarks(&report);
 	if (why)
 		table_value_text(table, "why_empty", "Nothing to show", why);
-	else if (!options->sections)
+	else if (!options->sections && !options->several)
 		report_next(&report);
 	status = why ? EXIT_EMPTY : EXIT_OK;
 out:

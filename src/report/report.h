@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/align/align.h"
 #include "analysis/caret/caret.h"
 #include "analysis/simclock/simclock.h"
 #include "base/err.h"
@@ -42,6 +43,8 @@ struct report_options {
 	int64_t begin_ns, end_ns;	/* as @reader gives times; INT64_MIN, INT64_MAX: not limited */
 	const struct simclock *clock;	/* that @reader was attached to; NULL: none, times are those of the system */
 	const struct caret_options *paths;	/* NULL: none were named */
+	bool several;			/* traces: there is no path that names all of them */
+	const struct align *align;	/* how the clocks of the hosts compare; NULL: there is one */
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
 	/* Told now and then how far it is, clock_ns on the trace clock, and with 0 events before
 	 * anything is printed; may be NULL. */

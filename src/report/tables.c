@@ -212,9 +212,10 @@ static const struct table_column topic_columns[] = {
 	{ "latency_p50_ns", NULL },
 	{ "latency_p99_ns", "p99" },
 	{ "latency_max_ns", "max" },
+	{ "latency_error_ns", NULL },
 };
 
-static void cells_latency(struct table *t, const struct histogram *h)
+static void cells_latency(struct table *t, const struct histogram *h, int64_t error_ns)
 {
 	unsigned i;
 
@@ -224,11 +225,11 @@ static void cells_latency(struct table *t, const struct histogram *h)
 			table_none(t);
 		return;
 	}
-	table_ns(t, h->min);
-	table_ns(t, rounded(histogram_mean(h)));
-	table_ns(t, histogram_quantile(h, 0.5));
-	table_ns(t, histogram_quantile(h, 0.99));
-	table_ns(t, h->max);
+	table_ns_within(t, h->min, error_ns);
+	table_ns_within(t, rounded(histogram_mean(h)), error_ns);
+	table_ns_within(t, histogram_quantile(h, 0.5), error_ns);
+	table_ns_within(t, histogram_quantile(h, 0.99), error_ns);
+	table_ns_within(t, h->max, error_ns);
 }
 
 static void topic_row(struct report *report, const struct model_topic *topic)
@@ -250,7 +251,8 @@ static void topic_row(struct report *report, const struct model_topic *topic)
 	table_u64(t, s->overwritten);
 	table_u64(t, s->cleared);
 	table_u64(t, s->other_host);
-	cells_latency(t, &s->latency);
+	cells_latency(t, &s->latency, s->latency_error_ns);
+	table_ns(t, s->latency_error_ns);
 }
 
 bool report_topic_is_of_node(const struct report *report, const struct model_topic *topic)

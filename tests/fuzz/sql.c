@@ -28,7 +28,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 	(void)argc, (void)argv;
 	sigaction(SIGVTALRM, &action, NULL);
-	return tables_open(&tables, KYMO_FIXTURES "/lifecycle", &err) || query_open(&query, tables, &err);
+	return tables_open(&tables, (const char *const[]){ KYMO_FIXTURES "/lifecycle" }, 1, &err) || query_open(&query, tables, &err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -125,7 +125,8 @@ def empty_and_wrong(scratch):
     check("kymo.h" in as_json(BASIC, "--section", "spans", status=6)["why_empty"], "no spans")
     check("executor" in as_json(CARET, "--section", "executors", status=6)["why_empty"], "no executors")
     check("lifecycle node" in run(BASIC, "--section", "lifecycle")[0], "no lifecycle node")
-    run(BASIC, "extra", status=2)
+    run(BASIC, "extra", status=3)
+    run(BASIC, BASIC, status=2)
     run(os.path.join(scratch, "nowhere"), status=3)
     run(scratch, status=3)
     # Only the metadata: a trace without events.

@@ -106,7 +106,7 @@ static struct tables *open_fixture(void)
 	struct tables *tables;
 	struct err err = { 0 };
 
-	if (tables_open(&tables, fixture, &err))
+	if (tables_open(&tables, (const char *const[]){ fixture }, 1, &err))
 		fail_msg("%s", err.text);
 	return tables;
 }
@@ -341,7 +341,7 @@ static void damaged(void **state)
 		for (unsigned j = 0; j < 1 + below(20); j++)
 			copy[below((unsigned)size)] = (uint8_t)below(256);
 		store(directory, "ros2_1", copy, size);
-		if (tables_open(&tables, directory, &err))
+		if (tables_open(&tables, (const char *const[]){ directory }, 1, &err))
 			continue;
 		if (!tables_scan(tables, &request, &scan, &err)) {
 			for (; tables_next(scan, &row, &err) > 0; rows++)

@@ -152,7 +152,7 @@ static void set_up(const char *trace)
 {
 	struct err err = { 0 };
 
-	if (tables_open(&tables, trace, &err) || query_open(&query, tables, &err))
+	if (tables_open(&tables, (const char *const[]){ trace }, 1, &err) || query_open(&query, tables, &err))
 		fail_msg("%s", err.text);
 }
 

@@ -108,6 +108,8 @@ struct chains_stats {
 	unsigned parts;
 	struct chains_part part[CHAINS_SEGMENTS_MAX];
 	struct histogram *part_ns;	/* of `parts` */
+	int64_t *part_error_ns;		/* by which each may be wrong, between two hosts' clocks; else 0 */
+	int64_t error_ns;		/* by which total may be: begin and end are on two hosts; else 0 */
 	struct chains_arrival *worst;	/* longest first */
 	unsigned worst_count;
 	struct chains_arrival near, named;	/* of near_ns, named_id; part_ns NULL: none */
@@ -138,7 +140,7 @@ struct chains_path {
 	uint64_t ended;		/* callback: runs that returned */
 	uint64_t silent;	/* callback: runs that led to no publication of a path */
 	uint64_t silent_unfinished;	/* of them: runs without end in the trace */
-	uint64_t between_hosts;	/* arrivals that cannot be timed: two hosts' clocks */
+	uint64_t between_hosts;	/* arrivals that cannot be timed: two hosts' clocks do not compare */
 	/* Callback behind a topic: messages that did not get here, and why, as far as known. */
 	uint64_t lost;		/* events were lost while it could be taken */
 	uint64_t at_end;	/* still on its way when the trace ended */

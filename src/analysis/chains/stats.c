@@ -75,10 +75,11 @@ static struct chains_stats *stats_new(struct chains *chains, const struct path *
 	if (stats) {
 		parts_set(stats, &path->pub);
 		stats->part_ns = calloc(stats->parts ? stats->parts : 1, sizeof(*stats->part_ns));
+		stats->part_error_ns = calloc(stats->parts + 1, sizeof(*stats->part_error_ns));
 		stats->worst = calloc(chains->options.worst ? chains->options.worst : 1,
 				      sizeof(*stats->worst));
 	}
-	if (stats && stats->part_ns && stats->worst)
+	if (stats && stats->part_ns && stats->part_error_ns && stats->worst)
 		return stats;
 	chains->failed = true;
 	chains_stats_free(stats);
@@ -105,6 +106,7 @@ void chains_stats_free(struct chains_stats *stats)
 	arrival_free(&stats->near);
 	arrival_free(&stats->named);
 	free(stats->part_ns);
+	free(stats->part_error_ns);
 	free(stats->worst);
 	free(stats);
 }
@@ -127,18 +129,27 @@ static bool is_collected(const struct chains *chains, const struct path *path)
 
 /* ---- one arrival ---- */
 
-/* The times of the parts from the last to the first; false: two hosts' clocks are in it. */
-static bool parts_of(const struct token *token, struct chains_arrival *arrival, unsigned parts)
+/* Whether the clocks of both compare; raises *@error_ns to by how much they may be wrong. */
+static bool compares(const struct token *a, const struct token *b, int64_t ns, int64_t *error_ns)
 {
-	const struct token *next = NULL;
+	int64_t error = model_clock_error(a->thread->process, b->thread->process, ns);
+
+	if (error != CTF_ERROR_UNKNOWN && error > *error_ns)
+		*error_ns = error;
+	return error != CTF_ERROR_UNKNOWN;
+}
+
+/* The times of the parts from the last to the first; false: clocks that do not compare are in it. */
+static bool parts_of(const struct token *token, struct chains_arrival *arrival, struct chains_stats *stats)
+{
+	const struct token *next = NULL, *first = token;
 	const struct token *last = token;
-	int64_t *part = arrival->part_ns + parts, end_ns, sent_ns;
+	int64_t *part = arrival->part_ns + stats->parts, end_ns, sent_ns;
 	enum chains_call call;
 
 	for (; token; next = token, token = token->parent) {
 		arrival->begin_ns = token->start_ns ? token->start_ns : token->publish_ns;
-		if (next && next->thread->process->host != token->thread->process->host)
-			return false;
+		first = token;
 		if (!token->path->pub.callback) {
 			if (token->path->pub.link != CHAINS_DIRECT)
 				*--part = token->publish_ns - token->parent->end_ns;
@@ -156,12 +167,14 @@ static bool parts_of(const struct token *token, struct chains_arrival *arrival, 
 			*--part = token->start_ns - token->take_ns;
 		*--part = token->wait_ns;
 		*--part = token->take_ns - sent_ns - token->wait_ns;
+		if (!compares(token, token->parent, token->take_ns, &stats->part_error_ns[part - arrival->part_ns]))
+			return false;
 		if (!call)
 			*--part = sent_ns - token->parent->publish_ns;
 	}
 	arrival->total_ns = (last->path->pub.callback ? last->end_ns : last->publish_ns) -
 			    arrival->begin_ns;
-	return true;
+	return compares(first, last, arrival->begin_ns, &stats->error_ns);
 }
 
 static void hops_of(const struct token *token, struct chains_hop *hop)
@@ -254,7 +267,7 @@ void chains_stats_arrived(struct chains *chains, struct token *token)
 	stats = path->pub.stats;
 	if (!stats)
 		return;
-	if (!parts_of(token, &arrival, stats->parts)) {
+	if (!parts_of(token, &arrival, stats)) {
 		path->pub.between_hosts++;
 		return;
 	}

@@ -5,6 +5,7 @@
  * A trace may declare anything under the names of ROS 2's events. What is read as text, gid or list
  * must be one in the payload of each class of that name, for a number is no pointer.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/model/internal.h"
@@ -82,6 +83,31 @@ static void check_classes(struct model *model, const struct ctf_reader *reader)
 		}
 }
 
+/* The points of a trace's clock on the scale of the reader's times. */
+static int set_clock(struct model *model, uint32_t trace, const struct ctf_trace_info *info, const struct ctf_reader *reader)
+{
+	struct ctf_shift *points = info->shifts ? calloc(info->shifts, sizeof(*points)) : NULL;
+	int status = 0;
+
+	if (info->shifts && !points)
+		return -1;
+	for (unsigned i = 0; i < info->shifts; i++) {
+		int64_t at = info->shift[i].ns + info->shift[i].by_ns, error = info->shift[i].error_ns;
+		int64_t ns = ctf_mapped(reader, at), before, after;
+
+		if (error && error != CTF_ERROR_UNKNOWN) {
+			before = ns - ctf_mapped(reader, at - error);
+			after = ctf_mapped(reader, at + error) - ns;
+			error = before > after ? before : after;
+			error = error > 0 ? error : 1;
+		}
+		points[i] = (struct ctf_shift){ .ns = ns, .error_ns = error };
+	}
+	status = model_set_clock(model, trace, points, info->shifts);
+	free(points);
+	return status;
+}
+
 int model_attach(struct model *model, struct ctf_reader *reader, struct err *err)
 {
 	const struct ctf_bind *bind;
@@ -91,7 +117,7 @@ int model_attach(struct model *model, struct ctf_reader *reader, struct err *err
 		const struct ctf_trace_info *info = ctf_trace(reader, i);
 
 		if (model_set_host(model, i, info->hostname, info->clock_offset_ns) ||
-		    model_set_clock(model, i, info->shift, info->shifts))
+		    set_clock(model, i, info, reader))
 			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 	}
 	model->reader = reader;

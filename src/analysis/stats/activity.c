@@ -95,9 +95,17 @@ static void tick(struct activity *activity, struct activity_frequency *frequency
 
 /* ---- what happens ---- */
 
-static bool same_host(const struct model_thread *a, const struct model_thread *b)
+/* A duration between two threads, if their clocks compare. @error_ns: the largest of all of them so far. */
+static void add_between(struct activity *activity, struct histogram *histogram, int64_t *error_ns,
+			const struct model_thread *a, const struct model_thread *b, int64_t from_ns, int64_t to_ns)
 {
-	return a && b && a->process->host == b->process->host;
+	int64_t error = a && b ? model_clock_error(a->process, b->process, to_ns) : CTF_ERROR_UNKNOWN;
+
+	if (error == CTF_ERROR_UNKNOWN)
+		return;
+	if (error > *error_ns)
+		*error_ns = error;
+	add(activity, histogram, from_ns, to_ns);
 }
 
 static void on_call(void *context, const struct model_call *call)
@@ -119,10 +127,10 @@ static void on_call(void *context, const struct model_call *call)
 	calls->unserved += !call->request_taken_ns && !call->response_taken_ns;
 	add(activity, &calls->callback, call->callback_start_ns, call->callback_end_ns);
 	add(activity, &calls->total, call->request_ns, call->response_taken_ns);
-	if (same_host(call->client_thread, call->service_thread))
-		add(activity, &calls->request, call->request_ns, call->request_taken_ns);
-	if (same_host(call->response_thread, call->service_thread))
-		add(activity, &calls->response, call->response_ns, call->response_taken_ns);
+	add_between(activity, &calls->request, &calls->error_ns, call->client_thread, call->service_thread,
+		    call->request_ns, call->request_taken_ns);
+	add_between(activity, &calls->response, &calls->error_ns, call->service_thread, call->response_thread,
+		    call->response_ns, call->response_taken_ns);
 }
 
 static void on_executor(void *context, const struct model_executor_interval *interval)
@@ -236,8 +244,9 @@ static void on_taken(void *context, const struct model_message *message)
 		return;
 	link->taken++;
 	link->taken_intra += message->is_intra;
-	if (same_host(message->publish_thread, message->take_thread))
-		add(activity, &link->latency, message->publish_ns, message->callback_ns);
+	link->between_hosts = link->publisher->process->host != link->subscription->process->host;
+	add_between(activity, &link->latency, &link->latency_error_ns, message->publish_thread, message->take_thread,
+		    message->publish_ns, message->callback_ns);
 }
 
 /* ---- life and reading ---- */

@@ -28,6 +28,7 @@ struct activity_calls {
 	uint64_t answered;		/* the response was taken */
 	uint64_t unserved;		/* sent, and no rmw_take_request seen */
 	struct histogram request, callback, response, total;
+	int64_t error_ns;		/* by which requests and responses may be wrong; 0 on one host */
 };
 
 struct activity_thread {
@@ -41,6 +42,8 @@ struct activity_link {
 	const struct model_subscription *subscription;
 	uint64_t taken, taken_intra;	/* handed over, whether to a callback or not */
 	struct histogram latency;
+	int64_t latency_error_ns;	/* by which latencies may be wrong; 0 on one host */
+	bool between_hosts;
 };
 
 /* How often in each second; the last one may not be over. */

@@ -46,7 +46,7 @@ static void on_taken(void *context, const struct model_message *message)
 {
 	struct graph *graph = context;
 	struct graph_delivery *delivery;
-	int64_t latency_ns = message->callback_ns - message->publish_ns;
+	int64_t latency_ns = message->callback_ns - message->publish_ns, error_ns;
 
 	if (!message->callback ||
 	    !inside(graph, message->publish_ns ? message->publish_ns : message->take_ns) ||
@@ -57,9 +57,14 @@ static void on_taken(void *context, const struct model_message *message)
 	delivery->count++;
 	if (!message->publish_ns || !message->publish_thread)
 		return;
-	if (message->publish_thread->process->host != message->take_thread->process->host)
+	error_ns = model_clock_error(message->publish_thread->process, message->take_thread->process, message->take_ns);
+	if (error_ns == CTF_ERROR_UNKNOWN) {
 		delivery->between_hosts++;
-	else if (histogram_add(&delivery->latency, latency_ns > 0 ? (uint64_t)latency_ns : 0))
+		return;
+	}
+	if (error_ns > delivery->latency_error_ns)
+		delivery->latency_error_ns = error_ns;
+	if (histogram_add(&delivery->latency, latency_ns > 0 ? (uint64_t)latency_ns : 0))
 		graph->failed = true;
 }
 

@@ -24,8 +24,9 @@ struct graph;
 /* Messages that a callback got. */
 struct graph_delivery {
 	uint64_t count;
-	uint64_t between_hosts;		/* of them; without latency */
+	uint64_t between_hosts;		/* of them; without latency, as the clocks do not compare */
 	struct histogram latency;	/* publish call until callback_start */
+	int64_t latency_error_ns;	/* by which latencies may be wrong; 0: all are of one host */
 };
 
 /* What is unexpected, as bits. */

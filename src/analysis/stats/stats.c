@@ -124,14 +124,19 @@ static void add_latency(struct stats *stats, struct stats_topic *topic,
 			const struct model_message *message)
 {
 	int64_t latency = message->callback_ns - message->publish_ns;
+	int64_t error = model_clock_error(message->publish_thread->process, message->take_thread->process,
+					  message->take_ns);
 
-	if (message->publish_thread->process->host != message->take_thread->process->host) {
+	if (error == CTF_ERROR_UNKNOWN) {
 		topic->other_host++;
 		return;
 	}
+	if (error > topic->latency_error_ns)
+		topic->latency_error_ns = error;
 	if (histogram_add(&topic->latency, latency > 0 ? latency : 0))
 		stats->failed = true;
-	stats_message_wait(stats, message);
+	if (!error)
+		stats_message_wait(stats, message);
 }
 
 static void on_taken(void *context, const struct model_message *message)

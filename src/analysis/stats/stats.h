@@ -7,8 +7,8 @@
  *   duration      callback_end - callback_start
  *   rate          (n - 1) / (last - first): the mean of the intervals, inverted
  *   latency       start of the callback that got a message - begin of the call that published it
- *                 (rclcpp_publish; rclcpp_intra_publish within a process). Only for messages of
- *                 one host: the clocks of two hosts are not comparable.
+ *                 (rclcpp_publish; rclcpp_intra_publish within a process). Between hosts only as
+ *                 far as their clocks compare, see model_clock_error().
  *   wait          how long a message (since it was published) or a timer (since it was due: one
  *                 period after its previous start) had to wait for its callback to start
  *   blocked       the part of a wait during which other callbacks ran on the thread that then
@@ -60,8 +60,9 @@ struct stats_topic {
 	uint64_t untaken;		/* MODEL_DROP_UNTAKEN */
 	uint64_t unpublished;		/* taken, publication not in the trace */
 	uint64_t overwritten, cleared;	/* in ring buffers */
-	uint64_t other_host;		/* deliveries between hosts: without latency */
+	uint64_t other_host;		/* deliveries between hosts whose clocks do not compare: without latency */
 	struct histogram latency;
+	int64_t latency_error_ns;	/* by which latencies may be wrong; 0: all are of one host */
 };
 
 #define STATS_RANGES_MAX 32

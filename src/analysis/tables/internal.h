@@ -16,6 +16,7 @@
 
 #include <stdio.h>
 
+#include "analysis/align/align.h"
 #include "analysis/model/internal.h"
 #include "analysis/spans/spans.h"
 #include "analysis/tables/tables.h"
@@ -143,7 +144,9 @@ struct tables_choice {
 };
 
 struct tables {
-	char *path;
+	char **path;			/* of its traces */
+	unsigned paths;
+	struct align *align;		/* NULL: all are of one host */
 	const struct simclock *clock;	/* NULL: times are those of the system */
 	struct tables_choice *choice;	/* NULL: nothing is left out */
 	int (*tick)(void *context, uint64_t events, double done);
@@ -224,7 +227,9 @@ const struct model_thread *tables_any_thread(const struct any_row *row);
 const struct model_topic *tables_callback_topic(const struct model_callback *callback);
 const struct model_node *tables_message_from(const struct model_message *message);
 const struct model_node *tables_message_to(const struct model_message *message);
-bool tables_same_host(const struct model_message *message);
+/* By how much times of publishing and taking may be wrong beside each other; NONE: they do not compare. */
+int64_t tables_clock_error(const struct model_message *message);
+int64_t tables_apart(const struct model_message *message, int64_t from_ns, int64_t to_ns);
 int64_t tables_between(int64_t from_ns, int64_t to_ns);
 int64_t tables_latency(const struct model_message *message);
 double tables_counter(const struct spans_arg *value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace whose tables are asked for: its path, what its readers forgave, and its objects. */
+/* Traces whose tables are asked for: their paths, what its readers forgave, and its objects. */
 #include "analysis/tables/internal.h"
 
 #include <stdlib.h>
@@ -10,24 +10,62 @@ int tables_no_memory(struct err *err)
 	return err_set(err, EXIT_FAILED, "There is no memory left for the tables.");
 }
 
-int tables_open(struct tables **result, const char *path, struct err *err)
+static struct tables *tables_new(const char *const *path, unsigned paths)
+{
+	struct tables *tables = calloc(1, sizeof(*tables));
+
+	if (!tables)
+		return NULL;
+	tables->path = calloc(paths, sizeof(*tables->path));
+	for (; tables->path && tables->paths < paths; tables->paths++) {
+		tables->path[tables->paths] = strdup(path[tables->paths]);
+		if (!tables->path[tables->paths])
+			break;
+	}
+	if (tables->path && tables->paths == paths)
+		return tables;
+	tables_close(tables);
+	return NULL;
+}
+
+int tables_open(struct tables **result, const char *const *path, unsigned paths, struct err *err)
 {
 	struct ctf_reader *reader;
 	struct tables *tables;
+	int status;
 
 	/* To say at once when it is none. */
-	if (ctf_open(path, &reader, err))
+	if (ctf_open_all(path, paths, &reader, err))
 		return -1;
-	ctf_close(reader);
-	tables = calloc(1, sizeof(*tables));
-	if (tables)
-		tables->path = strdup(path);
-	if (!tables || !tables->path) {
-		free(tables);
+	tables = tables_new(path, paths);
+	if (!tables) {
+		ctf_close(reader);
 		return tables_no_memory(err);
+	}
+	status = align_find(&tables->align, reader, NULL, NULL, err);
+	ctf_close(reader);
+	if (status) {
+		tables_close(tables);
+		return -1;
 	}
 	*result = tables;
 	return 0;
+}
+
+int tables_reader(const struct tables *tables, struct ctf_reader **reader, struct err *err)
+{
+	if (ctf_open_all((const char *const *)tables->path, tables->paths, reader, err))
+		return -1;
+	if (!align_apply(tables->align, *reader, err))
+		return 0;
+	ctf_close(*reader);
+	*reader = NULL;
+	return -1;
+}
+
+const struct align *tables_align(const struct tables *tables)
+{
+	return tables->align;
 }
 
 void tables_close(struct tables *tables)
@@ -39,7 +77,10 @@ void tables_close(struct tables *tables)
 	pool_free(&tables->pool);
 	free(tables->warnings.item);
 	free(tables->choice);
+	for (unsigned i = 0; i < tables->paths; i++)
+		free(tables->path[i]);
 	free(tables->path);
+	align_destroy(tables->align);
 	free(tables);
 }
 

@@ -296,7 +296,7 @@ static void find_extent(struct tables_scan *scan)
 
 static int start(struct tables_scan *scan, struct err *err)
 {
-	if (ctf_open(scan->tables->path, &scan->reader, err))
+	if (tables_reader(scan->tables, &scan->reader, err))
 		return -1;
 	ctf_threads(scan->reader, 0);
 	simclock_attach(scan->tables->clock, scan->reader);

@@ -3,7 +3,7 @@
  * What a trace says, as tables. src/analysis/tables/tables.def defines them all: names, columns, types,
  * documentation, and where each value comes from.
  *
- *   tables_open(&tables, path, &err);
+ *   tables_open(&tables, paths, count, &err);
  *   tables_scan(tables, &(struct tables_request){ .tables = TABLES_BIT(TABLE_messages) }, &scan, &err);
  *   while ((more = tables_next(scan, &row, &err)) > 0)
  *       tables_value(row, tables_column(TABLE_messages, "latency_ns"), &value);
@@ -27,6 +27,7 @@
 #include "analysis/simclock/simclock.h"
 #include "base/err.h"
 #include "base/selection.h"
+#include "ctf/reader.h"
 
 enum tables_type {
 	TABLES_ID,		/* refers to a row of another table, or numbers the own */
@@ -93,11 +94,22 @@ int tables_order(unsigned table);
 /** tables_window() - the column that a time window on @table is about; -1: none. */
 int tables_window(unsigned table);
 
+struct align;
 struct tables;
 
-/** tables_open() - a trace. Return: 0, or -1 with @err filled (EXIT_INPUT: it is none). */
-int tables_open(struct tables **tables, const char *path, struct err *err);
+/**
+ * tables_open() - @paths traces, at least one, as one; those of several hosts are read once, to compare their clocks
+ *
+ * Return: 0, or -1 with @err filled (EXIT_INPUT: one is none).
+ */
+int tables_open(struct tables **tables, const char *const *path, unsigned paths, struct err *err);
 void tables_close(struct tables *tables);
+
+/** tables_reader() - a reader of the traces, with times as the tables have them. Return: 0, or -1 with @err. */
+int tables_reader(const struct tables *tables, struct ctf_reader **reader, struct err *err);
+
+/** tables_align() - how the clocks of their hosts compare; NULL: there is one host. Belongs to @tables. */
+const struct align *tables_align(const struct tables *tables);
 
 /** tables_warnings() - what readers of this trace forgave so far, each text once. */
 unsigned tables_warnings(const struct tables *tables);

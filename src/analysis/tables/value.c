@@ -58,11 +58,22 @@ const struct model_node *tables_message_to(const struct model_message *message)
 	return message->subscription ? message->subscription->node : NULL;
 }
 
-/* The clocks of two hosts are not comparable. */
-bool tables_same_host(const struct model_message *message)
+int64_t tables_clock_error(const struct model_message *message)
 {
-	return message->publish_thread && message->take_thread &&
-	       message->publish_thread->process->host == message->take_thread->process->host;
+	int64_t error = CTF_ERROR_UNKNOWN;
+
+	if (message->publish_thread && message->take_thread)
+		error = model_clock_error(message->publish_thread->process, message->take_thread->process,
+					  message->take_ns);
+	return error == CTF_ERROR_UNKNOWN ? NONE : error;
+}
+
+/* Between hosts, what is not more than the error of their clocks is no fact. */
+int64_t tables_apart(const struct model_message *message, int64_t from_ns, int64_t to_ns)
+{
+	int64_t error = tables_clock_error(message), ns = tables_between(from_ns, to_ns);
+
+	return error == NONE || (error && ns != NONE && ns <= error) ? NONE : ns;
 }
 
 int64_t tables_between(int64_t from_ns, int64_t to_ns)
@@ -72,8 +83,7 @@ int64_t tables_between(int64_t from_ns, int64_t to_ns)
 
 int64_t tables_latency(const struct model_message *message)
 {
-	return tables_same_host(message) ? tables_between(message->publish_ns, message->callback_ns) :
-					   NONE;
+	return tables_apart(message, message->publish_ns, message->callback_ns);
 }
 
 double tables_counter(const struct spans_arg *value)

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See traces.h. */
+#include "cli/traces.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/info_accounts.h"
+#include "cli/progress.h"
+
+static void name_all(struct cli_traces *traces)
+{
+	size_t used = 0;
+
+	for (unsigned i = 0; i < traces->count && used < sizeof(traces->name); i++)
+		used += (size_t)snprintf(traces->name + used, sizeof(traces->name) - used, "%s%s", i ? " + " : "",
+					 traces->path[i]);
+}
+
+int cli_traces(struct cli_traces *traces, int argc, char **argv, struct err *err)
+{
+	char path[CLI_PATH_MAX];
+
+	traces->count = 0;
+	if (argc > (int)CLI_TRACES_MAX)
+		return err_set(err, EXIT_USAGE, "%d traces are more than the %u that are read together", argc,
+			       CLI_TRACES_MAX);
+	if (argc < 1) {
+		if (cli_trace(0, NULL, traces->newest, err))
+			return -1;
+		traces->path[traces->count++] = traces->newest;
+	}
+	for (int i = 0; i < argc; i++) {
+		if (cli_trace(1, &argv[i], path, err))
+			return -1;
+		traces->path[traces->count++] = argv[i];
+	}
+	name_all(traces);
+	return 0;
+}
+
+int cli_traces_distinct(const struct cli_traces *traces, struct err *err)
+{
+	struct stat status[CLI_TRACES_MAX];
+
+	for (unsigned i = 0; i < traces->count; i++) {
+		if (stat(traces->path[i], &status[i]))
+			return err_set(err, EXIT_INPUT, "cannot open the trace %s: %s", traces->path[i], strerror(errno));
+		for (unsigned k = 0; k < i; k++)
+			if (status[k].st_dev == status[i].st_dev && status[k].st_ino == status[i].st_ino)
+				return err_set(err, EXIT_USAGE, "%s and %s are the same trace: each event would count twice",
+					       traces->path[k], traces->path[i]);
+	}
+	return 0;
+}
+
+static void show_progress(void *context, uint64_t events, uint64_t clock_ns)
+{
+	if (events)
+		progress_trace(context, events, clock_ns);
+	else
+		progress_clear(context);
+}
+
+int cli_align(struct ctf_reader *reader, bool quiet, struct align **align, struct err *err)
+{
+	struct progress progress;
+	int status;
+
+	ctf_threads(reader, 0);
+	progress_begin(&progress, quiet);
+	progress_extent(&progress, reader);
+	status = align_find(align, reader, show_progress, &progress, err);
+	progress_clear(&progress);
+	if (!status && align_apply(*align, reader, err)) {
+		align_destroy(*align);
+		*align = NULL;
+		status = -1;
+	}
+	return status;
+}
+
+int cli_traces_open(const struct cli_traces *traces, const char *verb, struct ctf_reader **reader, struct align **align,
+		    struct err *err)
+{
+	*align = NULL;
+	if (cli_traces_distinct(traces, err) || ctf_open_all(traces->path, traces->count, reader, err))
+		return -1;
+	if (!cli_align(*reader, !verb, align, err))
+		return 0;
+	ctf_close(*reader);
+	*reader = NULL;
+	return -1;
+}
+
+uint64_t cli_traces_lost(const struct cli_traces *traces, const char *verb)
+{
+	struct accounts accounts;
+	char problem[512];
+	uint64_t lost = 0;
+
+	for (unsigned i = 0; i < traces->count; i++) {
+		accounts = (struct accounts){ 0 };
+		accounts_read(&accounts, traces->path[i], problem);
+		if (*problem)
+			fprintf(stderr, "kymo %s: warning: %s\n", verb, problem);
+		lost += accounts.dropped + accounts.unwritten;
+		accounts_free(&accounts);
+	}
+	return lost;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The traces that a reading verb is about: several are read as one, and where they are of several
+ * hosts, the hosts' clocks are compared first (analysis/align).
+ *
+ * Context: not thread-safe; allocates and blocks.
+ */
+#ifndef KYMO_CLI_TRACES_H
+#define KYMO_CLI_TRACES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/align/align.h"
+#include "cli/common.h"
+#include "ctf/reader.h"
+
+#define CLI_TRACES_MAX 64u
+
+struct cli_traces {
+	const char *path[CLI_TRACES_MAX];
+	unsigned count;
+	char name[CLI_PATH_MAX];	/* the first one's path, or all of them with " + " between them */
+	char newest[CLI_PATH_MAX];
+};
+
+/** cli_traces() - the operands, or without one the newest trace, as cli_trace(). Return: 0, or -1 with @err. */
+int cli_traces(struct cli_traces *traces, int argc, char **argv, struct err *err);
+
+/** cli_traces_distinct() - is none of them given twice? Return: 0, or -1 with @err (EXIT_USAGE). */
+int cli_traces_distinct(const struct cli_traces *traces, struct err *err);
+
+/**
+ * cli_traces_open() - open them as one, none of them twice, and compare their clocks, which reads all of it when there are several hosts
+ * @verb: for the progress that is shown; NULL: none is
+ * @align: NULL where all are of one host; align_destroy()
+ *
+ * Return: 0, or -1 with @err filled.
+ */
+int cli_traces_open(const struct cli_traces *traces, const char *verb, struct ctf_reader **reader, struct align **align,
+		    struct err *err);
+
+/** cli_align() - the same for a @reader that is open. */
+int cli_align(struct ctf_reader *reader, bool quiet, struct align **align, struct err *err);
+
+/** cli_traces_lost() - events that the recorders counted as lost, of all; warns of accounts that cannot be read. */
+uint64_t cli_traces_lost(const struct cli_traces *traces, const char *verb);
+
+#endif
