@@ -449,6 +449,7 @@ struct kymo_domain {
 	uint64_t started_ns;		/* CLOCK_MONOTONIC */
 	char trace_path[1024];		/* where the session is written */
 	uint64_t recorder_pid_ns;	/* inode of the recorder's /proc/self/ns/pid */
+	uint32_t armed;			/* 1 in PREPARE: it has not recorded yet and waits to be told, by kymo agent */
 };
 
 #endif

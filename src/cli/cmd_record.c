@@ -29,7 +29,7 @@ struct options {
 	const char *perfetto;
 	struct opt_list processes, users;
 	const char *verb;
-	bool all, paused, kernel;
+	bool all, paused, wait, kernel;
 	bool strict, quiet;
 	int64_t duration;
 	uint64_t ring_size;
@@ -55,6 +55,8 @@ static const struct opt opts[] = {
 	  "the kernel's events, too: who ran on which CPU, who was woken, interrupts", NULL },
 	{ "paused", 0, OPT_FLAG, offsetof(struct options, paused), NULL,
 	  "begin with a pause: only facts are taken until \"kymo resume\"", NULL },
+	{ "wait", 0, OPT_FLAG, offsetof(struct options, wait), NULL,
+	  "begin when CARET's Start comes over DDS, which \"kymo agent\" hears, or at \"kymo resume\"", NULL },
 	CLI_OPT_STRICT(struct options),
 	{ "duration", 'd', OPT_TIME, offsetof(struct options, duration), "TIME",
 	  "end after this time (30s, 5min); a command is sent SIGINT then", NULL },
@@ -166,14 +168,18 @@ static int parse(int argc, char **argv, struct options *options, struct record_o
 			       "for others set KYMO_RING_SIZE when they are started");
 	if (options->hosts.hosts || record_hosts_any(&options->hosts))
 		return err_set(err, EXIT_USAGE, "--expect, --domain and --recording-frequency are for kymo record --hosts");
+	if (options->paused && options->wait)
+		return err_set(err, EXIT_USAGE, "--paused begins with a pause that \"kymo resume\" ends, --wait waits for a Start: "
+			       "only one of them");
 	if (options->all && options->processes.count)
 		return err_set(err, EXIT_USAGE, "either --all or --pid, not both");
 	if (record_users(&options->users, &record->session, err) < 0 ||
 	    select_processes(options->verb, &options->processes, &record->session, err) < 0 ||
 	    prepare_filter(options, record, err) < 0)
 		return -1;
-	record->session.paused = options->paused;
 	record->kernel = options->kernel;
+	record->session.paused = options->paused || options->wait;
+	record->session.armed = options->wait;
 	record->duration_ns = options->duration;
 	return argc ? prepare_command(options, argv, record, err) : 0;
 }
@@ -306,11 +312,11 @@ static int go_into_background(const struct options *options, const struct record
 	if (table_open(&table, stdout, (enum table_format)options->format) < 0)
 		return err_set(err, EXIT_FAILED, "out of memory");
 	table_value_u64(table, "recorder_pid", "Recorder", (uint64_t)into->child);
-	table_value_text(table, "state", "State", states_name(options->paused ? KYMO_STATE_PREPARE :
-							      KYMO_STATE_RECORD));
+	table_value_text(table, "state", "State", options->wait ? "armed" : states_name(record->session.paused ?
+			 KYMO_STATE_PREPARE : KYMO_STATE_RECORD));
 	table_value_text(table, "trace", "Trace", output);
 	table_value_text(table, "log", "Log", into->log);
-	table_note(table, "Next: kymo status, %s, stop", options->paused ? "resume" : "pause");
+	table_note(table, "Next: kymo status, %s, stop", record->session.paused ? "resume" : "pause");
 	*status = cli_close("start", table, EXIT_OK);
 	return rc;
 }
@@ -437,7 +443,8 @@ const struct verb verb_record = {
 		"LD_PRELOAD, now and later, until Ctrl-C or \"kymo stop\". They keep the facts of their start "
 		"(nodes, topics, callbacks), so attaching late loses no name. -p selects by number or by "
 		"name: that of the process's main thread or of its program's file.\n\n"
-		"\"kymo pause\" and \"kymo resume\" switch runtime events off and on; --paused begins with a pause. "
+		"\"kymo pause\" and \"kymo resume\" switch runtime events off and on; --paused begins with a pause, "
+		"--wait waits for CARET's Start (kymo help agent). "
 		"\"kymo start\" does the same in the background.\n\n"
 		"With --hosts it records nothing here, but tells \"kymo agent\" on all hosts of the ROS domain to begin, shows "
 		"their states, and tells them to end at Ctrl-C (--duration), with CARET's messages. As CARET has it, a host where no "

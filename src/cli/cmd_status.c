@@ -217,7 +217,7 @@ static void print_recorder(struct table *table, const struct view *view)
 	table_value_u64(table, "recorder_pid", "Recorder", (uint64_t)domain->pid);
 	if (domain->elsewhere)
 		table_value_text(table, "recorder_in", "Recorder in", "another pid namespace: a container, or outside");
-	table_value_text(table, "state", "State", states_name(domain->state));
+	table_value_text(table, "state", "State", domain->armed ? "armed" : states_name(domain->state));
 	table_value_u64(table, "generation", "Session", domain->generation);
 	table_value_text(table, "trace", "Trace", domain->trace_path);
 	table_value_ns(table, "recording_for_ns", "Recording for",

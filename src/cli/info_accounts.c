@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "recorder/filter_caret.h"
 
 static struct json_object *member(struct json_object *object, const char *key)
 {
@@ -212,6 +213,13 @@ static void put_rules(FILE *out, struct json_object *filter)
 		const char *rule = json_object_get_string(json_object_array_get_idx(rules, i));
 
 		fprintf(out, "%s%s", ftell(out) ? "; " : "", rule ? rule : "");
+	}
+	for (unsigned i = 0; i < CARET_LISTS; i++) {
+		struct json_object *list = member(filter, filter_caret_variable((enum filter_caret_list)i));
+
+		if (list)
+			fprintf(out, "%s%s=%s, for all", ftell(out) ? "; " : "", filter_caret_variable((enum filter_caret_list)i),
+				json_object_get_string(list));
 	}
 	if (changes)
 		fprintf(out, "%s(changed %" PRIu64 " time%s while recording)", ftell(out) ? " " : "none at the end ", changes,

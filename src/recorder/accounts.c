@@ -215,6 +215,13 @@ static void put_filter(struct json_object *root, const struct filter *filter)
 	for (unsigned i = 0; i < rules->count; i++)
 		json_object_array_add(array, json_object_new_string(filter_rule_text(&rules->rule[i], text)));
 	json_object_object_add(object, "rules", array);
+	for (unsigned i = 0; i < CARET_LISTS; i++) {
+		const char *value = filter_caret_of(filter, (enum filter_caret_list)i);
+
+		if (value)
+			json_object_object_add(object, filter_caret_variable((enum filter_caret_list)i),
+					       json_object_new_string(value));
+	}
 	put_u64(object, "changes", filter_changes(filter));
 	json_object_object_add(root, "filter", object);
 }

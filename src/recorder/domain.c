@@ -89,7 +89,7 @@ fail:
 	return -1;
 }
 
-void domain_announce(struct domain *domain, enum kymo_state state, uint64_t tag, uint64_t started_ns,
+void domain_announce(struct domain *domain, enum kymo_state state, bool armed, uint64_t tag, uint64_t started_ns,
 		     const char *trace_path)
 {
 	struct kymo_domain *page = domain->page;
@@ -99,6 +99,7 @@ void domain_announce(struct domain *domain, enum kymo_state state, uint64_t tag,
 	__atomic_thread_fence(__ATOMIC_RELEASE);	/* nothing below is seen with the old generation */
 	page->abi_version = KYMO_ABI_VERSION;
 	page->session_tag = tag;
+	page->armed = armed;
 	page->started_ns = started_ns;
 	memset(page->trace_path, 0, sizeof page->trace_path);
 	(void)snprintf(page->trace_path, sizeof page->trace_path, "%s", trace_path);
@@ -110,8 +111,11 @@ void domain_announce(struct domain *domain, enum kymo_state state, uint64_t tag,
 
 void domain_switch(struct domain *domain, enum kymo_state state)
 {
-	if (domain->page)
-		__atomic_store_n(&domain->page->state, state, __ATOMIC_RELEASE);
+	if (!domain->page)
+		return;
+	__atomic_store_n(&domain->page->state, state, __ATOMIC_RELEASE);
+	if (state == KYMO_STATE_RECORD)			/* behind it: nobody takes the moment between for a pause */
+		__atomic_store_n(&domain->page->armed, 0, __ATOMIC_RELEASE);
 }
 
 void domain_release(struct domain *domain)
@@ -147,6 +151,7 @@ int domain_inspect(const struct rundir *dir, struct domain_info *info, struct er
 		info->state = page.state;
 		info->session_tag = page.session_tag;
 		info->started_ns = page.started_ns;
+		info->armed = page.armed && page.state == KYMO_STATE_PREPARE;
 		memcpy(info->trace_path, page.trace_path, sizeof info->trace_path);
 		info->trace_path[sizeof info->trace_path - 1] = 0;
 	}

@@ -29,6 +29,7 @@ struct domain_info {
 	uint32_t state;			/* enum kymo_state, or anything */
 	uint64_t session_tag;
 	uint64_t started_ns;
+	bool armed;			/* waits for a Start */
 	char trace_path[1024];
 };
 
@@ -43,9 +44,10 @@ int domain_claim(struct domain *domain, const struct rundir *dir, struct err *er
 
 /**
  * domain_announce() - publish our session and enter @state
+ * @armed: it is in PREPARE until somebody tells it to begin
  * @tag: only processes with this session tag belong to it; 0: all
  */
-void domain_announce(struct domain *domain, enum kymo_state state, uint64_t tag, uint64_t started_ns,
+void domain_announce(struct domain *domain, enum kymo_state state, bool armed, uint64_t tag, uint64_t started_ns,
 		     const char *trace_path);
 
 /** domain_switch() - the state of processes that start from now on. Without a page: nothing. */

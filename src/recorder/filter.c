@@ -31,6 +31,7 @@ void filter_free(struct filter *filter)
 	if (!filter)
 		return;
 	filter_rules_free(&filter->rules);
+	filter_caret_free(filter->caret);
 	free(filter);
 }
 
@@ -44,6 +45,22 @@ bool filter_set(struct filter *filter, const struct filter_rules *rules)
 	filter->rules = copy;
 	filter->generation++;
 	return true;
+}
+
+bool filter_set_caret(struct filter *filter, const char *const value[CARET_LISTS],
+		      void (*say)(void *context, const char *text), void *context)
+{
+	if (!filter->regex)
+		return false;
+	filter_caret_free(filter->caret);
+	filter->caret = filter_caret_create(filter->regex, value, say, context);
+	filter->generation++;
+	return true;
+}
+
+const char *filter_caret_of(const struct filter *filter, enum filter_caret_list list)
+{
+	return filter && filter->caret ? filter_caret_value(filter->caret, list) : NULL;
 }
 
 const struct filter_rules *filter_rules_of(const struct filter *filter)
@@ -136,7 +153,8 @@ static void decide(struct filter_process *mine)
 {
 	mine->wanted = want_process(mine);
 	mine->objects = has_rules(mine, FILTER_NODE) || has_rules(mine, FILTER_TOPIC) ||
-			(mine->caret && filter_caret_objects(mine->caret));
+			(mine->caret && filter_caret_objects(mine->caret)) ||
+			(mine->filter->caret && filter_caret_objects(mine->filter->caret));
 	mine->looks_up |= mine->objects;
 	mine->events = has_rules(mine, FILTER_EVENT) || has_rules(mine, FILTER_CATEGORY);
 	mine->generation = mine->filter->generation;

@@ -39,6 +39,19 @@ void filter_free(struct filter *filter);
 /** filter_set() - other rules; a copy. In a session by session_set_rules(). Return: false without memory. */
 bool filter_set(struct filter *filter, const struct filter_rules *rules);
 
+/**
+ * filter_set_caret() - CARET's lists for all processes, besides those of their own environments
+ * @value: of each list; NULL: it says nothing. They replace those of before.
+ * @say: is told what is no regular expression; may be NULL
+ *
+ * In a session by session_set_caret(). Return: false: the filter was made without regular expressions.
+ */
+bool filter_set_caret(struct filter *filter, const char *const value[CARET_LISTS],
+		      void (*say)(void *context, const char *text), void *context);
+
+/** filter_caret_of() - the text of a list that holds for all; NULL: it says nothing. */
+const char *filter_caret_of(const struct filter *filter, enum filter_caret_list list);
+
 /** filter_rules_of() - the rules, valid until they change. */
 const struct filter_rules *filter_rules_of(const struct filter *filter);
 

@@ -13,14 +13,16 @@
 struct filter {
 	const struct filter_regex *regex;
 	struct filter_rules rules;
-	unsigned generation;		/* grows with every change of the rules */
+	struct filter_caret *caret;	/* for all; NULL: none */
+	unsigned generation;		/* grows with every change of the two */
 };
 
 /* A name of nodes or topics, and what the rules say of it. */
 struct filter_name {
 	struct filter_name *next;	/* of the same hash */
-	unsigned generation;		/* that the next two are of */
+	unsigned generation;		/* that the next four are of */
 	bool node, topic;		/* wanted as such */
+	unsigned all_node, all_topic;	/* as caret_..., of the lists for all */
 	bool caret_known;
 	unsigned caret_node, caret_topic;
 	char text[];

@@ -49,11 +49,18 @@ static void judge(const struct filter_process *mine, struct filter_name *name)
 		     filter_rules_want(&mine->own, FILTER_NODE, name->text, NULL);
 	name->topic = filter_rules_want(&mine->filter->rules, FILTER_TOPIC, name->text, NULL) &&
 		      filter_rules_want(&mine->own, FILTER_TOPIC, name->text, NULL);
+	if (mine->filter->caret) {
+		name->all_node = filter_caret_node(mine->filter->caret, name->text);
+		name->all_topic = filter_caret_topic(mine->filter->caret, name->text);
+	}
 	name->generation = mine->filter->generation;
 }
 
 static bool is_wanted(const struct filter_process *mine, const struct filter_object *object)
 {
+	const struct filter_caret *all = mine->filter->caret;
+	const struct filter_name *topic;
+
 	if (!object->known || !mine->objects)
 		return true;
 	if (object->node)
@@ -65,10 +72,11 @@ static bool is_wanted(const struct filter_process *mine, const struct filter_obj
 	if (object->topic ? !object->topic->topic :
 	    mine->filter->rules.includes[FILTER_TOPIC] || mine->own.includes[FILTER_TOPIC])
 		return false;
-	if (!mine->caret || !object->node)
+	if (!object->node)
 		return true;
-	return filter_caret_wants(mine->caret, object->node->caret_node,
-				  object->topic && !object->is_service ? object->topic->caret_topic : 0);
+	topic = object->is_service ? NULL : object->topic;
+	return (!mine->caret || filter_caret_wants(mine->caret, object->node->caret_node, topic ? topic->caret_topic : 0)) &&
+	       (!all || filter_caret_wants(all, object->node->all_node, topic ? topic->all_topic : 0));
 }
 
 void filter_decide(struct filter_process *mine, struct filter_object *object)

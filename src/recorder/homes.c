@@ -73,7 +73,8 @@ void homes_announce(struct session *session, uint64_t tag)
 		struct home *home = &session->home[i];
 
 		if (session_has_domain(session))
-			domain_announce(&home->domain, session->state, tag, session->started_ns, session->output);
+			domain_announce(&home->domain, session->state, session->options.armed, tag, session->started_ns,
+					session->output);
 		home->generation = home->domain.page ? home->domain.generation :
 				   (uint32_t)(session->started_ns >> 20) | 2;
 	}

@@ -58,6 +58,18 @@ static void add_programs(struct json_object *reply, const struct session *sessio
 	json_object_object_add(reply, "programs", array);
 }
 
+/* Those lists of CARET's that hold for all. */
+static void add_caret(struct json_object *reply, const struct filter *filter)
+{
+	for (unsigned i = 0; i < CARET_LISTS; i++) {
+		const char *value = filter_caret_of(filter, (enum filter_caret_list)i);
+
+		if (value)
+			json_object_object_add(reply, filter_caret_variable((enum filter_caret_list)i),
+					       json_object_new_string_len(value, (int)strnlen(value, REPLY_ROOM / CARET_LISTS)));
+	}
+}
+
 static void reply_state(struct session *session, struct control_call *call)
 {
 	struct json_object *reply = json_object_new_object();
@@ -65,6 +77,7 @@ static void reply_state(struct session *session, struct control_call *call)
 
 	session_stats(session, &stats);
 	add_rules(reply, filter_rules_of(session->options.filter));
+	add_caret(reply, session->options.filter);
 	add_programs(reply, session);
 	json_object_object_add(reply, "recorded", json_object_new_uint64(stats.recorded));
 	json_object_object_add(reply, "filtered", json_object_new_uint64(stats.filtered));
@@ -85,6 +98,19 @@ static int read_rules(struct json_object *request, struct filter_rules *rules, s
 	return rc;
 }
 
+static int set_caret(struct session *session, struct json_object *request, struct err *err)
+{
+	const char *value[CARET_LISTS];
+
+	for (unsigned i = 0; i < CARET_LISTS; i++) {
+		struct json_object *text = NULL;
+
+		(void)json_object_object_get_ex(request, filter_caret_variable((enum filter_caret_list)i), &text);
+		value[i] = json_object_is_type(text, json_type_string) ? json_object_get_string(text) : NULL;
+	}
+	return session_set_caret(session, value, err);
+}
+
 void record_filter(struct session *session, struct control_call *call, struct json_object *request)
 {
 	struct json_object *what = NULL;
@@ -95,6 +121,13 @@ void record_filter(struct session *session, struct control_call *call, struct js
 
 	(void)json_object_object_get_ex(request, "do", &what);
 	name = json_object_is_type(what, json_type_string) ? json_object_get_string(what) : "";
+	if (strcmp(name, "caret") == 0) {
+		if (set_caret(session, request, &err) < 0)
+			control_refuse(call, &err);
+		else
+			reply_state(session, call);
+		return;
+	}
 	if (strcmp(name, "add") == 0 && !filter_rules_copy(&rules, filter_rules_of(session->options.filter)))
 		rc = err_set(&err, EXIT_FAILED, "out of memory");
 	if (rc == 0 && (strcmp(name, "add") == 0 || strcmp(name, "set") == 0))

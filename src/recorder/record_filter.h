@@ -4,6 +4,8 @@
  *
  *     {"request":"filter", "do":"show"|"set"|"add"|"clear", "rules":["topic !/rosout", ...]}
  *
+ *     {"request":"filter", "do":"caret", "CARET_SELECT_NODES":"...", ...}	for all processes
+ *
  * The reply says what holds afterwards: "rules", of which "rules_more" had no room in it, "programs"
  * with rules of their own environment, and what that came to.
  */

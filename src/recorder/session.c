@@ -294,14 +294,18 @@ int session_poll(struct session *session)
 
 /* ---- other rules ---- */
 
-int session_set_rules(struct session *session, const struct filter_rules *rules, struct err *err)
+/* What was committed before is taken by the old ones. */
+static int before_rules(struct session *session, struct err *err)
 {
 	if (!session->options.filter)
 		return err_set(err, EXIT_FAILED, "this session has no filter");
 	session->drain.now_ns = session_now();
 	session_drain_all(session, true);
-	if (!filter_set(session->options.filter, rules))
-		return err_set(err, EXIT_FAILED, "out of memory");
+	return 0;
+}
+
+static void after_rules(struct session *session)
+{
 	for (unsigned i = 0; i < session->process_count; i++) {
 		struct process *process = session->process[i];
 
@@ -311,6 +315,30 @@ int session_set_rules(struct session *session, const struct filter_rules *rules,
 		if (process->recording)
 			filter_enable(process);
 	}
+}
+
+int session_set_rules(struct session *session, const struct filter_rules *rules, struct err *err)
+{
+	if (before_rules(session, err) < 0)
+		return -1;
+	if (!filter_set(session->options.filter, rules))
+		return err_set(err, EXIT_FAILED, "out of memory");
+	after_rules(session);
+	return 0;
+}
+
+static void say_caret(void *context, const char *text)
+{
+	drain_say(context, "%s", text);
+}
+
+int session_set_caret(struct session *session, const char *const *value, struct err *err)
+{
+	if (before_rules(session, err) < 0)
+		return -1;
+	if (!filter_set_caret(session->options.filter, value, say_caret, &session->drain))
+		return err_set(err, EXIT_FAILED, "this session has no regular expressions, so no lists of CARET's");
+	after_rules(session);
 	return 0;
 }
 

@@ -82,6 +82,7 @@ struct session_options {
 	const char *names[SESSION_PIDS_MAX];	/* and those of these names (globs); needs tag 0 */
 	unsigned name_count;
 	bool paused;			/* begin in PREPARE: facts are taken, runtime events wait for STATES_RESUME */
+	bool armed;			/* with paused: that is no pause, but waiting for a Start; kymo agent ends it */
 	bool only_self;			/* only the calling process; the domain is left to others */
 	bool only_dead;			/* only what dead processes left; those that live stay as they are */
 	/*
@@ -218,6 +219,12 @@ int session_dismiss_sink(struct session *session, struct sink *sink, struct sink
  * Return: 0; -1 with @err: the session has no filter, or there is no memory.
  */
 int session_set_rules(struct session *session, const struct filter_rules *rules, struct err *err);
+
+/**
+ * session_set_caret() - CARET's lists for all processes, from now on; as session_set_rules()
+ * @value: of each list; NULL: it says nothing
+ */
+int session_set_caret(struct session *session, const char *const *value, struct err *err);
 
 /** session_left_out() - how many objects of processes that live are known not to be wanted. */
 unsigned session_left_out(const struct session *session);

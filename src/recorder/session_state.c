@@ -50,7 +50,7 @@ void session_begin_state(struct session *session)
 
 	(void)states_next(KYMO_STATE_WAIT, session->options.paused ? STATES_START_PAUSED : STATES_START, &next);
 	session->state = next;
-	if (next == KYMO_STATE_PREPARE)
+	if (next == KYMO_STATE_PREPARE && !session->options.armed)
 		pause_begins(session);
 }
 

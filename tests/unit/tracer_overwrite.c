@@ -360,7 +360,7 @@ static void test_session_wins(void **state)
 	for (unsigned i = 0; i < sizeof expected / sizeof *expected; i++) {
 		struct kymo_region head;
 
-		domain_announce(&domain, KYMO_STATE_RECORD, expected[i].tag, 1, "/tmp/trace");
+		domain_announce(&domain, KYMO_STATE_RECORD, false, expected[i].tag, 1, "/tmp/trace");
 		head = head_of(flight(false));
 		assert_int_equal(head.state, KYMO_STATE_RECORD);
 		assert_int_equal(head.mode, expected[i].mode);

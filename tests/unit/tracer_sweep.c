@@ -89,7 +89,7 @@ static void test_somebody_records(void **state)
 	(void)state;
 	assert_int_equal(rundir_open(&dir, NULL, true, &err), 0);
 	assert_int_equal(domain_claim(&domain, &dir, &err), 0);
-	domain_announce(&domain, KYMO_STATE_RECORD, 0, 1, "/tmp/trace");
+	domain_announce(&domain, KYMO_STATE_RECORD, false, 0, 1, "/tmp/trace");
 	check_sweep();
 	domain_switch(&domain, KYMO_STATE_WAIT);
 	domain_release(&domain);
