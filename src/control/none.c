@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "control/agent.h"
 #include "control/remote.h"
 #include "recorder/preload.h"
 
@@ -32,9 +33,20 @@ int control_enter(const char *verb, int argc, char **argv, const char *libdir, s
 
 /* control_enter() does not return here: these are never called. */
 
+static int nothing(struct err *err)
+{
+	return err_set(err, EXIT_FAILED, "this program does not speak DDS");
+}
+
 int remote_run(const struct remote_options *options, struct hosts *hosts, struct err *err)
 {
 	(void)options;
 	(void)hosts;
-	return err_set(err, EXIT_FAILED, "this program does not speak DDS");
+	return nothing(err);
+}
+
+int agent_run(const struct agent_options *options, struct err *err)
+{
+	(void)options;
+	return nothing(err);
 }

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kymo agent`: the traced processes as CARET's command line knows them, over DDS. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/common.h"
+#include "control/agent.h"
+#include "control/control.h"
+#include "recorder/region.h"
+
+#define DOMAIN_LARGEST 232u	/* as ROS 2 has it: the ports of a larger one are no ports */
+
+struct options {
+	struct opt_list domains;
+	const char *output, *marker;
+	int active, graph;
+	bool quiet;
+};
+
+static const struct opt opts[] = {
+	{ "domain", 'd', OPT_LIST, offsetof(struct options, domains), "N",
+	  "ROS domain to serve (default $ROS_DOMAIN_ID, else 0); may be given several times", NULL },
+	{ "active", 0, OPT_CHOICE, offsetof(struct options, active), NULL,
+	  "what counts as an active session: kymo's own, LTTng's (as \"ros2 caret record\" makes), or a marker file",
+	  "kymo|lttng|file" },
+	{ "marker", 0, OPT_TEXT, offsetof(struct options, marker), "FILE",
+	  "with --active file: this one (default caret_lttng_session_started in $TMPDIR, else /tmp)", NULL },
+	CLI_OPT_OUTPUT(struct options, "DIR", "where recordings go that a Start begins, as DIR/session-... (default: as kymo record)"),
+	{ "graph", 0, OPT_CHOICE, offsetof(struct options, graph), NULL,
+	  "which ROS 2 is to see the processes in its graph: until Humble, or from Iron on; auto: that of the processes",
+	  "auto|iron|humble" },
+	CLI_OPT_QUIET(struct options),
+	CLI_OPT_END
+};
+
+static void say(void *context, const char *text)
+{
+	char clean[1024];
+
+	(void)context;
+	text_clean(clean, sizeof clean, text);
+	fprintf(stderr, "kymo agent: %s\n", clean);
+}
+
+static void tell(void *context, const char *text)
+{
+	char clean[1024];
+
+	(void)context;
+	text_clean(clean, sizeof clean, text);
+	printf("%s\n", clean);
+	(void)fflush(stdout);
+}
+
+static int add_domain(struct agent_options *agent, const char *text, const char *from, struct err *err)
+{
+	uint64_t number;
+
+	if (!text_read_u64(text, &number) || number > DOMAIN_LARGEST)
+		return err_set(err, EXIT_USAGE, "%s '%s': a ROS domain is a number up to %u", from, text, DOMAIN_LARGEST);
+	for (unsigned i = 0; i < agent->domain_count; i++)
+		if (agent->domain[i] == number)
+			return 0;
+	if (agent->domain_count == AGENT_DOMAINS_MAX)
+		return err_set(err, EXIT_USAGE, "an agent serves up to %u domains", AGENT_DOMAINS_MAX);
+	agent->domain[agent->domain_count++] = (uint32_t)number;
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct options *options, struct agent_options *agent, struct err *err)
+{
+	const char *domain = getenv("ROS_DOMAIN_ID");
+	int rc = 0;
+
+	if (opt_parse(opts, options, &argc, &argv, NULL, err) < 0)
+		return -1;
+	if (argc)
+		return err_set(err, EXIT_USAGE, "'%s': there are no operands", argv[0]);
+	for (unsigned i = 0; rc == 0 && i < options->domains.count; i++)
+		rc = add_domain(agent, options->domains.item[i], "--domain", err);
+	if (rc == 0 && !options->domains.count)
+		rc = add_domain(agent, domain && *domain ? domain : "0", "ROS_DOMAIN_ID", err);
+	agent->active = (struct active){ (enum active_kind)options->active, options->marker };
+	agent->graph = (enum agent_graph)options->graph;
+	if (rc == 0 && options->marker && agent->active.kind != ACTIVE_FILE)
+		return err_set(err, EXIT_USAGE, "--marker goes with --active file");
+	if (rc == 0 && options->output && agent->active.kind == ACTIVE_KYMO)
+		return err_set(err, EXIT_USAGE, "-o goes with --active lttng or file: else \"kymo record --wait -o DIR\" says where "
+			       "the trace goes");
+	return rc;
+}
+
+static void ready(void *context)
+{
+	const struct agent_options *agent = context;
+
+	for (unsigned i = 0; i < agent->domain_count; i++)
+		printf("serves ROS domain %u\n", agent->domain[i]);
+	(void)fflush(stdout);
+}
+
+static int run(int argc, char **argv)
+{
+	struct agent_options agent = { .say = say, .ready = ready };
+	struct options options = { 0 };
+	char output[CLI_PATH_MAX];
+	struct err err;
+	char **words = calloc((size_t)argc + 1, sizeof *words);	/* as given: parsing moves them */
+	int given = argc, rc;
+
+	if (words)
+		memcpy(words, argv, (size_t)argc * sizeof *words);
+	rc = words ? parse(argc, argv, &options, &agent, &err) : err_set(&err, EXIT_FAILED, "out of memory");
+	if (rc == 0)
+		rc = control_enter("agent", given, words, KYMO_LIBDIR, &err);
+	free(words);
+	if (rc == 0 && options.output)
+		rc = cli_absolute(output, sizeof output, options.output, &err);
+	if (rc < 0)
+		return cli_fail("agent", &err);
+	agent.output = options.output ? output : NULL;
+	agent.tell = options.quiet ? NULL : tell;
+	if (options.quiet)
+		agent.ready = NULL;
+	agent.context = &agent;
+	(void)signal(SIGPIPE, SIG_IGN);
+	region_guard();
+	return agent_run(&agent, &err) < 0 ? cli_fail("agent", &err) : EXIT_OK;
+}
+
+const struct verb verb_agent = {
+	.name = "agent",
+	.synopsis = "",
+	.summary = "stand for the traced processes in the ROS graph, for CARET's record",
+	.description =
+		"Takes part in a ROS domain as CARET's nodes in the traced programs would, one for all of them: \"ros2 caret "
+		"record\", or whoever publishes /caret/start_record and /caret/end_record, counts them, starts them "
+		"and is told the state of each on /caret/status. Nothing of it is in the traced programs. CYCLONEDDS_URI "
+		"says in which network, as for ROS 2.\n\n"
+		"A Start makes the session of \"kymo record --wait\" record. Without one it is for other hosts, and only "
+		"answered; so is an End while a session is active. Start's select_nodes, ignore_nodes, select_topics and "
+		"ignore_topics are filters, in the form of CARET's variables.\n\n"
+		"With --active lttng, it is LTTng's session that counts, the one that \"ros2 caret record\" makes: a Start "
+		"then begins a recording of kymo's beside it, and an End ends that. --active file goes by a file, as "
+		"CARET does for containers.\n\n"
+		"A program that came late records at once; when the recorder dies, all wait for the next Start. Programs of "
+		"other ROS domains than those served are left alone.",
+	.examples =
+		"kymo agent &\n"
+		"kymo record --wait -o /data/trace\n"
+		"kymo agent --domain 0 --domain 42\n"
+		"kymo agent --active lttng -o /data/traces\n",
+	.opts = opts,
+	.run = run,
+};

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's loop: what is heard and seen goes through the machine of each process. */
+#include "control/agent.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <uv.h>
+
+#include "control/dds/speaker.h"
+#include "control/steer.h"
+#include "recorder/claim.h"
+
+#define LOOK_MS		100		/* words in shared memory; nothing tells us when they change */
+#define LOOK_BUSY_MS	5		/* while something is to happen */
+#define THOROUGH	10		/* every so many looks: who lives, and which nodes there are */
+#define LOCK_NAME	"agent"		/* in the runtime directory */
+
+static const int caught[] = { SIGINT, SIGTERM };
+#define CAUGHT (sizeof caught / sizeof *caught)
+
+struct agent {
+	const struct agent_options *options;
+	struct roster roster;
+	struct speaker *speaker[AGENT_DOMAINS_MAX];
+	unsigned speaker_count;
+	struct steer *steer;
+	int lock;
+	bool graph_changed;
+	bool stopping;
+	unsigned looks;
+	uv_loop_t loop;
+	uv_timer_t look;
+	uv_async_t heard;
+	uv_fs_event_t watch;
+	uv_signal_t signal[CAUGHT];
+};
+
+__attribute__((format(printf, 2, 3)))
+static void tell(const struct agent *agent, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	if (!agent->options->tell)
+		return;
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	agent->options->tell(agent->options->context, text);
+}
+
+static void say(void *context, const char *text)
+{
+	const struct agent *agent = context;
+
+	agent->options->say(agent->options->context, text);
+}
+
+/* ---- one process ---- */
+
+/* Who speaks for it: in the domain that it was started with; where that is not known, in the first one. */
+static struct speaker *speaker_of(const struct agent *agent, const struct roster_process *process)
+{
+	if (process->domain < 0)
+		return agent->speaker[0];
+	for (unsigned i = 0; i < agent->speaker_count; i++)
+		if (speaker_domain(agent->speaker[i]) == (uint32_t)process->domain)
+			return agent->speaker[i];
+	return NULL;
+}
+
+/* Return: the actions that are left to the caller. */
+static unsigned deliver(struct agent *agent, struct roster_process *process, enum machine_input input, bool active)
+{
+	struct speaker *speaker = speaker_of(agent, process);
+	/* A recording that ends is none any more, for CARET: End has been answered with WAIT. */
+	struct machine_condition condition = { active, steer_is_ending(agent->steer) ? MACHINE_NONE : process->session };
+	struct machine_step step = machine_step(process->state, input, condition);
+
+	process->state = step.next;
+	if (step.actions & MACHINE_TELL && speaker && !process->left_out)
+		speaker_status(speaker, process);
+	return step.actions;
+}
+
+static void on_found(void *context, struct roster_process *process)
+{
+	struct agent *agent = context;
+
+	agent->graph_changed = process->listed = true;
+	(void)deliver(agent, process, MACHINE_BORN, false);
+	if (speaker_of(agent, process))
+		tell(agent, "process %d (%s): %s, %s", process->host_pid, process->region.procname, process->name,
+		     machine_name(process->state));
+	else
+		tell(agent, "process %d (%s) is of ROS domain %d, which this agent does not serve: --domain %d",
+		     process->host_pid, process->region.procname, process->domain, process->domain);
+}
+
+static void on_gone(void *context, struct roster_process *process)
+{
+	struct agent *agent = context;
+
+	agent->graph_changed = true;
+	tell(agent, "process %d (%s) is gone", process->host_pid, process->region.procname);
+}
+
+static void on_changed(void *context, struct roster_process *process)
+{
+	struct agent *agent = context;
+
+	agent->graph_changed = true;
+	if (!process->left_out && !process->listed && speaker_of(agent, process))
+		speaker_status(speaker_of(agent, process), process);	/* it is in the graph again */
+	process->listed = !process->left_out;
+	/* On its way into RECORD it sees a session come and be armed; if that comes to nothing, MACHINE_FAILED says so. */
+	if (process->state == MACHINE_PREPARE && steer_is_beginning(agent->steer) &&
+	    (process->session == MACHINE_NONE || process->session == MACHINE_ARMED))
+		return;
+	(void)deliver(agent, process, MACHINE_SEEN, false);
+}
+
+/* ---- the graph ---- */
+
+/* Both generations of ROS 2 on one host do not understand each other's graph: the first that is seen decides. */
+static enum agent_graph graph_form(const struct agent *agent)
+{
+	const char *distribution = getenv("ROS_DISTRO");
+
+	if (agent->options->graph != AGENT_GRAPH_AUTO)
+		return agent->options->graph;
+	for (unsigned i = 0; i < agent->roster.count; i++) {
+		const struct kymo_region *header = region_header(&agent->roster.process[i]->region);
+		uint32_t version = __atomic_load_n(&header->tracetools, __ATOMIC_ACQUIRE);
+
+		if (version)
+			return version < 5u << 8 ? AGENT_GRAPH_HUMBLE : AGENT_GRAPH_IRON;
+	}
+	return distribution && *distribution && distribution[0] <= 'h' ? AGENT_GRAPH_HUMBLE : AGENT_GRAPH_IRON;
+}
+
+static void tell_graph(struct agent *agent)
+{
+	const char **name = calloc(agent->roster.count + 1, sizeof *name);
+
+	agent->graph_changed = false;
+	for (unsigned i = 0; name && i < agent->speaker_count; i++) {
+		unsigned count = 0;
+
+		for (unsigned j = 0; j < agent->roster.count; j++)
+			if (!agent->roster.process[j]->left_out &&
+			    speaker_of(agent, agent->roster.process[j]) == agent->speaker[i])
+				name[count++] = agent->roster.process[j]->name;
+		speaker_graph(agent->speaker[i], graph_form(agent), name, count);
+	}
+	free(name);
+}
+
+/* ---- looking ---- */
+
+static void look(struct agent *agent, bool thorough)
+{
+	const struct roster_calls calls = { on_found, on_gone, on_changed, agent };
+
+	roster_look(&agent->roster, thorough, &calls);
+	steer_look(agent->steer, &agent->roster.session);
+	if (agent->graph_changed || thorough)
+		tell_graph(agent);
+}
+
+static void on_look(uv_timer_t *timer)
+{
+	struct agent *agent = timer->data;
+	bool busy;
+
+	look(agent, ++agent->looks % THOROUGH == 0);
+	busy = steer_is_busy(agent->steer);
+	if (agent->stopping && steer_is_done(agent->steer))
+		uv_stop(&agent->loop);
+	(void)uv_timer_start(timer, on_look, busy ? LOOK_BUSY_MS : LOOK_MS, 0);
+}
+
+static void on_directory(uv_fs_event_t *watch, const char *name, int events, int status)
+{
+	(void)name;
+	(void)events;
+	(void)status;		/* whatever it is, a look does no harm */
+	look(watch->data, false);
+}
+
+/* ---- Start and End ---- */
+
+static bool is_active(struct agent *agent)
+{
+	const struct domain_info *session = &agent->roster.session;
+
+	if (agent->options->active.kind == ACTIVE_KYMO)
+		return session->active;
+	return (session->active && !steer_is_own(agent->steer, session)) || active_elsewhere(&agent->options->active);
+}
+
+/* Return: the actions of all; and how many @heard it. */
+static unsigned deliver_all(struct agent *agent, const struct speaker *speaker, enum machine_input input, bool active,
+			    unsigned *heard)
+{
+	unsigned actions = 0;
+
+	*heard = 0;
+	for (unsigned i = 0; i < agent->roster.count; i++) {
+		struct roster_process *process = agent->roster.process[i];
+
+		if (process->left_out || speaker_of(agent, process) != speaker)
+			continue;
+		actions |= deliver(agent, process, input, active);
+		++*heard;
+	}
+	return actions;
+}
+
+static void on_begun(void *context, const struct err *err)
+{
+	struct agent *agent = context;
+
+	if (!err) {
+		look(agent, false);
+		tell(agent, "it records");
+		return;
+	}
+	say(agent, err->text);
+	for (unsigned i = 0; i < agent->roster.count; i++)
+		(void)deliver(agent, agent->roster.process[i], MACHINE_FAILED, false);
+}
+
+static void on_start(struct agent *agent, struct speaker *speaker, struct start *start)
+{
+	const struct domain_info *session = &agent->roster.session;
+	bool active, begin;
+	unsigned heard;
+
+	look(agent, false);
+	active = is_active(agent);
+	/* Also without a process: the session waits for those that come. */
+	begin = active && (session->active ? session->armed : !steer_is_ending(agent->steer));
+	(void)deliver_all(agent, speaker, MACHINE_START, active, &heard);
+	tell(agent, "Start in ROS domain %" PRIu32 ": %u processes; %s", speaker_domain(speaker), heard,
+	     begin ? "a session begins to record" : active ? "nothing to be done" : "no session is active");
+	if (begin) {
+		steer_begin(agent->steer, session, start);
+		(void)uv_timer_start(&agent->look, on_look, LOOK_BUSY_MS, 0);
+	}
+	start_free(start);
+}
+
+static void on_end(struct agent *agent, struct speaker *speaker)
+{
+	bool active, finish;
+	unsigned heard;
+
+	look(agent, false);
+	active = is_active(agent);
+	finish = !active && steer_is_own(agent->steer, &agent->roster.session) && !steer_is_ending(agent->steer);
+	(void)deliver_all(agent, speaker, MACHINE_END, active, &heard);
+	tell(agent, "End in ROS domain %" PRIu32 ": %u processes; %s", speaker_domain(speaker), heard,
+	     finish ? "the recording that a Start began ends" : active ? "a session is active, so it is meant for others" :
+	     "no session is active");
+	if (finish)
+		steer_finish(agent->steer);
+}
+
+static void on_heard(uv_async_t *async)
+{
+	struct agent *agent = async->data;
+	struct start start;
+
+	for (unsigned i = 0; i < agent->speaker_count && !agent->stopping; i++) {
+		while (speaker_take_start(agent->speaker[i], &start))
+			on_start(agent, agent->speaker[i], &start);
+		while (speaker_take_end(agent->speaker[i]))
+			on_end(agent, agent->speaker[i]);
+	}
+}
+
+static void wake(void *context)
+{
+	struct agent *agent = context;
+
+	(void)uv_async_send(&agent->heard);
+}
+
+/* ---- beginning and end ---- */
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	struct agent *agent = handle->data;
+
+	(void)number;
+	if (agent->stopping || !steer_end(agent->steer))
+		uv_stop(&agent->loop);
+	agent->stopping = true;
+}
+
+/* One agent for a runtime directory: two would tell of the same processes. */
+static int lock(struct agent *agent, struct err *err)
+{
+	char pid[16] = "";
+	int length;
+
+	agent->lock = openat(agent->roster.dir.fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (agent->lock < 0)
+		return err_set(err, EXIT_FAILED, "cannot make %s/" LOCK_NAME, agent->roster.dir.path);
+	if (claim(agent->lock) < 0) {
+		if (pread(agent->lock, pid, sizeof pid - 1, 0) < 0)
+			*pid = 0;
+		return err_set(err, EXIT_FAILED, "an agent serves %s already%s%.*s; several domains: one agent with several "
+			       "--domain", agent->roster.dir.path, *pid ? ": process " : "", (int)strspn(pid, "0123456789"), pid);
+	}
+	length = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
+	if (ftruncate(agent->lock, 0) == 0)
+		(void)!pwrite(agent->lock, pid, (size_t)length, 0);
+	return 0;
+}
+
+static int open_speakers(struct agent *agent, struct err *err)
+{
+	for (unsigned i = 0; i < agent->options->domain_count; i++) {
+		const struct speaker_options options = {
+			.domain = agent->options->domain[i], .heard = wake, .say = say, .context = agent,
+		};
+
+		if (speaker_open(&agent->speaker[i], &options, err) < 0)
+			return -1;
+		agent->speaker_count++;
+	}
+	return 0;
+}
+
+static int open_handles(struct agent *agent, struct err *err)
+{
+	int rc = uv_async_init(&agent->loop, &agent->heard, on_heard);
+
+	(void)uv_timer_init(&agent->loop, &agent->look);
+	(void)uv_fs_event_init(&agent->loop, &agent->watch);
+	agent->heard.data = agent->look.data = agent->watch.data = agent;
+	for (unsigned i = 0; rc == 0 && i < CAUGHT; i++) {
+		(void)uv_signal_init(&agent->loop, &agent->signal[i]);
+		agent->signal[i].data = agent;
+		rc = uv_signal_start(&agent->signal[i], on_signal, caught[i]);
+	}
+	if (rc < 0)
+		return err_set(err, EXIT_FAILED, "cannot make an event loop: %s", uv_strerror(rc));
+	/* Without inotify the next thorough look finds who has come. */
+	(void)uv_fs_event_start(&agent->watch, on_directory, agent->roster.dir.path, 0);
+	return 0;
+}
+
+static int serve(struct agent *agent, struct err *err)
+{
+	const struct steer_options steer = {
+		.loop = &agent->loop, .dir = &agent->roster.dir, .output = agent->options->output,
+		.own = agent->options->active.kind != ACTIVE_KYMO, .begun = on_begun, .say = say, .context = agent,
+	};
+
+	if (lock(agent, err) < 0 || steer_open(&agent->steer, &steer, err) < 0 || open_handles(agent, err) < 0 ||
+	    open_speakers(agent, err) < 0)
+		return -1;
+	look(agent, true);
+	(void)uv_timer_start(&agent->look, on_look, LOOK_MS, 0);
+	if (agent->options->ready)
+		agent->options->ready(agent->options->context);
+	(void)uv_run(&agent->loop, UV_RUN_DEFAULT);
+	return 0;
+}
+
+static void close_handle(uv_handle_t *handle, void *unused)
+{
+	(void)unused;
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+int agent_run(const struct agent_options *options, struct err *err)
+{
+	struct agent *agent = calloc(1, sizeof *agent);
+	int rc;
+
+	if (!agent)
+		return err_set(err, EXIT_FAILED, "out of memory");
+	agent->options = options;
+	agent->lock = -1;
+	rc = roster_open(&agent->roster, options->runtime_dir, err);
+	if (rc == 0 && (rc = uv_loop_init(&agent->loop)) < 0) {
+		roster_close(&agent->roster);
+		rc = err_set(err, EXIT_FAILED, "cannot make an event loop: %s", uv_strerror(rc));
+	} else if (rc == 0) {
+		rc = serve(agent, err);
+		for (unsigned i = 0; i < agent->speaker_count; i++)	/* first: nobody wakes us any more */
+			speaker_close(agent->speaker[i]);
+		uv_walk(&agent->loop, close_handle, NULL);
+		(void)uv_run(&agent->loop, UV_RUN_DEFAULT);	/* runs the closings, and waits for the pool */
+		(void)uv_loop_close(&agent->loop);
+		roster_close(&agent->roster);
+	}
+	steer_free(agent->steer);
+	if (agent->lock >= 0)
+		(void)close(agent->lock);
+	free(agent);
+	return rc;
+}
