@@ -307,6 +307,8 @@ void relay_expire(struct relay *relay)
 
 	for (struct relay_session *session = relay->sessions; session; session = session->next)
 		for (struct relay_stream *stream = session->streams; stream; stream = stream->next)
-			if (!session->is_ours || session->cookie)	/* datagrams get lost, bytes of a connection of ours do not */
+			if (stream->is_metadata && stream->stored < stream->written && stream->written_ns < limit)
+				relay_show_metadata(stream);
+			else if (!session->is_ours || session->cookie)	/* datagrams get lost, bytes of a connection of ours do not */
 				relay_give_up(stream, limit);
 }

@@ -18,6 +18,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "relay/declared.h"
 #include "relay/store.h"
 #include "relay/wire.h"
 
@@ -109,7 +110,12 @@ struct relay_stream {
 	struct relay_step *step;	/* a ring */
 	unsigned first_step, step_count, step_room;
 
-	uint64_t received, stored;	/* metadata: bytes */
+	/* Metadata, bytes: that came; on disk; of these, as far as viewers may read, because it can be understood. */
+	uint64_t received, written, stored;
+	uint64_t classes;		/* of streams, that are declared in what is stored: bits, DECLARED_ALL: any */
+	int64_t written_ns;
+	unsigned begun;			/* times that they came from their beginning */
+	struct declared declared;	/* in what came */
 	uint64_t lost;			/* packets of which a half never came, or that could not be written */
 	struct relay_window *window;	/* of datagrams; NULL: none came */
 	struct {			/* the packet that is coming */
@@ -241,6 +247,12 @@ int relay_metadata(struct relay_stream *stream, const uint8_t *bytes, size_t siz
 
 /** relay_reset_metadata() - they come again from the beginning. */
 void relay_reset_metadata(struct relay_stream *stream);
+
+/** relay_show_metadata() - all that is written, whether it can be understood or not: nothing more comes, or not in time. */
+void relay_show_metadata(struct relay_stream *stream);
+
+/** relay_is_declared() - whether the class of @stream is declared in metadata that viewers may read, if there are any. */
+bool relay_is_declared(const struct relay_stream *stream);
 
 /** relay_rotate() - packets from @seq on belong to @chunk, or to none if NULL. */
 void relay_rotate(struct relay_stream *stream, uint64_t seq, struct relay_chunk *chunk);

@@ -296,6 +296,8 @@ static void end(struct relay_session *session)
 		relay_end_datagrams(stream);
 		relay_give_up(stream, INT64_MAX);
 		relay_sync_close(stream);
+		if (stream->is_metadata && !stream->writing)
+			relay_show_metadata(stream);
 	}
 }
 

@@ -185,8 +185,11 @@ void relay_close_stream(struct relay_stream *stream, uint64_t last_seq)
 {
 	stream->closing = true;
 	stream->last_seq = last_seq;
-	if (stream->is_metadata)
+	if (stream->is_metadata) {
 		relay_sync_close(stream);
+		if (!stream->writing)
+			relay_show_metadata(stream);
+	}
 	relay_close_if_complete(stream);
 }
 
@@ -201,6 +204,15 @@ bool relay_pending(const struct relay_stream *stream, uint64_t seq)
 
 /* ---- rotation ---- */
 
+/* They come again, from the beginning. */
+static void metadata_again(struct relay_stream *stream)
+{
+	stream->received = stream->written = stream->stored = 0;
+	stream->classes = 0;
+	stream->declared = (struct declared){ 0 };
+	stream->begun++;
+}
+
 static void rotate_now(struct relay_stream *stream)
 {
 	relay_chunk_unref(stream->chunk);
@@ -211,7 +223,7 @@ static void rotate_now(struct relay_stream *stream)
 	if (stream->is_metadata && !stream->chunk)
 		return;			/* that was all; who comes later reads what is there */
 	if (stream->is_metadata)
-		stream->received = stream->stored = 0;	/* they come again, from the beginning */
+		metadata_again(stream);
 	(void)open_file(stream);	/* without a file, packets are refused */
 	if (stream->is_metadata)
 		relay_sync_rotate(stream->trace, stream->chunk);
@@ -236,20 +248,68 @@ void relay_rotate(struct relay_stream *stream, uint64_t seq, struct relay_chunk 
 
 /* ---- metadata ---- */
 
+/* A piece on its way to the disk. */
+struct piece {
+	struct relay_stream *stream;
+	unsigned begun;
+	uint64_t end;
+	bool whole;			/* with it, what came can be understood */
+	uint64_t classes;
+};
+
+void relay_show_metadata(struct relay_stream *stream)
+{
+	stream->stored = stream->written;
+	stream->classes = DECLARED_ALL;
+}
+
+bool relay_is_declared(const struct relay_stream *stream)
+{
+	const struct relay_stream *metadata = stream->trace->metadata;
+	const struct relay *relay = stream->session->relay;
+
+	if (!metadata || !metadata->stored)
+		return false;
+	if (!stream->has_class || stream->class >= 64 || metadata->classes >> stream->class & 1)
+		return true;
+	return relay->now_ns() - metadata->written_ns >= relay->half_expires_ns;
+}
+
 static void metadata_stored(void *context, bool stored)
 {
-	struct relay_stream *stream = context;
+	struct piece *piece = context;
+	struct relay_stream *stream = piece->stream;
 
 	stream->writing--;
-	if (stored && !stream->writing && stream->received > stream->stored)
-		stream->stored = stream->received;
+	if (stored && piece->begun == stream->begun) {
+		stream->written = piece->end;
+		stream->written_ns = stream->session->relay->now_ns();
+		if (piece->whole) {
+			stream->stored = piece->end;
+			stream->classes = piece->classes;
+		}
+	}
+	free(piece);
+	if (stream->closed && !stream->writing)
+		relay_show_metadata(stream);
 }
 
 int relay_metadata(struct relay_stream *stream, const uint8_t *bytes, size_t size, uint32_t padding)
 {
-	if (!stream->is_metadata || !stream->file || !stream->chunk ||
-	    store_write(stream->file, stream->received, bytes, size, padding, metadata_stored, stream) < 0)
+	struct piece *piece;
+
+	if (!stream->is_metadata || !stream->file || !stream->chunk)
 		return -1;
+	piece = malloc(sizeof(*piece));
+	if (!piece)
+		return -1;
+	declared_add(&stream->declared, bytes, size);
+	*piece = (struct piece){ stream, stream->begun, stream->received + size + padding, declared_is_whole(&stream->declared),
+				 declared_streams(&stream->declared) };
+	if (store_write(stream->file, stream->received, bytes, size, padding, metadata_stored, piece) < 0) {
+		free(piece);
+		return -1;
+	}
 	stream->writing++;
 	stream->received += size + padding;
 	return 0;
@@ -257,7 +317,7 @@ int relay_metadata(struct relay_stream *stream, const uint8_t *bytes, size_t siz
 
 void relay_reset_metadata(struct relay_stream *stream)
 {
-	stream->received = stream->stored = 0;
+	metadata_again(stream);
 	if (stream->file)
 		(void)store_cut(stream->file, 0);
 }

@@ -64,7 +64,8 @@ static uint64_t silent_until(struct viewer *viewer, struct view *view)
 	const struct relay_stream *stream = view->stream;
 	uint64_t until, limit;
 
-	if (!stream->has_safe || stream->safe < stream->until)
+	/* Nor is it silent while it has a packet that cannot be shown yet, for which nobody waits long. */
+	if (!stream->has_safe || stream->safe < stream->until || (view->next < stream->published && !relay_is_declared(stream)))
 		return 0;
 	until = stream->safe;
 	limit = time_limit(viewer, view);
@@ -133,7 +134,7 @@ int viewer_on_next_index(struct call *call)
 	while (view->next < stream->published && !relay_packet(stream, view->next))
 		view->next++;
 	/* Not before there are metadata that could tell what is in it, nor before streams that may begin before it. */
-	if (view->next >= stream->published || !stream->trace->metadata->stored || viewer_expects_news(viewer)) {
+	if (view->next >= stream->published || !relay_is_declared(stream) || viewer_expects_news(viewer)) {
 		put_none(viewer, view, call->reply);
 		return 0;
 	}

@@ -394,6 +394,38 @@ def t23_t24_metadata(relay):
 
 
 @test
+def t24_metadata_are_given_when_they_can_be_understood(relay):
+    """LTTng brings them in pieces: the clock, events, then their streams. babeltrace2 ends when it is given less than all."""
+    producer = Producer(relay).create()
+    one, meta = producer.stream('c_0'), producer.stream('metadata')
+    producer.sent()
+    viewer = watch(relay)
+
+    def write(text):
+        producer.metadata(meta, text)
+        until('that it is written', lambda: producer.pending(meta, -1) == 0)
+
+    write(b'trace { };\nclock { };\n')
+    producer.packet(one, b'p', 100, 200)
+    producer.beacon(one, 300)
+    done(producer, one)
+    assert viewer.metadata(meta) == (2, b'') and viewer.next_index(one)[:2] == (RETRY, 0)   # without a clock there is no time
+    write(b'event { stream_id = 1; };\n')
+    assert viewer.metadata(meta) == (2, b'')
+    write(b'stream { id = 1; };\n')
+    assert viewer.metadata(meta) == (1, b'trace { };\nclock { };\nevent { stream_id = 1; };\nstream { id = 1; };\n')
+    assert viewer.next_index(one)[0] == RETRY       # it is of stream 0, and not silent
+    write(b'stream { id = 0; };\n')
+    status, flags, *entry = viewer.next_index(one)
+    assert (status, flags, entry[3:5]) == (INDEX_OK, NEW_METADATA, [100, 200]), (status, flags, entry)
+    assert viewer.metadata(meta) == (1, b'stream { id = 0; };\n')
+    write(b'event { stream_id = 2; };\n')
+    assert viewer.metadata(meta) == (2, b'')
+    producer.close_stream(meta)                     # nothing more comes: this is all
+    assert viewer.metadata(meta) == (1, b'event { stream_id = 2; };\n')
+
+
+@test
 def t25_t27_new_streams_are_told_until_they_are_heard_of(relay):
     producer = live(relay)
     viewer = watch(relay)
