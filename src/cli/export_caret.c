@@ -2,10 +2,15 @@
 /* See export_caret.h. */
 #include "cli/export_caret.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/text.h"
+#include "cli/common.h"
 #include "export/caret.h"
 
 /* What caret_analyze will not do with it. */
@@ -24,11 +29,18 @@ static void warn(const struct caret_exported *done)
 static int write_caret(struct ctf_reader *reader, const struct export_ctf *request, const char *output, bool *lost,
 		       struct err *err)
 {
-	char bytes[TEXT_QUANTITY_MAX];
+	char bytes[TEXT_QUANTITY_MAX], directory[CLI_PATH_MAX];
 	struct caret_exported done;
 
-	if (caret_export(reader, output, &done, err))
+	/* caret_analyze leaves a file of its own in @output, which would be taken for a stream there. */
+	if (snprintf(directory, sizeof(directory), "%s/ust", output) >= (int)sizeof(directory))
+		return err_set(err, EXIT_USAGE, "the path of the output is too long");
+	if (mkdir(directory, 0777))
+		return err_set(err, EXIT_FAILED, "cannot make the directory %s: %s", directory, strerror(errno));
+	if (caret_export(reader, directory, &done, err)) {
+		(void)rmdir(directory);
 		return -1;
+	}
 	*lost = done.lost > 0;
 	warn(&done);
 	if (!request->quiet)
