@@ -56,7 +56,7 @@ static void enable_wanted(struct process *process)
 
 void session_apply_state(struct session *session, struct process *process)
 {
-	struct kymo_region *header = region_header(&process->region);
+	struct kymo_region *header;
 
 	process->recording = session->state == KYMO_STATE_RECORD;
 	if (process->recording) {
@@ -66,6 +66,7 @@ void session_apply_state(struct session *session, struct process *process)
 	} else {
 		enable(process, 0);
 	}
+	header = region_header(&process->region);	/* with a longer log it may have moved */
 	__atomic_store_n(&header->owed, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&header->state, session->state, __ATOMIC_RELEASE);
 }
@@ -145,8 +146,7 @@ int session_drain_process(struct session *session, struct process *process)
 	if (process->recording)
 		filter_settle(process, &session->drain);
 	take_version(process);
-	/* What rules leave out depends on the records of a thread before and behind: not after merging. */
-	merges = process->merged_rings && !filter_leaves_out(process);
+	merges = process->merged_rings && (!filter_leaves_out(process) || sinks_take_batches(&session->drain));
 	for (unsigned i = 0; rc == 0 && i < process->ring_count; i++)
 		if (!process->ring[i].merged || !merges)
 			rc = ring_drain(process, i, &session->drain);

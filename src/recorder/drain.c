@@ -166,6 +166,7 @@ static int slice_write(struct process *process, struct ring *ring, struct drain 
 		       const struct slice *slice)
 {
 	struct filter_span wanted = { slice->bytes, slice->size, slice->records };
+	const uint64_t left_out_message = ring->left_out_message;
 	const uint32_t filtered = filter_span(process, ring, drain->scratch, &wanted);
 	struct thread_account *account = process->thread ? &process->thread[ring->thread] : NULL;
 	struct sink_packet packet = {
@@ -193,8 +194,10 @@ static int slice_write(struct process *process, struct ring *ring, struct drain 
 		promise_move(process, ring);
 	}
 	promise_end(process);
-	if (rc < 0)
+	if (rc < 0) {
+		ring->left_out_message = left_out_message;	/* they are judged once more */
 		return rc;
+	}
 	slice_account(process, ring, &packet);
 	process->filtered += filtered;
 	if (account)

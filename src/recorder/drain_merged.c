@@ -7,6 +7,9 @@
  * not older than that look, but for ORDER_NS; one that is in the middle of an event has lastts as its
  * bound. So silent threads hold nothing back, and one that lost its processor inside an event does so for
  * HOLD_NS. It comes late then, and goes to a stream of its own: times in a stream never go back.
+ *
+ * What rules leave out depends on the records of a thread before and behind, so it is judged where they
+ * come in; what is left out is a part without records, or in one.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -14,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "recorder/filter.h"
 #include "recorder/merge.h"
 #include "recorder/promise.h"
 #include "recorder/slice.h"
@@ -35,6 +39,7 @@ struct cursor {
 	uint64_t at;			/* position up to which all is in a part */
 	uint32_t block_records;		/* as ring.block_records, there */
 	uint64_t records;		/* in the parts of this batch */
+	uint64_t left_out_message;	/* ring.left_out_message, at ring.taken */
 	unsigned thread;		/* account of the owner of the span */
 	struct slice span;		/* what merge.c has of it; the part's beginning moves */
 	bool complete;			/* its block is */
@@ -46,10 +51,12 @@ struct step {
 	uint64_t to;
 	uint64_t records;		/* with the ring's parts before it */
 	uint32_t block_records;
+	uint32_t left_out;		/* in the part */
 };
 
 struct merged {
 	struct merge merge;
+	struct process *process;	/* whose records are merged */
 	struct cursor *cursor;
 	unsigned count, room;
 	struct sink_packet *part;
@@ -254,29 +261,6 @@ static bool waits_for_declaration(struct merged *m, const struct process *proces
 	return true;
 }
 
-/* Gives input @index what comes next in its ring. */
-static void next_span(struct merged *m, struct process *process, struct drain *drain, unsigned index)
-{
-	struct cursor *cursor = &m->cursor[index];
-	struct merge_input *in = &m->merge.input[index];
-	struct ring *ring = &process->ring[cursor->ring];
-
-	if (ring->bad || !next_slice(process, cursor)) {
-		merge_span(&m->merge, index, NULL, 0);
-		return;
-	}
-	ring_owner(process, ring, cursor->span.owner_seq, cursor->span.dropped);
-	cursor->thread = ring->thread;
-	in->context = (struct merge_context){ 0 };
-	if (process->thread) {
-		in->context.vtid = process->thread[ring->thread].tid;
-		memcpy(in->context.procname, process->thread[ring->thread].name, sizeof in->context.procname);
-	}
-	merge_span(&m->merge, index, cursor->span.bytes, cursor->span.size);
-	if (in->bad && !waits_for_declaration(m, process, drain, in))
-		cursor->wrong = "records that make no sense";
-}
-
 /* ---- batches ---- */
 
 /* What was merged of input @index since its last part. */
@@ -297,21 +281,56 @@ static bool add_part(struct merged *m, unsigned index)
 	m->part[m->parts] = (struct sink_packet){
 		.ring = cursor->ring, .thread = cursor->thread, .begin = in->first, .end = in->last,
 		.cpu = cursor->span.cpu, .records = in->records, .promised = true,
-		.bytes = cursor->span.bytes, .size = size,
+		.bytes = cursor->span.bytes, .size = in->taken,
 	};
 	m->dropped[m->parts] = cursor->span.dropped;
 	cursor->at = all ? cursor->span.to : cursor->span.from + size;
 	if (all && cursor->complete)
 		cursor->block_records = 0;
 	else if (cursor->block_records != UINT32_MAX)
-		cursor->block_records += in->records;
+		cursor->block_records += in->records + in->left_out;
 	cursor->records += in->records;
-	m->step[m->parts++] = (struct step){ cursor->at, cursor->records, cursor->block_records };
+	m->step[m->parts++] = (struct step){ cursor->at, cursor->records, cursor->block_records, in->left_out };
 	cursor->span.from += size;
 	cursor->span.bytes += size;
 	cursor->span.size -= size;
-	in->records = 0;
+	in->records = in->left_out = 0;
+	in->taken = 0;
 	return true;
+}
+
+/* Gives input @index what comes next in its ring. Return: true; false without memory. */
+static bool next_span(struct merged *m, struct process *process, struct drain *drain, unsigned index)
+{
+	struct cursor *cursor = &m->cursor[index];
+	struct merge_input *in = &m->merge.input[index];
+	struct ring *ring = &process->ring[cursor->ring];
+
+	do {
+		if (ring->bad || !next_slice(process, cursor)) {
+			merge_span(&m->merge, index, NULL, 0);
+			return true;
+		}
+		ring_owner(process, ring, cursor->span.owner_seq, cursor->span.dropped);
+		cursor->thread = ring->thread;
+		in->context = (struct merge_context){ 0 };
+		if (process->thread) {
+			in->context.vtid = process->thread[ring->thread].tid;
+			memcpy(in->context.procname, process->thread[ring->thread].name, sizeof in->context.procname);
+		}
+		merge_span(&m->merge, index, cursor->span.bytes, cursor->span.size);
+		if (in->bad && !waits_for_declaration(m, process, drain, in))
+			cursor->wrong = "records that make no sense";
+		/* None of it is wanted: what is behind it may be older than what others have. */
+		if (in->left_out && in->at == in->end && !add_part(m, index))
+			return false;
+	} while (in->at == in->end);
+	return true;
+}
+
+static bool has_part(const struct merge_input *in)
+{
+	return in->records || in->left_out;
 }
 
 /* Fills the buffer. Return: 1: there is more; 0: not; -errno. */
@@ -320,62 +339,100 @@ static int fill(struct merged *m, struct process *process, struct drain *drain, 
 	enum merge_stop stop;
 	unsigned empty;
 
-	m->parts = 0;
-	for (unsigned i = 0; i < m->count; i++)
-		m->cursor[i].records = 0;
 	while ((stop = merge_run(&m->merge, out, &empty)) == MERGE_EMPTY) {
 		const struct merge_input *in = &m->merge.input[empty];
 
-		if (in->records && !add_part(m, empty))
+		if (has_part(in) && !add_part(m, empty))
 			return -ENOMEM;
-		if (!in->bad)
-			next_span(m, process, drain, empty);
-		else if (!waits_for_declaration(m, process, drain, in))
+		if (!in->bad) {
+			if (!next_span(m, process, drain, empty))
+				return -ENOMEM;
+		} else if (!waits_for_declaration(m, process, drain, in)) {
 			m->cursor[empty].wrong = "records that make no sense";
+		}
 	}
 	for (unsigned i = 0; i < m->count; i++)
-		if (m->merge.input[i].records && !add_part(m, i))
+		if (has_part(&m->merge.input[i]) && !add_part(m, i))
 			return -ENOMEM;
 	return stop == MERGE_FULL;
 }
 
-static void promise_parts(const struct merged *m, struct process *process, unsigned count)
+/* @told: with them it is told what was dropped. */
+static void promise_parts(const struct merged *m, struct process *process, unsigned count, bool told)
 {
-	for (unsigned i = 0; i < count; i++)
-		promise_enter(process, &process->ring[m->part[i].ring], m->step[i].to, m->dropped[i], m->step[i].records);
+	for (unsigned i = 0; i < count; i++) {
+		const struct ring *ring = &process->ring[m->part[i].ring];
+
+		promise_enter(process, ring, m->step[i].to, told ? m->dropped[i] : ring_shared(process, ring)->told,
+			      m->step[i].records);
+	}
 }
 
-static int hand_over(struct merged *m, struct process *process, struct drain *drain, const struct merge_out *out)
+static int give_to_sinks(struct merged *m, struct process *process, struct drain *drain, const struct merge_out *out,
+			 unsigned *taken)
 {
 	struct sink_batch batch = {
 		.part = m->part, .dropped = m->dropped, .count = m->parts, .cpu = m->part[0].cpu,
 		.records = out->records, .bytes = m->buffer, .size = (size_t)(out->at - m->buffer),
 	};
-	unsigned taken;
 	int rc;
 
 	memcpy(&batch.begin, m->buffer + sizeof(uint16_t), sizeof batch.begin);
 	for (unsigned i = 0; i < m->parts; i++) {
-		if (m->part[i].end > batch.end)
+		if (m->part[i].records && m->part[i].end > batch.end)
 			batch.end = m->part[i].end;
 		m->part[i].account = process->thread ? &process->thread[m->part[i].thread] : NULL;
 	}
-	promise_parts(m, process, m->parts);
-	rc = sinks_batch(drain, process, &batch, &taken);
-	if (taken < m->parts)		/* by sinks in memory only */
-		promise_parts(m, process, taken);
+	promise_parts(m, process, m->parts, true);
+	rc = sinks_batch(drain, process, &batch, taken);
+	if (*taken < m->parts)		/* by sinks in memory only */
+		promise_parts(m, process, *taken, true);
+	if (*taken)
+		process->merged_end = batch.end;
+	return rc;
+}
+
+static void advance(struct merged *m, struct process *process, unsigned index)
+{
+	const struct sink_packet *part = &m->part[index];
+	const struct step *step = &m->step[index];
+	struct ring *ring = &process->ring[part->ring];
+
+	promise_move(process, ring);
+	if (part->records)
+		slice_account(process, ring, part);
+	process->filtered += step->left_out;
+	if (process->thread)
+		process->thread[part->thread].filtered += step->left_out;
+	ring_advance(process, ring, step->to, step->block_records);
+}
+
+/* Sinks get the buffer, if there is something in it; rings go on. */
+static int hand_over(struct merged *m, struct process *process, struct drain *drain, const struct merge_out *out)
+{
+	unsigned taken = m->parts;
+	int rc = 0;
+
+	if (out->records)
+		rc = give_to_sinks(m, process, drain, out, &taken);
+	else
+		promise_parts(m, process, m->parts, false);
 	if (taken)
 		promise_keep(process);
-	for (unsigned i = 0; i < taken; i++) {
-		struct ring *ring = &process->ring[m->part[i].ring];
-
-		promise_move(process, ring);
-		slice_account(process, ring, &m->part[i]);
-		ring_advance(process, ring, m->step[i].to, m->step[i].block_records);
-	}
+	for (unsigned i = 0; i < taken; i++)
+		advance(m, process, i);
 	promise_end(process);
-	if (taken)
-		process->merged_end = batch.end;
+	for (unsigned i = 0; i < m->count; i++) {
+		struct cursor *cursor = &m->cursor[i];
+		struct ring *ring = &process->ring[cursor->ring];
+
+		cursor->records = 0;
+		if (rc == 0)
+			cursor->left_out_message = ring->left_out_message;
+		else			/* they are judged once more */
+			ring->left_out_message = cursor->left_out_message;
+	}
+	m->parts = 0;
 	return rc;
 }
 
@@ -395,6 +452,14 @@ static void conclude(struct merged *m, struct process *process, struct drain *dr
 	}
 }
 
+static bool wanted(void *context, unsigned index, const struct merge_input *in)
+{
+	struct merged *m = context;
+	const struct filter_one one = { in->at, (size_t)(in->end - in->at), in->size, in->ns, in->id };
+
+	return filter_record(m->process, &m->process->ring[m->cursor[index].ring], &one);
+}
+
 static int merge_all(struct merged *m, struct process *process, struct drain *drain)
 {
 	int more, rc = 0;
@@ -405,13 +470,18 @@ static int merge_all(struct merged *m, struct process *process, struct drain *dr
 	drain_look_at_clock(drain);
 	m->merge.horizon = m->horizon;
 	m->merge.not_after = drain->now_ns + FUTURE_NS;
+	m->merge.wanted = filter_begin(process) ? wanted : NULL;
+	m->merge.context = m;
+	m->process = process;
+	m->parts = 0;
 	for (unsigned i = 0; rc == 0 && i < m->count; i++) {
 		struct ring *ring = &process->ring[m->cursor[i].ring];
 
 		rc = take_late(process, &m->cursor[i], drain);
 		m->merge.input[i].floor = ring->prev_end > process->merged_end ? ring->prev_end : process->merged_end;
-		if (rc == 0)
-			next_span(m, process, drain, i);
+		m->cursor[i].left_out_message = ring->left_out_message;
+		if (rc == 0 && !next_span(m, process, drain, i))
+			rc = -ENOMEM;
 	}
 	if (rc < 0)
 		return rc;
@@ -420,7 +490,7 @@ static int merge_all(struct merged *m, struct process *process, struct drain *dr
 		struct merge_out out = { .at = m->buffer, .room = sizeof m->buffer };
 
 		more = fill(m, process, drain, &out);
-		if (more >= 0 && out.records)
+		if (more >= 0 && m->parts)
 			rc = hand_over(m, process, drain, &out);
 	} while (rc == 0 && more > 0);
 	return rc < 0 ? rc : more;

@@ -93,6 +93,26 @@ unsigned filter_left_out(const struct process *process);
 /** filter_leaves_out() - whether records may have to be left out of its rings. */
 bool filter_leaves_out(const struct process *process);
 
+/** filter_begin() - before its records are judged. Return: false: all of them are wanted, for now. */
+bool filter_begin(struct process *process);
+
+/* A record of a ring, and what is behind it: it may change meanwhile, but is sound. */
+struct filter_one {
+	const uint8_t *at;
+	size_t left;			/* bytes from `at` on, with those behind it */
+	size_t size;			/* of the record */
+	uint64_t ns;
+	uint16_t id;
+};
+
+/**
+ * filter_record() - whether a record is wanted; after filter_begin()
+ *
+ * Records of a ring are judged in their order; to judge one twice, or to begin again where ring->left_out_message
+ * was as it is now, changes nothing.
+ */
+bool filter_record(struct process *process, struct ring *ring, const struct filter_one *one);
+
 /* Records of a ring. */
 struct filter_span {
 	const uint8_t *bytes;

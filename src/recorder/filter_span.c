@@ -121,6 +121,27 @@ bool filter_leaves_out(const struct process *process)
 	return process->filter && !keeps_all(process->filter);
 }
 
+bool filter_begin(struct process *process)
+{
+	struct filter_process *mine = process->filter;
+
+	if (!filter_leaves_out(process))
+		return false;
+	if (mine->declared != process->classes.count)
+		filter_decide_events(mine);
+	return true;
+}
+
+bool filter_record(struct process *process, struct ring *ring, const struct filter_one *one)
+{
+	const struct walker walker = {
+		.classes = &process->classes, .at = one->at, .left = one->left,
+		.point = classes_get(&process->classes, one->id), .id = one->id, .ns = one->ns, .size = one->size,
+	};
+
+	return process->filter->wanted && record_wanted(process->filter, ring, &walker);
+}
+
 uint32_t filter_span(struct process *process, struct ring *ring, uint8_t *scratch, struct filter_span *span)
 {
 	struct filter_process *mine = process->filter;
@@ -128,15 +149,13 @@ uint32_t filter_span(struct process *process, struct ring *ring, uint8_t *scratc
 	uint32_t dropped = 0, walked = 0;
 	uint8_t *to = scratch;
 
-	if (!mine || keeps_all(mine))
+	if (!filter_begin(process))
 		return 0;
 	if (!mine->wanted) {
 		dropped = span->records;
 		*span = (struct filter_span){ .bytes = scratch };
 		return dropped;
 	}
-	if (mine->declared != process->classes.count)
-		filter_decide_events(mine);
 	if (span->bytes != scratch)
 		memcpy(scratch, span->bytes, span->size);	/* what is judged must not change any more */
 	while (walked < span->records && look_at(&walker)) {

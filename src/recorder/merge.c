@@ -42,7 +42,7 @@ void merge_free(struct merge *merge)
 /* ---- one input ---- */
 
 /* Reads the header of the record at in->at, and how long it is. */
-static inline void look(const struct merge *merge, struct merge_input *in)
+static inline void look_once(const struct merge *merge, struct merge_input *in)
 {
 	const size_t room = (size_t)(in->end - in->at);
 	uint64_t ns;
@@ -75,13 +75,27 @@ static inline void look(const struct merge *merge, struct merge_input *in)
 	in->size = KYMO_RECORD_HEADER + (uint32_t)payload;
 }
 
+/* The next record that is wanted. */
+static inline void look(const struct merge *merge, struct merge_input *in)
+{
+	look_once(merge, in);
+	if (__builtin_expect(!merge->wanted, 1))
+		return;
+	while (in->ns != UINT64_MAX && !merge->wanted(merge->context, (unsigned)(in - merge->input), in)) {
+		in->at += in->size;
+		in->left_out++;
+		look_once(merge, in);
+	}
+}
+
 void merge_span(struct merge *merge, unsigned index, const uint8_t *at, size_t size)
 {
 	struct merge_input *in = &merge->input[index];
 
 	in->at = at;
 	in->end = at + size;
-	in->records = in->moved = 0;
+	in->records = in->left_out = in->moved = 0;
+	in->taken = 0;
 	in->bad = false;
 	look(merge, in);
 }
@@ -123,6 +137,7 @@ static inline bool take(const struct merge *merge, struct merge_input *in, struc
 	if (!in->records++)
 		in->first = in->ns;
 	in->last = in->ns;
+	in->taken += in->size;
 	in->at += in->size;
 	return true;
 }

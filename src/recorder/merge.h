@@ -35,6 +35,8 @@ struct merge_input {
 	bool fixed;			/* its length is known by its id */
 	bool bad;			/* what is at `at` makes no sense */
 	uint32_t records;		/* taken of the span */
+	uint32_t left_out;		/* passed over, before `at` */
+	size_t taken;			/* bytes of those that were taken */
 	uint64_t first, last;		/* their times, where there are some */
 	uint64_t floor;			/* no record of it may be older */
 	uint32_t moved;			/* times that were a little before their predecessors', and were set to them */
@@ -49,6 +51,9 @@ struct merge {
 	bool waits;			/* the first was left empty: its place is to be found again */
 	uint64_t horizon;		/* no record younger than this is taken */
 	uint64_t not_after;		/* a time later than this is none */
+	/* Whether the record at `at` of input @index is wanted, asked once it is known to be sound; NULL: all are. */
+	bool (*wanted)(void *context, unsigned index, const struct merge_input *in);
+	void *context;			/* of wanted */
 };
 
 struct merge_out {
@@ -70,7 +75,8 @@ bool merge_begin(struct merge *merge, const struct classes *classes, unsigned co
  * merge_span() - give input @index its first span, or another one after the last is used up
  * @size: bytes at @at; 0: no more is coming
  *
- * Sets what the caller looks at to zero, and `bad` when the first record makes no sense.
+ * Sets what the caller looks at to zero, and `bad` when the first record that is wanted makes no sense, or one
+ * before it. When none is wanted, nothing is left of the span.
  */
 void merge_span(struct merge *merge, unsigned index, const uint8_t *at, size_t size);
 

@@ -251,6 +251,9 @@ void sinks_round_end(struct drain *drain);
 /** sinks_rc() - 0 when some sink is up; -errno of a failing one else. */
 int sinks_rc(const struct drain *drain);
 
+/** sinks_take_batches() - all of them do: none is given parts, which hold what rules leave out, too. */
+bool sinks_take_batches(const struct drain *drain);
+
 /** sinks_up() - bit i: the one at place i is up. */
 uint32_t sinks_up(const struct drain *drain);
 

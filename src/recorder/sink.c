@@ -166,6 +166,14 @@ int sink_packet_offer(struct sink *sink, struct sink_process *at, struct sink_pa
 	return 0;
 }
 
+bool sinks_take_batches(const struct drain *drain)
+{
+	for (unsigned i = 0; i < drain->sink_count; i++)
+		if (!drain->sink[i]->ops->batch)
+			return false;
+	return true;
+}
+
 uint32_t sinks_up(const struct drain *drain)
 {
 	uint32_t up = 0;

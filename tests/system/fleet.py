@@ -37,10 +37,10 @@ def run(*command, **how):
 class Fleet:
     """One recording: what was produced, the recorder's accounts, and what others read."""
 
-    def __init__(self, scratch, name, *fleet, streams, **environment):
+    def __init__(self, scratch, name, *fleet, streams, rules=(), **environment):
         self.trace = os.path.join(scratch, name)
         env = dict(os.environ, KYMO_DIR=os.path.join(scratch, name + ".run"), **environment)
-        done = run(KYMO, "record", "-q", "-o", self.trace, "--streams", streams, "--", FLEET, *map(str, fleet),
+        done = run(KYMO, "record", "-q", "-o", self.trace, "--streams", streams, *rules, "--", FLEET, *map(str, fleet),
                    env=env)
         self.produced = {}      # by (pid, tid): (number in the fleet, events)
         for line in done.stdout.splitlines():
@@ -98,6 +98,15 @@ def by_process(check, scratch):
                 {key: (f"t{number}", events) for key, (number, events) in fleet.produced.items()})
 
 
+def with_rules(check, scratch):
+    """Rules that may leave something out, and here leave nothing."""
+    fleet = Fleet(scratch, "rules", PROCESSES, THREADS, 0, 0, 20, streams="process",
+                  rules=("--topic", "!/rosout", "--event", "!ros2:*"))
+    check.equal("with rules: nothing is lost", fleet.accounts["totals"]["dropped"], 0)
+    check.ok("with rules: a stream for each", PROCESSES <= fleet.files < 2 * PROCESSES, fleet.files)
+    check_fleet(check, "with rules", fleet)
+
+
 def overflowing(check, scratch):
     fleet = Fleet(scratch, "overflow", 4, 6, 0, 0, 4000, streams="process", KYMO_RING_SIZE="16K")
     check_fleet(check, "overflowing", fleet)
@@ -118,7 +127,7 @@ def automatically(check, scratch):
 def main():
     check = Checks()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
-        for part in (by_process, overflowing, automatically):
+        for part in (by_process, with_rules, overflowing, automatically):
             part(check, scratch)
     check.end()
 

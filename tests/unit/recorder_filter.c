@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a session with rules takes from a process that writes all it may: the test's own region, whose
- * producer does not look objects up, so that everything is left out by the recorder.
+ * producer does not look objects up, so that everything is left out by the recorder. All of it with a stream
+ * of each thread, and with one that is merged.
  */
 #include "producer.h"
 
@@ -15,6 +16,8 @@ struct place {
 	struct filter *filter;
 	struct session *session;
 };
+
+static enum session_streams streams;
 
 static void say(void *context, const char *text)
 {
@@ -119,8 +122,8 @@ static void subscription(struct place *place, uint64_t handle, uint64_t of, cons
 	link_of(place, KYMO_POINT_rclcpp_subscription_callback_added, handle + 4, handle + 6);
 }
 
-/* One event of ring 0 whose fields are numbers. */
-static void event(struct place *place, uint16_t id, uint64_t first, uint64_t second)
+/* One event whose fields are numbers. */
+static void event_in(struct place *place, unsigned ring, uint16_t id, uint64_t first, uint64_t second)
 {
 	struct payload payload = { .size = 0 };
 	const struct kymo_point *point = &kymo_points[id];
@@ -132,7 +135,12 @@ static void event(struct place *place, uint16_t id, uint64_t first, uint64_t sec
 		} else {
 			put(&payload, i == 0 ? first : i == 1 ? second : 0);
 		}
-	producer_emit(&place->producer, 0, id, payload.bytes, payload.size);
+	producer_emit(&place->producer, ring, id, payload.bytes, payload.size);
+}
+
+static void event(struct place *place, uint16_t id, uint64_t first, uint64_t second)
+{
+	event_in(place, 0, id, first, second);
 }
 
 static void callback(struct place *place, uint64_t address)
@@ -153,11 +161,19 @@ static struct filter_rules rules_of(const char *text)
 	return rules;
 }
 
+static void poll_once(struct place *place)
+{
+	session_flush(place->session);
+	assert_true(session_poll(place->session) >= 0);
+}
+
+/* From its first round on it waits before a flush until what is committed is old enough to be merged. */
 static void begin(struct place *place, const char *text)
 {
 	struct filter_rules rules = rules_of(text);
 	struct session_options options = {
 		.runtime_dir = place->run, .output = place->trace, .version = "0.1.0", .say = say, .context = place,
+		.streams = streams,
 	};
 	struct err err = { 0 };
 
@@ -167,6 +183,7 @@ static void begin(struct place *place, const char *text)
 	filter_rules_free(&rules);
 	if (session_begin(&options, &place->session, &err) < 0)
 		fail_msg("%s", err.text);
+	poll_once(place);
 }
 
 static void change(struct place *place, const char *text)
@@ -177,12 +194,6 @@ static void change(struct place *place, const char *text)
 	if (session_set_rules(place->session, &rules, &err) < 0)
 		fail_msg("%s", err.text);
 	filter_rules_free(&rules);
-}
-
-static void poll_once(struct place *place)
-{
-	session_flush(place->session);
-	assert_true(session_poll(place->session) >= 0);
 }
 
 /* Everything that was produced is in the trace or was left out. */
@@ -486,6 +497,79 @@ static void too_many_objects(void **state)
 	assert_int_equal(session_left_out(place->session), 2201);	/* and the node */
 }
 
+/* Numbers of events of 0x1100 as babeltrace2 has them, by thread; others are a failure. */
+static void read_numbers(struct place *place, uint64_t last[PRODUCER_RINGS])
+{
+	char command[256], line[4096];
+	FILE *out;
+
+	snprintf(command, sizeof command, "command -v babeltrace2 >/dev/null || exit 77; exec babeltrace2 '%s' 2>&1",
+		 place->trace);
+	out = popen(command, "r");
+	assert_non_null(out);
+	while (fgets(line, sizeof line, out)) {
+		const char *text = strstr(line, "message = 0x");
+		uint64_t number = text ? strtoull(text + strlen("message = 0x"), NULL, 16) : 0;
+
+		if (!strstr(line, "rcl_publish:"))
+			continue;
+		assert_non_null(strstr(line, "publisher_handle = 0x1100,"));
+		assert_true(number >> 32 < PRODUCER_RINGS);
+		if ((uint32_t)number != last[number >> 32] + 1)
+			fail_msg("behind %u: %s", (unsigned)last[number >> 32], line);
+		last[number >> 32] = (uint32_t)number;
+	}
+	if (pclose(out) >> 8 == 77)
+		skip();
+}
+
+static unsigned files_like(const struct place *place, const char *pattern)
+{
+	char command[256];
+	unsigned count = 0;
+	FILE *out;
+
+	snprintf(command, sizeof command, "ls '%s/ust' | grep -c '%s'", place->trace, pattern);
+	out = popen(command, "r");
+	assert_non_null(out);
+	assert_int_equal(fscanf(out, "%u", &count), 1);
+	pclose(out);
+	return count;
+}
+
+/* Ring 0 has long stretches, of blocks even, of which nothing is wanted; ring 1 has what is wanted in between. */
+static void threads_in_their_order(void **state)
+{
+	static const unsigned stretch[] = { 0, 1, 100, 157, 160, 320, 400 };	/* a block has 155 */
+	const unsigned count = sizeof stretch / sizeof *stretch;
+	struct place *place = *state;
+	uint64_t last[PRODUCER_RINGS] = { 0 }, next[PRODUCER_RINGS] = { 0 };
+	struct err err = { 0 };
+
+	node(place, 0x1000, "/", "n");
+	endpoint(place, KYMO_POINT_rcl_publisher_init, 0x1100, 0x1000, "/a");
+	endpoint(place, KYMO_POINT_rcl_publisher_init, 0x1200, 0x1000, "/b");
+	begin(place, "topic /a");
+	for (unsigned i = 0; i < 4 * count; i++) {
+		for (unsigned n = 0; n < stretch[i % count]; n++) {
+			event_in(place, 0, KYMO_POINT_rcl_publish, 0x1200, 1);
+			if (n % 16 == 0)
+				event_in(place, 1, KYMO_POINT_rcl_publish, 0x1100, 1ull << 32 | ++next[1]);
+		}
+		for (unsigned n = 0; n < i % 5; n++)
+			event_in(place, 0, KYMO_POINT_rcl_publish, 0x1100, ++next[0]);
+		event_in(place, 1, KYMO_POINT_rcl_publish, 0x1100, 1ull << 32 | ++next[1]);	/* not before those */
+		poll_once(place);
+		(void)taken(place);
+	}
+	wants(place, next[0] + next[1], place->producer.produced - next[0] - next[1]);
+	assert_int_equal(session_end(place->session, &err), 0);
+	read_numbers(place, last);
+	assert_memory_equal(last, next, sizeof last);
+	assert_int_equal(files_like(place, "_threads$"), streams == STREAMS_PROCESS);
+	assert_int_equal(files_like(place, "_[01]$"), streams == STREAMS_PROCESS ? 0 : 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -501,7 +585,13 @@ int main(void)
 		TEST(while_it_runs),
 		TEST(a_process_that_is_not_wanted),
 		TEST(too_many_objects),
+		TEST(threads_in_their_order),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed;
+
+	streams = STREAMS_THREAD;
+	failed = cmocka_run_group_tests_name("streams of threads", tests, NULL, NULL);
+	streams = STREAMS_PROCESS;
+	return failed + cmocka_run_group_tests_name("one stream", tests, NULL, NULL);
 }
