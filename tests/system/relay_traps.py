@@ -70,6 +70,19 @@ def given(viewer, stream, wanted):
     return until(f'status {wanted}', lambda: (index := viewer.next_index(stream))[0] == wanted and index)
 
 
+def with_late_stream(relay):
+    """A viewer was told that it is 1000; then a stream comes, and for the other one it is 5000."""
+    producer = live(relay)
+    viewer = watch(relay)
+    learn(viewer, producer)
+    producer.beacon(producer.one, 1000)
+    assert given(viewer, producer.one, INACTIVE)[6] == 1000
+    late = producer.stream('c_1')
+    producer.sent()
+    producer.beacon(producer.one, 5000)
+    return producer, viewer, late
+
+
 # ---- what comes from producers ----
 
 @test
@@ -427,14 +440,7 @@ def t24_metadata_are_given_when_they_can_be_understood(relay):
 
 @test
 def t25_t27_new_streams_are_told_until_they_are_heard_of(relay):
-    producer = live(relay)
-    viewer = watch(relay)
-    learn(viewer, producer)
-    producer.beacon(producer.one, 1000)
-    assert given(viewer, producer.one, INACTIVE)[6] == 1000
-    late = producer.stream('c_1')
-    producer.sent()
-    producer.beacon(producer.one, 5000)
+    producer, viewer, late = with_late_stream(relay)
     # Time stands still: the new stream may have events between 1000 and 5000.
     for _ in range(3):
         status, flags, *entry = viewer.next_index(producer.one)
@@ -479,14 +485,7 @@ def t27_nobody_moves_while_streams_are_coming(relay):
 
 @test
 def t27_time_goes_on_to_where_new_streams_begin(relay):
-    producer = live(relay)
-    viewer = watch(relay)
-    learn(viewer, producer)
-    producer.beacon(producer.one, 1000)
-    assert given(viewer, producer.one, INACTIVE)[6] == 1000
-    late = producer.stream('c_1')
-    producer.sent()
-    producer.beacon(producer.one, 5000)
+    producer, viewer, late = with_late_stream(relay)
     assert given(viewer, producer.one, INACTIVE)[6] == 1000
     producer.packet(late, b'late', 4000, 6000)
     until('the time of its beginning', lambda: viewer.next_index(producer.one)[6] == 4000)
