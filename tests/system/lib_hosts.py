@@ -138,7 +138,8 @@ class Host:
         self.run_dir, self.traces = (os.path.join(self.root, name) for name in ('run', 'traces'))
         os.mkdir(self.run_dir, 0o700)
         self.environment = dict(os.environ, KYMO_DIR=self.run_dir, ROS_TRACE_DIR=self.traces, HOME=self.root, ROS_DISTRO='jazzy',
-                                CYCLONEDDS_URI=URI % ('eth0', network.lease), LTTNG_HOME=self.root, ROS_DOMAIN_ID='0')
+                                LTTNG_HOME=self.root)
+        self.join(0)
         here = os.readlink('/proc/self/ns/net')
         self.holder = subprocess.Popen(['unshare', '--net', '--uts', 'cat'], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
         until('a namespace', lambda: os.readlink(f'/proc/{self.holder.pid}/ns/net') != here)
@@ -173,9 +174,14 @@ class Host:
     def start_kymo(self, *arguments):
         return self.start(KYMO, *arguments)
 
+    def join(self, domain, lease=None):
+        """What is started from now on is in this ROS domain; and not heard of for so long it is gone."""
+        self.domain = self.environment['ROS_DOMAIN_ID'] = str(domain)
+        self.environment['CYCLONEDDS_URI'] = URI % ('eth0', lease or self.network.lease)
+
     def client(self, *arguments):
         """caret_client, once it has joined."""
-        client = self.start(CLIENT, *arguments, kind=Client)
+        client = self.start(CLIENT, '--domain', self.domain, *arguments, kind=Client)
         client.expect('joined')
         return client
 
@@ -206,18 +212,19 @@ class Network:
         ip('link', 'set', 'switch', 'up')
         ip('address', 'add', '10.78.0.254/24', 'dev', 'switch')
         self.hosts = [Host(self, number) for number in range(hosts)]
-        self.environment = dict(os.environ, CYCLONEDDS_URI=URI % ('switch', lease))
 
     def together(self, *scenarios):
-        """scenario(network) of all at the same time; what waits does not add up. Each has a ROS domain of its own."""
-        def run(scenario):
+        """scenario(network) or, of a pair, scenario(network, hosts), all at the same time: what waits does not add up. Each has
+        a ROS domain of its own."""
+        def run(scenario, *hosts):
             try:
-                scenario(self)
+                scenario(self, *hosts)
             except BaseException:
                 failed.append(scenario.__name__)
                 traceback.print_exc()
         failed = []
-        threads = [threading.Thread(target=run, args=(scenario,)) for scenario in scenarios]
+        threads = [threading.Thread(target=run, args=scenario if isinstance(scenario, tuple) else (scenario,))
+                   for scenario in scenarios]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -15,7 +15,7 @@ WAIT, RECORD = '1', '3'
 
 
 def node(host, name, domain):
-    client = host.client('shell', '--listen', '--node', f'caret_trace_{name}', '--domain', str(domain))
+    client = host.client('shell', '--listen', '--node', f'caret_trace_{name}', '--domain', str(domain))    # the last one counts
     client.trace_node = f'caret_trace_{name}'
     return client
 
