@@ -12,8 +12,8 @@
 
 #define POLL_NS		20000000
 #define SETTLED_NS	1000000000	/* so long nobody new: that is all of them */
-#define NOBODY_NS	5000000000	/* nobody at all until then */
-#define STUCK_NS	5000000000	/* who has not begun by then is told */
+#define NOBODY_NS	3000000000	/* nobody at all until then */
+#define STUCK_NS	3000000000	/* who has not begun by then is told */
 #define ANSWER_NS	3000000000	/* for the answers to an End */
 #define READERS_MAX	1024		/* of Start */
 
