@@ -10,6 +10,7 @@
 #include "cli/common.h"
 #include "control/agent.h"
 #include "control/control.h"
+#include "control/sim_clock.h"
 #include "recorder/region.h"
 
 #define DOMAIN_LARGEST 232u	/* as ROS 2 has it: the ports of a larger one are no ports */
@@ -18,6 +19,7 @@ struct options {
 	struct opt_list domains;
 	const char *output, *marker;
 	int active, graph;
+	uint64_t sim_rate;
 	bool quiet;
 };
 
@@ -33,6 +35,8 @@ static const struct opt opts[] = {
 	{ "graph", 0, OPT_CHOICE, offsetof(struct options, graph), NULL,
 	  "which ROS 2 is to see the processes in its graph: until Humble, or from Iron on; auto: that of the processes",
 	  "auto|iron|humble" },
+	{ "sim-rate", 0, OPT_U64, offsetof(struct options, sim_rate), "HZ",
+	  "record the time of a simulation so often, of /clock in the first domain (default 1; 0: not)", NULL },
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_END
 };
@@ -86,6 +90,9 @@ static int parse(int argc, char **argv, struct options *options, struct agent_op
 		rc = add_domain(agent, domain && *domain ? domain : "0", "ROS_DOMAIN_ID", err);
 	agent->active = (struct active){ (enum active_kind)options->active, options->marker };
 	agent->graph = (enum agent_graph)options->graph;
+	agent->sim_rate = options->sim_rate <= SIM_CLOCK_RATE_MAX ? (unsigned)options->sim_rate : 0;
+	if (rc == 0 && options->sim_rate > SIM_CLOCK_RATE_MAX)
+		return err_set(err, EXIT_USAGE, "--sim-rate is at most %u a second", SIM_CLOCK_RATE_MAX);
 	if (rc == 0 && options->marker && agent->active.kind != ACTIVE_FILE)
 		return err_set(err, EXIT_USAGE, "--marker goes with --active file");
 	if (rc == 0 && options->output && agent->active.kind == ACTIVE_KYMO)
@@ -106,7 +113,7 @@ static void ready(void *context)
 static int run(int argc, char **argv)
 {
 	struct agent_options agent = { .say = say, .ready = ready };
-	struct options options = { 0 };
+	struct options options = { .sim_rate = 1 };
 	char output[CLI_PATH_MAX];
 	struct err err;
 	char **words = calloc((size_t)argc + 1, sizeof *words);	/* as given: parsing moves them */
@@ -147,6 +154,8 @@ const struct verb verb_agent = {
 		"With --active lttng, it is LTTng's session that counts, the one that \"ros2 caret record\" makes: a Start "
 		"then begins a recording of kymo's beside it, and an End ends that. --active file goes by a file, as "
 		"CARET does for containers.\n\n"
+		"Where /clock tells the time of a simulation, it is recorded beside the programs, once a second and wherever it "
+		"bends, for \"kymo report --clock sim\".\n\n"
 		"A program that came late records at once; when the recorder dies, all wait for the next Start. Programs of "
 		"other ROS domains than those served are left alone.",
 	.examples =

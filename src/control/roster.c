@@ -110,7 +110,8 @@ static struct roster_process *meet(struct roster *roster, const char *name)
 		free(process);
 		return NULL;
 	}
-	if (is_over(process)) {
+	/* This one is traced as well, once it has heard a /clock; nobody is to count it. */
+	if (is_over(process) || process->host_pid == (int)getpid()) {
 		forget(process);
 		return NULL;
 	}

@@ -33,6 +33,7 @@ struct agent {
 	struct steer *steer;
 	int lock;
 	bool graph_changed;
+	bool told_clock;
 	bool stopping;
 	unsigned looks;
 	uv_loop_t loop;
@@ -171,6 +172,10 @@ static void look(struct agent *agent, bool thorough)
 
 	roster_look(&agent->roster, thorough, &calls);
 	steer_look(agent->steer, &agent->roster.session);
+	if (!agent->told_clock && speaker_heard_clock(agent->speaker[0])) {
+		agent->told_clock = true;
+		tell(agent, "/clock of ROS domain %" PRIu32 " tells the time of a simulation", agent->options->domain[0]);
+	}
 	if (agent->graph_changed || thorough)
 		tell_graph(agent);
 }
@@ -338,7 +343,7 @@ static int open_speakers(struct agent *agent, struct err *err)
 			return -1;
 		agent->speaker_count++;
 	}
-	return 0;
+	return agent->options->sim_rate ? speaker_hear_clock(agent->speaker[0], agent->options->sim_rate, err) : 0;
 }
 
 static int open_handles(struct agent *agent, struct err *err)

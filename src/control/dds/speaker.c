@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "control/dds/bus.h"
+#include "control/dds/clock.h"
 #include "messages.h"
 
 /*
@@ -19,6 +20,7 @@
 struct speaker {
 	struct speaker_options options;
 	struct bus *bus;
+	struct clock *clock;		/* NULL: it is not heard */
 	dds_entity_t start, end, status, graph;
 	enum agent_graph form;		/* of graph; AUTO: there is none */
 	char *told;			/* the names in it, to see whether they changed */
@@ -53,6 +55,7 @@ void speaker_close(struct speaker *speaker)
 {
 	if (!speaker)
 		return;
+	clock_close(speaker->clock);
 	bus_close(speaker->bus);
 	free(speaker->told);
 	free(speaker);
@@ -61,6 +64,16 @@ void speaker_close(struct speaker *speaker)
 uint32_t speaker_domain(const struct speaker *speaker)
 {
 	return speaker->options.domain;
+}
+
+int speaker_hear_clock(struct speaker *speaker, unsigned rate, struct err *err)
+{
+	return clock_open(&speaker->clock, speaker->bus, rate, err);
+}
+
+bool speaker_heard_clock(const struct speaker *speaker)
+{
+	return speaker->clock && clock_heard(speaker->clock);
 }
 
 uint64_t speaker_left_out(const struct speaker *speaker)

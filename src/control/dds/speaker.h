@@ -49,6 +49,17 @@ bool speaker_take_start(struct speaker *speaker, struct start *start);
 /** speaker_take_end() - the next End. */
 bool speaker_take_end(struct speaker *speaker);
 
+/**
+ * speaker_hear_clock() - also record the /clock of its domain, see clock.h; once
+ * @rate: pairs a second
+ *
+ * Return: 0; -1 with @err.
+ */
+int speaker_hear_clock(struct speaker *speaker, unsigned rate, struct err *err);
+
+/** speaker_heard_clock() - whether there was a time of a simulation. */
+bool speaker_heard_clock(const struct speaker *speaker);
+
 /** speaker_left_out() - messages that were read and made no sense. */
 uint64_t speaker_left_out(const struct speaker *speaker);
 
