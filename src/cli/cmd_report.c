@@ -26,7 +26,7 @@ struct options {
 	const char *begin, *end;
 	int clock;
 	const char *architecture;
-	struct opt_list path;
+	struct opt_list path, expect;
 	bool first_callback, last_callback;
 	bool strict;
 };
@@ -49,6 +49,9 @@ static const struct opt opts[] = {
 	{ "path", 0, OPT_LIST, offsetof(struct options, path), "PATH",
 	  "a path of that file by name, or '/node -> /topic -> /node'; may be given several times "
 	  "(default: all paths of the file)", NULL },
+	{ "expect", 'x', OPT_LIST, offsetof(struct options, expect), "FILE",
+	  "what is expected, as caret_report's callback_list.csv: frequencies, and bounds of response times; "
+	  "exit with 5 if it did not happen; may be given several times", NULL },
 	{ "first-callback", 0, OPT_FLAG, offsetof(struct options, first_callback), NULL,
 	  "paths begin at the callback that publishes, not at the publication", NULL },
 	{ "last-callback", 0, OPT_FLAG, offsetof(struct options, last_callback), NULL,
@@ -141,6 +144,7 @@ static int run(int argc, char **argv)
 	struct ctf_reader *reader;
 	struct align *align = NULL;
 	struct err err = { 0 };
+	unsigned broken;
 	int status;
 
 	if (opt_parse(opts, &o, &argc, &argv, NULL, &err))
@@ -159,9 +163,12 @@ static int run(int argc, char **argv)
 		paths.caret.last_callback = o.last_callback;
 		report.paths = &paths.caret;
 	}
+	for (unsigned i = 0; i < o.expect.count && !*err.text; i++)
+		(void)expectations_read(&report.expect, o.expect.item[i], &err);
 	if (*err.text || report_check(&report, &err) || cli_traces(&traces, argc, argv, &err) ||
 	    cli_traces_open(&traces, "report", &reader, &align, &err)) {
 		report_paths_free(&paths);
+		expectations_free(report.expect);
 		return cli_fail("report", &err);
 	}
 	report.align = align;
@@ -184,8 +191,12 @@ static int run(int argc, char **argv)
 	align_destroy(align);
 	for (unsigned i = 0; i < traces.count; i++)
 		accounts_free(&accounts[i]);
+	broken = expectations_broken(report.expect);
+	expectations_free(report.expect);
 	if (*err.text)
 		return cli_fail("report", &err);
+	if (broken && status == EXIT_OK)
+		status = EXIT_BUDGET;
 	if (status == EXIT_LOSS)
 		fprintf(stderr, "kymo report: events were lost, and --strict makes that an error\n");
 	return status;
@@ -229,11 +240,12 @@ const struct verb verb_report = {
 		CLI_CLOCK_HELP "\n"
 		"\n"
 		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with\n"
-		"--strict; 6 when there was nothing to show (the output says why).",
+		"--strict; 5 when something was not as expected (FAILED or NOT_MEASURED), with --expect; 6 when there was nothing to show (the output says why).",
 	.examples =
 		"kymo report\n"
 		"kymo report TRACE --node '/perception/*' --sort p99\n"
 		"kymo report TRACE --section waits --begin +10s --end +20s\n"
+		"kymo report TRACE --expect callback_list.csv\n"
 		"kymo report left-robot right-robot\n"
 		"kymo report TRACE --path '/camera -> /image -> /detector' --section response-segments\n"
 		"kymo report TRACE --section instances --format csv > instances.csv",

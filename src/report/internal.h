@@ -24,6 +24,7 @@ struct report {
 	struct intervals *intervals;	/* NULL: no section wants them */
 	struct activity *activity;	/* likewise */
 	struct caret *caret;		/* likewise */
+	struct report_expect *expect;	/* likewise; expect.c */
 	struct spans *spans;
 	struct spans_stats *spans_stats;
 	unsigned hosts;
@@ -40,6 +41,7 @@ struct report_section {
 	bool intervals;			/* print() needs report->intervals, */
 	bool activity;			/* report->activity, */
 	bool paths;			/* report->caret; usual when paths were named */
+	bool expected;			/* report->expect; usual when something is expected */
 	bool of_ros, of_programs;	/* not shown unasked when the trace has only the other */
 	const char *none;		/* what it means that it has no rows, when it was asked for */
 	void (*print)(struct report *report);
@@ -120,6 +122,12 @@ extern const unsigned report_instance_column_count, report_message_column_count;
 /* hosts.c */
 void report_hosts(struct report *report);
 void report_print_hosts(struct table *table, const struct align *align);
+
+/* expect.c */
+int report_expect_begin(struct report *report);
+void report_expect_end(struct report *report);
+bool report_expect_failed(const struct report *report);
+void report_validation(struct report *report);
 
 /* facts.c */
 unsigned report_host_count(const struct report *report);

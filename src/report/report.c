@@ -35,6 +35,7 @@ static const struct report_section sections[] = {
 	{ .name = "response-times", .paths = true, .print = report_responses },
 	{ .name = "response-segments", .paths = true, .print = report_segments },
 	{ .name = "response-rows", .paths = true, .print = report_response_rows },
+	{ .name = "validation", .activity = true, .expected = true, .print = report_validation },
 	{ .name = "service-calls", .activity = true, .may_be_empty = true, .print = report_calls },
 	{ .name = "executors", .activity = true, .print = report_executors,
 	  .none = "The trace has no rclcpp_executor_get_next_ready, _wait_for_work or _execute." },
@@ -89,6 +90,9 @@ int report_check(const struct report_options *options, struct err *err)
 			return err_set(err, EXIT_USAGE, "Section %s is about paths: name one with "
 				       "--path '/node -> /topic -> /node', or give CARET's file with "
 				       "--architecture.", options->section[i]);
+		if (j < SECTIONS && sections[j].expected && !options->expect)
+			return err_set(err, EXIT_USAGE, "Section %s is about what is expected: name a file that says so "
+				       "with --expect.", options->section[i]);
 		if (j == SECTIONS)
 			return err_set(err, EXIT_USAGE, "There is no section \"%s\". Sections are: %s.",
 				       options->section[i], report_section_names());
@@ -100,6 +104,8 @@ static bool is_wanted(const struct report_options *options, const struct report_
 {
 	unsigned i;
 
+	if (section->expected && options->expect)
+		return true;
 	for (i = 0; i < options->sections; i++)
 		if (strcmp(options->section[i], section->name) == 0)
 			return true;
@@ -207,13 +213,16 @@ static int gather_on_demand(struct report *report, struct err *err)
 	if (WANTS(options, activity) &&
 	    activity_create(&report->activity, report->model, options->begin_ns, options->end_ns, err))
 		return -1;
-	if (options->paths && WANTS(options, paths))
+	if (WANTS(options, expected) && report_expect_begin(report))
+		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	if (options->paths && (WANTS(options, paths) || WANTS(options, expected)))
 		return caret_create(&report->caret, report->model, options->paths, err);
 	return 0;
 }
 
 static void forget(struct report *report)
 {
+	report_expect_end(report);
 	caret_destroy(report->caret);
 	activity_destroy(report->activity);
 	intervals_destroy(report->intervals);
@@ -269,7 +278,7 @@ static int pass(struct report *report, const struct report_section *section, str
 	model_finish(report->model);
 	if (report->caret && caret_finish(report->caret, err))
 		return -1;
-	if (stats_failed(report->stats) || spans_stats_failed(report->spans_stats) ||
+	if (report_expect_failed(report) || stats_failed(report->stats) || spans_stats_failed(report->spans_stats) ||
 	    (report->intervals && intervals_failed(report->intervals)) ||
 	    (report->activity && activity_failed(report->activity)))
 		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");

@@ -17,6 +17,7 @@
 #include "base/selection.h"
 #include "base/table.h"
 #include "ctf/reader.h"
+#include "report/expect.h"
 
 /* Order of the rows; all but node: largest first. */
 enum report_sort {
@@ -43,6 +44,7 @@ struct report_options {
 	int64_t begin_ns, end_ns;	/* as @reader gives times; INT64_MIN, INT64_MAX: not limited */
 	const struct simclock *clock;	/* that @reader was attached to; NULL: none, times are those of the system */
 	const struct caret_options *paths;	/* NULL: none were named */
+	struct expectations *expect;	/* for the section validation; NULL: none */
 	bool several;			/* traces: there is no path that names all of them */
 	const struct align *align;	/* how the clocks of the hosts compare; NULL: there is one */
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
