@@ -98,8 +98,17 @@ static bool is_second(const char *path)
 	return second;
 }
 
-static bool same_file(const char *a, const char *b)
+static const char *name_of(const char *path)
 {
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Of one trace: where its directory is called otherwise meanwhile, only one of the paths may know. */
+static bool same_file(const char *path, const char *other)
+{
+	const char *a = name_of(path), *b = name_of(other);
 	size_t length = packed_plain_length(a);
 
 	return length == packed_plain_length(b) && !memcmp(a, b, length);

@@ -100,8 +100,8 @@ static bool is_known(const struct ctf_reader *reader, const char *path)
 	bool known = chunk_describe(&chunk, path) != 0;
 
 	for (unsigned i = 0; i < reader->trace_count && !known; i++)
-		known = !strcmp(reader->trace[i]->path, path) ||
-			chunk_is_same(&reader->trace[i]->chunk, &chunk);
+		known = chunk_is_same(&reader->trace[i]->chunk, &chunk) ||
+			(reader->looks_again && !strcmp(reader->trace[i]->path, path));
 	chunk_free(&chunk);
 	return known;
 }
@@ -114,7 +114,8 @@ static int add_trace(struct ctf_reader *reader, const char *path, struct err *er
 	struct ctf_trace *trace;
 	struct err why = { 0 };
 
-	if (reader->looks_again && is_known(reader, path))
+	/* A directory that is renamed while it is listed may be listed under both names. */
+	if (is_known(reader, path))
 		return 0;
 	if (reader->trace_count == TRACES_MAX)
 		return err_set(err, EXIT_INPUT, "%s: more than %d traces", path, TRACES_MAX);
