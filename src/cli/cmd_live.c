@@ -232,7 +232,7 @@ const struct verb verb_live = {
 		"an event is shown as soon as no stream can bring an earlier one. A stream of which nothing is heard for "
 		"a while is not waited for. Losses are told on stderr.\n\n"
 		"With a directory: reads a trace together with who writes it, on this machine or on a shared file system: "
-		"through the locks and synchronisation points of `kymo relay`, else by the clock. Ends when the writer has "
+		"through the locks and synchronisation points of `kymo relay` and `kymo record`, else by the clock. Ends when the writer has "
 		"gone, or, where that cannot be known, with Ctrl-C.\n\n"
 		"--top prints tables of what happened since the table before: rates of events, processes and topics, durations "
 		"of callbacks, latencies of messages, losses; redrawn on a terminal.\n\n"

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "ctf/lock.h"
+
 static_assert(sizeof(struct ctf_index_entry) == 72, "entry length of LTTng index 1.1");
 
 struct index_header {
@@ -41,7 +43,7 @@ static int write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
-static int index_flush(struct ctf_index *index, int dir_fd, const char *name)
+static int write_pending(struct ctf_index *index, int dir_fd, const char *name)
 {
 	const struct index_header header = {
 		htobe32(CTF_INDEX_MAGIC), htobe32(CTF_INDEX_MAJOR), htobe32(CTF_INDEX_MINOR),
@@ -55,11 +57,14 @@ static int index_flush(struct ctf_index *index, int dir_fd, const char *name)
 	fd = openat(dir_fd, path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0644);
 	if (fd < 0)
 		return -1;
+	(void)ctf_lock_all(fd, index->length);	/* until it is closed */
 	if (!index->begun)
 		rc = write_all(fd, &header, sizeof header);
+	index->length += index->begun ? 0 : sizeof header;
 	index->begun = 1;
 	if (rc == 0)
 		rc = write_all(fd, index->pending, index->pending_count * sizeof *index->pending);
+	index->length += index->pending_count * sizeof *index->pending;
 	index->pending_count = 0;
 	return close(fd) < 0 ? -1 : rc;
 }
@@ -92,16 +97,24 @@ void ctf_index_add(struct ctf_index *index, int dir_fd, const char *name,
 		htobe64(entry->events_discarded), htobe64(entry->stream_id),
 		htobe64(entry->stream_instance_id), htobe64(entry->packet_seq_num),
 	};
-	if (index->pending_count == CTF_INDEX_PENDING && index_flush(index, dir_fd, name) < 0)
+	if (index->pending_count == CTF_INDEX_PENDING)
+		(void)ctf_index_flush(index, dir_fd, name);
+}
+
+int ctf_index_flush(struct ctf_index *index, int dir_fd, const char *name)
+{
+	if (index->broken || !index->pending_count)
+		return 0;
+	if (write_pending(index, dir_fd, name) < 0)
 		index_give_up(index, dir_fd, name);
+	return 1;
 }
 
 void ctf_index_finish(struct ctf_index *index, int dir_fd, const char *name)
 {
 	char part[256], final[256];
 
-	if (!index->broken && index->pending_count && index_flush(index, dir_fd, name) < 0)
-		index_give_up(index, dir_fd, name);
+	(void)ctf_index_flush(index, dir_fd, name);
 	free(index->pending);
 	index->pending = NULL;
 	if (index->broken || !index->begun)

@@ -29,6 +29,7 @@ struct ctf_index {
 	uint32_t pending_count;
 	uint8_t begun;			/* the .part file exists */
 	uint8_t broken;			/* a write failed: the stream goes without index */
+	uint64_t length;		/* bytes of the .part file */
 };
 
 /**
@@ -37,10 +38,17 @@ struct ctf_index {
  * @name: of the stream
  *
  * Failure is not reported: an index is a shortcut, and readers scan a stream that has none.
- * Context: allocates; blocks once in CTF_INDEX_PENDING calls.
+ * Context: allocates; blocks once in CTF_INDEX_PENDING calls, if ctf_index_flush() was not.
  */
 void ctf_index_add(struct ctf_index *index, int dir_fd, const char *name,
 		   const struct ctf_index_entry *entry);
+
+/**
+ * ctf_index_flush() - what was added is in the .part file
+ *
+ * Locked as lock.h says, for who reads that file while it grows. Return: whether something was written. Context: blocks.
+ */
+int ctf_index_flush(struct ctf_index *index, int dir_fd, const char *name);
 
 /** ctf_index_finish() - write the rest and give the file its name. Context: blocks. */
 void ctf_index_finish(struct ctf_index *index, int dir_fd, const char *name);

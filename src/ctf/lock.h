@@ -14,6 +14,8 @@
  *                        readable                 locked
  *   index/sync         ├ 32 bytes, see below ┤     byte 2^62: locked while somebody writes the trace
  *
+ * The index is called index/CHANNEL.part where kymo record writes, until its stream is closed.
+ *
  * A writer takes all of a new file at once (ctf_lock_all()) and gives it back range by range
  * (ctf_lock_ready()); closing the file gives back the rest. A reader asks for the range that it wants before it reads
  * it (ctf_lock_test(), or ctf_lock_wait() to sleep until it is there), and never for more than

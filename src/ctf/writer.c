@@ -19,6 +19,7 @@
 #include "abi/points.h"
 #include "ctf/index.h"
 #include "ctf/metadata.h"
+#include "ctf/share.h"
 
 /* Packet header and packet context, as the metadata declares them. */
 struct packet_head {
@@ -74,6 +75,8 @@ struct ctf_writer {
 	uint64_t bytes;
 	uint64_t index_bytes;
 	uint64_t next_instance;
+	struct ctf_share share;
+	uint64_t out_count;
 	struct ctf_out *outs;
 	bool declared[CTF_CLASS_COUNT][KYMO_POINTS_TABLE];
 	bool own_declared[CTF_CLASS_COUNT][KYMO_POINTS_MAX - KYMO_POINTS_TABLE];
@@ -125,6 +128,8 @@ static int file_append(struct ctf_writer *writer, const char *text, size_t size)
 
 	if (fd < 0)
 		return -errno;
+	if (writer->share.active)
+		(void)ctf_lock_all(fd, length);	/* until it is closed */
 	tell(writer, name, length, size, NULL, 0);
 	done = pwrite(fd, text, size, writer->metadata_length);
 	if (done != (ssize_t)size) {
@@ -315,7 +320,8 @@ uint64_t ctf_writer_bytes(const struct ctf_writer *writer)
 
 uint64_t ctf_writer_disk(const struct ctf_writer *writer)
 {
-	return (uint64_t)writer->metadata_length + writer->bytes + writer->index_bytes;
+	return (uint64_t)writer->metadata_length + writer->bytes + writer->index_bytes +
+	       (writer->share.active ? CTF_SYNC_BYTES : 0);
 }
 
 bool ctf_writer_is_gone(const struct ctf_writer *writer)
@@ -338,10 +344,29 @@ void ctf_writer_close(struct ctf_writer *writer)
 		return;
 	while (writer->outs)
 		ctf_out_close(writer->outs);
+	ctf_share_end(&writer->share);
 	if (writer->dir_fd >= 0)
 		(void)close(writer->dir_fd);
 	free(writer->dir);
 	free(writer);
+}
+
+void ctf_writer_share(struct ctf_writer *writer)
+{
+	if (!writer->store)
+		ctf_share_begin(&writer->share, writer->dir_fd);
+}
+
+unsigned ctf_writer_point(struct ctf_writer *writer, uint64_t ns)
+{
+	unsigned flushed = 0;
+
+	if (!writer->share.active)
+		return 0;
+	for (struct ctf_out *out = writer->outs; out; out = out->next)
+		flushed += (unsigned)ctf_index_flush(&out->index, writer->dir_fd, out->name);
+	ctf_share_point(&writer->share, ns, writer->out_count);
+	return flushed;
 }
 
 /* ---- open files ---- */
@@ -352,6 +377,8 @@ static void out_shut(struct ctf_out *out)
 		return;
 	opened.out[out->place] = opened.out[--opened.count];
 	opened.out[out->place]->place = out->place;
+	if (out->writer->share.active)
+		(void)ctf_lock_ready(out->fd, 0, CTF_LOCK_REST);	/* a child that was forked may have it open, too */
 	(void)close(out->fd);
 	out->fd = -1;
 }
@@ -397,6 +424,8 @@ static int out_open(struct ctf_out *out)
 	out->fd = openat(out->writer->dir_fd, out->name, flags, 0644);
 	if (out->fd < 0)
 		return -errno;
+	if (out->writer->share.active)
+		(void)ctf_lock_all(out->fd, out->length);
 	out->made = true;
 	out->place = opened.count;
 	opened.out[opened.count++] = out;
@@ -421,6 +450,7 @@ struct ctf_out *ctf_out_create(struct ctf_writer *writer, enum ctf_class class, 
 	if (writer->outs)
 		writer->outs->prev = out;
 	writer->outs = out;
+	writer->out_count++;
 	return out;
 }
 
@@ -505,7 +535,10 @@ static int out_append(struct ctf_out *out, const struct packet_head *head, const
 	if (rc < 0)
 		return rc;
 	tell(out->writer, out->name, out->length, head->packet_size / 8, head, head_size[out->class]);
-	return out_write(out, head, packet->events, packet->size);
+	rc = out_write(out, head, packet->events, packet->size);
+	if (rc == 0 && out->writer->share.active)
+		(void)ctf_lock_ready(out->fd, out->length, head->packet_size / 8);
+	return rc;
 }
 
 static int out_store(struct ctf_out *out, const struct packet_head *head, const struct ctf_packet *packet,
@@ -593,6 +626,7 @@ void ctf_out_close(struct ctf_out *out)
 		out_finish(out);
 	else if (out->stored)
 		writer->store->end(writer->store->context, out->stored);
+	writer->out_count--;
 	*(out->prev ? &out->prev->next : &writer->outs) = out->next;
 	if (out->next)
 		out->next->prev = out->prev;

@@ -6,12 +6,13 @@
  *   DIR/<stream>           packets; each is one writev, so a crash leaves whole packets
  *   DIR/index/<stream>.idx LTTng index 1.1. Written as <stream>.part and renamed when the stream
  *                          is closed: readers never meet an index that does not cover its stream
+ *   DIR/index/sync         with ctf_writer_share(): see lock.h
  *
  * Event bytes come in as they are to be stored (u16 id, u64 ns, packed payload). There are three
  * stream classes, by enum ctf_class; ids are those of tracepoints.def in all of them.
  *
  * At most CTF_WRITER_OPEN_MAX stream files, or a fifth of what RLIMIT_NOFILE allows, are open at a time in
- * the whole program, whatever the number of streams and writers; a writer by itself holds one descriptor.
+ * the whole program, whatever the number of streams and writers; a writer by itself holds one descriptor, or two.
  *
  * Context of all functions: allocate and block; all writers of a program belong to one thread.
  */
@@ -136,6 +137,22 @@ int ctf_writer_declare_version(struct ctf_writer *writer, enum ctf_class class, 
  */
 int ctf_writer_declare_own(struct ctf_writer *writer, enum ctf_class class, unsigned id,
 			   const struct kymo_point *point);
+
+/**
+ * ctf_writer_share() - from now on others may read while it is written, as lock.h says: packet by packet
+ *
+ * Call it before the first stream. It holds one descriptor more then, and a packet costs a system call more.
+ */
+void ctf_writer_share(struct ctf_writer *writer);
+
+/**
+ * ctf_writer_point() - a synchronisation point: no packet, of any stream, will bring an event before @ns
+ * @ns: CLOCK_MONOTONIC, not before the last one's
+ *
+ * What is in index entries of such packets is in the index files then. Return: streams that had some. Nothing without
+ * ctf_writer_share(). Context: some system calls for each such stream.
+ */
+unsigned ctf_writer_point(struct ctf_writer *writer, uint64_t ns);
 
 /** ctf_writer_watch() - tell @before of each write from now on; NULL: nobody. */
 void ctf_writer_watch(struct ctf_writer *writer, ctf_watch_fn *before, void *context);

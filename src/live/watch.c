@@ -24,8 +24,8 @@ static enum kind read_sync(const struct ctf_reader *reader, unsigned i, struct c
 	if (snprintf(path, sizeof(path), "%s/" CTF_SYNC_NAME, ctf_trace(reader, i)->path) >= (int)sizeof(path))
 		return PLAIN;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)
-		return PLAIN;
+	if (fd < 0)		/* chunks get other names, or are taken away, when nobody writes them any more */
+		return access(ctf_trace(reader, i)->path, F_OK) < 0 ? GONE : PLAIN;
 	/* First whether it is alive: the last point of one that is gone is not needed. */
 	if (ctf_sync_alive(fd) <= 0)
 		kind = GONE;

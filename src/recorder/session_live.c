@@ -15,7 +15,7 @@
 #define STREAMS_PER_PATIENCE 100	/* many streams: fewer, larger packets each */
 #define ORDER_NS	100000ull	/* clocks of threads differ, stores need a moment to be seen */
 #define HOLD_NS		50000000ull
-#define HORIZON_NS	1000000ull	/* between two looks at all rings; more of them, less often */
+#define HORIZON_NS	1000000ull	/* between two looks at all rings, at least; more of them, less often */
 #define RINGS_PER_HORIZON 100
 
 uint64_t session_patience(const struct session *session, unsigned rings)
@@ -53,16 +53,27 @@ static void look_at_directory(struct session *session)
 	session->watched = now;
 }
 
+/* As the most eager of the sinks wants it; UINT64_MAX: none does. */
+static uint64_t horizon_every_ns(const struct session *session)
+{
+	uint64_t every = UINT64_MAX;
+
+	for (unsigned i = 0; i < session->drain.sink_count; i++) {
+		const struct sink *sink = session->drain.sink[i];
+
+		if (sink->ops->horizon && sink->horizon_every_ns < every)
+			every = sink->horizon_every_ns < HORIZON_NS ? HORIZON_NS : sink->horizon_every_ns;
+	}
+	return every;
+}
+
 bool session_live_look(struct session *session)
 {
-	const uint64_t now = session->drain.now_ns;
-	bool wanted = false;
+	const uint64_t now = session->drain.now_ns, every = horizon_every_ns(session);
 
-	for (unsigned i = 0; i < session->drain.sink_count; i++)
-		wanted |= session->drain.sink[i]->ops->horizon != NULL;
-	if (!wanted || now < session->horizon_at)
+	if (every == UINT64_MAX || now < session->horizon_at)
 		return false;
-	session->horizon_at = now + HORIZON_NS * (1 + session->rings / RINGS_PER_HORIZON);
+	session->horizon_at = now + every * (1 + session->rings / RINGS_PER_HORIZON);
 	look_at_directory(session);
 	return true;
 }

@@ -79,7 +79,7 @@ int session_add_sink(struct session *session, struct sink *sink, struct err *err
 	clock = session_snapshot_clocks(session);
 	if (attach(session, sink, clock, err) < 0)
 		return -1;
-	session->accounts_at = 0;
+	session->accounts_at = session->horizon_at = 0;
 	return 0;
 }
 

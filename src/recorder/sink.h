@@ -177,7 +177,7 @@ struct sink_ops {
 	int (*accounts)(struct sink *sink, const char *json);
 	/*
 	 * No event before @ns will come any more; facts of before it may, and the sink gives them a
-	 * later time. Some ms apart, and @ns grows but for a process that stays inside an event for long.
+	 * later time. horizon_every_ns apart, or less, and @ns grows but for a process that stays inside an event for long.
 	 */
 	void (*horizon)(struct sink *sink, uint64_t ns);
 	/*
@@ -221,6 +221,7 @@ struct sink {
 	const struct sink_ops *ops;
 	const char *name;		/* for messages: a path; stays valid until close */
 	uint64_t patience_ns;		/* so long a little data may wait for more; 0: as the others have it */
+	uint64_t horizon_every_ns;	/* with `horizon`; more with many threads; 0: a few ms */
 	/* ---- the recorder's ---- */
 	uint64_t id;			/* grows with every sink of the session, 1 for the first */
 	uint64_t added_ns;

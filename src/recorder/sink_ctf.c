@@ -138,6 +138,7 @@ static void ctf_close(struct sink *sink)
 		(void)close(ctf->dir);
 	free(ctf->path);
 	free(ctf->rules);
+	traces_free(&ctf->traces);
 	free(ctf);
 }
 
@@ -153,6 +154,7 @@ static const struct sink_ops ctf_ops = {
 	.ended = ctf_ended,
 	.tell = ctf_tell,
 	.round = ctf_round,
+	.horizon = ctf_horizon,
 	.due = ctf_due,
 	.gone = ctf_gone,
 	.turn = ctf_turn,
@@ -169,6 +171,7 @@ int sink_ctf_create(const char *path, const char *version, uint64_t monotonic, u
 	if (!ctf)
 		return err_set(err, EXIT_FAILED, "out of memory");
 	ctf->sink.ops = &ctf_ops;
+	ctf->sink.horizon_every_ns = CTF_POINT_NS;
 	ctf->chunks.dir = ctf->dir = -1;
 	ctf->traces.begin = begin_another;
 	ctf->traces.context = ctf;

@@ -16,6 +16,8 @@ enum ctf_loss {
 	CTF_LOSS_ALL,			/* the directory */
 };
 
+#define CTF_POINT_NS 100000000ull	/* between synchronisation points, with few streams */
+
 struct ctf_sink {
 	struct sink sink;
 	char *path;			/* absolute */
@@ -29,6 +31,7 @@ struct ctf_sink {
 	bool existed;			/* the directory was there before */
 	enum ctf_loss loss;		/* ALL: its directory was made again, and what is in it not yet */
 	bool beside;			/* that directory was not empty, for all one knows */
+	uint64_t point_at;		/* when the next synchronisation point is due */
 	unsigned again;			/* traces were begun anew so often beside what is left of others */
 };
 
@@ -53,6 +56,7 @@ void ctf_complete_chunk(struct ctf_sink *ctf, uint64_t end_ns);
 
 /* Functions of struct sink_ops. */
 void ctf_round(struct sink *sink, uint64_t now_ns);
+void ctf_horizon(struct sink *sink, uint64_t ns);
 bool ctf_due(const struct sink *sink, uint64_t now_ns);
 bool ctf_gone(struct sink *sink, bool all);
 int ctf_turn(struct sink *sink, uint64_t begin_ns, uint64_t now_ns);

@@ -14,6 +14,9 @@
 
 #include "recorder/sink_ctf_internal.h"
 
+#define POINT_MARGIN_NS	20000000ull
+#define STREAMS_PER_POINT 100		/* more of them, less often */
+
 static uint64_t realtime_now(void)
 {
 	struct timespec now = { 0 };
@@ -44,7 +47,10 @@ int ctf_begin_trace(struct ctf_sink *ctf, const struct chunk *chunk, const char 
 	if (mkdir(path, 0755) < 0 && errno != EEXIST)
 		return err_set(err, EXIT_FAILED, "cannot write to %s: %s; name another place with -o DIR",
 			       path, strerror(errno));
-	return ctf_writer_create(path, &ctf->desc, writer, err);
+	if (ctf_writer_create(path, &ctf->desc, writer, err) < 0)
+		return -1;
+	ctf_writer_share(*writer);
+	return 0;
 }
 
 static int begin_chunks(struct ctf_sink *ctf, const struct sink_files *files, uint64_t monotonic,
@@ -71,6 +77,19 @@ int ctf_begin_place(struct ctf_sink *ctf, const struct sink_files *files, uint64
 	if (files && chunks_wanted(files) && begin_chunks(ctf, files, monotonic, realtime, err) < 0)
 		return -1;
 	return ctf_begin_trace(ctf, &ctf->chunks.now, "ust", &ctf->traces.shared, err);
+}
+
+/*
+ * What was taken a moment ago may still have facts to come, which are read in a round of their own: those
+ * that come in time keep theirs.
+ */
+void ctf_horizon(struct sink *sink, uint64_t ns)
+{
+	struct ctf_sink *ctf = (struct ctf_sink *)sink;
+
+	if (ns < ctf->point_at || ns - POINT_MARGIN_NS <= ctf->traces.horizon_ns)
+		return;
+	ctf->point_at = ns + CTF_POINT_NS * (1 + traces_point(&ctf->traces, ns - POINT_MARGIN_NS) / STREAMS_PER_POINT);
 }
 
 /* ---- chunks ---- */

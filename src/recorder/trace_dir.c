@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ctf/lock.h"
+
 #define DEPTH_MAX 4		/* a chunk, its traces, their indexes */
 
 /* ---- making ---- */
@@ -85,6 +87,7 @@ static void remove_empty(int dir_fd, const char *name, unsigned depth)
 	(void)unlinkat(dirfd(dir), "metadata", 0);
 	(void)unlinkat(dirfd(dir), "kymo.json", 0);
 	(void)unlinkat(dirfd(dir), TRACE_DIR_EARLIER, 0);
+	(void)unlinkat(dirfd(dir), CTF_SYNC_NAME, 0);
 	while (depth < DEPTH_MAX && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
 			remove_empty(dirfd(dir), entry->d_name, depth + 1);

@@ -213,6 +213,12 @@ static int write_packet(const struct traces *traces, const struct sink_process *
 	return ended(writer, &writing, ctf_out_packet(out, packet));
 }
 
+/* Readers have seen what is before the horizon. */
+static uint64_t not_before(const struct traces *traces, uint64_t ns)
+{
+	return ns > traces->horizon_ns ? ns : traces->horizon_ns;
+}
+
 static void count_events(struct traces *traces, const struct sink_process *at, uint32_t records)
 {
 	struct traces_process *mine = at->data;
@@ -240,6 +246,10 @@ int traces_packet(struct traces *traces, struct sink_process *at, const struct s
 
 	if (rc < 0)
 		return rc;
+	if (!packet.size) {
+		packet.begin = not_before(traces, packet.begin);
+		packet.end = packet.end > packet.begin ? packet.end : packet.begin;
+	}
 	if (from->account) {
 		packet.vtid = from->account->tid;
 		memcpy(packet.procname, from->account->name, sizeof packet.procname);
@@ -306,7 +316,7 @@ static int make_merged(struct traces *traces, struct sink_process *at)
 
 int traces_batch(struct traces *traces, struct sink_process *at, const struct sink_batch *batch)
 {
-	const struct ctf_packet packet = {
+	struct ctf_packet packet = {
 		.begin = batch->begin,
 		.end = batch->end,
 		.discarded = batch->discarded - at->merged.stream_base,
@@ -317,6 +327,10 @@ int traces_batch(struct traces *traces, struct sink_process *at, const struct si
 	};
 	int rc = batch->size ? declare_runtime(traces, at, CTF_CLASS_MERGED) : 0;
 
+	if (!packet.size) {
+		packet.begin = not_before(traces, packet.begin);
+		packet.end = packet.end > packet.begin ? packet.end : packet.begin;
+	}
 	if (rc == 0 && !at->merged.stream)
 		rc = make_merged(traces, at);
 	if (rc == 0)
@@ -327,17 +341,46 @@ int traces_batch(struct traces *traces, struct sink_process *at, const struct si
 	return 0;
 }
 
+/* Those that are late get a later time; the true one is in init_timestamp. */
+static int move_facts(struct traces *traces, const struct sink_facts *facts, struct ctf_packet *packet)
+{
+	if (facts->size > traces->moved_room) {
+		uint8_t *grown = realloc(traces->moved, facts->size);
+
+		if (!grown)
+			return -ENOMEM;
+		traces->moved = grown;
+		traces->moved_room = facts->size;
+	}
+	if (facts->size)
+		memcpy(traces->moved, facts->bytes, facts->size);
+	packet->begin = not_before(traces, packet->begin);
+	packet->end = not_before(traces, packet->end);
+	for (uint32_t i = 0; i < facts->count; i++) {
+		struct sink_fact fact;
+
+		memcpy(&fact, traces->moved + facts->at[i], sizeof fact);
+		fact.ns = not_before(traces, fact.ns);
+		memcpy(traces->moved + facts->at[i], &fact, sizeof fact);
+	}
+	packet->events = traces->moved;
+	return 0;
+}
+
 int traces_facts(struct traces *traces, struct sink_process *at, const struct sink_facts *facts)
 {
-	const struct ctf_packet packet = {
+	struct ctf_packet packet = {
 		.begin = facts->begin,
 		.end = facts->end,
 		.discarded = facts->known ? 0 : facts->discarded - at->init.stream_base,
 		.events = facts->bytes,
 		.size = facts->size,
 	};
-	int rc;
+	/* What is known stands at the begin of its chunk, and is not read as something new. */
+	int rc = !facts->known && facts->begin < traces->horizon_ns ? move_facts(traces, facts, &packet) : 0;
 
+	if (rc < 0)
+		return rc;
 	choose_facts(traces, at, facts->known);
 	rc = write_packet(traces, at, at->init.stream, &packet,
 			  facts->promised && !facts->known ? KYMO_PROMISE_NO_RING : KYMO_PROMISE_NOTHING);
@@ -371,6 +414,24 @@ void traces_leave(struct traces *traces, struct sink_process *at)
 		mine->next->link = mine->link;
 	free(mine);
 	at->data = NULL;
+}
+
+unsigned traces_point(struct traces *traces, uint64_t ns)
+{
+	unsigned calls = traces->shared ? 1 + ctf_writer_point(traces->shared, ns) : 0;
+
+	traces->horizon_ns = ns;
+	for (struct traces_process *mine = traces->processes; mine; mine = mine->next)
+		if (mine->own)
+			calls += 1 + ctf_writer_point(mine->own, ns);
+	return calls;
+}
+
+void traces_free(struct traces *traces)
+{
+	free(traces->moved);
+	traces->moved = NULL;
+	traces->moved_room = 0;
 }
 
 void traces_complete(struct traces *traces)

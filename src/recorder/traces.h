@@ -27,6 +27,9 @@ struct traces {
 	void *context;
 	bool fronts;			/* each stream begins with an empty packet, not only who has lost something */
 	uint64_t front_ns;		/* its time; at most that of the packet that follows */
+	uint64_t horizon_ns;		/* readers may have seen what is before it: facts are given that time. 0: none has */
+	uint8_t *moved;			/* such facts, [moved_room] */
+	size_t moved_room;
 	struct ctf_writer *shared;	/* "ust" */
 	uint64_t shared_events;		/* in it */
 	struct traces_process *processes;	/* those that have not left */
@@ -55,6 +58,16 @@ int traces_facts(struct traces *traces, struct sink_process *at, const struct si
 int traces_packet(struct traces *traces, struct sink_process *at, const struct sink_packet *packet);
 int traces_batch(struct traces *traces, struct sink_process *at, const struct sink_batch *batch);
 void traces_leave(struct traces *traces, struct sink_process *at);
+
+/**
+ * traces_point() - a synchronisation point in all traces: nothing before @ns will come any more
+ *
+ * Facts of before it are given that time from now on. Return: about how many system calls it took.
+ */
+unsigned traces_point(struct traces *traces, uint64_t ns);
+
+/** traces_free() - when they are complete: memory. */
+void traces_free(struct traces *traces);
 
 /** traces_complete() - end all streams and traces; the next packets of the processes begin new ones. */
 void traces_complete(struct traces *traces);

@@ -33,10 +33,7 @@ struct relay_sink {
 	struct trace *made;		/* all traces */
 	uint32_t trace_count, stream_count;
 	uint32_t records;		/* in the packet that is being given */
-	uint64_t horizon_ns;		/* nothing is older than that from now on */
 	bool news;			/* since the sender was woken */
-	uint8_t *facts;			/* with later times */
-	size_t facts_room;
 };
 
 /* What a writer puts its trace into. */
@@ -179,7 +176,7 @@ static struct relay_sink *relay_of(struct sink *sink)
 {
 	struct relay_sink *to = (struct relay_sink *)sink;
 
-	to->traces.front_ns = to->horizon_ns ? to->horizon_ns : sink->start_ns;
+	to->traces.front_ns = to->traces.horizon_ns ? to->traces.horizon_ns : sink->start_ns;
 	return to;
 }
 
@@ -193,66 +190,28 @@ static int relay_declare(struct sink *sink, struct sink_process *at, enum ctf_cl
 	return traces_declare(&relay_of(sink)->traces, at, class, id);
 }
 
-static uint64_t later(uint64_t ns, uint64_t bound)
-{
-	return ns > bound ? ns : bound;
-}
-
-/* Viewers have seen what was before the horizon; the true time is in init_timestamp. */
 static int relay_facts(struct sink *sink, struct sink_process *at, const struct sink_facts *facts)
 {
 	struct relay_sink *to = relay_of(sink);
-	struct sink_facts moved = *facts;
 
-	moved.begin = later(facts->begin, to->horizon_ns);
-	moved.end = later(facts->end, moved.begin);
-	if (facts->size > to->facts_room) {
-		uint8_t *grown = realloc(to->facts, facts->size);
-
-		if (!grown)
-			return -ENOMEM;
-		to->facts = grown;
-		to->facts_room = facts->size;
-	}
-	if (facts->size)
-		memcpy(to->facts, facts->bytes, facts->size);
-	for (uint32_t i = 0; i < facts->count; i++) {
-		struct sink_fact fact;
-
-		memcpy(&fact, to->facts + facts->at[i], sizeof fact);
-		fact.ns = later(fact.ns, to->horizon_ns);
-		moved.end = later(moved.end, fact.ns);
-		memcpy(to->facts + facts->at[i], &fact, sizeof fact);
-	}
-	moved.bytes = to->facts;
 	to->records = 0;
-	return traces_facts(&to->traces, at, &moved);
+	return traces_facts(&to->traces, at, facts);
 }
 
 static int relay_packet(struct sink *sink, struct sink_process *at, const struct sink_packet *packet)
 {
 	struct relay_sink *to = relay_of(sink);
-	struct sink_packet moved = *packet;
 
-	if (!packet->size) {
-		moved.begin = later(packet->begin, to->horizon_ns);
-		moved.end = later(packet->end, moved.begin);
-	}
 	to->records = packet->records;
-	return traces_packet(&to->traces, at, &moved);
+	return traces_packet(&to->traces, at, packet);
 }
 
 static int relay_batch(struct sink *sink, struct sink_process *at, const struct sink_batch *batch)
 {
 	struct relay_sink *to = relay_of(sink);
-	struct sink_batch moved = *batch;
 
-	if (!batch->size) {
-		moved.begin = later(batch->begin, to->horizon_ns);
-		moved.end = later(batch->end, moved.begin);
-	}
 	to->records = batch->records;
-	return traces_batch(&to->traces, at, &moved);
+	return traces_batch(&to->traces, at, batch);
 }
 
 static void relay_leave(struct sink *sink, struct sink_process *at)
@@ -264,9 +223,9 @@ static void relay_horizon(struct sink *sink, uint64_t ns)
 {
 	struct relay_sink *to = (struct relay_sink *)sink;
 
-	if (ns <= to->horizon_ns)
+	if (ns <= to->traces.horizon_ns)
 		return;
-	to->horizon_ns = ns;
+	to->traces.horizon_ns = ns;
 	to->news = false;
 	sender_horizon(to->sender, ns);
 }
@@ -422,7 +381,7 @@ static void relay_close(struct sink *sink)
 		to->made = trace->next;
 		free(trace);
 	}
-	free(to->facts);
+	traces_free(&to->traces);
 	free(to->url);
 	free(to);
 	if (release)
