@@ -100,6 +100,8 @@ def spans(work):
     check(seen == [tuple(map(float, w)) for w in wanted.values()], "spans", seen)
     span = as_json("report", trace, "--clock", "sim", "--section", "spans")
     check(span["clock"] == "7 pairs, rate 1 to 2, 1 pause, 1 jump back", "clock", span["clock"])
+    whole = as_json("report", trace)
+    check(whole["processes"] == 0 and "callbacks" not in whole, "who recorded a clock is no ROS 2 process", whole)
     span = span["spans"][0]
     durations = [d for _, d in wanted.values()]
     check((span["count"], span["min_ns"], span["max_ns"]) == (len(wanted), 0, max(durations) * S) and

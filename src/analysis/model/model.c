@@ -312,9 +312,10 @@ int model_event(struct model *model, const struct ctf_event *event)
 	if (!now.thread)
 		return -ENOMEM;
 	now.process = now.thread->process;
-	now.process->pub.events++;
 	now.process->last_ns = event->ns;
-	model->facts.ros_events++;
+	/* Who only recorded a simulation's clock beside it is none of the robot's processes. */
+	now.process->pub.events += bound->point != KYMO_POINT_sim_time;
+	model->facts.ros_events += bound->point != KYMO_POINT_sim_time;
 	if (bound->is_init) {
 		model->facts.init_events++;
 		now.process->pub.init_events++;
