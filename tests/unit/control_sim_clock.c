@@ -158,6 +158,37 @@ static void silence(void **state)
 	compare(&f, stood, 9 * S, 15 * MS);
 }
 
+/* It fell silent, and that was all: it stands, as far as one knows. */
+static void silent_to_the_end(void **state)
+{
+	static struct fixture f;
+
+	(void)state;
+	begin(&f, 1);
+	run(&f, falls_silent, 6900 * MS, 10 * MS);
+	assert_in_range(f.pair[f.pairs - 1].ns, T0 + 5800 * MS, T0 + 6900 * MS);
+	compare(&f, stood, 6900 * MS, 15 * MS);
+}
+
+/* A small step back, and one right behind a bend, when no rate is known. */
+static int64_t steps_back(int64_t ns)
+{
+	return S + ns - (ns >= 2 * S ? 15 * MS : 0) - (ns >= 3 * S ? 500 * MS : 0) - (ns >= 3020 * MS ? 400 * MS : 0);
+}
+
+static void every_jump_back(void **state)
+{
+	static struct fixture f;
+	struct simclock *clock;
+
+	(void)state;
+	begin(&f, 1);
+	run(&f, steps_back, 5 * S, 10 * MS);
+	assert_int_equal(simclock_create(&clock, f.pair, f.pairs, NULL), 0);
+	assert_int_equal(simclock_facts(clock)->jumps, 3);
+	simclock_free(clock);
+}
+
 /* A thousand messages a second, of which ten say the same. */
 static int64_t in_steps(int64_t ns)
 {
@@ -205,6 +236,8 @@ int main(void)
 		cmocka_unit_test(one_a_period),
 		cmocka_unit_test(bends),
 		cmocka_unit_test(silence),
+		cmocka_unit_test(silent_to_the_end),
+		cmocka_unit_test(every_jump_back),
 		cmocka_unit_test(steps_are_no_pauses),
 		cmocka_unit_test(no_time_yet),
 	};
