@@ -6,14 +6,12 @@ late, when thousands of executors and groups have come and gone, and is told of 
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
-BUILD = os.environ["KYMO_BUILD"]
-SOURCE = os.environ["KYMO_SOURCE"]
-KYMO = f"{BUILD}/bin/kymo"
+from lib_cxx import BUILD, COMPILE, KYMO, SOURCE, dump, require
+
 EVENT = re.compile(r"ros2_caret:(\w+): .*?\{ ([^{}]*) \}$")
 
 
@@ -21,7 +19,7 @@ def compiled(work, generation, *defines):
     """librclcpp.so, a program and a plugin."""
     library, jazzy = f"{work}/{generation}{len(defines)}", ["-DJAZZY", *defines] if generation == "jazzy" else []
     os.mkdir(library)
-    compile_ = [os.environ.get("CXX", "c++"), "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC", *jazzy]
+    compile_ = [*COMPILE, *jazzy]
     folder = f"{SOURCE}/tests/rclcpp"
     tracetools = f"{BUILD}/stub/{generation}/lib"
     linked = [f"-L{library}", "-lrclcpp", f"-L{tracetools}", "-ltracetools",
@@ -35,8 +33,7 @@ def compiled(work, generation, *defines):
 
 def told(trace):
     """The facts of the trace, as the program prints them."""
-    text = subprocess.run([KYMO, "dump", trace], check=True, capture_output=True, text=True).stdout
-    for line in text.splitlines():
+    for line in dump(trace):
         found = EVENT.search(line)
         if found:
             yield " ".join([found[1], *(re.sub(r'(\w+) = "?([^"]*)"?', r"\1=\2", part)
@@ -89,13 +86,7 @@ def check_doctor(program, *texts):
 
 
 def main():
-    with open(f"{BUILD}/CMakeCache.txt", encoding="utf-8") as cache:
-        if re.search("^KYMO_SANITIZE:STRING=.", cache.read(), re.M):
-            print("skipped: the hooks have no sanitizers")
-            sys.exit(77)
-    if not shutil.which(os.environ.get("CXX", "c++")):
-        print("skipped: there is no C++ compiler")
-        sys.exit(77)
+    require()
     with tempfile.TemporaryDirectory(prefix="kymo-executors-", dir="/dev/shm") as work:
         for generation in ("humble", "jazzy"):
             library = compiled(work, generation)

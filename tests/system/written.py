@@ -4,14 +4,12 @@
 Humble and of Iron. What a middleware writes for itself is not told, nor by a Fast DDS of unknown layout."""
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
-BUILD = os.environ["KYMO_BUILD"]
-SOURCE = os.environ["KYMO_SOURCE"]
-KYMO = f"{BUILD}/bin/kymo"
+from lib_cxx import BUILD, COMPILE, KYMO, SOURCE, dump, require
+
 COUNT = 100
 BIND = re.compile(r"ros2_caret:dds_bind_addr_to_stamp: .*\{ addr = (0x\w+), source_stamp = (\d+) \}$")
 LIBRARIES = {	# the library's file, how it is built, its program; whether its writes are told
@@ -26,23 +24,16 @@ def built(work, name):
     file, library_defines, program_defines, _ = LIBRARIES[name]
     folder, tracetools = f"{work}/{name}", f"{BUILD}/stub/humble/lib"
     os.mkdir(folder)
-    compile_ = [os.environ.get("CXX", "c++"), "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC"]
     source = f"{SOURCE}/tests/rclcpp/dds.cpp"
-    subprocess.run([*compile_, *library_defines, "-shared", f"-Wl,-soname,{file}", "-o", f"{folder}/{file}", source],
+    subprocess.run([*COMPILE, *library_defines, "-shared", f"-Wl,-soname,{file}", "-o", f"{folder}/{file}", source],
                    check=True)
-    subprocess.run([*compile_, *program_defines, "-o", f"{folder}/written", source, f"{folder}/{file}",
+    subprocess.run([*COMPILE, *program_defines, "-o", f"{folder}/written", source, f"{folder}/{file}",
                     f"-L{tracetools}", "-ltracetools", f"-Wl,-rpath,{folder}", f"-Wl,-rpath,{tracetools}"], check=True)
     return f"{folder}/written"
 
 
 def main():
-    with open(f"{BUILD}/CMakeCache.txt", encoding="utf-8") as cache:
-        if re.search("^KYMO_SANITIZE:STRING=.", cache.read(), re.M):
-            print("skipped: the hooks have no sanitizers")
-            sys.exit(77)
-    if not shutil.which(os.environ.get("CXX", "c++")):
-        print("skipped: there is no C++ compiler")
-        sys.exit(77)
+    require()
     with tempfile.TemporaryDirectory(prefix="kymo-written-", dir="/dev/shm") as work:
         os.environ["KYMO_DIR"] = f"{work}/run"
         for name, (_, _, _, told) in LIBRARIES.items():
@@ -50,8 +41,7 @@ def main():
             said = subprocess.run([KYMO, "record", "-q", "-o", trace, "--", built(work, name), str(COUNT)], check=True,
                                   capture_output=True, text=True).stdout
             wanted = [tuple(line.lower().split()) for line in said.splitlines()]
-            text = subprocess.run([KYMO, "dump", trace], check=True, capture_output=True, text=True).stdout
-            seen = [(m[1].lower(), m[2]) for m in map(BIND.search, text.splitlines()) if m]
+            seen = [(m[1].lower(), m[2]) for m in map(BIND.search, dump(trace)) if m]
             if len(wanted) != COUNT or seen != (wanted if told else []):
                 sys.exit(f"written.py: {name}: {len(wanted)} written, {len(seen)} told: {seen[:2]} {wanted[:2]}")
     print(f"{COUNT} writes each of {', '.join(LIBRARIES)}")
