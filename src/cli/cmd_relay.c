@@ -50,6 +50,8 @@ static const struct opt opts[] = {
 	  "give up half a packet after this time: its bytes or its index got lost (default 10s)", NULL },
 	{ "max-connections", 0, OPT_U64, offsetof(struct options, limits.connections), "N",
 	  "of producers and viewers together (default 4096)", NULL },
+	{ "max-connections-each", 0, OPT_U64, offsetof(struct options, limits.connections_each), "N",
+	  "of these, from one address (default all)", NULL },
 	{ "max-sessions", 0, OPT_U64, offsetof(struct options, limits.sessions), "N",
 	  "sessions that viewers can ask for; the oldest that ended are forgotten first (default 1024)", NULL },
 	{ "max-streams", 0, OPT_U64, offsetof(struct options, limits.streams), "N", "streams of a session (default 16384)", NULL },

@@ -281,6 +281,32 @@ static void look_for_vanished(struct connection *connection)
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &distance_s, sizeof(distance_s));
 }
 
+/* Connections from the same address, this one among them. */
+static unsigned count_peer(const struct connection *connection)
+{
+	const size_t length = (size_t)(strrchr(connection->peer, ':') - connection->peer);
+	unsigned count = 0;
+
+	for (const struct connection *at = connection->server->connections; at; at = at->next)
+		count += strncmp(at->peer, connection->peer, length + 1) == 0;
+	return count;
+}
+
+/* Return: false: it was dropped. */
+static bool is_admitted(struct connection *connection)
+{
+	struct server *server = connection->server;
+	const struct relay_limits *limits = &server->relay.limits;
+	const bool full = server->count > limits->connections;
+
+	if (!full && (limits->connections_each >= limits->connections || count_peer(connection) <= limits->connections_each))
+		return true;
+	server_say(server, "%s %s is disconnected: there are %" PRIu64 " connections already%s", kind_names[connection->kind],
+		   connection->peer, full ? limits->connections : limits->connections_each, full ? "" : " from this address");
+	connection_drop(connection);
+	return false;
+}
+
 static bool make_inside(struct connection *connection)
 {
 	struct server *server = connection->server;
@@ -324,11 +350,6 @@ void connection_accept(uv_stream_t *listener, int status)
 	(void)uv_tcp_nodelay(&connection->tcp, 1);
 	look_for_vanished(connection);
 	name_peer(connection);
-	if (server->count > server->relay.limits.connections) {
-		server_say(server, "%s %s is disconnected: there are %" PRIu64 " connections already", kind_names[connection->kind],
-		    connection->peer, server->relay.limits.connections);
-		connection_drop(connection);
-		return;
-	}
-	connection_update(connection);
+	if (is_admitted(connection))
+		connection_update(connection);
 }

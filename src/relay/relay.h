@@ -162,6 +162,7 @@ struct relay_session {
 /* What all clients together, or one of them, may ask of a relay; 0: as it stands behind it. */
 struct relay_limits {
 	uint64_t connections;		/* 4096 */
+	uint64_t connections_each;	/* of these, from one address: all of them */
 	uint64_t sessions;		/* 1024; ended ones without a viewer go first */
 	uint64_t streams;		/* of a session: 16384 */
 	uint64_t request;		/* bytes of one: 16 MiB. The largest are metadata packets */

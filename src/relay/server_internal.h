@@ -41,7 +41,7 @@ struct connection {
 	bool gone;
 	uv_work_t work;
 	struct viewer_read *reading;
-	char peer[64];
+	char peer[64];			/* address:port */
 	union {
 		struct ingest *ingest;
 		struct intake *intake;

@@ -14,6 +14,7 @@ void relay_init(struct relay *relay)
 	struct relay_limits *limits = &relay->limits;
 
 	limits->connections = limits->connections ? limits->connections : 4096;
+	limits->connections_each = limits->connections_each ? limits->connections_each : limits->connections;
 	limits->sessions = limits->sessions ? limits->sessions : 1024;
 	limits->streams = limits->streams ? limits->streams : 16384;
 	limits->request = limits->request ? limits->request : (uint64_t)16 << 20;

@@ -87,8 +87,8 @@ class Relay:
 class Connection:
     """A connection that sends whole requests and reads replies of known size. wrap: makes another socket of its own."""
 
-    def __init__(self, port, wrap=None, host='127.0.0.1'):
-        self.socket = socket.create_connection((host, port), 60)
+    def __init__(self, port, wrap=None, host='127.0.0.1', source=None):
+        self.socket = socket.create_connection((host, port), 60, source and (source, 0))
         self.socket.settimeout(60)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if wrap:

@@ -21,6 +21,22 @@ def check_connections():
         producer.close()
 
 
+def check_addresses():
+    with Relay('--max-connections-each', '2') as relay:
+        first, second = Viewer(relay.live), Connection(relay.control)
+        assert Connection(relay.live).is_closed() and Connection(relay.data).is_closed()
+        assert 'there are 2 connections already from this address' in relay.said()
+        # 127.0.0.2 is somebody else than 127.0.0.25.
+        others = [Connection(relay.live, source='127.0.0.25') for _ in range(2)]
+        others += [Connection(relay.live, source='127.0.0.2') for _ in range(3)]
+        assert others[4].is_closed()
+        others[2].send(struct.pack('>QIIQIII', 20, 1, 0, 2**64 - 1, 2, 4, 1))
+        assert len(others[2].read(20)) == 20
+        first.create()                                  # who was there goes on
+        second.close()
+        until('room for another one', lambda: try_view(relay))
+
+
 def check_sessions_and_streams():
     with Relay('--max-sessions', '1', '--max-streams', '2') as relay:
         first, second = Producer(relay).create(), Producer(relay)
@@ -67,6 +83,7 @@ def check_requests():
 
 def main():
     check_connections()
+    check_addresses()
     check_sessions_and_streams()
     check_requests()
     result = subprocess.run([KYMO, 'relay', '--max-request', 'much'], capture_output=True, text=True)
