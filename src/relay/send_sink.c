@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relay/send_sink.h"
+#include "relay/send_sink_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,40 +11,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "recorder/traces.h"
-#include "relay/send_left.h"
-
-#define NAME_MAX_SESSION 255
-
-struct relay_sink {
-	struct sink sink;
-	struct send_sink_options options;
-	char *url;
-	char name[NAME_MAX_SESSION];	/* of the session */
-	struct ctf_trace_desc desc;
-	struct traces traces;
-	struct spool *spool;
-	struct sender *sender;
-	char spools[PATH_MAX];		/* the directory that it is in */
-	struct send_left left;		/* of other recorders */
-	bool looked;			/* for those */
-	bool ends;			/* nothing more is given */
-	struct sender_rest rest;	/* without a sender: it has ended */
-	struct trace *made;		/* all traces */
-	uint32_t trace_count, stream_count;
-	uint32_t records;		/* in the packet that is being given */
-	bool news;			/* since the sender was woken */
-};
-
-/* What a writer puts its trace into. */
-struct trace {
-	struct trace *next;
-	struct ctf_store store;
-	struct relay_sink *to;
-	uint32_t id;
-	bool begun;
-	char name[NAME_MAX + 1];
-};
 
 static struct sender_options sender_options(const struct relay_sink *to)
 {
@@ -52,122 +18,6 @@ static struct sender_options sender_options(const struct relay_sink *to)
 		.url = to->options.at, .tls = to->options.tls, .token = to->options.token,
 		.send = { to->name, to->traces.hostname, to->options.live_timer_ns, to->options.at.datagrams },
 	};
-}
-
-/* ---- into the spool ---- */
-
-static int begin_trace(struct trace *trace, const uint8_t uuid[16])
-{
-	struct spool_record record = { .kind = SPOOL_TRACE, .id = trace->id };
-	struct spool_trace body = { 0 };
-	int rc;
-
-	memcpy(body.uuid, uuid, sizeof body.uuid);
-	memcpy(body.name, trace->name, sizeof body.name);
-	rc = spool_add(trace->to->spool, SPOOL_FACTS, &record, &(struct iovec){ &body, sizeof body }, 1, NULL);
-	trace->begun = rc == 0;
-	return rc;
-}
-
-static int keep_metadata(void *context, const uint8_t uuid[16], const char *text, size_t size)
-{
-	struct trace *trace = context;
-	struct spool_record record = { .kind = SPOOL_METADATA, .id = trace->id };
-	int rc = trace->begun ? 0 : begin_trace(trace, uuid);
-
-	if (rc < 0)
-		return rc;
-	trace->to->news = true;
-	return spool_add(trace->to->spool, SPOOL_FACTS, &record, &(struct iovec){ (void *)text, size }, 1, NULL);
-}
-
-/* A stream's own is its id, and one more, so that it is not NULL. */
-static uint32_t id_of(const void *stream)
-{
-	return (uint32_t)(uintptr_t)stream - 1;
-}
-
-static int begin_stream(struct trace *trace, const struct ctf_framed *packet)
-{
-	struct relay_sink *to = trace->to;
-	struct spool_record record = { .kind = SPOOL_STREAM, .id = to->stream_count };
-	struct spool_stream body = { .trace = trace->id, .class = packet->class };
-	int rc;
-
-	(void)snprintf(body.name, sizeof body.name, "%s", packet->name);
-	rc = spool_add(to->spool, SPOOL_FACTS, &record, &(struct iovec){ &body, sizeof body }, 1, NULL);
-	if (rc == 0)
-		*packet->stream = (void *)(uintptr_t)(++to->stream_count);
-	return rc;
-}
-
-static void before_write(void *context, const char *dir, const char *file, uint64_t offset)
-{
-	const struct ctf_framed *packet = context;
-
-	packet->watch(packet->watch_context, &(struct ctf_place){
-		dir, file, offset, packet->head_size + packet->size, packet->head, packet->head_size,
-	});
-}
-
-static int keep_packet(void *context, const struct ctf_framed *packet)
-{
-	struct trace *trace = context;
-	const struct spool_watch watch = { before_write, (void *)packet };
-	const struct iovec part[] = {
-		{ (void *)packet->head, packet->head_size }, { (void *)packet->events, packet->size },
-	};
-	struct spool_record record = { .kind = SPOOL_PACKET, .events = packet->size ? trace->to->records : 0, .entry = *packet->entry };
-	int rc = *packet->stream ? 0 : begin_stream(trace, packet);
-
-	if (rc < 0)
-		return rc;
-	record.id = id_of(*packet->stream);
-	trace->to->news = true;
-	return spool_add(trace->to->spool, packet->class == CTF_CLASS_INIT ? SPOOL_FACTS : SPOOL_RUN, &record, part,
-			 packet->size ? 2 : 1, packet->watch ? &watch : NULL);
-}
-
-static void end_stream(void *context, void *stream)
-{
-	struct trace *trace = context;
-	struct spool_record record = { .kind = SPOOL_END, .id = id_of(stream) };
-
-	record.entry.offset = spool_end(trace->to->spool, SPOOL_RUN);
-	(void)spool_add(trace->to->spool, SPOOL_FACTS, &record, NULL, 0, NULL);	/* else it ends with the others */
-	trace->to->news = true;
-}
-
-/* ---- traces ---- */
-
-static int make_trace(void *context, const char *name, struct ctf_writer **writer, struct err *err)
-{
-	struct relay_sink *to = context;
-	struct trace *trace = calloc(1, sizeof *trace);
-	struct err why;
-
-	if (!trace)
-		return err_set(err, EXIT_FAILED, "out of memory");
-	*trace = (struct trace){
-		.next = to->made, .to = to, .id = to->trace_count,
-		.store = { keep_metadata, keep_packet, end_stream, trace },
-	};
-	if (strcmp(name, "ust") == 0)
-		(void)snprintf(trace->name, sizeof trace->name, "ust/uid/%u/64-bit", (unsigned)to->desc.uid);
-	else
-		(void)snprintf(trace->name, sizeof trace->name, "ust/pid/%s", name);
-	if (ctf_writer_create_in(&trace->store, &to->desc, writer, err ? err : &why) < 0) {
-		if (!trace->begun) {
-			free(trace);
-			return -1;
-		}
-		to->made = trace;	/* half of it is in the spool; it stays empty */
-		to->trace_count++;
-		return -1;
-	}
-	to->made = trace;
-	to->trace_count++;
-	return 0;
 }
 
 /* ---- what comes ---- */
@@ -376,7 +226,7 @@ static void relay_close(struct sink *sink)
 	else
 		spool_close(to->spool, false);
 	while (to->made) {
-		struct trace *trace = to->made;
+		struct sink_trace *trace = to->made;
 
 		to->made = trace->next;
 		free(trace);
@@ -454,7 +304,7 @@ static int begin(struct relay_sink *to, struct err *err)
 	describe(to);
 	spool_parent(to->spools);
 	if (spool_create(to->spools, to->options.spool_size, &to->spool, err) < 0 ||
-	    make_trace(to, "ust", &to->traces.shared, err) < 0)
+	    relay_make_trace(to, "ust", &to->traces.shared, err) < 0)
 		return -1;
 	return sender_start(to->spool, &sender, &to->sender, err);
 }
@@ -472,7 +322,7 @@ int send_sink_create(const struct send_sink_options *options, struct sink **sink
 	to->sink.ops = &relay_ops;
 	to->sink.name = to->url = strdup(options->url);
 	to->sink.patience_ns = to->options.live_timer_ns / 2;
-	to->traces.begin = make_trace;
+	to->traces.begin = relay_make_trace;
 	to->traces.context = to;
 	to->traces.fronts = true;
 	if (!to->url) {
