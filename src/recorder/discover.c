@@ -181,6 +181,7 @@ void session_finish_process(struct session *session, struct process *process)
 		give_back(process);
 	__atomic_store_n(&region_header(&process->region)->owed, 0, __ATOMIC_RELEASE);
 	region_close(&process->region);
+	filter_rest(process);
 	process->finished = true;
 }
 

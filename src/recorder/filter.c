@@ -167,6 +167,11 @@ void filter_join(struct filter *filter, struct process *process, struct drain *d
 
 	if (!mine)
 		return;
+	mine->enable = malloc(KYMO_POINTS_MAX);
+	if (!mine->enable) {
+		free(mine);
+		return;
+	}
 	mine->filter = filter;
 	mine->process = process;
 	mine->at.process = process;
@@ -176,17 +181,29 @@ void filter_join(struct filter *filter, struct process *process, struct drain *d
 	decide(mine);
 }
 
+void filter_rest(struct process *process)
+{
+	struct filter_process *mine = process->filter;
+
+	if (!mine)
+		return;
+	map_free(&mine->object);
+	map_free(&mine->name);
+	pool_free(&mine->pool);
+	mine->queue = NULL;
+	free(mine->enable);
+	mine->enable = NULL;
+}
+
 void filter_forget(struct process *process)
 {
 	struct filter_process *mine = process->filter;
 
 	if (!mine)
 		return;
+	filter_rest(process);
 	filter_rules_free(&mine->own);
 	filter_caret_free(mine->caret);
-	map_free(&mine->object);
-	map_free(&mine->name);
-	pool_free(&mine->pool);
 	free(mine);
 	process->filter = NULL;
 }

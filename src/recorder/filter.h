@@ -66,6 +66,9 @@ struct filter_process;
 void filter_join(struct filter *filter, struct process *process, struct drain *drain);
 void filter_forget(struct process *process);
 
+/** filter_rest() - @process is finished: only whether it was wanted, and its own rules, are still asked for. */
+void filter_rest(struct process *process);
+
 /** filter_has_own() - the rules of the program's environment. Return: malloc'ed text; NULL: none. */
 char *filter_has_own(const struct process *process);
 

@@ -58,7 +58,7 @@ struct filter_process {
 	bool events;			/* some classes may be left out */
 	bool objects;			/* told apart */
 	bool looks_up;			/* objects were told apart before: rclcpp_publish may be on hold */
-	uint8_t enable[KYMO_POINTS_MAX];	/* as decided, enum kymo_enable */
+	uint8_t *enable;		/* [KYMO_POINTS_MAX] as decided, enum kymo_enable */
 	unsigned declared;		/* classes of its own when that was decided */
 	struct map object, name;
 	struct pool pool;		/* of both */
