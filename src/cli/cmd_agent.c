@@ -27,8 +27,9 @@ static const struct opt opts[] = {
 	{ "domain", 'd', OPT_LIST, offsetof(struct options, domains), "N",
 	  "ROS domain to serve (default $ROS_DOMAIN_ID, else 0); may be given several times", NULL },
 	{ "active", 0, OPT_CHOICE, offsetof(struct options, active), NULL,
-	  "what counts as an active session: kymo's own, LTTng's (as \"ros2 caret record\" makes), or a marker file",
-	  "kymo|lttng|file" },
+	  "what counts as an active session: kymo's own, LTTng's (as \"ros2 caret record\" makes), or a marker file; "
+	  "always: a Start needs none, and begins a recording that an End ends",
+	  "kymo|lttng|file|always" },
 	{ "marker", 0, OPT_TEXT, offsetof(struct options, marker), "FILE",
 	  "with --active file: this one (default caret_lttng_session_started in $TMPDIR, else /tmp)", NULL },
 	CLI_OPT_OUTPUT(struct options, "DIR", "where recordings go that a Start begins, as DIR/session-... (default: as kymo record)"),
@@ -96,7 +97,7 @@ static int parse(int argc, char **argv, struct options *options, struct agent_op
 	if (rc == 0 && options->marker && agent->active.kind != ACTIVE_FILE)
 		return err_set(err, EXIT_USAGE, "--marker goes with --active file");
 	if (rc == 0 && options->output && agent->active.kind == ACTIVE_KYMO)
-		return err_set(err, EXIT_USAGE, "-o goes with --active lttng or file: else \"kymo record --wait -o DIR\" says where "
+		return err_set(err, EXIT_USAGE, "-o goes with --active lttng, file or always: else \"kymo record --wait -o DIR\" says where "
 			       "the trace goes");
 	return rc;
 }
@@ -153,7 +154,8 @@ const struct verb verb_agent = {
 		"ignore_topics are filters, in the form of CARET's variables.\n\n"
 		"With --active lttng, it is LTTng's session that counts, the one that \"ros2 caret record\" makes: a Start "
 		"then begins a recording of kymo's beside it, and an End ends that. --active file goes by a file, as "
-		"CARET does for containers.\n\n"
+		"CARET does for containers. With --active always, each Start begins a recording and the next End ends it: what "
+		"\"kymo record --hosts\" needs to do so from another machine.\n\n"
 		"Where /clock tells the time of a simulation, it is recorded beside the programs, once a second and wherever it "
 		"bends, for \"kymo report --clock sim\".\n\n"
 		"A program that came late records at once; when the recorder dies, all wait for the next Start. Programs of "
@@ -162,7 +164,8 @@ const struct verb verb_agent = {
 		"kymo agent &\n"
 		"kymo record --wait -o /data/trace\n"
 		"kymo agent --domain 0 --domain 42\n"
-		"kymo agent --active lttng -o /data/traces\n",
+		"kymo agent --active lttng -o /data/traces\n"
+		"kymo agent --active always -o /data/traces\n",
 	.opts = opts,
 	.run = run,
 };

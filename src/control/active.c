@@ -37,8 +37,9 @@ static bool file_is_there(const char *file)
 	return access(path, F_OK) == 0;
 }
 
-bool active_elsewhere(const struct active *active)
+bool active_elsewhere(const struct active *active, bool starts)
 {
 	return active->kind == ACTIVE_LTTNG ? lttng_is_active() :
-	       active->kind == ACTIVE_FILE && file_is_there(active->file);
+	       active->kind == ACTIVE_FILE ? file_is_there(active->file) :
+	       active->kind == ACTIVE_ALWAYS && starts;
 }

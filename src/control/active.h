@@ -12,6 +12,7 @@ enum active_kind {
 	ACTIVE_KYMO,	/* one of kymo's: kymo record --wait */
 	ACTIVE_LTTNG,	/* one of LTTng's, as `lttng list` says: ros2 caret record made it */
 	ACTIVE_FILE,	/* a file is there, as CARET has it for containers */
+	ACTIVE_ALWAYS,	/* each Start finds one, no End does: a Start begins a recording and an End ends it */
 };
 
 struct active {
@@ -22,8 +23,10 @@ struct active {
 /**
  * active_elsewhere() - is there an active session that is not kymo's?
  *
+ * @starts: a Start asks, else an End
+ *
  * Return: false for ACTIVE_KYMO. Context: blocks, for LTTng until `lttng list` has answered, five seconds at most.
  */
-bool active_elsewhere(const struct active *active);
+bool active_elsewhere(const struct active *active, bool starts);
 
 #endif

@@ -284,13 +284,14 @@ def late(network, hosts):
 
 
 def from_elsewhere(network, hosts):
-    """`kymo record --hosts` on a third host: two hosts wait for it, one has no session."""
+    """`kymo record --hosts` on a third host: two hosts wait for it, one has no session, and one is always ready."""
     desk = hosts[2]
-    robots = [Robot(host, 7) for host in hosts]
+    ready = Robot(hosts[3], 7, agent=('--active', 'always', '-o', os.path.join(hosts[3].root, 'traces')))
+    robots = [*(Robot(host, 7) for host in hosts[:3]), ready]
     for robot in robots[:2]:
         robot.arm()
-    record = desk.start_kymo('record', '--hosts', '--expect', '3', '--format', 'json')
-    for robot in robots[:2]:
+    record = desk.start_kymo('record', '--hosts', '--expect', '4', '--format', 'json')
+    for robot in (*robots[:2], ready):
         until('a recording', lambda: robot.state() == 'record')
     assert robots[2].state() is None
 
@@ -298,20 +299,27 @@ def from_elsewhere(network, hosts):
         documents = record.output().split('\n}\n')
         return {row['host']: row for row in json.loads(documents[-2] + '\n}')['hosts']} if len(documents) > 1 else {}
     names = [f'host{host.number}' for host in hosts]
-    until('all states', lambda: [rows().get(name, {}).get('state') for name in names] == ['record', 'record', 'wait'])
+    until('all states', lambda: [rows().get(name, {}).get('state') for name in names] == ['record', 'record', 'wait', 'record'])
+    for robot in robots[1], ready:
+        robot.goes_on()
     robots[0].host.kymo('stop')
     until('one that ended', lambda: rows()[names[0]]['state'] == 'wait')
     record.process.send_signal(signal.SIGINT)
     record.wait()
-    assert [rows()[name]['recorded'] for name in names] == [1, 1, 0], rows()
+    assert [(rows()[name]['state'], rows()[name]['recorded']) for name in names] == [
+        ('wait', 1), ('record', 1), ('wait', 0), ('wait', 1)], rows()
     assert f'{names[1]}: 1 of 1 processes go on recording: a session is active there' in record.said(), record.said()
+    assert record.said().count('kymo record:') == 1, record.said()
+    until('its end', lambda: ready.state() is None)
+    ready.trace = lambda: os.path.join(ready.host.root, 'traces', *os.listdir(os.path.join(ready.host.root, 'traces')))
+    ready.check_trace()
     robots[1].goes_on()
     robots[1].host.kymo('stop')
     for robot in robots[:2]:
         robot.check_trace()
 
 
-SCENARIOS = {seed: 2, doubled: 1, lost: 2, repeated: 2, crashes: 2, late: 1, from_elsewhere: 3}
+SCENARIOS = {seed: 2, doubled: 1, lost: 2, repeated: 2, crashes: 2, late: 1, from_elsewhere: 4}
 
 
 def main():

@@ -202,13 +202,13 @@ static void on_directory(uv_fs_event_t *watch, const char *name, int events, int
 
 /* ---- Start and End ---- */
 
-static bool is_active(struct agent *agent)
+static bool is_active(struct agent *agent, bool starts)
 {
 	const struct domain_info *session = &agent->roster.session;
 
 	if (agent->options->active.kind == ACTIVE_KYMO)
 		return session->active;
-	return (session->active && !steer_is_own(agent->steer, session)) || active_elsewhere(&agent->options->active);
+	return (session->active && !steer_is_own(agent->steer, session)) || active_elsewhere(&agent->options->active, starts);
 }
 
 /* Return: the actions of all; and how many @heard it. */
@@ -250,7 +250,7 @@ static void on_start(struct agent *agent, struct speaker *speaker, struct start 
 	unsigned heard;
 
 	look(agent, false);
-	active = is_active(agent);
+	active = is_active(agent, true);
 	/* Also without a process: the session waits for those that come. */
 	begin = active && (session->active ? session->armed : !steer_is_ending(agent->steer));
 	(void)deliver_all(agent, speaker, MACHINE_START, active, &heard);
@@ -269,7 +269,7 @@ static void on_end(struct agent *agent, struct speaker *speaker)
 	unsigned heard;
 
 	look(agent, false);
-	active = is_active(agent);
+	active = is_active(agent, false);
 	finish = !active && steer_is_own(agent->steer, &agent->roster.session) && !steer_is_ending(agent->steer);
 	(void)deliver_all(agent, speaker, MACHINE_END, active, &heard);
 	tell(agent, "End in ROS domain %" PRIu32 ": %u processes; %s", speaker_domain(speaker), heard,

@@ -245,7 +245,7 @@ static int watching(struct remote *remote, struct err *err)
 	if (!remote->told && remote->now - remote->asked_ns > STUCK_NS) {
 		remote->told = true;
 		tell_others(remote, MACHINE_WAIT, "stay in wait: no session is active there that a Start could begin; "
-			    "\"kymo start --wait\" on that host makes one");
+			    "\"kymo start --wait\" on that host makes one, \"kymo agent --active always\" needs none");
 		tell_others(remote, MACHINE_UNINITIALIZED, "have not answered");
 	}
 	return 0;
