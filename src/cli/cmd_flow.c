@@ -97,14 +97,6 @@ static int set_times(struct ctf_reader *reader, const struct options *o, struct 
 	       cli_read_point("at", o->at, first_ns, flow->clock, &flow->at_ns, err) ? -1 : 0;
 }
 
-static void show_progress(void *context, uint64_t events, uint64_t clock_ns)
-{
-	if (events)
-		progress_trace(context, events, clock_ns);
-	else
-		progress_clear(context);
-}
-
 static int print_flow(struct ctf_reader *reader, const char *path, struct flow_options *options,
 		      bool strict, struct err *err)
 {
@@ -120,7 +112,7 @@ static int print_flow(struct ctf_reader *reader, const char *path, struct flow_o
 	progress_begin(&progress, false);
 	progress_extent(&progress, reader);
 	table_clock(table, options->clock ? cli_stamp : NULL, options->clock);
-	options->progress = show_progress;
+	options->progress = progress_trace;
 	options->context = &progress;
 	status = flow_run(reader, path, options, table, &lost, err);
 	progress_clear(&progress);

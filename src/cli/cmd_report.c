@@ -98,14 +98,6 @@ static void ask_recorder(const char *path, struct accounts *accounts, struct rep
 	}
 }
 
-static void show_progress(void *context, uint64_t events, uint64_t clock_ns)
-{
-	if (events)
-		progress_trace(context, events, clock_ns);
-	else
-		progress_clear(context);
-}
-
 static int print_report(struct ctf_reader *reader, const char *path,
 			struct report_options *options, bool strict, struct err *err)
 {
@@ -122,7 +114,7 @@ static int print_report(struct ctf_reader *reader, const char *path,
 	progress_begin(&progress, options->sections && isatty(STDOUT_FILENO));
 	progress_extent(&progress, reader);
 	table_clock(table, options->clock ? cli_stamp : NULL, options->clock);
-	options->progress = show_progress;
+	options->progress = progress_trace;
 	options->progress_context = &progress;
 	status = report_run(reader, path, options, table, &lost, err);
 	progress_clear(&progress);

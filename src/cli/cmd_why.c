@@ -89,14 +89,6 @@ static uint64_t told_lost(const char *path)
 	return lost;
 }
 
-static void show_progress(void *context, uint64_t events, uint64_t clock_ns)
-{
-	if (events)
-		progress_trace(context, events, clock_ns);
-	else
-		progress_clear(context);
-}
-
 static int print_why(struct ctf_reader *reader, const char *path, struct why_options *options, bool strict,
 		     struct err *err)
 {
@@ -112,7 +104,7 @@ static int print_why(struct ctf_reader *reader, const char *path, struct why_opt
 	progress_begin(&progress, false);
 	progress_extent(&progress, reader);
 	table_clock(table, options->clock ? cli_stamp : NULL, options->clock);
-	options->progress = show_progress;
+	options->progress = progress_trace;
 	options->context = &progress;
 	status = why_run(reader, path, options, table, &lost, err);
 	progress_clear(&progress);

@@ -96,6 +96,10 @@ void progress_trace(void *context, uint64_t events, uint64_t clock_ns)
 	struct progress *progress = context;
 	double done = 0;
 
+	if (!events) {
+		progress_clear(progress);
+		return;
+	}
 	if (progress->last_ns > progress->first_ns && clock_ns > progress->first_ns)
 		done = (double)(clock_ns - progress->first_ns) /
 		       (double)(progress->last_ns - progress->first_ns);

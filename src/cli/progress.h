@@ -38,7 +38,7 @@ void progress_show(struct progress *progress, uint64_t events, double done);
 void progress_extent(struct progress *progress, const struct ctf_reader *reader);
 
 /**
- * progress_trace() - progress_show() while a trace is read
+ * progress_trace() - progress_show() while a trace is read; with 0 events, progress_clear()
  * @context: a struct progress that progress_extent() knows
  * @clock_ns: time of the last event, on the trace's clock
  */

@@ -56,14 +56,6 @@ int cli_traces_distinct(const struct cli_traces *traces, struct err *err)
 	return 0;
 }
 
-static void show_progress(void *context, uint64_t events, uint64_t clock_ns)
-{
-	if (events)
-		progress_trace(context, events, clock_ns);
-	else
-		progress_clear(context);
-}
-
 int cli_align(struct ctf_reader *reader, bool quiet, struct align **align, struct err *err)
 {
 	struct progress progress;
@@ -72,7 +64,7 @@ int cli_align(struct ctf_reader *reader, bool quiet, struct align **align, struc
 	ctf_threads(reader, 0);
 	progress_begin(&progress, quiet);
 	progress_extent(&progress, reader);
-	status = align_find(align, reader, show_progress, &progress, err);
+	status = align_find(align, reader, progress_trace, &progress, err);
 	progress_clear(&progress);
 	if (!status && align_apply(*align, reader, err)) {
 		align_destroy(*align);

@@ -9,6 +9,8 @@
 
 #include "ctf/reader_impl.h"
 
+#define CHANGE_MAX 4e18
+
 void align_free(struct ctf_trace *trace)
 {
 	free((void *)trace->info.shift);
@@ -76,9 +78,12 @@ int ctf_align(struct ctf_reader *reader, unsigned index, const struct ctf_shift 
 static int64_t between(const struct ctf_shift *a, int64_t ns)
 {
 	const struct ctf_shift *b = a + 1;
-	double part = b->ns > a->ns ? (double)(ns - a->ns) / (double)(b->ns - a->ns) : 0;
+	double part = b->ns > a->ns ? ((double)ns - (double)a->ns) / ((double)b->ns - (double)a->ns) : 0;
+	double change = part * ((double)b->by_ns - (double)a->by_ns);
 
-	return a->by_ns + (int64_t)(part * (double)(b->by_ns - a->by_ns));
+	/* Times that are damage may be anywhere. */
+	change = change < -CHANGE_MAX ? -CHANGE_MAX : change > CHANGE_MAX ? CHANGE_MAX : change;
+	return (int64_t)((uint64_t)a->by_ns + (uint64_t)(int64_t)change);
 }
 
 /* The last point that is not behind @ns, of all but the very last. */
@@ -106,6 +111,6 @@ void batch_align(struct ctf_stream *s)
 	for (struct event_record *record = s->batch; record < s->batch_end; record++) {
 		while (at + 2 < points && record->key >= point[at + 1].ns)
 			at++;
-		record->key += between(&point[at], record->key);
+		record->key = (int64_t)((uint64_t)record->key + (uint64_t)between(&point[at], record->key));
 	}
 }

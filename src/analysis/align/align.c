@@ -9,6 +9,7 @@
 #include "base/pool.h"
 
 #define PROGRESS_EVENTS (1u << 16)
+#define TIME_LAST (INT64_MAX / 2 - 2 * MARGIN_NS)
 #define MARGIN_NS 10000000ll		/* the extent is known that well before hosts are compared */
 
 struct align {
@@ -72,9 +73,10 @@ static int gather(struct align *align, struct messages *messages, struct ctf_rea
 	while ((more = ctf_next(reader, &event, err)) > 0) {
 		struct host *host = &align->host[align->of_trace[event.trace]];
 
-		if (event.ns < host->first_ns)
+		/* Later times are damage. */
+		if (event.ns >= 0 && event.ns < TIME_LAST && event.ns < host->first_ns)
 			host->first_ns = event.ns;
-		if (event.ns > host->last_ns)
+		if (event.ns >= 0 && event.ns < TIME_LAST && event.ns > host->last_ns)
 			host->last_ns = event.ns;
 		if (model_event(model, &event)) {
 			more = err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
@@ -191,13 +193,15 @@ static int host_shift(struct host *host, const struct bounds_fit *fit)
 	return 0;
 }
 
-/* From the first event of all to the last, by the first host's clock, as far as that is known before. */
-static void extent(const struct align *align, const struct host *host, int64_t ahead_ns, int64_t *begin_ns, int64_t *end_ns)
+/* From the first event of all to the last, by the first host's clock, as far as @some bound of it tells before. */
+static void extent(const struct align *align, const struct host *host, const struct bound *some, int64_t *begin_ns,
+		   int64_t *end_ns)
 {
+	bool has_events = host->first_ns <= host->last_ns;
 	int64_t error_ns, first, last;
 
-	*begin_ns = host->first_ns - ahead_ns;
-	*end_ns = host->last_ns - ahead_ns;
+	*begin_ns = has_events ? host->first_ns - some->most_ns : some->ns;
+	*end_ns = has_events ? host->last_ns - some->most_ns : some->ns;
 	for (unsigned i = 0; i < align->hosts; i++) {
 		const struct host *other = &align->host[i];
 
@@ -221,7 +225,7 @@ static int compare(struct align *align, struct host *host, struct beside *beside
 
 	if (!fit)
 		return -1;
-	extent(align, host, beside->most.bound[0].most_ns, &begin_ns, &end_ns);
+	extent(align, host, beside->most.bound, &begin_ns, &end_ns);
 	bounds_fit(fit, &beside->most, &beside->least, begin_ns, end_ns);
 	host->pub.how = fit->possible ? ALIGN_MESSAGES : ALIGN_CONTRADICTION;
 	if (fit->possible)
