@@ -4,12 +4,13 @@
 # usage: scale.sh [BUILD]; BENCH_PROCESSES, BENCH_THREADS, BENCH_RATE (events/s of all together),
 # BENCH_SECONDS: how long it is watched, BENCH_BURST: events of a thread at a time, BENCH_READ=0: without
 # babeltrace2, which takes minutes.
-# Its CPU time is that of the recorder alone, between two looks while all threads run.
+# Its CPU time is that of the recorder alone, between two looks while all threads run. What the kernel takes for
+# writing the same bytes is measured behind it: most of it goes for new pages, and differs much from machine to machine.
 set -eu
 build=$(realpath "${1:-${KYMO_BUILD:-build}}")
 processes=${BENCH_PROCESSES:-300} threads=${BENCH_THREADS:-30} rate=${BENCH_RATE:-500000}
-seconds=${BENCH_SECONDS:-10} burst=${BENCH_BURST:-50}
-warm=5		# until all threads run and the recorder has found them
+seconds=${BENCH_SECONDS:-20} burst=${BENCH_BURST:-50}
+warm=15	# until all threads run, the recorder has found them, and what they fill is written as fast as they do
 ulimit -n 1024
 scratch=$(mktemp -d /dev/shm/kymo-bench-XXXXXX)
 recorder='' fleet=''
@@ -24,7 +25,7 @@ trap 'exit 1' INT TERM
 
 # cpu PID: user and system ticks so far
 cpu() {
-	awk '{ print $(NF - 38) + $(NF - 37) }' "/proc/$1/stat"
+	awk '{ print $(NF - 38), $(NF - 37) }' "/proc/$1/stat"
 }
 
 mkdir -m 700 "$KYMO_DIR"
@@ -39,9 +40,11 @@ done
 "$build/tests/fleet" "$processes" "$threads" "$rate" $((warm + seconds + 2)) "$burst" >"$scratch/produced" &
 fleet=$!
 sleep "$warm"
-before=$(cpu "$recorder") begin=$(date +%s%N) bytes=$(du -sb "$scratch/trace" | cut -f1)
+read -r user system < <(cpu "$recorder")
+begin=$(date +%s%N) bytes=$(du -sb "$scratch/trace" | cut -f1)
 sleep "$seconds"
-after=$(cpu "$recorder") end=$(date +%s%N) bytes=$(($(du -sb "$scratch/trace" | cut -f1) - bytes))
+read -r user_after system_after < <(cpu "$recorder")
+end=$(date +%s%N) bytes=$(($(du -sb "$scratch/trace" | cut -f1) - bytes))
 regions=$(find "$KYMO_DIR" -name '*.region' | wc -l)
 fds=$(find "/proc/$recorder/fd" -mindepth 1 | wc -l)
 shared=$(du -s --block-size=1K "$KYMO_DIR" | cut -f1)
@@ -52,10 +55,10 @@ sleep 1
 kill -INT "$recorder"
 wait "$recorder" || cat "$scratch/log" >&2
 recorder=
-python3 - "$scratch" "$(getconf CLK_TCK)" "$((after - before))" "$((end - begin))" "$regions" "$fds" "$shared" "$private" "$bytes" <<'EOF'
-import json, os, subprocess, sys
+python3 - "$scratch" "$(getconf CLK_TCK)" "$((user_after - user))" "$((system_after - system))" "$((end - begin))" "$regions" "$fds" "$shared" "$private" "$bytes" <<'EOF'
+import json, os, resource, sys
 scratch = sys.argv[1]
-tick, ticks, ns, regions, fds, shared, private, bytes = map(int, sys.argv[2:])
+tick, user, system, ns, regions, fds, shared, private, bytes = map(int, sys.argv[2:])
 produced = {}
 for line in open(scratch + "/produced"):
     said = json.loads(line)
@@ -75,11 +78,28 @@ for process in processes:
 total = accounts["totals"]
 size = sum(os.path.getsize(os.path.join(p, f)) for p, _, files in os.walk(scratch + "/trace") for f in files)
 rate = total["recorded"] * bytes / size / (ns / 1e9)     # while it was watched, by what was written meanwhile
-busy = ticks / tick / (ns / 1e9)
+busy = (user + system) / tick / (ns / 1e9)
 files = sum(len(f) for p, _, f in os.walk(scratch + "/trace") if not p.endswith("index"))
 print(f"regions {regions}  threads {len(produced)}  events {sum(produced.values())}")
-print(f"recorder: CPU {100 * busy:.1f} % of a core at {rate:.0f} events/s, {1e9 * busy / rate:.0f} ns each"
+print(f"recorder: CPU {100 * busy:.1f} % of a core at {rate:.0f} events/s, {1e9 * busy / rate:.0f} ns each, "
+      f"{100 * system / max(user + system, 1):.0f} % of that in the kernel"
       f"  descriptors {fds}  memory of its own {private / 1024:.1f} MiB")
+
+
+def writing():
+    """Seconds of CPU for nothing but writing as many bytes, to a new file in the same place."""
+    piece, left = bytearray(256 << 10), bytes
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    fd = os.open(scratch + "/reference", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    while left > 0:
+        left -= os.write(fd, piece)
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+alone = writing() / (ns / 1e9)
+print(f"writing the same {bytes / (ns / 1e9) / 1e6:.1f} MB/s alone: {100 * alone:.1f} % of a core, "
+      f"{alone * 1e9 / (bytes / (ns / 1e9) / 4096):.0f} ns for 4 KiB")
 print(f"shared memory {shared / 1024:.0f} MiB   trace {files} files  {total['bytes'] / 1e6:.0f} MB")
 print(f"recorded {total['recorded']}  dropped {total['dropped']}  processes {len(processes)}, {earlier.get('processes', 0)} of "
       f"them in a list  threads whose sum is wrong {sum(1 for n in wrong.values() if n)} of {len(wrong)}")
