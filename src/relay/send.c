@@ -345,6 +345,8 @@ int send_input(struct send *send, const uint8_t *bytes, size_t size, struct err 
 {
 	struct wire_in in;
 
+	if (!size)
+		return 0;
 	if (keep(send, bytes, size, err) < 0)
 		return -1;
 	in = (struct wire_in){ .at = send->input, .end = send->input + send->input_size };
