@@ -23,6 +23,8 @@ LAST = 'this was the last frame'
 # topic: type, durability, and what the agent is there: a writer or a reader
 AGENT = {'rt/caret/start_record': (CARET + 'Start_', VOLATILE, 'reader'), 'rt/caret/end_record': (CARET + 'End_', VOLATILE, 'reader'),
          'rt/caret/status': (CARET + 'Status_', VOLATILE, 'writer'), 'ros_discovery_info': (GRAPH, TRANSIENT_LOCAL, 'writer')}
+# The time that is recorded beside it: as rclcpp subscribes to it.
+CLOCK = 'rt/clock', 'rosgraph_msgs::msg::dds_::Clock_'
 
 
 class Cdr:
@@ -170,10 +172,10 @@ def check(capture, node, pid, gid):
         mine = [endpoint for endpoint in capture.of(agent, topic).values() if endpoint['kind'] == side]
         assert len(mine) == 1, (topic, capture.of(agent))
         assert mine[0]['type'] == kind and mine[0]['reliability'] == RELIABLE and mine[0]['durability'] == durability, mine
-    others = {topic for guid in (agent, desk) for topic in (e['topic'] for e in capture.of(guid).values())} - set(AGENT)
-    assert not others, others
+    types = {**{topic: row[0] for topic, row in AGENT.items()}, CLOCK[0]: CLOCK[1]}
     for guid, endpoint in capture.endpoints.items():
-        assert endpoint['type'] == AGENT[endpoint['topic']][0], endpoint
+        assert endpoint['type'] == types[endpoint['topic']], endpoint
+        assert endpoint['topic'] != CLOCK[0] or (endpoint['kind'], endpoint['reliability']) == ('reader', BEST_EFFORT), endpoint
         assert 0x75 not in endpoint['parameters'], f'{guid}: type information, which types of ROS 2 do not have'
     check_graph(capture, agent, node, gid)
     check_messages(capture, agent, desk, node, pid)
