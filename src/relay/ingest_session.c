@@ -117,7 +117,7 @@ int ingest_on_create_chunk(struct call *call)
 	if (!wire_get_create_chunk(call->in, &request) ||
 	    (request.name_size && !(name = wire_name(call->in, request.name_size))))
 		return ingest_malformed(call);
-	ret = relay_create_chunk(call->ingest->session, request.chunk, name);
+	ret = relay_create_chunk(call->ingest->session, request.chunk, request.created_s, name);
 	return ret == WIRE_OK ? ingest_answer(call, ret) : ingest_refuse(call, ret, "a chunk begins where none can");
 }
 
@@ -125,11 +125,11 @@ int ingest_on_close_chunk(struct call *call)
 {
 	struct wire_path_reply reply = { 0 };
 	struct wire_close_chunk request;
-	const char *path = call->ingest->session->path ? call->ingest->session->path : "";
+	char path[STORE_PATH_MAX];
 
 	if (!wire_get_close_chunk(call->in, &request))
 		return ingest_malformed(call);
-	reply.ret = relay_close_chunk(call->ingest->session, &request);
+	reply.ret = relay_close_chunk(call->ingest->session, &request, path);
 	reply.path_size = (uint32_t)strlen(path) + 1;
 	wire_put_path_reply(call->reply, &reply);
 	wire_add_bytes(call->reply, path, reply.path_size);

@@ -31,6 +31,7 @@ struct relay_session;
 /* One directory of a session, from its beginning to the next rotation. */
 struct relay_chunk {
 	uint64_t id;
+	uint64_t created_s;		/* as its producer says */
 	unsigned refs;			/* of the session and of streams */
 	char path[];			/* below the root */
 };
@@ -217,8 +218,9 @@ void relay_join_session(struct relay_session *session);
 void relay_leave_session(struct relay_session *session);
 
 /* Results are of enum wire_ret. */
-uint32_t relay_create_chunk(struct relay_session *session, uint64_t id, const char *name);
-uint32_t relay_close_chunk(struct relay_session *session, const struct wire_close_chunk *close);
+uint32_t relay_create_chunk(struct relay_session *session, uint64_t id, uint64_t created_s, const char *name);
+/* @path: where it is now, or if it stays where it is, the session's. */
+uint32_t relay_close_chunk(struct relay_session *session, const struct wire_close_chunk *close, char path[STORE_PATH_MAX]);
 bool relay_chunk_exists(const struct relay_session *session, uint64_t id);
 void relay_chunk_unref(struct relay_chunk *chunk);
 

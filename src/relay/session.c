@@ -32,19 +32,20 @@ void relay_chunk_unref(struct relay_chunk *chunk)
 		free(chunk);
 }
 
-static struct relay_chunk *chunk_new(uint64_t id, const char *path)
+static struct relay_chunk *chunk_new(uint64_t id, uint64_t created_s, const char *path)
 {
 	struct relay_chunk *chunk = calloc(1, sizeof(*chunk) + strlen(path) + 1);
 
 	if (chunk) {
 		chunk->id = id;
+		chunk->created_s = created_s;
 		chunk->refs = 1;
 		memcpy(chunk->path, path, strlen(path) + 1);
 	}
 	return chunk;
 }
 
-uint32_t relay_create_chunk(struct relay_session *session, uint64_t id, const char *name)
+uint32_t relay_create_chunk(struct relay_session *session, uint64_t id, uint64_t created_s, const char *name)
 {
 	char path[STORE_PATH_MAX];
 	int length;
@@ -60,7 +61,7 @@ uint32_t relay_create_chunk(struct relay_session *session, uint64_t id, const ch
 	if (length < 0 || (size_t)length >= sizeof(path) || !store_path_is_safe(path) || strchr(name, '/'))
 		return WIRE_ERR_INVALID;
 	session->closing_chunk = session->chunk;
-	session->chunk = chunk_new(id, path);
+	session->chunk = chunk_new(id, created_s, path);
 	return session->chunk ? WIRE_OK : WIRE_ERR_UNKNOWN;
 }
 
@@ -106,13 +107,14 @@ static void stamp(char *text, size_t size, uint64_t seconds)
 		(void)snprintf(text, size, "unknown");
 }
 
-uint32_t relay_close_chunk(struct relay_session *session, const struct wire_close_chunk *close)
+uint32_t relay_close_chunk(struct relay_session *session, const struct wire_close_chunk *close, char path[STORE_PATH_MAX])
 {
 	/* Between the creation of the next one and this, there are two; the older one is meant. */
 	struct relay_chunk **which = session->closing_chunk ? &session->closing_chunk : &session->chunk;
 	struct relay_chunk *chunk = *which;
-	char end[DATE_MAX], archive[STORE_PATH_MAX];
+	char begin[DATE_MAX], end[DATE_MAX];
 
+	(void)snprintf(path, STORE_PATH_MAX, "%s", session->path ? session->path : "");
 	if (!chunk || chunk->id != close->chunk)
 		return WIRE_ERR_PROTOCOL;
 	if (close->has_command && close->command == WIRE_CHUNK_DELETE) {
@@ -120,10 +122,11 @@ uint32_t relay_close_chunk(struct relay_session *session, const struct wire_clos
 			relay_drop_parts(stream, chunk->path);
 		each_directory(session, chunk, NULL);
 	} else if (close->has_command && close->command == WIRE_CHUNK_COMPLETED) {
+		stamp(begin, sizeof(begin), chunk->created_s);
 		stamp(end, sizeof(end), close->closed_s);
-		(void)snprintf(archive, sizeof(archive), "%s/archives/%s-%llu", session->path, end,
+		(void)snprintf(path, STORE_PATH_MAX, "%s/archives/%s-%s-%llu", session->path, begin, end,
 			       (unsigned long long)chunk->id);
-		each_directory(session, chunk, archive);
+		each_directory(session, chunk, path);
 	}
 	*which = NULL;
 	relay_chunk_unref(chunk);
