@@ -88,6 +88,15 @@ class Case:
             content = b''
         return struct.unpack('<%dQ' % THREADS, content) if len(content) == 8 * THREADS else (0,) * THREADS
 
+    def end_with_loss(self):
+        """What comes now is recorded, and the trace says what was dropped before."""
+        self.go_on(1000)
+        self.end_program()
+        self.end_recorder(0)
+        _, discarded = self.read()
+        require(discarded, 'nothing was dropped')
+        self.check_trace()
+
     def go_on(self, events):
         """The program emits this many more in each thread: it notices nothing."""
         before = self.noted()
@@ -340,12 +349,7 @@ def slow(root):
         faults.set(write_us=300000)
         case.go_on(FULL_RINGS)
         faults.set()
-        case.go_on(1000)
-        case.end_program()
-        case.end_recorder(0)
-        _, discarded = case.read()
-        require(discarded, 'nothing was dropped')
-        case.check_trace()
+        case.end_with_loss()
     finally:
         if case:
             case.close()
@@ -411,12 +415,7 @@ def hangs(root):
         case.go_on(FULL_RINGS)
         go()
         stopped = False
-        case.go_on(1000)
-        case.end_program()
-        case.end_recorder(0)
-        _, discarded = case.read()
-        require(discarded, 'nothing was dropped')
-        case.check_trace()
+        case.end_with_loss()
     finally:
         if stopped:
             go()
