@@ -223,8 +223,7 @@ static int finish(const struct record_result *result, const struct record_option
 	status = recorded_print("record", stats, record->session.output, options->format, options->quiet);
 	if (result->kernel.lost)
 		fprintf(stderr, "kymo record: %" PRIu64 " of the kernel's events were lost%s\n", result->kernel.lost,
-			result->kernel.throttled ? "; it allows no more at a time: sudo sysctl "
-			"kernel.perf_event_max_sample_rate=1000000" : "");
+			result->kernel.full ? ": there was no room for them" : ", which it counted and did not deliver");
 	if (result->kernel.cpus && !options->quiet)
 		fprintf(stderr, "kernel: %" PRIu64 " events of %u CPUs\n", result->kernel.events, result->kernel.cpus);
 	if (relay->url && !options->quiet)

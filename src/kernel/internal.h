@@ -75,7 +75,7 @@ void ring_close(struct kring *ring);
 /**
  * ring_read() - hand out what is there
  * @take: called for each record, in the ring's order; valid during the call
- * Return: whether the kernel held events back, because they were more than kernel.perf_event_max_sample_rate allows.
+ * Return: whether the ring was full at some time.
  */
 bool ring_read(struct kring *ring, void (*take)(void *context, const struct krecord *record), void *context);
 
@@ -105,6 +105,9 @@ int stream_open(struct kstream *stream, int dir_fd, uint32_t cpu, const uint8_t 
 
 /** stream_add() - an event of @id; into the packet in work. Return: 0; -errno: a packet was due and is not written. */
 int stream_add(struct kstream *stream, unsigned id, uint64_t ns, const void *payload, size_t size);
+
+/** stream_front() - an empty packet at the beginning, so that a reader sees what the next one has lost. Return: as ... */
+int stream_front(struct kstream *stream, uint64_t now_ns);
 
 /** stream_flush() - write the packet in work, if there is anything in it or lost. Return: 0; -errno. */
 int stream_flush(struct kstream *stream, uint64_t now_ns);

@@ -21,7 +21,7 @@
 struct cpu {
 	struct kring ring;
 	struct kstream stream;
-	bool throttled;
+	bool full;
 };
 
 struct kernel {
@@ -112,6 +112,13 @@ static int open_rings(struct kernel *kernel, size_t size, struct err *err)
 	return 0;
 }
 
+static int open_stream(struct kernel *kernel, uint32_t cpu)
+{
+	int rc = stream_open(&kernel->cpu[cpu].stream, kernel->dir_fd, cpu, kernel->uuid);
+
+	return rc < 0 ? rc : stream_front(&kernel->cpu[cpu].stream, now_ns());
+}
+
 static int open_trace(struct kernel *kernel, const struct kernel_options *options, struct err *err)
 {
 	int rc;
@@ -131,7 +138,7 @@ static int open_trace(struct kernel *kernel, const struct kernel_options *option
 	rc = trace_metadata(kernel->dir_fd, options->desc, kernel->uuid, kernel->format);
 	for (unsigned i = 0; rc == 0 && i < kernel->cpus; i++)
 		if (kernel->cpu[i].ring.map)
-			rc = stream_open(&kernel->cpu[i].stream, kernel->dir_fd, i, kernel->uuid);
+			rc = open_stream(kernel, i);
 	return rc < 0 ? err_set(err, EXIT_FAILED, "cannot write into %s: %s", options->dir, strerror(-rc)) : 0;
 }
 
@@ -200,8 +207,8 @@ static int failed(const struct kernel *kernel, struct err *err)
 }
 
 /*
- * What was lost tells the kernel's own count of what happened: beyond what came through the ring, some was not put into it
- * because it was full, or because of kernel.perf_event_max_sample_rate. Counted first, so nothing is lost that is on its way.
+ * What was lost tells the kernel's own count of what happened: beyond what came through the ring, some was not put into it,
+ * because it was full, or for reasons of the kernel's own (docs/kernel.md). Counted first, so nothing is lost that is on its way.
  */
 static void read_rings(struct kernel *kernel)
 {
@@ -213,7 +220,7 @@ static void read_rings(struct kernel *kernel)
 		if (!cpu->ring.map)
 			continue;
 		counted = ring_counted(&cpu->ring);
-		cpu->throttled |= ring_read(&cpu->ring, on_record, kernel);
+		cpu->full |= ring_read(&cpu->ring, on_record, kernel);
 		if (counted > cpu->stream.taken + cpu->stream.lost)
 			cpu->stream.lost = counted - cpu->stream.taken;
 	}
@@ -251,7 +258,7 @@ int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct err *
 		if (!stream->events)
 			continue;
 		stats->cpus++;
-		stats->throttled |= kernel->cpu[i].throttled;
+		stats->full |= kernel->cpu[i].full;
 		rc = stream_close(stream, now);
 		kernel->rc = kernel->rc ? kernel->rc : rc;
 		stats->events += stream->taken;

@@ -33,7 +33,7 @@ struct kernel_options {
 struct kernel_stats {
 	uint64_t events, lost, bytes;
 	unsigned cpus;
-	bool throttled;			/* some because of kernel.perf_event_max_sample_rate */
+	bool full;			/* some because a ring was full; the others the kernel did not deliver */
 };
 
 /**

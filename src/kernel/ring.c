@@ -122,7 +122,7 @@ bool ring_read(struct kring *ring, void (*take)(void *context, const struct krec
 	const uint8_t *data = (const uint8_t *)ring->map + sysconf(_SC_PAGESIZE);
 	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE), tail = page->data_tail;
 	struct perf_event_header header;
-	bool throttled = false;
+	bool full = false;
 
 	while (tail < head) {
 		size_t at = tail & (ring->size - 1), first = ring->size - at;
@@ -138,9 +138,9 @@ bool ring_read(struct kring *ring, void (*take)(void *context, const struct krec
 		}
 		if (header.type == PERF_RECORD_SAMPLE)
 			take_sample(record + sizeof(header), header.size - sizeof(header), take, context);
-		throttled |= header.type == PERF_RECORD_THROTTLE;
+		full |= header.type == PERF_RECORD_LOST;
 		tail += header.size;
 	}
 	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
-	return throttled;
+	return full;
 }

@@ -107,7 +107,7 @@ static int write_packet(struct kstream *stream, const struct head *head)
 	return -(int)size;
 }
 
-int stream_flush(struct kstream *stream, uint64_t now_ns)
+static int put_packet(struct kstream *stream, uint64_t now_ns)
 {
 	uint64_t bits = (sizeof(struct head) + stream->size) * 8;
 	struct head head = {
@@ -117,8 +117,6 @@ int stream_flush(struct kstream *stream, uint64_t now_ns)
 	};
 	int rc;
 
-	if (!stream->size && stream->lost == stream->written_lost)
-		return 0;
 	memcpy(head.uuid, stream->uuid, sizeof(head.uuid));
 	rc = write_packet(stream, &head);
 	if (rc < 0)
@@ -134,6 +132,16 @@ int stream_flush(struct kstream *stream, uint64_t now_ns)
 	stream->seq++;
 	stream->size = 0;
 	return 0;
+}
+
+int stream_front(struct kstream *stream, uint64_t now_ns)
+{
+	return put_packet(stream, now_ns);
+}
+
+int stream_flush(struct kstream *stream, uint64_t now_ns)
+{
+	return stream->size || stream->lost != stream->written_lost ? put_packet(stream, now_ns) : 0;
 }
 
 int stream_add(struct kstream *stream, unsigned id, uint64_t ns, const void *payload, size_t size)

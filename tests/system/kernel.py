@@ -64,10 +64,11 @@ def all_there(directory):
     assert names["sched_switch"] and names["sched_waking"] and names["irq_softirq_entry"], names
     off = sum(f"prev_tid = {pid}," in line for line in lines)
     # The switch at its very end is one that nobody can count any more.
-    assert lost or switches <= off <= switches + 1, (off, switches)
-    assert lost or off > SLEEPS, off
+    full = "no room" in said
+    assert full or switches <= off <= switches + 1, (off, switches)
+    assert full or off > SLEEPS, off
     woken = sum(f" tid = {pid}," in line and "sched_waking" in line for line in lines)
-    assert lost or woken >= SLEEPS, woken
+    assert lost or woken >= SLEEPS, woken      # on an idle CPU they are not all delivered
     times = [line.split("]")[0] for line in lines]
     assert times == sorted(times)
     print(f"{len(lines)} events, {off} switches of a thread with {switches} by its own count, lost: {discarded}")

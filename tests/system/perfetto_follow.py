@@ -135,7 +135,7 @@ def kinds(check, scratch, trace):
             out.write(content)
     made["metadata"] = os.path.join(trace, "ust", "metadata")
     made["stream"] = next(os.path.join(directory, name) for directory, _, names in os.walk(trace) for name in names
-                          if name not in ("metadata", "kymo.json") and not name.endswith(".idx"))
+                          if name not in ("metadata", "kymo.json", "sync") and not name.endswith(".idx"))
     made["pipe"] = os.path.join(scratch, "pipe")
     os.mkfifo(made["pipe"])
     words = {"empty": "is empty", "text": "is no file that the UI loads", "picture": "is no file that the UI loads", "newlines": "is no file that the UI loads",

@@ -19,8 +19,9 @@ TRACES = ("ros2-traces/pair_pipeline_mt", "ros2-traces/pair_basic_st", "ros2-tra
 KIND = {"run": "executing", "wait": "queued"}    # flow's segment -> why's part; the others have one name
 
 
-def kymo(*arguments, status=0):
-    done = subprocess.run([KYMO, *arguments], capture_output=True, text=True, check=False)
+def kymo(*arguments, status=0, runtime=None):
+    env = dict(os.environ, KYMO_DIR=runtime) if runtime else None
+    done = subprocess.run([KYMO, *arguments], capture_output=True, text=True, check=False, env=env)
     assert done.returncode == status, (arguments, done)
     return done.stdout + done.stderr
 
@@ -114,7 +115,8 @@ def culprits(trace, callback):
 def robot(directory):
     """Its flaw is known: a timer holds the executor for 20 ms, and /scan waits behind it."""
     trace = os.path.join(directory, "robot")
-    kymo("record", "-o", trace, "--", ROBOT, "--seconds", "4", "--domain", str(100 + os.getpid() % 100))
+    kymo("record", "-o", trace, "--", ROBOT, "--seconds", "4", "--domain", str(100 + os.getpid() % 100),
+         runtime=os.path.join(directory, "run"))
     found = culprits(trace, "/perception/obstacle_detector")
     assert found["/perception/costmap timer 96 ms"], found
     equals_flow(trace, "/scan -> /cmd_vel")

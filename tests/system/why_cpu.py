@@ -31,7 +31,8 @@ def main(directory):
             return 77
         try:
             said = subprocess.run(["taskset", "-c", str(cpu), KYMO, "record", "--kernel", "-o", trace, "--", ROBOT, "--seconds", "4",
-                                   "--domain", str(100 + os.getpid() % 100)], capture_output=True, text=True, check=True).stderr
+                                   "--domain", str(100 + os.getpid() % 100)], capture_output=True, text=True, check=True,
+                                  env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run"))).stderr
         finally:
             hog.kill()
     if "recording without them" in said:

@@ -379,6 +379,9 @@ static void tell_off(const struct telling *telling, const struct slice *before, 
 	int64_t from_ns = before->stays_ready ? before->end_ns : moves ? ready[0].from_ns : after->start_ns;
 	int32_t cpu = before->stays_ready ? before->cpu : moves ? ready[0].cpu : after->cpu;
 
+	/* Another CPU may wake a thread that is about to switch away. */
+	if (from_ns < before->end_ns)
+		from_ns = before->end_ns;
 	tell(telling, (struct why_spell){ WHY_ASLEEP, before->end_ns, from_ns, -1, "" });
 	for (unsigned i = 0; i < moves; i++) {
 		if (ready[i].from_ns > from_ns) {
@@ -406,6 +409,7 @@ struct walk {
 	struct ready ready[MOVES_MAX];
 	unsigned moves;
 	int64_t told_ns;
+	int64_t off_ns;			/* end of the latest time off */
 };
 
 static void on_item(const struct telling *telling, struct walk *walk, const struct slice *item)
@@ -418,10 +422,12 @@ static void on_item(const struct telling *telling, struct walk *walk, const stru
 			walk->ready[walk->moves++] = (struct ready){ item->start_ns, item->cpu };
 		return;
 	}
-	if (before && item->start_ns > telling->from_ns && before->end_ns < telling->to_ns) {
+	/* Where events were lost a thread may seem to be on two CPUs: that is no time off. */
+	if (before && item->start_ns > telling->from_ns && before->end_ns < telling->to_ns &&
+	    before->end_ns >= walk->off_ns && item->start_ns >= before->end_ns) {
 		tell(telling, (struct why_spell){ WHY_ON_CPU, walk->told_ns, before->end_ns, -1, "" });
 		tell_off(telling, before, item, walk->ready, walk->moves);
-		walk->told_ns = item->start_ns;
+		walk->told_ns = walk->off_ns = item->start_ns;
 	}
 	walk->before = item;
 	walk->moves = 0;
@@ -432,7 +438,7 @@ void why_spells(const struct why_cpu *cpu, const struct model_thread *thread, in
 {
 	const struct telling telling = { cpu, take, context, from_ns, to_ns };
 	struct slice key = { .tid = (int32_t)thread->tid, .start_ns = INT64_MIN };
-	struct walk walk = { .told_ns = from_ns };
+	struct walk walk = { .told_ns = from_ns, .off_ns = INT64_MIN };
 
 	if (find_host(cpu, thread->process->hostname, &key.host))
 		for (size_t at = lower_bound(&cpu->by_thread, &key, by_thread); at < cpu->by_thread.count; at++) {
