@@ -118,10 +118,15 @@ static void end(int number)
 static int collect(FILE **out, const pid_t *pid)
 {
 	int status, failed = 0, byte;
+	pid_t ended;
 
-	for (unsigned i = 0; i < processes; i++)
-		if (waitpid(pid[i], &status, 0) != pid[i] || status)
+	for (unsigned i = 0; i < processes; i++) {
+		/* Under the thread sanitizer no handler runs while waitpid() blocks: SIGTERM would wait, too. */
+		while ((ended = waitpid(pid[i], &status, WNOHANG)) == 0)
+			(void)usleep(10000);
+		if (ended != pid[i] || status)
 			failed++;
+	}
 	for (unsigned i = 0; i < processes; i++) {
 		rewind(out[i]);
 		while ((byte = getc(out[i])) != EOF)
