@@ -96,9 +96,11 @@ static void drop_instances(struct why_answer *answer)
 	for (unsigned i = 0; i < answer->instances; i++) {
 		why_free(&answer->instance[i]);
 		why_parts_free(&answer->parts[i]);
+		why_parts_free(&answer->because[i]);
 	}
 	why_free(&answer->usual);
 	why_parts_free(&answer->usual_parts);
+	why_parts_free(&answer->usual_because);
 	answer->instances = 0;
 }
 
@@ -205,9 +207,11 @@ static int take_apart(struct why_answer *answer, struct chains_options *chains, 
 	if (cpu_pass(answer, window, windows, err))
 		return -1;
 	for (i = 0; i < answer->instances; i++)
-		failed |= why_cut(&answer->parts[i], &answer->instance[i], answer->others, answer->cpu);
+		failed |= why_cut(&answer->parts[i], &answer->because[i], &answer->instance[i], answer->others,
+				  answer->cpu);
 	if (answer->usual.total_ns >= 0)
-		failed |= why_cut(&answer->usual_parts, &answer->usual, answer->others, answer->cpu);
+		failed |= why_cut(&answer->usual_parts, &answer->usual_because, &answer->usual, answer->others,
+				  answer->cpu);
 	return failed ? no_memory(err) : 0;
 }
 

@@ -30,10 +30,10 @@ struct why_answer {
 
 	struct why_target target;
 	struct why_instance instance[WHY_WORST_MAX];	/* longest first */
-	struct why_parts parts[WHY_WORST_MAX];
+	struct why_parts parts[WHY_WORST_MAX], because[WHY_WORST_MAX];
 	unsigned instances;
 	struct why_instance usual;	/* total_ns < 0: none */
-	struct why_parts usual_parts;
+	struct why_parts usual_parts, usual_because;
 };
 
 #define WHY_LABEL_MAX 512
@@ -44,16 +44,31 @@ bool why_is_asked(const struct why_answer *answer, const struct model_callback *
 
 /* why_text.c */
 
-/* The part whose time is the most above the usual one's. Return: NULL: there are no parts. @usual_ns: its time there. */
-const struct why_part *why_cause(const struct why_answer *answer, unsigned rank, int64_t *usual_ns);
+/* What took the most time above the usual: a part, or all parts of an instance that the same one is to blame for. */
+struct why_cause {
+	const struct why_part *part;	/* the longest of them; NULL: there are none */
+	int64_t ns, usual_ns;
+	unsigned parts, pieces;
+};
+
+struct why_cause why_cause(const struct why_answer *answer, unsigned rank);
 /* "143.2 ms, usually 38.1 ms: queued ..." Return: @buffer. */
 char *why_sentence(const struct why_answer *answer, unsigned rank, char *buffer, size_t size);
 /* Who did it, or what: a callback, "/scan to /planner", a topic. Return: @buffer. */
 char *why_who(const struct why_instance *instance, const struct why_part *part, char *buffer, size_t size);
+/* PREEMPTED: who had the CPU. Return: @buffer. */
+char *why_by(const struct why_part *part, char *buffer, size_t size);
 /* "thread 123 of container". Return: @buffer. */
 char *why_where(const struct why_part *part, char *buffer, size_t size);
 /* The chain's steps, or the callback. Return: @buffer. */
 char *why_target_label(const struct why_answer *answer, char *buffer, unsigned size);
+
+/* why_because.c: why the one took so long behind whom an instance was queued */
+
+/* "; meanwhile it was preempted 30 ms by hog (77)", behind the sentence about @cause; or "". Return: @buffer. */
+char *why_because_text(const struct why_answer *answer, unsigned rank, const struct why_cause *cause, char *buffer,
+		       size_t size);
+void why_print_because(struct why_answer *answer);
 
 /* why_print.c */
 void why_print(struct why_answer *answer);

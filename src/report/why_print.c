@@ -172,11 +172,9 @@ static void instance_row(struct why_answer *answer, unsigned rank)
 {
 	const struct why_instance *instance = &answer->instance[rank];
 	struct table *t = answer->table;
+	const struct why_cause cause = why_cause(answer, rank);
 	char text[4 * WHY_LABEL_MAX];
-	const struct why_part *cause;
-	int64_t usual_ns;
 
-	cause = why_cause(answer, rank, &usual_ns);
 	table_u64(t, rank + 1);
 	table_ns(t, instance->total_ns);
 	table_text(t, offset_text(answer, instance->begin_ns, text, sizeof(text)));
@@ -185,10 +183,10 @@ static void instance_row(struct why_answer *answer, unsigned rank)
 		table_u64(t, message_of(instance));
 	else
 		table_none(t);
-	table_text(t, cause ? why_kind_name(cause->kind) : NULL);
-	table_text(t, cause ? why_who(instance, cause, text, sizeof(text)) : NULL);
-	table_ns(t, cause ? cause->ns : 0);
-	table_ns(t, usual_ns);
+	table_text(t, cause.part ? why_kind_name(cause.part->kind) : NULL);
+	table_text(t, cause.part ? why_who(instance, cause.part, text, sizeof(text)) : NULL);
+	table_ns(t, cause.ns);
+	table_ns(t, cause.usual_ns);
 	table_text(t, why_sentence(answer, rank, text, sizeof(text)));
 }
 
@@ -238,5 +236,6 @@ void why_print(struct why_answer *answer)
 		table_value_u64(t, "lost_events", "Lost events", answer->lost_events);
 	print_instances(answer);
 	print_parts(answer);
+	why_print_because(answer);
 	print_remarks(answer);
 }

@@ -10,21 +10,50 @@
 /* An instance that is less than this above the usual one is a usual one itself. */
 #define NOTABLE 1.1
 
-const struct why_part *why_cause(const struct why_answer *answer, unsigned rank, int64_t *usual_ns)
+/* Whether the same one is to blame for both, wherever in the chain. */
+static bool is_same_culprit(const struct why_part *a, const struct why_part *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == WHY_QUEUED)
+		return a->callback == b->callback && a->is_group == b->is_group;
+	if (a->kind == WHY_PREEMPTED)
+		return a->by_tid == b->by_tid && a->thread->process->host == b->thread->process->host;
+	return a->hop == b->hop;
+}
+
+/* All that is to be blamed on whom @part is. */
+static struct why_cause cause_of(const struct why_answer *answer, const struct why_parts *parts,
+				 const struct why_part *part)
+{
+	struct why_cause cause = { .part = part };
+	const struct why_part *other;
+
+	for (unsigned i = 0; i < parts->count; i++) {
+		other = &parts->part[i];
+		if (!is_same_culprit(part, other))
+			continue;
+		if (other->ns > cause.part->ns)
+			cause.part = other;
+		cause.ns += other->ns;
+		cause.pieces += other->pieces;
+		cause.parts++;
+	}
+	for (unsigned i = 0; i < answer->usual_parts.count; i++)
+		if (is_same_culprit(part, &answer->usual_parts.part[i]))
+			cause.usual_ns += answer->usual_parts.part[i].ns;
+	return cause;
+}
+
+struct why_cause why_cause(const struct why_answer *answer, unsigned rank)
 {
 	const struct why_parts *parts = &answer->parts[rank];
-	const struct why_part *best = NULL, *usual;
-	int64_t most = 0, more;
+	struct why_cause best = { 0 }, cause;
 
-	*usual_ns = 0;
 	for (unsigned i = 0; i < parts->count; i++) {
-		usual = why_part_in(&answer->usual_parts, &parts->part[i]);
-		more = parts->part[i].ns - (usual ? usual->ns : 0);
-		if (best && more <= most)
-			continue;
-		most = more;
-		best = &parts->part[i];
-		*usual_ns = usual ? usual->ns : 0;
+		cause = cause_of(answer, parts, &parts->part[i]);
+		if (!best.part || cause.ns - cause.usual_ns > best.ns - best.usual_ns)
+			best = cause;
 	}
 	return best;
 }
@@ -45,6 +74,15 @@ static void node_of(const struct why_hop *hop, char *buffer, size_t size)
 		model_callback_label(hop->callback, buffer, (unsigned)size);
 }
 
+char *why_by(const struct why_part *part, char *buffer, size_t size)
+{
+	if (part->by_tid > 0)
+		snprintf(buffer, size, "%s (%d)", *part->by ? part->by : "thread", part->by_tid);
+	else
+		snprintf(buffer, size, "%s", part->by_tid ? "(not known)" : "an idle CPU that woke up");
+	return buffer;
+}
+
 char *why_who(const struct why_instance *instance, const struct why_part *part, char *buffer, size_t size)
 {
 	const struct why_hop *hop = &instance->hop[part->hop];
@@ -54,11 +92,7 @@ char *why_who(const struct why_instance *instance, const struct why_part *part, 
 	case WHY_QUEUED:
 		return model_callback_label(part->callback, buffer, (unsigned)size);
 	case WHY_PREEMPTED:
-		if (part->by_tid > 0)
-			snprintf(buffer, size, "%s (%d)", *part->by ? part->by : "thread", part->by_tid);
-		else
-			snprintf(buffer, size, "%s", part->by_tid ? "(not known)" : "an idle CPU that woke up");
-		return buffer;
+		return why_by(part, buffer, size);
 	case WHY_EXECUTING:
 	case WHY_BLOCKED:
 	case WHY_LATE:
@@ -90,14 +124,27 @@ char *why_where(const struct why_part *part, char *buffer, size_t size)
 	return buffer;
 }
 
-static void queued_text(const struct why_instance *instance, const struct why_part *part, const char *time, char *buffer,
-			size_t size)
+/* "5 times; thread 123 of container" */
+static void times_where(const struct why_cause *cause, char *buffer, size_t size)
 {
-	char who[WHY_LABEL_MAX], where[128];
+	char where[128];
+
+	why_where(cause->part, where, sizeof(where));
+	if (cause->pieces > 1)
+		snprintf(buffer, size, "%u times; %s", cause->pieces, where);
+	else
+		snprintf(buffer, size, "%s", where);
+}
+
+static void queued_text(const struct why_instance *instance, const struct why_cause *cause, const char *time,
+			char *buffer, size_t size)
+{
+	const struct why_part *part = cause->part;
+	char who[WHY_LABEL_MAX], where[160];
 	const struct model_callback *waiting = instance->hop[part->hop].callback;
 
 	why_who(instance, part, who, sizeof(who));
-	why_where(part, where, sizeof(where));
+	times_where(cause, where, sizeof(where));
 	if (part->callback == waiting && !part->is_group)
 		snprintf(buffer, size, "queued %s because its own run before held its executor (%s)", time, where);
 	else
@@ -105,34 +152,35 @@ static void queued_text(const struct why_instance *instance, const struct why_pa
 			 who, part->is_group ? "callback group" : "executor", where);
 }
 
-static void preempted_text(const struct why_instance *instance, const struct why_part *part, const char *time,
+static void preempted_text(const struct why_instance *instance, const struct why_cause *cause, const char *time,
 			   char *buffer, size_t size)
 {
-	char who[WHY_LABEL_MAX], node[WHY_LABEL_MAX / 2], where[128];
+	const char *others = cause->parts > 1 ? " and others" : "";
+	char who[WHY_LABEL_MAX], node[WHY_LABEL_MAX / 2], where[160];
+	const struct why_part *part = cause->part;
 	unsigned hop = part->hop;
 
 	if (!instance->hop[hop].callback && hop)
 		hop--;
 	node_of(&instance->hop[hop], node, sizeof(node));
 	why_who(instance, part, who, sizeof(who));
-	why_where(part, where, sizeof(where));
+	times_where(cause, where, sizeof(where));
 	if (part->by_tid)
-		snprintf(buffer, size, "%s waited %s for a CPU, which %s had (%s)", node, time, who, where);
+		snprintf(buffer, size, "%s%s waited %s for a CPU, which %s had (%s)", node, others, time, who, where);
 	else
-		snprintf(buffer, size, "%s waited %s for an idle CPU to wake up (%s)", node, time, where);
+		snprintf(buffer, size, "%s%s waited %s for an idle CPU to wake up (%s)", node, others, time, where);
 }
 
-static void cause_text(const struct why_instance *instance, const struct why_part *part, int64_t usual_ns, char *buffer,
-		       size_t size)
+static void cause_text(const struct why_instance *instance, const struct why_cause *cause, char *buffer, size_t size)
 {
 	char who[WHY_LABEL_MAX], time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX];
 
-	text_ns(time, part->ns);
-	text_ns(usual, usual_ns);
-	why_who(instance, part, who, sizeof(who));
-	switch (part->kind) {
+	text_ns(time, cause->ns);
+	text_ns(usual, cause->usual_ns);
+	why_who(instance, cause->part, who, sizeof(who));
+	switch (cause->part->kind) {
 	case WHY_QUEUED:
-		queued_text(instance, part, time, buffer, size);
+		queued_text(instance, cause, time, buffer, size);
 		return;
 	case WHY_EXECUTING:
 		snprintf(buffer, size, "%s ran %s, usually %s", who, time, usual);
@@ -147,7 +195,7 @@ static void cause_text(const struct why_instance *instance, const struct why_par
 		snprintf(buffer, size, "%s took %s from the take to the callback, usually %s", who, time, usual);
 		return;
 	case WHY_PREEMPTED:
-		preempted_text(instance, part, time, buffer, size);
+		preempted_text(instance, cause, time, buffer, size);
 		return;
 	case WHY_BLOCKED:
 		snprintf(buffer, size, "%s was blocked %s while it ran, usually %s", who, time, usual);
@@ -164,22 +212,23 @@ static void cause_text(const struct why_instance *instance, const struct why_par
 char *why_sentence(const struct why_answer *answer, unsigned rank, char *buffer, size_t size)
 {
 	const struct why_instance *instance = &answer->instance[rank];
-	char total[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX], cause[2 * WHY_LABEL_MAX] = "it took no time";
+	char total[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX], text[2 * WHY_LABEL_MAX] = "it took no time";
+	char because[2 * WHY_LABEL_MAX] = "";
 	bool is_compared = answer->usual.total_ns >= 0;
-	const struct why_part *part;
-	int64_t usual_ns;
+	const struct why_cause cause = why_cause(answer, rank);
 
 	text_ns(total, instance->total_ns);
 	text_ns(usual, answer->target.usual_ns);
-	part = why_cause(answer, rank, &usual_ns);
-	if (part)
-		cause_text(instance, part, usual_ns, cause, sizeof(cause));
+	if (cause.part) {
+		cause_text(instance, &cause, text, sizeof(text));
+		why_because_text(answer, rank, &cause, because, sizeof(because));
+	}
 	if (!is_compared)
-		snprintf(buffer, size, "%s, the only instance there is; most of it: %s", total, cause);
+		snprintf(buffer, size, "%s, the only instance there is; most of it: %s%s", total, text, because);
 	else if ((double)instance->total_ns < NOTABLE * (double)answer->target.usual_ns)
 		snprintf(buffer, size, "%s, usually %s: nothing sticks out", total, usual);
 	else
-		snprintf(buffer, size, "%s, usually %s: %s", total, usual, cause);
+		snprintf(buffer, size, "%s, usually %s: %s%s", total, usual, text, because);
 	return buffer;
 }
 

@@ -30,6 +30,13 @@ def read(verb, *arguments):
     return json.loads(kymo(verb, *arguments, "--format", "json"))
 
 
+def blame(part):
+    """What one is to blame for counts together, wherever in the chain."""
+    if part["kind"] in ("queued", "preempted"):
+        return part["kind"], part["who"], part["group"]
+    return part["kind"], part["who"], part["step"]
+
+
 def adds_up(why):
     """Return: rank -> the parts that took time."""
     parts = collections.defaultdict(list)
@@ -40,12 +47,15 @@ def adds_up(why):
     for instance in why["instances"]:
         its = parts[instance["rank"]]
         assert sum(p["ns"] for p in its) == instance["latency_ns"], instance
-        assert any((p["kind"], p["who"], p["ns"]) ==
+        blamed = collections.Counter()
+        for p in [p for p in why["parts"] if p["rank"] == instance["rank"]]:
+            blamed[blame(p), "ns"] += p["ns"]
+            blamed[blame(p), "usual"] += p["usual_ns"] or 0
+        assert any((p["kind"], p["who"], blamed[blame(p), "ns"]) ==
                    (instance["cause"], instance["cause_who"], instance["cause_ns"]) for p in its), instance
-        usual = [p["usual_ns"] for p in why["parts"] if p["rank"] == instance["rank"]]
-        if None not in usual:
+        if all(p["usual_ns"] is not None for p in why["parts"] if p["rank"] == instance["rank"]):
             assert instance["cause_ns"] - instance["cause_usual_ns"] == \
-                max(p["ns"] - p["usual_ns"] for p in its), instance
+                max(blamed[blame(p), "ns"] - blamed[blame(p), "usual"] for p in its), instance
     return parts
 
 

@@ -7,10 +7,9 @@
 #include "analysis/why/why.h"
 
 struct cut {
-	struct why_parts *parts;
+	struct why_parts *parts, *because;
 	const struct why_others *others;
 	const struct why_cpu *cpu;
-	unsigned size;
 	bool failed;
 };
 
@@ -40,9 +39,8 @@ const struct why_part *why_part_in(const struct why_parts *parts, const struct w
 }
 
 /* A further piece of a part that is there, or a new one. Empty ones are left out. */
-static void piece(struct cut *cut, struct why_part new)
+static void piece(struct cut *cut, struct why_parts *parts, struct why_part new)
 {
-	struct why_parts *parts = cut->parts;
 	struct why_part *grown, *part = (struct why_part *)why_part_in(parts, &new);
 
 	new.ns = new.end_ns - new.begin_ns;
@@ -50,19 +48,21 @@ static void piece(struct cut *cut, struct why_part new)
 	if (!new.ns)
 		return;
 	if (part) {
+		part->pieces += part->end_ns != new.begin_ns;
 		part->end_ns = new.end_ns;
 		part->ns += new.ns;
-		part->pieces++;
 		return;
 	}
-	if (parts->count == cut->size) {
-		cut->size = cut->size ? cut->size * 2 : 32;
-		grown = realloc(parts->part, cut->size * sizeof(*grown));
+	if (parts->count == parts->size) {
+		unsigned size = parts->size ? parts->size * 2 : 32;
+
+		grown = realloc(parts->part, size * sizeof(*grown));
 		if (!grown) {
 			cut->failed = true;
 			return;
 		}
 		parts->part = grown;
+		parts->size = size;
 	}
 	parts->part[parts->count++] = new;
 }
@@ -71,6 +71,7 @@ static void piece(struct cut *cut, struct why_part new)
 
 struct spells {
 	struct cut *cut;
+	struct why_parts *parts;	/* where it goes */
 	struct why_part part;		/* what it was about */
 };
 
@@ -90,16 +91,31 @@ static void on_spell(void *context, const struct why_spell *spell)
 	} else if (spell->state == WHY_ASLEEP && !waits) {
 		part.kind = WHY_BLOCKED;
 	}
-	piece(spells->cut, part);
+	piece(spells->cut, spells->parts, part);
+}
+
+static void spent_in(struct cut *cut, struct why_parts *parts, struct why_part part)
+{
+	why_spells(cut->cpu, part.thread, part.begin_ns, part.end_ns, on_spell, &(struct spells){ cut, parts, part });
 }
 
 /* @part as it was spent. */
 static void spent(struct cut *cut, struct why_part part)
 {
 	if (cut->cpu && part.thread && part.end_ns > part.begin_ns)
-		why_spells(cut->cpu, part.thread, part.begin_ns, part.end_ns, on_spell, &(struct spells){ cut, part });
+		spent_in(cut, cut->parts, part);
 	else
-		piece(cut, part);
+		piece(cut, cut->parts, part);
+}
+
+/* Queued behind @part.callback: and what did that one do meanwhile? */
+static void queued(struct cut *cut, struct why_part part)
+{
+	part.kind = WHY_QUEUED;
+	piece(cut, cut->parts, part);
+	part.kind = WHY_EXECUTING;
+	if (cut->cpu && part.end_ns > part.begin_ns)
+		spent_in(cut, cut->because, part);
 }
 
 /* ---- who held it up ---- */
@@ -171,8 +187,8 @@ static void waited(struct cut *cut, const struct stretch *stretch, int64_t from_
 		begin_ns = run->start_ns > from_ns ? run->start_ns : from_ns;
 		end_ns = run->end_ns < to_ns ? run->end_ns : to_ns;
 		gap(cut, stretch, from_ns, begin_ns, group);
-		piece(cut, (struct why_part){
-			.kind = WHY_QUEUED, .hop = stretch->hop, .callback = run->callback, .thread = run->thread,
+		queued(cut, (struct why_part){
+			.hop = stretch->hop, .callback = run->callback, .thread = run->thread,
 			.is_group = group, .is_assumed = assumed, .begin_ns = begin_ns, .end_ns = end_ns,
 		});
 		from_ns = end_ns;
@@ -215,8 +231,9 @@ static void hop_of(struct cut *cut, const struct why_instance *instance, unsigne
 
 	if (!hop->callback) {
 		if (i && hop->link != CHAINS_DIRECT)
-			piece(cut, (struct why_part){ .kind = WHY_CACHED, .hop = i, .thread = hop->at.thread,
-						      .begin_ns = hop[-1].at.end_ns, .end_ns = hop->at.publish_ns });
+			piece(cut, cut->parts, (struct why_part){
+				.kind = WHY_CACHED, .hop = i, .thread = hop->at.thread,
+				.begin_ns = hop[-1].at.end_ns, .end_ns = hop->at.publish_ns });
 		return;
 	}
 	if (i)
@@ -227,12 +244,12 @@ static void hop_of(struct cut *cut, const struct why_instance *instance, unsigne
 	simple(cut, WHY_EXECUTING, i, hop->at.thread, hop->at.start_ns, end_ns);
 }
 
-int why_cut(struct why_parts *out, const struct why_instance *instance, const struct why_others *others,
-	    const struct why_cpu *cpu)
+int why_cut(struct why_parts *out, struct why_parts *because, const struct why_instance *instance,
+	    const struct why_others *others, const struct why_cpu *cpu)
 {
-	struct cut cut = { .parts = out, .others = others, .cpu = cpu };
+	struct cut cut = { .parts = out, .because = because, .others = others, .cpu = cpu };
 
-	*out = (struct why_parts){ 0 };
+	*out = *because = (struct why_parts){ 0 };
 	for (unsigned i = 0; i < instance->hops; i++)
 		hop_of(&cut, instance, i);
 	return cut.failed ? -1 : 0;

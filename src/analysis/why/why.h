@@ -134,24 +134,26 @@ struct why_part {
 	bool is_assumed;		/* no event tells the group */
 	int64_t begin_ns, end_ns;	/* of the first and the last piece */
 	int64_t ns;			/* of all pieces */
-	unsigned pieces;
+	unsigned pieces;		/* with something else between them */
 };
 
 struct why_parts {
 	struct why_part *part;		/* by begin; pieces of one hop, kind and callback are one part */
-	unsigned count;
+	unsigned count, size;
 };
 
 struct why_cpu;
 
 /**
  * why_cut() - @instance into @out: why_parts_free()
+ * @because: what those did that it was queued behind, while it was: EXECUTING, PREEMPTED and BLOCKED with their `callback`.
+ *	Those of one hop, callback and is_group add up to the QUEUED part. None without @cpu. why_parts_free()
  * @cpu: NULL: the trace has no events of the kernel
  *
  * Return: 0, or -1: no memory.
  */
-int why_cut(struct why_parts *out, const struct why_instance *instance, const struct why_others *others,
-	    const struct why_cpu *cpu);
+int why_cut(struct why_parts *out, struct why_parts *because, const struct why_instance *instance,
+	    const struct why_others *others, const struct why_cpu *cpu);
 void why_parts_free(struct why_parts *parts);
 
 /** why_part_in() - the part of @parts that is the same as @part of another instance of the chain, or NULL. */

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel trace beside one of ROS 2: threads that take turns on a few CPUs, at random, in the shape of LTTng's kernel tracer. What
+they did is kept here as it was made up, and can be asked for any stretch of time."""
+import bisect
+import collections
+import os
+import random
+import struct
+
+SWITCH, WAKING, MIGRATE = range(3)
+ON, PREEMPTED, WAITING, BLOCKED = "on", "preempted", "waiting", "blocked"
+METADATA = """/* CTF 1.8 */
+typealias integer { size = 8; align = 8; signed = true; encoding = UTF8; } := char_t;
+typealias integer { size = 16; align = 8; signed = false; } := uint16_t;
+typealias integer { size = 32; align = 8; signed = false; } := uint32_t;
+typealias integer { size = 32; align = 8; signed = true; } := int32_t;
+typealias integer { size = 64; align = 8; signed = true; } := int64_t;
+typealias integer { size = 64; align = 8; signed = false; } := uint64_t;
+typealias integer { size = 64; align = 8; signed = false; map = clock.mono.value; } := time_ns_t;
+trace { major = 1; minor = 8; byte_order = le; packet.header := struct { uint32_t magic; }; };
+env { hostname = "%s"; domain = "kernel"; tracer_name = "test"; };
+clock { name = mono; freq = 1000000000; offset = 0; };
+stream { packet.context := struct { uint64_t content_size; uint64_t packet_size; uint32_t cpu_id; };
+	event.header := struct { uint16_t id; time_ns_t timestamp; }; };
+event { name = "sched_switch"; id = 0; fields := struct { char_t _prev_comm[16]; int32_t _prev_tid; int64_t _prev_state;
+	char_t _next_comm[16]; int32_t _next_tid; }; };
+event { name = "sched_waking"; id = 1; fields := struct { char_t _comm[16]; int32_t _tid; int32_t _target_cpu; }; };
+event { name = "sched_migrate_task"; id = 2; fields := struct { char_t _comm[16]; int32_t _tid; int32_t _orig_cpu;
+	int32_t _dest_cpu; }; };
+"""
+Spell = collections.namedtuple("Spell", "begin end state cpu")
+
+
+class Scene:
+    """@names: tid -> name. All of them sleep at first, but for one per CPU; tid 0 is an idle CPU."""
+
+    def __init__(self, names, begin_ns, end_ns, seed=0, cpus=2, mean_ns=50_000):
+        self.random, self.names, self.cpus = random.Random(seed), {**names, 0: "swapper"}, cpus
+        self.streams = collections.defaultdict(bytearray)
+        self.state = {tid: (BLOCKED, None, None) for tid in names}      # state, since (None: not known), cpu
+        self.on = [(0, None)] * cpus                                    # tid, since
+        self.spells = collections.defaultdict(list)                     # tid -> [Spell]; only what both ends tell
+        self.slices = collections.defaultdict(list)                     # cpu -> [(begin, end, tid)]
+        self.moves = collections.Counter()
+        self.ns = begin_ns
+        while self.ns < end_ns:
+            self.ns += self.random.randint(1, 2 * mean_ns)
+            self.random.choice([self.switch, self.switch, self.wake, self.wake, self.migrate])()
+        self.end_ns = self.ns
+
+    def put(self, cpu, number, payload):
+        self.streams[cpu] += struct.pack("<HQ", number, self.ns) + payload
+
+    def comm(self, tid):
+        return self.names[tid].encode()[:15].ljust(16, b"\0")
+
+    def becomes(self, tid, state, cpu):
+        was, since, on = self.state[tid]
+        if since is not None:
+            self.spells[tid].append(Spell(since, self.ns, was, on))
+        self.state[tid] = state, self.ns, cpu
+
+    def switch(self):
+        cpu = self.random.randrange(self.cpus)
+        prev, since = self.on[cpu]
+        ready = [t for t, (s, _, c) in self.state.items() if s in (PREEMPTED, WAITING) and c == cpu]
+        following = self.random.choice(ready) if ready and self.random.random() < .9 else 0
+        if following == prev:
+            return
+        stays = self.random.random() < .5
+        self.put(cpu, SWITCH, self.comm(prev) + struct.pack("<iq", prev, 0x100 if stays and self.random.random() < .5 else int(not stays)) +
+                 self.comm(following) + struct.pack("<i", following))
+        if since is not None:
+            self.slices[cpu].append((since, self.ns, prev))
+        self.on[cpu] = following, self.ns
+        if prev:
+            self.becomes(prev, PREEMPTED if stays else BLOCKED, cpu)
+        if following:
+            self.becomes(following, ON, cpu)
+
+    def wake(self):
+        asleep = [t for t, (s, _, _) in self.state.items() if s == BLOCKED]
+        if asleep:
+            tid, cpu = self.random.choice(asleep), self.random.randrange(self.cpus)
+            self.put(self.random.randrange(self.cpus), WAKING, self.comm(tid) + struct.pack("<ii", tid, cpu))
+            self.becomes(tid, WAITING, cpu)
+
+    def migrate(self):
+        ready = [t for t, (s, _, _) in self.state.items() if s in (PREEMPTED, WAITING)]
+        if ready and self.random.random() < .3:
+            tid = self.random.choice(ready)
+            state, _, cpu = self.state[tid]
+            new = (cpu + 1) % self.cpus
+            self.put(cpu, MIGRATE, self.comm(tid) + struct.pack("<iii", tid, cpu, new))
+            self.becomes(tid, state, new)
+            self.moves[tid] += 1
+
+    def write(self, path, hostname):
+        os.makedirs(path)
+        with open(os.path.join(path, "metadata"), "w", encoding="utf-8") as file:
+            file.write(METADATA % hostname)
+        for cpu, body in self.streams.items():
+            bits = 8 * (4 + 8 + 8 + 4 + len(body))
+            with open(os.path.join(path, f"channel_{cpu}"), "wb") as file:
+                file.write(struct.pack("<IQQI", 0xC1FC1FC1, bits, bits, cpu) + body)
+
+    # ---- what is asked ----
+
+    def during(self, tid, begin, end):
+        """Return: [(state, cpu, begin, end)], cut to the stretch."""
+        its = self.spells[tid]
+        at = max(0, bisect.bisect_left(its, (begin,)) - 1)
+        for spell in its[at:]:
+            if spell.begin >= end:
+                break
+            if spell.end > begin:
+                yield spell.state, spell.cpu, max(begin, spell.begin), min(end, spell.end)
+
+    def runners(self, cpu, begin, end):
+        """Return: [(tid, ns)] of who had the CPU; tid -1: not known."""
+        its = self.slices[cpu]
+        at = max(0, bisect.bisect_left(its, (begin,)) - 1)
+        known = 0
+        for since, until, tid in its[at:]:
+            if since >= end:
+                break
+            ns = min(end, until) - max(begin, since)
+            if ns > 0:
+                known += ns
+                yield tid, ns
+        if end - begin > known:
+            yield -1, end - begin - known
+
+    def by_whom(self, tid, begin, end):
+        """Return: ({state: ns}, {who had the CPU: ns} while it could run and did not)."""
+        states, whom = collections.Counter(), collections.Counter()
+        for state, cpu, since, until in self.during(tid, begin, end):
+            states[state] += until - since
+            if state in (PREEMPTED, WAITING):
+                for runner, ns in self.runners(cpu, since, until):
+                    whom[runner] += ns
+        return states, whom
