@@ -150,14 +150,6 @@ static int take_instances(struct why_answer *answer, struct err *err)
 	return 0;
 }
 
-static bool has_kernel(const struct ctf_reader *reader)
-{
-	for (unsigned i = 0; i < ctf_class_count(reader); i++)
-		if (strcmp(ctf_class(reader, i)->name, "sched_switch") == 0)
-			return true;
-	return false;
-}
-
 /* Who had the CPUs meanwhile, if the trace tells. Other events than the model's, so a pass of their own. */
 static int cpu_pass(struct why_answer *answer, const struct why_window *window, unsigned windows, struct err *err)
 {
@@ -168,10 +160,10 @@ static int cpu_pass(struct why_answer *answer, const struct why_window *window, 
 	unsigned count;
 	int more;
 
-	if (!has_kernel(answer->reader))
+	if (!sched_is_there(answer->reader))
 		return 0;
-	bind = why_cpu_bind(&count);
-	if (why_cpu_create(&answer->cpu, answer->reader, window, windows))
+	bind = sched_bind(&count);
+	if (why_cpu_create(&answer->cpu, answer->reader, answer->model, window, windows))
 		return no_memory(err);
 	if (ctf_bind(answer->reader, bind, count, err))
 		return -1;
@@ -183,7 +175,7 @@ static int cpu_pass(struct why_answer *answer, const struct why_window *window, 
 	}
 	if (o->progress)
 		o->progress(o->context, 0, 0);
-	(void)why_cpu_finish(answer->cpu);
+	why_cpu_finish(answer->cpu);
 	return more < 0 ? -1 : 0;
 }
 

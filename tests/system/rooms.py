@@ -36,12 +36,13 @@ PARTS = {
     "spans": ["model"],
     "stats": ["model"],
     "chains": ["model"],
-    "why": ["model", "chains"],
+    "sched": ["model"],
+    "why": ["model", "chains", "sched"],
     "caret": ["model"],
     "system": ["model"],
     "simclock": [],
     "align": ["model"],
-    "tables": ["model", "spans", "simclock", "align"],
+    "tables": ["model", "spans", "simclock", "align", "sched"],
 }
 
 # What the two libraries in the traced process may need.

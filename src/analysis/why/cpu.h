@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who had the CPU: the kernel's sched_switch, sched_waking and sched_wakeup_new while instances were under way.
- *
- *   thread  |-- on CPU --|-- ready: another thread has the CPU --|-- on CPU --|-- blocked --|-- ready --|-- on CPU
- *           sched_switch  (prev_state: R)          sched_switch   (S, D, ...)  sched_waking   sched_switch
- *
- * A thread is off its CPU from the switch that takes it off to the next one that brings it back, and only what both of
- * them tell is told here. Threads are known by their number, so those of other pid namespaces are not found.
+ * Who had the CPU while instances were under way: what sched.h tells of the threads of the model is kept, as far as it is
+ * inside of windows. Threads are known by their number, so those of other pid namespaces are not found.
  *
  * Context of all functions: not thread-safe; allocate.
  */
@@ -17,26 +12,24 @@
 #include <stdint.h>
 
 #include "analysis/model/model.h"
+#include "analysis/sched/sched.h"
 #include "analysis/why/why.h"
 #include "ctf/reader.h"
 
-#define WHY_COMM_SIZE 16
+#define WHY_COMM_SIZE SCHED_COMM_SIZE
 
 struct why_cpu;
 
-/** why_cpu_create() - of what is inside of @window only. Return: 0, or -1: no memory. */
-int why_cpu_create(struct why_cpu **cpu, const struct ctf_reader *reader, const struct why_window *window,
-		   unsigned windows);
+/** why_cpu_create() - of the threads of @model, and of what is inside of @window only. Return: 0, or -1: no memory. */
+int why_cpu_create(struct why_cpu **cpu, const struct ctf_reader *reader, const struct model *model,
+		   const struct why_window *window, unsigned windows);
 void why_cpu_destroy(struct why_cpu *cpu);
 
-/** why_cpu_bind() - what to give to ctf_bind() for a pass of its own. */
-const struct ctf_bind *why_cpu_bind(unsigned *count);
-
-/** why_cpu_event() - the next event or loss. Return: 0, or -1: no memory. */
+/** why_cpu_event() - the next event or loss of a pass of its own, bound by sched_bind(). Return: 0, or -1: no memory. */
 int why_cpu_event(struct why_cpu *cpu, const struct ctf_event *event);
 
-/** why_cpu_finish() - the pass is over. Return: whether there was anything. */
-bool why_cpu_finish(struct why_cpu *cpu);
+/** why_cpu_finish() - the pass is over. */
+void why_cpu_finish(struct why_cpu *cpu);
 
 /* How a thread spent a stretch of time. */
 enum why_state {

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel's events say of threads and CPUs; see sched.h. */
+#include <string.h>
+
+#include "analysis/sched/internal.h"
+
+#define RUNNABLE_MASK 0xff	/* of prev_state: the states that block; what lies above marks a preemption */
+
+enum { SWITCH, WAKING, WAKEUP_NEW, MIGRATE, EXIT };
+enum { PREV_TID, NEXT_TID, PREV_STATE, NEXT_COMM, PREV_COMM };
+enum { TID, TARGET };
+
+static const struct ctf_bind wanted[] = {
+	[SWITCH] = { "sched_switch", { "prev_tid", "next_tid", "prev_state", "next_comm", "prev_comm" } },
+	[WAKING] = { "sched_waking", { "tid", "target_cpu" } },
+	[WAKEUP_NEW] = { "sched_wakeup_new", { "tid", "target_cpu" } },
+	[MIGRATE] = { "sched_migrate_task", { "tid", "dest_cpu" } },
+	[EXIT] = { "sched_process_exit", { "tid" } },
+};
+#define WANTED (sizeof(wanted) / sizeof(*wanted))
+
+const struct ctf_bind *sched_bind(unsigned *count)
+{
+	*count = WANTED;
+	return wanted;
+}
+
+static void name(const struct sched *sched, const struct ctf_event *event, unsigned field, char *out)
+{
+	const struct ctf_value *value = &event->value[field];
+	bool has = value->present && event->class && event->class->index < sched->classes &&
+		   sched->has_names[event->class->index];
+	size_t size = !has ? 0 : strnlen(value->bytes, value->size < SCHED_COMM_SIZE ? value->size : SCHED_COMM_SIZE - 1);
+
+	if (!size)
+		return;
+	memcpy(out, value->bytes, size);
+	memset(out + size, 0, SCHED_COMM_SIZE - size);
+}
+
+/* ---- switches ---- */
+
+/* @task was on @number until now. */
+static void leaves(struct sched *sched, struct task *task, int32_t number, const struct ctf_event *event)
+{
+	const struct ctf_value *state = &event->value[PREV_STATE];
+	bool stays_ready = state->present && (state->i & RUNNABLE_MASK) == 0;
+
+	/* Somebody else brought it there, or its switch to there was lost: since when is not known. */
+	if (task->state != SCHED_ON_CPU || task->cpu != number) {
+		if (task->state == SCHED_ON_CPU)
+			task->state = SCHED_UNKNOWN;
+		sched_become(sched, task, SCHED_UNKNOWN, number, event->ns);
+	}
+	task->last_cpu = number;
+	if (stays_ready) {
+		task->usage.preemptions++;
+		sched_become(sched, task, SCHED_PREEMPTED, number, event->ns);
+	} else if (task->woken) {	/* another CPU woke it when it was about to switch away */
+		sched_become(sched, task, SCHED_WAITING, task->woken_cpu, event->ns);
+	} else {
+		sched_become(sched, task, SCHED_BLOCKED, number, event->ns);
+	}
+	task->woken = false;
+	if (task->exits)
+		sched_forget(sched, task);
+}
+
+static void comes(struct sched *sched, struct task *task, int32_t number, const struct ctf_event *event)
+{
+	/* On two CPUs at once: the switch that took it off the other one was lost. */
+	if (task->state == SCHED_ON_CPU)
+		task->state = SCHED_UNKNOWN;
+	task->usage.migrations += task->last_cpu >= 0 && task->last_cpu != number;
+	task->last_cpu = number;
+	task->woken = false;
+	name(sched, event, NEXT_COMM, task->name);
+	sched_become(sched, task, SCHED_ON_CPU, number, event->ns);
+}
+
+static int on_switch(struct sched *sched, const struct ctf_event *event, uint32_t host)
+{
+	int32_t prev_tid = (int32_t)event->value[PREV_TID].i, next_tid = (int32_t)event->value[NEXT_TID].i;
+	struct cpu *cpu = sched_cpu(sched, host, event->cpu);
+	struct task *task;
+
+	if (!cpu)
+		return sched_is_cpu(host, event->cpu) ? -1 : 0;
+	if (cpu->known && cpu->tid != prev_tid) {
+		task = cpu->tid ? sched_task(sched, host, cpu->tid) : NULL;
+		if (task && task->state == SCHED_ON_CPU && task->cpu == event->cpu)
+			task->state = SCHED_UNKNOWN;
+		cpu->known = false;
+	}
+	sched_settle(sched, cpu, event->ns);
+	if (prev_tid) {
+		task = sched_task(sched, host, prev_tid);
+		if (!task)
+			return -1;
+		name(sched, event, PREV_COMM, task->name);
+		leaves(sched, task, event->cpu, event);
+	}
+	if (next_tid) {
+		task = sched_task(sched, host, next_tid);
+		if (!task)
+			return -1;
+		comes(sched, task, event->cpu, event);
+	}
+	cpu->known = true;
+	cpu->tid = next_tid;
+	cpu->stream = event->stream;
+	memset(cpu->name, 0, sizeof(cpu->name));
+	name(sched, event, NEXT_COMM, cpu->name);
+	return 0;
+}
+
+/* ---- the others ---- */
+
+static int on_waking(struct sched *sched, const struct ctf_event *event, uint32_t host)
+{
+	int32_t target = event->value[TARGET].present ? (int32_t)event->value[TARGET].i : -1;
+	int32_t tid = (int32_t)event->value[TID].i;
+	struct task *task = tid ? sched_task(sched, host, tid) : NULL;
+
+	if (!task)
+		return tid ? -1 : 0;
+	if (task->state == SCHED_ON_CPU) {
+		task->woken = true;
+		task->woken_cpu = target;
+		return 0;
+	}
+	/* Its CPU must be there for it to be among those who wait for it. */
+	if (sched_is_cpu(host, target) && !sched_cpu(sched, host, target))
+		return -1;
+	sched_become(sched, task, task->state == SCHED_PREEMPTED ? SCHED_PREEMPTED : SCHED_WAITING, target, event->ns);
+	return 0;
+}
+
+/* A thread that sleeps may be moved as well; it is ready when it was woken. */
+static int on_migrate(struct sched *sched, const struct ctf_event *event, uint32_t host)
+{
+	struct task *task = map_get(&sched->tasks, (uint32_t)event->value[TID].i, host);
+	int32_t target = (int32_t)event->value[TARGET].i;
+
+	if (!task)
+		return 0;
+	if (task->woken)
+		task->woken_cpu = target;
+	if (task->state != SCHED_PREEMPTED && task->state != SCHED_WAITING)
+		return 0;
+	if (sched_is_cpu(host, target) && !sched_cpu(sched, host, target))
+		return -1;
+	sched_become(sched, task, task->state, target, event->ns);
+	return 0;
+}
+
+/* Who was or waited there has an unknown state from now on. Who sleeps may have been woken there, too; that is not told. */
+static void on_loss(struct sched *sched, const struct ctf_event *event)
+{
+	for (uint32_t i = 0; i < sched->cpu_room; i++) {
+		struct cpu *cpu = sched->cpu[i];
+		struct task *task;
+
+		if (!cpu || !cpu->known || cpu->stream != event->stream)
+			continue;
+		task = cpu->tid ? map_get(&sched->tasks, (uint32_t)cpu->tid, i / CPUS_MAX) : NULL;
+		if (task && task->state == SCHED_ON_CPU)
+			task->state = SCHED_UNKNOWN;
+		while (cpu->ready) {
+			task = cpu->ready;
+			cpu->ready->state = SCHED_UNKNOWN;
+			sched_become(sched, task, SCHED_UNKNOWN, task->cpu, task->since_ns);
+		}
+		cpu->known = false;
+	}
+}
+
+int sched_event(struct sched *sched, const struct ctf_event *event, unsigned first)
+{
+	unsigned row = event->bound < 0 || (unsigned)event->bound < first ? WANTED : (unsigned)event->bound - first;
+	uint32_t host = event->trace < sched->traces ? sched->host[event->trace] : 0;
+	const struct ctf_value *value = event->value;
+	struct task *task;
+
+	if (event->bound == CTF_LOSS)
+		on_loss(sched, event);
+	if (row == SWITCH && value[PREV_TID].present && value[NEXT_TID].present)
+		return on_switch(sched, event, host);
+	if ((row == WAKING || row == WAKEUP_NEW) && value[TID].present)
+		return on_waking(sched, event, host);
+	if (row == MIGRATE && value[TID].present && value[TARGET].present)
+		return on_migrate(sched, event, host);
+	if (row == EXIT && value[TID].present) {
+		task = map_get(&sched->tasks, (uint32_t)value[TID].i, host);
+		if (task && task->state == SCHED_ON_CPU)
+			task->exits = true;
+	}
+	return 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by sched.c (threads, CPUs) and events.c (what an event means). */
+#ifndef KYMO_ANALYSIS_SCHED_INTERNAL_H
+#define KYMO_ANALYSIS_SCHED_INTERNAL_H
+
+#include "analysis/sched/sched.h"
+#include "base/map.h"
+
+#define CPUS_MAX 4096u		/* of a host; a number beyond is none */
+#define READY_MAX 256u		/* threads that wait for one CPU and are told who has it */
+
+struct task {
+	uint32_t host;
+	int32_t tid;
+	enum sched_state state;
+	int32_t cpu;
+	int64_t since_ns;		/* of what is not yet told of the state */
+	int32_t last_cpu;		/* it was on; -1: none yet */
+	bool woken;			/* while it was on a CPU */
+	bool exits;			/* it is gone when it is taken off */
+	int32_t woken_cpu;
+	bool is_listed;
+	struct task *next, *previous;	/* of those who wait for a CPU */
+	struct sched_usage usage;
+	char name[SCHED_COMM_SIZE];
+};
+
+struct cpu {
+	bool known;			/* who is on it */
+	uint32_t stream;		/* its events are in */
+	int32_t tid;
+	char name[SCHED_COMM_SIZE];
+	struct task *ready;
+	unsigned ready_count;
+};
+
+struct sched {
+	const struct ctf_reader *reader;
+	void (*spell)(void *context, const struct sched_spell *spell);
+	void *context;
+	struct map tasks;		/* (tid, host) -> struct task */
+	struct cpu **cpu;		/* by host * CPUS_MAX + number; NULL: not seen */
+	uint32_t cpu_room;
+	uint32_t *host;			/* by trace */
+	uint32_t traces;
+	uint8_t *has_names;		/* by class: next_comm and prev_comm are texts */
+	unsigned classes;
+};
+
+/* A thread, made if need be. Return: NULL without memory. */
+struct task *sched_task(struct sched *sched, uint32_t host, int32_t tid);
+/* A CPU, made if need be. Return: NULL: without memory, or the number is none. */
+struct cpu *sched_cpu(struct sched *sched, uint32_t host, int32_t number);
+bool sched_is_cpu(uint32_t host, int32_t number);
+
+/* @task is in @state from now on, on or for @cpu; what it was in until now is told. */
+void sched_become(struct sched *sched, struct task *task, enum sched_state state, int32_t cpu, int64_t ns);
+/* Who waits for this CPU waited until now for who has it. */
+void sched_settle(struct sched *sched, struct cpu *cpu, int64_t ns);
+void sched_forget(struct sched *sched, struct task *task);
+
+#endif

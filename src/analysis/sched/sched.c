@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads, CPUs, and the time between two events; see sched.h. */
+#include "analysis/sched/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *sched_state_name(enum sched_state state)
+{
+	static const char *const names[SCHED_STATES] = {
+		[SCHED_UNKNOWN] = "unknown", [SCHED_ON_CPU] = "running", [SCHED_PREEMPTED] = "preempted",
+		[SCHED_WAITING] = "waiting", [SCHED_BLOCKED] = "blocked",
+	};
+
+	return names[state];
+}
+
+/* ---- what there is ---- */
+
+static uint32_t host_of(const struct ctf_reader *reader, uint32_t trace)
+{
+	uint32_t i;
+
+	/* Traces of one host name are one host, as in the model. */
+	for (i = 0; i < trace; i++)
+		if (strcmp(ctf_trace(reader, i)->hostname, ctf_trace(reader, trace)->hostname) == 0)
+			break;
+	return i;
+}
+
+static bool is_text(const struct ctf_event_class *class, const char *name)
+{
+	const char *type;
+
+	for (uint32_t i = 0; i < class->field_count; i++) {
+		if (strcmp(class->field[i].name, name) != 0)
+			continue;
+		type = class->field[i].type;
+		return strcmp(type, "string") == 0 || strncmp(type, "char[", strlen("char[")) == 0;
+	}
+	return false;
+}
+
+/* A trace may declare anything under these names, and a number is no pointer. */
+static void find_names(struct sched *sched)
+{
+	for (unsigned i = 0; i < sched->classes; i++) {
+		const struct ctf_event_class *class = ctf_class(sched->reader, i);
+
+		sched->has_names[i] = is_text(class, "next_comm") && is_text(class, "prev_comm");
+	}
+}
+
+int sched_create(struct sched **out, const struct ctf_reader *reader,
+		 void (*spell)(void *context, const struct sched_spell *spell), void *context)
+{
+	struct sched *sched = calloc(1, sizeof(*sched));
+
+	*out = sched;
+	if (!sched)
+		return -1;
+	sched->reader = reader;
+	sched->spell = spell;
+	sched->context = context;
+	sched->traces = ctf_trace_count(reader);
+	sched->classes = ctf_class_count(reader);
+	sched->host = calloc(sched->traces + 1, sizeof(*sched->host));
+	sched->has_names = calloc(sched->classes + 1, 1);
+	if (!sched->host || !sched->has_names) {
+		sched_destroy(sched);
+		*out = NULL;
+		return -1;
+	}
+	for (uint32_t i = 0; i < sched->traces; i++)
+		sched->host[i] = host_of(reader, i);
+	find_names(sched);
+	return 0;
+}
+
+void sched_destroy(struct sched *sched)
+{
+	const struct map_slot *slot;
+
+	if (!sched)
+		return;
+	for (size_t at = 0; (slot = map_next(&sched->tasks, &at));)
+		free(slot->value);
+	map_free(&sched->tasks);
+	for (uint32_t i = 0; i < sched->cpu_room; i++)
+		free(sched->cpu[i]);
+	free(sched->cpu);
+	free(sched->host);
+	free(sched->has_names);
+	free(sched);
+}
+
+bool sched_is_there(const struct ctf_reader *reader)
+{
+	for (unsigned i = 0; i < ctf_class_count(reader); i++)
+		if (strcmp(ctf_class(reader, i)->name, "sched_switch") == 0)
+			return true;
+	return false;
+}
+
+bool sched_host(const struct sched *sched, const char *hostname, uint32_t *host)
+{
+	for (uint32_t i = 0; i < sched->traces; i++)
+		if (strcmp(ctf_trace(sched->reader, i)->hostname, hostname) == 0) {
+			*host = i;
+			return true;
+		}
+	return false;
+}
+
+struct task *sched_task(struct sched *sched, uint32_t host, int32_t tid)
+{
+	struct task *task = map_get(&sched->tasks, (uint32_t)tid, host);
+
+	if (task)
+		return task;
+	task = calloc(1, sizeof(*task));
+	if (!task || map_put(&sched->tasks, (uint32_t)tid, host, task)) {
+		free(task);
+		return NULL;
+	}
+	task->host = host;
+	task->tid = tid;
+	task->cpu = task->last_cpu = -1;
+	task->since_ns = INT64_MIN;	/* never seen */
+	return task;
+}
+
+bool sched_is_cpu(uint32_t host, int32_t number)
+{
+	return number >= 0 && (uint32_t)number < CPUS_MAX && host < UINT32_MAX / CPUS_MAX / 2;
+}
+
+struct cpu *sched_cpu(struct sched *sched, uint32_t host, int32_t number)
+{
+	uint32_t at, room = sched->cpu_room ? sched->cpu_room : 16;
+	struct cpu **grown;
+
+	if (!sched_is_cpu(host, number))
+		return NULL;
+	at = host * CPUS_MAX + (uint32_t)number;
+	while (room <= at)
+		room *= 2;
+	if (room > sched->cpu_room) {
+		grown = realloc(sched->cpu, room * sizeof(*grown));
+		if (!grown)
+			return NULL;
+		memset(grown + sched->cpu_room, 0, (room - sched->cpu_room) * sizeof(*grown));
+		sched->cpu = grown;
+		sched->cpu_room = room;
+	}
+	if (!sched->cpu[at])
+		sched->cpu[at] = calloc(1, sizeof(struct cpu));
+	return sched->cpu[at];
+}
+
+static struct cpu *known_cpu(const struct sched *sched, uint32_t host, int32_t number)
+{
+	uint64_t at = (uint64_t)host * CPUS_MAX + (uint32_t)number;
+
+	return sched_is_cpu(host, number) && at < sched->cpu_room ? sched->cpu[at] : NULL;
+}
+
+/* ---- time passes ---- */
+
+/* @task was in its state up to @ns. */
+static void pass(struct sched *sched, struct task *task, int64_t ns)
+{
+	const struct cpu *cpu = known_cpu(sched, task->host, task->cpu);
+	struct sched_spell spell = {
+		.host = task->host, .tid = task->tid, .state = task->state, .cpu = task->cpu,
+		.from_ns = task->since_ns, .to_ns = ns, .by_tid = -1, .name = task->name, .by = "",
+	};
+
+	task->since_ns = ns;
+	if (spell.from_ns == INT64_MIN || ns <= spell.from_ns)
+		return;
+	task->usage.ns[task->state] += ns - spell.from_ns;
+	if (task->state == SCHED_UNKNOWN || !sched->spell)
+		return;
+	if (task->is_listed && cpu->known) {
+		spell.by_tid = cpu->tid;
+		spell.by = cpu->name;
+	}
+	sched->spell(sched->context, &spell);
+}
+
+static void take_off(struct sched *sched, struct task *task)
+{
+	struct cpu *cpu = known_cpu(sched, task->host, task->cpu);
+
+	if (!task->is_listed)
+		return;
+	if (task->previous)
+		task->previous->next = task->next;
+	else
+		cpu->ready = task->next;
+	if (task->next)
+		task->next->previous = task->previous;
+	cpu->ready_count--;
+	task->is_listed = false;
+}
+
+static void put_on(struct sched *sched, struct task *task)
+{
+	struct cpu *cpu = known_cpu(sched, task->host, task->cpu);
+
+	if (!cpu || cpu->ready_count == READY_MAX)
+		return;
+	task->previous = NULL;
+	task->next = cpu->ready;
+	if (cpu->ready)
+		cpu->ready->previous = task;
+	cpu->ready = task;
+	cpu->ready_count++;
+	task->is_listed = true;
+}
+
+void sched_become(struct sched *sched, struct task *task, enum sched_state state, int32_t cpu, int64_t ns)
+{
+	pass(sched, task, ns);
+	take_off(sched, task);
+	task->state = state;
+	task->cpu = cpu;
+	if (state == SCHED_PREEMPTED || state == SCHED_WAITING)
+		put_on(sched, task);
+}
+
+void sched_settle(struct sched *sched, struct cpu *cpu, int64_t ns)
+{
+	for (struct task *task = cpu->ready; task; task = task->next)
+		pass(sched, task, ns);
+}
+
+void sched_forget(struct sched *sched, struct task *task)
+{
+	take_off(sched, task);
+	(void)map_del(&sched->tasks, (uint32_t)task->tid, task->host);
+	free(task);
+}
+
+/* ---- asking ---- */
+
+bool sched_usage(const struct sched *sched, uint32_t host, int32_t tid, int64_t ns, struct sched_usage *usage)
+{
+	const struct task *task = map_get(&sched->tasks, (uint32_t)tid, host);
+
+	if (!task)
+		return false;
+	*usage = task->usage;
+	if (task->since_ns != INT64_MIN && ns > task->since_ns)
+		usage->ns[task->state] += ns - task->since_ns;
+	return true;
+}
+
+bool sched_is_on(const struct sched *sched, uint32_t host, int32_t tid)
+{
+	const struct task *task = map_get(&sched->tasks, (uint32_t)tid, host);
+
+	return task && task->state == SCHED_ON_CPU;
+}

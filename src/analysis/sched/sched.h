@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each thread of the machine did, from the kernel's scheduler events, while they are read:
+ *
+ *   thread  |-- on CPU --|-- preempted: another one has the CPU --|-- on CPU --|-- blocked --|-- waiting --|-- on CPU
+ *           sched_switch  (prev_state: R)                sched_switch    (S, D, ...)    sched_waking   sched_switch
+ *
+ * A spell is a stretch of one state on one CPU, and of one other thread that has that CPU instead. It is told when it ends;
+ * what begins it or ends it and is not in the trace makes it unknown, and it is not told. Memory depends on how many threads
+ * and CPUs there are at a time, not on the length of the trace.
+ *
+ * Threads are known by host and number. Those of other pid namespaces have other numbers in the kernel than in their own
+ * events: whoever joins the two asks sched_is_on() when a thread's own events come.
+ *
+ * Context of all functions: not thread-safe; allocate; do not block.
+ */
+#ifndef KYMO_ANALYSIS_SCHED_H
+#define KYMO_ANALYSIS_SCHED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctf/reader.h"
+
+#define SCHED_COMM_SIZE 16
+
+enum sched_state {
+	SCHED_UNKNOWN,
+	SCHED_ON_CPU,
+	SCHED_PREEMPTED,	/* taken off its CPU while it could run, and not yet back */
+	SCHED_WAITING,		/* woken, and not yet on a CPU */
+	SCHED_BLOCKED,		/* asleep: a lock, a wait, a page from a disk */
+};
+#define SCHED_STATES 5
+
+struct sched_spell {
+	uint32_t host;		/* sched_host() */
+	int32_t tid;
+	enum sched_state state;	/* never SCHED_UNKNOWN */
+	int32_t cpu;		/* on which, or for which it waits; BLOCKED: its latest; -1: not known */
+	int64_t from_ns, to_ns;	/* not empty */
+	int32_t by_tid;		/* PREEMPTED, WAITING: who had the CPU; 0: nobody, it was idle; -1: not known */
+	const char *name;	/* the latest that is known, or "" */
+	const char *by;		/* name of by_tid, or "" */
+};
+
+/* What a thread did in all, up to some time. */
+struct sched_usage {
+	int64_t ns[SCHED_STATES];	/* SCHED_UNKNOWN: since it was first seen */
+	uint64_t preemptions;		/* times that it was taken off while it could run */
+	uint64_t migrations;		/* times that it came to another CPU than it was on before */
+};
+
+struct sched;
+
+/**
+ * sched_create() - from the traces of @reader
+ * @spell: called for each spell when it ends, those of one thread in order of time; its texts are lent. NULL: nobody asks
+ *
+ * Return: 0, or -1: no memory.
+ */
+int sched_create(struct sched **sched, const struct ctf_reader *reader,
+		 void (*spell)(void *context, const struct sched_spell *spell), void *context);
+void sched_destroy(struct sched *sched);
+
+/** sched_is_there() - has the trace scheduler events at all? */
+bool sched_is_there(const struct ctf_reader *reader);
+
+/** sched_bind() - what to give to ctf_bind(), or to model_bind_also(). */
+const struct ctf_bind *sched_bind(unsigned *count);
+
+/** sched_event() - the next event or loss. @first: number of the first row of sched_bind() in what is bound. Return: 0, or -1: no memory. */
+int sched_event(struct sched *sched, const struct ctf_event *event, unsigned first);
+
+/** sched_host() - the number of that host name. Return: whether the reader has traces of it. */
+bool sched_host(const struct sched *sched, const char *hostname, uint32_t *host);
+
+/** sched_usage() - what thread @tid did up to @ns, the time of the latest event or later. Return: is it known? */
+bool sched_usage(const struct sched *sched, uint32_t host, int32_t tid, int64_t ns, struct sched_usage *usage);
+
+/** sched_is_on() - was @tid on a CPU at the latest event? */
+bool sched_is_on(const struct sched *sched, uint32_t host, int32_t tid);
+
+/** sched_state_name() - "unknown", "running", "preempted", "waiting", "blocked". */
+const char *sched_state_name(enum sched_state state);
+
+#endif
