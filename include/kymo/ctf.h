@@ -213,6 +213,9 @@ void ctf_until(struct ctf_reader *reader, int64_t end_ns);
  */
 void ctf_map_time(struct ctf_reader *reader, int64_t (*map)(const void *context, int64_t ns), const void *context);
 
+/** ctf_time_of() - the time since the epoch at which the clock of @trace showed @clock_ns; aligned, not mapped. */
+int64_t ctf_time_of(const struct ctf_reader *reader, unsigned trace, uint64_t clock_ns);
+
 /** ctf_mapped() - @ns, since the epoch, on that scale. */
 int64_t ctf_mapped(const struct ctf_reader *reader, int64_t ns);
 

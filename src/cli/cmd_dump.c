@@ -8,6 +8,7 @@
 #include "cli/common.h"
 #include "cli/event_print.h"
 #include "cli/trace_time.h"
+#include "cli/traces.h"
 #include "ctf/reader.h"
 
 struct dump_options {
@@ -89,23 +90,36 @@ static int tell_nothing(const struct dump *d)
 	return EXIT_EMPTY;
 }
 
+static int open_traces(struct dump *d, const struct cli_traces *traces, struct align **align, struct err *err)
+{
+	const struct dump_options *o = d->options;
+
+	if (o->follow && o->clock)
+		return err_set(err, EXIT_USAGE, "--clock sim goes with a trace that is complete, not with --follow");
+	if (!o->follow)
+		return cli_traces_open(traces, isatty(STDOUT_FILENO) ? NULL : "dump", &d->reader, align, err);
+	/* What grows cannot be read once before, and clocks are compared by that. */
+	if (traces->count > 1)
+		return err_set(err, EXIT_USAGE, "--follow goes with one trace: let a relay bring those of several hosts into one "
+			       "directory (kymo relay -o DIR), and follow that");
+	return ctf_open(traces->path[0], &d->reader, err);
+}
+
 static int dump_run(int argc, char **argv)
 {
 	struct dump_options options = { 0 };
 	struct dump dump = { .options = &options };
 	struct simclock *clock = NULL;
-	char path[CLI_PATH_MAX];
+	struct align *align = NULL;
+	struct cli_traces traces;
 	struct err err = { 0 };
 	int status = EXIT_OK;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || cli_trace(argc, argv, path, &err))
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || cli_traces(&traces, argc, argv, &err) ||
+	    open_traces(&dump, &traces, &align, &err))
 		return cli_fail("dump", &err);
-	if (options.clock && options.follow) {
-		err_set(&err, EXIT_USAGE, "--clock sim goes with a trace that is complete, not with --follow");
-		return cli_fail("dump", &err);
-	}
-	if (ctf_open(path, &dump.reader, &err))
-		return cli_fail("dump", &err);
+	cli_tell_hosts("dump", align);
+	align_destroy(align);
 	ctf_threads(dump.reader, 0);
 	ctf_growing(dump.reader, options.follow);
 	/* On the terminal itself the events are progress enough. */
@@ -114,7 +128,7 @@ static int dump_run(int argc, char **argv)
 				       .growing = options.follow, .quiet = isatty(STDOUT_FILENO) };
 	dump.print = (struct event_print){ .verb = "dump", .events = &dump.events, .names = &options.event,
 					   .most = options.count, .json = options.format, .stop = &interrupted };
-	status = cli_clock(options.clock, dump.reader, path, &clock, &err);
+	status = cli_clock(options.clock, dump.reader, traces.name, &clock, &err);
 	dump.events.clock = clock;
 	if (status || events_open(&dump.events, &err) ||
 	    (options.follow ? follow(&dump, &err) : event_print_all(&dump.print, &err)) < 0)
@@ -134,16 +148,19 @@ static int dump_run(int argc, char **argv)
 
 const struct verb verb_dump = {
 	.name = "dump",
-	.synopsis = "[TRACE]",
+	.synopsis = "[TRACE...]",
 	.summary = "print the events of a trace",
 	.description =
 		"Prints every event of all CTF traces below TRACE in time order, one a line, exactly as "
 		"babeltrace2 does: local time, difference to the line before, host, name, packet "
 		"context, event contexts, fields. Without TRACE: the newest trace. Lost events and "
 		"damaged places are told on stderr.\n\n"
+		"Traces of several hosts are read as one. Times are then those of the first host's clock, to which the others are "
+		"compared by the messages between them; how well is told on stderr, and by `kymo report --section hosts`. With "
+		"--follow they are as the wall clocks of their hosts have it.\n\n"
 		"With --clock sim the time is what the simulation's clock said, in seconds.\n\n"
 		"--format json prints one object a line: ts_ns (since the epoch), clock_ns (the trace's "
-		"clock), name, trace, stream, packet, context, event_context, fields.\n\n"
+		"clock), name, trace, host, stream, packet, context, event_context, fields.\n\n"
 		"--follow prints what is there and then what comes, while somebody records it: packets when "
 		"all of one is in its file, so an event comes as late as the recorder writes it. Events of "
 		"one stream keep their order; others that come later may be older.\n\n"
@@ -155,6 +172,7 @@ const struct verb verb_dump = {
 		"kymo dump -n 20\n"
 		"kymo dump ~/.ros/tracing/my_session --event 'ros2:callback_*'\n"
 		"kymo dump my_session --node /planner --event 'ros2:*init'\n"
+		"kymo dump left-robot right-robot --format json\n"
 		"kymo dump my_session --begin +1.5s --end +2s --format json",
 	.opts = opts,
 	.run = dump_run,

@@ -6,9 +6,9 @@
 
 #include "base/text.h"
 #include "cli/common.h"
-#include "cli/info_accounts.h"
 #include "cli/progress.h"
 #include "cli/trace_time.h"
+#include "cli/traces.h"
 #include "ctf/reader.h"
 #include "report/why.h"
 
@@ -48,45 +48,33 @@ static int take(struct why_options *why, const char *operand, struct err *err)
 	return 0;
 }
 
-/* Of two operands one is the trace: the first, unless that is a chain. */
+/* Of several operands the first that is no chain is a trace, there or not; else a trace is what is there. */
 static bool is_trace(int argc, char **argv, int i)
 {
-	if (argc > 1)
-		return i == (strstr(argv[0], "->") ? 1 : 0);
-	return access(argv[i], F_OK) == 0;
+	if (access(argv[i], F_OK) == 0)
+		return true;
+	return argc > 1 && !strstr(argv[i], "->") && (i == 0 || (i == 1 && strstr(argv[0], "->")));
 }
 
 static int take_operands(int *argc, char **argv, struct why_options *why, struct err *err)
 {
-	int count = *argc, kept = 0;
-	char *operand[2];
+	int count = *argc, kept = 0, asked = -1;
 
-	if (count > 2)
-		return err_set(err, EXIT_USAGE, "A trace and one chain, callback or message; '%s' is one too many.",
-			       argv[2]);
+	for (int i = 0; i < count; i++) {
+		if (is_trace(count, argv, i))
+			continue;
+		if (asked >= 0)
+			return err_set(err, EXIT_USAGE, "One chain, callback or message at a time: '%s' and '%s'. (Traces are "
+				       "paths; which of both is not there?)", argv[asked], argv[i]);
+		asked = i;
+	}
+	if (asked >= 0 && take(why, argv[asked], err))
+		return -1;
 	for (int i = 0; i < count; i++)
-		operand[i] = argv[i];
-	for (int i = 0; i < count; i++)
-		if (is_trace(count, operand, i))
-			argv[kept++] = operand[i];
-		else if (take(why, operand[i], err))
-			return -1;
+		if (i != asked)
+			argv[kept++] = argv[i];
 	*argc = kept;
 	return 0;
-}
-
-static uint64_t told_lost(const char *path)
-{
-	struct accounts accounts = { 0 };
-	char problem[512];
-	uint64_t lost;
-
-	accounts_read(&accounts, path, problem);
-	if (*problem)
-		fprintf(stderr, "kymo why: warning: %s\n", problem);
-	lost = accounts.dropped + accounts.unwritten;
-	accounts_free(&accounts);
-	return lost;
 }
 
 static int print_why(struct ctf_reader *reader, const char *path, struct why_options *options, bool strict,
@@ -120,26 +108,29 @@ static int run(int argc, char **argv)
 	struct options o = { .worst = 1 };
 	struct why_options why = { .begin_ns = INT64_MIN, .end_ns = INT64_MAX };
 	struct simclock *clock = NULL;
+	struct align *align = NULL;
+	struct cli_traces traces;
 	struct ctf_reader *reader;
-	char path[CLI_PATH_MAX];
 	struct err err = { 0 };
 	int status;
 
 	if (opt_parse(opts, &o, &argc, &argv, NULL, &err) || take_operands(&argc, argv, &why, &err) ||
-	    cli_trace(argc, argv, path, &err) || ctf_open(path, &reader, &err))
+	    cli_traces(&traces, argc, argv, &err) || cli_traces_open(&traces, "why", &reader, &align, &err))
 		return cli_fail("why", &err);
+	why.align = align;
 	why.format = o.format;
 	why.worst = !o.worst ? 1 : o.worst < WHY_WORST_MAX ? (unsigned)o.worst : WHY_WORST_MAX;
 	why.all_topics = o.all;
 	why.latest = o.latest;
 	ctf_threads(reader, 0);
-	why.told_lost = told_lost(path);
-	status = cli_clock(o.clock, reader, path, &clock, &err);
+	why.told_lost = cli_traces_lost(&traces, "why");
+	status = cli_clock(o.clock, reader, traces.name, &clock, &err);
 	why.clock = clock;
 	status = status || cli_read_window(reader, clock, o.begin, o.end, &why.begin_ns, &why.end_ns, &err) ?
-		 (int)err.status : print_why(reader, path, &why, o.strict, &err);
+		 (int)err.status : print_why(reader, traces.name, &why, o.strict, &err);
 	ctf_close(reader);
 	simclock_free(clock);
+	align_destroy(align);
 	if (*err.text)
 		return cli_fail("why", &err);
 	if (status == EXIT_LOSS)
@@ -149,7 +140,7 @@ static int run(int argc, char **argv)
 
 const struct verb verb_why = {
 	.name = "why",
-	.synopsis = "[TRACE] ['FROM -> TO' | CALLBACK | MESSAGE]",
+	.synopsis = "[TRACE...] ['FROM -> TO' | CALLBACK | MESSAGE]",
 	.summary = "why was it late: the worst instance taken apart, and who held it up",
 	.description =
 		"Says in one sentence why the worst instance of a chain or callback took longer than a usual one, and "
@@ -168,6 +159,10 @@ const struct verb verb_why = {
 		"used it); and, where the trace has the kernel's events (`kymo record --kernel`), preempted (another thread "
 		"had the CPU) and blocked (it slept while it executed).\n"
 		"\n"
+		"Traces of several hosts are read as one, their clocks compared by the messages between them. What a message took "
+		"from one host to another is then wrong by up to the error of that: if it is not longer, it is written as \"<error\", "
+		"and never given as the reason. A callback is named so that it is no path that exists: '/tmp*' is no directory.\n"
+		"\n"
 		CLI_CLOCK_HELP "\n"
 		"\n"
 		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with "
@@ -177,6 +172,7 @@ const struct verb verb_why = {
 		"kymo why TRACE '/scan -> /cmd_vel'\n"
 		"kymo why TRACE /perception/obstacle_detector --worst 5\n"
 		"kymo why TRACE '/costmap timer*' --begin +10s\n"
+		"kymo why left-robot right-robot '/scan -> /cmd_vel'\n"
 		"kymo why TRACE 1234 --format json",
 	.opts = opts,
 	.run = run,

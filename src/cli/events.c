@@ -32,11 +32,11 @@ int events_open(struct events *events, struct err *err)
 
 struct events_loss events_loss(const struct events *events, const struct ctf_event *event)
 {
-	int64_t offset = ctf_trace(events->reader, event->trace)->clock_offset_ns;
+	const struct ctf_reader *reader = events->reader;
 
 	return (struct events_loss){
-		.begin_ns = ctf_mapped(events->reader, (int64_t)event->loss_begin_ns + offset),
-		.end_ns = ctf_mapped(events->reader, (int64_t)event->loss_end_ns + offset),
+		.begin_ns = ctf_mapped(reader, ctf_time_of(reader, event->trace, event->loss_begin_ns)),
+		.end_ns = ctf_mapped(reader, ctf_time_of(reader, event->trace, event->loss_end_ns)),
 	};
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/text.h"
 #include "cli/info_accounts.h"
 #include "cli/progress.h"
 
@@ -85,6 +86,24 @@ int cli_traces_open(const struct cli_traces *traces, const char *verb, struct ct
 	ctf_close(*reader);
 	*reader = NULL;
 	return -1;
+}
+
+void cli_tell_hosts(const char *verb, const struct align *align)
+{
+	char remark[ALIGN_REMARK_MAX], ns[TEXT_QUANTITY_MAX];
+
+	if (align_count(align))
+		fprintf(stderr, "kymo %s: times are those of %s's clock\n", verb, align_host_name(align, 0));
+	for (unsigned i = 1; i < align_count(align); i++) {
+		const struct align_host *host = align_host(align, i);
+
+		if (host->how == ALIGN_MESSAGES)
+			fprintf(stderr, "kymo %s: those of %s were put on it by %llu messages, and are wrong by up to %s\n", verb,
+				align_host_name(align, i), (unsigned long long)(host->messages_in + host->messages_out),
+				text_ns(ns, host->error_max_ns));
+		else if (align_remark(align, i, remark, sizeof(remark)))
+			fprintf(stderr, "kymo %s: %s\n", verb, remark);
+	}
 }
 
 uint64_t cli_traces_lost(const struct cli_traces *traces, const char *verb)

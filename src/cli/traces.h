@@ -43,6 +43,12 @@ int cli_traces_open(const struct cli_traces *traces, const char *verb, struct ct
 /** cli_align() - the same for a @reader that is open. */
 int cli_align(struct ctf_reader *reader, bool quiet, struct align **align, struct err *err);
 
+/**
+ * cli_tell_hosts() - on stderr whose clock times are of, and by how much those of each other host may be wrong
+ * @align: NULL: one host, of which nothing is to be said
+ */
+void cli_tell_hosts(const char *verb, const struct align *align);
+
 /** cli_traces_lost() - events that the recorders counted as lost, of all; warns of accounts that cannot be read. */
 uint64_t cli_traces_lost(const struct cli_traces *traces, const char *verb);
 

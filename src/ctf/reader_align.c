@@ -102,6 +102,30 @@ static unsigned find(const struct ctf_shift *point, unsigned points, int64_t ns)
 	return low;
 }
 
+int64_t trace_aligned(const struct ctf_trace *trace, int64_t ns)
+{
+	const struct ctf_shift *point = trace->changes;
+
+	return point ? (int64_t)((uint64_t)ns + (uint64_t)between(&point[find(point, trace->info.shifts, ns)], ns)) : ns;
+}
+
+int64_t ctf_time_of(const struct ctf_reader *reader, unsigned trace, uint64_t clock_ns)
+{
+	const struct ctf_trace *of = reader->trace[trace];
+
+	return trace_aligned(of, (int64_t)(clock_ns + (uint64_t)of->info.clock_offset_ns));
+}
+
+/* Backwards, step by step: clocks that compare go at nearly one rate, so each step is a thousand times nearer. */
+uint64_t trace_clock(const struct ctf_trace *trace, int64_t ns, int64_t offset_ns)
+{
+	int64_t at = ns;
+
+	for (unsigned i = 0; trace->changes && i < 4; i++)
+		at = (int64_t)((uint64_t)ns - ((uint64_t)trace_aligned(trace, at) - (uint64_t)at));
+	return (uint64_t)at - (uint64_t)offset_ns;
+}
+
 void batch_align(struct ctf_stream *s)
 {
 	const struct ctf_trace *trace = s->class->trace;

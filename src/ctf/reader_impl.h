@@ -305,6 +305,10 @@ void trace_free(struct ctf_trace *trace);
 int classes_plan(struct ctf_reader *reader, struct err *err);
 
 /* ---- reader_align.c ---- */
+/* What ctf_align() made of a time that the clock's offset is in already. */
+int64_t trace_aligned(const struct ctf_trace *trace, int64_t ns);
+/* And back: what the trace's clock, of this offset, showed at @ns. */
+uint64_t trace_clock(const struct ctf_trace *trace, int64_t ns, int64_t offset_ns);
 /* The times of what is in the batch of a stream whose trace has changes. */
 void batch_align(struct ctf_stream *stream);
 void align_free(struct ctf_trace *trace);

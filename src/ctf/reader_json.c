@@ -2,7 +2,7 @@
 /*
  * Events as JSON, one object a line:
  *
- *   {"ts_ns":..,"clock_ns":..,"name":"..","trace":0,"stream":1,"packet":{..},"context":{..},
+ *   {"ts_ns":..,"clock_ns":..,"name":"..","trace":0,"host":"..","stream":1,"packet":{..},"context":{..},
  *    "event_context":{..},"fields":{..}}
  *
  * Scopes that an event does not have are left out. An enum is {"label":..,"value":..}, a variant
@@ -143,15 +143,24 @@ void ctf_print_event_json(struct ctf_reader *reader, const struct ctf_event *eve
 		[SCOPE_EVENT_CONTEXT] = "event_context", [SCOPE_FIELDS] = "fields",
 	};
 	struct printer *p = printer_get(reader);
+	const char *host;
 	uint64_t pos;
 	struct ctf_stream *s = printer_stream(reader, event, &pos);
 
 	if (!p || !s)
 		return;
+	host = reader->trace[s->info.trace]->info.hostname;
 	printer_format(p, "{\"ts_ns\":%lld,\"clock_ns\":%llu,\"name\":", (long long)event->ns,
-		     (unsigned long long)event->clock_ns);
+		     (unsigned long long)trace_clock(reader->trace[s->info.trace],
+						     (int64_t)(event->clock_ns + (uint64_t)s->class->offset_ns),
+						     s->class->offset_ns));
 	print_string(p, s->event->pub.name, strlen(s->event->pub.name));
-	printer_format(p, ",\"trace\":%u,\"stream\":%u", event->trace, event->stream);
+	printer_format(p, ",\"trace\":%u", event->trace);
+	if (*host) {
+		printer_text(p, ",\"host\":");
+		print_string(p, host, strlen(host));
+	}
+	printer_format(p, ",\"stream\":%u", event->stream);
 	for (unsigned i = SCOPE_PACKET_CONTEXT; i < SCOPE_COUNT; i++) {
 		size_t before = p->used;
 

@@ -220,7 +220,7 @@ static bool packet_is_early(const struct ctf_stream *s)
 {
 	if (s->reader->window_begin == INT64_MIN || !(s->packet.has & HAS_END))
 		return false;
-	return epoch_of(s->class, s->packet.end) < s->reader->window_begin;
+	return trace_aligned(s->class->trace, epoch_of(s->class, s->packet.end)) < s->reader->window_begin;
 }
 
 static void note_loss(struct ctf_stream *s)
@@ -228,7 +228,7 @@ static void note_loss(struct ctf_stream *s)
 	int64_t key = epoch_of(s->class, s->packet.has & HAS_BEGIN ? s->packet.begin : s->clock);
 
 	s->loss_told = true;
-	if (key >= s->reader->window_begin)
+	if (trace_aligned(s->class->trace, key) >= s->reader->window_begin)
 		*s->batch_end++ = (struct event_record) { key, RECORD(RECORD_LOSS, 0) };
 }
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the clocks of the hosts compare, and how far that can be trusted. */
-#include <stdio.h>
-
-#include "base/text.h"
 #include "report/internal.h"
 
 static const struct table_column columns[] = {
@@ -52,33 +49,9 @@ static void row(struct table *t, const struct align *align, const struct align_h
 	cell(t, host->is_most, host->bound_ns);
 }
 
-static void remark(struct table *t, const struct align *align, const struct align_host *host)
-{
-	const char *name = *host->name ? host->name : "?", *to = align_host(align, host->to)->name;
-	char ns[TEXT_QUANTITY_MAX];
-
-	switch (host->how) {
-	case ALIGN_ONE_WAY:
-		table_note(t, "Messages between %s and %s went one way only: the first one's clock is ahead by at %s "
-			   "%s, and nothing says by how much %s. Latencies between them are not shown.", name, to,
-			   host->is_most ? "most" : "least", text_ns(ns, host->bound_ns),
-			   host->is_most ? "less" : "more");
-		break;
-	case ALIGN_CONTRADICTION:
-		table_note(t, "Messages between %s and %s say what no two clocks do; were the traces recorded at the same "
-			   "time? Their wall clocks are used, and latencies between them are not shown.", name, to);
-		break;
-	case ALIGN_WALL_CLOCK:
-		table_note(t, "No message between %s and the hosts above tells when it was sent: its wall clock is used, "
-			   "which may be wrong by anything. Latencies between them are not shown.", name);
-		break;
-	default:
-		break;
-	}
-}
-
 void report_print_hosts(struct table *table, const struct align *align)
 {
+	char remark[ALIGN_REMARK_MAX];
 	bool compared = false;
 
 	if (!align)
@@ -90,7 +63,8 @@ void report_print_hosts(struct table *table, const struct align *align)
 		compared = compared || align_host(align, i)->how == ALIGN_MESSAGES;
 	}
 	for (unsigned i = 0; i < align_count(align); i++)
-		remark(table, align, align_host(align, i));
+		if (align_remark(align, i, remark, sizeof(remark)))
+			table_note(table, "%s", remark);
 	if (compared)
 		table_note(table, "Between hosts, times of the quickest messages bound the error. What is not longer than it "
 			   "is written as <error.");

@@ -243,6 +243,15 @@ static const char *near_node(const struct why_answer *answer)
 	return NULL;
 }
 
+/* Did something arrive that cannot be timed? */
+static bool is_between_hosts(const struct why_answer *answer)
+{
+	for (unsigned i = 0; i < chains_path_count(answer->chains); i++)
+		if (chains_path(answer->chains, i)->between_hosts)
+			return true;
+	return false;
+}
+
 static const char *why_empty(const struct why_answer *answer, char *buffer, size_t size)
 {
 	const struct why_options *o = answer->options;
@@ -261,6 +270,9 @@ static const char *why_empty(const struct why_answer *answer, char *buffer, size
 			 o->callback);
 	else if (!model_facts(answer->model)->ros_events)
 		snprintf(buffer, size, "The trace has no events of ROS 2. `kymo info` tells what it has.");
+	else if (o->pattern && is_between_hosts(answer))
+		snprintf(buffer, size, "The chain goes from one host to another whose clock could not be compared, so nobody knows "
+			 "how long it took. `kymo report --section hosts` says why, and what helps.");
 	else if (o->pattern)
 		snprintf(buffer, size, "No message went this way. `kymo flow` lists the ways there are.");
 	else

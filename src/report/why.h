@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/align/align.h"
 #include "analysis/simclock/simclock.h"
 #include "base/err.h"
 #include "base/table.h"
@@ -22,6 +23,7 @@ struct why_options {
 	bool all_topics, latest;	/* as for flow */
 	int64_t begin_ns, end_ns;	/* of what begins; INT64_MIN, INT64_MAX: not limited */
 	const struct simclock *clock;	/* that @reader was attached to; NULL: times are those of the system */
+	const struct align *align;	/* how the clocks of the hosts compare; NULL: there is one */
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
 	/* Told now and then how far the reading is; events 0: it is over. May be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);

@@ -107,14 +107,15 @@ static const struct table_column because_columns[] = {
 	{ "pieces", "Pieces" },
 };
 
-static void because_row(struct table *t, unsigned rank, const struct why_part *part)
+static void because_row(const struct why_answer *answer, unsigned rank, const struct why_part *part)
 {
 	char text[WHY_LABEL_MAX];
+	struct table *t = answer->table;
 
 	table_u64(t, rank + 1);
 	table_u64(t, part->hop);
 	table_text(t, model_callback_label(part->callback, text, sizeof(text)));
-	table_text(t, why_where(part, text, sizeof(text)));
+	table_text(t, why_where(answer, part, text, sizeof(text)));
 	table_u64(t, part->is_group);
 	table_text(t, why_kind_name(part->kind));
 	table_text(t, part->kind == WHY_PREEMPTED ? why_by(part, text, sizeof(text)) : NULL);
@@ -136,5 +137,5 @@ void why_print_because(struct why_answer *answer)
 		      COUNT_OF(because_columns));
 	for (rank = 0; rank < answer->instances; rank++)
 		for (i = 0; i < answer->because[rank].count; i++)
-			because_row(answer->table, rank, &answer->because[rank].part[i]);
+			because_row(answer, rank, &answer->because[rank].part[i]);
 }

@@ -48,7 +48,9 @@ bool why_is_asked(const struct why_answer *answer, const struct model_callback *
 struct why_cause {
 	const struct why_part *part;	/* the longest of them; NULL: there are none */
 	int64_t ns, usual_ns;
+	int64_t error_ns;		/* of two hosts' clocks, in one of them */
 	unsigned parts, pieces;
+	const struct why_answer *answer;
 };
 
 struct why_cause why_cause(const struct why_answer *answer, unsigned rank);
@@ -58,8 +60,8 @@ char *why_sentence(const struct why_answer *answer, unsigned rank, char *buffer,
 char *why_who(const struct why_instance *instance, const struct why_part *part, char *buffer, size_t size);
 /* PREEMPTED: who had the CPU. Return: @buffer. */
 char *why_by(const struct why_part *part, char *buffer, size_t size);
-/* "thread 123 of container". Return: @buffer. */
-char *why_where(const struct why_part *part, char *buffer, size_t size);
+/* "thread 123 of container", of several hosts " on robot", too. Return: @buffer. */
+char *why_where(const struct why_answer *answer, const struct why_part *part, char *buffer, size_t size);
 /* The chain's steps, or the callback. Return: @buffer. */
 char *why_target_label(const struct why_answer *answer, char *buffer, unsigned size);
 

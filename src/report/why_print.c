@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "report/flow_internal.h"
 #include "report/why_internal.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
@@ -13,21 +14,24 @@
 
 /* ---- parts ---- */
 
-static const struct table_column part_columns[] = {
-	{ "rank", NULL },
-	{ "step", NULL },
-	{ "kind", "Part" },
-	{ "who", "Of" },
-	{ "where", NULL },
-	{ "ns", "Time" },
-	{ "usual_ns", "Usually" },
-	{ "begin_ns", NULL },
-	{ "offset_ns", "After" },
-	{ "pieces", NULL },
-	{ "group", NULL },
-	{ "assumed", NULL },
-	{ "bar", "" },
-};
+#define PART_COLUMNS(host) { \
+	{ "rank", NULL }, \
+	{ "step", NULL }, \
+	{ "kind", "Part" }, \
+	{ "who", "Of" }, \
+	{ "host", host }, \
+	{ "where", NULL }, \
+	{ "ns", "Time" }, \
+	{ "usual_ns", "Usually" }, \
+	{ "error_ns", NULL }, \
+	{ "begin_ns", NULL }, \
+	{ "offset_ns", "After" }, \
+	{ "pieces", NULL }, \
+	{ "group", NULL }, \
+	{ "assumed", NULL }, \
+	{ "bar", "" }, \
+}
+static const struct table_column part_columns[] = PART_COLUMNS(NULL), host_part_columns[] = PART_COLUMNS("Host");
 
 /* Where in the instance the part lies, from the first to the last of its pieces. */
 static const char *bar(const struct why_instance *instance, const struct why_part *part, char *buffer)
@@ -45,6 +49,11 @@ static const char *bar(const struct why_instance *instance, const struct why_par
 	return buffer;
 }
 
+static const char *host_of(const struct why_part *part)
+{
+	return part->thread ? part->thread->process->hostname : NULL;
+}
+
 static void part_row(struct why_answer *answer, unsigned rank, const struct why_part *part)
 {
 	const struct why_instance *instance = &answer->instance[rank];
@@ -52,17 +61,20 @@ static void part_row(struct why_answer *answer, unsigned rank, const struct why_
 	struct table *t = answer->table;
 	char text[WHY_LABEL_MAX], line[BAR_WIDTH + 1];
 	bool is_text = answer->options->format == TABLE_TEXT;
+	int64_t error_ns = why_part_error(instance, part);
 
 	table_u64(t, rank + 1);
 	table_u64(t, part->hop);
 	table_text(t, why_kind_name(part->kind));
 	table_text(t, why_who(instance, part, text, sizeof(text)));
-	table_text(t, why_where(part, text, sizeof(text)));
-	table_ns(t, part->ns);
+	table_text(t, host_of(part));
+	table_text(t, why_where(answer, part, text, sizeof(text)));
+	table_ns_within(t, part->ns, error_ns);
 	if (answer->usual.total_ns < 0)
 		table_none(t);
 	else
-		table_ns(t, usual ? usual->ns : 0);
+		table_ns_within(t, usual ? usual->ns : 0, usual ? error_ns : 0);
+	table_ns(t, error_ns);
 	table_time(t, part->begin_ns);
 	table_ns(t, part->begin_ns - instance->begin_ns);
 	table_u64(t, part->pieces);
@@ -76,14 +88,17 @@ static void usual_row(struct why_answer *answer, unsigned rank, const struct why
 {
 	struct table *t = answer->table;
 	char text[WHY_LABEL_MAX];
+	int64_t error_ns = why_part_error(&answer->usual, usual);
 
 	table_u64(t, rank + 1);
 	table_u64(t, usual->hop);
 	table_text(t, why_kind_name(usual->kind));
 	table_text(t, why_who(&answer->usual, usual, text, sizeof(text)));
-	table_text(t, why_where(usual, text, sizeof(text)));
+	table_text(t, host_of(usual));
+	table_text(t, why_where(answer, usual, text, sizeof(text)));
 	table_ns(t, 0);
-	table_ns(t, usual->ns);
+	table_ns_within(t, usual->ns, error_ns);
+	table_ns(t, error_ns);
 	for (unsigned i = 0; i < 2; i++)
 		table_none(t);
 	table_u64(t, 0);
@@ -100,12 +115,14 @@ static void sum_row(struct why_answer *answer, unsigned rank)
 		table_none(t);
 	table_text(t, "= all");
 	table_text(t, "");
-	table_none(t);
-	table_ns(t, answer->instance[rank].total_ns);
+	for (unsigned i = 0; i < 2; i++)
+		table_none(t);
+	table_ns_within(t, answer->instance[rank].total_ns, why_total_error(&answer->instance[rank]));
 	if (answer->usual.total_ns < 0)
 		table_none(t);
 	else
-		table_ns(t, answer->usual.total_ns);
+		table_ns_within(t, answer->usual.total_ns, why_total_error(&answer->usual));
+	table_none(t);
 	for (unsigned i = 0; i < 5; i++)
 		table_none(t);
 	table_text(t, "");
@@ -125,7 +142,8 @@ static void print_parts(struct why_answer *answer)
 		else
 			snprintf(title, sizeof(title), "Taken apart, next to a usual one");
 		if (!rank || answer->options->format == TABLE_TEXT)
-			table_section(answer->table, "parts", title, part_columns, COUNT_OF(part_columns));
+			table_section(answer->table, "parts", title, answer->options->align ? host_part_columns : part_columns,
+				      COUNT_OF(part_columns));
 		for (i = 0; i < parts->count; i++)
 			part_row(answer, rank, &parts->part[i]);
 		for (i = 0; i < answer->usual_parts.count; i++)
@@ -141,6 +159,7 @@ static void print_parts(struct why_answer *answer)
 static const struct table_column instance_columns[] = {
 	{ "rank", "#" },
 	{ "latency_ns", "Latency" },
+	{ "error_ns", NULL },
 	{ "at", "Begun at" },
 	{ "begin_ns", NULL },
 	{ "message", "Message" },
@@ -176,7 +195,8 @@ static void instance_row(struct why_answer *answer, unsigned rank)
 	char text[4 * WHY_LABEL_MAX];
 
 	table_u64(t, rank + 1);
-	table_ns(t, instance->total_ns);
+	table_ns_within(t, instance->total_ns, why_total_error(instance));
+	table_ns(t, why_total_error(instance));
 	table_text(t, offset_text(answer, instance->begin_ns, text, sizeof(text)));
 	table_time(t, instance->begin_ns);
 	if (message_of(instance))
@@ -186,7 +206,7 @@ static void instance_row(struct why_answer *answer, unsigned rank)
 	table_text(t, cause.part ? why_kind_name(cause.part->kind) : NULL);
 	table_text(t, cause.part ? why_who(instance, cause.part, text, sizeof(text)) : NULL);
 	table_ns(t, cause.ns);
-	table_ns(t, cause.usual_ns);
+	table_ns_within(t, cause.usual_ns, cause.error_ns);
 	table_text(t, why_sentence(answer, rank, text, sizeof(text)));
 }
 
@@ -218,9 +238,23 @@ static void print_remarks(struct why_answer *answer)
 			   "blocked: kymo record --kernel.");
 }
 
+static void value_within(const struct why_answer *answer, const char *key, const char *title, int64_t ns, int64_t error_ns)
+{
+	char text[TEXT_QUANTITY_MAX + 1], quantity[TEXT_QUANTITY_MAX];
+	struct table *t = answer->table;
+
+	if (!error_ns || ns > error_ns) {
+		table_value_ns(t, key, title, ns);
+	} else if (answer->options->format == TABLE_TEXT) {
+		snprintf(text, sizeof(text), "<%s", text_ns(quantity, error_ns));
+		table_value_text(t, key, title, text);
+	}
+}
+
 void why_print(struct why_answer *answer)
 {
 	const struct why_instance *worst = &answer->instance[0];
+	int64_t error_ns = why_total_error(worst);
 	struct table *t = answer->table;
 	char text[8192];
 
@@ -229,13 +263,16 @@ void why_print(struct why_answer *answer)
 			 why_target_label(answer, text, sizeof(text)));
 	table_value_text(t, "trace", "Trace", answer->path);
 	table_value_text(t, "at", "Begun at", offset_text(answer, worst->begin_ns, text, sizeof(text)));
-	table_value_ns(t, "latency_ns", "Latency", worst->total_ns);
-	table_value_ns(t, "usual_ns", "Usually (p50)", answer->target.usual_ns);
+	value_within(answer, "latency_ns", "Latency", worst->total_ns, error_ns);
+	value_within(answer, "usual_ns", "Usually (p50)", answer->target.usual_ns, error_ns);
+	if (error_ns || answer->options->format != TABLE_TEXT)
+		table_value_ns(t, "error_ns", "Between hosts, wrong by up to", error_ns);
 	table_value_u64(t, "count", "Instances", answer->target.count);
 	if (answer->lost_events || answer->options->format != TABLE_TEXT)
 		table_value_u64(t, "lost_events", "Lost events", answer->lost_events);
 	print_instances(answer);
 	print_parts(answer);
 	why_print_because(answer);
+	report_print_hosts(answer->table, answer->options->align);
 	print_remarks(answer);
 }

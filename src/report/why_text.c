@@ -23,11 +23,13 @@ static bool is_same_culprit(const struct why_part *a, const struct why_part *b)
 }
 
 /* All that is to be blamed on whom @part is. */
-static struct why_cause cause_of(const struct why_answer *answer, const struct why_parts *parts,
-				 const struct why_part *part)
+static struct why_cause cause_of(const struct why_answer *answer, unsigned rank, const struct why_part *part)
 {
-	struct why_cause cause = { .part = part };
+	const struct why_instance *instance = &answer->instance[rank];
+	const struct why_parts *parts = &answer->parts[rank];
+	struct why_cause cause = { .answer = answer, .part = part };
 	const struct why_part *other;
+	int64_t error_ns;
 
 	for (unsigned i = 0; i < parts->count; i++) {
 		other = &parts->part[i];
@@ -35,6 +37,8 @@ static struct why_cause cause_of(const struct why_answer *answer, const struct w
 			continue;
 		if (other->ns > cause.part->ns)
 			cause.part = other;
+		error_ns = why_part_error(instance, other);
+		cause.error_ns = error_ns > cause.error_ns ? error_ns : cause.error_ns;
 		cause.ns += other->ns;
 		cause.pieces += other->pieces;
 		cause.parts++;
@@ -51,7 +55,10 @@ struct why_cause why_cause(const struct why_answer *answer, unsigned rank)
 	struct why_cause best = { 0 }, cause;
 
 	for (unsigned i = 0; i < parts->count; i++) {
-		cause = cause_of(answer, parts, &parts->part[i]);
+		cause = cause_of(answer, rank, &parts->part[i]);
+		/* What is not longer than the error of two clocks is no fact. */
+		if (cause.error_ns && cause.ns <= cause.error_ns)
+			continue;
 		if (!best.part || cause.ns - cause.usual_ns > best.ns - best.usual_ns)
 			best = cause;
 	}
@@ -114,13 +121,26 @@ char *why_who(const struct why_instance *instance, const struct why_part *part, 
 	return buffer;
 }
 
-char *why_where(const struct why_part *part, char *buffer, size_t size)
+char *why_where(const struct why_answer *answer, const struct why_part *part, char *buffer, size_t size)
 {
-	if (part->thread)
-		snprintf(buffer, size, "thread %" PRId64 " of %s", (int64_t)part->thread->tid,
-			 part->thread->process->name);
+	const struct model_process *process = part->thread ? part->thread->process : NULL;
+	bool several = answer->options->align && process && *process->hostname;
+
+	if (process)
+		snprintf(buffer, size, "thread %" PRId64 " of %s%s%s", (int64_t)part->thread->tid, process->name,
+			 several ? " on " : "", several ? process->hostname : "");
 	else
 		*buffer = '\0';
+	return buffer;
+}
+
+/* "<90.8 us" for what is not longer than the error. Return: @buffer. */
+static char *within(char buffer[TEXT_QUANTITY_MAX + 1], int64_t ns, int64_t error_ns)
+{
+	char text[TEXT_QUANTITY_MAX];
+	bool is_fact = !error_ns || ns > error_ns;
+
+	snprintf(buffer, TEXT_QUANTITY_MAX + 1, "%s%s", is_fact ? "" : "<", text_ns(text, is_fact ? ns : error_ns));
 	return buffer;
 }
 
@@ -129,7 +149,7 @@ static void times_where(const struct why_cause *cause, char *buffer, size_t size
 {
 	char where[128];
 
-	why_where(cause->part, where, sizeof(where));
+	why_where(cause->answer, cause->part, where, sizeof(where));
 	if (cause->pieces > 1)
 		snprintf(buffer, size, "%u times; %s", cause->pieces, where);
 	else
@@ -173,10 +193,12 @@ static void preempted_text(const struct why_instance *instance, const struct why
 
 static void cause_text(const struct why_instance *instance, const struct why_cause *cause, char *buffer, size_t size)
 {
-	char who[WHY_LABEL_MAX], time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX];
+	char who[WHY_LABEL_MAX], time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX + 1], error[TEXT_QUANTITY_MAX] = "";
 
 	text_ns(time, cause->ns);
-	text_ns(usual, cause->usual_ns);
+	within(usual, cause->usual_ns, cause->error_ns);
+	if (cause->error_ns)
+		text_ns(error, cause->error_ns);
 	why_who(instance, cause->part, who, sizeof(who));
 	switch (cause->part->kind) {
 	case WHY_QUEUED:
@@ -189,7 +211,8 @@ static void cause_text(const struct why_instance *instance, const struct why_cau
 		snprintf(buffer, size, "the publish call on %s took %s, usually %s", who, time, usual);
 		return;
 	case WHY_TRANSPORT:
-		snprintf(buffer, size, "%s was %s on its way, usually %s", who, time, usual);
+		snprintf(buffer, size, "%s was %s on its way%s%s%s, usually %s", who, time,
+			 *error ? " (the hosts' clocks compare to " : "", error, *error ? ")" : "", usual);
 		return;
 	case WHY_TAKE:
 		snprintf(buffer, size, "%s took %s from the take to the callback, usually %s", who, time, usual);
@@ -212,13 +235,14 @@ static void cause_text(const struct why_instance *instance, const struct why_cau
 char *why_sentence(const struct why_answer *answer, unsigned rank, char *buffer, size_t size)
 {
 	const struct why_instance *instance = &answer->instance[rank];
-	char total[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX], text[2 * WHY_LABEL_MAX] = "it took no time";
+	char total[TEXT_QUANTITY_MAX + 1], usual[TEXT_QUANTITY_MAX + 1], text[2 * WHY_LABEL_MAX] = "it took no time";
 	char because[2 * WHY_LABEL_MAX] = "";
 	bool is_compared = answer->usual.total_ns >= 0;
 	const struct why_cause cause = why_cause(answer, rank);
+	int64_t error_ns = why_total_error(instance);
 
-	text_ns(total, instance->total_ns);
-	text_ns(usual, answer->target.usual_ns);
+	within(total, instance->total_ns, error_ns);
+	within(usual, answer->target.usual_ns, error_ns);
 	if (cause.part) {
 		cause_text(instance, &cause, text, sizeof(text));
 		why_because_text(answer, rank, &cause, because, sizeof(because));

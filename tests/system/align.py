@@ -143,6 +143,42 @@ def from_elsewhere(traces):
     check(a['arrived'] == b['arrived'] and abs(a['max_ns'] - b['max_ns']) <= a['max_ns'] // 1000 + 10, a, b)
 
 
+def why(traces):
+    """A part of the way between two hosts has the error of their clocks, and is not told where it is not longer."""
+    said = json.loads(kymo('why', *traces.values(), '/lidar_driver -> /control/planner', '--worst', '30', '--format', 'json'))
+    parts = said['parts']
+    between = [row for row in parts if row['error_ns']]
+    check({row['kind'] for row in between} >= {'transport'} and {row['host'] for row in parts} == set(HOSTS), parts)
+    check(all(row['kind'] in ('transport', 'queued', 'preempted') for row in between), between)
+    check(all(row['ns'] is None or row['ns'] > row['error_ns'] for row in between), 'shorter than the error:', between)
+    check(all(row['error_ns'] for row in parts if row['kind'] == 'transport'), 'a transport without its error:', parts)
+    check(said['error_ns'] and len(said['hosts']) == 3, said)
+    # Seen alone, near and mid say nothing of the way between them.
+    text = kymo('why', traces['near'], traces['mid'], '/lidar_driver -> /perception/*', status=6)
+    check('could not be compared' in text, text)
+
+
+def events(*traces):
+    rows = [json.loads(line) for line in kymo('dump', *traces, '--format', 'json', '-e', 'ros2:rmw_*').splitlines()]
+    return {host: [row for row in rows if row['host'] == host] for host in HOSTS}
+
+
+def dumped(traces, clocks):
+    """Each event's time is that of the first host's clock, within the error, and its clock_ns its own host's."""
+    joint, rows = events(*traces.values()), hosts_of(*traces.values())
+    for host, trace in traces.items():
+        alone = events(trace)[host]
+        check(len(alone) == len(joint[host]) > 100, host, len(alone), 'events are not', len(joint[host]))
+        for a, b in zip(alone, joint[host]):
+            truth = clocks['near'].wall_ns(clocks[host].true_ns(a['ts_ns']))
+            wrong = abs(b['ts_ns'] - truth)
+            check(wrong <= (rows[host]['error_ns'] or 1), host, a, b, 'is wrong by', wrong)
+            check(abs(a['clock_ns'] - b['clock_ns']) <= 1, host, a['clock_ns'], 'on its own clock, not', b['clock_ns'])
+    done = subprocess.run([KYMO, 'dump', *traces.values(), '-n', '1'], capture_output=True, text=True)
+    check(re.search("times are those of near's clock\n.*far .* wrong by up to", done.stderr), done.stderr)
+    check('one directory' in subprocess.run([KYMO, 'dump', '-F', *traces.values()], capture_output=True, text=True).stderr, '--follow')
+
+
 def not_compared(traces):
     rows = hosts_of(traces['near'], traces['mid'])
     check(rows['mid']['compared_by'] == 'one way' and rows['mid']['error_ns'] is None and
@@ -192,6 +228,8 @@ def main():
         clocks['mid'].change(later=1_000_000, ppm=-40)
         both_ways('other rates', traces, clocks)
         chains(traces)
+        why(traces)
+        dumped(traces, clocks)
         exported(scratch, traces)
         clocks['near'].change(ppm=900)
         both_ways('the first one fast', traces, clocks)

@@ -143,7 +143,7 @@ def says(trace):
     assert "Did you mean /perception/obstacle_detector?" in kymo("why", trace, "obstacle_d", status=6)
     assert "There is no node or topic '/scam'" in kymo("why", trace, "/scam -> /cmd_vel", status=6)
     assert "No chain and no callback" in kymo("why", trace, "99999999", status=6)
-    assert "one too many" in kymo("why", trace, "a", "b", status=2)
+    assert "at a time" in kymo("why", trace, "a", "b", status=2)
     assert "numbered from 1" in kymo("why", trace, "0", status=2)
     assert "nowhere" in kymo("why", "/nowhere", "/a -> /b", status=3)
     assert "Queued" not in kymo("why", trace) and kymo("why", trace).startswith("Why: ")

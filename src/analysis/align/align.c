@@ -20,13 +20,6 @@ struct align {
 	struct pool names;
 };
 
-const char *align_how_name(enum align_how how)
-{
-	static const char *const name[] = { "reference", "messages", "one way", "contradiction", "wall clock" };
-
-	return name[how];
-}
-
 /* ---- which trace is of which host: as model_set_host() has it ---- */
 
 static int hosts_find(struct align *align, const struct ctf_reader *reader)

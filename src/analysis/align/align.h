@@ -21,6 +21,7 @@
 #ifndef KYMO_ANALYSIS_ALIGN_H
 #define KYMO_ANALYSIS_ALIGN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -71,6 +72,19 @@ const struct align_host *align_host(const struct align *align, unsigned host);
 
 /** align_how_name() - "reference", "messages", "one way", "contradiction", "wall clock". */
 const char *align_how_name(enum align_how how);
+
+/** align_host_name() - "?" when the trace does not say. */
+const char *align_host_name(const struct align *align, unsigned host);
+
+#define ALIGN_REMARK_MAX 1024u
+
+/**
+ * align_remark() - where @host could not be compared: why, what its times are, and what to do, in sentences
+ * @buffer: ALIGN_REMARK_MAX bytes
+ *
+ * Return: whether there is something to say.
+ */
+bool align_remark(const struct align *align, unsigned host, char *buffer, unsigned size);
 
 void align_destroy(struct align *align);
 

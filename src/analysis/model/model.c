@@ -273,11 +273,15 @@ struct thread *model_thread_at(const struct model *model, const struct ctf_event
 
 int64_t model_epoch(const struct model *model, uint32_t trace, uint64_t clock_ns, int64_t otherwise)
 {
+	uint64_t ns = clock_ns;
+
 	if (trace < model->trace_count && model->trace[trace].known)
-		clock_ns += (uint64_t)model->trace[trace].clock_offset_ns;
-	if (clock_ns > TIME_MAX)
+		ns += (uint64_t)model->trace[trace].clock_offset_ns;
+	if (ns > TIME_MAX)
 		return otherwise;
-	return model->reader ? ctf_mapped(model->reader, (int64_t)clock_ns) : (int64_t)clock_ns;
+	if (!model->reader || trace >= ctf_trace_count(model->reader))
+		return (int64_t)ns;
+	return ctf_mapped(model->reader, ctf_time_of(model->reader, trace, clock_ns));
 }
 
 int64_t model_true_time(const struct model *model, const struct ctf_event *event)

@@ -37,15 +37,12 @@ static struct source *source_of(struct sources *sources, const struct ctf_event 
 	return source;
 }
 
-/* kymo's own say when the clock was heard, on the trace's clock, as KYMO_TRACEPOINT() has it. */
+/* kymo's own say when the clock was heard, on the trace's clock, as KYMO_TRACEPOINT() has it: a moment before. */
 static int64_t time_of(const struct ctf_reader *reader, const struct ctf_event *event)
 {
-	int64_t ns;
+	bool is_told = event->value[1].present && event->value[1].u <= INT64_MAX;
 
-	if (!event->value[1].present || event->value[1].u > INT64_MAX ||
-	    __builtin_add_overflow(event->value[1].i, ctf_trace(reader, event->trace)->clock_offset_ns, &ns))
-		return event->ns;
-	return ns;
+	return is_told ? ctf_time_of(reader, event->trace, event->value[1].u) : event->ns;
 }
 
 static int keep(struct sources *sources, const struct ctf_reader *reader, const struct ctf_event *event,

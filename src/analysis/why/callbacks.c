@@ -78,10 +78,12 @@ static bool is_timed(const struct model_instance *instance)
 	const struct model_message *message = instance->message;
 
 	return message && message->publish_ns && message->publisher && message->take_ns &&
-	       message->publisher->process->host == instance->callback->process->host;
+	       message->publish_ns < instance->start_ns + instance->duration_ns &&
+	       model_clock_error(message->publisher->process, instance->callback->process, message->take_ns) !=
+		       CTF_ERROR_UNKNOWN;
 }
 
-/* Two clocks of one host agree: a message is not taken before it was published. */
+/* Between hosts whose clocks compare, a message may seem to be taken before it was published, by their error. */
 static void run_of(struct why_run *run, const struct model_instance *instance, int64_t previous_ns)
 {
 	const struct model_message *message = instance->message;

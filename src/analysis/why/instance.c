@@ -37,6 +37,31 @@ int why_of_run(struct why_instance *out, const struct why_run *run)
 	return 0;
 }
 
+static const struct model_process *process_of(const struct why_hop *hop)
+{
+	return hop->callback ? hop->callback->process : hop->publisher->process;
+}
+
+int64_t why_part_error(const struct why_instance *instance, const struct why_part *part)
+{
+	const struct why_hop *to = &instance->hop[part->hop], *from = to - 1;
+	int64_t sent_ns;
+
+	if (!part->hop || !to->callback || !from->publisher || part->kind == WHY_PUBLISH)
+		return 0;
+	sent_ns = to->at.send_ns ? to->at.send_ns : from->at.publish_ns;
+	/* What begins where the other host sent it. The rest the clock of the host that took it tells. */
+	if (part->kind != WHY_TRANSPORT && part->begin_ns != sent_ns)
+		return 0;
+	return model_clock_error(process_of(from), process_of(to), to->at.take_ns);
+}
+
+int64_t why_total_error(const struct why_instance *instance)
+{
+	return instance->hops ? model_clock_error(process_of(instance->hop), process_of(&instance->hop[instance->hops - 1]),
+						  instance->begin_ns) : 0;
+}
+
 void why_free(struct why_instance *instance)
 {
 	free(instance->hop);

@@ -159,6 +159,15 @@ void why_parts_free(struct why_parts *parts);
 /** why_part_in() - the part of @parts that is the same as @part of another instance of the chain, or NULL. */
 const struct why_part *why_part_in(const struct why_parts *parts, const struct why_part *part);
 
+/**
+ * why_part_error() - by how much @part may be wrong because two hosts' clocks are compared in it; 0: one clock told it
+ * @instance: that it was cut from
+ */
+int64_t why_part_error(const struct why_instance *instance, const struct why_part *part);
+
+/** why_total_error() - the same of total_ns: of the hosts where it begins and ends. */
+int64_t why_total_error(const struct why_instance *instance);
+
 /** why_kind_name() - "executing", "publish", "transport", "queued", "take", "late", "cached", "preempted",
  * "blocked". */
 const char *why_kind_name(enum why_kind kind);

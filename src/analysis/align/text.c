@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is to be known of the times of a host, as one would say it. */
+#include <stdio.h>
+
+#include "analysis/align/align.h"
+#include "base/text.h"
+
+const char *align_how_name(enum align_how how)
+{
+	static const char *const name[] = { "reference", "messages", "one way", "contradiction", "wall clock" };
+
+	return name[how];
+}
+
+const char *align_host_name(const struct align *align, unsigned host)
+{
+	const char *name = align_host(align, host)->name;
+
+	return *name ? name : "?";
+}
+
+bool align_remark(const struct align *align, unsigned index, char *buffer, unsigned size)
+{
+	const struct align_host *host = align_host(align, index);
+	const char *name = align_host_name(align, index), *to = align_host_name(align, host->to);
+	char ns[TEXT_QUANTITY_MAX];
+
+	switch (host->how) {
+	case ALIGN_ONE_WAY:
+		snprintf(buffer, size, "Messages between %s and %s went one way only: the first one's clock is ahead by at %s "
+			 "%s, and nothing says by how much %s. Latencies between them are not shown.", name, to,
+			 host->is_most ? "most" : "least", text_ns(ns, host->bound_ns),
+			 host->is_most ? "less" : "more");
+		return true;
+	case ALIGN_CONTRADICTION:
+		snprintf(buffer, size, "Messages between %s and %s say what no two clocks do; were the traces recorded at the same "
+			 "time? Their wall clocks are used, and latencies between them are not shown.", name, to);
+		return true;
+	case ALIGN_WALL_CLOCK:
+		snprintf(buffer, size, "No message between %s and the hosts above tells when it was sent: its wall clock is used, "
+			 "which may be wrong by anything. Latencies between them are not shown.", name);
+		return true;
+	default:
+		return false;
+	}
+}
