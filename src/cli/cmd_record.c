@@ -29,7 +29,7 @@ struct options {
 	const char *perfetto;
 	struct opt_list processes, users;
 	const char *verb;
-	bool all, paused, wait, kernel;
+	bool all, paused, wait, kernel, kernel_all;
 	bool strict, quiet;
 	int64_t duration;
 	uint64_t ring_size;
@@ -52,7 +52,10 @@ static const struct opt opts[] = {
 	  "all processes, also beside a command; without one it is so anyway", NULL },
 	RECORD_USERS_OPT(struct options, users),
 	{ "kernel", 'k', OPT_FLAG, offsetof(struct options, kernel), NULL,
-	  "the kernel's events, too: who ran on which CPU, who was woken, interrupts", NULL },
+	  "the kernel's events, too: who ran on which CPU, who was woken, interrupts; of what is recorded, and what ran "
+	  "instead of it", NULL },
+	{ "kernel-all", 0, OPT_FLAG, offsetof(struct options, kernel_all), NULL,
+	  "the kernel's events of all threads of the machine", NULL },
 	{ "paused", 0, OPT_FLAG, offsetof(struct options, paused), NULL,
 	  "begin with a pause: only facts are taken until \"kymo resume\"", NULL },
 	{ "wait", 0, OPT_FLAG, offsetof(struct options, wait), NULL,
@@ -177,7 +180,9 @@ static int parse(int argc, char **argv, struct options *options, struct record_o
 	    select_processes(options->verb, &options->processes, &record->session, err) < 0 ||
 	    prepare_filter(options, record, err) < 0)
 		return -1;
+	options->kernel |= options->kernel_all;
 	record->kernel = options->kernel;
+	record->kernel_all = options->kernel_all;
 	record->session.paused = options->paused || options->wait;
 	record->session.armed = options->wait;
 	record->duration_ns = options->duration;
@@ -218,14 +223,10 @@ static int finish(const struct record_result *result, const struct record_option
 	const struct session_stats *stats = &result->stats;
 	int status;
 
-	if (!stats->bytes)
+	if (!stats->bytes && !result->kernel.events)
 		return nothing_traced(result, record);
-	status = recorded_print("record", stats, record->session.output, options->format, options->quiet);
-	if (result->kernel.lost)
-		fprintf(stderr, "kymo record: %" PRIu64 " of the kernel's events were lost%s\n", result->kernel.lost,
-			result->kernel.full ? ": there was no room for them" : ", which it counted and did not deliver");
-	if (result->kernel.cpus && !options->quiet)
-		fprintf(stderr, "kernel: %" PRIu64 " events of %u CPUs\n", result->kernel.events, result->kernel.cpus);
+	status = recorded_print("record", stats, record->kernel ? &result->kernel : NULL, record->session.output,
+				options->format, options->quiet);
 	if (relay->url && !options->quiet)
 		fprintf(stderr, "sent:  %s\n", relay->url);
 	for (unsigned i = 0; i < record->session.more_count && !options->quiet; i++)

@@ -72,7 +72,7 @@ static int run(int argc, char **argv)
 			"anything, so there is no trace\n");
 		return EXIT_EMPTY;
 	}
-	status = recorded_print("recover", &stats, options.output, options.format, options.quiet);
+	status = recorded_print("recover", &stats, NULL, options.output, options.format, options.quiet);
 	return status == EXIT_OK && options.strict && recorded_lossy(&stats) ? EXIT_LOSS : status;
 }
 

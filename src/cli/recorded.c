@@ -35,7 +35,18 @@ static void print_summary(const struct session_stats *stats)
 		text_bytes(bytes, stats->bytes), stats->dropped, left_out);
 }
 
-static int print_table(const char *verb, const struct session_stats *stats, const char *output, int format)
+static void print_kernel(const char *verb, const struct kernel_stats *kernel, bool quiet)
+{
+	if (kernel->lost)
+		fprintf(stderr, "kymo %s: %" PRIu64 " of the kernel's events were lost%s\n", verb, kernel->lost,
+			kernel->full ? ": there was no room for them" : ", which it counted and did not deliver");
+	if (kernel->cpus && !quiet)
+		fprintf(stderr, "kernel: %" PRIu64 " events of %u CPUs%s\n", kernel->events, kernel->cpus,
+			kernel->all ? "" : ", of what is traced and what ran instead");
+}
+
+static int print_table(const char *verb, const struct session_stats *stats, const struct kernel_stats *kernel,
+		       const char *output, int format)
 {
 	struct table *table;
 
@@ -53,6 +64,12 @@ static int print_table(const char *verb, const struct session_stats *stats, cons
 	table_value_u64(table, "processes", "Processes", stats->processes);
 	table_value_u64(table, "threads", "Threads", stats->threads);
 	table_value_ns(table, "duration_ns", "Duration", (int64_t)stats->duration_ns);
+	if (kernel) {
+		table_value_u64(table, "kernel_events", "Kernel events", kernel->events);
+		table_value_u64(table, "kernel_lost", "Kernel events lost", kernel->lost);
+		table_value_u64(table, "kernel_left_out", "Kernel events of other threads, left out", kernel->left_out);
+		table_value_u64(table, "kernel_bytes", "Bytes of kernel events", kernel->bytes);
+	}
 	return cli_close(verb, table, EXIT_OK);
 }
 
@@ -61,19 +78,21 @@ bool recorded_lossy(const struct session_stats *stats)
 	return stats->dropped || stats->init_dropped || stats->unwritten || stats->lost_bytes;
 }
 
-int recorded_print(const char *verb, const struct session_stats *stats, const char *output, int format,
-		   bool quiet)
+int recorded_print(const char *verb, const struct session_stats *stats, const struct kernel_stats *kernel,
+		   const char *output, int format, bool quiet)
 {
 	char word[4 * CLI_PATH_MAX];
 	int status = EXIT_OK;
 
 	if (format != TABLE_TEXT)
-		status = print_table(verb, stats, output, format);
+		status = print_table(verb, stats, kernel, output, format);
 	if (status != EXIT_OK)
 		return status;
 	if (!quiet)
 		print_summary(stats);
 	print_loss(verb, stats);
+	if (kernel)
+		print_kernel(verb, kernel, quiet);
 	if (!quiet && output)
 		fprintf(stderr, "trace: %s\nnext:  kymo report %s\n", output,
 			text_shell(word, sizeof(word), output));

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "kernel/kernel.h"
 #include "recorder/session.h"
 
 /** recorded_lossy() - whether anything is missing in the trace. */
@@ -12,10 +13,12 @@ bool recorded_lossy(const struct session_stats *stats);
 
 /**
  * recorded_print() - summary and losses on stderr; a table on stdout for json and csv
+ * @kernel: of the kernel's events; NULL: they were not asked for
  * @quiet: losses only
  * Return: exit status.
  */
-int recorded_print(const char *verb, const struct session_stats *stats, const char *output, int format,
-		   bool quiet);
+int recorded_print(const char *verb, const struct session_stats *stats, const struct kernel_stats *kernel,
+		   const char *output, int format, bool quiet);
+
 
 #endif

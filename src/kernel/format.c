@@ -123,6 +123,24 @@ static int64_t integer_at(const struct krecord *record, const struct kplace *pla
 	}
 }
 
+int64_t record_integer(const struct krecord *record, const struct kplace *place)
+{
+	return (size_t)place->offset + place->size > record->raw_size ? 0 : integer_at(record, place);
+}
+
+unsigned format_find(const struct kformat *format, const struct krecord *record)
+{
+	uint16_t id;
+
+	if (record->raw_size < sizeof(id))
+		return kevent_count;
+	memcpy(&id, record->raw, sizeof(id));
+	for (unsigned i = 0; i < kevent_count; i++)
+		if (id && format[i].id == id)
+			return i;
+	return kevent_count;
+}
+
 static size_t put(uint8_t *out, const void *value, size_t size)
 {
 	memcpy(out, value, size);

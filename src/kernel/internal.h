@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of the kernel's events: kernel.c (all CPUs), format.c (tracefs), ring.c (perf), trace.c (CTF). */
+/*
+ * Shared by the files of the kernel's events: kernel.c (all of it), format.c (what records look like), perf.c and ring.c (a
+ * source: perf_event_open(2)), select.c (which are wanted), trace.c (CTF).
+ */
 #ifndef KYMO_KERNEL_INTERNAL_H
 #define KYMO_KERNEL_INTERNAL_H
 
 #include <stdio.h>
 
+#include "base/map.h"
 #include "ctf/index.h"
 #include "kernel/kernel.h"
 
@@ -30,6 +34,18 @@ struct kevent {
 extern const struct kevent kevents[];
 extern const unsigned kevent_count;
 
+/* Index of each in kevents. */
+#define KEVENT(system, raw, name) KEVENT_ID_##name,
+#define KFIELD(name, raw, kind)
+#define KEVENT_END
+enum kevent_id {
+#include "kernel/events.def"
+	KEVENT_ID_COUNT
+};
+#undef KEVENT
+#undef KFIELD
+#undef KEVENT_END
+
 struct kplace {
 	uint16_t offset, size;		/* bytes in a record; size 0: this kernel does not have it */
 	bool is_data_loc;		/* u32: low half the offset of a text, high half its length */
@@ -42,13 +58,54 @@ struct kformat {
 	struct kplace place[KEVENT_FIELDS_MAX];
 };
 
+struct krecord;
+
 /** format_read() - of @event, from tracefs. Return: 0; -errno. */
 int format_read(const char *tracefs, const struct kevent *event, struct kformat *format);
 
 /** format_tracefs() - where it is mounted; NULL: nowhere that can be read. */
 const char *format_tracefs(void);
 
-/* ---- a CPU's ring ---- */
+/** format_find() - which event a record is. Return: its index; kevent_count: none of ours. */
+unsigned format_find(const struct kformat *format, const struct krecord *record);
+
+/* ---- where records come from ---- */
+
+struct krecord {
+	uint64_t ns;			/* CLOCK_MONOTONIC */
+	const uint8_t *raw;		/* as tracefs' format files tell */
+	uint32_t raw_size;
+};
+
+/*
+ * All CPUs' buffers of the kernel. capture() takes notice of what is there; peek() and next() walk through that, oldest
+ * first, and what was walked over is the kernel's again after release(), not before.
+ */
+struct ksource;
+struct ksource_ops {
+	const char *name;
+	/** @format: by event. Return: 0, and *@source; -errno with @err, and nothing was changed. */
+	int (*open)(struct ksource **source, const struct kformat *format, size_t ring_size, struct err *err);
+	void (*start)(struct ksource *source);
+	void (*stop)(struct ksource *source);
+	bool (*there)(const struct ksource *source, unsigned cpu);	/* a CPU that is switched off is not */
+	void (*capture)(struct ksource *source, unsigned cpu);
+	const struct krecord *(*peek)(struct ksource *source, unsigned cpu);	/* NULL: no more captured */
+	void (*next)(struct ksource *source, unsigned cpu);
+	void (*release)(struct ksource *source, unsigned cpu);
+	/** What happened, up to the last capture(), and will never be walked over. @full: some of it because there was no room. */
+	uint64_t (*lost)(const struct ksource *source, unsigned cpu, bool *full);
+	void (*close)(struct ksource *source);
+};
+
+struct ksource {
+	const struct ksource_ops *ops;
+	unsigned cpus;
+};
+
+extern const struct ksource_ops ksource_perf;
+
+/* ---- perf: a CPU's ring ---- */
 
 #define RING_EVENTS_MAX 16
 
@@ -57,13 +114,13 @@ struct kring {
 	unsigned fds;
 	void *map;
 	size_t size;			/* of the data, a power of two */
-	uint8_t *record;		/* a copy, where one lies across the ring's end */
-};
-
-struct krecord {
-	uint64_t ns;
-	const uint8_t *raw;
-	uint32_t raw_size;
+	uint8_t *copy;			/* where one lies across the ring's end */
+	uint64_t head, at;		/* captured up to here, walked up to there */
+	uint64_t captured;		/* records */
+	uint64_t lost;
+	struct krecord record;		/* at `at` */
+	bool known;			/* it is */
+	bool full;			/* at some time */
 };
 
 /** ring_open() - tracepoints @id of CPU @cpu, nothing runs yet. Return: 0; -errno. */
@@ -72,15 +129,28 @@ void ring_start(struct kring *ring);
 void ring_stop(struct kring *ring);
 void ring_close(struct kring *ring);
 
-/**
- * ring_read() - hand out what is there
- * @take: called for each record, in the ring's order; valid during the call
- * Return: whether the ring was full at some time.
- */
-bool ring_read(struct kring *ring, void (*take)(void *context, const struct krecord *record), void *context);
+/* As those of a source. */
+void ring_capture(struct kring *ring);
+const struct krecord *ring_peek(struct kring *ring);
+void ring_next(struct kring *ring);
+void ring_release(struct kring *ring);
 
-/** ring_counted() - events that happened since ring_start(), by the kernel's own count. */
-uint64_t ring_counted(const struct kring *ring);
+/* ---- which are wanted ---- */
+
+struct select;
+
+/* Takes what is wanted, by CPU in the order of time. */
+typedef void select_take(void *context, unsigned cpu, unsigned event, const struct krecord *record);
+
+/** select_create() - nobody is followed yet. Return: NULL without memory. */
+struct select *select_create(unsigned cpus, const struct kformat *format, select_take *take, void *context);
+
+/** select_follow() - thread @tid, and all that it makes. Return: 0; -ENOMEM. */
+int select_follow(struct select *select, int32_t tid);
+
+/** select_record() - @record of @event: maybe it is wanted. Over all CPUs in the order of time. */
+void select_record(struct select *select, unsigned cpu, unsigned event, const struct krecord *record);
+void select_free(struct select *select);
 
 /* ---- the trace ---- */
 
@@ -112,6 +182,9 @@ int stream_front(struct kstream *stream, uint64_t now_ns);
 /** stream_flush() - write the packet in work, if there is anything in it or lost. Return: 0; -errno. */
 int stream_flush(struct kstream *stream, uint64_t now_ns);
 int stream_close(struct kstream *stream, uint64_t now_ns);
+
+/** record_integer() - the field at @place. @place is inside of the record, else 0. */
+int64_t record_integer(const struct krecord *record, const struct kplace *place);
 
 /** event_encode() - @record of @event as it is in the trace. Return: bytes; 0: it is too short to be one. */
 size_t event_encode(const struct kevent *event, const struct kformat *format, const struct krecord *record,

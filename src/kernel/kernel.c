@@ -2,8 +2,11 @@
 /* Recording the kernel's events on all CPUs; see kernel.h. */
 #include "kernel/kernel.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -14,24 +17,23 @@
 #include "kernel/internal.h"
 
 #define RING_DEFAULT (4u << 20)		/* 40 000 switches: at 100 000 a second, four polls */
-#define RING_LEAST (128u << 10)
 #define POLL_MS 100
 #define FLUSH_NS 1000000000u		/* what is older is written, so that a crash leaves no more out */
-
-struct cpu {
-	struct kring ring;
-	struct kstream stream;
-	bool full;
-};
+#define FIRST_PID_NAMESPACE 0xeffffffcu	/* inode of the host's, in every kernel */
 
 struct kernel {
 	char *dir;
 	int dir_fd;
 	uint8_t uuid[16];
 	struct kformat *format;		/* by event */
-	struct cpu *cpu;
-	unsigned cpus;
-	struct cpu *now;		/* the one whose ring is read */
+	struct ksource *source;
+	struct select *select;		/* NULL: everything is wanted */
+	struct kstream *stream;		/* by CPU; without one where it is switched off */
+	int *process;			/* [processes] who was followed, to look again when events were lost */
+	unsigned processes;
+	uint64_t lost;			/* as of the last such look */
+	uint64_t seen;
+	bool full;
 	uint64_t flushed_ns;
 	int rc;				/* what went wrong first */
 };
@@ -64,59 +66,44 @@ static int read_formats(struct kernel *kernel, struct err *err)
 	return 0;
 }
 
-static int refused(int rc, struct err *err)
+static void take(void *context, unsigned cpu, unsigned event, const struct krecord *record)
 {
-	if (rc == -EACCES || rc == -EPERM)
-		return err_set(err, EXIT_FAILED, "kernel events need CAP_PERFMON: run kymo as root; or once: sudo setcap "
-			       "cap_perfmon+ep kymo; or for everybody: sudo sysctl kernel.perf_event_paranoid=-1");
-	if (rc == -ENOSYS || rc == -ENOENT)
-		return err_set(err, EXIT_FAILED, "kernel events need perf_event_open(2), and this kernel, or container, does not "
-			       "have it");
-	return err_set(err, EXIT_FAILED, "cannot record kernel events: %s", strerror(-rc));
+	struct kernel *kernel = context;
+	uint8_t payload[KEVENT_SIZE_MAX];
+	size_t size = event_encode(&kevents[event], &kernel->format[event], record, payload);
+
+	if (size && kernel->rc == 0)
+		kernel->rc = stream_add(&kernel->stream[cpu], event, record->ns, payload, size);
 }
 
-/* Whoever may lock little memory gets a smaller ring. */
-static int open_ring(struct kring *ring, int cpu, const uint32_t *id, unsigned count, size_t size)
+/* The kernel knows threads by the numbers of the host. */
+static int open_select(struct kernel *kernel, struct err *err)
 {
-	int rc;
+	struct stat mine;
 
-	do {
-		rc = ring_open(ring, cpu, id, count, size);
-		size /= 2;
-	} while (rc == -EPERM && size >= RING_LEAST);
-	return rc;
+	if (stat("/proc/self/ns/pid", &mine) == 0 && mine.st_ino != FIRST_PID_NAMESPACE)
+		return err_set(err, EXIT_FAILED, "kernel events name threads by the host's numbers, and this container has its "
+			       "own, so nobody here can tell which are of traced programs: record on the host, or start the "
+			       "container with --pid=host; --kernel-all takes those of all threads");
+	kernel->select = select_create(kernel->source->cpus, kernel->format, take, kernel);
+	return kernel->select ? 0 : err_set(err, EXIT_FAILED, "out of memory");
 }
 
-static int open_rings(struct kernel *kernel, size_t size, struct err *err)
+static int open_source(struct kernel *kernel, const struct kernel_options *options, struct err *err)
 {
-	long configured = sysconf(_SC_NPROCESSORS_CONF);
-	size_t power = RING_LEAST;
-	uint32_t id[RING_EVENTS_MAX];
-	unsigned count = 0;
-	int rc;
-
-	while (power < (size ? size : RING_DEFAULT))
-		power *= 2;
-	for (unsigned i = 0; i < kevent_count && count < RING_EVENTS_MAX; i++)
-		if (kernel->format[i].id)
-			id[count++] = kernel->format[i].id;
-	kernel->cpu = calloc((size_t)configured, sizeof(*kernel->cpu));
-	if (!kernel->cpu)
+	if (ksource_perf.open(&kernel->source, kernel->format, options->ring_size ? options->ring_size : RING_DEFAULT, err) < 0)
+		return -1;
+	kernel->stream = calloc(kernel->source->cpus, sizeof(*kernel->stream));
+	if (!kernel->stream)
 		return err_set(err, EXIT_FAILED, "out of memory");
-	for (; kernel->cpus < (unsigned)configured; kernel->cpus++) {
-		rc = open_ring(&kernel->cpu[kernel->cpus].ring, (int)kernel->cpus, id, count, power);
-		/* One that is switched off has nothing to tell. */
-		if (rc < 0 && rc != -ENODEV && rc != -EINVAL)
-			return refused(rc, err);
-	}
-	return 0;
+	return options->all ? 0 : open_select(kernel, err);
 }
 
 static int open_stream(struct kernel *kernel, uint32_t cpu)
 {
-	int rc = stream_open(&kernel->cpu[cpu].stream, kernel->dir_fd, cpu, kernel->uuid);
+	int rc = stream_open(&kernel->stream[cpu], kernel->dir_fd, cpu, kernel->uuid);
 
-	return rc < 0 ? rc : stream_front(&kernel->cpu[cpu].stream, now_ns());
+	return rc < 0 ? rc : stream_front(&kernel->stream[cpu], now_ns());
 }
 
 static int open_trace(struct kernel *kernel, const struct kernel_options *options, struct err *err)
@@ -136,21 +123,42 @@ static int open_trace(struct kernel *kernel, const struct kernel_options *option
 	if (kernel->dir_fd < 0 || mkdirat(kernel->dir_fd, "index", 0755) < 0)
 		return err_set(err, EXIT_FAILED, "cannot write into %s: %s", options->dir, strerror(errno));
 	rc = trace_metadata(kernel->dir_fd, options->desc, kernel->uuid, kernel->format);
-	for (unsigned i = 0; rc == 0 && i < kernel->cpus; i++)
-		if (kernel->cpu[i].ring.map)
+	for (unsigned i = 0; rc == 0 && i < kernel->source->cpus; i++)
+		if (kernel->source->ops->there(kernel->source, i))
 			rc = open_stream(kernel, i);
 	return rc < 0 ? err_set(err, EXIT_FAILED, "cannot write into %s: %s", options->dir, strerror(-rc)) : 0;
 }
 
+/* A trace in which nothing is, goes. */
+static void unmake(const struct kernel *kernel)
+{
+	char name[48];
+
+	for (unsigned i = 0; i < kernel->source->cpus; i++) {
+		if (!kernel->stream[i].name[0])
+			continue;
+		(void)snprintf(name, sizeof(name), "index/%s.idx", kernel->stream[i].name);
+		(void)unlinkat(kernel->dir_fd, kernel->stream[i].name, 0);
+		(void)unlinkat(kernel->dir_fd, name, 0);
+	}
+	(void)unlinkat(kernel->dir_fd, "metadata", 0);
+	(void)unlinkat(kernel->dir_fd, "index", AT_REMOVEDIR);
+	(void)rmdir(kernel->dir);
+}
+
 static void release(struct kernel *kernel)
 {
-	for (unsigned i = 0; kernel->cpu && i < kernel->cpus; i++)
-		ring_close(&kernel->cpu[i].ring);
+	for (unsigned i = 0; kernel->stream && i < kernel->source->cpus; i++)
+		(void)stream_close(&kernel->stream[i], 0);
+	if (kernel->source)
+		kernel->source->ops->close(kernel->source);
 	if (kernel->dir_fd >= 0)
 		(void)close(kernel->dir_fd);
+	select_free(kernel->select);
+	free(kernel->stream);
+	free(kernel->process);
 	free(kernel->dir);
 	free(kernel->format);
-	free(kernel->cpu);
 	free(kernel);
 }
 
@@ -162,39 +170,141 @@ int kernel_open(struct kernel **out, const struct kernel_options *options, struc
 	if (!kernel)
 		return err_set(err, EXIT_FAILED, "out of memory");
 	kernel->dir_fd = -1;
-	if (read_formats(kernel, err) < 0 || open_rings(kernel, options->ring_size, err) < 0 ||
+	if (read_formats(kernel, err) < 0 || open_source(kernel, options, err) < 0 ||
 	    open_trace(kernel, options, err) < 0) {
+		if (kernel->dir_fd >= 0)
+			unmake(kernel);
 		release(kernel);
 		return -1;
 	}
-	for (unsigned i = 0; i < kernel->cpus; i++)
-		ring_start(&kernel->cpu[i].ring);
+	kernel->source->ops->start(kernel->source);
 	kernel->flushed_ns = now_ns();
 	*out = kernel;
 	return 0;
 }
 
+/* ---- who is followed ---- */
+
+/* All threads of @pid that there are; those to come, the select sees. */
+static void follow_threads(struct kernel *kernel, int pid)
+{
+	const struct dirent *entry;
+	char path[32];
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	(void)select_follow(kernel->select, pid);
+	dir = opendir(path);
+	if (!dir)
+		return;			/* it has ended */
+	while ((entry = readdir(dir)))
+		(void)select_follow(kernel->select, (int32_t)strtol(entry->d_name, NULL, 10));
+	(void)closedir(dir);
+}
+
+void kernel_follow(struct kernel *kernel, int pid)
+{
+	int *grown;
+
+	if (!kernel->select || pid <= 0)
+		return;
+	follow_threads(kernel, pid);
+	grown = realloc(kernel->process, (kernel->processes + 1) * sizeof(*grown));
+	if (!grown)
+		return;
+	kernel->process = grown;
+	kernel->process[kernel->processes++] = pid;
+}
+
+/* Among what was lost may be threads that came. */
+static void follow_again(struct kernel *kernel)
+{
+	uint64_t lost = 0;
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < kernel->source->cpus; i++)
+		lost += kernel->stream[i].lost;
+	if (lost == kernel->lost)
+		return;
+	kernel->lost = lost;
+	for (unsigned i = 0; i < kernel->processes; i++)
+		if (kill(kernel->process[i], 0) == 0 || errno != ESRCH) {
+			follow_threads(kernel, kernel->process[i]);
+			kernel->process[kept++] = kernel->process[i];
+		}
+	kernel->processes = kept;
+}
+
 /* ---- recording ---- */
 
-static void on_record(void *context, const struct krecord *record)
+static void walk(struct kernel *kernel, unsigned cpu, uint64_t to_ns)
 {
-	struct kernel *kernel = context;
-	uint8_t payload[KEVENT_SIZE_MAX];
-	uint16_t id;
-	size_t size;
+	struct ksource *source = kernel->source;
+	const struct krecord *record;
 
-	if (record->raw_size < sizeof(id))
-		return;
-	memcpy(&id, record->raw, sizeof(id));
-	for (unsigned i = 0; i < kevent_count; i++) {
-		if (kernel->format[i].id != id)
+	while ((record = source->ops->peek(source, cpu)) && record->ns <= to_ns) {
+		const unsigned event = format_find(kernel->format, record);
+
+		if (event < kevent_count) {
+			kernel->seen++;
+			if (kernel->select)
+				select_record(kernel->select, cpu, event, record);
+			else
+				take(kernel, cpu, event, record);
+		}
+		source->ops->next(source, cpu);
+	}
+}
+
+/* Who is the first, and to when the others have nothing. Return: false: nobody has anything up to @to_ns. */
+static bool find_first(struct kernel *kernel, unsigned *first, uint64_t *to_ns)
+{
+	struct ksource *source = kernel->source;
+	uint64_t first_ns = UINT64_MAX, second_ns = UINT64_MAX;
+
+	for (unsigned i = 0; i < source->cpus; i++) {
+		const struct krecord *record = kernel->stream[i].events ? source->ops->peek(source, i) : NULL;
+
+		if (!record)
 			continue;
-		size = event_encode(&kevents[i], &kernel->format[i], record, payload);
-		if (!size)
-			return;
-		if (kernel->rc == 0)
-			kernel->rc = stream_add(&kernel->now->stream, i, record->ns, payload, size);
-		return;
+		if (record->ns < first_ns) {
+			second_ns = first_ns;
+			first_ns = record->ns;
+			*first = i;
+		} else if (record->ns < second_ns) {
+			second_ns = record->ns;
+		}
+	}
+	if (first_ns == UINT64_MAX || first_ns > *to_ns)
+		return false;
+	if (second_ns < *to_ns)
+		*to_ns = second_ns;
+	return true;
+}
+
+/*
+ * All that was there when it began. With a choice, in the order of time, and not what came meanwhile: on a CPU that was
+ * looked at first there may be the birth of a thread that ran on one that is looked at now.
+ */
+static void read_all(struct kernel *kernel, uint64_t until_ns)
+{
+	struct ksource *source = kernel->source;
+	uint64_t to_ns = until_ns;
+	unsigned cpu = 0;
+
+	for (unsigned i = 0; i < source->cpus; i++)
+		if (kernel->stream[i].events)
+			source->ops->capture(source, i);
+	if (kernel->select)
+		for (; find_first(kernel, &cpu, &to_ns); to_ns = until_ns)
+			walk(kernel, cpu, to_ns);
+	for (unsigned i = 0; i < source->cpus; i++) {
+		if (!kernel->stream[i].events)
+			continue;
+		if (!kernel->select)
+			walk(kernel, i, UINT64_MAX);
+		source->ops->release(source, i);
+		kernel->stream[i].lost = source->ops->lost(source, i, &kernel->full);
 	}
 }
 
@@ -206,35 +316,17 @@ static int failed(const struct kernel *kernel, struct err *err)
 		       kernel->dir, strerror(-kernel->rc));
 }
 
-/*
- * What was lost tells the kernel's own count of what happened: beyond what came through the ring, some was not put into it,
- * because it was full, or for reasons of the kernel's own (docs/kernel.md). Counted first, so nothing is lost that is on its way.
- */
-static void read_rings(struct kernel *kernel)
-{
-	uint64_t counted;
-
-	for (unsigned i = 0; i < kernel->cpus; i++) {
-		struct cpu *cpu = kernel->now = &kernel->cpu[i];
-
-		if (!cpu->ring.map)
-			continue;
-		counted = ring_counted(&cpu->ring);
-		cpu->full |= ring_read(&cpu->ring, on_record, kernel);
-		if (counted > cpu->stream.taken + cpu->stream.lost)
-			cpu->stream.lost = counted - cpu->stream.taken;
-	}
-}
-
 int kernel_poll(struct kernel *kernel, struct err *err)
 {
 	uint64_t now = now_ns();
 
-	read_rings(kernel);
+	read_all(kernel, now);
+	if (kernel->select)
+		follow_again(kernel);
 	if (now - kernel->flushed_ns >= FLUSH_NS) {
-		for (unsigned i = 0; i < kernel->cpus && kernel->rc == 0; i++)
-			if (kernel->cpu[i].stream.events)
-				kernel->rc = stream_flush(&kernel->cpu[i].stream, now);
+		for (unsigned i = 0; i < kernel->source->cpus && kernel->rc == 0; i++)
+			if (kernel->stream[i].events)
+				kernel->rc = stream_flush(&kernel->stream[i], now);
 		kernel->flushed_ns = now;
 	}
 	return failed(kernel, err) < 0 ? -1 : POLL_MS;
@@ -248,24 +340,27 @@ int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct err *
 	*stats = (struct kernel_stats){ 0 };
 	if (!kernel)
 		return 0;
-	for (unsigned i = 0; i < kernel->cpus; i++)
-		ring_stop(&kernel->cpu[i].ring);
-	read_rings(kernel);
+	kernel->source->ops->stop(kernel->source);
+	read_all(kernel, UINT64_MAX);
 	now = now_ns();
-	for (unsigned i = 0; i < kernel->cpus; i++) {
-		struct kstream *stream = &kernel->cpu[i].stream;
+	for (unsigned i = 0; i < kernel->source->cpus; i++) {
+		struct kstream *stream = &kernel->stream[i];
 
 		if (!stream->events)
 			continue;
 		stats->cpus++;
-		stats->full |= kernel->cpu[i].full;
 		rc = stream_close(stream, now);
 		kernel->rc = kernel->rc ? kernel->rc : rc;
 		stats->events += stream->taken;
 		stats->lost += stream->lost;
 		stats->bytes += stream->offset;
 	}
+	stats->left_out = kernel->seen - stats->events;
+	stats->full = kernel->full;
+	stats->all = !kernel->select;
 	rc = failed(kernel, err);
+	if (!stats->events)
+		unmake(kernel);
 	release(kernel);
 	return rc;
 }

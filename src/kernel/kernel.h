@@ -7,6 +7,8 @@
  *   CPU 1  perf ring ──▶ DIR/channel0_1 ─┤ DIR/metadata, DIR/index/
  *   ...                                  ┘
  *
+ * Of threads that are followed, and of what had their CPU instead, see select.c; or all of them.
+ *
  * Times are CLOCK_MONOTONIC, as those of all other events here. What did not fit into a ring the kernel counts; it is in
  * events_discarded of the packets, as everywhere.
  *
@@ -27,12 +29,15 @@ struct kernel;
 struct kernel_options {
 	const char *dir;		/* of the trace, made here; its parent must be there */
 	const struct ctf_trace_desc *desc;
+	bool all;			/* of all threads, not only those that are followed */
 	size_t ring_size;		/* bytes per CPU, rounded up to a power of two; 0: 4 MiB, or what is allowed */
 };
 
 struct kernel_stats {
 	uint64_t events, lost, bytes;
+	uint64_t left_out;		/* on purpose: of other threads */
 	unsigned cpus;
+	bool all;			/* of all threads */
 	bool full;			/* some because a ring was full; the others the kernel did not deliver */
 };
 
@@ -44,13 +49,21 @@ struct kernel_stats {
 int kernel_open(struct kernel **kernel, const struct kernel_options *options, struct err *err);
 
 /**
+ * kernel_follow() - the threads of process @pid, and those that they make, are wanted
+ * @pid: of the host
+ *
+ * What happened since the last kernel_poll() is taken, too. Without effect with options.all.
+ */
+void kernel_follow(struct kernel *kernel, int pid);
+
+/**
  * kernel_poll() - write what came
  * Return: milliseconds after which it wants to be called again; -1 with @err: the trace cannot be written, or the rest of
  * it is missing.
  */
 int kernel_poll(struct kernel *kernel, struct err *err);
 
-/** kernel_close() - the rest, and the indexes. NULL is allowed. Return: 0; -1 with @err as for kernel_poll(). */
+/** kernel_close() - the rest, and the indexes; a trace without events is removed. NULL is allowed. Return: 0; -1 with @err as for kernel_poll(). */
 int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct err *err);
 
 #endif

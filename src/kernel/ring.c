@@ -50,9 +50,9 @@ int ring_open(struct kring *ring, int cpu, const uint32_t *id, unsigned count, s
 		}
 		ring->fd[ring->fds++] = fd;
 	}
-	ring->record = malloc(UINT16_MAX + 1);
+	ring->copy = malloc(UINT16_MAX + 1);
 	ring->map = mmap(NULL, page + size, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd[0], 0);
-	if (ring->map == MAP_FAILED || !ring->record) {
+	if (ring->map == MAP_FAILED || !ring->copy) {
 		int rc = ring->map == MAP_FAILED ? -errno : -ENOMEM;
 
 		ring->map = ring->map == MAP_FAILED ? NULL : ring->map;
@@ -86,11 +86,12 @@ void ring_close(struct kring *ring)
 		(void)munmap(ring->map, (size_t)sysconf(_SC_PAGESIZE) + ring->size);
 	for (unsigned i = 0; i < ring->fds; i++)
 		(void)close(ring->fd[i]);
-	free(ring->record);
+	free(ring->copy);
 	*ring = (struct kring){ 0 };
 }
 
-uint64_t ring_counted(const struct kring *ring)
+/* Events that happened since ring_start(), by the kernel's own count. */
+static uint64_t counted(const struct kring *ring)
 {
 	uint64_t sum = 0, count;
 
@@ -102,45 +103,91 @@ uint64_t ring_counted(const struct kring *ring)
 
 /* ---- reading ---- */
 
-static void take_sample(const uint8_t *body, size_t size, void (*take)(void *context, const struct krecord *record),
-			void *context)
+static const uint8_t *data(const struct kring *ring)
 {
-	struct krecord record;
-
-	if (size < sizeof(record.ns) + sizeof(record.raw_size))
-		return;
-	memcpy(&record.ns, body, sizeof(record.ns));
-	memcpy(&record.raw_size, body + sizeof(record.ns), sizeof(record.raw_size));
-	record.raw = body + sizeof(record.ns) + sizeof(record.raw_size);
-	if (record.raw_size <= size - sizeof(record.ns) - sizeof(record.raw_size))
-		take(context, &record);
+	return (const uint8_t *)ring->map + sysconf(_SC_PAGESIZE);
 }
 
-bool ring_read(struct kring *ring, void (*take)(void *context, const struct krecord *record), void *context)
+/* The header at @at. Return: false: it makes no sense, which is never so with the kernel's. */
+static bool header_at(const struct kring *ring, uint64_t at, struct perf_event_header *header)
+{
+	memcpy(header, data(ring) + (at & (ring->size - 1)), sizeof(*header));	/* multiples of 8: it is never cut */
+	return header->size >= sizeof(*header) && header->size <= ring->head - at;
+}
+
+/*
+ * What was lost tells the kernel's own count of what happened: beyond what came into the ring, some was not put into it,
+ * because it was full, or for reasons of the kernel's own (docs/kernel.md). Counted first, so nothing is lost that is on its way.
+ */
+void ring_capture(struct kring *ring)
+{
+	const struct perf_event_mmap_page *page = ring->map;
+	const uint64_t happened = counted(ring);
+	struct perf_event_header header;
+	uint64_t at = ring->head;
+
+	ring->head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	for (; at < ring->head && header_at(ring, at, &header); at += header.size) {
+		ring->captured += header.type == PERF_RECORD_SAMPLE;
+		ring->full |= header.type == PERF_RECORD_LOST;
+	}
+	if (happened > ring->captured + ring->lost)
+		ring->lost = happened - ring->captured;
+}
+
+/* Return: false: it is no sample of ours. */
+static bool parse(struct kring *ring, const uint8_t *body, size_t size)
+{
+	struct krecord *record = &ring->record;
+
+	if (size < sizeof(record->ns) + sizeof(record->raw_size))
+		return false;
+	memcpy(&record->ns, body, sizeof(record->ns));
+	memcpy(&record->raw_size, body + sizeof(record->ns), sizeof(record->raw_size));
+	record->raw = body + sizeof(record->ns) + sizeof(record->raw_size);
+	return record->raw_size <= size - sizeof(record->ns) - sizeof(record->raw_size);
+}
+
+const struct krecord *ring_peek(struct kring *ring)
+{
+	struct perf_event_header header;
+
+	if (ring->known)
+		return &ring->record;
+	for (; ring->at < ring->head; ring->at += header.size) {
+		const size_t at = ring->at & (ring->size - 1), first = ring->size - at;
+		const uint8_t *record = data(ring) + at;
+
+		if (!header_at(ring, ring->at, &header)) {
+			ring->at = ring->head;
+			break;
+		}
+		if (header.type != PERF_RECORD_SAMPLE)
+			continue;
+		if (header.size > first) {
+			memcpy(ring->copy, record, first);
+			memcpy(ring->copy + first, data(ring), header.size - first);
+			record = ring->copy;
+		}
+		ring->known = parse(ring, record + sizeof(header), header.size - sizeof(header));
+		if (ring->known)
+			return &ring->record;
+	}
+	return NULL;
+}
+
+void ring_next(struct kring *ring)
+{
+	struct perf_event_header header;
+
+	if (ring->known && header_at(ring, ring->at, &header))
+		ring->at += header.size;
+	ring->known = false;
+}
+
+void ring_release(struct kring *ring)
 {
 	struct perf_event_mmap_page *page = ring->map;
-	const uint8_t *data = (const uint8_t *)ring->map + sysconf(_SC_PAGESIZE);
-	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE), tail = page->data_tail;
-	struct perf_event_header header;
-	bool full = false;
 
-	while (tail < head) {
-		size_t at = tail & (ring->size - 1), first = ring->size - at;
-		const uint8_t *record = data + at;
-
-		memcpy(&header, record, sizeof(header));	/* records are multiples of 8: it is never cut */
-		if (header.size < sizeof(header) || header.size > head - tail)
-			break;		/* never of the kernel's */
-		if (header.size > first) {
-			memcpy(ring->record, record, first);
-			memcpy(ring->record + first, data, header.size - first);
-			record = ring->record;
-		}
-		if (header.type == PERF_RECORD_SAMPLE)
-			take_sample(record + sizeof(header), header.size - sizeof(header), take, context);
-		full |= header.type == PERF_RECORD_LOST;
-		tail += header.size;
-	}
-	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
-	return full;
+	__atomic_store_n(&page->data_tail, ring->at, __ATOMIC_RELEASE);
 }

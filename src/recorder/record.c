@@ -25,7 +25,7 @@ struct recorder {
 	struct session *session;
 	struct control *control;	/* NULL: nobody can ask us for anything */
 	struct flight *flight;		/* the session's; NULL: all is written */
-	struct kernel *kernel;		/* NULL: not recorded */
+	struct record_kernel kernel;
 	struct err *err;
 	bool stopping;			/* a signal came, or the time is over */
 	bool command_runs;
@@ -54,7 +54,7 @@ static void on_poll(uv_timer_t *timer)
 	wait_ms = session_poll(recorder->session);
 	if (recorder->flight && flight_work(recorder->flight))
 		wait_ms = 0;
-	wait_ms = record_kernel_poll(&recorder->kernel, &recorder->options->session, wait_ms);
+	wait_ms = record_kernel_poll(&recorder->kernel, wait_ms);
 	if (recorder->flight && !recorder->stopping && flight_is_done(recorder->flight))
 		on_duration(&recorder->deadline);
 	(void)uv_timer_start(timer, on_poll, (uint64_t)wait_ms, 0);
@@ -332,6 +332,8 @@ static int start_command(struct recorder *recorder)
 	rc = uv_spawn(&recorder->loop, &recorder->command, &how);
 	(void)limit_files(RLIM_INFINITY);
 	recorder->command_runs = rc == 0;
+	if (rc == 0)
+		record_kernel_command(&recorder->kernel, recorder->command.pid);
 	return rc;
 }
 
@@ -452,9 +454,9 @@ int record_run(const struct record_options *options, struct record_result *resul
 		return -1;
 	}
 	if (options->kernel)
-		record_kernel_begin(&recorder.kernel, recorder.session, &options->session);
+		record_kernel_begin(&recorder.kernel, recorder.session, &options->session, options->kernel_all);
 	rc = run_loop(&recorder);
-	record_kernel_end(recorder.kernel, &options->session, &result->kernel);
+	record_kernel_end(&recorder.kernel, &result->kernel);
 	if (recorder.flight)
 		flight_unmet(recorder.flight, result->unmet, sizeof result->unmet);
 	ended = session_end(recorder.session, &end_err);

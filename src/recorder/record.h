@@ -20,6 +20,7 @@ struct record_options {
 	/* Makes a sink that is no directory, at @request's "url"; NULL: there are none. Return: 0; -1 with @err. */
 	int (*remote)(void *context, struct json_object *request, struct sink **sink, struct err *err);
 	bool kernel;			/* the kernel's events, too, in kernel/ of the (first) trace directory */
+	bool kernel_all;		/* with it: of all threads, not only those of traced processes */
 	char **command;			/* argument vector; NULL: attach */
 	char **environment;		/* for the command */
 	int64_t duration_ns;		/* 0: until a signal, or until the command ends */

@@ -6,13 +6,25 @@
 #include "kernel/kernel.h"
 #include "recorder/session.h"
 
-/** record_kernel_begin() - *@kernel stays NULL when it cannot be. */
-void record_kernel_begin(struct kernel **kernel, const struct session *session, const struct session_options *options);
+struct record_kernel {
+	struct kernel *kernel;		/* NULL: it cannot be, or was not asked for */
+	const struct session *session;
+	const struct session_options *options;
+	unsigned followed;		/* processes of the session that have been looked at */
+	bool told;			/* of one whose threads have no number here */
+};
 
-/** record_kernel_poll() - *@kernel may be NULL. Return: @wait_ms, or less: when to come back. */
-int record_kernel_poll(struct kernel **kernel, const struct session_options *options, int wait_ms);
+/** record_kernel_begin() - @all: of all threads. @session and @options must live on. */
+void record_kernel_begin(struct record_kernel *record, const struct session *session, const struct session_options *options,
+			 bool all);
 
-/** record_kernel_end() - @stats: zero without @kernel. */
-void record_kernel_end(struct kernel *kernel, const struct session_options *options, struct kernel_stats *stats);
+/** record_kernel_command() - the threads of @pid, and of what it starts, are wanted, too. */
+void record_kernel_command(struct record_kernel *record, int pid);
+
+/** record_kernel_poll() - Return: @wait_ms, or less: when to come back. */
+int record_kernel_poll(struct record_kernel *record, int wait_ms);
+
+/** record_kernel_end() - @stats: zero without events of the kernel. Before session_end(). */
+void record_kernel_end(struct record_kernel *record, struct kernel_stats *stats);
 
 #endif

@@ -88,8 +88,8 @@ static void remove_empty(int dir_fd, const char *name, unsigned depth)
 	(void)unlinkat(dirfd(dir), "kymo.json", 0);
 	(void)unlinkat(dirfd(dir), TRACE_DIR_EARLIER, 0);
 	(void)unlinkat(dirfd(dir), CTF_SYNC_NAME, 0);
-	while (depth < DEPTH_MAX && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
+	while (depth < DEPTH_MAX && (entry = readdir(dir)))	/* the kernel's trace knows itself whether it is empty */
+		if (entry->d_name[0] != '.' && (depth || strcmp(entry->d_name, "kernel") != 0))
 			remove_empty(dirfd(dir), entry->d_name, depth + 1);
 	(void)closedir(dir);
 	if (depth)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """`kymo record --kernel`: the kernel's events are all there, by the kernel's own count of each thread's switches; others read
-them; without permission it says what is missing, and recording goes on."""
+them; those of other threads are left out; without permission it says what is missing, and recording goes on."""
 import collections
 import json
 import os
@@ -19,11 +19,11 @@ NAPS = f"import time\nfor i in range({SLEEPS}): time.sleep(0.001)"
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 
 
-def record(directory, *before, wait=lambda: None):
+def record(directory, *before, wait=lambda: None, how="--kernel-all", seconds=1):
     """Return: path of the trace, and what was said."""
     trace = os.path.join(directory, "trace")
     env = dict(os.environ, KYMO_DIR=os.path.join(directory, "run"))
-    with subprocess.Popen([*before, KYMO, "record", "--kernel", "-o", trace, "--", ROBOT, "--seconds", "2", "--domain",
+    with subprocess.Popen([*before, KYMO, "record", how, "-o", trace, "--", ROBOT, "--seconds", str(seconds), "--domain",
                            str(100 + os.getpid() % 100)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env) as recorder:
         seen = wait()
         said = recorder.stderr.read()
@@ -51,7 +51,7 @@ def events(trace):
 
 
 def all_there(directory):
-    trace, said, (pid, switches) = record(directory, wait=lambda: naps(os.path.join(directory, "trace")))
+    trace, said, (pid, switches) = record(directory, wait=lambda: naps(os.path.join(directory, "trace")), seconds=2)
     told = re.search(r"kernel: (\d+) events of (\d+) CPUs", said)
     lines, discarded = events(trace)
     lost = re.search(r"(\d+) of the kernel's events were lost", said)
@@ -74,6 +74,63 @@ def all_there(directory):
     print(f"{len(lines)} events, {off} switches of a thread with {switches} by its own count, lost: {discarded}")
 
 
+def kymo(directory, *words):
+    """Record with --kernel. Return: its process, ended; path of the trace."""
+    trace = os.path.join(directory, "trace")
+    env = dict(os.environ, KYMO_DIR=os.path.join(directory, "run"))
+    done = subprocess.run([KYMO, "record", "-o", trace, *words], capture_output=True, text=True, env=env, check=False)
+    return done, trace
+
+
+# Whose threads and children are looked for: the first line is who it is itself, those that follow are what it made.
+FAMILY = f"""
+import os, threading, time
+tids = []
+def nap():
+    tids.append(threading.get_native_id())
+    for i in range({SLEEPS}): time.sleep(0.001)
+child = os.fork()
+if not child:
+    nap(); print("switches", os.getpid(), *[sum(getattr(__import__("resource").getrusage(0), n) for n in ("ru_nvcsw", "ru_nivcsw"))], flush=True); os._exit(0)
+other = threading.Thread(target=nap); other.start(); nap(); other.join(); os.waitpid(child, 0)
+print("tids", os.getpid(), child, *tids, flush=True)
+"""
+
+
+def chosen(directory):
+    """Of what is recorded, what it makes, and what ran instead: not of a program that only sleeps beside it."""
+    with subprocess.Popen([sys.executable, "-c", "import time\nwhile True: time.sleep(0.001)"]) as beside:
+        done, trace = kymo(directory, "--kernel", "--format", "json", "--", sys.executable, "-c", FAMILY)
+        beside.kill()
+    assert done.returncode == 0, done
+    said = json.loads(done.stdout[done.stdout.index("{"):])
+    lines, discarded = events(trace)
+    assert said["kernel_events"] == len(lines) and said["kernel_lost"] == discarded, (said, len(lines), discarded)
+    assert said["kernel_left_out"] > 0 and said["events"] == 0, said
+    _, child, switches = re.search(r"(switches) (\d+) (\d+)", done.stdout).groups()
+    off = {}
+    for tid in re.search(r"tids (.*)", done.stdout)[1].split():
+        off[tid] = sum(f"prev_tid = {tid}," in line for line in lines)
+        born = any("sched_process_fork" in line and f"child_tid = {tid} " in line for line in lines)
+        assert off[tid] > SLEEPS or "no room" in done.stderr, off
+        assert born or off[tid] >= SLEEPS, tid
+    assert "no room" in done.stderr or int(switches) <= off[child] <= int(switches) + 30, (switches, off[child])
+    awake = [line for line in lines if "sched_waking" in line and f" tid = {beside.pid}," in line]
+    assert not awake, awake[:3]
+    # With nothing traced it is a trace of the kernel's events only; and of nobody at all it is none.
+    assert sorted(os.listdir(trace)) == ["kernel"], os.listdir(trace)
+    print(f"{len(lines)} events, {said['kernel_left_out']} left out, switches: {off}")
+
+
+def nobody(directory):
+    done, trace = kymo(directory, "--kernel", "-d", "100ms")
+    assert done.returncode == 6 and "nothing was traced" in done.stderr, done
+    assert not os.path.exists(trace), os.listdir(trace)
+    os.mkdir(trace)
+    done, trace = kymo(directory, "--kernel", "-d", "100ms")
+    assert done.returncode == 6 and os.listdir(trace) == [], (done, os.listdir(trace))
+
+
 def not_allowed(directory):
     os.chmod(directory, 0o777)
     trace, said, _ = record(directory, *NOBODY)
@@ -89,7 +146,7 @@ def refused(directory):
 
 
 if __name__ == "__main__":
-    for test in refused, all_there, not_allowed:
+    for test in refused, all_there, chosen, nobody, not_allowed:
         with tempfile.TemporaryDirectory() as private:
             if test is all_there:
                 probe, heard, _ = record(os.path.join(private, ""))

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which of the kernel's events are wanted: those of threads that are followed, and what had their CPU instead.
+ *
+ *   switch          to or from such a thread; and all on a CPU on which one is ready and waits
+ *   waking, migrate,
+ *   exit, fork      of such a thread; what it forks is followed, too
+ *   irq, softirq    on a CPU where such a thread runs, or waits
+ *
+ * What is not wanted is held a while: the last switch of a CPU, and the interrupts that it is in. When then something
+ * happens there that is wanted, or a thread begins to wait there, they are taken after all: so that it is always told who
+ * ran, and in which interrupt a thread was woken.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/internal.h"
+
+#define RAW_MAX 160			/* bytes of a record that can be held */
+#define BLOCKED 0xff			/* of prev_state: 0: it could go on */
+#define CROSSING_NS 100000u		/* a thread woken so shortly before it switches off is not asleep then */
+
+enum state { ASLEEP, READY, RUNS };
+
+struct thread {
+	enum state state;
+	unsigned cpu;			/* where it waits */
+	uint64_t woken_ns;		/* while it ran */
+	bool ends;
+};
+
+enum { HELD_SWITCH, HELD_IRQ, HELD_SOFTIRQ, HELD_COUNT };
+
+struct held {
+	bool any;
+	unsigned event;
+	uint64_t ns;
+	uint32_t size;
+	uint8_t raw[RAW_MAX];
+};
+
+struct cpu {
+	struct held held[HELD_COUNT];
+	unsigned inside[HELD_COUNT];	/* interrupts whose entry was taken */
+	unsigned waiting;		/* threads */
+	bool ours;			/* who runs is followed */
+	bool shown;			/* the switch to who runs was taken */
+};
+
+/* Where the fields that decide are. */
+struct places {
+	struct kplace prev, state, next;	/* of a switch */
+	struct kplace tid[KEVENT_ID_COUNT];	/* of others: whose */
+	struct kplace cpu[KEVENT_ID_COUNT];	/* where it goes */
+	struct kplace child;
+};
+
+struct select {
+	struct map threads;		/* tid -> struct thread */
+	struct places at;
+	select_take *take;
+	void *context;
+	unsigned cpus;
+	struct cpu cpu[];
+};
+
+static struct kplace place_of(const struct kformat *format, unsigned event, const char *raw)
+{
+	for (unsigned i = 0; kevents[event].field[i].kind != KEVENT_NONE; i++)
+		if (strcmp(kevents[event].field[i].raw, raw) == 0)
+			return format[event].place[i];
+	return (struct kplace){ 0 };
+}
+
+struct select *select_create(unsigned cpus, const struct kformat *format, select_take *take, void *context)
+{
+	struct select *select = calloc(1, sizeof(*select) + cpus * sizeof(select->cpu[0]));
+	struct places *at = select ? &select->at : NULL;
+
+	if (!select)
+		return NULL;
+	select->cpus = cpus;
+	select->take = take;
+	select->context = context;
+	at->prev = place_of(format, KEVENT_ID_sched_switch, "prev_pid");
+	at->state = place_of(format, KEVENT_ID_sched_switch, "prev_state");
+	at->next = place_of(format, KEVENT_ID_sched_switch, "next_pid");
+	at->child = place_of(format, KEVENT_ID_sched_process_fork, "child_pid");
+	for (unsigned i = 0; i < KEVENT_ID_COUNT; i++) {
+		at->tid[i] = place_of(format, i, i == KEVENT_ID_sched_process_fork ? "parent_pid" : "pid");
+		at->cpu[i] = place_of(format, i, i == KEVENT_ID_sched_migrate_task ? "dest_cpu" : "target_cpu");
+	}
+	return select;
+}
+
+void select_free(struct select *select)
+{
+	const struct map_slot *slot;
+
+	if (!select)
+		return;
+	for (size_t at = 0; (slot = map_next(&select->threads, &at));)
+		free(slot->value);
+	map_free(&select->threads);
+	free(select);
+}
+
+static struct thread *thread_of(const struct select *select, int64_t tid)
+{
+	return tid > 0 ? map_get(&select->threads, (uint64_t)tid, 0) : NULL;
+}
+
+int select_follow(struct select *select, int32_t tid)
+{
+	struct thread *thread;
+
+	if (tid <= 0 || thread_of(select, tid))
+		return 0;
+	thread = calloc(1, sizeof(*thread));
+	if (!thread || map_put(&select->threads, (uint64_t)tid, 0, thread) < 0) {
+		free(thread);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- what is held ---- */
+
+static void hold(struct held *held, unsigned event, const struct krecord *record)
+{
+	held->any = record->raw_size <= RAW_MAX;
+	if (!held->any)
+		return;
+	held->event = event;
+	held->ns = record->ns;
+	held->size = record->raw_size;
+	memcpy(held->raw, record->raw, record->raw_size);
+}
+
+/* After all: in the order of time. */
+static void take_held(struct select *select, unsigned number)
+{
+	struct cpu *cpu = &select->cpu[number];
+	struct held *first;
+	unsigned which = 0;
+
+	do {
+		first = NULL;
+		for (unsigned i = 0; i < HELD_COUNT; i++)
+			if (cpu->held[i].any && (!first || cpu->held[i].ns < first->ns)) {
+				first = &cpu->held[i];
+				which = i;
+			}
+		if (!first)
+			return;
+		first->any = false;
+		cpu->shown |= which == HELD_SWITCH;
+		cpu->inside[which]++;
+		select->take(select->context, number, first->event,
+			     &(struct krecord){ first->ns, first->raw, first->size });
+	} while (first);
+}
+
+/* ---- threads ---- */
+
+static void waits(struct select *select, struct thread *thread, unsigned cpu)
+{
+	if (thread->state == READY)
+		select->cpu[thread->cpu].waiting--;
+	thread->state = READY;
+	thread->cpu = cpu;
+	select->cpu[cpu].waiting++;
+}
+
+static void waits_no_more(struct select *select, struct thread *thread, enum state state)
+{
+	if (thread->state == READY)
+		select->cpu[thread->cpu].waiting--;
+	thread->state = state;
+}
+
+static void switch_off(struct select *select, unsigned cpu, struct thread *thread, int64_t tid, int64_t state, uint64_t ns)
+{
+	const bool woken = thread->woken_ns && ns < thread->woken_ns + CROSSING_NS;
+
+	thread->woken_ns = 0;
+	if (thread->ends) {
+		waits_no_more(select, thread, ASLEEP);
+		free(map_del(&select->threads, (uint64_t)tid, 0));
+	} else if (woken || !(state & BLOCKED)) {
+		waits(select, thread, cpu);
+	} else {
+		waits_no_more(select, thread, ASLEEP);
+	}
+}
+
+static void on_switch(struct select *select, unsigned number, const struct krecord *record)
+{
+	const int64_t prev_tid = record_integer(record, &select->at.prev), next_tid = record_integer(record, &select->at.next);
+	struct thread *prev = thread_of(select, prev_tid), *next = thread_of(select, next_tid);
+	struct cpu *cpu = &select->cpu[number];
+	bool wanted = prev || next || cpu->waiting || (cpu->shown && !next_tid);
+
+	if (prev)
+		switch_off(select, number, prev, prev_tid, record_integer(record, &select->at.state), record->ns);
+	if (next)
+		waits_no_more(select, next, RUNS);
+	cpu->ours = next != NULL;
+	cpu->shown = wanted;
+	cpu->held[HELD_SWITCH].any = false;
+	if (wanted)
+		select->take(select->context, number, KEVENT_ID_sched_switch, record);
+	else
+		hold(&cpu->held[HELD_SWITCH], KEVENT_ID_sched_switch, record);
+}
+
+/* Of one thread: woken, moved, at its end, or it makes another one. */
+static void on_thread(struct select *select, unsigned number, unsigned event, const struct krecord *record)
+{
+	struct thread *thread = thread_of(select, record_integer(record, &select->at.tid[event]));
+	int64_t target = record_integer(record, &select->at.cpu[event]);
+	const bool woken = event == KEVENT_ID_sched_waking || event == KEVENT_ID_sched_wakeup_new;
+
+	if (!thread)
+		return;
+	take_held(select, number);
+	select->take(select->context, number, event, record);
+	if (event == KEVENT_ID_sched_process_exit)
+		thread->ends = true;
+	/* Without memory its child is left out: those of a process that is traced are looked for again. */
+	if (event == KEVENT_ID_sched_process_fork)
+		(void)select_follow(select, (int32_t)record_integer(record, &select->at.child));
+	if (target < 0 || target >= select->cpus)
+		return;
+	if (woken && thread->state == RUNS) {
+		thread->woken_ns = record->ns;
+	} else if (woken || (event == KEVENT_ID_sched_migrate_task && thread->state == READY)) {
+		waits(select, thread, (unsigned)target);
+		take_held(select, (unsigned)target);
+	}
+}
+
+static void on_enter(struct select *select, unsigned number, unsigned event, const struct krecord *record)
+{
+	const unsigned which = event == KEVENT_ID_irq_handler_entry ? HELD_IRQ : HELD_SOFTIRQ;
+	struct cpu *cpu = &select->cpu[number];
+
+	if (!cpu->ours && !cpu->waiting) {
+		hold(&cpu->held[which], event, record);
+		return;
+	}
+	cpu->inside[which]++;
+	select->take(select->context, number, event, record);
+}
+
+static void on_leave(struct select *select, unsigned number, unsigned event, const struct krecord *record)
+{
+	const unsigned which = event == KEVENT_ID_irq_handler_exit ? HELD_IRQ : HELD_SOFTIRQ;
+	struct cpu *cpu = &select->cpu[number];
+
+	if (cpu->held[which].any) {
+		cpu->held[which].any = false;
+	} else if (cpu->inside[which]) {
+		cpu->inside[which]--;
+		select->take(select->context, number, event, record);
+	}
+}
+
+void select_record(struct select *select, unsigned cpu, unsigned event, const struct krecord *record)
+{
+	if (cpu >= select->cpus)
+		return;
+	switch (event) {
+	case KEVENT_ID_sched_switch:
+		on_switch(select, cpu, record);
+		break;
+	case KEVENT_ID_irq_handler_entry:
+	case KEVENT_ID_irq_softirq_entry:
+		on_enter(select, cpu, event, record);
+		break;
+	case KEVENT_ID_irq_handler_exit:
+	case KEVENT_ID_irq_softirq_exit:
+		on_leave(select, cpu, event, record);
+		break;
+	default:
+		on_thread(select, cpu, event, record);
+	}
+}
