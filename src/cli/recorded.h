@@ -5,8 +5,7 @@
 
 #include <stdbool.h>
 
-#include "kernel/kernel.h"
-#include "recorder/session.h"
+#include "recorder/record.h"
 
 /** recorded_lossy() - whether anything is missing in the trace. */
 bool recorded_lossy(const struct session_stats *stats);
