@@ -41,7 +41,7 @@ static void print_kernel(const char *verb, const struct kernel_stats *kernel, bo
 		fprintf(stderr, "kymo %s: %" PRIu64 " of the kernel's events were lost%s\n", verb, kernel->lost,
 			kernel->full ? ": there was no room for them" : ", which it counted and did not deliver");
 	if (kernel->cpus && !quiet)
-		fprintf(stderr, "kernel: %" PRIu64 " events of %u CPUs%s\n", kernel->events, kernel->cpus,
+		fprintf(stderr, "kernel: %" PRIu64 " events of %u CPUs through %s%s\n", kernel->events, kernel->cpus, kernel->source,
 			kernel->all ? "" : ", of what is traced and what ran instead");
 }
 
@@ -68,6 +68,7 @@ static int print_table(const char *verb, const struct session_stats *stats, cons
 		table_value_u64(table, "kernel_events", "Kernel events", kernel->events);
 		table_value_u64(table, "kernel_lost", "Kernel events lost", kernel->lost);
 		table_value_u64(table, "kernel_left_out", "Kernel events of other threads, left out", kernel->left_out);
+		table_value_text(table, "kernel_source", "Kernel events through", kernel->source);
 		table_value_u64(table, "kernel_bytes", "Bytes of kernel events", kernel->bytes);
 	}
 	return cli_close(verb, table, EXIT_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the files of the kernel's events: kernel.c (all of it), format.c (what records look like), perf.c and ring.c (a
- * source: perf_event_open(2)), select.c (which are wanted), trace.c (CTF).
+ * Shared by the files of the kernel's events: kernel.c (all of it), format.c (what records look like), tracefs.c and
+ * pages.c (a source: tracefs), perf.c and ring.c (another: perf_event_open(2)), select.c (which are wanted), trace.c (CTF).
  */
 #ifndef KYMO_KERNEL_INTERNAL_H
 #define KYMO_KERNEL_INTERNAL_H
@@ -103,7 +103,30 @@ struct ksource {
 	unsigned cpus;
 };
 
-extern const struct ksource_ops ksource_perf;
+extern const struct ksource_ops ksource_tracefs, ksource_perf;
+
+/* ---- tracefs: pages of a CPU's buffer ---- */
+
+struct kpages {
+	uint8_t *data;
+	size_t size;			/* of a page */
+	unsigned count, room;		/* pages */
+	unsigned page;			/* walked up to here ... */
+	size_t at, end;			/* ... and there in it */
+	bool inside;
+	uint64_t ns;
+	struct krecord record;		/* the one before `at` */
+	bool known;			/* it is, and was not yet walked over */
+};
+
+const struct krecord *pages_peek(struct kpages *pages);
+void pages_next(struct kpages *pages);
+
+/** pages_room() - for one more page, behind the last one. Return: NULL: no memory, or there are @limit. */
+uint8_t *pages_room(struct kpages *pages, unsigned limit);
+
+/** pages_forget() - those that were walked over. */
+void pages_forget(struct kpages *pages);
 
 /* ---- perf: a CPU's ring ---- */
 

@@ -89,9 +89,16 @@ static int open_select(struct kernel *kernel, struct err *err)
 	return kernel->select ? 0 : err_set(err, EXIT_FAILED, "out of memory");
 }
 
+/* The first one that can be; what the last one says is what grants it. */
 static int open_source(struct kernel *kernel, const struct kernel_options *options, struct err *err)
 {
-	if (ksource_perf.open(&kernel->source, kernel->format, options->ring_size ? options->ring_size : RING_DEFAULT, err) < 0)
+	static const struct ksource_ops *const all[] = { &ksource_tracefs, &ksource_perf };
+	const size_t size = options->ring_size ? options->ring_size : RING_DEFAULT;
+
+	for (unsigned i = 0; !kernel->source && i < sizeof(all) / sizeof(*all); i++)
+		if (!options->source || strcmp(options->source, all[i]->name) == 0)
+			(void)all[i]->open(&kernel->source, kernel->format, size, err);
+	if (!kernel->source)
 		return -1;
 	kernel->stream = calloc(kernel->source->cpus, sizeof(*kernel->stream));
 	if (!kernel->stream)
@@ -358,6 +365,7 @@ int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct err *
 	stats->left_out = kernel->seen - stats->events;
 	stats->full = kernel->full;
 	stats->all = !kernel->select;
+	stats->source = kernel->source->ops->name;
 	rc = failed(kernel, err);
 	if (!stats->events)
 		unmake(kernel);

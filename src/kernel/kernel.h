@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's own events, without kernel modules: tracepoints through perf_event_open(2), as a CTF trace of its own
- * with the names and fields of LTTng's kernel tracer.
+ * The kernel's own events, without kernel modules: tracepoints through an instance of tracefs or, where that is not
+ * permitted, perf_event_open(2), as a CTF trace of its own with the names and fields of LTTng's kernel tracer.
  *
- *   CPU 0  perf ring ──▶ DIR/channel0_0 ─┐
- *   CPU 1  perf ring ──▶ DIR/channel0_1 ─┤ DIR/metadata, DIR/index/
+ *   CPU 0  its ring  ──▶ DIR/channel0_0 ─┐
+ *   CPU 1  its ring  ──▶ DIR/channel0_1 ─┤ DIR/metadata, DIR/index/
  *   ...                                  ┘
  *
  * Of threads that are followed, and of what had their CPU instead, see select.c; or all of them.
@@ -30,6 +30,7 @@ struct kernel_options {
 	const char *dir;		/* of the trace, made here; its parent must be there */
 	const struct ctf_trace_desc *desc;
 	bool all;			/* of all threads, not only those that are followed */
+	const char *source;		/* "tracefs" or "perf_event_open"; NULL: the first that can be */
 	size_t ring_size;		/* bytes per CPU, rounded up to a power of two; 0: 4 MiB, or what is allowed */
 };
 
@@ -37,6 +38,7 @@ struct kernel_stats {
 	uint64_t events, lost, bytes;
 	uint64_t left_out;		/* on purpose: of other threads */
 	unsigned cpus;
+	const char *source;		/* where they came from */
 	bool all;			/* of all threads */
 	bool full;			/* some because a ring was full; the others the kernel did not deliver */
 };

@@ -3,6 +3,7 @@
 #include "recorder/record_kernel.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -35,7 +36,9 @@ void record_kernel_begin(struct record_kernel *record, const struct session *ses
 		say(options, "the path of the trace is too long for kernel events; recording without them");
 		return;
 	}
-	if (kernel_open(&record->kernel, &(struct kernel_options){ .dir = dir, .desc = &desc, .all = all }, &err) == 0)
+	if (kernel_open(&record->kernel, &(struct kernel_options){
+		.dir = dir, .desc = &desc, .all = all, .source = getenv("KYMO_KERNEL_SOURCE"),
+	}, &err) == 0)
 		return;
 	(void)snprintf(text, sizeof(text), "%s; recording without them", err.text);
 	say(options, text);

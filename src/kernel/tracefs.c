@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A source of the kernel's events: an instance of tracefs of our own, instances/kymo-PID, whose pages are read. What others
+ * trace meanwhile is not touched. It goes when we close it; one of a recorder that was killed, at the next start.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernel/internal.h"
+
+#define PREFIX "kymo-"
+#define SIZE_LEAST (128u << 10)
+
+struct pipe {
+	int raw, stats;			/* -1: the CPU is not there */
+	struct kpages pages;
+	uint64_t lost;
+};
+
+struct tracefs {
+	struct ksource source;		/* first */
+	char path[PATH_MAX];		/* of the instance */
+	int dir;
+	unsigned pages_max;		/* of one capture: as many as the buffer has, and what comes meanwhile */
+	struct pipe pipe[];
+};
+
+static struct pipe *pipe_of(const struct ksource *source, unsigned cpu)
+{
+	return &((struct tracefs *)source)->pipe[cpu];
+}
+
+/* ---- files ---- */
+
+/* Return: 0; -errno. */
+static int put(const struct tracefs *tracefs, const char *name, const char *value)
+{
+	int fd = openat(tracefs->dir, name, O_WRONLY | O_CLOEXEC), rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, value, strlen(value)) < 0)
+		rc = -errno;
+	(void)close(fd);
+	return rc;
+}
+
+/* The number in @name. Return: @otherwise: there is none. */
+static unsigned long get(const struct tracefs *tracefs, const char *name, unsigned long otherwise)
+{
+	int fd = openat(tracefs->dir, name, O_RDONLY | O_CLOEXEC);
+	char text[32] = "";
+	ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return size > 0 ? strtoul(text, NULL, 10) : otherwise;
+}
+
+/* Those whose recorder is no more. One that is in use the kernel does not remove, whatever we think of it. */
+static void remove_left(const char *instances)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir(instances);
+	long pid;
+
+	while (dir && (entry = readdir(dir))) {
+		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
+			continue;
+		pid = strtol(entry->d_name + strlen(PREFIX), NULL, 10);
+		if (pid > 0 && (pid == getpid() || (kill((pid_t)pid, 0) < 0 && errno == ESRCH)))
+			(void)unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
+/* ---- opening ---- */
+
+static void tracefs_close(struct ksource *source)
+{
+	struct tracefs *tracefs = (struct tracefs *)source;
+
+	for (unsigned i = 0; i < source->cpus; i++) {
+		if (tracefs->pipe[i].raw >= 0)
+			(void)close(tracefs->pipe[i].raw);
+		if (tracefs->pipe[i].stats >= 0)
+			(void)close(tracefs->pipe[i].stats);
+		free(tracefs->pipe[i].pages.data);
+	}
+	if (tracefs->dir >= 0) {
+		(void)close(tracefs->dir);
+		(void)rmdir(tracefs->path);	/* with all that is enabled in it */
+	}
+	free(tracefs);
+}
+
+static int make_instance(struct tracefs *tracefs)
+{
+	const char *root = format_tracefs();
+
+	if (!root)
+		return -ENOENT;
+	(void)snprintf(tracefs->path, sizeof(tracefs->path), "%s/instances", root);
+	remove_left(tracefs->path);
+	(void)snprintf(tracefs->path, sizeof(tracefs->path), "%s/instances/" PREFIX "%d", root, (int)getpid());
+	if (mkdir(tracefs->path, 0700) < 0)
+		return -errno;
+	tracefs->dir = open(tracefs->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return tracefs->dir < 0 ? -errno : 0;
+}
+
+/* Where there is little memory, it is a smaller one. */
+static int set_size(struct tracefs *tracefs, size_t size)
+{
+	char text[32];
+	int rc;
+
+	do {
+		(void)snprintf(text, sizeof(text), "%zu", size >> 10);
+		rc = put(tracefs, "buffer_size_kb", text);
+		size /= 2;
+	} while (rc == -ENOMEM && size >= SIZE_LEAST);
+	return rc;
+}
+
+static int enable(struct tracefs *tracefs, const struct kformat *format)
+{
+	char name[128];
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < kevent_count; i++) {
+		(void)snprintf(name, sizeof(name), "events/%s/%s/enable", kevents[i].system, kevents[i].raw);
+		if (format[i].id)
+			rc = put(tracefs, name, "1");
+	}
+	return rc;
+}
+
+static int open_pipe(const struct tracefs *tracefs, struct pipe *pipe, unsigned cpu, size_t page)
+{
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "per_cpu/cpu%u/trace_pipe_raw", cpu);
+	pipe->raw = openat(tracefs->dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	(void)snprintf(name, sizeof(name), "per_cpu/cpu%u/stats", cpu);
+	pipe->stats = openat(tracefs->dir, name, O_RDONLY | O_CLOEXEC);
+	pipe->pages.size = page;
+	if (pipe->raw < 0 || pipe->stats < 0)
+		return errno == ENOENT && pipe->raw < 0 ? 0 : -errno;
+	return 0;
+}
+
+static int set_up(struct tracefs *tracefs, const struct kformat *format, size_t size, unsigned cpus)
+{
+	size_t page;
+	int rc = make_instance(tracefs);
+
+	rc = rc ? rc : put(tracefs, "tracing_on", "0");
+	rc = rc ? rc : put(tracefs, "trace_clock", "mono");
+	rc = rc ? rc : put(tracefs, "options/overwrite", "0");	/* what is full drops what is new, and counts it */
+	rc = rc ? rc : set_size(tracefs, size);
+	if (rc)
+		return rc;
+	(void)put(tracefs, "options/record-cmd", "0");		/* names of threads, for its own text: nobody reads that */
+	page = get(tracefs, "buffer_subbuf_size_kb", (unsigned long)sysconf(_SC_PAGESIZE) >> 10) << 10;
+	if (page < 64 || page > (1u << 20))
+		return -EINVAL;
+	tracefs->pages_max = (unsigned)(2 * size / page) + 64;
+	for (; rc == 0 && tracefs->source.cpus < cpus; tracefs->source.cpus++)
+		rc = open_pipe(tracefs, &tracefs->pipe[tracefs->source.cpus], tracefs->source.cpus, page);
+	return rc ? rc : enable(tracefs, format);
+}
+
+static int tracefs_open(struct ksource **source, const struct kformat *format, size_t size, struct err *err)
+{
+	unsigned cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
+	struct tracefs *tracefs = calloc(1, sizeof(*tracefs) + cpus * sizeof(tracefs->pipe[0]));
+	int rc;
+
+	if (!tracefs)
+		return err_set(err, EXIT_FAILED, "out of memory"), -ENOMEM;
+	tracefs->source.ops = &ksource_tracefs;
+	tracefs->dir = -1;
+	rc = set_up(tracefs, format, size, cpus);
+	if (rc < 0) {
+		(void)err_set(err, EXIT_FAILED, "cannot have an instance of tracefs, %s: %s", tracefs->path, strerror(-rc));
+		tracefs_close(&tracefs->source);
+		return rc;
+	}
+	*source = &tracefs->source;
+	return 0;
+}
+
+/* ---- reading ---- */
+
+static void tracefs_start(struct ksource *source)
+{
+	(void)put((struct tracefs *)source, "tracing_on", "1");		/* it is ours: nothing to fail */
+}
+
+static void tracefs_stop(struct ksource *source)
+{
+	(void)put((struct tracefs *)source, "tracing_on", "0");
+}
+
+static bool tracefs_there(const struct ksource *source, unsigned cpu)
+{
+	return pipe_of(source, cpu)->raw >= 0;
+}
+
+/* "entries: 0\noverrun: 0\ncommit overrun: 0\nbytes: 0\n...dropped events: 0\nread events: 0\n" */
+static uint64_t count_lost(const char *text)
+{
+	uint64_t sum = 0;
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, "overrun: ", 9) == 0)
+			sum += strtoull(line + 9, NULL, 10);
+		else if (strncmp(line, "commit overrun: ", 16) == 0 || strncmp(line, "dropped events: ", 16) == 0)
+			sum += strtoull(line + 16, NULL, 10);
+	}
+	return sum;
+}
+
+/* What was dropped is counted first: then nothing of it is younger than the pages. */
+static void tracefs_capture(struct ksource *source, unsigned cpu)
+{
+	const struct tracefs *tracefs = (const struct tracefs *)source;
+	struct pipe *pipe = pipe_of(source, cpu);
+	char text[512];
+	uint8_t *page;
+	ssize_t size = pread(pipe->stats, text, sizeof(text) - 1, 0);
+
+	if (size > 0) {
+		text[size] = '\0';
+		pipe->lost = count_lost(text);
+	}
+	pages_forget(&pipe->pages);
+	while ((page = pages_room(&pipe->pages, tracefs->pages_max))) {
+		do
+			size = read(pipe->raw, page, pipe->pages.size);
+		while (size < 0 && errno == EINTR);
+		if (size <= 0)
+			return;			/* nothing more for now */
+		memset(page + size, 0, pipe->pages.size - (size_t)size);
+		pipe->pages.count++;
+	}
+}
+
+static const struct krecord *tracefs_peek(struct ksource *source, unsigned cpu)
+{
+	return pages_peek(&pipe_of(source, cpu)->pages);
+}
+
+static void tracefs_next(struct ksource *source, unsigned cpu)
+{
+	pages_next(&pipe_of(source, cpu)->pages);
+}
+
+static void tracefs_release(struct ksource *source, unsigned cpu)
+{
+	(void)source;
+	(void)cpu;			/* what is read is ours */
+}
+
+static uint64_t tracefs_lost(const struct ksource *source, unsigned cpu, bool *full)
+{
+	*full |= pipe_of(source, cpu)->lost != 0;
+	return pipe_of(source, cpu)->lost;
+}
+
+const struct ksource_ops ksource_tracefs = {
+	.name = "tracefs", .open = tracefs_open, .start = tracefs_start, .stop = tracefs_stop, .there = tracefs_there,
+	.capture = tracefs_capture, .peek = tracefs_peek, .next = tracefs_next, .release = tracefs_release,
+	.lost = tracefs_lost, .close = tracefs_close,
+};
