@@ -155,6 +155,8 @@ bool kymo__event(struct kymo_site *site, const void *payload, size_t size);
 void kymo__text_cut(void);
 /* Register the sites of one program or library; at load, and once more is harmless. */
 void kymo__register(struct kymo_site *begin, struct kymo_site *end);
+/* Before the first event: this process is in no ROS domain, and recorded with any (kymo agent itself). */
+void kymo__of_every_ros_domain(void);
 /* A library is unloaded: forget its sites. */
 void kymo__unregister(struct kymo_site *begin);
 

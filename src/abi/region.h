@@ -126,7 +126,8 @@ struct kymo_region {
 	uint64_t session_tag;		/* $KYMO_SESSION of the process, 0 without */
 	char procname[KYMO_NAME_MAX];	/* name of the main thread */
 	char exe[256];			/* truncated path of the executable */
-	char reserved0[KYMO_PAGE / 4 - 336];
+	uint32_t ros_domain;		/* KYMO_ROS_...: by $ROS_DOMAIN_ID, as it was started */
+	char reserved0[KYMO_PAGE / 4 - 340];
 
 	/* Set once when the first ROS 2 event shows which tracetools it is. */
 	alignas(KYMO_LINE)
@@ -170,6 +171,15 @@ struct kymo_region {
 	alignas(KYMO_LINE)
 	uint8_t stirred[KYMO_STIRS];
 };
+
+/*
+ * ROS domains as a set of 256 bits: kymo_region.ros_domain is the number of one, that of domain N is N + 1. An
+ * empty set means all.
+ */
+#define KYMO_ROS_UNKNOWN	0u	/* $ROS_DOMAIN_ID is no domain; or an older writer */
+#define KYMO_ROS_DOMAIN_MAX	232u	/* as ROS 2 has it */
+#define KYMO_ROS_EVERY		255u	/* of none in particular: whatever is recorded, it is */
+#define KYMO_ROS_WORDS		4u
 
 #define KYMO_REGION_EXITED	1u	/* the process goes through exit(): little more will come */
 #define KYMO_REGION_REPLACED	2u	/* the process called exec: this image is gone */
@@ -450,6 +460,8 @@ struct kymo_domain {
 	char trace_path[1024];		/* where the session is written */
 	uint64_t recorder_pid_ns;	/* inode of the recorder's /proc/self/ns/pid */
 	uint32_t armed;			/* 1 in PREPARE: it has not recorded yet and waits to be told, by kymo agent */
+	uint32_t reserved;
+	uint64_t ros_domains[KYMO_ROS_WORDS];	/* in RECORD: only processes of these do, others are in PREPARE */
 };
 
 #endif

@@ -218,6 +218,12 @@ static void print_recorder(struct table *table, const struct view *view)
 	if (domain->elsewhere)
 		table_value_text(table, "recorder_in", "Recorder in", "another pid namespace: a container, or outside");
 	table_value_text(table, "state", "State", domain->armed ? "armed" : states_name(domain->state));
+	if (domain->state == KYMO_STATE_RECORD && ros_domains_limited(&domain->ros)) {
+		char text[1024];
+
+		ros_domains_text(text, sizeof text, &domain->ros);
+		table_value_text(table, "ros_domains", "Of ROS domains", text);
+	}
 	table_value_u64(table, "generation", "Session", domain->generation);
 	table_value_text(table, "trace", "Trace", domain->trace_path);
 	table_value_ns(table, "recording_for_ns", "Recording for",

@@ -9,9 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "recorder/claim.h"
-#include "recorder/environment.h"
 
 #define OUTSIDE_NS	500000000u	/* a session takes a process, and lets go of it, within this time */
 
@@ -62,20 +60,6 @@ void roster_name(char name[ROSTER_NAME_MAX], const struct region *region)
 
 /* ---- coming and going ---- */
 
-static int domain_of(int host_pid)
-{
-	size_t size = 0;
-	char *environment = environment_read(host_pid, &size);
-	const char *value = environment_value(environment, size, "ROS_DOMAIN_ID");
-	uint64_t number = 0;
-	int domain = !environment ? -1 : 0;
-
-	if (value && *value && text_read_u64(value, &number))
-		domain = number <= INT32_MAX ? (int)number : -1;
-	free(environment);
-	return domain;
-}
-
 static void forget(struct roster_process *process)
 {
 	nodes_free(&process->nodes);
@@ -116,7 +100,7 @@ static struct roster_process *meet(struct roster *roster, const char *name)
 		return NULL;
 	}
 	roster_name(process->name, &process->region);
-	process->domain = domain_of(process->host_pid);
+	process->domain = process->region.ros_domain <= KYMO_ROS_DOMAIN_MAX + 1 ? (int)process->region.ros_domain - 1 : -1;
 	roster->process[roster->count++] = process;
 	return process;
 }
@@ -135,6 +119,8 @@ static enum machine_session session_of(const struct roster *roster, const struct
 {
 	const struct kymo_region *header = region_header(&process->region);
 	const struct domain_info *session = &roster->session;
+	/* While those of other ROS domains record, this one waits for the Start in its own. */
+	const bool waits = session->state == KYMO_STATE_RECORD && !ros_domains_has(&session->ros, process->region.ros_domain);
 	const uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
 	const bool ours = session->active && __atomic_load_n(&header->generation, __ATOMIC_RELAXED) == session->generation &&
 			  __atomic_load_n(&header->mode, __ATOMIC_RELAXED) == KYMO_MODE_DISCARD &&
@@ -142,11 +128,11 @@ static enum machine_session session_of(const struct roster *roster, const struct
 
 	if (!ours)
 		return MACHINE_NONE;
-	if (state != session->state)	/* it is just being switched */
+	if (state != (waits ? KYMO_STATE_PREPARE : session->state))	/* it is just being switched */
 		return process->session;
 	if (state == KYMO_STATE_RECORD)
 		return MACHINE_RECORDS;
-	return session->armed ? MACHINE_ARMED : MACHINE_PAUSED;
+	return session->armed || waits ? MACHINE_ARMED : MACHINE_PAUSED;
 }
 
 /* Return: whether something of it changed. */

@@ -25,7 +25,7 @@ struct roster_process {
 	struct region region;
 	char name[ROSTER_NAME_MAX];	/* caret_trace_<uuid>: the same whenever this process is looked at */
 	int host_pid;			/* 0: not to be seen from here */
-	int domain;			/* ROS_DOMAIN_ID that it was started with; -1: cannot be read */
+	int domain;			/* ROS_DOMAIN_ID that it was started with; -1: it is not known */
 	struct nodes nodes;
 	enum machine_session session;	/* what is done for it, as of the last look */
 	enum machine_state state;	/* the caller's */

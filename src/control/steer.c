@@ -7,28 +7,29 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "control/steer_ask.h"
 #include "recorder/control.h"
 #include "recorder/environment.h"
-
-#define ASK_MS		30000		/* a recorder writes what there is before it answers */
-#define ASK_TRIES	3000
-#define ASK_AGAIN_US	2000
-#define OWN_VARIABLE	"KYMO_AGENT"	/* in the environment of a recorder that an agent started */
 
 enum step {
 	IDLE,
 	STARTING,	/* a recorder of our own, until it is armed */
 	BEGINNING,	/* a recorder is asked to begin */
-	STOPPING,	/* ours is asked to stop */
-	ENDING,		/* and does */
+	STOPPING,	/* ours is asked to stop, or to go on without some ROS domains */
+	ENDING,		/* and stops */
 };
 
 struct steer {
 	struct steer_options options;
 	enum step step;
-	bool finish_wanted;		/* when the present step is over */
-	uv_work_t work;
+	struct ros_domains ros;		/* that the present step is about */
 	struct start start;
+	struct ros_domains finish;	/* when the present step is over; none: nothing */
+	struct ros_domains next;	/* and then begins; none: nothing; with ... */
+	struct start next_start;
+	uv_work_t work;
+	bool session;			/* there is one, as of the last look */
+	bool stopped;			/* the work: it stops; else it goes on for others */
 	int rc;				/* of the work, */
 	struct err err;			/* and why */
 	uv_process_t child;
@@ -49,33 +50,19 @@ int steer_open(struct steer **steer, const struct steer_options *options, struct
 
 /* ---- asking; on a thread of the pool ---- */
 
-static bool somebody_records(const struct steer *steer)
-{
-	struct domain_info session;
-
-	return domain_inspect(steer->options.dir, &session, NULL) == 0 && session.active;
-}
-
-/* A recorder is there a moment before it can be asked. */
-static int ask(const struct steer *steer, struct json_object *request, struct err *err)
-{
-	struct json_object *reply;
-	int rc = control_ask(steer->options.dir, request, ASK_MS, &reply, err);
-
-	for (int i = 0; rc == 1 && i < ASK_TRIES && somebody_records(steer); i++) {
-		(void)usleep(ASK_AGAIN_US);
-		rc = control_ask(steer->options.dir, request, ASK_MS, &reply, err);
-	}
-	json_object_put(request);
-	json_object_put(reply);
-	return rc == 1 ? err_set(err, EXIT_FAILED, "nobody records in %s any more", steer->options.dir->path) : rc;
-}
-
 static struct json_object *request_of(const char *what)
 {
 	struct json_object *request = json_object_new_object();
 
 	json_object_object_add(request, "request", json_object_new_string(what));
+	return request;
+}
+
+static struct json_object *request_for(const char *what, const struct ros_domains *ros)
+{
+	struct json_object *request = request_of(what);
+
+	json_object_object_add(request, "ros_domains", ros_domains_json(ros));
 	return request;
 }
 
@@ -92,25 +79,47 @@ static void ask_begin(uv_work_t *work)
 			if (steer->start.list[i])
 				json_object_object_add(request, filter_caret_variable((enum filter_caret_list)i),
 						       json_object_new_string(steer->start.list[i]));
-		steer->rc = ask(steer, request, &steer->err);
+		steer->rc = steer_ask(steer->options.dir, request, NULL, &steer->err);
 	}
 	if (steer->rc == 0)
-		steer->rc = ask(steer, request_of("resume"), &steer->err);
+		steer->rc = steer_ask(steer->options.dir, request_for("resume", &steer->ros), NULL, &steer->err);
 }
 
 static void ask_stop(uv_work_t *work)
 {
 	struct steer *steer = work->data;
 
-	steer->rc = ask(steer, request_of("stop"), &steer->err);
+	steer->rc = steer_ask(steer->options.dir, request_for("stop", &steer->ros), &steer->stopped, &steer->err);
 }
 
 /* ---- on the loop's thread ---- */
 
-static void finish_if_wanted(struct steer *steer)
+static void begin(struct steer *steer);
+static void begin_any(struct steer *steer);
+static void stop(struct steer *steer);
+
+/* What was asked for while something else was being done. An End behind a Start that waits took it back. */
+static void go_on(struct steer *steer)
 {
-	if (steer->step == IDLE && steer->finish_wanted)
-		steer_finish(steer);
+	if (steer->step != IDLE)
+		return;
+	if (ros_domains_limited(&steer->finish)) {
+		steer->ros = steer->finish;
+		steer->finish = (struct ros_domains){ 0 };
+		stop(steer);
+	} else if (ros_domains_limited(&steer->next)) {
+		steer->ros = steer->next;
+		steer->start = steer->next_start;
+		steer->next = (struct ros_domains){ 0 };
+		steer->next_start = (struct start){ 0 };
+		begin_any(steer);
+	}
+}
+
+static void forget_next(struct steer *steer)
+{
+	steer->next = (struct ros_domains){ 0 };
+	start_free(&steer->next_start);
 }
 
 static void after_begin(uv_work_t *work, int status)
@@ -122,20 +131,24 @@ static void after_begin(uv_work_t *work, int status)
 		(void)err_set(&err, EXIT_FAILED, "%s", uv_strerror(status));
 	steer->step = IDLE;
 	start_free(&steer->start);
+	if (status < 0 || steer->rc < 0)
+		forget_next(steer);		/* all are told that it came to nothing */
 	steer->options.begun(steer->options.context, status < 0 || steer->rc < 0 ? &err : NULL);
-	finish_if_wanted(steer);
+	go_on(steer);
 }
 
 static void after_stop(uv_work_t *work, int status)
 {
 	struct steer *steer = work->data;
 
-	if (status == 0 && steer->rc == 0) {
+	if (status == 0 && steer->rc == 0 && steer->stopped) {
 		steer->step = ENDING;
 		return;
 	}
 	steer->step = IDLE;
-	steer->options.say(steer->options.context, status < 0 ? uv_strerror(status) : steer->err.text);
+	if (status < 0 || steer->rc < 0)
+		steer->options.say(steer->options.context, status < 0 ? uv_strerror(status) : steer->err.text);
+	go_on(steer);
 }
 
 static void begin(struct steer *steer)
@@ -145,12 +158,20 @@ static void begin(struct steer *steer)
 	(void)uv_queue_work(steer->options.loop, &steer->work, ask_begin, after_begin);	/* fails without callback only */
 }
 
+static void stop(struct steer *steer)
+{
+	steer->step = STOPPING;
+	steer->work.data = steer;
+	(void)uv_queue_work(steer->options.loop, &steer->work, ask_stop, after_stop);
+}
+
 static void could_not(struct steer *steer, const struct err *err)
 {
 	steer->step = IDLE;
 	start_free(&steer->start);
+	forget_next(steer);
 	steer->options.begun(steer->options.context, err);
-	finish_if_wanted(steer);
+	go_on(steer);
 }
 
 /* ---- a recorder of our own ---- */
@@ -169,35 +190,11 @@ static void on_exit_of_child(uv_process_t *process, int64_t status, int term_sig
 	could_not(steer, &err);
 }
 
-/* Ours, with what marks it and says where traces go. Return: to be freed, with its first two texts; NULL. */
-static char **child_environment(const char *output)
-{
-	extern char **environ;
-	size_t count = 0;
-	char **vector;
-
-	while (environ[count])
-		count++;
-	vector = calloc(count + 3, sizeof *vector);
-	if (!vector)
-		return NULL;
-	vector[0] = strdup(OWN_VARIABLE "=1");
-	if (!vector[0] || (asprintf(&vector[1], "ROS_TRACE_DIR=%s", output ? output : getenv("ROS_TRACE_DIR") ?: "") < 0)) {
-		free(vector[0]);
-		free(vector);
-		return NULL;
-	}
-	for (size_t i = 0, at = 2; i < count; i++)
-		if (strncmp(environ[i], "ROS_TRACE_DIR=", 14) != 0)
-			vector[at++] = environ[i];
-	return vector;
-}
-
 static int spawn(struct steer *steer)
 {
 	char self[] = "/proc/self/exe", name[] = "kymo", verb[] = "record", wait[] = "--wait", quiet[] = "--quiet";
 	char *vector[] = { name, verb, wait, quiet, NULL };
-	char **environment = child_environment(steer->options.output);
+	char **environment = steer_environment(steer->options.output);
 	uv_stdio_container_t stdio[] = {
 		{ .flags = UV_IGNORE }, { .flags = UV_IGNORE }, { .flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO },
 	};
@@ -249,7 +246,7 @@ bool steer_is_own(struct steer *steer, const struct domain_info *session)
 	if (steer->asked_about == session->generation)
 		return steer->own;
 	environment = environment_read(session->pid, &size);
-	steer->own = environment_value(environment, size, OWN_VARIABLE) != NULL;
+	steer->own = environment_value(environment, size, STEER_OWN_VARIABLE) != NULL;
 	steer->asked_about = session->generation;
 	free(environment);
 	return steer->own;
@@ -257,17 +254,11 @@ bool steer_is_own(struct steer *steer, const struct domain_info *session)
 
 /* ---- what is asked of us ---- */
 
-void steer_begin(struct steer *steer, const struct domain_info *session, struct start *start)
+static void begin_any(struct steer *steer)
 {
 	struct err err;
 
-	if (steer->step != IDLE) {
-		start_free(start);
-		return;
-	}
-	steer->start = *start;
-	*start = (struct start){ 0 };
-	if (session->active) {
+	if (steer->session) {
 		begin(steer);
 	} else if (steer->options.own) {
 		start_own(steer);
@@ -277,8 +268,40 @@ void steer_begin(struct steer *steer, const struct domain_info *session, struct 
 	}
 }
 
+/* Something is being done: what is not about to begin anyway does so afterwards. */
+static void begin_later(struct steer *steer, const struct ros_domains *ros, struct start *start)
+{
+	struct ros_domains begins = steer->ros;
+
+	if (steer->step == ENDING)
+		return;
+	if ((steer->step == STARTING || steer->step == BEGINNING) && !ros_domains_join(&begins, ros))
+		return;
+	(void)ros_domains_join(&steer->next, ros);
+	if (!start_filters(start))
+		return;
+	start_free(&steer->next_start);
+	steer->next_start = *start;
+	*start = (struct start){ 0 };
+}
+
+void steer_begin(struct steer *steer, const struct domain_info *session, const struct ros_domains *ros, struct start *start)
+{
+	if (steer->step != IDLE) {
+		begin_later(steer, ros, start);
+		start_free(start);
+		return;
+	}
+	steer->ros = *ros;
+	steer->start = *start;
+	*start = (struct start){ 0 };
+	steer->session = session->active;
+	begin_any(steer);
+}
+
 void steer_look(struct steer *steer, const struct domain_info *session)
 {
+	steer->session = session->active;
 	if (steer->step == STARTING && session->active && session->armed && steer->child_runs &&
 	    session->pid == steer->child.pid)
 		begin(steer);
@@ -286,24 +309,24 @@ void steer_look(struct steer *steer, const struct domain_info *session)
 		steer->ending = session->generation;
 	if (steer->step == ENDING && (!session->active || session->generation != steer->ending))
 		steer->step = IDLE;
-	finish_if_wanted(steer);
+	go_on(steer);
 }
 
-void steer_finish(struct steer *steer)
+void steer_finish(struct steer *steer, const struct ros_domains *ros)
 {
-	if (steer->step == STOPPING || steer->step == ENDING)
+	struct ros_domains stops = steer->ros;
+
+	if (steer->step == ENDING || (steer->step == STOPPING && !ros_domains_join(&stops, ros)))
 		return;
-	steer->finish_wanted = steer->step != IDLE;
-	if (steer->finish_wanted)
-		return;
-	steer->step = STOPPING;
-	steer->work.data = steer;
-	(void)uv_queue_work(steer->options.loop, &steer->work, ask_stop, after_stop);
+	for (unsigned i = 0; i < KYMO_ROS_WORDS; i++)
+		steer->next.bits[i] &= ~ros->bits[i];
+	(void)ros_domains_join(&steer->finish, ros);
+	go_on(steer);
 }
 
 bool steer_is_busy(const struct steer *steer)
 {
-	return steer->step != IDLE || steer->finish_wanted;
+	return steer->step != IDLE;
 }
 
 bool steer_is_beginning(const struct steer *steer)
@@ -311,9 +334,9 @@ bool steer_is_beginning(const struct steer *steer)
 	return steer->step == STARTING || steer->step == BEGINNING;
 }
 
-bool steer_is_ending(const struct steer *steer)
+bool steer_is_ending(const struct steer *steer, uint32_t ros)
 {
-	return steer->step == STOPPING || steer->step == ENDING;
+	return steer->step == ENDING || (steer->step == STOPPING && ros_domains_has(&steer->ros, ros));
 }
 
 bool steer_end(struct steer *steer)
@@ -333,5 +356,6 @@ void steer_free(struct steer *steer)
 	if (!steer)
 		return;
 	start_free(&steer->start);
+	start_free(&steer->next_start);
 	free(steer);
 }

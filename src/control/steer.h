@@ -35,14 +35,14 @@ struct steer_options {
 
 int steer_open(struct steer **steer, const struct steer_options *options, struct err *err);
 
-/** steer_begin() - @start is taken over. While it is being done already, nothing happens. */
-void steer_begin(struct steer *steer, const struct domain_info *session, struct start *start);
+/** steer_begin() - for the processes of @ros; @start is taken over. While it is being done already, nothing happens. */
+void steer_begin(struct steer *steer, const struct domain_info *session, const struct ros_domains *ros, struct start *start);
 
 /** steer_look() - the session as it is seen now; call it often while steer_is_busy(). */
 void steer_look(struct steer *steer, const struct domain_info *session);
 
-/** steer_finish() - as soon as what is being done is done. */
-void steer_finish(struct steer *steer);
+/** steer_finish() - for the processes of @ros, as soon as what is being done is done. */
+void steer_finish(struct steer *steer, const struct ros_domains *ros);
 
 /** steer_is_own() - whether an agent, this one or one before it, began @session. */
 bool steer_is_own(struct steer *steer, const struct domain_info *session);
@@ -53,8 +53,8 @@ bool steer_is_busy(const struct steer *steer);
 /** steer_is_beginning() - a session was asked to record, and has not answered yet. */
 bool steer_is_beginning(const struct steer *steer);
 
-/** steer_is_ending() - a session of our own was asked to stop, and is there still. */
-bool steer_is_ending(const struct steer *steer);
+/** steer_is_ending() - a session of our own was asked to stop, for processes of ROS domain number @ros, and is there still. */
+bool steer_is_ending(const struct steer *steer, uint32_t ros);
 
 /** steer_end() - end a recording of our own, since we end. Return: whether steer_is_done() has to be waited for. */
 bool steer_end(struct steer *steer);

@@ -247,6 +247,8 @@ static struct json_object *accounts(const struct session *session, const struct 
 	put_u64(root, "format", ACCOUNTS_FORMAT);
 	put_u64(root, "generation", session->home[0].generation);
 	put_text(root, "state", states_name(sink->end_ns ? KYMO_STATE_WAIT : session->state));
+	if (ros_domains_limited(&session->ros))
+		json_object_object_add(root, "ros_domains", ros_domains_json(&session->ros));
 	put_u64(root, "start_ns", sink->start_ns);
 	json_object_object_add(root, "start_realtime_ns", json_object_new_int64(sink->start_realtime_ns));
 	put_u64(root, "duration_ns", stats.duration_ns);

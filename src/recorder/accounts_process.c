@@ -78,6 +78,8 @@ void accounts_process(struct json_text *json, const struct sink_process *at)
 	json_text_u64(json, "uid", process->region.uid);
 	json_text_string(json, "procname", process->region.procname);
 	json_text_string(json, "exe", process->region.exe);
+	if (process->region.ros_domain >= 1 && process->region.ros_domain <= KYMO_ROS_DOMAIN_MAX + 1)
+		json_text_u64(json, "ros_domain", process->region.ros_domain - 1);
 	json_text_u64(json, "start_ns", process->region.birth_ns);
 	json_text_string(json, "state", end_name(process));
 	json_text_string(json, "tracetools", process->tracetools_version);

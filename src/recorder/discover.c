@@ -58,7 +58,7 @@ void session_apply_state(struct session *session, struct process *process)
 {
 	struct kymo_region *header;
 
-	process->recording = session->state == KYMO_STATE_RECORD;
+	process->recording = session->state == KYMO_STATE_RECORD && ros_domains_has(&session->ros, process->region.ros_domain);
 	if (process->recording) {
 		(void)filter_look(process, &session->drain);
 		filter_settle(process, &session->drain);
@@ -68,7 +68,8 @@ void session_apply_state(struct session *session, struct process *process)
 	}
 	header = region_header(&process->region);	/* with a longer log it may have moved */
 	__atomic_store_n(&header->owed, 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&header->state, session->state, __ATOMIC_RELEASE);
+	__atomic_store_n(&header->state, session->state == KYMO_STATE_RECORD && !process->recording ? KYMO_STATE_PREPARE :
+			 session->state, __ATOMIC_RELEASE);
 }
 
 /* Whether an event is still being written somewhere. */

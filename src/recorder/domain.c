@@ -100,6 +100,7 @@ void domain_announce(struct domain *domain, enum kymo_state state, bool armed, u
 	page->abi_version = KYMO_ABI_VERSION;
 	page->session_tag = tag;
 	page->armed = armed;
+	memset(page->ros_domains, 0, sizeof page->ros_domains);
 	page->started_ns = started_ns;
 	memset(page->trace_path, 0, sizeof page->trace_path);
 	(void)snprintf(page->trace_path, sizeof page->trace_path, "%s", trace_path);
@@ -116,6 +117,12 @@ void domain_switch(struct domain *domain, enum kymo_state state)
 	__atomic_store_n(&domain->page->state, state, __ATOMIC_RELEASE);
 	if (state == KYMO_STATE_RECORD)			/* behind it: nobody takes the moment between for a pause */
 		__atomic_store_n(&domain->page->armed, 0, __ATOMIC_RELEASE);
+}
+
+void domain_limit(struct domain *domain, const struct ros_domains *ros)
+{
+	for (unsigned i = 0; domain->page && i < KYMO_ROS_WORDS; i++)
+		__atomic_store_n(&domain->page->ros_domains[i], ros->bits[i], __ATOMIC_RELAXED);
 }
 
 void domain_release(struct domain *domain)
@@ -152,6 +159,7 @@ int domain_inspect(const struct rundir *dir, struct domain_info *info, struct er
 		info->session_tag = page.session_tag;
 		info->started_ns = page.started_ns;
 		info->armed = page.armed && page.state == KYMO_STATE_PREPARE;
+		memcpy(info->ros.bits, page.ros_domains, sizeof info->ros.bits);
 		memcpy(info->trace_path, page.trace_path, sizeof info->trace_path);
 		info->trace_path[sizeof info->trace_path - 1] = 0;
 	}

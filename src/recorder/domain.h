@@ -12,6 +12,7 @@
 
 #include "abi/region.h"
 #include "base/err.h"
+#include "recorder/ros_domains.h"
 #include "recorder/rundir.h"
 
 struct domain {
@@ -30,6 +31,7 @@ struct domain_info {
 	uint64_t session_tag;
 	uint64_t started_ns;
 	bool armed;			/* waits for a Start */
+	struct ros_domains ros;		/* in RECORD: only processes of these record */
 	char trace_path[1024];
 };
 
@@ -52,6 +54,9 @@ void domain_announce(struct domain *domain, enum kymo_state state, bool armed, u
 
 /** domain_switch() - the state of processes that start from now on. Without a page: nothing. */
 void domain_switch(struct domain *domain, enum kymo_state state);
+
+/** domain_limit() - in RECORD only those of @ros record, from now on. Without a page: nothing. */
+void domain_limit(struct domain *domain, const struct ros_domains *ros);
 
 /** domain_release() - give the lock back. Zeroed or released domains are fine. */
 void domain_release(struct domain *domain);

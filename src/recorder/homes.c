@@ -82,8 +82,10 @@ void homes_announce(struct session *session, uint64_t tag)
 
 void homes_switch(struct session *session, enum kymo_state state)
 {
-	for (unsigned i = 0; i < session->home_count; i++)
+	for (unsigned i = 0; i < session->home_count; i++) {
+		domain_limit(&session->home[i].domain, &session->ros);
 		domain_switch(&session->home[i].domain, state);
+	}
 }
 
 bool homes_changed(struct session *session)

@@ -27,7 +27,7 @@ int homes_open(struct session *session, struct err *err);
 /** homes_announce() - what comes into being there from now on belongs to the session, if its tag is @tag or that is 0. */
 void homes_announce(struct session *session, uint64_t tag);
 
-/** homes_switch() - the same in another state. */
+/** homes_switch() - the same in another state; in RECORD for those that session->ros has. */
 void homes_switch(struct session *session, enum kymo_state state);
 
 /** homes_changed() - did something come or go in one of them since the last call? */

@@ -11,6 +11,7 @@
 #include "recorder/record_filter.h"
 #include "recorder/record_kernel.h"
 #include "recorder/record_sinks.h"
+#include "recorder/record_state.h"
 
 #define COMMAND_GRACE_MS	5000	/* for the command to end after a signal */
 #define PROGRESS_MS		500
@@ -122,45 +123,20 @@ static void on_duration(uv_timer_t *timer)
 static void on_stop_request(void *context, struct control_call *call, struct json_object *request)
 {
 	struct recorder *recorder = context;
-	struct json_object *reply = json_object_new_object();
 
-	(void)request;
-	json_object_object_add(reply, "pid", json_object_new_int(uv_os_getpid()));
-	json_object_object_add(reply, "trace", json_object_new_string(session_output(recorder->session)));
-	control_reply(call, reply);
-	on_duration(&recorder->deadline);
-}
-
-static void reply_state(struct recorder *recorder, struct control_call *call, bool changed)
-{
-	struct json_object *reply = json_object_new_object();
-	struct session_stats stats;
-
-	session_stats(recorder->session, &stats);
-	json_object_object_add(reply, "pid", json_object_new_int(uv_os_getpid()));
-	json_object_object_add(reply, "trace", json_object_new_string(session_output(recorder->session)));
-	json_object_object_add(reply, "state", json_object_new_string(states_name(session_state(recorder->session))));
-	json_object_object_add(reply, "changed", json_object_new_boolean(changed));
-	json_object_object_add(reply, "processes", json_object_new_int64(stats.alive));
-	json_object_object_add(reply, "recorded", json_object_new_uint64(stats.recorded));
-	json_object_object_add(reply, "dropped", json_object_new_uint64(stats.dropped));
-	control_reply(call, reply);
+	if (record_stop(recorder->session, call, request))
+		on_duration(&recorder->deadline);
 }
 
 static void on_pause_request(void *context, struct control_call *call, struct json_object *request)
 {
-	struct recorder *recorder = context;
-
 	(void)request;
-	reply_state(recorder, call, session_switch(recorder->session, STATES_PAUSE) == STATES_GO);
+	record_pause(((struct recorder *)context)->session, call);
 }
 
 static void on_resume_request(void *context, struct control_call *call, struct json_object *request)
 {
-	struct recorder *recorder = context;
-
-	(void)request;
-	reply_state(recorder, call, session_switch(recorder->session, STATES_RESUME) == STATES_GO);
+	record_resume(((struct recorder *)context)->session, call, request);
 }
 
 /* A client that waits for his snapshot. */

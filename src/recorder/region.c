@@ -171,6 +171,8 @@ static void copy_identity(struct region *region)
 	region->pid_ns = header->pid_ns;
 	region->birth_ns = header->birth_ns;
 	region->tag = header->session_tag;
+	region->ros_domain = header->ros_domain <= KYMO_ROS_DOMAIN_MAX + 1 || header->ros_domain == KYMO_ROS_EVERY ?
+			     header->ros_domain : KYMO_ROS_UNKNOWN;
 	copy_text(region->procname, header->procname, sizeof header->procname);
 	copy_text(region->exe, header->exe, sizeof header->exe);
 }

@@ -29,6 +29,7 @@ struct session;
 struct sink;			/* recorder/sink.h */
 struct filter;			/* recorder/filter.h */
 struct filter_rules;
+struct ros_domains;		/* recorder/ros_domains.h */
 
 #define SESSION_PIDS_MAX 64
 #define SESSION_USERS_MAX 64
@@ -145,6 +146,27 @@ void session_notice(struct session *session);
  * Return: STATES_GO: done; STATES_STAY: it was so already; STATES_REFUSE: no such action.
  */
 enum states_answer session_switch(struct session *session, enum states_action action);
+
+/**
+ * session_begin_domains() - resume, for the processes of some ROS domains
+ * @these: NULL: of all
+ *
+ * In a session that is armed they begin; in one that records for others already, they do so, too. One that somebody
+ * paused goes on for all that it recorded before.
+ * Return: as session_switch().
+ */
+enum states_answer session_begin_domains(struct session *session, const struct ros_domains *these);
+
+/**
+ * session_end_domains() - the processes of @these record no more
+ *
+ * What they recorded is in the trace when it returns.
+ * Return: STATES_GO: done; STATES_STAY: none of them did; STATES_REFUSE: no others would be left: end the session.
+ */
+enum states_answer session_end_domains(struct session *session, const struct ros_domains *these);
+
+/** session_domains() - of whose processes it records; for json only in RECORD. */
+const struct ros_domains *session_domains(const struct session *session);
 
 /** session_clock_offset() - CLOCK_REALTIME - CLOCK_MONOTONIC in ns, as the metadata of its first traces have it. */
 int64_t session_clock_offset(const struct session *session);

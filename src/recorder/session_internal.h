@@ -9,6 +9,7 @@
 #include "recorder/clocks.h"
 #include "recorder/homes.h"
 #include "recorder/process.h"
+#include "recorder/ros_domains.h"
 #include "recorder/session.h"
 
 #define REFUSED_MAX 256		/* region files; of more, only the number is kept */
@@ -29,7 +30,8 @@ struct leaving {
 
 struct session {
 	struct session_options options;
-	enum kymo_state state;		/* its processes' */
+	enum kymo_state state;		/* its processes', ... */
+	struct ros_domains ros;		/* ... in RECORD of those of these domains; others are in PREPARE */
 	struct pause *pause;
 	unsigned pauses_kept;
 	uint64_t pause_count, paused_ns, pause_began;	/* paused_ns without the one that lasts */

@@ -67,6 +67,16 @@ static void switch_all(struct session *session)
 	session_scan(session);
 }
 
+/* Some of them do not record any more: what they did is taken. */
+static void take_rest(struct session *session)
+{
+	for (unsigned i = 0; i < session->process_count; i++)
+		session_settle(session->process[i]);
+	session->drain.now_ns = session_now();
+	session_drain_all(session, true);
+	session->accounts_at = 0;
+}
+
 enum states_answer session_switch(struct session *session, enum states_action action)
 {
 	enum states_answer answer;
@@ -84,13 +94,49 @@ enum states_answer session_switch(struct session *session, enum states_action ac
 		return answer;
 	}
 	switch_all(session);
-	for (unsigned i = 0; i < session->process_count; i++)
-		session_settle(session->process[i]);
 	pause_begins(session);
-	session->drain.now_ns = session_now();
-	session_drain_all(session, true);
-	session->accounts_at = 0;
+	take_rest(session);
 	return answer;
+}
+
+/* ---- of some ROS domains ---- */
+
+const struct ros_domains *session_domains(const struct session *session)
+{
+	return &session->ros;
+}
+
+enum states_answer session_begin_domains(struct session *session, const struct ros_domains *these)
+{
+	const bool begins = session->state == KYMO_STATE_PREPARE && !session->pause_began;
+
+	if (begins)
+		session->ros = these ? *these : (struct ros_domains){ 0 };
+	if (session->state != KYMO_STATE_RECORD)
+		return session_switch(session, STATES_RESUME);
+	if (!ros_domains_limited(&session->ros) || (these && !ros_domains_join(&session->ros, these)))
+		return STATES_STAY;
+	if (!these)
+		session->ros = (struct ros_domains){ 0 };
+	switch_all(session);
+	return STATES_GO;
+}
+
+enum states_answer session_end_domains(struct session *session, const struct ros_domains *these)
+{
+	const struct ros_domains before = session->ros;
+	struct ros_domains after;
+
+	if (!ros_domains_limited(&before) || !ros_domains_leave(&session->ros, these))
+		return STATES_REFUSE;
+	after = session->ros;
+	if (!ros_domains_join(&after, &before))
+		return STATES_STAY;
+	if (session->state != KYMO_STATE_RECORD)
+		return STATES_GO;
+	switch_all(session);
+	take_rest(session);
+	return STATES_GO;
 }
 
 /* ---- telling ---- */

@@ -67,6 +67,23 @@ static bool wanted(const struct kymo_domain *domain)
 	       (!domain->session_tag || domain->session_tag == kymo_settings.session_tag);
 }
 
+static bool is_of(const struct kymo_domain *domain)
+{
+	const uint32_t number = kymo_settings.ros_domain;
+	uint64_t any = 0;
+
+	for (unsigned i = 0; i < KYMO_ROS_WORDS; i++)
+		any |= domain->ros_domains[i];
+	return !any || number == KYMO_ROS_EVERY || domain->ros_domains[number / 64] >> number % 64 & 1;
+}
+
+/* What it means for this process: while those of other ROS domains record, it only prepares. */
+static void narrow(struct kymo_domain *domain)
+{
+	if (domain->state == KYMO_STATE_RECORD && !is_of(domain))
+		domain->state = KYMO_STATE_PREPARE;
+}
+
 /* What the process should do. */
 struct aim {
 	enum kymo_state state;
@@ -111,6 +128,7 @@ void kymo_domain_join(struct kymo_process *process)
 	struct kymo_domain domain, again;
 
 	read_domain(process, &domain);
+	narrow(&domain);
 	/* Nothing happened since the first time; but the recorder may have come to another decision. */
 	if (process->joined && domain.generation == process->joined_generation && domain.state == process->joined_state)
 		return;
@@ -118,6 +136,7 @@ void kymo_domain_join(struct kymo_process *process)
 		if (wanted(&domain) || !is_aim(process->region, aim_for(&domain)))
 			set_state(process, aim_for(&domain), domain.generation);
 		read_domain(process, &again);
+		narrow(&again);
 		if (again.generation == domain.generation && again.state == domain.state &&
 		    wanted(&again) == wanted(&domain))
 			break;

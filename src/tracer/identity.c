@@ -88,6 +88,7 @@ void kymo_region_identify(struct kymo_region *region)
 	region->pid_ns = kymo_own_pid_ns();
 	region->birth_ns = kymo_clock_ns();
 	region->session_tag = kymo_settings.session_tag;
+	region->ros_domain = kymo_settings.ros_domain;
 	length = read_text("/proc/self/comm", name, sizeof name);
 	if (length > 0)
 		memcpy(region->procname, name, strcspn(name, "\n") < sizeof region->procname

@@ -98,6 +98,19 @@ static bool flag_setting(const char *name)
 	return text && text[0] == '1' && !text[1];
 }
 
+/* As rcl reads it: any base, and none means 0. */
+static uint32_t ros_domain_setting(void)
+{
+	const char *text = getenv("ROS_DOMAIN_ID");
+	unsigned long number;
+	char *end;
+
+	if (!text || !*text)
+		return 1;
+	number = strtoul(text, &end, 0);
+	return (number || !*end) && number <= KYMO_ROS_DOMAIN_MAX ? (uint32_t)number + 1 : KYMO_ROS_UNKNOWN;
+}
+
 static void thread_end(void *slot);
 
 /*
@@ -130,6 +143,7 @@ static void load(void)
 		.ring_memory = size_setting("KYMO_RING_MEMORY"),
 		.log_size = log_size_setting(),
 		.session_tag = tag ? strtoull(tag, NULL, 16) : 0,
+		.ros_domain = ros_domain_setting(),
 		.clock = !clock ? 0 : !strcmp(clock, "counter") ? 1 : !strcmp(clock, "vdso") ? 2 : 0,
 	};
 	if (!kymo_settings.ring_memory)

@@ -83,6 +83,7 @@ struct kymo_settings {
 	uint64_t log_size;		/* KYMO_LOG_SIZE */
 	bool flight;			/* KYMO_FLIGHT=1: while nobody records, RECORD and OVERWRITE */
 	uint64_t session_tag;		/* KYMO_SESSION, hex */
+	uint32_t ros_domain;		/* ROS_DOMAIN_ID, as kymo_region has it */
 	int clock;			/* KYMO_CLOCK: 0 choose, 1 counter, 2 vDSO */
 };
 extern struct kymo_settings kymo_settings;

@@ -148,6 +148,11 @@ bool kymo_category_set(const char *name, bool on)
 
 /* ---- snapshots ---- */
 
+void kymo__of_every_ros_domain(void)
+{
+	kymo_settings.ros_domain = KYMO_ROS_EVERY;
+}
+
 static uint32_t snapshots_early;	/* asked for before the process was registered */
 
 void kymo_snapshot_forget(void)

@@ -7,6 +7,8 @@
 
 #include "producer.h"
 
+#include <json-c/json.h>
+
 #include "control/roster.h"
 #include "control/start.h"
 
@@ -163,6 +165,7 @@ static void test_sessions(void **state)
 	struct err err;
 	char name[ROSTER_NAME_MAX];
 	const struct roster_process *process;
+	struct ros_domains ros = { { 1u << 6 } };
 
 	assert_int_equal(roster_open(&place->roster, place->run, &err), 0);
 	look(place);
@@ -195,6 +198,21 @@ static void test_sessions(void **state)
 	region->state = KYMO_STATE_PREPARE;
 	look(place);
 	assert_int_equal(process->session, MACHINE_PAUSED);		/* armed once only */
+	domain_limit(&domain, &ros);					/* those of other ROS domains begin */
+	domain_switch(&domain, KYMO_STATE_RECORD);
+	look(place);
+	assert_int_equal(process->session, MACHINE_ARMED);
+	ros_domains_add(&ros, process->region.ros_domain);
+	domain_limit(&domain, &ros);
+	look(place);
+	assert_int_equal(process->session, MACHINE_ARMED);		/* its turn comes */
+	region->state = KYMO_STATE_RECORD;
+	look(place);
+	assert_int_equal(process->session, MACHINE_RECORDS);
+	domain_switch(&domain, KYMO_STATE_PREPARE);
+	region->state = KYMO_STATE_PREPARE;
+	look(place);
+	assert_int_equal(process->session, MACHINE_PAUSED);
 	region->generation++;						/* what another session left */
 	look(place);
 	assert_int_equal(process->session, MACHINE_NONE);
@@ -216,6 +234,53 @@ static void test_sessions(void **state)
 	assert_int_equal(place->roster.count, 0);
 	rundir_close(&dir);
 	roster_close(&place->roster);
+}
+
+/* ---- ROS domains ---- */
+
+static void test_domains(void **state)
+{
+	struct ros_domains set = { { 0 } }, other = { { 0 } }, read;
+	struct json_object *array;
+	char text[32];
+	struct err err;
+
+	(void)state;
+	for (uint32_t number = 0; number < 256; number++)
+		assert_true(ros_domains_has(&set, number));		/* none are all */
+	ros_domains_add(&set, KYMO_ROS_UNKNOWN);
+	ros_domains_add(&set, 1);
+	ros_domains_add(&set, KYMO_ROS_DOMAIN_MAX + 1);
+	for (uint32_t number = 0; number < 256; number++)
+		assert_int_equal(ros_domains_has(&set, number), number <= 1 || number == 233 || number == KYMO_ROS_EVERY);
+	ros_domains_text(text, sizeof text, &set);
+	assert_string_equal(text, "0, 232");
+	ros_domains_text(text, 3, &set);
+	assert_string_equal(text, "0,");
+
+	array = ros_domains_json(&set);
+	assert_string_equal(json_object_to_json_string_ext(array, JSON_C_TO_STRING_PLAIN), "[-1,0,232]");
+	assert_int_equal(ros_domains_read(&read, array, &err), 0);
+	assert_memory_equal(&read, &set, sizeof set);
+	json_object_put(array);
+	assert_int_equal(ros_domains_read(&read, NULL, &err), 0);
+	assert_false(ros_domains_limited(&read));
+	for (unsigned i = 0; i < 5; i++) {
+		static const char *const wrong[] = { "[]", "[233]", "[-2]", "[\"1\"]", "{}" };
+
+		array = json_tokener_parse(wrong[i]);
+		assert_int_equal(ros_domains_read(&read, array, &err), -1);
+		json_object_put(array);
+	}
+
+	ros_domains_add(&other, 1);
+	assert_false(ros_domains_join(&set, &other));
+	assert_true(ros_domains_leave(&set, &other));
+	assert_false(ros_domains_has(&set, 1));
+	assert_true(ros_domains_join(&set, &other));
+	other = (struct ros_domains){ { 2, 0, 0, 1ull << (233 - 192) } };
+	assert_false(ros_domains_leave(&set, &other));			/* of those that are not known nobody is left */
+	assert_true(ros_domains_has(&set, 1));
 }
 
 /* ---- Start ---- */
@@ -249,6 +314,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_nodes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_corrupt_log, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sessions, setup, teardown),
+		cmocka_unit_test(test_domains),
 		cmocka_unit_test(test_start),
 	};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The agent's loop: what is heard and seen goes through the machine of each process. */
-#include "control/agent.h"
+#include "control/dds/agent_internal.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,10 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <uv.h>
-
-#include "control/dds/speaker.h"
-#include "control/steer.h"
 #include "recorder/claim.h"
 
 #define LOOK_MS		100		/* words in shared memory; nothing tells us when they change */
@@ -22,29 +18,9 @@
 #define THOROUGH	10		/* every so many looks: who lives, and which nodes there are */
 #define LOCK_NAME	"agent"		/* in the runtime directory */
 
-static const int caught[] = { SIGINT, SIGTERM };
-#define CAUGHT (sizeof caught / sizeof *caught)
+static const int caught[AGENT_SIGNALS] = { SIGINT, SIGTERM };
 
-struct agent {
-	const struct agent_options *options;
-	struct roster roster;
-	struct speaker *speaker[AGENT_DOMAINS_MAX];
-	unsigned speaker_count;
-	struct steer *steer;
-	int lock;
-	bool graph_changed;
-	bool told_clock;
-	bool stopping;
-	unsigned looks;
-	uv_loop_t loop;
-	uv_timer_t look;
-	uv_async_t heard;
-	uv_fs_event_t watch;
-	uv_signal_t signal[CAUGHT];
-};
-
-__attribute__((format(printf, 2, 3)))
-static void tell(const struct agent *agent, const char *format, ...)
+void agent_tell(const struct agent *agent, const char *format, ...)
 {
 	char text[512];
 	va_list args;
@@ -57,7 +33,7 @@ static void tell(const struct agent *agent, const char *format, ...)
 	agent->options->tell(agent->options->context, text);
 }
 
-static void say(void *context, const char *text)
+void agent_say(void *context, const char *text)
 {
 	const struct agent *agent = context;
 
@@ -67,7 +43,7 @@ static void say(void *context, const char *text)
 /* ---- one process ---- */
 
 /* Who speaks for it: in the domain that it was started with; where that is not known, in the first one. */
-static struct speaker *speaker_of(const struct agent *agent, const struct roster_process *process)
+struct speaker *agent_speaker(const struct agent *agent, const struct roster_process *process)
 {
 	if (process->domain < 0)
 		return agent->speaker[0];
@@ -77,12 +53,13 @@ static struct speaker *speaker_of(const struct agent *agent, const struct roster
 	return NULL;
 }
 
-/* Return: the actions that are left to the caller. */
-static unsigned deliver(struct agent *agent, struct roster_process *process, enum machine_input input, bool active)
+unsigned agent_deliver(struct agent *agent, struct roster_process *process, enum machine_input input, bool active)
 {
-	struct speaker *speaker = speaker_of(agent, process);
+	struct speaker *speaker = agent_speaker(agent, process);
 	/* A recording that ends is none any more, for CARET: End has been answered with WAIT. */
-	struct machine_condition condition = { active, steer_is_ending(agent->steer) ? MACHINE_NONE : process->session };
+	struct machine_condition condition = {
+		active, steer_is_ending(agent->steer, process->region.ros_domain) ? MACHINE_NONE : process->session,
+	};
 	struct machine_step step = machine_step(process->state, input, condition);
 
 	process->state = step.next;
@@ -96,12 +73,12 @@ static void on_found(void *context, struct roster_process *process)
 	struct agent *agent = context;
 
 	agent->graph_changed = process->listed = true;
-	(void)deliver(agent, process, MACHINE_BORN, false);
-	if (speaker_of(agent, process))
-		tell(agent, "process %d (%s): %s, %s", process->host_pid, process->region.procname, process->name,
+	(void)agent_deliver(agent, process, MACHINE_BORN, false);
+	if (agent_speaker(agent, process))
+		agent_tell(agent, "process %d (%s): %s, %s", process->host_pid, process->region.procname, process->name,
 		     machine_name(process->state));
 	else
-		tell(agent, "process %d (%s) is of ROS domain %d, which this agent does not serve: --domain %d",
+		agent_tell(agent, "process %d (%s) is of ROS domain %d, which this agent does not serve: --domain %d",
 		     process->host_pid, process->region.procname, process->domain, process->domain);
 }
 
@@ -110,7 +87,7 @@ static void on_gone(void *context, struct roster_process *process)
 	struct agent *agent = context;
 
 	agent->graph_changed = true;
-	tell(agent, "process %d (%s) is gone", process->host_pid, process->region.procname);
+	agent_tell(agent, "process %d (%s) is gone", process->host_pid, process->region.procname);
 }
 
 static void on_changed(void *context, struct roster_process *process)
@@ -118,14 +95,14 @@ static void on_changed(void *context, struct roster_process *process)
 	struct agent *agent = context;
 
 	agent->graph_changed = true;
-	if (!process->left_out && !process->listed && speaker_of(agent, process))
-		speaker_status(speaker_of(agent, process), process);	/* it is in the graph again */
+	if (!process->left_out && !process->listed && agent_speaker(agent, process))
+		speaker_status(agent_speaker(agent, process), process);	/* it is in the graph again */
 	process->listed = !process->left_out;
 	/* On its way into RECORD it sees a session come and be armed; if that comes to nothing, MACHINE_FAILED says so. */
 	if (process->state == MACHINE_PREPARE && steer_is_beginning(agent->steer) &&
 	    (process->session == MACHINE_NONE || process->session == MACHINE_ARMED))
 		return;
-	(void)deliver(agent, process, MACHINE_SEEN, false);
+	(void)agent_deliver(agent, process, MACHINE_SEEN, false);
 }
 
 /* ---- the graph ---- */
@@ -157,7 +134,7 @@ static void tell_graph(struct agent *agent)
 
 		for (unsigned j = 0; j < agent->roster.count; j++)
 			if (!agent->roster.process[j]->left_out &&
-			    speaker_of(agent, agent->roster.process[j]) == agent->speaker[i])
+			    agent_speaker(agent, agent->roster.process[j]) == agent->speaker[i])
 				name[count++] = agent->roster.process[j]->name;
 		speaker_graph(agent->speaker[i], graph_form(agent), name, count);
 	}
@@ -166,7 +143,7 @@ static void tell_graph(struct agent *agent)
 
 /* ---- looking ---- */
 
-static void look(struct agent *agent, bool thorough)
+void agent_look(struct agent *agent, bool thorough)
 {
 	const struct roster_calls calls = { on_found, on_gone, on_changed, agent };
 
@@ -174,7 +151,7 @@ static void look(struct agent *agent, bool thorough)
 	steer_look(agent->steer, &agent->roster.session);
 	if (!agent->told_clock && speaker_heard_clock(agent->speaker[0])) {
 		agent->told_clock = true;
-		tell(agent, "/clock of ROS domain %" PRIu32 " tells the time of a simulation", agent->options->domain[0]);
+		agent_tell(agent, "/clock of ROS domain %" PRIu32 " tells the time of a simulation", agent->options->domain[0]);
 	}
 	if (agent->graph_changed || thorough)
 		tell_graph(agent);
@@ -185,11 +162,16 @@ static void on_look(uv_timer_t *timer)
 	struct agent *agent = timer->data;
 	bool busy;
 
-	look(agent, ++agent->looks % THOROUGH == 0);
+	agent_look(agent, ++agent->looks % THOROUGH == 0);
 	busy = steer_is_busy(agent->steer);
 	if (agent->stopping && steer_is_done(agent->steer))
 		uv_stop(&agent->loop);
 	(void)uv_timer_start(timer, on_look, busy ? LOOK_BUSY_MS : LOOK_MS, 0);
+}
+
+void agent_look_soon(struct agent *agent)
+{
+	(void)uv_timer_start(&agent->look, on_look, LOOK_BUSY_MS, 0);
 }
 
 static void on_directory(uv_fs_event_t *watch, const char *name, int events, int status)
@@ -197,86 +179,23 @@ static void on_directory(uv_fs_event_t *watch, const char *name, int events, int
 	(void)name;
 	(void)events;
 	(void)status;		/* whatever it is, a look does no harm */
-	look(watch->data, false);
+	agent_look(watch->data, false);
 }
 
 /* ---- Start and End ---- */
-
-static bool is_active(struct agent *agent, bool starts)
-{
-	const struct domain_info *session = &agent->roster.session;
-
-	if (agent->options->active.kind == ACTIVE_KYMO)
-		return session->active;
-	return (session->active && !steer_is_own(agent->steer, session)) || active_elsewhere(&agent->options->active, starts);
-}
-
-/* Return: the actions of all; and how many @heard it. */
-static unsigned deliver_all(struct agent *agent, const struct speaker *speaker, enum machine_input input, bool active,
-			    unsigned *heard)
-{
-	unsigned actions = 0;
-
-	*heard = 0;
-	for (unsigned i = 0; i < agent->roster.count; i++) {
-		struct roster_process *process = agent->roster.process[i];
-
-		if (process->left_out || speaker_of(agent, process) != speaker)
-			continue;
-		actions |= deliver(agent, process, input, active);
-		++*heard;
-	}
-	return actions;
-}
 
 static void on_begun(void *context, const struct err *err)
 {
 	struct agent *agent = context;
 
 	if (!err) {
-		look(agent, false);
-		tell(agent, "it records");
+		agent_look(agent, false);
+		agent_tell(agent, "it records");
 		return;
 	}
-	say(agent, err->text);
+	agent_say(agent, err->text);
 	for (unsigned i = 0; i < agent->roster.count; i++)
-		(void)deliver(agent, agent->roster.process[i], MACHINE_FAILED, false);
-}
-
-static void on_start(struct agent *agent, struct speaker *speaker, struct start *start)
-{
-	const struct domain_info *session = &agent->roster.session;
-	bool active, begin;
-	unsigned heard;
-
-	look(agent, false);
-	active = is_active(agent, true);
-	/* Also without a process: the session waits for those that come. */
-	begin = active && (session->active ? session->armed : !steer_is_ending(agent->steer));
-	(void)deliver_all(agent, speaker, MACHINE_START, active, &heard);
-	tell(agent, "Start in ROS domain %" PRIu32 ": %u processes; %s", speaker_domain(speaker), heard,
-	     begin ? "a session begins to record" : active ? "nothing to be done" : "no session is active");
-	if (begin) {
-		steer_begin(agent->steer, session, start);
-		(void)uv_timer_start(&agent->look, on_look, LOOK_BUSY_MS, 0);
-	}
-	start_free(start);
-}
-
-static void on_end(struct agent *agent, struct speaker *speaker)
-{
-	bool active, finish;
-	unsigned heard;
-
-	look(agent, false);
-	active = is_active(agent, false);
-	finish = !active && steer_is_own(agent->steer, &agent->roster.session) && !steer_is_ending(agent->steer);
-	(void)deliver_all(agent, speaker, MACHINE_END, active, &heard);
-	tell(agent, "End in ROS domain %" PRIu32 ": %u processes; %s", speaker_domain(speaker), heard,
-	     finish ? "the recording that a Start began ends" : active ? "a session is active, so it is meant for others" :
-	     "no session is active");
-	if (finish)
-		steer_finish(agent->steer);
+		(void)agent_deliver(agent, agent->roster.process[i], MACHINE_FAILED, false);
 }
 
 static void on_heard(uv_async_t *async)
@@ -286,9 +205,9 @@ static void on_heard(uv_async_t *async)
 
 	for (unsigned i = 0; i < agent->speaker_count && !agent->stopping; i++) {
 		while (speaker_take_start(agent->speaker[i], &start))
-			on_start(agent, agent->speaker[i], &start);
+			agent_on_start(agent, agent->speaker[i], &start);
 		while (speaker_take_end(agent->speaker[i]))
-			on_end(agent, agent->speaker[i]);
+			agent_on_end(agent, agent->speaker[i]);
 	}
 }
 
@@ -336,7 +255,7 @@ static int open_speakers(struct agent *agent, struct err *err)
 {
 	for (unsigned i = 0; i < agent->options->domain_count; i++) {
 		const struct speaker_options options = {
-			.domain = agent->options->domain[i], .heard = wake, .say = say, .context = agent,
+			.domain = agent->options->domain[i], .heard = wake, .say = agent_say, .context = agent,
 		};
 
 		if (speaker_open(&agent->speaker[i], &options, err) < 0)
@@ -353,7 +272,7 @@ static int open_handles(struct agent *agent, struct err *err)
 	(void)uv_timer_init(&agent->loop, &agent->look);
 	(void)uv_fs_event_init(&agent->loop, &agent->watch);
 	agent->heard.data = agent->look.data = agent->watch.data = agent;
-	for (unsigned i = 0; rc == 0 && i < CAUGHT; i++) {
+	for (unsigned i = 0; rc == 0 && i < AGENT_SIGNALS; i++) {
 		(void)uv_signal_init(&agent->loop, &agent->signal[i]);
 		agent->signal[i].data = agent;
 		rc = uv_signal_start(&agent->signal[i], on_signal, caught[i]);
@@ -369,13 +288,13 @@ static int serve(struct agent *agent, struct err *err)
 {
 	const struct steer_options steer = {
 		.loop = &agent->loop, .dir = &agent->roster.dir, .output = agent->options->output,
-		.own = agent->options->active.kind != ACTIVE_KYMO, .begun = on_begun, .say = say, .context = agent,
+		.own = agent->options->active.kind != ACTIVE_KYMO, .begun = on_begun, .say = agent_say, .context = agent,
 	};
 
 	if (lock(agent, err) < 0 || steer_open(&agent->steer, &steer, err) < 0 || open_handles(agent, err) < 0 ||
 	    open_speakers(agent, err) < 0)
 		return -1;
-	look(agent, true);
+	agent_look(agent, true);
 	(void)uv_timer_start(&agent->look, on_look, LOOK_MS, 0);
 	if (agent->options->ready)
 		agent->options->ready(agent->options->context);

@@ -90,6 +90,7 @@ int clock_open(struct clock **result, struct bus *bus, unsigned rate, struct err
 	if (!clock)
 		return err_set(err, EXIT_FAILED, "out of memory");
 	sim_clock_init(&clock->sim, rate, keep, clock);
+	kymo__of_every_ros_domain();	/* the programs that it tells the time of may be of another than this one's */
 	clock->reader = bus_reader(bus, BUS_CLOCK, DEPTH, NULL, NULL, err);
 	if (clock->reader < 0) {
 		free(clock);
