@@ -284,7 +284,8 @@ bool elf_defines(const struct elf *elf, const char *prefix)
 	for (uint64_t i = 0; symbols && strings && i < section.sh_size / sizeof *symbols; i++) {
 		if (symbols[i].st_shndx != SHN_UNDEF && symbols[i].st_name < string_section.sh_size &&
 		    ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC &&
-		    !strncmp(strings + symbols[i].st_name, prefix, length)) {
+		    !strncmp(strings + symbols[i].st_name, prefix, length) &&
+		    !strchr(strings + symbols[i].st_name, '$')) {	/* mold names jumps elsewhere function$plt */
 			found = true;
 			break;
 		}

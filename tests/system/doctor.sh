@@ -91,6 +91,13 @@ echo "$nothing" | compile disabled -Wl,--no-as-needed -L. -lrclcpp -Wl,-rpath,"$
 	doctor 1 ./disabled && is tracepoints problem TRACETOOLS_DISABLED
 echo "void ros_trace_rcl_init(const void *c) { (void)c; } $nothing" | compile linked &&
 	doctor 1 ./linked && is tracepoints problem "linked into the program"
+# The linker mold names its jumps into libraries like that: they are calls, no copies.
+compile molded -L"$stub/jazzy/lib" -ltracetools <<-'END'
+asm(".type \"ros_trace_rcl_init$plt\", @function\n\"ros_trace_rcl_init$plt\": ret");
+void ros_trace_rcl_init(const void *);
+int main(void) { ros_trace_rcl_init(0); return 0; }
+END
+LD_LIBRARY_PATH=$stub/jazzy/lib doctor 0 ./molded && is tracepoints ok "1 used by molded"
 echo "$nothing" | compile static -static && doctor 1 ./static && is linking problem static
 echo "$nothing" | compile musl -Wl,--dynamic-linker=/nonexistent/ld-musl-x86_64.so.1 &&
 	doctor 1 ./musl && is linking problem "cannot be run"

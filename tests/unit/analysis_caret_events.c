@@ -193,6 +193,37 @@ static void stamp_after_the_write(void **state)
 	assert_int_equal(f->publish[5].source_ns, 7000);
 }
 
+/* As kymo records stock Humble and Iron: their own rmw_publish, which has no stamp, and the stamp behind it. */
+static void stamp_after_rmw_publish(void **state)
+{
+	struct feed *f = *state;
+
+	ends(f);
+	on(f, 1, 1);
+	EV(90, "rmw_publish", "message", P(0x66));		/* of the middleware itself */
+	CARET(91, "dds_bind_addr_to_stamp", "addr", P(0x66), "source_stamp", P(5000));
+	EV(100, "rclcpp_publish", "message", P(0x77));
+	EV(101, "rcl_publish", "publisher_handle", P(0x100), "message", P(0x77));
+	EV(102, "rmw_publish", "message", P(0x77));
+	CARET(103, "dds_bind_addr_to_stamp", "addr", P(0x77), "source_stamp", P(7000));
+	assert_int_equal(f->publisheds, 1);
+	assert_int_equal(f->published[0].publish_ns, 100);
+	assert_int_equal(f->published[0].send_ns, 102);
+	assert_int_equal(f->published[0].source_ns, 7000);
+	dispatch(f, 120, 7000);
+	assert_int_equal(f->taken[0].id, f->published[0].id);
+	assert_int_equal(model_facts(f->model)->publishes_without_timestamp, 0);
+	/* CARET's trace of all events has both: one write. */
+	EV(200, "rclcpp_publish", "publisher_handle", P(0x100), "message", P(0x77));
+	EV(201, "rmw_publish", "message", P(0x77));
+	CARET(202, "dds_write", "message", P(0x77));
+	CARET(203, "dds_bind_addr_to_stamp", "addr", P(0x77), "source_stamp", P(8000));
+	assert_int_equal(f->publisheds, 2);
+	assert_int_equal(f->published[1].send_ns, 201);
+	assert_int_equal(f->published[1].source_ns, 8000);
+	assert_int_equal(model_facts(f->model)->internal_publishes, 1);
+}
+
 /* Light mode has no dds_write; with Fast DDS the stamp names no address. */
 static void stamp_without_the_write(void **state)
 {
@@ -311,6 +342,7 @@ int main(void)
 		TEST(facts_kind_by_kind),
 		TEST(buffers_kind_by_kind),
 		TEST(stamp_after_the_write),
+		TEST(stamp_after_rmw_publish),
 		TEST(stamp_without_the_write),
 		TEST(stamp_that_never_came),
 		TEST(stamp_in_the_write),

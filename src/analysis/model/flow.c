@@ -219,6 +219,7 @@ static void on_rmw_publish(struct model *model, const struct now *now)
 	struct publisher *publisher = NULL;
 	struct sent *sent;
 	bool chained = thread->publish.message && thread->publish.message == args->message.u;
+	bool again;
 
 	/* The rmw handle is the reliable one: rcl handles of /rosout are stack addresses. */
 	if (args->rmw_publisher_handle.present)
@@ -226,7 +227,10 @@ static void on_rmw_publish(struct model *model, const struct now *now)
 					 args->rmw_publisher_handle.u);
 	if (!publisher && chained)
 		publisher = thread->publish.publisher;
-	if (thread->unstamped)
+	/* CARET's dds_write behind the rmw_publish of the same message is the same write. */
+	again = thread->unstamped && thread->unstamped_message == args->message.u &&
+		model->bound[now->event->bound].point == KYMO_POINT_dds_write;
+	if (thread->unstamped && !again)
 		model_unstamped_flush(model, thread);
 	if (model->wants & WANT_PUBLISH_STEPS)
 		model_publish_step(model, now, &(struct model_publish_step){
@@ -234,6 +238,8 @@ static void on_rmw_publish(struct model *model, const struct now *now)
 			.handle = args->rmw_publisher_handle.u,
 			.publisher = publisher ? &publisher->pub : NULL,
 			.source_ns = args->timestamp.i });
+	if (again)
+		return;
 	if (!publisher) {
 		model->facts.internal_publishes++;
 		thread->publish.message = 0;
@@ -242,14 +248,13 @@ static void on_rmw_publish(struct model *model, const struct now *now)
 	sent = model_sent_begin(model, now, publisher, chained);
 	if (!sent)
 		return;
-	/* CARET on Humble and Iron tells the source timestamp after the write. */
-	if (!args->timestamp.present && model->bound[now->event->bound].point == KYMO_POINT_dds_write) {
+	/* On Humble and Iron CARET and we tell the source timestamp after the write, others not at all. */
+	if (!args->timestamp.present) {
 		thread->unstamped = sent;
 		thread->unstamped_message = args->message.u;
 		return;
 	}
-	model_sent_finish(model, sent, args->timestamp.present ? args->timestamp.i : 0,
-			  args->message.u);
+	model_sent_finish(model, sent, args->timestamp.i, args->message.u);
 }
 
 /* ---- taking ---- */
