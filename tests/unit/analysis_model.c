@@ -497,6 +497,28 @@ static void lost_events(void **state)
 	assert_int_equal(s->unfinisheds, 1);
 }
 
+/* Threads with an init log have two streams. What the kernel's trace beside theirs lost is not theirs; what their own lost may be. */
+static void lost_elsewhere(void **state)
+{
+	struct seen *s = *state;
+	struct ctf_event loss = { .bound = CTF_LOSS, .lost = 5, .loss_begin_ns = 120, .ns = 150, .stream = 70 };
+
+	assert_int_equal(model_set_host(s->model, 0, "robot", 0), 0);
+	assert_int_equal(model_set_host(s->model, 1, "robot", 0), 0);
+	on(s, 10, 10);
+	start(s, 1, 0x1);
+	s->event.stream = 11;
+	end(s, 2, 0x1);
+	assert_int_equal(s->instances, 1);
+	for (loss.trace = 2; loss.trace-- > 0;) {
+		start(s, 100, 0x1);
+		assert_int_equal(model_event(s->model, &loss), 0);
+		end(s, 200, 0x1);
+		assert_int_equal(s->instances, 2);
+		assert_int_equal(s->unfinisheds, !loss.trace);
+	}
+}
+
 static void no_init_events(void **state)
 {
 	struct seen *s = *state;
@@ -764,7 +786,7 @@ int main(void)
 		CASE(names), CASE(repeated_init), CASE(reused_addresses), CASE(lifecycle_services),
 		CASE(rosout),
 		CASE(reentrant), CASE(nested), CASE(missing_end), CASE(endless_nesting),
-		CASE(equal_addresses_in_two_processes), CASE(hosts), CASE(lost_events),
+		CASE(equal_addresses_in_two_processes), CASE(hosts), CASE(lost_events), CASE(lost_elsewhere),
 		CASE(no_init_events), CASE(across_processes), CASE(take_without_callback),
 		CASE(unmatched), CASE(equal_stamps), CASE(old_rmw_publish), CASE(intra),
 		CASE(both_ways), CASE(caret_names),

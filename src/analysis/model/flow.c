@@ -365,11 +365,12 @@ void model_flow_loss(struct model *model, const struct ctf_event *event)
 	} else if (stream && stream->last && !stream->many_threads) {
 		loss.thread = &stream->last->pub;
 	}
+	/* What the kernel's trace beside it lost is none of a thread's own. */
 	for (i = 0; i < threads->count; i++) {
 		struct thread *thread = threads->item[i];
 
 		if (thread->stream == event->stream ||
-		    (thread->many_streams && thread->process->pub.host == host))
+		    (thread->many_streams && thread->trace == event->trace && thread->process->pub.host == host))
 			thread_doubt(model, thread);
 	}
 	EMIT(model, loss, &loss);

@@ -124,7 +124,7 @@ struct frame {
 struct thread {
 	struct model_thread pub;
 	struct process *process;
-	uint32_t stream;		/* it was last seen in */
+	uint32_t trace, stream;		/* it was last seen in */
 	bool many_streams;		/* per-CPU buffers: it moves between streams */
 
 	struct frame *frame;		/* callbacks in progress, outermost first */

@@ -203,6 +203,7 @@ static struct thread *thread_new(struct model *model, const struct ctf_event *ev
 	thread->pub.process = &process->pub;
 	thread->pub.tid = event->vtid;
 	thread->pub.name = model_keep(model, event->procname, strlen(event->procname));
+	thread->trace = event->trace;
 	thread->stream = event->stream;
 	if (event->vtid == event->vpid)
 		process->pub.name = thread->pub.name;
@@ -254,6 +255,7 @@ struct thread *model_thread_of(struct model *model, const struct ctf_event *even
 		thread->many_streams = true;
 	if (stream->last && stream->last != thread)
 		stream->many_threads = true;
+	thread->trace = event->trace;
 	thread->stream = event->stream;
 	stream->last = thread;
 	return thread;
