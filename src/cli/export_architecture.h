@@ -6,10 +6,9 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "cli/traces.h"
 
 struct export_architecture {
-	const struct cli_traces *traces;	/* several: one architecture of all their nodes */
+	const char *trace;		/* path */
 	const char *output;		/* NULL: architecture.yaml; "-": standard output */
 	bool force, quiet;
 };

@@ -118,7 +118,7 @@ static void because_row(const struct why_answer *answer, unsigned rank, const st
 	table_text(t, why_where(answer, part, text, sizeof(text)));
 	table_u64(t, part->is_group);
 	table_text(t, why_kind_name(part->kind));
-	table_text(t, part->kind == WHY_PREEMPTED ? why_by(part, text, sizeof(text)) : NULL);
+	table_text(t, part->kind == WHY_PREEMPTED || part->kind == WHY_BLOCKED ? why_by(part, text, sizeof(text)) : NULL);
 	table_ns(t, part->ns);
 	table_u64(t, part->pieces);
 }

@@ -58,7 +58,7 @@ struct why_cause why_cause(const struct why_answer *answer, unsigned rank);
 char *why_sentence(const struct why_answer *answer, unsigned rank, char *buffer, size_t size);
 /* Who did it, or what: a callback, "/scan to /planner", a topic. Return: @buffer. */
 char *why_who(const struct why_instance *instance, const struct why_part *part, char *buffer, size_t size);
-/* PREEMPTED: who had the CPU. Return: @buffer. */
+/* PREEMPTED: who had the CPU; BLOCKED: who woke it. Return: @buffer. */
 char *why_by(const struct why_part *part, char *buffer, size_t size);
 /* "thread 123 of container", of several hosts " on robot", too. Return: @buffer. */
 char *why_where(const struct why_answer *answer, const struct why_part *part, char *buffer, size_t size);

@@ -21,6 +21,7 @@
 	{ "who", "Of" }, \
 	{ "host", host }, \
 	{ "where", NULL }, \
+	{ "by", NULL }, \
 	{ "ns", "Time" }, \
 	{ "usual_ns", "Usually" }, \
 	{ "error_ns", NULL }, \
@@ -54,6 +55,13 @@ static const char *host_of(const struct why_part *part)
 	return part->thread ? part->thread->process->hostname : NULL;
 }
 
+static void by_cell(struct table *t, const struct why_part *part)
+{
+	char text[64];
+
+	table_text(t, part->kind == WHY_PREEMPTED || part->kind == WHY_BLOCKED ? why_by(part, text, sizeof(text)) : NULL);
+}
+
 static void part_row(struct why_answer *answer, unsigned rank, const struct why_part *part)
 {
 	const struct why_instance *instance = &answer->instance[rank];
@@ -69,6 +77,7 @@ static void part_row(struct why_answer *answer, unsigned rank, const struct why_
 	table_text(t, why_who(instance, part, text, sizeof(text)));
 	table_text(t, host_of(part));
 	table_text(t, why_where(answer, part, text, sizeof(text)));
+	by_cell(t, part);
 	table_ns_within(t, part->ns, error_ns);
 	if (answer->usual.total_ns < 0)
 		table_none(t);
@@ -96,6 +105,7 @@ static void usual_row(struct why_answer *answer, unsigned rank, const struct why
 	table_text(t, why_who(&answer->usual, usual, text, sizeof(text)));
 	table_text(t, host_of(usual));
 	table_text(t, why_where(answer, usual, text, sizeof(text)));
+	by_cell(t, usual);
 	table_ns(t, 0);
 	table_ns_within(t, usual->ns, error_ns);
 	table_ns(t, error_ns);
@@ -115,7 +125,7 @@ static void sum_row(struct why_answer *answer, unsigned rank)
 		table_none(t);
 	table_text(t, "= all");
 	table_text(t, "");
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < 3; i++)
 		table_none(t);
 	table_ns_within(t, answer->instance[rank].total_ns, why_total_error(&answer->instance[rank]));
 	if (answer->usual.total_ns < 0)

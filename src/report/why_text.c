@@ -85,6 +85,8 @@ char *why_by(const struct why_part *part, char *buffer, size_t size)
 {
 	if (part->by_tid > 0)
 		snprintf(buffer, size, "%s (%d)", *part->by ? part->by : "thread", part->by_tid);
+	else if (part->kind == WHY_BLOCKED)
+		snprintf(buffer, size, "%s", part->by_tid ? "(not known)" : "an interrupt");
 	else
 		snprintf(buffer, size, "%s", part->by_tid ? "(not known)" : "an idle CPU that woke up");
 	return buffer;
@@ -191,6 +193,17 @@ static void preempted_text(const struct why_instance *instance, const struct why
 		snprintf(buffer, size, "%s%s waited %s for an idle CPU to wake up (%s)", node, others, time, where);
 }
 
+static void blocked_text(const struct why_cause *cause, const char *who, const char *time, const char *usual, char *buffer,
+			 size_t size)
+{
+	char woke[64], by[96] = "";
+
+	if (cause->part->by_tid > 0)
+		snprintf(by, sizeof(by), "%s %s woke it", cause->pieces > 1 ? ", most of it until" : " until",
+			 why_by(cause->part, woke, sizeof(woke)));
+	snprintf(buffer, size, "%s was blocked %s while it ran%s, usually %s", who, time, by, usual);
+}
+
 static void cause_text(const struct why_instance *instance, const struct why_cause *cause, char *buffer, size_t size)
 {
 	char who[WHY_LABEL_MAX], time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX + 1], error[TEXT_QUANTITY_MAX] = "";
@@ -221,7 +234,7 @@ static void cause_text(const struct why_instance *instance, const struct why_cau
 		preempted_text(instance, cause, time, buffer, size);
 		return;
 	case WHY_BLOCKED:
-		snprintf(buffer, size, "%s was blocked %s while it ran, usually %s", who, time, usual);
+		blocked_text(cause, who, time, usual, buffer, size);
 		return;
 	case WHY_LATE:
 		snprintf(buffer, size, "%s came %s late, and no callback held its executor", who, time);

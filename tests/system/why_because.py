@@ -35,6 +35,11 @@ def make(directory, name, seed):
     return trace, scene
 
 
+def who_ran(row):
+    """Who woke it is another matter."""
+    return row["by"] if row["kind"] == "preempted" else None
+
+
 def check(trace, scene, callback):
     """Each queued part behind one piece of one thread is known exactly: it has a begin and a length."""
     why = read("why", trace, callback, "--worst", "100")
@@ -57,7 +62,7 @@ def check(trace, scene, callback):
             name = f"{scene.names[tid]} ({tid})" if tid > 0 else "(not known)" if tid else "an idle CPU that woke up"
             wanted["preempted", name] = ns
         assert sum(whom.values()) == states[PREEMPTED] + states[WAITING]
-        assert {k: ns for k, ns in wanted.items() if ns} == {(r["kind"], r["by"]): r["ns"] for r in rows}, (part, rows, wanted)
+        assert {k: ns for k, ns in wanted.items() if ns} == {(r["kind"], who_ran(r)): r["ns"] for r in rows}, (part, rows, wanted)
     assert not because, because
     return exact, said(why, queued)
 
@@ -74,8 +79,8 @@ def said(why, queued):
         ns, pieces = collections.Counter(), collections.Counter()
         for row in why["because"]:
             if row["rank"] == instance["rank"] and row["culprit"] == instance["cause_who"] and row["kind"] != "executing":
-                ns[row["kind"], row["by"]] += row["ns"]
-                pieces[row["kind"], row["by"]] += row["pieces"]
+                ns[row["kind"], who_ran(row)] += row["ns"]
+                pieces[row["kind"], who_ran(row)] += row["pieces"]
         for (kind, by), total in ns.most_common(3):
             if total < .1 * instance["cause_ns"]:
                 continue

@@ -60,6 +60,8 @@ static void leaves(struct sched *sched, struct task *task, int32_t number, const
 		sched_become(sched, task, SCHED_WAITING, task->woken_cpu, event->ns);
 	} else {
 		sched_become(sched, task, SCHED_BLOCKED, number, event->ns);
+		task->waker_tid = -1;
+		*task->waker = '\0';
 	}
 	task->woken = false;
 	if (task->exits)
@@ -92,6 +94,9 @@ static int on_switch(struct sched *sched, const struct ctf_event *event, uint32_
 			task->state = SCHED_UNKNOWN;
 		cpu->known = false;
 	}
+	/* Its latest name: a new thread has that of who started it when it first runs. */
+	if (cpu->known)
+		name(sched, event, PREV_COMM, cpu->name);
 	sched_settle(sched, cpu, event->ns);
 	if (prev_tid) {
 		task = sched_task(sched, host, prev_tid);
@@ -116,6 +121,17 @@ static int on_switch(struct sched *sched, const struct ctf_event *event, uint32_
 
 /* ---- the others ---- */
 
+/* Who is on the CPU that wakes @task. It may be an interrupt that does so, which came while that thread ran. */
+static void set_waker(struct sched *sched, struct task *task, const struct ctf_event *event, uint32_t host)
+{
+	const struct cpu *cpu = sched_cpu(sched, host, event->cpu);
+
+	if (task->state != SCHED_BLOCKED || !cpu || !cpu->known)
+		return;
+	task->waker_tid = cpu->tid;
+	memcpy(task->waker, cpu->name, sizeof(task->waker));
+}
+
 static int on_waking(struct sched *sched, const struct ctf_event *event, uint32_t host)
 {
 	int32_t target = event->value[TARGET].present ? (int32_t)event->value[TARGET].i : -1;
@@ -132,6 +148,7 @@ static int on_waking(struct sched *sched, const struct ctf_event *event, uint32_
 	/* Its CPU must be there for it to be among those who wait for it. */
 	if (sched_is_cpu(host, target) && !sched_cpu(sched, host, target))
 		return -1;
+	set_waker(sched, task, event, host);
 	sched_become(sched, task, task->state == SCHED_PREEMPTED ? SCHED_PREEMPTED : SCHED_WAITING, target, event->ns);
 	return 0;
 }

@@ -19,6 +19,8 @@ struct task {
 	bool woken;			/* while it was on a CPU */
 	bool exits;			/* it is gone when it is taken off */
 	int32_t woken_cpu;
+	int32_t waker_tid;		/* of the latest wake-up; -1: not known */
+	char waker[SCHED_COMM_SIZE];
 	bool is_listed;
 	struct task *next, *previous;	/* of those who wait for a CPU */
 	struct sched_usage usage;

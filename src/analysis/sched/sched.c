@@ -182,7 +182,10 @@ static void pass(struct sched *sched, struct task *task, int64_t ns)
 	task->usage.ns[task->state] += ns - spell.from_ns;
 	if (task->state == SCHED_UNKNOWN || !sched->spell)
 		return;
-	if (task->is_listed && cpu->known) {
+	if (task->state == SCHED_BLOCKED) {
+		spell.by_tid = task->waker_tid;
+		spell.by = task->waker;
+	} else if (task->is_listed && cpu->known) {
 		spell.by_tid = cpu->tid;
 		spell.by = cpu->name;
 	}

@@ -39,7 +39,8 @@ struct sched_spell {
 	enum sched_state state;	/* never SCHED_UNKNOWN */
 	int32_t cpu;		/* on which, or for which it waits; BLOCKED: its latest; -1: not known */
 	int64_t from_ns, to_ns;	/* not empty */
-	int32_t by_tid;		/* PREEMPTED, WAITING: who had the CPU; 0: nobody, it was idle; -1: not known */
+	int32_t by_tid;		/* PREEMPTED, WAITING: who had the CPU; BLOCKED: who was on the CPU that woke it; 0: nobody, it was idle;
+				   -1: not known */
 	const char *name;	/* the latest that is known, or "" */
 	const char *by;		/* name of by_tid, or "" */
 };

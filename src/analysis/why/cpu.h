@@ -41,7 +41,7 @@ enum why_state {
 struct why_spell {
 	enum why_state state;
 	int64_t from_ns, to_ns;
-	int32_t by_tid;			/* READY: who ran there; 0: the CPU was idle; -1: not known */
+	int32_t by_tid;			/* READY: who ran there; ASLEEP: on whose CPU it was woken; 0: the CPU was idle; -1: not known */
 	char by[WHY_COMM_SIZE];		/* its name */
 };
 
@@ -51,5 +51,14 @@ struct why_spell {
  */
 void why_spells(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns, int64_t to_ns,
 		void (*take)(void *context, const struct why_spell *spell), void *context);
+
+/**
+ * why_idle_until() - the end of the last sleep of an executor on @thread in [@from_ns, @to_ns] while it waited for work
+ *
+ * What it then took had not come before that: callbacks that ran earlier did not hold it up.
+ * Return: @from_ns: it did not sleep.
+ */
+int64_t why_idle_until(const struct why_others *others, const struct why_cpu *cpu, const struct model_thread *thread,
+		       int64_t from_ns, int64_t to_ns);
 
 #endif

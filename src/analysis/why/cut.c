@@ -27,7 +27,7 @@ const char *why_kind_name(enum why_kind kind)
 static bool is_same(const struct why_part *a, const struct why_part *b)
 {
 	return a->hop == b->hop && a->kind == b->kind && a->callback == b->callback && a->is_group == b->is_group &&
-	       a->by_tid == b->by_tid;
+	       (a->by_tid == b->by_tid || a->kind == WHY_BLOCKED);
 }
 
 const struct why_part *why_part_in(const struct why_parts *parts, const struct why_part *part)
@@ -44,10 +44,16 @@ static void piece(struct cut *cut, struct why_parts *parts, struct why_part new)
 	struct why_part *grown, *part = (struct why_part *)why_part_in(parts, &new);
 
 	new.ns = new.end_ns - new.begin_ns;
+	new.longest_ns = new.ns;
 	new.pieces = 1;
 	if (!new.ns)
 		return;
 	if (part) {
+		if (new.ns > part->longest_ns) {
+			part->longest_ns = new.ns;
+			part->by_tid = new.by_tid;
+			memcpy(part->by, new.by, sizeof(part->by));	/* a new thread gets its name a little later */
+		}
 		part->pieces += part->end_ns != new.begin_ns;
 		part->end_ns = new.end_ns;
 		part->ns += new.ns;
@@ -86,10 +92,12 @@ static void on_spell(void *context, const struct why_spell *spell)
 	part.end_ns = spell->to_ns;
 	if (spell->state == WHY_READY) {
 		part.kind = WHY_PREEMPTED;
-		part.by_tid = spell->by_tid;
-		memcpy(part.by, spell->by, sizeof(part.by));
 	} else if (spell->state == WHY_ASLEEP && !waits) {
 		part.kind = WHY_BLOCKED;
+	}
+	if (part.kind == WHY_PREEMPTED || part.kind == WHY_BLOCKED) {
+		part.by_tid = spell->by_tid;
+		memcpy(part.by, spell->by, sizeof(part.by));
 	}
 	piece(spells->cut, spells->parts, part);
 }
@@ -126,6 +134,7 @@ struct stretch {
 	const struct model_callback *callback;
 	const struct model_thread *thread;
 	enum why_kind rest;		/* what is not explained */
+	bool is_idle;			/* its executor waited for it: nothing on that thread held it up */
 };
 
 typedef bool holds(const struct stretch *stretch, const struct why_other *run, bool *assumed);
@@ -154,10 +163,15 @@ static bool holds_group(const struct stretch *stretch, const struct why_other *r
 
 static void rest(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns)
 {
-	spent(cut, (struct why_part){
+	const struct why_part part = {
 		.kind = stretch->rest, .hop = stretch->hop, .thread = stretch->thread,
 		.begin_ns = from_ns, .end_ns = to_ns,
-	});
+	};
+
+	if (stretch->is_idle)
+		piece(cut, cut->parts, part);
+	else
+		spent(cut, part);
 }
 
 static void waited(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group);
@@ -196,13 +210,26 @@ static void waited(struct cut *cut, const struct stretch *stretch, int64_t from_
 	gap(cut, stretch, from_ns, to_ns, group);
 }
 
-/* A request may be told to be sent after it was taken: nothing waited then. */
-static void stretch_of(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns)
+/*
+ * A request may be told to be sent after it was taken: nothing waited then. While the executor had nothing to do, only another thread's
+ * callback group can have kept it from its thread.
+ */
+static void stretch_of(struct cut *cut, struct stretch stretch, int64_t from_ns, int64_t to_ns)
 {
-	if (to_ns > from_ns)
-		waited(cut, stretch, from_ns, to_ns, false);
-	else
-		rest(cut, stretch, from_ns, to_ns);
+	int64_t idle_ns = from_ns;
+
+	if (to_ns <= from_ns) {
+		rest(cut, &stretch, from_ns, to_ns);
+		return;
+	}
+	if (cut->cpu)
+		idle_ns = why_idle_until(cut->others, cut->cpu, stretch.thread, from_ns, to_ns);
+	stretch.is_idle = true;
+	if (idle_ns > from_ns)
+		waited(cut, &stretch, from_ns, idle_ns, true);
+	stretch.is_idle = false;
+	if (to_ns > idle_ns)
+		waited(cut, &stretch, idle_ns, to_ns, false);
 }
 
 /* ---- hop by hop ---- */
@@ -217,10 +244,10 @@ static void simple(struct cut *cut, enum why_kind kind, unsigned hop, const stru
 static void way(struct cut *cut, const struct why_hop *from, const struct why_hop *to, unsigned hop)
 {
 	int64_t sent_ns = to->at.send_ns ? to->at.send_ns : from->at.publish_ns;
-	struct stretch stretch = { hop, to->callback, to->at.thread, WHY_TRANSPORT };
+	struct stretch stretch = { hop, to->callback, to->at.thread, WHY_TRANSPORT, false };
 
 	simple(cut, WHY_PUBLISH, hop, from->at.thread, from->at.publish_ns, sent_ns);
-	stretch_of(cut, &stretch, sent_ns, to->at.take_ns);
+	stretch_of(cut, stretch, sent_ns, to->at.take_ns);
 	simple(cut, WHY_TAKE, hop, to->at.thread, to->at.take_ns, to->at.start_ns);
 }
 
@@ -239,7 +266,7 @@ static void hop_of(struct cut *cut, const struct why_instance *instance, unsigne
 	if (i)
 		way(cut, hop - 1, hop, i);
 	else if (hop->due_ns)
-		stretch_of(cut, &(struct stretch){ i, hop->callback, hop->at.thread, WHY_LATE }, hop->due_ns,
+		stretch_of(cut, (struct stretch){ i, hop->callback, hop->at.thread, WHY_LATE, false }, hop->due_ns,
 			   hop->at.start_ns);
 	simple(cut, WHY_EXECUTING, i, hop->at.thread, hop->at.start_ns, end_ns);
 }

@@ -5,11 +5,19 @@
 
 #include "analysis/why/why.h"
 
+/* An executor's thread in its wait for work. */
+struct wait {
+	const struct model_thread *thread;
+	int64_t start_ns, end_ns;
+};
+
 struct why_others {
 	struct why_window *window;
 	unsigned windows;
 	struct why_other *run;
 	unsigned count, size;
+	struct wait *wait;		/* by thread and start, when finished */
+	unsigned waits, waits_size;
 	bool failed;
 };
 
@@ -49,7 +57,28 @@ static void on_instance(void *context, const struct model_instance *instance)
 	add(context, instance, instance->start_ns + instance->duration_ns);
 }
 
-static const struct model_listener listener = { .instance = on_instance };
+static void on_executor(void *context, const struct model_executor_interval *interval)
+{
+	struct why_others *others = context;
+	struct wait *grown;
+	unsigned size;
+
+	if (interval->state != MODEL_EXECUTOR_WAIT_FOR_WORK || !is_inside(others, interval->start_ns, interval->end_ns))
+		return;
+	if (others->waits == others->waits_size) {
+		size = others->waits_size ? others->waits_size * 2 : 256;
+		grown = realloc(others->wait, size * sizeof(*grown));
+		if (!grown) {
+			others->failed = true;
+			return;
+		}
+		others->wait = grown;
+		others->waits_size = size;
+	}
+	others->wait[others->waits++] = (struct wait){ interval->thread, interval->start_ns, interval->end_ns };
+}
+
+static const struct model_listener listener = { .instance = on_instance, .executor = on_executor };
 
 int why_others_create(struct why_others **others, struct model *model, const struct why_window *window,
 		      unsigned windows)
@@ -76,6 +105,7 @@ void why_others_destroy(struct why_others *others)
 		return;
 	free(others->window);
 	free(others->run);
+	free(others->wait);
 	free(others);
 }
 
@@ -86,10 +116,38 @@ static int by_start(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
+static int by_thread(const void *a, const void *b)
+{
+	const struct wait *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return (uintptr_t)x->thread < (uintptr_t)y->thread ? -1 : 1;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+bool why_waits(const struct why_others *others, const struct model_thread *thread, int64_t from_ns, int64_t to_ns)
+{
+	const struct wait key = { .thread = thread, .start_ns = from_ns };
+	unsigned low = 0, high = others->waits;
+
+	/* The first one that starts later; the one before it is asked for. */
+	while (low < high) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (by_thread(&others->wait[middle], &key) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && others->wait[low - 1].thread == thread && others->wait[low - 1].end_ns >= to_ns;
+}
+
 int why_others_finish(struct why_others *others)
 {
 	if (others->count)
 		qsort(others->run, others->count, sizeof(*others->run), by_start);
+	if (others->waits)
+		qsort(others->wait, others->waits, sizeof(*others->wait), by_thread);
 	return others->failed ? -1 : 0;
 }
 

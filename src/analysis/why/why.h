@@ -128,12 +128,12 @@ struct why_part {
 	unsigned hop;			/* of the instance: the callback, or the one it leads to */
 	const struct model_callback *callback;	/* QUEUED: whom it waited for */
 	const struct model_thread *thread;	/* it happened on; QUEUED: that of the callback */
-	int32_t by_tid;			/* PREEMPTED: who ran; 0: nobody, the CPU was idle; -1: not known */
-	char by[16];			/* its name */
+	int32_t by_tid;			/* PREEMPTED: who ran; BLOCKED: who woke it; 0: nobody, the CPU was idle; -1: not known */
+	char by[16];			/* its name; both of the longest piece */
 	bool is_group;			/* QUEUED: by a callback group or node, on another thread */
 	bool is_assumed;		/* no event tells the group */
 	int64_t begin_ns, end_ns;	/* of the first and the last piece */
-	int64_t ns;			/* of all pieces */
+	int64_t ns, longest_ns;		/* of all pieces; of one */
 	unsigned pieces;		/* with something else between them */
 };
 
@@ -182,5 +182,8 @@ struct why_other {
 
 /** why_other() - the runs in order of their start. Return: NULL behind the last. */
 const struct why_other *why_other(const struct why_others *others, unsigned index);
+
+/** why_waits() - whether all of [@from_ns, @to_ns] is in one wait for work of an executor on @thread. */
+bool why_waits(const struct why_others *others, const struct model_thread *thread, int64_t from_ns, int64_t to_ns);
 
 #endif
