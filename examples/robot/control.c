@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "faults.h"
 #include "work.h"
 
 #define THREADS 3
@@ -53,6 +54,7 @@ static void on_obstacles(void *user, const void *message)
 
 	(void)user;
 	work_for(200 * US);
+	faults_visit("planner");
 	twist.linear.x = robot.automatic ? 1.0 / (1 + obstacles->centers._length) : 0.1;
 	robot.speed = twist.linear.x;
 	robot.plans++;
@@ -114,6 +116,7 @@ int main(int argc, char **argv)
 {
 	struct rc_options options = rc_main_options(argc, argv);
 
+	faults_init(&options);
 	rc_init(&robot.context, &options);
 	rc_executor_init(&robot.executor, &robot.context);
 	nodes_init();
@@ -121,5 +124,6 @@ int main(int argc, char **argv)
 	rc_shutdown(&robot.context);
 	printf("control: %u loops, %u plans, %u mode changes\n", robot.loops, robot.plans,
 	       robot.modes);
+	faults_print();
 	return 0;
 }

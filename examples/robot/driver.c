@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "faults.h"
 #include "work.h"
 
 #define BEAMS 360
@@ -36,7 +37,8 @@ static void on_scan_timer(void *user)
 	scan.ranges._length = scan.ranges._maximum = BEAMS;
 	scan.ranges._buffer = robot.ranges;
 	robot.scans++;
-	rc_publish(&robot.scan, &scan);
+	faults_publish("lidar", &robot.scan, &scan, sizeof(scan));
+	faults_timer("lidar", &robot.scan_timer);
 }
 
 static void on_imu_timer(void *user)
@@ -121,6 +123,7 @@ int main(int argc, char **argv)
 {
 	struct rc_options options = rc_main_options(argc, argv);
 
+	faults_init(&options);
 	robot.seed = options.seed * 2654435761u + 1;
 	rc_init(&robot.context, &options);
 	rc_executor_init(&robot.executor, &robot.context);
@@ -129,5 +132,6 @@ int main(int argc, char **argv)
 	rc_shutdown(&robot.context);
 	printf("driver: %u scans, %u commands, %u of %u mode calls answered\n", robot.scans,
 	       robot.commands, robot.answers, robot.calls);
+	faults_print();
 	return 0;
 }

@@ -50,6 +50,7 @@ struct rc_options rc_main_options(int argc, char **argv)
 		{ "domain", required_argument, NULL, 'd' },
 		{ "seed", required_argument, NULL, 's' },
 		{ "seconds", required_argument, NULL, 't' },
+		{ "fault", required_argument, NULL, 'f' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct rc_options options = { .domain = DEFAULT_DOMAIN, .seed = 1 };
@@ -63,12 +64,15 @@ struct rc_options rc_main_options(int argc, char **argv)
 			options.seed = strtoull(optarg, NULL, 10);
 		else if (option == 't')
 			options.seconds = strtod(optarg, NULL);
+		else if (option == 'f' && options.faults < RC_FAULTS_MAX)
+			options.fault[options.faults++] = optarg;
 		else
 			understood = false;
 	}
 	if (understood && optind == argc && options.domain <= 230 && options.seconds >= 0)
 		return options;
-	fprintf(stderr, "usage: %s [--domain 0..230] [--seed N] [--seconds N]\n", argv[0]);
+	fprintf(stderr, "usage: %s [--domain 0..230] [--seed N] [--seconds N] [--fault KIND[:MS]]...\n",
+		argv[0]);
 	exit(2);
 }
 
@@ -206,7 +210,7 @@ void rc_publisher_init(struct rc_publisher *publisher, struct rc_node *node,
 	ros_trace_rcl_publisher_init(&publisher->rcl, &node->rcl, &publisher->rmw, topic, RC_DEPTH);
 }
 
-void rc_publish(struct rc_publisher *publisher, const void *message)
+dds_time_t rc_publish_begin(struct rc_publisher *publisher, const void *message)
 {
 	dds_time_t stamp;
 
@@ -214,7 +218,17 @@ void rc_publish(struct rc_publisher *publisher, const void *message)
 	ros_trace_rcl_publish(&publisher->rcl, message);
 	stamp = dds_time();
 	ros_trace_rmw_publish(&publisher->rmw, message, stamp);
+	return stamp;
+}
+
+void rc_publish_send(struct rc_publisher *publisher, const void *message, dds_time_t stamp)
+{
 	dds_write_ts(publisher->writer, message, stamp);
+}
+
+void rc_publish(struct rc_publisher *publisher, const void *message)
+{
+	rc_publish_send(publisher, message, rc_publish_begin(publisher, message));
 }
 
 void rc_subscription_init(struct rc_entity *entity, struct rc_node *node,

@@ -26,6 +26,7 @@
 
 #define RC_ENTITIES_MAX 32	/* subscriptions, timers, services and clients of one executor */
 #define RC_NAME_MAX 128
+#define RC_FAULTS_MAX 16
 #define RC_DEPTH 10		/* history of every reader and writer */
 
 struct rc_entity;
@@ -34,6 +35,8 @@ struct rc_options {
 	uint32_t domain;	/* DDS domain, 0..230 */
 	uint64_t seed;		/* of what the robot meets */
 	double seconds;		/* how long to run; 0: until SIGINT or SIGTERM */
+	const char *fault[RC_FAULTS_MAX];	/* KIND[:MS], see faults.h */
+	unsigned faults;
 };
 
 struct rc_context {
@@ -103,7 +106,7 @@ struct rc_entity {
 };
 
 /**
- * rc_main_options() - options of a robot program: --domain, --seed, --seconds
+ * rc_main_options() - options of a robot program: --domain, --seed, --seconds, --fault
  * Context: exits with status 2 on a usage error.
  */
 struct rc_options rc_main_options(int argc, char **argv);
@@ -142,6 +145,10 @@ void rc_publisher_init(struct rc_publisher *publisher, struct rc_node *node,
 
 /** rc_publish() - send one message of the publisher's type. Context: may allocate (DDS). */
 void rc_publish(struct rc_publisher *publisher, const void *message);
+
+/** rc_publish_begin(), rc_publish_send() - its halves: what tells of it, and the middleware. Context: may allocate (DDS). */
+dds_time_t rc_publish_begin(struct rc_publisher *publisher, const void *message);
+void rc_publish_send(struct rc_publisher *publisher, const void *message, dds_time_t stamp);
 
 /**
  * rc_subscription_init() - run @function for each message on @topic

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "faults.h"
 #include "work.h"
 
 #define CENTERS_MAX 64
@@ -44,6 +45,7 @@ static void on_scan(void *user, const void *message)
 			center[count++] = (geometry_msgs_msg_dds__Point_){ range[0], (double)i, 0 };
 	}
 	work_for(300 * US);
+	faults_visit("detector");
 	obstacles.centers._length = obstacles.centers._maximum = count;
 	obstacles.centers._buffer = center;
 	robot.scans++;
@@ -67,6 +69,7 @@ static void on_update_timer(void *user)
 {
 	(void)user;
 	robot.updates++;
+	faults_visit("costmap");
 	for (int x = 0; x < CELLS; x++)
 		for (int y = 0; y < CELLS; y++)
 			robot.cell[x][y] -= robot.cell[x][y] / 8;
@@ -102,6 +105,7 @@ int main(int argc, char **argv)
 {
 	struct rc_options options = rc_main_options(argc, argv);
 
+	faults_init(&options);
 	robot.seed = options.seed * 2654435761u + 1;
 	robot.next_rebuild = 5 + (unsigned)(5 * chance(&robot.seed));
 	rc_init(&robot.context, &options);
@@ -111,5 +115,6 @@ int main(int argc, char **argv)
 	rc_shutdown(&robot.context);
 	printf("perception: %u scans, %u costmap updates, %u of them rebuilds of 20 ms\n",
 	       robot.scans, robot.updates, robot.rebuilds);
+	faults_print();
 	return 0;
 }

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults of known kind and size in examples/robot, and whether `kymo why` names them: what the robot says that it did is the truth."""
+import collections
+import json
+import os
+import subprocess
+
+BUILD = os.environ["KYMO_BUILD"]
+KYMO = os.path.join(BUILD, "bin", "kymo")
+ROBOT = os.path.join(BUILD, "robot", "robot")
+CHAIN = "/scan -> /cmd_vel"
+SHARE = 0.05        # of the latency: how far the share of what is named may be from the truth's
+
+Fault = collections.namedtuple("Fault", "asked causes needs_kernel")
+FAULTS = {
+    "hold": Fault(CHAIN, ("queued",), False),
+    "hog": Fault(CHAIN, ("preempted",), True),
+    "pages": Fault(CHAIN, ("page_fault", "executing"), False),
+    "lock": Fault(CHAIN, ("blocked",), True),
+    "late": Fault("/lidar_driver timer 25 ms", ("late",), False),
+    "link": Fault(CHAIN, ("transport",), False),
+}
+Verdict = collections.namedtuple("Verdict", "fault seed result rank share truth said")
+
+
+def who(truth):
+    """As `kymo why` names the culprit."""
+    if truth["fault"] == "hog":
+        return f"{truth['what']} ({truth['tid']})"
+    if truth["fault"] == "lock":
+        return "/control/planner /obstacles"
+    return truth["what"]
+
+
+def record(directory, faults, seed, kernel, seconds):
+    """Return: the trace; {fault: what the robot says of it}; what `kymo record` said."""
+    trace = os.path.join(directory, "trace")
+    command = [KYMO, "record", *(["--kernel"] if kernel else []), "-o", trace, "--", ROBOT, "--seconds", str(seconds),
+               "--seed", str(seed), "--domain", str(100 + os.getpid() % 100)]
+    for fault in faults:
+        command += ["--fault", fault]
+    done = subprocess.run(command, capture_output=True, text=True, check=False,
+                          env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run"), KYMO_RING_SIZE="2M"))
+    assert done.returncode == 0, done
+    truth = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return trace, {t["fault"]: t for t in truth}, done.stderr
+
+
+def ask(trace, asked):
+    done = subprocess.run([KYMO, "why", trace, asked, "--worst", "100", "--format", "json"], capture_output=True, text=True,
+                          check=True)
+    return json.loads(done.stdout)
+
+
+def overlap(truth, instance):
+    begin, end = instance["begin_ns"], instance["begin_ns"] + instance["latency_ns"]
+    return max(0, min(end, truth["end_ns"]) - max(begin, truth["begin_ns"]))
+
+
+def true_ns(truth, instance, kernel, cause):
+    """Time of the instance that the fault took. Who faults pages is preempted as anybody is: where why can tell, that is another's;
+    and so is giving them back."""
+    ns = overlap(truth, instance)
+    if not kernel or truth["fault"] != "pages":
+        return ns
+    return min(ns, truth["touched_ns" if cause == "page_fault" else "cpu_ns"])
+
+
+def woken_by(why, instance, truth):
+    """Who holds a lock wakes who waits for it."""
+    holder = f"{truth['what']} ({truth['tid']})"
+    return truth["fault"] != "lock" or any(p["kind"] == "blocked" and p["by"] == holder for p in why["parts"]
+                                           if p["rank"] == instance["rank"])
+
+
+def judge(trace, seed, truth, kernel):
+    """What is said of the instance that the fault delayed the most."""
+    why = ask(trace, FAULTS[truth["fault"]].asked)
+    hit = max(why["instances"], key=lambda i: overlap(truth, i))
+    true = true_ns(truth, hit, kernel, hit["cause"])
+    share, true_share = hit["cause_ns"] / hit["latency_ns"], true / hit["latency_ns"]
+    if hit["cause"] not in FAULTS[truth["fault"]].causes or hit["cause_who"] != who(truth):
+        # What took longer than the fault is the cause, whoever it was.
+        result = "another" if hit["cause_ns"] - hit["cause_usual_ns"] > true else "wrong"
+    else:
+        result = "right" if abs(share - true_share) <= SHARE and woken_by(why, hit, truth) else "share"
+    return Verdict(truth["fault"], seed, result, hit["rank"], share, true_share, hit["sentence"])
