@@ -19,16 +19,20 @@ static const char *const expects[] = {
 	[OPT_LIST] = "a text",
 };
 
-/* Index of @value among the '|'-separated @choices, or -1. */
-static int choice_index(const char *choices, const char *value)
+/* What stands for @value among the '|'-separated @choices, or -1. */
+static int choice_value(const char *choices, const char *value)
 {
-	size_t length = strlen(value);
+	const size_t length = strcspn(value, ":");
+	uint64_t number;
 
 	for (int i = 0; *choices; i++) {
-		size_t span = strcspn(choices, "|");
+		const size_t span = strcspn(choices, "|"), word = strcspn(choices, "|[");
 
-		if (span == length && !memcmp(choices, value, length))
+		if (word == length && !memcmp(choices, value, length) && !value[length])
 			return i;
+		if (word == length && !memcmp(choices, value, length) && word < span &&
+		    text_read_u64(value + length + 1, &number) && number <= OPT_CHOICE_NUMBER_MAX)
+			return OPT_CHOICE_WITH(i, number);
 		choices += span + (choices[span] == '|');
 	}
 	return -1;
@@ -54,7 +58,7 @@ static bool store(const struct opt *opt, void *target, const char *value)
 	case OPT_TIME:
 		return text_read_time(value, at);
 	case OPT_CHOICE:
-		index = choice_index(opt->choices, value);
+		index = choice_value(opt->choices, value);
 		if (index >= 0)
 			*(int *)at = index;
 		return index >= 0;

@@ -21,7 +21,7 @@ enum opt_kind {
 	OPT_U64,	/* uint64_t */
 	OPT_SIZE,	/* uint64_t bytes: 64K, 4M, 1G (powers of 1024) */
 	OPT_TIME,	/* int64_t ns: 250us, 10ms, 30s, 5min, 2h; a bare number is seconds */
-	OPT_CHOICE,	/* int: index into choices */
+	OPT_CHOICE,	/* int: index into choices, or OPT_CHOICE_WITH() */
 	OPT_LIST,	/* struct opt_list: may be given several times */
 };
 
@@ -39,8 +39,14 @@ struct opt {
 	size_t offset;		/* of the target in the verb's own options struct */
 	const char *value;	/* "DIR", "PID": name of the value in help; NULL for flags */
 	const char *help;	/* one line, begins with a small letter, no full stop */
-	const char *choices;	/* OPT_CHOICE: "table|json|csv" */
+	const char *choices;	/* OPT_CHOICE: "table|json|csv"; "system|sim[:N]": sim may have a number */
 };
+
+/* A choice that was given with a number, up to OPT_CHOICE_NUMBER_MAX. */
+#define OPT_CHOICE_NUMBER_MAX		0xffffff
+#define OPT_CHOICE_WITH(index, number)	((index) | ((int)(number) + 1) << 6)
+#define OPT_CHOICE_INDEX(value)		((value) & 63)
+#define OPT_CHOICE_NUMBER(value)	(((value) >> 6) - 1)	/* -1: without */
 
 struct verb {
 	const char *name;

@@ -37,7 +37,7 @@ static const struct opt opts[] = {
 	  "which ROS 2 is to see the processes in its graph: until Humble, or from Iron on; auto: that of the processes",
 	  "auto|iron|humble" },
 	{ "sim-rate", 0, OPT_U64, offsetof(struct options, sim_rate), "HZ",
-	  "record the time of a simulation so often, of /clock in the first domain (default 1; 0: not)", NULL },
+	  "record the time of a simulation so often, of /clock in each domain (default 1; 0: not)", NULL },
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_END
 };

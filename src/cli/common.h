@@ -42,10 +42,11 @@
 #define CLI_OPT_WINDOW(type, what) \
 	{ "begin", 'b', OPT_TEXT, offsetof(type, begin), "TIME", "leave out " what " earlier", NULL }, \
 	{ "end", 'E', OPT_TEXT, offsetof(type, end), "TIME", "leave out " what " later", NULL }
-/* int clock: see sim_time.h */
+/* int clock: see trace_time.h */
 #define CLI_OPT_CLOCK(type) \
 	{ "clock", 0, OPT_CHOICE, offsetof(type, clock), NULL, \
-	  "whose times to print: the system's, or those of the simulation that /clock told", "system|sim" }
+	  "whose times to print: the system's, or those of the simulation that /clock told, in ROS domain N where " \
+	  "there were several", "system|sim[:N]" }
 #define CLI_OPT_END { 0 }
 
 #define CLI_PATH_MAX 4096	/* bytes of a path with its NUL, as the kernel has it */

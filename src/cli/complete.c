@@ -11,6 +11,10 @@
 static void choices(FILE *out, const char *text, const char *separator)
 {
 	for (; *text; text++) {
+		if (*text == '[')		/* it may have a number, which nobody can complete */
+			text += strcspn(text, "|");
+		if (!*text)
+			break;
 		if (*text == '|')
 			fputs(separator, out);
 		else

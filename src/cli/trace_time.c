@@ -122,7 +122,7 @@ int cli_clock(int choice, struct ctf_reader *reader, const char *path, struct si
 	*clock = NULL;
 	if (choice == CLI_CLOCK_SYSTEM)
 		return 0;
-	if (simclock_read(clock, reader, path, err))
+	if (simclock_read(clock, reader, path, OPT_CHOICE_NUMBER(choice), err))
 		return -1;
 	simclock_attach(*clock, reader);
 	return 0;

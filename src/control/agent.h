@@ -29,7 +29,7 @@ struct agent_options {
 	unsigned domain_count;			/* at least 1 */
 	struct active active;			/* what counts as an active session */
 	enum agent_graph graph;
-	unsigned sim_rate;		/* pairs of /clock a second, of the first domain; 0: it is not heard */
+	unsigned sim_rate;		/* pairs of /clock a second, of each domain; 0: it is not heard */
 	const char *output;		/* where recordings go that a Start begins; NULL: where kymo record puts them */
 	const char *runtime_dir;	/* NULL: as rundir_path() has it */
 	/* Called once, when it can be reached. */

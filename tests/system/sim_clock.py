@@ -99,6 +99,36 @@ def check(trace, phases):
     print(f"sim_clock: {clock}; spans begin off by {max(map(abs, off)) / 1e6:.1f} ms at most")
 
 
+def two_domains(trace, domain):
+    """Two simulations, in two domains of one agent: each pair says whose it is, and --clock sim wants to know which."""
+    events = start(EVENTS, stdin=subprocess.PIPE)
+    base = int(events.stdout.readline())
+    recorder = start(KYMO, "record", "-q", "-o", trace)
+    until("a session", lambda: "recorder_pid" in as_json("status"))
+    agent = start(KYMO, "agent", "--domain", str(domain), "--domain", str(domain + 1), "--sim-rate", "20")
+    players = [start(PLAYER, str(domain + i), *phases) for i, phases in enumerate((["1:1"], ["=5000", "1:0"]))]
+    outputs = [player.communicate(timeout=60)[0].splitlines() for player in players]
+    begin = max(float(lines[0].split()[0]) for lines in outputs)
+    for what, at in ("begin", 0.2), ("end", 0.7):
+        events.stdin.write(f"{what} {int(begin + at * S) - base}\n")
+    events.stdin.close()
+    events.wait(60)
+    said = end(agent)
+    assert all(f"/clock of ROS domain {domain + i} tells" in said for i in (0, 1)), said
+    end(recorder)
+    for number, first, stands in (domain, 100, False), (domain + 1, 5000, True):
+        span, = as_json("query", "-q", trace, "--clock", f"sim:{number}", "SELECT begin_ns, duration_ns FROM spans")["rows"]
+        assert abs(span["begin_ns"] - first * S) < 30 * S and (span["duration_ns"] == 0) == stands, (number, span)
+    for choice, says in ("sim", f"in ROS domains {domain}, {domain + 1}: --clock sim:N"), (
+            f"sim:{domain + 2}", f"in ROS domain {domain + 2}, only in {domain}, {domain + 1}"):
+        done = subprocess.run([KYMO, "report", trace, "--clock", choice], capture_output=True, text=True)
+        assert done.returncode == 2 and says in done.stderr, (choice, done.returncode, done.stderr)
+    done = subprocess.run(["babeltrace2", trace], capture_output=True, text=True, check=True)
+    pairs = [line for line in done.stdout.splitlines() if "ros2_caret:sim_time" in line]
+    assert not done.stderr and pairs, done.stderr
+    assert all(f"ros_domain = {domain} }}" in line or f"ros_domain = {domain + 1} }}" in line for line in pairs), pairs[0]
+
+
 def main():
     if not os.path.exists(PLAYER):
         print("sim_clock.py: skipped, it needs CycloneDDS")
@@ -114,6 +144,7 @@ def main():
                     break
                 print(f"sim_clock: a message came {lateness(trace, phases) / 1e6:.0f} ms late")
             check(trace, phases)
+            two_domains(f"{work}/two", 100 + os.getpid() % 100)
         finally:
             for program in programs:
                 if program.poll() is None:

@@ -26,7 +26,7 @@ static const struct opt opts[] = {
 	{ "pid", 'p', OPT_U64, offsetof(struct target, pid), "PID", "which one", NULL },
 	{ "size", 0, OPT_SIZE, offsetof(struct target, size), "BYTES", "how much", NULL },
 	{ "wait", 0, OPT_TIME, offsetof(struct target, wait), "TIME", "how long", NULL },
-	{ "format", 'f', OPT_CHOICE, offsetof(struct target, format), NULL, "how", "table|json|csv" },
+	{ "format", 'f', OPT_CHOICE, offsetof(struct target, format), NULL, "how", "table|json[:N]|csv" },
 	{ "name", 'n', OPT_LIST, offsetof(struct target, names), "NAME", "which ones", NULL },
 	{ 0 },
 };
@@ -100,6 +100,21 @@ static void command_behind_dashes(void **state)
 	assert_int_equal(parse("-")->argc, 1);	/* a lone dash is an operand */
 }
 
+static void choices_with_a_number(void **state)
+{
+	static const char *const wrong[] = { "--format table:1", "--format json:", "--format json:-1", "--format json:16777216", "--format :1" };
+
+	(void)state;
+	assert_int_equal(parse("--format json")->target.format, 1);
+	assert_int_equal(OPT_CHOICE_NUMBER(1), -1);
+	assert_int_equal(parse("--format json:0")->target.format, OPT_CHOICE_WITH(1, 0));
+	assert_int_equal(parse("--format json:16777215")->target.format, OPT_CHOICE_WITH(1, OPT_CHOICE_NUMBER_MAX));
+	assert_int_equal(OPT_CHOICE_INDEX(OPT_CHOICE_WITH(1, 232)), 1);
+	assert_int_equal(OPT_CHOICE_NUMBER(OPT_CHOICE_WITH(1, 232)), 232);
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		assert_int_equal(parse(wrong[i])->result, -1);
+}
+
 static void lists_have_a_limit(void **state)
 {
 	char line[8 * OPT_LIST_MAX];
@@ -130,8 +145,8 @@ static void refusals(void **state)
 		{ "-qZ", "unknown option -Z" },
 		{ "--output", "needs a value: DIR" },
 		{ "-o", "needs a value: DIR" },
-		{ "--format", "needs a value: table|json|csv" },
-		{ "--format xml", "not one of table|json|csv" },
+		{ "--format", "needs a value: table|json[:N]|csv" },
+		{ "--format xml", "not one of table|json[:N]|csv" },
 		{ "--format tabl", "not one of" },
 		{ "--format |", "not one of" },
 		{ "--quiet=yes", "takes no value" },
@@ -211,7 +226,7 @@ static void help_and_man_show_everything(void **state)
 		(void)snprintf(name, sizeof name, "\\-\\-%s\\fR", opt->name);
 		assert_non_null(strstr(man, name));
 	}
-	assert_non_null(strstr(help, "table|json|csv"));
+	assert_non_null(strstr(help, "table|json[:N]|csv"));
 	assert_non_null(strstr(man, "\n\\&.dangerous \\eline\n"));
 	assert_non_null(strstr(man, ".nf\n  kept as is\n.fi\n"));
 	free(help);
@@ -261,6 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(long_and_short),
 		cmocka_unit_test(command_behind_dashes),
+		cmocka_unit_test(choices_with_a_number),
 		cmocka_unit_test(lists_have_a_limit),
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(help_is_found),

@@ -84,7 +84,7 @@ static void test_hears(void **state)
 
 	(void)state;
 	assert_true(writer > 0);
-	assert_int_equal(clock_open(&clock, here, 10, &err), 0);
+	assert_int_equal(clock_open(&clock, here, 10, false, &err), 0);
 	while (bus_matched(writer) < 1 && still(until))
 		;
 	assert_int_equal(bus_matched(writer), 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a simulation's clock meets a reader: the pairs of a trace, and the times of its events. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,12 +9,14 @@
 
 #define SIM_TIME "ros2_caret:sim_time"
 #define SOURCES_MAX 64u			/* processes that are told apart */
+#define NO_DOMAIN (-1)
 #define PAIRS_MAX (64u << 20)		/* of one; more is damage */
 
-/* A process that recorded the simulation's time. */
+/* A process that recorded the simulation's time of a ROS domain. */
 struct source {
 	uint32_t trace;
 	int32_t pid;
+	int domain;			/* NO_DOMAIN: it does not say which */
 	struct simclock_pair *pair;
 	unsigned count, size;
 };
@@ -26,14 +29,15 @@ struct sources {
 static struct source *source_of(struct sources *sources, const struct ctf_event *event)
 {
 	struct source *source = sources->source, *end = source + sources->count;
+	const int domain = event->value[2].present && event->value[2].u <= INT16_MAX ? (int)event->value[2].u : NO_DOMAIN;
 
 	for (; source < end; source++)
-		if (source->trace == event->trace && source->pid == event->vpid)
+		if (source->trace == event->trace && source->pid == event->vpid && source->domain == domain)
 			return source;
 	if (sources->count == SOURCES_MAX)
 		return NULL;
 	sources->count++;
-	*source = (struct source){ .trace = event->trace, .pid = event->vpid };
+	*source = (struct source){ .trace = event->trace, .pid = event->vpid, .domain = domain };
 	return source;
 }
 
@@ -67,7 +71,7 @@ static int keep(struct sources *sources, const struct ctf_reader *reader, const 
 
 static int read_pairs(struct sources *sources, struct ctf_reader *reader, struct err *err)
 {
-	static const struct ctf_bind bind = { SIM_TIME, { "stamp", "at_ns" } };
+	static const struct ctf_bind bind = { SIM_TIME, { "stamp", "at_ns", "ros_domain" } };
 	struct ctf_event event;
 	int more = 0, status;
 
@@ -92,16 +96,66 @@ static bool has_class(const struct ctf_reader *reader)
 	return false;
 }
 
-int simclock_read(struct simclock **clock, struct ctf_reader *reader, const char *path, struct err *err)
+static int by_domain(const void *a, const void *b)
+{
+	return ((const struct source *)a)->domain - ((const struct source *)b)->domain;
+}
+
+/* "5, 6": the domains that are told, each once. Return: how many. */
+static unsigned list_domains(struct sources *sources, char *text, size_t size)
+{
+	unsigned count = 0;
+	size_t used = 0;
+
+	*text = 0;
+	qsort(sources->source, sources->count, sizeof *sources->source, by_domain);
+	for (unsigned i = 0; i < sources->count; i++) {
+		const struct source *source = &sources->source[i];
+
+		if (source->domain == NO_DOMAIN || !source->count || (i && source->domain == source[-1].domain))
+			continue;
+		if (used < size)
+			used += (size_t)snprintf(text + used, size - used, "%s%d", count ? ", " : "", source->domain);
+		count++;
+	}
+	return count;
+}
+
+/* Those of @domain; of all, if they are of one. Return: NULL with @err, or without: there is none at all. */
+static const struct source *choose(struct sources *sources, const char *path, int domain, struct err *err)
+{
+	const struct source *best = NULL;
+	char domains[128];
+	unsigned count = list_domains(sources, domains, sizeof domains);
+
+	for (unsigned i = 0; i < sources->count; i++) {
+		const struct source *source = &sources->source[i];
+
+		if ((domain == NO_DOMAIN || source->domain == domain) && source->count && (!best || source->count > best->count))
+			best = source;
+	}
+	err->text[0] = 0;
+	if (domain == NO_DOMAIN && count > 1)
+		(void)err_set(err, EXIT_USAGE, "%s has the times of several simulations, in ROS domains %s: --clock sim:N says "
+			      "which.", path, domains);
+	else if (domain != NO_DOMAIN && !best && sources->count)
+		(void)err_set(err, EXIT_USAGE, "%s has no time of a simulation in ROS domain %d, %s%s.", path, domain, count ?
+			      "only in " : "but one that says no domain: --clock sim", domains);
+	else
+		return best;
+	return NULL;
+}
+
+int simclock_read(struct simclock **clock, struct ctf_reader *reader, const char *path, int domain, struct err *err)
 {
 	struct sources sources = { .count = 0 };
-	const struct source *best = NULL;
+	const struct source *best;
 	int status = has_class(reader) ? read_pairs(&sources, reader, err) : 0;
 
-	for (unsigned i = 0; i < sources.count; i++)
-		if (!best || sources.source[i].count > best->count)
-			best = &sources.source[i];
-	if (!status && (!best || !best->count))
+	best = status ? NULL : choose(&sources, path, domain, err);
+	if (!status && !best && err->text[0])
+		status = -1;
+	else if (!status && (!best || !best->count))
 		status = err_set(err, EXIT_INPUT, "%s has no time of a simulation. `kymo agent` records it from "
 				 "/clock while `kymo record` runs (CARET: `ros2 caret record --record-clock`); "
 				 "without --clock sim times are those of the system.", path);

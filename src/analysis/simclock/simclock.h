@@ -56,12 +56,13 @@ int simclock_create(struct simclock **clock, const struct simclock_pair *pair, u
 /**
  * simclock_read() - a clock out of the ros2_caret:sim_time events that @reader finds
  * @path: for messages
+ * @domain: only those of this ROS domain; -1: there must be one domain
  *
  * Where several processes recorded it, the one with the most pairs is taken: they are of one
  * simulation, read a moment apart. The reader's bindings are gone afterwards, and it stands at its
- * beginning. Return: 0, or -1 with @err, which says how to record them.
+ * beginning. Return: 0, or -1 with @err, which says how to record them, or which domains there are.
  */
-int simclock_read(struct simclock **clock, struct ctf_reader *reader, const char *path, struct err *err);
+int simclock_read(struct simclock **clock, struct ctf_reader *reader, const char *path, int domain, struct err *err);
 void simclock_free(struct simclock *clock);	/* NULL: nothing to do */
 
 /** simclock_attach() - have @reader give elapsed times; @clock must live as long. NULL: system time. */

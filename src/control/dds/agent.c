@@ -143,16 +143,27 @@ static void tell_graph(struct agent *agent)
 
 /* ---- looking ---- */
 
+/* While only programs of other domains are recorded, it is their time that counts. */
+static void look_at_clock(struct agent *agent, unsigned i)
+{
+	const struct domain_info *session = &agent->roster.session;
+	const uint32_t domain = agent->options->domain[i];
+
+	speaker_want_clock(agent->speaker[i], session->state != KYMO_STATE_RECORD || ros_domains_has(&session->ros, domain + 1));
+	if (agent->told_clock[i] || !speaker_heard_clock(agent->speaker[i]))
+		return;
+	agent->told_clock[i] = true;
+	agent_tell(agent, "/clock of ROS domain %" PRIu32 " tells the time of a simulation", domain);
+}
+
 void agent_look(struct agent *agent, bool thorough)
 {
 	const struct roster_calls calls = { on_found, on_gone, on_changed, agent };
 
 	roster_look(&agent->roster, thorough, &calls);
 	steer_look(agent->steer, &agent->roster.session);
-	if (!agent->told_clock && speaker_heard_clock(agent->speaker[0])) {
-		agent->told_clock = true;
-		agent_tell(agent, "/clock of ROS domain %" PRIu32 " tells the time of a simulation", agent->options->domain[0]);
-	}
+	for (unsigned i = 0; i < agent->speaker_count; i++)
+		look_at_clock(agent, i);
 	if (agent->graph_changed || thorough)
 		tell_graph(agent);
 }
@@ -261,8 +272,11 @@ static int open_speakers(struct agent *agent, struct err *err)
 		if (speaker_open(&agent->speaker[i], &options, err) < 0)
 			return -1;
 		agent->speaker_count++;
+		if (agent->options->sim_rate &&
+		    speaker_hear_clock(agent->speaker[i], agent->options->sim_rate, agent->options->domain_count > 1, err) < 0)
+			return -1;
 	}
-	return agent->options->sim_rate ? speaker_hear_clock(agent->speaker[0], agent->options->sim_rate, err) : 0;
+	return 0;
 }
 
 static int open_handles(struct agent *agent, struct err *err)

@@ -19,7 +19,7 @@ struct agent {
 	struct steer *steer;
 	int lock;
 	bool graph_changed;
-	bool told_clock;
+	bool told_clock[AGENT_DOMAINS_MAX];
 	bool stopping;
 	unsigned looks;
 	uv_loop_t loop;

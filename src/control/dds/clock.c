@@ -19,7 +19,9 @@ struct clock {
 	struct sim_clock sim;
 	dds_entity_t reader, arrived, end, waitset;
 	pthread_t thread;
-	bool heard;			/* atomic */
+	uint32_t domain;
+	bool of_several;
+	bool heard, unwanted;		/* atomic */
 };
 
 static void keep(void *context, const struct sim_clock_point *pair)
@@ -27,7 +29,18 @@ static void keep(void *context, const struct sim_clock_point *pair)
 	struct clock *clock = context;
 
 	__atomic_store_n(&clock->heard, true, __ATOMIC_RELAXED);
-	KYMO_TRACEPOINT("ros2_caret", "sim_time", ("stamp", (uint64_t)pair->stamp), ("at_ns", (uint64_t)pair->ns));
+	if (__atomic_load_n(&clock->unwanted, __ATOMIC_RELAXED))
+		return;
+	if (clock->of_several)
+		KYMO_TRACEPOINT("ros2_caret", "sim_time", ("stamp", (uint64_t)pair->stamp), ("at_ns", (uint64_t)pair->ns),
+				("ros_domain", clock->domain));
+	else
+		KYMO_TRACEPOINT("ros2_caret", "sim_time", ("stamp", (uint64_t)pair->stamp), ("at_ns", (uint64_t)pair->ns));
+}
+
+void clock_want(struct clock *clock, bool wanted)
+{
+	__atomic_store_n(&clock->unwanted, !wanted, __ATOMIC_RELAXED);
 }
 
 /* Not kymo_now(), which would make this a traced program before there is anything to say. */
@@ -83,12 +96,14 @@ static int make_thread(struct clock *clock)
 	return rc;
 }
 
-int clock_open(struct clock **result, struct bus *bus, unsigned rate, struct err *err)
+int clock_open(struct clock **result, struct bus *bus, unsigned rate, bool of_several, struct err *err)
 {
 	struct clock *clock = calloc(1, sizeof *clock);
 
 	if (!clock)
 		return err_set(err, EXIT_FAILED, "out of memory");
+	clock->domain = bus_domain(bus);
+	clock->of_several = of_several;
 	sim_clock_init(&clock->sim, rate, keep, clock);
 	kymo__of_every_ros_domain();	/* the programs that it tells the time of may be of another than this one's */
 	clock->reader = bus_reader(bus, BUS_CLOCK, DEPTH, NULL, NULL, err);

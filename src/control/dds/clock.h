@@ -17,10 +17,14 @@ struct clock;
 /**
  * clock_open() - hear /clock on @bus, which must outlive it
  * @rate: pairs a second, 1 to SIM_CLOCK_RATE_MAX
+ * @of_several: each says of which domain it is
  *
  * Return: 0; -1 with @err. Context: allocates; makes a thread, which emits events.
  */
-int clock_open(struct clock **clock, struct bus *bus, unsigned rate, struct err *err);
+int clock_open(struct clock **clock, struct bus *bus, unsigned rate, bool of_several, struct err *err);
+
+/** clock_want() - whether its pairs are events at present; at first they are. Context: wait-free; any thread. */
+void clock_want(struct clock *clock, bool wanted);
 
 /** clock_heard() - whether a time of a simulation came. Context: wait-free; any thread. */
 bool clock_heard(const struct clock *clock);

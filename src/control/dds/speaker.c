@@ -66,9 +66,15 @@ uint32_t speaker_domain(const struct speaker *speaker)
 	return speaker->options.domain;
 }
 
-int speaker_hear_clock(struct speaker *speaker, unsigned rate, struct err *err)
+int speaker_hear_clock(struct speaker *speaker, unsigned rate, bool of_several, struct err *err)
 {
-	return clock_open(&speaker->clock, speaker->bus, rate, err);
+	return clock_open(&speaker->clock, speaker->bus, rate, of_several, err);
+}
+
+void speaker_want_clock(struct speaker *speaker, bool wanted)
+{
+	if (speaker->clock)
+		clock_want(speaker->clock, wanted);
 }
 
 bool speaker_heard_clock(const struct speaker *speaker)

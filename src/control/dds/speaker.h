@@ -52,10 +52,14 @@ bool speaker_take_end(struct speaker *speaker);
 /**
  * speaker_hear_clock() - also record the /clock of its domain, see clock.h; once
  * @rate: pairs a second
+ * @of_several: others do so in other domains
  *
  * Return: 0; -1 with @err.
  */
-int speaker_hear_clock(struct speaker *speaker, unsigned rate, struct err *err);
+int speaker_hear_clock(struct speaker *speaker, unsigned rate, bool of_several, struct err *err);
+
+/** speaker_want_clock() - whether it is to be recorded at present. */
+void speaker_want_clock(struct speaker *speaker, bool wanted);
 
 /** speaker_heard_clock() - whether there was a time of a simulation. */
 bool speaker_heard_clock(const struct speaker *speaker);
