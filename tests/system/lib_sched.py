@@ -5,6 +5,7 @@ import bisect
 import collections
 import os
 import random
+import shutil
 import struct
 
 SWITCH, WAKING, MIGRATE = range(3)
@@ -140,3 +141,20 @@ class Scene:
                 for runner, ns in self.runners(cpu, since, until):
                     whom[runner] += ns
         return states, whom
+
+
+def beside(ros, path, seed, query, **options):
+    """A copy of the ROS 2 trace @ros with a schedule of the threads that run callbacks, and of some others.
+    @query: (trace, SQL) -> rows. Return: (path, Scene)."""
+    os.makedirs(path)
+    shutil.copytree(os.path.join(ros, "ctf"), os.path.join(path, "ros"))
+    hosts = query(ros, "SELECT DISTINCT host FROM processes")
+    threads = query(ros, "SELECT DISTINCT i.tid AS tid, t.name AS name FROM callback_instances i JOIN threads t ON t.id = i.thread_id")
+    extent = query(ros, "SELECT min(start_ns) AS b, max(end_ns) AS e FROM callback_instances")[0]
+    # By other names than their own, as they do other things than their own events say.
+    names = {t["tid"]: f"k{t['tid']}" for t in threads}
+    names.update({1000000 + i: f"hog{i}" for i in range(3)})
+    scene = Scene(names, extent["b"] - 10**8, extent["e"] + 10**8, seed, **{"cpus": 3, "mean_ns": 100_000, **options})
+    assert len(hosts) == 1
+    scene.write(os.path.join(path, "kernel"), hosts[0]["host"])
+    return path, scene

@@ -32,7 +32,9 @@ def read(verb, *arguments):
 
 def blame(part):
     """What one is to blame for counts together, wherever in the chain."""
-    if part["kind"] in ("queued", "preempted"):
+    if part["kind"] == "preempted":
+        return part["kind"], part["who"].rpartition("(")[2]    # its number: it may have had several names
+    if part["kind"] == "queued":
         return part["kind"], part["who"], part["group"]
     return part["kind"], part["who"], part["step"]
 

@@ -5,34 +5,14 @@ schedule, which a trace of ROS 2 is read with, did in just that time. The senten
 import collections
 import os
 import re
-import shutil
 import tempfile
 
-from lib_sched import BLOCKED, ON, PREEMPTED, WAITING, Scene
+from lib_sched import BLOCKED, ON, PREEMPTED, WAITING, beside
 from why import DATA, read
 
 
-def extent(trace):
-    rows = read("query", trace, "SELECT min(start_ns) AS b, max(end_ns) AS e FROM callback_instances")["rows"]
-    return rows[0]["b"], rows[0]["e"]
-
-
-def make(directory, name, seed):
-    """A copy of that trace with a schedule of its threads and some others. Return: (path, Scene)."""
-    ros = os.path.join(DATA, name)
-    trace = os.path.join(directory, f"{name.replace('/', '-')}-{seed}")
-    os.makedirs(trace)
-    shutil.copytree(os.path.join(ros, "ctf"), os.path.join(trace, "ros"))
-    host = read("query", ros, "SELECT DISTINCT host FROM processes")["rows"]
-    threads = read("query", ros, "SELECT DISTINCT i.tid AS tid, t.name AS name FROM callback_instances i "
-                                 "JOIN threads t ON t.id = i.thread_id")["rows"]
-    begin, end = extent(ros)
-    names = {t["tid"]: t["name"] or "ros" for t in threads}
-    names.update({1000000 + i: f"hog{i}" for i in range(3)})
-    scene = Scene(names, begin - 10**8, end + 10**8, seed, cpus=3, mean_ns=100_000)
-    assert len(host) == 1
-    scene.write(os.path.join(trace, "kernel"), host[0]["host"])
-    return trace, scene
+def query(trace, sql):
+    return read("query", trace, sql)["rows"]
 
 
 def who_ran(row):
@@ -100,7 +80,7 @@ if __name__ == "__main__":
                               ("ros2-traces/pair_pipeline_mt", "/perception/filter /parameter_events")):
             for number in range(2):
                 directory = os.path.join(private, str(exact))
-                a, b = check(*make(directory, ros, number), callback)
+                a, b = check(*beside(os.path.join(DATA, ros), os.path.join(directory, str(number)), number, query), callback)
                 exact += a
                 told += b
     assert exact > 50 and told > 4, (exact, told)

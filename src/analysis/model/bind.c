@@ -99,7 +99,7 @@ void model_bind_update(struct model *model)
 
 int model_bind_build(struct model *model)
 {
-	size_t rows = KYMO_POINTS_TABLE * (PROVIDERS + 1);
+	size_t rows = KYMO_POINTS_TABLE * (PROVIDERS + 1) + MODEL_BIND_ALSO_MAX;
 	unsigned point, provider;
 
 	model->bind = calloc(rows, sizeof(*model->bind));
@@ -117,6 +117,16 @@ int model_bind_build(struct model *model)
 
 const struct ctf_bind *model_bind(const struct model *model, unsigned *count)
 {
-	*count = model->bind_count;
+	*count = model->bind_count + model->bind_also;
 	return model->bind;
+}
+
+int model_bind_also(struct model *model, const struct ctf_bind *rows, unsigned count, unsigned *first)
+{
+	if (count > MODEL_BIND_ALSO_MAX - model->bind_also)
+		return -1;
+	*first = model->bind_count + model->bind_also;
+	memcpy(&model->bind[*first], rows, count * sizeof(*rows));
+	model->bind_also += count;
+	return 0;
 }

@@ -229,6 +229,7 @@ struct model {
 	struct ctf_bind *bind;
 	struct bound *bound;		/* beside each row of bind */
 	unsigned bind_count;
+	unsigned bind_also;		/* rows behind them, of others */
 
 	const struct model_listener *listener[MODEL_LISTENERS_MAX];
 	void *listener_context[MODEL_LISTENERS_MAX];

@@ -504,6 +504,15 @@ void model_want_all(struct model *model);
  */
 const struct ctf_bind *model_bind(const struct model *model, unsigned *count);
 
+/**
+ * model_bind_also() - have @rows bound beside the model's own, for another analysis in the same pass; before model_attach()
+ * @first: set to the number of the first of them; event.bound counts from there. The model ignores them
+ *
+ * Return: 0, or -1: more than MODEL_BIND_ALSO_MAX in all.
+ */
+int model_bind_also(struct model *model, const struct ctf_bind *rows, unsigned count, unsigned *first);
+#define MODEL_BIND_ALSO_MAX 16u
+
 /** model_attach() - bind @reader to model_bind() and learn its hosts. Return: 0, or -1 with @err. */
 int model_attach(struct model *model, struct ctf_reader *reader, struct err *err);
 

@@ -6,6 +6,8 @@
 
 #define RUNNABLE_MASK 0xff	/* of prev_state: the states that block; what lies above marks a preemption */
 
+#define CLOCKS_DIFFER_NS 10000	/* an event just before a switch may seem to come so much behind it */
+
 enum { SWITCH, WAKING, WAKEUP_NEW, MIGRATE, EXIT };
 enum { PREV_TID, NEXT_TID, PREV_STATE, NEXT_COMM, PREV_COMM };
 enum { TID, TARGET };
@@ -46,10 +48,11 @@ static void leaves(struct sched *sched, struct task *task, int32_t number, const
 	const struct ctf_value *state = &event->value[PREV_STATE];
 	bool stays_ready = state->present && (state->i & RUNNABLE_MASK) == 0;
 
-	/* Somebody else brought it there, or its switch to there was lost: since when is not known. */
-	if (task->state != SCHED_ON_CPU || task->cpu != number) {
-		if (task->state == SCHED_ON_CPU)
-			task->state = SCHED_UNKNOWN;
+	if (task->state == SCHED_ON_CPU && task->cpu < 0) {
+		task->usage.migrations += task->last_cpu >= 0 && task->last_cpu != number;
+		task->cpu = number;
+	} else if (task->state != SCHED_ON_CPU || task->cpu != number) {
+		task->state = SCHED_UNKNOWN;	/* the switch to there was lost: since when is not known */
 		sched_become(sched, task, SCHED_UNKNOWN, number, event->ns);
 	}
 	task->last_cpu = number;
@@ -192,15 +195,32 @@ static void on_loss(struct sched *sched, const struct ctf_event *event)
 	}
 }
 
+/*
+ * A thread that has an event of its own is on a CPU, on whichever: its switch to there was lost, as perf_event_open(2) loses those
+ * from an idle CPU. A thread of another name is another one, in another pid namespace.
+ */
+static void saw(struct sched *sched, const struct ctf_event *event, uint32_t host)
+{
+	struct task *task = map_get(&sched->tasks, (uint32_t)event->vtid, host);
+
+	if (!task || task->state == SCHED_ON_CPU || event->ns - task->since_ns < CLOCKS_DIFFER_NS ||
+	    strncmp(task->name, event->procname, SCHED_COMM_SIZE - 1) != 0 || !*task->name)
+		return;
+	sched_become(sched, task, SCHED_ON_CPU, -1, event->ns);
+	task->woken = false;
+}
+
 int sched_event(struct sched *sched, const struct ctf_event *event, unsigned first)
 {
 	unsigned row = event->bound < 0 || (unsigned)event->bound < first ? WANTED : (unsigned)event->bound - first;
-	uint32_t host = event->trace < sched->traces ? sched->host[event->trace] : 0;
+	uint32_t host = sched_trace_host(sched, event->trace);
 	const struct ctf_value *value = event->value;
 	struct task *task;
 
 	if (event->bound == CTF_LOSS)
 		on_loss(sched, event);
+	else if (row == WANTED && event->vtid && !event->init_ns)	/* facts that are told late are of another time */
+		saw(sched, event, host);
 	if (row == SWITCH && value[PREV_TID].present && value[NEXT_TID].present)
 		return on_switch(sched, event, host);
 	if ((row == WAKING || row == WAKEUP_NEW) && value[TID].present)

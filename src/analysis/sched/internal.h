@@ -38,7 +38,7 @@ struct cpu {
 
 struct sched {
 	const struct ctf_reader *reader;
-	void (*spell)(void *context, const struct sched_spell *spell);
+	const struct sched_listener *listener;
 	void *context;
 	struct map tasks;		/* (tid, host) -> struct task */
 	struct cpu **cpu;		/* by host * CPUS_MAX + number; NULL: not seen */

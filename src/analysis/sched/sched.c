@@ -52,7 +52,7 @@ static void find_names(struct sched *sched)
 }
 
 int sched_create(struct sched **out, const struct ctf_reader *reader,
-		 void (*spell)(void *context, const struct sched_spell *spell), void *context)
+		 const struct sched_listener *listener, void *context)
 {
 	struct sched *sched = calloc(1, sizeof(*sched));
 
@@ -60,7 +60,7 @@ int sched_create(struct sched **out, const struct ctf_reader *reader,
 	if (!sched)
 		return -1;
 	sched->reader = reader;
-	sched->spell = spell;
+	sched->listener = listener;
 	sched->context = context;
 	sched->traces = ctf_trace_count(reader);
 	sched->classes = ctf_class_count(reader);
@@ -180,7 +180,7 @@ static void pass(struct sched *sched, struct task *task, int64_t ns)
 	if (spell.from_ns == INT64_MIN || ns <= spell.from_ns)
 		return;
 	task->usage.ns[task->state] += ns - spell.from_ns;
-	if (task->state == SCHED_UNKNOWN || !sched->spell)
+	if (task->state == SCHED_UNKNOWN || !sched->listener->spell)
 		return;
 	if (task->state == SCHED_BLOCKED) {
 		spell.by_tid = task->waker_tid;
@@ -189,7 +189,7 @@ static void pass(struct sched *sched, struct task *task, int64_t ns)
 		spell.by_tid = cpu->tid;
 		spell.by = cpu->name;
 	}
-	sched->spell(sched->context, &spell);
+	sched->listener->spell(sched->context, &spell);
 }
 
 static void take_off(struct sched *sched, struct task *task)
@@ -242,6 +242,8 @@ void sched_settle(struct sched *sched, struct cpu *cpu, int64_t ns)
 void sched_forget(struct sched *sched, struct task *task)
 {
 	take_off(sched, task);
+	if (sched->listener->gone)
+		sched->listener->gone(sched->context, task->host, task->tid, &task->usage);
 	(void)map_del(&sched->tasks, (uint32_t)task->tid, task->host);
 	free(task);
 }
@@ -260,9 +262,19 @@ bool sched_usage(const struct sched *sched, uint32_t host, int32_t tid, int64_t 
 	return true;
 }
 
-bool sched_is_on(const struct sched *sched, uint32_t host, int32_t tid)
+uint32_t sched_trace_host(const struct sched *sched, uint32_t trace)
+{
+	return trace < sched->traces ? sched->host[trace] : 0;
+}
+
+enum sched_state sched_state_of(const struct sched *sched, uint32_t host, int32_t tid)
 {
 	const struct task *task = map_get(&sched->tasks, (uint32_t)tid, host);
 
-	return task && task->state == SCHED_ON_CPU;
+	return task ? task->state : SCHED_UNKNOWN;
+}
+
+bool sched_is_on(const struct sched *sched, uint32_t host, int32_t tid)
+{
+	return sched_state_of(sched, host, tid) == SCHED_ON_CPU;
 }

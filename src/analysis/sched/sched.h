@@ -6,7 +6,8 @@
  *           sched_switch  (prev_state: R)                sched_switch    (S, D, ...)    sched_waking   sched_switch
  *
  * A spell is a stretch of one state on one CPU, and of one other thread that has that CPU instead. It is told when it ends;
- * what begins it or ends it and is not in the trace makes it unknown, and it is not told. Memory depends on how many threads
+ * what begins it or ends it and is not in the trace makes it unknown, and it is not told. Where the switch to a CPU was lost,
+ * the next event of the thread's own tells that it is on one, if it has the name that the kernel knows it by. Memory depends on how many threads
  * and CPUs there are at a time, not on the length of the trace.
  *
  * Threads are known by host and number. Those of other pid namespaces have other numbers in the kernel than in their own
@@ -52,16 +53,19 @@ struct sched_usage {
 	uint64_t migrations;		/* times that it came to another CPU than it was on before */
 };
 
+/* Any member may be NULL. */
+struct sched_listener {
+	/* A spell has ended. Those of one thread come in order of time; the texts are lent. */
+	void (*spell)(void *context, const struct sched_spell *spell);
+	/* A thread has exited; its number may come again. */
+	void (*gone)(void *context, uint32_t host, int32_t tid, const struct sched_usage *usage);
+};
+
 struct sched;
 
-/**
- * sched_create() - from the traces of @reader
- * @spell: called for each spell when it ends, those of one thread in order of time; its texts are lent. NULL: nobody asks
- *
- * Return: 0, or -1: no memory.
- */
-int sched_create(struct sched **sched, const struct ctf_reader *reader,
-		 void (*spell)(void *context, const struct sched_spell *spell), void *context);
+/** sched_create() - from the traces of @reader. @listener must stay valid. Return: 0, or -1: no memory. */
+int sched_create(struct sched **sched, const struct ctf_reader *reader, const struct sched_listener *listener,
+		 void *context);
 void sched_destroy(struct sched *sched);
 
 /** sched_is_there() - has the trace scheduler events at all? */
@@ -70,16 +74,26 @@ bool sched_is_there(const struct ctf_reader *reader);
 /** sched_bind() - what to give to ctf_bind(), or to model_bind_also(). */
 const struct ctf_bind *sched_bind(unsigned *count);
 
-/** sched_event() - the next event or loss. @first: number of the first row of sched_bind() in what is bound. Return: 0, or -1: no memory. */
+/** sched_event() - the next event of the trace, whichever, or loss. @first: number of the first row of sched_bind() in what is bound. Return: 0, or -1: no memory. */
 int sched_event(struct sched *sched, const struct ctf_event *event, unsigned first);
 
 /** sched_host() - the number of that host name. Return: whether the reader has traces of it. */
 bool sched_host(const struct sched *sched, const char *hostname, uint32_t *host);
 
-/** sched_usage() - what thread @tid did up to @ns, the time of the latest event or later. Return: is it known? */
+/** sched_trace_host() - the number of the host that trace @trace is of. */
+uint32_t sched_trace_host(const struct sched *sched, uint32_t trace);
+
+/**
+ * sched_usage() - what thread @tid did up to @ns, the time of the latest event or later; INT64_MIN: what it did to an end
+ *
+ * Return: was it seen?
+ */
 bool sched_usage(const struct sched *sched, uint32_t host, int32_t tid, int64_t ns, struct sched_usage *usage);
 
-/** sched_is_on() - was @tid on a CPU at the latest event? */
+/** sched_state_of() - what @tid did at the latest event; SCHED_UNKNOWN also if it was never seen. */
+enum sched_state sched_state_of(const struct sched *sched, uint32_t host, int32_t tid);
+
+/** sched_is_on() - was it on a CPU? */
 bool sched_is_on(const struct sched *sched, uint32_t host, int32_t tid);
 
 /** sched_state_name() - "unknown", "running", "preempted", "waiting", "blocked". */

@@ -18,6 +18,7 @@
 
 #include "analysis/align/align.h"
 #include "analysis/model/internal.h"
+#include "analysis/sched/runs.h"
 #include "analysis/spans/spans.h"
 #include "analysis/tables/tables.h"
 
@@ -95,6 +96,37 @@ struct state_row {
 	struct model_state state;
 };
 
+/* A stretch of a thread's time; with names that stay. */
+struct spell_row {
+	uint64_t id;
+	struct sched_spell spell;
+	char name[SCHED_COMM_SIZE], by[SCHED_COMM_SIZE];
+	const char *host;
+};
+
+/* What became of a run of a callback. */
+struct cpu_row {
+	uint64_t id;
+	struct model_instance instance;
+	bool is_known;
+	struct sched_usage usage, own;
+};
+
+/* And who had the CPU meanwhile. */
+struct preemption_row {
+	uint64_t id;
+	struct model_instance instance;
+	struct sched_by by;
+};
+
+/* A thread in all. */
+struct thread_row {
+	uint64_t id;
+	const struct model_thread *thread;
+	bool is_known;
+	struct sched_usage usage;
+};
+
 struct span_row {
 	uint64_t id;
 	struct spans_event event;
@@ -130,6 +162,10 @@ struct tables_row {
 		struct sim_row sim;
 		struct transition_row transition;
 		struct state_row state;
+		struct spell_row spell;
+		struct cpu_row cpu;
+		struct preemption_row preemption;
+		struct thread_row thread;
 		struct span_row span;
 		struct loss_row loss;
 		struct any_row any;
@@ -166,6 +202,7 @@ struct tables_scan {
 	struct ctf_event event;		/* the last one read */
 	struct model *model;		/* NULL: only events are asked for */
 	struct spans *spans;
+	struct sched_runs *runs;	/* NULL: no table of the kernel's scheduler is asked for, or there is none */
 	struct model_listener listener;	/* what the tables need */
 
 	struct tables_row *queue;	/* what the last event gave */
@@ -210,6 +247,11 @@ int tables_listen(struct tables_scan *scan, struct err *err);
 extern const struct spans_listener tables_spans_listener;
 void tables_spans_settle(struct tables_scan *scan);	/* the queue is empty */
 void tables_spans_free(struct tables_scan *scan);
+
+/* kernel.c */
+/* Before the model is attached to the reader. */
+int tables_kernel_attach(struct tables_scan *scan, struct err *err);
+void tables_kernel_finish(struct tables_scan *scan);
 
 /* points.c */
 void tables_point(struct tables_scan *scan, const struct ctf_event *event);

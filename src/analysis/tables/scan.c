@@ -156,6 +156,7 @@ static int finish(struct tables_scan *scan, struct err *err)
 	if (scan->model) {
 		spans_finish(scan->spans);
 		model_finish(scan->model);
+		tables_kernel_finish(scan);
 	}
 	return scan->out_of_memory ? tables_no_memory(err) : 0;
 }
@@ -170,7 +171,8 @@ static int take_event(struct tables_scan *scan, struct err *err)
 		any_row(scan);
 	if (!scan->model)
 		return 0;
-	if (spans_event(scan->spans, event) || model_event(scan->model, event))
+	if ((scan->runs && sched_runs_event(scan->runs, event)) || spans_event(scan->spans, event) ||
+	    model_event(scan->model, event))
 		return tables_no_memory(err);
 	tables_point(scan, event);
 	return 0;
@@ -256,7 +258,7 @@ static bool next_object(struct tables_scan *scan)
 static int attach(struct tables_scan *scan, struct err *err)
 {
 	return model_create(&scan->model, err) || spans_create(&scan->spans, scan->model, err) ||
-	       tables_listen(scan, err) || spans_attach(scan->spans, scan->reader, err) ? -1 : 0;
+	       tables_listen(scan, err) || tables_kernel_attach(scan, err) || spans_attach(scan->spans, scan->reader, err) ? -1 : 0;
 }
 
 /* A window on events alone is the reader's work. */
@@ -356,6 +358,7 @@ void tables_scan_end(struct tables_scan *scan)
 		tables_keep_warning(scan->tables, ctf_warning(scan->reader, i));
 	tables_spans_free(scan);
 	spans_destroy(scan->spans);
+	sched_runs_destroy(scan->runs);
 	model_destroy(scan->model);
 	ctf_close(scan->reader);
 	free((void *)scan->request.filter);

@@ -70,6 +70,8 @@ static void on_spell(void *context, const struct sched_spell *spell)
 	memcpy(kept->spell.by, spell->by, strnlen(spell->by, WHY_COMM_SIZE - 1));
 }
 
+static const struct sched_listener listener = { .spell = on_spell };
+
 static int know_threads(struct why_cpu *cpu, const struct model *model)
 {
 	uint32_t host;
@@ -94,7 +96,7 @@ int why_cpu_create(struct why_cpu **out, const struct ctf_reader *reader, const 
 		return -1;
 	cpu->windows = windows;
 	cpu->window = malloc((windows ? windows : 1) * sizeof(*window));
-	if (!cpu->window || sched_create(&cpu->sched, reader, on_spell, cpu) || know_threads(cpu, model)) {
+	if (!cpu->window || sched_create(&cpu->sched, reader, &listener, cpu) || know_threads(cpu, model)) {
 		why_cpu_destroy(cpu);
 		*out = NULL;
 		return -1;

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the kernel did with the runs of callbacks, and with the threads that they ran on: sched.h beside a model, in one pass.
+ *
+ *   sched_runs_create(&runs, model, reader, &listener, context);	before model_attach() or spans_attach()
+ *   while (ctf_next(...))
+ *       sched_runs_event(runs, &event), model_event(model, &event);	in this order
+ *
+ * The parts of a run add up to its duration, to the nanosecond. What they are is known only if the kernel had a thread of that
+ * number on a CPU when the run began, and when it ended: in another pid namespace the number is somebody else's.
+ *
+ * Context of all functions: not thread-safe; allocate; do not block.
+ */
+#ifndef KYMO_ANALYSIS_SCHED_RUNS_H
+#define KYMO_ANALYSIS_SCHED_RUNS_H
+
+#include "analysis/model/model.h"
+#include "analysis/sched/sched.h"
+#include "base/err.h"
+
+/* Who had the CPU meanwhile. */
+struct sched_by {
+	int32_t tid;		/* 0: nobody, it was idle; -1: not known, or one too many */
+	char name[SCHED_COMM_SIZE];
+	int64_t ns;
+	uint64_t count;		/* of times */
+};
+
+struct sched_run {
+	const struct model_instance *instance;
+	bool is_known;			/* else the rest is 0 */
+	struct sched_usage usage;	/* from its start to its end */
+	struct sched_usage own;		/* without the runs that began inside it */
+	const struct sched_by *by;	/* in order of appearance */
+	unsigned bys;
+};
+
+/* Any member may be NULL. */
+struct sched_runs_listener {
+	/* A callback returned. In order of end. */
+	void (*run)(void *context, const struct sched_run *run);
+	/* Of any thread of the machine; its texts are lent. */
+	void (*spell)(void *context, const struct sched_spell *spell);
+};
+
+struct sched_runs;
+
+/** sched_runs_create() - listen to @model. @listener must stay valid. Return: 0, or -1: no memory. */
+int sched_runs_create(struct sched_runs **runs, struct model *model, const struct ctf_reader *reader,
+		      const struct sched_runs_listener *listener, void *context);
+void sched_runs_destroy(struct sched_runs *runs);
+
+/** sched_runs_event() - the next event or loss, before the model gets it. Return: 0, or -1: no memory. */
+int sched_runs_event(struct sched_runs *runs, const struct ctf_event *event);
+
+/**
+ * sched_runs_thread() - what @thread did up to the latest event
+ *
+ * Return: whether it is known: nine of ten of its own events came while the kernel had it on a CPU.
+ */
+bool sched_runs_thread(const struct sched_runs *runs, const struct model_thread *thread, struct sched_usage *usage);
+
+#endif

@@ -1,0 +1,172 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of the kernel's scheduler: with made-up schedules beside traces of ROS 2 each row is what was made up; of a recording
+the times on CPUs are those that babeltrace2's events add up to; of threads with other numbers in the kernel nothing is told."""
+import bisect
+import collections
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from lib_sched import BLOCKED, ON, PREEMPTED, WAITING, beside
+
+SOURCE = os.environ.get("KYMO_SOURCE", os.path.join(os.path.dirname(__file__), "..", ".."))
+BUILD = os.environ["KYMO_BUILD"]
+KYMO = os.path.join(BUILD, "bin", "kymo")
+ROBOT = os.path.join(BUILD, "robot/robot")
+DATA = os.path.join(SOURCE, "..", "shared", "data", "ros2-traces")
+TABLES = "callback_cpu", "callback_preemptions", "thread_cpu", "thread_states", "cpu_times"
+STATE = {ON: "running", PREEMPTED: "preempted", WAITING: "waiting", BLOCKED: "blocked"}
+
+
+def query(trace, sql):
+    done = subprocess.run([KYMO, "query", trace, sql, "--format", "json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["rows"]
+
+
+def adds_up(row):
+    return row["cpu_ns"] + row["preempted_ns"] + row["waiting_ns"] + row["blocked_ns"] + row["unknown_ns"] == row["duration_ns"]
+
+
+# ---- made up ----
+
+def state_at(scene, tid, ns):
+    its = scene.spells[tid]
+    at = bisect.bisect_right(its, ns, key=lambda s: s.begin) - 1
+    return its[at].state if at >= 0 and its[at].begin <= ns < its[at].end else None
+
+
+def run_of(scene, tid, begin, end):
+    """What a run must have: None where the schedule does not have its thread on a CPU, which cannot be that thread then."""
+    if state_at(scene, tid, begin) != ON or state_at(scene, tid, end) != ON:
+        return None
+    pieces = list(scene.during(tid, begin, end))
+    on = [cpu for state, cpu, *_ in pieces if state == ON]
+    by = collections.defaultdict(lambda: [0, 0])
+    for state, cpu, since, until in pieces:
+        for runner, ns in scene.runners(cpu, since, until) if state in (PREEMPTED, WAITING) else ():
+            by[runner][0] += ns
+            by[runner][1] += 1
+    spent = collections.Counter()
+    for state, _, since, until in pieces:
+        spent[state] += until - since
+    after = [(a[0], b[0]) for a, b in zip(pieces, pieces[1:])]
+    return [spent[ON], spent[PREEMPTED], spent[WAITING], spent[BLOCKED], 0, after.count((ON, PREEMPTED)),
+            sum(a != b for a, b in zip(on, on[1:]))], by
+
+
+def made_up(directory, name, seed):
+    trace, scene = beside(os.path.join(DATA, name), os.path.join(directory, f"{name}-{seed}"), seed, query, mean_ns=30_000)
+    told = {row["id"]: row for row in query(trace, "SELECT * FROM callback_cpu")}
+    runs = query(trace, "SELECT id, tid, start_ns, end_ns, duration_ns FROM callback_instances")
+    whom = collections.defaultdict(dict)
+    for row in query(trace, "SELECT * FROM callback_preemptions"):
+        whom[row["callback_instance_id"]][-1 if row["by_tid"] is None else row["by_tid"]] = [row["ns"], row["count"]]
+        assert row["by_name"] == (scene.names[row["by_tid"]] if row["by_tid"] is not None else None), row
+    assert set(told) == {run["id"] for run in runs}
+    known = 0
+    for run in runs:
+        row, wanted = told[run["id"]], run_of(scene, run["tid"], run["start_ns"], run["end_ns"])
+        ours = [row[k] for k in ("cpu_ns", "preempted_ns", "waiting_ns", "blocked_ns", "unknown_ns", "preemptions", "migrations")]
+        if wanted is None:
+            assert ours == [None] * 7 and run["id"] not in whom, (row, ours)
+            continue
+        assert adds_up(row) and ours == wanted[0], (row, wanted)
+        assert whom.get(run["id"], {}) == dict(wanted[1]), (row, whom[run["id"]], wanted[1])
+        known += row["cpu_ns"] < row["duration_ns"]
+    states(trace, scene)
+    return known
+
+
+def states(trace, scene):
+    ours = collections.defaultdict(list)
+    for row in query(trace, "SELECT * FROM thread_states ORDER BY tid, start_ns"):
+        assert (row["by_tid"] is None and row["by_name"] is None) or row["state"] != "running", row
+        ours[row["tid"]].append((row["state"], row["cpu_id"], row["start_ns"], row["end_ns"]))
+    for tid, its in ours.items():
+        # Ready ones are cut where another thread gets the CPU.
+        merged = []
+        for state, cpu, begin, end in its:
+            if merged and merged[-1][:2] == (state, cpu) and merged[-1][3] == begin and state in ("preempted", "waiting"):
+                begin = merged.pop()[2]
+            merged.append((state, cpu, begin, end))
+        wanted = [(STATE[s.state], s.cpu, s.begin, s.end) for s in scene.spells[tid]]
+        # What goes on at the end of the trace has been told up to the latest switch of its CPU.
+        assert merged[:len(wanted)] == wanted and len(merged) <= len(wanted) + 1, (tid, merged[-3:], wanted[-3:])
+    assert set(ours) == {tid for tid, its in scene.spells.items() if its}
+    times = [(r["tid"], r["cpu_id"], r["start_ns"], r["duration_ns"]) for r in query(trace, "SELECT * FROM cpu_times")]
+    assert sorted(times) == sorted((tid, s.cpu, s.begin, s.end - s.begin) for tid, its in scene.spells.items()
+                                   for s in its if s.state == ON)
+    # The schedule has them on CPUs when they cannot have been: these are no threads of the kernel.
+    assert {r["cpu_ns"] for r in query(trace, "SELECT cpu_ns FROM thread_cpu")} == {None}
+
+
+def without(trace):
+    for table in TABLES:
+        assert not query(trace, f"SELECT * FROM {table}"), table
+
+
+# ---- recorded ----
+
+def recorded(directory):
+    trace = os.path.join(directory, "trace")
+    said = subprocess.run([KYMO, "record", "--kernel", "-o", trace, "--", ROBOT, "--seconds", "2", "--domain", str(100 + os.getpid() % 100)],
+                          capture_output=True, text=True, check=True, env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run"))).stderr
+    if "recording without them" in said:
+        print("not recorded:", said)
+        return
+    rows = query(trace, "SELECT * FROM callback_cpu")
+    known = [row for row in rows if row["cpu_ns"] is not None]
+    assert len(known) > .9 * len(rows) > 100, (len(known), len(rows))
+    assert all(map(adds_up, known))
+    on = on_cpu(trace)
+    threads = [row for row in query(trace, "SELECT * FROM thread_cpu") if row["cpu_ns"]]
+    assert len(threads) > 2, threads
+    for row in threads:
+        # Where a packet says that events were lost, what was going on is not known.
+        assert row["cpu_ns"] <= on[row["tid"]] <= row["cpu_ns"] + row["unknown_ns"], (row, on[row["tid"]])
+    print(f"{len(known)} of {len(rows)} runs known; {len(threads)} threads on CPUs as long as their switches say")
+
+
+LINE = re.compile(r"^\[0*(\d+)\] \S+ \S+ (\S+): (.*)$")
+SWITCHED = re.compile(r'cpu_id = (\d+).* prev_comm = "([^"]*)", prev_tid = (-?\d+),.* next_comm = "([^"]*)", next_tid = (-?\d+)')
+OWN = re.compile(r'vtid = (\d+), procname = "([^"]*)"')
+
+
+def on_cpu(trace):
+    """tid -> ns, by the text that babeltrace2 prints: from the switch to the thread, or where that was lost its own first event
+    (perf loses switches from idle CPUs), to the switch away from it."""
+    text = subprocess.run(["babeltrace2", "--clock-cycles", trace], capture_output=True, text=True, check=True).stdout
+    sums, since, off, name = collections.Counter(), {}, {}, {}
+    for line in text.splitlines():
+        ns, event, rest = LINE.match(line).groups()
+        ns = int(ns)
+        own = None if "init_timestamp" in rest else OWN.search(rest)
+        if event == "sched_switch":
+            cpu, prev_name, prev, next_name, following = SWITCHED.search(rest).groups()
+            name.update({prev: prev_name, following: next_name})
+            begun = since.pop(prev, None)
+            if begun and begun[1] in (None, cpu):
+                sums[int(prev)] += ns - begun[0]
+            off[prev] = ns
+            since[following] = ns, cpu
+            # Who was thought to be there has gone without a word.
+            for tid in [t for t, (_, on) in since.items() if on == cpu and t != following]:
+                del since[tid]
+        elif own and own[1] not in since and own[1] in off and name[own[1]] == own[2] and ns - off[own[1]] >= 10000:
+            since[own[1]] = ns, None
+    return sums
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as private:
+        parts = sum(made_up(private, *case) for case in itertools.product(("pair_basic_st", "pair_pipeline_mt"), (0, 1)))
+        assert parts > 50, parts
+        print(f"{parts} runs that were off their CPU are as they were made up")
+        without(os.path.join(DATA, "pair_basic_st"))
+        recorded(private)
