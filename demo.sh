@@ -40,6 +40,7 @@ The culprit: robot::Costmap::on_update_timer() takes 20 ms now and then. The vic
 robot::ObstacleDetector::on_scan(), whose own work is short, waits for it on the same thread.
 
 Next, after  export PATH=$build/bin:\$PATH ROS_TRACE_DIR=$build/demo
+  kymo why '/scan -> /cmd_vel'    why the worst one took so long, and where its time went
   kymo info                       what is in the trace, and what is missing
   kymo export -o robot.pftrace    for https://ui.perfetto.dev
   babeltrace2 $build/demo/*       the same trace in another reader

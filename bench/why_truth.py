@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(BENCH, "..", "tests", "system"))
 from lib_faults import FAULTS, judge, record  # noqa: E402
 
 RESULTS = ("right", "share", "wrong", "another", "none")
-SECONDS = 2.0
+SECONDS = 3.0
 
 
 def one(fault, seed, kernel):
@@ -30,8 +30,9 @@ def one(fault, seed, kernel):
             kernel = kernel and "recording without them" not in said
             if FAULTS[fault].needs_kernel and not kernel:
                 return None
-            if fault in truth:      # else the robot had no time to get there
-                return judge(trace, seed, truth[fault], kernel)
+            verdict = judge(trace, seed, truth[fault], kernel) if fault in truth else None
+            if verdict:     # else the robot had no time to get there
+                return verdict
     return None
 
 
@@ -44,7 +45,7 @@ def row(fault, kernel, seeds):
           (f"{100 * off[-1]:6.2f} %" if off else ""), flush=True)
     for v in verdicts:
         if v and v.result != "right":
-            print(f"       seed {v.seed}: {v.result}, {v.share:.3f}, in truth {v.truth:.3f}: {v.said}", file=sys.stderr)
+            print(f"       {fault}, seed {v.seed}: {v.result}, {v.share:.3f}, in truth {v.truth:.3f}: {v.said}", file=sys.stderr)
 
 
 def main(seeds, faults):

@@ -5,14 +5,12 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/answer.h"
 #include "cli/common.h"
-#include "cli/progress.h"
 #include "cli/trace_time.h"
 #include "cli/traces.h"
 #include "ctf/reader.h"
 #include "report/flow.h"
-
-#define WARNINGS_SHOWN 5u
 
 struct options {
 	int format;
@@ -73,17 +71,6 @@ static int take_chain(int *argc, char **argv, const char **pattern, struct err *
 	return 0;
 }
 
-static void print_warnings(const struct ctf_reader *reader)
-{
-	unsigned count = ctf_warning_count(reader), i;
-
-	for (i = 0; i < count && i < WARNINGS_SHOWN; i++)
-		fprintf(stderr, "kymo flow: warning: %s\n", ctf_warning(reader, i));
-	if (count > WARNINGS_SHOWN)
-		fprintf(stderr, "kymo flow: %u more warnings: `kymo info` shows them.\n",
-			count - WARNINGS_SHOWN);
-}
-
 static int set_times(struct ctf_reader *reader, const struct options *o, struct flow_options *flow,
 		     struct err *err)
 {
@@ -97,30 +84,16 @@ static int set_times(struct ctf_reader *reader, const struct options *o, struct 
 	       cli_read_point("at", o->at, first_ns, flow->clock, &flow->at_ns, err) ? -1 : 0;
 }
 
-static int print_flow(struct ctf_reader *reader, const char *path, struct flow_options *options,
-		      bool strict, struct err *err)
+static int print_flow(struct ctf_reader *reader, const char *path, struct flow_options *options, bool strict,
+		      struct err *err)
 {
-	struct progress progress;
-	struct table *table;
-	bool lost = false;
-	int status;
+	struct answer answer;
 
-	if (table_open(&table, stdout, options->format)) {
-		err_set(err, EXIT_FAILED, "There is no memory left.");
+	if (answer_begin(&answer, "flow", reader, options->format, options->clock, err))
 		return EXIT_FAILED;
-	}
-	progress_begin(&progress, false);
-	progress_extent(&progress, reader);
-	table_clock(table, options->clock ? cli_stamp : NULL, options->clock);
 	options->progress = progress_trace;
-	options->context = &progress;
-	status = flow_run(reader, path, options, table, &lost, err);
-	progress_clear(&progress);
-	if (status < 0)
-		status = err->status ? (int)err->status : EXIT_FAILED;
-	else if (lost && strict)
-		status = EXIT_LOSS;
-	return cli_close("flow", table, status);
+	options->context = &answer.progress;
+	return answer_finish(&answer, flow_run(reader, path, options, answer.table, &answer.lost, err), strict, err);
 }
 
 static int run(int argc, char **argv)
@@ -159,15 +132,11 @@ static int run(int argc, char **argv)
 	flow.clock = clock;
 	status = status || set_times(reader, &o, &flow, &err) ? (int)err.status :
 								print_flow(reader, traces.name, &flow, o.strict, &err);
-	print_warnings(reader);
+	answer_warn("flow", reader);
 	ctf_close(reader);
 	simclock_free(clock);
 	align_destroy(align);
-	if (*err.text)
-		return cli_fail("flow", &err);
-	if (status == EXIT_LOSS)
-		fprintf(stderr, "kymo flow: events were lost, and --strict makes that an error\n");
-	return status;
+	return answer_end("flow", status, &err);
 }
 
 const struct verb verb_flow = {

@@ -5,16 +5,14 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/answer.h"
 #include "cli/common.h"
 #include "cli/info_accounts.h"
-#include "cli/progress.h"
 #include "cli/report_paths.h"
 #include "cli/trace_time.h"
 #include "cli/traces.h"
 #include "ctf/reader.h"
 #include "report/report.h"
-
-#define WARNINGS_SHOWN 5u
 
 struct options {
 	int format;
@@ -60,17 +58,6 @@ static const struct opt opts[] = {
 	CLI_OPT_END
 };
 
-static void print_warnings(const struct ctf_reader *reader)
-{
-	unsigned count = ctf_warning_count(reader), i;
-
-	for (i = 0; i < count && i < WARNINGS_SHOWN; i++)
-		fprintf(stderr, "kymo report: warning: %s\n", ctf_warning(reader, i));
-	if (count > WARNINGS_SHOWN)
-		fprintf(stderr, "kymo report: %u more warnings: `kymo info` shows them.\n",
-			count - WARNINGS_SHOWN);
-}
-
 /* What the recorder says. */
 static void ask_recorder(const char *path, struct accounts *accounts, struct report_options *report)
 {
@@ -98,31 +85,18 @@ static void ask_recorder(const char *path, struct accounts *accounts, struct rep
 	}
 }
 
-static int print_report(struct ctf_reader *reader, const char *path,
-			struct report_options *options, bool strict, struct err *err)
+static int print_report(struct ctf_reader *reader, const char *path, struct report_options *options, bool strict,
+			struct err *err)
 {
-	struct progress progress;
-	struct table *table;
-	bool lost = false;
-	int status;
+	struct answer answer;
 
-	if (table_open(&table, stdout, options->format)) {
-		err_set(err, EXIT_FAILED, "There is no memory left.");
+	if (answer_begin(&answer, "report", reader, options->format, options->clock, err))
 		return EXIT_FAILED;
-	}
 	/* Some sections are printed while the trace is read: they are progress enough. */
-	progress_begin(&progress, options->sections && isatty(STDOUT_FILENO));
-	progress_extent(&progress, reader);
-	table_clock(table, options->clock ? cli_stamp : NULL, options->clock);
+	answer.progress.on &= !options->sections || !isatty(STDOUT_FILENO);
 	options->progress = progress_trace;
-	options->progress_context = &progress;
-	status = report_run(reader, path, options, table, &lost, err);
-	progress_clear(&progress);
-	if (status < 0)
-		status = err->status ? (int)err->status : EXIT_FAILED;
-	else if (lost && strict)
-		status = EXIT_LOSS;
-	return cli_close("report", table, status);
+	options->progress_context = &answer.progress;
+	return answer_finish(&answer, report_run(reader, path, options, answer.table, &answer.lost, err), strict, err);
 }
 
 static int run(int argc, char **argv)
@@ -176,7 +150,7 @@ static int run(int argc, char **argv)
 	paths.caret.end_ns = report.end_ns;
 	if (!status)
 		status = print_report(reader, traces.name, &report, o.strict, &err);
-	print_warnings(reader);
+	answer_warn("report", reader);
 	ctf_close(reader);
 	simclock_free(clock);
 	report_paths_free(&paths);
@@ -185,13 +159,7 @@ static int run(int argc, char **argv)
 		accounts_free(&accounts[i]);
 	broken = expectations_broken(report.expect);
 	expectations_free(report.expect);
-	if (*err.text)
-		return cli_fail("report", &err);
-	if (broken && status == EXIT_OK)
-		status = EXIT_BUDGET;
-	if (status == EXIT_LOSS)
-		fprintf(stderr, "kymo report: events were lost, and --strict makes that an error\n");
-	return status;
+	return answer_end("report", broken && status == EXIT_OK ? EXIT_BUDGET : status, &err);
 }
 
 const struct verb verb_report = {

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/answer.h"
 #include "cli/common.h"
-#include "cli/progress.h"
 #include "cli/trace_time.h"
 #include "cli/traces.h"
 #include "ctf/reader.h"
@@ -80,27 +80,13 @@ static int take_operands(int *argc, char **argv, struct why_options *why, struct
 static int print_why(struct ctf_reader *reader, const char *path, struct why_options *options, bool strict,
 		     struct err *err)
 {
-	struct progress progress;
-	struct table *table;
-	bool lost = false;
-	int status;
+	struct answer answer;
 
-	if (table_open(&table, stdout, options->format)) {
-		err_set(err, EXIT_FAILED, "There is no memory left.");
+	if (answer_begin(&answer, "why", reader, options->format, options->clock, err))
 		return EXIT_FAILED;
-	}
-	progress_begin(&progress, false);
-	progress_extent(&progress, reader);
-	table_clock(table, options->clock ? cli_stamp : NULL, options->clock);
 	options->progress = progress_trace;
-	options->context = &progress;
-	status = why_run(reader, path, options, table, &lost, err);
-	progress_clear(&progress);
-	if (status < 0)
-		status = err->status ? (int)err->status : EXIT_FAILED;
-	else if (lost && strict)
-		status = EXIT_LOSS;
-	return cli_close("why", table, status);
+	options->context = &answer.progress;
+	return answer_finish(&answer, why_run(reader, path, options, answer.table, &answer.lost, err), strict, err);
 }
 
 static int run(int argc, char **argv)
@@ -128,14 +114,11 @@ static int run(int argc, char **argv)
 	why.clock = clock;
 	status = status || cli_read_window(reader, clock, o.begin, o.end, &why.begin_ns, &why.end_ns, &err) ?
 		 (int)err.status : print_why(reader, traces.name, &why, o.strict, &err);
+	answer_warn("why", reader);
 	ctf_close(reader);
 	simclock_free(clock);
 	align_destroy(align);
-	if (*err.text)
-		return cli_fail("why", &err);
-	if (status == EXIT_LOSS)
-		fprintf(stderr, "kymo why: events were lost, and --strict makes that an error\n");
-	return status;
+	return answer_end("why", status, &err);
 }
 
 const struct verb verb_why = {

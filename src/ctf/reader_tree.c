@@ -194,9 +194,23 @@ int tree_walk(struct ctf_reader *reader, const char *path, unsigned depth, struc
 	return result;
 }
 
+/* Who named a directory of many things hears what was taken for a trace there. */
+static int failed_below(const char *path, const struct err *why, struct err *err)
+{
+	char *metadata = path_join(path, "metadata");
+	bool is_trace = !metadata || !access(metadata, F_OK);
+
+	free(metadata);
+	if (is_trace || why->status != EXIT_INPUT)
+		return err_set(err, why->status, "%s", why->text);
+	return err_set(err, why->status, "%s: what is below it was taken for a part of the trace, and cannot be read: %s", path,
+		       why->text);
+}
+
 int tree_open(struct ctf_reader *reader, const char *path, struct err *err)
 {
 	unsigned before = reader->trace_count;
+	struct err why = { 0 };
 	struct stat st;
 
 	if (stat(path, &st))
@@ -204,8 +218,8 @@ int tree_open(struct ctf_reader *reader, const char *path, struct err *err)
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, EXIT_INPUT, "%s: is not a directory; a trace is the directory that "
 			       "holds a file \"metadata\", or one above it", path);
-	if (tree_walk(reader, path, 0, err))
-		return -1;
+	if (tree_walk(reader, path, 0, &why))
+		return failed_below(path, &why, err);
 	if (reader->trace_count == before)
 		return err_set(err, EXIT_INPUT, "%s: no CTF trace is here: no directory below it holds a "
 			       "file \"metadata\"", path);

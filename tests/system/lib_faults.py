@@ -74,10 +74,12 @@ def woken_by(why, instance, truth):
 
 
 def judge(trace, seed, truth, kernel):
-    """What is said of the instance that the fault delayed the most."""
+    """What is said of the instance that the fault delayed the most; None: there is none."""
     why = ask(trace, FAULTS[truth["fault"]].asked)
     hit = max(why["instances"], key=lambda i: overlap(truth, i))
     true = true_ns(truth, hit, kernel, hit["cause"])
+    if not true:        # the recording ended before it did
+        return None
     share, true_share = hit["cause_ns"] / hit["latency_ns"], true / hit["latency_ns"]
     if hit["cause"] not in FAULTS[truth["fault"]].causes or hit["cause_who"] != who(truth):
         # What took longer than the fault is the cause, whoever it was.

@@ -20,6 +20,8 @@ def once(directory, seed, faults, kernel):
     for fault in truth.values():
         if kernel or not FAULTS[fault["fault"]].needs_kernel:
             verdict = judge(trace, seed, fault, kernel)
+            if not verdict:
+                continue
             print(f"{verdict.fault}, seed {seed}: {verdict.result}, {verdict.share:.3f} of it, in truth {verdict.truth:.3f}: {verdict.said}")
             if verdict.result == "right":
                 named.add(fault["fault"])
