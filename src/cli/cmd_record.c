@@ -247,6 +247,10 @@ static int finish_flight(const struct record_result *result, const struct record
 	if (!result->stats.recorded && !result->stats.init_events && !result->stats.dropped)
 		return nothing_traced(result, record);
 	status = flight_summary(flight, result, options->strict, options->quiet);
+	if (record->kernel)
+		recorded_kernel("record", &result->kernel, options->quiet);
+	if (status == EXIT_OK && options->strict && result->kernel.lost)
+		status = EXIT_LOSS;
 	return result->command_ended && result->command_status ? result->command_status : status;
 }
 
@@ -267,9 +271,9 @@ static int prepare_output(const struct options *options, struct record_options *
 			       "go with --flight: each snapshot is one trace; \"kymo sink add\" may record beside it");
 	if (record->flight && options->relay.url)
 		return err_set(err, EXIT_USAGE, "--relay does not go with --flight: what is kept is sent nowhere");
-	if (options->kernel && (record->flight || sink_files_any(&options->files) || (options->relay.url && !given->count)))
-		return err_set(err, EXIT_USAGE, "--kernel writes into a trace directory that grows: it does not go with --flight, "
-			       "--rotate-size, --rotate-time, --max-size and --compress, nor with --relay without -o");
+	if (options->kernel && (sink_files_any(&options->files) || (options->relay.url && !given->count)))
+		return err_set(err, EXIT_USAGE, "--kernel writes into a trace directory that grows: it does not go with --rotate-size, "
+			       "--rotate-time, --max-size and --compress, nor with --relay without -o; it does with --flight");
 	if (record->flight)
 		return 0;
 	if (options->relay.url && !given->count && (options->perfetto || sink_files_any(&options->files)))

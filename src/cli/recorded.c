@@ -35,7 +35,7 @@ static void print_summary(const struct session_stats *stats)
 		text_bytes(bytes, stats->bytes), stats->dropped, left_out);
 }
 
-static void print_kernel(const char *verb, const struct kernel_stats *kernel, bool quiet)
+void recorded_kernel(const char *verb, const struct kernel_stats *kernel, bool quiet)
 {
 	if (kernel->lost)
 		fprintf(stderr, "kymo %s: %" PRIu64 " of the kernel's events were lost%s\n", verb, kernel->lost,
@@ -93,7 +93,7 @@ int recorded_print(const char *verb, const struct session_stats *stats, const st
 		print_summary(stats);
 	print_loss(verb, stats);
 	if (kernel)
-		print_kernel(verb, kernel, quiet);
+		recorded_kernel(verb, kernel, quiet);
 	if (!quiet && output)
 		fprintf(stderr, "trace: %s\nnext:  kymo report %s\n", output,
 			text_shell(word, sizeof(word), output));

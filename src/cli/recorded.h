@@ -20,4 +20,7 @@ int recorded_print(const char *verb, const struct session_stats *stats, const st
 		   const char *output, int format, bool quiet);
 
 
+/** recorded_kernel() - summary and losses of the kernel's events on stderr. @quiet: losses only */
+void recorded_kernel(const char *verb, const struct kernel_stats *kernel, bool quiet);
+
 #endif

@@ -75,6 +75,30 @@ int format_read(const char *tracefs, const struct kevent *event, struct kformat 
 	return format->id ? 0 : -ENOENT;
 }
 
+struct kformat *format_read_all(struct err *err)
+{
+	const char *tracefs = format_tracefs();
+	struct kformat *format;
+
+	if (!tracefs) {
+		(void)err_set(err, EXIT_FAILED, "kernel events need tracefs, and it is not there or cannot be read; as root: "
+			      "mount -t tracefs tracefs /sys/kernel/tracing; for others: mount -o remount,mode=755 "
+			      "/sys/kernel/tracing");
+		return NULL;
+	}
+	format = calloc(kevent_count, sizeof(*format));
+	if (!format)
+		(void)err_set(err, EXIT_FAILED, "out of memory");
+	for (unsigned i = 0; format && i < kevent_count; i++)
+		if (format_read(tracefs, &kevents[i], &format[i]) < 0 && !i) {
+			(void)err_set(err, EXIT_FAILED, "kernel events need the tracepoint %s, and this kernel does not have it",
+				      kevents[i].raw);
+			free(format);
+			return NULL;
+		}
+	return format;
+}
+
 /* ---- an event ---- */
 
 /* The text of a field: in the record itself, or where a __data_loc points. @size: what may be read. */

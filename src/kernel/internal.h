@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared by the files of the kernel's events: kernel.c (all of it), format.c (what records look like), tracefs.c and
- * pages.c (a source: tracefs), perf.c and ring.c (another: perf_event_open(2)), select.c (which are wanted), trace.c (CTF).
+ * pages.c (a source: tracefs), perf.c and ring.c (another: perf_event_open(2)), select.c (which are wanted), trace.c (CTF), kept.c
+ * (the last seconds of it).
  */
 #ifndef KYMO_KERNEL_INTERNAL_H
 #define KYMO_KERNEL_INTERNAL_H
@@ -68,6 +69,9 @@ const char *format_tracefs(void);
 
 /** format_find() - which event a record is. Return: its index; kevent_count: none of ours. */
 unsigned format_find(const struct kformat *format, const struct krecord *record);
+
+/** format_read_all() - of all events. Return: by event, to be freed; NULL with @err. */
+struct kformat *format_read_all(struct err *err);
 
 /* ---- where records come from ---- */
 
@@ -179,7 +183,24 @@ void select_free(struct select *select);
 
 #define TRACE_PACKET (64u << 10)	/* bytes of events after which a packet is written */
 
+/* Packets of a stream that is not written, the last ones. */
+struct kpacket {
+	struct kpacket *next;
+	uint64_t begin_ns, end_ns, lost;
+	size_t size;
+	uint8_t events[];
+};
+
+struct kkept {
+	struct kpacket *first, *last;
+	uint64_t window_ns, limit;	/* at most so much */
+	uint64_t bytes;
+	uint64_t lost_before;		/* up to the last one that was given up */
+	uint64_t shortest_ns;		/* what the limit left of the window at worst; 0: all */
+};
+
 struct kstream {
+	struct kkept *kept;		/* NULL: it is written */
 	int dir_fd, fd;
 	char name[32];
 	uint32_t cpu;
@@ -191,10 +212,31 @@ struct kstream {
 	size_t size, room;
 };
 
-/** trace_metadata() - write it whole. @there: by event. Return: 0; -errno. */
-int trace_metadata(int dir_fd, const struct ctf_trace_desc *desc, const uint8_t uuid[16], const struct kformat *there);
+/**
+ * trace_make() - a directory with the metadata
+ * @there: by event
+ * @uuid: its own, made here
+ * @dir_fd: of the directory; also after a failure, when it was made
+ *
+ * Return: 0; -1 with @err.
+ */
+int trace_make(const char *dir, const struct ctf_trace_desc *desc, const struct kformat *there, uint8_t uuid[16], int *dir_fd,
+	       struct err *err);
+
+/** trace_unmake() - take away what trace_make() and stream_open() made. */
+void trace_unmake(const char *dir, int dir_fd, const struct kstream *stream, unsigned count);
 
 int stream_open(struct kstream *stream, int dir_fd, uint32_t cpu, const uint8_t uuid[16]);
+
+/** stream_keep() - one that keeps its packets in @kept, which stays the caller's. Return: 0; -ENOMEM. */
+int stream_keep(struct kstream *stream, uint32_t cpu, struct kkept *kept);
+
+/** kept_add() - a packet; those that are too old, or too much, go. Return: 0; -ENOMEM. */
+int kept_add(struct kkept *kept, uint64_t begin_ns, uint64_t end_ns, uint64_t lost, const uint8_t *events, size_t size);
+
+/** kept_write() - what is of @begin_ns to @end_ns, by packets, into @stream, which is open. Return: 0; -errno. */
+int kept_write(const struct kkept *kept, struct kstream *stream, uint64_t begin_ns, uint64_t end_ns);
+void kept_free(struct kkept *kept);
 
 /** stream_add() - an event of @id; into the packet in work. Return: 0; -errno: a packet was due and is not written. */
 int stream_add(struct kstream *stream, unsigned id, uint64_t ns, const void *payload, size_t size);

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #define RING_DEFAULT (4u << 20)		/* 40 000 switches: at 100 000 a second, four polls */
 #define POLL_MS 100
 #define FLUSH_NS 1000000000u		/* what is older is written, so that a crash leaves no more out */
+#define KEPT_MORE_NS 1000000000u		/* than the window: a snapshot takes its time */
 #define FIRST_PID_NAMESPACE 0xeffffffcu	/* inode of the host's, in every kernel */
 
 struct kernel {
@@ -28,6 +28,7 @@ struct kernel {
 	struct kformat *format;		/* by event */
 	struct ksource *source;
 	struct select *select;		/* NULL: everything is wanted */
+	struct kkept *kept;		/* by CPU; NULL: it is written */
 	struct kstream *stream;		/* by CPU; without one where it is switched off */
 	int *process;			/* [processes] who was followed, to look again when events were lost */
 	unsigned processes;
@@ -47,24 +48,6 @@ static uint64_t now_ns(void)
 }
 
 /* ---- opening ---- */
-
-static int read_formats(struct kernel *kernel, struct err *err)
-{
-	const char *tracefs = format_tracefs();
-
-	if (!tracefs)
-		return err_set(err, EXIT_FAILED, "kernel events need tracefs, and it is not there or cannot be read; as root: "
-			       "mount -t tracefs tracefs /sys/kernel/tracing; for others: mount -o remount,mode=755 "
-			       "/sys/kernel/tracing");
-	kernel->format = calloc(kevent_count, sizeof(*kernel->format));
-	if (!kernel->format)
-		return err_set(err, EXIT_FAILED, "out of memory");
-	for (unsigned i = 0; i < kevent_count; i++)
-		if (format_read(tracefs, &kevents[i], &kernel->format[i]) < 0 && !i)
-			return err_set(err, EXIT_FAILED, "kernel events need the tracepoint %s, and this kernel does not have it",
-				       kevents[i].raw);
-	return 0;
-}
 
 static void take(void *context, unsigned cpu, unsigned event, const struct krecord *record)
 {
@@ -106,62 +89,64 @@ static int open_source(struct kernel *kernel, const struct kernel_options *optio
 	return options->all ? 0 : open_select(kernel, err);
 }
 
-static int open_stream(struct kernel *kernel, uint32_t cpu)
+/* It is told when the trace begins: a reader sees what the first events have lost. */
+static int open_streams(struct kernel *kernel)
 {
-	int rc = stream_open(&kernel->stream[cpu], kernel->dir_fd, cpu, kernel->uuid);
+	int rc = 0;
 
-	return rc < 0 ? rc : stream_front(&kernel->stream[cpu], now_ns());
+	for (unsigned i = 0; rc == 0 && i < kernel->source->cpus; i++) {
+		if (!kernel->source->ops->there(kernel->source, i))
+			continue;
+		rc = kernel->kept ? stream_keep(&kernel->stream[i], i, &kernel->kept[i]) :
+		     stream_open(&kernel->stream[i], kernel->dir_fd, i, kernel->uuid);
+		if (rc == 0 && !kernel->kept)
+			rc = stream_front(&kernel->stream[i], now_ns());
+	}
+	return rc;
 }
 
 static int open_trace(struct kernel *kernel, const struct kernel_options *options, struct err *err)
 {
 	int rc;
 
-	if (getrandom(kernel->uuid, sizeof(kernel->uuid), 0) != sizeof(kernel->uuid))
-		memset(kernel->uuid, 0x5a, sizeof(kernel->uuid));	/* never on Linux */
-	kernel->uuid[6] = (kernel->uuid[6] & 0x0f) | 0x40;		/* version 4, random */
-	kernel->uuid[8] = (kernel->uuid[8] & 0x3f) | 0x80;
 	kernel->dir = strdup(options->dir);
 	if (!kernel->dir)
 		return err_set(err, EXIT_FAILED, "out of memory");
-	if (mkdir(options->dir, 0755) < 0)
-		return err_set(err, EXIT_FAILED, "cannot make %s: %s", options->dir, strerror(errno));
-	kernel->dir_fd = open(options->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (kernel->dir_fd < 0 || mkdirat(kernel->dir_fd, "index", 0755) < 0)
-		return err_set(err, EXIT_FAILED, "cannot write into %s: %s", options->dir, strerror(errno));
-	rc = trace_metadata(kernel->dir_fd, options->desc, kernel->uuid, kernel->format);
-	for (unsigned i = 0; rc == 0 && i < kernel->source->cpus; i++)
-		if (kernel->source->ops->there(kernel->source, i))
-			rc = open_stream(kernel, i);
+	if (trace_make(options->dir, options->desc, kernel->format, kernel->uuid, &kernel->dir_fd, err) < 0)
+		return -1;
+	rc = open_streams(kernel);
 	return rc < 0 ? err_set(err, EXIT_FAILED, "cannot write into %s: %s", options->dir, strerror(-rc)) : 0;
+}
+
+static int open_kept(struct kernel *kernel, const struct kernel_options *options, struct err *err)
+{
+	kernel->kept = calloc(kernel->source->cpus, sizeof(*kernel->kept));
+	for (unsigned i = 0; kernel->kept && i < kernel->source->cpus; i++)
+		kernel->kept[i] = (struct kkept){
+			.window_ns = options->window_ns + KEPT_MORE_NS, .limit = options->memory / kernel->source->cpus,
+		};
+	return kernel->kept && open_streams(kernel) == 0 ? 0 : err_set(err, EXIT_FAILED, "out of memory");
 }
 
 /* A trace in which nothing is, goes. */
 static void unmake(const struct kernel *kernel)
 {
-	char name[48];
-
-	for (unsigned i = 0; i < kernel->source->cpus; i++) {
-		if (!kernel->stream[i].name[0])
-			continue;
-		(void)snprintf(name, sizeof(name), "index/%s.idx", kernel->stream[i].name);
-		(void)unlinkat(kernel->dir_fd, kernel->stream[i].name, 0);
-		(void)unlinkat(kernel->dir_fd, name, 0);
-	}
-	(void)unlinkat(kernel->dir_fd, "metadata", 0);
-	(void)unlinkat(kernel->dir_fd, "index", AT_REMOVEDIR);
-	(void)rmdir(kernel->dir);
+	if (kernel->dir_fd >= 0)
+		trace_unmake(kernel->dir, kernel->dir_fd, kernel->stream, kernel->source->cpus);
 }
 
 static void release(struct kernel *kernel)
 {
 	for (unsigned i = 0; kernel->stream && i < kernel->source->cpus; i++)
 		(void)stream_close(&kernel->stream[i], 0);
+	for (unsigned i = 0; kernel->kept && i < kernel->source->cpus; i++)
+		kept_free(&kernel->kept[i]);
 	if (kernel->source)
 		kernel->source->ops->close(kernel->source);
 	if (kernel->dir_fd >= 0)
 		(void)close(kernel->dir_fd);
 	select_free(kernel->select);
+	free(kernel->kept);
 	free(kernel->stream);
 	free(kernel->process);
 	free(kernel->dir);
@@ -177,10 +162,10 @@ int kernel_open(struct kernel **out, const struct kernel_options *options, struc
 	if (!kernel)
 		return err_set(err, EXIT_FAILED, "out of memory");
 	kernel->dir_fd = -1;
-	if (read_formats(kernel, err) < 0 || open_source(kernel, options, err) < 0 ||
-	    open_trace(kernel, options, err) < 0) {
-		if (kernel->dir_fd >= 0)
-			unmake(kernel);
+	kernel->format = format_read_all(err);
+	if (!kernel->format || open_source(kernel, options, err) < 0 ||
+	    (options->dir ? open_trace(kernel, options, err) : open_kept(kernel, options, err)) < 0) {
+		unmake(kernel);
 		release(kernel);
 		return -1;
 	}
@@ -319,8 +304,50 @@ static int failed(const struct kernel *kernel, struct err *err)
 {
 	if (kernel->rc == 0)
 		return 0;
+	if (!kernel->dir)
+		return err_set(err, EXIT_FAILED, "cannot keep kernel events: %s", strerror(-kernel->rc));
 	return err_set(err, EXIT_FAILED, "cannot write kernel events into %s: %s; the rest of them is not in the trace",
 		       kernel->dir, strerror(-kernel->rc));
+}
+
+int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapshot, struct err *err)
+{
+	const unsigned cpus = kernel->source->cpus;
+	struct kstream *stream = calloc(cpus, sizeof(*stream));
+	uint8_t uuid[16];
+	int dir_fd = -1, rc, end;
+
+	if (!stream)
+		return err_set(err, EXIT_FAILED, "out of memory");
+	if (kernel_poll(kernel, err) < 0 ||
+	    trace_make(snapshot->dir, snapshot->desc, kernel->format, uuid, &dir_fd, err) < 0) {
+		free(stream);
+		return -1;
+	}
+	rc = 0;
+	for (unsigned i = 0; rc == 0 && i < cpus; i++) {
+		if (!kernel->stream[i].events)
+			continue;
+		rc = stream_open(&stream[i], dir_fd, i, uuid);
+		rc = rc ? rc : kept_write(&kernel->kept[i], &stream[i], snapshot->begin_ns, snapshot->end_ns);
+	}
+	for (unsigned i = 0; i < cpus; i++) {
+		end = stream_close(&stream[i], 0);
+		rc = rc ? rc : end;
+	}
+	(void)close(dir_fd);
+	free(stream);
+	return rc < 0 ? err_set(err, EXIT_FAILED, "cannot write kernel events into %s: %s", snapshot->dir, strerror(-rc)) : 0;
+}
+
+uint64_t kernel_shortest(const struct kernel *kernel)
+{
+	uint64_t shortest = 0;
+
+	for (unsigned i = 0; kernel->kept && i < kernel->source->cpus; i++)
+		if (kernel->kept[i].shortest_ns && (!shortest || kernel->kept[i].shortest_ns < shortest))
+			shortest = kernel->kept[i].shortest_ns;
+	return shortest;
 }
 
 int kernel_poll(struct kernel *kernel, struct err *err)
@@ -330,7 +357,7 @@ int kernel_poll(struct kernel *kernel, struct err *err)
 	read_all(kernel, now);
 	if (kernel->select)
 		follow_again(kernel);
-	if (now - kernel->flushed_ns >= FLUSH_NS) {
+	if (kernel->kept || now - kernel->flushed_ns >= FLUSH_NS) {
 		for (unsigned i = 0; i < kernel->source->cpus && kernel->rc == 0; i++)
 			if (kernel->stream[i].events)
 				kernel->rc = stream_flush(&kernel->stream[i], now);

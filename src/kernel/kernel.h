@@ -27,8 +27,9 @@
 struct kernel;
 
 struct kernel_options {
-	const char *dir;		/* of the trace, made here; its parent must be there */
+	const char *dir;		/* of the trace, made here; its parent must be there. NULL: kept for kernel_snapshot() */
 	const struct ctf_trace_desc *desc;
+	uint64_t window_ns, memory;	/* without dir: how much of the past is kept, in at most so many bytes */
 	bool all;			/* of all threads, not only those that are followed */
 	const char *source;		/* "tracefs" or "perf_event_open"; NULL: the first that can be */
 	size_t ring_size;		/* bytes per CPU, rounded up to a power of two; 0: 4 MiB, or what is allowed */
@@ -64,6 +65,19 @@ void kernel_follow(struct kernel *kernel, int pid);
  * it is missing.
  */
 int kernel_poll(struct kernel *kernel, struct err *err);
+
+/* A trace of what is kept. */
+struct kernel_snapshot {
+	const char *dir;		/* made here; its parent must be there */
+	const struct ctf_trace_desc *desc;
+	uint64_t begin_ns, end_ns;	/* CLOCK_MONOTONIC; up to a tenth of a second more */
+};
+
+/** kernel_snapshot() - write what is kept, with options.dir NULL. Return: 0; -1 with @err. */
+int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapshot, struct err *err);
+
+/** kernel_shortest() - to what the memory has shortened the window at worst, in ns; 0: never. */
+uint64_t kernel_shortest(const struct kernel *kernel);
 
 /** kernel_close() - the rest, and the indexes; a trace without events is removed. NULL is allowed. Return: 0; -1 with @err as for kernel_poll(). */
 int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct err *err);

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -32,7 +34,7 @@ static void put_event(FILE *out, unsigned id)
 	fprintf(out, "\t};\n};\n\n");
 }
 
-int trace_metadata(int dir_fd, const struct ctf_trace_desc *desc, const uint8_t uuid[16], const struct kformat *there)
+static int trace_metadata(int dir_fd, const struct ctf_trace_desc *desc, const uint8_t uuid[16], const struct kformat *there)
 {
 	int fd = openat(dir_fd, "metadata", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
@@ -55,6 +57,41 @@ int trace_metadata(int dir_fd, const struct ctf_trace_desc *desc, const uint8_t 
 	if (fclose(out) != 0 && rc == 0)
 		rc = -errno;
 	return rc;
+}
+
+int trace_make(const char *dir, const struct ctf_trace_desc *desc, const struct kformat *there, uint8_t uuid[16], int *dir_fd,
+	       struct err *err)
+{
+	int rc;
+
+	*dir_fd = -1;
+	if (getrandom(uuid, 16, 0) != 16)
+		memset(uuid, 0x5a, 16);			/* never on Linux */
+	uuid[6] = (uuid[6] & 0x0f) | 0x40;		/* version 4, random */
+	uuid[8] = (uuid[8] & 0x3f) | 0x80;
+	if (mkdir(dir, 0755) < 0)
+		return err_set(err, EXIT_FAILED, "cannot make %s: %s", dir, strerror(errno));
+	*dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*dir_fd < 0 || mkdirat(*dir_fd, "index", 0755) < 0)
+		return err_set(err, EXIT_FAILED, "cannot write into %s: %s", dir, strerror(errno));
+	rc = trace_metadata(*dir_fd, desc, uuid, there);
+	return rc < 0 ? err_set(err, EXIT_FAILED, "cannot write into %s: %s", dir, strerror(-rc)) : 0;
+}
+
+void trace_unmake(const char *dir, int dir_fd, const struct kstream *stream, unsigned count)
+{
+	char name[48];
+
+	for (unsigned i = 0; i < count; i++) {
+		if (!stream[i].name[0])
+			continue;
+		(void)snprintf(name, sizeof(name), "index/%s.idx", stream[i].name);
+		(void)unlinkat(dir_fd, stream[i].name, 0);
+		(void)unlinkat(dir_fd, name, 0);
+	}
+	(void)unlinkat(dir_fd, "metadata", 0);
+	(void)unlinkat(dir_fd, "index", AT_REMOVEDIR);
+	(void)rmdir(dir);
 }
 
 /* ---- streams ---- */
@@ -90,6 +127,13 @@ int stream_open(struct kstream *stream, int dir_fd, uint32_t cpu, const uint8_t 
 	return -(int)cpu;
 }
 
+int stream_keep(struct kstream *stream, uint32_t cpu, struct kkept *kept)
+{
+	*stream = (struct kstream){ .dir_fd = -1, .fd = -1, .cpu = cpu, .kept = kept, .room = 2 * TRACE_PACKET };
+	stream->events = malloc(stream->room);
+	return stream->events ? 0 : -ENOMEM;
+}
+
 /* All of a packet or nothing: what was written of one that failed is cut off. */
 static int write_packet(struct kstream *stream, const struct head *head)
 {
@@ -117,11 +161,16 @@ static int put_packet(struct kstream *stream, uint64_t now_ns)
 	};
 	int rc;
 
-	memcpy(head.uuid, stream->uuid, sizeof(head.uuid));
-	rc = write_packet(stream, &head);
+	if (stream->kept) {
+		rc = kept_add(stream->kept, head.begin, head.end, stream->lost, stream->events, stream->size);
+	} else {
+		memcpy(head.uuid, stream->uuid, sizeof(head.uuid));
+		rc = write_packet(stream, &head);
+	}
 	if (rc < 0)
 		return rc;
-	ctf_index_add(&stream->index, stream->dir_fd, stream->name, &(struct ctf_index_entry){
+	if (!stream->kept)
+		ctf_index_add(&stream->index, stream->dir_fd, stream->name, &(struct ctf_index_entry){
 		.offset = stream->offset, .packet_size = bits, .content_size = bits, .timestamp_begin = head.begin,
 		.timestamp_end = head.end, .events_discarded = head.discarded, .stream_id = 0,
 		.stream_instance_id = stream->cpu, .packet_seq_num = head.seq,
@@ -132,6 +181,28 @@ static int put_packet(struct kstream *stream, uint64_t now_ns)
 	stream->seq++;
 	stream->size = 0;
 	return 0;
+}
+
+int kept_write(const struct kkept *kept, struct kstream *stream, uint64_t begin_ns, uint64_t end_ns)
+{
+	uint64_t lost = kept->lost_before;
+	int rc = 0;
+
+	for (const struct kpacket *packet = kept->first; rc == 0 && packet && packet->begin_ns <= end_ns; packet = packet->next) {
+		if (packet->end_ns < begin_ns) {
+			lost = packet->lost;
+			continue;
+		}
+		if (!stream->seq)
+			rc = put_packet(stream, packet->begin_ns);	/* so that a reader sees what the next one has lost */
+		memcpy(stream->events, packet->events, packet->size);
+		stream->size = packet->size;
+		stream->begin_ns = packet->begin_ns;
+		stream->last_ns = packet->end_ns;
+		stream->lost = packet->lost - lost;
+		rc = rc ? rc : put_packet(stream, packet->end_ns);
+	}
+	return rc;
 }
 
 int stream_front(struct kstream *stream, uint64_t now_ns)
@@ -165,9 +236,11 @@ int stream_close(struct kstream *stream, uint64_t now_ns)
 
 	if (!stream->events)
 		return 0;
-	ctf_index_finish(&stream->index, stream->dir_fd, stream->name);
-	if (close(stream->fd) < 0 && rc == 0)
-		rc = -errno;
+	if (!stream->kept) {
+		ctf_index_finish(&stream->index, stream->dir_fd, stream->name);
+		if (close(stream->fd) < 0 && rc == 0)
+			rc = -errno;
+	}
 	free(stream->events);
 	stream->events = NULL;
 	return rc;

@@ -46,6 +46,7 @@ struct flight_report {
 	uint64_t events, dropped, bytes;
 	unsigned processes;
 	uint64_t suppressed;		/* triggers that fired meanwhile */
+	int64_t clock_offset_ns;	/* CLOCK_REALTIME - CLOCK_MONOTONIC, as its metadata have it */
 	const struct err *failed;	/* NULL: it is there */
 };
 

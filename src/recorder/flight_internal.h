@@ -136,6 +136,7 @@ struct kept *flight_writer_cursor(const struct flight_writer *writer);
 struct flight_totals {
 	uint64_t events, init_events, dropped, bytes;
 	unsigned processes, threads;
+	int64_t clock_offset_ns;	/* as the metadata have it */
 };
 void flight_writer_totals(const struct flight_writer *writer, struct flight_totals *totals);
 

@@ -146,7 +146,7 @@ static void report(struct flight *flight, const char *path, const struct flight_
 		.pid = asked->pid, .tid = asked->tid, .procname = asked->procname, .thread = asked->thread,
 		.begin_ns = flight->begin_ns, .end_ns = flight->end_ns, .events = totals->events,
 		.dropped = totals->dropped, .bytes = totals->bytes, .processes = totals->processes,
-		.suppressed = flight->suppressed, .failed = failed,
+		.suppressed = flight->suppressed, .clock_offset_ns = totals->clock_offset_ns, .failed = failed,
 	};
 	struct flight_waiter *waiter = asked->waiters;
 

@@ -35,6 +35,7 @@ struct flight_writer {
 	struct kept *cursor, *last;
 	uint8_t *scratch;		/* of facts whose times are changed */
 	size_t room;
+	int64_t clock_offset_ns;
 };
 
 /* ---- begin ---- */
@@ -92,6 +93,7 @@ int flight_writer_begin(const struct flight_part *part, struct flight_writer **r
 	}
 	writer->begin_ns = part->begin_ns;
 	writer->end_ns = part->end_ns;
+	writer->clock_offset_ns = (int64_t)(realtime - monotonic);
 	writer->cursor = part->first;
 	writer->last = part->last;
 	if (sink_ctf_create(part->path, part->version, monotonic, realtime, NULL, &writer->sink, err) < 0) {
@@ -299,7 +301,7 @@ const char *flight_writer_path(const struct flight_writer *writer)
 void flight_writer_totals(const struct flight_writer *writer, struct flight_totals *totals)
 {
 	*totals = (struct flight_totals){
-		.processes = writer->count, .bytes = writer->sink->ops->bytes(writer->sink),
+		.processes = writer->count, .clock_offset_ns = writer->clock_offset_ns, .bytes = writer->sink->ops->bytes(writer->sink),
 	};
 	for (unsigned i = 0; i < writer->count; i++) {
 		const struct written *written = &writer->process[i];

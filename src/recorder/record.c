@@ -410,6 +410,26 @@ static int run_loop(struct recorder *recorder)
 	return rc;
 }
 
+/* ---- snapshots ---- */
+
+static int name_snapshot(void *context, unsigned number, char *path, unsigned size, struct err *err)
+{
+	const struct flight_options *options = ((const struct recorder *)context)->options->flight;
+
+	return options->name(options->context, number, path, size, err);
+}
+
+/* The kernel's part of it first: who is told of a snapshot may read it. */
+static void on_written(void *context, const struct flight_report *report)
+{
+	struct recorder *recorder = context;
+	const struct flight_options *options = recorder->options->flight;
+
+	record_kernel_snapshot(&recorder->kernel, report);
+	if (options->written)
+		options->written(options->context, report);
+}
+
 int record_run(const struct record_options *options, struct record_result *result, struct err *err)
 {
 	struct recorder recorder = { .options = options, .result = result, .err = err };
@@ -419,7 +439,12 @@ int record_run(const struct record_options *options, struct record_result *resul
 
 	*result = (struct record_result){ 0 };
 	if (options->flight) {
-		if (flight_create(options->flight, &recorder.flight, err) < 0)
+		struct flight_options flight = *options->flight;
+
+		flight.name = name_snapshot;
+		flight.written = on_written;
+		flight.context = &recorder;
+		if (flight_create(&flight, &recorder.flight, err) < 0)
 			return -1;
 		session.sink = flight_sink(recorder.flight);
 	}
@@ -430,12 +455,16 @@ int record_run(const struct record_options *options, struct record_result *resul
 		return -1;
 	}
 	if (options->kernel)
-		record_kernel_begin(&recorder.kernel, recorder.session, &options->session, options->kernel_all);
+		record_kernel_begin(&recorder.kernel, recorder.session, &options->session, options->kernel_all, options->flight);
 	rc = run_loop(&recorder);
-	record_kernel_end(&recorder.kernel, &result->kernel);
-	if (recorder.flight)
+	/* What waits in the flight recorder is written at the session's end. */
+	if (!recorder.flight)
+		record_kernel_end(&recorder.kernel, &result->kernel);
+	else
 		flight_unmet(recorder.flight, result->unmet, sizeof result->unmet);
 	ended = session_end(recorder.session, &end_err);
+	if (recorder.flight)
+		record_kernel_end(&recorder.kernel, &result->kernel);
 	if (rc == 0 && ended < 0) {
 		*err = end_err;
 		rc = -1;

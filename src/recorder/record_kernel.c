@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "recorder/session_internal.h"
 #include "recorder/traces.h"
 
@@ -16,32 +17,76 @@ static void say(const struct session_options *options, const char *text)
 		options->say(options->context, text);
 }
 
-void record_kernel_begin(struct record_kernel *record, const struct session *session, const struct session_options *options,
-			 bool all)
+/* What the kernel's trace in @trace is called, and where it is. Return: false: its path is too long. */
+static bool describe(const struct record_kernel *record, const char *trace, int64_t clock_offset_ns, struct traces *traces,
+		     struct ctf_trace_desc *desc, char dir[PATH_MAX])
 {
-	const char *output = session_output(session), *slash = strrchr(output, '/');
+	const char *slash = strrchr(trace, '/');
+	struct timespec now;
+	uint64_t realtime;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	realtime = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	traces_describe(traces, desc, slash ? slash + 1 : trace, record->options->version,
+			realtime - (uint64_t)clock_offset_ns, realtime);
+	if ((unsigned)snprintf(dir, PATH_MAX, "%s/kernel", trace) < PATH_MAX)
+		return true;
+	say(record->options, "the path of the trace is too long for kernel events; recording without them");
+	return false;
+}
+
+void record_kernel_begin(struct record_kernel *record, const struct session *session, const struct session_options *options,
+			 bool all, const struct flight_options *flight)
+{
 	char dir[PATH_MAX], text[sizeof(((struct err *)0)->text) + 64];
 	struct traces traces = { 0 };
 	struct ctf_trace_desc desc;
-	struct timespec now;
-	uint64_t realtime;
+	struct kernel_options how = { .desc = &desc, .all = all, .source = getenv("KYMO_KERNEL_SOURCE") };
 	struct err err;
 
-	*record = (struct record_kernel){ .session = session, .options = options };
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	realtime = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	traces_describe(&traces, &desc, slash ? slash + 1 : output, options->version,
-			realtime - (uint64_t)session_clock_offset(session), realtime);
-	if ((unsigned)snprintf(dir, sizeof(dir), "%s/kernel", output) >= sizeof(dir)) {
-		say(options, "the path of the trace is too long for kernel events; recording without them");
+	*record = (struct record_kernel){ .session = session, .options = options, .window_ns = flight ? flight->window_ns : 0 };
+	if (flight) {
+		how.window_ns = flight->window_ns;
+		how.memory = flight->memory / 4;
+	} else if (describe(record, session_output(session), session_clock_offset(session), &traces, &desc, dir)) {
+		how.dir = dir;
+	} else {
 		return;
 	}
-	if (kernel_open(&record->kernel, &(struct kernel_options){
-		.dir = dir, .desc = &desc, .all = all, .source = getenv("KYMO_KERNEL_SOURCE"),
-	}, &err) == 0)
+	if (kernel_open(&record->kernel, &how, &err) == 0)
 		return;
 	(void)snprintf(text, sizeof(text), "%s; recording without them", err.text);
 	say(options, text);
+}
+
+void record_kernel_snapshot(struct record_kernel *record, const struct flight_report *report)
+{
+	struct traces traces = { 0 };
+	struct ctf_trace_desc desc;
+	char dir[PATH_MAX];
+	struct err err;
+
+	if (!record->kernel || report->failed ||
+	    !describe(record, report->path, report->clock_offset_ns, &traces, &desc, dir))
+		return;
+	if (kernel_snapshot(record->kernel, &(struct kernel_snapshot){
+		.dir = dir, .desc = &desc, .begin_ns = report->begin_ns, .end_ns = report->end_ns,
+	    }, &err) < 0)
+		say(record->options, err.text);
+}
+
+/* Once: the window of the others may be whole. */
+static void tell_short(struct record_kernel *record)
+{
+	const uint64_t shortest = kernel_shortest(record->kernel);
+	char kept[TEXT_QUANTITY_MAX], window[TEXT_QUANTITY_MAX], text[160];
+
+	if (record->told_short || !shortest || shortest >= record->window_ns)
+		return;
+	record->told_short = true;
+	(void)snprintf(text, sizeof(text), "the memory holds only the last %s of %s of the kernel's events; --flight-memory gives "
+		       "more", text_ns(kept, (int64_t)shortest), text_ns(window, (int64_t)record->window_ns));
+	say(record->options, text);
 }
 
 void record_kernel_command(struct record_kernel *record, int pid)
@@ -89,6 +134,7 @@ int record_kernel_poll(struct record_kernel *record, int wait_ms)
 		record->kernel = NULL;
 		return wait_ms;
 	}
+	tell_short(record);
 	return wait_ms < mine ? wait_ms : mine;
 }
 
@@ -96,7 +142,7 @@ void record_kernel_end(struct record_kernel *record, struct kernel_stats *stats)
 {
 	struct err err;
 
-	if (record->kernel)
+	if (record->kernel && !record->window_ns)
 		follow(record);
 	if (kernel_close(record->kernel, stats, &err) < 0)
 		say(record->options, err.text);

@@ -4,6 +4,7 @@
 #define KYMO_RECORDER_RECORD_KERNEL_H
 
 #include "kernel/kernel.h"
+#include "recorder/flight.h"
 #include "recorder/session.h"
 
 struct record_kernel {
@@ -11,12 +12,21 @@ struct record_kernel {
 	const struct session *session;
 	const struct session_options *options;
 	unsigned followed;		/* processes of the session that have been looked at */
+	uint64_t window_ns;		/* of the flight recorder; 0: all is written */
+	bool told_short;
 	bool told;			/* of one whose threads have no number here */
 };
 
-/** record_kernel_begin() - @all: of all threads. @session and @options must live on. */
+/**
+ * record_kernel_begin() - @session and @options must live on
+ * @all: of all threads
+ * @flight: they are kept, in a quarter as much memory besides; NULL: they are written
+ */
 void record_kernel_begin(struct record_kernel *record, const struct session *session, const struct session_options *options,
-			 bool all);
+			 bool all, const struct flight_options *flight);
+
+/** record_kernel_snapshot() - into the snapshot that was just written. */
+void record_kernel_snapshot(struct record_kernel *record, const struct flight_report *report);
 
 /** record_kernel_command() - the threads of @pid, and of what it starts, are wanted, too. */
 void record_kernel_command(struct record_kernel *record, int pid);
@@ -24,7 +34,7 @@ void record_kernel_command(struct record_kernel *record, int pid);
 /** record_kernel_poll() - Return: @wait_ms, or less: when to come back. */
 int record_kernel_poll(struct record_kernel *record, int wait_ms);
 
-/** record_kernel_end() - @stats: zero without events of the kernel. Before session_end(). */
+/** record_kernel_end() - @stats: zero without events of the kernel. Before session_end(); with @flight, after it. */
 void record_kernel_end(struct record_kernel *record, struct kernel_stats *stats);
 
 #endif

@@ -177,15 +177,57 @@ def not_allowed(directory):
     assert os.path.isdir(os.path.join(trace, "ust")) and not os.path.exists(os.path.join(trace, "kernel")), os.listdir(trace)
 
 
+def switches(trace, tids):
+    """By CPU, who was switched to whom, where one of these took part."""
+    found = collections.defaultdict(list)
+    for line in events(trace)[0]:
+        if "sched_switch" in line:
+            cpu, *pair = re.search(r"cpu_id = (\d+) .* prev_tid = (\d+),.* next_tid = (\d+),", line).groups()
+            if tids & set(pair):
+                found[cpu].append(tuple(pair))
+    return found
+
+
+def flight(directory):
+    """The last seconds: a piece, without a gap, of what another recorder writes meanwhile, and loss as in a trace."""
+    env = dict(os.environ, KYMO_DIR=os.path.join(directory, "other"))
+    whole = os.path.join(directory, "whole")
+    with subprocess.Popen([KYMO, "record", "--kernel-all", "-q", "-o", whole], env=env, stderr=subprocess.DEVNULL) as other:
+        deadline = time.monotonic() + 60
+        while not os.path.exists(os.path.join(whole, "kernel", "channel0_0")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.1)
+        done, trace = kymo(directory, "--kernel", "--flight", "700ms", "--trigger", "callback > 15ms", "--post", "50ms", "--snapshots",
+                           "2", "--", ROBOT, "--seconds", "30", "--domain", str(100 + os.getpid() % 100))
+        other.terminate()
+    assert done.returncode == 0 and "kernel: " in done.stderr, done
+    lossy = events(whole)[1] != 0
+    for snapshot in "1", "2":
+        path = os.path.join(trace, snapshot)
+        with open(os.path.join(path, "kymo.json"), encoding="utf-8") as file:
+            tids = {str(thread["tid"]) for process in json.load(file)["processes"] for thread in process["threads"]}
+        part, full = switches(path, tids), switches(whole, tids)
+        lossy = lossy or events(path)[1] != 0
+        assert part and sum(map(len, part.values())) > 50, part
+        for cpu, pairs in part.items():
+            at = [i for i in range(len(full[cpu])) if full[cpu][i:i + len(pairs)] == pairs]
+            assert at or lossy, (snapshot, cpu, len(pairs), len(full[cpu]))
+        times = [line.split("]")[0] for line in events(path)[0]]
+        assert times == sorted(times)
+        said = json.loads(subprocess.run([KYMO, "why", path, "--format", "json"], capture_output=True, check=True).stdout)
+        assert said, said
+    print("snapshots:", {cpu: len(pairs) for cpu, pairs in part.items()}, "switches; in the whole:", {cpu: len(full[cpu]) for cpu in part})
+
+
 def refused(directory):
-    for more in ["--flight", "1s"], ["--rotate-size", "1M"], ["--relay", "net://127.0.0.1:1"]:
+    for more in ["--rotate-size", "1M"], ["--relay", "net://127.0.0.1:1"]:
         done = subprocess.run([KYMO, "record", "--kernel", *more], capture_output=True, text=True, check=False)
         assert done.returncode == 2 and "--kernel writes into a trace directory" in done.stderr, done
     assert not os.listdir(directory)
 
 
 if __name__ == "__main__":
-    for test in refused, all_there, chosen, other_source, killed, nobody, not_allowed:
+    for test in refused, all_there, chosen, other_source, killed, flight, nobody, not_allowed:
         with tempfile.TemporaryDirectory() as private:
             if test is all_there:
                 probe, heard, _ = record(os.path.join(private, ""))
