@@ -102,7 +102,7 @@ static int run_perfetto(const struct options *options, const char *trace, const 
 	int status;
 
 	snprintf(output, sizeof(output), "%s.%s", name, chrome ? "trace.json" : traces > 1 ? "tar" : "pftrace");
-	if (traces > 1 && ends_with(request.output, ".pftrace")) {
+	if (traces > 1 && (chrome || ends_with(request.output, ".pftrace"))) {
 		request.further = operand + 1;
 		request.further_count = (unsigned)traces - 1;
 		traces = 1;
@@ -160,10 +160,10 @@ static int run_graph(const struct options *options, const struct cli_traces *tra
 	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
 }
 
-static int run_architecture(const struct options *options, const char *trace)
+static int run_architecture(const struct options *options, const struct cli_traces *traces)
 {
 	struct export_architecture request = {
-		.trace = trace,
+		.traces = traces,
 		.output = options->output,
 		.force = options->force,
 		.quiet = options->quiet,
@@ -176,10 +176,10 @@ static int run_architecture(const struct options *options, const char *trace)
 	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
 }
 
-static int run_ctf(const struct options *options, const char *trace, const char *name)
+static int run_ctf(const struct options *options, const struct cli_traces *traces, const char *name)
 {
 	struct export_ctf request = {
-		.trace = trace,
+		.trace = traces->path[0],
 		.name = name,
 		.output = options->output,
 		.begin = options->begin,
@@ -188,8 +188,14 @@ static int run_ctf(const struct options *options, const char *trace, const char 
 	};
 	struct err err = { 0 };
 	bool lost;
+	int status;
 
-	if (options->format == FORMAT_CARET ? export_caret(&request, &lost, &err) : export_ctf(&request, &lost, &err))
+	if (traces->count > 1)
+		status = export_caret_hosts(&request, traces, &lost, &err);
+	else
+		status = options->format == FORMAT_CARET ? export_caret(&request, &lost, &err) :
+							   export_ctf(&request, &lost, &err);
+	if (status)
 		return cli_fail("export", &err);
 	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
 }
@@ -209,8 +215,12 @@ static int check(const struct options *options, int traces, struct err *err)
 	if (options->clock && options->format >= FORMAT_ARCHITECTURE && options->format != FORMAT_CHROME)
 		return err_set(err, EXIT_USAGE, "--clock does not go with --format caret, caret-architecture and ctf: "
 			       "events keep the times they were recorded with, and those of the simulation are among them");
-	if (options->clock && (traces > 1 || options->follow))
-		return err_set(err, EXIT_USAGE, "--clock sim goes with one trace that is complete");
+	if (options->clock && options->follow)
+		return err_set(err, EXIT_USAGE, "--clock sim goes with a trace that is complete, not with --follow");
+	if (options->clock && traces > 1 && options->format == FORMAT_PERFETTO &&
+	    !(options->output && ends_with(options->output, ".pftrace")))
+		return err_set(err, EXIT_USAGE, "--clock sim goes with one file: each trace of an archive has times of its own; "
+			       "write one of all with -o NAME.pftrace");
 	if (options->compress != PFT_LEVEL_DEFAULT && options->format != FORMAT_PERFETTO)
 		return err_set(err, EXIT_USAGE, "--compress goes with --format perfetto");
 	if ((options->split || options->follow) && options->format != FORMAT_PERFETTO)
@@ -221,10 +231,10 @@ static int check(const struct options *options, int traces, struct err *err)
 		return err_set(err, EXIT_USAGE, "--split is at least 64K: each part begins with all names and tracks");
 	if (options->split && options->output && !strcmp(options->output, "-"))
 		return err_set(err, EXIT_USAGE, "--split makes files; name the first with -o");
-	if (traces > 1 && (options->format == FORMAT_ARCHITECTURE || options->format == FORMAT_CTF ||
-			   options->format == FORMAT_CARET || options->format == FORMAT_CHROME))
-		return err_set(err, EXIT_USAGE, "one trace at a time: --format perfetto, sqlite, csv, json, dot and svg take "
-			       "several");
+	if (traces > 1 && options->format == FORMAT_CTF)
+		return err_set(err, EXIT_USAGE, "--format ctf takes one trace: its metadata have one clock a trace, which cannot follow "
+			       "that of another host. Export each into a directory of its own and give babeltrace2 all of them; "
+			       "`kymo dump` prints them by one clock");
 	if (traces > 1 && options->format == FORMAT_PERFETTO && (options->split || options->follow))
 		return err_set(err, EXIT_USAGE, "--split and --follow go with one trace");
 	if (traces > 1 && options->format == FORMAT_PERFETTO && options->output && !strcmp(options->output, "-"))
@@ -252,9 +262,9 @@ static int run(int argc, char **argv)
 	if (options.format == FORMAT_PERFETTO || options.format == FORMAT_CHROME)
 		return run_perfetto(&options, trace, name, argc, argv);
 	if (options.format == FORMAT_ARCHITECTURE)
-		return run_architecture(&options, trace);
+		return run_architecture(&options, &traces);
 	if (options.format == FORMAT_CTF || options.format == FORMAT_CARET)
-		return run_ctf(&options, trace, name);
+		return run_ctf(&options, &traces, name);
 	return options.format >= FORMAT_DOT ? run_graph(&options, &traces, name) :
 					      run_tables(&options, &traces, name);
 }
@@ -318,7 +328,8 @@ const struct verb verb_export = {
 		"create_architecture_file` gives; see docs/caret.md.\n"
 		"\n"
 		"caret: the trace as CARET records it, for `ros2 caret` and caret_analyze: a new directory with CTF; see "
-		"docs/caret.md for what they want of a trace.\n"
+		"docs/caret.md for what they want of a trace. Of several traces, each of one host, there is a directory each in it, with "
+		"times of the first host's clock: caret_analyze takes a list of them.\n"
 		"\n"
 		"ctf: the trace again as plain CTF 1.8 for babeltrace2 and others, in a new directory: "
 		"compressed files are unpacked, what is not whole is left out, and with --begin and --end there "
@@ -340,6 +351,7 @@ const struct verb verb_export = {
 		"kymo export --format csv --table messages --begin +10s --end +20s -o - > messages.csv\n"
 		"kymo export --format svg -o robot.svg\n"
 		"kymo export --format caret -o for_caret && ros2 caret check_ctf for_caret\n"
+		"kymo export left-robot right-robot --format caret -o for_caret\n"
 		"kymo export --format ctf --begin +10s --end +20s -o piece && babeltrace2 piece\n",
 	.opts = opts,
 	.run = run,

@@ -7,10 +7,12 @@
 
 #include "cli/common.h"
 #include "cli/events.h"
-#include "cli/info_accounts.h"
 #include "cli/info_chunks.h"
 #include "cli/info_collect.h"
+#include "cli/info_recorders.h"
 #include "cli/trace_time.h"
+#include "cli/traces.h"
+#include "report/report.h"
 
 struct info_options {
 	int format;
@@ -36,7 +38,9 @@ struct show {
 	struct table *table;
 	const struct info_options *options;
 	const struct info *info;
-	const struct accounts *accounts;
+	const struct recorders *recorders;
+	const struct accounts *accounts;	/* of all */
+	const struct align *align;		/* NULL: there is one host */
 	struct ctf_reader *reader;
 	const char *path;
 	bool limited;			/* to some of the events */
@@ -221,14 +225,6 @@ static void show_chunks(const struct show *s)
 		note_rest(s, count);
 }
 
-static const struct account_process *account_of(const struct show *s, int32_t vpid)
-{
-	for (unsigned i = 0; i < s->accounts->process_count; i++)
-		if (s->accounts->process[i].vpid == vpid)
-			return &s->accounts->process[i];
-	return NULL;
-}
-
 static void show_processes(const struct show *s)
 {
 	static const struct table_column columns[] = {
@@ -240,14 +236,14 @@ static void show_processes(const struct show *s)
 	table_section(s->table, "processes", "Processes", columns, COUNT(columns));
 	for (unsigned i = 0; i < limit(s, count); i++) {
 		const struct info_process *p = s->info->process[i];
-		const struct account_process *account = account_of(s, p->vpid);
+		const struct account_process *account = recorders_process(s->recorders, p->trace, p->vpid);
 
 		table_text(s->table, p->host);
 		table_i64(s->table, p->vpid);
 		table_text(s->table, p->name);
 		table_u64(s->table, p->threads);
 		table_u64(s->table, p->events);
-		if (account && s->accounts->ended)
+		if (account && recorders_ended(s->recorders, p->trace))
 			table_u64(s->table, account->dropped + account->unwritten);
 		else
 			table_none(s->table);
@@ -259,35 +255,30 @@ static void show_processes(const struct show *s)
 	note_rest(s, count);
 }
 
-static const struct account_thread *thread_account(const struct show *s, int32_t vpid, int32_t vtid)
-{
-	for (unsigned i = 0; i < s->accounts->thread_count; i++)
-		if (s->accounts->thread[i].vpid == vpid && s->accounts->thread[i].vtid == vtid)
-			return &s->accounts->thread[i];
-	return NULL;
-}
-
 static void show_threads(const struct show *s)
 {
-	static const struct table_column columns[] = {
-		{ "pid", "PID" }, { "tid", "TID" }, { "name", "NAME" }, { "events", "EVENTS" },
-		{ "first_ns", "FIRST" }, { "last_ns", "LAST" }, { "dropped", "DROPPED" },
-	};
+#define THREAD_COLUMNS(host) { \
+		{ "host", host }, { "pid", "PID" }, { "tid", "TID" }, { "name", "NAME" }, { "events", "EVENTS" }, \
+		{ "first_ns", "FIRST" }, { "last_ns", "LAST" }, { "dropped", "DROPPED" }, \
+	}
+	static const struct table_column columns[] = THREAD_COLUMNS(NULL), several[] = THREAD_COLUMNS("HOST");
 	unsigned count = s->info->thread_count;
 
-	table_section(s->table, "threads", "Threads; times since the trace's beginning", columns,
-		      COUNT(columns));
+	table_section(s->table, "threads", "Threads; times since the trace's beginning",
+		      s->align ? several : columns, COUNT(columns));
 	for (unsigned i = 0; i < limit(s, count); i++) {
 		const struct info_thread *t = s->info->thread[i];
-		const struct account_thread *account = thread_account(s, t->process->vpid, t->vtid);
+		const struct info_process *p = t->process;
+		const struct account_thread *account = recorders_thread(s->recorders, p->trace, p->vpid, t->vtid);
 
+		table_text(s->table, p->host);
 		table_i64(s->table, t->process->vpid);
 		table_i64(s->table, t->vtid);
 		table_text(s->table, t->name);
 		table_u64(s->table, t->events);
 		table_ns(s->table, t->first_ns - s->info->begin_ns);
 		table_ns(s->table, t->last_ns - s->info->begin_ns);
-		if (account && s->accounts->ended)
+		if (account && recorders_ended(s->recorders, p->trace))
 			table_u64(s->table, account->dropped);
 		else
 			table_none(s->table);
@@ -315,15 +306,14 @@ static void show_streams(const struct show *s)
 	table_section(s->table, "streams", "Streams", columns, COUNT(columns));
 	for (unsigned i = 0; i < limit(s, count); i++) {
 		const struct ctf_stream_info *stream = ctf_stream(s->reader, i);
-		int64_t offset = ctf_trace(s->reader, stream->trace)->clock_offset_ns;
 
 		table_u64(s->table, i);
 		table_u64(s->table, stream->trace);
 		table_text(s->table, stream_name(s, stream));
 		table_u64(s->table, stream->packets);
 		table_bytes(s->table, stream->bytes);
-		table_ns(s->table, (int64_t)stream->begin_ns + offset);
-		table_ns(s->table, (int64_t)stream->end_ns + offset);
+		table_ns(s->table, ctf_time_of(s->reader, stream->trace, stream->begin_ns));
+		table_ns(s->table, ctf_time_of(s->reader, stream->trace, stream->end_ns));
 		table_u64(s->table, stream->lost);
 		table_u64(s->table, stream->lost_packets);
 	}
@@ -389,6 +379,8 @@ static int show_all(struct show *s, const char *problem)
 	if (table_open(&s->table, stdout, (enum table_format)s->options->format))
 		return EXIT_FAILED;
 	show_facts(s);
+	report_print_hosts(s->table, s->align);
+	recorders_show(s->recorders, s->table);
 	show_traces(s);
 	show_chunks(s);
 	show_processes(s);
@@ -403,31 +395,34 @@ static int show_all(struct show *s, const char *problem)
 static int info_run(int argc, char **argv)
 {
 	struct info_options options = { 0 };
-	struct accounts accounts = { 0 };
+	struct recorders recorders = { 0 };
 	struct info info = { 0 };
-	struct show show = { .options = &options, .info = &info, .accounts = &accounts };
+	struct show show = { .options = &options, .info = &info, .recorders = &recorders, .accounts = &recorders.all };
 	struct events events = { .selection = &options.selection };
-	char path[CLI_PATH_MAX], problem[512];
+	struct align *align = NULL;
+	struct cli_traces traces;
 	struct err err = { 0 };
+	char problem[512];
 	int status;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || cli_trace(argc, argv, path, &err))
-		return cli_fail("info", &err);
-	if (ctf_open(path, &show.reader, &err))
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || cli_traces(&traces, argc, argv, &err) ||
+	    cli_traces_open(&traces, "info", &show.reader, &align, &err))
 		return cli_fail("info", &err);
 	ctf_threads(show.reader, 0);
-	show.path = path;
+	show.path = traces.name;
+	show.align = align;
 	events.begin = options.begin;
 	events.end = options.end;
-	accounts_read(&accounts, path, problem);
 	events.reader = show.reader;
 	show.limited = events_limited(&events);
-	if (events_open(&events, &err) || info_collect(&info, &events, &err) < 0)
+	if (recorders_read(&recorders, &traces, show.reader, problem, &err) || events_open(&events, &err) ||
+	    info_collect(&info, &events, &err) < 0)
 		status = cli_fail("info", &err);
 	else
 		status = show_all(&show, problem);
 	events_close(&events);
-	accounts_free(&accounts);
+	recorders_free(&recorders);
+	align_destroy(align);
 	info_free(&info);
 	ctf_close(show.reader);
 	return status;
@@ -435,13 +430,15 @@ static int info_run(int argc, char **argv)
 
 const struct verb verb_info = {
 	.name = "info",
-	.synopsis = "[TRACE]",
+	.synopsis = "[TRACE...]",
 	.summary = "show what a trace is made of, and what is missing in it",
 	.description =
 		"Shows time span, hosts, processes and threads, streams, events, bytes and packets of all "
 		"CTF traces below TRACE, and every loss with its place in time: events that the tracer "
 		"discarded and packets that are missing. Without TRACE: the newest trace.\n\n"
 		"Where kymo recorded the trace, the recorder's own accounts (kymo.json) are shown as well.\n\n"
+		"Traces of several hosts are read as one, by the first host's clock; the section hosts says how well the others compare "
+		"to it, recorders what became of each trace.\n\n"
 		"What is lost before a stream's first packet counts when that packet is the stream's first "
 		"one (its sequence number is 0 or not given).\n\n"
 		"With --begin, --end, --node, --topic or --process everything is about these events; what "
@@ -452,6 +449,7 @@ const struct verb verb_info = {
 		"kymo info\n"
 		"kymo info my_session --strict\n"
 		"kymo info my_session --begin +10s --end +20s --process planner\n"
+		"kymo info left-robot right-robot\n"
 		"kymo info my_session --format json",
 	.opts = opts,
 	.run = info_run,

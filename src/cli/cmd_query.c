@@ -143,6 +143,8 @@ static int run(int argc, char **argv)
 		simclock_free(clock);
 		return cli_fail("query", &err);
 	}
+	if (!options.quiet)
+		cli_tell_hosts("query", tables_align(tables));
 	status = ask(query, traces.name, sql, &options);
 	query_close(query);
 	warn(tables, options.quiet);

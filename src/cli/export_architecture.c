@@ -97,7 +97,7 @@ int export_architecture(const struct export_architecture *request, bool *lost, s
 	struct ctf_reader *reader;
 	int status = -1;
 
-	if (ctf_open(request->trace, &reader, err))
+	if (ctf_open_all(request->traces->path, request->traces->count, &reader, err))
 		return -1;
 	ctf_threads(reader, 0);
 	if (!read_model(reader, &model, request->quiet, lost, err) && !architecture_of(&architecture, model, err))

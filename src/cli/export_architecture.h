@@ -6,9 +6,10 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "cli/traces.h"
 
 struct export_architecture {
-	const char *trace;		/* path */
+	const struct cli_traces *traces;	/* several: one architecture of all their nodes */
 	const char *output;		/* NULL: architecture.yaml; "-": standard output */
 	bool force, quiet;
 };

@@ -93,7 +93,9 @@ int export_ctf_as(const struct export_ctf *request, const char *suffix, export_c
 	*lost = false;
 	if (ctf_open(request->trace, &reader, err))
 		return -1;
-	rc = trace_dir_make(output, &existed, &absolute, err);
+	rc = align_apply_from(request->align, request->first_trace, reader, err);
+	if (rc == 0)
+		rc = trace_dir_make(output, &existed, &absolute, err);
 	if (rc == 0)
 		rc = write(reader, request, output, lost, err);
 	if (rc && absolute)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "analysis/align/align.h"
 #include "base/err.h"
 
 struct export_ctf {
@@ -12,6 +13,8 @@ struct export_ctf {
 	const char *name;		/* of the trace, for the name of the output */
 	const char *output;		/* NULL: made of the name */
 	const char *begin, *end;	/* as on the command line; NULL: none */
+	const struct align *align;	/* of several hosts: by the first one's clock; NULL: by its own */
+	unsigned first_trace;		/* with align: the number of its first trace there */
 	bool quiet;
 };
 

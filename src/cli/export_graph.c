@@ -94,6 +94,8 @@ int export_graph(const struct export_graph *request, bool *lost, struct err *err
 	snprintf(made, sizeof(made), "%s.%s", request->name, request->svg ? "svg" : "dot");
 	if (cli_traces_open(request->traces, request->quiet ? NULL : "export", &reader, &align, err))
 		return -1;
+	if (!request->quiet)
+		cli_tell_hosts("export", align);
 	align_destroy(align);
 	if (!cli_clock(request->clock, reader, request->traces->name, &clock, err) &&
 	    !cli_read_window(reader, clock, request->begin, request->end, &options.begin_ns,

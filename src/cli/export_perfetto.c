@@ -334,6 +334,8 @@ static int open_traces(const struct export_perfetto *request, struct ctf_reader 
 	/* A trace that grows cannot be read twice. */
 	if (!status && !request->follow && !request->member) {
 		status = cli_align(*reader, request->quiet, &align, err);
+		if (!status && !request->quiet)
+			cli_tell_hosts(request->verb, align);
 		align_destroy(align);
 		if (status)
 			ctf_close(*reader);

@@ -14,6 +14,7 @@
 #include "cli/common.h"
 #include "cli/progress.h"
 #include "cli/trace_time.h"
+#include "cli/traces.h"
 #include "export/rows.h"
 
 static const struct {
@@ -243,6 +244,8 @@ int export_tables(const struct export_tables *request, bool *lost, struct err *e
 	} else {
 		status = to_files(tables, request, output, &options, &result, err);
 	}
+	if (!status && !request->quiet)
+		cli_tell_hosts("export", tables_align(tables));
 	if (!status && !request->quiet)
 		tell(tables, output, &result);
 	*lost = tables_lost(tables);

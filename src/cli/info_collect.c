@@ -35,6 +35,7 @@ static struct info_process *process_of(struct info *info, const char *host, uint
 		return NULL;
 	}
 	p->host = host;
+	p->trace = event->trace;
 	p->vpid = event->vpid;
 	info->process[info->process_count++] = p;
 	return p;
@@ -89,9 +90,9 @@ static void take_event(struct info *info, struct info_thread *t, const struct ct
 		info->end_ns = event->ns;
 }
 
-static void take_loss(struct info *info, const struct ctf_event *event)
+static void take_loss(struct info *info, const struct events *events, const struct ctf_event *event)
 {
-	int64_t offset = event->ns - (int64_t)event->clock_ns;
+	struct events_loss where = events_loss(events, event);
 
 	info->lost += event->lost;
 	info->lost_packets += event->lost_packets;
@@ -102,8 +103,7 @@ static void take_loss(struct info *info, const struct ctf_event *event)
 	info->loss[info->loss_count++] = (struct info_loss) { .stream = event->stream,
 		.vpid = event->vpid, .vtid = event->vtid, .lost = event->lost,
 		.lost_packets = event->lost_packets,
-		.begin_ns = (int64_t)event->loss_begin_ns + offset,
-		.end_ns = (int64_t)event->loss_end_ns + offset };
+		.begin_ns = where.begin_ns, .end_ns = where.end_ns };
 }
 
 /* Traces of one host share its processes: the number of the first trace with this host name. */
@@ -126,7 +126,7 @@ static int pass(struct info *info, struct events *events, const uint64_t *hosts,
 
 	while ((more = events_next(events, &event, err)) > 0 && !info->failed) {
 		if (event.bound == CTF_LOSS) {
-			take_loss(info, &event);
+			take_loss(info, events, &event);
 			continue;
 		}
 		if (!last || last->vtid != event.vtid || last->process->vpid != event.vpid ||

@@ -13,6 +13,7 @@
 
 struct info_process {
 	const char *host;
+	uint32_t trace;			/* the first that had something of it */
 	int32_t vpid;
 	char name[32];
 	uint64_t events, threads;

@@ -7,6 +7,7 @@
 #include "analysis/chains/chains.h"
 #include "analysis/model/model.h"
 #include "report/flow.h"
+#include "report/report.h"
 
 struct flow {
 	const struct flow_options *options;
@@ -42,8 +43,5 @@ void flow_print_worst(struct flow *flow);
 
 /* flow_tree.c */
 void flow_print_tree(struct flow *flow);
-
-/* hosts.c */
-void report_print_hosts(struct table *table, const struct align *align);
 
 #endif

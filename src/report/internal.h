@@ -121,7 +121,6 @@ extern const unsigned report_instance_column_count, report_message_column_count;
 
 /* hosts.c */
 void report_hosts(struct report *report);
-void report_print_hosts(struct table *table, const struct align *align);
 
 /* expect.c */
 int report_expect_begin(struct report *report);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
 /* As text, a path that is told in one line is named by its two ends. */
@@ -27,6 +29,28 @@ static const char *problem(const struct caret_path *path)
 	if (path->problem)
 		return path->problem;
 	return path->complete ? NULL : "no message went the whole way";
+}
+
+/* Where a path begins on one host and ends on another: how far its times can be trusted. */
+static void hosts_of_path(struct report *report, const struct caret_path *path)
+{
+	const struct model_process *first = path->process[0], *last = path->process[path->records.columns - 1];
+	char ns[TEXT_QUANTITY_MAX];
+	int64_t error_ns = 0;
+
+	for (size_t i = 0; i < path->count[CARET_ALL]; i++) {
+		int64_t one = caret_path_error(path, 0, path->records.columns - 1, path->response[CARET_ALL][i].start_ns);
+
+		error_ns = one > error_ns ? one : error_ns;
+	}
+	if (!error_ns)
+		return;
+	if (error_ns == CTF_ERROR_UNKNOWN)
+		table_note(report->table, "%s begins on %s and ends on %s, whose clocks do not compare: how long it takes is not known "
+			   "(kymo report --section hosts).", path->path->name, first->hostname, last->hostname);
+	else
+		table_note(report->table, "%s begins on %s and ends on %s: its times are wrong by up to %s.", path->path->name,
+			   first->hostname, last->hostname, text_ns(ns, error_ns));
 }
 
 /* Paths about which nothing can be said, and why. */
@@ -58,8 +82,30 @@ static void problems(struct report *report)
 static const struct table_column response_columns[] = {
 	{ "path", "Path" }, { "case", "Case" }, { "count", "Count" }, { "min_ns", "Min" },
 	{ "mean_ns", "Mean" }, { "p50_ns", "p50" }, { "p99_ns", "p99" }, { "max_ns", "Max" },
-	{ "sum_ns", NULL }, { "rows", NULL }, { "complete", NULL }, { "reversed", NULL },
+	{ "sum_ns", NULL }, { "error_ns", NULL }, { "rows", NULL }, { "complete", NULL }, { "reversed", NULL },
 };
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Between hosts: what is not longer than the error of their clocks is no fact; unknown: nothing is. */
+static void cell_within(struct table *t, int64_t ns, int64_t error_ns)
+{
+	if (error_ns == CTF_ERROR_UNKNOWN)
+		table_none(t);
+	else
+		table_ns_within(t, ns, error_ns);
+}
+
+static void cell_error(struct table *t, int64_t error_ns)
+{
+	if (error_ns == CTF_ERROR_UNKNOWN)
+		table_none(t);
+	else
+		table_ns(t, error_ns);
+}
 
 static int by_value(const void *a, const void *b)
 {
@@ -68,39 +114,51 @@ static int by_value(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* min, mean, p50, p99, max, sum of @value, which gets sorted. */
-static void cells_exact(struct table *t, int64_t *value, size_t count)
+/* min, mean, p50, p99, max, sum of @value, which gets sorted; by how much they may be wrong. */
+static void cells_exact(struct table *t, int64_t *value, size_t count, int64_t error_ns)
 {
-	int64_t sum = 0;
+	int64_t sum = 0, mean;
 
 	if (!count) {
 		for (unsigned i = 0; i < 6; i++)
 			table_none(t);
+		cell_error(t, error_ns);
 		return;
 	}
 	qsort(value, count, sizeof(*value), by_value);
 	for (size_t i = 0; i < count; i++)
 		sum += value[i];
-	table_ns(t, value[0]);
-	table_ns(t, (sum + (int64_t)count / 2) / (int64_t)count);
-	table_ns(t, value[(count - 1) / 2]);
-	table_ns(t, value[(count * 99 + 99) / 100 - 1]);
-	table_ns(t, value[count - 1]);
-	table_i64(t, sum);
+	mean = (sum + (int64_t)count / 2) / (int64_t)count;
+	cell_within(t, value[0], error_ns);
+	cell_within(t, mean, error_ns);
+	cell_within(t, value[(count - 1) / 2], error_ns);
+	cell_within(t, value[(count * 99 + 99) / 100 - 1], error_ns);
+	cell_within(t, value[count - 1], error_ns);
+	if (error_ns && mean <= error_ns)
+		table_none(t);
+	else
+		table_i64(t, sum);
+	cell_error(t, error_ns);
 }
 
 static void response_row(struct report *report, const struct caret_path *path, enum caret_case which)
 {
 	size_t count = path->count[which];
 	int64_t *value = malloc((count + 1) * sizeof(*value));
+	unsigned last = path->records.columns - 1;
 	struct table *t = report->table;
+	int64_t error_ns = 0;
 
-	for (size_t i = 0; value && i < count; i++)
-		value[i] = path->response[which][i].value_ns;
+	for (size_t i = 0; value && i < count; i++) {
+		const struct caret_response *response = &path->response[which][i];
+
+		value[i] = response->value_ns;
+		error_ns = larger(error_ns, caret_path_error(path, 0, last, response->start_ns));
+	}
 	cell_path(report, path->path);
 	table_text(t, caret_case_name(which));
 	table_u64(t, count);
-	cells_exact(t, value, value ? count : 0);
+	cells_exact(t, value, value ? count : 0, error_ns);
 	table_u64(t, path->records.rows);
 	table_u64(t, path->complete);
 	table_u64(t, path->reversed);
@@ -120,6 +178,9 @@ void report_responses(struct report *report)
 			response_row(report, path, which);
 		report->rows++;
 	}
+	for (unsigned i = 0; i < caret_path_count(report->caret); i++)
+		if (!caret_path(report->caret, i)->problem && caret_path(report->caret, i)->complete)
+			hosts_of_path(report, caret_path(report->caret, i));
 	problems(report);
 }
 
@@ -128,8 +189,16 @@ void report_responses(struct report *report)
 static const struct table_column segment_columns[] = {
 	{ "path", "Path" }, { "case", "Case" }, { "position", NULL }, { "segment", "Segment" },
 	{ "count", "Count" }, { "min_ns", "Min" }, { "mean_ns", "Mean" }, { "p50_ns", "p50" },
-	{ "p99_ns", "p99" }, { "max_ns", "Max" }, { "sum_ns", NULL },
+	{ "p99_ns", "p99" }, { "max_ns", "Max" }, { "sum_ns", NULL }, { "error_ns", NULL },
 };
+
+/* Of the segment that begins at column @at of a stack, about @ns. */
+static int64_t segment_error(const struct caret_path *path, enum caret_case which, unsigned at, int64_t ns)
+{
+	bool external = which == CARET_WORST_WITH_EXTERNAL;
+
+	return external && !at ? 0 : caret_path_error(path, at - external, at + 1 - external, ns);
+}
 
 /* What the segment that begins at column @at of a stack is. */
 static const char *segment_name(const struct caret_path *path, enum caret_case which, unsigned at)
@@ -146,14 +215,20 @@ static void segment_rows(struct report *report, const struct caret_path *path, e
 	struct table *t = report->table;
 
 	for (unsigned at = 0; value && at + 1 < stack->columns; at++) {
-		for (size_t i = 0; i < stack->rows; i++)
-			value[i] = records_row(stack, i)[at + 1] - records_row(stack, i)[at];
+		int64_t error_ns = 0;
+
+		for (size_t i = 0; i < stack->rows; i++) {
+			const int64_t *row = records_row(stack, i);
+
+			value[i] = row[at + 1] - row[at];
+			error_ns = larger(error_ns, segment_error(path, which, at, row[at]));
+		}
 		cell_path(report, path->path);
 		table_text(t, caret_case_name(which));
 		table_u64(t, at);
 		table_text(t, segment_name(path, which, at));
 		table_u64(t, stack->rows);
-		cells_exact(t, value, stack->rows);
+		cells_exact(t, value, stack->rows, error_ns);
 		report->rows++;
 	}
 	free(value);
@@ -176,11 +251,11 @@ void report_segments(struct report *report)
 
 static const struct table_column row_columns[] = {
 	{ "path", "Path" }, { "case", "Case" }, { "start_ns", "Start" },
-	{ "position", NULL }, { "segment", "Segment" }, { "duration_ns", "Duration" },
+	{ "position", NULL }, { "segment", "Segment" }, { "duration_ns", "Duration" }, { "error_ns", NULL },
 };
 
 static void one_row(struct report *report, const struct caret_path *path, enum caret_case which,
-		    int64_t start_ns, unsigned position, const char *segment, int64_t duration_ns)
+		    int64_t start_ns, unsigned position, const char *segment, int64_t duration_ns, int64_t error_ns)
 {
 	struct table *t = report->table;
 
@@ -189,7 +264,8 @@ static void one_row(struct report *report, const struct caret_path *path, enum c
 	table_time(t, start_ns);
 	table_u64(t, position);
 	table_text(t, segment);
-	table_ns(t, duration_ns);
+	cell_within(t, duration_ns, error_ns);
+	cell_error(t, error_ns);
 }
 
 /* The whole has the segment "", position 0; the segments of the stacks are counted from 1. */
@@ -201,7 +277,8 @@ static void all_rows(struct report *report, const struct caret_path *path, enum 
 	for (size_t i = 0; i < path->count[which]; i++)
 		if ((*all)++ < report_limit(report)) {
 			one_row(report, path, which, path->response[which][i].start_ns, 0, "",
-				path->response[which][i].value_ns);
+				path->response[which][i].value_ns,
+				caret_path_error(path, 0, path->records.columns - 1, path->response[which][i].start_ns));
 			(*shown)++;
 		}
 	for (size_t i = 0; i < stack->rows; i++)
@@ -211,7 +288,7 @@ static void all_rows(struct report *report, const struct caret_path *path, enum 
 			if ((*all)++ >= report_limit(report))
 				continue;
 			one_row(report, path, which, row[0], at + 1, segment_name(path, which, at),
-				row[at + 1] - row[at]);
+				row[at + 1] - row[at], segment_error(path, which, at, row[at]));
 			(*shown)++;
 		}
 }

@@ -77,4 +77,7 @@ const char *report_section_names(void);
 int report_run(struct ctf_reader *reader, const char *path, const struct report_options *options,
 	       struct table *table, bool *lost, struct err *err);
 
+/** report_print_hosts() - the section hosts: how their clocks compare, and how far that can be trusted; @align NULL: nothing. */
+void report_print_hosts(struct table *table, const struct align *align);
+
 #endif

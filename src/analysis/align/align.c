@@ -345,15 +345,20 @@ int align_find(struct align **result, struct ctf_reader *reader,
 	return status;
 }
 
-int align_apply(const struct align *align, struct ctf_reader *reader, struct err *err)
+int align_apply_from(const struct align *align, unsigned first, struct ctf_reader *reader, struct err *err)
 {
-	for (unsigned i = 0; align && i < align->traces; i++) {
-		const struct host *host = &align->host[align->of_trace[i]];
+	for (unsigned i = 0; align && i < ctf_trace_count(reader) && first + i < align->traces; i++) {
+		const struct host *host = &align->host[align->of_trace[first + i]];
 
 		if (ctf_align(reader, i, host->shift, host->shifts, err))
 			return -1;
 	}
 	return 0;
+}
+
+int align_apply(const struct align *align, struct ctf_reader *reader, struct err *err)
+{
+	return align_apply_from(align, 0, reader, err);
 }
 
 unsigned align_count(const struct align *align)

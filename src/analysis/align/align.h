@@ -66,6 +66,9 @@ int align_find(struct align **align, struct ctf_reader *reader,
 /** align_apply() - shift the times of @reader, of the same traces; @align may be NULL. Return: 0, or -1 with @err. */
 int align_apply(const struct align *align, struct ctf_reader *reader, struct err *err);
 
+/** align_apply_from() - the same for a reader of some of the traces: those from number @first on. */
+int align_apply_from(const struct align *align, unsigned first, struct ctf_reader *reader, struct err *err);
+
 /** align_count() - how many hosts; 0 for NULL. They are numbered as model_process.host. */
 unsigned align_count(const struct align *align);
 const struct align_host *align_host(const struct align *align, unsigned host);

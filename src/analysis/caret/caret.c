@@ -290,6 +290,7 @@ static void path_free(struct caret_path *path)
 {
 	records_free(&path->records);
 	free(path->column);
+	free(path->process);
 	for (unsigned i = 0; i < CARET_CASES; i++) {
 		free(path->response[i]);
 		records_free(&path->stack[i]);

@@ -54,6 +54,7 @@ struct caret_path {
 	struct records records;		/* a row per message, a column per place; [0] begin, last: end */
 	const char **column;		/* what the segment from this column to the next is: a topic, or
 					 * a callback; columns - 1 of them */
+	const struct model_process **process;	/* of each column: whose clock its times are of */
 	size_t complete;		/* rows that reached the end */
 	size_t reversed;		/* rows left out because their end is before their begin */
 	struct caret_response *response[CARET_CASES];	/* in order of start */
@@ -77,6 +78,13 @@ int caret_finish(struct caret *caret, struct err *err);
 unsigned caret_path_count(const struct caret *caret);
 const struct caret_path *caret_path(const struct caret *caret, unsigned index);
 void caret_destroy(struct caret *caret);
+
+/**
+ * caret_path_error() - by how much the time from column @from to column @to of @path, about @ns, may be wrong
+ *
+ * Return: ns; 0 when both are of one host; CTF_ERROR_UNKNOWN when the clocks of two do not compare.
+ */
+int64_t caret_path_error(const struct caret_path *path, unsigned from, unsigned to, int64_t ns);
 
 /** caret_case_name() - "all", "best", "worst", "worst-with-external-latency". */
 const char *caret_case_name(enum caret_case which);

@@ -90,6 +90,8 @@ bool caret_of_node(const struct model_callback *callback, const void *name);
 bool caret_of_subscription(const struct model_callback *callback, const void *of_hop);
 bool caret_any_publisher(const struct caret *caret, const struct arch_hop *hop);
 bool caret_any_subscription(const struct caret *caret, const struct arch_hop *hop);
+/* Where the hop's node runs, by what it publishes, else by what it subscribes; NULL: neither is in the trace. */
+const struct model_process *caret_process(const struct caret *caret, const struct arch_hop *hop);
 
 /* path.c. Return: 0, or -ENOMEM. */
 int caret_path_build(struct caret *caret, struct caret_path *path);

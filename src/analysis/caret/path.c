@@ -278,24 +278,30 @@ struct building {
 	unsigned named;			/* segments that have a name */
 };
 
-static void name(struct building *b, const char *what)
+/* The segment from the next column on, whose times are of the node of hop @at. */
+static void name(struct building *b, const char *what, unsigned at)
 {
 	const char **larger = reallocarray(b->path->column, b->named + 1, sizeof(*larger));
+	const struct model_process **process;
 
-	if (!larger) {
+	b->path->column = larger ? larger : b->path->column;
+	process = reallocarray(b->path->process, b->named + 2, sizeof(*process));
+	b->path->process = process ? process : b->path->process;
+	if (!larger || !process) {
 		b->caret->failed = true;
 		return;
 	}
-	b->path->column = larger;
+	process[b->named] = caret_process(b->caret, &b->path->path->hop[at]);
+	process[b->named + 1] = NULL;
 	larger[b->named++] = what;
 }
 
-static void name_chain(struct building *b, const struct arch_context *context)
+static void name_chain(struct building *b, const struct arch_context *context, unsigned at)
 {
 	for (unsigned i = 0; i < context->callbacks; i++) {
-		name(b, context->callback[i]);
+		name(b, context->callback[i], at);
 		if (i + 1 < context->callbacks)
-			name(b, keep(b->caret, "%s%s", context->callback[i], "_end"));
+			name(b, keep(b->caret, "%s%s", context->callback[i], "_end"), at);
 	}
 }
 
@@ -339,13 +345,13 @@ static int append_node(struct building *b, unsigned at)
 	if (b->path->problem)
 		return 0;
 	if (chained)
-		name_chain(b, chained);
+		name_chain(b, chained, at);
 	else
-		name(b, callback_name(b->caret, hop));
+		name(b, callback_name(b->caret, hop), at);
 	rc = node_rows(b->caret, hop, &way, &rows);
 	if (!rc)
 		rc = append(b->path, &rows);
-	name(b, hop->publish_topic);
+	name(b, hop->publish_topic, at);
 	if (!rc)
 		rc = caret_communication(b->caret, hop, hop + 1, &rows);
 	if (rc)
@@ -361,7 +367,7 @@ static int append_end(struct building *b)
 	int rc = caret_runs(b->caret, caret_of_subscription, &of, &runs);
 
 	records_drop(&runs, 2);
-	name(b, callback_name(b->caret, hop));
+	name(b, callback_name(b->caret, hop), b->path->path->hops - 1);
 	return rc ? rc : append(b->path, &runs);
 }
 
@@ -381,15 +387,24 @@ int caret_path_build(struct caret *caret, struct caret_path *path)
 		rc = beginning(caret, &hop[0], &path->records);
 		if (!rc)
 			rc = append(path, &rows);
-		name(&b, keep(caret, "%s/%s", hop->node, "callback_x"));
+		name(&b, keep(caret, "%s/%s", hop->node, "callback_x"), 0);
 	}
-	name(&b, hop->publish_topic);
+	name(&b, hop->publish_topic, 0);
 	for (unsigned i = 1; !rc && !path->problem && i + 1 < path->path->hops; i++)
 		rc = append_node(&b, i);
 	if (!rc && !path->problem && caret->options.last_callback)
 		rc = append_end(&b);
+	if (!caret->failed)
+		path->process[b.named] = caret_process(caret, &hop[path->path->hops - 1]);
 	records_sort(&path->records, 0);
 	for (size_t i = 0; i < path->records.rows; i++)
 		path->complete += records_row(&path->records, i)[path->records.columns - 1] != 0;
 	return rc;
+}
+
+int64_t caret_path_error(const struct caret_path *path, unsigned from, unsigned to, int64_t ns)
+{
+	const struct model_process *a = path->process[from], *b = path->process[to];
+
+	return a == b ? 0 : model_clock_error(a, b, ns);
 }

@@ -351,3 +351,16 @@ bool caret_any_subscription(const struct caret *caret, const struct arch_hop *ho
 			return true;
 	return false;
 }
+
+const struct model_process *caret_process(const struct caret *caret, const struct arch_hop *hop)
+{
+	const struct model *model = caret->model;
+
+	for (unsigned i = 0; i < model_count(model, MODEL_PUBLISHER); i++)
+		if (is_publisher(model, model_publisher(model, i), hop))
+			return model_publisher(model, i)->process;
+	for (unsigned i = 0; i < model_count(model, MODEL_SUBSCRIPTION); i++)
+		if (is_subscription(model, model_subscription(model, i), hop))
+			return model_subscription(model, i)->process;
+	return NULL;
+}
