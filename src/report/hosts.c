@@ -15,6 +15,7 @@ static const struct table_column columns[] = {
 	{ "wander_ppm", NULL },
 	{ "ahead_at_least_ns", NULL },
 	{ "ahead_at_most_ns", NULL },
+	{ "hosts_between", NULL },
 };
 
 static void cell(struct table *t, bool is, int64_t ns)
@@ -47,6 +48,7 @@ static void row(struct table *t, const struct align *align, const struct align_h
 		table_none(t);
 	cell(t, host->is_least, host->bound_ns);
 	cell(t, host->is_most, host->bound_ns);
+	table_u64(t, host->between);
 }
 
 void report_print_hosts(struct table *table, const struct align *align)

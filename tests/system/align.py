@@ -110,6 +110,7 @@ def compared(what, traces, clocks, first, second):
 
 
 FIRST_NODES = {'near': ['/lidar_driver', '/imu_driver', '/base_driver', '/operator'],
+               'mid': ['/perception/obstacle_detector'],
                'far': ['/control/localization', '/control/planner', '/control/controller']}
 
 
@@ -132,6 +133,13 @@ def chains(traces):
     check(len(there) == 3 and all(row['error_ns'] for row in there), there)
     text = kymo('flow', *traces.values(), '/lidar_driver -> /control/planner')
     check('Compared by' in text and re.search(r'<\d', text), 'the text has no bound:', text)
+
+
+def around(traces, clocks):
+    """Seen from perception, all messages go around: it sends to control only, and hears the driver only."""
+    order = {host: traces[host] for host in ('mid', 'far', 'near')}
+    rows = compared('around', order, clocks, 'mid', 'far')
+    check(rows['far']['hosts_between'] + rows['near']['hosts_between'] == 1, rows)
 
 
 def from_elsewhere(traces):
@@ -224,6 +232,7 @@ def main():
         clocks['mid'].change(later=-3600 * SECOND)
         both_ways('wall clocks wrong', traces, clocks)
         from_elsewhere(traces)
+        around(traces, clocks)
         clocks['far'].change(ppm=150)
         clocks['mid'].change(later=1_000_000, ppm=-40)
         both_ways('other rates', traces, clocks)

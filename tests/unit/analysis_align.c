@@ -10,6 +10,7 @@
 
 #include "analysis/align/align.h"
 #include "analysis/align/bounds.h"
+#include "analysis/align/internal.h"
 
 #define SECOND 1000000000.0
 #define EPOCH INT64_C(1790000000000000000)
@@ -185,12 +186,160 @@ static void the_quickest_stay(void **state)
 	bounds_free(&bounds);
 }
 
+/* ---- hosts that talk one way only ---- */
+
+#define HOSTS 4u
+#define RING_SECONDS 60
+
+struct ring {
+	const char *name;
+	unsigned hosts;
+	const char *edges;		/* "01 12 20": host 0 sends to 1, ... */
+	double rate[HOSTS];
+	double hz;
+	enum align_how how[HOSTS];
+	unsigned between[HOSTS];
+};
+
+static const double ring_ahead[HOSTS] = { 0, 4e12, -3e9, 7e6 };
+
+static double ring_time(const struct ring *r, unsigned host, double t)
+{
+	return t * SECOND + ring_ahead[host] + r->rate[host] * t * SECOND;
+}
+
+static void ring_messages(const struct ring *r, struct messages *messages)
+{
+	static const struct clocks delays = { .least_ns = 60e3, .usual_ns = 200e3 };
+
+	for (const char *edge = r->edges; *edge; edge += edge[2] ? 3 : 2) {
+		unsigned from = (unsigned)(edge[0] - '0'), to = (unsigned)(edge[1] - '0');
+
+		for (unsigned i = 0; i < RING_SECONDS * r->hz; i++) {
+			double sent = (i + chance()) / r->hz, taken = sent + delay(&delays) / SECOND;
+			int64_t sent_ns = EPOCH + (int64_t)ring_time(r, from, sent), taken_ns = EPOCH + (int64_t)ring_time(r, to, taken);
+
+			assert_int_equal(bounds_add(&messages->bounds[from * r->hosts + to], sent_ns, taken_ns - sent_ns), 0);
+		}
+	}
+}
+
+/* What @host's own time at the true time @t is by the first host's clock. */
+static int64_t ring_shifted(const struct ring *r, const struct host *host, unsigned index, double t, int64_t *error_ns)
+{
+	int64_t own = EPOCH + (int64_t)ring_time(r, index, t);
+	const struct ctf_shift *s = host->shift;
+	unsigned at = 0;
+
+	while (at + 2 < host->shifts && s[at + 1].ns <= own)
+		at++;
+	if (host->shifts < 2) {
+		*error_ns = s->error_ns;
+		return own + s->by_ns;
+	}
+	s += at;
+	*error_ns = s[0].error_ns > s[1].error_ns ? s[0].error_ns : s[1].error_ns;
+	return own + s[0].by_ns + (int64_t)((double)(own - s[0].ns) / (double)(s[1].ns - s[0].ns) * (double)(s[1].by_ns - s[0].by_ns));
+}
+
+static void ring_check(const struct ring *r)
+{
+	struct align align = { .host = calloc(r->hosts, sizeof(*align.host)), .hosts = r->hosts };
+	struct messages messages;
+
+	assert_non_null(align.host);
+	assert_int_equal(messages_init(&messages, r->hosts), 0);
+	ring_messages(r, &messages);
+	for (unsigned i = 0; i < r->hosts; i++) {
+		align.host[i].pub.name = "host";
+		align.host[i].first_ns = EPOCH + (int64_t)ring_time(r, i, 0);
+		align.host[i].last_ns = EPOCH + (int64_t)ring_time(r, i, RING_SECONDS);
+	}
+	assert_int_equal(align_settle(&align, &messages), 0);
+	for (unsigned i = 0; i < r->hosts; i++) {
+		const struct host *host = &align.host[i];
+
+		if (host->pub.how != r->how[i] || host->pub.between != r->between[i])
+			fail_msg("%s: host %u is compared by %s, over %u hosts", r->name, i, align_how_name(host->pub.how), host->pub.between);
+		for (double t = 0; t < RING_SECONDS && i; t += 0.37) {
+			double ahead_ns = ring_time(r, i, t) - ring_time(r, 0, t);
+			int64_t error_ns, wrong = llabs(ring_shifted(r, host, i, t, &error_ns) - (EPOCH + (int64_t)ring_time(r, 0, t)));
+
+			if (host->pub.how == ALIGN_MESSAGES && (wrong > error_ns || error_ns > 3000000))
+				fail_msg("%s: host %u is wrong by %lld ns, and said to be by %lld ns, at %g s", r->name, i, (long long)wrong,
+					 (long long)error_ns, t);
+			if (host->pub.is_most && ahead_ns > (double)host->pub.bound_ns + 1e6)
+				fail_msg("%s: host %u is ahead by %g ns", r->name, i, ahead_ns);
+			if (host->pub.is_least && ahead_ns < (double)host->pub.bound_ns - 1e6)
+				fail_msg("%s: host %u is ahead by %g ns", r->name, i, ahead_ns);
+		}
+		free(host->shift);
+	}
+	messages_free(&messages);
+	free(align.host);
+}
+
+static void ways_over_others(void **state)
+{
+#define M ALIGN_MESSAGES
+#define W ALIGN_ONE_WAY
+#define N ALIGN_WALL_CLOCK
+	static const struct ring all[] = {
+		{ "a ring of three", 3, "01 12 20", { 0, 80e-6, -30e-6 }, 20, { 0, M, M }, { 0, 1, 0 } },
+		{ "another way round", 3, "02 21 10", { 0, -400e-6, 500e-6 }, 100, { 0, M, M }, { 0, 1, 0 } },
+		{ "the first clock fast", 3, "01 12 20", { 900e-6 }, 50, { 0, M, M }, { 0, 1, 0 } },
+		{ "a ring of four", 4, "01 12 23 30", { 0, 10e-6, 20e-6, 30e-6 }, 50, { 0, M, M, M }, { 0, 2, 1, 0 } },
+		{ "somebody beside a ring", 4, "01 12 20 23 32", { 0 }, 50, { 0, M, M, M }, { 0, 1, 0, 0 } },
+		{ "a chain away", 3, "01 12", { 0 }, 20, { 0, W, W }, { 0, 0, 1 } },
+		{ "a chain to it", 3, "21 10", { 0 }, 20, { 0, W, W }, { 0, 0, 1 } },
+		{ "two that meet elsewhere", 3, "01 21", { 0 }, 20, { 0, W, N }, { 0, 0, 0 } },
+		{ "nobody knows it", 3, "01 10", { 0 }, 20, { 0, M, N }, { 0, 0, 0 } },
+	};
+
+	(void)state;
+	for (seed = 1; seed < 4; seed++) {
+		uint64_t was = seed;
+
+		for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+			ring_check(&all[i]);
+		seed = was;
+	}
+}
+
+/* Where nobody knows by how much, messages between two such hosts do not arrive before they were sent, either. */
+static void all_left_are_in_order(void **state)
+{
+	static const struct ring r = { "a chain", 3, "01 12", { 0 }, 20, { 0, W, W }, { 0, 0, 1 } };
+	struct align align = { .host = calloc(3, sizeof(*align.host)), .hosts = 3 };
+	struct messages messages;
+
+	(void)state;
+	assert_non_null(align.host);
+	assert_int_equal(messages_init(&messages, 3), 0);
+	ring_messages(&r, &messages);
+	for (unsigned i = 0; i < 3; i++)
+		align.host[i].pub.name = "host";
+	assert_int_equal(align_settle(&align, &messages), 0);
+	for (unsigned i = 0; i < messages.bounds[1 * 3 + 2].count; i++) {
+		const struct bound *bound = &messages.bounds[1 * 3 + 2].bound[i];
+		int64_t sent = bound->ns - align.host[1].pub.ahead_ns, taken = bound->ns + bound->most_ns - align.host[2].pub.ahead_ns;
+
+		assert_true(taken >= sent);
+	}
+	for (unsigned i = 0; i < 3; i++)
+		free(align.host[i].shift);
+	messages_free(&messages);
+	free(align.host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_truth_is_inside),
 		cmocka_unit_test(a_step_is_no_clock),
 		cmocka_unit_test(the_quickest_stay),
+		cmocka_unit_test(ways_over_others),
+		cmocka_unit_test(all_left_are_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@
 
 enum align_how {
 	ALIGN_REFERENCE,	/* the first host: the others are compared with it */
-	ALIGN_MESSAGES,		/* by messages in both directions */
+	ALIGN_MESSAGES,		/* by messages in both directions, also by way of other hosts */
 	ALIGN_ONE_WAY,		/* messages one way only: by the wall clock, or the bound that they leave */
 	ALIGN_CONTRADICTION,	/* messages both ways that no two clocks can explain: by the wall clock */
 	ALIGN_WALL_CLOCK,	/* no messages that tell when they were sent */
@@ -41,6 +41,7 @@ struct align_host {
 	const char *name;		/* "" when the trace does not say */
 	enum align_how how;
 	unsigned to;			/* the host it was compared with, of several the one with most messages */
+	unsigned between;		/* hosts on the ways of the messages from there and back; 0: none */
 	uint64_t messages_in, messages_out;	/* from all that it was compared with, and to them */
 	int64_t ahead_ns;		/* of the first host's clock, at the trace's begin, by what both say */
 	double rate;			/* by which it goes faster: 1e-6 is 1 ppm */

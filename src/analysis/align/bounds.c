@@ -17,9 +17,7 @@
 
 #include "analysis/align/align.h"
 
-#define RATE_MAX 2e-3		/* two clocks of which each is slewed by 500 ppm, and bad crystals */
 #define WANDER_MAX 1e-3
-#define SLACK_NS 1000.0		/* a thread's clock may be wrong by this */
 
 /* ---- the lowest of many ---- */
 
@@ -93,7 +91,7 @@ static double time_of(const struct task *task, int64_t ns)
 /* The bound of B's clock less A's, times the side's sign. */
 static double bound_of(const struct task *task, const struct side *side, unsigned i)
 {
-	return (double)(side->bound[i].most_ns - side->sign * task->base_ns) + SLACK_NS;
+	return (double)(side->bound[i].most_ns - side->sign * task->base_ns) + BOUNDS_SLACK_NS;
 }
 
 /* The lowest of the side, seen along a line of @rate. */
@@ -115,7 +113,7 @@ static double room(const struct task *task, double rate)
 
 static double widest(const struct task *task)
 {
-	double low = -RATE_MAX, high = RATE_MAX;
+	double low = -BOUNDS_RATE_MAX, high = BOUNDS_RATE_MAX;
 
 	while (high - low > 1e-10) {
 		double a = low + (high - low) / 3, b = high - (high - low) / 3;
@@ -221,8 +219,8 @@ void bounds_fit(struct bounds_fit *fit, struct bounds *most, struct bounds *leas
 	straight = room(&task, fit->rate) >= 0;
 	if (straight) {
 		/* Every rate that fits may be the true one. */
-		low = edge(&task, fit->rate, -RATE_MAX);
-		high = edge(&task, fit->rate, RATE_MAX);
+		low = edge(&task, fit->rate, -BOUNDS_RATE_MAX);
+		high = edge(&task, fit->rate, BOUNDS_RATE_MAX);
 		fit->rate = (low + high) / 2;
 		fit->wander += (high - low) / 2;
 		fit->possible = curve(&task, fit, true);

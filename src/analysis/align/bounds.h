@@ -14,6 +14,8 @@ struct bound {
 	int64_t ns, most_ns;
 };
 
+#define BOUNDS_RATE_MAX 2e-3		/* two clocks of which each is slewed by 500 ppm, and bad crystals */
+#define BOUNDS_SLACK_NS 1000		/* a thread's clock may be wrong by this */
 #define BOUNDS_MAX 8192u		/* an even number */
 
 /* Of all that were added, the lowest of each so many that came one after the other. */

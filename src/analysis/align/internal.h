@@ -3,7 +3,9 @@
  * Shared by the files of the alignment:
  *     messages.c  which messages went from one host to another, and when
  *     bounds.c    what that says of two clocks
- *     align.c     which host is compared with which, and what comes out for each trace
+ *     ways.c      what follows for hosts that only others in between connect
+ *     settle.c    which host is compared with which
+ *     align.c     the pass over the traces, and what comes out for each of them
  */
 #ifndef KYMO_ANALYSIS_ALIGN_INTERNAL_H
 #define KYMO_ANALYSIS_ALIGN_INTERNAL_H
@@ -12,7 +14,9 @@
 #include "analysis/align/bounds.h"
 #include "analysis/model/model.h"
 #include "base/map.h"
+#include "base/pool.h"
 
+#define ALIGN_MARGIN_NS 10000000ll	/* the extent is known that well before hosts are compared */
 #define HOSTS_MAX 64u		/* more are left as their wall clocks say */
 
 struct host {
@@ -21,6 +25,14 @@ struct host {
 	struct ctf_shift *shift;
 	unsigned shifts;
 	bool done;
+};
+
+struct align {
+	struct host *host;
+	unsigned hosts;
+	uint32_t *of_trace;		/* the host of each */
+	unsigned traces;
+	struct pool names;
 };
 
 struct pending;
@@ -35,10 +47,24 @@ struct messages {
 	bool failed;
 };
 
+/**
+ * ways_extend() - bounds of further hosts, by ways over hosts that are not compared
+ * @is_open: by host: it is not compared yet
+ * @all: by host what is known; of messages to it (@in) its clock less the first host's, else the other way round.
+ *       What goes over other hosts is added, also where something is known
+ * @hosts_between: set to the least number of hosts on the way; 0: none, or there is no way
+ *
+ * Return: 0, or -1: no memory.
+ */
+int ways_extend(const struct messages *messages, const bool *is_open, struct bounds *all, unsigned *hosts_between, bool in);
+
 extern const struct model_listener messages_listener;
 
 /** messages_init() - Return: 0, or -ENOMEM. */
 int messages_init(struct messages *messages, unsigned hosts);
 void messages_free(struct messages *messages);
+
+/** align_settle() - compare all hosts by what the pass gathered. Return: 0, or -1: no memory. */
+int align_settle(struct align *align, struct messages *messages);
 
 #endif

@@ -23,14 +23,17 @@ bool align_remark(const struct align *align, unsigned index, char *buffer, unsig
 {
 	const struct align_host *host = align_host(align, index);
 	const char *name = align_host_name(align, index), *to = align_host_name(align, host->to);
+	const char *first = align_host_name(align, 0);
 	char ns[TEXT_QUANTITY_MAX];
 
 	switch (host->how) {
 	case ALIGN_ONE_WAY:
-		snprintf(buffer, size, "Messages between %s and %s went one way only: the first one's clock is ahead by at %s "
-			 "%s, and nothing says by how much %s. Latencies between them are not shown.", name, to,
-			 host->is_most ? "most" : "least", text_ns(ns, host->bound_ns),
-			 host->is_most ? "less" : "more");
+		snprintf(buffer, size, "Messages between %s and the hosts above went one way only, %s %s%s: its clock is ahead by at %s "
+			 "%s, and nothing says by how much %s. Latencies between them are not shown. One message %s now and then "
+			 "is enough, also by way of other hosts whose traces are given: have a node of %s subscribe to a topic of %s.",
+			 name, host->is_most ? "to" : "from", name, host->between ? " and by way of others" : "",
+			 host->is_most ? "most" : "least", text_ns(ns, host->bound_ns), host->is_most ? "less" : "more",
+			 host->is_most ? "back" : "there", host->is_most ? first : name, host->is_most ? name : first);
 		return true;
 	case ALIGN_CONTRADICTION:
 		snprintf(buffer, size, "Messages between %s and %s say what no two clocks do; were the traces recorded at the same "
