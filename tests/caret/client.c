@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bus.h"
@@ -274,11 +275,15 @@ static const struct {
 static void run_line(struct bus *bus, char *line)
 {
 	const char *name = word(&line);
+	struct timespec from;
 
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
 		if (strcmp(commands[i].name, name) == 0) {
+			clock_gettime(CLOCK_MONOTONIC, &from);
 			commands[i].run(bus, line);
-			say("done");
+			event("done");
+			printf(", \"from\": %.6f", (double)from.tv_sec + (double)from.tv_nsec / 1e9);
+			event_end();
 			return;
 		}
 	fprintf(stderr, "caret_client: no command '%s'\n", name);
