@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where this kernel has the fields of its tracepoints, as tracefs tells; and an event's bytes from a record's. */
 #include <errno.h>
+#include <linux/perf_event.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +11,8 @@
 
 #define MAX_RT_PRIO 100
 
-#define KEVENT(system, raw, name) { #system, #raw, #name, {
+#define KEVENT(system, raw, name) { #system, #raw, #name, 0, {
+#define KCOUNTER(counter, id, name) { NULL, NULL, #name, counter, {
 #define KFIELD(name, raw, kind) { #name, #raw, kind },
 #define KEVENT_END } },
 const struct kevent kevents[] = {
@@ -62,6 +65,11 @@ int format_read(const char *tracefs, const struct kevent *event, struct kformat 
 	FILE *file;
 
 	*format = (struct kformat){ 0 };
+	if (!event->system) {
+		format->id = KCOUNTER_ID | event->counter;
+		format->place[0] = (struct kplace){ offsetof(struct kcounter_record, address), sizeof(uint64_t), false, false };
+		return 0;
+	}
 	(void)snprintf(path, sizeof(path), "%s/events/%s/%s/format", tracefs, event->system, event->raw);
 	file = fopen(path, "re");
 	if (!file)
@@ -188,6 +196,7 @@ static size_t encode_field(enum kevent_kind kind, const struct krecord *record, 
 		memcpy(out, text, size);
 		return kind == KEVENT_COMM ? KEVENT_COMM_SIZE : size + 1;
 	case KEVENT_I64:
+	case KEVENT_PTR:
 		return put(out, &value, sizeof(value));
 	default:
 		return put(out, &narrow, sizeof(narrow));

@@ -15,7 +15,9 @@
 
 /* ---- the table, and where its fields are in this kernel's records ---- */
 
-enum kevent_kind { KEVENT_NONE, KEVENT_COMM, KEVENT_I32, KEVENT_U32, KEVENT_I64, KEVENT_STRING, KEVENT_PRIO };
+enum kevent_kind {
+	KEVENT_NONE, KEVENT_COMM, KEVENT_I32, KEVENT_U32, KEVENT_I64, KEVENT_PTR, KEVENT_STRING, KEVENT_PRIO,
+};
 
 #define KEVENT_FIELDS_MAX 8
 #define KEVENT_COMM_SIZE 16
@@ -28,7 +30,8 @@ struct kevent_field {
 };
 
 struct kevent {
-	const char *system, *raw, *name;
+	const char *system, *raw, *name;	/* system, raw NULL: a counter */
+	uint32_t counter;			/* PERF_COUNT_SW_... */
 	struct kevent_field field[KEVENT_FIELDS_MAX + 1];	/* the last one is KEVENT_NONE */
 };
 
@@ -37,6 +40,7 @@ extern const unsigned kevent_count;
 
 /* Index of each in kevents. */
 #define KEVENT(system, raw, name) KEVENT_ID_##name,
+#define KCOUNTER(counter, id, name) KEVENT_ID_##id,
 #define KFIELD(name, raw, kind)
 #define KEVENT_END
 enum kevent_id {
@@ -44,6 +48,7 @@ enum kevent_id {
 	KEVENT_ID_COUNT
 };
 #undef KEVENT
+#undef KCOUNTER
 #undef KFIELD
 #undef KEVENT_END
 
@@ -53,7 +58,16 @@ struct kplace {
 	bool is_signed;
 };
 
-/* A tracepoint of this kernel. */
+/*
+ * A counter has no record of the kernel's: a source that has counters makes one, with this id and the address.
+ */
+#define KCOUNTER_ID 0xff00u		/* and PERF_COUNT_SW_...: tracepoints are numbered from the other end */
+struct kcounter_record {
+	uint16_t id;
+	uint64_t address;
+};
+
+/* An event of this kernel. */
 struct kformat {
 	uint32_t id;			/* 0: it does not have it */
 	struct kplace place[KEVENT_FIELDS_MAX];
@@ -61,7 +75,7 @@ struct kformat {
 
 struct krecord;
 
-/** format_read() - of @event, from tracefs. Return: 0; -errno. */
+/** format_read() - of @event, from tracefs; counters are always there. Return: 0; -errno. */
 int format_read(const char *tracefs, const struct kevent *event, struct kformat *format);
 
 /** format_tracefs() - where it is mounted; NULL: nowhere that can be read. */
@@ -107,7 +121,7 @@ struct ksource {
 	unsigned cpus;
 };
 
-extern const struct ksource_ops ksource_tracefs, ksource_perf;
+extern const struct ksource_ops ksource_beside, ksource_tracefs, ksource_perf;
 
 /* ---- tracefs: pages of a CPU's buffer ---- */
 
@@ -137,7 +151,9 @@ void pages_forget(struct kpages *pages);
 #define RING_EVENTS_MAX 16
 
 struct kring {
-	int fd[RING_EVENTS_MAX];	/* of the tracepoints; the first one has the ring */
+	int fd[RING_EVENTS_MAX];	/* of the events; the first one has the ring */
+	uint32_t event[RING_EVENTS_MAX];	/* their ids, ... */
+	uint64_t id[RING_EVENTS_MAX];	/* ... and by what records know them */
 	unsigned fds;
 	void *map;
 	size_t size;			/* of the data, a power of two */
@@ -146,11 +162,12 @@ struct kring {
 	uint64_t captured;		/* records */
 	uint64_t lost;
 	struct krecord record;		/* at `at` */
+	struct kcounter_record counter;	/* its bytes, if it is a counter's */
 	bool known;			/* it is */
 	bool full;			/* at some time */
 };
 
-/** ring_open() - tracepoints @id of CPU @cpu, nothing runs yet. Return: 0; -errno. */
+/** ring_open() - events @id of CPU @cpu, nothing runs yet. Return: 0; -errno. */
 int ring_open(struct kring *ring, int cpu, const uint32_t *id, unsigned count, size_t size);
 void ring_start(struct kring *ring);
 void ring_stop(struct kring *ring);

@@ -75,7 +75,7 @@ static int open_select(struct kernel *kernel, struct err *err)
 /* The first one that can be; what the last one says is what grants it. */
 static int open_source(struct kernel *kernel, const struct kernel_options *options, struct err *err)
 {
-	static const struct ksource_ops *const all[] = { &ksource_tracefs, &ksource_perf };
+	static const struct ksource_ops *const all[] = { &ksource_beside, &ksource_perf };
 	const size_t size = options->ring_size ? options->ring_size : RING_DEFAULT;
 
 	for (unsigned i = 0; !kernel->source && i < sizeof(all) / sizeof(*all); i++)
@@ -294,7 +294,7 @@ static void read_all(struct kernel *kernel, uint64_t until_ns)
 		if (!kernel->stream[i].events)
 			continue;
 		if (!kernel->select)
-			walk(kernel, i, UINT64_MAX);
+			walk(kernel, i, until_ns);
 		source->ops->release(source, i);
 		kernel->stream[i].lost = source->ops->lost(source, i, &kernel->full);
 	}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ring that perf_event_open(2) fills for one CPU. The first tracepoint has it, the others write into it, too
+ * The ring that perf_event_open(2) fills for one CPU. The first event has it, the others write into it, too
  * (PERF_EVENT_IOC_SET_OUTPUT), so the order is that in which things happened. A record, as asked for here:
  *
- *   header { u32 type, u16 misc, u16 size } | u64 time | u32 size, raw bytes: u16 id of the tracepoint, ..., fields
+ *   header { u32 type, u16 misc, u16 size } | u64 id | u64 time | of a tracepoint: u32 size, raw bytes: u16 id of it, ..., fields
+ *                                                               | of a counter: u64 address
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -17,14 +18,20 @@
 
 #include "kernel/internal.h"
 
-static int open_tracepoint(uint32_t id, int cpu)
+static bool is_counter(uint32_t event)
+{
+	return event >= KCOUNTER_ID;
+}
+
+static int open_event(uint32_t event, int cpu)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_TRACEPOINT,
+		.type = is_counter(event) ? PERF_TYPE_SOFTWARE : PERF_TYPE_TRACEPOINT,
 		.size = sizeof(attr),
-		.config = id,
+		.config = is_counter(event) ? event - KCOUNTER_ID : event,
 		.sample_period = 1,
-		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
+		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME |
+			       (is_counter(event) ? PERF_SAMPLE_ADDR : PERF_SAMPLE_RAW),
 		.disabled = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
@@ -43,12 +50,16 @@ int ring_open(struct kring *ring, int cpu, const uint32_t *id, unsigned count, s
 
 	*ring = (struct kring){ .size = size };
 	for (unsigned i = 0; i < count && i < RING_EVENTS_MAX; i++) {
-		fd = open_tracepoint(id[i], cpu);
+		fd = open_event(id[i], cpu);
+		if (fd >= 0) {
+			ring->event[i] = id[i];
+			ring->fd[ring->fds++] = fd;
+			fd = ioctl(fd, PERF_EVENT_IOC_ID, &ring->id[i]) < 0 ? -errno : 0;
+		}
 		if (fd < 0) {
 			ring_close(ring);
 			return fd;
 		}
-		ring->fd[ring->fds++] = fd;
 	}
 	ring->copy = malloc(UINT16_MAX + 1);
 	ring->map = mmap(NULL, page + size, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd[0], 0);
@@ -135,17 +146,42 @@ void ring_capture(struct kring *ring)
 		ring->lost = happened - ring->captured;
 }
 
+static bool parse_counter(struct kring *ring, uint32_t event, const uint8_t *rest, size_t size)
+{
+	if (size < sizeof(ring->counter.address))
+		return false;
+	ring->counter.id = (uint16_t)event;
+	memcpy(&ring->counter.address, rest, sizeof(ring->counter.address));
+	ring->record.raw = (const uint8_t *)&ring->counter;
+	ring->record.raw_size = sizeof(ring->counter);
+	return true;
+}
+
+static bool parse_tracepoint(struct krecord *record, const uint8_t *rest, size_t size)
+{
+	if (size < sizeof(record->raw_size))
+		return false;
+	memcpy(&record->raw_size, rest, sizeof(record->raw_size));
+	record->raw = rest + sizeof(record->raw_size);
+	return record->raw_size <= size - sizeof(record->raw_size);
+}
+
 /* Return: false: it is no sample of ours. */
 static bool parse(struct kring *ring, const uint8_t *body, size_t size)
 {
-	struct krecord *record = &ring->record;
+	struct { uint64_t id, ns; } head;
+	unsigned i = 0;
 
-	if (size < sizeof(record->ns) + sizeof(record->raw_size))
+	if (size < sizeof(head))
 		return false;
-	memcpy(&record->ns, body, sizeof(record->ns));
-	memcpy(&record->raw_size, body + sizeof(record->ns), sizeof(record->raw_size));
-	record->raw = body + sizeof(record->ns) + sizeof(record->raw_size);
-	return record->raw_size <= size - sizeof(record->ns) - sizeof(record->raw_size);
+	memcpy(&head, body, sizeof(head));
+	while (i < ring->fds && ring->id[i] != head.id)
+		i++;
+	if (i == ring->fds)
+		return false;
+	ring->record.ns = head.ns;
+	return is_counter(ring->event[i]) ? parse_counter(ring, ring->event[i], body + sizeof(head), size - sizeof(head)) :
+					    parse_tracepoint(&ring->record, body + sizeof(head), size - sizeof(head));
 }
 
 const struct krecord *ring_peek(struct kring *ring)

@@ -6,6 +6,7 @@
  *   waking, migrate,
  *   exit, fork      of such a thread; what it forks is followed, too
  *   irq, softirq    on a CPU where such a thread runs, or waits
+ *   page faults     of such a thread
  *
  * What is not wanted is held a while: the last switch of a CPU, and the interrupts that it is in. When then something
  * happens there that is wanted, or a thread begins to wait there, they are taken after all: so that it is always told who
@@ -88,7 +89,8 @@ struct select *select_create(unsigned cpus, const struct kformat *format, select
 	at->next = place_of(format, KEVENT_ID_sched_switch, "next_pid");
 	at->child = place_of(format, KEVENT_ID_sched_process_fork, "child_pid");
 	for (unsigned i = 0; i < KEVENT_ID_COUNT; i++) {
-		at->tid[i] = place_of(format, i, i == KEVENT_ID_sched_process_fork ? "parent_pid" : "pid");
+		at->tid[i] = place_of(format, i, i == KEVENT_ID_sched_process_fork ? "parent_pid" :
+					 i == KEVENT_ID_x86_exceptions_page_fault_user ? "common_pid" : "pid");
 		at->cpu[i] = place_of(format, i, i == KEVENT_ID_sched_migrate_task ? "dest_cpu" : "target_cpu");
 	}
 	return select;
@@ -267,6 +269,17 @@ static void on_leave(struct select *select, unsigned number, unsigned event, con
 	}
 }
 
+/* Who touches a page runs. */
+static void on_fault(struct select *select, unsigned number, unsigned event, const struct krecord *record)
+{
+	struct cpu *cpu = &select->cpu[number];
+
+	if (event == KEVENT_ID_x86_exceptions_page_fault_user)
+		cpu->ours = thread_of(select, record_integer(record, &select->at.tid[event])) != NULL;
+	if (cpu->ours)
+		select->take(select->context, number, event, record);
+}
+
 void select_record(struct select *select, unsigned cpu, unsigned event, const struct krecord *record)
 {
 	if (cpu >= select->cpus)
@@ -282,6 +295,11 @@ void select_record(struct select *select, unsigned cpu, unsigned event, const st
 	case KEVENT_ID_irq_handler_exit:
 	case KEVENT_ID_irq_softirq_exit:
 		on_leave(select, cpu, event, record);
+		break;
+	case KEVENT_ID_x86_exceptions_page_fault_user:
+	case KEVENT_ID_minor_faults:
+	case KEVENT_ID_major_faults:
+		on_fault(select, cpu, event, record);
 		break;
 	default:
 		on_thread(select, cpu, event, record);

@@ -19,6 +19,7 @@ static const char *const kind_text[] = {
 	[KEVENT_I32] = "integer { size = 32; align = 8; signed = true; encoding = none; base = 10; }",
 	[KEVENT_U32] = "integer { size = 32; align = 8; signed = false; encoding = none; base = 10; }",
 	[KEVENT_I64] = "integer { size = 64; align = 8; signed = true; encoding = none; base = 10; }",
+	[KEVENT_PTR] = "integer { size = 64; align = 8; signed = false; encoding = none; base = 16; }",
 	[KEVENT_STRING] = "string",
 	[KEVENT_PRIO] = "integer { size = 32; align = 8; signed = true; encoding = none; base = 10; }",
 };

@@ -137,9 +137,10 @@ static int enable(struct tracefs *tracefs, const struct kformat *format)
 	int rc = 0;
 
 	for (unsigned i = 0; rc == 0 && i < kevent_count; i++) {
+		if (!format[i].id || !kevents[i].system)
+			continue;
 		(void)snprintf(name, sizeof(name), "events/%s/%s/enable", kevents[i].system, kevents[i].raw);
-		if (format[i].id)
-			rc = put(tracefs, name, "1");
+		rc = put(tracefs, name, "1");
 	}
 	return rc;
 }

@@ -162,9 +162,9 @@ static int cpu_pass(struct why_answer *answer, const struct why_window *window, 
 
 	if (!sched_is_there(answer->reader))
 		return 0;
-	bind = sched_bind(&count);
 	if (why_cpu_create(&answer->cpu, answer->reader, answer->model, window, windows))
 		return no_memory(err);
+	bind = why_cpu_bind(answer->cpu, &count);
 	if (ctf_bind(answer->reader, bind, count, err))
 		return -1;
 	while ((more = ctf_next(answer->reader, &event, err)) > 0) {

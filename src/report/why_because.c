@@ -18,7 +18,7 @@
 struct reason {
 	const struct why_part *part;
 	int64_t ns;
-	unsigned pieces;
+	unsigned pieces, faults;
 };
 
 static bool is_same_reason(const struct why_part *a, const struct why_part *b)
@@ -44,6 +44,7 @@ static struct reason next_reason(const struct why_parts *because, const struct w
 				continue;
 			reason.ns += part->ns;
 			reason.pieces += part->pieces;
+			reason.faults += part->faults;
 		}
 		if (reason.ns < below_ns && reason.ns > best.ns)
 			best = reason;
@@ -67,6 +68,8 @@ static void reason_text(const struct reason *reason, char *buffer, size_t size)
 		snprintf(times, sizeof(times), " (%u times)", reason->pieces);
 	if (reason->part->kind == WHY_BLOCKED)
 		snprintf(buffer, size, "blocked %s%s", time, times);
+	else if (reason->part->kind == WHY_PAGE_FAULT)
+		snprintf(buffer, size, "in %u page faults %s", reason->faults, time);
 	else if (reason->part->by_tid)
 		snprintf(buffer, size, "preempted %s by %s%s", time, why_by(reason->part, by, sizeof(by)), times);
 	else
@@ -105,6 +108,8 @@ static const struct table_column because_columns[] = {
 	{ "by", "by" },
 	{ "ns", "Time" },
 	{ "pieces", "Pieces" },
+	{ "faults", NULL },
+	{ "major_faults", NULL },
 };
 
 static void because_row(const struct why_answer *answer, unsigned rank, const struct why_part *part)
@@ -121,6 +126,8 @@ static void because_row(const struct why_answer *answer, unsigned rank, const st
 	table_text(t, part->kind == WHY_PREEMPTED || part->kind == WHY_BLOCKED ? why_by(part, text, sizeof(text)) : NULL);
 	table_ns(t, part->ns);
 	table_u64(t, part->pieces);
+	table_u64(t, part->faults);
+	table_u64(t, part->major);
 }
 
 void why_print_because(struct why_answer *answer)

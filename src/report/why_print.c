@@ -28,6 +28,8 @@
 	{ "begin_ns", NULL }, \
 	{ "offset_ns", "After" }, \
 	{ "pieces", NULL }, \
+	{ "faults", NULL }, \
+	{ "major_faults", NULL }, \
 	{ "group", NULL }, \
 	{ "assumed", NULL }, \
 	{ "bar", "" }, \
@@ -87,6 +89,8 @@ static void part_row(struct why_answer *answer, unsigned rank, const struct why_
 	table_time(t, part->begin_ns);
 	table_ns(t, part->begin_ns - instance->begin_ns);
 	table_u64(t, part->pieces);
+	table_u64(t, part->faults);
+	table_u64(t, part->major);
 	table_u64(t, part->is_group);
 	table_u64(t, part->is_assumed);
 	table_text(t, is_text ? bar(instance, part, line) : NULL);
@@ -111,7 +115,8 @@ static void usual_row(struct why_answer *answer, unsigned rank, const struct why
 	table_ns(t, error_ns);
 	for (unsigned i = 0; i < 2; i++)
 		table_none(t);
-	table_u64(t, 0);
+	for (unsigned i = 0; i < 3; i++)
+		table_u64(t, 0);
 	table_u64(t, usual->is_group);
 	table_u64(t, usual->is_assumed);
 	table_text(t, NULL);
@@ -133,7 +138,7 @@ static void sum_row(struct why_answer *answer, unsigned rank)
 	else
 		table_ns_within(t, answer->usual.total_ns, why_total_error(&answer->usual));
 	table_none(t);
-	for (unsigned i = 0; i < 5; i++)
+	for (unsigned i = 0; i < 7; i++)
 		table_none(t);
 	table_text(t, "");
 }

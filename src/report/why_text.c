@@ -104,6 +104,7 @@ char *why_who(const struct why_instance *instance, const struct why_part *part, 
 		return why_by(part, buffer, size);
 	case WHY_EXECUTING:
 	case WHY_BLOCKED:
+	case WHY_PAGE_FAULT:
 	case WHY_LATE:
 		return model_callback_label(hop->callback, buffer, (unsigned)size);
 	case WHY_CACHED:
@@ -207,6 +208,8 @@ static void blocked_text(const struct why_cause *cause, const char *who, const c
 static void cause_text(const struct why_instance *instance, const struct why_cause *cause, char *buffer, size_t size)
 {
 	char who[WHY_LABEL_MAX], time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX + 1], error[TEXT_QUANTITY_MAX] = "";
+	char major[64];
+	int used;
 
 	text_ns(time, cause->ns);
 	within(usual, cause->usual_ns, cause->error_ns);
@@ -218,7 +221,14 @@ static void cause_text(const struct why_instance *instance, const struct why_cau
 		queued_text(instance, cause, time, buffer, size);
 		return;
 	case WHY_EXECUTING:
-		snprintf(buffer, size, "%s ran %s, usually %s", who, time, usual);
+		used = snprintf(buffer, size, "%s ran %s, usually %s", who, time, usual);
+		if (cause->part->faults && used > 0 && (size_t)used < size)
+			snprintf(buffer + used, size - (size_t)used, ", with %u page faults", cause->part->faults);
+		return;
+	case WHY_PAGE_FAULT:
+		snprintf(major, sizeof(major), ", %u of them read from a disk", cause->part->major);
+		snprintf(buffer, size, "%s spent %s in %u page faults%s, usually %s", who, time, cause->part->faults,
+			 cause->part->major ? major : "", usual);
 		return;
 	case WHY_PUBLISH:
 		snprintf(buffer, size, "the publish call on %s took %s, usually %s", who, time, usual);

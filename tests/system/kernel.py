@@ -60,7 +60,7 @@ def all_there(directory):
     listed = json.loads(subprocess.run([KYMO, "list", os.path.join(trace, "kernel"), "--format", "json"], capture_output=True,
                                        check=True).stdout)
     assert listed, listed
-    names = collections.Counter(re.search(r"\) \S+ (\w+): ", line)[1] for line in lines)
+    names = collections.Counter(re.search(r"\) \S+ ([\w-]+): ", line)[1] for line in lines)
     assert names["sched_switch"] and names["sched_waking"] and names["irq_softirq_entry"], names
     off = sum(f"prev_tid = {pid}," in line for line in lines)
     # The switch at its very end is one that nobody can count any more.

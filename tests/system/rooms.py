@@ -37,7 +37,7 @@ PARTS = {
     "stats": ["model"],
     "chains": ["model"],
     "sched": ["model"],
-    "why": ["model", "chains", "sched"],
+    "why": ["system", "model", "chains", "sched"],
     "caret": ["model"],
     "system": ["model"],
     "simclock": [],

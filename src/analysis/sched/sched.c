@@ -5,6 +5,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+void sched_seen_on(struct sched *sched, uint32_t host, int32_t tid, int32_t cpu, int64_t ns)
+{
+	uint64_t at = (uint64_t)host * CPUS_MAX + (uint32_t)cpu;
+	struct cpu *its = sched_is_cpu(host, cpu) && at < sched->cpu_room ? sched->cpu[at] : NULL;
+	struct task *task = map_get(&sched->tasks, (uint32_t)tid, host), *other;
+
+	if (!task || !its || (task->state == SCHED_ON_CPU && task->cpu == cpu && its->known && its->tid == tid))
+		return;
+	other = its->known && its->tid != tid ? map_get(&sched->tasks, (uint32_t)its->tid, host) : NULL;
+	if (other && other->state == SCHED_ON_CPU && other->cpu == cpu)
+		other->state = SCHED_UNKNOWN;
+	task->state = SCHED_UNKNOWN;
+	sched_become(sched, task, SCHED_ON_CPU, cpu, ns);
+	sched_settle(sched, its, ns);
+	its->known = true;
+	its->tid = tid;
+	memcpy(its->name, task->name, sizeof(its->name));
+}
+
+int32_t sched_running(const struct sched *sched, uint32_t host, int32_t cpu)
+{
+	uint64_t at = (uint64_t)host * CPUS_MAX + (uint32_t)cpu;
+
+	return sched_is_cpu(host, cpu) && at < sched->cpu_room && sched->cpu[at] && sched->cpu[at]->known ?
+	       sched->cpu[at]->tid : -1;
+}
+
 const char *sched_state_name(enum sched_state state)
 {
 	static const char *const names[SCHED_STATES] = {

@@ -96,6 +96,15 @@ enum sched_state sched_state_of(const struct sched *sched, uint32_t host, int32_
 /** sched_is_on() - was it on a CPU? */
 bool sched_is_on(const struct sched *sched, uint32_t host, int32_t tid);
 
+/**
+ * sched_seen_on() - another event shows that @tid is on @cpu now. If it was not by the scheduler's, some of these are lost,
+ * and what it did since the latest is not known.
+ */
+void sched_seen_on(struct sched *sched, uint32_t host, int32_t tid, int32_t cpu, int64_t ns);
+
+/** sched_running() - who is on @cpu at the latest event. Return: the thread; 0: nobody; -1: not known. */
+int32_t sched_running(const struct sched *sched, uint32_t host, int32_t cpu);
+
 /** sched_state_name() - "unknown", "running", "preempted", "waiting", "blocked". */
 const char *sched_state_name(enum sched_state state);
 

@@ -7,6 +7,8 @@
 
 #include "base/map.h"
 
+#define BIND_MAX 16u
+
 /* A spell that is not on a CPU. */
 struct kept {
 	uint32_t host;
@@ -16,11 +18,17 @@ struct kept {
 
 struct why_cpu {
 	struct sched *sched;
+	const struct ctf_reader *reader;
 	struct map threads;		/* (tid, host) -> this struct: whom the model knows */
 	struct why_window *window;
 	unsigned windows;
 	struct kept *item;
 	size_t count, size;
+	struct faults faults;
+	struct fault *fault;		/* by thread and start */
+	size_t fault_count, fault_size;
+	struct ctf_bind bind[BIND_MAX];
+	unsigned binds, sched_binds;
 	bool failed;
 };
 
@@ -72,6 +80,43 @@ static void on_spell(void *context, const struct sched_spell *spell)
 
 static const struct sched_listener listener = { .spell = on_spell };
 
+static void take_fault(void *context, const struct fault *fault)
+{
+	struct why_cpu *cpu = context;
+	size_t size = cpu->fault_size ? cpu->fault_size * 2 : 1024;
+	struct fault *grown;
+
+	if (!is_inside(cpu, fault->start_ns, fault->end_ns) || !map_get(&cpu->threads, (uint32_t)fault->tid, fault->host))
+		return;
+	if (cpu->fault_count == cpu->fault_size) {
+		grown = realloc(cpu->fault, size * sizeof(*grown));
+		if (!grown) {
+			cpu->failed = true;
+			return;
+		}
+		cpu->fault = grown;
+		cpu->fault_size = size;
+	}
+	cpu->fault[cpu->fault_count++] = *fault;
+}
+
+static void bind_all(struct why_cpu *cpu)
+{
+	unsigned more, i;
+	const struct ctf_bind *bind = sched_bind(&cpu->sched_binds), *faults = faults_bind(&more);
+
+	for (i = 0; i < cpu->sched_binds && cpu->binds < BIND_MAX; i++)
+		cpu->bind[cpu->binds++] = bind[i];
+	for (i = 0; i < more && cpu->binds < BIND_MAX; i++)
+		cpu->bind[cpu->binds++] = faults[i];
+}
+
+const struct ctf_bind *why_cpu_bind(const struct why_cpu *cpu, unsigned *count)
+{
+	*count = cpu->binds;
+	return cpu->bind;
+}
+
 static int know_threads(struct why_cpu *cpu, const struct model *model)
 {
 	uint32_t host;
@@ -94,7 +139,10 @@ int why_cpu_create(struct why_cpu **out, const struct ctf_reader *reader, const 
 	*out = cpu;
 	if (!cpu)
 		return -1;
+	cpu->reader = reader;
 	cpu->windows = windows;
+	faults_init(&cpu->faults, take_fault, cpu);
+	bind_all(cpu);
 	cpu->window = malloc((windows ? windows : 1) * sizeof(*window));
 	if (!cpu->window || sched_create(&cpu->sched, reader, &listener, cpu) || know_threads(cpu, model)) {
 		why_cpu_destroy(cpu);
@@ -113,11 +161,24 @@ void why_cpu_destroy(struct why_cpu *cpu)
 	map_free(&cpu->threads);
 	free(cpu->window);
 	free(cpu->item);
+	faults_free(&cpu->faults);
+	free(cpu->fault);
 	free(cpu);
 }
 
 int why_cpu_event(struct why_cpu *cpu, const struct ctf_event *event)
 {
+	uint32_t host = 0;
+	int32_t tid;
+
+	if (event->bound >= 0 && (unsigned)event->bound >= cpu->sched_binds) {
+		(void)sched_host(cpu->sched, ctf_trace(cpu->reader, event->trace)->hostname, &host);
+		tid = faults_whose(event, cpu->sched_binds);
+		if (tid > 0)
+			sched_seen_on(cpu->sched, host, tid, event->cpu, event->ns);
+		return faults_event(&cpu->faults, event, cpu->sched_binds, host,
+				    sched_running(cpu->sched, host, event->cpu)) || cpu->failed ? -1 : 0;
+	}
 	return sched_event(cpu->sched, event, 0) || cpu->failed ? -1 : 0;
 }
 
@@ -132,8 +193,41 @@ static int by_thread(const void *a, const void *b)
 	return x->spell.from_ns < y->spell.from_ns ? -1 : x->spell.from_ns > y->spell.from_ns;
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct fault *x = a, *y = b;
+
+	if (x->host != y->host)
+		return x->host < y->host ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* With what a fault takes besides, up to the next one. */
+static void finish_faults(struct why_cpu *cpu)
+{
+	int64_t around_ns;
+
+	faults_finish(&cpu->faults);
+	around_ns = faults_around_ns(&cpu->faults);
+	if (cpu->fault_count)
+		qsort(cpu->fault, cpu->fault_count, sizeof(*cpu->fault), by_start);
+	for (size_t i = 0; i < cpu->fault_count; i++) {
+		struct fault *fault = &cpu->fault[i], *next = i + 1 < cpu->fault_count ? fault + 1 : NULL;
+		bool has_next = next && next->host == fault->host && next->tid == fault->tid;
+
+		if (fault->end_ns == fault->start_ns)
+			continue;
+		fault->end_ns += around_ns;
+		if (has_next && fault->end_ns > next->start_ns)
+			fault->end_ns = next->start_ns;
+	}
+}
+
 void why_cpu_finish(struct why_cpu *cpu)
 {
+	finish_faults(cpu);
 	if (cpu->count)
 		qsort(cpu->item, cpu->count, sizeof(*cpu->item), by_thread);
 }
@@ -182,4 +276,34 @@ void why_spells(const struct why_cpu *cpu, const struct model_thread *thread, in
 	on.to_ns = to_ns;
 	if (on.to_ns > on.from_ns)
 		take(context, &on);
+}
+
+size_t why_faults(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns, int64_t to_ns,
+		  const struct fault **first)
+{
+	struct fault key = { .tid = (int32_t)thread->tid, .start_ns = from_ns };
+	size_t low = 0, high = cpu->fault_count, end;
+
+	if (!sched_host(cpu->sched, thread->process->hostname, &key.host))
+		return 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (by_start(&cpu->fault[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* One that began before. */
+	if (low && cpu->fault[low - 1].host == key.host && cpu->fault[low - 1].tid == key.tid &&
+	    cpu->fault[low - 1].end_ns > from_ns)
+		low--;
+	for (end = low; end < cpu->fault_count; end++) {
+		const struct fault *fault = &cpu->fault[end];
+
+		if (fault->host != key.host || fault->tid != key.tid || fault->start_ns >= to_ns)
+			break;
+	}
+	*first = cpu->fault + low;
+	return end - low;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who had the CPU while instances were under way: what sched.h tells of the threads of the model is kept, as far as it is
- * inside of windows. Threads are known by their number, so those of other pid namespaces are not found.
+ * inside of windows; and their page faults. Threads are known by their number, so those of other pid namespaces are not found.
  *
  * Context of all functions: not thread-safe; allocate.
  */
@@ -13,6 +13,7 @@
 
 #include "analysis/model/model.h"
 #include "analysis/sched/sched.h"
+#include "analysis/system/faults.h"
 #include "analysis/why/why.h"
 #include "ctf/reader.h"
 
@@ -25,7 +26,10 @@ int why_cpu_create(struct why_cpu **cpu, const struct ctf_reader *reader, const 
 		   const struct why_window *window, unsigned windows);
 void why_cpu_destroy(struct why_cpu *cpu);
 
-/** why_cpu_event() - the next event or loss of a pass of its own, bound by sched_bind(). Return: 0, or -1: no memory. */
+/** why_cpu_bind() - what to give to ctf_bind(). It lives as long as @cpu. */
+const struct ctf_bind *why_cpu_bind(const struct why_cpu *cpu, unsigned *count);
+
+/** why_cpu_event() - the next event or loss of a pass of its own, bound by that. Return: 0, or -1: no memory. */
 int why_cpu_event(struct why_cpu *cpu, const struct ctf_event *event);
 
 /** why_cpu_finish() - the pass is over. */
@@ -60,5 +64,14 @@ void why_spells(const struct why_cpu *cpu, const struct model_thread *thread, in
  */
 int64_t why_idle_until(const struct why_others *others, const struct why_cpu *cpu, const struct model_thread *thread,
 		       int64_t from_ns, int64_t to_ns);
+
+/**
+ * why_faults() - page faults of @thread that are in [@from_ns, @to_ns), also in part, by their start
+ * @first: out. Their ends are faults_around_ns() later than told, where the thread had no other one then.
+ *
+ * Return: their number.
+ */
+size_t why_faults(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns, int64_t to_ns,
+		  const struct fault **first);
 
 #endif

@@ -19,6 +19,7 @@ const char *why_kind_name(enum why_kind kind)
 		[WHY_EXECUTING] = "executing", [WHY_PUBLISH] = "publish", [WHY_TRANSPORT] = "transport",
 		[WHY_QUEUED] = "queued",       [WHY_TAKE] = "take",	  [WHY_LATE] = "late",
 		[WHY_CACHED] = "cached",       [WHY_PREEMPTED] = "preempted", [WHY_BLOCKED] = "blocked",
+		[WHY_PAGE_FAULT] = "page_fault",
 	};
 
 	return names[kind];
@@ -46,7 +47,7 @@ static void piece(struct cut *cut, struct why_parts *parts, struct why_part new)
 	new.ns = new.end_ns - new.begin_ns;
 	new.longest_ns = new.ns;
 	new.pieces = 1;
-	if (!new.ns)
+	if (!new.ns && !(part && new.faults))
 		return;
 	if (part) {
 		if (new.ns > part->longest_ns) {
@@ -57,6 +58,8 @@ static void piece(struct cut *cut, struct why_parts *parts, struct why_part new)
 		part->pieces += part->end_ns != new.begin_ns;
 		part->end_ns = new.end_ns;
 		part->ns += new.ns;
+		part->faults += new.faults;
+		part->major += new.major;
 		return;
 	}
 	if (parts->count == parts->size) {
@@ -81,6 +84,35 @@ struct spells {
 	struct why_part part;		/* what it was about */
 };
 
+/* A stretch of execution, with the page faults in it. What is no fault is as @part says, and so is one of unknown length. */
+static void executed(const struct spells *to, const struct why_part part)
+{
+	const struct fault *fault = NULL;
+	size_t count = why_faults(to->cut->cpu, part.thread, part.begin_ns, part.end_ns, &fault);
+	struct why_part between = part, in = part;
+
+	in.kind = WHY_PAGE_FAULT;
+	in.by_tid = 0;
+	in.by[0] = '\0';
+	for (size_t i = 0; i < count; i++, fault++) {
+		bool begins = fault->start_ns >= part.begin_ns, is_timed = fault->end_ns > fault->start_ns;
+		struct why_part *its = is_timed ? &in : &between;
+
+		in.begin_ns = begins ? fault->start_ns : part.begin_ns;
+		in.end_ns = fault->end_ns < part.end_ns ? fault->end_ns : part.end_ns;
+		its->faults = begins;
+		its->major = begins && fault->is_major;
+		between.end_ns = in.begin_ns;
+		piece(to->cut, to->parts, between);
+		if (is_timed)
+			piece(to->cut, to->parts, in);
+		between.begin_ns = in.end_ns;
+		between.faults = between.major = 0;
+	}
+	between.end_ns = part.end_ns;
+	piece(to->cut, to->parts, between);
+}
+
 /* Asleep while it waits for a message is how a thread waits; while it executes, it is blocked. */
 static void on_spell(void *context, const struct why_spell *spell)
 {
@@ -99,7 +131,10 @@ static void on_spell(void *context, const struct why_spell *spell)
 		part.by_tid = spell->by_tid;
 		memcpy(part.by, spell->by, sizeof(part.by));
 	}
-	piece(spells->cut, spells->parts, part);
+	if (part.kind == WHY_PREEMPTED || waits)
+		piece(spells->cut, spells->parts, part);
+	else
+		executed(spells, part);
 }
 
 static void spent_in(struct cut *cut, struct why_parts *parts, struct why_part part)

@@ -120,7 +120,8 @@ enum why_kind {
 	WHY_CACHED,	/* stored by a callback until another one published it */
 	/* Only with the kernel's events, see cpu.h: */
 	WHY_PREEMPTED,	/* the thread could run, and another one had the CPU */
-	WHY_BLOCKED,	/* the thread executed and slept: a lock, a wait, a page from a disk */
+	WHY_BLOCKED,	/* the thread executed and slept: a lock, a wait */
+	WHY_PAGE_FAULT,	/* the thread executed and touched a page that was not there, until the kernel had brought it */
 };
 
 struct why_part {
@@ -135,6 +136,7 @@ struct why_part {
 	int64_t begin_ns, end_ns;	/* of the first and the last piece */
 	int64_t ns, longest_ns;		/* of all pieces; of one */
 	unsigned pieces;		/* with something else between them */
+	unsigned faults, major;		/* page faults that began in it, and those of them that were read from a disk */
 };
 
 struct why_parts {
@@ -146,7 +148,8 @@ struct why_cpu;
 
 /**
  * why_cut() - @instance into @out: why_parts_free()
- * @because: what those did that it was queued behind, while it was: EXECUTING, PREEMPTED and BLOCKED with their `callback`.
+ * @because: what those did that it was queued behind, while it was: EXECUTING, PREEMPTED, BLOCKED and PAGE_FAULT with their
+ *	`callback`.
  *	Those of one hop, callback and is_group add up to the QUEUED part. None without @cpu. why_parts_free()
  * @cpu: NULL: the trace has no events of the kernel
  *
@@ -169,7 +172,7 @@ int64_t why_part_error(const struct why_instance *instance, const struct why_par
 int64_t why_total_error(const struct why_instance *instance);
 
 /** why_kind_name() - "executing", "publish", "transport", "queued", "take", "late", "cached", "preempted",
- * "blocked". */
+ * "blocked", "page_fault". */
 const char *why_kind_name(enum why_kind kind);
 
 /* ---- the runs of others, for why_cut() ---- */
