@@ -7,6 +7,7 @@
 #include "analysis/caret/caret.h"
 #include "analysis/stats/intervals.h"
 #include "analysis/model/model.h"
+#include "analysis/sched/totals.h"
 #include "analysis/spans/spans.h"
 #include "analysis/spans/stats.h"
 #include "analysis/stats/stats.h"
@@ -25,6 +26,7 @@ struct report {
 	struct activity *activity;	/* likewise */
 	struct caret *caret;		/* likewise */
 	struct report_expect *expect;	/* likewise; expect.c */
+	struct sched_totals *totals;	/* likewise, or the trace has no events of the scheduler */
 	struct spans *spans;
 	struct spans_stats *spans_stats;
 	unsigned hosts;
@@ -42,6 +44,7 @@ struct report_section {
 	bool activity;			/* report->activity, */
 	bool paths;			/* report->caret; usual when paths were named */
 	bool expected;			/* report->expect; usual when something is expected */
+	bool of_kernel;			/* print() needs report->totals; not shown unasked without it */
 	bool of_ros, of_programs;	/* not shown unasked when the trace has only the other */
 	const char *none;		/* what it means that it has no rows, when it was asked for */
 	void (*print)(struct report *report);
@@ -100,6 +103,12 @@ void report_response_rows(struct report *report);
 int report_cputime(struct report *report);
 int report_memory(struct report *report);
 int report_profile(struct report *report);
+
+/* kernel.c */
+void report_callback_cpu(struct report *report);
+void report_node_cpu(struct report *report);
+void report_process_cpu(struct report *report);
+void report_preemptions(struct report *report);
 
 /* waits.c */
 void report_waits(struct report *report);

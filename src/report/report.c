@@ -13,12 +13,23 @@
 #define NONE_OF_PROGRAMS "None of this kind is here: spans, counters and instants come from " \
 	"programs that use kymo.h (docs/programs.md)."
 
+#define NONE_OF_KERNEL "The trace has no events of the kernel's scheduler: kymo record --kernel, or lttng enable-event -k " \
+	"sched_switch,sched_waking,sched_wakeup_new,sched_migrate_task,sched_process_exit beside those of ROS 2."
+
 static const struct report_section sections[] = {
 	{ .name = "hosts", .usual = true, .may_be_empty = true, .print = report_hosts,
 	  .none = "All of the trace is of one host." },
 	{ .name = "callbacks", .usual = true, .of_ros = true, .print = report_callbacks },
 	{ .name = "topics", .usual = true, .of_ros = true, .print = report_topics },
 	{ .name = "waits", .usual = true, .may_be_empty = true, .of_ros = true, .print = report_waits },
+	{ .name = "callback-cpu", .usual = true, .may_be_empty = true, .of_kernel = true, .none = NONE_OF_KERNEL,
+	  .print = report_callback_cpu },
+	{ .name = "node-cpu", .usual = true, .may_be_empty = true, .of_kernel = true, .none = NONE_OF_KERNEL,
+	  .print = report_node_cpu },
+	{ .name = "process-cpu", .usual = true, .may_be_empty = true, .of_kernel = true, .none = NONE_OF_KERNEL,
+	  .print = report_process_cpu },
+	{ .name = "preemptions", .usual = true, .may_be_empty = true, .of_kernel = true, .none = NONE_OF_KERNEL,
+	  .print = report_preemptions },
 	{ .name = "spans", .usual = true, .of_programs = true, .none = NONE_OF_PROGRAMS,
 	  .print = report_spans },
 	{ .name = "counters", .usual = true, .may_be_empty = true, .of_programs = true,
@@ -68,7 +79,7 @@ static unsigned column_count(const struct report_section *section)
 
 const char *report_section_names(void)
 {
-	static char names[512];
+	static char names[1024];
 	unsigned i;
 
 	if (!*names)
@@ -125,6 +136,8 @@ static bool is_shown(const struct report *report, const struct report_section *s
 
 	if (options->sections)
 		return true;
+	if (section->of_kernel)
+		return report->totals && ros;
 	if (section->of_programs)
 		return programs && (!ros || !selection_objects(options->selection));
 	return !section->of_ros || ros || !programs;
@@ -213,6 +226,9 @@ static int gather_on_demand(struct report *report, struct err *err)
 	if (WANTS(options, activity) &&
 	    activity_create(&report->activity, report->model, options->begin_ns, options->end_ns, err))
 		return -1;
+	if (WANTS(options, of_kernel) && sched_is_there(report->reader) &&
+	    sched_totals_create(&report->totals, report->model, report->reader, options->begin_ns, options->end_ns))
+		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 	if (WANTS(options, expected) && report_expect_begin(report))
 		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 	if (options->paths && (WANTS(options, paths) || WANTS(options, expected)))
@@ -223,6 +239,7 @@ static int gather_on_demand(struct report *report, struct err *err)
 static void forget(struct report *report)
 {
 	report_expect_end(report);
+	sched_totals_destroy(report->totals);
 	caret_destroy(report->caret);
 	activity_destroy(report->activity);
 	intervals_destroy(report->intervals);
@@ -230,6 +247,7 @@ static void forget(struct report *report)
 	spans_destroy(report->spans);
 	stats_destroy(report->stats);
 	model_destroy(report->model);
+	report->totals = NULL;
 	report->caret = NULL;
 	report->activity = NULL;
 	report->intervals = NULL;
@@ -264,7 +282,8 @@ static int pass(struct report *report, const struct report_section *section, str
 	if (spans_attach(report->spans, report->reader, err))
 		return -1;
 	while ((more = ctf_next(report->reader, &event, err)) > 0) {
-		if (spans_event(report->spans, &event) || model_event(report->model, &event))
+		if ((report->totals && sched_totals_event(report->totals, &event)) || spans_event(report->spans, &event) ||
+		    model_event(report->model, &event))
 			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 		if (!(++events % REPORT_PROGRESS_EVENTS) && report->options->progress)
 			report->options->progress(report->options->progress_context, events,
@@ -316,7 +335,7 @@ int report_run(struct ctf_reader *reader, const char *path, const struct report_
 		rows = report.rows;
 		if (sections[i].print)
 			sections[i].print(&report);
-		if (report.rows == rows && sections[i].none) {
+		if (report.rows == rows && sections[i].none && !(sections[i].of_kernel && report.totals)) {
 			report.none = sections[i].none;
 			if (options->sections > 1 || sections[i].may_be_empty)
 				table_note(table, "%s", sections[i].none);

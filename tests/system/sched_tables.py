@@ -20,6 +20,7 @@ KYMO = os.path.join(BUILD, "bin", "kymo")
 ROBOT = os.path.join(BUILD, "robot/robot")
 DATA = os.path.join(SOURCE, "..", "shared", "data", "ros2-traces")
 TABLES = "callback_cpu", "callback_preemptions", "thread_cpu", "thread_states", "cpu_times"
+SECTIONS = "callback-cpu", "node-cpu", "process-cpu", "preemptions"
 STATE = {ON: "running", PREEMPTED: "preempted", WAITING: "waiting", BLOCKED: "blocked"}
 
 
@@ -80,6 +81,7 @@ def made_up(directory, name, seed):
         assert whom.get(run["id"], {}) == dict(wanted[1]), (row, whom[run["id"]], wanted[1])
         known += row["cpu_ns"] < row["duration_ns"]
     states(trace, scene)
+    reported(trace)
     return known
 
 
@@ -109,6 +111,44 @@ def states(trace, scene):
 def without(trace):
     for table in TABLES:
         assert not query(trace, f"SELECT * FROM {table}"), table
+    told = report(trace)
+    assert not any(told[section] for section in SECTIONS)
+    text = subprocess.run([KYMO, "report", trace, "--section", "node-cpu"], capture_output=True, text=True, check=True).stdout
+    assert "kymo record --kernel" in text, text
+    assert "callback-cpu" not in json.loads(subprocess.run([KYMO, "report", trace, "--format", "json"], capture_output=True, check=True).stdout)
+
+
+def report(trace):
+    sections = [word for section in SECTIONS for word in ("--section", section)]
+    return json.loads(subprocess.run([KYMO, "report", trace, *sections, "--format", "json"], capture_output=True, check=True).stdout)
+
+
+def sums(rows, key, *fields):
+    """{key of a row: sums of these fields}, where anything is known."""
+    out = {}
+    for row in rows:
+        if None not in [row[f] for f in fields]:
+            out[key(row)] = [a + b for a, b in zip(out.get(key(row), [0] * len(fields)), (row[f] for f in fields))]
+    return out
+
+
+def reported(trace):
+    """The report's sums are those of the rows of the tables."""
+    told = report(trace)
+    runs = query(trace, "SELECT c.*, p.pid, k.callback_object FROM callback_cpu c JOIN processes p ON p.id = c.process_id "
+                        "JOIN callbacks k ON k.id = c.callback_id")
+    usage = "cpu_ns", "preempted_ns", "waiting_ns", "blocked_ns", "unknown_ns", "preemptions", "migrations"
+    ours = sums(told["callback-cpu"], lambda r: (r["pid"], int(r["callback"], 16)), "total_ns", *usage)
+    assert ours == sums(runs, lambda r: (r["pid"], int(r["callback_object"])), "duration_ns", *usage)
+    ours = {k: v for k, v in sums(told["node-cpu"], lambda r: (r["pid"], r["node"]), "cpu_ns").items() if k[1]}
+    assert ours == {k: v for k, v in sums(runs, lambda r: (r["pid"], r["node"]), "own_cpu_ns").items() if k[1]}
+    whom = query(trace, "SELECT b.*, p.pid, k.callback_object FROM callback_preemptions b JOIN processes p ON p.id = b.process_id "
+                        "JOIN callbacks k ON k.id = b.callback_id")
+    ours = sums(told["preemptions"], lambda r: (r["pid"], int(r["callback"], 16), r["by_tid"]), "ns", "count")
+    assert ours == sums(whom, lambda r: (r["pid"], int(r["callback_object"]), r["by_tid"]), "ns", "count")
+    ours = sums(told["process-cpu"], lambda r: r["pid"], *usage)
+    assert ours == sums(query(trace, "SELECT * FROM thread_cpu"), lambda r: r["pid"], *usage)
+    return len(told["callback-cpu"])
 
 
 # ---- recorded ----
@@ -130,6 +170,7 @@ def recorded(directory):
     for row in threads:
         # Where a packet says that events were lost, what was going on is not known.
         assert row["cpu_ns"] <= on[row["tid"]] <= row["cpu_ns"] + row["unknown_ns"], (row, on[row["tid"]])
+    assert reported(trace) > 8
     print(f"{len(known)} of {len(rows)} runs known; {len(threads)} threads on CPUs as long as their switches say")
 
 

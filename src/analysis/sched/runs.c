@@ -37,6 +37,14 @@ struct sched_runs {
 	bool failed;
 };
 
+void sched_usage_add(struct sched_usage *sum, const struct sched_usage *more)
+{
+	for (unsigned i = 0; i < SCHED_STATES; i++)
+		sum->ns[i] += more->ns[i];
+	sum->preemptions += more->preemptions;
+	sum->migrations += more->migrations;
+}
+
 static struct self *self_at(struct sched_runs *runs, int64_t tid, uint32_t host)
 {
 	struct self *self = map_get(&runs->selves, (uint32_t)tid, host);
@@ -50,14 +58,6 @@ static struct self *self_at(struct sched_runs *runs, int64_t tid, uint32_t host)
 		return NULL;
 	}
 	return self;
-}
-
-static void add(struct sched_usage *sum, const struct sched_usage *more)
-{
-	for (unsigned i = 0; i < SCHED_STATES; i++)
-		sum->ns[i] += more->ns[i];
-	sum->preemptions += more->preemptions;
-	sum->migrations += more->migrations;
 }
 
 static struct sched_usage difference(const struct sched_usage *all, const struct sched_usage *less)
@@ -113,7 +113,7 @@ static void on_gone(void *context, uint32_t host, int32_t tid, const struct sche
 	struct self *self = map_get(&runs->selves, (uint32_t)tid, host);
 
 	if (self)
-		add(&self->gone, usage);
+		sched_usage_add(&self->gone, usage);
 }
 
 /* ---- runs ---- */
@@ -181,7 +181,7 @@ static void finish(struct sched_runs *runs, const struct model_instance *instanc
 		run.by = open->by;
 		run.bys = open->bys + (open->by[BYS_MAX - 1].count != 0);
 		if (open->outer && open->outer->thread == open->thread)
-			add(&open->outer->inner, &run.usage);
+			sched_usage_add(&open->outer->inner, &run.usage);
 	}
 	if (runs->listener->run)
 		runs->listener->run(runs->context, &run);
@@ -295,6 +295,6 @@ bool sched_runs_thread(const struct sched_runs *runs, const struct model_thread 
 		return false;
 	(void)sched_usage(runs->sched, host, (int32_t)thread->tid, INT64_MIN, &now);
 	*usage = self->gone;
-	add(usage, &now);
+	sched_usage_add(usage, &now);
 	return true;
 }

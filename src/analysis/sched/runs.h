@@ -43,6 +43,9 @@ struct sched_runs_listener {
 	void (*spell)(void *context, const struct sched_spell *spell);
 };
 
+/** sched_usage_add() - @more on top of @sum. */
+void sched_usage_add(struct sched_usage *sum, const struct sched_usage *more);
+
 struct sched_runs;
 
 /** sched_runs_create() - listen to @model. @listener must stay valid. Return: 0, or -1: no memory. */
