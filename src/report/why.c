@@ -27,6 +27,7 @@ static void on_loss(void *context, const struct model_loss *loss)
 
 	answer->lost_events += loss->events;
 	answer->lost_packets += loss->packets;
+	answer->lost_here |= !loss->is_elsewhere;
 }
 
 static const struct model_listener loss_listener = { .loss = on_loss };
@@ -42,6 +43,7 @@ static void forget(struct why_answer *answer)
 	answer->chains = NULL;
 	answer->model = NULL;
 	answer->lost_events = answer->lost_packets = 0;
+	answer->lost_here = false;
 }
 
 static int read_events(struct why_answer *answer, struct err *err)
@@ -292,8 +294,10 @@ static int answer_in(struct why_answer *answer, struct chains_options *chains, b
 	why_choose(answer);
 	if (answer->target.is_found && only_target(answer, chains, err))
 		return -1;
-	if (whole && o->told_lost > answer->lost_events)
+	if (whole && o->told_lost > answer->lost_events) {
 		answer->lost_events = o->told_lost;
+		answer->lost_here = true;
+	}
 	*lost = answer->lost_events || answer->lost_packets;
 	if (answer->instances) {
 		why_print(answer);

@@ -27,6 +27,7 @@ struct why_answer {
 	struct why_others *others;
 	struct why_cpu *cpu;		/* NULL: the trace has no events of the kernel */
 	uint64_t lost_events, lost_packets;
+	bool lost_here;			/* some of them of the programs, not of the kernel */
 
 	struct why_target target;
 	struct why_instance instance[WHY_WORST_MAX];	/* longest first */
@@ -71,6 +72,12 @@ char *why_target_label(const struct why_answer *answer, char *buffer, unsigned s
 char *why_because_text(const struct why_answer *answer, unsigned rank, const struct why_cause *cause, char *buffer,
 		       size_t size);
 void why_print_because(struct why_answer *answer);
+
+/* why_lost.c: messages of the chain that were published and never taken */
+
+/* "5 of 79 messages of /scan never came to /perception/obstacle_detector", for each such link; or "". Return: @buffer. */
+char *why_lost_text(const struct why_answer *answer, char *buffer, size_t size);
+void why_print_links(struct why_answer *answer);
 
 /* why_print.c */
 void why_print(struct why_answer *answer);

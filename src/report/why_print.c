@@ -246,8 +246,10 @@ static void print_remarks(struct why_answer *answer)
 	if (assumed)
 		table_note(answer->table, "The trace does not tell callback groups: that callbacks of one node on other "
 			   "threads held each other up is a guess.");
-	if (answer->lost_events || answer->lost_packets)
+	if (answer->lost_here)
 		table_note(answer->table, "Events were lost: what is told as transport may be a callback that is missing.");
+	else if (answer->lost_events)
+		table_note(answer->table, "Events of the kernel were lost: who had the CPU then is not known.");
 	if (!answer->cpu)
 		table_note(answer->table, "The trace has no events of the kernel, so it does not tell who was preempted or "
 			   "blocked: kymo record --kernel.");
@@ -274,6 +276,8 @@ void why_print(struct why_answer *answer)
 	char text[8192];
 
 	table_value_text(t, "sentence", "Why", why_sentence(answer, 0, text, sizeof(text)));
+	if (*why_lost_text(answer, text, sizeof(text)) || answer->options->format != TABLE_TEXT)
+		table_value_text(t, "lost_messages", "Lost on the way", text);
 	table_value_text(t, answer->target.is_chain ? "chain" : "callback", answer->target.is_chain ? "Chain" : "Callback",
 			 why_target_label(answer, text, sizeof(text)));
 	table_value_text(t, "trace", "Trace", answer->path);
@@ -288,6 +292,8 @@ void why_print(struct why_answer *answer)
 	print_instances(answer);
 	print_parts(answer);
 	why_print_because(answer);
+	if (answer->options->format != TABLE_TEXT)
+		why_print_links(answer);
 	report_print_hosts(answer->table, answer->options->align);
 	print_remarks(answer);
 }

@@ -19,6 +19,7 @@ FAULTS = {
     "lock": Fault(CHAIN, ("blocked",), True),
     "late": Fault("/lidar_driver timer 25 ms", ("late",), False),
     "link": Fault(CHAIN, ("transport",), False),
+    "loss": Fault(CHAIN, (), False),    # makes nothing late: nothing comes
 }
 Verdict = collections.namedtuple("Verdict", "fault seed result rank share truth said")
 
@@ -46,9 +47,9 @@ def record(directory, faults, seed, kernel, seconds):
     return trace, {t["fault"]: t for t in truth}, done.stderr
 
 
-def ask(trace, asked):
-    done = subprocess.run([KYMO, "why", trace, asked, "--worst", "100", "--format", "json"], capture_output=True, text=True,
-                          check=True)
+def ask(trace, asked, *arguments):
+    done = subprocess.run([KYMO, "why", trace, asked, "--worst", "100", "--format", "json", *arguments], capture_output=True,
+                          text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -73,8 +74,18 @@ def woken_by(why, instance, truth):
                                            if p["rank"] == instance["rank"])
 
 
+def judge_loss(why, seed, truth):
+    """The link is named, and how many of its messages were lost. (More are while the programs do not know each other yet.)"""
+    link = next(link for link in why["links"] if f"{link['topic']} to {link['to']}" == truth["what"])
+    words = f"{truth['messages']} of {link['messages']} messages of {link['topic']} never came to {link['to']}"
+    return Verdict("loss", seed, "right" if words in why["lost_messages"] else "share", 1, link["lost"] / link["messages"],
+                   truth["messages"] / link["messages"], why["lost_messages"])
+
+
 def judge(trace, seed, truth, kernel):
     """What is said of the instance that the fault delayed the most; None: there is none."""
+    if truth["fault"] == "loss":
+        return judge_loss(ask(trace, CHAIN, "--begin", "+0.9s"), seed, truth)
     why = ask(trace, FAULTS[truth["fault"]].asked)
     hit = max(why["instances"], key=lambda i: overlap(truth, i))
     true = true_ns(truth, hit, kernel, hit["cause"])

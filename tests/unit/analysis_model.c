@@ -516,6 +516,7 @@ static void lost_elsewhere(void **state)
 		end(s, 200, 0x1);
 		assert_int_equal(s->instances, 2);
 		assert_int_equal(s->unfinisheds, !loss.trace);
+		assert_int_equal(s->loss.is_elsewhere, loss.trace);
 	}
 }
 

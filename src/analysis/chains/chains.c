@@ -256,6 +256,8 @@ static void on_loss(void *context, const struct model_loss *loss)
 {
 	struct chains *chains = context;
 
+	if (loss->is_elsewhere)
+		return;
 	chains->gap[chains->gaps++ % GAPS_MAX] = (struct interval){ loss->begin_ns, loss->end_ns };
 }
 

@@ -223,6 +223,13 @@ const struct chains_path *chains_path(const struct chains *chains, unsigned inde
 /** chains_is_chain() - does something worth a row end in @path? */
 bool chains_is_chain(const struct chains *chains, const struct chains_path *path);
 
+/**
+ * chains_untaken() - messages that never came to @path, a callback behind a topic, though nothing is known that explains it
+ *
+ * Not among them: those that a buffer overwrote, that were on their way when the trace ended, or that fell into a gap of the trace.
+ */
+uint64_t chains_untaken(const struct chains_path *path);
+
 /** chains_steps() - @path from its beginning into @step. Return: their number. */
 unsigned chains_steps(const struct chains_path *path,
 		      const struct chains_path *step[CHAINS_STEPS_MAX]);

@@ -160,6 +160,18 @@ bool chains_is_chain(const struct chains *chains, const struct chains_path *path
 	return !path->child || (path->callback && path->silent > path->silent_unfinished);
 }
 
+uint64_t chains_untaken(const struct chains_path *path)
+{
+	const struct chains_path *topic = path->parent;
+	uint64_t missing = topic->count > path->parents ? topic->count - path->parents : 0;
+	uint64_t known = path->at_end + path->lost;
+
+	for (const struct chains_drop *drop = topic->drops; drop; drop = drop->next)
+		if (drop->subscription == path->callback->subscription)
+			known += drop->overwritten + drop->cleared;
+	return missing > known ? missing - known : 0;
+}
+
 unsigned chains_steps(const struct chains_path *path, const struct chains_path *step[CHAINS_STEPS_MAX])
 {
 	unsigned count = path->depth + 1;

@@ -8,6 +8,8 @@
  *     rmw_take(rmw handle, source timestamp) -> callback_start on the same thread
  * Ring buffers within a process are in intra.c, callbacks in runs.c.
  */
+#include <string.h>
+
 #include "analysis/model/internal.h"
 
 /* ---- messages that can still be taken ---- */
@@ -348,6 +350,7 @@ void model_flow_loss(struct model *model, const struct ctf_event *event)
 		.events = event->lost,
 		.packets = event->lost_packets,
 		.end_ns = event->ns,
+		.is_elsewhere = !model->reader || strcmp(ctf_trace(model->reader, event->trace)->domain, "ust") != 0,
 	};
 	unsigned i;
 
@@ -369,6 +372,7 @@ void model_flow_loss(struct model *model, const struct ctf_event *event)
 	for (i = 0; i < threads->count; i++) {
 		struct thread *thread = threads->item[i];
 
+		loss.is_elsewhere &= thread->trace != event->trace;
 		if (thread->stream == event->stream ||
 		    (thread->many_streams && thread->trace == event->trace && thread->process->pub.host == host))
 			thread_doubt(model, thread);

@@ -419,6 +419,7 @@ struct model_loss {
 	const struct model_thread *thread;	/* NULL: the stream is not that of one known thread */
 	int64_t begin_ns, end_ns;
 	uint64_t events, packets;
+	bool is_elsewhere;		/* its trace has no events of the programs: it is the kernel's */
 };
 
 /* Why a published message got to no callback. */
