@@ -122,7 +122,8 @@ struct ctf_field {
 /* What is known about a trace and a stream without decoding events, for `info`. */
 struct ctf_trace_info {
 	const char *path;	/* directory of its metadata */
-	const char *hostname;	/* "" when the environment does not say */
+	const char *hostname;	/* "" when the environment does not say; NAME#2 of a second one with another clock */
+	const char *clock_id;	/* the clock's uuid (of a boot); equal ones are the same clock; "": not told */
 	const char *domain;	/* "ust", "kernel", "" */
 	const char *tracer;	/* tracer_name of the environment */
 	int64_t clock_offset_ns;	/* epoch minus trace clock */

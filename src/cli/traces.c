@@ -97,7 +97,10 @@ void cli_tell_hosts(const char *verb, const struct align *align)
 	for (unsigned i = 1; i < align_count(align); i++) {
 		const struct align_host *host = align_host(align, i);
 
-		if (host->how == ALIGN_MESSAGES)
+		if (host->how == ALIGN_SAME_CLOCK)
+			fprintf(stderr, "kymo %s: those of %s are of the same clock as %s's\n", verb, align_host_name(align, i),
+				align_host_name(align, host->to));
+		else if (host->how == ALIGN_MESSAGES)
 			fprintf(stderr, "kymo %s: those of %s were put on it by %llu messages, and are wrong by up to %s\n", verb,
 				align_host_name(align, i), (unsigned long long)(host->messages_in + host->messages_out),
 				text_ns(ns, host->error_max_ns));

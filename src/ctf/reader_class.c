@@ -289,6 +289,7 @@ void trace_free(struct ctf_trace *trace)
 	align_free(trace);
 	tsdl_free(trace->metadata);
 	chunk_free(&trace->chunk);
+	free(trace->host);
 	free(trace->path);
 	free(trace->metadata_path);
 	free(trace);

@@ -119,7 +119,7 @@ static void replace_metadata(struct ctf_reader *reader, struct ctf_trace *trace,
 	trace->class_count = next->class_count;
 	for (uint32_t i = 0; i < trace->class_count; i++)
 		trace->class[i].trace = trace;
-	trace_describe(trace);
+	trace_describe(reader, trace);
 	for (unsigned i = 0; i < reader->stream_count; i++) {
 		struct ctf_stream *s = reader->stream[i];
 

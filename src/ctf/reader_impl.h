@@ -58,6 +58,7 @@ struct ctf_trace {
 	struct chunk_of chunk;
 	bool goes_on;			/* it is in a chunk behind one that is here, too */
 	const struct ctf_env *hostname, *procname, *vpid;	/* for printing */
+	char *host;			/* info.hostname, where that is not the environment's */
 	int64_t shifted_ns;		/* in all offsets of its classes */
 	struct ctf_shift *changes;	/* beyond that, by time with it; NULL: none */
 };
@@ -295,7 +296,7 @@ void stream_free(struct ctf_stream *stream);
 uint64_t file_readable(const char *path, uint64_t from, uint64_t size);
 
 /* Fill trace->info from the metadata. */
-void trace_describe(struct ctf_trace *trace);
+void trace_describe(const struct ctf_reader *reader, struct ctf_trace *trace);
 /* ---- reader_class.c ---- */
 int trace_compile(struct ctf_reader *reader, struct ctf_trace *trace, struct err *err);
 void trace_free(struct ctf_trace *trace);

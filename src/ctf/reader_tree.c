@@ -37,13 +37,49 @@ static const char *env_text(const struct ctf_trace *trace, const char *name)
 	return env && env->text ? env->text : "";
 }
 
-void trace_describe(struct ctf_trace *trace)
+static const char *clock_id(const struct ctf_trace *trace)
+{
+	const struct ctf_metadata *metadata = trace->metadata;
+
+	return metadata->clock_count && metadata->clock[0].uuid ? metadata->clock[0].uuid : "";
+}
+
+/*
+ * Two machines may have one name, and a machine that booted again has another clock: what differs in the id of the clock
+ * is another host, NAME#2. Traces that do not tell it are of the first host of that name.
+ */
+static const char *host_of(const struct ctf_reader *reader, struct ctf_trace *trace)
+{
+	const char *name = env_text(trace, "hostname"), *id = clock_id(trace);
+	unsigned others = 0;
+
+	for (uint32_t i = 0; *name && i < trace->index; i++) {
+		struct ctf_trace *other = reader->trace[i];
+
+		if (!other->metadata || strcmp(env_text(other, "hostname"), name) != 0)
+			continue;
+		if (!*id || !*clock_id(other) || !strcmp(id, clock_id(other)))
+			return other->info.hostname ? other->info.hostname : name;
+		/* The first trace of each host counts. */
+		for (uint32_t k = 0; k <= i; k++)
+			if (k == i)
+				others++;
+			else if (reader->trace[k]->info.hostname && other->info.hostname &&
+				 !strcmp(reader->trace[k]->info.hostname, other->info.hostname))
+				break;
+	}
+	if (!others || trace->host || asprintf(&trace->host, "%s#%u", name, others + 1) < 0)
+		return trace->host ? trace->host : name;
+	return trace->host;
+}
+
+void trace_describe(const struct ctf_reader *reader, struct ctf_trace *trace)
 {
 	trace->hostname = tsdl_env(trace->metadata, "hostname");
 	trace->procname = tsdl_env(trace->metadata, "procname");
 	trace->vpid = tsdl_env(trace->metadata, "vpid");
 	trace->info = (struct ctf_trace_info) { .path = trace->path,
-		.hostname = env_text(trace, "hostname"), .domain = env_text(trace, "domain"),
+		.hostname = host_of(reader, trace), .clock_id = clock_id(trace), .domain = env_text(trace, "domain"),
 		.tracer = env_text(trace, "tracer_name"),
 		.clock_offset_ns = trace->class_count ? trace->class[0].offset_ns : 0,
 		.chunk = (uint32_t)trace->chunk.number };
@@ -85,7 +121,7 @@ static int trace_load(struct ctf_reader *reader, struct ctf_trace *trace, struct
 	if (!result)
 		result = trace_compile(reader, trace, err);
 	if (!result) {
-		trace_describe(trace);
+		trace_describe(reader, trace);
 		if (trace->metadata->torn && !reader->growing)
 			reader_warn(reader, "%s; what begins there is left out", trace->metadata->torn);
 		result = files_add(reader, trace, &list, err);

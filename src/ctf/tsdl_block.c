@@ -119,6 +119,8 @@ static int clock_value(struct tsdl *p, struct block *b, const char *key, const s
 		if (!v->text)
 			return tsdl_error(p, &v->token, "expected the name of the clock");
 		b->clock.name = v->text;
+	} else if (!strcmp(key, "uuid")) {
+		b->clock.uuid = v->text;
 	} else if (!strcmp(key, "freq")) {
 		if (number(p, v, &b->clock.freq))
 			return -1;

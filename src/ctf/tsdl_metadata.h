@@ -55,6 +55,7 @@ struct ctf_type {
 
 struct ctf_clock {
 	const char *name;
+	const char *uuid;		/* as written: equal ones are the same clock; NULL: not told */
 	uint64_t freq;			/* Hz, not 0 */
 	int64_t offset_s;
 	uint64_t offset;		/* cycles */

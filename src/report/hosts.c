@@ -28,7 +28,7 @@ static void cell(struct table *t, bool is, int64_t ns)
 
 static void row(struct table *t, const struct align *align, const struct align_host *host)
 {
-	bool compared = host->how == ALIGN_MESSAGES;
+	bool compared = host->how == ALIGN_MESSAGES || host->how == ALIGN_SAME_CLOCK;
 
 	table_text(t, *host->name ? host->name : "?");
 	table_text(t, align_how_name(host->how));

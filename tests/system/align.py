@@ -158,12 +158,35 @@ def why(traces):
     between = [row for row in parts if row['error_ns']]
     check({row['kind'] for row in between} >= {'transport'} and {row['host'] for row in parts} == set(HOSTS), parts)
     check(all(row['kind'] in ('transport', 'queued', 'preempted') for row in between), between)
-    check(all(row['ns'] is None or row['ns'] > row['error_ns'] for row in between), 'shorter than the error:', between)
+    check(all(not row['ns'] or row['ns'] > row['error_ns'] for row in between), 'shorter than the error:', between)
     check(all(row['error_ns'] for row in parts if row['kind'] == 'transport'), 'a transport without its error:', parts)
     check(said['error_ns'] and len(said['hosts']) == 3, said)
     # Seen alone, near and mid say nothing of the way between them.
     text = kymo('why', traces['near'], traces['mid'], '/lidar_driver -> /perception/*', status=6)
     check('could not be compared' in text, text)
+
+
+WAY = '/lidar_driver -> /scan -> /perception/obstacle_detector -> /obstacles -> /control/planner'
+
+
+def paths(traces):
+    """Response times that end on another host state the error; those that come back to where they began have none."""
+    there, back = WAY, WAY + ' -> /cmd_vel -> /base_driver'
+    sections = [word for name in ('times', 'segments', 'rows') for word in ('--section', f'response-{name}')]
+    said = json.loads(kymo('report', *traces.values(), '--path', there, '--path', back, *sections, '--format', 'json'))
+    for path, error in ((there, True), (back, False)):
+        times = [row for row in said['response-times'] if row['path'] == path]
+        check(len(times) == 4 and all(row['count'] > 20 and bool(row['error_ns']) == error for row in times), path, times)
+        check(all(row['max_ns'] is None or row['max_ns'] > row['error_ns'] for row in times), path, times)
+    for rows, key in ((said['response-segments'], 'min_ns'), (said['response-rows'], 'duration_ns')):
+        crossing = [row for row in rows if row['segment'] in ('/scan', '/obstacles', '/cmd_vel')]
+        check(crossing and all(row['error_ns'] for row in crossing), crossing[:5])
+        check(all(row[key] is None or row[key] > row['error_ns'] for row in crossing), crossing[:5])
+        check(all(row['error_ns'] == 0 for row in rows if row['segment'].startswith('/perception/')), rows[:5])
+    text = kymo('report', *traces.values(), '--path', there, '--section', 'response-times')
+    check('begins on near and ends on far: its times are wrong by up to' in text, text)
+    text = kymo('report', traces['near'], traces['mid'], '--path', WAY[:WAY.index(' -> /obst')], '--section', 'response-times')
+    check('do not compare' in text and not re.search(r'\d [mun]s', text.split('Response')[1]), text)
 
 
 def events(*traces):
@@ -187,6 +210,38 @@ def dumped(traces, clocks):
     check('one directory' in subprocess.run([KYMO, 'dump', '-F', *traces.values()], capture_output=True, text=True).stderr, '--follow')
 
 
+def sim_trace(scratch):
+    """On the host far somebody heard the clock of a simulation, which went half as fast. Returns when it stood at 100 s there."""
+    trace = os.path.join(scratch, 'sim')
+    running = subprocess.Popen([*UNSHARE, '--monotonic', str(HOSTS['far'][1]), 'sh', '-c', 'hostname far; exec "$@"', 'sh', KYMO,
+                                'record', '-q', '-o', trace, '--', os.path.join(BUILD, 'tests/sim_events')],
+                               env=dict(os.environ, KYMO_DIR=trace + '.dir'), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    begin = int(running.stdout.readline())
+    running.communicate(''.join(f'pair {at} {100 * SECOND + at // 2}\n' for at in range(0, 120 * SECOND, SECOND)), timeout=60)
+    return trace, begin
+
+
+def sim(scratch, traces, clocks):
+    """The simulation's time of another host's events: within the error, which is as much shorter."""
+    trace, begin = sim_trace(scratch)
+    everything = [*traces.values(), trace]
+    query = 'SELECT * FROM messages WHERE take_ns IS NOT NULL'
+    here, there = (json.loads(kymo('query', *everything, '--format', 'json', '--clock', clock, query)) for clock in ('system', 'sim'))
+    here, there = (next(rows for rows in said.values() if isinstance(rows, list)) for said in (here, there))
+    error = hosts_of(*everything)['far']['error_ns']
+    check(len(here) == len(there) > 100, len(here), len(there))
+    for a, b in zip(here, there):
+        # Of the first host's clock the true time is known; the simulation's is from the other one's.
+        true = clocks['near'].true_ns(a['take_ns']) + HOSTS['far'][1] * SECOND - begin
+        wrong = abs(100 * SECOND + true // 2 - b['take_ns'])
+        check(wrong <= error / 2 + 2000, 'sim time of', a, 'is', b, 'and wrong by', wrong)
+        if a['clock_error_ns']:
+            check(abs(b['clock_error_ns'] - a['clock_error_ns'] / 2) <= 10, a['clock_error_ns'], 'is in sim time', b['clock_error_ns'])
+    for words in ('report',), ('flow',), ('why',), ('dump', '-n', '5'), ('export', '-o', os.path.join(scratch, 'sim.pftrace')):
+        kymo(words[0], '--clock', 'sim', *everything, *words[1:])
+    kymo('export', '--clock', 'sim', *everything, '-o', os.path.join(scratch, 'sim.tar'), status=2)
+
+
 def not_compared(traces):
     rows = hosts_of(traces['near'], traces['mid'])
     check(rows['mid']['compared_by'] == 'one way' and rows['mid']['error_ns'] is None and
@@ -206,6 +261,41 @@ def not_compared(traces):
     check('hosts' not in json.loads(kymo('report', traces['near'], '--format', 'json')), 'one host is compared')
 
 
+def told_apart(scratch):
+    """By name and clock: two machines of one name are two hosts, and one clock under two names is not compared with itself."""
+    def copy(name, change):
+        path = os.path.join(scratch, name)
+        shutil.copytree(os.path.join(SOURCE, 'tests/fixtures/lifecycle'), path)
+        metadata, = (os.path.join(at, 'metadata') for at, _, files in os.walk(path) if 'metadata' in files)
+        before = open(metadata, 'rb').read()
+        after = change(before)
+        check(len(after) == len(before) and (after != before or name == 'one'), name, 'did not change')
+        open(metadata, 'wb').write(after)
+        return path
+
+    def uuid(text):
+        clock = text.rindex(b'clock {')
+        at = text.index(b'uuid = "', clock) + 8
+        return text[:at] + b'01234567' + text[at + 8:]
+
+    def container(text):
+        offset = int(re.findall(rb'offset = (\d+)', text)[-1])
+        text = text.replace(b'offset = %d' % offset, b'offset = %d' % (offset + 5000))
+        return text.replace(b'hostname = "vm"', b'hostname = "ct"')
+
+    one, other, inside = copy('one', lambda text: text), copy('other', uuid), copy('inside', container)
+    check('hosts' not in json.loads(kymo('report', one, os.path.join(SOURCE, 'tests/fixtures/lifecycle'), '--format', 'json')),
+          'two traces of one host are compared')
+    rows = hosts_of(one, other)
+    check(list(rows) == ['vm', 'vm#2'] and rows['vm#2']['compared_by'] == 'wall clock', rows)
+    said = json.loads(kymo('info', one, other, '--format', 'json'))
+    check({row['host'] for row in said['processes']} == {'vm', 'vm#2'}, said['processes'])
+    rows = hosts_of(one, inside)
+    check(rows['ct']['compared_by'] == 'same clock' and rows['ct']['error_ns'] == 0, rows)
+    times = [json.loads(line)['ts_ns'] for line in kymo('dump', one, inside, '--format', 'json').splitlines()]
+    check(times and times[::2] == times[1::2], 'one clock, and yet other times')
+
+
 def exported(scratch, traces):
     """Tables and Perfetto's file take several traces, too."""
     kymo('export', *traces.values(), '--format', 'csv', '--table', 'messages', '-o', os.path.join(scratch, 'csv'), '-q')
@@ -214,6 +304,25 @@ def exported(scratch, traces):
     kymo('export', *traces.values(), '-o', os.path.join(scratch, 'robots.pftrace'), '-q')
     kymo('export', *traces.values(), '--format', 'dot', '-o', os.path.join(scratch, 'robots.dot'), '-q')
     check(os.path.getsize(os.path.join(scratch, 'robots.pftrace')) > 10000, 'the file for Perfetto is small')
+    kymo('export', *traces.values(), '--format', 'chrome', '-o', os.path.join(scratch, 'robots.json'), '-q')
+    kymo('export', *traces.values(), '--format', 'ctf', '-o', os.path.join(scratch, 'ctf'), status=2)
+    kymo('export', *traces.values(), '--format', 'caret-architecture', '-o', os.path.join(scratch, 'architecture.yaml'), '-q')
+    check('/control/planner' in open(os.path.join(scratch, 'architecture.yaml')).read(), 'the architecture lacks a host')
+    # CARET wants a directory a host; all of them have one clock now, so comparing them again finds next to nothing.
+    caret = os.path.join(scratch, 'caret')
+    kymo('export', *traces.values(), '--format', 'caret', '-o', caret, '-q')
+    rows = hosts_of(*(os.path.join(caret, host) for host in HOSTS))
+    check(all(abs(row['ahead_ns']) < 300_000 and abs(row['rate_ppm'] or 0) < 50 for row in rows.values()), rows)
+
+
+def informed(traces):
+    said = json.loads(kymo('info', *traces.values(), '--format', 'json'))
+    check([row['host'] for row in said['hosts']] == list(HOSTS) and len(said['recorders']) == 3, said)
+    check({row['host'] for row in said['threads']} == set(HOSTS), said['threads'])
+    alone = [json.loads(kymo('info', trace, '--format', 'json')) for trace in traces.values()]
+    for key in 'events', 'recorded', 'bytes', 'packets':
+        check(said[key] == sum(one[key] for one in alone), key, said[key], [one[key] for one in alone])
+    check(all(row['state'] == 'exited' for row in said['processes']), said['processes'])
 
 
 def main():
@@ -223,10 +332,13 @@ def main():
         sys.exit(77)
     scratch = tempfile.mkdtemp()
     try:
+        told_apart(scratch)
         traces = record(scratch)
         clocks = {host: Clock(trace, host) for host, trace in traces.items()}
         both_ways('as recorded', traces, clocks)
         chains(traces)
+        informed(traces)
+        sim(scratch, traces, clocks)
         not_compared(traces)
         clocks['far'].change(later=3_250_000_000)
         clocks['mid'].change(later=-3600 * SECOND)
@@ -238,6 +350,7 @@ def main():
         both_ways('other rates', traces, clocks)
         chains(traces)
         why(traces)
+        paths(traces)
         dumped(traces, clocks)
         exported(scratch, traces)
         clocks['near'].change(ppm=900)

@@ -29,7 +29,7 @@ offset=$(grep -a -o 'offset = [0-9]*' "$fixture/metadata" | tail -1 | cut -d' ' 
 sed -i "s/offset = $offset/offset = $((offset + 1000000000))/; s/hostname = \"vm\"/hostname = \"wm\"/" \
 	"$tree/other_host/ust/uid/0/64-bit/metadata"
 run 0 "$kymo" dump "$tree"
-empty err
+grep -q "times are those of" "$scratch/err" || fail "two hosts, and nothing says whose clock it is"
 [ "$(wc -l <"$scratch/out")" -eq $((4 * one)) ] || fail "four traces have $(wc -l <"$scratch/out") events, one has $one"
 cut -c1-20 "$scratch/out" | sort -c 2>/dev/null || fail "four traces are not in order of time"
 [ "$(grep -c ' wm ros2:' "$scratch/out")" -eq "$one" ] || fail "the other host's events are not its own"

@@ -20,7 +20,7 @@ static int hosts_find(struct align *align, const struct ctf_reader *reader)
 	if (!align->of_trace || !align->host)
 		return -1;
 	for (unsigned i = 0; i < align->traces; i++) {
-		const char *name = ctf_trace(reader, i)->hostname;
+		const char *name = ctf_trace(reader, i)->hostname, *id;
 		unsigned host = 0;
 
 		while (host < align->hosts && (!*name || strcmp(align->host[host].pub.name, name) != 0))
@@ -29,10 +29,13 @@ static int hosts_find(struct align *align, const struct ctf_reader *reader)
 		if (host < align->hosts)
 			continue;
 		align->host[host].pub.name = pool_text(&align->names, name, strlen(name));
+		id = ctf_trace(reader, i)->clock_id;
+		align->host[host].clock_id = pool_text(&align->names, id, strlen(id));
+		align->host[host].offset_ns = ctf_trace(reader, i)->clock_offset_ns;
 		align->host[host].first_ns = INT64_MAX;
 		align->host[host].last_ns = INT64_MIN;
 		align->hosts++;
-		if (!align->host[host].pub.name)
+		if (!align->host[host].pub.name || !align->host[host].clock_id)
 			return -1;
 	}
 	return 0;

@@ -35,6 +35,7 @@ enum align_how {
 	ALIGN_ONE_WAY,		/* messages one way only: by the wall clock, or the bound that they leave */
 	ALIGN_CONTRADICTION,	/* messages both ways that no two clocks can explain: by the wall clock */
 	ALIGN_WALL_CLOCK,	/* no messages that tell when they were sent */
+	ALIGN_SAME_CLOCK,	/* its clock is that of the other one: a container, say; nothing to compare */
 };
 
 struct align_host {
@@ -74,7 +75,7 @@ int align_apply_from(const struct align *align, unsigned first, struct ctf_reade
 unsigned align_count(const struct align *align);
 const struct align_host *align_host(const struct align *align, unsigned host);
 
-/** align_how_name() - "reference", "messages", "one way", "contradiction", "wall clock". */
+/** align_how_name() - "reference", "messages", "one way", "contradiction", "wall clock", "same clock". */
 const char *align_how_name(enum align_how how);
 
 /** align_host_name() - "?" when the trace does not say. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which host is compared with which, and in what order. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/align/internal.h"
 
@@ -320,6 +321,52 @@ static int settle_rest(struct align *align, const struct messages *messages)
 	return status;
 }
 
+/* ---- one clock under several names ---- */
+
+/* A container has a name of its own, and the clock of its machine: only their looks at the wall clock differ. */
+static int take_clock(struct align *align, unsigned index, unsigned from)
+{
+	struct host *host = &align->host[index];
+	const struct host *other = &align->host[from];
+	int64_t later_ns;
+
+	if (__builtin_sub_overflow(other->offset_ns, host->offset_ns, &later_ns))
+		return 0;
+	host->shift = calloc(other->shifts, sizeof(*host->shift));
+	if (!host->shift)
+		return -1;
+	host->shifts = other->shifts;
+	for (unsigned i = 0; i < host->shifts; i++)
+		host->shift[i] = (struct ctf_shift){ .ns = other->shift[i].ns - later_ns, .by_ns = other->shift[i].by_ns + later_ns,
+						     .error_ns = other->shift[i].error_ns };
+	host->pub.how = ALIGN_SAME_CLOCK;
+	host->pub.to = from;
+	host->pub.ahead_ns = other->pub.ahead_ns - later_ns;
+	host->pub.rate = other->pub.rate;
+	host->pub.wander = other->pub.wander;
+	host->pub.error_min_ns = other->pub.error_min_ns;
+	host->pub.error_max_ns = other->pub.error_max_ns;
+	host->done = true;
+	return 0;
+}
+
+/* Return: whether there was one; -1: no memory. */
+static int settle_same(struct align *align)
+{
+	int some = 0;
+
+	for (unsigned i = 1; i < align->hosts; i++)
+		for (unsigned k = 0; k < align->hosts && !align->host[i].done; k++) {
+			if (!align->host[k].done || !align->host[i].clock_id || !*align->host[i].clock_id ||
+			    strcmp(align->host[k].clock_id, align->host[i].clock_id) != 0)
+				continue;
+			if (take_clock(align, i, k))
+				return -1;
+			some |= align->host[i].done;
+		}
+	return some;
+}
+
 /* ---- one after the other ---- */
 
 /* One more host is compared that has messages both ways with those that are done. Return: whether one was; -1: no memory. */
@@ -362,7 +409,9 @@ int align_settle(struct align *align, struct messages *messages)
 	align->host[0].shifts = 1;
 	align->host[0].done = true;
 	while (some > 0) {
-		some = settle_some(align, messages);
+		some = settle_same(align);
+		if (!some)
+			some = settle_some(align, messages);
 		if (!some)
 			some = settle_ring(align, messages);
 	}

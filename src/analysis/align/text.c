@@ -7,7 +7,8 @@
 
 const char *align_how_name(enum align_how how)
 {
-	static const char *const name[] = { "reference", "messages", "one way", "contradiction", "wall clock" };
+	static const char *const name[] = { "reference", "messages", "one way", "contradiction", "wall clock",
+					    "same clock" };
 
 	return name[how];
 }
