@@ -27,7 +27,10 @@ typedef int64_t time_function(void);
 
 KYMO_EXPORT write_function dds_write;
 
-/* dds_write() takes the time itself and does not say which: so we take it. */
+/*
+ * dds_write() takes the time itself and does not say which: so we take it. It is told before the write: behind it, the
+ * message may have been taken by another thread already, and whoever reads the events in order would not know its time.
+ */
 static bool write_at(int32_t writer, const void *data, const void *caller, int32_t *result)
 {
 	static void *at_known, *time_known;
@@ -38,8 +41,8 @@ static bool write_at(int32_t writer, const void *data, const void *caller, int32
 	if (!at || !time)
 		return false;
 	now = time();
-	*result = at(writer, data, now);
 	tell((uint64_t)now);
+	*result = at(writer, data, now);
 	return true;
 }
 

@@ -17,9 +17,11 @@ int64_t dds_time(void);
 int32_t dds_write(int32_t writer, const void *data);
 int32_t dds_write_ts(int32_t writer, const void *data, int64_t time);
 int64_t last_written(void);		/* the test's: ns since the epoch */
+extern void (*on_arrival)(const void *data);	/* the test's: who takes what is written, at once */
 void ros_trace_rcl_init(const void *context);
 void ros_trace_rcl_publish(const void *publisher, const void *message);
 void ros_trace_rmw_publish(const void *message);
+void ros_trace_rmw_take(const void *subscription, const void *message, int64_t source_ns, bool taken);
 }
 
 namespace eprosima { namespace fastrtps { namespace rtps {
@@ -36,6 +38,7 @@ extern "C" void write_change(WriterHistory *history, CacheChange_t *change);
 #if defined CYCLONE || defined STAMP
 static int64_t written;
 extern "C" int64_t last_written(void) { return written; }
+void (*on_arrival)(const void *data);
 #endif
 
 #ifdef CYCLONE
@@ -49,6 +52,8 @@ extern "C" int64_t dds_time(void)
 extern "C" int32_t dds_write_ts(int32_t writer, const void *data, int64_t time)
 {
 	written = time;
+	if (on_arrival)
+		on_arrival(data);
 	return data ? writer : -1;
 }
 extern "C" int32_t dds_write(int32_t writer, const void *data) { return dds_write_ts(writer, data, dds_time()); }
@@ -66,8 +71,16 @@ extern "C" void write_change(WriterHistory *history, CacheChange_t *change)
 	std::memcpy(change->bytes + STAMP + 4, rest, 8);
 	written = seconds * INT64_C(1000000000) + rest[1];
 	history->set_fragments(change);
+	if (on_arrival)
+		on_arrival(nullptr);
 }
 #else
+/* The fastest reader there can be. */
+static void take(const void *)
+{
+	ros_trace_rmw_take(&on_arrival, nullptr, last_written(), true);
+}
+
 static void write(const char *message)
 {
 #ifdef CYCLONE_PROGRAM
@@ -94,7 +107,9 @@ int main(int argc, char **argv)
 		write(&messages[i]);			/* of the middleware's own: nobody published it */
 		ros_trace_rcl_publish(argv, &messages[i]);
 		ros_trace_rmw_publish(&messages[i]);
+		on_arrival = take;
 		write(&messages[i]);
+		on_arrival = nullptr;
 		std::printf("%#jx %jd\n", (uintmax_t)(uintptr_t)&messages[i], (intmax_t)last_written());
 	}
 	return 0;

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """When messages were written, where tracetools does not tell (up to Iron): by CycloneDDS, and by the Fast DDS of
-Humble and of Iron. What a middleware writes for itself is not told, nor by a Fast DDS of unknown layout."""
+Humble and of Iron, before anybody can have taken it. What a middleware writes for itself is not told, nor by a Fast DDS
+of unknown layout."""
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ from lib_cxx import BUILD, COMPILE, KYMO, SOURCE, dump, require
 
 COUNT = 100
 BIND = re.compile(r"ros2_caret:dds_bind_addr_to_stamp: .*\{ addr = (0x\w+), source_stamp = (\d+) \}$")
+TAKE = re.compile(r"ros2:rmw_take: .*source_timestamp = (\d+), taken = 1 \}$")
 LIBRARIES = {	# the library's file, how it is built, its program; whether its writes are told
     "cyclone": ("libddsc.so.0", ["-DCYCLONE"], ["-DCYCLONE_PROGRAM"], True),
     "humble": ("libfastrtps.so.2.6", ["-DSTAMP=100"], [], True),
@@ -41,9 +43,14 @@ def main():
             said = subprocess.run([KYMO, "record", "-q", "-o", trace, "--", built(work, name), str(COUNT)], check=True,
                                   capture_output=True, text=True).stdout
             wanted = [tuple(line.lower().split()) for line in said.splitlines()]
-            seen = [(m[1].lower(), m[2]) for m in map(BIND.search, dump(trace)) if m]
+            events = dump(trace)
+            seen = [(m[1].lower(), m[2]) for m in map(BIND.search, events) if m]
+            order = [(m.re is TAKE, m[m.lastindex]) for line in events if (m := BIND.search(line) or TAKE.search(line))]
+            right = [(taken, stamp) for _, stamp in wanted for taken in ((False, True) if told else (True,))]
             if len(wanted) != COUNT or seen != (wanted if told else []):
                 sys.exit(f"written.py: {name}: {len(wanted)} written, {len(seen)} told: {seen[:2]} {wanted[:2]}")
+            if order != right:
+                sys.exit(f"written.py: {name}: (taken, stamp) in another order: {order[:4]} instead of {right[:4]}")
     print(f"{COUNT} writes each of {', '.join(LIBRARIES)}")
 
 
