@@ -79,8 +79,12 @@ static bool is_known(const struct roster *roster, const char *name)
 static bool is_over(struct roster_process *process)
 {
 	const struct kymo_region *header = region_header(&process->region);
+	int pid = 0;
+	const enum alive alive = region_alive(&process->region, &pid);
 
-	return region_alive(&process->region, &process->host_pid) == ALIVE_DEAD || !region_intact(&process->region) ||
+	if (pid)			/* else what it was: whoever hears that it is over wants to know who */
+		process->host_pid = pid;
+	return alive == ALIVE_DEAD || !region_intact(&process->region) ||
 	       __atomic_load_n(&header->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_REPLACED || region_is_left(&process->region);
 }
 

@@ -18,6 +18,7 @@ struct place {
 	struct producer producer;
 	struct roster roster;
 	unsigned found, gone, changed;
+	int gone_pid;
 };
 
 static int setup(void **state)
@@ -46,8 +47,10 @@ static int teardown(void **state)
 	char command[128];
 	int rc;
 
-	(void)kill(place->child, SIGKILL);
-	(void)waitpid(place->child, NULL, 0);
+	if (place->child) {
+		(void)kill(place->child, SIGKILL);
+		(void)waitpid(place->child, NULL, 0);
+	}
 	producer_close(&place->producer);
 	snprintf(command, sizeof command, "rm -rf '%s'", place->run);
 	rc = system(command);
@@ -138,8 +141,8 @@ static void on_found(void *context, struct roster_process *process)
 
 static void on_gone(void *context, struct roster_process *process)
 {
-	(void)process;
 	((struct place *)context)->gone++;
+	((struct place *)context)->gone_pid = process->host_pid;
 }
 
 static void on_changed(void *context, struct roster_process *process)
@@ -236,6 +239,25 @@ static void test_sessions(void **state)
 	roster_close(&place->roster);
 }
 
+/* It is told who died. */
+static void test_death(void **state)
+{
+	struct place *place = *state;
+	struct err err;
+
+	assert_int_equal(roster_open(&place->roster, place->run, &err), 0);
+	look(place);
+	assert_int_equal(place->roster.count, 1);
+	assert_int_equal(kill(place->child, SIGKILL), 0);
+	assert_int_equal(waitpid(place->child, NULL, 0), place->child);
+	look(place);
+	assert_int_equal(place->gone, 1);
+	assert_int_equal(place->gone_pid, place->child);
+	place->child = 0;
+	assert_int_equal(place->roster.count, 0);
+	roster_close(&place->roster);
+}
+
 /* ---- ROS domains ---- */
 
 static void test_domains(void **state)
@@ -314,6 +336,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_nodes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_corrupt_log, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sessions, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_death, setup, teardown),
 		cmocka_unit_test(test_domains),
 		cmocka_unit_test(test_start),
 	};
