@@ -16,7 +16,9 @@ ROBOT = os.path.join(BUILD, "robot/robot")
 DATA = os.path.join(SOURCE, "..", "shared", "data")
 TRACES = ("ros2-traces/pair_pipeline_mt", "ros2-traces/pair_basic_st", "ros2-traces/pair_intra",
           "ros2-traces/caret_runtime", "caret-demo/ctf")
-KIND = {"run": "executing", "wait": "queued"}    # flow's segment -> why's part; the others have one name
+# flow's segment and why's part; the others have one name. What ran before an executor slept is no reason to why, and a wait to flow.
+KIND = {"run": "executing", "wait": "way", "transport": "way", "queued": "way"}
+IDLE_NS = 2000000    # a wait that long is one of an executor with nothing to do
 
 
 def kymo(*arguments, status=0, runtime=None):
@@ -72,8 +74,7 @@ def equals_flow(trace, pattern, *arguments):
         if s["chain"] == chain:
             segments[s["rank"], s["step"], KIND.get(s["segment"], s["segment"])] += s["ns"]
     for p in why["parts"]:
-        # Behind a group on another thread: flow has that under transport.
-        parts[p["rank"], p["step"], "transport" if p["group"] else p["kind"]] += p["ns"]
+        parts[p["rank"], p["step"], KIND.get(p["kind"], p["kind"])] += p["ns"]
     worst = [w["total_ns"] for w in flow["worst"] if w["chain"] == chain]
     assert [i["latency_ns"] for i in why["instances"]] == worst, (trace, pattern)
     for key in set(segments) | set(parts):
@@ -101,14 +102,23 @@ def name_of(run):
     return f"{run['node']} {what}"
 
 
+def idle_until(waits, begin, end):
+    """When the executor last slept between @begin and @end."""
+    return max((min(e, end) for b, e in waits if min(e, end) - max(b, begin) >= IDLE_NS), default=begin)
+
+
 def culprits(trace, callback):
-    """Each part that is queued on the thread itself is what the runs of that callback cover of the wait."""
+    """Each part that is queued on the thread itself is what the runs of that callback cover of the wait, since the executor last slept."""
     lines = kymo("report", trace, "--section", "instances", "--format", "csv").splitlines()
     rows = csv.DictReader(line for line in lines[:lines.index("") if "" in lines else None] if line[:1] != "#")
     runs = collections.defaultdict(list)
     for row in rows:
         begin = int(row["start_ns"])
         runs[name_of(row), row["tid"]].append((begin, begin + int(row["duration_ns"])))
+    slept = collections.defaultdict(list)
+    for row in csv.DictReader(kymo("query", trace, "--format", "csv", "SELECT tid, start_ns, end_ns FROM executor_states "
+                                   "JOIN threads ON threads.id = thread_id WHERE state = 'wait_for_work' AND end_ns").splitlines()):
+        slept[row["tid"]].append((int(row["start_ns"]), int(row["end_ns"])))
     found = collections.Counter()
     for parts in adds_up(read("why", trace, callback, "--worst", "100")).values():
         waits = [p for p in parts if p["kind"] in ("queued", "transport", "late")]
@@ -118,7 +128,9 @@ def culprits(trace, callback):
         for p in waits:
             if p["kind"] != "queued" or p["group"]:
                 continue
-            covered = sum(max(0, min(e, end) - max(b, begin)) for b, e in runs[p["who"], p["where"].split()[1]])
+            tid = p["where"].split()[1]
+            since = idle_until(slept[tid], begin, end)
+            covered = sum(max(0, min(e, end) - max(b, since)) for b, e in runs[p["who"], tid])
             assert covered == p["ns"], (p, covered)
             found[p["who"]] += 1
     return found

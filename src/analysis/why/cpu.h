@@ -58,6 +58,7 @@ void why_spells(const struct why_cpu *cpu, const struct model_thread *thread, in
 
 /**
  * why_idle_until() - the end of the last sleep of an executor on @thread in [@from_ns, @to_ns] while it waited for work
+ * @cpu: NULL: the end of its last wait, if that is too long to be a thread's that only looks
  *
  * What it then took had not come before that: callbacks that ran earlier did not hold it up.
  * Return: @from_ns: it did not sleep.

@@ -257,7 +257,7 @@ static void stretch_of(struct cut *cut, struct stretch stretch, int64_t from_ns,
 		rest(cut, &stretch, from_ns, to_ns);
 		return;
 	}
-	if (cut->cpu)
+	if (stretch.thread)
 		idle_ns = why_idle_until(cut->others, cut->cpu, stretch.thread, from_ns, to_ns);
 	stretch.is_idle = true;
 	if (idle_ns > from_ns)

@@ -7,6 +7,8 @@
 
 /* Shorter sleeps may be a lock's inside of the middleware, with a message there. */
 #define IDLE_MIN_NS 500000
+/* And waits shorter than this may be a thread that did not get the CPU, where no event of the kernel tells. */
+#define WAIT_MIN_NS 2000000
 
 struct idle {
 	const struct why_others *others;
@@ -28,6 +30,8 @@ int64_t why_idle_until(const struct why_others *others, const struct why_cpu *cp
 {
 	struct idle idle = { others, thread, from_ns };
 
+	if (!cpu)
+		return why_waited_until(others, thread, from_ns, to_ns, WAIT_MIN_NS);
 	why_spells(cpu, thread, from_ns, to_ns, on_spell, &idle);
 	return idle.until_ns;
 }

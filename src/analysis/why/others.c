@@ -125,12 +125,12 @@ static int by_thread(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-bool why_waits(const struct why_others *others, const struct model_thread *thread, int64_t from_ns, int64_t to_ns)
+/* The number of the first wait of @thread that starts after @ns. */
+static unsigned first_after(const struct why_others *others, const struct model_thread *thread, int64_t ns)
 {
-	const struct wait key = { .thread = thread, .start_ns = from_ns };
+	const struct wait key = { .thread = thread, .start_ns = ns };
 	unsigned low = 0, high = others->waits;
 
-	/* The first one that starts later; the one before it is asked for. */
 	while (low < high) {
 		unsigned middle = low + (high - low) / 2;
 
@@ -139,7 +139,30 @@ bool why_waits(const struct why_others *others, const struct model_thread *threa
 		else
 			high = middle;
 	}
-	return low && others->wait[low - 1].thread == thread && others->wait[low - 1].end_ns >= to_ns;
+	return low;
+}
+
+bool why_waits(const struct why_others *others, const struct model_thread *thread, int64_t from_ns, int64_t to_ns)
+{
+	unsigned at = first_after(others, thread, from_ns);
+
+	return at && others->wait[at - 1].thread == thread && others->wait[at - 1].end_ns >= to_ns;
+}
+
+int64_t why_waited_until(const struct why_others *others, const struct model_thread *thread, int64_t from_ns, int64_t to_ns,
+			 int64_t least_ns)
+{
+	for (unsigned at = first_after(others, thread, to_ns); at && others->wait[at - 1].thread == thread; at--) {
+		const struct wait *wait = &others->wait[at - 1];
+		int64_t start_ns = wait->start_ns > from_ns ? wait->start_ns : from_ns;
+		int64_t end_ns = wait->end_ns < to_ns ? wait->end_ns : to_ns;
+
+		if (end_ns - start_ns >= least_ns)
+			return end_ns;
+		if (wait->end_ns <= from_ns)
+			break;
+	}
+	return from_ns;
 }
 
 int why_others_finish(struct why_others *others)

@@ -189,4 +189,8 @@ const struct why_other *why_other(const struct why_others *others, unsigned inde
 /** why_waits() - whether all of [@from_ns, @to_ns] is in one wait for work of an executor on @thread. */
 bool why_waits(const struct why_others *others, const struct model_thread *thread, int64_t from_ns, int64_t to_ns);
 
+/** why_waited_until() - the end of its last wait of which @least_ns or more are in [@from_ns, @to_ns], or @from_ns; @to_ns at most. */
+int64_t why_waited_until(const struct why_others *others, const struct model_thread *thread, int64_t from_ns, int64_t to_ns,
+			 int64_t least_ns);
+
 #endif
