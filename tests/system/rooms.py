@@ -37,12 +37,13 @@ PARTS = {
     "stats": ["model"],
     "chains": ["model"],
     "sched": ["model"],
+    "executors": ["model"],
     "why": ["system", "model", "chains", "sched"],
     "caret": ["model"],
     "system": ["model"],
     "simclock": [],
     "align": ["model"],
-    "tables": ["model", "spans", "simclock", "align", "sched"],
+    "tables": ["model", "spans", "simclock", "align", "sched", "executors"],
 }
 
 # What the two libraries in the traced process may need.

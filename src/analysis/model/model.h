@@ -572,6 +572,14 @@ const struct model_node *model_callback_node(const struct model_callback *callba
 /** model_callback_group_of() - the group that @callback is in, or NULL when unknown. */
 const struct model_callback_group *model_callback_group_of(const struct model_callback *callback);
 
+/**
+ * model_callback_excludes() - does a run of @by on another thread of the process keep @callback from starting?
+ * @assumed: set to whether no event tells of their groups, and this is the guess by node
+ *
+ * Return: true: they are of one group that is not reentrant; or, assumed, of one node.
+ */
+bool model_callback_excludes(const struct model_callback *callback, const struct model_callback *by, bool *assumed);
+
 /** model_layer_name() - "rclcpp", "rcl", "rmw", "intra", "dds". */
 const char *model_layer_name(enum model_layer layer);
 

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analysis/model/symbol.h"
 
@@ -27,6 +28,18 @@ const struct model_callback_group *model_callback_group_of(const struct model_ca
 	if (callback->service)
 		return callback->service->group;
 	return NULL;
+}
+
+bool model_callback_excludes(const struct model_callback *callback, const struct model_callback *by, bool *assumed)
+{
+	const struct model_callback_group *group = model_callback_group_of(callback), *its = model_callback_group_of(by);
+	const struct model_node *node = model_callback_node(callback);
+	bool is_reentrant = group && strcmp(group->type, "reentrant") == 0;
+
+	*assumed = !group || !its;
+	if (is_reentrant)
+		return false;		/* nobody holds it */
+	return *assumed ? node && model_callback_node(by) == node : group == its;
 }
 
 const char *model_layer_name(enum model_layer layer)

@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "analysis/align/align.h"
+#include "analysis/executors/waits.h"
 #include "analysis/model/internal.h"
 #include "analysis/sched/runs.h"
 #include "analysis/spans/spans.h"
@@ -127,6 +128,21 @@ struct thread_row {
 	struct sched_usage usage;
 };
 
+/* What a run waited for before it began. */
+struct wait_row {
+	uint64_t id;
+	struct model_instance instance;
+	int64_t from_ns, to_ns, thread_ns, group_ns;
+};
+
+/* And for whom. */
+struct blocked_row {
+	uint64_t id;
+	struct model_instance instance;
+	int64_t from_ns;
+	struct waits_piece piece;
+};
+
 struct span_row {
 	uint64_t id;
 	struct spans_event event;
@@ -166,6 +182,8 @@ struct tables_row {
 		struct cpu_row cpu;
 		struct preemption_row preemption;
 		struct thread_row thread;
+		struct wait_row wait;
+		struct blocked_row blocked;
 		struct span_row span;
 		struct loss_row loss;
 		struct any_row any;
@@ -202,6 +220,7 @@ struct tables_scan {
 	struct ctf_event event;		/* the last one read */
 	struct model *model;		/* NULL: only events are asked for */
 	struct spans *spans;
+	struct waits *waits;		/* NULL: nobody asks */
 	struct sched_runs *runs;	/* NULL: no table of the kernel's scheduler is asked for, or there is none */
 	struct model_listener listener;	/* what the tables need */
 
@@ -252,6 +271,9 @@ void tables_spans_free(struct tables_scan *scan);
 /* Before the model is attached to the reader. */
 int tables_kernel_attach(struct tables_scan *scan, struct err *err);
 void tables_kernel_finish(struct tables_scan *scan);
+
+/* waits.c */
+int tables_waits_attach(struct tables_scan *scan, struct err *err);
 
 /* points.c */
 void tables_point(struct tables_scan *scan, const struct ctf_event *event);

@@ -158,7 +158,7 @@ static int finish(struct tables_scan *scan, struct err *err)
 		model_finish(scan->model);
 		tables_kernel_finish(scan);
 	}
-	return scan->out_of_memory ? tables_no_memory(err) : 0;
+	return scan->out_of_memory || (scan->waits && waits_failed(scan->waits)) ? tables_no_memory(err) : 0;
 }
 
 static int take_event(struct tables_scan *scan, struct err *err)
@@ -258,7 +258,8 @@ static bool next_object(struct tables_scan *scan)
 static int attach(struct tables_scan *scan, struct err *err)
 {
 	return model_create(&scan->model, err) || spans_create(&scan->spans, scan->model, err) ||
-	       tables_listen(scan, err) || tables_kernel_attach(scan, err) || spans_attach(scan->spans, scan->reader, err) ? -1 : 0;
+	       tables_listen(scan, err) || tables_waits_attach(scan, err) ||
+	       tables_kernel_attach(scan, err) || spans_attach(scan->spans, scan->reader, err) ? -1 : 0;
 }
 
 /* A window on events alone is the reader's work. */
@@ -359,6 +360,7 @@ void tables_scan_end(struct tables_scan *scan)
 	tables_spans_free(scan);
 	spans_destroy(scan->spans);
 	sched_runs_destroy(scan->runs);
+	waits_destroy(scan->waits);
 	model_destroy(scan->model);
 	ctf_close(scan->reader);
 	free((void *)scan->request.filter);

@@ -48,7 +48,8 @@ const struct tables_table tables_table[TABLES] = {
 bool tables_numbered(unsigned table)
 {
 	return table != TABLE_callback_instances && table != TABLE_unfinished_instances &&
-	       table != TABLE_service_calls && table != TABLE_callback_cpu;
+	       table != TABLE_service_calls && table != TABLE_callback_cpu &&
+	       table != TABLE_callback_waits;
 }
 
 static int special_column(unsigned table, const char *name)

@@ -180,20 +180,11 @@ static bool holds_thread(const struct stretch *stretch, const struct why_other *
 	return run->thread == stretch->thread;
 }
 
-/* Nobody holds a reentrant group. */
 static bool holds_group(const struct stretch *stretch, const struct why_other *run, bool *assumed)
 {
-	const struct model_callback_group *group = model_callback_group_of(stretch->callback);
-	const struct model_callback_group *its = model_callback_group_of(run->callback);
-	const struct model_node *node = model_callback_node(stretch->callback);
-
 	if (run->thread == stretch->thread || run->thread->process != stretch->thread->process)
 		return false;
-	*assumed = !group || !its;
-	if (!*assumed)
-		return group == its && strcmp(group->type, "reentrant") != 0;
-	return !(group && strcmp(group->type, "reentrant") == 0) && node &&
-	       model_callback_node(run->callback) == node;
+	return model_callback_excludes(stretch->callback, run->callback, assumed);
 }
 
 static void rest(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns)

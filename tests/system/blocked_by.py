@@ -1,0 +1,127 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What callbacks waited for before they began, and behind whom: the tables and the report against a reading that compares each run with
+all others, over traces of ROS 2 with executors of one thread and of several, and of a recorded program whose groups are known."""
+import collections
+import json
+import os
+import subprocess
+import tempfile
+
+from sched_tables import BUILD, KYMO, ROBOT, SOURCE, query
+
+DATA = os.path.join(SOURCE, "..", "shared", "data")
+TRACES = ("ros2-traces/pair_pipeline_mt", "ros2-traces/pair_basic_st", "ros2-traces/pair_intra", "ros2-traces/pair_components",
+          "ros2-traces/caret_runtime", "caret-demo/ctf")
+
+
+class Naive:
+    def __init__(self, trace):
+        self.callback = {r["id"]: r for r in query(trace, "SELECT c.id, c.node_id, c.callback_group_id AS grp, t.period_ns, g.type FROM callbacks c "
+                                                   "LEFT JOIN timers t ON t.id = c.timer_id "
+                                                   "LEFT JOIN callback_groups g ON g.id = c.callback_group_id")}
+        self.every = query(trace, "SELECT id, callback_id, thread_id, process_id, start_ns, end_ns, depth FROM callback_instances")
+        self.runs = [r for r in self.every if r["depth"] == 0]
+        self.message = {r["callback_instance_id"]: r for r in query(trace, "SELECT * FROM messages WHERE callback_instance_id IS NOT NULL "
+                                                                    "AND publisher_id IS NOT NULL AND take_ns IS NOT NULL")}
+        self.by_thread, self.by_process = collections.defaultdict(list), collections.defaultdict(list)
+        for run in sorted(self.runs, key=lambda r: (r["start_ns"], r["id"])):
+            self.by_thread[run["thread_id"]].append(run)
+            self.by_process[run["process_id"]].append(run)
+
+    def excludes(self, run, other):
+        """How the other one's run keeps this one's callback from starting: None, "told", "assumed"."""
+        a, b = self.callback[run["callback_id"]], self.callback[other["callback_id"]]
+        if other["thread_id"] == run["thread_id"] or a["type"] == "reentrant":
+            return None
+        if a["grp"] and b["grp"]:
+            return "told" if a["grp"] == b["grp"] else None
+        return "assumed" if a["node_id"] and a["node_id"] == b["node_id"] else None
+
+    def waits(self):
+        """id of the run -> (ready, until)."""
+        previous, out = {}, {}
+        for run in self.every:      # in order of end
+            before = previous.get(run["callback_id"])
+            previous[run["callback_id"]] = run["start_ns"]
+            period, message = self.callback[run["callback_id"]]["period_ns"], self.message.get(run["id"])
+            if run["depth"]:
+                continue
+            if message:
+                wait = message["send_ns"] or message["publish_ns"], message["take_ns"]
+            elif before and period and before + period <= run["start_ns"]:
+                wait = before + period, run["start_ns"]
+            else:
+                continue
+            if wait[0] <= wait[1]:
+                out[run["id"]] = wait
+        return out
+
+    def pieces(self, run, begin, end):
+        """(callback, what was held) -> [ns, runs]."""
+        out = collections.defaultdict(lambda: [0, 0])
+
+        def cover(runs, held, begin, end, rest):
+            for other in runs:
+                since, until = max(begin, other["start_ns"]), min(end, other["end_ns"])
+                if until <= since:
+                    continue
+                rest(begin, since)
+                out[other["callback_id"], held][0] += until - since
+                out[other["callback_id"], held][1] += 1
+                begin = until
+            rest(begin, end)
+
+        others = [o for o in self.by_process[run["process_id"]] if self.excludes(run, o)]
+        cover(self.by_thread[run["thread_id"]], "thread", begin, end,
+              lambda a, b: cover(others, "callback group", a, b, lambda *_: None) if a < b else None)
+        return out
+
+
+def compare(trace):
+    """Return: how many pieces were compared, by what was held."""
+    naive = Naive(trace)
+    runs = {r["id"]: r for r in naive.runs}
+    wanted = naive.waits()
+    told = {r["id"]: r for r in query(trace, "SELECT * FROM callback_waits")}
+    assert set(told) == set(wanted), (trace, set(told) ^ set(wanted))
+    ours = collections.defaultdict(dict)
+    for row in query(trace, "SELECT * FROM blocked_by"):
+        ours[row["callback_instance_id"]][row["by_callback_id"], row["held"]] = [row["ns"], row["runs"]]
+        how = naive.excludes(runs[row["callback_instance_id"]], {"callback_id": row["by_callback_id"], "thread_id": None})
+        assert row["is_assumed"] == (row["held"] != "thread" and how == "assumed"), row
+    held = collections.Counter()
+    for number, row in told.items():
+        assert (row["ready_ns"], row["until_ns"]) == wanted[number], (row, wanted[number])
+        pieces = naive.pieces(runs[number], *wanted[number])
+        assert ours[number] == dict(pieces), (trace, row, ours[number], dict(pieces))
+        sums = collections.Counter()
+        for (_, what), (ns, _) in pieces.items():
+            sums[what] += ns
+            held[what] += 1
+        assert (row["behind_thread_ns"], row["behind_group_ns"]) == (sums["thread"], sums["callback group"]), row
+        assert row["behind_thread_ns"] + row["behind_group_ns"] + row["other_ns"] == row["wait_ns"] and row["other_ns"] >= 0, row
+    return held
+
+
+def recorded(directory):
+    """The robot's flaw: a timer holds the executor that /scan needs."""
+    trace = os.path.join(directory, "robot")
+    subprocess.run([KYMO, "record", "-o", trace, "--", ROBOT, "--seconds", "2", "--domain", str(100 + os.getpid() % 100)],
+                   capture_output=True, check=True, env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run")))
+    held = compare(trace)
+    worst = query(trace, "SELECT by_callback, held, max(ns) AS ns FROM blocked_by WHERE node = '/perception/obstacle_detector' "
+                         "GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 1")[0]
+    assert worst["by_callback"] == "/perception/costmap timer 96 ms" and worst["held"] == "thread", worst
+    return held
+
+
+if __name__ == "__main__":
+    assert os.path.isdir(BUILD)
+    total = collections.Counter()
+    for name in TRACES:
+        total += compare(os.path.join(DATA, name))
+    with tempfile.TemporaryDirectory() as private:
+        total += recorded(private)
+    assert total["thread"] > 500 and total["callback group"] > 50, total
+    print("pieces of waits are as all runs tell them:", dict(total))
