@@ -17,7 +17,9 @@
 #include "abi/region.h"
 #include "base/opt.h"
 #include "base/text.h"
+#include "cli/common.h"
 #include "cli/complete.h"
+#include "cli/verb_table.h"
 
 #define VERB(name) extern const struct verb verb_##name;
 #include "cli/commands.def"
@@ -47,6 +49,7 @@ static void overview(FILE *out)
 		fprintf(out, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
 	fputs("\nMore:\n"
 	      "  kymo help VERB                 what a verb does, its options, examples\n"
+	      "  kymo help --format json        all verbs and options, for programs\n"
 	      "  kymo --version                 version and what is built in\n"
 	      "  kymo --completion SHELL        completion script for bash, zsh or fish\n"
 	      "  kymo --man [VERB]              manual page, for `man -l -`\n\n"
@@ -78,18 +81,34 @@ static int unknown_verb(const char *name)
 	return EXIT_USAGE;
 }
 
+struct help_options {
+	int format;
+};
+
+static const struct opt help_opts[] = {
+	CLI_OPT_FORMAT(struct help_options),
+	CLI_OPT_END
+};
+
 static int help(int argc, char **argv)
 {
-	const struct verb *verb;
+	struct help_options options = { 0 };
+	const struct verb *verb = NULL;
+	struct err err;
 
-	if (argc < 1 || !strcmp(argv[0], "help")) {
-		overview(stdout);
-		return EXIT_OK;
+	if (opt_parse(help_opts, &options, &argc, &argv, NULL, &err) < 0)
+		return cli_fail("help", &err);
+	if (argc && strcmp(argv[0], "help") != 0) {
+		verb = find_verb(argv[0]);
+		if (!verb)
+			return unknown_verb(argv[0]);
 	}
-	verb = find_verb(argv[0]);
-	if (!verb)
-		return unknown_verb(argv[0]);
-	opt_help(verb, stdout);
+	if (options.format != TABLE_TEXT)
+		return verb_table_print(verbs, verb, (enum table_format)options.format);
+	if (verb)
+		opt_help(verb, stdout);
+	else
+		overview(stdout);
 	return EXIT_OK;
 }
 

@@ -77,8 +77,22 @@ for verb in $verbs; do
 done
 
 run 0 "$kymo" --man && has out ".SH EXIT STATUS"
+# The same for programs: every verb, and every option that the help has.
+run 0 "$kymo" help --format json && empty err
+[ "$(sed -n 's/^  {"verb": "\([a-z]*\)", "synopsis".*/\1/p' "$scratch/out" | tr '\n' ' ' | sed 's/ $//')" = "$verbs" ] ||
+	fail "help --format json has other verbs"
+cp "$scratch/out" "$scratch/all"
+run 0 "$kymo" help record --format csv && has out "record,flight,,time,TIME,," && ! grep -q "^report," "$scratch/out" ||
+	fail "help record --format csv has other verbs, or not its options"
+for verb in $verbs; do
+	"$kymo" help "$verb" | sed -n 's/^  \(-.,\|   \) --\([a-z0-9-]*\).*/\2/p' | grep -vx help >"$scratch/help"
+	sed -n "s/^  {\"verb\": \"$verb\", \"option\": \"\([^\"]*\)\".*/\1/p" "$scratch/all" >"$scratch/options"
+	cmp -s "$scratch/help" "$scratch/options" || fail "help --format json has other options of $verb"
+done
+run 2 "$kymo" help --format json no-such-verb && has err "unknown verb"
+run 2 "$kymo" help --no-such-option && has err "kymo help: unknown option"
 # Output that cannot be written is a failure, not silence.
-for words in help --version "--completion bash" "help ${verbs%% *}"; do
+for words in help "help --format json" --version "--completion bash" "help ${verbs%% *}"; do
 	# shellcheck disable=SC2086 # words
 	"$kymo" $words >/dev/full 2>"$scratch/err"
 	[ $? -eq 1 ] || fail "'$words' into a full disk is no failure"

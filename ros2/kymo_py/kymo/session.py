@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings in the background (`kymo start` to `kymo stop`), and what ros2_tracing's options are to kymo."""
+import os
+import time
+
+from .command import ask, call, EMPTY, Error, INPUT, LOSS
+
+#: Context fields that each event of kymo has.
+CONTEXT = ('procname', 'vpid', 'vtid')
+
+
+def trace_directory(env=None):
+    """Where traces go: $ROS_TRACE_DIR, else $ROS_HOME/tracing, else ~/.ros/tracing."""
+    env = os.environ if env is None else env
+    home = env.get('ROS_HOME') or os.path.join('~', '.ros')
+    return os.path.expanduser(env.get('ROS_TRACE_DIR') or os.path.join(home, 'tracing'))
+
+
+def with_timestamp(name):
+    """`name`-YYYYMMDDHHMMSS, in local time."""
+    return f'{name}-{time.strftime("%Y%m%d%H%M%S")}'
+
+
+def new_directory(base, name, append=False):
+    """
+    The directory of a session: `base`/`name`, base None: trace_directory().
+
+    What is there already is an Error; with `append` the new trace is a directory in it, and whoever reads `base`/`name`
+    reads both.
+    """
+    path = os.path.join(os.path.expanduser(base) if base else trace_directory(), name)
+    if os.path.isdir(path) and os.listdir(path):
+        if not append:
+            raise Error(f'trace directory already exists, use the append option to append to it: {path}', INPUT)
+        path = os.path.join(path, with_timestamp('append'))
+    return path
+
+
+def option(name, value):
+    """One option of kymo from a Python value: True, a text or number, or a list of these; None and False are none."""
+    name = '--' + name.replace('_', '-')
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [name]
+    values = value if isinstance(value, (list, tuple, set)) else [value]
+    return [f'{name}={one}' for one in values]
+
+
+def from_ros2_tracing(events_ust=None, events_kernel=(), syscalls=(), context_fields=None):
+    """
+    Options of `kymo start` for the wishes of ros2_tracing's Trace action, and what is to be said about them.
+
+    `events_ust` None: all events of ROS 2; empty: none but the facts of the start. `context_fields`: a list, or a
+    dictionary of lists. Return: a list of options and a list of sentences about what kymo does otherwise.
+    """
+    options, notes = [], []
+    if events_ust is not None:
+        names = list(events_ust)
+        if not names:
+            options.append('--event=!*')
+        elif '*' not in names:
+            options += option('event', names)
+        foreign = [name for name in names if name.startswith('lttng_ust_')]
+        if foreign:
+            notes.append(f'not recorded by kymo: {", ".join(foreign)}')
+    if events_kernel:
+        options.append('--kernel')
+        notes.append('kernel events: kymo records all those it knows, whichever are named')
+    if syscalls:
+        notes.append(f'not recorded by kymo: system calls ({", ".join(syscalls)})')
+    if isinstance(context_fields, dict):
+        context_fields = [field for fields in context_fields.values() for field in fields]
+    more = [field for field in context_fields or () if field not in CONTEXT]
+    if more:
+        notes.append(f'context fields that kymo does not record: {", ".join(more)}')
+    if context_fields is not None and not set(CONTEXT) <= set(context_fields):
+        notes.append(f'every event has the context fields {", ".join(CONTEXT)}')
+    return options, notes
+
+
+def check_loss(trace, env=None):
+    """Error with status 4 (kymo.command.LOSS) when events of this trace were lost."""
+    try:
+        call('info', '--strict', '--format', 'json', trace, env=env)
+    except Error as error:
+        if error.status != LOSS:
+            raise
+        lost = ask('info', trace, env=env)['lost']
+        raise Error(f'{lost} events were lost: {trace}; "kymo info {trace}" says where', LOSS,
+                    error.command) from error
+
+
+class Session:
+    """
+    A recording in the background, of all traced programs of the runtime directory.
+
+        session = kymo.Session('/data/walk', ['--topic=!/rosout'])
+        session.start()
+        ...
+        session.stop(strict=True)
+
+    `directory`: where the trace goes; None: where `kymo start` puts it. `options`: those of `kymo start`. `env`: the
+    environment of the command, None: os.environ; its KYMO_DIR says which programs are meant.
+    """
+
+    def __init__(self, directory=None, options=(), env=None):
+        self.directory = directory
+        self.options = list(options)
+        self.recorder = None
+        self._env = env
+
+    def start(self):
+        """Begin to record; returns when it does. Return: the trace's directory."""
+        where = [] if self.directory is None else ['-o', self.directory]
+        if where:
+            os.makedirs(os.path.dirname(os.path.abspath(self.directory)), exist_ok=True)
+        said = ask('start', '-q', *where, *self.options, env=self._env)
+        self.recorder = said['recorder_pid']
+        self.directory = said['trace']
+        return self.directory
+
+    def is_active(self):
+        """Whether it is this recorder that the runtime directory has."""
+        return self.recorder is not None and \
+            ask('status', env=self._env, ok=(0, EMPTY)).get('recorder_pid') == self.recorder
+
+    def _check(self):
+        if not self.is_active():
+            raise Error('the session is not active: it was not started, or has ended', EMPTY)
+
+    def pause(self):
+        """Only facts are taken until resume()."""
+        self._check()
+        call('pause', env=self._env)
+
+    def resume(self):
+        """Go on after pause()."""
+        self._check()
+        call('resume', env=self._env)
+
+    def snapshot(self):
+        """Have a flight recorder write its last events. Return: the directory of that trace."""
+        self._check()
+        return call('snapshot', env=self._env).strip()
+
+    def stop(self, strict=False):
+        """
+        End it, and wait until the trace is complete.
+
+        `strict`: Error with status 4 (kymo.command.LOSS) when events were lost. Return: whether there is a trace; there
+        is none when nothing was traced. One that ended by itself (duration, snapshots) or by others is no error.
+        """
+        if self.recorder is None:
+            self._check()
+        if self.is_active():
+            call('stop', env=self._env, ok=(0, EMPTY))
+        self.recorder = None
+        there = os.path.isdir(self.directory)
+        if there and strict:
+            check_loss(self.directory, env=self._env)
+        return there

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A node in Python on the fake rclpy: each kind of callback, run as an executor does."""
+import asyncio
+import functools
+import inspect
+import sys
+
+import rclpy.executors
+from rclpy.node import Node
+
+run = rclpy.executors.run
+execute = rclpy.executors.await_or_execute
+
+
+class Pause:
+    """Something to await that is not there at once."""
+
+    def __await__(self):
+        yield
+
+
+class Listener(Node):
+    def __init__(self):
+        super().__init__('listener')
+        self.heard = []
+        self.subscription = self.create_subscription('/chatter', self.hear)
+        self.timer = self.create_timer(10**7, functools.partial(self.tick, 1))
+        self.service = self.create_service('/add', self.add)
+        self.failing = self.create_timer(10**8, self.fail)
+
+    def hear(self, message):
+        self.heard.append(message)
+
+    def tick(self, step):
+        self.heard.append(step)
+
+    async def add(self, request, response):
+        await Pause()
+        return request + response
+
+    def fail(self):
+        raise KeyError('no')
+
+
+def main():
+    node = Listener()
+    run(execute(node.subscription.callback, 'hello'))
+    run(execute(node.timer.callback))
+    assert node.heard == ['hello', 1]
+    # What an executor sees of a callback is as without the hook.
+    assert list(inspect.signature(node.subscription.callback).parameters) == ['message']
+    assert inspect.iscoroutinefunction(node.service.callback)
+    assert run(execute(node.service.callback, 1, 2)) == (3, 1)
+    try:
+        run(execute(node.failing.callback))
+        sys.exit('the exception is gone')
+    except KeyError:
+        pass
+    # An exception that is thrown into what a callback awaits is the callback's.
+    coroutine = execute(node.service.callback, 1, 2)
+    coroutine.send(None)
+    try:
+        coroutine.throw(asyncio.CancelledError())
+        sys.exit('it was not cancelled')
+    except asyncio.CancelledError:
+        pass
+    print('hooked' if hasattr(node.subscription.callback, '__wrapped__') else 'plain')
+
+
+main()

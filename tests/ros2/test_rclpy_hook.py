@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The hook for rclpy. Without the real rclpy: on classes of the same names, attributes and calls (fakes/rclpy)."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PYTHON = sys.executable
+MODULE = os.path.join(HERE, '..', '..', 'ros2', 'kymo_py')
+NODE = os.path.join(HERE, 'hook_node.py')
+
+# Ways to load it.
+WAYS = {
+    'module': [PYTHON, '-m', 'kymo.rclpy_hook', NODE],
+    'behind': [PYTHON, '-c', f'import rclpy.node, kymo.rclpy_hook, runpy; runpy.run_path({NODE!r})'],
+    # As the interpreter does with what is installed in its site directories.
+    'pth': ['env', 'KYMO_RCLPY=1', PYTHON, '-c',
+            f'import site, runpy; site.addsitedir({MODULE!r}); runpy.run_path({NODE!r})'],
+}
+
+
+@pytest.fixture(autouse=True)
+def fake_only(real):
+    if real['rclpy']:
+        pytest.skip('the real rclpy is here: test_real')
+
+
+@pytest.mark.parametrize('way', WAYS)
+def test_callbacks(kymo_record, way):
+    recording = kymo_record(WAYS[way])
+    assert (recording.status, recording.output) == (0, 'hooked\n'), recording.output
+    # The coroutine has the thread twice each time: until it waits, and from then on.
+    runs = {row['label']: row['n'] for row in recording.query(
+        'SELECT c.label, count(*) AS n FROM callback_instances i JOIN callbacks c ON c.id = i.callback_id GROUP BY c.id')}
+    assert runs == {'/listener /chatter': 1, '/listener timer 10 ms': 1, '/listener /add': 4, '/listener timer 100 ms': 1}
+    symbols = {row['raw_symbol'] for row in recording.query('SELECT raw_symbol FROM callbacks')}
+    assert {name.split('.', 1)[1] for name in symbols} == {f'Listener.{name}' for name in ('hear', 'tick', 'add', 'fail')}
+    assert recording.query('SELECT count(*) AS n FROM unfinished_instances') == [{'n': 0}]
+    recording.assert_order('rcl_subscription_init', 'rclcpp_subscription_init', 'rclcpp_subscription_callback_added',
+                           'rclcpp_callback_register', 'callback_start', 'callback_end')
+    recording.assert_count('rclcpp_timer_link_node', 2, 2)
+
+
+def test_nothing_without_a_tracer_or_a_wish(kymo_record):
+    said = subprocess.run(WAYS['module'], stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert said == 'plain\n'
+    said = subprocess.run(WAYS['module'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True,
+                          env=dict(os.environ, KYMO_VERBOSE='1')).stderr
+    assert 'kymo.rclpy_hook: no tracer in this process' in said
+    assert kymo_record(WAYS['pth'][2:]).output == 'plain\n'
+
+
+def test_usage():
+    said = subprocess.run([PYTHON, '-m', 'kymo.rclpy_hook'], stderr=subprocess.PIPE, text=True, check=False)
+    assert said.returncode == 1 and said.stderr.startswith('Usage: ')
