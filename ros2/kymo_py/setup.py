@@ -24,5 +24,6 @@ setup(
     maintainer_email='maintainers@kymo.example',
     description='Traces of kymo from Python: events, frames, recordings, tests; a hook for rclpy.',
     license='Apache-2.0',
-    entry_points={'pytest11': ['kymo = kymo.pytest_plugin']},
+    # By its module's name: then it is the same one for pytest -p kymo.pytest_plugin.
+    entry_points={'pytest11': ['kymo.pytest_plugin = kymo.pytest_plugin']},
 )

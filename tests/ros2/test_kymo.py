@@ -180,8 +180,8 @@ def test_record_passes_status_and_output(kymo_record, program):
     ('assert_count', ['callback_start', 10, 10], {'callback': 0x403}),
     ('assert_order', ['rcl_init', 'rcl_node_init', 'rclcpp_callback_register', 'rmw_take', 'callback_end'], {}),
     ('assert_fields', ['rcl_publisher_init', 'topic_name', 'queue_depth', 'node_handle'], {}),
-    ('assert_callback', ['/test/talker /chatter', 10], {'max': '60s', 'mean': '60s', 'p99_9': 60 * 10**9}),
-    ('assert_latency', ['/chatter', 10], {'p50': '60s'}),
+    ('assert_callback', ['/test/talker /chatter', 10], {'max': '600s', 'mean': '600s', 'p99_9': 600 * 10**9}),
+    ('assert_latency', ['/chatter', 10], {'p50': '600s'}),
     ('assert_nothing_lost', [], {}),
 ])
 def test_assertions_hold(trace, method, arguments, limits):
@@ -223,8 +223,8 @@ def test_loss_is_an_assertion(kymo_record, program, monkeypatch):
 def test_a_robot(kymo_record):
     """A command that is no test program: chains and their latency."""
     recording = kymo_record([os.path.join(os.environ['KYMO_BUILD'], 'robot', 'robot'), '--seconds', '1'])
-    recording.assert_callback('*/costmap*', max='60s')
-    recording.assert_latency('/scan -> /cmd_vel', at_least=5, p99='60s')
+    recording.assert_callback('*/costmap*', max='600s')
+    recording.assert_latency('/scan -> /cmd_vel', at_least=1, p99='600s')
     with pytest.raises(AssertionError, match='max of .*/scan'):
         recording.assert_latency('/scan -> /cmd_vel', max='1ns')
     with pytest.raises(ValueError):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launch files in XML and YAML, with exposed actions and <executable>."""
+"""Launch files: in Python, and in XML and YAML with exposed actions and <executable>."""
+import runpy
 import shlex
 import xml.etree.ElementTree
 
@@ -12,6 +13,8 @@ class AnyLaunchDescriptionSource:
         self._path = path
 
     def load(self):
+        if self._path.endswith('.py'):
+            return runpy.run_path(self._path)['generate_launch_description']().entities
         import kymo_ros2.frontend  # noqa: F401  as launch loads what its entry points name
         if self._path.endswith('.xml'):
             root = xml.etree.ElementTree.parse(self._path).getroot()
