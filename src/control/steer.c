@@ -11,8 +11,11 @@
 #include "recorder/control.h"
 #include "recorder/environment.h"
 
+#define AWAITS_MS 5000		/* a recording that ends is waited for so long without a word */
+
 enum step {
 	IDLE,
+	AWAITING,	/* the end of our recorder of before; then ... */
 	STARTING,	/* a recorder of our own, until it is armed */
 	BEGINNING,	/* a recorder is asked to begin */
 	STOPPING,	/* ours is asked to stop, or to go on without some ROS domains */
@@ -33,7 +36,9 @@ struct steer {
 	int rc;				/* of the work, */
 	struct err err;			/* and why */
 	uv_process_t child;
-	bool child_runs;
+	bool child_runs, child_closes;
+	uint64_t awaits_since;		/* uv_now(), while that is to be told; 0: it was */
+	bool ends;			/* the agent does */
 	uint32_t ending;		/* generation of the session that ends */
 	uint32_t asked_about;		/* steer_is_own() answered about this generation */
 	bool own;
@@ -101,7 +106,7 @@ static void stop(struct steer *steer);
 /* What was asked for while something else was being done. An End behind a Start that waits took it back. */
 static void go_on(struct steer *steer)
 {
-	if (steer->step != IDLE)
+	if (steer->step != IDLE || steer->ends)
 		return;
 	if (ros_domains_limited(&steer->finish)) {
 		steer->ros = steer->finish;
@@ -176,13 +181,26 @@ static void could_not(struct steer *steer, const struct err *err)
 
 /* ---- a recorder of our own ---- */
 
+static void start_own(struct steer *steer);
+
+/* Who waited for its end may use its handle again. */
+static void on_child_closed(uv_handle_t *handle)
+{
+	struct steer *steer = handle->data;
+
+	steer->child_closes = false;
+	if (steer->step == AWAITING && !steer->ends)
+		start_own(steer);
+}
+
 static void on_exit_of_child(uv_process_t *process, int64_t status, int term_signal)
 {
 	struct steer *steer = process->data;
 	struct err err;
 
 	steer->child_runs = false;
-	uv_close((uv_handle_t *)process, NULL);
+	steer->child_closes = true;
+	uv_close((uv_handle_t *)process, on_child_closed);
 	if (steer->step != STARTING)
 		return;
 	(void)err_set(&err, EXIT_FAILED, "the recorder that was started for it ended at once, with %s %d",
@@ -209,8 +227,10 @@ static int spawn(struct steer *steer)
 		return UV_ENOMEM;
 	steer->child.data = steer;
 	rc = uv_spawn(steer->options.loop, &steer->child, &how);
-	if (rc < 0)
-		uv_close((uv_handle_t *)&steer->child, NULL);
+	if (rc < 0) {
+		steer->child_closes = true;
+		uv_close((uv_handle_t *)&steer->child, on_child_closed);
+	}
 	steer->child_runs = rc == 0;
 	free(environment[0]);
 	free(environment[1]);
@@ -223,9 +243,9 @@ static void start_own(struct steer *steer)
 	struct err err;
 	int rc;
 
-	if (steer->child_runs) {
-		(void)err_set(&err, EXIT_FAILED, "the recorder of before has not ended yet");
-		could_not(steer, &err);
+	if (steer->child_runs || steer->child_closes) {
+		steer->step = AWAITING;
+		steer->awaits_since = uv_now(steer->options.loop);
 		return;
 	}
 	steer->step = STARTING;
@@ -268,14 +288,20 @@ static void begin_any(struct steer *steer)
 	}
 }
 
+void steer_keep(struct steer *steer, const struct ros_domains *ros)
+{
+	for (unsigned i = 0; i < KYMO_ROS_WORDS; i++)
+		steer->finish.bits[i] &= ~ros->bits[i];
+}
+
 /* Something is being done: what is not about to begin anyway does so afterwards. */
 static void begin_later(struct steer *steer, const struct ros_domains *ros, struct start *start)
 {
 	struct ros_domains begins = steer->ros;
 
-	if (steer->step == ENDING)
-		return;
-	if ((steer->step == STARTING || steer->step == BEGINNING) && !ros_domains_join(&begins, ros))
+	steer_keep(steer, ros);
+	if ((steer->step == AWAITING || steer->step == STARTING || steer->step == BEGINNING) &&
+	    !ros_domains_join(&begins, ros))
 		return;
 	(void)ros_domains_join(&steer->next, ros);
 	if (!start_filters(start))
@@ -305,6 +331,11 @@ void steer_look(struct steer *steer, const struct domain_info *session)
 	if (steer->step == STARTING && session->active && session->armed && steer->child_runs &&
 	    session->pid == steer->child.pid)
 		begin(steer);
+	if (steer->step == AWAITING && steer->awaits_since && uv_now(steer->options.loop) - steer->awaits_since > AWAITS_MS) {
+		steer->awaits_since = 0;
+		steer->options.say(steer->options.context, "the recording that a Start is to begin waits for the end of the one before, "
+				   "which takes its time");
+	}
 	if (steer->step == STOPPING || steer->step == IDLE)
 		steer->ending = session->generation;
 	if (steer->step == ENDING && (!session->active || session->generation != steer->ending))
@@ -331,7 +362,7 @@ bool steer_is_busy(const struct steer *steer)
 
 bool steer_is_beginning(const struct steer *steer)
 {
-	return steer->step == STARTING || steer->step == BEGINNING;
+	return steer->step == AWAITING || steer->step == STARTING || steer->step == BEGINNING;
 }
 
 bool steer_is_ending(const struct steer *steer, uint32_t ros)
@@ -341,6 +372,7 @@ bool steer_is_ending(const struct steer *steer, uint32_t ros)
 
 bool steer_end(struct steer *steer)
 {
+	steer->ends = true;
 	if (steer->child_runs)
 		(void)uv_process_kill(&steer->child, SIGINT);
 	return steer->child_runs || steer->step == BEGINNING || steer->step == STOPPING;

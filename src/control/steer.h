@@ -38,6 +38,9 @@ int steer_open(struct steer **steer, const struct steer_options *options, struct
 /** steer_begin() - for the processes of @ros; @start is taken over. While it is being done already, nothing happens. */
 void steer_begin(struct steer *steer, const struct domain_info *session, const struct ros_domains *ros, struct start *start);
 
+/** steer_keep() - what steer_finish() has not begun to do for processes of @ros is not done. */
+void steer_keep(struct steer *steer, const struct ros_domains *ros);
+
 /** steer_look() - the session as it is seen now; call it often while steer_is_busy(). */
 void steer_look(struct steer *steer, const struct domain_info *session);
 

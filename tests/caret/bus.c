@@ -311,23 +311,68 @@ void bus_status(struct bus *bus, const struct status *status)
 }
 
 /* A type of so many bytes and nothing else, under the name of the other one; a participant has one type per topic. */
-void bus_raw(struct bus *bus, enum topic topic, const void *bytes, size_t size)
+static dds_entity_t bytes_writer(struct bus *bus, enum topic topic, size_t size, dds_entity_t *participant)
 {
 	const uint32_t ops[] = { DDS_OP_ADR | DDS_OP_TYPE_ARR | DDS_OP_SUBTYPE_1BY, 0, (uint32_t)size, DDS_OP_RTS };
 	const dds_topic_descriptor_t type = {
 		.m_size = (uint32_t)size, .m_align = 1, .m_flagset = DDS_TOPIC_FIXED_SIZE, .m_nops = 2, .m_ops = ops,
 	};
-	dds_entity_t participant = join(&bus->options), writer;
-	dds_entity_t named = topic_make(participant, &type, topic);
 	const unsigned others = bus_subscriptions(bus, topic);
 	dds_publication_matched_status_t matched = { 0 };
+	dds_entity_t writer;
 
-	writer = writer_make(participant, named, topic);
+	*participant = join(&bus->options);
+	writer = writer_make(*participant, topic_make(*participant, &type, topic), topic);
 	while (matched.current_count < others) {	/* volatile: who is not known yet does not get it */
 		bus_poll(bus, 10);
 		must(dds_get_publication_matched_status(writer, &matched), "matched");
 	}
+	return writer;
+}
+
+void bus_raw(struct bus *bus, enum topic topic, const void *bytes, size_t size)
+{
+	dds_entity_t participant, writer = bytes_writer(bus, topic, size, &participant);
+
 	must(dds_write(writer, bytes), "cannot send bytes");
 	(void)dds_wait_for_acks(writer, DDS_SECS(10));
 	must(dds_delete(participant), "cannot leave the domain");
+}
+
+static uint32_t random_next(uint32_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 17;
+	*seed ^= *seed << 5;
+	return *seed;
+}
+
+/* Words, most of them small: lengths of what follows, and sometimes text. */
+static void make_nonsense(unsigned char *bytes, size_t size, uint32_t *seed)
+{
+	for (size_t i = 0; i < size; i += 4) {
+		uint32_t word = random_next(seed);
+
+		word = word % 5 == 0 ? word : word % 5 == 1 ? 0xffffffffu - word % 9 : word % 5 == 2 ? 0x00616161 : word % 32;
+		memcpy(bytes + i, &word, size - i < 4 ? size - i : 4);
+	}
+}
+
+void bus_storm(struct bus *bus, enum topic topic, unsigned count, unsigned seed)
+{
+	static const size_t sizes[] = { 1, 4, 8, 21, 64, 1000, 60000 };
+	static unsigned char bytes[60000];
+	uint32_t random = seed * 2654435761u | 1;
+
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		dds_entity_t participant, writer = bytes_writer(bus, topic, sizes[i], &participant);
+
+		for (unsigned n = 0; n < count / (sizeof sizes / sizeof *sizes) + 1; n++) {
+			make_nonsense(bytes, sizes[i], &random);
+			must(dds_write(writer, bytes), "cannot send bytes");
+			bus_poll(bus, 0);
+		}
+		(void)dds_wait_for_acks(writer, DDS_SECS(10));
+		must(dds_delete(participant), "cannot leave the domain");
+	}
 }

@@ -59,4 +59,10 @@ void bus_status(struct bus *bus, const struct status *status);
 /** bus_raw() - publish @size bytes, at least one, on a topic as they are, behind a correct encapsulation header (CDR) */
 void bus_raw(struct bus *bus, enum topic topic, const void *bytes, size_t size);
 
+/**
+ * bus_storm() - publish @count messages on a topic that are most likely none: random bytes, and strings with lengths and
+ * ends that are not theirs; several sizes, a participant each, and none waits for anybody
+ */
+void bus_storm(struct bus *bus, enum topic topic, unsigned count, unsigned seed);
+
 #endif

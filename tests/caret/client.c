@@ -254,6 +254,14 @@ static void do_raw(struct bus *bus, char *rest)
 	free(bytes);
 }
 
+static void do_storm(struct bus *bus, char *rest)
+{
+	enum topic topic = topic_named(word(&rest));
+	unsigned count = (unsigned)strtoul(word(&rest), NULL, 10);
+
+	bus_storm(bus, topic, count, (unsigned)strtoul(word(&rest), NULL, 10));
+}
+
 static void do_matched(struct bus *bus, char *rest)
 {
 	(void)rest;
@@ -269,6 +277,7 @@ static const struct {
 	{ "end", do_end },
 	{ "status", do_status },	/* NODE NUMBER [PID] */
 	{ "raw", do_raw },		/* start|end|status|discovery BYTES: hexadecimal, behind a correct header */
+	{ "storm", do_storm },		/* start|end|status|discovery COUNT SEED: nonsense */
 	{ "matched", do_matched },	/* subscriptions of each */
 };
 

@@ -228,10 +228,41 @@ def marker(network):
         program.end()
 
 
+def quick(network):
+    """Start and End without waiting for anything: what was sent last holds."""
+    here, there = network.hosts
+    for host in here, there:
+        host.join(0)
+    camera = talk(here, 'camera', '/image')
+    agent = agent_of(here, '--active', 'always', '-o', os.path.join(here.root, 'quick'))
+    client = shell(there)
+    node, = until('its node', client.nodes)
+    client.matched('status', 1)
+    for last in 'start', 'end', 'start', 'end':
+        for message in ('start', 'end') * 3 + (('start',) if last == 'start' else ()):
+            client.do(message, *(['100'] if message == 'start' else []))
+        wanted = 'RECORD' if last == 'start' else 'WAIT'
+        until(wanted, lambda: client.states() == {node: wanted} and nobody(here) == (last == 'end'))
+    # The next one begins while the one before still ends.
+    client.do('start', '100')
+    until('RECORD', lambda: state(here) == 'record' and client.states() == {node: 'RECORD'})
+    first = here.status()['generation']
+    client.mark()
+    client.do('end')
+    client.do('start', '100')
+    until('another one', lambda: state(here) == 'record' and here.status()['generation'] != first)
+    until('RECORD', lambda: client.states() == {node: 'RECORD'})
+    client.do('end')
+    until('its end', lambda: nobody(here))
+    assert not agent.said(), agent.said()
+    for program in camera, client, agent:
+        program.end()
+
+
 def main():
     alone(__file__)
     with Network(2) as network:
-        for scenario in whole, rules, deaths, marker:
+        for scenario in whole, rules, deaths, marker, quick:
             scenario(network)
 
 

@@ -209,17 +209,32 @@ static void on_begun(void *context, const struct err *err)
 		(void)agent_deliver(agent, agent->roster.process[i], MACHINE_FAILED, false);
 }
 
+/* In the order in which they were sent, as far as that can be known. Return: whether there were any. */
+static bool take_commands(struct agent *agent, struct speaker *speaker)
+{
+	struct start start;
+	int64_t started_ns = 0, ended_ns = 0;
+	bool starts = speaker_take_start(speaker, &start, &started_ns);
+	const bool ends = speaker_take_end(speaker, &ended_ns);
+
+	if (ends && !starts)		/* both may have come between the two looks */
+		starts = speaker_take_start(speaker, &start, &started_ns);
+	if (ends && (!starts || ended_ns < started_ns))
+		agent_on_end(agent, speaker);
+	if (starts)
+		agent_on_start(agent, speaker, &start);
+	if (ends && starts && ended_ns >= started_ns)
+		agent_on_end(agent, speaker);
+	return starts || ends;
+}
+
 static void on_heard(uv_async_t *async)
 {
 	struct agent *agent = async->data;
-	struct start start;
 
-	for (unsigned i = 0; i < agent->speaker_count && !agent->stopping; i++) {
-		while (speaker_take_start(agent->speaker[i], &start))
-			agent_on_start(agent, agent->speaker[i], &start);
-		while (speaker_take_end(agent->speaker[i]))
-			agent_on_end(agent, agent->speaker[i]);
-	}
+	for (unsigned i = 0; i < agent->speaker_count && !agent->stopping; i++)
+		while (take_commands(agent, agent->speaker[i]))
+			;
 }
 
 static void wake(void *context)

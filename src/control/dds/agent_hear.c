@@ -67,13 +67,16 @@ void agent_on_start(struct agent *agent, struct speaker *speaker, struct start *
 	active = is_active(agent, true);
 	/* Also without a process: the session waits for those that come. */
 	does = session_for(agent, speaker);
-	begin = active && (does == MACHINE_ARMED || (!session->active && !steer_is_ending(agent->steer, speaker_domain(speaker) + 1)));
+	begin = active && (does == MACHINE_ARMED || !session->active ||
+			   steer_is_ending(agent->steer, speaker_domain(speaker) + 1));
 	(void)deliver_all(agent, speaker, MACHINE_START, active, &heard);
 	agent_tell(agent, "Start in ROS domain %" PRIu32 ": %u processes; %s", speaker_domain(speaker), heard,
 	     begin ? "a session begins to record" : active ? "nothing to be done" : "no session is active");
 	if (begin) {
 		steer_begin(agent->steer, session, &ros, start);
 		agent_look_soon(agent);
+	} else if (active) {
+		steer_keep(agent->steer, &ros);
 	}
 	start_free(start);
 }
@@ -88,8 +91,9 @@ void agent_on_end(struct agent *agent, struct speaker *speaker)
 	agent_look(agent, false);
 	active = is_active(agent, false);
 	does = session_for(agent, speaker);
-	finish = !active && steer_is_own(agent->steer, &agent->roster.session) && does != MACHINE_NONE &&
-		 (agent->roster.session.state != KYMO_STATE_RECORD || does == MACHINE_RECORDS || steer_is_beginning(agent->steer));
+	finish = !active && agent->options->active.kind != ACTIVE_KYMO && steer_is_beginning(agent->steer);
+	finish |= !active && steer_is_own(agent->steer, &agent->roster.session) && does != MACHINE_NONE &&
+		 (agent->roster.session.state != KYMO_STATE_RECORD || does == MACHINE_RECORDS);
 	(void)deliver_all(agent, speaker, MACHINE_END, active, &heard);
 	agent_tell(agent, "End in ROS domain %" PRIu32 ": %u processes; %s", speaker_domain(speaker), heard,
 	     finish ? "the recording that a Start began ends" : active ? "a session is active, so it is meant for others" :

@@ -247,7 +247,7 @@ static bool read_start(struct speaker *speaker, const caret_msgs_msg_dds__Start_
 	return true;
 }
 
-bool speaker_take_start(struct speaker *speaker, struct start *start)
+bool speaker_take_start(struct speaker *speaker, struct start *start, int64_t *sent_ns)
 {
 	void *sample[1] = { NULL };
 	dds_sample_info_t info;
@@ -255,13 +255,14 @@ bool speaker_take_start(struct speaker *speaker, struct start *start)
 
 	while (!found && dds_take(speaker->start, sample, &info, 1, 1) == 1) {
 		found = info.valid_data && read_start(speaker, sample[0], start);
+		*sent_ns = info.source_timestamp;
 		(void)dds_return_loan(speaker->start, sample, 1);
 		sample[0] = NULL;
 	}
 	return found;
 }
 
-bool speaker_take_end(struct speaker *speaker)
+bool speaker_take_end(struct speaker *speaker, int64_t *sent_ns)
 {
 	void *sample[1] = { NULL };
 	dds_sample_info_t info;
@@ -269,6 +270,7 @@ bool speaker_take_end(struct speaker *speaker)
 
 	while (!found && dds_take(speaker->end, sample, &info, 1, 1) == 1) {
 		found = info.valid_data;
+		*sent_ns = info.source_timestamp;
 		(void)dds_return_loan(speaker->end, sample, 1);
 		sample[0] = NULL;
 	}

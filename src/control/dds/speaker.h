@@ -40,14 +40,15 @@ void speaker_status(struct speaker *speaker, const struct roster_process *proces
 /**
  * speaker_take_start() - the next Start that came, if there is one
  * @start: to be freed by start_free()
+ * @sent_ns: when it was sent, on the sender's CLOCK_REALTIME
  *
  * One that makes no sense is left out, and counted.
  * Return: whether there was one.
  */
-bool speaker_take_start(struct speaker *speaker, struct start *start);
+bool speaker_take_start(struct speaker *speaker, struct start *start, int64_t *sent_ns);
 
 /** speaker_take_end() - the next End. */
-bool speaker_take_end(struct speaker *speaker);
+bool speaker_take_end(struct speaker *speaker, int64_t *sent_ns);
 
 /**
  * speaker_hear_clock() - also record the /clock of its domain, see clock.h; once
