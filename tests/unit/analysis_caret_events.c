@@ -224,6 +224,52 @@ static void stamp_after_rmw_publish(void **state)
 	assert_int_equal(model_facts(f->model)->internal_publishes, 1);
 }
 
+/* Written by @thread on publisher 0x100; the stamp is to follow. */
+static void begin_write(struct feed *f, uint32_t thread, int64_t ns, uint64_t message)
+{
+	on(f, 1, thread);
+	EV(ns, "rclcpp_publish", "publisher_handle", P(0x100), "message", message);
+	CARET(ns + 1, "dds_write", "message", message);
+}
+
+/* A reader is quicker than CARET, which tells the stamp when the write is over. */
+static void taken_before_the_stamp(void **state)
+{
+	struct feed *f = *state;
+
+	ends(f);
+	begin_write(f, 1, 100, 0x77);
+	CARET(103, "dds_bind_addr_to_stamp", "addr", P(0x77), "source_stamp", P(102));
+	begin_write(f, 1, 200, 0x77);
+	on(f, 1, 2);
+	dispatch(f, 210, 202);
+	assert_int_equal(f->publisheds, 2);
+	assert_int_equal(f->published[1].source_ns, 202);
+	assert_int_equal(f->taken[0].id, f->published[1].id);
+	assert_int_equal(f->taken[0].publish_ns, 200);
+	on(f, 1, 1);
+	CARET(220, "dds_bind_addr_to_stamp", "addr", P(0x77), "source_stamp", P(202));
+	assert_int_equal(f->publisheds, 2);
+	/* Which of two it is cannot be told. */
+	begin_write(f, 1, 300, 0x77);
+	begin_write(f, 3, 301, 0x78);
+	on(f, 1, 2);
+	dispatch(f, 310, 303);
+	assert_int_equal(f->publisheds, 2);
+	assert_int_equal(f->taken[1].id, 0);
+	/* When one of them is told, it must be the other one. */
+	on(f, 1, 3);
+	CARET(320, "dds_bind_addr_to_stamp", "addr", P(0x78), "source_stamp", P(303));
+	on(f, 1, 2);
+	dispatch(f, 9000000, 8000000);
+	assert_int_equal(f->taken[2].id, f->published[3].id);
+	/* What has a stamp of before this write is another one. */
+	begin_write(f, 1, 20000000, 0x77);
+	on(f, 1, 2);
+	dispatch(f, 20000010, 10000000);
+	assert_int_equal(f->taken[3].id, 0);
+}
+
 /* Light mode has no dds_write; with Fast DDS the stamp names no address. */
 static void stamp_without_the_write(void **state)
 {
@@ -343,6 +389,7 @@ int main(void)
 		TEST(buffers_kind_by_kind),
 		TEST(stamp_after_the_write),
 		TEST(stamp_after_rmw_publish),
+		TEST(taken_before_the_stamp),
 		TEST(stamp_without_the_write),
 		TEST(stamp_that_never_came),
 		TEST(stamp_in_the_write),

@@ -205,15 +205,6 @@ void model_sent_finish(struct model *model, struct sent *sent, int64_t source_ns
 		model->out_of_memory = true;
 }
 
-/* The source timestamp that was to follow did not. */
-void model_unstamped_flush(struct model *model, struct thread *thread)
-{
-	struct sent *sent = thread->unstamped;
-
-	thread->unstamped = NULL;
-	model_sent_finish(model, sent, 0, thread->unstamped_message);
-}
-
 static void on_rmw_publish(struct model *model, const struct now *now)
 {
 	ARGS(rmw_publish, now->event);
@@ -289,6 +280,8 @@ void model_take(struct model *model, const struct now *now, struct subscription 
 	if (!source_ns)
 		model->facts.takes_without_timestamp++;
 	sent = map_get(&model->sent, (uint64_t)source_ns, subscription->topic->pub.index);
+	if (!sent)
+		sent = model_sent_unstamped(model, now, subscription->topic, source_ns);
 	if (sent) {
 		sent->taken = true;
 		sent->publisher->last_taken_ns = sent->publish_ns;

@@ -15,6 +15,15 @@
 
 /* ---- through the middleware ---- */
 
+/* The source timestamp that was to follow did not. */
+void model_unstamped_flush(struct model *model, struct thread *thread)
+{
+	struct sent *sent = thread->unstamped;
+
+	thread->unstamped = NULL;
+	model_sent_finish(model, sent, 0, thread->unstamped_message);
+}
+
 static void on_dds_write(struct model *model, const struct now *now)
 {
 	model_flow_handlers[KYMO_POINT_rmw_publish](model, now);
@@ -35,6 +44,7 @@ static void on_dds_bind_addr_to_stamp(struct model *model, const struct now *now
 		sent = thread->unstamped;
 		address = thread->unstamped_message;
 		thread->unstamped = NULL;
+		model->stamps_follow = true;
 	} else if (thread->publish.message && thread->publish.publisher &&
 		   (!address || address == thread->publish.message)) {
 		address = thread->publish.message;
@@ -42,6 +52,40 @@ static void on_dds_bind_addr_to_stamp(struct model *model, const struct now *now
 	}
 	if (sent)
 		model_sent_finish(model, sent, args->source_stamp.i, address);
+}
+
+/* A source timestamp is of the middleware's clock, events are of the trace's: they may differ by so much. */
+#define CLOCKS_NS 1000000ll
+
+/*
+ * CARET tells the source timestamp when the write is over, and a quick reader takes the message before. What it took with
+ * @source_ns is then what is being written on its topic at that time, if that is one message only.
+ */
+struct sent *model_sent_unstamped(struct model *model, const struct now *now, const struct topic *topic, int64_t source_ns)
+{
+	const struct list *list = &model->list[MODEL_THREAD];
+	struct thread *writer = NULL;
+	struct sent *sent;
+
+	if (!model->stamps_follow || !source_ns)
+		return NULL;
+	for (unsigned i = 0; i < list->count; i++) {
+		struct thread *thread = list->item[i];
+
+		sent = thread->unstamped;
+		if (!sent || sent->publisher->topic != topic || thread->process->pub.host != now->process->pub.host ||
+		    source_ns < sent->send_ns - CLOCKS_NS || source_ns > now->ns + CLOCKS_NS)
+			continue;
+		if (writer)
+			return NULL;
+		writer = thread;
+	}
+	if (!writer)
+		return NULL;
+	sent = writer->unstamped;
+	writer->unstamped = NULL;
+	model_sent_finish(model, sent, source_ns, writer->unstamped_message);
+	return sent;
 }
 
 static struct subscription *subscription_of(const struct callback *callback)

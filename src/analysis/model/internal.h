@@ -251,6 +251,7 @@ struct model {
 
 	uint64_t last_id, last_instance;
 	struct model_facts facts;
+	bool stamps_follow;		/* source timestamps come after the writes */
 	bool out_of_memory;
 };
 
@@ -353,6 +354,8 @@ struct sent *model_sent_begin(struct model *model, const struct now *now,
 			      struct publisher *publisher, bool chained);
 void model_sent_finish(struct model *model, struct sent *sent, int64_t source_ns, uint64_t address);
 void model_unstamped_flush(struct model *model, struct thread *thread);
+struct sent *model_sent_unstamped(struct model *model, const struct now *now, const struct topic *topic,
+				  int64_t source_ns);			/* forks.c */
 void model_take(struct model *model, const struct now *now, struct subscription *subscription,
 		int64_t source_ns, uint64_t address);
 void model_taken_flush(struct model *model, struct thread *thread);
