@@ -5,6 +5,7 @@
 
 #include "analysis/stats/activity.h"
 #include "analysis/caret/caret.h"
+#include "analysis/executors/view.h"
 #include "analysis/stats/intervals.h"
 #include "analysis/model/model.h"
 #include "analysis/sched/totals.h"
@@ -26,6 +27,7 @@ struct report {
 	struct activity *activity;	/* likewise */
 	struct caret *caret;		/* likewise */
 	struct report_expect *expect;	/* likewise; expect.c */
+	struct view *view;		/* likewise */
 	struct sched_totals *totals;	/* likewise, or the trace has no events of the scheduler */
 	struct spans *spans;
 	struct spans_stats *spans_stats;
@@ -44,6 +46,7 @@ struct report_section {
 	bool activity;			/* report->activity, */
 	bool paths;			/* report->caret; usual when paths were named */
 	bool expected;			/* report->expect; usual when something is expected */
+	bool view;			/* report->view, */
 	bool of_kernel;			/* print() needs report->totals; not shown unasked without it */
 	bool of_ros, of_programs;	/* not shown unasked when the trace has only the other */
 	const char *none;		/* what it means that it has no rows, when it was asked for */
@@ -103,6 +106,10 @@ void report_response_rows(struct report *report);
 int report_cputime(struct report *report);
 int report_memory(struct report *report);
 int report_profile(struct report *report);
+
+/* executor_view.c */
+void report_executor_view(struct report *report);
+void report_blocked_by(struct report *report);
 
 /* kernel.c */
 void report_callback_cpu(struct report *report);

@@ -50,6 +50,10 @@ static const struct report_section sections[] = {
 	{ .name = "service-calls", .activity = true, .may_be_empty = true, .print = report_calls },
 	{ .name = "executors", .activity = true, .print = report_executors,
 	  .none = "The trace has no rclcpp_executor_get_next_ready, _wait_for_work or _execute." },
+	{ .name = "executor-view", .view = true, .print = report_executor_view,
+	  .none = "No callback ran in the trace." },
+	{ .name = "blocked-by", .view = true, .may_be_empty = true, .print = report_blocked_by,
+	  .none = "No callback that was ready had to wait for another one." },
 	{ .name = "lifecycle", .activity = true, .may_be_empty = true, .print = report_lifecycles,
 	  .none = "No lifecycle node changed its state in the trace." },
 	{ .name = "cputime", .again = report_cputime },
@@ -226,6 +230,8 @@ static int gather_on_demand(struct report *report, struct err *err)
 	if (WANTS(options, activity) &&
 	    activity_create(&report->activity, report->model, options->begin_ns, options->end_ns, err))
 		return -1;
+	if (WANTS(options, view) && view_create(&report->view, report->model, options->begin_ns, options->end_ns))
+		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 	if (WANTS(options, of_kernel) && sched_is_there(report->reader) &&
 	    sched_totals_create(&report->totals, report->model, report->reader, options->begin_ns, options->end_ns))
 		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
@@ -240,6 +246,7 @@ static void forget(struct report *report)
 {
 	report_expect_end(report);
 	sched_totals_destroy(report->totals);
+	view_destroy(report->view);
 	caret_destroy(report->caret);
 	activity_destroy(report->activity);
 	intervals_destroy(report->intervals);
@@ -248,6 +255,7 @@ static void forget(struct report *report)
 	stats_destroy(report->stats);
 	model_destroy(report->model);
 	report->totals = NULL;
+	report->view = NULL;
 	report->caret = NULL;
 	report->activity = NULL;
 	report->intervals = NULL;
@@ -299,7 +307,7 @@ static int pass(struct report *report, const struct report_section *section, str
 		return -1;
 	if (report_expect_failed(report) || stats_failed(report->stats) || spans_stats_failed(report->spans_stats) ||
 	    (report->intervals && intervals_failed(report->intervals)) ||
-	    (report->activity && activity_failed(report->activity)))
+	    (report->activity && activity_failed(report->activity)) || (report->view && view_failed(report->view)))
 		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 	return 0;
 }
