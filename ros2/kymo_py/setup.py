@@ -1,22 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-import sysconfig
+import os
 
 from setuptools import setup
+from setuptools.command.install_lib import install_lib
 
 NAME = 'kymo_py'
 
-# Where the interpreter reads .pth files from, below the prefix: kymo.pth loads the hook for rclpy where KYMO_RCLPY asks.
-SITE = sysconfig.get_path('purelib', vars={'base': '', 'platbase': ''}).lstrip('/')
+
+class InstallLib(install_lib):
+    """Puts kymo.pth beside the module: it loads the hook for rclpy where KYMO_RCLPY asks."""
+
+    def run(self):
+        super().run()
+        self.copy_file('kymo.pth', os.path.join(self.install_dir, 'kymo.pth'))
+
+    def get_outputs(self):
+        return [*super().get_outputs(), os.path.join(self.install_dir, 'kymo.pth')]
+
 
 setup(
     name=NAME,
     version='0.1.0',
     packages=['kymo'],
     data_files=[
-        (SITE, ['kymo.pth']),
         ('share/' + NAME, ['package.xml']),
         ('share/ament_index/resource_index/packages', ['resource/' + NAME]),
     ],
+    cmdclass={'install_lib': InstallLib},
     install_requires=['setuptools'],
     extras_require={'pandas': ['pandas'], 'polars': ['polars']},
     zip_safe=False,

@@ -71,6 +71,7 @@ def main():
     if args.until_interrupt:
         pathlib.Path(args.until_interrupt).touch()
         signal.sigwait([signal.SIGINT])
+        time.sleep(0.5)     # who ends the recording too early has the time to do so
         message(args.messages)
     print('done')
     return args.status

@@ -2,6 +2,7 @@
 """The launch action: in Python, XML and YAML; on the real launch where there is one."""
 import os
 import shlex
+import site
 import sys
 
 import kymo
@@ -136,6 +137,19 @@ def test_own_runtime_directory(traces, program, tmp_path):
     only(traces).assert_events('callback_end')
 
 
+def test_hook_for_rclpy(traces, program, monkeypatch, tmp_path, capfd):
+    trace = Trace(session_name='py', base_path=traces, rclpy=True)
+    monkeypatch.setattr(site, 'getsitepackages', lambda: [str(tmp_path)])
+    assert run(trace, ExecuteProcess(cmd=program)) == 0
+    assert trace.env['KYMO_RCLPY'] == '1'
+    (tmp_path / 'kymo.pth').touch()
+    said = capfd.readouterr()
+    assert 'kymo_py is not in the site-packages' in said.out + said.err
+    assert run(Trace(session_name='py2', base_path=traces, rclpy=True), ExecuteProcess(cmd=program)) == 0
+    said = capfd.readouterr()
+    assert 'site-packages' not in said.out + said.err
+
+
 def test_attributes_are_the_options_of_start():
     names = kymo_options()
     assert {'flight', 'trigger', 'post', 'node', 'topic', 'process', 'event', 'max_size', 'relay', 'perfetto',
@@ -146,7 +160,8 @@ def test_attributes_are_the_options_of_start():
 XML = """
 <launch>
   <kymo session-name="walk" base-path="{traces}" append-timestamp="true" strict="true" ring-size="256K"
-        events-ust="ros2:callback_* ros2:rcl_publish" context-fields="vpid procname" topic="!/rosout;!/imu" topic-sep=";"/>
+        events-ust="ros2:callback_* ros2:rcl_publish" context-fields="vpid procname" topic="!/rosout;!/imu" topic-sep=";"
+        category="$(env KYMO_R)os2"/>
   <executable cmd="{command}"/>
 </launch>
 """
@@ -166,8 +181,9 @@ launch:
 """
 
 
-@pytest.mark.parametrize('text, suffix', [(XML, 'xml'), (YAML, 'yaml')])
-def test_front_ends(traces, program, tmp_path, text, suffix):
+@pytest.mark.parametrize('text, suffix', [(XML, 'xml'), (YAML, 'yaml')], ids=['xml', 'yaml'])
+def test_front_ends(traces, program, tmp_path, monkeypatch, text, suffix):
+    monkeypatch.setenv('KYMO_R', 'r')
     file = tmp_path / f'robot.launch.{suffix}'
     file.write_text(text.format(traces=traces, command=' '.join(program)))
     assert run(IncludeLaunchDescription(AnyLaunchDescriptionSource(str(file)))) == 0

@@ -27,18 +27,23 @@ def _there(name):
 def _entry_points(package, into):
     """What setup.py says, as an installed distribution has it; without setuptools, which need not be here."""
     said = {}
-    before = sys.modules.get('setuptools')
-    sys.modules['setuptools'] = types.SimpleNamespace(setup=said.update, find_packages=lambda: [])
+    stand_ins = {
+        'setuptools': types.SimpleNamespace(setup=said.update, find_packages=lambda: []),
+        'setuptools.command': types.SimpleNamespace(),
+        'setuptools.command.install_lib': types.SimpleNamespace(install_lib=object),
+    }
+    before = {name: sys.modules.get(name) for name in stand_ins}
+    sys.modules.update(stand_ins)
     try:
         with open(os.path.join(package, 'setup.py'), encoding='utf-8') as file:
             exec(compile(file.read(), 'setup.py', 'exec'), {'__name__': '__main__'})
     finally:
-        if before is None:
-            del sys.modules['setuptools']
-        else:
-            sys.modules['setuptools'] = before
+        for name, module in before.items():
+            if module is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = module
     _distribution(said['name'], said.get('entry_points', {}), into)
-    return said
 
 
 def _distribution(name, points, into):

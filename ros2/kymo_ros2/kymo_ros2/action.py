@@ -2,6 +2,7 @@
 """The launch action: records what is launched behind it, until the last of it has ended."""
 import asyncio
 import os
+import site
 from typing import List
 
 from kymo import call, Error, Session
@@ -213,6 +214,10 @@ class Trace(Action):
             outside = dict(outside, KYMO_RING_SIZE=str(_performed(context, self._ring_size)))
         if self._rclpy:
             outside = dict(outside, KYMO_RCLPY='1')
+            if not any(os.path.exists(os.path.join(path, 'kymo.pth'))
+                       for path in (*site.getsitepackages(), site.getusersitepackages())):
+                self._said.append('rclpy: kymo_py is not in the site-packages of the interpreter, which loads the hook from '
+                                  'there: "import kymo.rclpy_hook" in the nodes')
         try:
             there = call('run', '--', 'env', '-0', env=outside)
         except Error as error:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The decorator that exposes an action, and what its parse() is given: an entity of XML or YAML, and a parser."""
+import re
 from typing import List
 
 action_parse_methods = {}
@@ -13,9 +14,14 @@ def expose_action(name):
 
 
 class Parser:
+    """Knows $(env NAME)."""
+
     def parse_substitution(self, text):
-        from .utilities import normalize_to_list_of_substitutions
-        return normalize_to_list_of_substitutions(text)
+        from .substitutions import EnvironmentVariable
+        from .utilities import TextSubstitution
+        parts = re.split(r'\$\(env (\w+)\)', text)
+        return [EnvironmentVariable(part) if i % 2 else TextSubstitution(text=part)
+                for i, part in enumerate(parts) if part]
 
 
 class Entity:
