@@ -130,6 +130,7 @@ struct ctf_trace_info {
 	uint32_t chunk;		/* of a recording in chunks, from 1; 0: it is in none */
 	const struct ctf_shift *shift;	/* as ctf_align() was told; NULL: nothing */
 	unsigned shifts;
+	const char *kernel_release;	/* of the environment; "" when it does not say */
 };
 
 /* At a point in time, by what another clock than the trace's own makes it later. */

@@ -3,6 +3,8 @@
 #include "ctf/metadata.h"
 
 #include <endian.h>
+#include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 static const char types[] =
@@ -118,6 +120,7 @@ static void put_uuid(FILE *out, const uint8_t uuid[16])
 static void put_env(FILE *out, const struct ctf_trace_desc *desc, const char *domain)
 {
 	time_t created = (time_t)desc->created_s;
+	struct utsname system;
 	char date[32] = "";
 	struct tm utc;
 
@@ -130,6 +133,13 @@ static void put_env(FILE *out, const struct ctf_trace_desc *desc, const char *do
 	put_quoted(out, desc->name);
 	fprintf(out, ";\n\ttrace_creation_datetime = \"%s\";\n\thostname = ", date);
 	put_quoted(out, desc->hostname);
+	/* As LTTng says it: what the states of threads mean depends on it. */
+	if (strcmp(domain, "kernel") == 0 && uname(&system) == 0) {
+		fprintf(out, ";\n\tsysname = ");
+		put_quoted(out, system.sysname);
+		fprintf(out, ";\n\tkernel_release = ");
+		put_quoted(out, system.release);
+	}
 	if (desc->rules) {
 		fprintf(out, ";\n\tkymo_rules = ");
 		put_quoted(out, desc->rules);

@@ -80,6 +80,7 @@ void trace_describe(const struct ctf_reader *reader, struct ctf_trace *trace)
 	trace->vpid = tsdl_env(trace->metadata, "vpid");
 	trace->info = (struct ctf_trace_info) { .path = trace->path,
 		.hostname = host_of(reader, trace), .clock_id = clock_id(trace), .domain = env_text(trace, "domain"),
+		.kernel_release = env_text(trace, "kernel_release"),
 		.tracer = env_text(trace, "tracer_name"),
 		.clock_offset_ns = trace->class_count ? trace->class[0].offset_ns : 0,
 		.chunk = (uint32_t)trace->chunk.number };

@@ -231,7 +231,7 @@ static int run(struct exporter *exporter, struct err *err)
 	export_counters_finish(exporter);
 	if (exporter->out_of_memory)
 		return err_set(err, EXIT_FAILED, "There is no memory left for the export.");
-	return 0;
+	return export_kernel(exporter, err);
 }
 
 static void exporter_free(struct exporter *exporter)

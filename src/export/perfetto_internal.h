@@ -293,6 +293,9 @@ void export_cause(struct exporter *exporter, const struct model_cause *cause);
 /** export_executor() - what the thread of an executor did. */
 void export_executor(struct exporter *exporter, const struct model_executor_interval *interval);
 
+/** export_kernel() - a pass over the kernel's events, if there are any. Return: as err_set(). perfetto_kernel.c. */
+int export_kernel(struct exporter *exporter, struct err *err);
+
 /** export_words() - number the texts of struct words. */
 void export_words(struct exporter *exporter);
 

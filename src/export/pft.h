@@ -226,6 +226,41 @@ void pft_instant(struct pft_track *track, int64_t ns, const struct pft_event *ev
 void pft_counter_i64(struct pft_track *track, int64_t ns, int64_t value);
 void pft_counter_f64(struct pft_track *track, int64_t ns, double value);
 
+/* ---- the kernel's events, by CPU ---- */
+
+#define PFT_COMM 16			/* bytes of a thread's name, with its NUL */
+
+struct pft_switch {
+	int64_t ns;
+	int32_t prev_tid, next_tid, prev_prio, next_prio;	/* as the kernel has them; tid 0: idle */
+	int64_t prev_state;
+	char prev_name[PFT_COMM], next_name[PFT_COMM];		/* UTF-8 */
+};
+
+struct pft_cpu;
+
+/** pft_kernel() - which kernel @machine had: what the states of its threads mean depends on it. @release: "6.1.0" */
+void pft_kernel(struct pft *pft, uint32_t machine, const char *release);
+
+/** pft_cpu() - CPU @number of @machine; @ns: of some event on it. Return: NULL: no memory. Not for Chrome's JSON. */
+struct pft_cpu *pft_cpu(struct pft *pft, uint32_t machine, uint32_t number, int64_t ns);
+
+/*
+ * Each is an event on @cpu, NULL allowed. Where a switch is from another thread than the last one was to, the CPU is
+ * shown idle from the last one on.
+ */
+void pft_cpu_switch(struct pft_cpu *cpu, const struct pft_switch *change);
+void pft_cpu_waking(struct pft_cpu *cpu, int64_t ns, int32_t tid, const char *name, int32_t prio, int32_t target);
+void pft_cpu_irq_entry(struct pft_cpu *cpu, int64_t ns, int32_t irq, const char *name);
+void pft_cpu_irq_exit(struct pft_cpu *cpu, int64_t ns, int32_t irq, int32_t ret);
+void pft_cpu_softirq(struct pft_cpu *cpu, int64_t ns, bool is_entry, uint32_t vec);
+
+/** pft_cpu_loss() - events are missing here. */
+void pft_cpu_loss(struct pft_cpu *cpu);
+
+/** pft_cpu_close() - write the rest, and free it; before pft_close(). */
+void pft_cpu_close(struct pft_cpu *cpu);
+
 /**
  * pft_loss() - events of this track are missing
  * @begin_ns, @end_ns: between these times

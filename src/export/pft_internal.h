@@ -23,13 +23,14 @@
 #define PFT_RESTART_SHARE 16
 
 /* Clock ids. 64 and above belong to one sequence. */
-enum { PFT_CLOCK_REALTIME = 1, PFT_CLOCK_MONOTONIC = 3, PFT_CLOCK_BOOTTIME = 6, PFT_CLOCK_DELTA = 64 };
+enum { PFT_CLOCK_REALTIME = 1, PFT_CLOCK_MONOTONIC = 3, PFT_CLOCK_MONOTONIC_RAW = 5, PFT_CLOCK_BOOTTIME = 6, PFT_CLOCK_DELTA = 64 };
 
 /* Field numbers of the format, by message. */
 enum {
 	/* Trace */
 	F_PACKET = 1,
 	/* TracePacket */
+	F_FTRACE = 1,
 	F_CLOCK_SNAPSHOT = 6,
 	F_TIMESTAMP = 8,
 	F_SEQUENCE = 10,
@@ -38,6 +39,7 @@ enum {
 	F_SEQUENCE_FLAGS = 13,
 	F_SYNCHRONIZATION_MARKER = 36,
 	F_PREVIOUS_DROPPED = 42,
+	F_SYSTEM_INFO = 45,
 	F_COMPRESSED = 50,
 	F_DEFAULTS = 59,
 	F_TRACK = 60,

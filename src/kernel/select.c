@@ -2,7 +2,8 @@
 /*
  * Which of the kernel's events are wanted: those of threads that are followed, and what had their CPU instead.
  *
- *   switch          to or from such a thread; and all on a CPU on which one is ready and waits
+ *   switch          to or from such a thread; all on a CPU on which one is ready and waits; and then one more, so that the
+ *                   end of what is seen to begin is seen
  *   waking, migrate,
  *   exit, fork      of such a thread; what it forks is followed, too
  *   irq, softirq    on a CPU where such a thread runs, or waits
@@ -202,14 +203,14 @@ static void on_switch(struct select *select, unsigned number, const struct kreco
 	const int64_t prev_tid = record_integer(record, &select->at.prev), next_tid = record_integer(record, &select->at.next);
 	struct thread *prev = thread_of(select, prev_tid), *next = thread_of(select, next_tid);
 	struct cpu *cpu = &select->cpu[number];
-	bool wanted = prev || next || cpu->waiting || (cpu->shown && !next_tid);
+	bool wanted = prev || next || cpu->waiting || cpu->shown;
 
 	if (prev)
 		switch_off(select, number, prev, prev_tid, record_integer(record, &select->at.state), record->ns);
 	if (next)
 		waits_no_more(select, next, RUNS);
 	cpu->ours = next != NULL;
-	cpu->shown = wanted;
+	cpu->shown = prev || next || cpu->waiting;
 	cpu->held[HELD_SWITCH].any = false;
 	if (wanted)
 		select->take(select->context, number, KEVENT_ID_sched_switch, record);
