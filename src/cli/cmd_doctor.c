@@ -112,7 +112,7 @@ const struct verb verb_doctor = {
 		"a problem with what to do about it.\n"
 		"\n"
 		"Without an operand it looks at this machine: the preload library, the runtime\n"
-		"directory, clocks, limits. With PROGRAM (a path, or a name in PATH; scripts are\n"
+		"directory, clocks, limits, the agent. With PROGRAM (a path, or a name in PATH; scripts are\n"
 		"followed to their interpreter) at the file and all libraries it will load, in the\n"
 		"present environment. With -p at a process: is the library loaded, is there a region,\n"
 		"is it being recorded.\n"

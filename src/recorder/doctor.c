@@ -292,4 +292,5 @@ void doctor_machine(struct doctor *doctor)
 	clock_source(doctor);
 	clock_call(doctor);
 	limits(doctor);
+	doctor_agent(doctor, path);
 }

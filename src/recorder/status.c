@@ -94,6 +94,7 @@ static void fill(const struct region *region, struct process_status *status)
 		.birth_ns = region->birth_ns,
 		.at_ns = now_ns(),
 		.session_tag = region->tag,
+		.ros_domain = region->ros_domain,
 		.init_events = count_init(region),
 		.init_dropped = header->log_dropped,
 		.dropped = header->dropped_no_ring,

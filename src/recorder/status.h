@@ -26,6 +26,7 @@ struct process_status {
 	uint64_t at_ns;			/* CLOCK_MONOTONIC of the look */
 	uint64_t start_time, birth_ns;	/* as in struct kymo_region: with pid, which process it is */
 	uint64_t session_tag;
+	uint32_t ros_domain;		/* KYMO_ROS_... */
 	uint64_t init_events, init_dropped;
 	uint64_t rings;
 	uint64_t unread_bytes;

@@ -16,6 +16,7 @@
 #define LOOK_MS		100		/* words in shared memory; nothing tells us when they change */
 #define LOOK_BUSY_MS	5		/* while something is to happen */
 #define THOROUGH	10		/* every so many looks: who lives, and which nodes there are */
+#define ELSEWHERE	100		/* every so many looks: who has another runtime directory */
 #define LOCK_NAME	"agent"		/* in the runtime directory */
 
 static const int caught[AGENT_SIGNALS] = { SIGINT, SIGTERM };
@@ -168,12 +169,32 @@ void agent_look(struct agent *agent, bool thorough)
 		tell_graph(agent);
 }
 
+/* Programs with another runtime directory are not seen: who misses them is told why, once for each directory. */
+static void on_elsewhere(void *context, const struct elsewhere_process *process)
+{
+	struct agent *agent = context;
+	const char *own = agent->roster.dir.path;
+	char text[1200];
+
+	if (process->agent || strcmp(process->dir, own) == 0 || agent->elsewhere_count == AGENT_ELSEWHERE_MAX)
+		return;
+	for (unsigned i = 0; i < agent->elsewhere_count; i++)
+		if (strcmp(agent->elsewhere[i], process->dir) == 0)
+			return;
+	(void)snprintf(agent->elsewhere[agent->elsewhere_count++], sizeof agent->elsewhere[0], "%s", process->dir);
+	(void)snprintf(text, sizeof text, "process %d (%s) has the runtime directory %s and is not seen here: start it with KYMO_DIR=%s, "
+		       "or an agent with its own", process->pid, process->name, process->dir, own);
+	agent_say(agent, text);
+}
+
 static void on_look(uv_timer_t *timer)
 {
 	struct agent *agent = timer->data;
 	bool busy;
 
 	agent_look(agent, ++agent->looks % THOROUGH == 0);
+	if (agent->looks % ELSEWHERE == 1)
+		elsewhere_scan(on_elsewhere, agent);
 	busy = steer_is_busy(agent->steer);
 	if (agent->stopping && steer_is_done(agent->steer))
 		uv_stop(&agent->loop);
@@ -259,7 +280,7 @@ static void on_signal(uv_signal_t *handle, int number)
 /* One agent for a runtime directory: two would tell of the same processes. */
 static int lock(struct agent *agent, struct err *err)
 {
-	char pid[16] = "";
+	char pid[16] = "", text[256];
 	int length;
 
 	agent->lock = openat(agent->roster.dir.fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -271,9 +292,12 @@ static int lock(struct agent *agent, struct err *err)
 		return err_set(err, EXIT_FAILED, "an agent serves %s already%s%.*s; several domains: one agent with several "
 			       "--domain", agent->roster.dir.path, *pid ? ": process " : "", (int)strspn(pid, "0123456789"), pid);
 	}
-	length = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
+	/* For who comes later, and for kymo doctor. */
+	length = snprintf(text, sizeof text, "%d\n", (int)getpid());
+	for (unsigned i = 0; i < agent->options->domain_count; i++)
+		length += snprintf(text + length, sizeof text - (size_t)length, "%" PRIu32 " ", agent->options->domain[i]);
 	if (ftruncate(agent->lock, 0) == 0)
-		(void)!pwrite(agent->lock, pid, (size_t)length, 0);
+		(void)!pwrite(agent->lock, text, (size_t)length, 0);
 	return 0;
 }
 

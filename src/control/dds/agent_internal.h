@@ -8,8 +8,10 @@
 #include "control/agent.h"
 #include "control/dds/speaker.h"
 #include "control/steer.h"
+#include "recorder/elsewhere.h"
 
 #define AGENT_SIGNALS 2
+#define AGENT_ELSEWHERE_MAX 8
 
 struct agent {
 	const struct agent_options *options;
@@ -20,6 +22,8 @@ struct agent {
 	int lock;
 	bool graph_changed;
 	bool told_clock[AGENT_DOMAINS_MAX];
+	char elsewhere[AGENT_ELSEWHERE_MAX][512];	/* other runtime directories that were told of */
+	unsigned elsewhere_count;
 	bool stopping;
 	unsigned looks;
 	uv_loop_t loop;

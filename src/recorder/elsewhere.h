@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs of ours that are started to be traced, or are agents, as /proc tells: whose runtime directory is another one? */
+#ifndef KYMO_RECORDER_ELSEWHERE_H
+#define KYMO_RECORDER_ELSEWHERE_H
+
+#include <stdbool.h>
+
+struct elsewhere_process {
+	int pid;
+	char name[64];
+	char dir[512];			/* its runtime directory */
+	bool agent;			/* it is a `kymo agent`; else it has our preload library */
+	bool no_clock;			/* an agent with --sim-rate 0 */
+	const char *uri;		/* its CYCLONEDDS_URI; NULL: none */
+};
+
+/**
+ * elsewhere_scan() - call @each for every preloaded program and every agent of our user in our network namespace
+ * @each: what it gets is valid during the call
+ *
+ * Context: allocates; reads /proc.
+ */
+void elsewhere_scan(void (*each)(void *context, const struct elsewhere_process *process), void *context);
+
+#endif
