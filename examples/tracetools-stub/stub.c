@@ -23,6 +23,8 @@
 #define STUB_HAS_ros2		1
 #define STUB_HAS_ros2_caret	0
 #define STUB_HAS_agnocast	0
+#define STUB_HAS_lttng_ust_libc	0
+#define STUB_HAS_lttng_ust_pthread 0
 
 #define STUB_EXPORT(symbol, function, provider, from, to)					\
 	__asm__(".if (" STUB_STR(STUB_HAS_##provider) ") && ("					\

@@ -29,7 +29,7 @@ struct options {
 	const char *perfetto;
 	struct opt_list processes, users;
 	const char *verb;
-	bool all, paused, wait, kernel, kernel_all;
+	bool all, paused, wait, kernel, kernel_all, malloc;
 	bool strict, quiet;
 	int64_t duration;
 	uint64_t ring_size;
@@ -56,6 +56,7 @@ static const struct opt opts[] = {
 	  "instead of it", NULL },
 	{ "kernel-all", 0, OPT_FLAG, offsetof(struct options, kernel_all), NULL,
 	  "the kernel's events of all threads of the machine", NULL },
+	CLI_OPT_MALLOC(struct options),
 	{ "paused", 0, OPT_FLAG, offsetof(struct options, paused), NULL,
 	  "begin with a pause: only facts are taken until \"kymo resume\"", NULL },
 	{ "wait", 0, OPT_FLAG, offsetof(struct options, wait), NULL,
@@ -121,7 +122,8 @@ static void progress(void *context, const struct session_stats *stats)
 static int prepare_command(const struct options *options, char **command,
 			   struct record_options *record, struct err *err)
 {
-	struct launch launch = { .fallback_libdir = KYMO_LIBDIR, .ring_size = options->ring_size };
+	struct launch launch = { .fallback_libdir = KYMO_LIBDIR, .ring_size = options->ring_size,
+				 .malloc = options->malloc };
 
 	if (options->processes.count)
 		return err_set(err, EXIT_USAGE, "either a command or --pid, not both");
@@ -166,6 +168,9 @@ static int parse(int argc, char **argv, struct options *options, struct record_o
 		return err_set(err, EXIT_USAGE, "there is no command behind \"--\"");
 	if (options->duration < 0)
 		return err_set(err, EXIT_USAGE, "--duration cannot be negative");
+	if (argc == 0 && options->malloc)
+		return err_set(err, EXIT_USAGE, "--malloc is for a command that is started here; others are started with \"kymo run "
+			       "--malloc\"");
 	if (argc == 0 && options->ring_size)
 		return err_set(err, EXIT_USAGE, "--ring-size is for a command that is started here; "
 			       "for others set KYMO_RING_SIZE when they are started");

@@ -11,7 +11,7 @@
 
 struct options {
 	uint64_t ring_size;
-	bool flight;
+	bool flight, malloc;
 	struct filter_wishes filter;
 };
 
@@ -20,6 +20,7 @@ static const struct opt opts[] = {
 	  "shared memory per thread of the command (256K, 4M)", NULL },
 	{ "flight", 0, OPT_FLAG, offsetof(struct options, flight), NULL,
 	  "keep the latest events in shared memory while nobody records", NULL },
+	CLI_OPT_MALLOC(struct options),
 	FILTER_OPTS(struct options, filter),
 	CLI_OPT_END
 };
@@ -54,6 +55,7 @@ static int run(int argc, char **argv)
 	}
 	launch.ring_size = options.ring_size;
 	launch.flight = options.flight;
+	launch.malloc = options.malloc;
 	rules = launch_find(argv[0], &err) < 0 ? NULL : read_rules(&options.filter, &err);
 	if (rules) {
 		launch.rules = *rules ? rules : NULL;

@@ -27,6 +27,10 @@
 /* bool quiet */
 #define CLI_OPT_QUIET(type) \
 	{ "quiet", 'q', OPT_FLAG, offsetof(type, quiet), NULL, "print errors only", NULL }
+/* bool malloc */
+#define CLI_OPT_MALLOC(type) \
+	{ "malloc", 0, OPT_FLAG, offsetof(type, malloc), NULL, \
+	  "what the command allocates and frees, too, and mutexes that it waits for", NULL }
 /* bool strict */
 #define CLI_OPT_STRICT(type) \
 	{ "strict", 0, OPT_FLAG, offsetof(type, strict), NULL, "exit with 4 when events were lost", NULL }

@@ -62,18 +62,34 @@ static void set_number(struct setting *setting, const char *name, const char *fo
 	(void)snprintf(setting->value, sizeof setting->value, format, value);
 }
 
+static int set_preload(const struct launch *launch, struct setting *setting, struct err *err)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char library[PATH_MAX], more[sizeof setting->value];
+
+	setting->name = "LD_PRELOAD";
+	if (launch->malloc) {
+		if (preload_beside(library, sizeof library, PRELOAD_MALLOC_LIBRARY, launch->fallback_libdir) < 0)
+			return err_set(err, EXIT_FAILED, "cannot find %s, which --malloc needs: it is neither in lib beside the directory "
+				       "of kymo nor where it is installed, and not built with sanitizers",
+				       PRELOAD_MALLOC_LIBRARY);
+		if (preload_value(more, sizeof more, library, before, err) < 0)
+			return -1;
+		before = more;
+	}
+	if (preload_find(library, sizeof library, launch->fallback_libdir, err) < 0)
+		return -1;
+	return preload_value(setting->value, sizeof setting->value, library, before, err);
+}
+
 static int settings_make(const struct launch *launch, struct setting setting[SETTINGS_MAX],
 			 struct err *err)
 {
 	const char *forward = getenv("KYMO_FORWARD");
-	char library[PATH_MAX];
 	int count = 0;
 
-	if (preload_find(library, sizeof library, launch->fallback_libdir, err) < 0 ||
-	    preload_value(setting[0].value, sizeof setting[0].value, library, getenv("LD_PRELOAD"),
-			  err) < 0)
+	if (set_preload(launch, &setting[count++], err) < 0)
 		return -1;
-	setting[count++].name = "LD_PRELOAD";
 	if (!forward || strcmp(forward, "1") != 0)
 		set_number(&setting[count++], "TRACETOOLS_RUNTIME_DISABLE", "%" PRIu64, 1);
 	if (launch->tag)

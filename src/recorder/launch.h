@@ -15,6 +15,7 @@ struct launch {
 	uint64_t ring_size;		/* KYMO_RING_SIZE in bytes; 0: not set */
 	const char *rules;		/* KYMO_FILTER, besides what is in it; NULL: as it is */
 	bool flight;			/* KYMO_FLIGHT=1; false: as it is */
+	bool malloc;			/* libkymo-malloc.so is preloaded, too */
 };
 
 /**

@@ -8,6 +8,7 @@
 #include "base/err.h"
 
 #define PRELOAD_LIBRARY "libkymo-ros2.so"
+#define PRELOAD_MALLOC_LIBRARY "libkymo-malloc.so"
 
 /**
  * preload_find() - path of libkymo-ros2.so

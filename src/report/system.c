@@ -266,7 +266,7 @@ int report_memory(struct report *report)
 	memory_rows(report, &memory, memory.threads.count, memory_thread, false, user_row);
 	memory_rows(report, &memory, memory.threads.count, memory_thread, true, kernel_row);
 	if (!memory.events)
-		tell_missing(report, "The trace has no allocations: record lttng_ust_libc:* with "
+		tell_missing(report, "The trace has no allocations: kymo record --malloc; or LTTng with "
 				     "liblttng-ust-libc-wrapper.so preloaded, or the kernel's "
 				     "kmem_mm_page_*.");
 	memory_free(&memory);

@@ -16,6 +16,7 @@ MAY_USE = {
     "base": ["abi"],
     "tracer": ["abi"],
     "hooks": ["abi", "tracer"],
+    "malloc": ["abi", "tracer"],
     "ctf": ["abi", "base"],
     "kernel": ["abi", "base", "ctf"],
     "recorder": ["abi", "base", "ctf", "kernel"],

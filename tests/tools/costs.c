@@ -25,7 +25,7 @@
 #define SIZE	1000u
 #define LEAK	333u
 #define CALLS	3
-#define HOLD_NS	2000000
+#define WAITED_FOR 2		/* of a mutex of glibc: somebody sleeps on it */
 
 enum { QUIET, MEMORY, LEAKS, FAULTS, LOCK, SYSTEM, KINDS };
 
@@ -90,12 +90,13 @@ static void fault(unsigned round)
 
 static void *hold(void *rounds)
 {
-	const struct timespec a_while = { .tv_nsec = HOLD_NS };
+	const struct timespec a_while = { .tv_nsec = 100000 };
 
 	for (unsigned i = 0; i < *(const unsigned *)rounds; i++) {
 		(void)pthread_mutex_lock(&mutex);
 		(void)pthread_barrier_wait(&held);
-		(void)nanosleep(&a_while, NULL);
+		while (__atomic_load_n(&mutex.__data.__lock, __ATOMIC_RELAXED) != WAITED_FOR)
+			(void)nanosleep(&a_while, NULL);
 		(void)pthread_mutex_unlock(&mutex);
 		(void)pthread_barrier_wait(&held);
 	}

@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`kymo record --malloc`: what each callback of a program allocates is in the trace, call by call, and adds up as tracetools_analysis'
+memory handler would; other programs run as they do without it."""
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+BUILD = os.environ["KYMO_BUILD"]
+KYMO = os.path.join(BUILD, "bin", "kymo")
+COSTS = os.path.join(BUILD, "tests", "costs")
+LIBRARY = os.path.join(BUILD, "lib", "libkymo-malloc.so")
+ROUNDS = 20
+# What tests/tools/costs.c does in one run of the callback, and in one span.
+CALLBACKS = {
+    1: {},
+    2: {"malloc": 1, "realloc": 2, "calloc": 1, "posix_memalign": 1, "memalign": 1, "free": 5},
+    3: {"malloc": 1}, 4: {}, 5: {}, 6: {},
+}
+LINE = re.compile(r"(lttng_ust_libc|lttng_ust_pthread|ros2|control)\S*:(\w+): .*?vtid = (\d+).*?\}, \{(.*)\}")
+OTHERS = [
+    [sys.executable, "-c", "import subprocess, threading\nt = threading.Thread(target=lambda: [bytearray(n) for n in range(9999)])\n"
+     "t.start(); t.join(); print(subprocess.run(['/bin/echo', 'child'], capture_output=True).stdout)"],
+    ["/bin/sh", "-c", "for i in 1 2 3; do echo $(ls / | sort | head -3); done"],
+]
+
+
+def kymo(directory, *arguments, stdin=None):
+    done = subprocess.run([KYMO, *arguments], capture_output=True, text=True, check=False, input=stdin,
+                          env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run")))
+    assert done.returncode == 0, (arguments, done)
+    return done.stdout
+
+
+def events(trace):
+    """Yields thread, name, fields."""
+    text = subprocess.run(["babeltrace2", trace], capture_output=True, text=True, check=True)
+    assert not text.stderr, text.stderr
+    for line in text.stdout.splitlines():
+        found = LINE.search(line)
+        if found:
+            fields = dict(re.findall(r"(\w+) = (?:\( \"\w*\" : container = )?(\w+)", found[4]))
+            yield int(found[3]), f"{found[1]}:{found[2]}", {k: int(v, 0) for k, v in fields.items()
+                                                         if re.fullmatch(r"-?(0x)?[0-9A-Fa-f]+", v)}
+
+
+def in_callbacks(trace):
+    """Each callback's runs, with what was called in them."""
+    runs, now = collections.defaultdict(list), {}
+    for thread, name, fields in events(trace):
+        if name == "ros2:callback_start":
+            now[thread] = collections.Counter()
+            runs[(fields["callback"] - 0x5000) // 0x40 + 1].append(now[thread])
+        elif name == "ros2:callback_end":
+            del now[thread]
+        elif thread in now:
+            now[thread][name] += 1
+    assert set(runs) == set(CALLBACKS), runs.keys()
+    for number, all_of_it in runs.items():
+        assert len(all_of_it) == ROUNDS
+        for run in all_of_it:
+            libc = {n.partition(":")[2]: c for n, c in run.items() if n.startswith("lttng_ust_libc")}
+            assert libc == CALLBACKS[number] or (number == 2 and libc == {**CALLBACKS[2], "free": 6}), (number, libc)
+            locks = {n: c for n, c in run.items() if n.startswith("lttng_ust_pthread")}
+            assert locks == ({"lttng_ust_pthread:pthread_mutex_lock_req": 1, "lttng_ust_pthread:pthread_mutex_lock_acq": 1}
+                             if number == 5 else {}), (number, locks)
+
+
+def adds_up(trace, directory):
+    """As tracetools_analysis' handler: a size by pointer, the difference by thread."""
+    sizes, now, most = {}, collections.Counter(), collections.Counter()
+
+    def change(thread, size):
+        now[thread] += size
+        most[thread] = max(most[thread], now[thread])
+
+    for thread, name, f in events(trace):
+        name = name.partition(":")[2]
+        if name in ("free", "realloc"):
+            change(thread, -sizes.pop(f.get("in_ptr", f.get("ptr")), 0))
+        if name in ("malloc", "memalign", "realloc", "calloc", "posix_memalign"):
+            sizes[f.get("out_ptr", f.get("ptr"))] = size = f["size"] * f.get("nmemb", 1)
+            change(thread, size)
+    told = {r["tid"]: r for r in json.loads(kymo(directory, "report", trace, "--section", "memory", "--format", "json"))["memory"]
+            if r["what"] == "thread"}
+    assert told and set(told) <= set(now) and not any(n for t, n in most.items() if t not in told), (told, now)
+    for thread, row in told.items():
+        assert (row["now_bytes"], row["most_bytes"]) == (now[thread], most[thread]), (row, now, most)
+    return now
+
+
+def main(directory):
+    if not os.path.exists(LIBRARY):
+        print("skipped: not built with a sanitizer")
+        return 77
+    trace = os.path.join(directory, "trace")
+    kymo(directory, "record", "--malloc", "-o", trace, "--", COSTS, str(ROUNDS), stdin="go\n")
+    in_callbacks(trace)
+    print("bytes at the end, by thread:", dict(adds_up(trace, directory)))
+    plain = os.path.join(directory, "plain")
+    kymo(directory, "record", "-o", plain, "--", COSTS, "3", stdin="go\n")
+    assert not any(name.startswith("lttng_ust") for _, name, _ in events(plain))
+    few = os.path.join(directory, "few")
+    kymo(directory, "record", "--malloc", "--event", "!lttng_ust_libc:*", "-o", few, "--", COSTS, "3", stdin="go\n")
+    assert {n for _, n, _ in events(few) if n.startswith("lttng_ust")} == {
+        "lttng_ust_pthread:pthread_mutex_lock_req", "lttng_ust_pthread:pthread_mutex_lock_acq"}
+    for number, command in enumerate(OTHERS):
+        want = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+        done = subprocess.run([KYMO, "record", "--malloc", "-o", os.path.join(directory, f"other{number}"), "--", *command],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                              env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run")))
+        assert done.returncode == 0 and done.stdout == want, (command, done)
+    refused = subprocess.run([KYMO, "record", "--malloc"], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2 and "kymo run --malloc" in refused.stderr, refused
+    return 0
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as private:
+        sys.exit(main(private))
