@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo run`: a command that can be recorded later. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "cli/common.h"
 #include "cli/filter_options.h"
 #include "recorder/launch.h"
+#include "recorder/rundir.h"
 
 struct options {
 	uint64_t ring_size;
@@ -40,6 +42,18 @@ static char *read_rules(const struct filter_wishes *wishes, struct err *err)
 	return text;
 }
 
+/* Tracing never stops a program; but who started it for that wants to know when it is in vain. */
+static void warn_in_vain(const char *command)
+{
+	struct rundir dir;
+	struct err err;
+
+	if (rundir_open(&dir, NULL, true, &err) == 0)
+		rundir_close(&dir);
+	else
+		fprintf(stderr, "kymo run: %s cannot be recorded: %s\n", command, err.text);
+}
+
 static int run(int argc, char **argv)
 {
 	struct options options = { 0 };
@@ -64,6 +78,7 @@ static int run(int argc, char **argv)
 	free(rules);
 	if (!environment)
 		return cli_fail("run", &err);
+	warn_in_vain(argv[0]);
 	(void)execvpe(argv[0], argv, environment);
 	(void)err_set(&err, EXIT_INPUT, "cannot start %s: %s", argv[0], strerror(errno));
 	launch_free(environment);

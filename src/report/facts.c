@@ -147,6 +147,9 @@ void report_remarks(struct report *report)
 			   "rmw_publish has no time stamp: they cannot be matched with what other "
 			   "processes took, so there is no latency for them.",
 			   facts->publishes_without_timestamp);
+	if (facts->intra_unknown && !facts->intra_publishes)
+		table_note(t, "%" PRIu64 " callbacks got their message within their process, which ROS 2 Humble does "
+			   "not trace: such messages are in no topic, and have no latency.", facts->intra_unknown);
 	if (facts->odd_event)
 		table_note(t, "The trace declares %s with other fields than ROS 2 has; it was ignored. "
 			   "`kymo list` shows them.", facts->odd_event);

@@ -39,8 +39,10 @@ nothing='int main(void) { return 0; }'
 doctor 0 && is "preload library" ok libkymo-ros2.so && is "runtime directory" ok "will be made"
 mkdir -m 755 "$KYMO_DIR"
 doctor 1 && is "runtime directory" problem "mode 0755"
+run 0 "$kymo" run -- true && has err "true cannot be recorded: $KYMO_DIR is open to other users"
 chmod 700 "$KYMO_DIR"
 doctor 0 && is "runtime directory" ok "mode 0700"
+run 0 "$kymo" run -- true && empty err
 rmdir "$KYMO_DIR" && ln -s /nonexistent "$KYMO_DIR"
 doctor 1 && is "runtime directory" problem "no directory"
 rm "$KYMO_DIR"

@@ -334,6 +334,26 @@ static void dispatch_intra(struct feed *f, int64_t ns, uint64_t message)
 	end(f, ns + 2, 0x202);
 }
 
+/* Stock Humble tells only that it was within the process. */
+static void intra_without_events(void **state)
+{
+	struct feed *f = *state;
+
+	on(f, 1, 1);
+	publisher(f, 10, 0x100, 0x10, "/t");
+	subscription(f, 11, 0x200, 0x10, "/t");
+	EV(100, "callback_start", "callback", P(0x202), "is_intra_process", P(1));
+	end(f, 101, 0x202);
+	EV(110, "callback_start", "callback", P(0x202), "is_intra_process", P(0));
+	end(f, 111, 0x202);
+	assert_int_equal(model_facts(f->model)->intra_unknown, 1);
+	assert_int_equal(model_facts(f->model)->intra_publishes, 0);
+	EV(120, "rclcpp_intra_publish", "publisher_handle", P(0x100), "message", P(0x77));
+	dispatch_intra(f, 121, 0x77);
+	assert_int_equal(model_facts(f->model)->intra_unknown, 1);
+	assert_int_equal(model_facts(f->model)->intra_publishes, 1);
+}
+
 static void copies(void **state)
 {
 	struct feed *f = *state;
@@ -393,6 +413,7 @@ int main(void)
 		TEST(stamp_without_the_write),
 		TEST(stamp_that_never_came),
 		TEST(stamp_in_the_write),
+		TEST(intra_without_events),
 		TEST(copies),
 		TEST(clocks_and_processes),
 	};

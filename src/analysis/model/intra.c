@@ -143,6 +143,7 @@ static void on_rclcpp_intra_publish(struct model *model, const struct now *now)
 		.from_instance = frame ? frame->id : 0,
 	};
 
+	model->facts.intra_publishes++;
 	if (frame)
 		frame->published++;
 	thread->intra.id = message.id;

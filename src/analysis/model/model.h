@@ -615,6 +615,8 @@ struct model_facts {
 	uint64_t internal_publishes;	/* rmw_publish by publishers without rcl_publisher_init */
 	uint64_t publishes_without_timestamp;	/* rmw_publish of Iron and older */
 	uint64_t takes_without_timestamp;	/* taken, source_timestamp 0 */
+	uint64_t intra_publishes;	/* rclcpp_intra_publish */
+	uint64_t intra_unknown;		/* intra-process callbacks begun, of whose message nothing is known */
 	const char *odd_event;		/* an event whose fields are not those of ROS 2's event of that
 					 * name: it is ignored; NULL: none */
 	uint64_t unfinished_calls;	/* service calls without a taken response */

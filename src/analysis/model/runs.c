@@ -126,6 +126,7 @@ static void on_callback_start(struct model *model, const struct now *now)
 		thread->taken.to_instance = frame->id;
 		frame->message = thread->taken;
 	}
+	model->facts.intra_unknown += frame->is_intra && !frame->has_message;
 	model_call_started(thread, frame);
 	model_taken_flush(model, thread);
 	if (thread->unstamped)
