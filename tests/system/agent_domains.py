@@ -4,6 +4,7 @@
 are neither recorded nor told of, come they early or late, served by the agent or not."""
 import json
 import os
+import subprocess
 
 from lib_hosts import BUILD, KYMO, Network, alone
 from lib_relay import until
@@ -179,10 +180,56 @@ def own(network, hosts):
     assert robot.agent.running() and len(robot.agent.said().splitlines()) <= 1, robot.agent.said()
 
 
+def two_agents(network, hosts):
+    """Two runtime directories on a host, an agent for each in one domain: a Start and an End reach both. One agent is killed
+    while its recording goes on: the End finds its successor, and the recording that it did not begin ends."""
+    host, = hosts
+    domain, dirs = 40, [os.path.join(host.root, name) for name in ('one', 'two')]
+    host.join(domain)
+    programs, agents = [], []
+
+    def agent(directory):
+        program = host.start('env', f'KYMO_DIR={directory}', KYMO, 'agent', '--active', 'always', '-o', f'{directory}-traces')
+        until('the agent', lambda: 'serves' in program.output())
+        return program
+
+    def records(directory):
+        done = subprocess.run([KYMO, 'status', '--interval', '0', '-f', 'json'], env=dict(host.environment, KYMO_DIR=directory),
+                              capture_output=True, text=True, check=True)
+        status = json.loads(done.stdout)
+        return status.get('state') == 'record' and sum(process['recorded'] or 0 for process in status['processes'])
+    for directory in dirs:
+        programs.append(host.start('env', f'KYMO_DIR={directory}', KYMO, 'run', '--', TALKER, 'talker', '/talk'))
+        until('the program', lambda: 'ready' in programs[-1].output())
+        agents.append(agent(directory))
+    client = host.client('shell')
+    client.matched('start', 2)
+    client.matched('end', 2)
+    nodes = until('both', lambda: len(client.nodes()) == 2 and client.nodes())
+    client.do('start', '100')
+    until('both, in RECORD', lambda: client.states() == dict.fromkeys(nodes, 'RECORD') and all(map(records, dirs)))
+    host.environment['KYMO_DIR'] = dirs[0]
+    checks = json.loads(host.kymo('doctor', '--format', 'json', status=None))['checks']
+    assert f'process {agents[1].pid} serves ROS domain {domain}, too, for the programs in {dirs[1]}' in [
+        row['found'] for row in checks], checks
+    agents[0].kill()
+    until('that it is gone', lambda: len(client.nodes()) == 1)
+    before = records(dirs[0])
+    until('events without an agent', lambda: records(dirs[0]) > before)
+    agents[0] = agent(dirs[0])
+    until('the same nodes', lambda: client.nodes() == nodes)
+    client.matched('end', 2)
+    client.mark()
+    client.do('end')
+    until('WAIT', lambda: client.states() == dict.fromkeys(nodes, 'WAIT') and not any(map(records, dirs)))
+    for program in agents:
+        program.end()
+
+
 def main():
     alone(__file__)
-    with Network(2) as network:
-        network.together((armed, network.hosts[:1]), (own, network.hosts[1:]))
+    with Network(3) as network:
+        network.together((armed, network.hosts[:1]), (own, network.hosts[1:2]), (two_agents, network.hosts[2:]))
 
 
 
