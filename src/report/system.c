@@ -24,7 +24,7 @@ static int read_again(struct report *report, const struct ctf_bind *bind, unsign
 	uint64_t events = 0;
 	int more;
 
-	if (ctf_bind(report->reader, bind, count, report->err))
+	if (os_bind(report->reader, bind, count, report->err))
 		return -1;
 	while ((more = ctf_next(report->reader, &event, report->err)) > 0) {
 		if (take(context, &event))

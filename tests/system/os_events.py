@@ -328,6 +328,17 @@ def functions(root):
             check(row["file"] == ("kymo" if address in table else None), "file of", row)
 
 
+def odd_names(root):
+    """A trace may call a number a name."""
+    odd = KERNEL.replace("char_t _prev_comm[16]", "uint64_t _prev_comm").replace("char_t _next_comm[16]", "uint64_t _next_comm")
+    trace = Trace(os.path.join(root, "odd"), odd)
+    for i in range(10):
+        trace.put(0, 1000 + i, SWITCH, struct.pack("<QiiQii", 1 << 40, i % 2, 20, 1 << 40, (i + 1) % 2, 20))
+    trace.write()
+    rows = report(trace.path)["cputime"]
+    check([(r["tid"], r["slices"], r["cpu_ns"]) for r in sorted(rows, key=lambda r: r["tid"])] == [(0, 4, 4), (1, 5, 5)], "odd names", rows)
+
+
 with tempfile.TemporaryDirectory(prefix="kymo-os-") as root:
     for seed in range(5):
         scene = Scene(os.path.join(root, str(seed)), seed)
@@ -339,6 +350,7 @@ with tempfile.TemporaryDirectory(prefix="kymo-os-") as root:
         print("seed %d: %d slices, %d allocations, %d call paths" % (
             seed, sum(map(len, scene.slices.values())), scene.user["process"][0], len(scene.calls)))
     functions(root)
+    odd_names(root)
     done = subprocess.run([KYMO, "report", os.path.join(root, "0", "kernel"), "--section", "profile",
                            "--format", "json"], stdout=subprocess.PIPE)
     check(done.returncode == 6 and "func_entry" in json.loads(done.stdout)["why_empty"], "nothing to show")

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/map.h"
 #include "ctf/reader.h"
 
@@ -51,6 +52,13 @@ void *os_thread_find(const struct os_threads *threads, uint32_t trace, int32_t t
 /** os_thread_main() - the main thread of @thread's process, or NULL when it was never seen. */
 const struct os_thread *os_thread_main(const struct os_threads *threads,
 				       const struct os_thread *thread);
+
+/**
+ * os_bind() - ctf_bind(), without the fields of @table that are read as text or bytes and are declared as something else
+ *
+ * Context: allocates. Return: as ctf_bind().
+ */
+int os_bind(struct ctf_reader *reader, const struct ctf_bind *table, unsigned count, struct err *err);
 
 /** os_thread_name() - remember the thread's name and process, if told; @name need not end. */
 void os_thread_name(void *record, const char *name, size_t size, int32_t pid);
