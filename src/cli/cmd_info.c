@@ -175,6 +175,13 @@ static void show_facts(const struct show *s)
 			table_value_text(s->table, "rules", "Rules", s->accounts->rules);
 			table_value_u64(s->table, "filtered", "Left out by rules", s->accounts->filtered);
 		}
+		if (*s->accounts->kernel_source) {
+			table_value_text(s->table, "kernel_source", "Kernel events through", s->accounts->kernel_source);
+			table_value_u64(s->table, "kernel_recorded", "Kernel events recorded", s->accounts->kernel_recorded);
+			table_value_u64(s->table, "kernel_lost", "Kernel events lost", s->accounts->kernel_lost);
+			table_value_u64(s->table, "kernel_left_out", "Of other threads, left out",
+					s->accounts->kernel_left_out);
+		}
 		if (s->accounts->chunks_removed) {
 			table_value_u64(s->table, "chunks_removed", "Chunks removed", s->accounts->chunks_removed);
 			table_value_u64(s->table, "events_removed", "Events in them", s->accounts->events_removed);

@@ -302,6 +302,10 @@ void accounts_read(struct accounts *a, const char *directory, char problem[512])
 	a->chunks_removed = number(member(root, "chunks"), "removed");
 	a->events_removed = number(member(root, "chunks"), "removed_events");
 	a->bytes_removed = number(member(root, "chunks"), "removed_bytes");
+	text(member(root, "kernel"), "source", a->kernel_source, sizeof a->kernel_source);
+	a->kernel_recorded = number(member(root, "kernel"), "recorded");
+	a->kernel_lost = number(member(root, "kernel"), "lost");
+	a->kernel_left_out = number(member(root, "kernel"), "left_out");
 	a->removed = number(member(root, "removed"), "times");
 	a->removed_events = number(member(root, "removed"), "events");
 	read_snapshot(&a->snapshot, member(root, "snapshot"), time_of(root, "start_ns"));

@@ -50,6 +50,8 @@ struct accounts {
 	uint64_t removed, removed_events;	/* how often somebody removed the directory, and what was in it */
 	struct account_snapshot snapshot;
 	char *rules;			/* what was recorded, for people; NULL: everything */
+	char kernel_source[24];		/* where the kernel's events came from; "": there are none */
+	uint64_t kernel_recorded, kernel_lost, kernel_left_out;
 	uint64_t filtered;		/* events that the recorder left out by them */
 	struct account_process *process;	/* with those of the list beside kymo.json */
 	unsigned process_count;

@@ -89,9 +89,9 @@ struct kformat *format_read_all(struct err *err)
 	struct kformat *format;
 
 	if (!tracefs) {
-		(void)err_set(err, EXIT_FAILED, "kernel events need tracefs, and it is not there or cannot be read; as root: "
-			      "mount -t tracefs tracefs /sys/kernel/tracing; for others: mount -o remount,mode=755 "
-			      "/sys/kernel/tracing");
+		(void)err_set(err, EXIT_FAILED, "kernel events need tracefs, and it is not there or cannot be read: run kymo as "
+			      "root, after mount -t tracefs tracefs /sys/kernel/tracing; for others, mount -o "
+			      "remount,mode=755 /sys/kernel/tracing and sudo setcap cap_perfmon+ep $(command -v kymo)");
 		return NULL;
 	}
 	format = calloc(kevent_count, sizeof(*format));

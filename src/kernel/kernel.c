@@ -175,6 +175,23 @@ int kernel_open(struct kernel **out, const struct kernel_options *options, struc
 	return 0;
 }
 
+const char *kernel_probe(struct err *err)
+{
+	struct kernel *kernel = calloc(1, sizeof(*kernel));
+	const char *source = NULL;
+
+	if (!kernel) {
+		(void)err_set(err, EXIT_FAILED, "out of memory");
+		return NULL;
+	}
+	kernel->dir_fd = -1;
+	kernel->format = format_read_all(err);
+	if (kernel->format && open_source(kernel, &(struct kernel_options){ .ring_size = 128u << 10, .all = true }, err) == 0)
+		source = kernel->source->ops->name;
+	release(kernel);
+	return source;
+}
+
 /* ---- who is followed ---- */
 
 /* All threads of @pid that there are; those to come, the select sees. */

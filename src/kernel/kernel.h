@@ -52,6 +52,12 @@ struct kernel_stats {
 int kernel_open(struct kernel **kernel, const struct kernel_options *options, struct err *err);
 
 /**
+ * kernel_probe() - whether kernel_open() could be, as this user; nothing is left behind
+ * Return: where the events would come from; NULL with @err: what is missing, and what grants it.
+ */
+const char *kernel_probe(struct err *err);
+
+/**
  * kernel_follow() - the threads of process @pid, and those that they make, are wanted
  * @pid: of the host
  *

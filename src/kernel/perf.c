@@ -21,9 +21,12 @@ static struct kring *ring_of(const struct ksource *source, unsigned cpu)
 
 static int refused(int rc, struct err *err)
 {
-	if (rc == -EACCES || rc == -EPERM)
+	if ((rc == -EACCES || rc == -EPERM) && geteuid() == 0)
+		(void)err_set(err, EXIT_FAILED, "kernel events need CAP_PERFMON on the host, and in this container root does not have "
+			      "it: record on the host, or start it with --cap-add PERFMON (docker, podman)");
+	else if (rc == -EACCES || rc == -EPERM)
 		(void)err_set(err, EXIT_FAILED, "kernel events need CAP_PERFMON: run kymo as root; or once: sudo setcap "
-			      "cap_perfmon+ep kymo; or for everybody: sudo sysctl kernel.perf_event_paranoid=-1");
+			      "cap_perfmon+ep $(command -v kymo); or for everybody: sudo sysctl kernel.perf_event_paranoid=-1");
 	else if (rc == -ENOSYS || rc == -ENOENT)
 		(void)err_set(err, EXIT_FAILED, "kernel events need perf_event_open(2), and this kernel, or container, does not "
 			      "have it");

@@ -237,6 +237,20 @@ static struct json_object *removed(const struct sink *sink)
 	return object;
 }
 
+static struct json_object *kernel(const struct kernel_stats *stats)
+{
+	struct json_object *object = json_object_new_object();
+
+	put_text(object, "source", stats->source);
+	put_text(object, "threads", stats->all ? "all" : "traced");
+	put_u64(object, "cpus", stats->cpus);
+	put_u64(object, "recorded", stats->events);
+	put_u64(object, "lost", stats->lost);
+	put_u64(object, "left_out", stats->left_out);
+	put_u64(object, "bytes", stats->bytes);
+	return object;
+}
+
 static struct json_object *accounts(const struct session *session, const struct sink *sink)
 {
 	struct json_object *root = json_object_new_object();
@@ -258,6 +272,8 @@ static struct json_object *accounts(const struct session *session, const struct 
 	if (sink->earlier.processes)
 		json_object_object_add(root, "earlier", totals(&sink->earlier));
 	put_filter(root, session->options.filter);
+	if (session->kernel.source)
+		json_object_object_add(root, "kernel", kernel(&session->kernel));
 	if (session->options.frozen)
 		json_object_object_add(root, "snapshot", from_memory(session));
 	if (sink->removed.times)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What concerns every traced program on this machine. See doctor.h. */
+#include "kernel/kernel.h"
 #include "recorder/doctor.h"
 
 #include <errno.h>
@@ -256,7 +257,7 @@ static void clock_call(struct doctor *doctor)
 static void limits(struct doctor *doctor)
 {
 	struct rlimit limit;
-	char text[TEXT_QUANTITY_MAX], line[64];
+	char text[TEXT_QUANTITY_MAX];
 
 	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY)
 		doctor_say(doctor, "file size limit",
@@ -268,9 +269,18 @@ static void limits(struct doctor *doctor)
 			   limit.rlim_cur < 256 ? "ulimit -n 1024" : NULL,
 			   "%llu at most; traced programs need none, the recorder needs some",
 			   (unsigned long long)limit.rlim_cur);
-	if (read_line("/proc/sys/kernel/perf_event_paranoid", line, sizeof line))
-		doctor_say(doctor, "perf events", DOCTOR_OK, NULL,
-			   "perf_event_paranoid is %s; not needed for tracing", line);
+}
+
+/* Nothing is wrong without them. */
+static void kernel_events(struct doctor *doctor)
+{
+	struct err err;
+	const char *source = kernel_probe(&err);
+
+	if (source)
+		doctor_say(doctor, "kernel events", DOCTOR_OK, NULL, "record --kernel has them through %s", source);
+	else
+		doctor_say(doctor, "kernel events", DOCTOR_OK, NULL, "not for this user; only record --kernel needs them: %s", err.text);
 }
 
 void doctor_machine(struct doctor *doctor)
@@ -293,4 +303,5 @@ void doctor_machine(struct doctor *doctor)
 	clock_call(doctor);
 	limits(doctor);
 	doctor_agent(doctor, path);
+	kernel_events(doctor);
 }

@@ -35,7 +35,7 @@ static bool describe(const struct record_kernel *record, const char *trace, int6
 	return false;
 }
 
-void record_kernel_begin(struct record_kernel *record, const struct session *session, const struct session_options *options,
+void record_kernel_begin(struct record_kernel *record, struct session *session, const struct session_options *options,
 			 bool all, const struct flight_options *flight)
 {
 	char dir[PATH_MAX], text[sizeof(((struct err *)0)->text) + 64];
@@ -146,5 +146,7 @@ void record_kernel_end(struct record_kernel *record, struct kernel_stats *stats)
 		follow(record);
 	if (kernel_close(record->kernel, stats, &err) < 0)
 		say(record->options, err.text);
+	if (record->session && !record->window_ns)
+		session_set_kernel(record->session, stats);
 	record->kernel = NULL;
 }

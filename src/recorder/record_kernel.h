@@ -9,7 +9,7 @@
 
 struct record_kernel {
 	struct kernel *kernel;		/* NULL: it cannot be, or was not asked for */
-	const struct session *session;
+	struct session *session;
 	const struct session_options *options;
 	unsigned followed;		/* processes of the session that have been looked at */
 	uint64_t window_ns;		/* of the flight recorder; 0: all is written */
@@ -22,7 +22,7 @@ struct record_kernel {
  * @all: of all threads
  * @flight: they are kept, in a quarter as much memory besides; NULL: they are written
  */
-void record_kernel_begin(struct record_kernel *record, const struct session *session, const struct session_options *options,
+void record_kernel_begin(struct record_kernel *record, struct session *session, const struct session_options *options,
 			 bool all, const struct flight_options *flight);
 
 /** record_kernel_snapshot() - into the snapshot that was just written. */

@@ -135,6 +135,11 @@ int64_t session_clock_offset(const struct session *session)
 	return (int64_t)(session->clock[0].realtime - session->clock[0].monotonic);
 }
 
+void session_set_kernel(struct session *session, const struct kernel_stats *stats)
+{
+	session->kernel = *stats;
+}
+
 const char *session_output(const struct session *session)
 {
 	return session->output;

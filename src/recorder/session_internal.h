@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "kernel/kernel.h"
 #include "recorder/clocks.h"
 #include "recorder/homes.h"
 #include "recorder/process.h"
@@ -36,6 +37,7 @@ struct session {
 	unsigned pauses_kept;
 	uint64_t pause_count, paused_ns, pause_began;	/* paused_ns without the one that lasts */
 	const char *output;		/* name of the first sink */
+	struct kernel_stats kernel;	/* of the kernel's events beside it; source NULL: none are known */
 	struct home home[1 + SESSION_USERS_MAX];
 	unsigned home_count;
 	struct drain drain;

@@ -71,6 +71,11 @@ def all_there(directory):
     assert lost or woken >= SLEEPS, woken      # on an idle CPU they are not all delivered
     times = [line.split("]")[0] for line in lines]
     assert times == sorted(times)
+    with open(os.path.join(trace, "kymo.json"), encoding="utf-8") as file:
+        kernel = json.load(file)["kernel"]
+    assert (kernel["recorded"], kernel["lost"], kernel["left_out"], kernel["threads"]) == (len(lines), discarded, 0, "all"), kernel
+    info = json.loads(subprocess.run([KYMO, "info", trace, "--format", "json"], capture_output=True, check=True).stdout)
+    assert f'"kernel_recorded": {len(lines)}' in json.dumps(info), info
     print(f"{len(lines)} events, {off} switches of a thread with {switches} by its own count, lost: {discarded}")
 
 
@@ -174,6 +179,11 @@ def not_allowed(directory):
     os.chmod(directory, 0o777)
     trace, said, _ = record(directory, *NOBODY)
     assert "kernel events need" in said and "recording without them" in said, said
+    # What grants it is named, also where nothing is recorded.
+    assert re.search(r"as root|CAP_PERFMON", said) and ("setcap" in said or "--cap-add" in said), said
+    doctor = subprocess.run([*NOBODY, KYMO, "doctor"], capture_output=True, text=True, check=False,
+                            env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run")))
+    assert re.search(r"kernel events +.*not for this user; .*setcap", doctor.stdout, re.S), doctor
     assert os.path.isdir(os.path.join(trace, "ust")) and not os.path.exists(os.path.join(trace, "kernel")), os.listdir(trace)
 
 
