@@ -74,8 +74,15 @@ def woken_by(why, instance, truth):
                                            if p["rank"] == instance["rank"])
 
 
+def around(truth):
+    """Options for 200 ms more than the fault."""
+    begin, end = truth["begin_ns"] - 200000000, truth["end_ns"] + 200000000
+    return "--begin", f"{begin // 10**9}.{begin % 10**9:09}", "--end", f"{end // 10**9}.{end % 10**9:09}"
+
+
 def judge_loss(why, seed, truth):
-    """The link is named, and how many of its messages were lost. (More are while the programs do not know each other yet.)"""
+    """The link is named, and how many of its messages were lost. (More are while the programs do not know each other yet, or
+    some of them have ended.)"""
     link = next(link for link in why["links"] if f"{link['topic']} to {link['to']}" == truth["what"])
     words = f"{truth['messages']} of {link['messages']} messages of {link['topic']} never came to {link['to']}"
     return Verdict("loss", seed, "right" if words in why["lost_messages"] else "share", 1, link["lost"] / link["messages"],
@@ -85,7 +92,7 @@ def judge_loss(why, seed, truth):
 def judge(trace, seed, truth, kernel):
     """What is said of the instance that the fault delayed the most; None: there is none."""
     if truth["fault"] == "loss":
-        return judge_loss(ask(trace, CHAIN, "--begin", "+0.9s"), seed, truth)
+        return judge_loss(ask(trace, CHAIN, *around(truth)), seed, truth)
     why = ask(trace, FAULTS[truth["fault"]].asked)
     hit = max(why["instances"], key=lambda i: overlap(truth, i))
     true = true_ns(truth, hit, kernel, hit["cause"])
