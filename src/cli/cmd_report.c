@@ -24,7 +24,7 @@ struct options {
 	const char *begin, *end;
 	int clock;
 	const char *architecture;
-	struct opt_list path, expect;
+	struct opt_list path, expect, realtime;
 	bool first_callback, last_callback;
 	bool strict;
 };
@@ -47,6 +47,9 @@ static const struct opt opts[] = {
 	{ "path", 0, OPT_LIST, offsetof(struct options, path), "PATH",
 	  "a path of that file by name, or '/node -> /topic -> /node'; may be given several times "
 	  "(default: all paths of the file)", NULL },
+	{ "realtime", 0, OPT_LIST, offsetof(struct options, realtime), "CALLBACK",
+	  "these callbacks must not allocate, wait for a mutex or have a page fault: a node or a callback, may have *; "
+	  "may be given several times", NULL },
 	{ "expect", 'x', OPT_LIST, offsetof(struct options, expect), "FILE",
 	  "what is expected, as caret_report's callback_list.csv: frequencies, and bounds of response times; "
 	  "exit with 5 if it did not happen; may be given several times", NULL },
@@ -110,6 +113,7 @@ static int run(int argc, char **argv)
 	struct ctf_reader *reader;
 	struct align *align = NULL;
 	struct err err = { 0 };
+	bool not_realtime = false;
 	unsigned broken;
 	int status;
 
@@ -119,6 +123,9 @@ static int run(int argc, char **argv)
 		.format = o.format,
 		.section = o.section.item,
 		.sections = o.section.count,
+		.realtime = (const char *const *)o.realtime.item,
+		.realtimes = o.realtime.count,
+		.not_realtime = &not_realtime,
 		.selection = &o.selection,
 		.sort = o.sort,
 		.limit = o.limit,
@@ -159,7 +166,7 @@ static int run(int argc, char **argv)
 		accounts_free(&accounts[i]);
 	broken = expectations_broken(report.expect);
 	expectations_free(report.expect);
-	return answer_end("report", broken && status == EXIT_OK ? EXIT_BUDGET : status, &err);
+	return answer_end("report", (broken || not_realtime) && status == EXIT_OK ? EXIT_BUDGET : status, &err);
 }
 
 const struct verb verb_report = {
@@ -200,7 +207,7 @@ const struct verb verb_report = {
 		CLI_CLOCK_HELP "\n"
 		"\n"
 		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with\n"
-		"--strict; 5 when something was not as expected (FAILED or NOT_MEASURED), with --expect; 6 when there was nothing to show (the output says why).",
+		"--strict; 5 when something was not as expected (FAILED or NOT_MEASURED), with --expect, or not real-time, with --realtime; 6 when there was nothing to show (the output says why).",
 	.examples =
 		"kymo report\n"
 		"kymo report TRACE --node '/perception/*' --sort p99\n"

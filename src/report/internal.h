@@ -46,6 +46,7 @@ struct report_section {
 	bool activity;			/* report->activity, */
 	bool paths;			/* report->caret; usual when paths were named */
 	bool expected;			/* report->expect; usual when something is expected */
+	bool realtime;			/* usual when callbacks were named as real-time */
 	bool view;			/* report->view, */
 	bool of_kernel;			/* print() needs report->totals; not shown unasked without it */
 	bool of_ros, of_programs;	/* not shown unasked when the trace has only the other */
@@ -105,6 +106,8 @@ void report_response_rows(struct report *report);
 /* system.c */
 int report_cputime(struct report *report);
 int report_memory(struct report *report);
+/* realtime.c */
+int report_realtime(struct report *report);
 int report_profile(struct report *report);
 
 /* executor_view.c */

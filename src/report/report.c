@@ -58,6 +58,7 @@ static const struct report_section sections[] = {
 	  .none = "No lifecycle node changed its state in the trace." },
 	{ .name = "cputime", .again = report_cputime },
 	{ .name = "memory", .again = report_memory },
+	{ .name = "realtime", .realtime = true, .may_be_empty = true, .again = report_realtime },
 	{ .name = "profile", .again = report_profile },
 	{ .name = "processes", .print = report_processes },
 	{ .name = "nodes", .print = report_nodes, .none = "The trace tells of no nodes." },
@@ -119,7 +120,7 @@ static bool is_wanted(const struct report_options *options, const struct report_
 {
 	unsigned i;
 
-	if (section->expected && options->expect)
+	if ((section->expected && options->expect) || (section->realtime && options->realtimes))
 		return true;
 	for (i = 0; i < options->sections; i++)
 		if (strcmp(options->section[i], section->name) == 0)

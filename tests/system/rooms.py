@@ -42,6 +42,7 @@ PARTS = {
     "why": ["system", "model", "chains", "sched"],
     "caret": ["model"],
     "system": ["model"],
+    "costs": ["model", "system"],
     "simclock": [],
     "align": ["model"],
     "tables": ["model", "spans", "simclock", "align", "sched", "executors"],

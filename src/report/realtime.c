@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The section realtime: what callbacks did that real-time ones avoid. A pass of its own, as the events are others. */
+#include "analysis/costs/costs.h"
+#include "base/text.h"
+#include "report/internal.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+#define LABEL_MAX 512
+
+static const struct table_column columns[] = {
+	{ "what", "What" },	  { "callback", "Callback" },	{ "node", NULL },
+	{ "process", "Process" }, { "tid", "Thread" },	  { "runs", "Runs" },
+	{ "in_runs", "in" },	  { "times", "Times" },	  { "most", "Most in one" },
+	{ "bytes", "Bytes" },	  { "peak_bytes", "Peak" }, { "growth_bytes", "Growth" },
+	{ "lock_ns", "Waited" },  { "major_faults", "From disk" }, { "first_at", "First at" },
+	{ "first_ns", NULL },
+};
+
+static const char *const what[COSTS_KINDS] = {
+	[COSTS_ALLOCATION] = "allocation", [COSTS_FREE] = "free", [COSTS_LOCK] = "lock", [COSTS_FAULT] = "page_fault",
+};
+
+/* ---- which callbacks ---- */
+
+static bool is_named(const struct report *report, const struct model_callback *callback, unsigned i)
+{
+	const struct model_node *node = model_callback_node(callback);
+	const char *glob = report->options->realtime[i];
+	char label[LABEL_MAX];
+
+	return (node && text_ros_glob(glob, node->full_name)) || text_ros_glob(glob, callback->symbol) ||
+	       text_ros_glob(glob, model_callback_label(callback, label, sizeof(label)));
+}
+
+static bool is_asked(const struct report *report, const struct model_callback *callback)
+{
+	for (unsigned i = 0; i < report->options->realtimes; i++)
+		if (is_named(report, callback, i))
+			return true;
+	return !report->options->realtimes;
+}
+
+/* Did one that ran bear this name? */
+static bool has_run(const struct report *report, const struct model *model, const struct costs *costs, unsigned glob)
+{
+	for (unsigned i = 0; i < model_count(model, MODEL_CALLBACK); i++)
+		if (costs_callback(costs, i) && is_named(report, model_callback(model, i), glob))
+			return true;
+	return false;
+}
+
+/* ---- rows ---- */
+
+static void cell_if(struct table *t, bool is_there, int64_t value, void (*put)(struct table *, int64_t))
+{
+	if (is_there)
+		put(t, value);
+	else
+		table_none(t);
+}
+
+static void put_bytes(struct table *t, int64_t bytes)
+{
+	if (bytes >= 0)
+		table_bytes(t, (uint64_t)bytes);
+	else
+		table_i64(t, bytes);
+}
+
+static void put_ns(struct table *t, int64_t ns)
+{
+	table_ns(t, ns);
+}
+
+static void put_count(struct table *t, int64_t count)
+{
+	table_i64(t, count);
+}
+
+static void finding(struct report *report, const struct model_callback *callback, const struct costs_callback *its,
+		    enum costs_kind kind)
+{
+	const struct model_node *node = model_callback_node(callback);
+	bool is_allocation = kind == COSTS_ALLOCATION;
+	struct table *t = report->table;
+	char text[LABEL_MAX];
+
+	table_text(t, what[kind]);
+	table_text(t, model_callback_label(callback, text, sizeof(text)));
+	table_text(t, node ? node->full_name : NULL);
+	table_text(t, its->thread[kind]->process->name);
+	table_i64(t, its->thread[kind]->tid);
+	table_u64(t, its->runs);
+	table_u64(t, its->with[kind]);
+	table_u64(t, its->sum.count[kind]);
+	table_u64(t, its->most[kind]);
+	cell_if(t, is_allocation, (int64_t)its->sum.bytes, put_bytes);
+	cell_if(t, is_allocation, its->sum.peak, put_bytes);
+	cell_if(t, is_allocation, its->sum.growth, put_bytes);
+	cell_if(t, kind == COSTS_LOCK, its->sum.lock_ns, put_ns);
+	cell_if(t, kind == COSTS_FAULT, (int64_t)its->sum.count[COSTS_MAJOR], put_count);
+	table_text(t, report_offset(report, its->first_ns[kind], text, sizeof(text)));
+	table_time(t, its->first_ns[kind]);
+	report->rows++;
+}
+
+static bool print(struct report *report, const struct model *model, const struct costs *costs)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < model_count(model, MODEL_CALLBACK); i++) {
+		const struct costs_callback *its = costs_callback(costs, i);
+
+		if (!its || !is_asked(report, model_callback(model, i)))
+			continue;
+		for (enum costs_kind kind = 0; kind < COSTS_KINDS; kind++)
+			if (what[kind] && its->with[kind]) {
+				finding(report, model_callback(model, i), its, kind);
+				any = true;
+			}
+	}
+	return any;
+}
+
+static const char *looked_at(const struct costs *costs)
+{
+	if (costs_seen(costs, COSTS_FAULT))
+		return costs_seen(costs, COSTS_ALLOCATION) ? "allocations, mutexes, page faults" : "page faults";
+	return costs_seen(costs, COSTS_ALLOCATION) ? "allocations, mutexes" : "nothing";
+}
+
+/* What could not be looked at is no all-clear. */
+static void print_notes(struct report *report, const struct model *model, const struct costs *costs, bool any)
+{
+	bool libc = costs_seen(costs, COSTS_ALLOCATION), faults = costs_seen(costs, COSTS_FAULT), missing = !libc && !faults;
+
+	for (unsigned i = 0; i < report->options->realtimes; i++)
+		if (!has_run(report, model, costs, i)) {
+			table_note(report->table, "No callback of '%s' ran.", report->options->realtime[i]);
+			missing = true;
+		}
+	if (!libc)
+		table_note(report->table, "Not looked at: allocations and mutexes. Start the program with kymo record --malloc.");
+	if (!faults)
+		table_note(report->table, "Not looked at: page faults. Record with kymo record --kernel.");
+	table_note(report->table, "Not looked at: system calls.");
+	if (report->options->not_realtime && report->options->realtimes)
+		*report->options->not_realtime = any || missing;
+}
+
+/* ---- the pass ---- */
+
+static int read_all(struct report *report, struct model *model, struct costs *costs)
+{
+	struct ctf_event event;
+	int more;
+
+	if (model_attach(model, report->reader, report->err))
+		return -1;
+	while ((more = ctf_next(report->reader, &event, report->err)) > 0)
+		if (costs_event(costs, &event) || model_event(model, &event))
+			return err_set(report->err, EXIT_FAILED, "There is no memory left for the analysis.");
+	if (!more)
+		model_finish(model);
+	return more;
+}
+
+int report_realtime(struct report *report)
+{
+	struct model *model;
+	struct costs *costs;
+	int status;
+
+	if (model_create(&model, report->err))
+		return -1;
+	if (costs_create(&costs, model, report->reader)) {
+		model_destroy(model);
+		return err_set(report->err, EXIT_FAILED, "There is no memory left for the analysis.");
+	}
+	status = read_all(report, model, costs);
+	if (!status) {
+		table_value_text(report->table, "looked_at", "Looked at", looked_at(costs));
+		table_section(report->table, "realtime", "What real-time callbacks avoid", columns, COUNT_OF(columns));
+		print_notes(report, model, costs, print(report, model, costs));
+	}
+	costs_destroy(costs);
+	model_destroy(model);
+	return status;
+}
