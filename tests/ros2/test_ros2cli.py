@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 
 from forked import Done, Ros2
 import kymo
@@ -27,6 +28,13 @@ def complete(line):
 def traces(tmp_path, kymo_runtime, monkeypatch):
     monkeypatch.setenv('ROS_TRACE_DIR', os.fspath(tmp_path))
     return os.fspath(tmp_path)
+
+
+def until_recording(process):
+    deadline = time.monotonic() + 60
+    while not kymo.ask('status').get('recorder_pid'):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def traced(program):
@@ -68,8 +76,7 @@ def test_record(traces, program):
 def test_interrupt_is_left_to_kymo(traces):
     """Ctrl-C reaches both processes; kymo ends the recording, and `ros2` passes its status on."""
     process = Ros2('kymo', 'record', '-o', f'{traces}/x', new_session=True)
-    while not kymo.ask('status').get('recorder_pid'):
-        assert process.poll() is None
+    until_recording(process)
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait() == kymo.command.EMPTY
     said = process.stderr.read()
@@ -125,8 +132,7 @@ def test_interactive(traces, program):
     process = Ros2('kymo', 'trace', '-s', 'walk', '-p', f'{traces}/deeper', '--dual-session')
     process.stdin.write('\n')
     process.stdin.flush()
-    while not kymo.ask('status').get('recorder_pid'):
-        assert process.poll() is None
+    until_recording(process)
     traced(program)
     process.stdin.write('\n')
     process.close()
@@ -143,8 +149,7 @@ def test_interactive_ends_with_a_signal(traces, program):
     process = Ros2('kymo', 'trace', '-s', 'walk')
     process.stdin.write('\n')
     process.stdin.flush()
-    while not kymo.ask('status').get('recorder_pid'):
-        assert process.poll() is None
+    until_recording(process)
     traced(program)
     said = ''
     while 'press enter to stop...' not in said:
