@@ -94,9 +94,8 @@ static inline bool ready(void)
 /* ---- events ---- */
 
 #define EMIT(id, ...) do {						\
-		const struct __attribute__((packed)) { uint64_t field[sizeof((uint64_t[]){ __VA_ARGS__ }) / 8]; }	\
-			payload_ = { { __VA_ARGS__ } };				\
-		malloc_emit(KYMO_POINT_##id, &payload_, sizeof(payload_));	\
+		const uint64_t payload_[] = { __VA_ARGS__ };			\
+		malloc_emit(KYMO_POINT_##id, payload_, sizeof(payload_));	\
 	} while (0)
 #define NUMBER(pointer) ((uint64_t)(uintptr_t)(pointer))
 
