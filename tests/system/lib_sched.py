@@ -43,6 +43,7 @@ class Scene:
         self.spells = collections.defaultdict(list)                     # tid -> [Spell]; only what both ends tell
         self.slices = collections.defaultdict(list)                     # cpu -> [(begin, end, tid)]
         self.moves = collections.Counter()
+        self.wakers = {}                                                # (tid, when it was woken) -> who was on that CPU; -1: not known
         self.ns = begin_ns
         while self.ns < end_ns:
             self.ns += self.random.randint(1, 2 * mean_ns)
@@ -83,7 +84,9 @@ class Scene:
         asleep = [t for t, (s, _, _) in self.state.items() if s == BLOCKED]
         if asleep:
             tid, cpu = self.random.choice(asleep), self.random.randrange(self.cpus)
-            self.put(self.random.randrange(self.cpus), WAKING, self.comm(tid) + struct.pack("<ii", tid, cpu))
+            on = self.random.randrange(self.cpus)
+            self.wakers[tid, self.ns] = self.on[on][0] if self.on[on][1] is not None else -1
+            self.put(on, WAKING, self.comm(tid) + struct.pack("<ii", tid, cpu))
             self.becomes(tid, WAITING, cpu)
 
     def migrate(self):
@@ -116,6 +119,12 @@ class Scene:
                 break
             if spell.end > begin:
                 yield spell.state, spell.cpu, max(begin, spell.begin), min(end, spell.end)
+
+    def woken_by(self, tid, begin, end):
+        """Return: who woke it from its longest sleep in the stretch."""
+        asleep = [(min(end, s.end) - max(begin, s.begin), self.wakers[tid, s.end]) for s in self.spells[tid]
+                  if s.state == BLOCKED and s.end > begin and s.begin < end]
+        return max(asleep)[1]
 
     def runners(self, cpu, begin, end):
         """Return: [(tid, ns)] of who had the CPU; tid -1: not known."""

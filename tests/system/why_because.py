@@ -38,6 +38,11 @@ def check(trace, scene, callback):
         exact += 1
         states, whom = scene.by_whom(tid, part["begin_ns"], part["begin_ns"] + part["ns"])
         wanted = {("blocked", None): states[BLOCKED], ("executing", None): part["ns"] - sum(states.values()) + states[ON]}
+        for row in rows:
+            if row["kind"] == "blocked":
+                waker = scene.woken_by(tid, part["begin_ns"], part["begin_ns"] + part["ns"])
+                assert row["by"] == (f"{scene.names[waker]} ({waker})" if waker > 0 else "an interrupt" if not waker else "(not known)"), \
+                    (part, row, waker)
         for tid, ns in whom.items():
             name = f"{scene.names[tid]} ({tid})" if tid > 0 else "(not known)" if tid else "an idle CPU that woke up"
             wanted["preempted", name] = ns
