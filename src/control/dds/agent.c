@@ -193,9 +193,9 @@ static void on_look(uv_timer_t *timer)
 	bool busy;
 
 	agent_look(agent, ++agent->looks % THOROUGH == 0);
-	if (agent->looks % ELSEWHERE == 1)
-		elsewhere_scan(on_elsewhere, agent);
 	busy = steer_is_busy(agent->steer);
+	if (!busy && agent->looks % ELSEWHERE == 1)	/* it takes a while */
+		elsewhere_scan(on_elsewhere, agent);
 	if (agent->stopping && steer_is_done(agent->steer))
 		uv_stop(&agent->loop);
 	(void)uv_timer_start(timer, on_look, busy ? LOOK_BUSY_MS : LOOK_MS, 0);
