@@ -9,16 +9,24 @@
 #include <string.h>
 #include <unistd.h>
 
+/* In the directory @directory + @at? */
+static bool is_there(char *path, size_t size, const char *directory, const char *at, const char *name)
+{
+	int used = snprintf(path, size, "%s%s/%s", directory, at, name);
+
+	return used > 0 && (size_t)used < size && !access(path, R_OK);
+}
+
 /*
- * Beside the running program, /x/bin/kymo: in /x/lib, where a build has it, or in /x/lib/<machine>
- * when @libdir ends so: an installation that was moved as a whole.
+ * Beside the running program, in an installation that was moved as a whole. For /x/bin/kymo: in
+ * /x/lib, where a build has it, or in /x/lib/<machine>/kymo when @libdir ends so; for
+ * /x/lib/<machine>/kymo/kymo-dds: in its own directory.
  */
 static bool beside_program(char *path, size_t size, const char *name, const char *libdir)
 {
 	char self[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
 	const char *at = "/lib";
-	int used;
 
 	if (length <= 0)
 		return false;
@@ -29,12 +37,12 @@ static bool beside_program(char *path, size_t size, const char *name, const char
 		if (!slash)
 			return false;
 		*slash = 0;
-	}
-	for (; at; at = libdir ? strstr(libdir, "/lib") : NULL, libdir = at ? at + 1 : NULL) {
-		used = snprintf(path, size, "%s%s/%s", self, at, name);
-		if (used > 0 && (size_t)used < size && !access(path, R_OK))
+		if (up == 0 && is_there(path, size, self, "", name))
 			return true;
 	}
+	for (; at; at = libdir ? strstr(libdir, "/lib") : NULL, libdir = at ? at + 1 : NULL)
+		if (is_there(path, size, self, at, name))
+			return true;
 	return false;
 }
 
