@@ -6,6 +6,7 @@
 
 #define RUNNABLE_MASK 0xff	/* of prev_state: the states that block; what lies above marks a preemption */
 
+#define TIME_MAX (INT64_MAX / 4)	/* what is later is damage */
 #define CLOCKS_DIFFER_NS 10000	/* an event just before a switch may seem to come so much behind it */
 
 enum { SWITCH, WAKING, WAKEUP_NEW, MIGRATE, EXIT };
@@ -92,7 +93,7 @@ static int on_switch(struct sched *sched, const struct ctf_event *event, uint32_
 	if (!cpu)
 		return sched_is_cpu(host, event->cpu) ? -1 : 0;
 	if (cpu->known && cpu->tid != prev_tid) {
-		task = cpu->tid ? sched_task(sched, host, cpu->tid) : NULL;
+		task = map_get(&sched->tasks, (uint32_t)cpu->tid, host);
 		if (task && task->state == SCHED_ON_CPU && task->cpu == event->cpu)
 			task->state = SCHED_UNKNOWN;
 		cpu->known = false;
@@ -203,7 +204,7 @@ static void saw(struct sched *sched, const struct ctf_event *event, uint32_t hos
 {
 	struct task *task = map_get(&sched->tasks, (uint32_t)event->vtid, host);
 
-	if (!task || task->state == SCHED_ON_CPU || event->ns - task->since_ns < CLOCKS_DIFFER_NS ||
+	if (!task || task->state == SCHED_ON_CPU || task->since_ns < 0 || event->ns - task->since_ns < CLOCKS_DIFFER_NS ||
 	    strncmp(task->name, event->procname, SCHED_COMM_SIZE - 1) != 0 || !*task->name)
 		return;
 	sched_become(sched, task, SCHED_ON_CPU, -1, event->ns);
@@ -217,6 +218,8 @@ int sched_event(struct sched *sched, const struct ctf_event *event, unsigned fir
 	const struct ctf_value *value = event->value;
 	struct task *task;
 
+	if (event->ns < 0 || event->ns > TIME_MAX)
+		return 0;
 	if (event->bound == CTF_LOSS)
 		on_loss(sched, event);
 	else if (row == WANTED && event->vtid && !event->init_ns)	/* facts that are told late are of another time */
