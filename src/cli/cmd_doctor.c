@@ -25,9 +25,9 @@ static const struct table_column columns[] = {
 /* Findings are kept until the end: for a program that is not there nothing is printed but that. */
 #define FINDINGS_MAX 64
 struct finding {
-	const char *check, *remedy;	/* remedies are constants */
+	const char *remedy;		/* a constant */
 	enum doctor_result result;
-	char *text;
+	char *check, *text;
 };
 
 struct findings {
@@ -42,7 +42,17 @@ static void found(void *context, const char *check, enum doctor_result result, c
 
 	if (findings->count < FINDINGS_MAX)
 		findings->item[findings->count++] =
-			(struct finding){ check, remedy, result, strdup(text) };
+			(struct finding){ remedy, result, strdup(check), strdup(text) };
+}
+
+static void forget(struct findings *findings)
+{
+	while (findings->count) {
+		struct finding *finding = &findings->item[--findings->count];
+
+		free(finding->check);
+		free(finding->text);
+	}
 }
 
 static int print(struct findings *findings, unsigned problems, int format)
@@ -63,8 +73,8 @@ static int print(struct findings *findings, unsigned problems, int format)
 		table_text(table, results[finding->result]);
 		table_text(table, finding->text);
 		table_text(table, finding->remedy);
-		free(finding->text);
 	}
+	forget(findings);
 	if (problems)
 		table_note(table, problems == 1 ? "%u problem." : "%u problems.", problems);
 	else
@@ -98,8 +108,7 @@ static int run(int argc, char **argv)
 		doctor_machine(&doctor);
 	if (!result)
 		return print(&findings, doctor.problems, options.format);
-	for (unsigned i = 0; i < findings.count; i++)
-		free(findings.item[i].text);
+	forget(&findings);
 	return cli_fail("doctor", &err);
 }
 

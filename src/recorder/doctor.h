@@ -17,7 +17,7 @@ enum doctor_result { DOCTOR_OK, DOCTOR_WARNING, DOCTOR_PROBLEM };
 
 struct doctor {
 	const char *libdir;	/* where the preload library was to be installed; for preload_find() */
-	/* Called with each finding. @remedy is NULL where there is nothing to do. */
+	/* Called with each finding; @check and @text are valid during the call. @remedy is NULL where there is nothing to do. */
 	void (*found)(void *context, const char *check, enum doctor_result result, const char *text,
 		      const char *remedy);
 	void *context;

@@ -152,7 +152,7 @@ run 2 "$kymo" doctor -p 1 a && has err "at a time"
 
 # ---- processes ----
 mkdir -m 700 "$KYMO_DIR"
-compile waits -L"$stub/jazzy/lib" -ltracetools -Wl,-rpath,"$stub/jazzy/lib" <<'END'
+compile waits -Wl,--no-as-needed -L. -lrclcpp -L"$stub/jazzy/lib" -ltracetools -Wl,-rpath,"$scratch:$stub/jazzy/lib" <<'END'
 #include <unistd.h>
 void ros_trace_rcl_init(const void *);
 int main(void) { ros_trace_rcl_init(0); (void)!write(1, "r", 1); pause(); return 0; }
@@ -171,7 +171,7 @@ start() {
 
 start traced LD_PRELOAD="$KYMO_BUILD/lib/libkymo-ros2.so"
 doctor 0 -p "$pid" && is preload ok loaded && is region ok "waiting for a recorder" &&
-	is libtracetools ok "version 8.2.2"
+	is libtracetools ok "version 8.2.2" && is librclcpp.so ok "functions that tell" && is librclcpp.so warning "has no "
 region=$(echo "$KYMO_DIR/$pid"-*.region)
 printf 'XXXXXXXX' | dd of="$region" conv=notrunc status=none
 doctor 1 -p "$pid" && is region problem "is no region"
