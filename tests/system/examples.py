@@ -30,7 +30,7 @@ SWAPS = [
     (r"(net://)(?:robot-base|robot|desk|127\.0\.0\.1)/", r"\g<1>127.0.0.1:{control}:{data}/"),
     (r"udp://robot-base/", "udp://127.0.0.1:{control}:{datagram}/"),
     (r"/host/robot/", "/host/$(hostname)/"), (r"--(expect) 3", r"--\1 1"), (r"\b4711\b", "{pid}"),
-    (r"\$\(pidof driver\)", "{pid}"), (r"install/my_robot/lib/my_robot/driver|\bPROGRAM\b", "{build}/robot/driver"),
+    (r"\$\(pidof driver\)", "{pid}"), (r"install/my_robot/lib/my_robot/driver|\bbuild/robot/driver|\bPROGRAM\b", "{build}/robot/driver"),
     (r"kymo relay ", "kymo relay --control 0 --data 0 --live 0 "), (r"--duration \S+", f"--duration {SECONDS}"),
     (r"\+10s", "+0.1s"), (r"\+20s", "+0.3s"), (r"\+12\.3s", "+0.1s"), (r"\+12\.5s", "+0.3s"),
     (r"build/(robot/robot|cyclic/cyclic)", r"{build}/\1 --seconds " + SECONDS), (r"-- (\./)?robot\b", "-- ros2 launch"),
