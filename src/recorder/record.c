@@ -404,6 +404,8 @@ static int run_loop(struct recorder *recorder)
 	record_sinks_end(recorder->session);
 	control_close(recorder->control);
 	recorder->control = NULL;
+	/* It ends in order, too: the second of "timeout -s INT", or of an impatient Ctrl-C, does not cut it short. */
+	hold_signals(SIG_BLOCK);
 	uv_walk(&recorder->loop, close_handle, NULL);
 	(void)uv_run(&recorder->loop, UV_RUN_DEFAULT);	/* runs the closings */
 	(void)uv_loop_close(&recorder->loop);

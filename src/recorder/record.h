@@ -44,7 +44,8 @@ struct record_result {
  * SIGHUP arrives
  *
  * The command is in our process group: a Ctrl-C reaches it by itself, SIGTERM and SIGHUP are
- * passed on. It then has some seconds to end. A second signal ends the recording at once.
+ * passed on. It then has some seconds to end. A second signal ends the recording at once. From its end on
+ * these signals stay blocked, so that what follows, the trace's end and its summary, is not cut short.
  * With flight, SIGUSR1 asks for a snapshot. As many files may be open as the system allows: the soft
  * limit is raised to the hard one, but not for the command.
  *

@@ -29,6 +29,15 @@ wait "$recorder" || fail "the recorder gave $?"
 run 0 "$kymo" status --format csv
 has out "$program,numbers,wait,alive"
 run 6 "$kymo" stop
+
+# One signal after the other: the trace is completed, and said, all the same.
+"$kymo" record -q --format json -o "$scratch/flood" >"$scratch/summary" 2>/dev/null &
+recorder=$!
+wait_for in_status "numbers,record"
+while kill -TERM "$recorder" 2>/dev/null; do :; done
+wait "$recorder" || fail "a recorder with many signals gave $?"
+grep -q '"trace"' "$scratch/summary" || fail "a recorder with many signals said nothing"
+grep -q '"ended": *true' "$scratch/flood/kymo.json" || fail "many signals, and the trace is not complete"
 kill "$program"
 wait "$program" 2>/dev/null
 
