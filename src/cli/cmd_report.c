@@ -48,7 +48,8 @@ static const struct opt opts[] = {
 	  "a path of that file by name, or '/node -> /topic -> /node'; may be given several times "
 	  "(default: all paths of the file)", NULL },
 	{ "realtime", 0, OPT_LIST, offsetof(struct options, realtime), "CALLBACK",
-	  "these callbacks must not allocate, wait for a mutex or have a page fault: a node or a callback, may have *; "
+	  "these callbacks and spans must not allocate, wait for a mutex or have a page fault: a node, a callback, or a span "
+	  "as 'category:name', may have *; "
 	  "may be given several times", NULL },
 	{ "expect", 'x', OPT_LIST, offsetof(struct options, expect), "FILE",
 	  "what is expected, as caret_report's callback_list.csv: frequencies, and bounds of response times; "

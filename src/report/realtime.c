@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The section realtime: what callbacks did that real-time ones avoid. A pass of its own, as the events are others. */
+/*
+ * The section realtime: what callbacks and spans did that real-time ones avoid.
+ * A pass of its own, as the events are others.
+ */
+#include <stdio.h>
+
 #include "analysis/costs/costs.h"
 #include "base/text.h"
 #include "report/internal.h"
@@ -8,7 +13,7 @@
 #define LABEL_MAX 512
 
 static const struct table_column columns[] = {
-	{ "what", "What" },	  { "callback", "Callback" },	{ "node", NULL },
+	{ "what", "What" },	  { "callback", "Callback or span" }, { "kind", NULL }, { "node", NULL },
 	{ "process", "Process" }, { "tid", "Thread" },	  { "runs", "Runs" },
 	{ "in_runs", "in" },	  { "times", "Times" },	  { "most", "Most in one" },
 	{ "bytes", "Bytes" },	  { "peak_bytes", "Peak" }, { "growth_bytes", "Growth" },
@@ -20,22 +25,59 @@ static const char *const what[COSTS_KINDS] = {
 	[COSTS_ALLOCATION] = "allocation", [COSTS_FREE] = "free", [COSTS_LOCK] = "lock", [COSTS_FAULT] = "page_fault",
 };
 
-/* ---- which callbacks ---- */
+/* What may have been named as real-time: a callback, or a span. */
+struct subject {
+	const struct model_callback *callback;	/* NULL: a span */
+	const struct costs_span *span;
+	const struct costs_sum *its;
+};
 
-static bool is_named(const struct report *report, const struct model_callback *callback, unsigned i)
+/* By number: callbacks of the model, then spans. Return: false behind the last one; subject->its NULL: it did not run. */
+static bool subject_at(const struct model *model, const struct costs *costs, unsigned i, struct subject *subject)
 {
-	const struct model_node *node = model_callback_node(callback);
+	unsigned callbacks = model_count(model, MODEL_CALLBACK);
+
+	*subject = (struct subject){ 0 };
+	if (i < callbacks) {
+		subject->callback = model_callback(model, i);
+		subject->its = costs_callback(costs, i);
+		return true;
+	}
+	subject->span = costs_span(costs, i - callbacks);
+	subject->its = subject->span ? &subject->span->sum : NULL;
+	return subject->span;
+}
+
+static const struct model_node *node_of(const struct subject *subject)
+{
+	return subject->callback ? model_callback_node(subject->callback) : NULL;
+}
+
+static const char *label_of(const struct subject *subject, char *label, unsigned size)
+{
+	if (subject->callback)
+		return model_callback_label(subject->callback, label, size);
+	snprintf(label, size, "%s:%s", subject->span->name->category, subject->span->name->name);
+	return label;
+}
+
+/* ---- which are asked for ---- */
+
+static bool is_named(const struct report *report, const struct subject *subject, unsigned i)
+{
+	const struct model_node *node = node_of(subject);
 	const char *glob = report->options->realtime[i];
 	char label[LABEL_MAX];
 
-	return (node && text_ros_glob(glob, node->full_name)) || text_ros_glob(glob, callback->symbol) ||
-	       text_ros_glob(glob, model_callback_label(callback, label, sizeof(label)));
+	return (node && text_ros_glob(glob, node->full_name)) ||
+	       (subject->callback && text_ros_glob(glob, subject->callback->symbol)) ||
+	       text_ros_glob(glob, label_of(subject, label, sizeof(label)));
 }
 
-static bool is_asked(const struct report *report, const struct model_callback *callback)
+static bool is_asked(const struct report *report, const struct subject *subject)
 {
 	for (unsigned i = 0; i < report->options->realtimes; i++)
-		if (is_named(report, callback, i))
+		if (is_named(report, subject, i))
 			return true;
 	return !report->options->realtimes;
 }
@@ -43,8 +85,10 @@ static bool is_asked(const struct report *report, const struct model_callback *c
 /* Did one that ran bear this name? */
 static bool has_run(const struct report *report, const struct model *model, const struct costs *costs, unsigned glob)
 {
-	for (unsigned i = 0; i < model_count(model, MODEL_CALLBACK); i++)
-		if (costs_callback(costs, i) && is_named(report, model_callback(model, i), glob))
+	struct subject subject;
+
+	for (unsigned i = 0; subject_at(model, costs, i, &subject); i++)
+		if (subject.its && subject.its->runs && is_named(report, &subject, glob))
 			return true;
 	return false;
 }
@@ -77,16 +121,17 @@ static void put_count(struct table *t, int64_t count)
 	table_i64(t, count);
 }
 
-static void finding(struct report *report, const struct model_callback *callback, const struct costs_callback *its,
-		    enum costs_kind kind)
+static void finding(struct report *report, const struct subject *subject, enum costs_kind kind)
 {
-	const struct model_node *node = model_callback_node(callback);
+	const struct costs_sum *its = subject->its;
+	const struct model_node *node = node_of(subject);
 	bool is_allocation = kind == COSTS_ALLOCATION;
 	struct table *t = report->table;
 	char text[LABEL_MAX];
 
 	table_text(t, what[kind]);
-	table_text(t, model_callback_label(callback, text, sizeof(text)));
+	table_text(t, label_of(subject, text, sizeof(text)));
+	table_text(t, subject->span ? "span" : "callback");
 	table_text(t, node ? node->full_name : NULL);
 	table_text(t, its->thread[kind]->process->name);
 	table_i64(t, its->thread[kind]->tid);
@@ -106,16 +151,15 @@ static void finding(struct report *report, const struct model_callback *callback
 
 static bool print(struct report *report, const struct model *model, const struct costs *costs)
 {
+	struct subject subject;
 	bool any = false;
 
-	for (unsigned i = 0; i < model_count(model, MODEL_CALLBACK); i++) {
-		const struct costs_callback *its = costs_callback(costs, i);
-
-		if (!its || !is_asked(report, model_callback(model, i)))
+	for (unsigned i = 0; subject_at(model, costs, i, &subject); i++) {
+		if (!subject.its || !is_asked(report, &subject))
 			continue;
 		for (enum costs_kind kind = 0; kind < COSTS_KINDS; kind++)
-			if (what[kind] && its->with[kind]) {
-				finding(report, model_callback(model, i), its, kind);
+			if (what[kind] && subject.its->with[kind]) {
+				finding(report, &subject, kind);
 				any = true;
 			}
 	}
@@ -136,7 +180,7 @@ static void print_notes(struct report *report, const struct model *model, const 
 
 	for (unsigned i = 0; i < report->options->realtimes; i++)
 		if (!has_run(report, model, costs, i)) {
-			table_note(report->table, "No callback of '%s' ran.", report->options->realtime[i]);
+			table_note(report->table, "No callback or span of '%s' ran.", report->options->realtime[i]);
 			missing = true;
 		}
 	if (!libc)
@@ -150,40 +194,56 @@ static void print_notes(struct report *report, const struct model *model, const 
 
 /* ---- the pass ---- */
 
-static int read_all(struct report *report, struct model *model, struct costs *costs)
+static int read_all(struct report *report, struct model *model, struct spans *spans, struct costs *costs)
 {
 	struct ctf_event event;
 	int more;
 
-	if (model_attach(model, report->reader, report->err))
+	if (spans_attach(spans, report->reader, report->err))
 		return -1;
 	while ((more = ctf_next(report->reader, &event, report->err)) > 0)
-		if (costs_event(costs, &event) || model_event(model, &event))
+		if (costs_event(costs, &event) || spans_event(spans, &event) || model_event(model, &event))
 			return err_set(report->err, EXIT_FAILED, "There is no memory left for the analysis.");
-	if (!more)
+	if (!more) {
+		spans_finish(spans);
 		model_finish(model);
+	}
 	return more;
+}
+
+static int print_realtime(struct report *report, const struct model *model, const struct costs *costs)
+{
+	table_value_text(report->table, "looked_at", "Looked at", looked_at(costs));
+	table_section(report->table, "realtime", "What real-time callbacks avoid", columns, COUNT_OF(columns));
+	print_notes(report, model, costs, print(report, model, costs));
+	return 0;
+}
+
+/* Reads the trace again, then calls @show. */
+static int pass(struct report *report, int (*show)(struct report *report, const struct model *model, const struct costs *costs))
+{
+	struct model *model = NULL;
+	struct spans *spans = NULL;
+	struct costs *costs = NULL;
+	int status = -1;
+
+	if (model_create(&model, report->err) || spans_create(&spans, model, report->err))
+		goto out;
+	if (costs_create(&costs, model, report->reader) || costs_spans(costs, spans)) {
+		(void)err_set(report->err, EXIT_FAILED, "There is no memory left for the analysis.");
+		goto out;
+	}
+	status = read_all(report, model, spans, costs);
+	if (!status)
+		status = show(report, model, costs);
+out:
+	costs_destroy(costs);
+	spans_destroy(spans);
+	model_destroy(model);
+	return status;
 }
 
 int report_realtime(struct report *report)
 {
-	struct model *model;
-	struct costs *costs;
-	int status;
-
-	if (model_create(&model, report->err))
-		return -1;
-	if (costs_create(&costs, model, report->reader)) {
-		model_destroy(model);
-		return err_set(report->err, EXIT_FAILED, "There is no memory left for the analysis.");
-	}
-	status = read_all(report, model, costs);
-	if (!status) {
-		table_value_text(report->table, "looked_at", "Looked at", looked_at(costs));
-		table_section(report->table, "realtime", "What real-time callbacks avoid", columns, COUNT_OF(columns));
-		print_notes(report, model, costs, print(report, model, costs));
-	}
-	costs_destroy(costs);
-	model_destroy(model);
-	return status;
+	return pass(report, print_realtime);
 }

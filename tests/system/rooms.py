@@ -42,7 +42,7 @@ PARTS = {
     "why": ["system", "model", "chains", "sched"],
     "caret": ["model"],
     "system": ["model"],
-    "costs": ["model", "system"],
+    "costs": ["model", "spans", "system"],
     "simclock": [],
     "align": ["model"],
     "tables": ["model", "spans", "simclock", "align", "sched", "executors"],

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runs of callbacks cost; see costs.h. */
-#include "analysis/costs/costs.h"
+/* What runs of callbacks and spans cost; see costs.h. */
+#include "analysis/costs/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "analysis/system/faults.h"
-#include "analysis/system/memory.h"
-#include "base/map.h"
 
 #define BIND_MAX 16u
 #define LIBC_ROWS 6u		/* of memory_bind(): the rest is the kernel's */
@@ -16,33 +12,6 @@ enum { LOCK_REQ, LOCK_ACQ, LOCK_ROWS };
 static const struct ctf_bind lock_rows[LOCK_ROWS] = {
 	[LOCK_REQ] = { "lttng_ust_pthread:pthread_mutex_lock_req", { "mutex" } },
 	[LOCK_ACQ] = { "lttng_ust_pthread:pthread_mutex_lock_acq", { "mutex" } },
-};
-
-/* A run that goes on. */
-struct open {
-	uint64_t id;
-	const struct model_thread *thread;
-	struct open *outer;
-	struct costs_use use;
-};
-
-/* A thread by the number in its events. */
-struct self {
-	struct open *open;		/* the innermost */
-	struct memory_use before;	/* as of its latest event */
-	int64_t lock_ns;		/* since when it waits for a mutex; 0: it does not */
-};
-
-struct costs {
-	const struct ctf_reader *reader;
-	struct memory memory;
-	struct faults faults;
-	struct map selves;		/* (tid, host) -> struct self */
-	struct costs_callback *callback;	/* by index */
-	uint32_t callbacks;
-	unsigned first, lock_first, fault_first, end;	/* rows */
-	bool saw_libc, saw_faults;
-	bool failed;
 };
 
 /* Traces of one host name are one host. */
@@ -73,21 +42,14 @@ static struct self *self_at(struct costs *costs, int64_t tid, uint32_t host)
 
 /* ---- events ---- */
 
-static void count(struct self *self, enum costs_kind kind, uint64_t more)
-{
-	for (struct open *open = self->open; open; open = open->outer)
-		open->use.count[kind] += more;
-}
-
 static void on_fault(void *context, const struct fault *fault)
 {
+	const struct costs_use use = { .count = { [COSTS_FAULT] = 1, [COSTS_MAJOR] = fault->is_major } };
 	struct costs *costs = context;
-	struct self *self = map_get(&costs->selves, (uint32_t)fault->tid, fault->host);
+	struct self *self = fault->tid > 0 ? self_at(costs, fault->tid, fault->host) : NULL;
 
-	if (!self)
-		return;
-	count(self, COSTS_FAULT, 1);
-	count(self, COSTS_MAJOR, fault->is_major);
+	if (self)
+		costs_charge(costs, self, &use);
 }
 
 /* What it did to the thread's account. */
@@ -95,8 +57,7 @@ static int on_memory(struct costs *costs, struct self *self, const struct ctf_ev
 {
 	struct ctf_event own = *event;
 	const struct memory_thread *thread;
-	struct memory_use *before = &self->before;
-	const struct memory_use *now;
+	const struct memory_use *before = &self->before, *now;
 
 	own.bound = event->bound - (int)costs->first;
 	if (memory_event(&costs->memory, &own))
@@ -105,28 +66,28 @@ static int on_memory(struct costs *costs, struct self *self, const struct ctf_ev
 	if (!thread)
 		return 0;
 	now = &thread->user;
-	count(self, COSTS_ALLOCATION, now->allocations - before->allocations);
-	count(self, COSTS_FREE, now->frees - before->frees + now->unknown_frees - before->unknown_frees);
-	for (struct open *open = self->open; open; open = open->outer) {
-		open->use.bytes += now->allocated - before->allocated;
-		open->use.growth += now->now - before->now;
-		if (open->use.growth > open->use.peak)
-			open->use.peak = open->use.growth;
-	}
-	*before = *now;
+	costs_charge(costs, self, &(struct costs_use){
+		.count = { [COSTS_ALLOCATION] = now->allocations - before->allocations,
+			   [COSTS_FREE] = now->frees - before->frees + now->unknown_frees - before->unknown_frees },
+		.bytes = now->allocated - before->allocated,
+		.growth = now->now - before->now,
+	});
+	self->before = *now;
 	return 0;
 }
 
-static void on_lock(struct self *self, const struct ctf_event *event, unsigned row)
+static void on_lock(struct costs *costs, struct self *self, const struct ctf_event *event, unsigned row)
 {
+	struct costs_use use = { 0 };
+
 	if (row == LOCK_REQ) {
 		self->lock_ns = event->ns;
-		count(self, COSTS_LOCK, 1);
-		return;
+		use.count[COSTS_LOCK] = 1;
+	} else if (self->lock_ns) {
+		use.lock_ns = event->ns - self->lock_ns;
+		self->lock_ns = 0;
 	}
-	for (struct open *open = self->open; open && self->lock_ns; open = open->outer)
-		open->use.lock_ns += event->ns - self->lock_ns;
-	self->lock_ns = 0;
+	costs_charge(costs, self, &use);
 }
 
 int costs_event(struct costs *costs, const struct ctf_event *event)
@@ -147,8 +108,10 @@ int costs_event(struct costs *costs, const struct ctf_event *event)
 	self = self_at(costs, event->vtid, host);
 	if (!self)
 		return -1;
+	costs_claim(costs, self, host, ctf_trace(costs->reader, event->trace)->hostname, event->vpid, event->procname,
+		    event->vtid == event->vpid);
 	if (row >= costs->lock_first)
-		on_lock(self, event, row - costs->lock_first);
+		on_lock(costs, self, event, row - costs->lock_first);
 	else if (on_memory(costs, self, event))
 		return -1;
 	return costs->failed ? -1 : 0;
@@ -156,91 +119,100 @@ int costs_event(struct costs *costs, const struct ctf_event *event)
 
 /* ---- runs ---- */
 
-static struct self *self_of(struct costs *costs, const struct model_instance *instance)
+static struct self *self_of(struct costs *costs, const struct model_thread *thread)
 {
-	return self_at(costs, instance->thread->tid, host_named(costs, instance->thread->process->hostname));
+	const struct model_process *process = thread->process;
+	uint32_t host = host_named(costs, process->hostname);
+	struct self *self = self_at(costs, thread->tid, host);
+
+	if (self)
+		costs_claim(costs, self, host, process->hostname, process->pid, process->name, thread->tid == process->pid);
+	return self;
 }
 
-static void on_started(void *context, const struct model_instance *instance)
+static void begin(struct costs *costs, const struct open *what)
 {
-	struct self *self = self_of(context, instance);
-	struct open *open = self ? calloc(1, sizeof(*open)) : NULL;
+	struct self *self = self_of(costs, what->thread);
+	struct open *open = self ? malloc(sizeof(*open)) : NULL;
 
 	if (!open) {
-		((struct costs *)context)->failed = true;
+		costs->failed = true;
 		return;
 	}
-	open->id = instance->id;
-	open->thread = instance->thread;
+	*open = *what;
 	open->outer = self->open;
 	self->open = open;
 }
 
-static struct costs_callback *callback_at(struct costs *costs, uint32_t index)
+static void on_started(void *context, const struct model_instance *instance)
 {
-	uint32_t size = index + 64;
-	struct costs_callback *grown;
-
-	if (index < costs->callbacks)
-		return &costs->callback[index];
-	grown = realloc(costs->callback, size * sizeof(*grown));
-	if (!grown) {
-		costs->failed = true;
-		return NULL;
-	}
-	memset(grown + costs->callbacks, 0, (size - costs->callbacks) * sizeof(*grown));
-	costs->callback = grown;
-	costs->callbacks = size;
-	return &costs->callback[index];
+	begin(context, &(struct open){ .id = instance->id, .callback = instance->callback->index, .thread = instance->thread });
 }
 
-static void add_run(struct costs_callback *callback, const struct model_instance *instance, const struct costs_use *use)
-{
-	callback->runs++;
-	for (unsigned i = 0; i < COSTS_KINDS; i++) {
-		if (!use->count[i])
-			continue;
-		if (!callback->with[i]++) {
-			callback->first_ns[i] = instance->start_ns;
-			callback->thread[i] = instance->thread;
-		}
-		callback->sum.count[i] += use->count[i];
-		if (use->count[i] > callback->most[i])
-			callback->most[i] = use->count[i];
-	}
-	callback->sum.bytes += use->bytes;
-	callback->sum.growth += use->growth;
-	callback->sum.lock_ns += use->lock_ns;
-	if (use->peak > callback->sum.peak)
-		callback->sum.peak = use->peak;
-}
-
-/* What began inside of it and has no end is over, too. */
+/* Callbacks that began inside of it and have no end are over, too; of spans their own end tells. */
 static void on_end(void *context, const struct model_instance *instance)
 {
 	struct costs *costs = context;
-	struct self *self = self_of(costs, instance);
-	struct costs_callback *callback;
-	struct open *open;
+	struct self *self = self_of(costs, instance->thread);
+	struct open *its, **at, *open;
 
-	for (open = self ? self->open : NULL; open && open->id != instance->id; open = open->outer)
+	for (its = self ? self->open : NULL; its && (its->span || its->id != instance->id); its = its->outer)
 		;
-	if (!open)
+	if (!its)
 		return;
-	callback = instance->duration_ns >= 0 ? callback_at(costs, instance->callback->index) : NULL;
-	if (callback)
-		add_run(callback, instance, &open->use);
-	while (self->open != open) {
-		struct open *inner = self->open;
-
-		self->open = inner->outer;
-		free(inner);
+	if (instance->duration_ns >= 0)
+		costs_callback_ran(costs, instance, &its->use);
+	for (at = &self->open; (open = *at) != its;) {
+		if (open->span) {
+			at = &open->outer;
+		} else {
+			*at = open->outer;
+			free(open);
+		}
 	}
-	self->open = open->outer;
-	free(open);
+	*at = its->outer;
+	free(its);
 }
 
 static const struct model_listener listener = { .started = on_started, .instance = on_end, .unfinished = on_end };
+
+static void on_span_begin(void *context, const struct spans_event *event)
+{
+	if (!event->track)
+		begin(context, &(struct open){ .span = event->name, .begin_ns = event->ns, .thread = event->thread });
+}
+
+static void on_span_end(void *context, const struct spans_event *event)
+{
+	struct costs *costs = context;
+	struct self *self = event->track ? NULL : self_of(costs, event->thread);
+	struct open **at, *its;
+
+	/* Those of a thread end in the order in which they began; another thread may have the same number. */
+	for (at = self ? &self->open : NULL; at && (its = *at); at = &its->outer) {
+		if (its->span != event->name || its->begin_ns != event->begin_ns || its->thread != event->thread)
+			continue;
+		if (!event->unfinished)
+			costs_span_ran(costs, event, &its->use);
+		*at = its->outer;
+		free(its);
+		return;
+	}
+}
+
+static const struct spans_listener span_listener = { .begin = on_span_begin, .end = on_span_end };
+
+int costs_spans(struct costs *costs, struct spans *spans)
+{
+	return spans_listen(spans, &span_listener, costs);
+}
+
+void costs_listen(struct costs *costs,
+		  void (*run)(void *context, const struct model_instance *instance, const struct costs_use *use), void *context)
+{
+	costs->run = run;
+	costs->run_context = context;
+}
 
 /* ---- life ---- */
 
@@ -304,18 +276,28 @@ void costs_destroy(struct costs *costs)
 	map_free(&costs->selves);
 	memory_free(&costs->memory);
 	faults_free(&costs->faults);
-	free(costs->callback);
+	costs_sums_free(costs);
 	free(costs);
 }
 
 /* ---- asking ---- */
 
-const struct costs_callback *costs_callback(const struct costs *costs, uint32_t index)
-{
-	return index < costs->callbacks && costs->callback[index].runs ? &costs->callback[index] : NULL;
-}
-
 bool costs_seen(const struct costs *costs, enum costs_kind kind)
 {
 	return kind == COSTS_FAULT || kind == COSTS_MAJOR ? costs->saw_faults : costs->saw_libc;
+}
+
+bool costs_is_told(const struct costs *costs, enum costs_kind kind)
+{
+	bool of_faults = kind == COSTS_FAULT || kind == COSTS_MAJOR;
+	const struct ctf_bind *rows;
+	unsigned count;
+
+	rows = of_faults ? faults_bind(&count) : memory_bind(&count);
+	count = of_faults ? count : LIBC_ROWS;
+	for (unsigned i = 0; i < ctf_class_count(costs->reader); i++)
+		for (unsigned row = 0; row < count; row++)
+			if (strcmp(ctf_class(costs->reader, i)->name, rows[row].event) == 0)
+				return true;
+	return false;
 }

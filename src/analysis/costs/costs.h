@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the runs of callbacks cost that a real-time program avoids: allocations, page faults, mutexes that were waited for. Beside a
- * model, in one pass:
+ * What the runs of callbacks and spans cost that a real-time program avoids: allocations, page faults, mutexes that were waited for.
+ * Beside a model, in one pass:
  *
- *   costs_create(&costs, model, reader);		before model_attach()
+ *   costs_create(&costs, model, reader);		before model_attach() or spans_attach()
+ *   costs_spans(costs, spans);			if spans are wanted, too
  *   while (ctf_next(...))
- *       costs_event(costs, &event), model_event(model, &event);	in this order
- *   model_finish(model);
+ *       costs_event(costs, &event), spans_event(spans, &event), model_event(model, &event);	in this order
+ *   spans_finish(spans), model_finish(model);
  *
- * What happens in a run that began inside another one counts for both. What a run frees counts for it, whoever allocated it, if that
- * is in the trace. Page faults are those whose event tells the thread (kymo's; LTTng's with the context tid).
+ * What happens in a run that began inside another one counts for both, as their own for the innermost callback only. What a run frees
+ * counts for it, whoever allocated it, if that is in the trace. Page faults are those whose event tells the thread (kymo's; LTTng's
+ * with the context tid). A span is one of its thread: those on tracks of their own are not looked at.
  *
  * Context of all functions: not thread-safe; allocate; do not block.
  */
@@ -20,6 +22,7 @@
 #include <stdint.h>
 
 #include "analysis/model/model.h"
+#include "analysis/spans/spans.h"
 #include "ctf/reader.h"
 
 enum costs_kind { COSTS_ALLOCATION, COSTS_FREE, COSTS_LOCK, COSTS_FAULT, COSTS_MAJOR, COSTS_KINDS };
@@ -31,14 +34,30 @@ struct costs_use {
 	int64_t lock_ns;		/* waited for mutexes */
 };
 
-/* The runs of a callback that returned. */
-struct costs_callback {
+/* The runs of a callback that returned, or of a span that ended. */
+struct costs_sum {
 	uint64_t runs;
 	uint64_t with[COSTS_KINDS];	/* runs in which it happened */
 	uint64_t most[COSTS_KINDS];	/* in one run */
 	int64_t first_ns[COSTS_KINDS];	/* start of the first such run */
 	const struct model_thread *thread[COSTS_KINDS];	/* which it was on */
 	struct costs_use sum;		/* peak: the largest */
+	struct costs_use own;		/* of callbacks: without those that ran inside; also of runs that did not return */
+};
+
+/* The spans of one name in a process. */
+struct costs_span {
+	const struct spans_name *name;
+	const struct model_process *process;
+	struct costs_sum sum;
+};
+
+/* All that the threads of a process did, in callbacks or not. */
+struct costs_process {
+	const char *hostname;
+	int32_t pid;
+	char name[32];			/* of its main thread, or of the first one seen */
+	struct costs_use use;		/* peak: of all its threads together, since the trace began */
 };
 
 struct costs;
@@ -47,13 +66,32 @@ struct costs;
 int costs_create(struct costs **costs, struct model *model, const struct ctf_reader *reader);
 void costs_destroy(struct costs *costs);
 
-/** costs_event() - the next event, before the model gets it. Return: 0, or -1: no memory. */
+/** costs_spans() - look at @spans, too. They must live as long. Return: 0, or -1: they have too many listeners. */
+int costs_spans(struct costs *costs, struct spans *spans);
+
+/** costs_listen() - @run is called for each run of a callback that returned. */
+void costs_listen(struct costs *costs,
+		  void (*run)(void *context, const struct model_instance *instance, const struct costs_use *use), void *context);
+
+/** costs_event() - the next event, before the spans and the model get it. Return: 0, or -1: no memory. */
 int costs_event(struct costs *costs, const struct ctf_event *event);
 
-/** costs_callback() - of the callback with that index of the model; NULL: it did not run. */
-const struct costs_callback *costs_callback(const struct costs *costs, uint32_t index);
+/** costs_callback() - of the callback with that index of the model; NULL: no run of it returned. */
+const struct costs_sum *costs_callback(const struct costs *costs, uint32_t index);
+
+/** costs_own() - what was done by the callback with that index itself; NULL: it did not run. */
+const struct costs_use *costs_own(const struct costs *costs, uint32_t index);
+
+/** costs_span() - by index, in order of their first end; NULL behind the last one. */
+const struct costs_span *costs_span(const struct costs *costs, uint32_t index);
+
+/** costs_process() - by index, in order of appearance; NULL behind the last one. */
+const struct costs_process *costs_process(const struct costs *costs, uint32_t index);
 
 /** costs_seen() - has an event of the trace told of @kind, in a callback or elsewhere? LOCK: or of allocations, which come together. */
 bool costs_seen(const struct costs *costs, enum costs_kind kind);
+
+/** costs_is_told() - does the trace have events that tell of @kind, so that none of it means none? At any time. */
+bool costs_is_told(const struct costs *costs, enum costs_kind kind);
 
 #endif

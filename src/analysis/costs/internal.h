@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by costs.c (events, and what is open when they happen) and sums.c (what they sum up to). */
+#ifndef KYMO_ANALYSIS_COSTS_INTERNAL_H
+#define KYMO_ANALYSIS_COSTS_INTERNAL_H
+
+#include "analysis/costs/costs.h"
+#include "analysis/system/faults.h"
+#include "analysis/system/memory.h"
+#include "base/map.h"
+
+/* A run that goes on. */
+struct open {
+	const struct spans_name *span;	/* NULL: of a callback */
+	uint64_t id;			/* of a callback's run */
+	uint32_t callback;		/* index */
+	int64_t begin_ns;		/* of a span */
+	const struct model_thread *thread;
+	struct open *outer;
+	struct costs_use use;
+};
+
+/* A thread by the number in its events. */
+struct self {
+	struct open *open;		/* the innermost */
+	struct costs_process *process;	/* NULL: not known yet, then: */
+	struct costs_use unclaimed;
+	struct memory_use before;	/* as of its latest event */
+	int64_t lock_ns;		/* since when it waits for a mutex; 0: it does not */
+};
+
+struct costs {
+	const struct ctf_reader *reader;
+	struct memory memory;
+	struct faults faults;
+	struct map selves;		/* (tid, host) -> struct self */
+	struct costs_sum *callback;	/* by index */
+	uint32_t callbacks;
+	struct map span_of;		/* (name, process) -> index + 1 */
+	struct costs_span *span;
+	uint32_t spans, span_room;
+	struct map process_of;		/* (pid, host) -> struct costs_process */
+	struct costs_process **process;
+	uint32_t processes, process_room;
+	void (*run)(void *context, const struct model_instance *instance, const struct costs_use *use);
+	void *run_context;
+	unsigned first, lock_first, fault_first, end;	/* rows */
+	bool saw_libc, saw_faults;
+	bool failed;
+};
+
+/* sums.c. All that need memory set failed when there is none. */
+void costs_add(struct costs_use *use, const struct costs_use *more);
+
+/** costs_claim() - @self is of process @pid, named @name if it is its main thread. @name may be "". */
+void costs_claim(struct costs *costs, struct self *self, uint32_t host, const char *hostname, int32_t pid, const char *name,
+		 bool is_main);
+
+/** costs_charge() - @use to all that pays for what @self does. */
+void costs_charge(struct costs *costs, struct self *self, const struct costs_use *use);
+
+void costs_callback_ran(struct costs *costs, const struct model_instance *instance, const struct costs_use *use);
+void costs_span_ran(struct costs *costs, const struct spans_event *event, const struct costs_use *use);
+void costs_sums_free(struct costs *costs);
+
+#endif
