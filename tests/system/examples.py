@@ -320,6 +320,7 @@ def main():
         return 77
     failed = 0
     with tempfile.TemporaryDirectory(prefix="kymo-examples-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as work:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))	# what runs is ended, too
         scenes = Scenes(work)
         try:
             for line, where in lines.items():
