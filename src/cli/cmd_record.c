@@ -215,8 +215,10 @@ static int nothing_traced(const struct record_result *result, const struct recor
 	fprintf(stderr, "kymo record: nothing was traced, so there is no trace: %s; \"kymo doctor%s%s\" says "
 		"why\n",
 		result->stats.foreign ? "what there is records itself, or another recorder has it" :
+		record->command && result->stats.refused ? "the command made no event, neither of ROS 2 nor of kymo.h, or cannot be "
+			"recorded, as said above" :
 		record->command ? "the command made no event, neither of ROS 2 nor of kymo.h" :
-		result->stats.refused ? "no process in the runtime directory could be recorded" :
+		result->stats.refused ? "no process in the runtime directory could be recorded, as said above" :
 		"no traced process was running (start programs with \"kymo run -- CMD\")",
 		record->command ? " " : "", record->command ? record->command[0] : "");
 	return result->command_ended && result->command_status ? result->command_status : EXIT_EMPTY;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/common.h"
+#include "cli/status_refused.h"
 #include "recorder/domain.h"
 #include "recorder/region.h"
 #include "recorder/rundir.h"
@@ -46,6 +47,7 @@ static const struct table_column columns[] = {
 struct list {
 	struct process_status *item;
 	unsigned count, room;
+	struct status_refused refused;
 };
 
 static void collect(void *context, const struct process_status *status)
@@ -64,13 +66,11 @@ static void collect(void *context, const struct process_status *status)
 	list->item[list->count++] = *status;
 }
 
-static void refused(void *context, const char *text)
+static void refused(void *context, const char *name, const char *text)
 {
-	char clean[1024];
+	struct list *list = context;
 
-	(void)context;
-	text_clean(clean, sizeof clean, text);
-	fprintf(stderr, "kymo status: %s\n", clean);
+	status_refused_add(&list->refused, name, text);
 }
 
 static int by_pid(const void *a, const void *b)
@@ -215,6 +215,14 @@ static void print_recorder(struct table *table, const struct view *view)
 		return;
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	table_value_u64(table, "recorder_pid", "Recorder", (uint64_t)domain->pid);
+	if (domain->layout != KYMO_ABI_VERSION) {
+		char text[160];
+
+		(void)snprintf(text, sizeof text, "another one: layout version %u, this kymo has %u; programs of this version wait until it "
+			       "stops", domain->layout, KYMO_ABI_VERSION);
+		table_value_text(table, "recorder_version", "Its version", text);
+		return;			/* where it wrote the rest is not known */
+	}
 	if (domain->elsewhere)
 		table_value_text(table, "recorder_in", "Recorder in", "another pid namespace: a container, or outside");
 	table_value_text(table, "state", "State", domain->armed ? "armed" : states_name(domain->state));
@@ -229,7 +237,6 @@ static void print_recorder(struct table *table, const struct view *view)
 	table_value_ns(table, "recording_for_ns", "Recording for",
 		       (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)domain->started_ns);
 }
-
 
 static int look(struct view *view, struct err *err)
 {
@@ -252,6 +259,7 @@ static int look(struct view *view, struct err *err)
 static void forget(struct view *view)
 {
 	free(view->list.item);
+	status_refused_free(&view->list.refused);
 	json_object_put(view->sinks);
 	*view = (struct view){ 0 };
 }
@@ -279,8 +287,9 @@ static int print(const struct view *view, const struct list *before, int format)
 		table_section(table, "processes", NULL, columns, sizeof columns / sizeof *columns);
 	for (unsigned i = 0; i < list->count; i++)
 		print_process(table, &list->item[i], &view->domain, before);
+	status_refused_print(&list->refused, table);
 	print_relays(table, json_get(view->sinks, "sinks"));
-	if (!list->count)
+	if (!list->count && !list->refused.count)
 		table_note(table, "No traced process; start one with \"kymo run -- CMD\".");
 	return cli_close("status", table, EXIT_OK);
 }
@@ -369,7 +378,8 @@ const struct verb verb_status = {
 		"wait (init events only), prepare (a session that pauses), record, or flight (keeps its last events "
 		"itself); the session and who records (a recorder's pid, \"itself\", or \"died\": the next recorder goes on); "
 		"events a second, of whatever happens to them; events recorded and lost in this session; the shared memory of "
-		"the process, what of it is not yet in a trace, its init events and rings. Changes nothing.\n\n"
+		"the process, what of it is not yet in a trace, its init events and rings. Below, why a process cannot be "
+		"recorded: one with another version of libkymo, for one. Changes nothing.\n\n"
 		"--format json and csv also have \"dropped\", events lost since the process began.",
 	.examples = "kymo status\nkymo status --watch\nkymo status --format json\n",
 	.opts = opts,

@@ -41,9 +41,9 @@ void doctor_say(struct doctor *doctor, const char *check, enum doctor_result res
 
 /*
  * Lets the dynamic loader try @library on /bin/true, only to list: LD_TRACE_LOADED_OBJECTS ends
- * the program before it begins. What the loader says goes into @said.
+ * the program before it begins. What the loader says goes into @said. @path: an LD_LIBRARY_PATH.
  */
-static bool loader_takes(const char *library, char *said, size_t size)
+static bool loader_takes(const char *library, const char *path, char *said, size_t size)
 {
 	int ends[2], status = -1;
 	size_t used = 0;
@@ -55,9 +55,10 @@ static bool loader_takes(const char *library, char *said, size_t size)
 	child = fork();
 	if (!child) {
 		char *arguments[] = { "/bin/true", NULL };
-		char preload[4200];
-		char *environment[] = { preload, "LD_TRACE_LOADED_OBJECTS=1", NULL };
+		char preload[4200], paths[32768];
+		char *environment[] = { preload, "LD_TRACE_LOADED_OBJECTS=1", paths, NULL };
 
+		(void)snprintf(paths, sizeof paths, "LD_LIBRARY_PATH=%s", path);
 		(void)snprintf(preload, sizeof preload, "LD_PRELOAD=%s", library);
 		(void)dup2(ends[1], STDOUT_FILENO);
 		(void)dup2(ends[1], STDERR_FILENO);
@@ -75,6 +76,33 @@ static bool loader_takes(const char *library, char *said, size_t size)
 	       (!strstr(said, "cannot be preloaded") && !strstr(said, "not found"));
 }
 
+/* The libkymo that goes with the preload library, of what the loader said; "" without. */
+static const char *libkymo_of(char *said)
+{
+	char *at = strstr(said, "libkymo.so.0 => ");
+
+	if (!at)
+		return "";
+	at += strlen("libkymo.so.0 => ");
+	at[strcspn(at, " \n")] = 0;
+	return at;
+}
+
+/* LD_LIBRARY_PATH comes before what the preload library says itself: that may be a libkymo of another version. */
+static void libkymo(struct doctor *doctor, const char *library, char *said)
+{
+	const char *path = getenv("LD_LIBRARY_PATH"), *own = libkymo_of(said), *chosen;
+	char again[4096];
+
+	if (!path || !*path || !loader_takes(library, path, again, sizeof again))
+		return;
+	chosen = libkymo_of(again);
+	if (*own && *chosen && strcmp(own, chosen) != 0)
+		doctor_say(doctor, "preload library", DOCTOR_WARNING,
+			   "take the directory of that libkymo.so.0 out of LD_LIBRARY_PATH, unless both are of one version",
+			   "by LD_LIBRARY_PATH it uses %s instead of %s", chosen, own);
+}
+
 void doctor_preload(struct doctor *doctor)
 {
 	char path[4096], said[4096];
@@ -88,12 +116,14 @@ void doctor_preload(struct doctor *doctor)
 		doctor_say(doctor, "preload library", DOCTOR_PROBLEM,
 			   "install kymo in a path without colons and blanks",
 			   "LD_PRELOAD cannot name %s", path);
-	else if (!loader_takes(path, said, sizeof said))
+	else if (!loader_takes(path, "", said, sizeof said))
 		doctor_say(doctor, "preload library", DOCTOR_PROBLEM,
 			   "install kymo for this machine; libkymo.so.0 must lie beside it",
 			   "the loader does not take %s: %.*s", path, (int)strcspn(said, "\n"), said);
-	else
+	else {
 		doctor_say(doctor, "preload library", DOCTOR_OK, NULL, "%s", path);
+		libkymo(doctor, path, said);
+	}
 }
 
 /* The directory is made by the first traced process or recorder; until then its parent counts. */
@@ -302,6 +332,7 @@ void doctor_machine(struct doctor *doctor)
 	clock_source(doctor);
 	clock_call(doctor);
 	limits(doctor);
+	doctor_refused(doctor, path);
 	doctor_agent(doctor, path);
 	kernel_events(doctor);
 }

@@ -55,6 +55,9 @@ void doctor_preload(struct doctor *doctor);
 /** doctor_directory() - is @path fit as runtime directory of user @uid? */
 void doctor_directory(struct doctor *doctor, const char *path, unsigned uid);
 
+/** doctor_refused() - processes in the runtime directory @dir that this kymo cannot record: of other versions, damaged. */
+void doctor_refused(struct doctor *doctor, const char *dir);
+
 /** doctor_agent() - is there a kymo agent for the runtime directory @dir, and is anything in its way? */
 void doctor_agent(struct doctor *doctor, const char *dir);
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "abi/hash.h"
 #include "abi/points.h"
 #include "abi/region.h"
 #include "base/elf.h"
@@ -84,7 +85,7 @@ static const char *variable(const struct process *process, const char *name)
 
 struct loaded {
 	bool preload, tracer, deleted;
-	char tracetools[PATH_MAX], rclcpp[PATH_MAX];
+	char tracetools[PATH_MAX], rclcpp[PATH_MAX], libkymo[PATH_MAX];
 };
 
 static bool read_maps(const struct process *process, struct loaded *loaded)
@@ -110,6 +111,7 @@ static bool read_maps(const struct process *process, struct loaded *loaded)
 			loaded->deleted = strstr(base, " (deleted)");
 		} else if (!strncmp(base, "libkymo.so", 10)) {
 			loaded->tracer = true;
+			(void)snprintf(loaded->libkymo, sizeof loaded->libkymo, "%.*s", PATH_MAX - 1, name);
 		} else if (!strncmp(base, "libtracetools.so", 16)) {
 			(void)snprintf(loaded->tracetools, sizeof loaded->tracetools, "%.*s",
 				       PATH_MAX - 1, name);
@@ -246,8 +248,10 @@ static bool find_region(const char *directory, unsigned pid, char *path, size_t 
 	return found;
 }
 
-static void say_region(struct doctor *doctor, const char *path)
+static void say_region(struct doctor *doctor, const char *path, const char *library)
 {
+	static const char *const other_version =
+		"restart it with the library of this kymo ('kymo run'), or install one version of both; LD_LIBRARY_PATH may name the other";
 	static const char *const states[] = { "?", "waiting for a recorder", "about to be recorded",
 					      "being recorded" };
 	struct kymo_region region;
@@ -268,10 +272,15 @@ static void say_region(struct doctor *doctor, const char *path)
 		return;
 	}
 	if (region.abi_version != KYMO_ABI_VERSION) {
-		doctor_say(doctor, "region", DOCTOR_PROBLEM,
-			   "restart the process with the library of this kymo",
-			   "%s has layout %u; this kymo knows %u", path, region.abi_version,
-			   KYMO_ABI_VERSION);
+		doctor_say(doctor, "region", DOCTOR_PROBLEM, other_version,
+			   "%s has layout version %u, this kymo has %u: %s is of another version", path, region.abi_version,
+			   KYMO_ABI_VERSION, *library ? library : "its libkymo");
+		return;
+	}
+	if (region.points_table != KYMO_POINTS_TABLE || region.table_hash != kymo_table_hash()) {
+		doctor_say(doctor, "region", DOCTOR_PROBLEM, other_version,
+			   "%s knows other tracepoints (%u, this kymo %u): %s is of another version", path, region.points_table,
+			   (unsigned)KYMO_POINTS_TABLE, *library ? library : "its libkymo");
 		return;
 	}
 	state = region.flags & KYMO_REGION_REPLACED ? "of a program that was replaced by exec" :
@@ -295,7 +304,7 @@ static void say_directory(struct doctor *doctor, const struct process *process,
 	/* In a container /dev/shm is another one; the recorder there sees the same as the process. */
 	(void)snprintf(path, sizeof path, "/proc/%u/root%s", process->pid, inner);
 	if (find_region(path, process->inner_pid, file, sizeof file)) {
-		say_region(doctor, file);
+		say_region(doctor, file, loaded->libkymo);
 		if (process->inner_pid != process->pid)
 			doctor_say(doctor, "container", DOCTOR_OK, NULL,
 				   "its pid there is %u: record in the container, or share %s with it",

@@ -152,6 +152,7 @@ int domain_inspect(const struct rundir *dir, struct domain_info *info, struct er
 	if (rc == 0 && claim_is_taken(fd) &&
 	    pread(fd, &page, sizeof page, 0) == sizeof page && page.magic == KYMO_DOMAIN_MAGIC) {
 		info->active = true;
+		info->layout = page.abi_version;
 		info->pid = (int)page.recorder_pid;
 		info->elsewhere = page.recorder_pid_ns != alive_own_pid_ns();
 		info->generation = page.generation;

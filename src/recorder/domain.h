@@ -24,6 +24,7 @@ struct domain {
 /* What `status` tells of the active recorder. */
 struct domain_info {
 	bool active;			/* a living recorder holds the domain */
+	uint32_t layout;		/* its KYMO_ABI_VERSION; if it is not ours, all but pid may be wrong */
 	int pid;			/* in its own pid namespace, ... */
 	bool elsewhere;			/* ... which is not ours */
 	uint32_t generation;

@@ -122,6 +122,64 @@ static bool is_owner(uid_t uid, const struct rundir *dir)
 	return uid == geteuid() || (geteuid() == 0 && fstat(dir->fd, &st) == 0 && st.st_uid == uid);
 }
 
+enum alive region_owner(const char *name, int *host_pid)
+{
+	unsigned long long start, space;
+	unsigned pid;
+
+	*host_pid = 0;
+	if (sscanf(name, "%10u-%20llu-%16llx.", &pid, &start, &space) != 3)
+		return ALIVE_UNKNOWN;
+	return alive_find(pid, space, start, host_pid);
+}
+
+/* How another version laid out what it wrote is not known, so who it is can be told from the file's name only. */
+static int refuse_version(const char *path, const char *version, struct err *err)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char comm[64] = "", file[64];
+	int pid;
+	enum alive alive = region_owner(name, &pid);
+	FILE *stream;
+
+	if (alive == ALIVE_DEAD)
+		return REFUSE("%s was left by a process of another version, which has ended: %s; remove it", path, version);
+	if (!pid)
+		return REFUSE("%s is of a process with another version of libkymo: %s; restart the program with the library "
+			      "of this kymo (\"kymo run\"), or install one version of both", path, version);
+	(void)snprintf(file, sizeof file, "/proc/%d/comm", pid);
+	stream = fopen(file, "re");
+	if (stream && !fgets(comm, sizeof comm, stream))
+		comm[0] = 0;
+	if (stream)
+		fclose(stream);
+	comm[strcspn(comm, "\n")] = 0;
+	return REFUSE("process %d (%s) has another version of libkymo: %s; restart it with the library of this kymo (\"kymo "
+		      "run\"), or install one version of both", pid, *comm ? comm : "?", version);
+}
+
+/* Before anything else is believed: sizes and places are others there. */
+static int check_version(int fd, const char *path, struct err *err)
+{
+	struct {
+		uint64_t magic;
+		uint32_t abi_version, points_table;
+		uint64_t table_hash;
+	} head;
+	char version[128];
+
+	if (pread(fd, &head, sizeof head, 0) != sizeof head || head.magic != KYMO_REGION_MAGIC)
+		return 0;		/* said by the other checks */
+	if (head.abi_version != KYMO_ABI_VERSION)
+		(void)snprintf(version, sizeof version, "layout version %u, this kymo has %u", head.abi_version, KYMO_ABI_VERSION);
+	else if (head.points_table != KYMO_POINTS_TABLE || head.table_hash != kymo_table_hash())
+		(void)snprintf(version, sizeof version, "layout version %u as this kymo, but other tracepoints (%u, here %u)",
+			       head.abi_version, head.points_table, (unsigned)KYMO_POINTS_TABLE);
+	else
+		return 0;
+	return refuse_version(path, version, err);
+}
+
 static int check_file(int fd, const struct rundir *dir, const char *path, struct stat *st, struct err *err)
 {
 	if (fstat(fd, st) < 0)
@@ -136,8 +194,9 @@ static int check_file(int fd, const struct rundir *dir, const char *path, struct
 	if ((st->st_mode & 07777) != 0600)
 		return REFUSE("%s has mode %04o instead of 0600; remove it if no program uses it",
 			      path, (unsigned)(st->st_mode & 07777));
-	if (st->st_size < KYMO_FIRST_SEGMENT_PAGE * KYMO_PAGE ||
-	    (uint64_t)st->st_size > REGION_SIZE_MAX)
+	if (check_version(fd, path, err) < 0)
+		return -1;
+	if (st->st_size < KYMO_FIRST_SEGMENT_PAGE * KYMO_PAGE || (uint64_t)st->st_size > REGION_SIZE_MAX)
 		return REFUSE("%s has %lld bytes, which no region has; remove it", path,
 			      (long long)st->st_size);
 	return 0;
@@ -147,14 +206,6 @@ static int check_header(const struct kymo_region *header, const char *path, stru
 {
 	if (header->magic != KYMO_REGION_MAGIC)
 		return REFUSE("%s does not begin as a region does; remove it", path);
-	if (header->abi_version != KYMO_ABI_VERSION)
-		return REFUSE("%s has layout version %u, this kymo knows %u; start the program with "
-			      "the kymo that records it", path, header->abi_version,
-			      KYMO_ABI_VERSION);
-	if (header->points_table != KYMO_POINTS_TABLE || header->table_hash != kymo_table_hash())
-		return REFUSE("%s comes from a libkymo with other tracepoints (%u, this kymo knows "
-			      "%u); start the program with the kymo that records it", path,
-			      header->points_table, (unsigned)KYMO_POINTS_TABLE);
 	if (!header->pid || header->pid > INT32_MAX)
 		return REFUSE("%s names no process; remove it", path);
 	if (header->page_count < KYMO_FIRST_SEGMENT_PAGE)

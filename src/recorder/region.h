@@ -71,6 +71,14 @@ bool region_has_name(const struct region *region, const char *glob);
  */
 void region_guard(void);
 
+/**
+ * region_owner() - whether the process that made region file @name still runs, by the name alone
+ * @host_pid: its pid as we see it, 0 when it is not found
+ *
+ * For files that cannot be opened as regions. Return: ALIVE_UNKNOWN also when the name does not tell. Context: as alive_find().
+ */
+enum alive region_owner(const char *name, int *host_pid);
+
 /** region_close() - unmap and close. Closed or zeroed with fd -1 is fine. */
 void region_close(struct region *region);
 

@@ -116,7 +116,7 @@ static void fill(const struct region *region, struct process_status *status)
 
 int status_read(const struct rundir *dir,
 		void (*each)(void *context, const struct process_status *status),
-		void (*refused)(void *context, const char *text), void *context, struct err *err)
+		void (*refused)(void *context, const char *name, const char *text), void *context, struct err *err)
 {
 	int fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
@@ -138,7 +138,7 @@ int status_read(const struct rundir *dir,
 			continue;
 		rc = region_open(&region, dir, entry->d_name, false, &why);
 		if (rc < 0 && refused)
-			refused(context, why.text);
+			refused(context, entry->d_name, why.text);
 		if (rc)
 			continue;
 		fill(&region, &status);

@@ -37,13 +37,13 @@ struct process_status {
 /**
  * status_read() - look at every region in @dir, in no particular order
  * @each: called for each
- * @refused: called with a sentence for each file that is no region of ours; may be NULL
+ * @refused: called with the name of each file that is no region of ours, and a sentence; may be NULL
  *
  * Context: allocates and blocks.
  * Return: number of regions; -1 with @err.
  */
 int status_read(const struct rundir *dir,
 		void (*each)(void *context, const struct process_status *status),
-		void (*refused)(void *context, const char *text), void *context, struct err *err);
+		void (*refused)(void *context, const char *name, const char *text), void *context, struct err *err);
 
 #endif
