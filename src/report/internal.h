@@ -108,6 +108,15 @@ int report_cputime(struct report *report);
 int report_memory(struct report *report);
 /* realtime.c */
 int report_realtime(struct report *report);
+/* costs.c */
+int report_node_costs(struct report *report);
+int report_process_costs(struct report *report);
+struct costs;
+/* Reads the trace again for what callbacks, spans and processes cost, then calls @show. 0, or -1 with report->err. */
+int report_costs_pass(struct report *report,
+		      void (*show)(struct report *report, const struct model *model, const struct costs *costs));
+/* In text: what of it could not be looked at. Return: was nothing? */
+bool report_costs_missing(struct report *report, const struct costs *costs);
 int report_profile(struct report *report);
 
 /* executor_view.c */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The section realtime: what callbacks and spans did that real-time ones avoid.
- * A pass of its own, as the events are others.
- */
+/* The section realtime: what callbacks and spans did that real-time ones avoid. */
 #include <stdio.h>
 
 #include "analysis/costs/costs.h"
@@ -176,74 +173,27 @@ static const char *looked_at(const struct costs *costs)
 /* What could not be looked at is no all-clear. */
 static void print_notes(struct report *report, const struct model *model, const struct costs *costs, bool any)
 {
-	bool libc = costs_seen(costs, COSTS_ALLOCATION), faults = costs_seen(costs, COSTS_FAULT), missing = !libc && !faults;
+	bool missing = false;
 
 	for (unsigned i = 0; i < report->options->realtimes; i++)
 		if (!has_run(report, model, costs, i)) {
 			table_note(report->table, "No callback or span of '%s' ran.", report->options->realtime[i]);
 			missing = true;
 		}
-	if (!libc)
-		table_note(report->table, "Not looked at: allocations and mutexes. Start the program with kymo record --malloc.");
-	if (!faults)
-		table_note(report->table, "Not looked at: page faults. Record with kymo record --kernel.");
+	missing |= report_costs_missing(report, costs);
 	table_note(report->table, "Not looked at: system calls.");
 	if (report->options->not_realtime && report->options->realtimes)
 		*report->options->not_realtime = any || missing;
 }
 
-/* ---- the pass ---- */
-
-static int read_all(struct report *report, struct model *model, struct spans *spans, struct costs *costs)
-{
-	struct ctf_event event;
-	int more;
-
-	if (spans_attach(spans, report->reader, report->err))
-		return -1;
-	while ((more = ctf_next(report->reader, &event, report->err)) > 0)
-		if (costs_event(costs, &event) || spans_event(spans, &event) || model_event(model, &event))
-			return err_set(report->err, EXIT_FAILED, "There is no memory left for the analysis.");
-	if (!more) {
-		spans_finish(spans);
-		model_finish(model);
-	}
-	return more;
-}
-
-static int print_realtime(struct report *report, const struct model *model, const struct costs *costs)
+static void print_realtime(struct report *report, const struct model *model, const struct costs *costs)
 {
 	table_value_text(report->table, "looked_at", "Looked at", looked_at(costs));
 	table_section(report->table, "realtime", "What real-time callbacks avoid", columns, COUNT_OF(columns));
 	print_notes(report, model, costs, print(report, model, costs));
-	return 0;
-}
-
-/* Reads the trace again, then calls @show. */
-static int pass(struct report *report, int (*show)(struct report *report, const struct model *model, const struct costs *costs))
-{
-	struct model *model = NULL;
-	struct spans *spans = NULL;
-	struct costs *costs = NULL;
-	int status = -1;
-
-	if (model_create(&model, report->err) || spans_create(&spans, model, report->err))
-		goto out;
-	if (costs_create(&costs, model, report->reader) || costs_spans(costs, spans)) {
-		(void)err_set(report->err, EXIT_FAILED, "There is no memory left for the analysis.");
-		goto out;
-	}
-	status = read_all(report, model, spans, costs);
-	if (!status)
-		status = show(report, model, costs);
-out:
-	costs_destroy(costs);
-	spans_destroy(spans);
-	model_destroy(model);
-	return status;
 }
 
 int report_realtime(struct report *report)
 {
-	return pass(report, print_realtime);
+	return report_costs_pass(report, print_realtime);
 }

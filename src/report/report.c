@@ -59,6 +59,8 @@ static const struct report_section sections[] = {
 	{ .name = "cputime", .again = report_cputime },
 	{ .name = "memory", .again = report_memory },
 	{ .name = "realtime", .realtime = true, .may_be_empty = true, .again = report_realtime },
+	{ .name = "node-costs", .may_be_empty = true, .again = report_node_costs },
+	{ .name = "process-costs", .may_be_empty = true, .again = report_process_costs },
 	{ .name = "profile", .again = report_profile },
 	{ .name = "processes", .print = report_processes },
 	{ .name = "nodes", .print = report_nodes, .none = "The trace tells of no nodes." },

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """`kymo report --realtime`: what callbacks and spans allocate, wait for and fault is what tests/tools/costs.c does in each of them,
-and the exit status says whether those that are named do any of it."""
+and the exit status says whether those that are named do any of it. Of nodes, processes and single runs (SQL) it is the same."""
 import json
 import os
 import subprocess
@@ -34,6 +34,48 @@ def report(trace, *names, status=0):
         told["looked_at"]
 
 
+def section(trace, name):
+    done = subprocess.run([KYMO, "report", trace, "--section", name, "--format", "json"], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)[name]
+
+
+def runs(trace):
+    done = subprocess.run([KYMO, "query", trace, "SELECT * FROM callback_costs ORDER BY id", "--format", "json"], capture_output=True,
+                          text=True, check=True)
+    return json.loads(done.stdout)["rows"]
+
+
+def check_sums(trace, rows, has_faults):
+    """What callbacks, single runs, nodes, the process and the section memory say of one trace."""
+    single = runs(trace)
+    assert len(single) == 6 * ROUNDS and len({r["id"] for r in single}) == 6 * ROUNDS, len(single)
+    for period in range(1, 7):
+        of = [r for r in single if r["callback"] == f"/costly timer {period} s"]
+        for what, column in (("allocation", "allocations"), ("free", "frees"), ("lock", "lock_waits"), ("page_fault", "page_faults")):
+            if what == "page_fault" and not has_faults:
+                assert all(r["page_faults"] is None and r["major_faults"] is None for r in of), of
+                continue
+            row = rows.get((what, period))
+            assert sum(r[column] for r in of) == (row["times"] if row else 0), (what, period, row)
+            assert max(r[column] for r in of) == (row["most"] if row else 0), (what, period, row)
+    many = [r for r in single if r["callback"] == "/costly timer 2 s"]
+    assert all((r["allocations"], r["allocated_bytes"], r["frees"], r["growth_bytes"], r["peak_bytes"]) == (6, BYTES, 6, 0, 3000)
+               for r in many), many
+    assert sum(r["lock_ns"] for r in single) == rows["lock", 5]["lock_ns"], single
+    node, = section(trace, "node-costs")
+    assert node["node"] == "/costly", node
+    for column in ("allocations", "allocated_bytes", "frees", "growth_bytes", "lock_waits", "lock_ns", "page_faults"):
+        assert node[column] == (sum(r[column] for r in single) if single[0][column] is not None else None), (column, node)
+    process, = section(trace, "process-costs")
+    memory = next(r for r in section(trace, "memory") if r["what"] == "process")
+    assert (process["allocations"], process["allocated_bytes"], process["frees"], process["growth_bytes"], process["peak_bytes"]) == \
+        (memory["allocations"], memory["allocated_bytes"], memory["frees"] + memory["unknown_frees"], memory["now_bytes"],
+         memory["most_bytes"]), (process, memory)
+    # The spans are in no callback.
+    assert process["allocations"] >= node["allocations"] + ROUNDS and process["lock_waits"] >= ROUNDS, (process, node)
+    assert process["page_faults"] is None or process["page_faults"] >= node["page_faults"], (process, node)
+
+
 def main(directory):
     if not os.path.exists(os.path.join(BUILD, "lib", "libkymo-malloc.so")):
         print("skipped: not built with a sanitizer")
@@ -57,6 +99,7 @@ def main(directory):
     if kernel and "lost" not in said:
         assert rows["page_fault", 4]["most"] == PAGES and rows["page_fault", 4]["times"] >= PAGES * ROUNDS // 10, rows
     assert text == "allocations, mutexes" + (", page faults" if kernel else ""), text
+    check_sums(trace, rows, kernel)
     report(trace, "/costly timer 3 s", status=5)
     assert set(report(trace, "/costly timer 5 s", "/costly timer 6 s", status=5)[0]) >= {("lock", 5)}
     report(trace, "/nobody", status=5)
@@ -67,6 +110,8 @@ def main(directory):
     plain, _ = record(directory)
     rows, text = report(plain, "/costly timer 3 s", status=5)
     assert not rows and text == "nothing", (rows, text)
+    assert not section(plain, "node-costs") and not section(plain, "process-costs")
+    assert all(r["allocations"] is None and r["lock_ns"] is None and r["page_faults"] is None for r in runs(plain))
     return 0
 
 

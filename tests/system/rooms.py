@@ -45,7 +45,7 @@ PARTS = {
     "costs": ["model", "spans", "system"],
     "simclock": [],
     "align": ["model"],
-    "tables": ["model", "spans", "simclock", "align", "sched", "executors"],
+    "tables": ["model", "costs", "spans", "simclock", "align", "sched", "executors"],
 }
 
 # What the two libraries in the traced process may need.

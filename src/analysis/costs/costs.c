@@ -287,17 +287,31 @@ bool costs_seen(const struct costs *costs, enum costs_kind kind)
 	return kind == COSTS_FAULT || kind == COSTS_MAJOR ? costs->saw_faults : costs->saw_libc;
 }
 
-bool costs_is_told(const struct costs *costs, enum costs_kind kind)
+/* Kymo declares all tracepoints of programs that there are, the kernel's only if they are recorded, as LTTng does of all. */
+static bool is_declared(const struct ctf_reader *reader, const struct ctf_bind *rows, unsigned count)
 {
-	bool of_faults = kind == COSTS_FAULT || kind == COSTS_MAJOR;
-	const struct ctf_bind *rows;
-	unsigned count;
-
-	rows = of_faults ? faults_bind(&count) : memory_bind(&count);
-	count = of_faults ? count : LIBC_ROWS;
-	for (unsigned i = 0; i < ctf_class_count(costs->reader); i++)
+	for (unsigned i = 0; i < ctf_class_count(reader); i++)
 		for (unsigned row = 0; row < count; row++)
-			if (strcmp(ctf_class(costs->reader, i)->name, rows[row].event) == 0)
+			if (strcmp(ctf_class(reader, i)->name, rows[row].event) == 0)
 				return true;
 	return false;
+}
+
+int costs_look(struct ctf_reader *reader, bool *libc, bool *faults, struct err *err)
+{
+	unsigned count;
+	const struct ctf_bind *rows = faults_bind(&count);
+	struct ctf_event event;
+	int more = 0;
+
+	*faults = is_declared(reader, rows, count);
+	*libc = false;
+	rows = memory_bind(&count);
+	if (!is_declared(reader, rows, LIBC_ROWS))
+		return 0;
+	if (ctf_bind(reader, rows, LIBC_ROWS, err))
+		return -1;
+	while (!*libc && (more = ctf_next(reader, &event, err)) > 0)
+		*libc = event.bound >= 0;
+	return more < 0 ? -1 : 0;
 }

@@ -91,7 +91,12 @@ const struct costs_process *costs_process(const struct costs *costs, uint32_t in
 /** costs_seen() - has an event of the trace told of @kind, in a callback or elsewhere? LOCK: or of allocations, which come together. */
 bool costs_seen(const struct costs *costs, enum costs_kind kind);
 
-/** costs_is_told() - does the trace have events that tell of @kind, so that none of it means none? At any time. */
-bool costs_is_told(const struct costs *costs, enum costs_kind kind);
+/**
+ * costs_look() - does a trace tell of allocations and mutexes, and of page faults, so that none of it means none?
+ * @reader: of its own for this; read up to the first event of libc's, which may be the whole trace
+ *
+ * Context: as above, but blocks. Return: 0, or -1 with @err.
+ */
+int costs_look(struct ctf_reader *reader, bool *libc, bool *faults, struct err *err);
 
 #endif

@@ -512,7 +512,7 @@ const struct ctf_bind *model_bind(const struct model *model, unsigned *count);
  * Return: 0, or -1: more than MODEL_BIND_ALSO_MAX in all.
  */
 int model_bind_also(struct model *model, const struct ctf_bind *rows, unsigned count, unsigned *first);
-#define MODEL_BIND_ALSO_MAX 16u
+#define MODEL_BIND_ALSO_MAX 48u
 
 /** model_attach() - bind @reader to model_bind() and learn its hosts. Return: 0, or -1 with @err. */
 int model_attach(struct model *model, struct ctf_reader *reader, struct err *err);

@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "analysis/align/align.h"
+#include "analysis/costs/costs.h"
 #include "analysis/executors/waits.h"
 #include "analysis/model/internal.h"
 #include "analysis/sched/runs.h"
@@ -120,6 +121,14 @@ struct preemption_row {
 	struct sched_by by;
 };
 
+/* What a run of a callback cost. */
+struct cost_row {
+	uint64_t id;
+	struct model_instance instance;
+	struct costs_use use;
+	bool libc_is_told, faults_are_told;
+};
+
 /* A thread in all. */
 struct thread_row {
 	uint64_t id;
@@ -182,6 +191,7 @@ struct tables_row {
 		struct cpu_row cpu;
 		struct preemption_row preemption;
 		struct thread_row thread;
+		struct cost_row cost;
 		struct wait_row wait;
 		struct blocked_row blocked;
 		struct span_row span;
@@ -211,6 +221,7 @@ struct tables {
 	struct pool pool;		/* of the warnings */
 	struct list warnings;
 	uint64_t lost;
+	bool costs_are_known, libc_is_told, faults_are_told;	/* see costs_look() */
 };
 
 struct tables_scan {
@@ -222,6 +233,7 @@ struct tables_scan {
 	struct spans *spans;
 	struct waits *waits;		/* NULL: nobody asks */
 	struct sched_runs *runs;	/* NULL: no table of the kernel's scheduler is asked for, or there is none */
+	struct costs *costs;		/* NULL: nobody asks */
 	struct model_listener listener;	/* what the tables need */
 
 	struct tables_row *queue;	/* what the last event gave */
@@ -271,6 +283,9 @@ void tables_spans_free(struct tables_scan *scan);
 /* Before the model is attached to the reader. */
 int tables_kernel_attach(struct tables_scan *scan, struct err *err);
 void tables_kernel_finish(struct tables_scan *scan);
+
+/* costs.c */
+int tables_costs_attach(struct tables_scan *scan, struct err *err);
 
 /* waits.c */
 int tables_waits_attach(struct tables_scan *scan, struct err *err);

@@ -171,7 +171,8 @@ static int take_event(struct tables_scan *scan, struct err *err)
 		any_row(scan);
 	if (!scan->model)
 		return 0;
-	if ((scan->runs && sched_runs_event(scan->runs, event)) || spans_event(scan->spans, event) ||
+	if ((scan->costs && costs_event(scan->costs, event)) ||
+	    (scan->runs && sched_runs_event(scan->runs, event)) || spans_event(scan->spans, event) ||
 	    model_event(scan->model, event))
 		return tables_no_memory(err);
 	tables_point(scan, event);
@@ -258,7 +259,7 @@ static bool next_object(struct tables_scan *scan)
 static int attach(struct tables_scan *scan, struct err *err)
 {
 	return model_create(&scan->model, err) || spans_create(&scan->spans, scan->model, err) ||
-	       tables_listen(scan, err) || tables_waits_attach(scan, err) ||
+	       tables_listen(scan, err) || tables_waits_attach(scan, err) || tables_costs_attach(scan, err) ||
 	       tables_kernel_attach(scan, err) || spans_attach(scan->spans, scan->reader, err) ? -1 : 0;
 }
 
@@ -361,6 +362,7 @@ void tables_scan_end(struct tables_scan *scan)
 	spans_destroy(scan->spans);
 	sched_runs_destroy(scan->runs);
 	waits_destroy(scan->waits);
+	costs_destroy(scan->costs);
 	model_destroy(scan->model);
 	ctf_close(scan->reader);
 	free((void *)scan->request.filter);

@@ -49,7 +49,7 @@ bool tables_numbered(unsigned table)
 {
 	return table != TABLE_callback_instances && table != TABLE_unfinished_instances &&
 	       table != TABLE_service_calls && table != TABLE_callback_cpu &&
-	       table != TABLE_callback_waits;
+	       table != TABLE_callback_waits && table != TABLE_callback_costs;
 }
 
 static int special_column(unsigned table, const char *name)
