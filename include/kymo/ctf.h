@@ -9,15 +9,21 @@
  * then loads just the bound fields. What can be forgiven (a torn tail, a gap, a missing index)
  * is forgiven, reported through ctf_warning_count(), and the rest is given.
  *
- *   static const struct ctf_bind wanted[] = {
- *       { "ros2:callback_start", { "callback", "is_intra_process" } },
- *       { "ros2:callback_end", { "callback" } },
- *   };
- *   ctf_open(path, &reader, &err);
- *   ctf_bind(reader, wanted, 2, &err);
- *   while ((more = ctf_next(reader, &event, &err)) > 0)
- *       switch (event.bound) { case 0: event.value[0].u ... }
- *   ctf_close(reader);
+ *     static const struct ctf_bind wanted[] = {
+ *             { "ros2:callback_start", { "callback", "is_intra_process" } },
+ *             { "ros2:callback_end", { "callback" } },
+ *     };
+ *     struct ctf_reader *reader = NULL;
+ *     struct ctf_event event;
+ *     struct err err;
+ *
+ *     if (ctf_open("/data/trace", &reader, &err) || ctf_bind(reader, wanted, 2, &err))
+ *             fprintf(stderr, "%s\n", err.text);
+ *     else
+ *             while (ctf_next(reader, &event, &err) > 0)
+ *                     if (event.bound == 0)
+ *                             printf("%d: %lx\n", event.vtid, (unsigned long)event.value[0].u);
+ *     ctf_close(reader);
  *
  * Link with -lkymo-ctf (pkg-config kymo-ctf, CMake kymo::ctf). Errors are a struct err: `text` says
  * what happened, where, and what to do; NULL where nobody wants to know.

@@ -7,7 +7,7 @@
  *
  *     void plan(int step)
  *     {
- *             KYMO_SPAN("control", "plan", ("step", step));     begins here, ends with the scope
+ *             KYMO_SPAN("control", "plan", ("step", step));     // begins here, ends with the scope
  *             ...
  *             KYMO_INSTANT("control", "replanned", ("why", "obstacle"), ("cost", 1.5));
  *             KYMO_COUNTER("control", "queue", depth);
@@ -15,6 +15,14 @@
  *
  * Link with -lkymo (pkg-config kymo). Nothing is recorded until somebody records:
  * `kymo record` from outside, at any time.
+ *
+ * The macros, and the events of the trace that they make:
+ *     KYMO_SPAN(category, name, fields...)            category:name_begin with the fields; category:name_end at the end of the scope
+ *     KYMO_BEGIN(category, name, fields...)           the same by hand, on one thread
+ *     KYMO_END(category, name, fields...)
+ *     KYMO_INSTANT(category, name, fields...)         category:name
+ *     KYMO_COUNTER(category, name, value, fields...)  category:name with value, an integer or a double
+ *     KYMO_TRACEPOINT(provider, name, fields...)      provider:name; an event of your own, as with any CTF tracer
  *
  * Category and name are string literals. Each such place is a static description in a section of
  * its own, registered when the program or library is loaded; at run time it costs nothing.

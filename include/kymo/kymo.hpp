@@ -6,13 +6,13 @@
  *
  *     void plan(int step)
  *     {
- *             KYMO_SPAN("control", "plan", ("step", step));     begins here, ends with the scope
+ *             KYMO_SPAN("control", "plan", ("step", step));     // begins here, ends with the scope
  *             ...
  *             KYMO_INSTANT("control", "replanned", ("why", "obstacle"), ("cost", 1.5));
  *     }
  *     void load(const std::string &name)
  *     {
- *             kymo::span span("plugin", name.c_str());          a name known only at run time
+ *             kymo::span span("plugin", name.c_str());          // a name known only at run time
  *     }
  *
  * Works in inline functions, templates, lambdas, constructors of static objects and libraries that
@@ -21,6 +21,8 @@
  * A value of a field may be: any integer, enumeration or floating-point number, bool, any pointer,
  * char * and anything with data() and size() of char (std::string, std::string_view: cut at its first
  * NUL or after KYMO_TEXT_MAX bytes).
+ *
+ * kymo::set_enabled(), kymo::set_category() and kymo::snapshot() are the functions of kymo.h.
  *
  * What context and cost are, kymo.h says. -DKYMO_COMPILE_OUT: nothing of kymo is left.
  *

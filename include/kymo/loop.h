@@ -4,7 +4,7 @@
  *
  *     struct kymo_loop loop;
  *
- *     KYMO_LOOP_INIT(&loop, "control", "loop", 1000000, 0);      1 kHz; the deadline is the period
+ *     KYMO_LOOP_INIT(&loop, "control", "loop", 1000000, 0);      // 1 kHz; the deadline is the period
  *     while (running) {
  *             kymo_loop_wait(&loop);
  *             ...

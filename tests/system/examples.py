@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every command line of the help texts (which are the manual pages) and of docs/ is executed: as it stands there, but with
+"""Every command line of the help texts (which are the manual pages), of packaging/man and of docs/ is executed: as it stands there, but with
 places, addresses and numbers of this test (SWAPS). How each is surrounded, SCENES says: the first pattern that matches.
 A line that none matches, or a pattern that matches no line any more, is a failure.
 
@@ -84,6 +84,10 @@ def commands():
                     number += 1
                     line += "\n" + lines[number]
                 found.setdefault(line.strip(), f"kymo help {verb}")
+    for path in sorted(glob.glob(os.path.join(SOURCE, "packaging", "man", "*"))):
+        for line in open(path, encoding="utf-8"):
+            if line.startswith("kymo "):
+                found.setdefault(line.strip().replace("\\-", "-"), os.path.basename(path))
     for path in sorted(glob.glob(os.path.join(SOURCE, "docs", "*.md")) + [os.path.join(SOURCE, "README.md")]):
         name = os.path.basename(path)
         fenced = False
