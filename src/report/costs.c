@@ -129,15 +129,6 @@ static const struct table_column node_columns[] = {
 	{ "node", "Node" }, USE_COLUMNS, { "process", "Process" }, { "pid", NULL },
 };
 
-static void add(struct costs_use *sum, const struct costs_use *more)
-{
-	for (unsigned i = 0; i < COSTS_KINDS; i++)
-		sum->count[i] += more->count[i];
-	sum->bytes += more->bytes;
-	sum->growth += more->growth;
-	sum->lock_ns += more->lock_ns;
-}
-
 /* By node; what happens in a callback inside of another one counts for its own node only. */
 static struct costs_use *sum_nodes(const struct model *model, const struct costs *costs)
 {
@@ -149,7 +140,7 @@ static struct costs_use *sum_nodes(const struct model *model, const struct costs
 		const struct costs_use *own = costs_own(costs, i);
 
 		if (node && own)
-			add(&sum[node->index], own);
+			costs_add(&sum[node->index], own);
 	}
 	return sum;
 }

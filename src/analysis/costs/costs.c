@@ -58,6 +58,7 @@ static int on_memory(struct costs *costs, struct self *self, const struct ctf_ev
 	struct ctf_event own = *event;
 	const struct memory_thread *thread;
 	const struct memory_use *before = &self->before, *now;
+	int64_t growth;
 
 	own.bound = event->bound - (int)costs->first;
 	if (memory_event(&costs->memory, &own))
@@ -66,11 +67,13 @@ static int on_memory(struct costs *costs, struct self *self, const struct ctf_ev
 	if (!thread)
 		return 0;
 	now = &thread->user;
+	if (__builtin_sub_overflow(now->now, before->now, &growth))
+		growth = 0;		/* only of a damaged trace */
 	costs_charge(costs, self, &(struct costs_use){
 		.count = { [COSTS_ALLOCATION] = now->allocations - before->allocations,
 			   [COSTS_FREE] = now->frees - before->frees + now->unknown_frees - before->unknown_frees },
 		.bytes = now->allocated - before->allocated,
-		.growth = now->now - before->now,
+		.growth = growth,
 	});
 	self->before = *now;
 	return 0;
@@ -84,7 +87,9 @@ static void on_lock(struct costs *costs, struct self *self, const struct ctf_eve
 		self->lock_ns = event->ns;
 		use.count[COSTS_LOCK] = 1;
 	} else if (self->lock_ns) {
-		use.lock_ns = event->ns - self->lock_ns;
+		/* Of a damaged trace it may be anything. */
+		if (__builtin_sub_overflow(event->ns, self->lock_ns, &use.lock_ns) || use.lock_ns < 0)
+			use.lock_ns = 0;
 		self->lock_ns = 0;
 	}
 	costs_charge(costs, self, &use);

@@ -76,6 +76,9 @@ void costs_listen(struct costs *costs,
 /** costs_event() - the next event, before the spans and the model get it. Return: 0, or -1: no memory. */
 int costs_event(struct costs *costs, const struct ctf_event *event);
 
+/** costs_add() - @more to @use; its peak is that of the sum so far. */
+void costs_add(struct costs_use *use, const struct costs_use *more);
+
 /** costs_callback() - of the callback with that index of the model; NULL: no run of it returned. */
 const struct costs_sum *costs_callback(const struct costs *costs, uint32_t index);
 

@@ -49,7 +49,6 @@ struct costs {
 };
 
 /* sums.c. All that need memory set failed when there is none. */
-void costs_add(struct costs_use *use, const struct costs_use *more);
 
 /** costs_claim() - @self is of process @pid, named @name if it is its main thread. @name may be "". */
 void costs_claim(struct costs *costs, struct self *self, uint32_t host, const char *hostname, int32_t pid, const char *name,

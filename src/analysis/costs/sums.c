@@ -5,13 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Sizes and times are what a trace says: a damaged one must not overflow. */
+static void add_to(int64_t *sum, int64_t more)
+{
+	if (__builtin_add_overflow(*sum, more, sum))
+		*sum = more < 0 ? INT64_MIN : INT64_MAX;
+}
+
 void costs_add(struct costs_use *use, const struct costs_use *more)
 {
 	for (unsigned i = 0; i < COSTS_KINDS; i++)
 		use->count[i] += more->count[i];
 	use->bytes += more->bytes;
-	use->growth += more->growth;
-	use->lock_ns += more->lock_ns;
+	add_to(&use->growth, more->growth);
+	add_to(&use->lock_ns, more->lock_ns);
 	if (use->growth > use->peak)
 		use->peak = use->growth;
 }
