@@ -53,7 +53,7 @@ for at in proc dev/shm; do
 done
 cp /etc/resolv.conf "$root/etc/" 2>/dev/null || :
 cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/" 2>/dev/null || :
-inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
+inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/opt LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
 install_there() { inside apt-get install -y --no-install-recommends "$@" >>"$out/apt.log" 2>&1 || { tail -5 "$out/apt.log"; fail "$out/apt.log"; }; }
 : >"$out/apt.log"
 inside apt-get update -q >>"$out/apt.log" 2>&1 || fail "$out/apt.log"
@@ -66,41 +66,41 @@ needed=$(for deb in "$root"/debs/*.deb; do dpkg-deb -f "$deb" Depends Pre-Depend
 # shellcheck disable=SC2086
 install_there $needed gcc g++ libc6-dev cmake make pkg-config
 everything() { (cd "$root" && find . -xdev \( -path ./debs -o -path ./var/lib/dpkg -o -path ./var/lib/apt -o -path ./var/log -o -path ./var/cache \
-	-o -path ./proc -o -path ./dev -o -path ./tmp -o -path ./root \) -prune -o -print) | sort; }
+	-o -path ./proc -o -path ./dev -o -path ./tmp -o -path ./opt \) -prune -o -print) | sort; }
 everything >"$out/before"
 install_there $(cd "$root" && ls debs/*.deb | sed 's,^,/,')
 
 step "there: record, report, why"
 robot=$(find "$out/robot" -type f -name robot -perm -u+x | head -1)
-mkdir -p "$root/root/robot"
-cp -r "$(dirname "$robot")"/. "$root/root/robot/"
-cp "$(find "$out/robot" -path '*jazzy*' -name libtracetools.so)" "$root/root/robot/"
-inside env LD_LIBRARY_PATH=/root/robot ROS_DISTRO=jazzy kymo record -o /root/trace -- /root/robot/robot --seconds 3 2>"$out/record.log" || { cat "$out/record.log"; fail "kymo record"; }
+mkdir -p "$root/opt/robot"
+cp -r "$(dirname "$robot")"/. "$root/opt/robot/"
+cp "$(find "$out/robot" -path '*jazzy*' -name libtracetools.so)" "$root/opt/robot/"
+inside env LD_LIBRARY_PATH=/opt/robot ROS_DISTRO=jazzy kymo record -o /opt/trace -- /opt/robot/robot --seconds 3 2>"$out/record.log" || { cat "$out/record.log"; fail "kymo record"; }
 tail -3 "$out/record.log"
-inside kymo report /root/trace >"$out/report.txt" || fail "kymo report"
+inside kymo report /opt/trace >"$out/report.txt" || fail "kymo report"
 grep -q 'robot::Costmap::on_update_timer' "$out/report.txt" || fail "the report does not know the costmap: $out/report.txt"
-inside kymo why /root/trace | head -1
+inside kymo why /opt/trace | head -1
 inside kymo agent --help >/dev/null || fail "kymo agent"
 for page in $(inside kymo --version | sed -n 's/^  verbs: *//p'); do
 	[ -e "$root/usr/share/man/man1/kymo-$page.1.gz" ] || fail "no manual page of kymo $page"
 done
 
 step "there: a foreign project, pkg-config and find_package"
-mkdir "$root/root/foreign"
-cat >"$root/root/foreign/main.c" <<'C'
+mkdir "$root/opt/foreign"
+cat >"$root/opt/foreign/main.c" <<'C'
 #include <kymo/kymo.h>
 #include <kymo/session.h>
 #include <kymo/ctf.h>
 int main(void) { KYMO_SPAN("foreign", "main"); return kymo_session_error() && ctf_open("/nowhere", NULL, NULL) < 0 ? 0 : 1; }
 C
-cat >"$root/root/foreign/CMakeLists.txt" <<'CMAKE'
+cat >"$root/opt/foreign/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.18)
 project(foreign LANGUAGES C)
 find_package(kymo 0.1 REQUIRED)
 add_executable(with_cmake main.c)
 target_link_libraries(with_cmake PRIVATE kymo::kymo kymo::session kymo::ctf)
 CMAKE
-inside sh -ec 'cd /root/foreign; cc -o with_pkg_config main.c $(pkg-config --cflags --libs kymo kymo-session kymo-ctf)
+inside sh -ec 'cd /opt/foreign; cc -o with_pkg_config main.c $(pkg-config --cflags --libs kymo kymo-session kymo-ctf)
 	./with_pkg_config; cmake -S . -B build; cmake --build build; build/with_cmake' >"$out/foreign.log" 2>&1 ||
 	{ tail -20 "$out/foreign.log"; fail "$out/foreign.log"; }
 

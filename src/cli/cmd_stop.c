@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo stop`: ends the recorder of the runtime directory, and waits until it is gone. */
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -13,6 +14,7 @@
 
 #define ASK_NS	5000000000
 #define LOOK_MS	20
+#define ENDS_NS	3000000000	/* for one that has no ear any more because it is about to be gone */
 
 struct options {
 	int64_t timeout;
@@ -58,6 +60,14 @@ static int stop(const struct rundir *dir, const struct options *options, const s
 	process = info->pid > 0 && !info->elsewhere ? (int)syscall(SYS_pidfd_open, info->pid, 0) : -1;
 	rc = ask_for(dir, info, "stop", timeout < ASK_NS ? timeout : ASK_NS, &reply, err);
 	json_object_put(reply);
+	if (rc < 0) {
+		const int64_t late = now_ns() + (timeout < ENDS_NS ? timeout : ENDS_NS);
+		bool there = true;
+
+		while (there && now_ns() < late)
+			there = is_there(dir, info, process);
+		rc = there ? -1 : 0;
+	}
 	while (rc == 0 && is_there(dir, info, process))
 		if (now_ns() >= until)
 			rc = err_set(err, EXIT_FAILED, "recorder %d was told to stop but is still there; it waits "
