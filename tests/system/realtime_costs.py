@@ -16,9 +16,9 @@ ROUNDS, PAGES, SPAN = 20, 2048, "control:step"
 BYTES = 1000 + 2000 + 2000 + 1000 + 1024 + 3000
 
 
-def record(directory, *options):
+def record(directory, *options, program=(COSTS, str(ROUNDS))):
     trace = os.path.join(directory, "".join(options) or "plain")
-    done = subprocess.run([KYMO, "record", *options, "-o", trace, "--", COSTS, str(ROUNDS)], capture_output=True, text=True, check=True,
+    done = subprocess.run([KYMO, "record", *options, "-o", trace, "--", *program], capture_output=True, text=True, check=True,
                           input="go\n", env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run")))
     return trace, done.stderr
 
@@ -76,6 +76,20 @@ def check_sums(trace, rows, has_faults):
     assert process["page_faults"] is None or process["page_faults"] >= node["page_faults"], (process, node)
 
 
+def check_nested(directory):
+    """Inside of each other: for all in which it happens; of nodes for the innermost only, also if it did not return."""
+    trace, _ = record(directory, "--malloc", program=[os.path.join(BUILD, "tests", "nested_costs")])
+    done = subprocess.run([KYMO, "report", trace, "--section", "realtime", "--format", "json"], capture_output=True, text=True, check=True)
+    told = {r["callback"]: (r["runs"], r["times"], r["bytes"]) for r in json.loads(done.stdout)["realtime"]}
+    assert told == {"/outer timer 1 s": (5, 25, 5 * 11111), "nested:outer": (5, 20, 5 * 11110), "/inner timer 2 s": (5, 10, 5 * 11000),
+                    "nested:inner": (5, 5, 5 * 10000)}, told
+    nodes = {r["node"]: (r["allocations"], r["allocated_bytes"]) for r in section(trace, "node-costs")}
+    assert nodes == {"/outer": (15, 5 * 111), "/inner": (11, 5 * 11000 + 100000)}, nodes
+    single = runs(trace)
+    assert [(r["id"], r["allocated_bytes"], r["parent_id"]) for r in single[:2]] == [(1, 11111, None), (2, 11000, 1)], single[:2]
+    assert len(single) == 10, single
+
+
 def main(directory):
     if not os.path.exists(os.path.join(BUILD, "lib", "libkymo-malloc.so")):
         print("skipped: not built with a sanitizer")
@@ -107,6 +121,7 @@ def main(directory):
     report(trace, "step", status=5)
     if not any(k[1] == 6 for k in rows):
         report(trace, "/costly timer 6 s")
+    check_nested(directory)
     plain, _ = record(directory)
     rows, text = report(plain, "/costly timer 3 s", status=5)
     assert not rows and text == "nothing", (rows, text)
