@@ -175,7 +175,8 @@ static void man_overview(void)
 	     ".TP\nKYMO_DIR\nruntime directory, instead of /dev/shm/kymo\\-UID\n"
 	     ".TP\nROS_TRACE_DIR, ROS_HOME\nwhere traces go: ROS_TRACE_DIR, else ROS_HOME/tracing, "
 	     "else ~/.ros/tracing\n"
-	     ".TP\nNO_COLOR\nif set and not empty, no escape sequences are printed");
+	     ".TP\nNO_COLOR\nif set and not empty, no escape sequences are printed\n"
+	     ".SH SEE ALSO\n.BR kymo (3),\n.BR kymo\\-ctf (3),\n.BR kymo\\-trace (5)");
 }
 
 static int man(int argc, char **argv)
