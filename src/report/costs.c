@@ -45,6 +45,7 @@ int report_costs_pass(struct report *report,
 		(void)err_set(report->err, EXIT_FAILED, "There is no memory left for the analysis.");
 		goto out;
 	}
+	costs_window(costs, report->options->begin_ns, report->options->end_ns);
 	status = read_all(report, model, spans, costs);
 	if (!status)
 		show(report, model, costs);

@@ -73,6 +73,9 @@ static bool is_named(const struct report *report, const struct subject *subject,
 
 static bool is_asked(const struct report *report, const struct subject *subject)
 {
+	if (subject->callback ? !report_wants_callback(report, subject->callback) :
+				!report_wants_process(report, subject->span->process))
+		return false;
 	for (unsigned i = 0; i < report->options->realtimes; i++)
 		if (is_named(report, subject, i))
 			return true;

@@ -80,12 +80,23 @@ def check_nested(directory):
     """Inside of each other: for all in which it happens; of nodes for the innermost only, also if it did not return."""
     trace, _ = record(directory, "--malloc", program=[os.path.join(BUILD, "tests", "nested_costs")])
     done = subprocess.run([KYMO, "report", trace, "--section", "realtime", "--format", "json"], capture_output=True, text=True, check=True)
+    single = runs(trace)
     told = {r["callback"]: (r["runs"], r["times"], r["bytes"]) for r in json.loads(done.stdout)["realtime"]}
     assert told == {"/outer timer 1 s": (5, 25, 5 * 11111), "nested:outer": (5, 20, 5 * 11110), "/inner timer 2 s": (5, 10, 5 * 11000),
                     "nested:inner": (5, 5, 5 * 10000)}, told
+    begin_ns = single[0]["start_ns"] + 1
+    done = subprocess.run([KYMO, "report", trace, "--section", "realtime", "--section", "node-costs", "--node", "/inner", "--begin",
+                           f"{begin_ns // 10**9}.{begin_ns % 10**9:09}", "--format", "json"], capture_output=True, text=True, check=True)
+    late = json.loads(done.stdout)
+    assert {r["callback"]: r["runs"] for r in late["realtime"]} == {"/inner timer 2 s": 5, "nested:inner": 5, "nested:outer": 5}, late
+    assert [r["node"] for r in late["node-costs"]] == ["/inner"], late
+    done = subprocess.run([KYMO, "report", trace, "--section", "realtime", "--section", "node-costs", "--begin",
+                           f"{begin_ns // 10**9}.{begin_ns % 10**9:09}", "--format", "json"], capture_output=True, text=True, check=True)
+    late = json.loads(done.stdout)
+    assert next(r["runs"] for r in late["realtime"] if r["callback"] == "/outer timer 1 s") == 4, late
+    assert {r["node"]: r["allocations"] for r in late["node-costs"]} == {"/outer": 12, "/inner": 11}, late
     nodes = {r["node"]: (r["allocations"], r["allocated_bytes"]) for r in section(trace, "node-costs")}
     assert nodes == {"/outer": (15, 5 * 111), "/inner": (11, 5 * 11000 + 100000)}, nodes
-    single = runs(trace)
     assert [(r["id"], r["allocated_bytes"], r["parent_id"]) for r in single[:2]] == [(1, 11111, None), (2, 11000, 1)], single[:2]
     assert len(single) == 10, single
 

@@ -151,7 +151,8 @@ static void begin(struct costs *costs, const struct open *what)
 
 static void on_started(void *context, const struct model_instance *instance)
 {
-	begin(context, &(struct open){ .id = instance->id, .callback = instance->callback->index, .thread = instance->thread });
+	begin(context, &(struct open){ .id = instance->id, .callback = instance->callback->index, .begin_ns = instance->start_ns,
+				      .thread = instance->thread });
 }
 
 /* Callbacks that began inside of it and have no end are over, too; of spans their own end tells. */
@@ -212,6 +213,12 @@ int costs_spans(struct costs *costs, struct spans *spans)
 	return spans_listen(spans, &span_listener, costs);
 }
 
+void costs_window(struct costs *costs, int64_t begin_ns, int64_t end_ns)
+{
+	costs->begin_ns = begin_ns;
+	costs->end_ns = end_ns;
+}
+
 void costs_listen(struct costs *costs,
 		  void (*run)(void *context, const struct model_instance *instance, const struct costs_use *use), void *context)
 {
@@ -253,6 +260,7 @@ int costs_create(struct costs **out, struct model *model, const struct ctf_reade
 	if (!costs)
 		return -1;
 	costs->reader = reader;
+	costs_window(costs, INT64_MIN, INT64_MAX);
 	memory_init(&costs->memory, reader, INT64_MIN, INT64_MAX);
 	faults_init(&costs->faults, on_fault, costs);
 	if (!model_listen(model, &listener, costs) && !bind_all(costs, model))

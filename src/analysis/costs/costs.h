@@ -69,6 +69,9 @@ void costs_destroy(struct costs *costs);
 /** costs_spans() - look at @spans, too. They must live as long. Return: 0, or -1: they have too many listeners. */
 int costs_spans(struct costs *costs, struct spans *spans);
 
+/** costs_window() - only runs that start between @begin_ns and @end_ns count; processes have all. */
+void costs_window(struct costs *costs, int64_t begin_ns, int64_t end_ns);
+
 /** costs_listen() - @run is called for each run of a callback that returned. */
 void costs_listen(struct costs *costs,
 		  void (*run)(void *context, const struct model_instance *instance, const struct costs_use *use), void *context);

@@ -13,7 +13,7 @@ struct open {
 	const struct spans_name *span;	/* NULL: of a callback */
 	uint64_t id;			/* of a callback's run */
 	uint32_t callback;		/* index */
-	int64_t begin_ns;		/* of a span */
+	int64_t begin_ns;
 	const struct model_thread *thread;
 	struct open *outer;
 	struct costs_use use;
@@ -44,6 +44,7 @@ struct costs {
 	void (*run)(void *context, const struct model_instance *instance, const struct costs_use *use);
 	void *run_context;
 	unsigned first, lock_first, fault_first, end;	/* rows */
+	int64_t begin_ns, end_ns;	/* runs that start there count */
 	bool saw_libc, saw_faults;
 	bool failed;
 };

@@ -23,6 +23,11 @@ void costs_add(struct costs_use *use, const struct costs_use *more)
 		use->peak = use->growth;
 }
 
+static bool counts(const struct costs *costs, int64_t start_ns)
+{
+	return start_ns >= costs->begin_ns && start_ns <= costs->end_ns;
+}
+
 /* ---- processes ---- */
 
 static struct costs_process *process_new(struct costs *costs, uint32_t host, const char *hostname, int32_t pid)
@@ -131,7 +136,7 @@ void costs_charge(struct costs *costs, struct self *self, const struct costs_use
 		if (!innermost && !open->span)
 			innermost = open;
 	}
-	callback = innermost ? callback_at(costs, innermost->callback) : NULL;
+	callback = innermost && counts(costs, innermost->begin_ns) ? callback_at(costs, innermost->callback) : NULL;
 	if (callback)
 		costs_add(&callback->own, use);
 	costs_add(self->process ? &self->process->use : &self->unclaimed, use);
@@ -158,8 +163,9 @@ static void add_run(struct costs_sum *sum, const struct model_thread *thread, in
 
 void costs_callback_ran(struct costs *costs, const struct model_instance *instance, const struct costs_use *use)
 {
-	struct costs_sum *callback = callback_at(costs, instance->callback->index);
+	struct costs_sum *callback;
 
+	callback = counts(costs, instance->start_ns) ? callback_at(costs, instance->callback->index) : NULL;
 	if (callback)
 		add_run(callback, instance->thread, instance->start_ns, use);
 	if (costs->run)
@@ -168,7 +174,7 @@ void costs_callback_ran(struct costs *costs, const struct model_instance *instan
 
 void costs_span_ran(struct costs *costs, const struct spans_event *event, const struct costs_use *use)
 {
-	struct costs_sum *span = span_at(costs, event);
+	struct costs_sum *span = counts(costs, event->begin_ns) ? span_at(costs, event) : NULL;
 
 	if (span)
 		add_run(span, event->thread, event->begin_ns, use);
