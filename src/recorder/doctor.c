@@ -199,6 +199,10 @@ void doctor_directory(struct doctor *doctor, const char *path, unsigned uid)
 			   "chmod 700 the directory: traces are nobody else's data",
 			   "%s is open to other users (mode %04o)", path,
 			   (unsigned)status.st_mode & 07777);
+	else if (access(path, W_OK | X_OK) && errno == EROFS)
+		doctor_say(doctor, "runtime directory", DOCTOR_PROBLEM,
+			   "mount it writable, or set KYMO_DIR to a directory that is, for the traced programs too",
+			   "%s cannot be written: %s", path, strerror(errno));
 	else
 		doctor_say(doctor, "runtime directory", DOCTOR_OK, NULL, "%s, mode 0700", path);
 	directory_space(doctor, path);

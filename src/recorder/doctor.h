@@ -64,6 +64,12 @@ void doctor_agent(struct doctor *doctor, const char *dir);
 /** doctor_elf() - the program file @path: kind, loader, libraries, tracepoints. */
 void doctor_elf(struct doctor *doctor, const char *path);
 
+/** doctor_is_disabled() - has the libtracetools @elf, at @library, no tracepoints? Then that is said. */
+bool doctor_is_disabled(struct doctor *doctor, const struct elf *elf, const char *library);
+
+/** doctor_own_malloc() - has the program @elf a malloc() of its own? Then that is said. */
+void doctor_own_malloc(struct doctor *doctor, const struct elf *elf);
+
 /** doctor_symbols() - has the library @elf, at @library, what abi/symbols.def says it has? */
 void doctor_symbols(struct doctor *doctor, const char *library, const struct elf *elf,
 		    const struct tracetools_facts *facts);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Is this process traced, or could it be? Reads /proc and the process's region. See doctor.h. */
-#include "recorder/doctor.h"
+#include "recorder/doctor_internal.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -21,16 +21,6 @@
 #include "recorder/tracetools.h"
 
 #define ENVIRONMENT_MAX (4u << 20)	/* bytes; the kernel's own limit is 2 MiB by default */
-
-struct process {
-	unsigned pid;
-	unsigned inner_pid;	/* in its own pid namespace */
-	unsigned uid;
-	char name[64];
-	char state;
-	char *environment;	/* strings behind each other, ends with two NUL */
-};
-
 static char *read_whole(const char *path, size_t limit)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -45,7 +35,7 @@ static char *read_whole(const char *path, size_t limit)
 	return text;
 }
 
-static bool read_status(struct process *process)
+static bool read_status(struct doctor_process *process)
 {
 	char path[64], line[512];
 	FILE *file;
@@ -70,7 +60,7 @@ static bool read_status(struct process *process)
 	return true;
 }
 
-static const char *variable(const struct process *process, const char *name)
+const char *doctor_variable(const struct doctor_process *process, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -83,12 +73,7 @@ static const char *variable(const struct process *process, const char *name)
 
 /* ---- what is loaded in it ---- */
 
-struct loaded {
-	bool preload, tracer, deleted;
-	char tracetools[PATH_MAX], rclcpp[PATH_MAX], libkymo[PATH_MAX];
-};
-
-static bool read_maps(const struct process *process, struct loaded *loaded)
+static bool read_maps(const struct doctor_process *process, struct doctor_loaded *loaded)
 {
 	char path[64], line[PATH_MAX + 128];
 	FILE *file;
@@ -106,6 +91,8 @@ static bool read_maps(const struct process *process, struct loaded *loaded)
 			continue;
 		name[strcspn(name, "\n")] = 0;
 		base = strrchr(name, '/') + 1;
+		loaded->rclpy |= strstr(base, "_rclpy") != NULL;
+		loaded->malloc |= !strncmp(base, PRELOAD_MALLOC_LIBRARY, strlen(PRELOAD_MALLOC_LIBRARY));
 		if (!strncmp(base, PRELOAD_LIBRARY, strlen(PRELOAD_LIBRARY))) {
 			loaded->preload = true;
 			loaded->deleted = strstr(base, " (deleted)");
@@ -123,36 +110,40 @@ static bool read_maps(const struct process *process, struct loaded *loaded)
 	return true;
 }
 
-static void say_loaded(struct doctor *doctor, const struct process *process,
-		       const struct loaded *loaded)
+static void say_loaded(struct doctor *doctor, const struct doctor_process *process,
+		       const struct doctor_loaded *loaded)
 {
-	const char *preload = variable(process, "LD_PRELOAD");
+	const char *preload = doctor_variable(process, "LD_PRELOAD");
 
 	if (loaded->preload)
 		doctor_say(doctor, "preload", loaded->deleted ? DOCTOR_WARNING : DOCTOR_OK,
 			   loaded->deleted ? "restart the process when it suits" : NULL,
 			   loaded->deleted ? "the library is loaded; its file was replaced since" :
 					     "the library is loaded");
+	else if (loaded->tracer)
+		doctor_say(doctor, "preload", DOCTOR_OK, NULL,
+			   "not loaded; the program uses libkymo itself");
+	else if (doctor_no_preload(doctor, process))
+		return;
 	else if (preload && strstr(preload, PRELOAD_LIBRARY))
 		doctor_say(doctor, "preload", DOCTOR_PROBLEM,
 			   "ask 'kymo doctor' about its program; its output may hold a line of ld.so",
 			   "LD_PRELOAD names the library, but it is not loaded");
-	else if (loaded->tracer)
-		doctor_say(doctor, "preload", DOCTOR_OK, NULL,
-			   "not loaded; the program uses libkymo itself");
 	else
 		doctor_say(doctor, "preload", DOCTOR_PROBLEM,
 			   "start it with 'kymo run -- CMD' or 'kymo record -- CMD'; a running process cannot be given the library",
 			   "the library is not loaded");
 }
 
-static void say_tracetools(struct doctor *doctor, const struct process *process,
-			   const struct loaded *loaded)
+static void say_tracetools(struct doctor *doctor, const struct doctor_process *process,
+			   const struct doctor_loaded *loaded)
 {
 	char path[PATH_MAX + 64];
 	struct tracetools_facts facts;
 	struct elf elf;
 
+	if (!*loaded->tracetools && doctor_no_tracetools(doctor, process, loaded))
+		return;
 	if (!*loaded->tracetools) {
 		doctor_say(doctor, "libtracetools", loaded->tracer ? DOCTOR_WARNING : DOCTOR_PROBLEM,
 			   "is this the ROS 2 process you mean? 'kymo status' lists those that are traced",
@@ -163,6 +154,10 @@ static void say_tracetools(struct doctor *doctor, const struct process *process,
 	(void)snprintf(path, sizeof path, "/proc/%u/root%s", process->pid, loaded->tracetools);
 	if (elf_open(&elf, path, NULL)) {
 		doctor_say(doctor, "libtracetools", DOCTOR_OK, NULL, "%s", loaded->tracetools);
+		return;
+	}
+	if (doctor_is_disabled(doctor, &elf, loaded->tracetools)) {
+		elf_close(&elf);
 		return;
 	}
 	tracetools_look(&elf, path, &facts);
@@ -177,9 +172,9 @@ static void say_tracetools(struct doctor *doctor, const struct process *process,
 }
 
 /* LTTng-UST names its listener threads after the process, with "-ust" behind. */
-static void say_threads(struct doctor *doctor, const struct process *process)
+static void say_threads(struct doctor *doctor, const struct doctor_process *process)
 {
-	const char *disabled = variable(process, "TRACETOOLS_RUNTIME_DISABLE");
+	const char *disabled = doctor_variable(process, "TRACETOOLS_RUNTIME_DISABLE");
 	unsigned threads = 0, listeners = 0;
 	char path[300], name[32];
 	struct dirent *entry;
@@ -210,7 +205,8 @@ static void say_threads(struct doctor *doctor, const struct process *process)
 			   "%u, of these %u of LTTng%s", threads, listeners,
 			   disabled ? ", though TRACETOOLS_RUNTIME_DISABLE is set" : "");
 	else
-		doctor_say(doctor, "threads", DOCTOR_OK, NULL, "%u, none of LTTng", threads);
+		doctor_say(doctor, "threads", DOCTOR_OK, NULL, "%u, none of LTTng%s", threads,
+			   disabled ? "; TRACETOOLS_RUNTIME_DISABLE keeps only LTTng out" : "");
 }
 
 /* ---- its region ---- */
@@ -291,10 +287,10 @@ static void say_region(struct doctor *doctor, const char *path, const char *libr
 							  "not seen yet");
 }
 
-static void say_directory(struct doctor *doctor, const struct process *process,
-			  const struct loaded *loaded)
+static void say_directory(struct doctor *doctor, const struct doctor_process *process,
+			  const struct doctor_loaded *loaded)
 {
-	const char *chosen = variable(process, "KYMO_DIR");
+	const char *chosen = doctor_variable(process, "KYMO_DIR");
 	char inner[PATH_MAX], path[PATH_MAX + 64], file[PATH_MAX + 512];
 
 	if (chosen && *chosen)
@@ -303,6 +299,7 @@ static void say_directory(struct doctor *doctor, const struct process *process,
 		(void)snprintf(inner, sizeof inner, "/dev/shm/kymo-%u", process->uid);
 	/* In a container /dev/shm is another one; the recorder there sees the same as the process. */
 	(void)snprintf(path, sizeof path, "/proc/%u/root%s", process->pid, inner);
+	doctor_meet(doctor, process, inner, path);
 	if (find_region(path, process->inner_pid, file, sizeof file)) {
 		say_region(doctor, file, loaded->libkymo);
 		if (process->inner_pid != process->pid)
@@ -313,7 +310,7 @@ static void say_directory(struct doctor *doctor, const struct process *process,
 	}
 	if (!loaded->preload && !loaded->tracer)
 		return;		/* the cause was named already */
-	if (variable(process, "KYMO_DISABLE") && !strcmp(variable(process, "KYMO_DISABLE"), "1")) {
+	if (doctor_variable(process, "KYMO_DISABLE") && !strcmp(doctor_variable(process, "KYMO_DISABLE"), "1")) {
 		doctor_say(doctor, "region", DOCTOR_PROBLEM, "start it without KYMO_DISABLE",
 			   "none: KYMO_DISABLE=1 is in its environment");
 		return;
@@ -321,13 +318,13 @@ static void say_directory(struct doctor *doctor, const struct process *process,
 	doctor_say(doctor, "region", DOCTOR_WARNING,
 		   "a process makes its region with its first event; KYMO_VERBOSE=1 tells why it cannot",
 		   "none in %s", inner);
-	doctor_directory(doctor, inner, process->uid);
+	doctor_directory(doctor, path, process->uid);
 }
 
 int doctor_process(struct doctor *doctor, unsigned pid, struct err *err)
 {
-	struct process process = { .pid = pid };
-	struct loaded loaded;
+	struct doctor_process process = { .pid = pid };
+	struct doctor_loaded loaded;
 	char path[64], exe[PATH_MAX];
 	ssize_t length;
 
@@ -359,6 +356,9 @@ int doctor_process(struct doctor *doctor, unsigned pid, struct err *err)
 	say_loaded(doctor, &process, &loaded);
 	say_tracetools(doctor, &process, &loaded);
 	say_threads(doctor, &process);
+	doctor_python(doctor, &process, &loaded);
+	if (loaded.malloc)
+		doctor_malloc(doctor, &process);
 	say_directory(doctor, &process, &loaded);
 	free(process.environment);
 	return 0;

@@ -206,6 +206,8 @@ static void libtracetools(struct doctor *doctor, const struct libraries *librari
 			   "not found, though its tracepoints are called");
 		return;
 	}
+	if (doctor_is_disabled(doctor, &library->elf, library->path))
+		return;
 	tracetools_look(&library->elf, library->path, &facts);
 	doctor_say(doctor, "libtracetools", facts.guessed ? DOCTOR_WARNING : DOCTOR_OK,
 		   facts.guessed ? "set ROS_DISTRO, or install the package.xml of tracetools" : NULL,
@@ -259,6 +261,7 @@ void doctor_elf(struct doctor *doctor, const char *path)
 	if (loadable(doctor, &libraries->item[0].elf)) {
 		missing(doctor, libraries);
 		tracepoints(doctor, libraries);
+		doctor_own_malloc(doctor, &libraries->item[0].elf);
 	}
 	libraries_close(libraries);
 }

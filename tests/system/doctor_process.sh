@@ -35,7 +35,7 @@ doctor() {
 }
 
 pids=()
-trap 'kill "${pids[@]}" 2>/dev/null; wait; rm -rf "$scratch"' EXIT
+trap 'kill -9 "${pids[@]}" 2>/dev/null; wait 2>/dev/null; rm -rf "$scratch"' EXIT
 
 # start COMMAND...: runs it until ./waits is ready, which tells its pid; that in $pid
 start() {
@@ -53,6 +53,95 @@ compile waits -Wl,--no-as-needed -L"$stub/jazzy/lib" -ltracetools -Wl,-rpath,"$s
 void ros_trace_rcl_init(const void *);
 int main(void) { ros_trace_rcl_init(0); printf("%d\n", getpid()); fflush(stdout); for (;;) pause(); }
 END
+
+# ---- LD_PRELOAD does not arrive ----
+printf '#!/bin/sh\nunset LD_PRELOAD\n./waits &\nwait\n' >wrapper && chmod +x wrapper
+printf '#!/bin/sh\n"$@" &\nwait\n' >launcher && chmod +x launcher
+for prefix in ./wrapper "./launcher env -i" "./launcher setpriv --reset-env"; do
+	# shellcheck disable=SC2086 # words
+	start env LD_PRELOAD="$preload" $prefix ./waits
+	doctor 1 -p "$pid" && is preload problem ", which it comes from, has LD_PRELOAD" "kymo run --" &&
+		is preload problem "process $pid (waits) was started without"
+done
+start env KYMO_DIR="$scratch/recorder" "$kymo" record -o began -q -- env -i ./waits
+doctor 1 -p "$pid" && is preload problem "(kymo), which it comes from, has LD_PRELOAD"
+start env -i ./waits		# from nothing that has it
+doctor 1 -p "$pid" && is preload problem "the library is not loaded" "kymo record --"
+if [ "$(id -u)" -eq 0 ]; then
+	cp waits secure && chown 1 secure && chmod 4755 secure
+	start env LD_PRELOAD="$preload" ./secure
+	doctor 1 -p "$pid" && is preload problem "raised privileges" AmbientCapabilities
+fi
+compile fixed -static <<'END'
+#include <stdio.h>
+#include <unistd.h>
+void ros_trace_rcl_init(const void *c) { (void)c; }
+int main(void) { ros_trace_rcl_init(0); printf("%d\n", getpid()); fflush(stdout); for (;;) pause(); }
+END
+start env LD_PRELOAD="$preload" ./fixed
+doctor 1 -p "$pid" && is preload problem "statically linked" dynamically && is libtracetools problem "linked into the program" libtracetools.so
+
+# ---- no tracepoints ----
+mkdir off
+echo 'int tracetools_status(void) { return 0; }' | compile off/libtracetools.so -shared -fPIC
+echo 'int rclcpp_any;' | compile off/librclcpp.so -shared -fPIC
+told='#include <stdio.h>
+#include <unistd.h>
+int main(void) { printf("%d\n", getpid()); fflush(stdout); for (;;) pause(); }'
+echo "$told" | compile hushed -Wl,--no-as-needed -Loff -ltracetools -Wl,-rpath,"$scratch/off"
+doctor 1 ./hushed && is libtracetools problem "no tracepoints: built with TRACETOOLS_DISABLED"
+start env LD_PRELOAD="$preload" ./hushed
+doctor 1 -p "$pid" && is preload ok && is libtracetools problem "no tracepoints: built with TRACETOOLS_DISABLED" "build ROS 2"
+echo "$told" | compile without -Wl,--no-as-needed -Loff -lrclcpp -Wl,-rpath,"$scratch/off"
+start env LD_PRELOAD="$preload" ./without
+doctor 1 -p "$pid" && is libtracetools problem "librclcpp.so is: built with TRACETOOLS_DISABLED"
+start env LD_PRELOAD="$preload" TRACETOOLS_RUNTIME_DISABLE=1 ./waits
+doctor 0 -p "$pid" && is threads ok "TRACETOOLS_RUNTIME_DISABLE keeps only LTTng out"
+
+# ---- Python ----
+echo 'int _rclpy_any;' | compile _rclpy_pybind11.so -shared -fPIC
+node='import ctypes, os, time
+ctypes.CDLL("./_rclpy_pybind11.so")
+print(os.getpid(), flush=True)
+time.sleep(1000)'
+start env LD_PRELOAD="$preload" /usr/bin/python3 -c "$node"
+"$kymo" doctor -p "$pid" --format json >out
+is rclpy warning "nodes, topics, messages and timers are recorded" KYMO_RCLPY
+start env LD_PRELOAD="$preload" KYMO_RCLPY=1 /usr/bin/python3 -c "$node"
+"$kymo" doctor -p "$pid" --format json >out
+is rclpy ok "the hook is asked"
+
+# ---- its own malloc ----
+compile hoards -L"$stub/jazzy/lib" -ltracetools -Wl,-rpath,"$stub/jazzy/lib" <<'END'
+#include <stddef.h>
+void ros_trace_rcl_init(const void *);
+static char heap[4096];
+void *malloc(size_t size) { (void)size; return heap; }
+int main(void) { ros_trace_rcl_init(0); return 0; }
+END
+doctor 0 ./hoards && is malloc warning "malloc() of its own" "own allocator"
+doctor 0 ./waits
+grep -q '"malloc"' out && fail "a malloc() in $(cat out)"
+
+# ---- another directory, container, user ----
+mkdir -m 700 elsewhere
+start env LD_PRELOAD="$preload" KYMO_DIR="$scratch/elsewhere" ./waits
+doctor 0 -p "$pid" && is "runtime directory" warning "it has $scratch/elsewhere, this kymo looks into $KYMO_DIR" "KYMO_DIR"
+if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
+	# shellcheck disable=SC2016 # for the other shell
+	start unshare -m sh -c 'mount -t tmpfs -o size=1M,mode=700 none "$KYMO_DIR" && LD_PRELOAD=$0 exec ./waits' "$preload"
+	doctor 0 -p "$pid" && is container warning "in another mount namespace" "docs/containers.md"
+	# shellcheck disable=SC2016
+	start unshare -m sh -c 'mount -t tmpfs -o ro,mode=700 none "$KYMO_DIR" && LD_PRELOAD=$0 exec ./waits' "$preload"
+	doctor 1 -p "$pid" && is "runtime directory" problem "cannot be written: Read-only" "mount it writable"
+fi
+if [ "$(id -u)" -eq 0 ] && setpriv --reuid 4711 --clear-groups true 2>/dev/null; then
+	chmod 711 "$scratch" && mkdir -m 700 theirs && chown 4711 theirs
+	start env KYMO_DIR="$scratch/theirs" setpriv --reuid 4711 --clear-groups env LD_PRELOAD="$preload" ./waits
+	doctor 0 -p "$pid" && is owner ok "user 4711" && is "runtime directory" warning "it has $scratch/theirs" "--user"
+	setpriv --reuid 4712 --clear-groups "$kymo" doctor -p "$pid" --format json >out 2>err
+	is owner problem "user 4711; you are user 4712" "run kymo as that user"
+fi
 
 # ---- a libkymo of another version ----
 # patch OFFSET BYTES: of the region of $pid
