@@ -181,19 +181,21 @@ OWN = re.compile(r'vtid = (\d+), procname = "([^"]*)"')
 
 def on_cpu(trace):
     """tid -> ns, by the text that babeltrace2 prints: from the switch to the thread, or where that was lost its own first event
-    (perf loses switches from idle CPUs), to the switch away from it."""
+    (perf loses switches from idle CPUs), to the switch away from it, or its end: what a thread does after that is nobody's."""
     text = subprocess.run(["babeltrace2", "--clock-cycles", trace], capture_output=True, text=True, check=True).stdout
-    sums, since, off, name = collections.Counter(), {}, {}, {}
+    sums, since, off, name, ended = collections.Counter(), {}, {}, {}, {}
     for line in text.splitlines():
         ns, event, rest = LINE.match(line).groups()
         ns = int(ns)
         own = None if "init_timestamp" in rest else OWN.search(rest)
-        if event == "sched_switch":
+        if event == "sched_process_exit":
+            ended[re.search(r" tid = (\d+)", rest)[1]] = ns
+        elif event == "sched_switch":
             cpu, prev_name, prev, next_name, following = SWITCHED.search(rest).groups()
             name.update({prev: prev_name, following: next_name})
             begun = since.pop(prev, None)
             if begun and begun[1] in (None, cpu):
-                sums[int(prev)] += ns - begun[0]
+                sums[int(prev)] += max(min(ns, ended.get(prev, ns)) - begun[0], 0)
             off[prev] = ns
             since[following] = ns, cpu
             # Who was thought to be there has gone without a word.

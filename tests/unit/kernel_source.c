@@ -112,7 +112,7 @@ static void tracefs_counts_as_the_kernel(void **state)
 {
 	struct kformat format[KEVENT_ID_COUNT] = { 0 };
 	const char *tracefs = format_tracefs();
-	struct ksource *probe;
+	struct ksource *probe = NULL;
 	char path[PATH_MAX];
 	struct err err;
 
