@@ -164,12 +164,13 @@ def recorded(directory):
     known = [row for row in rows if row["cpu_ns"] is not None]
     assert len(known) > .9 * len(rows) > 100, (len(known), len(rows))
     assert all(map(adds_up, known))
-    on = on_cpu(trace)
+    on, alive = on_cpu(trace)
     threads = [row for row in query(trace, "SELECT * FROM thread_cpu") if row["cpu_ns"]]
     assert len(threads) > 2, threads
     for row in threads:
         # Where a packet says that events were lost, what was going on is not known.
-        assert row["cpu_ns"] <= on[row["tid"]] <= row["cpu_ns"] + row["unknown_ns"], (row, on[row["tid"]])
+        seen = on[row["tid"]], alive[row["tid"]]
+        assert row["cpu_ns"] <= seen[0] and seen[1] <= row["cpu_ns"] + row["unknown_ns"], (row, seen)
     assert reported(trace) > 8
     print(f"{len(known)} of {len(rows)} runs known; {len(threads)} threads on CPUs as long as their switches say")
 
@@ -181,9 +182,10 @@ OWN = re.compile(r'vtid = (\d+), procname = "([^"]*)"')
 
 def on_cpu(trace):
     """tid -> ns, by the text that babeltrace2 prints: from the switch to the thread, or where that was lost its own first event
-    (perf loses switches from idle CPUs), to the switch away from it, or its end: what a thread does after that is nobody's."""
+    (perf loses switches from idle CPUs), to the switch away from it. Also: what of it was
+    before the thread's end, as what it does between that and its last switch may count or not."""
     text = subprocess.run(["babeltrace2", "--clock-cycles", trace], capture_output=True, text=True, check=True).stdout
-    sums, since, off, name, ended = collections.Counter(), {}, {}, {}, {}
+    sums, alive, since, off, name, ended = collections.Counter(), collections.Counter(), {}, {}, {}, {}
     for line in text.splitlines():
         ns, event, rest = LINE.match(line).groups()
         ns = int(ns)
@@ -195,7 +197,8 @@ def on_cpu(trace):
             name.update({prev: prev_name, following: next_name})
             begun = since.pop(prev, None)
             if begun and begun[1] in (None, cpu):
-                sums[int(prev)] += max(min(ns, ended.get(prev, ns)) - begun[0], 0)
+                sums[int(prev)] += ns - begun[0]
+                alive[int(prev)] += max(min(ns, ended.get(prev, ns)) - begun[0], 0)
             off[prev] = ns
             since[following] = ns, cpu
             # Who was thought to be there has gone without a word.
@@ -203,7 +206,7 @@ def on_cpu(trace):
                 del since[tid]
         elif own and own[1] not in since and own[1] in off and name[own[1]] == own[2] and ns - off[own[1]] >= 10000:
             since[own[1]] = ns, None
-    return sums
+    return sums, alive
 
 
 if __name__ == "__main__":
