@@ -164,13 +164,13 @@ def recorded(directory):
     known = [row for row in rows if row["cpu_ns"] is not None]
     assert len(known) > .9 * len(rows) > 100, (len(known), len(rows))
     assert all(map(adds_up, known))
-    on, alive = on_cpu(trace)
+    on = on_cpu(trace)
     threads = [row for row in query(trace, "SELECT * FROM thread_cpu") if row["cpu_ns"]]
     assert len(threads) > 2, threads
     for row in threads:
         # Where a packet says that events were lost, what was going on is not known.
-        seen = on[row["tid"]], alive[row["tid"]]
-        assert row["cpu_ns"] <= seen[0] and seen[1] <= row["cpu_ns"] + row["unknown_ns"], (row, seen)
+        whole, sure = on[row["tid"]]
+        assert row["cpu_ns"] <= whole and sure <= row["cpu_ns"] + row["unknown_ns"], (row, whole, sure)
     assert reported(trace) > 8
     print(f"{len(known)} of {len(rows)} runs known; {len(threads)} threads on CPUs as long as their switches say")
 
@@ -181,24 +181,23 @@ OWN = re.compile(r'vtid = (\d+), procname = "([^"]*)"')
 
 
 def on_cpu(trace):
-    """tid -> ns, by the text that babeltrace2 prints: from the switch to the thread, or where that was lost its own first event
-    (perf loses switches from idle CPUs), to the switch away from it. Also: what of it was
-    before the thread's end, as what it does between that and its last switch may count or not."""
+    """tid -> (ns, ns until its own last event), by the text that babeltrace2 prints: from the switch to the thread, or where that
+    was lost its own first event (perf loses switches from idle CPUs), to the switch away from it. What it does between its last
+    event and its last switch may count or not: it is ending."""
     text = subprocess.run(["babeltrace2", "--clock-cycles", trace], capture_output=True, text=True, check=True).stdout
-    sums, alive, since, off, name, ended = collections.Counter(), collections.Counter(), {}, {}, {}, {}
+    spells, since, off, name, last = collections.defaultdict(list), {}, {}, {}, {}
     for line in text.splitlines():
         ns, event, rest = LINE.match(line).groups()
         ns = int(ns)
         own = None if "init_timestamp" in rest else OWN.search(rest)
-        if event == "sched_process_exit":
-            ended[re.search(r" tid = (\d+)", rest)[1]] = ns
-        elif event == "sched_switch":
+        if own:
+            last[own[1]] = ns
+        if event == "sched_switch":
             cpu, prev_name, prev, next_name, following = SWITCHED.search(rest).groups()
             name.update({prev: prev_name, following: next_name})
             begun = since.pop(prev, None)
             if begun and begun[1] in (None, cpu):
-                sums[int(prev)] += ns - begun[0]
-                alive[int(prev)] += max(min(ns, ended.get(prev, ns)) - begun[0], 0)
+                spells[prev].append((begun[0], ns))
             off[prev] = ns
             since[following] = ns, cpu
             # Who was thought to be there has gone without a word.
@@ -206,7 +205,8 @@ def on_cpu(trace):
                 del since[tid]
         elif own and own[1] not in since and own[1] in off and name[own[1]] == own[2] and ns - off[own[1]] >= 10000:
             since[own[1]] = ns, None
-    return sums, alive
+    return {int(tid): (sum(end - begin for begin, end in of), sum(max(min(end, last.get(tid, end)) - begin, 0) for begin, end in of))
+            for tid, of in spells.items()}
 
 
 if __name__ == "__main__":
