@@ -159,11 +159,11 @@ if [ "$(id -u)" = 0 ] && as test -r "$KYMO_BUILD/lib/libkymo-ros2.so" && as test
 	chown 54321 "$scratch/third"
 	mv "$scratch/third" "$KYMO_DIR/1-1.region"
 	run 0 "$kymo" status
-	has err "belongs to uid 54321, not to the directory's owner"
+	has out "belongs to uid 54321, not to the directory's owner"
 	rm "$KYMO_DIR/1-1.region"
 	ln "$region" "$scratch/again"
 	run 0 "$kymo" status
-	has err "another name"
+	has out "another name"
 	rm "$scratch/again"
 	run 0 "$kymo" stop -q
 	same "processes" 1 "$(field "$scratch/f" totals processes)"
