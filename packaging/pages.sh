@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: pages.sh KYMO DIR -- manual pages and completion scripts into DIR: those of verbs as KYMO prints them, those
-# of the libraries from the comments of their headers, those of formats as they are in man/
+# of the libraries from the comments of their headers, the others as they are in man/, PAGE.SECTION each
 set -eu
 kymo=$1 out=$2 from=$(cd "$(dirname "$0")" && pwd)
-rm -rf "$out/man1" "$out/man3" "$out/man5"
-mkdir -p "$out/man1" "$out/man3" "$out/man5"
-"$kymo" --man > "$out/man1/kymo.1"
+man=$out/man
+rm -rf "$man"
+mkdir -p "$man/man1" "$man/man3"
+"$kymo" --man > "$man/man1/kymo.1"
 for verb in $("$kymo" --version | sed -n 's/^  verbs: *//p'); do
-	"$kymo" --man "$verb" > "$out/man1/kymo-$verb.1"
+	"$kymo" --man "$verb" > "$man/man1/kymo-$verb.1"
 done
 
 # library PAGE HEADER ORDER [HEADER]: the page, and one that leads to it for each name that it tells of
@@ -19,9 +20,9 @@ library() {
 	done
 	# shellcheck disable=SC2086 # no further header is no argument
 	awk -f "$from/man3.awk" -v page="$1" -v header="$2" -v order="$3" -v also="kymo(1)$others, kymo\\-trace(5)" \
-		"$from/../include/kymo/$2" ${4:+"$from/../include/kymo/$4"} > "$out/man3/$1.3"
-	for name in $(sed -n '/^\.SH NAME/{n;s/ \\-.*//;s/,//g;s/\\//g;p;}' "$out/man3/$1.3"); do
-		[ -e "$out/man3/$name.3" ] || echo ".so man3/$1.3" > "$out/man3/$name.3"
+		"$from/../include/kymo/$2" ${4:+"$from/../include/kymo/$4"} > "$man/man3/$1.3"
+	for name in $(sed -n '/^\.SH NAME/{n;s/ \\-.*//;s/,//g;s/\\//g;p;}' "$man/man3/$1.3"); do
+		[ -e "$man/man3/$name.3" ] || echo ".so man3/$1.3" > "$man/man3/$name.3"
 	done
 }
 # shellcheck disable=SC2016 # what a reader types
@@ -32,7 +33,10 @@ library() {
 	library kymo-session session.h 'cc program.c $(pkg-config --cflags --libs kymo-session kymo)'
 	library kymo-ctf ctf.h 'cc program.c $(pkg-config --cflags --libs kymo-ctf)' err.h
 }
-cp "$from"/man/*.5 "$out/man5/"
+for page in "$from"/man/*.[1-9]; do
+	mkdir -p "$man/man${page##*.}"
+	cp "$page" "$man/man${page##*.}/"
+done
 
 "$kymo" --completion bash > "$out/kymo.bash"
 "$kymo" --completion zsh > "$out/_kymo"

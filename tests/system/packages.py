@@ -39,11 +39,16 @@ def files():
                 for line in lines("debian", package) if "python3" not in package and "ros2" not in package]
     with tempfile.TemporaryDirectory(prefix="kymo-packages-") as prefix:
         found = {re.sub(r"^lib/[^/]*-linux-gnu[^/]*/", "lib/", path) for path in installed(prefix)}
+
+    def covers(pattern, path):
+        """As dh_install understands it: a file, or the folder it is in; * is no slash."""
+        parts = path.split("/")
+        return fnmatch.fnmatch("/".join(parts[:pattern.count("/") + 1]), pattern)
+
     used = set()
     for path in sorted(found):
-        homes = [package for package, pattern in patterns
-                 if fnmatch.fnmatch(path, pattern) and path.count("/") == pattern.count("/") or path.startswith(pattern + "/")]
-        used |= {pattern for _, pattern in patterns if fnmatch.fnmatch(path, pattern) or path.startswith(pattern + "/")}
+        homes = [package for package, pattern in patterns if covers(pattern, path)]
+        used |= {pattern for _, pattern in patterns if covers(pattern, path)}
         check(len(homes) == 1, path, "is in", homes or "no package of debian/*.install")
     for package, pattern in patterns:
         check(pattern in used, f"debian/{package}: {pattern} is not installed")
