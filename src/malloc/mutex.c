@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pthread_mutex_lock() where it has to wait: the events of LTTng's liblttng-ust-pthread-wrapper, but of those locks only that
- * somebody else has. What libc locks for itself, and std::condition_variable after a wait, does not come here.
+ * somebody else has, and with whose it is. What libc locks for itself, and std::condition_variable after a wait, does not come here.
  *
  * Context: that of pthread_mutex_lock(), and kymo_reserve_sp()'s.
  */
@@ -10,6 +10,17 @@
 #include <pthread.h>
 
 #include "malloc/emit.h"
+
+/* The tid that libc has noted in a mutex, in the process's own numbers; 0: none just now, or this libc is another one. */
+static int32_t owner_of(pthread_mutex_t *mutex)
+{
+#ifdef __GLIBC__
+	return __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
+#else
+	(void)mutex;
+	return 0;
+#endif
+}
 
 typedef int lock_function(pthread_mutex_t *mutex);
 
@@ -30,6 +41,7 @@ static void find(void)
 KYMO_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
 	const uint64_t address = (uint64_t)(uintptr_t)mutex;
+	struct __attribute__((packed)) { uint64_t mutex; int32_t owner; } wanted = { .mutex = address };
 	struct __attribute__((packed)) { uint64_t mutex; int32_t status; } acquired = { .mutex = address };
 	lock_function *lock = __atomic_load_n(&below_lock, __ATOMIC_ACQUIRE);
 
@@ -42,7 +54,8 @@ KYMO_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 	acquired.status = below_trylock(mutex);
 	if (acquired.status != EBUSY)
 		return acquired.status;
-	malloc_emit(KYMO_POINT_mutex_lock_req, &address, sizeof(address));
+	wanted.owner = owner_of(mutex);
+	malloc_emit(KYMO_POINT_mutex_lock_req, &wanted, sizeof(wanted));
 	acquired.status = lock(mutex);
 	malloc_emit(KYMO_POINT_mutex_lock_acq, &acquired, sizeof(acquired));
 	return acquired.status;

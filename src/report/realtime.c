@@ -14,7 +14,8 @@ static const struct table_column columns[] = {
 	{ "process", "Process" }, { "tid", "Thread" },	  { "runs", "Runs" },
 	{ "in_runs", "in" },	  { "times", "Times" },	  { "most", "Most in one" },
 	{ "bytes", "Bytes" },	  { "peak_bytes", "Peak" }, { "growth_bytes", "Growth" },
-	{ "lock_ns", "Waited" },  { "major_faults", "From disk" }, { "first_at", "First at" },
+	{ "lock_ns", "Waited" }, { "holder", "Held by" }, { "holder_tid", NULL },
+	{ "major_faults", "From disk" }, { "first_at", "First at" },
 	{ "first_ns", NULL },
 };
 
@@ -121,7 +122,26 @@ static void put_count(struct table *t, int64_t count)
 	table_i64(t, count);
 }
 
-static void finding(struct report *report, const struct subject *subject, enum costs_kind kind)
+/* "name (tid) in what", of the thread that had the mutex that was waited for longest. */
+static const char *holder_of(const struct model *model, const struct costs_holder *holder, char *text, unsigned size)
+{
+	char label[LABEL_MAX] = "", thread[64];
+
+	if (!holder->tid)
+		return NULL;
+	if (*holder->name)
+		snprintf(thread, sizeof(thread), "%s (%d)", holder->name, holder->tid);
+	else
+		snprintf(thread, sizeof(thread), "thread %d", holder->tid);
+	if (holder->callback)
+		(void)model_callback_label(model_callback(model, holder->callback - 1), label, sizeof(label));
+	else if (holder->span)
+		snprintf(label, sizeof(label), "%s:%s", holder->span->category, holder->span->name);
+	snprintf(text, size, "%s%s%s", thread, *label ? " in " : "", label);
+	return text;
+}
+
+static void finding(struct report *report, const struct model *model, const struct subject *subject, enum costs_kind kind)
 {
 	const struct costs_sum *its = subject->its;
 	const struct model_node *node = node_of(subject);
@@ -143,6 +163,13 @@ static void finding(struct report *report, const struct subject *subject, enum c
 	cell_if(t, is_allocation, its->sum.peak, put_bytes);
 	cell_if(t, is_allocation, its->sum.growth, put_bytes);
 	cell_if(t, kind == COSTS_LOCK, its->sum.lock_ns, put_ns);
+	if (kind == COSTS_LOCK) {
+		table_text(t, holder_of(model, &its->sum.holder, text, sizeof(text)));
+		cell_if(t, its->sum.holder.tid, its->sum.holder.tid, put_count);
+	} else {
+		table_none(t);
+		table_none(t);
+	}
 	cell_if(t, kind == COSTS_FAULT, (int64_t)its->sum.count[COSTS_MAJOR], put_count);
 	table_text(t, report_offset(report, its->first_ns[kind], text, sizeof(text)));
 	table_time(t, its->first_ns[kind]);
@@ -159,7 +186,7 @@ static bool print(struct report *report, const struct model *model, const struct
 			continue;
 		for (enum costs_kind kind = 0; kind < COSTS_KINDS; kind++)
 			if (what[kind] && subject.its->with[kind]) {
-				finding(report, &subject, kind);
+				finding(report, model, &subject, kind);
 				any = true;
 			}
 	}

@@ -5,7 +5,7 @@
  *   costs [ROUNDS]
  *
  * Each round each timer's callback runs once (long before it is due): of 1 s nothing, of 2 s allocations, of 3 s an allocation
- * that nobody frees, of 4 s page faults (PAGES in every tenth round, else none), of 5 s a lock that another thread holds, of 6 s
+ * that nobody frees, of 4 s page faults (PAGES in every tenth round, else none), of 5 s a lock that another thread holds, named "holder", in a span "holder"/"hold", of 6 s
  * system calls. Then there is a span "control"/"step" with an allocation in it. Prints "ready", then waits for a line.
  */
 #include <pthread.h>
@@ -92,7 +92,9 @@ static void *hold(void *rounds)
 {
 	const struct timespec a_while = { .tv_nsec = 100000 };
 
+	kymo_thread_name("holder");
 	for (unsigned i = 0; i < *(const unsigned *)rounds; i++) {
+		KYMO_SPAN("holder", "hold");
 		(void)pthread_mutex_lock(&mutex);
 		(void)pthread_barrier_wait(&held);
 		while (__atomic_load_n(&mutex.__data.__lock, __ATOMIC_RELAXED) != WAITED_FOR)

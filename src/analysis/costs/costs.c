@@ -8,9 +8,11 @@
 #define BIND_MAX 16u
 #define LIBC_ROWS 6u		/* of memory_bind(): the rest is the kernel's */
 
+#define OWNER_FIELD 1u		/* of LOCK_REQ */
+
 enum { LOCK_REQ, LOCK_ACQ, LOCK_ROWS };
 static const struct ctf_bind lock_rows[LOCK_ROWS] = {
-	[LOCK_REQ] = { "lttng_ust_pthread:pthread_mutex_lock_req", { "mutex" } },
+	[LOCK_REQ] = { "lttng_ust_pthread:pthread_mutex_lock_req", { "mutex", "owner" } },
 	[LOCK_ACQ] = { "lttng_ust_pthread:pthread_mutex_lock_acq", { "mutex" } },
 };
 
@@ -79,17 +81,42 @@ static int on_memory(struct costs *costs, struct self *self, const struct ctf_ev
 	return 0;
 }
 
-static void on_lock(struct costs *costs, struct self *self, const struct ctf_event *event, unsigned row)
+/* Whose mutex it is that a thread of @host begins to wait for, and what that one is in. */
+static void find_holder(struct costs *costs, const struct ctf_event *event, uint32_t host, struct costs_holder *holder)
+{
+	const struct ctf_value *owner = &event->value[OWNER_FIELD];
+	const struct model_thread *thread;
+	const struct self *its;
+
+	*holder = (struct costs_holder){ 0 };
+	if (!owner->present || owner->i <= 0 || owner->i > INT32_MAX)
+		return;
+	holder->tid = (int32_t)owner->i;
+	its = map_get(&costs->selves, (uint32_t)holder->tid, host);
+	if (!its)
+		return;
+	thread = its->open ? its->open->thread : NULL;
+	costs_keep_name(holder->name, thread ? thread->name : its->name);
+	if (its->open) {
+		holder->span = its->open->span;
+		holder->callback = holder->span ? 0 : its->open->callback + 1;
+	}
+}
+
+static void on_lock(struct costs *costs, struct self *self, const struct ctf_event *event, uint32_t host, unsigned row)
 {
 	struct costs_use use = { 0 };
 
 	if (row == LOCK_REQ) {
 		self->lock_ns = event->ns;
 		use.count[COSTS_LOCK] = 1;
+		find_holder(costs, event, host, &self->holder);
 	} else if (self->lock_ns) {
 		/* Of a damaged trace it may be anything. */
 		if (__builtin_sub_overflow(event->ns, self->lock_ns, &use.lock_ns) || use.lock_ns < 0)
 			use.lock_ns = 0;
+		use.holder = self->holder;
+		use.holder.ns = use.lock_ns;
 		self->lock_ns = 0;
 	}
 	costs_charge(costs, self, &use);
@@ -115,8 +142,10 @@ int costs_event(struct costs *costs, const struct ctf_event *event)
 		return -1;
 	costs_claim(costs, self, host, ctf_trace(costs->reader, event->trace)->hostname, event->vpid, event->procname,
 		    event->vtid == event->vpid);
+	if (event->procname && *event->procname)
+		costs_keep_name(self->name, event->procname);
 	if (row >= costs->lock_first)
-		on_lock(costs, self, event, row - costs->lock_first);
+		on_lock(costs, self, event, host, row - costs->lock_first);
 	else if (on_memory(costs, self, event))
 		return -1;
 	return costs->failed ? -1 : 0;

@@ -25,13 +25,26 @@
 #include "analysis/spans/spans.h"
 #include "ctf/reader.h"
 
+#define COSTS_NAME_MAX 32
+
 enum costs_kind { COSTS_ALLOCATION, COSTS_FREE, COSTS_LOCK, COSTS_FAULT, COSTS_MAJOR, COSTS_KINDS };
+
+/* Who had the mutex that was waited for longest. */
+struct costs_holder {
+	int64_t ns;			/* how long that was; 0: none was waited for to its end */
+	int32_t tid;			/* 0: not known (LTTng's events do not tell) */
+	char name[COSTS_NAME_MAX];	/* of the thread; "": it has no event before */
+	/* What it was in: a callback, then this is its index + 1, or a span; or nothing that is known. */
+	uint32_t callback;
+	const struct spans_name *span;
+};
 
 struct costs_use {
 	uint64_t count[COSTS_KINDS];	/* FAULT: with the MAJOR ones */
 	uint64_t bytes;			/* allocated, all together */
 	int64_t growth, peak;		/* bytes allocated less freed: in the end, and at most */
 	int64_t lock_ns;		/* waited for mutexes */
+	struct costs_holder holder;
 };
 
 /* The runs of a callback that returned, or of a span that ended. */
@@ -56,7 +69,7 @@ struct costs_span {
 struct costs_process {
 	const char *hostname;
 	int32_t pid;
-	char name[32];			/* of its main thread, or of the first one seen */
+	char name[COSTS_NAME_MAX];	/* of its main thread, or of the first one seen */
 	struct costs_use use;		/* peak: of all its threads together, since the trace began */
 };
 

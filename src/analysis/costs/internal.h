@@ -25,7 +25,9 @@ struct self {
 	struct costs_process *process;	/* NULL: not known yet, then: */
 	struct costs_use unclaimed;
 	struct memory_use before;	/* as of its latest event */
+	char name[COSTS_NAME_MAX];	/* as of its latest event of libc; "": it has none */
 	int64_t lock_ns;		/* since when it waits for a mutex; 0: it does not */
+	struct costs_holder holder;	/* of that one, when it began to */
 };
 
 struct costs {
@@ -50,6 +52,9 @@ struct costs {
 };
 
 /* sums.c. All that need memory set failed when there is none. */
+
+/** costs_keep_name() - as much of @name as there is room for. */
+void costs_keep_name(char to[COSTS_NAME_MAX], const char *name);
 
 /** costs_claim() - @self is of process @pid, named @name if it is its main thread. @name may be "". */
 void costs_claim(struct costs *costs, struct self *self, uint32_t host, const char *hostname, int32_t pid, const char *name,

@@ -19,6 +19,8 @@ void costs_add(struct costs_use *use, const struct costs_use *more)
 	use->bytes += more->bytes;
 	add_to(&use->growth, more->growth);
 	add_to(&use->lock_ns, more->lock_ns);
+	if (more->holder.ns > use->holder.ns)
+		use->holder = more->holder;
 	if (use->growth > use->peak)
 		use->peak = use->growth;
 }
@@ -54,6 +56,14 @@ static struct costs_process *process_new(struct costs *costs, uint32_t host, con
 	return process;
 }
 
+void costs_keep_name(char to[COSTS_NAME_MAX], const char *name)
+{
+	size_t size = strnlen(name, COSTS_NAME_MAX - 1);
+
+	memcpy(to, name, size);
+	to[size] = '\0';
+}
+
 void costs_claim(struct costs *costs, struct self *self, uint32_t host, const char *hostname, int32_t pid, const char *name,
 		 bool is_main)
 {
@@ -72,12 +82,8 @@ void costs_claim(struct costs *costs, struct self *self, uint32_t host, const ch
 		memset(&self->unclaimed, 0, sizeof(self->unclaimed));
 		self->process = process;
 	}
-	if ((is_main || !*process->name) && name && *name) {
-		size_t size = strnlen(name, sizeof(process->name) - 1);
-
-		memcpy(process->name, name, size);
-		process->name[size] = '\0';
-	}
+	if ((is_main || !*process->name) && name && *name)
+		costs_keep_name(process->name, name);
 }
 
 /* ---- callbacks and spans ---- */
