@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where this kernel has the fields of its tracepoints, as tracefs tells; and an event's bytes from a record's. */
 #include <errno.h>
+#include <linux/magic.h>
 #include <linux/perf_event.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "kernel/internal.h"
@@ -22,17 +24,53 @@ const unsigned kevent_count = sizeof(kevents) / sizeof(*kevents);
 
 /* ---- tracefs ---- */
 
+static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+#define PLACES (sizeof(places) / sizeof(*places))
+
 const char *format_tracefs(void)
 {
-	static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 	char path[128];
 
-	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++) {
+	for (unsigned i = 0; i < PLACES; i++) {
 		(void)snprintf(path, sizeof(path), "%s/events/sched/sched_switch/format", places[i]);
 		if (access(path, R_OK) == 0)
 			return places[i];
 	}
 	return NULL;
+}
+
+/* It is mounted there, whoever may look into it. */
+static bool is_mounted(const char *place)
+{
+	struct statfs there;
+
+	return statfs(place, &there) == 0 && there.f_type == TRACEFS_MAGIC;
+}
+
+/*
+ * Why it cannot be read, and what grants it. Its group is what lets others read it: files in it are closed to all
+ * others, whatever the mode of the mount.
+ */
+static void refused_tracefs(struct err *err)
+{
+	bool mounted = false;
+
+	for (unsigned i = 0; i < PLACES; i++)
+		mounted |= is_mounted(places[i]);
+	if (!namespace_is_first("user"))
+		(void)err_set(err, EXIT_FAILED, NAMESPACE_NO_RIGHTS);
+	else if (mounted)
+		(void)err_set(err, EXIT_FAILED, "kernel events need tracefs, and this user cannot read it: run kymo as root; or sudo "
+			      "mount -o remount,mode=755,gid=$(id -g) /sys/kernel/tracing and, once, sudo setcap cap_perfmon+ep "
+			      "$(command -v kymo)");
+	else if (geteuid() == 0)
+		(void)err_set(err, EXIT_FAILED, "kernel events need tracefs, and it is not mounted here: mount -t tracefs tracefs "
+			      "/sys/kernel/tracing; where that is refused (a container), record on the host, or start the container "
+			      "with --pid=host -v /sys/kernel/tracing:/sys/kernel/tracing (docker, podman)");
+	else
+		(void)err_set(err, EXIT_FAILED, "kernel events need tracefs, and it is not mounted here: run kymo as root after mount "
+			      "-t tracefs tracefs /sys/kernel/tracing; or sudo mount -t tracefs -o mode=755,gid=$(id -g) tracefs "
+			      "/sys/kernel/tracing and, once, sudo setcap cap_perfmon+ep $(command -v kymo)");
 }
 
 /* "	field:char prev_comm[16];	offset:8;	size:16;	signed:0;" */
@@ -89,9 +127,7 @@ struct kformat *format_read_all(struct err *err)
 	struct kformat *format;
 
 	if (!tracefs) {
-		(void)err_set(err, EXIT_FAILED, "kernel events need tracefs, and it is not there or cannot be read: run kymo as "
-			      "root, after mount -t tracefs tracefs /sys/kernel/tracing; for others, mount -o "
-			      "remount,mode=755 /sys/kernel/tracing and sudo setcap cap_perfmon+ep $(command -v kymo)");
+		refused_tracefs(err);
 		return NULL;
 	}
 	format = calloc(kevent_count, sizeof(*format));

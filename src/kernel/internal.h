@@ -75,6 +75,17 @@ struct kformat {
 
 struct krecord;
 
+/* ---- what this process may know and do ---- */
+
+/** namespace_is_first() - is its namespace of @kind ("pid", "user") the host's? Also if that cannot be told. */
+bool namespace_is_first(const char *kind);
+
+/** namespace_other_pid() - inode of its PID namespace; 0: it is the host's. */
+uint64_t namespace_other_pid(void);
+
+#define NAMESPACE_NO_RIGHTS "kernel events need tracefs, or CAP_PERFMON, of the host, and nobody has these in a user namespace like " \
+	"this one (a rootless container), root neither: run kymo as root on the host"
+
 /** format_read() - of @event, from tracefs; counters are always there. Return: 0; -errno. */
 int format_read(const char *tracefs, const struct kevent *event, struct kformat *format);
 

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,7 +18,6 @@
 #define POLL_MS 100
 #define FLUSH_NS 1000000000u		/* what is older is written, so that a crash leaves no more out */
 #define KEPT_MORE_NS 1000000000u		/* than the window: a snapshot takes its time */
-#define FIRST_PID_NAMESPACE 0xeffffffcu	/* inode of the host's, in every kernel */
 
 struct kernel {
 	char *dir;
@@ -62,9 +60,7 @@ static void take(void *context, unsigned cpu, unsigned event, const struct kreco
 /* The kernel knows threads by the numbers of the host. */
 static int open_select(struct kernel *kernel, struct err *err)
 {
-	struct stat mine;
-
-	if (stat("/proc/self/ns/pid", &mine) == 0 && mine.st_ino != FIRST_PID_NAMESPACE)
+	if (!namespace_is_first("pid"))
 		return err_set(err, EXIT_FAILED, "kernel events name threads by the host's numbers, and this container has its "
 			       "own, so nobody here can tell which are of traced programs: record on the host, or start the "
 			       "container with --pid=host; --kernel-all takes those of all threads");
@@ -186,7 +182,7 @@ const char *kernel_probe(struct err *err)
 	}
 	kernel->dir_fd = -1;
 	kernel->format = format_read_all(err);
-	if (kernel->format && open_source(kernel, &(struct kernel_options){ .ring_size = 128u << 10, .all = true }, err) == 0)
+	if (kernel->format && open_source(kernel, &(struct kernel_options){ .ring_size = 128u << 10 }, err) == 0)
 		source = kernel->source->ops->name;
 	release(kernel);
 	return source;

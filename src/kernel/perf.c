@@ -21,7 +21,9 @@ static struct kring *ring_of(const struct ksource *source, unsigned cpu)
 
 static int refused(int rc, struct err *err)
 {
-	if ((rc == -EACCES || rc == -EPERM) && geteuid() == 0)
+	if ((rc == -EACCES || rc == -EPERM) && !namespace_is_first("user"))
+		(void)err_set(err, EXIT_FAILED, NAMESPACE_NO_RIGHTS);
+	else if ((rc == -EACCES || rc == -EPERM) && geteuid() == 0)
 		(void)err_set(err, EXIT_FAILED, "kernel events need CAP_PERFMON on the host, and in this container root does not have "
 			      "it: record on the host, or start it with --cap-add PERFMON (docker, podman)");
 	else if (rc == -EACCES || rc == -EPERM)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A source of the kernel's events: an instance of tracefs of our own, instances/kymo-PID, whose pages are read. What others
- * trace meanwhile is not touched. It goes when we close it; one of a recorder that was killed, at the next start.
+ * trace meanwhile is not touched. It goes when we close it; one of a recorder that was killed, at the next start. In a PID
+ * namespace its inode follows.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -64,18 +66,31 @@ static unsigned long get(const struct tracefs *tracefs, const char *name, unsign
 	return size > 0 ? strtoul(text, NULL, 10) : otherwise;
 }
 
+/* A number is another process's in another PID namespace. */
+static void name_instance(char name[64], long pid)
+{
+	const uint64_t space = namespace_other_pid();
+
+	if (space)
+		(void)snprintf(name, 64, PREFIX "%ld-%" PRIu64, pid, space);
+	else
+		(void)snprintf(name, 64, PREFIX "%ld", pid);
+}
+
 /* Those whose recorder is no more. One that is in use the kernel does not remove, whatever we think of it. */
 static void remove_left(const char *instances)
 {
 	const struct dirent *entry;
 	DIR *dir = opendir(instances);
+	char mine[64];
 	long pid;
 
 	while (dir && (entry = readdir(dir))) {
 		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
 			continue;
 		pid = strtol(entry->d_name + strlen(PREFIX), NULL, 10);
-		if (pid > 0 && (pid == getpid() || (kill((pid_t)pid, 0) < 0 && errno == ESRCH)))
+		name_instance(mine, pid);
+		if (pid > 0 && strcmp(mine, entry->d_name) == 0 && (pid == getpid() || (kill((pid_t)pid, 0) < 0 && errno == ESRCH)))
 			(void)unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
 	}
 	if (dir)
@@ -105,12 +120,14 @@ static void tracefs_close(struct ksource *source)
 static int make_instance(struct tracefs *tracefs)
 {
 	const char *root = format_tracefs();
+	char name[64];
 
 	if (!root)
 		return -ENOENT;
 	(void)snprintf(tracefs->path, sizeof(tracefs->path), "%s/instances", root);
 	remove_left(tracefs->path);
-	(void)snprintf(tracefs->path, sizeof(tracefs->path), "%s/instances/" PREFIX "%d", root, (int)getpid());
+	name_instance(name, getpid());
+	(void)snprintf(tracefs->path, sizeof(tracefs->path), "%s/instances/%s", root, name);
 	if (mkdir(tracefs->path, 0700) < 0)
 		return -errno;
 	tracefs->dir = open(tracefs->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

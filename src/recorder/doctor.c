@@ -314,7 +314,7 @@ static void kernel_events(struct doctor *doctor)
 	if (source)
 		doctor_say(doctor, "kernel events", DOCTOR_OK, NULL, "record --kernel has them through %s", source);
 	else
-		doctor_say(doctor, "kernel events", DOCTOR_OK, NULL, "not for this user; only record --kernel needs them: %s", err.text);
+		doctor_say(doctor, "kernel events", DOCTOR_OK, NULL, "without them, record --kernel records all else: %s", err.text);
 }
 
 void doctor_machine(struct doctor *doctor)

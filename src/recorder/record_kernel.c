@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/text.h"
+#include "recorder/alive.h"
 #include "recorder/session_internal.h"
 #include "recorder/traces.h"
 
@@ -95,6 +96,24 @@ void record_kernel_command(struct record_kernel *record, int pid)
 		kernel_follow(record->kernel, pid);
 }
 
+/* One whose threads are not those of the kernel's events. Once; the trace has both numbers of the process. */
+static void tell_apart(struct record_kernel *record, const struct process *process)
+{
+	char text[256];
+
+	if (record->told || process->region.pid_ns == alive_own_pid_ns())
+		return;
+	record->told = true;
+	if (process->host_pid)
+		(void)snprintf(text, sizeof(text), "process %d (%.64s) is number %u in a PID namespace of its own: the kernel's events "
+			       "have it with the host's numbers, so what they tell is not joined with its own events",
+			       process->host_pid, process->region.procname, process->region.pid);
+	else
+		(void)snprintf(text, sizeof(text), "process %u (%.64s) has no number here (it is in another PID namespace): the "
+			       "kernel's events leave its threads out", process->region.pid, process->region.procname);
+	say(record->options, text);
+}
+
 /* Those that came since the last time. */
 static void follow(struct record_kernel *record)
 {
@@ -105,13 +124,9 @@ static void follow(struct record_kernel *record)
 
 		if (process->ordinal < record->followed || process->finished)
 			continue;
-		if (process->host_pid) {
+		tell_apart(record, process);
+		if (process->host_pid)
 			kernel_follow(record->kernel, process->host_pid);
-		} else if (!record->told) {
-			record->told = true;
-			say(record->options, "a traced process has no number here (it is in another PID namespace): the kernel's "
-			    "events leave its threads out");
-		}
 	}
 	record->followed = session->processes_met;
 }
