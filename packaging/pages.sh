@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: pages.sh KYMO DIR -- manual pages and completion scripts into DIR: those of verbs as KYMO prints them, those
+# usage: pages.sh KYMO DIR -- manual pages and completion scripts into DIR: those of verbs, and the overview, as KYMO prints them, those
 # of the libraries from the comments of their headers, the others as they are in man/, PAGE.SECTION each
 set -eu
 kymo=$1 out=$2 from=$(cd "$(dirname "$0")" && pwd)
 man=$out/man
 rm -rf "$man"
-mkdir -p "$man/man1" "$man/man3"
+mkdir -p "$man/man1" "$man/man3" "$man/man7"
 "$kymo" --man > "$man/man1/kymo.1"
+"$kymo" --man 7 > "$man/man7/kymo.7"
 for verb in $("$kymo" --version | sed -n 's/^  verbs: *//p'); do
 	"$kymo" --man "$verb" > "$man/man1/kymo-$verb.1"
 done
@@ -19,7 +20,7 @@ library() {
 		[ "$other" = "$1" ] || others="$others, $other(3)"
 	done
 	# shellcheck disable=SC2086 # no further header is no argument
-	awk -f "$from/man3.awk" -v page="$1" -v header="$2" -v order="$3" -v also="kymo(1)$others, kymo\\-trace(5)" \
+	awk -f "$from/man3.awk" -v page="$1" -v header="$2" -v order="$3" -v also="kymo(1), kymo(7)$others, kymo\\-trace(5)" \
 		"$from/../include/kymo/$2" ${4:+"$from/../include/kymo/$4"} > "$man/man3/$1.3"
 	for name in $(sed -n '/^\.SH NAME/{n;s/ \\-.*//;s/,//g;s/\\//g;p;}' "$man/man3/$1.3"); do
 		[ -e "$man/man3/$name.3" ] || echo ".so man3/$1.3" > "$man/man3/$name.3"

@@ -110,19 +110,32 @@ void opt_help(const struct verb *verb, FILE *out)
 
 /* ---- roff, the man(7) macros ---- */
 
+/* What roff would obey, or print as another character than a reader may copy into a shell. */
+static void roff_character(FILE *out, char c)
+{
+	static const struct {
+		char c;
+		const char *roff;
+	} special[] = {
+		{ '\\', "\\e" }, { '-', "\\-" }, { '\'', "\\(aq" }, { '`', "\\(ga" }, { '~', "\\(ti" }, { '^', "\\(ha" },
+	};
+
+	for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+		if (special[i].c == c) {
+			fputs(special[i].roff, out);
+			return;
+		}
+	}
+	fputc(c, out);
+}
+
 /* One line of text in which roff finds nothing to obey. */
 static void roff_line(FILE *out, const char *text, size_t length)
 {
-	if (length && (*text == '.' || *text == '\''))
+	if (length && *text == '.')
 		fputs("\\&", out);
-	for (size_t i = 0; i < length; i++) {
-		if (text[i] == '\\')
-			fputs("\\e", out);
-		else if (text[i] == '-')
-			fputs("\\-", out);
-		else
-			fputc(text[i], out);
-	}
+	for (size_t i = 0; i < length; i++)
+		roff_character(out, text[i]);
 	fputc('\n', out);
 }
 
@@ -152,6 +165,11 @@ static void roff_paragraphs(FILE *out, const char *text)
 	}
 	if (literal)
 		fputs(".fi\n", out);
+}
+
+void opt_roff(const char *text, FILE *out)
+{
+	roff_paragraphs(out, text);
 }
 
 static void roff_option(FILE *out, char letter, const char *name, const char *value,
@@ -193,5 +211,5 @@ void opt_man(const struct verb *verb, const char *version, FILE *out)
 		}
 		fputs(".fi\n", out);
 	}
-	fputs(".SH SEE ALSO\n.BR kymo (1)\n", out);
+	fputs(".SH SEE ALSO\n.BR kymo (1),\n.BR kymo (7)\n", out);
 }

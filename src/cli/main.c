@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "cli/common.h"
 #include "cli/complete.h"
+#include "cli/manual.h"
 #include "cli/verb_table.h"
 
 #define VERB(name) extern const struct verb verb_##name;
@@ -49,10 +50,10 @@ static void overview(FILE *out)
 		fprintf(out, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
 	fputs("\nMore:\n"
 	      "  kymo help VERB                 what a verb does, its options, examples\n"
-	      "  kymo help --format json        all verbs and options, for programs\n"
+	      "  kymo help --format json        all verbs, options, exit statuses, variables, for programs\n"
 	      "  kymo --version                 version and what is built in\n"
 	      "  kymo --completion SHELL        completion script for bash, zsh or fish\n"
-	      "  kymo --man [VERB]              manual page, for `man -l -`\n\n"
+	      "  kymo --man [VERB|7]            manual page, 7: the overview; for `man -l -`\n\n"
 	      "Begin with:\n"
 	      "  kymo record -- ros2 launch my_robot robot.launch.py\n"
 	      "  kymo report\n", out);
@@ -156,35 +157,16 @@ static int completion(int argc, char **argv)
 	return EXIT_USAGE;
 }
 
-/* The page of the command itself; the verbs have pages of their own. */
-static void man_overview(void)
-{
-	printf(".TH KYMO 1 \"\" \"kymo %s\" \"kymo manual\"\n.nh\n.SH NAME\n"
-	       "kymo \\- record what a robot did, and explain why it was late\n"
-	       ".SH SYNOPSIS\n.nf\nkymo VERB [OPTION...] [OPERAND...]\n.fi\n.SH VERBS\n",
-	       KYMO_VERSION);
-	for (unsigned i = 0; verbs[i]; i++)
-		printf(".TP\n.BR kymo\\-%s (1)\n%s\n", verbs[i]->name, verbs[i]->summary);
-	puts(".SH EXIT STATUS\n"
-	     ".TP\n0\nsuccess\n.TP\n1\nsomething failed at run time\n.TP\n2\nwrong usage\n"
-	     ".TP\n3\nan input is missing or invalid\n"
-	     ".TP\n4\nevents were lost (only with \\-\\-strict)\n"
-	     ".TP\n5\na budget is violated\n.TP\n6\nthere was nothing to trace or to show\n"
-	     ".PP\nkymo record \\-\\- CMD and kymo run \\-\\- CMD exit with the status of CMD.");
-	puts(".SH ENVIRONMENT\n"
-	     ".TP\nKYMO_DIR\nruntime directory, instead of /dev/shm/kymo\\-UID\n"
-	     ".TP\nROS_TRACE_DIR, ROS_HOME\nwhere traces go: ROS_TRACE_DIR, else ROS_HOME/tracing, "
-	     "else ~/.ros/tracing\n"
-	     ".TP\nNO_COLOR\nif set and not empty, no escape sequences are printed\n"
-	     ".SH SEE ALSO\n.BR kymo (3),\n.BR kymo\\-ctf (3),\n.BR kymo\\-trace (5)");
-}
-
 static int man(int argc, char **argv)
 {
 	const struct verb *verb;
 
 	if (argc < 1) {
-		man_overview();
+		manual_command(verbs, KYMO_VERSION, stdout);
+		return EXIT_OK;
+	}
+	if (!strcmp(argv[0], "7")) {
+		manual_overview(verbs, KYMO_VERSION, stdout);
 		return EXIT_OK;
 	}
 	verb = find_verb(argv[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs and their options as tables, so that who wraps the command (`ros2 kymo`) has no copy of them. */
+/* The verbs, their options, and what belongs to all of them as tables, so that who wraps the command (`ros2 kymo`) has no copy of them. */
 #include "cli/verb_table.h"
 
 #include "cli/common.h"
@@ -18,6 +18,43 @@ static const struct table_column option_columns[] = {
 	{ "verb", "Verb" }, { "option", "Option" }, { "letter", "Letter" }, { "kind", "Kind" },
 	{ "value", "Value" }, { "choices", "Choices" }, { "help", "Help" },
 };
+
+static const struct table_column status_columns[] = {
+	{ "status", "Status" }, { "meaning", "Meaning" },
+};
+
+static const struct table_column variable_columns[] = {
+	{ "variable", "Variable" }, { "read_by", "Read by" }, { "meaning", "Meaning" },
+};
+
+static const struct table_column place_columns[] = {
+	{ "file", "File" }, { "meaning", "Meaning" },
+};
+
+/* Of the command as a whole: conventions.def. */
+static void conventions(struct table *table)
+{
+	table_section(table, "statuses", "Exit statuses", status_columns, sizeof status_columns / sizeof *status_columns);
+#define STATUS(status, meaning) table_u64(table, status), table_text(table, meaning);
+#define VARIABLE(name, reader, meaning)
+#define PLACE(path, meaning)
+#include "cli/conventions.def"
+#undef STATUS
+#undef VARIABLE
+	table_section(table, "variables", "Environment", variable_columns, sizeof variable_columns / sizeof *variable_columns);
+#define STATUS(status, meaning)
+#define VARIABLE(name, reader, meaning) table_text(table, name), table_text(table, reader), table_text(table, meaning);
+#include "cli/conventions.def"
+#undef VARIABLE
+#undef PLACE
+	table_section(table, "files", "Files", place_columns, sizeof place_columns / sizeof *place_columns);
+#define VARIABLE(name, reader, meaning)
+#define PLACE(path, meaning) table_text(table, path), table_text(table, meaning);
+#include "cli/conventions.def"
+#undef STATUS
+#undef VARIABLE
+#undef PLACE
+}
 
 static void option_row(struct table *table, const struct verb *verb, const struct opt *opt)
 {
@@ -53,5 +90,7 @@ int verb_table_print(const struct verb *const *verbs, const struct verb *only, e
 		for (const struct opt *opt = verbs[i]->opts; opt->name; opt++)
 			if (!only || verbs[i] == only)
 				option_row(table, verbs[i], opt);
+	if (!only)
+		conventions(table);
 	return cli_close("help", table, EXIT_OK);
 }

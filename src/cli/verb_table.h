@@ -7,7 +7,8 @@
 #include "base/table.h"
 
 /**
- * verb_table_print() - print the tables "verbs" and "options", what the help is made of
+ * verb_table_print() - print the tables "verbs" and "options", what the help is made of; for all verbs also
+ * "statuses", "variables" and "files"
  * @verbs: ends with NULL
  * @only: the verb it is about; NULL: all
  *

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Manual pages of the libraries and formats, as installed: man reads them without a warning; every function that a library
-shows has a page; and the first example of each is compiled with the line of its synopsis, and does what the page says."""
+"""Manual pages of the libraries and formats, and the overview, as installed: man reads them without a warning; every function that a library
+shows has a page, and each verb a place in the overview; and the first example of each is compiled with the line of its synopsis, and does what the page says."""
 import glob
 import os
 import re
@@ -54,8 +54,12 @@ def pages(man):
         names = {name for name in names if "__" not in name and re.match("kymo|ctf", name)}
         check(names, f"lib{library}.so shows nothing")
         check(names <= found, f"functions of lib{library}.so without a manual page:", sorted(names - found))
+    overview = plain(open(f"{man}/man7/kymo.7", encoding="utf-8").read())
+    verbs = re.search(r"verbs: (.*)", run(f"{BUILD}/bin/kymo", "--version").stdout)[1].split()
+    told = re.findall(r"^\.BR kymo-([a-z]+) \(1\)$", overview, re.M)
+    check(sorted(told) == sorted(verbs), "kymo(7) has the verbs", told, "instead of", verbs)
     if shutil.which("man"):
-        for words in [("3", page) for page in (*EXAMPLES, "kymo_now")] + [("5", "kymo-trace")]:
+        for words in [("3", page) for page in (*EXAMPLES, "kymo_now")] + [("5", "kymo-trace"), ("7", "kymo"), ("1", "kymo")]:
             done = run("man", "-M", man, "--warnings", *words, env=dict(os.environ, LC_ALL="C", MANWIDTH="100"))
             check(done.returncode == 0 and not done.stderr and len(done.stdout) > 1000, "man", *words, "says", done.stderr)
 

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo(1) and kymo(7): what they tell of exit statuses, environment and files comes from conventions.def. */
+#include "cli/manual.h"
+
+#include <string.h>
+
+#include "base/err.h"
+
+struct entry {
+	const char *name, *meaning;
+};
+
+static const struct {
+	int status;
+	const char *meaning;
+} statuses[] = {
+#define STATUS(status, meaning) { status, meaning },
+#define VARIABLE(name, reader, meaning)
+#define PLACE(path, meaning)
+#include "cli/conventions.def"
+#undef STATUS
+#undef VARIABLE
+#undef PLACE
+};
+
+static const struct entry variables[] = {
+#define STATUS(status, meaning)
+#define VARIABLE(name, reader, meaning) { name, meaning ". Read by " reader "." },
+#define PLACE(path, meaning)
+#include "cli/conventions.def"
+#undef STATUS
+#undef VARIABLE
+#undef PLACE
+};
+
+static const struct entry places[] = {
+#define STATUS(status, meaning)
+#define VARIABLE(name, reader, meaning)
+#define PLACE(path, meaning) { path, meaning },
+#include "cli/conventions.def"
+#undef STATUS
+#undef VARIABLE
+#undef PLACE
+};
+
+/* What the overview explains, in the order in which one meets it. */
+static const struct entry terms[] = {
+	{ "traced program", "A program that was started with the preload library libkymo-ros2.so (kymo run, kymo record --, the launch action, or "
+	  "LD_PRELOAD), or that uses libkymo itself, as kymo(3) has it. It is not rebuilt. No thread of kymo runs in it, it opens "
+	  "no socket, and it never waits for a recorder." },
+	{ "runtime directory", "Where traced programs keep what they write: one file of shared memory each, its region. Recorder and programs "
+	  "find each other there, so both must have the same one (KYMO_DIR) and belong to the same user; record --user and root "
+	  "reach further." },
+	{ "facts", "What happens once: nodes, topics, callbacks, declarations. A program writes them always, also while nobody records, so a recorder "
+	  "that comes hours later still has every name. In the trace they are init events." },
+	{ "events", "What happens all the time: callbacks, messages, spans. They go into a ring of shared memory for each thread, and only "
+	  "while a recorder wants them, or with run --flight. A full ring drops, and counts what it drops." },
+	{ "recorder", "kymo record or kymo start. It empties the rings into a trace, from outside. One recorder at a time belongs to a runtime "
+	  "directory. If it is killed, the next one goes on with what the rings hold." },
+	{ "trace", "A directory in the Common Trace Format 1.8 with the names of LTTng, as babeltrace2 and Trace Compass read it. Verbs "
+	  "that read one take the newest unless they are given another, and read those of LTTng, ros2_tracing and CARET, too. See "
+	  "kymo-trace(5)." },
+	{ "loss", "What was dropped is counted to the event, for each thread, and every verb that reads says so. With --strict it is an exit status." },
+	{ "rules", "What is recorded at all: by node, topic, process, event or category, also changed while it runs (kymo filter)." },
+	{ "flight recorder", "A recorder that keeps only the last seconds, in memory, and writes them when a trigger fires or somebody "
+	  "asks (record --flight, kymo snapshot)." },
+	{ "relay", "kymo relay takes recordings over the network and shows them while they grow (kymo live). It speaks LTTng's protocols." },
+	{ "agent", "kymo agent stands for a host in the ROS graph, and obeys CARET's command line." },
+};
+
+static const char first_steps[] =
+	"kymo record -- ros2 launch my_robot robot.launch.py\n"
+	"kymo report\n"
+	"kymo why '/scan -> /cmd_vel'\n";
+
+static const char later_steps[] =
+	"kymo run -- ros2 launch my_robot robot.launch.py\n"
+	"kymo record --duration 10s\n";
+
+/* The verbs by what they are for; the test of the manual pages sees that each is there once. */
+static const struct entry chapters[] = {
+	{ "Start programs, record them", "run record start pause resume filter stop status snapshot sink recover" },
+	{ "Read the answers", "info list dump report flow why query export open" },
+	{ "Watch from elsewhere, several hosts", "relay live agent" },
+	{ "When nothing is recorded", "doctor" },
+};
+
+static void heading(const char *name, const char *section, const char *version, FILE *out)
+{
+	fprintf(out, ".TH KYMO %s \"\" \"kymo %s\" \"kymo manual\"\n.nh\n.ad l\n.SH NAME\nkymo \\- %s\n", section, version, name);
+}
+
+static void entries(const char *title, const struct entry *entry, size_t count, FILE *out)
+{
+	fprintf(out, ".SH %s\n", title);
+	for (size_t i = 0; i < count; i++) {
+		fputs(".TP\n.B ", out);
+		opt_roff(entry[i].name, out);
+		opt_roff(entry[i].meaning, out);
+	}
+}
+
+static void conventions(FILE *out)
+{
+	fputs(".SH EXIT STATUS\n", out);
+	for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+		fprintf(out, ".TP\n.B %d\n", statuses[i].status);
+		opt_roff(statuses[i].meaning, out);
+	}
+	fputs(".PP\n", out);
+	opt_roff("kymo record -- CMD ends with the status of CMD, or 128 and the number of the signal that ended it, if that is not 0; "
+		 "kymo run -- CMD becomes CMD. Ctrl-C is how a recording is ended, and no failure; a verb that reads is ended by it, "
+		 "which a shell shows as 130.", out);
+	entries("ENVIRONMENT", variables, sizeof variables / sizeof *variables, out);
+	entries("FILES", places, sizeof places / sizeof *places, out);
+}
+
+static void verb_line(const struct verb *verb, FILE *out)
+{
+	fprintf(out, ".TP\n.BR kymo\\-%s (1)\n", verb->name);
+	opt_roff(verb->summary, out);
+}
+
+void manual_command(const struct verb *const *verbs, const char *version, FILE *out)
+{
+	heading("record what a robot did, and explain why it was late", "1", version, out);
+	fputs(".SH SYNOPSIS\n.nf\nkymo VERB [OPTION...] [OPERAND...]\n.fi\n.SH VERBS\n", out);
+	for (unsigned i = 0; verbs[i]; i++)
+		verb_line(verbs[i], out);
+	conventions(out);
+	fputs(".SH SEE ALSO\n.BR kymo (7),\n.BR kymo (3),\n.BR kymo\\-session (3),\n.BR kymo\\-ctf (3),\n.BR kymo\\-trace (5)\n", out);
+}
+
+/* Those verbs of the table that stand in @names. */
+static void chapter(const char *names, const struct verb *const *verbs, FILE *out)
+{
+	while (*names) {
+		size_t length = strcspn(names, " ");
+
+		for (unsigned i = 0; verbs[i]; i++)
+			if (strlen(verbs[i]->name) == length && !strncmp(verbs[i]->name, names, length))
+				verb_line(verbs[i], out);
+		names += length + (names[length] == ' ');
+	}
+}
+
+static void example(const char *lines, FILE *out)
+{
+	fputs(".PP\n.RS 4\n.nf\n", out);
+	while (*lines) {
+		char line[256];
+		size_t length = strcspn(lines, "\n");
+
+		(void)snprintf(line, sizeof line, "%.*s", (int)length, lines);
+		opt_roff(line, out);
+		lines += length + (lines[length] == '\n');
+	}
+	fputs(".fi\n.RE\n", out);
+}
+
+void manual_overview(const struct verb *const *verbs, const char *version, FILE *out)
+{
+	heading("tracing of ROS 2 and real\\-time programs: overview", "7", version, out);
+	fputs(".SH DESCRIPTION\n", out);
+	opt_roff("kymo records what a robot's programs did, from the outside and without rebuilding them, and says which callback made it late. It "
+		 "traces ROS 2 programs through the tracepoints that ROS 2 has, and C and C++ programs with spans of their own.", out);
+	fputs(".PP\n", out);
+	opt_roff("Record a program, see what was slow, and why a message was late:", out);
+	example(first_steps, out);
+	fputs(".PP\n", out);
+	opt_roff("Or start it so that it can be recorded, and record it at any time later:", out);
+	example(later_steps, out);
+	entries("TERMS", terms, sizeof terms / sizeof *terms, out);
+	fputs(".SH VERBS\n", out);
+	for (size_t i = 0; i < sizeof chapters / sizeof *chapters; i++) {
+		fprintf(out, ".SS %s\n", chapters[i].name);
+		chapter(chapters[i].meaning, verbs, out);
+	}
+	conventions(out);
+	fputs(".SH SEE ALSO\n.BR kymo (1)\nfor the verbs,\n.BR kymo (3)\nfor spans in C,\n.BR kymo.hpp (3)\nin C++,\n.BR kymo\\-loop (3)\n"
+	      "for loops,\n.BR kymo\\-session (3)\nfor a program that records itself,\n.BR kymo\\-ctf (3)\nto read traces from C,\n"
+	      ".BR kymo\\-trace (5)\nfor the trace directory\n", out);
+}
