@@ -118,9 +118,9 @@ def without(trace):
     assert "callback-cpu" not in json.loads(subprocess.run([KYMO, "report", trace, "--format", "json"], capture_output=True, check=True).stdout)
 
 
-def report(trace):
+def report(trace, *options):
     sections = [word for section in SECTIONS for word in ("--section", section)]
-    return json.loads(subprocess.run([KYMO, "report", trace, *sections, "--format", "json"], capture_output=True, check=True).stdout)
+    return json.loads(subprocess.run([KYMO, "report", trace, *sections, *options, "--format", "json"], capture_output=True, check=True).stdout)
 
 
 def sums(rows, key, *fields):
@@ -151,6 +151,24 @@ def reported(trace):
     return len(told["callback-cpu"])
 
 
+def windowed(trace):
+    """What processes did between --begin and --end is what thread_states has of it; and the two halves are the whole."""
+    known = {row["tid"]: row["pid"] for row in query(trace, "SELECT tid, pid FROM thread_cpu WHERE cpu_ns IS NOT NULL")}
+    spells = [row for row in query(trace, "SELECT tid, state, start_ns, end_ns FROM thread_states") if row["tid"] in known]
+    times = {time for spell in spells for time in (spell["start_ns"], spell["end_ns"])}
+    middle = next(ns for ns in itertools.count((min(times) + max(times)) // 2) if ns not in times)
+    wanted = collections.defaultdict(lambda: [0] * 4)
+    for spell in spells:
+        state = ("running", "preempted", "waiting", "blocked").index(spell["state"])
+        wanted[known[spell["tid"]]][state] += max(spell["end_ns"] - max(spell["start_ns"], middle), 0)
+    usage = "cpu_ns", "preempted_ns", "waiting_ns", "blocked_ns", "unknown_ns", "preemptions", "migrations"
+    at = f"{middle // 10**9}.{middle % 10**9:09}"
+    whole, before, after = (sums(report(trace, *window)["process-cpu"], lambda r: r["pid"], *usage)
+                            for window in ([], ["--end", at], ["--begin", at]))
+    assert {pid: its[:4] for pid, its in after.items()} == wanted, (after, wanted)
+    assert {pid: [a + b for a, b in zip(before[pid], after[pid])] for pid in whole} == whole, (before, after, whole)
+
+
 # ---- recorded ----
 
 def recorded(directory):
@@ -172,6 +190,7 @@ def recorded(directory):
         whole, sure = on[row["tid"]]
         assert row["cpu_ns"] <= whole and sure <= row["cpu_ns"] + row["unknown_ns"], (row, whole, sure)
     assert reported(trace) > 8
+    windowed(trace)
     print(f"{len(known)} of {len(rows)} runs known; {len(threads)} threads on CPUs as long as their switches say")
 
 

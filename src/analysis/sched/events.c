@@ -43,6 +43,20 @@ static void name(const struct sched *sched, const struct ctf_event *event, unsig
 
 /* ---- switches ---- */
 
+static bool is_inside(const struct sched *sched, int64_t ns)
+{
+	return ns >= sched->begin_ns && ns <= sched->end_ns;
+}
+
+/* It is on CPU @number. */
+static void count_migration(const struct sched *sched, struct task *task, int32_t number, int64_t ns)
+{
+	if (task->last_cpu < 0 || task->last_cpu == number)
+		return;
+	task->usage.migrations++;
+	task->inside.migrations += is_inside(sched, ns);
+}
+
 /* @task was on @number until now. */
 static void leaves(struct sched *sched, struct task *task, int32_t number, const struct ctf_event *event)
 {
@@ -50,7 +64,7 @@ static void leaves(struct sched *sched, struct task *task, int32_t number, const
 	bool stays_ready = state->present && (state->i & RUNNABLE_MASK) == 0;
 
 	if (task->state == SCHED_ON_CPU && task->cpu < 0) {
-		task->usage.migrations += task->last_cpu >= 0 && task->last_cpu != number;
+		count_migration(sched, task, number, event->ns);
 		task->cpu = number;
 	} else if (task->state != SCHED_ON_CPU || task->cpu != number) {
 		task->state = SCHED_UNKNOWN;	/* the switch to there was lost: since when is not known */
@@ -59,6 +73,7 @@ static void leaves(struct sched *sched, struct task *task, int32_t number, const
 	task->last_cpu = number;
 	if (stays_ready) {
 		task->usage.preemptions++;
+		task->inside.preemptions += is_inside(sched, event->ns);
 		sched_become(sched, task, SCHED_PREEMPTED, number, event->ns);
 	} else if (task->woken) {	/* another CPU woke it when it was about to switch away */
 		sched_become(sched, task, SCHED_WAITING, task->woken_cpu, event->ns);
@@ -77,7 +92,7 @@ static void comes(struct sched *sched, struct task *task, int32_t number, const 
 	/* On two CPUs at once: the switch that took it off the other one was lost. */
 	if (task->state == SCHED_ON_CPU)
 		task->state = SCHED_UNKNOWN;
-	task->usage.migrations += task->last_cpu >= 0 && task->last_cpu != number;
+	count_migration(sched, task, number, event->ns);
 	task->last_cpu = number;
 	task->woken = false;
 	name(sched, event, NEXT_COMM, task->name);

@@ -23,7 +23,7 @@ struct task {
 	char waker[SCHED_COMM_SIZE];
 	bool is_listed;
 	struct task *next, *previous;	/* of those who wait for a CPU */
-	struct sched_usage usage;
+	struct sched_usage usage, inside;	/* in all; inside of the window */
 	char name[SCHED_COMM_SIZE];
 };
 
@@ -45,6 +45,7 @@ struct sched {
 	uint32_t cpu_room;
 	uint32_t *host;			/* by trace */
 	uint32_t traces;
+	int64_t begin_ns, end_ns;	/* the window */
 	uint8_t *has_names;		/* by class: next_comm and prev_comm are texts */
 	unsigned classes;
 };

@@ -236,6 +236,11 @@ int sched_runs_create(struct sched_runs **out, struct model *model, const struct
 	return -1;
 }
 
+void sched_runs_window(struct sched_runs *runs, int64_t begin_ns, int64_t end_ns)
+{
+	sched_window(runs->sched, begin_ns, end_ns);
+}
+
 void sched_runs_destroy(struct sched_runs *runs)
 {
 	const struct map_slot *slot;
@@ -293,7 +298,7 @@ bool sched_runs_thread(const struct sched_runs *runs, const struct model_thread 
 	self = map_get(&runs->selves, (uint32_t)thread->tid, host);
 	if (!self || self->on <= 9 * self->off)
 		return false;
-	(void)sched_usage(runs->sched, host, (int32_t)thread->tid, INT64_MIN, &now);
+	(void)sched_usage_inside(runs->sched, host, (int32_t)thread->tid, &now);
 	*usage = self->gone;
 	sched_usage_add(usage, &now);
 	return true;

@@ -53,11 +53,14 @@ int sched_runs_create(struct sched_runs **runs, struct model *model, const struc
 		      const struct sched_runs_listener *listener, void *context);
 void sched_runs_destroy(struct sched_runs *runs);
 
+/** sched_runs_window() - sched_runs_thread() is about [@begin_ns, @end_ns]; before the first event. Runs are told all the same. */
+void sched_runs_window(struct sched_runs *runs, int64_t begin_ns, int64_t end_ns);
+
 /** sched_runs_event() - the next event or loss, before the model gets it. Return: 0, or -1: no memory. */
 int sched_runs_event(struct sched_runs *runs, const struct ctf_event *event);
 
 /**
- * sched_runs_thread() - what @thread did up to the latest event
+ * sched_runs_thread() - what @thread did up to the latest event, inside of the window
  *
  * Return: whether it is known: nine of ten of its own events came while the kernel had it on a CPU.
  */

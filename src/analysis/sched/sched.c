@@ -89,6 +89,8 @@ int sched_create(struct sched **out, const struct ctf_reader *reader,
 	sched->reader = reader;
 	sched->listener = listener;
 	sched->context = context;
+	sched->begin_ns = INT64_MIN;
+	sched->end_ns = INT64_MAX;
 	sched->traces = ctf_trace_count(reader);
 	sched->classes = ctf_class_count(reader);
 	sched->host = calloc(sched->traces + 1, sizeof(*sched->host));
@@ -102,6 +104,12 @@ int sched_create(struct sched **out, const struct ctf_reader *reader,
 		sched->host[i] = host_of(reader, i);
 	find_names(sched);
 	return 0;
+}
+
+void sched_window(struct sched *sched, int64_t begin_ns, int64_t end_ns)
+{
+	sched->begin_ns = begin_ns;
+	sched->end_ns = end_ns;
 }
 
 void sched_destroy(struct sched *sched)
@@ -194,6 +202,14 @@ static struct cpu *known_cpu(const struct sched *sched, uint32_t host, int32_t n
 
 /* ---- time passes ---- */
 
+/* So much of it is inside of the window. */
+static int64_t between(const struct sched *sched, int64_t from_ns, int64_t to_ns)
+{
+	from_ns = from_ns > sched->begin_ns ? from_ns : sched->begin_ns;
+	to_ns = to_ns < sched->end_ns ? to_ns : sched->end_ns;
+	return to_ns > from_ns ? to_ns - from_ns : 0;
+}
+
 /* @task was in its state up to @ns. */
 static void pass(struct sched *sched, struct task *task, int64_t ns)
 {
@@ -209,6 +225,7 @@ static void pass(struct sched *sched, struct task *task, int64_t ns)
 	if (spell.from_ns == INT64_MIN || ns <= spell.from_ns)
 		return;
 	task->usage.ns[task->state] += ns - spell.from_ns;
+	task->inside.ns[task->state] += between(sched, spell.from_ns, ns);
 	if (task->state == SCHED_UNKNOWN || !sched->listener->spell)
 		return;
 	if (task->state == SCHED_BLOCKED) {
@@ -272,7 +289,7 @@ void sched_forget(struct sched *sched, struct task *task)
 {
 	take_off(sched, task);
 	if (sched->listener->gone)
-		sched->listener->gone(sched->context, task->host, task->tid, &task->usage);
+		sched->listener->gone(sched->context, task->host, task->tid, &task->inside);
 	(void)map_del(&sched->tasks, (uint32_t)task->tid, task->host);
 	free(task);
 }
@@ -289,6 +306,15 @@ bool sched_usage(const struct sched *sched, uint32_t host, int32_t tid, int64_t 
 	if (task->since_ns != INT64_MIN && ns > task->since_ns)
 		usage->ns[task->state] += ns - task->since_ns;
 	return true;
+}
+
+bool sched_usage_inside(const struct sched *sched, uint32_t host, int32_t tid, struct sched_usage *usage)
+{
+	const struct task *task = map_get(&sched->tasks, (uint32_t)tid, host);
+
+	if (task)
+		*usage = task->inside;
+	return task;
 }
 
 uint32_t sched_trace_host(const struct sched *sched, uint32_t trace)

@@ -57,7 +57,7 @@ struct sched_usage {
 struct sched_listener {
 	/* A spell has ended. Those of one thread come in order of time; the texts are lent. */
 	void (*spell)(void *context, const struct sched_spell *spell);
-	/* A thread has exited; its number may come again. */
+	/* A thread has exited; its number may come again. @usage: as of sched_usage_inside(). */
 	void (*gone)(void *context, uint32_t host, int32_t tid, const struct sched_usage *usage);
 };
 
@@ -67,6 +67,9 @@ struct sched;
 int sched_create(struct sched **sched, const struct ctf_reader *reader, const struct sched_listener *listener,
 		 void *context);
 void sched_destroy(struct sched *sched);
+
+/** sched_window() - what is told of sched_usage_inside() and gone() is of [@begin_ns, @end_ns]; before the first event. */
+void sched_window(struct sched *sched, int64_t begin_ns, int64_t end_ns);
 
 /** sched_is_there() - has the trace scheduler events at all? */
 bool sched_is_there(const struct ctf_reader *reader);
@@ -84,11 +87,14 @@ bool sched_host(const struct sched *sched, const char *hostname, uint32_t *host)
 uint32_t sched_trace_host(const struct sched *sched, uint32_t trace);
 
 /**
- * sched_usage() - what thread @tid did up to @ns, the time of the latest event or later; INT64_MIN: what it did to an end
+ * sched_usage() - what thread @tid did up to @ns, the time of the latest event or later
  *
  * Return: was it seen?
  */
 bool sched_usage(const struct sched *sched, uint32_t host, int32_t tid, int64_t ns, struct sched_usage *usage);
+
+/** sched_usage_inside() - what @tid did inside of the window, as far as an event has ended it. Return: was it seen? */
+bool sched_usage_inside(const struct sched *sched, uint32_t host, int32_t tid, struct sched_usage *usage);
 
 /** sched_state_of() - what @tid did at the latest event; SCHED_UNKNOWN also if it was never seen. */
 enum sched_state sched_state_of(const struct sched *sched, uint32_t host, int32_t tid);

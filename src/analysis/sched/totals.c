@@ -115,8 +115,10 @@ int sched_totals_create(struct sched_totals **out, struct model *model, const st
 		return -1;
 	totals->begin_ns = begin_ns;
 	totals->end_ns = end_ns;
-	if (!sched_runs_create(&totals->runs, model, reader, &listener, totals))
+	if (!sched_runs_create(&totals->runs, model, reader, &listener, totals)) {
+		sched_runs_window(totals->runs, begin_ns, end_ns);
 		return 0;
+	}
 	sched_totals_destroy(totals);
 	*out = NULL;
 	return -1;

@@ -29,7 +29,7 @@ struct sched_instead {
 
 struct sched_totals;
 
-/** sched_totals_create() - of runs that start in [@begin_ns, @end_ns]; as sched_runs_create(). Return: 0, or -1: no memory. */
+/** sched_totals_create() - of runs that start in [@begin_ns, @end_ns], and of what threads did in it; as sched_runs_create(). Return: 0, or -1: no memory. */
 int sched_totals_create(struct sched_totals **totals, struct model *model, const struct ctf_reader *reader, int64_t begin_ns,
 			int64_t end_ns);
 void sched_totals_destroy(struct sched_totals *totals);
