@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What nodes and processes cost that real-time programs avoid: the sections node-costs and process-costs, and the pass that the section
- * realtime has as well. A pass of its own, as the events are others.
+ * What nodes and processes cost that real-time programs avoid: the sections node-costs and process-costs.
  */
 #include "analysis/costs/costs.h"
 
@@ -11,50 +10,6 @@
 #include "report/internal.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
-
-/* ---- the pass ---- */
-
-static int read_all(struct report *report, struct model *model, struct spans *spans, struct costs *costs)
-{
-	struct ctf_event event;
-	int more;
-
-	if (spans_attach(spans, report->reader, report->err))
-		return -1;
-	while ((more = ctf_next(report->reader, &event, report->err)) > 0)
-		if (costs_event(costs, &event) || spans_event(spans, &event) || model_event(model, &event))
-			return err_set(report->err, EXIT_FAILED, "There is no memory left for the analysis.");
-	if (!more) {
-		spans_finish(spans);
-		model_finish(model);
-	}
-	return more;
-}
-
-int report_costs_pass(struct report *report,
-		      void (*show)(struct report *report, const struct model *model, const struct costs *costs))
-{
-	struct model *model = NULL;
-	struct spans *spans = NULL;
-	struct costs *costs = NULL;
-	int status = -1;
-
-	if (model_create(&model, report->err) || spans_create(&spans, model, report->err))
-		goto out;
-	if (costs_create(&costs, model, report->reader) || costs_spans(costs, spans)) {
-		(void)err_set(report->err, EXIT_FAILED, "There is no memory left for the analysis.");
-		goto out;
-	}
-	costs_window(costs, report->options->begin_ns, report->options->end_ns);
-	status = read_all(report, model, spans, costs);
-	if (!status)
-		show(report, model, costs);
-out:
-	costs_destroy(costs);
-	spans_destroy(spans);
-	model_destroy(model);
-	return status;
-}
 
 bool report_costs_missing(struct report *report, const struct costs *costs)
 {
@@ -146,8 +101,10 @@ static struct costs_use *sum_nodes(const struct model *model, const struct costs
 	return sum;
 }
 
-static void show_nodes(struct report *report, const struct model *model, const struct costs *costs)
+void report_node_costs(struct report *report)
 {
+	const struct model *model = report->model;
+	const struct costs *costs = report->costs;
 	unsigned all = model_count(model, MODEL_NODE), count = 0, i;
 	struct costs_use *sum = sum_nodes(model, costs);
 	struct report_row *rows = report_rows_new(all);
@@ -178,11 +135,6 @@ static void show_nodes(struct report *report, const struct model *model, const s
 	free(sum);
 }
 
-int report_node_costs(struct report *report)
-{
-	return report_costs_pass(report, show_nodes);
-}
-
 /* ---- processes ---- */
 
 static const struct table_column process_columns[] = {
@@ -201,12 +153,12 @@ static void process_row(struct report *report, const struct costs *costs, const 
 	cell_bytes(report->table, costs_seen(costs, COSTS_ALLOCATION), process->use.peak);
 }
 
-static void show_processes(struct report *report, const struct model *model, const struct costs *costs)
+void report_process_costs(struct report *report)
 {
+	const struct costs *costs = report->costs;
 	unsigned all = 0, count = 0, i;
 	struct report_row *rows;
 
-	(void)model;
 	while (costs_process(costs, all))
 		all++;
 	rows = report_rows_new(all);
@@ -226,9 +178,4 @@ static void show_processes(struct report *report, const struct model *model, con
 	report->rows += count;
 	(void)report_costs_missing(report, costs);
 	free(rows);
-}
-
-int report_process_costs(struct report *report)
-{
-	return report_costs_pass(report, show_processes);
 }

@@ -5,6 +5,7 @@
 
 #include "analysis/stats/activity.h"
 #include "analysis/caret/caret.h"
+#include "analysis/costs/costs.h"
 #include "analysis/executors/view.h"
 #include "analysis/stats/intervals.h"
 #include "analysis/model/model.h"
@@ -28,6 +29,7 @@ struct report {
 	struct caret *caret;		/* likewise */
 	struct report_expect *expect;	/* likewise; expect.c */
 	struct view *view;		/* likewise */
+	struct costs *costs;		/* likewise */
 	struct sched_totals *totals;	/* likewise, or the trace has no events of the scheduler */
 	struct spans *spans;
 	struct spans_stats *spans_stats;
@@ -48,6 +50,7 @@ struct report_section {
 	bool expected;			/* report->expect; usual when something is expected */
 	bool realtime;			/* usual when callbacks were named as real-time */
 	bool view;			/* report->view, */
+	bool costs;			/* report->costs, */
 	bool of_kernel;			/* print() needs report->totals; not shown unasked without it */
 	bool of_ros, of_programs;	/* not shown unasked when the trace has only the other */
 	const char *none;		/* what it means that it has no rows, when it was asked for */
@@ -107,14 +110,10 @@ void report_response_rows(struct report *report);
 int report_cputime(struct report *report);
 int report_memory(struct report *report);
 /* realtime.c */
-int report_realtime(struct report *report);
+void report_realtime(struct report *report);
 /* costs.c */
-int report_node_costs(struct report *report);
-int report_process_costs(struct report *report);
-struct costs;
-/* Reads the trace again for what callbacks, spans and processes cost, then calls @show. 0, or -1 with report->err. */
-int report_costs_pass(struct report *report,
-		      void (*show)(struct report *report, const struct model *model, const struct costs *costs));
+void report_node_costs(struct report *report);
+void report_process_costs(struct report *report);
 /* In text: what of it could not be looked at. Return: was nothing? */
 bool report_costs_missing(struct report *report, const struct costs *costs);
 int report_profile(struct report *report);

@@ -216,14 +216,12 @@ static void print_notes(struct report *report, const struct model *model, const 
 		*report->options->not_realtime = any || missing;
 }
 
-static void print_realtime(struct report *report, const struct model *model, const struct costs *costs)
+void report_realtime(struct report *report)
 {
+	const struct model *model = report->model;
+	const struct costs *costs = report->costs;
+
 	table_value_text(report->table, "looked_at", "Looked at", looked_at(costs));
 	table_section(report->table, "realtime", "What real-time callbacks avoid", columns, COUNT_OF(columns));
 	print_notes(report, model, costs, print(report, model, costs));
-}
-
-int report_realtime(struct report *report)
-{
-	return report_costs_pass(report, print_realtime);
 }

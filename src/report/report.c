@@ -58,9 +58,9 @@ static const struct report_section sections[] = {
 	  .none = "No lifecycle node changed its state in the trace." },
 	{ .name = "cputime", .again = report_cputime },
 	{ .name = "memory", .again = report_memory },
-	{ .name = "realtime", .realtime = true, .may_be_empty = true, .again = report_realtime },
-	{ .name = "node-costs", .may_be_empty = true, .again = report_node_costs },
-	{ .name = "process-costs", .may_be_empty = true, .again = report_process_costs },
+	{ .name = "realtime", .realtime = true, .costs = true, .may_be_empty = true, .print = report_realtime },
+	{ .name = "node-costs", .costs = true, .may_be_empty = true, .print = report_node_costs },
+	{ .name = "process-costs", .costs = true, .may_be_empty = true, .print = report_process_costs },
 	{ .name = "profile", .again = report_profile },
 	{ .name = "processes", .print = report_processes },
 	{ .name = "nodes", .print = report_nodes, .none = "The trace tells of no nodes." },
@@ -223,6 +223,14 @@ char *report_offset(const struct report *report, int64_t ns, char *buffer, unsig
 		wants_;									\
 	})
 
+static int gather_costs(struct report *report, struct err *err)
+{
+	if (costs_create(&report->costs, report->model, report->reader) || costs_spans(report->costs, report->spans))
+		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	costs_window(report->costs, report->options->begin_ns, report->options->end_ns);
+	return 0;
+}
+
 static int gather_on_demand(struct report *report, struct err *err)
 {
 	const struct report_options *options = report->options;
@@ -238,6 +246,8 @@ static int gather_on_demand(struct report *report, struct err *err)
 	if (WANTS(options, of_kernel) && sched_is_there(report->reader) &&
 	    sched_totals_create(&report->totals, report->model, report->reader, options->begin_ns, options->end_ns))
 		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	if (WANTS(options, costs) && gather_costs(report, err))
+		return -1;
 	if (WANTS(options, expected) && report_expect_begin(report))
 		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 	if (options->paths && (WANTS(options, paths) || WANTS(options, expected)))
@@ -248,6 +258,7 @@ static int gather_on_demand(struct report *report, struct err *err)
 static void forget(struct report *report)
 {
 	report_expect_end(report);
+	costs_destroy(report->costs);
 	sched_totals_destroy(report->totals);
 	view_destroy(report->view);
 	caret_destroy(report->caret);
@@ -257,6 +268,7 @@ static void forget(struct report *report)
 	spans_destroy(report->spans);
 	stats_destroy(report->stats);
 	model_destroy(report->model);
+	report->costs = NULL;
 	report->totals = NULL;
 	report->view = NULL;
 	report->caret = NULL;
@@ -293,7 +305,8 @@ static int pass(struct report *report, const struct report_section *section, str
 	if (spans_attach(report->spans, report->reader, err))
 		return -1;
 	while ((more = ctf_next(report->reader, &event, err)) > 0) {
-		if ((report->totals && sched_totals_event(report->totals, &event)) || spans_event(report->spans, &event) ||
+		if ((report->totals && sched_totals_event(report->totals, &event)) ||
+		    (report->costs && costs_event(report->costs, &event)) || spans_event(report->spans, &event) ||
 		    model_event(report->model, &event))
 			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
 		if (!(++events % REPORT_PROGRESS_EVENTS) && report->options->progress)
