@@ -3,6 +3,9 @@
  * Faults of known kind and size, for tests of what explains a trace: --fault KIND[:MS], several times if you like.
  * When and how often the places below are visited is the robot's own; on which visit a fault comes, --seed says.
  *
+ * With a fault all threads of the robot are of real-time priority (SCHED_FIFO 10) where that is permitted, so that no other program
+ * adds to it.
+ *
  *   kind    place      what happens there, for MS milliseconds (default 120)
  *   hold    costmap    its timer keeps the executor busy
  *   hog     detector   a thread of a higher priority, named "hog", takes the CPU that its thread is bound to meanwhile

@@ -68,7 +68,7 @@ int64_t why_idle_until(const struct why_others *others, const struct why_cpu *cp
 
 /**
  * why_faults() - page faults of @thread that are in [@from_ns, @to_ns), also in part, by their start
- * @first: out. Their ends are faults_around_ns() later than told, where the thread had no other one then.
+ * @first: out. Their ends are faults_around_ns() later than told, or up to twice that, when the thread's next one came.
  *
  * Return: their number.
  */
