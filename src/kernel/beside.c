@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source of the kernel's events: tracefs, and beside it the counters of perf_event_open(2), which tracefs does not have; in one
- * order of time. Where the counters cannot be had it is tracefs alone.
+ * A source of the kernel's events: tracefs, and beside it the counters of perf_event_open(2), which tracefs does not have, and an
+ * instance for system calls; in one order of time. Where the counters cannot be had it is without them.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "kernel/internal.h"
 
-enum { MAIN, COUNTERS, SOURCES };
+enum { MAIN, COUNTERS, CALLS, SOURCES };
 
 struct beside {
 	struct ksource source;		/* first */
-	struct ksource *of[SOURCES];
+	struct ksource *of[SOURCES];	/* NULL: without it */
 	unsigned at[];			/* by CPU: which one has the record that was peeked at */
 };
 
@@ -23,72 +24,92 @@ static struct ksource *source_of(const struct ksource *source, unsigned which)
 
 static bool is_there(const struct ksource *one, unsigned cpu)
 {
-	return cpu < one->cpus && one->ops->there(one, cpu);
+	return one && cpu < one->cpus && one->ops->there(one, cpu);
 }
 
-/* Those of @format that are counters. Return: NULL: no memory. */
-static struct kformat *only_counters(const struct kformat *format)
+static unsigned which_has(unsigned event)
 {
-	struct kformat *only = calloc(kevent_count, sizeof(*only));
-
-	for (unsigned i = 0; only && i < kevent_count; i++)
-		if (!kevents[i].system)
-			only[i] = format[i];
-	return only;
+	return calls_is_one(event) ? CALLS : kevents[event].system ? MAIN : COUNTERS;
 }
 
-static struct ksource *open_counters(const struct kformat *format, size_t size)
+/* What of @format @which is for. Return: whether that is anything. */
+static bool formats_of(const struct kformat *format, unsigned which, struct kformat only[KEVENT_ID_COUNT])
 {
-	struct kformat *only = only_counters(format);
-	struct ksource *counters = NULL;
-	struct err err;
+	bool any = false;
 
-	if (only)
-		(void)ksource_perf.open(&counters, only, size, &err);
-	free(only);
-	return counters;
-}
-
-static int beside_open(struct ksource **source, const struct kformat *format, size_t size, struct err *err)
-{
-	struct ksource *main, *counters;
-	struct beside *beside;
-	int rc = ksource_tracefs.open(&main, format, size, err);
-
-	if (rc < 0)
-		return rc;
-	counters = open_counters(format, size);
-	beside = counters ? calloc(1, sizeof(*beside) + main->cpus * sizeof(beside->at[0])) : NULL;
-	*source = main;
-	if (!beside) {
-		if (counters)
-			counters->ops->close(counters);
-		return 0;
+	for (unsigned i = 0; i < kevent_count; i++) {
+		only[i] = which_has(i) == which ? format[i] : (struct kformat){ 0 };
+		any |= only[i].id != 0;
 	}
-	beside->source = (struct ksource){ .ops = &ksource_beside, .cpus = main->cpus };
-	beside->of[MAIN] = main;
-	beside->of[COUNTERS] = counters;
-	*source = &beside->source;
-	return 0;
+	return any;
+}
+
+/* Return: 0; -errno with @err. */
+static int open_all(struct beside *beside, const struct kformat *format, size_t size, struct err *err)
+{
+	static const struct ksource_ops *const ops[SOURCES] = {
+		[MAIN] = &ksource_tracefs, [COUNTERS] = &ksource_perf, [CALLS] = &ksource_tracefs_calls,
+	};
+	struct kformat only[KEVENT_ID_COUNT];
+	struct err without;
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < SOURCES; i++) {
+		if (!formats_of(format, i, only))
+			continue;
+		if (i == COUNTERS)
+			(void)ops[i]->open(&beside->of[i], only, size, &without);
+		else
+			rc = ops[i]->open(&beside->of[i], only, size, err);
+	}
+	return rc;
 }
 
 static void beside_close(struct ksource *source)
 {
 	for (unsigned i = 0; i < SOURCES; i++)
-		source_of(source, i)->ops->close(source_of(source, i));
+		if (source_of(source, i))
+			source_of(source, i)->ops->close(source_of(source, i));
 	free(source);
+}
+
+static int beside_open(struct ksource **source, const struct kformat *format, size_t size, struct err *err)
+{
+	const unsigned cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
+	struct beside *beside = calloc(1, sizeof(*beside) + cpus * sizeof(beside->at[0]));
+	int rc;
+
+	if (!beside)
+		return err_set(err, EXIT_FAILED, "out of memory"), -ENOMEM;
+	beside->source = (struct ksource){ .ops = &ksource_beside, .cpus = cpus };
+	rc = open_all(beside, format, size, err);
+	if (rc < 0)
+		beside_close(&beside->source);
+	else
+		*source = &beside->source;
+	return rc;
 }
 
 static void beside_start(struct ksource *source)
 {
 	for (unsigned i = 0; i < SOURCES; i++)
-		source_of(source, i)->ops->start(source_of(source, i));
+		if (source_of(source, i))
+			source_of(source, i)->ops->start(source_of(source, i));
+}
+
+static void beside_follow(struct ksource *source, int32_t tid)
+{
+	struct ksource *calls = source_of(source, CALLS);
+
+	if (calls)
+		calls->ops->follow(calls, tid);
 }
 
 static void beside_stop(struct ksource *source)
 {
 	for (unsigned i = 0; i < SOURCES; i++)
-		source_of(source, i)->ops->stop(source_of(source, i));
+		if (source_of(source, i))
+			source_of(source, i)->ops->stop(source_of(source, i));
 }
 
 static bool beside_there(const struct ksource *source, unsigned cpu)
@@ -144,7 +165,7 @@ static uint64_t beside_lost(const struct ksource *source, unsigned cpu, bool *fu
 }
 
 const struct ksource_ops ksource_beside = {
-	.name = "tracefs", .open = beside_open, .start = beside_start, .stop = beside_stop, .there = beside_there,
+	.name = "tracefs", .open = beside_open, .start = beside_start, .follow = beside_follow, .stop = beside_stop, .there = beside_there,
 	.capture = beside_capture, .peek = beside_peek, .next = beside_next, .release = beside_release, .lost = beside_lost,
 	.close = beside_close,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared by the files of the kernel's events: kernel.c (all of it), format.c (what records look like), tracefs.c and
- * pages.c (a source: tracefs), perf.c and ring.c (another: perf_event_open(2)), select.c (which are wanted), trace.c (CTF), kept.c
- * (the last seconds of it).
+ * pages.c (a source: tracefs), perf.c and ring.c (another: perf_event_open(2)), select.c and follow.c (which are wanted), calls.c (system calls),
+ * trace.c (CTF), kept.c (the last seconds of it).
  */
 #ifndef KYMO_KERNEL_INTERNAL_H
 #define KYMO_KERNEL_INTERNAL_H
@@ -98,6 +98,23 @@ unsigned format_find(const struct kformat *format, const struct krecord *record)
 /** format_read_all() - of all events. Return: by event, to be freed; NULL with @err. */
 struct kformat *format_read_all(struct err *err);
 
+/* ---- system calls ---- */
+
+/** calls_is_one() - is @event one of all system calls? */
+bool calls_is_one(unsigned event);
+
+/**
+ * calls_class() - the number of @record of @event in the trace; other events have that of @event
+ * @skip: bytes at the begin of the encoded event which that class does not have
+ */
+unsigned calls_class(unsigned event, const struct kformat *format, const struct krecord *record, unsigned *skip);
+
+/** calls_metadata() - declare the events of all calls that have a name. */
+void calls_metadata(FILE *out);
+
+/** calls_leave_out() - of @format, by event: they are not recorded. */
+void calls_leave_out(struct kformat *format);
+
 /* ---- where records come from ---- */
 
 struct krecord {
@@ -116,6 +133,8 @@ struct ksource_ops {
 	/** @format: by event. Return: 0, and *@source; -errno with @err, and nothing was changed. */
 	int (*open)(struct ksource **source, const struct kformat *format, size_t ring_size, struct err *err);
 	void (*start)(struct ksource *source);
+	/** System calls of thread @tid are wanted, and of all that it makes; 0: of all threads. NULL: they come of all, anyway. */
+	void (*follow)(struct ksource *source, int32_t tid);
 	void (*stop)(struct ksource *source);
 	bool (*there)(const struct ksource *source, unsigned cpu);	/* a CPU that is switched off is not */
 	void (*capture)(struct ksource *source, unsigned cpu);
@@ -132,7 +151,7 @@ struct ksource {
 	unsigned cpus;
 };
 
-extern const struct ksource_ops ksource_beside, ksource_tracefs, ksource_perf;
+extern const struct ksource_ops ksource_beside, ksource_tracefs, ksource_tracefs_calls, ksource_perf;
 
 /* ---- tracefs: pages of a CPU's buffer ---- */
 
@@ -200,8 +219,17 @@ typedef void select_take(void *context, unsigned cpu, unsigned event, const stru
 /** select_create() - nobody is followed yet. Return: NULL without memory. */
 struct select *select_create(unsigned cpus, const struct kformat *format, select_take *take, void *context);
 
-/** select_follow() - thread @tid, and all that it makes. Return: 0; -ENOMEM. */
+/** select_follow() - thread @tid, and all that it makes. Return: 1; 0: it is followed already; -ENOMEM. */
 int select_follow(struct select *select, int32_t tid);
+
+/** follow_calls() - @source has system calls of @tid, and of all that it makes; 0: of all threads. */
+void follow_calls(struct ksource *source, int32_t tid);
+
+/**
+ * follow_threads() - of all threads that process @pid has. What those make that are followed, @select and @source see; what they made
+ * while others were looked at, the next look finds.
+ */
+void follow_threads(struct select *select, struct ksource *source, int pid);
 
 /** select_record() - @record of @event: maybe it is wanted. Over all CPUs in the order of time. */
 void select_record(struct select *select, unsigned cpu, unsigned event, const struct krecord *record);
@@ -250,6 +278,9 @@ struct kstream {
  */
 int trace_make(const char *dir, const struct ctf_trace_desc *desc, const struct kformat *there, uint8_t uuid[16], int *dir_fd,
 	       struct err *err);
+
+/** trace_put_event() - declare an event. @field: up to one that is KEVENT_NONE. */
+void trace_put_event(FILE *out, unsigned id, const char *name, const struct kevent_field *field);
 
 /** trace_unmake() - take away what trace_make() and stream_open() made. */
 void trace_unmake(const char *dir, int dir_fd, const struct kstream *stream, unsigned count);

@@ -2,7 +2,6 @@
 /* Recording the kernel's events on all CPUs; see kernel.h. */
 #include "kernel/kernel.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -52,9 +51,10 @@ static void take(void *context, unsigned cpu, unsigned event, const struct kreco
 	struct kernel *kernel = context;
 	uint8_t payload[KEVENT_SIZE_MAX];
 	size_t size = event_encode(&kevents[event], &kernel->format[event], record, payload);
+	unsigned skip, class = calls_class(event, &kernel->format[event], record, &skip);
 
 	if (size && kernel->rc == 0)
-		kernel->rc = stream_add(&kernel->stream[cpu], event, record->ns, payload, size);
+		kernel->rc = stream_add(&kernel->stream[cpu], class, record->ns, payload + skip, size - skip);
 }
 
 /* The kernel knows threads by the numbers of the host. */
@@ -150,6 +150,11 @@ static void release(struct kernel *kernel)
 	free(kernel);
 }
 
+bool kernel_has_syscalls(const struct kernel *kernel)
+{
+	return kernel->format[KEVENT_ID_syscall_entry_unknown].id && kernel->format[KEVENT_ID_syscall_exit_unknown].id;
+}
+
 int kernel_open(struct kernel **out, const struct kernel_options *options, struct err *err)
 {
 	struct kernel *kernel = calloc(1, sizeof(*kernel));
@@ -159,6 +164,8 @@ int kernel_open(struct kernel **out, const struct kernel_options *options, struc
 		return err_set(err, EXIT_FAILED, "out of memory");
 	kernel->dir_fd = -1;
 	kernel->format = format_read_all(err);
+	if (kernel->format && !options->syscalls)
+		calls_leave_out(kernel->format);
 	if (!kernel->format || open_source(kernel, options, err) < 0 ||
 	    (options->dir ? open_trace(kernel, options, err) : open_kept(kernel, options, err)) < 0) {
 		unmake(kernel);
@@ -166,6 +173,8 @@ int kernel_open(struct kernel **out, const struct kernel_options *options, struc
 		return -1;
 	}
 	kernel->source->ops->start(kernel->source);
+	if (options->all)
+		follow_calls(kernel->source, 0);
 	kernel->flushed_ns = now_ns();
 	*out = kernel;
 	return 0;
@@ -182,6 +191,8 @@ const char *kernel_probe(struct err *err)
 	}
 	kernel->dir_fd = -1;
 	kernel->format = format_read_all(err);
+	if (kernel->format)
+		calls_leave_out(kernel->format);
 	if (kernel->format && open_source(kernel, &(struct kernel_options){ .ring_size = 128u << 10 }, err) == 0)
 		source = kernel->source->ops->name;
 	release(kernel);
@@ -190,30 +201,13 @@ const char *kernel_probe(struct err *err)
 
 /* ---- who is followed ---- */
 
-/* All threads of @pid that there are; those to come, the select sees. */
-static void follow_threads(struct kernel *kernel, int pid)
-{
-	const struct dirent *entry;
-	char path[32];
-	DIR *dir;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	(void)select_follow(kernel->select, pid);
-	dir = opendir(path);
-	if (!dir)
-		return;			/* it has ended */
-	while ((entry = readdir(dir)))
-		(void)select_follow(kernel->select, (int32_t)strtol(entry->d_name, NULL, 10));
-	(void)closedir(dir);
-}
-
 void kernel_follow(struct kernel *kernel, int pid)
 {
 	int *grown;
 
 	if (!kernel->select || pid <= 0)
 		return;
-	follow_threads(kernel, pid);
+	follow_threads(kernel->select, kernel->source, pid);
 	grown = realloc(kernel->process, (kernel->processes + 1) * sizeof(*grown));
 	if (!grown)
 		return;
@@ -234,7 +228,7 @@ static void follow_again(struct kernel *kernel)
 	kernel->lost = lost;
 	for (unsigned i = 0; i < kernel->processes; i++)
 		if (kill(kernel->process[i], 0) == 0 || errno != ESRCH) {
-			follow_threads(kernel, kernel->process[i]);
+			follow_threads(kernel->select, kernel->source, kernel->process[i]);
 			kernel->process[kept++] = kernel->process[i];
 		}
 	kernel->processes = kept;
@@ -405,6 +399,7 @@ int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct err *
 	stats->left_out = kernel->seen - stats->events;
 	stats->full = kernel->full;
 	stats->all = !kernel->select;
+	stats->syscalls = kernel_has_syscalls(kernel);
 	stats->source = kernel->source->ops->name;
 	rc = failed(kernel, err);
 	if (!stats->events)

@@ -31,6 +31,7 @@ struct kernel_options {
 	const struct ctf_trace_desc *desc;
 	uint64_t window_ns, memory;	/* without dir: how much of the past is kept, in at most so many bytes */
 	bool all;			/* of all threads, not only those that are followed */
+	bool syscalls;			/* system calls, too, of these threads only */
 	const char *source;		/* "tracefs" or "perf_event_open"; NULL: the first that can be */
 	size_t ring_size;		/* bytes per CPU, rounded up to a power of two; 0: 4 MiB, or what is allowed */
 };
@@ -41,6 +42,7 @@ struct kernel_stats {
 	unsigned cpus;
 	const char *source;		/* where they came from */
 	bool all;			/* of all threads */
+	bool syscalls;			/* with system calls */
 	bool full;			/* some because a ring was full; the others the kernel did not deliver */
 };
 
@@ -56,6 +58,9 @@ int kernel_open(struct kernel **kernel, const struct kernel_options *options, st
  * Return: where the events would come from; NULL with @err: what is missing, and what grants it.
  */
 const char *kernel_probe(struct err *err);
+
+/** kernel_has_syscalls() - are system calls recorded, too? Not if this kernel does not have them. */
+bool kernel_has_syscalls(const struct kernel *kernel);
 
 /**
  * kernel_follow() - the threads of process @pid, and those that they make, are wanted

@@ -7,7 +7,8 @@
  *   waking, migrate,
  *   exit, fork      of such a thread; what it forks is followed, too
  *   irq, softirq    on a CPU where such a thread runs, or waits
- *   page faults     of such a thread
+ *   page faults,
+ *   system calls    of such a thread
  *
  * What is not wanted is held a while: the last switch of a CPU, and the interrupts that it is in. When then something
  * happens there that is wanted, or a thread begins to wait there, they are taken after all: so that it is always told who
@@ -91,7 +92,7 @@ struct select *select_create(unsigned cpus, const struct kformat *format, select
 	at->child = place_of(format, KEVENT_ID_sched_process_fork, "child_pid");
 	for (unsigned i = 0; i < KEVENT_ID_COUNT; i++) {
 		at->tid[i] = place_of(format, i, i == KEVENT_ID_sched_process_fork ? "parent_pid" :
-					 i == KEVENT_ID_x86_exceptions_page_fault_user ? "common_pid" : "pid");
+					 i == KEVENT_ID_x86_exceptions_page_fault_user || calls_is_one(i) ? "common_pid" : "pid");
 		at->cpu[i] = place_of(format, i, i == KEVENT_ID_sched_migrate_task ? "dest_cpu" : "target_cpu");
 	}
 	return select;
@@ -125,7 +126,7 @@ int select_follow(struct select *select, int32_t tid)
 		free(thread);
 		return -ENOMEM;
 	}
-	return 0;
+	return 1;
 }
 
 /* ---- what is held ---- */
@@ -296,6 +297,11 @@ void select_record(struct select *select, unsigned cpu, unsigned event, const st
 	case KEVENT_ID_irq_handler_exit:
 	case KEVENT_ID_irq_softirq_exit:
 		on_leave(select, cpu, event, record);
+		break;
+	case KEVENT_ID_syscall_entry_unknown:
+	case KEVENT_ID_syscall_exit_unknown:
+		if (thread_of(select, record_integer(record, &select->at.tid[event])))
+			select->take(select->context, cpu, event, record);
 		break;
 	case KEVENT_ID_x86_exceptions_page_fault_user:
 	case KEVENT_ID_minor_faults:

@@ -24,12 +24,10 @@ static const char *const kind_text[] = {
 	[KEVENT_PRIO] = "integer { size = 32; align = 8; signed = true; encoding = none; base = 10; }",
 };
 
-static void put_event(FILE *out, unsigned id)
+void trace_put_event(FILE *out, unsigned id, const char *name, const struct kevent_field *field)
 {
-	const struct kevent *event = &kevents[id];
-
-	fprintf(out, "event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n", event->name, id);
-	for (const struct kevent_field *field = event->field; field->kind != KEVENT_NONE; field++)
+	fprintf(out, "event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n", name, id);
+	for (; field->kind != KEVENT_NONE; field++)
 		fprintf(out, "\t\t%s _%s%s;\n", kind_text[field->kind], field->name,
 			field->kind == KEVENT_COMM ? "[16]" : "");
 	fprintf(out, "\t};\n};\n\n");
@@ -52,7 +50,9 @@ static int trace_metadata(int dir_fd, const struct ctf_trace_desc *desc, const u
 	      out);
 	for (unsigned i = 0; i < kevent_count; i++)
 		if (there[i].id)
-			put_event(out, i);
+			trace_put_event(out, i, kevents[i].name, kevents[i].field);
+	if (there[KEVENT_ID_syscall_entry_unknown].id)
+		calls_metadata(out);
 	if (ferror(out))
 		rc = -EIO;
 	if (fclose(out) != 0 && rc == 0)

@@ -3,6 +3,9 @@
  * A source of the kernel's events: an instance of tracefs of our own, instances/kymo-PID, whose pages are read. What others
  * trace meanwhile is not touched. It goes when we close it; one of a recorder that was killed, at the next start. In a PID
  * namespace its inode follows.
+ *
+ * System calls have another one, instances/kymo-PID-calls, that takes those of chosen threads, and of what they make, only
+ * (set_event_pid, event-fork): the kernel leaves out those of others, and many of them do not take the room of what ran when.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,6 +21,7 @@
 #include "kernel/internal.h"
 
 #define PREFIX "kymo-"
+#define CALLS_SUFFIX "-calls"
 #define SIZE_LEAST (128u << 10)
 
 struct pipe {
@@ -30,6 +34,7 @@ struct tracefs {
 	struct ksource source;		/* first */
 	char path[PATH_MAX];		/* of the instance */
 	int dir;
+	bool follows;			/* a thread: it runs */
 	unsigned pages_max;		/* of one capture: as many as the buffer has, and what comes meanwhile */
 	struct pipe pipe[];
 };
@@ -77,6 +82,13 @@ static void name_instance(char name[64], long pid)
 		(void)snprintf(name, 64, PREFIX "%ld", pid);
 }
 
+static bool is_named(const char *name, const char *instance)
+{
+	const size_t size = strlen(instance);
+
+	return strncmp(name, instance, size) == 0 && (!name[size] || strcmp(name + size, CALLS_SUFFIX) == 0);
+}
+
 /* Those whose recorder is no more. One that is in use the kernel does not remove, whatever we think of it. */
 static void remove_left(const char *instances)
 {
@@ -90,7 +102,7 @@ static void remove_left(const char *instances)
 			continue;
 		pid = strtol(entry->d_name + strlen(PREFIX), NULL, 10);
 		name_instance(mine, pid);
-		if (pid > 0 && strcmp(mine, entry->d_name) == 0 && (pid == getpid() || (kill((pid_t)pid, 0) < 0 && errno == ESRCH)))
+		if (pid > 0 && is_named(entry->d_name, mine) && (pid == getpid() || (kill((pid_t)pid, 0) < 0 && errno == ESRCH)))
 			(void)unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
 	}
 	if (dir)
@@ -117,7 +129,7 @@ static void tracefs_close(struct ksource *source)
 	free(tracefs);
 }
 
-static int make_instance(struct tracefs *tracefs)
+static int make_instance(struct tracefs *tracefs, const char *suffix)
 {
 	const char *root = format_tracefs();
 	char name[64];
@@ -127,7 +139,7 @@ static int make_instance(struct tracefs *tracefs)
 	(void)snprintf(tracefs->path, sizeof(tracefs->path), "%s/instances", root);
 	remove_left(tracefs->path);
 	name_instance(name, getpid());
-	(void)snprintf(tracefs->path, sizeof(tracefs->path), "%s/instances/%s", root, name);
+	(void)snprintf(tracefs->path, sizeof(tracefs->path), "%s/instances/%s%s", root, name, suffix);
 	if (mkdir(tracefs->path, 0700) < 0)
 		return -errno;
 	tracefs->dir = open(tracefs->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -176,10 +188,10 @@ static int open_pipe(const struct tracefs *tracefs, struct pipe *pipe, unsigned 
 	return 0;
 }
 
-static int set_up(struct tracefs *tracefs, const struct kformat *format, size_t size, unsigned cpus)
+static int set_up(struct tracefs *tracefs, const char *suffix, size_t size, unsigned cpus)
 {
 	size_t page;
-	int rc = make_instance(tracefs);
+	int rc = make_instance(tracefs, suffix);
 
 	rc = rc ? rc : put(tracefs, "tracing_on", "0");
 	rc = rc ? rc : put(tracefs, "trace_clock", "mono");
@@ -194,20 +206,24 @@ static int set_up(struct tracefs *tracefs, const struct kformat *format, size_t 
 	tracefs->pages_max = (unsigned)(2 * size / page) + 64;
 	for (; rc == 0 && tracefs->source.cpus < cpus; tracefs->source.cpus++)
 		rc = open_pipe(tracefs, &tracefs->pipe[tracefs->source.cpus], tracefs->source.cpus, page);
-	return rc ? rc : enable(tracefs, format);
+	return rc;
 }
 
-static int tracefs_open(struct ksource **source, const struct kformat *format, size_t size, struct err *err)
+static int open_instance(struct ksource **source, const struct ksource_ops *ops, const char *suffix,
+			 const struct kformat *format, size_t size, struct err *err)
 {
+	const bool calls = ops == &ksource_tracefs_calls;
 	unsigned cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
 	struct tracefs *tracefs = calloc(1, sizeof(*tracefs) + cpus * sizeof(tracefs->pipe[0]));
 	int rc;
 
 	if (!tracefs)
 		return err_set(err, EXIT_FAILED, "out of memory"), -ENOMEM;
-	tracefs->source.ops = &ksource_tracefs;
+	tracefs->source.ops = ops;
 	tracefs->dir = -1;
-	rc = set_up(tracefs, format, size, cpus);
+	rc = set_up(tracefs, suffix, size, cpus);
+	if (rc == 0)	/* system calls cost all threads something, so they wait for somebody who is followed */
+		rc = calls ? put(tracefs, "options/event-fork", "1") : enable(tracefs, format);
 	if (rc < 0) {
 		(void)err_set(err, EXIT_FAILED, "cannot have an instance of tracefs, %s: %s", tracefs->path, strerror(-rc));
 		tracefs_close(&tracefs->source);
@@ -217,7 +233,37 @@ static int tracefs_open(struct ksource **source, const struct kformat *format, s
 	return 0;
 }
 
+static int tracefs_open(struct ksource **source, const struct kformat *format, size_t size, struct err *err)
+{
+	return open_instance(source, &ksource_tracefs, "", format, size, err);
+}
+
+static int tracefs_open_calls(struct ksource **source, const struct kformat *format, size_t size, struct err *err)
+{
+	return open_instance(source, &ksource_tracefs_calls, CALLS_SUFFIX, format, size, err);
+}
+
+static void tracefs_follow(struct ksource *source, int32_t tid)
+{
+	struct tracefs *tracefs = (struct tracefs *)source;
+	char text[16];
+
+	(void)snprintf(text, sizeof(text), "%d", (int)tid);
+	if (tid && put(tracefs, "set_event_pid", text) < 0)
+		return;				/* it has ended */
+	if (tracefs->follows)
+		return;
+	tracefs->follows = true;
+	(void)put(tracefs, "tracing_on", "1");
+	(void)put(tracefs, "events/raw_syscalls/enable", "1");
+}
+
 /* ---- reading ---- */
+
+static void tracefs_wait(struct ksource *source)
+{
+	(void)source;			/* until a thread is followed */
+}
 
 static void tracefs_start(struct ksource *source)
 {
@@ -300,4 +346,10 @@ const struct ksource_ops ksource_tracefs = {
 	.name = "tracefs", .open = tracefs_open, .start = tracefs_start, .stop = tracefs_stop, .there = tracefs_there,
 	.capture = tracefs_capture, .peek = tracefs_peek, .next = tracefs_next, .release = tracefs_release,
 	.lost = tracefs_lost, .close = tracefs_close,
+};
+
+const struct ksource_ops ksource_tracefs_calls = {
+	.name = "tracefs", .open = tracefs_open_calls, .start = tracefs_wait, .follow = tracefs_follow, .stop = tracefs_stop,
+	.there = tracefs_there, .capture = tracefs_capture, .peek = tracefs_peek, .next = tracefs_next,
+	.release = tracefs_release, .lost = tracefs_lost, .close = tracefs_close,
 };

@@ -37,12 +37,12 @@ static bool describe(const struct record_kernel *record, const char *trace, int6
 }
 
 void record_kernel_begin(struct record_kernel *record, struct session *session, const struct session_options *options,
-			 bool all, const struct flight_options *flight)
+			 bool all, bool syscalls, const struct flight_options *flight)
 {
 	char dir[PATH_MAX], text[sizeof(((struct err *)0)->text) + 64];
 	struct traces traces = { 0 };
 	struct ctf_trace_desc desc;
-	struct kernel_options how = { .desc = &desc, .all = all, .source = getenv("KYMO_KERNEL_SOURCE") };
+	struct kernel_options how = { .desc = &desc, .all = all, .syscalls = syscalls, .source = getenv("KYMO_KERNEL_SOURCE") };
 	struct err err;
 
 	*record = (struct record_kernel){ .session = session, .options = options, .window_ns = flight ? flight->window_ns : 0 };
@@ -54,8 +54,12 @@ void record_kernel_begin(struct record_kernel *record, struct session *session, 
 	} else {
 		return;
 	}
-	if (kernel_open(&record->kernel, &how, &err) == 0)
+	if (kernel_open(&record->kernel, &how, &err) == 0) {
+		if (syscalls && !kernel_has_syscalls(record->kernel))
+			say(options, "this kernel does not have the tracepoints of system calls (raw_syscalls, of "
+			    "CONFIG_FTRACE_SYSCALLS); recording its other events");
 		return;
+	}
 	(void)snprintf(text, sizeof(text), "%s; recording without them", err.text);
 	say(options, text);
 }
