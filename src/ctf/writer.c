@@ -221,17 +221,21 @@ int ctf_writer_declare(struct ctf_writer *writer, unsigned id)
 	return declare_all(writer, class, wanted);
 }
 
+static bool emits(unsigned version, const struct kymo_point *point)
+{
+	if (point->phase != KYMO_PHASE_RUN || point->from > point->to)
+		return false;
+	if (version == CTF_NO_TRACETOOLS)
+		return strncmp(point->provider, "ros2", 4) != 0;
+	return !version || (point->from <= version && version <= point->to);
+}
+
 int ctf_writer_declare_version(struct ctf_writer *writer, enum ctf_class class, unsigned version)
 {
 	bool wanted[KYMO_POINTS_TABLE] = { false };
 
-	for (unsigned id = 0; id < KYMO_POINTS_TABLE; id++) {
-		const struct kymo_point *point = &kymo_points[id];
-
-		wanted[id] = point->phase == KYMO_PHASE_RUN &&
-			     point->from <= point->to &&
-			     (!version || (point->from <= version && version <= point->to));
-	}
+	for (unsigned id = 0; id < KYMO_POINTS_TABLE; id++)
+		wanted[id] = emits(version, &kymo_points[id]);
 	return declare_all(writer, class, wanted);
 }
 

@@ -121,10 +121,12 @@ int ctf_writer_create(const char *dir, const struct ctf_trace_desc *desc,
  */
 int ctf_writer_declare(struct ctf_writer *writer, unsigned id);
 
+#define CTF_NO_TRACETOOLS 0x10000u	/* is no KYMO_V() */
+
 /**
  * ctf_writer_declare_version() - declare the runtime events that tracetools @version emits
  * @class: CTF_CLASS_RUN or CTF_CLASS_MERGED
- * @version: KYMO_V(major, minor); 0: unknown, all runtime events
+ * @version: KYMO_V(major, minor); 0: unknown, all runtime events; CTF_NO_TRACETOOLS: those that need none
  * Return: as ctf_writer_declare().
  */
 int ctf_writer_declare_version(struct ctf_writer *writer, enum ctf_class class, unsigned version);

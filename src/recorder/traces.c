@@ -185,10 +185,10 @@ static int declare_runtime(struct traces *traces, struct sink_process *at, enum 
 	unsigned version = at->process->tracetools;
 	int rc;
 
+	if (mine->own && !version)
+		version = CTF_NO_TRACETOOLS;	/* no hook has met it: events of its own, and of malloc() and its like */
 	if (mine->declared[class].done && mine->declared[class].version == version)
 		return 0;
-	if (mine->own && !version)
-		return 0;		/* events of its own only: no hook has met tracetools */
 	ctf_writer_watch(writer, before_write, &writing);
 	rc = ended(writer, &writing, ctf_writer_declare_version(writer, class, version));
 	mine->declared[class].done = rc == 0;

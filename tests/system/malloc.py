@@ -36,11 +36,15 @@ def kymo(directory, *arguments, stdin=None):
     return done.stdout
 
 
-def events(trace):
-    """Yields thread, name, fields."""
+def babeltrace(trace):
     text = subprocess.run(["babeltrace2", trace], capture_output=True, text=True, check=True)
     assert not text.stderr, text.stderr
-    for line in text.stdout.splitlines():
+    return text.stdout
+
+
+def events(trace):
+    """Yields thread, name, fields."""
+    for line in babeltrace(trace).splitlines():
         found = LINE.search(line)
         if found:
             fields = dict(re.findall(r"(\w+) = (?:\( \"\w*\" : container = )?(\w+)", found[4]))
@@ -108,6 +112,11 @@ def main(directory):
     kymo(directory, "record", "--malloc", "--event", "!lttng_ust_libc:*", "-o", few, "--", COSTS, "3", stdin="go\n")
     assert {n for _, n, _ in events(few) if n.startswith("lttng_ust")} == {
         "lttng_ust_pthread:pthread_mutex_lock_req", "lttng_ust_pthread:pthread_mutex_lock_acq"}
+    # A program with events of its own, and without ROS 2.
+    own = os.path.join(directory, "own")
+    kymo(directory, "record", "--malloc", "-o", own, "--", os.path.join(BUILD, "tests", "user_events"))
+    names = {n.partition(":")[0] for n in re.findall(r"(\w+:\w+): \{ cpu_id", babeltrace(own))}
+    assert {"lttng_ust_libc", "test"} <= names, names
     for number, command in enumerate(OTHERS):
         want = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
         done = subprocess.run([KYMO, "record", "--malloc", "-o", os.path.join(directory, f"other{number}"), "--", *command],
