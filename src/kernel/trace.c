@@ -148,7 +148,7 @@ static int write_packet(struct kstream *stream, const struct head *head)
 	if (done == (ssize_t)size)
 		return 0;
 	size = done < 0 ? (size_t)errno : ENOSPC;
-	(void)ftruncate(stream->fd, (off_t)stream->offset);
+	(void)!ftruncate(stream->fd, (off_t)stream->offset);
 	return -(int)size;
 }
 

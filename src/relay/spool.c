@@ -299,7 +299,7 @@ void spool_release(struct spool *spool, const struct spool_stored *stored)
 	(void)pthread_mutex_lock(&spool->lock);
 	if (position > spool->released.position) {
 		spool->released = *stored;
-		(void)pwrite(spool->stored, stored, sizeof *stored, 0);	/* else more is sent than has to be */
+		(void)!pwrite(spool->stored, stored, sizeof *stored, 0);	/* else more is sent than has to be */
 	}
 	/* Not the last: it is being written. */
 	while (gone + 1 < spool->count && spool->segment[gone].begin + spool->segment[gone].size <= position)

@@ -92,7 +92,7 @@ static int append(int fd, uint32_t page, uint32_t pages, uint8_t **at)
 		}
 		(void)munmap(map, (size_t)bytes);
 	}
-	(void)ftruncate(fd, offset);
+	(void)!ftruncate(fd, offset);
 	return error;
 }
 
@@ -185,7 +185,7 @@ static void mark_replaced(const char *path)
 		return;
 	if (pread(fd, &flags, sizeof flags, offset) == sizeof flags) {
 		flags |= KYMO_REGION_REPLACED;
-		(void)pwrite(fd, &flags, sizeof flags, offset);
+		(void)!pwrite(fd, &flags, sizeof flags, offset);
 	}
 	(void)close(fd);
 }
