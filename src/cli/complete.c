@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Completion scripts for bash, zsh and fish. Each shell gets the same three facts: the verbs, the
- * options of each verb, and the words an option with choices takes. Everything else completes to
- * file names.
+ * options of each verb, and the words an option with choices takes. What follows -- is completed as
+ * the command that it is; everything else to file names.
  */
 #include "cli/complete.h"
 
@@ -55,13 +55,19 @@ static void bash(const struct verb *const *verbs, FILE *out)
 	fputs("# bash completion for kymo\n"
 	      "_kymo()\n{\n"
 	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= i\n"
+	      "\tCOMPREPLY=()\n"		/* then bash completes file names, which it quotes */
+	      "\tif [ \"$cur\" = = ]; then\n\t\tcur=\n"		/* --option=value is three words */
+	      "\telif [ \"$prev\" = = ]; then\n\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n"
 	      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
 	      "\t\tCOMPREPLY=($(compgen -W '", out);
 	verb_names(out, verbs);
 	fputs(" --help --version --completion --man' -- \"$cur\"))\n\t\treturn\n\tfi\n"
 	      "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
 	      "\t\tif [ \"${COMP_WORDS[i]}\" = -- ]; then\n"
-	      "\t\t\tCOMPREPLY=($(compgen -c -f -- \"$cur\"))\n\t\t\treturn\n\t\tfi\n\tdone\n"
+	      "\t\t\tif declare -F _command_offset >/dev/null; then\n"		/* of bash-completion */
+	      "\t\t\t\t_command_offset $((i + 1))\n"
+	      "\t\t\telif [ \"$COMP_CWORD\" -eq $((i + 1)) ]; then\n"
+	      "\t\t\t\tCOMPREPLY=($(compgen -c -- \"$cur\"))\n\t\t\tfi\n\t\t\treturn\n\t\tfi\n\tdone\n"
 	      "\tcase ${COMP_WORDS[1]} in\n", out);
 	for (const struct verb *const *verb = verbs; *verb; verb++)
 		bash_verb(out, *verb);
@@ -71,9 +77,8 @@ static void bash(const struct verb *const *verbs, FILE *out)
 	      "\t--completion)\n\t\tCOMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\"))\n"
 	      "\t\treturn ;;\n\tesac\n"
 	      "\tcase $cur in\n"
-	      "\t-*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
-	      "\t*) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n\tesac\n}\n"
-	      "complete -o filenames -F _kymo kymo\n", out);
+	      "\t-*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n\tesac\n}\n"
+	      "complete -o default -F _kymo kymo\n", out);
 }
 
 /* ---- zsh ---- */
@@ -89,6 +94,11 @@ static void zsh_text(FILE *out, const char *text)
 		else
 			fputc(*text, out);
 	}
+}
+
+static bool is_file(const struct opt *opt)
+{
+	return opt->value && (!strcmp(opt->value, "FILE") || !strcmp(opt->value, "DIR"));
 }
 
 static void zsh_option(FILE *out, const struct opt *opt)
@@ -108,8 +118,7 @@ static void zsh_option(FILE *out, const struct opt *opt)
 			choices(out, opt->choices, " ");
 			fputc(')', out);
 		} else if (opt->kind != OPT_FLAG) {
-			fprintf(out, ":%s:%s", opt->value ? opt->value : opt->name,
-				opt->kind == OPT_TEXT ? "_files" : "");
+			fprintf(out, ":%s:%s", opt->value ? opt->value : opt->name, is_file(opt) ? "_files" : "");
 		}
 		fputc('\'', out);
 	}
@@ -125,9 +134,9 @@ static void zsh(const struct verb *const *verbs, FILE *out)
 	}
 	fputs("\t\t'help:show what a verb does'\n\t)\n"
 	      "\tif (( CURRENT == 2 )); then\n\t\t_describe verb verbs\n\t\treturn\n\tfi\n"
-	      "\tlocal verb=$words[2]\n"
-	      "\tif [[ -n ${words[(r)--]} && $verb == (record|run) ]]; then\n"
-	      "\t\t_normal\n\t\treturn\n\tfi\n"
+	      "\tlocal verb=$words[2] dashes=$words[(i)--]\n"
+	      "\tif (( dashes < CURRENT )); then\n"
+	      "\t\tshift $dashes words\n\t\t(( CURRENT -= dashes ))\n\t\t_normal\n\t\treturn\n\tfi\n"
 	      "\twords=(\"kymo $verb\" \"${(@)words[3,-1]}\")\n\t(( CURRENT-- ))\n"
 	      "\tcase $verb in\n", out);
 	for (const struct verb *const *verb = verbs; *verb; verb++) {
@@ -136,7 +145,8 @@ static void zsh(const struct verb *const *verbs, FILE *out)
 			zsh_option(out, opt);
 		fputs(" \\\n\t\t\t'*:operand:_files' ;;\n", out);
 	}
-	fputs("\thelp) _describe verb verbs ;;\n\tesac\n}\n"
+	fputs("\thelp|--man) _describe verb verbs ;;\n"
+	      "\t--completion) compadd bash zsh fish ;;\n\tesac\n}\n"
 	      "if [ \"$funcstack[1]\" = _kymo ]; then _kymo \"$@\"; else compdef _kymo kymo; fi\n", out);
 }
 
@@ -155,7 +165,14 @@ static void fish_text(FILE *out, const char *text)
 
 static void fish(const struct verb *const *verbs, FILE *out)
 {
-	fputs("# fish completion for kymo\n", out);
+	fputs("# fish completion for kymo\n"
+	      "function __kymo_command -d 'Complete what follows --'\n"
+	      "\tset -l words (commandline -opc)\n"
+	      "\tset -l dashes (contains -i -- -- $words); or return\n"
+	      "\tset -l current (commandline -ct)\n"
+	      "\tset -e words[1..$dashes]\n"
+	      "\tcomplete -C (string join ' ' -- (string escape -- $words) \"$current\")\nend\n"
+	      "complete -c kymo -n 'contains -- -- (commandline -opc)' -f -a '(__kymo_command)'\n", out);
 	for (const struct verb *const *verb = verbs; *verb; verb++) {
 		fprintf(out, "complete -c kymo -n __fish_use_subcommand -f -a %s -d ", (*verb)->name);
 		fish_text(out, (*verb)->summary);
@@ -178,7 +195,13 @@ static void fish(const struct verb *const *verbs, FILE *out)
 		}
 	}
 	fputs("complete -c kymo -n __fish_use_subcommand -f -a help -d 'show what a verb does'\n"
-	      "complete -c kymo -n '__fish_seen_subcommand_from help' -f -a '", out);
+	      "complete -c kymo -n __fish_use_subcommand -l help -d 'show the verbs'\n"
+	      "complete -c kymo -n __fish_use_subcommand -l version -d 'show the version, and what is built in'\n"
+	      "complete -c kymo -n __fish_use_subcommand -l completion -x -a 'bash zsh fish' -d 'print the completion script'\n",
+	      out);
+	fputs("complete -c kymo -n __fish_use_subcommand -l man -x -d 'print a manual page' -a '", out);
+	verb_names(out, verbs);
+	fputs("'\ncomplete -c kymo -n '__fish_seen_subcommand_from help' -f -a '", out);
 	verb_names(out, verbs);
 	fputs("'\n", out);
 }
