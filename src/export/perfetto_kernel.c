@@ -5,19 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/sched/sched.h"
+
 #define CPUS_MAX 4096u			/* of a host; a number beyond is none */
 #define MAX_RT_PRIO 100			/* what LTTng takes from a priority */
 #define NAME_MAX_BYTES 64u
 
-enum { SWITCH, WAKING, WAKEUP_NEW, IRQ_ENTRY, IRQ_EXIT, SOFTIRQ_ENTRY, SOFTIRQ_EXIT };
-enum { PREV_TID, NEXT_TID, PREV_STATE, PREV_PRIO, NEXT_PRIO, PREV_COMM, NEXT_COMM };
+/* The rows of sched_bind() come first, with its fields first. */
+enum { SWITCH, WAKING, WAKEUP_NEW, MIGRATE, EXIT, IRQ_ENTRY, IRQ_EXIT, SOFTIRQ_ENTRY, SOFTIRQ_EXIT };
+enum { PREV_TID, NEXT_TID, PREV_STATE, NEXT_COMM, PREV_COMM, PREV_PRIO, NEXT_PRIO };
 enum { TID, TARGET, PRIO, COMM };
 enum { IRQ, RET_OR_NAME };
 
 static const struct ctf_bind wanted[] = {
-	[SWITCH] = { "sched_switch", { "prev_tid", "next_tid", "prev_state", "prev_prio", "next_prio", "prev_comm", "next_comm" } },
+	[SWITCH] = { "sched_switch", { "prev_tid", "next_tid", "prev_state", "next_comm", "prev_comm", "prev_prio", "next_prio" } },
 	[WAKING] = { "sched_waking", { "tid", "target_cpu", "prio", "comm" } },
 	[WAKEUP_NEW] = { "sched_wakeup_new", { "tid", "target_cpu", "prio", "comm" } },
+	[MIGRATE] = { "sched_migrate_task", { "tid", "dest_cpu" } },
+	[EXIT] = { "sched_process_exit", { "tid" } },
 	[IRQ_ENTRY] = { "irq_handler_entry", { "irq", "name" } },
 	[IRQ_EXIT] = { "irq_handler_exit", { "irq", "ret" } },
 	[SOFTIRQ_ENTRY] = { "irq_softirq_entry", { "vec" } },
@@ -27,6 +32,7 @@ static const struct ctf_bind wanted[] = {
 
 struct kernel {
 	struct exporter *exporter;
+	struct sched *sched;		/* as the tables have it */
 	struct map cpu;			/* (CPU, machine) -> struct pft_cpu */
 	struct map of_stream;		/* stream + 1 -> the same, for losses */
 	int32_t *machine;		/* by trace; -1: of a host of which nothing else is shown */
@@ -93,13 +99,20 @@ static int32_t prio_of(const struct ctf_value *value)
 	return value->present ? (int32_t)value->i + MAX_RT_PRIO : 0;
 }
 
-static void on_switch(struct pft_cpu *cpu, const struct ctf_event *event, int64_t ns)
+/* A thread that was woken when it was about to sleep is ready. Readers leave out a wake-up of one that runs. */
+static bool stays_ready(const struct kernel *kernel, const struct ctf_event *event)
+{
+	return sched_state_of(kernel->sched, sched_trace_host(kernel->sched, event->trace),
+			      (int32_t)event->value[PREV_TID].i) == SCHED_WAITING;
+}
+
+static void on_switch(const struct kernel *kernel, struct pft_cpu *cpu, const struct ctf_event *event, int64_t ns)
 {
 	const struct ctf_value *value = event->value;
 	struct pft_switch change = {
 		.ns = ns, .prev_tid = (int32_t)value[PREV_TID].i, .next_tid = (int32_t)value[NEXT_TID].i,
 		.prev_prio = prio_of(&value[PREV_PRIO]), .next_prio = prio_of(&value[NEXT_PRIO]),
-		.prev_state = value[PREV_STATE].present ? value[PREV_STATE].i : 0,
+		.prev_state = value[PREV_STATE].present && !stays_ready(kernel, event) ? value[PREV_STATE].i : 0,
 	};
 
 	(void)text_of(&value[PREV_COMM], change.prev_name, PFT_COMM);
@@ -110,14 +123,14 @@ static void on_switch(struct pft_cpu *cpu, const struct ctf_event *event, int64_
 static void put(struct kernel *kernel, const struct ctf_event *event)
 {
 	const struct ctf_value *value = event->value;
-	struct pft_cpu *cpu = cpu_of(kernel, event);
+	struct pft_cpu *cpu = event->bound == MIGRATE || event->bound == EXIT ? NULL : cpu_of(kernel, event);
 	int64_t ns = export_time(kernel->exporter, event->ns);
 	char text[NAME_MAX_BYTES];
 
 	switch (event->bound) {
 	case SWITCH:
 		if (value[PREV_TID].present && value[NEXT_TID].present)
-			on_switch(cpu, event, ns);
+			on_switch(kernel, cpu, event, ns);
 		break;
 	case WAKING:
 	case WAKEUP_NEW:
@@ -125,6 +138,9 @@ static void put(struct kernel *kernel, const struct ctf_event *event)
 			pft_cpu_waking(cpu, ns, (int32_t)value[TID].i, text_of(&value[COMM], text, PFT_COMM),
 				       prio_of(&value[PRIO]), value[TARGET].present ? (int32_t)value[TARGET].i : event->cpu);
 		break;
+	case MIGRATE:
+	case EXIT:
+		break;		/* readers make nothing of them */
 	case IRQ_ENTRY:
 		pft_cpu_irq_entry(cpu, ns, (int32_t)value[IRQ].i, text_of(&value[RET_OR_NAME], text, sizeof(text)));
 		break;
@@ -152,6 +168,11 @@ static int read_all(struct kernel *kernel, struct err *err)
 	if (ctf_bind(exporter->reader, wanted, WANTED, err))
 		return -1;
 	while ((more = ctf_next(exporter->reader, &event, err)) > 0) {
+		if ((event.bound == CTF_LOSS || (event.bound >= 0 && event.bound <= EXIT)) &&
+		    sched_event(kernel->sched, &event, 0)) {
+			exporter->out_of_memory = true;
+			return 0;
+		}
 		if (event.bound == CTF_LOSS)
 			pft_cpu_loss(map_get(&kernel->of_stream, event.stream + 1ull, 0));
 		else if (event.bound >= 0 && export_in_window(exporter, event.ns))
@@ -164,6 +185,7 @@ static int read_all(struct kernel *kernel, struct err *err)
 
 int export_kernel(struct exporter *exporter, struct err *err)
 {
+	static const struct sched_listener nobody = { 0 };
 	struct kernel kernel = { .exporter = exporter };
 	const struct map_slot *slot;
 	int rc;
@@ -172,13 +194,14 @@ int export_kernel(struct exporter *exporter, struct err *err)
 	if (exporter->options->chrome || exporter->options->simulation || !is_there(exporter->reader))
 		return 0;
 	kernel.machine = calloc(ctf_trace_count(exporter->reader), sizeof(*kernel.machine));
-	rc = kernel.machine ? read_all(&kernel, err) : -1;
-	if (!kernel.machine)
+	if (!kernel.machine || sched_create(&kernel.sched, exporter->reader, &nobody, NULL))
 		exporter->out_of_memory = true;
+	rc = exporter->out_of_memory ? -1 : read_all(&kernel, err);
 	for (size_t at = 0; (slot = map_next(&kernel.cpu, &at));)
 		pft_cpu_close(slot->value);
 	map_free(&kernel.cpu);
 	map_free(&kernel.of_stream);
+	sched_destroy(kernel.sched);
 	free(kernel.machine);
 	return exporter->out_of_memory ? err_set(err, EXIT_FAILED, "There is no memory left for the export.") : rc;
 }

@@ -22,6 +22,7 @@
 
 #define RAW_MAX 160			/* bytes of a record that can be held */
 #define BLOCKED 0xff			/* of prev_state: 0: it could go on */
+#define GONE 0xf0			/* of one that exits: it never runs again */
 #define CROSSING_NS 100000u		/* a thread woken so shortly before it switches off is not asleep then */
 
 enum state { ASLEEP, READY, RUNS };
@@ -189,7 +190,7 @@ static void switch_off(struct select *select, unsigned cpu, struct thread *threa
 	const bool woken = thread->woken_ns && ns < thread->woken_ns + CROSSING_NS;
 
 	thread->woken_ns = 0;
-	if (thread->ends) {
+	if (thread->ends && (state & GONE)) {
 		waits_no_more(select, thread, ASLEEP);
 		free(map_del(&select->threads, (uint64_t)tid, 0));
 	} else if (woken || !(state & BLOCKED)) {

@@ -8,18 +8,20 @@ import random
 import shutil
 import struct
 
-SWITCH, WAKING, MIGRATE = range(3)
+SWITCH, WAKING, MIGRATE, EXIT, IRQ_ENTRY, IRQ_EXIT, SOFTIRQ_ENTRY, SOFTIRQ_EXIT = range(8)
+CROSSING_NS = 100_000       # a thread that another CPU wakes so shortly before it switches off is ready then
+SOFTIRQS = "HI TIMER NET_TX NET_RX BLOCK BLOCK_IOPOLL TASKLET SCHED HRTIMER RCU".split()
 ON, PREEMPTED, WAITING, BLOCKED = "on", "preempted", "waiting", "blocked"
 METADATA = """/* CTF 1.8 */
 typealias integer { size = 8; align = 8; signed = true; encoding = UTF8; } := char_t;
 typealias integer { size = 16; align = 8; signed = false; } := uint16_t;
-typealias integer { size = 32; align = 8; signed = false; } := uint32_t;
 typealias integer { size = 32; align = 8; signed = true; } := int32_t;
+typealias integer { size = 32; align = 8; signed = false; } := uint32_t;
 typealias integer { size = 64; align = 8; signed = true; } := int64_t;
 typealias integer { size = 64; align = 8; signed = false; } := uint64_t;
 typealias integer { size = 64; align = 8; signed = false; map = clock.mono.value; } := time_ns_t;
 trace { major = 1; minor = 8; byte_order = le; packet.header := struct { uint32_t magic; }; };
-env { hostname = "%s"; domain = "kernel"; tracer_name = "test"; };
+env { hostname = "%s"; domain = "kernel"; tracer_name = "test"; kernel_release = "6.1.0"; };
 clock { name = mono; freq = 1000000000; offset = 0; };
 stream { packet.context := struct { uint64_t content_size; uint64_t packet_size; uint32_t cpu_id; };
 	event.header := struct { uint16_t id; time_ns_t timestamp; }; };
@@ -28,6 +30,11 @@ event { name = "sched_switch"; id = 0; fields := struct { char_t _prev_comm[16];
 event { name = "sched_waking"; id = 1; fields := struct { char_t _comm[16]; int32_t _tid; int32_t _target_cpu; }; };
 event { name = "sched_migrate_task"; id = 2; fields := struct { char_t _comm[16]; int32_t _tid; int32_t _orig_cpu;
 	int32_t _dest_cpu; }; };
+event { name = "sched_process_exit"; id = 3; fields := struct { char_t _comm[16]; int32_t _tid; int32_t _prio; }; };
+event { name = "irq_handler_entry"; id = 4; fields := struct { int32_t _irq; char_t _name[16]; }; };
+event { name = "irq_handler_exit"; id = 5; fields := struct { int32_t _irq; int32_t _ret; }; };
+event { name = "irq_softirq_entry"; id = 6; fields := struct { uint32_t _vec; }; };
+event { name = "irq_softirq_exit"; id = 7; fields := struct { uint32_t _vec; }; };
 """
 Spell = collections.namedtuple("Spell", "begin end state cpu")
 
@@ -43,11 +50,15 @@ class Scene:
         self.spells = collections.defaultdict(list)                     # tid -> [Spell]; only what both ends tell
         self.slices = collections.defaultdict(list)                     # cpu -> [(begin, end, tid)]
         self.moves = collections.Counter()
+        self.crossing = {}                                              # tid on a CPU -> (when another one woke it, for which)
+        self.irqs = []                                                  # (begin, end, cpu, name, is_soft)
+        self.exits = None                                               # who is about to; it may run long yet
         self.wakers = {}                                                # (tid, when it was woken) -> who was on that CPU; -1: not known
         self.ns = begin_ns
         while self.ns < end_ns:
             self.ns += self.random.randint(1, 2 * mean_ns)
-            self.random.choice([self.switch, self.switch, self.wake, self.wake, self.migrate])()
+            self.random.choice([self.switch, self.switch, self.wake, self.wake, self.migrate] * 3 +
+                               [self.wake_running, self.wake_running, self.interrupt, self.exit])()
         self.end_ns = self.ns
 
     def put(self, cpu, number, payload):
@@ -62,8 +73,8 @@ class Scene:
             self.spells[tid].append(Spell(since, self.ns, was, on))
         self.state[tid] = state, self.ns, cpu
 
-    def switch(self):
-        cpu = self.random.randrange(self.cpus)
+    def switch(self, cpu=None):
+        cpu = self.random.randrange(self.cpus) if cpu is None else cpu
         prev, since = self.on[cpu]
         ready = [t for t, (s, _, c) in self.state.items() if s in (PREEMPTED, WAITING) and c == cpu]
         following = self.random.choice(ready) if ready and self.random.random() < .9 else 0
@@ -75,10 +86,41 @@ class Scene:
         if since is not None:
             self.slices[cpu].append((since, self.ns, prev))
         self.on[cpu] = following, self.ns
-        if prev:
+        woken, target = self.crossing.pop(prev, (None, None))
+        if prev and not stays and woken and self.ns - woken <= CROSSING_NS:
+            self.becomes(prev, WAITING, target)
+        elif prev:
             self.becomes(prev, PREEMPTED if stays else BLOCKED, cpu)
         if following:
             self.becomes(following, ON, cpu)
+
+    def wake_running(self):
+        """By its own CPU it stays awake, and that is all; by another one it may be about to switch off."""
+        cpu, on, target = (self.random.randrange(self.cpus) for _ in range(3))
+        tid = self.on[cpu][0]
+        if not tid or self.on[cpu][1] is None:
+            return
+        self.put(on, WAKING, self.comm(tid) + struct.pack("<ii", tid, target))
+        if on != cpu:
+            self.crossing[tid] = self.ns, target
+        self.ns += self.random.randint(1, 2 * CROSSING_NS)
+        self.switch(cpu)
+
+    def interrupt(self):
+        cpu, begin, vec = self.random.randrange(self.cpus), self.ns, self.random.randrange(len(SOFTIRQS))
+        soft = self.random.random() < .5
+        self.put(cpu, *((SOFTIRQ_ENTRY, struct.pack("<I", vec)) if soft else (IRQ_ENTRY, struct.pack("<i16s", vec, b"eth0"))))
+        self.ns += self.random.randint(1, 5000)
+        self.put(cpu, *((SOFTIRQ_EXIT, struct.pack("<I", vec)) if soft else (IRQ_EXIT, struct.pack("<ii", vec, 1))))
+        self.irqs.append((begin, self.ns, cpu, SOFTIRQS[vec] if soft else "eth0", soft))
+
+    def exit(self):
+        """The kernel tells it when a thread begins to; it is switched as before until it has ended."""
+        cpu = self.random.randrange(self.cpus)
+        tid = self.on[cpu][0]
+        if tid and self.exits is None:
+            self.exits = tid
+            self.put(cpu, EXIT, self.comm(tid) + struct.pack("<ii", tid, 20))
 
     def wake(self):
         asleep = [t for t, (s, _, _) in self.state.items() if s == BLOCKED]

@@ -9,7 +9,7 @@ import tempfile
 
 from lib_faults import FAULTS, ROBOT, judge, record
 
-TRIES = 4
+TRIES = 8
 
 
 def once(directory, seed, faults, kernel):

@@ -36,7 +36,7 @@ static unsigned count, taken_count;
 static uint64_t last_ns[CPUS];
 
 static struct {
-	bool alive, ours, ready;
+	bool alive, ours, ready, exits;
 	int cpu;			/* where it runs or waits; -1: asleep */
 } thread[THREADS + 1];
 static int runs[CPUS];			/* tid; 0: idle */
@@ -64,9 +64,13 @@ static void switch_to(unsigned cpu, int next, bool sleeps)
 {
 	int prev = runs[cpu];
 	bool must = (prev && thread[prev].ours) || (next && thread[next].ours) || is_wanted(cpu);
+	const bool dies = sleeps && prev && thread[prev].exits && rand() % 2;	/* it may sleep, and be preempted, before it does */
 
-	put(cpu, KEVENT_ID_sched_switch, (struct raw){ .tid = prev, .other = next, .state = prev && sleeps ? 1 : 0 }, must);
-	if (prev) {
+	put(cpu, KEVENT_ID_sched_switch, (struct raw){ .tid = prev, .other = next, .state = dies ? 0x10 : prev && sleeps }, must);
+	if (dies) {
+		memset(&thread[prev], 0, sizeof(thread[prev]));
+		thread[prev].cpu = -1;
+	} else if (prev) {
 		thread[prev].ready = !sleeps;
 		thread[prev].cpu = sleeps ? -1 : (int)cpu;
 	}
@@ -133,15 +137,10 @@ static void step(void)
 		wake(cpu, tid, thread[tid].ours ? target : CPUS - 1, KEVENT_ID_sched_wakeup_new);
 		break;
 	default:
-		if (!runs[cpu] || rand() % 8)
+		if (!runs[cpu] || thread[runs[cpu]].exits || rand() % 8)
 			break;
 		put(cpu, KEVENT_ID_sched_process_exit, (struct raw){ .tid = runs[cpu] }, thread[runs[cpu]].ours);
-		thread[runs[cpu]].alive = false;
-		next = pick(cpu);
-		tid = runs[cpu];
-		switch_to(cpu, next, true);
-		memset(&thread[tid], 0, sizeof(thread[tid]));
-		thread[tid].cpu = -1;
+		thread[runs[cpu]].exits = true;
 	}
 }
 

@@ -5,6 +5,8 @@
 #include "analysis/sched/internal.h"
 
 #define RUNNABLE_MASK 0xff	/* of prev_state: the states that block; what lies above marks a preemption */
+#define GONE_MASK 0xf0		/* of one that exits: it never runs again. Older kernels have other bits for it, of these */
+#define CROSSING_NS 100000	/* a wake-up longer before the switch was over by then */
 
 #define TIME_MAX (INT64_MAX / 4)	/* what is later is damage */
 #define CLOCKS_DIFFER_NS 10000	/* an event just before a switch may seem to come so much behind it */
@@ -75,7 +77,7 @@ static void leaves(struct sched *sched, struct task *task, int32_t number, const
 		task->usage.preemptions++;
 		task->inside.preemptions += is_inside(sched, event->ns);
 		sched_become(sched, task, SCHED_PREEMPTED, number, event->ns);
-	} else if (task->woken) {	/* another CPU woke it when it was about to switch away */
+	} else if (task->woken && event->ns - task->woken_ns <= CROSSING_NS) {
 		sched_become(sched, task, SCHED_WAITING, task->woken_cpu, event->ns);
 	} else {
 		sched_become(sched, task, SCHED_BLOCKED, number, event->ns);
@@ -83,7 +85,8 @@ static void leaves(struct sched *sched, struct task *task, int32_t number, const
 		*task->waker = '\0';
 	}
 	task->woken = false;
-	if (task->exits)
+	/* From its exit to its end it may be preempted, and even sleep. */
+	if (task->exits && state->present && (state->i & GONE_MASK))
 		sched_forget(sched, task);
 }
 
@@ -151,6 +154,19 @@ static void set_waker(struct sched *sched, struct task *task, const struct ctf_e
 	memcpy(task->waker, cpu->name, sizeof(task->waker));
 }
 
+/*
+ * A thread is woken while it is on a CPU. On that very CPU it, or an interrupt, did so: it stays awake, and when it switches
+ * off later it sleeps. Another CPU may have woken it when it was about to switch off: then it is ready from that switch on.
+ */
+static void crosses(struct task *task, const struct ctf_event *event, int32_t target)
+{
+	if (task->cpu < 0 || task->cpu == event->cpu)
+		return;
+	task->woken = true;
+	task->woken_ns = event->ns;
+	task->woken_cpu = target;
+}
+
 static int on_waking(struct sched *sched, const struct ctf_event *event, uint32_t host)
 {
 	int32_t target = event->value[TARGET].present ? (int32_t)event->value[TARGET].i : -1;
@@ -159,14 +175,13 @@ static int on_waking(struct sched *sched, const struct ctf_event *event, uint32_
 
 	if (!task)
 		return tid ? -1 : 0;
-	if (task->state == SCHED_ON_CPU) {
-		task->woken = true;
-		task->woken_cpu = target;
-		return 0;
-	}
 	/* Its CPU must be there for it to be among those who wait for it. */
 	if (sched_is_cpu(host, target) && !sched_cpu(sched, host, target))
 		return -1;
+	if (task->state == SCHED_ON_CPU) {
+		crosses(task, event, target);
+		return 0;
+	}
 	set_waker(sched, task, event, host);
 	sched_become(sched, task, task->state == SCHED_PREEMPTED ? SCHED_PREEMPTED : SCHED_WAITING, target, event->ns);
 	return 0;

@@ -16,9 +16,10 @@ struct task {
 	int32_t cpu;
 	int64_t since_ns;		/* of what is not yet told of the state */
 	int32_t last_cpu;		/* it was on; -1: none yet */
-	bool woken;			/* while it was on a CPU */
-	bool exits;			/* it is gone when it is taken off */
+	bool woken;			/* by another CPU, while it was on one: when, and for which */
+	int64_t woken_ns;
 	int32_t woken_cpu;
+	bool exits;			/* it is about to be gone */
 	int32_t waker_tid;		/* of the latest wake-up; -1: not known */
 	char waker[SCHED_COMM_SIZE];
 	bool is_listed;
