@@ -45,11 +45,12 @@ class Events:
             at = line[1:line.index("]")].split(".")
             ns = int(at[0]) * 10 ** 9 + int(at[1])
             self.first = ns if self.first is None else self.first
-            if "sched_switch" in line:
+            name = line[:line.index(": { ")].rsplit(" ", 1)[1]
+            if name == "sched_switch":
                 self.switch(ns, *map(int, SWITCH.search(line).groups()))
-            elif "irq_" in line:
+            elif name.startswith("irq_"):
                 self.interrupt(ns, *INTERRUPT.search(line).groups())
-            elif "fault" in line:
+            elif "fault" in name:
                 self.fault(*FAULT.search(line).groups())
 
     def switch(self, ns, cpu, prev, following):
