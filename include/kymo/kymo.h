@@ -106,6 +106,16 @@ void kymo_thread_name(const char *name);
 uint64_t kymo_track(const char *name, uint64_t parent);
 
 /**
+ * kymo_realtime() - what this program wants to be real-time, so that `kymo report` looks whether it is
+ * @name: copied, cut after KYMO_TEXT_MAX bytes. A span of this process as "category:name"; a node ("/imu_driver") or a callback as
+ *        `kymo report` writes it. May have * and ?; with a ! in front it is left out of what others name
+ *
+ * May be called at any time, before the span exists, too; once is enough, also while nobody records. A child of fork() tells it anew.
+ * Context: an init event; not for a real-time path.
+ */
+void kymo_realtime(const char *name);
+
+/**
  * kymo_now() - the time that events get: CLOCK_MONOTONIC in ns
  * Context: wait-free, like an event.
  */
@@ -197,6 +207,7 @@ static inline uint64_t kymo__now(void)
 #define kymo_thread_ready() false
 #define kymo_thread_name(name) ((void)(name))
 #define kymo_track(name, parent) ((void)(name), (void)(parent), (uint64_t)0)
+#define kymo_realtime(name) ((void)(name))
 #define kymo_now() kymo__now()
 #define kymo_set_enabled(on) ((void)(on))
 #define kymo_set_category(category, on) ((void)(category), (void)(on), true)

@@ -22,7 +22,7 @@
  * char * and anything with data() and size() of char (std::string, std::string_view: cut at its first
  * NUL or after KYMO_TEXT_MAX bytes).
  *
- * kymo::set_enabled(), kymo::set_category() and kymo::snapshot() are the functions of kymo.h.
+ * kymo::set_enabled(), kymo::set_category(), kymo::realtime() and kymo::snapshot() are the functions of kymo.h.
  *
  * What context and cost are, kymo.h says. -DKYMO_COMPILE_OUT: nothing of kymo is left.
  *
@@ -349,6 +349,7 @@ public:
 namespace kymo {
 inline void set_enabled(bool on) noexcept { kymo_set_enabled(on); }
 inline bool set_category(const char *category, bool on) noexcept { return kymo_set_category(category, on); }
+inline void realtime(const char *name) noexcept { kymo_realtime(name); }
 inline void snapshot() noexcept { kymo_snapshot(); }
 } /* namespace kymo */
 

@@ -12,6 +12,7 @@
 #include "cli/trace_time.h"
 #include "cli/traces.h"
 #include "ctf/reader.h"
+#include "report/realtime_names.h"
 #include "report/report.h"
 
 struct options {
@@ -24,7 +25,7 @@ struct options {
 	const char *begin, *end;
 	int clock;
 	const char *architecture;
-	struct opt_list path, expect, realtime;
+	struct opt_list path, expect, realtime, realtime_file;
 	bool first_callback, last_callback;
 	bool strict;
 };
@@ -50,7 +51,9 @@ static const struct opt opts[] = {
 	{ "realtime", 0, OPT_LIST, offsetof(struct options, realtime), "CALLBACK",
 	  "these callbacks and spans must not allocate, wait for a mutex or have a page fault: a node, a callback, or a span "
 	  "as 'category:name', may have *; "
-	  "may be given several times", NULL },
+	  "'!CALLBACK' leaves out; may be given several times (default: what programs name with kymo_realtime())", NULL },
+	{ "realtime-file", 0, OPT_LIST, offsetof(struct options, realtime_file), "FILE",
+	  "the same from a file: one a line, # begins a comment; may be given several times", NULL },
 	{ "expect", 'x', OPT_LIST, offsetof(struct options, expect), "FILE",
 	  "what is expected, as caret_report's callback_list.csv: frequencies, and bounds of response times; "
 	  "exit with 5 if it did not happen; may be given several times", NULL },
@@ -103,11 +106,24 @@ static int print_report(struct ctf_reader *reader, const char *path, struct repo
 	return answer_finish(&answer, report_run(reader, path, options, answer.table, &answer.lost, err), strict, err);
 }
 
+/* Of the command line and the files it names. */
+static int read_realtime(struct realtime_names *names, const struct options *o, struct err *err)
+{
+	for (unsigned i = 0; i < o->realtime.count; i++)
+		if (realtime_names_add(names, o->realtime.item[i], err))
+			return err_wrap(err, "--realtime");
+	for (unsigned i = 0; i < o->realtime_file.count; i++)
+		if (realtime_names_file(names, o->realtime_file.item[i], err))
+			return -1;
+	return 0;
+}
+
 static int run(int argc, char **argv)
 {
 	struct options o = { 0 };
 	struct report_paths paths = { .architecture = NULL };
 	struct report_options report;
+	struct realtime_names realtime = { 0 };
 	struct accounts accounts[CLI_TRACES_MAX] = { 0 };
 	struct cli_traces traces;
 	struct simclock *clock = NULL;
@@ -124,15 +140,17 @@ static int run(int argc, char **argv)
 		.format = o.format,
 		.section = o.section.item,
 		.sections = o.section.count,
-		.realtime = (const char *const *)o.realtime.item,
-		.realtimes = o.realtime.count,
 		.not_realtime = &not_realtime,
 		.selection = &o.selection,
 		.sort = o.sort,
 		.limit = o.limit,
 		.unlimited = o.all,
 	};
-	if (report_paths_read(&paths, o.architecture, &o.path, &err) == 0 && paths.caret.paths) {
+	if (read_realtime(&realtime, &o, &err) == 0) {
+		report.realtime = (const char *const *)realtime.name;
+		report.realtimes = realtime.count;
+	}
+	if (!*err.text && report_paths_read(&paths, o.architecture, &o.path, &err) == 0 && paths.caret.paths) {
 		paths.caret.first_callback = o.first_callback;
 		paths.caret.last_callback = o.last_callback;
 		report.paths = &paths.caret;
@@ -142,6 +160,7 @@ static int run(int argc, char **argv)
 	if (*err.text || report_check(&report, &err) || cli_traces(&traces, argc, argv, &err) ||
 	    cli_traces_open(&traces, "report", &reader, &align, &err)) {
 		report_paths_free(&paths);
+		realtime_names_free(&realtime);
 		expectations_free(report.expect);
 		return cli_fail("report", &err);
 	}
@@ -162,6 +181,7 @@ static int run(int argc, char **argv)
 	ctf_close(reader);
 	simclock_free(clock);
 	report_paths_free(&paths);
+	realtime_names_free(&realtime);
 	align_destroy(align);
 	for (unsigned i = 0; i < traces.count; i++)
 		accounts_free(&accounts[i]);
@@ -209,12 +229,13 @@ const struct verb verb_report = {
 		CLI_CLOCK_HELP "\n"
 		"\n"
 		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with\n"
-		"--strict; 5 when something was not as expected (FAILED or NOT_MEASURED), with --expect, or not real-time, with --realtime; 6 when there was nothing to show (the output says why).",
+		"--strict; 5 when something was not as expected (FAILED or NOT_MEASURED), with --expect, or not real-time, with --realtime or --section realtime; 6 when there was nothing to show (the output says why).",
 	.examples =
 		"kymo report\n"
 		"kymo report TRACE --node '/perception/*' --sort p99\n"
 		"kymo report TRACE --section waits --begin +10s --end +20s\n"
 		"kymo report TRACE --expect callback_list.csv\n"
+		"kymo report TRACE --realtime-file realtime.txt\n"
 		"kymo report left-robot right-robot\n"
 		"kymo report TRACE --path '/camera -> /image -> /detector' --section response-segments\n"
 		"kymo report TRACE --section instances --format csv > instances.csv",

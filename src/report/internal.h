@@ -48,7 +48,7 @@ struct report_section {
 	bool activity;			/* report->activity, */
 	bool paths;			/* report->caret; usual when paths were named */
 	bool expected;			/* report->expect; usual when something is expected */
-	bool realtime;			/* usual when callbacks were named as real-time */
+	bool realtime;			/* usual when something was named as real-time, by a program itself, too */
 	bool view;			/* report->view, */
 	bool costs;			/* report->costs, */
 	bool of_kernel;			/* print() needs report->totals; not shown unasked without it */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The section realtime: what callbacks and spans did that real-time ones avoid. */
 #include <stdio.h>
+#include <string.h>
 
 #include "analysis/costs/costs.h"
 #include "base/text.h"
@@ -51,6 +52,11 @@ static const struct model_node *node_of(const struct subject *subject)
 	return subject->callback ? model_callback_node(subject->callback) : NULL;
 }
 
+static const struct model_process *process_of(const struct subject *subject)
+{
+	return subject->callback ? subject->callback->process : subject->span->process;
+}
+
 static const char *label_of(const struct subject *subject, char *label, unsigned size)
 {
 	if (subject->callback)
@@ -61,35 +67,66 @@ static const char *label_of(const struct subject *subject, char *label, unsigned
 
 /* ---- which are asked for ---- */
 
-static bool is_named(const struct report *report, const struct subject *subject, unsigned i)
-{
-	const struct model_node *node = node_of(subject);
-	const char *glob = report->options->realtime[i];
-	char label[LABEL_MAX];
+/* A name, of the command line or, if it has none, of a program about itself. */
+struct named {
+	const char *glob;
+	bool leaves_out;
+	const struct model_process *process;	/* NULL: any */
+};
 
-	return (node && text_ros_glob(glob, node->full_name)) ||
-	       (subject->callback && text_ros_glob(glob, subject->callback->symbol)) ||
-	       text_ros_glob(glob, label_of(subject, label, sizeof(label)));
+/* Return: false behind the last one. */
+static bool named_at(const struct report *report, const struct costs *costs, unsigned i, struct named *named)
+{
+	const struct report_options *options = report->options;
+	const struct spans_realtime *own = options->realtimes ? NULL : costs_realtime(costs, i);
+
+	if (!own && i >= options->realtimes)
+		return false;
+	named->glob = own ? own->name : options->realtime[i];
+	named->process = own ? own->process : NULL;
+	named->leaves_out = *named->glob == '!';
+	named->glob += named->leaves_out;
+	return true;
 }
 
-static bool is_asked(const struct report *report, const struct subject *subject)
+static bool is_named(const struct named *named, const struct subject *subject)
 {
+	const struct model_node *node = node_of(subject);
+	char label[LABEL_MAX];
+
+	if (named->process && named->process != process_of(subject))
+		return false;
+	return (node && text_ros_glob(named->glob, node->full_name)) ||
+	       (subject->callback && text_ros_glob(named->glob, subject->callback->symbol)) ||
+	       text_ros_glob(named->glob, label_of(subject, label, sizeof(label)));
+}
+
+static bool is_asked(const struct report *report, const struct costs *costs, const struct subject *subject)
+{
+	bool asked = false, all = true;
+	struct named named;
+
 	if (subject->callback ? !report_wants_callback(report, subject->callback) :
 				!report_wants_process(report, subject->span->process))
 		return false;
-	for (unsigned i = 0; i < report->options->realtimes; i++)
-		if (is_named(report, subject, i))
-			return true;
-	return !report->options->realtimes;
+	for (unsigned i = 0; named_at(report, costs, i, &named); i++) {
+		all &= named.leaves_out;
+		if (!is_named(&named, subject))
+			continue;
+		if (named.leaves_out)
+			return false;
+		asked = true;
+	}
+	return asked || all;
 }
 
 /* Did one that ran bear this name? */
-static bool has_run(const struct report *report, const struct model *model, const struct costs *costs, unsigned glob)
+static bool has_run(const struct model *model, const struct costs *costs, const struct named *named)
 {
 	struct subject subject;
 
 	for (unsigned i = 0; subject_at(model, costs, i, &subject); i++)
-		if (subject.its && subject.its->runs && is_named(report, &subject, glob))
+		if (subject.its && subject.its->runs && is_named(named, &subject))
 			return true;
 	return false;
 }
@@ -182,7 +219,7 @@ static bool print(struct report *report, const struct model *model, const struct
 	bool any = false;
 
 	for (unsigned i = 0; subject_at(model, costs, i, &subject); i++) {
-		if (!subject.its || !is_asked(report, &subject))
+		if (!subject.its || !is_asked(report, costs, &subject))
 			continue;
 		for (enum costs_kind kind = 0; kind < COSTS_KINDS; kind++)
 			if (what[kind] && subject.its->with[kind]) {
@@ -200,20 +237,55 @@ static const char *looked_at(const struct costs *costs)
 	return costs_seen(costs, COSTS_ALLOCATION) ? "allocations, mutexes" : "nothing";
 }
 
+/* ---- the section ---- */
+
+/* Is it asked about at all, so that the exit status answers? */
+static bool is_question(const struct report *report, const struct costs *costs)
+{
+	const struct report_options *options = report->options;
+
+	for (unsigned i = 0; i < options->sections; i++)
+		if (strcmp(options->section[i], "realtime") == 0 && costs_realtime(costs, 0))
+			return true;
+	return options->realtimes;
+}
+
 /* What could not be looked at is no all-clear. */
 static void print_notes(struct report *report, const struct model *model, const struct costs *costs, bool any)
 {
 	bool missing = false;
+	struct named named;
 
-	for (unsigned i = 0; i < report->options->realtimes; i++)
-		if (!has_run(report, model, costs, i)) {
-			table_note(report->table, "No callback or span of '%s' ran.", report->options->realtime[i]);
-			missing = true;
-		}
+	for (unsigned i = 0; named_at(report, costs, i, &named); i++) {
+		if (named.leaves_out || (named.process && !report_wants_process(report, named.process)) ||
+		    has_run(model, costs, &named))
+			continue;
+		table_note(report->table, "No callback or span of '%s' ran.", named.glob);
+		missing = true;
+	}
 	missing |= report_costs_missing(report, costs);
 	table_note(report->table, "Not looked at: system calls.");
-	if (report->options->not_realtime && report->options->realtimes)
+	if (report->options->not_realtime && is_question(report, costs))
 		*report->options->not_realtime = any || missing;
+}
+
+/* What programs named themselves, each name once. */
+static void print_own_names(struct report *report, const struct costs *costs)
+{
+	const struct spans_realtime *own, *before;
+	char text[LABEL_MAX] = "";
+	unsigned j;
+
+	for (unsigned i = 0; (own = costs_realtime(costs, i)); i++) {
+		size_t used = strlen(text);
+
+		for (j = 0; j < i && (before = costs_realtime(costs, j)) && strcmp(before->name, own->name) != 0; j++)
+			;
+		if (j == i)
+			snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "", own->name);
+	}
+	if (*text && !report->options->realtimes)
+		table_value_text(report->table, "named_realtime", "Real-time by the program's own word", text);
 }
 
 void report_realtime(struct report *report)
@@ -221,6 +293,7 @@ void report_realtime(struct report *report)
 	const struct model *model = report->model;
 	const struct costs *costs = report->costs;
 
+	print_own_names(report, costs);
 	table_value_text(report->table, "looked_at", "Looked at", looked_at(costs));
 	table_section(report->table, "realtime", "What real-time callbacks avoid", columns, COUNT_OF(columns));
 	print_notes(report, model, costs, print(report, model, costs));

@@ -122,7 +122,7 @@ static bool is_wanted(const struct report_options *options, const struct report_
 {
 	unsigned i;
 
-	if ((section->expected && options->expect) || (section->realtime && options->realtimes))
+	if ((section->expected && options->expect) || (section->realtime && (options->realtimes || !options->sections)))
 		return true;
 	for (i = 0; i < options->sections; i++)
 		if (strcmp(options->section[i], section->name) == 0)
@@ -143,6 +143,8 @@ static bool is_shown(const struct report *report, const struct report_section *s
 
 	if (options->sections)
 		return true;
+	if (section->realtime)
+		return report->costs && (options->realtimes || spans_realtime(report->spans, 0));
 	if (section->of_kernel)
 		return report->totals && ros;
 	if (section->of_programs)
@@ -223,6 +225,15 @@ char *report_offset(const struct report *report, int64_t ns, char *buffer, unsig
 		wants_;									\
 	})
 
+/* May programs of the trace have named what is real-time? */
+static bool programs_name(const struct ctf_reader *reader)
+{
+	for (unsigned i = 0; i < ctf_class_count(reader); i++)
+		if (strcmp(ctf_class(reader, i)->name, "kymo:realtime") == 0)
+			return true;
+	return false;
+}
+
 static int gather_costs(struct report *report, struct err *err)
 {
 	if (costs_create(&report->costs, report->model, report->reader) || costs_spans(report->costs, report->spans))
@@ -246,7 +257,8 @@ static int gather_on_demand(struct report *report, struct err *err)
 	if (WANTS(options, of_kernel) && sched_is_there(report->reader) &&
 	    sched_totals_create(&report->totals, report->model, report->reader, options->begin_ns, options->end_ns))
 		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
-	if (WANTS(options, costs) && gather_costs(report, err))
+	if (WANTS(options, costs) && (options->sections || options->realtimes || programs_name(report->reader)) &&
+	    gather_costs(report, err))
 		return -1;
 	if (WANTS(options, expected) && report_expect_begin(report))
 		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");

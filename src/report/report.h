@@ -44,7 +44,7 @@ struct report_options {
 	int64_t begin_ns, end_ns;	/* as @reader gives times; INT64_MIN, INT64_MAX: not limited */
 	const struct simclock *clock;	/* that @reader was attached to; NULL: none, times are those of the system */
 	const struct caret_options *paths;	/* NULL: none were named */
-	const char *const *realtime;	/* globs of callbacks and spans that are to be real-time */
+	const char *const *realtime;	/* globs of callbacks and spans that are to be real-time, '!GLOB' are not; none: what programs name */
 	unsigned realtimes;
 	bool *not_realtime;		/* set: one of them is not, or none was looked at */
 	struct expectations *expect;	/* for the section validation; NULL: none */

@@ -399,6 +399,15 @@ void kymo_thread_name(const char *name)
 		tell(&site, KYMO_LOG_KEY_THREAD, payload, (size_t)(kymo__put_text(payload, name) - payload));
 }
 
+void kymo_realtime(const char *name)
+{
+	KYMO__SITE(site, KYMO__POINT, "kymo", "realtime", ("name", name));
+	uint8_t payload[KYMO_TEXT_MAX + 1];
+
+	if (!kymo_settings.disabled && kymo_thread_slot())
+		tell(&site, KYMO_LOG_KEY_TABLE, payload, (size_t)(kymo__put_text(payload, name) - payload));
+}
+
 bool kymo_begin_named(const char *category, const char *name)
 {
 	return !kymo_category_off(category) &&

@@ -57,6 +57,7 @@ SCENES = [
     (r"kymo status --watch", "followed", {0, -signal.SIGINT}),
     (r"kymo export --follow|kymo live \S+ --now|kymo live traces/\S+ --top$", "followed", {0}),
     (r"kymo query TRACE$", "prompt", {0}),
+    (r"--realtime|--section realtime|--section node-costs|callback_costs", "lint", {0, 5}),
     (r"--clock sim", "without_clock", {3, NOTHING}),
     (r"kymo (info|list|dump|report|flow|why|query|export|open|doctor)\b", "read", {0, 1, NOTHING}),
     (r"kymo live traces", "read", {0}),
@@ -155,6 +156,7 @@ class Scenes:
         into("openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-keyout", "relay.key", "-out", "relay.pem", "-days", "1",
              "-subj", "/CN=relay")
         for name, text in (("token", "a-token-of-some-length\n"), ("everyday.rules", "topic !/rosout\n"),
+                           ("realtime.txt", "# of this robot\n/imu_driver\n\ncontrol:step\n!control:startup\n"),
                            ("callback_list.csv", "node_name,callback_name,callback_type,trigger,expected\n")):
             with open(os.open(os.path.join(self.work, name), os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
                 file.write(text)
@@ -213,6 +215,19 @@ class Scenes:
         """These robots have no simulation: said so, and not misunderstood."""
         status, out = self.run(line)
         return status if "/clock" in out else f"{status} without a word about /clock", out
+
+    def lint(self, line):
+        """Of a trace with allocations, of a robot and a program with spans: they are looked at, and something of each name is."""
+        traces = os.path.join(self.work, "lint")
+        if not os.path.isdir(traces):
+            os.mkdir(traces)
+            status, out = self.run(f"kymo record --malloc -o lint/session-20261120220000 -- sh -c 'ros2 & {BUILD}/tests/own_realtime; wait'",
+                                   KYMO_DIR=os.path.join(self.work, "run-lint"))
+            if status:
+                return f"none: no trace ({status})", out
+        status, out = self.run(re.sub(r"\bTRACE\b", "lint/session-20261120220000", line), ROS_TRACE_DIR=traces)
+        looked = "Looked at: allocations" in out or "SELECT" in line or "-costs" in line
+        return status if looked and "' ran." not in out and "not looked at: alloc" not in out.lower() else f"{status}, but not looked", out
 
     def command(self, line):
         """Records or runs a command, with a runtime directory of its own."""

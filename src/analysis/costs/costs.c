@@ -239,7 +239,13 @@ static const struct spans_listener span_listener = { .begin = on_span_begin, .en
 
 int costs_spans(struct costs *costs, struct spans *spans)
 {
+	costs->told = spans;
 	return spans_listen(spans, &span_listener, costs);
+}
+
+const struct spans_realtime *costs_realtime(const struct costs *costs, unsigned index)
+{
+	return costs->told ? spans_realtime(costs->told, index) : NULL;
 }
 
 void costs_window(struct costs *costs, int64_t begin_ns, int64_t end_ns)

@@ -82,6 +82,9 @@ void costs_destroy(struct costs *costs);
 /** costs_spans() - look at @spans, too. They must live as long. Return: 0, or -1: they have too many listeners. */
 int costs_spans(struct costs *costs, struct spans *spans);
 
+/** costs_realtime() - what programs named as real-time, as spans_realtime(); NULL without costs_spans(), too. */
+const struct spans_realtime *costs_realtime(const struct costs *costs, unsigned index);
+
 /** costs_window() - only runs that start between @begin_ns and @end_ns count; processes have all. */
 void costs_window(struct costs *costs, int64_t begin_ns, int64_t end_ns);
 

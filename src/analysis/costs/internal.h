@@ -32,6 +32,7 @@ struct self {
 
 struct costs {
 	const struct ctf_reader *reader;
+	const struct spans *told;	/* NULL: they are not wanted */
 	struct memory memory;
 	struct faults faults;
 	struct map selves;		/* (tid, host) -> struct self */

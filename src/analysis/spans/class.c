@@ -163,8 +163,9 @@ static bool shape_of(const struct ctf_event_class *class, enum shape *shape)
 		const char *uri, *name;
 		enum shape shape;
 	} table[] = {
-		{ NULL, "kymo:track", SHAPE_TRACK },	/* these two are points as well */
+		{ NULL, "kymo:track", SHAPE_TRACK },	/* these three are points as well */
 		{ NULL, "kymo:thread_name", SHAPE_THREAD_NAME },
+		{ NULL, "kymo:realtime", SHAPE_REALTIME },
 		{ "kymo:begin", NULL, SHAPE_BEGIN },
 		{ "kymo:end", NULL, SHAPE_END },
 		{ "kymo:instant", NULL, SHAPE_INSTANT },

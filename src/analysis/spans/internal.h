@@ -7,7 +7,7 @@
 #include "analysis/spans/spans.h"
 
 enum shape { SHAPE_BEGIN, SHAPE_END, SHAPE_INSTANT, SHAPE_COUNTER, SHAPE_POINT, SHAPE_TRACK,
-	     SHAPE_THREAD_NAME };
+	     SHAPE_THREAD_NAME, SHAPE_REALTIME };
 
 /* Fields that are more than arguments. */
 enum special {
@@ -83,6 +83,8 @@ struct spans {
 	uint32_t track_count, track_room;
 	struct user_thread **thread;	/* by index of the model's thread; NULL: has no spans */
 	unsigned thread_count;
+	struct spans_realtime *realtime;
+	unsigned realtimes;
 	uint64_t begins;
 	const struct spans_listener *listener[SPANS_LISTENERS_MAX];
 	void *listener_context[SPANS_LISTENERS_MAX];

@@ -164,6 +164,30 @@ static void learn_thread_name(struct spans *spans, const struct user_class *clas
 	SPANS_EMIT(spans, thread_name, user->thread);
 }
 
+static void learn_realtime(struct spans *spans, const struct user_class *class, const struct user_thread *user,
+			   const struct ctf_event *event)
+{
+	const char *name = text_of(special(class, event, SPECIAL_NAME));
+	const struct model_process *process = user->thread->process;
+	struct spans_realtime *larger;
+
+	for (unsigned i = 0; i < spans->realtimes; i++)
+		if (spans->realtime[i].process == process && strcmp(spans->realtime[i].name, name) == 0)
+			return;
+	if (!*name || spans->realtimes == SPANS_REALTIME_MAX)
+		return;
+	larger = reallocarray(spans->realtime, spans->realtimes + 1, sizeof(*larger));
+	if (larger) {
+		spans->realtime = larger;
+		larger += spans->realtimes;
+		*larger = (struct spans_realtime){ process, pool_text(&spans->pool, name, strnlen(name, 512)) };
+	}
+	if (larger && larger->name)
+		spans->realtimes++;
+	else
+		spans->out_of_memory = true;
+}
+
 /* ---- one event ---- */
 
 static void give(struct spans *spans, const struct user_class *class, struct user_thread *thread,
@@ -249,6 +273,8 @@ int spans_event(struct spans *spans, const struct ctf_event *event)
 		learn_track(spans, class, thread, event);
 	} else if (class->shape == SHAPE_THREAD_NAME) {
 		learn_thread_name(spans, class, thread, event);
+	} else if (class->shape == SHAPE_REALTIME) {
+		learn_realtime(spans, class, thread, event);
 	} else {
 		thread->stream = event->stream;	/* not that of the init log */
 		thread->last_ns = event->ns;
@@ -306,6 +332,7 @@ void spans_destroy(struct spans *spans)
 		}
 	for (uint32_t i = 0; i < spans->track_count; i++)
 		free(spans->track[i]->stack.open);
+	free(spans->realtime);
 	free(spans->thread);
 	free(spans->track);
 	free(spans->class);
@@ -324,6 +351,11 @@ int spans_listen(struct spans *spans, const struct spans_listener *listener, voi
 	spans->listener[spans->listeners] = listener;
 	spans->listener_context[spans->listeners++] = context;
 	return 0;
+}
+
+const struct spans_realtime *spans_realtime(const struct spans *spans, unsigned index)
+{
+	return index < spans->realtimes ? &spans->realtime[index] : NULL;
 }
 
 const struct spans_facts *spans_facts(const struct spans *spans)

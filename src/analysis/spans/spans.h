@@ -44,6 +44,7 @@
 
 #define SPANS_DEPTH_MAX 200
 #define SPANS_TRACK_DEPTH_MAX 64	/* tracks above a track; what is deeper stands below the process */
+#define SPANS_REALTIME_MAX 256	/* names of kymo_realtime(); further ones are passed over */
 #define SPANS_NAMES_MAX 65536		/* more dynamic names than this are one: "(other names)" */
 #define SPANS_ARGS_MAX CTF_BIND_FIELDS
 
@@ -62,6 +63,12 @@ struct spans_track {
 	const struct model_process *process;	/* where it was seen first */
 	const struct spans_track *parent;	/* NULL: the process */
 	const char *name;		/* "" when its init event is not in the trace */
+};
+
+/* What a program wants to be real-time: kymo_realtime(). */
+struct spans_realtime {
+	const struct model_process *process;
+	const char *name;
 };
 
 enum spans_kind { SPANS_UNSIGNED, SPANS_SIGNED, SPANS_DOUBLE, SPANS_POINTER, SPANS_TEXT };
@@ -143,6 +150,8 @@ struct spans_facts {
 	uint64_t unfinished;		/* spans without end */
 	uint64_t ends_without_begin;
 };
+/** spans_realtime() - what programs named so far, by index, each once a process; NULL behind the last one. */
+const struct spans_realtime *spans_realtime(const struct spans *spans, unsigned index);
 const struct spans_facts *spans_facts(const struct spans *spans);
 
 #endif
