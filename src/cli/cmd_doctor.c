@@ -25,9 +25,8 @@ static const struct table_column columns[] = {
 /* Findings are kept until the end: for a program that is not there nothing is printed but that. */
 #define FINDINGS_MAX 64
 struct finding {
-	const char *remedy;		/* a constant */
 	enum doctor_result result;
-	char *check, *text;
+	char *check, *text, *remedy;	/* remedy: NULL where there is nothing to do */
 };
 
 struct findings {
@@ -42,7 +41,7 @@ static void found(void *context, const char *check, enum doctor_result result, c
 
 	if (findings->count < FINDINGS_MAX)
 		findings->item[findings->count++] =
-			(struct finding){ remedy, result, strdup(check), strdup(text) };
+			(struct finding){ result, strdup(check), strdup(text), remedy ? strdup(remedy) : NULL };
 }
 
 static void forget(struct findings *findings)
@@ -52,6 +51,7 @@ static void forget(struct findings *findings)
 
 		free(finding->check);
 		free(finding->text);
+		free(finding->remedy);
 	}
 }
 
@@ -88,12 +88,12 @@ static int run(int argc, char **argv)
 	struct findings findings = { 0 };
 	struct doctor doctor = { .libdir = KYMO_LIBDIR, .found = found, .context = &findings };
 	struct err err;
-	int result = 0;
+	int result = 0, dashdash;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err))
+	if (opt_parse(opts, &options, &argc, &argv, &dashdash, &err))
 		return cli_fail("doctor", &err);
-	if (argc > 1 || (argc && options.pid)) {
-		err_set(&err, EXIT_USAGE, "one program or one process at a time");
+	if ((argc > 1 && dashdash != 0) || (argc && options.pid)) {
+		err_set(&err, EXIT_USAGE, "one program or one process at a time; a command line stands behind \"--\"");
 		return cli_fail("doctor", &err);
 	}
 	if (options.pid > INT_MAX) {
@@ -102,6 +102,8 @@ static int run(int argc, char **argv)
 	}
 	if (options.pid)
 		result = doctor_process(&doctor, (unsigned)options.pid, &err);
+	else if (argc && dashdash == 0)
+		result = doctor_command(&doctor, argv, &err);
 	else if (argc)
 		result = doctor_program(&doctor, argv[0], &err);
 	else
@@ -114,7 +116,7 @@ static int run(int argc, char **argv)
 
 const struct verb verb_doctor = {
 	.name = "doctor",
-	.synopsis = "[PROGRAM]",
+	.synopsis = "[PROGRAM | -- CMD [ARG...]]",
 	.summary = "tell whether a program or process can be traced, and if not, why",
 	.description =
 		"Looks, without running or touching anything, and says what it finds: ok, a warning, or\n"
@@ -123,7 +125,8 @@ const struct verb verb_doctor = {
 		"Without an operand it looks at this machine: the preload library, the runtime\n"
 		"directory, clocks, limits, the agent. With PROGRAM (a path, or a name in PATH; scripts are\n"
 		"followed to their interpreter) at the file and all libraries it will load, in the\n"
-		"present environment. With -p at a process: is the library loaded, is there a region,\n"
+		"present environment. With a command line behind \"--\" also at what stands before its\n"
+		"program: does sudo, env -i and the like take LD_PRELOAD away? With -p at a process: is the library loaded, is there a region,\n"
 		"is it being recorded.\n"
 		"\n"
 		"Exit status: 0 can be traced, 1 a problem was found, 2 wrong usage, 3 no such program\n"
@@ -131,6 +134,7 @@ const struct verb verb_doctor = {
 	.examples =
 		"kymo doctor\n"
 		"kymo doctor install/my_robot/lib/my_robot/driver\n"
+		"kymo doctor -- nice -n 5 install/my_robot/lib/my_robot/driver\n"
 		"kymo doctor -p $(pidof driver) --format json",
 	.opts = opts,
 	.run = run,

@@ -11,6 +11,7 @@
 #include "cli/common.h"
 #include "cli/detach.h"
 #include "cli/filter_options.h"
+#include "cli/nothing_traced.h"
 #include "cli/record_flight.h"
 #include "cli/record_hosts.h"
 #include "cli/record_perfetto.h"
@@ -205,26 +206,6 @@ static int outcome(const struct record_result *result, const struct options *opt
 	if (result->command_ended && result->command_status)
 		return result->command_status;
 	return options->strict && (recorded_lossy(&result->stats) || result->kernel.lost) ? EXIT_LOSS : EXIT_OK;
-}
-
-static int nothing_traced(const struct record_result *result, const struct record_options *record)
-{
-	if (result->stats.processes && !result->stats.init_events) {
-		fprintf(stderr, "kymo record: there is no trace, because the rules leave out all %u processes that were "
-			"traced: --process, or CARET_IGNORE_PROCESSES or KYMO_FILTER in their environment\n",
-			result->stats.processes);
-		return result->command_ended && result->command_status ? result->command_status : EXIT_EMPTY;
-	}
-	fprintf(stderr, "kymo record: nothing was traced, so there is no trace: %s; \"kymo doctor%s%s\" says "
-		"why\n",
-		result->stats.foreign ? "what there is records itself, or another recorder has it" :
-		record->command && result->stats.refused ? "the command made no event, neither of ROS 2 nor of kymo.h, or cannot be "
-			"recorded, as said above" :
-		record->command ? "the command made no event, neither of ROS 2 nor of kymo.h" :
-		result->stats.refused ? "no process in the runtime directory could be recorded, as said above" :
-		"no traced process was running (start programs with \"kymo run -- CMD\")",
-		record->command ? " " : "", record->command ? record->command[0] : "");
-	return result->command_ended && result->command_status ? result->command_status : EXIT_EMPTY;
 }
 
 static int finish(const struct record_result *result, const struct record_options *record,

@@ -8,6 +8,7 @@
 
 #include "cli/common.h"
 #include "cli/filter_options.h"
+#include "cli/nothing_traced.h"
 #include "recorder/launch.h"
 #include "recorder/rundir.h"
 
@@ -79,6 +80,7 @@ static int run(int argc, char **argv)
 	if (!environment)
 		return cli_fail("run", &err);
 	warn_in_vain(argv[0]);
+	nothing_will_be(argv);
 	(void)execvpe(argv[0], argv, environment);
 	(void)err_set(&err, EXIT_INPUT, "cannot start %s: %s", argv[0], strerror(errno));
 	launch_free(environment);
@@ -98,6 +100,9 @@ const struct verb verb_run = {
 		"its shared memory, as many as fit into a ring per thread (--ring-size), the oldest "
 		"giving way. 'kymo snapshot' writes them to a trace at any time, also after the "
 		"command has died. A recording that starts meanwhile gets everything from then on.\n"
+		"\n"
+		"What is known to keep the command from being recorded is said before it begins: a launch prefix "
+		"that takes LD_PRELOAD away (env -i, sudo), a static or a setuid program.\n"
 		"\n"
 		"Rules (--node, --topic and so on) are passed on in KYMO_FILTER of the command's "
 		"environment: who records it goes by them.",

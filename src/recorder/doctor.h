@@ -36,6 +36,21 @@ void doctor_machine(struct doctor *doctor);
 int doctor_program(struct doctor *doctor, const char *program, struct err *err);
 
 /**
+ * doctor_loads() - whether the loader would give the library to @program: setuid, static and so on
+ *
+ * Does not look at libraries and tracepoints. Return, Context: as doctor_program().
+ */
+int doctor_loads(struct doctor *doctor, const char *program, struct err *err);
+
+/**
+ * doctor_command() - a command line: what stands before its program, and the program as doctor_program() has it
+ * @command: ends with NULL
+ *
+ * Return, Context: as doctor_program().
+ */
+int doctor_command(struct doctor *doctor, char *const *command, struct err *err);
+
+/**
  * doctor_process() - a process that is running
  *
  * Return: 0, or -1 with @err (EXIT_INPUT) when there is no such process. Context: blocks.

@@ -25,6 +25,9 @@ struct doctor_loaded {
 /** doctor_variable() - of its environment, as it was started; NULL: not there. */
 const char *doctor_variable(const struct doctor_process *process, const char *name);
 
+/** doctor_parent() - name and parent of @pid. Return: the parent; 0: none that is seen. */
+int doctor_parent(int pid, char name[64]);
+
 /** doctor_no_preload() - why a process has not the preload library. Return: false: nothing was found, nothing was said. */
 bool doctor_no_preload(struct doctor *doctor, const struct doctor_process *process);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "recorder/libraries.h"
+#include "recorder/prefixes.h"
 #include "recorder/preload.h"
 #include "recorder/tracetools.h"
 
@@ -325,9 +326,10 @@ static int interpreter(const char *path, char out[PATH_MAX], struct err *err)
 	return find_program(word, out, err);
 }
 
-int doctor_program(struct doctor *doctor, const char *program, struct err *err)
+/* Return: 0 with the @path of what will be run, 1: a problem with that was told, -1 with @err. */
+static int resolve(struct doctor *doctor, const char *program, char path[PATH_MAX], struct err *err)
 {
-	char path[PATH_MAX], next[PATH_MAX];
+	char next[PATH_MAX];
 
 	if (find_program(program, path, err))
 		return -1;
@@ -341,15 +343,54 @@ int doctor_program(struct doctor *doctor, const char *program, struct err *err)
 		if (result < 0) {
 			doctor_say(doctor, "interpreter", DOCTOR_PROBLEM,
 				   "install it, or make the file readable", "%s", err->text);
-			return 0;
+			return 1;
 		}
 		if (result || depth >= SCRIPT_DEPTH_MAX)
-			break;
+			return 0;
 		doctor_say(doctor, "interpreter", DOCTOR_OK, NULL, "a script, run by %s", next);
-		memcpy(path, next, sizeof path);
+		memcpy(path, next, PATH_MAX);
 	}
+}
+
+int doctor_program(struct doctor *doctor, const char *program, struct err *err)
+{
+	char path[PATH_MAX];
+	int rc = resolve(doctor, program, path, err);
+
+	if (rc)
+		return rc < 0 ? -1 : 0;
 	privileges(doctor, path);
 	doctor_elf(doctor, path);
 	doctor_preload(doctor);
 	return 0;
+}
+
+int doctor_loads(struct doctor *doctor, const char *program, struct err *err)
+{
+	char path[PATH_MAX];
+	int rc = resolve(doctor, program, path, err);
+	struct elf elf;
+
+	if (rc)
+		return rc < 0 ? -1 : 0;
+	privileges(doctor, path);
+	if (elf_open(&elf, path, NULL))
+		return 0;
+	(void)loadable(doctor, &elf);
+	elf_close(&elf);
+	return 0;
+}
+
+int doctor_command(struct doctor *doctor, char *const *command, struct err *err)
+{
+	struct prefixes found;
+	char words[256], *before[2] = { command[0], NULL };
+
+	prefixes_look(command, "record", &found);
+	if (*found.problem)
+		doctor_say(doctor, "command", DOCTOR_PROBLEM, found.remedy, "%s", found.problem);
+	else if (found.program)
+		doctor_say(doctor, "command", DOCTOR_OK, NULL, "%s%s passes LD_PRELOAD on", prefixes_line(before, words, sizeof words),
+			   found.program > 1 ? " ..." : "");
+	return doctor_program(doctor, command[found.program], err);
 }

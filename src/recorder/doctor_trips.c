@@ -42,8 +42,7 @@ static bool is_secure(unsigned pid)
 	return secure;
 }
 
-/* Name and parent of @pid. Return: the parent; 0: none that is seen. */
-static int parent_of(int pid, char name[64])
+int doctor_parent(int pid, char name[64])
 {
 	char path[64], line[256];
 	int parent = 0;
@@ -79,14 +78,15 @@ static bool hands_down(int pid, const char *name)
 static bool was_stripped(struct doctor *doctor, const struct doctor_process *process)
 {
 	char name[64], below[64];
-	int pid = parent_of((int)process->pid, below), under = (int)process->pid;
+	int pid = doctor_parent((int)process->pid, below), under = (int)process->pid;
 
 	for (int i = 0; i < ANCESTORS_MAX && pid > 0; i++) {
-		int next = parent_of(pid, name);
+		int next = doctor_parent(pid, name);
 
 		if (hands_down(pid, name)) {
 			doctor_say(doctor, "preload", DOCTOR_PROBLEM,
-				   "put 'kymo run --' behind what takes it away, before the program itself: sudo, env -i, setpriv --reset-env, a script with 'unset LD_PRELOAD'",
+				   "put 'kymo run --' behind what takes it away, before the program itself: sudo, env -i, setpriv --reset-env, a script with 'unset LD_PRELOAD'; "
+				   "and record with 'kymo record --all', as all other variables may be gone, too",
 				   "process %d (%s), which it comes from, has LD_PRELOAD with the library; process %d (%s) was started without",
 				   pid, name, under, below);
 			return true;

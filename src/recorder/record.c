@@ -15,6 +15,8 @@
 
 #define COMMAND_GRACE_MS	5000	/* for the command to end after a signal */
 #define PROGRESS_MS		500
+#define STRANGERS_MS		1000	/* until we wonder why nothing of the command is traced; then twice as long each time */
+#define STRANGERS_MAX_MS	60000
 #define AFTER_COMMAND_MS	20	/* for processes that it just left behind */
 
 static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
@@ -32,7 +34,8 @@ struct recorder {
 	bool command_runs;
 	rlim_t soft_files;		/* RLIMIT_NOFILE as we met it */
 	uv_loop_t loop;
-	uv_timer_t poll, deadline, progress;
+	uv_timer_t poll, deadline, progress, strangers;
+	uint64_t strangers_ms;
 	uv_fs_event_t watch;
 	uv_signal_t signal[CAUGHT], wish;
 	uv_process_t command;
@@ -85,6 +88,28 @@ static void on_progress(uv_timer_t *timer)
 	recorder->options->progress(recorder->options->context, &stats);
 }
 
+/* Nothing of the command is traced: what would it be? Afterwards there is nobody to be looked at. */
+static void look_for_strangers(struct recorder *recorder)
+{
+	struct session_stats stats;
+
+	if (!recorder->command_runs)
+		return;
+	session_stats(recorder->session, &stats);
+	if (!stats.processes)
+		strangers_look(recorder->command.pid, &recorder->result->stranger);
+}
+
+static void on_strangers(uv_timer_t *timer)
+{
+	struct recorder *recorder = timer->data;
+
+	look_for_strangers(recorder);
+	if (recorder->strangers_ms < STRANGERS_MAX_MS)
+		recorder->strangers_ms *= 2;
+	(void)uv_timer_start(timer, on_strangers, recorder->strangers_ms, 0);
+}
+
 /* The command gets time to end; the loop ends with it or with its time. */
 static void stop(struct recorder *recorder)
 {
@@ -102,6 +127,7 @@ static void on_signal(uv_signal_t *handle, int number)
 {
 	struct recorder *recorder = handle->data;
 
+	look_for_strangers(recorder);
 	if (recorder->command_runs && number != SIGINT)
 		(void)uv_process_kill(&recorder->command, number);
 	stop(recorder);
@@ -113,6 +139,7 @@ static void on_duration(uv_timer_t *timer)
 
 	if (recorder->flight)
 		flight_disarm(recorder->flight);
+	look_for_strangers(recorder);
 	if (recorder->command_runs)
 		(void)uv_process_kill(&recorder->command, SIGINT);	/* as Ctrl-C would */
 	stop(recorder);
@@ -366,6 +393,8 @@ static int start(struct recorder *recorder)
 		if (rc < 0)
 			return err_set(recorder->err, EXIT_INPUT, "cannot start %s: %s",
 				       options->command[0], uv_strerror(rc));
+		recorder->strangers_ms = STRANGERS_MS;
+		(void)uv_timer_start(&recorder->strangers, on_strangers, STRANGERS_MS, 0);
 	}
 	(void)uv_timer_start(&recorder->poll, on_poll, 0, 0);
 	if (options->progress)
@@ -387,7 +416,7 @@ static void close_handle(uv_handle_t *handle, void *unused)
 
 static int run_loop(struct recorder *recorder)
 {
-	uv_timer_t *timer[] = { &recorder->poll, &recorder->deadline, &recorder->progress };
+	uv_timer_t *timer[] = { &recorder->poll, &recorder->deadline, &recorder->progress, &recorder->strangers };
 	int rc;
 
 	rc = uv_loop_init(&recorder->loop);

@@ -10,6 +10,7 @@
 #include "kernel/kernel.h"
 #include "recorder/flight.h"
 #include "recorder/session.h"
+#include "recorder/strangers.h"
 
 struct json_object;
 
@@ -36,6 +37,7 @@ struct record_result {
 	struct session_stats stats;
 	bool command_ended;		/* by itself or by a signal */
 	int command_status;		/* exit status, 128 + signal when one killed it */
+	struct stranger stranger;	/* why nothing of the command is traced, as seen while it ran */
 	struct kernel_stats kernel;
 	char unmet[512];		/* with flight: flight_unmet() */
 };
