@@ -50,7 +50,10 @@ struct ctf_reader;
 
 #define CTF_BIND_FIELDS 8
 
-/* An event by full name ("provider:name"), and the fields of its payload or contexts by name. */
+/*
+ * An event by full name ("provider:name"), and the fields of its payload or contexts by name. "syscall_exit_*": all events whose names
+ * begin so, and that no row before has.
+ */
 struct ctf_bind {
 	const char *event;
 	const char *field[CTF_BIND_FIELDS];	/* ends with NULL */

@@ -105,6 +105,14 @@ static int bind_field(struct stream_class *stream, struct event_class *event, in
 	return 0;
 }
 
+/* A name, or the begin of one and '*'. */
+static bool is_wanted(const char *wanted, const char *name)
+{
+	const size_t size = strlen(wanted);
+
+	return size && wanted[size - 1] == '*' ? !strncmp(wanted, name, size - 1) : !strcmp(wanted, name);
+}
+
 static int bind_class(const struct ctf_reader *reader, struct stream_class *stream,
 		      struct event_class *event, struct err *err)
 {
@@ -115,7 +123,7 @@ static int bind_class(const struct ctf_reader *reader, struct stream_class *stre
 	memset(event->packet_value, -1, sizeof event->packet_value);
 	memset(event->label, 0, sizeof event->label);
 	for (unsigned i = 0; i < reader->bind_count && !bind; i++) {
-		if (!strcmp(reader->bind[i].event, event->pub.name)) {
+		if (is_wanted(reader->bind[i].event, event->pub.name)) {
 			bind = &reader->bind[i];
 			event->bound = (int)i;
 		}

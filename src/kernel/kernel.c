@@ -215,6 +215,13 @@ void kernel_follow(struct kernel *kernel, int pid)
 	kernel->process[kernel->processes++] = pid;
 }
 
+/* What this thread calls itself is left out by the select. */
+void kernel_starts(struct kernel *kernel)
+{
+	if (kernel->select)
+		follow_calls(kernel->source, (int32_t)gettid());
+}
+
 /* Among what was lost may be threads that came. */
 static void follow_again(struct kernel *kernel)
 {

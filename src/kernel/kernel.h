@@ -71,6 +71,13 @@ bool kernel_has_syscalls(const struct kernel *kernel);
 void kernel_follow(struct kernel *kernel, int pid);
 
 /**
+ * kernel_starts() - this thread is about to start a process that will be followed: its system calls are there from its begin
+ *
+ * The kernel leaves out calls of threads that it has not been told of, but it tells itself of those that such a thread makes.
+ */
+void kernel_starts(struct kernel *kernel);
+
+/**
  * kernel_poll() - write what came
  * Return: milliseconds after which it wants to be called again; -1 with @err: the trace cannot be written, or the rest of
  * it is missing.

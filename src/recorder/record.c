@@ -332,6 +332,7 @@ static int start_command(struct recorder *recorder)
 	recorder->command.data = recorder;
 	/* A program may rely on small descriptors: it gets the limit that we had. */
 	(void)limit_files(recorder->soft_files);
+	record_kernel_starts(&recorder->kernel);
 	rc = uv_spawn(&recorder->loop, &recorder->command, &how);
 	(void)limit_files(RLIM_INFINITY);
 	recorder->command_runs = rc == 0;

@@ -94,6 +94,12 @@ static void tell_short(struct record_kernel *record)
 	say(record->options, text);
 }
 
+void record_kernel_starts(struct record_kernel *record)
+{
+	if (record->kernel)
+		kernel_starts(record->kernel);
+}
+
 void record_kernel_command(struct record_kernel *record, int pid)
 {
 	if (record->kernel)

@@ -29,6 +29,9 @@ void record_kernel_begin(struct record_kernel *record, struct session *session, 
 /** record_kernel_snapshot() - into the snapshot that was just written. */
 void record_kernel_snapshot(struct record_kernel *record, const struct flight_report *report);
 
+/** record_kernel_starts() - a command will be started, by this thread. */
+void record_kernel_starts(struct record_kernel *record);
+
 /** record_kernel_command() - the threads of @pid, and of what it starts, are wanted, too. */
 void record_kernel_command(struct record_kernel *record, int pid);
 

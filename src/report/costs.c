@@ -14,12 +14,15 @@
 bool report_costs_missing(struct report *report, const struct costs *costs)
 {
 	bool libc = costs_seen(costs, COSTS_ALLOCATION), faults = costs_seen(costs, COSTS_FAULT);
+	bool calls = costs_seen(costs, COSTS_CALL);
 
 	if (!libc)
 		table_note(report->table, "Not looked at: allocations and mutexes. Start the program with kymo record --malloc.");
 	if (!faults)
 		table_note(report->table, "Not looked at: page faults. Record with kymo record --kernel.");
-	return !libc && !faults;
+	if (!calls)
+		table_note(report->table, "Not looked at: system calls. Record with kymo record --syscalls.");
+	return !libc && !faults && !calls;
 }
 
 /* ---- what a use has, in both sections ---- */
@@ -27,7 +30,8 @@ bool report_costs_missing(struct report *report, const struct costs *costs)
 #define USE_COLUMNS										\
 	{ "allocations", "Allocations" }, { "allocated_bytes", "In all" }, { "frees", "Frees" },	\
 	{ "growth_bytes", "Growth" }, { "lock_waits", "Lock waits" }, { "lock_ns", "Waited" },	\
-	{ "page_faults", "Page faults" }, { "major_faults", "From disk" }
+	{ "page_faults", "Page faults" }, { "major_faults", "From disk" },			\
+	{ "system_calls", "System calls" }, { "system_call_ns", "In them" }
 
 static void cell_count(struct table *t, bool is_there, uint64_t count)
 {
@@ -51,6 +55,7 @@ static void cell_bytes(struct table *t, bool is_there, int64_t bytes)
 static void cells_use(struct table *t, const struct costs *costs, const struct costs_use *use)
 {
 	bool libc = costs_seen(costs, COSTS_ALLOCATION), faults = costs_seen(costs, COSTS_FAULT);
+	bool calls = costs_seen(costs, COSTS_CALL);
 
 	cell_count(t, libc, use->count[COSTS_ALLOCATION]);
 	cell_bytes(t, libc, (int64_t)use->bytes);
@@ -63,6 +68,11 @@ static void cells_use(struct table *t, const struct costs *costs, const struct c
 		table_none(t);
 	cell_count(t, faults, use->count[COSTS_FAULT]);
 	cell_count(t, faults, use->count[COSTS_MAJOR]);
+	cell_count(t, calls, use->count[COSTS_CALL]);
+	if (calls)
+		table_ns(t, use->call_ns);
+	else
+		table_none(t);
 }
 
 static bool is_any(const struct costs_use *use)
@@ -76,7 +86,8 @@ static bool is_any(const struct costs_use *use)
 
 static double sort_key(const struct costs_use *use)
 {
-	return (double)use->count[COSTS_ALLOCATION] + (double)use->count[COSTS_FAULT] + (double)use->count[COSTS_LOCK];
+	return (double)use->count[COSTS_ALLOCATION] + (double)use->count[COSTS_FAULT] + (double)use->count[COSTS_LOCK] +
+	       (double)use->count[COSTS_CALL];
 }
 
 /* ---- nodes ---- */
@@ -110,7 +121,7 @@ void report_node_costs(struct report *report)
 	struct report_row *rows = report_rows_new(all);
 	char text[128];
 
-	table_section(report->table, "node-costs", "What nodes allocate, wait for and fault in callbacks", node_columns,
+	table_section(report->table, "node-costs", "What nodes allocate, wait for, fault and call in callbacks", node_columns,
 		      COUNT_OF(node_columns));
 	for (i = 0; rows && sum && i < all; i++) {
 		const struct model_node *node = model_node(model, i);
@@ -162,7 +173,7 @@ void report_process_costs(struct report *report)
 	while (costs_process(costs, all))
 		all++;
 	rows = report_rows_new(all);
-	table_section(report->table, "process-costs", "What processes allocate, wait for and fault, in callbacks or not",
+	table_section(report->table, "process-costs", "What processes allocate, wait for, fault and call, in callbacks or not",
 		      process_columns, COUNT_OF(process_columns));
 	for (i = 0; rows && i < all; i++) {
 		const struct costs_process *process = costs_process(costs, i);

@@ -11,12 +11,14 @@
 #define LABEL_MAX 512
 
 static const struct table_column columns[] = {
-	{ "what", "What" },	  { "callback", "Callback or span" }, { "kind", NULL }, { "node", NULL },
+	{ "what", "What" },	  { "call", "Call" },
+	{ "callback", "Callback or span" }, { "kind", NULL }, { "node", NULL },
 	{ "process", "Process" }, { "tid", "Thread" },	  { "runs", "Runs" },
 	{ "in_runs", "in" },	  { "times", "Times" },	  { "most", "Most in one" },
 	{ "bytes", "Bytes" },	  { "peak_bytes", "Peak" }, { "growth_bytes", "Growth" },
 	{ "lock_ns", "Waited" }, { "holder", "Held by" }, { "holder_tid", NULL },
-	{ "major_faults", "From disk" }, { "first_at", "First at" },
+	{ "major_faults", "From disk" }, { "call_ns", "In calls" }, { "longest_ns", "Longest" },
+	{ "first_at", "First at" },
 	{ "first_ns", NULL },
 };
 
@@ -178,39 +180,80 @@ static const char *holder_of(const struct model *model, const struct costs_holde
 	return text;
 }
 
-static void finding(struct report *report, const struct model *model, const struct subject *subject, enum costs_kind kind)
+/* A row: what the runs of one subject did of one kind, or system calls of one name. */
+struct finding {
+	enum costs_kind kind;
+	const struct costs_call *call;	/* NULL: of all other kinds */
+	const struct model_thread *thread;
+	uint64_t in_runs, times, most;
+	int64_t first_ns;
+};
+
+static void cells_of_kind(struct table *t, const struct model *model, const struct costs_sum *its, const struct finding *found)
 {
-	const struct costs_sum *its = subject->its;
-	const struct model_node *node = node_of(subject);
-	bool is_allocation = kind == COSTS_ALLOCATION;
-	struct table *t = report->table;
+	const bool is_allocation = found->kind == COSTS_ALLOCATION, is_lock = found->kind == COSTS_LOCK;
+	const struct costs_holder *holder = &its->sum.holder;
 	char text[LABEL_MAX];
 
-	table_text(t, what[kind]);
-	table_text(t, label_of(subject, text, sizeof(text)));
-	table_text(t, subject->span ? "span" : "callback");
-	table_text(t, node ? node->full_name : NULL);
-	table_text(t, its->thread[kind]->process->name);
-	table_i64(t, its->thread[kind]->tid);
-	table_u64(t, its->runs);
-	table_u64(t, its->with[kind]);
-	table_u64(t, its->sum.count[kind]);
-	table_u64(t, its->most[kind]);
 	cell_if(t, is_allocation, (int64_t)its->sum.bytes, put_bytes);
 	cell_if(t, is_allocation, its->sum.peak, put_bytes);
 	cell_if(t, is_allocation, its->sum.growth, put_bytes);
-	cell_if(t, kind == COSTS_LOCK, its->sum.lock_ns, put_ns);
-	if (kind == COSTS_LOCK) {
-		table_text(t, holder_of(model, &its->sum.holder, text, sizeof(text)));
-		cell_if(t, its->sum.holder.tid, its->sum.holder.tid, put_count);
-	} else {
-		table_none(t);
-		table_none(t);
-	}
-	cell_if(t, kind == COSTS_FAULT, (int64_t)its->sum.count[COSTS_MAJOR], put_count);
-	table_text(t, report_offset(report, its->first_ns[kind], text, sizeof(text)));
-	table_time(t, its->first_ns[kind]);
+	cell_if(t, is_lock, its->sum.lock_ns, put_ns);
+	table_text(t, is_lock ? holder_of(model, holder, text, sizeof(text)) : NULL);
+	cell_if(t, is_lock && holder->tid, holder->tid, put_count);
+	cell_if(t, found->kind == COSTS_FAULT, (int64_t)its->sum.count[COSTS_MAJOR], put_count);
+	cell_if(t, found->call, found->call ? found->call->ns : 0, put_ns);
+	cell_if(t, found->call, found->call ? found->call->longest_ns : 0, put_ns);
+}
+
+static void put_finding(struct report *report, const struct model *model, const struct subject *subject, const struct finding *found)
+{
+	const struct model_node *node = node_of(subject);
+	struct table *t = report->table;
+	char text[LABEL_MAX];
+
+	table_text(t, found->call ? "system_call" : what[found->kind]);
+	table_text(t, found->call ? found->call->name : NULL);
+	table_text(t, label_of(subject, text, sizeof(text)));
+	table_text(t, subject->span ? "span" : "callback");
+	table_text(t, node ? node->full_name : NULL);
+	table_text(t, found->thread->process->name);
+	table_i64(t, found->thread->tid);
+	table_u64(t, subject->its->runs);
+	table_u64(t, found->in_runs);
+	table_u64(t, found->times);
+	table_u64(t, found->most);
+	cells_of_kind(t, model, subject->its, found);
+	table_text(t, report_offset(report, found->first_ns, text, sizeof(text)));
+	table_time(t, found->first_ns);
 	report->rows++;
+}
+
+/* Return: did it do any of it? */
+static bool put_findings(struct report *report, const struct model *model, const struct subject *subject)
+{
+	const struct costs_sum *its = subject->its;
+	bool any = false;
+
+	for (enum costs_kind kind = 0; kind < COSTS_KINDS; kind++) {
+		if (!what[kind] || !its->with[kind])
+			continue;
+		put_finding(report, model, subject, &(struct finding){
+			.kind = kind, .thread = its->thread[kind], .in_runs = its->with[kind], .times = its->sum.count[kind],
+			.most = its->most[kind], .first_ns = its->first_ns[kind],
+		});
+		any = true;
+	}
+	for (uint32_t i = 0; i < its->calls.count; i++) {
+		const struct costs_call *call = &its->calls.call[i];
+
+		put_finding(report, model, subject, &(struct finding){
+			.kind = COSTS_CALL, .call = call, .thread = call->thread, .in_runs = call->with, .times = call->count,
+			.most = call->most, .first_ns = call->first_ns,
+		});
+		any = true;
+	}
+	return any;
 }
 
 static bool print(struct report *report, const struct model *model, const struct costs *costs)
@@ -218,23 +261,22 @@ static bool print(struct report *report, const struct model *model, const struct
 	struct subject subject;
 	bool any = false;
 
-	for (unsigned i = 0; subject_at(model, costs, i, &subject); i++) {
-		if (!subject.its || !is_asked(report, costs, &subject))
-			continue;
-		for (enum costs_kind kind = 0; kind < COSTS_KINDS; kind++)
-			if (what[kind] && subject.its->with[kind]) {
-				finding(report, model, &subject, kind);
-				any = true;
-			}
-	}
+	for (unsigned i = 0; subject_at(model, costs, i, &subject); i++)
+		if (subject.its && is_asked(report, costs, &subject))
+			any |= put_findings(report, model, &subject);
 	return any;
 }
 
-static const char *looked_at(const struct costs *costs)
+static const char *looked_at(const struct costs *costs, char text[LABEL_MAX])
 {
-	if (costs_seen(costs, COSTS_FAULT))
-		return costs_seen(costs, COSTS_ALLOCATION) ? "allocations, mutexes, page faults" : "page faults";
-	return costs_seen(costs, COSTS_ALLOCATION) ? "allocations, mutexes" : "nothing";
+	const bool libc = costs_seen(costs, COSTS_ALLOCATION), faults = costs_seen(costs, COSTS_FAULT);
+	const bool calls = costs_seen(costs, COSTS_CALL);
+
+	if (!libc && !faults && !calls)
+		return "nothing";
+	snprintf(text, LABEL_MAX, "%s%s%s%s%s", libc ? "allocations, mutexes" : "", libc && faults ? ", " : "",
+		 faults ? "page faults" : "", (libc || faults) && calls ? ", " : "", calls ? "system calls" : "");
+	return text;
 }
 
 /* ---- the section ---- */
@@ -264,7 +306,6 @@ static void print_notes(struct report *report, const struct model *model, const 
 		missing = true;
 	}
 	missing |= report_costs_missing(report, costs);
-	table_note(report->table, "Not looked at: system calls.");
 	if (report->options->not_realtime && is_question(report, costs))
 		*report->options->not_realtime = any || missing;
 }
@@ -292,9 +333,10 @@ void report_realtime(struct report *report)
 {
 	const struct model *model = report->model;
 	const struct costs *costs = report->costs;
+	char text[LABEL_MAX];
 
 	print_own_names(report, costs);
-	table_value_text(report->table, "looked_at", "Looked at", looked_at(costs));
+	table_value_text(report->table, "looked_at", "Looked at", looked_at(costs, text));
 	table_section(report->table, "realtime", "What real-time callbacks avoid", columns, COUNT_OF(columns));
 	print_notes(report, model, costs, print(report, model, costs));
 }

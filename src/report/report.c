@@ -329,6 +329,8 @@ static int pass(struct report *report, const struct report_section *section, str
 		report->options->progress(report->options->progress_context, 0, 0);
 	if (more < 0)
 		return -1;
+	if (report->costs)
+		costs_finish(report->costs);
 	spans_finish(report->spans);
 	model_finish(report->model);
 	if (report->caret && caret_finish(report->caret, err))

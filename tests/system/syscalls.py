@@ -74,6 +74,60 @@ def recorded(directory, source):
     return trace
 
 
+def lint(trace, *names, status=0):
+    """Return: {(what, call, period in s or span): row} and what was looked at."""
+    told = kymo("report", trace, "--section", "realtime", *(x for n in names for x in ("--realtime", n)), status=status)
+    return {(r["what"], r["call"], r["callback"] if r["kind"] == "span" else int(r["callback"].split()[-2])): r
+            for r in told["realtime"] if r["what"] != "page_fault"}, told["looked_at"]
+
+
+def check_lint(directory):
+    """Which, how many, in which callback and which span; a futex that waits for a mutex is that mutex."""
+    trace, said = record(directory, "--malloc", name="lint")
+    rows, looked_at = lint(trace)
+    assert looked_at.endswith("system calls"), looked_at
+    if "were lost" in said:
+        print("lost:", said)
+        return
+    malloc = "mutexes" in looked_at     # not with a sanitizer
+    assert malloc == (("lock", None, 4) in rows), rows
+    expected = {("system_call", "getppid", 2): (5, 5), ("system_call", "read", 3): (1, 1), ("system_call", "getppid", "control:step"): (2, 2),
+                ("system_call", "close", "control:step"): (1, 1), ("system_call", "futex", 4): (1, 2)}
+    assert {k for k in rows if k[0] == "system_call"} == expected.keys(), rows.keys()
+    for key, (least, most) in expected.items():
+        row = rows[key]
+        assert row["runs"] == row["in_runs"] == ROUNDS and 0 < row["longest_ns"] <= row["call_ns"], row
+        if key[1] != "futex":
+            assert (row["times"], row["most"]) == (least * ROUNDS, most), row
+    # With the mutex, what is left is the one that wakes who waits next.
+    assert rows["system_call", "futex", 4]["times"] == ROUNDS or not malloc, rows
+    assert lint(trace, "/calling timer 1 s")[0] == {}
+    lint(trace, "/calling timer 2 s", status=5)
+    lint(trace, "control:step", status=5)
+    check_tables(trace, rows)
+
+
+def check_tables(trace, rows):
+    """Each call, and sums of runs, nodes and the process, are of one another."""
+    calls = kymo("query", trace, "SELECT * FROM system_calls")["rows"]
+    runs = kymo("query", trace, "SELECT * FROM callback_costs")["rows"]
+    caller = [c for c in calls if c["tid"] == threads(trace)["caller"]]
+    assert {c["pid"] for c in caller} <= {None, next(p["pid"] for p in accounts(trace)["processes"])}, caller
+    read = [c for c in caller if c["name"] == "read"]
+    assert len(read) == ROUNDS and all(c["ret"] == 1 and c["duration_ns"] == c["end_ns"] - c["start_ns"] and
+                                       c["callback"] == "/calling timer 3 s" for c in read), read
+    assert [c["ret"] for c in caller if c["name"] == "close"] == [-9] * ROUNDS, caller
+    assert all(c["end_ns"] is None and c["start_ns"] for c in caller if c["name"] == "exit"), caller
+    for run in runs:
+        own = [c for c in caller if c["callback_instance_id"] == run["id"] and not c["is_lock_wait"]]
+        assert run["system_calls"] == len(own) and run["system_call_ns"] == sum(c["duration_ns"] for c in own), (run, own)
+    node, = kymo("report", trace, "--section", "node-costs")["node-costs"]
+    process, = kymo("report", trace, "--section", "process-costs")["process-costs"]
+    assert node["system_calls"] == sum(run["system_calls"] for run in runs), node
+    assert process["system_calls"] == len([c for c in calls if not c["is_lock_wait"]]), (process, len(calls))
+    assert sum(c["is_lock_wait"] for c in calls) >= (ROUNDS if ("lock", None, 4) in rows else 0), calls
+
+
 def as_strace(directory):
     """It counts the same calls."""
     counts = os.path.join(directory, "counts")
@@ -98,6 +152,7 @@ def main(directory):
         return 77
     for source in accounts(probe)["kernel"]["source"], "perf_event_open":
         recorded(directory, source)
+    check_lint(directory)
     as_strace(directory)
     return 0
 

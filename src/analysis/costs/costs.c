@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BIND_MAX 16u
+#define BIND_MAX 24u
 #define LIBC_ROWS 6u		/* of memory_bind(): the rest is the kernel's */
 
 #define OWNER_FIELD 1u		/* of LOCK_REQ */
@@ -52,6 +52,15 @@ static void on_fault(void *context, const struct fault *fault)
 
 	if (self)
 		costs_charge(costs, self, &use);
+}
+
+static void on_call(void *context, const struct system_call *call)
+{
+	struct costs *costs = context;
+	struct self *self = call->tid > 0 ? self_at(costs, call->tid, call->host) : NULL;
+
+	if (self)
+		costs_call_made(costs, self, call);
 }
 
 /* What it did to the thread's account. */
@@ -128,11 +137,15 @@ int costs_event(struct costs *costs, const struct ctf_event *event)
 	struct self *self;
 	uint32_t host;
 
-	if (event->bound < 0 || row < costs->first || row >= costs->end)
+	if (event->bound != CTF_LOSS && (event->bound < 0 || row < costs->first || row >= costs->end))
 		return costs->failed ? -1 : 0;
+	host = host_named(costs, ctf_trace(costs->reader, event->trace)->hostname);
+	if (event->bound == CTF_LOSS || row >= costs->call_first) {
+		costs->saw_calls |= event->bound != CTF_LOSS;
+		return calls_event(&costs->calls, event, costs->call_first, host, 0) || costs->failed ? -1 : 0;
+	}
 	costs->saw_faults |= row >= costs->fault_first;
 	costs->saw_libc |= row < costs->fault_first;
-	host = host_named(costs, ctf_trace(costs->reader, event->trace)->hostname);
 	if (row >= costs->fault_first)
 		return faults_event(&costs->faults, event, costs->fault_first, host, 0) || costs->failed ? -1 : 0;
 	if (!event->vtid)
@@ -196,17 +209,17 @@ static void on_end(void *context, const struct model_instance *instance)
 	if (!its)
 		return;
 	if (instance->duration_ns >= 0)
-		costs_callback_ran(costs, instance, &its->use);
+		costs_callback_ran(costs, instance, its);
 	for (at = &self->open; (open = *at) != its;) {
 		if (open->span) {
 			at = &open->outer;
 		} else {
 			*at = open->outer;
-			free(open);
+			open_free(open);
 		}
 	}
 	*at = its->outer;
-	free(its);
+	open_free(its);
 }
 
 static const struct model_listener listener = { .started = on_started, .instance = on_end, .unfinished = on_end };
@@ -228,9 +241,9 @@ static void on_span_end(void *context, const struct spans_event *event)
 		if (its->span != event->name || its->begin_ns != event->begin_ns || its->thread != event->thread)
 			continue;
 		if (!event->unfinished)
-			costs_span_ran(costs, event, &its->use);
+			costs_span_ran(costs, event, its);
 		*at = its->outer;
-		free(its);
+		open_free(its);
 		return;
 	}
 }
@@ -279,11 +292,16 @@ static int bind_all(struct costs *costs, struct model *model)
 	rows = faults_bind(&more);
 	for (i = 0; i < more && count < BIND_MAX; i++)
 		bind[count++] = rows[i];
+	costs->call_first = count;
+	rows = calls_bind(&more);
+	for (i = 0; i < more && count < BIND_MAX; i++)
+		bind[count++] = rows[i];
 	if (model_bind_also(model, bind, count, &costs->first))
 		return -1;
 	costs->end = costs->first + count;
 	costs->lock_first += costs->first;
 	costs->fault_first += costs->first;
+	costs->call_first += costs->first;
 	return 0;
 }
 
@@ -298,6 +316,7 @@ int costs_create(struct costs **out, struct model *model, const struct ctf_reade
 	costs_window(costs, INT64_MIN, INT64_MAX);
 	memory_init(&costs->memory, reader, INT64_MIN, INT64_MAX);
 	faults_init(&costs->faults, on_fault, costs);
+	calls_init(&costs->calls, on_call, costs);
 	if (!model_listen(model, &listener, costs) && !bind_all(costs, model))
 		return 0;
 	costs_destroy(costs);
@@ -317,13 +336,14 @@ void costs_destroy(struct costs *costs)
 
 		while ((open = self->open)) {
 			self->open = open->outer;
-			free(open);
+			open_free(open);
 		}
 		free(self);
 	}
 	map_free(&costs->selves);
 	memory_free(&costs->memory);
 	faults_free(&costs->faults);
+	calls_free(&costs->calls);
 	costs_sums_free(costs);
 	free(costs);
 }
@@ -332,7 +352,15 @@ void costs_destroy(struct costs *costs)
 
 bool costs_seen(const struct costs *costs, enum costs_kind kind)
 {
-	return kind == COSTS_FAULT || kind == COSTS_MAJOR ? costs->saw_faults : costs->saw_libc;
+	switch (kind) {
+	case COSTS_FAULT:
+	case COSTS_MAJOR:
+		return costs->saw_faults;
+	case COSTS_CALL:
+		return costs->saw_calls;
+	default:
+		return costs->saw_libc;
+	}
 }
 
 /* Kymo declares all tracepoints of programs that there are, the kernel's only if they are recorded, as LTTng does of all. */
@@ -345,7 +373,7 @@ static bool is_declared(const struct ctf_reader *reader, const struct ctf_bind *
 	return false;
 }
 
-int costs_look(struct ctf_reader *reader, bool *libc, bool *faults, struct err *err)
+int costs_look(struct ctf_reader *reader, bool *libc, bool *faults, bool *calls, struct err *err)
 {
 	unsigned count;
 	const struct ctf_bind *rows = faults_bind(&count);
@@ -353,6 +381,7 @@ int costs_look(struct ctf_reader *reader, bool *libc, bool *faults, struct err *
 	int more = 0;
 
 	*faults = is_declared(reader, rows, count);
+	*calls = calls_are_there(reader);
 	*libc = false;
 	rows = memory_bind(&count);
 	if (!is_declared(reader, rows, LIBC_ROWS))

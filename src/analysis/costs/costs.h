@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the runs of callbacks and spans cost that a real-time program avoids: allocations, page faults, mutexes that were waited for.
+ * What the runs of callbacks and spans cost that a real-time program avoids: allocations, page faults, mutexes that were waited for,
+ * system calls (but not those that wait for such a mutex).
  * Beside a model, in one pass:
  *
  *   costs_create(&costs, model, reader);		before model_attach() or spans_attach()
@@ -23,11 +24,12 @@
 
 #include "analysis/model/model.h"
 #include "analysis/spans/spans.h"
+#include "analysis/system/calls.h"
 #include "ctf/reader.h"
 
 #define COSTS_NAME_MAX 32
 
-enum costs_kind { COSTS_ALLOCATION, COSTS_FREE, COSTS_LOCK, COSTS_FAULT, COSTS_MAJOR, COSTS_KINDS };
+enum costs_kind { COSTS_ALLOCATION, COSTS_FREE, COSTS_LOCK, COSTS_FAULT, COSTS_MAJOR, COSTS_CALL, COSTS_KINDS };
 
 /* Who had the mutex that was waited for longest. */
 struct costs_holder {
@@ -44,7 +46,24 @@ struct costs_use {
 	uint64_t bytes;			/* allocated, all together */
 	int64_t growth, peak;		/* bytes allocated less freed: in the end, and at most */
 	int64_t lock_ns;		/* waited for mutexes */
+	int64_t call_ns;		/* in system calls whose begin and end are told */
 	struct costs_holder holder;
+};
+
+/* The system calls of one name. */
+struct costs_call {
+	const char *name;		/* LTTng's, of the reader */
+	uint64_t count;
+	int64_t ns, longest_ns;		/* of those whose begin and end are told */
+	/* Of a sum of runs: */
+	uint64_t with, most;		/* runs that have one; in one run */
+	int64_t first_ns;		/* start of the first such run, ... */
+	const struct model_thread *thread;	/* ... and which it was on */
+};
+
+struct costs_calls {
+	struct costs_call *call;	/* in order of appearance */
+	uint32_t count, room;
 };
 
 /* The runs of a callback that returned, or of a span that ended. */
@@ -55,6 +74,7 @@ struct costs_sum {
 	int64_t first_ns[COSTS_KINDS];	/* start of the first such run */
 	const struct model_thread *thread[COSTS_KINDS];	/* which it was on */
 	struct costs_use sum;		/* peak: the largest */
+	struct costs_calls calls;	/* COSTS_CALL, by name */
 	struct costs_use own;		/* of callbacks: without those that ran inside; also of runs that did not return */
 };
 
@@ -71,6 +91,15 @@ struct costs_process {
 	int32_t pid;
 	char name[COSTS_NAME_MAX];	/* of its main thread, or of the first one seen */
 	struct costs_use use;		/* peak: of all its threads together, since the trace began */
+};
+
+/* A system call of any thread. */
+struct costs_made {
+	const struct system_call *call;
+	int32_t pid;			/* of its thread; 0: nothing has told it so far */
+	bool waits_for_mutex;		/* so it counts as that */
+	uint64_t run;			/* of a callback, the innermost in which it was made; 0: in none */
+	uint32_t callback;		/* index of that */
 };
 
 struct costs;
@@ -91,6 +120,12 @@ void costs_window(struct costs *costs, int64_t begin_ns, int64_t end_ns);
 /** costs_listen() - @run is called for each run of a callback that returned. */
 void costs_listen(struct costs *costs,
 		  void (*run)(void *context, const struct model_instance *instance, const struct costs_use *use), void *context);
+
+/** costs_listen_calls() - @made is called for each system call when it has returned, or when it is clear that its end is not told. */
+void costs_listen_calls(struct costs *costs, void (*made)(void *context, const struct costs_made *made), void *context);
+
+/** costs_finish() - the trace is read: system calls that did not return are told. */
+void costs_finish(struct costs *costs);
 
 /** costs_event() - the next event, before the spans and the model get it. Return: 0, or -1: no memory. */
 int costs_event(struct costs *costs, const struct ctf_event *event);
@@ -114,11 +149,11 @@ const struct costs_process *costs_process(const struct costs *costs, uint32_t in
 bool costs_seen(const struct costs *costs, enum costs_kind kind);
 
 /**
- * costs_look() - does a trace tell of allocations and mutexes, and of page faults, so that none of it means none?
+ * costs_look() - does a trace tell of allocations and mutexes, of page faults, and of system calls, so that none of it means none?
  * @reader: of its own for this; read up to the first event of libc's, which may be the whole trace
  *
  * Context: as above, but blocks. Return: 0, or -1 with @err.
  */
-int costs_look(struct ctf_reader *reader, bool *libc, bool *faults, struct err *err);
+int costs_look(struct ctf_reader *reader, bool *libc, bool *faults, bool *calls, struct err *err);
 
 #endif

@@ -4,6 +4,7 @@
 #define KYMO_ANALYSIS_COSTS_INTERNAL_H
 
 #include "analysis/costs/costs.h"
+#include "analysis/system/calls.h"
 #include "analysis/system/faults.h"
 #include "analysis/system/memory.h"
 #include "base/map.h"
@@ -17,6 +18,7 @@ struct open {
 	const struct model_thread *thread;
 	struct open *outer;
 	struct costs_use use;
+	struct costs_calls calls;
 };
 
 /* A thread by the number in its events. */
@@ -35,6 +37,7 @@ struct costs {
 	const struct spans *told;	/* NULL: they are not wanted */
 	struct memory memory;
 	struct faults faults;
+	struct calls calls;
 	struct map selves;		/* (tid, host) -> struct self */
 	struct costs_sum *callback;	/* by index */
 	uint32_t callbacks;
@@ -46,9 +49,11 @@ struct costs {
 	uint32_t processes, process_room;
 	void (*run)(void *context, const struct model_instance *instance, const struct costs_use *use);
 	void *run_context;
-	unsigned first, lock_first, fault_first, end;	/* rows */
+	void (*made)(void *context, const struct costs_made *made);
+	void *made_context;
+	unsigned first, lock_first, fault_first, call_first, end;	/* rows */
 	int64_t begin_ns, end_ns;	/* runs that start there count */
-	bool saw_libc, saw_faults;
+	bool saw_libc, saw_faults, saw_calls;
 	bool failed;
 };
 
@@ -64,8 +69,20 @@ void costs_claim(struct costs *costs, struct self *self, uint32_t host, const ch
 /** costs_charge() - @use to all that pays for what @self does. */
 void costs_charge(struct costs *costs, struct self *self, const struct costs_use *use);
 
-void costs_callback_ran(struct costs *costs, const struct model_instance *instance, const struct costs_use *use);
-void costs_span_ran(struct costs *costs, const struct spans_event *event, const struct costs_use *use);
+void costs_callback_ran(struct costs *costs, const struct model_instance *instance, const struct open *open);
+void costs_span_ran(struct costs *costs, const struct spans_event *event, const struct open *open);
 void costs_sums_free(struct costs *costs);
+
+/* calls.c */
+
+/** costs_call_made() - by the thread of @self: in all that is open on it. */
+void costs_call_made(struct costs *costs, struct self *self, const struct system_call *call);
+
+/** costs_calls_ran() - @calls of a run that began at @start_ns on top of @sum. */
+void costs_calls_ran(struct costs *costs, struct costs_calls *sum, const struct costs_calls *calls,
+		     const struct model_thread *thread, int64_t start_ns);
+
+/** open_free() - a run that is over. */
+void open_free(struct open *open);
 
 #endif

@@ -19,6 +19,7 @@ void costs_add(struct costs_use *use, const struct costs_use *more)
 	use->bytes += more->bytes;
 	add_to(&use->growth, more->growth);
 	add_to(&use->lock_ns, more->lock_ns);
+	add_to(&use->call_ns, more->call_ns);
 	if (more->holder.ns > use->holder.ns)
 		use->holder = more->holder;
 	if (use->growth > use->peak)
@@ -148,8 +149,9 @@ void costs_charge(struct costs *costs, struct self *self, const struct costs_use
 	costs_add(self->process ? &self->process->use : &self->unclaimed, use);
 }
 
-static void add_run(struct costs_sum *sum, const struct model_thread *thread, int64_t start_ns, const struct costs_use *use)
+static void add_run(struct costs *costs, struct costs_sum *sum, const struct model_thread *thread, const struct open *open)
 {
+	const struct costs_use *use = &open->use;
 	int64_t peak = sum->sum.peak > use->peak ? sum->sum.peak : use->peak;
 
 	sum->runs++;
@@ -157,7 +159,7 @@ static void add_run(struct costs_sum *sum, const struct model_thread *thread, in
 		if (!use->count[i])
 			continue;
 		if (!sum->with[i]++) {
-			sum->first_ns[i] = start_ns;
+			sum->first_ns[i] = open->begin_ns;
 			sum->thread[i] = thread;
 		}
 		if (use->count[i] > sum->most[i])
@@ -165,31 +167,36 @@ static void add_run(struct costs_sum *sum, const struct model_thread *thread, in
 	}
 	costs_add(&sum->sum, use);
 	sum->sum.peak = peak;
+	costs_calls_ran(costs, &sum->calls, &open->calls, thread, open->begin_ns);
 }
 
-void costs_callback_ran(struct costs *costs, const struct model_instance *instance, const struct costs_use *use)
+void costs_callback_ran(struct costs *costs, const struct model_instance *instance, const struct open *open)
 {
 	struct costs_sum *callback;
 
 	callback = counts(costs, instance->start_ns) ? callback_at(costs, instance->callback->index) : NULL;
 	if (callback)
-		add_run(callback, instance->thread, instance->start_ns, use);
+		add_run(costs, callback, instance->thread, open);
 	if (costs->run)
-		costs->run(costs->run_context, instance, use);
+		costs->run(costs->run_context, instance, &open->use);
 }
 
-void costs_span_ran(struct costs *costs, const struct spans_event *event, const struct costs_use *use)
+void costs_span_ran(struct costs *costs, const struct spans_event *event, const struct open *open)
 {
 	struct costs_sum *span = counts(costs, event->begin_ns) ? span_at(costs, event) : NULL;
 
 	if (span)
-		add_run(span, event->thread, event->begin_ns, use);
+		add_run(costs, span, event->thread, open);
 }
 
 void costs_sums_free(struct costs *costs)
 {
 	for (uint32_t i = 0; i < costs->processes; i++)
 		free(costs->process[i]);
+	for (uint32_t i = 0; i < costs->callbacks; i++)
+		free(costs->callback[i].calls.call);
+	for (uint32_t i = 0; i < costs->spans; i++)
+		free(costs->span[i].sum.calls.call);
 	free(costs->process);
 	free(costs->callback);
 	free(costs->span);

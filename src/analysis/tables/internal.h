@@ -126,7 +126,18 @@ struct cost_row {
 	uint64_t id;
 	struct model_instance instance;
 	struct costs_use use;
-	bool libc_is_told, faults_are_told;
+	bool libc_is_told, faults_are_told, calls_are_told;
+};
+
+/* A system call. */
+struct made_row {
+	uint64_t id;
+	struct system_call call;
+	const char *host;
+	int32_t pid;
+	bool waits_for_mutex;
+	uint64_t run;			/* 0: in none */
+	const struct model_callback *callback;
 };
 
 /* A thread in all. */
@@ -192,6 +203,7 @@ struct tables_row {
 		struct preemption_row preemption;
 		struct thread_row thread;
 		struct cost_row cost;
+		struct made_row made;
 		struct wait_row wait;
 		struct blocked_row blocked;
 		struct span_row span;
@@ -221,7 +233,7 @@ struct tables {
 	struct pool pool;		/* of the warnings */
 	struct list warnings;
 	uint64_t lost;
-	bool costs_are_known, libc_is_told, faults_are_told;	/* see costs_look() */
+	bool costs_are_known, libc_is_told, faults_are_told, calls_are_told;	/* see costs_look() */
 };
 
 struct tables_scan {

@@ -153,6 +153,8 @@ static int finish(struct tables_scan *scan, struct err *err)
 	scan->ended = true;
 	if (scan->lost > scan->tables->lost)
 		scan->tables->lost = scan->lost;
+	if (scan->costs)
+		costs_finish(scan->costs);
 	if (scan->model) {
 		spans_finish(scan->spans);
 		model_finish(scan->model);
