@@ -74,7 +74,7 @@ same "dropped" 0 "$(field "$scratch/a" totals dropped)"
 
 # ---- by its number here ----
 run 0 "$kymo" start -q -p "$second" -o "$scratch/b"
-in_status "^$second,two,record,alive" || fail "-p with the pid of here does not record it"
+wait_for in_status "^$second,two,record,alive"	# -p takes the pid of here
 run 0 "$kymo" stop -q
 
 # ---- the recorder is in the container, the programs are where it sees no pid: beside it, outside ----

@@ -19,23 +19,28 @@ NAPS = f"import time\nfor i in range({SLEEPS}): time.sleep(0.001)"
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 
 
-def record(directory, *before, wait=lambda: None, how="--kernel-all", seconds=1):
-    """Return: path of the trace, and what was said."""
+# Until a line comes, or there is nothing to read any more.
+UNTIL_TOLD = '"$0" --domain "$1" & read line; kill "$!"; wait; exit 0'
+
+
+def record(directory, *before, wait=None, how="--kernel-all"):
+    """Return: path of the trace, what was said, and what @wait returned, which is called meanwhile; without it of a second."""
     trace = os.path.join(directory, "trace")
     env = dict(os.environ, KYMO_DIR=os.path.join(directory, "run"))
-    with subprocess.Popen([*before, KYMO, "record", how, "-o", trace, "--", ROBOT, "--seconds", str(seconds), "--domain",
-                           str(100 + os.getpid() % 100)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env) as recorder:
-        seen = wait()
-        said = recorder.stderr.read()
+    domain = str(100 + os.getpid() % 100)
+    program = ["sh", "-c", UNTIL_TOLD, ROBOT, domain] if wait else [ROBOT, "--seconds", "1", "--domain", domain]
+    with subprocess.Popen([*before, KYMO, "record", how, "-o", trace, "--", *program], stdin=subprocess.PIPE,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env) as recorder:
+        seen = wait() if wait else None
+        said = recorder.communicate()[1]
     assert recorder.returncode == 0, said
     return trace, said, seen
 
 
 def naps(trace):
     """A program that sleeps; who it is, and how often it was switched off, by the kernel. None: it began or ended outside."""
-    kernel = os.path.join(trace, "kernel", "metadata")
     deadline = time.monotonic() + 60
-    while not os.path.exists(kernel) and time.monotonic() < deadline:
+    while not all(os.path.exists(os.path.join(trace, *there)) for there in (("kernel", "metadata"), ("ust",))) and time.monotonic() < deadline:
         time.sleep(0.01)
     time.sleep(0.1)     # the rings run as soon as the metadata are there; nothing waits for it
     with subprocess.Popen([sys.executable, "-c", NAPS]) as child:
@@ -51,7 +56,7 @@ def events(trace):
 
 
 def all_there(directory):
-    trace, said, (pid, switches) = record(directory, wait=lambda: naps(os.path.join(directory, "trace")), seconds=2)
+    trace, said, (pid, switches) = record(directory, wait=lambda: naps(os.path.join(directory, "trace")))
     told = re.search(r"kernel: (\d+) events of (\d+) CPUs", said)
     lines, discarded = events(trace)
     lost = re.search(r"(\d+) of the kernel's events were lost", said)
@@ -64,9 +69,8 @@ def all_there(directory):
     assert names["sched_switch"] and names["sched_waking"] and names["irq_softirq_entry"], names
     off = sum(f"prev_tid = {pid}," in line for line in lines)
     # The switch at its very end is one that nobody can count any more.
-    full = "no room" in said
-    assert full or switches <= off <= switches + 1, (off, switches)
-    assert full or off > SLEEPS, off
+    assert lost or switches <= off <= switches + 1, (off, switches)
+    assert lost or off > SLEEPS, off
     woken = sum(f" tid = {pid}," in line and "sched_waking" in line for line in lines)
     assert lost or woken >= SLEEPS, woken      # on an idle CPU they are not all delivered
     times = [line.split("]")[0] for line in lines]
@@ -120,7 +124,7 @@ def chosen(directory):
         born = any("sched_process_fork" in line and f"child_tid = {tid} " in line for line in lines)
         assert off[tid] > SLEEPS or lossy, off
         assert born or lossy or tid == family[0], tid      # the first one was made by who records
-    assert lossy or int(switches) <= off[child] <= int(switches) + 30, (switches, off[child])
+    assert lossy or int(switches) <= off[child] <= int(switches) + 100, (switches, off[child])
     awake = [line for line in lines if "sched_waking" in line and f" tid = {beside.pid}," in line]
     assert not awake, awake[:3]
     # With nothing traced it is a trace of the kernel's events only; and of nobody at all it is none.
@@ -154,8 +158,7 @@ def killed(directory):
 
     dead, left = other("dead")
     dead.kill()
-    dead.wait()
-    assert os.path.isdir(left), left
+    dead.wait()     # another recorder on this machine may find it first
     living, used = other("living")
     kymo(directory, "--kernel-all", "-q", "-d", "50ms")
     assert not os.path.exists(left) and os.path.isdir(used), os.listdir(instances)
