@@ -134,7 +134,7 @@ const struct verb verb_why = {
 		"A chain is named as for `kymo flow`. CALLBACK is a glob for a node (all its callbacks; the worst is taken), or for a "
 		"callback as `kymo report` names it: '/planner /scan', '/costmap timer 96 ms'. Its latency is from the "
 		"publish call, or from when its timer was due, until it returns. MESSAGE is a number as in `kymo flow --worst`: the "
-		"longest chain that it is in.\n"
+		"longest chain that it is in; if it was lost, between which two points, and why as far as known.\n"
 		"\n"
 		"Parts: executing (a callback, until it publishes or returns), publish (the publish call), transport, "
 		"queued (behind another callback, on the thread that then took the message, or in its callback group), take (until "

@@ -34,10 +34,12 @@ static const struct model_listener loss_listener = { .loss = on_loss };
 
 static void forget(struct why_answer *answer)
 {
+	fates_destroy(answer->fates);
 	why_others_destroy(answer->others);
 	why_callbacks_destroy(answer->callbacks);
 	chains_destroy(answer->chains);
 	model_destroy(answer->model);
+	answer->fates = NULL;
 	answer->others = NULL;
 	answer->callbacks = NULL;
 	answer->chains = NULL;
@@ -65,7 +67,7 @@ static int read_events(struct why_answer *answer, struct err *err)
 		return -1;
 	model_finish(answer->model);
 	chains_finish(answer->chains);
-	return chains_failed(answer->chains) || why_callbacks_failed(answer->callbacks) ||
+	return (answer->fates && fates_finish(answer->fates)) || chains_failed(answer->chains) || why_callbacks_failed(answer->callbacks) ||
 	       (answer->others && why_others_finish(answer->others)) ? no_memory(err) : 0;
 }
 
@@ -73,6 +75,8 @@ static int pass(struct why_answer *answer, struct chains_options *chains, const 
 		unsigned windows, struct err *err)
 {
 	const struct why_options *o = answer->options;
+	const uint64_t *ids = answer->ids ? answer->ids : &o->message;
+	unsigned id_count = answer->ids ? answer->id_count : o->message != 0;
 	struct why_callbacks_options runs = {
 		.worst = o->worst, .named_id = o->message, .begin_ns = o->begin_ns, .end_ns = o->end_ns,
 		.near_index = answer->target.index,
@@ -84,6 +88,7 @@ static int pass(struct why_answer *answer, struct chains_options *chains, const 
 		return -1;
 	if (why_callbacks_create(&answer->callbacks, answer->model, &runs) ||
 	    (windows && why_others_create(&answer->others, answer->model, window, windows)) ||
+	    (id_count && fates_create(&answer->fates, answer->model, ids, id_count)) ||
 	    model_listen(answer->model, &loss_listener, answer))
 		return no_memory(err);
 	if (model_attach(answer->model, answer->reader, err))
@@ -190,6 +195,8 @@ static int take_apart(struct why_answer *answer, struct chains_options *chains, 
 
 	if (pass(answer, chains, NULL, 0, err) || take_instances(answer, err))
 		return -1;
+	if (why_lost_ids(answer))
+		return no_memory(err);
 	for (i = 0; i < answer->instances; i++)
 		window[windows++] = (struct why_window){
 			answer->instance[i].begin_ns, answer->instance[i].begin_ns + answer->instance[i].total_ns };
@@ -218,7 +225,9 @@ static int only_target(struct why_answer *answer, struct chains_options *chains,
 	if (!collect)
 		return no_memory(err);
 	if (answer->target.is_chain) {
-		collect[index / 8] |= (uint8_t)(1u << index % 8);
+		/* And the steps before, for what got lost on the way. */
+		for (const struct chains_path *path = chains_path(answer->chains, index); path; path = path->parent)
+			collect[path->index / 8] |= (uint8_t)(1u << path->index % 8);
 		chains->near_ns = answer->target.usual_ns;
 	}
 	chains->collect = collect;
@@ -303,6 +312,10 @@ static int answer_in(struct why_answer *answer, struct chains_options *chains, b
 		why_print(answer);
 		return EXIT_OK;
 	}
+	if (fates_at(answer->fates, 0)) {
+		why_print_fate(answer);
+		return EXIT_OK;
+	}
 	table_value_text(answer->table, "trace", "Trace", answer->path);
 	table_value_text(answer->table, "why_empty", "Nothing to show", why_empty(answer, text, sizeof(text)));
 	return EXIT_EMPTY;
@@ -332,6 +345,7 @@ int why_run(struct ctf_reader *reader, const char *path, const struct why_option
 	drop_instances(answer);
 	forget(answer);
 	why_cpu_destroy(answer->cpu);
+	free(answer->ids);
 	free(answer);
 	return status;
 }

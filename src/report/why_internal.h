@@ -3,7 +3,9 @@
 #ifndef KYMO_REPORT_WHY_INTERNAL_H
 #define KYMO_REPORT_WHY_INTERNAL_H
 
+#include "analysis/chains/chains.h"
 #include "analysis/why/cpu.h"
+#include "analysis/why/fate.h"
 #include "analysis/why/why.h"
 #include "report/why.h"
 
@@ -25,6 +27,9 @@ struct why_answer {
 	struct chains *chains;
 	struct why_callbacks *callbacks;
 	struct why_others *others;
+	struct fates *fates;		/* of ids; NULL: of none */
+	uint64_t *ids;			/* of messages that were lost, and of the one asked for; NULL: not known yet */
+	unsigned id_count;
 	struct why_cpu *cpu;		/* NULL: the trace has no events of the kernel */
 	uint64_t lost_events, lost_packets;
 	bool lost_here;			/* some of them of the programs, not of the kernel */
@@ -78,8 +83,26 @@ void why_print_because(struct why_answer *answer);
 /* "5 of 79 messages of /scan never came to /perception/obstacle_detector", for each such link; or "". Return: @buffer. */
 char *why_lost_text(const struct why_answer *answer, char *buffer, size_t size);
 void why_print_links(struct why_answer *answer);
+/* Whose fate is asked for: answer->ids. Return: 0, or -1: no memory. */
+int why_lost_ids(struct why_answer *answer);
+/* A step of the chain that a topic leads to, or NULL; behind step @from. */
+const struct chains_path *why_next_link(const struct why_answer *answer, unsigned from);
+
+/* why_fate.c: single messages, and what became of them */
+
+/* Of those that did not come to @path, how many are lost. */
+uint64_t why_fate_lost(const struct why_answer *answer, const struct chains_path *path);
+/* " (3 before its first one, 2 underway)", of what did not come to @path; or "". Return: @buffer. */
+char *why_fate_kinds(const struct why_answer *answer, const struct chains_path *path, char *buffer, size_t size);
+/* What was lost on the way of the chain, and where the message asked for did not come. */
+void why_print_lost(struct why_answer *answer);
+/* The whole answer about a message that came to nobody. */
+void why_print_fate(struct why_answer *answer);
+/* "+1.234567 s", or the simulation's time. Return: @buffer. */
+char *why_offset(const struct why_answer *answer, int64_t ns, char *buffer, size_t size);
 
 /* why_print.c */
 void why_print(struct why_answer *answer);
+void why_print_parts(struct why_answer *answer);
 
 #endif

@@ -143,9 +143,13 @@ static void sum_row(struct why_answer *answer, unsigned rank)
 	table_text(t, "");
 }
 
-static void print_parts(struct why_answer *answer)
+void why_print_parts(struct why_answer *answer)
 {
 	char title[128];
+
+	/* Programs find the key in every answer. */
+	if (!answer->instances && answer->options->format != TABLE_TEXT)
+		table_section(answer->table, "parts", "Taken apart", part_columns, COUNT_OF(part_columns));
 
 	for (unsigned rank = 0; rank < answer->instances; rank++) {
 		const struct why_parts *parts = &answer->parts[rank];
@@ -193,7 +197,7 @@ static uint64_t message_of(const struct why_instance *instance)
 	return 0;
 }
 
-static char *offset_text(const struct why_answer *answer, int64_t ns, char *buffer, size_t size)
+char *why_offset(const struct why_answer *answer, int64_t ns, char *buffer, size_t size)
 {
 	if (answer->options->clock)
 		snprintf(buffer, size, "%.6f s", (double)simclock_stamp(answer->options->clock, ns) / 1e9);
@@ -212,7 +216,7 @@ static void instance_row(struct why_answer *answer, unsigned rank)
 	table_u64(t, rank + 1);
 	table_ns_within(t, instance->total_ns, why_total_error(instance));
 	table_ns(t, why_total_error(instance));
-	table_text(t, offset_text(answer, instance->begin_ns, text, sizeof(text)));
+	table_text(t, why_offset(answer, instance->begin_ns, text, sizeof(text)));
 	table_time(t, instance->begin_ns);
 	if (message_of(instance))
 		table_u64(t, message_of(instance));
@@ -281,7 +285,7 @@ void why_print(struct why_answer *answer)
 	table_value_text(t, answer->target.is_chain ? "chain" : "callback", answer->target.is_chain ? "Chain" : "Callback",
 			 why_target_label(answer, text, sizeof(text)));
 	table_value_text(t, "trace", "Trace", answer->path);
-	table_value_text(t, "at", "Begun at", offset_text(answer, worst->begin_ns, text, sizeof(text)));
+	table_value_text(t, "at", "Begun at", why_offset(answer, worst->begin_ns, text, sizeof(text)));
 	value_within(answer, "latency_ns", "Latency", worst->total_ns, error_ns);
 	value_within(answer, "usual_ns", "Usually (p50)", answer->target.usual_ns, error_ns);
 	if (error_ns || answer->options->format != TABLE_TEXT)
@@ -290,8 +294,9 @@ void why_print(struct why_answer *answer)
 	if (answer->lost_events || answer->options->format != TABLE_TEXT)
 		table_value_u64(t, "lost_events", "Lost events", answer->lost_events);
 	print_instances(answer);
-	print_parts(answer);
+	why_print_parts(answer);
 	why_print_because(answer);
+	why_print_lost(answer);
 	if (answer->options->format != TABLE_TEXT)
 		why_print_links(answer);
 	report_print_hosts(answer->table, answer->options->align);

@@ -54,6 +54,7 @@
 #define CHAINS_PATHS_MAX 100000
 #define CHAINS_SEGMENTS_MAX (CHAINS_STEPS_MAX * 5)
 #define CHAINS_WORST_MAX 1000
+#define CHAINS_UNTAKEN_MAX 1000		/* of a path, that are kept by number */
 
 struct chains;
 
@@ -144,6 +145,8 @@ struct chains_path {
 	/* Callback behind a topic: messages that did not get here, and why, as far as known. */
 	uint64_t lost;		/* events were lost while it could be taken */
 	uint64_t at_end;	/* still on its way when the trace ended */
+	const uint64_t *untaken;	/* the first of all but these, as numbers of publications, whatever the reason; with options.hops, of options.collect only */
+	unsigned untaken_count;
 	const struct chains_drop *drops;	/* topic */
 	struct chains_stats *stats;		/* NULL: not collected, nothing arrived */
 };

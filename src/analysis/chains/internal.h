@@ -33,6 +33,7 @@ struct path {
 	struct path *parent, *last_child;
 	unsigned ordinal;		/* among the children of its parent */
 	unsigned children;
+	uint64_t *untaken;		/* pub.untaken, CHAINS_UNTAKEN_MAX of them */
 	unsigned matched;		/* elements of the pattern */
 };
 

@@ -35,6 +35,19 @@ static bool fell_into_gap(const struct chains *chains, int64_t from_ns)
 	return false;
 }
 
+static void keep_untaken(struct chains *chains, struct path *path, uint64_t id)
+{
+	const struct chains_options *o = &chains->options;
+	uint32_t index = path->pub.index;
+
+	if (!o->collect || index >= o->collect_bits || !(o->collect[index / 8] >> index % 8 & 1))
+		return;
+	if (!path->untaken)
+		path->pub.untaken = path->untaken = chains_alloc(chains, CHAINS_UNTAKEN_MAX * sizeof(*path->untaken));
+	if (path->untaken && path->pub.untaken_count < CHAINS_UNTAKEN_MAX)
+		path->untaken[path->pub.untaken_count++] = id;
+}
+
 /* Nobody will take it any more: say of each way it did not go why. */
 void chains_retire(struct chains *chains, struct publication *publication, bool at_end)
 {
@@ -46,11 +59,16 @@ void chains_retire(struct chains *chains, struct publication *publication, bool 
 	const struct token *token;
 	struct path *child;
 
-	for (token = publication->tokens; token && is_missed && (young || gap); token = token->next)
+	for (token = publication->tokens; token && is_missed; token = token->next)
 		for (child = (struct path *)token->path->pub.child; child;
-		     child = (struct path *)child->pub.sibling)
-			if (!(token->children >> child->ordinal & 1))
+		     child = (struct path *)child->pub.sibling) {
+			if (token->children >> child->ordinal & 1)
+				continue;
+			if (young || gap)
 				*(young ? &child->pub.at_end : &child->pub.lost) += 1;
+			if (!young && chains->options.hops && !publication->scope)
+				keep_untaken(chains, child, publication->id);
+		}
 	*(publication->newer ? &publication->newer->older : &window->newest) = publication->older;
 	*(publication->older ? &publication->older->newer : &window->oldest) = publication->newer;
 	window->count--;

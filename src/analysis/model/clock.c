@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How well the clocks of hosts compare. Traces say so when they were aligned (analysis/align). */
+/* How well the clocks of hosts compare. Traces say so when they were aligned (analysis/align). And how far processes got. */
 #include <errno.h>
 
 #include "analysis/model/internal.h"
@@ -50,4 +50,9 @@ int64_t model_clock_error(const struct model_process *a, const struct model_proc
 	error_a = error_at(a->clock, ns);
 	error_b = error_at(b->clock, ns);
 	return __builtin_add_overflow(error_a, error_b, &error_ns) ? CTF_ERROR_UNKNOWN : error_ns;
+}
+
+int64_t model_process_last(const struct model_process *process)
+{
+	return ((const struct process *)process)->last_ns;
 }

@@ -526,6 +526,9 @@ int model_attach(struct model *model, struct ctf_reader *reader, struct err *err
  */
 int64_t model_clock_error(const struct model_process *a, const struct model_process *b, int64_t ns);
 
+/** model_process_last() - time of the latest event of @process so far, epoch ns. */
+int64_t model_process_last(const struct model_process *process);
+
 /** model_set_clock() - trace @trace was shifted so, see ctf_trace_info; after model_set_host(). Return: 0, or -ENOMEM. */
 int model_set_clock(struct model *model, uint32_t trace, const struct ctf_shift *shift, unsigned shifts);
 

@@ -1,0 +1,211 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`kymo why` of messages that were lost: in a made-up trace, in which each way to lose one happens, the answer is that way, and so
+are the counts of the chain. The trace is one of LTTng's shape, of three programs and one that publishes."""
+import json
+import os
+import struct
+import subprocess
+import tempfile
+
+KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
+MS = 1_000_000
+EVENTS = {
+    "rcl_node_init": "node_handle rmw_handle $node_name $namespace",
+    "rcl_publisher_init": "publisher_handle node_handle rmw_publisher_handle $topic_name queue_depth",
+    "rcl_subscription_init": "subscription_handle node_handle rmw_subscription_handle $topic_name queue_depth",
+    "rclcpp_subscription_init": "subscription_handle subscription",
+    "rclcpp_subscription_callback_added": "subscription callback",
+    "rclcpp_publish": "publisher_handle message", "rcl_publish": "publisher_handle message",
+    "rmw_publish": "rmw_publisher_handle message timestamp",
+    "rmw_take": "rmw_subscription_handle message source_timestamp taken",
+    "callback_start": "callback is_intra_process", "callback_end": "callback",
+    "rclcpp_executor_wait_for_work": "timeout", "rclcpp_executor_get_next_ready": "",
+}
+METADATA = """/* CTF 1.8 */
+typealias integer { size = 8; align = 8; signed = true; encoding = UTF8; } := char_t;
+typealias integer { size = 32; align = 8; signed = false; } := uint32_t;
+typealias integer { size = 64; align = 8; signed = false; } := uint64_t;
+typealias integer { size = 64; align = 8; signed = false; map = clock.mono.value; } := time_ns_t;
+trace { major = 1; minor = 8; byte_order = le; packet.header := struct { uint32_t magic; }; };
+env { hostname = "made-up"; domain = "ust"; tracer_name = "lttng-ust"; };
+clock { name = mono; freq = 1000000000; offset = 0; };
+stream { packet.context := struct { time_ns_t timestamp_begin; time_ns_t timestamp_end; uint64_t content_size; uint64_t packet_size;
+		uint64_t events_discarded; uint32_t cpu_id; };
+	event.header := struct { uint32_t id; time_ns_t timestamp; };
+	event.context := struct { uint32_t vpid; uint32_t vtid; char_t procname[16]; }; };
+"""
+
+
+class Program:
+    """Its events, and packets of them: a loss ends one."""
+
+    def __init__(self, pid, name):
+        self.pid, self.name, self.packets, self.body, self.since, self.lost = pid, name, [], b"", 0, 0
+        self.node, self.last = pid << 16, 0
+
+    def put(self, ns, event, *values):
+        self.since, self.last = self.since or ns, ns
+        self.body += struct.pack("<IQII16s", list(EVENTS).index(event), ns, self.pid, self.pid, self.name.encode())
+        for value in values:
+            self.body += value.encode() + b"\0" if isinstance(value, str) else struct.pack("<Q", value)
+
+    def cut(self, lost=0):
+        bits = 8 * (4 + 5 * 8 + 4 + len(self.body))
+        self.lost += lost
+        self.packets.append(struct.pack("<IQQQQQI", 0xC1FC1FC1, self.since, self.last, bits, bits, self.lost, 0) + self.body)
+        self.body, self.since = b"", 0
+
+    def born(self, ns, depth=None, topic=None):
+        self.put(ns, "rcl_node_init", self.node, 1, self.name, "/")
+        if topic:
+            self.subscribe(ns, topic, depth)
+
+    def subscribe(self, ns, topic, depth, at=0):
+        h = self.node + at
+        self.put(ns, "rcl_subscription_init", h + 1, self.node, h + 2, topic, depth)
+        self.put(ns, "rclcpp_subscription_init", h + 1, h + 3)
+        self.put(ns, "rclcpp_subscription_callback_added", h + 3, h + 4)
+
+    def take(self, ns, stamp, run_ns=1000, at=0):
+        h = self.node + at
+        self.put(ns, "rclcpp_executor_get_next_ready")
+        self.put(ns + 100, "rmw_take", h + 2, 7, stamp, 1)
+        if run_ns:
+            self.put(ns + 200, "callback_start", h + 4, 0)
+            self.put(ns + 200 + run_ns, "callback_end", h + 4)
+        self.put(ns + 300 + run_ns, "rclcpp_executor_wait_for_work", 2**64 - 1)
+
+
+def write(path, programs):
+    os.makedirs(path)
+    text = METADATA
+    for number, (name, fields) in enumerate(EVENTS.items()):
+        fields = " ".join(f"string {f[1:]};" if f[0] == "$" else f"uint64_t {f};" for f in fields.split())
+        text += f'event {{ name = "ros2:{name}"; id = {number}; fields := struct {{ {fields} }}; }};\n'
+    with open(os.path.join(path, "metadata"), "w", encoding="utf-8") as file:
+        file.write(text)
+    for program in programs:
+        program.cut()
+        with open(os.path.join(path, f"channel_{program.pid}"), "wb") as file:
+            file.write(b"".join(program.packets))
+
+
+def made_up(path):
+    """Messages 1 to 28 on /scan, one in 10 ms, of three subscriptions; 29 to 31 on /quiet, of one, and 32 on /alone, of none.
+    Return: {(message, who it did not come to): why}."""
+    driver, worker, late, quits = (Program(*p) for p in ((100, "driver"), (200, "worker"), (300, "late"), (400, "quits")))
+    driver.born(MS)
+    for at, topic in ((0, "/scan"), (16, "/quiet"), (32, "/alone")):
+        driver.put(MS, "rcl_publisher_init", driver.node + at + 1, driver.node, driver.node + at + 2, topic, 5)
+    for program, depth in ((worker, 3), (late, 10), (quits, 10)):
+        program.born(MS, depth, "/scan")
+    worker.subscribe(MS, "/quiet", 1, at=16)
+
+    def publish(ns, at):
+        driver.put(ns, "rclcpp_publish", driver.node + at + 1, 9)
+        driver.put(ns + 10, "rcl_publish", driver.node + at + 1, 9)
+        driver.put(ns + 20, "rmw_publish", driver.node + at + 2, 9, ns)
+
+    why = {}
+    for k in range(1, 29):
+        ns = k * 10 * MS
+        publish(ns, 0)
+        if k < 5:
+            why[k, "/late"] = "not_yet"
+        elif k == 22:
+            why[k, "/late"] = "gap"
+            late.cut()
+        elif k < 28:
+            late.take(ns + MS, ns)
+        if k == 23:
+            late.cut(lost=3)
+        if k <= 9:
+            quits.take(ns + MS, ns)
+        else:
+            why[k, "/quits"] = "gone"
+        if k in (6, 7):
+            why[k, "/worker"] = "underway"      # its executor waits
+        elif k == 9:
+            worker.take(ns + MS, ns, run_ns=1059 * MS // 10)
+        elif 10 <= k <= 16:
+            why[k, "/worker"] = "overrun"       # 9 runs up to behind 19; the queue holds 3
+        elif k == 19:
+            for i in (17, 18, 19):
+                worker.take(ns + 7 * MS + (i - 17) * 10000, i * 10 * MS)
+        elif k == 21:
+            why[k, "/worker"] = "no_callback"
+            worker.take(ns + MS, ns, run_ns=0)
+        elif k == 28:
+            why[k, "/worker"] = why[k, "/late"] = "no_more"
+        elif k not in (17, 18):
+            worker.take(ns + MS, ns)
+    for k, is_taken in ((29, True), (30, False), (31, True)):
+        publish(k * 10 * MS, 16)
+        if is_taken:
+            worker.take(k * 10 * MS + MS, k * 10 * MS, at=16)
+    why[30, "/worker"] = "underway"
+    publish(320 * MS, 32)
+    why[32, "(nobody)"] = "unknown"
+    for program in (worker, late, driver):      # they live on
+        program.put(600 * MS, "rclcpp_executor_get_next_ready")
+    write(path, (driver, worker, late, quits))
+    return why
+
+
+def ask(*arguments):
+    done = subprocess.run([KYMO, "why", *arguments, "--format", "json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (arguments, done)
+    return json.loads(done.stdout)
+
+
+def lost(answer, message=None):
+    return {(row["message"], row["to"]): row["why"] for row in answer["lost"] if message in (None, row["message"])}
+
+
+def single(trace, why):
+    """Each message by its number."""
+    for message in range(1, 33):
+        answer = ask(trace, str(message))
+        assert lost(answer, message) == {k: v for k, v in why.items() if k[0] == message}, (message, answer["lost"])
+        assert sum(part["ns"] for part in answer["parts"] if part["rank"] == 1) == answer.get("latency_ns", 0)
+        assert ("latency_ns" in answer) == (message not in (28, 30, 32)), answer     # these came to nobody
+
+
+def words(trace):
+    """What is said of some, as people read it."""
+    answer = ask(trace, "30")
+    assert answer["sentence"] == ("message 30 of /quiet, published by /driver, never came to /worker: lost between rmw_publish and its queue: "
+                                  "its executor waited for work 11.0 ms until its next one, message 31, taken 11.0 ms later"), answer["sentence"]
+    assert "(nobody)" not in ask(trace, "32")["sentence"] and "no subscription" in ask(trace, "32")["sentence"]
+    row = next(r for r in ask(trace, "10")["lost"] if r["message"] == 10 and r["to"] == "/worker")
+    assert (row["next_message"], row["newer"], row["depth"], row["waited_ns"]) == (17, 9, 3, 99700), row
+    assert "its queue holds 3, its executor was busy, and 9 newer ones" in row["reason"] and "KEEP_LAST" in row["reason"], row
+    row = next(r for r in ask(trace, "21")["lost"] if r["message"] == 21 and r["to"] == "/worker")
+    assert (row["from_point"], row["to_point"]) == ("rmw_take", "callback"), row
+    text = subprocess.run([KYMO, "why", trace, "30"], capture_output=True, text=True, check=True).stdout
+    assert text.startswith("Why: message 30 of /quiet, published by /driver, never came to /worker: ") and "Lost on the way\n" in text, text
+
+
+def chain(trace, why):
+    """The chain to one of them has all that did not come to that one."""
+    answer = ask(trace, "/scan -> /worker")
+    mine = {k: v for k, v in why.items() if k[1] == "/worker" and k[0] < 29}
+    assert lost(answer) == mine, (lost(answer), mine)
+    assert answer["lost_messages"] == ("11 of 28 messages of /scan never came to /worker (1 taken without a callback, 1 after it took the "
+                                       "last one, 2 while its executor waited for work, 7 probably pushed out of its queue by newer ones)"), answer
+    answer = ask(trace, "/scan -> /late")
+    assert lost(answer) == {k: v for k, v in why.items() if k[1] == "/late"}, answer["lost"]
+
+
+def main(directory):
+    trace = os.path.join(directory, "trace")
+    why = made_up(trace)
+    single(trace, why)
+    words(trace)
+    chain(trace, why)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as private:
+        main(private)
