@@ -7,6 +7,7 @@
 #   make bench                    run the benchmarks; BENCH="event read": only these
 #   make fuzz                     run the fuzzers, FUZZ_SECONDS each
 #   make install PREFIX=/usr DESTDIR=/tmp/x
+#   make uninstall DESTDIR=/tmp/x  remove what the last "make install" put there
 #   make clean
 #
 #   CC=clang  SANITIZE=address,undefined  WERROR=1  BUILD=other-directory
@@ -36,6 +37,14 @@ $(BUILD)/CMakeCache.txt: FORCE
 install: all
 	@cmake --install $(BUILD)
 
+# Folders that others may use, too, stay.
+uninstall:
+	@test -f $(BUILD)/install_manifest.txt || { echo "nothing was installed from $(BUILD)"; exit 1; }
+	@{ cat $(BUILD)/install_manifest.txt; echo; } | while read -r file; do \
+		[ -z "$$file" ] || rm -f "$(DESTDIR)$$file"; \
+		case $$file in */kymo/*) rmdir --ignore-fail-on-non-empty "$(DESTDIR)$${file%/*}" 2>/dev/null;; esac; \
+	done; rm -f $(BUILD)/install_manifest.txt
+
 test: all
 	@ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure -R '$(TESTS)'
 
@@ -49,4 +58,4 @@ clean:
 	rm -rf $(BUILD)
 
 FORCE:
-.PHONY: all install test bench fuzz clean FORCE
+.PHONY: all install uninstall test bench fuzz clean FORCE
