@@ -283,12 +283,13 @@ def main():
         try:
             spans(work)
             caret(work)
-            folder, real, clock = with_pairs(work)
-            tables(folder, clock, work)
-            reports(folder, work)
-            others(folder, real, clock, work)
-            windows(folder, real, clock, work)
-            refusals(folder, work)
+            if os.path.isdir(REAL):
+                folder, real, clock = with_pairs(work)
+                tables(folder, clock, work)
+                reports(folder, work)
+                others(folder, real, clock, work)
+                windows(folder, real, clock, work)
+                refusals(folder, work)
         finally:
             for text in failures[:30]:
                 print("FAILED:", text)

@@ -164,6 +164,7 @@ def says(trace):
 
 
 if __name__ == "__main__":
-    recorded()
+    if os.path.isdir(DATA):
+        recorded()
     with tempfile.TemporaryDirectory() as private:
         robot(private)

@@ -2,6 +2,7 @@
 """`ros2 kymo VERB ...`: every verb of kymo, as it is, and `ros2 kymo trace` for who knows `ros2 trace`."""
 import argparse
 import os
+import signal
 import subprocess
 
 import kymo
@@ -71,10 +72,12 @@ class KymoCommand(CommandExtension):
         if args.kymo_verb == 'trace':
             return trace.main(args)
         command = [kymo.find(), args.kymo_verb, *args.kymo_arguments]
-        # Ctrl-C goes to both; it is kymo that ends by it, with a status of its own.
-        with subprocess.Popen(command) as process:
-            while True:
-                try:
-                    return process.wait()
-                except KeyboardInterrupt:
-                    pass
+        # Ctrl-C goes to both; it is kymo that ends by it, with a status of its own. A KeyboardInterrupt that comes
+        # when kymo has just ended would lose its status; a handler is not passed on to kymo, SIG_IGN is.
+        before = signal.getsignal(signal.SIGINT)
+        if before != signal.SIG_IGN:
+            signal.signal(signal.SIGINT, lambda *_: None)
+        try:
+            return subprocess.call(command)
+        finally:
+            signal.signal(signal.SIGINT, before)
