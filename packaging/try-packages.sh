@@ -36,8 +36,8 @@ git ls-files -z --cached --others --exclude-standard | tar -c --null -T - --igno
 
 step "lintian"
 # It takes a few bytes of machine code for a misspelt word.
-lintian --allow-root --display-info --pedantic --fail-on error,warning,info,pedantic --suppress-tags spelling-error-in-binary \
-	"$out"/*.changes || fail "lintian has complaints"
+tags=$(lintian --allow-root --display-info --pedantic "$out"/*.changes | grep -v spelling-error-in-binary) || :
+[ -z "$tags" ] || { echo "$tags"; fail "lintian has complaints"; }
 
 step "the robot that is recorded"
 logged robot cmake -S . -B "$out/robot" -DKYMO_TESTS=OFF -DKYMO_BENCH=OFF
