@@ -5,6 +5,7 @@ import sys
 import unittest
 
 from kymo import case
+import upstream
 
 from launch.actions import ExecuteProcess
 
@@ -60,6 +61,33 @@ class OfLaunch(case.TraceTestCase):
 
     def test_events(self):
         self.assertNumEventsEqual(self.get_events_with_name('ros2:callback_end'), 10)
+
+
+class OfNodes(case.TraceTestCase):
+    """Nodes that really run, each a process with executors, timers and topics of its own."""
+
+    def __init__(self, *args):
+        super().__init__(*args, session_name_prefix='session-test', package='robot', nodes=['driver', 'perception'],
+                         events_ros=['ros2:rcl_init', 'ros2:rcl_node_init', 'ros2:rcl_publisher_init', 'ros2:rcl_publish',
+                                     'ros2:callback_start', 'ros2:callback_end'])
+
+    def setUp(self):
+        if upstream.is_real('launch_ros'):
+            self.skipTest('the robot is no package of ROS 2')
+        super().setUp()
+
+    def test_nodes(self):
+        self.assertProcessNamesExist(['driver', 'perception'])
+        nodes = self.get_events_with_name('ros2:rcl_node_init')
+        for process, name in ('driver', 'imu_driver'), ('perception', 'obstacle_detector'):
+            mine = self.get_events_with_procname(process)
+            node = self.get_event_with_field_value_and_assert('node_name', name, nodes)
+            self.assertEventOrder([self.get_events_with_name('ros2:rcl_init', mine)[0], node])
+            self.assertNumEventsGreaterEqual(self.get_events_with_name('ros2:callback_start', mine), 1)
+            for publisher in self.get_events_with_name('ros2:rcl_publisher_init', mine):
+                self.assertValidHandle(publisher, ['publisher_handle', 'node_handle', 'rmw_publisher_handle'])
+        self.assertNotEqual(*(self.get_events_with_procname(name)[0]['vpid'] for name in ('driver', 'perception')))
+        self.recording.assert_callback('/imu_driver*', at_least=1)
 
 
 def outcome(case):

@@ -104,6 +104,22 @@ def test_polars_gets_columns_with_types(trace, monkeypatch):
         kymo.frames(trace.trace, library='excel')
 
 
+@pytest.mark.parametrize('library', ['pandas', 'polars'])
+def test_library_that_is_missing(trace, monkeypatch, tmp_path, library):
+    """It is told before anything is exported, with a way that needs none; and that way works."""
+    import sqlite3
+    import tempfile
+    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path))
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=f'module {library} is not installed.*python3-pandas.*--format sqlite'):
+        kymo.frames(trace.trace, library=library)
+    assert not os.listdir(tmp_path)
+    database = str(tmp_path / 'trace.sqlite')
+    kymo.call('export', '-q', '--format', 'sqlite', '-o', database, trace.trace)
+    names = [name for (name,) in sqlite3.connect(database).execute('SELECT full_name FROM nodes')]
+    assert names == [row['full_name'] for row in kymo.query('SELECT full_name FROM nodes', trace.trace)] != []
+
+
 def test_temporary_database_goes(trace, monkeypatch, tmp_path):
     import tempfile
     monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path))

@@ -2,7 +2,7 @@
 """
 Where the tests get ROS 2's Python packages from.
 
-The real `launch` (with launch_xml, launch_yaml), `ros2cli` and `rclpy` are used where they can be imported: set PYTHONPATH,
+The real `launch` (with launch_xml, launch_yaml), `ros2cli`, `rclpy` and `launch_ros` are used where they can be imported: set PYTHONPATH,
 or KYMO_ROS2_SOURCE to a directory with checkouts of github.com/ros2/launch, ros2/ros2cli and ament/ament_index. What is
 not there stands in tests/ros2/fakes: the same public classes and calls, and nothing else.
 """
@@ -69,6 +69,11 @@ def _prefix(into):
         os.environ['AMENT_PREFIX_PATH'] = into
 
 
+def is_real(name):
+    """Whether it is no fake that is imported."""
+    return 'fake-' not in importlib.util.find_spec(name).origin
+
+
 def prepare(scratch):
     """
     Make sys.path and PYTHONPATH such that all can be imported. Return: for each package whether it is the real one.
@@ -77,7 +82,7 @@ def prepare(scratch):
     source = os.environ.get('KYMO_ROS2_SOURCE')
     paths += [path for path in (os.path.join(source, name) for name in _CHECKOUTS if source) if os.path.isdir(path)]
     sys.path[:0] = paths
-    real = {name: _there(name) for name in ('launch', 'ros2cli', 'rclpy')}
+    real = {name: _there(name) for name in ('launch', 'ros2cli', 'rclpy', 'launch_ros')}
     real['launch'] = real['launch'] and all(map(_there, ('launch_xml', 'launch_yaml', 'lark', 'osrf_pycommon')))
     # Each fake by itself: a real package must not be hidden.
     for name in real:

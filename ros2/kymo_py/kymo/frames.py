@@ -2,6 +2,7 @@
 """The tables of a trace (docs/query.md) as frames of pandas or polars, and answers to SQL as dictionaries."""
 import collections.abc
 import contextlib
+import importlib
 import os
 import shutil
 import sqlite3
@@ -40,6 +41,16 @@ def _polars(names, kinds, rows):
 
 
 _MAKERS = {'pandas': _pandas, 'polars': _polars}
+
+
+def _require(library):
+    """That it is there, before a trace is exported for it."""
+    try:
+        importlib.import_module(library)
+    except ImportError as error:
+        raise ImportError(f"the Python module {library} is not installed ({error}). On Debian: apt install python3-pandas, which is the "
+                          "default library. Without any: kymo.query() answers SQL with dictionaries, and "
+                          "'kymo export --format sqlite' writes a database for the module sqlite3", name=library) from None
 
 
 class Frames(collections.abc.Mapping):
@@ -104,10 +115,12 @@ def frames(trace=None, *options, library='pandas'):
 
     `trace`: its directory; None: the newest one. `options`: those of `kymo export`, as '--topic=/scan'. `library`:
     'pandas' or 'polars'. Integers stay integers (Int64 with pandas.NA, polars' Int64 with null), times are ns.
-    It writes a database into the temporary directory, which goes with the object. Raises kymo.Error.
+    It writes a database into the temporary directory, which goes with the object. Raises kymo.Error; ImportError, if
+    the library is not installed.
     """
     if library not in _MAKERS:
         raise ValueError(f"library is one of {', '.join(sorted(_MAKERS))}, not {library!r}")
+    _require(library)
     directory = tempfile.mkdtemp(prefix='kymo-frames-')
     try:
         path = os.path.join(directory, 'trace.sqlite')
