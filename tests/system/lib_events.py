@@ -3,9 +3,11 @@
 machines hide switches (all those from some threads, and those from an idle CPU now and then), and what does not fit into the rings is lost."""
 import bisect
 import collections
+import itertools
 import os
 import re
 import subprocess
+import tempfile
 
 from lib_sched import SOFTIRQS
 
@@ -27,23 +29,40 @@ def merged(rows):
     return found
 
 
+def text(trace, most):
+    """Return: the first lines of babeltrace2, and what it complains about."""
+    with tempfile.TemporaryFile("w+") as complaints:
+        with subprocess.Popen(["babeltrace2", "--clock-seconds", os.path.join(trace, "kernel")], stdout=subprocess.PIPE, stderr=complaints,
+                              text=True) as reader:
+            lines = list(itertools.islice(reader.stdout, most))
+            cut = len(lines) == most
+            if cut:
+                reader.kill()
+        complaints.seek(0)
+        said = complaints.read()
+        assert cut or reader.returncode == 0, said
+    return lines, said
+
+
 class Events:
-    def __init__(self, trace):
-        done = subprocess.run(["babeltrace2", "--clock-seconds", os.path.join(trace, "kernel")], capture_output=True, text=True, check=True)
+    """@most: so many events are read; what comes behind them is not looked at."""
+
+    def __init__(self, trace, most=None):
+        lines, said = text(trace, most)
         self.slices = set()                         # (begin, ns, cpu, tid)
         self.off = collections.defaultdict(list)    # tid -> [(from the switch off the CPU, to the next one to a CPU)]
         self.irqs = collections.Counter()           # (begin, ns, track of Perfetto, name)
         self.at_most = collections.Counter()        # tid -> ns that it can have been on CPUs, if no event is lost
         self.faults = collections.Counter()         # (tid, kind): while it is certainly on that CPU
         self.more_faults = collections.Counter()    # (tid, kind): while it may be
-        self.gaps = [(int(a) * 10 ** 9 + int(b), int(c) * 10 ** 9 + int(d)) for a, b, c, d in DISCARDED.findall(done.stderr)]
-        if len(self.gaps) < done.stderr.count("iscarded"):
+        self.gaps = [(int(a) * 10 ** 9 + int(b), int(c) * 10 ** 9 + int(d)) for a, b, c, d in DISCARDED.findall(said)]
+        if len(self.gaps) < said.count("iscarded"):
             self.gaps.append((0, 1 << 63))
-        self.on, self.left, self.entered, self.first = {}, {}, {}, None
+        self.on, self.left, self.entered, self.first, self.last = {}, {}, {}, None, None
         self.here = collections.defaultdict(collections.Counter)    # cpu -> faults since its last switch
-        for line in done.stdout.splitlines():
+        for line in lines:
             at = line[1:line.index("]")].split(".")
-            ns = int(at[0]) * 10 ** 9 + int(at[1])
+            self.last = ns = int(at[0]) * 10 ** 9 + int(at[1])
             self.first = ns if self.first is None else self.first
             name = line[:line.index(": { ")].rsplit(" ", 1)[1]
             if name == "sched_switch":
