@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
+
+#include "analysis/system/calls.h"
+#include "base/syscalls.h"
 
 #include "analysis/sched/sched.h"
 
@@ -12,10 +16,11 @@
 #define NAME_MAX_BYTES 64u
 
 /* The rows of sched_bind() come first, with its fields first. */
-enum { SWITCH, WAKING, WAKEUP_NEW, MIGRATE, EXIT, IRQ_ENTRY, IRQ_EXIT, SOFTIRQ_ENTRY, SOFTIRQ_EXIT };
+enum { SWITCH, WAKING, WAKEUP_NEW, MIGRATE, EXIT, IRQ_ENTRY, IRQ_EXIT, SOFTIRQ_ENTRY, SOFTIRQ_EXIT, CALL, RETURN };
 enum { PREV_TID, NEXT_TID, PREV_STATE, NEXT_COMM, PREV_COMM, PREV_PRIO, NEXT_PRIO };
 enum { TID, TARGET, PRIO, COMM };
 enum { IRQ, RET_OR_NAME };
+enum { CALLER, RET };
 
 static const struct ctf_bind wanted[] = {
 	[SWITCH] = { "sched_switch", { "prev_tid", "next_tid", "prev_state", "next_comm", "prev_comm", "prev_prio", "next_prio" } },
@@ -27,6 +32,8 @@ static const struct ctf_bind wanted[] = {
 	[IRQ_EXIT] = { "irq_handler_exit", { "irq", "ret" } },
 	[SOFTIRQ_ENTRY] = { "irq_softirq_entry", { "vec" } },
 	[SOFTIRQ_EXIT] = { "irq_softirq_exit", { "vec" } },
+	[CALL] = { "syscall_entry_*", { "tid" } },
+	[RETURN] = { "syscall_exit_*", { "tid", "ret" } },
 };
 #define WANTED (sizeof(wanted) / sizeof(*wanted))
 
@@ -35,6 +42,8 @@ struct kernel {
 	struct sched *sched;		/* as the tables have it */
 	struct map cpu;			/* (CPU, machine) -> struct pft_cpu */
 	struct map of_stream;		/* stream + 1 -> the same, for losses */
+	struct map calling;		/* (tid, machine) -> number of the system call it is in, + 1 */
+	int32_t *call;			/* by class: the number of its system call; -1: none */
 	int32_t *machine;		/* by trace; -1: of a host of which nothing else is shown */
 };
 
@@ -120,6 +129,30 @@ static void on_switch(const struct kernel *kernel, struct pft_cpu *cpu, const st
 	pft_cpu_switch(cpu, &change);
 }
 
+/*
+ * A slice for each call, on the track of its thread. Its number is this machine's, which names are made of here and there; one that has
+ * none is left out. So is a return without a call, and a call without a return ends where the next one begins.
+ */
+static void on_call(struct kernel *kernel, struct pft_cpu *cpu, const struct ctf_event *event, int64_t ns)
+{
+	const uint32_t machine = (uint32_t)kernel->machine[event->trace];
+	const int32_t tid = event->value[CALLER].present ? (int32_t)event->value[CALLER].i : event->vtid;
+	const int32_t number = kernel->call[event->class->index];
+	const uint32_t in = tid > 0 ? (uint32_t)(uintptr_t)map_get(&kernel->calling, (uint32_t)tid, machine) : 0;
+
+	if (tid <= 0 || number < 0 || (event->bound == RETURN && in != (uint32_t)number + 1))
+		return;
+	if (in)
+		pft_cpu_syscall(cpu, ns, tid, false, in - 1, event->value[RET].present ? event->value[RET].i : 0);
+	if (event->bound == RETURN) {
+		(void)map_del(&kernel->calling, (uint32_t)tid, machine);
+		return;
+	}
+	pft_cpu_syscall(cpu, ns, tid, true, (uint32_t)number, 0);
+	if (map_put(&kernel->calling, (uint32_t)tid, machine, (void *)((uintptr_t)number + 1)))
+		kernel->exporter->out_of_memory = true;
+}
+
 static void put(struct kernel *kernel, const struct ctf_event *event)
 {
 	const struct ctf_value *value = event->value;
@@ -147,23 +180,51 @@ static void put(struct kernel *kernel, const struct ctf_event *event)
 	case IRQ_EXIT:
 		pft_cpu_irq_exit(cpu, ns, (int32_t)value[IRQ].i, (int32_t)value[RET_OR_NAME].i);
 		break;
+	case CALL:
+	case RETURN:
+		if (cpu)
+			on_call(kernel, cpu, event, ns);
+		break;
 	default:
 		pft_cpu_softirq(cpu, ns, event->bound == SOFTIRQ_ENTRY, (uint32_t)value[IRQ].u);
 	}
 }
 
+static int32_t number_of(const struct ctf_event_class *class)
+{
+	static const char *const prefixes[] = { "syscall_entry_", "syscall_exit_" };
+
+	for (unsigned i = 0; i < 2; i++)
+		if (strncmp(class->name, prefixes[i], strlen(prefixes[i])) == 0)
+			return (int32_t)syscall_number(class->name + strlen(prefixes[i]));
+	return -1;
+}
+
+static int find_calls(struct kernel *kernel)
+{
+	const struct ctf_reader *reader = kernel->exporter->reader;
+
+	kernel->call = calloc(ctf_class_count(reader) + 1, sizeof(*kernel->call));
+	for (unsigned i = 0; kernel->call && i < ctf_class_count(reader); i++)
+		kernel->call[i] = number_of(ctf_class(reader, i));
+	return kernel->call ? 0 : -1;
+}
+
 static int read_all(struct kernel *kernel, struct err *err)
 {
 	struct exporter *exporter = kernel->exporter;
+	const bool calls = calls_are_there(exporter->reader);
+	struct utsname here;
 	struct ctf_event event;
 	int more;
 
+	(void)uname(&here);
 	for (unsigned i = 0; i < ctf_trace_count(exporter->reader); i++) {
 		const char *release = ctf_trace(exporter->reader, i)->kernel_release;
 
 		kernel->machine[i] = machine_of(exporter, i);
 		if (kernel->machine[i] >= 0 && *release)
-			pft_kernel(exporter->pft, (uint32_t)kernel->machine[i], release);
+			pft_kernel(exporter->pft, (uint32_t)kernel->machine[i], release, calls ? here.machine : NULL);
 	}
 	if (ctf_bind(exporter->reader, wanted, WANTED, err))
 		return -1;
@@ -194,13 +255,15 @@ int export_kernel(struct exporter *exporter, struct err *err)
 	if (exporter->options->chrome || exporter->options->simulation || !is_there(exporter->reader))
 		return 0;
 	kernel.machine = calloc(ctf_trace_count(exporter->reader), sizeof(*kernel.machine));
-	if (!kernel.machine || sched_create(&kernel.sched, exporter->reader, &nobody, NULL))
+	if (!kernel.machine || find_calls(&kernel) || sched_create(&kernel.sched, exporter->reader, &nobody, NULL))
 		exporter->out_of_memory = true;
 	rc = exporter->out_of_memory ? -1 : read_all(&kernel, err);
 	for (size_t at = 0; (slot = map_next(&kernel.cpu, &at));)
 		pft_cpu_close(slot->value);
 	map_free(&kernel.cpu);
 	map_free(&kernel.of_stream);
+	map_free(&kernel.calling);
+	free(kernel.call);
 	sched_destroy(kernel.sched);
 	free(kernel.machine);
 	return exporter->out_of_memory ? err_set(err, EXIT_FAILED, "There is no memory left for the export.") : rc;

@@ -239,8 +239,12 @@ struct pft_switch {
 
 struct pft_cpu;
 
-/** pft_kernel() - which kernel @machine had: what the states of its threads mean depends on it. @release: "6.1.0" */
-void pft_kernel(struct pft *pft, uint32_t machine, const char *release);
+/**
+ * pft_kernel() - which kernel @machine had: what the states of its threads mean depends on it
+ * @release: "6.1.0"
+ * @architecture: whose numbers of system calls pft_cpu_syscall() gets, "x86_64"; NULL: it does not
+ */
+void pft_kernel(struct pft *pft, uint32_t machine, const char *release, const char *architecture);
 
 /** pft_cpu() - CPU @number of @machine; @ns: of some event on it. Return: NULL: no memory. Not for Chrome's JSON. */
 struct pft_cpu *pft_cpu(struct pft *pft, uint32_t machine, uint32_t number, int64_t ns);
@@ -254,6 +258,9 @@ void pft_cpu_waking(struct pft_cpu *cpu, int64_t ns, int32_t tid, const char *na
 void pft_cpu_irq_entry(struct pft_cpu *cpu, int64_t ns, int32_t irq, const char *name);
 void pft_cpu_irq_exit(struct pft_cpu *cpu, int64_t ns, int32_t irq, int32_t ret);
 void pft_cpu_softirq(struct pft_cpu *cpu, int64_t ns, bool is_entry, uint32_t vec);
+
+/** pft_cpu_syscall() - thread @tid calls the kernel, or returns from there; readers show "sys_read". @ret: of a return. */
+void pft_cpu_syscall(struct pft_cpu *cpu, int64_t ns, int32_t tid, bool is_entry, uint32_t number, int64_t ret);
 
 /** pft_cpu_loss() - events are missing here. */
 void pft_cpu_loss(struct pft_cpu *cpu);

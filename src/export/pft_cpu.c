@@ -24,7 +24,7 @@
 enum { B_CPU = 1, B_EVENT = 2, B_LOST = 3, B_CLOCK = 5 };
 enum {
 	E_TIME = 1, E_PID = 2, E_SWITCH = 4, E_WAKING = 20, E_SOFTIRQ_ENTRY = 24, E_SOFTIRQ_EXIT = 25, E_IRQ_ENTRY = 36,
-	E_IRQ_EXIT = 37,
+	E_IRQ_EXIT = 37, E_SYS_ENTER = 329, E_SYS_EXIT = 330,
 };
 
 struct pft_cpu {
@@ -70,7 +70,7 @@ struct pft_cpu *pft_cpu(struct pft *pft, uint32_t machine, uint32_t number, int6
 	return cpu;
 }
 
-void pft_kernel(struct pft *pft, uint32_t machine, const char *release)
+void pft_kernel(struct pft *pft, uint32_t machine, const char *release, const char *architecture)
 {
 	struct pb *pb = &pft->block;
 
@@ -82,6 +82,8 @@ void pft_kernel(struct pft *pft, uint32_t machine, const char *release)
 	pb_open(pb, 1);
 	pb_text(pb, 1, "Linux");
 	pb_text(pb, 3, release);
+	if (architecture)
+		pb_text(pb, 4, architecture);
 	pb_close(pb);
 	pb_close(pb);
 	pft_packet_end(pft);
@@ -234,6 +236,19 @@ void pft_cpu_softirq(struct pft_cpu *cpu, int64_t ns, bool is_entry, uint32_t ve
 	if (!cpu)
 		return;
 	pb_uint(begin(cpu, ns, current(cpu), is_entry ? E_SOFTIRQ_ENTRY : E_SOFTIRQ_EXIT), 1, vec);
+	end(cpu);
+}
+
+void pft_cpu_syscall(struct pft_cpu *cpu, int64_t ns, int32_t tid, bool is_entry, uint32_t number, int64_t ret)
+{
+	struct pb *pb;
+
+	if (!cpu)
+		return;
+	pb = begin(cpu, ns, tid, is_entry ? E_SYS_ENTER : E_SYS_EXIT);
+	pb_uint(pb, 1, number);
+	if (!is_entry)
+		pb_uint(pb, 2, (uint64_t)ret);
 	end(cpu);
 }
 

@@ -67,7 +67,8 @@ static void reason_text(const struct reason *reason, char *buffer, size_t size)
 	if (reason->pieces > 1)
 		snprintf(times, sizeof(times), " (%u times)", reason->pieces);
 	if (reason->part->kind == WHY_BLOCKED)
-		snprintf(buffer, size, "blocked %s%s", time, times);
+		snprintf(buffer, size, "blocked %s%s%.40s%s%s", time, reason->part->call ? " in " : "",
+			 reason->part->call ? reason->part->call : "", reason->part->call ? "()" : "", times);
 	else if (reason->part->kind == WHY_PAGE_FAULT)
 		snprintf(buffer, size, "in %u page faults %s", reason->faults, time);
 	else if (reason->part->by_tid)
@@ -106,6 +107,7 @@ static const struct table_column because_columns[] = {
 	{ "group", NULL },
 	{ "kind", "meanwhile was" },
 	{ "by", "by" },
+	{ "call", "in" },
 	{ "ns", "Time" },
 	{ "pieces", "Pieces" },
 	{ "faults", NULL },
@@ -124,6 +126,7 @@ static void because_row(const struct why_answer *answer, unsigned rank, const st
 	table_u64(t, part->is_group);
 	table_text(t, why_kind_name(part->kind));
 	table_text(t, part->kind == WHY_PREEMPTED || part->kind == WHY_BLOCKED ? why_by(part, text, sizeof(text)) : NULL);
+	table_text(t, part->call);
 	table_ns(t, part->ns);
 	table_u64(t, part->pieces);
 	table_u64(t, part->faults);

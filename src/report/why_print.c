@@ -22,6 +22,7 @@
 	{ "host", host }, \
 	{ "where", NULL }, \
 	{ "by", NULL }, \
+	{ "call", NULL }, \
 	{ "ns", "Time" }, \
 	{ "usual_ns", "Usually" }, \
 	{ "error_ns", NULL }, \
@@ -80,6 +81,7 @@ static void part_row(struct why_answer *answer, unsigned rank, const struct why_
 	table_text(t, host_of(part));
 	table_text(t, why_where(answer, part, text, sizeof(text)));
 	by_cell(t, part);
+	table_text(t, part->call);
 	table_ns_within(t, part->ns, error_ns);
 	if (answer->usual.total_ns < 0)
 		table_none(t);
@@ -110,6 +112,7 @@ static void usual_row(struct why_answer *answer, unsigned rank, const struct why
 	table_text(t, host_of(usual));
 	table_text(t, why_where(answer, usual, text, sizeof(text)));
 	by_cell(t, usual);
+	table_text(t, usual->call);
 	table_ns(t, 0);
 	table_ns_within(t, usual->ns, error_ns);
 	table_ns(t, error_ns);
@@ -130,7 +133,7 @@ static void sum_row(struct why_answer *answer, unsigned rank)
 		table_none(t);
 	table_text(t, "= all");
 	table_text(t, "");
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < 4; i++)
 		table_none(t);
 	table_ns_within(t, answer->instance[rank].total_ns, why_total_error(&answer->instance[rank]));
 	if (answer->usual.total_ns < 0)

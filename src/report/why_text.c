@@ -197,12 +197,14 @@ static void preempted_text(const struct why_instance *instance, const struct why
 static void blocked_text(const struct why_cause *cause, const char *who, const char *time, const char *usual, char *buffer,
 			 size_t size)
 {
-	char woke[64], by[96] = "";
+	char woke[64], by[96] = "", call[64] = "";
 
+	if (cause->part->call)
+		snprintf(call, sizeof(call), "%s in %.40s()", cause->pieces > 1 ? ", most of it" : "", cause->part->call);
 	if (cause->part->by_tid > 0)
 		snprintf(by, sizeof(by), "%s %s woke it", cause->pieces > 1 ? ", most of it until" : " until",
 			 why_by(cause->part, woke, sizeof(woke)));
-	snprintf(buffer, size, "%s was blocked %s while it ran%s, usually %s", who, time, by, usual);
+	snprintf(buffer, size, "%s was blocked %s%s while it ran%s, usually %s", who, time, call, by, usual);
 }
 
 static void cause_text(const struct why_instance *instance, const struct why_cause *cause, char *buffer, size_t size)

@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 BUILD = os.environ["KYMO_BUILD"]
+SHARED = os.path.join(os.environ["KYMO_SOURCE"], "..", "shared")
 KYMO = os.path.join(BUILD, "bin", "kymo")
 CALLS = os.path.join(BUILD, "tests", "syscalls")
 ROUNDS = 20
@@ -104,11 +105,49 @@ def check_lint(directory):
     assert lint(trace, "/calling timer 1 s")[0] == {}
     lint(trace, "/calling timer 2 s", status=5)
     lint(trace, "control:step", status=5)
-    check_tables(trace, rows)
+    calls = check_tables(trace, rows)
+    check_why(trace)
+    check_perfetto(directory, trace, calls)
+
+
+def check_why(trace):
+    """What it slept in is named: also where a mutex is, that is what it is called."""
+    for period, call in (3, "read"), (4, "futex"):
+        told = kymo("why", trace, f"/calling timer {period} s")
+        parts = [p for p in told["parts"] if p["kind"] == "blocked" and p["rank"] == 1]
+        assert parts and all(p["call"] == call for p in parts), (call, parts)
+        assert all(p["call"] is None for p in told["parts"] if p["kind"] != "blocked"), told["parts"]
+        assert told["instances"][0]["cause"] != "blocked" or f" in {call}() " in told["sentence"], told["sentence"]
+
+
+def check_perfetto(directory, trace, calls):
+    """The trace processor makes the same calls of it, as slices inside of the callbacks and spans."""
+    oracle = os.path.join(SHARED, "oracles", "perfetto", "perfetto-sql.mjs")
+    with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
+        sanitized = re.search("^KYMO_SANITIZE:STRING=.", cache.read(), re.M)
+    if sanitized or not shutil.which("node") or not os.path.exists(oracle):
+        return
+    caller = threads(trace)["caller"]
+    path = os.path.join(directory, "trace.pftrace")
+    subprocess.run([KYMO, "export", trace, "-q", "--format", "perfetto", "-o", path], check=True)
+    run = subprocess.run(["node", oracle, "--offline", "-f", "json", path,
+                          f"""select s.name, s.dur, p.name from slice s join thread_track k on s.track_id = k.id join thread t using (utid)
+                              left join slice p on s.parent_id = p.id where t.tid = {caller} and s.name glob 'sys_*' and s.dur >= 0"""],
+                         capture_output=True, text=True, check=False)
+    if run.returncode == 77:
+        return
+    assert run.returncode == 0, run
+    rows = json.loads(run.stdout)["results"][0]["rows"]
+    # Perfetto's names are those of the numbers.
+    ours = collections.Counter((f"sys_{c['name']}", c["duration_ns"]) for c in calls if c["tid"] == caller and c["duration_ns"])
+    assert collections.Counter((name, ns) for name, ns, _ in rows) == ours, (rows, ours)
+    inside = collections.Counter((name, parent) for name, _, parent in rows)
+    assert inside["sys_read", "/calling timer 3 s"] == ROUNDS and inside["sys_close", "step"] == ROUNDS, inside
+    assert inside["sys_getppid", "/calling timer 2 s"] + inside["sys_getppid", "step"] == PARENTS * ROUNDS, inside
 
 
 def check_tables(trace, rows):
-    """Each call, and sums of runs, nodes and the process, are of one another."""
+    """Each call, and sums of runs, nodes and the process, are of one another. Return: each call."""
     calls = kymo("query", trace, "SELECT * FROM system_calls")["rows"]
     runs = kymo("query", trace, "SELECT * FROM callback_costs")["rows"]
     caller = [c for c in calls if c["tid"] == threads(trace)["caller"]]
@@ -126,6 +165,7 @@ def check_tables(trace, rows):
     assert node["system_calls"] == sum(run["system_calls"] for run in runs), node
     assert process["system_calls"] == len([c for c in calls if not c["is_lock_wait"]]), (process, len(calls))
     assert sum(c["is_lock_wait"] for c in calls) >= (ROUNDS if ("lock", None, 4) in rows else 0), calls
+    return calls
 
 
 def as_strace(directory):

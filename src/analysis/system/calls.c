@@ -79,8 +79,9 @@ static struct calls_thread *thread_of(struct calls *calls, uint32_t host, int32_
 	return thread;
 }
 
-static void tell(struct calls *calls, struct calls_thread *thread)
+static void tell(struct calls *calls, struct calls_thread *thread, int64_t ns)
 {
+	thread->call.told_ns = ns;
 	if (thread->in_call)
 		calls->take(calls->context, &thread->call);
 	thread->in_call = false;
@@ -92,7 +93,7 @@ void calls_entry(struct calls *calls, uint32_t host, int32_t tid, int64_t ns, co
 
 	if (!thread)
 		return;
-	tell(calls, thread);
+	tell(calls, thread, ns);
 	thread->in_call = true;
 	thread->call = (struct system_call){ .host = host, .tid = tid, .name = name, .start_ns = ns, .end_ns = ns, .is_begun = true };
 }
@@ -113,7 +114,7 @@ void calls_exit(struct calls *calls, uint32_t host, int32_t tid, uint32_t trace,
 	if (!call)
 		return;
 	if (!thread->in_call || strcmp(call->name, name) != 0 || ns < call->start_ns) {
-		tell(calls, thread);
+		tell(calls, thread, ns);
 		*call = (struct system_call){ .host = host, .tid = tid, .name = name, .start_ns = ns, .end_ns = ns, .is_ended = true };
 		thread->in_call = true;
 	} else if (ns - call->start_ns <= CALLS_SURE_NS || !was_loss(calls, trace, call->start_ns)) {
@@ -122,7 +123,7 @@ void calls_exit(struct calls *calls, uint32_t host, int32_t tid, uint32_t trace,
 	}
 	call->ret = ret;
 	call->has_ret = true;
-	tell(calls, thread);
+	tell(calls, thread, ns);
 }
 
 void calls_lost(struct calls *calls, uint32_t trace, int64_t to_ns)
@@ -179,5 +180,5 @@ void calls_finish(struct calls *calls)
 	const struct map_slot *slot;
 
 	for (size_t at = 0; (slot = map_next(&calls->threads, &at));)
-		tell(calls, slot->value);
+		tell(calls, slot->value, INT64_MAX);
 }

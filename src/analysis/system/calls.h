@@ -31,6 +31,7 @@ struct system_call {
 	int32_t tid;
 	const char *name;		/* LTTng's, without syscall_entry_; of the reader */
 	int64_t start_ns, end_ns;	/* the same where one of them is missing */
+	int64_t told_ns;		/* of the event that ends it, for sure or maybe; INT64_MAX: none does */
 	bool is_begun, is_ended;	/* that one is told; it is whole if both are */
 	bool has_ret;
 	int64_t ret;			/* what it returned; below zero: an errno */

@@ -27,8 +27,11 @@ struct why_cpu {
 	struct faults faults;
 	struct fault *fault;		/* by thread and start */
 	size_t fault_count, fault_size;
+	struct calls calls;
+	struct system_call *call;	/* by thread and start; told_ns: its end */
+	size_t call_count, call_size;
 	struct ctf_bind bind[BIND_MAX];
-	unsigned binds, sched_binds;
+	unsigned binds, sched_binds, call_first;
 	bool failed;
 };
 
@@ -100,8 +103,31 @@ static void take_fault(void *context, const struct fault *fault)
 	cpu->fault[cpu->fault_count++] = *fault;
 }
 
+/* One whose return is told, or that had not returned in the end. */
+static void take_call(void *context, const struct system_call *call)
+{
+	struct why_cpu *cpu = context;
+	size_t size = cpu->call_size ? cpu->call_size * 2 : 1024;
+	struct system_call *grown;
+
+	if (!call->is_begun || (!call->has_ret && call->told_ns != INT64_MAX) || !is_inside(cpu, call->start_ns, call->told_ns) ||
+	    !map_get(&cpu->threads, (uint32_t)call->tid, call->host))
+		return;
+	if (cpu->call_count == cpu->call_size) {
+		grown = realloc(cpu->call, size * sizeof(*grown));
+		if (!grown) {
+			cpu->failed = true;
+			return;
+		}
+		cpu->call = grown;
+		cpu->call_size = size;
+	}
+	cpu->call[cpu->call_count++] = *call;
+}
+
 static void bind_all(struct why_cpu *cpu)
 {
+	const struct ctf_bind *calls;
 	unsigned more, i;
 	const struct ctf_bind *bind = sched_bind(&cpu->sched_binds), *faults = faults_bind(&more);
 
@@ -109,6 +135,10 @@ static void bind_all(struct why_cpu *cpu)
 		cpu->bind[cpu->binds++] = bind[i];
 	for (i = 0; i < more && cpu->binds < BIND_MAX; i++)
 		cpu->bind[cpu->binds++] = faults[i];
+	cpu->call_first = cpu->binds;
+	calls = calls_bind(&more);
+	for (i = 0; i < more && cpu->binds < BIND_MAX; i++)
+		cpu->bind[cpu->binds++] = calls[i];
 }
 
 const struct ctf_bind *why_cpu_bind(const struct why_cpu *cpu, unsigned *count)
@@ -142,6 +172,7 @@ int why_cpu_create(struct why_cpu **out, const struct ctf_reader *reader, const 
 	cpu->reader = reader;
 	cpu->windows = windows;
 	faults_init(&cpu->faults, take_fault, cpu);
+	calls_init(&cpu->calls, take_call, cpu);
 	bind_all(cpu);
 	cpu->window = malloc((windows ? windows : 1) * sizeof(*window));
 	if (!cpu->window || sched_create(&cpu->sched, reader, &listener, cpu) || know_threads(cpu, model)) {
@@ -163,6 +194,8 @@ void why_cpu_destroy(struct why_cpu *cpu)
 	free(cpu->item);
 	faults_free(&cpu->faults);
 	free(cpu->fault);
+	calls_free(&cpu->calls);
+	free(cpu->call);
 	free(cpu);
 }
 
@@ -173,6 +206,9 @@ int why_cpu_event(struct why_cpu *cpu, const struct ctf_event *event)
 
 	if (event->bound >= 0 && (unsigned)event->bound >= cpu->sched_binds) {
 		(void)sched_host(cpu->sched, ctf_trace(cpu->reader, event->trace)->hostname, &host);
+		if ((unsigned)event->bound >= cpu->call_first)
+			return calls_event(&cpu->calls, event, cpu->call_first, host,
+					   sched_running(cpu->sched, host, event->cpu)) || cpu->failed ? -1 : 0;
 		tid = faults_whose(event, cpu->sched_binds);
 		if (tid > 0)
 			sched_seen_on(cpu->sched, host, tid, event->cpu, event->ns);
@@ -196,6 +232,17 @@ static int by_thread(const void *a, const void *b)
 static int by_start(const void *a, const void *b)
 {
 	const struct fault *x = a, *y = b;
+
+	if (x->host != y->host)
+		return x->host < y->host ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct system_call *x = a, *y = b;
 
 	if (x->host != y->host)
 		return x->host < y->host ? -1 : 1;
@@ -230,6 +277,9 @@ static void finish_faults(struct why_cpu *cpu)
 void why_cpu_finish(struct why_cpu *cpu)
 {
 	finish_faults(cpu);
+	calls_finish(&cpu->calls);
+	if (cpu->call_count)
+		qsort(cpu->call, cpu->call_count, sizeof(*cpu->call), by_begin);
 	if (cpu->count)
 		qsort(cpu->item, cpu->count, sizeof(*cpu->item), by_thread);
 }
@@ -308,4 +358,24 @@ size_t why_faults(const struct why_cpu *cpu, const struct model_thread *thread, 
 	}
 	*first = cpu->fault + low;
 	return end - low;
+}
+
+const char *why_call(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns, int64_t to_ns)
+{
+	struct system_call key = { .tid = (int32_t)thread->tid, .start_ns = from_ns };
+	size_t low = 0, high = cpu->call_count;
+	const struct system_call *latest;
+
+	if (!sched_host(cpu->sched, thread->process->hostname, &key.host))
+		return NULL;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (by_begin(&cpu->call[middle], &key) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	latest = low ? &cpu->call[low - 1] : NULL;
+	return latest && latest->host == key.host && latest->tid == key.tid && latest->told_ns >= to_ns ? latest->name : NULL;
 }

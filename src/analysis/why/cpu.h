@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who had the CPU while instances were under way: what sched.h tells of the threads of the model is kept, as far as it is
- * inside of windows; and their page faults. Threads are known by their number, so those of other pid namespaces are not found.
+ * inside of windows; and their page faults and system calls. Threads are known by their number, so those of other pid namespaces are not found.
  *
  * Context of all functions: not thread-safe; allocate.
  */
@@ -13,6 +13,7 @@
 
 #include "analysis/model/model.h"
 #include "analysis/sched/sched.h"
+#include "analysis/system/calls.h"
 #include "analysis/system/faults.h"
 #include "analysis/why/why.h"
 #include "ctf/reader.h"
@@ -74,5 +75,8 @@ int64_t why_idle_until(const struct why_others *others, const struct why_cpu *cp
  */
 size_t why_faults(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns, int64_t to_ns,
 		  const struct fault **first);
+
+/** why_call() - the name of the system call that @thread was in for all of [@from_ns, @to_ns]; NULL: not known, or in none. */
+const char *why_call(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns, int64_t to_ns);
 
 #endif

@@ -53,6 +53,7 @@ static void piece(struct cut *cut, struct why_parts *parts, struct why_part new)
 		if (new.ns > part->longest_ns) {
 			part->longest_ns = new.ns;
 			part->by_tid = new.by_tid;
+			part->call = new.call;
 			memcpy(part->by, new.by, sizeof(part->by));	/* a new thread gets its name a little later */
 		}
 		part->pieces += part->end_ns != new.begin_ns;
@@ -93,6 +94,7 @@ static void executed(const struct spells *to, const struct why_part part)
 
 	in.kind = WHY_PAGE_FAULT;
 	in.by_tid = 0;
+	in.call = NULL;
 	in.by[0] = '\0';
 	for (size_t i = 0; i < count; i++, fault++) {
 		bool begins = fault->start_ns >= part.begin_ns, is_timed = fault->end_ns > fault->start_ns;
@@ -131,6 +133,8 @@ static void on_spell(void *context, const struct why_spell *spell)
 		part.by_tid = spell->by_tid;
 		memcpy(part.by, spell->by, sizeof(part.by));
 	}
+	if (part.kind == WHY_BLOCKED)
+		part.call = why_call(spells->cut->cpu, part.thread, spell->from_ns, spell->to_ns);
 	if (part.kind == WHY_PREEMPTED || waits)
 		piece(spells->cut, spells->parts, part);
 	else

@@ -131,6 +131,7 @@ struct why_part {
 	const struct model_thread *thread;	/* it happened on; QUEUED: that of the callback */
 	int32_t by_tid;			/* PREEMPTED: who ran; BLOCKED: who woke it; 0: nobody, the CPU was idle; -1: not known */
 	char by[16];			/* its name; both of the longest piece */
+	const char *call;		/* BLOCKED: the system call that it slept in, of the longest piece; NULL: not known */
 	bool is_group;			/* QUEUED: by a callback group or node, on another thread */
 	bool is_assumed;		/* no event tells the group */
 	int64_t begin_ns, end_ns;	/* of the first and the last piece */
