@@ -30,7 +30,7 @@ struct options {
 	const char *perfetto;
 	struct opt_list processes, users;
 	const char *verb;
-	bool all, paused, wait, kernel, kernel_all, syscalls, malloc;
+	bool all, paused, wait, kernel, kernel_all, syscalls, cycles, malloc;
 	bool strict, quiet;
 	int64_t duration;
 	uint64_t ring_size;
@@ -59,6 +59,8 @@ static const struct opt opts[] = {
 	  "the kernel's events of all threads of the machine", NULL },
 	{ "syscalls", 0, OPT_FLAG, offsetof(struct options, syscalls), NULL,
 	  "--kernel, and the system calls of what is recorded: which, how long, what they returned", NULL },
+	{ "cycles", 0, OPT_FLAG, offsetof(struct options, cycles), NULL,
+	  "--kernel, and the CPU cycles of what is recorded, by hardware counters; CPU time where there are none", NULL },
 	CLI_OPT_MALLOC(struct options),
 	{ "paused", 0, OPT_FLAG, offsetof(struct options, paused), NULL,
 	  "begin with a pause: only facts are taken until \"kymo resume\"", NULL },
@@ -188,10 +190,11 @@ static int parse(int argc, char **argv, struct options *options, struct record_o
 	    select_processes(options->verb, &options->processes, &record->session, err) < 0 ||
 	    prepare_filter(options, record, err) < 0)
 		return -1;
-	options->kernel |= options->kernel_all || options->syscalls;
+	options->kernel |= options->kernel_all || options->syscalls || options->cycles;
 	record->kernel = options->kernel;
 	record->kernel_all = options->kernel_all;
 	record->syscalls = options->syscalls;
+	record->cycles = options->cycles;
 	record->session.paused = options->paused || options->wait;
 	record->session.armed = options->wait;
 	record->duration_ns = options->duration;

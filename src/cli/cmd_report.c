@@ -211,7 +211,7 @@ const struct verb verb_report = {
 		"Sections: hosts, callbacks, topics, waits, spans, counters, instants and loss are shown when\n"
 		"none is named, as far as the trace has something of their kind. Others: publications,\n"
 		"takes, intervals, utilisation (regularity and load); cputime, memory, profile (of the\n"
-		"kernel's and libc's events of LTTng, if the trace has them); realtime, node-costs,\n"
+		"kernel's and libc's events of LTTng, if the trace has them); cycles; realtime, node-costs,\n"
 		"process-costs (allocations, lock waits, page faults); communications (each\n"
 		"publisher and subscription), frequency, service-calls, executors, lifecycle; processes,\n"
 		"nodes, publishers, subscriptions, timers, services, clients; instances\n"

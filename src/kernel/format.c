@@ -13,8 +13,9 @@
 
 #define MAX_RT_PRIO 100
 
-#define KEVENT(system, raw, name) { #system, #raw, #name, 0, {
-#define KCOUNTER(counter, id, name) { NULL, NULL, #name, counter, {
+#define KEVENT(system, raw, name) { #system, #raw, #name, 0, false, 0, {
+#define KCOUNTER(counter, id, name) { NULL, NULL, #name, counter, false, 0, {
+#define KCOUNT(type, counter, id, name) { NULL, NULL, #name, counter, true, type, {
 #define KFIELD(name, raw, kind) { #name, #raw, kind },
 #define KEVENT_END } },
 const struct kevent kevents[] = {
@@ -103,6 +104,13 @@ int format_read(const char *tracefs, const struct kevent *event, struct kformat 
 	FILE *file;
 
 	*format = (struct kformat){ 0 };
+	if (event->counts) {
+		format->id = KCOUNT_ID | (uint32_t)(event - kevents);
+		format->place[0] = (struct kplace){ offsetof(struct kcount_record, tid), sizeof(int32_t), false, true };
+		format->place[1] = (struct kplace){ offsetof(struct kcount_record, ns), sizeof(int64_t), false, true };
+		format->place[2] = (struct kplace){ offsetof(struct kcount_record, count), sizeof(int64_t), false, true };
+		return 0;
+	}
 	if (!event->system) {
 		format->id = KCOUNTER_ID | event->counter;
 		format->place[0] = (struct kplace){ offsetof(struct kcounter_record, address), sizeof(uint64_t), false, false };

@@ -31,7 +31,9 @@ struct kevent_field {
 
 struct kevent {
 	const char *system, *raw, *name;	/* system, raw NULL: a counter */
-	uint32_t counter;			/* PERF_COUNT_SW_... */
+	uint32_t counter;			/* PERF_COUNT_... */
+	bool counts;				/* from switch to switch */
+	uint32_t type;				/* then: PERF_TYPE_... */
 	struct kevent_field field[KEVENT_FIELDS_MAX + 1];	/* the last one is KEVENT_NONE */
 };
 
@@ -41,6 +43,7 @@ extern const unsigned kevent_count;
 /* Index of each in kevents. */
 #define KEVENT(system, raw, name) KEVENT_ID_##name,
 #define KCOUNTER(counter, id, name) KEVENT_ID_##id,
+#define KCOUNT(type, counter, id, name) KEVENT_ID_##id,
 #define KFIELD(name, raw, kind)
 #define KEVENT_END
 enum kevent_id {
@@ -49,6 +52,7 @@ enum kevent_id {
 };
 #undef KEVENT
 #undef KCOUNTER
+#undef KCOUNT
 #undef KFIELD
 #undef KEVENT_END
 
@@ -65,6 +69,14 @@ struct kplace {
 struct kcounter_record {
 	uint16_t id;
 	uint64_t address;
+};
+
+/* One that counts from switch to switch has these; see ring_counts.c. */
+#define KCOUNT_ID 0xfe00u		/* and which one of the table it is */
+struct kcount_record {
+	uint16_t id;
+	int32_t tid;			/* who was on the CPU */
+	int64_t ns, count;
 };
 
 /* An event of this kernel. */
@@ -180,6 +192,18 @@ void pages_forget(struct kpages *pages);
 
 #define RING_EVENTS_MAX 16
 
+/* A counter that is read at each switch of a CPU: sched_switch leads a group, so that its samples have the counter's value. */
+struct kcounts {
+	uint32_t event;			/* KCOUNT_ID and which; 0: none */
+	uint32_t tracepoint;		/* sched_switch */
+	struct kplace prev, next;	/* in its records */
+	int fd;				/* of the counter */
+	bool known;			/* the rest, of the switch before: */
+	int32_t tid;			/* who came */
+	uint64_t ns, value;
+	struct kcount_record record;
+};
+
 struct kring {
 	int fd[RING_EVENTS_MAX];	/* of the events; the first one has the ring */
 	uint32_t event[RING_EVENTS_MAX];	/* their ids, ... */
@@ -193,15 +217,25 @@ struct kring {
 	uint64_t lost;
 	struct krecord record;		/* at `at` */
 	struct kcounter_record counter;	/* its bytes, if it is a counter's */
+	struct kcounts counts;
 	bool known;			/* it is */
 	bool full;			/* at some time */
 };
 
-/** ring_open() - events @id of CPU @cpu, nothing runs yet. Return: 0; -errno. */
-int ring_open(struct kring *ring, int cpu, const uint32_t *id, unsigned count, size_t size);
+/** ring_open() - events @id of CPU @cpu, nothing runs yet. @counts: for the one that counts. Return: 0; -errno. */
+int ring_open(struct kring *ring, int cpu, const uint32_t *id, unsigned count, const struct kcounts *counts, size_t size);
 void ring_start(struct kring *ring);
 void ring_stop(struct kring *ring);
 void ring_close(struct kring *ring);
+
+/* ring_counts.c: the counter of this id, with where sched_switch has what is needed to tell who was on a CPU. */
+struct kcounts counts_of(uint32_t id);
+/* Can it be had on this machine? Return: 0; -errno. */
+int counts_probe(uint32_t id);
+/* The group's leader, with the counter in counts->fd. Return: its descriptor; -errno. */
+int counts_open(struct kcounts *counts, int cpu);
+/* A sample of it, behind id and time. Return: false: it tells nothing, as the one before it is not there. */
+bool counts_parse(struct kcounts *counts, uint64_t ns, const uint8_t *rest, size_t size, struct krecord *record);
 
 /* As those of a source. */
 void ring_capture(struct kring *ring);

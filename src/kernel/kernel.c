@@ -33,6 +33,8 @@ struct kernel {
 	uint64_t seen;
 	bool full;
 	uint64_t flushed_ns;
+	const char *counter;		/* NULL: none */
+	int no_cycles;			/* errno; 0: they are there, or nobody wants them */
 	int rc;				/* what went wrong first */
 };
 
@@ -150,6 +152,29 @@ static void release(struct kernel *kernel)
 	free(kernel);
 }
 
+int kernel_no_cycles(const struct kernel *kernel)
+{
+	return kernel->no_cycles;
+}
+
+/* Leaves out all counters but one, which is kept in kernel->counter. */
+static void choose_counter(struct kernel *kernel, bool wanted)
+{
+	struct kformat *format = kernel->format;
+	unsigned chosen = kevent_count;
+
+	if (wanted) {
+		kernel->no_cycles = -counts_probe(format[KEVENT_ID_cpu_cycles].id);
+		chosen = kernel->no_cycles ? KEVENT_ID_cpu_clock : KEVENT_ID_cpu_cycles;
+		if (kernel->no_cycles && counts_probe(format[chosen].id) < 0)
+			chosen = kevent_count;
+	}
+	for (unsigned i = 0; i < kevent_count; i++)
+		if (kevents[i].counts && i != chosen)
+			format[i] = (struct kformat){ 0 };
+	kernel->counter = chosen < kevent_count ? kevents[chosen].name : NULL;
+}
+
 bool kernel_has_syscalls(const struct kernel *kernel)
 {
 	return kernel->format[KEVENT_ID_syscall_entry_unknown].id && kernel->format[KEVENT_ID_syscall_exit_unknown].id;
@@ -166,6 +191,8 @@ int kernel_open(struct kernel **out, const struct kernel_options *options, struc
 	kernel->format = format_read_all(err);
 	if (kernel->format && !options->syscalls)
 		calls_leave_out(kernel->format);
+	if (kernel->format)
+		choose_counter(kernel, options->cycles);
 	if (!kernel->format || open_source(kernel, options, err) < 0 ||
 	    (options->dir ? open_trace(kernel, options, err) : open_kept(kernel, options, err)) < 0) {
 		unmake(kernel);
@@ -191,8 +218,10 @@ const char *kernel_probe(struct err *err)
 	}
 	kernel->dir_fd = -1;
 	kernel->format = format_read_all(err);
-	if (kernel->format)
+	if (kernel->format) {
 		calls_leave_out(kernel->format);
+		choose_counter(kernel, false);
+	}
 	if (kernel->format && open_source(kernel, &(struct kernel_options){ .ring_size = 128u << 10 }, err) == 0)
 		source = kernel->source->ops->name;
 	release(kernel);
@@ -407,6 +436,7 @@ int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct err *
 	stats->full = kernel->full;
 	stats->all = !kernel->select;
 	stats->syscalls = kernel_has_syscalls(kernel);
+	stats->counter = kernel->counter;
 	stats->source = kernel->source->ops->name;
 	rc = failed(kernel, err);
 	if (!stats->events)

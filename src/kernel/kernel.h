@@ -32,6 +32,7 @@ struct kernel_options {
 	uint64_t window_ns, memory;	/* without dir: how much of the past is kept, in at most so many bytes */
 	bool all;			/* of all threads, not only those that are followed */
 	bool syscalls;			/* system calls, too, of these threads only */
+	bool cycles;			/* CPU cycles that threads have had whenever they leave a CPU; where there are none: CPU time */
 	const char *source;		/* "tracefs" or "perf_event_open"; NULL: the first that can be */
 	size_t ring_size;		/* bytes per CPU, rounded up to a power of two; 0: 4 MiB, or what is allowed */
 };
@@ -43,6 +44,7 @@ struct kernel_stats {
 	const char *source;		/* where they came from */
 	bool all;			/* of all threads */
 	bool syscalls;			/* with system calls */
+	const char *counter;		/* "cpu-cycles", "cpu-clock"; NULL: none */
 	bool full;			/* some because a ring was full; the others the kernel did not deliver */
 };
 
@@ -58,6 +60,9 @@ int kernel_open(struct kernel **kernel, const struct kernel_options *options, st
  * Return: where the events would come from; NULL with @err: what is missing, and what grants it.
  */
 const char *kernel_probe(struct err *err);
+
+/** kernel_no_cycles() - why, as errno, this machine's CPU cycles are not recorded, but CPU time; 0: they are, or nobody asked. */
+int kernel_no_cycles(const struct kernel *kernel);
 
 /** kernel_has_syscalls() - are system calls recorded, too? Not if this kernel does not have them. */
 bool kernel_has_syscalls(const struct kernel *kernel);

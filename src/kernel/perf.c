@@ -45,12 +45,12 @@ static void perf_close(struct ksource *source)
 }
 
 /* Whoever may lock little memory gets a smaller ring. */
-static int open_ring(struct kring *ring, int cpu, const uint32_t *id, unsigned count, size_t size)
+static int open_ring(struct kring *ring, int cpu, const uint32_t *id, unsigned count, const struct kcounts *counts, size_t size)
 {
 	int rc;
 
 	do {
-		rc = ring_open(ring, cpu, id, count, size);
+		rc = ring_open(ring, cpu, id, count, counts, size);
 		size /= 2;
 	} while (rc == -EPERM && size >= RING_LEAST);
 	/* One that is switched off has nothing to tell. */
@@ -62,6 +62,7 @@ static int perf_open(struct ksource **source, const struct kformat *format, size
 	unsigned configured = (unsigned)sysconf(_SC_NPROCESSORS_CONF), count = 0;
 	struct perf *perf = calloc(1, sizeof(*perf) + configured * sizeof(perf->ring[0]));
 	uint32_t id[RING_EVENTS_MAX];
+	struct kcounts counts = { 0 };
 	size_t power = RING_LEAST;
 	int rc;
 
@@ -71,10 +72,13 @@ static int perf_open(struct ksource **source, const struct kformat *format, size
 	while (power < size)
 		power *= 2;
 	for (unsigned i = 0; i < kevent_count && count < RING_EVENTS_MAX; i++)
-		if (format[i].id)
+		if (format[i].id) {
+			if (kevents[i].counts)
+				counts = counts_of(format[i].id);
 			id[count++] = format[i].id;
+		}
 	for (; perf->source.cpus < configured; perf->source.cpus++) {
-		rc = open_ring(&perf->ring[perf->source.cpus], (int)perf->source.cpus, id, count, power);
+		rc = open_ring(&perf->ring[perf->source.cpus], (int)perf->source.cpus, id, count, &counts, power);
 		if (rc < 0) {
 			perf_close(&perf->source);
 			return refused(rc, err);

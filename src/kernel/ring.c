@@ -23,6 +23,11 @@ static bool is_counter(uint32_t event)
 	return event >= KCOUNTER_ID;
 }
 
+static bool is_count(uint32_t event)
+{
+	return event >= KCOUNT_ID && event < KCOUNTER_ID;
+}
+
 static int open_event(uint32_t event, int cpu)
 {
 	struct perf_event_attr attr = {
@@ -43,14 +48,15 @@ static int open_event(uint32_t event, int cpu)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-int ring_open(struct kring *ring, int cpu, const uint32_t *id, unsigned count, size_t size)
+int ring_open(struct kring *ring, int cpu, const uint32_t *id, unsigned count, const struct kcounts *counts, size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	int fd;
 
-	*ring = (struct kring){ .size = size };
+	*ring = (struct kring){ .size = size, .counts = *counts };
+	ring->counts.fd = -1;
 	for (unsigned i = 0; i < count && i < RING_EVENTS_MAX; i++) {
-		fd = open_event(id[i], cpu);
+		fd = is_count(id[i]) ? counts_open(&ring->counts, cpu) : open_event(id[i], cpu);
 		if (fd >= 0) {
 			ring->event[i] = id[i];
 			ring->fd[ring->fds++] = fd;
@@ -82,13 +88,13 @@ int ring_open(struct kring *ring, int cpu, const uint32_t *id, unsigned count, s
 void ring_start(struct kring *ring)
 {
 	for (unsigned i = 0; i < ring->fds; i++)
-		(void)ioctl(ring->fd[i], PERF_EVENT_IOC_ENABLE, 0);	/* it is ours: nothing to fail */
+		(void)ioctl(ring->fd[i], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);	/* it is ours: nothing to fail */
 }
 
 void ring_stop(struct kring *ring)
 {
 	for (unsigned i = 0; i < ring->fds; i++)
-		(void)ioctl(ring->fd[i], PERF_EVENT_IOC_DISABLE, 0);
+		(void)ioctl(ring->fd[i], PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
 }
 
 void ring_close(struct kring *ring)
@@ -97,6 +103,8 @@ void ring_close(struct kring *ring)
 		(void)munmap(ring->map, (size_t)sysconf(_SC_PAGESIZE) + ring->size);
 	for (unsigned i = 0; i < ring->fds; i++)
 		(void)close(ring->fd[i]);
+	if (ring->size && ring->counts.fd >= 0)
+		(void)close(ring->counts.fd);
 	free(ring->copy);
 	*ring = (struct kring){ 0 };
 }
@@ -104,10 +112,13 @@ void ring_close(struct kring *ring)
 /* Events that happened since ring_start(), by the kernel's own count. */
 static uint64_t counted(const struct kring *ring)
 {
+	struct { uint64_t events, leader, counter; } group;
 	uint64_t sum = 0, count;
 
 	for (unsigned i = 0; i < ring->fds; i++)
-		if (read(ring->fd[i], &count, sizeof(count)) == sizeof(count))
+		if (is_count(ring->event[i]))
+			sum += read(ring->fd[i], &group, sizeof(group)) == sizeof(group) ? group.leader : 0;
+		else if (read(ring->fd[i], &count, sizeof(count)) == sizeof(count))
 			sum += count;
 	return sum;
 }
@@ -180,6 +191,8 @@ static bool parse(struct kring *ring, const uint8_t *body, size_t size)
 	if (i == ring->fds)
 		return false;
 	ring->record.ns = head.ns;
+	if (is_count(ring->event[i]))
+		return counts_parse(&ring->counts, head.ns, body + sizeof(head), size - sizeof(head), &ring->record);
 	return is_counter(ring->event[i]) ? parse_counter(ring, ring->event[i], body + sizeof(head), size - sizeof(head)) :
 					    parse_tracepoint(&ring->record, body + sizeof(head), size - sizeof(head));
 }

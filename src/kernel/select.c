@@ -7,8 +7,8 @@
  *   waking, migrate,
  *   exit, fork      of such a thread; what it forks is followed, too
  *   irq, softirq    on a CPU where such a thread runs, or waits
- *   page faults,
- *   system calls    of such a thread
+ *   page faults, system
+ *   calls, counts   of such a thread
  *
  * What is not wanted is held a while: the last switch of a CPU, and the interrupts that it is in. When then something
  * happens there that is wanted, or a thread begins to wait there, they are taken after all: so that it is always told who
@@ -49,6 +49,7 @@ struct cpu {
 	unsigned inside[HELD_COUNT];	/* interrupts whose entry was taken */
 	unsigned waiting;		/* threads */
 	bool ours;			/* who runs is followed */
+	int64_t gone;			/* who was followed and left it for ever, at the latest switch; 0: nobody */
 	bool shown;			/* the switch to who runs was taken */
 };
 
@@ -92,7 +93,7 @@ struct select *select_create(unsigned cpus, const struct kformat *format, select
 	at->next = place_of(format, KEVENT_ID_sched_switch, "next_pid");
 	at->child = place_of(format, KEVENT_ID_sched_process_fork, "child_pid");
 	for (unsigned i = 0; i < KEVENT_ID_COUNT; i++) {
-		at->tid[i] = place_of(format, i, i == KEVENT_ID_sched_process_fork ? "parent_pid" :
+		at->tid[i] = place_of(format, i, i == KEVENT_ID_sched_process_fork ? "parent_pid" : kevents[i].counts ? "tid" :
 					 i == KEVENT_ID_x86_exceptions_page_fault_user || calls_is_one(i) ? "common_pid" : "pid");
 		at->cpu[i] = place_of(format, i, i == KEVENT_ID_sched_migrate_task ? "dest_cpu" : "target_cpu");
 	}
@@ -212,6 +213,7 @@ static void on_switch(struct select *select, unsigned number, const struct kreco
 	if (next)
 		waits_no_more(select, next, RUNS);
 	cpu->ours = next != NULL;
+	cpu->gone = prev && !thread_of(select, prev_tid) ? prev_tid : 0;
 	cpu->shown = prev || next || cpu->waiting;
 	cpu->held[HELD_SWITCH].any = false;
 	if (wanted)
@@ -283,6 +285,15 @@ static void on_fault(struct select *select, unsigned number, unsigned event, con
 		select->take(select->context, number, event, record);
 }
 
+/* It comes just behind the switch that ends what it counted. */
+static void on_count(struct select *select, unsigned cpu, unsigned event, const struct krecord *record)
+{
+	const int64_t tid = record_integer(record, &select->at.tid[event]);
+
+	if (thread_of(select, tid) || (tid && select->cpu[cpu].gone == tid))
+		select->take(select->context, cpu, event, record);
+}
+
 void select_record(struct select *select, unsigned cpu, unsigned event, const struct krecord *record)
 {
 	if (cpu >= select->cpus)
@@ -298,6 +309,10 @@ void select_record(struct select *select, unsigned cpu, unsigned event, const st
 	case KEVENT_ID_irq_handler_exit:
 	case KEVENT_ID_irq_softirq_exit:
 		on_leave(select, cpu, event, record);
+		break;
+	case KEVENT_ID_cpu_cycles:
+	case KEVENT_ID_cpu_clock:
+		on_count(select, cpu, event, record);
 		break;
 	case KEVENT_ID_syscall_entry_unknown:
 	case KEVENT_ID_syscall_exit_unknown:

@@ -244,6 +244,7 @@ static struct json_object *kernel(const struct kernel_stats *stats)
 	put_text(object, "source", stats->source);
 	put_text(object, "threads", stats->all ? "all" : "traced");
 	json_object_object_add(object, "syscalls", json_object_new_boolean(stats->syscalls));
+	json_object_object_add(object, "counter", stats->counter ? json_object_new_string(stats->counter) : NULL);
 	put_u64(object, "cpus", stats->cpus);
 	put_u64(object, "recorded", stats->events);
 	put_u64(object, "lost", stats->lost);

@@ -487,7 +487,7 @@ int record_run(const struct record_options *options, struct record_result *resul
 		return -1;
 	}
 	if (options->kernel)
-		record_kernel_begin(&recorder.kernel, recorder.session, &options->session, options->kernel_all, options->syscalls,
+		record_kernel_begin(&recorder.kernel, recorder.session, &options->session, options->kernel_all, options->syscalls, options->cycles,
 				    options->flight);
 	rc = run_loop(&recorder);
 	/* What waits in the flight recorder is written at the session's end. */

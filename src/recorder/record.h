@@ -23,6 +23,7 @@ struct record_options {
 	bool kernel;			/* the kernel's events, too, in kernel/ of the (first) trace directory */
 	bool kernel_all;		/* with it: of all threads, not only those of traced processes */
 	bool syscalls;			/* with it: system calls, too */
+	bool cycles;			/* with it: CPU cycles, too */
 	char **command;			/* argument vector; NULL: attach */
 	char **environment;		/* for the command */
 	int64_t duration_ns;		/* 0: until a signal, or until the command ends */

@@ -2,6 +2,7 @@
 /* The kernel's events beside a session's; see record_kernel.h. */
 #include "recorder/record_kernel.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,13 +37,27 @@ static bool describe(const struct record_kernel *record, const char *trace, int6
 	return false;
 }
 
+static void tell_no_cycles(const struct record_kernel *record)
+{
+	const int why = kernel_no_cycles(record->kernel);
+	char text[256];
+
+	if (!why)
+		return;
+	(void)snprintf(text, sizeof(text), "no CPU cycles: %s; recording CPU time (cpu-clock) in their place",
+		       why == ENOENT || why == ENODEV || why == EOPNOTSUPP ?
+		       "this machine has no hardware counter that perf knows (virtual machines often have none)" : strerror(why));
+	say(record->options, text);
+}
+
 void record_kernel_begin(struct record_kernel *record, struct session *session, const struct session_options *options,
-			 bool all, bool syscalls, const struct flight_options *flight)
+			 bool all, bool syscalls, bool cycles, const struct flight_options *flight)
 {
 	char dir[PATH_MAX], text[sizeof(((struct err *)0)->text) + 64];
 	struct traces traces = { 0 };
 	struct ctf_trace_desc desc;
-	struct kernel_options how = { .desc = &desc, .all = all, .syscalls = syscalls, .source = getenv("KYMO_KERNEL_SOURCE") };
+	struct kernel_options how = { .desc = &desc, .all = all, .syscalls = syscalls, .cycles = cycles,
+				      .source = getenv("KYMO_KERNEL_SOURCE") };
 	struct err err;
 
 	*record = (struct record_kernel){ .session = session, .options = options, .window_ns = flight ? flight->window_ns : 0 };
@@ -58,6 +73,7 @@ void record_kernel_begin(struct record_kernel *record, struct session *session, 
 		if (syscalls && !kernel_has_syscalls(record->kernel))
 			say(options, "this kernel does not have the tracepoints of system calls (raw_syscalls, of "
 			    "CONFIG_FTRACE_SYSCALLS); recording its other events");
+		tell_no_cycles(record);
 		return;
 	}
 	(void)snprintf(text, sizeof(text), "%s; recording without them", err.text);

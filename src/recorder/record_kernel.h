@@ -20,11 +20,11 @@ struct record_kernel {
 /**
  * record_kernel_begin() - @session and @options must live on
  * @all: of all threads
- * @syscalls: system calls, too
+ * @syscalls: system calls, too; @cycles: CPU cycles, too
  * @flight: they are kept, in a quarter as much memory besides; NULL: they are written
  */
 void record_kernel_begin(struct record_kernel *record, struct session *session, const struct session_options *options,
-			 bool all, bool syscalls, const struct flight_options *flight);
+			 bool all, bool syscalls, bool cycles, const struct flight_options *flight);
 
 /** record_kernel_snapshot() - into the snapshot that was just written. */
 void record_kernel_snapshot(struct record_kernel *record, const struct flight_report *report);

@@ -109,6 +109,8 @@ void report_response_rows(struct report *report);
 /* system.c */
 int report_cputime(struct report *report);
 int report_memory(struct report *report);
+/* cycles.c */
+int report_cycles(struct report *report);
 /* realtime.c */
 void report_realtime(struct report *report);
 /* costs.c */

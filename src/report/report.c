@@ -58,6 +58,7 @@ static const struct report_section sections[] = {
 	  .none = "No lifecycle node changed its state in the trace." },
 	{ .name = "cputime", .again = report_cputime },
 	{ .name = "memory", .again = report_memory },
+	{ .name = "cycles", .may_be_empty = true, .again = report_cycles },
 	{ .name = "realtime", .realtime = true, .costs = true, .may_be_empty = true, .print = report_realtime },
 	{ .name = "node-costs", .costs = true, .may_be_empty = true, .print = report_node_costs },
 	{ .name = "process-costs", .costs = true, .may_be_empty = true, .print = report_process_costs },

@@ -43,6 +43,7 @@ PARTS = {
     "caret": ["model"],
     "system": ["model"],
     "costs": ["model", "spans", "system"],
+    "cycles": ["model"],
     "simclock": [],
     "align": ["model"],
     "tables": ["model", "costs", "spans", "simclock", "align", "sched", "executors"],

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What callbacks and threads had of a counter of perf (kymo record --cycles): beside a model, in one pass.
+ *
+ *   cycles_create(&cycles, model, reader);		before model_attach()
+ *   while (ctf_next(...))
+ *       cycles_event(cycles, &event), model_event(model, &event);	in this order
+ *
+ * The counter is told for each stretch that a thread is on a CPU. A run of a callback has its part of what the stretches counted that
+ * it ran in, by time: exact where the counter goes evenly within a stretch, and in sum over a thread. Runs inside others count for both.
+ * Of a stretch that is not told (not all switches come) nothing counts. Where runs of a thread lie outside of what is told of its number,
+ * that is another thread, of another PID namespace.
+ *
+ * Context of all functions: not thread-safe; allocate; do not block.
+ */
+#ifndef KYMO_ANALYSIS_CYCLES_H
+#define KYMO_ANALYSIS_CYCLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/model/model.h"
+#include "ctf/reader.h"
+
+struct cycles_sum {
+	uint64_t runs;			/* of a callback: that returned, wherever */
+	double count;			/* of the counter */
+	int64_t ns;			/* on CPUs, while it counted */
+};
+
+/* A thread that runs callbacks, or of the same number and host as one. */
+struct cycles_thread {
+	const struct model_thread *thread;
+	struct cycles_sum sum;		/* in callbacks or not; runs: of callbacks */
+	uint64_t inside, outside;	/* runs in stretches that are told, and in none */
+};
+
+struct cycles;
+
+/** cycles_name() - "cpu-cycles" or "cpu-clock" (CPU time in ns), as the trace has it; NULL: neither. */
+const char *cycles_name(const struct ctf_reader *reader);
+
+/** cycles_create() - listen to @model. Return: 0, or -1: no memory. */
+int cycles_create(struct cycles **cycles, struct model *model, const struct ctf_reader *reader);
+void cycles_destroy(struct cycles *cycles);
+
+/** cycles_window() - only stretches that end between @begin_ns and @end_ns, and runs that do, count. */
+void cycles_window(struct cycles *cycles, int64_t begin_ns, int64_t end_ns);
+
+/** cycles_event() - the next event, before the model gets it. Return: 0, or -1: no memory. */
+int cycles_event(struct cycles *cycles, const struct ctf_event *event);
+
+/** cycles_callback() - of the callback with that index of the model; NULL: nothing was counted. */
+const struct cycles_sum *cycles_callback(const struct cycles *cycles, uint32_t index);
+
+/** cycles_thread() - by index, in order of their first run; NULL behind the last one. */
+const struct cycles_thread *cycles_thread(const struct cycles *cycles, uint32_t index);
+
+/** cycles_thread_is_known() - is what is told under its number its own? */
+bool cycles_thread_is_known(const struct cycles_thread *thread);
+
+#endif

@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`kymo record --cycles`: what a counter of perf counted while a thread was on a CPU, and each callback's part of it by time, as
+computed here from the events. Without a hardware counter it is CPU time, which is said, and which is known."""
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+BUILD = os.environ["KYMO_BUILD"]
+KYMO = os.path.join(BUILD, "bin", "kymo")
+ROBOT = os.path.join(BUILD, "robot", "robot")
+EVENT = re.compile(r"\[(\d+)\.(\d{9})\] .* (cpu-c\w+): \{[^}]*\}, \{ tid = (\d+), ns = (\d+), count = (\d+) \}")
+
+
+def kymo(*arguments):
+    done = subprocess.run([KYMO, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (arguments, done)
+    return done.stdout
+
+
+def record(directory, name, *options):
+    trace = os.path.join(directory, name)
+    done = subprocess.run([KYMO, "record", *options, "-o", trace, "--", ROBOT, "--seconds", "0.5", "--domain", str(100 + os.getpid() % 100)],
+                          capture_output=True, text=True, check=False, env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run")))
+    assert done.returncode == 0, done
+    return trace, done.stderr
+
+
+def stretches(trace):
+    """Return: {thread: [(end, ns, count)]}, in order of time."""
+    done = subprocess.run(["babeltrace2", "--clock-seconds", os.path.join(trace, "kernel")], capture_output=True, text=True, check=True)
+    found = collections.defaultdict(list)
+    for match in EVENT.finditer(done.stdout):
+        found[int(match[4])].append((int(match[1]) * 10**9 + int(match[2]), int(match[5]), int(match[6])))
+    return found
+
+
+def parts(runs, told):
+    """Return: {callback: [count, ns]}, each run's part of each stretch of its thread."""
+    sums = collections.defaultdict(lambda: [0, 0])
+    for run in runs:
+        for end, ns, count in told.get(run["tid"], ()):
+            part = min(end, run["end_ns"]) - max(end - ns, run["start_ns"])
+            if part > 0:
+                sums[run["callback"]][0] += count * part / ns
+                sums[run["callback"]][1] += part
+    return sums
+
+
+def check(trace, counter):
+    told = stretches(trace)
+    report = json.loads(kymo("report", trace, "--section", "cycles", "--format", "json"))
+    assert report["counter"] == counter, report["counter"]
+    rows = {r["name"]: r for r in report["cycles"] if r["what"] == "callback"}
+    runs = json.loads(kymo("query", trace, "SELECT callback, tid, start_ns, end_ns FROM callback_instances", "--format", "json"))["rows"]
+    sums = parts(runs, told)
+    assert rows and set(rows) == set(sums), (set(rows) ^ set(sums))
+    for name, row in rows.items():
+        count, ns = sums[name]
+        assert row["runs"] == sum(r["callback"] == name for r in runs), (name, row)
+        assert row["cpu_ns"] == ns and abs(row["count"] - count) <= 1 + count / 10**6, (name, row, count, ns)
+    threads = [r for r in report["cycles"] if r["what"] == "thread"]
+    assert threads and sum(r["runs"] for r in threads) == len(runs), (threads, len(runs))
+    assert all(r["count"] <= sum(c for _, _, c in told[r["tid"]]) + 1 for r in threads), threads
+    if counter == "cpu-clock":		# by another clock, read a moment later
+        count, ns = sum(r["count"] for r in rows.values()), sum(r["cpu_ns"] for r in rows.values())
+        assert abs(count - ns) < ns / 4, (count, ns)
+    return rows
+
+
+def main(directory):
+    trace, said = record(directory, "counted", "--cycles")
+    if "recording without them" in said:
+        print("skipped: no kernel events for this user here")
+        return 77
+    with open(os.path.join(trace, "kymo.json"), encoding="utf-8") as file:
+        counter = json.load(file)["kernel"]["counter"]
+    if counter is None:
+        print("skipped: no counter can be had beside tracefs")
+        return 77
+    assert (counter == "cpu-clock") == ("no CPU cycles: " in said), (counter, said)
+    rows = check(trace, counter)
+    late = json.loads(kymo("report", trace, "--section", "cycles", "--format", "json", "--begin", "+300ms", "--node", "/imu_driver"))
+    assert {r["name"] for r in late["cycles"] if r["what"] == "callback"} <= {n for n in rows if n.startswith("/imu_driver ")}, late
+    plain, _ = record(directory, "plain", "--kernel")
+    told = kymo("report", plain, "--section", "cycles")
+    assert "kymo record --cycles" in told and not stretches(plain), told
+    return 0
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as private:
+        sys.exit(main(private))
