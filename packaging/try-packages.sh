@@ -131,7 +131,7 @@ rm -rf "$workspace"/src/kymo/obj-* "$workspace"/src/kymo/debian
 (cd "$workspace" && logged colcon colcon build --packages-select kymo --cmake-args -DBUILD_TESTING=OFF -DKYMO_BENCH=OFF &&
 	logged colcon colcon test-result --all)
 # A new shell that has sourced the workspace, as its user has it.
-workshop() { env -i PATH=/usr/bin:/bin HOME="$workspace" KYMO_DIR="$workspace/run" bash -ec '. install/setup.bash; cd /; "$@"' - "$@"; }
+workshop() { env -i PATH=/usr/bin:/bin HOME="$workspace" KYMO_DIR="$workspace/run" bash -ec '. install/setup.sh; cd /; "$@"' - "$@"; }
 (
 	cd "$workspace"
 	[ "$(workshop sh -c 'command -v kymo')" = "$workspace/install/kymo/bin/kymo" ] || fail "kymo is not in the workspace's PATH"
