@@ -272,8 +272,8 @@ static const char *why_empty(const struct why_answer *answer, char *buffer, size
 		snprintf(buffer, size, "There is no node or topic '%s' in the trace.%s%s%s", missing,
 			 near ? " Did you mean " : "", near ? near : "", near ? "?" : "");
 	else if (o->message)
-		snprintf(buffer, size, "No chain and no callback of the trace got a message with this number. `kymo "
-			 "report --section messages --format csv` lists them with their ids.");
+		snprintf(buffer, size, "No message of the trace has this number. `kymo report --section messages --format csv` lists those that "
+			 "came, `kymo why` those that were lost on the way of a chain, with their numbers.");
 	else if (o->callback && near_node(answer))
 		snprintf(buffer, size, "No callback of '%s' ran. Did you mean %s?", o->callback, near_node(answer));
 	else if (o->callback)

@@ -37,9 +37,11 @@ static void next_text(const struct fate *fate, char *buffer, size_t size)
 	char later[TEXT_QUANTITY_MAX];
 
 	*buffer = '\0';
-	if (fate->next_id)
+	if (fate->next_id && fate->is_timed)
 		snprintf(buffer, size, "message %" PRIu64 ", taken %s later", fate->next_id,
 			 text_ns(later, fate->next_ns - fate->publish_ns));
+	else if (fate->next_id)
+		snprintf(buffer, size, "message %" PRIu64, fate->next_id);
 }
 
 static void gone_text(const struct fate *fate, char *buffer, size_t size)
@@ -64,8 +66,8 @@ static char *reason(const struct fate *fate, char *buffer, size_t size)
 		snprintf(buffer, size, "it came");
 		break;
 	case FATE_NO_CALLBACK:
-		snprintf(buffer, size, "it was taken %s after it was published, and no callback is known to have got it",
-			 text_ns(time, fate->take_ns - fate->publish_ns));
+		snprintf(buffer, size, "it was taken%s%s, and no callback is known to have got it",
+			 fate->is_timed ? " after " : "", fate->is_timed ? text_ns(time, fate->take_ns - fate->publish_ns) : "");
 		break;
 	case FATE_OVERWRITTEN:
 		snprintf(buffer, size, "a newer one took its place in the ring buffer");

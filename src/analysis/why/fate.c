@@ -106,6 +106,12 @@ static void add(struct fates *fates, const struct model_message *message, const 
 	put(fates, &fates->open, subscription->index, 0, record);
 }
 
+/* Do the clocks of both hosts compare? */
+static bool compares(const struct model_publisher *publisher, const struct model_subscription *subscription, int64_t ns)
+{
+	return model_clock_error(publisher->process, subscription->process, ns) != CTF_ERROR_UNKNOWN;
+}
+
 static void begin(struct fates *fates, const struct model_message *message)
 {
 	unsigned before = fates->records;
@@ -113,7 +119,8 @@ static void begin(struct fates *fates, const struct model_message *message)
 	for (unsigned i = 0; i < model_count(fates->model, MODEL_SUBSCRIPTION); i++) {
 		const struct model_subscription *subscription = model_subscription(fates->model, i);
 
-		if (subscription->topic == message->topic && subscription->born_ns <= message->publish_ns)
+		if (subscription->topic == message->topic && (subscription->born_ns <= message->publish_ns ||
+							      !compares(message->publisher, subscription, message->publish_ns)))
 			add(fates, message, subscription);
 	}
 	if (fates->records == before)
@@ -284,8 +291,13 @@ static enum fate_why why_of(const struct fates *fates, struct record *record)
 {
 	const struct model_subscription *subscription = record->pub.subscription;
 
-	if (record->is_dropped || record->pub.why != FATE_UNKNOWN || !subscription)
+	if (!subscription)
 		return record->pub.why;
+	record->pub.is_timed = compares(record->pub.publisher, subscription, record->pub.publish_ns);
+	if (record->is_dropped || record->pub.why != FATE_UNKNOWN)
+		return record->pub.why;
+	if (!record->pub.is_timed)
+		return FATE_UNKNOWN;
 	if (fell_into_gap(fates, &record->pub))
 		return FATE_GAP;
 	record->pub.last_ns = model_process_last(subscription->process);

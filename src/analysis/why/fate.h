@@ -11,6 +11,7 @@
 #ifndef KYMO_ANALYSIS_WHY_FATE_H
 #define KYMO_ANALYSIS_WHY_FATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/model/model.h"
@@ -40,6 +41,7 @@ struct fate {
 	const struct model_subscription *subscription;	/* NULL: there was none */
 	int64_t publish_ns, send_ns;	/* send_ns 0: it was not handed over */
 	enum fate_why why;
+	bool is_timed;			/* its times there compare with those of the publisher */
 	int64_t take_ns;		/* 0: it was not taken */
 	uint64_t next_id;		/* the next one of the same publisher that was taken; 0: none */
 	int64_t next_ns;		/* its take */
