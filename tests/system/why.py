@@ -156,7 +156,7 @@ def says(trace):
     """Where there is nothing, it says what to do."""
     assert "Did you mean /perception/obstacle_detector?" in kymo("why", trace, "obstacle_d", status=6)
     assert "There is no node or topic '/scam'" in kymo("why", trace, "/scam -> /cmd_vel", status=6)
-    assert "No chain and no callback" in kymo("why", trace, "99999999", status=6)
+    assert "No message of the trace has this number" in kymo("why", trace, "99999999", status=6)
     assert "at a time" in kymo("why", trace, "a", "b", status=2)
     assert "numbered from 1" in kymo("why", trace, "0", status=2)
     assert "nowhere" in kymo("why", "/nowhere", "/a -> /b", status=3)
