@@ -8,10 +8,14 @@
 
 static void print_loss(const char *verb, const struct session_stats *stats)
 {
-	if (stats->dropped)
+	if (stats->dropped > stats->dropped_no_ring)
 		fprintf(stderr, "kymo %s: %" PRIu64 " events were dropped, because the recorder was "
 			"slower than the program for a while; larger buffers help "
-			"(--ring-size 4M, KYMO_RING_SIZE)\n", verb, stats->dropped);
+			"(--ring-size 4M, KYMO_RING_SIZE)\n", verb, stats->dropped - stats->dropped_no_ring);
+	if (stats->dropped_no_ring)
+		fprintf(stderr, "kymo %s: %" PRIu64 " events were dropped, because their threads had got no ring: the rings of a process "
+			"together have KYMO_RING_MEMORY (64M); start it with more, or with a smaller KYMO_RING_SIZE\n", verb,
+			stats->dropped_no_ring);
 	if (stats->init_dropped)
 		fprintf(stderr, "kymo %s: %" PRIu64 " init events were dropped: names of nodes, topics "
 			"or callbacks may be missing\n", verb, stats->init_dropped);

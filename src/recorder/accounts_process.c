@@ -104,6 +104,7 @@ void accounts_add(struct session_stats *stats, const struct sink_process *at)
 	stats->processes++;
 	stats->recorded += counts.recorded;
 	stats->dropped += counts.dropped + counts.dropped_no_ring;
+	stats->dropped_no_ring += counts.dropped_no_ring;
 	stats->init_events += counts.init_events;
 	stats->init_dropped += counts.init_dropped;
 	stats->filtered += counts.filtered;

@@ -103,6 +103,7 @@ struct session_stats {
 	uint64_t recorded;		/* runtime events in the trace */
 	uint64_t init_events;		/* init events in the trace */
 	uint64_t dropped;		/* runtime events the traced processes had no room for */
+	uint64_t dropped_no_ring;	/* of these, in threads that had got no ring */
 	uint64_t init_dropped;
 	uint64_t filtered;		/* runtime events that were not wanted, and yet produced */
 	uint64_t unwritten;		/* events that a sink did not take, the sum over all sinks */

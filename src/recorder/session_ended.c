@@ -17,6 +17,7 @@ void session_add_totals(struct session_stats *stats, const struct process *proce
 	stats->processes++;
 	stats->recorded += process->recorded;
 	stats->dropped += process->dropped + process->dropped_no_ring;
+	stats->dropped_no_ring += process->dropped_no_ring;
 	stats->init_events += process->init_events;
 	stats->init_dropped += process->init_dropped;
 	stats->filtered += process->filtered;
