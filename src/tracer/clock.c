@@ -221,6 +221,12 @@ bool kymo_clock_renew(struct kymo_thread *thread)
 
 	if (thread->in_slow)
 		return false;		/* a handler inside this very function, or in another slow path */
+	/*
+	 * A reservation may also fail because a handler came between. An anchor that still holds stays: handlers
+	 * go on using it while this function works, and it could set the new one back behind their times.
+	 */
+	if (kymo_counter() - thread->anchor->counter < thread->anchor->span)
+		return true;
 	thread->in_slow = 1;
 	kymo_signal_fence();
 	do {

@@ -47,12 +47,16 @@ static uint64_t fake_counter(void)
 	return (uint64_t)world.counter;
 }
 
+static void (*handler)(void);	/* interrupts each reading of the clock */
+
 static int fake_gettime(clockid_t clock, struct timespec *now)
 {
 	assert_int_equal(clock, CLOCK_MONOTONIC);
 	pass(20);
 	now->tv_sec = (time_t)(world.ns / S);
 	now->tv_nsec = (long)(world.ns % S);
+	if (handler)
+		handler();
 	return 0;
 }
 
@@ -111,6 +115,32 @@ static void slew(double ppm)
 }
 
 /* ---- tests ---- */
+
+static void traces_as_well(void)
+{
+	if (random() % 2)
+		return;
+	pass((uint64_t)random() % (8 * US));
+	/* Where the anchor does not hold, a handler's event is dropped here. */
+	if (fake_counter() - thread.anchor->counter < thread.anchor->span)
+		(void)event();
+}
+
+/* A thread asks for a new anchor also when a handler was in the way of its event, and the old one still holds. */
+static void handlers_inside_renewals(void **state)
+{
+	(void)state;
+	srandom(1);
+	for (unsigned i = 0; i < 200; i++) {
+		begin(3.0L, 1);
+		handler = traces_as_well;
+		for (unsigned k = 0; k < 100; k++, pass((uint64_t)random() % (3 * US))) {
+			(void)kymo_clock_renew(&thread);
+			(void)event();
+		}
+		handler = NULL;
+	}
+}
 
 static void three_weeks_of_slewing(void **state)
 {
@@ -208,6 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(three_weeks_of_slewing),
+		cmocka_unit_test(handlers_inside_renewals),
 		cmocka_unit_test(a_thread_that_was_silent_for_three_weeks),
 		cmocka_unit_test(a_machine_that_sleeps),
 		cmocka_unit_test(a_thread_that_begins_after_a_night),
