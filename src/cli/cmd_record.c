@@ -265,9 +265,6 @@ static int prepare_output(const struct options *options, struct record_options *
 			       "go with --flight: each snapshot is one trace; \"kymo sink add\" may record beside it");
 	if (record->flight && options->relay.url)
 		return err_set(err, EXIT_USAGE, "--relay does not go with --flight: what is kept is sent nowhere");
-	if (options->kernel && (sink_files_any(&options->files) || (options->relay.url && !given->count)))
-		return err_set(err, EXIT_USAGE, "--kernel writes into a trace directory that grows: it does not go with --rotate-size, "
-			       "--rotate-time, --max-size and --compress, nor with --relay without -o; it does with --flight");
 	if (record->flight)
 		return 0;
 	if (options->relay.url && !given->count && (options->perfetto || sink_files_any(&options->files)))

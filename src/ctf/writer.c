@@ -44,6 +44,7 @@ static const size_t head_size[CTF_CLASS_COUNT] = {
 	[CTF_CLASS_RUN] = sizeof(struct packet_head),
 	[CTF_CLASS_INIT] = offsetof(struct packet_head, vpid),
 	[CTF_CLASS_MERGED] = offsetof(struct packet_head, vtid),
+	[CTF_CLASS_KERNEL] = offsetof(struct packet_head, vpid),
 };
 static_assert(offsetof(struct packet_head, vpid) == 84, "LTTng's packet header and context");
 static_assert(sizeof(struct packet_head) == CTF_PACKET_HEAD_MAX, "as writer.h says");

@@ -41,6 +41,7 @@ enum ctf_class {
 	CTF_CLASS_RUN,		/* runtime events of one ring; vpid, vtid, procname in the packet context */
 	CTF_CLASS_INIT,		/* init events of one process; they and init_timestamp in the event context */
 	CTF_CLASS_MERGED,	/* runtime events of many rings; vpid in the packet, vtid and procname in the event context */
+	CTF_CLASS_KERNEL,	/* the kernel's events (kernel/kernel.h), where a trace is no directory: nothing in the packet but its CPU */
 	CTF_CLASS_COUNT
 };
 
@@ -86,6 +87,7 @@ struct ctf_framed {
 	const struct ctf_index_entry *entry;	/* but for the offset */
 	const void *head, *events;	/* the packet is both, one after the other */
 	size_t head_size, size;
+	uint32_t count;			/* of events, if it is known */
 	ctf_watch_fn *watch;		/* to be told before it is written; may be NULL */
 	void *watch_context;
 };

@@ -25,7 +25,7 @@ unsigned calls_class(unsigned event, const struct kformat *format, const struct 
 	return KEVENT_ID_COUNT + 2 * (unsigned)number + (event == KEVENT_ID_syscall_exit_unknown);
 }
 
-void calls_metadata(FILE *out)
+void calls_metadata(FILE *out, unsigned stream)
 {
 	char name[80];
 
@@ -33,9 +33,9 @@ void calls_metadata(FILE *out)
 		if (!syscall_name(i))
 			continue;
 		(void)snprintf(name, sizeof(name), "syscall_entry_%s", syscall_name(i));
-		trace_put_event(out, KEVENT_ID_COUNT + 2 * i, name, kevents[KEVENT_ID_syscall_entry_unknown].field + 1);
+		trace_put_event(out, stream, KEVENT_ID_COUNT + 2 * i, name, kevents[KEVENT_ID_syscall_entry_unknown].field + 1);
 		(void)snprintf(name, sizeof(name), "syscall_exit_%s", syscall_name(i));
-		trace_put_event(out, KEVENT_ID_COUNT + 2 * i + 1, name, kevents[KEVENT_ID_syscall_exit_unknown].field + 1);
+		trace_put_event(out, stream, KEVENT_ID_COUNT + 2 * i + 1, name, kevents[KEVENT_ID_syscall_exit_unknown].field + 1);
 	}
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the files of the kernel's events: kernel.c (all of it), format.c (what records look like), tracefs.c and
- * pages.c (a source: tracefs), perf.c and ring.c (another: perf_event_open(2)), select.c and follow.c (which are wanted), calls.c (system calls),
- * trace.c (CTF), kept.c (the last seconds of it).
+ * Shared by the files of the kernel's events: kernel.c (all of it), place.c (where it goes), namespace.c, format.c (what records look
+ * like), tracefs.c and pages.c (a source: tracefs), perf.c and ring.c (another: perf_event_open(2)), select.c and follow.c (which are
+ * wanted), calls.c (system calls), trace.c (CTF), kept.c (the last seconds of it).
  */
 #ifndef KYMO_KERNEL_INTERNAL_H
 #define KYMO_KERNEL_INTERNAL_H
@@ -121,8 +121,8 @@ bool calls_is_one(unsigned event);
  */
 unsigned calls_class(unsigned event, const struct kformat *format, const struct krecord *record, unsigned *skip);
 
-/** calls_metadata() - declare the events of all calls that have a name. */
-void calls_metadata(FILE *out);
+/** calls_metadata() - declare the events of all calls that have a name, in @stream. */
+void calls_metadata(FILE *out, unsigned stream);
 
 /** calls_leave_out() - of @format, by event: they are not recorded. */
 void calls_leave_out(struct kformat *format);
@@ -277,6 +277,7 @@ void select_free(struct select *select);
 struct kpacket {
 	struct kpacket *next;
 	uint64_t begin_ns, end_ns, lost;
+	uint32_t count;			/* of events */
 	size_t size;
 	uint8_t events[];
 };
@@ -289,18 +290,62 @@ struct kkept {
 	uint64_t shortest_ns;		/* what the limit left of the window at worst; 0: all */
 };
 
+/* It is written into a directory, or into a store, or kept. */
 struct kstream {
 	struct kkept *kept;		/* NULL: it is written */
+	const struct ctf_store *store;	/* NULL: into files */
+	void *stored;			/* the store's own */
 	int dir_fd, fd;
 	char name[32];
 	uint32_t cpu;
 	const uint8_t *uuid;
 	struct ctf_index index;
 	uint64_t begin_ns, last_ns;	/* of the packet in work, of the last event ever */
-	uint64_t taken, seq, offset, lost, written_lost;
+	uint64_t taken;			/* events ... */
+	uint64_t refused;		/* ... less those that the store did not take */
+	uint64_t lost, written_lost;	/* elsewhere, and so */
+	uint64_t base;			/* of lost: what was told before this place */
+	uint64_t seq, offset, bytes;	/* of the present place; bytes of all places */
+	uint64_t taken_before;		/* of other places */
 	uint8_t *events;
+	uint32_t count;			/* of these */
 	size_t size, room;
 };
+
+/* ---- all of it ---- */
+
+struct kernel {
+	char *dir;			/* NULL: it is kept, or stored */
+	const struct ctf_store *store;
+	int dir_fd;
+	uint8_t uuid[16];
+	struct kformat *format;		/* by event */
+	struct ksource *source;
+	struct select *select;		/* NULL: everything is wanted */
+	struct kkept *kept;		/* by CPU; NULL: it is written */
+	struct kstream *stream;		/* by CPU; without one where it is switched off */
+	int *process;			/* [processes] who was followed, to look again when events were lost */
+	unsigned processes;
+	uint64_t lost;			/* as of the last such look */
+	uint64_t seen, seen_before;	/* in all, and in other places */
+	bool full;
+	uint64_t flushed_ns, told_ns;
+	const char *counter;		/* NULL: none */
+	int no_cycles;			/* errno; 0: they are there, or nobody wants them */
+	int rc;				/* what went wrong first */
+};
+
+/** place_open() - where it is to go: a directory, a store, memory. Return: 0; -1 with @err. */
+int place_open(struct kernel *kernel, const struct kernel_options *options, struct err *err);
+
+/** place_unmake() - a trace in which nothing is, goes. */
+void place_unmake(const struct kernel *kernel);
+
+/** kernel_read() - what happened up to @until_ns is in the streams. */
+void kernel_read(struct kernel *kernel, uint64_t until_ns);
+
+/** kernel_now() - CLOCK_MONOTONIC, ns. */
+uint64_t kernel_now(void);
 
 /**
  * trace_make() - a directory with the metadata
@@ -313,19 +358,32 @@ struct kstream {
 int trace_make(const char *dir, const struct ctf_trace_desc *desc, const struct kformat *there, uint8_t uuid[16], int *dir_fd,
 	       struct err *err);
 
-/** trace_put_event() - declare an event. @field: up to one that is KEVENT_NONE. */
-void trace_put_event(FILE *out, unsigned id, const char *name, const struct kevent_field *field);
+/** trace_put_event() - declare an event of @stream. @field: up to one that is KEVENT_NONE. */
+void trace_put_event(FILE *out, unsigned stream, unsigned id, const char *name, const struct kevent_field *field);
 
 /** trace_unmake() - take away what trace_make() and stream_open() made. */
 void trace_unmake(const char *dir, int dir_fd, const struct kstream *stream, unsigned count);
 
 int stream_open(struct kstream *stream, int dir_fd, uint32_t cpu, const uint8_t uuid[16]);
 
+/** stream_store() - one that goes into @store, which has the metadata. Return: 0; -ENOMEM. */
+int stream_store(struct kstream *stream, const struct ctf_store *store, uint32_t cpu, const uint8_t uuid[16]);
+
+/** trace_store() - the metadata into @store. Return: 0; -1 with @err. */
+int trace_store(const struct ctf_store *store, const struct ctf_trace_desc *desc, const struct kformat *there, uint8_t uuid[16],
+		struct err *err);
+
+/**
+ * stream_turn() - end the file, and go on in one of that name in @dir_fd
+ * Return: 0; -errno: the rest of the old one, or the new one, cannot be written.
+ */
+int stream_turn(struct kstream *stream, int dir_fd);
+
 /** stream_keep() - one that keeps its packets in @kept, which stays the caller's. Return: 0; -ENOMEM. */
 int stream_keep(struct kstream *stream, uint32_t cpu, struct kkept *kept);
 
 /** kept_add() - a packet; those that are too old, or too much, go. Return: 0; -ENOMEM. */
-int kept_add(struct kkept *kept, uint64_t begin_ns, uint64_t end_ns, uint64_t lost, const uint8_t *events, size_t size);
+int kept_add(struct kkept *kept, uint64_t begin_ns, uint64_t end_ns, uint64_t lost, const uint8_t *events, size_t size, uint32_t count);
 
 /** kept_write() - what is of @begin_ns to @end_ns, by packets, into @stream, which is open. Return: 0; -errno. */
 int kept_write(const struct kkept *kept, struct kstream *stream, uint64_t begin_ns, uint64_t end_ns);

@@ -28,13 +28,13 @@ static void trim(struct kkept *kept, uint64_t now_ns)
 	}
 }
 
-int kept_add(struct kkept *kept, uint64_t begin_ns, uint64_t end_ns, uint64_t lost, const uint8_t *events, size_t size)
+int kept_add(struct kkept *kept, uint64_t begin_ns, uint64_t end_ns, uint64_t lost, const uint8_t *events, size_t size, uint32_t count)
 {
 	struct kpacket *packet = malloc(sizeof(*packet) + size);
 
 	if (!packet)
 		return -ENOMEM;
-	*packet = (struct kpacket){ .begin_ns = begin_ns, .end_ns = end_ns, .lost = lost, .size = size };
+	*packet = (struct kpacket){ .begin_ns = begin_ns, .end_ns = end_ns, .lost = lost, .count = count, .size = size };
 	memcpy(packet->events, events, size);
 	if (kept->last)
 		kept->last->next = packet;

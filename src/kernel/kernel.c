@@ -15,30 +15,10 @@
 
 #define RING_DEFAULT (4u << 20)		/* 40 000 switches: at 100 000 a second, four polls */
 #define POLL_MS 100
+#define LIVE_POLL_MS 20			/* somebody may watch */
 #define FLUSH_NS 1000000000u		/* what is older is written, so that a crash leaves no more out */
-#define KEPT_MORE_NS 1000000000u		/* than the window: a snapshot takes its time */
 
-struct kernel {
-	char *dir;
-	int dir_fd;
-	uint8_t uuid[16];
-	struct kformat *format;		/* by event */
-	struct ksource *source;
-	struct select *select;		/* NULL: everything is wanted */
-	struct kkept *kept;		/* by CPU; NULL: it is written */
-	struct kstream *stream;		/* by CPU; without one where it is switched off */
-	int *process;			/* [processes] who was followed, to look again when events were lost */
-	unsigned processes;
-	uint64_t lost;			/* as of the last such look */
-	uint64_t seen;
-	bool full;
-	uint64_t flushed_ns;
-	const char *counter;		/* NULL: none */
-	int no_cycles;			/* errno; 0: they are there, or nobody wants them */
-	int rc;				/* what went wrong first */
-};
-
-static uint64_t now_ns(void)
+uint64_t kernel_now(void)
 {
 	struct timespec now;
 
@@ -85,52 +65,6 @@ static int open_source(struct kernel *kernel, const struct kernel_options *optio
 	if (!kernel->stream)
 		return err_set(err, EXIT_FAILED, "out of memory");
 	return options->all ? 0 : open_select(kernel, err);
-}
-
-/* It is told when the trace begins: a reader sees what the first events have lost. */
-static int open_streams(struct kernel *kernel)
-{
-	int rc = 0;
-
-	for (unsigned i = 0; rc == 0 && i < kernel->source->cpus; i++) {
-		if (!kernel->source->ops->there(kernel->source, i))
-			continue;
-		rc = kernel->kept ? stream_keep(&kernel->stream[i], i, &kernel->kept[i]) :
-		     stream_open(&kernel->stream[i], kernel->dir_fd, i, kernel->uuid);
-		if (rc == 0 && !kernel->kept)
-			rc = stream_front(&kernel->stream[i], now_ns());
-	}
-	return rc;
-}
-
-static int open_trace(struct kernel *kernel, const struct kernel_options *options, struct err *err)
-{
-	int rc;
-
-	kernel->dir = strdup(options->dir);
-	if (!kernel->dir)
-		return err_set(err, EXIT_FAILED, "out of memory");
-	if (trace_make(options->dir, options->desc, kernel->format, kernel->uuid, &kernel->dir_fd, err) < 0)
-		return -1;
-	rc = open_streams(kernel);
-	return rc < 0 ? err_set(err, EXIT_FAILED, "cannot write into %s: %s", options->dir, strerror(-rc)) : 0;
-}
-
-static int open_kept(struct kernel *kernel, const struct kernel_options *options, struct err *err)
-{
-	kernel->kept = calloc(kernel->source->cpus, sizeof(*kernel->kept));
-	for (unsigned i = 0; kernel->kept && i < kernel->source->cpus; i++)
-		kernel->kept[i] = (struct kkept){
-			.window_ns = options->window_ns + KEPT_MORE_NS, .limit = options->memory / kernel->source->cpus,
-		};
-	return kernel->kept && open_streams(kernel) == 0 ? 0 : err_set(err, EXIT_FAILED, "out of memory");
-}
-
-/* A trace in which nothing is, goes. */
-static void unmake(const struct kernel *kernel)
-{
-	if (kernel->dir_fd >= 0)
-		trace_unmake(kernel->dir, kernel->dir_fd, kernel->stream, kernel->source->cpus);
 }
 
 static void release(struct kernel *kernel)
@@ -194,15 +128,15 @@ int kernel_open(struct kernel **out, const struct kernel_options *options, struc
 	if (kernel->format)
 		choose_counter(kernel, options->cycles);
 	if (!kernel->format || open_source(kernel, options, err) < 0 ||
-	    (options->dir ? open_trace(kernel, options, err) : open_kept(kernel, options, err)) < 0) {
-		unmake(kernel);
+	    place_open(kernel, options, err) < 0) {
+		place_unmake(kernel);
 		release(kernel);
 		return -1;
 	}
 	kernel->source->ops->start(kernel->source);
 	if (options->all)
 		follow_calls(kernel->source, 0);
-	kernel->flushed_ns = now_ns();
+	kernel->flushed_ns = kernel_now();
 	*out = kernel;
 	return 0;
 }
@@ -321,7 +255,7 @@ static bool find_first(struct kernel *kernel, unsigned *first, uint64_t *to_ns)
  * All that was there when it began. With a choice, in the order of time, and not what came meanwhile: on a CPU that was
  * looked at first there may be the birth of a thread that ran on one that is looked at now.
  */
-static void read_all(struct kernel *kernel, uint64_t until_ns)
+void kernel_read(struct kernel *kernel, uint64_t until_ns)
 {
 	struct ksource *source = kernel->source;
 	uint64_t to_ns = until_ns;
@@ -348,39 +282,9 @@ static int failed(const struct kernel *kernel, struct err *err)
 	if (kernel->rc == 0)
 		return 0;
 	if (!kernel->dir)
-		return err_set(err, EXIT_FAILED, "cannot keep kernel events: %s", strerror(-kernel->rc));
+		return err_set(err, EXIT_FAILED, "cannot %s kernel events: %s", kernel->store ? "send" : "keep", strerror(-kernel->rc));
 	return err_set(err, EXIT_FAILED, "cannot write kernel events into %s: %s; the rest of them is not in the trace",
 		       kernel->dir, strerror(-kernel->rc));
-}
-
-int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapshot, struct err *err)
-{
-	const unsigned cpus = kernel->source->cpus;
-	struct kstream *stream = calloc(cpus, sizeof(*stream));
-	uint8_t uuid[16];
-	int dir_fd = -1, rc, end;
-
-	if (!stream)
-		return err_set(err, EXIT_FAILED, "out of memory");
-	if (kernel_poll(kernel, err) < 0 ||
-	    trace_make(snapshot->dir, snapshot->desc, kernel->format, uuid, &dir_fd, err) < 0) {
-		free(stream);
-		return -1;
-	}
-	rc = 0;
-	for (unsigned i = 0; rc == 0 && i < cpus; i++) {
-		if (!kernel->stream[i].events)
-			continue;
-		rc = stream_open(&stream[i], dir_fd, i, uuid);
-		rc = rc ? rc : kept_write(&kernel->kept[i], &stream[i], snapshot->begin_ns, snapshot->end_ns);
-	}
-	for (unsigned i = 0; i < cpus; i++) {
-		end = stream_close(&stream[i], 0);
-		rc = rc ? rc : end;
-	}
-	(void)close(dir_fd);
-	free(stream);
-	return rc < 0 ? err_set(err, EXIT_FAILED, "cannot write kernel events into %s: %s", snapshot->dir, strerror(-rc)) : 0;
 }
 
 uint64_t kernel_shortest(const struct kernel *kernel)
@@ -393,33 +297,52 @@ uint64_t kernel_shortest(const struct kernel *kernel)
 	return shortest;
 }
 
+/* From now on nothing of before @ns: who watches may have gone on to there. */
+static void tell(struct kernel *kernel, uint64_t ns)
+{
+	kernel->told_ns = ns;
+	for (unsigned i = 0; i < kernel->source->cpus; i++)
+		if (kernel->stream[i].last_ns < ns)
+			kernel->stream[i].last_ns = ns;
+}
+
 int kernel_poll(struct kernel *kernel, struct err *err)
 {
-	uint64_t now = now_ns();
+	uint64_t now = kernel_now();
 
-	read_all(kernel, now);
+	kernel_read(kernel, now);
 	if (kernel->select)
 		follow_again(kernel);
-	if (kernel->kept || now - kernel->flushed_ns >= FLUSH_NS) {
+	if (kernel->kept || kernel->store || now - kernel->flushed_ns >= FLUSH_NS) {
 		for (unsigned i = 0; i < kernel->source->cpus && kernel->rc == 0; i++)
 			if (kernel->stream[i].events)
 				kernel->rc = stream_flush(&kernel->stream[i], now);
 		kernel->flushed_ns = now;
 	}
-	return failed(kernel, err) < 0 ? -1 : POLL_MS;
+	if (kernel->store)
+		tell(kernel, now);
+	if (failed(kernel, err) < 0)
+		return -1;
+	return kernel->store ? LIVE_POLL_MS : POLL_MS;
 }
 
-int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct err *err)
+uint64_t kernel_told(const struct kernel *kernel)
 {
-	uint64_t now;
+	return kernel->told_ns;
+}
+
+int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct kernel_stats *left, struct err *err)
+{
+	uint64_t now, refused = 0;
 	int rc;
 
-	*stats = (struct kernel_stats){ 0 };
+	*stats = *left = (struct kernel_stats){ 0 };
 	if (!kernel)
 		return 0;
 	kernel->source->ops->stop(kernel->source);
-	read_all(kernel, UINT64_MAX);
-	now = now_ns();
+	kernel_read(kernel, UINT64_MAX);
+	kernel_place(kernel, left);
+	now = kernel_now();
 	for (unsigned i = 0; i < kernel->source->cpus; i++) {
 		struct kstream *stream = &kernel->stream[i];
 
@@ -427,12 +350,13 @@ int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct err *
 			continue;
 		stats->cpus++;
 		rc = stream_close(stream, now);
+		refused += stream->refused;
 		kernel->rc = kernel->rc ? kernel->rc : rc;
-		stats->events += stream->taken;
-		stats->lost += stream->lost;
-		stats->bytes += stream->offset;
+		stats->events += stream->taken - stream->refused;
+		stats->lost += stream->lost + stream->refused;
+		stats->bytes += stream->bytes;
 	}
-	stats->left_out = kernel->seen - stats->events;
+	stats->left_out = kernel->seen - stats->events - refused;
 	stats->full = kernel->full;
 	stats->all = !kernel->select;
 	stats->syscalls = kernel_has_syscalls(kernel);
@@ -440,7 +364,7 @@ int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct err *
 	stats->source = kernel->source->ops->name;
 	rc = failed(kernel, err);
 	if (!stats->events)
-		unmake(kernel);
+		place_unmake(kernel);
 	release(kernel);
 	return rc;
 }

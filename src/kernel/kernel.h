@@ -27,7 +27,8 @@
 struct kernel;
 
 struct kernel_options {
-	const char *dir;		/* of the trace, made here; its parent must be there. NULL: kept for kernel_snapshot() */
+	const char *dir;		/* of the trace, made here; its parent must be there. NULL: kept for kernel_snapshot(), or ... */
+	const struct ctf_store *store;	/* ... it goes there, and outlives it */
 	const struct ctf_trace_desc *desc;
 	uint64_t window_ns, memory;	/* without dir: how much of the past is kept, in at most so many bytes */
 	bool all;			/* of all threads, not only those that are followed */
@@ -83,6 +84,20 @@ void kernel_follow(struct kernel *kernel, int pid);
 void kernel_starts(struct kernel *kernel);
 
 /**
+ * kernel_turn() - what came until now ends the present directory; the trace goes on in @dir, which is made here
+ * @desc: as in the options
+ * @left: what is in the present one in the end
+ *
+ * Each event is in one of both. What was held back may be older than the turn, and is in the second one. Only with options.dir.
+ * Return: 0; -1 with @err: @dir cannot be made, and the present one stays. What cannot be written is said by kernel_poll().
+ */
+int kernel_turn(struct kernel *kernel, const char *dir, const struct ctf_trace_desc *desc, struct kernel_stats *left,
+		struct err *err);
+
+/** kernel_place() - @stats of the present directory alone; what is on its way to it is counted. */
+void kernel_place(const struct kernel *kernel, struct kernel_stats *stats);
+
+/**
  * kernel_poll() - write what came
  * Return: milliseconds after which it wants to be called again; -1 with @err: the trace cannot be written, or the rest of
  * it is missing.
@@ -96,13 +111,30 @@ struct kernel_snapshot {
 	uint64_t begin_ns, end_ns;	/* CLOCK_MONOTONIC; up to a tenth of a second more */
 };
 
-/** kernel_snapshot() - write what is kept, with options.dir NULL. Return: 0; -1 with @err. */
-int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapshot, struct err *err);
+/**
+ * kernel_snapshot() - write what is kept, with options.dir NULL
+ * @stats: of the snapshot; left_out is not known of it
+ * Return: 0; -1 with @err.
+ */
+int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapshot, struct kernel_stats *stats, struct err *err);
+
+/**
+ * kernel_told() - with options.store: nothing before it will come any more, CLOCK_MONOTONIC ns
+ *
+ * What was held back until it was wanted has a later time then than it happened at: who ran on a CPU before a thread that is wanted
+ * came to wait for it.
+ */
+uint64_t kernel_told(const struct kernel *kernel);
 
 /** kernel_shortest() - to what the memory has shortened the window at worst, in ns; 0: never. */
 uint64_t kernel_shortest(const struct kernel *kernel);
 
-/** kernel_close() - the rest, and the indexes; a trace without events is removed. NULL is allowed. Return: 0; -1 with @err as for kernel_poll(). */
-int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct err *err);
+/**
+ * kernel_close() - the rest, and the indexes; a trace without events is removed. NULL is allowed
+ * @stats: of all
+ * @left: of the present directory
+ * Return: 0; -1 with @err as for kernel_poll().
+ */
+int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct kernel_stats *left, struct err *err);
 
 #endif

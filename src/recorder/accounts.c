@@ -237,18 +237,20 @@ static struct json_object *removed(const struct sink *sink)
 	return object;
 }
 
-static struct json_object *kernel(const struct kernel_stats *stats)
+struct json_object *accounts_kernel(const struct kernel_stats *stats, bool whole)
 {
 	struct json_object *object = json_object_new_object();
 
 	put_text(object, "source", stats->source);
+	put_text(object, "clock", "monotonic");
 	put_text(object, "threads", stats->all ? "all" : "traced");
 	json_object_object_add(object, "syscalls", json_object_new_boolean(stats->syscalls));
 	json_object_object_add(object, "counter", stats->counter ? json_object_new_string(stats->counter) : NULL);
 	put_u64(object, "cpus", stats->cpus);
 	put_u64(object, "recorded", stats->events);
 	put_u64(object, "lost", stats->lost);
-	put_u64(object, "left_out", stats->left_out);
+	if (whole)
+		put_u64(object, "left_out", stats->left_out);
 	put_u64(object, "bytes", stats->bytes);
 	return object;
 }
@@ -274,8 +276,8 @@ static struct json_object *accounts(const struct session *session, const struct 
 	if (sink->earlier.processes)
 		json_object_object_add(root, "earlier", totals(&sink->earlier));
 	put_filter(root, session->options.filter);
-	if (session->kernel.source)
-		json_object_object_add(root, "kernel", kernel(&session->kernel));
+	if (session->kernel.source && session->kernel_sink == sink)
+		json_object_object_add(root, "kernel", accounts_kernel(&session->kernel, true));
 	if (session->options.frozen)
 		json_object_object_add(root, "snapshot", from_memory(session));
 	if (sink->removed.times)

@@ -170,7 +170,7 @@ void chunks_unmake(struct chunks *chunks, const struct chunk *next)
 }
 
 /* What can be said of the chunk alone. Without it the chunk is complete all the same. */
-static void write_accounts(const struct chunks *chunks, const char *version)
+static void write_accounts(const struct chunks *chunks, const struct chunk_account *account)
 {
 	const struct chunk *now = &chunks->now;
 	char path[64 + CHUNK_NAME_MAX], *text = NULL;
@@ -178,8 +178,9 @@ static void write_accounts(const struct chunks *chunks, const char *version)
 
 	size = asprintf(&text, "{\n  \"kymo\":\"%s\",\n  \"format\":1,\n  \"start_ns\":%" PRIu64 ",\n"
 			"  \"duration_ns\":%" PRIu64 ",\n  \"ended\":true,\n  \"chunk\":%" PRIu64 ",\n"
-			"  \"totals\":{\n    \"recorded\":%" PRIu64 "\n  }\n}\n", version, now->begin_ns,
-			now->end_ns - now->begin_ns, now->number, now->events);
+			"  \"totals\":{\n    \"recorded\":%" PRIu64 "\n  }%s%s\n}\n", account->version, now->begin_ns,
+			now->end_ns - now->begin_ns, now->number, now->events, account->beside ? ",\n  " : "",
+			account->beside ? account->beside : "");
 	if (size < 0)
 		return;
 	(void)snprintf(path, sizeof path, "/proc/self/fd/%d/%s", chunks->dir, now->name);
@@ -203,7 +204,7 @@ static bool keep(struct chunks *chunks)
 	return true;
 }
 
-void chunks_complete(struct chunks *chunks, const char *directory, const char *version, uint64_t end_ns,
+void chunks_complete(struct chunks *chunks, const char *directory, const struct chunk_account *account, uint64_t end_ns,
 		     uint64_t realtime)
 {
 	struct chunk *now = &chunks->now;
@@ -211,7 +212,7 @@ void chunks_complete(struct chunks *chunks, const char *directory, const char *v
 	const char *number = strrchr(now->name, '-');
 
 	now->end_ns = end_ns > now->begin_ns ? end_ns : now->begin_ns;
-	write_accounts(chunks, version);
+	write_accounts(chunks, account);
 	put_time(end, realtime);
 	(void)snprintf(name, sizeof name, "%.*s-%s%s", (int)(number - now->name), now->name, end, number);
 	if (renameat(chunks->dir, now->name, chunks->dir, name) == 0)
@@ -241,7 +242,7 @@ void chunks_packed(struct chunks *chunks)
 
 bool chunks_due(const struct chunks *chunks, uint64_t bytes, uint64_t now_ns)
 {
-	if (chunks->dir < 0 || !chunks->now.events)
+	if (chunks->dir < 0 || !(chunks->now.events || chunks->now.beside))
 		return false;		/* one without an event would tell nothing */
 	return (chunks->files.rotate_size && bytes >= chunks->files.rotate_size) ||
 	       (chunks->files.rotate_ns && now_ns >= chunks->now.begin_ns + chunks->files.rotate_ns);

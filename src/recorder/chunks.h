@@ -28,6 +28,13 @@ struct chunk {
 	char name[CHUNK_NAME_MAX];
 	uint64_t number, bytes, events;
 	uint64_t begin_ns, end_ns;
+	uint64_t beside;		/* events of others' traces in it */
+};
+
+/* What is said of a chunk besides. */
+struct chunk_account {
+	const char *version;		/* of kymo */
+	const char *beside;		/* members of a JSON object; NULL: none */
 };
 
 struct chunks {
@@ -73,7 +80,7 @@ void chunks_unmake(struct chunks *chunks, const struct chunk *next);
  *
  * Writes its kymo.json, gives it its final name, enters it in the list and has it compressed.
  */
-void chunks_complete(struct chunks *chunks, const char *directory, const char *version, uint64_t end_ns,
+void chunks_complete(struct chunks *chunks, const char *directory, const struct chunk_account *account, uint64_t end_ns,
 		     uint64_t realtime);
 
 /** chunks_again() - the directory of chunks in @directory, made if it is not there. Return: 0; -errno. */

@@ -135,8 +135,9 @@ int64_t session_clock_offset(const struct session *session)
 	return (int64_t)(session->clock[0].realtime - session->clock[0].monotonic);
 }
 
-void session_set_kernel(struct session *session, const struct kernel_stats *stats)
+void session_set_kernel(struct session *session, const struct sink *sink, const struct kernel_stats *stats)
 {
+	session->kernel_sink = sink;
 	session->kernel = *stats;
 }
 

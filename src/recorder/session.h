@@ -173,8 +173,8 @@ const struct ros_domains *session_domains(const struct session *session);
 /** session_clock_offset() - CLOCK_REALTIME - CLOCK_MONOTONIC in ns, as the metadata of its first traces have it. */
 int64_t session_clock_offset(const struct session *session);
 
-/** session_set_kernel() - what kymo.json says of the kernel's events beside the trace. */
-void session_set_kernel(struct session *session, const struct kernel_stats *stats);
+/** session_set_kernel() - what kymo.json says of the kernel's events beside the trace of @sink. */
+void session_set_kernel(struct session *session, const struct sink *sink, const struct kernel_stats *stats);
 
 /** session_state() - of the session, and so of its processes. */
 enum kymo_state session_state(const struct session *session);

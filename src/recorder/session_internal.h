@@ -38,6 +38,7 @@ struct session {
 	uint64_t pause_count, paused_ns, pause_began;	/* paused_ns without the one that lasts */
 	const char *output;		/* name of the first sink */
 	struct kernel_stats kernel;	/* of the kernel's events beside it; source NULL: none are known */
+	const struct sink *kernel_sink;	/* beside whose */
 	struct home home[1 + SESSION_USERS_MAX];
 	unsigned home_count;
 	struct drain drain;
@@ -188,6 +189,9 @@ void session_free_process(struct process *process);
 void session_add_totals(struct session_stats *stats, const struct process *process);
 
 /* ---- accounts.c, accounts_process.c ---- */
+
+/** accounts_kernel() - what is said of the kernel's events. @whole: of all that happened, not of a piece. */
+struct json_object *accounts_kernel(const struct kernel_stats *stats, bool whole);
 
 /** session_snapshot_clocks() - append a snapshot of all clocks. Return: it. */
 const struct clock_snapshot *session_snapshot_clocks(struct session *session);

@@ -154,6 +154,20 @@ struct sink_process {
 };
 
 /*
+ * Somebody else's trace beside those of the sink, as kernel/: it follows where the sink goes. Functions are called on the
+ * session's thread; what they tell is of the present place.
+ */
+struct sink_beside {
+	/* Go on in @place, a directory that is there; what is in the present one is complete then. NULL: there is no other. */
+	void (*place)(void *context, const char *place);
+	uint64_t (*bytes)(void *context);
+	uint64_t (*events)(void *context);
+	/* What the accounts of the place say of it: members of a JSON object, to be freed; NULL: nothing. */
+	char *(*tell)(void *context);
+	void *context;
+};
+
+/*
  * Functions return 0 or -errno if nothing else is said. All but packet, facts and close may be NULL.
  * A sink does not look at the region of a process after leave: it is gone.
  */
@@ -207,6 +221,12 @@ struct sink_ops {
 	bool (*gone)(struct sink *sink, bool all);
 	/* Bytes of event data that are kept in it. */
 	uint64_t (*bytes)(const struct sink *sink);
+	/* A trace beside its own, in its directories; NULL: no more. Its place() is called at once. @beside stays the caller's. */
+	void (*beside)(struct sink *sink, const struct sink_beside *beside);
+	/* The same for one that has no directories: a store for trace @name, until place(NULL). Return: NULL without memory. */
+	const struct ctf_store *(*store)(struct sink *sink, const char *name, const struct sink_beside *beside);
+	/* Nothing in that store is before @ns any more; UINT64_MAX: nothing comes any more. Viewers are not told of a later time. */
+	void (*bound)(struct sink *sink, uint64_t ns);
 	/*
 	 * Every process has left: whether close() need not wait for anything. Asked again and again, and
 	 * meanwhile the session goes on; the first time it begins to end, and is given nothing more.

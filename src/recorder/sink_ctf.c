@@ -120,18 +120,21 @@ static uint64_t ctf_bytes(const struct sink *sink)
 static void ctf_close(struct sink *sink)
 {
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
-	bool empty = !ctf->traces.shared || !ctf_bytes(sink);
+	const bool chunked = ctf->chunks.dir >= 0, beside = ctf->traces.shared && ctf_beside_events(ctf);
+	const bool empty = !ctf->traces.shared || !(ctf_bytes(sink) || (chunked && (beside || ctf->chunks.now.number > 1)));
 
-	if (ctf->chunks.dir >= 0 && !empty && (ctf->traces.news || ctf->chunks.now.number == 1)) {
+	if (ctf->beside)
+		ctf->beside->place(ctf->beside->context, NULL);
+	if (chunked && !empty && (ctf->traces.news || beside || ctf->chunks.now.number == 1)) {
 		ctf_complete_chunk(ctf, sink->end_ns);
 	} else {
 		ctf_writer_close(ctf->traces.shared);
-		if (ctf->chunks.dir >= 0 && !empty)
+		if (chunked && !empty)
 			chunks_unmake(&ctf->chunks, &ctf->chunks.now);	/* it tells nothing new */
 	}
 	if (empty && ctf->path)
 		trace_dir_remove_empty(ctf->path, ctf->existed);
-	else if (ctf->chunks.packer && ctf->chunks.dir < 0)
+	if (ctf->chunks.packer && !chunked && (!empty || beside))
 		packer_add(ctf->chunks.packer, ctf->path, 0);
 	chunks_close(&ctf->chunks);
 	if (ctf->dir >= 0)
@@ -159,6 +162,7 @@ static const struct sink_ops ctf_ops = {
 	.gone = ctf_gone,
 	.turn = ctf_turn,
 	.bytes = ctf_bytes,
+	.beside = ctf_beside,
 	.close = ctf_close,
 };
 

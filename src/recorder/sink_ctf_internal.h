@@ -30,8 +30,9 @@ struct ctf_sink {
 	uint64_t accounts, earlier;	/* bytes of kymo.json, and of the list beside it */
 	bool existed;			/* the directory was there before */
 	enum ctf_loss loss;		/* ALL: its directory was made again, and what is in it not yet */
-	bool beside;			/* that directory was not empty, for all one knows */
+	bool occupied;			/* that directory was not empty, for all one knows */
 	uint64_t point_at;		/* when the next synchronisation point is due */
+	const struct sink_beside *beside;	/* NULL: there is none */
 	unsigned again;			/* traces were begun anew so often beside what is left of others */
 };
 
@@ -54,7 +55,14 @@ int ctf_begin_place(struct ctf_sink *ctf, const struct sink_files *files, uint64
 /** ctf_complete_chunk() - all streams of the present chunk end; what it was is in its accounts. */
 void ctf_complete_chunk(struct ctf_sink *ctf, uint64_t end_ns);
 
+/** ctf_follow() - what is beside goes to where chunk @chunk is, or the directory that everything is in. */
+void ctf_follow(struct ctf_sink *ctf, const struct chunk *chunk);
+
+/** ctf_beside_events() - that are beside in the present place. */
+uint64_t ctf_beside_events(const struct ctf_sink *ctf);
+
 /* Functions of struct sink_ops. */
+void ctf_beside(struct sink *sink, const struct sink_beside *beside);
 void ctf_round(struct sink *sink, uint64_t now_ns);
 void ctf_horizon(struct sink *sink, uint64_t ns);
 bool ctf_due(const struct sink *sink, uint64_t now_ns);

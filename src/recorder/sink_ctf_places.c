@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -97,7 +98,33 @@ void ctf_horizon(struct sink *sink, uint64_t ns)
 /* Bytes of files in the present chunk, and of the accounts. */
 static uint64_t disk_bytes(const struct ctf_sink *ctf)
 {
-	return ctf->accounts + ctf->earlier + traces_disk(&ctf->traces);
+	const uint64_t beside = ctf->beside ? ctf->beside->bytes(ctf->beside->context) : 0;
+
+	return ctf->accounts + ctf->earlier + traces_disk(&ctf->traces) + beside;
+}
+
+uint64_t ctf_beside_events(const struct ctf_sink *ctf)
+{
+	return ctf->beside ? ctf->beside->events(ctf->beside->context) : 0;
+}
+
+void ctf_follow(struct ctf_sink *ctf, const struct chunk *chunk)
+{
+	char path[PATH_MAX + CHUNK_NAME_MAX + 16];
+	const bool whole = ctf->chunks.dir < 0;
+
+	if (!ctf->beside)
+		return;
+	(void)snprintf(path, sizeof path, "%s%s%s", ctf->path, whole ? "" : "/archives/", whole ? "" : chunk->name);
+	ctf->beside->place(ctf->beside->context, path);
+}
+
+void ctf_beside(struct sink *sink, const struct sink_beside *beside)
+{
+	struct ctf_sink *ctf = (struct ctf_sink *)sink;
+
+	ctf->beside = beside;
+	ctf_follow(ctf, &ctf->chunks.now);
 }
 
 void ctf_round(struct sink *sink, uint64_t now_ns)
@@ -107,6 +134,7 @@ void ctf_round(struct sink *sink, uint64_t now_ns)
 	(void)now_ns;
 	if (ctf->chunks.dir < 0)
 		return;
+	ctf->chunks.now.beside = ctf_beside_events(ctf);
 	chunks_packed(&ctf->chunks);
 	chunks_bound(&ctf->chunks, disk_bytes(ctf));
 }
@@ -115,15 +143,18 @@ bool ctf_due(const struct sink *sink, uint64_t now_ns)
 {
 	const struct ctf_sink *ctf = (const struct ctf_sink *)sink;
 
-	return ctf->chunks.dir >= 0 && ctf->traces.news &&
+	return ctf->chunks.dir >= 0 && (ctf->traces.news || ctf->chunks.now.beside) &&
 	       chunks_due(&ctf->chunks, disk_bytes(ctf) - ctf->traces.known, now_ns);
 }
 
 /* All streams of the present chunk end; what it was is in its accounts. */
 void ctf_complete_chunk(struct ctf_sink *ctf, uint64_t end_ns)
 {
+	char *beside = ctf->beside && ctf->beside->tell ? ctf->beside->tell(ctf->beside->context) : NULL;
+
 	traces_complete(&ctf->traces);
-	chunks_complete(&ctf->chunks, ctf->path, ctf->version, end_ns, realtime_now());
+	chunks_complete(&ctf->chunks, ctf->path, &(struct chunk_account){ ctf->version, beside }, end_ns, realtime_now());
+	free(beside);
 }
 
 /* ---- what was taken away ---- */
@@ -217,7 +248,7 @@ static int remake_directory(struct ctf_sink *ctf)
 	ctf->dir = fd;
 	ctf->loss = CTF_LOSS_ALL;
 	ctf->again = 0;
-	ctf->beside = !made;
+	ctf->occupied = !made;
 	return 0;
 }
 
@@ -242,7 +273,7 @@ static int make_place(struct ctf_sink *ctf, enum ctf_loss loss, uint64_t begin_n
 
 	if (rc < 0)
 		return rc;
-	if (!chunked && (loss == CTF_LOSS_TRACES || ctf->beside))
+	if (!chunked && (loss == CTF_LOSS_TRACES || ctf->occupied))
 		ctf->again++;
 	if (ctf_begin_trace(ctf, next, "ust", writer, NULL) == 0)
 		return 0;
@@ -282,6 +313,8 @@ int ctf_turn(struct sink *sink, uint64_t begin_ns, uint64_t now_ns)
 		return rc;
 	if (loss != CTF_LOSS_NOTHING)
 		count_loss(ctf, loss, now_ns);
+	if (ctf->chunks.dir >= 0 || loss == CTF_LOSS_ALL)
+		ctf_follow(ctf, &next);
 	if (ctf->chunks.dir >= 0 && loss != CTF_LOSS_ALL && loss != CTF_LOSS_CHUNK) {
 		ctf_complete_chunk(ctf, now_ns);
 	} else {
@@ -292,7 +325,7 @@ int ctf_turn(struct sink *sink, uint64_t begin_ns, uint64_t now_ns)
 	ctf->traces.shared = writer;
 	ctf->traces.disk = ctf->traces.known = 0;
 	ctf->traces.events = next.events;
-	ctf->traces.news = ctf->beside = false;
+	ctf->traces.news = ctf->occupied = false;
 	ctf->loss = CTF_LOSS_NOTHING;
 	return 0;
 }

@@ -73,11 +73,38 @@ static void relay_horizon(struct sink *sink, uint64_t ns)
 {
 	struct relay_sink *to = (struct relay_sink *)sink;
 
+	if (to->beside && to->bound_ns < ns)
+		ns = to->bound_ns;
 	if (ns <= to->traces.horizon_ns)
 		return;
 	to->traces.horizon_ns = ns;
 	to->news = false;
 	sender_horizon(to->sender, ns);
+}
+
+/* ---- somebody else's trace ---- */
+
+static const struct ctf_store *relay_store(struct sink *sink, const char *name, const struct sink_beside *beside)
+{
+	struct relay_sink *to = (struct relay_sink *)sink;
+	struct sink_trace *trace = relay_make_store(to, name);
+
+	if (!trace)
+		return NULL;
+	to->beside = beside;
+	return &trace->store;
+}
+
+static void relay_bound(struct sink *sink, uint64_t ns)
+{
+	((struct relay_sink *)sink)->bound_ns = ns;
+}
+
+static void end_beside(struct relay_sink *to)
+{
+	if (to->beside)
+		to->beside->place(to->beside->context, NULL);
+	to->beside = NULL;
 }
 
 /* Not earlier: the processes that a dead recorder was writing for have to look at what it wrote. */
@@ -200,6 +227,7 @@ static bool relay_ending(struct sink *sink)
 	if (!to->sender)
 		return true;
 	if (!to->ends) {
+		end_beside(to);
 		traces_complete(&to->traces);
 		sender_end(to->sender, to->options.patience_ns);
 		send_left_leave(&to->left, to->options.patience_ns);
@@ -220,6 +248,7 @@ static void relay_close(struct sink *sink)
 	void (*release)(void *) = to->options.release;
 	void *owned = to->options.owned;
 
+	end_beside(to);
 	traces_complete(&to->traces);
 	if (to->sender)
 		finish(to);
@@ -250,6 +279,8 @@ static const struct sink_ops relay_ops = {
 	.round = relay_round,
 	.tell = relay_tell,
 	.bytes = relay_bytes,
+	.store = relay_store,
+	.bound = relay_bound,
 	.ending = relay_ending,
 	.close = relay_close,
 };

@@ -28,6 +28,8 @@ struct relay_sink {
 	struct sink_trace *made;		/* all traces */
 	uint32_t trace_count, stream_count;
 	uint32_t records;		/* in the packet that is being given */
+	const struct sink_beside *beside;	/* somebody else's trace; NULL: there is none */
+	uint64_t bound_ns;		/* nothing before it comes of that */
 	bool news;			/* since the sender was woken */
 };
 
@@ -40,6 +42,9 @@ struct sink_trace {
 	bool begun;
 	char name[NAME_MAX + 1];
 };
+
+/** relay_make_store() - a place for trace @name in its spool, which lives as long as it. Return: NULL without memory. */
+struct sink_trace *relay_make_store(struct relay_sink *to, const char *name);
 
 /** relay_make_trace() - as traces.begin: what @context, a struct relay_sink, is given for trace @name goes into its spool. */
 int relay_make_trace(void *context, const char *name, struct ctf_writer **writer, struct err *err);

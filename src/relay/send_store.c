@@ -60,6 +60,13 @@ static void before_write(void *context, const char *dir, const char *file, uint6
 	});
 }
 
+static uint32_t events_of(const struct sink_trace *trace, const struct ctf_framed *packet)
+{
+	if (packet->class == CTF_CLASS_KERNEL)
+		return packet->count;
+	return packet->size ? trace->to->records : 0;
+}
+
 static int keep_packet(void *context, const struct ctf_framed *packet)
 {
 	struct sink_trace *trace = context;
@@ -67,7 +74,7 @@ static int keep_packet(void *context, const struct ctf_framed *packet)
 	const struct iovec part[] = {
 		{ (void *)packet->head, packet->head_size }, { (void *)packet->events, packet->size },
 	};
-	struct spool_record record = { .kind = SPOOL_PACKET, .events = packet->size ? trace->to->records : 0, .entry = *packet->entry };
+	struct spool_record record = { .kind = SPOOL_PACKET, .events = events_of(trace, packet), .entry = *packet->entry };
 	int rc = *packet->stream ? 0 : begin_stream(trace, packet);
 
 	if (rc < 0)
@@ -90,32 +97,42 @@ static void end_stream(void *context, void *stream)
 
 /* ---- traces ---- */
 
-int relay_make_trace(void *context, const char *name, struct ctf_writer **writer, struct err *err)
+struct sink_trace *relay_make_store(struct relay_sink *to, const char *name)
 {
-	struct relay_sink *to = context;
 	struct sink_trace *trace = calloc(1, sizeof *trace);
-	struct err why;
 
 	if (!trace)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return NULL;
 	*trace = (struct sink_trace){
 		.next = to->made, .to = to, .id = to->trace_count,
 		.store = { keep_metadata, keep_packet, end_stream, trace },
 	};
 	if (strcmp(name, "ust") == 0)
 		(void)snprintf(trace->name, sizeof trace->name, "ust/uid/%u/64-bit", (unsigned)to->desc.uid);
+	else if (strcmp(name, "kernel") == 0)
+		(void)snprintf(trace->name, sizeof trace->name, "%s", name);
 	else
 		(void)snprintf(trace->name, sizeof trace->name, "ust/pid/%s", name);
-	if (ctf_writer_create_in(&trace->store, &to->desc, writer, err ? err : &why) < 0) {
-		if (!trace->begun) {
-			free(trace);
-			return -1;
-		}
-		to->made = trace;	/* half of it is in the spool; it stays empty */
-		to->trace_count++;
-		return -1;
-	}
 	to->made = trace;
 	to->trace_count++;
-	return 0;
+	return trace;
+}
+
+/* One that failed, half of which may be in the spool, stays empty. */
+int relay_make_trace(void *context, const char *name, struct ctf_writer **writer, struct err *err)
+{
+	struct relay_sink *to = context;
+	struct sink_trace *trace = relay_make_store(to, name);
+	struct err why;
+
+	if (!trace)
+		return err_set(err, EXIT_FAILED, "out of memory");
+	if (ctf_writer_create_in(&trace->store, &to->desc, writer, err ? err : &why) == 0)
+		return 0;
+	if (!trace->begun) {
+		to->made = trace->next;
+		to->trace_count--;
+		free(trace);
+	}
+	return -1;
 }

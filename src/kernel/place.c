@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the kernel's events go: into a directory, or one after the other, into a store, or into memory and from there. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernel/internal.h"
+
+#define KEPT_MORE_NS 1000000000u		/* than the window: a snapshot takes its time */
+
+/* ---- beginning ---- */
+
+/* It is told when the trace begins: a reader sees what the first events have lost. */
+static int open_streams(struct kernel *kernel)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < kernel->source->cpus; i++) {
+		if (!kernel->source->ops->there(kernel->source, i))
+			continue;
+		if (kernel->kept)
+			rc = stream_keep(&kernel->stream[i], i, &kernel->kept[i]);
+		else if (kernel->store)
+			rc = stream_store(&kernel->stream[i], kernel->store, i, kernel->uuid);
+		else
+			rc = stream_open(&kernel->stream[i], kernel->dir_fd, i, kernel->uuid);
+		if (rc == 0 && !kernel->kept)
+			rc = stream_front(&kernel->stream[i], kernel_now());
+	}
+	return rc;
+}
+
+static int open_trace(struct kernel *kernel, const struct kernel_options *options, struct err *err)
+{
+	int rc;
+
+	kernel->dir = strdup(options->dir);
+	if (!kernel->dir)
+		return err_set(err, EXIT_FAILED, "out of memory");
+	if (trace_make(options->dir, options->desc, kernel->format, kernel->uuid, &kernel->dir_fd, err) < 0)
+		return -1;
+	rc = open_streams(kernel);
+	return rc < 0 ? err_set(err, EXIT_FAILED, "cannot write into %s: %s", options->dir, strerror(-rc)) : 0;
+}
+
+static int open_kept(struct kernel *kernel, const struct kernel_options *options, struct err *err)
+{
+	kernel->kept = calloc(kernel->source->cpus, sizeof(*kernel->kept));
+	for (unsigned i = 0; kernel->kept && i < kernel->source->cpus; i++)
+		kernel->kept[i] = (struct kkept){
+			.window_ns = options->window_ns + KEPT_MORE_NS, .limit = options->memory / kernel->source->cpus,
+		};
+	return kernel->kept && open_streams(kernel) == 0 ? 0 : err_set(err, EXIT_FAILED, "out of memory");
+}
+
+static int open_store(struct kernel *kernel, const struct kernel_options *options, struct err *err)
+{
+	int rc;
+
+	kernel->store = options->store;
+	if (trace_store(options->store, options->desc, kernel->format, kernel->uuid, err) < 0)
+		return -1;
+	rc = open_streams(kernel);
+	return rc < 0 ? err_set(err, EXIT_FAILED, "cannot send kernel events: %s", strerror(-rc)) : 0;
+}
+
+int place_open(struct kernel *kernel, const struct kernel_options *options, struct err *err)
+{
+	if (options->store)
+		return open_store(kernel, options, err);
+	return options->dir ? open_trace(kernel, options, err) : open_kept(kernel, options, err);
+}
+
+void place_unmake(const struct kernel *kernel)
+{
+	if (kernel->dir_fd >= 0)
+		trace_unmake(kernel->dir, kernel->dir_fd, kernel->stream, kernel->source->cpus);
+}
+
+/* ---- one after the other ---- */
+
+/* In the present place. */
+static void count(struct kernel_stats *stats, const struct kstream *stream)
+{
+	if (!stream->events)
+		return;
+	stats->cpus++;
+	stats->events += stream->taken - stream->taken_before;
+	stats->lost += stream->lost - stream->base;
+	stats->bytes += stream->offset + stream->size;
+}
+
+void kernel_place(const struct kernel *kernel, struct kernel_stats *stats)
+{
+	*stats = (struct kernel_stats){
+		.source = kernel->source->ops->name, .all = !kernel->select, .syscalls = kernel_has_syscalls(kernel),
+		.counter = kernel->counter, .full = kernel->full,
+	};
+	for (unsigned i = 0; i < kernel->source->cpus; i++)
+		count(stats, &kernel->stream[i]);
+	stats->left_out = kernel->seen - kernel->seen_before - stats->events;
+}
+
+static int turn_streams(struct kernel *kernel, int dir_fd)
+{
+	int rc = 0, turned;
+
+	for (unsigned i = 0; i < kernel->source->cpus; i++) {
+		if (!kernel->stream[i].events)
+			continue;
+		turned = stream_turn(&kernel->stream[i], dir_fd);
+		rc = rc ? rc : turned;
+	}
+	return rc;
+}
+
+int kernel_turn(struct kernel *kernel, const char *dir, const struct ctf_trace_desc *desc, struct kernel_stats *left,
+		struct err *err)
+{
+	char *path = strdup(dir);
+	uint8_t uuid[16];
+	int dir_fd = -1;
+
+	if (!path)
+		return err_set(err, EXIT_FAILED, "out of memory");
+	if (trace_make(dir, desc, kernel->format, uuid, &dir_fd, err) < 0) {
+		if (dir_fd >= 0)
+			trace_unmake(dir, dir_fd, NULL, 0);
+		if (dir_fd >= 0)
+			(void)close(dir_fd);
+		free(path);
+		return -1;
+	}
+	kernel_read(kernel, kernel_now());
+	for (unsigned i = 0; i < kernel->source->cpus && kernel->rc == 0; i++)
+		if (kernel->stream[i].events)
+			kernel->rc = stream_flush(&kernel->stream[i], kernel->stream[i].last_ns);
+	kernel_place(kernel, left);
+	memcpy(kernel->uuid, uuid, sizeof(uuid));
+	if (kernel->rc == 0)
+		kernel->rc = turn_streams(kernel, dir_fd);
+	(void)close(kernel->dir_fd);
+	free(kernel->dir);
+	kernel->dir_fd = dir_fd;
+	kernel->dir = path;
+	kernel->seen_before = kernel->seen;
+	return 0;
+}
+
+/* ---- from memory ---- */
+
+int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapshot, struct kernel_stats *stats, struct err *err)
+{
+	const unsigned cpus = kernel->source->cpus;
+	struct kstream *stream = calloc(cpus, sizeof(*stream));
+	uint8_t uuid[16];
+	int dir_fd = -1, rc, end;
+
+	*stats = (struct kernel_stats){
+		.source = kernel->source->ops->name, .all = !kernel->select, .syscalls = kernel_has_syscalls(kernel),
+		.counter = kernel->counter, .full = kernel->full,
+	};
+	if (!stream)
+		return err_set(err, EXIT_FAILED, "out of memory");
+	if (kernel_poll(kernel, err) < 0 ||
+	    trace_make(snapshot->dir, snapshot->desc, kernel->format, uuid, &dir_fd, err) < 0) {
+		free(stream);
+		return -1;
+	}
+	rc = 0;
+	for (unsigned i = 0; rc == 0 && i < cpus; i++) {
+		if (!kernel->stream[i].events)
+			continue;
+		rc = stream_open(&stream[i], dir_fd, i, uuid);
+		rc = rc ? rc : kept_write(&kernel->kept[i], &stream[i], snapshot->begin_ns, snapshot->end_ns);
+	}
+	for (unsigned i = 0; i < cpus; i++) {
+		count(stats, &stream[i]);
+		end = stream_close(&stream[i], 0);
+		rc = rc ? rc : end;
+	}
+	(void)close(dir_fd);
+	free(stream);
+	return rc < 0 ? err_set(err, EXIT_FAILED, "cannot write kernel events into %s: %s", snapshot->dir, strerror(-rc)) : 0;
+}
