@@ -144,6 +144,7 @@ void record_sink_list(struct session *session, struct control_call *call)
 struct leaver {
 	struct sink_leave leave;	/* first */
 	struct control_call *call;
+	struct json_object *reply;
 	struct session_stats stats;
 };
 
@@ -151,7 +152,15 @@ static void on_left(struct sink_leave *leave, const struct sink *sink)
 {
 	struct leaver *leaver = (struct leaver *)leave;
 
-	control_reply(leaver->call, describe(sink, "ended", &leaver->stats));
+	leaver->reply = describe(sink, "ended", &leaver->stats);
+}
+
+/* Only now is all of it where it belongs. */
+static void on_closed(struct sink_leave *leave)
+{
+	struct leaver *leaver = (struct leaver *)leave;
+
+	control_reply(leaver->call, leaver->reply);
 	free(leaver);
 }
 
@@ -206,6 +215,7 @@ void record_sink_remove(struct session *session, struct control_call *call, stru
 		return;
 	}
 	leaver->leave.done = on_left;
+	leaver->leave.closed = on_closed;
 	leaver->call = call;
 	if (session_dismiss_sink(session, sink, &leaver->leave, &leaver->stats, &err) == 0)
 		return;

@@ -224,8 +224,9 @@ int session_remove_sink(struct session *session, struct sink *sink, struct sessi
 
 /* Who wants to know when a sink is closed; the first member of what he keeps. */
 struct sink_leave {
-	/* Called once, on the session's thread. @sink is closed behind it, so it still can be asked what became of it. */
+	/* Each is called once, on the session's thread: before @sink is closed, so it still can be asked what became of it; and behind that. */
 	void (*done)(struct sink_leave *leave, const struct sink *sink);
+	void (*closed)(struct sink_leave *leave);
 };
 
 /**

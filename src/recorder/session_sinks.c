@@ -188,6 +188,8 @@ static void see_off(struct session *session, unsigned number)
 	if (gone.leave)
 		gone.leave->done(gone.leave, gone.sink);
 	gone.sink->ops->close(gone.sink);
+	if (gone.leave)
+		gone.leave->closed(gone.leave);
 }
 
 void session_see_off(struct session *session)

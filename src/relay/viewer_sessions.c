@@ -47,10 +47,19 @@ int viewer_on_list(struct call *call)
 
 /* ---- streams ---- */
 
+/* babeltrace2 asks for nothing more, of any trace, once it has met one that has metadata only. */
+static bool has_data(const struct viewer *viewer, const struct relay_trace *trace)
+{
+	for (const struct relay_stream *stream = viewer->session->streams; stream; stream = stream->next)
+		if (stream->trace == trace && !stream->is_metadata && stream->announced)
+			return true;
+	return false;
+}
+
 static bool is_news(const struct viewer *viewer, const struct relay_stream *stream)
 {
 	return stream->announced && stream->trace->metadata && stream->trace->metadata->announced &&
-	       !map_get(&viewer->views, stream->id, 0);
+	       !map_get(&viewer->views, stream->id, 0) && (!stream->is_metadata || has_data(viewer, stream->trace));
 }
 
 static unsigned count_news(const struct viewer *viewer)
@@ -76,7 +85,8 @@ static bool is_expected(const struct viewer *viewer, const struct relay_stream *
 {
 	const struct relay *relay = viewer->relay;
 
-	return !stream->closed && !map_get(&viewer->views, stream->id, 0) && !is_news(viewer, stream) &&
+	return !stream->closed && !(stream->is_metadata && stream->announced) && !map_get(&viewer->views, stream->id, 0) &&
+	       !is_news(viewer, stream) &&
 	       relay->now_ns() - stream->born_ns < relay->half_expires_ns;
 }
 
