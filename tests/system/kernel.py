@@ -214,14 +214,14 @@ def flight(directory):
                            "2", "--", ROBOT, "--seconds", "30", "--domain", str(100 + os.getpid() % 100))
         other.terminate()
     assert done.returncode == 0 and "kernel: " in done.stderr, done
-    lossy = events(whole)[1] != 0
+    lossy = events(whole)[1] != 0 or "were lost" in done.stderr
     for snapshot in "1", "2":
         path = os.path.join(trace, snapshot)
         with open(os.path.join(path, "kymo.json"), encoding="utf-8") as file:
             tids = {str(thread["tid"]) for process in json.load(file)["processes"] for thread in process["threads"]}
         part, full = switches(path, tids), switches(whole, tids)
         lossy = lossy or events(path)[1] != 0
-        assert part and sum(map(len, part.values())) > 50, part
+        assert lossy or sum(map(len, part.values())) > 50, part
         for cpu, pairs in part.items():
             at = [i for i in range(len(full[cpu])) if full[cpu][i:i + len(pairs)] == pairs]
             assert at or lossy, (snapshot, cpu, len(pairs), len(full[cpu]))
