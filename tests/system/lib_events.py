@@ -103,7 +103,8 @@ class Events:
             self.here[int(cpu)][kind] += 1
 
     def is_whole(self, begin, end):
-        return not any(begin <= gap[1] and gap[0] <= end for gap in self.gaps)
+        """What comes late to the recorder has the time of what came before it, and takes none."""
+        return begin < end and not any(begin <= gap[1] and gap[0] <= end for gap in self.gaps)
 
     def parts(self, rows):
         """(tid, from, to) -> its rows there, cut, for each time that it was off its CPU. @rows: (begin, ns, tid, state)"""
