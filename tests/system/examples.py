@@ -89,8 +89,10 @@ def commands():
         for line in open(path, encoding="utf-8"):
             if line.startswith("kymo "):
                 found.setdefault(line.strip().replace("\\-", "-"), os.path.basename(path))
+    example = False
     for line in subprocess.run([KYMO, "--man", "7"], capture_output=True, text=True).stdout.splitlines():
-        if line.startswith("kymo "):
+        example = line == ".nf" or (example and line != ".fi")
+        if example and line.startswith("kymo "):
             found.setdefault(line.replace("\\-", "-").replace("\\(aq", "'"), "kymo.7")
     for path in sorted(glob.glob(os.path.join(SOURCE, "docs", "*.md")) + [os.path.join(SOURCE, "README.md")]):
         name = os.path.basename(path)

@@ -236,6 +236,18 @@ def flight(directory):
     print("snapshots:", {cpu: len(pairs) for cpu, pairs in part.items()}, "switches; in the whole:", {cpu: len(full[cpu]) for cpu in part})
 
 
+def patiently(test):
+    """On a busy machine the kernel's rings may run later than the program that is looked at, and virtual machines hide switches."""
+    for attempt in range(3):
+        try:
+            with tempfile.TemporaryDirectory() as private:
+                return test(private)
+        except AssertionError as error:
+            if attempt == 2:
+                raise
+            print("once more:", repr(error))
+
+
 if __name__ == "__main__":
     for test in all_there, chosen, other_source, killed, flight, nobody, not_allowed:
         with tempfile.TemporaryDirectory() as private:
@@ -245,6 +257,6 @@ if __name__ == "__main__":
                     print("skipped:", heard)
                     sys.exit(77)
                 subprocess.run(["rm", "-rf", probe], check=True)
-            if test is not_allowed and os.geteuid() != 0:
-                continue
-            test(private)
+        if test is not_allowed and os.geteuid() != 0:
+            continue
+        patiently(test)
