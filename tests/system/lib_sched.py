@@ -36,7 +36,48 @@ event { name = "irq_handler_exit"; id = 5; fields := struct { int32_t _irq; int3
 event { name = "irq_softirq_entry"; id = 6; fields := struct { uint32_t _vec; }; };
 event { name = "irq_softirq_exit"; id = 7; fields := struct { uint32_t _vec; }; };
 """
+# As LTTng's modules write it: events of 5 bits and 27 of time where they follow soon, with a word where they do not.
+LTTNG_SPANS_NS = 1 << 27
+LTTNG_OFFSET_NS = 10 ** 9
+LTTNG = METADATA.replace("packet.header := struct { uint32_t magic; }", """uuid = "2a6422d0-6cee-11e0-8c08-cb07d7b3a564";
+	packet.header := struct { uint32_t magic; integer { size = 8; } uuid[16]; uint32_t stream_id; uint64_t stream_instance_id; }""")
+LTTNG = LTTNG.replace("uint64_t content_size; uint64_t packet_size; uint32_t cpu_id;", """time_ns_t timestamp_begin; time_ns_t timestamp_end;
+	uint64_t content_size; uint64_t packet_size; uint64_t packet_seq_num; unsigned long events_discarded; uint32_t cpu_id;""")
+LTTNG = LTTNG.replace("unsigned long", "uint64_t").replace("stream {", """struct event_header_compact {
+	enum : integer { size = 5; align = 1; signed = false; } { compact = 0 ... 30, extended = 31 } id;
+	variant <id> {
+		struct { integer { size = 27; align = 1; signed = false; map = clock.mono.value; } timestamp; } compact;
+		struct { uint32_t id; time_ns_t timestamp; } extended;
+	} v;
+} align(8);
+stream { id = 0;""").replace("event.header := struct { uint16_t id; time_ns_t timestamp; }", "event.header := struct event_header_compact")
+LTTNG = LTTNG.replace("offset = 0;", "offset = %d;" % LTTNG_OFFSET_NS).replace('tracer_name = "test"', 'tracer_name = "lttng-modules"')
+LTTNG = LTTNG.replace("; fields := ", "; stream_id = 0; fields := ")
 Spell = collections.namedtuple("Spell", "begin end state cpu")
+
+
+def plain_stream(cpu, events):
+    body = b"".join(struct.pack("<HQ", number, ns) + fields for number, ns, fields in events)
+    bits = 8 * (4 + 8 + 8 + 4 + len(body))
+    return struct.pack("<IQQI", 0xC1FC1FC1, bits, bits, cpu) + body
+
+
+def lttng_stream(cpu, events):
+    """Packets of some hundred events, each but the first of a packet with a short time if it can have one."""
+    out = b""
+    for sequence, at in enumerate(range(0, len(events), 300)):
+        its, body, last = events[at:at + 300], b"", None
+        for number, ns, fields in its:
+            ns -= LTTNG_OFFSET_NS
+            if last is None or ns - last >= LTTNG_SPANS_NS:
+                body += struct.pack("<BIQ", 31, number, ns) + fields
+            else:
+                body += struct.pack("<I", number | (ns % LTTNG_SPANS_NS) << 5) + fields
+            last = ns
+        bits = 8 * (4 + 16 + 4 + 8 + 6 * 8 + 4 + len(body))
+        out += struct.pack("<I16sIQ6QI", 0xC1FC1FC1, bytes.fromhex("2a6422d06cee11e08c08cb07d7b3a564"), 0, cpu, its[0][1] - LTTNG_OFFSET_NS,
+                           its[-1][1] - LTTNG_OFFSET_NS, bits, bits, sequence, 0, cpu) + body
+    return out
 
 
 class Scene:
@@ -44,7 +85,7 @@ class Scene:
 
     def __init__(self, names, begin_ns, end_ns, seed=0, cpus=2, mean_ns=50_000):
         self.random, self.names, self.cpus = random.Random(seed), {**names, 0: "swapper"}, cpus
-        self.streams = collections.defaultdict(bytearray)
+        self.streams = collections.defaultdict(list)                    # cpu -> [(number, ns, fields)]
         self.state = {tid: (BLOCKED, None, None) for tid in names}      # state, since (None: not known), cpu
         self.on = [(0, None)] * cpus                                    # tid, since
         self.spells = collections.defaultdict(list)                     # tid -> [Spell]; only what both ends tell
@@ -62,7 +103,7 @@ class Scene:
         self.end_ns = self.ns
 
     def put(self, cpu, number, payload):
-        self.streams[cpu] += struct.pack("<HQ", number, self.ns) + payload
+        self.streams[cpu].append((number, self.ns, payload))
 
     def comm(self, tid):
         return self.names[tid].encode()[:15].ljust(16, b"\0")
@@ -141,14 +182,14 @@ class Scene:
             self.becomes(tid, state, new)
             self.moves[tid] += 1
 
-    def write(self, path, hostname):
+    def write(self, path, hostname, lttng=False):
+        """@lttng: as its modules lay it out."""
         os.makedirs(path)
         with open(os.path.join(path, "metadata"), "w", encoding="utf-8") as file:
-            file.write(METADATA % hostname)
-        for cpu, body in self.streams.items():
-            bits = 8 * (4 + 8 + 8 + 4 + len(body))
+            file.write((LTTNG if lttng else METADATA) % hostname)
+        for cpu, events in self.streams.items():
             with open(os.path.join(path, f"channel_{cpu}"), "wb") as file:
-                file.write(struct.pack("<IQQI", 0xC1FC1FC1, bits, bits, cpu) + body)
+                file.write(lttng_stream(cpu, events) if lttng else plain_stream(cpu, events))
 
     # ---- what is asked ----
 
@@ -194,9 +235,9 @@ class Scene:
         return states, whom
 
 
-def beside(ros, path, seed, query, **options):
+def beside(ros, path, seed, query, lttng=False, **options):
     """A copy of the ROS 2 trace @ros with a schedule of the threads that run callbacks, and of some others.
-    @query: (trace, SQL) -> rows. Return: (path, Scene)."""
+    @query: (trace, SQL) -> rows. @lttng: laid out as by its modules. Return: (path, Scene)."""
     os.makedirs(path)
     shutil.copytree(os.path.join(ros, "ctf"), os.path.join(path, "ros"))
     hosts = query(ros, "SELECT DISTINCT host FROM processes")
@@ -207,5 +248,5 @@ def beside(ros, path, seed, query, **options):
     names.update({1000000 + i: f"hog{i}" for i in range(3)})
     scene = Scene(names, extent["b"] - 10**8, extent["e"] + 10**8, seed, **{"cpus": 3, "mean_ns": 100_000, **options})
     assert len(hosts) == 1
-    scene.write(os.path.join(path, "kernel"), hosts[0]["host"])
+    scene.write(os.path.join(path, "kernel"), hosts[0]["host"], lttng)
     return path, scene

@@ -62,7 +62,7 @@ def run_of(scene, tid, begin, end):
 
 
 def made_up(directory, name, seed):
-    trace, scene = beside(os.path.join(DATA, name), os.path.join(directory, f"{name}-{seed}"), seed, query, mean_ns=30_000)
+    trace, scene = beside(os.path.join(DATA, name), os.path.join(directory, f"{name}-{seed}"), seed, query, lttng=seed % 2 == 1, mean_ns=30_000)
     told = {row["id"]: row for row in query(trace, "SELECT * FROM callback_cpu")}
     runs = query(trace, "SELECT id, tid, start_ns, end_ns, duration_ns FROM callback_instances")
     whom = collections.defaultdict(dict)

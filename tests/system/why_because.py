@@ -89,7 +89,7 @@ if __name__ == "__main__":
                               ("ros2-traces/pair_pipeline_mt", "/perception/filter /parameter_events")):
             for number in range(2):
                 directory = os.path.join(private, str(exact))
-                a, b = check(*beside(os.path.join(DATA, ros), os.path.join(directory, str(number)), number, query), callback)
+                a, b = check(*beside(os.path.join(DATA, ros), os.path.join(directory, str(number)), number, query, lttng=number == 1), callback)
                 exact += a
                 told += b
     assert exact > 50 and told > 4, (exact, told)
