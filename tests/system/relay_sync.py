@@ -33,7 +33,8 @@ class Trace:
 
     def sync(self):
         """(number, time, streams), as a reader has it that keeps to the lock."""
-        until('the point', lambda: self.ready('index/sync', 0, 32))
+        # It is made first and locked then.
+        until('the point', lambda: os.fstat(self.file['index/sync'].fileno()).st_size >= 32 and self.ready('index/sync', 0, 32))
         magic, version, number, time, streams = struct.unpack('>IIQQQ', os.pread(self.file['index/sync'].fileno(), 32, 0))
         assert (magic, version) == (0x4b59534e, 1)
         return number, time, streams
