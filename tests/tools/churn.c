@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Creates nodes as rclcpp does, and destroys them again, for tests/system/churn.py and bench/initlog.py.
+ * Creates nodes as rclcpp does, and destroys them again, for tests/system/record/churn.py and bench/initlog.py.
  *
  *   churn [--no-fini] [--threads N]
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many threads and many libraries for tests/system/scale.py, and what they leave behind.
+ * Many threads and many libraries for tests/system/record/scale.py, and what they leave behind.
  *
  *   scale threads THREADS EVENTS       short-lived threads, 16 at once
  *   scale live THREADS EVENTS          all alive at once, twice

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signals at a high rate inside spans, instants and hooks, for tests/system/signals.py:
+ * Signals at a high rate inside spans, instants and hooks, for tests/system/program/signals.py:
  *
  *     signal_storm EVENTS
  *

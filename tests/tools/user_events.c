@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything include/kymo/kymo.h offers, once each, for tests/system/user.sh:
+ * Everything include/kymo/kymo.h offers, once each, for tests/system/program/user.sh:
  *
  *     user_events [LIBRARY]      LIBRARY: a shared library with sites of its own, loaded and unloaded
  */

@@ -2,7 +2,7 @@
 /*
  * The Perfetto writer, read back with a small protobuf walker of our own: sequences begin with
  * their start packet, slices nest, losses repair, blocks are whole, sizes are as promised.
- * What a real reader makes of it is tests/system/perfetto_writer.py.
+ * What a real reader makes of it is tests/system/export/perfetto_writer.py.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The command as a whole: help, version, exit statuses, suggestions, completion, manual pages.
+. "$(dirname "$0")/../lib/libtest.sh"
+
+export HOME=$scratch KYMO_DIR=$scratch/runtime
+unset ROS_TRACE_DIR ROS_HOME
+
+run 2 "$kymo" && empty out && has err "Usage: kymo VERB"
+run 0 "$kymo" help && empty err && has out "Usage: kymo VERB"
+run 0 "$kymo" --help && empty err && has out "Verbs:"
+run 0 "$kymo" -h && has out "Verbs:"
+run 0 "$kymo" --version && empty err && has out "kymo " && has out "built in:"
+verbs=$(sed -n 's/^  verbs: *//p' "$scratch/out")
+[ "$verbs" = "$(sed -n 's/^VERB(\(.*\))/\1/p' "$KYMO_SOURCE/src/cli/commands.def" | tr '\n' ' ' |
+	sed 's/ $//')" ] || fail "--version names '$verbs', not the verbs of the table"
+
+run 2 "$kymo" no-such-verb && empty out && has err "unknown verb 'no-such-verb'"
+run 2 "$kymo" --no-such-option && empty out && has err "unknown option"
+run 2 "$kymo" help no-such-verb && has err "unknown verb"
+run 2 "$kymo" --man no-such-verb && has err "unknown verb"
+run 2 "$kymo" --completion tcsh && has err "bash, zsh or fish"
+run 2 "$kymo" --completion && has err "bash, zsh or fish"
+run 2 "$kymo" $'\033[31m' && has err '\x1b[31m'
+
+bash -n <("$kymo" --completion bash) || fail "the bash completion is no bash"
+for shell in bash zsh fish; do
+	"$kymo" --completion $shell >"$scratch/$shell"
+done
+! command -v zsh >/dev/null || zsh -n "$scratch/zsh" || fail "the zsh completion is no zsh"
+! command -v fish >/dev/null || fish -n "$scratch/fish" || fail "the fish completion is no fish"
+
+# Words that bash would offer for a line.
+offer() {
+	bash -c 'source "$1"; COMP_WORDS=("${@:2}"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _kymo
+		printf "%s\n" "${COMPREPLY[@]}"' - "$scratch/bash" "$@"
+}
+
+# roff to plain text, as wide as the widest line of ours.
+render() {
+	MANWIDTH=200 MAN_KEEP_FORMATTING='' LC_ALL=C man -l --warnings "$1" 2>"$scratch/err" | col -bx
+}
+
+for verb in $verbs; do
+	run 0 "$kymo" "$verb" --help && empty err && has out "Usage: kymo $verb"
+	cp "$scratch/out" "$scratch/help"
+	run 0 "$kymo" help "$verb" && cmp -s "$scratch/out" "$scratch/help" ||
+		fail "'help $verb' and '$verb --help' differ"
+	run 0 "$kymo" "$verb" -h && has out "Usage: kymo $verb"
+	run 2 "$kymo" "$verb" --no-such-option && empty out && has err "kymo $verb: unknown option"
+
+	case "$(offer kymo "${verb:0:2}")" in
+	*"$verb"*) ;;
+	*) fail "bash does not complete ${verb:0:2} to $verb" ;;
+	esac
+	for shell in zsh fish; do
+		grep -q -w -- "$verb" "$scratch/$shell" || fail "$shell does not know $verb"
+	done
+	# Every option of --help is offered, and stands in the manual page.
+	run 0 "$kymo" --man "$verb"
+	cp "$scratch/out" "$scratch/page"
+	options=$(sed -n 's/^  \(-.,\|   \) --\([a-z0-9-]*\).*/--\2/p' "$scratch/help")
+	[ -n "$options" ] || fail "no options in the help of $verb"
+	for option in $options; do
+		offer kymo "$verb" "$option" | grep -qx -- "$option" ||
+			fail "bash does not offer $option of $verb"
+		sed 's/\\-/-/g' "$scratch/page" | grep -qF -- "\\fB$option\\fR" ||
+			fail "$option is not in the manual page of $verb"
+	done
+
+	command -v man >/dev/null || continue
+	render "$scratch/page" >"$scratch/text"
+	empty err
+	usage=$(sed -n 's/^Usage: //p' "$scratch/help")
+	synopsis=$(sed -n '/^SYNOPSIS/{n;s/^ *//;p}' "$scratch/text")
+	[ "$usage" = "$synopsis" ] || fail "$verb: usage '$usage' but synopsis '$synopsis'"
+done
+
+run 0 "$kymo" --man && has out ".SH EXIT STATUS"
+# The same for programs: every verb, and every option that the help has.
+run 0 "$kymo" help --format json && empty err
+[ "$(sed -n 's/^  {"verb": "\([a-z]*\)", "synopsis".*/\1/p' "$scratch/out" | tr '\n' ' ' | sed 's/ $//')" = "$verbs" ] ||
+	fail "help --format json has other verbs"
+cp "$scratch/out" "$scratch/all"
+run 0 "$kymo" help record --format csv && has out "record,flight,,time,TIME,," && ! grep -q "^report," "$scratch/out" ||
+	fail "help record --format csv has other verbs, or not its options"
+for verb in $verbs; do
+	"$kymo" help "$verb" | sed -n 's/^  \(-.,\|   \) --\([a-z0-9-]*\).*/\2/p' | grep -vx help >"$scratch/help"
+	sed -n "s/^  {\"verb\": \"$verb\", \"option\": \"\([^\"]*\)\".*/\1/p" "$scratch/all" >"$scratch/options"
+	cmp -s "$scratch/help" "$scratch/options" || fail "help --format json has other options of $verb"
+done
+run 2 "$kymo" help --format json no-such-verb && has err "unknown verb"
+run 2 "$kymo" help --no-such-option && has err "kymo help: unknown option"
+# Output that cannot be written is a failure, not silence.
+for words in help "help --format json" --version "--completion bash" "help ${verbs%% *}"; do
+	# shellcheck disable=SC2086 # words
+	"$kymo" $words >/dev/full 2>"$scratch/err"
+	[ $? -eq 1 ] || fail "'$words' into a full disk is no failure"
+done
+finish

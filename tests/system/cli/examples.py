@@ -1,0 +1,362 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every command line of the help texts (which are the manual pages), of packaging/man and of docs/ is executed: as it stands there, but with
+places, addresses and numbers of this test (SWAPS). How each is surrounded, SCENES says: the first pattern that matches.
+A line that none matches, or a pattern that matches no line any more, is a failure.
+
+usage: examples.py [PATTERN]     only the lines that match, with their output"""
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_relay import BUILD, KYMO, until
+
+SOURCE = os.environ["KYMO_SOURCE"]
+NOTHING = 6			# exit status: the robot of these tests has no such thing
+SECONDS = "0.6"
+
+# What examples name, and what stands for it here.
+SWAPS = [
+    (r"/mnt/usb/", "{work}/usb/"), (r"(?<![\w/])/data/", "{work}/data/"), (r"(?<![\w/])/tmp/", "{work}/tmp/"),
+    (r"/dev/shm/kymo-robot", "{work}/robot.dir"), (r"--user alice --user 1001", f"--user {os.getuid()}"),
+    (r"nets://collector\.example", "nets://127.0.0.1:{dead}"), (r"--bind 0\.0\.0\.0", "--bind 127.0.0.1"),
+    (r"(kymo live net://)(?:robot-base|robot|desk|127\.0\.0\.1)", r"\g<1>127.0.0.1:{live}"),
+    (r"(net://)(?:robot-base|robot|desk|127\.0\.0\.1)/", r"\g<1>127.0.0.1:{control}:{data}/"),
+    (r"udp://robot-base/", "udp://127.0.0.1:{control}:{datagram}/"),
+    (r"/host/robot/", "/host/$(hostname)/"), (r"--(expect) 3", r"--\1 1"), (r"\b4711\b", "{pid}"),
+    (r"\$\(pidof driver\)", "{pid}"), (r"install/my_robot/lib/my_robot/driver|\bbuild/robot/driver|\bPROGRAM\b", "{build}/robot/driver"),
+    (r"kymo relay ", "kymo relay --control 0 --data 0 --live 0 "), (r"--duration \S+", f"--duration {SECONDS}"),
+    (r"\+10s", "+0.1s"), (r"\+20s", "+0.3s"), (r"\+12\.3s", "+0.1s"), (r"\+12\.5s", "+0.3s"),
+    (r"build/(robot/robot|cyclic/cyclic)", r"{build}/\1 --seconds " + SECONDS), (r"-- (\./)?robot\b", "-- ros2 launch"),
+    (r"kymo agent", "kymo agent --domain {domain}"), (r"--hosts", "--hosts --domain {domain}"),
+    (r"--domain 0 --domain 42", ""), (r" --seconds \S+ --seconds \S+", f" --seconds {SECONDS}"), (r"^sudo ", ""),
+    (r"ros2 caret check_ctf for_caret", "true"), (r" \.\.\.$", " robot"), (r"-o ring\b", "-o {work}/ring"),
+]
+
+PATH = """named_paths:
+- path_name: target
+  node_chain:
+  - node_name: /lidar_driver
+    publish_topic_name: /scan
+    subscribe_topic_name: UNDEFINED
+  - node_name: /perception/obstacle_detector
+    publish_topic_name: UNDEFINED
+    subscribe_topic_name: /scan"""
+
+# No examples, and those that tests/ros2/test_docs.py runs.
+ELSEWHERE = ("benchmarks.md", "ros2.md")
+
+# (pattern of lines, scene, exit statuses that are right). A scene is a method of Scenes.
+SCENES = [
+    (r"kymo status --watch", "followed", {0, -signal.SIGINT}),
+    (r"kymo export --follow|kymo live \S+ --now|kymo live traces/\S+ --top$", "followed", {0}),
+    (r"kymo query TRACE$", "prompt", {0}),
+    (r"--realtime|--section realtime|--section node-costs|callback_costs", "lint", {0, 5}),
+    (r"--clock sim", "without_clock", {3, NOTHING}),
+    (r"kymo (info|list|dump|report|flow|why|query|export|open|doctor)\b", "read", {0, 1, NOTHING}),
+    (r"kymo live traces", "read", {0}),
+    (r"kymo live net://[^/ ]+$", "listed", {0}),
+    (r"kymo live", "relayed", {0}),
+    (r"kymo (run|record)\b.* -- |kymo run --", "command", {0}),
+    (r"kymo record --hosts", "agents", {0, NOTHING}),
+    (r"kymo (record|agent|relay)\b", "until_interrupted", {0, NOTHING}),
+    (r"kymo start", "started", {0}),
+    (r"kymo (pause|resume|filter|stop|status|snapshot|sink)\b", "recording", {0}),
+    (r"kymo recover", "recover", {0, NOTHING}),
+]
+
+
+def commands():
+    """Lines with where they stand: of help texts and docs, comments and the text behind them taken off."""
+    found = {}
+    verbs = subprocess.run([KYMO, "--version"], capture_output=True, text=True).stdout
+    for verb in re.search(r"verbs: (.*)", verbs)[1].split():
+        page = subprocess.run([KYMO, "help", verb], capture_output=True, text=True).stdout
+        lines = page.partition("\nExamples:\n")[2].splitlines()
+        for number, line in enumerate(lines):
+            if line.startswith("  kymo "):
+                while line.count("'") % 2:			# SQL on several lines
+                    number += 1
+                    line += "\n" + lines[number]
+                found.setdefault(line.strip(), f"kymo help {verb}")
+    for path in sorted(glob.glob(os.path.join(SOURCE, "packaging", "man", "*"))):
+        for line in open(path, encoding="utf-8"):
+            if line.startswith("kymo "):
+                found.setdefault(line.strip().replace("\\-", "-"), os.path.basename(path))
+    example = False
+    for line in subprocess.run([KYMO, "--man", "7"], capture_output=True, text=True).stdout.splitlines():
+        example = line == ".nf" or (example and line != ".fi")
+        if example and line.startswith("kymo "):
+            found.setdefault(line.replace("\\-", "-").replace("\\(aq", "'"), "kymo.7")
+    for path in sorted(glob.glob(os.path.join(SOURCE, "docs", "*.md")) + [os.path.join(SOURCE, "README.md")]):
+        name = os.path.basename(path)
+        fenced = False
+        for line in open(path, encoding="utf-8"):
+            fenced ^= line.startswith("```")
+            match = re.match(r"(?:    |\$ )?(?:\$ )?((?:sudo |[A-Z_]+=\S+ )*kymo [a-z].*)", line)
+            if match and (fenced or line.startswith("    ")) and name not in ELSEWHERE:
+                text = re.split(r"  +(?:#|[a-z])|  +|\s#", match[1])[0].strip()
+                if not re.search(r"\[[A-Z'-]", text):		# a synopsis
+                    found.setdefault(text, name)
+    return found
+
+
+class Scenes:
+    """A place with a robot that runs, a relay that has its sessions, and traces."""
+
+    def __init__(self, work):
+        self.work, self.programs, self.made, self.sent = work, [], 0, None
+        self.domain = 60 + os.getpid() % 100
+        path = os.path.join
+        for name in ("bin", "home", "usb", "data", "tmp", "state", "traces/robot"):
+            os.makedirs(path(work, name))
+        os.makedirs(path(work, "run"), 0o700)
+        self.environment = dict(
+            os.environ, HOME=path(work, "home"), ROS_TRACE_DIR=path(work, "traces"), KYMO_DIR=path(work, "run"),
+            PATH=":".join([path(work, "bin"), path(BUILD, "bin"), os.environ["PATH"]]), NO_COLOR="1",
+            XDG_STATE_HOME=path(work, "state"), ROS_DOMAIN_ID=str(self.domain), CYCLONEDDS_URI="<General><AllowMulticast>false</AllowMulticast>"
+            "<Interfaces><NetworkInterface name='lo'/></Interfaces></General><Discovery><ParticipantIndex>auto"
+            "</ParticipantIndex><MaxAutoParticipantIndex>99</MaxAutoParticipantIndex><Peers><Peer address='127.0.0.1'/></Peers>"
+            "</Discovery>")
+        self.robot = f"{path(BUILD, 'robot/robot')} --domain {self.domain} --seconds"
+        self.program("ros2", f"exec {self.robot} {SECONDS}")
+        self.program("xdg-open", "exit 0")
+        self.files()
+        self.relay = self.begin("kymo relay --control 0 --data 0 --live 0 --datagram 0 -o relayed")
+        said = "".join(self.relay.stdout.readline() for _ in range(4))
+        control, data, live, _, datagram = re.findall(r":(\d+)", said)
+        self.names = dict(work=work, build=BUILD, domain=self.domain, control=control, data=data, live=live, datagram=datagram, dead=1)
+        self.runner = self.begin(f"kymo run --flight -- {self.robot} 300")
+        self.names["pid"] = until("the robot", lambda: self.processes("driver"))
+
+    def program(self, name, text):
+        path = os.path.join(self.work, "bin", name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n{text}\n")
+        os.chmod(path, 0o755)
+
+    def files(self):
+        """What the examples name: traces, and files beside them."""
+        def into(*words):
+            subprocess.run(words, cwd=self.work, env=self.environment, check=True, capture_output=True, timeout=120)
+        into("kymo", "record", "-o", "TRACE", "--", "ros2")
+        for name in ("my_session", "session-20261120220000", "left-robot", "right-robot", "spikes/1",
+                     "traces/robot/walk-20261120-200115", "traces/robot/walk", "traces/session-20261120220000",
+                     "home/.ros/tracing/my_session", "data/trace"):
+            shutil.copytree(os.path.join(self.work, "TRACE"), os.path.join(self.work, name))
+        into("kymo", "export", "TRACE", "--format", "caret-architecture", "-o", "architecture.yaml")
+        with open(os.path.join(self.work, "architecture.yaml"), "r+", encoding="utf-8") as file:
+            text = file.read()
+            file.seek(0)
+            file.write(re.sub(r"^named_paths:.*", PATH, text, flags=re.M))
+        into("openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-keyout", "relay.key", "-out", "relay.pem", "-days", "1",
+             "-subj", "/CN=relay")
+        for name, text in (("token", "a-token-of-some-length\n"), ("everyday.rules", "topic !/rosout\n"),
+                           ("realtime.txt", "# of this robot\n/imu_driver\n\ncontrol:step\n!control:startup\n"),
+                           ("callback_list.csv", "node_name,callback_name,callback_type,trigger,expected\n")):
+            with open(os.open(os.path.join(self.work, name), os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+                file.write(text)
+
+    def begin(self, line, **more):
+        self.programs.append(subprocess.Popen(["bash", "-c", line], cwd=self.work, env=dict(self.environment, **more),
+                                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                              text=True, start_new_session=True))
+        return self.programs[-1]
+
+    def finish(self, program, number=signal.SIGINT):
+        """Returns (exit status, what it said)."""
+        if program.poll() is None:
+            os.killpg(program.pid, number)
+        try:
+            out = program.communicate(timeout=60)[0]
+        except subprocess.TimeoutExpired:
+            os.killpg(program.pid, signal.SIGKILL)
+            return "none after Ctrl-C", program.communicate()[0]
+        return program.returncode, out
+
+    def end(self):
+        for program in self.programs:
+            if program.poll() is None:
+                os.killpg(program.pid, signal.SIGKILL)
+                program.wait()
+
+    def ask(self, *words):
+        return json.loads(subprocess.run([KYMO, *words, "--format", "json"], env=self.environment, capture_output=True,
+                                         text=True, timeout=60).stdout or "{}")
+
+    def processes(self, name):
+        for process in self.ask("status").get("processes", []):
+            if process.get("name") == name:
+                return process["pid"]
+        return 0
+
+    def recorder(self):
+        return self.ask("status").get("recorder_pid")
+
+    # ---- scenes ----
+
+    def run(self, line, **more):
+        """To its end, within a minute."""
+        program = self.begin(line, **more)
+        try:
+            out = program.communicate(timeout=120)[0]
+        except subprocess.TimeoutExpired:
+            return "none within 120 s", self.finish(program)[1]
+        return program.returncode, out
+
+    def read(self, line):
+        return self.run(line)
+
+    def without_clock(self, line):
+        """These robots have no simulation: said so, and not misunderstood."""
+        status, out = self.run(line)
+        return status if "/clock" in out else f"{status} without a word about /clock", out
+
+    def lint(self, line):
+        """Of a trace with allocations, of a robot and a program with spans: they are looked at, and something of each name is."""
+        traces = os.path.join(self.work, "lint")
+        if not os.path.isdir(traces):
+            os.mkdir(traces)
+            status, out = self.run(f"kymo record --malloc -o lint/session-20261120220000 -- sh -c 'ros2 & {BUILD}/tests/own_realtime; wait'",
+                                   KYMO_DIR=os.path.join(self.work, "run-lint"))
+            if status:
+                return f"none: no trace ({status})", out
+        status, out = self.run(re.sub(r"\bTRACE\b", "lint/session-20261120220000", line), ROS_TRACE_DIR=traces)
+        looked = "Looked at: allocations" in out or "SELECT" in line or "-costs" in line
+        return status if looked and "' ran." not in out and "not looked at: alloc" not in out.lower() else f"{status}, but not looked", out
+
+    def command(self, line):
+        """Records or runs a command, with a runtime directory of its own."""
+        self.made += 1
+        return self.run(line, KYMO_DIR=os.path.join(self.work, f"run{self.made}"))
+
+    def relayed(self, line):
+        """Of a viewer: until it has shown something, of a session that is being recorded."""
+        if not self.sent:
+            for name in ("walk", "robot"):
+                self.sent = self.begin(f"kymo record --relay net://127.0.0.1:{self.names['control']}:{self.names['data']}/{name} "
+                                       f"-- {self.robot} 300", KYMO_DIR=os.path.join(self.work, f"sends-{name}"))
+            until("sessions", lambda: {"walk", "robot"} <= {session.get("session") for session in self.ask(
+                "live", f"net://127.0.0.1:{self.names['live']}").get("sessions", [])})
+        return self.followed(line)
+
+    def listed(self, line):
+        self.relayed("true")
+        return self.run(line)
+
+    def followed(self, line):
+        """Until it has said something, or ends."""
+        if "net://" in line and not self.sent:
+            self.relayed("true")
+        program = self.begin(line)
+        output = re.search(r" -o (\S+)", line)
+        if not output:
+            program.stdout.readline()
+        else:
+            path = os.path.join(self.work, output[1])
+            until("a copy", lambda: program.poll() is not None or os.path.isfile(path) or
+                  glob.glob(os.path.join(path, "**/metadata"), recursive=True))
+        return self.finish(program)
+
+    def until_interrupted(self, line):
+        """A recorder until it records, an agent or a relay until it has said something."""
+        self.stop()
+        if "kymo record" not in line:
+            program = self.begin(line)
+            while not re.search("serves|producers", shown := program.stdout.readline()) and shown:
+                pass
+            return self.finish(program)
+        self.begin_recording(line)
+        return self.finish(self.programs[-1])
+
+    def begin_recording(self, line):
+        program = self.begin(line)
+        until("a recorder", lambda: program.poll() is not None or self.recorder())
+
+    def agents(self, line):
+        """kymo record --hosts, with an agent on this host."""
+        self.stop()
+        agent = self.begin(f"kymo agent --active always -o agent --domain {self.domain}")
+        program = self.begin(line)
+        until("a recorder", lambda: program.poll() is not None or self.recorder())
+        result = self.finish(program)
+        self.finish(agent)
+        return result
+
+    def started(self, line):
+        self.stop()
+        result = self.run(line)
+        self.stop()
+        return result
+
+    def stop(self):
+        self.run(f"kymo stop; KYMO_DIR={self.work}/robot.dir kymo stop")
+
+    def recording(self, line):
+        """While `kymo start` records; snapshot without it."""
+        if "snapshot" in line:
+            self.stop()
+        elif not self.recorder():
+            self.made += 1
+            self.run(f"kymo start -o recorded{self.made}")
+        return self.run(line)
+
+    def recover(self, line):
+        self.stop()
+        return self.run(line)
+
+    def prompt(self, line):
+        return self.run(f"echo 'SELECT * FROM nodes' | {line}")
+
+
+def perform(scenes, line, where):
+    """Returns what is wrong with it, or None."""
+    scene, right = next(((scene, right) for pattern, scene, right in SCENES if re.search(pattern, line)), (None, None))
+    if not scene:
+        return "no scene for it in examples.py"
+    text = re.sub(r" &$", "", line)
+    for pattern, instead in SWAPS:
+        text = re.sub(pattern, instead, text)
+    for name, value in scenes.names.items():
+        text = text.replace("{" + name + "}", str(value))
+    output = re.search(r"kymo (?:record|start|agent|live)\b.* -o (\S+)", text)
+    if output:
+        shutil.rmtree(os.path.join(scenes.work, output[1]), ignore_errors=True)
+    status, out = getattr(scenes, scene)(text)
+    if len(sys.argv) > 1:
+        print(f"-- {line}\n   {text}\n   {scene}: {status}\n{out[:2000]}")
+    if status in right and "unknown option" not in out:
+        return None
+    return f"ran as: {text}\n   ended with {status}: {out[-600:]}"
+
+
+def main():
+    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    lines = {line: where for line, where in commands().items() if re.search(wanted, line)}
+    if not os.access(os.path.join(BUILD, "robot", "robot"), os.X_OK):
+        print("skipped: examples/robot is not built")
+        return 77
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="kymo-examples-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as work:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))	# what runs is ended, too
+        scenes = Scenes(work)
+        try:
+            for line, where in lines.items():
+                wrong = perform(scenes, line, where)
+                if wrong:
+                    failed += 1
+                    print(f"FAILED: {line}  ({where})\n   {wrong}", flush=True)
+        finally:
+            scenes.end()
+    print(f"{len(lines) - failed} of {len(lines)} examples work")
+    return 1 if failed or (not wanted and len(lines) < 100) else 0
+
+
+sys.exit(main())

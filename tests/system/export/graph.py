@@ -1,0 +1,104 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`kymo export --format dot` against a naive reading: who publishes where and how often, who gets
+it. And --format svg: with graphviz a picture, without it an error that says what to install."""
+import collections
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.dom.minidom
+
+SOURCE = os.environ.get("KYMO_SOURCE", os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
+TRACES = os.path.join(SOURCE, "..", "shared", "data", "ros2-traces")
+IGNORED = ("/rosout", "/parameter_events")
+
+failures = []
+
+
+def check(condition, *text):
+    if not condition:
+        failures.append(" ".join(str(t) for t in text))
+
+
+def export(trace, *options, **more):
+    return subprocess.run([KYMO, "export", os.path.join(TRACES, trace, "ctf"), *options],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+
+def edges_of(text):
+    """{(from, to): count}, callbacks by their node, topics by their name."""
+    name, node = {}, None
+    for line in text.splitlines():
+        cluster = re.match(r'\t\tlabel="([^ ]+) \(\d+\)";', line)
+        if cluster:
+            node = cluster[1]
+        item = re.match(r'\t+([ctp]\d+) \[.*label="([^"\\ ]*)', line)
+        if item:
+            name[item[1]] = node if item[1][0] == "c" else item[2]
+    edges = collections.Counter()
+    for m in re.finditer(r'\t([ctp]\d+) -> ([ct]\d+) \[label="(\d+)', text):
+        edges[name[m[1]], name[m[2]]] += int(m[3])
+    return edges
+
+
+def compare(trace):
+    from lib_messages import Reading
+    reading = Reading(os.path.join(TRACES, trace, "ctf"))
+    expected = collections.Counter()
+    for p in reading.publications:
+        if p.topic in IGNORED:
+            continue
+        expected[p.node, p.topic] += 1
+        for run in p.taken:
+            expected[p.topic, reading.owner(run.callback)] += 1
+    done = export(trace, "--format", "dot", "-o", "-")
+    check(done.returncode == 0, trace, done.stderr)
+    ours = edges_of(done.stdout)
+    check(ours == expected, trace, "edges", ours - expected, expected - ours)
+    print("%s: %d edges, %d messages" % (trace, len(expected), sum(expected.values())))
+    return done.stdout
+
+
+def pictures():
+    with tempfile.TemporaryDirectory(prefix="kymo-graph-") as scratch:
+        path = os.path.join(scratch, "graph.svg")
+        done = export("pair_intra", "--format", "svg", "-o", path, env={"PATH": scratch, "HOME": scratch})
+        check(done.returncode == 1 and "apt install graphviz" in done.stderr, "no dot:", done)
+        check(not os.path.exists(path), "an empty file was left behind")
+        if not shutil.which("dot"):
+            print("no graphviz here: no picture tried")
+            return
+        done = export("pair_intra", "--format", "svg", "-o", path)
+        check(done.returncode == 0, "svg:", done)
+        document = xml.dom.minidom.parse(path)
+        texts = [t.firstChild.data for t in document.getElementsByTagName("text")]
+        check("/ip_burst" in texts and "/ip_producer (18825)" in texts, "svg texts:", texts)
+        check(export("pair_intra", "--format", "svg", "-o", path).returncode == 1, "overwritten")
+
+
+try:
+    import bt2      # noqa: F401
+except ImportError:
+    print("skipped: no python3-bt2")
+    sys.exit(77)
+if not os.path.isdir(TRACES):
+    print("skipped: no recorded traces here")
+    sys.exit(77)
+compare("pair_basic_st")
+compare("pair_pipeline_mt")
+text = compare("pair_intra")
+check(re.search(r'color="#c00000".*label="/ip_burst\\n60,.*40 untaken\\n80 overwritten"', text),
+      "what was lost is not marked")
+text = export("pair_basic_st", "--format", "dot", "-o", "-", "--node", "planning/*").stdout
+check(set(edges_of(text)) == {("/perception/fused", "/planning/planner"),
+                              ("/planning/planner", "/planning/planner/status")},
+      "--node", edges_of(text))
+check('no subscriber' in text, "--node", text)
+pictures()
+for failure in failures[:30]:
+    print("FAILED:", failure[:800])
+sys.exit(1 if failures else 0)

@@ -1,0 +1,167 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""A Perfetto file that is written while its trace is recorded is in the end what an export afterwards is; it opens
+at any time, also when recorder and writer are killed. Parts open alone and together. `kymo open` says what to do."""
+import gzip
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_perfetto import BUILD, KYMO, SHARED, Checks, Reader, kymo, skip
+
+CYCLIC = os.path.join(BUILD, "cyclic", "cyclic")
+ALL = "select ts, dur, name, category from slice order by 1, 2, 3"
+COUNTS = ("select count(*), sum(dur), (select count(*) from flow), (select count(*) from counter) from slice "
+          "where coalesce(category, '') != 'lifecycle'")
+STATES = "select count(*) from slice where category = 'lifecycle'"
+DEADLINE = 60
+
+
+def until(what, condition):
+    end = time.monotonic() + DEADLINE
+    while not condition():
+        if time.monotonic() > end:
+            sys.exit(f"after {DEADLINE} s still no {what}")
+        time.sleep(0.05)
+
+
+def size(path):
+    return os.path.getsize(path) if os.path.exists(path) else 0
+
+
+def followed(check, reader, scratch, environment):
+    trace, live, later = (os.path.join(scratch, name) for name in ("trace", "live.pftrace", "later.pftrace"))
+    kymo("record", "-q", "-o", trace, "--perfetto", live, "--", CYCLIC, "--seconds", "0.5", env=environment)
+    kymo("export", "-q", trace, "-o", later)
+    got, want = reader.query(live, ALL)[0], reader.query(later, ALL)[0]
+    check.ok(f"{len(want)} slices while recording as afterwards", got == want and len(want) > 100,
+             f"{len(got)} and {len(want)}")
+    return trace
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as text:
+        return [int(word) for word in text.read().split()]
+
+
+def name_of(pid):
+    with open(f"/proc/{pid}/comm") as text:
+        return text.read().strip()
+
+
+def killed(check, reader, scratch, environment):
+    """First a copy while it grows, then recorder and writer die at once."""
+    live, copy = os.path.join(scratch, "killed.pftrace"), os.path.join(scratch, "copy.pftrace")
+    recorder = subprocess.Popen([KYMO, "record", "-q", "-o", os.path.join(scratch, "killed"), "--perfetto", live,
+                                 "--", CYCLIC, "--seconds", "120"], env=environment, stdout=subprocess.DEVNULL,
+                                start_new_session=True)
+    try:
+        until("file", lambda: size(live) > 4000)
+        family = children(recorder.pid)
+        check.ok("there is a writer and a program", sorted(map(name_of, family)) == ["cyclic", "kymo"])
+        shutil.copy(live, copy)
+        before = size(live)
+        until("growth", lambda: size(live) > before + 4000)
+    finally:
+        os.killpg(recorder.pid, signal.SIGKILL)
+        recorder.wait()
+    (first,), = reader.query(copy, "select count(*) from slice")
+    (last,), = reader.query(live, "select count(*) from slice")
+    check.ok("the file opens while it grows, and after all died", 0 < first[0] < last[0], (first, last))
+
+
+def parts(check, reader, scratch):
+    trace, out = os.path.join(SHARED, "data", "ros2-traces", "discarded", "ctf"), os.path.join(scratch, "p.pftrace")
+    kymo("export", "-q", trace, "-o", out)
+    kymo("export", "-q", trace, "--split", "100K", "-o", out)
+    names = [os.path.join(scratch, f"p.{number}.pftrace") for number in (1, 2)]
+    check.ok("parts", all(map(os.path.exists, names)), os.listdir(scratch))
+    with open(os.path.join(scratch, "all"), "wb") as together:
+        for name in names:
+            with open(name, "rb") as part:
+                shutil.copyfileobj(part, together)
+    (whole, alone, joined), (states, _, joined_states) = zip(*(
+        [rows[0] for rows in reader.query(path, COUNTS, STATES)] for path in (out, names[1], together.name)))
+    check.ok("the second part opens alone", 0 < alone[0] < whole[0], alone)
+    check.equal("parts behind each other are the whole", joined, whole)
+    check.equal("the lifecycle state that goes on is in both", joined_states[0], states[0] + 1)
+
+
+def opened(check, scratch, trace):
+    said = kymo("open", trace, cwd=scratch)
+    check.ok("what to do", os.path.realpath(os.path.join(scratch, "trace.pftrace")) in said and
+             "https://ui.perfetto.dev" in said and "Open trace file" in said, said)
+    first = os.stat(os.path.join(scratch, "trace.pftrace"))
+    kymo("open", trace, cwd=scratch)
+    check.ok("what is there is taken", os.stat(os.path.join(scratch, "trace.pftrace")) == first or
+             os.stat(os.path.join(scratch, "trace.pftrace")).st_mtime_ns == first.st_mtime_ns)
+    programs = os.path.join(scratch, "bin")
+    os.mkdir(programs)
+    with open(os.path.join(programs, "xdg-open"), "w") as script:
+        script.write(f"#!/bin/sh\necho \"$*\" >{scratch}/asked\n")
+    os.chmod(script.name, 0o755)
+    kymo("open", "--browser", "-q", trace, cwd=scratch, env=dict(os.environ, PATH=programs + ":/usr/bin:/bin"))
+    with open(os.path.join(scratch, "asked")) as asked:
+        check.equal("the browser gets the UI's address", asked.read(), "https://ui.perfetto.dev\n")
+    for words in ([os.path.join(scratch, "nothing")], [trace, "-o", "/nonexistent/x"],
+                  ["--browser", trace]):
+        run = subprocess.run([KYMO, "open", *words], cwd=scratch, capture_output=True, text=True,
+                             env=dict(os.environ, PATH=scratch))
+        check.ok(f"open {words[-1]}: says why", run.returncode and run.stderr.startswith("kymo open: "),
+                 run.stderr)
+
+
+def kinds(check, scratch, trace):
+    """What is no file for the UI is not said to be one."""
+    made = {}
+    for name, words in (("packets", ["--compress", "none"]), ("deflated", []), ("json", ["--format", "chrome"]),
+                        ("database", ["--format", "sqlite"])):
+        made[name] = os.path.join(scratch, name + ".out")
+        kymo("export", "-q", trace, *words, "-o", made[name])
+    made["archive"] = os.path.join(scratch, "archive.tar")
+    kymo("export", "-q", trace, trace, "-o", made["archive"])
+    with open(made["packets"], "rb") as packets, gzip.open(os.path.join(scratch, "zipped"), "wb") as zipped:
+        shutil.copyfileobj(packets, zipped)
+    made["zipped"] = os.path.join(scratch, "zipped")
+    for name, content in (("empty", b""), ("text", b"Dear reader,\n" * 99), ("picture", b"\x89PNG\r\n\x1a\n" + bytes(99)),
+                          ("newlines", b"\n" * 99), ("program", b"\x7fELF" + bytes(99))):
+        made[name] = os.path.join(scratch, name + ".out")
+        with open(made[name], "wb") as out:
+            out.write(content)
+    made["metadata"] = os.path.join(trace, "ust", "metadata")
+    made["stream"] = next(os.path.join(directory, name) for directory, _, names in os.walk(trace) for name in names
+                          if name not in ("metadata", "kymo.json", "sync") and not name.endswith(".idx"))
+    made["pipe"] = os.path.join(scratch, "pipe")
+    os.mkfifo(made["pipe"])
+    words = {"empty": "is empty", "text": "is no file that the UI loads", "picture": "is no file that the UI loads", "newlines": "is no file that the UI loads",
+             "program": "is no file that the UI loads", "metadata": "CTF", "stream": "CTF", "database": "database", "pipe": "is no file;"}
+    for name, path in made.items():
+        run = subprocess.run([KYMO, "open", path], cwd=scratch, capture_output=True, text=True)
+        if name in words:
+            check.ok(f"open of a {name}: what it is instead", run.returncode == 3 and words[name] in run.stderr and
+                     not run.stdout, (run.returncode, run.stderr))
+        else:
+            check.ok(f"open of a {name}", run.returncode == 0 and path in run.stdout, (run.returncode, run.stderr))
+
+
+def main():
+    if not os.path.isdir(os.path.join(SHARED, "data")):
+        skip("no traces beside the checkout")
+    check = Checks()
+    with tempfile.TemporaryDirectory() as scratch:
+        environment = dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"))
+        reader = Reader(scratch)
+        trace = followed(check, reader, scratch, environment)
+        killed(check, reader, scratch, environment)
+        parts(check, reader, scratch)
+        opened(check, scratch, trace)
+        kinds(check, scratch, trace)
+    check.end()
+
+
+main()

@@ -1,0 +1,235 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What stands below "ROS 2", in counters and in executors is what the tables of `kymo query` say, row by
+row, for real traces, the example robot, and a program that calls services and fuses messages. The robot's
+arrows are the same when its processes ran on two hosts."""
+import collections
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_perfetto import BUILD, KYMO, SHARED, TESTS, Checks, Reader, kymo, skip, table
+
+TRACES = [os.path.join("ros2-traces", name, "ctf") for name in (
+    "pair_basic_st", "pair_pipeline_mt", "pair_intra", "pair_lifecycle", "pair_components", "discarded",
+    "caret_runtime", "many_contexts", "streamed_relayd", "rotated_files")] + ["caret-demo/ctf"]
+UNKNOWN = "(node unknown)"
+
+# Slices of the tree with the names of their track and of the track above, by category; counters likewise.
+TREE = ("select s.category, p.name, t.name, s.ts, s.dur, s.name from slice s join track t on s.track_id = t.id "
+        "join track p on t.parent_id = p.id where s.category in "
+        "('publish', 'take', 'timer', 'service', 'call', 'lifecycle', 'dropped', 'link')")
+COUNTERS = ("select p.name, t.name, c.ts, cast(c.value as int) from counter c join track t on c.track_id = t.id "
+            "join track p on t.parent_id = p.id order by c.track_id, c.ts, c.id")
+EXECUTORS = ("select cast(replace(t.name, rtrim(t.name, '0123456789'), '') as int), s.name, s.ts, s.dur "
+             "from slice s join track t on s.track_id = t.id where s.category = 'executor'")
+MESSAGES = ("select a.category, b.category, count(*) from flow f join slice a on f.slice_out = a.id "
+            "join slice b on f.slice_in = b.id where a.category in ('publish', 'take') "
+            "or b.category in ('publish', 'take') group by 1, 2")
+OFFSET = "select int_value from metadata where name = 'trace_attribute.epoch_offset_ns'"
+ARROWS = ("select a.category || ' ' || a.name, b.category || ' ' || b.name, count(*) from flow f "
+          "join slice a on f.slice_out = a.id join slice b on f.slice_in = b.id "
+          "where a.category in ('call', 'service', 'link') or b.category in ('call', 'service', 'link') "
+          "group by 1, 2 order by 1, 2")
+
+ASKED = {
+    "publish": "select distinct node, 'publisher ' || topic_name, min(publish_ns), 0 from publications "
+               "where publisher_id is not null group by publication_id, thread_id",
+    "take": "select subscriber_node, 'subscription ' || topic_name, take_ns, 0 from messages "
+            "where take_ns is not null and subscription_id is not null "
+            "and outcome in ('callback', 'taken')",
+    "timer": "select i.node, c.source, i.start_ns, i.duration_ns from callback_instances i "
+             "join callbacks c on c.id = callback_id where timer_id is not null",
+    "lifecycle": "select coalesce(node, ''), state, start_ns, coalesce(duration_ns, -1) from lifecycle_states "
+                 "where node is not null",
+    "counted": "select topic_name, outcome, count(*) from messages where outcome not in ('callback', 'taken') "
+               "and topic_id is not null group by 1, 2",
+    "latency": "select topic_name, subscriber_node, callback_start_ns, latency_ns from messages "
+               "where latency_ns is not null and topic_id is not null",
+    "executor": "select tid, state, start_ns, coalesce(duration_ns, 0) from executor_states e "
+                "join threads t on t.id = e.thread_id",
+    "published": "select topic_name, publication_id, min(coalesce(send_ns, publish_ns)) from publications "
+                 "where topic_id is not null group by 1, 2 order by 3",
+    "taken": "select m.topic_name, subscription_id, m.subscriber_node, publication_id, take_ns, "
+             "m.callback_start_ns, depth from messages m join subscriptions s on s.id = subscription_id "
+             "where outcome in ('callback', 'taken') and take_ns is not null and publication_id is not null "
+             "order by take_ns",
+}
+
+
+def of_tracks(rows, category, offset):
+    return sorted((node, track, ts + offset, dur) for kind, node, track, ts, dur, _ in rows
+                  if kind == category)
+
+
+def named(rows):
+    return sorted((row[0] or UNKNOWN, *row[1:]) for row in rows)
+
+
+def waiting(told):
+    """Topic and node -> how many newer messages each take left in the queue, as it changes."""
+    ids = collections.defaultdict(list)
+    for topic, number, ns in told["published"]:
+        ids[topic].append((ns, number))
+    steps, last = collections.defaultdict(list), {}
+    for topic, to, node, number, ns, _, depth in told["taken"]:
+        newer = sum(at <= ns and other > number for at, other in ids[topic])
+        value = min(newer, depth) if depth else newer
+        if last.get(to) != value:
+            steps[topic, "waiting for " + (node or UNKNOWN)].append((ns, value))
+        last[to] = value
+    return {key: sorted(value) for key, value in steps.items()}
+
+
+def check_counters(check, name, rows, told, offset):
+    by_track = collections.defaultdict(list)
+    for topic, counter, ts, value in rows:
+        by_track[topic, counter].append((ts + offset, value))
+    check.equal(f"{name}: latencies",
+                sorted((topic, counter[len("latency to "):], *value) for (topic, counter), values
+                       in by_track.items() if counter.startswith("latency to ") for value in values),
+                named_last(told["latency"]))
+    rates = {topic: sum(value for _, value in values) for (topic, counter), values in by_track.items()
+             if counter == "rate"}
+    check.equal(f"{name}: rates add up to what was published", rates,
+                dict(collections.Counter(topic for topic, _, _ in told["published"])))
+    drops = collections.Counter()
+    for topic, _, count in told["counted"]:
+        drops[topic] += count
+    check.equal(f"{name}: drops", {topic: values[-1][1] for (topic, counter), values in by_track.items()
+                                   if counter == "dropped"}, dict(drops))
+    got = {key: sorted(values) for key, values in by_track.items() if key[1].startswith("waiting for ")}
+    want = waiting(told)
+    check.equal(f"{name}: waiting", [(key, value) for key, value in got.items() if want.get(key) != value],
+                [(key, value) for key, value in want.items() if got.get(key) != value])
+
+
+def named_last(rows):
+    return sorted((topic, node or UNKNOWN, ts, value) for topic, node, ts, value in rows)
+
+
+def ask(reader, name, trace):
+    """What the tables say, and what the reader says of the export."""
+    out = os.path.join(reader.scratch, name.replace("/", "_") + ".pftrace")
+    kymo("export", "-q", "--executors", trace, "-o", out)
+    told = {what: table(trace, sql) for what, sql in ASKED.items()}
+    return name, told, reader.query(out, TREE, COUNTERS, EXECUTORS, OFFSET)
+
+
+def check_trace(check, name, told, answers):
+    tree, counters, executors, ((offset,),) = answers
+    check.equal(f"{name}: publications", of_tracks(tree, "publish", offset), named(told["publish"]))
+    check.equal(f"{name}: takes", of_tracks(tree, "take", offset), named(told["take"]))
+    check.equal(f"{name}: timers", of_tracks(tree, "timer", offset),
+                named((node, "timer " + source, *rest) for node, source, *rest in told["timer"]))
+    check.equal(f"{name}: states", sorted((node, state, ts + offset, dur) for kind, node, _, ts, dur, state
+                                          in tree if kind == "lifecycle"), sorted(told["lifecycle"]))
+    dropped = collections.Counter(row[5].split()[-1].replace("taken", "untaken") for row in tree
+                                  if row[0] == "dropped")
+    lost = collections.Counter()
+    for _, outcome, count in told["counted"]:
+        lost[outcome] += count
+    check.equal(f"{name}: what was dropped", dropped, lost)
+    check.equal(f"{name}: executors", sorted((tid, state, ts + offset, dur) for tid, state, ts, dur
+                                             in executors), sorted(told["executor"]))
+    check_counters(check, name, counters, told, offset)
+
+
+def record(scratch, name, *command):
+    trace = os.path.join(scratch, name)
+    environment = dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"))
+    subprocess.run([KYMO, "record", "-q", "-o", trace, "--", *command], env=environment, check=True,
+                   stdout=subprocess.DEVNULL)
+    return trace
+
+
+def check_calls(check, reader):
+    """80 calls of 100 are answered; 50 messages are made of two each."""
+    trace = record(reader.scratch, "calls", os.path.join(TESTS, "service_calls"), "100")
+    out = os.path.join(reader.scratch, "calls.pftrace")
+    kymo("export", "-q", trace, "-o", out)
+    tree, arrows, offset, lanes = reader.query(
+        out, TREE, ARROWS, OFFSET, "select count(*), sum(depth > 0), sum(dur < 0) from slice s "
+        "join track t on s.track_id = t.id where t.name like 'client %' and s.name = 'request'")
+    offset = offset[0][0]
+    calls = table(trace, "select client_node, service_node, request_ns, response_taken_ns, request_taken_ns, "
+                         "response_ns from service_calls")
+    slices = sorted((node, track, ts + offset, dur) for kind, node, track, ts, dur, name in tree
+                    if kind in ("call", "service") and name != "response")
+    want = [(client, "client /add", start, end - start if end else 0)
+            for client, _, start, end, _, _ in calls] + \
+           [(service, "service /add", start, end - start)
+            for _, service, _, _, start, end in calls if service]
+    check.equal("calls: requests and what served them", slices, sorted(want))
+    check.equal("calls: no slice is in another, all end", lanes[0], [100, 0, 0])
+    links = len(table(trace, "select id from causal_links"))
+    check.ok("there are links", links > 0)
+    check.equal("calls: arrows", arrows, [
+        ["call request", "service serve", 80], ["callback /adder /add", "call response", 80],
+        ["link used for a message", "link made of a message", links],
+        ["service serve", "callback /adder /add", 80]])
+
+
+def of_process(trace, copy, host, wanted):
+    """The part of a trace of the processes that are @wanted, as if recorded on @host."""
+    shutil.copytree(trace, copy)
+    for directory, _, names in os.walk(copy):
+        for name in names:
+            path, process = os.path.join(directory, name), re.match(r"(\d+)-\d+_", name)
+            if process and not wanted(process[1]):
+                os.remove(path)
+            elif name == "metadata":
+                with open(path, encoding="utf-8") as text:
+                    lines = re.sub(r'hostname = "[^"]*"', f'hostname = "{host}"', text.read())
+                with open(path, "w", encoding="utf-8") as text:
+                    text.write(lines)
+
+
+def check_hosts(check, reader, robot):
+    """Readers draw arrows within a machine: those of a message are below "ROS 2" then."""
+    both = os.path.join(reader.scratch, "both")
+    left, right = os.path.join(both, "left"), os.path.join(both, "right")
+    first = min(re.match(r"\d+", name)[0] for name in os.listdir(os.path.join(robot, "ust")) if name[0].isdigit())
+    os.mkdir(both)
+    of_process(robot, left, "left", lambda process: process == first)
+    of_process(robot, right, "right", lambda process: process != first)
+    for name, traces in (("robot", [robot]), ("both", [both]), ("each", [left, right])):
+        kymo("export", "-q", *traces, "-o", os.path.join(reader.scratch, name + ".pftrace"), "--force")
+    alone, one, two = ({(a, b): count for a, b, count in
+                        reader.query(os.path.join(reader.scratch, name + ".pftrace"), MESSAGES)[0]}
+                       for name in ("robot", "both", "each"))
+    check.equal("two hosts: a directory of traces is what they are together", two, one)
+    check.ok("two hosts: some runs are on the other one", one.get(("take", "run"), 0) > 0 and
+             one.get(("take", "callback"), 0) > 0, one)
+    for what, ends in (("from messages to takes", [("publish", "take")]),
+                       ("from takes to callbacks", [("take", "callback"), ("take", "run")]),
+                       ("from callbacks to messages", [("callback", "publish"), ("run", "publish"),
+                                                       ("timer", "publish"), ("service", "publish")])):
+        check.equal(f"two hosts: arrows {what}", sum(one.get(end, 0) for end in ends),
+                    sum(alone.get(end, 0) for end in ends))
+
+
+def main():
+    data = os.path.join(SHARED, "data")
+    if not os.path.isdir(data):
+        skip("no traces beside the checkout")
+    check = Checks()
+    with tempfile.TemporaryDirectory() as scratch:
+        reader = Reader(scratch)
+        robot = record(scratch, "robot", os.path.join(BUILD, "robot", "robot"), "--domain",
+                       str(100 + os.getpid() % 100), "--seconds", "2")
+        traces = [(name, os.path.join(data, name)) for name in TRACES] + [("robot", robot)]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for answer in pool.map(lambda trace: ask(reader, *trace), traces):
+                check_trace(check, *answer)
+        check_calls(check, reader)
+        check_hosts(check, reader, robot)
+    check.end()
+
+
+main()

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Rules for files that a script can check.
+. "$(dirname "$0")/../lib/libtest.sh"
+cd "$KYMO_SOURCE" || exit 1
+
+lines_max=800
+
+find . \( -name .git -o -name 'build*' -o -name __pycache__ \) -prune -o -type f -print |
+	sed 's|^\./||' | sort >"$scratch/all"
+grep -v -E '^(LICENSE$|.*/fixtures/.*|tests/fuzz/seeds/.*|.*\.(bin|gz|png|ctf)$)' "$scratch/all" >"$scratch/text"
+grep -E '\.(c|h|def|hpp|map|sh|py|cmake)$|CMakeLists\.txt$|Makefile$' "$scratch/text" >"$scratch/code"
+[ "$(wc -l <"$scratch/code")" -gt 30 ] || fail "found too few files: looking at the right place?"
+
+while read -r file; do
+	lines=$(wc -l <"$file")
+	[ "$lines" -le "$lines_max" ] || fail "$file: $lines lines; at most $lines_max"
+	head -2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' ||
+		fail "$file: no SPDX line at the top"
+done <"$scratch/code"
+
+# search WHAT PATTERN LIST: no line of the listed files matches.
+search() {
+	local found
+	found=$(xargs grep -nE "$2" /dev/null <"$3")
+	[ -z "$found" ] || fail "$1:"$'\n'"$found"
+}
+
+search "blanks at the end of a line" '[[:blank:]]$' "$scratch/text"
+search "a path of one machine" '(^|[^[:alnum:]._/-])/(wo[r]k|home/[a-z]+|ro[o]t|tmp/buil[d])(/|-|$)' "$scratch/text"
+search "windows line ends" $'\r$' "$scratch/text"
+grep -E '\.[ch]$' "$scratch/code" >"$scratch/c"
+search "a function that cannot be told the size of its target" \
+	'(^|[^[:alnum:]_])(strcpy|strcat|sprintf|vsprintf|gets|strtok|alloca)[[:blank:]]*\(' "$scratch/c"
+# Libraries never end the program they are in, and never print; only the command line does.
+grep -E '^src/(base|ctf|recorder|analysis|export|report|tracer|hooks|relay)/.*\.c$' "$scratch/c" >"$scratch/rooms"
+search "a library that ends or prints" \
+	'(^|[^[:alnum:]_>.])(exit|abort|perror|printf|puts)[[:blank:]]*\(' "$scratch/rooms"
+
+finish

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real Perfetto trace processor for tests, and the little that these tests share.
+
+The trace processor is a script kept beside the checkout; where it or what it needs cannot be had,
+the test is skipped (exit 77).
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zlib
+
+SOURCE = os.environ.get("KYMO_SOURCE") or os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+BUILD = os.environ.get("KYMO_BUILD") or os.path.join(SOURCE, "build")
+TESTS = os.path.join(BUILD, "tests")
+SHARED = os.path.join(SOURCE, "..", "shared")
+ORACLE = os.path.join(SHARED, "oracles", "perfetto", "perfetto-sql.mjs")
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
+class Reader:
+    def __init__(self, scratch):
+        self.scratch = scratch
+        if not os.path.exists(ORACLE):
+            skip("no Perfetto trace processor beside the checkout")
+        # A question takes less than optimising the engine; node says 9 to a flag it does not know.
+        for self.node in (["node", "--liftoff-only"], ["node"]):
+            try:
+                run = subprocess.run([*self.node, ORACLE, "--install"], capture_output=True, text=True)
+            except FileNotFoundError:
+                skip("node is not installed")
+            if run.returncode != 9:
+                break
+        if run.returncode == 77:
+            skip(run.stderr.strip())
+
+    def query(self, trace, *statements, pedantic=True, lossy=False):
+        """Rows of each statement. @trace is bytes or a path. The reader must not complain; @lossy: but for lost events."""
+        path = trace
+        if isinstance(trace, bytes):
+            with tempfile.NamedTemporaryFile(dir=self.scratch, delete=False) as out:
+                out.write(trace)
+                path = out.name
+        run = subprocess.run([*self.node, ORACLE, "--offline", "-f", "json", path, *statements],
+                             capture_output=True, text=True)
+        if run.returncode:
+            raise SystemExit(f"the reader failed ({run.returncode}): {run.stderr}")
+        answer = json.loads(run.stdout)
+        complaints = [stat for stat in answer["stats"] if not (lossy and stat["name"] == "ftrace_cpu_has_data_loss")]
+        if pedantic and complaints:
+            raise SystemExit(f"the reader complains: {complaints}")
+        return [result["rows"] for result in answer["results"]]
+
+
+class Checks:
+    def __init__(self):
+        self.failed = self.count = 0
+
+    def ok(self, what, good, detail=""):
+        self.count += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.count} - {what}")
+        if not good and detail:
+            print(f"  # {detail}")
+
+    def equal(self, what, got, want):
+        detail = f"got {got}\n  # want {want}"
+        if got != want and isinstance(got, list) and isinstance(want, list) and len(got) + len(want) > 20:
+            more, less = ([row for row in a if row not in b] for a, b in ((got, want), (want, got)))
+            detail = f"{len(got)} rows, {len(want)} wanted\n  # too many: {more}\n  # missing: {less}"
+        self.ok(what, got == want, detail)
+
+    def end(self):
+        print(f"1..{self.count}")
+        sys.exit(1 if self.failed else 0)
+
+
+class Cut(Exception):
+    """A protobuf field is not whole."""
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        if at >= len(data):
+            raise Cut
+        value |= (data[at] & 127) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def fields(data):
+    """Number and value of each whole field; what follows the last one was cut."""
+    at = 0
+    while at < len(data):
+        try:
+            key, at = varint(data, at)
+            size, at = (8, at) if key & 7 == 1 else (4, at) if key & 7 == 5 else varint(data, at)
+        except Cut:
+            return
+        if key & 7 == 0:
+            yield key >> 3, size
+            continue
+        if at + size > len(data):
+            return
+        yield key >> 3, data[at:at + size]
+        at += size
+
+
+# Numbers of the format.
+TRACE_EVENT, TYPE, COMPRESSED, PACKET = 11, 9, 50, 1
+BEGIN, INSTANT = 1, 3
+
+
+def rows_in(data):
+    """Events of whole packets that are rows of the table of slices."""
+    count = 0
+    for number, packet in fields(data):
+        assert number == PACKET
+        for inner, value in fields(packet):
+            if inner == COMPRESSED:
+                count += rows_in(zlib.decompress(value))
+            elif inner == TRACE_EVENT:
+                count += dict(fields(value)).get(TYPE) in (BEGIN, INSTANT)
+    return count
+
+
+KYMO = os.path.join(BUILD, "bin", "kymo")
+
+
+def kymo(*words, **options):
+    """What a kymo command prints; it must succeed."""
+    run = subprocess.run([KYMO, *words], capture_output=True, text=True, **options)
+    if run.returncode:
+        raise SystemExit(f"kymo {' '.join(words)}: {run.returncode}: {run.stderr}")
+    return run.stdout
+
+
+def table(trace, sql):
+    """Rows of a question to `kymo query`, as tuples; NULL is None."""
+    answer = json.loads(kymo("query", "-q", trace, "--format", "json", sql))
+    return [tuple(row.values()) for row in answer["rows"]]

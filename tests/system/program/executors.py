@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Executors, callback groups and what is in them, told by hooks in front of rclcpp's own functions, in both
+generations; linked as programs are, and loaded into a scope of their own as plugins are. The recorder comes
+late, when thousands of executors and groups have come and gone, and is told of those that are there."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_cxx import BUILD, COMPILE, KYMO, SOURCE, dump, require
+
+EVENT = re.compile(r"ros2_caret:(\w+): .*?\{ ([^{}]*) \}$")
+
+
+def compiled(work, generation, *defines):
+    """librclcpp.so, a program and a plugin."""
+    library, jazzy = f"{work}/{generation}{len(defines)}", ["-DJAZZY", *defines] if generation == "jazzy" else []
+    os.mkdir(library)
+    compile_ = [*COMPILE, *jazzy]
+    folder = f"{SOURCE}/tests/rclcpp"
+    tracetools = f"{BUILD}/stub/{generation}/lib"
+    linked = [f"-L{library}", "-lrclcpp", f"-L{tracetools}", "-ltracetools",
+              f"-Wl,-rpath,{library}", f"-Wl,-rpath,{tracetools}"]
+    subprocess.run([*compile_, "-shared", "-o", f"{library}/librclcpp.so", f"{folder}/rclcpp.cpp",
+                    f"{folder}/collectors.cpp", *linked[2:4]], check=True)
+    subprocess.run([*compile_, "-o", f"{library}/groups", f"{folder}/groups.cpp", *linked], check=True)
+    subprocess.run([*compile_, "-shared", "-o", f"{library}/libgroups.so", f"{folder}/groups.cpp", *linked], check=True)
+    return library
+
+
+def told(trace):
+    """The facts of the trace, as the program prints them."""
+    for line in dump(trace):
+        found = EVENT.search(line)
+        if found:
+            yield " ".join([found[1], *(re.sub(r'(\w+) = "?([^"]*)"?', r"\1=\2", part)
+                                        for part in found[2].split(", "))]).lower()
+
+
+def check(work, generation, how, command):
+    environment = dict(os.environ, KYMO_DIR=f"{work}/run", LD_PRELOAD=f"{BUILD}/lib/libkymo-ros2.so")
+    program = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        wanted = []
+        for line in program.stdout:
+            if line == "ready\n":
+                break
+            wanted.append(line.strip().lower())
+        else:
+            sys.exit(f"executors.py: {generation} {how}: the program ended with {program.wait()}")
+        trace = f"{work}/{generation}-{how}"
+        environment.pop("LD_PRELOAD")
+        subprocess.run([KYMO, "record", "-q", "-o", trace, "--all", "--", "true"], env=environment,
+                       check=True, stdout=subprocess.DEVNULL)
+    finally:
+        program.stdin.close()
+        program.wait()
+    seen = sorted(told(trace))
+    if seen != sorted(wanted):
+        sys.exit(f"executors.py: {generation} {how}: missing {sorted(set(wanted) - set(seen))}, "
+                 f"too much {sorted(set(seen) - set(wanted))[:20]} of {len(seen)}")
+    return trace, len(wanted)
+
+
+def check_model(trace):
+    """The report knows which executor has which groups, and what is in them."""
+    rows = json.loads(subprocess.run([KYMO, "query", trace, "--format", "json",
+                                      "SELECT e.type AS executor, g.type AS kind, count(*) AS n FROM callback_groups g "
+                                      "JOIN executors e ON e.id = g.executor_id GROUP BY 1, 2 ORDER BY 1, 2"],
+                                     check=True, capture_output=True, text=True).stdout)
+    wanted = [{"executor": f"{executor}_executor", "kind": kind, "n": 1}
+              for executor in ("multi_threaded", "single_threaded", "static_single_threaded")
+              for kind in ("mutually_exclusive", "reentrant")]
+    if rows != {"rows": wanted}:
+        sys.exit(f"executors.py: the model says {rows}")
+
+
+def check_doctor(program, *texts):
+    said = subprocess.run([KYMO, "doctor", program], capture_output=True, text=True, check=False).stdout
+    for text in texts:
+        if text not in said:
+            sys.exit(f"executors.py: doctor does not say '{text}': {said}")
+
+
+def main():
+    require()
+    with tempfile.TemporaryDirectory(prefix="kymo-executors-", dir="/dev/shm") as work:
+        for generation in ("humble", "jazzy"):
+            library = compiled(work, generation)
+            trace, count = check(work, generation, "program", [f"{library}/groups", "3000"])
+            check_model(trace)
+            plugin = f"import ctypes; ctypes.CDLL('{library}/libgroups.so').main(1, (ctypes.c_char_p * 2)(b'groups'))"
+            check(work, generation, "plugin", ["/usr/bin/python3", "-c", plugin])
+            check_doctor(f"{library}/groups", {"humble": "14 of 14 functions", "jazzy": "12 of 12 functions"}[generation])
+            print(f"{generation}: {count} facts, as a program and as a plugin")
+        # What a library calls otherwise is not told, and no harm is done.
+        library = compiled(work, "jazzy", "-Dadd_timer=add_alarm")
+        check_doctor(f"{library}/groups", "11 of 12 functions", "has no CallbackGroup::add_timer(timer)")
+        subprocess.run([f"{library}/groups"], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       env=dict(os.environ, LD_PRELOAD=f"{BUILD}/lib/libkymo-ros2.so", KYMO_DIR=f"{work}/run"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Use that cannot be right: too many kinds of events, names that are too long or too many, events too
+early and too late, ends without begins. Each is bounded, and what is not recorded is counted."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_perfetto import BUILD, SOURCE, Checks
+
+KYMO, LIB = os.path.join(BUILD, "bin", "kymo"), os.path.join(BUILD, "lib")
+KINDS = 4300		# more than there are ids
+NAMES = int(os.environ.get("KYMO_TEST_NAMES", 100000))
+
+MISUSE = r"""
+#include <kymo/kymo.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void preinit(void) { KYMO_INSTANT("early", "preinit"); kymo_instant_named("early", "preinit named"); }
+__attribute__((section(".preinit_array"), used)) static void (*const preinit_entry)(void) = preinit;
+__attribute__((constructor(101))) static void constructor(void) { KYMO_INSTANT("early", "constructor"); }
+__attribute__((destructor(101))) static void destructor(void) { KYMO_INSTANT("late", "destructor"); }
+static void at_exit(void) { KYMO_INSTANT("late", "atexit"); }
+int main(int argc, char **argv)
+{
+	char text[1001];
+
+	(void)argv;
+	atexit(at_exit);
+	memset(text, 'x', sizeof text - 1);
+	text[sizeof text - 1] = 0;
+	kymo_instant_named("long", text);
+	KYMO_INSTANT("long", "field", ("text", (const char *)text));
+	text[255] = 0;
+	kymo_instant_named("fits", text);
+	KYMO_END("ends", "without begin");
+	kymo_end_named();
+	KYMO_BEGIN("ends", "never");
+	if (fork() == 0) {
+		KYMO_END("ends", "of the parent");
+		kymo_instant_named("fork", "child");
+		_exit(0);
+	}
+	wait(NULL);
+	if (argc > 1 && vfork() == 0) {
+		kymo_instant_named("fork", "vfork");
+		_exit(0);
+	}
+	return 0;
+}
+"""
+# Loaded before libkymo and without knowing it, so its destructor comes after libkymo's.
+LATER = r"""
+void kymo_instant_named(const char *, const char *);
+__attribute__((destructor)) static void last(void) { kymo_instant_named("late", "after the library"); }
+"""
+NAMED = r"""
+#include <kymo/kymo.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	char name[32];
+
+	(void)argc;
+	for (int i = 0; i < atoi(argv[1]); i++) {
+		snprintf(name, sizeof name, "name %d", i);
+		kymo_instant_named("names", name);
+	}
+	return 0;
+}
+"""
+
+
+def build(scratch, name, text, *options, language="c"):
+    source, out = os.path.join(scratch, f"{name}.{language}"), os.path.join(scratch, name)
+    with open(source, "w") as file:
+        file.write(text)
+    compiler = (os.environ.get("CXX", "c++"), "-std=c++17") if language == "cpp" else (
+        os.environ.get("CC", "cc"), "-std=gnu11")
+    done = subprocess.run([*compiler, "-Wall", "-Werror", "-o", out, source, "-I" + os.path.join(SOURCE, "include"),
+                           *(options or ("-L" + LIB, "-lkymo", "-Wl,-rpath," + LIB))], capture_output=True, text=True)
+    return (out, done)
+
+
+def record(scratch, name, *command, env=()):
+    path = os.path.join(scratch, "trace-" + name)
+    done = subprocess.run([KYMO, "record", "-q", "--ring-size", "4M", "-o", path, "--", *command],
+                          env=dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"), **dict(env)),
+                          capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{name}: {done.returncode}: {done.stderr}")
+    with open(os.path.join(path, "kymo.json")) as file:
+        processes = json.load(file)["processes"]
+    text = subprocess.run(["babeltrace2", path], capture_output=True, text=True)
+    return path, processes, text.stdout, text.stderr
+
+
+def too_many_kinds(check, scratch):
+    lines = "".join(f'\tKYMO_INSTANT("many", "kind {i}");\n' for i in range(KINDS))
+    # Twice: in the parent, and in a child that has the same places.
+    program, _ = build(scratch, "kinds", "#include <kymo/kymo.h>\n#include <unistd.h>\n#include <sys/wait.h>\n"
+                       "static void all(void)\n{\n" + lines +
+                       "}\nint main(void) { all(); if (!fork()) { all(); _exit(0); } wait(0); return 0; }\n")
+    _, processes, text, warnings = record(scratch, "kinds", program)
+    for process in processes:
+        ids = 4092 - KINDS + process["dropped_no_ring"]	# those of the table are not for programs
+        check.equal("kinds: recorded + dropped", process["recorded"] + process["dropped"], KINDS)
+        check.ok("kinds: as many as there are ids", 50 < ids < 150, process)
+    check.equal("kinds: both processes", len(processes), 2)
+    check.equal("kinds: in the trace", len(re.findall("many:kind ", text)), sum(p["recorded"] for p in processes))
+    check.ok("kinds: babeltrace2 knows what was lost", "discarded" in warnings, warnings)
+
+
+def names(check, scratch):
+    program, _ = build(scratch, "named", NAMED)
+    path, (process,), text, _ = record(scratch, "names", program, str(NAMES))
+    check.equal("names: recorded + dropped", process["recorded"] + process["dropped"], NAMES)
+    check.equal("names: one kind of event, no declarations", process["init_events"], 0)
+    check.equal("names: all there", len(set(re.findall(r'name = "(name \d+)"', text))), process["recorded"])
+    report = subprocess.run([KYMO, "report", path, "--format", "json"], capture_output=True, text=True)
+    check.equal("names: the report has them", (report.returncode, len(json.loads(report.stdout)["instants"]) > 0),
+                (0, True))
+    for language, header in ("c", "kymo.h"), ("cpp", "kymo.hpp"):
+        for length in 255, 256:
+            _, done = build(scratch, "literal", f'#include <kymo/{header}>\n'
+                            f'int main() {{ KYMO_INSTANT("c", "{"x" * length}"); return 0; }}\n', language=language)
+            check.ok(f"names: a literal of {length} bytes in {language}", (done.returncode == 0) == (length == 255) and
+                     (length == 255 or "at most KYMO_TEXT_MAX" in done.stderr), done.stderr)
+
+
+def moments(check, scratch):
+    later, done = build(scratch, "liblater.so", LATER, "-shared", "-fPIC")
+    check.ok("moments: library", done.returncode == 0, done.stderr)
+    program, done = build(scratch, "misuse", MISUSE, "-L" + LIB, "-lkymo", "-Wl,--no-as-needed", later,
+                          "-Wl,-rpath," + LIB)
+    check.ok("moments: program", done.returncode == 0, done.stderr)
+    path, processes, text, _ = record(scratch, "moments", program, "vfork")
+    parent = next(p for p in processes if p["recorded"] > 3)
+    child = next(p for p in processes if p is not parent)
+    count = lambda pattern: len(re.findall(pattern, text))
+    check.equal("moments: before the library is ready: counted, not recorded",
+                (count("preinit"), parent["dropped_no_ring"]), (0, 2))
+    for name in "early:constructor", "late:destructor", "late:atexit", "after the library", '"vfork"', '"child"':
+        check.equal("moments: " + name, count(name), 1)
+    check.equal("moments: ends without begins", (count("without begin_end"), count("kymo:begin_end"),
+                                                 count("of the parent_end")), (1, 1, 1))
+    check.equal("moments: long texts are cut and counted", (count('"x{255}"'), count("x{256}"), parent["texts_cut"]),
+                (3, 0, 2))
+    check.equal("moments: the child has its own account", (child["recorded"], child["texts_cut"]), (2, 0))
+    report = subprocess.run([KYMO, "report", path, "--format", "json"], capture_output=True, text=True)
+    spans = [(s["name"], s["count"], s["unfinished"]) for s in json.loads(report.stdout)["spans"]]
+    check.equal("moments: the report has one span, which does not end", spans, [("never", 0, 1)])
+    # Switched off altogether, too early or not.
+    done = subprocess.run([KYMO, "record", "-q", "-o", path + "off", "--", program], capture_output=True, text=True,
+                          env=dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"), KYMO_DISABLE="1"))
+    check.equal("moments: KYMO_DISABLE", done.returncode, 6)
+
+
+def main():
+    check = Checks()
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
+        too_many_kinds(check, scratch)
+        names(check, scratch)
+        moments(check, scratch)
+    check.end()
+
+
+main()

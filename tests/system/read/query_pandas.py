@@ -1,0 +1,53 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The pandas examples of docs/query.md run, and pandas gets the numbers that SQL gives."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+try:
+    import pandas
+except ImportError:
+    print("pandas is not here")
+    sys.exit(77)
+
+SOURCE = os.environ.get("KYMO_SOURCE", os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+BUILD = os.path.abspath(os.environ["KYMO_BUILD"])
+TRACE = os.path.abspath(os.path.join(SOURCE, "tests", "fixtures", "lifecycle"))
+os.environ["PATH"] = os.path.join(BUILD, "bin") + ":" + os.environ["PATH"]
+
+
+def kymo(*arguments):
+    return subprocess.run(["kymo", *arguments], stdout=subprocess.PIPE, check=True).stdout
+
+
+def main():
+    with open(os.path.join(SOURCE, "docs", "query.md"), encoding="utf-8") as file:
+        blocks = re.findall(r"```python\n(.*?)```", file.read(), re.S)
+    assert len(blocks) == 2, blocks
+    rows = json.loads(kymo("query", TRACE, "--format", "json",
+                           "SELECT callback, count(*) AS n, avg(duration_ns) AS mean, stddev(duration_ns) AS std,"
+                           " percentile(duration_ns, 75) AS p75, max(duration_ns) AS max"
+                           " FROM callback_instances GROUP BY callback"))["rows"]
+    with tempfile.TemporaryDirectory() as scratch:
+        os.chdir(scratch)
+        kymo("export", "-q", TRACE, "--format", "sqlite", "-o", "robot.sqlite")
+        seen = {}
+        exec(blocks[0], seen)
+        numbers = seen["runs"].groupby("callback").duration_ns.describe()
+        assert len(rows) > 3 and len(numbers) == len(rows), numbers
+        for row in rows:
+            theirs = numbers.loc[row["callback"]]
+            assert theirs["count"] == row["n"] and theirs["max"] == row["max"], (row, theirs)
+            for ours, name in ((row["mean"], "mean"), (row["p75"], "75%"), (row["std"], "std")):
+                assert (ours is None and pandas.isna(theirs[name])) or \
+                    abs(ours - theirs[name]) <= 1e-9 * abs(ours), (row, theirs)
+        exec(blocks[1].replace("TRACE", TRACE), {})
+        os.chdir("/")
+    return 0
+
+
+sys.exit(main())

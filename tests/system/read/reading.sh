@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Traces as they lie about: many in one tree, of several hosts; larger than memory; being written.
+. "$KYMO_SOURCE/tests/system/lib/libtest.sh"
+export KYMO_DIR=$scratch/run
+data=$KYMO_SOURCE/../shared/data
+fixture=$KYMO_SOURCE/tests/fixtures/lifecycle/ust/uid/0/64-bit
+numbers=$KYMO_BUILD/tests/numbers
+
+events() {
+	"$kymo" dump "$1" 2>/dev/null | wc -l
+}
+
+# ---- several traces in one tree
+tree=$scratch/tree
+add() {
+	mkdir -p "$tree/$1"
+	cp -r "$fixture/." "$tree/$1"
+	chmod -R u+w "$tree/$1"
+}
+one=$(events "$fixture")
+[ "$one" -gt 500 ] || fail "the fixture has $one events"
+add session/ust/uid/1000/64-bit
+add session/ust/pid/talker-17-20261120-101500
+add snapshot-1-20261120-0/ust/uid/1000/64-bit
+add other_host/ust/uid/0/64-bit
+# The clock of the other host is a second ahead, and its name is another (LTTng's metadata come in packets: same sizes).
+offset=$(grep -a -o 'offset = [0-9]*' "$fixture/metadata" | tail -1 | cut -d' ' -f3)
+sed -i "s/offset = $offset/offset = $((offset + 1000000000))/; s/hostname = \"vm\"/hostname = \"wm\"/" \
+	"$tree/other_host/ust/uid/0/64-bit/metadata"
+run 0 "$kymo" dump "$tree"
+grep -q "times are those of" "$scratch/err" || fail "two hosts, and nothing says whose clock it is"
+[ "$(wc -l <"$scratch/out")" -eq $((4 * one)) ] || fail "four traces have $(wc -l <"$scratch/out") events, one has $one"
+cut -c1-20 "$scratch/out" | sort -c 2>/dev/null || fail "four traces are not in order of time"
+[ "$(grep -c ' wm ros2:' "$scratch/out")" -eq "$one" ] || fail "the other host's events are not its own"
+run 0 "$kymo" info "$tree"
+has out wm
+if [ -d "$data" ]; then
+	sum=0
+	for metadata in $(find "$data/ros2-traces" -name metadata); do
+		sum=$((sum + $(events "$(dirname "$metadata")")))
+	done
+	run 0 "$kymo" dump "$data/ros2-traces"
+	[ "$(wc -l <"$scratch/out")" -eq "$sum" ] || fail "all of data/ has $(wc -l <"$scratch/out") events, its parts $sum"
+	cut -d' ' -f2 --complement "$scratch/out" | cut -c1-20 | sort -c 2>/dev/null ||
+		fail "all of data/ is not in order of time"
+fi
+
+# ---- larger than memory: three packets, the second of 6 GiB, most of it a hole
+PYTHONPATH=$KYMO_SOURCE/tests/system/read python3 - "$scratch" <<'PY' || fail "cannot make a large trace"
+import os, sys
+import dump_kernel
+d = os.path.join(sys.argv[1], 'large')
+os.mkdir(d)
+dump_kernel.plain(d, ['one'], {'one': 1700000000})
+with open(os.path.join(d, 's0'), 'r+b') as f:
+    data = f.read()
+    half, huge = len(data) // 2, 6 << 30
+    f.seek(half)
+    second = bytearray(data[half:])
+    second[56:64] = (huge * 8).to_bytes(8, 'little')       # packet_size, behind two times and content_size
+    f.write(second)
+    f.seek(half + huge)
+    f.write(data[half:])
+PY
+limits="200000 unlimited"
+# Sanitizers lay claim to address space without end.
+grep -q 'KYMO_SANITIZE:STRING=.' "$KYMO_BUILD/CMakeCache.txt" && limits=unlimited
+for limit in $limits; do
+	(ulimit -v $limit && "$kymo" dump "$scratch/large" >"$scratch/out" 2>"$scratch/err") || fail "a large file under $limit"
+	[ "$(wc -l <"$scratch/out")" -eq 75 ] || fail "a file of 6 GiB has $(wc -l <"$scratch/out") events, not 75"
+done
+rm "$scratch/large/s0"
+
+# ---- while it is written
+"$kymo" record -q -o "$scratch/live" -- "$numbers" --threads 3 --rate 10000 --seconds 2 "$scratch/n" 2>"$scratch/record.err" &
+recorder=$!
+for _ in $(seq 200); do
+	[ -s "$scratch/live/metadata" ] && break
+	[ -n "$(find "$scratch/live" -name metadata -size +0 2>/dev/null)" ] && break
+	sleep 0.02
+done
+"$kymo" dump --follow "$scratch/live" >"$scratch/followed" 2>"$scratch/follow.err" &
+follower=$!
+looks=0 last=0
+while kill -0 $recorder 2>/dev/null; do
+	run 0 "$kymo" dump "$scratch/live"
+	now=$(wc -l <"$scratch/out")
+	[ "$now" -ge "$last" ] || fail "a growing trace had $last events, then $now"
+	last=$now looks=$((looks + 1))
+done
+wait $recorder || fail "the recorder: $(cat "$scratch/record.err")"
+total=$(events "$scratch/live")
+[ "$looks" -gt 2 ] && [ "$total" -gt 5000 ] || fail "$looks looks at $total events"
+# The follower sees the end within its next look; wait for that, not for a time.
+for _ in $(seq 100); do
+	[ "$(wc -l <"$scratch/followed")" -ge "$total" ] && break
+	sleep 0.1
+done
+kill -INT $follower
+wait $follower || fail "dump --follow ended with $?"
+strip() { sed 's/(+[^)]*)//' | sort; }
+"$kymo" dump "$scratch/live" | strip | cmp -s - <(strip <"$scratch/followed") ||
+	fail "dump --follow printed $(wc -l <"$scratch/followed") events of $total: $(head -3 "$scratch/follow.err")"
+# What the tracer lost on a busy machine is told, and right.
+! grep -v 'the tracer lost' "$scratch/follow.err" >"$scratch/warned" || fail "dump --follow warned: $(head -3 "$scratch/warned")"
+finish

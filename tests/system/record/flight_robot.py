@@ -1,0 +1,182 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The example robot under a flight recorder, and as its own one: a snapshot of its last second knows
+every name, although its start is long over; the callback that is told to be too slow is in it; a
+process that is killed is seen to die and its end is there; a robot that is stopped can be looked at."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+import libctf
+
+BUILD = os.environ['KYMO_BUILD']
+KYMO = os.path.join(BUILD, 'bin/kymo')
+ROBOT = os.path.join(BUILD, 'robot/robot')
+DOMAIN = 100 + os.getpid() % 100
+NODES = ['/lidar_driver', '/imu_driver', '/base_driver', '/operator', '/perception/obstacle_detector',
+         '/perception/costmap', '/control/localization', '/control/planner', '/control/controller']
+CULPRIT = 'Costmap::on_update_timer'
+
+
+def fail(message):
+    raise libctf.Mismatch(message)
+
+
+def kymo(*arguments, status=0, **more):
+    done = subprocess.run([KYMO, *arguments], capture_output=True, text=True, timeout=100, **more)
+    if done.returncode != status:
+        fail('kymo %s ended with %d, not %d: %s' % (' '.join(arguments), done.returncode, status, done.stderr))
+    return done.stdout
+
+
+def robot(*options):
+    return [ROBOT, '--domain', str(DOMAIN), *options]
+
+
+def look(trace, window):
+    """babeltrace2 is content, all nodes have their names, nothing is older than the window."""
+    reader = subprocess.run(['babeltrace2', '-o', 'dummy', trace], stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True)
+    if reader.returncode or reader.stdout:
+        fail('babeltrace2 ended with %d and said:\n%s' % (reader.returncode, reader.stdout))
+    seen = json.loads(kymo('report', trace, '--format', 'json', '--section', 'nodes', '--section', 'callbacks'))
+    names = {node['node'] for node in seen['nodes']}
+    if not set(NODES) <= names:
+        fail('%s: no node %s, only %s' % (trace, sorted(set(NODES) - names), sorted(names)))
+    times = [ns for lane in libctf.read_trace(trace).values() for event, ns in zip(lane.events, lane.times)
+             if event.name.startswith('ros2:callback_')]    # facts have their true, older times there
+    if max(times) - min(times) > window * 1e9:
+        fail('%s: %.3f s are longer than %s s' % (trace, (max(times) - min(times)) / 1e9, window))
+    if len(times) < 200:
+        fail('%s: only %d events' % (trace, len(times)))
+    return seen
+
+
+def snapshot_of(trace):
+    with open(os.path.join(trace, 'kymo.json')) as file:
+        return json.load(file)
+
+
+def start_recorder(out, *options):
+    return subprocess.Popen([KYMO, 'record', '--flight', '1s', '--post', '100ms', '-o', out, *options, '--',
+                             *robot('--seconds', '60')], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def end_recorder(recorder):
+    if recorder.poll() is None:
+        recorder.terminate()
+    recorder.communicate(timeout=60)
+
+
+def by_callback(directory):
+    """The culprit, by its symbol; the recorder ends after it."""
+    out = os.path.join(directory, 'spikes')
+    recorder = start_recorder(out, '--trigger', 'callback(*%s*) > 15ms' % CULPRIT, '--snapshots', '1')
+    try:
+        line = recorder.stdout.readline()
+        if not line.startswith('%s/1  callback(*%s*) > 15ms: ' % (out, CULPRIT)) or ' took ' not in line:
+            fail('the first line is %r' % line)
+        look(out + '/1', 1)
+        first = snapshot_of(out + '/1')
+        if first['snapshot']['value'] < 15e6 or CULPRIT not in first['snapshot']['what']:
+            fail('the snapshot says %s' % first['snapshot'])
+        if first['snapshot']['pid'] not in [p['pid'] for p in first['processes']]:
+            fail('the trigger is of no process of the trace: %s' % first['snapshot'])
+        rest = recorder.stdout.read()
+        if '/2  ' in rest:
+            fail('it goes on: %s' % rest)
+    finally:
+        end_recorder(recorder)
+
+
+def by_death(directory):
+    """A process is killed when the start is out of the window."""
+    recorder = start_recorder(os.path.join(directory, 'deaths'), '--trigger', 'died')
+    try:
+        time.sleep(2.5)
+        running = snapshot_of(kymo('snapshot', '-o', os.path.join(directory, 'before')).strip())
+        victim = [p['pid'] for p in running['processes'] if p['procname'] == 'driver'][0]
+        recorder.stdout.readline()
+        os.kill(victim, signal.SIGKILL)
+        line = recorder.stdout.readline()
+        if '  died: driver in driver (%d)' % victim not in line:
+            fail('the death is told as %r' % line)
+        trace = line.split('  ')[0]
+        look(trace, 1)
+        ended = [p for p in snapshot_of(trace)['processes'] if p['pid'] == victim]
+        if len(ended) != 1 or ended[0]['state'] != 'killed' or not ended[0]['recorded']:
+            fail('the killed process is %s' % ended)
+        # Later it is none of the window any more.
+        time.sleep(1.5)
+        trace = kymo('snapshot', '-o', os.path.join(directory, 'after')).strip()
+        if victim in [p['pid'] for p in snapshot_of(trace)['processes']]:
+            fail('who died long before the window is still in it')
+        kymo('stop')
+    finally:
+        end_recorder(recorder)
+
+
+def is_dead(pid):
+    try:
+        with open('/proc/%d/stat' % pid) as stat:
+            return stat.read().rpartition(')')[2].split()[0] in 'ZX'
+    except OSError:
+        return True
+
+
+def wait_dead(pids):
+    """A signal that was sent need not have arrived."""
+    for _ in range(500):
+        if all(map(is_dead, pids)):
+            return
+        time.sleep(0.01)
+    fail('they do not die: %s' % pids)
+
+
+def by_itself(directory):
+    """No recorder: the processes keep their last events; stopped ones, too."""
+    program = subprocess.Popen([KYMO, 'run', '--flight', '--', *robot('--seconds', '60')],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        time.sleep(2.5)
+        look(kymo('snapshot', '--last', '1s', '-o', os.path.join(directory, 'running')).strip(), 1.1)
+        os.killpg(program.pid, signal.SIGSTOP)
+        stopped = kymo('snapshot', '--last', '1s', '-o', os.path.join(directory, 'stopped')).strip()
+        look(stopped, 1.1)
+        time.sleep(0.3)
+        again = kymo('snapshot', '--last', '1s', '-o', os.path.join(directory, 'again')).strip()
+        if snapshot_of(stopped)['totals']['recorded'] != snapshot_of(again)['totals']['recorded']:
+            fail('two snapshots of a stopped robot differ')
+        os.killpg(program.pid, signal.SIGKILL)
+        program.wait()
+        wait_dead([p['pid'] for p in snapshot_of(again)['processes']])
+        seen = snapshot_of(kymo('snapshot', '--last', '1s', '-o', os.path.join(directory, 'dead')).strip())
+        if seen['totals']['recorded'] != snapshot_of(again)['totals']['recorded']:
+            fail('the dead robot has %s, the stopped one %s' % (seen['totals'], snapshot_of(again)['totals']))
+        if {p['state'] for p in seen['processes'] if p['recorded']} != {'killed'}:
+            fail('the dead are %s' % seen['processes'])
+    finally:
+        if program.poll() is None:
+            os.killpg(program.pid, signal.SIGKILL)
+            program.wait()
+
+
+if not os.access(ROBOT, os.X_OK):
+    sys.exit(77)
+scratch = tempfile.mkdtemp(prefix='kymo-flight-')
+try:
+    for scenario in by_callback, by_death, by_itself:
+        place = os.path.join(scratch, scenario.__name__)
+        os.makedirs(place + '/run', 0o700)
+        os.environ['KYMO_DIR'] = place + '/run'
+        scenario(place)
+except libctf.Mismatch as error:
+    libctf.fail('flight_robot.py', error)
+finally:
+    shutil.rmtree(scratch)

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Recorder and program are killed: what the program had in shared memory is recovered, once.
+. "$(dirname "$0")/../lib/libtest.sh"
+work=$scratch
+export KYMO_DIR=$work/run
+trap 'kill -9 $program $bystander 2>/dev/null; wait 2>/dev/null; rm -rf "$scratch"' EXIT
+program= bystander=
+
+# Nothing there: says so.
+run 6 "$kymo" recover -o "$work/none"
+[ ! -e "$work/none" ] || fail "a trace without any event is left"
+
+"$kymo" run -- "$KYMO_BUILD/tests/numbers" --threads 1 --rate 2000 --seconds 60 "$work/n" &
+program=$!
+"$kymo" run -- "$KYMO_BUILD/tests/numbers" --rate 10 --seconds 60 "$work/other" &
+bystander=$!
+"$kymo" record --quiet -o "$work/first" 2>/dev/null &
+recorder=$!
+both_record() {
+	[ "$("$kymo" status --format csv | grep -c ',record,alive')" = 2 ]
+}
+wait_for both_record
+is_past() {	# COUNT: the program has noted so many events
+	[ "$(noted "$work/n")" -gt "$1" ]
+}
+wait_for is_past 600
+wait_for sh -c "ls '$work'/first/ust/*_0"		# some are written
+kill -9 $recorder; wait $recorder 2>/dev/null || true
+wait_for is_past $(($(noted "$work/n") + 1000))	# that nobody reads
+kill -9 $program
+wait $program 2>/dev/null || true
+
+run 0 "$kymo" recover --strict -o "$work/second"
+for trace in first second; do
+	reads "$work/$trace" >/dev/null
+	mv "$work/text" "$work/$trace.text"
+done
+# The program noted the last number whose call had returned.
+python3 - "$work" <<'PY' || fail "the numbers do not add up"
+import re, struct, sys
+work = sys.argv[1]
+pid = max(re.findall(r'vpid = (\d+)', open(work + '/second.text').read()))
+def numbers(name):
+    return [int(m[1], 16) for m in (re.search(r'vpid = %s\b.*ros2:rcl_publish|rcl_publish.*vpid = %s\b.*message = (0x[0-9A-F]+)'
+            % (pid, pid), line) for line in open('%s/%s.text' % (work, name))) if m and m[1]]
+first, second = numbers('first'), numbers('second')
+last = struct.unpack('Q', open(work + '/n', 'rb').read(8))[0]
+assert second == list(range(second[0], second[-1] + 1)), ('a gap', second[:5], second[-5:], len(second))
+assert second[-1] >= last, (second[-1], last)
+assert len(second) > 300, len(second)
+assert second[0] == first[-1] + 1, (first[-1], second[0])
+PY
+grep -q 'ros2:rcl_init' "$work/second.text" || fail "the init log is not there"
+
+# It is gone now; who lives was left alone.
+run 6 "$kymo" recover -o "$work/third"
+kill -0 $bystander || fail "the bystander died"
+"$kymo" status --format csv | grep -q ',record,alive' || fail "the bystander's state was changed"
+
+finish

@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""kymo record --relay udp://: every event is stored once, or counted as lost on the way, to the event; a network that loses,
+a relay that is begun again, and one that takes no datagrams."""
+import os
+import random
+import socket
+import sys
+import threading
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+import lib_numbers as lib
+import lib_send
+from lib_numbers import check
+from lib_send import DatagramRelay, account, begin, lost_by_now, until_connected, until_noted
+
+
+class Lossy:
+    """A network between a sender and the relay's port for datagrams, that drops some of them, by their number."""
+
+    def __init__(self, port, share):
+        self.to, self.share, self.random = ('127.0.0.1', port), share, random.Random(5)
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind(('127.0.0.1', 0))
+        self.port = self.socket.getsockname()[1]
+        self.socket.settimeout(0.1)
+        self.passed = self.dropped = 0
+        self.over = False
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        while not self.over:
+            try:
+                datagram = self.socket.recv(1 << 16)
+            except TimeoutError:
+                continue
+            if self.random.random() < self.share:
+                self.dropped += 1
+            else:
+                self.passed += 1
+                try:
+                    self.socket.sendto(datagram, self.to)
+                except OSError:         # the relay is not there
+                    pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.over = True
+        self.thread.join()
+        self.socket.close()
+
+
+def clean(place):
+    with DatagramRelay() as relay:
+        recorder, program = begin(place, relay.datagram_url('robot'))
+        until_connected(place)
+        until_noted(place, 1000)
+        lost = account(place, recorder, program, relay)
+        check(not os.listdir(place.at('spool')), 'the spool is still there')
+        print(f'clean: {lost} of {sum(place.noted())} events lost')
+
+
+def lossy(place):
+    with DatagramRelay() as relay, Lossy(relay.datagrams, 0.1) as network:
+        recorder, program = begin(place, relay.datagram_url('robot', network.port))
+        until_connected(place)
+        lib.wait_for('losses', lambda: network.dropped > 20)
+        lib.wait_for('their account', lambda: lost_by_now(place))
+        lost = account(place, recorder, program, relay)
+        check(lost, 'nothing is counted as lost')
+        print(f'lossy: {network.dropped} of {network.dropped + network.passed} datagrams and {lost} of {sum(place.noted())} events lost')
+
+
+def killed_in_between(place):
+    """What the first session had lost is not sent again, nor is it taken for stored."""
+    with DatagramRelay() as relay, Lossy(relay.datagrams, 0.1) as network:
+        recorder, program = begin(place, relay.datagram_url('robot', network.port))
+        until_connected(place)
+        lib.wait_for('losses', lambda: network.dropped > 20)
+        relay.kill()
+        lib.wait_for('the end of the connection', lambda: lib_send.sink(place).get('relay') != 'connected')
+        until_noted(place, 500)
+        relay.begin()
+        until_connected(place)
+        until_noted(place, 500)
+        lost = account(place, recorder, program, relay, sessions=2)
+        print(f'killed in between: {lost} of {sum(place.noted())} events lost')
+
+
+def refused(kind, place):
+    """Who takes no datagrams is named, with what to do; nothing is lost for it."""
+    with kind() as relay:
+        recorder, program = begin(place, f'udp://127.0.0.1:{relay.control}/robot')
+        said = lib.wait_for('the reason', lambda: why(place))
+        check('takes no datagrams' in said and 'net://' in said, '%s', said)
+        program.kill()
+        recorder.kill()
+
+
+def why(place):
+    text = place.kymo('status', '--format', 'json', '-i', '0')
+    return text if 'takes no datagrams' in text else None
+
+
+lib.main('send_datagrams.py', clean, lossy, killed_in_between, *lib_send.each(refused))

@@ -1,0 +1,125 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`kymo report`'s publications, takes, intervals and utilisation against a naive reading."""
+import collections
+import json
+import math
+import os
+import subprocess
+import sys
+
+SOURCE = os.environ.get("KYMO_SOURCE", os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
+TRACES = os.path.join(SOURCE, "..", "shared", "data", "ros2-traces")
+
+failures = []
+
+
+def check(condition, *text):
+    if not condition:
+        failures.append(" ".join(str(t) for t in text))
+
+
+def report(trace):
+    command = [KYMO, "report", os.path.join(TRACES, trace, "ctf"), "--format", "json"]
+    for section in "publications", "takes", "intervals", "utilisation":
+        command += ["--section", section]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+
+
+def same_numbers(where, row, values):
+    values = sorted(values)
+    for key, value in (("min_ns", values[0]), ("max_ns", values[-1])):
+        check(row[key] == value, *where, key, row[key], value)
+    check(abs(row["mean_ns"] - sum(values) / len(values)) <= 0.5, *where, "mean", row)
+
+
+def compare_publications(trace, rows, reading):
+    made, runs = collections.defaultdict(list), collections.defaultdict(set)
+    for p in reading.publications:
+        key = (p.run.callback[1] if p.run else None, p.process, p.node, p.topic)
+        made[key].append(p.begin - p.run.start if p.run else None)
+        if p.run:
+            runs[key].add(id(p.run))
+    ours = {}
+    for row in rows:
+        address = int(row["callback"], 16) if row["callback"] else None
+        key = [k for k in made if k[0] == address and k[3] == row["topic"] and
+               (address or k[2] == row["node"]) and (not address or k[1] == row["pid"])]
+        check(len(key) == 1, trace, "publications", row, key)
+        if len(key) == 1:
+            ours[key[0]] = row
+    check(set(ours) == set(made), trace, "publications differ", set(ours) ^ set(made))
+    for key, row in ours.items():
+        check(row["count"] == len(made[key]), trace, key, "count", row)
+        if key[0]:
+            check(row["runs"] == len(runs[key]), trace, key, "runs", row)
+            delay = {k.replace("delay_", ""): v for k, v in row.items()}
+            same_numbers((trace, key), delay, made[key])
+
+
+def compare_takes(trace, rows, reading):
+    waits = collections.defaultdict(list)
+    for run in reading.runs:
+        if run.message:
+            waits[run.callback[1], run.callback[0]].append(run.start - run.message[2])
+    ours = {(int(row["callback"], 16), row["pid"]): row for row in rows}
+    check(set(ours) == set(waits), trace, "takes differ", set(ours) ^ set(waits))
+    for key in set(ours) & set(waits):
+        check(ours[key]["count"] == len(waits[key]), trace, key, "takes", ours[key])
+        same_numbers((trace, "takes", key), ours[key], waits[key])
+
+
+def compare_intervals(trace, rows, reading):
+    series = collections.defaultdict(list)
+    for run in reading.runs:
+        series[run.callback[1], run.callback[0]].append(run.start)
+    for p in reading.publications:
+        series[p.topic].append(p.begin)
+    compared = 0
+    for row in rows:
+        key = (int(row["callback"], 16), row["pid"]) if row["what"] == "callback" else row["source"]
+        at = sorted(series[key])
+        values = [b - a for a, b in zip(at, at[1:])]
+        check(row["count"] == len(values), trace, key, "intervals", row, len(values))
+        if not values:
+            continue
+        same_numbers((trace, "intervals", key), row, values)
+        mean = sum(values) / len(values)
+        deviation = math.sqrt(sum((v - mean) ** 2 for v in values) / len(values))
+        check(abs(row["deviation_ns"] - deviation) <= 1 + deviation * 1e-6, trace, key, "deviation",
+              row["deviation_ns"], deviation)
+        compared += 1
+    check(compared == sum(len(at) > 1 for at in series.values()), trace, "intervals", compared)
+
+
+def compare_utilisation(trace, rows, reading):
+    threads = collections.Counter()
+    for run in reading.runs:        # none of these programs spins inside a callback
+        if run.end is not None:
+            threads[run.tid] += run.end - run.start
+    ours = {row["tid"]: row["busy_ns"] for row in rows if row["what"] == "thread"}
+    check(ours == dict(threads), trace, "utilisation", ours, dict(threads))
+    nodes = sum(row["busy_ns"] for row in rows if row["what"] == "node")
+    check(nodes == sum(threads.values()), trace, "nodes", nodes, sum(threads.values()))
+
+
+try:
+    from lib_messages import Reading
+    import bt2      # noqa: F401
+except ImportError:
+    print("skipped: no python3-bt2")
+    sys.exit(77)
+if not os.path.isdir(TRACES):
+    print("skipped: no recorded traces here")
+    sys.exit(77)
+for name in "pair_basic_st", "pair_pipeline_mt", "pair_intra", "many_contexts":
+    result, naive = report(name), Reading(os.path.join(TRACES, name, "ctf"))
+    compare_publications(name, result["publications"], naive)
+    compare_takes(name, result["takes"], naive)
+    compare_intervals(name, result["intervals"], naive)
+    compare_utilisation(name, result["utilisation"], naive)
+    print("%s: %d publications, %d runs" % (name, len(naive.publications), len(naive.runs)))
+for failure in failures[:30]:
+    print("FAILED:", failure[:500])
+sys.exit(1 if failures else 0)

@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`kymo report` as a user meets it: formats agree, filters, windows, loss, empty and broken traces."""
+import csv
+import io
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.environ.get("KYMO_SOURCE", os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
+TRACES = os.path.join(SOURCE, "..", "shared", "data", "ros2-traces")
+BASIC = os.path.join(TRACES, "pair_basic_st", "ctf")
+CARET = os.path.join(SOURCE, "..", "shared", "data", "caret-demo")
+
+failures = []
+
+
+def check(condition, *text):
+    if not condition:
+        failures.append(" ".join(str(t) for t in text))
+
+
+def run(trace, *options, status=0):
+    done = subprocess.run([KYMO, "report", trace, *options], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=50)
+    check(done.returncode == status, trace, options, "exit", done.returncode, "instead of", status,
+          done.stderr[-300:])
+    return done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+
+
+def as_json(trace, *options, status=0):
+    return json.loads(run(trace, *options, "--format", "json", status=status)[0])
+
+
+def formats():
+    whole = as_json(BASIC)
+    check(whole["lost_events"] == 0 and whole["events"] == 7925, "facts", whole["events"])
+    check(set(whole) >= {"trace", "begin", "duration_ns", "callbacks", "topics", "waits", "loss"},
+          "sections", list(whole))
+    # The slowest stands first.
+    order = [c["max_ns"] for c in whole["callbacks"]]
+    check(order == sorted(order, reverse=True) and order[0] > 10**6, "order", order)
+    text = run(BASIC)[0]
+    for part in ("/perception/filter", "subscription", "/sensing/image_raw", "void (Filter::?)(...)",
+                 "Lost: nothing", "Next:", "kymo export"):
+        check(part in text, "text lacks", part)
+    # csv has the same callbacks with the same numbers.
+    rows = list(csv.DictReader(io.StringIO(
+        "\n".join(line for line in run(BASIC, "-f", "csv", "-s", "callbacks")[0].split("\n")
+                  if line and not line.startswith("#")))))
+    check(len(rows) == len(whole["callbacks"]), "csv rows", len(rows))
+    for row, cell in zip(rows, whole["callbacks"]):
+        check(row["node"] == cell["node"] and int(row["max_ns"]) == cell["max_ns"], "csv", row)
+    by_count = as_json(BASIC, "--sort", "count", "-s", "callbacks")["callbacks"]
+    check(by_count[0]["count"] == max(c["count"] for c in by_count), "--sort count")
+    check(len(as_json(BASIC, "-s", "callbacks", "--limit", "3")["callbacks"]) == 3, "--limit")
+
+
+def filters():
+    node = as_json(BASIC, "--node", "/perception/*", "-s", "callbacks", "-s", "instances")
+    check({c["node"] for c in node["callbacks"]} == {"/perception/filter", "/perception/fusion"},
+          "--node", [c["node"] for c in node["callbacks"]])
+    check({i["node"] for i in node["instances"]} == {"/perception/filter", "/perception/fusion"},
+          "--node, instances")
+    check(node["callbacks"] == as_json(BASIC, "--node", "perception/*", "-s",
+                                       "callbacks")["callbacks"], "--node without its first slash")
+    topic = as_json(BASIC, "--topic", "/sensing/*")
+    check({t["topic"] for t in topic["topics"]} == {"/sensing/imu", "/sensing/image_raw"}, "--topic")
+    rows = as_json(BASIC, "-s", "instances")["instances"]
+    begin, end = rows[0]["start_ns"] + 10**9, rows[0]["start_ns"] + 11 * 10**8
+    inside = [r for r in rows if begin <= r["start_ns"] <= end]
+    window = ("--begin", f"{begin // 10**9}.{begin % 10**9:09}", "--end",
+              f"{end // 10**9}.{end % 10**9:09}")
+    got = as_json(BASIC, "-s", "instances", "-s", "callbacks", *window)
+    check(inside and got["instances"] == inside, "window", len(got["instances"]), len(inside))
+    check(sum(c["count"] for c in got["callbacks"]) == len(inside), "window, callbacks")
+    check(all(c["node"] for c in got["callbacks"]), "a window must not lose the names")
+
+
+def who_waits():
+    """What `waits` says must follow from the instances and messages themselves."""
+    r = as_json(BASIC, "-s", "waits", "-s", "instances")
+    check(r["waits"], "no waits in a trace that has some")
+    for w in r["waits"]:
+        from_ns, to_ns = w["since_ns"], w["since_ns"] + w["wait_ns"]
+        # A message is taken by the thread that runs its callback.
+        tid = {i["tid"] for i in r["instances"] if i["callback"] == w["victim_callback"] and
+               i["start_ns"] == to_ns}
+        check(len(tid) == 1, "the victim does not start at the end of its wait", w)
+        overlap = sum(max(0, min(to_ns, i["start_ns"] + i["duration_ns"]) -
+                          max(from_ns, i["start_ns"]))
+                      for i in r["instances"] if i["callback"] == w["culprit_callback"] and
+                      i["tid"] in tid and i["pid"] == w["pid"])
+        check(overlap == w["culprit_ns"], "culprit's share", overlap, w)
+        check(w["culprit_ns"] <= w["blocked_ns"] <= w["wait_ns"], "shares", w)
+
+
+def loss():
+    trace = os.path.join(TRACES, "discarded", "ctf")
+    r = as_json(trace)
+    check(r["lost_events"] == 5731, "lost", r["lost_events"])
+    check(sum(x["events"] for x in r["loss"]) == 5731, "loss rows")
+    check(all(x["begin_ns"] <= x["end_ns"] for x in r["loss"]), "loss ranges")
+    text, _ = run(trace, "--strict", status=4)
+    check("Lost: 5731 events" in text and "Lost events, by thread" in text, "loss as text")
+    check("# lost_events,5731" in run(trace, "--strict", "-f", "csv", status=4)[0], "loss as csv")
+    run(BASIC, "--strict")
+    check("No packet" in run(BASIC, "-s", "loss")[0], "no loss is an answer")
+
+
+def empty_and_wrong(scratch):
+    text, _ = run(BASIC, "--node", "/nobody", status=6)
+    check("matches --node" in text, "an empty result says why")
+    check("matches --node" in as_json(BASIC, "--node", "/nobody", status=6)["why_empty"], "in json")
+    run(BASIC, "--section", "nonsense", status=2)
+    run(BASIC, "--begin", "never", status=2)
+    run(BASIC, "--begin", "+2s", "--end", "+1s", status=2)
+    check("tells of no node" in run(os.path.join(TRACES, "rotated_files"))[0], "a trace without init events")
+    # What an empty section means is that section's, not "no callback ran".
+    check("kymo.h" in as_json(BASIC, "--section", "spans", status=6)["why_empty"], "no spans")
+    check("executor" in as_json(CARET, "--section", "executors", status=6)["why_empty"], "no executors")
+    check("lifecycle node" in run(BASIC, "--section", "lifecycle")[0], "no lifecycle node")
+    run(BASIC, "extra", status=3)
+    run(BASIC, BASIC, status=2)
+    run(os.path.join(scratch, "nowhere"), status=3)
+    run(scratch, status=3)
+    # Only the metadata: a trace without events.
+    bare = os.path.join(scratch, "bare")
+    os.mkdir(bare)
+    shutil.copy(os.path.join(BASIC, "ust/uid/0/64-bit/metadata"), bare)
+    text, _ = run(bare, status=6)
+    check("no events" in text, "a trace without events says so", text)
+
+
+def broken(scratch):
+    """Damaged streams: an answer or a clear error, never a crash."""
+    chance = random.Random(7)
+    source = os.path.join(TRACES, "pair_intra", "ctf/ust/uid/0/64-bit")
+    for turn in range(12):
+        trace = os.path.join(scratch, f"broken{turn}")
+        shutil.copytree(source, trace)
+        subprocess.run(["chmod", "-R", "u+w", trace], check=True)
+        for name in os.listdir(trace):
+            path = os.path.join(trace, name)
+            if not os.path.isfile(path) or (name == "metadata" and turn % 4):
+                continue
+            data = bytearray(open(path, "rb").read())
+            for _ in range(1 + turn * 5):
+                data[chance.randrange(len(data))] = chance.randrange(256)
+            if turn % 3 == 0:
+                data = data[:chance.randrange(len(data))]
+            open(path, "wb").write(data)
+        for options in ((), ("-f", "json", "-s", "instances", "-s", "messages", "-s", "nodes")):
+            done = subprocess.run([KYMO, "report", trace, *options], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, timeout=50)
+            check(done.returncode in (0, 3, 6), "damage", turn, options, "exit", done.returncode,
+                  done.stderr[-400:])
+
+
+def main():
+    if not os.path.isdir(TRACES):
+        print("no recorded traces here")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="kymo-test.") as scratch:
+        formats()
+        filters()
+        who_waits()
+        loss()
+        empty_and_wrong(scratch)
+        broken(scratch)
+    for failure in failures[:40]:
+        print("FAILED:", failure)
+    return 1 if failures else 0
+
+
+sys.exit(main())

@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Loss of our own making, from the ring to the report: every format tells the recorder's number.
+. "$(dirname "$0")/../lib/libtest.sh"
+export KYMO_DIR=$scratch/run
+mkdir -m 700 "$KYMO_DIR"
+unset KYMO_SESSION KYMO_FORWARD ROS_HOME
+
+"$kymo" record -q -o "$scratch/t" --ring-size 16K -- "$KYMO_BUILD/tests/numbers" --rate 5000000 --seconds 0.5 \
+	"$scratch/n" 2>/dev/null
+dropped=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["totals"]["dropped"])' \
+	"$scratch/t/kymo.json")
+[ "$dropped" -gt 0 ] || fail "nothing was dropped: the test proves nothing"
+
+run 4 "$kymo" report --strict "$scratch/t"
+has out "Lost: $dropped events"
+has out "Lost events, by thread"
+has err "--strict"
+run 4 "$kymo" report --strict --format json "$scratch/t"
+python3 - "$scratch/out" "$dropped" <<'PYTHON' || fail "the loss in json"
+import json, sys
+report = json.load(open(sys.argv[1]))
+assert report["lost_events"] == int(sys.argv[2]), report["lost_events"]
+told = sum(row["events"] for row in report["loss"])
+assert told == int(sys.argv[2]), told
+assert all(row["tid"] and row["pid"] for row in report["loss"]), report["loss"][:2]
+PYTHON
+run 4 "$kymo" report --strict --format csv "$scratch/t"
+has out "# lost_events,$dropped"
+
+# The recorder knows more than the packets: its number counts.
+sed -i "s/\"dropped\":$dropped/\"dropped\":$((dropped + 7))/" "$scratch/t/kymo.json"
+run 4 "$kymo" report --strict "$scratch/t"
+has out "Lost: $((dropped + 7)) events"
+finish
