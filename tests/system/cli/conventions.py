@@ -177,11 +177,14 @@ def _(place):
     place.kymo("info", "--strict", "strict", status=4)
 
 
-@habit("status 5: no verb uses it yet")
+@habit("status 5: report --expect: not as expected")
 def _(place):
+    with open(f"{place.work}/expected.csv", "w", encoding="utf-8") as file:
+        file.write("/scan,100000000\n")
+    place.kymo("report", place.record(), "--expect", "expected.csv", status=5)
     told = json.loads(place.kymo("help", "--format", "json").stdout)
-    assert "no verb uses it yet" in next(row["meaning"] for row in told["statuses"] if row["status"] == 5)
-    says("cli.md", r"\| 5 \|.*no verb uses it yet")
+    assert "--expect" in next(row["meaning"] for row in told["statuses"] if row["status"] == 5)
+    says("cli.md", r"\| 5 \|.*--expect.*--realtime")
 
 
 @habit("status 6: nothing was traced, nobody records")
