@@ -401,7 +401,7 @@ def _(place):
         if not shutil.which(tool) or version not in subprocess.run([tool, "--version"], capture_output=True, text=True, check=False).stdout:
             continue
         place.run(tool, *words, status=status, LTTNG_HOME=place.work)
-    rows = re.findall(r"^\| (\w+)[^|]* \|" + r" ([^|]+) \|" * 5 + "$", text_of("compare.md").partition("\n## Habits\n")[2], re.M)
+    rows = re.findall(r"^\| (\w+)[^|]* \|" + r" ([^|]+) \|" * 5 + "$", text_of("compare.md").partition("\n## Exit statuses\n")[2], re.M)
     said = {row[0]: row[1:] for row in rows}
     assert said["kymo"][:5] == ("2", "2", "3", "2", "0"), said
     assert said["babeltrace2"][:5] == ("0", "1", "1", "1", "0") and said["lttng"][:2] == ("1", "2"), said
