@@ -2,6 +2,7 @@
 # The front door. CMake does the work; without its help: cmake -S . -B build && cmake --build build
 #
 #   make                          build into build/
+#   make check                    run the quick tests, in less than a minute: units, rooms, style, command line, manual
 #   make test                     run every test of that build
 #   make test TESTS=unit/base     run the tests whose name matches
 #   make bench                    run the benchmarks; BENCH="event read": only these
@@ -30,7 +31,7 @@ all: $(BUILD)/CMakeCache.txt
 # Options that changed reach an existing build directory as well.
 $(BUILD)/CMakeCache.txt: FORCE
 	@cmake -S . -B $(BUILD) $(compiler) -DCMAKE_INSTALL_PREFIX=$(PREFIX) \
-		-DKYMO_SANITIZE=$(SANITIZE) -DKYMO_WERROR=$(if $(WERROR),ON,OFF) >$(BUILD).log 2>&1 || \
+		-DKYMO_SANITIZE=$(SANITIZE) -DKYMO_WERROR=$(if $(WERROR),ON,OFF) $(options) >$(BUILD).log 2>&1 || \
 		{ cat $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
 
@@ -45,8 +46,14 @@ uninstall:
 		case $$file in */kymo/*) rmdir --ignore-fail-on-non-empty "$(DESTDIR)$${file%/*}" 2>/dev/null;; esac; \
 	done; rm -f $(BUILD)/install_manifest.txt
 
+# A build directory that was configured without tests or benchmarks (demo.sh does so) gets them here.
+check test bench: options = -DKYMO_TESTS=ON -DKYMO_BENCH=ON
+
+check: all
+	@ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure --no-tests=error -L '^(unit|quick)$$'
+
 test: all
-	@ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure -R '$(TESTS)'
+	@ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure --no-tests=error -R '$(TESTS)'
 
 bench: all
 	@bench/run.sh $(BUILD) $(BENCH)
@@ -58,4 +65,4 @@ clean:
 	rm -rf $(BUILD)
 
 FORCE:
-.PHONY: all install uninstall test bench fuzz clean FORCE
+.PHONY: all install uninstall check test bench fuzz clean FORCE

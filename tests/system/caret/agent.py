@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: network
 """`kymo agent` against CARET's command line (tests/caret): it is counted, starts what is armed, tells every state, obeys the
 rules for several hosts, joins late processes, and survives the death of everybody else, and its own."""
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: network
 """Programs of several ROS domains on one host, and one agent: a Start and an End concern those of their own domain. The others
 are neither recorded nor told of, come they early or late, served by the agent or not."""
 import json

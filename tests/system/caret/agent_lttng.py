@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: network
 """`kymo agent --active lttng` and a real session daemon of LTTng: a Start counts while one of its sessions is active and never
 else, and an End when none is any more, as CARET has it; driven by hand and in the order of `ros2 caret record`."""
 import json

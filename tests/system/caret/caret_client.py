@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread, network
 """The tests' own CARET command line (tests/caret), on three hosts, against trace nodes that are moved by hand: it does what
 `ros2 caret record` does, in its order, with everything a trace node may answer. It judges others, so it is judged first."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """export --format caret: what caret_analyze must find is there, and nothing else than in the trace it was made of.
 
 CARET's own traces come out so that all golden numbers hold; LTTng's and kymo's so that callbacks are the same."""

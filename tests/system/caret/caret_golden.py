@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """What caret_analyze says about two traces: the same out of kymo report, number by number."""
 import collections
 import csv

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: plain
 """What kymo records of a program says the same as what CARET recorded of it: all that the real trace of CARET tells is called again, in
 its order and on as many threads, under kymo's hooks (tests/rclcpp/caret_replay.cpp), and recorded. Then nodes, callbacks, executors and
 groups, publishers, subscriptions, instances, deliveries, variable passings and the rows of all response times are the same, but for times."""

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: network
 """CARET's multi-host sequences, step by step, between real agents on hosts of their own: `kymo agent` and a traced program on
 each, driven by the tests' own command line of CARET (tests/caret). What ends where it should not, comes late, twice or
 never: every scenario is a ROS domain with its hosts, and all run at the same time."""

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: network
 """What `kymo agent` and `kymo record --hosts` put on the wire, captured between two hosts and taken apart by Wireshark,
 against ROS 2's conventions: rmw_cyclonedds' participants, topic and type names, QoS, ros_discovery_info and CDR."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: network
 """`kymo record --hosts` against trace nodes that are moved by hand (tests/caret), on three hosts: it starts, shows and ends
 what is there, whoever comes late too, and says what is not as it was asked for. With agents it is tested in hosts.py."""
 import json

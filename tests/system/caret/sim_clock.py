@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: network
 """From a simulator's /clock, over DDS and `kymo agent`, into a recording and out of `kymo report --clock sim`: a pause, a
 rate, a jump back and silence are where they were. How exact the pairs are the unit test control_sim_clock says: here
 what is compared differs by seconds. A message that comes late makes times wrong by as much: where the machine was so

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread, quick
 # The command as a whole: help, version, exit statuses, suggestions, completion, manual pages.
 . "$(dirname "$0")/../lib/libtest.sh"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: plain
 """Shells complete kymo's command line: bash, zsh and fish as they are at a terminal, each with its own files as they are
 installed. A shell that is not here is left out.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread, quick
 """What one expects of a tracer's command before one has read its manual: exit statuses, environment variables, directories. One check for each, and
 where kymo does otherwise on purpose, the check is that it does, and that the documentation says so (docs/compare.md).
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 # kymo doctor against real programs and processes of every kind that it should tell apart.
 . "$(dirname "$0")/../lib/libtest.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 # kymo doctor -p against processes that people expect to be traced, and that are not: docs/doctor.md has the list.
 . "$(dirname "$0")/../lib/libtest.sh"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """Launch prefixes: which of them a recording gets through, and what record, run and doctor say of the others, and of programs that take no
 preload library. Each is run, unless its tool is missing; what record advises is done, and must help."""
 import json

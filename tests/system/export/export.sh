@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 # `kymo export` as a command: where it writes, what it says, how it fails.
 . "$(dirname "$0")/../lib/libtest.sh"
 

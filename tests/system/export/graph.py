@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """`kymo export --format dot` against a naive reading: who publishes where and how often, who gets
 it. And --format svg: with graphviz a picture, without it an error that says what to install."""
 import collections

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """Chrome's JSON is valid and says what the Perfetto file says: a real trace processor reads both."""
 import json
 import os

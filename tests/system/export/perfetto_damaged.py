@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """Real traces from which packets were taken away at random, and whose streams were cut anywhere: what is left of
 callbacks and messages, as kymo's tables tell, is a row for a real trace processor, each packet that is missing is counted
 as lost in its place, and nothing is complained of. Seeds are fixed."""

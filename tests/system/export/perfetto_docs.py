@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """Every SQL question of docs/perfetto.md has an answer."""
 import os
 import re

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """What stands below "ROS 2", in counters and in executors is what the tables of `kymo query` say, row by
 row, for real traces, the example robot, and a program that calls services and fuses messages. The robot's
 arrows are the same when its processes ran on two hosts."""

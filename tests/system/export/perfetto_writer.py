@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """Made-up traces of the Perfetto writer, read by a real Perfetto trace processor."""
 import os
 import re

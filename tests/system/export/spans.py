@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """Spans, instants and counters of include/kymo/kymo.h: what babeltrace2 reads in the trace, what the
 report counts and what a real Perfetto trace processor finds in the export are the same."""
 import collections

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: plain, quick
 """The documentation is one book: docs/README.md has every page of docs/ once, and every link of README.md, docs/ and the
 pages beside them that names a file or a heading here leads to one."""
 import glob

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: plain
 # Another project builds with an installed kymo, in C and C++, by pkg-config and by CMake, against the
 # shared and the static library, and records itself with that installation, which has been moved.
 set -eu

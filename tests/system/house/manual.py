@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: plain, quick
 """Manual pages of the libraries and formats, and the overview, as installed: man reads them without a warning; every function that a library
 shows has a page, and each verb a place in the overview; and the first example of each is compiled with the line of its synopsis, and does what the page says."""
 import glob

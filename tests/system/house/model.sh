@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# needs: plain
 # The publication protocol of the ring and that of overwriting, in every interleaving; and that the
 # models can fail.
 . "$KYMO_SOURCE/tests/system/lib/lib_model.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: plain
 """What debian/ and package.xml say is what the build makes: every installed file is in one package, the libraries show
 what debian/libkymo0.symbols has, versions and build dependencies are the same everywhere. What takes a build of its own,
 packaging/try-packages.sh does."""

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: quick
 """The room rule: a room uses abi, base and the rooms before it in the flow, never one behind it;
 tracer and hooks use nothing but abi; recorder and tracer meet only in abi."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread, kernel
 """`kymo record --kernel` where the kernel's events cannot be had: another user, namespaces of users, mounts and PIDs, tracefs that is
 not there, root without capabilities. Each time it is said once, `kymo doctor` says the same, all else is recorded, and the command's
 status is passed on. What the messages tell to do is done, and does it."""

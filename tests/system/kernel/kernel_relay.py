@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: kernel
 """`kymo record --kernel --relay`: the kernel's events are a trace of their own in the session at the relay, kymo's and LTTng's, all of
 them, and `kymo live` shows them in the order of time with what the programs did."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: plain
 """Executors, callback groups and what is in them, told by hooks in front of rclcpp's own functions, in both
 generations; linked as programs are, and loaded into a scope of their own as plugins are. The recorder comes
 late, when thousands of executors and groups have come and gone, and is told of those that are there."""

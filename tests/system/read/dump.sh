@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 # kymo dump prints what babeltrace2 prints, line by line, on every trace at hand.
 . "$KYMO_SOURCE/tests/system/lib/libtest.sh"
 

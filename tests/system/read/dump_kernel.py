@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """Traces of the shapes that LTTng's kernel tracer, barectf and babeltrace2 itself write must read the
 same in kymo dump and in babeltrace2: compact headers whose 27 bits of time go around, events with arrays
 of characters, enums with ranges, lengths in packed bits, variants inside variants, empty structures; both

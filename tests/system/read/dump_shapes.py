@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """Traces of every shape CTF 1.8 allows, made here from random schemas, must read the same in
 kymo dump and in babeltrace2: integers of any width, alignment, byte order, base; enums, floats,
 strings, arrays, sequences, structures, variants; compact, large, plain and bit-packed event

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 # `kymo query` as a command: operands, formats, errors with their place, limits, the prompt.
 . "$(dirname "$0")/../lib/libtest.sh"
 trace=$KYMO_SOURCE/tests/fixtures/lifecycle

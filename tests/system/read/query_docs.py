@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """docs/query.md: its tables are those of the program, and its examples run.
 
 usage: query_docs.py [--write]   with --write the tables are written into the page

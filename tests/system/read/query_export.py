@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """What `kymo export` writes as SQLite, CSV and JSON Lines is what `kymo query` says, table by table;
 the numbers are those of `kymo report`; ids are the same however a trace is asked; windows."""
 import csv

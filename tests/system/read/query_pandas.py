@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """The pandas examples of docs/query.md run, and pandas gets the numbers that SQL gives."""
 import json
 import os

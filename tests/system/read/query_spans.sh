@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 # Spans, instants and counters of programs as tables, beside what babeltrace2 reads.
 . "$(dirname "$0")/../lib/libtest.sh"
 KYMO_DIR=$(mktemp -d /dev/shm/kymo-query-XXXXXX)

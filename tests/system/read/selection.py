@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """--node, --topic, --process, --begin and --end mean the same in every verb.
 
 What they select is computed a second time: windows and processes from the lines of the whole dump,

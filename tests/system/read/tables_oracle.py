@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """The tables of `kymo query` against those of tracetools_analysis, row by row.
 
 For each trace with an oracle folder, every table of the oracle is selected out of kymo's and must

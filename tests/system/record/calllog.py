@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """The call logs and the LTTng traces recorded beside them say the same, read with our table of
 tracepoints: names, fields and values. So does the comparison itself notice every difference."""
 import glob

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """Call logs replayed through the preload and recorded: the trace holds exactly the log's calls,
 field by field and in each thread's order, and equals, time apart, the LTTng trace that was
 recorded beside the log, types of the fields included. babeltrace2 reads it without a warning."""

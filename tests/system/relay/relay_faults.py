@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: network
 """`kymo relay` between a real lttng-consumerd and real viewers when things go wrong: a cable that delays, reorders,
 duplicates and loses, that is cut and mended; a relay and a producer that are killed; viewers that do not read, or
 vanish. What was sent is stored and shown, each event once; what ends early ends between two packets."""

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """Service calls of a recorded program; executors and lifecycles of traces against a naive reading."""
 import collections
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """`kymo flow` against a second, naive reading of the same traces, to the nanosecond.
 
 All events are kept in dictionaries; each run of a callback knows the message it got, each message

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """`kymo report` as a user meets it: formats agree, filters, windows, loss, empty and broken traces."""
 import csv
 import io

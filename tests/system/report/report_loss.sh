@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 # Loss of our own making, from the ring to the report: every format tells the recorder's number.
 . "$(dirname "$0")/../lib/libtest.sh"
 export KYMO_DIR=$scratch/run

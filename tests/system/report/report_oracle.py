@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """`kymo report` against tracetools_analysis, row by row, and against an independent reading.
 
 For each trace with an oracle folder: every callback run, every callback's numbers and owner, and

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread, kernel
 """The tables of the kernel's scheduler: with made-up schedules beside traces of ROS 2 each row is what was made up; of a recording
 the times on CPUs are those that its switches add up to; of threads with other numbers in the kernel nothing is told."""
 import bisect

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """`kymo why`: the parts of each instance add up to its latency to the nanosecond and are those that `kymo flow` gives it, and
 what it says to have held a callback up is what ran then, as `kymo report` lists each run."""
 import collections

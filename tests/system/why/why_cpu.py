@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread, kernel
 """`kymo why` with the kernel's events: a program of real-time priority that takes the robot's CPU for 150 ms now and then is what it
 names, and the parts still add up."""
 import os

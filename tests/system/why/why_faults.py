@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread, kernel
 """Ground truth: the robot has faults of known kind and size, and `kymo why` names each as the cause, with its share of the latency.
 bench/why_truth.py does it for many seeds. A machine with other work can delay something else for longer than a fault does: then the faults
 that were not found have another try."""

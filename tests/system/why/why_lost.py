@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """`kymo why` of messages that were lost: in a made-up trace, in which each way to lose one happens, the answer is that way, and so
 are the counts of the chain. The trace is one of LTTng's shape, of three programs and one that publishes."""
 import json

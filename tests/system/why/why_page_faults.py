@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread, kernel
 """`kymo why` names page faults, as many as there were, where a callback touched pages that were not there; and each thread's
 faults in the kernel's events are those that the kernel counts."""
 import os
