@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 static double cpu_seconds(void)
 {

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "abi/points.h"
-#include "ctf/writer.h"
+#include "ctf/write/writer.h"
 
 #define PACKET (64u << 10)
 #define STEP_NS 200

@@ -20,7 +20,7 @@
 #include "base/err.h"
 #include "base/table.h"
 #include "cli/progress.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 struct answer {
 	const char *verb;

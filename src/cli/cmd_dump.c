@@ -9,7 +9,7 @@
 #include "cli/event_print.h"
 #include "cli/trace_time.h"
 #include "cli/traces.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 struct dump_options {
 	int format;

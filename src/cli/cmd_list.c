@@ -8,7 +8,7 @@
 #include "cli/common.h"
 #include "cli/events.h"
 #include "cli/trace_time.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 struct list_options {
 	int format;

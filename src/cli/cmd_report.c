@@ -11,7 +11,7 @@
 #include "cli/report_paths.h"
 #include "cli/trace_time.h"
 #include "cli/traces.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 #include "report/realtime_names.h"
 #include "report/report.h"
 

@@ -9,7 +9,7 @@
 #include "cli/common.h"
 #include "cli/trace_time.h"
 #include "cli/traces.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 #include "report/why.h"
 
 struct options {

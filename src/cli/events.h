@@ -21,7 +21,7 @@
 #include "base/err.h"
 #include "base/selection.h"
 #include "cli/progress.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 struct events {
 	struct ctf_reader *reader;

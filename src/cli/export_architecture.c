@@ -9,7 +9,7 @@
 
 #include "analysis/caret/architecture.h"
 #include "cli/progress.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 #define PROGRESS_EVENTS (1u << 16)
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 #include "export/perfetto.h"
 #include "export/tar.h"
 

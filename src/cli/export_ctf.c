@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/common.h"
 #include "cli/trace_time.h"
-#include "ctf/copy.h"
+#include "ctf/read/copy.h"
 #include "recorder/trace_dir.h"
 
 #define ACCOUNTS_MAX (64u << 20)

@@ -11,7 +11,7 @@
 #include "cli/common.h"
 #include "cli/progress.h"
 #include "cli/trace_time.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 #include "export/dot.h"
 
 static bool is_stdout(const char *path)

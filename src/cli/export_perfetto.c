@@ -20,7 +20,7 @@
 #include "cli/progress.h"
 #include "cli/trace_time.h"
 #include "cli/traces.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 #include "export/perfetto.h"
 
 #define SUFFIX ".pftrace"

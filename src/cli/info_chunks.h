@@ -4,7 +4,7 @@
 #define KYMO_CLI_INFO_CHUNKS_H
 
 #include "base/table.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 /**
  * info_chunks() - a section with a row a chunk; nothing when there are none

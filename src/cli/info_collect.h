@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "base/pool.h"
 #include "cli/events.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 struct info_process {
 	const char *host;

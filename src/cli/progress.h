@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 struct progress {
 	bool on;

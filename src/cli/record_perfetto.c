@@ -16,7 +16,7 @@
 
 #include "cli/common.h"
 #include "cli/export_perfetto.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 #include "export/pft.h"
 
 #define LOOK_MS 50	/* how often it is looked whether there is a trace */

@@ -8,7 +8,7 @@
 #include "analysis/simclock/simclock.h"
 #include "analysis/tables/tables.h"
 #include "base/err.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 #define CLI_TIME_MAX 40		/* bytes of a printed point in time with its NUL */
 

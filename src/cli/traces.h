@@ -13,7 +13,7 @@
 
 #include "analysis/align/align.h"
 #include "cli/common.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 #define CLI_TRACES_MAX 64u
 

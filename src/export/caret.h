@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 struct caret_exported {
 	uint64_t events, bytes, lost;

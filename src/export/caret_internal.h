@@ -5,7 +5,7 @@
 
 #include "abi/points.h"
 #include "base/map.h"
-#include "ctf/writer.h"
+#include "ctf/write/writer.h"
 #include "export/caret.h"
 
 #define PACKET_BYTES	(256u << 10)

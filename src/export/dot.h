@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/selection.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 struct dot_options {
 	const char *title;

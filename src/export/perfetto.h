@@ -35,7 +35,7 @@
 #include "analysis/simclock/simclock.h"
 #include "base/err.h"
 #include "base/selection.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 #include "export/pft.h"
 
 struct perfetto_options {

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "base/map.h"
-#include "ctf/index.h"
+#include "ctf/format/index.h"
 #include "kernel/kernel.h"
 
 /* ---- the table, and where its fields are in this kernel's records ---- */

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "ctf/writer.h"
+#include "ctf/write/writer.h"
 
 struct kernel;
 

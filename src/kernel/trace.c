@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "ctf/metadata.h"
+#include "ctf/write/metadata.h"
 #include "kernel/internal.h"
 
 /* ---- metadata ---- */

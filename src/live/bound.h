@@ -6,7 +6,7 @@
 #ifndef KYMO_LIVE_BOUND_H
 #define KYMO_LIVE_BOUND_H
 
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 #include "live/copydir.h"
 
 /**

@@ -8,7 +8,7 @@
 #ifndef KYMO_LIVE_LIVE_H
 #define KYMO_LIVE_LIVE_H
 
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 #include "live/client.h"
 #include "relay/link.h"
 #include "relay/url.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "ctf/lock.h"
+#include "ctf/format/lock.h"
 
 #define FILES_NS	((int64_t)50000000)	/* how often files are looked at without a synchronisation point */
 #define HOLD_NS		((int64_t)200000000)	/* a recorder's threads write a packet at least as often */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads a trace directory together with who writes it, on this machine or on a shared file system, without a
- * connection: through locks and synchronisation points where the writer has them (ctf/lock.h), else by the clock.
+ * connection: through locks and synchronisation points where the writer has them (ctf/format/lock.h), else by the clock.
  *
  * The reader keeps to locks by itself (ctf_refresh()). Here is when to look again, and up to when streams are complete:
  *
@@ -13,7 +13,7 @@
 #ifndef KYMO_LIVE_WATCH_H
 #define KYMO_LIVE_WATCH_H
 
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 #define WATCH_PERIOD_NS 5000000		/* how often to look */
 

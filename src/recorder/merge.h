@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ctf/writer.h"
+#include "ctf/write/writer.h"
 #include "recorder/classes.h"
 
 struct merge_context {

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ctf/packed.h"
+#include "ctf/format/packed.h"
 
 #define NICE 10
 #define STACK_SIZE	(512u << 10)	/* a program that records itself may lock all of its memory */

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ctf/writer.h"
+#include "ctf/write/writer.h"
 #include "recorder/alive.h"
 #include "recorder/classes.h"
 #include "recorder/region.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctf/tail.h"
+#include "ctf/format/tail.h"
 #include "recorder/process.h"
 
 static_assert(KYMO_PROMISE_HEAD_MAX >= CTF_PACKET_HEAD_MAX, "a packet's head fits");

@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #include "abi/region.h"
-#include "ctf/writer.h"
+#include "ctf/write/writer.h"
 
 struct process;
 struct ring;

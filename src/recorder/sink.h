@@ -34,7 +34,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "ctf/writer.h"
+#include "ctf/write/writer.h"
 #include "recorder/session.h"
 
 #define SINKS_MAX 16			/* of one session */

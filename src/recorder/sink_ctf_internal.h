@@ -3,7 +3,7 @@
 #ifndef KYMO_RECORDER_SINK_CTF_INTERNAL_H
 #define KYMO_RECORDER_SINK_CTF_INTERNAL_H
 
-#include "ctf/writer.h"
+#include "ctf/write/writer.h"
 #include "recorder/chunks.h"
 #include "recorder/sink.h"
 #include "recorder/traces.h"

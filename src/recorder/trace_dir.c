@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ctf/lock.h"
+#include "ctf/format/lock.h"
 
 #define DEPTH_MAX 4		/* a chunk, its traces, their indexes */
 

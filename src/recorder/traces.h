@@ -15,7 +15,7 @@
 
 #include <limits.h>
 
-#include "ctf/writer.h"
+#include "ctf/write/writer.h"
 #include "recorder/sink.h"
 
 struct traces_process;

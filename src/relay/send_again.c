@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctf/writer.h"
+#include "ctf/write/writer.h"
 
 void send_keep_old(struct send *send)
 {

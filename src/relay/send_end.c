@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "ctf/writer.h"
+#include "ctf/write/writer.h"
 
 #define MS		1000000ull
 #define ASK_NS		(50 * MS)	/* while it records */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ctf/writer.h"
+#include "ctf/write/writer.h"
 #include "relay/datagram.h"
 
 #define CONTROL_MOST	((size_t)256 << 10)	/* bytes that are made before some are taken away */

@@ -23,7 +23,7 @@
 #include <sys/uio.h>
 
 #include "base/err.h"
-#include "ctf/index.h"
+#include "ctf/format/index.h"
 
 #define SPOOL_LEAST	((uint64_t)1 << 20)	/* bytes */
 #define SPOOL_BODY_MAX	((uint32_t)64 << 20)

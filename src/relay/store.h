@@ -9,7 +9,7 @@
  *   <root>/<session>/<path>/index/<channel>.lost   entries of packets that never came, offset -1
  *   <root>/<session>/<path>/index/sync             synchronisation points
  *
- * What is not readable yet is locked for others (ctf/lock.h): a packet until its entry is written,
+ * What is not readable yet is locked for others (ctf/format/lock.h): a packet until its entry is written,
  * metadata and points until they are, everything else until store_release().
  *
  * No path leaves the root: components are checked, and no symbolic link is followed.
@@ -23,8 +23,8 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "ctf/index.h"
-#include "ctf/lock.h"
+#include "ctf/format/index.h"
+#include "ctf/format/lock.h"
 #include "relay/disk.h"
 
 #define STORE_PATH_MAX 4096
@@ -41,7 +41,7 @@ struct store {
 enum store_kind {
 	STORE_PACKETS,			/* with an index, if it has entries */
 	STORE_METADATA,
-	STORE_SYNC,			/* index/sync, see ctf/lock.h */
+	STORE_SYNC,			/* index/sync, see ctf/format/lock.h */
 };
 
 struct store_file {

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/selection.h"
 #include "base/table.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 struct flow_options {
 	enum table_format format;

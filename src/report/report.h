@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "base/selection.h"
 #include "base/table.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 #include "report/expect.h"
 
 /* Order of the rows; all but node: largest first. */

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/selection.h"
 #include "base/table.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 struct running;
 

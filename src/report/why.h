@@ -10,7 +10,7 @@
 #include "analysis/simclock/simclock.h"
 #include "base/err.h"
 #include "base/table.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 #define WHY_WORST_MAX 100u
 

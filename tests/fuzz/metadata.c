@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctf/reader_impl.h"
+#include "ctf/read/reader_impl.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "ctf/packed.h"
+#include "ctf/format/packed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

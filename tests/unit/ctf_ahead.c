@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <unistd.h>
 
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 #define U(size) "integer { size = " #size "; align = 8; }"
 #define TIME "integer { size = 64; align = 8; map = clock.m.value; }"

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 #define U(size) "integer { size = " #size "; align = 8; }"
 #define TIME(size) "integer { size = " #size "; align = 8; map = clock.m.value; }"

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "ctf/lock.h"
+#include "ctf/format/lock.h"
 
 struct files {
 	int writer, reader;

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <unistd.h>
 
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 #define COPIES 3000
 #define STREAM_BYTES 8192	/* two packets */

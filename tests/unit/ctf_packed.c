@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "ctf/packed.h"
+#include "ctf/format/packed.h"
 
 #define BYTES 100000u
 #define FRAME 8192u

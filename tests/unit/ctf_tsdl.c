@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "ctf/tsdl_metadata.h"
+#include "ctf/tsdl/tsdl_metadata.h"
 
 #define TRACE "trace { major = 1; minor = 8; byte_order = le; };\n"
 

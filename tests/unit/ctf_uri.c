@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 static const char metadata[] =
 	"/* CTF 1.8 */\n"

@@ -21,8 +21,8 @@
 
 #include "abi/points.h"
 #include "babeltrace.h"
-#include "ctf/index.h"
-#include "ctf/writer.h"
+#include "ctf/format/index.h"
+#include "ctf/write/writer.h"
 
 static int setup(void **state)
 {

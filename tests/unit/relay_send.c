@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ctf/writer.h"
+#include "ctf/write/writer.h"
 #include "relay/send.h"
 
 struct scene {

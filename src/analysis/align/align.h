@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 #define ALIGN_WANDER 20e-6
 

@@ -25,7 +25,7 @@
 #include "analysis/model/model.h"
 #include "analysis/spans/spans.h"
 #include "analysis/system/calls.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 #define COSTS_NAME_MAX 32
 

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "analysis/model/model.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 struct cycles_sum {
 	uint64_t runs;			/* of a callback: that returned, wherever */

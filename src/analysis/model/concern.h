@@ -18,7 +18,7 @@
 
 #include "base/err.h"
 #include "base/selection.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 struct concern;
 

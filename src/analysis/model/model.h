@@ -32,7 +32,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 struct model;
 

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 #define SCHED_COMM_SIZE 16
 

@@ -34,7 +34,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 struct simclock;
 

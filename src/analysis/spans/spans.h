@@ -40,7 +40,7 @@
 
 #include "analysis/model/model.h"
 #include "base/err.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 #define SPANS_DEPTH_MAX 200
 #define SPANS_TRACK_DEPTH_MAX 64	/* tracks above a track; what is deeper stands below the process */

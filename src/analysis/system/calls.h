@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 #define CALLS_SURE_NS 100000
 #define CALLS_FUTEX "futex"		/* what a mutex waits in */

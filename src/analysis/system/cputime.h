@@ -15,7 +15,7 @@
 #include "analysis/system/cputime_thread.h"
 #include "base/err.h"
 #include "base/histogram.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 #define CPUTIME_CPUS_MAX 4096u
 

@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 /* Threads that differ in these are told apart; more are one, "(others)". */
 #define OS_THREADS_MAX 1000000u

@@ -26,7 +26,7 @@
 
 #include "base/histogram.h"
 #include "base/map.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 struct fault {
 	uint32_t host;

@@ -17,7 +17,7 @@
 
 #include "analysis/system/cputime_thread.h"
 #include "base/err.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 struct memory_use {
 	uint64_t allocations, frees;	/* realloc is both */

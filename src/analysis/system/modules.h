@@ -16,7 +16,7 @@
 
 #include "base/elf.h"
 #include "base/pool.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 /* A file in the memory of a process. */
 struct module {

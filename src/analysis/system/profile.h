@@ -19,7 +19,7 @@
 #include "analysis/system/modules.h"
 #include "base/err.h"
 #include "base/pool.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 #define PROFILE_DEPTH_MAX 256u		/* calls deeper than this belong to the one above */
 #define PROFILE_PATHS_MAX 1000000u

@@ -27,7 +27,7 @@
 #include "analysis/simclock/simclock.h"
 #include "base/err.h"
 #include "base/selection.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 enum tables_type {
 	TABLES_ID,		/* refers to a row of another table, or numbers the own */

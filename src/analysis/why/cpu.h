@@ -16,7 +16,7 @@
 #include "analysis/system/calls.h"
 #include "analysis/system/faults.h"
 #include "analysis/why/why.h"
-#include "ctf/reader.h"
+#include "ctf/read/reader.h"
 
 #define WHY_COMM_SIZE SCHED_COMM_SIZE
 

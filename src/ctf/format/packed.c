@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading of packed files. See packed.h. */
+#include "ctf/format/packed.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "ctf/format/packed_table.h"
+
+#define SCAN_HEAD 18u		/* the longest frame header */
+#define NONE UINT32_MAX
+
+struct frame {
+	uint64_t at, begin;		/* in the file; of what is in it */
+	uint32_t packed, size;
+};
+
+struct packed {
+	struct frame *frame;
+	uint32_t count;
+	bool cut;
+	uint64_t size;
+	ZSTD_DCtx *context;
+	uint8_t *bytes, *source;	/* of frame `held`; what it was unpacked from */
+	size_t bytes_room, source_room;
+	uint32_t held;
+};
+
+bool packed_is_name(const char *name)
+{
+	size_t length = strlen(name), end = strlen(PACKED_SUFFIX);
+
+	return length > end && !strcmp(name + length - end, PACKED_SUFFIX);
+}
+
+size_t packed_plain_length(const char *name)
+{
+	return strlen(name) - (packed_is_name(name) ? strlen(PACKED_SUFFIX) : 0);
+}
+
+static bool read_at(int fd, void *to, size_t size, uint64_t at)
+{
+	uint8_t *bytes = to;
+
+	while (size) {
+		ssize_t got = pread(fd, bytes, size, (off_t)at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		bytes += got;
+		at += (uint64_t)got;
+		size -= (size_t)got;
+	}
+	return true;
+}
+
+static bool make_room(uint8_t **bytes, size_t *room, size_t size)
+{
+	uint8_t *grown;
+
+	if (size <= *room)
+		return true;
+	grown = realloc(*bytes, size);
+	if (!grown)
+		return false;
+	*bytes = grown;
+	*room = size;
+	return true;
+}
+
+/* ---- where the frames are ---- */
+
+static bool sizes_are_sane(uint32_t packed, uint32_t size)
+{
+	return packed && size <= PACKED_FRAME_MAX && packed <= ZSTD_compressBound(PACKED_FRAME_MAX);
+}
+
+static bool add_frame(struct packed *p, uint64_t at, uint32_t packed, uint32_t size)
+{
+	if (p->count == PACKED_FRAMES_MAX)
+		return false;
+	if ((p->count & (p->count - 1)) == 0) {
+		struct frame *grown = realloc(p->frame, (p->count ? 2 * (size_t)p->count : 1) * sizeof *grown);
+
+		if (!grown)
+			return false;
+		p->frame = grown;
+	}
+	p->frame[p->count++] = (struct frame) { at, p->size, packed, size };
+	p->size += size;
+	return true;
+}
+
+static bool read_entries(struct packed *p, int fd, uint64_t table, uint32_t count, size_t entry_size)
+{
+	uint8_t entries[64 * TABLE_ENTRY_MAX];
+	uint64_t at = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const uint8_t *entry = entries + i % 64 * entry_size;
+		uint32_t word[2], left = count - i < 64 ? count - i : 64;
+
+		if (i % 64 == 0 && !read_at(fd, entries, left * entry_size, table + TABLE_HEAD + i * entry_size))
+			return false;
+		memcpy(word, entry, sizeof word);
+		word[0] = le32toh(word[0]);
+		word[1] = le32toh(word[1]);
+		if (!sizes_are_sane(word[0], word[1]) || word[0] > table - at ||
+		    !add_frame(p, at, word[0], word[1]))
+			return false;
+		at += word[0];
+	}
+	return at == table;
+}
+
+/* The table at the end, which must tell of every byte in front of it. */
+static bool read_table(struct packed *p, int fd, uint64_t bytes)
+{
+	uint8_t foot[TABLE_FOOT], head[TABLE_HEAD];
+	uint32_t count, magic, size;
+	uint64_t table_bytes;
+	size_t entry_size;
+
+	if (bytes < TABLE_HEAD + TABLE_FOOT || !read_at(fd, foot, sizeof foot, bytes - sizeof foot))
+		return false;
+	memcpy(&count, foot, sizeof count);
+	memcpy(&magic, foot + 5, sizeof magic);
+	count = le32toh(count);
+	entry_size = foot[4] & TABLE_CHECKSUMS ? 12 : 8;
+	table_bytes = TABLE_HEAD + TABLE_FOOT + (uint64_t)count * entry_size;
+	if (le32toh(magic) != TABLE_FOOT_MAGIC || foot[4] & TABLE_RESERVED || count > PACKED_FRAMES_MAX ||
+	    table_bytes > bytes || !read_at(fd, head, sizeof head, bytes - table_bytes))
+		return false;
+	memcpy(&magic, head, sizeof magic);
+	memcpy(&size, head + 4, sizeof size);
+	if (le32toh(magic) != TABLE_MAGIC || le32toh(size) != table_bytes - TABLE_HEAD)
+		return false;
+	return read_entries(p, fd, bytes - table_bytes, count, entry_size);
+}
+
+/* Bytes of the frame at @at, and what it says to hold. Return: false: it is not whole, or none. */
+static bool look_at_frame(struct packed *p, int fd, uint64_t at, uint64_t bytes, uint32_t *packed, uint32_t *size)
+{
+	uint64_t left = bytes - at;
+	unsigned long long content;
+	uint8_t head[SCAN_HEAD];
+	size_t most, found;
+
+	if (left < SCAN_HEAD / 2 || !read_at(fd, head, left < SCAN_HEAD ? (size_t)left : SCAN_HEAD, at))
+		return false;
+	content = ZSTD_getFrameContentSize(head, left < SCAN_HEAD ? (size_t)left : SCAN_HEAD);
+	if (content > PACKED_FRAME_MAX)
+		return false;		/* those that stand for "unknown" and "no frame", too */
+	most = ZSTD_compressBound((size_t)content) + SCAN_HEAD;
+	if (most > left)
+		most = (size_t)left;
+	if (!make_room(&p->source, &p->source_room, most) || !read_at(fd, p->source, most, at))
+		return false;
+	found = ZSTD_findFrameCompressedSize(p->source, most);
+	if (ZSTD_isError(found) || found > UINT32_MAX)
+		return false;
+	*packed = (uint32_t)found;
+	*size = (uint32_t)content;
+	return sizes_are_sane(*packed, *size);
+}
+
+/* Without a table: from frame to frame, as far as they are whole. */
+static void scan(struct packed *p, int fd, uint64_t bytes)
+{
+	uint32_t packed, size;
+	uint64_t at = 0;
+
+	p->count = 0;
+	p->size = 0;
+	p->cut = true;
+	while (at < bytes && look_at_frame(p, fd, at, bytes, &packed, &size) && add_frame(p, at, packed, size))
+		at += packed;
+}
+
+static bool begins_with_frame(int fd)
+{
+	uint32_t magic;
+
+	return read_at(fd, &magic, sizeof magic, 0) &&
+	       (le32toh(magic) == ZSTD_MAGICNUMBER || le32toh(magic) == TABLE_MAGIC);
+}
+
+int packed_open(int fd, struct packed **result, struct err *err)
+{
+	struct packed *p = calloc(1, sizeof *p);
+	struct stat st;
+
+	if (!p)
+		return err_set(err, EXIT_FAILED, "out of memory");
+	p->held = NONE;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		packed_close(p);
+		return err_set(err, EXIT_INPUT, "cannot be read");
+	}
+	if (!read_table(p, fd, (uint64_t)st.st_size))
+		scan(p, fd, (uint64_t)st.st_size);
+	if (p->cut && !p->count && !begins_with_frame(fd)) {
+		packed_close(p);
+		return err_set(err, EXIT_INPUT, "is not compressed, though it is called so");
+	}
+	*result = p;
+	return 0;
+}
+
+uint64_t packed_size(const struct packed *p)
+{
+	return p->size;
+}
+
+bool packed_is_cut(const struct packed *p)
+{
+	return p->cut;
+}
+
+void packed_close(struct packed *p)
+{
+	if (!p)
+		return;
+	ZSTD_freeDCtx(p->context);
+	free(p->bytes);
+	free(p->source);
+	free(p->frame);
+	free(p);
+}
+
+/* ---- what is in them ---- */
+
+static uint32_t frame_at(const struct packed *p, uint64_t offset)
+{
+	uint32_t low = 0, high = p->count;
+
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (p->frame[middle].begin <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int hold(struct packed *p, int fd, uint32_t index)
+{
+	const struct frame *frame = &p->frame[index];
+	size_t got;
+
+	if (p->held == index)
+		return 0;
+	p->held = NONE;
+	if (!p->context)
+		p->context = ZSTD_createDCtx();
+	if (!p->context || !make_room(&p->source, &p->source_room, frame->packed) ||
+	    !make_room(&p->bytes, &p->bytes_room, frame->size + 1)) {
+		errno = ENOMEM;
+		return -1;
+	}
+	if (!read_at(fd, p->source, frame->packed, frame->at)) {
+		errno = EIO;
+		return -1;
+	}
+	got = ZSTD_decompressDCtx(p->context, p->bytes, frame->size, p->source, frame->packed);
+	if (ZSTD_isError(got) || got != frame->size) {
+		errno = EBADMSG;
+		return -1;
+	}
+	p->held = index;
+	return 0;
+}
+
+ssize_t packed_read(struct packed *p, int fd, void *to, size_t size, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < size && offset < p->size) {
+		uint32_t index = frame_at(p, offset);
+		const struct frame *frame = &p->frame[index];
+		uint64_t from = offset - frame->begin;
+		size_t part = frame->size - from < size - done ? (size_t)(frame->size - from) : size - done;
+
+		if (hold(p, fd, index) < 0)
+			return done ? (ssize_t)done : -1;
+		memcpy((uint8_t *)to + done, p->bytes + from, part);
+		done += part;
+		offset += part;
+	}
+	return (ssize_t)done;
+}
+
+bool packed_stat(const char *path, uint64_t *size)
+{
+	struct packed *packed;
+	struct stat st;
+	int fd;
+
+	if (!packed_is_name(path)) {
+		bool found = !stat(path, &st) && S_ISREG(st.st_mode);
+
+		*size = found ? (uint64_t)st.st_size : 0;
+		return found;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	*size = 0;
+	if (fd < 0)
+		return false;
+	if (packed_open(fd, &packed, NULL) == 0) {
+		*size = packed_size(packed);
+		packed_close(packed);
+	}
+	close(fd);
+	return true;
+}

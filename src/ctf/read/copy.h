@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A trace written again as plain CTF: unpacked, whole, cut to a window of time. */
+#ifndef KYMO_CTF_COPY_H
+#define KYMO_CTF_COPY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctf/read/reader.h"
+
+struct ctf_copied {
+	uint64_t packets, bytes;	/* of stream files */
+	uint64_t uncut;			/* packets at an end of the window that could not be cut */
+	uint64_t left_out;		/* packets that were not whole and could not be made so */
+	unsigned traces;
+};
+
+/**
+ * ctf_copy() - write all traces that @reader has below the existing, empty directory @to
+ * @begin_ns, @end_ns: events with begin <= ns <= end, epoch; the facts of kymo's traces up to the end
+ *
+ * Packets and metadata are copied as they stand. A packet at an end of the window, or one that ends
+ * in the middle of an event, is cut between events where its layout allows it (LTTng's header and
+ * context, nothing aligned beyond bytes); else it stays whole.
+ * Return: 0; -1 with @err; what was written stays. Context: allocates, blocks; rewinds @reader, and takes
+ * its window away.
+ */
+int ctf_copy(struct ctf_reader *reader, const char *to, int64_t begin_ns, int64_t end_ns,
+	     struct ctf_copied *copied, struct err *err);
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From types to nodes: copies in place, references resolved to slots. */
+#include "ctf/read/layout.h"
+
+#include <string.h>
+
+/* The structure being made around the present field. */
+struct frame {
+	const struct frame *outer;
+	struct ctf_node *node;
+	uint32_t made;			/* children that are there already */
+};
+
+static const char *const scope_names[SCOPE_COUNT] = {
+	"trace.packet.header", "stream.packet.context", "stream.event.header",
+	"stream.event.context", "event.context", "event.fields",
+};
+
+static uint64_t aligned(uint64_t at, uint32_t align)
+{
+	return (at + align - 1) & ~(uint64_t)(align - 1);
+}
+
+static void settle_struct(struct ctf_node *node)
+{
+	uint64_t at = 0;
+
+	node->plain = true;
+	for (uint32_t i = 0; i < node->child_count; i++) {
+		const struct ctf_node *child = &node->child[i];
+
+		node->plain = node->plain && child->plain;
+		if (child->fixed == NODE_VARIES)
+			return;
+		at = aligned(at, child->type->align) + child->fixed;
+	}
+	node->fixed = at;
+}
+
+static void settle_array(struct ctf_node *node)
+{
+	const struct ctf_node *element = &node->child[0];
+	uint64_t length = node->type->length, stride;
+
+	node->plain = element->plain;
+	if (element->fixed == NODE_VARIES)
+		return;
+	stride = aligned(element->fixed, element->type->align);
+	if (!length)
+		node->fixed = 0;
+	else if (stride && length > FIXED_MAX / stride)
+		node->fixed = FIXED_MAX + 1;	/* refused by fill() */
+	else
+		node->fixed = (length - 1) * stride + element->fixed;
+}
+
+/* Size of @node from what its children are. */
+static void settle(struct ctf_node *node)
+{
+	node->fixed = NODE_VARIES;
+	node->plain = false;
+	switch (node->type->kind) {
+	case CTF_KIND_INTEGER:
+	case CTF_KIND_ENUM:
+	case CTF_KIND_FLOAT:
+		node->fixed = node->type->size;
+		node->plain = node->slot == NODE_NONE;
+		break;
+	case CTF_KIND_STRUCT:
+		settle_struct(node);
+		break;
+	case CTF_KIND_ARRAY:
+		settle_array(node);
+		break;
+	default:
+		break;
+	}
+	if (node->fixed == NODE_VARIES)
+		node->plain = false;
+}
+
+static int fill(struct layout *l, const struct frame *outer, struct ctf_node *node,
+		const struct ctf_type *type, const char *name);
+
+static int failed(struct layout *l, const char *what, const char *name)
+{
+	return err_set(l->err, EXIT_INPUT, "%s: %s: %s \"%s\"", l->path, l->place, what, name);
+}
+
+static bool same(const char *name, const char *part, size_t size)
+{
+	return strlen(name) == size && !memcmp(name, part, size);
+}
+
+static struct ctf_node *child_named(const struct ctf_node *node, uint32_t count, const char *part,
+				    size_t size)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (same(node->child[i].declared, part, size))
+			return &node->child[i];
+	return NULL;
+}
+
+/* Follow "a.b.c" from @node, of whose children @count are there. */
+static struct ctf_node *descend(struct ctf_node *node, uint32_t count, const char *path)
+{
+	while (node) {
+		size_t size = strcspn(path, ".");
+
+		if (node->type->kind != CTF_KIND_STRUCT && node->type->kind != CTF_KIND_VARIANT)
+			return NULL;
+		node = child_named(node, count, path, size);
+		if (!path[size])
+			break;
+		path += size + 1;
+		count = node ? node->child_count : 0;
+	}
+	return node;
+}
+
+static struct ctf_node *absolute(struct layout *l, const struct frame *inner, const char *path)
+{
+	const struct frame *root = inner;
+
+	while (root && root->outer)
+		root = root->outer;
+	for (unsigned i = 0; i < SCOPE_COUNT; i++) {
+		size_t size = strlen(scope_names[i]);
+
+		if (strncmp(path, scope_names[i], size) || path[size] != '.')
+			continue;
+		if (l->scope[i])
+			return descend(l->scope[i], l->scope[i]->child_count, path + size + 1);
+		/* The scope under construction: only what is made can be referred to. */
+		return root && i == l->making ? descend(root->node, root->made, path + size + 1) : NULL;
+	}
+	return NULL;
+}
+
+static struct ctf_node *resolve(struct layout *l, const struct frame *inner, const char *path)
+{
+	struct ctf_node *found = absolute(l, inner, path);
+
+	for (const struct frame *f = inner; f && !found; f = f->outer)
+		found = descend(f->node, f->made, path);
+	for (int i = SCOPE_COUNT - 1; i >= 0 && !found; i--)
+		if (l->scope[i])
+			found = descend(l->scope[i], l->scope[i]->child_count, path);
+	return found;
+}
+
+static int refer(struct layout *l, const struct frame *inner, struct ctf_node *node,
+		 struct ctf_node **target)
+{
+	const char *path = node->type->path;
+	struct ctf_node *to = path ? resolve(l, inner, path) : NULL;
+
+	if (!to)
+		return failed(l, "there is no field in front of it that gives length or choice of",
+			      node->declared);
+	if (to->type->kind != CTF_KIND_INTEGER && to->type->kind != CTF_KIND_ENUM)
+		return failed(l, "this field is no integer but gives length or choice:", path);
+	if (to->slot == NODE_NONE) {
+		bool shared = to->scope <= SCOPE_SHARED;
+
+		if (shared && l->slots_shared < SLOTS_SHARED)
+			to->slot = (int16_t)l->slots_shared++;
+		else if (!shared && SLOTS_SHARED + l->slots_class < SLOTS_MAX)
+			to->slot = (int16_t)(SLOTS_SHARED + l->slots_class++);
+		else
+			return failed(l, "too many fields give lengths or choices; the last is", path);
+	}
+	if (l->slots_class > l->slots_most)
+		l->slots_most = l->slots_class;
+	node->ref = to->slot;
+	*target = to;
+	return 0;
+}
+
+static int children(struct layout *l, const struct frame *outer, struct ctf_node *node)
+{
+	const struct ctf_type *type = node->type;
+	struct frame frame = { outer, node, 0 };
+
+	for (uint32_t i = 0; i < type->member_count; i++) {
+		if (fill(l, &frame, &node->child[i], type->member[i].type, type->member[i].name))
+			return -1;
+		frame.made = type->kind == CTF_KIND_STRUCT ? i + 1 : 0;
+	}
+	return 0;
+}
+
+static int fill_kind(struct layout *l, const struct frame *outer, struct ctf_node *node)
+{
+	const struct ctf_type *type = node->type;
+	struct ctf_node *target = NULL;
+
+	switch (type->kind) {
+	case CTF_KIND_SEQUENCE:
+		if (refer(l, outer, node, &target))
+			return -1;
+		if (target->type->is_signed)
+			return failed(l, "a signed field cannot be the length of", node->declared);
+		/* fall through */
+	case CTF_KIND_ARRAY:
+		node->is_text = type->element->kind == CTF_KIND_INTEGER && type->element->is_text &&
+				type->element->size == 8 && type->element->align <= 8;
+		return fill(l, outer, &node->child[0], type->element, "");
+	case CTF_KIND_VARIANT:
+		if (refer(l, outer, node, &target))
+			return -1;
+		if (target->type->kind != CTF_KIND_ENUM)
+			return failed(l, "only an enum can choose from the variant", node->declared);
+		node->tag = target->type;
+		/* fall through */
+	case CTF_KIND_STRUCT:
+		return children(l, outer, node);
+	default:
+		return 0;
+	}
+}
+
+static int fill(struct layout *l, const struct frame *outer, struct ctf_node *node,
+		const struct ctf_type *type, const char *name)
+{
+	uint32_t count = type->kind == CTF_KIND_ARRAY || type->kind == CTF_KIND_SEQUENCE ?
+			 1 : type->member_count;
+	int result;
+
+	*node = (struct ctf_node) { .type = type, .declared = name, .child_count = count,
+		.name = name[0] == '_' && name[1] ? name + 1 : name, .slot = NODE_NONE,
+		.ref = NODE_NONE, .bound = NODE_NONE, .element = NODE_NONE,
+		.scope = l->making };
+	node->big_endian = (type->order == CTF_ORDER_NATIVE ? l->metadata->order : type->order) ==
+			   CTF_ORDER_BE;
+	if (l->depth == CTF_DEPTH_MAX)
+		return failed(l, "structures are nested too deeply at", name);
+	l->nodes += count;
+	if (l->nodes > NODES_MAX)
+		return failed(l, "the metadata has too many fields; the last is", name);
+	if (count) {
+		node->child = arena_alloc(&l->metadata->arena, count * sizeof *node);
+		if (!node->child)
+			return failed(l, "the metadata needs too much memory at", name);
+	}
+	l->depth++;
+	result = fill_kind(l, outer, node);
+	l->depth--;
+	if (result)
+		return -1;
+	settle(node);
+	if (node->fixed != NODE_VARIES && node->fixed > FIXED_MAX)
+		return failed(l, "no packet can hold the field", name);
+	return 0;
+}
+
+int layout_scope(struct layout *l, enum ctf_scope which, const struct ctf_type *type)
+{
+	struct ctf_node *node;
+
+	l->scope[which] = NULL;
+	l->making = which;
+	if (!type)
+		return 0;
+	node = arena_alloc(&l->metadata->arena, sizeof *node);
+	if (!node)
+		return failed(l, "the metadata needs too much memory at", scope_names[which]);
+	if (fill(l, NULL, node, type, ""))
+		return -1;
+	l->scope[which] = node;
+	return 0;
+}
+
+void layout_settle(struct ctf_node *node)
+{
+	for (uint32_t i = 0; i < node->child_count; i++)
+		layout_settle(&node->child[i]);
+	settle(node);
+}
+
+struct ctf_node *layout_member(const struct ctf_node *node, const char *name)
+{
+	for (uint32_t i = 0; node && i < node->child_count; i++)
+		if (!strcmp(node->child[i].name, name))
+			return &node->child[i];
+	return NULL;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Types as they stand in one place. A type may be used by many fields; a node is one field of
+ * one scope, with its length and tag references resolved. A referenced field gets a slot: its
+ * value is kept there while an event is decoded.
+ */
+#ifndef KYMO_CTF_LAYOUT_H
+#define KYMO_CTF_LAYOUT_H
+
+#include "ctf/tsdl/tsdl_metadata.h"
+
+/* The dynamic scopes of an event, in the order they are decoded. */
+enum ctf_scope {
+	SCOPE_PACKET_HEADER, SCOPE_PACKET_CONTEXT, SCOPE_EVENT_HEADER,
+	SCOPE_STREAM_CONTEXT, SCOPE_EVENT_CONTEXT, SCOPE_FIELDS, SCOPE_COUNT,
+};
+/* Scopes up to here are one for a whole stream class; the others are made per event class. */
+#define SCOPE_SHARED SCOPE_EVENT_HEADER
+
+#define NODE_NONE (-1)
+#define NODE_VARIES UINT64_MAX
+
+struct ctf_node {
+	const struct ctf_type *type;
+	const char *name;		/* LTTng's underscore removed; "" for elements and scopes */
+	const char *declared;		/* as the metadata says */
+	struct ctf_node *child;		/* members, options; the element of arrays and sequences */
+	uint32_t child_count;
+	int16_t slot;			/* its own value goes here, or NODE_NONE */
+	int16_t ref;			/* slot of the length or the tag */
+	const struct ctf_type *tag;	/* variant: the enum that selects */
+	uint8_t scope;			/* enum ctf_scope it is in */
+	bool big_endian;
+	bool is_text;			/* array or sequence of characters */
+	bool plain;			/* of fixed size and without slots inside: can be skipped */
+	uint64_t fixed;			/* bits from an aligned start, or NODE_VARIES */
+	int16_t bound;			/* where plan.c wants its value, or NODE_NONE */
+	int64_t element;		/* arrays, sequences: the one of which something is bound, or NODE_NONE */
+};
+
+/* Slots 0..SLOTS_SHARED-1 belong to shared scopes, those above to the event class. */
+#define SLOTS_SHARED 32
+#define SLOTS_MAX 1024
+/* Nodes of one trace; stops types that use each other again and again. */
+#define NODES_MAX (1u << 20)
+/* No field can be longer than this many bits. */
+#define FIXED_MAX (UINT64_C(1) << 40)
+
+struct layout {
+	struct ctf_metadata *metadata;
+	struct ctf_node *scope[SCOPE_COUNT];	/* NULL: not there */
+	const char *place;		/* "event ros2:x", for errors */
+	const char *path;		/* of the metadata file */
+	unsigned slots_shared, slots_class;
+	unsigned slots_most;		/* slots_class of the class that has most */
+	unsigned nodes;
+	unsigned depth;
+	uint8_t making;			/* the scope under construction */
+	struct err *err;
+};
+
+/**
+ * layout_scope() - make the nodes of @type as scope @which of @layout
+ *
+ * Scopes must be made in their order. NULL @type: the scope is not there.
+ * Return: 0, or -1 with the error set. Context: allocates in the metadata's arena.
+ */
+int layout_scope(struct layout *layout, enum ctf_scope which, const struct ctf_type *type);
+
+/** layout_settle() - compute sizes below @node, when all references are resolved. */
+void layout_settle(struct ctf_node *node);
+
+/** layout_member() - the member or option called @name (without underscore), or NULL. */
+struct ctf_node *layout_member(const struct ctf_node *node, const char *name);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packet headers and contexts: walked once a packet, values kept for all of its events. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctf/format/bits.h"
+#include "ctf/read/reader_impl.h"
+
+#define MAGIC 0xc1fc1fc1u
+
+struct gather {
+	struct ctf_stream *stream;
+	struct packet packet;
+	unsigned depth;
+	unsigned uuid_left;		/* bytes of the UUID that are still to come */
+};
+
+static const struct { const char *name; uint32_t has; size_t offset; } numbers[] = {
+	{ "stream_id", HAS_CLASS, offsetof(struct packet, stream_class) },
+	{ "stream_instance_id", HAS_INSTANCE, offsetof(struct packet, instance) },
+	{ "timestamp_begin", HAS_BEGIN, offsetof(struct packet, begin) },
+	{ "timestamp_end", HAS_END, offsetof(struct packet, end) },
+	{ "content_size", HAS_CONTENT, offsetof(struct packet, content) },
+	{ "packet_size", HAS_SIZE, offsetof(struct packet, size) },
+	{ "packet_seq_num", HAS_SEQ, offsetof(struct packet, seq) },
+	{ "events_discarded", HAS_DISCARDED, offsetof(struct packet, discarded) },
+};
+
+static struct ctf_value *bound_value(struct gather *g, const struct ctf_node *node)
+{
+	struct ctf_stream *s = g->stream;
+
+	for (unsigned i = 0; i < CTF_BIND_FIELDS && g->depth == 1; i++)
+		if (s->packet_names[i] && !strcmp(s->packet_names[i], node->name))
+			return &s->packet_value[i];
+	return NULL;
+}
+
+static void gather_open(void *arg, const struct ctf_node *node, uint64_t count, const uint8_t *at)
+{
+	struct gather *g = arg;
+
+	(void)at;
+	if (node->scope == SCOPE_PACKET_HEADER && !strcmp(node->name, "uuid") && count == 16 &&
+	    node->child[0].fixed == 8) {
+		g->uuid_left = 16;
+		g->packet.has |= HAS_UUID;
+	}
+	g->depth++;
+}
+
+static void gather_close(void *arg, const struct ctf_node *node)
+{
+	struct gather *g = arg;
+
+	(void)node;
+	g->depth--;
+}
+
+static void gather_number(void *arg, const struct ctf_node *node, uint64_t value)
+{
+	struct gather *g = arg;
+	struct ctf_value *bound;
+
+	if (g->uuid_left && !node->name[0]) {
+		g->packet.uuid[16 - g->uuid_left--] = (uint8_t)value;
+		return;
+	}
+	if (!strcmp(node->name, "magic") && node->scope == SCOPE_PACKET_HEADER) {
+		g->packet.magic = (uint32_t)value;
+		g->packet.has |= HAS_MAGIC;
+		return;
+	}
+	for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+		if (strcmp(node->name, numbers[i].name))
+			continue;
+		memcpy((char *)&g->packet + numbers[i].offset, &value, sizeof value);
+		g->packet.has |= numbers[i].has;
+		if (numbers[i].has == HAS_DISCARDED)
+			g->packet.discarded_bits = node->type->size;
+		return;
+	}
+	if (node->scope != SCOPE_PACKET_CONTEXT)
+		return;
+	plan_number(&g->stream->context_out, plan_role(node), node, value);
+	bound = bound_value(g, node);
+	if (bound) {
+		bound->u = value;
+		bound->size = node->type->size;
+		bound->present = 1;
+	}
+}
+
+static void gather_text(void *arg, const struct ctf_node *node, const char *bytes, uint64_t size)
+{
+	struct gather *g = arg;
+
+	if (node->scope == SCOPE_PACKET_CONTEXT)
+		plan_text(&g->stream->context_out, plan_role(node), bytes, size, false);
+}
+
+static const struct visitor gather = { gather_open, gather_close, gather_number, gather_text, false };
+
+/* Walk @node behind what was read so far; fetches more of the file until it fits. */
+static int read_scope(struct ctf_stream *s, struct gather *g, const struct ctf_node *node,
+		      uint64_t *pos)
+{
+	uint64_t left = s->file[s->file_index].size - s->packet_offset;
+	uint64_t want = (*pos >> 3) + 512;
+
+	for (;; want *= 4) {
+		int64_t have = window_need(s, s->packet_offset, want);
+		struct gather attempt = *g;
+		struct cursor c = { .slot = s->slot, .pos = *pos, .budget = WALK_BUDGET };
+		enum walk_result result;
+
+		if (have < 0)
+			return -1;
+		c.base = s->window.bytes + (s->packet_offset - s->window.offset);
+		c.end = (uint64_t)have * 8;
+		if (c.pos > c.end)
+			return -1;
+		attempt.depth = 0;
+		result = walk(&c, node, &gather, &attempt);
+		if (result == WALK_OK) {
+			*pos = c.pos;
+			*g = attempt;
+			return 0;
+		}
+		if (result == WALK_BAD || (uint64_t)have >= left || (uint64_t)have < want)
+			return -1;
+	}
+}
+
+static struct stream_class *class_of(struct ctf_trace *trace, const struct packet *packet)
+{
+	uint64_t id = packet->has & HAS_CLASS ? packet->stream_class : 0;
+
+	if (!(packet->has & HAS_CLASS) && trace->class_count == 1)
+		return &trace->class[0];
+	for (uint32_t i = 0; i < trace->class_count; i++)
+		if (trace->class[i].id == id)
+			return &trace->class[i];
+	return NULL;
+}
+
+/* Of a growing file: the end is not known to be the end. */
+static int not_yet(struct ctf_stream *s)
+{
+	s->packet_bytes = 0;
+	s->window.used = 0;	/* what stands there may not be what will */
+	return PACKET_NOT_YET;
+}
+
+static bool may_grow(const struct ctf_stream *s)
+{
+	return s->reader->growing && s->file_index + 1 == s->file_count;
+}
+
+static int unusable(struct ctf_stream *s, const char *why)
+{
+	if (!s->quiet && !s->window.failed)
+		reader_warn(s->reader, "%s: byte %llu: %s; the rest of the file is left out",
+			    s->file[s->file_index].path, (unsigned long long)s->packet_offset, why);
+	return -1;
+}
+
+/* The header must name this trace, and the class that the stream had so far. */
+static int check_header(struct ctf_stream *s, struct ctf_trace *trace, const struct packet *p)
+{
+	struct stream_class *class;
+
+	if (p->has & HAS_MAGIC && !p->magic && may_grow(s))
+		return not_yet(s);	/* room was made for the packet, no more */
+	if (p->has & HAS_MAGIC && p->magic != MAGIC)
+		return unusable(s, "no CTF packet begins here");
+	if (p->has & HAS_UUID && trace->metadata->has_uuid &&
+	    memcmp(p->uuid, trace->metadata->uuid, sizeof p->uuid))
+		return unusable(s, "this packet belongs to another trace (its UUID is not the metadata's)");
+	class = class_of(trace, p);
+	if (!class)
+		return unusable(s, "the packet belongs to a stream class that the metadata does not have");
+	if (s->class && s->has_before && class != s->class)
+		return unusable(s, "the packet belongs to another stream class than those before it");
+	s->class = class;
+	return 0;
+}
+
+/* Make sizes agree with each other and with the file. */
+static int check_sizes(struct ctf_stream *s, struct packet *p)
+{
+	uint64_t left = s->file[s->file_index].size - s->packet_offset;
+
+	if (!(p->has & (HAS_SIZE | HAS_CONTENT)))
+		p->size = left * 8;
+	else if (!(p->has & HAS_SIZE))
+		p->size = bits_align(p->content, 8);
+	if (!(p->has & HAS_CONTENT))
+		p->content = p->size;
+	if (may_grow(s) && (p->size / 8 > left || (p->has & HAS_SIZE && !p->size)))
+		return not_yet(s);
+	if (p->size & 7 || p->content > p->size || p->content < p->first_event || !p->size)
+		return unusable(s, "the sizes in the packet's context contradict each other");
+	s->packet_bytes = p->size / 8;
+	s->content_end = p->content;
+	s->cut_off = p->content > left * 8;
+	if (s->packet_bytes <= left)
+		return 0;
+	if (s->cut_off) {
+		s->content_end = left * 8;
+		if (!s->quiet)
+			reader_warn(s->reader, "%s: byte %llu: the last packet is cut off: %llu of %llu "
+				    "bytes are there; its events up to there are given",
+				    s->file[s->file_index].path, (unsigned long long)s->packet_offset,
+				    (unsigned long long)left, (unsigned long long)s->packet_bytes);
+	}
+	s->packet_bytes = left;
+	return 0;
+}
+
+static void context_reset(struct ctf_stream *s)
+{
+	s->context.trace = s->info.trace;
+	s->context.stream = s->index;
+	s->context.vpid = s->context.vtid = 0;
+	s->context.cpu = -1;
+	s->context.init_ns = 0;
+	s->context.procname = "";
+	memset(s->packet_value, 0, sizeof s->packet_value);
+	s->context_out.event = &s->context;
+}
+
+/* The window will have moved on when an event is printed. */
+bool packet_keep_head(struct ctf_stream *s, const uint8_t *bytes, uint64_t bits)
+{
+	size_t size = (size_t)(bits_align(bits, 8) / 8);
+
+	if (size > s->head_capacity) {
+		uint8_t *bigger = realloc(s->head_bytes, size);
+
+		if (!bigger)
+			return false;
+		s->head_bytes = bigger;
+		s->head_capacity = size;
+	}
+	if (size)
+		memcpy(s->head_bytes, bytes, size);
+	return true;
+}
+
+int packet_open(struct ctf_stream *s)
+{
+	struct ctf_trace *trace = s->reader->trace[s->info.trace];
+	struct gather g = { .stream = s };
+	uint64_t pos = 0;
+	int result;
+
+	context_reset(s);
+	if (trace->packet_header && read_scope(s, &g, trace->packet_header, &pos))
+		return may_grow(s) ? not_yet(s) : unusable(s, "the packet's header is cut off");
+	result = check_header(s, trace, &g.packet);
+	if (result)
+		return result;
+	g.packet.context_begin = pos;
+	if (s->class->packet_context && read_scope(s, &g, s->class->packet_context, &pos))
+		return may_grow(s) ? not_yet(s) : unusable(s, "the packet's context is cut off or makes no sense");
+	g.packet.first_event = pos;
+	if (!packet_keep_head(s, s->window.bytes + (s->packet_offset - s->window.offset), pos))
+		return unusable(s, "out of memory");
+	s->packet = g.packet;
+	return check_sizes(s, &s->packet);
+}

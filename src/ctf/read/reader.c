@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reader's face: opens, merges streams by time, gives events. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctf/read/reader_impl.h"
+#include "ctf/read/reader_print.h"
+
+static void keep_warning(struct ctf_reader *reader, char *text)
+{
+	if (text && reader->warning_count == WARNINGS_MAX) {
+		free(text);
+		text = NULL;
+	}
+	/* A second pass over a trace finds the same again. */
+	for (unsigned i = 0; text && i < reader->warning_count; i++) {
+		if (!strcmp(reader->warning[i], text)) {
+			free(text);
+			text = NULL;
+		}
+	}
+	if (!text)
+		return;
+	if (reader->warning_count == WARNINGS_MAX - 1) {
+		free(text);
+		text = strdup("there are more warnings than are kept");
+	}
+	if (text)
+		reader->warning[reader->warning_count++] = text;
+}
+
+void reader_warn(struct ctf_reader *reader, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	pthread_mutex_lock(&reader->warning_lock);
+	keep_warning(reader, text);
+	pthread_mutex_unlock(&reader->warning_lock);
+}
+
+/* ---- merge: a binary heap of streams by (key, index) ---- */
+
+/* Which of two comes first is a coin toss: computed, not branched on. Equal times are rare. */
+static inline bool before(const struct heap_entry *a, const struct heap_entry *b)
+{
+	bool first = a->key < b->key;
+
+	if (__builtin_expect(a->key == b->key, 0))
+		first = a->stream->index < b->stream->index;
+	return first;
+}
+
+static inline void sift(struct ctf_reader *r, unsigned at, struct heap_entry entry)
+{
+	struct heap_entry *heap = r->heap;
+	unsigned count = r->heap_count;
+
+	for (;;) {
+		unsigned child = 2 * at + 1;
+
+		if (child >= count)
+			break;
+		/* Behind the last entry is one of which nothing is before. */
+		child += before(&heap[child + 1], &heap[child]);
+		if (!before(&heap[child], &entry))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = entry;
+}
+
+/* Keep an entry behind the last one, so that sift() need not ask whether there is one. */
+static void heap_end(struct ctf_reader *r)
+{
+	static struct ctf_stream last = { .index = UINT32_MAX };
+
+	r->heap[r->heap_count] = (struct heap_entry) { INT64_MAX, &last };
+}
+
+/* The stream with its next events; another copy of it when threads find them. NULL: it ended. */
+static struct ctf_stream *refill(struct ctf_reader *r, struct ctf_stream *s)
+{
+	if (r->ahead)
+		return ahead_next(r->ahead, s->index);
+	return stream_refill(s) ? s : NULL;
+}
+
+/* Of all streams that have something. */
+static void heap_build(struct ctf_reader *r)
+{
+	if (r->threads && !r->growing && !r->ahead)
+		r->ahead = ahead_start(r, r->threads);
+	r->heap_count = 0;
+	for (unsigned i = 0; i < r->stream_count; i++) {
+		struct ctf_stream *s = r->stream[i];
+
+		if (s->next == s->batch_end)
+			s = refill(r, s);
+		if (s)
+			r->heap[r->heap_count++] = (struct heap_entry) { s->next->key, s };
+	}
+	heap_end(r);
+	for (unsigned i = r->heap_count / 2; i-- > 0;)
+		sift(r, i, r->heap[i]);
+	r->started = true;
+}
+
+void reader_settle(struct ctf_reader *r)
+{
+	if (r->last)
+		r->last->next++;
+	r->last = NULL;
+}
+
+static int heap_room(struct ctf_reader *r, struct err *err)
+{
+	struct heap_entry *bigger = realloc(r->heap, (r->stream_count + 1) * sizeof *bigger);
+
+	if (!bigger)
+		return err_set(err, EXIT_FAILED, "out of memory for %u streams", r->stream_count);
+	r->heap = bigger;
+	return 0;
+}
+
+int reader_resume(struct ctf_reader *r, struct err *err)
+{
+	if (heap_room(r, err))
+		return -1;
+	if (r->started)
+		heap_build(r);
+	return 0;
+}
+
+/* The top went forward: have it in its place again, or take it out. */
+static void heap_fix(struct ctf_reader *r)
+{
+	struct ctf_stream *s = r->heap[0].stream;
+	struct heap_entry entry;
+
+	if (s->next == s->batch_end)
+		s = refill(r, s);
+	if (s) {
+		sift(r, 0, (struct heap_entry) { s->next->key, s });
+		return;
+	}
+	entry = r->heap[--r->heap_count];
+	heap_end(r);
+	if (r->heap_count)
+		sift(r, 0, entry);
+}
+
+/* Up to which time the top's events come before those of all other streams. */
+static int64_t run_until(const struct ctf_reader *r)
+{
+	const struct heap_entry *second = &r->heap[1];
+	int64_t until;
+
+	if (r->heap_count > 2 && before(&r->heap[2], second))
+		second = &r->heap[2];
+	if (r->heap_count < 2)
+		return r->window_end;
+	until = second->key;
+	if (second->stream->index < r->heap[0].stream->index && until > INT64_MIN)
+		until--;
+	return until < r->window_end ? until : r->window_end;
+}
+
+/* ---- events ---- */
+
+/* What all events of a packet have in common lies together, from bound to class. */
+#define COMMON_BEGIN offsetof(struct ctf_event, bound)
+#define COMMON_END offsetof(struct ctf_event, value)
+
+static inline void give_common(const struct ctf_reader *r, const struct ctf_stream *s, int64_t key,
+			       struct ctf_event *event)
+{
+	memcpy((char *)event + COMMON_BEGIN, (const char *)&s->context + COMMON_BEGIN,
+	       COMMON_END - COMMON_BEGIN);
+	event->ns = key;
+	event->clock_ns = (uint64_t)key - (uint64_t)s->class->offset_ns;
+	if (__builtin_expect(r->map_time != NULL, 0))
+		event->ns = r->map_time(r->map_context, key);
+}
+
+static void give_loss(const struct ctf_stream *s, struct ctf_event *event)
+{
+	event->bound = CTF_LOSS;
+	event->class = NULL;
+	event->loss_begin_ns = clock_to_ns(s->class, s->loss_begin);
+	event->loss_end_ns = clock_to_ns(s->class, s->loss_end);
+	event->lost = s->lost;
+	event->lost_packets = s->lost_packets;
+}
+
+/* Values that do not come out of this event; and those that may not, before it is asked. */
+static void give_packet_values(const struct ctf_stream *s, const struct event_class *class,
+			       struct ctf_event *event)
+{
+	for (unsigned i = 0; i < CTF_BIND_FIELDS; i++) {
+		if (!((class->absent | class->maybe) >> i & 1))
+			continue;
+		event->value[i] = class->packet_value[i] < 0 ? (struct ctf_value) { 0 } :
+				  s->packet_value[class->packet_value[i]];
+	}
+}
+
+/* In both places where it stands: the call would cost as much as the rest. */
+static inline __attribute__((always_inline))
+int give(struct ctf_reader *r, struct ctf_stream *s, struct ctf_event *event)
+{
+	const struct event_record *record = s->next;
+	const struct event_class *class;
+
+	give_common(r, s, record->key, event);
+	if (__builtin_expect(RECORD_CLASS(record) == RECORD_LOSS, 0)) {
+		give_loss(s, event);
+		return 1;
+	}
+	class = r->class[RECORD_CLASS(record)];
+	event->bound = class->bound;
+	event->class = &class->pub;
+	r->out.event = event;
+	if (class->absent | class->maybe)
+		give_packet_values(s, class, event);
+	if (__builtin_expect(class->fetches, 1)) {
+		if (class->plan.wanted)
+			plan_fetch(&class->plan, s->window.bytes + RECORD_POS(record) / 8, &r->out);
+	} else {
+		record_decode(s, record, &r->out);
+	}
+	return 1;
+}
+
+static int next_stream(struct ctf_reader *r, struct ctf_event *event)
+{
+	if (!r->started)
+		heap_build(r);
+	else if (r->last)
+		heap_fix(r);
+	r->last = NULL;
+	if (!r->heap_count || r->heap[0].key > r->window_end)
+		return 0;
+	r->last = r->heap[0].stream;
+	r->run_until = run_until(r);
+	return give(r, r->last, event);
+}
+
+int ctf_next(struct ctf_reader *r, struct ctf_event *event, struct err *err)
+{
+	struct ctf_stream *s = r->last;
+
+	(void)err;	/* what goes wrong behind ctf_open() is forgiven and warned of */
+	if (__builtin_expect(s != NULL, 1)) {
+		s->next++;
+		if (__builtin_expect(s->next < s->batch_end && s->next->key <= r->run_until, 1))
+			return give(r, s, event);
+	}
+	return next_stream(r, event);
+}
+
+/* ---- life ---- */
+
+int ctf_open(const char *path, struct ctf_reader **reader, struct err *err)
+{
+	return ctf_open_all(&path, 1, reader, err);
+}
+
+int ctf_open_all(const char *const *path, unsigned paths, struct ctf_reader **reader, struct err *err)
+{
+	struct ctf_reader *r = calloc(1, sizeof *r);
+	int status = 0;
+
+	if (!r)
+		return err_set(err, EXIT_FAILED, "%s: out of memory", *path);
+	pthread_mutex_init(&r->warning_lock, NULL);
+	r->window_begin = INT64_MIN;
+	r->window_end = INT64_MAX;
+	r->path = strdup(*path);
+	for (unsigned i = 0; i < paths && !status; i++)
+		status = tree_open(r, path[i], err);
+	if (status || classes_plan(r, err) || heap_room(r, err)) {
+		ctf_close(r);
+		return -1;
+	}
+	(void)ctf_rewind(r, err);	/* cannot fail */
+	*reader = r;
+	return 0;
+}
+
+static void bind_free(struct ctf_reader *r)
+{
+	struct ctf_bind *bind = (struct ctf_bind *)r->bind;
+
+	for (unsigned i = 0; i < r->bind_count; i++) {
+		free((char *)bind[i].event);
+		for (unsigned k = 0; k < CTF_BIND_FIELDS; k++)
+			free((char *)bind[i].field[k]);
+	}
+	free(bind);
+	r->bind = NULL;
+	r->bind_count = 0;
+}
+
+void ctf_close(struct ctf_reader *r)
+{
+	if (!r)
+		return;
+	ahead_stop(r->ahead);
+	pthread_mutex_destroy(&r->warning_lock);
+	for (unsigned i = 0; i < r->stream_count; i++)
+		stream_free(r->stream[i]);
+	for (unsigned i = 0; i < r->trace_count; i++)
+		trace_free(r->trace[i]);
+	for (unsigned i = 0; i < r->warning_count; i++)
+		free(r->warning[i]);
+	for (unsigned i = 0; i < r->retired_count; i++)
+		free(r->retired[i]);
+	free(r->retired);
+	bind_free(r);
+	plan_out_free(&r->out);
+	printer_free(r->printer);
+	free(r->stream);
+	free(r->trace);
+	free(r->class);
+	free(r->heap);
+	free(r->path);
+	free(r);
+}
+
+int ctf_rewind(struct ctf_reader *r, struct err *err)
+{
+	(void)err;
+	ahead_stop(r->ahead);
+	r->ahead = NULL;
+	for (unsigned i = 0; i < r->stream_count; i++)
+		stream_rewind(r->stream[i]);
+	r->started = false;
+	r->last = NULL;
+	printer_rewind(r->printer);
+	return 0;
+}
+
+static int copy_bind(struct ctf_bind *to, const struct ctf_bind *from)
+{
+	to->event = strdup(from->event);
+	if (!to->event)
+		return -1;
+	for (unsigned k = 0; k < CTF_BIND_FIELDS && from->field[k]; k++) {
+		to->field[k] = strdup(from->field[k]);
+		if (!to->field[k])
+			return -1;
+	}
+	return 0;
+}
+
+int ctf_bind(struct ctf_reader *r, const struct ctf_bind *table, unsigned count, struct err *err)
+{
+	struct ctf_bind *copy;
+
+	if (!table)
+		count = 0;
+	bind_free(r);
+	copy = calloc(count + 1, sizeof *copy);
+	r->bind = copy;
+	r->bind_count = copy ? count : 0;
+	if (!copy)
+		return err_set(err, EXIT_FAILED, "out of memory for %u bindings", count);
+	for (unsigned i = 0; i < count; i++)
+		if (copy_bind(&copy[i], &table[i]))
+			return err_set(err, EXIT_FAILED, "out of memory for %u bindings", count);
+	if (classes_plan(r, err))
+		return -1;
+	return ctf_rewind(r, err);
+}
+
+void ctf_threads(struct ctf_reader *r, unsigned threads)
+{
+	(void)ctf_rewind(r, NULL);
+	r->threads = threads ? threads - 1 : ahead_threads(r);
+}
+
+void ctf_only_bound(struct ctf_reader *r, bool only)
+{
+	if (r->only_bound != only)
+		(void)ctf_rewind(r, NULL);
+	r->only_bound = only;
+}
+
+void ctf_until(struct ctf_reader *r, int64_t end_ns)
+{
+	r->window_end = end_ns;
+}
+
+int ctf_window(struct ctf_reader *r, int64_t begin_ns, int64_t end_ns, struct err *err)
+{
+	r->window_begin = begin_ns;
+	r->window_end = end_ns;
+	return ctf_rewind(r, err);
+}
+
+void ctf_map_time(struct ctf_reader *r, int64_t (*map)(const void *context, int64_t ns), const void *context)
+{
+	r->map_time = map;
+	r->map_context = context;
+}
+
+int64_t ctf_mapped(const struct ctf_reader *r, int64_t ns)
+{
+	return r->map_time ? r->map_time(r->map_context, ns) : ns;
+}
+
+/* ---- what is known without events ---- */
+
+unsigned ctf_class_count(const struct ctf_reader *r)
+{
+	return r->class_count;
+}
+
+const struct ctf_event_class *ctf_class(const struct ctf_reader *r, unsigned index)
+{
+	return index < r->class_count ? &r->class[index]->pub : NULL;
+}
+
+unsigned ctf_trace_count(const struct ctf_reader *r)
+{
+	return r->trace_count;
+}
+
+const struct ctf_trace_info *ctf_trace(const struct ctf_reader *r, unsigned index)
+{
+	return index < r->trace_count ? &r->trace[index]->info : NULL;
+}
+
+unsigned ctf_stream_count(const struct ctf_reader *r)
+{
+	return r->stream_count;
+}
+
+const struct ctf_stream_info *ctf_stream(const struct ctf_reader *r, unsigned index)
+{
+	if (index >= r->stream_count)
+		return NULL;
+	if (!r->stream[index]->scanned)
+		stream_scan(r->stream[index]);
+	return &r->stream[index]->info;
+}
+
+unsigned ctf_warning_count(const struct ctf_reader *r)
+{
+	return r->warning_count;
+}
+
+const char *ctf_warning(const struct ctf_reader *r, unsigned index)
+{
+	return index < r->warning_count ? r->warning[index] : NULL;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which chunk of a recording a trace is in, told from its path; and where a chunk went meanwhile. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctf/read/reader_impl.h"
+
+#define ARCHIVES "/archives/"
+#define REPEATS "_known"
+
+/* "20261120T202357+0000-20261120T202358+0000-7": digits behind the last dash. 0: it is no chunk's name. */
+static unsigned long number_of(const char *name, size_t length)
+{
+	size_t at = length;
+	unsigned long number = 0;
+
+	while (at && name[at - 1] >= '0' && name[at - 1] <= '9')
+		at--;
+	if (!at || name[at - 1] != '-' || length - at > 9 || name[0] < '0' || name[0] > '9')
+		return 0;
+	for (; at < length; at++)
+		number = number * 10 + (unsigned long)(name[at] - '0');
+	return number;
+}
+
+/* The name of the innermost chunk in @path; NULL: there is none. */
+static const char *name_in(const char *path, unsigned long *number)
+{
+	const char *found = NULL;
+
+	*number = 0;
+	for (const char *at = strstr(path, ARCHIVES); at; at = strstr(at + 1, ARCHIVES)) {
+		const char *name = at + strlen(ARCHIVES);
+		unsigned long n = number_of(name, strcspn(name, "/"));
+
+		if (!n)
+			continue;
+		found = name;
+		*number = n;
+	}
+	return found;
+}
+
+int chunk_describe(struct chunk_of *chunk, const char *path)
+{
+	char *whole = realpath(path, NULL);
+	unsigned long number = 0;
+	const char *name = whole ? name_in(whole, &number) : NULL;
+
+	*chunk = (struct chunk_of) { .number = number };
+	if (name) {
+		chunk->archives = strndup(whole, (size_t)(name - whole));
+		chunk->rest = strdup(name + strcspn(name, "/"));
+	}
+	free(whole);
+	return name && (!chunk->archives || !chunk->rest) ? -1 : 0;
+}
+
+void chunk_free(struct chunk_of *chunk)
+{
+	free(chunk->archives);
+	free(chunk->rest);
+}
+
+bool chunk_is_same(const struct chunk_of *a, const struct chunk_of *b)
+{
+	return a->number && a->number == b->number && !strcmp(a->archives, b->archives) &&
+	       !strcmp(a->rest, b->rest);
+}
+
+bool chunk_goes_on(const struct ctf_reader *reader, const struct chunk_of *chunk)
+{
+	for (unsigned i = 0; chunk->number > 1 && i < reader->trace_count; i++) {
+		const struct chunk_of *other = &reader->trace[i]->chunk;
+
+		if (other->number + 1 == chunk->number && other->archives &&
+		    !strcmp(other->archives, chunk->archives))
+			return true;
+	}
+	return false;
+}
+
+/* The number of the chunk before @chunk that is there; 0: it is the first one. */
+static unsigned long number_before(const struct ctf_reader *reader, const struct chunk_of *chunk)
+{
+	unsigned long before = 0;
+
+	for (unsigned i = 0; i < reader->trace_count; i++) {
+		const struct chunk_of *other = &reader->trace[i]->chunk;
+
+		if (other->number > before && other->number < chunk->number && !strcmp(other->archives, chunk->archives))
+			before = other->number;
+	}
+	return before;
+}
+
+static bool is_first_of_chunk(const struct ctf_reader *reader, unsigned index)
+{
+	const struct chunk_of *chunk = &reader->trace[index]->chunk;
+
+	for (unsigned i = 0; i < index; i++) {
+		const struct chunk_of *other = &reader->trace[i]->chunk;
+
+		if (other->number == chunk->number && !strcmp(other->archives, chunk->archives))
+			return false;
+	}
+	return true;
+}
+
+void chunk_warn_of_gaps(struct ctf_reader *reader)
+{
+	for (unsigned i = 0; i < reader->trace_count; i++) {
+		const struct chunk_of *chunk = &reader->trace[i]->chunk;
+		unsigned long before;
+
+		if (!chunk->number || chunk_goes_on(reader, chunk) || !is_first_of_chunk(reader, i))
+			continue;
+		before = number_before(reader, chunk);
+		if (before && before + 2 == chunk->number)
+			reader_warn(reader, "%s: chunk %lu is not there; its events are missing", chunk->archives, before + 1);
+		else if (before)
+			reader_warn(reader, "%s: chunks %lu to %lu are not there; their events are missing", chunk->archives,
+				    before + 1, chunk->number - 1);
+	}
+}
+
+bool chunk_repeats(const char *name)
+{
+	size_t length = packed_plain_length(name), end = strlen(REPEATS);
+
+	return length > end && !memcmp(name + length - end, REPEATS, end);
+}
+
+char *chunk_moved(const char *path)
+{
+	unsigned long number;
+	const char *name = name_in(path, &number);
+	char *directory = name ? strndup(path, (size_t)(name - path)) : NULL, *moved = NULL;
+	DIR *dir = directory ? opendir(directory) : NULL;
+	const struct dirent *entry;
+
+	while (dir && !moved && (entry = readdir(dir)))
+		if (number_of(entry->d_name, strlen(entry->d_name)) == number &&
+		    asprintf(&moved, "%s%s%s", directory, entry->d_name, name + strcspn(name, "/")) < 0)
+			moved = NULL;
+	if (dir)
+		closedir(dir);
+	free(directory);
+	if (moved && !strcmp(moved, path)) {
+		free(moved);
+		return NULL;
+	}
+	return moved;
+}
+
+static char *packed_name(const char *path)
+{
+	char *packed;
+
+	if (packed_is_name(path) || asprintf(&packed, "%s" PACKED_SUFFIX, path) < 0)
+		return NULL;
+	if (!access(packed, F_OK))
+		return packed;
+	free(packed);
+	return NULL;
+}
+
+char *chunk_file_now(const char *path)
+{
+	char *now = packed_name(path), *moved;
+
+	if (now)
+		return now;
+	moved = chunk_moved(path);
+	if (!moved || !access(moved, F_OK))
+		return moved;
+	now = packed_name(moved);
+	free(moved);
+	return now;
+}

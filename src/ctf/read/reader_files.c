@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The files of one trace: each is a stream or a part of one. Files of one stream (trace file
+ * rotation) are put behind each other when their times allow it.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ctf/format/lock.h"
+#include "ctf/read/reader_impl.h"
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, EXIT_FAILED, "out of memory while looking for streams");
+}
+
+void stream_free(struct ctf_stream *s)
+{
+	if (!s)
+		return;
+	window_close(s);
+	free(s->window.bytes);
+	free(s->head_bytes);
+	free(s->slot);
+	free(s->batch);
+	plan_out_free(&s->context_out);
+	for (uint32_t i = 0; i < s->file_count; i++)
+		free(s->file[i].path);
+	free(s->file);
+	free(s);
+}
+
+static struct ctf_stream *stream_new(struct ctf_reader *reader, const struct ctf_trace *trace,
+				     char *path, uint64_t size)
+{
+	struct ctf_stream *s = calloc(1, sizeof *s);
+
+	if (s) {
+		s->file = calloc(1, sizeof *s->file);
+		s->slot = calloc(SLOTS_SHARED + trace->layout.slots_most, sizeof *s->slot);
+	}
+	if (!s || !s->file || !s->slot) {
+		if (s) {
+			free(s->file);
+			free(s->slot);
+		}
+		free(s);
+		return NULL;
+	}
+	s->file[0] = (struct stream_file) { .path = path, .size = size };
+	s->file_count = 1;
+	s->window.fd = -1;
+	s->reader = reader;
+	s->info.trace = trace->index;
+	s->info.path = path;
+	s->info.bytes = size;
+	return s;
+}
+
+static int add_stream(struct ctf_reader *reader, struct ctf_stream *s)
+{
+	struct ctf_stream **bigger = realloc(reader->stream,
+					     (reader->stream_count + 1) * sizeof(*bigger));
+
+	if (!bigger)
+		return -1;
+	reader->stream = bigger;
+	reader->stream[reader->stream_count++] = s;
+	return 0;
+}
+
+void files_free(struct file_list *list)
+{
+	for (unsigned i = 0; i < list->count; i++)
+		free(list->file[i].path);
+	free(list->file);
+	*list = (struct file_list) { 0 };
+}
+
+static bool may_be_stream(const char *name)
+{
+	return name[0] != '.' && strcmp(name, "metadata") && strcmp(name, "kymo.json") &&
+	       strcmp(name, "kymo-earlier.jsonl");
+}
+
+/* A file that is being compressed is there twice until it is done; the plain one counts. */
+static bool is_second(const char *path)
+{
+	char *plain = packed_is_name(path) ? strndup(path, packed_plain_length(path)) : NULL;
+	bool second = plain && !access(plain, F_OK);
+
+	free(plain);
+	return second;
+}
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Of one trace: where its directory is called otherwise meanwhile, only one of the paths may know. */
+static bool same_file(const char *path, const char *other)
+{
+	const char *a = name_of(path), *b = name_of(other);
+	size_t length = packed_plain_length(a);
+
+	return length == packed_plain_length(b) && !memcmp(a, b, length);
+}
+
+static bool is_known(const struct ctf_reader *reader, const struct ctf_trace *trace, const char *path)
+{
+	for (unsigned i = 0; i < reader->stream_count; i++) {
+		const struct ctf_stream *s = reader->stream[i];
+
+		for (uint32_t k = 0; s->info.trace == trace->index && k < s->file_count; k++)
+			if (same_file(s->file[k].path, path))
+				return true;
+	}
+	return false;
+}
+
+uint64_t file_readable(const char *path, uint64_t from, uint64_t size)
+{
+	const int fd = packed_is_name(path) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int64_t end;
+
+	if (fd < 0)
+		return size;
+	end = ctf_lock_end(fd, from);
+	(void)close(fd);
+	if (end < 0)
+		return size;		/* a file system without locks */
+	return (uint64_t)end < from ? from : (uint64_t)end < size ? (uint64_t)end : size;
+}
+
+/* Whether nothing of a new file may be read yet; cuts *@size to what may. */
+static bool is_locked(const struct ctf_reader *reader, struct ctf_trace *trace, const char *path, uint64_t *size)
+{
+	if (reader->growing)
+		*size = file_readable(path, 0, *size);
+	trace->look_again = trace->look_again || !*size;
+	return !*size;
+}
+
+/* Return: false: no memory. */
+static bool list_file(struct ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
+		      const char *path)
+{
+	char *now = access(path, F_OK) ? chunk_file_now(path) : strdup(path);
+	struct stat st;
+	uint64_t size;
+
+	if (!now)
+		return access(path, F_OK);	/* it went meanwhile; else there is no memory */
+	if (stat(now, &st))
+		reader_warn(reader, "%s: cannot be read: %s", now, strerror(errno));
+	else if (S_ISREG(st.st_mode) && !st.st_size)
+		trace->look_again = true;	/* a stream without a packet yet */
+	else if (S_ISREG(st.st_mode) && !is_second(now) && !is_known(reader, trace, now) &&
+		 packed_stat(now, &size) && size && !is_locked(reader, trace, now, &size)) {
+		list->file[list->count++] = (struct listed) { now, size };
+		return true;
+	}
+	free(now);
+	return true;
+}
+
+int files_list(struct ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
+	       struct err *err)
+{
+	struct dirent **entry = NULL;
+	int count = scandir(trace->path, &entry, NULL, alphasort);
+	bool failed = false;
+
+	*list = (struct file_list) { 0 };
+	if (count < 0)
+		return err_set(err, EXIT_INPUT, "%s: cannot be read: %s", trace->path, strerror(errno));
+	list->file = calloc((size_t)count + 1, sizeof *list->file);
+	trace->look_again = false;
+	for (int i = 0; i < count; i++) {
+		bool wanted = list->file && may_be_stream(entry[i]->d_name) &&
+			      !(trace->goes_on && chunk_repeats(entry[i]->d_name));
+		char *path = wanted ? path_join(trace->path, entry[i]->d_name) : NULL;
+		bool whole;
+
+		free(entry[i]);
+		failed = failed || (wanted && !path);
+		whole = !path || list_file(reader, trace, list, path);
+		failed = failed || !whole;
+		free(path);
+	}
+	free(entry);
+	if (!list->file || failed) {
+		files_free(list);
+		return no_memory(err);
+	}
+	return 0;
+}
+
+/* The stream that @file begins, or NULL: it is none, or not yet, or there is no memory (@failed). */
+static struct ctf_stream *open_file(struct ctf_reader *reader, struct ctf_trace *trace,
+				    struct listed *file, bool *failed)
+{
+	struct ctf_stream *s = stream_new(reader, trace, file->path, file->size);
+	int result;
+
+	*failed = !s;
+	if (!s)
+		return NULL;
+	file->path = NULL;
+	result = packet_open(s);
+	if (result) {
+		trace->look_again = trace->look_again || result == PACKET_NOT_YET;
+		stream_free(s);
+		return NULL;
+	}
+	stream_rewind(s);
+	free(s->window.bytes);
+	s->window = (struct window) { .fd = -1 };
+	return s;
+}
+
+/* By class, instance and time of the first packet. */
+static int by_identity(const void *a, const void *b)
+{
+	const struct ctf_stream *x = *(struct ctf_stream *const *)a;
+	const struct ctf_stream *y = *(struct ctf_stream *const *)b;
+
+	if (x->class->id != y->class->id)
+		return x->class->id < y->class->id ? -1 : 1;
+	if (x->packet.instance != y->packet.instance)
+		return x->packet.instance < y->packet.instance ? -1 : 1;
+	if (x->packet.begin != y->packet.begin)
+		return x->packet.begin < y->packet.begin ? -1 : 1;
+	return strcmp(x->info.path, y->info.path);
+}
+
+static bool same_stream(struct ctf_stream *x, struct ctf_stream *y)
+{
+	const uint32_t needed = HAS_INSTANCE | HAS_BEGIN | HAS_END;
+
+	if (x->class != y->class || (x->packet.has & y->packet.has & needed) != needed ||
+	    x->packet.instance != y->packet.instance)
+		return false;
+	if (!x->scanned)
+		stream_scan(x);
+	return x->info.end_ns <= clock_to_ns(y->class, y->packet.begin);
+}
+
+static int append_file(struct ctf_stream *to, struct ctf_stream *from)
+{
+	struct stream_file *bigger = realloc(to->file, (to->file_count + 1) * sizeof *bigger);
+
+	if (!bigger)
+		return -1;
+	to->file = bigger;
+	to->file[to->file_count++] = from->file[0];
+	to->info.bytes += from->file[0].size;
+	to->scanned = false;
+	from->file_count = 0;
+	stream_free(from);
+	return 0;
+}
+
+/* Put the files of rotated streams together; @first is the trace's first stream. */
+static int group_files(struct ctf_reader *reader, unsigned first, struct err *err)
+{
+	unsigned kept = first;
+
+	if (reader->stream_count - first < 2)
+		return 0;
+	qsort(reader->stream + first, reader->stream_count - first, sizeof *reader->stream, by_identity);
+	for (unsigned i = first + 1; i < reader->stream_count; i++) {
+		struct ctf_stream *s = reader->stream[i];
+
+		if (!same_stream(reader->stream[kept], s))
+			reader->stream[++kept] = s;
+		else if (append_file(reader->stream[kept], s)) {
+			reader->stream_count = kept + 1;
+			return no_memory(err);
+		}
+	}
+	reader->stream_count = kept + 1;
+	return 0;
+}
+
+int files_add(struct ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
+	      struct err *err)
+{
+	unsigned first = reader->stream_count;
+
+	for (unsigned i = 0; i < list->count; i++) {
+		bool failed;
+		struct ctf_stream *s = open_file(reader, trace, &list->file[i], &failed);
+
+		if (failed || (s && add_stream(reader, s))) {
+			stream_free(s);
+			return no_memory(err);
+		}
+	}
+	return group_files(reader, first, err);
+}
+
+int files_add_new(struct ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
+		  bool *found, struct err *err)
+{
+	for (unsigned i = 0; i < list->count; i++) {
+		unsigned known = 0;
+		bool failed;
+		struct ctf_stream *s = open_file(reader, trace, &list->file[i], &failed);
+
+		while (s && known < reader->stream_count &&
+		       (reader->stream[known]->info.trace != trace->index ||
+			!same_stream(reader->stream[known], s)))
+			known++;
+		if (s && known < reader->stream_count)
+			failed = append_file(reader->stream[known], s);
+		else if (s)
+			failed = add_stream(reader, s);
+		if (failed)
+			return no_memory(err);
+		*found = *found || s;
+	}
+	return 0;
+}

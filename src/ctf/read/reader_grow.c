@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A second look at a trace that somebody is writing. For each trace in this order: sizes of files,
+ * metadata, streams. So the metadata describe every packet that is then read.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ctf/read/reader_impl.h"
+
+/* ---- metadata ---- */
+
+static struct event_class *known_class(struct ctf_reader *reader, unsigned count, unsigned trace,
+				       const struct ctf_event_class *like)
+{
+	for (unsigned i = 0; i < count; i++) {
+		struct event_class *class = reader->class[i];
+
+		if (class->pub.trace == trace && class->pub.stream_class == like->stream_class &&
+		    class->pub.id == like->id)
+			return class;
+	}
+	return NULL;
+}
+
+/* Whether all classes of @trace among the first @count are among those behind them. */
+static bool holds_all(struct ctf_reader *reader, unsigned count, unsigned trace)
+{
+	unsigned found = 0, wanted = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		wanted += reader->class[i]->pub.trace == trace;
+	for (unsigned i = count; i < reader->class_count; i++) {
+		const struct ctf_event_class *like = &reader->class[i]->pub;
+		const struct event_class *known = known_class(reader, count, trace, like);
+
+		found += known && !strcmp(known->pub.name, like->name);
+	}
+	return found == wanted;
+}
+
+/* Classes that are known get their new descriptions under their old index. */
+static void number_again(struct ctf_reader *reader, unsigned count, unsigned trace)
+{
+	unsigned end = reader->class_count, kept = count;
+
+	for (unsigned i = count; i < end; i++) {
+		struct event_class *class = reader->class[i];
+		struct event_class *known = known_class(reader, count, trace, &class->pub);
+
+		class->pub.index = known ? known->pub.index : kept;
+		if (known)
+			plan_free(&known->plan);
+		else
+			kept++;
+		reader->class[class->pub.index] = class;
+	}
+	reader->class_count = kept;
+}
+
+static struct stream_class *same_class(struct ctf_trace *trace, const struct stream_class *like)
+{
+	for (uint32_t i = 0; i < trace->class_count; i++)
+		if (trace->class[i].id == like->id)
+			return &trace->class[i];
+	return NULL;
+}
+
+static bool has_streams_of(const struct ctf_reader *reader, unsigned trace, const struct stream_class *class)
+{
+	for (unsigned i = 0; i < reader->stream_count; i++)
+		if (reader->stream[i]->info.trace == trace && reader->stream[i]->class == class)
+			return true;
+	return false;
+}
+
+/* Whether @next, which was read later, describes what is known of @trace, and perhaps more. */
+static bool goes_on(struct ctf_reader *reader, struct ctf_trace *trace, struct ctf_trace *next,
+		    unsigned count)
+{
+	for (uint32_t i = 0; i < trace->class_count; i++)
+		if (!same_class(next, &trace->class[i]) &&
+		    has_streams_of(reader, trace->index, &trace->class[i]))
+			return false;
+	return holds_all(reader, count, trace->index) &&
+	       !memcmp(next->metadata->uuid, trace->metadata->uuid, sizeof trace->metadata->uuid);
+}
+
+static int make_slots(struct ctf_reader *reader, const struct ctf_trace *next, struct err *err)
+{
+	size_t slots = SLOTS_SHARED + next->layout.slots_most;
+
+	for (unsigned i = 0; i < reader->stream_count; i++) {
+		struct ctf_stream *s = reader->stream[i];
+		uint64_t *bigger = s->info.trace == next->index ? realloc(s->slot, slots * sizeof *bigger) :
+				   s->slot;
+
+		if (!bigger)
+			return err_set(err, EXIT_FAILED, "%s: out of memory", next->metadata_path);
+		s->slot = s->at.slot = bigger;
+	}
+	return 0;
+}
+
+static void replace_metadata(struct ctf_reader *reader, struct ctf_trace *trace,
+			     const struct ctf_trace *next, unsigned count)
+{
+	struct ctf_metadata *before = trace->metadata;
+
+	number_again(reader, count, trace->index);
+	trace->metadata = next->metadata;
+	trace->metadata->before = before;	/* texts of it were given away */
+	trace->layout = next->layout;
+	trace->packet_header = next->packet_header;
+	trace->class = next->class;
+	trace->class_count = next->class_count;
+	for (uint32_t i = 0; i < trace->class_count; i++)
+		trace->class[i].trace = trace;
+	trace_describe(reader, trace);
+	for (unsigned i = 0; i < reader->stream_count; i++) {
+		struct ctf_stream *s = reader->stream[i];
+
+		if (s->info.trace != trace->index)
+			continue;
+		s->class = s->class ? same_class(trace, s->class) : NULL;
+		s->event = NULL;
+	}
+}
+
+/* Return: 1: there are other metadata now; 0: as before; -1 with @err. */
+static int grow_metadata(struct ctf_reader *reader, struct ctf_trace *trace, struct err *err)
+{
+	struct ctf_trace next = { .index = trace->index, .path = trace->path,
+		.metadata_path = trace->metadata_path };
+	unsigned count = reader->class_count;
+	struct stat st;
+	int failed;
+
+	if (stat(trace->metadata_path, &st) || (uint64_t)st.st_size == trace->metadata->bytes ||
+	    file_readable(trace->metadata_path, 0, (uint64_t)st.st_size) < (uint64_t)st.st_size)
+		return 0;
+	if (tsdl_load(next.metadata_path, &next.metadata, err))
+		return -1;
+	failed = trace_compile(reader, &next, err);
+	if (!failed && !goes_on(reader, trace, &next, count))
+		failed = err_set(err, EXIT_INPUT, "%s: was replaced by that of another trace; open the "
+				 "trace again", trace->metadata_path);
+	if (!failed && !make_slots(reader, &next, err)) {
+		replace_metadata(reader, trace, &next, count);
+		return 1;
+	}
+	reader->class_count = count;
+	tsdl_free(next.metadata);
+	return -1;
+}
+
+/* ---- files ---- */
+
+static uint64_t *last_sizes(const struct ctf_reader *reader, unsigned trace)
+{
+	uint64_t *size = calloc(reader->stream_count + 1, sizeof *size);
+
+	for (unsigned i = 0; size && i < reader->stream_count; i++) {
+		const struct ctf_stream *s = reader->stream[i];
+		struct stream_file *last = &s->file[s->file_count - 1];
+
+		if (s->info.trace == trace && !last->complete && packed_stat(last->path, &size[i]))
+			last->complete = packed_is_name(last->path);
+		if (size && size[i] > last->size)
+			size[i] = file_readable(last->path, last->size, size[i]);
+	}
+	return size;
+}
+
+static void take_sizes(struct ctf_reader *reader, unsigned count, const uint64_t *size, bool *found)
+{
+	for (unsigned i = 0; i < count; i++) {
+		struct ctf_stream *s = reader->stream[i];
+		struct stream_file *last = &s->file[s->file_count - 1];
+
+		if (size[i] <= last->size)
+			continue;
+		s->info.bytes += size[i] - last->size;
+		last->size = size[i];
+		s->scanned = false;
+		*found = true;
+	}
+}
+
+/* Whether the directory may hold files that it did not when it was read last. */
+static bool directory_changed(struct ctf_trace *trace)
+{
+	struct timespec now;
+	struct stat st;
+	bool changed;
+
+	if (stat(trace->path, &st))
+		return false;
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	changed = trace->look_again || st.st_mtim.tv_sec != trace->looked.tv_sec ||
+		  st.st_mtim.tv_nsec != trace->looked.tv_nsec;
+	/* Time stamps are coarse: what is recent may change without a trace. */
+	if (now.tv_sec - st.st_mtim.tv_sec > 1)
+		trace->looked = st.st_mtim;
+	return changed;
+}
+
+/* @path holds no more, but somebody may have the text. Return: false: no memory. */
+static bool retire(struct ctf_reader *reader, char *path)
+{
+	char **bigger = realloc(reader->retired, (reader->retired_count + 1) * sizeof *bigger);
+
+	if (!bigger)
+		return false;
+	reader->retired = bigger;
+	reader->retired[reader->retired_count++] = path;
+	return true;
+}
+
+/* *@path is called @now; takes @now. */
+static bool take_path(struct ctf_reader *reader, char **path, char *now)
+{
+	if (!now || !retire(reader, *path)) {
+		free(now);
+		return false;
+	}
+	*path = now;
+	return true;
+}
+
+/* Its chunk may have got its final name, and its files may have been compressed: paths are others then. */
+static bool follow_chunk(struct ctf_reader *reader, struct ctf_trace *trace)
+{
+	char *moved = trace->chunk.number && access(trace->path, F_OK) ? chunk_moved(trace->path) : NULL;
+	bool whole = true;
+
+	if (moved) {
+		whole = take_path(reader, &trace->metadata_path, path_join(moved, "metadata")) &&
+			take_path(reader, &trace->path, moved);
+		trace->info.path = trace->path;
+	}
+	for (unsigned i = 0; i < reader->stream_count && whole; i++) {
+		struct ctf_stream *s = reader->stream[i];
+
+		for (uint32_t k = 0; s->info.trace == trace->index && k < s->file_count; k++) {
+			char *now = access(s->file[k].path, F_OK) ? chunk_file_now(s->file[k].path) : NULL;
+
+			whole = whole && (!now || take_path(reader, &s->file[k].path, now));
+		}
+		s->info.path = s->file[0].path;
+	}
+	return whole;
+}
+
+static int grow_trace(struct ctf_reader *reader, struct ctf_trace *trace, bool *found, struct err *err)
+{
+	unsigned streams = reader->stream_count;
+	uint64_t *size = follow_chunk(reader, trace) ? last_sizes(reader, trace->index) : NULL;
+	struct file_list list = { 0 };
+	int result;
+
+	if (!size)
+		return err_set(err, EXIT_FAILED, "%s: out of memory", trace->path);
+	result = directory_changed(trace) ? files_list(reader, trace, &list, err) : 0;
+	if (!result)
+		result = grow_metadata(reader, trace, err);
+	*found = *found || result > 0;
+	if (result >= 0) {
+		take_sizes(reader, streams, size, found);
+		result = files_add_new(reader, trace, &list, found, err);
+	}
+	files_free(&list);
+	free(size);
+	return result < 0 ? -1 : 0;
+}
+
+/* ---- the face ---- */
+
+void ctf_growing(struct ctf_reader *r, bool growing)
+{
+	if (growing == r->growing)
+		return;
+	r->growing = growing;
+	for (unsigned i = 0; i < r->stream_count && growing; i++) {
+		struct stream_file *last = &r->stream[i]->file[r->stream[i]->file_count - 1];
+
+		last->size = file_readable(last->path, 0, last->size);
+	}
+	/* What was wrong may only have been unfinished; what was not will be found again. */
+	for (unsigned i = 0; i < r->warning_count; i++)
+		free(r->warning[i]);
+	r->warning_count = 0;
+	(void)ctf_rewind(r, NULL);
+}
+
+int ctf_refresh(struct ctf_reader *r, struct err *err)
+{
+	unsigned traces = r->trace_count;
+	bool found = false;
+	int result = 0;
+
+	if (!r->growing)
+		return err_set(err, EXIT_USAGE, "a trace is only looked at again after ctf_growing()");
+	reader_settle(r);
+	for (unsigned i = 0; i < traces && !result; i++)
+		result = grow_trace(r, r->trace[i], &found, err);
+	r->looks_again = true;
+	if (!result)
+		result = tree_walk(r, r->path, 0, err);
+	r->looks_again = false;
+	found = found || r->trace_count > traces;
+	for (unsigned i = 0; i < r->stream_count; i++)
+		r->stream[i]->index = r->stream[i]->context.stream = i;
+	if (!result && found)
+		result = classes_plan(r, err);
+	if (reader_resume(r, err) || result)
+		return -1;
+	return found;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events as JSON, one object a line:
+ *
+ *   {"ts_ns":..,"clock_ns":..,"name":"..","trace":0,"host":"..","stream":1,"packet":{..},"context":{..},
+ *    "event_context":{..},"fields":{..}}
+ *
+ * Scopes that an event does not have are left out. An enum is {"label":..,"value":..}, a variant
+ * the value it holds; floats that JSON does not know are null.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "ctf/read/reader_print.h"
+
+static size_t utf8_length(const unsigned char *at, uint64_t left)
+{
+	size_t size = *at < 0x80 ? 1 : *at >= 0xc2 && *at < 0xe0 ? 2 : (*at & 0xf0) == 0xe0 ? 3 :
+		      *at >= 0xf0 && *at < 0xf5 ? 4 : 0;
+
+	if (!size || size > left)
+		return 0;
+	for (size_t i = 1; i < size; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	return size;
+}
+
+/* Bytes that are no UTF-8 become U+FFFD. */
+static void print_string(struct printer *p, const char *bytes, uint64_t size)
+{
+	printer_bytes(p, "\"", 1);
+	for (uint64_t i = 0; i < size;) {
+		size_t length = utf8_length((const unsigned char *)bytes + i, size - i);
+
+		if (!length)
+			printer_text(p, "\\ufffd");
+		else if (bytes[i] == '"' || bytes[i] == '\\')
+			printer_format(p, "\\%c", bytes[i]);
+		else if ((unsigned char)bytes[i] < 0x20)
+			printer_format(p, "\\u%04x", (unsigned char)bytes[i]);
+		else
+			printer_bytes(p, bytes + i, length);
+		i += length ? length : 1;
+	}
+	printer_bytes(p, "\"", 1);
+}
+
+static void before_value(struct printer *p, const struct ctf_node *node)
+{
+	struct print_level *level = &p->level[p->depth];
+
+	if (!p->depth || level->kind == CTF_KIND_VARIANT)
+		return;
+	if (level->index++)
+		printer_bytes(p, ",", 1);
+	if (level->kind == CTF_KIND_STRUCT) {
+		print_string(p, node->name, strlen(node->name));
+		printer_bytes(p, ":", 1);
+	}
+}
+
+static void json_open(void *arg, const struct ctf_node *node, uint64_t count, const uint8_t *at)
+{
+	enum ctf_kind kind = node->type->kind;
+	struct printer *p = arg;
+
+	(void)count, (void)at;
+	before_value(p, node);
+	if (kind != CTF_KIND_VARIANT)
+		printer_text(p, kind == CTF_KIND_STRUCT ? "{" : "[");
+	p->level[++p->depth] = (struct print_level) { kind, 0 };
+}
+
+static void json_close(void *arg, const struct ctf_node *node)
+{
+	enum ctf_kind kind = node->type->kind;
+	struct printer *p = arg;
+
+	p->depth--;
+	if (kind != CTF_KIND_VARIANT)
+		printer_text(p, kind == CTF_KIND_STRUCT ? "}" : "]");
+}
+
+static void print_integer(struct printer *p, const struct ctf_type *type, uint64_t value)
+{
+	if (type->is_signed)
+		printer_i64(p, (int64_t)value);
+	else
+		printer_u64(p, value);
+}
+
+static void print_enum(struct printer *p, const struct ctf_type *type, uint64_t value)
+{
+	const char *label = NULL;
+
+	for (uint32_t i = 0; i < type->range_count && !label; i++)
+		if (walk_in_range(type, &type->range[i], value))
+			label = type->range[i].label;
+	printer_text(p, "{\"label\":");
+	if (label)
+		print_string(p, label, strlen(label));
+	else
+		printer_text(p, "null");
+	printer_text(p, ",\"value\":");
+	print_integer(p, type, value);
+	printer_text(p, "}");
+}
+
+static void json_number(void *arg, const struct ctf_node *node, uint64_t value)
+{
+	struct printer *p = arg;
+	double real;
+
+	if (printer_is_hidden(p, node))
+		return;
+	before_value(p, node);
+	if (node->type->kind == CTF_KIND_ENUM) {
+		print_enum(p, node->type, value);
+	} else if (node->type->kind == CTF_KIND_FLOAT) {
+		real = printer_double(node, value);
+		if (isfinite(real))
+			printer_format(p, "%.17g", real);
+		else
+			printer_text(p, "null");
+	} else {
+		print_integer(p, node->type, value);
+	}
+}
+
+static void json_text(void *arg, const struct ctf_node *node, const char *bytes, uint64_t size)
+{
+	before_value(arg, node);
+	print_string(arg, bytes, size);
+}
+
+static const struct visitor json = { json_open, json_close, json_number, json_text, false };
+
+void ctf_print_event_json(struct ctf_reader *reader, const struct ctf_event *event, FILE *out)
+{
+	static const char *const keys[SCOPE_COUNT] = {
+		[SCOPE_PACKET_CONTEXT] = "packet", [SCOPE_STREAM_CONTEXT] = "context",
+		[SCOPE_EVENT_CONTEXT] = "event_context", [SCOPE_FIELDS] = "fields",
+	};
+	struct printer *p = printer_get(reader);
+	const char *host;
+	uint64_t pos;
+	struct ctf_stream *s = printer_stream(reader, event, &pos);
+
+	if (!p || !s)
+		return;
+	host = reader->trace[s->info.trace]->info.hostname;
+	printer_format(p, "{\"ts_ns\":%lld,\"clock_ns\":%llu,\"name\":", (long long)event->ns,
+		     (unsigned long long)trace_clock(reader->trace[s->info.trace],
+						     (int64_t)(event->clock_ns + (uint64_t)s->class->offset_ns),
+						     s->class->offset_ns));
+	print_string(p, s->event->pub.name, strlen(s->event->pub.name));
+	printer_format(p, ",\"trace\":%u", event->trace);
+	if (*host) {
+		printer_text(p, ",\"host\":");
+		print_string(p, host, strlen(host));
+	}
+	printer_format(p, ",\"stream\":%u", event->stream);
+	for (unsigned i = SCOPE_PACKET_CONTEXT; i < SCOPE_COUNT; i++) {
+		size_t before = p->used;
+
+		if (!keys[i])
+			continue;
+		printer_format(p, ",\"%s\":", keys[i]);
+		if (!printer_scope(s, s->event, (enum ctf_scope)i, &pos, &json, p))
+			p->used = before;
+	}
+	printer_text(p, "}\n");
+	printer_flush(p, out);
+}

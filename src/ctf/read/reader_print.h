@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events as text. The text and the JSON form share a growing line buffer and the knowledge of
+ * where they are inside structures and arrays.
+ */
+#ifndef KYMO_CTF_READER_PRINT_H
+#define KYMO_CTF_READER_PRINT_H
+
+#include "ctf/read/reader_impl.h"
+
+struct print_level {
+	enum ctf_kind kind;		/* of the container */
+	uint64_t index;			/* of the next child */
+};
+
+struct printer {
+	char *line;
+	size_t used, capacity;
+	bool failed;			/* out of memory: the line is not printed */
+	struct print_level level[CTF_DEPTH_MAX + 2];
+	unsigned depth;
+	/* babeltrace2's columns */
+	bool has_before;		/* an event was printed, at before_ns */
+	int64_t before_ns;
+	int64_t second;			/* whose local time is in clock_text */
+	bool second_known;
+	char clock_text[32];
+};
+
+/** printer_get() - the reader's printer, empty. Return: NULL: out of memory. */
+struct printer *printer_get(struct ctf_reader *reader);
+void printer_free(struct printer *printer);
+void printer_rewind(struct printer *printer);
+void printer_flush(struct printer *printer, FILE *out);
+
+void printer_bytes(struct printer *p, const char *bytes, size_t size);
+void printer_text(struct printer *p, const char *text);
+void printer_u64(struct printer *p, uint64_t value);
+void printer_i64(struct printer *p, int64_t value);
+__attribute__((format(printf, 2, 3)))
+void printer_format(struct printer *p, const char *format, ...);
+
+/**
+ * printer_scope() - walk one scope of the event last returned
+ *
+ * Return: false when the scope is not there, or has nothing to show.
+ */
+bool printer_scope(struct ctf_stream *s, const struct event_class *event, enum ctf_scope scope,
+		 uint64_t *pos, const struct visitor *visitor, struct printer *p);
+
+/* Whether a field of the packet context describes the packet and is not shown. */
+bool printer_is_hidden(const struct printer *p, const struct ctf_node *node);
+
+/* The stream of the event last returned, and @pos behind its header. NULL: it was no event. */
+struct ctf_stream *printer_stream(struct ctf_reader *reader, const struct ctf_event *event,
+				  uint64_t *pos);
+
+double printer_double(const struct ctf_node *node, uint64_t bits);
+
+#endif

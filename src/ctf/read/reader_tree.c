@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a path to traces: every directory below it with a file "metadata" is one. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ctf/read/reader_impl.h"
+
+#define TREE_DEPTH_MAX 16
+#define TRACES_MAX 65536
+
+char *path_join(const char *directory, const char *name)
+{
+	char *path;
+	size_t size = strlen(directory);
+
+	while (size > 1 && directory[size - 1] == '/')
+		size--;
+	if (asprintf(&path, "%.*s%s%s", (int)size, directory, size && directory[size - 1] == '/' ?
+		     "" : "/", name) < 0)
+		return NULL;
+	return path;
+}
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, EXIT_FAILED, "out of memory while looking for traces");
+}
+
+static const char *env_text(const struct ctf_trace *trace, const char *name)
+{
+	const struct ctf_env *env = tsdl_env(trace->metadata, name);
+
+	return env && env->text ? env->text : "";
+}
+
+static const char *clock_id(const struct ctf_trace *trace)
+{
+	const struct ctf_metadata *metadata = trace->metadata;
+
+	return metadata->clock_count && metadata->clock[0].uuid ? metadata->clock[0].uuid : "";
+}
+
+/*
+ * Two machines may have one name, and a machine that booted again has another clock: what differs in the id of the clock
+ * is another host, NAME#2. Traces that do not tell it are of the first host of that name.
+ */
+static const char *host_of(const struct ctf_reader *reader, struct ctf_trace *trace)
+{
+	const char *name = env_text(trace, "hostname"), *id = clock_id(trace);
+	unsigned others = 0;
+
+	for (uint32_t i = 0; *name && i < trace->index; i++) {
+		struct ctf_trace *other = reader->trace[i];
+
+		if (!other->metadata || strcmp(env_text(other, "hostname"), name) != 0)
+			continue;
+		if (!*id || !*clock_id(other) || !strcmp(id, clock_id(other)))
+			return other->info.hostname ? other->info.hostname : name;
+		/* The first trace of each host counts. */
+		for (uint32_t k = 0; k <= i; k++)
+			if (k == i)
+				others++;
+			else if (reader->trace[k]->info.hostname && other->info.hostname &&
+				 !strcmp(reader->trace[k]->info.hostname, other->info.hostname))
+				break;
+	}
+	if (!others || trace->host || asprintf(&trace->host, "%s#%u", name, others + 1) < 0)
+		return trace->host ? trace->host : name;
+	return trace->host;
+}
+
+void trace_describe(const struct ctf_reader *reader, struct ctf_trace *trace)
+{
+	trace->hostname = tsdl_env(trace->metadata, "hostname");
+	trace->procname = tsdl_env(trace->metadata, "procname");
+	trace->vpid = tsdl_env(trace->metadata, "vpid");
+	trace->info = (struct ctf_trace_info) { .path = trace->path,
+		.hostname = host_of(reader, trace), .clock_id = clock_id(trace), .domain = env_text(trace, "domain"),
+		.kernel_release = env_text(trace, "kernel_release"),
+		.tracer = env_text(trace, "tracer_name"),
+		.clock_offset_ns = trace->class_count ? trace->class[0].offset_ns : 0,
+		.chunk = (uint32_t)trace->chunk.number };
+}
+
+static struct ctf_trace *trace_new(struct ctf_reader *reader, const char *path)
+{
+	struct ctf_trace **bigger = realloc(reader->trace, (reader->trace_count + 1) * sizeof(*bigger));
+	struct ctf_trace *trace = calloc(1, sizeof *trace);
+
+	if (bigger)
+		reader->trace = bigger;
+	if (!bigger || !trace) {
+		free(trace);
+		return NULL;
+	}
+	trace->index = reader->trace_count;
+	trace->path = strdup(path);
+	trace->metadata_path = path_join(path, "metadata");
+	if (!trace->path || !trace->metadata_path) {
+		trace_free(trace);
+		return NULL;
+	}
+	reader->trace[reader->trace_count++] = trace;
+	return trace;
+}
+
+static int trace_load(struct ctf_reader *reader, struct ctf_trace *trace, struct err *err)
+{
+	struct file_list list;
+	int result;
+
+	if (chunk_describe(&trace->chunk, trace->path))
+		return no_memory(err);
+	trace->goes_on = chunk_goes_on(reader, &trace->chunk);
+	if (files_list(reader, trace, &list, err))
+		return -1;
+	result = tsdl_load(trace->metadata_path, &trace->metadata, err);
+	if (!result)
+		result = trace_compile(reader, trace, err);
+	if (!result) {
+		trace_describe(reader, trace);
+		if (trace->metadata->torn && !reader->growing)
+			reader_warn(reader, "%s; what begins there is left out", trace->metadata->torn);
+		result = files_add(reader, trace, &list, err);
+	}
+	files_free(&list);
+	return result;
+}
+
+static bool is_known(const struct ctf_reader *reader, const char *path)
+{
+	struct chunk_of chunk;
+	bool known = chunk_describe(&chunk, path) != 0;
+
+	for (unsigned i = 0; i < reader->trace_count && !known; i++)
+		known = chunk_is_same(&reader->trace[i]->chunk, &chunk) ||
+			(reader->looks_again && !strcmp(reader->trace[i]->path, path));
+	chunk_free(&chunk);
+	return known;
+}
+
+static int add_moved(struct ctf_reader *reader, const char *path, struct err *err);
+
+static int add_trace(struct ctf_reader *reader, const char *path, struct err *err)
+{
+	unsigned classes = reader->class_count;
+	struct ctf_trace *trace;
+	struct err why = { 0 };
+
+	/* A directory that is renamed while it is listed may be listed under both names. */
+	if (is_known(reader, path))
+		return 0;
+	if (reader->trace_count == TRACES_MAX)
+		return err_set(err, EXIT_INPUT, "%s: more than %d traces", path, TRACES_MAX);
+	trace = trace_new(reader, path);
+	if (!trace)
+		return no_memory(err);
+	if (!trace_load(reader, trace, &why))
+		return 0;
+	if (why.status != EXIT_INPUT || (!reader->looks_again && !access(path, F_OK)))
+		return err_set(err, why.status, "%s", why.text);
+	/* It has only just begun, and next time there may be more; or its chunk was completed, or removed. */
+	reader->trace_count--;
+	reader->class_count = classes;
+	trace_free(trace);
+	return access(path, F_OK) ? add_moved(reader, path, err) : 0;
+}
+
+/* The trace at @path, which was there when its directory was listed. */
+static int add_moved(struct ctf_reader *reader, const char *path, struct err *err)
+{
+	char *moved = chunk_moved(path);
+	int result = moved ? add_trace(reader, moved, err) : 0;
+
+	free(moved);
+	return result;
+}
+
+/* Numbers in names count as numbers: chunk 10 is behind chunk 9, wherever it lies. */
+static int by_number(const struct dirent **a, const struct dirent **b)
+{
+	const char *x = strrchr((*a)->d_name, '-'), *y = strrchr((*b)->d_name, '-');
+	unsigned long m = x ? strtoul(x + 1, NULL, 10) : 0, n = y ? strtoul(y + 1, NULL, 10) : 0;
+
+	return m < n ? -1 : m > n ? 1 : strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static bool is_directory(const char *path, const struct dirent *entry)
+{
+	struct stat st;
+
+	if (entry->d_type != DT_UNKNOWN)
+		return entry->d_type == DT_DIR;
+	return !lstat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+int tree_walk(struct ctf_reader *reader, const char *path, unsigned depth, struct err *err)
+{
+	struct dirent **entry = NULL;
+	const char *name = strrchr(path, '/');
+	bool chunks = !strcmp(name ? name + 1 : path, "archives");
+	int count = scandir(path, &entry, NULL, chunks ? by_number : alphasort), result = 0;
+
+	if (count < 0 && depth && errno == ENOENT) {
+		char *moved = chunk_moved(path);
+
+		result = moved ? tree_walk(reader, moved, depth, err) : 0;
+		free(moved);
+		return result;
+	}
+	if (count < 0 && depth)
+		reader_warn(reader, "%s: cannot be read: %s", path, strerror(errno));
+	if (count < 0)
+		return depth ? 0 : err_set(err, EXIT_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+	for (int i = 0; i < count && !result; i++)
+		if (!strcmp(entry[i]->d_name, "metadata"))
+			result = add_trace(reader, path, err);
+	for (int i = 0; i < count; i++) {
+		char *below = result || entry[i]->d_name[0] == '.' ? NULL : path_join(path, entry[i]->d_name);
+
+		if (below && depth < TREE_DEPTH_MAX && is_directory(below, entry[i]))
+			result = tree_walk(reader, below, depth + 1, err);
+		free(below);
+		free(entry[i]);
+	}
+	free(entry);
+	return result;
+}
+
+/* Who named a directory of many things hears what was taken for a trace there. */
+static int failed_below(const char *path, const struct err *why, struct err *err)
+{
+	char *metadata = path_join(path, "metadata");
+	bool is_trace = !metadata || !access(metadata, F_OK);
+
+	free(metadata);
+	if (is_trace || why->status != EXIT_INPUT)
+		return err_set(err, why->status, "%s", why->text);
+	return err_set(err, why->status, "%s: what is below it was taken for a part of the trace, and cannot be read: %s", path,
+		       why->text);
+}
+
+int tree_open(struct ctf_reader *reader, const char *path, struct err *err)
+{
+	unsigned before = reader->trace_count;
+	struct err why = { 0 };
+	struct stat st;
+
+	if (stat(path, &st))
+		return err_set(err, EXIT_INPUT, "%s: %s", path, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return err_set(err, EXIT_INPUT, "%s: is not a directory; a trace is the directory that "
+			       "holds a file \"metadata\", or one above it", path);
+	if (tree_walk(reader, path, 0, &why))
+		return failed_below(path, &why, err);
+	if (reader->trace_count == before)
+		return err_set(err, EXIT_INPUT, "%s: no CTF trace is here: no directory below it holds a "
+			       "file \"metadata\"", path);
+	chunk_warn_of_gaps(reader);
+	for (unsigned i = 0; i < reader->stream_count; i++)
+		reader->stream[i]->index = i;
+	return 0;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One stream: the packets of its files in order, their events, and what is missing between them.
+ * Loss is told before the events of the packet that reveals it, so that a consumer can distrust
+ * what it has open.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctf/format/bits.h"
+#include "ctf/read/reader_impl.h"
+
+#define BATCH_RECORDS 256
+
+uint64_t clock_scale(const struct stream_class *class, uint64_t value)
+{
+	uint64_t freq = class->clock.freq;
+
+	return value / freq * 1000000000 +
+	       (uint64_t)((unsigned __int128)(value % freq) * 1000000000 / freq);
+}
+
+static void warn_packet(struct ctf_stream *s, const char *what)
+{
+	if (!s->quiet)
+		reader_warn(s->reader, "%s: packet at byte %llu: %s",
+			    s->file[s->file_index].path, (unsigned long long)s->packet_offset, what);
+}
+
+/* ---- loss ---- */
+
+static void count_discarded(struct ctf_stream *s)
+{
+	const struct packet *now = &s->packet, *before = &s->before;
+	unsigned bits = now->discarded_bits;
+	uint64_t grown;
+
+	if (!(now->has & HAS_DISCARDED))
+		return;
+	if (!s->has_before) {
+		/* A later packet's counter tells of what was before the trace, which is no loss. */
+		if (!(now->has & HAS_SEQ) || !now->seq)
+			s->lost = bits_extend(now->discarded, bits, false);
+		return;
+	}
+	grown = bits_extend(now->discarded - before->discarded, bits, false);
+	if (bits_extend(grown, bits, true) >> 63)
+		warn_packet(s, "the counter of discarded events goes backwards; no loss is counted here");
+	else
+		s->lost = grown;
+}
+
+static void count_packets(struct ctf_stream *s)
+{
+	const struct packet *now = &s->packet, *before = &s->before;
+
+	if (!s->has_before || !(now->has & before->has & HAS_SEQ))
+		return;
+	if (now->seq > before->seq)
+		s->lost_packets = now->seq - before->seq - 1;
+	else
+		warn_packet(s, "the packet sequence number does not grow; no loss is counted here");
+}
+
+void stream_find_loss(struct ctf_stream *s)
+{
+	s->lost = s->lost_packets = 0;
+	count_discarded(s);
+	count_packets(s);
+	s->loss_begin = s->has_before && s->before.has & HAS_END ? s->before.end :
+			s->has_before ? s->before.begin : s->packet.begin;
+	s->loss_end = s->lost && s->packet.has & HAS_END ? s->packet.end : s->packet.begin;
+	if (s->loss_end < s->loss_begin)
+		s->loss_end = s->loss_begin;
+	s->loss_told = !s->lost && !s->lost_packets;
+}
+
+/* ---- packets ---- */
+
+/* Let the cursor see what the window holds of the packet. */
+static void see_window(struct ctf_stream *s, uint64_t have_bytes, uint64_t from)
+{
+	uint64_t end = (from + have_bytes) * 8;
+	uint64_t content = s->class->bytewise ? bits_align(s->content_end, 8) : s->content_end;
+
+	s->at.base = (const uint8_t *)((uintptr_t)s->window.bytes -
+				       (uintptr_t)(s->window.offset - s->packet_offset));
+	s->shift = (s->window.offset - s->packet_offset) * 8;
+	s->at.end = end < content ? end : content;
+}
+
+static bool load_from(struct ctf_stream *s, uint64_t pos, uint64_t want)
+{
+	uint64_t from = pos >> 3, left = bits_align(s->content_end, 8) / 8 - from;
+	int64_t have = window_need(s, s->packet_offset + from, want < left ? want : left);
+
+	if (have < 0)
+		return false;
+	/* All that is in memory counts, not only what was asked for. */
+	have = (int64_t)(s->window.offset + s->window.used - (s->packet_offset + from));
+	see_window(s, (uint64_t)have, from);
+	return true;
+}
+
+bool stream_has_more(const struct ctf_stream *s)
+{
+	return s->at.end < s->content_end && (s->at.end + 7) >> 3 < bits_align(s->content_end, 8) >> 3;
+}
+
+bool stream_more(struct ctf_stream *s)
+{
+	uint64_t from = s->event_begin >> 3;
+	uint64_t have = ((s->at.end + 7) >> 3) - from;
+
+	return stream_has_more(s) && load_from(s, s->event_begin, have + 1) &&
+	       ((s->at.end + 7) >> 3) - from > have;
+}
+
+static bool next_file(struct ctf_stream *s)
+{
+	window_close(s);
+	s->packet_offset = s->packet_bytes = 0;
+	return ++s->file_index < s->file_count;
+}
+
+bool stream_is_at(struct ctf_stream *s, const struct packet_place *place)
+{
+	bool quiet = s->quiet, same;
+
+	s->packet_offset = place->offset;
+	s->quiet = true;
+	same = !packet_open(s) && s->packet.size == place->size && s->packet.content == place->content &&
+	       s->packet.begin == place->begin && s->packet.end == place->end &&
+	       s->packet.discarded == place->discarded;
+	s->quiet = quiet;
+	return same;
+}
+
+/*
+ * At the beginning of a file: leave out what lies before the time window, if the index knows
+ * where that is. The packet before the first wanted one is read, so that loss between the two
+ * is found.
+ */
+static void seek_window(struct ctf_stream *s)
+{
+	struct packet_index index;
+	uint32_t low = 0, high;
+
+	if (s->reader->window_begin == INT64_MIN || s->quiet || !s->class ||
+	    !index_read(&index, s->file[s->file_index].path, s->file[s->file_index].size))
+		return;
+	high = index.count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (epoch_of(s->class, index.place[middle].end) < s->reader->window_begin)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < 2 || !stream_is_at(s, &index.place[low - 1]))
+		s->packet_offset = 0;
+	index_free(&index);
+}
+
+static bool open_packet(struct ctf_stream *s)
+{
+	int result = s->packet_offset < s->file[s->file_index].size ? packet_open(s) : PACKET_NOT_YET;
+
+	s->unusable = result < 0;
+	return !result;
+}
+
+bool stream_next_packet(struct ctf_stream *s)
+{
+	if (s->file_index >= s->file_count)
+		return false;
+	if (s->packet_bytes) {
+		s->before = s->packet;
+		s->has_before = true;
+	}
+	s->packet_offset += s->packet_bytes;
+	s->packet_bytes = 0;
+	if (!s->packet_offset)
+		seek_window(s);
+	while (!open_packet(s)) {
+		if (s->reader->growing && s->file_index + 1 == s->file_count && !s->unusable)
+			return false;	/* may go on here */
+		if (!next_file(s))
+			return false;
+		seek_window(s);
+	}
+	stream_find_loss(s);
+	s->at.pos = s->event_begin = s->packet.first_event;
+	s->at.slot = s->slot;
+	if (s->packet.has & HAS_BEGIN)
+		s->clock = s->packet.begin;
+	if (s->packet.first_event >= s->content_end)
+		s->at.end = s->at.pos;
+	else if (!s->quiet && !load_from(s, s->at.pos, 1))
+		s->content_end = s->at.pos;
+	return true;
+}
+
+void stream_abandon_packet(struct ctf_stream *s, enum walk_result why)
+{
+	char text[200];
+
+	(void)snprintf(text, sizeof text, "%s at byte %llu of it; the rest of the packet is left out",
+		       why == WALK_SHORT ? "an event is cut off" : s->event ?
+		       "a field of an event makes no sense" : "no event class fits the header",
+		       (unsigned long long)(s->event_begin >> 3));
+	if (!s->cut_off || why != WALK_SHORT)
+		warn_packet(s, text);
+	s->at.pos = s->at.end = s->content_end = s->event_begin;
+}
+
+/* Whole packets in front of the window need not be decoded. */
+static bool packet_is_early(const struct ctf_stream *s)
+{
+	if (s->reader->window_begin == INT64_MIN || !(s->packet.has & HAS_END))
+		return false;
+	return trace_aligned(s->class->trace, epoch_of(s->class, s->packet.end)) < s->reader->window_begin;
+}
+
+static void note_loss(struct ctf_stream *s)
+{
+	int64_t key = epoch_of(s->class, s->packet.has & HAS_BEGIN ? s->packet.begin : s->clock);
+
+	s->loss_told = true;
+	if (trace_aligned(s->class->trace, key) >= s->reader->window_begin)
+		*s->batch_end++ = (struct event_record) { key, RECORD(RECORD_LOSS, 0) };
+}
+
+/* Room for the events of a small window, if not told otherwise. */
+static bool batch_make(struct ctf_stream *s)
+{
+	if (!s->batch) {
+		if (!s->batch_capacity)
+			s->batch_capacity = BATCH_RECORDS;
+		s->batch = malloc(s->batch_capacity * sizeof *s->batch);
+	}
+	if (!s->batch)
+		reader_warn(s->reader, "%s: is left out: out of memory", s->info.path);
+	return s->batch;
+}
+
+bool stream_refill(struct ctf_stream *s)
+{
+	if (!batch_make(s))
+		return false;
+	s->next = s->batch_end = s->batch;
+	for (;;) {
+		if (s->class)
+			batch_fill(s);
+		if (s->batch_end > s->batch) {
+			if (s->class && s->class->trace->changes)
+				batch_align(s);
+			return true;
+		}
+		if ((s->stop && __atomic_load_n(s->stop, __ATOMIC_RELAXED)) || !stream_next_packet(s)) {
+			window_close(s);
+			return false;
+		}
+		if (packet_is_early(s)) {
+			s->at.pos = s->at.end = s->content_end = s->event_begin;
+			s->loss_told = true;
+		}
+		if (!s->loss_told)
+			note_loss(s);
+	}
+}
+
+void stream_rewind(struct ctf_stream *s)
+{
+	window_close(s);
+	s->file_index = 0;
+	s->packet_offset = s->packet_bytes = 0;
+	s->content_end = s->at.pos = s->at.end = 0;
+	s->clock = 0;
+	s->has_before = false;
+	s->loss_told = true;
+	s->lost = s->lost_packets = 0;
+	s->event = NULL;
+	s->next = s->batch_end = s->batch;
+}

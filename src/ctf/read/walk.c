@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One function per kind of node; each checks its bytes before it looks at them. */
+#include "ctf/read/walk.h"
+
+#include "ctf/format/bits.h"
+
+static enum walk_result align_to(struct cursor *c, uint32_t align)
+{
+	uint64_t pos = bits_align(c->pos, align);
+
+	if (pos > c->end)
+		return WALK_SHORT;
+	c->pos = pos;
+	return WALK_OK;
+}
+
+static enum walk_result take_number(struct cursor *c, const struct ctf_node *node, uint64_t *value)
+{
+	const struct ctf_type *type = node->type;
+
+	if (align_to(c, type->align) || c->end - c->pos < type->size)
+		return WALK_SHORT;
+	*value = bits_extend(bits_load(c->base, c->pos, type->size, node->big_endian), type->size,
+			     type->is_signed);
+	c->pos += type->size;
+	return WALK_OK;
+}
+
+static enum walk_result walk_number(struct cursor *c, const struct ctf_node *node,
+				    const struct visitor *v, void *arg)
+{
+	uint64_t value;
+
+	if (take_number(c, node, &value))
+		return WALK_SHORT;
+	if (node->slot != NODE_NONE)
+		c->slot[node->slot] = value;
+	if (v)
+		v->number(arg, node, value);
+	return WALK_OK;
+}
+
+static enum walk_result walk_string(struct cursor *c, const struct ctf_node *node,
+				    const struct visitor *v, void *arg)
+{
+	const char *at, *nul;
+
+	if (align_to(c, 8))
+		return WALK_SHORT;
+	at = (const char *)c->base + (c->pos >> 3);
+	nul = memchr(at, 0, (c->end - c->pos) >> 3);
+	if (!nul)
+		return WALK_SHORT;
+	if (v)
+		v->text(arg, node, at, (uint64_t)(nul - at));
+	c->pos += (uint64_t)(nul - at + 1) * 8;
+	return WALK_OK;
+}
+
+static enum walk_result walk_text(struct cursor *c, const struct ctf_node *node, uint64_t count,
+				  const struct visitor *v, void *arg)
+{
+	const char *at = (const char *)c->base + (c->pos >> 3), *nul;
+
+	if (count > (c->end - c->pos) >> 3)
+		return WALK_SHORT;
+	nul = count ? memchr(at, 0, count) : NULL;
+	if (v)
+		v->text(arg, node, at, nul ? (uint64_t)(nul - at) : count);
+	c->pos += count * 8;
+	return WALK_OK;
+}
+
+/* Pass over @count elements of fixed size at once. */
+static enum walk_result pass_elements(struct cursor *c, const struct ctf_node *element,
+				      uint64_t count)
+{
+	uint64_t stride = bits_align(element->fixed, element->type->align), total;
+
+	if (!count)
+		return WALK_OK;
+	if (__builtin_mul_overflow(stride, count - 1, &total) ||
+	    __builtin_add_overflow(total, element->fixed, &total) || total > c->end - c->pos)
+		return WALK_SHORT;
+	c->pos += total;
+	return WALK_OK;
+}
+
+static enum walk_result walk_elements(struct cursor *c, const struct ctf_node *node,
+				      const struct visitor *v, void *arg)
+{
+	const struct ctf_node *element = &node->child[0];
+	bool sequence = node->type->kind == CTF_KIND_SEQUENCE;
+	uint64_t count = sequence ? c->slot[node->ref] : node->type->length;
+	enum walk_result result = WALK_OK;
+
+	if (align_to(c, element->type->align))
+		return WALK_SHORT;
+	if (node->is_text && !(c->pos & 7))
+		return walk_text(c, node, count, v, arg);
+	if (v)
+		v->open(arg, node, count, c->pos & 7 ? NULL : c->base + (c->pos >> 3));
+	if ((!v || (v->picks && node->element == NODE_NONE)) && element->plain)
+		result = pass_elements(c, element, count), count = 0;
+	for (uint64_t i = 0; i < count && !result; i++)
+		result = walk(c, element, v && v->picks && (int64_t)i != node->element ? NULL : v, arg);
+	if (v && !result)
+		v->close(arg, node);
+	return result;
+}
+
+const struct ctf_node *walk_option(const struct ctf_node *node, uint64_t tag)
+{
+	const struct ctf_type *type = node->tag;
+
+	for (uint32_t i = 0; i < type->range_count; i++) {
+		if (!walk_in_range(type, &type->range[i], tag))
+			continue;
+		for (uint32_t k = 0; k < node->child_count; k++)
+			if (!strcmp(node->child[k].declared, type->range[i].label) ||
+			    !strcmp(node->child[k].name, type->range[i].label))
+				return &node->child[k];
+	}
+	return NULL;
+}
+
+static enum walk_result walk_variant(struct cursor *c, const struct ctf_node *node,
+				     const struct visitor *v, void *arg)
+{
+	const struct ctf_node *option = walk_option(node, c->slot[node->ref]);
+	enum walk_result result;
+
+	if (!option)
+		return WALK_BAD;
+	if (v)
+		v->open(arg, node, 1, NULL);
+	result = walk(c, option, v, arg);
+	if (v && !result)
+		v->close(arg, node);
+	return result;
+}
+
+static enum walk_result walk_struct(struct cursor *c, const struct ctf_node *node,
+				    const struct visitor *v, void *arg)
+{
+	enum walk_result result = align_to(c, node->type->align);
+
+	if (v && !result)
+		v->open(arg, node, node->child_count, NULL);
+	for (uint32_t i = 0; i < node->child_count && !result; i++)
+		result = walk(c, &node->child[i], v, arg);
+	if (v && !result)
+		v->close(arg, node);
+	return result;
+}
+
+static enum walk_result walk_kind(struct cursor *c, const struct ctf_node *node,
+				  const struct visitor *v, void *arg)
+{
+	switch (node->type->kind) {
+	case CTF_KIND_INTEGER:
+	case CTF_KIND_ENUM:
+	case CTF_KIND_FLOAT:
+		return walk_number(c, node, v, arg);
+	case CTF_KIND_STRING:
+		return walk_string(c, node, v, arg);
+	case CTF_KIND_ARRAY:
+	case CTF_KIND_SEQUENCE:
+		return walk_elements(c, node, v, arg);
+	case CTF_KIND_VARIANT:
+		return walk_variant(c, node, v, arg);
+	case CTF_KIND_STRUCT:
+		return walk_struct(c, node, v, arg);
+	}
+	return WALK_BAD;
+}
+
+enum walk_result walk(struct cursor *c, const struct ctf_node *node, const struct visitor *v,
+		      void *arg)
+{
+	uint64_t before = c->pos;
+	enum walk_result result = walk_kind(c, node, v, arg);
+
+	if (c->pos == before && !result) {
+		if (!c->budget)
+			return WALK_BAD;
+		c->budget--;
+	}
+	return result;
+}

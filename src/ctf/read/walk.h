@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The general decoder: follows nodes bit by bit and shows each value to a visitor. Takes any
+ * layout; plan.c has the fast way for the common ones.
+ */
+#ifndef KYMO_CTF_WALK_H
+#define KYMO_CTF_WALK_H
+
+#include "ctf/read/layout.h"
+
+enum walk_result {
+	WALK_OK = 0,
+	WALK_SHORT = -1,	/* the bytes end inside the field */
+	WALK_BAD = -2,		/* a tag selects nothing, or a length is absurd */
+};
+
+/* Where the decoder stands. Positions are bits from the beginning of the packet. */
+struct cursor {
+	const uint8_t *base;	/* byte 0 of the packet; may lie outside of the buffer */
+	uint64_t pos, end;	/* pos <= end; bytes of [pos, end) are there */
+	uint64_t *slot;		/* all that the layout gave away */
+	uint32_t budget;	/* values without a bit that are still allowed */
+};
+
+/* Empty structures, arrays and the like in one event: an array of nothing may claim any length. */
+#define WALK_BUDGET (1u << 12)
+
+struct visitor {
+	/* Structures, arrays, sequences, variants: @count children follow. @at: their bytes, or
+	 * NULL when they begin inside a byte. */
+	void (*open)(void *arg, const struct ctf_node *node, uint64_t count, const uint8_t *at);
+	void (*close)(void *arg, const struct ctf_node *node);
+	/* Integers and enums extended to 64 bits; floats as their bits. */
+	void (*number)(void *arg, const struct ctf_node *node, uint64_t value);
+	/* Strings and arrays of characters: @size bytes up to the first NUL or the end. */
+	void (*text)(void *arg, const struct ctf_node *node, const char *bytes, uint64_t size);
+	bool picks;	/* of arrays and sequences shown only the element that is bound */
+};
+
+/**
+ * walk() - decode @node at @c, which moves behind it
+ * @visitor: NULL: only advance and keep slots
+ *
+ * Context: wait-free apart from what the visitor does.
+ */
+enum walk_result walk(struct cursor *c, const struct ctf_node *node, const struct visitor *visitor,
+		      void *arg);
+
+/** walk_option() - the option of variant @node that @tag selects, or NULL. */
+const struct ctf_node *walk_option(const struct ctf_node *node, uint64_t tag);
+
+/** walk_in_range() - whether @value of enum @type lies in @range. */
+static inline bool walk_in_range(const struct ctf_type *type, const struct ctf_range *range,
+				 uint64_t value)
+{
+	if (type->is_signed)
+		return (int64_t)value >= (int64_t)range->begin && (int64_t)value <= (int64_t)range->end;
+	return value >= range->begin && value <= range->end;
+}
+
+#endif

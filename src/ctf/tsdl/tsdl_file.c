@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Metadata files. Text begins with TSDL at once; LTTng's form is a row of packets, each with a
+ * header in the byte order of the machine that wrote it:
+ *
+ *    0 u32 magic 0x75d11d57    4 u8 uuid[16]    20 u32 checksum
+ *   24 u32 content_size bits  28 u32 packet_size bits
+ *   32 u8 compression, 33 u8 encryption, 34 u8 checksum scheme, 35 u8 major, 36 u8 minor
+ */
+#include "ctf/tsdl/tsdl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define PACKET_MAGIC 0x75d11d57u
+#define PACKET_HEADER 37
+
+static uint32_t load32(const char *at, bool swap)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof value);
+	return swap ? __builtin_bswap32(value) : value;
+}
+
+/* Move the contents of all packets to the front of @text; a last one that is cut off is left out.
+ * Return: their size, or -1. */
+static int64_t unpack(char *text, size_t size, const char *name, bool swap, bool *cut,
+		      struct err *err)
+{
+	size_t at = 0, used = 0;
+
+	while (at < size) {
+		uint64_t content, packet;
+
+		if (at && size - at < PACKET_HEADER) {
+			*cut = true;
+			break;
+		}
+		if (size - at < PACKET_HEADER || load32(text + at, swap) != PACKET_MAGIC)
+			return err_set(err, EXIT_INPUT, "%s: byte %zu: expected a metadata packet "
+				       "(magic 0x%x); the file is damaged", name, at, PACKET_MAGIC);
+		content = load32(text + at + 24, swap) / 8;
+		packet = load32(text + at + 28, swap) / 8;
+		if (text[at + 32] || text[at + 33])
+			return err_set(err, EXIT_INPUT, "%s: byte %zu: compressed or encrypted metadata "
+				       "cannot be read", name, at);
+		if (at && content <= packet && content > size - at) {
+			*cut = true;
+			break;
+		}
+		if (content < PACKET_HEADER || content > packet || content > size - at)
+			return err_set(err, EXIT_INPUT, "%s: byte %zu: a metadata packet of %llu bytes "
+				       "does not fit; the file is damaged", name, at,
+				       (unsigned long long)content);
+		memmove(text + used, text + at + PACKET_HEADER, content - PACKET_HEADER);
+		used += content - PACKET_HEADER;
+		at = packet > size - at ? size : at + packet;
+	}
+	return (int64_t)used;
+}
+
+/* Whether the parser stopped because there was no more; the last
+ * word or mark may be a part of one. */
+static bool ends_early(const struct tsdl *p)
+{
+	enum tsdl_kind kind = p->token.kind;
+	bool part = kind == TSDL_NAME || kind == TSDL_INTEGER ||
+		    (kind == TSDL_MARK && strchr("/:.-", *p->token.text));
+
+	return p->open || kind == TSDL_END || (part && p->token.text + p->token.size >= p->end);
+}
+
+int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **metadata,
+		   struct err *err)
+{
+	struct tsdl_scope root = { 0 };
+	struct ctf_metadata *m;
+	struct tsdl p = { 0 };
+	uint32_t magic = size >= 4 ? load32(text, false) : 0;
+	struct err why = { 0 };
+	bool torn = false, cut = false;
+
+	if (magic == PACKET_MAGIC || magic == __builtin_bswap32(PACKET_MAGIC)) {
+		int64_t unpacked = unpack(text, size, name, magic != PACKET_MAGIC, &cut, err);
+
+		if (unpacked < 0)
+			return -1;
+		size = (size_t)unpacked;
+	}
+	m = calloc(1, sizeof *m);
+	if (!m)
+		return err_set(err, EXIT_FAILED, "%s: out of memory", name);
+	p = (struct tsdl) { .metadata = m, .name = name, .at = text, .end = text + size,
+		.line_begin = text, .line = 1, .scope = &root, .err = &why };
+	if (tsdl_next(&p) || tsdl_blocks(&p)) {
+		/* A file that is being written may end anywhere. */
+		torn = m->order != CTF_ORDER_NATIVE && ends_early(&p);
+		if (!torn) {
+			tsdl_free(m);
+			return err_set(err, why.status, "%s", why.text);
+		}
+	}
+	if (cut && !torn)
+		err_set(&why, EXIT_INPUT, "%s: the last packet is cut off", name);
+	if (cut || torn)
+		m->torn = arena_text(&m->arena, why.text, strlen(why.text));
+	if (m->order == CTF_ORDER_NATIVE) {
+		tsdl_free(m);
+		return err_set(err, EXIT_INPUT, "%s: this metadata has no trace block", name);
+	}
+	*metadata = m;
+	return 0;
+}
+
+int tsdl_load(const char *path, struct ctf_metadata **metadata, struct err *err)
+{
+	FILE *file = fopen(path, "re");
+	struct stat st;
+	char *text = NULL;
+	size_t size;
+	int result = -1;
+
+	if (!file)
+		return err_set(err, EXIT_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
+	if (fstat(fileno(file), &st) || !S_ISREG(st.st_mode)) {
+		err_set(err, EXIT_INPUT, "%s: is not a file", path);
+		goto out;
+	}
+	if ((uint64_t)st.st_size > CTF_METADATA_MAX) {
+		err_set(err, EXIT_INPUT, "%s: metadata of more than %zu MiB is not read", path,
+			CTF_METADATA_MAX >> 20);
+		goto out;
+	}
+	size = (size_t)st.st_size;
+	text = malloc(size + 1);
+	if (!text) {
+		err_set(err, EXIT_FAILED, "%s: out of memory", path);
+		goto out;
+	}
+	size = fread(text, 1, size, file);
+	if (ferror(file)) {
+		err_set(err, EXIT_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+		goto out;
+	}
+	text[size] = 0;
+	if (!size)
+		err_set(err, EXIT_INPUT, "%s: the metadata is empty", path);
+	else
+		result = tsdl_parse(text, size, path, metadata, err);
+	if (!result)
+		(*metadata)->bytes = size;
+out:
+	free(text);
+	fclose(file);
+	return result;
+}
+
+void tsdl_free(struct ctf_metadata *metadata)
+{
+	while (metadata) {
+		struct ctf_metadata *before = metadata->before;
+
+		arena_free(&metadata->arena);
+		free(metadata);
+		metadata = before;
+	}
+}
+
+const struct ctf_env *tsdl_env(const struct ctf_metadata *metadata, const char *name)
+{
+	for (uint32_t i = 0; i < metadata->env_count; i++)
+		if (!strcmp(metadata->env[i].name, name))
+			return &metadata->env[i];
+	return NULL;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a trace's metadata says: types, clocks, environment, stream and event classes. Made by
+ * the TSDL parser, turned into decoding plans by layout.c. Names are as declared, LTTng's
+ * leading underscores included.
+ */
+#ifndef KYMO_CTF_TSDL_METADATA_H
+#define KYMO_CTF_TSDL_METADATA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "ctf/format/arena.h"
+
+enum ctf_kind {
+	CTF_KIND_INTEGER, CTF_KIND_ENUM, CTF_KIND_FLOAT, CTF_KIND_STRING,
+	CTF_KIND_STRUCT, CTF_KIND_ARRAY, CTF_KIND_SEQUENCE, CTF_KIND_VARIANT,
+};
+
+enum ctf_order { CTF_ORDER_NATIVE, CTF_ORDER_LE, CTF_ORDER_BE };
+
+/* One range of an enumeration; both ends belong to it. Compared as the container's signedness says. */
+struct ctf_range {
+	const char *label;
+	uint64_t begin, end;
+};
+
+struct ctf_member {
+	const char *name;
+	const struct ctf_type *type;
+};
+
+struct ctf_type {
+	enum ctf_kind kind;
+	uint32_t align;			/* bits, a power of two */
+	/* integer, enum (its container), float */
+	uint32_t size;			/* bits */
+	uint8_t is_signed, base;
+	uint8_t is_text;		/* integer: has an encoding */
+	uint8_t order;			/* enum ctf_order */
+	const char *clock;		/* name of the clock it is mapped to, or NULL */
+	/* enum */
+	struct ctf_range *range;
+	uint32_t range_count;
+	/* struct, variant */
+	struct ctf_member *member;
+	uint32_t member_count;
+	/* array, sequence */
+	const struct ctf_type *element;
+	uint64_t length;
+	/* sequence: its length; variant: its tag, NULL when none was given */
+	const char *path;
+};
+
+struct ctf_clock {
+	const char *name;
+	const char *uuid;		/* as written: equal ones are the same clock; NULL: not told */
+	uint64_t freq;			/* Hz, not 0 */
+	int64_t offset_s;
+	uint64_t offset;		/* cycles */
+};
+
+struct ctf_env {
+	const char *name;
+	const char *text;		/* NULL: it is a number */
+	int64_t number;
+};
+
+struct ctf_stream_decl {
+	uint64_t id;
+	const struct ctf_type *event_header, *event_context, *packet_context;
+};
+
+struct ctf_event_decl {
+	const char *name;
+	uint64_t id, stream_id;
+	int32_t loglevel;		/* -1: none */
+	const char *uri;		/* model.emf.uri; NULL: none */
+	const struct ctf_type *context, *fields;
+};
+
+struct ctf_metadata {
+	struct arena arena;
+	enum ctf_order order;		/* LE or BE */
+	const char *torn;		/* where its end is cut off, which is left out; NULL: it is not */
+	uint64_t bytes;			/* size of the file */
+	struct ctf_metadata *before;	/* what was read of a growing file earlier; freed together */
+	bool has_uuid;
+	uint8_t uuid[16];
+	const struct ctf_type *packet_header;
+	struct ctf_clock *clock;
+	uint32_t clock_count;
+	struct ctf_env *env;
+	uint32_t env_count;
+	struct ctf_stream_decl *stream;
+	uint32_t stream_count;
+	struct ctf_event_decl *event;
+	uint32_t event_count;
+};
+
+/* Metadata larger than this is refused. */
+#define CTF_METADATA_MAX ((size_t)64 << 20)
+/* Structures, variants and arrays inside each other. */
+#define CTF_DEPTH_MAX 48
+
+/**
+ * tsdl_load() - read and parse the metadata file @path, plain or packetized
+ *
+ * Return: 0 with *@metadata to be freed by tsdl_free(); -1 with @err (file:line:column).
+ * Context: allocates, blocks.
+ */
+int tsdl_load(const char *path, struct ctf_metadata **metadata, struct err *err);
+
+/** tsdl_parse() - the same from memory; @name stands in errors. @text is changed. */
+int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **metadata,
+		   struct err *err);
+
+void tsdl_free(struct ctf_metadata *metadata);
+
+/** tsdl_env() - the entry of the environment called @name, or NULL. */
+const struct ctf_env *tsdl_env(const struct ctf_metadata *metadata, const char *name);
+
+#endif
