@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "recorder/session.h"
+#include "recorder/session/session.h"
 
 #define ROUNDS_MAX 1000
 

@@ -75,7 +75,7 @@ enum kymo_enable {
 
 /*
  * What the recorder is writing to traces at this moment, so that the next one, if it is killed there, can
- * tell from the files whether it came to be (recorder/promise.h). The rings that are in the packet have
+ * tell from the files whether it came to be (recorder/drain/promise.h). The rings that are in the packet have
  * the promise's number, and where they go with it. Each sink that keeps files has a place of its own.
  *
  *   kymo_promise.state     | ... | kept |    wanted    |    begun     |

@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "cli/common.h"
-#include "recorder/control.h"
-#include "recorder/states.h"
+#include "recorder/control/control.h"
+#include "recorder/runtime/states.h"
 
 #define SWITCH_NS 30000000000	/* a recorder writes what there is before it pauses */
 

@@ -6,8 +6,8 @@
 #include <json-c/json.h>
 
 #include "base/opt.h"
-#include "recorder/domain.h"
-#include "recorder/rundir.h"
+#include "recorder/runtime/domain.h"
+#include "recorder/runtime/rundir.h"
 
 /**
  * ask_open() - the runtime directory and who records there

@@ -11,7 +11,7 @@
 #include "control/agent.h"
 #include "control/control.h"
 #include "control/sim_clock.h"
-#include "recorder/region.h"
+#include "recorder/runtime/region_view.h"
 
 #define DOMAIN_LARGEST 232u	/* as ROS 2 has it: the ports of a larger one are no ports */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/common.h"
-#include "recorder/doctor.h"
+#include "recorder/doctor/doctor.h"
 
 struct options {
 	uint64_t pid;

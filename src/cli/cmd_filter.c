@@ -6,7 +6,7 @@
 #include "cli/ask.h"
 #include "cli/common.h"
 #include "cli/filter_options.h"
-#include "recorder/control.h"
+#include "recorder/control/control.h"
 
 #define ASK_MS 60000	/* it takes what was committed first, onto its disk */
 

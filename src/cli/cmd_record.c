@@ -21,9 +21,9 @@
 #include "cli/select.h"
 #include "cli/sink_files.h"
 #include "control/control.h"
-#include "recorder/filter.h"
-#include "recorder/launch.h"
-#include "recorder/record.h"
+#include "recorder/filter/filter.h"
+#include "recorder/launch/launch.h"
+#include "recorder/record/record.h"
 
 struct options {
 	struct opt_list output;

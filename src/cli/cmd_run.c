@@ -9,8 +9,8 @@
 #include "cli/common.h"
 #include "cli/filter_options.h"
 #include "cli/nothing_traced.h"
-#include "recorder/launch.h"
-#include "recorder/rundir.h"
+#include "recorder/launch/launch.h"
+#include "recorder/runtime/rundir.h"
 
 struct options {
 	uint64_t ring_size;

@@ -11,8 +11,8 @@
 #include "cli/common.h"
 #include "cli/record_relay.h"
 #include "cli/sink_files.h"
-#include "recorder/control.h"
-#include "recorder/states.h"
+#include "recorder/control/control.h"
+#include "recorder/runtime/states.h"
 
 #define ASK_MS 60000	/* the recorder flushes and completes before it answers */
 #define REMOVE_MS 3600000	/* a relay may be slow: as long as it makes progress the recorder waits */

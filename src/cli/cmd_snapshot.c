@@ -9,10 +9,10 @@
 #include "base/text.h"
 #include "cli/common.h"
 #include "cli/recorded.h"
-#include "recorder/control.h"
-#include "recorder/domain.h"
-#include "recorder/region.h"
-#include "recorder/status.h"
+#include "recorder/control/control.h"
+#include "recorder/runtime/domain.h"
+#include "recorder/runtime/region_view.h"
+#include "recorder/runtime/status.h"
 
 #define ASK_MS 120000	/* --post of the recorder, and the writing */
 

@@ -10,11 +10,11 @@
 #include "cli/ask.h"
 #include "cli/common.h"
 #include "cli/status_refused.h"
-#include "recorder/domain.h"
-#include "recorder/region.h"
-#include "recorder/rundir.h"
-#include "recorder/states.h"
-#include "recorder/status.h"
+#include "recorder/runtime/domain.h"
+#include "recorder/runtime/region_view.h"
+#include "recorder/runtime/rundir.h"
+#include "recorder/runtime/states.h"
+#include "recorder/runtime/status.h"
 
 #define INTERVAL_NS	100000000	/* between two looks */
 #define WATCH_NS	1000000000

@@ -11,7 +11,7 @@
 #include "cli/common.h"
 #include "cli/trace_time.h"
 #include "ctf/read/copy.h"
-#include "recorder/trace_dir.h"
+#include "recorder/trace/trace_dir.h"
 
 #define ACCOUNTS_MAX (64u << 20)
 

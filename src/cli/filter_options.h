@@ -4,7 +4,7 @@
 #define KYMO_CLI_FILTER_OPTIONS_H
 
 #include "base/opt.h"
-#include "recorder/filter_rules.h"
+#include "recorder/filter/filter_rules.h"
 
 struct filter_wishes {
 	struct opt_list kind[FILTER_KINDS];

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "recorder/filter_caret.h"
+#include "caret/filter/caret_filter.h"
 
 static struct json_object *member(struct json_object *object, const char *key)
 {

@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "cli/common.h"
-#include "recorder/doctor.h"
-#include "recorder/prefixes.h"
+#include "recorder/doctor/doctor.h"
+#include "recorder/launch/prefixes.h"
 
 /* The first problem of a doctor, for one line. */
 struct reason {

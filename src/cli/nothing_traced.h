@@ -3,7 +3,7 @@
 #ifndef KYMO_CLI_NOTHING_TRACED_H
 #define KYMO_CLI_NOTHING_TRACED_H
 
-#include "recorder/record.h"
+#include "recorder/record/record.h"
 
 /**
  * nothing_traced() - say on stderr that there is no trace, the likely reason, and what to do

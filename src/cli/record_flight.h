@@ -4,7 +4,7 @@
 #define KYMO_CLI_RECORD_FLIGHT_H
 
 #include "base/opt.h"
-#include "recorder/record.h"
+#include "recorder/record/record.h"
 
 /* Filled by the command line, after FLIGHT_NO_WISHES. */
 struct flight_wishes {

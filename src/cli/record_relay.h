@@ -5,7 +5,7 @@
 
 #include "cli/access_options.h"
 #include "cli/common.h"
-#include "recorder/record.h"
+#include "recorder/record/record.h"
 #include "relay/send_sink.h"
 
 struct relay_wishes {

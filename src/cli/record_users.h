@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/opt.h"
-#include "recorder/session.h"
+#include "recorder/session/session.h"
 
 #define RECORD_USERS_OPT(type, member) \
 	{ "user", 0, OPT_LIST, offsetof(type, member), "USER", \

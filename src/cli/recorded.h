@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "recorder/record.h"
+#include "recorder/record/record.h"
 
 /** recorded_lossy() - whether anything is missing in the trace. */
 bool recorded_lossy(const struct session_stats *stats);

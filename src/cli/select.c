@@ -8,9 +8,9 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "recorder/doctor.h"
-#include "recorder/rundir.h"
-#include "recorder/status.h"
+#include "recorder/doctor/doctor.h"
+#include "recorder/runtime/rundir.h"
+#include "recorder/runtime/status.h"
 
 #define WHY_MAX 1024	/* bytes of a reason */
 

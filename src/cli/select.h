@@ -4,7 +4,7 @@
 #define KYMO_CLI_SELECT_H
 
 #include "base/opt.h"
-#include "recorder/session.h"
+#include "recorder/session/session.h"
 
 /**
  * select_processes() - put what -p says into @session

@@ -4,7 +4,7 @@
 #define KYMO_CLI_SINK_FILES_H
 
 #include "cli/common.h"
-#include "recorder/session.h"
+#include "recorder/session/session.h"
 
 struct sink_wishes {
 	uint64_t rotate_size, max_size;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "recorder/region.h"
+#include "recorder/runtime/region_view.h"
 
 #define REFUSED_MAX 64
 

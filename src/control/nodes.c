@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "abi/points.h"
-#include "recorder/initlog_cursor.h"
+#include "recorder/runtime/initlog_cursor.h"
 
 #define NAME_MAX_BYTES	256		/* of a name, of a namespace; ROS 2 allows 255 in both together */
 #define HANDLES		(2 * sizeof(uint64_t))	/* node_handle, rmw_handle: what is in front of the names */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "recorder/region.h"
+#include "recorder/runtime/region_view.h"
 
 #define NODES_MAX 1024		/* of a process; further ones are not told */
 

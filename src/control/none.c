@@ -10,7 +10,7 @@
 
 #include "control/agent.h"
 #include "control/remote.h"
-#include "recorder/preload.h"
+#include "recorder/launch/preload.h"
 
 int control_enter(const char *verb, int argc, char **argv, const char *libdir, struct err *err)
 {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recorder/claim.h"
+#include "recorder/runtime/claim.h"
 
 #define OUTSIDE_NS	500000000u	/* a session takes a process, and lets go of it, within this time */
 

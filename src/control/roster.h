@@ -14,9 +14,9 @@
 
 #include "control/machine.h"
 #include "control/nodes.h"
-#include "recorder/domain.h"
-#include "recorder/region.h"
-#include "recorder/rundir.h"
+#include "recorder/runtime/domain.h"
+#include "recorder/runtime/region_view.h"
+#include "recorder/runtime/rundir.h"
 
 #define ROSTER_MAX	4096	/* processes; further ones are not seen */
 #define ROSTER_NAME_MAX	64	/* of a node, with its NUL */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "recorder/filter_caret.h"
+#include "caret/filter/caret_filter.h"
 
 #define START_TEXT_MAX	8192	/* bytes of one list, with its NUL; a request to the recorder has 64 KiB */
 

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "control/steer_ask.h"
-#include "recorder/control.h"
-#include "recorder/environment.h"
+#include "recorder/control/control.h"
+#include "recorder/runtime/environment.h"
 
 #define AWAITS_MS 5000		/* a recording that ends is waited for so long without a word */
 

@@ -17,8 +17,8 @@
 #include <uv.h>
 
 #include "control/start.h"
-#include "recorder/domain.h"
-#include "recorder/rundir.h"
+#include "recorder/runtime/domain.h"
+#include "recorder/runtime/rundir.h"
 
 struct steer;
 

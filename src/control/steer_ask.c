@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recorder/control.h"
-#include "recorder/domain.h"
+#include "recorder/control/control.h"
+#include "recorder/runtime/domain.h"
 
 #define ASK_MS		30000		/* a recorder writes what there is before it answers */
 #define ASK_TRIES	3000

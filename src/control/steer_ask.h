@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "recorder/rundir.h"
+#include "recorder/runtime/rundir.h"
 
 struct json_object;
 

@@ -11,7 +11,7 @@
 #ifndef KYMO_RELAY_SEND_SINK_H
 #define KYMO_RELAY_SEND_SINK_H
 
-#include "recorder/sink.h"
+#include "recorder/drain/sink.h"
 #include "relay/sender.h"
 
 #define SEND_LIVE_TIMER_NS	4000000ull

@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-#include "recorder/traces.h"
+#include "recorder/trace/traces.h"
 #include "relay/send_left.h"
 #include "relay/send_sink.h"
 

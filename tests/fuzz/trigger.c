@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/trigger.h"
+#include "recorder/trigger/trigger.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

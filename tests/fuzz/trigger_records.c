@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "abi/region.h"
-#include "recorder/trigger.h"
+#include "recorder/trigger/trigger.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -28,7 +28,7 @@
 #include "abi/hash.h"
 #include "abi/points.h"
 #include "abi/region.h"
-#include "recorder/alive.h"
+#include "recorder/runtime/alive.h"
 
 #define PRODUCER_RINGS		2u
 #define PRODUCER_LOG_CHUNKS	2u

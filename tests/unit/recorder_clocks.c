@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "recorder/clocks.h"
+#include "recorder/session/clocks.h"
 
 #define S 1000000000ull
 

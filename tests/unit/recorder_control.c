@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "recorder/control.h"
+#include "recorder/control/control.h"
 
 struct bench {
 	char path[64];

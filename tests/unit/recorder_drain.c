@@ -3,8 +3,8 @@
 #include "producer.h"
 
 #include "babeltrace.h"
-#include "recorder/process.h"
-#include "recorder/sink_ctf.h"
+#include "recorder/drain/drained_process.h"
+#include "recorder/trace/sink_ctf.h"
 
 struct bench {
 	char run[64], trace[96];

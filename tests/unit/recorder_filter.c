@@ -6,9 +6,9 @@
  */
 #include "producer.h"
 
-#include "recorder/filter.h"
-#include "recorder/left_out.h"
-#include "recorder/session.h"
+#include "recorder/filter/filter.h"
+#include "recorder/records/left_out_set.h"
+#include "recorder/session/session.h"
 
 struct place {
 	char run[64], trace[96], said[1024];

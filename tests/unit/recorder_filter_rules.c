@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "recorder/filter_caret.h"
-#include "recorder/filter_rules.h"
+#include "caret/filter/caret_filter.h"
+#include "recorder/filter/filter_rules.h"
 
 static struct filter_rules rules_of(const char *text)
 {

@@ -3,8 +3,8 @@
 #include "producer.h"
 
 #include "babeltrace.h"
-#include "recorder/flight_internal.h"
-#include "recorder/session.h"
+#include "recorder/flight/flight_internal.h"
+#include "recorder/session/session.h"
 
 #define EVENTS_MAX 1000000
 

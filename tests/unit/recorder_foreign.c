@@ -9,9 +9,9 @@
 #include "producer.h"
 
 #include "babeltrace.h"
-#include "recorder/region.h"
-#include "recorder/session.h"
-#include "recorder/status.h"
+#include "recorder/runtime/region_view.h"
+#include "recorder/session/session.h"
+#include "recorder/runtime/status.h"
 
 struct place {
 	char run[64], trace[96], said[65536];

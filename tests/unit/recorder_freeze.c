@@ -4,7 +4,7 @@
 #include <sched.h>
 
 #include "producer.h"
-#include "recorder/freeze.h"
+#include "recorder/session/freeze.h"
 
 struct bench {
 	char run[64];

@@ -8,8 +8,8 @@
 #include "producer.h"
 
 #include "abi/life.h"
-#include "recorder/initlog_cursor.h"
-#include "recorder/session.h"
+#include "recorder/runtime/initlog_cursor.h"
+#include "recorder/session/session.h"
 
 #define ID KYMO_POINT_rcl_timer_init
 #define FACTS_MAX 20000

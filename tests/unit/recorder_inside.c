@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 
 #include "inside.h"
-#include "recorder/session.h"
-#include "recorder/status.h"
+#include "recorder/session/session.h"
+#include "recorder/runtime/status.h"
 
 /*
  * A child that was forked beside a running thread may allocate and start threads with glibc, but not

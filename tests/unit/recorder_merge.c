@@ -11,8 +11,8 @@
 
 #include "abi/points.h"
 #include "abi/region.h"
-#include "recorder/merge.h"
-#include "recorder/walk.h"
+#include "recorder/drain/merge.h"
+#include "recorder/records/record_walk.h"
 
 #define INPUTS_MAX 40
 #define RECORDS_MAX 300

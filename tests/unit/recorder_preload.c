@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "recorder/preload.h"
+#include "recorder/launch/preload.h"
 
 static void found_beside_program(void **state)
 {

@@ -5,8 +5,8 @@
  */
 #include "producer.h"
 
-#include "recorder/promise.h"
-#include "recorder/session.h"
+#include "recorder/drain/promise.h"
+#include "recorder/session/session.h"
 
 #define NUMBERS		16384
 #define TRACES		24

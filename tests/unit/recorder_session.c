@@ -5,7 +5,7 @@
 #include "producer.h"
 
 #include "babeltrace.h"
-#include "recorder/session.h"
+#include "recorder/session/session.h"
 
 struct place {
 	char run[64], trace[96], said[4096];

@@ -8,8 +8,8 @@
 #include "producer.h"
 
 #include "babeltrace.h"
-#include "recorder/process.h"
-#include "recorder/session.h"
+#include "recorder/drain/drained_process.h"
+#include "recorder/session/session.h"
 
 struct place {
 	char run[64], said[4096];

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "abi/region.h"
-#include "recorder/states.h"
+#include "recorder/runtime/states.h"
 
 #define WAIT	KYMO_STATE_WAIT
 #define PREPARE	KYMO_STATE_PREPARE

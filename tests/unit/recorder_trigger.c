@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "abi/region.h"
-#include "recorder/trigger.h"
+#include "recorder/trigger/trigger.h"
 
 /* ---- the language ---- */
 

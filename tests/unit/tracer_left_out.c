@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "consumer.h"
-#include "recorder/left_out.h"
+#include "recorder/records/left_out_set.h"
 #include "tracer/initlog.h"
 #include "tracer/left_out.h"
 #include "tracer/process.h"

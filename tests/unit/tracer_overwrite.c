@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "consumer.h"
-#include "recorder/domain.h"
+#include "recorder/runtime/domain.h"
 #include "tracer/initlog.h"
 #include "tracer/process.h"
 

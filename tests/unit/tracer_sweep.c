@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 
 #include "consumer.h"
-#include "recorder/domain.h"
+#include "recorder/runtime/domain.h"
 #define KYMO_REGISTER_LATE	/* not before there is a directory */
 #include "kymo/kymo.h"
 #include "tracer/process.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recorder/claim.h"
+#include "recorder/runtime/claim.h"
 
 #define LOOK_MS		100		/* words in shared memory; nothing tells us when they change */
 #define LOOK_BUSY_MS	5		/* while something is to happen */

@@ -8,7 +8,7 @@
 #include "control/agent.h"
 #include "control/dds/speaker.h"
 #include "control/steer.h"
-#include "recorder/elsewhere.h"
+#include "recorder/runtime/elsewhere.h"
 
 #define AGENT_SIGNALS 2
 #define AGENT_ELSEWHERE_MAX 8

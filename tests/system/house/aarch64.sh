@@ -22,7 +22,7 @@ fail() {
 
 flags="-std=gnu11 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Isrc -Iinclude"
 # With what they use of the recorder's side.
-for source in src/tracer/*.c src/recorder/{rundir,domain,claim,alive,left_out}.c src/base/err.c; do
+for source in src/tracer/*.c src/recorder/{runtime/{rundir,domain,claim,alive},records/left_out_set}.c src/base/err.c; do
 	$cc $flags -c -o "$work/$(basename "$(dirname "$source")")-$(basename "$source" .c).o" "$source"
 done
 "${cc%gcc}ar" rcs "$work/all.a" "$work"/*.o	# a test may bring one of them itself

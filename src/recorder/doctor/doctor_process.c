@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Is this process traced, or could it be? Reads /proc and the process's region. See doctor.h. */
+#include "recorder/doctor/doctor_internal.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/hash.h"
+#include "abi/points.h"
+#include "abi/region.h"
+#include "base/elf.h"
+#include "recorder/launch/preload.h"
+#include "recorder/launch/program_tracetools.h"
+
+#define ENVIRONMENT_MAX (4u << 20)	/* bytes; the kernel's own limit is 2 MiB by default */
+static char *read_whole(const char *path, size_t limit)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text = fd < 0 ? NULL : calloc(1, limit + 2);
+	size_t used = 0;
+	ssize_t got;
+
+	while (text && used < limit && (got = read(fd, text + used, limit - used)) > 0)
+		used += (size_t)got;
+	if (fd >= 0)
+		(void)close(fd);
+	return text;
+}
+
+static bool read_status(struct doctor_process *process)
+{
+	char path[64], line[512];
+	FILE *file;
+
+	(void)snprintf(path, sizeof path, "/proc/%u/status", process->pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	process->inner_pid = process->pid;
+	while (fgets(line, sizeof line, file)) {
+		line[strcspn(line, "\n")] = 0;
+		if (!strncmp(line, "Name:\t", 6))
+			(void)snprintf(process->name, sizeof process->name, "%.63s", line + 6);
+		else if (!strncmp(line, "State:\t", 7))
+			process->state = line[7];
+		else if (!strncmp(line, "Uid:\t", 5))	/* real, effective, ... */
+			process->uid = (unsigned)strtoul(line + 5 + strcspn(line + 5, "\t"), NULL, 10);
+		else if (!strncmp(line, "NSpid:\t", 7))
+			process->inner_pid = (unsigned)strtoul(strrchr(line, '\t') + 1, NULL, 10);
+	}
+	fclose(file);
+	return true;
+}
+
+const char *doctor_variable(const struct doctor_process *process, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = process->environment; at && *at; at += strlen(at) + 1) {
+		if (!strncmp(at, name, length) && at[length] == '=')
+			return at + length + 1;
+	}
+	return NULL;
+}
+
+/* ---- what is loaded in it ---- */
+
+static bool read_maps(const struct doctor_process *process, struct doctor_loaded *loaded)
+{
+	char path[64], line[PATH_MAX + 128];
+	FILE *file;
+
+	(void)snprintf(path, sizeof path, "/proc/%u/maps", process->pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	memset(loaded, 0, sizeof *loaded);
+	while (fgets(line, sizeof line, file)) {
+		char *name = strchr(line, '/');
+		const char *base;
+
+		if (!name)
+			continue;
+		name[strcspn(name, "\n")] = 0;
+		base = strrchr(name, '/') + 1;
+		loaded->rclpy |= strstr(base, "_rclpy") != NULL;
+		loaded->malloc |= !strncmp(base, PRELOAD_MALLOC_LIBRARY, strlen(PRELOAD_MALLOC_LIBRARY));
+		if (!strncmp(base, PRELOAD_LIBRARY, strlen(PRELOAD_LIBRARY))) {
+			loaded->preload = true;
+			loaded->deleted = strstr(base, " (deleted)");
+		} else if (!strncmp(base, "libkymo.so", 10)) {
+			loaded->tracer = true;
+			(void)snprintf(loaded->libkymo, sizeof loaded->libkymo, "%.*s", PATH_MAX - 1, name);
+		} else if (!strncmp(base, "libtracetools.so", 16)) {
+			(void)snprintf(loaded->tracetools, sizeof loaded->tracetools, "%.*s",
+				       PATH_MAX - 1, name);
+		} else if (!strncmp(base, "librclcpp.so", 12)) {
+			(void)snprintf(loaded->rclcpp, sizeof loaded->rclcpp, "%.*s", PATH_MAX - 1, name);
+		}
+	}
+	fclose(file);
+	return true;
+}
+
+static void say_loaded(struct doctor *doctor, const struct doctor_process *process,
+		       const struct doctor_loaded *loaded)
+{
+	const char *preload = doctor_variable(process, "LD_PRELOAD");
+
+	if (loaded->preload)
+		doctor_say(doctor, "preload", loaded->deleted ? DOCTOR_WARNING : DOCTOR_OK,
+			   loaded->deleted ? "restart the process when it suits" : NULL,
+			   loaded->deleted ? "the library is loaded; its file was replaced since" :
+					     "the library is loaded");
+	else if (loaded->tracer)
+		doctor_say(doctor, "preload", DOCTOR_OK, NULL,
+			   "not loaded; the program uses libkymo itself");
+	else if (doctor_no_preload(doctor, process))
+		return;
+	else if (preload && strstr(preload, PRELOAD_LIBRARY))
+		doctor_say(doctor, "preload", DOCTOR_PROBLEM,
+			   "ask 'kymo doctor' about its program; its output may hold a line of ld.so",
+			   "LD_PRELOAD names the library, but it is not loaded");
+	else
+		doctor_say(doctor, "preload", DOCTOR_PROBLEM,
+			   "start it with 'kymo run -- CMD' or 'kymo record -- CMD'; a running process cannot be given the library",
+			   "the library is not loaded");
+}
+
+static void say_tracetools(struct doctor *doctor, const struct doctor_process *process,
+			   const struct doctor_loaded *loaded)
+{
+	char path[PATH_MAX + 64];
+	struct tracetools_facts facts;
+	struct elf elf;
+
+	if (!*loaded->tracetools && doctor_no_tracetools(doctor, process, loaded))
+		return;
+	if (!*loaded->tracetools) {
+		doctor_say(doctor, "libtracetools", loaded->tracer ? DOCTOR_WARNING : DOCTOR_PROBLEM,
+			   "is this the ROS 2 process you mean? 'kymo status' lists those that are traced",
+			   "not loaded: it is no ROS 2 process, or one without tracepoints");
+		return;
+	}
+	/* In a container the path means another file: look through the process's own root. */
+	(void)snprintf(path, sizeof path, "/proc/%u/root%s", process->pid, loaded->tracetools);
+	if (elf_open(&elf, path, NULL)) {
+		doctor_say(doctor, "libtracetools", DOCTOR_OK, NULL, "%s", loaded->tracetools);
+		return;
+	}
+	if (doctor_is_disabled(doctor, &elf, loaded->tracetools)) {
+		elf_close(&elf);
+		return;
+	}
+	tracetools_look(&elf, path, &facts);
+	elf_close(&elf);
+	doctor_say(doctor, "libtracetools", DOCTOR_OK, NULL, "%s, version %s (%s)",
+		   loaded->tracetools, facts.version, facts.evidence);
+	(void)snprintf(path, sizeof path, "/proc/%u/root%s", process->pid, loaded->rclcpp);
+	if (!*loaded->rclcpp || elf_open(&elf, path, NULL))
+		return;
+	doctor_symbols(doctor, path, &elf, &facts);
+	elf_close(&elf);
+}
+
+/* LTTng-UST names its listener threads after the process, with "-ust" behind. */
+static void say_threads(struct doctor *doctor, const struct doctor_process *process)
+{
+	const char *disabled = doctor_variable(process, "TRACETOOLS_RUNTIME_DISABLE");
+	unsigned threads = 0, listeners = 0;
+	char path[300], name[32];
+	struct dirent *entry;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof path, "/proc/%u/task", process->pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		int fd;
+		ssize_t got;
+
+		if (!isdigit((unsigned char)*entry->d_name))
+			continue;
+		(void)snprintf(path, sizeof path, "/proc/%u/task/%.32s/comm", process->pid,
+			       entry->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		got = fd < 0 ? 0 : read(fd, name, sizeof name - 1);
+		if (fd >= 0)
+			(void)close(fd);
+		threads++;
+		listeners += got > 4 && !memcmp(name + got - 5, "-ust\n", 5);
+	}
+	if (dir)
+		closedir(dir);
+	if (listeners)
+		doctor_say(doctor, "threads", DOCTOR_WARNING,
+			   "set TRACETOOLS_RUNTIME_DISABLE=1 before it starts, as kymo run does (tracetools 8.9 or later)",
+			   "%u, of these %u of LTTng%s", threads, listeners,
+			   disabled ? ", though TRACETOOLS_RUNTIME_DISABLE is set" : "");
+	else
+		doctor_say(doctor, "threads", DOCTOR_OK, NULL, "%u, none of LTTng%s", threads,
+			   disabled ? "; TRACETOOLS_RUNTIME_DISABLE keeps only LTTng out" : "");
+}
+
+/* ---- its region ---- */
+
+/* The newest "<pid>-....region" of the directory. */
+static bool find_region(const char *directory, unsigned pid, char *path, size_t size)
+{
+	size_t length = strlen(directory);
+	struct timespec newest = { 0 };
+	struct dirent *entry;
+	struct stat status;
+	bool found = false;
+	char prefix[16];
+	DIR *dir = opendir(directory);
+
+	(void)snprintf(prefix, sizeof prefix, "%u-", pid);
+	while (dir && (entry = readdir(dir))) {
+		const char *end = strrchr(entry->d_name, '.');
+
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) || !end ||
+		    strcmp(end, ".region") || length + strlen(entry->d_name) + 2 > size ||
+		    fstatat(dirfd(dir), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(status.st_mode))
+			continue;
+		if (found && (status.st_ctim.tv_sec < newest.tv_sec ||
+			      (status.st_ctim.tv_sec == newest.tv_sec &&
+			       status.st_ctim.tv_nsec < newest.tv_nsec)))
+			continue;
+		newest = status.st_ctim;
+		found = true;
+		(void)snprintf(path, size, "%s/%s", directory, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static void say_region(struct doctor *doctor, const char *path, const char *library)
+{
+	static const char *const other_version =
+		"restart it with the library of this kymo ('kymo run'), or install one version of both; LD_LIBRARY_PATH may name the other";
+	static const char *const states[] = { "?", "waiting for a recorder", "about to be recorded",
+					      "being recorded" };
+	struct kymo_region region;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	ssize_t got = fd < 0 ? -1 : pread(fd, &region, sizeof region, 0);
+	const char *state;
+
+	if (fd >= 0)
+		(void)close(fd);
+	if (got != sizeof region) {
+		doctor_say(doctor, "region", DOCTOR_PROBLEM,
+			   "it is damaged: restart the process", "%s cannot be read%s%s", path,
+			   got < 0 ? ": " : "", got < 0 ? strerror(errno) : "");
+		return;
+	}
+	if (region.magic != KYMO_REGION_MAGIC) {
+		doctor_say(doctor, "region", DOCTOR_PROBLEM, "it is damaged: restart the process", "%s is no region", path);
+		return;
+	}
+	if (region.abi_version != KYMO_ABI_VERSION) {
+		doctor_say(doctor, "region", DOCTOR_PROBLEM, other_version,
+			   "%s has layout version %u, this kymo has %u: %s is of another version", path, region.abi_version,
+			   KYMO_ABI_VERSION, *library ? library : "its libkymo");
+		return;
+	}
+	if (region.points_table != KYMO_POINTS_TABLE || region.table_hash != kymo_table_hash()) {
+		doctor_say(doctor, "region", DOCTOR_PROBLEM, other_version,
+			   "%s knows other tracepoints (%u, this kymo %u): %s is of another version", path, region.points_table,
+			   (unsigned)KYMO_POINTS_TABLE, *library ? library : "its libkymo");
+		return;
+	}
+	state = region.flags & KYMO_REGION_REPLACED ? "of a program that was replaced by exec" :
+		region.flags & KYMO_REGION_EXITED ? "of a process that ended" :
+		region.state < sizeof states / sizeof *states ? states[region.state] : states[0];
+	doctor_say(doctor, "region", DOCTOR_OK, NULL, "%s, %u rings, tracetools %.28s", state,
+		   region.ring_count, region.tracetools ? region.tracetools_version :
+							  "not seen yet");
+}
+
+static void say_directory(struct doctor *doctor, const struct doctor_process *process,
+			  const struct doctor_loaded *loaded)
+{
+	const char *chosen = doctor_variable(process, "KYMO_DIR");
+	char inner[PATH_MAX], path[PATH_MAX + 64], file[PATH_MAX + 512];
+
+	if (chosen && *chosen)
+		(void)snprintf(inner, sizeof inner, "%s", chosen);
+	else
+		(void)snprintf(inner, sizeof inner, "/dev/shm/kymo-%u", process->uid);
+	/* In a container /dev/shm is another one; the recorder there sees the same as the process. */
+	(void)snprintf(path, sizeof path, "/proc/%u/root%s", process->pid, inner);
+	doctor_meet(doctor, process, inner, path);
+	if (find_region(path, process->inner_pid, file, sizeof file)) {
+		say_region(doctor, file, loaded->libkymo);
+		if (process->inner_pid != process->pid)
+			doctor_say(doctor, "container", DOCTOR_OK, NULL,
+				   "its pid there is %u: record in the container, or share %s with it",
+				   process->inner_pid, inner);
+		return;
+	}
+	if (!loaded->preload && !loaded->tracer)
+		return;		/* the cause was named already */
+	if (doctor_variable(process, "KYMO_DISABLE") && !strcmp(doctor_variable(process, "KYMO_DISABLE"), "1")) {
+		doctor_say(doctor, "region", DOCTOR_PROBLEM, "start it without KYMO_DISABLE",
+			   "none: KYMO_DISABLE=1 is in its environment");
+		return;
+	}
+	doctor_say(doctor, "region", DOCTOR_WARNING,
+		   "a process makes its region with its first event; KYMO_VERBOSE=1 tells why it cannot",
+		   "none in %s", inner);
+	doctor_directory(doctor, path, process->uid);
+}
+
+int doctor_process(struct doctor *doctor, unsigned pid, struct err *err)
+{
+	struct doctor_process process = { .pid = pid };
+	struct doctor_loaded loaded;
+	char path[64], exe[PATH_MAX];
+	ssize_t length;
+
+	if (!read_status(&process) || process.state == 'Z')
+		return err_set(err, EXIT_INPUT, "no process %u%s", pid,
+			       process.state == 'Z' ? ": it ended and is a zombie" : "");
+	(void)snprintf(path, sizeof path, "/proc/%u/exe", pid);
+	length = readlink(path, exe, sizeof exe - 1);
+	exe[length > 0 ? length : 0] = 0;
+	doctor_say(doctor, "process", DOCTOR_OK, NULL, "%u, %s%s%s", pid, process.name,
+		   *exe ? ", " : "", exe);
+	if (length < 0 && errno == ENOENT) {
+		doctor_say(doctor, "process", DOCTOR_PROBLEM, "name another process", "a thread of the kernel");
+		return 0;
+	}
+	if (process.uid != geteuid() && geteuid()) {
+		doctor_say(doctor, "owner", DOCTOR_PROBLEM, "run kymo as that user",
+			   "user %u; you are user %u", process.uid, (unsigned)geteuid());
+		return 0;
+	}
+	doctor_say(doctor, "owner", DOCTOR_OK, NULL, "user %u", process.uid);
+	if (!read_maps(&process, &loaded)) {
+		doctor_say(doctor, "process", DOCTOR_PROBLEM, "run kymo as root",
+			   "/proc/%u/maps cannot be read: %s", pid, strerror(errno));
+		return 0;
+	}
+	(void)snprintf(path, sizeof path, "/proc/%u/environ", pid);
+	process.environment = read_whole(path, ENVIRONMENT_MAX);
+	say_loaded(doctor, &process, &loaded);
+	say_tracetools(doctor, &process, &loaded);
+	say_threads(doctor, &process);
+	doctor_python(doctor, &process, &loaded);
+	if (loaded.malloc)
+		doctor_malloc(doctor, &process);
+	say_directory(doctor, &process, &loaded);
+	free(process.environment);
+	return 0;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a process that was meant to be traced is not: what people trip over. docs/doctor.md has the list. */
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recorder/doctor/doctor_internal.h"
+#include "recorder/runtime/environment.h"
+#include "recorder/launch/preload.h"
+#include "recorder/runtime/rundir.h"
+
+#define ANCESTORS_MAX 32
+
+static bool open_program(struct elf *elf, const struct doctor_process *process)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof path, "/proc/%u/exe", process->pid);
+	return elf_open(elf, path, NULL) == 0;
+}
+
+/* ---- LD_PRELOAD was not heard, or did not arrive ---- */
+
+/* As the kernel told the loader when the program began. */
+static bool is_secure(unsigned pid)
+{
+	Elf64_auxv_t entry;
+	bool secure = false;
+	char path[64];
+	int fd;
+
+	(void)snprintf(path, sizeof path, "/proc/%u/auxv", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && read(fd, &entry, sizeof entry) == sizeof entry && entry.a_type != AT_NULL)
+		secure |= entry.a_type == AT_SECURE && entry.a_un.a_val;
+	if (fd >= 0)
+		(void)close(fd);
+	return secure;
+}
+
+int doctor_parent(int pid, char name[64])
+{
+	char path[64], line[256];
+	int parent = 0;
+	FILE *file;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	name[0] = 0;
+	while (file && fgets(line, sizeof line, file)) {
+		line[strcspn(line, "\n")] = 0;
+		if (!strncmp(line, "Name:\t", 6))
+			(void)snprintf(name, 64, "%.63s", line + 6);
+		else if (!strncmp(line, "PPid:\t", 6))
+			parent = atoi(line + 6);
+	}
+	if (file)
+		fclose(file);
+	return parent;
+}
+
+/* It was started to be traced, or is the recorder that starts a command. */
+static bool hands_down(int pid, const char *name)
+{
+	size_t size = 0;
+	char *environment = environment_read(pid, &size);
+	const char *preload = environment_value(environment, size, "LD_PRELOAD");
+	bool does = (preload && strstr(preload, PRELOAD_LIBRARY)) || !strcmp(name, "kymo");
+
+	free(environment);
+	return does;
+}
+
+static bool was_stripped(struct doctor *doctor, const struct doctor_process *process)
+{
+	char name[64], below[64];
+	int pid = doctor_parent((int)process->pid, below), under = (int)process->pid;
+
+	for (int i = 0; i < ANCESTORS_MAX && pid > 0; i++) {
+		int next = doctor_parent(pid, name);
+
+		if (hands_down(pid, name)) {
+			doctor_say(doctor, "preload", DOCTOR_PROBLEM,
+				   "put 'kymo run --' behind what takes it away, before the program itself: sudo, env -i, setpriv --reset-env, a script with 'unset LD_PRELOAD'; "
+				   "and record with 'kymo record --all', as all other variables may be gone, too",
+				   "process %d (%s), which it comes from, has LD_PRELOAD with the library; process %d (%s) was started without",
+				   pid, name, under, below);
+			return true;
+		}
+		under = pid;
+		memcpy(below, name, sizeof below);
+		pid = next;
+	}
+	return false;
+}
+
+bool doctor_no_preload(struct doctor *doctor, const struct doctor_process *process)
+{
+	const char *preload = doctor_variable(process, "LD_PRELOAD");
+	struct elf elf;
+	bool is_static;
+
+	if (is_secure(process->pid)) {
+		doctor_say(doctor, "preload", DOCTOR_PROBLEM,
+			   "run it without: give the process its privileges in another way (systemd's AmbientCapabilities=, limits.conf for real-time priorities)",
+			   "it was started with raised privileges (setuid, file capabilities): the loader ignores LD_PRELOAD");
+		return true;
+	}
+	if (open_program(&elf, process)) {
+		is_static = elf.readable && !*elf.interpreter;
+		elf_close(&elf);
+		if (is_static) {
+			doctor_say(doctor, "preload", DOCTOR_PROBLEM, "link it dynamically",
+				   "its program is statically linked, and takes no LD_PRELOAD");
+			return true;
+		}
+	}
+	return !(preload && strstr(preload, PRELOAD_LIBRARY)) && was_stripped(doctor, process);
+}
+
+/* ---- no tracepoints ---- */
+
+bool doctor_is_disabled(struct doctor *doctor, const struct elf *elf, const char *library)
+{
+	if (!elf->readable || !elf->symbol_count || elf_symbol(elf, "ros_trace_rcl_init") || elf_defines(elf, "ros_trace_"))
+		return false;
+	doctor_say(doctor, "libtracetools", DOCTOR_PROBLEM,
+		   "build ROS 2 without TRACETOOLS_DISABLED; Debian packages from Iron on have tracepoints",
+		   "%s has no tracepoints: built with TRACETOOLS_DISABLED", library);
+	return true;
+}
+
+bool doctor_no_tracetools(struct doctor *doctor, const struct doctor_process *process, const struct doctor_loaded *loaded)
+{
+	struct elf elf;
+	bool linked;
+
+	if (open_program(&elf, process)) {
+		linked = elf_defines(&elf, "ros_trace_");
+		elf_close(&elf);
+		if (linked) {
+			doctor_say(doctor, "libtracetools", DOCTOR_PROBLEM,
+				   "link it against libtracetools.so instead of libtracetools.a",
+				   "linked into the program: its calls cannot be caught");
+			return true;
+		}
+	}
+	if (!*loaded->rclcpp)
+		return false;
+	doctor_say(doctor, "libtracetools", DOCTOR_PROBLEM,
+		   "build ROS 2 without TRACETOOLS_DISABLED; Debian packages from Iron on have tracepoints",
+		   "not loaded, though %s is: built with TRACETOOLS_DISABLED", loaded->rclcpp);
+	return true;
+}
+
+/* ---- Python, malloc ---- */
+
+void doctor_python(struct doctor *doctor, const struct doctor_process *process, const struct doctor_loaded *loaded)
+{
+	const char *asked = doctor_variable(process, "KYMO_RCLPY");
+	char path[64], words[4096];
+	ssize_t got;
+	int fd;
+
+	if (!loaded->rclpy)
+		return;
+	(void)snprintf(path, sizeof path, "/proc/%u/cmdline", process->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? 0 : read(fd, words, sizeof words);
+	if (fd >= 0)
+		(void)close(fd);
+	if ((asked && *asked) || (got > 0 && memmem(words, (size_t)got, "kymo.rclpy_hook", 15)))
+		doctor_say(doctor, "rclpy", DOCTOR_OK, NULL, "loaded; the hook is asked to tell of its callbacks%s",
+			   asked && *asked ? " (KYMO_RCLPY; where kymo_py is in the interpreter's site-packages)" : "");
+	else
+		doctor_say(doctor, "rclpy", DOCTOR_WARNING, "start it with KYMO_RCLPY=1, or as python3 -m kymo.rclpy_hook NODE.py, if they are wanted",
+			   "loaded; nodes, topics, messages and timers are recorded, but not when its callbacks begin and end");
+}
+
+void doctor_own_malloc(struct doctor *doctor, const struct elf *elf)
+{
+	if (elf_symbol(elf, "malloc"))
+		doctor_say(doctor, "malloc", DOCTOR_WARNING, "for --malloc, link it without its own allocator; the rest is recorded",
+			   "the program has a malloc() of its own: nothing is recorded of it with --malloc");
+}
+
+void doctor_malloc(struct doctor *doctor, const struct doctor_process *process)
+{
+	struct elf elf;
+
+	if (!open_program(&elf, process))
+		return;
+	doctor_own_malloc(doctor, &elf);
+	elf_close(&elf);
+}
+
+/* ---- another directory ---- */
+
+static bool is_same(const char *one, const char *other)
+{
+	struct stat a, b;
+
+	return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+void doctor_meet(struct doctor *doctor, const struct doctor_process *process, const char *inner, const char *path)
+{
+	char own[512], mounts[64];
+	struct stat there;
+	struct err err;
+
+	(void)snprintf(mounts, sizeof mounts, "/proc/%u/ns/mnt", process->pid);
+	if (rundir_path(own, sizeof own, &err) || is_same(own, path) || stat(path, &there))
+		return;
+	if (!is_same("/proc/self/ns/mnt", mounts))
+		doctor_say(doctor, "container", DOCTOR_WARNING,
+			   "mount one directory into both, and name it with KYMO_DIR in both (docs/containers.md); or record in the container",
+			   "its %s is in another mount namespace, and not the %s of this kymo", inner, own);
+	else
+		doctor_say(doctor, "runtime directory", DOCTOR_WARNING,
+			   process->uid != geteuid() ? "record it with --user, or as that user" :
+						       "set KYMO_DIR to the same for both",
+			   "it has %s, this kymo looks into %s", inner, own);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/doctor/strangers.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/doctor/doctor.h"
+#include "recorder/doctor/doctor_internal.h"
+
+#define GENERATIONS_MAX 32
+#define PROCESSES_MAX 256
+
+static bool comes_from(int pid, int command)
+{
+	char name[64];
+
+	for (int i = 0; i < GENERATIONS_MAX && pid > 1; i++) {
+		if (pid == command)
+			return true;
+		pid = doctor_parent(pid, name);
+	}
+	return false;
+}
+
+static void on_found(void *context, const char *check, enum doctor_result result, const char *text, const char *remedy)
+{
+	struct stranger *stranger = context;
+
+	if (!strcmp(check, "libtracetools"))
+		stranger->calls |= result == DOCTOR_OK;
+	if (*stranger->text || !remedy)
+		return;
+	if ((!strcmp(check, "preload") && result == DOCTOR_PROBLEM) ||
+	    ((!strcmp(check, "runtime directory") || !strcmp(check, "container")) && result != DOCTOR_OK)) {
+		(void)snprintf(stranger->text, sizeof stranger->text, "%s", text);
+		(void)snprintf(stranger->remedy, sizeof stranger->remedy, "%s", remedy);
+	}
+}
+
+static void look_at(int pid, struct stranger *best)
+{
+	struct stranger found = { 0 };
+	struct doctor doctor = { .found = on_found, .context = &found };
+	char name[64], text[sizeof found.text];
+	struct err err;
+
+	(void)doctor_parent(pid, name);
+	if (doctor_process(&doctor, (unsigned)pid, &err) < 0 || !*found.text)
+		return;				/* it has ended meanwhile, or is traced */
+	if (*best->text && (best->calls || !found.calls))
+		return;
+	(void)snprintf(text, sizeof text, "process %d (%s): %.400s", pid, name, found.text);
+	memcpy(found.text, text, sizeof text);
+	*best = found;
+}
+
+void strangers_look(int command, struct stranger *stranger)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	unsigned count = 0;
+
+	while (proc && !stranger->calls && count < PROCESSES_MAX && (entry = readdir(proc))) {
+		int pid = atoi(entry->d_name);
+
+		if (pid < 1 || !comes_from(pid, command))
+			continue;
+		look_at(pid, stranger);
+		count++;
+	}
+	if (proc)
+		closedir(proc);
+}

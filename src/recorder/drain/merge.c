@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/drain/merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/region.h"
+#include "recorder/records/record_walk.h"
+
+#define NONE UINT32_MAX		/* in the tree, before all inputs have come: first of all */
+
+bool merge_begin(struct merge *merge, const struct classes *classes, unsigned count)
+{
+	if (count > merge->room) {
+		struct merge_input *input = realloc(merge->input, count * sizeof *input);
+		unsigned *loser;
+
+		if (!input)
+			return false;
+		merge->input = input;
+		loser = realloc(merge->loser, count * sizeof *loser);
+		if (!loser)
+			return false;
+		merge->loser = loser;
+		merge->room = count;
+	}
+	for (unsigned i = 0; i < count; i++)
+		merge->input[i] = (struct merge_input){ .ns = UINT64_MAX };
+	merge->classes = classes;
+	merge->count = count;
+	merge->waits = false;
+	return true;
+}
+
+void merge_free(struct merge *merge)
+{
+	free(merge->input);
+	free(merge->loser);
+	*merge = (struct merge){ 0 };
+}
+
+/* ---- one input ---- */
+
+/* Reads the header of the record at in->at, and how long it is. */
+static inline void look_once(const struct merge *merge, struct merge_input *in)
+{
+	const size_t room = (size_t)(in->end - in->at);
+	uint64_t ns;
+	uint16_t id;
+	long payload;
+
+	in->ns = UINT64_MAX;
+	if (!room)
+		return;
+	in->bad = true;
+	if (room < KYMO_RECORD_HEADER)
+		return;
+	memcpy(&id, in->at, sizeof id);
+	memcpy(&ns, in->at + sizeof id, sizeof ns);
+	payload = classes_fixed(merge->classes, id);
+	in->fixed = payload >= 0;
+	if (payload == CLASSES_VARIABLE)
+		payload = walk_payload(merge->classes, id, in->at + KYMO_RECORD_HEADER, room - KYMO_RECORD_HEADER);
+	if (payload < 0 || (size_t)payload > room - KYMO_RECORD_HEADER || ns > merge->not_after)
+		return;
+	if (ns < in->floor) {
+		if (in->floor - ns > WALK_BACK_MAX_NS)
+			return;
+		ns = in->floor;
+		in->moved++;
+	}
+	in->bad = false;
+	in->floor = in->ns = ns;
+	in->id = id;
+	in->size = KYMO_RECORD_HEADER + (uint32_t)payload;
+}
+
+/* The next record that is wanted. */
+static inline void look(const struct merge *merge, struct merge_input *in)
+{
+	look_once(merge, in);
+	if (__builtin_expect(!merge->wanted, 1))
+		return;
+	while (in->ns != UINT64_MAX && !merge->wanted(merge->context, (unsigned)(in - merge->input), in)) {
+		in->at += in->size;
+		in->left_out++;
+		look_once(merge, in);
+	}
+}
+
+void merge_span(struct merge *merge, unsigned index, const uint8_t *at, size_t size)
+{
+	struct merge_input *in = &merge->input[index];
+
+	in->at = at;
+	in->end = at + size;
+	in->records = in->left_out = in->moved = 0;
+	in->taken = 0;
+	in->bad = false;
+	look(merge, in);
+}
+
+#define STEP 32u		/* bytes that are copied without asking how many are needed */
+
+/* Few payloads are longer than STEP, and where there is room behind them one copy of that size does for all of those. */
+static inline void copy_payload(uint8_t *to, size_t room, const struct merge_input *in, size_t size)
+{
+	const uint8_t *from = in->at + KYMO_RECORD_HEADER;
+
+	if (size <= STEP && room >= STEP && (size_t)(in->end - from) >= STEP)
+		memcpy(to, from, STEP);
+	else
+		memcpy(to, from, size);
+}
+
+/*
+ * Moves the record of @in, with the id that its length is from: the bytes may change meanwhile and be nonsense, but
+ * what is written has the length that its id says.
+ */
+static inline bool take(const struct merge *merge, struct merge_input *in, struct merge_out *out)
+{
+	const size_t payload = in->size - KYMO_RECORD_HEADER;
+	uint8_t *to = out->at;
+
+	memcpy(to, &in->id, sizeof in->id);
+	memcpy(to + sizeof in->id, &in->ns, sizeof in->ns);
+	to += KYMO_RECORD_HEADER;
+	memcpy(to, &in->context, sizeof in->context);
+	to += sizeof in->context;
+	copy_payload(to, out->room - (size_t)(to - out->at), in, payload);
+	if (__builtin_expect(!in->fixed, 0) && walk_payload(merge->classes, in->id, to, payload) != (long)payload)
+		return false;
+	to += payload;
+	out->room -= (size_t)(to - out->at);
+	out->at = to;
+	out->records++;
+	if (!in->records++)
+		in->first = in->ns;
+	in->last = in->ns;
+	in->taken += in->size;
+	in->at += in->size;
+	return true;
+}
+
+/* ---- the tree of losers ---- */
+
+static bool before(const struct merge *merge, unsigned a, unsigned b)
+{
+	const uint64_t one = merge->input[a].ns, other = merge->input[b].ns;
+
+	return one < other || (one == other && a < b);
+}
+
+/* Lets @index play its way up from its leaf. */
+static void play(struct merge *merge, unsigned index)
+{
+	unsigned winner = index;
+
+	for (unsigned node = (index + merge->count) / 2; node; node /= 2) {
+		const unsigned other = merge->loser[node];
+
+		if (winner == NONE)
+			break;
+		if (other == NONE || before(merge, other, winner)) {
+			merge->loser[node] = winner;
+			winner = other;
+		}
+	}
+	merge->loser[0] = winner;
+}
+
+void merge_ready(struct merge *merge)
+{
+	for (unsigned i = 0; i < merge->count; i++)
+		merge->loser[i] = NONE;
+	for (unsigned i = merge->count; i-- > 0;)
+		play(merge, i);
+}
+
+/* The time at which another than the first would be first. */
+static uint64_t next_time(const struct merge *merge, unsigned first)
+{
+	uint64_t ns = UINT64_MAX;
+
+	for (unsigned node = (first + merge->count) / 2; node; node /= 2) {
+		const uint64_t other = merge->input[merge->loser[node]].ns;
+
+		ns = other < ns ? other : ns;
+	}
+	return ns;
+}
+
+/* Takes records of @in as long as it is first: threads do several things at a time. */
+static bool take_run(const struct merge *merge, struct merge_input *in, uint64_t until, struct merge_out *out)
+{
+	do {
+		if (in->size + sizeof in->context > out->room)
+			return false;
+		if (take(merge, in, out)) {
+			look(merge, in);
+		} else {
+			in->ns = UINT64_MAX;
+			in->bad = true;
+		}
+	} while (in->ns < until && in->ns <= merge->horizon);
+	return true;
+}
+
+enum merge_stop merge_run(struct merge *merge, struct merge_out *out, unsigned *empty)
+{
+	if (merge->waits)
+		play(merge, merge->loser[0]);
+	merge->waits = false;
+	while (merge->count) {
+		const unsigned first = merge->loser[0];
+		struct merge_input *in = &merge->input[first];
+
+		if (in->ns > merge->horizon || in->ns == UINT64_MAX)
+			return MERGE_DONE;
+		if (!take_run(merge, in, next_time(merge, first), out))
+			return MERGE_FULL;
+		if (in->ns == UINT64_MAX) {
+			*empty = first;
+			merge->waits = true;
+			return MERGE_EMPTY;
+		}
+		play(merge, first);
+	}
+	return MERGE_DONE;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rings as they are found: whether they are sound, and where reading them begins. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/drain/drained_process.h"
+
+void ring_refuse(struct process *process, struct ring *ring, const struct drain *drain,
+		 const char *what)
+{
+	ring->bad = true;
+	drain_say(drain, "%s: ring %u is corrupt (%s); its thread is not recorded any further",
+		  process->region.name, (unsigned)(ring - process->ring), what);
+}
+
+static bool power_of_two(uint32_t value)
+{
+	return value && (value & (value - 1)) == 0;
+}
+
+/* Where to begin in a ring that may hold records already. */
+static void ring_begin(struct process *process, struct ring *ring, bool skip_unread)
+{
+	struct kymo_ring *shared = ring_shared(process, ring);
+	uint64_t word = __atomic_load_n(&shared->wpos, __ATOMIC_ACQUIRE);
+	uint64_t wpos = KYMO_WORD_POS(word);
+
+	ring->taken = __atomic_load_n(&shared->rpos, __ATOMIC_RELAXED);
+	ring->dropped_base = __atomic_load_n(&shared->dropped, __ATOMIC_RELAXED);
+	if (skip_unread) {
+		ring->taken = wpos;
+		ring->block_records = wpos % ring->block_size ? KYMO_WORD_COUNT(word) : 0;
+		shared->told = ring->dropped_base;
+		__atomic_store_n(&shared->rpos, wpos, __ATOMIC_RELEASE);
+	} else {
+		ring->dropped_base = shared->told;
+		if (ring->taken < wpos && ring->taken % ring->block_size)
+			ring->block_records = UINT32_MAX;	/* unknown: walk the first slice */
+	}
+	ring->dropped_seen = ring->dropped_base;
+}
+
+static bool ring_sound(const struct process *process, const struct ring *ring)
+{
+	if (ring->page < KYMO_FIRST_SEGMENT_PAGE || !power_of_two(ring->block_size) ||
+	    !power_of_two(ring->block_count) || ring->block_size < KYMO_BLOCK_MIN ||
+	    ring->block_size > KYMO_BLOCK_MAX || ring->block_count < 2 ||
+	    ring->block_count > 1u << 20)
+		return false;
+	return region_page(&process->region, (uint64_t)ring->page + 1,
+			   (uint64_t)ring->block_size * ring->block_count / KYMO_PAGE);
+}
+
+/* A ring is merged with its process's others where there would be too many files, if some sink can. */
+static bool is_merged(struct drain *drain)
+{
+	bool can = false;
+
+	for (unsigned i = 0; i < drain->sink_count; i++)
+		can |= drain->sink[i]->ops->batch != NULL;
+	if (can && (drain->streams == STREAMS_PROCESS ||
+		    (drain->streams == STREAMS_AUTO && drain->stream_count >= STREAMS_OWN_MAX)))
+		return true;
+	drain->stream_count++;
+	return false;
+}
+
+void process_rings(struct process *process, struct drain *drain, bool skip_unread)
+{
+	struct kymo_region *header = region_header(&process->region);
+	const uint32_t *ring_page = region_page(&process->region, KYMO_RING_DIR_PAGE, 2);
+	uint32_t count = __atomic_load_n(&header->ring_count, __ATOMIC_ACQUIRE);
+	struct ring *grown;
+
+	if (count <= process->ring_count)
+		return;
+	if (count > KYMO_RINGS_MAX)
+		count = KYMO_RINGS_MAX;
+	if (count <= process->ring_count || region_grow(&process->region) < 0)
+		return;
+	header = region_header(&process->region);
+	ring_page = region_page(&process->region, KYMO_RING_DIR_PAGE, 2);
+	grown = realloc(process->ring, count * sizeof *grown);
+	if (!grown)
+		return;			/* the next poll tries again */
+	process->ring = grown;
+	for (; process->ring_count < count; process->ring_count++) {
+		struct ring *ring = &process->ring[process->ring_count];
+		const struct kymo_ring *shared;
+
+		*ring = (struct ring){ .page = __atomic_load_n(&ring_page[process->ring_count],
+							       __ATOMIC_ACQUIRE) };
+		if (!ring->page)
+			break;		/* counted before it was entered: look again */
+		shared = ring_shared(process, ring);
+		if (shared) {
+			ring->block_size = shared->block_size;
+			ring->block_count = shared->block_count;
+		}
+		if (!shared || !ring_sound(process, ring))
+			ring_refuse(process, ring, drain, "impossible size or place");
+		else
+			ring_begin(process, ring, skip_unread);
+		ring->merged = is_merged(drain);
+		process->merged_rings += ring->merged;
+	}
+}
+
+uint64_t process_first_ns(const struct process *process)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (unsigned i = 0; i < process->ring_count; i++) {
+		const struct ring *ring = &process->ring[i];
+		const struct kymo_ring *shared = ring_shared(process, ring);
+		uint64_t at = ring->taken, ns;
+
+		if (ring->bad || at >= KYMO_WORD_POS(__atomic_load_n(&shared->wpos, __ATOMIC_ACQUIRE)))
+			continue;
+		if (at % ring->block_size < sizeof(struct kymo_block))
+			at = at / ring->block_size * ring->block_size + sizeof(struct kymo_block);
+		if (ring->block_size - at % ring->block_size < KYMO_RECORD_HEADER)
+			continue;
+		memcpy(&ns, ring_at(process, ring, at) + sizeof(uint16_t), sizeof ns);
+		if (ns < first)
+			first = ns;
+	}
+	return first;
+}

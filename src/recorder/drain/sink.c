@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Handing what was drained to every sink, and what each of them missed. */
+#include "recorder/drain/sink.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "recorder/drain/drained_process.h"
+#include "recorder/drain/promise.h"
+
+#define RETRY_NS	100000000u	/* while a sink takes nothing */
+#define QUIET_NS	10000000000u	/* one that fails time and again is told so often */
+
+/* ---- rounds ---- */
+
+int sink_failed(struct sink *sink, int rc)
+{
+	if (sink->rc == 0) {
+		sink->rc = rc;
+		(void)snprintf(sink->error, sizeof sink->error, "%s", strerror(-rc));
+	}
+	return rc;
+}
+
+int sinks_rc(const struct drain *drain)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		if (sink_is_up(drain->sink[i]))
+			return 0;
+		rc = drain->sink[i]->rc;
+	}
+	return rc;
+}
+
+void sinks_round_begin(struct drain *drain, bool all)
+{
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		struct sink *sink = drain->sink[i];
+
+		sink->rests = sink->gone || (!all && sink->fails && drain->now_ns < sink->retry_at);
+		if (!sink->rests)
+			sink->rc = 0;
+	}
+}
+
+const char *sink_remedy(int rc)
+{
+	static const struct {
+		int error;
+		const char *text;
+	} remedy[] = {
+		{ ENOSPC, "make room on that file system" },
+		{ EDQUOT, "make room, or raise the quota" },
+		{ EFBIG, "raise the limit on file sizes (ulimit -f), or record in chunks (--rotate-size)" },
+		{ EROFS, "mount the file system writable again" },
+		{ EACCES, "give back the permission to write there" },
+		{ EPERM, "give back the permission to write there" },
+		{ EIO, "look after the disk" },
+		{ EMFILE, "raise the limit on open files (ulimit -n)" },
+		{ ENFILE, "close files in other programs" },
+		{ ENOMEM, "end other programs" },
+		{ ENOBUFS, "the relay does not take it and the spool is full: look after the relay, or keep more (--spool)" },
+		{ ENOENT, "make the directory again that it was in" },
+		{ ENOTDIR, "make the directory again that it was in" },
+		{ EXDEV, "mount the file system again that it was on" },
+	};
+
+	for (unsigned i = 0; i < sizeof remedy / sizeof *remedy; i++)
+		if (remedy[i].error == -rc)
+			return remedy[i].text;
+	return "see to it that it can be written";
+}
+
+static void tell(const struct drain *drain, const struct sink *sink, bool fails)
+{
+	const char *remedy = sink_remedy(sink->rc);
+
+	if (!fails)
+		drain_say(drain, "%s can be written again; what the programs had no room for meanwhile "
+			  "is counted as dropped%s", sink->name, drain->sink_count > 1 ?
+			  ", what others took and it did not as not written" : "");
+	else if (drain->sink_count > 1)
+		drain_say(drain, "cannot write to %s: %s; %s. The others are written, and what this one misses "
+			  "is counted", sink->name, sink->error, remedy);
+	else
+		drain_say(drain, "cannot write to %s: %s; %s. The traced programs go on, their buffers fill, and "
+			  "what finds no room is counted", sink->name, sink->error, remedy);
+}
+
+/* On a disk that is all but full, small packets find room and large ones do not. */
+static void tell_news(const struct drain *drain, struct sink *sink, bool fails)
+{
+	if (fails == sink->told || (fails && sink->told_ns && drain->now_ns - sink->told_ns < QUIET_NS))
+		return;
+	tell(drain, sink, fails);
+	sink->told = fails;
+	sink->told_ns = drain->now_ns;
+}
+
+void sinks_round_end(struct drain *drain)
+{
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		struct sink *sink = drain->sink[i];
+		bool fails = sink->rc < 0;
+
+		if (sink->rests)
+			continue;
+		if (fails && sink->ops->gone && sink->ops->gone(sink, true))
+			sink->look_at = 0;	/* what there is to tell is told then */
+		else
+			tell_news(drain, sink, fails);
+		if (fails)
+			sink->retry_at = drain->now_ns + RETRY_NS;
+		sink->fails = fails;
+		sink->failed |= fails;
+		if (!fails && sink->ops->round)
+			sink->ops->round(sink, drain->now_ns);
+	}
+}
+
+/* ---- what a sink misses ---- */
+
+void sink_packet_missed(struct sink_process *at, const struct sink_packet *packet)
+{
+	struct sink_ring *ring = sink_ring_of(at, packet->ring);
+
+	if (ring)
+		ring->lost += packet->records;
+	at->unwritten += packet->records;
+	at->process->unwritten += packet->records;
+	at->without.recorded += packet->records;
+	at->without.bytes += packet->size;
+	if (packet->account && sink_threads_grow(at)) {
+		at->thread[packet->thread].recorded += packet->records;
+		at->thread[packet->thread].bytes += packet->size;
+	}
+}
+
+/* ---- packets ---- */
+
+/* It never shrinks. */
+uint64_t sink_ring_discarded(const struct sink_ring *ring, uint64_t dropped)
+{
+	uint64_t all = ring->lost + promise_dropped_since(dropped, ring->dropped_base);
+
+	return all > ring->discarded ? all : ring->discarded;
+}
+
+int sink_packet_offer(struct sink *sink, struct sink_process *at, struct sink_packet *packet, uint64_t dropped)
+{
+	struct sink_ring *ring = sink_ring_of(at, packet->ring);
+	int rc;
+
+	if (!ring)
+		return sink_failed(sink, -ENOMEM);
+	packet->discarded = sink_ring_discarded(ring, dropped);
+	rc = sink->ops->packet(sink, at, packet);
+	if (rc == -EFAULT)
+		return rc;
+	if (rc < 0)
+		return sink_failed(sink, rc);
+	ring->discarded = packet->discarded;
+	return 0;
+}
+
+bool sinks_take_batches(const struct drain *drain)
+{
+	for (unsigned i = 0; i < drain->sink_count; i++)
+		if (!drain->sink[i]->ops->batch)
+			return false;
+	return true;
+}
+
+uint32_t sinks_up(const struct drain *drain)
+{
+	uint32_t up = 0;
+
+	for (unsigned i = 0; i < drain->sink_count; i++)
+		if (sink_is_up(drain->sink[i]))
+			up |= 1u << i;
+	return up;
+}
+
+int sinks_packet(struct drain *drain, struct process *process, struct sink_packet *packet,
+		 uint64_t dropped)
+{
+	const uint32_t up = sinks_up(drain);
+	uint32_t taken = 0;
+
+	promise_sinks(process, up);
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		int rc = drain->sink[i]->rc;
+
+		if (up & 1u << i) {
+			promise_turn(process, i);
+			rc = sink_packet_offer(drain->sink[i], process->at[i], packet, dropped);
+			promise_turned(process);
+		}
+		if (rc == -EFAULT)
+			return rc;
+		if (rc == 0)
+			taken |= 1u << i;
+	}
+	if (!taken)
+		return drain->sink_count ? sinks_rc(drain) : 0;
+	for (unsigned i = 0; taken + 1 != 1u << drain->sink_count && i < drain->sink_count; i++)
+		if (!(taken & 1u << i))
+			sink_packet_missed(process->at[i], packet);
+	return 0;
+}
+static_assert(SINKS_MAX < 32, "a bit for each");
+
+void sinks_forget_drops(struct process *process, unsigned index, uint64_t dropped)
+{
+	struct ring *ring = &process->ring[index];
+	bool told = !promise_dropped_since(dropped, ring->dropped_base);
+
+	for (unsigned i = 0; i < SINKS_MAX && process->at[i]; i++)
+		told |= index < process->at[i]->ring_count && process->at[i]->ring[index].discarded;
+	if (told)
+		return;
+	ring->dropped_base = ring->dropped_seen = dropped;
+	for (unsigned i = 0; i < SINKS_MAX && process->at[i]; i++)
+		if (index < process->at[i]->ring_count)
+			process->at[i]->ring[index].dropped_base = dropped;
+}
+
+void sinks_lose(struct drain *drain, struct process *process, unsigned index, uint64_t records)
+{
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		struct sink_ring *ring = sink_ring_of(process->at[i], index);
+
+		if (ring)
+			ring->lost += records;
+		process->at[i]->unwritten += records;
+		process->unwritten += records;
+	}
+}
+
+/* ---- the end of a process, in one sink ---- */
+
+static int last_drops(struct sink *sink, struct sink_process *at, unsigned index, uint64_t now, bool promised)
+{
+	const struct process *process = at->process;
+	const struct ring *ring = &process->ring[index];
+	struct sink_ring *mine = sink_ring_of(at, index);
+	struct sink_packet packet = {
+		.ring = index,
+		.thread = ring->thread,
+		.account = process->thread ? &process->thread[ring->thread] : NULL,
+		.begin = ring->prev_end,
+		.end = now,
+		.promised = promised,
+	};
+
+	if (!mine || sink_ring_discarded(mine, ring->dropped_seen) == mine->discarded)
+		return 0;
+	if (packet.begin < sink->start_ns)
+		packet.begin = sink->start_ns;
+	if (packet.end < packet.begin)
+		packet.end = packet.begin;
+	return ring->merged && sink->ops->batch ? sink_batch_drops(sink, at, &packet, ring->dropped_seen) :
+	       sink_packet_offer(sink, at, &packet, ring->dropped_seen);
+}
+
+/* In all sinks; the accounts have it in any case. */
+static void all_last_drops(struct drain *drain, struct process *process, unsigned index)
+{
+	struct ring *ring = &process->ring[index];
+	bool told = false;
+
+	if (ring->bad)
+		return;
+	promise_enter(process, ring, ring->taken, ring->dropped_seen, 0);
+	promise_sinks(process, sinks_up(drain));
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		struct sink_process *at = process->at[i];
+
+		promise_turn(process, i);
+		told |= at && !at->left && last_drops(drain->sink[i], at, index, drain->now_ns, true) == 0;
+		promise_turned(process);
+	}
+	if (told) {
+		promise_keep(process);
+		promise_move(process, ring);
+	}
+	promise_end(process);
+}
+
+static void last_facts(struct sink *sink, struct sink_process *at, uint64_t now)
+{
+	struct sink_facts facts = {
+		.begin = at->init.prev_ns, .end = now, .discarded = init_discarded(at), .promised = true,
+	};
+
+	if (facts.discarded <= at->init.discarded)
+		return;
+	if (facts.begin < sink->start_ns)
+		facts.begin = sink->start_ns;
+	if (facts.end < facts.begin)
+		facts.end = facts.begin;
+	if (sink->ops->facts(sink, at, &facts) == 0)
+		at->init.discarded = facts.discarded;
+}
+
+static void leave(struct sink *sink, struct sink_process *at, uint64_t now)
+{
+	last_facts(sink, at, now);
+	if (sink->ops->leave)
+		sink->ops->leave(sink, at);
+	at->left = true;
+}
+
+void sinks_leave(struct drain *drain, struct process *process)
+{
+	for (unsigned i = 0; i < process->ring_count; i++)
+		all_last_drops(drain, process, i);
+	for (unsigned i = 0; i < drain->sink_count; i++)
+		if (process->at[i] && !process->at[i]->left)
+			leave(drain->sink[i], process->at[i], drain->now_ns);
+}
+
+/* The others are told later, so nothing is told for good. */
+static void complete_ring(struct sink *sink, struct sink_process *at, unsigned index, uint64_t now)
+{
+	ring_account(at->process, index);
+	if (!at->process->ring[index].bad)
+		(void)last_drops(sink, at, index, now, false);
+	promise_end(at->process);
+}
+
+void sinks_complete(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
+{
+	drain_look_at_clock(drain);
+	for (unsigned i = 0; i < count; i++) {
+		struct sink_process *at = sink_at(drain, sink, process[i]);
+
+		if (!at || at->left)
+			continue;
+		init_counters(process[i]);
+		for (unsigned j = 0; j < process[i]->ring_count; j++)
+			complete_ring(sink, at, j, drain->now_ns);
+		leave(sink, at, drain->now_ns);
+	}
+	sink->end_ns = drain->now_ns;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a session's data go. The rings are drained once; what comes out is handed to every sink:
+ *
+ *                                      ┌─ declare(event class) ─┐
+ *   init log ── a cursor per sink ─────┼─ facts(batch) ─────────┼──▶ sink 0   a CTF directory
+ *   rings ───── one cursor, taken once ┴─ packet(slice) ────────┼──▶ sink 1   the last N seconds
+ *                                                               └──▶ ...
+ *
+ * Sinks come and go while the session records. Each is complete from its first byte: it gets the
+ * whole init log of every process that is there (older facts stand at the sink's start, with their
+ * true time in init_timestamp), the classes of the events that processes declare, and the packets
+ * from the moment on at which it was added.
+ *
+ * Order of calls for one process: join; then declare, facts and packet, a class always before its
+ * first event; then leave. A process's calls stop when an earlier one failed: what follows is
+ * never given to a sink that lacks what it builds on.
+ *
+ * When a sink cannot take something (a full disk), it returns -errno, has kept nothing of it, and is
+ * asked again after RETRY_NS. What happens meanwhile depends on the others:
+ *
+ *   no sink took the packet   nothing is consumed: the rings fill, the programs drop and count
+ *   another one took it       it is lost for this sink: counted in unwritten, and in the
+ *                             `discarded` of the stream's next packet
+ *   facts, classes            the sink's own cursor stays: they are given again
+ *
+ * Context of all functions: on the session's thread only; allocate and block.
+ */
+#ifndef KYMO_RECORDER_SINK_H
+#define KYMO_RECORDER_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "ctf/write/writer.h"
+#include "recorder/session/session.h"
+
+#define SINKS_MAX 16			/* of one session */
+
+struct json_object;
+struct process;
+struct drain;
+struct session;
+struct thread_account;
+struct sink;
+struct sink_process;
+
+/* ---- what a sink is given; valid during the call ---- */
+
+/* Committed records of one ring: final CTF event bytes, u16 id, u64 ns, payload. */
+struct sink_packet {
+	unsigned ring;			/* index in process->ring and sink_process.ring */
+	unsigned thread;		/* index of its owner in process->thread */
+	const struct thread_account *account;	/* the owner: tid and name; NULL without memory */
+	uint64_t begin, end;		/* CLOCK_MONOTONIC ns; not before the end of the ring's last packet */
+	uint64_t discarded;		/* events of this ring that are not in the sink, from its start to `end` */
+	uint32_t cpu;
+	uint32_t records;		/* 0: only `discarded` has grown */
+	bool promised;			/* taken from the ring for good: promise_enter() was called */
+	const uint8_t *bytes;		/* in shared memory, or in scratch; what is needed later is copied */
+	size_t size;
+};
+
+/*
+ * Records of many rings of one process, merged by time: what came of each, and all of them as
+ * CTF_CLASS_MERGED. Times of one batch are not before those of the last.
+ */
+struct sink_batch {
+	struct sink_packet *part;	/* [count] those of one ring in their order */
+	const uint64_t *dropped;	/* [count] kymo_ring.dropped up to the end of each part */
+	unsigned count;
+	uint64_t begin, end;
+	uint64_t discarded;		/* events of these rings that are not in the sink, and are not told in packets */
+	uint32_t cpu;			/* of the first record */
+	uint32_t records;
+	const uint8_t *bytes;
+	size_t size;
+};
+
+/* Event header and event context of CTF_CLASS_INIT, as the metadata declares them. */
+struct sink_fact {
+	uint16_t id;
+	uint64_t ns;			/* never before the sink's start nor before the fact in front */
+	uint64_t init_timestamp;	/* when it happened */
+	int32_t vpid, vtid;
+	char procname[CTF_PROCNAME_SIZE];
+	/* the payload follows */
+} __attribute__((packed));
+
+/* Facts out of one process's init log: a packet of CTF_CLASS_INIT. */
+struct sink_facts {
+	uint64_t begin, end;
+	uint64_t discarded;		/* init events and events without a ring that are not in the sink */
+	bool known;			/* the sink had them before its last turn */
+	uint32_t count;			/* 0: only `discarded` has grown */
+	bool promised;			/* `discarded` is told for good with it */
+	const uint32_t *at;		/* [count] where in bytes each struct sink_fact begins */
+	const uint8_t *bytes;
+	size_t size;
+};
+
+/* ---- what the recorder keeps for a sink ---- */
+
+/* Of one ring. */
+struct sink_ring {
+	uint64_t dropped_base;		/* kymo_ring.dropped when the sink or the ring came */
+	uint64_t lost;			/* records that this sink did not take and another did */
+	uint64_t discarded;		/* as of the last packet that it took */
+	void *stream;			/* the sink's own */
+	uint64_t stream_base;		/* the sink's own: `discarded` that is not told by the stream */
+	uint64_t offered;		/* `discarded` with the batch that is being given */
+};
+
+/* Of one thread: what the process's account has of it and the sink has not. */
+struct sink_without {
+	uint64_t recorded, dropped, bytes, filtered;
+};
+
+/* Of one process, from join to the end of the session. */
+struct sink_process {
+	struct process *process;
+	struct sink_ring *ring;		/* [ring_count] */
+	unsigned ring_count;
+	struct sink_without *thread;	/* [thread_count]; of further threads nothing is missing */
+	unsigned thread_count;
+	struct sink_without without;	/* the process's sums */
+	uint64_t without_no_ring;
+	uint64_t before;		/* runtime events, taken or dropped, before the sink came */
+	uint64_t unwritten;		/* records lost for this sink, because it took them not */
+	struct {
+		uint64_t taken;		/* position in the init log: it has what was written before it */
+		uint64_t known;		/* up to which the sink had it before its last turn */
+		bool begun;		/* it has what held when it came */
+		uint64_t limit;		/* what ceased to hold before is not for it; 0: the process's */
+		uint64_t hole, hole_ns;	/* 1 + position of a record that is being written, since when */
+		uint64_t prev_ns;	/* time of the last fact */
+		uint64_t discarded;	/* as of the last batch */
+		uint64_t events, bytes, bad;
+		void *stream;		/* the sink's own, and ... */
+		uint64_t stream_base;	/* ... `discarded` when it began */
+	} init;
+	struct {
+		uint64_t discarded;	/* as of the last batch */
+		uint64_t end;		/* time of its end */
+		void *stream;		/* the sink's own */
+		uint64_t stream_base;	/* the sink's own: `discarded` when the stream began */
+	} merged;
+	bool own;			/* the process has declared events of its own */
+	bool left;			/* nothing more comes */
+	bool listed;			/* ended() was called */
+	void *data;			/* the sink's own */
+};
+
+/*
+ * Somebody else's trace beside those of the sink, as kernel/: it follows where the sink goes. Functions are called on the
+ * session's thread; what they tell is of the present place.
+ */
+struct sink_beside {
+	/* Go on in @place, a directory that is there; what is in the present one is complete then. NULL: there is no other. */
+	void (*place)(void *context, const char *place);
+	uint64_t (*bytes)(void *context);
+	uint64_t (*events)(void *context);
+	/* What the accounts of the place say of it: members of a JSON object, to be freed; NULL: nothing. */
+	char *(*tell)(void *context);
+	void *context;
+};
+
+/*
+ * Functions return 0 or -errno if nothing else is said. All but packet, facts and close may be NULL.
+ * A sink does not look at the region of a process after leave: it is gone.
+ */
+struct sink_ops {
+	const char *kind;		/* "ctf": for messages and accounts */
+	/* A process is there; @at->data is for the sink. */
+	int (*join)(struct sink *sink, struct sink_process *at);
+	/*
+	 * Events of class @id may come: below KYMO_POINTS_TABLE an init event of the table, about to
+	 * be in `facts`; else one that the process declared, classes_get() describes it. The same
+	 * again is to be expected.
+	 */
+	int (*declare)(struct sink *sink, struct sink_process *at, enum ctf_class class, unsigned id);
+	int (*facts)(struct sink *sink, struct sink_process *at, const struct sink_facts *facts);
+	int (*packet)(struct sink *sink, struct sink_process *at, const struct sink_packet *packet);
+	/* All of @batch or nothing; without this function its parts are given one by one. */
+	int (*batch)(struct sink *sink, struct sink_process *at, const struct sink_batch *batch);
+	/* Nothing more of this process: finish its streams. */
+	void (*leave)(struct sink *sink, struct sink_process *at);
+	/* The accounts as they stand, JSON text: every second or so, and once at the end. */
+	int (*accounts)(struct sink *sink, const char *json);
+	/*
+	 * No event before @ns will come any more; facts of before it may, and the sink gives them a
+	 * later time. horizon_every_ns apart, or less, and @ns grows but for a process that stays inside an event for long.
+	 */
+	void (*horizon)(struct sink *sink, uint64_t ns);
+	/*
+	 * A process that left long ago is forgotten: from now on the accounts have only sums of it. @json,
+	 * @size bytes with a newline at the end, is its entry. On a failure it is given again later.
+	 */
+	int (*ended)(struct sink *sink, const char *json, size_t size);
+	/* Whether a process that left is still needed: it is not forgotten then. */
+	bool (*holds)(const struct sink *sink, const struct process *process);
+	/* After every round of draining, at most some ms apart. */
+	void (*round)(struct sink *sink, uint64_t now_ns);
+	/* Adds what else the sink knows to the accounts before they are written. */
+	void (*tell)(const struct sink *sink, struct json_object *root);
+	/*
+	 * A sink that begins anew from time to time, in a place that is complete in itself: whether
+	 * it is time; and to do it. From then on it knows nothing of the processes that have not
+	 * left: their declarations and facts are given again, from @begin_ns on, with `known`. On a
+	 * failure it stays as it was.
+	 */
+	bool (*due)(const struct sink *sink, uint64_t now_ns);
+	int (*turn)(struct sink *sink, uint64_t begin_ns, uint64_t now_ns);
+	/*
+	 * Whether what it wrote last was taken away, so that it has to turn before it is given anything:
+	 * turn enters it in sink.removed then. Asked ten times a second; unless it is to look at @all, it may look
+	 * at a part each time, and at all in turn.
+	 */
+	bool (*gone)(struct sink *sink, bool all);
+	/* Bytes of event data that are kept in it. */
+	uint64_t (*bytes)(const struct sink *sink);
+	/* A trace beside its own, in its directories; NULL: no more. Its place() is called at once. @beside stays the caller's. */
+	void (*beside)(struct sink *sink, const struct sink_beside *beside);
+	/* The same for one that has no directories: a store for trace @name, until place(NULL). Return: NULL without memory. */
+	const struct ctf_store *(*store)(struct sink *sink, const char *name, const struct sink_beside *beside);
+	/* Nothing in that store is before @ns any more; UINT64_MAX: nothing comes any more. Viewers are not told of a later time. */
+	void (*bound)(struct sink *sink, uint64_t ns);
+	/*
+	 * Every process has left: whether close() need not wait for anything. Asked again and again, and
+	 * meanwhile the session goes on; the first time it begins to end, and is given nothing more.
+	 */
+	bool (*ending)(struct sink *sink);
+	/* Free @sink and what it holds; the last call. Every process has left. May wait if `ending` did not say true. */
+	void (*close)(struct sink *sink);
+};
+
+/* Embedded at the start of the sink's own struct, which zeroes it and sets ops and name. */
+struct sink {
+	const struct sink_ops *ops;
+	const char *name;		/* for messages: a path; stays valid until close */
+	uint64_t patience_ns;		/* so long a little data may wait for more; 0: as the others have it */
+	uint64_t horizon_every_ns;	/* with `horizon`; more with many threads; 0: a few ms */
+	/* ---- the recorder's ---- */
+	uint64_t id;			/* grows with every sink of the session, 1 for the first */
+	uint64_t added_ns;
+	uint64_t start_ns;		/* facts are not before it; moves back for older left-overs only */
+	uint64_t end_ns;		/* when it was completed; 0: it is there */
+	int64_t start_realtime_ns;
+	struct session_stats earlier;	/* of processes that are forgotten */
+	int rc;				/* of this round: the first failure */
+	uint64_t retry_at;
+	bool rests;			/* this round, because it failed lately: rc says why */
+	bool fails;			/* as of the last round that tried */
+	bool told;			/* as the user knows it */
+	uint64_t told_ns;		/* when he was told last */
+	uint64_t look_at;		/* when it is looked at whether it is gone */
+	bool gone;			/* it is, and could not begin anew yet: it is given nothing */
+	struct {			/* the sink's: what was in it and was taken away */
+		uint64_t times, events, until_ns;
+		uint64_t last;		/* events, the last time */
+	} removed;
+	bool failed;			/* at least once */
+	bool turn_failed;		/* the last turn, which was told */
+	char error[128];		/* of the last failure */
+};
+
+/*
+ * ---- adding and removing ----
+ *
+ * session_add_sink(session, sink, &err) and session_remove_sink(session, sink, &err) of session.h
+ * do it for a session: they drain what is there before, and write the accounts. A session begins
+ * with a CTF directory at session_options.output, with session_options.sink, or with both.
+ */
+
+/**
+ * sinks_add() - from now on @sink gets what is drained
+ * @process: [@count] those that are there; they join it
+ *
+ * Drain what is there before, else it begins with what is still in the rings.
+ * Return: 0; -ENOSPC: there are SINKS_MAX; -ENOMEM. The sink stays the caller's then.
+ */
+int sinks_add(struct drain *drain, struct sink *sink, struct process **process, unsigned count);
+
+/**
+ * sinks_complete() - put remaining drops into @sink, then leave for every process
+ * @process: [@count] all of the session
+ */
+void sinks_complete(struct drain *drain, struct sink *sink, struct process **process, unsigned count);
+
+/** sinks_detach() - it is no longer the drain's; its struct sink_process are freed. close() is the caller's. */
+void sinks_detach(struct drain *drain, struct sink *sink, struct process **process, unsigned count);
+
+/**
+ * sinks_turn() - @sink begins anew; drain what is there before
+ * @process: [@count] all of the session
+ *
+ * Nothing is lost or doubled by it. What cannot be done is told, and tried again later.
+ */
+void sinks_turn(struct drain *drain, struct sink *sink, struct process **process, unsigned count);
+
+/**
+ * sinks_mend() - those that were taken away begin anew, if they can
+ * @process: [@count] all of the session
+ * @now: do not wait for the next look
+ */
+void sinks_mend(struct drain *drain, struct process **process, unsigned count, bool now);
+
+/** sinks_join() - @process came: it joins all sinks. Return: 0; -ENOMEM. */
+int sinks_join(struct drain *drain, struct process *process);
+
+/** sinks_process_free() - what is kept for the sinks of @process. */
+void sinks_process_free(struct process *process);
+
+/** sink_at() - what is kept for @sink of @process; NULL: the process was not there in its time. */
+struct sink_process *sink_at(const struct drain *drain, const struct sink *sink,
+			     const struct process *process);
+
+/** sink_remedy() - what the user can do about a write that failed with @rc, -errno. */
+const char *sink_remedy(int rc);
+
+/* ---- counts ---- */
+
+/* What is in a sink of one process: produced = before + recorded + dropped + unwritten, up to its end. */
+struct sink_counts {
+	uint64_t before;
+	uint64_t recorded, dropped, dropped_no_ring, bytes;
+	uint64_t filtered;		/* not wanted */
+	uint64_t init_events, init_dropped, unwritten;
+};
+
+/** sink_counts() - of one process. */
+void sink_counts(const struct sink_process *at, struct sink_counts *counts);
+
+/** sink_thread_counts() - of thread @index of the process: recorded, dropped, bytes. */
+void sink_thread_counts(const struct sink_process *at, unsigned index, struct sink_without *counts);
+
+#endif

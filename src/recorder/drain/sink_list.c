@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sinks come and go, processes come; and what each sink has of each process. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/drain/drained_process.h"
+
+/* An event may carry a time this much older than the moment at which it is found. */
+#define EARLIER_NS	10000000u
+#define LOOK_NS		100000000u	/* at what may have been taken away, so often */
+
+/* ---- what a sink misses ---- */
+
+struct sink_ring *sink_ring_of(struct sink_process *at, unsigned index)
+{
+	const struct process *process = at->process;
+	struct sink_ring *grown;
+
+	if (index < at->ring_count)
+		return &at->ring[index];
+	grown = realloc(at->ring, process->ring_count * sizeof *grown);
+	if (!grown)
+		return NULL;
+	at->ring = grown;
+	for (; at->ring_count < process->ring_count; at->ring_count++)
+		at->ring[at->ring_count] = (struct sink_ring){
+			.dropped_base = process->ring[at->ring_count].dropped_base,
+		};
+	return &at->ring[index];
+}
+
+bool sink_threads_grow(struct sink_process *at)
+{
+	const struct process *process = at->process;
+	struct sink_without *grown;
+
+	if (at->thread_count == process->thread_count)
+		return true;
+	grown = realloc(at->thread, process->thread_count * sizeof *grown);
+	if (!grown)
+		return false;
+	memset(grown + at->thread_count, 0, (process->thread_count - at->thread_count) * sizeof *grown);
+	at->thread = grown;
+	at->thread_count = process->thread_count;
+	return true;
+}
+
+/* ---- coming and going ---- */
+
+static unsigned place_of(const struct drain *drain, const struct sink *sink)
+{
+	unsigned place = 0;
+
+	while (place < drain->sink_count && drain->sink[place] != sink)
+		place++;
+	return place;
+}
+
+static void at_free(struct sink_process *at)
+{
+	if (!at)
+		return;
+	free(at->ring);
+	free(at->thread);
+	free(at);
+}
+
+void sinks_process_free(struct process *process)
+{
+	for (unsigned i = 0; i < SINKS_MAX; i++) {
+		at_free(process->at[i]);
+		process->at[i] = NULL;
+	}
+}
+
+/* What the process has produced up to now is not in the sink. */
+static bool leave_past_out(struct sink_process *at)
+{
+	struct process *process = at->process;
+
+	init_counters(process);
+	for (unsigned i = 0; i < process->ring_count; i++) {
+		struct sink_ring *ring = sink_ring_of(at, i);
+
+		ring_account(process, i);
+		if (!ring)
+			return false;
+		ring->dropped_base = process->ring[i].dropped_seen;
+	}
+	if (!sink_threads_grow(at))
+		return false;
+	for (unsigned i = 0; i < process->thread_count; i++)
+		at->thread[i] = (struct sink_without){
+			process->thread[i].recorded, process->thread[i].dropped, process->thread[i].bytes,
+			process->thread[i].filtered,
+		};
+	at->without = (struct sink_without){ process->recorded, process->dropped, process->bytes, process->filtered };
+	at->without_no_ring = process->dropped_no_ring;
+	at->before = process->recorded + process->dropped + process->dropped_no_ring;
+	at->init.limit = process->log_settled;
+	return true;
+}
+
+static struct sink_process *join(struct sink *sink, struct process *process, bool has_past)
+{
+	struct sink_process *at = calloc(1, sizeof *at);
+
+	if (!at)
+		return NULL;
+	at->process = process;
+	if ((!has_past || leave_past_out(at)) && (!sink->ops->join || sink->ops->join(sink, at) == 0))
+		return at;
+	at_free(at);
+	return NULL;
+}
+
+int sinks_join(struct drain *drain, struct process *process)
+{
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		process->at[i] = join(drain->sink[i], process, false);
+		if (!process->at[i]) {
+			sinks_process_free(process);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+void sinks_reach_back(struct drain *drain, uint64_t first_ns)
+{
+	for (unsigned i = 0; i < drain->sink_count; i++)
+		if (first_ns < drain->sink[i]->start_ns && first_ns > drain->now_ns / 2)
+			drain->sink[i]->start_ns = first_ns;
+}
+
+int sinks_add(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
+{
+	unsigned place = drain->sink_count;
+
+	if (place == SINKS_MAX)
+		return -ENOSPC;
+	if (!sink->added_ns)
+		sink->added_ns = drain->now_ns;
+	if (!sink->start_ns)
+		sink->start_ns = sink->added_ns - (count ? EARLIER_NS : 0);
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t first;
+
+		if (process[i]->finished)
+			continue;
+		process[i]->at[place] = join(sink, process[i], true);
+		if (!process[i]->at[place]) {
+			sinks_detach(drain, sink, process, count);
+			return -ENOMEM;
+		}
+		first = process_first_ns(process[i]);
+		if (first < sink->start_ns && first > drain->now_ns / 2)
+			sink->start_ns = first;
+	}
+	drain->sink[drain->sink_count++] = sink;
+	return 0;
+}
+
+/* When a place begins that is complete in itself: before everything that is still to come. */
+static uint64_t turn_ns(const struct drain *drain, struct process **process, unsigned count)
+{
+	uint64_t begin = drain->now_ns - EARLIER_NS;
+
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t first = process[i]->finished ? UINT64_MAX : process_first_ns(process[i]);
+
+		if (first < begin && first > drain->now_ns / 2)
+			begin = first;
+	}
+	return begin;
+}
+
+/* The sink has nothing of @at any more; its counts go on. */
+static void forget(struct sink_process *at, uint64_t begin_ns)
+{
+	if (at->init.taken > at->init.known)
+		at->init.known = at->init.taken;
+	at->init.taken = 0;
+	at->init.begun = false;
+	at->init.limit = at->process->log_settled;
+	at->init.bad = 0;
+	at->init.prev_ns = begin_ns;
+	at->own = false;
+}
+
+static int begin_anew(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
+{
+	uint64_t begin_ns;
+	int rc;
+
+	drain_look_at_clock(drain);
+	begin_ns = turn_ns(drain, process, count);
+	rc = sink->ops->turn(sink, begin_ns, drain->now_ns);
+	for (unsigned i = 0; rc == 0 && i < count; i++) {
+		struct sink_process *at = sink_at(drain, sink, process[i]);
+
+		if (at && !at->left)
+			forget(at, begin_ns);
+	}
+	return rc;
+}
+
+void sinks_turn(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
+{
+	int rc = begin_anew(drain, sink, process, count);
+
+	if (rc < 0 && !sink->turn_failed)
+		drain_say(drain, "%s: cannot begin another chunk: %s; the present one goes on", sink->name,
+			  strerror(-rc));
+	sink->turn_failed = rc < 0;
+}
+
+/* ---- what was taken away ---- */
+
+static void tell_gone(const struct drain *drain, const struct sink *sink, int rc)
+{
+	if (rc < 0)
+		drain_say(drain, "the trace directory %s was removed while recording, or what is written in it, and cannot "
+			  "be made again: %s; %s. %s", sink->name, sink->error, sink_remedy(rc), drain->sink_count > 1 ?
+			  "The others are written, and what this one misses is counted" :
+			  "The traced programs go on, their buffers fill, and what finds no room is counted");
+	else
+		drain_say(drain, "the trace directory %s was removed while recording, or what is written in it; %llu "
+			  "events are gone with it, and the recording goes on there in a new one", sink->name,
+			  (unsigned long long)sink->removed.last);
+}
+
+static void mend(struct drain *drain, struct sink *sink, struct process **process, unsigned count, bool all)
+{
+	const bool gone = sink->ops->gone(sink, all), was = sink->gone;
+	int rc = gone ? begin_anew(drain, sink, process, count) : 0;
+
+	if (!gone && !was)
+		return;
+	sink->gone = sink->fails = rc < 0;
+	sink->failed = true;
+	sink->rc = 0;
+	if (rc < 0)
+		(void)sink_failed(sink, rc);
+	if (!gone)
+		drain_say(drain, "the trace directory %s is there again, and the recording goes on in it", sink->name);
+	else if (rc == 0 || !was)
+		tell_gone(drain, sink, rc);
+	sink->told = rc < 0;
+}
+
+void sinks_mend(struct drain *drain, struct process **process, unsigned count, bool now)
+{
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		struct sink *sink = drain->sink[i];
+
+		if (!sink->ops->gone || (!now && drain->now_ns < sink->look_at))
+			continue;
+		sink->look_at = drain->now_ns + LOOK_NS;
+		mend(drain, sink, process, count, now);
+	}
+}
+
+void sinks_detach(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
+{
+	const unsigned place = place_of(drain, sink);	/* behind the last when it was being added */
+
+	for (unsigned i = 0; i < count; i++) {
+		struct sink_process **at = process[i]->at;
+
+		at_free(at[place]);
+		memmove(at + place, at + place + 1, (SINKS_MAX - 1 - place) * sizeof *at);
+		at[SINKS_MAX - 1] = NULL;
+	}
+	if (place == drain->sink_count)
+		return;
+	drain->sink_count--;
+	memmove(drain->sink + place, drain->sink + place + 1,
+		(drain->sink_count - place) * sizeof *drain->sink);
+}
+
+struct sink_process *sink_at(const struct drain *drain, const struct sink *sink,
+			     const struct process *process)
+{
+	unsigned place = place_of(drain, sink);
+
+	return place < drain->sink_count ? process->at[place] : NULL;
+}
+
+/* ---- counts ---- */
+
+void sink_counts(const struct sink_process *at, struct sink_counts *counts)
+{
+	const struct process *process = at->process;
+
+	*counts = (struct sink_counts){
+		.before = at->before,
+		.recorded = process->recorded - at->without.recorded,
+		.dropped = process->dropped - at->without.dropped,
+		.filtered = process->filtered - at->without.filtered,
+		.dropped_no_ring = process->dropped_no_ring - at->without_no_ring,
+		.bytes = process->bytes - at->without.bytes + at->init.bytes,
+		.init_events = at->init.events,
+		.init_dropped = process->init_dropped,
+		.unwritten = at->unwritten,
+	};
+}
+
+void sink_thread_counts(const struct sink_process *at, unsigned index, struct sink_without *counts)
+{
+	const struct thread_account *thread = &at->process->thread[index];
+	const struct sink_without none = { 0 };
+	const struct sink_without *without = index < at->thread_count ? &at->thread[index] : &none;
+
+	*counts = (struct sink_without){
+		.recorded = thread->recorded - without->recorded,
+		.filtered = thread->filtered - without->filtered,
+		.dropped = thread->dropped - without->dropped,
+		.bytes = thread->bytes - without->bytes,
+	};
+}

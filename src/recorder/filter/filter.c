@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is wanted of a process: it as a whole, its event classes, its objects. */
+#include "recorder/filter/filter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/filter/filter_internal.h"
+#include "recorder/records/left_out_set.h"
+
+#define FIRST_RULES 2u		/* generation; 0 is that of nothing */
+
+static const struct filter_rules no_rules;
+
+/* ---- of a session ---- */
+
+struct filter *filter_create(const struct filter_regex *regex)
+{
+	struct filter *filter = calloc(1, sizeof *filter);
+
+	if (filter) {
+		filter->regex = regex;
+		filter->generation = FIRST_RULES - 1;
+	}
+	return filter;
+}
+
+void filter_free(struct filter *filter)
+{
+	if (!filter)
+		return;
+	filter_rules_free(&filter->rules);
+	filter_caret_free(filter->caret);
+	free(filter);
+}
+
+bool filter_set(struct filter *filter, const struct filter_rules *rules)
+{
+	struct filter_rules copy;
+
+	if (!filter_rules_copy(&copy, rules))
+		return false;
+	filter_rules_free(&filter->rules);
+	filter->rules = copy;
+	filter->generation++;
+	return true;
+}
+
+bool filter_set_caret(struct filter *filter, const char *const value[CARET_LISTS],
+		      void (*say)(void *context, const char *text), void *context)
+{
+	if (!filter->regex)
+		return false;
+	filter_caret_free(filter->caret);
+	filter->caret = filter_caret_create(filter->regex, value, say, context);
+	filter->generation++;
+	return true;
+}
+
+const char *filter_caret_of(const struct filter *filter, enum filter_caret_list list)
+{
+	return filter && filter->caret ? filter_caret_value(filter->caret, list) : NULL;
+}
+
+const struct filter_rules *filter_rules_of(const struct filter *filter)
+{
+	return filter ? &filter->rules : &no_rules;
+}
+
+unsigned filter_changes(const struct filter *filter)
+{
+	return filter && filter->generation > FIRST_RULES ? filter->generation - FIRST_RULES : 0;
+}
+
+/* ---- of a process ---- */
+
+static uint64_t *set_of(const struct process *process)
+{
+	return region_page(&process->region, KYMO_LEFT_OUT_PAGE, KYMO_PROMISE_PAGE - KYMO_LEFT_OUT_PAGE);
+}
+
+static bool want(const struct filter_process *mine, enum filter_kind kind, const char *name, const char *other)
+{
+	return filter_rules_want(&mine->filter->rules, kind, name, other) &&
+	       filter_rules_want(&mine->own, kind, name, other);
+}
+
+static bool has_rules(const struct filter_process *mine, enum filter_kind kind)
+{
+	return mine->filter->rules.has[kind] || mine->own.has[kind];
+}
+
+static const char *program_of(const struct process *process)
+{
+	const char *slash = strrchr(process->region.exe, '/');
+
+	return slash ? slash + 1 : process->region.exe;
+}
+
+/* By number it can be wanted or not like by name, so that a rule takes any of the three. */
+static bool want_process(const struct filter_process *mine)
+{
+	const struct process *process = mine->process;
+	const struct filter_rules *both[] = { &mine->filter->rules, &mine->own };
+	char number[16];
+	bool wanted = !mine->caret || (filter_caret_wants_process(mine->caret, program_of(process)) &&
+				       filter_caret_wants_process(mine->caret, process->region.procname));
+
+	(void)snprintf(number, sizeof number, "%d", process->host_pid ? process->host_pid : (int)process->region.pid);
+	for (unsigned i = 0; i < 2 && wanted; i++)
+		wanted = filter_rules_want_any(both[i], FILTER_PROCESS, (const char *const[]){
+			process->region.procname, program_of(process), number }, 3);
+	return wanted;
+}
+
+/* "ros2:callback_start", "callback_start" */
+static bool want_event(const struct filter_process *mine, const struct kymo_point *point)
+{
+	char full[2 * KYMO_DECLARED_TEXT_MAX + 2];
+
+	(void)snprintf(full, sizeof full, "%s:%s", point->provider, point->name);
+	return want(mine, FILTER_CATEGORY, point->provider, NULL) && want(mine, FILTER_EVENT, full, point->name);
+}
+
+/* Whether the table's event @id is about an object. */
+static bool has_object(unsigned id)
+{
+	for (unsigned i = 0; id < KYMO_POINTS_TABLE && i < kymo_points[id].field_count; i++)
+		if (kymo_points[id].field[i].kind == KYMO_KIND_PTR)
+			return true;
+	return false;
+}
+
+void filter_decide_events(struct filter_process *mine)
+{
+	const struct classes *classes = &mine->process->classes;
+
+	mine->declared = classes->count;
+	for (unsigned id = 0; id < KYMO_POINTS_MAX; id++) {
+		const struct kymo_point *point = classes_get(classes, id);
+
+		mine->enable[id] = !point || point->phase != KYMO_PHASE_RUN || !mine->wanted || !want_event(mine, point) ?
+				   KYMO_ENABLE_NO : mine->looks_up && has_object(id) ? KYMO_ENABLE_LOOK_UP : KYMO_ENABLE_YES;
+	}
+	/* It is put on hold until one of the other two says whose it is. */
+	if (mine->enable[KYMO_POINT_rclcpp_publish] && (!mine->enable[KYMO_POINT_rcl_publish] ||
+							!mine->enable[KYMO_POINT_rclcpp_intra_publish]))
+		mine->enable[KYMO_POINT_rclcpp_publish] = KYMO_ENABLE_YES;
+}
+
+static void decide(struct filter_process *mine)
+{
+	mine->wanted = want_process(mine);
+	mine->objects = has_rules(mine, FILTER_NODE) || has_rules(mine, FILTER_TOPIC) ||
+			(mine->caret && filter_caret_objects(mine->caret)) ||
+			(mine->filter->caret && filter_caret_objects(mine->filter->caret));
+	mine->looks_up |= mine->objects;
+	mine->events = has_rules(mine, FILTER_EVENT) || has_rules(mine, FILTER_CATEGORY);
+	mine->generation = mine->filter->generation;
+	filter_decide_events(mine);
+}
+
+void filter_join(struct filter *filter, struct process *process, struct drain *drain)
+{
+	struct filter_process *mine = filter ? calloc(1, sizeof *mine) : NULL;
+
+	if (!mine)
+		return;
+	mine->enable = malloc(KYMO_POINTS_MAX);
+	if (!mine->enable) {
+		free(mine);
+		return;
+	}
+	mine->filter = filter;
+	mine->process = process;
+	mine->at.process = process;
+	process->filter = mine;
+	filter_environment(mine, drain);
+	left_out_clear(set_of(process));	/* another recorder's */
+	decide(mine);
+}
+
+void filter_rest(struct process *process)
+{
+	struct filter_process *mine = process->filter;
+
+	if (!mine)
+		return;
+	map_free(&mine->object);
+	map_free(&mine->name);
+	pool_free(&mine->pool);
+	mine->queue = NULL;
+	free(mine->enable);
+	mine->enable = NULL;
+}
+
+void filter_forget(struct process *process)
+{
+	struct filter_process *mine = process->filter;
+
+	if (!mine)
+		return;
+	filter_rest(process);
+	filter_rules_free(&mine->own);
+	filter_caret_free(mine->caret);
+	free(mine);
+	process->filter = NULL;
+}
+
+char *filter_has_own(const struct process *process)
+{
+	const struct filter_process *mine = process->filter;
+	char *rules, *text = NULL;
+	const char *value;
+	size_t size = 0;
+	FILE *out;
+
+	if (!mine || (!mine->own.count && !mine->caret))
+		return NULL;
+	out = open_memstream(&text, &size);
+	if (!out)
+		return NULL;
+	rules = filter_rules_join(&mine->own);
+	fputs(rules ? rules : "", out);
+	free(rules);
+	for (unsigned i = 0; mine->caret && i < CARET_LISTS; i++)
+		if ((value = filter_caret_value(mine->caret, (enum filter_caret_list)i)))
+			fprintf(out, "%s%s=%s", ftell(out) ? "; " : "", filter_caret_variable((enum filter_caret_list)i), value);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+bool filter_wants_process(const struct process *process)
+{
+	return !process->filter || process->filter->wanted;
+}
+
+/* By what the traced process has to know before it looks at the next ones: see src/tracer/left_out.c. */
+enum turn { TURN_MESSAGE, TURN_OBJECT, TURN_HELD };
+
+static enum turn turn_of(unsigned id)
+{
+	if (id == KYMO_POINT_rclcpp_publish)
+		return TURN_HELD;
+	return id < KYMO_POINTS_TABLE && kymo_points[id].field_count && kymo_points[id].field[0].kind == KYMO_KIND_PTR &&
+	       strcmp(kymo_points[id].field[0].name, "message") == 0 ? TURN_MESSAGE : TURN_OBJECT;
+}
+
+static void write_bytes(struct filter_process *mine, enum turn turn)
+{
+	uint8_t *byte = region_page(&mine->process->region, KYMO_ENABLE_PAGE, 1);
+
+	for (unsigned id = 0; id < KYMO_POINTS_MAX; id++) {
+		const struct kymo_point *point = classes_get(&mine->process->classes, id);
+
+		if (point && point->phase == KYMO_PHASE_RUN && turn_of(id) == turn)
+			__atomic_store_n(&byte[id], mine->enable[id], __ATOMIC_SEQ_CST);
+	}
+}
+
+/*
+ * rclcpp_publish is put on hold after what lets go of it is looked up, and is no longer put on hold
+ * before that is.
+ */
+void filter_enable(struct process *process)
+{
+	struct filter_process *mine = process->filter;
+
+	filter_decide_events(mine);
+	if (mine->enable[KYMO_POINT_rclcpp_publish] != KYMO_ENABLE_LOOK_UP)
+		write_bytes(mine, TURN_HELD);
+	write_bytes(mine, TURN_MESSAGE);
+	write_bytes(mine, TURN_OBJECT);
+	write_bytes(mine, TURN_HELD);
+}
+
+/* ---- objects ---- */
+
+int filter_look(struct process *process, struct drain *drain)
+{
+	struct filter_process *mine = process->filter;
+
+	return mine && mine->objects && mine->wanted ? init_drain_to(process, drain, &filter_facts, &mine->at) : 0;
+}
+
+uint64_t filter_taken(const struct process *process)
+{
+	const struct filter_process *mine = process->filter;
+
+	return mine && mine->objects && mine->wanted ? mine->at.init.taken : UINT64_MAX;
+}
+
+/* The next round looks again. */
+static void later(struct filter_process *mine, uint64_t *set, struct filter_object *object)
+{
+	left_out_withdraw(set, object->address);
+	filter_requeue(mine, object);
+}
+
+/* As src/abi/region.h has it: propose, read the log to its end, and only then mean it. */
+void filter_settle(struct process *process, struct drain *drain)
+{
+	struct filter_process *mine = process->filter;
+	struct filter_object *proposed = NULL, *object, *next;
+	uint64_t *set;
+	bool complete;
+
+	if (!mine || !mine->queue || process->cut)
+		return;
+	set = set_of(process);
+	for (object = mine->queue, mine->queue = NULL; object; object = next) {
+		next = object->next_queued;
+		object->queued = false;
+		if (object->wanted) {
+			left_out_withdraw(set, object->address);
+		} else if (left_out_propose(set, object->address)) {
+			object->proposed = object->made;
+			object->queued = true;	/* it is in our list */
+			object->next_queued = proposed;
+			proposed = object;
+		}
+	}
+	if (!proposed)
+		return;
+	complete = filter_look(process, drain) == 0 && init_is_complete(process, &mine->at);
+	for (object = proposed; object; object = next) {
+		next = object->next_queued;
+		object->queued = false;
+		if (object->wanted)
+			left_out_withdraw(set, object->address);
+		else if (complete && object->made == object->proposed)
+			left_out_confirm(set, object->address);
+		else
+			later(mine, set, object);
+	}
+}
+
+void filter_changed(struct process *process, struct drain *drain)
+{
+	struct filter_process *mine = process->filter;
+	const struct map_slot *slot;
+	size_t at = 0;
+
+	if (!mine || mine->generation == mine->filter->generation)
+		return;
+	decide(mine);
+	(void)filter_look(process, drain);
+	while ((slot = map_next(&mine->object, &at)))
+		filter_decide(mine, slot->value);
+	filter_settle(process, drain);
+}
+
+unsigned filter_left_out(const struct process *process)
+{
+	const struct filter_process *mine = process->filter;
+	const struct map_slot *slot;
+	unsigned count = 0;
+	size_t at = 0;
+
+	while (mine && (slot = map_next(&mine->object, &at)))
+		count += !((const struct filter_object *)slot->value)->wanted;
+	return count;
+}

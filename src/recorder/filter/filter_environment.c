@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rules in a traced program's environment: CARET's variables, where CARET's users have them, and
+ * $KYMO_FILTER, by which `kymo run --node ...` passes its own on. What the program had when it was started
+ * counts. Where that cannot be read, since the program has ended, or has nothing of it, the recorder's own
+ * environment does.
+ */
+#include <stdlib.h>
+
+#include "recorder/runtime/environment.h"
+#include "recorder/filter/filter_internal.h"
+
+struct listener {
+	const struct drain *drain;
+	const char *name;		/* of the process */
+	int pid;
+};
+
+static void say(void *context, const char *text)
+{
+	const struct listener *listener = context;
+
+	drain_say(listener->drain, "process %d (%s): %s", listener->pid, listener->name, text);
+}
+
+static struct filter_caret *caret_of(const struct filter_regex *regex, const char *environment, size_t size,
+				     struct listener *listener)
+{
+	const char *value[CARET_LISTS];
+	bool some = false;
+
+	for (unsigned i = 0; i < CARET_LISTS; i++) {
+		value[i] = environment_value(environment, size, filter_caret_variable((enum filter_caret_list)i));
+		some |= value[i] != NULL;
+	}
+	for (unsigned i = 0; i < CARET_LISTS && !some; i++)
+		value[i] = getenv(filter_caret_variable((enum filter_caret_list)i));
+	return filter_caret_create(regex, value, say, listener);
+}
+
+void filter_environment(struct filter_process *mine, struct drain *drain)
+{
+	const struct process *process = mine->process;
+	struct listener listener = { drain, process->region.procname, (int)process->region.pid };
+	size_t size = 0;
+	char *environment = process->alive == ALIVE_DEAD ? NULL : environment_read(process->host_pid, &size);
+	const char *rules = environment_value(environment, size, "KYMO_FILTER");
+	struct err err;
+
+	if (!rules)
+		rules = getenv("KYMO_FILTER");
+	if (rules && filter_rules_text(&mine->own, rules, &err) < 0) {
+		(void)err_wrap(&err, "KYMO_FILTER");
+		say(&listener, err.text);
+	}
+	if (mine->filter->regex)
+		mine->caret = caret_of(mine->filter->regex, environment, size, &listener);
+	free(environment);
+}

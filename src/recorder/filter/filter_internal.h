@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the filter share. Not for others. */
+#ifndef KYMO_RECORDER_FILTER_INTERNAL_H
+#define KYMO_RECORDER_FILTER_INTERNAL_H
+
+#include "abi/points.h"
+#include "abi/region.h"
+#include "base/map.h"
+#include "base/pool.h"
+#include "recorder/filter/filter.h"
+#include "recorder/drain/drained_process.h"
+
+struct filter {
+	const struct filter_regex *regex;
+	struct filter_rules rules;
+	struct filter_caret *caret;	/* for all; NULL: none */
+	unsigned generation;		/* grows with every change of the two */
+};
+
+/* A name of nodes or topics, and what the rules say of it. */
+struct filter_name {
+	struct filter_name *next;	/* of the same hash */
+	unsigned generation;		/* that the next four are of */
+	bool node, topic;		/* wanted as such */
+	unsigned all_node, all_topic;	/* as caret_..., of the lists for all */
+	bool caret_known;
+	unsigned caret_node, caret_topic;
+	char text[];
+};
+
+/*
+ * What an address stands for. It waits for another one when it is told of before that is known (a
+ * callback of a timer, a buffer of a subscription), and is wanted meanwhile.
+ */
+struct filter_object {
+	uint64_t address;
+	uint64_t since_ns;		/* when this object was made */
+	struct filter_name *node, *topic;	/* NULL: not known, has none */
+	struct filter_object *waiting;	/* the first that waits for this one */
+	struct filter_object *next_waiting, **waits_in;
+	struct filter_object *next_queued;
+	unsigned made;			/* init events that had this address */
+	unsigned proposed;		/* `made` when it was proposed to be left out */
+	bool known;			/* node and topic are what they are */
+	bool is_service;		/* topic is the name of a service */
+	bool wanted, wanted_before;	/* the second: what was at this address before since_ns */
+	bool queued;			/* for filter_settle() */
+};
+
+struct filter_process {
+	struct filter *filter;
+	struct process *process;
+	struct sink_process at;		/* its place in the init log */
+	struct filter_rules own;	/* $KYMO_FILTER of the program */
+	struct filter_caret *caret;	/* NULL: no CARET_... of the program */
+	unsigned generation;		/* of the rules that the next ones are of */
+	bool wanted;
+	bool events;			/* some classes may be left out */
+	bool objects;			/* told apart */
+	bool looks_up;			/* objects were told apart before: rclcpp_publish may be on hold */
+	uint8_t *enable;		/* [KYMO_POINTS_MAX] as decided, enum kymo_enable */
+	unsigned declared;		/* classes of its own when that was decided */
+	struct map object, name;
+	struct pool pool;		/* of both */
+	struct filter_object *queue;
+};
+
+/** filter_decide_events() - which event classes are wanted, now that it has declared more. */
+void filter_decide_events(struct filter_process *mine);
+
+/** filter_decide() - whether the rules want it, and queue it if the region has to know. */
+void filter_decide(struct filter_process *mine, struct filter_object *object);
+
+/** filter_object() - what is at @address; NULL: nothing that is known of. */
+static inline struct filter_object *filter_object(const struct filter_process *mine, uint64_t address)
+{
+	return map_get(&mine->object, address, 0);
+}
+
+/** filter_requeue() - filter_settle() is to look at it. */
+static inline void filter_requeue(struct filter_process *mine, struct filter_object *object)
+{
+	if (object->queued)
+		return;
+	object->queued = true;
+	object->next_queued = mine->queue;
+	mine->queue = object;
+}
+
+/** filter_facts - the sink by which the init log is read. */
+extern struct sink filter_facts;
+
+/** filter_environment() - the rules in the environment of the program. */
+void filter_environment(struct filter_process *mine, struct drain *drain);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leaves out of a ring's records what is not wanted and was written all the same. */
+#include <string.h>
+
+#include "recorder/filter/filter_internal.h"
+#include "recorder/records/record_walk.h"
+
+/* Of a record: what it is about. */
+struct about {
+	uint64_t object, message;	/* 0: it has none */
+};
+
+/* The first pointer that is no message, and the message: as the hooks look it up. */
+static struct about about(const struct kymo_point *point, const uint8_t *payload)
+{
+	struct about about = { 0 };
+	size_t at = 0;
+
+	for (unsigned i = 0; i < point->field_count && point->field[i].kind == KYMO_KIND_PTR; i++, at += 8) {
+		uint64_t *to = strcmp(point->field[i].name, "message") == 0 ? &about.message : &about.object;
+
+		if (!*to)
+			memcpy(to, payload + at, sizeof *to);
+	}
+	return about;
+}
+
+static bool is_publish(unsigned id)
+{
+	return id == KYMO_POINT_rcl_publish || id == KYMO_POINT_rclcpp_intra_publish;
+}
+
+static bool object_wanted(struct filter_process *mine, uint64_t address, uint64_t ns)
+{
+	struct filter_object *object = filter_object(mine, address);
+
+	if (!object)
+		return true;
+	if (ns < object->since_ns)
+		return object->wanted_before;
+	if (!object->wanted)		/* the process did not leave it out: it took it for a new one */
+		filter_requeue(mine, object);
+	return object->wanted;
+}
+
+/* A walk over records that may make no sense. */
+struct walker {
+	const struct classes *classes;
+	const uint8_t *at;
+	size_t left;
+	/* of the record at `at` */
+	const struct kymo_point *point;
+	uint16_t id;
+	uint64_t ns;
+	size_t size;
+};
+
+/* Return: false: nothing that can be read is there. */
+static bool look_at(struct walker *walker)
+{
+	long payload;
+
+	if (walker->left < KYMO_RECORD_HEADER)
+		return false;
+	memcpy(&walker->id, walker->at, sizeof walker->id);
+	memcpy(&walker->ns, walker->at + sizeof walker->id, sizeof walker->ns);
+	walker->point = classes_get(walker->classes, walker->id);
+	payload = walk_payload(walker->classes, walker->id, walker->at + KYMO_RECORD_HEADER,
+			       walker->left - KYMO_RECORD_HEADER);
+	walker->size = KYMO_RECORD_HEADER + (size_t)payload;
+	return payload >= 0;
+}
+
+static void step(struct walker *walker)
+{
+	walker->at += walker->size;
+	walker->left -= walker->size;
+}
+
+/* Who publishes @message is said by the record behind; @walker is a copy. */
+static bool publish_wanted(struct filter_process *mine, struct walker walker, uint64_t message)
+{
+	struct about next;
+
+	step(&walker);
+	if (!look_at(&walker) || !is_publish(walker.id))
+		return true;
+	next = about(walker.point, walker.at + KYMO_RECORD_HEADER);
+	return next.message != message || object_wanted(mine, next.object, walker.ns);
+}
+
+static bool record_wanted(struct filter_process *mine, struct ring *ring, const struct walker *walker)
+{
+	struct about what;
+	bool wanted;
+
+	if (mine->enable[walker->id] == KYMO_ENABLE_NO)
+		return false;
+	if (!mine->objects || walker->id >= KYMO_POINTS_TABLE)
+		return true;
+	what = about(walker->point, walker->at + KYMO_RECORD_HEADER);
+	if (!what.object && !what.message)
+		return true;
+	if (walker->id == KYMO_POINT_rclcpp_publish)
+		return publish_wanted(mine, *walker, what.message);
+	if (!what.object)
+		return what.message != ring->left_out_message;
+	wanted = object_wanted(mine, what.object, walker->ns);
+	if (what.message)
+		ring->left_out_message = wanted ? 0 : what.message;
+	return wanted;
+}
+
+static bool keeps_all(const struct filter_process *mine)
+{
+	return mine->wanted && !mine->objects && !mine->events;
+}
+
+bool filter_leaves_out(const struct process *process)
+{
+	return process->filter && !keeps_all(process->filter);
+}
+
+bool filter_begin(struct process *process)
+{
+	struct filter_process *mine = process->filter;
+
+	if (!filter_leaves_out(process))
+		return false;
+	if (mine->declared != process->classes.count)
+		filter_decide_events(mine);
+	return true;
+}
+
+bool filter_record(struct process *process, struct ring *ring, const struct filter_one *one)
+{
+	const struct walker walker = {
+		.classes = &process->classes, .at = one->at, .left = one->left,
+		.point = classes_get(&process->classes, one->id), .id = one->id, .ns = one->ns, .size = one->size,
+	};
+
+	return process->filter->wanted && record_wanted(process->filter, ring, &walker);
+}
+
+uint32_t filter_span(struct process *process, struct ring *ring, uint8_t *scratch, struct filter_span *span)
+{
+	struct filter_process *mine = process->filter;
+	struct walker walker = { .classes = &process->classes, .at = scratch, .left = span->size };
+	uint32_t dropped = 0, walked = 0;
+	uint8_t *to = scratch;
+
+	if (!filter_begin(process))
+		return 0;
+	if (!mine->wanted) {
+		dropped = span->records;
+		*span = (struct filter_span){ .bytes = scratch };
+		return dropped;
+	}
+	if (span->bytes != scratch)
+		memcpy(scratch, span->bytes, span->size);	/* what is judged must not change any more */
+	while (walked < span->records && look_at(&walker)) {
+		const uint8_t *from = walker.at;
+
+		walked++;
+		if (record_wanted(mine, ring, &walker)) {
+			if (to != from)
+				memmove(to, from, walker.size);
+			to += walker.size;
+		} else {
+			dropped++;
+		}
+		step(&walker);
+	}
+	if (to != walker.at)
+		memmove(to, walker.at, walker.left);	/* what cannot be read stays, for who reads the trace */
+	*span = (struct filter_span){ scratch, (size_t)(to - scratch) + walker.left, span->records - dropped };
+	return dropped;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The flight recorder as a sink: what comes in is kept and shown to the triggers. */
+#include "recorder/flight/flight.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/flight/flight_state.h"
+#include "recorder/session/session_internal.h"
+
+/* ---- processes ---- */
+
+static int flight_join(struct sink *sink, struct sink_process *at)
+{
+	struct flight *flight = (struct flight *)sink;
+	struct flight_process *process = calloc(1, sizeof *process);
+
+	if (!process)
+		return -ENOMEM;
+	process->trigger = trigger_process_new(&flight->options.triggers, &at->process->classes);
+	if (!process->trigger) {
+		free(process);
+		return -ENOMEM;
+	}
+	process->process = at->process;
+	process->at = at;
+	process->base = flight->store.turn;
+	/* Calls from before this session are no business of it. */
+	if (at->process->region.birth_ns < sink->start_ns)
+		process->snapshots_wanted = __atomic_load_n(&region_header(&at->process->region)->snapshots_wanted,
+							    __ATOMIC_RELAXED);
+	process->next = flight->processes;
+	flight->processes = process;
+	at->data = process;
+	return 0;
+}
+
+static void free_process(struct flight *flight, struct flight_process *process)
+{
+	for (unsigned i = 0; i < process->ring_count; i++)
+		trigger_lane_free(&process->ring[i].lane);
+	free(process->ring);
+	trigger_process_free(process->trigger);
+	store_forget(&flight->store, process);
+	free(process);
+}
+
+/* Those that ended before the window, of whom nothing is kept. */
+static void forget_old(struct flight *flight, uint64_t now_ns)
+{
+	for (struct flight_process **at = &flight->processes; *at;) {
+		struct flight_process *process = *at;
+
+		if (process->left_ns && !process->kept && process->left_ns + flight->options.window_ns < now_ns) {
+			*at = process->next;
+			free_process(flight, process);
+		} else {
+			at = &process->next;
+		}
+	}
+}
+
+/* All facts that held at the last turn have been given. */
+static bool is_whole(const struct flight_process *process)
+{
+	return process->at ? process->at->init.taken >= process->at->init.known : process->whole;
+}
+
+/* What ended before the oldest packet. */
+static void forget_ended(struct flight *flight)
+{
+	if (!store_may_turn(&flight->store))
+		return;
+	for (struct flight_process *process = flight->processes; process; process = process->next)
+		if (process->base != flight->store.turn && is_whole(process))
+			store_rebase(&flight->store, process);
+}
+
+static struct flight_ring *ring_of(struct flight_process *process, unsigned index)
+{
+	if (index >= process->ring_count) {
+		const unsigned count = process->process->ring_count;
+		struct flight_ring *grown = index < count ? realloc(process->ring, count * sizeof *grown) : NULL;
+
+		if (!grown)
+			return NULL;
+		memset(grown + process->ring_count, 0, (count - process->ring_count) * sizeof *grown);
+		process->ring = grown;
+		process->ring_count = count;
+	}
+	return &process->ring[index];
+}
+
+/* ---- what comes in ---- */
+
+static void on_hit(void *context, const struct trigger_hit *hit)
+{
+	struct flight *flight = context;
+
+	flight_fire(flight, hit);
+}
+
+static int flight_declare(struct sink *sink, struct sink_process *at, enum ctf_class class, unsigned id)
+{
+	struct flight_process *process = at->data;
+
+	(void)sink;
+	process->declared[class][id / 8] |= (uint8_t)(1u << id % 8);
+	return 0;
+}
+
+static int flight_facts(struct sink *sink, struct sink_process *at, const struct sink_facts *facts)
+{
+	struct flight *flight = (struct flight *)sink;
+	struct flight_process *process = at->data;
+	const struct trigger_ear ear = { on_hit, flight };
+	const uint64_t lost = facts->discarded - process->facts_discarded;
+
+	if (store_facts(&flight->store, process, facts, lost) < 0)
+		return -ENOMEM;
+	process->facts_discarded = facts->discarded;
+	flight->process = at->process;
+	flight->account = NULL;
+	if (lost)
+		trigger_loss(&flight->options.triggers, lost, facts->end, &ear);
+	for (uint32_t i = 0; i < facts->count; i++) {
+		const uint32_t end = i + 1 < facts->count ? facts->at[i + 1] : (uint32_t)facts->size;
+		const uint8_t *payload = facts->bytes + facts->at[i] + sizeof(struct sink_fact);
+		struct sink_fact fact;
+
+		memcpy(&fact, facts->bytes + facts->at[i], sizeof fact);
+		trigger_fact(process->trigger, fact.id, payload, (size_t)(facts->bytes + end - payload));
+		if (!facts->known && fact.init_timestamp >= sink->start_ns)
+			trigger_fact_event(process->trigger, fact.id, fact.init_timestamp, &ear);
+	}
+	return 0;
+}
+
+static int flight_packet(struct sink *sink, struct sink_process *at, const struct sink_packet *packet)
+{
+	struct flight *flight = (struct flight *)sink;
+	struct flight_process *process = at->data;
+	struct flight_ring *ring = ring_of(process, packet->ring);
+	const struct trigger_ear ear = { on_hit, flight };
+	const struct kept *kept;
+	uint64_t lost;
+
+	if (!ring)
+		return -ENOMEM;
+	lost = packet->discarded - ring->discarded;
+	kept = store_packet(&flight->store, process, packet, lost);
+	if (!kept)
+		return -ENOMEM;
+	ring->discarded = packet->discarded;
+	flight->process = at->process;
+	flight->account = packet->account;
+	if (lost)
+		trigger_loss(&flight->options.triggers, lost, packet->begin, &ear);
+	if (lost || ring->thread != packet->thread)
+		trigger_lane_reset(&ring->lane);
+	ring->thread = packet->thread;
+	(void)trigger_records(process->trigger, &ring->lane, kept->bytes, kept->size, &ear);
+	return 0;
+}
+
+/* ---- a program's own request ---- */
+
+static void look_at_wish(struct flight *flight, struct flight_process *process)
+{
+	uint32_t wanted;
+
+	if (process->left_ns || !process->process->region.base)
+		return;
+	wanted = __atomic_load_n(&region_header(&process->process->region)->snapshots_wanted, __ATOMIC_RELAXED);
+	if (wanted == process->snapshots_wanted)
+		return;
+	process->snapshots_wanted = wanted;
+	flight->process = process->process;
+	flight->account = NULL;
+	flight_request(flight, FLIGHT_PROGRAM, 0, NULL, NULL);
+}
+
+static void flight_leave(struct sink *sink, struct sink_process *at)
+{
+	struct flight *flight = (struct flight *)sink;
+	struct flight_process *process = at->data;
+	const struct trigger_ear ear = { on_hit, flight };
+
+	flight->process = at->process;
+	flight->account = NULL;
+	look_at_wish(flight, process);
+	if (at->process->end == PROCESS_KILLED)
+		trigger_died(&flight->options.triggers, at->process->region.procname, at->process->region.exe,
+			     session_now(), &ear);
+	for (unsigned i = 0; i < process->ring_count; i++)
+		trigger_lane_free(&process->ring[i].lane);
+	trigger_process_free(process->trigger);
+	process->trigger = NULL;
+	process->left_ns = session_now();
+	process->whole = is_whole(process);
+	process->at = NULL;
+}
+
+/* ---- the rest of a sink ---- */
+
+static int flight_accounts(struct sink *sink, const char *json)
+{
+	struct flight *flight = (struct flight *)sink;
+	char *copy = strdup(json);
+
+	if (!copy)
+		return -ENOMEM;
+	free(flight->accounts);
+	flight->accounts = copy;
+	return 0;
+}
+
+static void flight_round(struct sink *sink, uint64_t now_ns)
+{
+	struct flight *flight = (struct flight *)sink;
+
+	flight->now_ns = now_ns;
+	for (struct flight_process *process = flight->processes; process; process = process->next)
+		look_at_wish(flight, process);
+	flight_trim(flight);
+	if (flight->writer)
+		return;
+	forget_old(flight, now_ns);
+	forget_ended(flight);
+}
+
+/* Not while facts are being written, nor in front of a snapshot, which would have to do without those to come. */
+static bool flight_wants_turn(const struct sink *sink, uint64_t now_ns)
+{
+	const struct flight *flight = (const struct flight *)sink;
+
+	(void)now_ns;
+	return !flight->writer && !flight->asked.any && store_wants_turn(&flight->store);
+}
+
+static int flight_turn(struct sink *sink, uint64_t begin_ns, uint64_t now_ns)
+{
+	struct flight *flight = (struct flight *)sink;
+
+	(void)begin_ns;
+	(void)now_ns;
+	store_turn(&flight->store);
+	for (struct flight_process *process = flight->processes; process; process = process->next)
+		if (process->trigger)
+			trigger_forget(process->trigger);
+	return 0;
+}
+
+static bool flight_holds(const struct sink *sink, const struct process *process)
+{
+	const struct flight *flight = (const struct flight *)sink;
+	const struct flight_process *at = flight->processes;
+
+	while (at && at->process != process)
+		at = at->next;
+	return at || flight->process == process;
+}
+
+static uint64_t flight_bytes(const struct sink *sink)
+{
+	const struct flight *flight = (const struct flight *)sink;
+
+	return flight->store.bytes + flight->store.facts_bytes;
+}
+
+static void flight_close(struct sink *sink)
+{
+	struct flight *flight = (struct flight *)sink;
+
+	flight_finish(flight);
+	store_free(&flight->store);
+	while (flight->processes) {
+		struct flight_process *process = flight->processes;
+
+		flight->processes = process->next;
+		free_process(flight, process);
+	}
+	free(flight->accounts);
+	free(flight);
+}
+
+static const struct sink_ops flight_ops = {
+	.kind = "flight",
+	.join = flight_join,
+	.declare = flight_declare,
+	.facts = flight_facts,
+	.packet = flight_packet,
+	.leave = flight_leave,
+	.accounts = flight_accounts,
+	.holds = flight_holds,
+	.round = flight_round,
+	.due = flight_wants_turn,
+	.turn = flight_turn,
+	.bytes = flight_bytes,
+	.close = flight_close,
+};
+
+int flight_create(const struct flight_options *options, struct flight **result, struct err *err)
+{
+	struct flight *flight = calloc(1, sizeof *flight);
+
+	if (!flight)
+		return err_set(err, EXIT_FAILED, "out of memory");
+	flight->sink.ops = &flight_ops;
+	flight->sink.name = "the flight recorder's memory";
+	flight->options = *options;
+	flight->store.limit = options->memory;
+	flight->store.window_ns = options->window_ns;
+	flight->store.shortest_ns = UINT64_MAX;
+	*result = flight;
+	return 0;
+}
+
+struct sink *flight_sink(struct flight *flight)
+{
+	return &flight->sink;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the flight recorder share. Not for others. */
+#ifndef KYMO_RECORDER_FLIGHT_INTERNAL_H
+#define KYMO_RECORDER_FLIGHT_INTERNAL_H
+
+#include <json-c/json.h>
+
+#include "recorder/flight/flight.h"
+#include "recorder/drain/drained_process.h"
+
+/* ---- the store ---- */
+
+/* A packet. All of them are in one list in the order of their arrival, which is that of each ring. */
+struct kept {
+	struct kept *next;
+	struct flight_process *process;
+	unsigned ring, thread;		/* as in struct sink_packet */
+	uint64_t begin, end;
+	uint64_t lost;			/* events of the ring between the packet before and this one */
+	uint32_t cpu, records;
+	size_t size;
+	uint8_t bytes[];
+};
+
+/*
+ * Facts of one process, in order. When those that came have doubled, all that hold are given anew: a turn.
+ *
+ *     turn 0   new new new new        turn 1   known known new new        turn 2   known new ...
+ *              `base`: written                 the known ones are          as before
+ *                                              skipped, the rest written
+ *
+ * Once no packet is kept that came before the last turn, and all of its known ones are there, it is the base,
+ * and what was before goes: what ended by then.
+ */
+struct kept_facts {
+	struct kept_facts *next;
+	uint32_t turn;
+	bool known;			/* given anew: what came before the turn and still held */
+	uint64_t lost;			/* init events, and events without a ring, since the batch before */
+	uint32_t count;
+	size_t size;
+	uint32_t *at;			/* [count] where each struct sink_fact begins; behind the bytes */
+	uint8_t bytes[];
+};
+
+struct flight_ring {
+	struct trigger_lane lane;
+	unsigned thread;		/* whose lane it is */
+	uint64_t discarded;		/* as of the last packet */
+};
+
+struct flight_process {
+	struct process *process;	/* stays until the session ends */
+	struct flight_process *next;
+	struct flight_ring *ring;
+	unsigned ring_count;
+	const struct sink_process *at;	/* NULL: it has left */
+	struct kept_facts *facts, *last_facts;
+	uint32_t base;			/* turn from which on its facts are complete */
+	bool whole;			/* when it left, all facts of the last turn had come */
+	uint64_t facts_discarded;
+	struct trigger_process *trigger;
+	uint8_t declared[CTF_CLASS_COUNT][KYMO_POINTS_MAX / 8];	/* bit by id */
+	uint64_t kept;			/* packets in the store */
+	uint64_t seen_records;		/* runtime events since it joined */
+	uint32_t snapshots_wanted;	/* of its region, as last seen */
+	uint64_t left_ns;		/* when it ended; 0: it is there */
+};
+
+struct store {
+	struct kept *first, *last;
+	struct kept *pinned;		/* this and later ones are being written; NULL: none */
+	uint64_t bytes;			/* of packets with their heads */
+	uint64_t facts_bytes;
+	uint32_t turn;			/* facts that come are of this one ... */
+	uint64_t turn_bytes, turn_known;	/* ... new ones, and known ones so far */
+	uint64_t turn_at;		/* value of `came` when it began */
+	uint64_t came, gone;		/* packets in all */
+	uint64_t limit, window_ns;
+	uint64_t shortest_ns;		/* the shortest window that the limit left; UINT64_MAX: never */
+};
+
+/** store_packet() - keep a copy. Return: the packet; NULL without memory. */
+struct kept *store_packet(struct store *store, struct flight_process *process, const struct sink_packet *packet,
+			  uint64_t lost);
+
+/** store_facts() - keep a copy. Return: 0; -ENOMEM. */
+int store_facts(struct store *store, struct flight_process *process, const struct sink_facts *facts,
+		uint64_t lost);
+
+/**
+ * store_trim() - give up what is older than the window, or too much for the memory
+ * Return: true: it is over the limit but for what is pinned.
+ */
+bool store_trim(struct store *store, uint64_t now_ns);
+
+/** store_may_turn() - whether no packet from before the last turn is kept. */
+bool store_may_turn(const struct store *store);
+
+/** store_wants_turn() - whether it may, and new facts are so many that it is worth it. */
+bool store_wants_turn(const struct store *store);
+
+/** store_turn() - facts that come from now on are of the next turn. */
+void store_turn(struct store *store);
+
+/** store_rebase() - the facts of the last turn are complete: free those of @process from before it. */
+void store_rebase(struct store *store, struct flight_process *process);
+
+/** store_forget() - free the facts of a process of which nothing else is kept. */
+void store_forget(struct store *store, struct flight_process *process);
+
+void store_free(struct store *store);
+
+/* ---- a snapshot being written ---- */
+
+struct flight_writer;
+
+/* What is to be written: all of the store from begin_ns on, as it is now. */
+struct flight_part {
+	const char *path, *version;
+	uint64_t begin_ns, end_ns;
+	struct flight_process *processes;
+	struct kept *first, *last;	/* of the store; NULL: nothing is kept */
+};
+
+/** flight_writer_begin() - make the directory. Return: 0; -1 with @err. */
+int flight_writer_begin(const struct flight_part *part, struct flight_writer **writer, struct err *err);
+
+/** flight_writer_step() - write a little. Return: 1: there is more; 0: all is there; -errno. */
+int flight_writer_step(struct flight_writer *writer);
+
+/** flight_writer_cursor() - the packet that is written next; it and all later ones are needed. */
+struct kept *flight_writer_cursor(const struct flight_writer *writer);
+
+/* What was written. */
+struct flight_totals {
+	uint64_t events, init_events, dropped, bytes;
+	unsigned processes, threads;
+	int64_t clock_offset_ns;	/* as the metadata have it */
+};
+void flight_writer_totals(const struct flight_writer *writer, struct flight_totals *totals);
+
+/** flight_writer_path() - absolute path of the trace. */
+const char *flight_writer_path(const struct flight_writer *writer);
+
+/**
+ * flight_writer_end() - complete the trace and free @writer
+ * @accounts: what the session said last, JSON text, or NULL: host, clocks, processes
+ * @snapshot: goes into kymo.json under that name; taken over
+ *
+ * Return: 0; -errno of kymo.json.
+ */
+int flight_writer_end(struct flight_writer *writer, const char *accounts, struct json_object *snapshot);
+
+#endif

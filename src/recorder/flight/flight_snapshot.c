@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a snapshot is taken, and its writing between the rounds of draining. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "recorder/flight/flight_state.h"
+#include "recorder/session/session_internal.h"
+
+#define SLICE_NS	1000000u	/* of writing, between two polls */
+
+__attribute__((format(printf, 2, 3)))
+static void say(const struct flight *flight, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	if (!flight->options.say)
+		return;
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	flight->options.say(flight->options.say_context, text);
+}
+
+/* ---- asking ---- */
+
+/* Whose it was. */
+static void name_source(const struct flight *flight, struct asked *asked)
+{
+	const struct process *process = flight->process;
+
+	asked->pid = process->host_pid ? process->host_pid : (int)process->region.pid;
+	(void)snprintf(asked->procname, sizeof asked->procname, "%s", process->region.procname);
+	if (flight->account) {
+		asked->tid = flight->account->tid;
+		(void)snprintf(asked->thread, sizeof asked->thread, "%s", flight->account->name);
+	}
+}
+
+void flight_fire(struct flight *flight, const struct trigger_hit *hit)
+{
+	struct asked *asked = &flight->asked;
+	uint64_t now_ns;
+
+	if (asked->any || flight->disarmed || flight_is_done(flight)) {
+		flight->suppressed++;
+		return;
+	}
+	*asked = (struct asked){ .any = true, .cause = FLIGHT_TRIGGER, .hit = *hit, .asked_ns = hit->at_ns };
+	/* A program may give an event any time; one to come would keep the snapshot, and all others, waiting. */
+	now_ns = session_now();
+	if (asked->asked_ns > now_ns)
+		asked->asked_ns = now_ns;
+	asked->due_ns = asked->asked_ns + flight->options.post_ns;
+	name_source(flight, asked);
+}
+
+void flight_request(struct flight *flight, enum flight_cause cause, uint64_t last_ns, const char *path,
+		    struct flight_waiter *waiter)
+{
+	struct asked *asked = flight->writer ? &flight->next : &flight->asked;
+
+	if (waiter) {
+		waiter->next = asked->waiters;
+		asked->waiters = waiter;
+	}
+	if (asked->any || (!waiter && flight_is_done(flight))) {
+		flight->suppressed += !waiter;
+		return;
+	}
+	asked->any = true;
+	asked->cause = cause;
+	asked->asked_ns = asked->due_ns = session_now();
+	asked->last_ns = last_ns;
+	(void)snprintf(asked->path, sizeof asked->path, "%s", path ? path : "");
+	if (cause == FLIGHT_PROGRAM)
+		name_source(flight, asked);
+}
+
+bool flight_due(struct flight *flight)
+{
+	if (!flight->asked.any || flight->writer || session_now() < flight->asked.due_ns)
+		return false;
+	flight->flushed = true;
+	return true;
+}
+
+/* ---- what a snapshot says of itself ---- */
+
+static void put_u64(struct json_object *object, const char *key, uint64_t value)
+{
+	json_object_object_add(object, key, json_object_new_uint64(value));
+}
+
+static void put_text(struct json_object *object, const char *key, const char *value)
+{
+	json_object_object_add(object, key, json_object_new_string(value));
+}
+
+static const char *const cause_name[] = {
+	[FLIGHT_TRIGGER] = "trigger", [FLIGHT_REQUEST] = "request", [FLIGHT_SIGNAL] = "signal",
+	[FLIGHT_PROGRAM] = "program",
+};
+
+static struct json_object *describe(const struct flight *flight)
+{
+	const struct asked *asked = &flight->asked;
+	struct json_object *object = json_object_new_object();
+
+	put_u64(object, "number", flight->count + 1);
+	put_text(object, "cause", cause_name[asked->cause]);
+	put_u64(object, "at_ns", asked->asked_ns);
+	if (asked->cause == FLIGHT_TRIGGER) {
+		put_text(object, "trigger", flight->options.triggers.item[asked->hit.trigger].text);
+		put_text(object, "what", asked->hit.what);
+		put_u64(object, "value", asked->hit.value);
+	}
+	if (asked->pid) {
+		put_u64(object, "pid", (uint64_t)asked->pid);
+		put_text(object, "procname", asked->procname);
+	}
+	if (asked->tid) {
+		put_u64(object, "tid", (uint64_t)asked->tid);
+		put_text(object, "thread", asked->thread);
+	}
+	put_u64(object, "window_ns", asked->last_ns ? asked->last_ns : flight->options.window_ns);
+	put_u64(object, "kept_ns", flight->end_ns - flight->begin_ns);
+	json_object_object_add(object, "memory_short",
+			       json_object_new_boolean(flight->store.shortest_ns != UINT64_MAX));
+	put_u64(object, "suppressed", flight->suppressed);
+	return object;
+}
+
+static void report(struct flight *flight, const char *path, const struct flight_totals *totals,
+		   const struct err *failed)
+{
+	struct asked *asked = &flight->asked;
+	const bool fired = asked->cause == FLIGHT_TRIGGER;
+	const struct flight_report said = {
+		.number = flight->count, .path = path, .cause = asked->cause, .hit = fired ? &asked->hit : NULL,
+		.trigger = fired ? &flight->options.triggers.item[asked->hit.trigger] : NULL,
+		.pid = asked->pid, .tid = asked->tid, .procname = asked->procname, .thread = asked->thread,
+		.begin_ns = flight->begin_ns, .end_ns = flight->end_ns, .events = totals->events,
+		.dropped = totals->dropped, .bytes = totals->bytes, .processes = totals->processes,
+		.suppressed = flight->suppressed, .clock_offset_ns = totals->clock_offset_ns, .failed = failed,
+	};
+	struct flight_waiter *waiter = asked->waiters;
+
+	flight->suppressed = 0;
+	if (flight->options.written)
+		flight->options.written(flight->options.context, &said);
+	while (waiter) {
+		struct flight_waiter *next = waiter->next;
+
+		waiter->done(waiter, &said);
+		waiter = next;
+	}
+	flight->asked = flight->next;
+	flight->next = (struct asked){ 0 };
+	flight->flushed = false;
+}
+
+/* ---- writing ---- */
+
+/* From where on: the window, or what is there of it. Facts of old stand in front of the first event. */
+static uint64_t begin_of(const struct flight *flight)
+{
+	const uint64_t window = flight->asked.last_ns && flight->asked.last_ns < flight->options.window_ns ?
+				flight->asked.last_ns : flight->options.window_ns;
+	const uint64_t cut = flight->end_ns > window ? flight->end_ns - window : 1;
+	uint64_t first = flight->end_ns;
+
+	for (const struct kept *kept = flight->store.first; kept; kept = kept->next)
+		if (kept->begin < first && kept->end >= cut)
+			first = kept->begin;
+	return first > cut ? first - 1 : cut;
+}
+
+static bool is_empty(const struct flight *flight)
+{
+	bool facts = false;
+
+	for (const struct flight_process *process = flight->processes; process; process = process->next)
+		facts |= process->facts != NULL;
+	return !facts && !flight->store.first;
+}
+
+static int begin_writing(struct flight *flight, struct err *err)
+{
+	struct flight_part part = {
+		.version = flight->options.version, .processes = flight->processes,
+		.first = flight->store.first, .last = flight->store.last, .path = flight->asked.path,
+	};
+	char path[PATH_MAX];
+
+	if (is_empty(flight))
+		return err_set(err, EXIT_EMPTY, "there is nothing to take a snapshot of yet: no traced process has "
+			       "made an event (start programs with \"kymo run -- CMD\")");
+	flight->end_ns = session_now();
+	flight->begin_ns = begin_of(flight);
+	part.begin_ns = flight->begin_ns;
+	part.end_ns = flight->end_ns;
+	if (!part.path[0]) {
+		if (flight->options.name(flight->options.context, flight->count + 1, path, sizeof path, err) < 0)
+			return -1;
+		part.path = path;
+	}
+	if (flight_writer_begin(&part, &flight->writer, err) < 0) {
+		flight->writer = NULL;
+		return -1;
+	}
+	flight->store.pinned = part.first;
+	return 0;
+}
+
+static void end_writing(struct flight *flight, int rc)
+{
+	struct flight_totals totals;
+	char path[PATH_MAX];
+	struct err err;
+	int end;
+
+	flight_writer_totals(flight->writer, &totals);
+	(void)snprintf(path, sizeof path, "%s", flight_writer_path(flight->writer));
+	end = flight_writer_end(flight->writer, flight->accounts, describe(flight));
+	flight->writer = NULL;
+	flight->store.pinned = NULL;
+	flight->count++;
+	rc = rc < 0 ? rc : end;
+	if (rc < 0)
+		(void)err_set(&err, EXIT_FAILED, "cannot write the snapshot %s: %s; make room, or name another "
+			      "place with -o DIR", path, strerror(-rc));
+	report(flight, path, &totals, rc < 0 ? &err : NULL);
+}
+
+/* Return: true: it is not yet all there. */
+static bool write_slice(struct flight *flight, uint64_t for_ns)
+{
+	const uint64_t begun = session_now();
+	int rc;
+
+	do
+		rc = flight_writer_step(flight->writer);
+	while (rc > 0 && session_now() - begun < for_ns);
+	if (rc > 0) {
+		flight->store.pinned = flight_writer_cursor(flight->writer);
+		return true;
+	}
+	end_writing(flight, rc);
+	return false;
+}
+
+/*
+ * No directory was made. It counts, for who waits for N snapshots; but not what only the one who asked
+ * is to blame for, nor that nothing was there.
+ */
+static void not_begun(struct flight *flight, const struct err *err)
+{
+	flight->count += flight->asked.cause != FLIGHT_REQUEST && err->status != EXIT_EMPTY;
+	report(flight, flight->asked.path, &(struct flight_totals){ 0 }, err);
+}
+
+bool flight_work(struct flight *flight)
+{
+	struct err err;
+
+	if (flight->writer)
+		return write_slice(flight, SLICE_NS);
+	if (!flight->flushed)
+		return false;
+	if (begin_writing(flight, &err) < 0) {
+		not_begun(flight, &err);
+		return false;
+	}
+	return true;
+}
+
+void flight_trim(struct flight *flight)
+{
+	struct store *store = &flight->store;
+	char kept[TEXT_QUANTITY_MAX], window[TEXT_QUANTITY_MAX], limit[TEXT_QUANTITY_MAX];
+
+	/* More comes in than goes out: the slices are too small for once. */
+	while (store_trim(store, flight->now_ns) && flight->writer && store->bytes > 2 * store->limit)
+		(void)write_slice(flight, SLICE_NS);
+	if (store->shortest_ns == UINT64_MAX || flight->told_short)
+		return;
+	flight->told_short = true;
+	say(flight, "%s of memory hold only the last %s of %s; --flight-memory gives more",
+	    text_bytes(limit, store->limit), text_ns(kept, (int64_t)store->shortest_ns),
+	    text_ns(window, (int64_t)store->window_ns));
+}
+
+void flight_finish(struct flight *flight)
+{
+	struct err err;
+
+	while (flight->asked.any) {
+		if (!flight->writer && begin_writing(flight, &err) < 0) {
+			not_begun(flight, &err);
+			continue;
+		}
+		(void)write_slice(flight, UINT64_MAX);
+	}
+}
+
+void flight_disarm(struct flight *flight)
+{
+	flight->disarmed = true;
+}
+
+bool flight_is_done(const struct flight *flight)
+{
+	return flight->options.snapshots && flight->count >= flight->options.snapshots;
+}
+
+void flight_unmet(const struct flight *flight, char *text, unsigned size)
+{
+	const struct triggers *triggers = &flight->options.triggers;
+	unsigned used = 0;
+
+	text[0] = 0;
+	for (unsigned i = 0; i < triggers->count && used < size; i++) {
+		const struct trigger *trigger = &triggers->item[i];
+
+		if (triggers->met & 1u << i || trigger->any || trigger->kind == TRIGGER_DIED)
+			continue;
+		used += (unsigned)snprintf(text + used, size - used, "%s'%s'", used ? ", " : "", trigger->text);
+	}
+	if (used && used < size)
+		(void)snprintf(text + used, size - used, " never met anything of that name");
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packets of the last seconds, in memory. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/flight/flight_internal.h"
+
+#define TURN_BYTES	(1u << 20)	/* of new facts, and as many as were given anew */
+
+static uint64_t cost(const struct kept *kept)
+{
+	return sizeof *kept + kept->size;
+}
+
+struct kept *store_packet(struct store *store, struct flight_process *process, const struct sink_packet *packet,
+			  uint64_t lost)
+{
+	struct kept *kept = malloc(sizeof *kept + packet->size);
+
+	if (!kept)
+		return NULL;
+	*kept = (struct kept){
+		.process = process, .ring = packet->ring, .thread = packet->thread, .begin = packet->begin,
+		.end = packet->end, .lost = lost, .cpu = packet->cpu, .records = packet->records,
+		.size = packet->size,
+	};
+	if (packet->size)
+		memcpy(kept->bytes, packet->bytes, packet->size);
+	*(store->last ? &store->last->next : &store->first) = kept;
+	store->last = kept;
+	store->bytes += cost(kept);
+	store->came++;
+	process->kept++;
+	process->seen_records += packet->records;
+	return kept;
+}
+
+int store_facts(struct store *store, struct flight_process *process, const struct sink_facts *facts,
+		uint64_t lost)
+{
+	const size_t offset = (facts->size + 3) / 4 * 4;
+	struct kept_facts *kept = malloc(sizeof *kept + offset + facts->count * sizeof *facts->at);
+
+	if (!kept)
+		return -ENOMEM;
+	*kept = (struct kept_facts){
+		.turn = store->turn, .known = facts->known, .lost = lost, .count = facts->count, .size = facts->size,
+	};
+	kept->at = (uint32_t *)(kept->bytes + offset);
+	if (facts->count) {
+		memcpy(kept->bytes, facts->bytes, facts->size);
+		memcpy(kept->at, facts->at, facts->count * sizeof *facts->at);
+	}
+	*(process->last_facts ? &process->last_facts->next : &process->facts) = kept;
+	process->last_facts = kept;
+	store->facts_bytes += facts->size;
+	*(facts->known ? &store->turn_known : &store->turn_bytes) += facts->size;
+	return 0;
+}
+
+static void drop_first(struct store *store)
+{
+	struct kept *kept = store->first;
+
+	store->first = kept->next;
+	if (!store->first)
+		store->last = NULL;
+	store->bytes -= cost(kept);
+	store->gone++;
+	kept->process->kept--;
+	free(kept);
+}
+
+bool store_trim(struct store *store, uint64_t now_ns)
+{
+	while (store->first && store->first != store->pinned &&
+	       store->first->end + store->window_ns < now_ns)
+		drop_first(store);
+	while (store->first && store->first != store->pinned && store->bytes > store->limit) {
+		uint64_t left = now_ns > store->first->end ? now_ns - store->first->end : 0;
+
+		if (left < store->shortest_ns)
+			store->shortest_ns = left;
+		drop_first(store);
+	}
+	return store->bytes > store->limit;
+}
+
+bool store_may_turn(const struct store *store)
+{
+	return store->gone >= store->turn_at;
+}
+
+bool store_wants_turn(const struct store *store)
+{
+	return store->turn_bytes > TURN_BYTES + store->turn_known && store_may_turn(store);
+}
+
+void store_turn(struct store *store)
+{
+	store->turn++;
+	store->turn_at = store->came;
+	store->turn_bytes = store->turn_known = 0;
+}
+
+static void drop_first_facts(struct store *store, struct flight_process *process)
+{
+	struct kept_facts *facts = process->facts;
+
+	process->facts = facts->next;
+	if (!process->facts)
+		process->last_facts = NULL;
+	store->facts_bytes -= facts->size;
+	free(facts);
+}
+
+void store_rebase(struct store *store, struct flight_process *process)
+{
+	while (process->facts && process->facts->turn < store->turn)
+		drop_first_facts(store, process);
+	process->base = store->turn;
+}
+
+void store_forget(struct store *store, struct flight_process *process)
+{
+	while (process->facts)
+		drop_first_facts(store, process);
+}
+
+void store_free(struct store *store)
+{
+	store->pinned = NULL;
+	while (store->first)
+		drop_first(store);
+}

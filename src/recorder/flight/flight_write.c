@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A snapshot on its way to disk, a step at a time: the facts of one process after the other, then
+ * the packets in the order of their arrival, so that behind the cursor nothing is needed any more.
+ * It goes through an ordinary CTF sink, which takes it for a session.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "abi/points.h"
+#include "recorder/flight/flight_internal.h"
+#include "recorder/trace/sink_ctf.h"
+#include "recorder/records/record_walk.h"
+
+/* Of one process. */
+struct written {
+	struct flight_process *from;
+	struct sink_process at;
+	bool joined, left;
+	uint64_t records, dropped, bytes, init_events, init_dropped;
+	struct sink_without *thread;	/* what was written of it */
+	unsigned thread_count;
+};
+
+struct flight_writer {
+	struct sink *sink;
+	uint64_t begin_ns, end_ns;
+	struct written *process;
+	unsigned count, next;		/* whose facts are due */
+	unsigned ended;			/* whose streams are complete */
+	const struct kept_facts *facts;	/* the next batch of it */
+	struct kept *cursor, *last;
+	uint8_t *scratch;		/* of facts whose times are changed */
+	size_t room;
+	int64_t clock_offset_ns;
+};
+
+/* ---- begin ---- */
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now = { 0 };
+
+	(void)clock_gettime(clock, &now);	/* every kernel has these clocks */
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* A process that ended before the snapshot begins, and left nothing in it, is not of it. */
+static bool takes_part(const struct flight_part *part, const struct flight_process *process)
+{
+	return !process->left_ns || process->left_ns >= part->begin_ns || process->kept;
+}
+
+static int gather(struct flight_writer *writer, const struct flight_part *part)
+{
+	unsigned count = 0;
+
+	for (struct flight_process *process = part->processes; process; process = process->next)
+		count += takes_part(part, process);
+	writer->process = calloc(count + 1, sizeof *writer->process);
+	if (!writer->process)
+		return -ENOMEM;
+	for (struct flight_process *process = part->processes; process; process = process->next) {
+		struct written *written = &writer->process[writer->count];
+
+		if (!takes_part(part, process))
+			continue;
+		written->from = process;
+		written->at.process = process->process;
+		written->at.ring = calloc(process->ring_count + 1, sizeof *written->at.ring);
+		written->at.ring_count = process->ring_count;
+		written->thread_count = process->process->thread_count;
+		written->thread = calloc(written->thread_count + 1, sizeof *written->thread);
+		writer->count++;
+		if (!written->at.ring || !written->thread)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int flight_writer_begin(const struct flight_part *part, struct flight_writer **result, struct err *err)
+{
+	struct flight_writer *writer = calloc(1, sizeof *writer);
+	uint64_t realtime = clock_ns(CLOCK_REALTIME), monotonic = clock_ns(CLOCK_MONOTONIC);
+
+	if (!writer || gather(writer, part) < 0) {
+		if (writer)
+			(void)flight_writer_end(writer, NULL, NULL);
+		return err_set(err, EXIT_FAILED, "out of memory");
+	}
+	writer->begin_ns = part->begin_ns;
+	writer->end_ns = part->end_ns;
+	writer->clock_offset_ns = (int64_t)(realtime - monotonic);
+	writer->cursor = part->first;
+	writer->last = part->last;
+	if (sink_ctf_create(part->path, part->version, monotonic, realtime, NULL, &writer->sink, err) < 0) {
+		(void)flight_writer_end(writer, NULL, NULL);
+		return -1;
+	}
+	writer->sink->start_ns = part->begin_ns;
+	*result = writer;
+	return 0;
+}
+
+/* ---- facts ---- */
+
+static bool is_declared(const struct flight_process *process, enum ctf_class class, unsigned id)
+{
+	return process->declared[class][id / 8] & 1u << id % 8;
+}
+
+static int join(struct flight_writer *writer, struct written *written)
+{
+	struct sink *sink = writer->sink;
+	int rc = sink->ops->join(sink, &written->at);
+
+	written->joined = rc == 0;
+	/* Those of its own first: they decide where all of it goes. */
+	for (int class = CTF_CLASS_COUNT; rc == 0 && class-- > 0;)
+		for (unsigned id = KYMO_POINTS_TABLE; rc == 0 && id < KYMO_POINTS_MAX; id++)
+			if (is_declared(written->from, (enum ctf_class)class, id))
+				rc = sink->ops->declare(sink, &written->at, (enum ctf_class)class, id);
+	for (unsigned id = 0; rc == 0 && id < KYMO_POINTS_TABLE; id++)
+		if (is_declared(written->from, CTF_CLASS_INIT, id))
+			rc = sink->ops->declare(sink, &written->at, CTF_CLASS_INIT, id);
+	return rc;
+}
+
+/* Facts of old stand at the snapshot's start, as those older than a session do at its. */
+static int write_facts(struct flight_writer *writer, struct written *written, const struct kept_facts *from)
+{
+	const bool skipped = from->known && from->turn != written->from->base;
+	const uint64_t floor = written->at.init.prev_ns > writer->begin_ns ? written->at.init.prev_ns : writer->begin_ns;
+	struct sink_facts facts = {
+		.discarded = written->init_dropped + from->lost, .count = skipped ? 0 : from->count,
+		.at = from->at, .bytes = writer->scratch, .size = skipped ? 0 : from->size,
+	};
+	int rc;
+
+	if (skipped && !from->lost)
+		return 0;
+	if (from->size > writer->room) {
+		uint8_t *grown = realloc(writer->scratch, from->size);
+
+		if (!grown)
+			return -ENOMEM;
+		facts.bytes = writer->scratch = grown;
+		writer->room = from->size;
+	}
+	memcpy(writer->scratch, from->bytes, from->size);
+	facts.begin = facts.end = floor;
+	for (uint32_t i = 0; i < facts.count; i++) {
+		struct sink_fact *fact = (struct sink_fact *)(writer->scratch + from->at[i]);
+
+		if (fact->ns < floor)
+			fact->ns = floor;
+		if (i == 0)
+			facts.begin = fact->ns;
+		facts.end = fact->ns;
+	}
+	rc = writer->sink->ops->facts(writer->sink, &written->at, &facts);
+	if (rc < 0)
+		return rc;
+	written->at.init.prev_ns = facts.end;
+	written->init_dropped = facts.discarded;
+	written->init_events += facts.count;
+	return 0;
+}
+
+static int step_process(struct flight_writer *writer)
+{
+	struct written *written = &writer->process[writer->next];
+	int rc = 0;
+
+	if (!written->joined) {
+		rc = join(writer, written);
+		writer->facts = written->from->facts;
+		return rc < 0 ? rc : 1;
+	}
+	if (writer->facts) {
+		rc = write_facts(writer, written, writer->facts);
+		writer->facts = writer->facts->next;
+		return rc < 0 ? rc : 1;
+	}
+	writer->next++;
+	return 1;
+}
+
+/* ---- packets ---- */
+
+static struct written *written_of(struct flight_writer *writer, const struct flight_process *process)
+{
+	for (unsigned i = 0; i < writer->count; i++)
+		if (writer->process[i].from == process)
+			return &writer->process[i];
+	return NULL;
+}
+
+static uint64_t time_at(const uint8_t *record)
+{
+	uint64_t ns;
+
+	memcpy(&ns, record + sizeof(uint16_t), sizeof ns);
+	return ns;
+}
+
+static void account(struct written *written, const struct sink_packet *packet, uint64_t lost)
+{
+	written->records += packet->records;
+	written->bytes += packet->size;
+	written->dropped += lost;
+	if (packet->thread >= written->thread_count)
+		return;
+	written->thread[packet->thread].recorded += packet->records;
+	written->thread[packet->thread].bytes += packet->size;
+	written->thread[packet->thread].dropped += lost;
+}
+
+static int write_packet(struct flight_writer *writer, const struct kept *kept)
+{
+	struct written *written = written_of(writer, kept->process);
+	struct process *process = kept->process->process;
+	struct sink_packet packet = {
+		.ring = kept->ring, .thread = kept->thread, .begin = kept->begin, .end = kept->end,
+		.cpu = kept->cpu, .records = kept->records, .bytes = kept->bytes, .size = kept->size,
+	};
+	uint64_t lost = kept->lost;
+	struct sink_ring *ring;
+	int rc;
+
+	if (!written || kept->ring >= written->at.ring_count || kept->end < writer->begin_ns)
+		return 0;
+	ring = &written->at.ring[kept->ring];
+	if (kept->begin < writer->begin_ns) {
+		uint32_t skipped;
+		size_t at = walk_until(&process->classes, kept->bytes, kept->size, writer->begin_ns, &skipped);
+
+		packet.bytes += at;
+		packet.size -= at;
+		packet.records -= skipped < packet.records ? skipped : packet.records;
+		packet.begin = packet.size >= KYMO_RECORD_HEADER ? time_at(packet.bytes) : writer->begin_ns;
+		lost = 0;		/* it was before */
+		if (!packet.size)
+			return 0;
+	}
+	if (process->thread && kept->thread < process->thread_count)
+		packet.account = &process->thread[kept->thread];
+	packet.discarded = ring->discarded + lost;
+	rc = writer->sink->ops->packet(writer->sink, &written->at, &packet);
+	if (rc < 0)
+		return rc;
+	ring->discarded = packet.discarded;
+	account(written, &packet, lost);
+	return 0;
+}
+
+/* Completes the streams of one process: an index for each. */
+static void leave(struct flight_writer *writer, struct written *written)
+{
+	if (written->joined && !written->left)
+		writer->sink->ops->leave(writer->sink, &written->at);
+	written->left = true;
+}
+
+int flight_writer_step(struct flight_writer *writer)
+{
+	struct kept *kept = writer->cursor;
+	int rc;
+
+	if (writer->next < writer->count)
+		return step_process(writer);
+	if (kept) {
+		rc = write_packet(writer, kept);
+		if (rc < 0)
+			return rc;
+		writer->cursor = kept == writer->last ? NULL : kept->next;
+		return 1;
+	}
+	if (writer->ended < writer->count) {
+		leave(writer, &writer->process[writer->ended++]);
+		return 1;
+	}
+	return 0;
+}
+
+struct kept *flight_writer_cursor(const struct flight_writer *writer)
+{
+	return writer->cursor;
+}
+
+/* ---- end ---- */
+
+const char *flight_writer_path(const struct flight_writer *writer)
+{
+	return writer->sink->name;
+}
+
+void flight_writer_totals(const struct flight_writer *writer, struct flight_totals *totals)
+{
+	*totals = (struct flight_totals){
+		.processes = writer->count, .clock_offset_ns = writer->clock_offset_ns, .bytes = writer->sink->ops->bytes(writer->sink),
+	};
+	for (unsigned i = 0; i < writer->count; i++) {
+		const struct written *written = &writer->process[i];
+
+		totals->events += written->records;
+		totals->init_events += written->init_events;
+		totals->dropped += written->dropped;
+		for (unsigned j = 0; j < written->thread_count; j++)
+			totals->threads += written->thread[j].recorded || written->thread[j].dropped;
+	}
+}
+
+static void put_u64(struct json_object *object, const char *key, uint64_t value)
+{
+	json_object_object_add(object, key, json_object_new_uint64(value));
+}
+
+static void put_text(struct json_object *object, const char *key, const char *value)
+{
+	json_object_object_add(object, key, json_object_new_string(value));
+}
+
+static struct json_object *threads(const struct written *written)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (unsigned i = 0; i < written->thread_count; i++) {
+		const struct sink_without *thread = &written->thread[i];
+		struct json_object *object;
+
+		if (!thread->recorded && !thread->dropped)
+			continue;
+		object = json_object_new_object();
+		json_object_object_add(object, "tid", json_object_new_int(written->at.process->thread[i].tid));
+		put_text(object, "name", written->at.process->thread[i].name);
+		put_u64(object, "recorded", thread->recorded);
+		put_u64(object, "dropped", thread->dropped);
+		put_u64(object, "bytes", thread->bytes);
+		json_object_array_add(array, object);
+	}
+	return array;
+}
+
+static struct json_object *account_process(const struct written *written)
+{
+	static const char *const end[] = {
+		[PROCESS_RUNS] = "running", [PROCESS_EXITED] = "exited",
+		[PROCESS_KILLED] = "killed", [PROCESS_REPLACED] = "replaced",
+	};
+	const struct process *process = written->at.process;
+	const uint64_t seen = written->from->seen_records;
+	struct json_object *object = json_object_new_object();
+
+	put_u64(object, "pid", process->region.pid);
+	put_u64(object, "host_pid", (uint64_t)process->host_pid);
+	put_text(object, "procname", process->region.procname);
+	put_text(object, "exe", process->region.exe);
+	put_u64(object, "start_ns", process->region.birth_ns);
+	put_text(object, "state", end[process->end]);
+	put_text(object, "tracetools", process->tracetools_version);
+	put_u64(object, "recorded", written->records);
+	put_u64(object, "dropped", written->dropped + written->init_dropped);
+	put_u64(object, "dropped_no_ring", written->init_dropped);
+	put_u64(object, "unwritten", 0);
+	put_u64(object, "init_events", written->init_events);
+	put_u64(object, "init_dropped", 0);
+	put_u64(object, "corrupt_bytes", process->lost_bytes);
+	put_u64(object, "overwritten", 0);
+	put_u64(object, "outside", seen > written->records ? seen - written->records : 0);
+	put_u64(object, "bytes", written->bytes);
+	json_object_object_add(object, "threads", threads(written));
+	return object;
+}
+
+static void account_all(const struct flight_writer *writer, struct json_object *root)
+{
+	struct json_object *array = json_object_new_array(), *totals = json_object_new_object();
+	struct flight_totals all;
+	uint64_t outside = 0, init_dropped = 0;
+
+	flight_writer_totals(writer, &all);
+	for (unsigned i = 0; i < writer->count; i++) {
+		const struct written *written = &writer->process[i];
+
+		json_object_array_add(array, account_process(written));
+		init_dropped += written->init_dropped;
+		if (written->from->seen_records > written->records)
+			outside += written->from->seen_records - written->records;
+	}
+	json_object_object_add(root, "processes", array);
+	put_u64(totals, "processes", all.processes);
+	put_u64(totals, "threads", all.threads);
+	put_u64(totals, "recorded", all.events);
+	put_u64(totals, "dropped", all.dropped + init_dropped);
+	put_u64(totals, "unwritten", 0);
+	put_u64(totals, "init_events", all.init_events);
+	put_u64(totals, "init_dropped", 0);
+	put_u64(totals, "corrupt_bytes", 0);
+	put_u64(totals, "overwritten", 0);
+	put_u64(totals, "outside", outside);
+	put_u64(totals, "bytes", all.bytes);
+	json_object_object_add(root, "totals", totals);
+}
+
+static int write_accounts(const struct flight_writer *writer, const char *accounts, struct json_object *snapshot)
+{
+	struct json_object *root = accounts ? json_tokener_parse(accounts) : NULL;
+	const char *text;
+	int rc = -ENOMEM;
+
+	if (!json_object_is_type(root, json_type_object)) {
+		json_object_put(root);
+		root = json_object_new_object();
+	}
+	put_u64(root, "start_ns", writer->begin_ns);
+	json_object_object_add(root, "start_realtime_ns", json_object_new_int64((int64_t)(
+		clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - writer->begin_ns))));
+	put_u64(root, "duration_ns", writer->end_ns - writer->begin_ns);
+	json_object_object_add(root, "ended", json_object_new_boolean(true));
+	json_object_object_add(root, "snapshot", json_object_get(snapshot));
+	account_all(writer, root);
+	text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (text)
+		rc = writer->sink->ops->accounts(writer->sink, text);
+	json_object_put(root);
+	return rc;
+}
+
+int flight_writer_end(struct flight_writer *writer, const char *accounts, struct json_object *snapshot)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; i < writer->count; i++)
+		leave(writer, &writer->process[i]);
+	if (writer->sink) {
+		rc = snapshot ? write_accounts(writer, accounts, snapshot) : 0;
+		writer->sink->ops->close(writer->sink);
+	}
+	json_object_put(snapshot);
+	for (unsigned i = 0; i < writer->count; i++) {
+		free(writer->process[i].at.ring);
+		free(writer->process[i].thread);
+	}
+	free(writer->process);
+	free(writer->scratch);
+	free(writer);
+	return rc;
+}

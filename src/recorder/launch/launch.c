@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the command and the preload library, and builds the command's environment. */
+#include "recorder/launch/launch.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recorder/launch/preload.h"
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+int launch_find(const char *name, struct err *err)
+{
+	const char *path = getenv("PATH");
+	char candidate[PATH_MAX];
+
+	if (strchr(name, '/')) {
+		if (is_program(name))
+			return 0;
+		return err_set(err, EXIT_INPUT, access(name, F_OK) == 0 ?
+			       "%s cannot be executed; is it a program?" :
+			       "there is no program %s; check its path", name);
+	}
+	if (!path)
+		path = "/usr/local/bin:/usr/bin:/bin";
+	while (*name && *path) {
+		size_t length = strcspn(path, ":");
+
+		(void)snprintf(candidate, sizeof candidate, "%.*s/%s", (int)length,
+			       length ? path : ".", name);
+		if (is_program(candidate))
+			return 0;
+		path += length + (path[length] == ':');
+	}
+	return err_set(err, EXIT_INPUT, "there is no program \"%s\" in PATH; is the ROS 2 environment "
+		       "set up (source install/setup.bash)?", name);
+}
+
+/* A variable that the command gets from us. */
+struct setting {
+	const char *name;
+	char value[4096];
+};
+
+#define SETTINGS_MAX 6
+
+static void set_number(struct setting *setting, const char *name, const char *format,
+		       uint64_t value)
+{
+	setting->name = name;
+	(void)snprintf(setting->value, sizeof setting->value, format, value);
+}
+
+static int set_preload(const struct launch *launch, struct setting *setting, struct err *err)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char library[PATH_MAX], more[sizeof setting->value];
+
+	setting->name = "LD_PRELOAD";
+	if (launch->malloc) {
+		if (preload_beside(library, sizeof library, PRELOAD_MALLOC_LIBRARY, launch->fallback_libdir) < 0)
+			return err_set(err, EXIT_FAILED, "cannot find %s, which --malloc needs: it is neither in lib beside the directory "
+				       "of kymo nor where it is installed, and not built with sanitizers",
+				       PRELOAD_MALLOC_LIBRARY);
+		if (preload_value(more, sizeof more, library, before, err) < 0)
+			return -1;
+		before = more;
+	}
+	if (preload_find(library, sizeof library, launch->fallback_libdir, err) < 0)
+		return -1;
+	return preload_value(setting->value, sizeof setting->value, library, before, err);
+}
+
+static int settings_make(const struct launch *launch, struct setting setting[SETTINGS_MAX],
+			 struct err *err)
+{
+	const char *forward = getenv("KYMO_FORWARD");
+	int count = 0;
+
+	if (set_preload(launch, &setting[count++], err) < 0)
+		return -1;
+	if (!forward || strcmp(forward, "1") != 0)
+		set_number(&setting[count++], "TRACETOOLS_RUNTIME_DISABLE", "%" PRIu64, 1);
+	if (launch->tag)
+		set_number(&setting[count++], "KYMO_SESSION", "%" PRIx64, launch->tag);
+	if (launch->ring_size)
+		set_number(&setting[count++], "KYMO_RING_SIZE", "%" PRIu64, launch->ring_size);
+	if (launch->flight)
+		set_number(&setting[count++], "KYMO_FLIGHT", "%" PRIu64, 1);
+	if (launch->rules) {
+		const char *before = getenv("KYMO_FILTER");
+		struct setting *rules = &setting[count++];
+
+		rules->name = "KYMO_FILTER";
+		if ((size_t)snprintf(rules->value, sizeof rules->value, "%s%s%s", before ? before : "",
+				     before && *before ? "; " : "", launch->rules) >= sizeof rules->value)
+			return err_set(err, EXIT_USAGE, "the rules for the command have more than %zu characters; \"kymo "
+				       "record --filter-file\" takes more", sizeof rules->value - 1);
+	}
+	return count;
+}
+
+static bool is_set(const char *entry, const struct setting *setting, int count)
+{
+	for (int i = 0; i < count; i++) {
+		size_t length = strlen(setting[i].name);
+
+		if (strncmp(entry, setting[i].name, length) == 0 && entry[length] == '=')
+			return true;
+	}
+	return false;
+}
+
+/* Our environment, with @count settings in the place of what has their names. */
+static char **environment_make(const struct setting *setting, int count)
+{
+	size_t old = 0, at = 0;
+	char **result;
+
+	while (environ[old])
+		old++;
+	result = calloc(old + (size_t)count + 1, sizeof *result);
+	if (!result)
+		return NULL;
+	for (int i = 0; i < count; i++)
+		if (asprintf(&result[at++], "%s=%s", setting[i].name, setting[i].value) < 0)
+			goto fail;
+	for (char **entry = environ; *entry; entry++) {
+		if (is_set(*entry, setting, count))
+			continue;
+		result[at] = strdup(*entry);
+		if (!result[at++])
+			goto fail;
+	}
+	return result;
+fail:
+	result[at - 1] = NULL;		/* asprintf() leaves anything there */
+	launch_free(result);
+	return NULL;
+}
+
+char **launch_environment(const struct launch *launch, struct err *err)
+{
+	struct setting setting[SETTINGS_MAX];
+	char **result;
+	int count = settings_make(launch, setting, err);
+
+	if (count < 0)
+		return NULL;
+	result = environment_make(setting, count);
+	if (!result)
+		(void)err_set(err, EXIT_FAILED, "out of memory");
+	return result;
+}
+
+void launch_free(char **environment)
+{
+	for (char **entry = environment; entry && *entry; entry++)
+		free(*entry);
+	free(environment);
+}

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/record/record.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <uv.h>
+
+#include "recorder/control/control.h"
+#include "recorder/record/record_filter.h"
+#include "recorder/record/record_kernel.h"
+#include "recorder/record/record_sinks.h"
+#include "recorder/record/record_state.h"
+
+#define COMMAND_GRACE_MS	5000	/* for the command to end after a signal */
+#define PROGRESS_MS		500
+#define STRANGERS_MS		1000	/* until we wonder why nothing of the command is traced; then twice as long each time */
+#define STRANGERS_MAX_MS	60000
+#define AFTER_COMMAND_MS	20	/* for processes that it just left behind */
+
+static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
+#define CAUGHT (sizeof caught / sizeof *caught)
+
+struct recorder {
+	const struct record_options *options;
+	struct record_result *result;
+	struct session *session;
+	struct control *control;	/* NULL: nobody can ask us for anything */
+	struct flight *flight;		/* the session's; NULL: all is written */
+	struct record_kernel kernel;
+	struct err *err;
+	bool stopping;			/* a signal came, or the time is over */
+	bool command_runs;
+	rlim_t soft_files;		/* RLIMIT_NOFILE as we met it */
+	uv_loop_t loop;
+	uv_timer_t poll, deadline, progress, strangers;
+	uint64_t strangers_ms;
+	uv_fs_event_t watch;
+	uv_signal_t signal[CAUGHT], wish;
+	uv_process_t command;
+};
+
+static void on_duration(uv_timer_t *timer);
+
+static void finish(struct recorder *recorder)
+{
+	uv_stop(&recorder->loop);
+}
+
+static void on_poll(uv_timer_t *timer)
+{
+	struct recorder *recorder = timer->data;
+	int wait_ms;
+
+	if (recorder->flight && flight_due(recorder->flight))
+		session_flush(recorder->session);
+	wait_ms = session_poll(recorder->session);
+	if (recorder->flight && flight_work(recorder->flight))
+		wait_ms = 0;
+	wait_ms = record_kernel_poll(&recorder->kernel, wait_ms);
+	if (recorder->flight && !recorder->stopping && flight_is_done(recorder->flight))
+		on_duration(&recorder->deadline);
+	(void)uv_timer_start(timer, on_poll, (uint64_t)wait_ms, 0);
+}
+
+static void on_change(uv_fs_event_t *watch, const char *name, int events, int status)
+{
+	struct recorder *recorder = watch->data;
+
+	(void)name;
+	(void)events;
+	(void)status;		/* whatever it is, a look does no harm */
+	session_notice(recorder->session);
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+	finish(timer->data);
+}
+
+static void on_progress(uv_timer_t *timer)
+{
+	struct recorder *recorder = timer->data;
+	struct session_stats stats;
+
+	session_stats(recorder->session, &stats);
+	recorder->options->progress(recorder->options->context, &stats);
+}
+
+/* Nothing of the command is traced: what would it be? Afterwards there is nobody to be looked at. */
+static void look_for_strangers(struct recorder *recorder)
+{
+	struct session_stats stats;
+
+	if (!recorder->command_runs)
+		return;
+	session_stats(recorder->session, &stats);
+	if (!stats.processes)
+		strangers_look(recorder->command.pid, &recorder->result->stranger);
+}
+
+static void on_strangers(uv_timer_t *timer)
+{
+	struct recorder *recorder = timer->data;
+
+	look_for_strangers(recorder);
+	if (recorder->strangers_ms < STRANGERS_MAX_MS)
+		recorder->strangers_ms *= 2;
+	(void)uv_timer_start(timer, on_strangers, recorder->strangers_ms, 0);
+}
+
+/* The command gets time to end; the loop ends with it or with its time. */
+static void stop(struct recorder *recorder)
+{
+	if (recorder->flight)
+		flight_disarm(recorder->flight);	/* whom we tell to end has not died */
+	if (recorder->stopping || !recorder->command_runs) {
+		finish(recorder);
+		return;
+	}
+	recorder->stopping = true;
+	(void)uv_timer_start(&recorder->deadline, on_deadline, COMMAND_GRACE_MS, 0);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	struct recorder *recorder = handle->data;
+
+	look_for_strangers(recorder);
+	if (recorder->command_runs && number != SIGINT)
+		(void)uv_process_kill(&recorder->command, number);
+	stop(recorder);
+}
+
+static void on_duration(uv_timer_t *timer)
+{
+	struct recorder *recorder = timer->data;
+
+	if (recorder->flight)
+		flight_disarm(recorder->flight);
+	look_for_strangers(recorder);
+	if (recorder->command_runs)
+		(void)uv_process_kill(&recorder->command, SIGINT);	/* as Ctrl-C would */
+	stop(recorder);
+}
+
+/* ---- what others may ask for ---- */
+
+static void on_stop_request(void *context, struct control_call *call, struct json_object *request)
+{
+	struct recorder *recorder = context;
+
+	if (record_stop(recorder->session, call, request))
+		on_duration(&recorder->deadline);
+}
+
+static void on_pause_request(void *context, struct control_call *call, struct json_object *request)
+{
+	(void)request;
+	record_pause(((struct recorder *)context)->session, call);
+}
+
+static void on_resume_request(void *context, struct control_call *call, struct json_object *request)
+{
+	record_resume(((struct recorder *)context)->session, call, request);
+}
+
+/* A client that waits for his snapshot. */
+struct client {
+	struct flight_waiter waiter;	/* first */
+	struct recorder *recorder;
+	struct control_call *call;
+};
+
+static void on_snapshot(struct flight_waiter *waiter, const struct flight_report *report)
+{
+	struct client *client = (struct client *)waiter;
+	struct json_object *reply;
+
+	if (!client->recorder->control) {
+		free(client);		/* we are ending, nobody is connected any more */
+		return;
+	}
+	if (report->failed) {
+		control_refuse(client->call, report->failed);
+	} else {
+		reply = json_object_new_object();
+		json_object_object_add(reply, "trace", json_object_new_string(report->path));
+		json_object_object_add(reply, "number", json_object_new_int64(report->number));
+		json_object_object_add(reply, "events", json_object_new_uint64(report->events));
+		json_object_object_add(reply, "dropped", json_object_new_uint64(report->dropped));
+		json_object_object_add(reply, "bytes", json_object_new_uint64(report->bytes));
+		json_object_object_add(reply, "duration_ns",
+				       json_object_new_uint64(report->end_ns - report->begin_ns));
+		control_reply(client->call, reply);
+	}
+	free(client);
+}
+
+static void ask_flight(struct recorder *recorder, struct control_call *call, struct json_object *request)
+{
+	struct json_object *output = NULL, *last = NULL;
+	struct client *client = calloc(1, sizeof *client);
+	int64_t last_ns;
+
+	if (!client) {
+		control_refuse(call, &(struct err){ EXIT_FAILED, "out of memory" });
+		return;
+	}
+	client->waiter.done = on_snapshot;
+	client->recorder = recorder;
+	client->call = call;
+	(void)json_object_object_get_ex(request, "output", &output);
+	(void)json_object_object_get_ex(request, "last_ns", &last);
+	last_ns = json_object_get_int64(last);
+	flight_request(recorder->flight, FLIGHT_REQUEST, last_ns > 0 ? (uint64_t)last_ns : 0,
+		       json_object_is_type(output, json_type_string) ? json_object_get_string(output) : NULL,
+		       &client->waiter);
+	(void)uv_timer_start(&recorder->poll, on_poll, 0, 0);
+}
+
+static void on_snapshot_request(void *context, struct control_call *call, struct json_object *request)
+{
+	struct recorder *recorder = context;
+	struct err err;
+
+	if (recorder->flight && control_is_foreign(call) &&
+	    json_object_object_get_ex(request, "output", NULL)) {
+		(void)err_set(&err, EXIT_FAILED, "the recorder is another user's: only he says where to write; ask "
+			      "without -o");
+		control_refuse(call, &err);
+		return;
+	}
+	if (recorder->flight) {
+		ask_flight(recorder, call, request);
+		return;
+	}
+	(void)err_set(&err, EXIT_FAILED, "the recorder that runs writes everything into %s; for snapshots it "
+		      "would have to be started with --flight 30s", session_output(recorder->session));
+	control_refuse(call, &err);
+}
+
+static void on_sink_add_request(void *context, struct control_call *call, struct json_object *request)
+{
+	const struct recorder *recorder = context;
+
+	record_sink_add(recorder->session, recorder->options, call, request);
+}
+
+static void on_sink_list_request(void *context, struct control_call *call, struct json_object *request)
+{
+	(void)request;
+	record_sink_list(((struct recorder *)context)->session, call);
+}
+
+static void on_sink_remove_request(void *context, struct control_call *call, struct json_object *request)
+{
+	record_sink_remove(((struct recorder *)context)->session, call, request);
+}
+
+static void on_filter_request(void *context, struct control_call *call, struct json_object *request)
+{
+	record_filter(((struct recorder *)context)->session, call, request);
+}
+
+static const struct control_request requests[] = {
+	{ "stop", on_stop_request },
+	{ "pause", on_pause_request },
+	{ "resume", on_resume_request },
+	{ "snapshot", on_snapshot_request },
+	{ "sink_add", on_sink_add_request },
+	{ "sink_list", on_sink_list_request },
+	{ "sink_remove", on_sink_remove_request },
+	{ "filter", on_filter_request },
+	{ 0 },
+};
+
+static void on_wish(uv_signal_t *handle, int number)
+{
+	struct recorder *recorder = handle->data;
+
+	(void)number;
+	if (recorder->flight)
+		flight_request(recorder->flight, FLIGHT_SIGNAL, 0, NULL, NULL);
+	else if (recorder->options->session.say)
+		recorder->options->session.say(recorder->options->session.context, "SIGUSR1 asks for a snapshot "
+					       "of --flight; everything is written here");
+}
+
+/* ---- the command ---- */
+
+/* Sets the soft limit to @soft, or to the hard one if that is less. Return: what it was. */
+static rlim_t limit_files(rlim_t soft)
+{
+	struct rlimit limit;
+	rlim_t before;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return soft;
+	before = limit.rlim_cur;
+	limit.rlim_cur = soft < limit.rlim_max ? soft : limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);		/* else it stays as it is */
+	return before;
+}
+
+static void on_exit_of_command(uv_process_t *process, int64_t status, int term_signal)
+{
+	struct recorder *recorder = process->data;
+
+	recorder->command_runs = false;
+	recorder->result->command_ended = true;
+	recorder->result->command_status = term_signal ? 128 + term_signal : (int)status;
+	(void)uv_timer_start(&recorder->deadline, on_deadline, AFTER_COMMAND_MS, 0);
+}
+
+static int start_command(struct recorder *recorder)
+{
+	uv_stdio_container_t stdio[3];
+	uv_process_options_t how = {
+		.exit_cb = on_exit_of_command,
+		.file = recorder->options->command[0],
+		.args = recorder->options->command,
+		.env = recorder->options->environment,
+		.stdio_count = 3,
+		.stdio = stdio,
+	};
+	int rc;
+
+	for (int i = 0; i < 3; i++)
+		stdio[i] = (uv_stdio_container_t){ .flags = UV_INHERIT_FD, .data.fd = i };
+	recorder->command.data = recorder;
+	/* A program may rely on small descriptors: it gets the limit that we had. */
+	(void)limit_files(recorder->soft_files);
+	record_kernel_starts(&recorder->kernel);
+	rc = uv_spawn(&recorder->loop, &recorder->command, &how);
+	(void)limit_files(RLIM_INFINITY);
+	recorder->command_runs = rc == 0;
+	if (rc == 0)
+		record_kernel_command(&recorder->kernel, recorder->command.pid);
+	return rc;
+}
+
+/* Under nohup a hangup is not ours to act on. */
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+
+	return number == SIGHUP && sigaction(number, NULL, &action) == 0 &&
+	       action.sa_handler == SIG_IGN;
+}
+
+/* Until they are caught, signals wait: a session that has begun ends in order. */
+static void hold_signals(int how)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (unsigned i = 0; i < CAUGHT; i++)
+		(void)sigaddset(&set, caught[i]);
+	(void)pthread_sigmask(how, &set, NULL);
+}
+
+static int start(struct recorder *recorder)
+{
+	const struct record_options *options = recorder->options;
+	struct err why;
+	int rc;
+
+	for (unsigned i = 0; i < CAUGHT; i++) {
+		if (is_ignored(caught[i]))
+			continue;
+		(void)uv_signal_init(&recorder->loop, &recorder->signal[i]);	/* cannot fail */
+		recorder->signal[i].data = recorder;
+		rc = uv_signal_start(&recorder->signal[i], on_signal, caught[i]);
+		if (rc < 0)
+			return err_set(recorder->err, EXIT_FAILED, "cannot catch signals: %s",
+				       uv_strerror(rc));
+	}
+	(void)uv_signal_init(&recorder->loop, &recorder->wish);
+	recorder->wish.data = recorder;
+	(void)uv_signal_start(&recorder->wish, on_wish, SIGUSR1);
+	hold_signals(SIG_UNBLOCK);
+	/* Without inotify (limits!) the session still looks every second and by mtime. */
+	(void)uv_fs_event_init(&recorder->loop, &recorder->watch);
+	recorder->watch.data = recorder;
+	(void)uv_fs_event_start(&recorder->watch, on_change, session_runtime_dir(recorder->session), 0);
+	/* Without it `kymo stop` says how to do without. */
+	if (control_open(&recorder->control, &recorder->loop, session_runtime_dir(recorder->session),
+			 requests, recorder, &why) < 0 && options->session.say)
+		options->session.say(options->session.context, why.text);
+	if (options->command) {
+		rc = start_command(recorder);
+		if (rc < 0)
+			return err_set(recorder->err, EXIT_INPUT, "cannot start %s: %s",
+				       options->command[0], uv_strerror(rc));
+		recorder->strangers_ms = STRANGERS_MS;
+		(void)uv_timer_start(&recorder->strangers, on_strangers, STRANGERS_MS, 0);
+	}
+	(void)uv_timer_start(&recorder->poll, on_poll, 0, 0);
+	if (options->progress)
+		(void)uv_timer_start(&recorder->progress, on_progress, PROGRESS_MS, PROGRESS_MS);
+	if (options->duration_ns > 0)
+		(void)uv_timer_start(&recorder->deadline, on_duration,
+				     (uint64_t)options->duration_ns / 1000000, 0);
+	if (options->started)
+		options->started(options->context);
+	return 0;
+}
+
+static void close_handle(uv_handle_t *handle, void *unused)
+{
+	(void)unused;
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+static int run_loop(struct recorder *recorder)
+{
+	uv_timer_t *timer[] = { &recorder->poll, &recorder->deadline, &recorder->progress, &recorder->strangers };
+	int rc;
+
+	rc = uv_loop_init(&recorder->loop);
+	if (rc < 0)
+		return err_set(recorder->err, EXIT_FAILED, "cannot make an event loop: %s",
+			       uv_strerror(rc));
+	for (unsigned i = 0; i < sizeof timer / sizeof *timer; i++) {
+		(void)uv_timer_init(&recorder->loop, timer[i]);
+		timer[i]->data = recorder;
+	}
+	rc = start(recorder);
+	if (rc == 0)
+		(void)uv_run(&recorder->loop, UV_RUN_DEFAULT);
+	record_sinks_end(recorder->session);
+	control_close(recorder->control);
+	recorder->control = NULL;
+	/* It ends in order, too: the second of "timeout -s INT", or of an impatient Ctrl-C, does not cut it short. */
+	hold_signals(SIG_BLOCK);
+	uv_walk(&recorder->loop, close_handle, NULL);
+	(void)uv_run(&recorder->loop, UV_RUN_DEFAULT);	/* runs the closings */
+	(void)uv_loop_close(&recorder->loop);
+	return rc;
+}
+
+/* ---- snapshots ---- */
+
+static int name_snapshot(void *context, unsigned number, char *path, unsigned size, struct err *err)
+{
+	const struct flight_options *options = ((const struct recorder *)context)->options->flight;
+
+	return options->name(options->context, number, path, size, err);
+}
+
+/* The kernel's part of it first: who is told of a snapshot may read it. */
+static void on_written(void *context, const struct flight_report *report)
+{
+	struct recorder *recorder = context;
+	const struct flight_options *options = recorder->options->flight;
+
+	record_kernel_snapshot(&recorder->kernel, report);
+	if (options->written)
+		options->written(options->context, report);
+}
+
+int record_run(const struct record_options *options, struct record_result *result, struct err *err)
+{
+	struct recorder recorder = { .options = options, .result = result, .err = err };
+	struct session_options session = options->session;
+	struct err end_err;
+	int rc, ended;
+
+	*result = (struct record_result){ 0 };
+	if (options->flight) {
+		struct flight_options flight = *options->flight;
+
+		flight.name = name_snapshot;
+		flight.written = on_written;
+		flight.context = &recorder;
+		if (flight_create(&flight, &recorder.flight, err) < 0)
+			return -1;
+		session.sink = flight_sink(recorder.flight);
+	}
+	recorder.soft_files = limit_files(RLIM_INFINITY);
+	hold_signals(SIG_BLOCK);
+	if (session_begin(&session, &recorder.session, err) < 0) {
+		hold_signals(SIG_UNBLOCK);
+		return -1;
+	}
+	if (options->kernel)
+		record_kernel_begin(&recorder.kernel, recorder.session, &options->session, options->kernel_all, options->syscalls, options->cycles,
+				    options->flight);
+	rc = run_loop(&recorder);
+	/* What waits in the flight recorder is written at the session's end. */
+	if (!recorder.flight)
+		record_kernel_end(&recorder.kernel, &result->kernel);
+	else
+		flight_unmet(recorder.flight, result->unmet, sizeof result->unmet);
+	ended = session_end(recorder.session, &end_err);
+	if (recorder.flight)
+		record_kernel_end(&recorder.kernel, &result->kernel);
+	if (rc == 0 && ended < 0) {
+		*err = end_err;
+		rc = -1;
+	}
+	session_stats(recorder.session, &result->stats);
+	session_free(recorder.session);
+	return rc;
+}

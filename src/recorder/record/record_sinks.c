@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See record_sinks.h. */
+#include "recorder/record/record_sinks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_get.h"
+#include "recorder/session/session_internal.h"
+#include "recorder/trace/trace_dir.h"
+
+static void put_u64(struct json_object *object, const char *key, uint64_t value)
+{
+	json_object_object_add(object, key, json_object_new_uint64(value));
+}
+
+/* He could have us write where he cannot, or take away what is not his. */
+static bool is_refused(struct control_call *call)
+{
+	struct err err;
+
+	if (!control_is_foreign(call))
+		return false;
+	(void)err_set(&err, EXIT_FAILED, "the recorder is another user's: only he adds and removes sinks");
+	control_refuse(call, &err);
+	return true;
+}
+
+static struct json_object *describe(const struct sink *sink, const char *state, const struct session_stats *stats)
+{
+	struct json_object *object = json_object_new_object();
+
+	put_u64(object, "number", sink->id);
+	json_object_object_add(object, "kind", json_object_new_string(sink->ops->kind));
+	json_object_object_add(object, "path", json_object_new_string(sink->name));
+	json_object_object_add(object, "state", json_object_new_string(state));
+	put_u64(object, "duration_ns", stats->duration_ns);
+	put_u64(object, "recorded", stats->recorded);
+	put_u64(object, "dropped", stats->dropped);
+	put_u64(object, "unwritten", stats->unwritten);
+	put_u64(object, "before", stats->before);
+	put_u64(object, "init_events", stats->init_events);
+	put_u64(object, "bytes", stats->bytes);
+	if (sink->ops->tell)
+		sink->ops->tell(sink, object);
+	return object;
+}
+
+static struct json_object *describe_present(const struct session *session, const struct sink *sink)
+{
+	struct session_stats stats;
+
+	session_sink_stats(session, sink, &stats);
+	return describe(sink, sink->gone ? "removed" : sink->fails ? "fails" : "records", &stats);
+}
+
+static struct sink *find(const struct session *session, const char *name)
+{
+	for (unsigned i = 0; i < session->drain.sink_count; i++) {
+		struct sink *sink = session->drain.sink[i];
+		char id[24];
+
+		(void)snprintf(id, sizeof id, "%" PRIu64, sink->id);
+		if (strcmp(id, name) == 0 || strcmp(sink->name, name) == 0)
+			return sink;
+	}
+	return NULL;
+}
+
+/* ---- add ---- */
+
+static int add_remote(struct session *session, const struct record_options *options, struct json_object *request,
+		      struct sink **sink, struct err *err)
+{
+	const char *url = json_get_text(request, "url");
+	const struct sink *other = find(session, url);
+
+	if (!options->remote)
+		return err_set(err, EXIT_USAGE, "this recorder writes into directories only, not to %.300s", url);
+	if (other)
+		return err_set(err, EXIT_USAGE, "%.300s is sink %" PRIu64 " already", url, other->id);
+	if (options->remote(options->context, request, sink, err) < 0)
+		return -1;
+	if (session_add_sink(session, *sink, err) == 0)
+		return 0;
+	(*sink)->ops->close(*sink);
+	return -1;
+}
+
+static int add_directory(struct session *session, struct json_object *request, struct sink **sink, struct err *err)
+{
+	const struct sink_files files = {
+		.rotate_size = json_get_u64(request, "rotate_size"),
+		.rotate_ns = json_get_u64(request, "rotate_ns"),
+		.max_size = json_get_u64(request, "max_size"),
+		.compress = json_get_u64(request, "compress") != 0,
+	};
+	const char *path = json_get_text(request, "output");
+
+	if (!path || path[0] != '/')
+		return err_set(err, EXIT_USAGE, "a sink needs an absolute path as \"output\", or a \"url\"");
+	if (session_add_trace(session, path, &files, sink, err) == 0)
+		return 0;
+	trace_dir_without_option(err);
+	return -1;
+}
+
+void record_sink_add(struct session *session, const struct record_options *options, struct control_call *call,
+		     struct json_object *request)
+{
+	struct sink *sink;
+	struct err err;
+	int rc;
+
+	if (is_refused(call))
+		return;
+	if (json_get_text(request, "url"))
+		rc = add_remote(session, options, request, &sink, &err);
+	else
+		rc = add_directory(session, request, &sink, &err);
+	if (rc < 0)
+		control_refuse(call, &err);
+	else
+		control_reply(call, describe_present(session, sink));
+}
+
+void record_sink_list(struct session *session, struct control_call *call)
+{
+	struct json_object *reply = json_object_new_object(), *array = json_object_new_array();
+
+	for (unsigned i = 0; i < session->drain.sink_count; i++)
+		json_object_array_add(array, describe_present(session, session->drain.sink[i]));
+	for (unsigned i = 0; i < session->leaving_count; i++)
+		json_object_array_add(array, describe(session->leaving[i].sink, "ends", &session->leaving[i].stats));
+	json_object_object_add(reply, "sinks", array);
+	control_reply(call, reply);
+}
+
+/* ---- remove ---- */
+
+/* A client that waits until his sink has ended. */
+struct leaver {
+	struct sink_leave leave;	/* first */
+	struct control_call *call;
+	struct json_object *reply;
+	struct session_stats stats;
+};
+
+static void on_left(struct sink_leave *leave, const struct sink *sink)
+{
+	struct leaver *leaver = (struct leaver *)leave;
+
+	leaver->reply = describe(sink, "ended", &leaver->stats);
+}
+
+/* Only now is all of it where it belongs. */
+static void on_closed(struct sink_leave *leave)
+{
+	struct leaver *leaver = (struct leaver *)leave;
+
+	control_reply(leaver->call, leaver->reply);
+	free(leaver);
+}
+
+void record_sinks_end(struct session *session)
+{
+	for (unsigned i = 0; i < session->leaving_count; i++) {
+		struct leaving *leaving = &session->leaving[i];
+		struct leaver *leaver = (struct leaver *)leaving->leave;
+		struct err err;
+
+		if (!leaver)
+			continue;
+		(void)err_set(&err, EXIT_FAILED, "the recording ends before %s has; what the recorder says has the rest",
+			      leaving->sink->name);
+		control_refuse(leaver->call, &err);
+		free(leaver);
+		leaving->leave = NULL;
+	}
+}
+
+/* Which one is meant, if it can be removed. Return: NULL with @err: it cannot. */
+static struct sink *removable(const struct session *session, const char *name, struct err *err)
+{
+	struct sink *sink = name ? find(session, name) : NULL;
+
+	if (!sink)
+		(void)err_set(err, EXIT_INPUT, "the recorder has no sink %.200s; \"kymo sink list\" shows those that "
+			      "there are", name ? name : "without a name");
+	else if (strcmp(sink->ops->kind, "flight") == 0)
+		(void)err_set(err, EXIT_USAGE, "%s is the flight recorder itself; \"kymo stop\" ends it", sink->name);
+	else if (session->drain.sink_count == 1)
+		(void)err_set(err, EXIT_USAGE, "%s is the only sink: \"kymo stop\" ends the recording", sink->name);
+	else
+		return sink;
+	return NULL;
+}
+
+void record_sink_remove(struct session *session, struct control_call *call, struct json_object *request)
+{
+	struct leaver *leaver;
+	struct sink *sink;
+	struct err err;
+
+	if (is_refused(call))
+		return;
+	sink = removable(session, json_get_text(request, "sink"), &err);
+	leaver = sink ? calloc(1, sizeof *leaver) : NULL;
+	if (sink && !leaver)
+		(void)err_set(&err, EXIT_FAILED, "out of memory");
+	if (!leaver) {
+		control_refuse(call, &err);
+		return;
+	}
+	leaver->leave.done = on_left;
+	leaver->leave.closed = on_closed;
+	leaver->call = call;
+	if (session_dismiss_sink(session, sink, &leaver->leave, &leaver->stats, &err) == 0)
+		return;
+	control_refuse(call, &err);
+	free(leaver);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/record/record_state.h"
+
+#include <uv.h>
+
+#include "recorder/runtime/ros_domains.h"
+
+static void reply_state(struct session *session, struct control_call *call, bool changed)
+{
+	struct json_object *reply = json_object_new_object();
+	struct session_stats stats;
+
+	session_stats(session, &stats);
+	json_object_object_add(reply, "pid", json_object_new_int(uv_os_getpid()));
+	json_object_object_add(reply, "trace", json_object_new_string(session_output(session)));
+	json_object_object_add(reply, "state", json_object_new_string(states_name(session_state(session))));
+	json_object_object_add(reply, "changed", json_object_new_boolean(changed));
+	json_object_object_add(reply, "processes", json_object_new_int64(stats.alive));
+	json_object_object_add(reply, "recorded", json_object_new_uint64(stats.recorded));
+	json_object_object_add(reply, "dropped", json_object_new_uint64(stats.dropped));
+	control_reply(call, reply);
+}
+
+/* Return: false: the request says something that is none, and was refused. */
+static bool read_domains(struct control_call *call, struct json_object *request, struct ros_domains *set)
+{
+	struct json_object *array = NULL;
+	struct err err;
+
+	(void)json_object_object_get_ex(request, "ros_domains", &array);
+	if (ros_domains_read(set, array, &err) == 0)
+		return true;
+	control_refuse(call, &err);
+	return false;
+}
+
+bool record_stop(struct session *session, struct control_call *call, struct json_object *request)
+{
+	struct json_object *reply;
+	struct ros_domains set;
+
+	if (!read_domains(call, request, &set))
+		return false;
+	if (ros_domains_limited(&set)) {
+		const enum states_answer answer = session_end_domains(session, &set);
+
+		if (answer != STATES_REFUSE) {		/* others are left */
+			reply_state(session, call, answer == STATES_GO);
+			return false;
+		}
+	}
+	reply = json_object_new_object();
+	json_object_object_add(reply, "stopped", json_object_new_boolean(true));
+	json_object_object_add(reply, "pid", json_object_new_int(uv_os_getpid()));
+	json_object_object_add(reply, "trace", json_object_new_string(session_output(session)));
+	control_reply(call, reply);
+	return true;
+}
+
+void record_pause(struct session *session, struct control_call *call)
+{
+	reply_state(session, call, session_switch(session, STATES_PAUSE) == STATES_GO);
+}
+
+void record_resume(struct session *session, struct control_call *call, struct json_object *request)
+{
+	struct ros_domains set;
+
+	if (read_domains(call, request, &set))
+		reply_state(session, call, session_begin_domains(session, ros_domains_limited(&set) ? &set : NULL) ==
+			    STATES_GO);
+}

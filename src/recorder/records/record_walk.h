@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walks records by the tracepoint table: for what a crash left, and where a number looks wrong. */
+#ifndef KYMO_RECORDER_WALK_H
+#define KYMO_RECORDER_WALK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "recorder/records/classes.h"
+
+/* Clocks of two threads may differ a little; more than this backwards is no clock but garbage. */
+#define WALK_BACK_MAX_NS 1000000ull
+
+struct walk {
+	size_t good;		/* bytes of whole, sound records from the start */
+	uint32_t count;		/* records in them */
+	uint32_t moved;		/* of these, times that were moved forward to keep order */
+	uint64_t first, last;	/* their times, when count is not 0 */
+};
+
+/**
+ * walk_field() - size of one field at @at
+ * @room: bytes that may be looked at
+ * Return: bytes, or -1: it does not end within @room. Context: wait-free.
+ */
+long walk_field(enum kymo_kind kind, const uint8_t *at, size_t room);
+
+/** walk_fixed() - bytes of the payload of @point, -1 when they vary. Context: wait-free. */
+long walk_fixed(const struct kymo_point *point);
+
+/**
+ * walk_payload() - size of the payload of event @id at @payload
+ * @room: bytes that may be looked at
+ * Return: bytes, or -1: unknown id, or the payload does not end within @room. Context: wait-free.
+ */
+long walk_payload(const struct classes *classes, unsigned id, const uint8_t *payload, size_t room);
+
+/**
+ * walk_records() - check the runtime records in @bytes, up to the first bad one
+ * @bytes: private memory. A time before its predecessor's by less than WALK_BACK_MAX_NS is set
+ *	to it; by more, the record is bad.
+ * @size: at most a block
+ * @not_before, @not_after: bounds of the times
+ */
+void walk_records(const struct classes *classes, uint8_t *bytes, size_t size, uint64_t not_before,
+		  uint64_t not_after, struct walk *walk);
+
+/**
+ * walk_until() - the first record in @bytes whose time is not before @ns
+ * @count: set to the number of records in front of it
+ * Return: where it begins; @size when there is none, or when the records make no sense.
+ */
+size_t walk_until(const struct classes *classes, const uint8_t *bytes, size_t size, uint64_t ns,
+		  uint32_t *count);
+
+#endif

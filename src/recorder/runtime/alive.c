@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Liveness from /proc: a pid alone may have been reused, so its start time must fit too. */
+#include "recorder/runtime/alive.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int read_small(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (fd < 0)
+		return -1;
+	got = read(fd, text, size - 1);
+	(void)close(fd);
+	if (got < 0)
+		return -1;
+	text[got] = 0;
+	return 0;
+}
+
+uint64_t alive_start_time(int pid)
+{
+	char path[64], text[1024], state;
+	uint64_t start = 0;
+	long threads = 0;
+	const char *at;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	if (read_small(path, text, sizeof text) < 0)
+		return 0;
+	at = strrchr(text, ')');	/* the name may hold anything, so count from behind it */
+	if (!at || sscanf(at, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+			  "%ld %*d %" SCNu64, &state, &threads, &start) != 3)
+		return 0;
+	/* A main thread that ended is a zombie while others run on. */
+	if ((state == 'Z' || state == 'X') && threads <= 1)
+		return 0;
+	return start;
+}
+
+enum alive alive_check(int host_pid, uint64_t start_time)
+{
+	if (kill(host_pid, 0) < 0 && errno == ESRCH)
+		return ALIVE_DEAD;
+	return alive_start_time(host_pid) == start_time ? ALIVE_YES : ALIVE_DEAD;
+}
+
+static uint64_t pid_namespace(const char *pid)
+{
+	char path[64];
+	struct stat st;
+
+	(void)snprintf(path, sizeof path, "/proc/%.20s/ns/pid", pid);
+	return stat(path, &st) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
+uint64_t alive_own_pid_ns(void)
+{
+	return pid_namespace("self");
+}
+
+/* The last pid of the NSpid line is the one in the process's own namespace. */
+static uint32_t innermost_pid(const char *pid)
+{
+	char path[64], text[4096], *at, *end;
+
+	(void)snprintf(path, sizeof path, "/proc/%.20s/status", pid);
+	if (read_small(path, text, sizeof text) < 0)
+		return 0;
+	at = strstr(text, "\nNSpid:");
+	if (!at)
+		return 0;
+	at += strlen("\nNSpid:");
+	end = strchr(at, '\n');
+	if (end)
+		*end = 0;
+	at = strrchr(at, '\t');
+	return at ? (uint32_t)strtoul(at + 1, NULL, 10) : 0;
+}
+
+static int search(uint32_t pid, uint64_t pid_ns, uint64_t start_time)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	int found = 0;
+
+	if (!proc)
+		return 0;
+	while (!found && (entry = readdir(proc))) {
+		if (!isdigit((unsigned char)entry->d_name[0]) || pid_namespace(entry->d_name) != pid_ns)
+			continue;
+		if (innermost_pid(entry->d_name) == pid &&
+		    alive_start_time(atoi(entry->d_name)) == start_time)
+			found = atoi(entry->d_name);
+	}
+	(void)closedir(proc);
+	return found;
+}
+
+enum alive alive_find(uint32_t pid, uint64_t pid_ns, uint64_t start_time, int *host_pid)
+{
+	enum alive alive;
+
+	*host_pid = 0;
+	if (alive_own_pid_ns() == pid_ns) {
+		alive = pid && pid <= INT32_MAX ? alive_check((int)pid, start_time) : ALIVE_DEAD;
+		*host_pid = alive == ALIVE_YES ? (int)pid : 0;
+		return alive;
+	}
+	*host_pid = search(pid, pid_ns, start_time);
+	return *host_pid ? ALIVE_YES : ALIVE_UNKNOWN;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Claiming, announcing and inspecting the domain page. */
+#include "recorder/runtime/domain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recorder/runtime/alive.h"
+#include "recorder/runtime/claim.h"
+
+static const char domain_name[] = "domain";
+
+static int domain_check(int fd, const struct rundir *dir, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_set(err, EXIT_FAILED, "%s/%s: %s", dir->path, domain_name, strerror(errno));
+	if (!S_ISREG(st.st_mode) || (st.st_uid != geteuid() && geteuid() != 0))
+		return err_set(err, EXIT_FAILED, "%s/%s is not a file of yours; remove it or set "
+			       "KYMO_DIR to another directory", dir->path, domain_name);
+	if (geteuid() == 0 && st.st_nlink > 1)	/* in another user's directory it may be anything */
+		return err_set(err, EXIT_FAILED, "%s/%s has another name somewhere; remove it", dir->path, domain_name);
+	return 0;
+}
+
+static int busy(int fd, const struct rundir *dir, struct err *err)
+{
+	struct kymo_domain page = { 0 };
+
+	if (pread(fd, &page, sizeof page, 0) != sizeof page)
+		page.trace_path[0] = 0;
+	page.trace_path[sizeof page.trace_path - 1] = 0;
+	return err_set(err, EXIT_FAILED, "%s is being recorded already by process %u, into %s%s; end "
+		       "that session (kymo stop), or give this one and its programs a directory of their own "
+		       "with KYMO_DIR", dir->path, page.recorder_pid,
+		       page.trace_path[0] ? page.trace_path : "a trace that is just being made",
+		       page.state == KYMO_STATE_PREPARE ? ", and pauses: \"kymo resume\" goes on" : "");
+}
+
+int domain_claim(struct domain *domain, const struct rundir *dir, struct err *err)
+{
+	struct stat owner;
+	struct kymo_domain *page;
+	int fd, rc;
+
+	fd = openat(dir->fd, domain_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_set(err, EXIT_FAILED, "cannot open %s/%s: %s", dir->path, domain_name,
+			       strerror(errno));
+	if (domain_check(fd, dir, err) < 0)
+		goto fail;
+	rc = claim(fd);
+	if (rc == -EAGAIN)
+		(void)busy(fd, dir, err);
+	else if (rc < 0)
+		(void)err_set(err, EXIT_FAILED, "cannot lock %s/%s: %s", dir->path, domain_name, strerror(-rc));
+	if (rc < 0)
+		goto fail;
+	/* Recording for another user, as root: their processes must be able to read the page. */
+	if (geteuid() == 0 && fstat(dir->fd, &owner) == 0 && owner.st_uid != 0 &&
+	    fchown(fd, owner.st_uid, owner.st_gid) < 0) {
+		(void)err_set(err, EXIT_FAILED, "cannot give %s/%s to uid %u: %s", dir->path,
+			      domain_name, (unsigned)owner.st_uid, strerror(errno));
+		goto fail;
+	}
+	page = ftruncate(fd, KYMO_PAGE) < 0 ? MAP_FAILED :
+	       mmap(NULL, KYMO_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED) {
+		(void)err_set(err, EXIT_FAILED, "cannot map %s/%s: %s", dir->path, domain_name,
+			      strerror(errno));
+		goto fail;
+	}
+	(void)madvise(page, KYMO_PAGE, MADV_DONTFORK);	/* as in region_open() */
+	/* Nobody enters the session of a dead recorder while ours is being made, or takes it for ours. */
+	__atomic_store_n(&page->state, KYMO_STATE_WAIT, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&page->recorder_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+	page->recorder_pid_ns = alive_own_pid_ns();
+	*domain = (struct domain){ .fd = fd, .page = page };
+	return 0;
+fail:
+	claim_release(fd);
+	(void)close(fd);
+	return -1;
+}
+
+void domain_announce(struct domain *domain, enum kymo_state state, bool armed, uint64_t tag, uint64_t started_ns,
+		     const char *trace_path)
+{
+	struct kymo_domain *page = domain->page;
+	uint32_t odd = __atomic_load_n(&page->generation, __ATOMIC_RELAXED) | 1;
+
+	__atomic_store_n(&page->generation, odd, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);	/* nothing below is seen with the old generation */
+	page->abi_version = KYMO_ABI_VERSION;
+	page->session_tag = tag;
+	page->armed = armed;
+	memset(page->ros_domains, 0, sizeof page->ros_domains);
+	page->started_ns = started_ns;
+	memset(page->trace_path, 0, sizeof page->trace_path);
+	(void)snprintf(page->trace_path, sizeof page->trace_path, "%s", trace_path);
+	page->magic = KYMO_DOMAIN_MAGIC;
+	domain->generation = odd + 1 ? odd + 1 : 2;	/* 0 is nobody's session */
+	__atomic_store_n(&page->generation, domain->generation, __ATOMIC_RELEASE);
+	__atomic_store_n(&page->state, state, __ATOMIC_RELEASE);
+}
+
+void domain_switch(struct domain *domain, enum kymo_state state)
+{
+	if (!domain->page)
+		return;
+	__atomic_store_n(&domain->page->state, state, __ATOMIC_RELEASE);
+	if (state == KYMO_STATE_RECORD)			/* behind it: nobody takes the moment between for a pause */
+		__atomic_store_n(&domain->page->armed, 0, __ATOMIC_RELEASE);
+}
+
+void domain_limit(struct domain *domain, const struct ros_domains *ros)
+{
+	for (unsigned i = 0; domain->page && i < KYMO_ROS_WORDS; i++)
+		__atomic_store_n(&domain->page->ros_domains[i], ros->bits[i], __ATOMIC_RELAXED);
+}
+
+void domain_release(struct domain *domain)
+{
+	if (!domain->page)
+		return;
+	(void)munmap(domain->page, KYMO_PAGE);
+	claim_release(domain->fd);
+	(void)close(domain->fd);
+	domain->page = NULL;
+	domain->fd = -1;
+}
+
+int domain_inspect(const struct rundir *dir, struct domain_info *info, struct err *err)
+{
+	struct kymo_domain page;
+	int fd = openat(dir->fd, domain_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	int rc;
+
+	*info = (struct domain_info){ 0 };
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0)
+		return err_set(err, EXIT_FAILED, "cannot open %s/%s: %s", dir->path, domain_name,
+			       strerror(errno));
+	rc = domain_check(fd, dir, err);
+	if (rc == 0 && claim_is_taken(fd) &&
+	    pread(fd, &page, sizeof page, 0) == sizeof page && page.magic == KYMO_DOMAIN_MAGIC) {
+		info->active = true;
+		info->layout = page.abi_version;
+		info->pid = (int)page.recorder_pid;
+		info->elsewhere = page.recorder_pid_ns != alive_own_pid_ns();
+		info->generation = page.generation;
+		info->state = page.state;
+		info->session_tag = page.session_tag;
+		info->started_ns = page.started_ns;
+		info->armed = page.armed && page.state == KYMO_STATE_PREPARE;
+		memcpy(info->ros.bits, page.ros_domains, sizeof info->ros.bits);
+		memcpy(info->trace_path, page.trace_path, sizeof info->trace_path);
+		info->trace_path[sizeof info->trace_path - 1] = 0;
+	}
+	(void)close(fd);
+	return rc;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The domain page: which session, if any, is active in a runtime directory. Whoever holds the
+ * lock on its first byte (claim.h) is the recorder; the lock goes with the process, so the page of a
+ * dead recorder is taken over by the next one.
+ */
+#ifndef KYMO_RECORDER_DOMAIN_H
+#define KYMO_RECORDER_DOMAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/region.h"
+#include "base/err.h"
+#include "recorder/runtime/ros_domains.h"
+#include "recorder/runtime/rundir.h"
+
+struct domain {
+	int fd;
+	struct kymo_domain *page;
+	uint32_t generation;		/* of our session; even */
+};
+
+/* What `status` tells of the active recorder. */
+struct domain_info {
+	bool active;			/* a living recorder holds the domain */
+	uint32_t layout;		/* its KYMO_ABI_VERSION; if it is not ours, all but pid may be wrong */
+	int pid;			/* in its own pid namespace, ... */
+	bool elsewhere;			/* ... which is not ours */
+	uint32_t generation;
+	uint32_t state;			/* enum kymo_state, or anything */
+	uint64_t session_tag;
+	uint64_t started_ns;
+	bool armed;			/* waits for a Start */
+	struct ros_domains ros;		/* in RECORD: only processes of these record */
+	char trace_path[1024];
+};
+
+/**
+ * domain_claim() - become the recorder of @dir
+ * @dir: stays open as long as @domain is in use
+ *
+ * Only the lock is taken, and what a dead recorder left is in WAIT: call domain_announce() to begin.
+ * Return: 0; -1 with @err (EXIT_FAILED), which names the recorder that is there. Context: blocks.
+ */
+int domain_claim(struct domain *domain, const struct rundir *dir, struct err *err);
+
+/**
+ * domain_announce() - publish our session and enter @state
+ * @armed: it is in PREPARE until somebody tells it to begin
+ * @tag: only processes with this session tag belong to it; 0: all
+ */
+void domain_announce(struct domain *domain, enum kymo_state state, bool armed, uint64_t tag, uint64_t started_ns,
+		     const char *trace_path);
+
+/** domain_switch() - the state of processes that start from now on. Without a page: nothing. */
+void domain_switch(struct domain *domain, enum kymo_state state);
+
+/** domain_limit() - in RECORD only those of @ros record, from now on. Without a page: nothing. */
+void domain_limit(struct domain *domain, const struct ros_domains *ros);
+
+/** domain_release() - give the lock back. Zeroed or released domains are fine. */
+void domain_release(struct domain *domain);
+
+/** domain_inspect() - who records in @dir. Return: 0; -1 with @err. Context: blocks. */
+int domain_inspect(const struct rundir *dir, struct domain_info *info, struct err *err);
+
+#endif

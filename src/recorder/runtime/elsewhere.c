@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/runtime/elsewhere.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recorder/runtime/environment.h"
+
+#define PRELOAD "libkymo"		/* in LD_PRELOAD */
+#define AGENT "kymo-dds"		/* the program that speaks DDS */
+
+/* A short file of @pid. Return: its bytes, with a NUL behind them. */
+static size_t read_file(int pid, const char *name, char *text, size_t size)
+{
+	char path[64];
+	ssize_t got;
+	int fd;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? 0 : read(fd, text, size - 1);
+	if (fd >= 0)
+		(void)close(fd);
+	text[got > 0 ? got : 0] = 0;
+	return got > 0 ? (size_t)got : 0;
+}
+
+/* Others' networks are other hosts, or containers. */
+static bool is_here(const char *pid)
+{
+	char path[64];
+	struct stat own, other, process;
+
+	(void)snprintf(path, sizeof path, "/proc/%.20s/ns/net", pid);
+	if (stat("/proc/self/ns/net", &own) < 0 || stat(path, &other) < 0 || own.st_ino != other.st_ino)
+		return false;
+	(void)snprintf(path, sizeof path, "/proc/%.20s", pid);
+	return stat(path, &process) == 0 && process.st_uid == geteuid();
+}
+
+static bool read_agent(struct elsewhere_process *process)
+{
+	char words[4096];
+	size_t size = read_file(process->pid, "cmdline", words, sizeof words);
+	const char *before = "";
+	bool agent = false;
+
+	for (const char *at = words; at < words + size; at += strlen(at) + 1) {
+		agent |= strcmp(at, "agent") == 0;
+		process->no_clock |= strcmp(at, "--sim-rate=0") == 0 || (strcmp(before, "--sim-rate") == 0 && strcmp(at, "0") == 0);
+		before = at;
+	}
+	return agent;
+}
+
+static bool read_process(struct elsewhere_process *process, const char *environment, size_t size)
+{
+	const char *dir = environment_value(environment, size, "KYMO_DIR");
+	const char *preload = environment_value(environment, size, "LD_PRELOAD");
+
+	(void)read_file(process->pid, "comm", process->name, sizeof process->name);
+	process->name[strcspn(process->name, "\n")] = 0;
+	process->agent = strcmp(process->name, AGENT) == 0 && read_agent(process);
+	if (!process->agent && !(preload && strstr(preload, PRELOAD)))
+		return false;
+	if (dir && *dir)
+		(void)snprintf(process->dir, sizeof process->dir, "%s", dir);
+	else
+		(void)snprintf(process->dir, sizeof process->dir, "/dev/shm/kymo-%u", (unsigned)geteuid());
+	process->uri = environment_value(environment, size, "CYCLONEDDS_URI");
+	return true;
+}
+
+void elsewhere_scan(void (*each)(void *context, const struct elsewhere_process *process), void *context)
+{
+	DIR *list = opendir("/proc");
+	struct dirent *entry;
+
+	while (list && (entry = readdir(list))) {
+		struct elsewhere_process process = { .pid = atoi(entry->d_name) };
+		size_t size = 0;
+		char *environment;
+
+		if (process.pid <= 0 || !is_here(entry->d_name))
+			continue;
+		environment = environment_read(process.pid, &size);
+		if (environment && read_process(&process, environment, size))
+			each(context, &process);
+		free(environment);
+	}
+	if (list)
+		(void)closedir(list);
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens region files of traced processes and refuses what is none. */
+#include "recorder/runtime/region_view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/hash.h"
+#include "abi/points.h"
+#include "recorder/runtime/claim.h"
+
+static const char suffix[] = ".region";
+
+/* ---- mappings, for the handler of SIGBUS ---- */
+
+#define GUARDED_MAX 4096	/* further regions are read without guard */
+
+static struct guarded {
+	uintptr_t from, to;	/* to is 0: free */
+} guarded[GUARDED_MAX];
+
+static void guard_add(const struct region *region)
+{
+	for (unsigned i = 0; i < GUARDED_MAX; i++) {
+		if (guarded[i].to)
+			continue;
+		guarded[i].from = (uintptr_t)region->base;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		guarded[i].to = (uintptr_t)region->base + region->pages * KYMO_PAGE;
+		return;
+	}
+}
+
+static void guard_remove(const struct region *region)
+{
+	for (unsigned i = 0; i < GUARDED_MAX; i++)
+		if (guarded[i].to && guarded[i].from == (uintptr_t)region->base)
+			guarded[i].to = 0;
+}
+
+/* Puts a page of zeros where a region's page is gone. mmap() is a plain system call. */
+static void on_sigbus(int number, siginfo_t *info, void *context)
+{
+	uintptr_t at = (uintptr_t)info->si_addr / KYMO_PAGE * KYMO_PAGE;
+
+	(void)context;
+	for (unsigned i = 0; i < GUARDED_MAX; i++)
+		if (at >= guarded[i].from && at < guarded[i].to &&
+		    mmap((void *)at, KYMO_PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+			return;
+	(void)signal(number, SIG_DFL);	/* it happens again, and is fatal */
+}
+
+void region_guard(void)
+{
+	struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
+
+	(void)sigaction(SIGBUS, &action, NULL);	/* cannot fail with these arguments */
+}
+
+/* ---- opening ---- */
+
+bool region_is_name(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length > sizeof suffix - 1 && length < REGION_NAME_MAX &&
+	       name[0] >= '0' && name[0] <= '9' &&
+	       strcmp(name + length - (sizeof suffix - 1), suffix) == 0;
+}
+
+/* A name from shared memory as text that is safe to print. */
+static void copy_text(char *to, const char *from, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < size && from[i]; i++)
+		to[i] = (unsigned char)from[i] < ' ' || from[i] == 0x7f ? '?' : from[i];
+	to[i] = 0;
+}
+
+bool region_is_left(const struct region *region)
+{
+	return __atomic_load_n(&region_header(region)->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_LOCKED &&
+	       claim_is_let_go(region->fd);
+}
+
+enum alive region_alive(const struct region *region, int *host_pid)
+{
+	enum alive alive = alive_find(region->pid, region->pid_ns, region->start_time, host_pid);
+
+	if (alive != ALIVE_UNKNOWN)
+		return alive;
+	if (!(__atomic_load_n(&region_header(region)->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_LOCKED))
+		return ALIVE_UNKNOWN;
+	return claim_is_let_go(region->fd) ? ALIVE_DEAD : ALIVE_YES;
+}
+
+bool region_has_name(const struct region *region, const char *glob)
+{
+	const char *slash = strrchr(region->exe, '/');
+
+	return fnmatch(glob, region->procname, 0) == 0 ||
+	       fnmatch(glob, slash ? slash + 1 : region->exe, 0) == 0;
+}
+
+#define REFUSE(...) err_set(err, EXIT_INPUT, __VA_ARGS__)
+
+/* Root records for others, but only what is theirs: regions of the directory's owner. */
+static bool is_owner(uid_t uid, const struct rundir *dir)
+{
+	struct stat st;
+
+	return uid == geteuid() || (geteuid() == 0 && fstat(dir->fd, &st) == 0 && st.st_uid == uid);
+}
+
+enum alive region_owner(const char *name, int *host_pid)
+{
+	unsigned long long start, space;
+	unsigned pid;
+
+	*host_pid = 0;
+	if (sscanf(name, "%10u-%20llu-%16llx.", &pid, &start, &space) != 3)
+		return ALIVE_UNKNOWN;
+	return alive_find(pid, space, start, host_pid);
+}
+
+/* How another version laid out what it wrote is not known, so who it is can be told from the file's name only. */
+static int refuse_version(const char *path, const char *version, struct err *err)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char comm[64] = "", file[64];
+	int pid;
+	enum alive alive = region_owner(name, &pid);
+	FILE *stream;
+
+	if (alive == ALIVE_DEAD)
+		return REFUSE("%s was left by a process of another version, which has ended: %s; remove it", path, version);
+	if (!pid)
+		return REFUSE("%s is of a process with another version of libkymo: %s; restart the program with the library "
+			      "of this kymo (\"kymo run\"), or install one version of both", path, version);
+	(void)snprintf(file, sizeof file, "/proc/%d/comm", pid);
+	stream = fopen(file, "re");
+	if (stream && !fgets(comm, sizeof comm, stream))
+		comm[0] = 0;
+	if (stream)
+		fclose(stream);
+	comm[strcspn(comm, "\n")] = 0;
+	return REFUSE("process %d (%s) has another version of libkymo: %s; restart it with the library of this kymo (\"kymo "
+		      "run\"), or install one version of both", pid, *comm ? comm : "?", version);
+}
+
+/* Before anything else is believed: sizes and places are others there. */
+static int check_version(int fd, const char *path, struct err *err)
+{
+	struct {
+		uint64_t magic;
+		uint32_t abi_version, points_table;
+		uint64_t table_hash;
+	} head;
+	char version[128];
+
+	if (pread(fd, &head, sizeof head, 0) != sizeof head || head.magic != KYMO_REGION_MAGIC)
+		return 0;		/* said by the other checks */
+	if (head.abi_version != KYMO_ABI_VERSION)
+		(void)snprintf(version, sizeof version, "layout version %u, this kymo has %u", head.abi_version, KYMO_ABI_VERSION);
+	else if (head.points_table != KYMO_POINTS_TABLE || head.table_hash != kymo_table_hash())
+		(void)snprintf(version, sizeof version, "layout version %u as this kymo, but other tracepoints (%u, here %u)",
+			       head.abi_version, head.points_table, (unsigned)KYMO_POINTS_TABLE);
+	else
+		return 0;
+	return refuse_version(path, version, err);
+}
+
+static int check_file(int fd, const struct rundir *dir, const char *path, struct stat *st, struct err *err)
+{
+	if (fstat(fd, st) < 0)
+		return REFUSE("%s: %s", path, strerror(errno));
+	if (!S_ISREG(st->st_mode))
+		return REFUSE("%s is not a regular file; remove it", path);
+	if (!is_owner(st->st_uid, dir))
+		return REFUSE("%s belongs to uid %u, not to %s; not recorded", path, (unsigned)st->st_uid,
+			      geteuid() ? "you" : "the directory's owner");
+	if (geteuid() == 0 && st->st_nlink > 1)
+		return REFUSE("%s has another name somewhere, which no region has; remove it", path);
+	if ((st->st_mode & 07777) != 0600)
+		return REFUSE("%s has mode %04o instead of 0600; remove it if no program uses it",
+			      path, (unsigned)(st->st_mode & 07777));
+	if (check_version(fd, path, err) < 0)
+		return -1;
+	if (st->st_size < KYMO_FIRST_SEGMENT_PAGE * KYMO_PAGE || (uint64_t)st->st_size > REGION_SIZE_MAX)
+		return REFUSE("%s has %lld bytes, which no region has; remove it", path,
+			      (long long)st->st_size);
+	return 0;
+}
+
+static int check_header(const struct kymo_region *header, const char *path, struct err *err)
+{
+	if (header->magic != KYMO_REGION_MAGIC)
+		return REFUSE("%s does not begin as a region does; remove it", path);
+	if (!header->pid || header->pid > INT32_MAX)
+		return REFUSE("%s names no process; remove it", path);
+	if (header->page_count < KYMO_FIRST_SEGMENT_PAGE)
+		return REFUSE("%s claims to have %u pages; remove it", path, header->page_count);
+	return 0;
+}
+
+static void copy_identity(struct region *region)
+{
+	const struct kymo_region *header = region_header(region);
+
+	region->pid = header->pid;
+	region->start_time = header->start_time;
+	region->pid_ns = header->pid_ns;
+	region->birth_ns = header->birth_ns;
+	region->tag = header->session_tag;
+	region->ros_domain = header->ros_domain <= KYMO_ROS_DOMAIN_MAX + 1 || header->ros_domain == KYMO_ROS_EVERY ?
+			     header->ros_domain : KYMO_ROS_UNKNOWN;
+	copy_text(region->procname, header->procname, sizeof header->procname);
+	copy_text(region->exe, header->exe, sizeof header->exe);
+}
+
+int region_open(struct region *result, const struct rundir *dir, const char *name, bool writable,
+		struct err *err)
+{
+	struct region region = { .fd = -1 };
+	char path[sizeof dir->path + REGION_NAME_MAX];
+	struct stat st;
+	void *base;
+
+	(void)snprintf(path, sizeof path, "%s/%s", dir->path, name);
+	(void)snprintf(region.name, sizeof region.name, "%s", name);
+	/* O_NONBLOCK: a FIFO under this name must not hold us up. */
+	region.fd = openat(dir->fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (region.fd < 0 && errno == ENOENT)
+		return 1;
+	if (region.fd < 0)
+		return REFUSE("cannot open %s: %s; remove it if no program uses it", path,
+			      errno == ELOOP ? "it is a symbolic link" : strerror(errno));
+	if (check_file(region.fd, dir, path, &st, err) < 0)
+		goto fail;
+	region.uid = st.st_uid;
+	region.pages = (uint64_t)st.st_size / KYMO_PAGE;
+	base = mmap(NULL, region.pages * KYMO_PAGE, writable ? PROT_READ | PROT_WRITE : PROT_READ,
+		    MAP_SHARED, region.fd, 0);
+	if (base == MAP_FAILED) {
+		(void)REFUSE("cannot map %s: %s", path, strerror(errno));
+		goto fail;
+	}
+	/* A forked child's mapping would keep the file open, and with it what claim() locked. */
+	(void)madvise(base, region.pages * KYMO_PAGE, MADV_DONTFORK);
+	region.base = base;
+	guard_add(&region);
+	if (check_header(base, path, err) < 0)
+		goto fail;
+	if (region_grow(&region) < 0) {
+		(void)REFUSE("%s is shorter than it says; remove it if no program uses it", path);
+		goto fail;
+	}
+	copy_identity(&region);
+	*result = region;
+	return 0;
+fail:
+	region_close(&region);
+	return -1;
+}
+
+void region_close(struct region *region)
+{
+	guard_remove(region);
+	claim_release(region->fd);
+	if (region->base)
+		(void)munmap(region->base, region->pages * KYMO_PAGE);
+	if (region->fd >= 0)
+		(void)close(region->fd);
+	region->base = NULL;
+	region->pages = 0;
+	region->fd = -1;
+}
+
+int region_grow(struct region *region)
+{
+	/* Pairs with the release after the file was made longer. */
+	uint64_t wanted = __atomic_load_n(&region_header(region)->page_count, __ATOMIC_ACQUIRE);
+	struct stat st;
+	void *base;
+
+	if (wanted <= region->pages)
+		return 0;
+	if (wanted * KYMO_PAGE > REGION_SIZE_MAX || fstat(region->fd, &st) < 0 ||
+	    (uint64_t)st.st_size < wanted * KYMO_PAGE)
+		return -1;
+	base = mremap(region->base, region->pages * KYMO_PAGE, wanted * KYMO_PAGE, MREMAP_MAYMOVE);
+	if (base == MAP_FAILED)
+		return -1;
+	guard_remove(region);
+	region->base = base;
+	region->pages = wanted;
+	guard_add(region);
+	return 0;
+}
+
+bool region_intact(const struct region *region)
+{
+	struct stat st;
+
+	return fstat(region->fd, &st) == 0 &&
+	       (uint64_t)st.st_size >= region->pages * KYMO_PAGE;
+}

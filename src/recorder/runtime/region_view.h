@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One mapped region file, checked. Everything in it is input: identity is copied out once, page
+ * numbers are checked against the mapping by region_page() at every use.
+ */
+#ifndef KYMO_RECORDER_REGION_H
+#define KYMO_RECORDER_REGION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi/region.h"
+#include "base/err.h"
+#include "recorder/runtime/alive.h"
+#include "recorder/runtime/rundir.h"
+
+#define REGION_NAME_MAX 96
+/* 2048 rings of 16 MiB, and the init log: more is no region of ours. */
+#define REGION_SIZE_MAX (40ull << 30)
+
+struct region {
+	int fd;
+	uint8_t *base;
+	uint64_t pages;			/* mapped */
+	char name[REGION_NAME_MAX];	/* of the file */
+	uid_t uid;			/* who owns the file */
+	uint32_t pid;			/* in its own namespace */
+	uint64_t start_time, pid_ns, birth_ns, tag;
+	uint32_t ros_domain;		/* KYMO_ROS_..., below 256 */
+	char procname[KYMO_NAME_MAX + 1];
+	char exe[257];
+};
+
+/** region_is_name() - whether a file name is that of a finished region file. */
+bool region_is_name(const char *name);
+
+/**
+ * region_open() - open, check and map region file @name of @dir
+ * @writable: map it for writing too (a recorder); else only for looking (status)
+ *
+ * Return: 0; 1 when the file is gone; -1 with @err: refused, and why. Context: blocks.
+ */
+int region_open(struct region *region, const struct rundir *dir, const char *name, bool writable,
+		struct err *err);
+
+/**
+ * region_alive() - whether the process of @region still runs
+ * @host_pid: set to its pid as we see it, 0 when it is not found
+ *
+ * Its pid, where that can be looked up, else the lock that it holds: it may be in a container.
+ * Context: as alive_find().
+ */
+enum alive region_alive(const struct region *region, int *host_pid);
+
+/** region_is_left() - its process has no part of it mapped any more: it died, or called exec. */
+bool region_is_left(const struct region *region);
+
+/**
+ * region_has_name() - is it a process that a user means with @glob?
+ * @glob: as fnmatch() has it, for the name of the main thread or of the program's file
+ */
+bool region_has_name(const struct region *region, const char *glob);
+
+/**
+ * region_guard() - survive region files that somebody shortens while they are mapped
+ *
+ * Catches SIGBUS for the life of the program: where a mapped region has lost its pages, zeros are
+ * read instead, which every reader of a region takes for garbage and refuses. Other SIGBUS are
+ * fatal as before. For programs that record, not for libraries.
+ */
+void region_guard(void);
+
+/**
+ * region_owner() - whether the process that made region file @name still runs, by the name alone
+ * @host_pid: its pid as we see it, 0 when it is not found
+ *
+ * For files that cannot be opened as regions. Return: ALIVE_UNKNOWN also when the name does not tell. Context: as alive_find().
+ */
+enum alive region_owner(const char *name, int *host_pid);
+
+/** region_close() - unmap and close. Closed or zeroed with fd -1 is fine. */
+void region_close(struct region *region);
+
+/**
+ * region_grow() - map what the process has added since
+ * Return: 0; -1 when the file is shorter than its header says. Context: wait-free unless it grew.
+ */
+int region_grow(struct region *region);
+
+/** region_intact() - false when somebody has shortened the file below the mapping. */
+bool region_intact(const struct region *region);
+
+/** region_page() - address of @count pages from @page on; NULL when outside of the mapping. */
+static inline void *region_page(const struct region *region, uint64_t page, uint64_t count)
+{
+	if (page >= region->pages || count > region->pages - page)
+		return NULL;
+	return region->base + page * KYMO_PAGE;
+}
+
+static inline struct kymo_region *region_header(const struct region *region)
+{
+	return (struct kymo_region *)region->base;
+}
+
+#endif

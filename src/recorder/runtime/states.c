@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/runtime/states.h"
+
+#include "abi/region.h"
+
+#define STATES (KYMO_STATE_RECORD + 1)
+
+struct step {
+	enum states_answer answer;
+	uint32_t next;
+};
+
+static const struct step steps[STATES][STATES_ACTIONS] = {
+	[KYMO_STATE_WAIT] = {
+		[STATES_START] =	{ STATES_GO,	 KYMO_STATE_RECORD },
+		[STATES_START_PAUSED] =	{ STATES_GO,	 KYMO_STATE_PREPARE },
+		[STATES_PAUSE] =	{ STATES_REFUSE, KYMO_STATE_WAIT },
+		[STATES_RESUME] =	{ STATES_REFUSE, KYMO_STATE_WAIT },
+		[STATES_STOP] =		{ STATES_REFUSE, KYMO_STATE_WAIT },
+	},
+	[KYMO_STATE_PREPARE] = {
+		[STATES_START] =	{ STATES_REFUSE, KYMO_STATE_PREPARE },	/* one recorder at a time */
+		[STATES_START_PAUSED] =	{ STATES_REFUSE, KYMO_STATE_PREPARE },
+		[STATES_PAUSE] =	{ STATES_STAY,	 KYMO_STATE_PREPARE },
+		[STATES_RESUME] =	{ STATES_GO,	 KYMO_STATE_RECORD },
+		[STATES_STOP] =		{ STATES_GO,	 KYMO_STATE_WAIT },
+	},
+	[KYMO_STATE_RECORD] = {
+		[STATES_START] =	{ STATES_REFUSE, KYMO_STATE_RECORD },
+		[STATES_START_PAUSED] =	{ STATES_REFUSE, KYMO_STATE_RECORD },
+		[STATES_PAUSE] =	{ STATES_GO,	 KYMO_STATE_PREPARE },
+		[STATES_RESUME] =	{ STATES_STAY,	 KYMO_STATE_RECORD },
+		[STATES_STOP] =		{ STATES_GO,	 KYMO_STATE_WAIT },
+	},
+};
+
+enum states_answer states_next(uint32_t state, enum states_action action, uint32_t *next)
+{
+	const struct step *step;
+
+	if (state < KYMO_STATE_WAIT || state > KYMO_STATE_RECORD)
+		state = KYMO_STATE_WAIT;
+	step = &steps[state][action];
+	*next = step->next;
+	return step->answer;
+}
+
+const char *states_name(uint32_t state)
+{
+	return state == KYMO_STATE_WAIT ? "wait" : state == KYMO_STATE_PREPARE ? "prepare" :
+	       state == KYMO_STATE_RECORD ? "record" : "?";
+}
+
+int states_nobody(const char *dir, struct err *err)
+{
+	return err_set(err, EXIT_EMPTY, "nobody is recording in %s; \"kymo start\" or \"kymo record\" begins; another "
+		       "runtime directory: KYMO_DIR", dir);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/runtime/status.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder/runtime/claim.h"
+#include "recorder/runtime/initlog_cursor.h"
+#include "recorder/runtime/region_view.h"
+
+#define COMMITTED_TRIES 100
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* What a recorder that comes now is told. */
+static uint64_t count_init(const struct region *region)
+{
+	struct log_facts facts;
+
+	(void)log_collect(region, 0, UINT64_MAX, true, &facts);
+	free(facts.fact);
+	return facts.count;
+}
+
+/* Records ever committed to a ring; those of a block that is left meanwhile are looked for again. */
+static uint64_t committed(const struct region *region, const struct kymo_ring *ring, uint32_t page)
+{
+	const uint64_t block_size = __atomic_load_n(&ring->block_size, __ATOMIC_RELAXED);
+	const uint64_t size = block_size * __atomic_load_n(&ring->block_count, __ATOMIC_RELAXED);
+	const uint8_t *data = size && size <= REGION_SIZE_MAX && block_size >= KYMO_BLOCK_MIN && !(block_size % 8) ?
+			      region_page(region, (uint64_t)page + 1, (size + KYMO_PAGE - 1) / KYMO_PAGE) : NULL;
+
+	for (int i = 0; data && i < COMMITTED_TRIES; i++) {
+		uint64_t word = __atomic_load_n(&ring->wpos, __ATOMIC_ACQUIRE);
+		uint64_t number = KYMO_WORD_POS(word) / block_size, before;
+		const struct kymo_block *block = (const void *)(data + number * block_size % size);
+
+		if (!KYMO_WORD_POS(word))
+			return 0;
+		before = __atomic_load_n(&block->records_before, __ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&block->seq, __ATOMIC_ACQUIRE) == number + 1)
+			return before + KYMO_WORD_COUNT(word);
+	}
+	return 0;
+}
+
+static void add_rings(const struct region *region, struct process_status *status)
+{
+	const struct kymo_region *header = region_header(region);
+	const uint32_t *ring_page = region_page(region, KYMO_RING_DIR_PAGE, 2);
+	uint32_t count = __atomic_load_n(&header->ring_count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < count && i < KYMO_RINGS_MAX; i++) {
+		uint32_t page = __atomic_load_n(&ring_page[i], __ATOMIC_ACQUIRE);
+		const struct kymo_ring *ring = page ? region_page(region, page, 1) : NULL;
+		const uint64_t size = ring ? (uint64_t)ring->block_size * ring->block_count : 0;
+		uint64_t wpos, rpos;
+
+		if (!ring)
+			continue;
+		rpos = __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE);
+		wpos = KYMO_WORD_POS(__atomic_load_n(&ring->wpos, __ATOMIC_ACQUIRE));
+		status->rings++;
+		if (status->mode == KYMO_MODE_OVERWRITE)	/* rpos stands still */
+			rpos = wpos > size ? wpos - size : 0;
+		status->unread_bytes += wpos > rpos ? wpos - rpos : 0;
+		status->dropped += __atomic_load_n(&ring->dropped, __ATOMIC_RELAXED);
+		status->produced += committed(region, ring, page);
+	}
+}
+
+static void fill(const struct region *region, struct process_status *status)
+{
+	const struct kymo_region *header = region_header(region);
+
+	*status = (struct process_status){
+		.pid = region->pid,
+		.state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE),
+		.mode = __atomic_load_n(&header->mode, __ATOMIC_RELAXED),
+		.generation = __atomic_load_n(&header->generation, __ATOMIC_RELAXED),
+		.start_time = region->start_time,
+		.birth_ns = region->birth_ns,
+		.at_ns = now_ns(),
+		.session_tag = region->tag,
+		.ros_domain = region->ros_domain,
+		.init_events = count_init(region),
+		.init_dropped = header->log_dropped,
+		.dropped = header->dropped_no_ring,
+		.memory = region->pages * KYMO_PAGE,
+	};
+	memcpy(status->procname, region->procname, sizeof status->procname);
+	memcpy(status->exe, region->exe, sizeof status->exe);
+	memcpy(status->tracetools, header->tracetools_version, sizeof header->tracetools_version);
+	status->alive = region_alive(region, &status->host_pid);
+	if (header->flags & KYMO_REGION_REPLACED || region_is_left(region))
+		status->alive = ALIVE_DEAD;
+	if (claim_is_taken(region->fd)) {
+		status->recorder_pid = header->recorder_pid;
+		status->recorded = __atomic_load_n(&header->recorded, __ATOMIC_RELAXED);
+		status->lost = __atomic_load_n(&header->lost, __ATOMIC_RELAXED);
+	}
+	add_rings(region, status);
+}
+
+int status_read(const struct rundir *dir,
+		void (*each)(void *context, const struct process_status *status),
+		void (*refused)(void *context, const char *name, const char *text), void *context, struct err *err)
+{
+	int fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	int count = 0;
+
+	if (!list) {
+		if (fd >= 0)
+			(void)close(fd);
+		return err_set(err, EXIT_FAILED, "cannot read %s: %s", dir->path, strerror(errno));
+	}
+	while ((entry = readdir(list))) {
+		struct process_status status;
+		struct region region;
+		struct err why;
+		int rc;
+
+		if (!region_is_name(entry->d_name))
+			continue;
+		rc = region_open(&region, dir, entry->d_name, false, &why);
+		if (rc < 0 && refused)
+			refused(context, entry->d_name, why.text);
+		if (rc)
+			continue;
+		fill(&region, &status);
+		region_close(&region);
+		each(context, &status);
+		count++;
+	}
+	(void)closedir(list);
+	return count;
+}

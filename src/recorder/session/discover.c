@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Traced processes come, change state and go. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "abi/points.h"
+#include "recorder/runtime/claim.h"
+#include "recorder/filter/filter.h"
+#include "recorder/runtime/initlog_cursor.h"
+#include "recorder/drain/promise.h"
+#include "recorder/session/session_internal.h"
+
+#define NEST_TRIES	20	/* ms to let events that are in progress end */
+#define SLOW_ROUNDS	10	/* every so many liveness rounds, /proc is read too */
+#define REPLACED_CHECKS	3	/* rounds after which an exec has surely happened */
+
+/* Remembers a file that is not to be opened again, and says why. */
+void session_refuse(struct session *session, const struct home *home, const char *name, const struct err *err)
+{
+	if (session->refused_count < REFUSED_MAX) {
+		session->refused_in[session->refused_count] = home;
+		(void)snprintf(session->refused[session->refused_count], REGION_NAME_MAX, "%s", name);
+		if (err)
+			drain_say(&session->drain, "%s", err->text);
+		session->refused_count++;
+	}
+}
+
+/* ---- state ---- */
+
+static void enable(struct process *process, uint8_t value)
+{
+	uint8_t *byte = region_page(&process->region, KYMO_ENABLE_PAGE, 1);
+
+	for (unsigned id = 0; id < KYMO_POINTS_TABLE; id++)
+		if (kymo_points[id].phase == KYMO_PHASE_RUN)
+			__atomic_store_n(&byte[id], value, __ATOMIC_RELAXED);
+	for (unsigned id = KYMO_POINTS_TABLE; id < KYMO_POINTS_TABLE + process->classes.room; id++)
+		if (classes_get(&process->classes, id))
+			__atomic_store_n(&byte[id], value, __ATOMIC_RELAXED);
+}
+
+static void enable_wanted(struct process *process)
+{
+	if (process->filter)
+		filter_enable(process);
+	else
+		enable(process, 1);
+}
+
+void session_apply_state(struct session *session, struct process *process)
+{
+	struct kymo_region *header;
+
+	process->recording = session->state == KYMO_STATE_RECORD && ros_domains_has(&session->ros, process->region.ros_domain);
+	if (process->recording) {
+		(void)filter_look(process, &session->drain);
+		filter_settle(process, &session->drain);
+		enable_wanted(process);
+	} else {
+		enable(process, 0);
+	}
+	header = region_header(&process->region);	/* with a longer log it may have moved */
+	__atomic_store_n(&header->owed, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&header->state, session->state == KYMO_STATE_RECORD && !process->recording ? KYMO_STATE_PREPARE :
+			 session->state, __ATOMIC_RELEASE);
+}
+
+/* Whether an event is still being written somewhere. */
+static bool busy(const struct process *process)
+{
+	for (unsigned i = 0; i < process->ring_count; i++) {
+		const struct ring *ring = &process->ring[i];
+		const struct kymo_ring *shared = region_page(&process->region, ring->page, 1);
+
+		if (!ring->bad && __atomic_load_n(&shared->nest, __ATOMIC_ACQUIRE))
+			return true;
+	}
+	return false;
+}
+
+void session_wait(struct process *process)
+{
+	struct kymo_region *header;
+
+	if (process->finished)
+		return;
+	header = region_header(&process->region);
+	enable(process, 0);
+	process->recording = false;
+	__atomic_store_n(&header->state, KYMO_STATE_WAIT, __ATOMIC_RELEASE);
+}
+
+void session_settle(const struct process *process)
+{
+	if (process->finished || process->alive == ALIVE_DEAD)
+		return;
+	for (int i = 0; i < NEST_TRIES && busy(process); i++)
+		(void)usleep(1000);
+}
+
+/*
+ * Who keeps its last events itself goes on doing so. Until the mode is changed it drops what finds
+ * no room: everything is taken by then.
+ */
+static void give_back(struct process *process)
+{
+	struct kymo_region *header = region_header(&process->region);
+
+	if (!(__atomic_load_n(&header->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_FLIGHT))
+		return;
+	__atomic_store_n(&header->mode, KYMO_MODE_OVERWRITE, __ATOMIC_RELEASE);
+	enable(process, 1);
+	__atomic_store_n(&header->state, KYMO_STATE_RECORD, __ATOMIC_RELEASE);
+}
+
+/* ---- draining one process ---- */
+
+static void take_version(struct process *process)
+{
+	const struct kymo_region *header = region_header(&process->region);
+	uint32_t version = __atomic_load_n(&header->tracetools, __ATOMIC_ACQUIRE);
+
+	if (!version || process->tracetools)
+		return;
+	process->tracetools = version;
+	for (unsigned i = 0; i < sizeof header->tracetools_version && header->tracetools_version[i]; i++)
+		process->tracetools_version[i] = header->tracetools_version[i] < ' ' ? '?' :
+						 header->tracetools_version[i];
+}
+
+int session_drain_process(struct session *session, struct process *process)
+{
+	const unsigned declared = process->classes.count;
+	const uint64_t clock_ns = session->drain.now_ns;
+	bool merges;
+	int rc;
+
+	process_rings(process, &session->drain, false);
+	rc = init_drain(process, &session->drain);
+	if (process->recording)
+		filter_settle(process, &session->drain);
+	take_version(process);
+	merges = process->merged_rings && (!filter_leaves_out(process) || sinks_take_batches(&session->drain));
+	for (unsigned i = 0; rc == 0 && i < process->ring_count; i++)
+		if (!process->ring[i].merged || !merges)
+			rc = ring_drain(process, i, &session->drain);
+	if (rc == 0 && merges)
+		rc = merged_drain(process, &session->drain, clock_ns);
+	if (process->classes.count > declared && process->recording)
+		enable_wanted(process);
+	return rc;
+}
+
+void session_finish_process(struct session *session, struct process *process)
+{
+	struct drain *drain = &session->drain;
+	bool final = drain->final;
+
+	if (process->finished)
+		return;
+	drain->final = true;
+	sinks_round_begin(drain, true);
+	drain->failed = session_drain_process(session, process) < 0;
+	init_counters(process);
+	for (unsigned i = 0; i < process->ring_count; i++)
+		ring_finish(process, i, drain);
+	sinks_leave(drain, process);
+	sinks_round_end(drain);
+	drain->failed = false;
+	drain->final = final;
+	if (process->alive == ALIVE_DEAD && !session->options.frozen &&
+	    unlinkat(process->home->dir.fd, process->region.name, 0) < 0 && errno != ENOENT)
+		session_refuse(session, process->home, process->region.name, NULL);	/* it stays: do not meet it again */
+	if (process->alive != ALIVE_DEAD && final)
+		give_back(process);
+	__atomic_store_n(&region_header(&process->region)->owed, 0, __ATOMIC_RELEASE);
+	region_close(&process->region);
+	filter_rest(process);
+	process->finished = true;
+}
+
+/* ---- liveness ---- */
+
+enum process_end session_how_it_ended(const struct process *process)
+{
+	uint32_t flags = __atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE);
+
+	if (flags & KYMO_REGION_REPLACED)
+		return PROCESS_REPLACED;
+	if (flags & KYMO_REGION_EXITED)
+		return PROCESS_EXITED;
+	return process->host_pid && alive_check(process->host_pid, process->region.start_time) == ALIVE_YES ?
+	       PROCESS_REPLACED : PROCESS_KILLED;	/* by a program that nothing is traced of */
+}
+
+static enum alive look(struct process *process, bool thorough)
+{
+	uint32_t flags = __atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE);
+
+	if (process->alive == ALIVE_DEAD)
+		return ALIVE_DEAD;
+	/* Pid and start time may live on in a new program. */
+	if ((flags & KYMO_REGION_REPLACED || (thorough && region_is_left(&process->region))) &&
+	    ++process->replaced_checks >= REPLACED_CHECKS)
+		return ALIVE_DEAD;
+	/* In a namespace that we do not see into; we never shall. */
+	if (!process->host_pid && process->alive == ALIVE_UNKNOWN)
+		return flags & KYMO_REGION_EXITED ? ALIVE_DEAD : ALIVE_UNKNOWN;
+	if (!process->host_pid)
+		return region_is_left(&process->region) ? ALIVE_DEAD : ALIVE_YES;
+	if (thorough || flags & KYMO_REGION_EXITED)
+		return alive_check(process->host_pid, process->region.start_time);
+	return kill(process->host_pid, 0) < 0 && errno == ESRCH ? ALIVE_DEAD : ALIVE_YES;
+}
+
+static void cut_off(struct session *session, struct process *process)
+{
+	drain_say(&session->drain, "%s was shortened while in use; its process is not recorded any "
+		  "further", process->region.name);
+	for (unsigned i = 0; i < process->ring_count; i++)
+		process->ring[i].bad = true;
+	process->cut = true;		/* mapping and header stay; nothing behind them is touched again */
+	sinks_leave(&session->drain, process);
+}
+
+void session_check_alive(struct session *session)
+{
+	bool thorough = session->drain.final || session->alive_rounds++ % SLOW_ROUNDS == 0;
+
+	if (session->options.frozen)
+		return;			/* copies stay as they are */
+	for (unsigned i = 0; i < session->process_count; i++) {
+		struct process *process = session->process[i];
+
+		if (process->finished)
+			continue;
+		if (!region_intact(&process->region)) {
+			cut_off(session, process);
+			process->finished = true;
+			continue;
+		}
+		process->alive = look(process, thorough);
+		if (process->alive != ALIVE_DEAD)
+			continue;
+		process->end = session_how_it_ended(process);
+		session_finish_process(session, process);
+	}
+}
+
+/* ---- joining ---- */
+
+static bool wanted(const struct session *session, const struct process *process)
+{
+	const struct session_options *options = &session->options;
+	int pid = process->host_pid ? process->host_pid : (int)process->region.pid;
+
+	if (options->only_self)
+		return process->host_pid == getpid() && process->alive != ALIVE_DEAD &&
+		       !(__atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE) &
+			 KYMO_REGION_REPLACED);
+	if (options->tag)
+		return process->region.tag == options->tag;
+	for (unsigned i = 0; i < options->pid_count; i++)
+		if (options->pids[i] == pid)
+			return true;
+	for (unsigned i = 0; i < options->name_count; i++)
+		if (region_has_name(&process->region, options->names[i]))
+			return true;
+	return !options->pid_count && !options->name_count;
+}
+
+static bool known(const struct session *session, const struct home *home, const char *name)
+{
+	for (unsigned i = 0; i < session->process_count; i++)
+		if (!session->process[i]->finished && session->process[i]->home == home &&
+		    strcmp(session->process[i]->region.name, name) == 0)
+			return true;
+	for (unsigned i = 0; i < session->refused_count && i < REFUSED_MAX; i++)
+		if (session->refused_in[i] == home && strcmp(session->refused[i], name) == 0)
+			return true;
+	return false;
+}
+
+bool session_add_process(struct session *session, struct process *process)
+{
+	unsigned count = session->process_count;
+	struct process **grown;
+
+	if ((count & (count - 1)) == 0) {
+		grown = realloc(session->process, (count ? count * 2 : 1) * sizeof *grown);
+		if (!grown)
+			return false;
+		session->process = grown;
+	}
+	process->ordinal = session->processes_met++;
+	session->process[session->process_count++] = process;
+	return true;
+}
+
+/*
+ * From the switch on the process waits for us, so rpos is brought up to date first: it stood still, and
+ * with an old one the process would find its rings full until we come to look at them.
+ */
+static void take_over(struct process *process)
+{
+	struct kymo_region *header = region_header(&process->region);
+	const uint32_t *page = region_page(&process->region, KYMO_RING_DIR_PAGE, 2);
+	uint32_t count = __atomic_load_n(&header->ring_count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < count && i < KYMO_RINGS_MAX; i++) {
+		struct kymo_ring *ring = region_page(&process->region, __atomic_load_n(&page[i], __ATOMIC_ACQUIRE), 1);
+
+		if (ring && page[i] >= KYMO_FIRST_SEGMENT_PAGE)
+			__atomic_store_n(&ring->rpos, KYMO_WORD_POS(__atomic_load_n(&ring->wpos, __ATOMIC_ACQUIRE)),
+					 __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&header->mode, KYMO_MODE_DISCARD, __ATOMIC_SEQ_CST);
+}
+
+/* Somebody is to take what is unread: it is being recorded, or was when its recorder was killed. */
+static bool is_owed(const struct kymo_region *header)
+{
+	return __atomic_load_n(&header->state, __ATOMIC_ACQUIRE) != KYMO_STATE_WAIT ||
+	       __atomic_load_n(&header->owed, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Takes a region into the session. Records that wait in one that is in RECORD or PREPARE, or that a recorder
+ * has not come to an end with, are ours: left by one that died, or its process started while we record.
+ * Others are remains of a session that ended properly while a thread was inside an event.
+ */
+static void join(struct session *session, struct process *process)
+{
+	struct kymo_region *header = region_header(&process->region);
+	uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
+	bool ours = is_owed(header) || process->region.birth_ns >= session->started_ns;
+
+	promise_resolve(process, &session->drain);
+	/* Whose events still wait in the rings keeps its facts. */
+	process->init_limit = is_owed(header) ? __atomic_load_n(&header->log_settled, __ATOMIC_ACQUIRE) :
+			      log_bounds(&process->region).tail;
+	if (__atomic_load_n(&header->mode, __ATOMIC_ACQUIRE) == KYMO_MODE_OVERWRITE) {
+		process->init_limit = log_bounds(&process->region).tail;
+		take_over(process);
+		ours = false;		/* what it kept for itself is not of this session */
+	}
+	if (!ours)
+		header->no_ring_told = __atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED);
+	process->no_ring_base = header->no_ring_told;
+	/* Also of one that is dead: with empty rings it may still have drops that nobody has told. */
+	if (ours)
+		__atomic_store_n(&header->owed, 1, __ATOMIC_RELEASE);
+	process_rings(process, &session->drain, !ours);
+	header = region_header(&process->region);	/* with more rings it may have moved */
+	sinks_reach_back(&session->drain, process_first_ns(process));
+	if (process->alive == ALIVE_DEAD)
+		return;
+	__atomic_store_n(&header->generation, process->home->generation, __ATOMIC_RELAXED);
+	__atomic_store_n(&header->recorder_pid, (uint32_t)getpid(), __ATOMIC_RELAXED);
+	__atomic_store_n(&header->recorded, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&header->lost, 0, __ATOMIC_RELAXED);
+	if (state != KYMO_STATE_RECORD) {
+		__atomic_store_n(&header->state, KYMO_STATE_PREPARE, __ATOMIC_RELEASE);
+		sinks_round_begin(&session->drain, false);
+		(void)init_drain(process, &session->drain);	/* else the next poll tries again */
+		sinks_round_end(&session->drain);
+	}
+	session_apply_state(session, process);
+}
+
+static bool worth_joining(const struct session *session, const struct process *process)
+{
+	const struct kymo_region *header = region_header(&process->region);
+
+	if (!wanted(session, process) || (session->options.only_dead && process->alive != ALIVE_DEAD))
+		return false;
+	/* A dead one counts if it was recording; else it only waits to be swept away. */
+	if (process->alive == ALIVE_DEAD && header->mode == KYMO_MODE_OVERWRITE)
+		return session->options.only_dead && header->state != KYMO_STATE_WAIT;
+	return process->alive != ALIVE_DEAD || is_owed(header);
+}
+
+/* Another recorder has it. When that one ends, it is ours. */
+static void leave_to_others(struct session *session, const struct region *region)
+{
+	for (unsigned i = 0; i < session->foreign_count; i++)
+		if (strcmp(session->foreign[i], region->name) == 0)
+			return;
+	if (session->foreign_count == REFUSED_MAX)
+		return;
+	(void)snprintf(session->foreign[session->foreign_count++], REGION_NAME_MAX, "%s", region->name);
+	drain_say(&session->drain, "process %u (%s) records itself, or is recorded by another recorder. It is "
+		  "left alone until that ends", region->pid, region->procname);
+}
+
+/* Return: it is ours alone, and is in the session. */
+static bool take_in(struct session *session, struct process *process)
+{
+	struct stat st;
+
+	if (claim(process->region.fd) < 0) {
+		leave_to_others(session, &process->region);
+		return false;
+	}
+	if (fstat(process->region.fd, &st) < 0 || !st.st_nlink)
+		return false;		/* another recorder has just finished it */
+	if (!frozen_if_dead(session, process) || sinks_join(&session->drain, process) < 0)
+		return false;
+	filter_join(session->options.filter, process, &session->drain);
+	if (session_add_process(session, process))
+		return true;
+	filter_forget(process);
+	return false;
+}
+
+/* A newcomer began to record because the domain page cannot tell names: it rests again, or is swept away. */
+static void send_home(struct session *session, struct process *process)
+{
+	struct kymo_region *header = region_header(&process->region);
+
+	if (!session->options.name_count || header->generation != process->home->generation ||
+	    header->state == KYMO_STATE_WAIT || claim(process->region.fd) < 0)
+		return;
+	if (process->alive == ALIVE_DEAD) {
+		(void)unlinkat(process->home->dir.fd, process->region.name, 0);
+		return;
+	}
+	session_wait(process);
+	take_over(process);		/* what is in its rings belongs to nobody */
+	give_back(process);
+}
+
+static void meet(struct session *session, struct home *home, const char *name)
+{
+	struct process *process = calloc(1, sizeof *process);
+	struct err err;
+	int rc;
+
+	if (!process)
+		return;
+	process->home = home;
+	rc = region_open(&process->region, &home->dir, name, true, &err);
+	if (rc) {
+		if (rc < 0)
+			session_refuse(session, home, name, &err);
+		free(process);
+		return;
+	}
+	process->alive = region_alive(&process->region, &process->host_pid);
+	if (worth_joining(session, process)) {
+		if (take_in(session, process)) {
+			join(session, process);
+			return;
+		}
+	} else if (process->alive == ALIVE_DEAD && !is_owed(region_header(&process->region))) {
+		(void)unlinkat(home->dir.fd, name, 0);
+	} else if (!wanted(session, process) || process->alive == ALIVE_DEAD) {
+		send_home(session, process);
+		session_refuse(session, home, name, NULL);	/* not ours: do not look again */
+	}
+	region_close(&process->region);
+	sinks_process_free(process);
+	free(process);
+}
+
+/* Names begin with the pid: who records himself opens no other's memory. */
+static bool may_be_wanted(const struct session *session, const char *name)
+{
+	return !session->options.only_self || atoi(name) == getpid();
+}
+
+static void scan(struct session *session, struct home *home)
+{
+	int fd = openat(home->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!dir) {
+		if (fd >= 0)
+			(void)close(fd);
+		return;
+	}
+	while ((entry = readdir(dir)))
+		if (region_is_name(entry->d_name) && may_be_wanted(session, entry->d_name) &&
+		    !known(session, home, entry->d_name))
+			(session->options.frozen ? frozen_meet : meet)(session, home, entry->d_name);
+	(void)closedir(dir);
+}
+
+void session_scan(struct session *session)
+{
+	for (unsigned i = 0; i < session->home_count; i++)
+		scan(session, &session->home[i]);
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Copying what another process writes at this moment.
+ *
+ * A block of a ring: its seq, the bytes, its seq again. The producer stores the next seq before it
+ * touches the block, so the copy is good if both are what they should be. Blocks are copied
+ * from the oldest on: it is the one that goes first. If a later one turns out bad, all before it
+ * are given up, so that what is kept has no gap.
+ *
+ *     |ooooo|ooooo|ooooo|oo   |        o: copied
+ *      ^bad  ^begin        ^wpos at the first look
+ */
+#include "recorder/session/freeze.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "recorder/runtime/initlog_cursor.h"
+
+#define LOOKS		16	/* for position and time that belong together */
+#define TRIES		8	/* for a ring whose every block was overwritten meanwhile */
+
+/*
+ * @bytes: multiple of 8, like both addresses. Each word with acquire, so in order; what is written
+ * meanwhile is told by stamps and numbers, not prevented, which a race detector cannot know.
+ */
+__attribute__((no_sanitize("thread")))
+static void copy_words(void *to, const void *from, size_t bytes)
+{
+	uint64_t *target = to;
+	const uint64_t *source = from;
+
+	for (size_t i = 0; i < bytes / 8; i++)
+		target[i] = __atomic_load_n(&source[i], __ATOMIC_ACQUIRE);
+}
+
+/* ---- rings ---- */
+
+struct frozen_ring {
+	const struct kymo_ring *from;
+	struct kymo_ring *to;
+	uint64_t block_size, block_count;
+	uint64_t word, end;		/* first look: position word, and the position in it */
+	uint64_t first, last, begin;	/* numbers of blocks: to try, with wpos in it, first good one */
+};
+
+static bool power_of_two(uint64_t value)
+{
+	return value && (value & (value - 1)) == 0;
+}
+
+static bool ring_sound(const struct region *from, const struct frozen_ring *ring, uint32_t page)
+{
+	return power_of_two(ring->block_size) && power_of_two(ring->block_count) &&
+	       ring->block_size >= KYMO_BLOCK_MIN && ring->block_size <= KYMO_BLOCK_MAX &&
+	       ring->block_count >= 2 && ring->block_count <= 1u << 20 &&
+	       region_page(from, (uint64_t)page + 1, ring->block_size * ring->block_count / KYMO_PAGE);
+}
+
+/* A producer that was stopped in between keeps nseq odd: then the time is the later one, which does. */
+static void look(struct frozen_ring *ring)
+{
+	const struct kymo_ring *from = ring->from;
+
+	for (int i = 0; i < LOOKS; i++) {
+		uint32_t seq = __atomic_load_n(&from->nseq, __ATOMIC_ACQUIRE);
+
+		ring->word = __atomic_load_n(&from->wpos, __ATOMIC_ACQUIRE);
+		ring->to->lastts = __atomic_load_n(&from->lastts, __ATOMIC_ACQUIRE);
+		if (!(seq & 1) && __atomic_load_n(&from->wpos, __ATOMIC_ACQUIRE) == ring->word &&
+		    __atomic_load_n(&from->nseq, __ATOMIC_ACQUIRE) == seq)
+			break;
+	}
+	ring->to->dropped = __atomic_load_n(&from->dropped, __ATOMIC_RELAXED);
+	ring->end = KYMO_WORD_POS(ring->word);
+	ring->last = ring->end ? (ring->end - 1) / ring->block_size : 0;
+	ring->first = ring->last + 1 > ring->block_count ? ring->last + 1 - ring->block_count : 0;
+}
+
+static void *block_of(const struct frozen_ring *ring, const struct kymo_ring *in, uint64_t number)
+{
+	return (uint8_t *)in + KYMO_PAGE + number % ring->block_count * ring->block_size;
+}
+
+static bool copy_block(const struct frozen_ring *ring, uint64_t number)
+{
+	const struct kymo_block *from = block_of(ring, ring->from, number);
+	struct kymo_block *to = block_of(ring, ring->to, number);
+	uint64_t used = ring->end - number * ring->block_size;
+
+	if (__atomic_load_n(&from->seq, __ATOMIC_ACQUIRE) != number + 1)
+		return false;
+	copy_words(to, from, sizeof *from);
+	if (number < ring->last)
+		used = to->used;
+	else
+		to->used = to->records = 0;	/* open; it may have been closed meanwhile */
+	if (used < sizeof *from || used > ring->block_size)
+		return false;
+	copy_words(to + 1, from + 1, (used - sizeof *from + 7) / 8 * 8);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* pairs with the producer's between seq and bytes */
+	return __atomic_load_n(&from->seq, __ATOMIC_RELAXED) == number + 1 && to->seq == number + 1;
+}
+
+/* An entry that was being changed says nothing. */
+static void check_owners(const struct frozen_ring *ring)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	for (unsigned i = 0; i < KYMO_OWNERS; i++)
+		if (__atomic_load_n(&ring->from->owner[i].seq, __ATOMIC_RELAXED) != ring->to->owner[i].seq)
+			ring->to->owner[i].seq = 0;
+}
+
+/* Return: false when no block stood still. */
+static bool copy_ring(struct frozen_ring *ring, uint64_t taken)
+{
+	for (int i = 0; i < TRIES; i++) {
+		copy_words(ring->to, ring->from, sizeof *ring->to / 8 * 8);
+		check_owners(ring);
+		look(ring);
+		if (ring->end <= taken)
+			return true;
+		if (taken / ring->block_size > ring->first)
+			ring->first = taken / ring->block_size;
+		ring->begin = ring->first;
+		for (uint64_t number = ring->first; number <= ring->last; number++)
+			if (!copy_block(ring, number))
+				ring->begin = number + 1;
+		if (ring->begin <= ring->last)
+			return true;
+	}
+	return false;
+}
+
+/* @overwrite: rpos says nothing; else what is before it is in somebody's trace. */
+static void freeze_ring(const struct region *from, const struct region *copy, uint32_t page, bool overwrite,
+			struct freeze_stats *stats)
+{
+	struct frozen_ring ring = {
+		.from = region_page(from, page, 1), .to = region_page(copy, page, 1),
+	};
+	uint64_t taken = 0;
+	bool copied;
+
+	if (page < KYMO_FIRST_SEGMENT_PAGE || !ring.from) {
+		stats->refused++;
+		return;
+	}
+	ring.block_size = ring.from->block_size;
+	ring.block_count = ring.from->block_count;
+	if (!ring_sound(from, &ring, page)) {
+		stats->refused++;
+		copy_words(ring.to, ring.from, sizeof *ring.to / 8 * 8);	/* refused again by who drains it */
+		return;
+	}
+	if (!overwrite)
+		taken = __atomic_load_n(&ring.from->rpos, __ATOMIC_ACQUIRE);
+	copied = copy_ring(&ring, taken);
+	ring.to->block_size = (uint32_t)ring.block_size;
+	ring.to->block_count = (uint32_t)ring.block_count;
+	ring.to->wpos = ring.word;
+	ring.to->nest = ring.to->nseq = 0;
+	ring.to->rpos = ring.end;
+	if (overwrite)
+		ring.to->told = ring.to->dropped;
+	if (!copied) {
+		stats->missed++;
+	} else if (ring.end > taken) {
+		const struct kymo_block *begin = block_of(&ring, ring.to, ring.begin);
+		uint64_t start = ring.begin * ring.block_size;
+
+		ring.to->rpos = start > taken ? start : taken;
+		if (overwrite)
+			ring.to->told = begin->dropped_at_start;
+		stats->overwritten += overwrite ? begin->records_before : 0;
+		stats->bytes += ring.end - ring.to->rpos;
+		stats->rings++;
+	}
+}
+
+/* ---- the whole region ---- */
+
+static void freeze_rings(const struct region *from, const struct region *copy, struct freeze_stats *stats)
+{
+	struct kymo_region *header = region_header(copy);
+	uint32_t count = __atomic_load_n(&region_header(from)->ring_count, __ATOMIC_ACQUIRE);
+	const uint32_t *from_page = region_page(from, KYMO_RING_DIR_PAGE, 2);
+	uint32_t *to_page = region_page(copy, KYMO_RING_DIR_PAGE, 2);
+	bool overwrite = header->mode == KYMO_MODE_OVERWRITE;
+	uint32_t used = 0;
+
+	for (; used < count && used < KYMO_RINGS_MAX; used++) {
+		to_page[used] = __atomic_load_n(&from_page[used], __ATOMIC_ACQUIRE);
+		if (!to_page[used])
+			break;		/* counted before it was entered: it is empty */
+		freeze_ring(from, copy, to_page[used], overwrite, stats);
+	}
+	header->ring_count = used;
+	header->mode = KYMO_MODE_DISCARD;
+}
+
+/* The chunks between head and tail. Return: the head did not move meanwhile. */
+static bool copy_log(const struct region *from, const struct region *copy)
+{
+	const struct log_bounds bounds = log_bounds(from);
+	const uint32_t *from_page = region_page(from, KYMO_LOG_DIR_PAGE, 1);
+	uint32_t *to_page = region_page(copy, KYMO_LOG_DIR_PAGE, 1);
+	const uint64_t first = bounds.head / KYMO_LOG_CHUNK;
+	struct kymo_region *header = region_header(copy);
+
+	header->log_head = bounds.head;
+	header->log_tail = bounds.tail;
+	header->log_chunk_count = __atomic_load_n(&region_header(from)->log_chunk_count, __ATOMIC_ACQUIRE);
+	for (uint64_t i = first; i < first + KYMO_LOG_CHUNKS_MAX; i++) {
+		const uint64_t at = i % KYMO_LOG_CHUNKS_MAX;
+		uint32_t page = __atomic_load_n(&from_page[at], __ATOMIC_ACQUIRE);
+		const void *chunk = region_page(from, page, KYMO_LOG_CHUNK / KYMO_PAGE);
+
+		to_page[at] = 0;
+		if (page < KYMO_FIRST_SEGMENT_PAGE || !chunk || i * KYMO_LOG_CHUNK >= bounds.tail)
+			continue;
+		to_page[at] = page;
+		copy_words(region_page(copy, page, KYMO_LOG_CHUNK / KYMO_PAGE), chunk, KYMO_LOG_CHUNK);
+	}
+	return log_holds(from, bounds.head);
+}
+
+/*
+ * Stamps come first in a record and are copied first: what has one in the copy is whole there. While the
+ * process cleans its log, facts move: then once more.
+ */
+static void freeze_log(const struct region *from, const struct region *copy)
+{
+	for (int i = 0; i < TRIES && !copy_log(from, copy); i++)
+		;
+}
+
+static int make_copy(const struct region *from, struct region *copy, struct err *err)
+{
+	void *base = MAP_FAILED;
+
+	*copy = *from;
+	copy->fd = memfd_create("kymo-frozen", MFD_CLOEXEC);
+	if (copy->fd >= 0 && ftruncate(copy->fd, (off_t)(from->pages * KYMO_PAGE)) == 0)
+		base = mmap(NULL, from->pages * KYMO_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, copy->fd, 0);
+	if (base == MAP_FAILED) {
+		(void)err_set(err, EXIT_FAILED, "cannot copy %s (%llu MiB): %s; end other programs, or name "
+			      "fewer processes with -p", from->name,
+			      (unsigned long long)(from->pages * KYMO_PAGE >> 20), strerror(errno));
+		if (copy->fd >= 0)
+			(void)close(copy->fd);
+		return -1;
+	}
+	copy->base = base;
+	return 0;
+}
+
+int freeze_region(struct region *from, struct region *copy, struct freeze_stats *stats, struct err *err)
+{
+	struct region result;
+
+	*stats = (struct freeze_stats){ 0 };
+	if (region_grow(from) < 0)
+		return err_set(err, EXIT_INPUT, "%s is shorter than it says; remove it if no program uses it",
+			       from->name);
+	if (make_copy(from, &result, err) < 0)
+		return -1;
+	copy_words(result.base, from->base, sizeof(struct kymo_region));
+	region_header(&result)->page_count = (uint32_t)from->pages;
+	region_header(&result)->promise = (struct kymo_promise){ 0 };	/* of a file of others */
+	copy_words(region_page(&result, KYMO_ENABLE_PAGE, 1), region_page(from, KYMO_ENABLE_PAGE, 1), KYMO_PAGE);
+	/* Rings first: what their records need is in the log before them. */
+	freeze_rings(from, &result, stats);
+	freeze_log(from, &result);
+	*copy = result;
+	return 0;
+}

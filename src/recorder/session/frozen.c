@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session that only looks: `kymo snapshot` without a recorder. It drains copies of regions, one
+ * of each process that keeps its last events itself (KYMO_FLIGHT=1) or died while it was recorded.
+ * And `kymo recover` of a process that kept its last events itself until it died.
+ */
+#include <stdlib.h>
+
+#include "recorder/runtime/claim.h"
+#include "recorder/session/freeze.h"
+#include "recorder/runtime/initlog_cursor.h"
+#include "recorder/session/session_internal.h"
+
+static bool wanted(const struct session *session, const struct process *process)
+{
+	const struct session_options *options = &session->options;
+	int pid = process->host_pid ? process->host_pid : (int)process->region.pid;
+
+	for (unsigned i = 0; i < options->pid_count; i++)
+		if (options->pids[i] == pid)
+			return true;
+	return !options->pid_count;
+}
+
+/* In RECORD and DISCARD a recorder reads it: it is his, unless there is none any more. */
+static bool has_last_events(const struct region *region)
+{
+	const struct kymo_region *header = region_header(region);
+
+	if (__atomic_load_n(&header->state, __ATOMIC_ACQUIRE) != KYMO_STATE_RECORD)
+		return false;
+	if (__atomic_load_n(&header->mode, __ATOMIC_ACQUIRE) == KYMO_MODE_OVERWRITE)
+		return true;
+	return !claim_is_taken(region->fd);
+}
+
+/* The time of a process's last event. */
+static uint64_t last_event_ns(const struct process *process)
+{
+	uint64_t last = 0;
+
+	for (unsigned i = 0; i < process->ring_count; i++) {
+		const struct ring *ring = &process->ring[i];
+		const struct kymo_ring *shared = ring_shared(process, ring);
+
+		if (!ring->bad && KYMO_WORD_POS(shared->wpos) > ring->taken && shared->lastts > last)
+			last = shared->lastts;
+	}
+	return last;
+}
+
+static void cut(const struct session *session, struct process *process)
+{
+	const uint64_t keep = (uint64_t)session->options.last_ns;
+	uint64_t last = last_event_ns(process);
+
+	if (keep && last > keep)
+		process->cut_ns = last - keep;
+}
+
+/* Whose events may still be in the rings keeps its facts. */
+static uint64_t limit_of(const struct region *region)
+{
+	const uint64_t tail = log_bounds(region).tail;
+
+	if (__atomic_load_n(&region_header(region)->mode, __ATOMIC_ACQUIRE) != KYMO_MODE_OVERWRITE)
+		return __atomic_load_n(&region_header(region)->log_settled, __ATOMIC_ACQUIRE);
+	return tail > KYMO_LOG_KEEP ? tail - KYMO_LOG_KEEP : 0;
+}
+
+/* Puts a copy in the place of the region of @process. */
+static bool replace(struct session *session, struct process *process)
+{
+	struct freeze_stats stats;
+	struct region copy;
+	struct err err;
+
+	process->init_limit = limit_of(&process->region);
+	if (freeze_region(&process->region, &copy, &stats, &err) < 0) {
+		session_refuse(session, process->home, process->region.name, &err);
+		return false;
+	}
+	region_close(&process->region);
+	process->region = copy;
+	process->alive = ALIVE_DEAD;	/* nothing of it moves any more */
+	process->overwritten = stats.overwritten;
+	if (stats.missed)
+		drain_say(&session->drain, "%s: %u threads overwrote all of their memory faster than it could "
+			  "be copied; larger rings help (KYMO_RING_SIZE)", copy.name, stats.missed);
+	return true;
+}
+
+bool frozen_if_dead(struct session *session, struct process *process)
+{
+	if (process->alive != ALIVE_DEAD || region_header(&process->region)->mode != KYMO_MODE_OVERWRITE)
+		return true;
+	return replace(session, process);
+}
+
+/* Return: false: it is not for this session. */
+static bool freeze(struct session *session, struct process *process)
+{
+	process->alive = region_alive(&process->region, &process->host_pid);
+	if (!wanted(session, process) || !has_last_events(&process->region))
+		return false;
+	if (process->alive == ALIVE_DEAD ||
+	    __atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_REPLACED)
+		process->end = session_how_it_ended(process);
+	return replace(session, process);
+}
+
+void frozen_meet(struct session *session, struct home *home, const char *name)
+{
+	struct process *process = calloc(1, sizeof *process);
+	struct err err;
+	int rc;
+
+	if (!process)
+		return;
+	rc = region_open(&process->region, &home->dir, name, false, &err);
+	process->home = home;
+	if (rc == 0 && freeze(session, process) && sinks_join(&session->drain, process) == 0 &&
+	    session_add_process(session, process)) {
+		process_rings(process, &session->drain, false);
+		cut(session, process);
+		return;
+	}
+	if (rc < 0)
+		session_refuse(session, home, name, &err);
+	if (rc == 0)
+		region_close(&process->region);
+	sinks_process_free(process);
+	free(process);
+}
+
+/* Facts of old stand at the trace's start, in front of the oldest event in it. */
+void frozen_begin(struct session *session)
+{
+	uint64_t start = session->started_ns;
+
+	for (unsigned i = 0; i < session->process_count; i++) {
+		const struct process *process = session->process[i];
+		uint64_t first = process_first_ns(process);
+
+		if (first < process->cut_ns)
+			first = process->cut_ns;
+		if (first <= start && first > start / 2)
+			start = first - 1;
+	}
+	for (unsigned i = 0; i < session->drain.sink_count; i++) {
+		struct sink *sink = session->drain.sink[i];
+
+		sink->start_realtime_ns -= (int64_t)(session->started_ns - start);
+		sink->added_ns = sink->start_ns = start;
+	}
+	session->started_ns = start;
+}

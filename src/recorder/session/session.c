@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A session from begin to end; discover.c, drain.c and initlog.c do the work. */
+#include "recorder/session/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recorder/filter/filter.h"
+#include "recorder/session/session_internal.h"
+
+#define MS 1000000ull
+#define ALIVE_PERIOD_NS		(100 * MS)
+#define TELL_PERIOD_NS		(100 * MS)
+#define SCAN_PERIOD_NS		(1000 * MS)	/* besides inotify and the directory's mtime */
+#define RESCAN_NS		(20 * MS)	/* two changes within a tick of the clock have one mtime */
+#define ACCOUNTS_PERIOD_NS	(1000 * MS)
+#define CLOCK_PERIOD_NS		(10000 * MS)
+#define PERIOD_MIN_MS		1
+#define PERIOD_MAX_MS		4	/* a large ring lasts 4.8 ms at 3 M events/s of 8 B */
+#define RINGS_PER_PERIOD_MS	250	/* with many rings a round takes longer, so it is less often */
+#define PROCESSES_PER_ALIVE	20	/* the same for looking whether so many are alive, and for new ones */
+#define RINGS_PER_TELL		500	/* and for telling the programs' counts */
+#define RINGS_PER_LOOK		64	/* so many are looked at in every round; all of more only ... */
+#define LOOK_NS			(16 * MS)	/* ... after this time for so many */
+#define GLANCES_AHEAD		8
+
+/* ---- begin ---- */
+
+static uint64_t random_tag(void)
+{
+	uint64_t tag = 0;
+
+	if (getrandom(&tag, sizeof tag, 0) != sizeof tag || !tag)
+		tag = (uint64_t)getpid() << 32 | 1;
+	return tag;
+}
+
+static struct session *session_new(const struct session_options *options)
+{
+	struct session *session = calloc(1, sizeof *session);
+
+	if (!session)
+		return NULL;
+	session->options = *options;
+	session->period_ms = PERIOD_MIN_MS;
+	session->clock_period_ns = CLOCK_PERIOD_NS;
+	session->clock = calloc(CLOCKS_MAX, sizeof *session->clock);
+	session->drain.scratch = malloc(DRAIN_SCRATCH);
+	session->drain.say = options->say;
+	session->drain.context = options->context;
+	session->drain.streams = options->frozen ? STREAMS_THREAD : options->streams;
+	if (session->clock && session->drain.scratch)
+		return session;
+	session_free(session);
+	return NULL;
+}
+
+static void recorded_by_others(const struct session *session, struct err *err)
+{
+	struct domain_info domain = { 0 };
+
+	if (domain_inspect(&session->home[0].dir, &domain, NULL) < 0 || !domain.active)
+		(void)err_set(err, EXIT_FAILED, "this process is being recorded already; end that session first");
+	else
+		(void)err_set(err, EXIT_FAILED, "this process is being recorded already, by process %d into %s; end "
+			      "that session first (kymo stop)", domain.pid, domain.trace_path);
+}
+
+static bool session_has_sink(const struct session *session, const struct sink *sink)
+{
+	for (unsigned i = 0; i < session->drain.sink_count; i++)
+		if (session->drain.sink[i] == sink)
+			return true;
+	return false;
+}
+
+int session_begin(const struct session_options *options, struct session **result, struct err *err)
+{
+	struct session *session = session_new(options);
+
+	if (!session)
+		return err_set(err, EXIT_FAILED, "out of memory");
+	if (homes_open(session, err) < 0)
+		goto fail;
+	session->started_ns = session->drain.now_ns = session_snapshot_clocks(session)->monotonic;
+	if (session_begin_sinks(session, err) < 0)
+		goto fail;
+	session->drain.patience_ns = session_patience(session, 0);
+	/*
+	 * These processes or dead ones only: a tag that nobody has keeps newcomers out. Names are only known
+	 * here: all newcomers begin, and those with other names are sent home when they are met.
+	 */
+	session_begin_state(session);
+	homes_announce(session, options->name_count ? 0 :
+		       options->pid_count || options->only_dead ? random_tag() : options->tag);
+	session_scan(session);
+	if (options->only_self && session->foreign_count) {
+		recorded_by_others(session, err);
+		goto fail;
+	}
+	if (options->frozen)
+		frozen_begin(session);
+	session->clock_at = session->started_ns + session->clock_period_ns;
+	*result = session;
+	return 0;
+fail:
+	if (options->sink && !session_has_sink(session, options->sink))
+		options->sink->ops->close(options->sink);
+	session_free(session);
+	return -1;
+}
+
+/* ---- poll ---- */
+
+void session_flush(struct session *session)
+{
+	session->flush = true;
+}
+
+void session_notice(struct session *session)
+{
+	session->noticed = true;
+}
+
+const char *session_runtime_dir(const struct session *session)
+{
+	return session->home[0].dir.path;
+}
+
+int64_t session_clock_offset(const struct session *session)
+{
+	return (int64_t)(session->clock[0].realtime - session->clock[0].monotonic);
+}
+
+void session_set_kernel(struct session *session, const struct sink *sink, const struct kernel_stats *stats)
+{
+	session->kernel_sink = sink;
+	session->kernel = *stats;
+}
+
+const char *session_output(const struct session *session)
+{
+	return session->output;
+}
+
+/* With many rings, all of a process are looked at now and then, and in between those that fill up. */
+static bool process_is_due(struct session *session, struct process *process, uint64_t look_ns)
+{
+	struct drain *drain = &session->drain;
+	/* Not all processes at the same time. */
+	const uint64_t spread = look_ns / 64 * (process->ordinal * 37 % 16);
+
+	if (!look_ns || drain->flush || drain->final || process->alive == ALIVE_DEAD || drain->now_ns >= process->look_at) {
+		process->look_at = drain->now_ns + look_ns - spread;
+		return true;
+	}
+	return process_is_stirred(process, drain);
+}
+
+/* Who shows its events to triggers wants them soon. */
+static uint64_t look_period_ns(const struct session *session)
+{
+	for (unsigned i = 0; i < session->drain.sink_count; i++)
+		if (!session->drain.sink[i]->ops->batch)
+			return 0;
+	return session->rings / RINGS_PER_LOOK * LOOK_NS;
+}
+
+/* Nothing of hundreds of processes is in a cache: it is asked for a few of them in advance. */
+static void ask_ahead(const struct session *session, unsigned index)
+{
+	const unsigned next = index + GLANCES_AHEAD, after = next + GLANCES_AHEAD;
+
+	if (after < session->process_count)
+		__builtin_prefetch(session->process[after]);
+	if (next < session->process_count)
+		process_ask_ahead(session->process[next]);
+}
+
+void session_drain_all(struct session *session, bool flush)
+{
+	struct drain *drain = &session->drain;
+	const uint64_t look_ns = look_period_ns(session);
+	unsigned rings = 0, live = 0;
+	int rc;
+
+	drain->fullest = 0;
+	drain->grown = 0;
+	drain->flush = flush;
+	if (flush)
+		merged_let_settle(drain);
+	sinks_round_begin(drain, false);
+	rc = sinks_rc(drain);
+	for (unsigned i = 0; rc == 0 && i < session->process_count; i++) {
+		struct process *process = session->process[i];
+
+		ask_ahead(session, i);
+		if (process->finished)
+			continue;
+		if (process_is_due(session, process, look_ns))
+			rc = session_drain_process(session, process);
+		rings += process->ring_count;
+		live++;
+	}
+	sinks_round_end(drain);
+	drain->flush = false;
+	if (rc == 0) {
+		session->rings = rings;
+		session->live = live;
+	}
+	drain->patience_ns = session_patience(session, rings);
+}
+
+/* While no sink can take anything, the dead keep what they left. */
+static bool all_fail(const struct session *session)
+{
+	bool some = false;
+
+	for (unsigned i = 0; i < session->drain.sink_count; i++)
+		some |= !session->drain.sink[i]->fails;
+	return !some;
+}
+
+/* Housekeeping that needs no millisecond. */
+static void keep_house(struct session *session)
+{
+	uint64_t now = session->drain.now_ns;
+	bool changed;
+
+	changed = homes_changed(session);
+	if (changed || session->noticed || now >= session->scan_at) {
+		session->noticed = false;
+		session->scan_at = now + (changed ? RESCAN_NS :
+					  SCAN_PERIOD_NS * (1 + session->live / PROCESSES_PER_ALIVE));
+		session_scan(session);
+	}
+	if (now >= session->alive_at && !all_fail(session)) {
+		session->alive_at = now + ALIVE_PERIOD_NS * (1 + session->live / PROCESSES_PER_ALIVE);
+		session_check_alive(session);
+		session_forget_ended(session);
+	}
+	if (now >= session->tell_at && !all_fail(session)) {
+		session->tell_at = now + TELL_PERIOD_NS * (1 + session->rings / RINGS_PER_TELL);
+		session_tell_counts(session);
+	}
+	if (now >= session->clock_at) {
+		session->clock_at = now + session->clock_period_ns;
+		(void)session_snapshot_clocks(session);
+	}
+	if (now < session->accounts_at)
+		return;
+	session_keep_accounts(session);
+	/* With very many threads it takes long; not more than 0.1 % of the time. */
+	session->accounts_at = now + ACCOUNTS_PERIOD_NS + 1000 * (session_now() - now);
+}
+
+/*
+ * How long to sleep. What counts is how fast the fastest ring fills: one found full after a long
+ * sleep may need no more than shorter ones, one found half full after none at all is urgent.
+ */
+static int next_wait_ms(struct session *session)
+{
+	const uint64_t per_ms = session->drain.grown;
+	const uint64_t patience_ms = session->drain.patience_ns / MS;
+	unsigned most = PERIOD_MAX_MS + session->rings / RINGS_PER_PERIOD_MS;
+
+	if (most > patience_ms)
+		most = patience_ms ? (unsigned)patience_ms : PERIOD_MIN_MS;
+	if (per_ms > 128)		/* more than half a ring in the shortest sleep */
+		return 0;
+	if (per_ms > 16 || session->drain.fullest > 128)
+		session->period_ms = PERIOD_MIN_MS;
+	else if (session->drain.fullest < 16 && session->period_ms < most)
+		session->period_ms++;
+	if (session->period_ms > most)
+		session->period_ms = most;
+	return (int)session->period_ms;
+}
+
+int session_poll(struct session *session)
+{
+	const uint64_t now = session_now();
+	bool live;
+
+	session->drain.now_ns = now;
+	live = session_live_look(session);
+	sinks_mend(&session->drain, session->process, session->process_count, false);
+	session_drain_all(session, session->flush);
+	session->flush = false;
+	if (live)
+		session_tell_horizon(session, now);
+	session_turn_sinks(session);
+	session_see_off(session);
+	keep_house(session);
+	return next_wait_ms(session);
+}
+
+/* ---- other rules ---- */
+
+/* What was committed before is taken by the old ones. */
+static int before_rules(struct session *session, struct err *err)
+{
+	if (!session->options.filter)
+		return err_set(err, EXIT_FAILED, "this session has no filter");
+	session->drain.now_ns = session_now();
+	session_drain_all(session, true);
+	return 0;
+}
+
+static void after_rules(struct session *session)
+{
+	for (unsigned i = 0; i < session->process_count; i++) {
+		struct process *process = session->process[i];
+
+		if (process->finished)
+			continue;
+		filter_changed(process, &session->drain);
+		if (process->recording)
+			filter_enable(process);
+	}
+}
+
+int session_set_rules(struct session *session, const struct filter_rules *rules, struct err *err)
+{
+	if (before_rules(session, err) < 0)
+		return -1;
+	if (!filter_set(session->options.filter, rules))
+		return err_set(err, EXIT_FAILED, "out of memory");
+	after_rules(session);
+	return 0;
+}
+
+static void say_caret(void *context, const char *text)
+{
+	drain_say(context, "%s", text);
+}
+
+int session_set_caret(struct session *session, const char *const *value, struct err *err)
+{
+	if (before_rules(session, err) < 0)
+		return -1;
+	if (!filter_set_caret(session->options.filter, value, say_caret, &session->drain))
+		return err_set(err, EXIT_FAILED, "this session has no regular expressions, so no lists of CARET's");
+	after_rules(session);
+	return 0;
+}
+
+unsigned session_left_out(const struct session *session)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < session->process_count; i++)
+		if (!session->process[i]->finished)
+			count += filter_left_out(session->process[i]);
+	return count;
+}
+
+/* ---- end ---- */
+
+/*
+ * The domain rests first, so that nobody enters RECORD any more; then the regions. A process that
+ * read the domain a moment earlier is found by the second scan.
+ */
+static void end_processes(struct session *session)
+{
+	if (!session->options.frozen) {
+		session_scan(session);
+		homes_switch(session, KYMO_STATE_WAIT);
+		session_scan(session);
+	}
+	session->drain.final = true;
+	sinks_mend(&session->drain, session->process, session->process_count, true);
+	for (unsigned i = 0; i < session->process_count; i++)
+		session_wait(session->process[i]);
+	for (unsigned i = 0; i < session->process_count; i++)
+		session_settle(session->process[i]);
+	session->drain.now_ns = session_now();
+	session->ended_ns = session->drain.now_ns;
+	session_pause_ended(session);
+	session_check_alive(session);
+	for (unsigned i = 0; i < session->process_count; i++)
+		session_finish_process(session, session->process[i]);
+	session_forget_ended(session);
+}
+
+int session_end(struct session *session, struct err *err)
+{
+	int rc;
+
+	end_processes(session);
+	(void)session_snapshot_clocks(session);
+	rc = session_end_sinks(session, err);
+	homes_release(session);
+	return rc;
+}
+
+void session_stats(const struct session *session, struct session_stats *stats)
+{
+	uint64_t until = session->ended_ns ? session->ended_ns : session->drain.now_ns;
+
+	*stats = session->earlier;
+	stats->refused = session->refused_count;
+	stats->foreign = session->foreign_count;
+	stats->duration_ns = until - session->started_ns;
+	stats->bytes = session->bytes;
+	stats->write_failed = session->write_failed;
+	for (unsigned i = 0; i < session->drain.sink_count; i++) {
+		const struct sink *sink = session->drain.sink[i];
+
+		stats->bytes += sink->ops->bytes ? sink->ops->bytes(sink) : 0;
+		stats->write_failed |= sink->failed;
+	}
+	for (unsigned i = 0; i < session->process_count; i++)
+		session_add_totals(stats, session->process[i]);
+}
+
+void session_free_process(struct process *process)
+{
+	region_close(&process->region);
+	sinks_process_free(process);
+	free(process->ring);
+	free(process->thread);
+	filter_forget(process);
+	classes_free(&process->classes);
+	free(process);
+}
+
+void session_free(struct session *session)
+{
+	if (!session)
+		return;
+	session_drop_sinks(session);
+	for (unsigned i = 0; i < session->process_count; i++)
+		session_free_process(session->process[i]);
+	homes_release(session);
+	homes_close(session);
+	free(session->process);
+	free(session->drain.scratch);
+	merged_free(&session->drain);
+	free(session->clock);
+	free(session->pause);
+	free(session);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording session: finds traced processes in a runtime directory, switches them to RECORD,
+ * moves what they produce into a trace, and leaves everything as it was.
+ *
+ *   session_begin(&options, &session, &err)    claims the domain, makes the sinks
+ *   session_poll(session)                      as often as it asks for
+ *   session_end(session, &err)                 WAIT, the last drain, the accounts
+ *   session_free(session)
+ *
+ * It may die at any point: data not yet taken stays in shared memory for the next session, and
+ * what was written opens. It has no loop, threads or signals of its own; recorder/record/record.h has.
+ *
+ * Context of all functions: allocate and block; a session belongs to one thread, and a process
+ * can have one per runtime directory.
+ */
+#ifndef KYMO_RECORDER_SESSION_H
+#define KYMO_RECORDER_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi/region.h"
+#include "base/err.h"
+#include "recorder/runtime/states.h"
+
+struct session;
+struct kernel_stats;		/* kernel/kernel.h */
+struct sink;			/* recorder/drain/sink.h */
+struct filter;			/* recorder/filter/filter.h */
+struct filter_rules;
+struct ros_domains;		/* recorder/runtime/ros_domains.h */
+
+#define SESSION_PIDS_MAX 64
+#define SESSION_USERS_MAX 64
+
+/* Another user whose processes are recorded, too. */
+struct session_user {
+	const char *runtime_dir;
+	bool known;			/* who it has to belong to: it is made for him; else it must be there */
+	uid_t uid;
+	gid_t gid;
+};
+
+/* How a trace directory is kept. Zeroed: one trace that grows. */
+struct sink_files {
+	uint64_t rotate_size;		/* bytes of a chunk, beyond the facts that it repeats; 0: of any size */
+	uint64_t rotate_ns;		/* age of a chunk; 0: of any age */
+	uint64_t max_size;		/* bytes of everything: the oldest complete chunk goes; 0: without limit */
+	const char *rules;		/* what is recorded at first, for the metadata; NULL: the session's filter */
+	bool compress;			/* what is complete */
+};
+
+/* What their limits are called where somebody set them, for messages. */
+struct sink_files_names {
+	const char *rotate_size, *rotate_ns, *max_size;
+};
+
+/** sink_files_check() - whether @files make sense together. Return: 0; -1 with @err. */
+int sink_files_check(const struct sink_files *files, const struct sink_files_names *names, struct err *err);
+
+/* Whether a thread's events get a stream, a file, of their own. */
+enum session_streams {
+	STREAMS_AUTO,			/* the first few hundred do, further ones as PROCESS */
+	STREAMS_THREAD,
+	STREAMS_PROCESS,		/* a process has one, merged by time */
+};
+
+struct session_options {
+	const char *runtime_dir;	/* NULL: $KYMO_DIR or the default */
+	const char *output;		/* trace directory; must not exist, or be empty. NULL: only ... */
+	struct sink_files files;	/* how it is kept */
+	const char *const *more;	/* [more_count] further trace directories, kept as the first */
+	unsigned more_count;
+	struct session_user users[SESSION_USERS_MAX];	/* for root: besides the processes in runtime_dir */
+	unsigned user_count;
+	enum session_streams streams;
+	struct sink *sink;		/* a first sink, the session's from here on; NULL: none besides */
+	const char *version;		/* of kymo: "0.1.0" */
+	uint64_t tag;			/* only processes started with this KYMO_SESSION; 0: all */
+	int pids[SESSION_PIDS_MAX];	/* only these; needs tag 0 */
+	unsigned pid_count;
+	const char *names[SESSION_PIDS_MAX];	/* and those of these names (globs); needs tag 0 */
+	unsigned name_count;
+	bool paused;			/* begin in PREPARE: facts are taken, runtime events wait for STATES_RESUME */
+	bool armed;			/* with paused: that is no pause, but waiting for a Start; kymo agent ends it */
+	bool only_self;			/* only the calling process; the domain is left to others */
+	bool only_dead;			/* only what dead processes left; those that live stay as they are */
+	/*
+	 * Look only: copies of the regions of processes that keep their last events without a
+	 * recorder, or died while they were recorded. The domain is not claimed, nothing is changed.
+	 */
+	bool frozen;
+	int64_t last_ns;		/* with frozen: of each process this much before its last event; 0: all */
+	struct filter *filter;		/* what of it is recorded, the caller's; NULL: everything */
+	/* Called with a complete sentence about something that went wrong but is no failure. */
+	void (*say)(void *context, const char *text);
+	void *context;
+};
+
+struct session_stats {
+	uint64_t recorded;		/* runtime events in the trace */
+	uint64_t init_events;		/* init events in the trace */
+	uint64_t dropped;		/* runtime events the traced processes had no room for */
+	uint64_t dropped_no_ring;	/* of these, in threads that had got no ring */
+	uint64_t init_dropped;
+	uint64_t filtered;		/* runtime events that were not wanted, and yet produced */
+	uint64_t unwritten;		/* events that a sink did not take, the sum over all sinks */
+	uint64_t before;		/* of a sink: events before it came */
+	uint64_t lost_bytes;		/* in corrupt rings */
+	uint64_t overwritten;		/* frozen: runtime events that were gone before the copy was made */
+	uint64_t outside;		/* frozen: older than last_ns, left out */
+	uint64_t bytes;			/* of stream files */
+	uint64_t duration_ns;
+	unsigned processes;		/* seen in this session */
+	unsigned alive;			/* of them */
+	unsigned refused;		/* region files */
+	unsigned foreign;		/* regions that another recorder has */
+	unsigned threads;
+	bool write_failed;		/* at least once */
+};
+
+/**
+ * session_begin() - claim the domain, make the trace, take over the processes that are there
+ * Return: 0 and *@session; -1 with @err: another recorder is there, a directory is unusable.
+ */
+int session_begin(const struct session_options *options, struct session **session,
+		  struct err *err);
+
+/**
+ * session_poll() - take what is due
+ * Return: milliseconds after which it wants to be called again.
+ */
+int session_poll(struct session *session);
+
+/** session_flush() - the next poll takes all that is committed, however little it is. */
+void session_flush(struct session *session);
+
+/** session_notice() - something changed in the runtime directory: look at the next poll. */
+void session_notice(struct session *session);
+
+/**
+ * session_switch() - pause or resume
+ * @action: STATES_PAUSE or STATES_RESUME
+ *
+ * Events of before a pause are in the trace when it returns.
+ * Return: STATES_GO: done; STATES_STAY: it was so already; STATES_REFUSE: no such action.
+ */
+enum states_answer session_switch(struct session *session, enum states_action action);
+
+/**
+ * session_begin_domains() - resume, for the processes of some ROS domains
+ * @these: NULL: of all
+ *
+ * In a session that is armed they begin; in one that records for others already, they do so, too. One that somebody
+ * paused goes on for all that it recorded before.
+ * Return: as session_switch().
+ */
+enum states_answer session_begin_domains(struct session *session, const struct ros_domains *these);
+
+/**
+ * session_end_domains() - the processes of @these record no more
+ *
+ * What they recorded is in the trace when it returns.
+ * Return: STATES_GO: done; STATES_STAY: none of them did; STATES_REFUSE: no others would be left: end the session.
+ */
+enum states_answer session_end_domains(struct session *session, const struct ros_domains *these);
+
+/** session_domains() - of whose processes it records; for json only in RECORD. */
+const struct ros_domains *session_domains(const struct session *session);
+
+/** session_clock_offset() - CLOCK_REALTIME - CLOCK_MONOTONIC in ns, as the metadata of its first traces have it. */
+int64_t session_clock_offset(const struct session *session);
+
+/** session_set_kernel() - what kymo.json says of the kernel's events beside the trace of @sink. */
+void session_set_kernel(struct session *session, const struct sink *sink, const struct kernel_stats *stats);
+
+/** session_state() - of the session, and so of its processes. */
+enum kymo_state session_state(const struct session *session);
+
+/** session_runtime_dir() - path of the runtime directory, valid as long as @session. */
+const char *session_runtime_dir(const struct session *session);
+
+/** session_output() - absolute path of the (first) trace directory, valid as long as its sink. */
+const char *session_output(const struct session *session);
+
+/**
+ * session_end() - stop recording, take the rest, complete and close the sinks
+ * Return: 0; -1 with @err when something of it could not be written.
+ */
+int session_end(struct session *session, struct err *err);
+
+/** session_stats() - what was taken from the processes. Also after session_end(). */
+void session_stats(const struct session *session, struct session_stats *stats);
+
+/**
+ * session_add_sink() - write into @sink too, from now on
+ *
+ * What is committed goes to the others first. In the session's accounts and those of other sinks
+ * nothing changes.
+ * Return: 0, and @sink is the session's; -1 with @err: there are too many.
+ */
+int session_add_sink(struct session *session, struct sink *sink, struct err *err);
+
+/**
+ * session_add_trace() - the same for a new trace directory
+ * @files: how it is kept; NULL: one trace that grows
+ *
+ * Return: 0 and *@sink; -1 with @err.
+ */
+int session_add_trace(struct session *session, const char *path, const struct sink_files *files,
+		      struct sink **sink, struct err *err);
+
+/**
+ * session_remove_sink() - complete and close @sink, and go on with the others
+ * @stats: what it holds; may be NULL
+ *
+ * Return: 0; -1 with @err when something of it could not be written. It is gone in both cases, but
+ * for the only one, which stays: end the session instead.
+ */
+int session_remove_sink(struct session *session, struct sink *sink, struct session_stats *stats,
+			struct err *err);
+
+/* Who wants to know when a sink is closed; the first member of what he keeps. */
+struct sink_leave {
+	/* Each is called once, on the session's thread: before @sink is closed, so it still can be asked what became of it; and behind that. */
+	void (*done)(struct sink_leave *leave, const struct sink *sink);
+	void (*closed)(struct sink_leave *leave);
+};
+
+/**
+ * session_dismiss_sink() - as session_remove_sink(), but what takes its time, as a relay, ends while the session goes on
+ * @stats: what it holds; not NULL
+ * @leave: told when it has ended, at the latest by session_end() or session_free(), maybe within this call
+ *
+ * Return: 0; -1 with @err, and @leave is not told. @sink is gone in both cases, but for the only one, and when too many
+ * are ending.
+ */
+int session_dismiss_sink(struct session *session, struct sink *sink, struct sink_leave *leave, struct session_stats *stats,
+			 struct err *err);
+
+/**
+ * session_set_rules() - from now on other rules say what is recorded
+ *
+ * What was committed before is taken by the old ones.
+ * Return: 0; -1 with @err: the session has no filter, or there is no memory.
+ */
+int session_set_rules(struct session *session, const struct filter_rules *rules, struct err *err);
+
+/**
+ * session_set_caret() - CARET's lists for all processes, from now on; as session_set_rules()
+ * @value: of each list; NULL: it says nothing
+ */
+int session_set_caret(struct session *session, const char *const *value, struct err *err);
+
+/** session_left_out() - how many objects of processes that live are known not to be wanted. */
+unsigned session_left_out(const struct session *session);
+
+/** session_sink_stats() - what is in @sink, for its time. */
+void session_sink_stats(const struct session *session, const struct sink *sink,
+			struct session_stats *stats);
+
+/** session_free() - a session that was not ended ends as if the process had died. */
+void session_free(struct session *session);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What callers of include/kymo/session.h ask for, done on the session's thread. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/session/session_inside.h"
+#include "recorder/trace/trace_dir.h"
+
+static void say(void *context, const char *text)
+{
+	const struct kymo_session *inside = context;
+
+	if (inside->options.message)
+		inside->options.message(inside->options.context, KYMO_SESSION_NOTE, text);
+}
+
+static int find(const struct kymo_session *inside, const char *path)
+{
+	for (int i = 0; i < SINKS_MAX; i++)
+		if (inside->trace[i].path && (strcmp(inside->trace[i].path, path) == 0 ||
+					      strcmp(inside->trace[i].sink->name, path) == 0))
+			return i;
+	return -1;
+}
+
+/* Perfetto files are made from a trace, not while recording. */
+static int check_path(const char *path, struct err *err)
+{
+	static const char *const other[] = { ".perfetto-trace", ".pftrace" };
+	size_t length = strlen(path);
+
+	for (unsigned i = 0; i < sizeof other / sizeof *other; i++)
+		if (length > strlen(other[i]) && strcmp(path + length - strlen(other[i]), other[i]) == 0)
+			return err_set(err, EXIT_USAGE, "%s: a session writes a trace directory; record into one, "
+				       "then \"kymo export --format perfetto -o %s DIR\"", path, path);
+	return *path ? 0 : err_set(err, EXIT_USAGE, "the path of the trace is empty");
+}
+
+/* @text: NULL: none. Return: 0; -1 with @err, and nothing is to be freed. */
+static int read_rules(const char *text, const char *what, struct filter_rules *rules, struct err *err)
+{
+	*rules = (struct filter_rules){ 0 };
+	if (!text || filter_rules_text(rules, text, err) == 0)
+		return 0;
+	filter_rules_free(rules);
+	return err_wrap(err, "%s", what);
+}
+
+/* Also without rules: a program may have some in its environment, and others may be set. */
+static int make_filter(struct kymo_session *inside, struct err *err)
+{
+	struct filter_rules rules;
+	int rc = 0;
+
+	if (read_rules(inside->options.rules, "kymo_session_options.rules", &rules, err) < 0)
+		return -1;
+	inside->filter = filter_create(NULL);
+	if (!inside->filter || !filter_set(inside->filter, &rules))
+		rc = err_set(err, EXIT_FAILED, "out of memory");
+	filter_rules_free(&rules);
+	return rc;
+}
+
+static int choose_files(struct kymo_session *inside, struct err *err)
+{
+	static const struct sink_files_names names = {
+		"kymo_session_options.rotate_size", "kymo_session_options.rotate_ns", "kymo_session_options.max_size",
+	};
+	const struct kymo_session_options *options = &inside->options;
+
+	inside->files = (struct sink_files){
+		.rotate_size = options->rotate_size, .rotate_ns = options->rotate_ns,
+		.max_size = options->max_size, .compress = options->compress != 0,
+	};
+	return sink_files_check(&inside->files, &names, err);
+}
+
+static int start(struct kymo_session *inside, struct request *request)
+{
+	struct session_options options = {
+		.runtime_dir = inside->options.runtime_dir,
+		.output = request->path,
+		.version = KYMO_VERSION,
+		.only_self = !inside->options.all,
+		.say = say, .context = inside,
+	};
+
+	if (check_path(request->path, &request->err) < 0 || choose_files(inside, &request->err) < 0 ||
+	    make_filter(inside, &request->err) < 0)
+		return -1;
+	options.files = inside->files;
+	options.filter = inside->filter;
+	inside->trace[0].path = strdup(request->path);
+	if (!inside->trace[0].path)
+		return err_set(&request->err, EXIT_FAILED, "out of memory");
+	if (session_begin(&options, &inside->session, &request->err) < 0)
+		return -1;
+	inside->trace[0].sink = inside->session->drain.sink[0];
+	return 0;
+}
+
+static int add(struct kymo_session *inside, struct request *request)
+{
+	int free_place = 0;
+	char *path;
+
+	if (check_path(request->path, &request->err) < 0)
+		return -1;
+	if (find(inside, request->path) >= 0)
+		return err_set(&request->err, EXIT_USAGE, "%s is a sink of the session already", request->path);
+	while (free_place < SINKS_MAX && inside->trace[free_place].path)
+		free_place++;
+	if (free_place == SINKS_MAX)
+		return err_set(&request->err, EXIT_FAILED, "the session has %d sinks already; remove one first",
+			       SINKS_MAX);
+	path = strdup(request->path);
+	if (!path)
+		return err_set(&request->err, EXIT_FAILED, "out of memory");
+	if (session_add_trace(inside->session, path, &inside->files, &inside->trace[free_place].sink,
+			      &request->err) < 0) {
+		free(path);
+		return -1;
+	}
+	inside->trace[free_place].path = path;
+	return 0;
+}
+
+static int remove_sink(struct kymo_session *inside, struct request *request)
+{
+	int place = find(inside, request->path);
+	int rc;
+
+	if (place < 0)
+		return err_set(&request->err, EXIT_USAGE, "the session has no sink at %s", request->path);
+	if (inside->session->drain.sink_count == 1)
+		return err_set(&request->err, EXIT_USAGE, "%s is the only sink of the session; stop the session "
+			       "instead", request->path);
+	rc = session_remove_sink(inside->session, inside->trace[place].sink, &request->stats, &request->err);
+	free(inside->trace[place].path);
+	inside->trace[place].path = NULL;
+	return rc;
+}
+
+static int set_rules(struct kymo_session *inside, struct request *request)
+{
+	struct filter_rules rules;
+	int rc;
+
+	if (read_rules(request->rules, "kymo_session_set_rules", &rules, &request->err) < 0)
+		return -1;
+	rc = session_set_rules(inside->session, &rules, &request->err);
+	filter_rules_free(&rules);
+	return rc;
+}
+
+static int statistics(const struct kymo_session *inside, struct request *request)
+{
+	int place = request->path ? find(inside, request->path) : 0;
+
+	if (place < 0)
+		return err_set(&request->err, EXIT_USAGE, "the session has no sink at %s", request->path);
+	if (request->path)
+		session_sink_stats(inside->session, inside->trace[place].sink, &request->stats);
+	else
+		session_stats(inside->session, &request->stats);
+	return 0;
+}
+
+static int stop(struct kymo_session *inside, struct request *request)
+{
+	int rc = session_end(inside->session, &request->err);
+
+	session_stats(inside->session, &request->stats);
+	session_free(inside->session);
+	return rc;
+}
+
+static int serve(struct kymo_session *inside, struct request *request)
+{
+	switch (request->what) {
+	case START:
+		return start(inside, request);
+	case STOP:
+		return stop(inside, request);
+	case ADD:
+		return add(inside, request);
+	case REMOVE:
+		return remove_sink(inside, request);
+	case RULES:
+		return set_rules(inside, request);
+	default:
+		return statistics(inside, request);
+	}
+}
+
+int session_serve(struct kymo_session *inside, struct request *request)
+{
+	int rc = serve(inside, request);
+
+	if (rc < 0)
+		trace_dir_without_option(&request->err);
+	return rc;
+}

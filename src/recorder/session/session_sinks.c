@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sinks of a session: made at its begin, added and removed meanwhile, closed at its end. */
+#include <errno.h>
+#include <string.h>
+
+#include <stdlib.h>
+
+#include "recorder/filter/filter.h"
+#include "recorder/session/session_internal.h"
+#include "recorder/trace/sink_ctf.h"
+
+/* @clock: of this moment. The sink stays the caller's when it fails. */
+static int attach(struct session *session, struct sink *sink, const struct clock_snapshot *clock,
+		  struct err *err)
+{
+	int rc;
+
+	sink->added_ns = clock->monotonic;
+	sink->start_realtime_ns = (int64_t)clock->realtime;
+	sink->id = ++session->sinks_made;
+	rc = sinks_add(&session->drain, sink, session->process, session->process_count);
+	if (rc == -ENOSPC)
+		return err_set(err, EXIT_FAILED, "the session has %d sinks already; remove one first",
+			       SINKS_MAX);
+	return rc < 0 ? err_set(err, EXIT_FAILED, "out of memory") : 0;
+}
+
+static int make_trace(const struct session *session, const char *path, const struct sink_files *files,
+		      const struct clock_snapshot *clock, struct sink **sink, struct err *err)
+{
+	struct sink_files with_rules = files ? *files : (struct sink_files){ 0 };
+	char *rules = filter_rules_join(filter_rules_of(session->options.filter));
+	int rc;
+
+	if (!with_rules.rules)
+		with_rules.rules = rules;
+	rc = sink_ctf_create(path, session->options.version, clock->monotonic, clock->realtime, &with_rules, sink, err);
+	free(rules);
+	return rc;
+}
+
+static int begin_trace(struct session *session, const char *path, struct err *err)
+{
+	const struct clock_snapshot *clock = &session->clock[0];
+	struct sink *trace;
+
+	if (make_trace(session, path, &session->options.files, clock, &trace, err) < 0)
+		return -1;
+	if (attach(session, trace, clock, err) == 0)
+		return 0;
+	trace->ops->close(trace);
+	return -1;
+}
+
+/* All of them before the first look: each gets what a recorder left that was killed. */
+int session_begin_sinks(struct session *session, struct err *err)
+{
+	const struct session_options *options = &session->options;
+	const struct clock_snapshot *clock = &session->clock[0];
+
+	if (options->output && begin_trace(session, options->output, err) < 0)
+		return -1;
+	for (unsigned i = 0; i < options->more_count; i++)
+		if (begin_trace(session, options->more[i], err) < 0)
+			return -1;
+	if (options->sink && attach(session, options->sink, clock, err) < 0)
+		return -1;
+	session->output = session->drain.sink[0]->name;
+	return 0;
+}
+
+int session_add_sink(struct session *session, struct sink *sink, struct err *err)
+{
+	const struct clock_snapshot *clock;
+
+	session->drain.now_ns = session_now();
+	session_scan(session);
+	session_drain_all(session, true);
+	clock = session_snapshot_clocks(session);
+	if (attach(session, sink, clock, err) < 0)
+		return -1;
+	session->accounts_at = session->horizon_at = 0;
+	return 0;
+}
+
+int session_add_trace(struct session *session, const char *path, const struct sink_files *files,
+		      struct sink **sink, struct err *err)
+{
+	const struct clock_snapshot *clock = session_snapshot_clocks(session);
+
+	if (make_trace(session, path, files, clock, sink, err) < 0)
+		return -1;
+	if (session_add_sink(session, *sink, err) == 0)
+		return 0;
+	(*sink)->ops->close(*sink);
+	return -1;
+}
+
+void session_turn_sinks(struct session *session)
+{
+	struct drain *drain = &session->drain;
+	bool drained = false;
+
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		struct sink *sink = drain->sink[i];
+
+		if (!sink->ops->due || sink->fails || !sink->ops->due(sink, drain->now_ns))
+			continue;
+		if (!drained)
+			session_drain_all(session, true);
+		drained = true;
+		sinks_turn(drain, sink, session->process, session->process_count);
+	}
+}
+
+/* What one that is complete has not, in a sentence. @rc: of its accounts. Return: 0; -1 with @err. */
+static int verdict(const struct sink *sink, bool gone, int rc, const struct session_stats *own, struct err *err)
+{
+	if (gone)
+		return err_set(err, EXIT_FAILED, "the trace directory %s was removed while recording; what was "
+			       "recorded is lost with it", sink->name);
+	if (sink->failed)
+		return err_set(err, EXIT_FAILED, "%s could not be written all the time (%s); %llu events "
+			       "were dropped and %llu not written, %llu were removed with it; the trace holds the "
+			       "others%s", sink->name, sink->removed.times ? "it was removed" : sink->error,
+			       (unsigned long long)own->dropped, (unsigned long long)own->unwritten,
+			       (unsigned long long)sink->removed.events, rc < 0 ? ". Its kymo.json could not be "
+			       "brought up to date" : "");
+	if (rc < 0)
+		return err_set(err, EXIT_FAILED, "cannot write %s/kymo.json: %s; the trace itself is "
+			       "complete", sink->name, strerror(-rc));
+	return 0;
+}
+
+/* Accounts of one that is complete, which is the session's no more. Return: as session_remove_sink(). */
+static int settle(struct session *session, struct sink *sink, struct session_stats *stats, struct err *err)
+{
+	const bool gone = sink->ops->gone && sink->ops->gone(sink, true);
+	const int rc = session_write_accounts(session, sink);
+	int result;
+
+	session_sink_stats(session, sink, stats);
+	result = verdict(sink, gone, rc, stats, err);
+	session->bytes += stats->bytes;
+	session->write_failed |= sink->failed;
+	sinks_detach(&session->drain, sink, session->process, session->process_count);
+	session->output = session->drain.sink_count ? session->drain.sink[0]->name : "";
+	return result;
+}
+
+static int close_sink(struct session *session, struct sink *sink, struct session_stats *stats, struct err *err)
+{
+	struct session_stats own;
+	const int result = settle(session, sink, stats ? stats : &own, err);
+
+	sink->ops->close(sink);
+	return result;
+}
+
+/* Everything that is for it is in it. Return: 0; -1 with @err: it is the only one. */
+static int complete(struct session *session, struct sink *sink, struct err *err)
+{
+	if (session->drain.sink_count == 1)
+		return err_set(err, EXIT_USAGE, "%s is the only sink of its session; end the session "
+			       "instead", sink->name);
+	session->drain.now_ns = session_now();
+	session_scan(session);
+	session_drain_all(session, true);
+	sinks_complete(&session->drain, sink, session->process, session->process_count);
+	return 0;
+}
+
+int session_remove_sink(struct session *session, struct sink *sink, struct session_stats *stats,
+			struct err *err)
+{
+	if (complete(session, sink, err) < 0)
+		return -1;
+	return close_sink(session, sink, stats, err);
+}
+
+/* ---- those that take their time ---- */
+
+static void see_off(struct session *session, unsigned number)
+{
+	const struct leaving gone = session->leaving[number];
+
+	session->leaving[number] = session->leaving[--session->leaving_count];
+	if (gone.leave)
+		gone.leave->done(gone.leave, gone.sink);
+	gone.sink->ops->close(gone.sink);
+	if (gone.leave)
+		gone.leave->closed(gone.leave);
+}
+
+void session_see_off(struct session *session)
+{
+	for (unsigned i = session->leaving_count; i-- > 0; ) {
+		struct sink *sink = session->leaving[i].sink;
+
+		if (!sink->ops->ending || sink->ops->ending(sink))
+			see_off(session, i);
+	}
+}
+
+int session_dismiss_sink(struct session *session, struct sink *sink, struct sink_leave *leave, struct session_stats *stats,
+			 struct err *err)
+{
+	struct leaving *place = &session->leaving[session->leaving_count];
+	int rc;
+
+	if (session->leaving_count == SINKS_MAX)
+		return err_set(err, EXIT_FAILED, "%d sinks are ending already; remove %s when one of them has", SINKS_MAX,
+			       sink->name);
+	if (complete(session, sink, err) < 0)
+		return -1;
+	rc = settle(session, sink, stats, err);
+	*place = (struct leaving){ sink, rc < 0 ? NULL : leave, *stats };
+	session->leaving_count++;
+	session_see_off(session);
+	return rc;
+}
+
+/* All at the same time, then one after the other. */
+static void begin_to_end(struct session *session)
+{
+	for (unsigned i = 0; i < session->drain.sink_count; i++) {
+		struct sink *sink = session->drain.sink[i];
+
+		if (sink->ops->ending)
+			(void)sink->ops->ending(sink);
+	}
+}
+
+int session_end_sinks(struct session *session, struct err *err)
+{
+	int result = 0;
+
+	for (unsigned i = 0; i < session->drain.sink_count; i++)
+		session->drain.sink[i]->end_ns = session->ended_ns;
+	begin_to_end(session);
+	while (session->leaving_count)
+		see_off(session, session->leaving_count - 1);
+	while (session->drain.sink_count) {
+		if (close_sink(session, session->drain.sink[0], NULL, result < 0 ? NULL : err) < 0)
+			result = -1;
+	}
+	return result;
+}
+
+void session_drop_sinks(struct session *session)
+{
+	while (session->leaving_count)
+		see_off(session, session->leaving_count - 1);
+	while (session->drain.sink_count) {
+		struct sink *sink = session->drain.sink[0];
+
+		for (unsigned i = 0; i < session->process_count; i++) {
+			struct sink_process *at = sink_at(&session->drain, sink, session->process[i]);
+
+			if (at && !at->left && sink->ops->leave)
+				sink->ops->leave(sink, at);
+		}
+		sinks_detach(&session->drain, sink, session->process, session->process_count);
+		sink->ops->close(sink);
+	}
+}
+
+void session_keep_accounts(struct session *session)
+{
+	/* What cannot be written now can be later, or the directory is gone, which is noticed elsewhere. */
+	for (unsigned i = 0; i < session->drain.sink_count; i++)
+		(void)session_write_accounts(session, session->drain.sink[i]);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/trace/sink_ctf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder/trace/packer.h"
+#include "recorder/trace/sink_ctf_internal.h"
+#include "recorder/trace/trace_dir.h"
+
+/* ---- traces ---- */
+
+static void describe(struct ctf_sink *ctf, uint64_t monotonic, uint64_t realtime)
+{
+	const char *slash = strrchr(ctf->path, '/');
+
+	traces_describe(&ctf->traces, &ctf->desc, slash ? slash + 1 : ctf->path, ctf->version, monotonic, realtime);
+}
+
+/* Beside ust/, as LTTng's per-process buffers have it. */
+static int begin_another(void *context, const char *name, struct ctf_writer **writer, struct err *err)
+{
+	struct ctf_sink *ctf = context;
+
+	return ctf_begin_trace(ctf, &ctf->chunks.now, name, writer, err);
+}
+
+/* ---- what comes ---- */
+
+static struct traces *traces_of(struct sink *sink)
+{
+	struct ctf_sink *ctf = (struct ctf_sink *)sink;
+
+	ctf->traces.front_ns = ctf->chunks.now.number > 1 ? ctf->chunks.now.begin_ns : sink->start_ns;
+	return &ctf->traces;
+}
+
+static int ctf_join(struct sink *sink, struct sink_process *at)
+{
+	return traces_join(traces_of(sink), at);
+}
+
+static int ctf_declare(struct sink *sink, struct sink_process *at, enum ctf_class class, unsigned id)
+{
+	return traces_declare(traces_of(sink), at, class, id);
+}
+
+static int ctf_facts(struct sink *sink, struct sink_process *at, const struct sink_facts *facts)
+{
+	return traces_facts(traces_of(sink), at, facts);
+}
+
+static int counted(struct sink *sink, int rc)
+{
+	struct ctf_sink *ctf = (struct ctf_sink *)sink;
+
+	ctf->chunks.now.events = ctf->traces.events;
+	return rc;
+}
+
+static int ctf_packet(struct sink *sink, struct sink_process *at, const struct sink_packet *packet)
+{
+	return counted(sink, traces_packet(traces_of(sink), at, packet));
+}
+
+static int ctf_batch(struct sink *sink, struct sink_process *at, const struct sink_batch *batch)
+{
+	return counted(sink, traces_batch(traces_of(sink), at, batch));
+}
+
+static void ctf_leave(struct sink *sink, struct sink_process *at)
+{
+	traces_leave(traces_of(sink), at);
+}
+
+/* ---- accounts and end ---- */
+
+static int ctf_accounts(struct sink *sink, const char *json)
+{
+	struct ctf_sink *ctf = (struct ctf_sink *)sink;
+
+	ctf->accounts = strlen(json);
+	return trace_dir_write(ctf->path, "kymo.json", json, ctf->accounts);
+}
+
+/* Under a limit on the whole there is no list: chunks of those processes go, too, and it would outlive them all. */
+static int ctf_ended(struct sink *sink, const char *json, size_t size)
+{
+	struct ctf_sink *ctf = (struct ctf_sink *)sink;
+
+	return ctf->chunks.files.max_size ? 0 :
+	       trace_dir_extend(ctf->path, TRACE_DIR_EARLIER, &ctf->earlier, json, size);
+}
+
+static void ctf_tell(const struct sink *sink, struct json_object *root)
+{
+	const struct ctf_sink *ctf = (const struct ctf_sink *)sink;
+	struct json_object *earlier;
+
+	if (ctf->earlier && json_object_object_get_ex(root, "earlier", &earlier)) {
+		json_object_object_add(earlier, "file", json_object_new_string(TRACE_DIR_EARLIER));
+		json_object_object_add(earlier, "file_bytes", json_object_new_uint64(ctf->earlier));
+	}
+	if (ctf->chunks.dir >= 0)
+		chunks_tell(&ctf->chunks, root);
+}
+
+static uint64_t ctf_bytes(const struct sink *sink)
+{
+	return traces_bytes(&((const struct ctf_sink *)sink)->traces);
+}
+
+static void ctf_close(struct sink *sink)
+{
+	struct ctf_sink *ctf = (struct ctf_sink *)sink;
+	const bool chunked = ctf->chunks.dir >= 0, beside = ctf->traces.shared && ctf_beside_events(ctf);
+	const bool empty = !ctf->traces.shared || !(ctf_bytes(sink) || (chunked && (beside || ctf->chunks.now.number > 1)));
+
+	if (ctf->beside)
+		ctf->beside->place(ctf->beside->context, NULL);
+	if (chunked && !empty && (ctf->traces.news || beside || ctf->chunks.now.number == 1)) {
+		ctf_complete_chunk(ctf, sink->end_ns);
+	} else {
+		ctf_writer_close(ctf->traces.shared);
+		if (chunked && !empty)
+			chunks_unmake(&ctf->chunks, &ctf->chunks.now);	/* it tells nothing new */
+	}
+	if (empty && ctf->path)
+		trace_dir_remove_empty(ctf->path, ctf->existed);
+	if (ctf->chunks.packer && !chunked && (!empty || beside))
+		packer_add(ctf->chunks.packer, ctf->path, 0);
+	chunks_close(&ctf->chunks);
+	if (ctf->dir >= 0)
+		(void)close(ctf->dir);
+	free(ctf->path);
+	free(ctf->rules);
+	traces_free(&ctf->traces);
+	free(ctf);
+}
+
+static const struct sink_ops ctf_ops = {
+	.kind = "ctf",
+	.join = ctf_join,
+	.declare = ctf_declare,
+	.facts = ctf_facts,
+	.packet = ctf_packet,
+	.batch = ctf_batch,
+	.leave = ctf_leave,
+	.accounts = ctf_accounts,
+	.ended = ctf_ended,
+	.tell = ctf_tell,
+	.round = ctf_round,
+	.horizon = ctf_horizon,
+	.due = ctf_due,
+	.gone = ctf_gone,
+	.turn = ctf_turn,
+	.bytes = ctf_bytes,
+	.beside = ctf_beside,
+	.close = ctf_close,
+};
+
+int sink_ctf_create(const char *path, const char *version, uint64_t monotonic, uint64_t realtime,
+		    const struct sink_files *files, struct sink **sink, struct err *err)
+{
+	struct ctf_sink *ctf = calloc(1, sizeof *ctf);
+	int rc;
+
+	if (!ctf)
+		return err_set(err, EXIT_FAILED, "out of memory");
+	ctf->sink.ops = &ctf_ops;
+	ctf->sink.horizon_every_ns = CTF_POINT_NS;
+	ctf->chunks.dir = ctf->dir = -1;
+	ctf->traces.begin = begin_another;
+	ctf->traces.context = ctf;
+	(void)snprintf(ctf->version, sizeof ctf->version, "%s", version);
+	rc = trace_dir_make(path, &ctf->existed, &ctf->path, err);
+	if (rc == 0)
+		describe(ctf, monotonic, realtime);
+	if (files && files->rules && *files->rules)
+		ctf->desc.rules = ctf->rules = strdup(files->rules);
+	if (rc == 0 && files && files->compress) {
+		ctf->chunks.packer = packer_start();
+		if (!ctf->chunks.packer)
+			rc = err_set(err, EXIT_FAILED, "cannot start a thread that compresses: %s", strerror(errno));
+	}
+	if (rc == 0)
+		rc = ctf_begin_place(ctf, files, monotonic, realtime, err);
+	if (rc < 0) {
+		ctf_close(&ctf->sink);
+		return -1;
+	}
+	ctf->sink.name = ctf->path;
+	*sink = &ctf->sink;
+	return 0;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an event class means to the triggers. It is found out once per process and id. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/trigger/trigger_internal.h"
+#include "recorder/records/record_walk.h"
+
+/* Key of a span: which begin belongs to an end. */
+static uint64_t key_of(const char *category, const char *name, size_t length)
+{
+	uint64_t key = 0xcbf29ce484222325ull;
+
+	for (; *category; category++)
+		key = (key ^ (unsigned char)*category) * 0x100000001b3ull;
+	key = (key ^ ':') * 0x100000001b3ull;
+	for (size_t i = 0; i < length; i++)
+		key = (key ^ (unsigned char)name[i]) * 0x100000001b3ull;
+	return key;
+}
+
+static bool is_uri(const struct kymo_point *point, const char *uri)
+{
+	return point->uri && strcmp(point->uri, uri) == 0;
+}
+
+uint32_t trigger_named(const struct triggers *triggers, enum trigger_kind kind, const char *category,
+		      const char *name)
+{
+	const uint32_t wanted = triggers_of(triggers, kind);
+	char full[2 * KYMO_DECLARED_TEXT_MAX + 2];
+	uint32_t mask = 0;
+
+	(void)snprintf(full, sizeof full, "%s:%s", category, name);
+	for (unsigned i = 0; i < triggers->count; i++)
+		if (wanted & 1u << i && (trigger_name_fits(&triggers->item[i], name) ||
+					 trigger_name_fits(&triggers->item[i], full)))
+			mask |= 1u << i;
+	return mask;
+}
+
+const char *trigger_stem(const struct kymo_point *point, const char *suffix, char out[KYMO_DECLARED_TEXT_MAX])
+{
+	size_t length = strlen(point->name), cut = strlen(suffix);
+
+	out[0] = 0;
+	if (length > cut && strcmp(point->name + length - cut, suffix) == 0)
+		(void)snprintf(out, KYMO_DECLARED_TEXT_MAX, "%.*s", (int)(length - cut), point->name);
+	return out;
+}
+
+int trigger_field(const struct kymo_point *point, const char *name)
+{
+	for (unsigned i = 0; i < point->field_count; i++)
+		if (strcmp(point->field[i].name, name) == 0)
+			return (int)i;
+	return -1;
+}
+
+static int field_u64(const struct kymo_point *point, const char *name)
+{
+	int field = trigger_field(point, name);
+
+	return field >= 0 && point->field[field].kind == KYMO_KIND_U64 ? field : -1;
+}
+
+/* What kymo_loop_end() says of a cycle that was late. */
+static uint32_t loop_triggers(const struct triggers *triggers, const struct kymo_point *point)
+{
+	static const struct {
+		const char *suffix;
+		enum trigger_kind kind;
+	} said[] = { { "_overrun", TRIGGER_OVERRUN }, { "_missed", TRIGGER_MISSED } };
+	char name[KYMO_DECLARED_TEXT_MAX];
+	uint32_t mask = 0;
+
+	if (!is_uri(point, "kymo:instant") || point->field_count < 1 || field_u64(point, "late_ns") != 0)
+		return 0;
+	for (unsigned i = 0; i < sizeof said / sizeof *said; i++)
+		if (*trigger_stem(point, said[i].suffix, name))
+			mask |= trigger_named(triggers, said[i].kind, point->provider, name);
+	return mask;
+}
+
+static void learn_span(struct triggers *triggers, const struct kymo_point *point, struct class *class)
+{
+	const bool begins = is_uri(point, "kymo:begin");
+	char name[KYMO_DECLARED_TEXT_MAX];
+
+	(void)trigger_stem(point, begins ? "_begin" : "_end", name);
+	class->key = key_of(point->provider, name, strlen(name));
+	class->dynamic = strcmp(point->provider, "kymo") == 0 && strcmp(name, "begin") == 0;
+	if (!class->dynamic)
+		class->spans = trigger_named(triggers, TRIGGER_SPAN, point->provider, name);
+	if (class->spans || (class->dynamic && triggers_of(triggers, TRIGGER_SPAN)))
+		class->what = begins ? WHAT_BEGIN : WHAT_END;
+	triggers->met |= class->spans;
+}
+
+static void learn(struct trigger_process *process, unsigned id, const struct kymo_point *point,
+		  struct class *class)
+{
+	struct triggers *triggers = process->triggers;
+
+	*class = (struct class){
+		.what = WHAT_NOTHING, .size = (int32_t)walk_fixed(point),
+		.at_field = (int8_t)field_u64(point, "at_ns"),
+		.track_field = (int8_t)field_u64(point, "track"),
+		.events = trigger_named(triggers, TRIGGER_EVENT, point->provider, point->name) |
+			  loop_triggers(triggers, point),
+	};
+	triggers->met |= class->events;
+	if (class->events)
+		class->what = WHAT_EVENT;
+	if (is_uri(point, "kymo:begin") || is_uri(point, "kymo:end"))
+		learn_span(triggers, point, class);
+	if (process->wants_callbacks && id == KYMO_POINT_callback_start)
+		class->what = WHAT_CALLBACK_START;
+	if (process->wants_callbacks && id == KYMO_POINT_callback_end)
+		class->what = WHAT_CALLBACK_END;
+}
+
+const struct class *trigger_class(struct trigger_process *process, unsigned id)
+{
+	const struct kymo_point *point;
+
+	if (id < process->class_room && process->class[id].what != WHAT_UNKNOWN)
+		return &process->class[id];
+	point = classes_get(process->classes, id);
+	if (!point || id >= KYMO_POINTS_MAX)
+		return NULL;
+	if (id >= process->class_room) {
+		struct class *grown = realloc(process->class, (id + 64) * sizeof *grown);
+
+		if (!grown)
+			return NULL;
+		memset(grown + process->class_room, 0, (id + 64 - process->class_room) * sizeof *grown);
+		process->class = grown;
+		process->class_room = id + 64;
+	}
+	learn(process, id, point, &process->class[id]);
+	return &process->class[id];
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the triggers share. Not for others. */
+#ifndef KYMO_RECORDER_TRIGGER_INTERNAL_H
+#define KYMO_RECORDER_TRIGGER_INTERNAL_H
+
+#include "abi/region.h"
+#include "base/map.h"
+#include "recorder/trigger/trigger.h"
+
+static_assert(TRIGGERS_MAX <= 32, "a bit of u32 each");
+
+enum what {
+	WHAT_UNKNOWN,		/* this id was not met yet */
+	WHAT_NOTHING,		/* no trigger wants it */
+	WHAT_EVENT,		/* some event() or loop trigger fires on it */
+	WHAT_BEGIN, WHAT_END,	/* of spans */
+	WHAT_CALLBACK_START, WHAT_CALLBACK_END,
+};
+
+/* An event class as the triggers see it. */
+struct class {
+	uint8_t what;			/* enum what */
+	bool dynamic;			/* the span's name is in its begin's payload */
+	int8_t at_field, track_field;	/* index of the field with that meaning; -1 */
+	int32_t size;			/* of the payload; -1: it depends on the record */
+	uint32_t spans;			/* bits of the span triggers that it fits */
+	uint32_t events;		/* of those that fire when it is seen */
+	uint64_t key;			/* the same for begin and end of a span */
+};
+
+/* What is known of a callback, or of what leads from it to its names. */
+struct fact {
+	char *text;			/* symbol, topic, service or full name of the node; NULL */
+	uint64_t owner;			/* key of the next fact on the way to the node */
+	uint8_t owner_kind;		/* its scope; 0: none */
+	bool judged;			/* of a callback: mask is valid for this `version` */
+	uint32_t mask;			/* callback triggers that fit */
+	uint32_t version;
+};
+
+struct trigger_process {
+	struct triggers *triggers;
+	const struct classes *classes;
+	struct class *class;		/* by id */
+	unsigned class_room;
+	bool wants_callbacks;
+	struct map facts;		/* (address, kind) */
+	uint32_t version;		/* grows with every fact */
+	struct map tracks;		/* id of a custom track: its struct trigger_lane */
+};
+
+#define FACTS_MAX	65536u		/* of one process; of further callbacks, no name is known */
+#define TRACKS_MAX	1024u		/* spans on further tracks are not judged */
+#define DEPTH_MAX	256u		/* of open spans on a thread; the outermost are given up */
+
+/** triggers_of() - bits of the triggers of @kind. */
+static inline uint32_t triggers_of(const struct triggers *triggers, enum trigger_kind kind)
+{
+	uint32_t mask = 0;
+
+	for (unsigned i = 0; i < triggers->count; i++)
+		mask |= triggers->item[i].kind == kind ? 1u << i : 0;
+	return mask;
+}
+
+/* ---- trigger_class.c ---- */
+
+/** trigger_class() - what event @id means. Return: NULL: there is no such event, or no memory. */
+const struct class *trigger_class(struct trigger_process *process, unsigned id);
+
+/** trigger_named() - bits of the triggers of @kind whose name is @name or @category:@name. */
+uint32_t trigger_named(const struct triggers *triggers, enum trigger_kind kind, const char *category,
+		       const char *name);
+
+/** trigger_stem() - the name of @point without @suffix, "" when it does not end so. Return: @out. */
+const char *trigger_stem(const struct kymo_point *point, const char *suffix, char out[KYMO_DECLARED_TEXT_MAX]);
+
+/** trigger_field() - index of the field @name. Return: -1: there is none. */
+int trigger_field(const struct kymo_point *point, const char *name);
+
+/* ---- trigger_lane.c ---- */
+
+/* Something that began and has not ended. */
+struct trigger_open {
+	uint64_t key, begin_ns;
+	uint32_t mask;			/* triggers that fit it */
+	char *name;			/* of a span named at run time, where mask is not 0 */
+};
+
+/** trigger_lane_push() - an exception leaves callbacks without end: at the limit the outermost go. */
+void trigger_lane_push(struct trigger_lane *lane, const struct trigger_open *open);
+
+/** trigger_lane_find() - the innermost open one of @key; what is inside of it will not end any more. */
+struct trigger_open *trigger_lane_find(struct trigger_lane *lane, uint64_t key);
+
+/** trigger_lane_cut() - forget all but the outermost @count. */
+void trigger_lane_cut(struct trigger_lane *lane, unsigned count);
+
+/* ---- trigger_facts.c ---- */
+
+/** facts_callback() - bits of the triggers that fit the callback at @address. */
+uint32_t facts_callback(struct trigger_process *process, uint64_t address);
+
+/** facts_symbol() - what to call a callback: its symbol, or its address. */
+void facts_symbol(const struct trigger_process *process, uint64_t address, char what[TRIGGER_WHAT_MAX]);
+
+void facts_free(struct trigger_process *process);
+
+#endif
