@@ -4,9 +4,9 @@
 #define KYMO_CLI_ACCESS_OPTIONS_H
 
 #include "base/opt.h"
-#include "relay/tls.h"
-#include "relay/token.h"
-#include "relay/url.h"
+#include "relay/wire/tls.h"
+#include "relay/wire/token.h"
+#include "relay/wire/url.h"
 
 struct access_wishes {
 	const char *ca, *pin, *token_file;

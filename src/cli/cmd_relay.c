@@ -6,9 +6,9 @@
 #include "base/text.h"
 #include "cli/access_options.h"
 #include "cli/common.h"
-#include "relay/server.h"
-#include "relay/url.h"
-#include "relay/wire.h"
+#include "relay/server/server.h"
+#include "relay/wire/url.h"
+#include "relay/wire/wire.h"
 
 struct options {
 	struct access_wishes forward_access;

@@ -6,7 +6,7 @@
 #include "cli/access_options.h"
 #include "cli/common.h"
 #include "recorder/record/record.h"
-#include "relay/send_sink.h"
+#include "relay/send/send_sink.h"
 
 struct relay_wishes {
 	const char *url;

@@ -16,7 +16,7 @@
 #define KYMO_LIVE_CLIENT_H
 
 #include "base/err.h"
-#include "relay/wire.h"
+#include "relay/wire/wire.h"
 
 struct client;
 

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "relay/store.h"
-#include "relay/store_tree.h"
+#include "relay/store/store.h"
+#include "relay/store/store_tree.h"
 
 #define ENTRY_SIZE	56u		/* index version 1.0 */
 #define MARK_BYTES	((uint64_t)4 << 20)	/* between two marks, at least */

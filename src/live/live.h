@@ -10,8 +10,8 @@
 
 #include "ctf/read/reader.h"
 #include "live/client.h"
-#include "relay/link.h"
-#include "relay/url.h"
+#include "relay/link/link.h"
+#include "relay/wire/url.h"
 
 struct live;
 

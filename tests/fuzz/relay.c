@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "relay/ingest.h"
-#include "relay/store_tree.h"
-#include "relay/token.h"
-#include "relay/viewer.h"
+#include "relay/ingest/ingest.h"
+#include "relay/store/store_tree.h"
+#include "relay/wire/token.h"
+#include "relay/viewer/viewer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "relay/send.h"
+#include "relay/send/send.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "relay/datagram.h"
+#include "relay/wire/datagram.h"
 
 static void cut(uint32_t size, uint32_t most)
 {

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "relay/declared.h"
+#include "relay/model/declared.h"
 
 #define TRACE	"/* CTF 1.8 */\ntrace { packet.header := struct { uint32_t magic; }; };\nclock { name = \"a { b\"; };\n"
 #define EVENT	"event {\n\tname = \"x\\\"}\"; id = 0;\n\tstream_id = 1;\n\tfields := struct { uint8_t id; };\n};\n"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "relay/link.h"
+#include "relay/link/link.h"
 
 #define BULK ((size_t)3 << 20)
 

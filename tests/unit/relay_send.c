@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "ctf/write/writer.h"
-#include "relay/send.h"
+#include "relay/send/send.h"
 
 struct scene {
 	char parent[64];

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "relay/token.h"
-#include "relay/url.h"
+#include "relay/wire/token.h"
+#include "relay/wire/url.h"
 
 static void producers(void **state)
 {

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests of the control port about streams: their metadata, their indexes, and whether all is there. */
+#include "relay/ingest/ingest_internal.h"
+
+#define PADDING_MAX ((uint32_t)16 << 20)	/* behind a metadata packet */
+
+static bool get_add_2_11(struct call *call, struct relay_add *add)
+{
+	struct wire_add_stream_2_11 request;
+
+	if (!wire_get_add_stream_2_11(call->in, &request))
+		return false;
+	add->channel = wire_name(call->in, request.channel_size);
+	add->path = wire_name(call->in, request.path_size);
+	add->file_size = request.file_size;
+	add->file_count = request.file_count;
+	return !call->in->short_of;
+}
+
+int ingest_on_add_stream(struct call *call)
+{
+	struct wire_stream_reply reply = { .ret = WIRE_ERR_UNKNOWN };
+	struct wire_add_stream_2_2 old;
+	struct relay_stream *stream;
+	struct relay_add add;
+	bool read;
+
+	if (call->ingest->minor >= 11) {
+		read = get_add_2_11(call, &add);
+	} else {
+		read = wire_get_add_stream_2_2(call->in, &old);
+		add = (struct relay_add){ old.channel, old.path, old.file_size, old.file_count };
+	}
+	if (!read)
+		return ingest_malformed(call);
+	stream = relay_add_stream(call->ingest->session, &add);
+	if (stream)
+		reply = (struct wire_stream_reply){ stream->id, WIRE_OK };
+	wire_put_stream_reply(call->reply, &reply);
+	return 0;
+}
+
+int ingest_on_streams_sent(struct call *call)
+{
+	relay_announce(call->ingest->session);
+	return ingest_answer(call, WIRE_OK);
+}
+
+int ingest_on_close_stream(struct call *call)
+{
+	struct wire_stream_seq request;
+	struct relay_stream *stream;
+
+	if (!wire_get_stream_seq(call->in, &request))
+		return ingest_malformed(call);
+	stream = ingest_stream(call, request.stream);
+	if (!stream)
+		return ingest_refuse(call, WIRE_ERR_UNKNOWN, "a stream is to be closed that does not exist");
+	relay_close_stream(stream, request.seq);
+	return ingest_answer(call, WIRE_OK);
+}
+
+int ingest_on_metadata(struct call *call)
+{
+	struct wire_metadata request;
+	struct relay_stream *stream;
+	size_t size;
+
+	if (!wire_get_metadata(call->in, &request) || request.padding > PADDING_MAX)
+		return ingest_malformed(call);
+	size = wire_left(call->in);
+	stream = ingest_stream(call, request.stream);
+	if (!stream || relay_metadata(stream, wire_bytes(call->in, size), size, request.padding) < 0)
+		return err_set(call->err, EXIT_INPUT, "metadata came for what is no open metadata stream");
+	return 0;			/* the only request without a reply */
+}
+
+int ingest_on_reset_metadata(struct call *call)
+{
+	struct wire_reset_metadata request;
+	struct relay_stream *stream;
+
+	if (!wire_get_reset_metadata(call->in, &request))
+		return ingest_malformed(call);
+	stream = ingest_stream(call, request.stream);
+	if (!stream || !stream->is_metadata)
+		return ingest_refuse(call, WIRE_ERR_UNKNOWN, "metadata are to be reset that do not exist");
+	relay_reset_metadata(stream);
+	return ingest_answer(call, WIRE_OK);
+}
+
+int ingest_on_index(struct call *call)
+{
+	struct wire_index_2_4 index;
+	struct wire_index_2_8 more;
+	const bool has_more = call->ingest->minor >= 8;
+	struct relay_stream *stream;
+
+	if (!wire_get_index_2_4(call->in, &index) || (has_more && !wire_get_index_2_8(call->in, &more)))
+		return ingest_malformed(call);
+	stream = ingest_stream(call, index.stream);
+	if (!stream || stream->is_metadata)
+		return ingest_refuse(call, WIRE_ERR_UNKNOWN, "an index came for a stream that does not exist");
+	if (relay_index(stream, &index, has_more ? &more : NULL) < 0)
+		return ingest_refuse(call, WIRE_ERR_UNKNOWN, "there is no memory for an index");
+	return ingest_answer(call, WIRE_OK);
+}
+
+/* One message in place of a beacon for each stream. Their sequence numbers need no look: it comes behind their indexes. */
+int ingest_on_sync(struct call *call)
+{
+	struct wire_stream_seq each;
+	struct relay_stream *stream;
+	struct wire_sync request;
+
+	if (!wire_get_sync(call->in, &request) || request.count > wire_left(call->in) / WIRE_SIZE_stream_seq)
+		return ingest_malformed(call);
+	for (uint32_t i = 0; i < request.count; i++) {
+		(void)wire_get_stream_seq(call->in, &each);
+		stream = ingest_stream(call, each.stream);
+		if (!stream || stream->is_metadata)
+			return ingest_refuse(call, WIRE_ERR_UNKNOWN, "it names a stream that does not exist");
+		if (relay_beacon(stream, request.time) < 0)
+			return ingest_refuse(call, WIRE_ERR_UNKNOWN, "there is no memory for it");
+	}
+	return ingest_answer(call, WIRE_OK);
+}
+
+/* ---- is all there? ---- */
+
+int ingest_on_data_pending(struct call *call)
+{
+	struct wire_stream_seq request;
+	struct relay_stream *stream;
+
+	if (!wire_get_stream_seq(call->in, &request))
+		return ingest_malformed(call);
+	stream = ingest_stream(call, request.stream);
+	if (!stream)
+		return ingest_refuse(call, UINT32_MAX, "a stream is asked for that does not exist");
+	if (!relay_pending(stream, request.seq))
+		return ingest_answer(call, stream->session->cookie && stream->lost ? WIRE_SOME_LOST : 0);
+	return ingest_answer(call, true);
+}
+
+int ingest_on_quiescent(struct call *call)
+{
+	return ingest_answer(call, WIRE_OK);
+}
+
+int ingest_on_end_pending(struct call *call)
+{
+	bool pending = false;
+
+	for (const struct relay_stream *stream = call->ingest->session->streams; stream; stream = stream->next)
+		pending |= relay_pending(stream, stream->index_seq);
+	return ingest_answer(call, pending);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recorder of kymo's whose connections were cut, or whose relay was begun anew, asks what of its session is
+ * stored, stream by stream: the rest it sends in a new session. From that moment on nothing more is taken of the
+ * old one, and bytes behind the last packet that its index has are cut off: no packet is there twice.
+ *
+ * One that sends datagrams asks which packets were lost on the way, too, of this session and of that one.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "relay/ingest/ingest_internal.h"
+#include "relay/store/store_tree.h"
+
+#define NAMES_MAX	4096u
+
+#define ENTRY_WORDS	9u		/* of an index since 2.8: the last is packet_seq_num */
+
+/* What the index @fd has, in @reply; *@end: where the last packet ends in its stream's file. */
+static int look_at_index(int fd, struct wire_stored_reply *reply, uint64_t *end)
+{
+	uint32_t header[CTF_INDEX_HEADER / 4];
+	uint64_t entry[ENTRY_WORDS];
+	struct stat st;
+
+	*end = 0;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || pread(fd, header, sizeof(header), 0) != sizeof(header) ||
+	    be32toh(header[0]) != CTF_INDEX_MAGIC)
+		return -1;
+	if (be32toh(header[3]) != sizeof(entry))
+		return -1;
+	reply->packets = ((uint64_t)st.st_size - sizeof(header)) / sizeof(entry);
+	if (!reply->packets)
+		return 0;
+	if (pread(fd, entry, sizeof(entry), (off_t)(sizeof(header) + (reply->packets - 1) * sizeof(entry))) != sizeof(entry))
+		return -1;
+	*end = be64toh(entry[0]) + be64toh(entry[1]) / 8;
+	reply->packet_seq = be64toh(entry[ENTRY_WORDS - 1]);
+	return 0;
+}
+
+static int cut(int root, const char *path, uint64_t end)
+{
+	int fd = tree_open_file(root, path), rc;
+	struct stat st;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -1;
+	rc = fstat(fd, &st);
+	if (rc == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size > end)
+		rc = ftruncate(fd, (off_t)end);
+	(void)close(fd);
+	return rc;
+}
+
+static uint32_t look_at_files(const struct relay *relay, const char *directory, const char *channel,
+			      struct wire_stored_reply *reply)
+{
+	char path[STORE_PATH_MAX + NAME_MAX + 16];
+	uint64_t end;
+	int fd, rc;
+
+	(void)snprintf(path, sizeof(path), "%s/index/%s.idx", directory, channel);
+	if (!store_path_is_safe(path))
+		return WIRE_ERR_INVALID;
+	fd = tree_open_file(relay->store.root, path);
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR ? WIRE_OK : WIRE_ERR_UNKNOWN;
+	rc = look_at_index(fd, reply, &end);
+	(void)close(fd);
+	(void)snprintf(path, sizeof(path), "%s/%s", directory, channel);
+	return rc < 0 || cut(relay->store.root, path, end) < 0 ? WIRE_ERR_UNKNOWN : WIRE_OK;
+}
+
+/* The session itself, if this relay knows it still. Return: enum wire_ret, or WIRE_NOT_YET. */
+static uint32_t end_session(const struct relay *relay, const char *path, const uint8_t uuid[16])
+{
+	struct relay_session *session = relay->sessions;
+
+	while (session && !(session->path && strcmp(session->path, path) == 0))
+		session = session->next;
+	if (!session)
+		return WIRE_OK;
+	if (!session->is_ours || memcmp(session->uuid, uuid, sizeof(session->uuid)) != 0)
+		return WIRE_ERR_INVALID;
+	if (!session->cut_off)
+		relay_cut_off(session);
+	return relay_is_written(session) ? WIRE_OK : WIRE_NOT_YET;
+}
+
+/* Which stream of which session is meant, in a request and the names behind it. */
+struct asked {
+	uint8_t uuid[16];
+	const char *session, *channel;
+	char directory[STORE_PATH_MAX];	/* of the session and the stream; "": it is too long, or there is a slash in the channel */
+};
+
+static bool get_asked(struct call *call, struct asked *asked)
+{
+	struct wire_stored request;
+	const char *path;
+
+	if (!call->ingest->is_ours || !wire_get_stored(call->in, &request) || request.session_size > NAMES_MAX ||
+	    request.path_size > NAMES_MAX || request.channel_size > NAMES_MAX)
+		return false;
+	asked->session = wire_name(call->in, request.session_size);
+	path = wire_name(call->in, request.path_size);
+	asked->channel = wire_name(call->in, request.channel_size);
+	if (!asked->session || !path || !asked->channel)
+		return false;
+	memcpy(asked->uuid, request.sessiond_uuid, sizeof(asked->uuid));
+	if ((size_t)snprintf(asked->directory, sizeof(asked->directory), "%s/%s", asked->session, path) >= sizeof(asked->directory) ||
+	    strchr(asked->channel, '/') || strlen(asked->channel) > NAME_MAX)
+		asked->directory[0] = 0;
+	return true;
+}
+
+int ingest_on_stored(struct call *call)
+{
+	const struct relay *relay = call->ingest->relay;
+	struct wire_stored_reply reply = { .ret = WIRE_ERR_INVALID };
+	struct asked asked;
+
+	if (!get_asked(call, &asked))
+		return ingest_malformed(call);
+	if (asked.directory[0])
+		reply.ret = end_session(relay, asked.session, asked.uuid);
+	if (reply.ret == WIRE_OK)
+		reply.ret = look_at_files(relay, asked.directory, asked.channel, &reply);
+	wire_put_stored_reply(call->reply, &reply);
+	return 0;
+}
+
+/* Packet numbers of the entries from @first on that index/CHANNEL.lost has. Return: how many. */
+static uint32_t read_lost(int fd, uint64_t first, uint64_t number[WIRE_LOST_MAX])
+{
+	uint32_t header[CTF_INDEX_HEADER / 4], count = 0;
+	uint64_t entry[ENTRY_WORDS];
+
+	if (pread(fd, header, sizeof(header), 0) != sizeof(header) || be32toh(header[0]) != CTF_INDEX_MAGIC ||
+	    be32toh(header[3]) != sizeof(entry) || first > INT64_MAX / sizeof(entry) - 2 * (uint64_t)WIRE_LOST_MAX)
+		return 0;
+	while (count < WIRE_LOST_MAX && pread(fd, entry, sizeof(entry),
+					      (off_t)(sizeof(header) + (first + count) * sizeof(entry))) == sizeof(entry))
+		number[count++] = be64toh(entry[ENTRY_WORDS - 1]);
+	return count;
+}
+
+int ingest_on_lost(struct call *call)
+{
+	char path[STORE_PATH_MAX + NAME_MAX + 16];
+	struct wire_lost_reply reply = { .ret = WIRE_ERR_INVALID };
+	uint64_t number[WIRE_LOST_MAX];
+	struct wire_lost request;
+	struct asked asked;
+	struct stat st;
+	int fd = -1;
+
+	if (!wire_get_lost(call->in, &request) || !get_asked(call, &asked))
+		return ingest_malformed(call);
+	(void)snprintf(path, sizeof(path), "%s/index/%s.lost", asked.directory, asked.channel);
+	if (asked.directory[0] && store_path_is_safe(path)) {
+		fd = tree_open_file(call->ingest->relay->store.root, path);
+		reply.ret = fd >= 0 || errno == ENOENT || errno == ENOTDIR ? WIRE_OK : WIRE_ERR_UNKNOWN;
+	}
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		reply.count = read_lost(fd, request.first, number);
+	if (fd >= 0)
+		(void)close(fd);
+	wire_put_lost_reply(call->reply, &reply);
+	for (uint32_t i = 0; i < reply.count; i++)
+		wire_add(call->reply, number[i], 8);
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of a link share. Not for others. */
+#ifndef KYMO_RELAY_LINK_INTERNAL_H
+#define KYMO_RELAY_LINK_INTERNAL_H
+
+#include "relay/link/link.h"
+#include "relay/wire/url.h"
+
+#define LINK_READ_SIZE ((size_t)64 << 10)
+
+enum state { LOOKING_UP, CONNECTING, SHAKING_HANDS, GREETING, OPEN, GONE };
+
+struct link {
+	struct link_options options;
+	uv_loop_t *loop;
+	enum state state;
+	uv_tcp_t tcp;
+	uv_timer_t timer;
+	uv_getaddrinfo_t lookup;
+	uv_connect_t connect;
+	struct addrinfo *addresses, *address;	/* all, and the one that is tried */
+	struct tls *tls;
+	struct wire_out answer;		/* to the greeting, as far as it came */
+	size_t unsent;
+	bool looking, has_tcp, paused;
+	bool heard;			/* something came */
+	unsigned handles;		/* not closed yet, and the look-up */
+	struct err err;
+	char host[URL_HOST_MAX], port[8];
+	char *buffer;
+};
+
+/** link_release() - a handle is closed; the last one frees the link. */
+void link_release(struct link *link);
+
+/** link_fail() - it ends, with what link->err says. */
+void link_fail(struct link *link);
+
+/** link_begin() - it is connected: TLS, the token, and open. */
+void link_begin(struct link *link);
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The two halves of a packet: its bytes come over the data connection, its index over the control
+ * connection, in either order. Joined, they are a packet that viewers may be told of once it is on
+ * disk. A half that stays alone is given up after a while: an index without bytes is a packet lost on the
+ * way (entry with offset -1); bytes without index stay in the file for who scans it.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relay/model/relay_model.h"
+
+/* ---- published packets ---- */
+
+const struct relay_part *relay_packet(const struct relay_stream *stream, uint64_t number)
+{
+	for (unsigned i = stream->part_count; i-- > 0;) {
+		const struct relay_part *part = &stream->part[i];
+
+		if (number >= part->first && number - part->first < part->count)
+			return part;
+	}
+	return NULL;
+}
+
+uint64_t relay_first(const struct relay_stream *stream)
+{
+	return stream->part_count ? stream->part[0].first : stream->published;
+}
+
+static bool is_below(const char *file, const char *path)
+{
+	const size_t length = strlen(path);
+
+	return strncmp(file, path, length) == 0 && (!file[length] || file[length] == '/');
+}
+
+void relay_drop_parts(struct relay_stream *stream, const char *path)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < stream->part_count; i++) {
+		struct relay_part part = stream->part[i];
+
+		if (is_below(part.file->path, path) && part.file != stream->file)
+			store_unref(part.file);
+		else
+			stream->part[kept++] = part;
+	}
+	stream->part_count = kept;
+}
+
+static bool append(struct relay_stream *stream, struct store_file *file)
+{
+	struct relay_part *last = stream->part_count ? &stream->part[stream->part_count - 1] : NULL, *grown;
+
+	if (last && last->file == file && last->first + last->count == stream->published) {
+		last->count++;
+		return true;
+	}
+	grown = realloc(stream->part, (stream->part_count + 1) * sizeof(*grown));
+	if (!grown)
+		return false;
+	stream->part = grown;
+	stream->part[stream->part_count++] = (struct relay_part){
+		store_ref(file), stream->published, 1, file->entries,
+	};
+	return true;
+}
+
+struct publication {
+	struct relay_stream *stream;
+	struct store_file *file;
+	struct ctf_index_entry entry;
+	uint64_t seq;
+};
+
+/* Another file has its name by now. */
+static bool is_overwritten(const struct relay_stream *stream, const struct store_file *file)
+{
+	return stream->file_count && stream->opened - file->serial > stream->file_count;
+}
+
+static void on_stored(void *context, bool stored)
+{
+	struct publication *publication = context;
+	struct relay_stream *stream = publication->stream;
+
+	stream->writing--;
+	if (stored && is_overwritten(stream, publication->file)) {
+		;				/* as it was wanted */
+	} else if (stored && append(stream, publication->file)) {
+		if (!stream->published)
+			stream->begin = publication->entry.timestamp_begin;
+		stream->recent[stream->published++ % RELAY_RECENT] = publication->entry;
+		if (publication->entry.timestamp_end > stream->until)
+			stream->until = publication->entry.timestamp_end;
+	} else {
+		stream->lost++;
+	}
+	publication->file->entries += stored;
+	relay_step_done(stream, publication->seq);
+	store_unref(publication->file);
+	free(publication);
+}
+
+static int publish(struct relay_stream *stream, const struct relay_half *half)
+{
+	struct publication *publication = calloc(1, sizeof(*publication));
+
+	if (!publication)
+		return -1;
+	publication->stream = stream;
+	publication->seq = half->seq;
+	publication->entry = half->entry;
+	publication->entry.offset = half->offset;
+	publication->file = half->file;
+	if (store_entry(half->file, &publication->entry, on_stored, publication) < 0) {
+		free(publication);
+		return -1;
+	}
+	store_ref(half->file);
+	stream->writing++;
+	return 0;
+}
+
+/* ---- halves ---- */
+
+static void half_link(struct relay_stream *stream, struct relay_half *half)
+{
+	half->older = stream->newest;
+	*(half->older ? &half->older->newer : &stream->oldest) = half;
+	stream->newest = half;
+}
+
+static void half_free(struct relay_stream *stream, struct relay_half *half)
+{
+	*(half->older ? &half->older->newer : &stream->oldest) = half->newer;
+	*(half->newer ? &half->newer->older : &stream->newest) = half->older;
+	(void)map_del(&stream->halves, half->seq, 0);
+	store_unref(half->file);
+	free(half);
+}
+
+static void lost_done(void *context, bool stored)
+{
+	struct relay_stream *stream = context;
+
+	(void)stored;
+	stream->writing--;
+}
+
+static void give_up(struct relay_stream *stream, struct relay_half *half)
+{
+	struct relay *relay = stream->session->relay;
+	char text[512];
+	bool first;
+
+	if (half->has_index) {
+		half->entry.offset = UINT64_MAX;
+		if (stream->file && store_entry(stream->file, &half->entry, lost_done, stream) == 0)
+			stream->writing++;
+		first = !stream->lost++;
+		/* Who waits for it waits no more. */
+		if ((int64_t)(half->seq - stream->data_seq) > 0 || stream->data_seq == RELAY_NO_SEQ)
+			stream->data_seq = half->seq;
+		(void)snprintf(text, sizeof(text), "%s: packet %" PRIu64 " of %s/%s was lost on the way: its index came, "
+			       "its bytes did not%s", stream->session->name, half->seq, stream->trace->path, stream->channel,
+			       stream->session->cookie ? "; of datagrams only the first is told of" : "");
+		if (first || !stream->session->cookie)
+			relay->say(relay->context, text);
+	} else {
+		(void)store_ready(half->file, half->offset, (uint64_t)half->size + half->padding);
+	}
+	relay_step_done(stream, half->seq);
+	half_free(stream, half);
+	relay_close_if_complete(stream);
+}
+
+static struct relay_half *half_of(struct relay_stream *stream, uint64_t seq)
+{
+	struct relay_half *half = map_get(&stream->halves, seq, 0);
+
+	if (half)
+		return half;
+	if (stream->halves.count >= RELAY_HALVES_MAX)
+		give_up(stream, stream->oldest);
+	half = calloc(1, sizeof(*half));
+	if (!half)
+		return NULL;
+	half->seq = seq;
+	half->born_ns = stream->session->relay->now_ns();
+	half->born_look = stream->session->relay->datagram_looks;
+	if (map_put(&stream->halves, seq, 0, half) < 0) {
+		free(half);
+		return NULL;
+	}
+	half_link(stream, half);
+	return half;
+}
+
+static int join(struct relay_stream *stream, struct relay_half *half)
+{
+	const uint64_t bytes = (uint64_t)half->size + half->padding;
+	struct relay *relay = stream->session->relay;
+	char text[512];
+	int rc;
+
+	if (!half->has_data || !half->has_index)
+		return 0;
+	if (half->entry.packet_size == 8 * bytes && half->entry.content_size <= half->entry.packet_size) {
+		rc = publish(stream, half);
+	} else {
+		stream->lost++;
+		(void)snprintf(text, sizeof(text), "%s: packet %" PRIu64 " of %s/%s is left out of the index: it has %"
+			       PRIu64 " bytes, its index says %" PRIu64 " bits", stream->session->name, half->seq,
+			       stream->trace->path, stream->channel, bytes, half->entry.packet_size);
+		relay->say(relay->context, text);
+		rc = store_ready(half->file, half->offset, bytes);
+		relay_step_done(stream, half->seq);
+	}
+	half_free(stream, half);
+	return rc;
+}
+
+int relay_join_data(struct relay_stream *stream, uint64_t seq, uint64_t offset, uint32_t size, uint32_t padding)
+{
+	struct relay_half *half;
+
+	if (stream->session->snapshot)	/* no index will come */
+		return 0;
+	half = half_of(stream, seq);
+	if (!half)
+		return -1;
+	if (half->has_data)
+		return 0;		/* came twice */
+	half->has_data = true;
+	half->file = store_ref(stream->file);
+	half->offset = offset;
+	half->size = size;
+	half->padding = padding;
+	return join(stream, half);
+}
+
+int relay_index(struct relay_stream *stream, const struct wire_index_2_4 *index, const struct wire_index_2_8 *more)
+{
+	struct relay_half *half;
+
+	stream->has_class = true;
+	stream->class = index->stream_class;
+	if (index->packet_size == 0)
+		return relay_beacon(stream, index->timestamp_end);
+	half = half_of(stream, index->seq);
+	if (!half || (!half->has_index && relay_step(stream, index->seq, index->timestamp_end) < 0))
+		return -1;
+	half->has_index = true;
+	half->entry = (struct ctf_index_entry){
+		.packet_size = index->packet_size, .content_size = index->content_size,
+		.timestamp_begin = index->timestamp_begin, .timestamp_end = index->timestamp_end,
+		.events_discarded = index->events_discarded, .stream_id = index->stream_class,
+		.stream_instance_id = more ? more->stream_instance : 0,
+		.packet_seq_num = more ? more->packet_seq : UINT64_MAX,
+	};
+	stream->index_seq = index->seq;
+	if (!half->has_data && relay_is_skipped(stream, index->seq)) {
+		give_up(stream, half);
+		return 0;
+	}
+	return join(stream, half);
+}
+
+bool relay_is_late(const struct relay_stream *stream, uint64_t look, uint64_t *end)
+{
+	bool late = false;
+
+	for (const struct relay_half *half = stream->oldest; half && half->born_look <= look; half = half->newer) {
+		if (half->has_data)
+			continue;
+		late = true;
+		*end = half->seq + 1;
+	}
+	return late;
+}
+
+void relay_lose_before(struct relay_stream *stream, uint64_t seq)
+{
+	struct relay_half *newer;
+
+	for (struct relay_half *half = stream->oldest; half; half = newer) {
+		newer = half->newer;
+		if (half->has_index && !half->has_data && (int64_t)(half->seq - seq) < 0)
+			give_up(stream, half);
+	}
+}
+
+void relay_give_up(struct relay_stream *stream, int64_t before_ns)
+{
+	while (stream->oldest && stream->oldest->born_ns <= before_ns)
+		give_up(stream, stream->oldest);
+}
+
+void relay_expire(struct relay *relay)
+{
+	const int64_t limit = relay->now_ns() - relay->half_expires_ns;
+
+	for (struct relay_session *session = relay->sessions; session; session = session->next)
+		for (struct relay_stream *stream = session->streams; stream; stream = stream->next)
+			if (stream->is_metadata && stream->stored < stream->written && stream->written_ns < limit)
+				relay_show_metadata(stream);
+			else if (!session->is_ours || session->cookie)	/* datagrams get lost, bytes of a connection of ours do not */
+				relay_give_up(stream, limit);
+}

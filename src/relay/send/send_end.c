@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the relay is told and asked besides packets: beacons, whether all is stored, the end. See send.h. */
+#include "relay/send/send_internal.h"
+
+#include <inttypes.h>
+
+#include "ctf/write/writer.h"
+
+#define MS		1000000ull
+#define ASK_NS		(50 * MS)	/* while it records */
+#define ASK_AGAIN_NS	(5 * MS)	/* who said that it is pending */
+#define STREAMS_PER_ASK	100u		/* with many, less often */
+#define STREAMS_PER_BEACON 50u
+#define SYNCS_PER_TIMER	4u		/* one message for all streams costs little */
+#define IDLE_NS		(200 * MS)	/* beacons when nothing happens at all */
+#define LINGER_NS	(1000 * MS)	/* a relay without chunks: until viewers have seen the last packets */
+
+/* ---- beacons ---- */
+
+static bool is_sent(const struct send *send, const struct send_place *place)
+{
+	return send->sent.at[SPOOL_FACTS] >= place->at[SPOOL_FACTS] && send->sent.at[SPOOL_RUN] >= place->at[SPOOL_RUN];
+}
+
+static bool is_idle(const struct send *send, const struct send_stream *stream)
+{
+	return stream->announced && !stream->closed && stream->next_seq && stream->end_ns < send->horizon_ns;
+}
+
+static void beacon(struct send *send, struct send_stream *stream)
+{
+	const struct ctf_index_entry entry = { .timestamp_end = send->horizon_ns, .stream_id = stream->class };
+
+	send_index(send, stream, stream->next_seq - 1, &entry);
+}
+
+/* A relay of kymo's gets one message for all. */
+static void synchronise(struct send *send)
+{
+	struct wire_sync sync = { .time = send->horizon_ns };
+
+	for (unsigned i = 0; i < send->stream_count; i++)
+		sync.count += is_idle(send, send->stream[i]);
+	if (!sync.count)
+		return;
+	send_request(send, WIRE_SYNC, WIRE_SIZE_sync + (size_t)sync.count * WIRE_SIZE_stream_seq, NULL, NULL);
+	wire_put_sync(&send->control, &sync);
+	for (unsigned i = 0; i < send->stream_count; i++) {
+		const struct send_stream *stream = send->stream[i];
+
+		if (is_idle(send, stream))
+			wire_put_stream_seq(&send->control, &(struct wire_stream_seq){ stream->handle, stream->next_seq - 1 });
+	}
+}
+
+void send_beacons(struct send *send, uint64_t now_ns)
+{
+	uint64_t period = send->options.live_timer_ns * (1 + send->stream_count / STREAMS_PER_BEACON);
+
+	if (send->flags & WIRE_HAS_SYNC)
+		period /= SYNCS_PER_TIMER;
+	if (send->told_ns > send->end_ns && period < IDLE_NS)
+		period = IDLE_NS;	/* viewers may show all that was sent */
+	if (send->horizon_ns <= send->told_ns || now_ns - send->beacon_ns < period || !is_sent(send, &send->horizon))
+		return;
+	if (send->flags & WIRE_HAS_SYNC)
+		synchronise(send);
+	for (unsigned i = 0; i < send->stream_count && !(send->flags & WIRE_HAS_SYNC); i++)
+		if (is_idle(send, send->stream[i]))
+			beacon(send, send->stream[i]);
+	send->told_ns = send->horizon_ns;
+	send->beacon_ns = now_ns;
+}
+
+/* ---- is it stored? ---- */
+
+static void ask(struct send *send, struct send_stream *stream)
+{
+	send_request(send, WIRE_DATA_PENDING, WIRE_SIZE_stream_seq, stream, NULL);
+	wire_put_stream_seq(&send->control, &(struct wire_stream_seq){ stream->handle, stream->asked_seq - 1 });
+	send->asking_streams++;
+}
+
+static void ask_for_more(struct send *send)
+{
+	send->asking = true;
+	send->round = send->sent;
+	send->round_counted = (struct spool_stored){ send->round.at[SPOOL_RUN], send->lost_packets, send->lost_events };
+	for (unsigned i = 0; i < send->stream_count; i++) {
+		struct send_stream *stream = send->stream[i];
+
+		stream->asked_discarded = stream->discarded;
+		stream->asked_seq = stream->next_seq;
+		if (stream->closed || stream->stored_seq == stream->next_seq)
+			continue;
+		stream->pending = true;
+		ask(send, stream);
+	}
+}
+
+static void close_stream(struct send *send, uint64_t handle, uint64_t next_seq)
+{
+	send_request(send, WIRE_CLOSE_STREAM, WIRE_SIZE_stream_seq, NULL, NULL);
+	wire_put_stream_seq(&send->control, &(struct wire_stream_seq){ handle, next_seq - 1 });
+}
+
+/* Out of its chunk: viewers may read to its end. */
+static void rotate_begin(struct send *send, uint32_t count)
+{
+	static const uint8_t padding[7];
+
+	send_request(send, WIRE_ROTATE_STREAMS, WIRE_SIZE_rotate + sizeof(padding) + 8 + (size_t)count * WIRE_SIZE_stream_seq,
+		     NULL, NULL);
+	wire_put_rotate(&send->control, &(struct wire_rotate){ .count = count });
+	wire_add_bytes(&send->control, padding, sizeof(padding));
+	wire_add(&send->control, 0, 8);
+}
+
+static void rotate_one(struct send *send, uint64_t handle, uint64_t seq)
+{
+	wire_put_stream_seq(&send->control, &(struct wire_stream_seq){ handle, seq });
+}
+
+/* Streams of threads and processes that are gone, when all of them is stored. */
+static void close_ended(struct send *send)
+{
+	for (unsigned i = 0; i < send->stream_count; i++) {
+		struct send_stream *stream = send->stream[i];
+
+		if (!stream->ended || stream->closed || !stream->has_handle || stream->stored_seq != stream->next_seq ||
+		    send->stored.at[SPOOL_RUN] < stream->ended_at)
+			continue;
+		if (send_has_chunks(send)) {
+			rotate_begin(send, 1);
+			rotate_one(send, stream->handle, stream->next_seq);
+		}
+		close_stream(send, stream->handle, stream->next_seq);
+		stream->closed = true;
+		stream->done = stream->class != CTF_CLASS_INIT;	/* names are needed again by who begins anew */
+	}
+}
+
+static void round_done(struct send *send)
+{
+	const uint64_t packets = send->lost_packets, events = send->lost_events;
+
+	send_count_round(send);
+	/* What was counted since the round began, other than in it, is of packets that are kept still. */
+	send->round_counted.lost_packets += send->lost_packets - packets;
+	send->round_counted.lost_events += send->lost_events - events;
+	send->asking = false;
+	send->stored = send->round;
+	for (unsigned i = 0; i < send->stream_count; i++) {
+		struct send_stream *stream = send->stream[i];
+
+		stream->stored_discarded = stream->asked_discarded;
+	}
+	spool_release(send->spool, &send->round_counted);
+	if (send_has_chunks(send))
+		close_ended(send);
+}
+
+/* Return: streams that have not said 0 yet; they are asked again. */
+static unsigned ask_again(struct send *send)
+{
+	unsigned pending = 0;
+
+	for (unsigned i = 0; i < send->stream_count; i++) {
+		if (!send->stream[i]->pending)
+			continue;
+		ask(send, send->stream[i]);
+		pending++;
+	}
+	return pending;
+}
+
+void send_ask(struct send *send, uint64_t now_ns)
+{
+	const bool news = send->stored.at[SPOOL_FACTS] < send->sent.at[SPOOL_FACTS] ||
+			  send->stored.at[SPOOL_RUN] < send->sent.at[SPOOL_RUN];
+
+	if (send->state == SEND_CLOSING || now_ns < send->ask_at || send->asking_streams)
+		return;
+	if (!send->asking && !news)
+		return;
+	if (send->asking)
+		(void)ask_again(send);
+	else
+		ask_for_more(send);
+	if (!send->asking_streams)
+		round_done(send);
+	send->ask_at = now_ns + (send->finish ? ASK_AGAIN_NS : ASK_NS * (1 + send->stream_count / STREAMS_PER_ASK));
+}
+
+int send_answered(struct send *send, struct send_stream *stream, uint32_t pending, struct err *err)
+{
+	const bool lost = pending == WIRE_SOME_LOST && send->options.datagrams;
+
+	if (pending > 1 && !lost)
+		return err_set(err, EXIT_FAILED, "the relay does not know stream %s any more (%" PRIu32 ")", stream->name,
+			       pending);
+	if (!pending || lost) {
+		stream->pending = false;
+		stream->stored_seq = stream->asked_seq;
+	}
+	if (lost && stream->class != CTF_CLASS_INIT && send->path) {
+		send_ask_lost(send, stream, send->path);
+		send->asking_streams++;
+	}
+	send_asked(send);
+	return 0;
+}
+
+void send_asked(struct send *send)
+{
+	send->asking_streams--;
+	for (unsigned i = 0; !send->asking_streams && i < send->stream_count; i++)
+		if (send->stream[i]->pending)
+			return;
+	if (!send->asking_streams)
+		round_done(send);
+}
+
+/* ---- the end ---- */
+
+static void rotate_all(struct send *send)
+{
+	uint32_t open = 0;
+
+	for (unsigned i = 0; i < send->stream_count; i++)
+		open += send->stream[i]->has_handle && !send->stream[i]->closed;
+	rotate_begin(send, open);
+	for (unsigned i = 0; i < send->stream_count; i++)
+		if (send->stream[i]->has_handle && !send->stream[i]->closed)
+			rotate_one(send, send->stream[i]->handle, send->stream[i]->next_seq);
+	rotate_begin(send, send->trace_count);
+	for (unsigned i = 0; i < send->trace_count; i++)
+		rotate_one(send, send->trace[i]->handle, 0);
+}
+
+static void close_all(struct send *send, uint64_t now_ns)
+{
+	const struct wire_close_chunk chunk = {
+		.chunk = SEND_CHUNK_ID, .closed_s = send->created_s + (now_ns - send->begun_ns) / 1000000000,
+	};
+
+	if (send_has_chunks(send)) {
+		rotate_all(send);
+		send_request(send, WIRE_CLOSE_CHUNK, WIRE_SIZE_close_chunk, NULL, NULL);
+		wire_put_close_chunk(&send->control, &chunk);
+	}
+	for (unsigned i = 0; i < send->trace_count; i++)
+		close_stream(send, send->trace[i]->handle, 0);
+	for (unsigned i = 0; i < send->stream_count; i++)
+		if (send->stream[i]->has_handle && !send->stream[i]->closed)
+			close_stream(send, send->stream[i]->handle, send->stream[i]->next_seq);
+	send->state = SEND_CLOSING;
+}
+
+void send_leave(struct send *send, uint64_t now_ns)
+{
+	if (send->state == SEND_READY && send->finish &&
+	    send->sent.at[SPOOL_FACTS] == spool_end(send->spool, SPOOL_FACTS) &&
+	    send->sent.at[SPOOL_RUN] == spool_end(send->spool, SPOOL_RUN)) {
+		send->state = SEND_ENDING;
+		send->ask_at = 0;
+	}
+	if (send->state == SEND_ENDING && send_is_all_stored(send) && !send->asking) {
+		if (!send->leave_at)
+			send->leave_at = send_has_chunks(send) ? now_ns : now_ns + LINGER_NS;
+		if (now_ns >= send->leave_at)
+			close_all(send, now_ns);
+	}
+	if (send->state == SEND_CLOSING && !send->reply_count)
+		send->state = SEND_DONE;
+}

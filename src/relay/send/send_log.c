@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the spool's records to messages. See send.h. */
+#include "relay/send/send_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ctf/write/writer.h"
+#include "relay/wire/datagram.h"
+
+#define CONTROL_MOST	((size_t)256 << 10)	/* bytes that are made before some are taken away */
+#define DATA_MOST	((size_t)1 << 20)
+#define DATAGRAMS_MOST	((size_t)64 << 10)	/* the same; indexes wait for them */
+#define FACT_COPIES	3u		/* of datagrams: without names what follows says little */
+#define REPLIES_MOST	4096u
+#define METADATA_MAGIC	0x75D11D57u
+
+/* In front of each piece of metadata. */
+struct metadata_head {
+	uint32_t magic;
+	uint8_t uuid[16];
+	uint32_t checksum, content_size, packet_size;
+	uint8_t compression, encryption, checksum_scheme, major, minor;
+} __attribute__((packed));
+
+static bool has_room(const struct send *send)
+{
+	const size_t most = send->options.datagrams ? DATAGRAMS_MOST : DATA_MOST;
+
+	return send->control.used < CONTROL_MOST && send->data.used < most && send->reply_count < REPLIES_MOST &&
+	       !send->control.failed && !send->data.failed;
+}
+
+/* ---- traces and streams come ---- */
+
+/* Room for one more behind @count. */
+static bool grow(void *array, unsigned count)
+{
+	void *grown;
+
+	if (count & (count - 1))
+		return true;
+	grown = realloc(*(void **)array, (count ? 2 * (size_t)count : 1) * sizeof(void *));
+	if (grown)
+		*(void **)array = grown;
+	return grown;
+}
+
+static struct send_trace *meet_trace(struct send *send, const struct spool_record *record)
+{
+	const struct spool_trace *body = send->body;
+	struct send_trace *trace;
+
+	if (record->id < send->trace_count)
+		return send->trace[record->id];
+	if (record->id != send->trace_count || record->size != sizeof(*body) || !grow(&send->trace, send->trace_count))
+		return NULL;
+	trace = calloc(1, sizeof(*trace));
+	if (!trace)
+		return NULL;
+	trace->id = record->id;
+	memcpy(trace->uuid, body->uuid, sizeof(trace->uuid));
+	(void)snprintf(trace->name, sizeof(trace->name), "%s", body->name);
+	send->trace[send->trace_count++] = trace;
+	return trace;
+}
+
+static struct send_stream *meet_stream(struct send *send, const struct spool_record *record)
+{
+	const struct spool_stream *body = send->body;
+	struct send_stream *stream;
+
+	if (record->id < send->stream_count)
+		return send->stream[record->id];
+	if (record->id != send->stream_count || record->size != sizeof(*body) ||
+	    !send_trace_of(send, body->trace) || !grow(&send->stream, send->stream_count))
+		return NULL;
+	stream = calloc(1, sizeof(*stream));
+	if (!stream)
+		return NULL;
+	stream->id = record->id;
+	stream->trace = send_trace_of(send, body->trace);
+	stream->class = body->class;
+	(void)snprintf(stream->name, sizeof(stream->name), "%s", body->name);
+	send->stream[send->stream_count++] = stream;
+	return stream;
+}
+
+/* Before 2.11 the producer says where in the relay's directory a trace goes. */
+static void old_path(const struct send *send, const char *trace, char *path, size_t size)
+{
+	const time_t time = (time_t)send->created_s;
+	char date[32] = "";
+	struct tm tm;
+
+	if (localtime_r(&time, &tm))
+		(void)strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
+	(void)snprintf(path, size, "/%s/%s-%s//%s", send->options.host, send->options.session, date, trace);
+}
+
+static void add_stream(struct send *send, const char *channel, struct send_stream *stream, struct send_trace *trace)
+{
+	struct wire_add_stream_2_11 add = {
+		.channel_size = (uint32_t)strlen(channel) + 1,
+		.path_size = (uint32_t)strlen(trace->name) + 1,
+		.chunk = SEND_CHUNK_ID,
+	};
+	struct wire_add_stream_2_2 old = { 0 };
+
+	send->waiting++;
+	if (send_has_chunks(send)) {
+		send_request(send, WIRE_ADD_STREAM, WIRE_SIZE_add_stream_2_11 + add.channel_size + add.path_size, stream,
+			     stream ? NULL : trace);
+		wire_put_add_stream_2_11(&send->control, &add);
+		wire_add_bytes(&send->control, channel, add.channel_size);
+		wire_add_bytes(&send->control, trace->name, add.path_size);
+		return;
+	}
+	(void)snprintf(old.channel, sizeof(old.channel), "%s", channel);
+	old_path(send, trace->name, old.path, sizeof(old.path));
+	send_request(send, WIRE_ADD_STREAM, WIRE_SIZE_add_stream_2_2, stream, stream ? NULL : trace);
+	wire_put_add_stream_2_2(&send->control, &old);
+}
+
+static int on_trace(struct send *send, const struct spool_record *record)
+{
+	struct send_trace *trace = meet_trace(send, record);
+
+	if (!trace)
+		return -1;
+	if (!trace->asked)
+		add_stream(send, "metadata", NULL, trace);
+	trace->asked = true;
+	return 1;
+}
+
+static int on_stream(struct send *send, const struct spool_record *record)
+{
+	struct send_stream *stream = meet_stream(send, record);
+
+	if (!stream)
+		return -1;
+	if (stream->asked || stream->done)
+		return 1;
+	add_stream(send, stream->name, stream, stream->trace);
+	stream->asked = true;
+	send->unannounced++;
+	return 1;
+}
+
+/* ---- metadata ---- */
+
+static int on_metadata(struct send *send, const struct spool_record *record)
+{
+	struct send_trace *trace = send_trace_of(send, record->id);
+	const uint32_t size = record->size + (uint32_t)sizeof(struct metadata_head);
+	struct metadata_head head = {
+		.magic = METADATA_MAGIC, .content_size = 8 * size, .packet_size = 8 * size, .major = 1, .minor = 8,
+	};
+
+	if (!trace)
+		return -1;
+	if (!trace->has_handle)
+		return 0;
+	memcpy(head.uuid, trace->uuid, sizeof(head.uuid));
+	send_request(send, WIRE_SEND_METADATA, WIRE_SIZE_metadata + size, NULL, NULL);
+	wire_put_metadata(&send->control, &(struct wire_metadata){ .stream = trace->handle });
+	wire_add_bytes(&send->control, &head, sizeof(head));
+	wire_add_bytes(&send->control, send->body, record->size);
+	return 1;
+}
+
+/* ---- packets ---- */
+
+void send_index(struct send *send, struct send_stream *stream, uint64_t seq, const struct ctf_index_entry *entry)
+{
+	const bool more = send->minor >= 8;
+
+	send_request(send, WIRE_SEND_INDEX, WIRE_SIZE_index_2_4 + (more ? WIRE_SIZE_index_2_8 : 0), NULL, NULL);
+	wire_put_index_2_4(&send->control, &(struct wire_index_2_4){
+		.stream = stream->handle, .seq = seq, .packet_size = entry->packet_size,
+		.content_size = entry->content_size, .timestamp_begin = entry->timestamp_begin,
+		.timestamp_end = entry->timestamp_end, .events_discarded = entry->events_discarded,
+		.stream_class = entry->stream_id,
+	});
+	if (more)
+		wire_put_index_2_8(&send->control, &(struct wire_index_2_8){
+			entry->stream_instance_id, entry->packet_seq_num,
+		});
+}
+
+/* One that is too large for them is lost: its index says so. */
+static void put_datagrams(struct send *send, const struct send_stream *stream, const void *bytes, uint32_t size)
+{
+	const struct datagram_cut whole = {
+		.cookie = send->cookie, .stream = stream->handle, .seq = stream->next_seq, .bytes = bytes, .size = size,
+	};
+	const unsigned copies = stream->class == CTF_CLASS_INIT ? FACT_COPIES : 1;
+
+	for (unsigned i = 0; i < copies && size <= DATAGRAM_PACKET_MAX; i++) {
+		struct datagram_cut cut = whole;
+		int rc;
+
+		while ((rc = datagram_cut(&cut, &send->piece)) > 0) {
+			const uint32_t length = (uint32_t)send->piece.used;
+
+			wire_add_bytes(&send->data, &length, sizeof(length));
+			wire_add_bytes(&send->data, send->piece.bytes, length);
+		}
+		send->data.failed |= rc < 0;
+	}
+}
+
+static void put_data(struct send *send, const struct send_stream *stream, const void *bytes, uint32_t size)
+{
+	wire_put_data(&send->data, &(struct wire_data){ .stream = stream->handle, .seq = stream->next_seq, .size = size });
+	wire_add_bytes(&send->data, bytes, size);
+}
+
+static void put_packet(struct send *send, struct send_stream *stream, const struct ctf_index_entry *entry,
+		       const void *bytes, uint32_t size)
+{
+	(send->options.datagrams ? put_datagrams : put_data)(send, stream, bytes, size);
+	send_index(send, stream, stream->next_seq, entry);
+	stream->next_seq++;
+	stream->discarded = entry->events_discarded;
+	stream->instance = entry->stream_instance_id;
+	stream->end_ns = entry->timestamp_end;
+	send->packets++;
+	if (entry->timestamp_end > send->end_ns)
+		send->end_ns = entry->timestamp_end;
+}
+
+/*
+ * What came before is in another session. Readers count losses from one packet to the next, so it
+ * begins with an empty one that has what was lost up to there.
+ */
+static bool put_front(struct send *send, struct send_stream *stream, const struct spool_record *record)
+{
+	struct ctf_index_entry entry = record->entry;
+	uint8_t head[CTF_PACKET_HEAD_MAX];
+	size_t size;
+
+	entry.timestamp_end = entry.timestamp_begin;
+	entry.events_discarded = stream->discarded;
+	entry.packet_seq_num--;
+	size = ctf_packet_front((enum ctf_class)stream->class, send->body, record->size, &entry, head);
+	if (size)
+		put_packet(send, stream, &entry, head, (uint32_t)size);
+	return size;
+}
+
+/* Viewers learn of all streams that were asked for by now, at once. */
+static void announce(struct send *send)
+{
+	send_request(send, WIRE_STREAMS_SENT, 0, NULL, NULL);
+	for (unsigned i = 0; i < send->stream_count; i++)
+		send->stream[i]->announced |= send->stream[i]->asked;
+	send->unannounced = 0;
+}
+
+static int on_packet(struct send *send, const struct spool_record *record)
+{
+	struct send_stream *stream = send_stream_of(send, record->id);
+
+	if (!stream || record->entry.packet_size != 8 * (uint64_t)record->size)
+		return -1;
+	if (stream->done)
+		return 1;
+	if (stream->has_some && record->entry.packet_seq_num <= stream->has_seq) {
+		stream->discarded = record->entry.events_discarded;
+		send_count_lost(send, stream, record);
+		return 1;
+	}
+	if (!stream->has_handle)
+		return 0;
+	if (!stream->announced)
+		announce(send);
+	if (!stream->next_seq && record->entry.packet_seq_num && !put_front(send, stream, record))
+		return -1;
+	put_packet(send, stream, &record->entry, send->body, record->size);
+	return 1;
+}
+
+static int on_end(struct send *send, const struct spool_record *record)
+{
+	struct send_stream *stream = send_stream_of(send, record->id);
+
+	if (!stream)
+		return -1;
+	stream->ended = true;
+	stream->ended_at = record->entry.offset;
+	return 1;
+}
+
+/* ---- records ---- */
+
+/* Return: 1: sent; 0: a reply is needed first; -1: it makes no sense, or no memory. */
+static int on_record(struct send *send, const struct spool_record *record)
+{
+	switch (record->kind) {
+	case SPOOL_TRACE:
+		return on_trace(send, record);
+	case SPOOL_METADATA:
+		return on_metadata(send, record);
+	case SPOOL_STREAM:
+		return on_stream(send, record);
+	case SPOOL_PACKET:
+		return on_packet(send, record);
+	case SPOOL_END:
+		return on_end(send, record);
+	}
+	return -1;
+}
+
+/* Return: 1: all of it; 0: not now; -1 with @err. */
+static int one_log(struct send *send, enum spool_log log, struct err *err)
+{
+	const uint64_t end = spool_end(send->spool, log);
+
+	while (send->sent.at[log] < end) {
+		struct spool_record record;
+		uint64_t next;
+		int rc;
+
+		if (!has_room(send))
+			return 0;
+		next = spool_read(send->spool, log, send->sent.at[log], &record, &send->body, &send->body_room);
+		rc = next ? on_record(send, &record) : -1;
+		if (rc < 0)
+			return err_set(err, EXIT_FAILED, "the spool %s cannot be read at %" PRIu64 " of %s",
+				       spool_path(send->spool), send->sent.at[log],
+				       log == SPOOL_FACTS ? "facts" : "its packets");
+		if (rc == 0)
+			return 0;
+		send->sent.at[log] = next;
+	}
+	return 1;
+}
+
+int send_logs(struct send *send, struct err *err)
+{
+	int rc = one_log(send, SPOOL_FACTS, err);
+
+	if (rc > 0)
+		rc = one_log(send, SPOOL_RUN, err);
+	return rc < 0 ? -1 : 0;
+}
+
+int send_meet(struct send *send, struct err *err)
+{
+	const uint64_t end = spool_end(send->spool, SPOOL_FACTS);
+	struct spool_record record;
+	uint64_t at = 0;
+	bool well = true;
+
+	while (well && at < end) {
+		at = spool_read(send->spool, SPOOL_FACTS, at, &record, &send->body, &send->body_room);
+		well = at && !(record.kind == SPOOL_TRACE && !meet_trace(send, &record)) &&
+		       !(record.kind == SPOOL_STREAM && !meet_stream(send, &record));
+	}
+	return well ? 0 : err_set(err, EXIT_FAILED, "the spool %s cannot be read", spool_path(send->spool));
+}

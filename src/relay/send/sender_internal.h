@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the two threads of a sender share: the one that sends, and the one that fills the spool. Not for others. */
+#ifndef KYMO_RELAY_SENDER_INTERNAL_H
+#define KYMO_RELAY_SENDER_INTERNAL_H
+
+#include <pthread.h>
+#include <time.h>
+#include <uv.h>
+
+#include "relay/link/link.h"
+#include "relay/send/send_datagrams.h"
+#include "relay/send/sender.h"
+
+#define SENDER_BACKOFF_LEAST_MS 100u
+#define SENDER_NEWS_MAX	512
+
+enum end { CONTROL, DATA, ENDS };
+
+struct sender {
+	struct sender_options options;
+	struct spool *spool;
+	pthread_t thread;
+	uv_loop_t loop;
+	uv_async_t wake;
+	uv_timer_t tick, retry, pace;
+	/* The thread's: */
+	struct send send;
+	struct link *link[ENDS];
+	struct datagrams datagrams;	/* in place of link[DATA] */
+	unsigned open;			/* bits of enum end */
+	unsigned backoff_ms;
+	bool told_lost;
+	/* Of both, under the lock: */
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	bool has_ended, finish, give_up;
+	uint64_t patience_ns, limit;	/* finish: when it is looked for progress */
+	uint64_t waited;		/* what was waiting when it was last */
+	uint64_t horizon_ns;
+	struct send_place horizon;
+	struct sender_stats stats;
+	char news[SENDER_NEWS_MAX];
+};
+
+static inline uint64_t sender_now_ns(clockid_t clock)
+{
+	struct timespec now = { 0 };
+
+	(void)clock_gettime(clock, &now);	/* there is one */
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/** sender_note() - whom the spool is for, should we be killed. */
+void sender_note(struct sender *sender);
+
+/** sender_main() - the thread: connects, sends, and ends when all is done or given up. */
+void *sender_main(void *context);
+
+/** sender_on_wake() - of sender.wake: there is something to do. */
+void sender_on_wake(uv_async_t *async);
+
+#endif

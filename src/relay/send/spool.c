@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See spool.h. What is appended is there for the reader when the end has moved behind it. */
+#include "relay/send/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAGIC		0x6b73706fu
+#define SEGMENTS	16u		/* the limit in so many */
+#define SEGMENT_MAX	((uint64_t)16 << 20)
+#define PARTS_MAX	3u
+
+struct segment {
+	int fd;				/* -1: released */
+	uint64_t begin, size;		/* bytes: position in the log, of what was written */
+};
+
+struct spool {
+	char path[PATH_MAX];
+	int dir, facts, stored;
+	uint64_t limit, segment_size;
+	pthread_mutex_t lock;		/* of what follows; files are read and written without it */
+	uint64_t facts_end, run_end;
+	struct spool_stored released;
+	struct segment *segment;	/* [count] those that are not released, in order */
+	unsigned count;
+};
+
+/* ---- life ---- */
+
+/* All directories of @path that are not there. */
+static int make_path(const char *path)
+{
+	char above[PATH_MAX];
+
+	if ((size_t)snprintf(above, sizeof above, "%s", path) >= sizeof above)
+		return -ENAMETOOLONG;
+	for (char *at = above + 1; *at; at++) {
+		if (*at != '/')
+			continue;
+		*at = 0;
+		if (mkdir(above, 0700) < 0 && errno != EEXIST)
+			return -errno;
+		*at = '/';
+	}
+	return mkdir(above, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static int make_files(struct spool *spool, const char *parent)
+{
+	int rc = make_path(parent);
+
+	if (rc < 0)
+		return rc;
+	if (snprintf(spool->path, sizeof spool->path, "%s/%d-XXXXXX", parent, (int)getpid()) >=
+	    (int)sizeof spool->path)
+		return -ENAMETOOLONG;
+	if (!mkdtemp(spool->path)) {
+		spool->path[0] = 0;
+		return -errno;
+	}
+	spool->dir = open(spool->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (spool->dir < 0)
+		return -errno;
+	spool->facts = openat(spool->dir, "facts", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (spool->facts < 0)
+		return -errno;
+	spool->stored = openat(spool->dir, "stored", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (spool->stored < 0)
+		return -errno;
+	(void)flock(spool->facts, LOCK_EX);	/* as long as its recorder lives */
+	return 0;
+}
+
+static struct spool *spool_new(void)
+{
+	struct spool *spool = calloc(1, sizeof *spool);
+
+	if (!spool)
+		return NULL;
+	(void)pthread_mutex_init(&spool->lock, NULL);
+	spool->dir = spool->facts = spool->stored = -1;
+	return spool;
+}
+
+int spool_create(const char *parent, uint64_t limit, struct spool **result, struct err *err)
+{
+	struct spool *spool = spool_new();
+	int rc;
+
+	if (!spool)
+		return err_set(err, EXIT_FAILED, "out of memory");
+	spool->limit = limit;
+	spool->segment_size = limit / SEGMENTS < SEGMENT_MAX ? limit / SEGMENTS : SEGMENT_MAX;
+	rc = make_files(spool, parent);
+	if (rc < 0) {
+		spool_close(spool, false);
+		return err_set(err, EXIT_FAILED, "cannot make a spool in %s: %s; name another place in "
+			       "$KYMO_SPOOL_DIR", parent, strerror(-rc));
+	}
+	*result = spool;
+	return 0;
+}
+
+const char *spool_path(const struct spool *spool)
+{
+	return spool->path;
+}
+
+static void segment_name(char name[32], uint64_t begin)
+{
+	(void)snprintf(name, 32, "run-%020llu", (unsigned long long)begin);
+}
+
+static void segment_close(struct spool *spool, const struct segment *segment, bool keep)
+{
+	char name[32];
+
+	(void)close(segment->fd);
+	segment_name(name, segment->begin);
+	if (!keep)
+		(void)unlinkat(spool->dir, name, 0);
+}
+
+void spool_close(struct spool *spool, bool keep)
+{
+	if (!spool)
+		return;
+	for (unsigned i = 0; i < spool->count; i++)
+		segment_close(spool, &spool->segment[i], keep);
+	if (spool->facts >= 0) {
+		if (!keep)
+			(void)unlinkat(spool->dir, "facts", 0);
+		(void)close(spool->facts);
+	}
+	if (spool->stored >= 0)
+		(void)close(spool->stored);
+	if (!keep && spool->dir >= 0) {
+		(void)unlinkat(spool->dir, "stored", 0);
+		(void)unlinkat(spool->dir, "note", 0);
+	}
+	if (spool->dir >= 0)
+		(void)close(spool->dir);
+	if (!keep && spool->path[0])
+		(void)rmdir(spool->path);
+	(void)pthread_mutex_destroy(&spool->lock);
+	free(spool->segment);
+	free(spool);
+}
+
+/* ---- adding ---- */
+
+/* A segment for @size more bytes. Return: its descriptor, *@begin and *@offset; -errno. */
+static int segment_for(struct spool *spool, uint64_t size, uint64_t *begin, uint64_t *offset)
+{
+	struct segment *last = spool->count ? &spool->segment[spool->count - 1] : NULL, *grown;
+	char name[32];
+	int fd;
+
+	if (spool->run_end - spool->released.position + size > spool->limit)
+		return -ENOBUFS;
+	if (last && last->size + size <= spool->segment_size) {
+		*begin = last->begin;
+		*offset = last->size;
+		return last->fd;
+	}
+	grown = realloc(spool->segment, (spool->count + 1) * sizeof *grown);
+	if (!grown)
+		return -ENOMEM;
+	spool->segment = grown;
+	segment_name(name, spool->run_end);
+	fd = openat(spool->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	grown[spool->count++] = (struct segment){ .fd = fd, .begin = spool->run_end };
+	*begin = spool->run_end;
+	*offset = 0;
+	return fd;
+}
+
+static int write_all(int fd, const struct iovec *part, unsigned parts, uint64_t offset, uint64_t size)
+{
+	ssize_t done = pwritev(fd, part, (int)parts, (off_t)offset);
+
+	if (done == (ssize_t)size)
+		return 0;
+	return done < 0 ? -errno : -ENOSPC;	/* the next one overwrites it */
+}
+
+int spool_add(struct spool *spool, enum spool_log log, struct spool_record *record, const struct iovec *part,
+	      unsigned parts, const struct spool_watch *watch)
+{
+	struct iovec all[PARTS_MAX + 1] = { { record, sizeof *record } };
+	uint64_t size = sizeof *record, begin = 0, offset;
+	char name[32] = "facts";
+	int fd, rc;
+
+	for (unsigned i = 0; i < parts && i < PARTS_MAX; i++) {
+		all[i + 1] = part[i];
+		size += part[i].iov_len;
+	}
+	record->magic = MAGIC;
+	record->size = (uint32_t)(size - sizeof *record);
+	if (size - sizeof *record > SPOOL_BODY_MAX)
+		return -EMSGSIZE;
+	(void)pthread_mutex_lock(&spool->lock);
+	offset = spool->facts_end;
+	fd = log == SPOOL_FACTS ? spool->facts : segment_for(spool, size, &begin, &offset);
+	(void)pthread_mutex_unlock(&spool->lock);
+	if (fd < 0)
+		return fd;
+	if (log == SPOOL_RUN)
+		segment_name(name, begin);
+	if (watch)
+		watch->before(watch->context, spool->path, name, offset + sizeof *record);
+	rc = write_all(fd, all, parts + 1, offset, size);
+	if (rc < 0)
+		return rc;
+	(void)pthread_mutex_lock(&spool->lock);
+	if (log == SPOOL_FACTS) {
+		spool->facts_end += size;
+	} else {
+		spool->run_end += size;
+		spool->segment[spool->count - 1].size += size;
+	}
+	(void)pthread_mutex_unlock(&spool->lock);
+	return 0;
+}
+
+/* ---- reading ---- */
+
+uint64_t spool_end(struct spool *spool, enum spool_log log)
+{
+	uint64_t end;
+
+	(void)pthread_mutex_lock(&spool->lock);
+	end = log == SPOOL_FACTS ? spool->facts_end : spool->run_end;
+	(void)pthread_mutex_unlock(&spool->lock);
+	return end;
+}
+
+/* Which file @position is in. It stays open until it is released, which the reader does. */
+static int place_of(struct spool *spool, enum spool_log log, uint64_t position, uint64_t *offset)
+{
+	int fd = -1;
+
+	*offset = position;
+	if (log == SPOOL_FACTS)
+		return spool->facts;
+	(void)pthread_mutex_lock(&spool->lock);
+	for (unsigned i = 0; i < spool->count; i++) {
+		const struct segment *segment = &spool->segment[i];
+
+		if (position < segment->begin || position >= segment->begin + segment->size)
+			continue;
+		fd = segment->fd;
+		*offset = position - segment->begin;
+	}
+	(void)pthread_mutex_unlock(&spool->lock);
+	return fd;
+}
+
+uint64_t spool_read(struct spool *spool, enum spool_log log, uint64_t position, struct spool_record *record,
+		    void **body, size_t *room)
+{
+	uint64_t offset;
+	int fd = place_of(spool, log, position, &offset);
+	void *grown;
+
+	if (fd < 0 || pread(fd, record, sizeof *record, (off_t)offset) != (ssize_t)sizeof *record ||
+	    record->magic != MAGIC || record->size > SPOOL_BODY_MAX)
+		return 0;
+	if (record->size > *room) {
+		grown = realloc(*body, record->size);
+		if (!grown)
+			return 0;
+		*body = grown;
+		*room = record->size;
+	}
+	if (record->size &&
+	    pread(fd, *body, record->size, (off_t)(offset + sizeof *record)) != (ssize_t)record->size)
+		return 0;
+	return position + sizeof *record + record->size;
+}
+
+void spool_release(struct spool *spool, const struct spool_stored *stored)
+{
+	const uint64_t position = stored->position;
+	unsigned gone = 0;
+
+	(void)pthread_mutex_lock(&spool->lock);
+	if (position > spool->released.position) {
+		spool->released = *stored;
+		(void)!pwrite(spool->stored, stored, sizeof *stored, 0);	/* else more is sent than has to be */
+	}
+	/* Not the last: it is being written. */
+	while (gone + 1 < spool->count && spool->segment[gone].begin + spool->segment[gone].size <= position)
+		segment_close(spool, &spool->segment[gone++], false);
+	spool->count -= gone;
+	if (gone)
+		memmove(spool->segment, spool->segment + gone, spool->count * sizeof *spool->segment);
+	(void)pthread_mutex_unlock(&spool->lock);
+}
+
+uint64_t spool_waiting(struct spool *spool)
+{
+	uint64_t bytes;
+
+	(void)pthread_mutex_lock(&spool->lock);
+	bytes = spool->run_end - spool->released.position;
+	(void)pthread_mutex_unlock(&spool->lock);
+	return bytes;
+}
+
+struct spool_stored spool_stored(struct spool *spool)
+{
+	struct spool_stored stored;
+
+	(void)pthread_mutex_lock(&spool->lock);
+	stored = spool->released;
+	(void)pthread_mutex_unlock(&spool->lock);
+	return stored;
+}
+
+/* ---- taking over ---- */
+
+int spool_note(struct spool *spool, const char *text)
+{
+	const size_t size = strlen(text);
+	int fd = openat(spool->dir, "note.part", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = write(fd, text, size) == (ssize_t)size ? 0 : -EIO;
+	(void)close(fd);
+	if (rc == 0 && renameat(spool->dir, "note.part", spool->dir, "note") < 0)
+		rc = -errno;
+	return rc;
+}
+
+void spool_noted(const struct spool *spool, char *text, size_t size)
+{
+	int fd = openat(spool->dir, "note", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t got = fd < 0 ? 0 : read(fd, text, size - 1);
+
+	text[got > 0 ? got : 0] = 0;
+	if (fd >= 0)
+		(void)close(fd);
+}
+
+/* How much of the file @fd is whole records. */
+static uint64_t whole_records(int fd)
+{
+	struct spool_record record;
+	struct stat st;
+	uint64_t at = 0;
+
+	if (fstat(fd, &st) < 0)
+		return 0;
+	while (pread(fd, &record, sizeof record, (off_t)at) == (ssize_t)sizeof record && record.magic == MAGIC &&
+	       record.size <= SPOOL_BODY_MAX && at + sizeof record + record.size <= (uint64_t)st.st_size)
+		at += sizeof record + record.size;
+	return at;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct segment *left = a, *right = b;
+
+	return left->begin < right->begin ? -1 : left->begin > right->begin;
+}
+
+static int adopt_segment(struct spool *spool, const char *name)
+{
+	struct segment *grown = realloc(spool->segment, (spool->count + 1) * sizeof *grown);
+	char *end;
+
+	if (!grown)
+		return -ENOMEM;
+	spool->segment = grown;
+	grown += spool->count;
+	*grown = (struct segment){ .begin = strtoull(name + 4, &end, 10) };
+	grown->fd = *end ? -1 : openat(spool->dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (grown->fd < 0)
+		return *end ? 0 : -errno;
+	grown->size = whole_records(grown->fd);
+	spool->count++;
+	return 0;
+}
+
+static int adopt_segments(struct spool *spool)
+{
+	int fd = openat(spool->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!list)
+		return -errno;
+	while (rc == 0 && (entry = readdir(list)))
+		if (strncmp(entry->d_name, "run-", 4) == 0)
+			rc = adopt_segment(spool, entry->d_name);
+	(void)closedir(list);
+	if (rc < 0 || !spool->count)
+		return rc;
+	qsort(spool->segment, spool->count, sizeof *spool->segment, by_begin);
+	spool->run_end = spool->segment[spool->count - 1].begin + spool->segment[spool->count - 1].size;
+	if (spool->released.position < spool->segment[0].begin || spool->released.position > spool->run_end)
+		spool->released = (struct spool_stored){ .position = spool->segment[0].begin };
+	return 0;
+}
+
+static int adopt_files(struct spool *spool)
+{
+	spool->dir = open(spool->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (spool->dir < 0)
+		return -errno;
+	spool->facts = openat(spool->dir, "facts", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (spool->facts < 0 || flock(spool->facts, LOCK_EX | LOCK_NB) < 0)
+		return -errno;
+	spool->stored = openat(spool->dir, "stored", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (spool->stored < 0 || pread(spool->stored, &spool->released, sizeof spool->released, 0) < 0)
+		return -errno;
+	spool->facts_end = whole_records(spool->facts);
+	return adopt_segments(spool);
+}
+
+int spool_adopt(const char *parent, const char *name, struct spool **result)
+{
+	struct spool *spool = spool_new();
+	int rc = spool ? 0 : -ENOMEM;
+
+	if (spool && snprintf(spool->path, sizeof spool->path, "%s/%s", parent, name) >= (int)sizeof spool->path)
+		rc = -ENAMETOOLONG;
+	if (rc == 0)
+		rc = adopt_files(spool);
+	if (rc == 0)
+		*result = spool;
+	else
+		spool_close(spool, true);
+	return rc;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The relay's loop: three ports, the disk's thread, a timer, signals; connections are in connection.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "relay/server/server_internal.h"
+
+#define BACKLOG		128
+#define DISK_FULL	((size_t)64 << 20)	/* waiting for the disk; then packets wait */
+#define DISK_ROOM	((size_t)32 << 20)	/* and go on */
+#define DISK_OVERFULL	((size_t)256 << 20)	/* then requests of producers, too, which nobody wants */
+#define LOOK_MS		1000
+#define SYNC_MS		100		/* synchronisation points of sessions with silent streams */
+
+void server_say(struct server *server, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	server->options->say(server->options->context, text);
+}
+
+void server_look_at_disk(struct server *server)
+{
+	const size_t waiting = disk_waiting(server->relay.store.disk);
+	const bool was_full = server->disk_is_full, was_overfull = server->disk_is_overfull;
+	struct connection *next;
+
+	server->disk_is_full = waiting > (was_full ? DISK_ROOM : DISK_FULL);
+	server->disk_is_overfull = waiting > (was_overfull ? DISK_FULL : DISK_OVERFULL);
+	if (was_full == server->disk_is_full && was_overfull == server->disk_is_overfull)
+		return;
+	for (struct connection *at = server->connections; at; at = next) {
+		next = at->next;
+		connection_update(at);
+	}
+}
+
+int server_address(const struct server *server, uint16_t port, struct sockaddr_storage *at, struct err *err)
+{
+	const char *address = server->options->address;
+
+	memset(at, 0, sizeof(*at));
+	if (uv_ip4_addr(address, port, (struct sockaddr_in *)at) < 0 &&
+	    uv_ip6_addr(address, port, (struct sockaddr_in6 *)at) < 0)
+		return err_set(err, EXIT_USAGE, "'%s' is no address: numbers like 127.0.0.1 or ::1 are wanted", address);
+	return 0;
+}
+
+uint16_t server_port(const struct sockaddr_storage *at)
+{
+	return ntohs(at->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)at)->sin6_port :
+		     ((const struct sockaddr_in *)at)->sin_port);
+}
+
+static int listen_at(struct server *server, enum kind kind, uint16_t wanted, uint16_t *port, struct err *err)
+{
+	uv_tcp_t *listener = &server->listener[kind];
+	struct sockaddr_storage at;
+	int size = sizeof(at), rc;
+
+	listener->data = server;
+	if (server_address(server, wanted, &at, err) < 0)
+		return -1;
+	rc = uv_tcp_bind(listener, (struct sockaddr *)&at, 0);
+	if (rc == 0)
+		rc = uv_listen((uv_stream_t *)listener, BACKLOG, connection_accept);
+	if (rc == 0)
+		rc = uv_tcp_getsockname(listener, (struct sockaddr *)&at, &size);
+	if (rc < 0)
+		return err_set(err, EXIT_FAILED, "cannot listen at %s port %u: %s; another port is chosen with --%s",
+			       server->options->address, wanted, uv_strerror(rc), kind == CONTROL ? "control" : kind == DATA ? "data" : "live");
+	*port = server_port(&at);
+	return 0;
+}
+
+/* ---- what happens by itself ---- */
+
+static void on_disk_did(uv_async_t *async)
+{
+	struct server *server = async->data;
+
+	disk_reap(server->relay.store.disk);
+	server_look_at_disk(server);
+}
+
+static void wake(void *context)
+{
+	struct server *server = context;
+
+	(void)uv_async_send(&server->disk_did);
+}
+
+static void on_look(uv_timer_t *timer)
+{
+	struct server *server = timer->data;
+
+	struct connection *next;
+
+	relay_expire(&server->relay);
+	for (struct connection *at = server->connections; at; at = next) {
+		next = at->next;
+		connection_check_late(at);
+	}
+	on_disk_did(&server->disk_did);
+}
+
+static void on_sync(uv_timer_t *timer)
+{
+	struct server *server = timer->data;
+
+	relay_expire_datagrams(&server->relay);
+	relay_synchronise(&server->relay);
+	if (server->forward)
+		forward_look(server->forward);
+}
+
+static void on_forget(void *watcher, const struct relay_session *session)
+{
+	forward_forget(watcher, session);
+}
+
+static void close_handle(uv_handle_t *handle, void *context)
+{
+	(void)context;
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+	struct server *server = signal->data;
+
+	(void)number;
+	while (server->connections) {
+		struct connection *connection = server->connections;
+
+		if (connection->reading) {	/* it ends by itself; the rest of the loop waits for it */
+			server->connections = connection->next;
+			connection->closing = true;
+			continue;
+		}
+		connection_drop(connection);
+	}
+	server->relay.forgets = NULL;
+	forward_free(server->forward);
+	server->forward = NULL;
+	for (unsigned i = 0; i < KINDS; i++)
+		close_handle((uv_handle_t *)&server->listener[i], NULL);
+	close_handle((uv_handle_t *)&server->look, NULL);
+	close_handle((uv_handle_t *)&server->sync, NULL);
+	close_handle((uv_handle_t *)&server->datagrams, NULL);
+	close_handle((uv_handle_t *)&server->signal[0], NULL);
+	close_handle((uv_handle_t *)&server->signal[1], NULL);
+	uv_unref((uv_handle_t *)&server->disk_did);
+}
+
+/* ---- life ---- */
+
+static int64_t now_ns(void)
+{
+	return (int64_t)uv_hrtime();
+}
+
+static int open_root(const char *path, struct err *err)
+{
+	int fd;
+
+	for (const char *slash = path; (slash = strchr(slash + 1, '/'));) {
+		char *part = strndup(path, (size_t)(slash - path));
+
+		if (part)
+			(void)mkdir(part, 0777);	/* if it is not there now, open() says so */
+		free(part);
+	}
+	(void)mkdir(path, 0777);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, EXIT_FAILED, "cannot make the directory %s: %s; another one is chosen with -o", path,
+			       strerror(errno));
+	return fd;
+}
+
+static int begin(struct server *server, struct err *err)
+{
+	const struct server_options *options = server->options;
+	const uint16_t wanted[KINDS] = { options->control, options->data, options->live };
+	uint16_t port[KINDS];
+
+	if (options->forward) {
+		server->forward = forward_new(&server->loop, &server->relay, options->forward);
+		if (!server->forward)
+			return err_set(err, EXIT_FAILED, "no memory");
+		server->relay.watcher = server->forward;
+		server->relay.forgets = on_forget;
+	}
+	if (options->datagrams && !(server->relay.datagram_port = server_receive(server, err)))
+		return -1;
+	for (unsigned i = 0; i < KINDS; i++)
+		if (listen_at(server, (enum kind)i, wanted[i], &port[i], err) < 0)
+			return -1;
+	(void)uv_signal_start(&server->signal[0], on_signal, SIGINT);
+	(void)uv_signal_start(&server->signal[1], on_signal, SIGTERM);
+	(void)uv_timer_start(&server->look, on_look, LOOK_MS, LOOK_MS);
+	(void)uv_timer_start(&server->sync, on_sync, SYNC_MS, SYNC_MS);
+	if (options->ready)
+		options->ready(options->context, &(struct server_ports){ port[CONTROL], port[DATA], port[LIVE],
+									server->relay.datagram_port });
+	return 0;
+}
+
+static int serve(struct server *server, struct err *err)
+{
+	int rc;
+
+	(void)signal(SIGPIPE, SIG_IGN);	/* a viewer that has gone is told by what is written to it */
+	(void)uv_loop_init(&server->loop);
+	for (unsigned i = 0; i < KINDS; i++)
+		(void)uv_tcp_init(&server->loop, &server->listener[i]);
+	for (unsigned i = 0; i < 2; i++) {
+		(void)uv_signal_init(&server->loop, &server->signal[i]);
+		server->signal[i].data = server;
+	}
+	(void)uv_timer_init(&server->loop, &server->look);
+	(void)uv_timer_init(&server->loop, &server->sync);
+	(void)uv_udp_init(&server->loop, &server->datagrams);
+	(void)uv_async_init(&server->loop, &server->disk_did, on_disk_did);
+	server->look.data = server->sync.data = server->disk_did.data = server;
+	server->relay.store.disk = disk_start(wake, server);
+	rc = server->relay.store.disk ? begin(server, err) : err_set(err, EXIT_FAILED, "cannot start a thread");
+	if (rc == 0)
+		(void)uv_run(&server->loop, UV_RUN_DEFAULT);
+	server->relay.forgets = NULL;
+	forward_free(server->forward);
+	server->forward = NULL;
+	if (server->relay.store.disk)
+		disk_drain(server->relay.store.disk);
+	relay_free(&server->relay);
+	disk_stop(server->relay.store.disk);
+	uv_walk(&server->loop, close_handle, NULL);
+	(void)uv_run(&server->loop, UV_RUN_DEFAULT);
+	(void)uv_loop_close(&server->loop);
+	return rc;
+}
+
+/* Every stream has two files, every peer a socket. */
+static void allow_many_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);		/* else it stays as it is */
+}
+
+int server_run(const struct server_options *options, struct err *err)
+{
+	struct server *server = calloc(1, sizeof(*server));
+	int rc;
+
+	if (!server)
+		return err_set(err, EXIT_FAILED, "no memory");
+	server->options = options;
+	allow_many_files();
+	server->relay = (struct relay){
+		.store = { .root_path = options->output, .sync = options->sync, .say = options->say,
+			   .context = options->context },
+		.limits = options->limits, .half_expires_ns = options->half_expires_ns, .now_ns = now_ns, .say = options->say,
+		.context = options->context,
+	};
+	relay_init(&server->relay);
+	server->relay.store.root = open_root(options->output, err);
+	rc = server->relay.store.root < 0 ? -1 : serve(server, err);
+	if (server->relay.store.root >= 0)
+		(void)close(server->relay.store.root);
+	free(server);
+	return rc;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The viewer port: requests one behind the other. See viewer.h. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relay/viewer/viewer_internal.h"
+
+#define REQUEST_MAX 64u			/* bytes behind the header; the longest has 20 */
+#define REPLIES_MAX ((size_t)1 << 20)	/* then the next requests wait */
+
+static int malformed(struct call *call)
+{
+	return err_set(call->err, EXIT_INPUT, "a request is shorter than it has to be");
+}
+
+static int on_connect(struct call *call)
+{
+	struct wire_connect theirs, ours;
+
+	if (!wire_get_connect(call->in, &theirs))
+		return malformed(call);
+	if (theirs.major != WIRE_MAJOR)
+		return err_set(call->err, EXIT_INPUT, "it speaks version %" PRIu32 ".%" PRIu32 " of the viewer protocol, not %u",
+			       theirs.major, theirs.minor, WIRE_MAJOR);
+	if (!call->viewer->connected)
+		call->viewer->id = call->viewer->relay->next_viewer++;
+	call->viewer->connected = true;
+	ours = (struct wire_connect){ call->viewer->id, WIRE_MAJOR, WIRE_MINOR, 0 };
+	wire_put_connect(call->reply, &ours);
+	return 0;
+}
+
+static int on_create(struct call *call)
+{
+	call->viewer->created = true;
+	wire_add(call->reply, WIRE_CREATED, 4);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	uint32_t size;			/* of the request, which its header need not say */
+	int (*handle)(struct call *call);
+} commands[] = {
+	[WIRE_VIEWER_CONNECT] = { "CONNECT", WIRE_SIZE_connect, on_connect },
+	[WIRE_VIEWER_LIST] = { "LIST_SESSIONS", 0, viewer_on_list },
+	[WIRE_VIEWER_ATTACH] = { "ATTACH_SESSION", WIRE_SIZE_attach, viewer_on_attach },
+	[WIRE_VIEWER_NEXT_INDEX] = { "GET_NEXT_INDEX", 8, viewer_on_next_index },
+	[WIRE_VIEWER_PACKET] = { "GET_PACKET", WIRE_SIZE_get_packet, viewer_on_packet },
+	[WIRE_VIEWER_METADATA] = { "GET_METADATA", 8, viewer_on_metadata },
+	[WIRE_VIEWER_NEW_STREAMS] = { "GET_NEW_STREAMS", 8, viewer_on_new_streams },
+	[WIRE_VIEWER_CREATE] = { "CREATE_SESSION", 0, on_create },
+	[WIRE_VIEWER_DETACH] = { "DETACH_SESSION", 8, viewer_on_detach },
+};
+
+/* The first request of what came. Return: as a handler; *took: its size, 0: it is not all there. */
+static int one(struct viewer *viewer, size_t from, struct wire_out *reply, size_t *took, struct err *err)
+{
+	struct wire_in in = { .at = viewer->in.bytes + from, .end = viewer->in.bytes + viewer->in.used };
+	struct call call = { viewer, &in, reply, err };
+	struct wire_viewer_request request;
+	int rc;
+
+	*took = 0;
+	if (wire_left(&in) < WIRE_SIZE_viewer_request)
+		return 0;
+	(void)wire_get_viewer_request(&in, &request);
+	if (request.cmd >= sizeof(commands) / sizeof(*commands) || !commands[request.cmd].handle) {
+		wire_add(reply, WIRE_ERR_UNKNOWN, 4);
+		return err_set(err, EXIT_INPUT, "request %" PRIu32 " is unknown in the viewer protocol", request.cmd);
+	}
+	if (!viewer->connected && request.cmd != WIRE_VIEWER_CONNECT)
+		return err_set(err, EXIT_INPUT, "%s came before CONNECT", commands[request.cmd].name);
+	if (request.data_size > REQUEST_MAX)
+		return err_set(err, EXIT_INPUT, "%s has %" PRIu64 " bytes", commands[request.cmd].name,
+			       request.data_size);
+	if (wire_left(&in) < commands[request.cmd].size)
+		return 0;
+	in.end = in.at + commands[request.cmd].size;
+	rc = commands[request.cmd].handle(&call);
+	*took = WIRE_SIZE_viewer_request + commands[request.cmd].size;
+	return rc < 0 ? err_wrap(err, "%s", commands[request.cmd].name) : rc;
+}
+
+static int all(struct viewer *viewer, struct wire_out *reply, struct viewer_read **read, struct err *err)
+{
+	size_t used = 0, took;
+	int rc;
+
+	*read = NULL;
+	do {
+		rc = one(viewer, used, reply, &took, err);
+		used += took;
+	} while (rc == 0 && took && reply->used < REPLIES_MAX);
+	viewer->waits = rc >= 0 && took;
+	if (used && used < viewer->in.used)
+		memmove(viewer->in.bytes, viewer->in.bytes + used, viewer->in.used - used);
+	viewer->in.used -= used;
+	if (rc == CALL_READS) {
+		viewer->reading = true;
+		*read = &viewer->read;
+		rc = 0;
+	}
+	if (reply->failed)
+		return err_set(err, EXIT_FAILED, "there is no memory for a reply");
+	return rc;
+}
+
+int viewer_bytes(struct viewer *viewer, const uint8_t *bytes, size_t size, struct wire_out *reply,
+		 struct viewer_read **read, struct err *err)
+{
+	*read = NULL;
+	wire_add_bytes(&viewer->in, bytes, size);
+	if (viewer->in.failed)
+		return err_set(err, EXIT_FAILED, "there is no memory for a request");
+	return all(viewer, reply, read, err);
+}
+
+void viewer_do_read(struct viewer_read *read)
+{
+	if (read->is_entry)
+		read->got = store_read_entry(read->file, read->offset, &read->entry);
+	else
+		read->got = store_read(read->file, read->offset, read->bytes, read->size);
+}
+
+bool viewer_waits(const struct viewer *viewer)
+{
+	return viewer->waits && !viewer->reading;
+}
+
+void viewer_has_read(struct viewer *viewer, struct wire_out *reply)
+{
+	viewer_answer_read(viewer, reply);
+	viewer->reading = false;
+	store_unref(viewer->read.file);
+	free(viewer->read.bytes);
+	viewer->read = (struct viewer_read){ 0 };
+}
+
+struct viewer *viewer_new(struct relay *relay)
+{
+	struct viewer *viewer = calloc(1, sizeof(*viewer));
+
+	if (viewer)
+		viewer->relay = relay;
+	return viewer;
+}
+
+void viewer_free(struct viewer *viewer)
+{
+	if (!viewer)
+		return;
+	viewer_detach(viewer);
+	store_unref(viewer->read.file);
+	free(viewer->read.bytes);
+	wire_out_free(&viewer->in);
+	free(viewer);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Indexes, packets and metadata for viewers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "relay/viewer/viewer_internal.h"
+
+#define PIECE_MAX ((uint32_t)1 << 20)	/* of a packet or of metadata in one reply */
+
+static struct view *view_of(const struct viewer *viewer, uint64_t stream)
+{
+	return viewer->session ? map_get(&viewer->views, stream, 0) : NULL;
+}
+
+static struct view *metadata_of(const struct viewer *viewer, const struct view *view)
+{
+	return view_of(viewer, view->stream->trace->metadata->id);
+}
+
+/* ---- what comes next in a stream ---- */
+
+static uint32_t flags_of(struct viewer *viewer, const struct view *view)
+{
+	const struct view *metadata = metadata_of(viewer, view);
+	uint32_t flags = 0;
+
+	if (metadata && metadata->stream->stored > metadata->sent)
+		flags |= WIRE_NEW_METADATA;
+	if (viewer_has_news(viewer))
+		flags |= WIRE_NEW_STREAM;
+	return flags;
+}
+
+static void put_index(struct wire_out *reply, const struct ctf_index_entry *entry, uint32_t flags)
+{
+	const struct wire_viewer_index index = {
+		entry->offset, entry->packet_size, entry->content_size, entry->timestamp_begin, entry->timestamp_end,
+		entry->events_discarded, entry->stream_id, WIRE_INDEX_OK, flags,
+	};
+
+	wire_put_viewer_index(reply, &index);
+}
+
+static void put_status(struct wire_out *reply, uint32_t status, uint32_t flags)
+{
+	wire_put_viewer_index(reply, &(struct wire_viewer_index){ .status = status, .flags = flags });
+}
+
+/*
+ * Babeltrace2 learns of new streams only together with a packet, and ends when one of them begins before what it has
+ * shown: as long as there are new streams, time goes no further than to where they begin, or stands still. Their first
+ * packets begin when their buffers were made, which is before they come here; so from their coming on nobody moves.
+ */
+static uint64_t time_limit(struct viewer *viewer, const struct view *view)
+{
+	if (viewer_expects_news(viewer))
+		return view->silent;
+	return viewer_has_news(viewer) ? viewer_news_begin(viewer) : UINT64_MAX;
+}
+
+/* Until when the stream is known to be silent; 0: that is not known. */
+static uint64_t silent_until(struct viewer *viewer, struct view *view)
+{
+	const struct relay_stream *stream = view->stream;
+	uint64_t until, limit;
+
+	/* Nor is it silent while it has a packet that cannot be shown yet, for which nobody waits long. */
+	if (!stream->has_safe || stream->safe < stream->until || (view->next < stream->published && !relay_is_declared(stream)))
+		return 0;
+	until = stream->safe;
+	limit = time_limit(viewer, view);
+	if (until > limit)
+		until = limit < stream->until ? 0 : limit;
+	if (until < view->silent)	/* what was said holds, also if news begin before it */
+		until = view->silent < stream->until ? 0 : view->silent;
+	view->silent = until > view->silent ? until : view->silent;
+	viewer->bound = until > viewer->bound ? until : viewer->bound;
+	return until;
+}
+
+/* No packet is there, or it may not be shown yet. */
+static void put_none(struct viewer *viewer, struct view *view, struct wire_out *reply)
+{
+	const struct relay_stream *stream = view->stream;
+	const struct view *metadata = metadata_of(viewer, view);
+	const uint32_t flags = flags_of(viewer, view);
+	uint64_t until;
+
+	if (stream->closed && !stream->writing && !stream->halves.count && view->next >= stream->published) {
+		put_status(reply, WIRE_INDEX_HUP, flags);
+		return;
+	}
+	/* Without metadata it has no clock, and could make nothing of a time. */
+	until = metadata && metadata->sent ? silent_until(viewer, view) : 0;
+	if (until)
+		wire_put_viewer_index(reply, &(struct wire_viewer_index){
+			.timestamp_end = until, .stream_class = stream->class, .status = WIRE_INDEX_INACTIVE,
+			.flags = flags });
+	else
+		put_status(reply, WIRE_INDEX_RETRY, flags);
+}
+
+static int begin_read(struct call *call, struct view *view, struct store_file *file, bool is_entry,
+		      uint64_t offset, uint32_t size)
+{
+	struct viewer *viewer = call->viewer;
+
+	viewer->read = (struct viewer_read){
+		.file = store_ref(file), .is_entry = is_entry, .offset = offset, .size = size,
+		.bytes = is_entry ? NULL : malloc(size), .got = -1,
+	};
+	viewer->reading_for = view;
+	if (is_entry || viewer->read.bytes)
+		return CALL_READS;
+	store_unref(file);
+	viewer->read.file = NULL;
+	return err_set(call->err, EXIT_FAILED, "there is no memory for what is to be read");
+}
+
+int viewer_on_next_index(struct call *call)
+{
+	struct viewer *viewer = call->viewer;
+	struct view *view = view_of(viewer, wire_take(call->in, 8));
+	const struct relay_part *part;
+	struct relay_stream *stream;
+
+	if (!view || view->stream->is_metadata) {
+		put_status(call->reply, view ? WIRE_INDEX_HUP : WIRE_INDEX_ERR, 0);
+		return 0;
+	}
+	stream = view->stream;
+	if (view->next < relay_first(stream))	/* overwritten, or cleared */
+		view->next = relay_first(stream);
+	while (view->next < stream->published && !relay_packet(stream, view->next))
+		view->next++;
+	/* Not before there are metadata that could tell what is in it, nor before streams that may begin before it. */
+	if (view->next >= stream->published || !relay_is_declared(stream) || viewer_expects_news(viewer)) {
+		put_none(viewer, view, call->reply);
+		return 0;
+	}
+	part = relay_packet(stream, view->next);
+	store_unref(view->file);
+	view->file = store_ref(part->file);
+	if (stream->published - view->next > RELAY_RECENT)
+		return begin_read(call, view, part->file, true, part->entry + view->next - part->first, 0);
+	put_index(call->reply, &stream->recent[view->next % RELAY_RECENT], flags_of(viewer, view));
+	view->next++;
+	return 0;
+}
+
+/* ---- bytes ---- */
+
+static void put_packet(struct wire_out *reply, uint32_t status, const uint8_t *bytes, uint32_t size)
+{
+	wire_put_packet_reply(reply, &(struct wire_packet_reply){ status, size, 0 });
+	wire_add_bytes(reply, bytes, size);
+}
+
+int viewer_on_packet(struct call *call)
+{
+	struct wire_get_packet request;
+	struct view *view;
+
+	(void)wire_get_get_packet(call->in, &request);
+	view = view_of(call->viewer, request.stream);
+	if (!view || !view->file || !request.size || request.size > PIECE_MAX) {
+		put_packet(call->reply, WIRE_PACKET_ERR, NULL, 0);
+		return 0;
+	}
+	return begin_read(call, view, view->file, false, request.offset, request.size);
+}
+
+static void put_metadata(struct wire_out *reply, uint32_t status, const uint8_t *bytes, uint32_t size)
+{
+	wire_put_metadata_reply(reply, &(struct wire_metadata_reply){ size, status });
+	wire_add_bytes(reply, bytes, size);
+}
+
+int viewer_on_metadata(struct call *call)
+{
+	struct view *view = view_of(call->viewer, wire_take(call->in, 8));
+	uint64_t left;
+
+	if (!view || !view->stream->is_metadata) {
+		put_metadata(call->reply, WIRE_METADATA_ERR, NULL, 0);
+		return 0;
+	}
+	/* After a rotation they are there once more: what was sent is not sent again. */
+	if (view->stream->stored <= view->sent || !view->stream->file) {
+		const bool none = view->stream->closed && !view->stream->writing && !view->sent;
+
+		put_metadata(call->reply, none ? WIRE_METADATA_ERR : WIRE_METADATA_NO_NEW, NULL, 0);
+		return 0;
+	}
+	left = view->stream->stored - view->sent;
+	return begin_read(call, view, view->stream->file, false, view->sent,
+			  left < PIECE_MAX ? (uint32_t)left : PIECE_MAX);
+}
+
+void viewer_answer_read(struct viewer *viewer, struct wire_out *reply)
+{
+	const struct viewer_read *read = &viewer->read;
+	struct view *view = viewer->reading_for;
+	const uint32_t got = read->got > 0 ? (uint32_t)read->got : 0;
+
+	if (read->is_entry && read->got < 0) {
+		put_status(reply, WIRE_INDEX_ERR, 0);
+	} else if (read->is_entry) {
+		put_index(reply, &read->entry, flags_of(viewer, view));
+		view->next++;
+	} else if (!view->stream->is_metadata) {
+		put_packet(reply, got == read->size ? WIRE_PACKET_OK : WIRE_PACKET_ERR, read->bytes,
+			   got == read->size ? got : 0);
+	} else {
+		/* OK with nothing is more than babeltrace2 takes. */
+		put_metadata(reply, got ? WIRE_METADATA_OK : WIRE_METADATA_NO_NEW, read->bytes, got);
+		view->sent += got;
+	}
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which sessions and streams a viewer is told of. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "relay/viewer/viewer_internal.h"
+
+#define LISTED_MAX 256u			/* streams in one reply: 1.1 MiB */
+
+/* ---- sessions ---- */
+
+/* A session that goes on hides those of its name that have ended, and a later one an earlier one. */
+static bool is_listed(const struct relay *relay, const struct relay_session *session)
+{
+	if (!session->ended)
+		return true;
+	for (const struct relay_session *other = relay->sessions; other; other = other->next) {
+		const bool same = strcmp(other->name, session->name) == 0 && strcmp(other->host, session->host) == 0;
+
+		if (same && (!other->ended || other->id > session->id))
+			return false;
+	}
+	return true;
+}
+
+int viewer_on_list(struct call *call)
+{
+	const struct relay *relay = call->viewer->relay;
+	uint32_t count = 0;
+
+	for (const struct relay_session *session = relay->sessions; session; session = session->next)
+		count += is_listed(relay, session);
+	wire_add(call->reply, count, 4);
+	for (const struct relay_session *session = relay->sessions; session; session = session->next) {
+		struct wire_listed_session listed = {
+			session->id, session->live_timer, session->viewers, session->stream_count, "", "",
+		};
+
+		if (!is_listed(relay, session))
+			continue;
+		memcpy(listed.host, session->host, strnlen(session->host, sizeof(listed.host) - 1));
+		memcpy(listed.name, session->name, strnlen(session->name, sizeof(listed.name) - 1));
+		wire_put_listed_session(call->reply, &listed);
+	}
+	return 0;
+}
+
+/* ---- streams ---- */
+
+/* babeltrace2 asks for nothing more, of any trace, once it has met one that has metadata only. */
+static bool has_data(const struct viewer *viewer, const struct relay_trace *trace)
+{
+	for (const struct relay_stream *stream = viewer->session->streams; stream; stream = stream->next)
+		if (stream->trace == trace && !stream->is_metadata && stream->announced)
+			return true;
+	return false;
+}
+
+static bool is_news(const struct viewer *viewer, const struct relay_stream *stream)
+{
+	return stream->announced && stream->trace->metadata && stream->trace->metadata->announced &&
+	       !map_get(&viewer->views, stream->id, 0) && (!stream->is_metadata || has_data(viewer, stream->trace));
+}
+
+static unsigned count_news(const struct viewer *viewer)
+{
+	unsigned count = 0;
+
+	for (const struct relay_stream *stream = viewer->session->streams; stream; stream = stream->next)
+		count += is_news(viewer, stream);
+	return count;
+}
+
+bool viewer_has_news(struct viewer *viewer)
+{
+	if (viewer->version == viewer->session->version)
+		return false;
+	if (count_news(viewer))
+		return true;
+	viewer->version = viewer->session->version;
+	return false;
+}
+
+static bool is_expected(const struct viewer *viewer, const struct relay_stream *stream)
+{
+	const struct relay *relay = viewer->relay;
+
+	return !stream->closed && !(stream->is_metadata && stream->announced) && !map_get(&viewer->views, stream->id, 0) &&
+	       !is_news(viewer, stream) &&
+	       relay->now_ns() - stream->born_ns < relay->half_expires_ns;
+}
+
+bool viewer_expects_news(const struct viewer *viewer)
+{
+	const struct relay_session *session = viewer->session;
+	const struct relay *relay = viewer->relay;
+
+	if (viewer->views.count >= session->stream_count ||
+	    relay->now_ns() - session->newest_ns >= relay->half_expires_ns)
+		return false;
+	for (const struct relay_stream *stream = session->streams; stream; stream = stream->next)
+		if (is_expected(viewer, stream))
+			return true;
+	return false;
+}
+
+uint64_t viewer_news_begin(const struct viewer *viewer)
+{
+	uint64_t begin = UINT64_MAX;
+	bool known = true;
+
+	for (const struct relay_stream *stream = viewer->session->streams; stream; stream = stream->next) {
+		if (stream->is_metadata || (stream->finished && !stream->published) || !is_news(viewer, stream))
+			continue;
+		known = known && stream->published;
+		if (stream->published && stream->begin < begin)
+			begin = stream->begin;
+	}
+	return known || begin < viewer->bound ? begin : viewer->bound;
+}
+
+static void put_stream(struct wire_out *reply, const struct relay_stream *stream)
+{
+	struct wire_listed_stream listed = {
+		.stream = stream->id, .trace = stream->trace->id, .is_metadata = stream->is_metadata,
+	};
+
+	memcpy(listed.path, stream->trace->path, strnlen(stream->trace->path, sizeof(listed.path) - 1));
+	memcpy(listed.channel, stream->channel, strnlen(stream->channel, sizeof(listed.channel) - 1));
+	wire_put_listed_stream(reply, &listed);
+}
+
+/* Adds what is new to the reply. Streams without memory for a view come another time. */
+static void put_news(struct viewer *viewer, struct wire_out *reply, uint32_t status)
+{
+	const size_t head = reply->used;
+	uint32_t count = 0;
+
+	wire_put_status_count(reply, &(struct wire_status_count){ status, 0 });
+	for (struct relay_stream *stream = viewer->session->streams; stream && count < LISTED_MAX; stream = stream->next) {
+		struct view *view = is_news(viewer, stream) ? calloc(1, sizeof(*view)) : NULL;
+
+		if (!view)
+			continue;
+		view->stream = stream;
+		if (map_put(&viewer->views, stream->id, 0, view) < 0) {
+			free(view);
+			continue;
+		}
+		put_stream(reply, stream);
+		count++;
+	}
+	if (reply->failed)
+		return;
+	reply->bytes[head + 6] = (uint8_t)(count >> 8);	/* LISTED_MAX has no more bytes */
+	reply->bytes[head + 7] = (uint8_t)count;
+}
+
+static uint32_t may_attach(const struct viewer *viewer, const struct relay_session *session, uint32_t seek)
+{
+	if (!viewer->created)
+		return WIRE_ATTACH_NO_SESSION;
+	if (!session)
+		return WIRE_ATTACH_UNKNOWN;
+	if (viewer->session)
+		return WIRE_ATTACH_ALREADY;
+	if (!session->live_timer && !session->ended)
+		return WIRE_ATTACH_NOT_LIVE;
+	return seek == WIRE_SEEK_BEGINNING || seek == WIRE_SEEK_LAST ? WIRE_ATTACHED : WIRE_ATTACH_SEEK;
+}
+
+int viewer_on_attach(struct call *call)
+{
+	struct viewer *viewer = call->viewer;
+	struct relay_session *session;
+	struct wire_attach request;
+	uint32_t status;
+
+	(void)wire_get_attach(call->in, &request);
+	session = relay_find_session(viewer->relay, request.session);
+	status = may_attach(viewer, session, request.seek);
+	if (status != WIRE_ATTACHED) {
+		wire_put_status_count(call->reply, &(struct wire_status_count){ status, 0 });
+		return 0;
+	}
+	viewer->session = session;
+	viewer->version = UINT64_MAX;
+	viewer->bound = 0;
+	session->viewers++;
+	session->users++;
+	put_news(viewer, call->reply, WIRE_ATTACHED);
+	return 0;
+}
+
+static bool has_unread(const struct viewer *viewer)
+{
+	const struct map_slot *slot;
+	size_t at = 0;
+
+	while ((slot = map_next(&viewer->views, &at))) {
+		const struct view *view = slot->value;
+
+		if (!view->stream->is_metadata && (!view->stream->closed || view->stream->writing ||
+						   view->next < view->stream->published))
+			return true;
+	}
+	return false;
+}
+
+int viewer_on_new_streams(struct call *call)
+{
+	struct viewer *viewer = call->viewer;
+	const uint64_t id = wire_take(call->in, 8);
+
+	if (!viewer->session || viewer->session->id != id)
+		wire_put_status_count(call->reply, &(struct wire_status_count){ WIRE_STREAMS_ERR, 0 });
+	else if (viewer_has_news(viewer))
+		put_news(viewer, call->reply, WIRE_STREAMS_OK);
+	else
+		wire_put_status_count(call->reply, &(struct wire_status_count){
+			viewer->session->ended && !has_unread(viewer) ? WIRE_STREAMS_HUP : WIRE_STREAMS_NO_NEW, 0 });
+	return 0;
+}
+
+void viewer_detach(struct viewer *viewer)
+{
+	const struct map_slot *slot;
+	size_t at = 0;
+
+	while ((slot = map_next(&viewer->views, &at))) {
+		store_unref(((struct view *)slot->value)->file);
+		free(slot->value);
+	}
+	map_free(&viewer->views);
+	if (viewer->session) {
+		viewer->session->viewers--;
+		viewer->session->users--;
+	}
+	viewer->session = NULL;
+}
+
+int viewer_on_detach(struct call *call)
+{
+	const uint64_t id = wire_take(call->in, 8);
+	const bool attached = call->viewer->session && call->viewer->session->id == id;
+
+	if (attached)
+		viewer_detach(call->viewer);
+	wire_add(call->reply, attached ? WIRE_DETACHED : WIRE_DETACH_UNKNOWN, 4);
+	return 0;
+}

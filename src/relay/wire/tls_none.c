@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TLS in a build without OpenSSL: there is none. See tls.h. */
+#include "relay/wire/tls.h"
+
+bool tls_is_built(void)
+{
+	return false;
+}
+
+static struct tls_context *none(struct err *err)
+{
+	(void)err_set(err, EXIT_USAGE, "this kymo was built without OpenSSL and has no TLS: build it with libssl-dev");
+	return NULL;
+}
+
+struct tls_context *tls_serve(const char *certificate, const char *key, struct err *err)
+{
+	(void)certificate;
+	(void)key;
+	return none(err);
+}
+
+struct tls_context *tls_call(const char *ca, const char *pin, struct err *err)
+{
+	(void)ca;
+	(void)pin;
+	return none(err);
+}
+
+void tls_context_free(struct tls_context *context)
+{
+	(void)context;
+}
+
+void tls_fingerprint(const struct tls_context *context, char text[TLS_PIN_TEXT])
+{
+	(void)context;
+	text[0] = 0;
+}
+
+struct tls *tls_new(struct tls_context *context, const char *host)
+{
+	(void)context;
+	(void)host;
+	return NULL;
+}
+
+void tls_free(struct tls *tls)
+{
+	(void)tls;
+}
+
+int tls_receive(struct tls *tls, const uint8_t *bytes, size_t size, struct wire_out *plain, struct wire_out *out,
+		struct err *err)
+{
+	(void)tls;
+	(void)bytes;
+	(void)size;
+	(void)plain;
+	(void)out;
+	return none(err) ? 0 : -1;
+}
+
+bool tls_is_open(const struct tls *tls)
+{
+	(void)tls;
+	return false;
+}
+
+bool tls_has_ended(const struct tls *tls)
+{
+	(void)tls;
+	return true;
+}
+
+int tls_send(struct tls *tls, const void *bytes, size_t size, struct wire_out *out)
+{
+	(void)tls;
+	(void)bytes;
+	(void)size;
+	(void)out;
+	return -1;
+}
+
+void tls_end(struct tls *tls, struct wire_out *out)
+{
+	(void)tls;
+	(void)out;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes in and out of messages. See wire.h. */
+#include "relay/wire/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t wire_take(struct wire_in *in, unsigned bytes)
+{
+	uint64_t value = 0;
+
+	if (wire_left(in) < bytes) {
+		in->short_of = true;
+		return 0;
+	}
+	for (unsigned i = 0; i < bytes; i++)
+		value = value << 8 | in->at[i];
+	in->at += bytes;
+	return value;
+}
+
+const uint8_t *wire_bytes(struct wire_in *in, size_t size)
+{
+	const uint8_t *bytes = in->at;
+
+	if (wire_left(in) < size) {
+		in->short_of = true;
+		return NULL;
+	}
+	in->at += size;
+	return bytes;
+}
+
+const char *wire_name(struct wire_in *in, size_t size)
+{
+	const uint8_t *bytes = size ? wire_bytes(in, size) : NULL;
+
+	if (bytes && memchr(bytes, 0, size) == bytes + size - 1)
+		return (const char *)bytes;
+	in->short_of = true;
+	return NULL;
+}
+
+void wire_take_chars(struct wire_in *in, char *text, size_t size)
+{
+	const uint8_t *bytes = wire_bytes(in, size);
+
+	text[0] = 0;
+	if (!bytes)
+		return;
+	if (memchr(bytes, 0, size))
+		memcpy(text, bytes, size);
+	else
+		in->short_of = true;
+}
+
+uint8_t *wire_room(struct wire_out *out, size_t size)
+{
+	uint8_t *grown;
+	size_t room;
+
+	if (out->failed || size > SIZE_MAX / 4 - out->used) {
+		out->failed = true;
+		return NULL;
+	}
+	if (out->used + size > out->room) {
+		room = 2 * (out->used + size);
+		grown = realloc(out->bytes, room);
+		if (!grown) {
+			out->failed = true;
+			return NULL;
+		}
+		out->bytes = grown;
+		out->room = room;
+	}
+	out->used += size;
+	return out->bytes + out->used - size;
+}
+
+void wire_add(struct wire_out *out, uint64_t value, unsigned bytes)
+{
+	uint8_t *at = wire_room(out, bytes);
+
+	for (unsigned i = 0; at && i < bytes; i++)
+		at[i] = (uint8_t)(value >> 8 * (bytes - 1 - i));
+}
+
+void wire_add_bytes(struct wire_out *out, const void *bytes, size_t size)
+{
+	uint8_t *at = size ? wire_room(out, size) : NULL;
+
+	if (at)
+		memcpy(at, bytes, size);
+}
+
+void wire_add_chars(struct wire_out *out, const char *text, size_t size)
+{
+	size_t length = strnlen(text, size - 1);
+	uint8_t *at = wire_room(out, size);
+
+	if (!at)
+		return;
+	memcpy(at, text, length);
+	memset(at + length, 0, size - length);
+}
+
+void wire_out_free(struct wire_out *out)
+{
+	free(out->bytes);
+	*out = (struct wire_out){ 0 };
+}
+
+#define WIRE_BEGIN(name)	bool wire_get_##name(struct wire_in *in, struct wire_##name *message) {
+#define WIRE_U8(field)		message->field = (uint8_t)wire_take(in, 1);
+#define WIRE_U32(field)		message->field = (uint32_t)wire_take(in, 4);
+#define WIRE_U64(field)		message->field = wire_take(in, 8);
+#define WIRE_BYTES(field, size)	{ \
+		const uint8_t *bytes = wire_bytes(in, size); \
+		if (bytes) \
+			memcpy(message->field, bytes, size); \
+	}
+#define WIRE_CHARS(field, size)	wire_take_chars(in, message->field, size);
+#define WIRE_END(name)		return !in->short_of; }
+#include "relay/wire/wire.def"
+#undef WIRE_BEGIN
+#undef WIRE_U8
+#undef WIRE_U32
+#undef WIRE_U64
+#undef WIRE_BYTES
+#undef WIRE_CHARS
+#undef WIRE_END
+
+#define WIRE_BEGIN(name)	void wire_put_##name(struct wire_out *out, const struct wire_##name *message) {
+#define WIRE_U8(field)		wire_add(out, message->field, 1);
+#define WIRE_U32(field)		wire_add(out, message->field, 4);
+#define WIRE_U64(field)		wire_add(out, message->field, 8);
+#define WIRE_BYTES(field, size)	wire_add_bytes(out, message->field, size);
+#define WIRE_CHARS(field, size)	wire_add_chars(out, message->field, size);
+#define WIRE_END(name)		}
+#include "relay/wire/wire.def"

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages of LTTng's relay protocols as bytes. The layouts are in wire.def; here are their structs
+ * and functions, the numbers in them, and two cursors. Reading checks bounds and says at the end
+ * whether all was there; writing grows.
+ *
+ * Context of all functions: not thread-safe per cursor; writing allocates.
+ */
+#ifndef KYMO_RELAY_WIRE_H
+#define KYMO_RELAY_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_MAJOR	2u
+#define WIRE_MINOR	13u		/* what we say; 15 has another CREATE_SESSION */
+#define WIRE_MINOR_LEAST 4u		/* live reading begins there */
+
+#define WIRE_GREETING	0x4b594d4fu	/* "KYMO" */
+enum { WIRE_WELCOME = 1, WIRE_REFUSED };
+
+enum wire_command {
+	WIRE_ADD_STREAM = 1, WIRE_CREATE_SESSION = 2, WIRE_VERSION = 5, WIRE_SEND_METADATA = 6,
+	WIRE_CLOSE_STREAM = 7, WIRE_DATA_PENDING = 8, WIRE_QUIESCENT_CONTROL = 9,
+	WIRE_BEGIN_DATA_PENDING = 10, WIRE_END_DATA_PENDING = 11, WIRE_SEND_INDEX = 13,
+	WIRE_STREAMS_SENT = 16, WIRE_RESET_METADATA = 17, WIRE_ROTATE_STREAMS = 18,
+	WIRE_CREATE_CHUNK = 19, WIRE_CLOSE_CHUNK = 20, WIRE_CHUNK_EXISTS = 21,
+	WIRE_GET_CONFIGURATION = 22,
+	/* Ours, for those who know from WIRE_QUERY_KYMO that they are understood. */
+	WIRE_SYNC = 0x4b590001, WIRE_DATAGRAMS = 0x4b590002, WIRE_STORED = 0x4b590003,
+	WIRE_LOST = 0x4b590004,
+};
+
+enum wire_ret {
+	WIRE_OK = 10, WIRE_ERR_UNKNOWN = 11, WIRE_ERR_FATAL = 25, WIRE_ERR_INVALID = 97,
+	WIRE_ERR_PROTOCOL = 152,
+};
+/*
+ * GET_CONFIGURATION: flags of the reply. To a query that is not 0 lttng-relayd answers WIRE_ERR_PROTOCOL, and the
+ * connection goes on; a kymo relay tells whom it understands.
+ */
+#define WIRE_CLEAR_ALLOWED 1u
+#define WIRE_QUERY_KYMO	0x4b594d4fu	/* "KYMO": which of these? */
+#define WIRE_HAS_SYNC	((uint64_t)1 << 32)
+#define WIRE_HAS_DATAGRAMS ((uint64_t)1 << 33)
+#define WIRE_HAS_STORED	((uint64_t)1 << 34)
+#define WIRE_NOT_YET	1u			/* result of WIRE_STORED: ask again */
+#define WIRE_SOME_LOST	2u			/* of DATA_PENDING, with datagrams: nothing is, but some were lost: WIRE_LOST */
+#define WIRE_LOST_MAX	4096u			/* numbers in a reply to WIRE_LOST */
+
+enum wire_chunk_command { WIRE_CHUNK_COMPLETED, WIRE_CHUNK_NOTHING, WIRE_CHUNK_DELETE };
+
+enum wire_viewer_command {
+	WIRE_VIEWER_CONNECT = 1, WIRE_VIEWER_LIST, WIRE_VIEWER_ATTACH, WIRE_VIEWER_NEXT_INDEX,
+	WIRE_VIEWER_PACKET, WIRE_VIEWER_METADATA, WIRE_VIEWER_NEW_STREAMS, WIRE_VIEWER_CREATE,
+	WIRE_VIEWER_DETACH,
+};
+enum { WIRE_CREATED = 1, WIRE_CREATE_FAILED };
+enum { WIRE_ATTACHED = 1, WIRE_ATTACH_ALREADY, WIRE_ATTACH_UNKNOWN, WIRE_ATTACH_NOT_LIVE,
+       WIRE_ATTACH_SEEK, WIRE_ATTACH_NO_SESSION };
+enum { WIRE_SEEK_BEGINNING = 1, WIRE_SEEK_LAST };
+enum { WIRE_INDEX_OK = 1, WIRE_INDEX_RETRY, WIRE_INDEX_HUP, WIRE_INDEX_ERR, WIRE_INDEX_INACTIVE,
+       WIRE_INDEX_EOF };
+enum { WIRE_NEW_METADATA = 1, WIRE_NEW_STREAM = 2 };
+enum { WIRE_PACKET_OK = 1, WIRE_PACKET_RETRY, WIRE_PACKET_ERR, WIRE_PACKET_EOF };
+enum { WIRE_METADATA_OK = 1, WIRE_METADATA_NO_NEW, WIRE_METADATA_ERR };
+enum { WIRE_STREAMS_OK = 1, WIRE_STREAMS_NO_NEW, WIRE_STREAMS_ERR, WIRE_STREAMS_HUP };
+enum { WIRE_DETACHED = 1, WIRE_DETACH_UNKNOWN, WIRE_DETACH_ERR };
+
+/* What was received and not read yet. */
+struct wire_in {
+	const uint8_t *at, *end;
+	bool short_of;			/* something was asked for that is not there */
+};
+
+/* What is to be sent. Zeroed is empty. */
+struct wire_out {
+	uint8_t *bytes;
+	size_t used, room;
+	bool failed;			/* no memory: what is in it is not complete */
+};
+
+static inline size_t wire_left(const struct wire_in *in)
+{
+	return (size_t)(in->end - in->at);
+}
+
+uint64_t wire_take(struct wire_in *in, unsigned bytes);
+
+/** wire_bytes() - the next @size bytes, which stay where they are. Return: NULL: not so many. */
+const uint8_t *wire_bytes(struct wire_in *in, size_t size);
+
+/**
+ * wire_name() - a text of @size bytes, of which the last is its only NUL
+ *
+ * Return: NULL, and @in->short_of: it is none.
+ */
+const char *wire_name(struct wire_in *in, size_t size);
+
+void wire_add(struct wire_out *out, uint64_t value, unsigned bytes);
+void wire_add_bytes(struct wire_out *out, const void *bytes, size_t size);
+
+/** wire_room() - @size more bytes, to be filled by the caller. Return: NULL: no memory. */
+uint8_t *wire_room(struct wire_out *out, size_t size);
+void wire_out_free(struct wire_out *out);
+
+/* A text in a field of fixed size: the rest is zeros. A field without a NUL is no text. */
+void wire_add_chars(struct wire_out *out, const char *text, size_t size);
+void wire_take_chars(struct wire_in *in, char *text, size_t size);
+
+/* ---- the messages ---- */
+
+#define WIRE_BEGIN(name)	struct wire_##name {
+#define WIRE_U8(field)		uint8_t field;
+#define WIRE_U32(field)		uint32_t field;
+#define WIRE_U64(field)		uint64_t field;
+#define WIRE_BYTES(field, size)	uint8_t field[size];
+#define WIRE_CHARS(field, size)	char field[size];
+#define WIRE_END(name)		};
+#include "relay/wire/wire.def"
+#undef WIRE_BEGIN
+#undef WIRE_U8
+#undef WIRE_U32
+#undef WIRE_U64
+#undef WIRE_BYTES
+#undef WIRE_CHARS
+#undef WIRE_END
+
+#define WIRE_BEGIN(name)	WIRE_SIZE_##name = 0
+#define WIRE_U8(field)		+ 1
+#define WIRE_U32(field)		+ 4
+#define WIRE_U64(field)		+ 8
+#define WIRE_BYTES(field, size)	+ (size)
+#define WIRE_CHARS(field, size)	+ (size)
+#define WIRE_END(name)		,
+enum {
+#include "relay/wire/wire.def"
+};
+#undef WIRE_BEGIN
+#undef WIRE_U8
+#undef WIRE_U32
+#undef WIRE_U64
+#undef WIRE_BYTES
+#undef WIRE_CHARS
+#undef WIRE_END
+
+/* wire_get_X() - read one; false: it is not all there. wire_put_X() - write one. */
+#define WIRE_BEGIN(name)	bool wire_get_##name(struct wire_in *in, struct wire_##name *message); \
+				void wire_put_##name(struct wire_out *out, const struct wire_##name *message);
+#define WIRE_U8(field)
+#define WIRE_U32(field)
+#define WIRE_U64(field)
+#define WIRE_BYTES(field, size)
+#define WIRE_CHARS(field, size)
+#define WIRE_END(name)
+#include "relay/wire/wire.def"
+#undef WIRE_BEGIN
+#undef WIRE_U8
+#undef WIRE_U32
+#undef WIRE_U64
+#undef WIRE_BYTES
+#undef WIRE_CHARS
+#undef WIRE_END
+
+#endif
