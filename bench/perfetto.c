@@ -19,8 +19,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "export/pb.h"
-#include "export/pft.h"
+#include "export/pft/pb.h"
+#include "export/pft/pft.h"
 
 #define T0 INT64_C(1000000000000)
 #define ROUNDS 3

@@ -13,7 +13,7 @@
 #include "cli/export_tables.h"
 #include "cli/trace_time.h"
 #include "cli/traces.h"
-#include "export/pft.h"
+#include "export/pft/pft.h"
 
 /* As the choices of --format; behind Perfetto come those of enum tables_format. */
 enum { FORMAT_PERFETTO, FORMAT_TABLES, FORMAT_DOT = FORMAT_TABLES + 3, FORMAT_SVG,

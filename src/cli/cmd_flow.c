@@ -10,7 +10,7 @@
 #include "cli/trace_time.h"
 #include "cli/traces.h"
 #include "ctf/read/reader.h"
-#include "report/flow.h"
+#include "report/flow/flow.h"
 
 struct options {
 	int format;

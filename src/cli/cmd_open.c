@@ -14,7 +14,7 @@
 #include "cli/common.h"
 #include "cli/export_perfetto.h"
 #include "cli/open_kind.h"
-#include "export/pft.h"
+#include "export/pft/pft.h"
 
 #define UI "https://ui.perfetto.dev"
 

@@ -12,7 +12,7 @@
 #include "cli/trace_time.h"
 #include "cli/traces.h"
 #include "ctf/read/reader.h"
-#include "report/realtime_names.h"
+#include "report/sections/realtime_names.h"
 #include "report/report.h"
 
 struct options {

@@ -10,7 +10,7 @@
 #include "cli/trace_time.h"
 #include "cli/traces.h"
 #include "ctf/read/reader.h"
-#include "report/why.h"
+#include "report/why/report_why.h"
 
 struct options {
 	int format;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "ctf/read/reader.h"
-#include "export/perfetto.h"
+#include "export/perfetto/perfetto.h"
 #include "export/tar.h"
 
 #define NAME_MAX_BYTES 64		/* of a host or trace, with its NUL */

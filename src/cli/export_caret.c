@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "cli/common.h"
-#include "export/caret.h"
+#include "caret/export/caret_export.h"
 
 /* What caret_analyze will not do with it. */
 static void warn(const struct caret_exported *done)

@@ -12,7 +12,7 @@
 #include "cli/progress.h"
 #include "cli/trace_time.h"
 #include "ctf/read/reader.h"
-#include "export/dot.h"
+#include "export/graph/dot.h"
 
 static bool is_stdout(const char *path)
 {

@@ -21,7 +21,7 @@
 #include "cli/trace_time.h"
 #include "cli/traces.h"
 #include "ctf/read/reader.h"
-#include "export/perfetto.h"
+#include "export/perfetto/perfetto.h"
 
 #define SUFFIX ".pftrace"
 #define LOOK_MS 100			/* how often a trace that grows is looked at */

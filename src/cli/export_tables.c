@@ -15,7 +15,7 @@
 #include "cli/progress.h"
 #include "cli/trace_time.h"
 #include "cli/traces.h"
-#include "export/rows.h"
+#include "export/rows/rows.h"
 
 static const struct {
 	const char *suffix;

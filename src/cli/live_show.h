@@ -5,7 +5,7 @@
 
 #include "base/table.h"
 #include "cli/event_print.h"
-#include "report/running.h"
+#include "report/running/running.h"
 
 struct live_show {
 	const struct selection *selection;

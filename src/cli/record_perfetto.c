@@ -17,7 +17,7 @@
 #include "cli/common.h"
 #include "cli/export_perfetto.h"
 #include "ctf/read/reader.h"
-#include "export/pft.h"
+#include "export/pft/pft.h"
 
 #define LOOK_MS 50	/* how often it is looked whether there is a trace */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "report/internal.h"
+#include "report/report_internal.h"
 
 #define ROWS_AS_TEXT 20
 

@@ -17,7 +17,7 @@
 #include "base/selection.h"
 #include "base/table.h"
 #include "ctf/read/reader.h"
-#include "report/expect.h"
+#include "report/sections/expect.h"
 
 /* Order of the rows; all but node: largest first. */
 enum report_sort {

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "export/pft.h"
+#include "export/pft/pft.h"
 
 #define T0 INT64_C(1000000000000)
 

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "export/perfetto_internal.h"
+#include "export/perfetto/perfetto_internal.h"
 
 struct fixture {
 	struct exporter exporter;

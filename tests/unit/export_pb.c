@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "export/pb.h"
+#include "export/pft/pb.h"
 
 static void expect(struct pb *pb, const void *bytes, size_t size)
 {

@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "export/pft.h"
+#include "export/pft/pft.h"
 
 #define SEQUENCES_MAX 64
 

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A ROS 2 trace as a Perfetto trace.
+ *
+ *   process and thread tracks   a slice per callback (category "callback"), as many as the report
+ *                               counts; callbacks whose end is not in the trace (category
+ *                               "unfinished") as an instant, or open when they ran at the end
+ *   "ROS 2" / node / ...        an instant per publish, take and dropped message on the track of its
+ *                               publisher or subscription; lifecycle states, runs of timers, service
+ *                               calls as slices
+ *   "ROS 2 topics" / topic      counters of rate, latency, waiting, dropped messages
+ *   "executor of ..."           what an executor's thread did, as slices, if asked for: they are most of
+ *                               all slices, and say little that the callbacks do not
+ *   arrows                      callback -> publish -> take -> callback, one per subscription;
+ *                               callback -> request -> serve -> callback -> response; message links
+ *   spans of programs           slices on their threads or custom tracks (below their process), their
+ *                               fields as arguments, flows as arrows; instants and tracepoints of
+ *                               their own likewise; counters as counter tracks below the process
+ *   "Lost events"               instants "TRACE DATA LOST" where no single thread is concerned,
+ *                               else they stand on the thread
+ *
+ * Readers draw arrows within a machine. All below "ROS 2" belongs to the first host, so what callbacks of
+ * further hosts do also stands there: a slice per run, with the arrows.
+ *
+ * What is left out by a window, a node or a topic is not counted in struct perfetto_result either;
+ * arrows to and from it are not drawn.
+ *
+ * One pass over the trace; memory grows with its objects, not with its events.
+ */
+#ifndef KYMO_EXPORT_PERFETTO_H
+#define KYMO_EXPORT_PERFETTO_H
+
+#include <stdint.h>
+
+#include "analysis/simclock/simclock.h"
+#include "base/err.h"
+#include "base/selection.h"
+#include "ctf/read/reader.h"
+#include "export/pft/pft.h"
+
+struct perfetto_options {
+	int fd;				/* where to write; stays the caller's */
+	int level;			/* 0: not deflated; 1..9 */
+	bool chrome;			/* Chrome's JSON instead */
+	bool executors;			/* also what executors' threads did */
+	const char *version;		/* of kymo */
+	const char *trace_name;		/* for people; NULL: none */
+	uint64_t told_lost;		/* events the recorder says were lost; the trace may know of fewer */
+	const struct pft_clocks *clock;	/* what the recorder read from the clocks, in order */
+	unsigned clocks;		/* 0: only the offset of the trace's clock is known */
+	int64_t begin_ns, end_ns;	/* epoch; only what begins in between; INT64_MIN, INT64_MAX: all */
+	const struct selection *selection;	/* NULL: all; what has no node or topic stays */
+	uint32_t machine;		/* the number of the trace's first host; others follow */
+	/* Epoch minus the clock of the file; NULL: CLOCK_MONOTONIC of the host that booted first. */
+	const int64_t *offset_ns;
+	const struct simclock *simulation;	/* that the reader is attached to: the clock of the file; NULL: none */
+	uint64_t split;			/* bytes of a part, about; 0: all in one */
+	/* Asked for the file of the next part: a descriptor, which stays the caller's, or -1 with @err. */
+	int (*part)(void *context, unsigned number, struct err *err);
+	/*
+	 * Asked at the end of what there is, when all of it is written: 1: there may be more now; 0: that
+	 * was all; -1 with @err. NULL: that was all.
+	 */
+	int (*more)(void *context, struct ctf_reader *reader, struct err *err);
+	/* Told now and then how far it is; may be NULL. */
+	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);	/* trace clock */
+	void *context;
+};
+
+/* What was found and written. */
+struct perfetto_result {
+	uint64_t events;		/* of the trace, all kinds */
+	uint64_t callbacks;		/* slices of category "callback" */
+	uint64_t unfinished;		/* callbacks without an end */
+	uint64_t spans;			/* of programs, finished or not */
+	uint64_t unfinished_spans;	/* of these: without an end */
+	uint64_t instants, counters;	/* of programs, points with the instants; counter values */
+	uint64_t lost_events, lost_packets;
+	uint64_t bytes;			/* of the file */
+};
+
+/** perfetto_offset() - epoch minus CLOCK_MONOTONIC of the host of @reader that booted first, in ns. */
+int64_t perfetto_offset(const struct ctf_reader *reader);
+
+/**
+ * perfetto_export() - read @reader to its end and write it to @options->fd
+ * @reader: open; is bound and rewound here
+ * @result: filled also on failure, as far as it came
+ *
+ * Context: allocates, blocks.
+ * Return: 0, or -1 with @err filled.
+ */
+int perfetto_export(struct ctf_reader *reader, const struct perfetto_options *options,
+		    struct perfetto_result *result, struct err *err);
+
+#endif

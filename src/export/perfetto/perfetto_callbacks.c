@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs of callbacks become slices on their threads, with the arrows that arrive there and leave. */
+#include "export/perfetto/perfetto_internal.h"
+
+#include <string.h>
+
+/* Takes the arrows that began on this thread since @start_ns into @flow. Return: how many. */
+static unsigned departures_take(struct thread_state *thread, const struct model_instance *instance,
+				uint64_t flow[DEPARTURES_MAX])
+{
+	unsigned flows = 0, kept = 0;
+
+	for (unsigned i = 0; i < thread->departures; i++) {
+		if (thread->departure[i].ns >= instance->start_ns)
+			flow[flows++] = thread->departure[i].flow;
+		else if (instance->depth)
+			thread->departure[kept++] = thread->departure[i];
+	}
+	thread->departures = kept;
+	return flows;
+}
+
+struct call {
+	struct pft_event event;
+	struct pft_arg arg[10];
+	uint64_t departure[DEPARTURES_MAX + 1];
+	uint64_t arrival;
+};
+
+/* Fills @call with all that is known of @instance. Return: its thread, NULL: memory is out. */
+static struct thread_state *describe(struct exporter *exporter,
+				     const struct model_instance *instance, struct call *call)
+{
+	const struct model_callback *callback = instance->callback;
+	const struct callback_state *state = export_callback(exporter, callback);
+	struct thread_state *thread = export_thread(exporter, instance->thread);
+	const struct model_message *message = instance->message;
+	struct pft_event *event = &call->event;
+
+	if (!state || !thread)
+		return NULL;
+	*event = (struct pft_event){ .name = state->name, .arg = call->arg, .args = state->args,
+				     .category = exporter->words.callback,
+				     .correlation = (uint64_t)callback->index + 1 };
+	memcpy(call->arg, state->arg, sizeof(state->arg));
+	if (callback->kind == MODEL_CALLBACK_SUBSCRIPTION || instance->is_intra)
+		call->arg[event->args++] = (struct pft_arg){
+			exporter->words.is_intra_process, PFT_BOOL, { .u = instance->is_intra } };
+	event->flow = call->departure;
+	event->role = PFT_FLOW_OF_PARTS;
+	event->flows = departures_take(thread, instance, call->departure);
+	if (instance->call)
+		call->departure[event->flows++] = export_call_flow(exporter, instance->call);
+	if (!message)
+		return thread;
+	if (message->address)
+		call->arg[event->args++] = (struct pft_arg){ exporter->words.message, PFT_POINTER,
+							     { .u = message->address } };
+	if (message->publish_ns && export_comparable(message->publish_thread, instance->thread))
+		call->arg[event->args++] =
+			(struct pft_arg){ exporter->words.latency_ns, PFT_INT,
+					  { .i = (int64_t)((uint64_t)instance->start_ns -
+						   (uint64_t)message->publish_ns) } };
+	call->arrival = export_flow(exporter, message, callback->subscription ?
+				    callback->subscription : message->subscription);
+	event->end_flow = &call->arrival;
+	event->end_flows = call->arrival != 0;
+	return thread;
+}
+
+static bool instance_is_wanted(const struct exporter *exporter, const struct model_instance *instance)
+{
+	const struct model_callback *callback = instance->callback;
+
+	return export_in_window(exporter, instance->start_ns) &&
+	       export_is_wanted(exporter, model_callback_node(callback),
+				callback->subscription ? callback->subscription->topic : NULL);
+}
+
+/* The arrows that left a callback which is not shown begin at their messages. */
+static void pass_over(struct exporter *exporter, const struct model_instance *instance)
+{
+	struct thread_state *thread = export_thread(exporter, instance->thread);
+	uint64_t flow[DEPARTURES_MAX];
+
+	if (!thread)
+		return;
+	(void)departures_take(thread, instance, flow);
+	export_pending(exporter, thread);
+}
+
+/* What export_instance() and export_unfinished() begin with. Return: as describe(); NULL: also when it is not shown. */
+static struct thread_state *show(struct exporter *exporter, const struct model_instance *instance, struct call *call,
+				 uint64_t *count)
+{
+	if (!instance_is_wanted(exporter, instance)) {
+		pass_over(exporter, instance);
+		return NULL;
+	}
+	++*count;
+	return describe(exporter, instance, call);
+}
+
+void export_instance(void *context, const struct model_instance *instance)
+{
+	struct exporter *exporter = context;
+	int64_t end_ns = (int64_t)((uint64_t)instance->start_ns + (uint64_t)instance->duration_ns);
+	struct call call;
+	struct thread_state *thread = show(exporter, instance, &call, &exporter->result->callbacks);
+
+	if (!thread)
+		return;
+	pft_slice(thread->track, export_time(exporter, instance->start_ns), export_time(exporter, end_ns),
+		  &call.event);
+	export_run(exporter, instance, &call.event);
+	if (end_ns > thread->last_end_ns)
+		thread->last_end_ns = end_ns;
+	export_pending(exporter, thread);
+}
+
+/*
+ * A callback that was running when the trace ended stays open, as readers show such a slice. Else
+ * its end got lost, or it threw: how long it ran is unknown, and an open slice would swallow all
+ * that came later. What is certain is that it began.
+ */
+void export_unfinished(void *context, const struct model_instance *instance)
+{
+	struct exporter *exporter = context;
+	int64_t ns = export_time(exporter, instance->start_ns);
+	struct call call;
+	struct thread_state *thread = show(exporter, instance, &call, &exporter->result->unfinished);
+
+	if (!thread)
+		return;
+	call.event.category = exporter->words.unfinished;
+	if (exporter->finishing && instance->start_ns >= thread->last_end_ns)
+		pft_begin(thread->track, ns, &call.event);
+	else
+		pft_instant(thread->track, ns, &call.event);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages, lifecycle states and losses of the model become instants, slices and arrows. */
+#include "export/perfetto/perfetto_internal.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+
+int64_t export_time(const struct exporter *exporter, int64_t epoch_ns)
+{
+	int64_t ns = (int64_t)((uint64_t)epoch_ns - (uint64_t)exporter->offset_ns);
+
+	return epoch_ns < exporter->offset_ns || ns < 0 ? 0 : ns;
+}
+
+bool export_is_wanted(const struct exporter *exporter, const struct model_node *node,
+		      const struct model_topic *topic)
+{
+	const struct selection *selection = exporter->options->selection;
+
+	return (!node || (selection_node(selection, node->full_name) &&
+			  selection_process(selection, node->process->name, node->process->pid))) &&
+	       (!topic || selection_topic(selection, topic->name));
+}
+
+void export_words(struct exporter *exporter)
+{
+	const struct {
+		uint32_t *number;
+		const char *text;
+	} table[] = {
+		{ &exporter->words.callback, "callback" },
+		{ &exporter->words.unfinished, "unfinished" },
+		{ &exporter->words.publish, "publish" },
+		{ &exporter->words.publish_intra, "publish intra-process" },
+		{ &exporter->words.take, "take" },
+		{ &exporter->words.dropped, "dropped" },
+		{ &exporter->words.drop[MODEL_DROP_OVERWRITTEN], "dropped: overwritten" },
+		{ &exporter->words.drop[MODEL_DROP_CLEARED], "dropped: cleared" },
+		{ &exporter->words.drop[MODEL_DROP_UNTAKEN], "dropped: never taken" },
+		{ &exporter->words.lifecycle, "lifecycle" },
+		{ &exporter->words.timer, "timer" },
+		{ &exporter->words.call, "call" },
+		{ &exporter->words.executor, "executor" },
+		{ &exporter->words.link, "link" },
+		{ &exporter->words.run, "run" },
+		{ &exporter->words.tick, "tick" },
+		{ &exporter->words.serve, "serve" },
+		{ &exporter->words.request, "request" },
+		{ &exporter->words.response, "response" },
+		{ &exporter->words.cause, "used for a message" },
+		{ &exporter->words.effect, "made of a message" },
+		{ &exporter->words.node, "node" },
+		{ &exporter->words.topic, "topic" },
+		{ &exporter->words.service, "service" },
+		{ &exporter->words.period_ns, "period_ns" },
+		{ &exporter->words.symbol, "symbol" },
+		{ &exporter->words.is_intra_process, "is_intra_process" },
+		{ &exporter->words.latency_ns, "latency_ns" },
+		{ &exporter->words.source_timestamp, "source_timestamp" },
+		{ &exporter->words.message, "message" },
+		{ &exporter->words.unfinished_span, "unfinished" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		*table[i].number = pft_string(exporter->pft, table[i].text);
+	for (int state = 0; state <= MODEL_EXECUTOR_EXECUTE; state++)
+		exporter->words.executor_state[state] =
+			pft_string(exporter->pft, model_executor_state_name((enum model_executor_state)state));
+	exporter->words.pointer = exporter->words.callback;	/* argument "callback" */
+}
+
+/* ---- messages ---- */
+
+static bool publisher_is_wanted(const struct exporter *exporter, const struct model_message *message)
+{
+	return export_is_wanted(exporter, message->publisher ? message->publisher->node : NULL,
+				message->topic);
+}
+
+static void put_publish(struct exporter *exporter, const struct model_message *message)
+{
+	struct pft_arg arg[2];
+	uint64_t flow[FLOWS_MAX];
+	struct pft_event event = { .category = exporter->words.publish, .flow = flow, .arg = arg,
+				   .role = PFT_FLOW_BEGINS };
+
+	if (!export_in_window(exporter, message->publish_ns) ||
+	    !publisher_is_wanted(exporter, message))
+		return;
+	event.name = message->is_intra ? exporter->words.publish_intra : exporter->words.publish;
+	if (message->address)
+		arg[event.args++] = (struct pft_arg){ exporter->words.message, PFT_POINTER,
+						      { .u = message->address } };
+	if (message->source_ns)
+		arg[event.args++] = (struct pft_arg){ exporter->words.source_timestamp, PFT_INT,
+						      { .i = message->source_ns } };
+	event.flows = export_flows(exporter, message, flow);
+	pft_instant(export_publisher(exporter, message->publisher),
+		    export_time(exporter, message->publish_ns), &event);
+}
+
+void export_pending(struct exporter *exporter, struct thread_state *thread)
+{
+	if (thread->pending.id)
+		put_publish(exporter, &thread->pending);
+	thread->pending.id = 0;
+}
+
+void export_publishes(struct exporter *exporter)
+{
+	for (uint32_t i = 0; i < exporter->by[BY_THREAD].count; i++)
+		export_pending(exporter, BY_INDEX(exporter, BY_THREAD, i, struct thread_state));
+}
+
+/* The arrows of @message also leave the callback that publishes it. */
+static void depart(struct exporter *exporter, struct thread_state *thread,
+		   const struct model_message *message)
+{
+	uint64_t flow[FLOWS_MAX];
+	unsigned flows = export_flows(exporter, message, flow);
+
+	for (unsigned i = 0; i < flows && thread->departures < DEPARTURES_MAX; i++)
+		thread->departure[thread->departures++] =
+			(struct departure){ message->publish_ns, flow[i] };
+}
+
+/*
+ * One call that goes both ways is one instant: the half within the process, which comes first, waits
+ * for the other half, which has the source timestamp.
+ */
+static void on_published(void *context, const struct model_message *message)
+{
+	struct exporter *exporter = context;
+	struct thread_state *thread = message->publish_thread ?
+		export_thread(exporter, message->publish_thread) : NULL;
+	/* Where events were lost, two calls may look like one. */
+	bool second = thread && thread->pending.id && thread->pending.id == message->id &&
+		      thread->pending.publisher == message->publisher;
+	struct model_message both = *message;
+
+	if (!second) {
+		export_published(exporter, message->topic);
+		if (export_in_window(exporter, message->publish_ns) &&
+		    publisher_is_wanted(exporter, message))
+			export_count_published(exporter, message);
+	}
+	if (!thread) {
+		put_publish(exporter, message);
+		return;
+	}
+	if (second) {
+		both.publish_ns = thread->pending.publish_ns;
+		thread->pending.id = 0;
+	} else {
+		export_pending(exporter, thread);
+		depart(exporter, thread, message);
+	}
+	if (message->is_intra)
+		thread->pending = *message;
+	else
+		put_publish(exporter, &both);
+}
+
+/* ---- messages that arrive, or do not ---- */
+
+static bool subscriber_is_wanted(const struct exporter *exporter, const struct model_message *message)
+{
+	return export_is_wanted(exporter, message->subscription ? message->subscription->node : NULL,
+				message->topic);
+}
+
+static void on_taken(void *context, const struct model_message *message)
+{
+	struct exporter *exporter = context;
+	/* A copy of the message that no callback gets is no station of its way. */
+	uint64_t flow = message->callback ?
+		export_flow(exporter, message, message->subscription) : 0;
+	struct pft_event event = { .name = exporter->words.take, .category = exporter->words.take,
+				   .flow = &flow, .flows = flow != 0, .role = PFT_FLOW_PASSES };
+
+	if (!export_in_window(exporter, message->take_ns) || !subscriber_is_wanted(exporter, message))
+		return;
+	pft_instant(export_subscription(exporter, message->subscription),
+		    export_time(exporter, message->take_ns), &event);
+	export_count_taken(exporter, message);
+}
+
+/*
+ * A message that a buffer lost is shown where it is lost, one that nobody took where it was sent; and
+ * there, too, when the trace does not tell whose buffer it was.
+ */
+static void on_dropped(void *context, const struct model_message *message, enum model_drop why)
+{
+	struct exporter *exporter = context;
+	bool untaken = why == MODEL_DROP_UNTAKEN;
+	int64_t ns = untaken ? message->publish_ns : exporter->now_ns;
+	struct pft_event event = { .name = exporter->words.drop[why],
+				   .category = exporter->words.dropped };
+
+	if (!export_in_window(exporter, ns) ||
+	    !(untaken ? publisher_is_wanted : subscriber_is_wanted)(exporter, message))
+		return;
+	pft_instant(untaken || !message->subscription ?
+		    export_publisher(exporter, message->publisher) :
+		    export_subscription(exporter, message->subscription),
+		    export_time(exporter, ns), &event);
+	export_count_dropped(exporter, message);
+}
+
+/* ---- service calls ---- */
+
+/* The arrow of a call leaves the callback that asked. */
+static void on_call_step(void *context, const struct model_call_step *step)
+{
+	const struct model_call *call = step->call;
+	struct exporter *exporter = context;
+	struct thread_state *thread;
+
+	if (step->what != MODEL_CALL_REQUEST)
+		return;
+	thread = export_thread(exporter, call->client_thread);
+	if (thread && call->from && thread->departures < DEPARTURES_MAX)
+		thread->departure[thread->departures++] =
+			(struct departure){ call->request_ns, export_call_flow(exporter, call->id) };
+}
+
+static void on_call(void *context, const struct model_call *call)
+{
+	export_call(context, call);
+}
+
+static void on_cause(void *context, const struct model_cause *cause)
+{
+	export_cause(context, cause);
+}
+
+static void on_executor(void *context, const struct model_executor_interval *interval)
+{
+	export_executor(context, interval);
+}
+
+/* ---- lifecycle, loss ---- */
+
+static void on_transition(void *context, const struct model_transition *transition)
+{
+	struct exporter *exporter = context;
+	int64_t ns = export_time(exporter, transition->ns), born_ns;
+	struct pft_event event = { .category = exporter->words.lifecycle };
+	struct node_state *node;
+
+	if (!export_in_window(exporter, transition->ns) ||
+	    !export_is_wanted(exporter, transition->node, NULL))
+		return;
+	node = export_lifecycle(exporter, transition->node);
+	if (!node)
+		return;
+	/* The first transition tells the state the node was made in, or in which the window finds it. */
+	if (!node->in_state) {
+		born_ns = transition->node->born_ns > exporter->options->begin_ns ?
+			  transition->node->born_ns : exporter->options->begin_ns;
+		event.name = pft_string(exporter->pft, transition->start);
+		pft_begin(node->lifecycle, export_time(exporter, born_ns), &event);
+	}
+	pft_end(node->lifecycle, ns);
+	event.name = pft_string(exporter->pft, transition->goal);
+	pft_begin(node->lifecycle, ns, &event);
+	node->in_state = true;
+}
+
+static void on_loss(void *context, const struct model_loss *loss)
+{
+	struct exporter *exporter = context;
+	const struct thread_state *thread;
+
+	if (loss->end_ns < exporter->options->begin_ns || loss->begin_ns > exporter->options->end_ns)
+		return;
+	thread = loss->thread ? export_thread(exporter, loss->thread) : NULL;
+	exporter->result->lost_events += loss->events;
+	exporter->result->lost_packets += loss->packets;
+	pft_loss(thread ? thread->track : export_stream(exporter, loss->stream),
+		 export_time(exporter, loss->begin_ns), export_time(exporter, loss->end_ns), loss->events,
+		 loss->packets);
+}
+
+const struct model_listener export_listener = {
+	.instance = export_instance,
+	.unfinished = export_unfinished,
+	.published = on_published,
+	.taken = on_taken,
+	.dropped = on_dropped,
+	.transition = on_transition,
+	.loss = on_loss,
+	.call_step = on_call_step,
+	.call = on_call,
+	.cause = on_cause,
+	.executor = on_executor,
+};

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* State of one export of a ROS 2 trace to Perfetto. */
+#ifndef KYMO_EXPORT_PERFETTO_INTERNAL_H
+#define KYMO_EXPORT_PERFETTO_INTERNAL_H
+
+#include "analysis/model/model.h"
+#include "analysis/spans/spans.h"
+#include "base/map.h"
+#include "export/perfetto/perfetto.h"
+#include "export/pft/pft.h"
+
+/*
+ * Arrows of one message, at most; further subscriptions get none. Each costs 10 bytes in every event
+ * it touches. As many as 6 bits count, see flow_id().
+ */
+#define FLOWS_MAX 64
+/* Arrows that leave one callback; further messages begin theirs at the publish instant. */
+#define DEPARTURES_MAX 64
+/* A subscription that took none of so many messages of its topic is gone: no arrow until it does. */
+#define SILENT_MAX 256
+
+/* Elements by object index; zeroed as they appear. */
+struct by_index {
+	void *item;
+	uint32_t count;
+};
+
+enum by {
+	BY_PROCESS,
+	BY_THREAD,
+	BY_NODE,
+	BY_PUBLISHER,
+	BY_SUBSCRIPTION,
+	BY_RUNS,		/* by subscription */
+	BY_TIMER,
+	BY_SERVICE,
+	BY_CLIENT,
+	BY_EXECUTOR,		/* by thread */
+	BY_CALLBACK,
+	BY_TOPIC,
+	BY_TOPIC_COUNTERS,
+	BY_STREAM,
+	BY_SPAN_NAME,
+	BY_SPAN_TRACK,
+	BY_READ,		/* by stream */
+	BY_COUNT
+};
+
+/* Of a trace that grows: events that were taken, and how many of these will come again. */
+struct stream_state {
+	uint64_t taken, again;
+};
+
+struct departure {
+	int64_t ns;
+	uint64_t flow;
+};
+
+/* Spans of programs that are open on a track. Those before the window are around all others. */
+struct span_depth {
+	uint32_t shown;
+	uint32_t late;			/* begun behind the window: within all others */
+};
+
+struct thread_state {
+	struct pft_track *track;
+	struct span_depth spans;
+	int64_t last_end_ns;		/* of the callbacks that returned */
+	struct model_message pending;	/* published within the process, perhaps not only; id 0: none */
+	struct departure departure[DEPARTURES_MAX];
+	uint32_t departures;
+};
+
+struct process_state {
+	struct pft_track *track;
+	const char *name;		/* as described last */
+};
+
+struct node_state {
+	struct pft_track *track, *lifecycle;
+	bool in_state;
+};
+
+struct subscription_state {
+	struct pft_track *track, *latency, *waiting;
+	uint32_t slot;			/* of its topic, where topic_state says so */
+	uint64_t waited;		/* last value of waiting, plus one; 0: none yet */
+};
+
+/* What may overlap on one track gets as many rows as it needs, up to so many. */
+#define LANES_MAX 16
+
+/* A timer, a service, a client. */
+struct lanes {
+	struct pft_track *track[LANES_MAX];
+	int64_t end_ns[LANES_MAX];
+};
+
+/* Counters of a topic. */
+struct topic_counters {
+	struct pft_track *track, *rate, *dropped;
+	struct pft_track *latency;	/* to subscriptions that the trace does not tell */
+	int64_t second;			/* that is being counted, from the first one of the file */
+	uint64_t in_second, drops;
+	uint64_t published;		/* in all */
+	struct publication *latest;	/* the last PUBLISHED_MAX, by their number modulo that */
+};
+
+struct publication {
+	uint64_t id;
+	int64_t ns;
+};
+
+/* More newer messages than this are not counted when one is taken. */
+#define PUBLISHED_MAX 1024u
+
+struct executor_state {
+	struct pft_track *track;
+};
+
+/* Who an arrow of a topic's messages may lead to. */
+struct topic_state {
+	uint64_t published;
+	uint32_t slots;
+	struct {
+		uint32_t subscription;	/* index */
+		uint64_t heard;		/* published when it was made or took a message */
+	} slot[FLOWS_MAX];
+};
+
+struct publisher_state {
+	struct pft_track *track;
+};
+
+struct loss_state {
+	struct pft_track *track;
+};
+
+/* What is the same in every run of a callback. */
+struct callback_state {
+	uint32_t name;
+	uint8_t args;
+	struct pft_arg arg[6];
+};
+
+/* Texts that are used all the time, as pft_string() numbers. */
+struct words {
+	uint32_t callback, unfinished, publish, take, dropped, lifecycle;	/* categories, names */
+	uint32_t publish_intra, drop[3];			/* names; drop by enum model_drop */
+	uint32_t timer, call, executor, link;			/* categories */
+	uint32_t run, tick, serve, request, response, cause, effect, executor_state[3];	/* names */
+	uint32_t node, topic, service, period_ns, symbol, pointer, is_intra_process;	/* arguments */
+	uint32_t latency_ns, source_timestamp, message;
+	uint32_t unfinished_span;				/* argument */
+};
+
+struct exporter {
+	struct pft *pft;
+	struct model *model;
+	struct spans *spans;
+	struct map counters;	/* (name << 32 | process, track + 1 or 0) -> pft_track */
+	struct ctf_reader *reader;
+	const struct perfetto_options *options;
+	struct perfetto_result *result;
+	struct words words;
+	int64_t offset_ns;	/* epoch minus the clock of the Perfetto trace */
+	int64_t now_ns;		/* of the event being read */
+	uint64_t flow_base;	/* the upper 24 bits of all arrows; not 0 */
+	unsigned clocks_written;	/* of options->clock */
+	int64_t next_clock_ns;		/* Perfetto time of the next of them */
+	bool finishing;
+	uint32_t subscriptions_seen;
+	struct pft_track *ros, *no_node, *topics, *lost;
+	unsigned classes;	/* that were bound */
+	unsigned parts;		/* begun, but for the first */
+	uint64_t links;		/* arrows along links, so far */
+	int64_t first_ns;	/* where the first second of rates begins */
+	struct by_index by[BY_COUNT];
+	bool out_of_memory;
+};
+
+/**
+ * export_time() - Perfetto time of a time since the epoch
+ *
+ * Times are untrusted input: what lies before the clock's zero becomes 0, nothing overflows.
+ */
+int64_t export_time(const struct exporter *exporter, int64_t epoch_ns);
+
+/** export_in_window() - does what begins at @epoch_ns belong into the file? */
+static inline bool export_in_window(const struct exporter *exporter, int64_t epoch_ns)
+{
+	return epoch_ns >= exporter->options->begin_ns && epoch_ns <= exporter->options->end_ns;
+}
+
+/*
+ * Readers draw arrows within a machine only. The tracks of ROS 2 belong to that of the first host, so the
+ * arrows of a message reach callbacks of that host on their threads.
+ */
+static inline bool export_arrows_reach(const struct model_process *process)
+{
+	return !process->host;
+}
+
+/** export_top() - a track at the top that stands for all hosts of the file. */
+struct pft_track *export_top(struct exporter *exporter, const char *name);
+
+/** export_comparable() - do both threads go by one clock? NULL: unknown. */
+static inline bool export_comparable(const struct model_thread *a, const struct model_thread *b)
+{
+	return a && b && a->process->host == b->process->host;
+}
+
+/** export_is_wanted() - are @node and @topic, either of them NULL where there is none, asked for? */
+bool export_is_wanted(const struct exporter *exporter, const struct model_node *node,
+		      const struct model_topic *topic);
+
+/** by_index() - the element of @index, @size bytes, or NULL with out_of_memory set. */
+void *by_index(struct exporter *exporter, enum by what, uint32_t index, size_t size);
+#define BY_INDEX(exporter, what, index, type) \
+	((type *)by_index(exporter, what, index, sizeof(type)))
+
+/* Tracks, made when first needed; NULL when memory is out. */
+struct pft_track *export_process(struct exporter *exporter, const struct model_process *process);
+struct thread_state *export_thread(struct exporter *exporter, const struct model_thread *thread);
+struct pft_track *export_publisher(struct exporter *exporter,
+				   const struct model_publisher *publisher);
+struct pft_track *export_subscription(struct exporter *exporter,
+				      const struct model_subscription *subscription);
+/*
+ * The order of tracks below a node: kinds as they stand here, within a kind as the node made them.
+ */
+enum entity {
+	ENTITY_LIFECYCLE, ENTITY_PUBLISHER, ENTITY_SUBSCRIPTION, ENTITY_CALLBACK, ENTITY_TIMER,
+	ENTITY_SERVICE, ENTITY_CLIENT, ENTITY_UNKNOWN_NODE
+};
+
+/** export_entity() - a track below @node (NULL: unknown); @index: of the object, within its kind. */
+struct pft_track *export_entity(struct exporter *exporter, const struct model_node *node,
+				enum entity entity, uint32_t index, const struct pft_look *look);
+
+struct node_state *export_lifecycle(struct exporter *exporter, const struct model_node *node);
+struct pft_track *export_stream(struct exporter *exporter, uint32_t stream);
+void export_process_names(struct exporter *exporter);
+
+/** export_flows() - one arrow per living subscription of the message's topic. Return: how many. */
+unsigned export_flows(struct exporter *exporter, const struct model_message *message,
+		      uint64_t flow[FLOWS_MAX]);
+
+/** export_published() - one more message of @topic, which may be NULL. */
+void export_published(struct exporter *exporter, const struct model_topic *topic);
+
+/** export_flow() - the arrow to @subscription, 0: none. */
+uint64_t export_flow(struct exporter *exporter, const struct model_message *message,
+		     const struct model_subscription *subscription);
+
+/** export_callback() - name and constant arguments of a callback, or NULL when memory is out. */
+const struct callback_state *export_callback(struct exporter *exporter,
+					     const struct model_callback *callback);
+
+/** export_pending() - the same for one thread. */
+void export_pending(struct exporter *exporter, struct thread_state *thread);
+
+/* perfetto_callbacks.c: of struct model_listener. */
+void export_instance(void *context, const struct model_instance *instance);
+void export_unfinished(void *context, const struct model_instance *instance);
+
+/** export_publishes() - write the publish instants that waited for their other half. */
+void export_publishes(struct exporter *exporter);
+
+/** export_mix() - the arrow of @flow, a number of a program's or of our own, in this trace. */
+uint64_t export_mix(const struct exporter *exporter, uint64_t flow);
+
+/*
+ * perfetto_services.c: what runs, below its node. @call: the slice on its thread, whose arrows it also
+ * gets where they do not reach that.
+ */
+void export_run(struct exporter *exporter, const struct model_instance *instance,
+		const struct pft_event *call);
+uint64_t export_call_flow(const struct exporter *exporter, uint64_t call);
+void export_call(struct exporter *exporter, const struct model_call *call);
+
+/* perfetto_counters.c: what became of a topic's messages, as far as they are shown. */
+void export_count_published(struct exporter *exporter, const struct model_message *message);
+void export_count_taken(struct exporter *exporter, const struct model_message *message);
+void export_count_dropped(struct exporter *exporter, const struct model_message *message);
+/** export_counters_finish() - write what was being counted. */
+void export_counters_finish(struct exporter *exporter);
+void export_counters_free(struct exporter *exporter);
+
+/** export_cause() - an arrow along a message link. */
+void export_cause(struct exporter *exporter, const struct model_cause *cause);
+
+/** export_executor() - what the thread of an executor did. */
+void export_executor(struct exporter *exporter, const struct model_executor_interval *interval);
+
+/** export_kernel() - a pass over the kernel's events, if there are any. Return: as err_set(). perfetto_kernel.c. */
+int export_kernel(struct exporter *exporter, struct err *err);
+
+/** export_words() - number the texts of struct words. */
+void export_words(struct exporter *exporter);
+
+/** export_listener - what happens in the model becomes events. */
+extern const struct model_listener export_listener;
+
+/** export_span_listener - what programs say of themselves becomes events. perfetto_spans.c. */
+extern const struct spans_listener export_span_listener;
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Message links, and what the threads of executors did. */
+#include "export/perfetto/perfetto_internal.h"
+
+#include <stdio.h>
+
+#define LABEL_MAX 64
+#define LINK_FLOWS (UINT64_C(1) << 61)	/* apart from the numbers of programs before they are mixed */
+
+/*
+ * An arrow from the run of a callback to a message that was computed from what it got. The run and the
+ * message may be written already, so both ends are instants of their own.
+ */
+void export_cause(struct exporter *exporter, const struct model_cause *cause)
+{
+	const struct model_message *message = cause->message;
+	const struct model_subscription *from = cause->subscription;
+	uint64_t flow = export_mix(exporter, LINK_FLOWS + exporter->links);
+	struct pft_event event = { .name = exporter->words.cause, .category = exporter->words.link,
+				   .flow = &flow, .flows = 1, .role = PFT_FLOW_BEGINS };
+
+	if (!message->publisher || !export_in_window(exporter, cause->start_ns) ||
+	    !export_in_window(exporter, message->publish_ns) ||
+	    !export_is_wanted(exporter, from->node, from->topic) ||
+	    !export_is_wanted(exporter, message->publisher->node, message->topic))
+		return;
+	exporter->links++;
+	pft_instant(export_subscription(exporter, from), export_time(exporter, cause->start_ns), &event);
+	event.name = exporter->words.effect;
+	event.role = PFT_FLOW_PASSES;
+	pft_instant(export_publisher(exporter, message->publisher),
+		    export_time(exporter, message->publish_ns), &event);
+}
+
+static struct pft_track *executor_track(struct exporter *exporter, const struct model_thread *thread)
+{
+	struct executor_state *state = BY_INDEX(exporter, BY_EXECUTOR, thread->index,
+						struct executor_state);
+	char name[LABEL_MAX];
+
+	if (!state || state->track)
+		return state ? state->track : NULL;
+	snprintf(name, sizeof(name), "executor of %s %d", thread->name, thread->tid);
+	state->track = pft_track(exporter->pft, export_process(exporter, thread->process), name);
+	return state->track;
+}
+
+void export_executor(struct exporter *exporter, const struct model_executor_interval *interval)
+{
+	struct pft_event event = { .name = exporter->words.executor_state[interval->state],
+				   .category = exporter->words.executor };
+	int64_t begin_ns = export_time(exporter, interval->start_ns);
+	const struct model_node *node = NULL;
+	struct pft_track *track;
+
+	if (interval->timer)
+		node = interval->timer->node;
+	else if (interval->subscription)
+		node = interval->subscription->node;
+	if (!export_in_window(exporter, interval->start_ns) ||
+	    !export_is_wanted(exporter, node, interval->subscription ? interval->subscription->topic : NULL))
+		return;
+	track = executor_track(exporter, interval->thread);
+	if (interval->end_ns)
+		pft_slice(track, begin_ns, export_time(exporter, interval->end_ns), &event);
+	else
+		pft_instant(track, begin_ns, &event);
+}

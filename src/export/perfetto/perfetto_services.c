@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Below a node: what its timers and services did, and whom its clients called. A call is a slice at
+ * the client from the request to the response, a slice at the service while it was served, and one
+ * arrow: the callback that asked, request, service, its callback, response.
+ */
+#include "export/perfetto/perfetto_internal.h"
+
+#include <stdio.h>
+
+#define LABEL_MAX 512
+#define CALL_FLOWS (UINT64_C(1) << 62)	/* apart from the numbers of programs before they are mixed */
+
+/* Whose track it is. */
+struct owner {
+	enum entity entity;
+	enum by by;
+	uint32_t index;
+	const struct model_node *node;
+	const char *kind, *name;
+};
+
+static struct owner of_subscription(const struct model_subscription *subscription)
+{
+	return (struct owner){ ENTITY_CALLBACK, BY_RUNS, subscription->index, subscription->node, "callback",
+			       subscription->topic ? subscription->topic->name : "" };
+}
+
+static struct owner of_timer(const struct model_timer *timer, char period[32])
+{
+	snprintf(period, 32, "%g ms", (double)timer->period_ns / 1e6);
+	return (struct owner){ ENTITY_TIMER, BY_TIMER, timer->index, timer->node, "timer", period };
+}
+
+static struct owner of_service(const struct model_service *service)
+{
+	return (struct owner){ ENTITY_SERVICE, BY_SERVICE, service->index, service->node, "service",
+			       service->name };
+}
+
+static struct owner of_client(const struct model_service *client)
+{
+	return (struct owner){ ENTITY_CLIENT, BY_CLIENT, client->index, client->node, "client",
+			       client->name };
+}
+
+static struct pft_track *lane_make(struct exporter *exporter, const struct owner *owner,
+				   struct pft_track *first)
+{
+	char name[LABEL_MAX];
+	struct pft_look look = { .name = name, .has_lanes = !first, .lane_of = first };
+
+	snprintf(name, sizeof(name), "%s %s", owner->kind, owner->name);
+	return export_entity(exporter, owner->node, owner->entity, owner->index, &look);
+}
+
+/* A row of @owner that is free from @begin_ns to @end_ns, or NULL: all are taken, or memory is out. */
+static struct pft_track *lane(struct exporter *exporter, const struct owner *owner, int64_t begin_ns,
+			      int64_t end_ns)
+{
+	struct lanes *lanes = BY_INDEX(exporter, owner->by, owner->index, struct lanes);
+	unsigned i = 0;
+
+	while (lanes && i < LANES_MAX && lanes->track[i] && lanes->end_ns[i] > begin_ns)
+		i++;
+	if (!lanes || i == LANES_MAX)
+		return NULL;
+	if (!lanes->track[i])
+		lanes->track[i] = lane_make(exporter, owner, lanes->track[0]);
+	lanes->end_ns[i] = end_ns;
+	return lanes->track[i];
+}
+
+/* What has no end, or no row of its own any more, is an instant on the first row. */
+static struct pft_track *put(struct exporter *exporter, const struct owner *owner, int64_t begin_ns,
+			     int64_t end_ns, const struct pft_event *event)
+{
+	struct pft_track *track = end_ns >= begin_ns ? lane(exporter, owner, begin_ns, end_ns) : NULL;
+	struct lanes *lanes;
+
+	if (track) {
+		pft_begin(track, export_time(exporter, begin_ns), event);
+		return track;
+	}
+	lanes = BY_INDEX(exporter, owner->by, owner->index, struct lanes);
+	if (!lanes)
+		return NULL;
+	if (!lanes->track[0])
+		lanes->track[0] = lane_make(exporter, owner, NULL);
+	pft_instant(lanes->track[0], export_time(exporter, begin_ns), event);
+	return NULL;
+}
+
+/*
+ * ---- timers, services whose requests the trace does not tell, and what arrows do not reach elsewhere ----
+ */
+
+void export_run(struct exporter *exporter, const struct model_instance *instance,
+		const struct pft_event *call)
+{
+	bool reached = exporter->options->chrome || export_arrows_reach(instance->thread->process);
+	const struct model_callback *callback = instance->callback;
+	int64_t end_ns = (int64_t)((uint64_t)instance->start_ns + (uint64_t)instance->duration_ns);
+	struct pft_event event = { .name = exporter->words.tick, .category = exporter->words.timer };
+	char period[32];
+	struct owner owner;
+	struct pft_track *track;
+
+	if (callback->timer) {
+		owner = of_timer(callback->timer, period);
+	} else if (callback->service && !instance->call) {
+		owner = of_service(callback->service);
+		event.name = exporter->words.serve;
+		event.category = exporter->words.service;
+	} else if (callback->subscription && !reached) {
+		owner = of_subscription(callback->subscription);
+		event.name = event.category = exporter->words.run;
+	} else {
+		return;
+	}
+	if (!reached) {
+		event.flow = call->flow;
+		event.flows = call->flows;
+		event.end_flow = call->end_flow;
+		event.end_flows = call->end_flows;
+	}
+	track = put(exporter, &owner, instance->start_ns, end_ns, &event);
+	pft_end(track, export_time(exporter, end_ns));
+}
+
+/* ---- calls ---- */
+
+uint64_t export_call_flow(const struct exporter *exporter, uint64_t call)
+{
+	return export_mix(exporter, CALL_FLOWS + call);
+}
+
+static void put_client(struct exporter *exporter, const struct model_call *call, uint64_t flow)
+{
+	struct pft_event event = { .name = exporter->words.request, .category = exporter->words.call,
+				   .flow = &flow, .flows = 1, .role = PFT_FLOW_BEGINS };
+	struct owner owner = of_client(call->client);
+	struct pft_track *track;
+
+	if (!call->request_ns || !export_in_window(exporter, call->request_ns) ||
+	    !export_is_wanted(exporter, call->client->node, NULL))
+		return;
+	track = put(exporter, &owner, call->request_ns,
+		    call->response_taken_ns ? call->response_taken_ns : INT64_MIN, &event);
+	if (!call->response_taken_ns)
+		return;
+	event.name = exporter->words.response;
+	event.role = PFT_FLOW_PASSES;
+	pft_instant(track, export_time(exporter, call->response_taken_ns), &event);
+	pft_end(track, export_time(exporter, call->response_taken_ns));
+}
+
+static void put_service(struct exporter *exporter, const struct model_call *call, uint64_t flow)
+{
+	struct pft_event event = { .name = exporter->words.serve, .category = exporter->words.service,
+				   .flow = &flow, .flows = 1,
+				   .role = call->request_ns ? PFT_FLOW_PASSES : PFT_FLOW_BEGINS };
+	struct owner owner = of_service(call->service);
+	int64_t end_ns = call->response_ns ? call->response_ns : call->callback_end_ns;
+	struct pft_track *track;
+
+	if (!call->request_taken_ns || !export_in_window(exporter, call->request_taken_ns) ||
+	    !export_is_wanted(exporter, call->service->node, NULL))
+		return;
+	track = put(exporter, &owner, call->request_taken_ns, end_ns ? end_ns : INT64_MIN, &event);
+	pft_end(track, export_time(exporter, end_ns));
+}
+
+void export_call(struct exporter *exporter, const struct model_call *call)
+{
+	uint64_t flow = export_call_flow(exporter, call->id);
+
+	if (call->client)
+		put_client(exporter, call, flow);
+	if (call->service)
+		put_service(exporter, call, flow);
+}

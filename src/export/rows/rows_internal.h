@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the formats of rows.h share: the pass (rows.c), and files of lines (csv.c, json.c). */
+#ifndef KYMO_EXPORT_ROWS_INTERNAL_H
+#define KYMO_EXPORT_ROWS_INTERNAL_H
+
+#include "export/rows/rows.h"
+
+/** rows_pass() - hand every row to @take, which returns 0, or -1 with @err filled. */
+int rows_pass(struct tables *tables, const struct rows_options *options, struct rows_result *result,
+	      int (*take)(void *context, const struct tables_row *row, struct err *err),
+	      void *context, struct err *err);
+
+/* How a kind of file writes. */
+struct line_format {
+	const char *suffix;		/* of the file: "csv" */
+	void (*head)(FILE *out, unsigned table);	/* NULL: there is none */
+	void (*row)(FILE *out, const struct tables_row *row);
+};
+
+/** lines_export() - a file a table, or options->out. */
+int lines_export(struct tables *tables, const struct rows_options *options,
+		 const struct line_format *format, struct rows_result *result, struct err *err);
+
+/** lines_integer() - as printf("%lld"), which is too slow here. */
+void lines_integer(FILE *out, int64_t value);
+
+#endif

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kymo flow`: the passes over the trace, which chains are shown, and the overview. */
+#include "report/flow/flow.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/flow/flow_internal.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+#define ROWS_AS_TEXT 20u
+#define PROGRESS_EVENTS 65536u	/* power of two */
+
+/* ---- the pass ---- */
+
+static void on_loss(void *context, const struct model_loss *loss)
+{
+	struct flow *flow = context;
+
+	flow->lost_events += loss->events;
+	flow->lost_packets += loss->packets;
+}
+
+static const struct model_listener loss_listener = { .loss = on_loss };
+
+static int pass(struct flow *flow, const struct chains_options *options, struct err *err)
+{
+	const struct flow_options *o = flow->options;
+	struct ctf_event event;
+	uint64_t events = 0;
+	int more;
+
+	chains_destroy(flow->chains);
+	flow->chains = NULL;
+	model_destroy(flow->model);
+	flow->model = NULL;
+	flow->lost_events = flow->lost_packets = 0;
+	if (model_create(&flow->model, err) ||
+	    chains_create(&flow->chains, flow->model, options, err))
+		return -1;
+	if (model_listen(flow->model, &loss_listener, flow))
+		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	if (model_attach(flow->model, flow->reader, err))
+		return -1;
+	while ((more = ctf_next(flow->reader, &event, err)) > 0) {
+		if (o->progress && (++events & (PROGRESS_EVENTS - 1)) == 0)
+			o->progress(o->context, events, event.clock_ns);
+		if (model_event(flow->model, &event))
+			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	}
+	if (o->progress)
+		o->progress(o->context, 0, 0);
+	if (more < 0)
+		return -1;
+	model_finish(flow->model);
+	chains_finish(flow->chains);
+	if (chains_failed(flow->chains))
+		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	return 0;
+}
+
+/* ---- which chains ---- */
+
+/* A chain touches what is asked for with any of its steps, and what is to be left out with none. */
+struct touch {
+	bool asked, left_out;
+};
+
+static void touch(struct touch *touch, const struct opt_list *globs, const char *name)
+{
+	touch->asked |= selection_matches(globs, name);
+	touch->left_out |= selection_leaves_out(globs, name);
+}
+
+static bool is_wanted(const struct flow *flow, const struct chains_path *path)
+{
+	const struct selection *selection = flow->options->selection;
+	struct touch nodes = { 0 }, topics = { 0 };
+	bool process = false;
+
+	if (!chains_is_chain(flow->chains, path))
+		return false;
+	for (; path && selection; path = path->parent) {
+		const struct model_callback *callback = path->callback;
+		const struct model_node *node = callback ? model_callback_node(callback) :
+							   path->publisher->node;
+		const struct model_process *of = callback ? callback->process : path->publisher->process;
+		const struct model_topic *topic = callback && callback->subscription ?
+						  callback->subscription->topic :
+						  path->publisher ? path->publisher->topic : NULL;
+
+		touch(&nodes, &selection->node, node ? node->full_name : NULL);
+		touch(&topics, &selection->topic, topic ? topic->name : NULL);
+		process |= selection_process(selection, of->name, of->pid);
+	}
+	return !selection || (nodes.asked && !nodes.left_out && topics.asked && !topics.left_out &&
+			      process);
+}
+
+/* Longest way first, then what happened most often, then what appeared first. */
+static int by_length(const void *a, const void *b)
+{
+	const struct chains_path *x = *(const struct chains_path *const *)a;
+	const struct chains_path *y = *(const struct chains_path *const *)b;
+
+	if (x->hops != y->hops)
+		return x->hops < y->hops ? 1 : -1;
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static unsigned limit_of(const struct flow_options *options)
+{
+	if (options->limit)
+		return options->limit < UINT32_MAX ? (unsigned)options->limit : UINT32_MAX;
+	return options->format == TABLE_TEXT ? ROWS_AS_TEXT : UINT32_MAX;
+}
+
+static int choose(struct flow *flow, struct err *err)
+{
+	unsigned count = chains_path_count(flow->chains), i;
+
+	free(flow->chain);
+	flow->chain = calloc(count ? count : 1, sizeof(*flow->chain));
+	if (!flow->chain)
+		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	flow->chains_all = 0;
+	for (i = 0; i < count; i++)
+		if (is_wanted(flow, chains_path(flow->chains, i)))
+			flow->chain[flow->chains_all++] = chains_path(flow->chains, i);
+	qsort(flow->chain, flow->chains_all, sizeof(*flow->chain), by_length);
+	flow->chains_shown = flow->chains_all;
+	if (flow->chains_shown > limit_of(flow->options))
+		flow->chains_shown = limit_of(flow->options);
+	return 0;
+}
+
+/* Paths are numbered alike in each pass: collect the times of those that will be shown. */
+static int second_pass(struct flow *flow, struct chains_options *options, struct err *err)
+{
+	uint32_t bits = chains_path_count(flow->chains);
+	uint8_t *collect = calloc(bits / 8 + 1, 1);
+	unsigned i;
+	int status;
+
+	if (!collect)
+		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	for (i = 0; i < flow->chains_shown && i < CHAINS_EAGER; i++)
+		collect[flow->chain[i]->index / 8] |= 1u << flow->chain[i]->index % 8;
+	options->collect = collect;
+	options->collect_bits = bits;
+	status = pass(flow, options, err);
+	free(collect);
+	return status ? status : choose(flow, err);
+}
+
+static bool all_timed(const struct flow *flow)
+{
+	unsigned i;
+
+	for (i = 0; i < flow->chains_shown; i++)
+		if (!flow->chain[i]->stats && flow->chain[i]->index >= CHAINS_EAGER)
+			return false;
+	return true;
+}
+
+/* ---- the overview ---- */
+
+static const struct table_column chain_columns[] = {
+	{ "chain", "#" },
+	{ "hops", NULL },
+	{ "begun", "Begun" },
+	{ "arrived", "Arrived" },
+	{ "between_hosts", NULL },
+	{ "min_ns", "Min" },
+	{ "mean_ns", "Mean" },
+	{ "p50_ns", "p50" },
+	{ "p90_ns", "p90" },
+	{ "p99_ns", "p99" },
+	{ "max_ns", "Max" },
+	{ "is_loop", NULL },
+	{ "error_ns", NULL },
+	{ "path", "Chain" },
+};
+
+static void cells_of(struct table *t, const struct histogram *h, int64_t error_ns)
+{
+	unsigned i;
+
+	for (i = 0; i < 6 && (!h || !h->count); i++)
+		table_none(t);
+	if (i)
+		return;
+	table_ns_within(t, (int64_t)h->min, error_ns);
+	table_ns_within(t, (int64_t)(histogram_mean(h) + 0.5), error_ns);
+	table_ns_within(t, (int64_t)histogram_quantile(h, 0.5), error_ns);
+	table_ns_within(t, (int64_t)histogram_quantile(h, 0.9), error_ns);
+	table_ns_within(t, (int64_t)histogram_quantile(h, 0.99), error_ns);
+	table_ns_within(t, (int64_t)h->max, error_ns);
+}
+
+static void chain_row(struct flow *flow, unsigned number, const struct chains_path *path)
+{
+	const struct chains_path *first = path;
+	struct table *t = flow->table;
+	char label[8192];
+
+	while (first->parent)
+		first = first->parent;
+	table_u64(t, number);
+	table_u64(t, path->hops);
+	table_u64(t, first->count);
+	table_u64(t, path->callback ? path->ended : path->count);
+	table_u64(t, path->between_hosts);
+	cells_of(t, path->stats ? &path->stats->total : NULL, path->stats ? path->stats->error_ns : 0);
+	table_u64(t, path->is_loop);
+	table_ns(t, path->stats ? path->stats->error_ns : 0);
+	table_text(t, flow_chain_label(path, label, sizeof(label)));
+}
+
+static void print_chains(struct flow *flow)
+{
+	const struct flow_options *options = flow->options;
+	unsigned i;
+
+	table_section(flow->table, "chains", "Chains, longest way first; end-to-end latency",
+		      chain_columns, COUNT_OF(chain_columns));
+	for (i = 0; i < flow->chains_shown; i++)
+		if (!options->chain || options->chain == i + 1)
+			chain_row(flow, i + 1, flow->chain[i]);
+	if (flow->chains_shown < flow->chains_all)
+		table_note(flow->table, "... and %u more: --limit %u",
+			   flow->chains_all - flow->chains_shown, flow->chains_all);
+}
+
+/* ---- facts and remarks ---- */
+
+static void print_facts(struct flow *flow, bool *lost)
+{
+	const struct flow_options *options = flow->options;
+	bool whole = options->begin_ns == INT64_MIN && options->end_ns == INT64_MAX;
+	struct table *t = flow->table;
+
+	if (whole && options->told_lost > flow->lost_events)
+		flow->lost_events = options->told_lost;
+	*lost = flow->lost_events || flow->lost_packets;
+	flow_print_trace(flow);
+	if (options->pattern)
+		table_value_text(t, "pattern", "Chain", options->pattern);
+	if (!options->message && options->at_ns == INT64_MIN) {
+		table_value_u64(t, "chains_count", "Chains", flow->chains_all);
+		table_value_u64(t, "links", "Message links", chains_facts(flow->chains)->links);
+	}
+	table_value_u64(t, "lost_events", "Lost events", flow->lost_events);
+	if (flow->lost_packets || options->format != TABLE_TEXT)
+		table_value_u64(t, "lost_packets", "Lost packets", flow->lost_packets);
+	if (chains_facts(flow->chains)->latest_used)
+		table_value_text(t, "latest", "Assumed (--latest)",
+				 "a timer that publishes uses what its node got last; links marked ~> "
+				 "on timers without a message_link are no facts of the trace");
+}
+
+static void print_exceeded(struct flow *flow)
+{
+	const struct chains_facts *facts = chains_facts(flow->chains);
+	static const char *const texts[] = {
+		"steps of new paths were not followed: there are too many different paths.",
+		"chains were cut: they have more than 64 steps.",
+		"messages were taken long after they were sent, what led to them was forgotten.",
+		"chains were not followed: more than 64 met in one message.",
+	};
+	const uint64_t counts[] = { facts->paths_exceeded, facts->steps_exceeded,
+				    facts->lookback_exceeded, facts->fan_in_exceeded };
+	static const char *const keys[] = { "paths_exceeded", "steps_exceeded",
+					    "lookback_exceeded", "fan_in_exceeded" };
+
+	for (unsigned i = 0; i < COUNT_OF(counts); i++) {
+		if (flow->options->format != TABLE_TEXT)
+			table_value_u64(flow->table, keys[i], keys[i], counts[i]);
+		else if (counts[i])
+			table_note(flow->table, "%" PRIu64 " %s", counts[i], texts[i]);
+	}
+}
+
+static void print_remarks(struct flow *flow)
+{
+	uint64_t between = 0;
+	unsigned i;
+
+	for (i = 0; i < flow->chains_shown; i++)
+		between += flow->chain[i]->between_hosts;
+	if (between)
+		table_note(flow->table, "%" PRIu64 " arrivals have no times: the chain crosses hosts, "
+			   "and nothing compares their clocks.", between);
+	if (model_facts(flow->model)->publishes_without_timestamp)
+		table_note(flow->table, "%" PRIu64 " messages of ROS 2 Iron or older have no time stamp: "
+			   "their chains end where they are published.",
+			   model_facts(flow->model)->publishes_without_timestamp);
+	if (flow->lost_events || flow->lost_packets)
+		table_note(flow->table, "Events were lost: chains may be broken where none broke.");
+	if (!flow->options->pattern && !flow->options->all_topics)
+		table_note(flow->table, "Chains over /rosout and /parameter_events are left out; --all "
+			   "shows them.");
+}
+
+static const char *why_empty(const struct flow *flow, char *buffer, size_t size)
+{
+	const struct flow_options *options = flow->options;
+	const char *near = NULL, *missing = chains_missing(flow->chains, &near);
+
+	if (missing && near)
+		snprintf(buffer, size, "There is no node or topic '%s' in the trace. Did you mean %s? "
+			 "`kymo report --section nodes` and `--section topics` list them.", missing, near);
+	else if (missing)
+		snprintf(buffer, size, "There is no node or topic '%s' in the trace. `kymo report "
+			 "--section nodes` and `--section topics` list them.", missing);
+	else if (options->at_ns != INT64_MIN)
+		snprintf(buffer, size, "No chain begins then or later%s. `kymo flow` without --at lists the "
+			 "chains there are.", selection_any(options->selection) ? " of what was selected" : "");
+	else if (options->message)
+		snprintf(buffer, size, "No such message was published in the trace. `kymo report --section "
+			 "messages --format csv` lists them with their ids.");
+	else if (!model_facts(flow->model)->ros_events)
+		snprintf(buffer, size, "The trace has no events of ROS 2. `kymo info` tells what it has.");
+	else if (options->pattern)
+		snprintf(buffer, size, "No message went this way. `kymo flow` without a chain lists the "
+			 "ways there are; --latest also follows timers that publish what was received "
+			 "before.");
+	else
+		snprintf(buffer, size, "No message that a callback published got to another callback%s%s.",
+			 selection_any(options->selection) ? " of what --node, --topic and --process select" : "",
+			 options->begin_ns != INT64_MIN || options->end_ns != INT64_MAX ?
+			 " between --begin and --end" : "");
+	return buffer;
+}
+
+/* ---- all of it ---- */
+
+static int print(struct flow *flow, bool *lost)
+{
+	bool tree = flow->options->message || flow->options->at_ns != INT64_MIN;
+	char why[512];
+
+	print_facts(flow, lost);
+	report_print_hosts(flow->table, flow->options->align);
+	if (tree ? !chains_tree_count(flow->chains) : !flow->chains_shown) {
+		table_value_text(flow->table, "why_empty", "Nothing to show",
+				 why_empty(flow, why, sizeof(why)));
+		return EXIT_EMPTY;
+	}
+	if (tree) {
+		flow_print_tree(flow);
+		return EXIT_OK;
+	}
+	print_chains(flow);
+	flow_print_segments(flow);
+	flow_print_stops(flow);
+	flow_print_worst(flow);
+	print_exceeded(flow);
+	print_remarks(flow);
+	return EXIT_OK;
+}
+
+int flow_run(struct ctf_reader *reader, const char *path, const struct flow_options *options,
+	     struct table *table, bool *lost, struct err *err)
+{
+	struct flow flow = { .options = options, .path = path, .reader = reader, .table = table };
+	bool tree = options->message || options->at_ns != INT64_MIN;
+	struct chains_options chains = {
+		.pattern = options->pattern,
+		.all_topics = options->all_topics || options->message,
+		.latest = options->latest,
+		.begin_ns = options->begin_ns,
+		.end_ns = options->end_ns,
+		.worst = options->worst,
+		.follow_id = options->message,
+		.follow_ns = options->at_ns,
+	};
+	int status = -1;
+
+	for (unsigned i = 0; i < ctf_class_count(reader); i++)
+		chains.calls |= strcmp(ctf_class(reader, i)->name, "ros2:rmw_take_response") == 0;
+	if (pass(&flow, &chains, err) || choose(&flow, err))
+		goto out;
+	if (!tree && !all_timed(&flow) && second_pass(&flow, &chains, err))
+		goto out;
+	if (options->chain > flow.chains_shown && flow.chains_shown && !tree) {
+		err_set(err, EXIT_USAGE, "There are %u chains, so none with the number %" PRIu64 ".",
+			flow.chains_shown, options->chain);
+		goto out;
+	}
+	status = print(&flow, lost);
+out:
+	free(flow.chain);
+	chains_destroy(flow.chains);
+	model_destroy(flow.model);
+	return status;
+}

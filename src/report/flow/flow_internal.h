@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files of `kymo flow`: flow.c (passes, overview), flow_chain.c,
+ * flow_tree.c, flow_text.c. */
+#ifndef KYMO_REPORT_FLOW_INTERNAL_H
+#define KYMO_REPORT_FLOW_INTERNAL_H
+
+#include "analysis/chains/chains.h"
+#include "analysis/model/model.h"
+#include "report/flow/flow.h"
+#include "report/report.h"
+
+struct flow {
+	const struct flow_options *options;
+	const char *path;
+	struct ctf_reader *reader;
+	struct table *table;
+	struct model *model;
+	struct chains *chains;
+	const struct chains_path **chain;	/* shown, in order */
+	unsigned chains_shown, chains_all;
+	uint64_t lost_events, lost_packets;
+};
+
+#define FLOW_LABEL_MAX 256
+
+/* What follows the name of a service. */
+const char *flow_call_text(enum chains_call call);
+
+/* "/planner", or at the beginning "/driver timer 10 ms"; "/topic". Return: @buffer. */
+char *flow_step_label(const struct chains_path *step, char *buffer, unsigned size);
+/* "/driver timer 10 ms -> /scan -> /planner"; an indirect link is "~>". Return: @buffer. */
+char *flow_chain_label(const struct chains_path *path, char *buffer, unsigned size);
+/* "+1.234567 s" since the first event, or "1.234567 s" of the simulation's clock. @buffer: 32 bytes. Return: @buffer. */
+char *flow_offset(const struct flow *flow, int64_t ns, char *buffer, unsigned size);
+
+/* flow_text.c: which trace, and whose time. */
+void flow_print_trace(struct flow *flow);
+
+/* flow_chain.c: of the chains in flow->chain, numbered from 1. */
+void flow_print_segments(struct flow *flow);
+void flow_print_stops(struct flow *flow);
+void flow_print_worst(struct flow *flow);
+
+/* flow_tree.c */
+void flow_print_tree(struct flow *flow);
+
+#endif

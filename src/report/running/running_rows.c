@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sections of the running tables. See running.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/running/running_internal.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+
+/* What a row is sorted by, largest first. */
+struct row {
+	double key;
+	const void *of;
+	const char *name;
+	uint64_t count;
+};
+
+/* ---- rows ---- */
+
+static int by_key(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name);
+}
+
+static double span_s(const struct running *running)
+{
+	return (double)(running->last_ns - running->first_ns) / 1e9;
+}
+
+static void cell_rate(const struct running *running, struct table *table, uint64_t count)
+{
+	const double span = span_s(running);
+
+	if (span > 0)
+		table_f64(table, (double)count / span);
+	else
+		table_none(table);
+}
+
+static void cell_name(struct table *table, const char *name)
+{
+	if (name && *name)
+		table_text(table, name);
+	else
+		table_none(table);
+}
+
+static void cells_times(struct table *table, const struct histogram *times)
+{
+	static const double shares[] = { 0.5, 0.99, 1 };
+
+	for (unsigned i = 0; i < COUNT_OF(shares); i++)
+		if (times->count)
+			table_ns(table, (int64_t)histogram_quantile(times, shares[i]));
+		else
+			table_none(table);
+}
+
+/* Sorts and cuts to what is shown. Return: how many. */
+static unsigned order(struct row *row, unsigned count, unsigned most)
+{
+	qsort(row, count, sizeof(*row), by_key);
+	return count < most ? count : most;
+}
+
+/* ---- sections ---- */
+
+static const struct table_column callback_columns[] = {
+	{ "node", "Node" }, { "kind", "Kind" }, { "source", "Topic/period/service" }, { "count", "Count" },
+	{ "rate_hz", "Hz" }, { "p50_ns", "p50" }, { "p99_ns", "p99" }, { "max_ns", "Max" }, { "busy", "Busy" },
+	{ "process", "Process" }, { "pid", NULL },
+};
+
+static const char *node_name(const struct model_callback *callback)
+{
+	const struct model_node *node = model_callback_node(callback);
+
+	return node ? node->full_name : "";
+}
+
+static bool wants_callback(const struct running *running, const struct model_callback *callback)
+{
+	const struct model_process *process = callback->process;
+
+	return selection_node(running->selection, node_name(callback)) &&
+	       selection_process(running->selection, process->name, process->pid);
+}
+
+static void callback_row(const struct running *running, struct table *table, const struct model_callback *callback)
+{
+	const struct tally *tally = &running->callbacks.of[callback->index];
+	const double span = span_s(running);
+	char source[80];
+
+	cell_name(table, node_name(callback));
+	table_text(table, model_callback_kind_name(callback));
+	cell_name(table, model_callback_source(callback, source, sizeof(source)));
+	table_u64(table, tally->count);
+	cell_rate(running, table, tally->count);
+	cells_times(table, &tally->times);
+	if (span > 0)
+		table_f64(table, (double)tally->times.sum / 1e9 / span);
+	else
+		table_none(table);
+	cell_name(table, callback->process->name);
+	table_i64(table, callback->process->pid);
+}
+
+static void callbacks(struct running *running, struct table *table, struct row *row, unsigned most)
+{
+	unsigned count = 0;
+
+	table_section(table, "callbacks", "Callbacks, busiest first", callback_columns, COUNT_OF(callback_columns));
+	for (unsigned i = 0; i < running->callbacks.count; i++) {
+		const struct tally *tally = &running->callbacks.of[i];
+		const struct model_callback *callback = tally->count ? model_callback(running->model, i) : NULL;
+
+		if (callback && wants_callback(running, callback))
+			row[count++] = (struct row){ (double)tally->times.sum, callback, node_name(callback), 0 };
+	}
+	count = order(row, count, most);
+	for (unsigned i = 0; i < count; i++)
+		callback_row(running, table, row[i].of);
+}
+
+static const struct table_column topic_columns[] = {
+	{ "topic", "Topic" }, { "published", "Published" }, { "rate_hz", "Hz" }, { "taken", "Taken" },
+	{ "latency_p50_ns", "Latency p50" }, { "latency_p99_ns", "p99" }, { "latency_max_ns", "Max" },
+};
+
+static void topics(struct running *running, struct table *table, struct row *row, unsigned most)
+{
+	unsigned count = 0;
+
+	table_section(table, "topics", "Topics, most messages first", topic_columns, COUNT_OF(topic_columns));
+	for (unsigned i = 0; i < running->topics.count; i++) {
+		const struct tally *tally = &running->topics.of[i];
+		const struct model_topic *topic = tally->count + tally->taken ? model_topic(running->model, i) : NULL;
+
+		if (topic && selection_topic(running->selection, topic->name))
+			row[count++] = (struct row){ (double)(tally->count + tally->taken), topic, topic->name, 0 };
+	}
+	count = order(row, count, most);
+	for (unsigned i = 0; i < count; i++) {
+		const struct model_topic *topic = row[i].of;
+		const struct tally *tally = &running->topics.of[topic->index];
+
+		cell_name(table, topic->name);
+		table_u64(table, tally->count);
+		cell_rate(running, table, tally->count);
+		table_u64(table, tally->taken);
+		cells_times(table, &tally->times);
+	}
+}
+
+static const struct table_column process_columns[] = {
+	{ "process", "Process" }, { "pid", "Pid" }, { "count", "Events" }, { "rate_hz", "Hz" },
+};
+
+static void processes(struct running *running, struct table *table, struct row *row, unsigned most)
+{
+	const struct map_slot *slot;
+	unsigned count = 0;
+	size_t at = 0;
+
+	table_section(table, "processes", "Processes, most events first", process_columns, COUNT_OF(process_columns));
+	while ((slot = map_next(&running->processes, &at))) {
+		const struct process *process = slot->value;
+
+		if (process->count && selection_process(running->selection, process->name, process->pid))
+			row[count++] = (struct row){ (double)process->count, process, process->name, 0 };
+	}
+	count = order(row, count, most);
+	for (unsigned i = 0; i < count; i++) {
+		const struct process *process = row[i].of;
+
+		cell_name(table, process->name);
+		table_i64(table, process->pid);
+		table_u64(table, process->count);
+		cell_rate(running, table, process->count);
+	}
+}
+
+static const struct table_column event_columns[] = {
+	{ "event", "Event" }, { "count", "Events" }, { "rate_hz", "Hz" },
+};
+
+/* Traces of several processes have classes of one name. */
+static unsigned join_names(struct row *row, unsigned count)
+{
+	unsigned kept = 0;
+
+	qsort(row, count, sizeof(*row), by_name);
+	for (unsigned i = 0; i < count; i++) {
+		if (kept && strcmp(row[kept - 1].name, row[i].name) == 0) {
+			row[kept - 1].count += row[i].count;
+			row[kept - 1].key += row[i].key;
+		} else {
+			row[kept++] = row[i];
+		}
+	}
+	return kept;
+}
+
+static void events(struct running *running, struct table *table, struct row *row, unsigned most)
+{
+	unsigned count = 0;
+
+	table_section(table, "events_by_name", "Events, most frequent first", event_columns, COUNT_OF(event_columns));
+	for (unsigned i = 0; i < running->class_count; i++)
+		if (running->classes[i])
+			row[count++] = (struct row){ (double)running->classes[i], NULL, ctf_class(running->reader, i)->name,
+						     running->classes[i] };
+	count = order(row, join_names(row, count), most);
+	for (unsigned i = 0; i < count; i++) {
+		cell_name(table, row[i].name);
+		table_u64(table, row[i].count);
+		cell_rate(running, table, row[i].count);
+	}
+}
+
+/* ---- a block ---- */
+
+static size_t rows_most(const struct running *running)
+{
+	const size_t counts[] = { running->callbacks.count, running->topics.count, running->processes.count,
+				  running->class_count };
+	size_t most = 1;
+
+	for (unsigned i = 0; i < COUNT_OF(counts); i++)
+		most = counts[i] > most ? counts[i] : most;
+	return most;
+}
+
+int running_write(struct running *running, struct table *table, unsigned most, struct err *err)
+{
+	struct row *row = calloc(rows_most(running), sizeof(*row));
+
+	if (!row)
+		return err_set(err, EXIT_FAILED, "There is no memory left for the tables.");
+	table_value_u64(table, "events", "Events", running->events);
+	table_value_ns(table, "span_ns", "In", running->last_ns - running->first_ns);
+	if (running->lost_events)
+		table_value_u64(table, "lost_events", "Lost events", running->lost_events);
+	if (running->lost_packets)
+		table_value_u64(table, "lost_packets", "Missing packets", running->lost_packets);
+	if (running->callbacks.count)
+		callbacks(running, table, row, most);
+	if (running->topics.count)
+		topics(running, table, row, most);
+	if (running->processes.count)
+		processes(running, table, row, most);
+	events(running, table, row, most);
+	free(row);
+	running_forget(running);
+	return 0;
+}

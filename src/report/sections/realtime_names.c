@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See realtime_names.h. */
+#include "report/sections/realtime_names.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, EXIT_FAILED, "There is no memory left for the names of what is real-time.");
+}
+
+int realtime_names_add(struct realtime_names *names, const char *name, struct err *err)
+{
+	char **larger;
+
+	if (!*name || strcmp(name, "!") == 0)
+		return err_set(err, EXIT_USAGE, "what is real-time needs a name, as /imu_driver, '/control/* timer*' or control:step");
+	if (strlen(name) >= REALTIME_NAME_MAX)
+		return err_set(err, EXIT_USAGE, "a name has more than %d bytes; use * for a part of it", REALTIME_NAME_MAX - 1);
+	if (names->count == REALTIME_NAMES_MAX)
+		return err_set(err, EXIT_USAGE, "there are more than %d names; * can stand for many", REALTIME_NAMES_MAX);
+	larger = reallocarray(names->name, names->count + 1, sizeof(*larger));
+	if (!larger)
+		return no_memory(err);
+	names->name = larger;
+	larger[names->count] = strdup(name);
+	if (!larger[names->count])
+		return no_memory(err);
+	names->count++;
+	return 0;
+}
+
+/* What stands in a line, which is changed. */
+static char *strip(char *line)
+{
+	size_t size;
+
+	while (isspace((unsigned char)*line))
+		line++;
+	for (size = strlen(line); size && isspace((unsigned char)line[size - 1]); size--)
+		;
+	line[size] = '\0';
+	return line;
+}
+
+static int add_line(struct realtime_names *names, char *line, struct err *err)
+{
+	const char *name = strip(line);
+
+	if (!*name || *name == '#')
+		return 0;
+	if (*name == '"' || *name == '\'')
+		return err_set(err, EXIT_INPUT, "a name stands without quotation marks: %.*s", (int)strcspn(name + 1, "\"'"), name + 1);
+	if (strncmp(name, "--", 2) == 0)
+		return err_set(err, EXIT_INPUT, "options do not stand here: a line is a name alone, as /imu_driver");
+	return realtime_names_add(names, name, err);
+}
+
+int realtime_names_file(struct realtime_names *names, const char *path, struct err *err)
+{
+	unsigned number = 0, before = names->count;
+	FILE *file = fopen(path, "re");
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t length;
+	int rc = 0;
+
+	if (!file)
+		return err_set(err, EXIT_INPUT, "cannot read the names of what is real-time in %s: %s; name a text file with "
+			       "lines like /imu_driver or control:step", path, strerror(errno));
+	while (rc == 0 && (length = getline(&line, &room, file)) >= 0) {
+		number++;
+		rc = strlen(line) < (size_t)length ?
+		     err_set(err, EXIT_INPUT, "it is no text; write a name a line, as /imu_driver or control:step") :
+		     add_line(names, line, err);
+	}
+	if (rc == 0 && ferror(file))
+		rc = err_set(err, EXIT_INPUT, "%s", strerror(errno));
+	free(line);
+	(void)fclose(file);
+	if (rc == 0 && names->count == before)
+		return err_set(err, EXIT_INPUT, "%s names nothing as real-time; write a name a line, as /imu_driver or "
+			       "control:step, and not only comments", path);
+	if (rc == 0)
+		return 0;
+	if (err && err->status == EXIT_USAGE)
+		err->status = EXIT_INPUT;
+	return err_wrap(err, "%s:%u", path, number);
+}
+
+void realtime_names_free(struct realtime_names *names)
+{
+	for (unsigned i = 0; i < names->count; i++)
+		free(names->name[i]);
+	free(names->name);
+	*names = (struct realtime_names){ 0 };
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The section cycles: what callbacks, and the threads that run them, had of a counter of perf. A pass of its own, as the events are others. */
+#include "analysis/cycles/cycles.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report_internal.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+
+static const struct table_column columns[] = {
+	{ "what", "What" }, { "name", "Callback or thread" }, { "node", NULL }, { "process", "Process" }, { "pid", NULL },
+	{ "tid", NULL }, { "runs", "Runs" }, { "count", "Count" }, { "per_run", "Per run" }, { "cpu_ns", "On CPU" },
+	{ "per_ns", "Per ns" },
+};
+
+static int read_all(struct report *report, struct model *model, struct cycles *cycles)
+{
+	struct ctf_event event;
+	int more;
+
+	if (model_attach(model, report->reader, report->err))
+		return -1;
+	while ((more = ctf_next(report->reader, &event, report->err)) > 0)
+		if (cycles_event(cycles, &event) || model_event(model, &event))
+			return err_set(report->err, EXIT_FAILED, "There is no memory left for the analysis.");
+	if (!more)
+		model_finish(model);
+	return more;
+}
+
+static void row(struct report *report, const char *what, const char *name, const struct model_node *node,
+		const struct model_process *process, const struct model_thread *thread, const struct cycles_sum *sum)
+{
+	struct table *t = report->table;
+	char text[128];
+
+	table_text(t, what);
+	table_text(t, name);
+	table_text(t, node ? node->full_name : NULL);
+	table_text(t, report_process(report, process, text, sizeof(text)));
+	table_i64(t, process->pid);
+	if (thread)
+		table_i64(t, thread->tid);
+	else
+		table_none(t);
+	table_u64(t, sum->runs);
+	table_u64(t, (uint64_t)(sum->count + 0.5));
+	if (sum->runs)
+		table_u64(t, (uint64_t)(sum->count / (double)sum->runs + 0.5));
+	else
+		table_none(t);
+	table_ns(t, sum->ns);
+	table_f64(t, sum->count / (double)sum->ns);
+}
+
+static void show_callbacks(struct report *report, const struct model *model, const struct cycles *cycles)
+{
+	unsigned all = model_count(model, MODEL_CALLBACK), count = 0, i;
+	struct report_row *rows = report_rows_new(all);
+	char label[512];
+
+	for (i = 0; rows && i < all; i++) {
+		const struct cycles_sum *sum = cycles_callback(cycles, i);
+
+		if (sum && report_wants_callback(report, model_callback(model, i)))
+			rows[count++] = (struct report_row){ i, sum->count, "" };
+	}
+	if (count)
+		qsort(rows, count, sizeof(*rows), report_by_key);
+	for (i = 0; i < count && i < report_limit(report); i++) {
+		const struct model_callback *callback = model_callback(model, rows[i].index);
+
+		row(report, "callback", model_callback_label(callback, label, sizeof(label)), model_callback_node(callback),
+		    callback->process, NULL, cycles_callback(cycles, rows[i].index));
+	}
+	report_more(report, i, count);
+	report->rows += count;
+	free(rows);
+}
+
+/* Return: how many are not told, as their numbers are others'. */
+static unsigned show_threads(struct report *report, const struct cycles *cycles)
+{
+	const struct cycles_thread *thread;
+	unsigned unknown = 0;
+
+	for (unsigned i = 0; (thread = cycles_thread(cycles, i)); i++) {
+		if (!thread->sum.ns || !report_wants_process(report, thread->thread->process))
+			continue;
+		unknown += !cycles_thread_is_known(thread);
+		row(report, "thread", thread->thread->name, NULL, thread->thread->process, thread->thread, &thread->sum);
+		report->rows++;
+	}
+	return unknown;
+}
+
+static void show(struct report *report, const struct model *model, const struct cycles *cycles, const char *name)
+{
+	unsigned unknown;
+
+	table_value_text(report->table, "counter", "Counter", name);
+	table_section(report->table, "cycles", "What callbacks and their threads had of it", columns, COUNT_OF(columns));
+	show_callbacks(report, model, cycles);
+	unknown = show_threads(report, cycles);
+	table_note(report->table, "Counted for each stretch of a thread on a CPU; a callback has its part of that by time.");
+	if (unknown)
+		table_note(report->table, "Of %u threads most runs are outside of what is told of their numbers: these are the host's, and "
+			   "the threads' own are of a container. What is said of them is another thread's.", unknown);
+	if (strcmp(name, "cpu-clock") == 0)
+		table_note(report->table, "It is nanoseconds of CPU time: there was no hardware counter of CPU cycles.");
+}
+
+int report_cycles(struct report *report)
+{
+	static const char none[] = "The trace has no counts of CPU cycles: kymo record --cycles.";
+	const char *name = cycles_name(report->reader);
+	struct model *model = NULL;
+	struct cycles *cycles = NULL;
+	int status = -1;
+
+	if (!name) {
+		report->missing = none;
+		table_note(report->table, "%s", none);
+		return 0;
+	}
+	if (model_create(&model, report->err))
+		goto out;
+	if (cycles_create(&cycles, model, report->reader)) {
+		(void)err_set(report->err, EXIT_FAILED, "There is no memory left for the analysis.");
+		goto out;
+	}
+	cycles_window(cycles, report->options->begin_ns, report->options->end_ns);
+	status = read_all(report, model, cycles);
+	if (!status)
+		show(report, model, cycles, name);
+out:
+	cycles_destroy(cycles);
+	model_destroy(model);
+	return status;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Around the sections: facts about the trace, why there is nothing to show, remarks, what next. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/text.h"
+#include "report/report_internal.h"
+
+static void date_text(int64_t ns, char *buffer, unsigned size)
+{
+	time_t seconds = ns / 1000000000;
+	struct tm tm;
+	size_t length;
+
+	if (!localtime_r(&seconds, &tm)) {
+		snprintf(buffer, size, "%" PRId64 " ns", ns);
+		return;
+	}
+	length = strftime(buffer, size, "%Y-%m-%d %H:%M:%S", &tm);
+	snprintf(buffer + length, size - length, ".%03d", (int)(ns / 1000000 % 1000));
+}
+
+unsigned report_host_count(const struct report *report)
+{
+	uint32_t most = 0;
+	unsigned i;
+
+	for (i = 0; i < model_count(report->model, MODEL_PROCESS); i++)
+		if (model_process(report->model, i)->host > most)
+			most = model_process(report->model, i)->host;
+	return most + 1;
+}
+
+/*
+ * What the recorder counted may be more than what packets can tell: events of a thread that got
+ * no ring have no packet. A window shows only what packets place inside it.
+ */
+uint64_t report_lost_events(const struct report *report)
+{
+	const struct report_options *options = report->options;
+	uint64_t events = stats_lost_events(report->stats);
+	bool whole = options->begin_ns == INT64_MIN && options->end_ns == INT64_MAX;
+
+	return whole && options->told_lost > events ? options->told_lost : events;
+}
+
+/* Processes are known also for what they say of themselves. */
+static unsigned ros_processes(const struct report *report)
+{
+	unsigned processes = 0;
+
+	for (unsigned i = 0; i < model_count(report->model, MODEL_PROCESS); i++)
+		processes += model_process(report->model, i)->events > 0;
+	return processes;
+}
+
+void report_facts(struct report *report)
+{
+	const struct model_facts *facts = model_facts(report->model);
+	uint64_t events = report_lost_events(report);
+	uint64_t packets = stats_lost_packets(report->stats);
+	struct table *t = report->table;
+	char text[128];
+
+	table_value_text(t, "trace", "Trace", report->path);
+	if (facts->events) {
+		if (report->options->clock)
+			report_offset(report, facts->first_ns, text, sizeof(text));
+		else
+			date_text(facts->first_ns, text, sizeof(text));
+		table_value_text(t, "begin", "Begin", text);
+		table_value_ns(t, "duration_ns", "Duration", facts->last_ns - facts->first_ns);
+	}
+	if (report->options->clock)
+		table_value_text(t, "clock", "Simulation's clock",
+				 simclock_text(report->options->clock, text, sizeof(text)));
+	if (report->options->told_snapshot) {
+		table_value_text(t, "snapshot", "Snapshot", report->options->told_snapshot);
+		table_value_ns(t, "snapshot_at_ns", "Asked for after", report->options->told_snapshot_ns);
+	}
+	if (report->options->told_rules)
+		table_value_text(t, "rules", "Recorded only", report->options->told_rules);
+	table_value_u64(t, "events", "Events", facts->events);
+	table_value_u64(t, "processes", "ROS 2 processes", ros_processes(report));
+	table_value_u64(t, "nodes", "Nodes", model_count(report->model, MODEL_NODE));
+	if (report->options->format == TABLE_TEXT) {
+		snprintf(text, sizeof(text), packets ? "%" PRIu64 " events and %" PRIu64 " packets" :
+			 events ? "%" PRIu64 " events" : "nothing", events, packets);
+		table_value_text(t, "lost", "Lost", text);
+	} else {
+		table_value_u64(t, "lost_events", "Lost events", events);
+		table_value_u64(t, "lost_packets", "Lost packets", packets);
+	}
+}
+
+/* NULL when there is something to show. */
+const char *report_why_empty(const struct report *report)
+{
+	const struct model_facts *facts = model_facts(report->model);
+	const struct report_options *options = report->options;
+
+	if (report->rows)
+		return NULL;
+	if (report->missing)
+		return report->missing;
+	if (options->told_rules && facts->ros_events == facts->init_events)
+		return "The recorder left events out by rules, which stand above: nothing that they want happened "
+		       "while it recorded. `kymo record` without them, or `kymo filter clear` while it runs, "
+		       "records everything.";
+	if (!facts->events)
+		return "The trace has no events: nothing ran while it was recorded, or the program "
+		       "was started without `kymo run` or `kymo record -- CMD`. `kymo doctor` tells "
+		       "whether a program can be traced.";
+	if (!facts->ros_events && !spans_facts(report->spans)->events)
+		return "The trace has events, but none that say anything about ROS 2 callbacks or "
+		       "messages, and none of kymo.h. `kymo list` shows what it has.";
+	if (!facts->ros_events && options->begin_ns == INT64_MIN && options->end_ns == INT64_MAX)
+		return "The trace has events of kymo.h, but none that this section is about. "
+		       "`kymo list` shows what it has.";
+	if (facts->ros_events && facts->ros_events == facts->init_events)
+		return "The trace has only initialization events: nodes were created, but no callback "
+		       "ran and no message was sent while it was recorded. `--section nodes` shows "
+		       "them.";
+	if (selection_any(options->selection))
+		return "Nothing in the trace matches --node, --topic and --process. `--section nodes`, "
+		       "`topics` and `processes` without them show the names there are.";
+	if (options->begin_ns != INT64_MIN || options->end_ns != INT64_MAX)
+		return "Nothing happened between --begin and --end.";
+	if (options->sections && report->none)
+		return report->none;
+	return "No callback of the trace both began and ended, and no message was published by a "
+	       "known publisher: it may have been recorded for too short a time.";
+}
+
+void report_remarks(struct report *report)
+{
+	const struct model_facts *facts = model_facts(report->model);
+	struct table *t = report->table;
+
+	if (facts->ros_events && !model_count(report->model, MODEL_NODE))
+		table_note(t, "The trace tells of no node: recording began after the programs did, or their "
+			   "first events were lost. So callbacks and topics have no names. `kymo record` has "
+			   "them whenever it begins, if programs run under `kymo run`.");
+	if (facts->publishes_without_timestamp)
+		table_note(t, "%" PRIu64 " messages were published by ROS 2 Iron or older, whose "
+			   "rmw_publish has no time stamp: they cannot be matched with what other "
+			   "processes took, so there is no latency for them.",
+			   facts->publishes_without_timestamp);
+	if (facts->intra_unknown && !facts->intra_publishes)
+		table_note(t, "%" PRIu64 " callbacks got their message within their process, which ROS 2 Humble does "
+			   "not trace: such messages are in no topic, and have no latency.", facts->intra_unknown);
+	if (facts->odd_event)
+		table_note(t, "The trace declares %s with other fields than ROS 2 has; it was ignored. "
+			   "`kymo list` shows them.", facts->odd_event);
+	if (facts->unfinished)
+		table_note(t, "Runs of callbacks without an end in the trace (an exception, a "
+			   "deferred response, lost events, the end of the recording): %" PRIu64
+			   ". Their durations are not known and not counted.", facts->unfinished);
+	if (spans_facts(report->spans)->unfinished)
+		table_note(t, "Spans without an end in the trace: %" PRIu64 ". Their durations are not "
+			   "counted.", spans_facts(report->spans)->unfinished);
+	if (spans_facts(report->spans)->ends_without_begin)
+		table_note(t, "Ends of spans whose begin is not in the trace, ignored: %" PRIu64 ".",
+			   spans_facts(report->spans)->ends_without_begin);
+	if (report_lost_events(report) || stats_lost_packets(report->stats))
+		table_note(t, "Events were lost: counts are lower bounds, untaken and unpublished "
+			   "messages upper bounds.");
+}
+
+void report_next(struct report *report)
+{
+	char path[1024];
+
+	text_shell(path, sizeof(path), report->path);
+	table_note(report->table, "%s", "");
+	table_note(report->table, "Next:");
+	if (model_facts(report->model)->ros_events) {
+		table_note(report->table, "  kymo report %s --section instances", path);
+		table_note(report->table, "      every run of every callback");
+	}
+	table_note(report->table, "  kymo export %s --format perfetto -o trace.pftrace", path);
+	table_note(report->table, "      the same on a time line: open the file at ui.perfetto.dev");
+}

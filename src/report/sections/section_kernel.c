@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sections about what the kernel's scheduler did: callback-cpu, node-cpu, process-cpu, preemptions. */
+#include "report/report_internal.h"
+
+#include <stdlib.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+
+/* What a usage has, in each of these sections. */
+#define USAGE_COLUMNS										\
+	{ "cpu_ns", "On CPU" }, { "preempted_ns", "Preempted" }, { "waiting_ns", "Woken, waiting" },	\
+	{ "blocked_ns", "Blocked" }, { "unknown_ns", NULL }, { "preemptions", "Preemptions" },	\
+	{ "migrations", "Migrations" }
+
+static void cells_usage(struct table *t, const struct sched_usage *usage)
+{
+	table_ns(t, usage->ns[SCHED_ON_CPU]);
+	table_ns(t, usage->ns[SCHED_PREEMPTED]);
+	table_ns(t, usage->ns[SCHED_WAITING]);
+	table_ns(t, usage->ns[SCHED_BLOCKED]);
+	table_ns(t, usage->ns[SCHED_UNKNOWN]);
+	table_u64(t, usage->preemptions);
+	table_u64(t, usage->migrations);
+}
+
+static void cells_process(struct report *report, const struct model_process *process)
+{
+	char text[128];
+
+	table_text(report->table, report_process(report, process, text, sizeof(text)));
+	table_i64(report->table, process->pid);
+}
+
+/* Sorts, prints as many as may be, says how many are left out. */
+static void print_rows(struct report *report, struct report_row *rows, unsigned count, const void *context,
+		       void (*print)(struct report *report, const void *context, unsigned index))
+{
+	unsigned i;
+
+	if (rows && count)
+		qsort(rows, count, sizeof(*rows), report_by_key);
+	for (i = 0; rows && i < count && i < report_limit(report); i++)
+		print(report, context, rows[i].index);
+	report_more(report, i, count);
+	report->rows += count;
+	free(rows);
+}
+
+/* ---- callbacks ---- */
+
+static const struct table_column callback_columns[] = {
+	{ "node", "Node" }, { "kind", "Kind" }, { "source", "Topic/period/service" }, { "count", "Count" }, { "known", NULL },
+	{ "total_ns", "Total" }, USAGE_COLUMNS, { "process", NULL }, { "pid", NULL }, { "callback", NULL },
+};
+
+static void callback_row(struct report *report, const void *context, unsigned index)
+{
+	const struct model_callback *callback = model_callback(report->model, index);
+	const struct sched_callback *of = sched_totals_callback(report->totals, index);
+	const struct model_node *node = model_callback_node(callback);
+	struct table *t = report->table;
+	char text[64];
+
+	(void)context;
+	if (node)
+		table_text(t, node->full_name);
+	else
+		table_none(t);
+	table_text(t, model_callback_kind_name(callback));
+	table_text(t, model_callback_source(callback, text, sizeof(text)));
+	table_u64(t, of->runs);
+	table_u64(t, of->known);
+	table_ns(t, of->duration_ns);
+	cells_usage(t, &of->usage);
+	cells_process(report, callback->process);
+	table_hex(t, callback->address);
+}
+
+/* A run whose thread the kernel knows by another number is counted, and no more. */
+static void tell_unknown(struct report *report)
+{
+	uint64_t runs = 0, known = 0;
+
+	for (unsigned i = 0; report->totals && i < model_count(report->model, MODEL_CALLBACK); i++) {
+		runs += sched_totals_callback(report->totals, i)->runs;
+		known += sched_totals_callback(report->totals, i)->known;
+	}
+	if (runs > known)
+		table_note(report->table, "Of %llu of %llu runs it is not known: the kernel had no thread of that number on a CPU "
+			   "then (process numbers of a container's own, lost events, or no switch yet).",
+			   (unsigned long long)(runs - known), (unsigned long long)runs);
+}
+
+void report_callback_cpu(struct report *report)
+{
+	unsigned all = report->totals ? model_count(report->model, MODEL_CALLBACK) : 0, count = 0;
+	struct report_row *rows = report_rows_new(all);
+
+	table_section(report->table, "callback-cpu", "What became of the time of callbacks", callback_columns,
+		      COUNT_OF(callback_columns));
+	for (unsigned i = 0; rows && i < all; i++) {
+		const struct sched_callback *of = sched_totals_callback(report->totals, i);
+
+		if (of->known && report_wants_callback(report, model_callback(report->model, i)))
+			rows[count++] = (struct report_row){ i, (double)(of->duration_ns - of->usage.ns[SCHED_ON_CPU]), "" };
+	}
+	print_rows(report, rows, count, NULL, callback_row);
+	tell_unknown(report);
+}
+
+/* ---- nodes ---- */
+
+static const struct table_column node_columns[] = {
+	{ "node", "Node" }, { "count", "Runs" }, { "known", NULL }, USAGE_COLUMNS, { "process", "Process" }, { "pid", NULL },
+};
+
+static void node_row(struct report *report, const void *context, unsigned index)
+{
+	const struct sched_callback *of = &((const struct sched_callback *)context)[index];
+	const struct model_node *node = model_node(report->model, index);
+
+	table_text(report->table, node->full_name);
+	table_u64(report->table, of->runs);
+	table_u64(report->table, of->known);
+	cells_usage(report->table, &of->own);
+	cells_process(report, node->process);
+}
+
+/* By node; a run inside another one counts for its own node only. */
+static struct sched_callback *sum_nodes(const struct report *report, unsigned nodes)
+{
+	struct sched_callback *sum = calloc(nodes ? nodes : 1, sizeof(*sum));
+
+	for (unsigned i = 0; sum && i < model_count(report->model, MODEL_CALLBACK); i++) {
+		const struct sched_callback *of = sched_totals_callback(report->totals, i);
+		const struct model_node *node = model_callback_node(model_callback(report->model, i));
+
+		if (!node)
+			continue;
+		sum[node->index].runs += of->runs;
+		sum[node->index].known += of->known;
+		sched_usage_add(&sum[node->index].own, &of->own);
+	}
+	return sum;
+}
+
+void report_node_cpu(struct report *report)
+{
+	unsigned all = report->totals ? model_count(report->model, MODEL_NODE) : 0, count = 0;
+	struct sched_callback *sum = report->totals ? sum_nodes(report, all) : NULL;
+	struct report_row *rows = report_rows_new(all);
+
+	table_section(report->table, "node-cpu", "What became of the time of nodes in callbacks", node_columns,
+		      COUNT_OF(node_columns));
+	for (unsigned i = 0; rows && sum && i < all; i++) {
+		const struct model_node *node = model_node(report->model, i);
+
+		if (sum[i].known && report_wants_node(report, node->process, node))
+			rows[count++] = (struct report_row){ i, (double)sum[i].own.ns[SCHED_ON_CPU], node->full_name };
+	}
+	print_rows(report, rows, count, sum, node_row);
+	free(sum);
+}
+
+/* ---- processes ---- */
+
+static const struct table_column process_columns[] = {
+	{ "process", "Process" }, { "pid", NULL }, { "threads", "Threads" }, { "callback_cpu_ns", "On CPU in callbacks" },
+	USAGE_COLUMNS,
+};
+
+struct process_sum {
+	unsigned threads;
+	struct sched_usage usage;
+	int64_t in_callbacks_ns;
+};
+
+static void process_row(struct report *report, const void *context, unsigned index)
+{
+	const struct process_sum *sum = &((const struct process_sum *)context)[index];
+
+	cells_process(report, model_process(report->model, index));
+	table_u64(report->table, sum->threads);
+	table_ns(report->table, sum->in_callbacks_ns);
+	cells_usage(report->table, &sum->usage);
+}
+
+static struct process_sum *sum_processes(const struct report *report, unsigned processes)
+{
+	struct process_sum *sum = calloc(processes ? processes : 1, sizeof(*sum));
+	struct sched_usage usage;
+
+	for (unsigned i = 0; sum && i < model_count(report->model, MODEL_THREAD); i++) {
+		const struct model_thread *thread = model_thread(report->model, i);
+
+		if (!sched_runs_thread(sched_totals_runs(report->totals), thread, &usage))
+			continue;
+		sum[thread->process->index].threads++;
+		sched_usage_add(&sum[thread->process->index].usage, &usage);
+	}
+	for (unsigned i = 0; sum && i < model_count(report->model, MODEL_CALLBACK); i++)
+		sum[model_callback(report->model, i)->process->index].in_callbacks_ns +=
+			sched_totals_callback(report->totals, i)->own.ns[SCHED_ON_CPU];
+	return sum;
+}
+
+void report_process_cpu(struct report *report)
+{
+	unsigned all = report->totals ? model_count(report->model, MODEL_PROCESS) : 0, count = 0;
+	struct process_sum *sum = report->totals ? sum_processes(report, all) : NULL;
+	struct report_row *rows = report_rows_new(all);
+
+	table_section(report->table, "process-cpu", "What became of the time of processes: of their threads that have events",
+		      process_columns, COUNT_OF(process_columns));
+	for (unsigned i = 0; rows && sum && i < all; i++)
+		if (sum[i].threads && report_wants_process(report, model_process(report->model, i)))
+			rows[count++] = (struct report_row){ i, (double)sum[i].usage.ns[SCHED_ON_CPU], "" };
+	print_rows(report, rows, count, sum, process_row);
+	free(sum);
+}
+
+/* ---- who ran instead ---- */
+
+static const struct table_column preemption_columns[] = {
+	{ "victim", "Callback" }, { "by_name", "Who had the CPU" }, { "by_tid", "Thread" }, { "ns", "Time" },
+	{ "count", "Times" }, { "pid", NULL }, { "callback", NULL },
+};
+
+static void preemption_row(struct report *report, const void *context, unsigned index)
+{
+	const struct sched_instead *instead = sched_totals_instead(report->totals, index);
+	struct table *t = report->table;
+	char label[512];
+
+	(void)context;
+	table_text(t, model_callback_label(instead->callback, label, sizeof(label)));
+	table_text(t, instead->tid < 0 ? "(not known)" : instead->tid ? instead->name : "(idle)");
+	if (instead->tid >= 0)
+		table_i64(t, instead->tid);
+	else
+		table_none(t);
+	table_ns(t, instead->ns);
+	table_u64(t, instead->count);
+	table_i64(t, instead->callback->process->pid);
+	table_hex(t, instead->callback->address);
+}
+
+void report_preemptions(struct report *report)
+{
+	unsigned all = 0, count = 0;
+	struct report_row *rows;
+
+	while (report->totals && sched_totals_instead(report->totals, all))
+		all++;
+	rows = report_rows_new(all);
+	table_section(report->table, "preemptions", "Who had the CPU while a callback could have run", preemption_columns,
+		      COUNT_OF(preemption_columns));
+	for (unsigned i = 0; rows && i < all; i++) {
+		const struct sched_instead *instead = sched_totals_instead(report->totals, i);
+
+		if (report_wants_callback(report, instead->callback))
+			rows[count++] = (struct report_row){ i, (double)instead->ns, "" };
+	}
+	print_rows(report, rows, count, NULL, preemption_row);
+}

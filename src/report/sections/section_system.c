@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sections about what the operating system and libc say: cputime, memory, profile. Each reads
+ * the trace once more, as these events are others than those of ROS 2.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/model/symbol.h"
+#include "analysis/system/cputime.h"
+#include "analysis/system/memory.h"
+#include "analysis/system/profile.h"
+#include "report/report_internal.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+
+/* One pass with @bind, each event to @take. Return: 0, or -1 with report->err. */
+static int read_again(struct report *report, const struct ctf_bind *bind, unsigned count,
+		      int (*take)(void *context, const struct ctf_event *event), void *context)
+{
+	const struct report_options *options = report->options;
+	struct ctf_event event;
+	uint64_t events = 0;
+	int more;
+
+	if (os_bind(report->reader, bind, count, report->err))
+		return -1;
+	while ((more = ctf_next(report->reader, &event, report->err)) > 0) {
+		if (take(context, &event))
+			return err_set(report->err, EXIT_FAILED,
+				       "There is no memory left for the analysis.");
+		if (!(++events % REPORT_PROGRESS_EVENTS) && options->progress)
+			options->progress(options->progress_context, events, event.clock_ns);
+	}
+	if (options->progress)
+		options->progress(options->progress_context, 0, 0);
+	return more;
+}
+
+/* A process has the name of its main thread, here as well. */
+static bool wants_thread(const struct report *report, const struct os_threads *threads,
+			 const struct os_thread *thread)
+{
+	const struct os_thread *main = thread->pid ? os_thread_main(threads, thread) : NULL;
+
+	return selection_process(report->options->selection, main ? main->name : thread->name,
+				 thread->pid);
+}
+
+static void tell_missing(struct report *report, const char *text)
+{
+	report->missing = text;
+	table_note(report->table, "%s", text);
+}
+
+static void cells_thread(struct table *t, const struct os_thread *thread)
+{
+	table_i64(t, thread->tid);
+	if (*thread->name)
+		table_text(t, thread->name);
+	else
+		table_none(t);
+	if (thread->pid)
+		table_i64(t, thread->pid);
+	else
+		table_none(t);
+}
+
+static void cell_percent(struct table *t, int64_t part, int64_t whole)
+{
+	if (whole > 0)
+		table_f64(t, 100.0 * (double)part / (double)whole);
+	else
+		table_none(t);
+}
+
+static void print_sorted(struct report *report, struct report_row *rows, unsigned count,
+			 void (*print)(struct report *, const void *, unsigned), const void *context)
+{
+	unsigned i;
+
+	if (rows)
+		qsort(rows, count, sizeof(*rows), report_by_key);
+	for (i = 0; rows && i < count && i < report_limit(report); i++)
+		print(report, context, rows[i].index);
+	report_more(report, i, count);
+	report->rows += count;
+	free(rows);
+}
+
+/* ---- cputime ---- */
+
+static const struct table_column cpu_columns[] = {
+	{ "tid", "Thread" },	   { "name", "Name" },	     { "pid", NULL },
+	{ "cpu_ns", "On CPU" },	   { "percent", "% of one" }, { "slices", "Slices" },
+	{ "min_ns", NULL },	   { "mean_ns", "Mean" },    { "p50_ns", NULL },
+	{ "p99_ns", "p99" },	   { "max_ns", "Longest" },  { "migrations", "Migrations" },
+};
+
+static void cpu_row(struct report *report, const void *context, unsigned index)
+{
+	const struct cputime *cputime = context;
+	const struct cputime_thread *thread = cputime_thread(cputime, index);
+	const struct histogram *h = &thread->slice;
+	int64_t from = cputime->first_ns, to = cputime->last_ns;
+	struct table *t = report->table;
+
+	from = from > cputime->begin_ns ? from : cputime->begin_ns;
+	to = to < cputime->end_ns ? to : cputime->end_ns;
+	table_i64(t, thread->os.tid);
+	table_text(t, thread->os.tid ? thread->os.name : "(idle)");
+	if (thread->os.pid)
+		table_i64(t, thread->os.pid);
+	else
+		table_none(t);
+	table_ns(t, (int64_t)h->sum);
+	cell_percent(t, (int64_t)h->sum, to - from);
+	table_u64(t, h->count);
+	table_ns(t, (int64_t)h->min);
+	table_ns(t, (int64_t)(histogram_mean(h) + 0.5));
+	table_ns(t, (int64_t)histogram_quantile(h, 0.5));
+	table_ns(t, (int64_t)histogram_quantile(h, 0.99));
+	table_ns(t, (int64_t)h->max);
+	table_u64(t, thread->migrations);
+}
+
+static int cpu_event(void *context, const struct ctf_event *event)
+{
+	return cputime_event(context, event);
+}
+
+int report_cputime(struct report *report)
+{
+	struct cputime cputime;
+	const struct ctf_bind *bind;
+	struct report_row *rows;
+	unsigned binds, count = 0, i;
+	int status;
+
+	bind = cputime_bind(&binds);
+	cputime_init(&cputime, report->reader, report->options->begin_ns, report->options->end_ns);
+	status = read_again(report, bind, binds, cpu_event, &cputime);
+	table_section(report->table, "cputime", "Time on CPUs, by thread", cpu_columns,
+		      COUNT_OF(cpu_columns));
+	rows = report_rows_new(cputime.threads.count);
+	for (i = 0; rows && i < cputime.threads.count; i++)
+		if (cputime_thread(&cputime, i)->slice.count &&
+		    wants_thread(report, &cputime.threads, &cputime_thread(&cputime, i)->os))
+			rows[count++] = (struct report_row){
+				i, (double)cputime_thread(&cputime, i)->slice.sum, "",
+			};
+	print_sorted(report, rows, count, cpu_row, &cputime);
+	if (!cputime.switches)
+		tell_missing(report, "The trace has no sched_switch: record the kernel, too (lttng "
+				     "enable-event -k sched_switch).");
+	cputime_free(&cputime);
+	return status;
+}
+
+/* ---- memory ---- */
+
+static const struct table_column memory_columns[] = {
+	{ "what", "What" },	       { "tid", "Thread" },	  { "name", "Name" },
+	{ "pid", "Process" },	       { "allocations", "Allocations" },
+	{ "frees", "Frees" },	       { "allocated_bytes", "In all" },
+	{ "now_bytes", "At the end" }, { "most_bytes", "Peak" },  { "most_at", "at" },
+	{ "least_bytes", NULL },       { "most_ns", NULL },	  { "unknown_frees", NULL },
+};
+
+/* Bytes may be below zero: somebody frees what another one allocated. */
+static void cell_bytes(struct report *report, int64_t bytes)
+{
+	if (report->options->format == TABLE_TEXT && bytes >= 0)
+		table_bytes(report->table, (uint64_t)bytes);
+	else
+		table_i64(report->table, bytes);
+}
+
+static void memory_row(struct report *report, const char *what, const struct memory_thread *thread,
+		       const struct memory_use *use)
+{
+	struct table *t = report->table;
+	char at[32];
+
+	table_text(t, what);
+	cells_thread(t, &thread->os);
+	table_u64(t, use->allocations);
+	table_u64(t, use->frees);
+	table_bytes(t, use->allocated);
+	cell_bytes(report, use->now);
+	cell_bytes(report, use->most);
+	if (use->most_ns) {
+		table_text(t, report_offset(report, use->most_ns, at, sizeof(at)));
+	} else {
+		table_none(t);
+	}
+	cell_bytes(report, use->least);
+	if (use->most_ns)
+		table_time(t, use->most_ns);
+	else
+		table_none(t);
+	table_u64(t, use->unknown_frees);
+}
+
+static void process_row(struct report *report, const void *context, unsigned index)
+{
+	const struct memory_thread *thread = memory_process(context, index);
+
+	memory_row(report, "process", thread, &thread->user);
+}
+
+static void user_row(struct report *report, const void *context, unsigned index)
+{
+	const struct memory_thread *thread = memory_thread(context, index);
+
+	memory_row(report, "thread", thread, &thread->user);
+}
+
+static void kernel_row(struct report *report, const void *context, unsigned index)
+{
+	const struct memory_thread *thread = memory_thread(context, index);
+
+	memory_row(report, "kernel pages", thread, &thread->kernel);
+}
+
+static bool was_used(const struct memory_use *use)
+{
+	return use->allocations || use->frees || use->unknown_frees;
+}
+
+static void memory_rows(struct report *report, const struct memory *memory, unsigned all,
+			const struct memory_thread *(*at)(const struct memory *, unsigned), bool kernel,
+			void (*print)(struct report *, const void *, unsigned))
+{
+	struct report_row *rows = report_rows_new(all);
+	const struct memory_use *use;
+	unsigned count = 0, i;
+
+	for (i = 0; rows && i < all; i++) {
+		use = kernel ? &at(memory, i)->kernel : &at(memory, i)->user;
+		if (was_used(use) && wants_thread(report, &memory->threads, &at(memory, i)->os))
+			rows[count++] = (struct report_row){ i, (double)use->most, "" };
+	}
+	print_sorted(report, rows, count, print, memory);
+}
+
+static int memory_take(void *context, const struct ctf_event *event)
+{
+	return memory_event(context, event);
+}
+
+int report_memory(struct report *report)
+{
+	const struct ctf_bind *bind;
+	struct memory memory;
+	unsigned binds;
+	int status;
+
+	bind = memory_bind(&binds);
+	memory_init(&memory, report->reader, report->options->begin_ns, report->options->end_ns);
+	status = read_again(report, bind, binds, memory_take, &memory);
+	table_section(report->table, "memory", "Memory allocated since the trace began", memory_columns,
+		      COUNT_OF(memory_columns));
+	memory_rows(report, &memory, memory.processes.count, memory_process, false, process_row);
+	memory_rows(report, &memory, memory.threads.count, memory_thread, false, user_row);
+	memory_rows(report, &memory, memory.threads.count, memory_thread, true, kernel_row);
+	if (!memory.events)
+		tell_missing(report, "The trace has no allocations: kymo record --malloc; or LTTng with "
+				     "liblttng-ust-libc-wrapper.so preloaded, or the kernel's "
+				     "kmem_mm_page_*.");
+	memory_free(&memory);
+	return status;
+}
+
+/* ---- profile ---- */
+
+static const struct table_column profile_columns[] = {
+	{ "tid", "Thread" },	{ "thread", "Name" },	 { "pid", NULL },
+	{ "depth", NULL },	{ "function", "Function" }, { "file", "File" },
+	{ "address", NULL },	{ "parent", NULL },
+	{ "calls", "Calls" },	{ "total_ns", "Total" },   { "own_ns", "Own" },
+	{ "cpu_ns", "On CPU" }, { "off_cpu_ns", NULL },	   { "mean_ns", "Mean" },
+	{ "max_ns", "Max" },	{ "unfinished", NULL },
+};
+
+struct profile_print {
+	struct report *report;
+	struct profile *profile;
+	const struct profile_thread *thread;
+	unsigned shown, all;
+};
+
+static void call_row(struct profile_print *print, const struct profile_call *call)
+{
+	bool text = print->report->options->format == TABLE_TEXT;
+	unsigned indent = text ? (call->depth - 1) * 2 : 0;
+	struct table *t = print->report->table;
+	char name[512], shorter[96];
+	const char *file, *function = modules_name(&print->profile->modules, print->thread->trace,
+						   print->thread->os.pid, call->address, &file);
+
+	cells_thread(t, &print->thread->os);
+	table_u64(t, call->depth - 1);
+	if (function && text)
+		function = symbol_short(function, shorter, sizeof(shorter));
+	if (function)
+		snprintf(name, sizeof(name), "%*s%s", indent < 80 ? (int)indent : 80, "", function);
+	else
+		snprintf(name, sizeof(name), "%*s0x%llx", indent < 80 ? (int)indent : 80, "",
+			 (unsigned long long)call->address);
+	table_text(t, name);
+	table_text(t, file);
+	table_hex(t, call->address);
+	if (call->depth > 1)
+		table_hex(t, call->parent->address);
+	else
+		table_none(t);
+	table_u64(t, call->calls);
+	table_ns(t, call->total_ns);
+	table_ns(t, call->own_ns);
+	if (print->profile->switches) {
+		table_ns(t, call->cpu_ns);
+		table_ns(t, call->total_ns - call->cpu_ns);
+	} else {
+		table_none(t);
+		table_none(t);
+	}
+	if (call->calls)
+		table_ns(t, call->total_ns / (int64_t)call->calls);
+	else
+		table_none(t);
+	table_ns(t, call->most_ns);
+	table_u64(t, call->unfinished);
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct profile_call *x = *(const struct profile_call *const *)a;
+	const struct profile_call *y = *(const struct profile_call *const *)b;
+
+	if (x->total_ns != y->total_ns)
+		return x->total_ns < y->total_ns ? 1 : -1;
+	return x->index < y->index ? -1 : 1;
+}
+
+/* Callers before what they call, the longest first. */
+static void print_calls(struct profile_print *print, const struct profile_call *parent)
+{
+	const struct profile_call **list, *call;
+	unsigned count = 0, i = 0;
+
+	for (call = parent->child; call; call = call->sibling)
+		count++;
+	list = count ? malloc(count * sizeof(*list)) : NULL;
+	for (call = parent->child; call && list; call = call->sibling)
+		list[i++] = call;
+	if (list)
+		qsort(list, count, sizeof(*list), by_total);
+	for (i = 0; list && i < count; i++) {
+		if (print->all++ < report_limit(print->report)) {
+			call_row(print, list[i]);
+			print->shown++;
+		}
+		print_calls(print, list[i]);
+	}
+	free(list);
+}
+
+static int profile_take(void *context, const struct ctf_event *event)
+{
+	return profile_event(context, event);
+}
+
+int report_profile(struct report *report)
+{
+	struct profile profile;
+	struct profile_print print = { .report = report, .profile = &profile };
+	const struct ctf_bind *bind;
+	unsigned binds, i;
+	int status;
+
+	profile_init(&profile, report->reader, report->options->begin_ns, report->options->end_ns);
+	bind = profile_bind(&profile, &binds);
+	status = read_again(report, bind, binds, profile_take, &profile);
+	profile_finish(&profile);
+	table_section(report->table, "profile", "Call trees by thread", profile_columns,
+		      COUNT_OF(profile_columns));
+	for (i = 0; (print.thread = profile_thread(&profile, i)); i++)
+		if (print.thread->root && wants_thread(report, &profile.threads, &print.thread->os))
+			print_calls(&print, print.thread->root);
+	report_more(report, print.shown, print.all);
+	report->rows += print.all;
+	if (!profile.events)
+		tell_missing(report, "The trace has no func_entry: build with -finstrument-functions "
+				     "and preload liblttng-ust-cyg-profile-fast.so.");
+	if (profile.events && !profile.modules.count)
+		table_note(report->table, "Functions have no names: the trace does not say what was "
+			   "loaded where. Record lttng_ust_statedump:*, too (lttng enable-event -u).");
+	if (profile.modules.changed)
+		table_note(report->table, "Other files than those that ran (their build ids differ) are on "
+			   "this machine: %u. Their functions have no names.", profile.modules.changed);
+	if (profile.modules.missing)
+		table_note(report->table, "Files that are not on this machine: %u. Their functions have no "
+			   "names.", profile.modules.missing);
+	if (profile.exits_without_entry)
+		table_note(report->table, "Exits whose entry is not in the trace, ignored: %llu.",
+			   (unsigned long long)profile.exits_without_entry);
+	profile_free(&profile);
+	return status;
+}

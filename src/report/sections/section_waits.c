@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sections about who waited for whom, and what was lost. */
+#include "report/report_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+
+/* ---- waits ---- */
+
+static const struct table_column wait_columns[] = {
+	{ "victim", "Waiting callback" },
+	{ "wait_ns", "Worst wait" },
+	{ "blocked_ns", "of it blocked" },
+	{ "culprit_ns", "behind culprit" },
+	{ "culprit", "Culprit" },
+	{ "culprit_tid", "Thread" },
+	{ "at", "At" },
+	{ "since_ns", NULL },
+	{ "waits", "Waits" },
+	{ "total_blocked_ns", "Blocked in all" },
+	{ "victim_callback", NULL },
+	{ "culprit_callback", NULL },
+	{ "pid", NULL },
+};
+
+static void wait_row(struct report *report, const struct model_callback *victim)
+{
+	const struct stats_callback *s = stats_callback(report->stats, victim->index);
+	const struct stats_wait *w = &s->worst;
+	struct table *t = report->table;
+	char label[512];
+
+	table_text(t, model_callback_label(victim, label, sizeof(label)));
+	table_ns(t, w->wait_ns);
+	table_ns(t, w->blocked_ns);
+	table_ns(t, w->culprit_ns);
+	table_text(t, w->culprit == victim ? "itself (its run before)" :
+			      model_callback_label(w->culprit, label, sizeof(label)));
+	table_i64(t, w->culprit_thread->tid);
+	table_text(t, report_offset(report, w->since_ns, label, sizeof(label)));
+	table_time(t, w->since_ns);
+	table_u64(t, s->waits);
+	table_ns(t, s->blocked_ns);
+	table_hex(t, victim->address);
+	table_hex(t, w->culprit->address);
+	table_i64(t, victim->process->pid);
+}
+
+/* The first row once more, as one would say it. */
+static void wait_sentence(struct report *report, const struct model_callback *victim)
+{
+	const struct stats_wait *w;
+	char who[256], whom[256], at[32], wait[TEXT_QUANTITY_MAX], part[TEXT_QUANTITY_MAX];
+
+	if (!victim) {
+		table_note(report->table, "No message and no timer had to wait for another callback.");
+		return;
+	}
+	w = &stats_callback(report->stats, victim->index)->worst;
+	table_note(report->table, "%s waited %s at %s, %s of it behind %s.",
+		   model_callback_label(victim, who, sizeof(who)), text_ns(wait, w->wait_ns),
+		   report_offset(report, w->since_ns, at, sizeof(at)),
+		   text_ns(part, w->culprit_ns),
+		   w->culprit == victim ? "its own run before" :
+					  model_callback_label(w->culprit, whom, sizeof(whom)));
+}
+
+void report_waits(struct report *report)
+{
+	unsigned all = model_count(report->model, MODEL_CALLBACK), count = 0, i;
+	struct report_row *rows = report_rows_new(all);
+
+	table_section(report->table, "waits",
+		      "Waits: callbacks that could not start because another one held their executor",
+		      wait_columns, COUNT_OF(wait_columns));
+	for (i = 0; rows && i < all; i++) {
+		const struct model_callback *callback = model_callback(report->model, i);
+		const struct stats_callback *s = stats_callback(report->stats, i);
+
+		if (s->worst.blocked_ns && report_wants_callback(report, callback))
+			rows[count++] = (struct report_row){ i, (double)s->worst.blocked_ns, "" };
+	}
+	if (rows)
+		qsort(rows, count, sizeof(*rows), report_by_key);
+	for (i = 0; i < count && i < report_limit(report); i++)
+		wait_row(report, model_callback(report->model, rows[i].index));
+	report_more(report, i, count);
+	wait_sentence(report, count ? model_callback(report->model, rows[0].index) : NULL);
+	free(rows);
+}
+
+/* ---- loss ---- */
+
+static const struct table_column loss_columns[] = {
+	{ "process", "Process" },
+	{ "tid", "Thread" },
+	{ "events", "Events" },
+	{ "packets", "Packets" },
+	{ "from", "From" },
+	{ "to", "To" },
+	{ "begin_ns", NULL },
+	{ "end_ns", NULL },
+	{ "pid", NULL },
+	{ "stream", NULL },
+};
+
+static void loss_row(struct report *report, const struct stats_loss *loss,
+		     const struct stats_range *range)
+{
+	const struct model_thread *thread = loss->thread;
+	struct table *t = report->table;
+	char text[128];
+
+	if (thread)
+		table_text(t, report_process(report, thread->process, text, sizeof(text)));
+	else
+		table_text(t, "several threads");
+	if (thread)
+		table_i64(t, thread->tid);
+	else
+		table_none(t);
+	table_u64(t, range->events);
+	table_u64(t, range->packets);
+	table_text(t, report_offset(report, range->begin_ns, text, sizeof(text)));
+	table_text(t, report_offset(report, range->end_ns, text, sizeof(text)));
+	table_time(t, range->begin_ns);
+	table_time(t, range->end_ns);
+	if (thread)
+		table_i64(t, thread->process->pid);
+	else
+		table_none(t);
+	table_text(t, ctf_stream(report->reader, loss->stream)->path);
+}
+
+void report_loss(struct report *report)
+{
+	unsigned i, j, all = 0, shown = 0;
+
+	/* As text, no loss needs no table: the facts say so. */
+	if (report->options->format == TABLE_TEXT && !stats_loss_count(report->stats) &&
+	    !report->options->sections)
+		return;
+	table_section(report->table, "loss", "Lost events, by thread", loss_columns,
+		      COUNT_OF(loss_columns));
+	for (i = 0; i < stats_loss_count(report->stats); i++) {
+		const struct stats_loss *loss = stats_loss(report->stats, i);
+
+		for (j = 0; j < loss->ranges; j++, all++)
+			if (shown < report_limit(report)) {
+				loss_row(report, loss, &loss->range[j]);
+				shown++;
+			}
+	}
+	report_more(report, shown, all);
+	if (!all)
+		table_note(report->table, "No packet of the trace says that events were lost.");
+}

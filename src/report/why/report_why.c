@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `kymo why`: the passes. The first finds whose instances are taken apart and what is usual for them, the second keeps the
+ * worst and a usual one, the third all that ran while they were under way. Paths and callbacks have the
+ * same numbers in each.
+ */
+#include "report/why/report_why.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/why/report_why_internal.h"
+
+#define PROGRESS_EVENTS 65536u	/* power of two */
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+}
+
+/* ---- a pass ---- */
+
+static void on_loss(void *context, const struct model_loss *loss)
+{
+	struct why_answer *answer = context;
+
+	answer->lost_events += loss->events;
+	answer->lost_packets += loss->packets;
+	answer->lost_here |= !loss->is_elsewhere;
+}
+
+static const struct model_listener loss_listener = { .loss = on_loss };
+
+static void forget(struct why_answer *answer)
+{
+	fates_destroy(answer->fates);
+	why_others_destroy(answer->others);
+	why_callbacks_destroy(answer->callbacks);
+	chains_destroy(answer->chains);
+	model_destroy(answer->model);
+	answer->fates = NULL;
+	answer->others = NULL;
+	answer->callbacks = NULL;
+	answer->chains = NULL;
+	answer->model = NULL;
+	answer->lost_events = answer->lost_packets = 0;
+	answer->lost_here = false;
+}
+
+static int read_events(struct why_answer *answer, struct err *err)
+{
+	const struct why_options *o = answer->options;
+	struct ctf_event event;
+	uint64_t events = 0;
+	int more;
+
+	while ((more = ctf_next(answer->reader, &event, err)) > 0) {
+		if (o->progress && (++events & (PROGRESS_EVENTS - 1)) == 0)
+			o->progress(o->context, events, event.clock_ns);
+		if (model_event(answer->model, &event))
+			return no_memory(err);
+	}
+	if (o->progress)
+		o->progress(o->context, 0, 0);
+	if (more < 0)
+		return -1;
+	model_finish(answer->model);
+	chains_finish(answer->chains);
+	return (answer->fates && fates_finish(answer->fates)) || chains_failed(answer->chains) || why_callbacks_failed(answer->callbacks) ||
+	       (answer->others && why_others_finish(answer->others)) ? no_memory(err) : 0;
+}
+
+static int pass(struct why_answer *answer, struct chains_options *chains, const struct why_window *window,
+		unsigned windows, struct err *err)
+{
+	const struct why_options *o = answer->options;
+	const uint64_t *ids = answer->ids ? answer->ids : &o->message;
+	unsigned id_count = answer->ids ? answer->id_count : o->message != 0;
+	struct why_callbacks_options runs = {
+		.worst = o->worst, .named_id = o->message, .begin_ns = o->begin_ns, .end_ns = o->end_ns,
+		.near_index = answer->target.index,
+		.near_ns = answer->target.is_chain ? 0 : answer->target.usual_ns,
+	};
+
+	forget(answer);
+	if (model_create(&answer->model, err) || chains_create(&answer->chains, answer->model, chains, err))
+		return -1;
+	if (why_callbacks_create(&answer->callbacks, answer->model, &runs) ||
+	    (windows && why_others_create(&answer->others, answer->model, window, windows)) ||
+	    (id_count && fates_create(&answer->fates, answer->model, ids, id_count)) ||
+	    model_listen(answer->model, &loss_listener, answer))
+		return no_memory(err);
+	if (model_attach(answer->model, answer->reader, err))
+		return -1;
+	return read_events(answer, err);
+}
+
+/* ---- the instances of a pass ---- */
+
+static void drop_instances(struct why_answer *answer)
+{
+	for (unsigned i = 0; i < answer->instances; i++) {
+		why_free(&answer->instance[i]);
+		why_parts_free(&answer->parts[i]);
+		why_parts_free(&answer->because[i]);
+	}
+	why_free(&answer->usual);
+	why_parts_free(&answer->usual_parts);
+	why_parts_free(&answer->usual_because);
+	answer->instances = 0;
+}
+
+static int take_arrivals(struct why_answer *answer)
+{
+	const struct chains_path *path = chains_path(answer->chains, answer->target.index);
+	const struct chains_stats *stats = path->stats;
+	int failed = 0;
+
+	if (!stats)
+		return 0;
+	if (answer->options->message && stats->named.hop)
+		failed |= why_of_arrival(&answer->instance[answer->instances++], path, &stats->named);
+	else
+		for (; answer->instances < stats->worst_count; answer->instances++)
+			failed |= why_of_arrival(&answer->instance[answer->instances], path,
+						 &stats->worst[answer->instances]);
+	if (stats->near.hop)
+		failed |= why_of_arrival(&answer->usual, path, &stats->near);
+	return failed;
+}
+
+static int take_runs(struct why_answer *answer)
+{
+	const struct why_callback *callback = why_callback(answer->callbacks, answer->target.index);
+	int failed = 0;
+
+	if (answer->options->message)
+		failed |= why_of_run(&answer->instance[answer->instances++], &callback->named);
+	else
+		for (; answer->instances < callback->worst_count; answer->instances++)
+			failed |= why_of_run(&answer->instance[answer->instances],
+					     &callback->worst[answer->instances]);
+	if (callback->near.total_ns >= 0)
+		failed |= why_of_run(&answer->usual, &callback->near);
+	return failed;
+}
+
+static int take_instances(struct why_answer *answer, struct err *err)
+{
+	drop_instances(answer);
+	if (answer->target.is_chain ? take_arrivals(answer) : take_runs(answer))
+		return no_memory(err);
+	/* The instance in question is not its own yardstick. */
+	if (answer->usual.total_ns >= 0 && answer->instances == 1 && answer->target.count == 1)
+		why_free(&answer->usual);
+	return 0;
+}
+
+/* Who had the CPUs meanwhile, if the trace tells. Other events than the model's, so a pass of their own. */
+static int cpu_pass(struct why_answer *answer, const struct why_window *window, unsigned windows, struct err *err)
+{
+	const struct why_options *o = answer->options;
+	const struct ctf_bind *bind;
+	struct ctf_event event;
+	uint64_t events = 0;
+	unsigned count;
+	int more;
+
+	if (!sched_is_there(answer->reader))
+		return 0;
+	if (why_cpu_create(&answer->cpu, answer->reader, answer->model, window, windows))
+		return no_memory(err);
+	bind = why_cpu_bind(answer->cpu, &count);
+	if (ctf_bind(answer->reader, bind, count, err))
+		return -1;
+	while ((more = ctf_next(answer->reader, &event, err)) > 0) {
+		if (why_cpu_event(answer->cpu, &event))
+			return no_memory(err);
+		if (o->progress && (++events & (PROGRESS_EVENTS - 1)) == 0)
+			o->progress(o->context, events, event.clock_ns);
+	}
+	if (o->progress)
+		o->progress(o->context, 0, 0);
+	why_cpu_finish(answer->cpu);
+	return more < 0 ? -1 : 0;
+}
+
+/* The second pass and those behind it. */
+static int take_apart(struct why_answer *answer, struct chains_options *chains, struct err *err)
+{
+	struct why_window window[WHY_WORST_MAX + 1];
+	unsigned windows = 0, i;
+	int failed = 0;
+
+	if (pass(answer, chains, NULL, 0, err) || take_instances(answer, err))
+		return -1;
+	if (why_lost_ids(answer))
+		return no_memory(err);
+	for (i = 0; i < answer->instances; i++)
+		window[windows++] = (struct why_window){
+			answer->instance[i].begin_ns, answer->instance[i].begin_ns + answer->instance[i].total_ns };
+	if (answer->usual.total_ns >= 0)
+		window[windows++] = (struct why_window){
+			answer->usual.begin_ns, answer->usual.begin_ns + answer->usual.total_ns };
+	if (pass(answer, chains, window, windows, err) || take_instances(answer, err))
+		return -1;
+	if (cpu_pass(answer, window, windows, err))
+		return -1;
+	for (i = 0; i < answer->instances; i++)
+		failed |= why_cut(&answer->parts[i], &answer->because[i], &answer->instance[i], answer->others,
+				  answer->cpu);
+	if (answer->usual.total_ns >= 0)
+		failed |= why_cut(&answer->usual_parts, &answer->usual_because, &answer->usual, answer->others,
+				  answer->cpu);
+	return failed ? no_memory(err) : 0;
+}
+
+static int only_target(struct why_answer *answer, struct chains_options *chains, struct err *err)
+{
+	uint32_t bits = chains_path_count(answer->chains), index = answer->target.index;
+	uint8_t *collect = calloc(bits / 8 + 1, 1);
+	int status;
+
+	if (!collect)
+		return no_memory(err);
+	if (answer->target.is_chain) {
+		/* And the steps before, for what got lost on the way. */
+		for (const struct chains_path *path = chains_path(answer->chains, index); path; path = path->parent)
+			collect[path->index / 8] |= (uint8_t)(1u << path->index % 8);
+		chains->near_ns = answer->target.usual_ns;
+	}
+	chains->collect = collect;
+	chains->collect_bits = bits;
+	chains->worst = answer->options->worst;
+	chains->hops = true;
+	status = take_apart(answer, chains, err);
+	free(collect);
+	return status;
+}
+
+/* ---- all of it ---- */
+
+/* The node whose name has what was typed in it, or NULL. */
+static const char *near_node(const struct why_answer *answer)
+{
+	const char *name;
+
+	for (unsigned i = 0; i < model_count(answer->model, MODEL_NODE); i++) {
+		name = model_node(answer->model, i)->full_name;
+		if (strstr(name, answer->options->callback))
+			return name;
+	}
+	return NULL;
+}
+
+/* Did something arrive that cannot be timed? */
+static bool is_between_hosts(const struct why_answer *answer)
+{
+	for (unsigned i = 0; i < chains_path_count(answer->chains); i++)
+		if (chains_path(answer->chains, i)->between_hosts)
+			return true;
+	return false;
+}
+
+static const char *why_empty(const struct why_answer *answer, char *buffer, size_t size)
+{
+	const struct why_options *o = answer->options;
+	const char *near = NULL, *missing = chains_missing(answer->chains, &near);
+
+	if (missing)
+		snprintf(buffer, size, "There is no node or topic '%s' in the trace.%s%s%s", missing,
+			 near ? " Did you mean " : "", near ? near : "", near ? "?" : "");
+	else if (o->message)
+		snprintf(buffer, size, "No message of the trace has this number. `kymo report --section messages --format csv` lists those that "
+			 "came, `kymo why` those that were lost on the way of a chain, with their numbers.");
+	else if (o->callback && near_node(answer))
+		snprintf(buffer, size, "No callback of '%s' ran. Did you mean %s?", o->callback, near_node(answer));
+	else if (o->callback)
+		snprintf(buffer, size, "No callback of '%s' ran. `kymo report --section callbacks` lists those that did.",
+			 o->callback);
+	else if (!model_facts(answer->model)->ros_events)
+		snprintf(buffer, size, "The trace has no events of ROS 2. `kymo info` tells what it has.");
+	else if (o->pattern && is_between_hosts(answer))
+		snprintf(buffer, size, "The chain goes from one host to another whose clock could not be compared, so nobody knows "
+			 "how long it took. `kymo report --section hosts` says why, and what helps.");
+	else if (o->pattern)
+		snprintf(buffer, size, "No message went this way. `kymo flow` lists the ways there are.");
+	else
+		snprintf(buffer, size, "No callback ran to its end%s.",
+			 o->begin_ns != INT64_MIN || o->end_ns != INT64_MAX ? " between --begin and --end" : "");
+	return buffer;
+}
+
+static int answer_in(struct why_answer *answer, struct chains_options *chains, bool *lost, struct err *err)
+{
+	const struct why_options *o = answer->options;
+	bool whole = o->begin_ns == INT64_MIN && o->end_ns == INT64_MAX;
+	char text[512];
+
+	if (pass(answer, chains, NULL, 0, err))
+		return -1;
+	why_choose(answer);
+	if (answer->target.is_found && only_target(answer, chains, err))
+		return -1;
+	if (whole && o->told_lost > answer->lost_events) {
+		answer->lost_events = o->told_lost;
+		answer->lost_here = true;
+	}
+	*lost = answer->lost_events || answer->lost_packets;
+	if (answer->instances) {
+		why_print(answer);
+		return EXIT_OK;
+	}
+	if (fates_at(answer->fates, 0)) {
+		why_print_fate(answer);
+		return EXIT_OK;
+	}
+	table_value_text(answer->table, "trace", "Trace", answer->path);
+	table_value_text(answer->table, "why_empty", "Nothing to show", why_empty(answer, text, sizeof(text)));
+	return EXIT_EMPTY;
+}
+
+int why_run(struct ctf_reader *reader, const char *path, const struct why_options *options, struct table *table,
+	    bool *lost, struct err *err)
+{
+	struct why_answer *answer = calloc(1, sizeof(*answer));
+	struct chains_options chains = {
+		.pattern = options->pattern, .all_topics = options->all_topics || options->message,
+		.latest = options->latest, .begin_ns = options->begin_ns, .end_ns = options->end_ns, .worst = 1,
+		.named_id = options->message, .follow_ns = INT64_MIN,
+	};
+	int status;
+
+	if (!answer)
+		return no_memory(err);
+	answer->options = options;
+	answer->path = path;
+	answer->reader = reader;
+	answer->table = table;
+	answer->usual.total_ns = -1;
+	for (unsigned i = 0; i < ctf_class_count(reader); i++)
+		chains.calls |= strcmp(ctf_class(reader, i)->name, "ros2:rmw_take_response") == 0;
+	status = answer_in(answer, &chains, lost, err);
+	drop_instances(answer);
+	forget(answer);
+	why_cpu_destroy(answer->cpu);
+	free(answer->ids);
+	free(answer);
+	return status;
+}

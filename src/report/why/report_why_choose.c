@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kymo why`: whose instances are taken apart. */
+#include <stdio.h>
+
+#include "base/text.h"
+#include "report/why/report_why_internal.h"
+
+/* The chain is taken rather than the callback in it, unless it explains less than this share of its excess. */
+#define CHAIN_SHARE 0.9
+
+bool why_is_asked(const struct why_answer *answer, const struct model_callback *callback)
+{
+	const char *glob = answer->options->callback;
+	const struct model_node *node = model_callback_node(callback);
+	char label[WHY_LABEL_MAX];
+
+	return (node && text_ros_glob(glob, node->full_name)) || text_ros_glob(glob, callback->symbol) ||
+	       text_ros_glob(glob, model_callback_label(callback, label, sizeof(label)));
+}
+
+/* How far the worst is above the usual one. */
+static int64_t excess(const struct histogram *total)
+{
+	return (int64_t)total->max - (int64_t)histogram_quantile(total, 0.5);
+}
+
+static void set(struct why_target *target, bool is_chain, uint32_t index, const struct histogram *total)
+{
+	*target = (struct why_target){
+		.is_found = true, .is_chain = is_chain, .index = index, .count = total->count,
+		.usual_ns = total->count > 1 ? (int64_t)histogram_quantile(total, 0.5) : 0,
+	};
+}
+
+/* Return: the chain with the largest excess, or with the message that was asked for; NULL: none. */
+static const struct chains_path *worst_chain(const struct why_answer *answer)
+{
+	bool named = answer->options->message != 0;
+	const struct chains_path *best = NULL;
+	int64_t most = -1, value;
+
+	for (unsigned i = 0; i < chains_path_count(answer->chains); i++) {
+		const struct chains_path *path = chains_path(answer->chains, i);
+		const struct chains_stats *stats = path->stats;
+
+		if (!stats || !stats->total.count || !chains_is_chain(answer->chains, path) ||
+		    (named && !stats->named.part_ns))
+			continue;
+		value = named ? stats->named.total_ns : excess(&stats->total);
+		if (value > most) {
+			most = value;
+			best = path;
+		}
+	}
+	return best;
+}
+
+static int64_t callback_value(const struct why_answer *answer, const struct model_callback *callback)
+{
+	const struct why_callback *runs = why_callback(answer->callbacks, callback->index);
+
+	if (!runs || !runs->total.count)
+		return -1;
+	if (answer->options->message)
+		return runs->named.total_ns;
+	if (answer->options->callback ? !why_is_asked(answer, callback) :
+	    !answer->options->all_topics && callback->subscription &&
+	    chains_is_infrastructure(callback->subscription->topic))
+		return -1;
+	return excess(&runs->total);
+}
+
+static const struct model_callback *worst_callback(const struct why_answer *answer, int64_t *most)
+{
+	const struct model_callback *best = NULL;
+
+	*most = -1;
+	for (unsigned i = 0; i < model_count(answer->model, MODEL_CALLBACK); i++) {
+		const struct model_callback *callback = model_callback(answer->model, i);
+		int64_t value = callback_value(answer, callback);
+
+		if (value > *most) {
+			*most = value;
+			best = callback;
+		}
+	}
+	return best;
+}
+
+void why_choose(struct why_answer *answer)
+{
+	const struct why_options *o = answer->options;
+	const struct chains_path *chain = o->callback ? NULL : worst_chain(answer);
+	const struct model_callback *callback;
+	int64_t most;
+
+	callback = o->pattern ? NULL : worst_callback(answer, &most);
+	if (chain && callback && !o->message && (double)excess(&chain->stats->total) < CHAIN_SHARE * (double)most)
+		chain = NULL;
+	if (chain)
+		set(&answer->target, true, chain->index, &chain->stats->total);
+	else if (callback)
+		set(&answer->target, false, callback->index, &why_callback(answer->callbacks, callback->index)->total);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files of `kymo why`: why.c (passes), why_choose.c (whose instances), why_print.c, why_text.c. */
+#ifndef KYMO_REPORT_WHY_INTERNAL_H
+#define KYMO_REPORT_WHY_INTERNAL_H
+
+#include "analysis/chains/chains.h"
+#include "analysis/why/cpu.h"
+#include "analysis/why/fate.h"
+#include "analysis/why/why.h"
+#include "report/why/report_why.h"
+
+/* Whose instances are taken apart, by numbers that are the same in each pass. */
+struct why_target {
+	bool is_found;
+	bool is_chain;
+	uint32_t index;			/* of the path, or of the callback */
+	uint64_t count;			/* instances */
+	int64_t usual_ns;		/* their p50; 0: there is only one */
+};
+
+struct why_answer {
+	const struct why_options *options;
+	const char *path;
+	struct ctf_reader *reader;
+	struct table *table;
+	struct model *model;
+	struct chains *chains;
+	struct why_callbacks *callbacks;
+	struct why_others *others;
+	struct fates *fates;		/* of ids; NULL: of none */
+	uint64_t *ids;			/* of messages that were lost, and of the one asked for; NULL: not known yet */
+	unsigned id_count;
+	struct why_cpu *cpu;		/* NULL: the trace has no events of the kernel */
+	uint64_t lost_events, lost_packets;
+	bool lost_here;			/* some of them of the programs, not of the kernel */
+
+	struct why_target target;
+	struct why_instance instance[WHY_WORST_MAX];	/* longest first */
+	struct why_parts parts[WHY_WORST_MAX], because[WHY_WORST_MAX];
+	unsigned instances;
+	struct why_instance usual;	/* total_ns < 0: none */
+	struct why_parts usual_parts, usual_because;
+};
+
+#define WHY_LABEL_MAX 512
+
+/* why_choose.c: by what one pass has found. Sets answer->target. */
+void why_choose(struct why_answer *answer);
+bool why_is_asked(const struct why_answer *answer, const struct model_callback *callback);
+
+/* why_text.c */
+
+/* What took the most time above the usual: a part, or all parts of an instance that the same one is to blame for. */
+struct why_cause {
+	const struct why_part *part;	/* the longest of them; NULL: there are none */
+	int64_t ns, usual_ns;
+	int64_t error_ns;		/* of two hosts' clocks, in one of them */
+	unsigned parts, pieces;
+	const struct why_answer *answer;
+};
+
+struct why_cause why_cause(const struct why_answer *answer, unsigned rank);
+/* "143.2 ms, usually 38.1 ms: queued ..." Return: @buffer. */
+char *why_sentence(const struct why_answer *answer, unsigned rank, char *buffer, size_t size);
+/* Who did it, or what: a callback, "/scan to /planner", a topic. Return: @buffer. */
+char *why_who(const struct why_instance *instance, const struct why_part *part, char *buffer, size_t size);
+/* PREEMPTED: who had the CPU; BLOCKED: who woke it. Return: @buffer. */
+char *why_by(const struct why_part *part, char *buffer, size_t size);
+/* "thread 123 of container", of several hosts " on robot", too. Return: @buffer. */
+char *why_where(const struct why_answer *answer, const struct why_part *part, char *buffer, size_t size);
+/* The chain's steps, or the callback. Return: @buffer. */
+char *why_target_label(const struct why_answer *answer, char *buffer, unsigned size);
+
+/* why_because.c: why the one took so long behind whom an instance was queued */
+
+/* "; meanwhile it was preempted 30 ms by hog (77)", behind the sentence about @cause; or "". Return: @buffer. */
+char *why_because_text(const struct why_answer *answer, unsigned rank, const struct why_cause *cause, char *buffer,
+		       size_t size);
+void why_print_because(struct why_answer *answer);
+
+/* why_lost.c: messages of the chain that were published and never taken */
+
+/* "5 of 79 messages of /scan never came to /perception/obstacle_detector", for each such link; or "". Return: @buffer. */
+char *why_lost_text(const struct why_answer *answer, char *buffer, size_t size);
+void why_print_links(struct why_answer *answer);
+/* Whose fate is asked for: answer->ids. Return: 0, or -1: no memory. */
+int why_lost_ids(struct why_answer *answer);
+/* A step of the chain that a topic leads to, or NULL; behind step @from. */
+const struct chains_path *why_next_link(const struct why_answer *answer, unsigned from);
+
+/* why_fate.c: single messages, and what became of them */
+
+/* Of those that did not come to @path, how many are lost. */
+uint64_t why_fate_lost(const struct why_answer *answer, const struct chains_path *path);
+/* " (3 before its first one, 2 underway)", of what did not come to @path; or "". Return: @buffer. */
+char *why_fate_kinds(const struct why_answer *answer, const struct chains_path *path, char *buffer, size_t size);
+/* What was lost on the way of the chain, and where the message asked for did not come. */
+void why_print_lost(struct why_answer *answer);
+/* The whole answer about a message that came to nobody. */
+void why_print_fate(struct why_answer *answer);
+/* "+1.234567 s", or the simulation's time. Return: @buffer. */
+char *why_offset(const struct why_answer *answer, int64_t ns, char *buffer, size_t size);
+
+/* why_print.c */
+void why_print(struct why_answer *answer);
+void why_print_parts(struct why_answer *answer);
+
+#endif

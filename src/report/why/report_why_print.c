@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kymo why`: the sentence, the waterfall, and what cannot be told. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/flow/flow_internal.h"
+#include "report/why/report_why_internal.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+#define BAR_WIDTH 32
+
+/* ---- parts ---- */
+
+#define PART_COLUMNS(host) { \
+	{ "rank", NULL }, \
+	{ "step", NULL }, \
+	{ "kind", "Part" }, \
+	{ "who", "Of" }, \
+	{ "host", host }, \
+	{ "where", NULL }, \
+	{ "by", NULL }, \
+	{ "call", NULL }, \
+	{ "ns", "Time" }, \
+	{ "usual_ns", "Usually" }, \
+	{ "error_ns", NULL }, \
+	{ "begin_ns", NULL }, \
+	{ "offset_ns", "After" }, \
+	{ "pieces", NULL }, \
+	{ "faults", NULL }, \
+	{ "major_faults", NULL }, \
+	{ "group", NULL }, \
+	{ "assumed", NULL }, \
+	{ "bar", "" }, \
+}
+static const struct table_column part_columns[] = PART_COLUMNS(NULL), host_part_columns[] = PART_COLUMNS("Host");
+
+/* Where in the instance the part lies, from the first to the last of its pieces. */
+static const char *bar(const struct why_instance *instance, const struct why_part *part, char *buffer)
+{
+	int64_t total = instance->total_ns > 0 ? instance->total_ns : 1;
+	int from = (int)((part->begin_ns - instance->begin_ns) * BAR_WIDTH / total);
+	int to = (int)((part->end_ns - instance->begin_ns) * BAR_WIDTH / total);
+	int i;
+
+	from = from < 0 ? 0 : from >= BAR_WIDTH ? BAR_WIDTH - 1 : from;
+	to = to <= from ? from + 1 : to > BAR_WIDTH ? BAR_WIDTH : to;
+	for (i = 0; i < to; i++)
+		buffer[i] = i < from ? ' ' : '#';
+	buffer[i] = '\0';
+	return buffer;
+}
+
+static const char *host_of(const struct why_part *part)
+{
+	return part->thread ? part->thread->process->hostname : NULL;
+}
+
+static void by_cell(struct table *t, const struct why_part *part)
+{
+	char text[64];
+
+	table_text(t, part->kind == WHY_PREEMPTED || part->kind == WHY_BLOCKED ? why_by(part, text, sizeof(text)) : NULL);
+}
+
+static void part_row(struct why_answer *answer, unsigned rank, const struct why_part *part)
+{
+	const struct why_instance *instance = &answer->instance[rank];
+	const struct why_part *usual = why_part_in(&answer->usual_parts, part);
+	struct table *t = answer->table;
+	char text[WHY_LABEL_MAX], line[BAR_WIDTH + 1];
+	bool is_text = answer->options->format == TABLE_TEXT;
+	int64_t error_ns = why_part_error(instance, part);
+
+	table_u64(t, rank + 1);
+	table_u64(t, part->hop);
+	table_text(t, why_kind_name(part->kind));
+	table_text(t, why_who(instance, part, text, sizeof(text)));
+	table_text(t, host_of(part));
+	table_text(t, why_where(answer, part, text, sizeof(text)));
+	by_cell(t, part);
+	table_text(t, part->call);
+	table_ns_within(t, part->ns, error_ns);
+	if (answer->usual.total_ns < 0)
+		table_none(t);
+	else
+		table_ns_within(t, usual ? usual->ns : 0, usual ? error_ns : 0);
+	table_ns(t, error_ns);
+	table_time(t, part->begin_ns);
+	table_ns(t, part->begin_ns - instance->begin_ns);
+	table_u64(t, part->pieces);
+	table_u64(t, part->faults);
+	table_u64(t, part->major);
+	table_u64(t, part->is_group);
+	table_u64(t, part->is_assumed);
+	table_text(t, is_text ? bar(instance, part, line) : NULL);
+}
+
+/* What the usual instance spent and this one did not: the columns add up. */
+static void usual_row(struct why_answer *answer, unsigned rank, const struct why_part *usual)
+{
+	struct table *t = answer->table;
+	char text[WHY_LABEL_MAX];
+	int64_t error_ns = why_part_error(&answer->usual, usual);
+
+	table_u64(t, rank + 1);
+	table_u64(t, usual->hop);
+	table_text(t, why_kind_name(usual->kind));
+	table_text(t, why_who(&answer->usual, usual, text, sizeof(text)));
+	table_text(t, host_of(usual));
+	table_text(t, why_where(answer, usual, text, sizeof(text)));
+	by_cell(t, usual);
+	table_text(t, usual->call);
+	table_ns(t, 0);
+	table_ns_within(t, usual->ns, error_ns);
+	table_ns(t, error_ns);
+	for (unsigned i = 0; i < 2; i++)
+		table_none(t);
+	for (unsigned i = 0; i < 3; i++)
+		table_u64(t, 0);
+	table_u64(t, usual->is_group);
+	table_u64(t, usual->is_assumed);
+	table_text(t, NULL);
+}
+
+static void sum_row(struct why_answer *answer, unsigned rank)
+{
+	struct table *t = answer->table;
+
+	for (unsigned i = 0; i < 2; i++)
+		table_none(t);
+	table_text(t, "= all");
+	table_text(t, "");
+	for (unsigned i = 0; i < 4; i++)
+		table_none(t);
+	table_ns_within(t, answer->instance[rank].total_ns, why_total_error(&answer->instance[rank]));
+	if (answer->usual.total_ns < 0)
+		table_none(t);
+	else
+		table_ns_within(t, answer->usual.total_ns, why_total_error(&answer->usual));
+	table_none(t);
+	for (unsigned i = 0; i < 7; i++)
+		table_none(t);
+	table_text(t, "");
+}
+
+void why_print_parts(struct why_answer *answer)
+{
+	char title[128];
+
+	/* Programs find the key in every answer. */
+	if (!answer->instances && answer->options->format != TABLE_TEXT)
+		table_section(answer->table, "parts", "Taken apart", part_columns, COUNT_OF(part_columns));
+
+	for (unsigned rank = 0; rank < answer->instances; rank++) {
+		const struct why_parts *parts = &answer->parts[rank];
+		unsigned i;
+
+		/* As text each instance has a table of its own; elsewhere one has them all, by rank. */
+		if (rank && answer->options->format == TABLE_TEXT)
+			snprintf(title, sizeof(title), "The %u. longest, taken apart", rank + 1);
+		else
+			snprintf(title, sizeof(title), "Taken apart, next to a usual one");
+		if (!rank || answer->options->format == TABLE_TEXT)
+			table_section(answer->table, "parts", title, answer->options->align ? host_part_columns : part_columns,
+				      COUNT_OF(part_columns));
+		for (i = 0; i < parts->count; i++)
+			part_row(answer, rank, &parts->part[i]);
+		for (i = 0; i < answer->usual_parts.count; i++)
+			if (!why_part_in(parts, &answer->usual_parts.part[i]))
+				usual_row(answer, rank, &answer->usual_parts.part[i]);
+		if (answer->options->format == TABLE_TEXT)
+			sum_row(answer, rank);
+	}
+}
+
+/* ---- instances ---- */
+
+static const struct table_column instance_columns[] = {
+	{ "rank", "#" },
+	{ "latency_ns", "Latency" },
+	{ "error_ns", NULL },
+	{ "at", "Begun at" },
+	{ "begin_ns", NULL },
+	{ "message", "Message" },
+	{ "cause", NULL },
+	{ "cause_who", NULL },
+	{ "cause_ns", NULL },
+	{ "cause_usual_ns", NULL },
+	{ "sentence", "Why" },
+};
+
+static uint64_t message_of(const struct why_instance *instance)
+{
+	for (unsigned i = instance->hops; i-- > 0;)
+		if (instance->hop[i].publisher)
+			return instance->hop[i].at.id;
+	return 0;
+}
+
+char *why_offset(const struct why_answer *answer, int64_t ns, char *buffer, size_t size)
+{
+	if (answer->options->clock)
+		snprintf(buffer, size, "%.6f s", (double)simclock_stamp(answer->options->clock, ns) / 1e9);
+	else
+		snprintf(buffer, size, "+%.6f s", (double)(ns - model_facts(answer->model)->first_ns) / 1e9);
+	return buffer;
+}
+
+static void instance_row(struct why_answer *answer, unsigned rank)
+{
+	const struct why_instance *instance = &answer->instance[rank];
+	struct table *t = answer->table;
+	const struct why_cause cause = why_cause(answer, rank);
+	char text[4 * WHY_LABEL_MAX];
+
+	table_u64(t, rank + 1);
+	table_ns_within(t, instance->total_ns, why_total_error(instance));
+	table_ns(t, why_total_error(instance));
+	table_text(t, why_offset(answer, instance->begin_ns, text, sizeof(text)));
+	table_time(t, instance->begin_ns);
+	if (message_of(instance))
+		table_u64(t, message_of(instance));
+	else
+		table_none(t);
+	table_text(t, cause.part ? why_kind_name(cause.part->kind) : NULL);
+	table_text(t, cause.part ? why_who(instance, cause.part, text, sizeof(text)) : NULL);
+	table_ns(t, cause.ns);
+	table_ns_within(t, cause.usual_ns, cause.error_ns);
+	table_text(t, why_sentence(answer, rank, text, sizeof(text)));
+}
+
+static void print_instances(struct why_answer *answer)
+{
+	if (answer->instances < 2 && answer->options->format == TABLE_TEXT)
+		return;
+	table_section(answer->table, "instances", "The longest", instance_columns, COUNT_OF(instance_columns));
+	for (unsigned rank = 0; rank < answer->instances; rank++)
+		instance_row(answer, rank);
+}
+
+/* ---- what cannot be told ---- */
+
+static void print_remarks(struct why_answer *answer)
+{
+	bool assumed = false;
+
+	for (unsigned rank = 0; rank < answer->instances; rank++)
+		for (unsigned i = 0; i < answer->parts[rank].count; i++)
+			assumed |= answer->parts[rank].part[i].is_assumed;
+	if (assumed)
+		table_note(answer->table, "The trace does not tell callback groups: that callbacks of one node on other "
+			   "threads held each other up is a guess.");
+	if (answer->lost_here)
+		table_note(answer->table, "Events were lost: what is told as transport may be a callback that is missing.");
+	else if (answer->lost_events)
+		table_note(answer->table, "Events of the kernel were lost: who had the CPU then is not known.");
+	if (!answer->cpu)
+		table_note(answer->table, "The trace has no events of the kernel, so it does not tell who was preempted or "
+			   "blocked: kymo record --kernel.");
+}
+
+static void value_within(const struct why_answer *answer, const char *key, const char *title, int64_t ns, int64_t error_ns)
+{
+	char text[TEXT_QUANTITY_MAX + 1], quantity[TEXT_QUANTITY_MAX];
+	struct table *t = answer->table;
+
+	if (!error_ns || ns > error_ns) {
+		table_value_ns(t, key, title, ns);
+	} else if (answer->options->format == TABLE_TEXT) {
+		snprintf(text, sizeof(text), "<%s", text_ns(quantity, error_ns));
+		table_value_text(t, key, title, text);
+	}
+}
+
+void why_print(struct why_answer *answer)
+{
+	const struct why_instance *worst = &answer->instance[0];
+	int64_t error_ns = why_total_error(worst);
+	struct table *t = answer->table;
+	char text[8192];
+
+	table_value_text(t, "sentence", "Why", why_sentence(answer, 0, text, sizeof(text)));
+	if (*why_lost_text(answer, text, sizeof(text)) || answer->options->format != TABLE_TEXT)
+		table_value_text(t, "lost_messages", "Lost on the way", text);
+	table_value_text(t, answer->target.is_chain ? "chain" : "callback", answer->target.is_chain ? "Chain" : "Callback",
+			 why_target_label(answer, text, sizeof(text)));
+	table_value_text(t, "trace", "Trace", answer->path);
+	table_value_text(t, "at", "Begun at", why_offset(answer, worst->begin_ns, text, sizeof(text)));
+	value_within(answer, "latency_ns", "Latency", worst->total_ns, error_ns);
+	value_within(answer, "usual_ns", "Usually (p50)", answer->target.usual_ns, error_ns);
+	if (error_ns || answer->options->format != TABLE_TEXT)
+		table_value_ns(t, "error_ns", "Between hosts, wrong by up to", error_ns);
+	table_value_u64(t, "count", "Instances", answer->target.count);
+	if (answer->lost_events || answer->options->format != TABLE_TEXT)
+		table_value_u64(t, "lost_events", "Lost events", answer->lost_events);
+	print_instances(answer);
+	why_print_parts(answer);
+	why_print_because(answer);
+	why_print_lost(answer);
+	if (answer->options->format != TABLE_TEXT)
+		why_print_links(answer);
+	report_print_hosts(answer->table, answer->options->align);
+	print_remarks(answer);
+}
