@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "cli/common.h"
-#include "cli/trace_time.h"
+#include "cli/input/trace_time.h"
 
 #define WARNINGS_SHOWN 5u
 

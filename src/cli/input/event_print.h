@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events on standard output, as the verbs that show them have it: those whose name is wanted, up to so many, as text
+ * or as JSON; losses on stderr.
+ *
+ * Context: not thread-safe; blocks.
+ */
+#ifndef KYMO_CLI_EVENT_PRINT_H
+#define KYMO_CLI_EVENT_PRINT_H
+
+#include <signal.h>
+
+#include "cli/input/input_events.h"
+
+/* uint64_t count; struct opt_list event */
+#define CLI_OPT_EVENT_PRINT(type) \
+	{ "count", 'n', OPT_U64, offsetof(type, count), "COUNT", "stop after COUNT events", NULL }, \
+	{ "event", 'e', OPT_LIST, offsetof(type, event), "GLOB", \
+	  "only events whose name matches, such as 'ros2:callback_*'; may be repeated", NULL }
+
+struct event_print {
+	const char *verb;		/* says the losses */
+	struct events *events;		/* opened */
+	const struct opt_list *names;	/* globs */
+	uint64_t most;			/* 0: no limit */
+	bool json;
+	size_t root;			/* so many characters of a stream's path mean nothing to anybody */
+	const volatile sig_atomic_t *stop;	/* set: leave off */
+
+	/* Its own. */
+	uint64_t printed, lost;
+	const struct ctf_event_class *last_class;
+	bool last_wanted;
+};
+
+/** event_print_all() - those that are there. Return: 0, or -1 with @err filled. */
+int event_print_all(struct event_print *print, struct err *err);
+
+/** event_print_is_over() - nothing more can or shall be printed. */
+bool event_print_is_over(const struct event_print *print);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See traces.h. */
+#include "cli/input/input_traces.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "cli/verbs/info/info_accounts.h"
+#include "cli/progress.h"
+
+static void name_all(struct cli_traces *traces)
+{
+	size_t used = 0;
+
+	for (unsigned i = 0; i < traces->count && used < sizeof(traces->name); i++)
+		used += (size_t)snprintf(traces->name + used, sizeof(traces->name) - used, "%s%s", i ? " + " : "",
+					 traces->path[i]);
+}
+
+int cli_traces(struct cli_traces *traces, int argc, char **argv, struct err *err)
+{
+	char path[CLI_PATH_MAX];
+
+	traces->count = 0;
+	if (argc > (int)CLI_TRACES_MAX)
+		return err_set(err, EXIT_USAGE, "%d traces are more than the %u that are read together", argc,
+			       CLI_TRACES_MAX);
+	if (argc < 1) {
+		if (cli_trace(0, NULL, traces->newest, err))
+			return -1;
+		traces->path[traces->count++] = traces->newest;
+	}
+	for (int i = 0; i < argc; i++) {
+		if (cli_trace(1, &argv[i], path, err))
+			return -1;
+		traces->path[traces->count++] = argv[i];
+	}
+	name_all(traces);
+	return 0;
+}
+
+int cli_traces_distinct(const struct cli_traces *traces, struct err *err)
+{
+	struct stat status[CLI_TRACES_MAX];
+
+	for (unsigned i = 0; i < traces->count; i++) {
+		if (stat(traces->path[i], &status[i]))
+			return err_set(err, EXIT_INPUT, "cannot open the trace %s: %s", traces->path[i], strerror(errno));
+		for (unsigned k = 0; k < i; k++)
+			if (status[k].st_dev == status[i].st_dev && status[k].st_ino == status[i].st_ino)
+				return err_set(err, EXIT_USAGE, "%s and %s are the same trace: each event would count twice",
+					       traces->path[k], traces->path[i]);
+	}
+	return 0;
+}
+
+int cli_align(struct ctf_reader *reader, bool quiet, struct align **align, struct err *err)
+{
+	struct progress progress;
+	int status;
+
+	ctf_threads(reader, 0);
+	progress_begin(&progress, quiet);
+	progress_extent(&progress, reader);
+	status = align_find(align, reader, progress_trace, &progress, err);
+	progress_clear(&progress);
+	if (!status && align_apply(*align, reader, err)) {
+		align_destroy(*align);
+		*align = NULL;
+		status = -1;
+	}
+	return status;
+}
+
+int cli_traces_open(const struct cli_traces *traces, const char *verb, struct ctf_reader **reader, struct align **align,
+		    struct err *err)
+{
+	*align = NULL;
+	if (cli_traces_distinct(traces, err) || ctf_open_all(traces->path, traces->count, reader, err))
+		return -1;
+	if (!cli_align(*reader, !verb, align, err))
+		return 0;
+	ctf_close(*reader);
+	*reader = NULL;
+	return -1;
+}
+
+void cli_tell_hosts(const char *verb, const struct align *align)
+{
+	char remark[ALIGN_REMARK_MAX], ns[TEXT_QUANTITY_MAX];
+
+	if (align_count(align))
+		fprintf(stderr, "kymo %s: times are those of %s's clock\n", verb, align_host_name(align, 0));
+	for (unsigned i = 1; i < align_count(align); i++) {
+		const struct align_host *host = align_host(align, i);
+
+		if (host->how == ALIGN_SAME_CLOCK)
+			fprintf(stderr, "kymo %s: those of %s are of the same clock as %s's\n", verb, align_host_name(align, i),
+				align_host_name(align, host->to));
+		else if (host->how == ALIGN_MESSAGES)
+			fprintf(stderr, "kymo %s: those of %s were put on it by %llu messages, and are wrong by up to %s\n", verb,
+				align_host_name(align, i), (unsigned long long)(host->messages_in + host->messages_out),
+				text_ns(ns, host->error_max_ns));
+		else if (align_remark(align, i, remark, sizeof(remark)))
+			fprintf(stderr, "kymo %s: %s\n", verb, remark);
+	}
+}
+
+uint64_t cli_traces_lost(const struct cli_traces *traces, const char *verb)
+{
+	struct accounts accounts;
+	char problem[512];
+	uint64_t lost = 0;
+
+	for (unsigned i = 0; i < traces->count; i++) {
+		accounts = (struct accounts){ 0 };
+		accounts_read(&accounts, traces->path[i], problem);
+		if (*problem)
+			fprintf(stderr, "kymo %s: warning: %s\n", verb, problem);
+		lost += accounts.dropped + accounts.unwritten;
+		accounts_free(&accounts);
+	}
+	return lost;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/input/process_options.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/text.h"
+#include "recorder/doctor/doctor.h"
+#include "recorder/runtime/rundir.h"
+#include "recorder/runtime/status.h"
+
+#define WHY_MAX 1024	/* bytes of a reason */
+
+/* The first problem that the doctor finds. */
+static void keep_problem(void *context, const char *check, enum doctor_result result, const char *text,
+			 const char *remedy)
+{
+	char *why = context;
+
+	(void)check;
+	if (result == DOCTOR_PROBLEM && !*why)
+		(void)snprintf(why, WHY_MAX, ": %s%s%s", text, remedy ? "; " : "", remedy ? remedy : "");
+}
+
+struct search {
+	int pid;
+	bool found;
+};
+
+static void is_it(void *context, const struct process_status *status)
+{
+	struct search *search = context;
+
+	search->found |= search->pid == (status->host_pid ? status->host_pid : (int)status->pid);
+}
+
+/* A process that is not traced (yet) is recorded if it ever is; so it is told why it is not. */
+static void hint(const char *verb, int pid)
+{
+	char why[WHY_MAX] = "", clean[4 * WHY_MAX];
+	struct doctor doctor = { .libdir = KYMO_LIBDIR, .found = keep_problem, .context = why };
+	struct search search = { .pid = pid };
+	struct rundir dir;
+
+	if (rundir_open(&dir, NULL, false, NULL) == 0) {
+		(void)status_read(&dir, is_it, NULL, &search, NULL);
+		rundir_close(&dir);
+	}
+	if (search.found)
+		return;
+	(void)doctor_process(&doctor, (unsigned)pid, NULL);
+	if (!why[0])
+		(void)snprintf(why, sizeof why, ": it has made no event yet, or has another runtime directory (KYMO_DIR)");
+	text_clean(clean, sizeof clean, why);
+	fprintf(stderr, "kymo %s: process %d is not traced%s; \"kymo doctor -p %d\" tells more\n", verb, pid,
+		clean, pid);
+}
+
+/* A number is a process, anything else the name of some. */
+int select_processes(const char *verb, const struct opt_list *list, struct session_options *session,
+		     struct err *err)
+{
+	for (unsigned i = 0; i < list->count; i++) {
+		const char *item = list->item[i];
+		uint64_t pid;
+
+		if (!*item)
+			return err_set(err, EXIT_USAGE, "--pid needs a process number or a name");
+		if (!text_read_u64(item, &pid)) {
+			session->names[session->name_count++] = item;
+			continue;
+		}
+		if (!pid || pid > INT32_MAX)
+			return err_set(err, EXIT_USAGE, "'%s' is no process number", item);
+		if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+			return err_set(err, EXIT_INPUT, "there is no process %" PRIu64 "; \"kymo status\" "
+				       "lists those that can be recorded", pid);
+		hint(verb, (int)pid);
+		session->pids[session->pid_count++] = (int)pid;
+	}
+	return 0;
+}
+static_assert(OPT_LIST_MAX <= SESSION_PIDS_MAX, "every pid fits");

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo dump: every event of a trace, as babeltrace2 prints it or as JSON lines. */
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/common.h"
+#include "cli/input/event_print.h"
+#include "cli/input/trace_time.h"
+#include "cli/input/input_traces.h"
+#include "ctf/read/reader.h"
+
+struct dump_options {
+	int format;
+	uint64_t count;
+	struct opt_list event;
+	struct selection selection;
+	const char *begin, *end;
+	int clock;
+	bool follow, strict;
+};
+
+static const struct opt opts[] = {
+	{ "format", 'f', OPT_CHOICE, offsetof(struct dump_options, format), NULL, "how to print",
+	  "text|json" },
+	CLI_OPT_EVENT_PRINT(struct dump_options),
+	CLI_OPT_SELECTION(struct dump_options, 0),
+	CLI_OPT_WINDOW(struct dump_options, "what is"),
+	CLI_OPT_CLOCK(struct dump_options),
+	{ "follow", 'F', OPT_FLAG, offsetof(struct dump_options, follow), NULL,
+	  "go on with what is being recorded, until interrupted", NULL },
+	CLI_OPT_STRICT(struct dump_options),
+	CLI_OPT_END
+};
+
+/* How often a trace that grows is looked at. */
+#define FOLLOW_NS 100000000
+
+static volatile sig_atomic_t interrupted;
+
+struct dump {
+	const struct dump_options *options;
+	struct ctf_reader *reader;
+	struct events events;
+	struct event_print print;
+};
+
+static void interrupt(int signal)
+{
+	(void)signal;
+	interrupted = 1;
+}
+
+static int follow(struct dump *d, struct err *err)
+{
+	const struct timespec pause = { .tv_nsec = FOLLOW_NS };
+	const struct sigaction action = { .sa_handler = interrupt };
+
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+	for (;;) {
+		if (event_print_all(&d->print, err) < 0)
+			return -1;
+		if (fflush(stdout) || event_print_is_over(&d->print))
+			return 0;
+		(void)nanosleep(&pause, NULL);
+		if (ctf_refresh(d->reader, err) < 0)
+			return -1;
+	}
+}
+
+/* Nothing on the output needs a reason. A trace that has no event is shown, one that was left out is not. */
+static int tell_nothing(const struct dump *d)
+{
+	const struct dump_options *o = d->options;
+	bool window = o->begin || o->end, objects = selection_any(&o->selection);
+
+	if (!o->event.count && !events_limited(&d->events)) {
+		fprintf(stderr, "kymo dump: the trace has no event\n");
+		return EXIT_OK;
+	}
+	fprintf(stderr, "kymo dump: nothing to show: no event %s%s%s; `kymo %s\n",
+		o->event.count ? "matches --event" : "is in the trace",
+		window ? " between --begin and --end" : "",
+		objects ? " that is of --node, --topic and --process" : "",
+		o->event.count ? "list` shows the names of all" :
+		objects ? "report --section nodes` and `--section topics` show what there is" :
+			  "info` shows its begin and end");
+	return EXIT_EMPTY;
+}
+
+static int open_traces(struct dump *d, const struct cli_traces *traces, struct align **align, struct err *err)
+{
+	const struct dump_options *o = d->options;
+
+	if (o->follow && o->clock)
+		return err_set(err, EXIT_USAGE, "--clock sim goes with a trace that is complete, not with --follow");
+	if (!o->follow)
+		return cli_traces_open(traces, isatty(STDOUT_FILENO) ? NULL : "dump", &d->reader, align, err);
+	/* What grows cannot be read once before, and clocks are compared by that. */
+	if (traces->count > 1)
+		return err_set(err, EXIT_USAGE, "--follow goes with one trace: let a relay bring those of several hosts into one "
+			       "directory (kymo relay -o DIR), and follow that");
+	return ctf_open(traces->path[0], &d->reader, err);
+}
+
+static int dump_run(int argc, char **argv)
+{
+	struct dump_options options = { 0 };
+	struct dump dump = { .options = &options };
+	struct simclock *clock = NULL;
+	struct align *align = NULL;
+	struct cli_traces traces;
+	struct err err = { 0 };
+	int status = EXIT_OK;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || cli_traces(&traces, argc, argv, &err) ||
+	    open_traces(&dump, &traces, &align, &err))
+		return cli_fail("dump", &err);
+	cli_tell_hosts("dump", align);
+	align_destroy(align);
+	ctf_threads(dump.reader, 0);
+	ctf_growing(dump.reader, options.follow);
+	/* On the terminal itself the events are progress enough. */
+	dump.events = (struct events){ .reader = dump.reader, .selection = &options.selection,
+				       .begin = options.begin, .end = options.end,
+				       .growing = options.follow, .quiet = isatty(STDOUT_FILENO) };
+	dump.print = (struct event_print){ .verb = "dump", .events = &dump.events, .names = &options.event,
+					   .most = options.count, .json = options.format, .stop = &interrupted };
+	status = cli_clock(options.clock, dump.reader, traces.name, &clock, &err);
+	dump.events.clock = clock;
+	if (status || events_open(&dump.events, &err) ||
+	    (options.follow ? follow(&dump, &err) : event_print_all(&dump.print, &err)) < 0)
+		status = cli_fail("dump", &err);
+	events_close(&dump.events);
+	(void)fflush(stdout);
+	for (unsigned i = 0; i < ctf_warning_count(dump.reader); i++)
+		fprintf(stderr, "kymo dump: warning: %s\n", ctf_warning(dump.reader, i));
+	if (status == EXIT_OK && !dump.print.printed && !options.follow)
+		status = tell_nothing(&dump);
+	ctf_close(dump.reader);
+	simclock_free(clock);
+	if ((status == EXIT_OK || status == EXIT_EMPTY) && dump.print.lost && options.strict)
+		status = EXIT_LOSS;
+	return status;
+}
+
+const struct verb verb_dump = {
+	.name = "dump",
+	.synopsis = "[TRACE...]",
+	.summary = "print the events of a trace",
+	.description =
+		"Prints every event of all CTF traces below TRACE in time order, one a line, exactly as "
+		"babeltrace2 does: local time, difference to the line before, host, name, packet "
+		"context, event contexts, fields. Without TRACE: the newest trace. Lost events and "
+		"damaged places are told on stderr.\n\n"
+		"Traces of several hosts are read as one. Times are then those of the first host's clock, to which the others are "
+		"compared by the messages between them; how well is told on stderr, and by `kymo report --section hosts`. With "
+		"--follow they are as the wall clocks of their hosts have it.\n\n"
+		"With --clock sim the time is what the simulation's clock said, in seconds.\n\n"
+		"--format json prints one object a line: ts_ns (since the epoch), clock_ns (the trace's "
+		"clock), name, trace, host, stream, packet, context, event_context, fields.\n\n"
+		"--follow prints what is there and then what comes, while somebody records it: packets when "
+		"all of one is in its file, so an event comes as late as the recorder writes it. Events of "
+		"one stream keep their order; others that come later may be older.\n\n"
+		"--node and --topic: what names them by a handle, and what happens in the callbacks of these "
+		"nodes; --process: by the name of the process's main thread, or by pid. To know whose events "
+		"are, the trace is read once before.\n\n"
+		CLI_CLOCK_HELP,
+	.examples =
+		"kymo dump -n 20\n"
+		"kymo dump ~/.ros/tracing/my_session --event 'ros2:callback_*'\n"
+		"kymo dump my_session --node /planner --event 'ros2:*init'\n"
+		"kymo dump left-robot right-robot --format json\n"
+		"kymo dump my_session --begin +1.5s --end +2s --format json",
+	.opts = opts,
+	.run = dump_run,
+};

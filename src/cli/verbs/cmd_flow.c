@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo flow: messages followed through callbacks, from a sensor to an actuator. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/common.h"
+#include "cli/input/trace_time.h"
+#include "cli/input/input_traces.h"
+#include "ctf/read/reader.h"
+#include "report/flow/flow.h"
+
+struct options {
+	int format;
+	struct selection selection;
+	uint64_t limit, chain, worst, message;
+	bool all, latest;
+	const char *at, *begin, *end;
+	int clock;
+	bool strict;
+};
+
+static const struct opt opts[] = {
+	CLI_OPT_FORMAT(struct options),
+	CLI_OPT_SELECTION(struct options, 'n'),
+	{ "chain", 'c', OPT_U64, offsetof(struct options, chain), "N",
+	  "only the chain with this number, with its segments", NULL },
+	{ "worst", 'w', OPT_U64, offsetof(struct options, worst), "N",
+	  "the N longest instances of each chain (default: 1, at most 1000)", NULL },
+	{ "message", 'm', OPT_U64, offsetof(struct options, message), "ID",
+	  "what led to this publication and what followed, as a tree", NULL },
+	{ "at", 0, OPT_TEXT, offsetof(struct options, at), "TIME",
+	  "the first chain that begins then or later, as a tree", NULL },
+	{ "latest", 'l', OPT_FLAG, offsetof(struct options, latest), NULL,
+	  "take a timer that publishes to use what its node received last", NULL },
+	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
+	  "chains over /rosout and /parameter_events, too", NULL },
+	{ "limit", 0, OPT_U64, offsetof(struct options, limit), "N",
+	  "at most N chains (default: 20 as table, else all)", NULL },
+	CLI_OPT_WINDOW(struct options, "chains that begin"),
+	CLI_OPT_CLOCK(struct options),
+	CLI_OPT_STRICT(struct options),
+	CLI_OPT_END
+};
+
+/* A chain has an arrow. So may a directory, which then is there. */
+static bool is_chain(const char *operand)
+{
+	return strstr(operand, "->") && access(operand, F_OK) != 0;
+}
+
+static int take_chain(int *argc, char **argv, const char **pattern, struct err *err)
+{
+	for (int i = 0; i < *argc; i++) {
+		if (!is_chain(argv[i]))
+			continue;
+		if (*pattern)
+			return err_set(err, EXIT_USAGE, "One chain at a time: '%s' and '%s'.", *pattern,
+				       argv[i]);
+		*pattern = argv[i];
+		memmove(&argv[i], &argv[i + 1], (size_t)(*argc - i) * sizeof(*argv));
+		(*argc)--;
+		i--;
+	}
+	for (int i = 0; i < *argc && *argc > 1; i++)
+		if (access(argv[i], F_OK) != 0)
+			return err_set(err, EXIT_USAGE, "'%s' is neither a trace nor a chain: a chain "
+				       "has an arrow, as '/lidar -> /cmd_vel'.", argv[i]);
+	return 0;
+}
+
+static int set_times(struct ctf_reader *reader, const struct options *o, struct flow_options *flow,
+		     struct err *err)
+{
+	int64_t first_ns;
+
+	if (cli_read_window(reader, flow->clock, o->begin, o->end, &flow->begin_ns, &flow->end_ns, err))
+		return -1;
+	if (!o->at)
+		return 0;
+	return cli_first_time(reader, &first_ns, err) ||
+	       cli_read_point("at", o->at, first_ns, flow->clock, &flow->at_ns, err) ? -1 : 0;
+}
+
+static int print_flow(struct ctf_reader *reader, const char *path, struct flow_options *options, bool strict,
+		      struct err *err)
+{
+	struct answer answer;
+
+	if (answer_begin(&answer, "flow", reader, options->format, options->clock, err))
+		return EXIT_FAILED;
+	options->progress = progress_trace;
+	options->context = &answer.progress;
+	return answer_finish(&answer, flow_run(reader, path, options, answer.table, &answer.lost, err), strict, err);
+}
+
+static int run(int argc, char **argv)
+{
+	struct options o = { .worst = 1 };
+	struct flow_options flow;
+	struct simclock *clock = NULL;
+	struct cli_traces traces;
+	struct ctf_reader *reader;
+	struct align *align = NULL;
+	struct err err = { 0 };
+	int status;
+
+	if (opt_parse(opts, &o, &argc, &argv, NULL, &err))
+		return cli_fail("flow", &err);
+	flow = (struct flow_options){
+		.format = o.format,
+		.selection = &o.selection,
+		.limit = o.limit,
+		.chain = o.chain,
+		.worst = o.worst < 1000 ? (unsigned)o.worst : 1000,
+		.all_topics = o.all,
+		.latest = o.latest,
+		.begin_ns = INT64_MIN,
+		.end_ns = INT64_MAX,
+		.message = o.message,
+		.at_ns = INT64_MIN,
+	};
+	if (take_chain(&argc, argv, &flow.pattern, &err) || cli_traces(&traces, argc, argv, &err) ||
+	    cli_traces_open(&traces, "flow", &reader, &align, &err))
+		return cli_fail("flow", &err);
+	flow.align = align;
+	flow.several = traces.count > 1;
+	flow.told_lost = cli_traces_lost(&traces, "flow");
+	status = cli_clock(o.clock, reader, traces.name, &clock, &err);
+	flow.clock = clock;
+	status = status || set_times(reader, &o, &flow, &err) ? (int)err.status :
+								print_flow(reader, traces.name, &flow, o.strict, &err);
+	answer_warn("flow", reader);
+	ctf_close(reader);
+	simclock_free(clock);
+	align_destroy(align);
+	return answer_end("flow", status, &err);
+}
+
+const struct verb verb_flow = {
+	.name = "flow",
+	.synopsis = "[TRACE...] ['FROM -> TO']",
+	.summary = "follow messages through callbacks: chains, their latency and where they stop",
+	.description =
+		"A callback publishes, the message gets to another callback, which publishes in turn: "
+		"a chain, from a timer or a message of unknown origin to a callback that publishes "
+		"nothing. Without a chain among the operands, all different ones of the trace are "
+		"listed, the longest first, with how many began and arrived, and their end-to-end "
+		"latency; then, of the first three, how long each segment of the way took, where "
+		"chains stopped and why, and the longest instance. Without TRACE it takes the newest "
+		"one.\n"
+		"\n"
+		"A named chain is a list of nodes, topics or NODE:TOPIC, globs allowed, with \"->\" "
+		"between them; anything may lie between two. One that begins or ends with a topic does "
+		"so where the publish call begins; with a node, where its callback starts or returns.\n"
+		"\n"
+		"Segments: run (the callback, until it publishes), publish (the publish call, until "
+		"the middleware has the message), transport (until it is taken), wait (the part of "
+		"that time in which the taking thread ran other callbacks), take (until the callback "
+		"starts), and cached (stored by a callback until another one publishes). They add up "
+		"to the latency.\n"
+		"\n"
+		"Traces of several hosts are read as one, their clocks compared by the messages between "
+		"them: what is not longer than the error of that is written as \"<error\".\n"
+		"\n"
+		"\"~>\" is an indirect link: a message_link of the trace, or an assumption of "
+		"--latest.\n"
+		"\n"
+		CLI_CLOCK_HELP "\n"
+		"\n"
+		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with "
+		"--strict; 6 when there was nothing to show (the output says why).",
+	.examples =
+		"kymo flow\n"
+		"kymo flow TRACE '/scan -> /cmd_vel'\n"
+		"kymo flow TRACE '/lidar_driver -> /perception/* -> /base_driver:/cmd_vel' --worst 10\n"
+		"kymo flow TRACE --chain 2 --begin +10s --end +20s\n"
+		"kymo flow TRACE --message 1234",
+	.opts = opts,
+	.run = run,
+};

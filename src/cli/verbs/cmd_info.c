@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo info: what a trace is made of, and whether anything is missing. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/common.h"
+#include "cli/input/input_events.h"
+#include "cli/verbs/info/info_chunks.h"
+#include "cli/verbs/info/info_collect.h"
+#include "cli/verbs/info/info_recorders.h"
+#include "cli/input/trace_time.h"
+#include "cli/input/input_traces.h"
+#include "report/report.h"
+
+struct info_options {
+	int format;
+	struct selection selection;
+	const char *begin, *end;
+	bool strict, all;
+};
+
+static const struct opt opts[] = {
+	CLI_OPT_FORMAT(struct info_options),
+	{ "all", 'a', OPT_FLAG, offsetof(struct info_options, all), NULL,
+	  "show every thread, stream and loss; tables for people else stop after 20 rows", NULL },
+	CLI_OPT_SELECTION(struct info_options, 'n'),
+	CLI_OPT_WINDOW(struct info_options, "what is"),
+	CLI_OPT_STRICT(struct info_options),
+	CLI_OPT_END
+};
+
+#define ROWS_MAX 20	/* of a section, in text without --all */
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+struct show {
+	struct table *table;
+	const struct info_options *options;
+	const struct info *info;
+	const struct recorders *recorders;
+	const struct accounts *accounts;	/* of all */
+	const struct align *align;		/* NULL: there is one host */
+	struct ctf_reader *reader;
+	const char *path;
+	bool limited;			/* to some of the events */
+};
+
+static unsigned limit(const struct show *s, unsigned count)
+{
+	if (s->options->format != TABLE_TEXT || s->options->all || count <= ROWS_MAX)
+		return count;
+	return ROWS_MAX;
+}
+
+static void note_rest(const struct show *s, unsigned count)
+{
+	if (limit(s, count) < count)
+		table_note(s->table, "... and %u more; --all shows them", count - ROWS_MAX);
+}
+
+/* A point in time: for people as text, else nanoseconds since the epoch. */
+static void fact_point(const struct show *s, const char *key, const char *title, int64_t ns)
+{
+	char text[CLI_TIME_MAX];
+
+	if (s->options->format == TABLE_TEXT)
+		table_value_text(s->table, key, title, cli_print_point(text, ns));
+	else
+		table_value_ns(s->table, key, title, ns);
+}
+
+static uint64_t total_lost(const struct show *s)
+{
+	uint64_t told = s->limited ? 0 : s->accounts->dropped + s->accounts->unwritten;
+
+	/* The recorder also knows of what no packet could tell any more. */
+	return told > s->info->lost ? told : s->info->lost;
+}
+
+/* Of a snapshot: why it was taken, and what is not in it. */
+static void show_snapshot(const struct show *s)
+{
+	const struct account_snapshot *snapshot = &s->accounts->snapshot;
+
+	if (s->accounts->overwritten)
+		table_value_u64(s->table, "overwritten", "Overwritten before", s->accounts->overwritten);
+	if (s->accounts->outside)
+		table_value_u64(s->table, "outside", "Before the window", s->accounts->outside);
+	if (!snapshot->present)
+		return;
+	table_value_text(s->table, "snapshot", "Snapshot", snapshot->text);
+	table_value_ns(s->table, "snapshot_at_ns", "Asked for after", snapshot->at_ns);
+	if (snapshot->suppressed)
+		table_value_u64(s->table, "suppressed", "Fired meanwhile", snapshot->suppressed);
+}
+
+#define DRIFT_LEAST_NS 10000000000	/* over less than 10 s readings say nothing about ppm */
+
+/* Ticks of the CPU's counter in a ns, from look @from to look @to; 0: they do not say. */
+static double counter_rate(const struct accounts *a, unsigned from, unsigned to)
+{
+	const double ticks = (double)(a->clock[to].counter - a->clock[from].counter);
+	const double ns = (double)(a->clock[to].monotonic_ns - a->clock[from].monotonic_ns);
+
+	return a->clock[from].counter && ticks > 0 && ns >= DRIFT_LEAST_NS ? ticks / ns : 0;
+}
+
+/*
+ * How the other clocks ran against CLOCK_MONOTONIC, without steps. The counter's rate is no truth of its own: what
+ * is told is how its second half differs from its first, which is what NTP slewed in between.
+ */
+static void show_drift(const struct show *s)
+{
+	const struct accounts *a = s->accounts;
+	const unsigned last = a->clock_count ? a->clock_count - 1 : 0, middle = last / 2;
+	double ns, ahead, before, after;
+
+	if (!last)
+		return;
+	ns = (double)(a->clock[last].monotonic_ns - a->clock[0].monotonic_ns);
+	ahead = (double)(a->clock[last].realtime_ns - a->clock[0].realtime_ns) - ns - (double)a->clock_set_ns -
+		(double)a->slept_ns;
+	if (ns < DRIFT_LEAST_NS)
+		return;
+	table_value_f64(s->table, "wall_drift_ppm", "Wall clock runs ahead", ahead / ns * 1e6, "ppm");
+	before = counter_rate(a, 0, middle);
+	after = counter_rate(a, middle, last);
+	if (before > 0 && after > 0 && !a->slept)
+		table_value_f64(s->table, "counter_drift_ppm", "CPU counter, second half against the first",
+				(after / before - 1) * 1e6, "ppm");
+}
+
+/* What became of the clocks meanwhile: times of day in the trace know nothing of it. */
+static void show_clock_changes(const struct show *s)
+{
+	if (s->accounts->slept)
+		table_value_ns(s->table, "slept_ns", "Machine slept", (int64_t)s->accounts->slept_ns);
+	if (s->accounts->clock_set)
+		table_value_ns(s->table, "clock_set_ns", "Wall clock set by", s->accounts->clock_set_ns);
+	show_drift(s);
+}
+
+static void show_facts(const struct show *s)
+{
+	const struct info *info = s->info;
+	uint64_t bytes = 0, packets = 0;
+
+	for (unsigned i = 0; i < ctf_stream_count(s->reader); i++) {
+		bytes += ctf_stream(s->reader, i)->bytes;
+		packets += ctf_stream(s->reader, i)->packets;
+	}
+	table_value_text(s->table, "path", "Trace", s->path);
+	if (info->events) {
+		fact_point(s, "begin_ns", "Begin", info->begin_ns);
+		fact_point(s, "end_ns", "End", info->end_ns);
+		table_value_ns(s->table, "duration_ns", "Duration", info->end_ns - info->begin_ns);
+	}
+	table_value_u64(s->table, "events", "Events", info->events);
+	if (!s->limited) {
+		table_value_u64(s->table, "bytes", "Bytes", bytes);
+		table_value_u64(s->table, "packets", "Packets", packets);
+	}
+	table_value_u64(s->table, "processes_count", "Processes", info->process_count);
+	table_value_u64(s->table, "threads_count", "Threads", info->thread_count);
+	table_value_u64(s->table, "lost", "Lost events", total_lost(s));
+	table_value_u64(s->table, "lost_packets", "Missing packets", info->lost_packets);
+	if (s->accounts->present && !s->limited) {
+		if (s->accounts->ended) {
+			table_value_u64(s->table, "recorded", "Recorded", s->accounts->recorded);
+			table_value_u64(s->table, "dropped", "Dropped", s->accounts->dropped);
+			table_value_u64(s->table, "unwritten", "Not written", s->accounts->unwritten);
+		}
+		if (s->accounts->rules) {
+			table_value_text(s->table, "rules", "Rules", s->accounts->rules);
+			table_value_u64(s->table, "filtered", "Left out by rules", s->accounts->filtered);
+		}
+		if (*s->accounts->kernel_source) {
+			table_value_text(s->table, "kernel_source", "Kernel events through", s->accounts->kernel_source);
+			table_value_u64(s->table, "kernel_recorded", "Kernel events recorded", s->accounts->kernel_recorded);
+			table_value_u64(s->table, "kernel_lost", "Kernel events lost", s->accounts->kernel_lost);
+			table_value_u64(s->table, "kernel_left_out", "Of other threads, left out",
+					s->accounts->kernel_left_out);
+		}
+		if (s->accounts->chunks_removed) {
+			table_value_u64(s->table, "chunks_removed", "Chunks removed", s->accounts->chunks_removed);
+			table_value_u64(s->table, "events_removed", "Events in them", s->accounts->events_removed);
+		}
+		if (s->accounts->removed) {
+			table_value_u64(s->table, "removed", "Removed by others", s->accounts->removed);
+			table_value_u64(s->table, "removed_events", "Events in that", s->accounts->removed_events);
+		}
+		if (s->accounts->pauses) {
+			table_value_u64(s->table, "pauses", "Pauses", s->accounts->pauses);
+			table_value_ns(s->table, "paused_ns", "Paused for", s->accounts->paused_ns);
+		}
+		table_value_text(s->table, "recorder", "Recorder", s->accounts->ended ? "ended in order" :
+				 "did not end in order, or still records; lost is what the files tell");
+		show_snapshot(s);
+		show_clock_changes(s);
+	}
+}
+
+static void show_traces(const struct show *s)
+{
+	static const struct table_column columns[] = {
+		{ "trace", "#" }, { "host", "HOST" }, { "domain", "DOMAIN" }, { "tracer", "TRACER" },
+		{ "clock_offset_ns", NULL }, { "path", "PATH" },
+	};
+	unsigned count = ctf_trace_count(s->reader);
+
+	table_section(s->table, "traces", "Traces", columns, COUNT(columns));
+	for (unsigned i = 0; i < limit(s, count); i++) {
+		const struct ctf_trace_info *trace = ctf_trace(s->reader, i);
+
+		table_u64(s->table, i);
+		table_text(s->table, trace->hostname);
+		table_text(s->table, trace->domain);
+		table_text(s->table, trace->tracer);
+		table_ns(s->table, trace->clock_offset_ns);
+		table_text(s->table, trace->path);
+	}
+	note_rest(s, count);
+}
+
+static void show_chunks(const struct show *s)
+{
+	bool people = s->options->format == TABLE_TEXT;
+	unsigned count = info_chunks(s->table, s->reader, people ? s->info->begin_ns : 0, limit(s, UINT_MAX));
+
+	if (count)
+		note_rest(s, count);
+}
+
+static void show_processes(const struct show *s)
+{
+	static const struct table_column columns[] = {
+		{ "host", "HOST" }, { "pid", "PID" }, { "name", "NAME" }, { "threads", "THREADS" },
+		{ "events", "EVENTS" }, { "dropped", "DROPPED" }, { "state", "END" },
+	};
+	unsigned count = s->info->process_count;
+
+	table_section(s->table, "processes", "Processes", columns, COUNT(columns));
+	for (unsigned i = 0; i < limit(s, count); i++) {
+		const struct info_process *p = s->info->process[i];
+		const struct account_process *account = recorders_process(s->recorders, p->trace, p->vpid);
+
+		table_text(s->table, p->host);
+		table_i64(s->table, p->vpid);
+		table_text(s->table, p->name);
+		table_u64(s->table, p->threads);
+		table_u64(s->table, p->events);
+		if (account && recorders_ended(s->recorders, p->trace))
+			table_u64(s->table, account->dropped + account->unwritten);
+		else
+			table_none(s->table);
+		if (account)
+			table_text(s->table, account->state);
+		else
+			table_none(s->table);
+	}
+	note_rest(s, count);
+}
+
+static void show_threads(const struct show *s)
+{
+#define THREAD_COLUMNS(host) { \
+		{ "host", host }, { "pid", "PID" }, { "tid", "TID" }, { "name", "NAME" }, { "events", "EVENTS" }, \
+		{ "first_ns", "FIRST" }, { "last_ns", "LAST" }, { "dropped", "DROPPED" }, \
+	}
+	static const struct table_column columns[] = THREAD_COLUMNS(NULL), several[] = THREAD_COLUMNS("HOST");
+	unsigned count = s->info->thread_count;
+
+	table_section(s->table, "threads", "Threads; times since the trace's beginning",
+		      s->align ? several : columns, COUNT(columns));
+	for (unsigned i = 0; i < limit(s, count); i++) {
+		const struct info_thread *t = s->info->thread[i];
+		const struct info_process *p = t->process;
+		const struct account_thread *account = recorders_thread(s->recorders, p->trace, p->vpid, t->vtid);
+
+		table_text(s->table, p->host);
+		table_i64(s->table, t->process->vpid);
+		table_i64(s->table, t->vtid);
+		table_text(s->table, t->name);
+		table_u64(s->table, t->events);
+		table_ns(s->table, t->first_ns - s->info->begin_ns);
+		table_ns(s->table, t->last_ns - s->info->begin_ns);
+		if (account && recorders_ended(s->recorders, p->trace))
+			table_u64(s->table, account->dropped);
+		else
+			table_none(s->table);
+	}
+	note_rest(s, count);
+}
+
+/* Paths of streams are below those of their traces. */
+static const char *stream_name(const struct show *s, const struct ctf_stream_info *stream)
+{
+	const char *slash = strrchr(stream->path, '/');
+
+	return s->options->format == TABLE_TEXT && slash ? slash + 1 : stream->path;
+}
+
+static void show_streams(const struct show *s)
+{
+	static const struct table_column columns[] = {
+		{ "stream", "#" }, { "trace", "TRACE" }, { "path", "STREAM" }, { "packets", "PACKETS" },
+		{ "bytes", "BYTES" }, { "begin_ns", NULL }, { "end_ns", NULL },
+		{ "lost", "LOST" }, { "lost_packets", "MISSING PACKETS" },
+	};
+	unsigned count = ctf_stream_count(s->reader);
+
+	table_section(s->table, "streams", "Streams", columns, COUNT(columns));
+	for (unsigned i = 0; i < limit(s, count); i++) {
+		const struct ctf_stream_info *stream = ctf_stream(s->reader, i);
+
+		table_u64(s->table, i);
+		table_u64(s->table, stream->trace);
+		table_text(s->table, stream_name(s, stream));
+		table_u64(s->table, stream->packets);
+		table_bytes(s->table, stream->bytes);
+		table_ns(s->table, ctf_time_of(s->reader, stream->trace, stream->begin_ns));
+		table_ns(s->table, ctf_time_of(s->reader, stream->trace, stream->end_ns));
+		table_u64(s->table, stream->lost);
+		table_u64(s->table, stream->lost_packets);
+	}
+	note_rest(s, count);
+}
+
+/* Streams that several processes or threads share do not say whose events are missing. */
+static void cell_id(struct table *table, int32_t id)
+{
+	if (id)
+		table_i64(table, id);
+	else
+		table_none(table);
+}
+
+static void show_losses(const struct show *s)
+{
+	static const struct table_column columns[] = {
+		{ "stream", "#" }, { "path", "STREAM" }, { "pid", "PID" }, { "tid", "TID" },
+		{ "begin_ns", "FROM" }, { "end_ns", "TO" },
+		{ "lost", "LOST" }, { "lost_packets", "MISSING PACKETS" },
+	};
+	bool people = s->options->format == TABLE_TEXT;
+	unsigned count = s->info->loss_count;
+
+	if (people && !count)
+		return;
+	table_section(s->table, "losses", "Losses; times since the trace's beginning", columns,
+		      COUNT(columns));
+	for (unsigned i = 0; i < limit(s, count); i++) {
+		const struct info_loss *loss = &s->info->loss[i];
+
+		table_u64(s->table, loss->stream);
+		table_text(s->table, stream_name(s, ctf_stream(s->reader, loss->stream)));
+		cell_id(s->table, loss->vpid);
+		cell_id(s->table, loss->vtid);
+		table_ns(s->table, loss->begin_ns - (people ? s->info->begin_ns : 0));
+		table_ns(s->table, loss->end_ns - (people ? s->info->begin_ns : 0));
+		table_u64(s->table, loss->lost);
+		table_u64(s->table, loss->lost_packets);
+	}
+	note_rest(s, count);
+}
+
+static void show_warnings(const struct show *s, const char *problem)
+{
+	static const struct table_column columns[] = { { "text", "WARNING" } };
+	unsigned count = ctf_warning_count(s->reader);
+
+	if (!count && !problem[0] && s->options->format == TABLE_TEXT)
+		return;
+	table_section(s->table, "warnings", "Warnings", columns, COUNT(columns));
+	for (unsigned i = 0; i < count; i++)
+		table_text(s->table, ctf_warning(s->reader, i));
+	if (problem[0])
+		table_text(s->table, problem);
+}
+
+static int show_all(struct show *s, const char *problem)
+{
+	int status = s->options->strict && (total_lost(s) || s->info->lost_packets) ? EXIT_LOSS : EXIT_OK;
+
+	if (table_open(&s->table, stdout, (enum table_format)s->options->format))
+		return EXIT_FAILED;
+	show_facts(s);
+	report_print_hosts(s->table, s->align);
+	recorders_show(s->recorders, s->table);
+	show_traces(s);
+	show_chunks(s);
+	show_processes(s);
+	show_threads(s);
+	if (!s->limited)
+		show_streams(s);
+	show_losses(s);
+	show_warnings(s, problem);
+	return cli_close("info", s->table, status);
+}
+
+static int info_run(int argc, char **argv)
+{
+	struct info_options options = { 0 };
+	struct recorders recorders = { 0 };
+	struct info info = { 0 };
+	struct show show = { .options = &options, .info = &info, .recorders = &recorders, .accounts = &recorders.all };
+	struct events events = { .selection = &options.selection };
+	struct align *align = NULL;
+	struct cli_traces traces;
+	struct err err = { 0 };
+	char problem[512];
+	int status;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || cli_traces(&traces, argc, argv, &err) ||
+	    cli_traces_open(&traces, "info", &show.reader, &align, &err))
+		return cli_fail("info", &err);
+	ctf_threads(show.reader, 0);
+	show.path = traces.name;
+	show.align = align;
+	events.begin = options.begin;
+	events.end = options.end;
+	events.reader = show.reader;
+	show.limited = events_limited(&events);
+	if (recorders_read(&recorders, &traces, show.reader, problem, &err) || events_open(&events, &err) ||
+	    info_collect(&info, &events, &err) < 0)
+		status = cli_fail("info", &err);
+	else
+		status = show_all(&show, problem);
+	events_close(&events);
+	recorders_free(&recorders);
+	align_destroy(align);
+	info_free(&info);
+	ctf_close(show.reader);
+	return status;
+}
+
+const struct verb verb_info = {
+	.name = "info",
+	.synopsis = "[TRACE...]",
+	.summary = "show what a trace is made of, and what is missing in it",
+	.description =
+		"Shows time span, hosts, processes and threads, streams, events, bytes and packets of all "
+		"CTF traces below TRACE, and every loss with its place in time: events that the tracer "
+		"discarded and packets that are missing. Without TRACE: the newest trace.\n\n"
+		"Where kymo recorded the trace, the recorder's own accounts (kymo.json) are shown as well.\n\n"
+		"Traces of several hosts are read as one, by the first host's clock; the section hosts says how well the others compare "
+		"to it, recorders what became of each trace.\n\n"
+		"What is lost before a stream's first packet counts when that packet is the stream's first "
+		"one (its sequence number is 0 or not given).\n\n"
+		"With --begin, --end, --node, --topic or --process everything is about these events; what "
+		"only whole files have (bytes, packets, streams, the recorder's accounts) is left out. Whose "
+		"an event is, `kymo dump --help` tells.\n\n"
+		CLI_TIME_HELP,
+	.examples =
+		"kymo info\n"
+		"kymo info my_session --strict\n"
+		"kymo info my_session --begin +10s --end +20s --process planner\n"
+		"kymo info left-robot right-robot\n"
+		"kymo info my_session --format json",
+	.opts = opts,
+	.run = info_run,
+};

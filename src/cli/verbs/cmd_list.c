@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo list: the events of a trace with their fields, or the table of tracepoints. */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/points.h"
+#include "cli/common.h"
+#include "cli/input/input_events.h"
+#include "cli/input/trace_time.h"
+#include "ctf/read/reader.h"
+
+struct list_options {
+	int format;
+	bool points;
+	struct opt_list event;
+	struct selection selection;
+	const char *begin, *end;
+	int clock;
+};
+
+static const struct opt opts[] = {
+	{ "points", 'P', OPT_FLAG, offsetof(struct list_options, points), NULL,
+	  "list the tracepoints that kymo records, or only reads, not those of a trace", NULL },
+	{ "event", 'e', OPT_LIST, offsetof(struct list_options, event), "GLOB",
+	  "only events whose name matches, such as 'ros2:callback_*'; may be repeated", NULL },
+	CLI_OPT_SELECTION(struct list_options, 'n'),
+	CLI_OPT_WINDOW(struct list_options, "what is"),
+	CLI_OPT_CLOCK(struct list_options),
+	CLI_OPT_FORMAT(struct list_options),
+	CLI_OPT_END
+};
+
+#define FIELDS_MAX 1024	/* bytes of the text that lists a class's fields */
+
+static bool wanted(const struct list_options *options, const char *name)
+{
+	bool found = !options->event.count;
+
+	for (unsigned i = 0; i < options->event.count && !found; i++)
+		found = !fnmatch(options->event.item[i], name, 0);
+	return found;
+}
+
+/* ---- tracepoints ---- */
+
+static void version_text(char *out, size_t size, const struct kymo_point *point)
+{
+	if (point->from > point->to)
+		(void)snprintf(out, size, "read only");
+	else if (!point->from && point->to == KYMO_V_LAST)
+		(void)snprintf(out, size, "all");
+	else if (point->to == KYMO_V_LAST)
+		(void)snprintf(out, size, "%u.%u-", point->from >> 8, point->from & 255);
+	else if (!point->from)
+		(void)snprintf(out, size, "-%u.%u", point->to >> 8, point->to & 255);
+	else
+		(void)snprintf(out, size, "%u.%u-%u.%u", point->from >> 8, point->from & 255,
+			       point->to >> 8, point->to & 255);
+}
+
+static void append(char *out, size_t size, const char *name, const char *type)
+{
+	size_t used = strlen(out);
+
+	(void)snprintf(out + used, size - used, "%s%s: %s", used ? ", " : "", name, type);
+}
+
+static int list_points(const struct list_options *options)
+{
+	static const struct table_column columns[] = {
+		{ "name", "NAME" }, { "phase", "PHASE" }, { "versions", "TRACETOOLS" },
+		{ "fields", "FIELDS" }, { "text", "MEANING" },
+	};
+	static const char *const kinds[] = {
+		[KYMO_KIND_PTR] = "u64 (hex)", [KYMO_KIND_U64] = "u64", [KYMO_KIND_I64] = "i64",
+		[KYMO_KIND_BOOL] = "i32", [KYMO_KIND_STR] = "string", [KYMO_KIND_GID16] = "u8[16]",
+		[KYMO_KIND_GID24] = "u8[24]", [KYMO_KIND_PTRS] = "u64 (hex)[]",
+	};
+	struct table *table;
+
+	if (table_open(&table, stdout, (enum table_format)options->format))
+		return EXIT_FAILED;
+	table_section(table, "points", "Tracepoints", columns, sizeof columns / sizeof *columns);
+	for (unsigned i = 0; i < KYMO_POINTS_TABLE; i++) {
+		const struct kymo_point *point = &kymo_points[i];
+		char name[128], versions[32], fields[FIELDS_MAX] = "";
+
+		(void)snprintf(name, sizeof name, "%s:%s", point->provider, point->name);
+		if (!wanted(options, name))
+			continue;
+		version_text(versions, sizeof versions, point);
+		for (unsigned k = 0; k < point->field_count; k++)
+			append(fields, sizeof fields, point->field[k].name, kinds[point->field[k].kind]);
+		table_text(table, name);
+		table_text(table, point->phase == KYMO_PHASE_INIT ? "init" : "run");
+		table_text(table, versions);
+		table_text(table, fields);
+		table_text(table, point->text);
+	}
+	return cli_close("list", table, EXIT_OK);
+}
+
+/* ---- events of a trace ---- */
+
+struct row {
+	const struct ctf_event_class *class;
+	char fields[FIELDS_MAX];
+	uint64_t count;
+	int64_t first_ns, last_ns;	/* epoch */
+};
+
+static void describe(struct row *row)
+{
+	for (uint32_t k = 0; k < row->class->field_count; k++)
+		append(row->fields, sizeof row->fields, row->class->field[k].name,
+		       row->class->field[k].type);
+}
+
+/* The same event of two traces or streams is one row. */
+static int by_name(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int names = strcmp(x->class->name, y->class->name);
+
+	return names ? names : strcmp(x->fields, y->fields);
+}
+
+static unsigned merge_rows(struct row *row, unsigned count)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 1; i < count; i++) {
+		struct row *to = &row[kept];
+
+		if (by_name(to, &row[i])) {
+			row[++kept] = row[i];
+			continue;
+		}
+		if (row[i].count && (!to->count || row[i].first_ns < to->first_ns))
+			to->first_ns = row[i].first_ns;
+		if (row[i].count && (!to->count || row[i].last_ns > to->last_ns))
+			to->last_ns = row[i].last_ns;
+		to->count += row[i].count;
+	}
+	return count ? kept + 1 : 0;
+}
+
+static int count_events(struct events *events, struct row *row, int64_t *begin_ns, struct err *err)
+{
+	struct ctf_event event;
+	bool any = false;
+	int more;
+
+	while ((more = events_next(events, &event, err)) > 0) {
+		struct row *r;
+
+		if (event.bound == CTF_LOSS)
+			continue;
+		r = &row[event.class->index];
+		if (!r->count++)
+			r->first_ns = event.ns;
+		r->last_ns = event.ns;
+		if (!any)
+			*begin_ns = event.ns;
+		any = true;
+	}
+	return more;
+}
+
+static int print_rows(const struct list_options *options, bool limited, const struct row *row,
+		      unsigned count, int64_t begin_ns)
+{
+	static const struct table_column columns[] = {
+		{ "name", "NAME" }, { "count", "COUNT" }, { "first_ns", "FIRST" }, { "last_ns", "LAST" },
+		{ "fields", "FIELDS" },
+	};
+	struct table *table;
+	bool any = false;
+
+	if (table_open(&table, stdout, (enum table_format)options->format))
+		return EXIT_FAILED;
+	table_section(table, "events", "Events; times since the trace's beginning", columns,
+		      sizeof columns / sizeof *columns);
+	for (unsigned i = 0; i < count; i++) {
+		if (!wanted(options, row[i].class->name) || (limited && !row[i].count))
+			continue;
+		any = true;
+		table_text(table, row[i].class->name);
+		table_u64(table, row[i].count);
+		if (row[i].count) {
+			table_ns(table, row[i].first_ns - begin_ns);
+			table_ns(table, row[i].last_ns - begin_ns);
+		} else {
+			table_none(table);
+			table_none(table);
+		}
+		table_text(table, row[i].fields);
+	}
+	if (!any)
+		table_value_text(table, "why_empty", "Nothing to show", limited ?
+				 "no event is of what was selected; `kymo list` without options shows all" :
+				 options->event.count ?
+				 "no event's name matches --event; `kymo list` without it shows all" :
+				 "the metadata of the trace declare no event");
+	return cli_close("list", table, any ? EXIT_OK : EXIT_EMPTY);
+}
+
+static int list_events(const struct list_options *options, const char *path, struct err *err)
+{
+	struct events events = { .selection = &options->selection, .begin = options->begin,
+				 .end = options->end };
+	struct simclock *clock = NULL;
+	struct ctf_reader *reader;
+	int64_t begin_ns = 0;
+	unsigned count;
+	struct row *row;
+	int status = 0;
+
+	if (ctf_open(path, &reader, err))
+		return cli_fail("list", err);
+	ctf_threads(reader, 0);
+	count = ctf_class_count(reader);
+	row = calloc(count + 1, sizeof *row);
+	if (!row) {
+		ctf_close(reader);
+		err_set(err, EXIT_FAILED, "out of memory for %u event classes", count);
+		return cli_fail("list", err);
+	}
+	for (unsigned i = 0; i < count; i++) {
+		row[i].class = ctf_class(reader, i);
+		describe(&row[i]);
+	}
+	events.reader = reader;
+	status = cli_clock(options->clock, reader, path, &clock, err);
+	events.clock = clock;
+	if (status || events_open(&events, err) || count_events(&events, row, &begin_ns, err) < 0)
+		status = cli_fail("list", err);
+	events_close(&events);
+	if (!status) {
+		qsort(row, count, sizeof *row, by_name);
+		status = print_rows(options, events_limited(&events), row, merge_rows(row, count), begin_ns);
+	}
+	for (unsigned i = 0; i < ctf_warning_count(reader); i++)
+		fprintf(stderr, "kymo list: warning: %s\n", ctf_warning(reader, i));
+	free(row);
+	ctf_close(reader);
+	simclock_free(clock);
+	return status;
+}
+
+static int list_run(int argc, char **argv)
+{
+	struct list_options options = { 0 };
+	char path[CLI_PATH_MAX];
+	struct err err = { 0 };
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err))
+		return cli_fail("list", &err);
+	if (options.points &&
+	    (argc || options.begin || options.end || options.clock || selection_any(&options.selection))) {
+		err_set(&err, EXIT_USAGE, argc ? "--points takes no trace" : "--points is not about a trace: "
+			"it goes with --event only");
+		return cli_fail("list", &err);
+	}
+	if (options.points)
+		return list_points(&options);
+	if (cli_trace(argc, argv, path, &err))
+		return cli_fail("list", &err);
+	return list_events(&options, path, &err);
+}
+
+const struct verb verb_list = {
+	.name = "list",
+	.synopsis = "[TRACE]",
+	.summary = "list the events of a trace, or the tracepoints",
+	.description =
+		"Lists every event that the metadata of TRACE declares: how often it occurs, when it "
+		"first and last does (since the trace's beginning), and its fields with their types. "
+		"Without TRACE: the newest trace. With --begin, --end, --node, --topic or --process: those "
+		"that occur there, and how often; whose an event is, `kymo dump --help` tells.\n\n"
+		"With --points: the tracepoints that kymo can record, with the tracetools versions that "
+		"have them.\n\n"
+		CLI_CLOCK_HELP,
+	.examples =
+		"kymo list\n"
+		"kymo list my_session --event 'ros2:rcl_*'\n"
+		"kymo list my_session --node /planner --begin +10s\n"
+		"kymo list --points --format csv",
+	.opts = opts,
+	.run = list_run,
+};

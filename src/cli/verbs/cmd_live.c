@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kymo live`: what a relay's session, or a trace directory, brings while it comes. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/input/access_options.h"
+#include "cli/common.h"
+#include "cli/verbs/live/live_dir.h"
+#include "live/live.h"
+
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
+
+#define INTERVAL_LEAST_NS 10000000
+
+struct options {
+	int format;
+	uint64_t count;
+	struct opt_list event;
+	struct selection selection;
+	const char *output;
+	struct access_wishes access;
+	int64_t interval;
+	bool now, reconnect, top, quiet, strict;
+};
+
+static const struct opt opts[] = {
+	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
+	  "how to print; csv is for tables: those of --top, and the list of sessions", "text|json|csv" },
+	CLI_OPT_EVENT_PRINT(struct options),
+	CLI_OPT_SELECTION(struct options, 0),
+	{ "now", 0, OPT_FLAG, offsetof(struct options, now), NULL,
+	  "leave out what was there before (default: from the session's beginning)", NULL },
+	CLI_OPT_OUTPUT(struct options, "DIR", "write a trace directory instead of printing events"),
+	{ "top", 0, OPT_FLAG, offsetof(struct options, top), NULL,
+	  "instead of events, tables of what happened in the last second: callbacks, topics, processes, events", NULL },
+	{ "interval", 0, OPT_TIME, offsetof(struct options, interval), "TIME", "between tables (default 1s)", NULL },
+	{ "reconnect", 0, OPT_FLAG, offsetof(struct options, reconnect), NULL,
+	  "when the relay goes away, wait for it and go on where it was", NULL },
+	ACCESS_OPTS(struct options, access),
+	CLI_OPT_QUIET(struct options),
+	CLI_OPT_STRICT(struct options),
+	CLI_OPT_END
+};
+
+struct viewing {
+	const struct options *options;
+	const char *directory;		/* NULL: the relay at */
+	struct url url;
+	struct access access;
+	struct live_show show;
+	struct live_counts counts;
+	struct table *table;		/* of sessions */
+};
+
+static volatile sig_atomic_t never;	/* signals are the loop's */
+
+static void say(void *context, const char *text)
+{
+	const struct viewing *watch = context;
+
+	if (watch->options->quiet)
+		return;
+	(void)fflush(stdout);
+	fprintf(stderr, "kymo live: %s\n", text);
+}
+
+/* ---- the list of sessions ---- */
+
+static const struct table_column columns[] = {
+	{ "host", "host" }, { "session", "session" }, { "streams", "streams" }, { "viewers", "viewers" },
+	{ "live_timer_ns", "live timer" }, { "id", NULL },
+};
+
+static int list_session(void *context, const struct wire_listed_session *session, struct err *err)
+{
+	const struct viewing *watch = context;
+
+	(void)err;
+	table_text(watch->table, session->host);
+	table_text(watch->table, session->name);
+	table_u64(watch->table, session->streams);
+	table_u64(watch->table, session->viewers);
+	if (session->live_timer)
+		table_ns(watch->table, (int64_t)session->live_timer * 1000);
+	else
+		table_none(watch->table);
+	table_u64(watch->table, session->session);
+	return 0;
+}
+
+/* ---- a session ---- */
+
+static int look(void *context, struct live *live, bool final, struct err *err)
+{
+	struct viewing *watch = context;
+	int rc;
+
+	if (final)
+		live_count(live, &watch->counts);
+	if (watch->options->output && !watch->options->top)
+		return 0;
+	if (live_show_look(&watch->show, live_path(live), live_has_news(live), err) < 0)
+		return -1;
+	if (!watch->show.reader)
+		return 0;
+	rc = live_show_until(&watch->show, live_until(live, watch->show.reader), err);
+	if (rc == 0)
+		live_forget(live, watch->show.reader, watch->show.until);
+	return rc == 0 && final && watch->options->top ? live_show_block(&watch->show, err) : rc;
+}
+
+static int tick(void *context, struct live *live, struct err *err)
+{
+	struct viewing *watch = context;
+
+	(void)live;
+	return live_show_block(&watch->show, err);
+}
+
+static int watch_session(struct viewing *watch, struct err *err)
+{
+	const struct options *options = watch->options;
+	struct live_options live = {
+		.url = &watch->url, .tls = watch->access.tls, .token = &watch->access.token, .output = options->output, .from_now = options->now,
+		.reconnect = options->reconnect, .session = list_session, .look = look, .tick = options->top ? tick : NULL, .period_ns = options->interval,
+		.say = say, .context = watch,
+	};
+
+	return live_run(&live, err);
+}
+
+static int list(struct viewing *watch, struct err *err)
+{
+	int rc;
+
+	if (table_open(&watch->table, stdout, (enum table_format)watch->options->format) < 0)
+		return err_set(err, EXIT_FAILED, "no memory");
+	table_section(watch->table, "sessions", NULL, columns, sizeof(columns) / sizeof(columns[0]));
+	rc = watch_session(watch, err);
+	if (cli_close("live", watch->table, EXIT_OK) != EXIT_OK && rc == 0)
+		rc = err_set(err, EXIT_FAILED, "standard output cannot be written");
+	return rc;
+}
+
+static int show(struct viewing *watch, struct err *err)
+{
+	const struct options *options = watch->options;
+	int rc;
+
+	watch->show = (struct live_show){
+		.selection = &options->selection, .tables = options->top, .format = (enum table_format)options->format,
+		.print = { .verb = "live", .names = &options->event, .most = options->count,
+			   .json = options->format == FORMAT_JSON, .stop = &never },
+	};
+	if (watch->directory) {
+		watch->show.from_now = options->now;
+		rc = live_dir(watch->directory, &watch->show, options->interval, options->quiet, err);
+	} else {
+		rc = watch_session(watch, err);
+	}
+	live_show_end(&watch->show);
+	if (rc == 0 && options->output && !options->quiet)
+		fprintf(stderr, "kymo live: %s: %" PRIu64 " packets of %" PRIu64 " streams, %" PRIu64 " bytes\n", options->output,
+			watch->counts.packets, watch->counts.streams, watch->counts.bytes);
+	return rc;
+}
+
+static int check_url(struct viewing *watch, const char *operand, struct err *err)
+{
+	const struct options *options = watch->options;
+
+	if (url_parse(operand, URL_VIEWER, &watch->url, err) < 0)
+		return -1;
+	if (!watch->url.session[0] && (options->output || options->count || options->event.count))
+		return err_set(err, EXIT_USAGE, "which session? Without one, the relay's sessions are listed");
+	return access_wish(&options->access, &watch->url, &watch->access, err);
+}
+
+static int check(struct viewing *watch, int argc, char **argv, struct err *err)
+{
+	const struct options *options = watch->options;
+
+	if (argc != 1)
+		return err_set(err, EXIT_USAGE, "what is to be watched? A relay, such as net://127.0.0.1, its session, such as "
+			       "net://127.0.0.1/host/NAME/SESSION, or a trace directory");
+	if (url_is_one(argv[0])) {
+		if (check_url(watch, argv[0], err) < 0)
+			return -1;
+	} else {
+		watch->directory = argv[0];
+		if (options->output || options->reconnect)
+			return err_set(err, EXIT_USAGE, "--output and --reconnect are for relays; %s is no URL", argv[0]);
+	}
+	if (options->interval < INTERVAL_LEAST_NS)
+		return err_set(err, EXIT_USAGE, "--interval is at least 10ms");
+	if (options->top && (options->count || options->event.count))
+		return err_set(err, EXIT_USAGE, "--top counts all events: without --count and --event");
+	if ((watch->directory || watch->url.session[0]) && options->format == FORMAT_CSV && !options->top)
+		return err_set(err, EXIT_USAGE, "--format csv is for tables; events are text or json");
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options options = { .interval = 1000000000 };
+	struct viewing watch = { .options = &options };
+	struct err err = { 0 };
+	int rc;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
+		return cli_fail("live", &err);
+	rc = check(&watch, argc, argv, &err);
+	if (rc == 0)
+		rc = (watch.directory || watch.url.session[0] ? show : list)(&watch, &err);
+	access_free(&watch.access);
+	if (rc < 0)
+		return cli_fail("live", &err);
+	return options.strict && watch.show.print.lost + watch.counts.missed ? EXIT_LOSS : EXIT_OK;
+}
+
+const struct verb verb_live = {
+	.name = "live",
+	.synopsis = "URL|DIR",
+	.summary = "watch what a relay gets, or a trace directory, while it comes",
+	.description =
+		"Reads a session of `kymo relay` or of lttng-relayd: URL is net://HOST[:PORT]/host/HOSTNAME/SESSION, as "
+		"babeltrace2 has it, or net://HOST[:PORT]/SESSION; nets:// with TLS. Without a session, lists what "
+		"there is. A session that is not there yet is waited for.\n\n"
+		"Prints the events from the session's beginning, as `kymo dump` does, of all its processes in time order: "
+		"an event is shown as soon as no stream can bring an earlier one. A stream of which nothing is heard for "
+		"a while is not waited for. Losses are told on stderr.\n\n"
+		"With a directory: reads a trace together with who writes it, on this machine or on a shared file system: "
+		"through the locks and synchronisation points of `kymo relay` and `kymo record`, else by the clock. Ends when the writer has "
+		"gone, or, where that cannot be known, with Ctrl-C.\n\n"
+		"--top prints tables of what happened since the table before: rates of events, processes and topics, durations "
+		"of callbacks, latencies of messages, losses; redrawn on a terminal.\n\n"
+		"-o DIR writes a trace directory with index files instead, which can be read while it grows.\n\n"
+		"Ends when the session ends, with Ctrl-C, or with an error when the relay goes away.",
+	.examples =
+		"kymo live net://127.0.0.1\n"
+		"kymo live net://127.0.0.1/host/$(hostname)/robot\n"
+		"kymo live net://robot/robot --now --event 'ros2:callback_*'\n"
+		"kymo live net://robot/robot --now --top\n"
+		"kymo live net://robot/robot -o my_session --reconnect\n"
+		"kymo live traces/robot/walk-20261120-200115\n",
+	.opts = opts,
+	.run = run,
+};

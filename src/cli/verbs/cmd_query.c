@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo query: SQL over a trace. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/common.h"
+#include "cli/verbs/query/query_print.h"
+#include "cli/verbs/query/query_prompt.h"
+#include "cli/input/trace_time.h"
+#include "cli/input/input_traces.h"
+#include "query/query.h"
+
+struct options {
+	int format;
+	struct selection selection;
+	const char *begin, *end;
+	int clock;
+	bool schema, wide, quiet, strict;
+};
+
+static const struct opt opts[] = {
+	CLI_OPT_FORMAT(struct options),
+	{ "schema", 0, OPT_FLAG, offsetof(struct options, schema), NULL,
+	  "print all tables with their columns, and what they are", NULL },
+	{ "wide", 'w', OPT_FLAG, offsetof(struct options, wide), NULL,
+	  "do not cut long texts where rows are wider than the terminal", NULL },
+	CLI_OPT_SELECTION(struct options, 'n'),
+	CLI_OPT_WINDOW(struct options, "what begins"),
+	CLI_OPT_CLOCK(struct options),
+	CLI_OPT_QUIET(struct options),
+	CLI_OPT_STRICT(struct options),
+	CLI_OPT_END
+};
+
+/* Traces are named by paths, and SQL is none. */
+static bool is_path(const char *operand)
+{
+	struct stat status;
+
+	return !stat(operand, &status) || !strpbrk(operand, " \t\n;(");
+}
+
+/* All of standard input. Return: NULL with @err. */
+static char *read_input(struct err *err)
+{
+	char *text = NULL;
+	size_t size = 0;
+	ssize_t length = getdelim(&text, &size, 0, stdin);
+
+	if (length < 0 && ferror(stdin)) {
+		free(text);
+		err_set(err, EXIT_INPUT, "standard input: %s", strerror(errno));
+		return NULL;
+	}
+	if (length >= 0)
+		return text;
+	free(text);
+	return strdup("");
+}
+
+static void warn(const struct tables *tables, bool quiet)
+{
+	char clean[4096];
+
+	for (unsigned i = 0; i < tables_warnings(tables) && !quiet; i++) {
+		text_clean(clean, sizeof(clean), tables_warning(tables, i));
+		fprintf(stderr, "kymo query: warning: %s\n", clean);
+	}
+	if (tables_lost(tables) && !quiet)
+		fprintf(stderr, "kymo query: warning: %llu events were lost while recording; the table "
+			"lost_events says where\n", (unsigned long long)tables_lost(tables));
+}
+
+static int fail(const struct err *err)
+{
+	query_print_error("kymo query: ", err);
+	return err->status ? (int)err->status : EXIT_FAILED;
+}
+
+static int ask(struct query *query, const char *path, const char *sql, const struct options *options)
+{
+	struct progress progress;
+	struct err err = { 0 };
+	char *input = NULL;
+	int status;
+
+	if (!sql && isatty(STDIN_FILENO))
+		return query_prompt(query, path, options->format, options->wide);
+	if (!sql) {
+		input = read_input(&err);
+		if (!input)
+			return fail(&err);
+		sql = input;
+	}
+	if (!sql[strspn(sql, " \t\n;")]) {
+		free(input);
+		err_set(&err, EXIT_USAGE, "There is no SQL in that. \"SELECT * FROM nodes\" is some; "
+			"`kymo query --schema` lists the tables");
+		return cli_fail("query", &err);
+	}
+	progress_begin(&progress, options->quiet);
+	status = query_print(query, sql, options->format, options->wide, stdout, &progress,
+			     &err);
+	free(input);
+	return status ? fail(&err) : EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct cli_traces traces;
+	const char *sql = NULL;
+	struct simclock *clock = NULL;
+	struct tables *tables;
+	struct query *query;
+	struct err err = { 0 };
+	int status;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err))
+		return cli_fail("query", &err);
+	if (options.schema) {
+		status = query_print_schema(-1, options.format, stdout);
+		return status && status != -EPIPE ? EXIT_FAILED : EXIT_OK;
+	}
+	if ((argc > 1 && access(argv[argc - 1], F_OK)) || (argc == 1 && !is_path(argv[0])))
+		sql = argv[--argc];
+	for (int i = 0; i < argc; i++)
+		if (!is_path(argv[i])) {
+			err_set(&err, EXIT_USAGE, "'%s' is no trace; all SQL goes into one operand", argv[i]);
+			return cli_fail("query", &err);
+		}
+	if (cli_traces(&traces, argc, argv, &err) || cli_traces_distinct(&traces, &err) ||
+	    tables_open(&tables, traces.path, traces.count, &err))
+		return cli_fail("query", &err);
+	if (cli_clock_of(options.clock, tables, traces.name, &clock, &err) ||
+	    cli_select_tables(tables, clock, &options.selection, options.begin, options.end, &err) ||
+	    query_open(&query, tables, &err)) {
+		tables_close(tables);
+		simclock_free(clock);
+		return cli_fail("query", &err);
+	}
+	if (!options.quiet)
+		cli_tell_hosts("query", tables_align(tables));
+	status = ask(query, traces.name, sql, &options);
+	query_close(query);
+	warn(tables, options.quiet);
+	if (status == EXIT_OK && options.strict && tables_lost(tables))
+		status = EXIT_LOSS;
+	tables_close(tables);
+	simclock_free(clock);
+	return status;
+}
+
+const struct verb verb_query = {
+	.name = "query",
+	.synopsis = "[TRACE...] ['SQL']",
+	.summary = "ask a trace in SQL",
+	.description =
+		"Runs SQL on TRACE, or without it on the newest trace, and prints what it gives. Without "
+		"SQL it prompts for it, or reads it from standard input when that is no terminal. "
+		"Several statements are separated by semicolons; each prints a table.\n"
+		"\n"
+		"The tables hold objects (nodes, topics, publishers, subscriptions, timers, services, "
+		"clients, callbacks, threads, processes) and what happened (callback_instances, messages, "
+		"publications, lifecycle_states, spans, lost_events, every one of events, ...). --schema "
+		"prints them all; docs/query.md has examples. Rows are read from the trace when they are "
+		"needed; nothing is copied first, and memory does not grow with the trace.\n"
+		"\n"
+		"The SQL is that of SQLite, read-only. Beside its functions there are percentile(x, p), "
+		"median(x), stddev(x), ns_to_text(ns) and time_to_text(ns). Times are nanoseconds since "
+		"1970 and durations nanoseconds; for people they are printed with units, in JSON and CSV "
+		"as they are.\n"
+		"\n"
+		"Traces of several hosts are read as one, after their clocks were compared by the messages "
+		"between them: messages.clock_error_ns says how well, and a latency that is not longer is "
+		"NULL.\n"
+		"\n"
+		"--begin and --end concern what happened; objects are always there. --node, --topic and "
+		"--process leave out rows that name others only; tables that name none are whole.\n"
+		"\n"
+		CLI_CLOCK_HELP "\n"
+		"\n"
+		"Exit status: 0; 1 when a statement failed while it ran; 2 when it is no valid SQL; 3 "
+		"when TRACE is not a trace; 4 when events were lost in what was read, with --strict.",
+	.examples =
+		"kymo query 'SELECT node, source FROM callbacks'\n"
+		"kymo query TRACE 'SELECT callback, max(duration_ns) FROM callback_instances\n"
+		"    GROUP BY callback_id ORDER BY 2 DESC LIMIT 10'\n"
+		"kymo query TRACE --format csv 'SELECT * FROM messages' > messages.csv\n"
+		"kymo query --schema\n"
+		"kymo query TRACE",
+	.opts = opts,
+	.run = run,
+};

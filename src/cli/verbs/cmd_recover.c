@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kymo recover`: what processes that died left in shared memory becomes a trace. */
+#include <stdio.h>
+
+#include "base/text.h"
+#include "cli/common.h"
+#include "cli/verbs/record/recorded.h"
+
+struct options {
+	const char *output;
+	bool strict, quiet;
+	int format;
+};
+
+static const struct opt opts[] = {
+	CLI_OPT_OUTPUT(struct options, "DIR", "where the trace goes; must be new or empty"),
+	CLI_OPT_STRICT(struct options),
+	CLI_OPT_FORMAT(struct options),
+	CLI_OPT_QUIET(struct options),
+	CLI_OPT_END
+};
+
+static void say(void *context, const char *text)
+{
+	char clean[1024];
+
+	(void)context;
+	text_clean(clean, sizeof clean, text);
+	fprintf(stderr, "kymo recover: %s\n", clean);
+}
+
+/* One look at everything is enough: nothing of it moves any more. */
+static int recover(const char *output, struct session_stats *stats, struct err *err)
+{
+	const struct session_options options = {
+		.output = output, .version = KYMO_VERSION, .only_dead = true, .say = say,
+	};
+	struct session *session;
+	int rc;
+
+	if (session_begin(&options, &session, err) < 0)
+		return -1;
+	(void)session_poll(session);
+	rc = session_end(session, err);
+	session_stats(session, stats);
+	session_free(session);
+	return rc;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct session_stats stats;
+	char output[CLI_PATH_MAX];
+	struct err err;
+	int status;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
+		return cli_fail("recover", &err);
+	if (argc > 0) {
+		(void)err_set(&err, EXIT_USAGE, "'%s': recover takes no operand; -o says where to", argv[0]);
+		return cli_fail("recover", &err);
+	}
+	if (!options.output && cli_new_session(output, &err) < 0)
+		return cli_fail("recover", &err);
+	if (!options.output)
+		options.output = output;
+	if (recover(options.output, &stats, &err) < 0)
+		return cli_fail("recover", &err);
+	if (!stats.processes || !stats.bytes) {
+		fprintf(stderr, "kymo recover: no process that died while it was recorded has left "
+			"anything, so there is no trace\n");
+		return EXIT_EMPTY;
+	}
+	status = recorded_print("recover", &stats, NULL, options.output, options.format, options.quiet);
+	return status == EXIT_OK && options.strict && recorded_lossy(&stats) ? EXIT_LOSS : status;
+}
+
+const struct verb verb_recover = {
+	.name = "recover",
+	.synopsis = "",
+	.summary = "save what recorded processes left in shared memory when they died",
+	.description =
+		"When a recorder and the programs it records are killed, what was not yet written stays "
+		"in shared memory until the machine restarts. recover writes it into a trace: every "
+		"event that was complete, and all names. Then the memory is given back. Programs that "
+		"live are left alone.\n\n"
+		"\"kymo record\" takes such remains, too, into the trace that it makes.",
+	.examples = "kymo recover -o crash\n",
+	.opts = opts,
+	.run = run,
+};

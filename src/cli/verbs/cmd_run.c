@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kymo run`: a command that can be recorded later. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/common.h"
+#include "cli/input/filter_options.h"
+#include "cli/verbs/record/nothing_traced.h"
+#include "recorder/launch/launch.h"
+#include "recorder/runtime/rundir.h"
+
+struct options {
+	uint64_t ring_size;
+	bool flight, malloc;
+	struct filter_wishes filter;
+};
+
+static const struct opt opts[] = {
+	{ "ring-size", 0, OPT_SIZE, offsetof(struct options, ring_size), "SIZE",
+	  "shared memory per thread of the command (256K, 4M)", NULL },
+	{ "flight", 0, OPT_FLAG, offsetof(struct options, flight), NULL,
+	  "keep the latest events in shared memory while nobody records", NULL },
+	CLI_OPT_MALLOC(struct options),
+	FILTER_OPTS(struct options, filter),
+	CLI_OPT_END
+};
+
+/* Return: malloc'ed text of the rules; "" without; NULL with @err. */
+static char *read_rules(const struct filter_wishes *wishes, struct err *err)
+{
+	struct filter_rules rules = { 0 };
+	char *text = NULL;
+
+	if (filter_wish(wishes, &rules, err) == 0) {
+		text = filter_rules_join(&rules);
+		if (!text)
+			(void)err_set(err, EXIT_FAILED, "out of memory");
+	}
+	filter_rules_free(&rules);
+	return text;
+}
+
+/* Tracing never stops a program; but who started it for that wants to know when it is in vain. */
+static void warn_in_vain(const char *command)
+{
+	struct rundir dir;
+	struct err err;
+
+	if (rundir_open(&dir, NULL, true, &err) == 0)
+		rundir_close(&dir);
+	else
+		fprintf(stderr, "kymo run: %s cannot be recorded: %s\n", command, err.text);
+}
+
+static int run(int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct launch launch = { .fallback_libdir = KYMO_LIBDIR };
+	char **environment = NULL, *rules;
+	struct err err;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
+		return cli_fail("run", &err);
+	if (argc == 0) {
+		(void)err_set(&err, EXIT_USAGE, "there is no command to run");
+		return cli_fail("run", &err);
+	}
+	launch.ring_size = options.ring_size;
+	launch.flight = options.flight;
+	launch.malloc = options.malloc;
+	rules = launch_find(argv[0], &err) < 0 ? NULL : read_rules(&options.filter, &err);
+	if (rules) {
+		launch.rules = *rules ? rules : NULL;
+		environment = launch_environment(&launch, &err);
+	}
+	free(rules);
+	if (!environment)
+		return cli_fail("run", &err);
+	warn_in_vain(argv[0]);
+	nothing_will_be(argv);
+	(void)execvpe(argv[0], argv, environment);
+	(void)err_set(&err, EXIT_INPUT, "cannot start %s: %s", argv[0], strerror(errno));
+	launch_free(environment);
+	return cli_fail("run", &err);
+}
+
+const struct verb verb_run = {
+	.name = "run",
+	.synopsis = "-- CMD [ARG...]",
+	.summary = "run a command so that it can be recorded at any time",
+	.description =
+		"Becomes the command, with libkymo-ros2.so preloaded. Until somebody records, the "
+		"program only keeps the facts of its start (nodes, topics, callbacks) in shared "
+		"memory; an event costs it a load and a branch.\n"
+		"\n"
+		"With --flight the command is its own flight recorder: it keeps its latest events in "
+		"its shared memory, as many as fit into a ring per thread (--ring-size), the oldest "
+		"giving way. 'kymo snapshot' writes them to a trace at any time, also after the "
+		"command has died. A recording that starts meanwhile gets everything from then on.\n"
+		"\n"
+		"What is known to keep the command from being recorded is said before it begins: a launch prefix "
+		"that takes LD_PRELOAD away (env -i, sudo), a static or a setuid program.\n"
+		"\n"
+		"Rules (--node, --topic and so on) are passed on in KYMO_FILTER of the command's "
+		"environment: who records it goes by them.",
+	.examples =
+		"kymo run -- ros2 run demo_nodes_cpp talker\n"
+		"kymo record\n"
+		"kymo run --flight --ring-size 4M -- ros2 run demo_nodes_cpp talker\n"
+		"kymo snapshot\n",
+
+	.opts = opts,
+	.run = run,
+};

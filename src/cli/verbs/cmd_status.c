@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kymo status`: who can be recorded, and who records. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/json_get.h"
+#include "base/text.h"
+#include "cli/ask.h"
+#include "cli/common.h"
+#include "cli/verbs/info/status_refused.h"
+#include "recorder/runtime/domain.h"
+#include "recorder/runtime/region_view.h"
+#include "recorder/runtime/rundir.h"
+#include "recorder/runtime/states.h"
+#include "recorder/runtime/status.h"
+
+#define INTERVAL_NS	100000000	/* between two looks */
+#define WATCH_NS	1000000000
+#define ASK_NS		1000000000	/* for the recorder, which answers between two rounds */
+
+struct options {
+	int format;
+	bool watch;
+	int64_t interval;		/* -1: not given */
+};
+
+static const struct opt opts[] = {
+	{ "watch", 'w', OPT_FLAG, offsetof(struct options, watch), NULL,
+	  "look again every second, until interrupted", NULL },
+	{ "interval", 'i', OPT_TIME, offsetof(struct options, interval), "TIME",
+	  "time between two looks, which give the rate (100ms, with --watch 1s; 0: look once, without rates)", NULL },
+	CLI_OPT_FORMAT(struct options),
+	CLI_OPT_END
+};
+
+static const struct table_column columns[] = {
+	{ "pid", "pid" }, { "name", "name" }, { "state", "state" }, { "alive", "process" },
+	{ "generation", "session" }, { "recorder", "recorder" }, { "events_per_s", "events/s" },
+	{ "recorded", "recorded" }, { "lost", "lost" }, { "memory_bytes", "memory" },
+	{ "unread_bytes", "unread" }, { "init_events", "init" }, { "rings", "rings" },
+	{ "tracetools", "tracetools" }, { "dropped", NULL }, { "init_dropped", NULL },
+	{ "recorder_pid", NULL }, { "exe", NULL },
+};
+
+struct list {
+	struct process_status *item;
+	unsigned count, room;
+	struct status_refused refused;
+};
+
+static void collect(void *context, const struct process_status *status)
+{
+	struct list *list = context;
+
+	if (list->count == list->room) {
+		unsigned room = list->room ? list->room * 2 : 16;
+		struct process_status *grown = realloc(list->item, room * sizeof *grown);
+
+		if (!grown)
+			return;
+		list->item = grown;
+		list->room = room;
+	}
+	list->item[list->count++] = *status;
+}
+
+static void refused(void *context, const char *name, const char *text)
+{
+	struct list *list = context;
+
+	status_refused_add(&list->refused, name, text);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct process_status *left = a, *right = b;
+
+	return left->pid < right->pid ? -1 : left->pid > right->pid;
+}
+
+static const char *state_name(uint32_t state, uint32_t mode)
+{
+	if (state == KYMO_STATE_RECORD && mode == KYMO_MODE_OVERWRITE)
+		return "flight";
+	return states_name(state);
+}
+
+/* Who records it. Return: NULL: nobody. */
+static const char *recorder_of(const struct process_status *status, const struct domain_info *domain, char text[16])
+{
+	if (!status->recorder_pid)
+		return status->state == KYMO_STATE_WAIT || status->mode == KYMO_MODE_OVERWRITE ? NULL : "died";
+	if (status->recorder_pid == status->pid && !(domain->active && domain->generation == status->generation))
+		return "itself";
+	(void)snprintf(text, 16, "%u", status->recorder_pid);
+	return text;
+}
+
+/* Events a second since @before, taken or dropped. */
+static void print_rate(struct table *table, const struct list *before, const struct process_status *now)
+{
+	for (unsigned i = 0; i < before->count; i++) {
+		const struct process_status *then = &before->item[i];
+		uint64_t events, ns = now->at_ns - then->at_ns;
+
+		if (then->pid != now->pid || then->start_time != now->start_time ||
+		    then->birth_ns != now->birth_ns || !ns)
+			continue;
+		events = now->produced + now->dropped - then->produced - then->dropped;
+		table_u64(table, events < UINT64_MAX / 2 ? (uint64_t)((double)events * 1e9 / (double)ns + 0.5) : 0);
+		return;
+	}
+	table_none(table);
+}
+
+static void print_process(struct table *table, const struct process_status *status,
+			  const struct domain_info *domain, const struct list *before)
+{
+	static const char *const alive[] = {
+		[ALIVE_DEAD] = "dead", [ALIVE_YES] = "alive", [ALIVE_UNKNOWN] = "unknown",
+	};
+	char recorder[16];
+
+	table_u64(table, status->host_pid ? (uint64_t)status->host_pid : status->pid);
+	table_text(table, status->procname);
+	table_text(table, state_name(status->state, status->mode));
+	table_text(table, alive[status->alive]);
+	if (status->recorder_pid)
+		table_u64(table, status->generation);
+	else
+		table_none(table);
+	table_text(table, recorder_of(status, domain, recorder));
+	print_rate(table, before, status);
+	if (status->recorder_pid) {
+		table_u64(table, status->recorded);
+		table_u64(table, status->lost);
+	} else {
+		table_none(table);
+		table_none(table);
+	}
+	table_bytes(table, status->memory);
+	table_bytes(table, status->unread_bytes);
+	table_u64(table, status->init_events);
+	table_u64(table, status->rings);
+	table_text(table, status->tracetools[0] ? status->tracetools : NULL);
+	table_u64(table, status->dropped);
+	table_u64(table, status->init_dropped);
+	if (status->recorder_pid)
+		table_u64(table, status->recorder_pid);
+	else
+		table_none(table);
+	table_text(table, status->exe);
+}
+
+/* What one look saw. */
+struct view {
+	struct rundir dir;		/* fd -1: there is none */
+	struct domain_info domain;
+	struct list list;
+	struct json_object *sinks;	/* what its recorder says about them; NULL: nothing */
+};
+
+static const struct table_column relay_columns[] = {
+	{ "sink", "sink" }, { "url", "sends to" }, { "session", "as" }, { "state", "relay" }, { "waiting_bytes", "not stored yet" },
+	{ "spool_bytes", "at most" }, { "lost", "lost for it" }, { "lost_on_the_way", "lost on the way" }, { "error", "because" },
+};
+
+/* Where it sends to, and what of it is not there yet. */
+static void print_relay(struct table *table, struct json_object *sink, struct json_object *relay)
+{
+	const char *why = json_get_text(relay, "why");
+	char session[512];
+
+	(void)snprintf(session, sizeof session, "host/%s/%s", json_object_get_string(json_get(relay, "host")),
+		       json_object_get_string(json_get(relay, "session")));
+	table_u64(table, json_get_u64(sink, "number"));
+	table_text(table, json_get_text(sink, "path"));
+	table_text(table, session);
+	table_text(table, json_get_text(relay, "state"));
+	table_bytes(table, json_get_u64(relay, "waiting"));
+	table_bytes(table, json_get_u64(relay, "spool"));
+	table_u64(table, json_get_u64(sink, "dropped") + json_get_u64(sink, "unwritten"));
+	if (json_get(relay, "lost_events"))
+		table_u64(table, json_get_u64(relay, "lost_events"));
+	else
+		table_none(table);	/* nothing is, over TCP */
+	table_text(table, why && *why ? why : NULL);
+}
+
+static void print_relays(struct table *table, struct json_object *sinks)
+{
+	bool any = false;
+
+	for (size_t i = 0; json_object_is_type(sinks, json_type_array) && i < json_object_array_length(sinks); i++) {
+		struct json_object *sink = json_object_array_get_idx(sinks, i), *relay = json_get(sink, "relay");
+
+		if (!relay)
+			continue;
+		if (!any)
+			table_section(table, "relays", "Relays", relay_columns, sizeof relay_columns / sizeof *relay_columns);
+		any = true;
+		print_relay(table, sink, relay);
+	}
+}
+
+static void print_recorder(struct table *table, const struct view *view)
+{
+	const struct domain_info *domain = &view->domain;
+	struct timespec now;
+
+	table_value_text(table, "runtime_dir", "Runtime directory", view->dir.path);
+	if (!domain->active)
+		return;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	table_value_u64(table, "recorder_pid", "Recorder", (uint64_t)domain->pid);
+	if (domain->layout != KYMO_ABI_VERSION) {
+		char text[160];
+
+		(void)snprintf(text, sizeof text, "another one: layout version %u, this kymo has %u; programs of this version wait until it "
+			       "stops", domain->layout, KYMO_ABI_VERSION);
+		table_value_text(table, "recorder_version", "Its version", text);
+		return;			/* where it wrote the rest is not known */
+	}
+	if (domain->elsewhere)
+		table_value_text(table, "recorder_in", "Recorder in", "another pid namespace: a container, or outside");
+	table_value_text(table, "state", "State", domain->armed ? "armed" : states_name(domain->state));
+	if (domain->state == KYMO_STATE_RECORD && ros_domains_limited(&domain->ros)) {
+		char text[1024];
+
+		ros_domains_text(text, sizeof text, &domain->ros);
+		table_value_text(table, "ros_domains", "Of ROS domains", text);
+	}
+	table_value_u64(table, "generation", "Session", domain->generation);
+	table_value_text(table, "trace", "Trace", domain->trace_path);
+	table_value_ns(table, "recording_for_ns", "Recording for",
+		       (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)domain->started_ns);
+}
+
+static int look(struct view *view, struct err *err)
+{
+	int rc = rundir_open(&view->dir, NULL, false, err);
+	struct err why;
+
+	if (rc)
+		return rc < 0 ? -1 : 0;
+	rc = domain_inspect(&view->dir, &view->domain, err);
+	if (rc == 0)
+		rc = status_read(&view->dir, collect, refused, &view->list, err) < 0 ? -1 : 0;
+	if (rc == 0 && view->domain.active && ask_for(&view->dir, &view->domain, "sink_list", ASK_NS, &view->sinks, &why) < 0)
+		view->sinks = NULL;		/* a program that records itself has nobody to ask */
+	if (view->list.count)
+		qsort(view->list.item, view->list.count, sizeof *view->list.item, by_pid);
+	rundir_close(&view->dir);
+	return rc;
+}
+
+static void forget(struct view *view)
+{
+	free(view->list.item);
+	status_refused_free(&view->list.refused);
+	json_object_put(view->sinks);
+	*view = (struct view){ 0 };
+}
+
+static bool somebody_records(const struct list *list)
+{
+	for (unsigned i = 0; i < list->count; i++)
+		if (list->item[i].recorder_pid)
+			return true;
+	return false;
+}
+
+static int print(const struct view *view, const struct list *before, int format)
+{
+	const struct list *list = &view->list;
+	struct table *table;
+
+	if (table_open(&table, stdout, (enum table_format)format) < 0)
+		return EXIT_FAILED;
+	print_recorder(table, view);
+	if (!view->domain.active)
+		table_note(table, "%s; \"kymo start\" or \"kymo record\" begins.", somebody_records(list) ?
+			   "Some record themselves, nobody all" : "Nobody is recording");
+	if (list->count || format != TABLE_TEXT)
+		table_section(table, "processes", NULL, columns, sizeof columns / sizeof *columns);
+	for (unsigned i = 0; i < list->count; i++)
+		print_process(table, &list->item[i], &view->domain, before);
+	status_refused_print(&list->refused, table);
+	print_relays(table, json_get(view->sinks, "sinks"));
+	if (!list->count && !list->refused.count)
+		table_note(table, "No traced process; start one with \"kymo run -- CMD\".");
+	return cli_close("status", table, EXIT_OK);
+}
+
+static bool something_happens(const struct list *list)
+{
+	for (unsigned i = 0; i < list->count; i++)
+		if (list->item[i].state == KYMO_STATE_RECORD && list->item[i].alive != ALIVE_DEAD)
+			return true;
+	return false;
+}
+
+static void pause_for(int64_t ns)
+{
+	const struct timespec time = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+
+	(void)fflush(stdout);
+	(void)nanosleep(&time, NULL);
+}
+
+/* Return: exit status; -1 with @err. */
+static int watch(const struct options *options, struct err *err)
+{
+	const bool clear = options->format == TABLE_TEXT && isatty(STDOUT_FILENO);
+	struct view before = { 0 }, now = { 0 };
+	int status = look(&now, err);
+
+	while (status == EXIT_OK) {
+		if (clear)
+			fputs("\033[H\033[2J", stdout);
+		status = print(&now, &before.list, options->format);
+		pause_for(options->interval >= 0 ? options->interval : WATCH_NS);
+		forget(&before);
+		before = now;
+		now = (struct view){ 0 };
+		if (status == EXIT_OK)
+			status = look(&now, err);
+	}
+	forget(&before);
+	forget(&now);
+	return status;
+}
+
+/* The rate needs two looks; where nobody records it is not waited for. Return: as watch(). */
+static int once(const struct options *options, struct err *err)
+{
+	struct view before = { 0 }, now = { 0 };
+	int status = look(&now, err);
+
+	if (status == EXIT_OK && options->interval && something_happens(&now.list)) {
+		before = now;
+		now = (struct view){ 0 };
+		pause_for(options->interval > 0 ? options->interval : INTERVAL_NS);
+		status = look(&now, err);
+	}
+	if (status == EXIT_OK)
+		status = print(&now, &before.list, options->format);
+	forget(&before);
+	forget(&now);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options options = { .interval = -1 };
+	struct err err;
+	int status;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
+		return cli_fail("status", &err);
+	if (argc) {
+		(void)err_set(&err, EXIT_USAGE, "'%s': there are no operands", argv[0]);
+		return cli_fail("status", &err);
+	}
+	region_guard();
+	status = options.watch ? watch(&options, &err) : once(&options, &err);
+	return status < 0 ? cli_fail("status", &err) : status;
+}
+
+const struct verb verb_status = {
+	.name = "status",
+	.synopsis = "",
+	.summary = "list traced processes and the active recorder",
+	.description =
+		"Lists the processes of the runtime directory ($KYMO_DIR, else /dev/shm/kymo-UID): their state, which is "
+		"wait (init events only), prepare (a session that pauses), record, or flight (keeps its last events "
+		"itself); the session and who records (a recorder's pid, \"itself\", or \"died\": the next recorder goes on); "
+		"events a second, of whatever happens to them; events recorded and lost in this session; the shared memory of "
+		"the process, what of it is not yet in a trace, its init events and rings. Below, why a process cannot be "
+		"recorded: one with another version of libkymo, for one. Changes nothing.\n\n"
+		"--format json and csv also have \"dropped\", events lost since the process began.",
+	.examples = "kymo status\nkymo status --watch\nkymo status --format json\n",
+	.opts = opts,
+	.run = run,
+};

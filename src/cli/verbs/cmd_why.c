@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo why: the worst instance of a chain or a callback, taken apart. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/common.h"
+#include "cli/input/trace_time.h"
+#include "cli/input/input_traces.h"
+#include "ctf/read/reader.h"
+#include "report/why/report_why.h"
+
+struct options {
+	int format;
+	uint64_t worst;
+	bool all, latest;
+	const char *begin, *end;
+	int clock;
+	bool strict;
+};
+
+static const struct opt opts[] = {
+	CLI_OPT_FORMAT(struct options),
+	{ "worst", 'w', OPT_U64, offsetof(struct options, worst), "N",
+	  "take the N longest instances apart (default: 1, at most 100)", NULL },
+	{ "latest", 'l', OPT_FLAG, offsetof(struct options, latest), NULL,
+	  "take a timer that publishes to use what its node received last", NULL },
+	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
+	  "chains over /rosout and /parameter_events, too", NULL },
+	CLI_OPT_WINDOW(struct options, "instances that begin"),
+	CLI_OPT_CLOCK(struct options),
+	CLI_OPT_STRICT(struct options),
+	CLI_OPT_END
+};
+
+/* ---- operands: a trace is there, a chain has an arrow, a message is a number, the rest is a callback ---- */
+
+static int take(struct why_options *why, const char *operand, struct err *err)
+{
+	if (strstr(operand, "->"))
+		why->pattern = operand;
+	else if (!text_read_u64(operand, &why->message))
+		why->callback = operand;
+	else if (!why->message)
+		return err_set(err, EXIT_USAGE, "Messages are numbered from 1: 0 is none.");
+	return 0;
+}
+
+/* Of several operands the first that is no chain is a trace, there or not; else a trace is what is there. */
+static bool is_trace(int argc, char **argv, int i)
+{
+	if (access(argv[i], F_OK) == 0)
+		return true;
+	return argc > 1 && !strstr(argv[i], "->") && (i == 0 || (i == 1 && strstr(argv[0], "->")));
+}
+
+static int take_operands(int *argc, char **argv, struct why_options *why, struct err *err)
+{
+	int count = *argc, kept = 0, asked = -1;
+
+	for (int i = 0; i < count; i++) {
+		if (is_trace(count, argv, i))
+			continue;
+		if (asked >= 0)
+			return err_set(err, EXIT_USAGE, "One chain, callback or message at a time: '%s' and '%s'. (Traces are "
+				       "paths; which of both is not there?)", argv[asked], argv[i]);
+		asked = i;
+	}
+	if (asked >= 0 && take(why, argv[asked], err))
+		return -1;
+	for (int i = 0; i < count; i++)
+		if (i != asked)
+			argv[kept++] = argv[i];
+	*argc = kept;
+	return 0;
+}
+
+static int print_why(struct ctf_reader *reader, const char *path, struct why_options *options, bool strict,
+		     struct err *err)
+{
+	struct answer answer;
+
+	if (answer_begin(&answer, "why", reader, options->format, options->clock, err))
+		return EXIT_FAILED;
+	options->progress = progress_trace;
+	options->context = &answer.progress;
+	return answer_finish(&answer, why_run(reader, path, options, answer.table, &answer.lost, err), strict, err);
+}
+
+static int run(int argc, char **argv)
+{
+	struct options o = { .worst = 1 };
+	struct why_options why = { .begin_ns = INT64_MIN, .end_ns = INT64_MAX };
+	struct simclock *clock = NULL;
+	struct align *align = NULL;
+	struct cli_traces traces;
+	struct ctf_reader *reader;
+	struct err err = { 0 };
+	int status;
+
+	if (opt_parse(opts, &o, &argc, &argv, NULL, &err) || take_operands(&argc, argv, &why, &err) ||
+	    cli_traces(&traces, argc, argv, &err) || cli_traces_open(&traces, "why", &reader, &align, &err))
+		return cli_fail("why", &err);
+	why.align = align;
+	why.format = o.format;
+	why.worst = !o.worst ? 1 : o.worst < WHY_WORST_MAX ? (unsigned)o.worst : WHY_WORST_MAX;
+	why.all_topics = o.all;
+	why.latest = o.latest;
+	ctf_threads(reader, 0);
+	why.told_lost = cli_traces_lost(&traces, "why");
+	status = cli_clock(o.clock, reader, traces.name, &clock, &err);
+	why.clock = clock;
+	status = status || cli_read_window(reader, clock, o.begin, o.end, &why.begin_ns, &why.end_ns, &err) ?
+		 (int)err.status : print_why(reader, traces.name, &why, o.strict, &err);
+	answer_warn("why", reader);
+	ctf_close(reader);
+	simclock_free(clock);
+	align_destroy(align);
+	return answer_end("why", status, &err);
+}
+
+const struct verb verb_why = {
+	.name = "why",
+	.synopsis = "[TRACE...] ['FROM -> TO' | CALLBACK | MESSAGE]",
+	.summary = "why was it late: the worst instance taken apart, and who held it up",
+	.description =
+		"Says in one sentence why the worst instance of a chain or callback took longer than a usual one, and "
+		"then where all of its time went: parts that add up to its latency to the nanosecond, next to those of the "
+		"instance nearest to the median. Without an operand it takes the chain, or callback, whose worst "
+		"instance is the farthest above its median; without TRACE the newest trace.\n"
+		"\n"
+		"A chain is named as for `kymo flow`. CALLBACK is a glob for a node (all its callbacks; the worst is taken), or for a "
+		"callback as `kymo report` names it: '/planner /scan', '/costmap timer 96 ms'. Its latency is from the "
+		"publish call, or from when its timer was due, until it returns. MESSAGE is a number as in `kymo flow --worst`: the "
+		"longest chain that it is in; if it was lost, between which two points, and why as far as known.\n"
+		"\n"
+		"Parts: executing (a callback, until it publishes or returns), publish (the publish call), transport, "
+		"queued (behind another callback, on the thread that then took the message, or in its callback group), take (until "
+		"the callback starts), late (a timer was due and nothing held it up), cached (until a later publication "
+		"used it); and, where the trace has the kernel's events (`kymo record --kernel`), preempted (another thread "
+		"had the CPU) and blocked (it slept while it executed).\n"
+		"\n"
+		"Traces of several hosts are read as one, their clocks compared by the messages between them. What a message took "
+		"from one host to another is then wrong by up to the error of that: if it is not longer, it is written as \"<error\", "
+		"and never given as the reason. A callback is named so that it is no path that exists: '/tmp*' is no directory.\n"
+		"\n"
+		CLI_CLOCK_HELP "\n"
+		"\n"
+		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with "
+		"--strict; 6 when there was nothing to show (the output says why).",
+	.examples =
+		"kymo why\n"
+		"kymo why TRACE '/scan -> /cmd_vel'\n"
+		"kymo why TRACE /perception/obstacle_detector --worst 5\n"
+		"kymo why TRACE '/costmap timer*' --begin +10s\n"
+		"kymo why left-robot right-robot '/scan -> /cmd_vel'\n"
+		"kymo why TRACE 1234 --format json",
+	.opts = opts,
+	.run = run,
+};

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A trace as a Perfetto file: where to, in parts, while it grows; and what to say about it. */
+#include "cli/verbs/export/export_perfetto.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/verbs/info/info_accounts.h"
+#include "cli/progress.h"
+#include "cli/input/trace_time.h"
+#include "cli/input/input_traces.h"
+#include "ctf/read/reader.h"
+#include "export/perfetto/perfetto.h"
+
+#define SUFFIX ".pftrace"
+#define LOOK_MS 100			/* how often a trace that grows is looked at */
+#define HOLD_NS 200000000		/* a recorder's threads write a packet at least as often */
+
+struct export {
+	const struct export_perfetto *request;
+	struct perfetto_options options;
+	struct progress progress;
+	char output[CLI_PATH_MAX];	/* of the present part */
+	bool made;			/* it was not there before */
+	int before;			/* the part before, whose end is being written; -1: none */
+	bool last;			/* the recording is over */
+};
+
+static volatile sig_atomic_t interrupted;
+
+int export_name(const char *trace, char name[CLI_PATH_MAX], struct err *err)
+{
+	char *whole = realpath(trace, NULL);
+	const char *base;
+
+	if (!whole)
+		return err_set(err, EXIT_INPUT, "%s: %s.", trace, strerror(errno));
+	base = strrchr(whole, '/') + 1;
+	snprintf(name, CLI_PATH_MAX, "%s", *base ? base : "trace");
+	free(whole);
+	return 0;
+}
+
+static bool is_stdout(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
+int export_open(const char *path, bool force, bool *made, struct err *err)
+{
+	struct stat status;
+	int fd;
+
+	*made = false;
+	if (is_stdout(path)) {
+		if (isatty(STDOUT_FILENO))
+			return err_set(err, EXIT_USAGE, "The trace is binary and standard output is "
+				       "a terminal; name a file with -o, or redirect.");
+		return STDOUT_FILENO;
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd >= 0) {
+		*made = true;
+		return fd;
+	}
+	if (errno == EEXIST && !force && !stat(path, &status) && S_ISREG(status.st_mode))
+		return err_set(err, EXIT_FAILED, "%s is there already; name another file with -o, or "
+			       "overwrite it with --force.", path);
+	fd = errno == EEXIST ? open(path, O_WRONLY | O_TRUNC | O_CLOEXEC) : -1;
+	if (fd < 0 && errno == EISDIR)
+		return err_set(err, EXIT_FAILED, "%s is a directory; name a file with -o.", path);
+	if (fd < 0)
+		return err_set(err, EXIT_FAILED, "%s cannot be written: %s; name another file "
+			       "with -o.", path, strerror(errno));
+	return fd;
+}
+
+static void tell(const struct export_perfetto *request, const struct ctf_reader *reader,
+		 const struct perfetto_result *result, const char *output)
+{
+	bool selected = request->begin || request->end || (request->selection &&
+							    selection_any(request->selection));
+	uint64_t of_programs = result->spans + result->instants + result->counters;
+	char bytes[TEXT_QUANTITY_MAX], clean[4096];
+
+	for (unsigned i = 0; i < ctf_warning_count(reader); i++) {
+		text_clean(clean, sizeof(clean), ctf_warning(reader, i));
+		fprintf(stderr, "kymo %s: warning: %s\n", request->verb, clean);
+	}
+	if (result->lost_events || result->lost_packets)
+		fprintf(stderr, "kymo %s: warning: %" PRIu64 " events and %" PRIu64
+			" packets were lost while recording; \"TRACE DATA LOST\" marks where\n",
+			request->verb, result->lost_events, result->lost_packets);
+	fprintf(stderr, "%s%s: ", is_stdout(output) ? "standard output" : output,
+		request->split ? " and the parts before it" : "");
+	if (result->callbacks || !of_programs)
+		fprintf(stderr, "%" PRIu64 " callbacks ", result->callbacks);
+	if (result->callbacks && of_programs)
+		fputs("and ", stderr);
+	if (of_programs)
+		fprintf(stderr, "%" PRIu64 " spans, %" PRIu64 " instants and %" PRIu64 " counter values ",
+			result->spans, result->instants, result->counters);
+	fprintf(stderr, "from %" PRIu64 " events, %s", result->events, text_bytes(bytes, result->bytes));
+	if (result->unfinished_spans)
+		fprintf(stderr, "; %" PRIu64 " spans did not end", result->unfinished_spans);
+	if (result->unfinished)
+		fprintf(stderr, "; %" PRIu64 " callbacks did not end", result->unfinished);
+	fputs("\n", stderr);
+	if (!result->callbacks && !of_programs && selected)
+		fputs("No callback and no span is in that window, or of that node and topic; `kymo report` "
+		      "says when and what there are.\n", stderr);
+	else if (!result->callbacks && !of_programs)
+		fputs("There is neither a ROS 2 callback nor a span in this trace; `kymo info` says what "
+		      "is.\n", stderr);
+	else if (!is_stdout(output) && !request->member)
+		fputs("Open it at https://ui.perfetto.dev (it stays in your browser).\n", stderr);
+}
+
+static const char *trace_at(const struct export_perfetto *request, unsigned index)
+{
+	return index ? request->further[index - 1] : request->trace;
+}
+
+/* The clocks of the host that booted first are those of the file. */
+static void take_clocks(const struct accounts *accounts, struct perfetto_options *perfetto)
+{
+	const struct pft_clocks *known = perfetto->clocks ? perfetto->clock : NULL;
+	struct pft_clocks *clock;
+
+	if (!accounts->clock_count || (known && known->realtime_ns - known->monotonic_ns <=
+		     accounts->clock[0].realtime_ns - accounts->clock[0].monotonic_ns))
+		return;
+	clock = calloc(accounts->clock_count, sizeof(*clock));
+	for (unsigned i = 0; clock && i < accounts->clock_count; i++) {
+		clock[i].monotonic_ns = accounts->clock[i].monotonic_ns;
+		clock[i].realtime_ns = accounts->clock[i].realtime_ns;
+		clock[i].boottime_ns = accounts->clock[i].boottime_ns;
+	}
+	free((void *)perfetto->clock);
+	perfetto->clock = clock;
+	perfetto->clocks = clock ? accounts->clock_count : 0;
+}
+
+/* What the recorders know beside the traces. */
+static void ask_recorder(const struct export_perfetto *request, struct perfetto_options *perfetto)
+{
+	struct accounts accounts;
+	char problem[512];
+
+	free((void *)perfetto->clock);
+	perfetto->clock = NULL;
+	perfetto->clocks = 0;
+	perfetto->told_lost = 0;
+	for (unsigned i = 0; i <= request->further_count; i++) {
+		accounts = (struct accounts){ 0 };
+		accounts_read(&accounts, trace_at(request, i), problem);
+		if (*problem)
+			fprintf(stderr, "kymo export: warning: %s\n", problem);
+		perfetto->told_lost += accounts.dropped + accounts.unwritten;
+		take_clocks(&accounts, perfetto);
+		accounts_free(&accounts);
+	}
+}
+
+/* ---- parts ---- */
+
+static int name_part(const struct export_perfetto *request, unsigned number, char path[CLI_PATH_MAX],
+		     struct err *err)
+{
+	size_t length = strlen(request->output), suffix = strlen(SUFFIX);
+	bool has = length > suffix && !strcmp(request->output + length - suffix, SUFFIX);
+
+	if (snprintf(path, CLI_PATH_MAX, "%.*s.%u%s", (int)(has ? length - suffix : length), request->output,
+		     number, has ? SUFFIX : "") >= CLI_PATH_MAX)
+		return err_set(err, EXIT_USAGE, "the path of the output is too long");
+	return 0;
+}
+
+/* Opens the file of part @number; 0: there are no parts. Return: 0, -1 with @err. */
+static int open_part(struct export *export, unsigned number, struct err *err)
+{
+	const struct export_perfetto *request = export->request;
+
+	if (number && name_part(request, number, export->output, err))
+		return -1;
+	if (!number)
+		snprintf(export->output, sizeof(export->output), "%s", request->output);
+	if (request->member) {
+		export->options.fd = request->member->fd;
+		return 0;
+	}
+	export->options.fd = export_open(export->output, request->force, &export->made, err);
+	return export->options.fd < 0 ? -1 : 0;
+}
+
+static int close_part(const struct export *export, struct err *err)
+{
+	if (!is_stdout(export->output) && !export->request->member && close(export->options.fd))
+		return err_set(err, EXIT_FAILED, "Writing failed: %s.", strerror(errno));
+	return 0;
+}
+
+static void retire(struct export *export)
+{
+	if (export->before >= 0)
+		(void)close(export->before);	/* all of it was written without error */
+	export->before = -1;
+}
+
+/* The part before gets its last packets when the next one is there. */
+static int next_part(void *context, unsigned number, struct err *err)
+{
+	struct export *export = context;
+	int before = export->options.fd;
+
+	retire(export);
+	if (open_part(export, number, err))
+		return -1;
+	export->before = before;
+	return export->options.fd;
+}
+
+/* ---- a trace that grows ---- */
+
+static void interrupt(int signal)
+{
+	(void)signal;
+	interrupted = 1;
+}
+
+/* The time of @reader's clock that is so long ago that all of it is written. */
+static int64_t settled(const struct ctf_reader *reader)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - HOLD_NS +
+	       ctf_trace(reader, 0)->clock_offset_ns;
+}
+
+static bool is_over(const struct export_perfetto *request)
+{
+	struct pollfd closed = { .fd = request->until_closed, .events = POLLIN };
+
+	/* A signal ends the wait; a negative descriptor is only a wait. */
+	return poll(&closed, 1, LOOK_MS) > 0 || interrupted;
+}
+
+static int more(void *context, struct ctf_reader *reader, struct err *err)
+{
+	struct export *export = context;
+
+	if (export->last)
+		return 0;
+	export->last = is_over(export->request);
+	ctf_until(reader, export->last ? INT64_MAX : settled(reader));
+	if (ctf_refresh(reader, err) < 0)
+		return -1;
+	if (export->last)
+		ask_recorder(export->request, &export->options);
+	return 1;
+}
+
+static void begin_following(struct export *export, struct ctf_reader *reader)
+{
+	const struct sigaction action = { .sa_handler = interrupt };
+
+	if (export->request->until_closed < 0) {
+		(void)sigaction(SIGINT, &action, NULL);
+		(void)sigaction(SIGTERM, &action, NULL);
+	}
+	ctf_growing(reader, true);
+	ctf_until(reader, settled(reader));
+	export->options.more = more;
+}
+
+/* ---- all of it ---- */
+
+static void show_progress(void *context, uint64_t events, uint64_t clock_ns)
+{
+	struct export *export = context;
+
+	progress_trace(&export->progress, events, clock_ns);
+}
+
+static int write_out(struct export *export, struct ctf_reader *reader, struct perfetto_result *result,
+		     struct err *err)
+{
+	const struct export_perfetto *request = export->request;
+	int status;
+
+	if (open_part(export, request->split ? 1 : 0, err))
+		return -1;
+	progress_begin(&export->progress, request->quiet || request->follow);
+	progress_extent(&export->progress, reader);
+	status = perfetto_export(reader, &export->options, result, err);
+	progress_clear(&export->progress);
+	retire(export);
+	if (close_part(export, status ? NULL : err))
+		status = -1;
+	/* A part of it would look like the whole; of what is being recorded, it is all there is. */
+	if (status && export->made && !request->follow && !is_stdout(export->output))
+		(void)unlink(export->output);
+	if (status)
+		return err_wrap(err, "%s", is_stdout(export->output) ? "standard output" : export->output);
+	if (!request->quiet)
+		tell(request, reader, result, export->output);
+	return 0;
+}
+
+static int open_traces(const struct export_perfetto *request, struct ctf_reader **reader, struct err *err)
+{
+	const char **path = calloc(1 + (size_t)request->further_count, sizeof(*path));
+	struct align *align = NULL;
+	int status;
+
+	if (!path)
+		return err_set(err, EXIT_FAILED, "There is no memory left for the export.");
+	for (unsigned i = 0; i <= request->further_count; i++)
+		path[i] = trace_at(request, i);
+	status = ctf_open_all(path, 1 + request->further_count, reader, err);
+	free(path);
+	/* A trace that grows cannot be read twice. */
+	if (!status && !request->follow && !request->member) {
+		status = cli_align(*reader, request->quiet, &align, err);
+		if (!status && !request->quiet)
+			cli_tell_hosts(request->verb, align);
+		align_destroy(align);
+		if (status)
+			ctf_close(*reader);
+	}
+	return status;
+}
+
+int export_perfetto(const struct export_perfetto *request, bool *lost, struct err *err)
+{
+	struct export export = {
+		.request = request,
+		.before = -1,
+		.options = { .version = KYMO_VERSION, .trace_name = request->name, .chrome = request->chrome,
+			     .executors = request->executors,
+			     .level = request->level, .selection = request->selection,
+			     .begin_ns = INT64_MIN, .end_ns = INT64_MAX, .split = request->split,
+			     .part = next_part, .progress = show_progress, .context = &export },
+	};
+	struct perfetto_result result = { 0 };
+	struct simclock *clock = NULL;
+	struct ctf_reader *reader;
+	int status;
+
+	if (open_traces(request, &reader, err))
+		return -1;
+	ctf_threads(reader, 0);
+	if (request->member) {
+		export.options.machine = request->member->machine;
+		export.options.offset_ns = &request->member->offset_ns;
+	}
+	status = cli_clock(request->clock, reader, request->trace, &clock, err) ||
+		 cli_read_window(reader, clock, request->begin, request->end, &export.options.begin_ns,
+				 &export.options.end_ns, err) ? -1 : 0;
+	export.options.simulation = clock;
+	if (!status) {
+		ask_recorder(request, &export.options);
+		if (request->follow)
+			begin_following(&export, reader);
+		status = write_out(&export, reader, &result, err);
+		free((void *)export.options.clock);
+	}
+	ctf_close(reader);
+	simclock_free(clock);
+	*lost = result.lost_events || result.lost_packets;
+	return status;
+}

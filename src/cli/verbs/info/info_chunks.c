@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See info_chunks.h. */
+#include "cli/verbs/info/info_chunks.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct chunk {
+	uint32_t number;
+	char *path;
+	int64_t begin_ns, end_ns;	/* epoch */
+	uint64_t bytes, disk;
+};
+
+/* Its directory: two names behind "archives" are not part of it. */
+static char *path_of(const char *trace)
+{
+	const char *at = NULL;
+
+	for (const char *next = strstr(trace, "archives/"); next; next = strstr(next + 1, "archives/"))
+		at = next;
+	if (!at)
+		at = trace;		/* named from where it lies */
+	else
+		at += strlen("archives/");
+	return strndup(trace, (size_t)(at - trace) + strcspn(at, "/"));
+}
+
+static struct chunk *find(struct chunk *list, unsigned *count, const struct ctf_trace_info *trace)
+{
+	char *path = path_of(trace->path);
+	struct chunk *chunk = list;
+
+	while (chunk < list + *count && (chunk->number != trace->chunk || !path || strcmp(chunk->path, path) != 0))
+		chunk++;
+	if (chunk < list + *count || !path) {
+		free(path);
+		return path ? chunk : NULL;
+	}
+	(*count)++;
+	*chunk = (struct chunk) { .number = trace->chunk, .path = path };
+	return chunk;
+}
+
+static void take_stream(struct chunk *chunk, const struct ctf_stream_info *stream, int64_t offset)
+{
+	int64_t begin = (int64_t)stream->begin_ns + offset, end = (int64_t)stream->end_ns + offset;
+	struct stat st;
+
+	if (!chunk->bytes || begin < chunk->begin_ns)
+		chunk->begin_ns = begin;
+	if (!chunk->bytes || end > chunk->end_ns)
+		chunk->end_ns = end;
+	chunk->bytes += stream->bytes;
+	if (!stat(stream->path, &st))
+		chunk->disk += (uint64_t)st.st_size;
+}
+
+static void show(struct table *table, const struct chunk *chunk, int64_t begin_ns)
+{
+	table_u64(table, chunk->number);
+	table_ns(table, chunk->begin_ns - begin_ns);
+	table_ns(table, chunk->end_ns - begin_ns);
+	table_bytes(table, chunk->bytes);
+	table_bytes(table, chunk->disk);
+	table_text(table, chunk->path);
+}
+
+unsigned info_chunks(struct table *table, struct ctf_reader *reader, int64_t begin_ns, unsigned most)
+{
+	static const struct table_column columns[] = {
+		{ "chunk", "#" }, { "begin_ns", "FROM" }, { "end_ns", "TO" }, { "bytes", "BYTES" },
+		{ "disk_bytes", "ON DISK" }, { "path", "PATH" },
+	};
+	struct chunk *list = calloc(ctf_trace_count(reader) + 1, sizeof *list);
+	unsigned count = 0;
+
+	for (unsigned i = 0; list && i < ctf_stream_count(reader); i++) {
+		const struct ctf_stream_info *stream = ctf_stream(reader, i);
+		const struct ctf_trace_info *trace = ctf_trace(reader, stream->trace);
+		struct chunk *chunk = trace->chunk ? find(list, &count, trace) : NULL;
+
+		if (chunk)
+			take_stream(chunk, stream, trace->clock_offset_ns);
+	}
+	if (count)
+		table_section(table, "chunks", begin_ns ? "Chunks; times since the trace's beginning" : "Chunks",
+			      columns, sizeof columns / sizeof *columns);
+	for (unsigned i = 0; i < count; i++) {
+		if (i < most)
+			show(table, &list[i], begin_ns);
+		free(list[i].path);
+	}
+	free(list);
+	return count;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See info_collect.h. */
+#include "cli/verbs/info/info_collect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for one more in an array of pointers or structs that doubles. */
+static bool grow(void *array, unsigned count, size_t element)
+{
+	void **at = array, *bigger;
+
+	if (count & (count - 1))
+		return true;
+	bigger = realloc(*at, (count ? 2 * (size_t)count : 1) * element);
+	if (!bigger)
+		return false;
+	*at = bigger;
+	return true;
+}
+
+/* Processes are told apart by host and pid; a pid that is used again is one process here. */
+static struct info_process *process_of(struct info *info, const char *host, uint64_t host_key,
+				       const struct ctf_event *event)
+{
+	struct info_process *p = map_get(&info->process_map, (uint32_t)event->vpid, host_key);
+
+	if (p)
+		return p;
+	p = pool_new(&info->pool, sizeof *p);
+	if (!p || !grow(&info->process, info->process_count, sizeof(*info->process)) ||
+	    map_put(&info->process_map, (uint32_t)event->vpid, host_key, p)) {
+		info->failed = true;
+		return NULL;
+	}
+	p->host = host;
+	p->trace = event->trace;
+	p->vpid = event->vpid;
+	info->process[info->process_count++] = p;
+	return p;
+}
+
+static struct info_thread *thread_of(struct info *info, const char *host, uint64_t host_key,
+				     const struct ctf_event *event)
+{
+	uint64_t scope = host_key << 32 | (uint32_t)event->vpid;
+	struct info_thread *t = map_get(&info->thread_map, (uint32_t)event->vtid, scope);
+	struct info_process *process;
+
+	if (t)
+		return t;
+	process = process_of(info, host, host_key, event);
+	t = process ? pool_new(&info->pool, sizeof *t) : NULL;
+	if (!t || !grow(&info->thread, info->thread_count, sizeof(*info->thread)) ||
+	    map_put(&info->thread_map, (uint32_t)event->vtid, scope, t)) {
+		info->failed = true;
+		return NULL;
+	}
+	t->process = process;
+	t->vtid = event->vtid;
+	t->first_ns = event->ns;
+	process->threads++;
+	info->thread[info->thread_count++] = t;
+	return t;
+}
+
+static void take_name(char out[32], const char *name)
+{
+	if (strncmp(out, name, 31))
+		(void)snprintf(out, 32, "%s", name);
+}
+
+/* The name of the main thread is the process's; the first one seen until that comes. */
+static void take_event(struct info *info, struct info_thread *t, const struct ctf_event *event)
+{
+	struct info_process *p = t->process;
+
+	if (event->procname[0]) {
+		take_name(t->name, event->procname);
+		if (!p->name[0] || event->vtid == event->vpid)
+			take_name(p->name, event->procname);
+	}
+	t->events++;
+	p->events++;
+	t->last_ns = event->ns;
+	if (!info->events++ || event->ns < info->begin_ns)
+		info->begin_ns = event->ns;
+	if (info->events == 1 || event->ns > info->end_ns)
+		info->end_ns = event->ns;
+}
+
+static void take_loss(struct info *info, const struct events *events, const struct ctf_event *event)
+{
+	struct events_loss where = events_loss(events, event);
+
+	info->lost += event->lost;
+	info->lost_packets += event->lost_packets;
+	if (!grow(&info->loss, info->loss_count, sizeof *info->loss)) {
+		info->failed = true;
+		return;
+	}
+	info->loss[info->loss_count++] = (struct info_loss) { .stream = event->stream,
+		.vpid = event->vpid, .vtid = event->vtid, .lost = event->lost,
+		.lost_packets = event->lost_packets,
+		.begin_ns = where.begin_ns, .end_ns = where.end_ns };
+}
+
+/* Traces of one host share its processes: the number of the first trace with this host name. */
+static uint64_t host_number(struct ctf_reader *reader, uint32_t trace)
+{
+	const char *host = ctf_trace(reader, trace)->hostname;
+
+	for (uint32_t i = 0; i < trace; i++)
+		if (!strcmp(ctf_trace(reader, i)->hostname, host))
+			return i;
+	return trace;
+}
+
+static int pass(struct info *info, struct events *events, const uint64_t *hosts, struct err *err)
+{
+	struct ctf_event event;
+	struct info_thread *last = NULL;
+	uint32_t last_trace = 0;
+	int more;
+
+	while ((more = events_next(events, &event, err)) > 0 && !info->failed) {
+		if (event.bound == CTF_LOSS) {
+			take_loss(info, events, &event);
+			continue;
+		}
+		if (!last || last->vtid != event.vtid || last->process->vpid != event.vpid ||
+		    last_trace != event.trace)
+			last = thread_of(info, ctf_trace(events->reader, event.trace)->hostname,
+					 hosts[event.trace], &event);
+		last_trace = event.trace;
+		if (last)
+			take_event(info, last, &event);
+	}
+	if (info->failed)
+		return err_set(err, EXIT_FAILED, "out of memory after %llu events",
+			       (unsigned long long)info->events);
+	return more;
+}
+
+int info_collect(struct info *info, struct events *events, struct err *err)
+{
+	struct ctf_reader *reader = events->reader;
+	unsigned traces = ctf_trace_count(reader);
+	uint64_t *hosts = calloc(traces + 1, sizeof *hosts);
+	int result;
+
+	if (!hosts)
+		return err_set(err, EXIT_FAILED, "out of memory for %u traces", traces);
+	for (uint32_t i = 0; i < traces; i++)
+		hosts[i] = host_number(reader, i);
+	result = pass(info, events, hosts, err);
+	free(hosts);
+	return result;
+}
+
+void info_free(struct info *info)
+{
+	map_free(&info->process_map);
+	map_free(&info->thread_map);
+	pool_free(&info->pool);
+	free(info->process);
+	free(info->thread);
+	free(info->loss);
+}

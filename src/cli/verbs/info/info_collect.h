@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One pass over a trace for `kymo info`: who wrote how many events, and where some are missing. */
+#ifndef KYMO_CLI_INFO_COLLECT_H
+#define KYMO_CLI_INFO_COLLECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/pool.h"
+#include "cli/input/input_events.h"
+#include "ctf/read/reader.h"
+
+struct info_process {
+	const char *host;
+	uint32_t trace;			/* the first that had something of it */
+	int32_t vpid;
+	char name[32];
+	uint64_t events, threads;
+};
+
+struct info_thread {
+	struct info_process *process;
+	int32_t vtid;
+	char name[32];
+	uint64_t events;
+	int64_t first_ns, last_ns;	/* epoch */
+};
+
+struct info_loss {
+	uint32_t stream;
+	int32_t vpid, vtid;		/* of the packet that told of it; 0 when it does not say */
+	int64_t begin_ns, end_ns;	/* epoch */
+	uint64_t lost, lost_packets;
+};
+
+struct info {
+	struct pool pool;
+	struct map process_map, thread_map;
+	struct info_process **process;
+	unsigned process_count;
+	struct info_thread **thread;
+	unsigned thread_count;
+	struct info_loss *loss;
+	unsigned loss_count;
+	uint64_t events, lost, lost_packets;
+	int64_t begin_ns, end_ns;	/* epoch; of the first and last event */
+	bool failed;			/* out of memory */
+};
+
+/** info_collect() - read all of @events. Return: 0, or -1 with @err. Context: allocates, blocks. */
+int info_collect(struct info *info, struct events *events, struct err *err);
+void info_free(struct info *info);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the recorders of several traces wrote beside them, each about its own processes. */
+#ifndef KYMO_CLI_INFO_RECORDERS_H
+#define KYMO_CLI_INFO_RECORDERS_H
+
+#include "base/table.h"
+#include "cli/verbs/info/info_accounts.h"
+#include "cli/input/input_traces.h"
+
+struct recorders {
+	const struct cli_traces *traces;
+	struct accounts *of;		/* of each of the traces */
+	unsigned *of_trace;		/* which of them each of the reader's traces is in */
+	/* Counts of all. Of several, nothing but counts; there if one is, and ended in order if all did. */
+	struct accounts all;
+};
+
+/**
+ * recorders_read() - the accounts of all @traces, which @reader has open
+ * @problem: says in a sentence why one cannot be used, else ""
+ *
+ * Context: allocates and blocks. Return: 0, or -1 with @err: no memory.
+ */
+int recorders_read(struct recorders *recorders, const struct cli_traces *traces, const struct ctf_reader *reader,
+		   char problem[512], struct err *err);
+void recorders_free(struct recorders *recorders);
+
+/** recorders_process() - of the process in the reader's trace @trace; NULL: it is in no accounts. */
+const struct account_process *recorders_process(const struct recorders *recorders, unsigned trace, int32_t vpid);
+const struct account_thread *recorders_thread(const struct recorders *recorders, unsigned trace, int32_t vpid,
+					      int32_t vtid);
+
+/** recorders_ended() - did that of the reader's trace @trace end in order? Else counts of losses are not known. */
+bool recorders_ended(const struct recorders *recorders, unsigned trace);
+
+/** recorders_show() - a row for each of several traces; nothing for one. */
+void recorders_show(const struct recorders *recorders, struct table *table);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See live_dir.h. */
+#include "cli/verbs/live/live_dir.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "live/watch.h"
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal)
+{
+	(void)signal;
+	interrupted = 1;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Return: 1: it is over; 0; -1 with @err. */
+static int look(struct watch *watch, const char *path, struct live_show *show, struct err *err)
+{
+	int grew, enough = 0;
+
+	watch_look(watch, show->reader, now_ns());
+	if (!watch->due)
+		return 0;
+	grew = live_show_look(show, path, true, err);
+	if (grew < 0)
+		return -1;
+	watch_looked(watch, show->reader, grew > 0, now_ns());
+	if (show->reader)
+		enough = live_show_until(show, watch->until, err);
+	return enough ? enough : watch->over;
+}
+
+int live_dir(const char *path, struct live_show *show, int64_t period_ns, bool quiet, struct err *err)
+{
+	const struct sigaction action = { .sa_handler = interrupt };
+	const struct timespec pause = { .tv_nsec = WATCH_PERIOD_NS };
+	struct watch watch = { 0 };
+	int64_t block_ns = now_ns();
+	bool told = quiet;
+	int rc;
+
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+	show->print.stop = &interrupted;
+	while ((rc = look(&watch, path, show, err)) == 0 && !interrupted) {
+		if (!show->reader && !told)
+			fprintf(stderr, "kymo live: %s; waiting for a trace\n", show->why.text);
+		told = true;
+		if (show->tables && now_ns() - block_ns >= period_ns) {
+			block_ns = now_ns();
+			rc = live_show_block(show, err);
+			if (rc)
+				break;
+		}
+		(void)nanosleep(&pause, NULL);
+	}
+	if (rc >= 0 && show->tables)
+		rc = live_show_block(show, err);
+	return rc < 0 ? -1 : 0;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See live_show.h. */
+#include "cli/verbs/live/live_show.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/input/trace_time.h"
+
+#define ROWS		10u	/* of a section */
+#define ROWS_LEAST	8u
+#define SECTIONS	4u
+#define SECTION_LINES	4u	/* title, head and what is around */
+#define CLEAR		"\033[H\033[2J"
+
+/* What is not there yet is no error: there will be more. */
+static int show_open(struct live_show *show, const char *path, struct err *err)
+{
+	static const struct selection all;	/* of tables, rows are selected */
+	struct ctf_reader *reader;
+
+	if (ctf_open(path, &reader, &show->why) < 0)
+		return show->why.status == EXIT_INPUT ? 0 : err_set(err, show->why.status, "%s", show->why.text);
+	show->reader = reader;
+	show->until = INT64_MIN;
+	ctf_growing(reader, true);
+	show->events = (struct events){ .reader = reader, .selection = show->tables ? &all : show->selection,
+					.growing = true, .quiet = true };
+	show->print.events = &show->events;
+	show->print.root = strlen(path) + 1;
+	if (show->tables && running_create(&show->running, reader, show->selection, err) < 0)
+		return -1;
+	if (events_open(&show->events, err) < 0)
+		return -1;
+	ctf_until(reader, show->until);
+	return 1;
+}
+
+int live_show_look(struct live_show *show, const char *path, bool news, struct err *err)
+{
+	if (!news)
+		return 0;
+	if (!show->reader)
+		return show_open(show, path, err);
+	return ctf_refresh(show->reader, err);
+}
+
+/* ---- tables ---- */
+
+static int count_all(struct live_show *show, struct err *err)
+{
+	struct ctf_event event;
+	int more;
+
+	while ((more = events_next(&show->events, &event, err)) > 0)
+		if (running_event(show->running, &event, err) < 0)
+			return -1;
+	return more;
+}
+
+/* Rows of each section: all for programs, as many as a terminal has for people. */
+static unsigned rows_that_fit(const struct live_show *show)
+{
+	struct winsize window;
+
+	if (show->format != TABLE_TEXT)
+		return UINT_MAX;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) < 0 || window.ws_row < ROWS_LEAST * SECTIONS)
+		return ROWS;
+	return (window.ws_row - SECTIONS * SECTION_LINES) / SECTIONS;
+}
+
+int live_show_block(struct live_show *show, struct err *err)
+{
+	const bool screen = show->format == TABLE_TEXT && isatty(STDOUT_FILENO);
+	char when[CLI_TIME_MAX];
+	struct table *table;
+	int rc;
+
+	if (!show->running || running_is_empty(show->running))
+		return 0;
+	if (screen)
+		(void)fputs(CLEAR, stdout);
+	if (table_open(&table, stdout, show->format) < 0)
+		return err_set(err, EXIT_FAILED, "no memory");
+	cli_print_point(when, running_until(show->running));
+	table_value_text(table, "until", "Until", when);
+	rc = running_write(show->running, table, rows_that_fit(show), err);
+	(void)table_close(table);	/* what is wrong with the output is seen at the next flush */
+	if (!screen && show->format == TABLE_TEXT)
+		(void)putchar('\n');
+	show->print.lost = running_lost(show->running);
+	return rc < 0 ? -1 : fflush(stdout) || event_print_is_over(&show->print);
+}
+
+/* ---- events ---- */
+
+static int pass_over(struct live_show *show, struct err *err)
+{
+	struct ctf_event event;
+	int more;
+
+	while ((more = events_next(&show->events, &event, err)) > 0)
+		;
+	return more;
+}
+
+int live_show_until(struct live_show *show, int64_t until, struct err *err)
+{
+	if (until > show->until) {
+		show->until = until;
+		ctf_until(show->reader, until);
+	}
+	if (show->from_now && until > INT64_MIN) {
+		show->from_now = false;
+		if (pass_over(show, err) < 0)
+			return -1;
+	}
+	if ((show->tables ? count_all(show, err) : event_print_all(&show->print, err)) < 0)
+		return -1;
+	return fflush(stdout) || event_print_is_over(&show->print);
+}
+
+void live_show_end(struct live_show *show)
+{
+	if (!show->reader) {
+		if (show->why.text[0])
+			fprintf(stderr, "kymo %s: nothing could be read: %s\n", show->print.verb, show->why.text);
+		return;
+	}
+	events_close(&show->events);
+	running_destroy(show->running);
+	show->running = NULL;
+	for (unsigned i = 0; i < ctf_warning_count(show->reader); i++)
+		fprintf(stderr, "kymo %s: warning: %s\n", show->print.verb, ctf_warning(show->reader, i));
+	ctf_close(show->reader);
+	show->reader = NULL;
+}

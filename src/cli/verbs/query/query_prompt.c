@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See query_prompt.h. */
+#include "cli/verbs/query/query_prompt.h"
+
+#include <ctype.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef KYMO_EDIT
+#include <editline/readline.h>
+#endif
+
+#include "base/text.h"
+#include "cli/common.h"
+#include "cli/verbs/query/query_print.h"
+
+struct prompt {
+	struct query *query;
+	enum table_format format;
+	bool wide;			/* texts are not cut to the terminal */
+	char history[CLI_PATH_MAX];	/* "": kept nowhere */
+	char *statement;		/* written so far; NULL: none */
+};
+
+/*
+ * ---- Ctrl-C ----
+ *
+ * It stops the statement that runs. At the prompt, where it is blocked but in ppoll(), it gives up the
+ * line: nothing is left in the middle, as it would be by a jump out of the handler.
+ */
+
+static struct query *running;		/* NULL: at the prompt */
+static volatile sig_atomic_t interrupted;	/* at the prompt */
+static sigset_t open_mask;		/* of the process, SIGINT not blocked */
+
+static void block_interrupts(bool block)
+{
+	sigset_t mask = open_mask;
+
+	if (block)
+		sigaddset(&mask, SIGINT);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+}
+
+static void on_interrupt(int signal)
+{
+	(void)signal;
+	if (running)
+		query_interrupt(running);
+	else
+		interrupted = 1;
+}
+
+/* ---- lines ---- */
+
+#ifdef KYMO_EDIT
+static void history_load(struct prompt *prompt)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	char directory[CLI_PATH_MAX - 32];
+
+	rl_catch_signals = 0;		/* it would allocate in its handlers */
+	using_history();
+	if (state && *state)
+		snprintf(directory, sizeof(directory), "%s", state);
+	else if (home && *home)
+		snprintf(directory, sizeof(directory), "%s/.local/state", home);
+	else
+		return;
+	if (snprintf(prompt->history, sizeof(prompt->history), "%s/kymo/query_history", directory) >=
+	    (int)sizeof(prompt->history))
+		prompt->history[0] = 0;
+	read_history(prompt->history);
+}
+
+static void history_save(struct prompt *prompt)
+{
+	if (!*prompt->history)
+		return;
+	for (char *slash = prompt->history + 1; *slash; slash++) {
+		if (*slash != '/')
+			continue;
+		*slash = 0;
+		(void)mkdir(prompt->history, 0700);	/* write_history() tells nobody if it fails */
+		*slash = '/';
+	}
+	stifle_history(1000);
+	write_history(prompt->history);
+}
+
+static void history_add(const char *line)
+{
+	add_history(line);
+}
+
+static char *entered;
+static bool is_entered;
+
+static void on_line(char *line)
+{
+	entered = line;
+	is_entered = true;
+}
+
+/* NULL: the end of the input, or interrupted. */
+static char *next_line(const char *text)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	entered = NULL;
+	is_entered = false;
+	rl_callback_handler_install(text, on_line);
+	while (!is_entered && !interrupted) {
+		(void)ppoll(&input, 1, NULL, &open_mask);
+		if (!interrupted)
+			rl_callback_read_char();
+	}
+	rl_callback_handler_remove();
+	return entered;
+}
+#else
+static void history_load(struct prompt *prompt)
+{
+	(void)prompt;
+}
+
+static void history_save(struct prompt *prompt)
+{
+	(void)prompt;
+}
+
+static void history_add(const char *line)
+{
+	(void)line;
+}
+
+static char *next_line(const char *text)
+{
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t length;
+
+	fputs(text, stdout);
+	fflush(stdout);
+	block_interrupts(false);
+	length = getline(&line, &size, stdin);
+	block_interrupts(true);
+	if (length < 0) {
+		clearerr(stdin);
+		free(line);
+		return NULL;
+	}
+	if (length && line[length - 1] == '\n')
+		line[length - 1] = 0;
+	return line;
+}
+#endif
+
+/* ---- dot commands ---- */
+
+static int show_tables(struct prompt *prompt, const char *argument)
+{
+	(void)prompt, (void)argument;
+	for (unsigned i = 0; i < TABLES; i++)
+		printf("%-25s %s\n", tables_table[i].name, tables_table[i].text);
+	return 0;
+}
+
+static int show_schema(struct prompt *prompt, const char *argument)
+{
+	int table = *argument ? tables_find(argument) : -1;
+	char clean[256];
+
+	(void)prompt;
+	if (*argument && table < 0) {
+		text_clean(clean, sizeof(clean), argument);
+		printf("There is no table %s; .tables shows them.\n", clean);
+		return 0;
+	}
+	return query_print_schema(table, TABLE_TEXT, stdout);
+}
+
+static int set_format(struct prompt *prompt, const char *argument)
+{
+	static const char *const names[] = { "table", "json", "csv" };
+
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(argument, names[i])) {
+			prompt->format = (enum table_format)i;
+			return 0;
+		}
+	puts("Formats are: table, json, csv.");
+	return 0;
+}
+
+static int set_wide(struct prompt *prompt, const char *argument)
+{
+	if (strcmp(argument, "on") && strcmp(argument, "off") && *argument)
+		puts("That is: .wide on, or .wide off.");
+	else
+		prompt->wide = !*argument ? !prompt->wide : !strcmp(argument, "on");
+	printf("Long texts are %s.\n", prompt->wide ? "whole" : "cut to the terminal");
+	return 0;
+}
+
+static int leave(struct prompt *prompt, const char *argument)
+{
+	(void)prompt, (void)argument;
+	return 1;
+}
+
+static int show_help(struct prompt *prompt, const char *argument);
+
+static const struct {
+	const char *name;
+	int (*run)(struct prompt *prompt, const char *argument);
+	const char *text;
+} commands[] = {
+	{ ".tables", show_tables, "all tables" },
+	{ ".schema", show_schema, "[TABLE]: columns, with what they are" },
+	{ ".format", set_format, "table|json|csv: how results are printed" },
+	{ ".wide", set_wide, "on|off: whole texts, or cut to the terminal" },
+	{ ".help", show_help, "this" },
+	{ ".quit", leave, "so does Ctrl-D" },
+	{ ".exit", leave, NULL },
+};
+#define COMMANDS (sizeof(commands) / sizeof(*commands))
+
+static int show_help(struct prompt *prompt, const char *argument)
+{
+	(void)prompt, (void)argument;
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (commands[i].text)
+			printf("%-10s %s\n", commands[i].name, commands[i].text);
+	puts("A statement ends with a semicolon. Ctrl-C ends a running one.\n"
+	     "Beside SQLite's functions: percentile(x, p), median(x), stddev(x), ns_to_text(ns), "
+	     "time_to_text(ns).");
+	return 0;
+}
+
+static int run_command(struct prompt *prompt, char *line)
+{
+	char *argument = line + strcspn(line, " \t"), *end;
+
+	if (*argument)
+		*argument++ = 0;
+	argument += strspn(argument, " \t");
+	end = argument + strlen(argument);
+	while (end > argument && isspace((unsigned char)end[-1]))
+		*--end = 0;
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (!strcmp(commands[i].name, line))
+			return commands[i].run(prompt, argument);
+	puts("There is no such command; .help shows them.");
+	return 0;
+}
+
+/* ---- statements ---- */
+
+static void run_statement(struct prompt *prompt)
+{
+	struct progress progress;
+	struct err err = { 0 };
+	int status;
+
+	progress_begin(&progress, false);
+	running = prompt->query;
+	block_interrupts(false);
+	status = query_print(prompt->query, prompt->statement, prompt->format, prompt->wide,
+			     stdout, &progress, &err);
+	block_interrupts(true);
+	running = NULL;
+	if (status)
+		query_print_error("", &err);
+}
+
+static int take_line(struct prompt *prompt, char *line)
+{
+	char *joined;
+
+	if (!prompt->statement && line[strspn(line, " \t")] == '.') {
+		history_add(line);
+		return run_command(prompt, line + strspn(line, " \t"));
+	}
+	if (asprintf(&joined, "%s%s%s", prompt->statement ? prompt->statement : "",
+		     prompt->statement ? "\n" : "", line) < 0)
+		return -1;
+	free(prompt->statement);
+	prompt->statement = joined;
+	if (!joined[strspn(joined, " \t\n")]) {
+		free(joined);
+		prompt->statement = NULL;
+		return 0;
+	}
+	history_add(line);
+	if (!query_complete(joined))
+		return 0;
+	run_statement(prompt);
+	free(prompt->statement);
+	prompt->statement = NULL;
+	return 0;
+}
+
+static void loop(struct prompt *prompt)
+{
+	char *line;
+	int status = 0;
+
+	do {
+		interrupted = 0;
+		line = next_line(prompt->statement ? "  ...> " : "kymo> ");
+		if (interrupted) {
+			free(prompt->statement);
+			prompt->statement = NULL;
+			puts("");
+		} else if (line) {
+			status = take_line(prompt, line);
+		}
+		free(line);
+	} while ((line || interrupted) && !status);
+	if (!line)
+		puts("");
+}
+
+int query_prompt(struct query *query, const char *path, enum table_format format, bool wide)
+{
+	struct prompt prompt = { .query = query, .format = format, .wide = wide };
+	struct sigaction action = { .sa_handler = on_interrupt }, before;
+	char clean[CLI_PATH_MAX];
+
+	text_clean(clean, sizeof(clean), path);
+	printf("%s\n.help shows what can be asked.\n", clean);
+	history_load(&prompt);
+	sigaction(SIGINT, &action, &before);
+	sigprocmask(SIG_BLOCK, NULL, &open_mask);
+	sigdelset(&open_mask, SIGINT);
+	block_interrupts(true);
+	loop(&prompt);
+	sigprocmask(SIG_SETMASK, &open_mask, NULL);
+	sigaction(SIGINT, &before, NULL);
+	history_save(&prompt);
+	free(prompt.statement);
+	return EXIT_OK;
+}

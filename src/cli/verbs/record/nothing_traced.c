@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/verbs/record/nothing_traced.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/common.h"
+#include "recorder/doctor/doctor.h"
+#include "recorder/launch/prefixes.h"
+
+/* The first problem of a doctor, for one line. */
+struct reason {
+	bool starts_others;	/* a script or a shell: what it calls says nothing */
+	char text[640], remedy[640];
+};
+
+static void fill(struct reason *reason, const char *text, const char *remedy)
+{
+	(void)snprintf(reason->text, sizeof reason->text, "%s", text);
+	(void)snprintf(reason->remedy, sizeof reason->remedy, "%s", remedy ? remedy : "");
+}
+
+static bool is_shell(const char *program)
+{
+	static const char *const shells[] = { "sh", "bash", "dash", "zsh", "fish", "busybox" };
+	const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 : program;
+
+	for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+		if (!strcmp(shells[i], name))
+			return true;
+	return false;
+}
+
+static void on_found(void *context, const char *check, enum doctor_result result, const char *text, const char *remedy)
+{
+	struct reason *reason = context;
+
+	reason->starts_others |= !strcmp(check, "interpreter");
+	if (result == DOCTOR_PROBLEM && !*reason->text && !(reason->starts_others && !strcmp(check, "tracepoints")))
+		fill(reason, text, remedy);
+}
+
+/* Return: whether there is one. */
+static bool of_words(char *const *command, const char *verb, struct prefixes *found, struct reason *reason)
+{
+	prefixes_look(command, verb, found);
+	if (*found->problem)
+		fill(reason, found->problem, found->remedy);
+	return *found->problem;
+}
+
+static bool of_program(const char *program, bool all, struct reason *reason)
+{
+	struct doctor doctor = { .libdir = KYMO_LIBDIR, .found = on_found, .context = reason };
+	char text[sizeof reason->text];
+	struct err err;
+
+	reason->starts_others = is_shell(program);
+	if ((all ? doctor_program(&doctor, program, &err) : doctor_loads(&doctor, program, &err)) < 0 || !*reason->text)
+		return false;
+	(void)snprintf(text, sizeof text, "%.200s: %.400s", program, reason->text);
+	memcpy(reason->text, text, sizeof text);
+	return true;
+}
+
+static void print(const char *verb, const char *what, const struct reason *reason)
+{
+	char text[4 * sizeof reason->text], remedy[4 * sizeof reason->remedy];
+
+	text_clean(text, sizeof text, reason->text);
+	text_clean(remedy, sizeof remedy, reason->remedy);
+	fprintf(stderr, "kymo %s: %s: %s\n", verb, what, text);
+	if (*remedy)
+		fprintf(stderr, "  %s\n", remedy);
+}
+
+static void find_reason(const struct record_result *result, char *const *command, struct reason *reason)
+{
+	const char *disabled = getenv("KYMO_DISABLE");
+	struct prefixes found;
+
+	if (disabled && !strcmp(disabled, "1"))
+		fill(reason, "KYMO_DISABLE=1 is in the environment", "unset KYMO_DISABLE");
+	else if (*result->stranger.text && result->stranger.calls)
+		fill(reason, result->stranger.text, result->stranger.remedy);
+	else if (of_words(command, "record -o DIR", &found, reason) || result->stats.refused)
+		;
+	else if (*result->stranger.text)
+		fill(reason, result->stranger.text, result->stranger.remedy);
+	else
+		(void)of_program(command[found.program], true, reason);
+}
+
+static void command_without(const struct record_result *result, char *const *command)
+{
+	struct reason reason = { 0 };
+	char line[512], clean[4 * sizeof line];
+
+	find_reason(result, command, &reason);
+	if (!*reason.text)
+		fill(&reason, result->stats.refused ? "the command made no event, neither of ROS 2 nor of kymo.h, or cannot be recorded, as said above" :
+		     "the command made no event, neither of ROS 2 nor of kymo.h",
+		     reason.starts_others ? "if it starts others: does something take LD_PRELOAD away from them, as sudo and env -i do? \"kymo doctor "
+		     "-p PID\" says so of one that runs" : "");
+	print("record", "nothing was traced, so there is no trace", &reason);
+	text_clean(clean, sizeof clean, prefixes_line(command, line, sizeof line));
+	fprintf(stderr, "  \"kymo doctor -- %s\" says more\n", clean);
+}
+
+int nothing_traced(const struct record_result *result, const struct record_options *record)
+{
+	int status = result->command_ended && result->command_status ? result->command_status : EXIT_EMPTY;
+
+	if (result->stats.processes && !result->stats.init_events)
+		fprintf(stderr, "kymo record: there is no trace, because the rules leave out all %u processes that were "
+			"traced: --process, or CARET_IGNORE_PROCESSES or KYMO_FILTER in their environment\n",
+			result->stats.processes);
+	else if (record->command && !result->stats.foreign)
+		command_without(result, record->command);
+	else
+		fprintf(stderr, "kymo record: nothing was traced, so there is no trace: %s; \"kymo doctor\" says why\n",
+			result->stats.foreign ? "what there is records itself, or another recorder has it" :
+			result->stats.refused ? "no process in the runtime directory could be recorded, as said above" :
+			"no traced process was running (start programs with \"kymo run -- CMD\")");
+	return status;
+}
+
+void nothing_will_be(char *const *command)
+{
+	struct reason reason = { 0 };
+	struct prefixes found;
+
+	if (of_words(command, "run", &found, &reason) || of_program(command[found.program], false, &reason))
+		print("run", "this cannot be recorded", &reason);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The child reads the trace while the recorder writes it, as everyone may, so that it can neither hold up
+ * nor harm the recording. It ends when the recorder has ended, however that was: a pipe tells.
+ */
+#include "cli/verbs/record/record_perfetto.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/common.h"
+#include "cli/verbs/export/export_perfetto.h"
+#include "ctf/read/reader.h"
+#include "export/pft/pft.h"
+
+#define LOOK_MS 50	/* how often it is looked whether there is a trace */
+
+/* Whether there is a trace to read; false: the recording is over, and there is none. */
+static bool await_trace(const char *trace, int closed)
+{
+	struct pollfd over = { .fd = closed, .events = POLLIN };
+	struct ctf_reader *reader;
+	bool last = false;
+	struct err err;
+
+	for (;;) {
+		if (!ctf_open(trace, &reader, &err)) {
+			ctf_close(reader);
+			return true;
+		}
+		if (last)
+			return false;
+		last = poll(&over, 1, LOOK_MS) > 0;
+	}
+}
+
+static int child(const char *file, const char *trace, bool quiet, int closed)
+{
+	char name[CLI_PATH_MAX];
+	struct export_perfetto request = {
+		.verb = "record",
+		.trace = trace,
+		.output = file,
+		.name = name,
+		.level = PFT_LEVEL_DEFAULT,
+		.follow = true,
+		.until_closed = closed,
+		.quiet = quiet,
+	};
+	struct err err = { 0 };
+	bool lost;
+
+	/* What ends the recorder ends us, a little later. */
+	(void)signal(SIGINT, SIG_IGN);
+	(void)signal(SIGTERM, SIG_IGN);
+	(void)signal(SIGHUP, SIG_IGN);
+	(void)signal(SIGQUIT, SIG_IGN);
+	if (!await_trace(trace, closed))
+		return EXIT_OK;
+	if (export_name(trace, name, &err) || export_perfetto(&request, &lost, &err))
+		return cli_fail("record", &err);
+	return EXIT_OK;
+}
+
+int record_perfetto_begin(struct record_perfetto *perfetto, const char *file, const char *trace, bool quiet,
+			  struct err *err)
+{
+	int ends[2], status;
+
+	perfetto->child = 0;
+	if (strcmp(file, "-") == 0)
+		return err_set(err, EXIT_USAGE, "--perfetto wants a file");
+	if (!access(file, F_OK))
+		return err_set(err, EXIT_FAILED, "%s is there already; name another file with --perfetto", file);
+	if (pipe2(ends, O_CLOEXEC))
+		return err_set(err, EXIT_FAILED, "--perfetto: no pipe: %s", strerror(errno));
+	(void)fflush(NULL);
+	perfetto->child = fork();
+	if (!perfetto->child) {
+		(void)close(ends[1]);
+		status = child(file, trace, quiet, ends[0]);
+		(void)fflush(NULL);
+		_exit(status);
+	}
+	(void)close(ends[0]);
+	perfetto->open = ends[1];
+	if (perfetto->child > 0)
+		return 0;
+	(void)close(ends[1]);
+	perfetto->child = 0;
+	return err_set(err, EXIT_FAILED, "--perfetto: no process: %s", strerror(errno));
+}
+
+int record_perfetto_end(struct record_perfetto *perfetto)
+{
+	int status = 0;
+	pid_t ended;
+
+	if (!perfetto->child)
+		return 0;
+	(void)close(perfetto->open);
+	do
+		ended = waitpid(perfetto->child, &status, 0);
+	while (ended < 0 && errno == EINTR);
+	perfetto->child = 0;
+	/* Whose end somebody else took has said itself what was wrong. */
+	return ended > 0 && status ? -1 : 0;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/verbs/record/recorded.h"
+
+#include <inttypes.h>
+
+#include "base/text.h"
+#include "cli/common.h"
+
+static void print_loss(const char *verb, const struct session_stats *stats)
+{
+	if (stats->dropped > stats->dropped_no_ring)
+		fprintf(stderr, "kymo %s: %" PRIu64 " events were dropped, because the recorder was "
+			"slower than the program for a while; larger buffers help "
+			"(--ring-size 4M, KYMO_RING_SIZE)\n", verb, stats->dropped - stats->dropped_no_ring);
+	if (stats->dropped_no_ring)
+		fprintf(stderr, "kymo %s: %" PRIu64 " events were dropped, because their threads had got no ring: the rings of a process "
+			"together have KYMO_RING_MEMORY (64M); start it with more, or with a smaller KYMO_RING_SIZE\n", verb,
+			stats->dropped_no_ring);
+	if (stats->init_dropped)
+		fprintf(stderr, "kymo %s: %" PRIu64 " init events were dropped: names of nodes, topics "
+			"or callbacks may be missing\n", verb, stats->init_dropped);
+	if (stats->unwritten)
+		fprintf(stderr, "kymo %s: %" PRIu64 " events could not be written\n", verb,
+			stats->unwritten);
+	if (stats->lost_bytes)
+		fprintf(stderr, "kymo %s: %" PRIu64 " bytes in corrupt buffers were left out\n", verb,
+			stats->lost_bytes);
+}
+
+static void print_summary(const struct session_stats *stats)
+{
+	char time[TEXT_QUANTITY_MAX], bytes[TEXT_QUANTITY_MAX], left_out[64] = "";
+
+	if (stats->filtered)
+		(void)snprintf(left_out, sizeof left_out, ", %" PRIu64 " left out by rules", stats->filtered);
+	fprintf(stderr, "%" PRIu64 " events and %" PRIu64 " init events of %u process%s in %s, %s, "
+		"%" PRIu64 " dropped%s\n", stats->recorded, stats->init_events, stats->processes,
+		stats->processes == 1 ? "" : "es", text_ns(time, (int64_t)stats->duration_ns),
+		text_bytes(bytes, stats->bytes), stats->dropped, left_out);
+}
+
+void recorded_kernel(const char *verb, const struct kernel_stats *kernel, bool quiet)
+{
+	if (kernel->lost)
+		fprintf(stderr, "kymo %s: %" PRIu64 " of the kernel's events were lost%s\n", verb, kernel->lost,
+			kernel->full ? ": there was no room for them" : ", which it counted and did not deliver");
+	if (kernel->cpus && !quiet)
+		fprintf(stderr, "kernel: %" PRIu64 " events of %u CPUs through %s%s\n", kernel->events, kernel->cpus, kernel->source,
+			kernel->all ? "" : ", of what is traced and what ran instead");
+}
+
+static int print_table(const char *verb, const struct session_stats *stats, const struct kernel_stats *kernel,
+		       const char *output, int format)
+{
+	struct table *table;
+
+	if (table_open(&table, stdout, (enum table_format)format) < 0)
+		return EXIT_FAILED;
+	table_value_text(table, "trace", "Trace", output);
+	table_value_u64(table, "events", "Events", stats->recorded);
+	table_value_u64(table, "init_events", "Init events", stats->init_events);
+	table_value_u64(table, "dropped", "Dropped", stats->dropped);
+	table_value_u64(table, "filtered", "Left out by rules", stats->filtered);
+	table_value_u64(table, "init_dropped", "Init events dropped", stats->init_dropped);
+	table_value_u64(table, "unwritten", "Not written", stats->unwritten);
+	table_value_u64(table, "corrupt_bytes", "Corrupt bytes", stats->lost_bytes);
+	table_value_u64(table, "bytes", "Bytes", stats->bytes);
+	table_value_u64(table, "processes", "Processes", stats->processes);
+	table_value_u64(table, "threads", "Threads", stats->threads);
+	table_value_ns(table, "duration_ns", "Duration", (int64_t)stats->duration_ns);
+	if (kernel) {
+		table_value_u64(table, "kernel_events", "Kernel events", kernel->events);
+		table_value_u64(table, "kernel_lost", "Kernel events lost", kernel->lost);
+		table_value_u64(table, "kernel_left_out", "Kernel events of other threads, left out", kernel->left_out);
+		table_value_text(table, "kernel_source", "Kernel events through", kernel->source);
+		table_value_u64(table, "kernel_bytes", "Bytes of kernel events", kernel->bytes);
+	}
+	return cli_close(verb, table, EXIT_OK);
+}
+
+bool recorded_lossy(const struct session_stats *stats)
+{
+	return stats->dropped || stats->init_dropped || stats->unwritten || stats->lost_bytes;
+}
+
+int recorded_print(const char *verb, const struct session_stats *stats, const struct kernel_stats *kernel,
+		   const char *output, int format, bool quiet)
+{
+	char word[4 * CLI_PATH_MAX];
+	int status = EXIT_OK;
+
+	if (format != TABLE_TEXT)
+		status = print_table(verb, stats, kernel, output, format);
+	if (status != EXIT_OK)
+		return status;
+	if (!quiet)
+		print_summary(stats);
+	print_loss(verb, stats);
+	if (kernel)
+		recorded_kernel(verb, kernel, quiet);
+	if (!quiet && output)
+		fprintf(stderr, "trace: %s\nnext:  kymo report %s\n", output,
+			text_shell(word, sizeof(word), output));
+	return EXIT_OK;
+}
