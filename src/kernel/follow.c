@@ -3,7 +3,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 
-#include "kernel/internal.h"
+#include "kernel/kernel_internal.h"
 
 #define LOOKS_MAX 8		/* at a process that makes threads meanwhile */
 

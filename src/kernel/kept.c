@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/internal.h"
+#include "kernel/kernel_internal.h"
 
 static void drop_first(struct kkept *kept)
 {

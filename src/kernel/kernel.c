@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernel/internal.h"
+#include "kernel/kernel_internal.h"
 
 #define RING_DEFAULT (4u << 20)		/* 40 000 switches: at 100 000 a second, four polls */
 #define POLL_MS 100

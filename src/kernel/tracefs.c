@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kernel/internal.h"
+#include "kernel/kernel_internal.h"
 
 #define PREFIX "kymo-"
 #define CALLS_SUFFIX "-calls"

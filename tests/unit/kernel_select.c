@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of the kernel's events are taken (kernel/select.c), against a scheduler made here, which knows who ran, and who waited
+ * Which of the kernel's events are taken (kernel/kernel_select.c), against a scheduler made here, which knows who ran, and who waited
  * where: all of threads that are followed is there; who had their CPU meanwhile; and nothing of a CPU that they never saw.
  */
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/internal.h"
+#include "kernel/kernel_internal.h"
 
 #define CPUS 4				/* the last one is never ours */
 #define THREADS 14			/* tids 1 ..; odd ones are ours at first, and children of ours */

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernel/internal.h"
+#include "kernel/kernel_internal.h"
 
 #define ROUNDS 3000
 

@@ -9,7 +9,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "kernel/internal.h"
+#include "kernel/kernel_internal.h"
 
 #define MAX_RT_PRIO 100
 

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/internal.h"
+#include "kernel/kernel_internal.h"
 
 #define RAW_MAX 160			/* bytes of a record that can be held */
 #define BLOCKED 0xff			/* of prev_state: 0: it could go on */

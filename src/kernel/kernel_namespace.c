@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "kernel/internal.h"
+#include "kernel/kernel_internal.h"
 
 /* Inodes of the host's, in every kernel. */
 static const struct {

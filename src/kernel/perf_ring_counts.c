@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernel/internal.h"
+#include "kernel/kernel_internal.h"
 
 #define GROUP_EVENTS 2u
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "ctf/write/metadata.h"
-#include "kernel/internal.h"
+#include "kernel/kernel_internal.h"
 
 /* ---- metadata ---- */
 

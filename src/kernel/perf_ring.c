@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernel/internal.h"
+#include "kernel/kernel_internal.h"
 
 static bool is_counter(uint32_t event)
 {

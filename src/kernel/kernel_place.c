@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernel/internal.h"
+#include "kernel/kernel_internal.h"
 
 #define KEPT_MORE_NS 1000000000u		/* than the window: a snapshot takes its time */
 

@@ -4,7 +4,7 @@
  * events of each call, as LTTng's, numbered behind those of the table: entry, exit, entry of the next one, ...
  */
 #include "base/syscalls.h"
-#include "kernel/internal.h"
+#include "kernel/kernel_internal.h"
 
 #define NUMBER_FIELD 0		/* of both, the first */
 #define NUMBER_SIZE 4u		/* in the trace */
