@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "tracer/counter.h"
+#include "inside/tracer/tracer_counter.h"
 
 #define READS 1000
 #define BATCHES 2001

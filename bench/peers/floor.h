@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "abi/region.h"
-#include "tracer/counter.h"
+#include "inside/tracer/tracer_counter.h"
 
 struct floor_ring {
 	uint8_t *data;

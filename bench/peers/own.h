@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "abi/region.h"
-#include "tracer/counter.h"
+#include "inside/tracer/tracer_counter.h"
 
 /** own_attach() - a ring for the calling thread, and our region mapped. */
 void own_attach(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The init log that is cleaned (src/abi/region.h, src/tracer/initlog*.c, src/recorder/initlog*.c) for Spin:
+ * The init log that is cleaned (src/abi/region.h, src/inside/tracer/tracer_initlog*.c, src/recorder/runtime/initlog_cursor.c) for Spin:
  * a thread that writes facts and cleans, another one that writes, a reader that goes on from where it was
  * and collects when it is overtaken, and a crash anywhere.
  *

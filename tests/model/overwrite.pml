@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings that overwrite (src/tracer/ring.c, KYMO_MODE_OVERWRITE) for Spin: one thread, a signal handler
+ * Rings that overwrite (src/inside/tracer/tracer_ring.c, KYMO_MODE_OVERWRITE) for Spin: one thread, a signal handler
  * that lands anywhere and may come all the way round the ring, one reader that copies any block at any
  * moment by seq, bytes, seq, and a crash anywhere. What is published with several records at once,
  * and the time of it, is in ring.pml; here it is about blocks.

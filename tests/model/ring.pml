@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ring's publication protocol (src/tracer/ring.h, ring.c) for Spin: one thread, signal handlers
+ * The ring's publication protocol (src/inside/tracer/tracer_ring.h, ring.c) for Spin: one thread, signal handlers
  * nested two deep that land anywhere, one consumer that looks anywhere, and a crash anywhere.
  *
  * Positions count records; blocks and payloads are left out. The clock may stand still between

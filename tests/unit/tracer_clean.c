@@ -7,7 +7,7 @@
 
 #include "abi/life.h"
 #include "consumer.h"
-#include "tracer/initlog_internal.h"
+#include "inside/tracer/tracer_initlog_internal.h"
 
 #define ID KYMO_POINT_rcl_timer_init	/* its first field is its key */
 #define PAYLOAD 64

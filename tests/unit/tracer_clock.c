@@ -12,14 +12,14 @@
 
 #include <cmocka.h>
 
-#include "tracer/counter.h"
+#include "inside/tracer/tracer_counter.h"
 
 static uint64_t fake_counter(void);
 static int fake_gettime(clockid_t clock, struct timespec *now);
 
 #define kymo_counter fake_counter
 #define clock_gettime fake_gettime
-#include "../../src/tracer/clock.c"	/* NOLINT: it is the object of the test */
+#include "../../src/inside/tracer/tracer_clock.c"	/* NOLINT: it is the object of the test */
 #undef clock_gettime
 #undef kymo_counter
 

@@ -8,8 +8,8 @@
 #include <sys/mount.h>
 
 #include "consumer.h"
-#include "tracer/initlog.h"
-#include "tracer/ring.h"
+#include "inside/tracer/tracer_initlog.h"
+#include "inside/tracer/tracer_ring.h"
 
 #define ID KYMO_POINT_rcl_take
 #define THREADS 8

@@ -4,8 +4,8 @@
 #include <sys/resource.h>
 
 #include "consumer.h"
-#include "tracer/initlog.h"
-#include "tracer/ring.h"
+#include "inside/tracer/tracer_initlog.h"
+#include "inside/tracer/tracer_ring.h"
 
 #define THREADS 4
 #define FACTS_EACH 25000

@@ -8,9 +8,9 @@
 
 #include "consumer.h"
 #include "recorder/records/left_out_set.h"
-#include "tracer/initlog.h"
-#include "tracer/left_out.h"
-#include "tracer/process.h"
+#include "inside/tracer/tracer_initlog.h"
+#include "inside/tracer/tracer_left_out.h"
+#include "inside/tracer/tracer_process.h"
 
 static struct test_region region;
 static uint64_t *set;			/* as the recorder sees it */

@@ -10,8 +10,8 @@
 
 #include "consumer.h"
 #include "recorder/runtime/domain.h"
-#include "tracer/initlog.h"
-#include "tracer/process.h"
+#include "inside/tracer/tracer_initlog.h"
+#include "inside/tracer/tracer_process.h"
 
 #define ID KYMO_POINT_rcl_take
 #define ANY UINT64_MAX		/* a record whose value says nothing */

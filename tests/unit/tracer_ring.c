@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "consumer.h"
-#include "tracer/initlog.h"
-#include "tracer/ring.h"
+#include "inside/tracer/tracer_initlog.h"
+#include "inside/tracer/tracer_ring.h"
 
 #define ID KYMO_POINT_rcl_take
 

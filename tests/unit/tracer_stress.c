@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "consumer.h"
-#include "tracer/process.h"
+#include "inside/tracer/tracer_process.h"
 
 #define ID		KYMO_POINT_rcl_take
 #define PRODUCERS	2u

@@ -6,7 +6,7 @@
 #include "recorder/runtime/domain.h"
 #define KYMO_REGISTER_LATE	/* not before there is a directory */
 #include "kymo/kymo.h"
-#include "tracer/process.h"
+#include "inside/tracer/tracer_process.h"
 
 static char *directory;
 

@@ -7,7 +7,7 @@
 #include "consumer.h"
 #define KYMO_REGISTER_LATE	/* not before there is a directory */
 #include "kymo/kymo.h"
-#include "tracer/process.h"
+#include "inside/tracer/tracer_process.h"
 
 #define ID KYMO_POINT_rcl_take
 

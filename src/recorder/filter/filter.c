@@ -238,7 +238,7 @@ bool filter_wants_process(const struct process *process)
 	return !process->filter || process->filter->wanted;
 }
 
-/* By what the traced process has to know before it looks at the next ones: see src/tracer/left_out.c. */
+/* By what the traced process has to know before it looks at the next ones: see src/inside/tracer/tracer_left_out.c. */
 enum turn { TURN_MESSAGE, TURN_OBJECT, TURN_HELD };
 
 static enum turn turn_of(unsigned id)

@@ -22,7 +22,7 @@ fail() {
 
 flags="-std=gnu11 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Isrc -Iinclude"
 # With what they use of the recorder's side.
-for source in src/tracer/*.c src/recorder/{runtime/{rundir,domain,claim,alive},records/left_out_set}.c src/base/err.c; do
+for source in src/inside/tracer/*.c src/recorder/{runtime/{rundir,domain,claim,alive},records/left_out_set}.c src/base/err.c; do
 	$cc $flags -c -o "$work/$(basename "$(dirname "$source")")-$(basename "$source" .c).o" "$source"
 done
 "${cc%gcc}ar" rcs "$work/all.a" "$work"/*.o	# a test may bring one of them itself
@@ -41,9 +41,9 @@ wait "$second"
 
 # Both libraries, as they are built at home.
 shared="-shared -fPIC -fvisibility=hidden -ftls-model=initial-exec -Wl,-z,now -Wl,--no-undefined"
-$cc $flags $shared -Wl,-soname,libkymo.so.0 -o "$work/libkymo.so.0" src/tracer/*.c
+$cc $flags $shared -Wl,-soname,libkymo.so.0 -o "$work/libkymo.so.0" src/inside/tracer/*.c
 ln -s libkymo.so.0 "$work/libkymo.so"
-$cc $flags $shared -o "$work/libkymo-ros2.so" src/hooks/*.c -L"$work" -lkymo -Wl,-rpath,'$ORIGIN'
+$cc $flags $shared -o "$work/libkymo-ros2.so" src/inside/ros2/*.c -L"$work" -lkymo -Wl,-rpath,'$ORIGIN'
 $cc $flags -Iexamples/tracetools-stub -DSTUB_MAJOR=8 -DSTUB_MINOR=2 -shared -fPIC \
 	-o "$work/libtracetools.so" examples/tracetools-stub/stub.c
 cat >"$work/loop.c" <<'C'

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * malloc() and its family, in front of the program's allocator, whichever that is. Names and fields of the events are those of
+ * LTTng's liblttng-ust-libc-wrapper; aligned_alloc() is a memalign there is none of in LTTng, reallocarray() a realloc.
+ *
+ * The allocator is found by dlsym(), which may itself ask for memory: until then it comes out of a small arena that is never
+ * given back. A program whose executable has its own malloc() does not come here at all.
+ *
+ * Context: that of the functions themselves, and kymo_reserve_sp()'s.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inside/malloc/malloc_emit.h"
+
+#define ARENA_SIZE	(64u << 10)
+#define ARENA_ALIGN	16u
+
+typedef void *malloc_function(size_t size);
+typedef void *calloc_function(size_t nmemb, size_t size);
+typedef void *realloc_function(void *in_ptr, size_t size);
+typedef void free_function(void *ptr);
+typedef void *memalign_function(size_t alignment, size_t size);
+typedef int posix_memalign_function(void **out_ptr, size_t alignment, size_t size);
+
+static struct {
+	malloc_function *malloc;
+	calloc_function *calloc;
+	realloc_function *realloc;
+	free_function *free;
+	memalign_function *memalign, *aligned_alloc;
+	posix_memalign_function *posix_memalign;
+} below;
+static bool found;			/* release, when all of below is there */
+static __thread bool finding;		/* this thread is in dlsym() */
+
+/* ---- until the allocator is found ---- */
+
+static _Alignas(ARENA_ALIGN) char arena[ARENA_SIZE];
+static size_t arena_used;
+
+static bool is_arena(const void *at)
+{
+	return (const char *)at >= arena && (const char *)at < arena + ARENA_SIZE;
+}
+
+static void *arena_take(size_t size, size_t align)
+{
+	size_t at, whole;
+
+	if (align < ARENA_ALIGN)
+		align = ARENA_ALIGN;
+	if (size > ARENA_SIZE / 2 || align > ARENA_SIZE / 2)
+		return NULL;
+	whole = (size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN + align;
+	at = __atomic_fetch_add(&arena_used, whole, __ATOMIC_RELAXED);
+	if (at > ARENA_SIZE - whole)
+		return NULL;
+	return (void *)(((uintptr_t)arena + at + align - 1) & ~((uintptr_t)align - 1));	/* never used before: all zero */
+}
+
+/* By the union ISO C's conversion from object to function pointer is avoided. */
+#define FIND(name) ({							\
+		union { void *object; __typeof__(below.name) function; } found_;	\
+		found_.object = dlsym(RTLD_NEXT, #name);			\
+		below.name = found_.function;					\
+	})
+
+/* Return: false: in the middle of it. Two threads may do it at once: they find the same. */
+static bool find(void)
+{
+	if (finding)
+		return false;
+	finding = true;
+	FIND(malloc);
+	FIND(calloc);
+	FIND(realloc);
+	FIND(free);
+	FIND(memalign);
+	FIND(aligned_alloc);
+	FIND(posix_memalign);
+	finding = false;
+	__atomic_store_n(&found, true, __ATOMIC_RELEASE);
+	return true;
+}
+
+static inline bool ready(void)
+{
+	return kymo_likely(__atomic_load_n(&found, __ATOMIC_ACQUIRE)) || find();
+}
+
+/* ---- events ---- */
+
+#define EMIT(id, ...) do {						\
+		const uint64_t payload_[] = { __VA_ARGS__ };			\
+		malloc_emit(KYMO_POINT_##id, payload_, sizeof(payload_));	\
+	} while (0)
+#define NUMBER(pointer) ((uint64_t)(uintptr_t)(pointer))
+
+/* ---- the functions ---- */
+
+KYMO_EXPORT void *malloc(size_t size)
+{
+	void *ptr = ready() ? below.malloc(size) : arena_take(size, 0);
+
+	if (malloc_wanted(KYMO_POINT_libc_malloc))
+		EMIT(libc_malloc, size, NUMBER(ptr));
+	return ptr;
+}
+
+/* Told before it is done: another thread may get the same memory at once. */
+KYMO_EXPORT void free(void *ptr)
+{
+	if (malloc_wanted(KYMO_POINT_libc_free))
+		EMIT(libc_free, NUMBER(ptr));
+	if (!is_arena(ptr) && ready())
+		below.free(ptr);
+}
+
+KYMO_EXPORT void *calloc(size_t nmemb, size_t size)
+{
+	size_t bytes = 0;
+	void *ptr;
+
+	if (kymo_likely(ready()))
+		ptr = below.calloc(nmemb, size);
+	else
+		ptr = __builtin_mul_overflow(nmemb, size, &bytes) ? NULL : arena_take(bytes, 0);
+	if (malloc_wanted(KYMO_POINT_libc_calloc))
+		EMIT(libc_calloc, nmemb, size, NUMBER(ptr));
+	return ptr;
+}
+
+/* What is behind it in the arena may come along; nobody minds. */
+static void *from_arena(const char *in_ptr, size_t size)
+{
+	size_t left = (size_t)(arena + ARENA_SIZE - in_ptr);
+	void *ptr = ready() ? below.malloc(size) : arena_take(size, 0);
+
+	if (ptr)
+		memcpy(ptr, in_ptr, size < left ? size : left);
+	return ptr;
+}
+
+static void *resize(void *in_ptr, size_t size)
+{
+	void *ptr;
+
+	if (is_arena(in_ptr))
+		ptr = from_arena(in_ptr, size);
+	else
+		ptr = ready() ? below.realloc(in_ptr, size) : arena_take(size, 0);	/* then it is of no memory yet */
+	if (malloc_wanted(KYMO_POINT_libc_realloc))
+		EMIT(libc_realloc, NUMBER(in_ptr), size, NUMBER(ptr));
+	return ptr;
+}
+
+KYMO_EXPORT void *realloc(void *in_ptr, size_t size)
+{
+	return resize(in_ptr, size);
+}
+
+KYMO_EXPORT void *reallocarray(void *in_ptr, size_t nmemb, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(nmemb, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return resize(in_ptr, bytes);
+}
+
+KYMO_EXPORT void *memalign(size_t alignment, size_t size);
+KYMO_EXPORT void *memalign(size_t alignment, size_t size)
+{
+	void *ptr = ready() ? below.memalign(alignment, size) : arena_take(size, alignment);
+
+	if (malloc_wanted(KYMO_POINT_libc_memalign))
+		EMIT(libc_memalign, alignment, size, NUMBER(ptr));
+	return ptr;
+}
+
+KYMO_EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+	void *ptr = ready() ? below.aligned_alloc(alignment, size) : arena_take(size, alignment);
+
+	if (malloc_wanted(KYMO_POINT_libc_memalign))
+		EMIT(libc_memalign, alignment, size, NUMBER(ptr));
+	return ptr;
+}
+
+KYMO_EXPORT int posix_memalign(void **out_ptr, size_t alignment, size_t size)
+{
+	struct __attribute__((packed)) {
+		uint64_t out_ptr, alignment, size;
+		int32_t result;
+	} payload = { .alignment = alignment, .size = size };
+
+	if (kymo_likely(ready())) {
+		payload.result = below.posix_memalign(out_ptr, alignment, size);
+	} else {
+		*out_ptr = arena_take(size, alignment);
+		payload.result = *out_ptr ? 0 : ENOMEM;
+	}
+	if (malloc_wanted(KYMO_POINT_libc_posix_memalign)) {
+		payload.out_ptr = payload.result ? 0 : NUMBER(*out_ptr);
+		malloc_emit(KYMO_POINT_libc_posix_memalign, &payload, sizeof(payload));
+	}
+	return payload.result;
+}

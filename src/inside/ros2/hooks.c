@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions of libtracetools, in all three families, for every row of tracepoints.def whose
+ * shape does not depend on the version:
+ *
+ *     ros_trace_X(args)          checks and emits
+ *     ros_trace_enabled_X()      whether it is worth preparing the arguments
+ *     ros_trace_do_X(args)       emits after enabled_X said yes
+ *
+ * Context: as kymo_reserve_sp() for runtime events, kymo__log_reserve() for init events.
+ */
+#include "inside/ros2/ros2_emit.h"
+#include "inside/ros2/ros2_forward.h"
+
+#define HOOK_OWN(...)
+#define HOOK_NONE(...)
+#define HOOK_FN(id, name, phase, ...)							\
+	KYMO_HOOK(name, KYMO_WANTED_##phase(id), KYMO_LEFT_OUT_##phase(id), kymo_emit_##id,	\
+		  (PARAMS(__VA_ARGS__)), (ARGS(__VA_ARGS__)))
+
+#define POINT(provider, id, name, phase, hook, from, to, text, ...)			\
+	HOOK_##hook(id, name, phase __VA_OPT__(,) __VA_ARGS__)
+#include "abi/tracepoints.def"
+#undef POINT

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inside/ros2/ros2_dds.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "inside/ros2/ros2_below.h"
+#include "inside/ros2/ros2_emit.h"
+#include "inside/ros2/ros2_libraries.h"
+
+__thread const void *kymo_message_written;
+
+static void tell(uint64_t ns)
+{
+	const void *message = kymo_message_written;
+
+	kymo_message_written = NULL;
+	if (message && kymo_enable_byte(KYMO_POINT_dds_bind_addr_to_stamp))
+		kymo_emit_dds_bind_addr_to_stamp(message, ns);
+}
+
+/* ---- CycloneDDS ---- */
+
+typedef int32_t write_function(int32_t writer, const void *data);
+typedef int32_t write_at_function(int32_t writer, const void *data, int64_t time);
+typedef int64_t time_function(void);
+
+KYMO_EXPORT write_function dds_write;
+
+/*
+ * dds_write() takes the time itself and does not say which: so we take it. It is told before the write: behind it, the
+ * message may have been taken by another thread already, and whoever reads the events in order would not know its time.
+ */
+static bool write_at(int32_t writer, const void *data, const void *caller, int32_t *result)
+{
+	static void *at_known, *time_known;
+	write_at_function *at = (write_at_function *)kymo_below(&at_known, "dds_write_ts", caller, NULL);
+	time_function *time = (time_function *)kymo_below(&time_known, "dds_time", caller, NULL);
+	int64_t now;
+
+	if (!at || !time)
+		return false;
+	now = time();
+	tell((uint64_t)now);
+	*result = at(writer, data, now);
+	return true;
+}
+
+KYMO_EXPORT int32_t dds_write(int32_t writer, const void *data)
+{
+	static void *known;
+	const void *caller = __builtin_return_address(0);
+	write_function *real;
+	int32_t result;
+
+	if (data && data == kymo_message_written && write_at(writer, data, caller, &result))
+		return result;
+	real = (write_function *)kymo_below(&known, "dds_write", caller, (void *)dds_write);
+	if (!real)			/* who called us was linked with it */
+		__builtin_trap();
+	return real(writer, data);
+}
+
+/* ---- Fast DDS ---- */
+
+/* eprosima::fastrtps::rtps::CacheChange_t, on 64-bit machines: where its sourceTimestamp is. */
+static const struct {
+	const char *library;
+	unsigned at;
+} stamps[] = {
+	{ "libfastrtps.so.2.6", 100 },	/* Humble */
+	{ "libfastrtps.so.2.10", 108 },	/* Iron */
+};
+
+struct stamp {
+	int32_t seconds;
+	uint32_t fraction;
+	uint32_t nanoseconds;
+};
+
+/* The offset in the library that has @function, 0: one that is not known. */
+static unsigned stamp_at(const void *function)
+{
+	const char *base;
+	Dl_info info;
+
+	if (!dladdr(function, &info) || !info.dli_fname)
+		return 0;
+	base = strrchr(info.dli_fname, '/');
+	base = base ? base + 1 : info.dli_fname;
+	for (unsigned i = 0; i < sizeof stamps / sizeof *stamps; i++) {
+		const size_t length = strlen(stamps[i].library);
+
+		if (!strncmp(base, stamps[i].library, length) && (!base[length] || base[length] == '.'))
+			return stamps[i].at;
+	}
+	return 0;
+}
+
+/* The history sets the time of a change just before. */
+void kymo_change_written(const struct kymo_call *call)
+{
+	static unsigned at = ~0u;
+	struct stamp stamp;
+
+	if (!kymo_message_written || !call->first)
+		return;
+	if (__atomic_load_n(&at, __ATOMIC_RELAXED) == ~0u)
+		__atomic_store_n(&at, stamp_at((const void *)call->real), __ATOMIC_RELAXED);
+	if (!at)
+		return;
+	memcpy(&stamp, (const uint8_t *)call->first + at, sizeof stamp);
+	if (stamp.seconds > 0 && stamp.nanoseconds < 1000000000)
+		tell((uint64_t)stamp.seconds * 1000000000 + stamp.nanoseconds);
+}

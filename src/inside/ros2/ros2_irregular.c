@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions whose shape depends on the tracetools version, and one that tells more than its own event.
+ *
+ * ros_trace_rmw_publish keeps its name and changes its arguments: (message) up to 7.x,
+ * (rmw_publisher_handle, message, timestamp) from 8.0. Called with one argument, the other two
+ * registers hold garbage; they are not read then.
+ */
+#include "inside/ros2/ros2_below.h"
+#include "inside/ros2/ros2_dds.h"
+#include "inside/ros2/ros2_emit.h"
+#include "inside/ros2/ros2_forward.h"
+
+/* rcl_init() has loaded the middleware; librcl, which calls us, is linked with who knows which. */
+static inline __attribute__((always_inline)) void emit_rcl_init(const void *context)
+{
+	static void *known;
+	const char *(*identifier)(void) = (const char *(*)(void))
+		kymo_below(&known, "rmw_get_implementation_identifier", __builtin_return_address(0), NULL);
+
+	kymo_emit_rcl_init(context);
+	if (identifier)
+		kymo_emit_rmw_implementation(identifier());
+}
+
+static inline void emit_rmw_publish(const void *first, const void *message, int64_t timestamp)
+{
+	kymo_tracetools_known();
+	if (kymo_tracetools.publish_has_handle) {
+		kymo_emit_rmw_publish(first, message, timestamp);
+	} else {
+		kymo_emit_rmw_publish_message(first);
+		kymo_message_written = first;
+	}
+}
+
+static inline bool left_out_rmw_publish(const void *first, const void *message, int64_t timestamp)
+{
+	kymo_tracetools_known();
+	return kymo_tracetools.publish_has_handle ? kymo_left_out_rmw_publish(first, message, timestamp) :
+	       kymo_left_out_rmw_publish_message(first);
+}
+
+static inline void emit_rmw_publisher_init(const void *handle, const uint8_t *gid)
+{
+	kymo_tracetools_known();
+	if (kymo_tracetools.version >= KYMO_V(8, 4))
+		kymo_emit_rmw_publisher_init_gid16(handle, gid);
+	else
+		kymo_emit_rmw_publisher_init(handle, gid);
+}
+
+static inline void emit_rmw_subscription_init(const void *handle, const uint8_t *gid)
+{
+	kymo_tracetools_known();
+	if (kymo_tracetools.version >= KYMO_V(8, 4))
+		kymo_emit_rmw_subscription_init_gid16(handle, gid);
+	else
+		kymo_emit_rmw_subscription_init(handle, gid);
+}
+
+KYMO_HOOK(rcl_init, KYMO_WANTED_INIT(rcl_init), kymo_never_left_out, emit_rcl_init,
+	  (const void *context), (context))
+/* The recorder switches both shapes of rmw_publish together, so one byte stands for both. */
+KYMO_HOOK(rmw_publish, KYMO_WANTED_RUN(rmw_publish), left_out_rmw_publish, emit_rmw_publish,
+	  (const void *first, const void *message, int64_t timestamp), (first, message, timestamp))
+KYMO_HOOK(rmw_publisher_init, KYMO_WANTED_INIT(rmw_publisher_init), kymo_never_left_out,
+	  emit_rmw_publisher_init, (const void *handle, const uint8_t *gid), (handle, gid))
+KYMO_HOOK(rmw_subscription_init, KYMO_WANTED_INIT(rmw_subscription_init), kymo_never_left_out,
+	  emit_rmw_subscription_init, (const void *handle, const uint8_t *gid), (handle, gid))

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Executors and callback groups of rclcpp: which executor has which groups, and what is in them. No
+ * tracepoint tells; the functions of abi/symbols.def, exported by librclcpp and called through the dynamic
+ * linker, do. They are C++, and this is C: by the Itanium C++ ABI all of them take words in registers.
+ *
+ *   std::shared_ptr by value      a pointer to  ┌────────┬─────────┐      ┌────────┬───────┬──────┐
+ *   std::shared_ptr returned      in memory of  │ object │ control ┼─────▶│ vtable │ users │ weak │
+ *                                 the caller    └────────┴─────────┘      └────────┴───────┴──────┘
+ *                                                                           8 bytes  int     int
+ *
+ * The executor of a collector is known because one is constructed inside the other, on one thread:
+ *
+ *   Executor()  ──▶ ExecutorEntitiesCollector()                                     Jazzy and later
+ *   StaticSingleThreadedExecutor::add_node()  ──▶ StaticExecutorEntitiesCollector::add_callback_group()
+ *                                                                                   up to Iron
+ */
+#include "inside/ros2/ros2_below.h"
+#include "inside/ros2/ros2_emit.h"
+#include "inside/ros2/ros2_libraries.h"
+
+struct shared {
+	void *object;
+	uint8_t *control;
+};
+
+/* A shared_ptr comes back in memory whose address the caller passes, as does any struct of this size. */
+struct returned {
+	struct shared shared;
+	void *fill[2];
+};
+
+static __thread struct {
+	uintptr_t begun;		/* an executor whose constructor has not met its collector yet */
+	uintptr_t executor, collector;	/* the last two that belong together */
+	uintptr_t adds;			/* a static executor that is adding groups to its collector */
+} here;
+
+static const char single_threaded[] = "single_threaded_executor";
+static const char multi_threaded[] = "multi_threaded_executor";
+static const char static_single_threaded[] = "static_single_threaded_executor";
+
+static const void *pointer(uintptr_t word)
+{
+	return (const void *)word;
+}
+
+static const void *pointee(uintptr_t smart_pointer)
+{
+	return smart_pointer ? ((const struct shared *)smart_pointer)->object : NULL;
+}
+
+/* ---- executors ---- */
+
+void kymo_executor_begins(const struct kymo_call *call)
+{
+	here.begun = call->self;
+}
+
+void kymo_executor_made(const struct kymo_call *call)
+{
+	(void)call;
+	here.begun = 0;
+}
+
+void kymo_collector_begins(const struct kymo_call *call)
+{
+	if (!here.begun)
+		return;			/* not of an executor, or of one that has its own already */
+	kymo_emit_executor_entity_collector_to_executor(pointer(here.begun), pointer(call->self));
+	here.executor = here.begun;
+	here.collector = call->self;
+	here.begun = 0;
+}
+
+void kymo_single_threaded_made(const struct kymo_call *call)
+{
+	kymo_emit_construct_executor(pointer(call->self), single_threaded);
+}
+
+void kymo_multi_threaded_made(const struct kymo_call *call)
+{
+	kymo_emit_construct_executor(pointer(call->self), multi_threaded);
+}
+
+void kymo_static_made(const struct kymo_call *call)
+{
+	if (here.executor == call->self)	/* else: when it adds its first group */
+		kymo_emit_construct_static_executor(pointer(call->self), pointer(here.collector),
+						    static_single_threaded);
+}
+
+void kymo_executor_ends(const struct kymo_call *call)
+{
+	if (here.executor == call->self)
+		here.executor = 0;
+	kymo__log_gone(KYMO_ENTITY_EXECUTOR, call->self);
+}
+
+/* ---- callback groups ---- */
+
+/* rclcpp::CallbackGroupType of a group. */
+static const char *type_of(const void *group, const struct kymo_call *call)
+{
+	static void *known;
+	const int *(*type)(const void *) = (const int *(*)(const void *))
+		kymo_below(&known, "_ZNK6rclcpp13CallbackGroup4typeEv", call->caller, NULL);
+	const int *value = type && group ? type(group) : NULL;
+
+	return !value || (unsigned)*value > 1 ? "unknown" : *value ? "reentrant" : "mutually_exclusive";
+}
+
+void kymo_group_to_executor(const struct kymo_call *call)
+{
+	const void *group = pointee(call->first);
+
+	kymo_emit_add_callback_group(pointer(call->self), group, type_of(group, call));
+}
+
+void kymo_group_to_collector(const struct kymo_call *call)
+{
+	const void *group = pointee(call->first);
+
+	kymo_emit_callback_group_to_executor_entity_collector(pointer(call->self), group, type_of(group, call));
+}
+
+void kymo_static_adds(const struct kymo_call *call)
+{
+	here.adds = call->self;
+}
+
+void kymo_static_added(const struct kymo_call *call)
+{
+	(void)call;
+	here.adds = 0;
+}
+
+void kymo_group_to_static(const struct kymo_call *call)
+{
+	const void *group = pointee(call->first);
+
+	if (here.adds && (here.executor != here.adds || here.collector != call->self)) {
+		kymo_emit_construct_static_executor(pointer(here.adds), pointer(call->self),
+						    static_single_threaded);
+		here.executor = here.adds;
+		here.collector = call->self;
+	}
+	kymo_emit_add_callback_group_static_executor(pointer(call->self), group, type_of(group, call));
+}
+
+void kymo_group_ends(const struct kymo_call *call)
+{
+	kymo__log_gone(KYMO_ENTITY_GROUP, call->self);
+}
+
+/* ---- what is in a group ---- */
+
+/*
+ * The rcl handle that @getter returns for the object whose smart pointer came as first argument. The object has
+ * another reference to it, so that ours is never the last one and can go without libstdc++.
+ */
+static const void *handle_of(void **known, const char *getter, const struct kymo_call *call)
+{
+	struct returned (*get)(const void *) = (struct returned (*)(const void *))
+		kymo_below(known, getter, call->caller, NULL);
+	const void *object = pointee(call->first);
+	struct shared handle;
+
+	if (!get || !object)
+		return NULL;
+	handle = get(object).shared;
+	if (handle.control)
+		(void)__atomic_fetch_sub((int *)(handle.control + sizeof(void *)), 1, __ATOMIC_ACQ_REL);
+	return handle.object;
+}
+
+#define MEMBER(what, getter)								\
+	void kymo_##what##_to_group(const struct kymo_call *call)				\
+	{										\
+		static void *known;							\
+		const void *handle = handle_of(&known, getter, call);			\
+											\
+		if (handle)								\
+			kymo_emit_callback_group_add_##what(pointer(call->self), handle); \
+	}
+MEMBER(timer, "_ZN6rclcpp9TimerBase16get_timer_handleEv")
+MEMBER(subscription, "_ZN6rclcpp16SubscriptionBase23get_subscription_handleEv")
+MEMBER(service, "_ZN6rclcpp11ServiceBase18get_service_handleEv")
+MEMBER(client, "_ZN6rclcpp10ClientBase17get_client_handleEv")

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of callbacks where the distribution's tracetools was built without LTTng.
+ *
+ * rclcpp asks libtracetools' C++ helpers for a callback's name. A library without LTTng answers
+ * with "DISABLED__..."; then we answer instead. What is returned comes from malloc(): the caller
+ * frees it on Iron and later, and keeps it for ever on Humble, as it does with the original's.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/points.h"
+#include "inside/ros2/ros2_tracetools.h"
+#include "inside/tracer/tracer_ring.h"
+
+#define DEMANGLE _ZN10tracetools6detail15demangle_symbolEPKc
+#define FUNCTION_NAME_HUMBLE _ZN10tracetools6detail18get_symbol_funcptrEPv
+#define FUNCTION_NAME _ZN10tracetools6detail18get_symbol_funcptrEPKv
+
+KYMO_EXPORT char *DEMANGLE(const char *mangled);
+KYMO_EXPORT char *FUNCTION_NAME_HUMBLE(void *function);
+KYMO_EXPORT char *FUNCTION_NAME(const void *function);
+
+/* The original, where it works; NULL where it would answer DISABLED__. */
+static void *original(const char *name)
+{
+	kymo_tracetools_known();
+	return kymo_tracetools.has_lttng ? kymo_tracetools_symbol(name) : NULL;
+}
+
+/* The process's own C++ runtime demangles. Return: malloc'ed, never NULL but for lack of memory. */
+static char *demangle(const char *mangled)
+{
+	char *(*cxa_demangle)(const char *, char *, size_t *, int *) =
+		(char *(*)(const char *, char *, size_t *, int *))dlsym(RTLD_DEFAULT, "__cxa_demangle");
+	char *name = NULL;
+	int status = -1;
+
+	if (cxa_demangle)
+		name = cxa_demangle(mangled, NULL, NULL, &status);
+	if (status == 0 && name)
+		return name;
+	return strdup(mangled);
+}
+
+KYMO_EXPORT char *DEMANGLE(const char *mangled)
+{
+	char *(*real)(const char *) =
+		(char *(*)(const char *))original("_ZN10tracetools6detail15demangle_symbolEPKc");
+
+	if (real)
+		return real(mangled);
+	if (mangled)
+		return demangle(mangled);
+	return kymo_tracetools.version < KYMO_V(5, 1) ? strdup("UNKNOWN_demangling_failed") : NULL;
+}
+
+/* The symbol, or "library+0xoffset" where it is not exported: still something to look up. */
+static char *function_name(const void *function)
+{
+	const char *base;
+	char *text;
+	Dl_info info;
+
+	if (!dladdr(function, &info))
+		return kymo_tracetools.version < KYMO_V(5, 1) ? strdup("UNKNOWN") : NULL;
+	if (info.dli_sname)
+		return demangle(info.dli_sname);
+	base = info.dli_fname ? strrchr(info.dli_fname, '/') : NULL;
+	base = base ? base + 1 : info.dli_fname;
+	if (asprintf(&text, "%s+0x%zx", base ? base : "?",
+		     (size_t)((const char *)function - (const char *)info.dli_fbase)) < 0)
+		return NULL;
+	return text;
+}
+
+KYMO_EXPORT char *FUNCTION_NAME(const void *function)
+{
+	char *(*real)(const void *) =
+		(char *(*)(const void *))original("_ZN10tracetools6detail18get_symbol_funcptrEPKv");
+
+	return real ? real(function) : function_name(function);
+}
+
+KYMO_EXPORT char *FUNCTION_NAME_HUMBLE(void *function)
+{
+	char *(*real)(void *) =
+		(char *(*)(void *))original("_ZN10tracetools6detail18get_symbol_funcptrEPv");
+
+	return real ? real(function) : function_name(function);
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the runtime directory tells a process that starts: is somebody recording? */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "abi/points.h"
+#include "inside/tracer/tracer_process.h"
+
+#define FLIGHTS_MAX	1024u		/* left-overs of flight recorders that a sweep keeps at most ... */
+#define FLIGHT_BYTES_MAX (256ull << 20)	/* ... and their bytes, but no more than a quarter of the file system */
+
+/* The table's runtime events; what a process declares itself comes with its declaration. */
+static const uint8_t is_runtime[KYMO_POINTS_TABLE] = {
+#define POINT(provider, id, name, phase, ...) KYMO_PHASE_##phase == KYMO_PHASE_RUN,
+#include "abi/tracepoints.def"
+#undef POINT
+};
+
+/* The domain as it stands; WAIT when there is none or its recorder is gone. */
+static void read_domain(const struct kymo_process *process, struct kymo_domain *domain)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
+	char path[sizeof process->directory + 8];
+	struct stat st;
+	bool valid;
+	int fd;
+
+	*domain = (struct kymo_domain){ .state = KYMO_STATE_WAIT };
+	(void)snprintf(path, sizeof path, "%s/domain", process->directory);
+	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	valid = !fstat(fd, &st) && st.st_uid == geteuid() &&
+		pread(fd, domain, sizeof *domain, 0) == sizeof *domain &&
+		domain->magic == KYMO_DOMAIN_MAGIC && domain->abi_version == KYMO_ABI_VERSION &&
+		!fcntl(fd, F_GETLK, &lock) && lock.l_type != F_UNLCK;
+	(void)close(fd);
+	if (!valid)
+		*domain = (struct kymo_domain){ .state = KYMO_STATE_WAIT };
+}
+
+static bool is_active(const struct kymo_domain *domain)
+{
+	return domain->state == KYMO_STATE_RECORD || domain->state == KYMO_STATE_PREPARE;
+}
+
+bool kymo_domain_recording(const struct kymo_process *process)
+{
+	struct kymo_domain domain;
+
+	read_domain(process, &domain);
+	return is_active(&domain);
+}
+
+static bool wanted(const struct kymo_domain *domain)
+{
+	return is_active(domain) &&
+	       (!domain->session_tag || domain->session_tag == kymo_settings.session_tag);
+}
+
+static bool is_of(const struct kymo_domain *domain)
+{
+	const uint32_t number = kymo_settings.ros_domain;
+	uint64_t any = 0;
+
+	for (unsigned i = 0; i < KYMO_ROS_WORDS; i++)
+		any |= domain->ros_domains[i];
+	return !any || number == KYMO_ROS_EVERY || domain->ros_domains[number / 64] >> number % 64 & 1;
+}
+
+/* What it means for this process: while those of other ROS domains record, it only prepares. */
+static void narrow(struct kymo_domain *domain)
+{
+	if (domain->state == KYMO_STATE_RECORD && !is_of(domain))
+		domain->state = KYMO_STATE_PREPARE;
+}
+
+/* What the process should do. */
+struct aim {
+	enum kymo_state state;
+	enum kymo_mode mode;
+};
+
+/* A session that wants the process wins over its being its own flight recorder. */
+static struct aim aim_for(const struct kymo_domain *domain)
+{
+	if (wanted(domain))
+		return (struct aim){ domain->state, KYMO_MODE_DISCARD };
+	if (kymo_settings.flight)
+		return (struct aim){ KYMO_STATE_RECORD, KYMO_MODE_OVERWRITE };
+	return (struct aim){ KYMO_STATE_WAIT, KYMO_MODE_DISCARD };
+}
+
+static bool is_aim(const struct kymo_region *region, struct aim aim)
+{
+	return __atomic_load_n(&region->state, __ATOMIC_RELAXED) == aim.state &&
+	       __atomic_load_n(&region->mode, __ATOMIC_RELAXED) == aim.mode;
+}
+
+static void set_state(struct kymo_process *process, struct aim aim, uint32_t generation)
+{
+	struct kymo_region *region = process->region;
+	uint8_t *enable = (uint8_t *)region + KYMO_ENABLE_PAGE * KYMO_PAGE;
+
+	__atomic_store_n(&region->generation, generation, __ATOMIC_RELAXED);
+	__atomic_store_n(&region->mode, aim.mode, __ATOMIC_RELAXED);
+	for (unsigned id = 0; id < KYMO_POINTS_TABLE; id++)
+		__atomic_store_n(&enable[id], aim.state == KYMO_STATE_RECORD && is_runtime[id],
+				 __ATOMIC_RELAXED);
+	__atomic_store_n(&region->state, aim.state, __ATOMIC_RELEASE);
+}
+
+/*
+ * A recorder that ends writes the domain first and the regions after. So: set, look again, and
+ * repeat while the answer changes; whoever comes later then wins.
+ */
+void kymo_domain_join(struct kymo_process *process)
+{
+	struct kymo_domain domain, again;
+
+	read_domain(process, &domain);
+	narrow(&domain);
+	/* Nothing happened since the first time; but the recorder may have come to another decision. */
+	if (process->joined && domain.generation == process->joined_generation && domain.state == process->joined_state)
+		return;
+	for (int try = 0; try < 100; try++) {
+		if (wanted(&domain) || !is_aim(process->region, aim_for(&domain)))
+			set_state(process, aim_for(&domain), domain.generation);
+		read_domain(process, &again);
+		narrow(&again);
+		if (again.generation == domain.generation && again.state == domain.state &&
+		    wanted(&again) == wanted(&domain))
+			break;
+		domain = again;
+	}
+	process->joined = true;
+	process->joined_generation = domain.generation;
+	process->joined_state = domain.state;
+}
+
+/* ---- left-overs of processes that died while nobody recorded ---- */
+
+/* @owed: of a recorder that was killed, whose successor is to tell what was dropped, too. */
+static bool ring_is_empty(int fd, uint32_t page, bool owed)
+{
+	struct kymo_ring ring;
+
+	return pread(fd, &ring, sizeof ring, (off_t)page * KYMO_PAGE) == sizeof ring &&
+	       KYMO_WORD_POS(ring.wpos) == ring.rpos && (!owed || ring.told == ring.dropped);
+}
+
+static bool holds_nothing_unread(int fd, const struct kymo_region *region)
+{
+	uint32_t page[KYMO_RINGS_MAX];
+	const unsigned count = region->ring_count;
+
+	if (count > KYMO_RINGS_MAX || region->promise.state ||
+	    (region->owed && region->no_ring_told != region->dropped_no_ring) ||
+	    pread(fd, page, sizeof page, (off_t)KYMO_RING_DIR_PAGE * KYMO_PAGE) != sizeof page)
+		return false;
+	for (unsigned i = 0; i < count; i++)
+		if (!ring_is_empty(fd, page[i], region->owed))
+			return false;
+	return true;
+}
+
+static bool is_dead(unsigned pid, uint64_t start_time)
+{
+	char text[16];
+	uint64_t start;
+
+	if (kill((pid_t)pid, 0) && errno == ESRCH)
+		return true;
+	(void)snprintf(text, sizeof text, "%u", pid);
+	start = kymo_start_time(text);
+	return start && start != start_time;	/* the number was given away again */
+}
+
+/* Dead flight recorders found in a sweep, the one that was silent longest first. */
+struct dead_flights {
+	struct dead_flight {
+		uint64_t last_ns, bytes;
+		char name[64];
+	} flight[FLIGHTS_MAX];
+	unsigned count;
+	uint64_t bytes;
+};
+
+/* The time of the last event, or of the birth. */
+static uint64_t last_event(int fd, const struct kymo_region *region)
+{
+	uint32_t page[KYMO_RINGS_MAX];
+	uint64_t last = region->birth_ns;
+	struct kymo_ring ring;
+
+	if (pread(fd, page, sizeof page, (off_t)KYMO_RING_DIR_PAGE * KYMO_PAGE) != sizeof page)
+		return last;
+	for (unsigned i = 0; i < region->ring_count && i < KYMO_RINGS_MAX; i++)
+		if (pread(fd, &ring, sizeof ring, (off_t)page[i] * KYMO_PAGE) == sizeof ring &&
+		    ring.lastts > last)
+			last = ring.lastts;
+	return last;
+}
+
+static void flights_remove_oldest(struct dead_flights *flights, int dir)
+{
+	(void)unlinkat(dir, flights->flight[0].name, 0);
+	flights->bytes -= flights->flight[0].bytes;
+	memmove(&flights->flight[0], &flights->flight[1],
+		--flights->count * sizeof flights->flight[0]);
+}
+
+static void flights_add(struct dead_flights *flights, int dir, const char *name, int fd,
+			const struct kymo_region *region)
+{
+	struct dead_flight new = { .last_ns = last_event(fd, region) };
+	struct stat st;
+	unsigned at = 0;
+
+	if (fstat(fd, &st) || strlen(name) >= sizeof new.name)
+		return;
+	new.bytes = (uint64_t)st.st_size;
+	(void)snprintf(new.name, sizeof new.name, "%s", name);
+	if (flights->count == FLIGHTS_MAX)
+		flights_remove_oldest(flights, dir);
+	while (at < flights->count && flights->flight[at].last_ns < new.last_ns)
+		at++;
+	memmove(&flights->flight[at + 1], &flights->flight[at],
+		(flights->count - at) * sizeof new);
+	flights->flight[at] = new;
+	flights->count++;
+	flights->bytes += new.bytes;
+}
+
+/* They stay for `kymo snapshot` and `kymo recover`, the latest ones, as far as there is room. */
+static void flights_trim(struct dead_flights *flights, int dir)
+{
+	uint64_t allowed = FLIGHT_BYTES_MAX;
+	struct statvfs fs;
+
+	if (!fstatvfs(dir, &fs) && (uint64_t)fs.f_blocks * fs.f_frsize / 4 < allowed)
+		allowed = (uint64_t)fs.f_blocks * fs.f_frsize / 4;
+	while (flights->count && flights->bytes > allowed)
+		flights_remove_oldest(flights, dir);
+}
+
+static void sweep_one(int dir, const char *name, uint64_t pid_ns, struct dead_flights *flights)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct kymo_region region;
+
+	if (fd < 0)
+		return;
+	if (pread(fd, &region, sizeof region, 0) == sizeof region &&
+	    region.magic == KYMO_REGION_MAGIC && region.abi_version == KYMO_ABI_VERSION &&
+	    region.pid_ns == pid_ns && is_dead(region.pid, region.start_time)) {
+		if (holds_nothing_unread(fd, &region))
+			(void)unlinkat(dir, name, 0);
+		else if (region.flags & KYMO_REGION_FLIGHT && region.mode == KYMO_MODE_OVERWRITE)
+			flights_add(flights, dir, name, fd, &region);
+	}
+	(void)close(fd);
+}
+
+/* One that was being made when its process was killed. It says nothing yet, but for its name. */
+static void sweep_unborn(int dir, const char *name, uint64_t pid_ns)
+{
+	unsigned long long start, space;
+	unsigned pid;
+
+	if (sscanf(name, "%10u-%20llu-%16llx.", &pid, &start, &space) == 3 && pid && pid <= INT_MAX &&
+	    space == pid_ns && is_dead(pid, start))
+		(void)unlinkat(dir, name, 0);
+}
+
+static bool ends_with(const char *name, const char *suffix)
+{
+	const size_t length = strlen(name), end = strlen(suffix);
+
+	return length > end && !strcmp(name + length - end, suffix);
+}
+
+void kymo_domain_sweep(const struct kymo_process *process, bool all)
+{
+	const size_t bytes = sizeof(struct dead_flights);
+	struct dead_flights *flights = NULL;
+	DIR *dir = opendir(process->directory);
+	struct dirent *entry;
+	const uint64_t pid_ns = kymo_own_pid_ns();
+
+	if (!dir)
+		return;
+	if (all)
+		flights = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (flights == MAP_FAILED)
+		flights = NULL;
+	while (pid_ns && (entry = readdir(dir))) {
+		if (ends_with(entry->d_name, ".region.new"))
+			sweep_unborn(dirfd(dir), entry->d_name, pid_ns);
+		else if (flights && ends_with(entry->d_name, ".region"))
+			sweep_one(dirfd(dir), entry->d_name, pid_ns, flights);
+	}
+	if (flights) {
+		flights_trim(flights, dirfd(dir));
+		(void)munmap(flights, bytes);
+	}
+	(void)closedir(dir);
+}

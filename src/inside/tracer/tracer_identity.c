@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who this process is: the constant part of the region's header. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/hash.h"
+#include "abi/points.h"
+#include "inside/tracer/tracer_initlog.h"
+#include "inside/tracer/tracer_process.h"
+
+static ssize_t read_text(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (fd < 0)
+		return -1;
+	got = read(fd, text, size - 1);
+	(void)close(fd);
+	text[got > 0 ? got : 0] = 0;
+	return got;
+}
+
+uint64_t kymo_start_time(const char *pid)
+{
+	char path[64], text[1024], *at;
+
+	(void)snprintf(path, sizeof path, "/proc/%s/stat", pid);
+	if (read_text(path, text, sizeof text) <= 0)
+		return 0;
+	at = strrchr(text, ')');	/* the name may hold anything, also ')' */
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+/* Emulators answer for /proc/self/stat themselves, a tick off; for the leading thread the kernel does. */
+uint64_t kymo_own_start_time(void)
+{
+	char leader[32];
+	uint64_t start;
+
+	(void)snprintf(leader, sizeof leader, "self/task/%d", getpid());
+	start = kymo_start_time(leader);
+	return start ? start : kymo_start_time("self");
+}
+
+/* Outlives fork(): a child's region says the same. */
+static unsigned tracetools_version;
+static char tracetools_text[sizeof ((struct kymo_region *)0)->tracetools_version];
+
+static void tell_tracetools(struct kymo_region *region)
+{
+	memcpy(region->tracetools_version, tracetools_text, sizeof tracetools_text);
+	__atomic_store_n(&region->tracetools, tracetools_version, __ATOMIC_RELEASE);
+}
+
+void kymo__set_tracetools(unsigned version, const char *text)
+{
+	(void)snprintf(tracetools_text, sizeof tracetools_text, "%s", text);
+	tracetools_version = version;
+	if (kymo_thread_slot())
+		tell_tracetools(kymo_process->region);
+}
+
+uint64_t kymo_own_pid_ns(void)
+{
+	struct stat ns;
+
+	return stat("/proc/self/ns/pid", &ns) ? 0 : (uint64_t)ns.st_ino;
+}
+
+void kymo_region_identify(struct kymo_region *region)
+{
+	ssize_t length;
+	char name[32];
+
+	region->abi_version = KYMO_ABI_VERSION;
+	region->points_table = KYMO_POINTS_TABLE;
+	region->table_hash = kymo_table_hash();
+	region->pid = (uint32_t)getpid();
+	region->uid = (uint32_t)geteuid();
+	region->start_time = kymo_own_start_time();
+	region->pid_ns = kymo_own_pid_ns();
+	region->birth_ns = kymo_clock_ns();
+	region->session_tag = kymo_settings.session_tag;
+	region->ros_domain = kymo_settings.ros_domain;
+	length = read_text("/proc/self/comm", name, sizeof name);
+	if (length > 0)
+		memcpy(region->procname, name, strcspn(name, "\n") < sizeof region->procname
+		       ? strcspn(name, "\n") : sizeof region->procname - 1);
+	length = readlink("/proc/self/exe", region->exe, sizeof region->exe - 1);
+	region->exe[length > 0 ? length : 0] = 0;
+	region->flags = kymo_settings.flight ? KYMO_REGION_FLIGHT : 0;
+	tell_tracetools(region);
+}

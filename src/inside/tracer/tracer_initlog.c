@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The init log: shared by all threads, read from outside at any time, cleaned by its writers. */
+#include "inside/tracer/tracer_initlog_internal.h"
+
+#define FULL_TRIES 8		/* others may use up the room that was made */
+
+static bool drop_fact(struct kymo_process *process)
+{
+	if (process && process->region)
+		(void)__atomic_fetch_add(&process->region->log_dropped, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+static bool grow(struct kymo_process *process, uint64_t index, unsigned leave)
+{
+	int error = 0;
+
+	if (!kymo_region_lock(process))
+		return false;
+	while (!error && index >= process->region->log_chunk_count)
+		error = kymo_region_add_log_chunk(process, leave);
+	kymo_region_unlock(process);
+	return !error;
+}
+
+/* Chunk @index is there, or can be made. */
+static bool chunk_ready(struct kymo_process *process, struct kymo_thread *thread, uint64_t index,
+			enum log_writer writer)
+{
+	const unsigned leave = writer == LOG_CLEANER ? 0 : writer == LOG_GONE ? 1 : KYMO_LOG_SPARE;
+	bool grown;
+
+	if (index < __atomic_load_n(&process->region->log_chunk_count, __ATOMIC_ACQUIRE))
+		return true;
+	if (writer == LOG_CLEANER)
+		return grow(process, index, leave);
+	if (thread->in_slow)
+		return false;		/* a handler that landed in a slow path */
+	thread->in_slow = 1;
+	kymo_signal_fence();
+	grown = grow(process, index, leave);
+	kymo_signal_fence();
+	thread->in_slow = 0;
+	return grown;
+}
+
+static void commit_at(struct kymo_log_record *record, uint64_t position)
+{
+	__atomic_store_n(&record->stamp, KYMO_LOG_STAMP ^ position, __ATOMIC_RELEASE);
+}
+
+/* The rest of a chunk that the next record does not fit into. */
+static void pad(struct kymo_process *process, uint64_t position, uint64_t rest)
+{
+	struct kymo_log_record *record = kymo_log_at(process, position);
+
+	if (rest < LOG_HEADER)
+		return;
+	record->size = (uint32_t)rest;
+	record->id = KYMO_LOG_PAD;
+	commit_at(record, position);
+}
+
+/*
+ * Where the thread writes is cleaned by nobody. Of a handler's event and of the one that it interrupted, the
+ * latter's claim, which is in front of the handler's, counts for both. The cleaner's own copies need none.
+ */
+static void claim(struct kymo_thread *thread, uint64_t outer, uint64_t position, enum log_writer writer)
+{
+	if (!outer && writer != LOG_CLEANER)
+		__atomic_store_n(&thread->log_claim, position + 1, __ATOMIC_RELAXED);
+}
+
+uint64_t kymo_log_take(struct kymo_process *process, struct kymo_thread *thread, uint64_t size,
+		       enum log_writer writer, uint64_t *ns)
+{
+	uint64_t *tail = &process->region->log_tail;
+	const uint64_t outer = thread->log_claim;
+
+	for (;;) {
+		uint64_t at = __atomic_load_n(tail, __ATOMIC_ACQUIRE);
+		uint64_t rest = KYMO_LOG_CHUNK - at % KYMO_LOG_CHUNK;
+		uint64_t take = size <= rest ? size : rest;
+
+		if (!chunk_ready(process, thread, at / KYMO_LOG_CHUNK, writer))
+			return UINT64_MAX;
+		claim(thread, outer, at, writer);
+		*ns = kymo_clock_read(thread);	/* after the load of tail: order of origins is time order */
+		if (!__atomic_compare_exchange_n(tail, &at, at + take, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_ACQUIRE))
+			continue;
+		/*
+		 * Pairs with a reader's acquire fence: who meets our bytes in memory that was another
+		 * chunk before sees the head behind that one.
+		 */
+		__atomic_thread_fence(__ATOMIC_RELEASE);
+		if (take == size)
+			return at;
+		pad(process, at, rest);
+	}
+}
+
+static bool reserve(struct kymo_fact *fact, unsigned id, enum kymo_log_key key, size_t payload,
+		    enum log_writer writer)
+{
+	const uint64_t size = (LOG_HEADER + payload + 7) & ~7ull;
+	struct kymo_thread *thread = kymo_thread_slot();
+	struct kymo_process *process = kymo_process;
+	struct kymo_log_record *record;
+	uint64_t at, ns, outer;
+
+	if (!thread || size > KYMO_LOG_CHUNK)
+		return false;
+	kymo_log_clean_if_due(process, thread);
+	outer = thread->log_claim;
+	if (!outer)
+		__atomic_store_n(&thread->log_claim_ns, kymo_clock_read(thread), __ATOMIC_RELAXED);
+	at = kymo_log_take(process, thread, size, writer, &ns);
+	for (int i = 0; at == UINT64_MAX && i < FULL_TRIES && kymo_log_clean_if_full(process, thread); i++)
+		at = kymo_log_take(process, thread, size, writer, &ns);
+	if (at == UINT64_MAX) {
+		__atomic_store_n(&thread->log_claim, outer, __ATOMIC_RELEASE);
+		return false;
+	}
+	record = kymo_log_at(process, at);
+	record->origin = at;
+	record->size = (uint32_t)size;
+	record->tid = thread->tid;
+	record->ns = ns;
+	memcpy(record->name, thread->name, sizeof record->name);
+	record->id = (uint16_t)id;
+	record->key = (uint16_t)key;
+	record->payload_size = (uint32_t)payload;
+	if (key == KYMO_LOG_KEY_THREAD)
+		thread->named = 1;
+	/* The thread's next event gets a later time: at most one step of the counter, 10 to 40 ns. */
+	for (int i = 0; i < 1000 && kymo_clock_read(thread) <= ns; i++)
+		;
+	*fact = (struct kymo_fact){ record->payload, at, outer };
+	return true;
+}
+
+bool kymo__log_reserve_as(struct kymo_fact *fact, unsigned id, enum kymo_log_key key, size_t payload)
+{
+	return reserve(fact, id, key, payload, LOG_FACT) || drop_fact(kymo_process);
+}
+
+bool kymo__log_reserve(struct kymo_fact *fact, unsigned id, size_t payload)
+{
+	return kymo__log_reserve_as(fact, id, KYMO_LOG_KEY_TABLE, payload);
+}
+
+void kymo__log_commit(const struct kymo_fact *fact)
+{
+	struct kymo_process *process = kymo_process;
+
+	/* It took so long that it was given up for a hole: its place is somebody else's, or about to be. */
+	if (kymo_unlikely(__atomic_load_n(&process->region->log_head, __ATOMIC_ACQUIRE) > fact->position))
+		(void)drop_fact(process);
+	else
+		commit_at(kymo_log_at(process, fact->position), fact->position);
+	__atomic_store_n(&kymo__thread->log_claim, fact->outer, __ATOMIC_RELEASE);
+}
+
+/* Not counted when it is lost: the facts about the object are a few too many then. */
+void kymo__log_gone(enum kymo_entity entity, uint64_t handle)
+{
+	const struct kymo_gone gone = { handle, entity };
+	struct kymo_process *process = kymo_process;
+	struct kymo_fact fact;
+
+	if (!process || __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE) != KYMO_REGISTERED)
+		return;
+	if (!reserve(&fact, KYMO_LOG_GONE, KYMO_LOG_KEY_TABLE, sizeof gone, LOG_GONE))
+		return;
+	memcpy(fact.payload, &gone, sizeof gone);
+	kymo__log_commit(&fact);
+}

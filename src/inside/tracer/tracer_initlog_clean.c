@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cleaning the init log, by the writer that finds it grown: what still holds is copied from the head to
+ * the tail, the rest is forgotten, a chunk at a time, so that it takes no more room than two chunks.
+ *
+ * Order of stores, for readers and for a death in the middle: copies with their stamps, then the head
+ * behind the originals, then their memory is another chunk.
+ *
+ * A cleaning that would forget less than a quarter is left until the log has doubled, so it costs each
+ * fact a constant. The facts are walked three times: counted, looked at (src/abi/life.h), copied.
+ */
+#include <sys/mman.h>
+#include <time.h>
+
+#include "inside/tracer/tracer_initlog_internal.h"
+
+#define WAIT_TRIES	2000		/* of 0.1 ms */
+#define CLEAN_FIRST	(256u << 10)	/* bytes; a smaller log is never cleaned, but where it may not be larger */
+
+struct cleaner {
+	struct kymo_process *process;
+	struct kymo_thread *thread;
+	struct kymo_region *region;
+	uint64_t head, limit;		/* between them all is looked at */
+	uint64_t unread;		/* what is forgotten from here on, nobody has read */
+	size_t records;			/* of them: facts, declarations, records KYMO_LOG_GONE */
+	bool gone;
+};
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Up to where things are forgotten; see src/abi/region.h. */
+static void choose_limit(struct cleaner *cleaner)
+{
+	const struct kymo_region *region = cleaner->region;
+	const uint64_t tail = __atomic_load_n(&region->log_tail, __ATOMIC_ACQUIRE), used = tail - cleaner->head;
+	const uint64_t keep = smaller(KYMO_LOG_KEEP, kymo_settings.log_size / 4);
+	uint64_t limit;
+
+	cleaner->limit = tail;
+	cleaner->unread = UINT64_MAX;
+	if (__atomic_load_n(&region->state, __ATOMIC_ACQUIRE) == KYMO_STATE_WAIT)
+		return;
+	if (__atomic_load_n(&region->mode, __ATOMIC_RELAXED) == KYMO_MODE_OVERWRITE) {
+		cleaner->limit = used > keep ? tail - keep : cleaner->head;
+		return;
+	}
+	limit = __atomic_load_n(&region->log_settled, __ATOMIC_ACQUIRE);
+	if (used >= kymo_settings.log_size / 2)
+		limit = __atomic_load_n(&region->log_taken, __ATOMIC_ACQUIRE);
+	if (used >= kymo_settings.log_size / 4 * 3)
+		cleaner->unread = limit;
+	else if (limit < tail)
+		cleaner->limit = limit > cleaner->head ? limit : cleaner->head;
+}
+
+/* Where the log goes on behind a record that was never finished. */
+__attribute__((no_sanitize("thread")))
+static uint64_t behind_hole(struct cleaner *cleaner, uint64_t at)
+{
+	uint64_t end = smaller((at / KYMO_LOG_CHUNK + 1) * KYMO_LOG_CHUNK, cleaner->limit);
+
+	for (at += 8; at + LOG_HEADER <= end; at += 8)
+		if (__atomic_load_n(&kymo_log_at(cleaner->process, at)->stamp, __ATOMIC_ACQUIRE) == (KYMO_LOG_STAMP ^ at))
+			return at;
+	return end;
+}
+
+uint64_t kymo_log_patience_ns = KYMO_LOG_PATIENCE_NS;
+
+/* Somebody may be writing at @position or behind it. A handler's long jump leaves a claim for ever. */
+static bool is_claimed(const struct cleaner *cleaner, uint64_t position)
+{
+	const uint64_t now = kymo_clock_read(cleaner->thread);
+
+	for (unsigned s = 0; s < KYMO_SLABS_MAX; s++) {
+		const struct kymo_thread *slab = __atomic_load_n(&cleaner->process->slab[s], __ATOMIC_ACQUIRE);
+
+		for (unsigned i = 0; slab && i < KYMO_THREADS_PER_SLAB; i++) {
+			const uint64_t claim = __atomic_load_n(&slab[i].log_claim, __ATOMIC_ACQUIRE);
+
+			if (claim && claim - 1 <= position &&
+			    now < __atomic_load_n(&slab[i].log_claim_ns, __ATOMIC_RELAXED) + kymo_log_patience_ns)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Finished, and not overwritten by a writer that went on after it had been given up. */
+static bool is_whole(const struct kymo_log_record *record, uint64_t at)
+{
+	return __atomic_load_n(&record->stamp, __ATOMIC_ACQUIRE) == (KYMO_LOG_STAMP ^ at) &&
+	       record->size >= LOG_HEADER && record->size % 8 == 0 &&
+	       record->size <= KYMO_LOG_CHUNK - at % KYMO_LOG_CHUNK &&
+	       (record->id == KYMO_LOG_PAD || record->payload_size <= record->size - LOG_HEADER);
+}
+
+/* The next record from @at on, no padding. NULL: none up to the limit, which a record that is being written lowers. */
+static struct kymo_log_record *next_record(struct cleaner *cleaner, uint64_t *at)
+{
+	while (*at < cleaner->limit) {
+		struct kymo_log_record *record = kymo_log_at(cleaner->process, *at);
+		const uint64_t rest = KYMO_LOG_CHUNK - *at % KYMO_LOG_CHUNK;
+
+		if (rest < LOG_HEADER) {
+			*at += rest;
+		} else if (is_whole(record, *at)) {
+			if (record->size > cleaner->limit - *at)
+				break;
+			if (record->id != KYMO_LOG_PAD)
+				return record;
+			*at += record->size;
+		} else if (is_claimed(cleaner, *at)) {
+			break;
+		} else if (!is_whole(record, *at)) {	/* nor was it finished meanwhile */
+			*at = behind_hole(cleaner, *at);
+		}
+	}
+	cleaner->limit = smaller(cleaner->limit, *at);
+	return NULL;
+}
+
+static void count(struct cleaner *cleaner)
+{
+	const struct kymo_log_record *record;
+
+	for (uint64_t at = cleaner->head; (record = next_record(cleaner, &at)); at += record->size) {
+		cleaner->records++;
+		cleaner->gone |= record->id == KYMO_LOG_GONE;
+	}
+}
+
+static void look(struct cleaner *cleaner, struct kymo_lives *lives)
+{
+	const struct kymo_log_record *record;
+
+	for (uint64_t at = cleaner->head; (record = next_record(cleaner, &at)); at += record->size)
+		kymo_lives_add(lives, record, record->payload, record->payload_size, at);
+	kymo_lives_decide(lives);
+}
+
+/* Everything before @position is forgotten. Whole chunks get another use. */
+static void head_to(struct cleaner *cleaner, uint64_t position)
+{
+	struct kymo_process *process = cleaner->process;
+
+	__atomic_store_n(&cleaner->region->log_head, position, __ATOMIC_RELEASE);
+	if (process->log_freed >= position / KYMO_LOG_CHUNK || !kymo_region_lock(process))
+		return;			/* busy for a second: the next time frees these, too */
+	while (process->log_freed < position / KYMO_LOG_CHUNK)
+		kymo_region_free_log_chunk(process, process->log_freed++);
+	kymo_region_unlock(process);
+}
+
+static bool copy(struct cleaner *cleaner, uint64_t position)
+{
+	const struct kymo_log_record *from = kymo_log_at(cleaner->process, position);
+	struct kymo_log_record *to;
+	uint64_t ns, at;
+
+	at = kymo_log_take(cleaner->process, cleaner->thread, from->size, LOG_CLEANER, &ns);
+	if (at == UINT64_MAX)
+		return false;
+	to = kymo_log_at(cleaner->process, at);
+	memcpy(&to->origin, &from->origin, from->size - offsetof(struct kymo_log_record, origin));
+	__atomic_store_n(&to->stamp, KYMO_LOG_STAMP ^ at, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void move(struct cleaner *cleaner, const struct kymo_lives *lives)
+{
+	uint64_t chunk = cleaner->head / KYMO_LOG_CHUNK, forgotten = 0;
+	size_t i = 0;
+
+	for (; i < lives->count; i++) {
+		const struct kymo_life_fact *fact = &lives->fact[i];
+
+		if (fact->position / KYMO_LOG_CHUNK > chunk) {
+			chunk = fact->position / KYMO_LOG_CHUNK;
+			head_to(cleaner, chunk * KYMO_LOG_CHUNK);
+		}
+		if (!kymo_lives_holds(lives, fact))
+			forgotten += fact->origin >= cleaner->unread;
+		else if (!copy(cleaner, fact->position))
+			break;
+	}
+	head_to(cleaner, i < lives->count ? lives->fact[i].position : cleaner->limit);
+	cleaner->process->log_copied = __atomic_load_n(&cleaner->region->log_tail, __ATOMIC_ACQUIRE);
+	if (forgotten)
+		(void)__atomic_fetch_add(&cleaner->region->log_dropped, forgotten, __ATOMIC_RELAXED);
+}
+
+/* @share: forget at least one in so many records, or leave it. */
+static void clean(struct cleaner *cleaner, unsigned share)
+{
+	struct kymo_lives lives;
+	size_t bytes, holding = 0;
+	void *memory;
+
+	choose_limit(cleaner);
+	/* A record that says what is gone is not forgotten before all copies of older facts are looked at, too. */
+	if (cleaner->limit < cleaner->process->log_copied)
+		return;
+	count(cleaner);
+	if (!cleaner->records)
+		return;
+	bytes = kymo_lives_bytes(cleaner->records, cleaner->gone);
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return;
+	kymo_lives_begin(&lives, memory, cleaner->records, cleaner->gone);
+	look(cleaner, &lives);
+	for (size_t i = 0; i < lives.count; i++)
+		holding += kymo_lives_holds(&lives, &lives.fact[i]);
+	if (cleaner->records - holding >= (cleaner->records + share - 1) / share)
+		move(cleaner, &lives);
+	(void)munmap(memory, bytes);
+}
+
+static uint64_t used_bytes(const struct kymo_region *region)
+{
+	const uint64_t head = __atomic_load_n(&region->log_head, __ATOMIC_ACQUIRE);
+
+	return __atomic_load_n(&region->log_tail, __ATOMIC_ACQUIRE) - head;
+}
+
+/* Twice as much as is left; in a log that may not grow so much, half of what there is room for. */
+static void choose_next(struct kymo_process *process)
+{
+	const uint64_t used = used_bytes(process->region), all = kymo_settings.log_size;
+	uint64_t next = used * 2 > CLEAN_FIRST ? used * 2 : CLEAN_FIRST;
+
+	if (next > all / 2)
+		next = used < all ? used + (all - used) / 2 : all;
+	__atomic_store_n(&process->log_clean_at, next, __ATOMIC_RELAXED);
+}
+
+/* @share: as clean(). Return: it was this thread's turn. */
+static bool clean_once(struct kymo_process *process, struct kymo_thread *thread, unsigned share)
+{
+	struct cleaner cleaner = { .process = process, .thread = thread, .region = process->region };
+
+	if (thread->in_slow || __atomic_exchange_n(&process->log_cleaning, 1, __ATOMIC_ACQUIRE))
+		return false;		/* a handler in a slow path; or another thread does it */
+	thread->in_slow = 1;
+	kymo_signal_fence();
+	cleaner.head = process->region->log_head;
+	clean(&cleaner, share);
+	if (process->region->log_head != cleaner.head)
+		__atomic_store_n(&process->log_failed, 0, __ATOMIC_RELAXED);
+	choose_next(process);
+	kymo_signal_fence();
+	thread->in_slow = 0;
+	__atomic_store_n(&process->log_cleaning, 0, __ATOMIC_RELEASE);
+	return true;
+}
+
+void kymo_log_clean_if_due(struct kymo_process *process, struct kymo_thread *thread)
+{
+	uint64_t at = __atomic_load_n(&process->log_clean_at, __ATOMIC_RELAXED);
+
+	if (!at)
+		at = smaller(CLEAN_FIRST, kymo_settings.log_size / 2);
+	if (used_bytes(process->region) >= at)
+		(void)clean_once(process, thread, 4);
+}
+
+/* Another thread cleans: that makes room, and takes some milliseconds. */
+static bool wait_for_cleaner(const struct kymo_process *process)
+{
+	const struct timespec pause = { .tv_nsec = 100000 };
+
+	for (int i = 0; i < WAIT_TRIES && __atomic_load_n(&process->log_cleaning, __ATOMIC_ACQUIRE); i++)
+		(void)nanosleep(&pause, NULL);
+	return true;
+}
+
+/* With every failure that makes their number a power of two, and every thousandth: a full log takes long to walk. */
+bool kymo_log_clean_if_full(struct kymo_process *process, struct kymo_thread *thread)
+{
+	const uint32_t failed = __atomic_add_fetch(&process->log_failed, 1, __ATOMIC_RELAXED);
+
+	if (thread->in_slow)
+		return false;
+	if (__atomic_load_n(&process->log_cleaning, __ATOMIC_ACQUIRE))
+		return wait_for_cleaner(process);
+	if ((failed & (failed - 1)) && failed % 1024)
+		return false;
+	return clean_once(process, thread, 16) || wait_for_cleaner(process);
+}

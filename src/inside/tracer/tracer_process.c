@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Registration of the process and its threads: the only places where the tracer allocates.
+ *
+ * A process registers with its first event, so a program that traces nothing gets nothing.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inside/tracer/tracer_initlog.h"
+#include "inside/tracer/tracer_process.h"
+
+#define ROUND_UP(n, to) (((n) + (to) - 1) / (to) * (to))
+
+static struct kymo_thread no_thread;	/* all zero: has no ring and no room */
+
+__thread struct kymo_thread *kymo__thread = &no_thread;
+struct kymo_process *kymo_process;
+struct kymo_settings kymo_settings;
+
+static __thread unsigned registering;	/* this thread is inside kymo_thread_slot() */
+static pthread_key_t thread_end_key;
+static bool thread_end_key_made;
+
+void kymo_say(const char *format, ...)
+{
+	va_list args;
+
+	if (!kymo_settings.verbose)
+		return;
+	va_start(args, format);
+	(void)fputs("kymo: ", stderr);
+	(void)vfprintf(stderr, format, args);
+	(void)fputc('\n', stderr);
+	va_end(args);
+}
+
+/* "256K", "4M", "1G" or bytes; 0 when absent or senseless. */
+static uint64_t size_setting(const char *name)
+{
+	const char *text = secure_getenv(name);
+	char *end;
+	uint64_t value;
+
+	if (!text || *text < '0' || *text > '9')
+		return 0;
+	value = strtoull(text, &end, 10);
+	if (*end == 'k' || *end == 'K')
+		value <<= 10;
+	else if (*end == 'm' || *end == 'M')
+		value <<= 20;
+	else if (*end == 'g' || *end == 'G')
+		value <<= 30;
+	return value;
+}
+
+static uint64_t ring_bytes_setting(void)
+{
+	uint64_t bytes = size_setting("KYMO_RING_SIZE"), power = KYMO_RING_BYTES_MIN;
+
+	if (!bytes)
+		return 0;
+	while (power < bytes && power < KYMO_RING_BYTES_MAX)
+		power <<= 1;
+	return power;
+}
+
+static uint64_t log_size_setting(void)
+{
+	const uint64_t bytes = size_setting("KYMO_LOG_SIZE") / KYMO_LOG_CHUNK * KYMO_LOG_CHUNK;
+
+	if (!size_setting("KYMO_LOG_SIZE") || bytes > KYMO_LOG_SIZE)
+		return KYMO_LOG_SIZE;
+	return bytes < KYMO_LOG_SIZE_MIN ? KYMO_LOG_SIZE_MIN : bytes;
+}
+
+/* Who asks for larger rings gets room for some of them. */
+static uint64_t default_ring_memory(uint64_t ring_bytes)
+{
+	const uint64_t some = KYMO_ASKED_RINGS * (ring_bytes + KYMO_PAGE);
+
+	return some > KYMO_RING_MEMORY ? some : KYMO_RING_MEMORY;
+}
+
+static bool flag_setting(const char *name)
+{
+	const char *text = secure_getenv(name);
+
+	return text && text[0] == '1' && !text[1];
+}
+
+/* As rcl reads it: any base, and none means 0. */
+static uint32_t ros_domain_setting(void)
+{
+	const char *text = getenv("ROS_DOMAIN_ID");
+	unsigned long number;
+	char *end;
+
+	if (!text || !*text)
+		return 1;
+	number = strtoul(text, &end, 0);
+	return (number || !*end) && number <= KYMO_ROS_DOMAIN_MAX ? (uint32_t)number + 1 : KYMO_ROS_UNKNOWN;
+}
+
+static void thread_end(void *slot);
+
+/*
+ * The kernel wipes our private pages in a child, whatever call made it. Emulators may not: then
+ * this keeps a child of fork() out of its parent's rings.
+ */
+static void forked(void)
+{
+	kymo_process = NULL;
+	kymo__thread = &no_thread;
+	kymo_snapshot_forget();
+	kymo_drop_forget();
+	kymo_user_forked();
+	kymo_switch_forget();
+}
+
+/* In a program that links us statically, too, before the constructors of its static objects. */
+__attribute__((constructor(101)))
+static void load(void)
+{
+	const char *clock = secure_getenv("KYMO_CLOCK"), *tag = secure_getenv("KYMO_SESSION");
+
+	kymo_settings = (struct kymo_settings){
+		.loaded = true,
+		/* In a setuid program, stay out of the way. */
+		.disabled = flag_setting("KYMO_DISABLE") || getauxval(AT_SECURE),
+		.verbose = flag_setting("KYMO_VERBOSE"),
+		.flight = flag_setting("KYMO_FLIGHT"),
+		.ring_bytes = ring_bytes_setting(),
+		.ring_memory = size_setting("KYMO_RING_MEMORY"),
+		.log_size = log_size_setting(),
+		.session_tag = tag ? strtoull(tag, NULL, 16) : 0,
+		.ros_domain = ros_domain_setting(),
+		.clock = !clock ? 0 : !strcmp(clock, "counter") ? 1 : !strcmp(clock, "vdso") ? 2 : 0,
+	};
+	if (!kymo_settings.ring_memory)
+		kymo_settings.ring_memory = default_ring_memory(kymo_settings.ring_bytes);
+	if (kymo_settings.disabled) {
+		kymo_switch_bytes(NULL);
+		return;
+	}
+	thread_end_key_made = !pthread_key_create(&thread_end_key, thread_end);
+	/* Out of memory: there are still the wiped pages. */
+	(void)pthread_atfork(kymo_user_fork_begin, kymo_user_fork_end, forked);
+}
+
+__attribute__((destructor))
+static void unload(void)
+{
+	struct kymo_process *process = kymo_process;
+
+	if (!process || process->registration != KYMO_REGISTERED)
+		return;
+	/* Other threads still run, and destructors of libraries that know nothing of us: they may emit. */
+	kymo_region_leave(process);
+}
+
+/* Zeroed pages that a forked child finds zeroed again. */
+static void *private_pages(size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return NULL;
+	if (madvise(at, bytes, MADV_WIPEONFORK)) {
+		(void)munmap(at, bytes);	/* Linux < 4.14: a child would write into our rings */
+		return NULL;
+	}
+	return at;
+}
+
+static void make_inert(struct kymo_process *process)
+{
+	kymo_switch_bytes(NULL);
+	__atomic_store_n(&process->registration, KYMO_INERT, __ATOMIC_RELEASE);
+}
+
+/* The process's private state; made by whoever comes first. */
+static struct kymo_process *process_get(void)
+{
+	struct kymo_process *process = __atomic_load_n(&kymo_process, __ATOMIC_ACQUIRE), *none = NULL;
+
+	if (process)
+		return process;
+	process = private_pages(ROUND_UP(sizeof *process, KYMO_PAGE));
+	if (!process)
+		return NULL;
+	if (!__atomic_compare_exchange_n(&kymo_process, &none, process, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE)) {
+		(void)munmap(process, ROUND_UP(sizeof *process, KYMO_PAGE));
+		process = none;
+	}
+	return process;
+}
+
+static struct kymo_thread *take_slot(struct kymo_process *process)
+{
+	for (unsigned s = 0; s < KYMO_SLABS_MAX; s++) {
+		struct kymo_thread *slab = __atomic_load_n(&process->slab[s], __ATOMIC_ACQUIRE), *none = NULL;
+
+		if (!slab) {
+			const size_t bytes = KYMO_THREADS_PER_SLAB * sizeof *slab;
+
+			slab = private_pages(bytes);
+			if (!slab)
+				return NULL;
+			if (!__atomic_compare_exchange_n(&process->slab[s], &none, slab, false,
+							 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+				(void)munmap(slab, bytes);
+				slab = none;
+			}
+		}
+		for (unsigned i = 0; i < KYMO_THREADS_PER_SLAB; i++) {
+			uint32_t was = 0;
+
+			if (__atomic_compare_exchange_n(&slab[i].used, &was, 1, false, __ATOMIC_ACQUIRE,
+							__ATOMIC_RELAXED))
+				return &slab[i];
+		}
+	}
+	return NULL;
+}
+
+/*
+ * Where the kernel keeps the number of the CPU that the calling thread is on: in its rseq area, which
+ * glibc registers from 2.35 on. A load, while the vDSO's answer is in pages that nothing else needs.
+ */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+
+static const int32_t *cpu_word(void)
+{
+	const char *self;
+
+	if (!&__rseq_offset || !&__rseq_size || !__rseq_size)
+		return NULL;
+#if defined(__x86_64__)
+	__asm__("mov %%fs:0, %0" : "=r"(self));
+#elif defined(__aarch64__)
+	__asm__("mrs %0, tpidr_el0" : "=r"(self));
+#else
+	return NULL;
+#endif
+	return (const int32_t *)(self + __rseq_offset + 4);	/* struct rseq: cpu_id */
+}
+
+/* The calling thread has @slot from now on. */
+static void enter(struct kymo_thread *slot)
+{
+	slot->tid = (uint32_t)syscall(SYS_gettid);
+	(void)prctl(PR_GET_NAME, slot->name);
+	slot->cpu = cpu_word();
+	kymo_clock_start_thread(slot);
+	kymo_signal_fence();
+	kymo__thread = slot;
+	if (thread_end_key_made)
+		(void)pthread_setspecific(thread_end_key, slot);
+}
+
+/*
+ * All other threads wait meanwhile with whatever they emit. What a forked child's parent had declared is
+ * declared again before they go on: else their events would look like ones that nobody wants.
+ */
+static void register_process(struct kymo_process *process)
+{
+	struct kymo_thread *slot = take_slot(process);
+	int error;
+
+	kymo_clock_first_pair(process);
+	error = slot ? kymo_region_create(process) : -ENOMEM;
+	if (error) {
+		kymo_say("this process is not traced: %s: %s", process->directory[0]
+			 ? process->directory : "no runtime directory", strerror(-error));
+		make_inert(process);
+		return;
+	}
+	enter(slot);
+	kymo_user_declare_again();
+	kymo_switch_bytes((const uint8_t *)process->region + KYMO_ENABLE_PAGE * KYMO_PAGE);
+	__atomic_store_n(&process->registration, KYMO_REGISTERED, __ATOMIC_SEQ_CST);
+	kymo_snapshot_hand_over(process);
+	kymo_drop_hand_over(process);
+}
+
+static bool process_ready(struct kymo_process *process)
+{
+	const struct timespec pause = { .tv_nsec = 100000 };
+	uint32_t was = KYMO_UNREGISTERED;
+
+	if (__atomic_compare_exchange_n(&process->registration, &was, KYMO_REGISTERING, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		register_process(process);
+		was = __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE);
+	}
+	while (was == KYMO_REGISTERING) {	/* another thread's first event: about a millisecond */
+		(void)nanosleep(&pause, NULL);	/* not sched_yield(): it may have a lower priority */
+		was = __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE);
+	}
+	return was == KYMO_REGISTERED;
+}
+
+static struct kymo_thread *register_thread(void)
+{
+	struct kymo_process *process = process_get();
+	struct kymo_thread *slot;
+
+	if (!process || !process_ready(process))
+		return NULL;
+	slot = kymo__thread;
+	if (__atomic_load_n(&slot->used, __ATOMIC_RELAXED))
+		return slot;		/* it was this thread that registered the process */
+	slot = take_slot(process);
+	if (slot)
+		enter(slot);
+	return slot;
+}
+
+struct kymo_thread *kymo_thread_slot(void)
+{
+	struct kymo_thread *slot = kymo__thread;
+
+	if (kymo_likely(__atomic_load_n(&slot->used, __ATOMIC_RELAXED)))
+		return slot;
+	if (registering || kymo_settings.disabled || !kymo_settings.loaded)
+		return NULL;	/* not loaded: in .preinit_array, where there is no environment yet */
+	registering = 1;
+	kymo_signal_fence();
+	slot = register_thread();
+	kymo_signal_fence();
+	registering = 0;
+	return slot;
+}
+
+/*
+ * The thread ends. Its ring goes to the consumer (RETIRED), or straight back to the pool when
+ * nothing in it waits to be read. Events of later destructors register the thread once more.
+ */
+static void thread_end(void *argument)
+{
+	struct kymo_thread *slot = argument;
+	struct kymo_ring *ring = slot->ring;
+
+	if (!__atomic_load_n(&slot->used, __ATOMIC_RELAXED))
+		return;		/* a forked child */
+	if (slot->named)
+		kymo__log_gone(KYMO_ENTITY_THREAD, slot->tid);
+	kymo__thread = &no_thread;
+	kymo_signal_fence();
+	if (ring) {
+		bool empty = KYMO_WORD_POS(ring->wpos) == __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE);
+
+		slot->ring = NULL;
+		__atomic_store_n(&ring->state, empty ? KYMO_RING_FREE : KYMO_RING_RETIRED,
+				 __ATOMIC_RELEASE);
+	}
+	memset(slot, 0, offsetof(struct kymo_thread, used));
+	__atomic_store_n(&slot->used, 0, __ATOMIC_RELEASE);
+}

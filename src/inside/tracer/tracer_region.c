@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The region's file: made once, grown by whole segments, never shrunk.
+ *
+ * Every page is allocated (fallocate) and mapped in (MADV_POPULATE_WRITE) before anyone writes
+ * it, so that a full tmpfs is an error here and not a SIGBUS in the traced program, and so that
+ * no later event takes a page fault. No descriptor stays open: growth opens the file by its path.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "abi/points.h"
+#include "inside/tracer/tracer_process.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define LOCK_TRIES 10000	/* about a second */
+
+static int find_directory(struct kymo_process *process)
+{
+	const char *set = secure_getenv("KYMO_DIR");
+	char *path = process->directory;
+	struct stat st;
+	int length;
+
+	if (set && *set)
+		length = snprintf(path, sizeof process->directory, "%s", set);
+	else
+		length = snprintf(path, sizeof process->directory, "/dev/shm/kymo-%u", geteuid());
+	if (length < 0 || (size_t)length + 64 > sizeof process->directory)
+		return -ENAMETOOLONG;
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return -errno;
+	if (lstat(path, &st))
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	if (st.st_uid != geteuid() || (st.st_mode & 077))
+		return -EPERM;	/* someone else's, or open to others */
+	return 0;
+}
+
+/* ftruncate() beyond RLIMIT_FSIZE would raise SIGXFSZ in the traced program. */
+static bool file_size_allowed(uint64_t size)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+	       size <= limit.rlim_cur;
+}
+
+static int populate(uint8_t *at, size_t bytes)
+{
+	if (!madvise(at, bytes, MADV_POPULATE_WRITE))
+		return 0;
+	if (errno != EINVAL)
+		return -errno;
+	for (size_t i = 0; i < bytes; i += KYMO_PAGE)	/* Linux < 5.14; the pages are allocated */
+		((volatile uint8_t *)at)[i] = 0;
+	return 0;
+}
+
+/* Append @pages to the open file and map them. */
+static int append(int fd, uint32_t page, uint32_t pages, uint8_t **at)
+{
+	const off_t offset = (off_t)page * KYMO_PAGE, bytes = (off_t)pages * KYMO_PAGE;
+	uint8_t *map;
+	int error;
+
+	if (!file_size_allowed((uint64_t)(offset + bytes)))
+		return -EFBIG;
+	if (fallocate(fd, 0, offset, bytes))
+		return -errno;
+	map = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+	if (map == MAP_FAILED) {
+		error = -errno;
+	} else {
+		error = populate(map, (size_t)bytes);
+		if (!error) {
+			*at = map;
+			return 0;
+		}
+		(void)munmap(map, (size_t)bytes);
+	}
+	(void)!ftruncate(fd, offset);
+	return error;
+}
+
+static uint64_t ring_bytes(unsigned index)
+{
+	if (kymo_settings.ring_bytes)
+		return kymo_settings.ring_bytes;
+	return index == 0 ? KYMO_FIRST_RING_BYTES : index == 1 ? KYMO_SECOND_RING_BYTES :
+	       KYMO_LATER_RING_BYTES;
+}
+
+/* Lay a ring over mapped, zeroed pages and publish it. */
+static void install_ring(struct kymo_process *process, unsigned index, uint8_t *at, uint32_t page)
+{
+	struct kymo_ring *ring = (struct kymo_ring *)at;
+	const uint64_t bytes = ring_bytes(index);
+
+	ring->block_size = (uint32_t)(bytes / 4 < KYMO_BLOCK_MAX ? bytes / 4 : KYMO_BLOCK_MAX);
+	ring->block_count = (uint32_t)(bytes / ring->block_size);
+	ring->number = index;
+	process->ring[index] = ring;
+	process->ring_page[index] = page;
+	process->ring_memory += bytes + KYMO_PAGE;
+	__atomic_store_n(&process->region->ring_count, index + 1, __ATOMIC_RELEASE);
+}
+
+/* Memory that is or was a chunk becomes the next one. */
+static void install_log_chunk(struct kymo_process *process, struct kymo_log_memory memory)
+{
+	const uint32_t number = process->region->log_chunk_count, at = number % KYMO_LOG_CHUNKS_MAX;
+
+	process->log_chunk[at] = memory;
+	__atomic_store_n(&process->log_page[at], memory.page, __ATOMIC_RELEASE);
+	__atomic_store_n(&process->region->log_chunk_count, number + 1, __ATOMIC_RELEASE);
+}
+
+static uint32_t ring_pages(unsigned index)
+{
+	return 1 + (uint32_t)(ring_bytes(index) / KYMO_PAGE);
+}
+
+/* Header, first log chunk and the first rings in one mapping. */
+static int fill_new(struct kymo_process *process, int fd)
+{
+	const uint32_t chunk_pages = KYMO_LOG_CHUNK / KYMO_PAGE;
+	uint32_t pages = KYMO_FIRST_SEGMENT_PAGE + chunk_pages, page;
+	unsigned rings = KYMO_PREFAULT_RINGS;
+	struct kymo_region *region;
+	uint8_t *at;
+	int error;
+
+	while (rings && rings * (ring_bytes(0) + KYMO_PAGE) > kymo_settings.ring_memory)
+		rings--;
+	for (unsigned i = 0; i < rings; i++)
+		pages += ring_pages(i);
+	error = append(fd, 0, pages, &at);
+	if (error)
+		return error;
+
+	region = (struct kymo_region *)at;
+	process->region = region;
+	process->ring_page = (uint32_t *)(at + KYMO_RING_DIR_PAGE * KYMO_PAGE);
+	process->log_page = (uint32_t *)(at + KYMO_LOG_DIR_PAGE * KYMO_PAGE);
+	kymo_region_identify(region);
+	region->state = KYMO_STATE_WAIT;
+	at[KYMO_ENABLE_PAGE * KYMO_PAGE + KYMO_POINT_UNDECLARED] = 1;
+	at[KYMO_ENABLE_PAGE * KYMO_PAGE + KYMO_POINT_ENDS] = 1;
+	at[KYMO_ENABLE_PAGE * KYMO_PAGE + KYMO_POINT_NO_ID] = 1;
+	page = KYMO_FIRST_SEGMENT_PAGE;
+	install_log_chunk(process, (struct kymo_log_memory){ at + page * KYMO_PAGE, page });
+	process->log_memory = 1;
+	page += chunk_pages;
+	for (unsigned i = 0; i < rings; i++) {
+		install_ring(process, i, at + page * KYMO_PAGE, page);
+		page += ring_pages(i);
+	}
+	__atomic_store_n(&region->page_count, pages, __ATOMIC_RELEASE);
+	__atomic_store_n(&region->magic, KYMO_REGION_MAGIC, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* A region of this pid and start time is an earlier image of this process: exec() replaced it. */
+static void mark_replaced(const char *path)
+{
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	uint32_t flags = 0;
+	const off_t offset = offsetof(struct kymo_region, flags);
+
+	if (fd < 0)
+		return;
+	if (pread(fd, &flags, sizeof flags, offset) == sizeof flags) {
+		flags |= KYMO_REGION_REPLACED;
+		(void)!pwrite(fd, &flags, sizeof flags, offset);
+	}
+	(void)close(fd);
+}
+
+static void choose_path(struct kymo_process *process)
+{
+	const unsigned long long start = kymo_own_start_time(), space = kymo_own_pid_ns();
+	const size_t size = sizeof process->path;
+
+	/* In two containers, the same pid may start in the same hundredth of a second. */
+	(void)snprintf(process->path, size, "%.*s/%u-%llu-%llx.region", (int)size - 80, process->directory,
+		       getpid(), start, space);
+	for (unsigned n = 1; n < 1000 && !access(process->path, F_OK); n++) {
+		mark_replaced(process->path);
+		(void)snprintf(process->path, size, "%.*s/%u-%llu-%llx.%u.region", (int)size - 80,
+			       process->directory, getpid(), start, space, n);
+	}
+}
+
+static struct flock alive_byte(void)
+{
+	return (struct flock){
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = KYMO_LOCK_ALIVE, .l_len = 1,
+	};
+}
+
+/* The mapping keeps the description, and the description the lock, until the process is gone. */
+static void lock_alive(int fd)
+{
+	struct flock lock = alive_byte();
+
+	(void)fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+/* Not everywhere: emulators and other kernels may let go of it with the descriptor. */
+static bool holds_lock(const char *path)
+{
+	struct flock lock = alive_byte();
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	bool held;
+
+	if (fd < 0)
+		return false;
+	held = !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+	(void)close(fd);
+	return held;
+}
+
+int kymo_region_create(struct kymo_process *process)
+{
+	char temporary[sizeof process->path + 8];
+	struct stat st;
+	int fd, error = find_directory(process);
+
+	if (error)
+		return error;
+	kymo_domain_sweep(process, !kymo_domain_recording(process));
+	choose_path(process);
+	(void)snprintf(temporary, sizeof temporary, "%s.new", process->path);
+	(void)unlink(temporary);	/* of ourselves, replaced by exec() in the middle of this */
+	fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	error = fstat(fd, &st) ? -errno : fill_new(process, fd);
+	if (!error)
+		lock_alive(fd);
+	(void)close(fd);
+	if (error)
+		goto failed;
+	if (holds_lock(temporary))
+		process->region->flags |= KYMO_REGION_LOCKED;
+	process->dev = st.st_dev;
+	process->ino = st.st_ino;
+	kymo_domain_join(process);	/* so that it has its state before anyone sees it */
+	if (rename(temporary, process->path)) {
+		error = -errno;
+		goto failed;
+	}
+	kymo_domain_join(process);	/* the domain may have changed in between */
+	return 0;
+failed:
+	(void)unlink(temporary);
+	return error;
+}
+
+static bool nothing_unread(const struct kymo_process *process)
+{
+	for (unsigned i = 0; i < process->region->ring_count; i++) {
+		const struct kymo_ring *ring = process->ring[i];
+
+		if (KYMO_WORD_POS(ring->wpos) != __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE))
+			return false;
+	}
+	return true;
+}
+
+void kymo_region_leave(struct kymo_process *process)
+{
+	struct kymo_region *region = process->region;
+
+	(void)__atomic_fetch_or(&region->flags, KYMO_REGION_EXITED, __ATOMIC_RELEASE);
+	if (__atomic_load_n(&region->state, __ATOMIC_ACQUIRE) == KYMO_STATE_WAIT &&
+	    !__atomic_load_n(&region->owed, __ATOMIC_ACQUIRE) &&
+	    nothing_unread(process) && !kymo_domain_recording(process))
+		(void)unlink(process->path);
+}
+
+bool kymo_region_lock(struct kymo_process *process)
+{
+	const struct timespec pause = { .tv_nsec = 100000 };
+
+	for (int try = 0; try < LOCK_TRIES; try++) {
+		if (!__atomic_exchange_n(&process->growing, 1, __ATOMIC_ACQUIRE))
+			return true;
+		if (try < LOCK_TRIES / 10)
+			(void)sched_yield();
+		else
+			(void)nanosleep(&pause, NULL);	/* the holder may be preempted */
+	}
+	return false;
+}
+
+void kymo_region_unlock(struct kymo_process *process)
+{
+	__atomic_store_n(&process->growing, 0, __ATOMIC_RELEASE);
+}
+
+static int grow(struct kymo_process *process, uint32_t pages, uint8_t **at, uint32_t *page)
+{
+	struct stat st;
+	int error, fd = open(process->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	*page = process->region->page_count;
+	if (fstat(fd, &st))
+		error = -errno;
+	else if (st.st_dev != process->dev || st.st_ino != process->ino)
+		error = -ESTALE;	/* not our file any more */
+	else
+		error = append(fd, *page, pages, at);
+	(void)close(fd);
+	if (!error)
+		__atomic_store_n(&process->region->page_count, *page + pages, __ATOMIC_RELEASE);
+	return error;
+}
+
+int kymo_region_add_ring(struct kymo_process *process)
+{
+	const unsigned index = process->region->ring_count;
+	uint32_t page;
+	uint8_t *at;
+	int error;
+
+	if (index >= KYMO_RINGS_MAX)
+		return -ENOSPC;
+	if (process->ring_memory + ring_bytes(index) + KYMO_PAGE > kymo_settings.ring_memory)
+		return -ENOMEM;
+	error = grow(process, ring_pages(index), &at, &page);
+	if (error)
+		return error;
+	install_ring(process, index, at, page);
+	return (int)index;
+}
+
+/* Twice as much as there is, up to 1 MiB at a time; at first enough to have some to spare. */
+static int add_log_memory(struct kymo_process *process)
+{
+	const uint32_t chunk_pages = KYMO_LOG_CHUNK / KYMO_PAGE, have = process->log_memory;
+	const uint32_t most = (uint32_t)(kymo_settings.log_size / KYMO_LOG_CHUNK) + KYMO_LOG_SPARE;
+	uint32_t count = have < KYMO_LOG_SPARE + 1 ? KYMO_LOG_SPARE + 1 : have < 16 ? have : 16, page;
+	uint8_t *at;
+	int error;
+
+	if (count > most - have)
+		count = most - have;
+	if (!count)
+		return -ENOSPC;
+	error = grow(process, count * chunk_pages, &at, &page);
+	for (uint32_t i = 0; !error && i < count; i++)
+		process->log_free[process->log_free_count++] =
+			(struct kymo_log_memory){ at + i * KYMO_LOG_CHUNK, page + i * chunk_pages };
+	process->log_memory += error ? 0 : count;
+	return error;
+}
+
+int kymo_region_add_log_chunk(struct kymo_process *process, unsigned leave)
+{
+	int error = 0;
+
+	if (process->log_free_count <= KYMO_LOG_SPARE)
+		error = add_log_memory(process);
+	if (process->log_free_count <= leave)
+		return error;
+	install_log_chunk(process, process->log_free[--process->log_free_count]);
+	return 0;
+}
+
+void kymo_region_free_log_chunk(struct kymo_process *process, uint64_t number)
+{
+	process->log_free[process->log_free_count++] = process->log_chunk[number % KYMO_LOG_CHUNKS_MAX];
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What include/kymo/kymo.h needs: places in the code get event ids and are declared in the init
+ * log; their events go to the thread's ring like all others.
+ *
+ * Ids and ranges outlive fork(): a child's region declares again what the parent's did, with the
+ * same ids. A place that stands in several files (a header's inline function) has one id; equal
+ * means equal declarations, known by their hash, so nothing of an unloaded library is looked at.
+ */
+#include <sched.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "abi/points.h"
+#define KYMO_REGISTER_LATE
+#include "kymo/kymo.h"
+#include "inside/tracer/tracer_initlog.h"
+#include "inside/tracer/tracer_process.h"
+
+static_assert(KYMO__F64 == (int)KYMO_KIND_F64 && KYMO__TEXT == (int)KYMO_KIND_STR, "kinds as in the abi");
+static_assert(KYMO__COUNTER == (int)KYMO_SHAPE_COUNTER, "shapes as in the abi");
+
+static_assert(KYMO_SITE_NEW == KYMO_POINT_UNDECLARED, "ids as in the abi");
+
+#define IDS_END		KYMO_POINT_NO_ID	/* ids from here on are none of ours */
+/* A C program or library is one range of sites at a time, in C++ every site is one. */
+#define RANGES_MAX	(KYMO_POINTS_MAX + 1024)
+#define DECLARATION_MAX	(sizeof(struct kymo_declaration) + 4 * KYMO_DECLARED_TEXT_MAX + \
+			 KYMO_EVENT_FIELDS_MAX * (1 + KYMO_DECLARED_TEXT_MAX))
+
+static struct {
+	uint32_t lock;
+	unsigned ids;			/* given so far, from KYMO_POINTS_TABLE on */
+	unsigned ranges;
+	uint64_t hash[KYMO_POINTS_MAX - KYMO_POINTS_TABLE];	/* of the declaration of each id */
+	struct {
+		struct kymo_site *begin, *end;
+	} range[RANGES_MAX];
+} sites;
+
+static __thread bool inside;		/* this thread has the lock, or waits for it */
+
+static bool lock(void)
+{
+	const struct timespec pause = { .tv_nsec = 100000 };
+
+	if (inside)
+		return false;	/* a handler: whom it interrupted would never let go */
+	inside = true;
+	kymo_signal_fence();
+	for (int try = 0; try < 10000; try++) {
+		if (!__atomic_exchange_n(&sites.lock, 1, __ATOMIC_ACQUIRE))
+			return true;
+		(void)nanosleep(&pause, NULL);
+	}
+	inside = false;
+	return false;		/* its holder was killed, or is stopped */
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&sites.lock, 0, __ATOMIC_RELEASE);
+	kymo_signal_fence();
+	inside = false;
+}
+
+static __thread bool locked_to_fork;
+
+/* A child with a lock that a thread of its parent held could declare nothing. */
+void kymo_user_fork_begin(void)
+{
+	locked_to_fork = lock();
+}
+
+void kymo_user_fork_end(void)
+{
+	if (locked_to_fork)
+		unlock();
+	locked_to_fork = false;
+}
+
+void kymo_user_forked(void)
+{
+	locked_to_fork = false;
+	unlock();
+}
+
+static char *put_text(char *at, const char *text)
+{
+	size_t length = text ? strnlen(text, KYMO_DECLARED_TEXT_MAX - 1) : 0;
+
+	memcpy(at, text ? text : "", length);
+	at[length] = 0;
+	return at + length + 1;
+}
+
+/* Return: size of the declaration in @to. */
+static size_t describe(const struct kymo_site *site, uint8_t to[DECLARATION_MAX])
+{
+	struct kymo_declaration head = {
+		.id = site->own_id, .shape = site->shape, .field_count = site->field_count, .line = site->line,
+	};
+	char *at = (char *)to + sizeof head;
+
+	if (head.field_count > KYMO_EVENT_FIELDS_MAX)
+		head.field_count = KYMO_EVENT_FIELDS_MAX;
+	memcpy(to, &head, sizeof head);
+	at = put_text(at, site->category);
+	at = put_text(at, site->name);
+	at = put_text(at, site->file);
+	at = put_text(at, site->function);
+	for (unsigned i = 0; i < head.field_count; i++) {
+		*at++ = (char)site->field[i].kind;
+		at = put_text(at, site->field[i].name);
+	}
+	return (size_t)((uint8_t *)at - to);
+}
+
+static uint64_t hash_of(const uint8_t *bytes, size_t size)
+{
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	/* Without the id: it is what we look for. */
+	for (size_t i = offsetof(struct kymo_declaration, shape); i < size; i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3ull;
+	return hash;
+}
+
+/* Into the init log of this process, and switched on if it is being recorded. */
+static void declare(uint16_t id, uint8_t *declaration, size_t size)
+{
+	struct kymo_region *region;
+	struct kymo_fact fact;
+
+	memcpy(declaration, &id, sizeof id);
+	if (!kymo__log_reserve(&fact, KYMO_LOG_DECLARE, size))
+		return;			/* counted; the id stays switched off */
+	memcpy(fact.payload, declaration, size);
+	kymo__log_commit(&fact);
+	region = kymo_process->region;
+	if (__atomic_load_n(&region->state, __ATOMIC_ACQUIRE) == KYMO_STATE_RECORD)
+		/* Release: whoever finds a record of it finds the declaration in the log. */
+		__atomic_store_n((uint8_t *)region + KYMO_ENABLE_PAGE * KYMO_PAGE + id, 1, __ATOMIC_RELEASE);
+}
+
+/* The id whose byte @site looks at; lock held. */
+static void choose_id(struct kymo_site *site)
+{
+	uint16_t id = site->own_id;
+
+	if (kymo_category_off(site->category))
+		id = site->shape == KYMO__END && id < IDS_END ? KYMO_POINT_ENDS : KYMO_POINT_MUTED;
+	__atomic_store_n(&site->id, id, __ATOMIC_RELEASE);
+}
+
+/* Give @site its id; lock held. */
+static void enter(struct kymo_site *site)
+{
+	uint8_t declaration[DECLARATION_MAX];
+	const size_t size = describe(site, declaration);
+	const uint64_t hash = hash_of(declaration, size);
+	unsigned i = 0;
+	uint16_t id;
+
+	while (i < sites.ids && sites.hash[i] != hash)
+		i++;
+	id = (uint16_t)(KYMO_POINTS_TABLE + i);
+	if (id >= IDS_END) {
+		id = KYMO_POINT_NO_ID;	/* more kinds of events than ids: counted, not recorded */
+	} else if (i == sites.ids) {
+		sites.hash[sites.ids++] = hash;
+		declare(id, declaration, size);
+	}
+	if (site->shape == KYMO__END && id < IDS_END)
+		kymo_switch_is_end(id);
+	__atomic_store_n(&site->own_id, id, __ATOMIC_RELAXED);
+	choose_id(site);
+}
+
+void kymo__register(struct kymo_site *begin, struct kymo_site *end)
+{
+	bool known = false;
+
+	if (kymo_settings.disabled || !kymo_thread_slot() || !lock())
+		return;
+	for (unsigned i = 0; i < sites.ranges; i++)
+		known |= sites.range[i].begin == begin;
+	if (!known && sites.ranges < RANGES_MAX) {
+		sites.range[sites.ranges].begin = begin;
+		sites.range[sites.ranges++].end = end;
+	}
+	for (struct kymo_site *site = begin; site < end; site++)
+		if (site->own_id == KYMO_SITE_NEW)
+			enter(site);
+	unlock();
+}
+
+void kymo__unregister(struct kymo_site *begin)
+{
+	if (!lock())
+		return;
+	for (unsigned i = 0; i < sites.ranges; i++)
+		if (sites.range[i].begin == begin) {
+			sites.range[i] = sites.range[--sites.ranges];
+			break;
+		}
+	unlock();
+}
+
+/* A forked child has a region of its own now, and all ids already. */
+void kymo_user_declare_again(void)
+{
+	uint8_t declaration[DECLARATION_MAX], told[KYMO_POINTS_MAX] = { 0 };
+
+	if (!sites.ranges || !lock())
+		return;
+	for (unsigned i = 0; i < sites.ranges; i++)
+		for (struct kymo_site *site = sites.range[i].begin; site < sites.range[i].end; site++) {
+			const uint16_t id = site->own_id;
+
+			if (id < KYMO_POINTS_TABLE || id >= IDS_END || told[id])
+				continue;
+			told[id] = 1;
+			declare(id, declaration, describe(site, declaration));
+		}
+	unlock();
+}
+
+/* The sites of libkymo itself; of the whole program, where it is linked statically. */
+extern struct kymo_site __start_kymo_sites[] __attribute__((visibility("hidden")));
+extern struct kymo_site __stop_kymo_sites[] __attribute__((visibility("hidden")));
+
+/*
+ * A site that was reached before the constructor of its library ran; and ours, with their first
+ * event, so that nobody has declarations of what he does not use. Return: its id.
+ */
+static uint16_t enter_late(struct kymo_site *site)
+{
+	if (kymo_settings.disabled || !kymo_thread_slot())
+		return KYMO_SITE_NEW;
+	if (site >= __start_kymo_sites && site < __stop_kymo_sites) {
+		kymo__register(__start_kymo_sites, __stop_kymo_sites);
+	} else if (lock()) {
+		if (site->own_id == KYMO_SITE_NEW)
+			enter(site);
+		unlock();
+	}
+	return __atomic_load_n(&site->own_id, __ATOMIC_RELAXED);
+}
+
+/*
+ * The end of a span whose begin was recorded is recorded as well, whatever the program has switched
+ * off meanwhile. By number only, so an end by hand in a span that is open may come without begin.
+ */
+static bool may_end(const struct kymo_site *site, uint16_t id)
+{
+	struct kymo_thread *thread = kymo__thread;
+	const uint32_t open = thread->open_spans;
+
+	if (open) {
+		thread->open_spans = open - 1;
+		return true;
+	}
+	return !kymo_switch_off() && __atomic_load_n(&site->id, __ATOMIC_RELAXED) == id;
+}
+
+/* There is no id for the event. It counts as dropped if somebody records. */
+static bool drop_without_id(void)
+{
+	const struct kymo_process *process = kymo_process;
+
+	if (process && process->registration == KYMO_REGISTERED &&
+	    __atomic_load_n(&process->region->state, __ATOMIC_RELAXED) != KYMO_STATE_RECORD)
+		return false;
+	return kymo_drop(NULL);
+}
+
+static inline __attribute__((always_inline))
+void finish(const struct kymo_record *record, const struct kymo_site *site, const void *payload, size_t size)
+{
+	memcpy(record->at, payload, size);
+	kymo_commit_sp(record);
+	if (site->shape == KYMO__BEGIN)
+		record->thread->open_spans++;
+}
+
+/*
+ * A function of its own, so that the usual path's record stays in registers. On the stack its stores cost an
+ * event 11 ns more, where they have the lower 12 address bits of what is loaded next.
+ */
+static __attribute__((noinline))
+bool event_slow(const struct kymo_site *site, unsigned id, const void *payload, size_t size)
+{
+	struct kymo_record record;
+
+	if (!kymo__reserve(&record, id, size))
+		return false;
+	finish(&record, site, payload, size);
+	return true;
+}
+
+bool kymo__event(struct kymo_site *site, const void *payload, size_t size)
+{
+	struct kymo_record record;
+	uint16_t id = __atomic_load_n(&site->own_id, __ATOMIC_RELAXED);
+
+	if (kymo_unlikely(id == KYMO_SITE_NEW)) {
+		id = enter_late(site);
+		if (__atomic_load_n(&site->id, __ATOMIC_RELAXED) == KYMO_POINT_MUTED)
+			return false;
+	}
+	if (site->shape == KYMO__END && !may_end(site, id))
+		return false;
+	if (kymo_unlikely(id >= KYMO_POINT_NO_ID))
+		return drop_without_id();
+	if (!kymo_recorder_wants(id))
+		return false;
+	if (kymo_unlikely(!kymo_try_reserve_sp(&record, id, size)))
+		return event_slow(site, id, payload, size);
+	finish(&record, site, payload, size);
+	return true;
+}
+
+void kymo__text_cut(void)
+{
+	struct kymo_process *process = kymo_process;
+
+	if (process && __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE) == KYMO_REGISTERED)
+		(void)__atomic_fetch_add(&process->region->texts_cut, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- switches ---- */
+
+bool kymo_set_category(const char *category, bool on)
+{
+	bool remembered;
+
+	if (!lock())
+		return false;
+	remembered = kymo_category_set(category, on);
+	for (unsigned i = 0; remembered && i < sites.ranges; i++)
+		for (struct kymo_site *site = sites.range[i].begin; site < sites.range[i].end; site++)
+			if (site->own_id != KYMO_SITE_NEW)
+				choose_id(site);
+	unlock();
+	return remembered;
+}
+
+bool kymo_thread_ready(void)
+{
+	return !kymo_settings.disabled && kymo_thread_with_ring();
+}
+
+uint64_t kymo_now(void)
+{
+	struct kymo_thread *thread = kymo_thread_slot();
+
+	return thread ? kymo_clock_read(thread) : kymo_clock_ns();
+}
+
+/* An init event of a place of our own. */
+static void tell(struct kymo_site *site, enum kymo_log_key key, const uint8_t *payload, size_t size)
+{
+	struct kymo_fact fact;
+
+	if (site->own_id == KYMO_SITE_NEW)
+		(void)enter_late(site);
+	if (site->own_id >= IDS_END || !kymo__log_reserve_as(&fact, site->own_id, key, size))
+		return;
+	memcpy(fact.payload, payload, size);
+	kymo__log_commit(&fact);
+}
+
+uint64_t kymo_track(const char *name, uint64_t parent)
+{
+	KYMO__SITE(site, KYMO__POINT, "kymo", "track", ("track", parent), ("parent", parent), ("name", name));
+	static uint32_t count;
+	uint8_t payload[16 + KYMO_TEXT_MAX + 1], *at = payload;
+	uint64_t track;
+
+	if (kymo_settings.disabled || !kymo_thread_slot())
+		return 0;
+	track = (uint64_t)getpid() << 32 | (__atomic_fetch_add(&count, 1, __ATOMIC_RELAXED) + 1);
+	at = kymo__put_uint64_t(at, track);
+	at = kymo__put_uint64_t(at, parent);
+	at = kymo__put_text(at, name);
+	tell(&site, KYMO_LOG_KEY_TABLE, payload, (size_t)(at - payload));
+	return track;
+}
+
+void kymo_thread_name(const char *name)
+{
+	KYMO__SITE(site, KYMO__POINT, "kymo", "thread_name", ("name", name));
+	uint8_t payload[KYMO_TEXT_MAX + 1];
+
+	(void)prctl(PR_SET_NAME, name);
+	if (!kymo_settings.disabled)
+		tell(&site, KYMO_LOG_KEY_THREAD, payload, (size_t)(kymo__put_text(payload, name) - payload));
+}
+
+void kymo_realtime(const char *name)
+{
+	KYMO__SITE(site, KYMO__POINT, "kymo", "realtime", ("name", name));
+	uint8_t payload[KYMO_TEXT_MAX + 1];
+
+	if (!kymo_settings.disabled && kymo_thread_slot())
+		tell(&site, KYMO_LOG_KEY_TABLE, payload, (size_t)(kymo__put_text(payload, name) - payload));
+}
+
+bool kymo_begin_named(const char *category, const char *name)
+{
+	return !kymo_category_off(category) &&
+	       KYMO__EMIT(KYMO__BEGIN, "kymo", "begin", ("category", category), ("name", name));
+}
+
+void kymo_end_named(void)
+{
+	KYMO_END("kymo", "begin");
+}
+
+void kymo_instant_named(const char *category, const char *name)
+{
+	if (!kymo_category_off(category))
+		KYMO_INSTANT("kymo", "instant", ("category", category), ("name", name));
+}
+
+void kymo_counter_named(const char *category, const char *name, double value)
+{
+	if (!kymo_category_off(category))
+		KYMO_COUNTER("kymo", "counter", value, ("category", category), ("name", name));
+}
