@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "analysis/align/align.h"
-#include "analysis/caret/caret.h"
+#include "caret/paths/caret_paths.h"
 #include "analysis/simclock/simclock.h"
 #include "base/err.h"
 #include "base/selection.h"

@@ -4,7 +4,7 @@
 #define KYMO_REPORT_INTERNAL_H
 
 #include "analysis/stats/activity.h"
-#include "analysis/caret/caret.h"
+#include "caret/paths/caret_paths.h"
 #include "analysis/costs/costs.h"
 #include "analysis/executors/view.h"
 #include "analysis/stats/intervals.h"

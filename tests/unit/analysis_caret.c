@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "analysis/caret/caret.h"
-#include "analysis/caret/records.h"
+#include "caret/paths/caret_paths.h"
+#include "caret/paths/caret_records.h"
 
 static void add(struct records *records, int64_t a, int64_t b)
 {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "control/dds/bus.h"
+#include "caret/dds/bus.h"
 #include "messages.h"
 
 #define PATIENCE_S	60

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "control/dds/clock.h"
+#include "caret/dds/dds_clock.h"
 #include "messages.h"
 
 #define PATIENCE_S	60

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/hosts.h"
+#include "caret/agent/hosts.h"
 
 static const uint8_t key[3][HOSTS_KEY] = { { 1 }, { 2 }, { 3 } };
 static struct hosts hosts;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "control/machine.h"
+#include "caret/agent/machine.h"
 
 #define CONDITIONS 8	/* without and with an active session, each: none, armed, paused, records */
 

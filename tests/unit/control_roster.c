@@ -9,8 +9,8 @@
 
 #include <json-c/json.h>
 
-#include "control/roster.h"
-#include "control/start.h"
+#include "caret/agent/roster.h"
+#include "caret/agent/start.h"
 
 struct place {
 	char run[64];

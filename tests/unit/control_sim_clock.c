@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "analysis/simclock/simclock.h"
-#include "control/sim_clock.h"
+#include "caret/agent/sim_clock.h"
 
 #define MS INT64_C(1000000)
 #define S (1000 * MS)

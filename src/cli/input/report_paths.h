@@ -3,7 +3,7 @@
 #ifndef KYMO_CLI_REPORT_PATHS_H
 #define KYMO_CLI_REPORT_PATHS_H
 
-#include "analysis/caret/caret.h"
+#include "caret/paths/caret_paths.h"
 #include "base/opt.h"
 
 struct report_paths {

@@ -8,9 +8,9 @@
 
 #include "base/text.h"
 #include "cli/common.h"
-#include "control/agent.h"
-#include "control/control.h"
-#include "control/sim_clock.h"
+#include "caret/agent/agent.h"
+#include "caret/agent/caret_control.h"
+#include "caret/agent/sim_clock.h"
 #include "recorder/runtime/region_view.h"
 
 #define DOMAIN_LARGEST 232u	/* as ROS 2 has it: the ports of a larger one are no ports */

@@ -20,7 +20,7 @@
 #include "cli/verbs/record/recorded.h"
 #include "cli/input/process_options.h"
 #include "cli/input/sink_files.h"
-#include "control/control.h"
+#include "caret/agent/caret_control.h"
 #include "recorder/filter/filter.h"
 #include "recorder/launch/launch.h"
 #include "recorder/record/record.h"

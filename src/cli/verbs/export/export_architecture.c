@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/caret/architecture.h"
+#include "caret/paths/architecture.h"
 #include "cli/progress.h"
 #include "ctf/read/reader.h"
 

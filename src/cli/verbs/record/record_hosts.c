@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "control/remote.h"
+#include "caret/agent/remote.h"
 
 #define DOMAIN_MAX	232		/* ports of a larger one are no ports */
 #define FREQUENCY	100		/* CARET's */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "caret/agent/sim_clock.h"
+
+#define STAND_NS	100000000	/* a stamp that comes again is a pause after so long: some clocks come in steps */
+#define SILENT_NS	500000000	/* no message for so long, and for three intervals, is one, too */
+#define FIRST_NS	3000000000	/* the same before there was an interval */
+#define RATE_NS		50000000	/* a rate is taken over at least this */
+#define BEND_NS		20000000	/* off the straight line by so much, at rate 1: messages come a little late */
+#define TICK_MIN_NS	1000000
+
+void sim_clock_init(struct sim_clock *clock, unsigned rate,
+		    void (*keep)(void *context, const struct sim_clock_point *pair), void *context)
+{
+	*clock = (struct sim_clock){
+		.period_ns = 1000000000 / (rate ? rate : 1), .keep = keep, .context = context,
+	};
+}
+
+/* In order of time; the same one twice says nothing. */
+static void keep(struct sim_clock *clock, struct sim_clock_point pair)
+{
+	if (clock->heard && (pair.ns < clock->pair.ns || (pair.ns == clock->pair.ns && pair.stamp == clock->pair.stamp)))
+		return;
+	clock->pair = pair;
+	clock->keep(clock->context, &pair);
+}
+
+static double rate_to(const struct sim_clock *clock, struct sim_clock_point point)
+{
+	return (double)(point.stamp - clock->pair.stamp) / (double)(point.ns - clock->pair.ns);
+}
+
+/* One a period. */
+static void sample(struct sim_clock *clock, struct sim_clock_point point)
+{
+	if (point.ns - clock->pair.ns < clock->period_ns)
+		return;
+	clock->rate = rate_to(clock, point);
+	clock->rate_known = true;
+	keep(clock, point);
+}
+
+static bool bends(const struct sim_clock *clock, struct sim_clock_point point)
+{
+	double line, off, allowed = BEND_NS * (clock->rate > 1 ? clock->rate : 1);
+
+	if (point.stamp < clock->last.stamp)
+		return true;
+	if (!clock->rate_known)
+		return false;
+	line = clock->rate * (double)(point.ns - clock->pair.ns);
+	off = (double)(point.stamp - clock->pair.stamp) - line;
+	return off > allowed || off < -allowed;
+}
+
+/* Both sides of a bend. What holds behind it is found out anew. */
+static void bend(struct sim_clock *clock, struct sim_clock_point before, struct sim_clock_point after)
+{
+	keep(clock, before);
+	keep(clock, after);
+	clock->rate_known = false;
+	clock->stands = clock->silent = false;
+}
+
+/* It says what it said before: in steps, or it stands. */
+static void hear_again(struct sim_clock *clock, struct sim_clock_point point)
+{
+	if (!clock->stands && point.ns - clock->moved.ns >= STAND_NS) {
+		keep(clock, clock->moved);
+		clock->stands = true;
+	}
+	clock->last = point;
+	if (clock->stands)
+		sample(clock, point);
+}
+
+static void hear_other(struct sim_clock *clock, struct sim_clock_point point)
+{
+	/* Who went by a clock that was silent had its last stamp until now. */
+	struct sim_clock_point before = { clock->silent ? point.ns : clock->last.ns, clock->last.stamp };
+
+	if (clock->stands || bends(clock, point)) {
+		bend(clock, before, point);
+	} else {
+		if (!clock->rate_known && point.ns - clock->pair.ns >= RATE_NS) {
+			clock->rate = rate_to(clock, point);
+			clock->rate_known = true;
+		}
+		sample(clock, point);
+	}
+	clock->moved = clock->last = point;
+}
+
+void sim_clock_hear(struct sim_clock *clock, int64_t ns, int64_t stamp)
+{
+	struct sim_clock_point point = { ns, stamp };
+
+	if (stamp <= 0)
+		return;
+	if (!clock->heard) {
+		keep(clock, point);
+		clock->heard = true;
+		clock->moved = clock->last = point;
+		return;
+	}
+	if (point.ns < clock->last.ns)
+		point.ns = clock->last.ns;
+	clock->interval_ns = point.ns - clock->last.ns;	/* a pause's, too; the next message tells better */
+	if (stamp == clock->last.stamp)
+		hear_again(clock, point);
+	else
+		hear_other(clock, point);
+	clock->silent = false;
+}
+
+int64_t sim_clock_tick(struct sim_clock *clock, int64_t ns)
+{
+	int64_t silent_ns = !clock->interval_ns ? FIRST_NS : clock->interval_ns > SILENT_NS / 3 ? 3 * clock->interval_ns :
+			    SILENT_NS, wait;
+
+	if (!clock->heard)
+		return clock->period_ns;
+	if (!clock->silent && ns - clock->last.ns >= silent_ns) {
+		if (!clock->stands)
+			keep(clock, clock->last);
+		clock->stands = clock->silent = true;
+	}
+	if (clock->silent)
+		sample(clock, (struct sim_clock_point){ ns, clock->last.stamp });
+	wait = clock->silent ? clock->pair.ns + clock->period_ns - ns : clock->last.ns + silent_ns - ns;
+	return wait > TICK_MIN_NS ? wait : TICK_MIN_NS;
+}

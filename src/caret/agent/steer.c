@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "caret/agent/steer.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "caret/agent/steer_ask.h"
+#include "recorder/control/control.h"
+#include "recorder/runtime/environment.h"
+
+#define AWAITS_MS 5000		/* a recording that ends is waited for so long without a word */
+
+enum step {
+	IDLE,
+	AWAITING,	/* the end of our recorder of before; then ... */
+	STARTING,	/* a recorder of our own, until it is armed */
+	BEGINNING,	/* a recorder is asked to begin */
+	STOPPING,	/* ours is asked to stop, or to go on without some ROS domains */
+	ENDING,		/* and stops */
+};
+
+struct steer {
+	struct steer_options options;
+	enum step step;
+	struct ros_domains ros;		/* that the present step is about */
+	struct start start;
+	struct ros_domains finish;	/* when the present step is over; none: nothing */
+	struct ros_domains next;	/* and then begins; none: nothing; with ... */
+	struct start next_start;
+	uv_work_t work;
+	bool session;			/* there is one, as of the last look */
+	bool stopped;			/* the work: it stops; else it goes on for others */
+	int rc;				/* of the work, */
+	struct err err;			/* and why */
+	uv_process_t child;
+	bool child_runs, child_closes;
+	uint64_t awaits_since;		/* uv_now(), while that is to be told; 0: it was */
+	bool ends;			/* the agent does */
+	uint32_t ending;		/* generation of the session that ends */
+	uint32_t asked_about;		/* steer_is_own() answered about this generation */
+	bool own;
+};
+
+int steer_open(struct steer **steer, const struct steer_options *options, struct err *err)
+{
+	*steer = calloc(1, sizeof **steer);
+	if (!*steer)
+		return err_set(err, EXIT_FAILED, "out of memory");
+	(*steer)->options = *options;
+	return 0;
+}
+
+/* ---- asking; on a thread of the pool ---- */
+
+static struct json_object *request_of(const char *what)
+{
+	struct json_object *request = json_object_new_object();
+
+	json_object_object_add(request, "request", json_object_new_string(what));
+	return request;
+}
+
+static struct json_object *request_for(const char *what, const struct ros_domains *ros)
+{
+	struct json_object *request = request_of(what);
+
+	json_object_object_add(request, "ros_domains", ros_domains_json(ros));
+	return request;
+}
+
+static void ask_begin(uv_work_t *work)
+{
+	struct steer *steer = work->data;
+
+	steer->rc = 0;
+	if (start_filters(&steer->start)) {
+		struct json_object *request = request_of("filter");
+
+		json_object_object_add(request, "do", json_object_new_string("caret"));
+		for (unsigned i = 0; i < CARET_LISTS; i++)
+			if (steer->start.list[i])
+				json_object_object_add(request, filter_caret_variable((enum filter_caret_list)i),
+						       json_object_new_string(steer->start.list[i]));
+		steer->rc = steer_ask(steer->options.dir, request, NULL, &steer->err);
+	}
+	if (steer->rc == 0)
+		steer->rc = steer_ask(steer->options.dir, request_for("resume", &steer->ros), NULL, &steer->err);
+}
+
+static void ask_stop(uv_work_t *work)
+{
+	struct steer *steer = work->data;
+
+	steer->rc = steer_ask(steer->options.dir, request_for("stop", &steer->ros), &steer->stopped, &steer->err);
+}
+
+/* ---- on the loop's thread ---- */
+
+static void begin(struct steer *steer);
+static void begin_any(struct steer *steer);
+static void stop(struct steer *steer);
+
+/* What was asked for while something else was being done. An End behind a Start that waits took it back. */
+static void go_on(struct steer *steer)
+{
+	if (steer->step != IDLE || steer->ends)
+		return;
+	if (ros_domains_limited(&steer->finish)) {
+		steer->ros = steer->finish;
+		steer->finish = (struct ros_domains){ 0 };
+		stop(steer);
+	} else if (ros_domains_limited(&steer->next)) {
+		steer->ros = steer->next;
+		steer->start = steer->next_start;
+		steer->next = (struct ros_domains){ 0 };
+		steer->next_start = (struct start){ 0 };
+		begin_any(steer);
+	}
+}
+
+static void forget_next(struct steer *steer)
+{
+	steer->next = (struct ros_domains){ 0 };
+	start_free(&steer->next_start);
+}
+
+static void after_begin(uv_work_t *work, int status)
+{
+	struct steer *steer = work->data;
+	struct err err = steer->err;
+
+	if (status < 0)
+		(void)err_set(&err, EXIT_FAILED, "%s", uv_strerror(status));
+	steer->step = IDLE;
+	start_free(&steer->start);
+	if (status < 0 || steer->rc < 0)
+		forget_next(steer);		/* all are told that it came to nothing */
+	steer->options.begun(steer->options.context, status < 0 || steer->rc < 0 ? &err : NULL);
+	go_on(steer);
+}
+
+static void after_stop(uv_work_t *work, int status)
+{
+	struct steer *steer = work->data;
+
+	if (status == 0 && steer->rc == 0 && steer->stopped) {
+		steer->step = ENDING;
+		return;
+	}
+	steer->step = IDLE;
+	if (status < 0 || steer->rc < 0)
+		steer->options.say(steer->options.context, status < 0 ? uv_strerror(status) : steer->err.text);
+	go_on(steer);
+}
+
+static void begin(struct steer *steer)
+{
+	steer->step = BEGINNING;
+	steer->work.data = steer;
+	(void)uv_queue_work(steer->options.loop, &steer->work, ask_begin, after_begin);	/* fails without callback only */
+}
+
+static void stop(struct steer *steer)
+{
+	steer->step = STOPPING;
+	steer->work.data = steer;
+	(void)uv_queue_work(steer->options.loop, &steer->work, ask_stop, after_stop);
+}
+
+static void could_not(struct steer *steer, const struct err *err)
+{
+	steer->step = IDLE;
+	start_free(&steer->start);
+	forget_next(steer);
+	steer->options.begun(steer->options.context, err);
+	go_on(steer);
+}
+
+/* ---- a recorder of our own ---- */
+
+static void start_own(struct steer *steer);
+
+/* Who waited for its end may use its handle again. */
+static void on_child_closed(uv_handle_t *handle)
+{
+	struct steer *steer = handle->data;
+
+	steer->child_closes = false;
+	if (steer->step == AWAITING && !steer->ends)
+		start_own(steer);
+}
+
+static void on_exit_of_child(uv_process_t *process, int64_t status, int term_signal)
+{
+	struct steer *steer = process->data;
+	struct err err;
+
+	steer->child_runs = false;
+	steer->child_closes = true;
+	uv_close((uv_handle_t *)process, on_child_closed);
+	if (steer->step != STARTING)
+		return;
+	(void)err_set(&err, EXIT_FAILED, "the recorder that was started for it ended at once, with %s %d",
+		      term_signal ? "signal" : "status", term_signal ? term_signal : (int)status);
+	could_not(steer, &err);
+}
+
+static int spawn(struct steer *steer)
+{
+	char self[] = "/proc/self/exe", name[] = "kymo", verb[] = "record", wait[] = "--wait", quiet[] = "--quiet";
+	char *vector[] = { name, verb, wait, quiet, NULL };
+	char **environment = steer_environment(steer->options.output);
+	uv_stdio_container_t stdio[] = {
+		{ .flags = UV_IGNORE }, { .flags = UV_IGNORE }, { .flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO },
+	};
+	uv_process_options_t how = {
+		.exit_cb = on_exit_of_child, .file = self, .args = vector, .env = environment,
+		.flags = UV_PROCESS_DETACHED,	/* a Ctrl-C is for us; we end it in order */
+		.stdio_count = 3, .stdio = stdio,
+	};
+	int rc;
+
+	if (!environment)
+		return UV_ENOMEM;
+	steer->child.data = steer;
+	rc = uv_spawn(steer->options.loop, &steer->child, &how);
+	if (rc < 0) {
+		steer->child_closes = true;
+		uv_close((uv_handle_t *)&steer->child, on_child_closed);
+	}
+	steer->child_runs = rc == 0;
+	free(environment[0]);
+	free(environment[1]);
+	free(environment);
+	return rc;
+}
+
+static void start_own(struct steer *steer)
+{
+	struct err err;
+	int rc;
+
+	if (steer->child_runs || steer->child_closes) {
+		steer->step = AWAITING;
+		steer->awaits_since = uv_now(steer->options.loop);
+		return;
+	}
+	steer->step = STARTING;
+	rc = spawn(steer);
+	if (rc == 0)
+		return;
+	(void)err_set(&err, EXIT_FAILED, "cannot start a recorder: %s", uv_strerror(rc));
+	could_not(steer, &err);
+}
+
+bool steer_is_own(struct steer *steer, const struct domain_info *session)
+{
+	char *environment;
+	size_t size = 0;
+
+	if (!session->active || session->elsewhere)
+		return false;
+	if (steer->asked_about == session->generation)
+		return steer->own;
+	environment = environment_read(session->pid, &size);
+	steer->own = environment_value(environment, size, STEER_OWN_VARIABLE) != NULL;
+	steer->asked_about = session->generation;
+	free(environment);
+	return steer->own;
+}
+
+/* ---- what is asked of us ---- */
+
+static void begin_any(struct steer *steer)
+{
+	struct err err;
+
+	if (steer->session) {
+		begin(steer);
+	} else if (steer->options.own) {
+		start_own(steer);
+	} else {
+		(void)err_set(&err, EXIT_EMPTY, "nobody records in %s any more", steer->options.dir->path);
+		could_not(steer, &err);
+	}
+}
+
+void steer_keep(struct steer *steer, const struct ros_domains *ros)
+{
+	for (unsigned i = 0; i < KYMO_ROS_WORDS; i++)
+		steer->finish.bits[i] &= ~ros->bits[i];
+}
+
+/* Something is being done: what is not about to begin anyway does so afterwards. */
+static void begin_later(struct steer *steer, const struct ros_domains *ros, struct start *start)
+{
+	struct ros_domains begins = steer->ros;
+
+	steer_keep(steer, ros);
+	if ((steer->step == AWAITING || steer->step == STARTING || steer->step == BEGINNING) &&
+	    !ros_domains_join(&begins, ros))
+		return;
+	(void)ros_domains_join(&steer->next, ros);
+	if (!start_filters(start))
+		return;
+	start_free(&steer->next_start);
+	steer->next_start = *start;
+	*start = (struct start){ 0 };
+}
+
+void steer_begin(struct steer *steer, const struct domain_info *session, const struct ros_domains *ros, struct start *start)
+{
+	if (steer->step != IDLE) {
+		begin_later(steer, ros, start);
+		start_free(start);
+		return;
+	}
+	steer->ros = *ros;
+	steer->start = *start;
+	*start = (struct start){ 0 };
+	steer->session = session->active;
+	begin_any(steer);
+}
+
+void steer_look(struct steer *steer, const struct domain_info *session)
+{
+	steer->session = session->active;
+	if (steer->step == STARTING && session->active && session->armed && steer->child_runs &&
+	    session->pid == steer->child.pid)
+		begin(steer);
+	if (steer->step == AWAITING && steer->awaits_since && uv_now(steer->options.loop) - steer->awaits_since > AWAITS_MS) {
+		steer->awaits_since = 0;
+		steer->options.say(steer->options.context, "the recording that a Start is to begin waits for the end of the one before, "
+				   "which takes its time");
+	}
+	if (steer->step == STOPPING || steer->step == IDLE)
+		steer->ending = session->generation;
+	if (steer->step == ENDING && (!session->active || session->generation != steer->ending))
+		steer->step = IDLE;
+	go_on(steer);
+}
+
+void steer_finish(struct steer *steer, const struct ros_domains *ros)
+{
+	struct ros_domains stops = steer->ros;
+
+	if (steer->step == ENDING || (steer->step == STOPPING && !ros_domains_join(&stops, ros)))
+		return;
+	for (unsigned i = 0; i < KYMO_ROS_WORDS; i++)
+		steer->next.bits[i] &= ~ros->bits[i];
+	(void)ros_domains_join(&steer->finish, ros);
+	go_on(steer);
+}
+
+bool steer_is_busy(const struct steer *steer)
+{
+	return steer->step != IDLE;
+}
+
+bool steer_is_beginning(const struct steer *steer)
+{
+	return steer->step == AWAITING || steer->step == STARTING || steer->step == BEGINNING;
+}
+
+bool steer_is_ending(const struct steer *steer, uint32_t ros)
+{
+	return steer->step == ENDING || (steer->step == STOPPING && ros_domains_has(&steer->ros, ros));
+}
+
+bool steer_end(struct steer *steer)
+{
+	steer->ends = true;
+	if (steer->child_runs)
+		(void)uv_process_kill(&steer->child, SIGINT);
+	return steer->child_runs || steer->step == BEGINNING || steer->step == STOPPING;
+}
+
+bool steer_is_done(const struct steer *steer)
+{
+	return !steer->child_runs && steer->step != BEGINNING && steer->step != STOPPING;
+}
+
+void steer_free(struct steer *steer)
+{
+	if (!steer)
+		return;
+	start_free(&steer->start);
+	start_free(&steer->next_start);
+	free(steer);
+}

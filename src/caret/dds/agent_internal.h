@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the agent share. Not for others. Context of all functions: on the loop's thread. */
+#ifndef KYMO_CONTROL_DDS_AGENT_INTERNAL_H
+#define KYMO_CONTROL_DDS_AGENT_INTERNAL_H
+
+#include <uv.h>
+
+#include "caret/agent/agent.h"
+#include "caret/dds/speaker.h"
+#include "caret/agent/steer.h"
+#include "recorder/runtime/elsewhere.h"
+
+#define AGENT_SIGNALS 2
+#define AGENT_ELSEWHERE_MAX 8
+
+struct agent {
+	const struct agent_options *options;
+	struct roster roster;
+	struct speaker *speaker[AGENT_DOMAINS_MAX];
+	unsigned speaker_count;
+	struct steer *steer;
+	int lock;
+	bool graph_changed;
+	bool told_clock[AGENT_DOMAINS_MAX];
+	char elsewhere[AGENT_ELSEWHERE_MAX][512];	/* other runtime directories that were told of */
+	unsigned elsewhere_count;
+	bool stopping;
+	unsigned looks;
+	uv_loop_t loop;
+	uv_timer_t look;
+	uv_async_t heard;
+	uv_fs_event_t watch;
+	uv_signal_t signal[AGENT_SIGNALS];
+};
+
+/* ---- agent.c ---- */
+
+__attribute__((format(printf, 2, 3)))
+void agent_tell(const struct agent *agent, const char *format, ...);
+void agent_say(void *agent, const char *text);
+
+/** agent_speaker() - who speaks for a process; NULL: nobody, its domain is not served. */
+struct speaker *agent_speaker(const struct agent *agent, const struct roster_process *process);
+
+/** agent_deliver() - @input for a process. Return: the actions that are left to the caller. */
+unsigned agent_deliver(struct agent *agent, struct roster_process *process, enum machine_input input, bool active);
+
+/** agent_look() - see what has changed, and act on it. */
+void agent_look(struct agent *agent, bool thorough);
+
+/** agent_look_soon() - something is to happen: look often until it has. */
+void agent_look_soon(struct agent *agent);
+
+/* ---- agent_hear.c ---- */
+
+/** agent_on_start() - a Start came to @speaker. @start is freed. */
+void agent_on_start(struct agent *agent, struct speaker *speaker, struct start *start);
+
+/** agent_on_end() - an End came to @speaker. */
+void agent_on_end(struct agent *agent, struct speaker *speaker);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "caret/dds/bus.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "messages.h"
+
+static const char enclave[] = "enclave=/;";	/* without it rmw_cyclonedds takes no participant for one of ROS */
+
+struct bus {
+	dds_entity_t participant;
+	uint32_t domain;
+	struct bus_callback *callbacks;
+};
+
+struct bus_callback {
+	struct bus_callback *next;
+	void (*on_data)(void *context);
+	void *context;
+};
+
+static const struct {
+	const char *name;
+	const char *type;
+	const dds_topic_descriptor_t *descriptor;
+	dds_durability_kind_t durability;
+	dds_reliability_kind_t reads;		/* what a reader asks for; writers are reliable */
+} topics[BUS_TOPICS] = {
+	[BUS_START] = { "rt/caret/start_record", "caret_msgs::msg::dds_::Start_", &caret_msgs_msg_dds__Start__desc,
+		DDS_DURABILITY_VOLATILE, DDS_RELIABILITY_RELIABLE },
+	[BUS_END] = { "rt/caret/end_record", "caret_msgs::msg::dds_::End_", &caret_msgs_msg_dds__End__desc,
+		DDS_DURABILITY_VOLATILE, DDS_RELIABILITY_RELIABLE },
+	[BUS_STATUS] = { "rt/caret/status", "caret_msgs::msg::dds_::Status_", &caret_msgs_msg_dds__Status__desc,
+		DDS_DURABILITY_VOLATILE, DDS_RELIABILITY_RELIABLE },
+	[BUS_CLOCK] = { "rt/clock", "rosgraph_msgs::msg::dds_::Clock_", &rosgraph_msgs_msg_dds__Clock__desc,
+		DDS_DURABILITY_VOLATILE, DDS_RELIABILITY_BEST_EFFORT },
+	[BUS_GRAPH] = { "ros_discovery_info", "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_",
+		&rmw_dds_common_msg_dds__ParticipantEntitiesInfo__desc, DDS_DURABILITY_TRANSIENT_LOCAL,
+		DDS_RELIABILITY_RELIABLE },
+	[BUS_GRAPH_24] = { "ros_discovery_info", "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_",
+		&rmw_dds_common_24_msg_dds__ParticipantEntitiesInfo__desc, DDS_DURABILITY_TRANSIENT_LOCAL,
+		DDS_RELIABILITY_RELIABLE },
+};
+
+/* ---- messages that are none ---- */
+
+/*
+ * CycloneDDS takes messages apart itself, checks them, and tells its log of those that are malformed. So the
+ * log goes through here: they are counted, and the first one is told.
+ */
+static struct {
+	pthread_mutex_t lock;
+	unsigned buses;
+	uint64_t count;
+	bool told;
+	void (*say)(void *context, const char *text);
+	void *context;
+} malformed = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static bool is_malformed(const char *text)
+{
+	return strstr(text, "malformed") || strstr(text, "deserialization") || strstr(text, "invalid");
+}
+
+static void on_log(void *unused, const dds_log_data_t *data)
+{
+	(void)unused;
+	if (!is_malformed(data->message)) {
+		if (data->priority & (DDS_LC_FATAL | DDS_LC_ERROR))
+			fprintf(stderr, "CycloneDDS: %.*s\n", (int)strcspn(data->message, "\n"), data->message);
+		return;
+	}
+	(void)pthread_mutex_lock(&malformed.lock);
+	malformed.count++;
+	if (!malformed.told && malformed.say) {
+		char text[512];
+
+		malformed.told = true;
+		(void)snprintf(text, sizeof text, "a message that is none was left out, as further ones will be: %.*s",
+			       (int)strcspn(data->message, "\n"), data->message);
+		malformed.say(malformed.context, text);
+	}
+	(void)pthread_mutex_unlock(&malformed.lock);
+}
+
+uint64_t bus_malformed(void)
+{
+	uint64_t count;
+
+	(void)pthread_mutex_lock(&malformed.lock);
+	count = malformed.count;
+	(void)pthread_mutex_unlock(&malformed.lock);
+	return count;
+}
+
+static void watch_log(void (*say)(void *context, const char *text), void *context)
+{
+	(void)pthread_mutex_lock(&malformed.lock);
+	malformed.buses++;
+	malformed.say = say;
+	malformed.context = context;
+	(void)pthread_mutex_unlock(&malformed.lock);
+	dds_set_log_sink(on_log, NULL);
+}
+
+static void unwatch_log(void)
+{
+	bool last;
+
+	(void)pthread_mutex_lock(&malformed.lock);
+	last = --malformed.buses == 0;
+	if (last)
+		malformed.say = NULL;
+	(void)pthread_mutex_unlock(&malformed.lock);
+	if (last)
+		dds_set_log_sink(NULL, NULL);
+}
+
+/* ---- participant ---- */
+
+int bus_open(struct bus **result, uint32_t domain, void (*say)(void *context, const char *text), void *context,
+	     struct err *err)
+{
+	struct bus *bus = calloc(1, sizeof *bus);
+	dds_qos_t *qos = dds_create_qos();
+
+	if (!bus || !qos) {
+		free(bus);
+		dds_delete_qos(qos);
+		return err_set(err, EXIT_FAILED, "out of memory");
+	}
+	bus->domain = domain;
+	watch_log(say, context);
+	dds_qset_userdata(qos, enclave, sizeof enclave - 1);
+	bus->participant = dds_create_participant(domain, qos, NULL);
+	dds_delete_qos(qos);
+	if (bus->participant < 0) {
+		int rc = err_set(err, EXIT_FAILED, "cannot join ROS domain %u: %s; CYCLONEDDS_URI may name a network "
+				 "that is not there, or too many participants run", domain,
+				 dds_strretcode(bus->participant));
+
+		unwatch_log();
+		free(bus);
+		return rc;
+	}
+	*result = bus;
+	return 0;
+}
+
+void bus_close(struct bus *bus)
+{
+	if (!bus)
+		return;
+	(void)dds_delete(bus->participant);
+	unwatch_log();
+	while (bus->callbacks) {
+		struct bus_callback *next = bus->callbacks->next;
+
+		free(bus->callbacks);
+		bus->callbacks = next;
+	}
+	free(bus);
+}
+
+dds_entity_t bus_participant(const struct bus *bus)
+{
+	return bus->participant;
+}
+
+uint32_t bus_domain(const struct bus *bus)
+{
+	return bus->domain;
+}
+
+/* ---- endpoints ---- */
+
+/*
+ * The type is described without its own description for others (idlc -t): ROS 2's types have none, and two
+ * that have are compared with more than their names.
+ */
+static dds_entity_t make_topic(struct bus *bus, enum bus_topic topic, struct err *err)
+{
+	dds_topic_descriptor_t descriptor = *topics[topic].descriptor;
+	dds_entity_t entity;
+
+	descriptor.m_typename = topics[topic].type;
+	entity = dds_create_topic(bus->participant, &descriptor, topics[topic].name, NULL, NULL);
+	if (entity < 0)
+		return err_set(err, EXIT_FAILED, "cannot make the topic %s: %s", topics[topic].name,
+			       dds_strretcode(entity));
+	return entity;
+}
+
+static dds_qos_t *make_qos(enum bus_topic topic, int depth, dds_reliability_kind_t reliability)
+{
+	dds_qos_t *qos = dds_create_qos();
+
+	if (!qos)
+		return NULL;
+	dds_qset_reliability(qos, reliability, DDS_MSECS(100));
+	dds_qset_durability(qos, topics[topic].durability);
+	dds_qset_history(qos, depth == BUS_ALL ? DDS_HISTORY_KEEP_ALL : DDS_HISTORY_KEEP_LAST, depth == BUS_ALL ? 1 : depth);
+	if (topics[topic].durability == DDS_DURABILITY_TRANSIENT_LOCAL && depth != BUS_ALL)
+		dds_qset_durability_service(qos, 0, DDS_HISTORY_KEEP_LAST, depth, DDS_LENGTH_UNLIMITED,
+					    DDS_LENGTH_UNLIMITED, DDS_LENGTH_UNLIMITED);
+	return qos;
+}
+
+static void on_data_available(dds_entity_t reader, void *argument)
+{
+	struct bus_callback *callback = argument;
+
+	(void)reader;
+	callback->on_data(callback->context);
+}
+
+/* The callback lives as long as the bus: CycloneDDS may be in it until the participant is gone. */
+static dds_listener_t *make_listener(struct bus *bus, void (*on_data)(void *context), void *context)
+{
+	struct bus_callback *callback = calloc(1, sizeof *callback);
+	dds_listener_t *listener;
+
+	if (!callback)
+		return NULL;
+	*callback = (struct bus_callback){ bus->callbacks, on_data, context };
+	bus->callbacks = callback;
+	listener = dds_create_listener(callback);
+	if (listener)
+		dds_lset_data_available(listener, on_data_available);
+	return listener;
+}
+
+dds_entity_t bus_reader(struct bus *bus, enum bus_topic topic, int depth, void (*on_data)(void *context),
+			void *context, struct err *err)
+{
+	dds_listener_t *listener = on_data ? make_listener(bus, on_data, context) : NULL;
+	dds_entity_t entity = make_topic(bus, topic, err), reader;
+	dds_qos_t *qos;
+
+	if (entity < 0 || (on_data && !listener)) {
+		dds_delete_listener(listener);
+		return entity < 0 ? -1 : err_set(err, EXIT_FAILED, "out of memory");
+	}
+	qos = make_qos(topic, depth, topics[topic].reads);
+	reader = dds_create_reader(bus->participant, entity, qos, listener);
+	dds_delete_qos(qos);
+	dds_delete_listener(listener);
+	if (reader < 0)
+		return err_set(err, EXIT_FAILED, "cannot read %s: %s", topics[topic].name, dds_strretcode(reader));
+	return reader;
+}
+
+dds_entity_t bus_writer(struct bus *bus, enum bus_topic topic, int depth, struct err *err)
+{
+	dds_entity_t entity = make_topic(bus, topic, err), writer;
+	dds_qos_t *qos;
+
+	if (entity < 0)
+		return -1;
+	qos = make_qos(topic, depth, DDS_RELIABILITY_RELIABLE);
+	writer = dds_create_writer(bus->participant, entity, qos, NULL);
+	dds_delete_qos(qos);
+	if (writer < 0)
+		return err_set(err, EXIT_FAILED, "cannot write %s: %s", topics[topic].name, dds_strretcode(writer));
+	return writer;
+}
+
+unsigned bus_matched(dds_entity_t endpoint)
+{
+	dds_publication_matched_status_t writer;
+	dds_subscription_matched_status_t reader;
+
+	if (dds_get_publication_matched_status(endpoint, &writer) == DDS_RETCODE_OK)
+		return writer.current_count;
+	return dds_get_subscription_matched_status(endpoint, &reader) == DDS_RETCODE_OK ? reader.current_count : 0;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "caret/dds/dds_clock.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define KYMO_REGISTER_LATE	/* no region for who never hears a /clock */
+#include <kymo/kymo.h>
+
+#include "caret/agent/sim_clock.h"
+#include "messages.h"
+
+#define NSEC_PER_SEC	1000000000
+#define DEPTH		1	/* as nodes have it: of messages that waited, when each came is not known any more */
+
+struct clock {
+	struct sim_clock sim;
+	dds_entity_t reader, arrived, end, waitset;
+	pthread_t thread;
+	uint32_t domain;
+	bool of_several;
+	bool heard, unwanted;		/* atomic */
+};
+
+static void keep(void *context, const struct sim_clock_point *pair)
+{
+	struct clock *clock = context;
+
+	__atomic_store_n(&clock->heard, true, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&clock->unwanted, __ATOMIC_RELAXED))
+		return;
+	if (clock->of_several)
+		KYMO_TRACEPOINT("ros2_caret", "sim_time", ("stamp", (uint64_t)pair->stamp), ("at_ns", (uint64_t)pair->ns),
+				("ros_domain", clock->domain));
+	else
+		KYMO_TRACEPOINT("ros2_caret", "sim_time", ("stamp", (uint64_t)pair->stamp), ("at_ns", (uint64_t)pair->ns));
+}
+
+void clock_want(struct clock *clock, bool wanted)
+{
+	__atomic_store_n(&clock->unwanted, !wanted, __ATOMIC_RELAXED);
+}
+
+/* Not kymo_now(), which would make this a traced program before there is anything to say. */
+static int64_t monotonic(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+static void take(struct clock *clock)
+{
+	void *sample[1] = { NULL };
+	dds_sample_info_t info[1];
+	int64_t now = monotonic();
+	const rosgraph_msgs_msg_dds__Clock_ *message;
+
+	if (dds_take(clock->reader, sample, info, 1, 1) <= 0)
+		return;
+	message = sample[0];
+	if (info[0].valid_data && message->clock.sec >= 0 && message->clock.nanosec < NSEC_PER_SEC)
+		sim_clock_hear(&clock->sim, now, (int64_t)message->clock.sec * NSEC_PER_SEC + message->clock.nanosec);
+	(void)dds_return_loan(clock->reader, sample, 1);
+}
+
+static void *hear(void *context)
+{
+	struct clock *clock = context;
+	bool end = false;
+
+	while (!end) {
+		int64_t wait = sim_clock_tick(&clock->sim, monotonic());
+		dds_attach_t woken[2];
+
+		(void)dds_waitset_wait(clock->waitset, woken, 2, (dds_duration_t)wait);
+		take(clock);
+		(void)dds_read_guardcondition(clock->end, &end);
+	}
+	return NULL;
+}
+
+/* Signals are the agent's. */
+static int make_thread(struct clock *clock)
+{
+	sigset_t all, before;
+	int rc;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&clock->thread, NULL, hear, clock);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+int clock_open(struct clock **result, struct bus *bus, unsigned rate, bool of_several, struct err *err)
+{
+	struct clock *clock = calloc(1, sizeof *clock);
+
+	if (!clock)
+		return err_set(err, EXIT_FAILED, "out of memory");
+	clock->domain = bus_domain(bus);
+	clock->of_several = of_several;
+	sim_clock_init(&clock->sim, rate, keep, clock);
+	kymo__of_every_ros_domain();	/* the programs that it tells the time of may be of another than this one's */
+	clock->reader = bus_reader(bus, BUS_CLOCK, DEPTH, NULL, NULL, err);
+	if (clock->reader < 0) {
+		free(clock);
+		return -1;
+	}
+	clock->arrived = dds_create_readcondition(clock->reader, DDS_ANY_STATE);
+	clock->end = dds_create_guardcondition(bus_participant(bus));
+	clock->waitset = dds_create_waitset(bus_participant(bus));
+	if (clock->arrived < 0 || clock->end < 0 || clock->waitset < 0 ||
+	    dds_waitset_attach(clock->waitset, clock->arrived, 0) < 0 ||
+	    dds_waitset_attach(clock->waitset, clock->end, 0) < 0 || make_thread(clock)) {
+		(void)dds_delete(clock->waitset);
+		(void)dds_delete(clock->end);
+		(void)dds_delete(clock->reader);
+		free(clock);
+		return err_set(err, EXIT_FAILED, "cannot make the thread that hears /clock: out of memory or threads");
+	}
+	*result = clock;
+	return 0;
+}
+
+bool clock_heard(const struct clock *clock)
+{
+	return __atomic_load_n(&clock->heard, __ATOMIC_RELAXED);
+}
+
+void clock_close(struct clock *clock)
+{
+	if (!clock)
+		return;
+	(void)dds_set_guardcondition(clock->end, true);
+	(void)pthread_join(clock->thread, NULL);
+	(void)dds_delete(clock->waitset);
+	(void)dds_delete(clock->end);
+	(void)dds_delete(clock->reader);
+	free(clock);
+}

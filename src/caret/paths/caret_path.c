@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rows of a path: communications and nodes by turns.
+ *
+ *   [callback start -] publish - arrival - publish - arrival ... [- callback end]
+ *    first callback    `-- communication --' `node' `--------'     last callback
+ *
+ * A communication joins a publication with the callback that got it. A node joins the callbacks of
+ * its subscription with its publications, as its message context says.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "caret/paths/caret_internal.h"
+
+/* ---- nodes ---- */
+
+/* The callback that @callback of an architecture means: same kind, source, symbol and order. */
+struct wanted {
+	const struct model *model;
+	const char *node;
+	const struct arch_callback *callback;
+};
+
+static bool is_alike(const struct model_callback *callback, const struct wanted *wanted)
+{
+	const struct arch_callback *want = wanted->callback;
+
+	if (callback->is_intra || !caret_of_node(callback, wanted->node) ||
+	    (*want->symbol && strcmp(callback->raw_symbol, want->symbol) != 0))
+		return false;
+	if (want->is_timer)
+		return callback->timer && callback->timer->period_ns == want->period_ns;
+	return callback->subscription &&
+	       strcmp(callback->subscription->topic->name, want->topic) == 0;
+}
+
+static bool is_callback(const struct model_callback *callback, const void *what)
+{
+	const struct wanted *wanted = what;
+	unsigned before = 0;
+
+	/* The twin for messages of the same process stands for its subscription. */
+	if (callback->is_intra && callback->subscription) {
+		for (unsigned i = 0; i < model_count(wanted->model, MODEL_CALLBACK); i++) {
+			const struct model_callback *twin = model_callback(wanted->model, i);
+
+			if (!twin->is_intra && twin->subscription == callback->subscription)
+				return is_callback(twin, what);
+		}
+		return false;
+	}
+	if (!is_alike(callback, wanted))
+		return false;
+	for (unsigned i = 0; i < model_count(wanted->model, MODEL_CALLBACK); i++) {
+		const struct model_callback *other = model_callback(wanted->model, i);
+
+		before += model_callback_node(other) == model_callback_node(callback) &&
+			  other->born_ns < callback->born_ns && is_alike(other, wanted);
+	}
+	return before == wanted->callback->order;
+}
+
+static int follow_and_replace(struct records *left, unsigned left_stamp,
+			      const struct records *right, bool every)
+{
+	struct records out;
+	int rc = records_follow(left, left_stamp, -1, right, 0, -1, every, &out);
+
+	records_free(left);
+	*left = out;
+	return rc;
+}
+
+/* [start, (end, start)..., publish] along callbacks that hand on through variables. */
+static int chain(const struct caret *caret, const struct arch_node *node,
+		 const struct arch_context *context, const struct records *publications,
+		 struct records *out)
+{
+	int rc = 0;
+
+	*out = (struct records){ .columns = 2 };
+	for (unsigned i = 0; !rc && i < context->callbacks; i++) {
+		struct wanted wanted = { caret->model, node->name,
+					 architecture_find_callback(node, context->callback[i]) };
+		struct records runs = { .columns = 3 };
+
+		if (wanted.callback)
+			rc = caret_runs(caret, is_callback, &wanted, &runs);
+		records_drop(&runs, 2);
+		if (!rc && i)
+			rc = follow_and_replace(out, out->columns - 1, &runs, true);
+		else
+			*out = runs;
+		if (i)
+			records_free(&runs);
+	}
+	if (rc)
+		return rc;
+	records_drop(out, out->columns - 1);
+	return follow_and_replace(out, out->columns - 1, publications, false);
+}
+
+/* [arrival, publish] of messages that have the same stamp in their headers. */
+static int stamped(const struct caret *caret, const struct arch_hop *hop, struct records *out)
+{
+	struct records arrivals, publications = { .columns = 2 };
+	int rc = caret_stamped_arrivals(caret, hop, &arrivals);
+
+	*out = (struct records){ .columns = 4 };
+	if (!rc)
+		rc = caret_stamped_publications(caret, hop, &publications);
+	if (!rc)
+		rc = records_follow(&arrivals, 0, 1, &publications, 0, 1, true, out);
+	records_drop(out, 3);
+	records_drop(out, 1);
+	records_free(&arrivals);
+	records_free(&publications);
+	return rc;
+}
+
+/* How a node's publications follow from its arrivals. */
+struct way {
+	const struct arch_node *node;
+	const struct arch_context *chain;	/* NULL: no callback_chain */
+	bool by_stamp;			/* inherit_unique_stamp; else the latest message counts */
+};
+
+/* [arrival, ..., publish] of a node in the middle of a path. */
+static int node_rows(const struct caret *caret, const struct arch_hop *hop, const struct way *way,
+		     struct records *out)
+{
+	const struct arch_context *chained = way->chain;
+	const struct arch_node *node = way->node;
+	struct records publications;
+	int rc;
+
+	if (way->by_stamp)
+		return stamped(caret, hop, out);
+	rc = caret_publications(caret, hop, &publications);
+	records_drop(&publications, 1);
+	*out = (struct records){ .columns = 1 };
+	if (!rc && chained) {
+		rc = chain(caret, node, chained, &publications, out);
+	} else if (!rc) {
+		rc = caret_arrivals(caret, hop, out);
+		if (!rc)
+			rc = follow_and_replace(out, 0, &publications, true);
+	}
+	records_free(&publications);
+	return rc;
+}
+
+/*
+ * [callback start, publish] of the first node: the callback on the thread that published. Callbacks
+ * that published nothing begin nothing.
+ */
+static int beginning(const struct caret *caret, const struct arch_hop *hop, struct records *out)
+{
+	struct records runs, publications = { .columns = 2 };
+	size_t kept = 0;
+	int rc = caret_runs(caret, caret_of_node, hop->node, &runs);
+
+	*out = (struct records){ .columns = 5 };
+	if (!rc)
+		rc = caret_publications(caret, hop, &publications);
+	if (!rc)
+		rc = records_follow(&runs, 0, 2, &publications, 0, 1, true, out);
+	records_drop(out, 4);
+	records_drop(out, 2);
+	records_drop(out, 1);
+	for (size_t i = 0; i < out->rows; i++)
+		if (records_row(out, i)[1])
+			memmove(records_row(out, kept++), records_row(out, i), 2 * sizeof(int64_t));
+	out->rows = kept;
+	records_free(&runs);
+	records_free(&publications);
+	return rc;
+}
+
+/* ---- a path ---- */
+
+static const char *keep(struct caret *caret, const char *format, const char *a, const char *b)
+{
+	char text[1024];
+	const char *copy;
+
+	snprintf(text, sizeof(text), format, a, b);
+	copy = pool_text(&caret->pool, text, strlen(text));
+	if (!copy)
+		caret->failed = true;
+	return copy ? copy : "";
+}
+
+/* What the user's architecture, or else the one made from the trace, calls a hop's callback. */
+static const char *callback_name(struct caret *caret, const struct arch_hop *hop)
+{
+	const struct architecture *from[2] = { caret->options.architecture, caret->seen };
+
+	for (unsigned k = 0; k < 2; k++) {
+		const struct arch_node *node = from[k] ? architecture_find_node(from[k], hop->node) : NULL;
+
+		for (unsigned i = 0; node && i < node->subscribes; i++)
+			if (strcmp(node->subscribe[i].topic, hop->subscribe_topic) == 0 &&
+			    node->subscribe[i].order == hop->subscription_order &&
+			    *node->subscribe[i].callback)
+				return node->subscribe[i].callback;
+	}
+	return keep(caret, "%s %s", hop->node, hop->subscribe_topic);
+}
+
+/* Why nothing can be said about @path, or NULL. */
+static const char *problem_of(struct caret *caret, const struct arch_path *path)
+{
+	if (path->hops < 2)
+		return "the path has fewer than two nodes";
+	for (unsigned i = 0; i < path->hops; i++) {
+		const struct arch_hop *hop = &path->hop[i];
+
+		if (i + 1 < path->hops && !caret_any_publisher(caret, hop))
+			return keep(caret, "in the trace %s has no publisher of %s", hop->node,
+				    hop->publish_topic);
+		if (i && !caret_any_subscription(caret, hop))
+			return keep(caret, "in the trace %s has no subscription of %s", hop->node,
+				    hop->subscribe_topic);
+		if (i && strcmp(path->hop[i - 1].publish_topic, hop->subscribe_topic) != 0)
+			return keep(caret, "%s is published, and %s subscribed next on the path",
+				    path->hop[i - 1].publish_topic, hop->subscribe_topic);
+	}
+	return NULL;
+}
+
+static bool has_stamps(const struct caret *caret, const struct arch_hop *hop)
+{
+	struct records publications;
+	bool any = caret_stamped_publications(caret, hop, &publications) || publications.rows;
+
+	records_free(&publications);
+	return any;
+}
+
+/* What the message context of @hop says; with a problem when it cannot be followed. */
+static struct way way_of(struct caret *caret, const struct arch_hop *hop, const char **problem)
+{
+	const struct architecture *architecture = caret->options.architecture;
+	struct way way = { architecture ? architecture_find_node(architecture, hop->node) : NULL, NULL,
+			   false };
+	const struct arch_context *context = way.node ? architecture_find_context(way.node, hop) : NULL;
+
+	if (!context || !*context->type || strcmp(context->type, "use_latest_message") == 0)
+		return way;
+	if (strcmp(context->type, "callback_chain") == 0) {
+		way.chain = context->callbacks ? context : NULL;
+		if (!way.chain)
+			*problem = keep(caret, "the callback_chain of %s to %s lists no callbacks",
+					hop->node, hop->publish_topic);
+	} else if (strcmp(context->type, "inherit_unique_stamp") == 0) {
+		way.by_stamp = true;
+		if (!has_stamps(caret, hop))
+			*problem = keep(caret, "%s has the message context inherit_unique_stamp, and the "
+					"trace does not tell the stamps of messages on %s: only some of "
+					"CARET's rclcpp for Humble do (message_timestamp); change it to "
+					"use_latest_message or callback_chain", hop->node,
+					hop->publish_topic);
+	} else {
+		*problem = keep(caret, "%s has the message context %s, which goes by ids that TILDE "
+				"puts into messages; its events are not read; change it to "
+				"use_latest_message or callback_chain", hop->node, context->type);
+	}
+	return way;
+}
+
+struct building {
+	struct caret *caret;
+	struct caret_path *path;
+	unsigned named;			/* segments that have a name */
+};
+
+/* The segment from the next column on, whose times are of the node of hop @at. */
+static void name(struct building *b, const char *what, unsigned at)
+{
+	const char **larger = reallocarray(b->path->column, b->named + 1, sizeof(*larger));
+	const struct model_process **process;
+
+	b->path->column = larger ? larger : b->path->column;
+	process = reallocarray(b->path->process, b->named + 2, sizeof(*process));
+	b->path->process = process ? process : b->path->process;
+	if (!larger || !process) {
+		b->caret->failed = true;
+		return;
+	}
+	process[b->named] = caret_process(b->caret, &b->path->path->hop[at]);
+	process[b->named + 1] = NULL;
+	larger[b->named++] = what;
+}
+
+static void name_chain(struct building *b, const struct arch_context *context, unsigned at)
+{
+	for (unsigned i = 0; i < context->callbacks; i++) {
+		name(b, context->callback[i], at);
+		if (i + 1 < context->callbacks)
+			name(b, keep(b->caret, "%s%s", context->callback[i], "_end"), at);
+	}
+}
+
+/* Replace the path's rows by them joined with @right, which is used up. */
+static int append(struct caret_path *path, struct records *right)
+{
+	struct records out;
+	int rc = records_join(&path->records, path->records.columns - 1, right, 0, &out);
+
+	records_free(&path->records);
+	records_free(right);
+	path->records = out;
+	return rc;
+}
+
+/* After a chain: a callback may publish more than once, and each publication is followed. */
+static int append_after_chain(struct caret_path *path, struct records *right)
+{
+	unsigned last = path->records.columns - 1;
+	int rc = follow_and_replace(&path->records, last, right, true);
+
+	for (size_t i = 0; i < path->records.rows; i++) {
+		int64_t *row = records_row(&path->records, i);
+
+		if (row[last + 1])
+			row[last] = row[last + 1];
+	}
+	records_drop(&path->records, last + 1);
+	records_free(right);
+	return rc;
+}
+
+static int append_node(struct building *b, unsigned at)
+{
+	const struct arch_hop *hop = &b->path->path->hop[at];
+	const struct way way = way_of(b->caret, hop, &b->path->problem);
+	const struct arch_context *chained = way.chain;
+	struct records rows;
+	int rc;
+
+	if (b->path->problem)
+		return 0;
+	if (chained)
+		name_chain(b, chained, at);
+	else
+		name(b, callback_name(b->caret, hop), at);
+	rc = node_rows(b->caret, hop, &way, &rows);
+	if (!rc)
+		rc = append(b->path, &rows);
+	name(b, hop->publish_topic, at);
+	if (!rc)
+		rc = caret_communication(b->caret, hop, hop + 1, &rows);
+	if (rc)
+		return rc;
+	return chained ? append_after_chain(b->path, &rows) : append(b->path, &rows);
+}
+
+static int append_end(struct building *b)
+{
+	const struct arch_hop *hop = &b->path->path->hop[b->path->path->hops - 1];
+	struct caret_of_hop of = { b->caret->model, hop };
+	struct records runs;
+	int rc = caret_runs(b->caret, caret_of_subscription, &of, &runs);
+
+	records_drop(&runs, 2);
+	name(b, callback_name(b->caret, hop), b->path->path->hops - 1);
+	return rc ? rc : append(b->path, &runs);
+}
+
+int caret_path_build(struct caret *caret, struct caret_path *path)
+{
+	struct building b = { caret, path, 0 };
+	const struct arch_hop *hop = path->path->hop;
+	struct records rows;
+	int rc;
+
+	path->problem = problem_of(caret, path->path);
+	if (path->problem)
+		return 0;
+	rc = caret_communication(caret, &hop[0], &hop[1], &path->records);
+	if (!rc && caret->options.first_callback) {
+		rows = path->records;
+		rc = beginning(caret, &hop[0], &path->records);
+		if (!rc)
+			rc = append(path, &rows);
+		name(&b, keep(caret, "%s/%s", hop->node, "callback_x"), 0);
+	}
+	name(&b, hop->publish_topic, 0);
+	for (unsigned i = 1; !rc && !path->problem && i + 1 < path->path->hops; i++)
+		rc = append_node(&b, i);
+	if (!rc && !path->problem && caret->options.last_callback)
+		rc = append_end(&b);
+	if (!caret->failed)
+		path->process[b.named] = caret_process(caret, &hop[path->path->hops - 1]);
+	records_sort(&path->records, 0);
+	for (size_t i = 0; i < path->records.rows; i++)
+		path->complete += records_row(&path->records, i)[path->records.columns - 1] != 0;
+	return rc;
+}
+
+int64_t caret_path_error(const struct caret_path *path, unsigned from, unsigned to, int64_t ns)
+{
+	const struct model_process *a = path->process[from], *b = path->process[to];
+
+	return a == b ? 0 : model_clock_error(a, b, ns);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happens on the nodes of the paths, gathered while the model is fed; see caret.h. */
+#include "caret/paths/caret_paths.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "caret/paths/caret_internal.h"
+
+/* ---- logs ---- */
+
+static struct log *log_at(struct caret *caret, struct logs *logs, unsigned index)
+{
+	if (index >= logs->count) {
+		unsigned count = logs->count ? logs->count : 64;
+		struct log *larger;
+
+		while (count <= index)
+			count *= 2;
+		larger = realloc(logs->log, count * sizeof(*larger));
+		if (!larger) {
+			caret->failed = true;
+			return NULL;
+		}
+		memset(larger + logs->count, 0, (count - logs->count) * sizeof(*larger));
+		logs->log = larger;
+		logs->count = count;
+	}
+	return &logs->log[index];
+}
+
+static void *log_add(struct caret *caret, struct log *log, size_t size)
+{
+	if (log->rows == log->room) {
+		size_t room = log->room ? log->room * 2 : 64;
+		void *larger = realloc(log->row, room * size);
+
+		if (!larger) {
+			caret->failed = true;
+			return NULL;
+		}
+		log->row = larger;
+		log->room = room;
+	}
+	return (char *)log->row + log->rows++ * size;
+}
+
+/* Is a hop of a path about @node and, unless NULL, @publishes or @subscribes? */
+static bool on_path(const struct caret *caret, const struct model_node *node,
+		    const struct model_topic *publishes, const struct model_topic *subscribes)
+{
+	const struct caret_options *options = &caret->options;
+
+	for (unsigned i = 0; node && i < options->paths; i++) {
+		const struct arch_path *path = options->path[i];
+
+		for (unsigned j = 0; j < path->hops; j++) {
+			const struct arch_hop *hop = &path->hop[j];
+			/* Runs of callbacks count at both ends of a path only when asked for. */
+			bool runs = (j || options->first_callback) &&
+				    (j + 1 < path->hops || options->last_callback);
+
+			if (strcmp(hop->node, node->full_name) != 0)
+				continue;
+			if (publishes ? strcmp(hop->publish_topic, publishes->name) == 0 :
+			    subscribes ? strcmp(hop->subscribe_topic, subscribes->name) == 0 : runs)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The log of an object of @node, or NULL when no path is about it. */
+static struct log *log_of(struct caret *caret, struct logs *logs, unsigned index,
+			  const struct model_node *node, const struct model_topic *publishes,
+			  const struct model_topic *subscribes)
+{
+	struct log *log = log_at(caret, logs, index);
+
+	if (log && !log->looked) {
+		log->looked = node != NULL;
+		log->wanted = on_path(caret, node, publishes, subscribes);
+	}
+	return log && log->wanted ? log : NULL;
+}
+
+/* ---- what happens ---- */
+
+static bool inside(const struct caret *caret, int64_t ns)
+{
+	return ns >= caret->options.begin_ns && ns <= caret->options.end_ns;
+}
+
+static void add_publication(struct caret *caret, const struct model_publisher *publisher,
+			    const struct publication *publication)
+{
+	struct log *log = log_of(caret, &caret->publishers, publisher->index, publisher->node,
+				 publisher->topic, NULL);
+	struct publication *row;
+
+	if (!log || !inside(caret, publication->ns))
+		return;
+	/* A call that goes both ways is told twice, first within the process. */
+	row = log->rows ? (struct publication *)log->row + log->rows - 1 : NULL;
+	for (size_t back = 0; row && publication->id && back < 64 && back < log->rows; back++, row--)
+		if (row->id == publication->id) {
+			if (publication->ns < row->ns)
+				row->ns = publication->ns;
+			row->is_intra |= publication->is_intra;
+			return;
+		}
+	row = log_add(caret, log, sizeof(*row));
+	if (row)
+		*row = *publication;
+}
+
+static struct pending *pending_of(struct caret *caret, const struct model_thread *thread)
+{
+	if (thread->index >= caret->pendings) {
+		unsigned count = caret->pendings ? caret->pendings : 16;
+		struct pending *larger;
+
+		while (count <= thread->index)
+			count *= 2;
+		larger = realloc(caret->pending, count * sizeof(*larger));
+		if (!larger) {
+			caret->failed = true;
+			return NULL;
+		}
+		memset(larger + caret->pendings, 0, (count - caret->pendings) * sizeof(*larger));
+		caret->pending = larger;
+		caret->pendings = count;
+	}
+	return &caret->pending[thread->index];
+}
+
+static void pending_flush(struct caret *caret, struct pending *pending)
+{
+	if (pending->address && pending->publisher)
+		add_publication(caret, pending->publisher,
+				&(struct publication){ .ns = pending->ns, .tid = pending->tid });
+	pending->address = 0;
+}
+
+/* A publish call that never gets to the middleware is one, too: the trace may end in it. */
+static void on_publish_step(void *context, const struct model_publish_step *step)
+{
+	struct caret *caret = context;
+	struct pending *pending;
+
+	if (step->layer != MODEL_LAYER_RCLCPP && step->layer != MODEL_LAYER_RCL)
+		return;
+	pending = pending_of(caret, step->thread);
+	if (!pending)
+		return;
+	if (step->layer == MODEL_LAYER_RCL && pending->address == step->address) {
+		pending->publisher = step->publisher;
+		return;
+	}
+	pending_flush(caret, pending);
+	*pending = (struct pending){ step->publisher, step->address, step->ns, step->thread->tid };
+}
+
+static void on_published(void *context, const struct model_message *message)
+{
+	struct caret *caret = context;
+	struct pending *pending;
+
+	if (!message->is_intra && message->publish_thread) {
+		pending = pending_of(caret, message->publish_thread);
+		if (pending)
+			pending->address = 0;
+	}
+	if (message->publisher)
+		add_publication(caret, message->publisher,
+				&(struct publication){ .id = message->id, .ns = message->publish_ns,
+						       .tid = message->publish_thread->tid,
+						       .stamp_ns = message->stamp_ns,
+						       .is_intra = message->is_intra });
+}
+
+static void on_taken(void *context, const struct model_message *message)
+{
+	struct caret *caret = context;
+	const struct model_subscription *subscription = message->subscription;
+	struct log *log;
+	struct arrival *row;
+
+	if (!subscription || !message->id || !inside(caret, message->take_ns))
+		return;
+	log = log_of(caret, &caret->subscriptions, subscription->index, subscription->node, NULL,
+		     subscription->topic);
+	row = log ? log_add(caret, log, sizeof(*row)) : NULL;
+	if (row)
+		*row = (struct arrival){ message->id, message->take_ns, message->callback_ns,
+					 message->stamp_ns, message->is_intra };
+}
+
+static void on_started(void *context, const struct model_instance *instance)
+{
+	struct caret *caret = context;
+	struct log *log = log_of(caret, &caret->callbacks, instance->callback->index,
+				 model_callback_node(instance->callback), NULL, NULL);
+	struct run_row *row = log && inside(caret, instance->start_ns) ?
+				      log_add(caret, log, sizeof(*row)) : NULL;
+
+	if (row)
+		*row = (struct run_row){ instance->id, instance->start_ns, 0, instance->thread->tid };
+}
+
+static void on_instance(void *context, const struct model_instance *instance)
+{
+	struct caret *caret = context;
+	struct log *log = log_of(caret, &caret->callbacks, instance->callback->index,
+				 model_callback_node(instance->callback), NULL, NULL);
+	struct run_row *rows = log ? log->row : NULL;
+	size_t i = rows ? log->rows : 0;
+
+	/* It is the newest one, or, when threads run the same callback, one of the newest. */
+	while (i && rows[i - 1].id > instance->id)
+		i--;
+	if (i && rows[i - 1].id == instance->id)
+		rows[i - 1].end_ns = instance->start_ns + instance->duration_ns;
+}
+
+static const struct model_listener listener = {
+	.instance = on_instance,
+	.started = on_started,
+	.published = on_published,
+	.publish_step = on_publish_step,
+	.taken = on_taken,
+};
+
+/* ---- life ---- */
+
+int caret_create(struct caret **result, struct model *model, const struct caret_options *options,
+		 struct err *err)
+{
+	struct caret *caret = calloc(1, sizeof(*caret));
+
+	if (caret)
+		caret->path = calloc(options->paths + 1, sizeof(*caret->path));
+	if (!caret || !caret->path || model_listen(model, &listener, caret)) {
+		caret_destroy(caret);
+		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	}
+	caret->model = model;
+	caret->options = *options;
+	*result = caret;
+	return 0;
+}
+
+int caret_finish(struct caret *caret, struct err *err)
+{
+	if (architecture_of(&caret->seen, caret->model, err))
+		return -1;
+	for (unsigned i = 0; i < caret->pendings; i++)
+		pending_flush(caret, &caret->pending[i]);
+	for (unsigned i = 0; !caret->failed && i < caret->options.paths; i++) {
+		caret->path[i].path = caret->options.path[i];
+		if (caret_path_build(caret, &caret->path[i]) ||
+		    caret_response_build(&caret->path[i]))
+			caret->failed = true;
+	}
+	if (caret->failed)
+		return err_set(err, EXIT_FAILED, "There is no memory left for the paths; shorten the "
+			       "trace with --begin and --end, or name fewer paths with --path.");
+	return 0;
+}
+
+unsigned caret_path_count(const struct caret *caret)
+{
+	return caret->options.paths;
+}
+
+const struct caret_path *caret_path(const struct caret *caret, unsigned index)
+{
+	return &caret->path[index];
+}
+
+static void logs_free(struct logs *logs)
+{
+	for (unsigned i = 0; i < logs->count; i++)
+		free(logs->log[i].row);
+	free(logs->log);
+}
+
+static void path_free(struct caret_path *path)
+{
+	records_free(&path->records);
+	free(path->column);
+	free(path->process);
+	for (unsigned i = 0; i < CARET_CASES; i++) {
+		free(path->response[i]);
+		records_free(&path->stack[i]);
+	}
+}
+
+void caret_destroy(struct caret *caret)
+{
+	if (!caret)
+		return;
+	for (unsigned i = 0; caret->path && i < caret->options.paths; i++)
+		path_free(&caret->path[i]);
+	logs_free(&caret->publishers);
+	logs_free(&caret->subscriptions);
+	logs_free(&caret->callbacks);
+	architecture_free(caret->seen);
+	pool_free(&caret->pool);
+	free(caret->pending);
+	free(caret->path);
+	free(caret);
+}
+
+const char *caret_case_name(enum caret_case which)
+{
+	static const char *const names[CARET_CASES] = {
+		[CARET_ALL] = "all",
+		[CARET_BEST] = "best",
+		[CARET_WORST] = "worst",
+		[CARET_WORST_WITH_EXTERNAL] = "worst-with-external-latency",
+	};
+
+	return names[which];
+}

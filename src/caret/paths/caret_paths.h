@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CARET's numbers of a path: from the publication at its begin to the callback at its end, over
+ * nodes and topics by turns. The definitions are CARET's; see docs/caret.md. The work is
+ * n log n in the number of messages on the path.
+ *
+ *   response time of a message that ended (or was overtaken) in an output
+ *     all                    each input
+ *     best                   of each output the latest input
+ *     worst                  of each output the earliest input
+ *     worst with external    of each output, from the input before its earliest one: an event that
+ *                            just missed that input waits for the next
+ *
+ * Memory: 32 bytes per publication and delivery of the topics on the paths, and per callback run of the
+ * nodes between them, while reading; 16 bytes per message and hop when computing.
+ */
+#ifndef KYMO_ANALYSIS_CARET_H
+#define KYMO_ANALYSIS_CARET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "caret/paths/architecture.h"
+#include "analysis/model/model.h"
+#include "caret/paths/caret_records.h"
+#include "base/err.h"
+
+enum caret_case {
+	CARET_ALL,
+	CARET_BEST,
+	CARET_WORST,
+	CARET_WORST_WITH_EXTERNAL,
+	CARET_CASES
+};
+
+struct caret_options {
+	const struct architecture *architecture;	/* stays valid */
+	const struct arch_path *const *path;		/* of it; stay valid */
+	unsigned paths;
+	bool first_callback;	/* begin at the callback that publishes, not at the publication */
+	int64_t begin_ns, end_ns;	/* what begins outside is left out; INT64_MIN, INT64_MAX: nothing */
+	bool last_callback;	/* end at the end of the last callback, not at its start */
+};
+
+struct caret_response {
+	int64_t start_ns;
+	int64_t value_ns;
+};
+
+struct caret_path {
+	const struct arch_path *path;
+	const char *problem;		/* why it has no rows, NULL: it has */
+	struct records records;		/* a row per message, a column per place; [0] begin, last: end */
+	const char **column;		/* what the segment from this column to the next is: a topic, or
+					 * a callback; columns - 1 of them */
+	const struct model_process **process;	/* of each column: whose clock its times are of */
+	size_t complete;		/* rows that reached the end */
+	size_t reversed;		/* rows left out because their end is before their begin */
+	struct caret_response *response[CARET_CASES];	/* in order of start */
+	size_t count[CARET_CASES];
+	/*
+	 * Per case the times of each column, one row per message; for CARET_WORST_WITH_EXTERNAL there
+	 * is a column more in front: the latest input of the output before.
+	 */
+	struct records stack[CARET_CASES];
+};
+
+struct caret;
+
+/** caret_create() - listen to @model. Return: 0, or -1 with @err filled. */
+int caret_create(struct caret **caret, struct model *model, const struct caret_options *options,
+		 struct err *err);
+
+/** caret_finish() - compute, after model_finish(). Return: 0, or -1 with @err filled. */
+int caret_finish(struct caret *caret, struct err *err);
+
+unsigned caret_path_count(const struct caret *caret);
+const struct caret_path *caret_path(const struct caret *caret, unsigned index);
+void caret_destroy(struct caret *caret);
+
+/**
+ * caret_path_error() - by how much the time from column @from to column @to of @path, about @ns, may be wrong
+ *
+ * Return: ns; 0 when both are of one host; CTF_ERROR_UNKNOWN when the clocks of two do not compare.
+ */
+int64_t caret_path_error(const struct caret_path *path, unsigned from, unsigned to, int64_t ns);
+
+/** caret_case_name() - "all", "best", "worst", "worst-with-external-latency". */
+const char *caret_case_name(enum caret_case which);
+
+#endif
