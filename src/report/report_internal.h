@@ -3,15 +3,15 @@
 #ifndef KYMO_REPORT_INTERNAL_H
 #define KYMO_REPORT_INTERNAL_H
 
-#include "analysis/stats/activity.h"
+#include "analysis/stats/stats_activity.h"
 #include "caret/paths/caret_paths.h"
 #include "analysis/costs/costs.h"
-#include "analysis/executors/view.h"
-#include "analysis/stats/intervals.h"
+#include "analysis/executors/executor_view.h"
+#include "analysis/stats/stats_intervals.h"
 #include "analysis/model/model.h"
-#include "analysis/sched/totals.h"
+#include "analysis/sched/sched_totals.h"
 #include "analysis/spans/spans.h"
-#include "analysis/spans/stats.h"
+#include "analysis/spans/spans_stats.h"
 #include "analysis/stats/stats.h"
 #include "report/report.h"
 

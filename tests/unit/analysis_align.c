@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "analysis/align/align.h"
-#include "analysis/align/bounds.h"
-#include "analysis/align/internal.h"
+#include "analysis/align/align_bounds.h"
+#include "analysis/align/align_internal.h"
 
 #define SECOND 1000000000.0
 #define EPOCH INT64_C(1790000000000000000)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* System calls by thread (analysis/system/calls.h): whole ones, those without a begin or an end, and where events were lost. */
+/* System calls by thread (analysis/system/system_calls.h): whole ones, those without a begin or an end, and where events were lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/system/calls.h"
+#include "analysis/system/system_calls.h"
 
 #define HOST 0
 #define TRACE 3u

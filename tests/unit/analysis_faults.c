@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/system/faults.h"
+#include "analysis/system/system_faults.h"
 
 #define HOST 0
 #define PAGE 0x1000u

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/stats/intervals.h"
+#include "analysis/stats/stats_intervals.h"
 
 struct feed {
 	struct model *model;

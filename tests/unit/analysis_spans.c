@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "analysis/spans/spans.h"
-#include "analysis/spans/stats.h"
+#include "analysis/spans/spans_stats.h"
 
 #define OFFSET 1000000		/* epoch minus trace clock */
 

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/system/cputime.h"
-#include "analysis/system/memory.h"
-#include "analysis/system/profile.h"
+#include "analysis/system/system_cputime.h"
+#include "analysis/system/system_memory.h"
+#include "analysis/system/system_profile.h"
 
 /* The rows of the bind tables, by name. */
 static int row(const struct ctf_bind *bind, unsigned count, const char *name)

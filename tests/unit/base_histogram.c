@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "analysis/model/symbol.h"
+#include "analysis/model/model_symbol.h"
 #include "base/histogram.h"
 
 #define COUNT 20000

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/align/internal.h"
+#include "analysis/align/align_internal.h"
 
 #define PROGRESS_EVENTS (1u << 16)
 #define TIME_LAST (INT64_MAX / 2 - 2 * ALIGN_MARGIN_NS)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/chains/internal.h"
+#include "analysis/chains/chains_internal.h"
 
 /* ---- memory ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What runs of callbacks and spans cost; see costs.h. */
-#include "analysis/costs/internal.h"
+#include "analysis/costs/costs_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -24,7 +24,7 @@
 
 #include "analysis/model/model.h"
 #include "analysis/spans/spans.h"
-#include "analysis/system/calls.h"
+#include "analysis/system/system_calls.h"
 #include "ctf/read/reader.h"
 
 #define COSTS_NAME_MAX 32

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model's life, hosts and threads, the way of one event to its handler, and lookups. */
-#include "analysis/model/internal.h"
+#include "analysis/model/model_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

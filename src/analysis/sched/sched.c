@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads, CPUs, and the time between two events; see sched.h. */
-#include "analysis/sched/internal.h"
+#include "analysis/sched/sched_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

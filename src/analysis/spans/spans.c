@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events of programs on their way to listeners; threads and tracks; callbacks and losses. */
-#include "analysis/spans/internal.h"
+#include "analysis/spans/spans_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

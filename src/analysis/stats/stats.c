@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/stats/internal.h"
+#include "analysis/stats/stats_internal.h"
 
 /* Element @index of a growing array of zeroed elements, or NULL without memory. */
 static void *element(struct stats *stats, struct array *array, size_t size, uint32_t index)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tables.def, expanded: names, types, documentation. The values are in value.c. */
-#include "analysis/tables/internal.h"
+#include "analysis/tables/tables_internal.h"
 
 #include <string.h>
 #include <strings.h>

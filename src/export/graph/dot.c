@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/stats/graph.h"
-#include "analysis/model/symbol.h"
+#include "analysis/stats/stats_graph.h"
+#include "analysis/model/model_symbol.h"
 #include "base/text.h"
 
 #define PROGRESS_EVENTS (1u << 16)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "analysis/system/calls.h"
+#include "analysis/system/system_calls.h"
 #include "base/syscalls.h"
 
 #include "analysis/sched/sched.h"

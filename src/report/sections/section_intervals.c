@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/stats/intervals.h"
+#include "analysis/stats/stats_intervals.h"
 #include "report/report_internal.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))

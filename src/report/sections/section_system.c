@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/model/symbol.h"
-#include "analysis/system/cputime.h"
-#include "analysis/system/memory.h"
-#include "analysis/system/profile.h"
+#include "analysis/model/model_symbol.h"
+#include "analysis/system/system_cputime.h"
+#include "analysis/system/system_memory.h"
+#include "analysis/system/system_profile.h"
 #include "report/report_internal.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/model/symbol.h"
+#include "analysis/model/model_symbol.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 

@@ -4,8 +4,8 @@
 #define KYMO_REPORT_WHY_INTERNAL_H
 
 #include "analysis/chains/chains.h"
-#include "analysis/why/cpu.h"
-#include "analysis/why/fate.h"
+#include "analysis/why/why_cpu.h"
+#include "analysis/why/why_fate.h"
 #include "analysis/why/why.h"
 #include "report/why/report_why.h"
 

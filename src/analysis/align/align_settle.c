@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which host is compared with which, and in what order. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/align/align_internal.h"
+
+/* ---- one host beside those that are done ---- */
+
+/* What @host's own time @ns is by the clock of the first host, and how wrong that may be. */
+static int64_t shift_at(const struct host *host, int64_t ns, int64_t *error_ns)
+{
+	const struct ctf_shift *a = host->shift;
+	unsigned at = 0;
+	double part;
+
+	*error_ns = a->error_ns;
+	if (host->shifts < 2)
+		return a->by_ns;
+	while (at + 2 < host->shifts && a[at + 1].ns <= ns)
+		at++;
+	a += at;
+	*error_ns = a[0].error_ns > a[1].error_ns ? a[0].error_ns : a[1].error_ns;
+	part = (double)(ns - a[0].ns) / (double)(a[1].ns - a[0].ns);
+	return a[0].by_ns + (int64_t)(part * (double)(a[1].by_ns - a[0].by_ns));
+}
+
+/* Bounds of a host's clock less the first host's, by that one's, out of all messages with hosts that are done. */
+struct beside {
+	struct bounds most, least;	/* least: of the first host's clock less this one's */
+	unsigned to;			/* the host with the most messages */
+	uint64_t in, out;
+};
+
+static void beside_free(struct beside *beside)
+{
+	bounds_free(&beside->most);
+	bounds_free(&beside->least);
+}
+
+static uint64_t sum(const struct messages *messages, unsigned a, unsigned b)
+{
+	return messages->bounds[a * messages->hosts + b].messages + messages->bounds[b * messages->hosts + a].messages;
+}
+
+/* With the error of @other at that time, which makes the bound no tighter than it is. */
+static int add_all(struct bounds *to, const struct bounds *from, const struct host *other, bool in)
+{
+	for (unsigned i = 0; i < from->count; i++) {
+		int64_t sent = from->bound[i].ns, taken = sent + from->bound[i].most_ns, error_ns;
+		int64_t theirs = in ? sent : taken, mine = in ? taken : sent;
+		int64_t first = theirs + shift_at(other, theirs, &error_ns);
+
+		if (bounds_add(to, first, (in ? mine - first : first - mine) + error_ns))
+			return -1;
+	}
+	return 0;
+}
+
+static int beside_make(const struct align *align, const struct messages *messages, unsigned host, struct beside *beside)
+{
+	*beside = (struct beside){ .to = 0 };
+	for (unsigned other = 0; other < messages->hosts; other++) {
+		const struct bounds *in = &messages->bounds[other * messages->hosts + host];
+		const struct bounds *out = &messages->bounds[host * messages->hosts + other];
+
+		if (!align->host[other].done || other == host)
+			continue;
+		if (add_all(&beside->most, in, &align->host[other], true) ||
+		    add_all(&beside->least, out, &align->host[other], false))
+			return -1;
+		beside->in += in->messages;
+		beside->out += out->messages;
+		if (sum(messages, host, other) > sum(messages, host, beside->to))
+			beside->to = other;
+	}
+	return 0;
+}
+
+static int host_shift(struct host *host, const struct bounds_fit *fit)
+{
+	struct ctf_shift *shift = calloc(BOUNDS_KNOTS, sizeof(*shift));
+
+	if (!shift)
+		return -1;
+	host->pub.error_min_ns = INT64_MAX;
+	for (unsigned k = 0; k < BOUNDS_KNOTS; k++) {
+		const struct bounds_knot *knot = &fit->knot[k];
+
+		shift[k] = (struct ctf_shift){ .ns = knot->ns + knot->ahead_ns, .by_ns = -knot->ahead_ns,
+					       .error_ns = knot->error_ns };
+		if (knot->error_ns < host->pub.error_min_ns)
+			host->pub.error_min_ns = knot->error_ns;
+		if (knot->error_ns > host->pub.error_max_ns)
+			host->pub.error_max_ns = knot->error_ns;
+	}
+	host->shift = shift;
+	host->shifts = BOUNDS_KNOTS;
+	host->pub.rate = fit->rate;
+	host->pub.wander = fit->wander;
+	host->pub.ahead_ns = fit->knot->ahead_ns;
+	host->done = true;
+	return 0;
+}
+
+/* From the first event of all to the last, by the first host's clock, as far as @some bound of it tells before. */
+static void extent(const struct align *align, const struct host *host, const struct bound *some, int64_t *begin_ns,
+		   int64_t *end_ns)
+{
+	bool has_events = host->first_ns <= host->last_ns;
+	int64_t error_ns, first, last;
+
+	*begin_ns = has_events ? host->first_ns - some->most_ns : some->ns;
+	*end_ns = has_events ? host->last_ns - some->most_ns : some->ns;
+	for (unsigned i = 0; i < align->hosts; i++) {
+		const struct host *other = &align->host[i];
+
+		if (!other->done || other->first_ns > other->last_ns)
+			continue;
+		first = other->first_ns + shift_at(other, other->first_ns, &error_ns);
+		last = other->last_ns + shift_at(other, other->last_ns, &error_ns);
+		*begin_ns = first < *begin_ns ? first : *begin_ns;
+		*end_ns = last > *end_ns ? last : *end_ns;
+	}
+	*begin_ns -= ALIGN_MARGIN_NS;
+	*end_ns += ALIGN_MARGIN_NS;
+}
+
+/* Messages of both directions are there. Return: 0; -1: no memory. */
+static int compare(struct align *align, struct host *host, struct beside *beside)
+{
+	struct bounds_fit *fit = calloc(1, sizeof(*fit));
+	int64_t begin_ns, end_ns;
+	int status = 0;
+
+	if (!fit)
+		return -1;
+	extent(align, host, beside->most.bound, &begin_ns, &end_ns);
+	bounds_fit(fit, &beside->most, &beside->least, begin_ns, end_ns);
+	host->pub.how = fit->possible ? ALIGN_MESSAGES : ALIGN_CONTRADICTION;
+	if (fit->possible)
+		status = host_shift(host, fit);
+	free(fit);
+	return status;
+}
+
+/* ---- hosts without messages both ways to those that are done ---- */
+
+/* What all that is open knows of the first host, also by way of other hosts that are open. */
+struct ways {
+	unsigned hosts;
+	bool open[HOSTS_MAX];
+	struct bounds most[HOSTS_MAX], least[HOSTS_MAX];
+	unsigned between_in[HOSTS_MAX], between_out[HOSTS_MAX];	/* hosts on the shortest way */
+};
+
+static void ways_free(struct ways *ways)
+{
+	for (unsigned i = 0; ways && i < ways->hosts; i++) {
+		bounds_free(&ways->most[i]);
+		bounds_free(&ways->least[i]);
+	}
+	free(ways);
+}
+
+/* Messages that have to do with @host, whether its other end is done or not. */
+static void count_messages(struct align *align, const struct messages *messages, unsigned host)
+{
+	struct align_host *pub = &align->host[host].pub;
+	uint64_t most = 0;
+
+	pub->messages_in = pub->messages_out = 0;
+	for (unsigned other = 0; other < messages->hosts; other++) {
+		if (other == host)
+			continue;
+		pub->messages_in += messages->bounds[other * messages->hosts + host].messages;
+		pub->messages_out += messages->bounds[host * messages->hosts + other].messages;
+		if (sum(messages, host, other) > most) {
+			most = sum(messages, host, other);
+			pub->to = other;
+		}
+	}
+}
+
+/* Return: NULL: no memory. */
+static struct ways *ways_find(const struct align *align, const struct messages *messages)
+{
+	struct ways *ways = calloc(1, sizeof(*ways));
+	int status = 0;
+
+	if (!ways)
+		return NULL;
+	ways->hosts = messages->hosts;
+	for (unsigned i = 0; !status && i < ways->hosts; i++) {
+		struct beside beside;
+
+		ways->open[i] = !align->host[i].done;
+		if (!ways->open[i])
+			continue;
+		status = beside_make(align, messages, i, &beside);
+		ways->most[i] = beside.most;
+		ways->least[i] = beside.least;
+	}
+	if (!status && !ways_extend(messages, ways->open, ways->most, ways->between_in, true) &&
+	    !ways_extend(messages, ways->open, ways->least, ways->between_out, false))
+		return ways;
+	ways_free(ways);
+	return NULL;
+}
+
+/*
+ * Of the hosts that a way leads to and another one from, the one with the shortest is compared: with it done, others may
+ * have messages both ways. Return: whether there is one; -1: no memory.
+ */
+static int settle_ring(struct align *align, const struct messages *messages)
+{
+	struct ways *ways = ways_find(align, messages);
+	struct beside beside = { .to = 0 };
+	unsigned best = 0, length, shortest = UINT32_MAX;
+	int status = 0;
+
+	for (unsigned i = 1; ways && i < ways->hosts; i++) {
+		length = ways->between_in[i] + ways->between_out[i];
+		if (!ways->open[i] || align->host[i].pub.how == ALIGN_CONTRADICTION || !ways->most[i].count ||
+		    !ways->least[i].count || length >= shortest)
+			continue;
+		shortest = length;
+		best = i;
+	}
+	if (ways && best) {
+		beside.most = ways->most[best];
+		beside.least = ways->least[best];
+		count_messages(align, messages, best);
+		align->host[best].pub.between = shortest;
+		status = compare(align, &align->host[best], &beside) ? -1 : 1;
+	}
+	if (!ways)
+		status = -1;
+	ways_free(ways);
+	return status;
+}
+
+static int64_t least_of(const struct bounds *bounds)
+{
+	int64_t least = INT64_MAX;
+
+	for (unsigned i = 0; i < bounds->count; i++)
+		if (bounds->bound[i].most_ns < least)
+			least = bounds->bound[i].most_ns;
+	return least;
+}
+
+/*
+ * Messages one way say by how much the clock is ahead at most (in), or at least (out). It is left as the
+ * wall clock says, unless messages would arrive before they were sent.
+ */
+static void one_way(struct align_host *host, const struct bounds *most, const struct bounds *least)
+{
+	host->how = ALIGN_ONE_WAY;
+	host->is_most = most->count;
+	host->is_least = !most->count;
+	host->bound_ns = most->count ? least_of(most) : -least_of(least);
+	if (host->is_most ? host->bound_ns < 0 : host->bound_ns > 0)
+		host->ahead_ns = host->bound_ns;
+}
+
+/* What is left without ways both ways. */
+static int leave(struct host *host)
+{
+	host->shift = calloc(1, sizeof(*host->shift));
+	if (!host->shift)
+		return -1;
+	host->shifts = 1;
+	*host->shift = (struct ctf_shift){ .by_ns = -host->pub.ahead_ns, .error_ns = CTF_ERROR_UNKNOWN };
+	host->pub.error_min_ns = host->pub.error_max_ns = CTF_ERROR_UNKNOWN;
+	return 0;
+}
+
+/*
+ * Between two hosts that are left messages do not arrive before they were sent either. Those that messages come to are
+ * only ever put back, those that messages come from only forward, so it ends: no host is both, or it would be done.
+ */
+static void put_in_order(struct align *align, const struct messages *messages)
+{
+	for (unsigned round = 0; round < messages->hosts; round++)
+		for (unsigned i = 0; i < messages->hosts * messages->hosts; i++) {
+			struct align_host *from = &align->host[i / messages->hosts].pub, *to = &align->host[i % messages->hosts].pub;
+			int64_t most_ns;
+
+			if (!messages->bounds[i].count || from->how != ALIGN_ONE_WAY || to->how != ALIGN_ONE_WAY)
+				continue;
+			if (__builtin_add_overflow(from->ahead_ns, least_of(&messages->bounds[i]), &most_ns) || to->ahead_ns <= most_ns)
+				continue;
+			if (to->is_most)
+				to->ahead_ns = most_ns;
+			else if (from->is_least)
+				from->ahead_ns += to->ahead_ns - most_ns;
+		}
+}
+
+static int settle_rest(struct align *align, const struct messages *messages)
+{
+	struct ways *ways = ways_find(align, messages);
+	int status = ways ? 0 : -1;
+
+	for (unsigned i = 1; ways && i < ways->hosts; i++) {
+		if (!ways->open[i])
+			continue;
+		count_messages(align, messages, i);
+		if (align->host[i].pub.how == ALIGN_WALL_CLOCK && (ways->most[i].count || ways->least[i].count)) {
+			align->host[i].pub.between = ways->most[i].count ? ways->between_in[i] : ways->between_out[i];
+			one_way(&align->host[i].pub, &ways->most[i], &ways->least[i]);
+		}
+	}
+	if (ways)
+		put_in_order(align, messages);
+	for (unsigned i = 1; !status && i < align->hosts; i++)
+		if (!align->host[i].done)
+			status = leave(&align->host[i]);
+	ways_free(ways);
+	return status;
+}
+
+/* ---- one clock under several names ---- */
+
+/* A container has a name of its own, and the clock of its machine: only their looks at the wall clock differ. */
+static int take_clock(struct align *align, unsigned index, unsigned from)
+{
+	struct host *host = &align->host[index];
+	const struct host *other = &align->host[from];
+	int64_t later_ns;
+
+	if (__builtin_sub_overflow(other->offset_ns, host->offset_ns, &later_ns))
+		return 0;
+	host->shift = calloc(other->shifts, sizeof(*host->shift));
+	if (!host->shift)
+		return -1;
+	host->shifts = other->shifts;
+	for (unsigned i = 0; i < host->shifts; i++)
+		host->shift[i] = (struct ctf_shift){ .ns = other->shift[i].ns - later_ns, .by_ns = other->shift[i].by_ns + later_ns,
+						     .error_ns = other->shift[i].error_ns };
+	host->pub.how = ALIGN_SAME_CLOCK;
+	host->pub.to = from;
+	host->pub.ahead_ns = other->pub.ahead_ns - later_ns;
+	host->pub.rate = other->pub.rate;
+	host->pub.wander = other->pub.wander;
+	host->pub.error_min_ns = other->pub.error_min_ns;
+	host->pub.error_max_ns = other->pub.error_max_ns;
+	host->done = true;
+	return 0;
+}
+
+/* Return: whether there was one; -1: no memory. */
+static int settle_same(struct align *align)
+{
+	int some = 0;
+
+	for (unsigned i = 1; i < align->hosts; i++)
+		for (unsigned k = 0; k < align->hosts && !align->host[i].done; k++) {
+			if (!align->host[k].done || !align->host[i].clock_id || !*align->host[i].clock_id ||
+			    strcmp(align->host[k].clock_id, align->host[i].clock_id) != 0)
+				continue;
+			if (take_clock(align, i, k))
+				return -1;
+			some |= align->host[i].done;
+		}
+	return some;
+}
+
+/* ---- one after the other ---- */
+
+/* One more host is compared that has messages both ways with those that are done. Return: whether one was; -1: no memory. */
+static int settle_some(struct align *align, struct messages *messages)
+{
+	int some = 0;
+
+	for (unsigned i = 1; i < messages->hosts; i++) {
+		struct host *host = &align->host[i];
+		struct beside beside = { .to = 0 };
+		int status = 0;
+
+		if (host->done || host->pub.how == ALIGN_CONTRADICTION)
+			continue;
+		if (beside_make(align, messages, i, &beside))
+			status = -1;
+		host->pub.to = beside.to;
+		host->pub.messages_in = beside.in;
+		host->pub.messages_out = beside.out;
+		if (!status && beside.in && beside.out)
+			status = compare(align, host, &beside);
+		beside_free(&beside);
+		if (status)
+			return -1;
+		some |= host->done;
+	}
+	return some;
+}
+
+int align_settle(struct align *align, struct messages *messages)
+{
+	int some = 1;
+
+	for (unsigned i = 0; i < align->hosts; i++)
+		align->host[i].pub.how = ALIGN_WALL_CLOCK;
+	align->host[0].pub.how = ALIGN_REFERENCE;
+	align->host[0].shift = calloc(1, sizeof(*align->host[0].shift));
+	if (!align->host[0].shift)
+		return -1;
+	align->host[0].shifts = 1;
+	align->host[0].done = true;
+	while (some > 0) {
+		some = settle_same(align);
+		if (!some)
+			some = settle_some(align, messages);
+		if (!some)
+			some = settle_ring(align, messages);
+	}
+	return some < 0 ? -1 : settle_rest(align, messages);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Service calls as a part of chains: a request and a response are messages like others, whose topic
+ * is the service.
+ *
+ *   run --request--> run of the service's callback --response--> client's callback --publishes--> ...
+ *
+ * Responses are sent after the service's callback has returned, so its tokens are kept until then.
+ * A client's callback has no events of its own. It runs on the thread that took the response, and
+ * what this thread publishes outside of known callbacks, until it begins something else (a
+ * callback, another response, the executor's next round), is taken to be the callback's.
+ */
+#include "analysis/chains/chains_internal.h"
+
+/* Calls that are remembered while their response may still come. */
+#define CALLS_MAX 4096u
+/* Indices of what is made up here, apart from those of the model's objects. */
+#define MADE_UP 0x40000000u
+
+enum { SCOPE_MESSAGES, SCOPE_REQUESTS, SCOPE_SERVED, SCOPE_RESPONSES };
+
+/* What a client stands for in paths. */
+struct client {
+	struct model_topic topic;
+	struct model_publisher sends, answers;
+	struct model_callback callback;
+};
+
+static struct client *client_of(struct chains *chains, const struct model_service *service)
+{
+	struct client **slot = chains_element(chains, &chains->clients, sizeof(*slot), service->index);
+	struct client *client = slot ? *slot : NULL;
+	uint32_t index = MADE_UP + service->index * 2;
+
+	if (!slot || client)
+		return client;
+	client = chains_alloc(chains, sizeof(*client));
+	if (!client)
+		return NULL;
+	client->topic = (struct model_topic){ .index = index, .name = service->name,
+					      .subscriptions = 1 };
+	client->sends = (struct model_publisher){ .index = index, .process = service->process,
+						  .node = service->node, .topic = &client->topic };
+	client->answers = (struct model_publisher){ .index = index + 1, .topic = &client->topic };
+	client->callback = (struct model_callback){ .index = index, .process = service->process,
+						    .kind = MODEL_CALLBACK_CLIENT, .service = service,
+						    .raw_symbol = "", .symbol = "" };
+	*slot = client;
+	return client;
+}
+
+enum chains_call chains_call_of(const struct model_publisher *publisher)
+{
+	if (!publisher || publisher->index < MADE_UP)
+		return CHAINS_NO_CALL;
+	return publisher->index % 2 ? CHAINS_RESPONSE : CHAINS_REQUEST;
+}
+
+static struct publication *message_new(struct chains *chains, const struct model_call_step *step,
+				       const struct model_publisher *publisher, unsigned scope)
+{
+	struct window *window = &chains->call_window[scope - 1];
+
+	window->most = CALLS_MAX;
+	return chains_publication(chains, window, publisher, step->call->id, scope, step->ns);
+}
+
+static void follow(struct chains *chains, struct publication *publication,
+		   const struct model_call_step *step, struct token *parents)
+{
+	const struct model_message message = { .publisher = publication->publisher,
+					       .publish_thread = step->thread,
+					       .publish_ns = step->ns };
+
+	chains_follow(chains, publication, &message, parents, CHAINS_DIRECT);
+}
+
+static void on_request(struct chains *chains, const struct model_call_step *step)
+{
+	struct thread_state *thread = chains_thread(chains, step->thread);
+	struct client *client = step->call->client ? client_of(chains, step->call->client) : NULL;
+	struct publication *publication;
+
+	publication = thread && client ? message_new(chains, step, &client->sends, SCOPE_REQUESTS) : NULL;
+	if (!publication)
+		return;
+	if (thread->run ? thread->run->tokens : thread->answered.tokens)
+		follow(chains, publication, step,
+		       thread->run ? thread->run->tokens : thread->answered.tokens);
+	if (!publication->tokens && (!thread->run || chains->elements))
+		follow(chains, publication, step, NULL);
+}
+
+static void on_response(struct chains *chains, const struct model_call_step *step)
+{
+	struct publication *served = map_get(&chains->publications, step->call->id, SCOPE_SERVED);
+	struct run *run = chains_run_of(chains, step->thread);
+	struct client *client = step->call->client ? client_of(chains, step->call->client) : NULL;
+	struct publication *publication;
+	struct token *parents = served ? served->tokens : NULL;
+
+	/* A callback may answer itself, before it returns. */
+	for (; !served && run && !parents; run = run->outer)
+		parents = run->call == step->call->id ? run->tokens : NULL;
+	if (client && parents && step->call->service) {
+		client->answers.process = step->call->service->process;
+		client->answers.node = step->call->service->node;
+		publication = message_new(chains, step, &client->answers, SCOPE_RESPONSES);
+		if (publication)
+			follow(chains, publication, step, parents);
+	}
+	if (served)
+		chains_retire(chains, served, false);
+}
+
+void chains_answered_end(struct chains *chains, struct thread_state *thread)
+{
+	chains_tokens_release(chains, thread->answered.tokens);
+	thread->answered.tokens = NULL;
+}
+
+static void on_answered(struct chains *chains, const struct model_call_step *step)
+{
+	struct publication *publication = map_get(&chains->publications, step->call->id,
+						  SCOPE_RESPONSES);
+	struct thread_state *thread = chains_thread(chains, step->thread);
+	struct client *client = step->call->client ? client_of(chains, step->call->client) : NULL;
+	struct way way = { .thread = step->thread, .start_ns = step->ns, .take_ns = step->ns };
+
+	if (!thread || !client)
+		return;
+	chains_answered_end(chains, thread);
+	thread->answered = (struct run){ .callback = &client->callback, .start_ns = step->ns };
+	if (publication)
+		way.send_ns = way.publish_ns = publication->publish_ns;
+	chains_deliver(chains, &thread->answered, publication, &way, thread);
+	/* When it returns is not told: the way ends where it begins. */
+	chains_arrived(chains, thread->answered.tokens, step->ns);
+}
+
+void chains_on_call_step(void *context, const struct model_call_step *step)
+{
+	struct chains *chains = context;
+	struct publication *publication;
+
+	switch (step->what) {
+	case MODEL_CALL_REQUEST:
+		on_request(chains, step);
+		break;
+	case MODEL_CALL_REQUEST_TAKEN:
+		publication = map_get(&chains->publications, step->call->id, SCOPE_REQUESTS);
+		if (publication)
+			publication->take_ns = step->ns;
+		break;
+	case MODEL_CALL_RESPONSE:
+		on_response(chains, step);
+		break;
+	case MODEL_CALL_RESPONSE_TAKEN:
+		on_answered(chains, step);
+		break;
+	}
+}
+
+/* The executor's next round: nothing more is of the response. */
+void chains_on_executor(void *context, const struct model_executor_interval *interval)
+{
+	struct thread_state *thread = chains_thread(context, interval->thread);
+
+	if (thread && !thread->run)
+		chains_answered_end(context, thread);
+}
+
+struct publication *chains_request(struct chains *chains, const struct model_instance *instance,
+				   struct way *way)
+{
+	struct publication *publication = map_get(&chains->publications, instance->call, SCOPE_REQUESTS);
+
+	if (publication) {
+		way->publish_ns = way->send_ns = publication->publish_ns;
+		way->take_ns = publication->take_ns ? publication->take_ns : instance->start_ns;
+	}
+	return publication;
+}
+
+void chains_served(struct chains *chains, struct run *run, int64_t end_ns)
+{
+	struct publication *served;
+	struct window *window = &chains->call_window[SCOPE_SERVED - 1];
+
+	if (!chains->options.calls || !run->call || !run->tokens)
+		return;
+	window->most = CALLS_MAX;
+	served = chains_publication(chains, window, &chains_nobody, run->call, SCOPE_SERVED, end_ns);
+	if (!served)
+		return;
+	served->tokens = run->tokens;
+	run->tokens = NULL;
+}
+
+void chains_calls_finish(struct chains *chains)
+{
+	struct thread_state **thread = chains->threads.item;
+
+	for (unsigned i = 0; i < sizeof(chains->call_window) / sizeof(*chains->call_window); i++)
+		while (chains->call_window[i].oldest)
+			chains_retire(chains, chains->call_window[i].oldest, true);
+	for (uint32_t i = 0; i < chains->threads.count; i++)
+		if (thread[i])
+			chains_answered_end(chains, thread[i]);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Indirect links: what a callback stored, and another one published later. The model tells which
+ * publication follows from which subscription; the chains that go on are those of the latest run
+ * of its callback that has ended by then. A run that goes on on another thread may not have
+ * stored its input yet, so the one before it counts.
+ *
+ *   on_odom  |--stores--|                    |--stores--|
+ *   timer                     |-publish-|         |-publish-|
+ *                        |<------->| cached                  the first run still is the latest ended
+ *                        |<------------------------->| cached
+ */
+#include <stdlib.h>
+
+#include "analysis/chains/chains_internal.h"
+
+static struct latest *latest_of(struct chains *chains, const struct model_callback *callback)
+{
+	struct latest **latest = chains_element(chains, &chains->latest, sizeof(*latest),
+						callback->index);
+
+	return latest ? *latest : NULL;
+}
+
+static struct latest *latest_new(struct chains *chains, const struct model_callback *callback)
+{
+	const struct model_node *node = model_callback_node(callback);
+	struct latest **slot = chains_element(chains, &chains->latest, sizeof(*slot),
+					      callback->index);
+	struct latest **list, *latest;
+
+	latest = slot ? chains_alloc(chains, sizeof(*latest)) : NULL;
+	if (!latest)
+		return NULL;
+	latest->callback = callback;
+	*slot = latest;
+	list = node ? chains_element(chains, &chains->node_latest, sizeof(*list), node->index) : NULL;
+	if (list) {
+		latest->next = *list;
+		*list = latest;
+	}
+	return latest;
+}
+
+static bool is_linked(struct chains *chains, const struct model_publisher *publisher)
+{
+	const struct model_link *link;
+	uint8_t *linked;
+	unsigned i;
+
+	for (; chains->links_known < model_count(chains->model, MODEL_LINK); chains->links_known++) {
+		link = model_link(chains->model, chains->links_known);
+		for (i = 0; i < link->publishers; i++) {
+			linked = chains_element(chains, &chains->linked, 1, link->publisher[i]->index);
+			if (linked)
+				*linked = 1;
+		}
+	}
+	linked = chains_element(chains, &chains->linked, 1, publisher->index);
+	return linked && *linked;
+}
+
+/* Takes the tokens of @run, which is over, if a later publication may follow from it. */
+void chains_link_ended(struct chains *chains, struct run *run, uint64_t id, int64_t end_ns)
+{
+	const struct model_callback *callback = run->callback;
+	struct latest *latest;
+
+	if (!callback->subscription ||
+	    (!chains->options.latest && !model_count(chains->model, MODEL_LINK)))
+		return;
+	latest = latest_of(chains, callback);
+	if (!latest)
+		latest = latest_new(chains, callback);
+	if (!latest)
+		return;
+	chains_tokens_release(chains, latest->before.tokens);
+	latest->before = latest->now;
+	latest->now = (struct ended){ id, end_ns, run->tokens };
+	run->tokens = NULL;
+}
+
+/* The latest run that had ended when the publish call began; NULL: none that is followed. */
+static const struct ended *ended_by(const struct latest *latest, int64_t ns)
+{
+	const struct ended *ended = latest->now.end_ns <= ns ? &latest->now : &latest->before;
+
+	return ended->tokens && ended->end_ns <= ns ? ended : NULL;
+}
+
+static bool is_inside(const struct run *run, const struct model_callback *callback)
+{
+	for (; run; run = run->outer)
+		if (run->callback == callback)
+			return true;
+	return false;
+}
+
+static enum chains_link link_of(enum model_link_kind kind)
+{
+	switch (kind) {
+	case MODEL_LINK_PERIODIC_ASYNC:
+		return CHAINS_PERIODIC_ASYNC;
+	case MODEL_LINK_PARTIAL_SYNC:
+		return CHAINS_PARTIAL_SYNC;
+	case MODEL_LINK_USE_LATEST:
+		break;
+	}
+	return CHAINS_LATEST;
+}
+
+/* Comes right after the publication was told. Inside the very callback the link is direct. */
+void chains_on_cause(void *context, const struct model_cause *cause)
+{
+	struct chains *chains = context;
+	const struct model_message *message = cause->message;
+	struct publication *publication = map_get(&chains->publications, message->id, 0);
+	const struct latest *latest = cause->callback ? latest_of(chains, cause->callback) : NULL;
+	const struct ended *ended = latest ? ended_by(latest, message->publish_ns) : NULL;
+
+	if (!publication || !ended || !message->publish_thread ||
+	    is_inside(chains_run_of(chains, message->publish_thread), cause->callback))
+		return;
+	/* An input counts for the next publication only; the one before it has had its turn. */
+	if (cause->link->kind == MODEL_LINK_PARTIAL_SYNC &&
+	    (cause->instance != ended->id || !cause->first))
+		return;
+	chains_follow(chains, publication, message, ended->tokens, link_of(cause->link->kind));
+}
+
+/* A timer that publishes what no link explains is taken to publish what its node got last. */
+void chains_link_latest(struct chains *chains, struct publication *publication,
+			const struct model_message *message, const struct run *inside)
+{
+	const struct model_node *node = message->publisher->node;
+	struct latest **list, *latest;
+	const struct ended *ended;
+
+	if (!chains->options.latest || !node || !inside ||
+	    inside->callback->kind != MODEL_CALLBACK_TIMER ||
+	    is_linked(chains, message->publisher))
+		return;
+	list = chains_element(chains, &chains->node_latest, sizeof(*list), node->index);
+	for (latest = list ? *list : NULL; latest; latest = latest->next) {
+		ended = ended_by(latest, message->publish_ns);
+		if (!ended || (!chains->options.all_topics &&
+			       chains_is_infrastructure(latest->callback->subscription->topic)))
+			continue;
+		chains->facts.latest_used = true;
+		chains_follow(chains, publication, message, ended->tokens, CHAINS_LATEST);
+	}
+}
+
+/* The trace is over: nothing follows any more. */
+void chains_link_finish(struct chains *chains)
+{
+	struct latest **latest = chains->latest.item;
+	uint32_t i;
+
+	chains->facts.links = model_count(chains->model, MODEL_LINK);
+	for (i = 0; i < chains->latest.count; i++)
+		if (latest[i]) {
+			chains_tokens_release(chains, latest[i]->now.tokens);
+			chains_tokens_release(chains, latest[i]->before.tokens);
+			latest[i]->now.tokens = latest[i]->before.tokens = NULL;
+		}
+}

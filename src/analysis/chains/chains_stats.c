@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the time of an arrival went, and the worst of them; see chains.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/chains/chains_internal.h"
+
+/* ---- what a thread did lately ---- */
+
+/* A run that ends after others began and ended inside it replaces them. */
+void chains_history_add(struct thread_state *thread, int64_t start_ns, int64_t end_ns)
+{
+	uint64_t oldest = thread->runs > HISTORY_RUNS ? thread->runs - HISTORY_RUNS : 0;
+
+	while (thread->runs > oldest &&
+	       thread->history[(thread->runs - 1) % HISTORY_RUNS].start_ns >= start_ns)
+		thread->runs--;
+	thread->history[thread->runs++ % HISTORY_RUNS] = (struct interval){ start_ns, end_ns };
+}
+
+/* How much of [@from_ns, @to_ns] was covered by runs that have ended. */
+int64_t chains_history_busy(const struct thread_state *thread, int64_t from_ns, int64_t to_ns)
+{
+	uint64_t at, oldest = thread->runs > HISTORY_RUNS ? thread->runs - HISTORY_RUNS : 0;
+	int64_t busy_ns = 0, begin, end;
+
+	for (at = thread->runs; at > oldest; at--) {
+		const struct interval *run = &thread->history[(at - 1) % HISTORY_RUNS];
+
+		if (run->end_ns <= from_ns)
+			break;
+		begin = run->start_ns > from_ns ? run->start_ns : from_ns;
+		end = run->end_ns < to_ns ? run->end_ns : to_ns;
+		if (end > begin)
+			busy_ns += end - begin;
+	}
+	return busy_ns;
+}
+
+/* ---- parts of a path ---- */
+
+static void part_add(struct chains_stats *stats, enum chains_segment segment, unsigned step)
+{
+	stats->part[stats->parts++] = (struct chains_part){ segment, step };
+}
+
+static void parts_set(struct chains_stats *stats, const struct chains_path *path)
+{
+	const struct chains_path *step[CHAINS_STEPS_MAX];
+	unsigned count = chains_steps(path, step), i;
+
+	for (i = 0; i < count; i++) {
+		if (!step[i]->callback) {
+			if (step[i]->link != CHAINS_DIRECT)
+				part_add(stats, CHAINS_CACHED, i);
+			continue;
+		}
+		/* When a request was handed over is not told, nor when a client's callback began. */
+		if (i && !step[i - 1]->call)
+			part_add(stats, CHAINS_PUBLISH, i);
+		if (i) {
+			part_add(stats, CHAINS_TRANSPORT, i);
+			part_add(stats, CHAINS_WAIT, i);
+		}
+		if (i && step[i - 1]->call != CHAINS_RESPONSE)
+			part_add(stats, CHAINS_TAKE, i);
+		part_add(stats, CHAINS_RUN, i);
+	}
+}
+
+static struct chains_stats *stats_new(struct chains *chains, const struct path *path)
+{
+	struct chains_stats *stats = calloc(1, sizeof(*stats));
+
+	if (stats) {
+		parts_set(stats, &path->pub);
+		stats->part_ns = calloc(stats->parts ? stats->parts : 1, sizeof(*stats->part_ns));
+		stats->part_error_ns = calloc(stats->parts + 1, sizeof(*stats->part_error_ns));
+		stats->worst = calloc(chains->options.worst ? chains->options.worst : 1,
+				      sizeof(*stats->worst));
+	}
+	if (stats && stats->part_ns && stats->part_error_ns && stats->worst)
+		return stats;
+	chains->failed = true;
+	chains_stats_free(stats);
+	return NULL;
+}
+
+static void arrival_free(struct chains_arrival *arrival)
+{
+	free(arrival->part_ns);
+	free(arrival->hop);
+}
+
+void chains_stats_free(struct chains_stats *stats)
+{
+	unsigned i;
+
+	if (!stats)
+		return;
+	histogram_free(&stats->total);
+	for (i = 0; stats->part_ns && i < stats->parts; i++)
+		histogram_free(&stats->part_ns[i]);
+	for (i = 0; i < stats->worst_count; i++)
+		arrival_free(&stats->worst[i]);
+	arrival_free(&stats->near);
+	arrival_free(&stats->named);
+	free(stats->part_ns);
+	free(stats->part_error_ns);
+	free(stats->worst);
+	free(stats);
+}
+
+static bool is_collected(const struct chains *chains, const struct path *path)
+{
+	const struct chains_options *o = &chains->options;
+	uint32_t index = path->pub.index;
+
+	if (chains->elements && !path->pub.is_complete)
+		return false;
+	if (!chains->elements && !path->pub.hops)
+		return false;
+	if (path->pub.publisher && path->pub.child)
+		return false;
+	if (o->collect)
+		return index < o->collect_bits && (o->collect[index / 8] >> index % 8 & 1);
+	return index < CHAINS_EAGER;
+}
+
+/* ---- one arrival ---- */
+
+/* Whether the clocks of both compare; raises *@error_ns to by how much they may be wrong. */
+static bool compares(const struct token *a, const struct token *b, int64_t ns, int64_t *error_ns)
+{
+	int64_t error = model_clock_error(a->thread->process, b->thread->process, ns);
+
+	if (error != CTF_ERROR_UNKNOWN && error > *error_ns)
+		*error_ns = error;
+	return error != CTF_ERROR_UNKNOWN;
+}
+
+/* The times of the parts from the last to the first; false: clocks that do not compare are in it. */
+static bool parts_of(const struct token *token, struct chains_arrival *arrival, struct chains_stats *stats)
+{
+	const struct token *next = NULL, *first = token;
+	const struct token *last = token;
+	int64_t *part = arrival->part_ns + stats->parts, end_ns, sent_ns;
+	enum chains_call call;
+
+	for (; token; next = token, token = token->parent) {
+		arrival->begin_ns = token->start_ns ? token->start_ns : token->publish_ns;
+		first = token;
+		if (!token->path->pub.callback) {
+			if (token->path->pub.link != CHAINS_DIRECT)
+				*--part = token->publish_ns - token->parent->end_ns;
+			continue;
+		}
+		end_ns = token->end_ns;
+		if (next && next->path->pub.link == CHAINS_DIRECT)
+			end_ns = next->publish_ns;
+		*--part = end_ns - token->start_ns;
+		if (!token->parent)
+			continue;
+		sent_ns = token->send_ns ? token->send_ns : token->parent->publish_ns;
+		call = token->parent->path->pub.call;
+		if (call != CHAINS_RESPONSE)
+			*--part = token->start_ns - token->take_ns;
+		*--part = token->wait_ns;
+		*--part = token->take_ns - sent_ns - token->wait_ns;
+		if (!compares(token, token->parent, token->take_ns, &stats->part_error_ns[part - arrival->part_ns]))
+			return false;
+		if (!call)
+			*--part = sent_ns - token->parent->publish_ns;
+	}
+	arrival->total_ns = (last->path->pub.callback ? last->end_ns : last->publish_ns) -
+			    arrival->begin_ns;
+	return compares(first, last, arrival->begin_ns, &stats->error_ns);
+}
+
+static void hops_of(const struct token *token, struct chains_hop *hop)
+{
+	for (; token; token = token->parent)
+		hop[token->path->pub.depth] = (struct chains_hop){
+			token->thread, token->id, token->publish_ns, token->send_ns,
+			token->take_ns, token->start_ns, token->end_ns,
+		};
+}
+
+/* Puts @arrival, of which @token is the last step, in the place of what @kept is. */
+static void keep(struct chains *chains, const struct chains_stats *stats, struct chains_arrival *kept,
+		 const struct chains_arrival *arrival, const struct token *token)
+{
+	unsigned steps = token->path->pub.depth + 1;
+	struct chains_arrival old = *kept;
+
+	*kept = *arrival;
+	kept->part_ns = old.part_ns ? old.part_ns : calloc(stats->parts ? stats->parts : 1, sizeof(int64_t));
+	kept->hop = old.hop || !chains->options.hops ? old.hop : calloc(steps, sizeof(*kept->hop));
+	if (!kept->part_ns || (chains->options.hops && !kept->hop)) {
+		chains->failed = true;
+		return;
+	}
+	memcpy(kept->part_ns, arrival->part_ns, stats->parts * sizeof(int64_t));
+	if (kept->hop)
+		hops_of(token, kept->hop);
+}
+
+/* Longest first; the shortest falls out. */
+static void worst_add(struct chains *chains, struct chains_stats *stats,
+		      const struct chains_arrival *arrival, const struct token *token)
+{
+	unsigned most = chains->options.worst, at = stats->worst_count;
+	struct chains_arrival kept = { 0 };
+
+	if (!most || (at == most && stats->worst[at - 1].total_ns >= arrival->total_ns))
+		return;
+	if (at == most)
+		kept = stats->worst[--at];
+	else
+		stats->worst_count++;
+	keep(chains, stats, &kept, arrival, token);
+	for (; at && stats->worst[at - 1].total_ns < arrival->total_ns; at--)
+		stats->worst[at] = stats->worst[at - 1];
+	stats->worst[at] = kept;
+}
+
+static int64_t apart(int64_t a, int64_t b)
+{
+	return a < b ? b - a : a - b;
+}
+
+/* The ones that were asked for besides. Of equally near ones the first. */
+static void others_add(struct chains *chains, struct chains_stats *stats,
+		       const struct chains_arrival *arrival, const struct token *token)
+{
+	const struct chains_options *o = &chains->options;
+	const struct token *at;
+
+	if (o->near_ns && (!stats->near.part_ns || apart(arrival->total_ns, o->near_ns) <
+						   apart(stats->near.total_ns, o->near_ns)))
+		keep(chains, stats, &stats->near, arrival, token);
+	for (at = o->named_id ? token : NULL; at; at = at->parent)
+		if (at->path->pub.publisher && at->id == o->named_id &&
+		    (!stats->named.part_ns || arrival->total_ns > stats->named.total_ns)) {
+			keep(chains, stats, &stats->named, arrival, token);
+			return;
+		}
+}
+
+static int add(struct histogram *histogram, int64_t ns)
+{
+	return histogram_add(histogram, ns > 0 ? (uint64_t)ns : 0);
+}
+
+void chains_stats_arrived(struct chains *chains, struct token *token)
+{
+	struct path *path = token->path;
+	int64_t part_ns[CHAINS_SEGMENTS_MAX];
+	struct chains_arrival arrival = { .part_ns = part_ns, .id = token->id };
+	struct chains_stats *stats;
+	unsigned i;
+
+	if (!is_collected(chains, path))
+		return;
+	if (!path->pub.stats)
+		path->pub.stats = stats_new(chains, path);
+	stats = path->pub.stats;
+	if (!stats)
+		return;
+	if (!parts_of(token, &arrival, stats)) {
+		path->pub.between_hosts++;
+		return;
+	}
+	for (i = 0; i < stats->parts; i++)
+		chains->failed |= add(&stats->part_ns[i], part_ns[i]) != 0;
+	chains->failed |= add(&stats->total, arrival.total_ns) != 0;
+	worst_add(chains, stats, &arrival, token);
+	others_add(chains, stats, &arrival, token);
+}

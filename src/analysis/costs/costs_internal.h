@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by costs.c (events, and what is open when they happen) and sums.c (what they sum up to). */
+#ifndef KYMO_ANALYSIS_COSTS_INTERNAL_H
+#define KYMO_ANALYSIS_COSTS_INTERNAL_H
+
+#include "analysis/costs/costs.h"
+#include "analysis/system/system_calls.h"
+#include "analysis/system/system_faults.h"
+#include "analysis/system/system_memory.h"
+#include "base/map.h"
+
+/* A run that goes on. */
+struct open {
+	const struct spans_name *span;	/* NULL: of a callback */
+	uint64_t id;			/* of a callback's run */
+	uint32_t callback;		/* index */
+	int64_t begin_ns;
+	const struct model_thread *thread;
+	struct open *outer;
+	struct costs_use use;
+	struct costs_calls calls;
+};
+
+/* A thread by the number in its events. */
+struct self {
+	struct open *open;		/* the innermost */
+	struct costs_process *process;	/* NULL: not known yet, then: */
+	struct costs_use unclaimed;
+	struct memory_use before;	/* as of its latest event */
+	char name[COSTS_NAME_MAX];	/* as of its latest event of libc; "": it has none */
+	int64_t lock_ns;		/* since when it waits for a mutex; 0: it does not */
+	struct costs_holder holder;	/* of that one, when it began to */
+};
+
+struct costs {
+	const struct ctf_reader *reader;
+	const struct spans *told;	/* NULL: they are not wanted */
+	struct memory memory;
+	struct faults faults;
+	struct calls calls;
+	struct map selves;		/* (tid, host) -> struct self */
+	struct costs_sum *callback;	/* by index */
+	uint32_t callbacks;
+	struct map span_of;		/* (name, process) -> index + 1 */
+	struct costs_span *span;
+	uint32_t spans, span_room;
+	struct map process_of;		/* (pid, host) -> struct costs_process */
+	struct costs_process **process;
+	uint32_t processes, process_room;
+	void (*run)(void *context, const struct model_instance *instance, const struct costs_use *use);
+	void *run_context;
+	void (*made)(void *context, const struct costs_made *made);
+	void *made_context;
+	unsigned first, lock_first, fault_first, call_first, end;	/* rows */
+	int64_t begin_ns, end_ns;	/* runs that start there count */
+	bool saw_libc, saw_faults, saw_calls;
+	bool failed;
+};
+
+/* sums.c. All that need memory set failed when there is none. */
+
+/** costs_keep_name() - as much of @name as there is room for. */
+void costs_keep_name(char to[COSTS_NAME_MAX], const char *name);
+
+/** costs_claim() - @self is of process @pid, named @name if it is its main thread. @name may be "". */
+void costs_claim(struct costs *costs, struct self *self, uint32_t host, const char *hostname, int32_t pid, const char *name,
+		 bool is_main);
+
+/** costs_charge() - @use to all that pays for what @self does. */
+void costs_charge(struct costs *costs, struct self *self, const struct costs_use *use);
+
+void costs_callback_ran(struct costs *costs, const struct model_instance *instance, const struct open *open);
+void costs_span_ran(struct costs *costs, const struct spans_event *event, const struct open *open);
+void costs_sums_free(struct costs *costs);
+
+/* calls.c */
+
+/** costs_call_made() - by the thread of @self: in all that is open on it. */
+void costs_call_made(struct costs *costs, struct self *self, const struct system_call *call);
+
+/** costs_calls_ran() - @calls of a run that began at @start_ns on top of @sum. */
+void costs_calls_ran(struct costs *costs, struct costs_calls *sum, const struct costs_calls *calls,
+		     const struct model_thread *thread, int64_t start_ns);
+
+/** open_free() - a run that is over. */
+void open_free(struct open *open);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Executors and who held them up; see view.h. */
+#include "analysis/executors/executor_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+
+struct callback {
+	struct view_callback sums;
+	unsigned thread;		/* one that ran it, and 1; 0: none */
+};
+
+struct thread {
+	struct view_thread sums;
+	unsigned parent;		/* of its executor, and 1; 0: it is the first one */
+};
+
+struct view {
+	struct waits *waits;
+	int64_t begin_ns, end_ns;
+	struct callback *callback;
+	struct thread *thread;
+	struct view_pair **pair;
+	unsigned callbacks, threads, pairs, pairs_size;
+	struct map map;			/* (callback, by and is_group) -> struct view_pair */
+	bool failed;
+};
+
+/* Room for element @index of a growing array of zeroed ones. Return: the array, or NULL without memory. */
+static void *grow(struct view *view, void *array, unsigned *count, size_t size, unsigned index)
+{
+	unsigned more = *count ? *count : 64;
+	void *grown;
+
+	while (more <= index)
+		more *= 2;
+	if (more == *count)
+		return array;
+	grown = realloc(array, more * size);
+	if (!grown) {
+		view->failed = true;
+		return NULL;
+	}
+	memset((char *)grown + *count * size, 0, (more - *count) * size);
+	*count = more;
+	return grown;
+}
+
+static struct callback *callback_at(struct view *view, unsigned index)
+{
+	struct callback *grown = grow(view, view->callback, &view->callbacks, sizeof(*grown), index);
+
+	if (!grown)
+		return NULL;
+	view->callback = grown;
+	return &grown[index];
+}
+
+static struct thread *thread_at(struct view *view, unsigned index)
+{
+	struct thread *grown = grow(view, view->thread, &view->threads, sizeof(*grown), index);
+
+	if (!grown)
+		return NULL;
+	view->thread = grown;
+	return &grown[index];
+}
+
+static bool is_inside(const struct view *view, int64_t ns)
+{
+	return ns >= view->begin_ns && ns <= view->end_ns;
+}
+
+/* ---- who is of which executor ---- */
+
+unsigned view_executor_of(const struct view *view, unsigned index)
+{
+	while (index < view->threads && view->thread[index].parent)
+		index = view->thread[index].parent - 1;
+	return index;
+}
+
+static void join(struct view *view, unsigned a, unsigned b)
+{
+	a = view_executor_of(view, a);
+	b = view_executor_of(view, b);
+	if (a < b)
+		view->thread[b].parent = a + 1;
+	else if (b < a)
+		view->thread[a].parent = b + 1;
+}
+
+int view_executor_of_callback(const struct view *view, unsigned index)
+{
+	unsigned thread = index < view->callbacks ? view->callback[index].thread : 0;
+
+	return thread ? (int)view_executor_of(view, thread - 1) : -1;
+}
+
+/* ---- what happens ---- */
+
+static void on_instance(void *context, const struct model_instance *instance)
+{
+	struct view *view = context;
+	struct callback *callback;
+	struct thread *thread;
+
+	if (instance->depth || !is_inside(view, instance->start_ns))
+		return;
+	callback = callback_at(view, instance->callback->index);
+	thread = thread_at(view, instance->thread->index);
+	if (!callback || !thread)
+		return;
+	thread->sums.thread = instance->thread;
+	if (callback->thread)
+		join(view, callback->thread - 1, instance->thread->index);
+	callback->thread = instance->thread->index + 1;
+	callback->sums.runs++;
+	callback->sums.running_ns += instance->duration_ns;
+}
+
+static void on_executor(void *context, const struct model_executor_interval *interval)
+{
+	struct view *view = context;
+	struct thread *thread;
+
+	if (!is_inside(view, interval->start_ns))
+		return;
+	thread = thread_at(view, interval->thread->index);
+	if (!thread)
+		return;
+	thread->sums.has_states = true;
+	if (interval->state == MODEL_EXECUTOR_WAIT_FOR_WORK && interval->end_ns)
+		thread->sums.wait_for_work_ns += interval->end_ns - interval->start_ns;
+}
+
+static struct view_pair *pair_of(struct view *view, const struct model_callback *callback, const struct waits_piece *piece)
+{
+	uint64_t scope = (uint64_t)piece->by->index << 1 | piece->is_group;
+	struct view_pair *pair = map_get(&view->map, callback->index, scope), **grown;
+
+	if (pair)
+		return pair;
+	grown = grow(view, view->pair, &view->pairs_size, sizeof(struct view_pair *), view->pairs);
+	pair = grown ? calloc(1, sizeof(*pair)) : NULL;
+	view->pair = grown ? grown : view->pair;
+	if (!pair || map_put(&view->map, callback->index, scope, pair)) {
+		free(pair);
+		view->failed = true;
+		return NULL;
+	}
+	pair->callback = callback;
+	pair->by = piece->by;
+	pair->is_group = piece->is_group;
+	pair->is_assumed = piece->is_assumed;
+	return view->pair[view->pairs++] = pair;
+}
+
+static void on_wait(void *context, const struct waits_wait *wait)
+{
+	int64_t blocked_ns = wait->thread_ns + wait->group_ns;
+	struct view *view = context;
+	struct callback *callback;
+
+	if (!is_inside(view, wait->instance->start_ns) || !blocked_ns)
+		return;
+	callback = callback_at(view, wait->instance->callback->index);
+	if (!callback)
+		return;
+	callback->sums.blocked++;
+	callback->sums.thread_ns += wait->thread_ns;
+	callback->sums.group_ns += wait->group_ns;
+	if (blocked_ns > callback->sums.worst_ns)
+		callback->sums.worst_ns = blocked_ns;
+	for (unsigned i = 0; i < wait->pieces; i++) {
+		struct view_pair *pair = pair_of(view, wait->instance->callback, &wait->piece[i]);
+
+		if (!pair)
+			return;
+		pair->count++;
+		pair->ns += wait->piece[i].ns;
+		if (wait->piece[i].ns > pair->worst_ns)
+			pair->worst_ns = wait->piece[i].ns;
+	}
+}
+
+/* ---- life and asking ---- */
+
+static const struct model_listener listener = { .instance = on_instance, .executor = on_executor };
+
+int view_create(struct view **out, struct model *model, int64_t begin_ns, int64_t end_ns)
+{
+	struct view *view = calloc(1, sizeof(*view));
+
+	*out = view;
+	if (!view)
+		return -1;
+	view->begin_ns = begin_ns;
+	view->end_ns = end_ns;
+	if (!waits_create(&view->waits, model, on_wait, view) && !model_listen(model, &listener, view))
+		return 0;
+	view_destroy(view);
+	*out = NULL;
+	return -1;
+}
+
+void view_destroy(struct view *view)
+{
+	if (!view)
+		return;
+	waits_destroy(view->waits);
+	for (unsigned i = 0; i < view->pairs; i++)
+		free(view->pair[i]);
+	free(view->pair);
+	free(view->callback);
+	free(view->thread);
+	map_free(&view->map);
+	free(view);
+}
+
+bool view_failed(const struct view *view)
+{
+	return view->failed || waits_failed(view->waits);
+}
+
+const struct view_callback *view_callback(const struct view *view, unsigned index)
+{
+	static const struct view_callback none;
+
+	return index < view->callbacks ? &view->callback[index].sums : &none;
+}
+
+const struct view_thread *view_thread(const struct view *view, unsigned index)
+{
+	static const struct view_thread none;
+
+	return index < view->threads ? &view->thread[index].sums : &none;
+}
+
+const struct view_pair *view_pair(const struct view *view, unsigned index)
+{
+	return index < view->pairs ? view->pair[index] : NULL;
+}

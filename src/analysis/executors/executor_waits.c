@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who waited for whom, run by run; see waits.h. */
+#include "analysis/executors/executor_waits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct run {
+	uint64_t id;
+	const struct model_callback *callback;
+	const struct model_thread *thread;
+	int64_t start_ns, end_ns;	/* INT64_MAX: it goes on */
+};
+
+/* What a thread ran, of what no other run called: one after the other. */
+struct history {
+	const struct model_thread *thread;
+	struct history *next;		/* of the same process */
+	struct run run[WAITS_RUNS];	/* the newest is run[(count - 1) % WAITS_RUNS] */
+	uint64_t count;
+};
+
+struct waits {
+	void (*wait)(void *context, const struct waits_wait *wait);
+	void *context;
+	struct history **by_thread;	/* by index */
+	struct history **by_process;	/* likewise, the first of each */
+	int64_t *previous_ns;		/* by index of the callback: its latest start */
+	unsigned threads, processes, callbacks;
+	struct waits_piece *piece;
+	unsigned pieces, pieces_size;
+	const struct run **other;	/* runs of other threads in the wait, by start */
+	unsigned others, others_size;
+	bool failed;
+};
+
+/* @array, of @count zeroed elements of @size bytes, with room for @index. Return: it, or NULL without memory. */
+static void *room_for(struct waits *waits, void *array, unsigned *count, size_t size, unsigned index)
+{
+	unsigned more = *count ? *count : 64;
+	void *grown;
+
+	if (index < *count)
+		return array;
+	while (more <= index)
+		more *= 2;
+	grown = realloc(array, more * size);
+	if (!grown) {
+		waits->failed = true;
+		return NULL;
+	}
+	memset((char *)grown + *count * size, 0, (more - *count) * size);
+	*count = more;
+	return grown;
+}
+
+#define ROOM(waits, array, count, index)							\
+	({											\
+		void *grown_ = room_for(waits, (waits)->array, &(waits)->count, sizeof(*(waits)->array), index); \
+												\
+		if (grown_)									\
+			(waits)->array = grown_;						\
+		grown_ != NULL;									\
+	})
+
+static struct history *history_of(struct waits *waits, const struct model_thread *thread)
+{
+	struct history *history;
+
+	if (!ROOM(waits, by_thread, threads, thread->index) || !ROOM(waits, by_process, processes, thread->process->index))
+		return NULL;
+	history = waits->by_thread[thread->index];
+	if (history)
+		return history;
+	history = calloc(1, sizeof(*history));
+	if (!history) {
+		waits->failed = true;
+		return NULL;
+	}
+	history->thread = thread;
+	history->next = waits->by_process[thread->process->index];
+	waits->by_process[thread->process->index] = history;
+	return waits->by_thread[thread->index] = history;
+}
+
+/* ---- the pieces of a wait ---- */
+
+static void add_piece(struct waits *waits, struct waits_wait *wait, struct waits_piece new)
+{
+	struct waits_piece *piece = waits->piece;
+	unsigned i;
+
+	*(new.is_group ? &wait->group_ns : &wait->thread_ns) += new.ns;
+	for (i = 0; i < waits->pieces; i++, piece++)
+		if (piece->by == new.by && piece->is_group == new.is_group)
+			break;
+	if (i == waits->pieces) {
+		if (!ROOM(waits, piece, pieces_size, i))
+			return;
+		waits->piece[waits->pieces++] = new;
+		return;
+	}
+	piece->thread = new.thread;
+	piece->ns += new.ns;
+	piece->runs++;
+}
+
+static int64_t latest(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t earliest(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What was not behind the thread may have been behind the group. */
+static void behind_group(struct waits *waits, struct waits_wait *wait, int64_t from_ns, int64_t to_ns)
+{
+	for (unsigned i = 0; i < waits->others && from_ns < to_ns; i++) {
+		const struct run *run = waits->other[i];
+		int64_t begin_ns = latest(run->start_ns, from_ns), end_ns = earliest(run->end_ns, to_ns);
+		bool assumed;
+
+		if (end_ns <= begin_ns)
+			continue;
+		(void)model_callback_excludes(wait->instance->callback, run->callback, &assumed);
+		add_piece(waits, wait, (struct waits_piece){ .by = run->callback, .thread = run->thread, .is_group = true,
+							     .is_assumed = assumed, .ns = end_ns - begin_ns, .runs = 1 });
+		from_ns = end_ns;
+	}
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct run *x = *(const struct run *const *)a, *y = *(const struct run *const *)b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* The number of @history's first run that does not end before @from_ns. */
+static uint64_t first_run(const struct history *history, int64_t from_ns)
+{
+	uint64_t stop = history->count > WAITS_RUNS ? history->count - WAITS_RUNS : 0, at = history->count;
+
+	while (at > stop && history->run[(at - 1) % WAITS_RUNS].end_ns > from_ns)
+		at--;
+	return at;
+}
+
+static void find_others(struct waits *waits, const struct waits_wait *wait)
+{
+	const struct model_thread *thread = wait->instance->thread;
+	const struct history *history = waits->by_process[thread->process->index];
+
+	waits->others = 0;
+	for (; history; history = history->next) {
+		if (history->thread == thread)
+			continue;
+		for (uint64_t at = first_run(history, wait->from_ns); at < history->count; at++) {
+			const struct run *run = &history->run[at % WAITS_RUNS];
+			bool assumed;
+
+			if (run->start_ns >= wait->to_ns)
+				break;
+			if (!model_callback_excludes(wait->instance->callback, run->callback, &assumed))
+				continue;
+			if (!ROOM(waits, other, others_size, waits->others))
+				return;
+			waits->other[waits->others++] = run;
+		}
+	}
+	if (waits->others > 1)
+		qsort(waits->other, waits->others, sizeof(*waits->other), by_start);
+}
+
+static void tell(struct waits *waits, const struct history *history, struct waits_wait wait)
+{
+	int64_t from_ns = wait.from_ns;
+
+	waits->pieces = 0;
+	find_others(waits, &wait);
+	for (uint64_t at = first_run(history, from_ns); at < history->count && from_ns < wait.to_ns; at++) {
+		const struct run *run = &history->run[at % WAITS_RUNS];
+		int64_t begin_ns = latest(run->start_ns, from_ns), end_ns = earliest(run->end_ns, wait.to_ns);
+
+		if (end_ns <= begin_ns)
+			continue;
+		behind_group(waits, &wait, from_ns, begin_ns);
+		add_piece(waits, &wait, (struct waits_piece){ .by = run->callback, .thread = run->thread,
+							      .ns = end_ns - begin_ns, .runs = 1 });
+		from_ns = end_ns;
+	}
+	behind_group(waits, &wait, from_ns, wait.to_ns);
+	wait.piece = waits->piece;
+	wait.pieces = waits->pieces;
+	waits->wait(waits->context, &wait);
+}
+
+/* ---- runs ---- */
+
+static void on_started(void *context, const struct model_instance *instance)
+{
+	struct history *history = instance->depth ? NULL : history_of(context, instance->thread);
+
+	if (history)
+		history->run[history->count++ % WAITS_RUNS] = (struct run){
+			instance->id, instance->callback, instance->thread, instance->start_ns, INT64_MAX };
+}
+
+/* When @instance was ready, and until when it waited. Return: is it known? */
+static bool is_wait(const struct model_instance *instance, int64_t previous_ns, struct waits_wait *wait)
+{
+	const struct model_message *message = instance->message;
+	const struct model_timer *timer = instance->callback->timer;
+
+	*wait = (struct waits_wait){ .instance = instance };
+	if (message && message->publish_ns && message->publisher && message->take_ns &&
+	    message->publisher->process->host == instance->callback->process->host) {
+		wait->from_ns = message->send_ns ? message->send_ns : message->publish_ns;
+		wait->to_ns = message->take_ns;
+	} else if (timer && previous_ns && timer->period_ns > 0 && timer->period_ns <= instance->start_ns - previous_ns) {
+		wait->from_ns = previous_ns + timer->period_ns;
+		wait->to_ns = instance->start_ns;
+	}
+	return wait->to_ns && wait->from_ns <= wait->to_ns;
+}
+
+/* The newest is the one that ends, unless its start was not told. */
+static struct run *newest(struct history *history, const struct model_instance *instance)
+{
+	struct run *run = history && history->count ? &history->run[(history->count - 1) % WAITS_RUNS] : NULL;
+
+	return run && run->id == instance->id ? run : NULL;
+}
+
+static void on_instance(void *context, const struct model_instance *instance)
+{
+	struct waits *waits = context;
+	struct history *history = instance->depth ? NULL : history_of(waits, instance->thread);
+	struct run *run = newest(history, instance);
+	struct waits_wait wait;
+	int64_t previous_ns;
+
+	if (!ROOM(waits, previous_ns, callbacks, instance->callback->index))
+		return;
+	previous_ns = waits->previous_ns[instance->callback->index];
+	waits->previous_ns[instance->callback->index] = instance->start_ns;
+	if (!run)
+		return;
+	run->end_ns = instance->start_ns + instance->duration_ns;
+	if (is_wait(instance, previous_ns, &wait))
+		tell(waits, history, wait);
+}
+
+/* It is not known to have held anybody up. */
+static void on_unfinished(void *context, const struct model_instance *instance)
+{
+	struct waits *waits = context;
+	struct history *history = instance->depth ? NULL : history_of(waits, instance->thread);
+
+	if (newest(history, instance))
+		history->count--;
+}
+
+static const struct model_listener listener = {
+	.started = on_started, .instance = on_instance, .unfinished = on_unfinished,
+};
+
+int waits_create(struct waits **out, struct model *model, void (*wait)(void *context, const struct waits_wait *wait),
+		 void *context)
+{
+	struct waits *waits = calloc(1, sizeof(*waits));
+
+	*out = waits;
+	if (!waits)
+		return -1;
+	waits->wait = wait;
+	waits->context = context;
+	if (!model_listen(model, &listener, waits))
+		return 0;
+	free(waits);
+	*out = NULL;
+	return -1;
+}
+
+void waits_destroy(struct waits *waits)
+{
+	if (!waits)
+		return;
+	for (unsigned i = 0; i < waits->threads; i++)
+		free(waits->by_thread[i]);
+	free(waits->by_thread);
+	free(waits->by_process);
+	free(waits->previous_ns);
+	free(waits->piece);
+	free(waits->other);
+	free(waits);
+}
+
+bool waits_failed(const struct waits *waits)
+{
+	return waits->failed;
+}

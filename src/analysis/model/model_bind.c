@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The events and fields the model wants from a reader, and who handles them. */
+#include "analysis/model/model_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * CARET records the init events and the write under its own provider, with the fields of the
+ * original and their true time last.
+ */
+static const char *const providers[] = { "ros2", "ros2_caret" };
+#define PROVIDERS (sizeof(providers) / sizeof(*providers))
+
+static const handler *const tables[] = {
+	model_object_handlers,	 model_callback_handlers, model_group_handlers,
+	model_lifecycle_handlers, model_link_handlers,	  model_flow_handlers,
+	model_intra_handlers,	 model_run_handlers,	  model_step_handlers,
+	model_executor_handlers, model_service_handlers,  model_fork_handlers,
+};
+
+/* Events that nobody needs but those who listen for what they tell. */
+static const unsigned for_whom[KYMO_POINTS_TABLE] = {
+	[KYMO_POINT_rcl_take] = WANT_TAKE_STEPS,
+	[KYMO_POINT_rclcpp_take] = WANT_TAKE_STEPS,
+	[KYMO_POINT_rmw_send_request] = WANT_CALLS,
+	[KYMO_POINT_rmw_take_request] = WANT_CALLS,
+	[KYMO_POINT_rmw_send_response] = WANT_CALLS,
+	[KYMO_POINT_rmw_take_response] = WANT_CALLS,
+	[KYMO_POINT_rclcpp_executor_get_next_ready] = WANT_EXECUTORS,
+	[KYMO_POINT_rclcpp_executor_wait_for_work] = WANT_EXECUTORS,
+	[KYMO_POINT_rclcpp_executor_execute] = WANT_EXECUTORS,
+	[KYMO_POINT_sim_time] = WANT_SIM_TIME,
+};
+
+static handler handler_of(unsigned point)
+{
+	unsigned i;
+
+	for (i = 0; i < sizeof(tables) / sizeof(*tables); i++)
+		if (tables[i][point])
+			return tables[i][point];
+	return NULL;
+}
+
+static bool has(const struct model *model, const char *event)
+{
+	unsigned i;
+
+	for (i = 0; i < model->bind_count; i++)
+		if (strcmp(model->bind[i].event, event) == 0)
+			return true;
+	return false;
+}
+
+/* The fields are bound when somebody wants them, see model_bind_update(). */
+static void add(struct model *model, const char *provider, unsigned point)
+{
+	struct ctf_bind *row = &model->bind[model->bind_count];
+	char event[128];
+
+	snprintf(event, sizeof(event), "%s:%s", provider, kymo_points[point].name);
+	/* Of the shapes of one event the first in the table has all fields. */
+	if (!handler_of(point) || has(model, event))
+		return;
+	row->event = model_keep(model, event, strlen(event));
+	model->bound[model->bind_count].point = point;
+	model->bound[model->bind_count].is_init = kymo_points[point].phase == KYMO_PHASE_INIT;
+	model->bind_count++;
+}
+
+static bool is_of_caret(const struct ctf_bind *row)
+{
+	return strncmp(row->event, providers[1], strlen(providers[1])) == 0;
+}
+
+void model_bind_update(struct model *model)
+{
+	for (unsigned i = 0; i < model->bind_count; i++) {
+		struct bound *bound = &model->bound[i];
+		const struct kymo_point *point = &kymo_points[bound->point];
+		struct ctf_bind *row = &model->bind[i];
+		unsigned field;
+
+		if (!model->bind_all && for_whom[bound->point] &&
+		    !(for_whom[bound->point] & model->wants))
+			continue;
+		bound->handle = handler_of(bound->point);
+		for (field = 0; field < point->field_count && field < CTF_BIND_FIELDS; field++)
+			row->field[field] = point->field[field].name;
+		if (bound->is_init && is_of_caret(row) && field < CTF_BIND_FIELDS) {
+			row->field[field] = "init_timestamp";
+			bound->true_time = (uint8_t)field;
+		}
+	}
+}
+
+int model_bind_build(struct model *model)
+{
+	size_t rows = KYMO_POINTS_TABLE * (PROVIDERS + 1) + MODEL_BIND_ALSO_MAX;
+	unsigned point, provider;
+
+	model->bind = calloc(rows, sizeof(*model->bind));
+	model->bound = calloc(rows, sizeof(*model->bound));
+	if (!model->bind || !model->bound)
+		return -ENOMEM;
+	for (point = 0; point < KYMO_POINTS_TABLE; point++) {
+		add(model, kymo_points[point].provider, point);
+		for (provider = 0; provider < PROVIDERS; provider++)
+			add(model, providers[provider], point);
+	}
+	model_bind_update(model);
+	return model->out_of_memory ? -ENOMEM : 0;
+}
+
+const struct ctf_bind *model_bind(const struct model *model, unsigned *count)
+{
+	*count = model->bind_count + model->bind_also;
+	return model->bind;
+}
+
+int model_bind_also(struct model *model, const struct ctf_bind *rows, unsigned count, unsigned *first)
+{
+	if (count > MODEL_BIND_ALSO_MAX - model->bind_also)
+		return -1;
+	*first = model->bind_count + model->bind_also;
+	memcpy(&model->bind[*first], rows, count * sizeof(*rows));
+	model->bind_also += count;
+	return 0;
+}

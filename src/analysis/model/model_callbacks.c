@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Init events of callbacks: what each belongs to, and its name. See objects.c for what repeats. */
+#include "analysis/model/model_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/model/model_symbol.h"
+
+static struct callback *callback_new(struct model *model, const struct now *now, uint64_t address)
+{
+	struct callback *callback = model_object_new(model, MODEL_CALLBACK, sizeof(*callback));
+
+	if (!callback)
+		return NULL;
+	callback->pub.process = &now->process->pub;
+	callback->pub.address = address;
+	callback->pub.raw_symbol = "";
+	callback->pub.symbol = "";
+	callback->pub.born_ns = now->true_ns;
+	model_handle_set(model, now->process, HANDLE_CALLBACK, address, callback);
+	return callback;
+}
+
+struct callback *model_callback_unknown(struct model *model, const struct now *now,
+					uint64_t address)
+{
+	return callback_new(model, now, address);
+}
+
+/* The callback that a callback_added is about; NULL when the event repeats what is known. */
+static struct callback *callback_added(struct model *model, const struct now *now, uint64_t address)
+{
+	struct callback *callback = model_handle(model, now->process, HANDLE_CALLBACK, address);
+
+	if (callback && callback->pub.born_ns == now->true_ns)
+		return NULL;
+	/* CARET tells old facts kind by kind, so the symbol may come first; true times tell. */
+	if (callback && callback->pub.kind == MODEL_CALLBACK_UNKNOWN && callback->registered &&
+	    callback->pub.registered_ns >= now->true_ns) {
+		callback->pub.born_ns = now->true_ns;
+	} else {
+		callback = callback_new(model, now, address);
+	}
+	if (callback)
+		callback->pub.added_ns = now->true_ns;
+	return callback;
+}
+
+struct subscription_object *model_object_of_callback(struct model *model, const struct now *now,
+						     uint64_t address)
+{
+	struct subscription_object *object = model_object_new(model, MODEL_SUBSCRIPTION_OBJECT,
+							      sizeof(*object));
+
+	if (object) {
+		object->pub.process = &now->process->pub;
+		object->pub.address = address;
+		model_handle_set(model, now->process, HANDLE_SUBSCRIPTION_OBJECT, address, object);
+	}
+	return object;
+}
+
+void model_object_link(struct subscription_object *object)
+{
+	struct model_callback *callback = object->callback ? &object->callback->pub : NULL;
+
+	object->pub.callback = callback;
+	object->pub.subscription = object->subscription ? &object->subscription->pub : NULL;
+	object->pub.born_ns = object->linked_ns;
+	if (!callback)
+		return;
+	callback->kind = MODEL_CALLBACK_SUBSCRIPTION;
+	callback->is_intra = object->pub.is_intra;
+	callback->subscription = object->subscription ? &object->subscription->pub : NULL;
+	if (object->pub.is_intra && object->subscription)
+		object->subscription->has_intra = true;
+}
+
+/*
+ * The plain object is linked first and gets its callback then. The intra-process object gets its
+ * callback in its constructor, before it is linked.
+ */
+static void on_rclcpp_subscription_init(struct model *model, const struct now *now)
+{
+	ARGS(rclcpp_subscription_init, now->event);
+	struct subscription_object *object = model_handle(model, now->process,
+							  HANDLE_SUBSCRIPTION_OBJECT,
+							  args->subscription.u);
+	struct subscription *subscription = model_handle(model, now->process, HANDLE_SUBSCRIPTION,
+							 args->subscription_handle.u);
+
+	if (!args->subscription.present || (object && object->linked_ns == now->true_ns))
+		return;
+	if (!object || object->linked_ns)
+		object = model_object_of_callback(model, now, args->subscription.u);
+	if (!object)
+		return;
+	object->linked_ns = now->true_ns;
+	object->subscription = subscription;
+	model_object_link(object);
+}
+
+static void on_rclcpp_subscription_callback_added(struct model *model, const struct now *now)
+{
+	ARGS(rclcpp_subscription_callback_added, now->event);
+	struct subscription_object *object = model_handle(model, now->process,
+							  HANDLE_SUBSCRIPTION_OBJECT,
+							  args->subscription.u);
+	struct callback *callback;
+
+	if (!args->subscription.present || !args->callback.present)
+		return;
+	callback = callback_added(model, now, args->callback.u);
+	if (!callback)
+		return;
+	if (!object || object->callback)
+		object = model_object_of_callback(model, now, args->subscription.u);
+	if (!object)
+		return;
+	object->callback = callback;
+	callback->pub.owner = args->subscription.u;
+	model_object_link(object);
+}
+
+static void on_rclcpp_callback_register(struct model *model, const struct now *now)
+{
+	ARGS(rclcpp_callback_register, now->event);
+	struct callback *callback = model_handle(model, now->process, HANDLE_CALLBACK,
+						 args->callback.u);
+	char *pretty;
+
+	if (!args->callback.present ||
+	    (callback && callback->registered && callback->pub.registered_ns == now->true_ns))
+		return;
+	if (!callback || callback->registered)
+		callback = callback_new(model, now, args->callback.u);
+	if (!callback)
+		return;
+	callback->registered = true;
+	callback->pub.registered_ns = now->true_ns;
+	if (!args->symbol.present)
+		return;
+	callback->pub.raw_symbol = model_text(model, &args->symbol);
+	pretty = symbol_pretty(callback->pub.raw_symbol, strlen(callback->pub.raw_symbol));
+	if (!pretty) {
+		model->out_of_memory = true;
+		return;
+	}
+	callback->pub.symbol = pool_text(&model->pool, pretty, strlen(pretty));
+	if (!callback->pub.symbol)
+		callback->pub.symbol = "";
+	if (!*callback->pub.symbol)
+		callback->pub.raw_symbol = "";
+	free(pretty);
+}
+
+static void on_rclcpp_timer_callback_added(struct model *model, const struct now *now)
+{
+	ARGS(rclcpp_timer_callback_added, now->event);
+	struct timer *timer = model_handle(model, now->process, HANDLE_TIMER, args->timer_handle.u);
+	struct callback *callback;
+
+	if (!args->callback.present)
+		return;
+	callback = callback_added(model, now, args->callback.u);
+	if (!callback)
+		return;
+	callback->pub.kind = MODEL_CALLBACK_TIMER;
+	callback->pub.owner = args->timer_handle.u;
+	callback->pub.timer = timer ? &timer->pub : NULL;
+	if (timer)
+		timer->callback = callback;
+}
+
+static void on_rclcpp_service_callback_added(struct model *model, const struct now *now)
+{
+	ARGS(rclcpp_service_callback_added, now->event);
+	struct service *service = model_handle(model, now->process, HANDLE_SERVICE,
+					       args->service_handle.u);
+	struct callback *callback;
+
+	if (!args->callback.present)
+		return;
+	callback = callback_added(model, now, args->callback.u);
+	if (!callback)
+		return;
+	if (!service)
+		service = model_service_waiting(now->process);
+	callback->pub.kind = MODEL_CALLBACK_SERVICE;
+	callback->pub.owner = args->service_handle.u;
+	callback->pub.service = service ? &service->pub : NULL;
+	if (service)
+		service->has_callback = true;
+}
+
+#define ON(id) [KYMO_POINT_##id] = on_##id
+const handler model_callback_handlers[KYMO_POINTS_TABLE] = {
+	ON(rclcpp_subscription_init),
+	ON(rclcpp_subscription_callback_added),
+	ON(rclcpp_callback_register),
+	ON(rclcpp_timer_callback_added),
+	ON(rclcpp_service_callback_added),
+};

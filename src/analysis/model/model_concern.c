@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See concern.h. */
+#include "analysis/model/model_concern.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/model/model_internal.h"
+
+#define PROGRESS_EVENTS 0xffffu	/* a power of two less one */
+
+/* A process, also one that has nothing of ROS 2. */
+struct owner {
+	char name[32];
+	bool of_main;			/* the name is that of the main thread */
+};
+
+/* What an event is of. */
+struct reference {
+	uint64_t init;			/* which init event, from 0 */
+	const struct process *process;
+	enum handle kind;
+	uint64_t address;
+	const void *object;		/* NULL: not known yet */
+};
+
+/* The fields of an event that name objects. */
+struct names {
+	uint8_t count;
+	struct {
+		uint8_t field, kind;
+	} at[CTF_BIND_FIELDS];
+};
+
+struct concern {
+	const struct selection *selection;
+	struct names names[KYMO_POINTS_TABLE];
+	struct ctf_reader *reader;
+	struct model *model;
+	bool learned;			/* the first pass is over, or there is none */
+	bool growing;
+
+	struct map owners;		/* (pid, host) */
+	struct pool pool;
+	struct reference *reference;	/* of init events, while learning */
+	size_t references, reference_room;
+	uint64_t inits;			/* seen so far in this pass */
+	uint8_t *init_wanted;		/* a bit each, from the first pass */
+	uint64_t init_count;
+};
+
+/* ---- what handles mean ---- */
+
+/* Fields that name objects. What "handle" of rclcpp_executor_execute is, is tried. */
+static const struct {
+	const char *field;
+	enum handle kind;
+} fields[] = {
+	{ "callback", HANDLE_CALLBACK },
+	{ "publisher_handle", HANDLE_PUBLISHER },
+	{ "rmw_publisher_handle", HANDLE_RMW_PUBLISHER },
+	{ "subscription_handle", HANDLE_SUBSCRIPTION },
+	{ "rmw_subscription_handle", HANDLE_RMW_SUBSCRIPTION },
+	{ "subscription", HANDLE_SUBSCRIPTION_OBJECT },
+	{ "timer_handle", HANDLE_TIMER },
+	{ "service_handle", HANDLE_SERVICE },
+	{ "rmw_service_handle", HANDLE_RMW_SERVICE },
+	{ "client_handle", HANDLE_CLIENT },
+	{ "rmw_client_handle", HANDLE_RMW_CLIENT },
+	{ "state_machine", HANDLE_STATE_MACHINE },
+	{ "buffer", HANDLE_BUFFER },
+	{ "ipb", HANDLE_IPB },
+	{ "node_handle", HANDLE_NODE },
+	{ "subs", HANDLE_SUBSCRIPTION },
+	{ "pubs", HANDLE_PUBLISHER },
+	{ "handle", HANDLE_TIMER },
+	{ "handle", HANDLE_SUBSCRIPTION },
+};
+
+static void find_names(struct names names[KYMO_POINTS_TABLE])
+{
+	for (unsigned p = 0; p < KYMO_POINTS_TABLE; p++)
+		for (unsigned i = 0; i < kymo_points[p].field_count && i < CTF_BIND_FIELDS; i++)
+			for (size_t k = 0; k < sizeof(fields) / sizeof(*fields); k++) {
+				if (strcmp(fields[k].field, kymo_points[p].field[i].name) != 0 ||
+				    names[p].count == CTF_BIND_FIELDS)
+					continue;
+				names[p].at[names[p].count].field = (uint8_t)i;
+				names[p].at[names[p].count++].kind = (uint8_t)fields[k].kind;
+			}
+}
+
+struct about {
+	const struct model_node *node;
+	const struct model_topic *topic;
+};
+
+static struct about about_subscription(const struct model_subscription *subscription)
+{
+	if (!subscription)
+		return (struct about){ NULL, NULL };
+	return (struct about){ subscription->node, subscription->topic };
+}
+
+static struct about about_callback(const struct model_callback *callback)
+{
+	struct about about = about_subscription(callback->subscription);
+
+	about.node = model_callback_node(callback);
+	return about;
+}
+
+static struct about about_object(enum handle kind, const void *object)
+{
+	const struct subscription_object *subscription = object;
+
+	switch (kind) {
+	case HANDLE_CALLBACK:
+		return about_callback(object);
+	case HANDLE_PUBLISHER:
+	case HANDLE_RMW_PUBLISHER:
+		return (struct about){ ((const struct model_publisher *)object)->node,
+				       ((const struct model_publisher *)object)->topic };
+	case HANDLE_SUBSCRIPTION:
+	case HANDLE_RMW_SUBSCRIPTION:
+		return about_subscription(object);
+	case HANDLE_BUFFER:
+	case HANDLE_IPB:
+		subscription = ((const struct buffer *)object)->object;
+		/* fall through */
+	case HANDLE_SUBSCRIPTION_OBJECT:
+		return about_subscription(subscription ? subscription->pub.subscription : NULL);
+	case HANDLE_TIMER:
+		return (struct about){ ((const struct model_timer *)object)->node, NULL };
+	case HANDLE_SERVICE:
+	case HANDLE_RMW_SERVICE:
+	case HANDLE_CLIENT:
+	case HANDLE_RMW_CLIENT:
+		return (struct about){ ((const struct model_service *)object)->node, NULL };
+	case HANDLE_STATE_MACHINE:
+		return (struct about){ ((const struct model_state_machine *)object)->node, NULL };
+	case HANDLE_NODE:
+		return (struct about){ object, NULL };
+	default:
+		return (struct about){ NULL, NULL };
+	}
+}
+
+/* ---- what is asked for ---- */
+
+/* An event of several objects is asked for when one of them is, and none is to be left out. */
+struct verdict {
+	bool node, topic, left_out;
+	unsigned objects;
+};
+
+static void judge(const struct selection *selection, struct verdict *verdict, struct about about)
+{
+	const char *node = about.node ? about.node->full_name : NULL;
+	const char *topic = about.topic ? about.topic->name : NULL;
+
+	verdict->objects++;
+	verdict->node |= selection_node(selection, node);
+	verdict->topic |= selection_topic(selection, topic);
+	verdict->left_out |= selection_leaves_out(&selection->node, node) ||
+			     selection_leaves_out(&selection->topic, topic);
+}
+
+static bool is_asked(const struct selection *selection, struct verdict verdict)
+{
+	if (!verdict.objects)
+		judge(selection, &verdict, (struct about){ NULL, NULL });
+	return verdict.node && verdict.topic && !verdict.left_out;
+}
+
+/* ---- one event ---- */
+
+static bool remember(struct concern *concern, struct reference reference)
+{
+	size_t room = concern->reference_room ? concern->reference_room * 2 : 256;
+	struct reference *larger;
+
+	if (concern->references == concern->reference_room) {
+		larger = realloc(concern->reference, room * sizeof(*larger));
+		if (!larger)
+			return false;
+		concern->reference = larger;
+		concern->reference_room = room;
+	}
+	concern->reference[concern->references++] = reference;
+	return true;
+}
+
+/* The address that field @field of @event has. Of several (message_link_*) the first. */
+static bool address_of(const struct kymo_field *field, const struct ctf_value *value, uint64_t *address)
+{
+	if (!value->present)
+		return false;
+	*address = value->u;
+	if (field->kind != KYMO_KIND_PTRS)
+		return field->kind == KYMO_KIND_PTR;
+	if (!value->size || !value->bytes)
+		return false;
+	memcpy(address, value->bytes, sizeof(*address));
+	return true;
+}
+
+/* Each object that @event names. Return: 0, or -ENOMEM. */
+static int judge_handles(struct concern *concern, const struct ctf_event *event,
+			 const struct process *process, struct verdict *verdict)
+{
+	const struct bound *bound = &concern->model->bound[event->bound];
+	const struct kymo_point *point = &kymo_points[bound->point];
+	const struct names *names = &concern->names[bound->point];
+
+	for (unsigned i = 0; i < names->count; i++) {
+		unsigned field = names->at[i].field;
+		enum handle kind = (enum handle)names->at[i].kind;
+		const void *object;
+		uint64_t address;
+
+		if (!address_of(&point->field[field], &event->value[field], &address))
+			continue;
+		object = model_handle(concern->model, process, kind, address);
+		if (object)
+			judge(concern->selection, verdict, about_object(kind, object));
+		if (bound->is_init && !concern->learned &&
+		    !remember(concern, (struct reference){ concern->inits, process, kind, address,
+							   object }))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* An event without handles is of what its thread does. */
+static void judge_thread(const struct concern *concern, struct thread *thread, struct verdict *verdict)
+{
+	const struct frame *frame = model_frame_of(thread);
+	struct about about = { NULL, NULL };
+
+	if (frame)
+		about.node = model_callback_node(&frame->callback->pub);
+	else if (thread->has_taken)
+		about = about_subscription(thread->taken.subscription);
+	if (about.node || about.topic)
+		judge(concern->selection, verdict, about);
+}
+
+static int objects_asked(struct concern *concern, const struct ctf_event *event)
+{
+	const struct model *model = concern->model;
+	bool is_init = event->bound >= 0 && model->bound[event->bound].is_init;
+	struct thread *thread;
+	struct verdict verdict = { 0 };
+	int status = 0;
+
+	if (!is_init && !concern->learned)
+		return 1;		/* for now, only what is made is of interest */
+	if (is_init && concern->learned && !concern->growing) {
+		uint64_t init = concern->inits++;
+
+		return init < concern->init_count && concern->init_wanted[init / 8] >> (init % 8) & 1;
+	}
+	thread = model_thread_at(model, event);
+	if (thread && event->bound >= 0)
+		status = judge_handles(concern, event, thread->process, &verdict);
+	concern->inits += is_init;
+	if (thread && !verdict.objects)
+		judge_thread(concern, thread, &verdict);
+	return status ? status : is_asked(concern->selection, verdict);
+}
+
+static uint32_t host_of(const struct concern *concern, const struct ctf_event *event)
+{
+	return event->trace < concern->model->trace_count ? concern->model->trace[event->trace].host : 0;
+}
+
+static const struct owner *owner_at(const struct concern *concern, const struct ctf_event *event)
+{
+	return map_get(&concern->owners, (uint32_t)event->vpid, host_of(concern, event));
+}
+
+static struct owner *owner_of(struct concern *concern, const struct ctf_event *event)
+{
+	uint32_t host = host_of(concern, event);
+	struct owner *owner = map_get(&concern->owners, (uint32_t)event->vpid, host);
+
+	if (!owner) {
+		owner = pool_new(&concern->pool, sizeof(*owner));
+		if (!owner || map_put(&concern->owners, (uint32_t)event->vpid, host, owner))
+			return NULL;
+	}
+	if (!owner->of_main && *event->procname && (event->vtid == event->vpid || !*owner->name)) {
+		size_t length = strnlen(event->procname, sizeof(owner->name) - 1);
+
+		memcpy(owner->name, event->procname, length);
+		owner->name[length] = '\0';
+		owner->of_main = event->vtid == event->vpid;
+	}
+	return owner;
+}
+
+int concern_event(struct concern *concern, const struct ctf_event *event)
+{
+	const struct selection *selection = concern->selection;
+	const struct owner *owner;
+	int asked = 1;
+
+	if (event->bound == CTF_LOSS) {
+		if (model_event(concern->model, event))
+			return -ENOMEM;
+		owner = event->vpid ? owner_at(concern, event) : NULL;
+		return !owner || selection_process(selection, owner->name, event->vpid);
+	}
+	if (selection_objects(selection)) {
+		if (model_event(concern->model, event))
+			return -ENOMEM;
+		asked = objects_asked(concern, event);
+	}
+	owner = selection->process.count ? owner_of(concern, event) : NULL;
+	if (asked < 0 || (selection->process.count && !owner))
+		return -ENOMEM;
+	return asked && (!owner || selection_process(selection, owner->name, event->vpid));
+}
+
+/* ---- the first pass ---- */
+
+static int bind_model(struct concern *concern, struct err *err)
+{
+	model_destroy(concern->model);
+	concern->model = NULL;
+	concern->inits = 0;
+	if (model_create(&concern->model, err))
+		return -1;
+	model_want_all(concern->model);
+	return model_attach(concern->model, concern->reader, err);
+}
+
+/* Objects that an init event named before they were known are known now. */
+static int judge_inits(struct concern *concern)
+{
+	concern->init_count = concern->inits;
+	concern->init_wanted = calloc(1, concern->init_count / 8 + 1);
+	if (!concern->init_wanted)
+		return -ENOMEM;
+	/* Those that name nothing are of nothing. */
+	if (is_asked(concern->selection, (struct verdict){ 0 }))
+		memset(concern->init_wanted, 0xff, concern->init_count / 8 + 1);
+	for (size_t i = 0; i < concern->references;) {
+		uint64_t init = concern->reference[i].init;
+		struct verdict verdict = { 0 };
+
+		for (; i < concern->references && concern->reference[i].init == init; i++) {
+			struct reference *r = &concern->reference[i];
+
+			if (!r->object)
+				r->object = model_handle(concern->model, r->process, r->kind, r->address);
+			if (r->object)
+				judge(concern->selection, &verdict, about_object(r->kind, r->object));
+		}
+		concern->init_wanted[init / 8] &= (uint8_t)~(1u << (init % 8));
+		concern->init_wanted[init / 8] |= (uint8_t)(is_asked(concern->selection, verdict)
+							    << (init % 8));
+	}
+	free(concern->reference);
+	concern->reference = NULL;
+	return 0;
+}
+
+static int learn(struct concern *concern,
+		 void (*progress)(void *context, uint64_t events, uint64_t clock_ns), void *context,
+		 struct err *err)
+{
+	struct ctf_event event;
+	uint64_t events = 0;
+	int more;
+
+	while ((more = ctf_next(concern->reader, &event, err)) > 0) {
+		if (concern_event(concern, &event) < 0)
+			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		if (!(++events & PROGRESS_EVENTS) && progress)
+			progress(context, events, event.clock_ns);
+	}
+	if (more < 0)
+		return -1;
+	if (judge_inits(concern))
+		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	return bind_model(concern, err);
+}
+
+int concern_create(struct concern **result, struct ctf_reader *reader,
+		   const struct selection *selection, bool growing,
+		   void (*progress)(void *context, uint64_t events, uint64_t clock_ns), void *context,
+		   struct err *err)
+{
+	struct concern *concern = calloc(1, sizeof(*concern));
+
+	if (!concern)
+		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	concern->reader = reader;
+	concern->selection = selection;
+	concern->growing = growing;
+	concern->learned = growing;
+	find_names(concern->names);
+	if (bind_model(concern, err) || (!growing && learn(concern, progress, context, err))) {
+		concern_destroy(concern);
+		return -1;
+	}
+	concern->learned = true;
+	*result = concern;
+	return 0;
+}
+
+void concern_destroy(struct concern *concern)
+{
+	if (!concern)
+		return;
+	model_destroy(concern->model);
+	map_free(&concern->owners);
+	pool_free(&concern->pool);
+	free(concern->reference);
+	free(concern->init_wanted);
+	free(concern);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the thread of an executor does: each event ends what the one before began. */
+#include "analysis/model/model_internal.h"
+
+static void next(struct model *model, const struct now *now,
+		 const struct model_executor_interval *state)
+{
+	struct thread *thread = now->thread;
+
+	if (thread->has_state) {
+		thread->state.end_ns = now->ns;
+		EMIT(model, executor, &thread->state);
+	}
+	thread->state = *state;
+	thread->state.thread = &thread->pub;
+	thread->state.start_ns = now->ns;
+	thread->has_state = true;
+}
+
+/* Events of @thread were lost, or the trace ends: until when it did what it does is not known. */
+void model_executor_doubt(struct model *model, struct thread *thread)
+{
+	if (!thread->has_state)
+		return;
+	thread->has_state = false;
+	EMIT(model, executor, &thread->state);
+}
+
+static void on_rclcpp_executor_get_next_ready(struct model *model, const struct now *now)
+{
+	next(model, now, &(struct model_executor_interval){
+		.state = MODEL_EXECUTOR_GET_NEXT_READY });
+}
+
+static void on_rclcpp_executor_wait_for_work(struct model *model, const struct now *now)
+{
+	ARGS(rclcpp_executor_wait_for_work, now->event);
+
+	next(model, now, &(struct model_executor_interval){
+		.state = MODEL_EXECUTOR_WAIT_FOR_WORK, .timeout_ns = args->timeout.i });
+}
+
+static void on_rclcpp_executor_execute(struct model *model, const struct now *now)
+{
+	ARGS(rclcpp_executor_execute, now->event);
+	const struct timer *timer = model_handle(model, now->process, HANDLE_TIMER, args->handle.u);
+	const struct subscription *subscription = model_handle(model, now->process,
+							       HANDLE_SUBSCRIPTION, args->handle.u);
+
+	/* An address that was one and is the other now means the younger. */
+	if (timer && subscription && timer->pub.born_ns > subscription->pub.born_ns)
+		subscription = NULL;
+	else if (subscription)
+		timer = NULL;
+	next(model, now, &(struct model_executor_interval){
+		.state = MODEL_EXECUTOR_EXECUTE,
+		.handle = args->handle.u,
+		.timer = timer ? &timer->pub : NULL,
+		.subscription = subscription ? &subscription->pub : NULL });
+}
+
+#define ON(id) [KYMO_POINT_##id] = on_##id
+const handler model_executor_handlers[KYMO_POINTS_TABLE] = {
+	ON(rclcpp_executor_get_next_ready),
+	ON(rclcpp_executor_wait_for_work),
+	ON(rclcpp_executor_execute),
+};

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages through the middleware, and the end of what is open: by loss, or by the end.
+ *
+ * A publish call is a chain of events on one thread, tied together by the message's address:
+ *     rclcpp_publish -> rcl_publish -> rmw_publish(rmw handle, source timestamp)
+ * It meets its takes by (source timestamp, topic), across processes and hosts:
+ *     rmw_take(rmw handle, source timestamp) -> callback_start on the same thread
+ * Ring buffers within a process are in intra.c, callbacks in runs.c.
+ */
+#include <string.h>
+
+#include "analysis/model/model_internal.h"
+
+/* ---- messages that can still be taken ---- */
+
+static struct model_message message_of(const struct sent *sent)
+{
+	return (struct model_message){
+		.id = sent->id,
+		.publisher = &sent->publisher->pub,
+		.topic = sent->publisher->pub.topic,
+		.publish_thread = &sent->thread->pub,
+		.from = sent->from ? &sent->from->pub : NULL,
+		.from_instance = sent->from_instance,
+		.publish_ns = sent->publish_ns,
+		.rcl_ns = sent->rcl_ns,
+		.send_ns = sent->send_ns,
+		.source_ns = sent->source_ns,
+		.stamp_ns = sent->stamp_ns,
+	};
+}
+
+/* At the end of the trace a message this young may just not have been taken yet. */
+#define IN_FLIGHT_NS 100000000ll
+
+/*
+ * Was there a subscription that should have taken @sent? It must have been made before, its
+ * process must have lived on, and it must not have got the message through a ring buffer.
+ */
+static bool was_expected(const struct sent *sent, bool at_end)
+{
+	const struct subscription *s;
+	const struct process *process;
+	int64_t grace = at_end && sent->publish_ns >= sent->publisher->last_taken_ns ?
+			IN_FLIGHT_NS : 0;
+
+	for (s = sent->publisher->topic->subscriptions; s; s = s->next) {
+		process = (const struct process *)s->pub.process;
+		if (s->pub.born_ns > sent->publish_ns ||
+		    process->last_ns - grace < sent->publish_ns)
+			continue;
+		if (sent->also_intra && s->has_intra && process == sent->thread->process)
+			continue;
+		return true;
+	}
+	return false;
+}
+
+static void sent_forget(struct model *model, struct sent *sent, bool at_end)
+{
+	struct model_message message;
+	uint64_t scope;
+
+	if (!sent->id)
+		return;
+	scope = sent->publisher->topic->pub.index;
+	/* Another publisher of the topic may have used the same nanosecond. */
+	if (map_get(&model->sent, sent->source_ns, scope) == sent)
+		map_del(&model->sent, sent->source_ns, scope);
+	if (!sent->taken && was_expected(sent, at_end)) {
+		message = message_of(sent);
+		EMIT(model, dropped, &message, MODEL_DROP_UNTAKEN);
+	}
+	sent->id = 0;
+}
+
+static unsigned window_size(const struct publisher *publisher)
+{
+	uint64_t depth = publisher->pub.depth, most = SENT_MIN, size = SENT_MIN;
+
+	if (publisher->topic->depth_max > depth)
+		depth = publisher->topic->depth_max;
+	if (depth > most / 2)
+		most = depth < SENT_MAX / 2 ? depth * 2 : SENT_MAX;
+	while (size < most)
+		size *= 2;
+	return size;
+}
+
+static struct sent *sent_new(struct model *model, struct publisher *publisher)
+{
+	struct sent *sent;
+
+	if (!publisher->sent) {
+		publisher->sent_size = window_size(publisher);
+		publisher->sent = model_alloc(model, publisher->sent_size * sizeof(*sent));
+		if (!publisher->sent)
+			return NULL;
+	}
+	sent = &publisher->sent[publisher->sent_next++ & (publisher->sent_size - 1)];
+	sent_forget(model, sent, false);
+	*sent = (struct sent){ .publisher = publisher };
+	return sent;
+}
+
+/* ---- publishing ---- */
+
+void model_publish_chain(struct thread *thread, uint64_t message, int64_t ns)
+{
+	if (thread->publish.message == message)
+		return;
+	thread->publish.message = message;
+	thread->publish.ns = ns;
+	thread->publish.rcl_ns = 0;
+	thread->publish.stamp_ns = 0;
+	thread->publish.publisher = NULL;
+}
+
+static void on_rclcpp_publish(struct model *model, const struct now *now)
+{
+	ARGS(rclcpp_publish_handle, now->event);
+	struct thread *thread = now->thread;
+
+	/* A call that broke off must not lend its begin to the next one. */
+	thread->publish.message = 0;
+	model_publish_chain(thread, args->message.u, now->ns);
+	thread->publish.stamp_ns = args->message_timestamp.i;
+	if (args->publisher_handle.present)
+		thread->publish.publisher = model_handle(model, now->process, HANDLE_PUBLISHER,
+							 args->publisher_handle.u);
+	if (thread->unstamped)
+		model_unstamped_flush(model, thread);
+	if (model->wants & WANT_PUBLISH_STEPS)
+		model_publish_step(model, now, &(struct model_publish_step){
+			.layer = MODEL_LAYER_RCLCPP, .address = args->message.u,
+			.handle = args->publisher_handle.u,
+			.publisher = thread->publish.publisher ? &thread->publish.publisher->pub : NULL });
+}
+
+static void on_rcl_publish(struct model *model, const struct now *now)
+{
+	ARGS(rcl_publish, now->event);
+	struct thread *thread = now->thread;
+
+	model_publish_chain(thread, args->message.u, now->ns);
+	thread->publish.rcl_ns = now->ns;
+	thread->publish.publisher = model_handle(model, now->process, HANDLE_PUBLISHER,
+						 args->publisher_handle.u);
+	if (thread->unstamped)
+		model_unstamped_flush(model, thread);
+	if (model->wants & WANT_PUBLISH_STEPS)
+		model_publish_step(model, now, &(struct model_publish_step){
+			.layer = MODEL_LAYER_RCL, .address = args->message.u,
+			.handle = args->publisher_handle.u,
+			.publisher = thread->publish.publisher ? &thread->publish.publisher->pub : NULL });
+}
+
+/* A message of @publisher is being written; model_sent_finish() is to follow. */
+struct sent *model_sent_begin(struct model *model, const struct now *now,
+			      struct publisher *publisher, bool chained)
+{
+	struct thread *thread = now->thread;
+	struct frame *frame = model_frame_of(thread);
+	struct sent *sent = sent_new(model, publisher);
+
+	if (!sent)
+		return NULL;
+	sent->also_intra = thread->intra.alone && thread->intra.publisher == publisher;
+	sent->id = sent->also_intra ? thread->intra.id : ++model->last_id;
+	sent->thread = thread;
+	/* A call that goes both ways begins where it goes to the subscriptions of the process. */
+	sent->publish_ns = sent->also_intra ? thread->intra.ns :
+			   chained	    ? thread->publish.ns : now->ns;
+	sent->rcl_ns = chained ? thread->publish.rcl_ns : 0;
+	sent->stamp_ns = chained ? thread->publish.stamp_ns : 0;
+	sent->send_ns = now->ns;
+	if (frame) {
+		sent->from = frame->callback;
+		sent->from_instance = frame->id;
+		frame->published += !sent->also_intra;
+	}
+	thread->intra.alone = false;
+	thread->publish.message = 0;
+	return sent;
+}
+
+/* @source_ns: 0: none is told. */
+void model_sent_finish(struct model *model, struct sent *sent, int64_t source_ns, uint64_t address)
+{
+	struct model_message message;
+
+	sent->source_ns = source_ns;
+	message = message_of(sent);
+	message.address = address;
+	EMIT(model, published, &message);
+	if (model->wants & WANT_CAUSES && !sent->also_intra)
+		model_causes(model, &message);
+	if (!source_ns) {
+		model->facts.publishes_without_timestamp++;
+		sent->id = 0;
+		return;
+	}
+	if (map_put(&model->sent, (uint64_t)source_ns, sent->publisher->topic->pub.index, sent))
+		model->out_of_memory = true;
+}
+
+static void on_rmw_publish(struct model *model, const struct now *now)
+{
+	ARGS(rmw_publish, now->event);
+	struct thread *thread = now->thread;
+	struct publisher *publisher = NULL;
+	struct sent *sent;
+	bool chained = thread->publish.message && thread->publish.message == args->message.u;
+	bool again;
+
+	/* The rmw handle is the reliable one: rcl handles of /rosout are stack addresses. */
+	if (args->rmw_publisher_handle.present)
+		publisher = model_handle(model, now->process, HANDLE_RMW_PUBLISHER,
+					 args->rmw_publisher_handle.u);
+	if (!publisher && chained)
+		publisher = thread->publish.publisher;
+	/* CARET's dds_write behind the rmw_publish of the same message is the same write. */
+	again = thread->unstamped && thread->unstamped_message == args->message.u &&
+		model->bound[now->event->bound].point == KYMO_POINT_dds_write;
+	if (thread->unstamped && !again)
+		model_unstamped_flush(model, thread);
+	if (model->wants & WANT_PUBLISH_STEPS)
+		model_publish_step(model, now, &(struct model_publish_step){
+			.layer = MODEL_LAYER_RMW, .address = args->message.u,
+			.handle = args->rmw_publisher_handle.u,
+			.publisher = publisher ? &publisher->pub : NULL,
+			.source_ns = args->timestamp.i });
+	if (again)
+		return;
+	if (!publisher) {
+		model->facts.internal_publishes++;
+		thread->publish.message = 0;
+		return;
+	}
+	sent = model_sent_begin(model, now, publisher, chained);
+	if (!sent)
+		return;
+	/* On Humble and Iron CARET and we tell the source timestamp after the write, others not at all. */
+	if (!args->timestamp.present) {
+		thread->unstamped = sent;
+		thread->unstamped_message = args->message.u;
+		return;
+	}
+	model_sent_finish(model, sent, args->timestamp.i, args->message.u);
+}
+
+/* ---- taking ---- */
+
+/* The message that was taken last on the thread went to no callback that we know of. */
+void model_taken_flush(struct model *model, struct thread *thread)
+{
+	if (!thread->has_taken)
+		return;
+	thread->has_taken = false;
+	EMIT(model, taken, &thread->taken);
+}
+
+void model_taken_set(struct model *model, struct thread *thread,
+		     const struct model_message *message)
+{
+	model_taken_flush(model, thread);
+	thread->taken = *message;
+	thread->taken.take_thread = &thread->pub;
+	thread->has_taken = true;
+}
+
+/* A message of @subscription was taken, and its callback is to come on the same thread. */
+void model_take(struct model *model, const struct now *now, struct subscription *subscription,
+		int64_t source_ns, uint64_t address)
+{
+	struct model_message message;
+	struct sent *sent;
+
+	if (!source_ns)
+		model->facts.takes_without_timestamp++;
+	sent = map_get(&model->sent, (uint64_t)source_ns, subscription->topic->pub.index);
+	if (!sent)
+		sent = model_sent_unstamped(model, now, subscription->topic, source_ns);
+	if (sent) {
+		sent->taken = true;
+		sent->publisher->last_taken_ns = sent->publish_ns;
+		message = message_of(sent);
+	} else {
+		message = (struct model_message){ .topic = &subscription->topic->pub,
+						  .source_ns = source_ns };
+	}
+	message.address = address;
+	message.subscription = &subscription->pub;
+	message.take_ns = now->ns;
+	model_taken_set(model, now->thread, &message);
+}
+
+static void on_rmw_take(struct model *model, const struct now *now)
+{
+	ARGS(rmw_take, now->event);
+	/* Without rcl_subscription_init it belongs to the middleware itself. */
+	struct subscription *subscription = model_handle(model, now->process, HANDLE_RMW_SUBSCRIPTION,
+							 args->rmw_subscription_handle.u);
+
+	if (model->wants & WANT_TAKE_STEPS)
+		model_take_step(model, now, &(struct model_take_step){
+			.layer = MODEL_LAYER_RMW, .address = args->message.u,
+			.handle = args->rmw_subscription_handle.u,
+			.subscription = subscription ? &subscription->pub : NULL,
+			.source_ns = args->source_timestamp.i, .taken = args->taken.u != 0 });
+	if (args->taken.u && subscription)
+		model_take(model, now, subscription, args->source_timestamp.i, args->message.u);
+}
+
+/* ---- loss, end ---- */
+
+/* After a gap in its stream a thread may be anywhere: nothing open can be trusted. */
+static void thread_doubt(struct model *model, struct thread *thread)
+{
+	unsigned i;
+
+	for (i = 0; i < thread->frame_count; i++)
+		thread->frame[i].doubtful = true;
+	model_taken_flush(model, thread);
+	if (thread->unstamped)
+		model_unstamped_flush(model, thread);
+	model_executor_doubt(model, thread);
+	model_call_doubt(thread);
+	thread->publish.message = 0;
+	thread->intra.id = 0;
+	thread->intra.alone = false;
+}
+
+void model_flow_loss(struct model *model, const struct ctf_event *event)
+{
+	struct stream *stream = model_stream_at(model, event->stream);
+	const struct list *threads = &model->list[MODEL_THREAD];
+	uint32_t host = UINT32_MAX;
+	struct model_loss loss = {
+		.trace = event->trace,
+		.stream = event->stream,
+		.events = event->lost,
+		.packets = event->lost_packets,
+		.end_ns = event->ns,
+		.is_elsewhere = !model->reader || strcmp(ctf_trace(model->reader, event->trace)->domain, "ust") != 0,
+	};
+	unsigned i;
+
+	if (event->trace < model->trace_count && model->trace[event->trace].known)
+		host = model->trace[event->trace].host;
+	if (event->loss_end_ns)
+		loss.end_ns = model_epoch(model, event->trace, event->loss_end_ns, event->ns);
+	loss.begin_ns = model_epoch(model, event->trace, event->loss_begin_ns, loss.end_ns);
+	if (loss.begin_ns > loss.end_ns)
+		loss.begin_ns = loss.end_ns;
+	if (event->vtid) {
+		struct thread *thread = model_thread_of(model, event);
+
+		loss.thread = thread ? &thread->pub : NULL;
+	} else if (stream && stream->last && !stream->many_threads) {
+		loss.thread = &stream->last->pub;
+	}
+	/* What the kernel's trace beside it lost is none of a thread's own. */
+	for (i = 0; i < threads->count; i++) {
+		struct thread *thread = threads->item[i];
+
+		loss.is_elsewhere &= thread->trace != event->trace;
+		if (thread->stream == event->stream ||
+		    (thread->many_streams && thread->trace == event->trace && thread->process->pub.host == host))
+			thread_doubt(model, thread);
+	}
+	EMIT(model, loss, &loss);
+}
+
+void model_flow_finish(struct model *model)
+{
+	const struct list *list = &model->list[MODEL_THREAD];
+	unsigned i, j;
+
+	for (i = 0; i < list->count; i++) {
+		struct thread *thread = list->item[i];
+
+		model_taken_flush(model, thread);
+		if (thread->unstamped)
+			model_unstamped_flush(model, thread);
+		while (thread->frame_count)
+			model_frame_abandon(model, thread, thread->frame_count - 1);
+		model_executor_doubt(model, thread);
+	}
+	model_calls_finish(model);
+	model_lifecycle_finish(model);
+	list = &model->list[MODEL_PUBLISHER];
+	for (i = 0; i < list->count; i++) {
+		struct publisher *publisher = list->item[i];
+
+		for (j = 0; j < publisher->sent_size; j++)
+			sent_forget(model, &publisher->sent[j], true);
+	}
+}
+
+#define ON(id) [KYMO_POINT_##id] = on_##id
+const handler model_flow_handlers[KYMO_POINTS_TABLE] = {
+	[KYMO_POINT_rclcpp_publish_handle] = on_rclcpp_publish,	/* the shape with all fields */
+	ON(rcl_publish),
+	ON(rmw_publish),
+	ON(rmw_take),
+};

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of callbacks for people. */
+#include "analysis/model/model.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/model/model_symbol.h"
+
+const struct model_node *model_callback_node(const struct model_callback *callback)
+{
+	if (callback->subscription)
+		return callback->subscription->node;
+	if (callback->timer)
+		return callback->timer->node;
+	if (callback->service)
+		return callback->service->node;
+	return NULL;
+}
+
+const struct model_callback_group *model_callback_group_of(const struct model_callback *callback)
+{
+	if (callback->subscription)
+		return callback->subscription->group;
+	if (callback->timer)
+		return callback->timer->group;
+	if (callback->service)
+		return callback->service->group;
+	return NULL;
+}
+
+bool model_callback_excludes(const struct model_callback *callback, const struct model_callback *by, bool *assumed)
+{
+	const struct model_callback_group *group = model_callback_group_of(callback), *its = model_callback_group_of(by);
+	const struct model_node *node = model_callback_node(callback);
+	bool is_reentrant = group && strcmp(group->type, "reentrant") == 0;
+
+	*assumed = !group || !its;
+	if (is_reentrant)
+		return false;		/* nobody holds it */
+	return *assumed ? node && model_callback_node(by) == node : group == its;
+}
+
+const char *model_layer_name(enum model_layer layer)
+{
+	static const char *const names[] = {
+		[MODEL_LAYER_RCLCPP] = "rclcpp", [MODEL_LAYER_RCL] = "rcl", [MODEL_LAYER_RMW] = "rmw",
+		[MODEL_LAYER_INTRA] = "intra",	 [MODEL_LAYER_DDS] = "dds",
+	};
+
+	return names[layer];
+}
+
+const char *model_executor_state_name(enum model_executor_state state)
+{
+	static const char *const names[] = {
+		[MODEL_EXECUTOR_GET_NEXT_READY] = "get_next_ready",
+		[MODEL_EXECUTOR_WAIT_FOR_WORK] = "wait_for_work",
+		[MODEL_EXECUTOR_EXECUTE] = "execute",
+	};
+
+	return names[state];
+}
+
+const char *model_link_kind_name(enum model_link_kind kind)
+{
+	static const char *const names[] = {
+		[MODEL_LINK_PERIODIC_ASYNC] = "periodic_async",
+		[MODEL_LINK_PARTIAL_SYNC] = "partial_sync",
+		[MODEL_LINK_USE_LATEST] = "use_latest_message",
+	};
+
+	return names[kind];
+}
+
+const char *model_callback_kind_name(const struct model_callback *callback)
+{
+	static const char *const names[] = {
+		[MODEL_CALLBACK_UNKNOWN] = "unknown",
+		[MODEL_CALLBACK_SUBSCRIPTION] = "subscription",
+		[MODEL_CALLBACK_TIMER] = "timer",
+		[MODEL_CALLBACK_SERVICE] = "service",
+		[MODEL_CALLBACK_CLIENT] = "client",
+	};
+
+	return names[callback->kind];
+}
+
+static void period_text(int64_t ns, char *buffer, unsigned size)
+{
+	if (ns >= 1000000000)
+		snprintf(buffer, size, "%.6g s", (double)ns / 1e9);
+	else if (ns >= 1000000)
+		snprintf(buffer, size, "%.6g ms", (double)ns / 1e6);
+	else
+		snprintf(buffer, size, "%.6g us", (double)ns / 1e3);
+}
+
+const char *model_callback_source(const struct model_callback *callback, char *buffer, unsigned size)
+{
+	if (callback->subscription)
+		return callback->subscription->topic->name;
+	if (callback->service)
+		return callback->service->name;
+	if (!callback->timer)
+		return "";
+	period_text(callback->timer->period_ns, buffer, size);
+	return buffer;
+}
+
+char *model_callback_label(const struct model_callback *callback, char *buffer, unsigned size)
+{
+	const struct model_node *node = model_callback_node(callback);
+	char source[64], symbol[96];
+	const char *from = model_callback_source(callback, source, sizeof(source));
+
+	if (!*from && !*callback->symbol)
+		snprintf(buffer, size, "%s%s0x%" PRIx64, node ? node->full_name : "",
+			 node ? " " : "", callback->address);
+	else if (!*from)
+		snprintf(buffer, size, "%s%s%s", node ? node->full_name : "", node ? " " : "",
+			 symbol_short(callback->symbol, symbol, sizeof(symbol)));
+	else
+		snprintf(buffer, size, "%s%s%s%s", node ? node->full_name : "", node ? " " : "",
+			 callback->timer ? "timer " : "", from);
+	return buffer;
+}

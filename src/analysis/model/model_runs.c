@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Callbacks that begin and end, and the message each was called with.
+ * Which end belongs to which start is told in docs/report.md.
+ */
+#include "analysis/model/model_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct model_instance instance_of(const struct thread *thread, const struct frame *frame,
+					 unsigned depth)
+{
+	return (struct model_instance){
+		.id = frame->id,
+		.callback = &frame->callback->pub,
+		.thread = &thread->pub,
+		.start_ns = frame->start_ns,
+		.duration_ns = -1,
+		.is_intra = frame->is_intra,
+		.depth = depth,
+		.message = frame->has_message ? &frame->message : NULL,
+		.call = frame->call_id,
+		.published = frame->published,
+		.parent = depth ? frame[-1].id : 0,
+	};
+}
+
+struct frame *model_frame_of(struct thread *thread)
+{
+	struct frame *frame = thread->frame_count ? &thread->frame[thread->frame_count - 1] : NULL;
+
+	return frame && !frame->doubtful ? frame : NULL;
+}
+
+/* The end of frame @at is not in the trace. */
+void model_frame_abandon(struct model *model, struct thread *thread, unsigned at)
+{
+	struct model_instance instance = instance_of(thread, &thread->frame[at], at);
+
+	model->facts.unfinished++;
+	EMIT(model, unfinished, &instance);
+	if (thread->frame[at].call)
+		model_call_ended(model, &thread->frame[at], 0);
+	thread->frame_count--;
+	memmove(&thread->frame[at], &thread->frame[at + 1],
+		(thread->frame_count - at) * sizeof(*thread->frame));
+}
+
+/*
+ * A callback may begin inside another one, because user code may spin an executor. So a start
+ * does not end what is open, with one exception: the same callback again on the same thread.
+ * An executor does not run a callback inside itself, so its end got lost: the callback threw,
+ * its response was deferred, or the event was dropped.
+ */
+static struct frame *frame_push(struct model *model, struct thread *thread,
+				const struct callback *callback)
+{
+	struct frame *larger;
+	unsigned i, size;
+
+	for (i = 0; i < thread->frame_count; i++)
+		if (thread->frame[i].callback == callback)
+			model_frame_abandon(model, thread, i--);
+	if (thread->frame_count == FRAMES_MAX)
+		model_frame_abandon(model, thread, 0);
+	if (thread->frame_count == thread->frame_size) {
+		size = thread->frame_size ? thread->frame_size * 2 : 2;
+		larger = realloc(thread->frame, size * sizeof(*larger));
+		if (!larger) {
+			model->out_of_memory = true;
+			return NULL;
+		}
+		thread->frame = larger;
+		thread->frame_size = size;
+	}
+	return &thread->frame[thread->frame_count++];
+}
+
+static bool fits(const struct model_callback *callback, const struct model_message *taken,
+		 bool is_intra)
+{
+	if (taken->is_intra != is_intra)
+		return false;
+	if (callback->kind == MODEL_CALLBACK_UNKNOWN)
+		return true;
+	return callback->kind == MODEL_CALLBACK_SUBSCRIPTION &&
+	       (!callback->subscription || !taken->subscription ||
+		callback->subscription == taken->subscription);
+}
+
+static void started_tell(struct model *model, const struct thread *thread)
+{
+	unsigned depth = thread->frame_count - 1;
+	struct model_instance instance = instance_of(thread, &thread->frame[depth], depth);
+
+	EMIT(model, started, &instance);
+}
+
+static void on_callback_start(struct model *model, const struct now *now)
+{
+	ARGS(callback_start, now->event);
+	struct thread *thread = now->thread;
+	struct callback *callback = model_handle(model, now->process, HANDLE_CALLBACK,
+						 args->callback.u);
+	struct frame *frame;
+
+	if (!args->callback.present)
+		return;
+	if (!callback)
+		callback = model_callback_unknown(model, now, args->callback.u);
+	frame = callback ? frame_push(model, thread, callback) : NULL;
+	if (!frame)
+		return;
+	frame->callback = callback;
+	frame->id = ++model->last_instance;
+	frame->published = 0;
+	frame->start_ns = now->ns;
+	frame->is_intra = args->is_intra_process.u != 0;
+	frame->doubtful = false;
+	frame->has_message = thread->has_taken && fits(&callback->pub, &thread->taken,
+						       frame->is_intra);
+	if (frame->has_message) {
+		thread->taken.callback = &callback->pub;
+		thread->taken.callback_ns = now->ns;
+		thread->taken.to_instance = frame->id;
+		frame->message = thread->taken;
+	}
+	model->facts.intra_unknown += frame->is_intra && !frame->has_message;
+	model_call_started(thread, frame);
+	model_taken_flush(model, thread);
+	if (thread->unstamped)
+		model_unstamped_flush(model, thread);
+	thread->intra.id = 0;
+	thread->intra.alone = false;
+	if (model->wants & WANT_CAUSES)
+		model_link_started(frame);
+	if (model->wants & WANT_STARTED)
+		started_tell(model, thread);
+}
+
+static void on_callback_end(struct model *model, const struct now *now)
+{
+	ARGS(callback_end, now->event);
+	struct thread *thread = now->thread;
+	struct model_instance instance;
+	unsigned at = thread->frame_count;
+
+	if (thread->unstamped)
+		model_unstamped_flush(model, thread);
+	thread->intra.id = 0;
+	thread->intra.alone = false;
+	/* By address: what the address meant when the callback began is in the frame. */
+	while (at && thread->frame[at - 1].callback->pub.address != args->callback.u)
+		at--;
+	if (!at--) {
+		model->facts.ends_without_start++;
+		return;
+	}
+	/* What began inside it is over too, seen or not. */
+	while (thread->frame_count > at + 1)
+		model_frame_abandon(model, thread, thread->frame_count - 1);
+	if (thread->frame[at].doubtful) {
+		model_frame_abandon(model, thread, at);
+		return;
+	}
+	instance = instance_of(thread, &thread->frame[at], at);
+	instance.duration_ns = now->ns - instance.start_ns;
+	/* Pop after the listeners have seen the message in the frame. */
+	if (model->wants & WANT_CAUSES)
+		model_link_ended(&thread->frame[at], now->ns);
+	EMIT(model, instance, &instance);
+	if (thread->frame[at].call)
+		model_call_ended(model, &thread->frame[at], now->ns);
+	thread->frame_count = at;
+}
+
+#define ON(id) [KYMO_POINT_##id] = on_##id
+const handler model_run_handlers[KYMO_POINTS_TABLE] = {
+	ON(callback_start),
+	ON(callback_end),
+};

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Service calls (tracetools 8.5 and later).
+ *
+ *     client  rmw_send_request(client, seq) ................ rmw_take_response(client, seq)
+ *     service     rmw_take_request(gid, seq) -> callback -> rmw_send_response(gid, seq)
+ *
+ * Both sides meet by (gid of the client, sequence number). Fast DDS gives all 16 bytes of the gid,
+ * Cyclone only the first 8 and the rest as 0. A call is kept until its response is taken and its
+ * callback has ended; of calls that never get there the oldest are given up.
+ */
+#include "analysis/model/model_internal.h"
+
+#include <string.h>
+
+/* ---- who calls ---- */
+
+static uint64_t first_eight(const uint8_t *bytes)
+{
+	uint64_t number;
+
+	memcpy(&number, bytes, sizeof(number));
+	return number;
+}
+
+static bool is_short(const uint8_t gid[16])
+{
+	return !first_eight(gid + 8);
+}
+
+static bool same_gid(const uint8_t a[16], const uint8_t b[16])
+{
+	return memcmp(a, b, is_short(a) || is_short(b) ? 8 : 16) == 0;
+}
+
+static struct caller *caller_new(struct model *model, const uint8_t gid[16])
+{
+	struct caller *caller = model_alloc(model, sizeof(*caller));
+
+	if (!caller)
+		return NULL;
+	caller->number = ++model->caller_count;
+	memcpy(caller->gid, gid, sizeof(caller->gid));
+	caller->next = map_get(&model->callers, first_eight(gid), 0);
+	if (map_put(&model->callers, first_eight(gid), 0, caller))
+		model->out_of_memory = true;
+	return caller;
+}
+
+static struct caller *caller_at(struct model *model, const uint8_t gid[16])
+{
+	struct caller *caller = map_get(&model->callers, first_eight(gid), 0);
+
+	while (caller && !same_gid(caller->gid, gid))
+		caller = caller->next;
+	return caller ? caller : caller_new(model, gid);
+}
+
+/* @client has this gid; whoever called with it before is that client. */
+void model_client_gid(struct model *model, const struct gid *told, struct service *client)
+{
+	uint8_t gid[16] = { 0 };
+	struct caller *caller;
+
+	client->pub.gid = told->gid;
+	memcpy(gid, told->gid.bytes, told->gid.size < sizeof(gid) ? told->gid.size : sizeof(gid));
+	caller = caller_at(model, gid);
+	if (caller)
+		caller->client = client;
+}
+
+static struct caller *caller_of_value(struct model *model, const struct ctf_value *value)
+{
+	uint8_t gid[16] = { 0 };
+
+	if (!value->present || !value->size)
+		return NULL;
+	memcpy(gid, value->bytes, value->size < sizeof(gid) ? value->size : sizeof(gid));
+	return caller_at(model, gid);
+}
+
+static struct caller *caller_of_client(struct model *model, const struct service *client)
+{
+	uint8_t gid[16] = { 0 };
+
+	if (!client || !client->pub.gid.size)
+		return NULL;
+	memcpy(gid, client->pub.gid.bytes,
+	       client->pub.gid.size < sizeof(gid) ? client->pub.gid.size : sizeof(gid));
+	return caller_at(model, gid);
+}
+
+/* ---- open calls ---- */
+
+static void call_close(struct model *model, struct call *call)
+{
+	if (map_get(&model->calls, (uint64_t)call->pub.sequence, call->scope) == call)
+		map_del(&model->calls, (uint64_t)call->pub.sequence, call->scope);
+	if (call->previous)
+		call->previous->next = call->next;
+	else
+		model->oldest_call = call->next;
+	if (call->next)
+		call->next->previous = call->previous;
+	else
+		model->newest_call = call->previous;
+	model->call_count--;
+	if (!call->answered)
+		model->facts.unfinished_calls++;
+	EMIT(model, call, &call->pub);
+	call->pub.id = 0;		/* frames may still point here */
+	call->next = model->free_calls;
+	model->free_calls = call;
+}
+
+static void call_over(struct model *model, struct call *call)
+{
+	if (call->answered && !call->running)
+		call_close(model, call);
+}
+
+static struct call *call_new(struct model *model, const struct caller *caller, int64_t sequence)
+{
+	struct call *call;
+
+	if (model->call_count == CALLS_MAX)
+		call_close(model, model->oldest_call);
+	call = model->free_calls;
+	if (call)
+		model->free_calls = call->next;
+	else
+		call = model_alloc(model, sizeof(*call));
+	if (!call)
+		return NULL;
+	memset(call, 0, sizeof(*call));
+	call->scope = caller->number;
+	call->pub.id = ++model->last_call;
+	call->pub.sequence = sequence;
+	call->pub.client = caller->client ? &caller->client->pub : NULL;
+	call->pub.gid.size = sizeof(caller->gid);
+	memcpy(call->pub.gid.bytes, caller->gid, sizeof(caller->gid));
+	call->previous = model->newest_call;
+	if (call->previous)
+		call->previous->next = call;
+	else
+		model->oldest_call = call;
+	model->newest_call = call;
+	model->call_count++;
+	if (map_put(&model->calls, (uint64_t)sequence, call->scope, call))
+		model->out_of_memory = true;
+	return call;
+}
+
+static struct call *call_at(struct model *model, const struct caller *caller, int64_t sequence)
+{
+	struct call *call = map_get(&model->calls, (uint64_t)sequence, caller->number);
+
+	return call ? call : call_new(model, caller, sequence);
+}
+
+/* ---- the way of a call ---- */
+
+static void tell(struct model *model, const struct now *now, const struct call *call,
+		 enum model_call_event what)
+{
+	const struct model_call_step step = { what, &call->pub, &now->thread->pub, now->ns };
+
+	EMIT(model, call_step, &step);
+}
+
+static void on_rmw_send_request(struct model *model, const struct now *now)
+{
+	ARGS(rmw_send_request, now->event);
+	struct service *client = model_handle(model, now->process, HANDLE_RMW_CLIENT,
+					      args->rmw_client_handle.u);
+	struct caller *caller = caller_of_client(model, client);
+	const struct frame *frame = model_frame_of(now->thread);
+	struct call *call;
+
+	/* Fast DDS tells it after the write: the other side may have been faster. */
+	call = caller ? call_at(model, caller, args->sequence_number.i) : NULL;
+	/* A client that begins to count again (a new process with an old gid) makes new calls. */
+	if (call && call->pub.request_ns) {
+		call_close(model, call);
+		call = call_new(model, caller, args->sequence_number.i);
+	}
+	if (!call)
+		return;
+	call->pub.client = &client->pub;
+	call->pub.client_thread = &now->thread->pub;
+	call->pub.request_ns = now->ns;
+	if (frame) {
+		call->pub.from = &frame->callback->pub;
+		call->pub.from_instance = frame->id;
+	}
+	tell(model, now, call, MODEL_CALL_REQUEST);
+	call_over(model, call);
+}
+
+static void on_rmw_take_request(struct model *model, const struct now *now)
+{
+	ARGS(rmw_take_request, now->event);
+	const struct service *service = model_handle(model, now->process, HANDLE_RMW_SERVICE,
+						     args->rmw_service_handle.u);
+	struct caller *caller;
+	struct call *call;
+
+	now->thread->request = NULL;
+	if (!args->taken.u)
+		return;
+	caller = caller_of_value(model, &args->client_gid);
+	call = caller ? call_at(model, caller, args->sequence_number.i) : NULL;
+	if (!call)
+		return;
+	call->pub.service = service ? &service->pub : NULL;
+	call->pub.service_thread = &now->thread->pub;
+	call->pub.request_taken_ns = now->ns;
+	now->thread->request = call;
+	now->thread->request_id = call->pub.id;
+	tell(model, now, call, MODEL_CALL_REQUEST_TAKEN);
+}
+
+static void on_rmw_send_response(struct model *model, const struct now *now)
+{
+	ARGS(rmw_send_response, now->event);
+	const struct service *service = model_handle(model, now->process, HANDLE_RMW_SERVICE,
+						     args->rmw_service_handle.u);
+	struct caller *caller = caller_of_value(model, &args->client_gid);
+	struct call *call = caller ? call_at(model, caller, args->sequence_number.i) : NULL;
+
+	if (!call)
+		return;
+	if (service)
+		call->pub.service = &service->pub;
+	call->pub.response_ns = now->ns;
+	call->pub.source_ns = args->timestamp.i;
+	tell(model, now, call, MODEL_CALL_RESPONSE);
+	call_over(model, call);
+}
+
+static void on_rmw_take_response(struct model *model, const struct now *now)
+{
+	ARGS(rmw_take_response, now->event);
+	struct service *client = model_handle(model, now->process, HANDLE_RMW_CLIENT,
+					      args->rmw_client_handle.u);
+	struct caller *caller = args->taken.u ? caller_of_client(model, client) : NULL;
+	struct call *call = caller ? call_at(model, caller, args->sequence_number.i) : NULL;
+
+	if (!call)
+		return;
+	call->pub.client = &client->pub;
+	call->pub.response_taken_ns = now->ns;
+	call->pub.response_thread = &now->thread->pub;
+	if (!call->pub.source_ns)
+		call->pub.source_ns = args->source_timestamp.i;
+	call->answered = true;
+	tell(model, now, call, MODEL_CALL_RESPONSE_TAKEN);
+	call_over(model, call);
+}
+
+/* ---- the callback that serves it ---- */
+
+void model_call_started(struct thread *thread, struct frame *frame)
+{
+	struct call *call = thread->request;
+
+	frame->call = NULL;
+	frame->call_id = 0;
+	thread->request = NULL;
+	if (!call || call->pub.id != thread->request_id)
+		return;
+	if (frame->callback->pub.kind != MODEL_CALLBACK_SERVICE &&
+	    frame->callback->pub.kind != MODEL_CALLBACK_UNKNOWN)
+		return;
+	if (frame->callback->pub.service && call->pub.service &&
+	    frame->callback->pub.service != call->pub.service)
+		return;
+	frame->call = call;
+	frame->call_id = call->pub.id;
+	call->running = true;
+	call->pub.callback = &frame->callback->pub;
+	call->pub.instance = frame->id;
+	call->pub.callback_start_ns = frame->start_ns;
+}
+
+/* @end_ns: 0: its end is not in the trace. */
+void model_call_ended(struct model *model, const struct frame *frame, int64_t end_ns)
+{
+	struct call *call = frame->call;
+
+	if (!call || call->pub.id != frame->call_id)
+		return;
+	call->running = false;
+	call->pub.callback_end_ns = end_ns;
+	call_over(model, call);
+}
+
+void model_call_doubt(struct thread *thread)
+{
+	thread->request = NULL;
+}
+
+void model_calls_finish(struct model *model)
+{
+	while (model->oldest_call)
+		call_close(model, model->oldest_call);
+}
+
+#define ON(id) [KYMO_POINT_##id] = on_##id
+const handler model_service_handlers[KYMO_POINTS_TABLE] = {
+	ON(rmw_send_request),
+	ON(rmw_take_request),
+	ON(rmw_send_response),
+	ON(rmw_take_response),
+};

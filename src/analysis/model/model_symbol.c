@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* C++ symbols of callbacks, made readable for people; see symbol.h. */
+#include "analysis/model/model_symbol.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Longer symbols are cut: heavily templated names can reach megabytes and help nobody. */
+#define SYMBOL_MAX 16384u
+
+typedef char *(*demangle_function)(const char *, char *, size_t *, int *);
+
+/* kymo is C and does not link the C++ runtime; the machine that runs ROS 2 has it. */
+static demangle_function demangler(void)
+{
+	static demangle_function function;
+	static int tried;
+	void *library;
+
+	if (!tried) {
+		tried = 1;
+		library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+		if (library)
+			*(void **)&function = dlsym(library, "__cxa_demangle");
+	}
+	return function;
+}
+
+static char *demangled(const char *text)
+{
+	demangle_function demangle;
+	int status = -1;
+
+	/* A type name from typeid(): "St5_BindIFM..."; demanglers take both. */
+	if (strncmp(text, "_Z", 2) != 0)
+		return NULL;
+	demangle = demangler();
+	return demangle ? demangle(text, NULL, NULL, &status) : NULL;
+}
+
+/* Take [from, to) out of @text. */
+static void cut(char *text, size_t from, size_t to)
+{
+	memmove(text + from, text + to, strlen(text + to) + 1);
+}
+
+static void cut_all(char *text, const char *what)
+{
+	size_t length = strlen(what);
+	char *at = text;
+
+	while ((at = strstr(at, what)))
+		cut(text, at - text, at - text + length);
+}
+
+/* "std::default_delete<...>" and the comma in front of it. */
+static void cut_deleters(char *text)
+{
+	static const char name[] = "std::default_delete<";
+	char *at = text, *end;
+	int level;
+
+	while ((at = strstr(at, name))) {
+		end = at + sizeof(name) - 1;
+		for (level = 1; *end && level; end++)
+			level += (*end == '<') - (*end == '>');
+		if (level)
+			return;		/* cut off in the middle: leave it */
+		while (at > text && (at[-1] == ' ' || at[-1] == ','))
+			at--;
+		end += strspn(end, " ");
+		cut(text, at - text, end - text);
+	}
+}
+
+/* "std::_Bind<R (C::*(C*, std::_Placeholder<1>))(A)>" becomes "R (C::?)(A)". */
+static void unwrap_bind(char *text)
+{
+	static const char name[] = "std::_Bind<";
+	size_t length;
+	char *from, *to;
+
+	if (strncmp(text, name, sizeof(name) - 1) != 0)
+		return;
+	cut(text, 0, sizeof(name) - 1);
+	length = strlen(text);
+	if (length && text[length - 1] == '>')
+		text[length - 1] = '\0';
+	from = strchr(text, '*');
+	to = from ? strchr(from, ')') : NULL;
+	if (!to)
+		return;
+	*from = '?';
+	cut(text, from + 1 - text, to + 1 - text);
+}
+
+static int is_unknown(const char *text)
+{
+	static const char *const unknown[] = {
+		"(null)", "UNKNOWN", "UNKNOWN_demangling_failed", "DISABLED__demangle_symbol",
+		"DISABLED__get_symbol_funcptr",
+	};
+	unsigned i;
+
+	for (i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
+		if (strcmp(text, unknown[i]) == 0)
+			return 1;
+	return 0;
+}
+
+char *symbol_pretty(const char *raw, size_t length)
+{
+	char *text, *readable, *space;
+	size_t i;
+
+	text = strndup(raw ? raw : "", length < SYMBOL_MAX ? length : SYMBOL_MAX);
+	if (!text)
+		return NULL;
+	if (is_unknown(text))
+		*text = '\0';
+	readable = demangled(text);
+	if (readable) {
+		free(text);
+		text = readable;
+	}
+	/* Control characters of a damaged trace must not reach a terminal. */
+	for (i = 0; text[i]; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			text[i] = '?';
+	cut_all(text, "_<std::allocator<void> >");
+	cut_all(text, "_<std::allocator<void>>");
+	cut_deleters(text);
+	unwrap_bind(text);
+	while ((space = strstr(text, "> >")))
+		cut(text, space + 1 - text, space + 2 - text);
+	return text;
+}
+
+/* The end of the group that opens at @open, or NULL. */
+static const char *group_end(const char *open)
+{
+	int level = 0;
+
+	for (; *open; open++) {
+		level += (*open == '(') - (*open == ')');
+		if (!level)
+			return open;
+	}
+	return NULL;
+}
+
+char *symbol_short(const char *pretty, char *buffer, size_t size)
+{
+	size_t used = 0;
+	const char *end;
+	int written;
+
+	if (!size)
+		return buffer;
+	buffer[0] = '\0';
+	while (*pretty && used + 1 < size) {
+		end = *pretty == '(' ? group_end(pretty) : NULL;
+		/* "(Filter::?)" names the class of a bound method: keep it. */
+		if (end && end > pretty + 1 && end[-1] != '?') {
+			written = snprintf(buffer + used, size - used, "(...)");
+			used += written;
+			pretty = end + 1;
+			continue;
+		}
+		buffer[used++] = *pretty++;
+		buffer[used] = '\0';
+	}
+	if ((*pretty || used >= size) && size > 4)
+		memcpy(buffer + size - 4, "...", 4);
+	return buffer;
+}

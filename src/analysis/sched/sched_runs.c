@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs of callbacks and what the kernel did with them; see runs.h. */
+#include "analysis/sched/sched_runs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+
+#define BYS_MAX 32u	/* of one run that are told apart */
+
+/* A run that goes on. */
+struct open {
+	uint64_t id;
+	const struct model_thread *thread;
+	struct open *outer;		/* on a thread of that number */
+	bool was_on;			/* a CPU when it began */
+	struct sched_usage at;		/* when it began */
+	struct sched_usage inner;	/* of the runs that began inside it */
+	struct sched_by by[BYS_MAX];
+	unsigned bys;
+};
+
+/* A thread that has events of its own, by the number in them. */
+struct self {
+	struct open *open;		/* the innermost */
+	uint64_t on, off;		/* events while it was on a CPU, and while it was not */
+	struct sched_usage gone;	/* of those of that number that have exited */
+};
+
+struct sched_runs {
+	struct sched *sched;
+	const struct sched_runs_listener *listener;
+	void *context;
+	struct map selves;		/* (tid, host) -> struct self */
+	unsigned first;			/* row of the scheduler's events */
+	bool failed;
+};
+
+void sched_usage_add(struct sched_usage *sum, const struct sched_usage *more)
+{
+	for (unsigned i = 0; i < SCHED_STATES; i++)
+		sum->ns[i] += more->ns[i];
+	sum->preemptions += more->preemptions;
+	sum->migrations += more->migrations;
+}
+
+static struct self *self_at(struct sched_runs *runs, int64_t tid, uint32_t host)
+{
+	struct self *self = map_get(&runs->selves, (uint32_t)tid, host);
+
+	if (self)
+		return self;
+	self = calloc(1, sizeof(*self));
+	if (!self || map_put(&runs->selves, (uint32_t)tid, host, self)) {
+		free(self);
+		runs->failed = true;
+		return NULL;
+	}
+	return self;
+}
+
+static struct sched_usage difference(const struct sched_usage *all, const struct sched_usage *less)
+{
+	struct sched_usage rest = *all;
+
+	for (unsigned i = 0; i < SCHED_STATES; i++)
+		rest.ns[i] -= less->ns[i];
+	rest.preemptions -= less->preemptions;
+	rest.migrations -= less->migrations;
+	return rest;
+}
+
+/* ---- who had the CPU ---- */
+
+static void accuse(struct open *open, const struct sched_spell *spell)
+{
+	struct sched_by *by;
+	unsigned i;
+
+	for (i = 0; i < open->bys; i++)
+		if (open->by[i].tid == spell->by_tid && strcmp(open->by[i].name, spell->by) == 0)
+			break;
+	by = &open->by[i];
+	if (i == BYS_MAX - 1) {
+		by->tid = -1;		/* the last place is for all that come too late */
+	} else if (i == open->bys) {
+		open->bys++;
+		by->tid = spell->by_tid;
+		memcpy(by->name, spell->by, strnlen(spell->by, SCHED_COMM_SIZE - 1));
+	}
+	by->ns += spell->to_ns - spell->from_ns;
+	by->count++;
+}
+
+static void on_spell(void *context, const struct sched_spell *spell)
+{
+	struct sched_runs *runs = context;
+	const struct self *self;
+
+	if (spell->state == SCHED_PREEMPTED || spell->state == SCHED_WAITING) {
+		self = map_get(&runs->selves, (uint32_t)spell->tid, spell->host);
+		for (struct open *open = self ? self->open : NULL; open; open = open->outer)
+			accuse(open, spell);
+	}
+	if (runs->listener->spell)
+		runs->listener->spell(runs->context, spell);
+}
+
+static void on_gone(void *context, uint32_t host, int32_t tid, const struct sched_usage *usage)
+{
+	struct sched_runs *runs = context;
+	struct self *self = map_get(&runs->selves, (uint32_t)tid, host);
+
+	if (self)
+		sched_usage_add(&self->gone, usage);
+}
+
+/* ---- runs ---- */
+
+static void on_started(void *context, const struct model_instance *instance)
+{
+	struct sched_runs *runs = context;
+	int64_t tid = instance->thread->tid;
+	struct self *self;
+	struct open *open;
+	uint32_t host;
+
+	if (!sched_host(runs->sched, instance->thread->process->hostname, &host))
+		return;
+	self = self_at(runs, tid, host);
+	open = self ? calloc(1, sizeof(*open)) : NULL;
+	if (!open) {
+		runs->failed = true;
+		return;
+	}
+	open->id = instance->id;
+	open->thread = instance->thread;
+	open->was_on = sched_is_on(runs->sched, host, (int32_t)tid) &&
+		       sched_usage(runs->sched, host, (int32_t)tid, instance->start_ns, &open->at);
+	open->outer = self->open;
+	self->open = open;
+	/* Two threads of one number cannot both be the kernel's. */
+	for (struct open *other = open->outer; other; other = other->outer)
+		if (other->thread != open->thread)
+			open->was_on = other->was_on = false;
+}
+
+/* @instance and what began inside it and is still there are over. Return: it, to be freed, or NULL. */
+static struct open *take_open(struct self *self, const struct model_instance *instance)
+{
+	struct open **at = &self->open, *open, *inner;
+
+	for (open = self->open; open && open->id != instance->id; open = open->outer)
+		;
+	if (!open)
+		return NULL;
+	while ((inner = *at) != open) {
+		if (inner->thread != open->thread) {
+			at = &inner->outer;
+			continue;
+		}
+		*at = inner->outer;
+		free(inner);
+	}
+	*at = open->outer;
+	return open;
+}
+
+static void finish(struct sched_runs *runs, const struct model_instance *instance, uint32_t host, struct open *open)
+{
+	struct sched_run run = { .instance = instance };
+	int32_t tid = (int32_t)instance->thread->tid;
+	struct sched_usage now;
+
+	run.is_known = open->was_on && sched_is_on(runs->sched, host, tid) &&
+		       sched_usage(runs->sched, host, tid, instance->start_ns + instance->duration_ns, &now);
+	if (run.is_known) {
+		run.usage = difference(&now, &open->at);
+		run.own = difference(&run.usage, &open->inner);
+		run.by = open->by;
+		run.bys = open->bys + (open->by[BYS_MAX - 1].count != 0);
+		if (open->outer && open->outer->thread == open->thread)
+			sched_usage_add(&open->outer->inner, &run.usage);
+	}
+	if (runs->listener->run)
+		runs->listener->run(runs->context, &run);
+}
+
+static void on_end(struct sched_runs *runs, const struct model_instance *instance)
+{
+	struct self *self = NULL;
+	struct open *open;
+	uint32_t host;
+
+	if (sched_host(runs->sched, instance->thread->process->hostname, &host))
+		self = map_get(&runs->selves, (uint32_t)instance->thread->tid, host);
+	open = self ? take_open(self, instance) : NULL;
+	if (!open)
+		return;
+	if (instance->duration_ns >= 0)
+		finish(runs, instance, host, open);
+	free(open);
+}
+
+static void on_instance(void *context, const struct model_instance *instance)
+{
+	on_end(context, instance);
+}
+
+static const struct model_listener model_listener = {
+	.started = on_started, .instance = on_instance, .unfinished = on_instance,
+};
+
+/* ---- life and reading ---- */
+
+int sched_runs_create(struct sched_runs **out, struct model *model, const struct ctf_reader *reader,
+		      const struct sched_runs_listener *listener, void *context)
+{
+	static const struct sched_listener sched_listener = { .spell = on_spell, .gone = on_gone };
+	struct sched_runs *runs = calloc(1, sizeof(*runs));
+	const struct ctf_bind *bind;
+	unsigned count;
+
+	*out = runs;
+	if (!runs)
+		return -1;
+	runs->listener = listener;
+	runs->context = context;
+	bind = sched_bind(&count);
+	if (!sched_create(&runs->sched, reader, &sched_listener, runs) && !model_listen(model, &model_listener, runs) &&
+	    !model_bind_also(model, bind, count, &runs->first))
+		return 0;
+	sched_runs_destroy(runs);
+	*out = NULL;
+	return -1;
+}
+
+void sched_runs_window(struct sched_runs *runs, int64_t begin_ns, int64_t end_ns)
+{
+	sched_window(runs->sched, begin_ns, end_ns);
+}
+
+void sched_runs_destroy(struct sched_runs *runs)
+{
+	const struct map_slot *slot;
+	struct open *open;
+
+	if (!runs)
+		return;
+	for (size_t at = 0; (slot = map_next(&runs->selves, &at));) {
+		struct self *self = slot->value;
+
+		while ((open = self->open)) {
+			self->open = open->outer;
+			free(open);
+		}
+		free(self);
+	}
+	map_free(&runs->selves);
+	sched_destroy(runs->sched);
+	free(runs);
+}
+
+int sched_runs_event(struct sched_runs *runs, const struct ctf_event *event)
+{
+	uint32_t host = sched_trace_host(runs->sched, event->trace);
+	struct self *self;
+
+	if (sched_event(runs->sched, event, runs->first) || runs->failed)
+		return -1;
+	/* Facts that are told late are at another time than they say. */
+	if (event->bound < 0 || event->bound >= (int)runs->first || event->init_ns || !event->vtid)
+		return 0;
+	self = self_at(runs, event->vtid, host);
+	if (!self)
+		return -1;
+	switch (sched_state_of(runs->sched, host, event->vtid)) {
+	case SCHED_UNKNOWN:
+		break;
+	case SCHED_ON_CPU:
+		self->on++;
+		break;
+	default:
+		self->off++;
+	}
+	return 0;
+}
+
+bool sched_runs_thread(const struct sched_runs *runs, const struct model_thread *thread, struct sched_usage *usage)
+{
+	const struct self *self;
+	struct sched_usage now = { 0 };
+	uint32_t host;
+
+	if (!sched_host(runs->sched, thread->process->hostname, &host))
+		return false;
+	self = map_get(&runs->selves, (uint32_t)thread->tid, host);
+	if (!self || self->on <= 9 * self->off)
+		return false;
+	(void)sched_usage_inside(runs->sched, host, (int32_t)thread->tid, &now);
+	*usage = self->gone;
+	sched_usage_add(usage, &now);
+	return true;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What runs.h tells, summed up by callback, and by who had the CPU instead. Memory depends on the number of callbacks, and of
+ * threads that kept them from running.
+ *
+ * Context of all functions: not thread-safe; allocate; do not block.
+ */
+#ifndef KYMO_ANALYSIS_SCHED_TOTALS_H
+#define KYMO_ANALYSIS_SCHED_TOTALS_H
+
+#include "analysis/sched/sched_runs.h"
+
+struct sched_callback {
+	uint64_t runs;			/* that returned */
+	uint64_t known;			/* of these: what the kernel did is known; the rest is about them */
+	int64_t duration_ns;		/* is the sum of usage.ns */
+	struct sched_usage usage;
+	struct sched_usage own;		/* without the runs that began inside them */
+};
+
+/* Who had the CPU while runs of a callback could have run. */
+struct sched_instead {
+	const struct model_callback *callback;
+	int32_t tid;			/* as in struct sched_by */
+	char name[SCHED_COMM_SIZE];	/* its latest */
+	int64_t ns;
+	uint64_t count;
+};
+
+struct sched_totals;
+
+/** sched_totals_create() - of runs that start in [@begin_ns, @end_ns], and of what threads did in it; as sched_runs_create(). Return: 0, or -1: no memory. */
+int sched_totals_create(struct sched_totals **totals, struct model *model, const struct ctf_reader *reader, int64_t begin_ns,
+			int64_t end_ns);
+void sched_totals_destroy(struct sched_totals *totals);
+
+/** sched_totals_event() - as sched_runs_event(). */
+int sched_totals_event(struct sched_totals *totals, const struct ctf_event *event);
+
+/** sched_totals_callback() - by index of the model; a zeroed one when it did not run. */
+const struct sched_callback *sched_totals_callback(const struct sched_totals *totals, unsigned index);
+
+/** sched_totals_instead() - in order of appearance. Return: NULL behind the last. */
+const struct sched_instead *sched_totals_instead(const struct sched_totals *totals, unsigned index);
+
+/** sched_totals_runs() - for sched_runs_thread(). */
+const struct sched_runs *sched_totals_runs(const struct sched_totals *totals);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where spans meet a reader; without it, they take classes and events from anywhere. */
+#include "analysis/spans/spans_internal.h"
+
+int spans_attach(struct spans *spans, struct ctf_reader *reader, struct err *err)
+{
+	if (model_attach(spans->model, reader, err))
+		return -1;
+	for (unsigned i = 0; i < ctf_class_count(reader); i++)
+		if (spans_class(spans, ctf_class(reader, i)))
+			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	if (spans->bind_count == spans->model_rows)
+		return 0;
+	return ctf_bind(reader, spans->bind, spans->bind_count, err);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which event classes of a trace are spans, instants, counters; what their fields mean; names. */
+#include "analysis/spans/spans_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_MAX_BYTES 512	/* of a category or name; more is a damaged trace */
+
+static uint64_t hash_bytes(uint64_t hash, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3ull;
+	return (hash ^ 0xff) * 0x100000001b3ull;
+}
+
+#define HASH_BEGIN 0xcbf29ce484222325ull
+
+/* ---- names ---- */
+
+static const struct spans_name *other_names(struct spans *spans);
+
+/* @bounded: a new name may be one too many. */
+static const struct spans_name *name_sized(struct spans *spans, bool bounded, const char *category,
+					   size_t category_size, const char *name, size_t name_size)
+{
+	uint64_t hash = hash_bytes(hash_bytes(HASH_BEGIN, category, category_size), name, name_size);
+	struct spans_name *known;
+	uint64_t probe = 0;
+
+	while ((known = map_get(&spans->names, hash, probe)) &&
+	       (strlen(known->category) != category_size || strlen(known->name) != name_size ||
+		memcmp(known->category, category, category_size) != 0 ||
+		memcmp(known->name, name, name_size) != 0))
+		probe++;
+	if (known)
+		return known;
+	if (bounded && spans->name_count >= SPANS_NAMES_MAX)
+		return other_names(spans);
+	known = pool_new(&spans->pool, sizeof(*known));
+	if (!known)
+		goto failed;
+	known->category = pool_text(&spans->pool, category, category_size);
+	known->name = pool_text(&spans->pool, name, name_size);
+	known->index = spans->name_count;
+	if (!known->category || !known->name || map_put(&spans->names, hash, probe, known))
+		goto failed;
+	spans->name_count++;
+	return known;
+failed:
+	spans->out_of_memory = true;
+	return NULL;
+}
+
+static const struct spans_name *other_names(struct spans *spans)
+{
+	return name_sized(spans, false, "kymo", strlen("kymo"), "(other names)", strlen("(other names)"));
+}
+
+const struct spans_name *spans_name_of(struct spans *spans, const char *category, const char *name)
+{
+	return name_sized(spans, true, category, strnlen(category, NAME_MAX_BYTES), name,
+			  strnlen(name, NAME_MAX_BYTES));
+}
+
+/* "category:name_begin", the suffix as the recorder adds it. */
+static const struct spans_name *declared_name(struct spans *spans, const char *event, enum shape shape)
+{
+	static const char *const suffix[] = {
+		[SHAPE_BEGIN] = "_begin", [SHAPE_END] = "_end", [SHAPE_INSTANT] = "", [SHAPE_COUNTER] = "",
+		[SHAPE_POINT] = "",
+	};
+	const char *colon = strchr(event, ':');
+	const char *name = colon ? colon + 1 : event;
+	size_t size = strlen(name), cut = strlen(suffix[shape]);
+
+	if (size > cut && strcmp(name + size - cut, suffix[shape]) == 0)
+		size -= cut;
+	return name_sized(spans, false, event, colon ? (size_t)(colon - event) : 0, name, size);
+}
+
+/* ---- the bind table ---- */
+
+static int add_row(struct spans *spans, const char *event)
+{
+	struct ctf_bind *larger;
+
+	if (spans->bind_count == spans->bind_room) {
+		unsigned room = spans->bind_room ? 2 * spans->bind_room : 64;
+
+		larger = reallocarray(spans->bind, room, sizeof(*larger));
+		if (!larger)
+			return -ENOMEM;
+		spans->bind = larger;
+		spans->bind_room = room;
+	}
+	spans->bind[spans->bind_count++] = (struct ctf_bind){ .event = event };
+	return 0;
+}
+
+static int take_model_rows(struct spans *spans)
+{
+	unsigned count;
+	const struct ctf_bind *rows = model_bind(spans->model, &count);
+
+	if (spans->bind_count)
+		return 0;
+	for (unsigned i = 0; i < count; i++) {
+		if (add_row(spans, rows[i].event))
+			return -ENOMEM;
+		spans->bind[i] = rows[i];
+	}
+	spans->model_rows = count;
+	return 0;
+}
+
+/* The row of events called @event, which several traces may have. Return: -1: not ours, or no memory. */
+static int row_of(struct spans *spans, const char *event)
+{
+	uint64_t hash = hash_bytes(HASH_BEGIN, event, strlen(event)), probe = 0;
+	uintptr_t row;
+
+	for (unsigned i = 0; i < spans->model_rows; i++)
+		if (strcmp(spans->bind[i].event, event) == 0)
+			return -1;
+	while ((row = (uintptr_t)map_get(&spans->rows, hash, probe)) &&
+	       strcmp(spans->bind[row - 1].event, event) != 0)
+		probe++;
+	if (row)
+		return (int)row - 1;
+	if (add_row(spans, event) ||
+	    map_put(&spans->rows, hash, probe, (void *)(uintptr_t)spans->bind_count)) {
+		spans->out_of_memory = true;
+		return -1;
+	}
+	return (int)spans->bind_count - 1;
+}
+
+/* The place of a field's value in events of @row, -1: there are too many. */
+static int value_of(struct ctf_bind *row, const char *field)
+{
+	for (int i = 0; i < CTF_BIND_FIELDS; i++) {
+		if (!row->field[i])
+			row->field[i] = field;
+		if (strcmp(row->field[i], field) == 0)
+			return i;
+	}
+	return -1;
+}
+
+const struct ctf_bind *spans_bind(const struct spans *spans, unsigned *count)
+{
+	*count = spans->bind_count;
+	return spans->bind;
+}
+
+/* ---- classes ---- */
+
+static bool shape_of(const struct ctf_event_class *class, enum shape *shape)
+{
+	static const struct {
+		const char *uri, *name;
+		enum shape shape;
+	} table[] = {
+		{ NULL, "kymo:track", SHAPE_TRACK },	/* these three are points as well */
+		{ NULL, "kymo:thread_name", SHAPE_THREAD_NAME },
+		{ NULL, "kymo:realtime", SHAPE_REALTIME },
+		{ "kymo:begin", NULL, SHAPE_BEGIN },
+		{ "kymo:end", NULL, SHAPE_END },
+		{ "kymo:instant", NULL, SHAPE_INSTANT },
+		{ "kymo:counter", NULL, SHAPE_COUNTER },
+		{ "kymo:point", NULL, SHAPE_POINT },
+	};
+
+	for (unsigned i = 0; i < sizeof(table) / sizeof(*table); i++)
+		if (table[i].uri ? class->uri && strcmp(class->uri, table[i].uri) == 0 :
+				   strcmp(class->name, table[i].name) == 0) {
+			*shape = table[i].shape;
+			return true;
+		}
+	return false;
+}
+
+/* From the type as it is shown to people; what is neither number nor text is no argument. */
+static bool kind_of(const char *type, enum spans_kind *kind)
+{
+	if (strcmp(type, "string") == 0)
+		*kind = SPANS_TEXT;
+	else if (strchr(type, '['))
+		return false;
+	else if (*type == 'f')
+		*kind = SPANS_DOUBLE;
+	else if (*type == 'i')
+		*kind = SPANS_SIGNED;
+	else if (*type == 'u')
+		*kind = strstr(type, "hex") ? SPANS_POINTER : SPANS_UNSIGNED;
+	else
+		return false;
+	return true;
+}
+
+/* Is @kind what the field of this meaning must have? */
+static int special_of(const char *name, enum spans_kind kind)
+{
+	static const struct {
+		const char *name;
+		bool is_text;
+	} table[SPECIALS] = {
+		[SPECIAL_FLOW] = { "flow", false }, [SPECIAL_TRACK] = { "track", false },
+		[SPECIAL_AT] = { "at_ns", false }, [SPECIAL_VALUE] = { "value", false },
+		[SPECIAL_CATEGORY] = { "category", true }, [SPECIAL_NAME] = { "name", true },
+		[SPECIAL_PARENT] = { "parent", false },
+	};
+
+	for (int i = 0; i < SPECIALS; i++)
+		if (strcmp(name, table[i].name) == 0 && (kind == SPANS_TEXT) == table[i].is_text &&
+		    (kind != SPANS_DOUBLE || i == SPECIAL_VALUE))
+			return i;
+	return -1;
+}
+
+static void read_field(struct user_class *user, struct ctf_bind *row, const struct ctf_field *field)
+{
+	enum spans_kind kind;
+	int special, value;
+
+	if (!kind_of(field->type, &kind))
+		return;
+	value = value_of(row, field->name);
+	if (value < 0)
+		return;
+	special = special_of(field->name, kind);
+	if (special >= 0)
+		user->special[special] = (int8_t)value;
+	if (special == SPECIAL_VALUE)
+		user->value_kind = kind;
+	if (special == SPECIAL_TRACK || special == SPECIAL_AT || user->args == SPANS_ARGS_MAX ||
+	    (special == SPECIAL_VALUE && user->shape == SHAPE_COUNTER))
+		return;
+	user->arg[user->args].name = field->name;
+	user->arg[user->args].kind = kind;
+	user->arg[user->args++].value = (uint8_t)value;
+}
+
+/* kymo_begin_named() and the like: the name is in the event. */
+static void find_dynamic(struct user_class *user, const char *event)
+{
+	bool has_name = user->special[SPECIAL_CATEGORY] >= 0 && user->special[SPECIAL_NAME] >= 0;
+
+	switch (user->shape) {
+	case SHAPE_BEGIN:
+		user->dynamic = has_name && strcmp(event, "kymo:begin_begin") == 0;
+		break;
+	case SHAPE_END:
+		user->dynamic = strcmp(event, "kymo:begin_end") == 0;
+		break;
+	case SHAPE_INSTANT:
+		user->dynamic = has_name && strcmp(event, "kymo:instant") == 0;
+		break;
+	case SHAPE_COUNTER:
+		user->dynamic = has_name && strcmp(event, "kymo:counter") == 0;
+		break;
+	default:
+		break;
+	}
+	if (!user->dynamic)
+		return;
+	for (unsigned i = 0; i < user->args; i++)
+		if (user->arg[i].value == user->special[SPECIAL_CATEGORY] ||
+		    user->arg[i].value == user->special[SPECIAL_NAME])
+			user->arg[i--] = user->arg[--user->args];
+}
+
+static int keep_class(struct spans *spans, uint32_t index, struct user_class *user)
+{
+	if (index >= spans->class_count) {
+		unsigned count = index + 64;
+		struct user_class **larger = reallocarray(spans->class, count, sizeof(*larger));
+
+		if (!larger)
+			return -ENOMEM;
+		memset(larger + spans->class_count, 0, (count - spans->class_count) * sizeof(*larger));
+		spans->class = larger;
+		spans->class_count = count;
+	}
+	spans->class[index] = user;
+	return 0;
+}
+
+int spans_class(struct spans *spans, const struct ctf_event_class *class)
+{
+	struct user_class *user;
+	enum shape shape;
+	int row;
+
+	if (take_model_rows(spans))
+		return -ENOMEM;
+	if (class->index < spans->class_count && spans->class[class->index])
+		return 0;	/* told before: a growing trace is attached again */
+	if (!shape_of(class, &shape))
+		return 0;
+	row = row_of(spans, class->name);
+	if (row < 0)
+		return spans->out_of_memory ? -ENOMEM : 0;
+	user = pool_new(&spans->pool, sizeof(*user));
+	if (!user)
+		return -ENOMEM;
+	user->shape = shape;
+	user->row = (unsigned)row;
+	memset(user->special, -1, sizeof(user->special));
+	for (uint32_t i = 0; i < class->field_count; i++)
+		read_field(user, &spans->bind[row], &class->field[i]);
+	find_dynamic(user, class->name);
+	if (!user->dynamic && shape <= SHAPE_POINT) {
+		user->name = declared_name(spans, class->name, shape);
+		if (!user->name)
+			return -ENOMEM;
+	}
+	if (shape == SHAPE_COUNTER && user->special[SPECIAL_VALUE] < 0)
+		return 0;	/* a counter of nothing */
+	return keep_class(spans, class->index, user);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers per span, instant and counter of each process. */
+#include "analysis/spans/spans_stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+
+struct row_list {
+	struct spans_row **row;
+	unsigned count, room;
+};
+
+struct spans_stats {
+	int64_t begin_ns, end_ns;
+	struct row_list list[SPANS_TABLES];
+	struct map rows;	/* (name << 32 | process, table) -> struct spans_row */
+	struct map threads;	/* (the row's address, thread) -> the row */
+	bool out_of_memory;
+};
+
+static struct spans_row *row_new(struct spans_stats *stats, enum spans_table table)
+{
+	struct row_list *list = &stats->list[table];
+
+	if (list->count == list->room) {
+		unsigned room = list->room ? 2 * list->room : 32;
+		struct spans_row **larger = reallocarray(list->row, room, sizeof(*larger));
+
+		if (!larger)
+			return NULL;
+		list->row = larger;
+		list->room = room;
+	}
+	list->row[list->count] = calloc(1, sizeof(struct spans_row));
+	return list->row[list->count] ? list->row[list->count++] : NULL;
+}
+
+/* The row that @event counts in; NULL: in none. */
+static struct spans_row *row_of(struct spans_stats *stats, enum spans_table table,
+				const struct spans_event *event, int64_t ns)
+{
+	const struct model_thread *thread = event->thread;
+	uint64_t key = (uint64_t)event->name->index << 32 | thread->process->index;
+	struct spans_row *row;
+
+	if (ns < stats->begin_ns || ns > stats->end_ns)
+		return NULL;
+	row = map_get(&stats->rows, key, table);
+	if (!row) {
+		row = row_new(stats, table);
+		if (!row || map_put(&stats->rows, key, table, row)) {
+			stats->out_of_memory = true;
+			return NULL;
+		}
+		row->name = event->name;
+		row->process = thread->process;
+	}
+	key = (uint64_t)(uintptr_t)row;
+	if (!map_get(&stats->threads, key, thread->index)) {
+		stats->out_of_memory |= map_put(&stats->threads, key, thread->index, row) != 0;
+		row->threads++;
+	}
+	return row;
+}
+
+static void count_at(struct spans_row *row, int64_t ns)
+{
+	if (!row->first_ns || ns < row->first_ns)
+		row->first_ns = ns;
+	if (ns > row->last_ns)
+		row->last_ns = ns;
+}
+
+static void on_end(void *context, const struct spans_event *event)
+{
+	struct spans_stats *stats = context;
+	struct spans_row *row = row_of(stats, SPANS_OF_SPANS, event, event->begin_ns);
+
+	if (!row)
+		return;
+	if (event->unfinished) {
+		row->unfinished++;
+		return;
+	}
+	count_at(row, event->begin_ns);
+	if (histogram_add(&row->duration, (uint64_t)event->ns - (uint64_t)event->begin_ns))
+		stats->out_of_memory = true;
+}
+
+static void on_instant(void *context, const struct spans_event *event)
+{
+	struct spans_row *row = row_of(context, SPANS_OF_INSTANTS, event, event->ns);
+
+	if (!row)
+		return;
+	count_at(row, event->ns);
+	row->count++;
+}
+
+static void on_counter(void *context, const struct spans_event *event)
+{
+	const struct spans_arg *arg = &event->value;
+	double value = arg->kind == SPANS_DOUBLE ? arg->f :
+		       arg->kind == SPANS_SIGNED ? (double)arg->i : (double)arg->u;
+	struct spans_row *row = row_of(context, SPANS_OF_COUNTERS, event, event->ns);
+
+	if (!row || isnan(value))
+		return;
+	count_at(row, event->ns);
+	row->min = !row->count || value < row->min ? value : row->min;
+	row->max = !row->count || value > row->max ? value : row->max;
+	row->sum += value;
+	row->last = value;
+	row->count++;
+}
+
+static const struct spans_listener listener = {
+	.end = on_end, .instant = on_instant, .counter = on_counter,
+};
+
+int spans_stats_create(struct spans_stats **result, struct spans *spans, int64_t begin_ns,
+		       int64_t end_ns, struct err *err)
+{
+	struct spans_stats *stats = calloc(1, sizeof(*stats));
+
+	if (!stats || spans_listen(spans, &listener, stats)) {
+		free(stats);
+		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	}
+	stats->begin_ns = begin_ns;
+	stats->end_ns = end_ns;
+	*result = stats;
+	return 0;
+}
+
+void spans_stats_destroy(struct spans_stats *stats)
+{
+	if (!stats)
+		return;
+	for (unsigned table = 0; table < SPANS_TABLES; table++) {
+		struct row_list *list = &stats->list[table];
+
+		for (unsigned i = 0; i < list->count; i++) {
+			histogram_free(&list->row[i]->duration);
+			free(list->row[i]);
+		}
+		free(list->row);
+	}
+	map_free(&stats->rows);
+	map_free(&stats->threads);
+	free(stats);
+}
+
+unsigned spans_stats_count(const struct spans_stats *stats, enum spans_table table)
+{
+	return stats->list[table].count;
+}
+
+const struct spans_row *spans_stats_row(const struct spans_stats *stats, enum spans_table table,
+					unsigned index)
+{
+	return index < stats->list[table].count ? stats->list[table].row[index] : NULL;
+}
+
+bool spans_stats_failed(const struct spans_stats *stats)
+{
+	return stats->out_of_memory;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Binding with a look at what a trace declares. It may declare anything under these names; what is read as text or bytes must be
+ * that in each class of the event, for a number is no pointer.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/system/system_cputime_thread.h"
+
+/* Fields that are read as more than a number: what their type may begin with. */
+static const struct {
+	const char *field, *type[3];
+} pointers[] = {
+	{ "prev_comm", { "string", "char[" } },
+	{ "next_comm", { "string", "char[" } },
+	{ "path", { "string" } },
+	{ "sopath", { "string" } },
+	{ "build_id", { "u8[", "char[" } },
+};
+
+static bool is_of_type(const struct ctf_event_class *class, const char *field, const char *const *type)
+{
+	for (uint32_t i = 0; i < class->field_count; i++) {
+		if (strcmp(class->field[i].name, field) != 0)
+			continue;
+		for (; *type; type++)
+			if (strncmp(class->field[i].type, *type, strlen(*type)) == 0 &&
+			    strchr(class->field[i].type, '[') == strrchr(class->field[i].type, '['))
+				return true;
+		return false;
+	}
+	return false;	/* a context may have a field of that name, and of any type */
+}
+
+static bool fits(const struct ctf_reader *reader, const char *event, const char *field)
+{
+	for (size_t i = 0; i < sizeof(pointers) / sizeof(*pointers); i++) {
+		if (strcmp(pointers[i].field, field) != 0)
+			continue;
+		for (unsigned k = 0; k < ctf_class_count(reader); k++)
+			if (strcmp(ctf_class(reader, k)->name, event) == 0 &&
+			    !is_of_type(ctf_class(reader, k), field, pointers[i].type))
+				return false;
+	}
+	return true;
+}
+
+int os_bind(struct ctf_reader *reader, const struct ctf_bind *table, unsigned count, struct err *err)
+{
+	struct ctf_bind *copy = calloc(count + 1, sizeof(*copy));
+	int status;
+
+	if (!copy)
+		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	memcpy(copy, table, count * sizeof(*copy));
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned k = 0; k < CTF_BIND_FIELDS && copy[i].field[k]; k++)
+			if (!fits(reader, copy[i].event, copy[i].field[k]))
+				copy[i].field[k] = "";
+	status = ctf_bind(reader, copy, count, err);
+	free(copy);
+	return status;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* System calls, by thread; see calls.h. */
+#include "analysis/system/system_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct calls_thread {
+	struct system_call call;		/* it is in */
+	bool in_call;
+};
+
+struct calls_loss {
+	int64_t to_ns;
+};
+
+enum { ENTRY, EXIT, COMPAT_ENTRY, COMPAT_EXIT };
+enum { TID, RET };
+static const struct ctf_bind wanted[] = {
+	[ENTRY] = { "syscall_entry_*", { "tid" } },
+	[EXIT] = { "syscall_exit_*", { "tid", "ret" } },
+	[COMPAT_ENTRY] = { "compat_syscall_entry_*", { "tid" } },	/* LTTng's, of 32-bit programs */
+	[COMPAT_EXIT] = { "compat_syscall_exit_*", { "tid", "ret" } },
+};
+#define WANTED (sizeof(wanted) / sizeof(*wanted))
+
+void calls_init(struct calls *calls, void (*take)(void *context, const struct system_call *call), void *context)
+{
+	*calls = (struct calls){ .take = take, .context = context };
+}
+
+void calls_free(struct calls *calls)
+{
+	const struct map_slot *slot;
+
+	for (size_t at = 0; (slot = map_next(&calls->threads, &at));)
+		free(slot->value);
+	for (size_t at = 0; (slot = map_next(&calls->lost_to, &at));)
+		free(slot->value);
+	map_free(&calls->threads);
+	map_free(&calls->lost_to);
+}
+
+const struct ctf_bind *calls_bind(unsigned *count)
+{
+	*count = WANTED;
+	return wanted;
+}
+
+static size_t prefix_of(unsigned row)
+{
+	return strlen(wanted[row].event) - strlen("*");
+}
+
+bool calls_are_there(const struct ctf_reader *reader)
+{
+	for (unsigned i = 0; i < ctf_class_count(reader); i++)
+		for (unsigned row = 0; row < WANTED; row++)
+			if (strncmp(ctf_class(reader, i)->name, wanted[row].event, prefix_of(row)) == 0)
+				return true;
+	return false;
+}
+
+static struct calls_thread *thread_of(struct calls *calls, uint32_t host, int32_t tid)
+{
+	struct calls_thread *thread;
+
+	if (tid <= 0)
+		return NULL;
+	thread = map_get(&calls->threads, (uint32_t)tid, host);
+	if (thread)
+		return thread;
+	thread = calloc(1, sizeof(*thread));
+	if (!thread || map_put(&calls->threads, (uint32_t)tid, host, thread)) {
+		calls->failed = true;
+		free(thread);
+		return NULL;
+	}
+	return thread;
+}
+
+static void tell(struct calls *calls, struct calls_thread *thread, int64_t ns)
+{
+	thread->call.told_ns = ns;
+	if (thread->in_call)
+		calls->take(calls->context, &thread->call);
+	thread->in_call = false;
+}
+
+void calls_entry(struct calls *calls, uint32_t host, int32_t tid, int64_t ns, const char *name)
+{
+	struct calls_thread *thread = thread_of(calls, host, tid);
+
+	if (!thread)
+		return;
+	tell(calls, thread, ns);
+	thread->in_call = true;
+	thread->call = (struct system_call){ .host = host, .tid = tid, .name = name, .start_ns = ns, .end_ns = ns, .is_begun = true };
+}
+
+/* Were events of @trace lost since @from_ns? */
+static bool was_loss(const struct calls *calls, uint32_t trace, int64_t from_ns)
+{
+	const struct calls_loss *loss = map_get(&calls->lost_to, trace, 0);
+
+	return loss && loss->to_ns >= from_ns;
+}
+
+void calls_exit(struct calls *calls, uint32_t host, int32_t tid, uint32_t trace, int64_t ns, const char *name, int64_t ret)
+{
+	struct calls_thread *thread = thread_of(calls, host, tid);
+	struct system_call *call = thread ? &thread->call : NULL;
+
+	if (!call)
+		return;
+	if (!thread->in_call || strcmp(call->name, name) != 0 || ns < call->start_ns) {
+		tell(calls, thread, ns);
+		*call = (struct system_call){ .host = host, .tid = tid, .name = name, .start_ns = ns, .end_ns = ns, .is_ended = true };
+		thread->in_call = true;
+	} else if (ns - call->start_ns <= CALLS_SURE_NS || !was_loss(calls, trace, call->start_ns)) {
+		call->end_ns = ns;
+		call->is_ended = true;
+	}
+	call->ret = ret;
+	call->has_ret = true;
+	tell(calls, thread, ns);
+}
+
+void calls_lost(struct calls *calls, uint32_t trace, int64_t to_ns)
+{
+	struct calls_loss *loss = map_get(&calls->lost_to, trace, 0);
+
+	if (!loss) {
+		loss = calloc(1, sizeof(*loss));
+		if (!loss || map_put(&calls->lost_to, trace, 0, loss)) {
+			calls->failed = true;
+			free(loss);
+			return;
+		}
+		loss->to_ns = INT64_MIN;
+	}
+	if (to_ns > loss->to_ns)
+		loss->to_ns = to_ns;
+}
+
+/* It is told where the packet begins that reveals it, and may be up to that one's end. */
+static void on_loss(struct calls *calls, const struct ctf_event *event)
+{
+	int64_t after;
+
+	if (__builtin_sub_overflow(event->loss_end_ns, event->clock_ns, &after) || after < 0 ||
+	    __builtin_add_overflow(event->ns, after, &after))
+		after = event->ns;
+	calls_lost(calls, event->trace, after);
+}
+
+int calls_event(struct calls *calls, const struct ctf_event *event, unsigned first, uint32_t host, int32_t on_cpu)
+{
+	const struct ctf_value *value = event->value;
+	const char *name;
+	int32_t tid;
+	unsigned row;
+
+	if (event->bound == CTF_LOSS)
+		on_loss(calls, event);
+	if (event->bound < 0 || (unsigned)event->bound < first || (unsigned)event->bound - first >= WANTED)
+		return calls->failed ? -1 : 0;
+	row = (unsigned)event->bound - first;
+	name = event->class->name + prefix_of(row);
+	tid = value[TID].present ? (int32_t)value[TID].i : event->vtid > 0 ? event->vtid : on_cpu;
+	if (row == ENTRY || row == COMPAT_ENTRY)
+		calls_entry(calls, host, tid, event->ns, name);
+	else
+		calls_exit(calls, host, tid, event->trace, event->ns, name, value[RET].present ? value[RET].i : 0);
+	return calls->failed ? -1 : 0;
+}
+
+void calls_finish(struct calls *calls)
+{
+	const struct map_slot *slot;
+
+	for (size_t at = 0; (slot = map_next(&calls->threads, &at));)
+		tell(calls, slot->value, INT64_MAX);
+}

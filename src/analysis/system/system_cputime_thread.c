@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads of the operating system; see cputime_thread.h. */
+#include "analysis/system/system_cputime_thread.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void os_threads_init(struct os_threads *threads, size_t size, const struct ctf_reader *reader)
+{
+	uint32_t i, j;
+
+	*threads = (struct os_threads){ .size = size };
+	threads->traces = reader ? ctf_trace_count(reader) : 0;
+	threads->host = calloc(threads->traces + 1, sizeof(*threads->host));
+	if (!threads->host) {
+		threads->failed = true;
+		threads->traces = 0;
+	}
+	for (i = 0; i < threads->traces; i++) {
+		threads->host[i] = i;
+		for (j = 0; j < i; j++)
+			if (strcmp(ctf_trace(reader, i)->hostname, ctf_trace(reader, j)->hostname) == 0)
+				break;
+		threads->host[i] = j;
+	}
+}
+
+void os_threads_free(struct os_threads *threads)
+{
+	for (uint32_t i = 0; i < threads->count; i++)
+		free(threads->record[i]);
+	free(threads->record);
+	free(threads->host);
+	map_free(&threads->map);
+}
+
+static uint32_t host_of(const struct os_threads *threads, uint32_t trace)
+{
+	return trace < threads->traces ? threads->host[trace] : 0;
+}
+
+void *os_thread_find(const struct os_threads *threads, uint32_t trace, int32_t tid)
+{
+	return map_get(&threads->map, (uint32_t)tid, host_of(threads, trace));
+}
+
+const struct os_thread *os_thread_main(const struct os_threads *threads,
+				       const struct os_thread *thread)
+{
+	return map_get(&threads->map, (uint32_t)thread->pid, thread->host);
+}
+
+static bool make_room(struct os_threads *threads)
+{
+	uint32_t room = threads->room ? threads->room * 2 : 64;
+	void **larger;
+
+	if (threads->count < threads->room)
+		return true;
+	larger = realloc(threads->record, room * sizeof(*larger));
+	if (!larger)
+		return false;
+	threads->record = larger;
+	threads->room = room;
+	return true;
+}
+
+void *os_thread(struct os_threads *threads, uint32_t trace, int32_t tid)
+{
+	struct os_thread *thread;
+
+	/* A damaged trace may have any number for a thread. */
+	if (threads->count == OS_THREADS_MAX)
+		tid = INT32_MIN;
+	thread = os_thread_find(threads, trace, tid);
+	if (thread)
+		return thread;
+	thread = make_room(threads) ? calloc(1, threads->size) : NULL;
+	if (!thread || map_put(&threads->map, (uint32_t)tid, host_of(threads, trace), thread)) {
+		free(thread);
+		threads->failed = true;
+		return NULL;
+	}
+	thread->index = threads->count;
+	thread->host = host_of(threads, trace);
+	thread->tid = tid;
+	threads->record[threads->count++] = thread;
+	return thread;
+}
+
+void os_thread_name(void *record, const char *name, size_t size, int32_t pid)
+{
+	struct os_thread *thread = record;
+	size_t length = name ? strnlen(name, size) : 0;
+
+	if (pid)
+		thread->pid = pid;
+	if (!length)
+		return;
+	if (length >= sizeof(thread->name))
+		length = sizeof(thread->name) - 1;
+	memcpy(thread->name, name, length);
+	thread->name[length] = '\0';
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files in the memory of processes, and functions in them; see modules.h. */
+#include "analysis/system/system_modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/model/model_symbol.h"
+#include "base/map.h"
+
+/* A file of this machine; several processes may have it loaded. */
+struct module_file {
+	const char *path;
+	struct elf_functions functions;
+	struct map names;		/* (address, 0) -> readable name */
+	bool is_here;
+	bool changed;			/* it was another one when it ran */
+	struct module_file *next;
+};
+
+enum { BIN_INFO, SO_INFO, LIB_LOAD, DL_OPEN, BUILD_IDS };
+
+const struct ctf_bind modules_bind[MODULES_BINDS] = {
+	[BIN_INFO] = { "lttng_ust_statedump:bin_info", { "baddr", "memsz", "path" } },
+	/* Of LTTng up to 2.7. */
+	[SO_INFO] = { "lttng_ust_statedump:soinfo", { "baddr", "size", "sopath" } },
+	[LIB_LOAD] = { "lttng_ust_lib:load", { "baddr", "memsz", "path" } },
+	[DL_OPEN] = { "lttng_ust_dl:dlopen", { "baddr", "memsz", "path" } },
+	[BUILD_IDS] = { "lttng_ust_statedump:build_id", { "baddr", "build_id" } },
+	{ "lttng_ust_lib:build_id", { "baddr", "build_id" } },
+	{ "lttng_ust_dl:build_id", { "baddr", "build_id" } },
+};
+
+void modules_free(struct modules *modules)
+{
+	for (struct module_file *file = modules->files, *next; file; file = next) {
+		const struct map_slot *slot;
+		size_t at = 0;
+
+		next = file->next;
+		while ((slot = map_next(&file->names, &at)))
+			free(slot->value);
+		map_free(&file->names);
+		elf_functions_free(&file->functions);
+		free(file);
+	}
+	free(modules->module);
+	pool_free(&modules->pool);
+	*modules = (struct modules){ 0 };
+}
+
+/* ---- what is loaded where ---- */
+
+/* The latest file at @base of a process: addresses are used again after dlclose(). */
+static struct module *module_at(const struct modules *modules, const struct ctf_event *event, uint64_t base)
+{
+	for (uint32_t i = modules->count; i; i--) {
+		struct module *module = &modules->module[i - 1];
+
+		if (module->base == base && module->pid == event->vpid && module->host == event->trace)
+			return module;
+	}
+	return NULL;
+}
+
+static struct module *module_new(struct modules *modules)
+{
+	uint32_t room = modules->room ? modules->room * 2 : 64;
+	struct module *larger;
+
+	if (modules->count == MODULES_MAX)
+		return NULL;
+	if (modules->count == modules->room) {
+		larger = realloc(modules->module, room * sizeof(*larger));
+		if (!larger) {
+			modules->failed = true;
+			return NULL;
+		}
+		modules->module = larger;
+		modules->room = room;
+	}
+	return &modules->module[modules->count++];
+}
+
+static void on_load(struct modules *modules, const struct ctf_event *event)
+{
+	const struct ctf_value *value = event->value;
+	struct module *module;
+
+	if (!value[0].present || !value[1].present || !value[2].present || !value[2].bytes)
+		return;
+	module = module_at(modules, event, value[0].u);
+	if (module && module->size == value[1].u && strcmp(module->path, value[2].bytes) == 0)
+		return;
+	module = module_new(modules);
+	if (!module)
+		return;
+	*module = (struct module){ .host = event->trace, .pid = event->vpid, .base = value[0].u,
+				   .size = value[1].u };
+	module->path = pool_text(&modules->pool, value[2].bytes, strnlen(value[2].bytes, 4096));
+	if (!module->path) {
+		modules->failed = true;
+		modules->count--;
+	}
+}
+
+static void on_build_id(struct modules *modules, const struct ctf_event *event)
+{
+	const struct ctf_value *value = event->value;
+	struct module *module = value[0].present ? module_at(modules, event, value[0].u) : NULL;
+
+	if (!module || !value[1].present || !value[1].bytes || !value[1].size ||
+	    value[1].size > sizeof(module->build_id))
+		return;
+	memcpy(module->build_id, value[1].bytes, value[1].size);
+	module->build_id_size = value[1].size;
+}
+
+void modules_event(struct modules *modules, unsigned row, const struct ctf_event *event)
+{
+	(row < BUILD_IDS ? on_load : on_build_id)(modules, event);
+}
+
+/* ---- names ---- */
+
+static struct module_file *file_of(struct modules *modules, const char *path)
+{
+	struct module_file *file;
+	struct elf elf;
+
+	for (file = modules->files; file; file = file->next)
+		if (strcmp(file->path, path) == 0)
+			return file;
+	file = calloc(1, sizeof(*file));
+	if (!file)
+		return NULL;
+	file->path = path;
+	file->next = modules->files;
+	modules->files = file;
+	/* Relative to where the program was; the vdso has no file at all. */
+	if (*path != '/' || elf_open(&elf, path, NULL)) {
+		modules->missing++;
+		return file;
+	}
+	file->is_here = true;
+	elf_functions(&elf, &file->functions);
+	elf_close(&elf);
+	return file;
+}
+
+static bool is_same(const struct module *module, const struct module_file *file)
+{
+	return !module->build_id_size ||
+	       (module->build_id_size == file->functions.build_id_size &&
+		memcmp(module->build_id, file->functions.build_id, module->build_id_size) == 0);
+}
+
+static const char *readable(struct module_file *file, const struct elf_function *function)
+{
+	char *name = map_get(&file->names, function->address, 0);
+
+	if (name)
+		return name;
+	name = symbol_pretty(function->name, strlen(function->name));
+	if (name && !map_put(&file->names, function->address, 0, name))
+		return name;
+	free(name);
+	return function->name;
+}
+
+const char *modules_name(struct modules *modules, uint32_t trace, int32_t pid, uint64_t address,
+			 const char **name_of_file)
+{
+	const struct elf_function *function;
+	struct module *module = NULL;
+	struct module_file *file;
+
+	*name_of_file = NULL;
+	for (uint32_t i = modules->count; i && !module; i--) {
+		struct module *at = &modules->module[i - 1];
+
+		if (at->pid == pid && at->host == trace && address - at->base < at->size)
+			module = at;
+	}
+	if (!module)
+		return NULL;
+	*name_of_file = strrchr(module->path, '/') ? strrchr(module->path, '/') + 1 : module->path;
+	file = module->file;
+	if (!file) {
+		file = file_of(modules, module->path);
+		module->file = file;
+		if (file && file->is_here && !file->changed && !is_same(module, file)) {
+			file->changed = true;
+			modules->changed++;
+		}
+	}
+	if (!file || !is_same(module, file))
+		return NULL;
+	function = elf_function_at(&file->functions, address - module->base + file->functions.base);
+	return function ? readable(file, function) : NULL;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Call trees with their times; see profile.h. */
+#include "analysis/system/system_profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FAST_ENTRY, FAST_EXIT, ENTRY, EXIT, SWITCH, MODULES };
+
+static const struct ctf_bind wanted[MODULES] = {
+	[FAST_ENTRY] = { "lttng_ust_cyg_profile_fast:func_entry", { "addr" } },
+	[FAST_EXIT] = { "lttng_ust_cyg_profile_fast:func_exit", { NULL } },
+	[ENTRY] = { "lttng_ust_cyg_profile:func_entry", { "addr" } },
+	[EXIT] = { "lttng_ust_cyg_profile:func_exit", { "addr" } },
+	[SWITCH] = { "sched_switch", { "prev_tid", "next_tid", "prev_comm", "next_comm" } },
+};
+
+const struct ctf_bind *profile_bind(struct profile *profile, unsigned *count)
+{
+	memcpy(profile->bind, wanted, sizeof(wanted));
+	memcpy(profile->bind + MODULES, modules_bind, MODULES_BINDS * sizeof(*modules_bind));
+	*count = PROFILE_BINDS;
+	return profile->bind;
+}
+
+void profile_init(struct profile *profile, const struct ctf_reader *reader, int64_t begin_ns,
+		  int64_t end_ns)
+{
+	*profile = (struct profile){ .begin_ns = begin_ns, .end_ns = end_ns };
+	os_threads_init(&profile->threads, sizeof(struct profile_thread), reader);
+}
+
+void profile_free(struct profile *profile)
+{
+	for (uint32_t i = 0; i < profile->threads.count; i++)
+		free(((struct profile_thread *)profile->threads.record[i])->frame);
+	os_threads_free(&profile->threads);
+	modules_free(&profile->modules);
+	map_free(&profile->calls);
+	pool_free(&profile->pool);
+}
+
+/* ---- time on a CPU ---- */
+
+static int64_t cpu_now(const struct profile_thread *thread, int64_t ns)
+{
+	return thread->cpu_ns + (thread->running_ns ? ns - thread->running_ns : 0);
+}
+
+/* A thread that emits an event runs; a switch may have been missed. */
+static void runs(struct profile_thread *thread, int64_t ns)
+{
+	if (!thread->running_ns)
+		thread->running_ns = ns;
+}
+
+static int on_switch(struct profile *profile, const struct ctf_event *event)
+{
+	const struct ctf_value *value = event->value;
+	struct profile_thread *thread;
+
+	profile->switches++;
+	/* Most threads of a machine are none of a profiled program. */
+	thread = os_thread_find(&profile->threads, event->trace, (int32_t)value[0].i);
+	if (thread && thread->running_ns) {
+		thread->cpu_ns = cpu_now(thread, event->ns);
+		thread->running_ns = 0;
+	}
+	thread = os_thread_find(&profile->threads, event->trace, (int32_t)value[1].i);
+	if (thread)
+		runs(thread, event->ns);
+	return 0;
+}
+
+/* ---- calls ---- */
+
+static struct profile_call *call_of(struct profile *profile, struct profile_thread *thread,
+				    struct profile_call *parent, uint64_t address)
+{
+	struct profile_call *call = map_get(&profile->calls, address, parent->index);
+
+	if (call)
+		return call;
+	if (profile->call_count == PROFILE_PATHS_MAX) {
+		profile->too_many++;
+		return NULL;
+	}
+	call = pool_new(&profile->pool, sizeof(*call));
+	if (!call || map_put(&profile->calls, address, parent->index, call)) {
+		profile->threads.failed = true;
+		return NULL;
+	}
+	call->index = ++profile->call_count;
+	call->address = address;
+	call->parent = parent;
+	call->depth = parent->depth + 1;
+	call->sibling = parent->child;
+	parent->child = call;
+	thread->calls++;
+	return call;
+}
+
+static int thread_begin(struct profile *profile, struct profile_thread *thread)
+{
+	if (thread->root)
+		return 0;
+	thread->root = pool_new(&profile->pool, sizeof(*thread->root));
+	thread->frame = calloc(PROFILE_DEPTH_MAX, sizeof(*thread->frame));
+	if (!thread->root || !thread->frame)
+		return -ENOMEM;
+	thread->root->index = ++profile->call_count;
+	return 0;
+}
+
+/* The calls that are open from @depth on have no end. */
+static void abandon(struct profile_thread *thread, unsigned depth)
+{
+	while (thread->depth > depth)
+		if (--thread->depth < PROFILE_DEPTH_MAX && thread->frame[thread->depth].call)
+			thread->frame[thread->depth].call->unfinished++;
+}
+
+static void enter(struct profile *profile, struct profile_thread *thread, uint64_t address, int64_t ns)
+{
+	struct profile_call *parent = thread->root;
+	struct profile_frame *frame;
+
+	if (thread->depth >= PROFILE_DEPTH_MAX) {
+		thread->depth++;
+		return;
+	}
+	/* Outside the window nothing is kept; what begins inside it then is outermost. */
+	for (unsigned at = thread->depth; at && parent == thread->root; at--)
+		if (thread->frame[at - 1].call)
+			parent = thread->frame[at - 1].call;
+	frame = &thread->frame[thread->depth++];
+	*frame = (struct profile_frame){ .address = address, .start_ns = ns,
+					 .cpu_ns = cpu_now(thread, ns) };
+	if (ns >= profile->begin_ns && ns <= profile->end_ns)
+		frame->call = call_of(profile, thread, parent, address);
+}
+
+static void leave(struct profile *profile, struct profile_thread *thread, int64_t ns)
+{
+	struct profile_frame *frame;
+	struct profile_call *call;
+	int64_t total;
+
+	if (!thread->depth) {
+		profile->exits_without_entry++;
+		return;
+	}
+	if (--thread->depth >= PROFILE_DEPTH_MAX)
+		return;
+	frame = &thread->frame[thread->depth];
+	call = frame->call;
+	total = ns - frame->start_ns;
+	if (thread->depth)
+		thread->frame[thread->depth - 1].inside_ns += total;
+	if (!call)
+		return;
+	call->calls++;
+	call->total_ns += total;
+	call->own_ns += total - frame->inside_ns;
+	call->cpu_ns += cpu_now(thread, ns) - frame->cpu_ns;
+	if (total > call->most_ns)
+		call->most_ns = total;
+}
+
+/* The innermost open call of @address; what is inside it lost its end. */
+static void leave_named(struct profile *profile, struct profile_thread *thread, uint64_t address,
+			int64_t ns)
+{
+	unsigned at = thread->depth < PROFILE_DEPTH_MAX ? thread->depth : PROFILE_DEPTH_MAX;
+
+	if (thread->depth > PROFILE_DEPTH_MAX) {
+		thread->depth--;
+		return;
+	}
+	while (at && thread->frame[at - 1].address != address)
+		at--;
+	if (!at) {
+		profile->exits_without_entry++;
+		return;
+	}
+	abandon(thread, at);
+	leave(profile, thread, ns);
+}
+
+static int on_function(struct profile *profile, const struct ctf_event *event)
+{
+	struct profile_thread *thread = os_thread(&profile->threads, event->trace, event->vtid);
+
+	if (!thread || thread_begin(profile, thread))
+		return -ENOMEM;
+	os_thread_name(thread, event->procname, SIZE_MAX, event->vpid);
+	thread->stream = event->stream;
+	thread->trace = event->trace;
+	profile->events++;
+	runs(thread, event->ns);
+	switch (event->bound) {
+	case FAST_ENTRY:
+	case ENTRY:
+		enter(profile, thread, event->value[0].u, event->ns);
+		break;
+	case FAST_EXIT:
+		leave(profile, thread, event->ns);
+		break;
+	case EXIT:
+		leave_named(profile, thread, event->value[0].u, event->ns);
+		break;
+	}
+	return profile->threads.failed ? -ENOMEM : 0;
+}
+
+int profile_event(struct profile *profile, const struct ctf_event *event)
+{
+	struct profile_thread *thread;
+	uint32_t i;
+
+	for (i = 0; event->bound == CTF_LOSS && i < profile->threads.count; i++) {
+		thread = profile->threads.record[i];
+		if (thread->root && thread->stream == event->stream)
+			abandon(thread, 0);
+	}
+	if (event->bound == SWITCH && event->value[0].present && event->value[1].present)
+		return on_switch(profile, event);
+	if (event->bound >= MODULES) {
+		modules_event(&profile->modules, (unsigned)event->bound - MODULES, event);
+		return profile->modules.failed ? -ENOMEM : 0;
+	}
+	if (event->bound < 0 || event->bound == SWITCH)
+		return 0;
+	return on_function(profile, event);
+}
+
+void profile_finish(struct profile *profile)
+{
+	struct profile_thread *thread;
+
+	for (uint32_t i = 0; i < profile->threads.count; i++) {
+		thread = profile->threads.record[i];
+		if (thread->root)
+			abandon(thread, 0);
+	}
+}
+
+const struct profile_thread *profile_thread(const struct profile *profile, unsigned index)
+{
+	return index < profile->threads.count ? profile->threads.record[index] : NULL;
+}

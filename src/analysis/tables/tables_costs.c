@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows out of what runs of callbacks cost; see analysis/costs/costs.h. */
+#include "analysis/tables/tables_internal.h"
+
+static void on_run(void *context, const struct model_instance *instance, const struct costs_use *use)
+{
+	struct tables_scan *scan = context;
+	struct tables_row *row = tables_row_new(scan, TABLE_callback_costs, NULL);
+
+	if (!row)
+		return;
+	row->id = instance->id;
+	row->cost.instance = *instance;
+	row->cost.instance.message = NULL;	/* only lent */
+	row->cost.use = *use;
+	row->cost.libc_is_told = scan->tables->libc_is_told;
+	row->cost.faults_are_told = scan->tables->faults_are_told;
+	row->cost.calls_are_told = scan->tables->calls_are_told;
+}
+
+static void on_made(void *context, const struct costs_made *made)
+{
+	struct tables_scan *scan = context;
+	struct tables_row *row = tables_row_new(scan, TABLE_system_calls, NULL);
+
+	if (!row)
+		return;
+	row->made.call = *made->call;
+	row->made.host = ctf_trace(scan->reader, made->call->host)->hostname;
+	row->made.pid = made->pid;
+	row->made.waits_for_mutex = made->waits_for_mutex;
+	row->made.run = made->run;
+	row->made.callback = made->run ? model_callback(scan->model, made->callback) : NULL;
+}
+
+/* Once: the first run may be before the first allocation. */
+static int look(struct tables *tables, struct err *err)
+{
+	struct ctf_reader *reader;
+	int status;
+
+	if (tables->costs_are_known)
+		return 0;
+	if (tables_reader(tables, &reader, err))
+		return -1;
+	ctf_threads(reader, 0);
+	status = costs_look(reader, &tables->libc_is_told, &tables->faults_are_told, &tables->calls_are_told, err);
+	ctf_close(reader);
+	tables->costs_are_known = !status;
+	return status;
+}
+
+int tables_costs_attach(struct tables_scan *scan, struct err *err)
+{
+	const bool runs = tables_wants(scan, TABLE_callback_costs);
+	const bool calls = tables_wants(scan, TABLE_system_calls) && calls_are_there(scan->reader);
+
+	if (!runs && !calls)
+		return 0;
+	if (runs && look(scan->tables, err))
+		return -1;
+	if (costs_create(&scan->costs, scan->model, scan->reader))
+		return tables_no_memory(err);
+	if (runs)
+		costs_listen(scan->costs, on_run, scan);
+	if (calls)
+		costs_listen_calls(scan->costs, on_made, scan);
+	return 0;
+}

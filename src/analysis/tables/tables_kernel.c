@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows out of what the kernel's scheduler says; see analysis/sched/sched_runs.h. */
+#include "analysis/tables/tables_internal.h"
+
+#include <string.h>
+
+static void add_spell(struct tables_scan *scan, enum tables_id table, const struct sched_spell *spell)
+{
+	struct tables_row *row = tables_row_new(scan, table, NULL);
+
+	if (!row)
+		return;
+	row->spell.spell = *spell;
+	memcpy(row->spell.name, spell->name, strnlen(spell->name, SCHED_COMM_SIZE - 1));
+	memcpy(row->spell.by, spell->by, strnlen(spell->by, SCHED_COMM_SIZE - 1));
+	row->spell.host = ctf_trace(scan->reader, spell->host)->hostname;
+}
+
+static void on_spell(void *context, const struct sched_spell *spell)
+{
+	add_spell(context, TABLE_thread_states, spell);
+	if (spell->state == SCHED_ON_CPU)
+		add_spell(context, TABLE_cpu_times, spell);
+}
+
+static void on_run(void *context, const struct sched_run *run)
+{
+	struct tables_row *row = tables_row_new(context, TABLE_callback_cpu, NULL);
+
+	if (row) {
+		row->id = run->instance->id;
+		row->cpu.instance = *run->instance;
+		row->cpu.instance.message = NULL;	/* only lent */
+		row->cpu.is_known = run->is_known;
+		row->cpu.usage = run->usage;
+		row->cpu.own = run->own;
+	}
+	for (unsigned i = 0; i < run->bys; i++) {
+		row = tables_row_new(context, TABLE_callback_preemptions, NULL);
+		if (!row)
+			return;
+		row->preemption.instance = *run->instance;
+		row->preemption.instance.message = NULL;
+		row->preemption.by = run->by[i];
+	}
+}
+
+static const struct sched_runs_listener listener = { .run = on_run, .spell = on_spell };
+
+int tables_kernel_attach(struct tables_scan *scan, struct err *err)
+{
+	const uint64_t of_kernel = TABLES_BIT(TABLE_thread_states) | TABLES_BIT(TABLE_cpu_times) |
+				   TABLES_BIT(TABLE_callback_cpu) | TABLES_BIT(TABLE_callback_preemptions) |
+				   TABLES_BIT(TABLE_thread_cpu);
+
+	if (!(scan->request.tables & of_kernel) || !sched_is_there(scan->reader))
+		return 0;
+	return sched_runs_create(&scan->runs, scan->model, scan->reader, &listener, scan) ? tables_no_memory(err) : 0;
+}
+
+void tables_kernel_finish(struct tables_scan *scan)
+{
+	for (unsigned i = 0; scan->runs && i < model_count(scan->model, MODEL_THREAD); i++) {
+		const struct model_thread *thread = model_thread(scan->model, i);
+		struct tables_row *row = tables_row_new(scan, TABLE_thread_cpu, NULL);
+
+		if (!row)
+			return;
+		row->thread.thread = thread;
+		row->thread.is_known = sched_runs_thread(scan->runs, thread, &row->thread.usage);
+	}
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Traces whose tables are asked for: their paths, what its readers forgave, and its objects. */
+#include "analysis/tables/tables_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int tables_no_memory(struct err *err)
+{
+	return err_set(err, EXIT_FAILED, "There is no memory left for the tables.");
+}
+
+static struct tables *tables_new(const char *const *path, unsigned paths)
+{
+	struct tables *tables = calloc(1, sizeof(*tables));
+
+	if (!tables)
+		return NULL;
+	tables->path = calloc(paths, sizeof(*tables->path));
+	for (; tables->path && tables->paths < paths; tables->paths++) {
+		tables->path[tables->paths] = strdup(path[tables->paths]);
+		if (!tables->path[tables->paths])
+			break;
+	}
+	if (tables->path && tables->paths == paths)
+		return tables;
+	tables_close(tables);
+	return NULL;
+}
+
+int tables_open(struct tables **result, const char *const *path, unsigned paths, struct err *err)
+{
+	struct ctf_reader *reader;
+	struct tables *tables;
+	int status;
+
+	/* To say at once when it is none. */
+	if (ctf_open_all(path, paths, &reader, err))
+		return -1;
+	tables = tables_new(path, paths);
+	if (!tables) {
+		ctf_close(reader);
+		return tables_no_memory(err);
+	}
+	status = align_find(&tables->align, reader, NULL, NULL, err);
+	ctf_close(reader);
+	if (status) {
+		tables_close(tables);
+		return -1;
+	}
+	*result = tables;
+	return 0;
+}
+
+int tables_reader(const struct tables *tables, struct ctf_reader **reader, struct err *err)
+{
+	if (ctf_open_all((const char *const *)tables->path, tables->paths, reader, err))
+		return -1;
+	if (!align_apply(tables->align, *reader, err))
+		return 0;
+	ctf_close(*reader);
+	*reader = NULL;
+	return -1;
+}
+
+const struct align *tables_align(const struct tables *tables)
+{
+	return tables->align;
+}
+
+void tables_close(struct tables *tables)
+{
+	if (!tables)
+		return;
+	spans_destroy(tables->spans);
+	model_destroy(tables->model);
+	pool_free(&tables->pool);
+	free(tables->warnings.item);
+	free(tables->choice);
+	for (unsigned i = 0; i < tables->paths; i++)
+		free(tables->path[i]);
+	free(tables->path);
+	align_destroy(tables->align);
+	free(tables);
+}
+
+unsigned tables_warnings(const struct tables *tables)
+{
+	return tables->warnings.count;
+}
+
+const char *tables_warning(const struct tables *tables, unsigned index)
+{
+	return index < tables->warnings.count ? tables->warnings.item[index] : "";
+}
+
+uint64_t tables_lost(const struct tables *tables)
+{
+	return tables->lost;
+}
+
+void tables_watch(struct tables *tables,
+		  int (*tick)(void *context, uint64_t events, double done), void *context)
+{
+	tables->tick = tick;
+	tables->tick_context = context;
+}
+
+void tables_clock(struct tables *tables, const struct simclock *clock)
+{
+	tables->clock = clock;
+}
+
+bool tables_in_order(const struct tables *tables)
+{
+	return !tables->clock || !simclock_facts(tables->clock)->jumps;
+}
+
+/* Without memory a warning is lost; the next failure is told. */
+void tables_keep_warning(struct tables *tables, const char *text)
+{
+	struct list *list = &tables->warnings;
+	void **larger;
+
+	for (unsigned i = 0; i < list->count; i++)
+		if (strcmp(list->item[i], text) == 0)
+			return;
+	if (list->count == list->size) {
+		larger = realloc(list->item, (list->size + 16) * sizeof(*larger));
+		if (!larger)
+			return;
+		list->item = larger;
+		list->size += 16;
+	}
+	list->item[list->count] = pool_text(&tables->pool, text, strlen(text));
+	list->count += list->item[list->count] != NULL;
+}
+
+int tables_learn(struct tables *tables, struct err *err)
+{
+	static const struct tables_request nothing;
+	const struct tables_row *row;
+	struct tables_scan *scan;
+	int status;
+
+	if (tables->model)
+		return 0;
+	if (tables_scan(tables, &nothing, &scan, err))
+		return -1;
+	status = tables_next(scan, &row, err);
+	if (!status) {
+		tables->model = scan->model;
+		tables->spans = scan->spans;
+		scan->model = NULL;
+		scan->spans = NULL;
+	}
+	tables_scan_end(scan);
+	return status;
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading a trace for its tables: one event at a time, until it gave a row that is wanted. */
+#include "analysis/tables/tables_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK_EVENTS 0xffffu	/* a power of two less one */
+
+/* ---- rows on their way ---- */
+
+bool tables_wants(const struct tables_scan *scan, enum tables_id table)
+{
+	return scan->request.tables & TABLES_BIT(table);
+}
+
+struct tables_row *tables_row_new(struct tables_scan *scan, enum tables_id table, const void *it)
+{
+	struct tables_row *larger, *row;
+	unsigned size;
+
+	if (!tables_wants(scan, table))
+		return NULL;
+	if (scan->queued == scan->queue_size) {
+		size = scan->queue_size ? scan->queue_size * 2 : 16;
+		larger = realloc(scan->queue, size * sizeof(*larger));
+		if (!larger) {
+			scan->out_of_memory = true;
+			return NULL;
+		}
+		scan->queue = larger;
+		scan->queue_size = size;
+	}
+	row = &scan->queue[scan->queued++];
+	memset(row, 0, sizeof(*row));
+	row->table = table;
+	row->clock = scan->tables->clock;
+	row->it = it;
+	row->id = ++scan->last_id[table];
+	return row;
+}
+
+/* The queue may have moved since a row was made. */
+static void row_settle(struct tables_row *row)
+{
+	if (tables_table[row->table].of_objects)
+		return;
+	row->it = &row->id;
+	if ((row->table == TABLE_callback_instances || row->table == TABLE_unfinished_instances) &&
+	    row->instance.instance.message)
+		row->instance.instance.message = &row->instance.message;
+}
+
+static bool holds(enum tables_relation relation, int64_t left, int64_t right)
+{
+	switch (relation) {
+	case TABLES_EQ:
+		return left == right;
+	case TABLES_GT:
+		return left > right;
+	case TABLES_GE:
+		return left >= right;
+	case TABLES_LT:
+		return left < right;
+	case TABLES_LE:
+		return left <= right;
+	}
+	return false;
+}
+
+static bool is_wanted(const struct tables_scan *scan, const struct tables_row *row)
+{
+	const struct tables_filter *filter = scan->request.filter;
+	struct tables_value value;
+
+	for (unsigned i = 0; i < scan->request.filters; i++, filter++) {
+		if (filter->table != row->table)
+			continue;
+		(filter->elapsed ? tables_elapsed : tables_value)(row, filter->column, &value);
+		if (value.is == TABLES_VALUE_INTEGER && !filter->text ?
+			    !holds(filter->relation, value.integer, filter->number) :
+		    value.is != TABLES_VALUE_TEXT || !filter->text ||
+			    strcmp(value.text, filter->text) != 0)
+			return false;
+	}
+	return tables_is_chosen(scan->tables, row);
+}
+
+/* ---- reading ---- */
+
+const struct model_thread *tables_thread(const struct model *model, const struct ctf_event *event)
+{
+	const struct thread *thread = model ? model_thread_at(model, event) : NULL;
+
+	return thread ? &thread->pub : NULL;
+}
+
+static int tick(struct tables_scan *scan, struct err *err)
+{
+	const struct tables *tables = scan->tables;
+	double done = 0;
+
+	if (!tables->tick)
+		return 0;
+	if (scan->end_ns > scan->begin_ns && scan->event.clock_ns > scan->begin_ns)
+		done = (double)(scan->event.clock_ns - scan->begin_ns) /
+		       (double)(scan->end_ns - scan->begin_ns);
+	if (tables->tick(tables->tick_context, scan->events, done < 1 ? done : 1))
+		return err_set(err, EXIT_FAILED, "interrupted");
+	return 0;
+}
+
+/* From where on no row of the one table that is wanted can come any more. */
+static void find_last(struct tables_scan *scan)
+{
+	const struct tables_filter *filter = scan->request.filter;
+
+	scan->past_ns = INT64_MAX;
+	scan->past_id = INT64_MAX;
+	if (__builtin_popcountll(scan->request.tables) != 1)
+		return;
+	for (unsigned i = 0; i < scan->request.filters; i++, filter++) {
+		if (filter->text || filter->relation == TABLES_GT || filter->relation == TABLES_GE)
+			continue;
+		scan->past_table = filter->table;
+		if (!filter->column && tables_numbered(filter->table) && filter->number < scan->past_id)
+			scan->past_id = filter->number;
+		if (filter->column == tables_order(filter->table) && filter->elapsed == (scan->tables->clock != NULL) &&
+		    filter->number < scan->past_ns)
+			scan->past_ns = filter->number;
+	}
+}
+
+static bool is_past(const struct tables_scan *scan)
+{
+	return scan->event.ns > scan->past_ns ||
+	       (scan->past_id < INT64_MAX &&
+		(int64_t)scan->last_id[scan->past_table] >= scan->past_id);
+}
+
+static void any_row(struct tables_scan *scan)
+{
+	struct tables_row *row = tables_row_new(scan, TABLE_events, NULL);
+
+	if (row) {
+		row->any.event = &scan->event;
+		row->any.scan = scan;
+	}
+}
+
+static int finish(struct tables_scan *scan, struct err *err)
+{
+	scan->ended = true;
+	if (scan->lost > scan->tables->lost)
+		scan->tables->lost = scan->lost;
+	if (scan->costs)
+		costs_finish(scan->costs);
+	if (scan->model) {
+		spans_finish(scan->spans);
+		model_finish(scan->model);
+		tables_kernel_finish(scan);
+	}
+	return scan->out_of_memory || (scan->waits && waits_failed(scan->waits)) ? tables_no_memory(err) : 0;
+}
+
+static int take_event(struct tables_scan *scan, struct err *err)
+{
+	const struct ctf_event *event = &scan->event;
+
+	if (event->bound == CTF_LOSS)
+		scan->lost += event->lost;
+	else
+		any_row(scan);
+	if (!scan->model)
+		return 0;
+	if ((scan->costs && costs_event(scan->costs, event)) ||
+	    (scan->runs && sched_runs_event(scan->runs, event)) || spans_event(scan->spans, event) ||
+	    model_event(scan->model, event))
+		return tables_no_memory(err);
+	tables_point(scan, event);
+	return 0;
+}
+
+static int read_on(struct tables_scan *scan, struct err *err)
+{
+	bool past = is_past(scan);
+	int more = past ? 0 : ctf_next(scan->reader, &scan->event, err);
+
+	if (more < 0)
+		return -1;
+	if (past) {
+		/* What is open is not wanted either. */
+		scan->ended = true;
+		return 0;
+	}
+	if (!more)
+		return finish(scan, err);
+	if (take_event(scan, err))
+		return -1;
+	if (scan->out_of_memory)
+		return tables_no_memory(err);
+	return ++scan->events & TICK_EVENTS ? 0 : tick(scan, err);
+}
+
+/* ---- objects ---- */
+
+static const enum model_kind kinds[TABLES] = {
+#define OBJECTS(name, type, kind, text) [TABLE_##name] = kind,
+#define ROWS(...)
+#define COLUMN(...)
+#define END
+#include "analysis/tables/tables.def"
+};
+
+static const void *object_at(const struct model *model, unsigned table, unsigned index)
+{
+	const struct list *list = &model->list[kinds[table]];
+
+	return index < list->count ? list->item[index] : NULL;
+}
+
+/* An id that is asked for names the only object. */
+static bool object_skip(struct tables_scan *scan)
+{
+	const struct tables_filter *filter = scan->request.filter;
+
+	for (unsigned i = 0; i < scan->request.filters; i++, filter++) {
+		if (filter->table != scan->object_table || filter->column ||
+		    filter->relation != TABLES_EQ)
+			continue;
+		if (filter->number <= scan->object_index || filter->number > UINT32_MAX)
+			return false;
+		scan->object_index = (unsigned)filter->number - 1;
+	}
+	return true;
+}
+
+static bool next_object(struct tables_scan *scan)
+{
+	const struct model *model = scan->model ? scan->model : scan->tables->model;
+	struct tables_row *row = &scan->object;
+
+	for (; scan->object_table < TABLES; scan->object_table++, scan->object_index = 0) {
+		if (!tables_wants(scan, scan->object_table) ||
+		    !tables_table[scan->object_table].of_objects)
+			continue;
+		while (object_skip(scan) &&
+		       (row->it = object_at(model, scan->object_table, scan->object_index))) {
+			scan->object_index++;
+			row->table = scan->object_table;
+			row->clock = scan->tables->clock;
+			if (is_wanted(scan, row))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* ---- a scan ---- */
+
+static int attach(struct tables_scan *scan, struct err *err)
+{
+	return model_create(&scan->model, err) || spans_create(&scan->spans, scan->model, err) ||
+	       tables_listen(scan, err) || tables_waits_attach(scan, err) || tables_costs_attach(scan, err) ||
+	       tables_kernel_attach(scan, err) || spans_attach(scan->spans, scan->reader, err) ? -1 : 0;
+}
+
+/* A window on events alone is the reader's work. */
+static int set_window(struct tables_scan *scan, struct err *err)
+{
+	int64_t begin = INT64_MIN, end = INT64_MAX;
+	int order = tables_order(TABLE_events);
+
+	for (unsigned i = 0; i < scan->request.filters; i++) {
+		const struct tables_filter *filter = &scan->request.filter[i];
+
+		if (filter->column != order)
+			continue;
+		if (filter->relation <= TABLES_GE && filter->number > begin)
+			begin = filter->number;
+		if ((filter->relation == TABLES_EQ || filter->relation >= TABLES_LT) &&
+		    filter->number < end)
+			end = filter->number;
+	}
+	if (!scan->request.without_id || scan->tables->clock || (begin == INT64_MIN && end == INT64_MAX))
+		return 0;
+	return ctf_window(scan->reader, begin, end, err);
+}
+
+static void find_extent(struct tables_scan *scan)
+{
+	scan->begin_ns = UINT64_MAX;
+	for (unsigned i = 0; i < ctf_stream_count(scan->reader); i++) {
+		const struct ctf_stream_info *info = ctf_stream(scan->reader, i);
+
+		if (info->begin_ns && info->begin_ns < scan->begin_ns)
+			scan->begin_ns = info->begin_ns;
+		if (info->end_ns > scan->end_ns)
+			scan->end_ns = info->end_ns;
+	}
+}
+
+static int start(struct tables_scan *scan, struct err *err)
+{
+	if (tables_reader(scan->tables, &scan->reader, err))
+		return -1;
+	ctf_threads(scan->reader, 0);
+	simclock_attach(scan->tables->clock, scan->reader);
+	find_extent(scan);
+	if (scan->request.tables != TABLES_BIT(TABLE_events))
+		return attach(scan, err);
+	return ctf_bind(scan->reader, NULL, 0, err) || set_window(scan, err) ? -1 : 0;
+}
+
+static uint64_t object_tables(void)
+{
+	uint64_t mask = 0;
+
+	for (unsigned i = 0; i < TABLES; i++)
+		mask |= tables_table[i].of_objects ? TABLES_BIT(i) : 0;
+	return mask;
+}
+
+int tables_scan(struct tables *tables, const struct tables_request *request,
+		struct tables_scan **result, struct err *err)
+{
+	struct tables_scan *scan = calloc(1, sizeof(*scan));
+	unsigned filters;
+	struct tables_filter *filter = tables_filters(tables, request, &filters);
+	int status = 0;
+
+	if (!scan || !filter) {
+		free(scan);
+		free(filter);
+		return tables_no_memory(err);
+	}
+	scan->tables = tables;
+	scan->request = *request;
+	scan->request.filter = filter;
+	scan->request.filters = filters;
+	find_last(scan);
+	/* The model of an earlier pass has the objects already. */
+	if (request->tables && !(request->tables & ~object_tables())) {
+		scan->ended = true;
+		status = tables_learn(tables, err);
+	} else {
+		status = start(scan, err);
+	}
+	if (status) {
+		tables_scan_end(scan);
+		return -1;
+	}
+	*result = scan;
+	return 0;
+}
+
+void tables_scan_end(struct tables_scan *scan)
+{
+	if (!scan)
+		return;
+	for (unsigned i = 0; scan->reader && i < ctf_warning_count(scan->reader); i++)
+		tables_keep_warning(scan->tables, ctf_warning(scan->reader, i));
+	tables_spans_free(scan);
+	spans_destroy(scan->spans);
+	sched_runs_destroy(scan->runs);
+	waits_destroy(scan->waits);
+	costs_destroy(scan->costs);
+	model_destroy(scan->model);
+	ctf_close(scan->reader);
+	free((void *)scan->request.filter);
+	free(scan->queue);
+	free(scan->json);
+	free(scan);
+}
+
+int tables_next(struct tables_scan *scan, const struct tables_row **row, struct err *err)
+{
+	for (;;) {
+		while (scan->taken < scan->queued) {
+			struct tables_row *next = &scan->queue[scan->taken++];
+
+			row_settle(next);
+			if (!is_wanted(scan, next))
+				continue;
+			*row = next;
+			return 1;
+		}
+		scan->taken = scan->queued = 0;
+		if (scan->texts.count)
+			tables_spans_settle(scan);
+		if (scan->ended)
+			break;
+		if (read_on(scan, err))
+			return -1;
+	}
+	*row = &scan->object;
+	return next_object(scan);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What programs tell with kymo.h becomes rows. A span's row comes at its end; what its begin said
+ * is kept until then, on a stack for each thread and custom track, as spans.h has them.
+ */
+#include "analysis/tables/tables_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+struct span_stack {
+	char *args[SPANS_DEPTH_MAX];	/* of the open spans: "\"name\":value,..."; NULL: none */
+	unsigned depth;
+};
+
+/* ---- arguments as JSON ---- */
+
+static void put_value(FILE *out, const struct spans_arg *arg)
+{
+	switch (arg->kind) {
+	case SPANS_UNSIGNED:
+	case SPANS_POINTER:
+		fprintf(out, "%" PRIu64, arg->u);
+		break;
+	case SPANS_SIGNED:
+		fprintf(out, "%" PRId64, arg->i);
+		break;
+	case SPANS_DOUBLE:
+		if (isfinite(arg->f))
+			fprintf(out, "%.17g", arg->f);
+		else
+			fputs("null", out);
+		break;
+	case SPANS_TEXT:
+		text_put_json(out, arg->text ? arg->text : "");
+		break;
+	}
+}
+
+/* Return: what @event says, without braces; NULL when it says nothing, or there is no memory. */
+static char *args_text(struct tables_scan *scan, const struct spans_event *event)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out;
+
+	if (!event->args)
+		return NULL;
+	out = open_memstream(&text, &size);
+	for (unsigned i = 0; out && i < event->args; i++) {
+		if (i)
+			fputc(',', out);
+		text_put_json(out, event->arg[i].name ? event->arg[i].name : "");
+		fputc(':', out);
+		put_value(out, &event->arg[i]);
+	}
+	if (out && !fclose(out))
+		return text;
+	free(text);
+	scan->out_of_memory = true;
+	return NULL;
+}
+
+/* The object of what a begin and an end said; it lives as long as the queued rows. Frees both. */
+static const char *join(struct tables_scan *scan, char *begin, char *end)
+{
+	struct list *list = &scan->texts;
+	char *text = NULL;
+	void **larger;
+
+	if ((begin || end) && asprintf(&text, "{%s%s%s}", begin ? begin : "", begin && end ? "," : "",
+				       end ? end : "") < 0)
+		text = NULL;
+	free(begin);
+	free(end);
+	if (!text)
+		return NULL;
+	if (list->count == list->size) {
+		larger = realloc(list->item, (list->size + 16) * sizeof(*larger));
+		if (!larger) {
+			scan->out_of_memory = true;
+			free(text);
+			return NULL;
+		}
+		list->item = larger;
+		list->size += 16;
+	}
+	list->item[list->count++] = text;
+	return text;
+}
+
+void tables_spans_settle(struct tables_scan *scan)
+{
+	for (unsigned i = 0; i < scan->texts.count; i++)
+		free(scan->texts.item[i]);
+	scan->texts.count = 0;
+}
+
+void tables_spans_free(struct tables_scan *scan)
+{
+	const struct map_slot *slot;
+	size_t at = 0;
+
+	while ((slot = map_next(&scan->span_stacks, &at))) {
+		struct span_stack *stack = slot->value;
+
+		while (stack->depth)
+			free(stack->args[--stack->depth]);
+		free(stack);
+	}
+	map_free(&scan->span_stacks);
+	tables_spans_settle(scan);
+	free(scan->texts.item);
+}
+
+/* ---- rows ---- */
+
+static struct span_stack *stack_of(struct tables_scan *scan, const struct spans_event *event)
+{
+	uint64_t key = event->track ? event->track->index : event->thread->index;
+	uint64_t kind = event->track ? 1 : 0;
+	struct span_stack *stack = map_get(&scan->span_stacks, key, kind);
+
+	if (stack)
+		return stack;
+	stack = calloc(1, sizeof(*stack));
+	if (!stack || map_put(&scan->span_stacks, key, kind, stack)) {
+		free(stack);
+		scan->out_of_memory = true;
+		return NULL;
+	}
+	return stack;
+}
+
+static void on_begin(void *context, const struct spans_event *event)
+{
+	struct tables_scan *scan = context;
+	struct span_stack *stack = tables_wants(scan, TABLE_spans) ? stack_of(scan, event) : NULL;
+
+	if (stack && stack->depth < SPANS_DEPTH_MAX)
+		stack->args[stack->depth++] = args_text(scan, event);
+}
+
+static struct span_row *add(struct tables_scan *scan, enum tables_id table,
+			    const struct spans_event *event)
+{
+	struct tables_row *row = tables_row_new(scan, table, NULL);
+
+	if (!row)
+		return NULL;
+	row->span.event = *event;
+	return &row->span;
+}
+
+static void on_end(void *context, const struct spans_event *event)
+{
+	struct tables_scan *scan = context;
+	struct span_row *row = add(scan, TABLE_spans, event);
+	struct span_stack *stack = row ? stack_of(scan, event) : NULL;
+
+	if (!stack || !stack->depth)
+		return;
+	row->depth = --stack->depth;
+	row->args = join(scan, stack->args[stack->depth], args_text(scan, event));
+}
+
+static void on_instant(void *context, const struct spans_event *event)
+{
+	struct span_row *row = add(context, TABLE_instants, event);
+
+	if (row)
+		row->args = join(context, args_text(context, event), NULL);
+}
+
+static void on_counter(void *context, const struct spans_event *event)
+{
+	struct span_row *row = add(context, TABLE_counters, event);
+
+	if (row)
+		row->args = join(context, args_text(context, event), NULL);
+}
+
+const struct spans_listener tables_spans_listener = {
+	.begin = on_begin,
+	.end = on_end,
+	.instant = on_instant,
+	.counter = on_counter,
+};

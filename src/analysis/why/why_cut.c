@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An instance into the parts that its time went to; see why.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/why/why_cpu.h"
+#include "analysis/why/why.h"
+
+struct cut {
+	struct why_parts *parts, *because;
+	const struct why_others *others;
+	const struct why_cpu *cpu;
+	bool failed;
+};
+
+const char *why_kind_name(enum why_kind kind)
+{
+	static const char *const names[] = {
+		[WHY_EXECUTING] = "executing", [WHY_PUBLISH] = "publish", [WHY_TRANSPORT] = "transport",
+		[WHY_QUEUED] = "queued",       [WHY_TAKE] = "take",	  [WHY_LATE] = "late",
+		[WHY_CACHED] = "cached",       [WHY_PREEMPTED] = "preempted", [WHY_BLOCKED] = "blocked",
+		[WHY_PAGE_FAULT] = "page_fault",
+	};
+
+	return names[kind];
+}
+
+static bool is_same(const struct why_part *a, const struct why_part *b)
+{
+	return a->hop == b->hop && a->kind == b->kind && a->callback == b->callback && a->is_group == b->is_group &&
+	       (a->by_tid == b->by_tid || a->kind == WHY_BLOCKED);
+}
+
+const struct why_part *why_part_in(const struct why_parts *parts, const struct why_part *part)
+{
+	for (unsigned i = 0; i < parts->count; i++)
+		if (is_same(&parts->part[i], part))
+			return &parts->part[i];
+	return NULL;
+}
+
+/* A further piece of a part that is there, or a new one. Empty ones are left out. */
+static void piece(struct cut *cut, struct why_parts *parts, struct why_part new)
+{
+	struct why_part *grown, *part = (struct why_part *)why_part_in(parts, &new);
+
+	new.ns = new.end_ns - new.begin_ns;
+	new.longest_ns = new.ns;
+	new.pieces = 1;
+	if (!new.ns && !(part && new.faults))
+		return;
+	if (part) {
+		if (new.ns > part->longest_ns) {
+			part->longest_ns = new.ns;
+			part->by_tid = new.by_tid;
+			part->call = new.call;
+			memcpy(part->by, new.by, sizeof(part->by));	/* a new thread gets its name a little later */
+		}
+		part->pieces += part->end_ns != new.begin_ns;
+		part->end_ns = new.end_ns;
+		part->ns += new.ns;
+		part->faults += new.faults;
+		part->major += new.major;
+		return;
+	}
+	if (parts->count == parts->size) {
+		unsigned size = parts->size ? parts->size * 2 : 32;
+
+		grown = realloc(parts->part, size * sizeof(*grown));
+		if (!grown) {
+			cut->failed = true;
+			return;
+		}
+		parts->part = grown;
+		parts->size = size;
+	}
+	parts->part[parts->count++] = new;
+}
+
+/* ---- what its thread did meanwhile ---- */
+
+struct spells {
+	struct cut *cut;
+	struct why_parts *parts;	/* where it goes */
+	struct why_part part;		/* what it was about */
+};
+
+/* A stretch of execution, with the page faults in it. What is no fault is as @part says, and so is one of unknown length. */
+static void executed(const struct spells *to, const struct why_part part)
+{
+	const struct fault *fault = NULL;
+	size_t count = why_faults(to->cut->cpu, part.thread, part.begin_ns, part.end_ns, &fault);
+	struct why_part between = part, in = part;
+
+	in.kind = WHY_PAGE_FAULT;
+	in.by_tid = 0;
+	in.call = NULL;
+	in.by[0] = '\0';
+	for (size_t i = 0; i < count; i++, fault++) {
+		bool begins = fault->start_ns >= part.begin_ns, is_timed = fault->end_ns > fault->start_ns;
+		struct why_part *its = is_timed ? &in : &between;
+
+		in.begin_ns = begins ? fault->start_ns : part.begin_ns;
+		in.end_ns = fault->end_ns < part.end_ns ? fault->end_ns : part.end_ns;
+		its->faults = begins;
+		its->major = begins && fault->is_major;
+		between.end_ns = in.begin_ns;
+		piece(to->cut, to->parts, between);
+		if (is_timed)
+			piece(to->cut, to->parts, in);
+		between.begin_ns = in.end_ns;
+		between.faults = between.major = 0;
+	}
+	between.end_ns = part.end_ns;
+	piece(to->cut, to->parts, between);
+}
+
+/* Asleep while it waits for a message is how a thread waits; while it executes, it is blocked. */
+static void on_spell(void *context, const struct why_spell *spell)
+{
+	const struct spells *spells = context;
+	struct why_part part = spells->part;
+	bool waits = part.kind == WHY_TRANSPORT || part.kind == WHY_LATE;
+
+	part.begin_ns = spell->from_ns;
+	part.end_ns = spell->to_ns;
+	if (spell->state == WHY_READY) {
+		part.kind = WHY_PREEMPTED;
+	} else if (spell->state == WHY_ASLEEP && !waits) {
+		part.kind = WHY_BLOCKED;
+	}
+	if (part.kind == WHY_PREEMPTED || part.kind == WHY_BLOCKED) {
+		part.by_tid = spell->by_tid;
+		memcpy(part.by, spell->by, sizeof(part.by));
+	}
+	if (part.kind == WHY_BLOCKED)
+		part.call = why_call(spells->cut->cpu, part.thread, spell->from_ns, spell->to_ns);
+	if (part.kind == WHY_PREEMPTED || waits)
+		piece(spells->cut, spells->parts, part);
+	else
+		executed(spells, part);
+}
+
+static void spent_in(struct cut *cut, struct why_parts *parts, struct why_part part)
+{
+	why_spells(cut->cpu, part.thread, part.begin_ns, part.end_ns, on_spell, &(struct spells){ cut, parts, part });
+}
+
+/* @part as it was spent. */
+static void spent(struct cut *cut, struct why_part part)
+{
+	if (cut->cpu && part.thread && part.end_ns > part.begin_ns)
+		spent_in(cut, cut->parts, part);
+	else
+		piece(cut, cut->parts, part);
+}
+
+/* Queued behind @part.callback: and what did that one do meanwhile? */
+static void queued(struct cut *cut, struct why_part part)
+{
+	part.kind = WHY_QUEUED;
+	piece(cut, cut->parts, part);
+	part.kind = WHY_EXECUTING;
+	if (cut->cpu && part.end_ns > part.begin_ns)
+		spent_in(cut, cut->because, part);
+}
+
+/* ---- who held it up ---- */
+
+/* A stretch of waiting of the callback of @hop, which then ran on @thread. */
+struct stretch {
+	unsigned hop;
+	const struct model_callback *callback;
+	const struct model_thread *thread;
+	enum why_kind rest;		/* what is not explained */
+	bool is_idle;			/* its executor waited for it: nothing on that thread held it up */
+};
+
+typedef bool holds(const struct stretch *stretch, const struct why_other *run, bool *assumed);
+
+static bool holds_thread(const struct stretch *stretch, const struct why_other *run, bool *assumed)
+{
+	(void)assumed;
+	return run->thread == stretch->thread;
+}
+
+static bool holds_group(const struct stretch *stretch, const struct why_other *run, bool *assumed)
+{
+	if (run->thread == stretch->thread || run->thread->process != stretch->thread->process)
+		return false;
+	return model_callback_excludes(stretch->callback, run->callback, assumed);
+}
+
+static void rest(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns)
+{
+	const struct why_part part = {
+		.kind = stretch->rest, .hop = stretch->hop, .thread = stretch->thread,
+		.begin_ns = from_ns, .end_ns = to_ns,
+	};
+
+	if (stretch->is_idle)
+		piece(cut, cut->parts, part);
+	else
+		spent(cut, part);
+}
+
+static void waited(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group);
+
+/* What no run explains at this level is looked at on the next one. */
+static void gap(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group)
+{
+	if (from_ns == to_ns)
+		return;
+	if (group)
+		rest(cut, stretch, from_ns, to_ns);
+	else
+		waited(cut, stretch, from_ns, to_ns, true);
+}
+
+static void waited(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group)
+{
+	holds *is_held = group ? holds_group : holds_thread;
+	const struct why_other *run;
+	int64_t begin_ns, end_ns;
+	bool assumed;
+
+	for (unsigned i = 0; (run = why_other(cut->others, i)) && run->start_ns < to_ns; i++) {
+		assumed = false;
+		if (run->end_ns <= from_ns || !is_held(stretch, run, &assumed))
+			continue;
+		begin_ns = run->start_ns > from_ns ? run->start_ns : from_ns;
+		end_ns = run->end_ns < to_ns ? run->end_ns : to_ns;
+		gap(cut, stretch, from_ns, begin_ns, group);
+		queued(cut, (struct why_part){
+			.hop = stretch->hop, .callback = run->callback, .thread = run->thread,
+			.is_group = group, .is_assumed = assumed, .begin_ns = begin_ns, .end_ns = end_ns,
+		});
+		from_ns = end_ns;
+	}
+	gap(cut, stretch, from_ns, to_ns, group);
+}
+
+/*
+ * A request may be told to be sent after it was taken: nothing waited then. While the executor had nothing to do, only another thread's
+ * callback group can have kept it from its thread.
+ */
+static void stretch_of(struct cut *cut, struct stretch stretch, int64_t from_ns, int64_t to_ns)
+{
+	int64_t idle_ns = from_ns;
+
+	if (to_ns <= from_ns) {
+		rest(cut, &stretch, from_ns, to_ns);
+		return;
+	}
+	if (stretch.thread)
+		idle_ns = why_idle_until(cut->others, cut->cpu, stretch.thread, from_ns, to_ns);
+	stretch.is_idle = true;
+	if (idle_ns > from_ns)
+		waited(cut, &stretch, from_ns, idle_ns, true);
+	stretch.is_idle = false;
+	if (to_ns > idle_ns)
+		waited(cut, &stretch, idle_ns, to_ns, false);
+}
+
+/* ---- hop by hop ---- */
+
+static void simple(struct cut *cut, enum why_kind kind, unsigned hop, const struct model_thread *thread,
+		   int64_t from_ns, int64_t to_ns)
+{
+	spent(cut, (struct why_part){ .kind = kind, .hop = hop, .thread = thread, .begin_ns = from_ns, .end_ns = to_ns });
+}
+
+/* The message's way to the callback at @hop. */
+static void way(struct cut *cut, const struct why_hop *from, const struct why_hop *to, unsigned hop)
+{
+	int64_t sent_ns = to->at.send_ns ? to->at.send_ns : from->at.publish_ns;
+	struct stretch stretch = { hop, to->callback, to->at.thread, WHY_TRANSPORT, false };
+
+	simple(cut, WHY_PUBLISH, hop, from->at.thread, from->at.publish_ns, sent_ns);
+	stretch_of(cut, stretch, sent_ns, to->at.take_ns);
+	simple(cut, WHY_TAKE, hop, to->at.thread, to->at.take_ns, to->at.start_ns);
+}
+
+static void hop_of(struct cut *cut, const struct why_instance *instance, unsigned i)
+{
+	const struct why_hop *hop = &instance->hop[i], *next = i + 1 < instance->hops ? hop + 1 : NULL;
+	int64_t end_ns = next && next->link == CHAINS_DIRECT ? next->at.publish_ns : hop->at.end_ns;
+
+	if (!hop->callback) {
+		if (i && hop->link != CHAINS_DIRECT)
+			piece(cut, cut->parts, (struct why_part){
+				.kind = WHY_CACHED, .hop = i, .thread = hop->at.thread,
+				.begin_ns = hop[-1].at.end_ns, .end_ns = hop->at.publish_ns });
+		return;
+	}
+	if (i)
+		way(cut, hop - 1, hop, i);
+	else if (hop->due_ns)
+		stretch_of(cut, (struct stretch){ i, hop->callback, hop->at.thread, WHY_LATE, false }, hop->due_ns,
+			   hop->at.start_ns);
+	simple(cut, WHY_EXECUTING, i, hop->at.thread, hop->at.start_ns, end_ns);
+}
+
+int why_cut(struct why_parts *out, struct why_parts *because, const struct why_instance *instance,
+	    const struct why_others *others, const struct why_cpu *cpu)
+{
+	struct cut cut = { .parts = out, .because = because, .others = others, .cpu = cpu };
+
+	*out = *because = (struct why_parts){ 0 };
+	for (unsigned i = 0; i < instance->hops; i++)
+		hop_of(&cut, instance, i);
+	return cut.failed ? -1 : 0;
+}
+
+void why_parts_free(struct why_parts *parts)
+{
+	free(parts->part);
+	*parts = (struct why_parts){ 0 };
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What became of messages; see fate.h. */
+#include "analysis/why/why_fate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+
+/* Waits of a thread's executor that are remembered. */
+#define WAITS 64u
+/* Gaps in the trace that are remembered. */
+#define GAPS 1024u
+/* A message that is in its queue ends such a wait sooner. */
+#define WAITED_MIN_NS 5000000
+/* What was published this shortly before the last event of a process may just not have been taken yet. */
+#define IN_FLIGHT_NS 100000000
+
+struct record {
+	struct fate pub;
+	struct record *next;		/* of the same subscription, that no later one was taken of yet */
+	uint64_t published;		/* on the topic before */
+	bool before;			/* the subscription had taken one of the publisher's */
+	bool is_dropped;
+};
+
+/* Events of @process, or of anybody's (NULL), were lost. */
+struct gap {
+	const struct model_process *process;
+	int64_t begin_ns, end_ns;
+};
+
+/* A ring of the latest waits for work. */
+struct waits {
+	int64_t start_ns[WAITS], end_ns[WAITS];
+	uint64_t count;
+};
+
+struct fates {
+	struct model *model;
+	struct map ids;			/* asked for -> this struct */
+	struct record **record;
+	unsigned records, room;
+	struct map open;		/* (subscription, 0) -> struct record, the first */
+	struct map took;		/* (subscription, publisher) -> this struct */
+	struct map takers;		/* (subscription, 0) -> the model_thread that takes; of several: this struct */
+	struct map published;		/* (topic, 0) -> how many */
+	struct map last;		/* (publisher, 0) -> id of its latest: told twice when it goes both ways */
+	struct map waits;		/* (thread, 0) -> struct waits */
+	struct gap gap[GAPS];		/* a ring */
+	uint64_t gaps;
+	bool failed;
+};
+
+const char *fate_why_name(enum fate_why why)
+{
+	static const char *const names[FATE_WHYS] = {
+		[FATE_CAME] = "came",		[FATE_NO_CALLBACK] = "no_callback", [FATE_OVERWRITTEN] = "overwritten",
+		[FATE_CLEARED] = "cleared",	[FATE_GAP] = "gap",		    [FATE_GONE] = "gone",
+		[FATE_NEVER] = "never",		[FATE_NOT_YET] = "not_yet",	    [FATE_NO_MORE] = "no_more",
+		[FATE_UNDERWAY] = "underway",	[FATE_OVERRUN] = "overrun",	    [FATE_UNKNOWN] = "unknown",
+	};
+
+	return names[why];
+}
+
+static void put(struct fates *fates, struct map *map, uint64_t key, uint64_t scope, void *value)
+{
+	fates->failed |= map_put(map, key, scope, value) != 0;
+}
+
+/* ---- publications ---- */
+
+static void add(struct fates *fates, const struct model_message *message, const struct model_subscription *subscription)
+{
+	struct record *record, **grown;
+	unsigned room = fates->room ? fates->room * 2 : 64;
+
+	if (fates->records == FATES_MAX)
+		return;
+	if (fates->records == fates->room) {
+		grown = realloc(fates->record, room * sizeof(struct record *));
+		if (!grown) {
+			fates->failed = true;
+			return;
+		}
+		fates->record = grown;
+		fates->room = room;
+	}
+	record = calloc(1, sizeof(*record));
+	if (!record) {
+		fates->failed = true;
+		return;
+	}
+	fates->record[fates->records++] = record;
+	record->pub = (struct fate){
+		.id = message->id, .publisher = message->publisher, .publish_thread = message->publish_thread,
+		.subscription = subscription, .publish_ns = message->publish_ns, .send_ns = message->send_ns,
+		.why = FATE_UNKNOWN,
+	};
+	record->published = (uint64_t)(uintptr_t)map_get(&fates->published, message->topic->index, 0);
+	if (!subscription)
+		return;
+	record->before = map_get(&fates->took, subscription->index, message->publisher->index);
+	record->next = map_get(&fates->open, subscription->index, 0);
+	put(fates, &fates->open, subscription->index, 0, record);
+}
+
+/* Do the clocks of both hosts compare? */
+static bool compares(const struct model_publisher *publisher, const struct model_subscription *subscription, int64_t ns)
+{
+	return model_clock_error(publisher->process, subscription->process, ns) != CTF_ERROR_UNKNOWN;
+}
+
+static void begin(struct fates *fates, const struct model_message *message)
+{
+	unsigned before = fates->records;
+
+	for (unsigned i = 0; i < model_count(fates->model, MODEL_SUBSCRIPTION); i++) {
+		const struct model_subscription *subscription = model_subscription(fates->model, i);
+
+		if (subscription->topic == message->topic && (subscription->born_ns <= message->publish_ns ||
+							      !compares(message->publisher, subscription, message->publish_ns)))
+			add(fates, message, subscription);
+	}
+	if (fates->records == before)
+		add(fates, message, NULL);
+}
+
+/* A publish call that goes both ways is told twice. */
+static void on_published(void *context, const struct model_message *message)
+{
+	struct fates *fates = context;
+	uint64_t count;
+
+	if (!message->id || !message->publisher || !message->topic)
+		return;
+	if ((uint64_t)(uintptr_t)map_get(&fates->last, message->publisher->index, 0) == message->id)
+		return;
+	put(fates, &fates->last, message->publisher->index, 0, (void *)(uintptr_t)message->id);
+	count = (uint64_t)(uintptr_t)map_get(&fates->published, message->topic->index, 0) + 1;
+	put(fates, &fates->published, message->topic->index, 0, (void *)(uintptr_t)count);
+	if (map_get(&fates->ids, message->id, 0))
+		begin(fates, message);
+}
+
+/* ---- takes ---- */
+
+/* How long @thread is known to have waited for work in between. */
+static int64_t waited(const struct fates *fates, const struct model_thread *thread, int64_t from_ns, int64_t to_ns)
+{
+	const struct waits *waits = thread ? map_get(&fates->waits, thread->index, 0) : NULL;
+	int64_t sum_ns = 0, start_ns, end_ns;
+
+	if (!waits)
+		return -1;
+	for (unsigned i = 0; i < WAITS && i < waits->count; i++) {
+		start_ns = waits->start_ns[i] > from_ns ? waits->start_ns[i] : from_ns;
+		end_ns = waits->end_ns[i] < to_ns ? waits->end_ns[i] : to_ns;
+		sum_ns += end_ns > start_ns ? end_ns - start_ns : 0;
+	}
+	return sum_ns;
+}
+
+static void decide(struct fates *fates, struct record *record, const struct model_message *taken)
+{
+	uint64_t count = (uint64_t)(uintptr_t)map_get(&fates->published, taken->topic->index, 0);
+
+	record->pub.next_id = taken->id;
+	record->pub.next_ns = taken->take_ns;
+	record->pub.newer = count - record->published;
+	record->pub.waited_ns = waited(fates, taken->take_thread, record->pub.publish_ns, taken->take_ns);
+}
+
+/* That it takes from @message's publisher, and on which thread. */
+static void know(struct fates *fates, const struct model_message *message)
+{
+	uint32_t subscription = message->subscription->index;
+	const void *taker = map_get(&fates->takers, subscription, 0);
+
+	if (!map_get(&fates->took, subscription, message->publisher->index))
+		put(fates, &fates->took, subscription, message->publisher->index, fates);
+	if (message->take_thread && taker != message->take_thread && taker != fates)
+		put(fates, &fates->takers, subscription, 0, taker ? (void *)fates : (void *)(uintptr_t)message->take_thread);
+}
+
+/* Of one publisher they come in order; on several threads they may be told a little out of it. */
+static void on_taken(void *context, const struct model_message *message)
+{
+	struct fates *fates = context;
+	struct record *first, *record, **at;
+
+	if (!message->id || !message->subscription || !message->publisher || !message->topic || !message->take_ns)
+		return;
+	know(fates, message);
+	if (map_get(&fates->ids, message->id, 0))
+		for (unsigned i = fates->records; i-- > 0;) {
+			record = fates->record[i];
+			if (record->pub.id != message->id || record->pub.subscription != message->subscription)
+				continue;
+			record->pub.take_ns = message->take_ns;
+			record->pub.why = message->callback ? FATE_CAME : FATE_NO_CALLBACK;
+			break;
+		}
+	first = map_get(&fates->open, message->subscription->index, 0);
+	if (!first)
+		return;
+	for (at = &first; (record = *at);) {
+		if (record->pub.publisher != message->publisher || record->pub.id >= message->id) {
+			at = &record->next;
+			continue;
+		}
+		decide(fates, record, message);
+		*at = record->next;
+	}
+	if (first)
+		put(fates, &fates->open, message->subscription->index, 0, first);
+	else
+		(void)map_del(&fates->open, message->subscription->index, 0);
+}
+
+static void on_dropped(void *context, const struct model_message *message, enum model_drop why)
+{
+	struct fates *fates = context;
+
+	if (why == MODEL_DROP_UNTAKEN || !map_get(&fates->ids, message->id, 0))
+		return;
+	for (unsigned i = fates->records; i-- > 0;) {
+		struct record *record = fates->record[i];
+
+		if (record->pub.id != message->id || (message->subscription && record->pub.subscription != message->subscription))
+			continue;
+		record->is_dropped = true;
+		record->pub.why = why == MODEL_DROP_CLEARED ? FATE_CLEARED : FATE_OVERWRITTEN;
+	}
+}
+
+/* ---- what else is told ---- */
+
+static void on_executor(void *context, const struct model_executor_interval *interval)
+{
+	struct fates *fates = context;
+	struct waits *waits;
+	unsigned at;
+
+	if (interval->state != MODEL_EXECUTOR_WAIT_FOR_WORK || !interval->end_ns)
+		return;
+	waits = map_get(&fates->waits, interval->thread->index, 0);
+	if (!waits) {
+		waits = calloc(1, sizeof(*waits));
+		if (!waits || map_put(&fates->waits, interval->thread->index, 0, waits)) {
+			free(waits);
+			fates->failed = true;
+			return;
+		}
+	}
+	at = waits->count++ % WAITS;
+	waits->start_ns[at] = interval->start_ns;
+	waits->end_ns[at] = interval->end_ns;
+}
+
+static void on_loss(void *context, const struct model_loss *loss)
+{
+	struct fates *fates = context;
+
+	if (!loss->is_elsewhere)
+		fates->gap[fates->gaps++ % GAPS] = (struct gap){
+			loss->thread ? loss->thread->process : NULL, loss->begin_ns, loss->end_ns };
+}
+
+static const struct model_listener listener = {
+	.published = on_published, .taken = on_taken, .dropped = on_dropped, .executor = on_executor, .loss = on_loss,
+};
+
+/* ---- the end ---- */
+
+/* Until its next take; a message may be taken a little after that, by another thread. */
+static bool fell_into_gap(const struct fates *fates, const struct fate *fate)
+{
+	for (unsigned i = 0; i < GAPS && i < fates->gaps; i++) {
+		const struct gap *gap = &fates->gap[i];
+
+		if ((!gap->process || gap->process == fate->subscription->process) && gap->end_ns >= fate->publish_ns &&
+		    (!fate->next_ns || gap->begin_ns <= fate->next_ns))
+			return true;
+	}
+	return false;
+}
+
+static enum fate_why why_of(const struct fates *fates, struct record *record)
+{
+	const struct model_subscription *subscription = record->pub.subscription;
+
+	if (!subscription)
+		return record->pub.why;
+	record->pub.is_timed = compares(record->pub.publisher, subscription, record->pub.publish_ns);
+	if (record->is_dropped || record->pub.why != FATE_UNKNOWN)
+		return record->pub.why;
+	if (!record->pub.is_timed)
+		return FATE_UNKNOWN;
+	if (fell_into_gap(fates, &record->pub))
+		return FATE_GAP;
+	record->pub.last_ns = model_process_last(subscription->process);
+	if (!record->pub.next_id && record->pub.last_ns < record->pub.publish_ns + IN_FLIGHT_NS)
+		return FATE_GONE;
+	if (!map_get(&fates->took, subscription->index, record->pub.publisher->index))
+		return FATE_NEVER;
+	if (!record->before)
+		return FATE_NOT_YET;
+	if (!record->pub.next_id)
+		return FATE_NO_MORE;
+	/* Where several threads take, the others may wait for work while its callback group keeps it in its queue. */
+	if (record->pub.waited_ns >= WAITED_MIN_NS)
+		return map_get(&fates->takers, subscription->index, 0) == fates ? FATE_UNKNOWN : FATE_UNDERWAY;
+	return subscription->depth && record->pub.newer >= subscription->depth ? FATE_OVERRUN : FATE_UNKNOWN;
+}
+
+int fates_finish(struct fates *fates)
+{
+	for (unsigned i = 0; i < fates->records; i++)
+		fates->record[i]->pub.why = why_of(fates, fates->record[i]);
+	return fates->failed ? -1 : 0;
+}
+
+const struct fate *fates_at(const struct fates *fates, unsigned index)
+{
+	return fates && index < fates->records ? &fates->record[index]->pub : NULL;
+}
+
+int fates_create(struct fates **out, struct model *model, const uint64_t *id, unsigned ids)
+{
+	struct fates *fates = calloc(1, sizeof(*fates));
+
+	*out = fates;
+	if (!fates)
+		return -1;
+	fates->model = model;
+	for (unsigned i = 0; i < ids; i++)
+		put(fates, &fates->ids, id[i], 0, fates);
+	if (!fates->failed && !model_listen(model, &listener, fates))
+		return 0;
+	fates_destroy(fates);
+	*out = NULL;
+	return -1;
+}
+
+void fates_destroy(struct fates *fates)
+{
+	const struct map_slot *slot;
+
+	if (!fates)
+		return;
+	for (size_t at = 0; (slot = map_next(&fates->waits, &at));)
+		free(slot->value);
+	for (unsigned i = 0; i < fates->records; i++)
+		free(fates->record[i]);
+	free(fates->record);
+	map_free(&fates->ids);
+	map_free(&fates->open);
+	map_free(&fates->took);
+	map_free(&fates->takers);
+	map_free(&fates->published);
+	map_free(&fates->last);
+	map_free(&fates->waits);
+	free(fates);
+}
