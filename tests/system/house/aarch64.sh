@@ -26,7 +26,7 @@ for source in src/inside/tracer/*.c src/recorder/{runtime/{rundir,domain,claim,a
 	$cc $flags -c -o "$work/$(basename "$(dirname "$source")")-$(basename "$source" .c).o" "$source"
 done
 "${cc%gcc}ar" rcs "$work/all.a" "$work"/*.o	# a test may bring one of them itself
-for source in tests/unit/tracer_*.c; do
+for source in tests/unit/tracer/tracer_*.c; do
 	$cc $flags -static -Itests/cross -Itests/unit -o "$work/test_$(basename "$source" .c)" "$source" "$work/all.a"
 done
 for clock in vdso counter; do	# the counter is CNTVCT_EL0 there

@@ -19,7 +19,7 @@ static int fake_gettime(clockid_t clock, struct timespec *now);
 
 #define kymo_counter fake_counter
 #define clock_gettime fake_gettime
-#include "../../src/inside/tracer/tracer_clock.c"	/* NOLINT: it is the object of the test */
+#include "inside/tracer/tracer_clock.c"	/* NOLINT: it is the object of the test */
 #undef clock_gettime
 #undef kymo_counter
 
