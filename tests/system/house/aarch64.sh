@@ -27,7 +27,7 @@ for source in src/inside/tracer/*.c src/recorder/{runtime/{rundir,domain,claim,a
 done
 "${cc%gcc}ar" rcs "$work/all.a" "$work"/*.o	# a test may bring one of them itself
 for source in tests/unit/tracer/tracer_*.c; do
-	$cc $flags -static -Itests/cross -Itests/unit -o "$work/test_$(basename "$source" .c)" "$source" "$work/all.a"
+	$cc $flags -static -Itests/cross -Itests/unit/lib -o "$work/test_$(basename "$source" .c)" "$source" "$work/all.a"
 done
 for clock in vdso counter; do	# the counter is CNTVCT_EL0 there
 	for test in "$work"/test_*; do
