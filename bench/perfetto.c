@@ -244,7 +244,7 @@ int main(int argc, char **argv)
 	struct result best[KINDS] = { { 0 } };
 
 	if (!events)
-		return EXIT_USAGE;
+		return KYMO_EXIT_USAGE;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		for (unsigned i = 0; i < KINDS; i++) {
 			struct result result = run(kind[i].encode, kind[i].level, events);

@@ -21,17 +21,17 @@ static double cpu_seconds(void)
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static const struct ctf_bind callbacks[] = {
+static const struct kymo_ctf_bind callbacks[] = {
 	{ "ros2:callback_start", { "callback" } },
 	{ "ros2:callback_end", { "callback" } },
 };
 
 int main(int argc, char **argv)
 {
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	uint64_t given = 0, sum = 0;
-	struct ctf_event event;
-	struct err err = { 0 };
+	struct kymo_ctf_event event;
+	struct kymo_err err = { 0 };
 	bool bound, skip;
 	double begin;
 
@@ -40,17 +40,17 @@ int main(int argc, char **argv)
 	skip = !strcmp(argv[2], "skip");
 	bound = !strcmp(argv[2], "bound");
 	begin = cpu_seconds();
-	if (ctf_open(argv[1], &reader, &err) || ctf_bind(reader, callbacks, bound ? 2 : 0, &err)) {
+	if (kymo_ctf_open(argv[1], &reader, &err) || kymo_ctf_bind(reader, callbacks, bound ? 2 : 0, &err)) {
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}
-	ctf_only_bound(reader, skip || bound);
-	ctf_threads(reader, argc == 4 ? (unsigned)atoi(argv[3]) : 1);
-	while (ctf_next(reader, &event, &err) > 0) {
+	kymo_ctf_only_bound(reader, skip || bound);
+	kymo_ctf_threads(reader, argc == 4 ? (unsigned)atoi(argv[3]) : 1);
+	while (kymo_ctf_next(reader, &event, &err) > 0) {
 		given++;
 		sum += (uint64_t)event.ns + (event.bound >= 0 ? event.value[0].u : 0);
 	}
 	printf("%llu %.4f %llu\n", (unsigned long long)given, cpu_seconds() - begin, (unsigned long long)sum);
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 	return 0;
 }

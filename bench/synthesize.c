@@ -174,7 +174,7 @@ int main(int argc, char **argv)
 	unsigned pairs = argc > 3 ? (unsigned)atoi(argv[3]) : 4, i;
 	struct ctf_writer *writer;
 	struct side *side, *init = calloc(1, sizeof(*init));
-	struct err err;
+	struct kymo_err err;
 	char topic[32];
 
 	if (!wanted || !pairs)

@@ -80,7 +80,7 @@ static uint64_t take_over(const char *trace, double *wall, double *cpu)
 	struct session_options options = { .output = trace, .version = "0.1.0" };
 	struct session_stats stats;
 	struct session *session;
-	struct err err;
+	struct kymo_err err;
 
 	*wall = now_ms(CLOCK_MONOTONIC);
 	*cpu = now_ms(CLOCK_PROCESS_CPUTIME_ID);

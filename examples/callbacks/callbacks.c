@@ -12,7 +12,7 @@
 
 /* What is wanted of the trace; event.bound is the row, event.value[] are its fields. */
 enum { START, END };
-static const struct ctf_bind wanted[] = {
+static const struct kymo_ctf_bind wanted[] = {
 	[START] = { "ros2:callback_start", { "callback" } },
 	[END] = { "ros2:callback_end", { "callback" } },
 };
@@ -25,7 +25,7 @@ static struct thread {
 	int64_t ns;
 } threads[THREADS_MAX];
 
-static struct thread *thread_of(const struct ctf_event *event)
+static struct thread *thread_of(const struct kymo_ctf_event *event)
 {
 	struct thread *t = threads;
 
@@ -38,7 +38,7 @@ static struct thread *thread_of(const struct ctf_event *event)
 	return t;
 }
 
-static void count(const struct ctf_event *event)
+static void count(const struct kymo_ctf_event *event)
 {
 	struct thread *t = thread_of(event);
 
@@ -55,23 +55,23 @@ static void count(const struct ctf_event *event)
 
 int main(int argc, char **argv)
 {
-	struct ctf_reader *reader;
-	struct ctf_event event;
-	struct err err;
+	struct kymo_ctf_reader *reader;
+	struct kymo_ctf_event event;
+	struct kymo_err err;
 	uint64_t lost = 0;
 
 	if (argc != 2) {
 		fprintf(stderr, "usage: callbacks TRACE\n");
 		return 2;
 	}
-	if (ctf_open(argv[1], &reader, &err) || ctf_bind(reader, wanted, 2, &err)) {
+	if (kymo_ctf_open(argv[1], &reader, &err) || kymo_ctf_bind(reader, wanted, 2, &err)) {
 		fprintf(stderr, "callbacks: %s\n", err.text);
 		return 1;
 	}
-	ctf_only_bound(reader, true);	/* all others are passed over */
-	ctf_threads(reader, 0);		/* as many as this trace is worth */
-	while (ctf_next(reader, &event, &err) > 0) {
-		if (event.bound == CTF_LOSS)
+	kymo_ctf_only_bound(reader, true);	/* all others are passed over */
+	kymo_ctf_threads(reader, 0);		/* as many as this trace is worth */
+	while (kymo_ctf_next(reader, &event, &err) > 0) {
+		if (event.bound == KYMO_CTF_LOSS)
 			lost += event.lost;
 		else
 			count(&event);
@@ -81,8 +81,8 @@ int main(int argc, char **argv)
 		       t->count, (double)t->ns / 1e6);
 	if (lost)
 		printf("%" PRIu64 " events were lost by the tracer\n", lost);
-	for (unsigned i = 0; i < ctf_warning_count(reader); i++)
-		fprintf(stderr, "callbacks: %s\n", ctf_warning(reader, i));
-	ctf_close(reader);
+	for (unsigned i = 0; i < kymo_ctf_warning_count(reader); i++)
+		fprintf(stderr, "callbacks: %s\n", kymo_ctf_warning(reader, i));
+	kymo_ctf_close(reader);
 	return 0;
 }

@@ -5,16 +5,16 @@
 
 /* Exit status of every verb; also the class of an error. */
 enum kymo_exit {
-	EXIT_OK = 0,
-	EXIT_FAILED = 1,	/* something went wrong at run time */
-	EXIT_USAGE = 2,		/* the command line is wrong */
-	EXIT_INPUT = 3,		/* a file or trace is missing or invalid */
-	EXIT_LOSS = 4,		/* events were lost, under --strict */
-	EXIT_BUDGET = 5,	/* a budget is violated */
-	EXIT_EMPTY = 6,		/* there was nothing to trace or to show */
+	KYMO_EXIT_OK = 0,
+	KYMO_EXIT_FAILED = 1,	/* something went wrong at run time */
+	KYMO_EXIT_USAGE = 2,		/* the command line is wrong */
+	KYMO_EXIT_INPUT = 3,		/* a file or trace is missing or invalid */
+	KYMO_EXIT_LOSS = 4,		/* events were lost, under --strict */
+	KYMO_EXIT_BUDGET = 5,	/* a budget is violated */
+	KYMO_EXIT_EMPTY = 6,		/* there was nothing to trace or to show */
 };
 
-struct err {
+struct kymo_err {
 	enum kymo_exit status;
 	char text[1024];	/* complete sentence(s): what, where, what to do; no newline at the end */
 };

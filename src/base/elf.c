@@ -189,14 +189,14 @@ static void read_segments(struct elf *elf, const Elf64_Ehdr *head)
 	}
 }
 
-int elf_open(struct elf *elf, const char *path, struct err *err)
+int elf_open(struct elf *elf, const char *path, struct kymo_err *err)
 {
 	struct elf result = { .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
 	Elf64_Ehdr head;
 	struct stat status;
 
 	if (result.fd < 0 || fstat(result.fd, &status)) {
-		err_set(err, EXIT_INPUT, "cannot read %s: %s", path, strerror(errno));
+		err_set(err, KYMO_EXIT_INPUT, "cannot read %s: %s", path, strerror(errno));
 		elf_close(&result);
 		return -1;
 	}

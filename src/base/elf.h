@@ -44,7 +44,7 @@ struct elf {
  * Return: 0; 1 when it is not an ELF file; -1 with @err when it cannot be read.
  * Context: allocates, blocks.
  */
-int elf_open(struct elf *elf, const char *path, struct err *err);
+int elf_open(struct elf *elf, const char *path, struct kymo_err *err);
 
 void elf_close(struct elf *elf);
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int err_set(struct err *err, enum kymo_exit status, const char *format, ...)
+int err_set(struct kymo_err *err, enum kymo_exit status, const char *format, ...)
 {
 	va_list args;
 
@@ -18,7 +18,7 @@ int err_set(struct err *err, enum kymo_exit status, const char *format, ...)
 	return -1;
 }
 
-int err_wrap(struct err *err, const char *format, ...)
+int err_wrap(struct kymo_err *err, const char *format, ...)
 {
 	char inner[sizeof err->text];
 	va_list args;

@@ -72,17 +72,17 @@ static bool store(const struct opt *opt, void *target, const char *value)
 	return false;
 }
 
-static int set(const struct opt *opt, void *target, const char *value, struct err *err)
+static int set(const struct opt *opt, void *target, const char *value, struct kymo_err *err)
 {
 	if (!target || store(opt, target, value))
 		return 0;
 	if (opt->kind == OPT_LIST)
-		return err_set(err, EXIT_USAGE, "option --%s: at most %d of these", opt->name,
+		return err_set(err, KYMO_EXIT_USAGE, "option --%s: at most %d of these", opt->name,
 			       OPT_LIST_MAX);
 	if (opt->kind == OPT_CHOICE)
-		return err_set(err, EXIT_USAGE, "option --%s: '%s' is not one of %s", opt->name,
+		return err_set(err, KYMO_EXIT_USAGE, "option --%s: '%s' is not one of %s", opt->name,
 			       value, opt->choices);
-	return err_set(err, EXIT_USAGE, "option --%s: '%s' is not %s", opt->name, value,
+	return err_set(err, KYMO_EXIT_USAGE, "option --%s: '%s' is not %s", opt->name, value,
 		       expects[opt->kind]);
 }
 
@@ -104,7 +104,7 @@ static const struct opt *find_letter(const struct opt *opts, char letter)
 	return NULL;
 }
 
-static int unknown_name(const struct opt *opts, const char *name, size_t length, struct err *err)
+static int unknown_name(const struct opt *opts, const char *name, size_t length, struct kymo_err *err)
 {
 	const struct opt *best = NULL;
 	unsigned best_distance = UINT_MAX;
@@ -123,9 +123,9 @@ static int unknown_name(const struct opt *opts, const char *name, size_t length,
 		}
 	}
 	if (best)
-		return err_set(err, EXIT_USAGE, "unknown option --%.*s; did you mean --%s?",
+		return err_set(err, KYMO_EXIT_USAGE, "unknown option --%.*s; did you mean --%s?",
 			       (int)length, name, best->name);
-	return err_set(err, EXIT_USAGE, "unknown option --%.*s; --help lists the options",
+	return err_set(err, KYMO_EXIT_USAGE, "unknown option --%.*s; --help lists the options",
 		       (int)(length > 64 ? 64 : length), name);
 }
 
@@ -140,17 +140,17 @@ struct walk {
 };
 
 static int take_value(struct walk *walk, const struct opt *opt, const char *inline_value,
-		      struct err *err)
+		      struct kymo_err *err)
 {
 	if (inline_value)
 		return set(opt, walk->target, inline_value, err);
 	if (walk->at + 1 >= walk->argc)
-		return err_set(err, EXIT_USAGE, "option --%s needs a value: %s", opt->name,
+		return err_set(err, KYMO_EXIT_USAGE, "option --%s needs a value: %s", opt->name,
 			       opt->value ? opt->value : opt->choices ? opt->choices : "VALUE");
 	return set(opt, walk->target, walk->argv[++walk->at], err);
 }
 
-static int long_option(struct walk *walk, const char *text, struct err *err)
+static int long_option(struct walk *walk, const char *text, struct kymo_err *err)
 {
 	size_t length = strcspn(text, "=");
 	const char *value = text[length] ? text + length + 1 : NULL;
@@ -165,11 +165,11 @@ static int long_option(struct walk *walk, const char *text, struct err *err)
 	if (opt->kind != OPT_FLAG)
 		return take_value(walk, opt, value, err);
 	if (value)
-		return err_set(err, EXIT_USAGE, "option --%s takes no value", opt->name);
+		return err_set(err, KYMO_EXIT_USAGE, "option --%s takes no value", opt->name);
 	return set(opt, walk->target, NULL, err);
 }
 
-static int short_options(struct walk *walk, const char *letters, struct err *err)
+static int short_options(struct walk *walk, const char *letters, struct kymo_err *err)
 {
 	for (; *letters; letters++) {
 		const struct opt *opt = find_letter(walk->opts, *letters);
@@ -179,7 +179,7 @@ static int short_options(struct walk *walk, const char *letters, struct err *err
 			continue;
 		}
 		if (!opt)
-			return err_set(err, EXIT_USAGE,
+			return err_set(err, KYMO_EXIT_USAGE,
 				       "unknown option -%c; --help lists the options", *letters);
 		if (opt->kind != OPT_FLAG)
 			return take_value(walk, opt, letters[1] ? letters + 1 : NULL, err);
@@ -190,7 +190,7 @@ static int short_options(struct walk *walk, const char *letters, struct err *err
 }
 
 int opt_parse(const struct opt *opts, void *target, int *argc, char ***argv, int *dashdash,
-	      struct err *err)
+	      struct kymo_err *err)
 {
 	struct walk walk = { .opts = opts, .target = target, .argc = *argc, .argv = *argv };
 	char **operands = *argv;

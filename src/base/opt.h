@@ -3,7 +3,7 @@
  * One table per verb gives parsing, --help, the man page and the completion.
  *
  * Long options take "--name value" and "--name=value", short ones "-nvalue" and "-n value";
- * "--" ends them. An unknown option, a missing or bad value is an err with EXIT_USAGE that names
+ * "--" ends them. An unknown option, a missing or bad value is an err with KYMO_EXIT_USAGE that names
  * the nearest known option.
  */
 #ifndef KYMO_BASE_OPT_H
@@ -69,7 +69,7 @@ struct verb {
  * Return: 0, or -1 with @err filled.
  */
 int opt_parse(const struct opt *opts, void *target, int *argc, char ***argv, int *dashdash,
-	      struct err *err);
+	      struct kymo_err *err);
 
 /** opt_asks_help() - does --help or -h stand among the options (not as a value, not after --)? */
 bool opt_asks_help(const struct opt *opts, int argc, char **argv);

@@ -37,21 +37,21 @@ struct answer {
  *
  * Return: 0, or -1 with @err: no memory.
  */
-int answer_begin(struct answer *answer, const char *verb, const struct ctf_reader *reader, int format,
-		 const struct simclock *clock, struct err *err);
+int answer_begin(struct answer *answer, const char *verb, const struct kymo_ctf_reader *reader, int format,
+		 const struct simclock *clock, struct kymo_err *err);
 
 /**
  * answer_finish() - the table is complete
  * @status: an exit status, or -1: it failed, with @err
  *
- * Return: the exit status: that of @err; EXIT_LOSS when events were lost and @strict.
+ * Return: the exit status: that of @err; KYMO_EXIT_LOSS when events were lost and @strict.
  */
-int answer_finish(struct answer *answer, int status, bool strict, const struct err *err);
+int answer_finish(struct answer *answer, int status, bool strict, const struct kymo_err *err);
 
 /** answer_warn() - what the reader forgave, on stderr: the first few. */
-void answer_warn(const char *verb, const struct ctf_reader *reader);
+void answer_warn(const char *verb, const struct kymo_ctf_reader *reader);
 
 /** answer_end() - the verb's last words on stderr. Return: its exit status, that of @err where it is filled. */
-int answer_end(const char *verb, int status, const struct err *err);
+int answer_end(const char *verb, int status, const struct kymo_err *err);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define SWITCH_NS 30000000000	/* a recorder writes what there is before it pauses */
 
-int ask_open(struct rundir *dir, struct domain_info *info, struct err *err)
+int ask_open(struct rundir *dir, struct domain_info *info, struct kymo_err *err)
 {
 	int rc = rundir_open(dir, NULL, false, err);
 
@@ -30,7 +30,7 @@ int ask_open(struct rundir *dir, struct domain_info *info, struct err *err)
 }
 
 int ask_for(const struct rundir *dir, const struct domain_info *info, const char *what, int64_t timeout_ns,
-	    struct json_object **reply, struct err *err)
+	    struct json_object **reply, struct kymo_err *err)
 {
 	struct json_object *request = json_object_new_object();
 	int rc;
@@ -39,7 +39,7 @@ int ask_for(const struct rundir *dir, const struct domain_info *info, const char
 	rc = control_ask(dir, request, (int)(timeout_ns / 1000000), reply, err);
 	json_object_put(request);
 	if (rc == 1)
-		return err_set(err, EXIT_FAILED, "process %d records but cannot be asked to %s: a program that "
+		return err_set(err, KYMO_EXIT_FAILED, "process %d records but cannot be asked to %s: a program that "
 			       "records itself ends its session itself; a kymo record ends with \"kill -INT %d\"",
 			       info->pid, what, info->pid);
 	return rc;
@@ -81,13 +81,13 @@ int ask_switch(const char *verb, int argc, char **argv)
 	struct json_object *reply = NULL;
 	struct domain_info info;
 	struct rundir dir;
-	struct err err;
+	struct kymo_err err;
 	int rc;
 
 	if (opt_parse(ask_opts, &options, &argc, &argv, NULL, &err) < 0)
 		return cli_fail(verb, &err);
 	if (argc) {
-		(void)err_set(&err, EXIT_USAGE, "'%s': there are no operands", argv[0]);
+		(void)err_set(&err, KYMO_EXIT_USAGE, "'%s': there are no operands", argv[0]);
 		return cli_fail(verb, &err);
 	}
 	rc = ask_open(&dir, &info, &err);
@@ -98,5 +98,5 @@ int ask_switch(const char *verb, int argc, char **argv)
 	if (rc == 0 && !options.quiet)
 		tell(reply);
 	json_object_put(reply);
-	return rc < 0 ? cli_fail(verb, &err) : EXIT_OK;
+	return rc < 0 ? cli_fail(verb, &err) : KYMO_EXIT_OK;
 }

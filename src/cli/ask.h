@@ -11,9 +11,9 @@
 
 /**
  * ask_open() - the runtime directory and who records there
- * Return: 0, and @dir is open; -1 with @err, EXIT_EMPTY when nobody records.
+ * Return: 0, and @dir is open; -1 with @err, KYMO_EXIT_EMPTY when nobody records.
  */
-int ask_open(struct rundir *dir, struct domain_info *info, struct err *err);
+int ask_open(struct rundir *dir, struct domain_info *info, struct kymo_err *err);
 
 /**
  * ask_for() - ask the recorder that ask_open() found
@@ -24,7 +24,7 @@ int ask_open(struct rundir *dir, struct domain_info *info, struct err *err);
  * Return: 0; -1 with @err. Context: blocks.
  */
 int ask_for(const struct rundir *dir, const struct domain_info *info, const char *what, int64_t timeout_ns,
-	    struct json_object **reply, struct err *err);
+	    struct json_object **reply, struct kymo_err *err);
 
 /** ask_opts - options of verbs that only switch: --quiet. */
 extern const struct opt ask_opts[];

@@ -14,40 +14,40 @@
 
 #include "base/text.h"
 
-int cli_fail(const char *verb, const struct err *err)
+int cli_fail(const char *verb, const struct kymo_err *err)
 {
 	char clean[4 * sizeof err->text];
 
 	text_clean(clean, sizeof clean, err->text);
 	fflush(stdout);
 	fprintf(stderr, "kymo %s: %s\n", verb, clean);
-	if (err->status == EXIT_USAGE)
+	if (err->status == KYMO_EXIT_USAGE)
 		fprintf(stderr, "Try 'kymo %s --help'.\n", verb);
-	return err->status ? (int)err->status : EXIT_FAILED;
+	return err->status ? (int)err->status : KYMO_EXIT_FAILED;
 }
 
 int cli_close(const char *verb, struct table *table, int status)
 {
-	struct err err;
+	struct kymo_err err;
 	int error = table_close(table);
 
 	if (!error || error == -EPIPE)
 		return status;
-	err_set(&err, EXIT_FAILED, "cannot write the output: %s", strerror(-error));
+	err_set(&err, KYMO_EXIT_FAILED, "cannot write the output: %s", strerror(-error));
 	return cli_fail(verb, &err);
 }
 
-static int join(char path[CLI_PATH_MAX], const char *directory, const char *name, struct err *err)
+static int join(char path[CLI_PATH_MAX], const char *directory, const char *name, struct kymo_err *err)
 {
 	int length = snprintf(path, CLI_PATH_MAX, "%s%s", directory, name);
 
 	if (length < 0 || length >= CLI_PATH_MAX)
-		return err_set(err, EXIT_FAILED, "the path %.100s... is longer than %d bytes",
+		return err_set(err, KYMO_EXIT_FAILED, "the path %.100s... is longer than %d bytes",
 			       directory, CLI_PATH_MAX - 1);
 	return 0;
 }
 
-int cli_trace_dir(char path[CLI_PATH_MAX], struct err *err)
+int cli_trace_dir(char path[CLI_PATH_MAX], struct kymo_err *err)
 {
 	static const struct {
 		const char *variable, *below;
@@ -61,7 +61,7 @@ int cli_trace_dir(char path[CLI_PATH_MAX], struct err *err)
 		if (value && *value)
 			return join(path, value, places[i].below, err);
 	}
-	return err_set(err, EXIT_FAILED,
+	return err_set(err, KYMO_EXIT_FAILED,
 		       "no place for traces: none of ROS_TRACE_DIR, ROS_HOME and HOME is set");
 }
 
@@ -90,7 +90,7 @@ static bool is_empty(int directory, const char *name)
 	return empty;
 }
 
-static int newest_session(char path[CLI_PATH_MAX], struct err *err)
+static int newest_session(char path[CLI_PATH_MAX], struct kymo_err *err)
 {
 	char directory[CLI_PATH_MAX], name[NAME_MAX + 2] = "";
 	struct dirent *entry;
@@ -100,7 +100,7 @@ static int newest_session(char path[CLI_PATH_MAX], struct err *err)
 		return -1;
 	dir = opendir(directory);
 	if (!dir && errno != ENOENT)
-		return err_set(err, EXIT_INPUT, "cannot look for traces in %s: %s", directory,
+		return err_set(err, KYMO_EXIT_INPUT, "cannot look for traces in %s: %s", directory,
 			       strerror(errno));
 	while (dir && (entry = readdir(dir))) {
 		struct stat status;
@@ -116,29 +116,29 @@ static int newest_session(char path[CLI_PATH_MAX], struct err *err)
 	if (dir)
 		closedir(dir);
 	if (!*name)
-		return err_set(err, EXIT_INPUT,
+		return err_set(err, KYMO_EXIT_INPUT,
 			       "no trace given, and %s holds no session: name a trace directory, or record one with 'kymo record'",
 			       directory);
 	return join(path, directory, name, err);
 }
 
-int cli_trace(int argc, char **argv, char path[CLI_PATH_MAX], struct err *err)
+int cli_trace(int argc, char **argv, char path[CLI_PATH_MAX], struct kymo_err *err)
 {
 	struct stat status;
 
 	if (argc > 1)
-		return err_set(err, EXIT_USAGE, "one trace at a time: '%s' is one too many",
+		return err_set(err, KYMO_EXIT_USAGE, "one trace at a time: '%s' is one too many",
 			       argv[1]);
 	if (argc < 1)
 		return newest_session(path, err);
 	if (stat(argv[0], &status))
-		return err_set(err, EXIT_INPUT, "cannot open the trace %s: %s", argv[0],
+		return err_set(err, KYMO_EXIT_INPUT, "cannot open the trace %s: %s", argv[0],
 			       strerror(errno));
 	return join(path, argv[0], "", err);
 }
 
 /* mkdir -p */
-static int make_directories(const char *path, struct err *err)
+static int make_directories(const char *path, struct kymo_err *err)
 {
 	char partial[CLI_PATH_MAX];
 	struct stat status;
@@ -155,23 +155,23 @@ static int make_directories(const char *path, struct err *err)
 	if (!mkdir(partial, 0777) || (errno == EEXIST && !stat(partial, &status) &&
 				      S_ISDIR(status.st_mode)))
 		return 0;
-	return err_set(err, EXIT_FAILED,
+	return err_set(err, KYMO_EXIT_FAILED,
 		       "cannot make the directory %s for traces: %s; set ROS_TRACE_DIR to another place, or name one with -o",
 		       path, strerror(errno));
 }
 
-int cli_absolute(char *absolute, size_t size, const char *path, struct err *err)
+int cli_absolute(char *absolute, size_t size, const char *path, struct kymo_err *err)
 {
 	char here[PATH_MAX] = "";
 
 	if (path[0] != '/' && !getcwd(here, sizeof here))
-		return err_set(err, EXIT_FAILED, "cannot tell the current directory: %s", strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot tell the current directory: %s", strerror(errno));
 	if ((size_t)snprintf(absolute, size, "%s%s%s", here, here[0] ? "/" : "", path) >= size)
-		return err_set(err, EXIT_FAILED, "the path %.100s... is too long", path);
+		return err_set(err, KYMO_EXIT_FAILED, "the path %.100s... is too long", path);
 	return 0;
 }
 
-int cli_new_session(char path[CLI_PATH_MAX], struct err *err)
+int cli_new_session(char path[CLI_PATH_MAX], struct kymo_err *err)
 {
 	char directory[CLI_PATH_MAX], name[64];
 	time_t now = time(NULL);
@@ -181,7 +181,7 @@ int cli_new_session(char path[CLI_PATH_MAX], struct err *err)
 	if (cli_trace_dir(directory, err) || make_directories(directory, err))
 		return -1;
 	if (!localtime_r(&now, &local) || !strftime(name, sizeof name, "/session-%Y%m%d%H%M%S", &local))
-		return err_set(err, EXIT_FAILED, "the clock shows no date; name a directory with -o");
+		return err_set(err, KYMO_EXIT_FAILED, "the clock shows no date; name a directory with -o");
 	for (unsigned n = 1; n < 1000; n++) {
 		char suffix[80];
 
@@ -191,6 +191,6 @@ int cli_new_session(char path[CLI_PATH_MAX], struct err *err)
 		if (lstat(path, &status) && errno == ENOENT)
 			return 0;
 	}
-	return err_set(err, EXIT_FAILED, "%s%s exists many times already; name a directory with -o",
+	return err_set(err, KYMO_EXIT_FAILED, "%s%s exists many times already; name a directory with -o",
 		       directory, name);
 }

@@ -60,13 +60,13 @@
  *
  * Return: the exit status of @err, so that a verb ends with `return cli_fail("info", &err);`.
  */
-int cli_fail(const char *verb, const struct err *err);
+int cli_fail(const char *verb, const struct kymo_err *err);
 
 /**
  * cli_close() - table_close() and the verb's exit status
  *
  * Return: @status when everything was written; otherwise says so on stderr and returns
- * EXIT_FAILED. A reader that went away (EPIPE) is nobody to complain to and is no failure.
+ * KYMO_EXIT_FAILED. A reader that went away (EPIPE) is nobody to complain to and is no failure.
  */
 int cli_close(const char *verb, struct table *table, int status);
 
@@ -76,7 +76,7 @@ int cli_close(const char *verb, struct table *table, int status);
  *
  * Return: 0, or -1 with @err filled.
  */
-int cli_trace_dir(char path[CLI_PATH_MAX], struct err *err);
+int cli_trace_dir(char path[CLI_PATH_MAX], struct kymo_err *err);
 
 /**
  * cli_trace() - the trace a reading verb is about
@@ -84,12 +84,12 @@ int cli_trace_dir(char path[CLI_PATH_MAX], struct err *err);
  *
  * The operand, or without one the newest session-YYYYMMDDHHMMSS below cli_trace_dir(). It is
  * checked that the path exists, not that it is a trace.
- * Return: 0, or -1 with @err filled (EXIT_USAGE for a second operand, EXIT_INPUT for no trace).
+ * Return: 0, or -1 with @err filled (KYMO_EXIT_USAGE for a second operand, KYMO_EXIT_INPUT for no trace).
  */
-int cli_trace(int argc, char **argv, char path[CLI_PATH_MAX], struct err *err);
+int cli_trace(int argc, char **argv, char path[CLI_PATH_MAX], struct kymo_err *err);
 
 /** cli_absolute() - @path as it is from everywhere. Return: 0, or -1 with @err filled. */
-int cli_absolute(char *absolute, size_t size, const char *path, struct err *err);
+int cli_absolute(char *absolute, size_t size, const char *path, struct kymo_err *err);
 
 /**
  * cli_new_session() - a path for a new trace, session-YYYYMMDDHHMMSS in local time
@@ -98,6 +98,6 @@ int cli_absolute(char *absolute, size_t size, const char *path, struct err *err)
  * second does, "-2", "-3", ... is added.
  * Return: 0, or -1 with @err filled.
  */
-int cli_new_session(char path[CLI_PATH_MAX], struct err *err);
+int cli_new_session(char path[CLI_PATH_MAX], struct kymo_err *err);
 
 #endif

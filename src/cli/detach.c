@@ -22,7 +22,7 @@ static int wait_for(pid_t child, int ready_fd)
 		return 0;
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : KYMO_EXIT_FAILED;
 }
 
 static void become_background(struct detach *detach)
@@ -37,7 +37,7 @@ static void become_background(struct detach *detach)
 	detach->active = true;
 }
 
-int detach(struct detach *detach, const char *log, int *status, struct err *err)
+int detach(struct detach *detach, const char *log, int *status, struct kymo_err *err)
 {
 	int ready[2];
 	pid_t child;
@@ -46,11 +46,11 @@ int detach(struct detach *detach, const char *log, int *status, struct err *err)
 		return -1;
 	detach->log_fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
 	if (detach->log_fd < 0)
-		return err_set(err, EXIT_FAILED, "cannot make the log file %s: %s; name another place with -o "
+		return err_set(err, KYMO_EXIT_FAILED, "cannot make the log file %s: %s; name another place with -o "
 			       "DIR", log, strerror(errno));
 	if (pipe2(ready, O_CLOEXEC) < 0) {
 		(void)close(detach->log_fd);
-		return err_set(err, EXIT_FAILED, "cannot make a pipe: %s", strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot make a pipe: %s", strerror(errno));
 	}
 	child = fork();
 	if (child == 0) {
@@ -65,7 +65,7 @@ int detach(struct detach *detach, const char *log, int *status, struct err *err)
 	if (child > 0)
 		*status = wait_for(child, ready[0]);
 	else
-		(void)err_set(err, EXIT_FAILED, "cannot go into the background: %s", strerror(errno));
+		(void)err_set(err, KYMO_EXIT_FAILED, "cannot go into the background: %s", strerror(errno));
 	(void)close(ready[0]);
 	return child > 0 ? 1 : -1;
 }

@@ -25,7 +25,7 @@ struct detach {
  * Return: 0: in the child; 1: in the parent, when the child is ready or has ended, with *@status: its
  * exit status, 0 when it runs; -1 with @err. Context: blocks.
  */
-int detach(struct detach *detach, const char *log, int *status, struct err *err);
+int detach(struct detach *detach, const char *log, int *status, struct kymo_err *err);
 
 /** detach_ready() - in the child: it works. From here on everything goes to the log. */
 void detach_ready(struct detach *detach);

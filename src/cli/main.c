@@ -79,7 +79,7 @@ static int unknown_verb(const char *name)
 		fprintf(stderr, "; did you mean '%s'?\n", best->name);
 	else
 		fputs("; 'kymo help' lists the verbs\n", stderr);
-	return EXIT_USAGE;
+	return KYMO_EXIT_USAGE;
 }
 
 struct help_options {
@@ -95,7 +95,7 @@ static int help(int argc, char **argv)
 {
 	struct help_options options = { 0 };
 	const struct verb *verb = NULL;
-	struct err err;
+	struct kymo_err err;
 
 	if (opt_parse(help_opts, &options, &argc, &argv, NULL, &err) < 0)
 		return cli_fail("help", &err);
@@ -110,7 +110,7 @@ static int help(int argc, char **argv)
 		opt_help(verb, stdout);
 	else
 		overview(stdout);
-	return EXIT_OK;
+	return KYMO_EXIT_OK;
 }
 
 static int version(int argc, char **argv)
@@ -146,15 +146,15 @@ static int version(int argc, char **argv)
 	       ""
 #endif
 	);
-	return EXIT_OK;
+	return KYMO_EXIT_OK;
 }
 
 static int completion(int argc, char **argv)
 {
 	if (argc == 1 && !complete_print(verbs, argv[0], stdout))
-		return EXIT_OK;
+		return KYMO_EXIT_OK;
 	fputs("kymo: --completion takes one shell: bash, zsh or fish\n", stderr);
-	return EXIT_USAGE;
+	return KYMO_EXIT_USAGE;
 }
 
 static int man(int argc, char **argv)
@@ -163,17 +163,17 @@ static int man(int argc, char **argv)
 
 	if (argc < 1) {
 		manual_command(verbs, KYMO_VERSION, stdout);
-		return EXIT_OK;
+		return KYMO_EXIT_OK;
 	}
 	if (!strcmp(argv[0], "7")) {
 		manual_overview(verbs, KYMO_VERSION, stdout);
-		return EXIT_OK;
+		return KYMO_EXIT_OK;
 	}
 	verb = find_verb(argv[0]);
 	if (!verb)
 		return unknown_verb(argv[0]);
 	opt_man(verb, KYMO_VERSION, stdout);
-	return EXIT_OK;
+	return KYMO_EXIT_OK;
 }
 
 static const struct {
@@ -192,9 +192,9 @@ static int finish(int status)
 
 	if (fflush(stdout))
 		failed = true;
-	if (failed && status == EXIT_OK) {
+	if (failed && status == KYMO_EXIT_OK) {
 		perror("kymo: cannot write the output");
-		return EXIT_FAILED;
+		return KYMO_EXIT_FAILED;
 	}
 	return status;
 }
@@ -205,7 +205,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2) {
 		overview(stderr);
-		return EXIT_USAGE;
+		return KYMO_EXIT_USAGE;
 	}
 	for (unsigned i = 0; i < sizeof global / sizeof *global; i++) {
 		if (!strcmp(argv[1], global[i].name))
@@ -216,7 +216,7 @@ int main(int argc, char **argv)
 		return unknown_verb(argv[1]);
 	if (opt_asks_help(verb->opts, argc - 2, argv + 2)) {
 		opt_help(verb, stdout);
-		return finish(EXIT_OK);
+		return finish(KYMO_EXIT_OK);
 	}
 	return finish(verb->run(argc - 2, argv + 2));
 }

@@ -78,11 +78,11 @@ void progress_show(struct progress *progress, uint64_t events, double done)
 	fflush(stderr);
 }
 
-void progress_extent(struct progress *progress, const struct ctf_reader *reader)
+void progress_extent(struct progress *progress, const struct kymo_ctf_reader *reader)
 {
 	progress->first_ns = UINT64_MAX;
-	for (unsigned i = 0; progress->on && i < ctf_stream_count(reader); i++) {
-		const struct ctf_stream_info *info = ctf_stream(reader, i);
+	for (unsigned i = 0; progress->on && i < kymo_ctf_stream_count(reader); i++) {
+		const struct kymo_ctf_stream_info *info = kymo_ctf_stream(reader, i);
 
 		if (info->begin_ns && info->begin_ns < progress->first_ns)
 			progress->first_ns = info->begin_ns;

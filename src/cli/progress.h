@@ -35,7 +35,7 @@ void progress_begin(struct progress *progress, bool quiet);
 void progress_show(struct progress *progress, uint64_t events, double done);
 
 /** progress_extent() - the work is to read @reader to its end. */
-void progress_extent(struct progress *progress, const struct ctf_reader *reader);
+void progress_extent(struct progress *progress, const struct kymo_ctf_reader *reader);
 
 /**
  * progress_trace() - progress_show() while a trace is read; with 0 events, progress_clear()

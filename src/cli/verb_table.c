@@ -75,7 +75,7 @@ int verb_table_print(const struct verb *const *verbs, const struct verb *only, e
 
 	if (table_open(&table, stdout, format) < 0) {
 		fputs("kymo help: out of memory\n", stderr);
-		return EXIT_FAILED;
+		return KYMO_EXIT_FAILED;
 	}
 	table_section(table, "verbs", "Verbs", verb_columns, sizeof verb_columns / sizeof *verb_columns);
 	for (unsigned i = 0; verbs[i]; i++) {
@@ -92,5 +92,5 @@ int verb_table_print(const struct verb *const *verbs, const struct verb *only, e
 				option_row(table, verbs[i], opt);
 	if (!only)
 		conventions(table);
-	return cli_close("help", table, EXIT_OK);
+	return cli_close("help", table, KYMO_EXIT_OK);
 }

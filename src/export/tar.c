@@ -23,13 +23,13 @@ _Static_assert(sizeof(struct header) == BLOCK, "a header is a block");
 
 static const char zeros[2 * BLOCK];
 
-static int write_all(const struct tar *tar, const void *data, size_t size, struct err *err)
+static int write_all(const struct tar *tar, const void *data, size_t size, struct kymo_err *err)
 {
 	for (const char *at = data; size;) {
 		ssize_t written = write(tar->fd, at, size);
 
 		if (written < 0 && errno != EINTR)
-			return err_set(err, EXIT_FAILED, "Writing failed: %s.", strerror(errno));
+			return err_set(err, KYMO_EXIT_FAILED, "Writing failed: %s.", strerror(errno));
 		if (written < 0)
 			continue;
 		at += written;
@@ -38,10 +38,10 @@ static int write_all(const struct tar *tar, const void *data, size_t size, struc
 	return 0;
 }
 
-static int go(const struct tar *tar, off_t to, struct err *err)
+static int go(const struct tar *tar, off_t to, struct kymo_err *err)
 {
 	if (lseek(tar->fd, to, SEEK_SET) < 0)
-		return err_set(err, EXIT_FAILED, "Going back in the archive failed: %s.", strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "Going back in the archive failed: %s.", strerror(errno));
 	return 0;
 }
 
@@ -66,7 +66,7 @@ static void seal(struct header *header)
 	put_number(header->checksum, sizeof(header->checksum) - 1, sum);
 }
 
-static int write_header(const struct tar *tar, int64_t size, struct err *err)
+static int write_header(const struct tar *tar, int64_t size, struct kymo_err *err)
 {
 	struct header header = { .type = '0', .magic = "ustar", .version = { '0', '0' } };
 
@@ -80,37 +80,37 @@ static int write_header(const struct tar *tar, int64_t size, struct err *err)
 	return write_all(tar, &header, sizeof(header), err);
 }
 
-int tar_open(struct tar *tar, int fd, struct err *err)
+int tar_open(struct tar *tar, int fd, struct kymo_err *err)
 {
 	time_t now = time(NULL);
 
 	*tar = (struct tar){ .fd = fd, .now = now > 0 && now <= TAR_FILE_MAX ? now : 0 };
 	if (lseek(fd, 0, SEEK_CUR) < 0)
-		return err_set(err, EXIT_FAILED, "An archive must be a file: the sizes in it are known last.");
+		return err_set(err, KYMO_EXIT_FAILED, "An archive must be a file: the sizes in it are known last.");
 	return 0;
 }
 
-int tar_begin(struct tar *tar, const char *name, struct err *err)
+int tar_begin(struct tar *tar, const char *name, struct kymo_err *err)
 {
 	snprintf(tar->name, sizeof(tar->name), "%s", name);
 	tar->header = lseek(tar->fd, 0, SEEK_CUR);
 	return write_header(tar, 0, err);
 }
 
-int tar_end(struct tar *tar, struct err *err)
+int tar_end(struct tar *tar, struct kymo_err *err)
 {
 	off_t end = lseek(tar->fd, 0, SEEK_CUR);
 	int64_t size = end - tar->header - BLOCK;
 
 	if (size > TAR_FILE_MAX)
-		return err_set(err, EXIT_FAILED, "%s is larger than the 8 GiB that a file of an archive can "
+		return err_set(err, KYMO_EXIT_FAILED, "%s is larger than the 8 GiB that a file of an archive can "
 			       "have; choose less with --begin and --end.", tar->name);
 	if (go(tar, tar->header, err) || write_header(tar, size, err) || go(tar, end, err))
 		return -1;
 	return size % BLOCK ? write_all(tar, zeros, (size_t)(BLOCK - size % BLOCK), err) : 0;
 }
 
-int tar_close(struct tar *tar, struct err *err)
+int tar_close(struct tar *tar, struct kymo_err *err)
 {
 	return write_all(tar, zeros, sizeof(zeros), err);
 }

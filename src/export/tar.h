@@ -35,19 +35,19 @@ struct tar {
  * Context: of all functions here: no allocation, blocks in write(2).
  * Return: 0; -1 with @err when nobody can go back in @fd (a pipe).
  */
-int tar_open(struct tar *tar, int fd, struct err *err);
+int tar_open(struct tar *tar, int fd, struct kymo_err *err);
 
 /** tar_begin() - a file @name, shorter than TAR_NAME_MAX. Return: 0, -1 with @err. */
-int tar_begin(struct tar *tar, const char *name, struct err *err);
+int tar_begin(struct tar *tar, const char *name, struct kymo_err *err);
 
 /**
  * tar_end() - what was written to the descriptor since tar_begin() is the file
  *
  * Return: 0; -1 with @err when writing fails or the file has more than TAR_FILE_MAX bytes.
  */
-int tar_end(struct tar *tar, struct err *err);
+int tar_end(struct tar *tar, struct kymo_err *err);
 
 /** tar_close() - end the archive. Return: 0, -1 with @err. */
-int tar_close(struct tar *tar, struct err *err);
+int tar_close(struct tar *tar, struct kymo_err *err);
 
 #endif

@@ -45,13 +45,13 @@ static bool formats_of(const struct kformat *format, unsigned which, struct kfor
 }
 
 /* Return: 0; -errno with @err. */
-static int open_all(struct beside *beside, const struct kformat *format, size_t size, struct err *err)
+static int open_all(struct beside *beside, const struct kformat *format, size_t size, struct kymo_err *err)
 {
 	static const struct ksource_ops *const ops[SOURCES] = {
 		[MAIN] = &ksource_tracefs, [COUNTERS] = &ksource_perf, [CALLS] = &ksource_tracefs_calls,
 	};
 	struct kformat only[KEVENT_ID_COUNT];
-	struct err without;
+	struct kymo_err without;
 	int rc = 0;
 
 	for (unsigned i = 0; rc == 0 && i < SOURCES; i++) {
@@ -73,14 +73,14 @@ static void beside_close(struct ksource *source)
 	free(source);
 }
 
-static int beside_open(struct ksource **source, const struct kformat *format, size_t size, struct err *err)
+static int beside_open(struct ksource **source, const struct kformat *format, size_t size, struct kymo_err *err)
 {
 	const unsigned cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
 	struct beside *beside = calloc(1, sizeof(*beside) + cpus * sizeof(beside->at[0]));
 	int rc;
 
 	if (!beside)
-		return err_set(err, EXIT_FAILED, "out of memory"), -ENOMEM;
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory"), -ENOMEM;
 	beside->source = (struct ksource){ .ops = &ksource_beside, .cpus = cpus };
 	rc = open_all(beside, format, size, err);
 	if (rc < 0)

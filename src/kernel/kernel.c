@@ -40,18 +40,18 @@ static void take(void *context, unsigned cpu, unsigned event, const struct kreco
 }
 
 /* The kernel knows threads by the numbers of the host. */
-static int open_select(struct kernel *kernel, struct err *err)
+static int open_select(struct kernel *kernel, struct kymo_err *err)
 {
 	if (!namespace_is_first("pid"))
-		return err_set(err, EXIT_FAILED, "kernel events name threads by the host's numbers, and this container has its "
+		return err_set(err, KYMO_EXIT_FAILED, "kernel events name threads by the host's numbers, and this container has its "
 			       "own, so nobody here can tell which are of traced programs: record on the host, or start the "
 			       "container with --pid=host; --kernel-all takes those of all threads");
 	kernel->select = select_create(kernel->source->cpus, kernel->format, take, kernel);
-	return kernel->select ? 0 : err_set(err, EXIT_FAILED, "out of memory");
+	return kernel->select ? 0 : err_set(err, KYMO_EXIT_FAILED, "out of memory");
 }
 
 /* The first one that can be; what the last one says is what grants it. */
-static int open_source(struct kernel *kernel, const struct kernel_options *options, struct err *err)
+static int open_source(struct kernel *kernel, const struct kernel_options *options, struct kymo_err *err)
 {
 	static const struct ksource_ops *const all[] = { &ksource_beside, &ksource_perf };
 	const size_t size = options->ring_size ? options->ring_size : RING_DEFAULT;
@@ -63,7 +63,7 @@ static int open_source(struct kernel *kernel, const struct kernel_options *optio
 		return -1;
 	kernel->stream = calloc(kernel->source->cpus, sizeof(*kernel->stream));
 	if (!kernel->stream)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	return options->all ? 0 : open_select(kernel, err);
 }
 
@@ -114,13 +114,13 @@ bool kernel_has_syscalls(const struct kernel *kernel)
 	return kernel->format[KEVENT_ID_syscall_entry_unknown].id && kernel->format[KEVENT_ID_syscall_exit_unknown].id;
 }
 
-int kernel_open(struct kernel **out, const struct kernel_options *options, struct err *err)
+int kernel_open(struct kernel **out, const struct kernel_options *options, struct kymo_err *err)
 {
 	struct kernel *kernel = calloc(1, sizeof(*kernel));
 
 	*out = NULL;
 	if (!kernel)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	kernel->dir_fd = -1;
 	kernel->format = format_read_all(err);
 	if (kernel->format && !options->syscalls)
@@ -141,13 +141,13 @@ int kernel_open(struct kernel **out, const struct kernel_options *options, struc
 	return 0;
 }
 
-const char *kernel_probe(struct err *err)
+const char *kernel_probe(struct kymo_err *err)
 {
 	struct kernel *kernel = calloc(1, sizeof(*kernel));
 	const char *source = NULL;
 
 	if (!kernel) {
-		(void)err_set(err, EXIT_FAILED, "out of memory");
+		(void)err_set(err, KYMO_EXIT_FAILED, "out of memory");
 		return NULL;
 	}
 	kernel->dir_fd = -1;
@@ -277,13 +277,13 @@ void kernel_read(struct kernel *kernel, uint64_t until_ns)
 	}
 }
 
-static int failed(const struct kernel *kernel, struct err *err)
+static int failed(const struct kernel *kernel, struct kymo_err *err)
 {
 	if (kernel->rc == 0)
 		return 0;
 	if (!kernel->dir)
-		return err_set(err, EXIT_FAILED, "cannot %s kernel events: %s", kernel->store ? "send" : "keep", strerror(-kernel->rc));
-	return err_set(err, EXIT_FAILED, "cannot write kernel events into %s: %s; the rest of them is not in the trace",
+		return err_set(err, KYMO_EXIT_FAILED, "cannot %s kernel events: %s", kernel->store ? "send" : "keep", strerror(-kernel->rc));
+	return err_set(err, KYMO_EXIT_FAILED, "cannot write kernel events into %s: %s; the rest of them is not in the trace",
 		       kernel->dir, strerror(-kernel->rc));
 }
 
@@ -306,7 +306,7 @@ static void tell(struct kernel *kernel, uint64_t ns)
 			kernel->stream[i].last_ns = ns;
 }
 
-int kernel_poll(struct kernel *kernel, struct err *err)
+int kernel_poll(struct kernel *kernel, struct kymo_err *err)
 {
 	uint64_t now = kernel_now();
 
@@ -331,7 +331,7 @@ uint64_t kernel_told(const struct kernel *kernel)
 	return kernel->told_ns;
 }
 
-int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct kernel_stats *left, struct err *err)
+int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct kernel_stats *left, struct kymo_err *err)
 {
 	uint64_t now, refused = 0;
 	int rc;

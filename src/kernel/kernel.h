@@ -54,13 +54,13 @@ struct kernel_stats {
  *
  * Return: 0 and *@kernel; -1 with @err, which says what is missing and what grants it. Then nothing was made.
  */
-int kernel_open(struct kernel **kernel, const struct kernel_options *options, struct err *err);
+int kernel_open(struct kernel **kernel, const struct kernel_options *options, struct kymo_err *err);
 
 /**
  * kernel_probe() - whether kernel_open() could be, as this user; nothing is left behind
  * Return: where the events would come from; NULL with @err: what is missing, and what grants it.
  */
-const char *kernel_probe(struct err *err);
+const char *kernel_probe(struct kymo_err *err);
 
 /** kernel_no_cycles() - why, as errno, this machine's CPU cycles are not recorded, but CPU time; 0: they are, or nobody asked. */
 int kernel_no_cycles(const struct kernel *kernel);
@@ -92,7 +92,7 @@ void kernel_starts(struct kernel *kernel);
  * Return: 0; -1 with @err: @dir cannot be made, and the present one stays. What cannot be written is said by kernel_poll().
  */
 int kernel_turn(struct kernel *kernel, const char *dir, const struct ctf_trace_desc *desc, struct kernel_stats *left,
-		struct err *err);
+		struct kymo_err *err);
 
 /** kernel_place() - @stats of the present directory alone; what is on its way to it is counted. */
 void kernel_place(const struct kernel *kernel, struct kernel_stats *stats);
@@ -102,7 +102,7 @@ void kernel_place(const struct kernel *kernel, struct kernel_stats *stats);
  * Return: milliseconds after which it wants to be called again; -1 with @err: the trace cannot be written, or the rest of
  * it is missing.
  */
-int kernel_poll(struct kernel *kernel, struct err *err);
+int kernel_poll(struct kernel *kernel, struct kymo_err *err);
 
 /* A trace of what is kept. */
 struct kernel_snapshot {
@@ -116,7 +116,7 @@ struct kernel_snapshot {
  * @stats: of the snapshot; left_out is not known of it
  * Return: 0; -1 with @err.
  */
-int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapshot, struct kernel_stats *stats, struct err *err);
+int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapshot, struct kernel_stats *stats, struct kymo_err *err);
 
 /**
  * kernel_told() - with options.store: nothing before it will come any more, CLOCK_MONOTONIC ns
@@ -135,6 +135,6 @@ uint64_t kernel_shortest(const struct kernel *kernel);
  * @left: of the present directory
  * Return: 0; -1 with @err as for kernel_poll().
  */
-int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct kernel_stats *left, struct err *err);
+int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct kernel_stats *left, struct kymo_err *err);
 
 #endif

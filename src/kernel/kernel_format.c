@@ -52,24 +52,24 @@ static bool is_mounted(const char *place)
  * Why it cannot be read, and what grants it. Its group is what lets others read it: files in it are closed to all
  * others, whatever the mode of the mount.
  */
-static void refused_tracefs(struct err *err)
+static void refused_tracefs(struct kymo_err *err)
 {
 	bool mounted = false;
 
 	for (unsigned i = 0; i < PLACES; i++)
 		mounted |= is_mounted(places[i]);
 	if (!namespace_is_first("user"))
-		(void)err_set(err, EXIT_FAILED, NAMESPACE_NO_RIGHTS);
+		(void)err_set(err, KYMO_EXIT_FAILED, NAMESPACE_NO_RIGHTS);
 	else if (mounted)
-		(void)err_set(err, EXIT_FAILED, "kernel events need tracefs, and this user cannot read it: run kymo as root; or sudo "
+		(void)err_set(err, KYMO_EXIT_FAILED, "kernel events need tracefs, and this user cannot read it: run kymo as root; or sudo "
 			      "mount -o remount,mode=755,gid=$(id -g) /sys/kernel/tracing and, once, sudo setcap cap_perfmon+ep "
 			      "$(command -v kymo)");
 	else if (geteuid() == 0)
-		(void)err_set(err, EXIT_FAILED, "kernel events need tracefs, and it is not mounted here: mount -t tracefs tracefs "
+		(void)err_set(err, KYMO_EXIT_FAILED, "kernel events need tracefs, and it is not mounted here: mount -t tracefs tracefs "
 			      "/sys/kernel/tracing; where that is refused (a container), record on the host, or start the container "
 			      "with --pid=host -v /sys/kernel/tracing:/sys/kernel/tracing (docker, podman)");
 	else
-		(void)err_set(err, EXIT_FAILED, "kernel events need tracefs, and it is not mounted here: run kymo as root after mount "
+		(void)err_set(err, KYMO_EXIT_FAILED, "kernel events need tracefs, and it is not mounted here: run kymo as root after mount "
 			      "-t tracefs tracefs /sys/kernel/tracing; or sudo mount -t tracefs -o mode=755,gid=$(id -g) tracefs "
 			      "/sys/kernel/tracing and, once, sudo setcap cap_perfmon+ep $(command -v kymo)");
 }
@@ -129,7 +129,7 @@ int format_read(const char *tracefs, const struct kevent *event, struct kformat 
 	return format->id ? 0 : -ENOENT;
 }
 
-struct kformat *format_read_all(struct err *err)
+struct kformat *format_read_all(struct kymo_err *err)
 {
 	const char *tracefs = format_tracefs();
 	struct kformat *format;
@@ -140,10 +140,10 @@ struct kformat *format_read_all(struct err *err)
 	}
 	format = calloc(kevent_count, sizeof(*format));
 	if (!format)
-		(void)err_set(err, EXIT_FAILED, "out of memory");
+		(void)err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	for (unsigned i = 0; format && i < kevent_count; i++)
 		if (format_read(tracefs, &kevents[i], &format[i]) < 0 && !i) {
-			(void)err_set(err, EXIT_FAILED, "kernel events need the tracepoint %s, and this kernel does not have it",
+			(void)err_set(err, KYMO_EXIT_FAILED, "kernel events need the tracepoint %s, and this kernel does not have it",
 				      kevents[i].raw);
 			free(format);
 			return NULL;

@@ -108,7 +108,7 @@ const char *format_tracefs(void);
 unsigned format_find(const struct kformat *format, const struct krecord *record);
 
 /** format_read_all() - of all events. Return: by event, to be freed; NULL with @err. */
-struct kformat *format_read_all(struct err *err);
+struct kformat *format_read_all(struct kymo_err *err);
 
 /* ---- system calls ---- */
 
@@ -143,7 +143,7 @@ struct ksource;
 struct ksource_ops {
 	const char *name;
 	/** @format: by event. Return: 0, and *@source; -errno with @err, and nothing was changed. */
-	int (*open)(struct ksource **source, const struct kformat *format, size_t ring_size, struct err *err);
+	int (*open)(struct ksource **source, const struct kformat *format, size_t ring_size, struct kymo_err *err);
 	void (*start)(struct ksource *source);
 	/** System calls of thread @tid are wanted, and of all that it makes; 0: of all threads. NULL: they come of all, anyway. */
 	void (*follow)(struct ksource *source, int32_t tid);
@@ -336,7 +336,7 @@ struct kernel {
 };
 
 /** place_open() - where it is to go: a directory, a store, memory. Return: 0; -1 with @err. */
-int place_open(struct kernel *kernel, const struct kernel_options *options, struct err *err);
+int place_open(struct kernel *kernel, const struct kernel_options *options, struct kymo_err *err);
 
 /** place_unmake() - a trace in which nothing is, goes. */
 void place_unmake(const struct kernel *kernel);
@@ -356,7 +356,7 @@ uint64_t kernel_now(void);
  * Return: 0; -1 with @err.
  */
 int trace_make(const char *dir, const struct ctf_trace_desc *desc, const struct kformat *there, uint8_t uuid[16], int *dir_fd,
-	       struct err *err);
+	       struct kymo_err *err);
 
 /** trace_put_event() - declare an event of @stream. @field: up to one that is KEVENT_NONE. */
 void trace_put_event(FILE *out, unsigned stream, unsigned id, const char *name, const struct kevent_field *field);
@@ -371,7 +371,7 @@ int stream_store(struct kstream *stream, const struct ctf_store *store, uint32_t
 
 /** trace_store() - the metadata into @store. Return: 0; -1 with @err. */
 int trace_store(const struct ctf_store *store, const struct ctf_trace_desc *desc, const struct kformat *there, uint8_t uuid[16],
-		struct err *err);
+		struct kymo_err *err);
 
 /**
  * stream_turn() - end the file, and go on in one of that name in @dir_fd

@@ -31,30 +31,30 @@ static int open_streams(struct kernel *kernel)
 	return rc;
 }
 
-static int open_trace(struct kernel *kernel, const struct kernel_options *options, struct err *err)
+static int open_trace(struct kernel *kernel, const struct kernel_options *options, struct kymo_err *err)
 {
 	int rc;
 
 	kernel->dir = strdup(options->dir);
 	if (!kernel->dir)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	if (trace_make(options->dir, options->desc, kernel->format, kernel->uuid, &kernel->dir_fd, err) < 0)
 		return -1;
 	rc = open_streams(kernel);
-	return rc < 0 ? err_set(err, EXIT_FAILED, "cannot write into %s: %s", options->dir, strerror(-rc)) : 0;
+	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot write into %s: %s", options->dir, strerror(-rc)) : 0;
 }
 
-static int open_kept(struct kernel *kernel, const struct kernel_options *options, struct err *err)
+static int open_kept(struct kernel *kernel, const struct kernel_options *options, struct kymo_err *err)
 {
 	kernel->kept = calloc(kernel->source->cpus, sizeof(*kernel->kept));
 	for (unsigned i = 0; kernel->kept && i < kernel->source->cpus; i++)
 		kernel->kept[i] = (struct kkept){
 			.window_ns = options->window_ns + KEPT_MORE_NS, .limit = options->memory / kernel->source->cpus,
 		};
-	return kernel->kept && open_streams(kernel) == 0 ? 0 : err_set(err, EXIT_FAILED, "out of memory");
+	return kernel->kept && open_streams(kernel) == 0 ? 0 : err_set(err, KYMO_EXIT_FAILED, "out of memory");
 }
 
-static int open_store(struct kernel *kernel, const struct kernel_options *options, struct err *err)
+static int open_store(struct kernel *kernel, const struct kernel_options *options, struct kymo_err *err)
 {
 	int rc;
 
@@ -62,10 +62,10 @@ static int open_store(struct kernel *kernel, const struct kernel_options *option
 	if (trace_store(options->store, options->desc, kernel->format, kernel->uuid, err) < 0)
 		return -1;
 	rc = open_streams(kernel);
-	return rc < 0 ? err_set(err, EXIT_FAILED, "cannot send kernel events: %s", strerror(-rc)) : 0;
+	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot send kernel events: %s", strerror(-rc)) : 0;
 }
 
-int place_open(struct kernel *kernel, const struct kernel_options *options, struct err *err)
+int place_open(struct kernel *kernel, const struct kernel_options *options, struct kymo_err *err)
 {
 	if (options->store)
 		return open_store(kernel, options, err);
@@ -116,14 +116,14 @@ static int turn_streams(struct kernel *kernel, int dir_fd)
 }
 
 int kernel_turn(struct kernel *kernel, const char *dir, const struct ctf_trace_desc *desc, struct kernel_stats *left,
-		struct err *err)
+		struct kymo_err *err)
 {
 	char *path = strdup(dir);
 	uint8_t uuid[16];
 	int dir_fd = -1;
 
 	if (!path)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	if (trace_make(dir, desc, kernel->format, uuid, &dir_fd, err) < 0) {
 		if (dir_fd >= 0)
 			trace_unmake(dir, dir_fd, NULL, 0);
@@ -150,7 +150,7 @@ int kernel_turn(struct kernel *kernel, const char *dir, const struct ctf_trace_d
 
 /* ---- from memory ---- */
 
-int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapshot, struct kernel_stats *stats, struct err *err)
+int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapshot, struct kernel_stats *stats, struct kymo_err *err)
 {
 	const unsigned cpus = kernel->source->cpus;
 	struct kstream *stream = calloc(cpus, sizeof(*stream));
@@ -162,7 +162,7 @@ int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapsho
 		.counter = kernel->counter, .full = kernel->full,
 	};
 	if (!stream)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	if (kernel_poll(kernel, err) < 0 ||
 	    trace_make(snapshot->dir, snapshot->desc, kernel->format, uuid, &dir_fd, err) < 0) {
 		free(stream);
@@ -182,5 +182,5 @@ int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapsho
 	}
 	(void)close(dir_fd);
 	free(stream);
-	return rc < 0 ? err_set(err, EXIT_FAILED, "cannot write kernel events into %s: %s", snapshot->dir, strerror(-rc)) : 0;
+	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot write kernel events into %s: %s", snapshot->dir, strerror(-rc)) : 0;
 }

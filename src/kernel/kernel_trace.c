@@ -75,23 +75,23 @@ static void make_uuid(uint8_t uuid[16])
 }
 
 int trace_make(const char *dir, const struct ctf_trace_desc *desc, const struct kformat *there, uint8_t uuid[16], int *dir_fd,
-	       struct err *err)
+	       struct kymo_err *err)
 {
 	int rc;
 
 	*dir_fd = -1;
 	make_uuid(uuid);
 	if (mkdir(dir, 0755) < 0)
-		return err_set(err, EXIT_FAILED, "cannot make %s: %s", dir, strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot make %s: %s", dir, strerror(errno));
 	*dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*dir_fd < 0 || mkdirat(*dir_fd, "index", 0755) < 0)
-		return err_set(err, EXIT_FAILED, "cannot write into %s: %s", dir, strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot write into %s: %s", dir, strerror(errno));
 	rc = trace_metadata(*dir_fd, desc, uuid, there);
-	return rc < 0 ? err_set(err, EXIT_FAILED, "cannot write into %s: %s", dir, strerror(-rc)) : 0;
+	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot write into %s: %s", dir, strerror(-rc)) : 0;
 }
 
 int trace_store(const struct ctf_store *store, const struct ctf_trace_desc *desc, const struct kformat *there, uint8_t uuid[16],
-		struct err *err)
+		struct kymo_err *err)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -104,7 +104,7 @@ int trace_store(const struct ctf_store *store, const struct ctf_trace_desc *desc
 	if (out && fclose(out) == 0)
 		rc = store->metadata(store->context, uuid, text, size);
 	free(text);
-	return rc < 0 ? err_set(err, EXIT_FAILED, "cannot send kernel events: %s", strerror(-rc)) : 0;
+	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot send kernel events: %s", strerror(-rc)) : 0;
 }
 
 void trace_unmake(const char *dir, int dir_fd, const struct kstream *stream, unsigned count)

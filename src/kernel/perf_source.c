@@ -19,21 +19,21 @@ static struct kring *ring_of(const struct ksource *source, unsigned cpu)
 	return &((struct perf *)source)->ring[cpu];
 }
 
-static int refused(int rc, struct err *err)
+static int refused(int rc, struct kymo_err *err)
 {
 	if ((rc == -EACCES || rc == -EPERM) && !namespace_is_first("user"))
-		(void)err_set(err, EXIT_FAILED, NAMESPACE_NO_RIGHTS);
+		(void)err_set(err, KYMO_EXIT_FAILED, NAMESPACE_NO_RIGHTS);
 	else if ((rc == -EACCES || rc == -EPERM) && geteuid() == 0)
-		(void)err_set(err, EXIT_FAILED, "kernel events need CAP_PERFMON on the host, and in this container root does not have "
+		(void)err_set(err, KYMO_EXIT_FAILED, "kernel events need CAP_PERFMON on the host, and in this container root does not have "
 			      "it: record on the host, or start it with --cap-add PERFMON (docker, podman)");
 	else if (rc == -EACCES || rc == -EPERM)
-		(void)err_set(err, EXIT_FAILED, "kernel events need CAP_PERFMON: run kymo as root; or once: sudo setcap "
+		(void)err_set(err, KYMO_EXIT_FAILED, "kernel events need CAP_PERFMON: run kymo as root; or once: sudo setcap "
 			      "cap_perfmon+ep $(command -v kymo); or for everybody: sudo sysctl kernel.perf_event_paranoid=-1");
 	else if (rc == -ENOSYS || rc == -ENOENT)
-		(void)err_set(err, EXIT_FAILED, "kernel events need perf_event_open(2), and this kernel, or container, does not "
+		(void)err_set(err, KYMO_EXIT_FAILED, "kernel events need perf_event_open(2), and this kernel, or container, does not "
 			      "have it");
 	else
-		(void)err_set(err, EXIT_FAILED, "cannot record kernel events: %s", strerror(-rc));
+		(void)err_set(err, KYMO_EXIT_FAILED, "cannot record kernel events: %s", strerror(-rc));
 	return rc;
 }
 
@@ -57,7 +57,7 @@ static int open_ring(struct kring *ring, int cpu, const uint32_t *id, unsigned c
 	return rc == -ENODEV || rc == -EINVAL ? 0 : rc;
 }
 
-static int perf_open(struct ksource **source, const struct kformat *format, size_t size, struct err *err)
+static int perf_open(struct ksource **source, const struct kformat *format, size_t size, struct kymo_err *err)
 {
 	unsigned configured = (unsigned)sysconf(_SC_NPROCESSORS_CONF), count = 0;
 	struct perf *perf = calloc(1, sizeof(*perf) + configured * sizeof(perf->ring[0]));
@@ -67,7 +67,7 @@ static int perf_open(struct ksource **source, const struct kformat *format, size
 	int rc;
 
 	if (!perf)
-		return err_set(err, EXIT_FAILED, "out of memory"), -ENOMEM;
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory"), -ENOMEM;
 	perf->source.ops = &ksource_perf;
 	while (power < size)
 		power *= 2;

@@ -210,7 +210,7 @@ static int set_up(struct tracefs *tracefs, const char *suffix, size_t size, unsi
 }
 
 static int open_instance(struct ksource **source, const struct ksource_ops *ops, const char *suffix,
-			 const struct kformat *format, size_t size, struct err *err)
+			 const struct kformat *format, size_t size, struct kymo_err *err)
 {
 	const bool calls = ops == &ksource_tracefs_calls;
 	unsigned cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
@@ -218,14 +218,14 @@ static int open_instance(struct ksource **source, const struct ksource_ops *ops,
 	int rc;
 
 	if (!tracefs)
-		return err_set(err, EXIT_FAILED, "out of memory"), -ENOMEM;
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory"), -ENOMEM;
 	tracefs->source.ops = ops;
 	tracefs->dir = -1;
 	rc = set_up(tracefs, suffix, size, cpus);
 	if (rc == 0)	/* system calls cost all threads something, so they wait for somebody who is followed */
 		rc = calls ? put(tracefs, "options/event-fork", "1") : enable(tracefs, format);
 	if (rc < 0) {
-		(void)err_set(err, EXIT_FAILED, "cannot have an instance of tracefs, %s: %s", tracefs->path, strerror(-rc));
+		(void)err_set(err, KYMO_EXIT_FAILED, "cannot have an instance of tracefs, %s: %s", tracefs->path, strerror(-rc));
 		tracefs_close(&tracefs->source);
 		return rc;
 	}
@@ -233,12 +233,12 @@ static int open_instance(struct ksource **source, const struct ksource_ops *ops,
 	return 0;
 }
 
-static int tracefs_open(struct ksource **source, const struct kformat *format, size_t size, struct err *err)
+static int tracefs_open(struct ksource **source, const struct kformat *format, size_t size, struct kymo_err *err)
 {
 	return open_instance(source, &ksource_tracefs, "", format, size, err);
 }
 
-static int tracefs_open_calls(struct ksource **source, const struct kformat *format, size_t size, struct err *err)
+static int tracefs_open_calls(struct ksource **source, const struct kformat *format, size_t size, struct kymo_err *err)
 {
 	return open_instance(source, &ksource_tracefs_calls, CALLS_SUFFIX, format, size, err);
 }

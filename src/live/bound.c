@@ -8,12 +8,12 @@
 #define PATIENCE_PERIODS 5			/* of the live timer */
 
 /* Index of @trace in @reader, or -1. */
-static int trace_index(const struct ctf_reader *reader, const struct live_trace *trace)
+static int trace_index(const struct kymo_ctf_reader *reader, const struct live_trace *trace)
 {
 	const char *path = copydir_trace_path(trace);
 
-	for (unsigned i = 0; path && i < ctf_trace_count(reader); i++)
-		if (!strcmp(ctf_trace(reader, i)->path, path))
+	for (unsigned i = 0; path && i < kymo_ctf_trace_count(reader); i++)
+		if (!strcmp(kymo_ctf_trace(reader, i)->path, path))
 			return (int)i;
 	return -1;
 }
@@ -25,7 +25,7 @@ struct trace_cache {
 };
 
 /* Return: false: it is not known. */
-static bool bound_of(const struct live_stream *stream, const struct ctf_reader *reader, struct trace_cache *cache,
+static bool bound_of(const struct live_stream *stream, const struct kymo_ctf_reader *reader, struct trace_cache *cache,
 		     int64_t *ns)
 {
 	if (!stream->has_bound)
@@ -34,11 +34,11 @@ static bool bound_of(const struct live_stream *stream, const struct ctf_reader *
 		cache->trace = stream->trace;
 		cache->index = trace_index(reader, stream->trace);
 	}
-	*ns = cache->index < 0 ? INT64_MIN : ctf_epoch(reader, (unsigned)cache->index, stream->class, stream->bound);
+	*ns = cache->index < 0 ? INT64_MIN : kymo_ctf_epoch(reader, (unsigned)cache->index, stream->class, stream->bound);
 	return *ns > INT64_MIN;
 }
 
-int64_t bound_until(const struct client *client, const struct ctf_reader *reader, int64_t now_ns, unsigned *silent)
+int64_t bound_until(const struct client *client, const struct kymo_ctf_reader *reader, int64_t now_ns, unsigned *silent)
 {
 	int64_t patience = PATIENCE_PERIODS * client_live_timer_ns(client), until = INT64_MAX, most = INT64_MIN, ns;
 	struct trace_cache cache = { 0 };
@@ -65,7 +65,7 @@ int64_t bound_until(const struct client *client, const struct ctf_reader *reader
 	return until == INT64_MAX ? most : until;
 }
 
-void bound_forget(const struct client *client, const struct copydir *copydir, const struct ctf_reader *reader,
+void bound_forget(const struct client *client, const struct copydir *copydir, const struct kymo_ctf_reader *reader,
 		  int64_t until)
 {
 	uint64_t end;
@@ -74,7 +74,7 @@ void bound_forget(const struct client *client, const struct copydir *copydir, co
 		while (copydir_mark(copydir, stream, &end)) {
 			const int trace = trace_index(reader, stream->trace);
 
-			if (trace < 0 || ctf_epoch(reader, (unsigned)trace, stream->class, end) >= until)
+			if (trace < 0 || kymo_ctf_epoch(reader, (unsigned)trace, stream->class, end) >= until)
 				break;
 			copydir_forget(stream);
 		}

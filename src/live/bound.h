@@ -13,17 +13,17 @@
  * bound_until() - how far @reader, of what @client brought, may give events
  * @silent: set to how many streams are not waited for
  *
- * Return: epoch ns, for ctf_until(); INT64_MIN: nothing is known for certain.
+ * Return: epoch ns, for kymo_ctf_until(); INT64_MIN: nothing is known for certain.
  * Context: no allocation.
  */
-int64_t bound_until(const struct client *client, const struct ctf_reader *reader, int64_t now_ns, unsigned *silent);
+int64_t bound_until(const struct client *client, const struct kymo_ctf_reader *reader, int64_t now_ns, unsigned *silent);
 
 /**
  * bound_forget() - @reader has given all events up to @until: what is before them is not needed
  *
  * Of a directory of @copydir's own, see copydir_mark(). Context: system calls.
  */
-void bound_forget(const struct client *client, const struct copydir *copydir, const struct ctf_reader *reader,
+void bound_forget(const struct client *client, const struct copydir *copydir, const struct kymo_ctf_reader *reader,
 		  int64_t until);
 
 #endif

@@ -178,7 +178,7 @@ static enum taken take(struct reply *reply)
 }
 
 /* Replies that are whole. Return: -1 with @err. */
-static int take_all(struct client *client, struct wire_in *in, struct wire_out *out, struct err *err)
+static int take_all(struct client *client, struct wire_in *in, struct wire_out *out, struct kymo_err *err)
 {
 	while (wire_left(in) && client->phase != CLIENT_ENDED) {
 		const uint8_t *begin = in->at;
@@ -187,7 +187,7 @@ static int take_all(struct client *client, struct wire_in *in, struct wire_out *
 		struct reply reply = { client, &request, in, out, err };
 
 		if (!client->request_count)
-			return err_set(err, EXIT_INPUT, "it sends what it was not asked for");
+			return err_set(err, KYMO_EXIT_INPUT, "it sends what it was not asked for");
 		request = client->request[client->request_first];
 		taken = take(&reply);
 		if (taken == TAKE_FAILED)
@@ -205,7 +205,7 @@ static int take_all(struct client *client, struct wire_in *in, struct wire_out *
 }
 
 int client_bytes(struct client *client, const uint8_t *bytes, size_t size, int64_t now_ns, struct wire_out *out,
-		 struct err *err)
+		 struct kymo_err *err)
 {
 	struct wire_in in;
 	int rc;
@@ -215,13 +215,13 @@ int client_bytes(struct client *client, const uint8_t *bytes, size_t size, int64
 		return 0;
 	wire_add_bytes(&client->in, bytes, size);
 	if (client->in.failed)
-		return err_set(err, EXIT_FAILED, "there is no memory for what the relay sends");
+		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for what the relay sends");
 	in = (struct wire_in){ client->in.bytes, client->in.bytes + client->in.used, false };
 	rc = take_all(client, &in, out, err);
 	client->in.used = wire_left(&in);
 	memmove(client->in.bytes, in.at, client->in.used);
 	if (rc == 0 && (client->no_memory || out->failed))
-		return err_set(err, EXIT_FAILED, "there is no memory for requests");
+		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for requests");
 	return rc;
 }
 

@@ -78,14 +78,14 @@ struct live_stream {
 /* Where things go. Functions return 0, or -1 with @err, which ends it all. */
 struct client_sink {
 	/* A session that the relay has; only when no session is asked for. */
-	int (*session)(void *context, const struct wire_listed_session *session, struct err *err);
+	int (*session)(void *context, const struct wire_listed_session *session, struct kymo_err *err);
 	/* More metadata of @trace, behind what came before. */
-	int (*metadata)(void *context, struct live_trace *trace, const uint8_t *bytes, size_t size, struct err *err);
+	int (*metadata)(void *context, struct live_trace *trace, const uint8_t *bytes, size_t size, struct kymo_err *err);
 	/* Bytes at @offset of the packet that comes. */
 	int (*bytes)(void *context, struct live_stream *stream, uint64_t offset, const uint8_t *bytes, size_t size,
-		     struct err *err);
+		     struct kymo_err *err);
 	/* The packet, stream->index, is complete; or, @complete false, is to be forgotten. */
-	int (*packet)(void *context, struct live_stream *stream, bool complete, struct err *err);
+	int (*packet)(void *context, struct live_stream *stream, bool complete, struct kymo_err *err);
 	/* Something that people may want to know; no end. */
 	void (*say)(void *context, const char *text);
 	void *context;
@@ -110,7 +110,7 @@ void client_connected(struct client *client, int64_t now_ns, struct wire_out *ou
 
 /** client_bytes() - what the relay sent. Return: 0, or -1: close the connection, @err says why. */
 int client_bytes(struct client *client, const uint8_t *bytes, size_t size, int64_t now_ns, struct wire_out *out,
-		 struct err *err);
+		 struct kymo_err *err);
 
 /** client_tick() - ask what is to be asked by now. Return: when to call it again. */
 int64_t client_tick(struct client *client, int64_t now_ns, struct wire_out *out);

@@ -55,7 +55,7 @@ struct reply {
 	const struct request *request;
 	struct wire_in *in;
 	struct wire_out *out;		/* requests that follow from it */
-	struct err *err;
+	struct kymo_err *err;
 };
 
 /* ---- client.c ---- */

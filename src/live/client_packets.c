@@ -103,7 +103,7 @@ static enum taken packet_is_there(struct reply *reply, struct live_stream *strea
 	struct client *client = reply->client;
 
 	if (!makes_sense(index)) {
-		(void)err_set(reply->err, EXIT_INPUT, "the index of a packet of %s makes no sense", stream->channel);
+		(void)err_set(reply->err, KYMO_EXIT_INPUT, "the index of a packet of %s makes no sense", stream->channel);
 		return TAKE_FAILED;
 	}
 	stream->class = index->stream_class;
@@ -204,7 +204,7 @@ enum taken client_on_packet(struct reply *reply)
 	if (head.status != WIRE_PACKET_OK || !head.size)
 		return stream->state == STREAM_ENDED ? TAKEN : packet_not_yet(reply, stream, &head);
 	if (head.size > reply->request->size) {
-		(void)err_set(reply->err, EXIT_INPUT, "it sends %" PRIu32 " bytes of a packet when %" PRIu32 " were asked for",
+		(void)err_set(reply->err, KYMO_EXIT_INPUT, "it sends %" PRIu32 " bytes of a packet when %" PRIu32 " were asked for",
 			      head.size, reply->request->size);
 		return TAKE_FAILED;
 	}

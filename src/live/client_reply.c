@@ -8,13 +8,13 @@
 
 static enum taken malformed(struct reply *reply, const char *what)
 {
-	(void)err_set(reply->err, EXIT_INPUT, "%s makes no sense", what);
+	(void)err_set(reply->err, KYMO_EXIT_INPUT, "%s makes no sense", what);
 	return TAKE_FAILED;
 }
 
 static enum taken no_memory(struct reply *reply)
 {
-	(void)err_set(reply->err, EXIT_FAILED, "there is no memory for what the relay has");
+	(void)err_set(reply->err, KYMO_EXIT_FAILED, "there is no memory for what the relay has");
 	return TAKE_FAILED;
 }
 
@@ -32,7 +32,7 @@ enum taken client_on_connect(struct reply *reply)
 	if (!wire_get_connect(reply->in, &connect))
 		return TAKE_MORE;
 	if (connect.major != WIRE_MAJOR) {
-		(void)err_set(reply->err, EXIT_INPUT, "it speaks version %" PRIu32 ".%" PRIu32 " of the viewer protocol, not %u",
+		(void)err_set(reply->err, KYMO_EXIT_INPUT, "it speaks version %" PRIu32 ".%" PRIu32 " of the viewer protocol, not %u",
 			      connect.major, connect.minor, WIRE_MAJOR);
 		return TAKE_FAILED;
 	}
@@ -116,7 +116,7 @@ enum taken client_on_create(struct reply *reply)
 	if (wire_left(reply->in) < 4)
 		return TAKE_MORE;
 	if (wire_take(reply->in, 4) != WIRE_CREATED) {
-		(void)err_set(reply->err, EXIT_FAILED, "the relay takes no more viewers");
+		(void)err_set(reply->err, KYMO_EXIT_FAILED, "the relay takes no more viewers");
 		return TAKE_FAILED;
 	}
 	client_ask(client, reply->out, WIRE_VIEWER_ATTACH, WIRE_SIZE_attach, NULL, 0);
@@ -194,7 +194,7 @@ static enum taken take_stream(struct reply *reply, const struct wire_listed_stre
 			return TAKEN;
 	stream = stream_from_before(client, trace, listed->channel);
 	if (!stream && client->stream_count == CLIENT_STREAMS_MAX) {
-		(void)err_set(reply->err, EXIT_INPUT, "the session has more than %u streams", CLIENT_STREAMS_MAX);
+		(void)err_set(reply->err, KYMO_EXIT_INPUT, "the session has more than %u streams", CLIENT_STREAMS_MAX);
 		return TAKE_FAILED;
 	}
 	if (!stream)
@@ -260,7 +260,7 @@ static enum taken refused(struct reply *reply)
 	default:
 		break;
 	}
-	(void)err_set(reply->err, EXIT_FAILED, "session %s cannot be watched: %s", client->options->session, why);
+	(void)err_set(reply->err, KYMO_EXIT_FAILED, "session %s cannot be watched: %s", client->options->session, why);
 	return TAKE_FAILED;
 }
 
@@ -296,7 +296,7 @@ enum taken client_on_new_streams(struct reply *reply)
 		return taken;
 	client->asked_streams = client->stale_streams = false;
 	if (client->list_status == WIRE_STREAMS_ERR) {
-		(void)err_set(reply->err, EXIT_FAILED, "the relay does not know session %s any more", client->options->session);
+		(void)err_set(reply->err, KYMO_EXIT_FAILED, "the relay does not know session %s any more", client->options->session);
 		return TAKE_FAILED;
 	}
 	if (client->list_status == WIRE_STREAMS_HUP && all_ended(client))
@@ -322,7 +322,7 @@ static enum taken add_metadata(struct reply *reply, struct live_trace *trace, co
 	const size_t known = trace->metadata.used - trace->again, same = known < size ? known : size;
 
 	if (same && memcmp(trace->metadata.bytes + trace->again, bytes, same)) {
-		(void)err_set(reply->err, EXIT_FAILED, "session %s is another one than before; watch it anew",
+		(void)err_set(reply->err, KYMO_EXIT_FAILED, "session %s is another one than before; watch it anew",
 			      client->options->session);
 		return TAKE_FAILED;
 	}

@@ -117,9 +117,9 @@ static void stream_path(const struct copydir_trace *trace, const char *channel, 
 
 /* ---- files ---- */
 
-static int no_memory(struct err *err)
+static int no_memory(struct kymo_err *err)
 {
-	return err_set(err, EXIT_FAILED, "there is no memory for what is to be written");
+	return err_set(err, KYMO_EXIT_FAILED, "there is no memory for what is to be written");
 }
 
 static struct copydir_trace *trace_of(struct copydir *copydir, struct live_trace *live)
@@ -165,7 +165,7 @@ static struct copydir_stream *stream_of(struct copydir *copydir, struct live_str
 	return stream;
 }
 
-int copydir_metadata(void *context, struct live_trace *live, const uint8_t *bytes, size_t size, struct err *err)
+int copydir_metadata(void *context, struct live_trace *live, const uint8_t *bytes, size_t size, struct kymo_err *err)
 {
 	struct copydir *copydir = context;
 	struct copydir_trace *trace = trace_of(copydir, live);
@@ -183,7 +183,7 @@ int copydir_metadata(void *context, struct live_trace *live, const uint8_t *byte
 }
 
 int copydir_bytes(void *context, struct live_stream *live, uint64_t offset, const uint8_t *bytes, size_t size,
-		struct err *err)
+		struct kymo_err *err)
 {
 	struct copydir *copydir = context;
 	struct copydir_stream *stream = stream_of(copydir, live);
@@ -196,7 +196,7 @@ int copydir_bytes(void *context, struct live_stream *live, uint64_t offset, cons
 	return 0;
 }
 
-int copydir_packet(void *context, struct live_stream *live, bool complete, struct err *err)
+int copydir_packet(void *context, struct live_stream *live, bool complete, struct kymo_err *err)
 {
 	struct copydir *copydir = context;
 	struct copydir_stream *stream = live->of_sink;
@@ -221,12 +221,12 @@ int copydir_packet(void *context, struct live_stream *live, bool complete, struc
 	return store_entry(stream->file, &entry, NULL, NULL) < 0 ? no_memory(err) : 0;
 }
 
-int copydir_flush(struct copydir *copydir, bool *news, struct err *err)
+int copydir_flush(struct copydir *copydir, bool *news, struct kymo_err *err)
 {
 	disk_drain(copydir->store.disk);
 	*news = copydir->news;
 	copydir->news = false;
-	return copydir->failed ? err_set(err, EXIT_FAILED, "%s", copydir->why) : 0;
+	return copydir->failed ? err_set(err, KYMO_EXIT_FAILED, "%s", copydir->why) : 0;
 }
 
 bool copydir_mark(const struct copydir *copydir, const struct live_stream *live, uint64_t *end)
@@ -277,7 +277,7 @@ static void wake(void *context)
 	(void)context;
 }
 
-static int make_own(struct copydir *copydir, struct err *err)
+static int make_own(struct copydir *copydir, struct kymo_err *err)
 {
 	const char *parent = getenv("TMPDIR");
 
@@ -288,7 +288,7 @@ static int make_own(struct copydir *copydir, struct err *err)
 		return no_memory(err);
 	}
 	if (!mkdtemp(copydir->path))
-		return err_set(err, EXIT_FAILED, "cannot make a directory in %s: %s; another place is chosen with TMPDIR", parent,
+		return err_set(err, KYMO_EXIT_FAILED, "cannot make a directory in %s: %s; another place is chosen with TMPDIR", parent,
 			       strerror(errno));
 	copydir->own = true;
 	return 0;
@@ -307,7 +307,7 @@ static bool is_empty(const char *path)
 	return empty;
 }
 
-static int make_given(struct copydir *copydir, const char *path, struct err *err)
+static int make_given(struct copydir *copydir, const char *path, struct kymo_err *err)
 {
 	copydir->path = strdup(path);
 	if (!copydir->path)
@@ -317,13 +317,13 @@ static int make_given(struct copydir *copydir, const char *path, struct err *err
 	if (mkdir(path, 0777) == 0)
 		return 0;
 	if (errno != EEXIST)
-		return err_set(err, EXIT_FAILED, "cannot make the directory %s: %s", path, strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot make the directory %s: %s", path, strerror(errno));
 	if (!is_empty(path))
-		return err_set(err, EXIT_USAGE, "%s is no empty directory; choose one that is not there yet", path);
+		return err_set(err, KYMO_EXIT_USAGE, "%s is no empty directory; choose one that is not there yet", path);
 	return 0;
 }
 
-int copydir_open(const char *path, struct copydir **out, struct err *err)
+int copydir_open(const char *path, struct copydir **out, struct kymo_err *err)
 {
 	struct copydir *copydir = calloc(1, sizeof(*copydir));
 	int rc;
@@ -335,7 +335,7 @@ int copydir_open(const char *path, struct copydir **out, struct err *err)
 	if (rc == 0) {
 		copydir->store.root = open(copydir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (copydir->store.root < 0)
-			rc = err_set(err, EXIT_FAILED, "%s cannot be opened: %s", copydir->path, strerror(errno));
+			rc = err_set(err, KYMO_EXIT_FAILED, "%s cannot be opened: %s", copydir->path, strerror(errno));
 	}
 	copydir->store.root_path = copydir->path;
 	copydir->store.say = failed;
@@ -343,7 +343,7 @@ int copydir_open(const char *path, struct copydir **out, struct err *err)
 	if (rc == 0) {
 		copydir->store.disk = disk_start(wake, NULL);
 		if (!copydir->store.disk)
-			rc = err_set(err, EXIT_FAILED, "cannot start a thread");
+			rc = err_set(err, KYMO_EXIT_FAILED, "cannot start a thread");
 	}
 	if (rc < 0)
 		copydir_close(copydir);

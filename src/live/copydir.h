@@ -23,7 +23,7 @@ struct copydir;
  *
  * Return: 0, or -1 with @err filled.
  */
-int copydir_open(const char *path, struct copydir **copydir, struct err *err);
+int copydir_open(const char *path, struct copydir **copydir, struct kymo_err *err);
 
 /** copydir_close() - a directory of its own is removed. NULL: nothing. */
 void copydir_close(struct copydir *copydir);
@@ -31,10 +31,10 @@ void copydir_close(struct copydir *copydir);
 const char *copydir_path(const struct copydir *copydir);
 
 /* What a client_sink has; @context is the copydir. */
-int copydir_metadata(void *context, struct live_trace *trace, const uint8_t *bytes, size_t size, struct err *err);
+int copydir_metadata(void *context, struct live_trace *trace, const uint8_t *bytes, size_t size, struct kymo_err *err);
 int copydir_bytes(void *context, struct live_stream *stream, uint64_t offset, const uint8_t *bytes, size_t size,
-		struct err *err);
-int copydir_packet(void *context, struct live_stream *stream, bool complete, struct err *err);
+		struct kymo_err *err);
+int copydir_packet(void *context, struct live_stream *stream, bool complete, struct kymo_err *err);
 
 /**
  * copydir_flush() - all that was given is in the files
@@ -42,7 +42,7 @@ int copydir_packet(void *context, struct live_stream *stream, bool complete, str
  *
  * Return: 0, or -1 with @err: it cannot be written.
  */
-int copydir_flush(struct copydir *copydir, bool *news, struct err *err);
+int copydir_flush(struct copydir *copydir, bool *news, struct kymo_err *err);
 
 /**
  * copydir_mark() - of a directory of its own: a place in the file of @stream, some MiB behind the one before

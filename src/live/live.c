@@ -25,7 +25,7 @@ struct live {
 	unsigned silent;		/* streams, as was said last */
 	uint64_t bytes;
 	int rc;
-	struct err err;
+	struct kymo_err err;
 };
 
 static int64_t now_ns(void)
@@ -73,7 +73,7 @@ static void send_out(struct live *live, struct wire_out *out)
 	wire_out_free(out);
 	if (rc == 0)
 		return;
-	(void)err_set(&live->err, EXIT_FAILED, "the relay does not take requests");
+	(void)err_set(&live->err, KYMO_EXIT_FAILED, "the relay does not take requests");
 	fail(live);
 }
 
@@ -224,7 +224,7 @@ static void lost(struct live *live)
 	(void)uv_timer_start(&live->timer, on_again, AGAIN_MS, 0);
 }
 
-static void on_ended(void *context, const struct err *err)
+static void on_ended(void *context, const struct kymo_err *err)
 {
 	struct live *live = context;
 
@@ -262,7 +262,7 @@ bool live_has_news(const struct live *live)
 	return live->news;
 }
 
-int64_t live_until(struct live *live, const struct ctf_reader *reader)
+int64_t live_until(struct live *live, const struct kymo_ctf_reader *reader)
 {
 	unsigned silent;
 	int64_t until;
@@ -280,7 +280,7 @@ int64_t live_until(struct live *live, const struct ctf_reader *reader)
 	return until;
 }
 
-void live_forget(const struct live *live, const struct ctf_reader *reader, int64_t until)
+void live_forget(const struct live *live, const struct kymo_ctf_reader *reader, int64_t until)
 {
 	bound_forget(live->client, live->copydir, reader, until);
 }
@@ -297,14 +297,14 @@ void live_count(const struct live *live, struct live_counts *counts)
 
 /* ---- the client's sink ---- */
 
-static int on_session(void *context, const struct wire_listed_session *session, struct err *err)
+static int on_session(void *context, const struct wire_listed_session *session, struct kymo_err *err)
 {
 	const struct live *live = context;
 
 	return live->options->session(live->options->context, session, err);
 }
 
-static int on_metadata(void *context, struct live_trace *trace, const uint8_t *bytes, size_t size, struct err *err)
+static int on_metadata(void *context, struct live_trace *trace, const uint8_t *bytes, size_t size, struct kymo_err *err)
 {
 	struct live *live = context;
 
@@ -312,7 +312,7 @@ static int on_metadata(void *context, struct live_trace *trace, const uint8_t *b
 }
 
 static int on_bytes(void *context, struct live_stream *stream, uint64_t offset, const uint8_t *bytes, size_t size,
-		    struct err *err)
+		    struct kymo_err *err)
 {
 	struct live *live = context;
 
@@ -320,7 +320,7 @@ static int on_bytes(void *context, struct live_stream *stream, uint64_t offset, 
 	return copydir_bytes(live->copydir, stream, offset, bytes, size, err);
 }
 
-static int on_packet(void *context, struct live_stream *stream, bool complete, struct err *err)
+static int on_packet(void *context, struct live_stream *stream, bool complete, struct kymo_err *err)
 {
 	struct live *live = context;
 
@@ -357,7 +357,7 @@ static void begin(struct live *live)
 /* What was held back is shown, also when it ends with an error, which is then told. */
 static void finish(struct live *live)
 {
-	struct err err;
+	struct kymo_err err;
 
 	if (!live->copydir)
 		return;
@@ -370,13 +370,13 @@ static void finish(struct live *live)
 	live->rc = -1;
 }
 
-int live_run(const struct live_options *options, struct err *err)
+int live_run(const struct live_options *options, struct kymo_err *err)
 {
 	struct live *live = calloc(1, sizeof(*live));
 	int rc;
 
 	if (!live)
-		return err_set(err, EXIT_FAILED, "no memory");
+		return err_set(err, KYMO_EXIT_FAILED, "no memory");
 	live->options = options;
 	live->client_options = (struct client_options){
 		.host = options->url->target[0] ? options->url->target : NULL,
@@ -384,7 +384,7 @@ int live_run(const struct live_options *options, struct err *err)
 	};
 	live->sink = (struct client_sink){ on_session, on_metadata, on_bytes, on_packet, say, live };
 	live->client = client_new(&live->client_options, &live->sink);
-	rc = live->client ? 0 : err_set(err, EXIT_FAILED, "no memory");
+	rc = live->client ? 0 : err_set(err, KYMO_EXIT_FAILED, "no memory");
 	if (rc == 0 && live->client_options.session)
 		rc = copydir_open(options->output, &live->copydir, err);
 	if (rc == 0) {

@@ -24,14 +24,14 @@ struct live_options {
 	bool reconnect;			/* when the relay goes away */
 
 	/* A session of the relay; only without url->session. */
-	int (*session)(void *context, const struct wire_listed_session *session, struct err *err);
+	int (*session)(void *context, const struct wire_listed_session *session, struct kymo_err *err);
 	/*
 	 * There may be something new. @final: for the last time, and nothing is held back any more.
 	 * Return: 0; 1: enough; -1 with @err filled.
 	 */
-	int (*look)(void *context, struct live *live, bool final, struct err *err);
+	int (*look)(void *context, struct live *live, bool final, struct kymo_err *err);
 	/* The same, but called every @period_ns. May be NULL. */
-	int (*tick)(void *context, struct live *live, struct err *err);
+	int (*tick)(void *context, struct live *live, struct kymo_err *err);
 	int64_t period_ns;
 	/* Something for people. */
 	void (*say)(void *context, const char *text);
@@ -45,7 +45,7 @@ struct live_options {
  * then was shown.
  * Context: blocks.
  */
-int live_run(const struct live_options *options, struct err *err);
+int live_run(const struct live_options *options, struct kymo_err *err);
 
 /* What look() and tick() may ask. */
 
@@ -55,11 +55,11 @@ const char *live_path(const struct live *live);
 /** live_has_news() - whether there is more in the files than at the look before. */
 bool live_has_news(const struct live *live);
 
-/** live_until() - for ctf_until(): up to when @reader, of that directory, may give events. */
-int64_t live_until(struct live *live, const struct ctf_reader *reader);
+/** live_until() - for kymo_ctf_until(): up to when @reader, of that directory, may give events. */
+int64_t live_until(struct live *live, const struct kymo_ctf_reader *reader);
 
 /** live_forget() - @reader gave all events up to @until and will not be rewound: of a directory of ours, that can go. */
-void live_forget(const struct live *live, const struct ctf_reader *reader, int64_t until);
+void live_forget(const struct live *live, const struct kymo_ctf_reader *reader, int64_t until);
 
 /* What came so far. */
 struct live_counts {

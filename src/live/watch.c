@@ -15,17 +15,17 @@
 enum kind { PLAIN, ALIVE, GONE };
 
 /* What the writer of trace @i says. */
-static enum kind read_sync(const struct ctf_reader *reader, unsigned i, struct ctf_sync *sync)
+static enum kind read_sync(const struct kymo_ctf_reader *reader, unsigned i, struct ctf_sync *sync)
 {
 	char path[4096];
 	enum kind kind = PLAIN;
 	int fd;
 
-	if (snprintf(path, sizeof(path), "%s/" CTF_SYNC_NAME, ctf_trace(reader, i)->path) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/" CTF_SYNC_NAME, kymo_ctf_trace(reader, i)->path) >= (int)sizeof(path))
 		return PLAIN;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)		/* chunks get other names, or are taken away, when nobody writes them any more */
-		return access(ctf_trace(reader, i)->path, F_OK) < 0 ? GONE : PLAIN;
+		return access(kymo_ctf_trace(reader, i)->path, F_OK) < 0 ? GONE : PLAIN;
 	/* First whether it is alive: the last point of one that is gone is not needed. */
 	if (ctf_sync_alive(fd) <= 0)
 		kind = GONE;
@@ -36,24 +36,24 @@ static enum kind read_sync(const struct ctf_reader *reader, unsigned i, struct c
 }
 
 /* Time of the trace's clock as epoch; the streams of a trace have one clock. */
-static int64_t epoch_of(const struct ctf_reader *reader, unsigned trace, uint64_t clock)
+static int64_t epoch_of(const struct kymo_ctf_reader *reader, unsigned trace, uint64_t clock)
 {
-	for (unsigned i = 0; i < ctf_class_count(reader); i++)
-		if (ctf_class(reader, i)->trace == trace)
-			return ctf_epoch(reader, trace, ctf_class(reader, i)->stream_class, clock);
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
+		if (kymo_ctf_class(reader, i)->trace == trace)
+			return kymo_ctf_epoch(reader, trace, kymo_ctf_class(reader, i)->stream_class, clock);
 	return INT64_MIN;
 }
 
-static int64_t plain_until(const struct watch *watch, const struct ctf_reader *reader, unsigned trace, int64_t now_ns)
+static int64_t plain_until(const struct watch *watch, const struct kymo_ctf_reader *reader, unsigned trace, int64_t now_ns)
 {
 	if (now_ns - watch->grown_ns > QUIET_NS)
 		return INT64_MAX;
-	return now_ns - HOLD_NS + ctf_trace(reader, trace)->clock_offset_ns;
+	return now_ns - HOLD_NS + kymo_ctf_trace(reader, trace)->clock_offset_ns;
 }
 
-void watch_look(struct watch *watch, const struct ctf_reader *reader, int64_t now_ns)
+void watch_look(struct watch *watch, const struct kymo_ctf_reader *reader, int64_t now_ns)
 {
-	const unsigned traces = reader ? ctf_trace_count(reader) : 0;
+	const unsigned traces = reader ? kymo_ctf_trace_count(reader) : 0;
 	uint64_t points = 0;
 	unsigned gone = 0;
 
@@ -80,14 +80,14 @@ void watch_look(struct watch *watch, const struct ctf_reader *reader, int64_t no
 	watch->traces = traces;
 }
 
-void watch_looked(struct watch *watch, const struct ctf_reader *reader, bool grew, int64_t now_ns)
+void watch_looked(struct watch *watch, const struct kymo_ctf_reader *reader, bool grew, int64_t now_ns)
 {
 	watch->looked_ns = now_ns;
 	if (grew || !watch->begun)
 		watch->grown_ns = now_ns;
 	watch->begun = reader != NULL;
 	/* Of a trace that is new nothing was asked yet. */
-	if (!reader || ctf_trace_count(reader) != watch->traces) {
+	if (!reader || kymo_ctf_trace_count(reader) != watch->traces) {
 		watch->until = INT64_MIN;
 		watch->over = false;
 	}

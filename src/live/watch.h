@@ -3,7 +3,7 @@
  * Reads a trace directory together with who writes it, on this machine or on a shared file system, without a
  * connection: through locks and synchronisation points where the writer has them (ctf/format/lock.h), else by the clock.
  *
- * The reader keeps to locks by itself (ctf_refresh()). Here is when to look again, and up to when streams are complete:
+ * The reader keeps to locks by itself (kymo_ctf_refresh()). Here is when to look again, and up to when streams are complete:
  *
  *   index/sync is there, its writer alive     its last point; nothing before there is one
  *   index/sync is there, its writer gone      all that is there
@@ -27,7 +27,7 @@ struct watch {
 	/* What watch_look() found. */
 	bool due;			/* the files are to be looked at now */
 	bool over;			/* no writer is left: what is there is all */
-	int64_t until;			/* for ctf_until(), when that was done; INT64_MIN: not known */
+	int64_t until;			/* for kymo_ctf_until(), when that was done; INT64_MIN: not known */
 };
 
 /**
@@ -37,9 +37,9 @@ struct watch {
  *
  * Context: opens and reads a small file a trace.
  */
-void watch_look(struct watch *watch, const struct ctf_reader *reader, int64_t now_ns);
+void watch_look(struct watch *watch, const struct kymo_ctf_reader *reader, int64_t now_ns);
 
 /** watch_looked() - the reader looked. @grew: there was more. */
-void watch_looked(struct watch *watch, const struct ctf_reader *reader, bool grew, int64_t now_ns);
+void watch_looked(struct watch *watch, const struct kymo_ctf_reader *reader, bool grew, int64_t now_ns);
 
 #endif

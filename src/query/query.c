@@ -86,13 +86,13 @@ static int on_tick(void *context, uint64_t events, double done)
 	return 0;
 }
 
-int query_open(struct query **result, struct tables *tables, struct err *err)
+int query_open(struct query **result, struct tables *tables, struct kymo_err *err)
 {
 	struct query *query = calloc(1, sizeof(*query));
 	int status;
 
 	if (!query)
-		return err_set(err, EXIT_FAILED, "There is no memory left.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
 	query->tables = tables;
 	status = sqlite3_open(":memory:", &query->db);
 	if (!status)
@@ -101,7 +101,7 @@ int query_open(struct query **result, struct tables *tables, struct err *err)
 		status = query_register_functions(query->db);
 	if (status) {
 		query_close(query);
-		return err_set(err, EXIT_FAILED, "SQLite cannot be used: %s.", sqlite3_errstr(status));
+		return err_set(err, KYMO_EXIT_FAILED, "SQLite cannot be used: %s.", sqlite3_errstr(status));
 	}
 	set_limits(query);
 	tables_watch(tables, on_tick, query);
@@ -143,7 +143,7 @@ bool query_complete(const char *sql)
 #define LINE_MAX_SHOWN 100
 
 /* The line of @sql in which @offset lies, and a mark below the place. */
-static void show_place(struct err *err, const char *sql, int offset)
+static void show_place(struct kymo_err *err, const char *sql, int offset)
 {
 	const char *line = sql + offset, *end = sql + offset;
 	char shown[LINE_MAX_SHOWN + 1], clean[4 * LINE_MAX_SHOWN + 1];
@@ -204,7 +204,7 @@ static const char *nearest_column(const char *sql, const char *name)
 	return best;
 }
 
-static void advise(struct err *err, const char *sql, const char *message)
+static void advise(struct kymo_err *err, const char *sql, const char *message)
 {
 	static const char table[] = "no such table: ", column[] = "no such column: ";
 	const char *near = NULL, *where = "`kymo query --schema` shows all tables.";
@@ -226,13 +226,13 @@ static void advise(struct err *err, const char *sql, const char *message)
 		snprintf(err->text + used, sizeof(err->text) - used, ". %s", where);
 }
 
-static int fail(struct query *query, const char *sql, enum kymo_exit status, struct err *err)
+static int fail(struct query *query, const char *sql, enum kymo_exit status, struct kymo_err *err)
 {
 	const char *message = sqlite3_errmsg(query->db);
 	int offset = sqlite3_error_offset(query->db);
 
 	if (query->stopped)
-		return err_set(err, EXIT_FAILED, "interrupted");
+		return err_set(err, KYMO_EXIT_FAILED, "interrupted");
 	err_set(err, status, "%.600s", message);
 	advise(err, sql, message);
 	if (offset >= 0 && (size_t)offset <= strlen(sql))
@@ -243,7 +243,7 @@ static int fail(struct query *query, const char *sql, enum kymo_exit status, str
 /* ---- statements ---- */
 
 int query_begin(struct query *query, const char *sql, const char **rest,
-		struct query_statement **result, struct err *err)
+		struct query_statement **result, struct kymo_err *err)
 {
 	struct query_statement *statement;
 	sqlite3_stmt *sqlite = NULL;
@@ -251,7 +251,7 @@ int query_begin(struct query *query, const char *sql, const char **rest,
 	query->stopped = 0;
 	do {
 		if (sqlite3_prepare_v2(query->db, sql, -1, &sqlite, rest))
-			return fail(query, sql, EXIT_USAGE, err);
+			return fail(query, sql, KYMO_EXIT_USAGE, err);
 		if (!sqlite && *rest == sql)
 			return 0;
 		sql = *rest;
@@ -261,7 +261,7 @@ int query_begin(struct query *query, const char *sql, const char **rest,
 	statement = calloc(1, sizeof(*statement));
 	if (!statement) {
 		sqlite3_finalize(sqlite);
-		return err_set(err, EXIT_FAILED, "There is no memory left.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
 	}
 	statement->query = query;
 	statement->sqlite = sqlite;
@@ -299,7 +299,7 @@ int query_type(const struct query_statement *statement, unsigned column)
 	return -1;
 }
 
-int query_step(struct query_statement *statement, struct err *err)
+int query_step(struct query_statement *statement, struct kymo_err *err)
 {
 	int status = sqlite3_step(statement->sqlite);
 
@@ -307,7 +307,7 @@ int query_step(struct query_statement *statement, struct err *err)
 		return 1;
 	if (status == SQLITE_DONE)
 		return 0;
-	return fail(statement->query, sqlite3_sql(statement->sqlite), EXIT_FAILED, err);
+	return fail(statement->query, sqlite3_sql(statement->sqlite), KYMO_EXIT_FAILED, err);
 }
 
 static void blob_text(struct query_statement *statement, unsigned column, struct tables_value *value)

@@ -33,7 +33,7 @@ struct query;
 struct query_statement;
 
 /** query_open() - SQL over @tables, which must live as long. Return: 0, or -1 with @err filled. */
-int query_open(struct query **query, struct tables *tables, struct err *err);
+int query_open(struct query **query, struct tables *tables, struct kymo_err *err);
 void query_close(struct query *query);
 
 /**
@@ -51,11 +51,11 @@ bool query_complete(const char *sql);
  * query_begin() - prepare the first statement of @sql
  * @rest: set to what stands behind it
  *
- * Return: 1; 0 when there are only blanks and comments; -1 with @err filled (EXIT_USAGE): a line
+ * Return: 1; 0 when there are only blanks and comments; -1 with @err filled (KYMO_EXIT_USAGE): a line
  * of the statement with a mark below the place, where SQLite tells it.
  */
 int query_begin(struct query *query, const char *sql, const char **rest,
-		struct query_statement **statement, struct err *err);
+		struct query_statement **statement, struct kymo_err *err);
 void query_end(struct query_statement *statement);
 
 unsigned query_columns(const struct query_statement *statement);
@@ -65,7 +65,7 @@ const char *query_column(const struct query_statement *statement, unsigned colum
 int query_type(const struct query_statement *statement, unsigned column);
 
 /** query_step() - the next row. Return: 1; 0 at the end; -1 with @err. */
-int query_step(struct query_statement *statement, struct err *err);
+int query_step(struct query_statement *statement, struct kymo_err *err);
 
 /** query_value() - of the present row. Blobs come as hexadecimal text. */
 void query_value(struct query_statement *statement, unsigned column, struct tables_value *value);

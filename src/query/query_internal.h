@@ -43,7 +43,7 @@ struct query_store;
  * Return: SQLITE_OK, or another code with @err filled.
  */
 int query_store(struct query *query, unsigned table, uint64_t columns, struct query_store **store,
-		struct err *err);
+		struct kymo_err *err);
 void query_store_free(struct query_store *store);
 
 /**

@@ -87,7 +87,7 @@ static int add_row(const struct query_store *store, sqlite3_stmt *insert, const 
 }
 
 static int fill(struct query_store *store, struct tables *tables, sqlite3_stmt *insert,
-		struct err *err)
+		struct kymo_err *err)
 {
 	struct tables_request request = { .tables = TABLES_BIT(store->table) };
 	const struct tables_row *row;
@@ -100,7 +100,7 @@ static int fill(struct query_store *store, struct tables *tables, sqlite3_stmt *
 		status = add_row(store, insert, row);
 	tables_scan_end(scan);
 	if (status)
-		err_set(err, EXIT_FAILED, "Keeping the table %s in a temporary file failed: %s.",
+		err_set(err, KYMO_EXIT_FAILED, "Keeping the table %s in a temporary file failed: %s.",
 			tables_table[store->table].name, sqlite3_errstr(status));
 	return more < 0 ? SQLITE_ERROR : status;
 }
@@ -114,7 +114,7 @@ void query_store_free(struct query_store *store)
 }
 
 int query_store(struct query *query, unsigned table, uint64_t columns, struct query_store **result,
-		struct err *err)
+		struct kymo_err *err)
 {
 	struct query_store *store = query->store[table];
 	sqlite3_stmt *insert = NULL;
@@ -134,7 +134,7 @@ int query_store(struct query *query, unsigned table, uint64_t columns, struct qu
 	if (!status)
 		status = create(store, &insert);
 	if (status)
-		err_set(err, EXIT_FAILED, "A temporary file for the table %s cannot be made: %s.",
+		err_set(err, KYMO_EXIT_FAILED, "A temporary file for the table %s cannot be made: %s.",
 			tables_table[table].name, sqlite3_errstr(status));
 	else
 		status = fill(store, query->tables, insert, err);

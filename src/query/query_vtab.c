@@ -223,7 +223,7 @@ static int on_close(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static int fail(struct cursor *cursor, const struct err *err)
+static int fail(struct cursor *cursor, const struct kymo_err *err)
 {
 	struct vtab *vtab = (struct vtab *)cursor->base.pVtab;
 
@@ -254,7 +254,7 @@ static void read_plan(struct cursor *cursor, const char *plan)
 static int on_next(sqlite3_vtab_cursor *base)
 {
 	struct cursor *cursor = (struct cursor *)base;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	int more;
 
 	if (cursor->kept) {
@@ -312,7 +312,7 @@ static int read_trace(struct cursor *cursor, sqlite3_value **argv)
 		.filters = filters < 0 ? 0 : (unsigned)filters,
 		.without_id = !(cursor->columns & 1),
 	};
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	cursor->at_end = true;
 	if (filters < 0)
@@ -326,7 +326,7 @@ static int read_kept(struct cursor *cursor, const char *plan, sqlite3_value **ar
 {
 	struct vtab *vtab = (struct vtab *)cursor->base.pVtab;
 	struct query_store *store;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	int status;
 
 	if (!cursor->kept || strcmp(cursor->plan, plan) != 0) {

@@ -97,7 +97,7 @@ const char *report_section_names(void)
 	return names;
 }
 
-int report_check(const struct report_options *options, struct err *err)
+int report_check(const struct report_options *options, struct kymo_err *err)
 {
 	unsigned i, j;
 
@@ -106,14 +106,14 @@ int report_check(const struct report_options *options, struct err *err)
 			if (strcmp(options->section[i], sections[j].name) == 0)
 				break;
 		if (j < SECTIONS && sections[j].paths && !options->paths)
-			return err_set(err, EXIT_USAGE, "Section %s is about paths: name one with "
+			return err_set(err, KYMO_EXIT_USAGE, "Section %s is about paths: name one with "
 				       "--path '/node -> /topic -> /node', or give CARET's file with "
 				       "--architecture.", options->section[i]);
 		if (j < SECTIONS && sections[j].expected && !options->expect)
-			return err_set(err, EXIT_USAGE, "Section %s is about what is expected: name a file that says so "
+			return err_set(err, KYMO_EXIT_USAGE, "Section %s is about what is expected: name a file that says so "
 				       "with --expect.", options->section[i]);
 		if (j == SECTIONS)
-			return err_set(err, EXIT_USAGE, "There is no section \"%s\". Sections are: %s.",
+			return err_set(err, KYMO_EXIT_USAGE, "There is no section \"%s\". Sections are: %s.",
 				       options->section[i], report_section_names());
 	}
 	return 0;
@@ -227,23 +227,23 @@ char *report_offset(const struct report *report, int64_t ns, char *buffer, unsig
 	})
 
 /* May programs of the trace have named what is real-time? */
-static bool programs_name(const struct ctf_reader *reader)
+static bool programs_name(const struct kymo_ctf_reader *reader)
 {
-	for (unsigned i = 0; i < ctf_class_count(reader); i++)
-		if (strcmp(ctf_class(reader, i)->name, "kymo:realtime") == 0)
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
+		if (strcmp(kymo_ctf_class(reader, i)->name, "kymo:realtime") == 0)
 			return true;
 	return false;
 }
 
-static int gather_costs(struct report *report, struct err *err)
+static int gather_costs(struct report *report, struct kymo_err *err)
 {
 	if (costs_create(&report->costs, report->model, report->reader) || costs_spans(report->costs, report->spans))
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	costs_window(report->costs, report->options->begin_ns, report->options->end_ns);
 	return 0;
 }
 
-static int gather_on_demand(struct report *report, struct err *err)
+static int gather_on_demand(struct report *report, struct kymo_err *err)
 {
 	const struct report_options *options = report->options;
 
@@ -254,15 +254,15 @@ static int gather_on_demand(struct report *report, struct err *err)
 	    activity_create(&report->activity, report->model, options->begin_ns, options->end_ns, err))
 		return -1;
 	if (WANTS(options, view) && view_create(&report->view, report->model, options->begin_ns, options->end_ns))
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	if (WANTS(options, of_kernel) && sched_is_there(report->reader) &&
 	    sched_totals_create(&report->totals, report->model, report->reader, options->begin_ns, options->end_ns))
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	if (WANTS(options, costs) && (options->sections || options->realtimes || programs_name(report->reader)) &&
 	    gather_costs(report, err))
 		return -1;
 	if (WANTS(options, expected) && report_expect_begin(report))
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	if (options->paths && (WANTS(options, paths) || WANTS(options, expected)))
 		return caret_create(&report->caret, report->model, options->paths, err);
 	return 0;
@@ -293,9 +293,9 @@ static void forget(struct report *report)
 	report->model = NULL;
 }
 
-static int pass(struct report *report, const struct report_section *section, struct err *err)
+static int pass(struct report *report, const struct report_section *section, struct kymo_err *err)
 {
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	uint64_t events = 0;
 	int more;
 
@@ -317,11 +317,11 @@ static int pass(struct report *report, const struct report_section *section, str
 	}
 	if (spans_attach(report->spans, report->reader, err))
 		return -1;
-	while ((more = ctf_next(report->reader, &event, err)) > 0) {
+	while ((more = kymo_ctf_next(report->reader, &event, err)) > 0) {
 		if ((report->totals && sched_totals_event(report->totals, &event)) ||
 		    (report->costs && costs_event(report->costs, &event)) || spans_event(report->spans, &event) ||
 		    model_event(report->model, &event))
-			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 		if (!(++events % REPORT_PROGRESS_EVENTS) && report->options->progress)
 			report->options->progress(report->options->progress_context, events,
 						  event.clock_ns);
@@ -339,12 +339,12 @@ static int pass(struct report *report, const struct report_section *section, str
 	if (report_expect_failed(report) || stats_failed(report->stats) || spans_stats_failed(report->spans_stats) ||
 	    (report->intervals && intervals_failed(report->intervals)) ||
 	    (report->activity && activity_failed(report->activity)) || (report->view && view_failed(report->view)))
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	return 0;
 }
 
-int report_run(struct ctf_reader *reader, const char *path, const struct report_options *options,
-	       struct table *table, bool *lost, struct err *err)
+int report_run(struct kymo_ctf_reader *reader, const char *path, const struct report_options *options,
+	       struct table *table, bool *lost, struct kymo_err *err)
 {
 	struct report report = {
 		.options = options, .path = path, .reader = reader, .table = table,
@@ -388,7 +388,7 @@ int report_run(struct ctf_reader *reader, const char *path, const struct report_
 		table_value_text(table, "why_empty", "Nothing to show", why);
 	else if (!options->sections && !options->several)
 		report_next(&report);
-	status = why ? EXIT_EMPTY : EXIT_OK;
+	status = why ? KYMO_EXIT_EMPTY : KYMO_EXIT_OK;
 out:
 	forget(&report);
 	return status;

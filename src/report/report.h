@@ -62,9 +62,9 @@ struct report_options {
 
 /**
  * report_check() - are these section names known?
- * Return: 0; -1 with @err filled (EXIT_USAGE), which lists the names.
+ * Return: 0; -1 with @err filled (KYMO_EXIT_USAGE), which lists the names.
  */
-int report_check(const struct report_options *options, struct err *err);
+int report_check(const struct report_options *options, struct kymo_err *err);
 
 /** report_section_names() - "callbacks, topics, ..." for help texts. */
 const char *report_section_names(void);
@@ -75,10 +75,10 @@ const char *report_section_names(void);
  * @lost: set to whether the trace says that events were lost
  *
  * Context: allocates and blocks. Memory does not depend on the number of events.
- * Return: EXIT_OK; EXIT_EMPTY when there was nothing to show (the output says why); -1 with @err.
+ * Return: KYMO_EXIT_OK; KYMO_EXIT_EMPTY when there was nothing to show (the output says why); -1 with @err.
  */
-int report_run(struct ctf_reader *reader, const char *path, const struct report_options *options,
-	       struct table *table, bool *lost, struct err *err);
+int report_run(struct kymo_ctf_reader *reader, const char *path, const struct report_options *options,
+	       struct table *table, bool *lost, struct kymo_err *err);
 
 /** report_print_hosts() - the section hosts: how their clocks compare, and how far that can be trusted; @align NULL: nothing. */
 void report_print_hosts(struct table *table, const struct align *align);

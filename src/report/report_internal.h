@@ -20,7 +20,7 @@
 struct report {
 	const struct report_options *options;
 	const char *path;
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	struct table *table;
 	struct model *model;
 	struct stats *stats;
@@ -34,7 +34,7 @@ struct report {
 	struct spans *spans;
 	struct spans_stats *spans_stats;
 	unsigned hosts;
-	struct err *err;
+	struct kymo_err *err;
 	const char *missing;		/* events that a section would have needed, and how to get them */
 	const char *none;		/* why the last section without rows may have none */
 	uint64_t rows;			/* shown in the sections that look for what is slow */

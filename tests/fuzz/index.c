@@ -80,12 +80,12 @@ static void store_stream(void)
 	store("s", bytes, sizeof bytes);
 }
 
-static void expect(struct ctf_reader *reader, int64_t begin, int64_t end)
+static void expect(struct kymo_ctf_reader *reader, int64_t begin, int64_t end)
 {
-	struct ctf_event event;
-	struct err err;
+	struct kymo_ctf_event event;
+	struct kymo_err err;
 
-	if (ctf_window(reader, begin, end, &err))
+	if (kymo_ctf_window(reader, begin, end, &err))
 		abort();
 	for (int64_t k = 1; k <= PACKETS; k++)
 		for (int64_t i = 0; i < EVENTS; i++) {
@@ -94,20 +94,20 @@ static void expect(struct ctf_reader *reader, int64_t begin, int64_t end)
 			if (time < begin || time > end)
 				continue;
 			do {
-				if (ctf_next(reader, &event, &err) != 1)
+				if (kymo_ctf_next(reader, &event, &err) != 1)
 					abort();
-			} while (event.bound == CTF_LOSS);
+			} while (event.bound == KYMO_CTF_LOSS);
 			if (event.ns != time)
 				abort();
 		}
-	if (ctf_next(reader, &event, &err) != 0)
+	if (kymo_ctf_next(reader, &event, &err) != 0)
 		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct ctf_reader *reader;
-	struct err err;
+	struct kymo_ctf_reader *reader;
+	struct kymo_err err;
 	char path[64];
 
 	if (!strcmp(directory + sizeof directory - 7, "XXXXXX")) {
@@ -120,11 +120,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		store_stream();
 	}
 	store("index/s.idx", data, size);
-	if (ctf_open(directory, &reader, &err))
+	if (kymo_ctf_open(directory, &reader, &err))
 		abort();
-	(void)ctf_stream(reader, 0);
+	(void)kymo_ctf_stream(reader, 0);
 	for (int64_t begin = 95; begin < 700; begin += 55)
 		expect(reader, begin, begin + 130);
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 	return 0;
 }

@@ -17,7 +17,7 @@ static void quiet(void *context, const char *text)
 	(void)text;
 }
 
-static int session(void *context, const struct wire_listed_session *listed, struct err *err)
+static int session(void *context, const struct wire_listed_session *listed, struct kymo_err *err)
 {
 	(void)context, (void)err;
 	return strlen(listed->name) > 255;
@@ -25,24 +25,24 @@ static int session(void *context, const struct wire_listed_session *listed, stru
 
 static void look(const struct copydir *copydir, const struct client *client)
 {
-	struct ctf_reader *reader;
-	struct ctf_event event;
+	struct kymo_ctf_reader *reader;
+	struct kymo_ctf_event event;
 	unsigned silent;
 
-	if (ctf_open(copydir_path(copydir), &reader, NULL))
+	if (kymo_ctf_open(copydir_path(copydir), &reader, NULL))
 		return;
-	ctf_growing(reader, true);
-	ctf_until(reader, bound_until(client, reader, INT64_MAX / 2, &silent));
-	for (unsigned i = 0; i < 1000 && ctf_next(reader, &event, NULL) > 0; i++)
+	kymo_ctf_growing(reader, true);
+	kymo_ctf_until(reader, bound_until(client, reader, INT64_MAX / 2, &silent));
+	for (unsigned i = 0; i < 1000 && kymo_ctf_next(reader, &event, NULL) > 0; i++)
 		;
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 }
 
 /* Return: false: the connection is given up. */
 static bool give(struct client *client, const uint8_t *bytes, size_t size, int64_t now_ns)
 {
 	struct wire_out out = { 0 };
-	struct err err;
+	struct kymo_err err;
 	const int rc = client_bytes(client, bytes, size, now_ns, &out, &err);
 
 	if (rc == 0)

@@ -11,8 +11,8 @@ static void compile(struct ctf_metadata *metadata)
 {
 	struct ctf_trace trace = { .metadata = metadata, .metadata_path = "m" };
 	struct ctf_trace *traces[] = { &trace };
-	struct ctf_reader reader = { .trace = traces, .trace_count = 1 };
-	struct err err;
+	struct kymo_ctf_reader reader = { .trace = traces, .trace_count = 1 };
+	struct kymo_err err;
 
 	if (!trace_compile(&reader, &trace, &err))
 		(void)classes_plan(&reader, &err);
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ctf_metadata *metadata;
 	char *text = malloc(size + 1);
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	memcpy(text, data, size);
 	text[size] = 0;

@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *words[WORDS_MAX + 1], **argv = words, *copy = malloc(size + 1);
 	char *clean = malloc(4 * size + 1);
 	struct target target = { 0 };
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	int argc = 0, dashdash;
 
 	if (!copy || !clean)
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	words[argc] = NULL;
 	(void)opt_asks_help(opts, argc, argv);
 	if (opt_parse(opts, &target, &argc, &argv, &dashdash, &err)) {
-		if (err.status != EXIT_USAGE || !err.text[0])
+		if (err.status != KYMO_EXIT_USAGE || !err.text[0])
 			abort();
 	} else if (argv[argc] || dashdash > argc || target.choice > 2 ||
 		   target.list.count > OPT_LIST_MAX) {

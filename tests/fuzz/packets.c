@@ -69,72 +69,72 @@ static void store(const char *name, const void *bytes, size_t size)
 	fclose(file);
 }
 
-static const struct ctf_bind table[] = {
+static const struct kymo_ctf_bind table[] = {
 	{ "a", { "x", "s", "n", "q" } },
 	{ "c", { "t", "f", "v.p", "v.r.w", "words[1]" } },
 	{ "d", { "rows[1].m", "n" } },
 };
 
-static void print_all(struct ctf_reader *reader)
+static void print_all(struct kymo_ctf_reader *reader)
 {
-	struct ctf_event event;
-	struct err err;
+	struct kymo_ctf_event event;
+	struct kymo_err err;
 
-	while (ctf_next(reader, &event, &err) > 0) {
+	while (kymo_ctf_next(reader, &event, &err) > 0) {
 		if (event.bound == 0 && event.value[1].present)
 			fputs(event.value[1].bytes, null);
 		if (event.bound == 1 && event.value[2].present)
 			fputs(event.value[2].bytes, null);
 		if (event.bound == 1 && event.value[4].present)
 			fputs(event.value[4].bytes, null);
-		if (event.bound == 1 && ctf_label(&event, 0))
-			fputs(ctf_label(&event, 0), null);
-		ctf_print_event(reader, &event, null);
-		ctf_print_event_json(reader, &event, null);
+		if (event.bound == 1 && kymo_ctf_label(&event, 0))
+			fputs(kymo_ctf_label(&event, 0), null);
+		kymo_ctf_print_event(reader, &event, null);
+		kymo_ctf_print_event_json(reader, &event, null);
 	}
 }
 
-static struct ctf_reader *open_it(unsigned how)
+static struct kymo_ctf_reader *open_it(unsigned how)
 {
-	struct ctf_reader *reader;
-	struct err err;
+	struct kymo_ctf_reader *reader;
+	struct kymo_err err;
 
-	if (ctf_open(directory, &reader, &err))
+	if (kymo_ctf_open(directory, &reader, &err))
 		abort();	/* the metadata is right */
-	(void)ctf_bind(reader, table, 3, &err);
-	ctf_only_bound(reader, how & 16);
+	(void)kymo_ctf_bind(reader, table, 3, &err);
+	kymo_ctf_only_bound(reader, how & 16);
 	if (how & 32)
-		ctf_window(reader, 1000, INT64_MAX - 1000, NULL);
+		kymo_ctf_window(reader, 1000, INT64_MAX - 1000, NULL);
 	return reader;
 }
 
 static void read_all(unsigned how)
 {
-	struct ctf_reader *reader = open_it(how);
+	struct kymo_ctf_reader *reader = open_it(how);
 
 	/* A thread each time is slow: sometimes is enough. */
-	ctf_threads(reader, how >= 250 ? 2 : 1);
+	kymo_ctf_threads(reader, how >= 250 ? 2 : 1);
 	print_all(reader);
-	for (unsigned i = 0; i < ctf_stream_count(reader); i++)
-		(void)ctf_stream(reader, i);
-	ctf_close(reader);
+	for (unsigned i = 0; i < kymo_ctf_stream_count(reader); i++)
+		(void)kymo_ctf_stream(reader, i);
+	kymo_ctf_close(reader);
 }
 
 /* The file comes in two pieces. */
 static void read_growing(unsigned how, const uint8_t *data, size_t size)
 {
-	struct ctf_reader *reader;
-	struct err err;
+	struct kymo_ctf_reader *reader;
+	struct kymo_err err;
 
 	store("s", data, size / 2);
 	reader = open_it(how);
-	ctf_growing(reader, true);
+	kymo_ctf_growing(reader, true);
 	print_all(reader);
 	store("s", data, size);
-	if (ctf_refresh(reader, &err) < 0)
+	if (kymo_ctf_refresh(reader, &err) < 0)
 		abort();
 	print_all(reader);
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -50,7 +50,7 @@ static int64_t now_ns(void)
 static void to_viewer(struct fuzz *fuzz, unsigned which, const uint8_t *bytes, size_t size, struct wire_out *out)
 {
 	struct viewer_read *read;
-	struct err err;
+	struct kymo_err err;
 	int rc;
 
 	if (!fuzz->viewer[which])
@@ -75,7 +75,7 @@ static void give(struct fuzz *fuzz, unsigned connection, const uint8_t *bytes, s
 	const unsigned which = connection & 1;
 	const struct token token = { TOKEN_MIN, "0123456789abcdef" };
 	struct wire_out out = { 0 };
-	struct err err;
+	struct kymo_err err;
 	size_t used;
 
 	if (!size)

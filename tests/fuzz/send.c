@@ -68,7 +68,7 @@ static void begin(struct fuzz *fuzz)
 static void work(struct fuzz *fuzz, uint64_t ns)
 {
 	const struct send_place end = { { spool_end(fuzz->spool, SPOOL_FACTS), spool_end(fuzz->spool, SPOOL_RUN) } };
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	fuzz->now_ns += ns;
 	send_horizon(&fuzz->send, fuzz->now_ns, &end);
@@ -82,7 +82,7 @@ static void work(struct fuzz *fuzz, uint64_t ns)
 
 static void answer(struct fuzz *fuzz, const uint8_t *bytes, size_t size)
 {
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (send_input(&fuzz->send, bytes, size, &err) < 0) {
 		must(err.text[0]);
@@ -129,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct send_options options = { "robot", "host", 1000000, size && data[0] & 1 };
 	struct fuzz fuzz = { .now_ns = SECOND_NS };
 	char parent[64];
-	struct err err;
+	struct kymo_err err;
 
 	if (!size)
 		return 0;

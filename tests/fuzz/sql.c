@@ -24,7 +24,7 @@ static void on_timer(int signal)
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	struct sigaction action = { .sa_handler = on_timer };
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	(void)argc, (void)argv;
 	sigaction(SIGVTALRM, &action, NULL);
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct query_statement *statement;
 	struct tables_value value;
 	const char *sql = copy;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	unsigned rows = 0;
 
 	if (!copy)

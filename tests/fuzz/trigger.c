@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct triggers triggers;
 	char *text = malloc(size + 1);
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (!text)
 		abort();
@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		text[size < 256 ? size : 256] = 0;
 		(void)trigger_name_fits(&triggers.item[0], text);
-	} else if (err.status != EXIT_USAGE || !err.text[0] || triggers.count) {
+	} else if (err.status != KYMO_EXIT_USAGE || !err.text[0] || triggers.count) {
 		abort();
 	}
 	free(text);

@@ -196,12 +196,12 @@ static void random_events(struct pft *pft, uint64_t seed, const char *path, bool
 
 int main(int argc, char **argv)
 {
-	struct err err;
+	struct kymo_err err;
 	struct pft *pft;
 	uint64_t number = argc > 3 ? strtoull(argv[3], NULL, 10) : 12500;
 
 	if (argc < 3 || pft_open(&pft, STDOUT_FILENO, atoi(argv[2]), &err))
-		return EXIT_USAGE;
+		return KYMO_EXIT_USAGE;
 	head(pft);
 	if (!strcmp(argv[1], "workload"))
 		workload(pft, number);

@@ -12,15 +12,15 @@
 
 /* ---- which trace is of which host: as model_set_host() has it ---- */
 
-static int hosts_find(struct align *align, const struct ctf_reader *reader)
+static int hosts_find(struct align *align, const struct kymo_ctf_reader *reader)
 {
-	align->traces = ctf_trace_count(reader);
+	align->traces = kymo_ctf_trace_count(reader);
 	align->of_trace = calloc(align->traces + 1, sizeof(*align->of_trace));
 	align->host = calloc(align->traces + 1, sizeof(*align->host));
 	if (!align->of_trace || !align->host)
 		return -1;
 	for (unsigned i = 0; i < align->traces; i++) {
-		const char *name = ctf_trace(reader, i)->hostname, *id;
+		const char *name = kymo_ctf_trace(reader, i)->hostname, *id;
 		unsigned host = 0;
 
 		while (host < align->hosts && (!*name || strcmp(align->host[host].pub.name, name) != 0))
@@ -29,9 +29,9 @@ static int hosts_find(struct align *align, const struct ctf_reader *reader)
 		if (host < align->hosts)
 			continue;
 		align->host[host].pub.name = pool_text(&align->names, name, strlen(name));
-		id = ctf_trace(reader, i)->clock_id;
+		id = kymo_ctf_trace(reader, i)->clock_id;
 		align->host[host].clock_id = pool_text(&align->names, id, strlen(id));
-		align->host[host].offset_ns = ctf_trace(reader, i)->clock_offset_ns;
+		align->host[host].offset_ns = kymo_ctf_trace(reader, i)->clock_offset_ns;
 		align->host[host].first_ns = INT64_MAX;
 		align->host[host].last_ns = INT64_MIN;
 		align->hosts++;
@@ -43,12 +43,12 @@ static int hosts_find(struct align *align, const struct ctf_reader *reader)
 
 /* ---- the pass ---- */
 
-static int gather(struct align *align, struct messages *messages, struct ctf_reader *reader,
+static int gather(struct align *align, struct messages *messages, struct kymo_ctf_reader *reader,
 		  void (*progress)(void *context, uint64_t events, uint64_t clock_ns), void *context,
-		  struct err *err)
+		  struct kymo_err *err)
 {
 	struct model *model = NULL;
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	uint64_t events = 0;
 	int more = -1;
 
@@ -56,7 +56,7 @@ static int gather(struct align *align, struct messages *messages, struct ctf_rea
 		return -1;
 	if (model_listen(model, &messages_listener, messages) || model_attach(model, reader, err))
 		goto out;
-	while ((more = ctf_next(reader, &event, err)) > 0) {
+	while ((more = kymo_ctf_next(reader, &event, err)) > 0) {
 		struct host *host = &align->host[align->of_trace[event.trace]];
 
 		/* Later times are damage. */
@@ -65,7 +65,7 @@ static int gather(struct align *align, struct messages *messages, struct ctf_rea
 		if (event.ns >= 0 && event.ns < TIME_LAST && event.ns > host->last_ns)
 			host->last_ns = event.ns;
 		if (model_event(model, &event)) {
-			more = err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+			more = err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 			break;
 		}
 		if (!(++events % PROGRESS_EVENTS) && progress)
@@ -75,17 +75,17 @@ static int gather(struct align *align, struct messages *messages, struct ctf_rea
 		progress(context, 0, 0);
 	model_finish(model);
 	if (more >= 0 && messages->failed)
-		more = err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		more = err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 out:
 	model_destroy(model);
-	return more < 0 ? -1 : ctf_bind(reader, NULL, 0, err);
+	return more < 0 ? -1 : kymo_ctf_bind(reader, NULL, 0, err);
 }
 
 /* ---- life ---- */
 
-int align_find(struct align **result, struct ctf_reader *reader,
+int align_find(struct align **result, struct kymo_ctf_reader *reader,
 	       void (*progress)(void *context, uint64_t events, uint64_t clock_ns), void *context,
-	       struct err *err)
+	       struct kymo_err *err)
 {
 	struct align *align = calloc(1, sizeof(*align));
 	struct messages messages = { 0 };
@@ -93,14 +93,14 @@ int align_find(struct align **result, struct ctf_reader *reader,
 
 	*result = NULL;
 	if (!align || hosts_find(align, reader)) {
-		err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	} else if (align->hosts < 2) {
 		status = 0;
 	} else if (messages_init(&messages, align->hosts)) {
-		err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	} else if (!gather(align, &messages, reader, progress, context, err)) {
 		if (align_settle(align, &messages)) {
-			err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+			err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 		} else {
 			*result = align;
 			align = NULL;
@@ -112,18 +112,18 @@ int align_find(struct align **result, struct ctf_reader *reader,
 	return status;
 }
 
-int align_apply_from(const struct align *align, unsigned first, struct ctf_reader *reader, struct err *err)
+int align_apply_from(const struct align *align, unsigned first, struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
-	for (unsigned i = 0; align && i < ctf_trace_count(reader) && first + i < align->traces; i++) {
+	for (unsigned i = 0; align && i < kymo_ctf_trace_count(reader) && first + i < align->traces; i++) {
 		const struct host *host = &align->host[align->of_trace[first + i]];
 
-		if (ctf_align(reader, i, host->shift, host->shifts, err))
+		if (kymo_ctf_align(reader, i, host->shift, host->shifts, err))
 			return -1;
 	}
 	return 0;
 }
 
-int align_apply(const struct align *align, struct ctf_reader *reader, struct err *err)
+int align_apply(const struct align *align, struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
 	return align_apply_from(align, 0, reader, err);
 }

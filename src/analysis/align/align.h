@@ -47,7 +47,7 @@ struct align_host {
 	int64_t ahead_ns;		/* of the first host's clock, at the trace's begin, by what both say */
 	double rate;			/* by which it goes faster: 1e-6 is 1 ppm */
 	double wander;			/* what the rate was given, either way */
-	int64_t error_min_ns, error_max_ns;	/* CTF_ERROR_UNKNOWN when not ALIGN_MESSAGES */
+	int64_t error_min_ns, error_max_ns;	/* KYMO_CTF_ERROR_UNKNOWN when not ALIGN_MESSAGES */
 	bool is_most, is_least;		/* ALIGN_ONE_WAY: ahead by at most, at least @bound_ns */
 	int64_t bound_ns;
 };
@@ -61,15 +61,15 @@ struct align;
  *
  * Return: 0, or -1 with @err filled.
  */
-int align_find(struct align **align, struct ctf_reader *reader,
+int align_find(struct align **align, struct kymo_ctf_reader *reader,
 	       void (*progress)(void *context, uint64_t events, uint64_t clock_ns), void *context,
-	       struct err *err);
+	       struct kymo_err *err);
 
 /** align_apply() - shift the times of @reader, of the same traces; @align may be NULL. Return: 0, or -1 with @err. */
-int align_apply(const struct align *align, struct ctf_reader *reader, struct err *err);
+int align_apply(const struct align *align, struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /** align_apply_from() - the same for a reader of some of the traces: those from number @first on. */
-int align_apply_from(const struct align *align, unsigned first, struct ctf_reader *reader, struct err *err);
+int align_apply_from(const struct align *align, unsigned first, struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /** align_count() - how many hosts; 0 for NULL. They are numbered as model_process.host. */
 unsigned align_count(const struct align *align);

@@ -24,7 +24,7 @@ struct host {
 	const char *clock_id;		/* "": not told */
 	int64_t offset_ns;		/* of the clock of its first trace */
 	int64_t first_ns, last_ns;	/* of its events, by its own clock; first > last: none */
-	struct ctf_shift *shift;
+	struct kymo_ctf_shift *shift;
 	unsigned shifts;
 	bool done;
 };

@@ -10,7 +10,7 @@
 /* What @host's own time @ns is by the clock of the first host, and how wrong that may be. */
 static int64_t shift_at(const struct host *host, int64_t ns, int64_t *error_ns)
 {
-	const struct ctf_shift *a = host->shift;
+	const struct kymo_ctf_shift *a = host->shift;
 	unsigned at = 0;
 	double part;
 
@@ -79,7 +79,7 @@ static int beside_make(const struct align *align, const struct messages *message
 
 static int host_shift(struct host *host, const struct bounds_fit *fit)
 {
-	struct ctf_shift *shift = calloc(BOUNDS_KNOTS, sizeof(*shift));
+	struct kymo_ctf_shift *shift = calloc(BOUNDS_KNOTS, sizeof(*shift));
 
 	if (!shift)
 		return -1;
@@ -87,7 +87,7 @@ static int host_shift(struct host *host, const struct bounds_fit *fit)
 	for (unsigned k = 0; k < BOUNDS_KNOTS; k++) {
 		const struct bounds_knot *knot = &fit->knot[k];
 
-		shift[k] = (struct ctf_shift){ .ns = knot->ns + knot->ahead_ns, .by_ns = -knot->ahead_ns,
+		shift[k] = (struct kymo_ctf_shift){ .ns = knot->ns + knot->ahead_ns, .by_ns = -knot->ahead_ns,
 					       .error_ns = knot->error_ns };
 		if (knot->error_ns < host->pub.error_min_ns)
 			host->pub.error_min_ns = knot->error_ns;
@@ -271,8 +271,8 @@ static int leave(struct host *host)
 	if (!host->shift)
 		return -1;
 	host->shifts = 1;
-	*host->shift = (struct ctf_shift){ .by_ns = -host->pub.ahead_ns, .error_ns = CTF_ERROR_UNKNOWN };
-	host->pub.error_min_ns = host->pub.error_max_ns = CTF_ERROR_UNKNOWN;
+	*host->shift = (struct kymo_ctf_shift){ .by_ns = -host->pub.ahead_ns, .error_ns = KYMO_CTF_ERROR_UNKNOWN };
+	host->pub.error_min_ns = host->pub.error_max_ns = KYMO_CTF_ERROR_UNKNOWN;
 	return 0;
 }
 
@@ -337,7 +337,7 @@ static int take_clock(struct align *align, unsigned index, unsigned from)
 		return -1;
 	host->shifts = other->shifts;
 	for (unsigned i = 0; i < host->shifts; i++)
-		host->shift[i] = (struct ctf_shift){ .ns = other->shift[i].ns - later_ns, .by_ns = other->shift[i].by_ns + later_ns,
+		host->shift[i] = (struct kymo_ctf_shift){ .ns = other->shift[i].ns - later_ns, .by_ns = other->shift[i].by_ns + later_ns,
 						     .error_ns = other->shift[i].error_ns };
 	host->pub.how = ALIGN_SAME_CLOCK;
 	host->pub.to = from;

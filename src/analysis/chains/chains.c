@@ -279,12 +279,12 @@ static const struct model_listener call_listener = {
 };
 
 int chains_create(struct chains **result, struct model *model,
-		  const struct chains_options *options, struct err *err)
+		  const struct chains_options *options, struct kymo_err *err)
 {
 	struct chains *chains = calloc(1, sizeof(*chains));
 
 	if (!chains)
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	chains->model = model;
 	chains->options = *options;
 	if (chains->options.worst > CHAINS_WORST_MAX)
@@ -296,7 +296,7 @@ int chains_create(struct chains **result, struct model *model,
 	if (model_listen(model, &listener, chains) ||
 	    (options->calls && model_listen(model, &call_listener, chains))) {
 		chains_destroy(chains);
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	}
 	*result = chains;
 	return 0;

@@ -206,10 +206,10 @@ struct chains_facts {
  * chains_create() - listen to @model
  * @options: copied; the texts and bits must stay valid
  *
- * Return: 0, or -1 with @err filled (EXIT_USAGE: the pattern is none).
+ * Return: 0, or -1 with @err filled (KYMO_EXIT_USAGE: the pattern is none).
  */
 int chains_create(struct chains **chains, struct model *model,
-		  const struct chains_options *options, struct err *err);
+		  const struct chains_options *options, struct kymo_err *err);
 void chains_destroy(struct chains *chains);
 
 /** chains_finish() - after model_finish(): account for what was still on its way. */

@@ -217,7 +217,7 @@ void chains_path_drop(struct chains *chains, struct path *path,
 		      const struct model_subscription *subscription, enum model_drop why);
 
 /* pattern.c */
-int chains_pattern_parse(struct chains *chains, struct err *err);
+int chains_pattern_parse(struct chains *chains, struct kymo_err *err);
 void chains_pattern_free(struct chains *chains);
 bool chains_pattern_matches(struct chains *chains, unsigned element,
 			    const struct model_callback *callback,

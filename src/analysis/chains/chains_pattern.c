@@ -59,21 +59,21 @@ static bool element_set(struct element *element, const char *text, size_t length
 	return true;
 }
 
-static int pattern_wrong(const struct chains *chains, struct err *err)
+static int pattern_wrong(const struct chains *chains, struct kymo_err *err)
 {
-	return err_set(err, EXIT_USAGE, "'%s' is no chain: write at least two nodes or topics in "
+	return err_set(err, KYMO_EXIT_USAGE, "'%s' is no chain: write at least two nodes or topics in "
 		       "order, as '/lidar -> /cmd_vel', or '/lidar:/scan -> ... -> /planner'.",
 		       chains->options.pattern);
 }
 
-int chains_pattern_parse(struct chains *chains, struct err *err)
+int chains_pattern_parse(struct chains *chains, struct kymo_err *err)
 {
 	const char *at = chains->options.pattern, *end, *arrow;
 	size_t length;
 
 	chains->element = calloc(CHAINS_STEPS_MAX, sizeof(*chains->element));
 	if (!chains->element)
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	for (; at; at = arrow ? arrow + 2 : NULL) {
 		arrow = strstr(at, "->");
 		end = arrow ? arrow : at + strlen(at);
@@ -87,7 +87,7 @@ int chains_pattern_parse(struct chains *chains, struct err *err)
 		if (!length || *at == ':' || end[-1] == ':' || chains->elements == CHAINS_STEPS_MAX)
 			return pattern_wrong(chains, err);
 		if (!element_set(&chains->element[chains->elements++], at, length))
-			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	}
 	return chains->elements < 2 ? pattern_wrong(chains, err) : 0;
 }

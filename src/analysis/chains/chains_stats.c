@@ -134,9 +134,9 @@ static bool compares(const struct token *a, const struct token *b, int64_t ns, i
 {
 	int64_t error = model_clock_error(a->thread->process, b->thread->process, ns);
 
-	if (error != CTF_ERROR_UNKNOWN && error > *error_ns)
+	if (error != KYMO_CTF_ERROR_UNKNOWN && error > *error_ns)
 		*error_ns = error;
-	return error != CTF_ERROR_UNKNOWN;
+	return error != KYMO_CTF_ERROR_UNKNOWN;
 }
 
 /* The times of the parts from the last to the first; false: clocks that do not compare are in it. */

@@ -11,7 +11,7 @@
 #define OWNER_FIELD 1u		/* of LOCK_REQ */
 
 enum { LOCK_REQ, LOCK_ACQ, LOCK_ROWS };
-static const struct ctf_bind lock_rows[LOCK_ROWS] = {
+static const struct kymo_ctf_bind lock_rows[LOCK_ROWS] = {
 	[LOCK_REQ] = { "lttng_ust_pthread:pthread_mutex_lock_req", { "mutex", "owner" } },
 	[LOCK_ACQ] = { "lttng_ust_pthread:pthread_mutex_lock_acq", { "mutex" } },
 };
@@ -21,8 +21,8 @@ static uint32_t host_named(const struct costs *costs, const char *hostname)
 {
 	uint32_t i;
 
-	for (i = 0; i < ctf_trace_count(costs->reader); i++)
-		if (strcmp(ctf_trace(costs->reader, i)->hostname, hostname) == 0)
+	for (i = 0; i < kymo_ctf_trace_count(costs->reader); i++)
+		if (strcmp(kymo_ctf_trace(costs->reader, i)->hostname, hostname) == 0)
 			break;
 	return i;
 }
@@ -64,9 +64,9 @@ static void on_call(void *context, const struct system_call *call)
 }
 
 /* What it did to the thread's account. */
-static int on_memory(struct costs *costs, struct self *self, const struct ctf_event *event)
+static int on_memory(struct costs *costs, struct self *self, const struct kymo_ctf_event *event)
 {
-	struct ctf_event own = *event;
+	struct kymo_ctf_event own = *event;
 	const struct memory_thread *thread;
 	const struct memory_use *before = &self->before, *now;
 	int64_t growth;
@@ -91,9 +91,9 @@ static int on_memory(struct costs *costs, struct self *self, const struct ctf_ev
 }
 
 /* Whose mutex it is that a thread of @host begins to wait for, and what that one is in. */
-static void find_holder(struct costs *costs, const struct ctf_event *event, uint32_t host, struct costs_holder *holder)
+static void find_holder(struct costs *costs, const struct kymo_ctf_event *event, uint32_t host, struct costs_holder *holder)
 {
-	const struct ctf_value *owner = &event->value[OWNER_FIELD];
+	const struct kymo_ctf_value *owner = &event->value[OWNER_FIELD];
 	const struct model_thread *thread;
 	const struct self *its;
 
@@ -112,7 +112,7 @@ static void find_holder(struct costs *costs, const struct ctf_event *event, uint
 	}
 }
 
-static void on_lock(struct costs *costs, struct self *self, const struct ctf_event *event, uint32_t host, unsigned row)
+static void on_lock(struct costs *costs, struct self *self, const struct kymo_ctf_event *event, uint32_t host, unsigned row)
 {
 	struct costs_use use = { 0 };
 
@@ -131,17 +131,17 @@ static void on_lock(struct costs *costs, struct self *self, const struct ctf_eve
 	costs_charge(costs, self, &use);
 }
 
-int costs_event(struct costs *costs, const struct ctf_event *event)
+int costs_event(struct costs *costs, const struct kymo_ctf_event *event)
 {
 	unsigned row = event->bound < 0 ? 0 : (unsigned)event->bound;
 	struct self *self;
 	uint32_t host;
 
-	if (event->bound != CTF_LOSS && (event->bound < 0 || row < costs->first || row >= costs->end))
+	if (event->bound != KYMO_CTF_LOSS && (event->bound < 0 || row < costs->first || row >= costs->end))
 		return costs->failed ? -1 : 0;
-	host = host_named(costs, ctf_trace(costs->reader, event->trace)->hostname);
-	if (event->bound == CTF_LOSS || row >= costs->call_first) {
-		costs->saw_calls |= event->bound != CTF_LOSS;
+	host = host_named(costs, kymo_ctf_trace(costs->reader, event->trace)->hostname);
+	if (event->bound == KYMO_CTF_LOSS || row >= costs->call_first) {
+		costs->saw_calls |= event->bound != KYMO_CTF_LOSS;
 		return calls_event(&costs->calls, event, costs->call_first, host, 0) || costs->failed ? -1 : 0;
 	}
 	costs->saw_faults |= row >= costs->fault_first;
@@ -153,7 +153,7 @@ int costs_event(struct costs *costs, const struct ctf_event *event)
 	self = self_at(costs, event->vtid, host);
 	if (!self)
 		return -1;
-	costs_claim(costs, self, host, ctf_trace(costs->reader, event->trace)->hostname, event->vpid, event->procname,
+	costs_claim(costs, self, host, kymo_ctf_trace(costs->reader, event->trace)->hostname, event->vpid, event->procname,
 		    event->vtid == event->vpid);
 	if (event->procname && *event->procname)
 		costs_keep_name(self->name, event->procname);
@@ -278,8 +278,8 @@ void costs_listen(struct costs *costs,
 
 static int bind_all(struct costs *costs, struct model *model)
 {
-	struct ctf_bind bind[BIND_MAX];
-	const struct ctf_bind *rows;
+	struct kymo_ctf_bind bind[BIND_MAX];
+	const struct kymo_ctf_bind *rows;
 	unsigned more, i, count = 0;
 
 	rows = memory_bind(&more);
@@ -305,7 +305,7 @@ static int bind_all(struct costs *costs, struct model *model)
 	return 0;
 }
 
-int costs_create(struct costs **out, struct model *model, const struct ctf_reader *reader)
+int costs_create(struct costs **out, struct model *model, const struct kymo_ctf_reader *reader)
 {
 	struct costs *costs = calloc(1, sizeof(*costs));
 
@@ -364,20 +364,20 @@ bool costs_seen(const struct costs *costs, enum costs_kind kind)
 }
 
 /* Kymo declares all tracepoints of programs that there are, the kernel's only if they are recorded, as LTTng does of all. */
-static bool is_declared(const struct ctf_reader *reader, const struct ctf_bind *rows, unsigned count)
+static bool is_declared(const struct kymo_ctf_reader *reader, const struct kymo_ctf_bind *rows, unsigned count)
 {
-	for (unsigned i = 0; i < ctf_class_count(reader); i++)
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
 		for (unsigned row = 0; row < count; row++)
-			if (strcmp(ctf_class(reader, i)->name, rows[row].event) == 0)
+			if (strcmp(kymo_ctf_class(reader, i)->name, rows[row].event) == 0)
 				return true;
 	return false;
 }
 
-int costs_look(struct ctf_reader *reader, bool *libc, bool *faults, bool *calls, struct err *err)
+int costs_look(struct kymo_ctf_reader *reader, bool *libc, bool *faults, bool *calls, struct kymo_err *err)
 {
 	unsigned count;
-	const struct ctf_bind *rows = faults_bind(&count);
-	struct ctf_event event;
+	const struct kymo_ctf_bind *rows = faults_bind(&count);
+	struct kymo_ctf_event event;
 	int more = 0;
 
 	*faults = is_declared(reader, rows, count);
@@ -386,9 +386,9 @@ int costs_look(struct ctf_reader *reader, bool *libc, bool *faults, bool *calls,
 	rows = memory_bind(&count);
 	if (!is_declared(reader, rows, LIBC_ROWS))
 		return 0;
-	if (ctf_bind(reader, rows, LIBC_ROWS, err))
+	if (kymo_ctf_bind(reader, rows, LIBC_ROWS, err))
 		return -1;
-	while (!*libc && (more = ctf_next(reader, &event, err)) > 0)
+	while (!*libc && (more = kymo_ctf_next(reader, &event, err)) > 0)
 		*libc = event.bound >= 0;
 	return more < 0 ? -1 : 0;
 }

@@ -6,7 +6,7 @@
  *
  *   costs_create(&costs, model, reader);		before model_attach() or spans_attach()
  *   costs_spans(costs, spans);			if spans are wanted, too
- *   while (ctf_next(...))
+ *   while (kymo_ctf_next(...))
  *       costs_event(costs, &event), spans_event(spans, &event), model_event(model, &event);	in this order
  *   spans_finish(spans), model_finish(model);
  *
@@ -105,7 +105,7 @@ struct costs_made {
 struct costs;
 
 /** costs_create() - listen to @model. Return: 0, or -1: no memory. */
-int costs_create(struct costs **costs, struct model *model, const struct ctf_reader *reader);
+int costs_create(struct costs **costs, struct model *model, const struct kymo_ctf_reader *reader);
 void costs_destroy(struct costs *costs);
 
 /** costs_spans() - look at @spans, too. They must live as long. Return: 0, or -1: they have too many listeners. */
@@ -128,7 +128,7 @@ void costs_listen_calls(struct costs *costs, void (*made)(void *context, const s
 void costs_finish(struct costs *costs);
 
 /** costs_event() - the next event, before the spans and the model get it. Return: 0, or -1: no memory. */
-int costs_event(struct costs *costs, const struct ctf_event *event);
+int costs_event(struct costs *costs, const struct kymo_ctf_event *event);
 
 /** costs_add() - @more to @use; its peak is that of the sum so far. */
 void costs_add(struct costs_use *use, const struct costs_use *more);
@@ -154,6 +154,6 @@ bool costs_seen(const struct costs *costs, enum costs_kind kind);
  *
  * Context: as above, but blocks. Return: 0, or -1 with @err.
  */
-int costs_look(struct ctf_reader *reader, bool *libc, bool *faults, bool *calls, struct err *err);
+int costs_look(struct kymo_ctf_reader *reader, bool *libc, bool *faults, bool *calls, struct kymo_err *err);
 
 #endif

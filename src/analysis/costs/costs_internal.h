@@ -33,7 +33,7 @@ struct self {
 };
 
 struct costs {
-	const struct ctf_reader *reader;
+	const struct kymo_ctf_reader *reader;
 	const struct spans *told;	/* NULL: they are not wanted */
 	struct memory memory;
 	struct faults faults;

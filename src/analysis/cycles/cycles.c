@@ -11,7 +11,7 @@
 
 enum { CYCLES, CLOCK, ROWS };
 enum { TID, NS, COUNT };
-static const struct ctf_bind rows[ROWS] = {
+static const struct kymo_ctf_bind rows[ROWS] = {
 	[CYCLES] = { "cpu-cycles", { "tid", "ns", "count" } },
 	[CLOCK] = { "cpu-clock", { "tid", "ns", "count" } },
 };
@@ -39,7 +39,7 @@ struct self {
 };
 
 struct cycles {
-	const struct ctf_reader *reader;
+	const struct kymo_ctf_reader *reader;
 	struct map selves;		/* (tid, host) -> struct self */
 	struct self **self;
 	uint32_t self_count, self_room;
@@ -50,11 +50,11 @@ struct cycles {
 	bool failed;
 };
 
-const char *cycles_name(const struct ctf_reader *reader)
+const char *cycles_name(const struct kymo_ctf_reader *reader)
 {
-	for (unsigned i = 0; i < ctf_class_count(reader); i++)
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
 		for (unsigned row = 0; row < ROWS; row++)
-			if (strcmp(ctf_class(reader, i)->name, rows[row].event) == 0)
+			if (strcmp(kymo_ctf_class(reader, i)->name, rows[row].event) == 0)
 				return rows[row].event;
 	return NULL;
 }
@@ -64,8 +64,8 @@ static uint32_t host_named(const struct cycles *cycles, const char *hostname)
 {
 	uint32_t i;
 
-	for (i = 0; i < ctf_trace_count(cycles->reader); i++)
-		if (strcmp(ctf_trace(cycles->reader, i)->hostname, hostname) == 0)
+	for (i = 0; i < kymo_ctf_trace_count(cycles->reader); i++)
+		if (strcmp(kymo_ctf_trace(cycles->reader, i)->hostname, hostname) == 0)
 			break;
 	return i;
 }
@@ -248,15 +248,15 @@ static void stretch(struct cycles *cycles, struct self *self, int64_t now_ns, in
 	}
 }
 
-int cycles_event(struct cycles *cycles, const struct ctf_event *event)
+int cycles_event(struct cycles *cycles, const struct kymo_ctf_event *event)
 {
-	const struct ctf_value *value = event->value;
+	const struct kymo_ctf_value *value = event->value;
 	struct self *self;
 
 	if (event->bound < (int)cycles->first || event->bound >= (int)(cycles->first + ROWS) || !value[TID].present ||
 	    !value[NS].present || !value[COUNT].present)
 		return cycles->failed ? -1 : 0;
-	self = map_get(&cycles->selves, (uint32_t)value[TID].i, host_named(cycles, ctf_trace(cycles->reader, event->trace)->hostname));
+	self = map_get(&cycles->selves, (uint32_t)value[TID].i, host_named(cycles, kymo_ctf_trace(cycles->reader, event->trace)->hostname));
 	if (self && value[NS].i > 0 && value[NS].i <= event->ns && value[COUNT].i >= 0)
 		stretch(cycles, self, event->ns, value[NS].i, value[COUNT].i);
 	return cycles->failed ? -1 : 0;
@@ -264,7 +264,7 @@ int cycles_event(struct cycles *cycles, const struct ctf_event *event)
 
 /* ---- life, and asking ---- */
 
-int cycles_create(struct cycles **out, struct model *model, const struct ctf_reader *reader)
+int cycles_create(struct cycles **out, struct model *model, const struct kymo_ctf_reader *reader)
 {
 	struct cycles *cycles = calloc(1, sizeof(*cycles));
 

@@ -3,7 +3,7 @@
  * What callbacks and threads had of a counter of perf (kymo record --cycles): beside a model, in one pass.
  *
  *   cycles_create(&cycles, model, reader);		before model_attach()
- *   while (ctf_next(...))
+ *   while (kymo_ctf_next(...))
  *       cycles_event(cycles, &event), model_event(model, &event);	in this order
  *
  * The counter is told for each stretch that a thread is on a CPU. A run of a callback has its part of what the stretches counted that
@@ -38,17 +38,17 @@ struct cycles_thread {
 struct cycles;
 
 /** cycles_name() - "cpu-cycles" or "cpu-clock" (CPU time in ns), as the trace has it; NULL: neither. */
-const char *cycles_name(const struct ctf_reader *reader);
+const char *cycles_name(const struct kymo_ctf_reader *reader);
 
 /** cycles_create() - listen to @model. Return: 0, or -1: no memory. */
-int cycles_create(struct cycles **cycles, struct model *model, const struct ctf_reader *reader);
+int cycles_create(struct cycles **cycles, struct model *model, const struct kymo_ctf_reader *reader);
 void cycles_destroy(struct cycles *cycles);
 
 /** cycles_window() - only stretches that end between @begin_ns and @end_ns, and runs that do, count. */
 void cycles_window(struct cycles *cycles, int64_t begin_ns, int64_t end_ns);
 
 /** cycles_event() - the next event, before the model gets it. Return: 0, or -1: no memory. */
-int cycles_event(struct cycles *cycles, const struct ctf_event *event);
+int cycles_event(struct cycles *cycles, const struct kymo_ctf_event *event);
 
 /** cycles_callback() - of the callback with that index of the model; NULL: nothing was counted. */
 const struct cycles_sum *cycles_callback(const struct cycles *cycles, uint32_t index);

@@ -53,7 +53,7 @@ const char *model_keep(struct model *model, const char *text, size_t length)
 /* What a name can be at most; more is a damaged trace. */
 #define TEXT_MAX 65536u
 
-const char *model_text(struct model *model, const struct ctf_value *value)
+const char *model_text(struct model *model, const struct kymo_ctf_value *value)
 {
 	if (!value->present || !value->bytes)
 		return "";
@@ -89,7 +89,7 @@ static uint64_t text_hash(const char *text)
 	return hash;
 }
 
-struct topic *model_topic_named(struct model *model, const struct ctf_value *name)
+struct topic *model_topic_named(struct model *model, const struct kymo_ctf_value *name)
 {
 	const char *text = name->present && name->bytes ? name->bytes : "";
 	uint64_t hash = text_hash(text), probe = 0;
@@ -109,7 +109,7 @@ struct topic *model_topic_named(struct model *model, const struct ctf_value *nam
 }
 
 /* A text that comes again and again is kept once. */
-const char *model_word(struct model *model, const struct ctf_value *value)
+const char *model_word(struct model *model, const struct kymo_ctf_value *value)
 {
 	const char *text = value->present && value->bytes ? value->bytes : "", *word;
 	uint64_t hash = text_hash(text), probe = 0;
@@ -167,7 +167,7 @@ int model_set_host(struct model *model, uint32_t trace, const char *hostname,
 	return model->out_of_memory ? -ENOMEM : 0;
 }
 
-static struct process *process_of(struct model *model, const struct ctf_event *event)
+static struct process *process_of(struct model *model, const struct kymo_ctf_event *event)
 {
 	struct trace *trace = trace_at(model, event->trace);
 	struct process *process;
@@ -192,7 +192,7 @@ static struct process *process_of(struct model *model, const struct ctf_event *e
 	return map_put(&model->processes, (uint32_t)event->vpid, trace->host, process) ? NULL : process;
 }
 
-static struct thread *thread_new(struct model *model, const struct ctf_event *event,
+static struct thread *thread_new(struct model *model, const struct kymo_ctf_event *event,
 				 struct process *process)
 {
 	struct thread *thread = model_object_new(model, MODEL_THREAD, sizeof(*thread));
@@ -231,7 +231,7 @@ struct stream *model_stream_at(struct model *model, uint32_t stream)
 }
 
 /* Most events of a stream follow one of the same thread, so that is looked at first. */
-struct thread *model_thread_of(struct model *model, const struct ctf_event *event)
+struct thread *model_thread_of(struct model *model, const struct kymo_ctf_event *event)
 {
 	struct stream *stream = model_stream_at(model, event->stream);
 	struct process *process;
@@ -261,7 +261,7 @@ struct thread *model_thread_of(struct model *model, const struct ctf_event *even
 	return thread;
 }
 
-struct thread *model_thread_at(const struct model *model, const struct ctf_event *event)
+struct thread *model_thread_at(const struct model *model, const struct kymo_ctf_event *event)
 {
 	const struct process *process;
 
@@ -281,12 +281,12 @@ int64_t model_epoch(const struct model *model, uint32_t trace, uint64_t clock_ns
 		ns += (uint64_t)model->trace[trace].clock_offset_ns;
 	if (ns > TIME_MAX)
 		return otherwise;
-	if (!model->reader || trace >= ctf_trace_count(model->reader))
+	if (!model->reader || trace >= kymo_ctf_trace_count(model->reader))
 		return (int64_t)ns;
-	return ctf_mapped(model->reader, ctf_time_of(model->reader, trace, clock_ns));
+	return kymo_ctf_mapped(model->reader, kymo_ctf_time_of(model->reader, trace, clock_ns));
 }
 
-int64_t model_true_time(const struct model *model, const struct ctf_event *event)
+int64_t model_true_time(const struct model *model, const struct kymo_ctf_event *event)
 {
 	bool bound = event->bound >= 0 && (unsigned)event->bound < model->bind_count;
 	unsigned field = bound ? model->bound[event->bound].true_time : 0;
@@ -297,12 +297,12 @@ int64_t model_true_time(const struct model *model, const struct ctf_event *event
 	return clock_ns ? model_epoch(model, event->trace, clock_ns, event->ns) : event->ns;
 }
 
-int model_event(struct model *model, const struct ctf_event *event)
+int model_event(struct model *model, const struct kymo_ctf_event *event)
 {
 	struct now now = { .event = event, .ns = event->ns };
 	const struct bound *bound;
 
-	if (event->bound == CTF_LOSS) {
+	if (event->bound == KYMO_CTF_LOSS) {
 		model_flow_loss(model, event);
 		return model->out_of_memory ? -ENOMEM : 0;
 	}
@@ -345,13 +345,13 @@ void model_want_all(struct model *model)
 
 /* ---- life ---- */
 
-int model_create(struct model **result, struct err *err)
+int model_create(struct model **result, struct kymo_err *err)
 {
 	struct model *model = calloc(1, sizeof(*model));
 
 	if (!model || model_bind_build(model)) {
 		model_destroy(model);
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	}
 	*result = model;
 	return 0;

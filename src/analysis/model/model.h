@@ -10,7 +10,7 @@
  *   model_create(&model, &err);
  *   model_attach(model, reader, &err);		binds the events it wants
  *   model_listen(model, &listener, context);
- *   while ((more = ctf_next(reader, &event, &err)) > 0)
+ *   while ((more = kymo_ctf_next(reader, &event, &err)) > 0)
  *       if (model_event(model, &event) < 0) ...
  *   model_finish(model);
  *   for (i = 0; i < model_count(model, MODEL_CALLBACK); i++) ... model_callback(model, i)
@@ -469,7 +469,7 @@ struct model_listener {
 /* ---- use ---- */
 
 /** model_create() - an empty model. Return: 0, or -1 with @err filled. */
-int model_create(struct model **model, struct err *err);
+int model_create(struct model **model, struct kymo_err *err);
 void model_destroy(struct model *model);
 
 /**
@@ -497,13 +497,13 @@ int model_rule(struct model *model, const struct model_rule *rule);
 void model_want_all(struct model *model);
 
 /**
- * model_bind() - the events and fields the model wants, for ctf_bind()
+ * model_bind() - the events and fields the model wants, for kymo_ctf_bind()
  * @count: set to the length of the table
  *
  * Derived from src/abi/tracepoints.def. An event given to model_event() must have been bound by
  * this table: event.bound is an index into it.
  */
-const struct ctf_bind *model_bind(const struct model *model, unsigned *count);
+const struct kymo_ctf_bind *model_bind(const struct model *model, unsigned *count);
 
 /**
  * model_bind_also() - have @rows bound beside the model's own, for another analysis in the same pass; before model_attach()
@@ -511,18 +511,18 @@ const struct ctf_bind *model_bind(const struct model *model, unsigned *count);
  *
  * Return: 0, or -1: more than MODEL_BIND_ALSO_MAX in all.
  */
-int model_bind_also(struct model *model, const struct ctf_bind *rows, unsigned count, unsigned *first);
+int model_bind_also(struct model *model, const struct kymo_ctf_bind *rows, unsigned count, unsigned *first);
 #define MODEL_BIND_ALSO_MAX 48u
 
 /** model_attach() - bind @reader to model_bind() and learn its hosts. Return: 0, or -1 with @err. */
-int model_attach(struct model *model, struct ctf_reader *reader, struct err *err);
+int model_attach(struct model *model, struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /**
  * model_clock_error() - how wrong it may be, either way, to compare times of @a with times of @b
  * @ns: about when
  *
- * Return: nanoseconds; 0 on one host; CTF_ERROR_UNKNOWN: nothing is known of how the clocks of the two
- * hosts relate, or one of the processes (NULL) is not known. See ctf_align().
+ * Return: nanoseconds; 0 on one host; KYMO_CTF_ERROR_UNKNOWN: nothing is known of how the clocks of the two
+ * hosts relate, or one of the processes (NULL) is not known. See kymo_ctf_align().
  */
 int64_t model_clock_error(const struct model_process *a, const struct model_process *b, int64_t ns);
 
@@ -530,7 +530,7 @@ int64_t model_clock_error(const struct model_process *a, const struct model_proc
 int64_t model_process_last(const struct model_process *process);
 
 /** model_set_clock() - trace @trace was shifted so, see ctf_trace_info; after model_set_host(). Return: 0, or -ENOMEM. */
-int model_set_clock(struct model *model, uint32_t trace, const struct ctf_shift *shift, unsigned shifts);
+int model_set_clock(struct model *model, uint32_t trace, const struct kymo_ctf_shift *shift, unsigned shifts);
 
 /** model_set_host() - trace @trace was recorded on @hostname, see ctf_trace_info. Return: 0, or -ENOMEM. */
 int model_set_host(struct model *model, uint32_t trace, const char *hostname, int64_t clock_offset_ns);
@@ -541,7 +541,7 @@ int model_set_host(struct model *model, uint32_t trace, const char *hostname, in
  * Events that are not bound are ignored; so are malformed ones (fields missing).
  * Return: 0, or -ENOMEM.
  */
-int model_event(struct model *model, const struct ctf_event *event);
+int model_event(struct model *model, const struct kymo_ctf_event *event);
 
 /** model_finish() - the trace ends here: hand over what is still open. */
 void model_finish(struct model *model);

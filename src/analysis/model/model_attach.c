@@ -15,7 +15,7 @@ static bool is_array(const char *type)
 	return strchr(type, '[') != NULL;
 }
 
-/* Is a field of type @type (see struct ctf_field) what tracepoints.def says? */
+/* Is a field of type @type (see struct kymo_ctf_field) what tracepoints.def says? */
 static bool fits(enum kymo_kind kind, const char *type)
 {
 	switch (kind) {
@@ -39,7 +39,7 @@ static bool is_pointer(enum kymo_kind kind)
 	       kind == KYMO_KIND_GID24 || kind == KYMO_KIND_PTRS;
 }
 
-static const struct ctf_field *field_named(const struct ctf_event_class *class, const char *name)
+static const struct kymo_ctf_field *field_named(const struct kymo_ctf_event_class *class, const char *name)
 {
 	for (uint32_t i = 0; i < class->field_count; i++)
 		if (strcmp(class->field[i].name, name) == 0)
@@ -48,15 +48,15 @@ static const struct ctf_field *field_named(const struct ctf_event_class *class, 
 }
 
 /* Row @at of the bind table against one class of its name. Return: whether it can be handled. */
-static bool check_class(struct model *model, unsigned at, const struct ctf_event_class *class)
+static bool check_class(struct model *model, unsigned at, const struct kymo_ctf_event_class *class)
 {
 	const struct kymo_point *point = &kymo_points[model->bound[at].point];
-	struct ctf_bind *row = &model->bind[at];
+	struct kymo_ctf_bind *row = &model->bind[at];
 
-	for (unsigned i = 0; i < CTF_BIND_FIELDS && row->field[i]; i++) {
+	for (unsigned i = 0; i < KYMO_CTF_BIND_FIELDS && row->field[i]; i++) {
 		/* Behind the point's own fields there is init_timestamp. */
 		enum kymo_kind kind = i < point->field_count ? point->field[i].kind : KYMO_KIND_U64;
-		const struct ctf_field *field = field_named(class, row->field[i]);
+		const struct kymo_ctf_field *field = field_named(class, row->field[i]);
 
 		if (field && !fits(kind, field->type))
 			return false;
@@ -67,11 +67,11 @@ static bool check_class(struct model *model, unsigned at, const struct ctf_event
 	return true;
 }
 
-static void check_classes(struct model *model, const struct ctf_reader *reader)
+static void check_classes(struct model *model, const struct kymo_ctf_reader *reader)
 {
 	for (unsigned i = 0; i < model->bind_count; i++)
-		for (unsigned k = 0; k < ctf_class_count(reader); k++) {
-			const struct ctf_event_class *class = ctf_class(reader, k);
+		for (unsigned k = 0; k < kymo_ctf_class_count(reader); k++) {
+			const struct kymo_ctf_event_class *class = kymo_ctf_class(reader, k);
 
 			if (strcmp(class->name, model->bind[i].event) != 0 ||
 			    check_class(model, i, class))
@@ -84,44 +84,44 @@ static void check_classes(struct model *model, const struct ctf_reader *reader)
 }
 
 /* The points of a trace's clock on the scale of the reader's times. */
-static int set_clock(struct model *model, uint32_t trace, const struct ctf_trace_info *info, const struct ctf_reader *reader)
+static int set_clock(struct model *model, uint32_t trace, const struct kymo_ctf_trace_info *info, const struct kymo_ctf_reader *reader)
 {
-	struct ctf_shift *points = info->shifts ? calloc(info->shifts, sizeof(*points)) : NULL;
+	struct kymo_ctf_shift *points = info->shifts ? calloc(info->shifts, sizeof(*points)) : NULL;
 	int status = 0;
 
 	if (info->shifts && !points)
 		return -1;
 	for (unsigned i = 0; i < info->shifts; i++) {
 		int64_t at = info->shift[i].ns + info->shift[i].by_ns, error = info->shift[i].error_ns;
-		int64_t ns = ctf_mapped(reader, at), before, after;
+		int64_t ns = kymo_ctf_mapped(reader, at), before, after;
 
-		if (error && error != CTF_ERROR_UNKNOWN) {
-			before = ns - ctf_mapped(reader, at - error);
-			after = ctf_mapped(reader, at + error) - ns;
+		if (error && error != KYMO_CTF_ERROR_UNKNOWN) {
+			before = ns - kymo_ctf_mapped(reader, at - error);
+			after = kymo_ctf_mapped(reader, at + error) - ns;
 			error = before > after ? before : after;
 			error = error > 0 ? error : 1;
 		}
-		points[i] = (struct ctf_shift){ .ns = ns, .error_ns = error };
+		points[i] = (struct kymo_ctf_shift){ .ns = ns, .error_ns = error };
 	}
 	status = model_set_clock(model, trace, points, info->shifts);
 	free(points);
 	return status;
 }
 
-int model_attach(struct model *model, struct ctf_reader *reader, struct err *err)
+int model_attach(struct model *model, struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
-	const struct ctf_bind *bind;
+	const struct kymo_ctf_bind *bind;
 	unsigned count, i;
 
-	for (i = 0; i < ctf_trace_count(reader); i++) {
-		const struct ctf_trace_info *info = ctf_trace(reader, i);
+	for (i = 0; i < kymo_ctf_trace_count(reader); i++) {
+		const struct kymo_ctf_trace_info *info = kymo_ctf_trace(reader, i);
 
 		if (model_set_host(model, i, info->hostname, info->clock_offset_ns) ||
 		    set_clock(model, i, info, reader))
-			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	}
 	model->reader = reader;
 	check_classes(model, reader);
 	bind = model_bind(model, &count);
-	return ctf_bind(reader, bind, count, err);
+	return kymo_ctf_bind(reader, bind, count, err);
 }

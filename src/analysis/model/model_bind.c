@@ -58,7 +58,7 @@ static bool has(const struct model *model, const char *event)
 /* The fields are bound when somebody wants them, see model_bind_update(). */
 static void add(struct model *model, const char *provider, unsigned point)
 {
-	struct ctf_bind *row = &model->bind[model->bind_count];
+	struct kymo_ctf_bind *row = &model->bind[model->bind_count];
 	char event[128];
 
 	snprintf(event, sizeof(event), "%s:%s", provider, kymo_points[point].name);
@@ -71,7 +71,7 @@ static void add(struct model *model, const char *provider, unsigned point)
 	model->bind_count++;
 }
 
-static bool is_of_caret(const struct ctf_bind *row)
+static bool is_of_caret(const struct kymo_ctf_bind *row)
 {
 	return strncmp(row->event, providers[1], strlen(providers[1])) == 0;
 }
@@ -81,16 +81,16 @@ void model_bind_update(struct model *model)
 	for (unsigned i = 0; i < model->bind_count; i++) {
 		struct bound *bound = &model->bound[i];
 		const struct kymo_point *point = &kymo_points[bound->point];
-		struct ctf_bind *row = &model->bind[i];
+		struct kymo_ctf_bind *row = &model->bind[i];
 		unsigned field;
 
 		if (!model->bind_all && for_whom[bound->point] &&
 		    !(for_whom[bound->point] & model->wants))
 			continue;
 		bound->handle = handler_of(bound->point);
-		for (field = 0; field < point->field_count && field < CTF_BIND_FIELDS; field++)
+		for (field = 0; field < point->field_count && field < KYMO_CTF_BIND_FIELDS; field++)
 			row->field[field] = point->field[field].name;
-		if (bound->is_init && is_of_caret(row) && field < CTF_BIND_FIELDS) {
+		if (bound->is_init && is_of_caret(row) && field < KYMO_CTF_BIND_FIELDS) {
 			row->field[field] = "init_timestamp";
 			bound->true_time = (uint8_t)field;
 		}
@@ -115,13 +115,13 @@ int model_bind_build(struct model *model)
 	return model->out_of_memory ? -ENOMEM : 0;
 }
 
-const struct ctf_bind *model_bind(const struct model *model, unsigned *count)
+const struct kymo_ctf_bind *model_bind(const struct model *model, unsigned *count)
 {
 	*count = model->bind_count + model->bind_also;
 	return model->bind;
 }
 
-int model_bind_also(struct model *model, const struct ctf_bind *rows, unsigned count, unsigned *first)
+int model_bind_also(struct model *model, const struct kymo_ctf_bind *rows, unsigned count, unsigned *first)
 {
 	if (count > MODEL_BIND_ALSO_MAX - model->bind_also)
 		return -1;

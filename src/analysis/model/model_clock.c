@@ -4,7 +4,7 @@
 
 #include "analysis/model/model_internal.h"
 
-int model_set_clock(struct model *model, uint32_t trace, const struct ctf_shift *shift, unsigned shifts)
+int model_set_clock(struct model *model, uint32_t trace, const struct kymo_ctf_shift *shift, unsigned shifts)
 {
 	struct model_clock *clock;
 
@@ -42,14 +42,14 @@ int64_t model_clock_error(const struct model_process *a, const struct model_proc
 	int64_t error_a, error_b, error_ns;
 
 	if (!a || !b)
-		return CTF_ERROR_UNKNOWN;
+		return KYMO_CTF_ERROR_UNKNOWN;
 	if (a->host == b->host)
 		return 0;
 	if (!a->clock || !b->clock)
-		return CTF_ERROR_UNKNOWN;
+		return KYMO_CTF_ERROR_UNKNOWN;
 	error_a = error_at(a->clock, ns);
 	error_b = error_at(b->clock, ns);
-	return __builtin_add_overflow(error_a, error_b, &error_ns) ? CTF_ERROR_UNKNOWN : error_ns;
+	return __builtin_add_overflow(error_a, error_b, &error_ns) ? KYMO_CTF_ERROR_UNKNOWN : error_ns;
 }
 
 int64_t model_process_last(const struct model_process *process)

@@ -30,13 +30,13 @@ struct names {
 	uint8_t count;
 	struct {
 		uint8_t field, kind;
-	} at[CTF_BIND_FIELDS];
+	} at[KYMO_CTF_BIND_FIELDS];
 };
 
 struct concern {
 	const struct selection *selection;
 	struct names names[KYMO_POINTS_TABLE];
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	struct model *model;
 	bool learned;			/* the first pass is over, or there is none */
 	bool growing;
@@ -81,10 +81,10 @@ static const struct {
 static void find_names(struct names names[KYMO_POINTS_TABLE])
 {
 	for (unsigned p = 0; p < KYMO_POINTS_TABLE; p++)
-		for (unsigned i = 0; i < kymo_points[p].field_count && i < CTF_BIND_FIELDS; i++)
+		for (unsigned i = 0; i < kymo_points[p].field_count && i < KYMO_CTF_BIND_FIELDS; i++)
 			for (size_t k = 0; k < sizeof(fields) / sizeof(*fields); k++) {
 				if (strcmp(fields[k].field, kymo_points[p].field[i].name) != 0 ||
-				    names[p].count == CTF_BIND_FIELDS)
+				    names[p].count == KYMO_CTF_BIND_FIELDS)
 					continue;
 				names[p].at[names[p].count].field = (uint8_t)i;
 				names[p].at[names[p].count++].kind = (uint8_t)fields[k].kind;
@@ -193,7 +193,7 @@ static bool remember(struct concern *concern, struct reference reference)
 }
 
 /* The address that field @field of @event has. Of several (message_link_*) the first. */
-static bool address_of(const struct kymo_field *field, const struct ctf_value *value, uint64_t *address)
+static bool address_of(const struct kymo_field *field, const struct kymo_ctf_value *value, uint64_t *address)
 {
 	if (!value->present)
 		return false;
@@ -207,7 +207,7 @@ static bool address_of(const struct kymo_field *field, const struct ctf_value *v
 }
 
 /* Each object that @event names. Return: 0, or -ENOMEM. */
-static int judge_handles(struct concern *concern, const struct ctf_event *event,
+static int judge_handles(struct concern *concern, const struct kymo_ctf_event *event,
 			 const struct process *process, struct verdict *verdict)
 {
 	const struct bound *bound = &concern->model->bound[event->bound];
@@ -247,7 +247,7 @@ static void judge_thread(const struct concern *concern, struct thread *thread, s
 		judge(concern->selection, verdict, about);
 }
 
-static int objects_asked(struct concern *concern, const struct ctf_event *event)
+static int objects_asked(struct concern *concern, const struct kymo_ctf_event *event)
 {
 	const struct model *model = concern->model;
 	bool is_init = event->bound >= 0 && model->bound[event->bound].is_init;
@@ -271,17 +271,17 @@ static int objects_asked(struct concern *concern, const struct ctf_event *event)
 	return status ? status : is_asked(concern->selection, verdict);
 }
 
-static uint32_t host_of(const struct concern *concern, const struct ctf_event *event)
+static uint32_t host_of(const struct concern *concern, const struct kymo_ctf_event *event)
 {
 	return event->trace < concern->model->trace_count ? concern->model->trace[event->trace].host : 0;
 }
 
-static const struct owner *owner_at(const struct concern *concern, const struct ctf_event *event)
+static const struct owner *owner_at(const struct concern *concern, const struct kymo_ctf_event *event)
 {
 	return map_get(&concern->owners, (uint32_t)event->vpid, host_of(concern, event));
 }
 
-static struct owner *owner_of(struct concern *concern, const struct ctf_event *event)
+static struct owner *owner_of(struct concern *concern, const struct kymo_ctf_event *event)
 {
 	uint32_t host = host_of(concern, event);
 	struct owner *owner = map_get(&concern->owners, (uint32_t)event->vpid, host);
@@ -301,13 +301,13 @@ static struct owner *owner_of(struct concern *concern, const struct ctf_event *e
 	return owner;
 }
 
-int concern_event(struct concern *concern, const struct ctf_event *event)
+int concern_event(struct concern *concern, const struct kymo_ctf_event *event)
 {
 	const struct selection *selection = concern->selection;
 	const struct owner *owner;
 	int asked = 1;
 
-	if (event->bound == CTF_LOSS) {
+	if (event->bound == KYMO_CTF_LOSS) {
 		if (model_event(concern->model, event))
 			return -ENOMEM;
 		owner = event->vpid ? owner_at(concern, event) : NULL;
@@ -326,7 +326,7 @@ int concern_event(struct concern *concern, const struct ctf_event *event)
 
 /* ---- the first pass ---- */
 
-static int bind_model(struct concern *concern, struct err *err)
+static int bind_model(struct concern *concern, struct kymo_err *err)
 {
 	model_destroy(concern->model);
 	concern->model = NULL;
@@ -370,34 +370,34 @@ static int judge_inits(struct concern *concern)
 
 static int learn(struct concern *concern,
 		 void (*progress)(void *context, uint64_t events, uint64_t clock_ns), void *context,
-		 struct err *err)
+		 struct kymo_err *err)
 {
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	uint64_t events = 0;
 	int more;
 
-	while ((more = ctf_next(concern->reader, &event, err)) > 0) {
+	while ((more = kymo_ctf_next(concern->reader, &event, err)) > 0) {
 		if (concern_event(concern, &event) < 0)
-			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 		if (!(++events & PROGRESS_EVENTS) && progress)
 			progress(context, events, event.clock_ns);
 	}
 	if (more < 0)
 		return -1;
 	if (judge_inits(concern))
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	return bind_model(concern, err);
 }
 
-int concern_create(struct concern **result, struct ctf_reader *reader,
+int concern_create(struct concern **result, struct kymo_ctf_reader *reader,
 		   const struct selection *selection, bool growing,
 		   void (*progress)(void *context, uint64_t events, uint64_t clock_ns), void *context,
-		   struct err *err)
+		   struct kymo_err *err)
 {
 	struct concern *concern = calloc(1, sizeof(*concern));
 
 	if (!concern)
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	concern->reader = reader;
 	concern->selection = selection;
 	concern->growing = growing;

@@ -8,7 +8,7 @@
  * node), and so does the name of a process: the whole trace is read once to learn them.
  *
  *   concern_create(&concern, reader, &selection, false, NULL, NULL, &err);
- *   while ((more = ctf_next(reader, &event, &err)) > 0)
+ *   while ((more = kymo_ctf_next(reader, &event, &err)) > 0)
  *       if (concern_event(concern, &event) > 0) ...
  *
  * Context of all functions: not thread-safe; allocate as objects appear, not per event.
@@ -32,13 +32,13 @@ struct concern;
  * tells what its events are of.
  * Return: 0, or -1 with @err filled.
  */
-int concern_create(struct concern **concern, struct ctf_reader *reader,
+int concern_create(struct concern **concern, struct kymo_ctf_reader *reader,
 		   const struct selection *selection, bool growing,
 		   void (*progress)(void *context, uint64_t events, uint64_t clock_ns), void *context,
-		   struct err *err);
+		   struct kymo_err *err);
 void concern_destroy(struct concern *concern);
 
 /** concern_event() - every event of the reader, in order. Return: 1: asked for; 0: not; -ENOMEM. Losses are. */
-int concern_event(struct concern *concern, const struct ctf_event *event);
+int concern_event(struct concern *concern, const struct kymo_ctf_event *event);
 
 #endif

@@ -332,7 +332,7 @@ static void thread_doubt(struct model *model, struct thread *thread)
 	thread->intra.alone = false;
 }
 
-void model_flow_loss(struct model *model, const struct ctf_event *event)
+void model_flow_loss(struct model *model, const struct kymo_ctf_event *event)
 {
 	struct stream *stream = model_stream_at(model, event->stream);
 	const struct list *threads = &model->list[MODEL_THREAD];
@@ -343,7 +343,7 @@ void model_flow_loss(struct model *model, const struct ctf_event *event)
 		.events = event->lost,
 		.packets = event->lost_packets,
 		.end_ns = event->ns,
-		.is_elsewhere = !model->reader || strcmp(ctf_trace(model->reader, event->trace)->domain, "ust") != 0,
+		.is_elsewhere = !model->reader || strcmp(kymo_ctf_trace(model->reader, event->trace)->domain, "ust") != 0,
 	};
 	unsigned i;
 

@@ -30,8 +30,8 @@ static struct executor *executor_new(struct model *model, const struct now *now,
 	return executor;
 }
 
-static void constructed(struct model *model, const struct now *now, const struct ctf_value *address,
-			const struct ctf_value *type)
+static void constructed(struct model *model, const struct now *now, const struct kymo_ctf_value *address,
+			const struct kymo_ctf_value *type)
 {
 	struct executor *executor = model_handle(model, now->process, HANDLE_EXECUTOR, address->u);
 
@@ -134,7 +134,7 @@ static struct group *group_at(struct model *model, const struct now *now, uint64
 }
 
 static struct group *group_typed(struct model *model, const struct now *now,
-				 const struct ctf_value *address, const struct ctf_value *type)
+				 const struct kymo_ctf_value *address, const struct kymo_ctf_value *type)
 {
 	struct group *group = address->present ? group_at(model, now, address->u) : NULL;
 
@@ -192,8 +192,8 @@ const struct model_callback_group *model_member_of(const struct model *model,
 }
 
 static struct group *member_told(struct model *model, const struct now *now, enum handle kind,
-				 const struct ctf_value *group_address,
-				 const struct ctf_value *handle)
+				 const struct kymo_ctf_value *group_address,
+				 const struct kymo_ctf_value *handle)
 {
 	struct member *member = model_handle(model, now->process, kind, handle->u);
 	struct group *group;

@@ -22,10 +22,10 @@
 
 /*
  * The fields of each event as the bind table orders them: struct args_rcl_node_init has the
- * members node_handle, rmw_handle, node_name, namespace, each a struct ctf_value. They lie over
+ * members node_handle, rmw_handle, node_name, namespace, each a struct kymo_ctf_value. They lie over
  * ctf_event.value[], so neither order nor names are written down a second time.
  */
-#define ARGS_RECORDED(arg, name, ...) struct ctf_value name;
+#define ARGS_RECORDED(arg, name, ...) struct kymo_ctf_value name;
 #define ARGS_PTR(...) ARGS_RECORDED(__VA_ARGS__)
 #define ARGS_U64(...) ARGS_RECORDED(__VA_ARGS__)
 #define ARGS_I64(...) ARGS_RECORDED(__VA_ARGS__)
@@ -175,7 +175,7 @@ struct stream {
 
 /* The event being handled, and what is known about it. */
 struct now {
-	const struct ctf_event *event;
+	const struct kymo_ctf_event *event;
 	struct thread *thread;
 	struct process *process;
 	int64_t ns;			/* of the event */
@@ -207,7 +207,7 @@ struct trace {
 };
 
 struct model {
-	const struct ctf_reader *reader;	/* attached to; NULL: events come from elsewhere */
+	const struct kymo_ctf_reader *reader;	/* attached to; NULL: events come from elsewhere */
 	struct pool pool;
 	struct list list[MODEL_KINDS];
 	struct map handles;		/* (address, process and enum handle) */
@@ -226,7 +226,7 @@ struct model {
 	struct stream *stream;
 	unsigned stream_count;
 
-	struct ctf_bind *bind;
+	struct kymo_ctf_bind *bind;
 	struct bound *bound;		/* beside each row of bind */
 	unsigned bind_count;
 	unsigned bind_also;		/* rows behind them, of others */
@@ -278,21 +278,21 @@ extern const handler model_fork_handlers[KYMO_POINTS_TABLE];	/* forks.c */
 	} while (0)
 
 /* model.c */
-int64_t model_true_time(const struct model *model, const struct ctf_event *event);
-struct thread *model_thread_of(struct model *model, const struct ctf_event *event);
+int64_t model_true_time(const struct model *model, const struct kymo_ctf_event *event);
+struct thread *model_thread_of(struct model *model, const struct kymo_ctf_event *event);
 /* The same if it is known already, or NULL. */
-struct thread *model_thread_at(const struct model *model, const struct ctf_event *event);
+struct thread *model_thread_at(const struct model *model, const struct kymo_ctf_event *event);
 struct stream *model_stream_at(struct model *model, uint32_t stream);
 void *model_object_new(struct model *model, enum model_kind kind, size_t size);
 void *model_alloc(struct model *model, size_t size);
 const char *model_keep(struct model *model, const char *text, size_t length);
-const char *model_text(struct model *model, const struct ctf_value *value);
+const char *model_text(struct model *model, const struct kymo_ctf_value *value);
 void *model_handle(const struct model *model, const struct process *process, enum handle kind,
 		   uint64_t address);
 void model_handle_set(struct model *model, const struct process *process, enum handle kind,
 		      uint64_t address, void *object);
-struct topic *model_topic_named(struct model *model, const struct ctf_value *name);
-const char *model_word(struct model *model, const struct ctf_value *value);
+struct topic *model_topic_named(struct model *model, const struct kymo_ctf_value *name);
+const char *model_word(struct model *model, const struct kymo_ctf_value *value);
 
 /* model.c: @clock_ns of the clock of trace @trace as events have it, or @otherwise when that is no time. */
 int64_t model_epoch(const struct model *model, uint32_t trace, uint64_t clock_ns, int64_t otherwise);
@@ -361,7 +361,7 @@ void model_take(struct model *model, const struct now *now, struct subscription 
 void model_taken_flush(struct model *model, struct thread *thread);
 void model_taken_set(struct model *model, struct thread *thread,
 		     const struct model_message *message);
-void model_flow_loss(struct model *model, const struct ctf_event *event);
+void model_flow_loss(struct model *model, const struct kymo_ctf_event *event);
 void model_flow_finish(struct model *model);
 
 #endif

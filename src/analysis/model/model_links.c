@@ -54,7 +54,7 @@ static void add_publisher(struct model *model, struct link *link, struct publish
 
 /* ---- annotations ---- */
 
-static uint64_t handle_in(const struct ctf_value *list, unsigned at)
+static uint64_t handle_in(const struct kymo_ctf_value *list, unsigned at)
 {
 	uint64_t handle;
 
@@ -77,7 +77,7 @@ static bool is_known(const struct model *model, const struct now *now, enum mode
 }
 
 static void annotate(struct model *model, const struct now *now, enum model_link_kind kind,
-		     const struct ctf_value *subs, const struct ctf_value *pubs)
+		     const struct kymo_ctf_value *subs, const struct kymo_ctf_value *pubs)
 {
 	struct link *link;
 

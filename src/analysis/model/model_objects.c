@@ -92,7 +92,7 @@ static void on_rcl_node_init(struct model *model, const struct now *now)
 
 /* The middleware tells the gid of a handle; the object that is made of it comes next. */
 static struct gid *gid_told(struct model *model, const struct now *now, enum handle kind,
-			    const struct ctf_value *handle, const struct ctf_value *bytes)
+			    const struct kymo_ctf_value *handle, const struct kymo_ctf_value *bytes)
 {
 	struct gid *gid = model_handle(model, now->process, kind, handle->u);
 

@@ -69,7 +69,7 @@ void model_client_gid(struct model *model, const struct gid *told, struct servic
 		caller->client = client;
 }
 
-static struct caller *caller_of_value(struct model *model, const struct ctf_value *value)
+static struct caller *caller_of_value(struct model *model, const struct kymo_ctf_value *value)
 {
 	uint8_t gid[16] = { 0 };
 

@@ -44,18 +44,18 @@ const char *sched_state_name(enum sched_state state)
 
 /* ---- what there is ---- */
 
-static uint32_t host_of(const struct ctf_reader *reader, uint32_t trace)
+static uint32_t host_of(const struct kymo_ctf_reader *reader, uint32_t trace)
 {
 	uint32_t i;
 
 	/* Traces of one host name are one host, as in the model. */
 	for (i = 0; i < trace; i++)
-		if (strcmp(ctf_trace(reader, i)->hostname, ctf_trace(reader, trace)->hostname) == 0)
+		if (strcmp(kymo_ctf_trace(reader, i)->hostname, kymo_ctf_trace(reader, trace)->hostname) == 0)
 			break;
 	return i;
 }
 
-static bool is_text(const struct ctf_event_class *class, const char *name)
+static bool is_text(const struct kymo_ctf_event_class *class, const char *name)
 {
 	const char *type;
 
@@ -72,13 +72,13 @@ static bool is_text(const struct ctf_event_class *class, const char *name)
 static void find_names(struct sched *sched)
 {
 	for (unsigned i = 0; i < sched->classes; i++) {
-		const struct ctf_event_class *class = ctf_class(sched->reader, i);
+		const struct kymo_ctf_event_class *class = kymo_ctf_class(sched->reader, i);
 
 		sched->has_names[i] = is_text(class, "next_comm") && is_text(class, "prev_comm");
 	}
 }
 
-int sched_create(struct sched **out, const struct ctf_reader *reader,
+int sched_create(struct sched **out, const struct kymo_ctf_reader *reader,
 		 const struct sched_listener *listener, void *context)
 {
 	struct sched *sched = calloc(1, sizeof(*sched));
@@ -91,8 +91,8 @@ int sched_create(struct sched **out, const struct ctf_reader *reader,
 	sched->context = context;
 	sched->begin_ns = INT64_MIN;
 	sched->end_ns = INT64_MAX;
-	sched->traces = ctf_trace_count(reader);
-	sched->classes = ctf_class_count(reader);
+	sched->traces = kymo_ctf_trace_count(reader);
+	sched->classes = kymo_ctf_class_count(reader);
 	sched->host = calloc(sched->traces + 1, sizeof(*sched->host));
 	sched->has_names = calloc(sched->classes + 1, 1);
 	if (!sched->host || !sched->has_names) {
@@ -129,10 +129,10 @@ void sched_destroy(struct sched *sched)
 	free(sched);
 }
 
-bool sched_is_there(const struct ctf_reader *reader)
+bool sched_is_there(const struct kymo_ctf_reader *reader)
 {
-	for (unsigned i = 0; i < ctf_class_count(reader); i++)
-		if (strcmp(ctf_class(reader, i)->name, "sched_switch") == 0)
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
+		if (strcmp(kymo_ctf_class(reader, i)->name, "sched_switch") == 0)
 			return true;
 	return false;
 }
@@ -140,7 +140,7 @@ bool sched_is_there(const struct ctf_reader *reader)
 bool sched_host(const struct sched *sched, const char *hostname, uint32_t *host)
 {
 	for (uint32_t i = 0; i < sched->traces; i++)
-		if (strcmp(ctf_trace(sched->reader, i)->hostname, hostname) == 0) {
+		if (strcmp(kymo_ctf_trace(sched->reader, i)->hostname, hostname) == 0) {
 			*host = i;
 			return true;
 		}

@@ -64,7 +64,7 @@ struct sched_listener {
 struct sched;
 
 /** sched_create() - from the traces of @reader. @listener must stay valid. Return: 0, or -1: no memory. */
-int sched_create(struct sched **sched, const struct ctf_reader *reader, const struct sched_listener *listener,
+int sched_create(struct sched **sched, const struct kymo_ctf_reader *reader, const struct sched_listener *listener,
 		 void *context);
 void sched_destroy(struct sched *sched);
 
@@ -72,13 +72,13 @@ void sched_destroy(struct sched *sched);
 void sched_window(struct sched *sched, int64_t begin_ns, int64_t end_ns);
 
 /** sched_is_there() - has the trace scheduler events at all? */
-bool sched_is_there(const struct ctf_reader *reader);
+bool sched_is_there(const struct kymo_ctf_reader *reader);
 
-/** sched_bind() - what to give to ctf_bind(), or to model_bind_also(). */
-const struct ctf_bind *sched_bind(unsigned *count);
+/** sched_bind() - what to give to kymo_ctf_bind(), or to model_bind_also(). */
+const struct kymo_ctf_bind *sched_bind(unsigned *count);
 
 /** sched_event() - the next event of the trace, whichever, or loss. @first: number of the first row of sched_bind() in what is bound. Return: 0, or -1: no memory. */
-int sched_event(struct sched *sched, const struct ctf_event *event, unsigned first);
+int sched_event(struct sched *sched, const struct kymo_ctf_event *event, unsigned first);
 
 /** sched_host() - the number of that host name. Return: whether the reader has traces of it. */
 bool sched_host(const struct sched *sched, const char *hostname, uint32_t *host);

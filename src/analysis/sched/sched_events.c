@@ -15,7 +15,7 @@ enum { SWITCH, WAKING, WAKEUP_NEW, MIGRATE, EXIT };
 enum { PREV_TID, NEXT_TID, PREV_STATE, NEXT_COMM, PREV_COMM };
 enum { TID, TARGET };
 
-static const struct ctf_bind wanted[] = {
+static const struct kymo_ctf_bind wanted[] = {
 	[SWITCH] = { "sched_switch", { "prev_tid", "next_tid", "prev_state", "next_comm", "prev_comm" } },
 	[WAKING] = { "sched_waking", { "tid", "target_cpu" } },
 	[WAKEUP_NEW] = { "sched_wakeup_new", { "tid", "target_cpu" } },
@@ -24,15 +24,15 @@ static const struct ctf_bind wanted[] = {
 };
 #define WANTED (sizeof(wanted) / sizeof(*wanted))
 
-const struct ctf_bind *sched_bind(unsigned *count)
+const struct kymo_ctf_bind *sched_bind(unsigned *count)
 {
 	*count = WANTED;
 	return wanted;
 }
 
-static void name(const struct sched *sched, const struct ctf_event *event, unsigned field, char *out)
+static void name(const struct sched *sched, const struct kymo_ctf_event *event, unsigned field, char *out)
 {
-	const struct ctf_value *value = &event->value[field];
+	const struct kymo_ctf_value *value = &event->value[field];
 	bool has = value->present && event->class && event->class->index < sched->classes &&
 		   sched->has_names[event->class->index];
 	size_t size = !has ? 0 : strnlen(value->bytes, value->size < SCHED_COMM_SIZE ? value->size : SCHED_COMM_SIZE - 1);
@@ -60,9 +60,9 @@ static void count_migration(const struct sched *sched, struct task *task, int32_
 }
 
 /* @task was on @number until now. */
-static void leaves(struct sched *sched, struct task *task, int32_t number, const struct ctf_event *event)
+static void leaves(struct sched *sched, struct task *task, int32_t number, const struct kymo_ctf_event *event)
 {
-	const struct ctf_value *state = &event->value[PREV_STATE];
+	const struct kymo_ctf_value *state = &event->value[PREV_STATE];
 	bool stays_ready = state->present && (state->i & RUNNABLE_MASK) == 0;
 
 	if (task->state == SCHED_ON_CPU && task->cpu < 0) {
@@ -90,7 +90,7 @@ static void leaves(struct sched *sched, struct task *task, int32_t number, const
 		sched_forget(sched, task);
 }
 
-static void comes(struct sched *sched, struct task *task, int32_t number, const struct ctf_event *event)
+static void comes(struct sched *sched, struct task *task, int32_t number, const struct kymo_ctf_event *event)
 {
 	/* On two CPUs at once: the switch that took it off the other one was lost. */
 	if (task->state == SCHED_ON_CPU)
@@ -102,7 +102,7 @@ static void comes(struct sched *sched, struct task *task, int32_t number, const 
 	sched_become(sched, task, SCHED_ON_CPU, number, event->ns);
 }
 
-static int on_switch(struct sched *sched, const struct ctf_event *event, uint32_t host)
+static int on_switch(struct sched *sched, const struct kymo_ctf_event *event, uint32_t host)
 {
 	int32_t prev_tid = (int32_t)event->value[PREV_TID].i, next_tid = (int32_t)event->value[NEXT_TID].i;
 	struct cpu *cpu = sched_cpu(sched, host, event->cpu);
@@ -144,7 +144,7 @@ static int on_switch(struct sched *sched, const struct ctf_event *event, uint32_
 /* ---- the others ---- */
 
 /* Who is on the CPU that wakes @task. It may be an interrupt that does so, which came while that thread ran. */
-static void set_waker(struct sched *sched, struct task *task, const struct ctf_event *event, uint32_t host)
+static void set_waker(struct sched *sched, struct task *task, const struct kymo_ctf_event *event, uint32_t host)
 {
 	const struct cpu *cpu = sched_cpu(sched, host, event->cpu);
 
@@ -158,7 +158,7 @@ static void set_waker(struct sched *sched, struct task *task, const struct ctf_e
  * A thread is woken while it is on a CPU. On that very CPU it, or an interrupt, did so: it stays awake, and when it switches
  * off later it sleeps. Another CPU may have woken it when it was about to switch off: then it is ready from that switch on.
  */
-static void crosses(struct task *task, const struct ctf_event *event, int32_t target)
+static void crosses(struct task *task, const struct kymo_ctf_event *event, int32_t target)
 {
 	if (task->cpu < 0 || task->cpu == event->cpu)
 		return;
@@ -167,7 +167,7 @@ static void crosses(struct task *task, const struct ctf_event *event, int32_t ta
 	task->woken_cpu = target;
 }
 
-static int on_waking(struct sched *sched, const struct ctf_event *event, uint32_t host)
+static int on_waking(struct sched *sched, const struct kymo_ctf_event *event, uint32_t host)
 {
 	int32_t target = event->value[TARGET].present ? (int32_t)event->value[TARGET].i : -1;
 	int32_t tid = (int32_t)event->value[TID].i;
@@ -188,7 +188,7 @@ static int on_waking(struct sched *sched, const struct ctf_event *event, uint32_
 }
 
 /* A thread that sleeps may be moved as well; it is ready when it was woken. */
-static int on_migrate(struct sched *sched, const struct ctf_event *event, uint32_t host)
+static int on_migrate(struct sched *sched, const struct kymo_ctf_event *event, uint32_t host)
 {
 	struct task *task = map_get(&sched->tasks, (uint32_t)event->value[TID].i, host);
 	int32_t target = (int32_t)event->value[TARGET].i;
@@ -206,7 +206,7 @@ static int on_migrate(struct sched *sched, const struct ctf_event *event, uint32
 }
 
 /* Who was or waited there has an unknown state from now on. Who sleeps may have been woken there, too; that is not told. */
-static void on_loss(struct sched *sched, const struct ctf_event *event)
+static void on_loss(struct sched *sched, const struct kymo_ctf_event *event)
 {
 	for (uint32_t i = 0; i < sched->cpu_room; i++) {
 		struct cpu *cpu = sched->cpu[i];
@@ -230,7 +230,7 @@ static void on_loss(struct sched *sched, const struct ctf_event *event)
  * A thread that has an event of its own is on a CPU, on whichever: its switch to there was lost, as perf_event_open(2) loses those
  * from an idle CPU. A thread of another name is another one, in another pid namespace.
  */
-static void saw(struct sched *sched, const struct ctf_event *event, uint32_t host)
+static void saw(struct sched *sched, const struct kymo_ctf_event *event, uint32_t host)
 {
 	struct task *task = map_get(&sched->tasks, (uint32_t)event->vtid, host);
 
@@ -241,16 +241,16 @@ static void saw(struct sched *sched, const struct ctf_event *event, uint32_t hos
 	task->woken = false;
 }
 
-int sched_event(struct sched *sched, const struct ctf_event *event, unsigned first)
+int sched_event(struct sched *sched, const struct kymo_ctf_event *event, unsigned first)
 {
 	unsigned row = event->bound < 0 || (unsigned)event->bound < first ? WANTED : (unsigned)event->bound - first;
 	uint32_t host = sched_trace_host(sched, event->trace);
-	const struct ctf_value *value = event->value;
+	const struct kymo_ctf_value *value = event->value;
 	struct task *task;
 
 	if (event->ns < 0 || event->ns > TIME_MAX)
 		return 0;
-	if (event->bound == CTF_LOSS)
+	if (event->bound == KYMO_CTF_LOSS)
 		on_loss(sched, event);
 	else if (row == WANTED && event->vtid && !event->init_ns)	/* facts that are told late are of another time */
 		saw(sched, event, host);

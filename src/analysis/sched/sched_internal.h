@@ -38,7 +38,7 @@ struct cpu {
 };
 
 struct sched {
-	const struct ctf_reader *reader;
+	const struct kymo_ctf_reader *reader;
 	const struct sched_listener *listener;
 	void *context;
 	struct map tasks;		/* (tid, host) -> struct task */

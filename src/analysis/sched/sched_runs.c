@@ -214,12 +214,12 @@ static const struct model_listener model_listener = {
 
 /* ---- life and reading ---- */
 
-int sched_runs_create(struct sched_runs **out, struct model *model, const struct ctf_reader *reader,
+int sched_runs_create(struct sched_runs **out, struct model *model, const struct kymo_ctf_reader *reader,
 		      const struct sched_runs_listener *listener, void *context)
 {
 	static const struct sched_listener sched_listener = { .spell = on_spell, .gone = on_gone };
 	struct sched_runs *runs = calloc(1, sizeof(*runs));
-	const struct ctf_bind *bind;
+	const struct kymo_ctf_bind *bind;
 	unsigned count;
 
 	*out = runs;
@@ -262,7 +262,7 @@ void sched_runs_destroy(struct sched_runs *runs)
 	free(runs);
 }
 
-int sched_runs_event(struct sched_runs *runs, const struct ctf_event *event)
+int sched_runs_event(struct sched_runs *runs, const struct kymo_ctf_event *event)
 {
 	uint32_t host = sched_trace_host(runs->sched, event->trace);
 	struct self *self;

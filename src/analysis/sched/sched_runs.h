@@ -3,7 +3,7 @@
  * What the kernel did with the runs of callbacks, and with the threads that they ran on: sched.h beside a model, in one pass.
  *
  *   sched_runs_create(&runs, model, reader, &listener, context);	before model_attach() or spans_attach()
- *   while (ctf_next(...))
+ *   while (kymo_ctf_next(...))
  *       sched_runs_event(runs, &event), model_event(model, &event);	in this order
  *
  * The parts of a run add up to its duration, to the nanosecond. What they are is known only if the kernel had a thread of that
@@ -49,7 +49,7 @@ void sched_usage_add(struct sched_usage *sum, const struct sched_usage *more);
 struct sched_runs;
 
 /** sched_runs_create() - listen to @model. @listener must stay valid. Return: 0, or -1: no memory. */
-int sched_runs_create(struct sched_runs **runs, struct model *model, const struct ctf_reader *reader,
+int sched_runs_create(struct sched_runs **runs, struct model *model, const struct kymo_ctf_reader *reader,
 		      const struct sched_runs_listener *listener, void *context);
 void sched_runs_destroy(struct sched_runs *runs);
 
@@ -57,7 +57,7 @@ void sched_runs_destroy(struct sched_runs *runs);
 void sched_runs_window(struct sched_runs *runs, int64_t begin_ns, int64_t end_ns);
 
 /** sched_runs_event() - the next event or loss, before the model gets it. Return: 0, or -1: no memory. */
-int sched_runs_event(struct sched_runs *runs, const struct ctf_event *event);
+int sched_runs_event(struct sched_runs *runs, const struct kymo_ctf_event *event);
 
 /**
  * sched_runs_thread() - what @thread did up to the latest event, inside of the window

@@ -105,7 +105,7 @@ static void on_run(void *context, const struct sched_run *run)
 
 static const struct sched_runs_listener listener = { .run = on_run };
 
-int sched_totals_create(struct sched_totals **out, struct model *model, const struct ctf_reader *reader, int64_t begin_ns,
+int sched_totals_create(struct sched_totals **out, struct model *model, const struct kymo_ctf_reader *reader, int64_t begin_ns,
 			int64_t end_ns)
 {
 	struct sched_totals *totals = calloc(1, sizeof(*totals));
@@ -137,7 +137,7 @@ void sched_totals_destroy(struct sched_totals *totals)
 	free(totals);
 }
 
-int sched_totals_event(struct sched_totals *totals, const struct ctf_event *event)
+int sched_totals_event(struct sched_totals *totals, const struct kymo_ctf_event *event)
 {
 	return sched_runs_event(totals->runs, event) || totals->failed ? -1 : 0;
 }

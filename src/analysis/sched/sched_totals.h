@@ -30,12 +30,12 @@ struct sched_instead {
 struct sched_totals;
 
 /** sched_totals_create() - of runs that start in [@begin_ns, @end_ns], and of what threads did in it; as sched_runs_create(). Return: 0, or -1: no memory. */
-int sched_totals_create(struct sched_totals **totals, struct model *model, const struct ctf_reader *reader, int64_t begin_ns,
+int sched_totals_create(struct sched_totals **totals, struct model *model, const struct kymo_ctf_reader *reader, int64_t begin_ns,
 			int64_t end_ns);
 void sched_totals_destroy(struct sched_totals *totals);
 
 /** sched_totals_event() - as sched_runs_event(). */
-int sched_totals_event(struct sched_totals *totals, const struct ctf_event *event);
+int sched_totals_event(struct sched_totals *totals, const struct kymo_ctf_event *event);
 
 /** sched_totals_callback() - by index of the model; a zeroed one when it did not run. */
 const struct sched_callback *sched_totals_callback(const struct sched_totals *totals, unsigned index);

@@ -134,7 +134,7 @@ static bool is_time(int64_t ns)
 }
 
 int simclock_create(struct simclock **result, const struct simclock_pair *pair, unsigned count,
-		    struct err *err)
+		    struct kymo_err *err)
 {
 	struct simclock *clock = calloc(1, sizeof(*clock));
 
@@ -144,7 +144,7 @@ int simclock_create(struct simclock **result, const struct simclock_pair *pair, 
 	}
 	if (!clock || !clock->piece || !clock->lap) {
 		simclock_free(clock);
-		return err_set(err, EXIT_FAILED, "There is no memory left for the simulation's time.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the simulation's time.");
 	}
 	for (unsigned i = 0; i < count; i++) {
 		if (!is_time(pair[i].ns) || !is_time(pair[i].sim_ns) ||
@@ -155,7 +155,7 @@ int simclock_create(struct simclock **result, const struct simclock_pair *pair, 
 	}
 	if (!clock->pieces) {
 		simclock_free(clock);
-		return err_set(err, EXIT_INPUT, "There are no times of a simulation.");
+		return err_set(err, KYMO_EXIT_INPUT, "There are no times of a simulation.");
 	}
 	clock->facts = (struct simclock_facts){
 		.pairs = clock->pieces,

@@ -48,10 +48,10 @@ struct simclock_pair {
  *
  * What cannot be a time (negative, beyond the year 2116) or is out of order is left out. One pair
  * alone is a clock of rate 1.
- * Return: 0, or -1 with @err filled: EXIT_INPUT without a pair, EXIT_FAILED without memory.
+ * Return: 0, or -1 with @err filled: KYMO_EXIT_INPUT without a pair, KYMO_EXIT_FAILED without memory.
  */
 int simclock_create(struct simclock **clock, const struct simclock_pair *pair, unsigned count,
-		    struct err *err);
+		    struct kymo_err *err);
 
 /**
  * simclock_read() - a clock out of the ros2_caret:sim_time events that @reader finds
@@ -62,11 +62,11 @@ int simclock_create(struct simclock **clock, const struct simclock_pair *pair, u
  * simulation, read a moment apart. The reader's bindings are gone afterwards, and it stands at its
  * beginning. Return: 0, or -1 with @err, which says how to record them, or which domains there are.
  */
-int simclock_read(struct simclock **clock, struct ctf_reader *reader, const char *path, int domain, struct err *err);
+int simclock_read(struct simclock **clock, struct kymo_ctf_reader *reader, const char *path, int domain, struct kymo_err *err);
 void simclock_free(struct simclock *clock);	/* NULL: nothing to do */
 
 /** simclock_attach() - have @reader give elapsed times; @clock must live as long. NULL: system time. */
-void simclock_attach(const struct simclock *clock, struct ctf_reader *reader);
+void simclock_attach(const struct simclock *clock, struct kymo_ctf_reader *reader);
 
 /** simclock_elapsed() - the elapsed time at @ns, since the epoch; it never goes back. */
 int64_t simclock_elapsed(const struct simclock *clock, int64_t ns);

@@ -26,7 +26,7 @@ struct sources {
 	unsigned count;
 };
 
-static struct source *source_of(struct sources *sources, const struct ctf_event *event)
+static struct source *source_of(struct sources *sources, const struct kymo_ctf_event *event)
 {
 	struct source *source = sources->source, *end = source + sources->count;
 	const int domain = event->value[2].present && event->value[2].u <= INT16_MAX ? (int)event->value[2].u : NO_DOMAIN;
@@ -42,15 +42,15 @@ static struct source *source_of(struct sources *sources, const struct ctf_event 
 }
 
 /* kymo's own say when the clock was heard, on the trace's clock, as KYMO_TRACEPOINT() has it: a moment before. */
-static int64_t time_of(const struct ctf_reader *reader, const struct ctf_event *event)
+static int64_t time_of(const struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event)
 {
 	bool is_told = event->value[1].present && event->value[1].u <= INT64_MAX;
 
-	return is_told ? ctf_time_of(reader, event->trace, event->value[1].u) : event->ns;
+	return is_told ? kymo_ctf_time_of(reader, event->trace, event->value[1].u) : event->ns;
 }
 
-static int keep(struct sources *sources, const struct ctf_reader *reader, const struct ctf_event *event,
-		struct err *err)
+static int keep(struct sources *sources, const struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event,
+		struct kymo_err *err)
 {
 	struct source *source = source_of(sources, event);
 
@@ -61,7 +61,7 @@ static int keep(struct sources *sources, const struct ctf_reader *reader, const 
 		struct simclock_pair *larger = realloc(source->pair, size * sizeof(*larger));
 
 		if (!larger)
-			return err_set(err, EXIT_FAILED, "There is no memory left for the simulation's time.");
+			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the simulation's time.");
 		source->pair = larger;
 		source->size = size;
 	}
@@ -69,29 +69,29 @@ static int keep(struct sources *sources, const struct ctf_reader *reader, const 
 	return 0;
 }
 
-static int read_pairs(struct sources *sources, struct ctf_reader *reader, struct err *err)
+static int read_pairs(struct sources *sources, struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
-	static const struct ctf_bind bind = { SIM_TIME, { "stamp", "at_ns", "ros_domain" } };
-	struct ctf_event event;
+	static const struct kymo_ctf_bind bind = { SIM_TIME, { "stamp", "at_ns", "ros_domain" } };
+	struct kymo_ctf_event event;
 	int more = 0, status;
 
-	if (ctf_bind(reader, &bind, 1, err))
+	if (kymo_ctf_bind(reader, &bind, 1, err))
 		return -1;
-	ctf_only_bound(reader, true);
-	while ((more = ctf_next(reader, &event, err)) > 0)
+	kymo_ctf_only_bound(reader, true);
+	while ((more = kymo_ctf_next(reader, &event, err)) > 0)
 		if (event.bound == 0 && keep(sources, reader, &event, err)) {
 			more = -1;
 			break;
 		}
-	ctf_only_bound(reader, false);
-	status = ctf_bind(reader, NULL, 0, more < 0 ? NULL : err);
+	kymo_ctf_only_bound(reader, false);
+	status = kymo_ctf_bind(reader, NULL, 0, more < 0 ? NULL : err);
 	return more < 0 || status ? -1 : 0;
 }
 
-static bool has_class(const struct ctf_reader *reader)
+static bool has_class(const struct kymo_ctf_reader *reader)
 {
-	for (unsigned i = 0; i < ctf_class_count(reader); i++)
-		if (!strcmp(ctf_class(reader, i)->name, SIM_TIME))
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
+		if (!strcmp(kymo_ctf_class(reader, i)->name, SIM_TIME))
 			return true;
 	return false;
 }
@@ -122,7 +122,7 @@ static unsigned list_domains(struct sources *sources, char *text, size_t size)
 }
 
 /* Those of @domain; of all, if they are of one. Return: NULL with @err, or without: there is none at all. */
-static const struct source *choose(struct sources *sources, const char *path, int domain, struct err *err)
+static const struct source *choose(struct sources *sources, const char *path, int domain, struct kymo_err *err)
 {
 	const struct source *best = NULL;
 	char domains[128];
@@ -136,17 +136,17 @@ static const struct source *choose(struct sources *sources, const char *path, in
 	}
 	err->text[0] = 0;
 	if (domain == NO_DOMAIN && count > 1)
-		(void)err_set(err, EXIT_USAGE, "%s has the times of several simulations, in ROS domains %s: --clock sim:N says "
+		(void)err_set(err, KYMO_EXIT_USAGE, "%s has the times of several simulations, in ROS domains %s: --clock sim:N says "
 			      "which.", path, domains);
 	else if (domain != NO_DOMAIN && !best && sources->count)
-		(void)err_set(err, EXIT_USAGE, "%s has no time of a simulation in ROS domain %d, %s%s.", path, domain, count ?
+		(void)err_set(err, KYMO_EXIT_USAGE, "%s has no time of a simulation in ROS domain %d, %s%s.", path, domain, count ?
 			      "only in " : "but one that says no domain: --clock sim", domains);
 	else
 		return best;
 	return NULL;
 }
 
-int simclock_read(struct simclock **clock, struct ctf_reader *reader, const char *path, int domain, struct err *err)
+int simclock_read(struct simclock **clock, struct kymo_ctf_reader *reader, const char *path, int domain, struct kymo_err *err)
 {
 	struct sources sources = { .count = 0 };
 	const struct source *best;
@@ -156,7 +156,7 @@ int simclock_read(struct simclock **clock, struct ctf_reader *reader, const char
 	if (!status && !best && err->text[0])
 		status = -1;
 	else if (!status && (!best || !best->count))
-		status = err_set(err, EXIT_INPUT, "%s has no time of a simulation. `kymo agent` records it from "
+		status = err_set(err, KYMO_EXIT_INPUT, "%s has no time of a simulation. `kymo agent` records it from "
 				 "/clock while `kymo record` runs (CARET: `ros2 caret record --record-clock`); "
 				 "without --clock sim times are those of the system.", path);
 	else if (!status)
@@ -171,7 +171,7 @@ static int64_t map(const void *context, int64_t ns)
 	return simclock_elapsed(context, ns);
 }
 
-void simclock_attach(const struct simclock *clock, struct ctf_reader *reader)
+void simclock_attach(const struct simclock *clock, struct kymo_ctf_reader *reader)
 {
-	ctf_map_time(reader, clock ? map : NULL, clock);
+	kymo_ctf_map_time(reader, clock ? map : NULL, clock);
 }

@@ -8,7 +8,7 @@
 
 /* ---- threads and tracks ---- */
 
-static struct user_thread *thread_at(struct spans *spans, const struct ctf_event *event)
+static struct user_thread *thread_at(struct spans *spans, const struct kymo_ctf_event *event)
 {
 	struct thread *thread = model_thread_of(spans->model, event);
 	uint32_t index;
@@ -70,7 +70,7 @@ static struct user_track *track_of(struct spans *spans, const struct user_thread
 
 /* ---- reading an event ---- */
 
-static const struct ctf_value *special(const struct user_class *class, const struct ctf_event *event,
+static const struct kymo_ctf_value *special(const struct user_class *class, const struct kymo_ctf_event *event,
 				       enum special what)
 {
 	int at = class->special[what];
@@ -78,12 +78,12 @@ static const struct ctf_value *special(const struct user_class *class, const str
 	return at >= 0 && event->value[at].present ? &event->value[at] : NULL;
 }
 
-static const char *text_of(const struct ctf_value *value)
+static const char *text_of(const struct kymo_ctf_value *value)
 {
 	return value && value->bytes ? value->bytes : "";
 }
 
-static void read_value(struct spans_arg *arg, enum spans_kind kind, const struct ctf_value *value)
+static void read_value(struct spans_arg *arg, enum spans_kind kind, const struct kymo_ctf_value *value)
 {
 	arg->kind = kind;
 	arg->u = value->u;	/* the widest; f is as wide */
@@ -95,25 +95,25 @@ static void read_value(struct spans_arg *arg, enum spans_kind kind, const struct
 
 /* `at_ns` is of the trace's clock. What cannot be a time of it is ignored. */
 static int64_t time_of(const struct spans *spans, const struct user_class *class,
-		       const struct ctf_event *event)
+		       const struct kymo_ctf_event *event)
 {
-	const struct ctf_value *at = special(class, event, SPECIAL_AT);
+	const struct kymo_ctf_value *at = special(class, event, SPECIAL_AT);
 
 	if (!at || !at->u || at->u > TIME_MAX || event->trace >= spans->model->trace_count)
 		return event->ns;
 	return model_epoch(spans->model, event->trace, at->u, event->ns);
 }
 
-static void read_event(struct spans *spans, const struct user_class *class, const struct ctf_event *event,
+static void read_event(struct spans *spans, const struct user_class *class, const struct kymo_ctf_event *event,
 		       struct spans_event *user, struct spans_arg arg[SPANS_ARGS_MAX])
 {
-	const struct ctf_value *flow = special(class, event, SPECIAL_FLOW);
+	const struct kymo_ctf_value *flow = special(class, event, SPECIAL_FLOW);
 
 	user->ns = time_of(spans, class, event);
 	user->flow = flow ? flow->u : 0;
 	user->arg = arg;
 	for (unsigned i = 0; i < class->args; i++) {
-		const struct ctf_value *value = &event->value[class->arg[i].value];
+		const struct kymo_ctf_value *value = &event->value[class->arg[i].value];
 
 		if (!value->present)
 			continue;
@@ -130,10 +130,10 @@ static void read_event(struct spans *spans, const struct user_class *class, cons
 
 /* A parent is known before its children, so tracks cannot be in a circle. */
 static void learn_track(struct spans *spans, const struct user_class *class, struct user_thread *thread,
-			const struct ctf_event *event)
+			const struct kymo_ctf_event *event)
 {
-	const struct ctf_value *id = special(class, event, SPECIAL_TRACK);
-	const struct ctf_value *parent = special(class, event, SPECIAL_PARENT);
+	const struct kymo_ctf_value *id = special(class, event, SPECIAL_TRACK);
+	const struct kymo_ctf_value *parent = special(class, event, SPECIAL_PARENT);
 	const char *name = text_of(special(class, event, SPECIAL_NAME));
 	uint32_t host = thread->thread->process->host;
 	struct user_track *track, *above;
@@ -153,7 +153,7 @@ static void learn_track(struct spans *spans, const struct user_class *class, str
 }
 
 static void learn_thread_name(struct spans *spans, const struct user_class *class,
-			      const struct user_thread *user, const struct ctf_event *event)
+			      const struct user_thread *user, const struct kymo_ctf_event *event)
 {
 	const char *name = text_of(special(class, event, SPECIAL_NAME));
 	struct thread *thread = spans->model->list[MODEL_THREAD].item[user->thread->index];
@@ -165,7 +165,7 @@ static void learn_thread_name(struct spans *spans, const struct user_class *clas
 }
 
 static void learn_realtime(struct spans *spans, const struct user_class *class, const struct user_thread *user,
-			   const struct ctf_event *event)
+			   const struct kymo_ctf_event *event)
 {
 	const char *name = text_of(special(class, event, SPECIAL_NAME));
 	const struct model_process *process = user->thread->process;
@@ -191,9 +191,9 @@ static void learn_realtime(struct spans *spans, const struct user_class *class, 
 /* ---- one event ---- */
 
 static void give(struct spans *spans, const struct user_class *class, struct user_thread *thread,
-		 const struct ctf_event *event)
+		 const struct kymo_ctf_event *event)
 {
-	const struct ctf_value *track_id = special(class, event, SPECIAL_TRACK);
+	const struct kymo_ctf_value *track_id = special(class, event, SPECIAL_TRACK);
 	struct spans_arg arg[SPANS_ARGS_MAX];
 	struct spans_event user = { .thread = thread->thread };
 	struct user_track *track = NULL;
@@ -232,14 +232,14 @@ static void give(struct spans *spans, const struct user_class *class, struct use
 }
 
 /* Time in which a loss of the stream may have begun, see model_flow_loss(). */
-static int64_t loss_begin(const struct spans *spans, const struct ctf_event *event)
+static int64_t loss_begin(const struct spans *spans, const struct kymo_ctf_event *event)
 {
 	int64_t ns = model_epoch(spans->model, event->trace, event->loss_begin_ns, event->ns);
 
 	return ns > event->ns ? event->ns : ns;
 }
 
-static void take_loss(struct spans *spans, const struct ctf_event *event)
+static void take_loss(struct spans *spans, const struct kymo_ctf_event *event)
 {
 	int64_t ns = loss_begin(spans, event);
 
@@ -251,12 +251,12 @@ static void take_loss(struct spans *spans, const struct ctf_event *event)
 	}
 }
 
-int spans_event(struct spans *spans, const struct ctf_event *event)
+int spans_event(struct spans *spans, const struct kymo_ctf_event *event)
 {
 	const struct user_class *class;
 	struct user_thread *thread;
 
-	if (event->bound == CTF_LOSS) {
+	if (event->bound == KYMO_CTF_LOSS) {
 		take_loss(spans, event);
 		return spans->out_of_memory ? -ENOMEM : 0;
 	}
@@ -306,16 +306,16 @@ static const struct model_listener model_listener = { .instance = on_instance };
 
 /* ---- life ---- */
 
-int spans_create(struct spans **result, struct model *model, struct err *err)
+int spans_create(struct spans **result, struct model *model, struct kymo_err *err)
 {
 	struct spans *spans = calloc(1, sizeof(*spans));
 
 	if (!spans)
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	spans->model = model;
 	if (model_listen(model, &model_listener, spans)) {
 		free(spans);
-		return err_set(err, EXIT_FAILED, "The analysis has too many listeners.");
+		return err_set(err, KYMO_EXIT_FAILED, "The analysis has too many listeners.");
 	}
 	*result = spans;
 	return 0;

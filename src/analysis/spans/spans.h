@@ -7,7 +7,7 @@
  *   spans_create(&spans, model, &err);
  *   spans_attach(spans, reader, &err);		instead of model_attach()
  *   spans_listen(spans, &listener, context);
- *   while ((more = ctf_next(reader, &event, &err)) > 0)
+ *   while ((more = kymo_ctf_next(reader, &event, &err)) > 0)
  *       if (spans_event(spans, &event) || model_event(model, &event)) ...	in this order
  *   spans_finish(spans);
  *   model_finish(model);
@@ -46,7 +46,7 @@
 #define SPANS_TRACK_DEPTH_MAX 64	/* tracks above a track; what is deeper stands below the process */
 #define SPANS_REALTIME_MAX 256	/* names of kymo_realtime(); further ones are passed over */
 #define SPANS_NAMES_MAX 65536		/* more dynamic names than this are one: "(other names)" */
-#define SPANS_ARGS_MAX CTF_BIND_FIELDS
+#define SPANS_ARGS_MAX KYMO_CTF_BIND_FIELDS
 
 struct spans;
 
@@ -116,30 +116,30 @@ struct spans_listener {
  * spans_create() - listen to @model, which must live as long
  * Return: 0, or -1 with @err filled.
  */
-int spans_create(struct spans **spans, struct model *model, struct err *err);
+int spans_create(struct spans **spans, struct model *model, struct kymo_err *err);
 void spans_destroy(struct spans *spans);
 
 /** spans_listen() - @listener must stay valid; up to SPANS_LISTENERS_MAX. Return: 0, or -1. */
 int spans_listen(struct spans *spans, const struct spans_listener *listener, void *context);
 
 /** spans_attach() - model_attach(), and bind @reader's events of programs too. Return: 0, or -1 with @err. */
-int spans_attach(struct spans *spans, struct ctf_reader *reader, struct err *err);
+int spans_attach(struct spans *spans, struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /**
  * spans_class() - an event class of the trace; spans_attach() calls it for each
  * @class: stays valid as long as the spans; those without meaning here are passed over
  * Return: 0, or -ENOMEM.
  */
-int spans_class(struct spans *spans, const struct ctf_event_class *class);
+int spans_class(struct spans *spans, const struct kymo_ctf_event_class *class);
 
 /**
  * spans_bind() - the model's table, and behind it the events of spans_class()
  * @count: set to the length of the table
  */
-const struct ctf_bind *spans_bind(const struct spans *spans, unsigned *count);
+const struct kymo_ctf_bind *spans_bind(const struct spans *spans, unsigned *count);
 
 /** spans_event() - take one event or loss, in time order; before the model does. Return: 0, or -ENOMEM. */
-int spans_event(struct spans *spans, const struct ctf_event *event);
+int spans_event(struct spans *spans, const struct kymo_ctf_event *event);
 
 /** spans_finish() - the trace ends here: end what is open. Call it before model_finish(). */
 void spans_finish(struct spans *spans);

@@ -84,7 +84,7 @@ static const struct spans_name *declared_name(struct spans *spans, const char *e
 
 static int add_row(struct spans *spans, const char *event)
 {
-	struct ctf_bind *larger;
+	struct kymo_ctf_bind *larger;
 
 	if (spans->bind_count == spans->bind_room) {
 		unsigned room = spans->bind_room ? 2 * spans->bind_room : 64;
@@ -95,14 +95,14 @@ static int add_row(struct spans *spans, const char *event)
 		spans->bind = larger;
 		spans->bind_room = room;
 	}
-	spans->bind[spans->bind_count++] = (struct ctf_bind){ .event = event };
+	spans->bind[spans->bind_count++] = (struct kymo_ctf_bind){ .event = event };
 	return 0;
 }
 
 static int take_model_rows(struct spans *spans)
 {
 	unsigned count;
-	const struct ctf_bind *rows = model_bind(spans->model, &count);
+	const struct kymo_ctf_bind *rows = model_bind(spans->model, &count);
 
 	if (spans->bind_count)
 		return 0;
@@ -138,9 +138,9 @@ static int row_of(struct spans *spans, const char *event)
 }
 
 /* The place of a field's value in events of @row, -1: there are too many. */
-static int value_of(struct ctf_bind *row, const char *field)
+static int value_of(struct kymo_ctf_bind *row, const char *field)
 {
-	for (int i = 0; i < CTF_BIND_FIELDS; i++) {
+	for (int i = 0; i < KYMO_CTF_BIND_FIELDS; i++) {
 		if (!row->field[i])
 			row->field[i] = field;
 		if (strcmp(row->field[i], field) == 0)
@@ -149,7 +149,7 @@ static int value_of(struct ctf_bind *row, const char *field)
 	return -1;
 }
 
-const struct ctf_bind *spans_bind(const struct spans *spans, unsigned *count)
+const struct kymo_ctf_bind *spans_bind(const struct spans *spans, unsigned *count)
 {
 	*count = spans->bind_count;
 	return spans->bind;
@@ -157,7 +157,7 @@ const struct ctf_bind *spans_bind(const struct spans *spans, unsigned *count)
 
 /* ---- classes ---- */
 
-static bool shape_of(const struct ctf_event_class *class, enum shape *shape)
+static bool shape_of(const struct kymo_ctf_event_class *class, enum shape *shape)
 {
 	static const struct {
 		const char *uri, *name;
@@ -220,7 +220,7 @@ static int special_of(const char *name, enum spans_kind kind)
 	return -1;
 }
 
-static void read_field(struct user_class *user, struct ctf_bind *row, const struct ctf_field *field)
+static void read_field(struct user_class *user, struct kymo_ctf_bind *row, const struct kymo_ctf_field *field)
 {
 	enum spans_kind kind;
 	int special, value;
@@ -288,7 +288,7 @@ static int keep_class(struct spans *spans, uint32_t index, struct user_class *us
 	return 0;
 }
 
-int spans_class(struct spans *spans, const struct ctf_event_class *class)
+int spans_class(struct spans *spans, const struct kymo_ctf_event_class *class)
 {
 	struct user_class *user;
 	enum shape shape;

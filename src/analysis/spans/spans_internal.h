@@ -73,7 +73,7 @@ struct spans {
 	struct pool pool;
 	struct user_class **class;	/* by index of the class; NULL: not ours */
 	unsigned class_count;
-	struct ctf_bind *bind;		/* the model's rows, then ours */
+	struct kymo_ctf_bind *bind;		/* the model's rows, then ours */
 	unsigned bind_count, bind_room, model_rows;
 	struct map rows;		/* (hash of the event's name, probe) -> row + 1 */
 	struct map names;		/* (hash, probe) -> struct spans_name */

@@ -121,13 +121,13 @@ static const struct spans_listener listener = {
 };
 
 int spans_stats_create(struct spans_stats **result, struct spans *spans, int64_t begin_ns,
-		       int64_t end_ns, struct err *err)
+		       int64_t end_ns, struct kymo_err *err)
 {
 	struct spans_stats *stats = calloc(1, sizeof(*stats));
 
 	if (!stats || spans_listen(spans, &listener, stats)) {
 		free(stats);
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	}
 	stats->begin_ns = begin_ns;
 	stats->end_ns = end_ns;

@@ -35,7 +35,7 @@ struct spans_stats;
  * Return: 0, or -1 with @err filled.
  */
 int spans_stats_create(struct spans_stats **stats, struct spans *spans, int64_t begin_ns,
-		       int64_t end_ns, struct err *err);
+		       int64_t end_ns, struct kymo_err *err);
 void spans_stats_destroy(struct spans_stats *stats);
 
 unsigned spans_stats_count(const struct spans_stats *stats, enum spans_table table);

@@ -127,7 +127,7 @@ static void add_latency(struct stats *stats, struct stats_topic *topic,
 	int64_t error = model_clock_error(message->publish_thread->process, message->take_thread->process,
 					  message->take_ns);
 
-	if (error == CTF_ERROR_UNKNOWN) {
+	if (error == KYMO_CTF_ERROR_UNKNOWN) {
 		topic->other_host++;
 		return;
 	}
@@ -255,13 +255,13 @@ static const struct model_listener listener = {
 };
 
 int stats_create(struct stats **result, struct model *model, int64_t begin_ns, int64_t end_ns,
-		 struct err *err)
+		 struct kymo_err *err)
 {
 	struct stats *stats = calloc(1, sizeof(*stats));
 
 	if (!stats || model_listen(model, &listener, stats)) {
 		free(stats);
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	}
 	stats->model = model;
 	stats_window(stats, begin_ns, end_ns);

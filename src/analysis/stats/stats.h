@@ -92,7 +92,7 @@ struct stats;
  * Return: 0, or -1 with @err filled.
  */
 int stats_create(struct stats **stats, struct model *model, int64_t begin_ns, int64_t end_ns,
-		 struct err *err);
+		 struct kymo_err *err);
 void stats_destroy(struct stats *stats);
 
 /** stats_window() - change the window, e.g. once the first event's time is known. */

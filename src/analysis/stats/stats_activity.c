@@ -99,9 +99,9 @@ static void tick(struct activity *activity, struct activity_frequency *frequency
 static void add_between(struct activity *activity, struct histogram *histogram, int64_t *error_ns,
 			const struct model_thread *a, const struct model_thread *b, int64_t from_ns, int64_t to_ns)
 {
-	int64_t error = a && b ? model_clock_error(a->process, b->process, to_ns) : CTF_ERROR_UNKNOWN;
+	int64_t error = a && b ? model_clock_error(a->process, b->process, to_ns) : KYMO_CTF_ERROR_UNKNOWN;
 
-	if (error == CTF_ERROR_UNKNOWN)
+	if (error == KYMO_CTF_ERROR_UNKNOWN)
 		return;
 	if (error > *error_ns)
 		*error_ns = error;
@@ -262,13 +262,13 @@ static const struct model_listener listener = {
 };
 
 int activity_create(struct activity **result, struct model *model, int64_t begin_ns,
-		    int64_t end_ns, struct err *err)
+		    int64_t end_ns, struct kymo_err *err)
 {
 	struct activity *activity = calloc(1, sizeof(*activity));
 
 	if (!activity || model_listen(model, &listener, activity)) {
 		free(activity);
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	}
 	activity->begin_ns = begin_ns;
 	activity->end_ns = end_ns;

@@ -64,7 +64,7 @@ struct activity;
 
 /** activity_create() - listen to @model; only what begins in [@begin_ns, @end_ns] counts. */
 int activity_create(struct activity **activity, struct model *model, int64_t begin_ns,
-		    int64_t end_ns, struct err *err);
+		    int64_t end_ns, struct kymo_err *err);
 void activity_destroy(struct activity *activity);
 
 /* By index of the object; a zeroed one when nothing happened to it. */

@@ -58,7 +58,7 @@ static void on_taken(void *context, const struct model_message *message)
 	if (!message->publish_ns || !message->publish_thread)
 		return;
 	error_ns = model_clock_error(message->publish_thread->process, message->take_thread->process, message->take_ns);
-	if (error_ns == CTF_ERROR_UNKNOWN) {
+	if (error_ns == KYMO_CTF_ERROR_UNKNOWN) {
 		delivery->between_hosts++;
 		return;
 	}
@@ -83,13 +83,13 @@ static void on_dropped(void *context, const struct model_message *message, enum 
 static const struct model_listener listener = { .taken = on_taken, .dropped = on_dropped };
 
 int graph_create(struct graph **result, struct model *model, int64_t begin_ns, int64_t end_ns,
-		 struct err *err)
+		 struct kymo_err *err)
 {
 	struct graph *graph = calloc(1, sizeof(*graph));
 
 	if (!graph || model_listen(model, &listener, graph)) {
 		free(graph);
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	}
 	graph->model = model;
 	graph->begin_ns = begin_ns;

@@ -42,7 +42,7 @@ enum graph_flag {
 
 /** graph_create() - listen to @model. @begin_ns, @end_ns: as for stats. Return: 0, or -1 with @err. */
 int graph_create(struct graph **graph, struct model *model, int64_t begin_ns, int64_t end_ns,
-		 struct err *err);
+		 struct kymo_err *err);
 void graph_destroy(struct graph *graph);
 
 const struct stats *graph_stats(const struct graph *graph);

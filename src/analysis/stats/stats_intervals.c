@@ -266,13 +266,13 @@ static const struct model_listener listener = {
 };
 
 int intervals_create(struct intervals **result, struct model *model, int64_t begin_ns,
-		     int64_t end_ns, struct err *err)
+		     int64_t end_ns, struct kymo_err *err)
 {
 	struct intervals *intervals = calloc(1, sizeof(*intervals));
 
 	if (!intervals || model_listen(model, &listener, intervals)) {
 		free(intervals);
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	}
 	intervals->model = model;
 	intervals->begin_ns = begin_ns;

@@ -59,7 +59,7 @@ struct intervals_busy {
  * Context: allocates as objects appear. Return: 0, or -1 with @err filled.
  */
 int intervals_create(struct intervals **intervals, struct model *model, int64_t begin_ns,
-		     int64_t end_ns, struct err *err);
+		     int64_t end_ns, struct kymo_err *err);
 void intervals_destroy(struct intervals *intervals);
 
 /* By index of the object; a zeroed one when nothing happened to it. */

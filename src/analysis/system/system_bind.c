@@ -19,7 +19,7 @@ static const struct {
 	{ "build_id", { "u8[", "char[" } },
 };
 
-static bool is_of_type(const struct ctf_event_class *class, const char *field, const char *const *type)
+static bool is_of_type(const struct kymo_ctf_event_class *class, const char *field, const char *const *type)
 {
 	for (uint32_t i = 0; i < class->field_count; i++) {
 		if (strcmp(class->field[i].name, field) != 0)
@@ -33,32 +33,32 @@ static bool is_of_type(const struct ctf_event_class *class, const char *field, c
 	return false;	/* a context may have a field of that name, and of any type */
 }
 
-static bool fits(const struct ctf_reader *reader, const char *event, const char *field)
+static bool fits(const struct kymo_ctf_reader *reader, const char *event, const char *field)
 {
 	for (size_t i = 0; i < sizeof(pointers) / sizeof(*pointers); i++) {
 		if (strcmp(pointers[i].field, field) != 0)
 			continue;
-		for (unsigned k = 0; k < ctf_class_count(reader); k++)
-			if (strcmp(ctf_class(reader, k)->name, event) == 0 &&
-			    !is_of_type(ctf_class(reader, k), field, pointers[i].type))
+		for (unsigned k = 0; k < kymo_ctf_class_count(reader); k++)
+			if (strcmp(kymo_ctf_class(reader, k)->name, event) == 0 &&
+			    !is_of_type(kymo_ctf_class(reader, k), field, pointers[i].type))
 				return false;
 	}
 	return true;
 }
 
-int os_bind(struct ctf_reader *reader, const struct ctf_bind *table, unsigned count, struct err *err)
+int os_bind(struct kymo_ctf_reader *reader, const struct kymo_ctf_bind *table, unsigned count, struct kymo_err *err)
 {
-	struct ctf_bind *copy = calloc(count + 1, sizeof(*copy));
+	struct kymo_ctf_bind *copy = calloc(count + 1, sizeof(*copy));
 	int status;
 
 	if (!copy)
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	memcpy(copy, table, count * sizeof(*copy));
 	for (unsigned i = 0; i < count; i++)
-		for (unsigned k = 0; k < CTF_BIND_FIELDS && copy[i].field[k]; k++)
+		for (unsigned k = 0; k < KYMO_CTF_BIND_FIELDS && copy[i].field[k]; k++)
 			if (!fits(reader, copy[i].event, copy[i].field[k]))
 				copy[i].field[k] = "";
-	status = ctf_bind(reader, copy, count, err);
+	status = kymo_ctf_bind(reader, copy, count, err);
 	free(copy);
 	return status;
 }

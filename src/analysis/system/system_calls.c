@@ -16,7 +16,7 @@ struct calls_loss {
 
 enum { ENTRY, EXIT, COMPAT_ENTRY, COMPAT_EXIT };
 enum { TID, RET };
-static const struct ctf_bind wanted[] = {
+static const struct kymo_ctf_bind wanted[] = {
 	[ENTRY] = { "syscall_entry_*", { "tid" } },
 	[EXIT] = { "syscall_exit_*", { "tid", "ret" } },
 	[COMPAT_ENTRY] = { "compat_syscall_entry_*", { "tid" } },	/* LTTng's, of 32-bit programs */
@@ -41,7 +41,7 @@ void calls_free(struct calls *calls)
 	map_free(&calls->lost_to);
 }
 
-const struct ctf_bind *calls_bind(unsigned *count)
+const struct kymo_ctf_bind *calls_bind(unsigned *count)
 {
 	*count = WANTED;
 	return wanted;
@@ -52,11 +52,11 @@ static size_t prefix_of(unsigned row)
 	return strlen(wanted[row].event) - strlen("*");
 }
 
-bool calls_are_there(const struct ctf_reader *reader)
+bool calls_are_there(const struct kymo_ctf_reader *reader)
 {
-	for (unsigned i = 0; i < ctf_class_count(reader); i++)
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
 		for (unsigned row = 0; row < WANTED; row++)
-			if (strncmp(ctf_class(reader, i)->name, wanted[row].event, prefix_of(row)) == 0)
+			if (strncmp(kymo_ctf_class(reader, i)->name, wanted[row].event, prefix_of(row)) == 0)
 				return true;
 	return false;
 }
@@ -144,7 +144,7 @@ void calls_lost(struct calls *calls, uint32_t trace, int64_t to_ns)
 }
 
 /* It is told where the packet begins that reveals it, and may be up to that one's end. */
-static void on_loss(struct calls *calls, const struct ctf_event *event)
+static void on_loss(struct calls *calls, const struct kymo_ctf_event *event)
 {
 	int64_t after;
 
@@ -154,14 +154,14 @@ static void on_loss(struct calls *calls, const struct ctf_event *event)
 	calls_lost(calls, event->trace, after);
 }
 
-int calls_event(struct calls *calls, const struct ctf_event *event, unsigned first, uint32_t host, int32_t on_cpu)
+int calls_event(struct calls *calls, const struct kymo_ctf_event *event, unsigned first, uint32_t host, int32_t on_cpu)
 {
-	const struct ctf_value *value = event->value;
+	const struct kymo_ctf_value *value = event->value;
 	const char *name;
 	int32_t tid;
 	unsigned row;
 
-	if (event->bound == CTF_LOSS)
+	if (event->bound == KYMO_CTF_LOSS)
 		on_loss(calls, event);
 	if (event->bound < 0 || (unsigned)event->bound < first || (unsigned)event->bound - first >= WANTED)
 		return calls->failed ? -1 : 0;

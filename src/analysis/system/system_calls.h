@@ -49,11 +49,11 @@ struct calls {
 void calls_init(struct calls *calls, void (*take)(void *context, const struct system_call *call), void *context);
 void calls_free(struct calls *calls);
 
-/** calls_bind() - what to give to ctf_bind(). */
-const struct ctf_bind *calls_bind(unsigned *count);
+/** calls_bind() - what to give to kymo_ctf_bind(). */
+const struct kymo_ctf_bind *calls_bind(unsigned *count);
 
 /** calls_are_there() - may the trace have system calls? */
-bool calls_are_there(const struct ctf_reader *reader);
+bool calls_are_there(const struct kymo_ctf_reader *reader);
 
 /**
  * calls_event() - the next event, whichever, or loss
@@ -62,7 +62,7 @@ bool calls_are_there(const struct ctf_reader *reader);
  *
  * Return: 0, or -1: no memory.
  */
-int calls_event(struct calls *calls, const struct ctf_event *event, unsigned first, uint32_t host, int32_t on_cpu);
+int calls_event(struct calls *calls, const struct kymo_ctf_event *event, unsigned first, uint32_t host, int32_t on_cpu);
 
 /* The same, without a trace. @name must stay valid. */
 void calls_entry(struct calls *calls, uint32_t host, int32_t tid, int64_t ns, const char *name);

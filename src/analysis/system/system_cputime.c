@@ -9,17 +9,17 @@
 enum { SWITCH };
 enum { PREV_TID, NEXT_TID, PREV_COMM, NEXT_COMM };
 
-static const struct ctf_bind wanted[] = {
+static const struct kymo_ctf_bind wanted[] = {
 	[SWITCH] = { "sched_switch", { "prev_tid", "next_tid", "prev_comm", "next_comm" } },
 };
 
-const struct ctf_bind *cputime_bind(unsigned *count)
+const struct kymo_ctf_bind *cputime_bind(unsigned *count)
 {
 	*count = sizeof(wanted) / sizeof(*wanted);
 	return wanted;
 }
 
-void cputime_init(struct cputime *cputime, const struct ctf_reader *reader, int64_t begin_ns,
+void cputime_init(struct cputime *cputime, const struct kymo_ctf_reader *reader, int64_t begin_ns,
 		  int64_t end_ns)
 {
 	*cputime = (struct cputime){ .begin_ns = begin_ns, .end_ns = end_ns };
@@ -71,10 +71,10 @@ static int charge(struct cputime *cputime, struct cputime_thread *thread, int32_
 	return histogram_add(&thread->slice, (uint64_t)(to_ns - from_ns));
 }
 
-static int on_switch(struct cputime *cputime, const struct ctf_event *event)
+static int on_switch(struct cputime *cputime, const struct kymo_ctf_event *event)
 {
 	uint32_t host = event->trace < cputime->threads.traces ? cputime->threads.host[event->trace] : 0;
-	const struct ctf_value *value = event->value;
+	const struct kymo_ctf_value *value = event->value;
 	struct cputime_thread *prev, *next;
 	uint64_t at = (uint64_t)host * CPUTIME_CPUS_MAX + (uint32_t)event->cpu;
 	int status = 0;
@@ -97,11 +97,11 @@ static int on_switch(struct cputime *cputime, const struct ctf_event *event)
 	return status;
 }
 
-int cputime_event(struct cputime *cputime, const struct ctf_event *event)
+int cputime_event(struct cputime *cputime, const struct kymo_ctf_event *event)
 {
 	uint32_t i;
 
-	if (event->bound == CTF_LOSS)	/* who ran since the latest switch is not known */
+	if (event->bound == KYMO_CTF_LOSS)	/* who ran since the latest switch is not known */
 		for (i = 0; i < cputime->cpus; i++)
 			if (cputime->cpu[i].stream == event->stream)
 				cputime->cpu[i].since_ns = 0;

@@ -40,15 +40,15 @@ struct cputime {
 };
 
 /** cputime_init() - slices between @begin_ns and @end_ns count, cut there. @reader: for hosts, or NULL */
-void cputime_init(struct cputime *cputime, const struct ctf_reader *reader, int64_t begin_ns,
+void cputime_init(struct cputime *cputime, const struct kymo_ctf_reader *reader, int64_t begin_ns,
 		  int64_t end_ns);
 void cputime_free(struct cputime *cputime);
 
-/** cputime_bind() - what cputime_event() wants, for ctf_bind(). */
-const struct ctf_bind *cputime_bind(unsigned *count);
+/** cputime_bind() - what cputime_event() wants, for kymo_ctf_bind(). */
+const struct kymo_ctf_bind *cputime_bind(unsigned *count);
 
 /** cputime_event() - an event bound by that table, or a loss. Return: 0, or -ENOMEM. */
-int cputime_event(struct cputime *cputime, const struct ctf_event *event);
+int cputime_event(struct cputime *cputime, const struct kymo_ctf_event *event);
 
 /** cputime_thread() - by index; NULL behind the last. Slices are in no order. */
 const struct cputime_thread *cputime_thread(const struct cputime *cputime, unsigned index);

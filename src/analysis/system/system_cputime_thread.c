@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void os_threads_init(struct os_threads *threads, size_t size, const struct ctf_reader *reader)
+void os_threads_init(struct os_threads *threads, size_t size, const struct kymo_ctf_reader *reader)
 {
 	uint32_t i, j;
 
 	*threads = (struct os_threads){ .size = size };
-	threads->traces = reader ? ctf_trace_count(reader) : 0;
+	threads->traces = reader ? kymo_ctf_trace_count(reader) : 0;
 	threads->host = calloc(threads->traces + 1, sizeof(*threads->host));
 	if (!threads->host) {
 		threads->failed = true;
@@ -19,7 +19,7 @@ void os_threads_init(struct os_threads *threads, size_t size, const struct ctf_r
 	for (i = 0; i < threads->traces; i++) {
 		threads->host[i] = i;
 		for (j = 0; j < i; j++)
-			if (strcmp(ctf_trace(reader, i)->hostname, ctf_trace(reader, j)->hostname) == 0)
+			if (strcmp(kymo_ctf_trace(reader, i)->hostname, kymo_ctf_trace(reader, j)->hostname) == 0)
 				break;
 		threads->host[i] = j;
 	}

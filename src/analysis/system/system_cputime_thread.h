@@ -40,7 +40,7 @@ struct os_threads {
  * os_threads_init() - records of @size bytes, zeroed when they appear
  * @reader: tells which traces are of one host; NULL: all are
  */
-void os_threads_init(struct os_threads *threads, size_t size, const struct ctf_reader *reader);
+void os_threads_init(struct os_threads *threads, size_t size, const struct kymo_ctf_reader *reader);
 void os_threads_free(struct os_threads *threads);
 
 /** os_thread() - the record of @tid on the host of @trace. Return: NULL without memory. */
@@ -54,11 +54,11 @@ const struct os_thread *os_thread_main(const struct os_threads *threads,
 				       const struct os_thread *thread);
 
 /**
- * os_bind() - ctf_bind(), without the fields of @table that are read as text or bytes and are declared as something else
+ * os_bind() - kymo_ctf_bind(), without the fields of @table that are read as text or bytes and are declared as something else
  *
- * Context: allocates. Return: as ctf_bind().
+ * Context: allocates. Return: as kymo_ctf_bind().
  */
-int os_bind(struct ctf_reader *reader, const struct ctf_bind *table, unsigned count, struct err *err);
+int os_bind(struct kymo_ctf_reader *reader, const struct kymo_ctf_bind *table, unsigned count, struct kymo_err *err);
 
 /** os_thread_name() - remember the thread's name and process, if told; @name need not end. */
 void os_thread_name(void *record, const char *name, size_t size, int32_t pid);

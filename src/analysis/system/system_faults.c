@@ -31,13 +31,13 @@ void faults_free(struct faults *faults)
 }
 
 enum { ENTRY, MINOR, MAJOR };
-static const struct ctf_bind wanted[] = {
+static const struct kymo_ctf_bind wanted[] = {
 	[ENTRY] = { "x86_exceptions_page_fault_user", { "address", "tid" } },
 	[MINOR] = { "minor-faults", { "address" } },
 	[MAJOR] = { "major-faults", { "address" } },
 };
 
-const struct ctf_bind *faults_bind(unsigned *count)
+const struct kymo_ctf_bind *faults_bind(unsigned *count)
 {
 	*count = sizeof(wanted) / sizeof(*wanted);
 	return wanted;
@@ -120,16 +120,16 @@ void faults_handled(struct faults *faults, uint32_t host, int32_t cpu, int32_t t
 	tell(faults, thread);
 }
 
-int32_t faults_whose(const struct ctf_event *event, unsigned first)
+int32_t faults_whose(const struct kymo_ctf_event *event, unsigned first)
 {
 	if (event->bound < 0 || (unsigned)event->bound != first + ENTRY)
 		return 0;
 	return event->value[1].present ? (int32_t)event->value[1].i : event->vtid;
 }
 
-int faults_event(struct faults *faults, const struct ctf_event *event, unsigned first, uint32_t host, int32_t on_cpu)
+int faults_event(struct faults *faults, const struct kymo_ctf_event *event, unsigned first, uint32_t host, int32_t on_cpu)
 {
-	const struct ctf_value *value = event->value;
+	const struct kymo_ctf_value *value = event->value;
 	int32_t tid = faults_whose(event, first);
 
 	if (event->bound < 0 || (unsigned)event->bound < first)

@@ -50,8 +50,8 @@ struct faults {
 void faults_init(struct faults *faults, void (*take)(void *context, const struct fault *fault), void *context);
 void faults_free(struct faults *faults);
 
-/** faults_bind() - what to give to ctf_bind(). */
-const struct ctf_bind *faults_bind(unsigned *count);
+/** faults_bind() - what to give to kymo_ctf_bind(). */
+const struct kymo_ctf_bind *faults_bind(unsigned *count);
 
 /**
  * faults_event() - the next event
@@ -60,10 +60,10 @@ const struct ctf_bind *faults_bind(unsigned *count);
  *
  * Return: 0, or -1: no memory.
  */
-int faults_event(struct faults *faults, const struct ctf_event *event, unsigned first, uint32_t host, int32_t on_cpu);
+int faults_event(struct faults *faults, const struct kymo_ctf_event *event, unsigned first, uint32_t host, int32_t on_cpu);
 
 /** faults_whose() - the thread of a first event, if it tells; else 0. */
-int32_t faults_whose(const struct ctf_event *event, unsigned first);
+int32_t faults_whose(const struct kymo_ctf_event *event, unsigned first);
 
 /* The same, without a trace. @tid: 0 or less: not known. */
 void faults_entry(struct faults *faults, uint32_t host, int32_t cpu, int32_t tid, int64_t ns, uint64_t address);

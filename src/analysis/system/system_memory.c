@@ -12,7 +12,7 @@
 
 enum { MALLOC, CALLOC, REALLOC, FREE, MEMALIGN, POSIX_MEMALIGN, PAGE_ALLOC, PAGE_FREE, SWITCH };
 
-static const struct ctf_bind wanted[] = {
+static const struct kymo_ctf_bind wanted[] = {
 	[MALLOC] = { "lttng_ust_libc:malloc", { "size", "ptr" } },
 	[CALLOC] = { "lttng_ust_libc:calloc", { "nmemb", "size", "ptr" } },
 	[REALLOC] = { "lttng_ust_libc:realloc", { "in_ptr", "size", "ptr" } },
@@ -25,13 +25,13 @@ static const struct ctf_bind wanted[] = {
 	[SWITCH] = { "sched_switch", { "next_tid", "next_comm" } },
 };
 
-const struct ctf_bind *memory_bind(unsigned *count)
+const struct kymo_ctf_bind *memory_bind(unsigned *count)
 {
 	*count = sizeof(wanted) / sizeof(*wanted);
 	return wanted;
 }
 
-void memory_init(struct memory *memory, const struct ctf_reader *reader, int64_t begin_ns,
+void memory_init(struct memory *memory, const struct kymo_ctf_reader *reader, int64_t begin_ns,
 		 int64_t end_ns)
 {
 	*memory = (struct memory){ .begin_ns = begin_ns, .end_ns = end_ns };
@@ -126,9 +126,9 @@ static uint64_t product(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX : result;
 }
 
-static int on_user(struct memory *memory, const struct ctf_event *event)
+static int on_user(struct memory *memory, const struct kymo_ctf_event *event)
 {
-	const struct ctf_value *value = event->value;
+	const struct kymo_ctf_value *value = event->value;
 	struct pair who = {
 		.thread = os_thread(&memory->threads, event->trace, event->vtid),
 		.process = os_thread(&memory->processes, event->trace, event->vpid),
@@ -164,7 +164,7 @@ static int on_user(struct memory *memory, const struct ctf_event *event)
 
 /* ---- kernel ---- */
 
-static int on_switch(struct memory *memory, const struct ctf_event *event)
+static int on_switch(struct memory *memory, const struct kymo_ctf_event *event)
 {
 	uint32_t count = (uint32_t)event->cpu + 1;
 	int32_t *larger;
@@ -187,9 +187,9 @@ static int on_switch(struct memory *memory, const struct ctf_event *event)
 	return 0;
 }
 
-static int on_pages(struct memory *memory, const struct ctf_event *event)
+static int on_pages(struct memory *memory, const struct kymo_ctf_event *event)
 {
-	const struct ctf_value *value = event->value;
+	const struct kymo_ctf_value *value = event->value;
 	struct memory_thread *thread;
 	int32_t tid = event->vtid;
 	int64_t bytes;
@@ -211,7 +211,7 @@ static int on_pages(struct memory *memory, const struct ctf_event *event)
 	return 0;
 }
 
-int memory_event(struct memory *memory, const struct ctf_event *event)
+int memory_event(struct memory *memory, const struct kymo_ctf_event *event)
 {
 	if (event->bound == SWITCH)
 		return on_switch(memory, event);

@@ -47,15 +47,15 @@ struct memory {
  * memory_init() - counts and peaks between @begin_ns and @end_ns; what is in use is followed from
  * the start of the trace. @reader: for hosts, or NULL
  */
-void memory_init(struct memory *memory, const struct ctf_reader *reader, int64_t begin_ns,
+void memory_init(struct memory *memory, const struct kymo_ctf_reader *reader, int64_t begin_ns,
 		 int64_t end_ns);
 void memory_free(struct memory *memory);
 
-/** memory_bind() - what memory_event() wants, for ctf_bind(). */
-const struct ctf_bind *memory_bind(unsigned *count);
+/** memory_bind() - what memory_event() wants, for kymo_ctf_bind(). */
+const struct kymo_ctf_bind *memory_bind(unsigned *count);
 
 /** memory_event() - an event bound by that table. Return: 0, or -ENOMEM. */
-int memory_event(struct memory *memory, const struct ctf_event *event);
+int memory_event(struct memory *memory, const struct kymo_ctf_event *event);
 
 /* By index; NULL behind the last. */
 const struct memory_thread *memory_thread(const struct memory *memory, unsigned index);

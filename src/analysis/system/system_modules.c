@@ -20,7 +20,7 @@ struct module_file {
 
 enum { BIN_INFO, SO_INFO, LIB_LOAD, DL_OPEN, BUILD_IDS };
 
-const struct ctf_bind modules_bind[MODULES_BINDS] = {
+const struct kymo_ctf_bind modules_bind[MODULES_BINDS] = {
 	[BIN_INFO] = { "lttng_ust_statedump:bin_info", { "baddr", "memsz", "path" } },
 	/* Of LTTng up to 2.7. */
 	[SO_INFO] = { "lttng_ust_statedump:soinfo", { "baddr", "size", "sopath" } },
@@ -52,7 +52,7 @@ void modules_free(struct modules *modules)
 /* ---- what is loaded where ---- */
 
 /* The latest file at @base of a process: addresses are used again after dlclose(). */
-static struct module *module_at(const struct modules *modules, const struct ctf_event *event, uint64_t base)
+static struct module *module_at(const struct modules *modules, const struct kymo_ctf_event *event, uint64_t base)
 {
 	for (uint32_t i = modules->count; i; i--) {
 		struct module *module = &modules->module[i - 1];
@@ -82,9 +82,9 @@ static struct module *module_new(struct modules *modules)
 	return &modules->module[modules->count++];
 }
 
-static void on_load(struct modules *modules, const struct ctf_event *event)
+static void on_load(struct modules *modules, const struct kymo_ctf_event *event)
 {
-	const struct ctf_value *value = event->value;
+	const struct kymo_ctf_value *value = event->value;
 	struct module *module;
 
 	if (!value[0].present || !value[1].present || !value[2].present || !value[2].bytes)
@@ -104,9 +104,9 @@ static void on_load(struct modules *modules, const struct ctf_event *event)
 	}
 }
 
-static void on_build_id(struct modules *modules, const struct ctf_event *event)
+static void on_build_id(struct modules *modules, const struct kymo_ctf_event *event)
 {
-	const struct ctf_value *value = event->value;
+	const struct kymo_ctf_value *value = event->value;
 	struct module *module = value[0].present ? module_at(modules, event, value[0].u) : NULL;
 
 	if (!module || !value[1].present || !value[1].bytes || !value[1].size ||
@@ -116,7 +116,7 @@ static void on_build_id(struct modules *modules, const struct ctf_event *event)
 	module->build_id_size = value[1].size;
 }
 
-void modules_event(struct modules *modules, unsigned row, const struct ctf_event *event)
+void modules_event(struct modules *modules, unsigned row, const struct kymo_ctf_event *event)
 {
 	(row < BUILD_IDS ? on_load : on_build_id)(modules, event);
 }

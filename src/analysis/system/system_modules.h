@@ -42,12 +42,12 @@ struct modules {
 
 void modules_free(struct modules *modules);
 
-/* Rows for ctf_bind(), to be put into a table of one's own; MODULES_BINDS of them. */
-extern const struct ctf_bind modules_bind[];
+/* Rows for kymo_ctf_bind(), to be put into a table of one's own; MODULES_BINDS of them. */
+extern const struct kymo_ctf_bind modules_bind[];
 #define MODULES_BINDS 7u
 
 /** modules_event() - an event bound by row @row of modules_bind. Without memory failed is set. */
-void modules_event(struct modules *modules, unsigned row, const struct ctf_event *event);
+void modules_event(struct modules *modules, unsigned row, const struct kymo_ctf_event *event);
 
 /**
  * modules_name() - the function that @address is in

@@ -8,7 +8,7 @@
 
 enum { FAST_ENTRY, FAST_EXIT, ENTRY, EXIT, SWITCH, MODULES };
 
-static const struct ctf_bind wanted[MODULES] = {
+static const struct kymo_ctf_bind wanted[MODULES] = {
 	[FAST_ENTRY] = { "lttng_ust_cyg_profile_fast:func_entry", { "addr" } },
 	[FAST_EXIT] = { "lttng_ust_cyg_profile_fast:func_exit", { NULL } },
 	[ENTRY] = { "lttng_ust_cyg_profile:func_entry", { "addr" } },
@@ -16,7 +16,7 @@ static const struct ctf_bind wanted[MODULES] = {
 	[SWITCH] = { "sched_switch", { "prev_tid", "next_tid", "prev_comm", "next_comm" } },
 };
 
-const struct ctf_bind *profile_bind(struct profile *profile, unsigned *count)
+const struct kymo_ctf_bind *profile_bind(struct profile *profile, unsigned *count)
 {
 	memcpy(profile->bind, wanted, sizeof(wanted));
 	memcpy(profile->bind + MODULES, modules_bind, MODULES_BINDS * sizeof(*modules_bind));
@@ -24,7 +24,7 @@ const struct ctf_bind *profile_bind(struct profile *profile, unsigned *count)
 	return profile->bind;
 }
 
-void profile_init(struct profile *profile, const struct ctf_reader *reader, int64_t begin_ns,
+void profile_init(struct profile *profile, const struct kymo_ctf_reader *reader, int64_t begin_ns,
 		  int64_t end_ns)
 {
 	*profile = (struct profile){ .begin_ns = begin_ns, .end_ns = end_ns };
@@ -55,9 +55,9 @@ static void runs(struct profile_thread *thread, int64_t ns)
 		thread->running_ns = ns;
 }
 
-static int on_switch(struct profile *profile, const struct ctf_event *event)
+static int on_switch(struct profile *profile, const struct kymo_ctf_event *event)
 {
-	const struct ctf_value *value = event->value;
+	const struct kymo_ctf_value *value = event->value;
 	struct profile_thread *thread;
 
 	profile->switches++;
@@ -188,7 +188,7 @@ static void leave_named(struct profile *profile, struct profile_thread *thread, 
 	leave(profile, thread, ns);
 }
 
-static int on_function(struct profile *profile, const struct ctf_event *event)
+static int on_function(struct profile *profile, const struct kymo_ctf_event *event)
 {
 	struct profile_thread *thread = os_thread(&profile->threads, event->trace, event->vtid);
 
@@ -214,12 +214,12 @@ static int on_function(struct profile *profile, const struct ctf_event *event)
 	return profile->threads.failed ? -ENOMEM : 0;
 }
 
-int profile_event(struct profile *profile, const struct ctf_event *event)
+int profile_event(struct profile *profile, const struct kymo_ctf_event *event)
 {
 	struct profile_thread *thread;
 	uint32_t i;
 
-	for (i = 0; event->bound == CTF_LOSS && i < profile->threads.count; i++) {
+	for (i = 0; event->bound == KYMO_CTF_LOSS && i < profile->threads.count; i++) {
 		thread = profile->threads.record[i];
 		if (thread->root && thread->stream == event->stream)
 			abandon(thread, 0);

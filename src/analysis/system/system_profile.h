@@ -62,19 +62,19 @@ struct profile {
 	uint32_t call_count;
 	int64_t begin_ns, end_ns;	/* calls that begin within count */
 	uint64_t events, switches, exits_without_entry, too_many;
-	struct ctf_bind bind[PROFILE_BINDS];
+	struct kymo_ctf_bind bind[PROFILE_BINDS];
 };
 
 /** profile_init() - @reader: for hosts, or NULL */
-void profile_init(struct profile *profile, const struct ctf_reader *reader, int64_t begin_ns,
+void profile_init(struct profile *profile, const struct kymo_ctf_reader *reader, int64_t begin_ns,
 		  int64_t end_ns);
 void profile_free(struct profile *profile);
 
-/** profile_bind() - what profile_event() wants, for ctf_bind(). Valid as long as @profile. */
-const struct ctf_bind *profile_bind(struct profile *profile, unsigned *count);
+/** profile_bind() - what profile_event() wants, for kymo_ctf_bind(). Valid as long as @profile. */
+const struct kymo_ctf_bind *profile_bind(struct profile *profile, unsigned *count);
 
 /** profile_event() - an event bound by that table, or a loss. Return: 0, or -ENOMEM. */
-int profile_event(struct profile *profile, const struct ctf_event *event);
+int profile_event(struct profile *profile, const struct kymo_ctf_event *event);
 
 /** profile_finish() - the trace is over: what is open has no end. */
 void profile_finish(struct profile *profile);

@@ -100,13 +100,13 @@ struct tables;
 /**
  * tables_open() - @paths traces, at least one, as one; those of several hosts are read once, to compare their clocks
  *
- * Return: 0, or -1 with @err filled (EXIT_INPUT: one is none).
+ * Return: 0, or -1 with @err filled (KYMO_EXIT_INPUT: one is none).
  */
-int tables_open(struct tables **tables, const char *const *path, unsigned paths, struct err *err);
+int tables_open(struct tables **tables, const char *const *path, unsigned paths, struct kymo_err *err);
 void tables_close(struct tables *tables);
 
 /** tables_reader() - a reader of the traces, with times as the tables have them. Return: 0, or -1 with @err. */
-int tables_reader(const struct tables *tables, struct ctf_reader **reader, struct err *err);
+int tables_reader(const struct tables *tables, struct kymo_ctf_reader **reader, struct kymo_err *err);
 
 /** tables_align() - how the clocks of their hosts compare; NULL: there is one host. Belongs to @tables. */
 const struct align *tables_align(const struct tables *tables);
@@ -121,7 +121,7 @@ uint64_t tables_lost(const struct tables *tables);
 /**
  * tables_watch() - have @tick called now and then while events are read
  * @tick: gets the events read so far in this scan and the part of the trace that is done, 0..1;
- *        other than 0 ends the scan: tables_next() gives -1 and err.status is EXIT_FAILED
+ *        other than 0 ends the scan: tables_next() gives -1 and err.status is KYMO_EXIT_FAILED
  */
 void tables_watch(struct tables *tables,
 		  int (*tick)(void *context, uint64_t events, double done), void *context);
@@ -146,7 +146,7 @@ bool tables_in_order(const struct tables *tables);
  * Return: 0, or -1 with @err: names of processes are learned from the whole trace.
  */
 int tables_select(struct tables *tables, const struct selection *selection, int64_t begin_ns,
-		  int64_t end_ns, struct err *err);
+		  int64_t end_ns, struct kymo_err *err);
 
 /* Rows that do not fulfil it are not given. NULL fulfils nothing. */
 struct tables_filter {
@@ -169,11 +169,11 @@ struct tables_row;
 
 /** tables_scan() - begin a scan. Return: 0, or -1 with @err filled. */
 int tables_scan(struct tables *tables, const struct tables_request *request,
-		struct tables_scan **scan, struct err *err);
+		struct tables_scan **scan, struct kymo_err *err);
 void tables_scan_end(struct tables_scan *scan);
 
 /** tables_next() - the next row; valid until the next call. Return: 1; 0 at the end; -1 with @err. */
-int tables_next(struct tables_scan *scan, const struct tables_row **row, struct err *err);
+int tables_next(struct tables_scan *scan, const struct tables_row **row, struct kymo_err *err);
 
 /** tables_row_table() - the table @row is of. */
 unsigned tables_row_table(const struct tables_row *row);

@@ -26,7 +26,7 @@ static void on_made(void *context, const struct costs_made *made)
 	if (!row)
 		return;
 	row->made.call = *made->call;
-	row->made.host = ctf_trace(scan->reader, made->call->host)->hostname;
+	row->made.host = kymo_ctf_trace(scan->reader, made->call->host)->hostname;
 	row->made.pid = made->pid;
 	row->made.waits_for_mutex = made->waits_for_mutex;
 	row->made.run = made->run;
@@ -34,23 +34,23 @@ static void on_made(void *context, const struct costs_made *made)
 }
 
 /* Once: the first run may be before the first allocation. */
-static int look(struct tables *tables, struct err *err)
+static int look(struct tables *tables, struct kymo_err *err)
 {
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	int status;
 
 	if (tables->costs_are_known)
 		return 0;
 	if (tables_reader(tables, &reader, err))
 		return -1;
-	ctf_threads(reader, 0);
+	kymo_ctf_threads(reader, 0);
 	status = costs_look(reader, &tables->libc_is_told, &tables->faults_are_told, &tables->calls_are_told, err);
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 	tables->costs_are_known = !status;
 	return status;
 }
 
-int tables_costs_attach(struct tables_scan *scan, struct err *err)
+int tables_costs_attach(struct tables_scan *scan, struct kymo_err *err)
 {
 	const bool runs = tables_wants(scan, TABLE_callback_costs);
 	const bool calls = tables_wants(scan, TABLE_system_calls) && calls_are_there(scan->reader);

@@ -177,7 +177,7 @@ struct loss_row {
 
 struct any_row {
 	uint64_t id;
-	const struct ctf_event *event;
+	const struct kymo_ctf_event *event;
 	struct tables_scan *scan;
 };
 
@@ -239,8 +239,8 @@ struct tables {
 struct tables_scan {
 	struct tables *tables;
 	struct tables_request request;
-	struct ctf_reader *reader;
-	struct ctf_event event;		/* the last one read */
+	struct kymo_ctf_reader *reader;
+	struct kymo_ctf_event event;		/* the last one read */
 	struct model *model;		/* NULL: only events are asked for */
 	struct spans *spans;
 	struct waits *waits;		/* NULL: nobody asks */
@@ -266,16 +266,16 @@ struct tables_scan {
 };
 
 /* open.c */
-int tables_no_memory(struct err *err);
+int tables_no_memory(struct kymo_err *err);
 void tables_keep_warning(struct tables *tables, const char *text);
 /* Run one pass over the whole trace and keep its model, for the objects. */
-int tables_learn(struct tables *tables, struct err *err);
+int tables_learn(struct tables *tables, struct kymo_err *err);
 
 /* scan.c */
 /* A place for a row of @table, or NULL: nobody wants it, or there is no memory. */
 struct tables_row *tables_row_new(struct tables_scan *scan, enum tables_id table, const void *it);
 bool tables_wants(const struct tables_scan *scan, enum tables_id table);
-const struct model_thread *tables_thread(const struct model *model, const struct ctf_event *event);
+const struct model_thread *tables_thread(const struct model *model, const struct kymo_ctf_event *event);
 
 /* select.c */
 /* Those of the choice and of @request. Return: the array, to be freed, or NULL without memory. */
@@ -284,7 +284,7 @@ struct tables_filter *tables_filters(const struct tables *tables, const struct t
 bool tables_is_chosen(const struct tables *tables, const struct tables_row *row);
 
 /* listen.c */
-int tables_listen(struct tables_scan *scan, struct err *err);
+int tables_listen(struct tables_scan *scan, struct kymo_err *err);
 
 /* spans.c */
 extern const struct spans_listener tables_spans_listener;
@@ -293,17 +293,17 @@ void tables_spans_free(struct tables_scan *scan);
 
 /* kernel.c */
 /* Before the model is attached to the reader. */
-int tables_kernel_attach(struct tables_scan *scan, struct err *err);
+int tables_kernel_attach(struct tables_scan *scan, struct kymo_err *err);
 void tables_kernel_finish(struct tables_scan *scan);
 
 /* costs.c */
-int tables_costs_attach(struct tables_scan *scan, struct err *err);
+int tables_costs_attach(struct tables_scan *scan, struct kymo_err *err);
 
 /* waits.c */
-int tables_waits_attach(struct tables_scan *scan, struct err *err);
+int tables_waits_attach(struct tables_scan *scan, struct kymo_err *err);
 
 /* points.c */
-void tables_point(struct tables_scan *scan, const struct ctf_event *event);
+void tables_point(struct tables_scan *scan, const struct kymo_ctf_event *event);
 
 /* value.c: tables_value() with times as they are reckoned with, see simclock.h. */
 void tables_elapsed(const struct tables_row *row, unsigned column, struct tables_value *value);

@@ -13,7 +13,7 @@ static void add_spell(struct tables_scan *scan, enum tables_id table, const stru
 	row->spell.spell = *spell;
 	memcpy(row->spell.name, spell->name, strnlen(spell->name, SCHED_COMM_SIZE - 1));
 	memcpy(row->spell.by, spell->by, strnlen(spell->by, SCHED_COMM_SIZE - 1));
-	row->spell.host = ctf_trace(scan->reader, spell->host)->hostname;
+	row->spell.host = kymo_ctf_trace(scan->reader, spell->host)->hostname;
 }
 
 static void on_spell(void *context, const struct sched_spell *spell)
@@ -47,7 +47,7 @@ static void on_run(void *context, const struct sched_run *run)
 
 static const struct sched_runs_listener listener = { .run = on_run, .spell = on_spell };
 
-int tables_kernel_attach(struct tables_scan *scan, struct err *err)
+int tables_kernel_attach(struct tables_scan *scan, struct kymo_err *err)
 {
 	const uint64_t of_kernel = TABLES_BIT(TABLE_thread_states) | TABLES_BIT(TABLE_cpu_times) |
 				   TABLES_BIT(TABLE_callback_cpu) | TABLES_BIT(TABLE_callback_preemptions) |

@@ -136,7 +136,7 @@ static void on_loss(void *context, const struct model_loss *loss)
 #define WANTED(scan, table, handler) (tables_wants(scan, TABLE_##table) ? (handler) : NULL)
 
 /* What nobody listens for costs the model nothing. */
-int tables_listen(struct tables_scan *scan, struct err *err)
+int tables_listen(struct tables_scan *scan, struct kymo_err *err)
 {
 	scan->listener = (struct model_listener){
 		.instance = WANTED(scan, callback_instances, on_instance),
@@ -156,6 +156,6 @@ int tables_listen(struct tables_scan *scan, struct err *err)
 	};
 	if (model_listen(scan->model, &scan->listener, scan) ||
 	    spans_listen(scan->spans, &tables_spans_listener, scan))
-		return err_set(err, EXIT_FAILED, "The model has too many listeners.");
+		return err_set(err, KYMO_EXIT_FAILED, "The model has too many listeners.");
 	return 0;
 }

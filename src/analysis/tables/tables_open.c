@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-int tables_no_memory(struct err *err)
+int tables_no_memory(struct kymo_err *err)
 {
-	return err_set(err, EXIT_FAILED, "There is no memory left for the tables.");
+	return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the tables.");
 }
 
 static struct tables *tables_new(const char *const *path, unsigned paths)
@@ -28,22 +28,22 @@ static struct tables *tables_new(const char *const *path, unsigned paths)
 	return NULL;
 }
 
-int tables_open(struct tables **result, const char *const *path, unsigned paths, struct err *err)
+int tables_open(struct tables **result, const char *const *path, unsigned paths, struct kymo_err *err)
 {
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	struct tables *tables;
 	int status;
 
 	/* To say at once when it is none. */
-	if (ctf_open_all(path, paths, &reader, err))
+	if (kymo_ctf_open_all(path, paths, &reader, err))
 		return -1;
 	tables = tables_new(path, paths);
 	if (!tables) {
-		ctf_close(reader);
+		kymo_ctf_close(reader);
 		return tables_no_memory(err);
 	}
 	status = align_find(&tables->align, reader, NULL, NULL, err);
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 	if (status) {
 		tables_close(tables);
 		return -1;
@@ -52,13 +52,13 @@ int tables_open(struct tables **result, const char *const *path, unsigned paths,
 	return 0;
 }
 
-int tables_reader(const struct tables *tables, struct ctf_reader **reader, struct err *err)
+int tables_reader(const struct tables *tables, struct kymo_ctf_reader **reader, struct kymo_err *err)
 {
-	if (ctf_open_all((const char *const *)tables->path, tables->paths, reader, err))
+	if (kymo_ctf_open_all((const char *const *)tables->path, tables->paths, reader, err))
 		return -1;
 	if (!align_apply(tables->align, *reader, err))
 		return 0;
-	ctf_close(*reader);
+	kymo_ctf_close(*reader);
 	*reader = NULL;
 	return -1;
 }
@@ -136,7 +136,7 @@ void tables_keep_warning(struct tables *tables, const char *text)
 	list->count += list->item[list->count] != NULL;
 }
 
-int tables_learn(struct tables *tables, struct err *err)
+int tables_learn(struct tables *tables, struct kymo_err *err)
 {
 	static const struct tables_request nothing;
 	const struct tables_row *row;

@@ -4,7 +4,7 @@
 
 
 static struct point_row *add(struct tables_scan *scan, enum tables_id table,
-			     const struct ctf_event *event)
+			     const struct kymo_ctf_event *event)
 {
 	const struct model_thread *thread = tables_thread(scan->model, event);
 	struct tables_row *row = thread ? tables_row_new(scan, table, NULL) : NULL;
@@ -23,7 +23,7 @@ static void *object_of(const struct tables_scan *scan, const struct point_row *r
 	return model_handle(scan->model, (const struct process *)row->thread->process, kind, address);
 }
 
-static void set_text(struct point_row *row, const struct ctf_value *value)
+static void set_text(struct point_row *row, const struct kymo_ctf_value *value)
 {
 	if (!value->present || !value->bytes)
 		return;
@@ -33,7 +33,7 @@ static void set_text(struct point_row *row, const struct ctf_value *value)
 
 /* ---- init events ---- */
 
-static void on_rcl_init(struct tables_scan *scan, const struct ctf_event *event)
+static void on_rcl_init(struct tables_scan *scan, const struct kymo_ctf_event *event)
 {
 	ARGS(rcl_init, event);
 	struct point_row *row = add(scan, TABLE_contexts, event);
@@ -44,7 +44,7 @@ static void on_rcl_init(struct tables_scan *scan, const struct ctf_event *event)
 	set_text(row, &args->version);
 }
 
-static void add_gid(struct tables_scan *scan, enum tables_id table, const struct ctf_event *event)
+static void add_gid(struct tables_scan *scan, enum tables_id table, const struct kymo_ctf_event *event)
 {
 	/* A subscription's fields stand in the same order. */
 	ARGS(rmw_publisher_init, event);
@@ -56,17 +56,17 @@ static void add_gid(struct tables_scan *scan, enum tables_id table, const struct
 	set_text(row, &args->gid);
 }
 
-static void on_rmw_publisher_init(struct tables_scan *scan, const struct ctf_event *event)
+static void on_rmw_publisher_init(struct tables_scan *scan, const struct kymo_ctf_event *event)
 {
 	add_gid(scan, TABLE_rmw_publishers, event);
 }
 
-static void on_rmw_subscription_init(struct tables_scan *scan, const struct ctf_event *event)
+static void on_rmw_subscription_init(struct tables_scan *scan, const struct kymo_ctf_event *event)
 {
 	add_gid(scan, TABLE_rmw_subscriptions, event);
 }
 
-static void on_rclcpp_subscription_init(struct tables_scan *scan, const struct ctf_event *event)
+static void on_rclcpp_subscription_init(struct tables_scan *scan, const struct kymo_ctf_event *event)
 {
 	ARGS(rclcpp_subscription_init, event);
 	struct point_row *row = add(scan, TABLE_subscription_objects, event);
@@ -79,7 +79,7 @@ static void on_rclcpp_subscription_init(struct tables_scan *scan, const struct c
 }
 
 /* All three callback_added have the same shape. */
-static void on_callback_added(struct tables_scan *scan, const struct ctf_event *event)
+static void on_callback_added(struct tables_scan *scan, const struct kymo_ctf_event *event)
 {
 	ARGS(rclcpp_timer_callback_added, event);
 	struct point_row *row = add(scan, TABLE_callback_objects, event);
@@ -91,7 +91,7 @@ static void on_callback_added(struct tables_scan *scan, const struct ctf_event *
 	row->object = object_of(scan, row, HANDLE_CALLBACK, row->other);
 }
 
-static void on_rclcpp_callback_register(struct tables_scan *scan, const struct ctf_event *event)
+static void on_rclcpp_callback_register(struct tables_scan *scan, const struct kymo_ctf_event *event)
 {
 	ARGS(rclcpp_callback_register, event);
 	struct point_row *row = add(scan, TABLE_callback_symbols, event);
@@ -103,7 +103,7 @@ static void on_rclcpp_callback_register(struct tables_scan *scan, const struct c
 	set_text(row, &args->symbol);
 }
 
-static void on_rclcpp_timer_link_node(struct tables_scan *scan, const struct ctf_event *event)
+static void on_rclcpp_timer_link_node(struct tables_scan *scan, const struct kymo_ctf_event *event)
 {
 	ARGS(rclcpp_timer_link_node, event);
 	struct point_row *row = add(scan, TABLE_timer_node_links, event);
@@ -116,7 +116,7 @@ static void on_rclcpp_timer_link_node(struct tables_scan *scan, const struct ctf
 }
 
 static void on_rcl_lifecycle_state_machine_init(struct tables_scan *scan,
-						const struct ctf_event *event)
+						const struct kymo_ctf_event *event)
 {
 	ARGS(rcl_lifecycle_state_machine_init, event);
 	struct point_row *row = add(scan, TABLE_lifecycle_state_machines, event);
@@ -130,7 +130,7 @@ static void on_rcl_lifecycle_state_machine_init(struct tables_scan *scan,
 
 /* ---- which events ---- */
 
-typedef void (*point_handler)(struct tables_scan *scan, const struct ctf_event *event);
+typedef void (*point_handler)(struct tables_scan *scan, const struct kymo_ctf_event *event);
 
 #define ON(point, row) [KYMO_POINT_##point] = row
 static const point_handler points[KYMO_POINTS_TABLE] = {
@@ -146,7 +146,7 @@ static const point_handler points[KYMO_POINTS_TABLE] = {
 	ON(rcl_lifecycle_state_machine_init, on_rcl_lifecycle_state_machine_init),
 };
 
-void tables_point(struct tables_scan *scan, const struct ctf_event *event)
+void tables_point(struct tables_scan *scan, const struct kymo_ctf_event *event)
 {
 	const struct bound *bound;
 

@@ -88,14 +88,14 @@ static bool is_wanted(const struct tables_scan *scan, const struct tables_row *r
 
 /* ---- reading ---- */
 
-const struct model_thread *tables_thread(const struct model *model, const struct ctf_event *event)
+const struct model_thread *tables_thread(const struct model *model, const struct kymo_ctf_event *event)
 {
 	const struct thread *thread = model ? model_thread_at(model, event) : NULL;
 
 	return thread ? &thread->pub : NULL;
 }
 
-static int tick(struct tables_scan *scan, struct err *err)
+static int tick(struct tables_scan *scan, struct kymo_err *err)
 {
 	const struct tables *tables = scan->tables;
 	double done = 0;
@@ -106,7 +106,7 @@ static int tick(struct tables_scan *scan, struct err *err)
 		done = (double)(scan->event.clock_ns - scan->begin_ns) /
 		       (double)(scan->end_ns - scan->begin_ns);
 	if (tables->tick(tables->tick_context, scan->events, done < 1 ? done : 1))
-		return err_set(err, EXIT_FAILED, "interrupted");
+		return err_set(err, KYMO_EXIT_FAILED, "interrupted");
 	return 0;
 }
 
@@ -148,7 +148,7 @@ static void any_row(struct tables_scan *scan)
 	}
 }
 
-static int finish(struct tables_scan *scan, struct err *err)
+static int finish(struct tables_scan *scan, struct kymo_err *err)
 {
 	scan->ended = true;
 	if (scan->lost > scan->tables->lost)
@@ -163,11 +163,11 @@ static int finish(struct tables_scan *scan, struct err *err)
 	return scan->out_of_memory || (scan->waits && waits_failed(scan->waits)) ? tables_no_memory(err) : 0;
 }
 
-static int take_event(struct tables_scan *scan, struct err *err)
+static int take_event(struct tables_scan *scan, struct kymo_err *err)
 {
-	const struct ctf_event *event = &scan->event;
+	const struct kymo_ctf_event *event = &scan->event;
 
-	if (event->bound == CTF_LOSS)
+	if (event->bound == KYMO_CTF_LOSS)
 		scan->lost += event->lost;
 	else
 		any_row(scan);
@@ -181,10 +181,10 @@ static int take_event(struct tables_scan *scan, struct err *err)
 	return 0;
 }
 
-static int read_on(struct tables_scan *scan, struct err *err)
+static int read_on(struct tables_scan *scan, struct kymo_err *err)
 {
 	bool past = is_past(scan);
-	int more = past ? 0 : ctf_next(scan->reader, &scan->event, err);
+	int more = past ? 0 : kymo_ctf_next(scan->reader, &scan->event, err);
 
 	if (more < 0)
 		return -1;
@@ -258,7 +258,7 @@ static bool next_object(struct tables_scan *scan)
 
 /* ---- a scan ---- */
 
-static int attach(struct tables_scan *scan, struct err *err)
+static int attach(struct tables_scan *scan, struct kymo_err *err)
 {
 	return model_create(&scan->model, err) || spans_create(&scan->spans, scan->model, err) ||
 	       tables_listen(scan, err) || tables_waits_attach(scan, err) || tables_costs_attach(scan, err) ||
@@ -266,7 +266,7 @@ static int attach(struct tables_scan *scan, struct err *err)
 }
 
 /* A window on events alone is the reader's work. */
-static int set_window(struct tables_scan *scan, struct err *err)
+static int set_window(struct tables_scan *scan, struct kymo_err *err)
 {
 	int64_t begin = INT64_MIN, end = INT64_MAX;
 	int order = tables_order(TABLE_events);
@@ -284,14 +284,14 @@ static int set_window(struct tables_scan *scan, struct err *err)
 	}
 	if (!scan->request.without_id || scan->tables->clock || (begin == INT64_MIN && end == INT64_MAX))
 		return 0;
-	return ctf_window(scan->reader, begin, end, err);
+	return kymo_ctf_window(scan->reader, begin, end, err);
 }
 
 static void find_extent(struct tables_scan *scan)
 {
 	scan->begin_ns = UINT64_MAX;
-	for (unsigned i = 0; i < ctf_stream_count(scan->reader); i++) {
-		const struct ctf_stream_info *info = ctf_stream(scan->reader, i);
+	for (unsigned i = 0; i < kymo_ctf_stream_count(scan->reader); i++) {
+		const struct kymo_ctf_stream_info *info = kymo_ctf_stream(scan->reader, i);
 
 		if (info->begin_ns && info->begin_ns < scan->begin_ns)
 			scan->begin_ns = info->begin_ns;
@@ -300,16 +300,16 @@ static void find_extent(struct tables_scan *scan)
 	}
 }
 
-static int start(struct tables_scan *scan, struct err *err)
+static int start(struct tables_scan *scan, struct kymo_err *err)
 {
 	if (tables_reader(scan->tables, &scan->reader, err))
 		return -1;
-	ctf_threads(scan->reader, 0);
+	kymo_ctf_threads(scan->reader, 0);
 	simclock_attach(scan->tables->clock, scan->reader);
 	find_extent(scan);
 	if (scan->request.tables != TABLES_BIT(TABLE_events))
 		return attach(scan, err);
-	return ctf_bind(scan->reader, NULL, 0, err) || set_window(scan, err) ? -1 : 0;
+	return kymo_ctf_bind(scan->reader, NULL, 0, err) || set_window(scan, err) ? -1 : 0;
 }
 
 static uint64_t object_tables(void)
@@ -322,7 +322,7 @@ static uint64_t object_tables(void)
 }
 
 int tables_scan(struct tables *tables, const struct tables_request *request,
-		struct tables_scan **result, struct err *err)
+		struct tables_scan **result, struct kymo_err *err)
 {
 	struct tables_scan *scan = calloc(1, sizeof(*scan));
 	unsigned filters;
@@ -358,22 +358,22 @@ void tables_scan_end(struct tables_scan *scan)
 {
 	if (!scan)
 		return;
-	for (unsigned i = 0; scan->reader && i < ctf_warning_count(scan->reader); i++)
-		tables_keep_warning(scan->tables, ctf_warning(scan->reader, i));
+	for (unsigned i = 0; scan->reader && i < kymo_ctf_warning_count(scan->reader); i++)
+		tables_keep_warning(scan->tables, kymo_ctf_warning(scan->reader, i));
 	tables_spans_free(scan);
 	spans_destroy(scan->spans);
 	sched_runs_destroy(scan->runs);
 	waits_destroy(scan->waits);
 	costs_destroy(scan->costs);
 	model_destroy(scan->model);
-	ctf_close(scan->reader);
+	kymo_ctf_close(scan->reader);
 	free((void *)scan->request.filter);
 	free(scan->queue);
 	free(scan->json);
 	free(scan);
 }
 
-int tables_next(struct tables_scan *scan, const struct tables_row **row, struct err *err)
+int tables_next(struct tables_scan *scan, const struct tables_row **row, struct kymo_err *err)
 {
 	for (;;) {
 		while (scan->taken < scan->queued) {

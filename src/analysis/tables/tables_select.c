@@ -79,7 +79,7 @@ static void find_columns(struct tables_choice *choice, unsigned table)
 }
 
 int tables_select(struct tables *tables, const struct selection *selection, int64_t begin_ns,
-		  int64_t end_ns, struct err *err)
+		  int64_t end_ns, struct kymo_err *err)
 {
 	struct tables_choice *choice;
 

@@ -60,12 +60,12 @@ const struct model_node *tables_message_to(const struct model_message *message)
 
 int64_t tables_clock_error(const struct model_message *message)
 {
-	int64_t error = CTF_ERROR_UNKNOWN;
+	int64_t error = KYMO_CTF_ERROR_UNKNOWN;
 
 	if (message->publish_thread && message->take_thread)
 		error = model_clock_error(message->publish_thread->process, message->take_thread->process,
 					  message->take_ns);
-	return error == CTF_ERROR_UNKNOWN ? NONE : error;
+	return error == KYMO_CTF_ERROR_UNKNOWN ? NONE : error;
 }
 
 /* Between hosts, what is not more than the error of their clocks is no fact. */
@@ -113,7 +113,7 @@ const struct model_thread *tables_any_thread(const struct any_row *row)
 const char *tables_any_json(const struct any_row *row)
 {
 	struct tables_scan *scan = row->scan;
-	struct ctf_event event = *row->event;
+	struct kymo_ctf_event event = *row->event;
 	FILE *out;
 	size_t length;
 
@@ -124,7 +124,7 @@ const char *tables_any_json(const struct any_row *row)
 	out = open_memstream(&scan->json, &scan->json_size);
 	if (!out)
 		return NULL;
-	ctf_print_event_json(scan->reader, &event, out);
+	kymo_ctf_print_event_json(scan->reader, &event, out);
 	if (fclose(out) || !scan->json)
 		return NULL;
 	length = strlen(scan->json);

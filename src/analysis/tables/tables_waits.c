@@ -26,7 +26,7 @@ static void on_wait(void *context, const struct waits_wait *wait)
 	}
 }
 
-int tables_waits_attach(struct tables_scan *scan, struct err *err)
+int tables_waits_attach(struct tables_scan *scan, struct kymo_err *err)
 {
 	if (!tables_wants(scan, TABLE_callback_waits) && !tables_wants(scan, TABLE_blocked_by))
 		return 0;

@@ -80,7 +80,7 @@ static bool is_timed(const struct model_instance *instance)
 	return message && message->publish_ns && message->publisher && message->take_ns &&
 	       message->publish_ns < instance->start_ns + instance->duration_ns &&
 	       model_clock_error(message->publisher->process, instance->callback->process, message->take_ns) !=
-		       CTF_ERROR_UNKNOWN;
+		       KYMO_CTF_ERROR_UNKNOWN;
 }
 
 /* Between hosts whose clocks compare, a message may seem to be taken before it was published, by their error. */

@@ -18,7 +18,7 @@ struct kept {
 
 struct why_cpu {
 	struct sched *sched;
-	const struct ctf_reader *reader;
+	const struct kymo_ctf_reader *reader;
 	struct map threads;		/* (tid, host) -> this struct: whom the model knows */
 	struct why_window *window;
 	unsigned windows;
@@ -30,7 +30,7 @@ struct why_cpu {
 	struct calls calls;
 	struct system_call *call;	/* by thread and start; told_ns: its end */
 	size_t call_count, call_size;
-	struct ctf_bind bind[BIND_MAX];
+	struct kymo_ctf_bind bind[BIND_MAX];
 	unsigned binds, sched_binds, call_first;
 	bool failed;
 };
@@ -127,9 +127,9 @@ static void take_call(void *context, const struct system_call *call)
 
 static void bind_all(struct why_cpu *cpu)
 {
-	const struct ctf_bind *calls;
+	const struct kymo_ctf_bind *calls;
 	unsigned more, i;
-	const struct ctf_bind *bind = sched_bind(&cpu->sched_binds), *faults = faults_bind(&more);
+	const struct kymo_ctf_bind *bind = sched_bind(&cpu->sched_binds), *faults = faults_bind(&more);
 
 	for (i = 0; i < cpu->sched_binds && cpu->binds < BIND_MAX; i++)
 		cpu->bind[cpu->binds++] = bind[i];
@@ -141,7 +141,7 @@ static void bind_all(struct why_cpu *cpu)
 		cpu->bind[cpu->binds++] = calls[i];
 }
 
-const struct ctf_bind *why_cpu_bind(const struct why_cpu *cpu, unsigned *count)
+const struct kymo_ctf_bind *why_cpu_bind(const struct why_cpu *cpu, unsigned *count)
 {
 	*count = cpu->binds;
 	return cpu->bind;
@@ -161,7 +161,7 @@ static int know_threads(struct why_cpu *cpu, const struct model *model)
 	return 0;
 }
 
-int why_cpu_create(struct why_cpu **out, const struct ctf_reader *reader, const struct model *model,
+int why_cpu_create(struct why_cpu **out, const struct kymo_ctf_reader *reader, const struct model *model,
 		   const struct why_window *window, unsigned windows)
 {
 	struct why_cpu *cpu = calloc(1, sizeof(*cpu));
@@ -199,13 +199,13 @@ void why_cpu_destroy(struct why_cpu *cpu)
 	free(cpu);
 }
 
-int why_cpu_event(struct why_cpu *cpu, const struct ctf_event *event)
+int why_cpu_event(struct why_cpu *cpu, const struct kymo_ctf_event *event)
 {
 	uint32_t host = 0;
 	int32_t tid;
 
 	if (event->bound >= 0 && (unsigned)event->bound >= cpu->sched_binds) {
-		(void)sched_host(cpu->sched, ctf_trace(cpu->reader, event->trace)->hostname, &host);
+		(void)sched_host(cpu->sched, kymo_ctf_trace(cpu->reader, event->trace)->hostname, &host);
 		if ((unsigned)event->bound >= cpu->call_first)
 			return calls_event(&cpu->calls, event, cpu->call_first, host,
 					   sched_running(cpu->sched, host, event->cpu)) || cpu->failed ? -1 : 0;

@@ -23,15 +23,15 @@
 struct why_cpu;
 
 /** why_cpu_create() - of the threads of @model, and of what is inside of @window only. Return: 0, or -1: no memory. */
-int why_cpu_create(struct why_cpu **cpu, const struct ctf_reader *reader, const struct model *model,
+int why_cpu_create(struct why_cpu **cpu, const struct kymo_ctf_reader *reader, const struct model *model,
 		   const struct why_window *window, unsigned windows);
 void why_cpu_destroy(struct why_cpu *cpu);
 
-/** why_cpu_bind() - what to give to ctf_bind(). It lives as long as @cpu. */
-const struct ctf_bind *why_cpu_bind(const struct why_cpu *cpu, unsigned *count);
+/** why_cpu_bind() - what to give to kymo_ctf_bind(). It lives as long as @cpu. */
+const struct kymo_ctf_bind *why_cpu_bind(const struct why_cpu *cpu, unsigned *count);
 
 /** why_cpu_event() - the next event or loss of a pass of its own, bound by that. Return: 0, or -1: no memory. */
-int why_cpu_event(struct why_cpu *cpu, const struct ctf_event *event);
+int why_cpu_event(struct why_cpu *cpu, const struct kymo_ctf_event *event);
 
 /** why_cpu_finish() - the pass is over. */
 void why_cpu_finish(struct why_cpu *cpu);

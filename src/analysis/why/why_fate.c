@@ -109,7 +109,7 @@ static void add(struct fates *fates, const struct model_message *message, const 
 /* Do the clocks of both hosts compare? */
 static bool compares(const struct model_publisher *publisher, const struct model_subscription *subscription, int64_t ns)
 {
-	return model_clock_error(publisher->process, subscription->process, ns) != CTF_ERROR_UNKNOWN;
+	return model_clock_error(publisher->process, subscription->process, ns) != KYMO_CTF_ERROR_UNKNOWN;
 }
 
 static void begin(struct fates *fates, const struct model_message *message)

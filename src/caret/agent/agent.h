@@ -49,6 +49,6 @@ struct agent_options {
  * Return: 0; -1 with @err: a domain cannot be joined, or another agent serves the directory.
  * Context: blocks; one call at a time; catches signals.
  */
-int agent_run(const struct agent_options *options, struct err *err);
+int agent_run(const struct agent_options *options, struct kymo_err *err);
 
 #endif

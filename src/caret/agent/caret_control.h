@@ -19,6 +19,6 @@
  * Return: 0: this is it; -1 with @err: there is none, and what to install. Else it does not return: the
  * verb's run() is called in the other program. Context: blocks; exec.
  */
-int control_enter(const char *verb, int argc, char **argv, const char *libdir, struct err *err);
+int control_enter(const char *verb, int argc, char **argv, const char *libdir, struct kymo_err *err);
 
 #endif

@@ -33,9 +33,9 @@ struct remote_options {
  * remote_run() - all of it, until SIGINT, SIGTERM or SIGHUP; a second signal does not wait for answers to End
  * @hosts: hosts_init() was called; what is known at the end
  *
- * Return: 0; -1 with @err: the domain cannot be joined, or nobody is there (EXIT_EMPTY).
+ * Return: 0; -1 with @err: the domain cannot be joined, or nobody is there (KYMO_EXIT_EMPTY).
  * Context: blocks; one call at a time; catches signals.
  */
-int remote_run(const struct remote_options *options, struct hosts *hosts, struct err *err);
+int remote_run(const struct remote_options *options, struct hosts *hosts, struct kymo_err *err);
 
 #endif

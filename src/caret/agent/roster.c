@@ -223,7 +223,7 @@ void roster_look(struct roster *roster, bool thorough, const struct roster_calls
 		find_new(roster, calls);
 }
 
-int roster_open(struct roster *roster, const char *runtime_dir, struct err *err)
+int roster_open(struct roster *roster, const char *runtime_dir, struct kymo_err *err)
 {
 	*roster = (struct roster){ 0 };
 	return rundir_open(&roster->dir, runtime_dir, true, err) < 0 ? -1 : 0;

@@ -50,7 +50,7 @@ struct roster_calls {
 };
 
 /** roster_open() - @runtime_dir: NULL: as rundir_path() has it; it is made. Return: 0; -1 with @err. */
-int roster_open(struct roster *roster, const char *runtime_dir, struct err *err);
+int roster_open(struct roster *roster, const char *runtime_dir, struct kymo_err *err);
 
 /**
  * roster_look() - see what has changed, and tell

@@ -18,17 +18,17 @@ static bool is_text(const char *text)
 	return true;
 }
 
-int start_set(struct start *start, enum filter_caret_list list, const char *text, struct err *err)
+int start_set(struct start *start, enum filter_caret_list list, const char *text, struct kymo_err *err)
 {
 	if (!text || !*text)
 		return 0;
 	if (strnlen(text, START_TEXT_MAX) == START_TEXT_MAX)
-		return err_set(err, EXIT_INPUT, "%s is longer than %d bytes", filter_caret_variable(list), START_TEXT_MAX - 1);
+		return err_set(err, KYMO_EXIT_INPUT, "%s is longer than %d bytes", filter_caret_variable(list), START_TEXT_MAX - 1);
 	if (!is_text(text))
-		return err_set(err, EXIT_INPUT, "%s is no text", filter_caret_variable(list));
+		return err_set(err, KYMO_EXIT_INPUT, "%s is no text", filter_caret_variable(list));
 	free(start->list[list]);
 	start->list[list] = strdup(text);
-	return start->list[list] ? 0 : err_set(err, EXIT_FAILED, "out of memory");
+	return start->list[list] ? 0 : err_set(err, KYMO_EXIT_FAILED, "out of memory");
 }
 
 bool start_filters(const struct start *start)

@@ -22,7 +22,7 @@ struct start {
  *
  * Return: 0; -1 with @err: longer than START_TEXT_MAX, or no UTF-8, or with control characters.
  */
-int start_set(struct start *start, enum filter_caret_list list, const char *text, struct err *err);
+int start_set(struct start *start, enum filter_caret_list list, const char *text, struct kymo_err *err);
 
 /** start_filters() - whether any list says something. */
 bool start_filters(const struct start *start);

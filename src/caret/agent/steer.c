@@ -34,7 +34,7 @@ struct steer {
 	bool session;			/* there is one, as of the last look */
 	bool stopped;			/* the work: it stops; else it goes on for others */
 	int rc;				/* of the work, */
-	struct err err;			/* and why */
+	struct kymo_err err;			/* and why */
 	uv_process_t child;
 	bool child_runs, child_closes;
 	uint64_t awaits_since;		/* uv_now(), while that is to be told; 0: it was */
@@ -44,11 +44,11 @@ struct steer {
 	bool own;
 };
 
-int steer_open(struct steer **steer, const struct steer_options *options, struct err *err)
+int steer_open(struct steer **steer, const struct steer_options *options, struct kymo_err *err)
 {
 	*steer = calloc(1, sizeof **steer);
 	if (!*steer)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	(*steer)->options = *options;
 	return 0;
 }
@@ -130,10 +130,10 @@ static void forget_next(struct steer *steer)
 static void after_begin(uv_work_t *work, int status)
 {
 	struct steer *steer = work->data;
-	struct err err = steer->err;
+	struct kymo_err err = steer->err;
 
 	if (status < 0)
-		(void)err_set(&err, EXIT_FAILED, "%s", uv_strerror(status));
+		(void)err_set(&err, KYMO_EXIT_FAILED, "%s", uv_strerror(status));
 	steer->step = IDLE;
 	start_free(&steer->start);
 	if (status < 0 || steer->rc < 0)
@@ -170,7 +170,7 @@ static void stop(struct steer *steer)
 	(void)uv_queue_work(steer->options.loop, &steer->work, ask_stop, after_stop);
 }
 
-static void could_not(struct steer *steer, const struct err *err)
+static void could_not(struct steer *steer, const struct kymo_err *err)
 {
 	steer->step = IDLE;
 	start_free(&steer->start);
@@ -196,14 +196,14 @@ static void on_child_closed(uv_handle_t *handle)
 static void on_exit_of_child(uv_process_t *process, int64_t status, int term_signal)
 {
 	struct steer *steer = process->data;
-	struct err err;
+	struct kymo_err err;
 
 	steer->child_runs = false;
 	steer->child_closes = true;
 	uv_close((uv_handle_t *)process, on_child_closed);
 	if (steer->step != STARTING)
 		return;
-	(void)err_set(&err, EXIT_FAILED, "the recorder that was started for it ended at once, with %s %d",
+	(void)err_set(&err, KYMO_EXIT_FAILED, "the recorder that was started for it ended at once, with %s %d",
 		      term_signal ? "signal" : "status", term_signal ? term_signal : (int)status);
 	could_not(steer, &err);
 }
@@ -240,7 +240,7 @@ static int spawn(struct steer *steer)
 
 static void start_own(struct steer *steer)
 {
-	struct err err;
+	struct kymo_err err;
 	int rc;
 
 	if (steer->child_runs || steer->child_closes) {
@@ -252,7 +252,7 @@ static void start_own(struct steer *steer)
 	rc = spawn(steer);
 	if (rc == 0)
 		return;
-	(void)err_set(&err, EXIT_FAILED, "cannot start a recorder: %s", uv_strerror(rc));
+	(void)err_set(&err, KYMO_EXIT_FAILED, "cannot start a recorder: %s", uv_strerror(rc));
 	could_not(steer, &err);
 }
 
@@ -276,14 +276,14 @@ bool steer_is_own(struct steer *steer, const struct domain_info *session)
 
 static void begin_any(struct steer *steer)
 {
-	struct err err;
+	struct kymo_err err;
 
 	if (steer->session) {
 		begin(steer);
 	} else if (steer->options.own) {
 		start_own(steer);
 	} else {
-		(void)err_set(&err, EXIT_EMPTY, "nobody records in %s any more", steer->options.dir->path);
+		(void)err_set(&err, KYMO_EXIT_EMPTY, "nobody records in %s any more", steer->options.dir->path);
 		could_not(steer, &err);
 	}
 }

@@ -28,12 +28,12 @@ struct steer_options {
 	const char *output;		/* ROS_TRACE_DIR of a recorder of our own; NULL: as it is */
 	bool own;			/* one may be started */
 	/* It records now; or it does not, and @err says why. */
-	void (*begun)(void *context, const struct err *err);
+	void (*begun)(void *context, const struct kymo_err *err);
 	void (*say)(void *context, const char *text);
 	void *context;
 };
 
-int steer_open(struct steer **steer, const struct steer_options *options, struct err *err);
+int steer_open(struct steer **steer, const struct steer_options *options, struct kymo_err *err);
 
 /** steer_begin() - for the processes of @ros; @start is taken over. While it is being done already, nothing happens. */
 void steer_begin(struct steer *steer, const struct domain_info *session, const struct ros_domains *ros, struct start *start);

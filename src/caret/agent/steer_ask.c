@@ -20,7 +20,7 @@ static bool somebody_records(const struct rundir *dir)
 	return domain_inspect(dir, &session, NULL) == 0 && session.active;
 }
 
-int steer_ask(const struct rundir *dir, struct json_object *request, bool *stopped, struct err *err)
+int steer_ask(const struct rundir *dir, struct json_object *request, bool *stopped, struct kymo_err *err)
 {
 	struct json_object *reply, *stops = NULL;
 	int rc = control_ask(dir, request, ASK_MS, &reply, err);
@@ -33,7 +33,7 @@ int steer_ask(const struct rundir *dir, struct json_object *request, bool *stopp
 		*stopped = rc == 0 && json_object_object_get_ex(reply, "stopped", &stops) && json_object_get_boolean(stops);
 	json_object_put(request);
 	json_object_put(reply);
-	return rc == 1 ? err_set(err, EXIT_FAILED, "nobody records in %s any more", dir->path) : rc;
+	return rc == 1 ? err_set(err, KYMO_EXIT_FAILED, "nobody records in %s any more", dir->path) : rc;
 }
 
 char **steer_environment(const char *output)

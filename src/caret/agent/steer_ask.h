@@ -19,7 +19,7 @@ struct json_object;
  *
  * Return: 0; -1 with @err. Context: blocks until it has answered.
  */
-int steer_ask(const struct rundir *dir, struct json_object *request, bool *stopped, struct err *err);
+int steer_ask(const struct rundir *dir, struct json_object *request, bool *stopped, struct kymo_err *err);
 
 /**
  * steer_environment() - ours, with what marks a recorder of our own and says where its traces go

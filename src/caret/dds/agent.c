@@ -216,7 +216,7 @@ static void on_directory(uv_fs_event_t *watch, const char *name, int events, int
 
 /* ---- Start and End ---- */
 
-static void on_begun(void *context, const struct err *err)
+static void on_begun(void *context, const struct kymo_err *err)
 {
 	struct agent *agent = context;
 
@@ -278,18 +278,18 @@ static void on_signal(uv_signal_t *handle, int number)
 }
 
 /* One agent for a runtime directory: two would tell of the same processes. */
-static int lock(struct agent *agent, struct err *err)
+static int lock(struct agent *agent, struct kymo_err *err)
 {
 	char pid[16] = "", text[256];
 	int length;
 
 	agent->lock = openat(agent->roster.dir.fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (agent->lock < 0)
-		return err_set(err, EXIT_FAILED, "cannot make %s/" LOCK_NAME, agent->roster.dir.path);
+		return err_set(err, KYMO_EXIT_FAILED, "cannot make %s/" LOCK_NAME, agent->roster.dir.path);
 	if (claim(agent->lock) < 0) {
 		if (pread(agent->lock, pid, sizeof pid - 1, 0) < 0)
 			*pid = 0;
-		return err_set(err, EXIT_FAILED, "an agent serves %s already%s%.*s; several domains: one agent with several "
+		return err_set(err, KYMO_EXIT_FAILED, "an agent serves %s already%s%.*s; several domains: one agent with several "
 			       "--domain", agent->roster.dir.path, *pid ? ": process " : "", (int)strspn(pid, "0123456789"), pid);
 	}
 	/* For who comes later, and for kymo doctor. */
@@ -301,7 +301,7 @@ static int lock(struct agent *agent, struct err *err)
 	return 0;
 }
 
-static int open_speakers(struct agent *agent, struct err *err)
+static int open_speakers(struct agent *agent, struct kymo_err *err)
 {
 	for (unsigned i = 0; i < agent->options->domain_count; i++) {
 		const struct speaker_options options = {
@@ -318,7 +318,7 @@ static int open_speakers(struct agent *agent, struct err *err)
 	return 0;
 }
 
-static int open_handles(struct agent *agent, struct err *err)
+static int open_handles(struct agent *agent, struct kymo_err *err)
 {
 	int rc = uv_async_init(&agent->loop, &agent->heard, on_heard);
 
@@ -331,13 +331,13 @@ static int open_handles(struct agent *agent, struct err *err)
 		rc = uv_signal_start(&agent->signal[i], on_signal, caught[i]);
 	}
 	if (rc < 0)
-		return err_set(err, EXIT_FAILED, "cannot make an event loop: %s", uv_strerror(rc));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot make an event loop: %s", uv_strerror(rc));
 	/* Without inotify the next thorough look finds who has come. */
 	(void)uv_fs_event_start(&agent->watch, on_directory, agent->roster.dir.path, 0);
 	return 0;
 }
 
-static int serve(struct agent *agent, struct err *err)
+static int serve(struct agent *agent, struct kymo_err *err)
 {
 	const struct steer_options steer = {
 		.loop = &agent->loop, .dir = &agent->roster.dir, .output = agent->options->output,
@@ -362,19 +362,19 @@ static void close_handle(uv_handle_t *handle, void *unused)
 		uv_close(handle, NULL);
 }
 
-int agent_run(const struct agent_options *options, struct err *err)
+int agent_run(const struct agent_options *options, struct kymo_err *err)
 {
 	struct agent *agent = calloc(1, sizeof *agent);
 	int rc;
 
 	if (!agent)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	agent->options = options;
 	agent->lock = -1;
 	rc = roster_open(&agent->roster, options->runtime_dir, err);
 	if (rc == 0 && (rc = uv_loop_init(&agent->loop)) < 0) {
 		roster_close(&agent->roster);
-		rc = err_set(err, EXIT_FAILED, "cannot make an event loop: %s", uv_strerror(rc));
+		rc = err_set(err, KYMO_EXIT_FAILED, "cannot make an event loop: %s", uv_strerror(rc));
 	} else if (rc == 0) {
 		rc = serve(agent, err);
 		for (unsigned i = 0; i < agent->speaker_count; i++)	/* first: nobody wakes us any more */

@@ -122,7 +122,7 @@ static void unwatch_log(void)
 /* ---- participant ---- */
 
 int bus_open(struct bus **result, uint32_t domain, void (*say)(void *context, const char *text), void *context,
-	     struct err *err)
+	     struct kymo_err *err)
 {
 	struct bus *bus = calloc(1, sizeof *bus);
 	dds_qos_t *qos = dds_create_qos();
@@ -130,7 +130,7 @@ int bus_open(struct bus **result, uint32_t domain, void (*say)(void *context, co
 	if (!bus || !qos) {
 		free(bus);
 		dds_delete_qos(qos);
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	}
 	bus->domain = domain;
 	watch_log(say, context);
@@ -138,7 +138,7 @@ int bus_open(struct bus **result, uint32_t domain, void (*say)(void *context, co
 	bus->participant = dds_create_participant(domain, qos, NULL);
 	dds_delete_qos(qos);
 	if (bus->participant < 0) {
-		int rc = err_set(err, EXIT_FAILED, "cannot join ROS domain %u: %s; CYCLONEDDS_URI may name a network "
+		int rc = err_set(err, KYMO_EXIT_FAILED, "cannot join ROS domain %u: %s; CYCLONEDDS_URI may name a network "
 				 "that is not there, or too many participants run", domain,
 				 dds_strretcode(bus->participant));
 
@@ -181,7 +181,7 @@ uint32_t bus_domain(const struct bus *bus)
  * The type is described without its own description for others (idlc -t): ROS 2's types have none, and two
  * that have are compared with more than their names.
  */
-static dds_entity_t make_topic(struct bus *bus, enum bus_topic topic, struct err *err)
+static dds_entity_t make_topic(struct bus *bus, enum bus_topic topic, struct kymo_err *err)
 {
 	dds_topic_descriptor_t descriptor = *topics[topic].descriptor;
 	dds_entity_t entity;
@@ -189,7 +189,7 @@ static dds_entity_t make_topic(struct bus *bus, enum bus_topic topic, struct err
 	descriptor.m_typename = topics[topic].type;
 	entity = dds_create_topic(bus->participant, &descriptor, topics[topic].name, NULL, NULL);
 	if (entity < 0)
-		return err_set(err, EXIT_FAILED, "cannot make the topic %s: %s", topics[topic].name,
+		return err_set(err, KYMO_EXIT_FAILED, "cannot make the topic %s: %s", topics[topic].name,
 			       dds_strretcode(entity));
 	return entity;
 }
@@ -234,7 +234,7 @@ static dds_listener_t *make_listener(struct bus *bus, void (*on_data)(void *cont
 }
 
 dds_entity_t bus_reader(struct bus *bus, enum bus_topic topic, int depth, void (*on_data)(void *context),
-			void *context, struct err *err)
+			void *context, struct kymo_err *err)
 {
 	dds_listener_t *listener = on_data ? make_listener(bus, on_data, context) : NULL;
 	dds_entity_t entity = make_topic(bus, topic, err), reader;
@@ -242,18 +242,18 @@ dds_entity_t bus_reader(struct bus *bus, enum bus_topic topic, int depth, void (
 
 	if (entity < 0 || (on_data && !listener)) {
 		dds_delete_listener(listener);
-		return entity < 0 ? -1 : err_set(err, EXIT_FAILED, "out of memory");
+		return entity < 0 ? -1 : err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	}
 	qos = make_qos(topic, depth, topics[topic].reads);
 	reader = dds_create_reader(bus->participant, entity, qos, listener);
 	dds_delete_qos(qos);
 	dds_delete_listener(listener);
 	if (reader < 0)
-		return err_set(err, EXIT_FAILED, "cannot read %s: %s", topics[topic].name, dds_strretcode(reader));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot read %s: %s", topics[topic].name, dds_strretcode(reader));
 	return reader;
 }
 
-dds_entity_t bus_writer(struct bus *bus, enum bus_topic topic, int depth, struct err *err)
+dds_entity_t bus_writer(struct bus *bus, enum bus_topic topic, int depth, struct kymo_err *err)
 {
 	dds_entity_t entity = make_topic(bus, topic, err), writer;
 	dds_qos_t *qos;
@@ -264,7 +264,7 @@ dds_entity_t bus_writer(struct bus *bus, enum bus_topic topic, int depth, struct
 	writer = dds_create_writer(bus->participant, entity, qos, NULL);
 	dds_delete_qos(qos);
 	if (writer < 0)
-		return err_set(err, EXIT_FAILED, "cannot write %s: %s", topics[topic].name, dds_strretcode(writer));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot write %s: %s", topics[topic].name, dds_strretcode(writer));
 	return writer;
 }
 

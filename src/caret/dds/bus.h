@@ -44,7 +44,7 @@ struct bus;
  * Return: 0; -1 with @err. Context: allocates, blocks; makes threads of CycloneDDS.
  */
 int bus_open(struct bus **bus, uint32_t domain, void (*say)(void *context, const char *text), void *context,
-	     struct err *err);
+	     struct kymo_err *err);
 
 /** bus_close() - leave, with all readers and writers. NULL is fine. Context: blocks; no callback runs afterwards. */
 void bus_close(struct bus *bus);
@@ -64,7 +64,7 @@ uint32_t bus_domain(const struct bus *bus);
  * Return: the reader; -1 with @err.
  */
 dds_entity_t bus_reader(struct bus *bus, enum bus_topic topic, int depth, void (*on_data)(void *context),
-			void *context, struct err *err);
+			void *context, struct kymo_err *err);
 
 /**
  * bus_writer() - write @topic
@@ -73,7 +73,7 @@ dds_entity_t bus_reader(struct bus *bus, enum bus_topic topic, int depth, void (
  *
  * Return: the writer; -1 with @err.
  */
-dds_entity_t bus_writer(struct bus *bus, enum bus_topic topic, int depth, struct err *err);
+dds_entity_t bus_writer(struct bus *bus, enum bus_topic topic, int depth, struct kymo_err *err);
 
 /** bus_matched() - how many endpoints of others @endpoint, a reader or writer, is connected with. */
 unsigned bus_matched(dds_entity_t endpoint);

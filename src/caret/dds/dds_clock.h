@@ -21,7 +21,7 @@ struct clock;
  *
  * Return: 0; -1 with @err. Context: allocates; makes a thread, which emits events.
  */
-int clock_open(struct clock **clock, struct bus *bus, unsigned rate, bool of_several, struct err *err);
+int clock_open(struct clock **clock, struct bus *bus, unsigned rate, bool of_several, struct kymo_err *err);
 
 /** clock_want() - whether its pairs are events at present; at first they are. Context: wait-free; any thread. */
 void clock_want(struct clock *clock, bool wanted);

@@ -2,7 +2,7 @@
 /* In the program that speaks DDS: it is here. */
 #include "caret/agent/caret_control.h"
 
-int control_enter(const char *verb, int argc, char **argv, const char *libdir, struct err *err)
+int control_enter(const char *verb, int argc, char **argv, const char *libdir, struct kymo_err *err)
 {
 	(void)verb;
 	(void)argc;

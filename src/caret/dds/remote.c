@@ -152,14 +152,14 @@ static void enter(struct remote *remote, enum remote_phase phase)
 	remote->options->changed(remote->options->context, phase, remote->hosts);
 }
 
-static int sent(struct remote *remote, dds_return_t result, const char *what, struct err *err)
+static int sent(struct remote *remote, dds_return_t result, const char *what, struct kymo_err *err)
 {
 	remote->asked_ns = remote->now;
-	return result < 0 ? err_set(err, EXIT_FAILED, "cannot send %s: %s", what, dds_strretcode(result)) : 0;
+	return result < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot send %s: %s", what, dds_strretcode(result)) : 0;
 }
 
 /* Without filters: each host has those of its session. */
-static int send_start(struct remote *remote, struct err *err)
+static int send_start(struct remote *remote, struct kymo_err *err)
 {
 	static char none[] = "";
 	const caret_msgs_msg_dds__Start_ start = { remote->options->frequency, none, none, none, none };
@@ -170,7 +170,7 @@ static int send_start(struct remote *remote, struct err *err)
 	return sent(remote, dds_write(remote->start, &start), "Start", err);
 }
 
-static int send_end(struct remote *remote, struct err *err)
+static int send_end(struct remote *remote, struct kymo_err *err)
 {
 	const caret_msgs_msg_dds__End_ end = { 0 };
 
@@ -180,16 +180,16 @@ static int send_end(struct remote *remote, struct err *err)
 
 /* ---- phases ---- */
 
-static int looking(struct remote *remote, struct err *err)
+static int looking(struct remote *remote, struct kymo_err *err)
 {
 	const struct hosts_tally all = hosts_tally(remote->hosts, NULL);
 	const unsigned expect = remote->options->expect;
 	const int64_t passed = remote->now - remote->phase_ns;
 
 	if (signals)
-		return err_set(err, EXIT_EMPTY, "interrupted before a Start was sent");
+		return err_set(err, KYMO_EXIT_EMPTY, "interrupted before a Start was sent");
 	if (!all.hosts && !expect && passed > NOBODY_NS)
-		return err_set(err, EXIT_EMPTY, "no agent is seen in ROS domain %u: start \"kymo agent\" on each host, with the "
+		return err_set(err, KYMO_EXIT_EMPTY, "no agent is seen in ROS domain %u: start \"kymo agent\" on each host, with the "
 			       "same ROS_DOMAIN_ID; if they run, CYCLONEDDS_URI says which networks are used, and they must let "
 			       "multicast pass", remote->options->domain);
 	if (expect && all.hosts < expect && !remote->told && passed > NOBODY_NS) {
@@ -230,7 +230,7 @@ static void tell_others(const struct remote *remote, enum machine_state wrong, c
 	}
 }
 
-static int watching(struct remote *remote, struct err *err)
+static int watching(struct remote *remote, struct kymo_err *err)
 {
 	const struct hosts_tally all = hosts_tally(remote->hosts, NULL);
 	const int64_t duration = remote->options->duration_ns;
@@ -263,7 +263,7 @@ static bool ending(struct remote *remote)
 	return false;
 }
 
-static int steps(struct remote *remote, struct err *err)
+static int steps(struct remote *remote, struct kymo_err *err)
 {
 	const struct timespec pause = { 0, POLL_NS };
 	int rc = 0;
@@ -285,7 +285,7 @@ static int steps(struct remote *remote, struct err *err)
 
 /* ---- all of it ---- */
 
-static int join(struct remote *remote, struct err *err)
+static int join(struct remote *remote, struct kymo_err *err)
 {
 	const struct remote_options *options = remote->options;
 
@@ -313,7 +313,7 @@ static void catch(void (*handler)(int))
 		(void)sigaction(numbers[i], &(struct sigaction){ .sa_handler = handler }, NULL);
 }
 
-int remote_run(const struct remote_options *options, struct hosts *hosts, struct err *err)
+int remote_run(const struct remote_options *options, struct hosts *hosts, struct kymo_err *err)
 {
 	struct remote remote = { .options = options, .hosts = hosts };
 	int rc;

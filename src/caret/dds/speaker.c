@@ -28,17 +28,17 @@ struct speaker {
 	uint64_t left_out;
 };
 
-static dds_entity_t listen_to(struct speaker *speaker, enum bus_topic topic, struct err *err)
+static dds_entity_t listen_to(struct speaker *speaker, enum bus_topic topic, struct kymo_err *err)
 {
 	return bus_reader(speaker->bus, topic, COMMAND_KEPT, speaker->options.heard, speaker->options.context, err);
 }
 
-int speaker_open(struct speaker **result, const struct speaker_options *options, struct err *err)
+int speaker_open(struct speaker **result, const struct speaker_options *options, struct kymo_err *err)
 {
 	struct speaker *speaker = calloc(1, sizeof *speaker);
 
 	if (!speaker)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	speaker->options = *options;
 	if (bus_open(&speaker->bus, options->domain, options->say, options->context, err) == 0 &&
 	    (speaker->status = bus_writer(speaker->bus, BUS_STATUS, STATUS_KEPT, err)) > 0 &&
@@ -66,7 +66,7 @@ uint32_t speaker_domain(const struct speaker *speaker)
 	return speaker->options.domain;
 }
 
-int speaker_hear_clock(struct speaker *speaker, unsigned rate, bool of_several, struct err *err)
+int speaker_hear_clock(struct speaker *speaker, unsigned rate, bool of_several, struct kymo_err *err)
 {
 	return clock_open(&speaker->clock, speaker->bus, rate, of_several, err);
 }
@@ -164,7 +164,7 @@ static bool remember(struct speaker *speaker, const char *const *name, unsigned 
 
 static bool choose(struct speaker *speaker, enum agent_graph form)
 {
-	struct err err;
+	struct kymo_err err;
 
 	if (speaker->form == form)
 		return true;
@@ -222,7 +222,7 @@ void speaker_status(struct speaker *speaker, const struct roster_process *proces
 
 /* ---- commands ---- */
 
-static void leave_out(struct speaker *speaker, const struct err *err)
+static void leave_out(struct speaker *speaker, const struct kymo_err *err)
 {
 	if (speaker->left_out++ == 0)
 		say(speaker, "a Start in ROS domain %u makes no sense and is left out, as further ones will be: %s",
@@ -235,7 +235,7 @@ static bool read_start(struct speaker *speaker, const caret_msgs_msg_dds__Start_
 		[CARET_SELECT_NODES] = message->select_nodes, [CARET_IGNORE_NODES] = message->ignore_nodes,
 		[CARET_SELECT_TOPICS] = message->select_topics, [CARET_IGNORE_TOPICS] = message->ignore_topics,
 	};
-	struct err err;
+	struct kymo_err err;
 
 	*start = (struct start){ .recording_frequency = message->recording_frequency };
 	for (unsigned i = 0; i < CARET_LISTS; i++)

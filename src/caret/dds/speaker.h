@@ -24,7 +24,7 @@ struct speaker_options {
 };
 
 /** speaker_open() - Return: 0; -1 with @err. Context of all: allocate; block for a moment. */
-int speaker_open(struct speaker **speaker, const struct speaker_options *options, struct err *err);
+int speaker_open(struct speaker **speaker, const struct speaker_options *options, struct kymo_err *err);
 
 /** speaker_close() - its nodes leave the graph. NULL is fine. */
 void speaker_close(struct speaker *speaker);
@@ -57,7 +57,7 @@ bool speaker_take_end(struct speaker *speaker, int64_t *sent_ns);
  *
  * Return: 0; -1 with @err.
  */
-int speaker_hear_clock(struct speaker *speaker, unsigned rate, bool of_several, struct err *err);
+int speaker_hear_clock(struct speaker *speaker, unsigned rate, bool of_several, struct kymo_err *err);
 
 /** speaker_want_clock() - whether it is to be recorded at present. */
 void speaker_want_clock(struct speaker *speaker, bool wanted);

@@ -16,12 +16,12 @@
 
 /* ---- writing ---- */
 
-static int failed(int rc, struct err *err)
+static int failed(int rc, struct kymo_err *err)
 {
-	return err_set(err, EXIT_FAILED, "the trace cannot be written: %s; what is there is not whole", strerror(-rc));
+	return err_set(err, KYMO_EXIT_FAILED, "the trace cannot be written: %s; what is there is not whole", strerror(-rc));
 }
 
-static int flush(struct caret_export *export, struct err *err)
+static int flush(struct caret_export *export, struct kymo_err *err)
 {
 	struct ctf_packet packet = {
 		.begin = export->begin, .end = export->end, .discarded = export->done->lost,
@@ -45,7 +45,7 @@ static void put_number(struct caret_export *export, uint64_t value, size_t size)
 	put(export, &value, size);
 }
 
-static void put_text(struct caret_export *export, const struct ctf_value *value)
+static void put_text(struct caret_export *export, const struct kymo_ctf_value *value)
 {
 	const char *text = value->present ? value->bytes : "";
 	size_t size = strnlen(text, TEXT_MAX);
@@ -54,7 +54,7 @@ static void put_text(struct caret_export *export, const struct ctf_value *value)
 	put_number(export, 0, 1);
 }
 
-static void put_gid(struct caret_export *export, const struct ctf_value *value, size_t width)
+static void put_gid(struct caret_export *export, const struct kymo_ctf_value *value, size_t width)
 {
 	size_t size = !value->present ? 0 : value->size < width ? value->size : width;
 
@@ -63,7 +63,7 @@ static void put_gid(struct caret_export *export, const struct ctf_value *value, 
 	export->used += width - size;
 }
 
-static void put_value(struct caret_export *export, enum kymo_kind kind, const struct ctf_value *value)
+static void put_value(struct caret_export *export, enum kymo_kind kind, const struct kymo_ctf_value *value)
 {
 	int32_t truth = value->u != 0;
 
@@ -86,8 +86,8 @@ static void put_value(struct caret_export *export, enum kymo_kind kind, const st
 }
 
 /* An event of @row at the time and place of @event, with @value. */
-static int put_event(struct caret_export *export, unsigned row, const struct ctf_event *event, const struct ctf_value *value,
-		     struct err *err)
+static int put_event(struct caret_export *export, unsigned row, const struct kymo_ctf_event *event, const struct kymo_ctf_value *value,
+		     struct kymo_err *err)
 {
 	const struct kymo_point *point = &export->row[row].point;
 	const uint64_t ns = (uint64_t)(event->ns - export->offset);
@@ -113,42 +113,42 @@ static int put_event(struct caret_export *export, unsigned row, const struct ctf
 	return export->used >= PACKET_BYTES ? flush(export, err) : 0;
 }
 
-static struct ctf_value number(uint64_t u)
+static struct kymo_ctf_value number(uint64_t u)
 {
-	return (struct ctf_value){ .u = u, .present = 1 };
+	return (struct kymo_ctf_value){ .u = u, .present = 1 };
 }
 
-static int put_caret_init(struct caret_export *export, const struct ctf_event *event, struct err *err)
+static int put_caret_init(struct caret_export *export, const struct kymo_ctf_event *event, struct kymo_err *err)
 {
 	struct caret_process *process = caret_process_of(export, event);
-	struct ctf_value value[2];
+	struct kymo_ctf_value value[2];
 
 	if (!process)
-		return err_set(err, EXIT_FAILED, "there is no memory left for the processes of the trace");
+		return err_set(err, KYMO_EXIT_FAILED, "there is no memory left for the processes of the trace");
 	if (process->told)
 		return 0;
 	process->told = true;
 	export->done->processes++;
 	value[0] = number((uint64_t)(event->ns - export->offset));
-	value[1] = (struct ctf_value){ .bytes = process->distribution, .present = 1 };
+	value[1] = (struct kymo_ctf_value){ .bytes = process->distribution, .present = 1 };
 	return put_event(export, export->init_row, event, value, err);
 }
 
 /* The value of @name in an event of @row. */
-static struct ctf_value named(const struct caret_row *row, const struct ctf_event *event, const char *name)
+static struct kymo_ctf_value named(const struct caret_row *row, const struct kymo_ctf_event *event, const char *name)
 {
 	for (unsigned i = 0; i < row->point.field_count; i++)
 		if (!strcmp(row->point.field[i].name, name))
 			return event->value[row->from[i]];
-	return (struct ctf_value){ .present = 0 };
+	return (struct kymo_ctf_value){ .present = 0 };
 }
 
 /* rmw_publish(rmw_publisher_handle, message, timestamp); up to Iron there is the message alone. */
-static int put_write(struct caret_export *export, const struct caret_row *row, const struct ctf_event *event, struct err *err)
+static int put_write(struct caret_export *export, const struct caret_row *row, const struct kymo_ctf_event *event, struct kymo_err *err)
 {
 	const struct caret_row *write = &export->row[export->write_row];
-	const struct ctf_value stamp[2] = { named(row, event, "message"), named(row, event, "timestamp") };
-	struct ctf_value value[KYMO_FIELDS_MAX];
+	const struct kymo_ctf_value stamp[2] = { named(row, event, "message"), named(row, event, "timestamp") };
+	struct kymo_ctf_value value[KYMO_FIELDS_MAX];
 
 	for (unsigned i = 0; i < write->point.field_count; i++)
 		value[i] = named(row, event, write->point.field[i].name);
@@ -160,10 +160,10 @@ static int put_write(struct caret_export *export, const struct caret_row *row, c
 	return put_event(export, export->stamp_row, event, stamp, err);
 }
 
-static int take(struct caret_export *export, const struct ctf_event *event, struct err *err)
+static int take(struct caret_export *export, const struct kymo_ctf_event *event, struct kymo_err *err)
 {
 	const struct caret_row *row = &export->row[event->bound];
-	struct ctf_value value[KYMO_FIELDS_MAX];
+	struct kymo_ctf_value value[KYMO_FIELDS_MAX];
 	unsigned i = 0;
 
 	if (put_caret_init(export, event, err))
@@ -184,39 +184,39 @@ static int take(struct caret_export *export, const struct ctf_event *event, stru
 
 /* ---- the whole ---- */
 
-static int begin(struct caret_export *export, const char *to, struct err *err)
+static int begin(struct caret_export *export, const char *to, struct kymo_err *err)
 {
-	const struct ctf_trace_info *first = ctf_trace(export->reader, 0);
+	const struct kymo_ctf_trace_info *first = kymo_ctf_trace(export->reader, 0);
 	struct ctf_trace_desc desc = {
 		.name = "caret", .hostname = first->hostname, .boot_id = "", .clock_offset_ns = first->clock_offset_ns,
 		.created_s = first->clock_offset_ns / 1000000000, .uid = geteuid(), .version_minor = 1,
 	};
 
-	for (unsigned i = 1; i < ctf_trace_count(export->reader); i++)
-		if (strcmp(ctf_trace(export->reader, i)->hostname, first->hostname))
-			return err_set(err, EXIT_INPUT, "the traces are of several hosts (%s, %s), and CARET wants a directory "
+	for (unsigned i = 1; i < kymo_ctf_trace_count(export->reader); i++)
+		if (strcmp(kymo_ctf_trace(export->reader, i)->hostname, first->hostname))
+			return err_set(err, KYMO_EXIT_INPUT, "the traces are of several hosts (%s, %s), and CARET wants a directory "
 				       "for each; give the directory of one of them", first->hostname,
-				       ctf_trace(export->reader, i)->hostname);
+				       kymo_ctf_trace(export->reader, i)->hostname);
 	export->offset = first->clock_offset_ns;
-	if (ctf_stream_count(export->reader))
-		desc.created_s += (int64_t)(ctf_stream(export->reader, 0)->begin_ns / 1000000000);
+	if (kymo_ctf_stream_count(export->reader))
+		desc.created_s += (int64_t)(kymo_ctf_stream(export->reader, 0)->begin_ns / 1000000000);
 	if (caret_find_processes(export, err))
 		return -1;
 	caret_add_rows(export);
-	if (ctf_bind(export->reader, export->bind, export->rows, err) ||
+	if (kymo_ctf_bind(export->reader, export->bind, export->rows, err) ||
 	    ctf_writer_create(to, &desc, &export->writer, err))
 		return -1;
 	export->out = ctf_out_create(export->writer, CTF_CLASS_INIT, "caret_0");
-	return export->out ? 0 : err_set(err, EXIT_FAILED, "there is no memory left for the trace");
+	return export->out ? 0 : err_set(err, KYMO_EXIT_FAILED, "there is no memory left for the trace");
 }
 
-static int write_all(struct caret_export *export, struct err *err)
+static int write_all(struct caret_export *export, struct kymo_err *err)
 {
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	int more;
 
-	while ((more = ctf_next(export->reader, &event, err)) > 0) {
-		if (event.bound == CTF_LOSS)
+	while ((more = kymo_ctf_next(export->reader, &event, err)) > 0) {
+		if (event.bound == KYMO_CTF_LOSS)
 			export->done->lost += event.lost;
 		else if (event.bound >= 0 && take(export, &event, err))
 			return -1;
@@ -224,7 +224,7 @@ static int write_all(struct caret_export *export, struct err *err)
 	return more ? more : flush(export, err);
 }
 
-int caret_export(struct ctf_reader *reader, const char *to, struct caret_exported *done, struct err *err)
+int caret_export(struct kymo_ctf_reader *reader, const char *to, struct caret_exported *done, struct kymo_err *err)
 {
 	struct caret_export *export = calloc(1, sizeof *export);
 	const struct map_slot *slot;
@@ -233,14 +233,14 @@ int caret_export(struct ctf_reader *reader, const char *to, struct caret_exporte
 
 	*done = (struct caret_exported){ 0 };
 	if (!export)
-		return err_set(err, EXIT_FAILED, "there is no memory left for the export");
+		return err_set(err, KYMO_EXIT_FAILED, "there is no memory left for the export");
 	export->reader = reader;
 	export->done = done;
 	rc = begin(export, to, err);
 	if (rc == 0)
 		rc = write_all(export, err);
 	if (rc == 0 && !done->events)
-		rc = err_set(err, EXIT_INPUT, "the trace has no event of ROS 2");
+		rc = err_set(err, KYMO_EXIT_INPUT, "the trace has no event of ROS 2");
 	ctf_writer_close(export->writer);
 	while ((slot = map_next(&export->process, &at)))
 		free(slot->value);

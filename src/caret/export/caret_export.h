@@ -21,9 +21,9 @@ struct caret_exported {
 /**
  * caret_export() - write what @reader has as one CTF trace into the existing, empty directory @to
  *
- * Return: 0; -1 with @err: traces of several hosts (EXIT_INPUT), no event of ROS 2 (EXIT_INPUT), a file that cannot
+ * Return: 0; -1 with @err: traces of several hosts (KYMO_EXIT_INPUT), no event of ROS 2 (KYMO_EXIT_INPUT), a file that cannot
  * be written. Context: allocates, blocks; binds and rewinds @reader.
  */
-int caret_export(struct ctf_reader *reader, const char *to, struct caret_exported *done, struct err *err);
+int caret_export(struct kymo_ctf_reader *reader, const char *to, struct caret_exported *done, struct kymo_err *err);
 
 #endif

@@ -29,12 +29,12 @@ struct caret_process {
 };
 
 struct caret_export {
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	struct ctf_writer *writer;
 	struct ctf_out *out;
 	struct caret_exported *done;
 	struct caret_row row[ROWS_MAX];
-	struct ctf_bind bind[ROWS_MAX];
+	struct kymo_ctf_bind bind[ROWS_MAX];
 	unsigned rows, init_row, stamp_row, write_row;
 	int64_t offset;			/* epoch minus the clock */
 	struct map process;		/* by pid */
@@ -47,9 +47,9 @@ struct caret_export {
 void caret_add_rows(struct caret_export *export);
 
 /** caret_find_processes() - learn distributions, and who has a caret_init. Return: 0; -1 with @err. */
-int caret_find_processes(struct caret_export *export, struct err *err);
+int caret_find_processes(struct caret_export *export, struct kymo_err *err);
 
 /** caret_process_of() - the process of @event. Return: NULL: no memory. */
-struct caret_process *caret_process_of(struct caret_export *export, const struct ctf_event *event);
+struct caret_process *caret_process_of(struct caret_export *export, const struct kymo_ctf_event *event);
 
 #endif

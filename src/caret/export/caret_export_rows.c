@@ -9,10 +9,10 @@
 /* ---- the rows ---- */
 
 /* Its fields as far as some trace has them: tracetools' versions differ, and so do CARET's. */
-static bool has_field(const struct ctf_reader *reader, const char *event, const char *field)
+static bool has_field(const struct kymo_ctf_reader *reader, const char *event, const char *field)
 {
-	for (unsigned i = 0; i < ctf_class_count(reader); i++) {
-		const struct ctf_event_class *class = ctf_class(reader, i);
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++) {
+		const struct kymo_ctf_event_class *class = kymo_ctf_class(reader, i);
 
 		for (uint32_t k = 0; !strcmp(class->name, event) && k < class->field_count; k++)
 			if (!strcmp(class->field[k].name, field))
@@ -37,7 +37,7 @@ static void add_row(struct caret_export *export, unsigned id, const char *provid
 {
 	const struct kymo_point *point = &kymo_points[id];
 	struct caret_row *row = &export->row[export->rows];
-	struct ctf_bind *bind = &export->bind[export->rows];
+	struct kymo_ctf_bind *bind = &export->bind[export->rows];
 	unsigned values = 0;
 
 	*row = (struct caret_row){ .id = id, .true_time = -1, .point = *point };
@@ -45,9 +45,9 @@ static void add_row(struct caret_export *export, unsigned id, const char *provid
 	for (unsigned i = 0; i < export->rows; i++)
 		if (!strcmp(export->row[i].name, row->name))
 			return;			/* another shape of the same event, which has all fields */
-	*bind = (struct ctf_bind){ .event = row->name };
+	*bind = (struct kymo_ctf_bind){ .event = row->name };
 	row->point.field_count = 0;
-	for (unsigned i = 0; i < point->field_count && values < CTF_BIND_FIELDS; i++) {
+	for (unsigned i = 0; i < point->field_count && values < KYMO_CTF_BIND_FIELDS; i++) {
 		if (!(made_of && (!*made_of || has_field(export->reader, made_of, point->field[i].name))) &&
 		    !has_field(export->reader, row->name, point->field[i].name))
 			continue;
@@ -60,7 +60,7 @@ static void add_row(struct caret_export *export, unsigned id, const char *provid
 	}
 	if (point->phase == KYMO_PHASE_INIT) {
 		row->point.provider = "ros2_caret";
-		if (has_field(export->reader, row->name, "init_timestamp") && values < CTF_BIND_FIELDS) {
+		if (has_field(export->reader, row->name, "init_timestamp") && values < KYMO_CTF_BIND_FIELDS) {
 			row->true_time = (int)values;
 			bind->field[values] = "init_timestamp";
 		}
@@ -91,7 +91,7 @@ void caret_add_rows(struct caret_export *export)
 /* ---- processes ---- */
 
 /* Where no version is told, as in CARET's own traces: by what the events are like. */
-static const char *distribution_by_events(const struct ctf_reader *reader)
+static const char *distribution_by_events(const struct kymo_ctf_reader *reader)
 {
 	static const char *const jazzy[][2] = {
 		{ "ros2:rmw_publish", "timestamp" }, { "ros2_caret:dds_write", "timestamp" },
@@ -105,7 +105,7 @@ static const char *distribution_by_events(const struct ctf_reader *reader)
 	       has_field(reader, "ros2_caret:rclcpp_construct_ring_buffer", "buffer") ? "iron" : "humble";
 }
 
-static const char *distribution_of(const struct caret_export *export, const struct ctf_value *version)
+static const char *distribution_of(const struct caret_export *export, const struct kymo_ctf_value *version)
 {
 	unsigned major = 0, minor = 0;
 
@@ -118,7 +118,7 @@ static const char *distribution_of(const struct caret_export *export, const stru
 	return minor < 5 && major == 8 ? "jazzy" : minor < 7 && major == 8 ? "kilted" : "rolling";
 }
 
-struct caret_process *caret_process_of(struct caret_export *export, const struct ctf_event *event)
+struct caret_process *caret_process_of(struct caret_export *export, const struct kymo_ctf_event *event)
 {
 	struct caret_process *process = map_get(&export->process, (uint32_t)event->vpid, 0);
 
@@ -134,22 +134,22 @@ struct caret_process *caret_process_of(struct caret_export *export, const struct
 }
 
 /* caret_init may be written before the event that says which distribution it is: so that is looked for first. */
-int caret_find_processes(struct caret_export *export, struct err *err)
+int caret_find_processes(struct caret_export *export, struct kymo_err *err)
 {
-	const struct ctf_bind bind[] = { { "ros2:rcl_init", { "version" } }, { "ros2_caret:caret_init", { "distribution" } } };
+	const struct kymo_ctf_bind bind[] = { { "ros2:rcl_init", { "version" } }, { "ros2_caret:caret_init", { "distribution" } } };
 	struct caret_process *process;
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	int more;
 
-	ctf_only_bound(export->reader, true);
-	if (ctf_bind(export->reader, bind, 2, err))
+	kymo_ctf_only_bound(export->reader, true);
+	if (kymo_ctf_bind(export->reader, bind, 2, err))
 		return -1;
-	while ((more = ctf_next(export->reader, &event, err)) > 0) {
+	while ((more = kymo_ctf_next(export->reader, &event, err)) > 0) {
 		if (event.bound < 0)
 			continue;
 		process = caret_process_of(export, &event);
 		if (!process)
-			return err_set(err, EXIT_FAILED, "there is no memory left for the processes of the trace");
+			return err_set(err, KYMO_EXIT_FAILED, "there is no memory left for the processes of the trace");
 		if (event.bound)
 			process->told = true;	/* by the trace itself */
 		else

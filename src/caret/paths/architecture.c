@@ -70,19 +70,19 @@ static int add_path(struct architecture *a, const char *text, char *const *place
 	return 0;
 }
 
-int architecture_path(struct architecture *architecture, const char *text, struct err *err)
+int architecture_path(struct architecture *architecture, const char *text, struct kymo_err *err)
 {
 	char *place[PLACES_MAX], *copy = pool_text(&architecture->pool, text, strlen(text));
 	unsigned count;
 
 	if (!copy)
-		return err_set(err, EXIT_FAILED, "There is no memory left.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
 	count = split(copy, place);
 	if (count < 3 || count % 2 == 0)
-		return err_set(err, EXIT_USAGE, "\"%s\" is no path; write nodes and topics by turns: "
+		return err_set(err, KYMO_EXIT_USAGE, "\"%s\" is no path; write nodes and topics by turns: "
 			       "'/camera -> /image -> /detector'.", text);
 	if (add_path(architecture, text, place, count))
-		return err_set(err, EXIT_FAILED, "There is no memory left.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
 	return 0;
 }
 

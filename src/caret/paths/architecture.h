@@ -102,21 +102,21 @@ struct architecture {
 
 /**
  * architecture_read() - read an architecture file
- * Return: 0; -1 with @err filled, which names file, line and what is wrong (EXIT_INPUT).
+ * Return: 0; -1 with @err filled, which names file, line and what is wrong (KYMO_EXIT_INPUT).
  */
-int architecture_read(struct architecture **architecture, const char *path, struct err *err);
+int architecture_read(struct architecture **architecture, const char *path, struct kymo_err *err);
 
 /** architecture_of() - what @model has seen, with CARET's names. Return: 0, or -1 with @err. */
-int architecture_of(struct architecture **architecture, const struct model *model, struct err *err);
+int architecture_of(struct architecture **architecture, const struct model *model, struct kymo_err *err);
 
 /** architecture_write() - as CARET's YAML. Return: 0, or -1 with @err. */
-int architecture_write(const struct architecture *architecture, FILE *out, struct err *err);
+int architecture_write(const struct architecture *architecture, FILE *out, struct kymo_err *err);
 
 /**
  * architecture_path() - add a path "NODE -> TOPIC -> NODE [-> TOPIC -> NODE ...]" named @text
- * Return: 0, or -1 with @err filled (EXIT_USAGE).
+ * Return: 0, or -1 with @err filled (KYMO_EXIT_USAGE).
  */
-int architecture_path(struct architecture *architecture, const char *text, struct err *err);
+int architecture_path(struct architecture *architecture, const char *text, struct kymo_err *err);
 
 /** architecture_new() - an empty one. Return: NULL when there is no memory. */
 struct architecture *architecture_new(void);

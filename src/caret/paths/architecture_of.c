@@ -346,14 +346,14 @@ static void add_executors(struct making *m, const struct named *named)
 	}
 }
 
-int architecture_of(struct architecture **result, const struct model *model, struct err *err)
+int architecture_of(struct architecture **result, const struct model *model, struct kymo_err *err)
 {
 	struct making m = { .architecture = architecture_new(), .model = model };
 	unsigned groups = model_count(model, MODEL_CALLBACK_GROUP);
 	struct named named;
 
 	if (!m.architecture)
-		return err_set(err, EXIT_FAILED, "There is no memory left.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
 	named.group = room(&m, groups, sizeof(*named.group));
 	named.node = room(&m, groups, sizeof(*named.node));
 	if (named.group && named.node) {
@@ -363,7 +363,7 @@ int architecture_of(struct architecture **result, const struct model *model, str
 	}
 	if (m.failed) {
 		architecture_free(m.architecture);
-		return err_set(err, EXIT_FAILED, "There is no memory left.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
 	}
 	*result = m.architecture;
 	return 0;

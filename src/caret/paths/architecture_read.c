@@ -14,14 +14,14 @@ struct reading {
 	struct architecture *architecture;
 	yaml_document_t document;
 	const char *path;
-	struct err *err;
+	struct kymo_err *err;
 	bool failed;
 };
 
 static void wrong(struct reading *r, const yaml_node_t *node, const char *what)
 {
 	if (!r->failed)
-		err_set(r->err, EXIT_INPUT, "%s:%zu: %s; write it with `kymo export --format "
+		err_set(r->err, KYMO_EXIT_INPUT, "%s:%zu: %s; write it with `kymo export --format "
 			"caret-architecture`, or see docs/caret.md.", r->path,
 			node ? node->start_mark.line + 1 : 1, what);
 	r->failed = true;
@@ -33,7 +33,7 @@ static void *room(struct reading *r, size_t count, size_t size)
 						 NULL;
 
 	if (!memory) {
-		err_set(r->err, EXIT_FAILED, "There is no memory left.");
+		err_set(r->err, KYMO_EXIT_FAILED, "There is no memory left.");
 		r->failed = true;
 	}
 	return memory;
@@ -69,7 +69,7 @@ static const char *scalar(struct reading *r, const yaml_node_t *node)
 		return "";
 	text = pool_text(&r->architecture->pool, text, strlen(text));
 	if (!text) {
-		err_set(r->err, EXIT_FAILED, "There is no memory left.");
+		err_set(r->err, KYMO_EXIT_FAILED, "There is no memory left.");
 		r->failed = true;
 	}
 	return text ? text : "";
@@ -252,27 +252,27 @@ static int load(struct reading *r, FILE *file)
 	int loaded;
 
 	if (!yaml_parser_initialize(&parser))
-		return err_set(r->err, EXIT_FAILED, "There is no memory left.");
+		return err_set(r->err, KYMO_EXIT_FAILED, "There is no memory left.");
 	yaml_parser_set_input_file(&parser, file);
 	loaded = yaml_parser_load(&parser, &r->document);
 	if (!loaded)
-		err_set(r->err, EXIT_INPUT, "%s:%zu: this is not YAML: %s.", r->path,
+		err_set(r->err, KYMO_EXIT_INPUT, "%s:%zu: this is not YAML: %s.", r->path,
 			parser.problem_mark.line + 1, parser.problem ? parser.problem : "broken");
 	yaml_parser_delete(&parser);
 	return loaded ? 0 : -1;
 }
 
-int architecture_read(struct architecture **result, const char *path, struct err *err)
+int architecture_read(struct architecture **result, const char *path, struct kymo_err *err)
 {
 	struct reading r = { .path = path, .err = err };
 	FILE *file = fopen(path, "re");
 	int status;
 
 	if (!file)
-		return err_set(err, EXIT_INPUT, "%s: %s.", path, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "%s: %s.", path, strerror(errno));
 	if (fseek(file, 0, SEEK_END) || ftell(file) > (long)FILE_MAX || fseek(file, 0, SEEK_SET)) {
 		(void)fclose(file);
-		return err_set(err, EXIT_INPUT, "%s is no architecture file.", path);
+		return err_set(err, KYMO_EXIT_INPUT, "%s is no architecture file.", path);
 	}
 	status = load(&r, file);
 	(void)fclose(file);
@@ -283,7 +283,7 @@ int architecture_read(struct architecture **result, const char *path, struct err
 		read_document(&r);
 	yaml_document_delete(&r.document);
 	if (!r.architecture)
-		return err_set(err, EXIT_FAILED, "There is no memory left.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
 	if (r.failed) {
 		architecture_free(r.architecture);
 		return -1;

@@ -246,13 +246,13 @@ static void write_document(struct writing *w, const struct architecture *a)
 	map_end(w);
 }
 
-int architecture_write(const struct architecture *architecture, FILE *out, struct err *err)
+int architecture_write(const struct architecture *architecture, FILE *out, struct kymo_err *err)
 {
 	struct writing w = { .failed = false };
 	yaml_event_t event;
 
 	if (!yaml_emitter_initialize(&w.emitter))
-		return err_set(err, EXIT_FAILED, "There is no memory left.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
 	yaml_emitter_set_output_file(&w.emitter, out);
 	yaml_emitter_set_unicode(&w.emitter, 1);
 	emit(&w, &event, yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING));
@@ -262,6 +262,6 @@ int architecture_write(const struct architecture *architecture, FILE *out, struc
 	emit(&w, &event, yaml_stream_end_event_initialize(&event));
 	yaml_emitter_delete(&w.emitter);
 	if (w.failed || fflush(out))
-		return err_set(err, EXIT_FAILED, "The architecture file cannot be written.");
+		return err_set(err, KYMO_EXIT_FAILED, "The architecture file cannot be written.");
 	return 0;
 }

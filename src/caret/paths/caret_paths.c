@@ -235,7 +235,7 @@ static const struct model_listener listener = {
 /* ---- life ---- */
 
 int caret_create(struct caret **result, struct model *model, const struct caret_options *options,
-		 struct err *err)
+		 struct kymo_err *err)
 {
 	struct caret *caret = calloc(1, sizeof(*caret));
 
@@ -243,7 +243,7 @@ int caret_create(struct caret **result, struct model *model, const struct caret_
 		caret->path = calloc(options->paths + 1, sizeof(*caret->path));
 	if (!caret || !caret->path || model_listen(model, &listener, caret)) {
 		caret_destroy(caret);
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	}
 	caret->model = model;
 	caret->options = *options;
@@ -251,7 +251,7 @@ int caret_create(struct caret **result, struct model *model, const struct caret_
 	return 0;
 }
 
-int caret_finish(struct caret *caret, struct err *err)
+int caret_finish(struct caret *caret, struct kymo_err *err)
 {
 	if (architecture_of(&caret->seen, caret->model, err))
 		return -1;
@@ -264,7 +264,7 @@ int caret_finish(struct caret *caret, struct err *err)
 			caret->failed = true;
 	}
 	if (caret->failed)
-		return err_set(err, EXIT_FAILED, "There is no memory left for the paths; shorten the "
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the paths; shorten the "
 			       "trace with --begin and --end, or name fewer paths with --path.");
 	return 0;
 }

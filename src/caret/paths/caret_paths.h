@@ -70,10 +70,10 @@ struct caret;
 
 /** caret_create() - listen to @model. Return: 0, or -1 with @err filled. */
 int caret_create(struct caret **caret, struct model *model, const struct caret_options *options,
-		 struct err *err);
+		 struct kymo_err *err);
 
 /** caret_finish() - compute, after model_finish(). Return: 0, or -1 with @err filled. */
-int caret_finish(struct caret *caret, struct err *err);
+int caret_finish(struct caret *caret, struct kymo_err *err);
 
 unsigned caret_path_count(const struct caret *caret);
 const struct caret_path *caret_path(const struct caret *caret, unsigned index);
@@ -82,7 +82,7 @@ void caret_destroy(struct caret *caret);
 /**
  * caret_path_error() - by how much the time from column @from to column @to of @path, about @ns, may be wrong
  *
- * Return: ns; 0 when both are of one host; CTF_ERROR_UNKNOWN when the clocks of two do not compare.
+ * Return: ns; 0 when both are of one host; KYMO_CTF_ERROR_UNKNOWN when the clocks of two do not compare.
  */
 int64_t caret_path_error(const struct caret_path *path, unsigned from, unsigned to, int64_t ns);
 

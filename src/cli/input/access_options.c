@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/input/access_options.h"
 
-int access_wish(const struct access_wishes *wishes, const struct url *url, struct access *access, struct err *err)
+int access_wish(const struct access_wishes *wishes, const struct url *url, struct access *access, struct kymo_err *err)
 {
 	*access = (struct access){ 0 };
 	if (!url->tls && (wishes->ca || wishes->pin))
-		return err_set(err, EXIT_USAGE, "--%s is for TLS: the URL begins with nets:// then", wishes->ca ? "tls-ca" : "tls-pin");
+		return err_set(err, KYMO_EXIT_USAGE, "--%s is for TLS: the URL begins with nets:// then", wishes->ca ? "tls-ca" : "tls-pin");
 	if (wishes->ca && wishes->pin)
-		return err_set(err, EXIT_USAGE, "--tls-pin names the one certificate that is trusted, so --tls-ca says nothing");
+		return err_set(err, KYMO_EXIT_USAGE, "--tls-pin names the one certificate that is trusted, so --tls-ca says nothing");
 	if (wishes->token_file && token_read(wishes->token_file, &access->token, err) < 0)
 		return -1;
 	if (access->token.size && !url->tls && !url_is_loopback(url->host))
-		return err_set(err, EXIT_USAGE, "the token would go to %s for everybody to read: use TLS (nets://)", url->host);
+		return err_set(err, KYMO_EXIT_USAGE, "the token would go to %s for everybody to read: use TLS (nets://)", url->host);
 	if (!url->tls)
 		return 0;
 	access->tls = tls_call(wishes->ca, wishes->pin, err);

@@ -6,7 +6,7 @@
 
 #include "cli/input/trace_time.h"
 
-static bool wanted(struct event_print *print, const struct ctf_event *event)
+static bool wanted(struct event_print *print, const struct kymo_ctf_event *event)
 {
 	if (!print->names->count)
 		return true;
@@ -19,9 +19,9 @@ static bool wanted(struct event_print *print, const struct ctf_event *event)
 	return print->last_wanted;
 }
 
-static void tell_loss(struct event_print *print, const struct ctf_event *event)
+static void tell_loss(struct event_print *print, const struct kymo_ctf_event *event)
 {
-	const char *path = ctf_stream(print->events->reader, event->stream)->path + print->root;
+	const char *path = kymo_ctf_stream(print->events->reader, event->stream)->path + print->root;
 	struct events_loss loss = events_loss(print->events, event);
 	char begin[CLI_TIME_MAX], end[CLI_TIME_MAX];
 
@@ -42,14 +42,14 @@ bool event_print_is_over(const struct event_print *print)
 	return (print->most && print->printed == print->most) || ferror(stdout) || *print->stop;
 }
 
-int event_print_all(struct event_print *print, struct err *err)
+int event_print_all(struct event_print *print, struct kymo_err *err)
 {
 	struct events *events = print->events;
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	int more = 0;
 
 	while (!event_print_is_over(print) && (more = events_next(events, &event, err)) > 0) {
-		if (event.bound == CTF_LOSS) {
+		if (event.bound == KYMO_CTF_LOSS) {
 			progress_clear(&events->progress);
 			tell_loss(print, &event);
 			continue;
@@ -58,9 +58,9 @@ int event_print_all(struct event_print *print, struct err *err)
 			continue;
 		event.ns = cli_stamp(events->clock, event.ns);
 		if (print->json)
-			ctf_print_event_json(events->reader, &event, stdout);
+			kymo_ctf_print_event_json(events->reader, &event, stdout);
 		else
-			ctf_print_event(events->reader, &event, stdout);
+			kymo_ctf_print_event(events->reader, &event, stdout);
 		print->printed++;
 	}
 	progress_clear(&events->progress);

@@ -29,12 +29,12 @@ struct event_print {
 
 	/* Its own. */
 	uint64_t printed, lost;
-	const struct ctf_event_class *last_class;
+	const struct kymo_ctf_event_class *last_class;
 	bool last_wanted;
 };
 
 /** event_print_all() - those that are there. Return: 0, or -1 with @err filled. */
-int event_print_all(struct event_print *print, struct err *err);
+int event_print_all(struct event_print *print, struct kymo_err *err);
 
 /** event_print_is_over() - nothing more can or shall be printed. */
 bool event_print_is_over(const struct event_print *print);

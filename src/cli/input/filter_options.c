@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/input/filter_options.h"
 
-static int add_all(struct filter_rules *rules, enum filter_kind kind, const struct opt_list *list, struct err *err)
+static int add_all(struct filter_rules *rules, enum filter_kind kind, const struct opt_list *list, struct kymo_err *err)
 {
 	int rc = 0;
 
@@ -10,7 +10,7 @@ static int add_all(struct filter_rules *rules, enum filter_kind kind, const stru
 	return rc;
 }
 
-int filter_wish(const struct filter_wishes *wishes, struct filter_rules *rules, struct err *err)
+int filter_wish(const struct filter_wishes *wishes, struct filter_rules *rules, struct kymo_err *err)
 {
 	int rc = 0;
 

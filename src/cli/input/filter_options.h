@@ -27,6 +27,6 @@ struct filter_wishes {
 	  "further rules, one a line: topic !/rosout", NULL }
 
 /** filter_wish() - the rules that were asked for, added to @rules. Return: 0; -1 with @err. */
-int filter_wish(const struct filter_wishes *wishes, struct filter_rules *rules, struct err *err);
+int filter_wish(const struct filter_wishes *wishes, struct filter_rules *rules, struct kymo_err *err);
 
 #endif

@@ -15,7 +15,7 @@ bool events_limited(const struct events *events)
  * Without a selection the window is the reader's work, which then need not read what is outside.
  * What an event is of may be told long before.
  */
-int events_open(struct events *events, struct err *err)
+int events_open(struct events *events, struct kymo_err *err)
 {
 	progress_begin(&events->progress, events->quiet || events->growing);
 	progress_extent(&events->progress, events->reader);
@@ -26,42 +26,42 @@ int events_open(struct events *events, struct err *err)
 		return concern_create(&events->concern, events->reader, events->selection,
 				      events->growing, progress_trace, &events->progress, err);
 	if ((events->begin || events->end) && !events->clock)
-		return ctf_window(events->reader, events->begin_ns, events->end_ns, err);
+		return kymo_ctf_window(events->reader, events->begin_ns, events->end_ns, err);
 	return 0;
 }
 
-struct events_loss events_loss(const struct events *events, const struct ctf_event *event)
+struct events_loss events_loss(const struct events *events, const struct kymo_ctf_event *event)
 {
-	const struct ctf_reader *reader = events->reader;
+	const struct kymo_ctf_reader *reader = events->reader;
 
 	return (struct events_loss){
-		.begin_ns = ctf_mapped(reader, ctf_time_of(reader, event->trace, event->loss_begin_ns)),
-		.end_ns = ctf_mapped(reader, ctf_time_of(reader, event->trace, event->loss_end_ns)),
+		.begin_ns = kymo_ctf_mapped(reader, kymo_ctf_time_of(reader, event->trace, event->loss_begin_ns)),
+		.end_ns = kymo_ctf_mapped(reader, kymo_ctf_time_of(reader, event->trace, event->loss_end_ns)),
 	};
 }
 
-static bool is_inside(const struct events *events, const struct ctf_event *event)
+static bool is_inside(const struct events *events, const struct kymo_ctf_event *event)
 {
 	struct events_loss loss;
 
-	if (event->bound != CTF_LOSS)
+	if (event->bound != KYMO_CTF_LOSS)
 		return event->ns >= events->begin_ns && event->ns <= events->end_ns;
 	loss = events_loss(events, event);
 	return loss.end_ns >= events->begin_ns && loss.begin_ns <= events->end_ns;
 }
 
-int events_next(struct events *events, struct ctf_event *event, struct err *err)
+int events_next(struct events *events, struct kymo_ctf_event *event, struct kymo_err *err)
 {
 	int more, asked;
 
-	while ((more = ctf_next(events->reader, event, err)) > 0) {
+	while ((more = kymo_ctf_next(events->reader, event, err)) > 0) {
 		if (!(++events->count & PROGRESS_EVENTS))
 			progress_trace(&events->progress, events->count, event->clock_ns);
 		if (!events->concern && !events->clock)
 			break;
 		asked = events->concern ? concern_event(events->concern, event) : 1;
 		if (asked < 0)
-			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 		if (asked && is_inside(events, event))
 			break;
 	}

@@ -24,11 +24,11 @@
 #include "ctf/read/reader.h"
 
 struct events {
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	const struct selection *selection;
 	const char *begin, *end;	/* as written; NULL: not given */
 	const struct simclock *clock;	/* that the reader is attached to; NULL: times are those of the system */
-	bool growing;			/* the trace is still recorded, see ctf_growing() */
+	bool growing;			/* the trace is still recorded, see kymo_ctf_growing() */
 	bool quiet;			/* no progress */
 
 	/* Its own. */
@@ -42,7 +42,7 @@ struct events {
 struct events_loss {
 	int64_t begin_ns, end_ns;
 };
-struct events_loss events_loss(const struct events *events, const struct ctf_event *event);
+struct events_loss events_loss(const struct events *events, const struct kymo_ctf_event *event);
 
 /** events_limited() - is anything left out? */
 bool events_limited(const struct events *events);
@@ -50,12 +50,12 @@ bool events_limited(const struct events *events);
 /**
  * events_open() - read what the options say, and what has to be known before
  *
- * ctf_threads() and ctf_growing() are to be called before. Return: 0, or -1 with @err filled.
+ * kymo_ctf_threads() and kymo_ctf_growing() are to be called before. Return: 0, or -1 with @err filled.
  */
-int events_open(struct events *events, struct err *err);
+int events_open(struct events *events, struct kymo_err *err);
 
-/** events_next() - as ctf_next(); losses that touch the window are given, too. */
-int events_next(struct events *events, struct ctf_event *event, struct err *err);
+/** events_next() - as kymo_ctf_next(); losses that touch the window are given, too. */
+int events_next(struct events *events, struct kymo_ctf_event *event, struct kymo_err *err);
 
 /** events_close() - also after events_open() failed. The reader stays open. */
 void events_close(struct events *events);

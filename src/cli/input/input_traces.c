@@ -20,13 +20,13 @@ static void name_all(struct cli_traces *traces)
 					 traces->path[i]);
 }
 
-int cli_traces(struct cli_traces *traces, int argc, char **argv, struct err *err)
+int cli_traces(struct cli_traces *traces, int argc, char **argv, struct kymo_err *err)
 {
 	char path[CLI_PATH_MAX];
 
 	traces->count = 0;
 	if (argc > (int)CLI_TRACES_MAX)
-		return err_set(err, EXIT_USAGE, "%d traces are more than the %u that are read together", argc,
+		return err_set(err, KYMO_EXIT_USAGE, "%d traces are more than the %u that are read together", argc,
 			       CLI_TRACES_MAX);
 	if (argc < 1) {
 		if (cli_trace(0, NULL, traces->newest, err))
@@ -42,27 +42,27 @@ int cli_traces(struct cli_traces *traces, int argc, char **argv, struct err *err
 	return 0;
 }
 
-int cli_traces_distinct(const struct cli_traces *traces, struct err *err)
+int cli_traces_distinct(const struct cli_traces *traces, struct kymo_err *err)
 {
 	struct stat status[CLI_TRACES_MAX];
 
 	for (unsigned i = 0; i < traces->count; i++) {
 		if (stat(traces->path[i], &status[i]))
-			return err_set(err, EXIT_INPUT, "cannot open the trace %s: %s", traces->path[i], strerror(errno));
+			return err_set(err, KYMO_EXIT_INPUT, "cannot open the trace %s: %s", traces->path[i], strerror(errno));
 		for (unsigned k = 0; k < i; k++)
 			if (status[k].st_dev == status[i].st_dev && status[k].st_ino == status[i].st_ino)
-				return err_set(err, EXIT_USAGE, "%s and %s are the same trace: each event would count twice",
+				return err_set(err, KYMO_EXIT_USAGE, "%s and %s are the same trace: each event would count twice",
 					       traces->path[k], traces->path[i]);
 	}
 	return 0;
 }
 
-int cli_align(struct ctf_reader *reader, bool quiet, struct align **align, struct err *err)
+int cli_align(struct kymo_ctf_reader *reader, bool quiet, struct align **align, struct kymo_err *err)
 {
 	struct progress progress;
 	int status;
 
-	ctf_threads(reader, 0);
+	kymo_ctf_threads(reader, 0);
 	progress_begin(&progress, quiet);
 	progress_extent(&progress, reader);
 	status = align_find(align, reader, progress_trace, &progress, err);
@@ -75,15 +75,15 @@ int cli_align(struct ctf_reader *reader, bool quiet, struct align **align, struc
 	return status;
 }
 
-int cli_traces_open(const struct cli_traces *traces, const char *verb, struct ctf_reader **reader, struct align **align,
-		    struct err *err)
+int cli_traces_open(const struct cli_traces *traces, const char *verb, struct kymo_ctf_reader **reader, struct align **align,
+		    struct kymo_err *err)
 {
 	*align = NULL;
-	if (cli_traces_distinct(traces, err) || ctf_open_all(traces->path, traces->count, reader, err))
+	if (cli_traces_distinct(traces, err) || kymo_ctf_open_all(traces->path, traces->count, reader, err))
 		return -1;
 	if (!cli_align(*reader, !verb, align, err))
 		return 0;
-	ctf_close(*reader);
+	kymo_ctf_close(*reader);
 	*reader = NULL;
 	return -1;
 }

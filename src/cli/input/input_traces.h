@@ -25,10 +25,10 @@ struct cli_traces {
 };
 
 /** cli_traces() - the operands, or without one the newest trace, as cli_trace(). Return: 0, or -1 with @err. */
-int cli_traces(struct cli_traces *traces, int argc, char **argv, struct err *err);
+int cli_traces(struct cli_traces *traces, int argc, char **argv, struct kymo_err *err);
 
-/** cli_traces_distinct() - is none of them given twice? Return: 0, or -1 with @err (EXIT_USAGE). */
-int cli_traces_distinct(const struct cli_traces *traces, struct err *err);
+/** cli_traces_distinct() - is none of them given twice? Return: 0, or -1 with @err (KYMO_EXIT_USAGE). */
+int cli_traces_distinct(const struct cli_traces *traces, struct kymo_err *err);
 
 /**
  * cli_traces_open() - open them as one, none of them twice, and compare their clocks, which reads all of it when there are several hosts
@@ -37,11 +37,11 @@ int cli_traces_distinct(const struct cli_traces *traces, struct err *err);
  *
  * Return: 0, or -1 with @err filled.
  */
-int cli_traces_open(const struct cli_traces *traces, const char *verb, struct ctf_reader **reader, struct align **align,
-		    struct err *err);
+int cli_traces_open(const struct cli_traces *traces, const char *verb, struct kymo_ctf_reader **reader, struct align **align,
+		    struct kymo_err *err);
 
 /** cli_align() - the same for a @reader that is open. */
-int cli_align(struct ctf_reader *reader, bool quiet, struct align **align, struct err *err);
+int cli_align(struct kymo_ctf_reader *reader, bool quiet, struct align **align, struct kymo_err *err);
 
 /**
  * cli_tell_hosts() - on stderr whose clock times are of, and by how much those of each other host may be wrong

@@ -61,22 +61,22 @@ static void hint(const char *verb, int pid)
 
 /* A number is a process, anything else the name of some. */
 int select_processes(const char *verb, const struct opt_list *list, struct session_options *session,
-		     struct err *err)
+		     struct kymo_err *err)
 {
 	for (unsigned i = 0; i < list->count; i++) {
 		const char *item = list->item[i];
 		uint64_t pid;
 
 		if (!*item)
-			return err_set(err, EXIT_USAGE, "--pid needs a process number or a name");
+			return err_set(err, KYMO_EXIT_USAGE, "--pid needs a process number or a name");
 		if (!text_read_u64(item, &pid)) {
 			session->names[session->name_count++] = item;
 			continue;
 		}
 		if (!pid || pid > INT32_MAX)
-			return err_set(err, EXIT_USAGE, "'%s' is no process number", item);
+			return err_set(err, KYMO_EXIT_USAGE, "'%s' is no process number", item);
 		if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
-			return err_set(err, EXIT_INPUT, "there is no process %" PRIu64 "; \"kymo status\" "
+			return err_set(err, KYMO_EXIT_INPUT, "there is no process %" PRIu64 "; \"kymo status\" "
 				       "lists those that can be recorded", pid);
 		hint(verb, (int)pid);
 		session->pids[session->pid_count++] = (int)pid;

@@ -14,6 +14,6 @@
  * Return: 0; -1 with @err: no number, no such process.
  */
 int select_processes(const char *verb, const struct opt_list *list, struct session_options *session,
-		     struct err *err);
+		     struct kymo_err *err);
 
 #endif

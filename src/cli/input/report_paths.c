@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int know_path(struct architecture *architecture, const char *text, struct err *err)
+static int know_path(struct architecture *architecture, const char *text, struct kymo_err *err)
 {
 	if (architecture_find_path(architecture, text))
 		return 0;
 	if (!strstr(text, "->"))
-		return err_set(err, EXIT_USAGE, "There is no path \"%s\"%s.", text,
+		return err_set(err, KYMO_EXIT_USAGE, "There is no path \"%s\"%s.", text,
 			       architecture->paths ?
 				       " in the architecture file" :
 				       "; write '/node -> /topic -> /node', or give --architecture");
@@ -18,7 +18,7 @@ static int know_path(struct architecture *architecture, const char *text, struct
 }
 
 int report_paths_read(struct report_paths *paths, const char *file, const struct opt_list *path,
-		      struct err *err)
+		      struct kymo_err *err)
 {
 	unsigned count = path->count;
 
@@ -29,18 +29,18 @@ int report_paths_read(struct report_paths *paths, const char *file, const struct
 	if (!file)
 		paths->architecture = architecture_new();
 	if (!paths->architecture)
-		return err_set(err, EXIT_FAILED, "There is no memory left.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
 	for (unsigned i = 0; i < path->count; i++)
 		if (know_path(paths->architecture, path->item[i], err))
 			return -1;
 	if (!count)
 		count = paths->architecture->paths;
 	if (!count)
-		return err_set(err, EXIT_USAGE, "%s names no paths; name one with "
+		return err_set(err, KYMO_EXIT_USAGE, "%s names no paths; name one with "
 			       "--path '/node -> /topic -> /node'.", file);
 	paths->chosen = calloc(count, sizeof(*paths->chosen));
 	if (!paths->chosen)
-		return err_set(err, EXIT_FAILED, "There is no memory left.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
 	/* Now that all are there they stay where they are. */
 	for (unsigned i = 0; i < count; i++)
 		paths->chosen[i] = path->count ? architecture_find_path(paths->architecture,

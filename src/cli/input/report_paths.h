@@ -19,7 +19,7 @@ struct report_paths {
  * Return: 0, or -1 with @err filled. report_paths_free() is due in both cases.
  */
 int report_paths_read(struct report_paths *paths, const char *file, const struct opt_list *path,
-		      struct err *err);
+		      struct kymo_err *err);
 void report_paths_free(struct report_paths *paths);
 
 #endif

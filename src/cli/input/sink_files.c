@@ -7,7 +7,7 @@ bool sink_files_any(const struct sink_wishes *wishes)
 	return wishes->rotate_size || wishes->rotate_time || wishes->max_size || wishes->compress;
 }
 
-int sink_files_read(const struct sink_wishes *wishes, struct sink_files *files, struct err *err)
+int sink_files_read(const struct sink_wishes *wishes, struct sink_files *files, struct kymo_err *err)
 {
 	static const struct sink_files_names names = { "--rotate-size", "--rotate-time", "--max-size" };
 

@@ -24,7 +24,7 @@ struct sink_wishes {
 	  "compress chunks when they are complete, without chunks all of it at the end", NULL }
 
 /** sink_files_read() - from options to @files. Return: 0; -1 with @err for what cannot go together. */
-int sink_files_read(const struct sink_wishes *wishes, struct sink_files *files, struct err *err);
+int sink_files_read(const struct sink_wishes *wishes, struct sink_files *files, struct kymo_err *err);
 
 /** sink_files_any() - is any of the options given? */
 bool sink_files_any(const struct sink_wishes *wishes);

@@ -70,7 +70,7 @@ static bool read_epoch(const char *text, int64_t *out)
 }
 
 int cli_read_point(const char *option, const char *text, int64_t first_ns, const struct simclock *clock,
-		   int64_t *out_ns, struct err *err)
+		   int64_t *out_ns, struct kymo_err *err)
 {
 	int64_t day_ns = clock ? simclock_stamp(clock, first_ns) : first_ns, offset;
 
@@ -82,24 +82,24 @@ int cli_read_point(const char *option, const char *text, int64_t first_ns, const
 			*out_ns = simclock_find(clock, *out_ns);
 		return 0;
 	}
-	return err_set(err, EXIT_USAGE, "option --%s: '%s' is no time; write +1.5s (from the trace's "
+	return err_set(err, KYMO_EXIT_USAGE, "option --%s: '%s' is no time; write +1.5s (from the trace's "
 		       "beginning), 20:25:36.5 or 2026-11-20 20:25:36 (local time), or seconds since "
 		       "the epoch", option, text);
 }
 
-int cli_first_time(struct ctf_reader *reader, int64_t *first_ns, struct err *err)
+int cli_first_time(struct kymo_ctf_reader *reader, int64_t *first_ns, struct kymo_err *err)
 {
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	int more;
 
-	while ((more = ctf_next(reader, &event, err)) > 0 && event.bound == CTF_LOSS)
+	while ((more = kymo_ctf_next(reader, &event, err)) > 0 && event.bound == KYMO_CTF_LOSS)
 		;
 	*first_ns = more > 0 ? event.ns : 0;
-	return more < 0 ? -1 : ctf_rewind(reader, err);
+	return more < 0 ? -1 : kymo_ctf_rewind(reader, err);
 }
 
-int cli_read_window(struct ctf_reader *reader, const struct simclock *clock, const char *begin, const char *end,
-		    int64_t *begin_ns, int64_t *end_ns, struct err *err)
+int cli_read_window(struct kymo_ctf_reader *reader, const struct simclock *clock, const char *begin, const char *end,
+		    int64_t *begin_ns, int64_t *end_ns, struct kymo_err *err)
 {
 	int64_t first_ns;
 
@@ -112,12 +112,12 @@ int cli_read_window(struct ctf_reader *reader, const struct simclock *clock, con
 	    (end && cli_read_point("end", end, first_ns, clock, end_ns, err)))
 		return -1;
 	if (*begin_ns > *end_ns)
-		return err_set(err, EXIT_USAGE, "--end %s is before --begin %s: nothing is between them", end,
+		return err_set(err, KYMO_EXIT_USAGE, "--end %s is before --begin %s: nothing is between them", end,
 			       begin);
 	return 0;
 }
 
-int cli_clock(int choice, struct ctf_reader *reader, const char *path, struct simclock **clock, struct err *err)
+int cli_clock(int choice, struct kymo_ctf_reader *reader, const char *path, struct simclock **clock, struct kymo_err *err)
 {
 	*clock = NULL;
 	if (choice == CLI_CLOCK_SYSTEM)
@@ -128,9 +128,9 @@ int cli_clock(int choice, struct ctf_reader *reader, const char *path, struct si
 	return 0;
 }
 
-int cli_clock_of(int choice, const struct tables *tables, const char *path, struct simclock **clock, struct err *err)
+int cli_clock_of(int choice, const struct tables *tables, const char *path, struct simclock **clock, struct kymo_err *err)
 {
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	int status;
 
 	*clock = NULL;
@@ -138,9 +138,9 @@ int cli_clock_of(int choice, const struct tables *tables, const char *path, stru
 		return 0;
 	if (tables_reader(tables, &reader, err))
 		return -1;
-	ctf_threads(reader, 0);
+	kymo_ctf_threads(reader, 0);
 	status = cli_clock(choice, reader, path, clock, err);
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 	return status;
 }
 
@@ -150,10 +150,10 @@ int64_t cli_stamp(const void *clock, int64_t ns)
 }
 
 int cli_select_tables(struct tables *tables, const struct simclock *clock, const struct selection *selection,
-		      const char *begin, const char *end, struct err *err)
+		      const char *begin, const char *end, struct kymo_err *err)
 {
 	int64_t begin_ns = INT64_MIN, end_ns = INT64_MAX;
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	int status = 0;
 
 	tables_clock(tables, clock);
@@ -162,7 +162,7 @@ int cli_select_tables(struct tables *tables, const struct simclock *clock, const
 			return -1;
 		simclock_attach(clock, reader);
 		status = cli_read_window(reader, clock, begin, end, &begin_ns, &end_ns, err);
-		ctf_close(reader);
+		kymo_ctf_close(reader);
 	}
 	return status ? -1 : tables_select(tables, selection, begin_ns, end_ns, err);
 }

@@ -26,17 +26,17 @@
  * @clock: NULL: of the system; else @first_ns and *@out_ns are elapsed times of this one, and what is
  *         no +DURATION is a stamp
  *
- * Return: 0, or -1 with @err filled (EXIT_USAGE).
+ * Return: 0, or -1 with @err filled (KYMO_EXIT_USAGE).
  */
 int cli_read_point(const char *option, const char *text, int64_t first_ns, const struct simclock *clock,
-		   int64_t *out_ns, struct err *err);
+		   int64_t *out_ns, struct kymo_err *err);
 
 /**
  * cli_first_time() - time of the first event of @reader, 0 when it has none
  *
  * The reader stands at its beginning afterwards. Return: 0, or -1 with @err filled.
  */
-int cli_first_time(struct ctf_reader *reader, int64_t *first_ns, struct err *err);
+int cli_first_time(struct kymo_ctf_reader *reader, int64_t *first_ns, struct kymo_err *err);
 
 /**
  * cli_read_window() - the values of --begin and --end
@@ -44,10 +44,10 @@ int cli_first_time(struct ctf_reader *reader, int64_t *first_ns, struct err *err
  * @begin, @end: NULL: not given; then *begin_ns is INT64_MIN, *end_ns INT64_MAX
  *
  * The reader stands at its beginning afterwards.
- * Return: 0, or -1 with @err filled: EXIT_USAGE, or what reading gave.
+ * Return: 0, or -1 with @err filled: KYMO_EXIT_USAGE, or what reading gave.
  */
-int cli_read_window(struct ctf_reader *reader, const struct simclock *clock, const char *begin, const char *end,
-		    int64_t *begin_ns, int64_t *end_ns, struct err *err);
+int cli_read_window(struct kymo_ctf_reader *reader, const struct simclock *clock, const char *begin, const char *end,
+		    int64_t *begin_ns, int64_t *end_ns, struct kymo_err *err);
 
 /**
  * cli_select_tables() - tables_clock() and tables_select() with the options of --begin, --end, --node, ...
@@ -56,7 +56,7 @@ int cli_read_window(struct ctf_reader *reader, const struct simclock *clock, con
  * Return: 0, or -1 with @err filled.
  */
 int cli_select_tables(struct tables *tables, const struct simclock *clock, const struct selection *selection,
-		      const char *begin, const char *end, struct err *err);
+		      const char *begin, const char *end, struct kymo_err *err);
 
 /* The choices of CLI_OPT_CLOCK(). */
 enum cli_clock { CLI_CLOCK_SYSTEM, CLI_CLOCK_SIM };
@@ -65,12 +65,12 @@ enum cli_clock { CLI_CLOCK_SYSTEM, CLI_CLOCK_SIM };
  * cli_clock() - --clock: with CLI_CLOCK_SIM the clock of @reader's trace, and @reader attached to it
  * @clock: NULL for CLI_CLOCK_SYSTEM; to be freed
  *
- * Return: 0, or -1 with @err filled (EXIT_INPUT: the trace has no time of a simulation).
+ * Return: 0, or -1 with @err filled (KYMO_EXIT_INPUT: the trace has no time of a simulation).
  */
-int cli_clock(int choice, struct ctf_reader *reader, const char *path, struct simclock **clock, struct err *err);
+int cli_clock(int choice, struct kymo_ctf_reader *reader, const char *path, struct simclock **clock, struct kymo_err *err);
 
 /** cli_clock_of() - the same for the traces of @tables; @path: for messages. */
-int cli_clock_of(int choice, const struct tables *tables, const char *path, struct simclock **clock, struct err *err);
+int cli_clock_of(int choice, const struct tables *tables, const char *path, struct simclock **clock, struct kymo_err *err);
 
 /** cli_stamp() - simclock_stamp() for table_clock(); @clock: NULL: the time itself. */
 int64_t cli_stamp(const void *clock, int64_t ns);

@@ -61,22 +61,22 @@ static void tell(void *context, const char *text)
 	(void)fflush(stdout);
 }
 
-static int add_domain(struct agent_options *agent, const char *text, const char *from, struct err *err)
+static int add_domain(struct agent_options *agent, const char *text, const char *from, struct kymo_err *err)
 {
 	uint64_t number;
 
 	if (!text_read_u64(text, &number) || number > DOMAIN_LARGEST)
-		return err_set(err, EXIT_USAGE, "%s '%s': a ROS domain is a number up to %u", from, text, DOMAIN_LARGEST);
+		return err_set(err, KYMO_EXIT_USAGE, "%s '%s': a ROS domain is a number up to %u", from, text, DOMAIN_LARGEST);
 	for (unsigned i = 0; i < agent->domain_count; i++)
 		if (agent->domain[i] == number)
 			return 0;
 	if (agent->domain_count == AGENT_DOMAINS_MAX)
-		return err_set(err, EXIT_USAGE, "an agent serves up to %u domains", AGENT_DOMAINS_MAX);
+		return err_set(err, KYMO_EXIT_USAGE, "an agent serves up to %u domains", AGENT_DOMAINS_MAX);
 	agent->domain[agent->domain_count++] = (uint32_t)number;
 	return 0;
 }
 
-static int parse(int argc, char **argv, struct options *options, struct agent_options *agent, struct err *err)
+static int parse(int argc, char **argv, struct options *options, struct agent_options *agent, struct kymo_err *err)
 {
 	const char *domain = getenv("ROS_DOMAIN_ID");
 	int rc = 0;
@@ -84,7 +84,7 @@ static int parse(int argc, char **argv, struct options *options, struct agent_op
 	if (opt_parse(opts, options, &argc, &argv, NULL, err) < 0)
 		return -1;
 	if (argc)
-		return err_set(err, EXIT_USAGE, "'%s': there are no operands", argv[0]);
+		return err_set(err, KYMO_EXIT_USAGE, "'%s': there are no operands", argv[0]);
 	for (unsigned i = 0; rc == 0 && i < options->domains.count; i++)
 		rc = add_domain(agent, options->domains.item[i], "--domain", err);
 	if (rc == 0 && !options->domains.count)
@@ -93,11 +93,11 @@ static int parse(int argc, char **argv, struct options *options, struct agent_op
 	agent->graph = (enum agent_graph)options->graph;
 	agent->sim_rate = options->sim_rate <= SIM_CLOCK_RATE_MAX ? (unsigned)options->sim_rate : 0;
 	if (rc == 0 && options->sim_rate > SIM_CLOCK_RATE_MAX)
-		return err_set(err, EXIT_USAGE, "--sim-rate is at most %u a second", SIM_CLOCK_RATE_MAX);
+		return err_set(err, KYMO_EXIT_USAGE, "--sim-rate is at most %u a second", SIM_CLOCK_RATE_MAX);
 	if (rc == 0 && options->marker && agent->active.kind != ACTIVE_FILE)
-		return err_set(err, EXIT_USAGE, "--marker goes with --active file");
+		return err_set(err, KYMO_EXIT_USAGE, "--marker goes with --active file");
 	if (rc == 0 && options->output && agent->active.kind == ACTIVE_KYMO)
-		return err_set(err, EXIT_USAGE, "-o goes with --active lttng, file or always: else \"kymo record --wait -o DIR\" says where "
+		return err_set(err, KYMO_EXIT_USAGE, "-o goes with --active lttng, file or always: else \"kymo record --wait -o DIR\" says where "
 			       "the trace goes");
 	return rc;
 }
@@ -116,13 +116,13 @@ static int run(int argc, char **argv)
 	struct agent_options agent = { .say = say, .ready = ready };
 	struct options options = { .sim_rate = 1 };
 	char output[CLI_PATH_MAX];
-	struct err err;
+	struct kymo_err err;
 	char **words = calloc((size_t)argc + 1, sizeof *words);	/* as given: parsing moves them */
 	int given = argc, rc;
 
 	if (words)
 		memcpy(words, argv, (size_t)argc * sizeof *words);
-	rc = words ? parse(argc, argv, &options, &agent, &err) : err_set(&err, EXIT_FAILED, "out of memory");
+	rc = words ? parse(argc, argv, &options, &agent, &err) : err_set(&err, KYMO_EXIT_FAILED, "out of memory");
 	if (rc == 0)
 		rc = control_enter("agent", given, words, KYMO_LIBDIR, &err);
 	free(words);
@@ -137,7 +137,7 @@ static int run(int argc, char **argv)
 	agent.context = &agent;
 	(void)signal(SIGPIPE, SIG_IGN);
 	region_guard();
-	return agent_run(&agent, &err) < 0 ? cli_fail("agent", &err) : EXIT_OK;
+	return agent_run(&agent, &err) < 0 ? cli_fail("agent", &err) : KYMO_EXIT_OK;
 }
 
 const struct verb verb_agent = {

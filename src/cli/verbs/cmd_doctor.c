@@ -59,10 +59,10 @@ static int print(struct findings *findings, unsigned problems, int format)
 {
 	static const char *const results[] = { "ok", "warning", "problem" };
 	struct table *table;
-	struct err err;
+	struct kymo_err err;
 
 	if (table_open(&table, stdout, format)) {
-		err_set(&err, EXIT_FAILED, "out of memory");
+		err_set(&err, KYMO_EXIT_FAILED, "out of memory");
 		return cli_fail("doctor", &err);
 	}
 	table_section(table, "checks", NULL, columns, sizeof columns / sizeof *columns);
@@ -79,7 +79,7 @@ static int print(struct findings *findings, unsigned problems, int format)
 		table_note(table, problems == 1 ? "%u problem." : "%u problems.", problems);
 	else
 		table_note(table, "No problem found.");
-	return cli_close("doctor", table, problems ? EXIT_FAILED : EXIT_OK);
+	return cli_close("doctor", table, problems ? KYMO_EXIT_FAILED : KYMO_EXIT_OK);
 }
 
 static int run(int argc, char **argv)
@@ -87,17 +87,17 @@ static int run(int argc, char **argv)
 	struct options options = { 0 };
 	struct findings findings = { 0 };
 	struct doctor doctor = { .libdir = KYMO_LIBDIR, .found = found, .context = &findings };
-	struct err err;
+	struct kymo_err err;
 	int result = 0, dashdash;
 
 	if (opt_parse(opts, &options, &argc, &argv, &dashdash, &err))
 		return cli_fail("doctor", &err);
 	if ((argc > 1 && dashdash != 0) || (argc && options.pid)) {
-		err_set(&err, EXIT_USAGE, "one program or one process at a time; a command line stands behind \"--\"");
+		err_set(&err, KYMO_EXIT_USAGE, "one program or one process at a time; a command line stands behind \"--\"");
 		return cli_fail("doctor", &err);
 	}
 	if (options.pid > INT_MAX) {
-		err_set(&err, EXIT_INPUT, "no process %llu", (unsigned long long)options.pid);
+		err_set(&err, KYMO_EXIT_INPUT, "no process %llu", (unsigned long long)options.pid);
 		return cli_fail("doctor", &err);
 	}
 	if (options.pid)

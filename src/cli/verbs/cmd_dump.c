@@ -41,7 +41,7 @@ static volatile sig_atomic_t interrupted;
 
 struct dump {
 	const struct dump_options *options;
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	struct events events;
 	struct event_print print;
 };
@@ -52,7 +52,7 @@ static void interrupt(int signal)
 	interrupted = 1;
 }
 
-static int follow(struct dump *d, struct err *err)
+static int follow(struct dump *d, struct kymo_err *err)
 {
 	const struct timespec pause = { .tv_nsec = FOLLOW_NS };
 	const struct sigaction action = { .sa_handler = interrupt };
@@ -65,7 +65,7 @@ static int follow(struct dump *d, struct err *err)
 		if (fflush(stdout) || event_print_is_over(&d->print))
 			return 0;
 		(void)nanosleep(&pause, NULL);
-		if (ctf_refresh(d->reader, err) < 0)
+		if (kymo_ctf_refresh(d->reader, err) < 0)
 			return -1;
 	}
 }
@@ -78,7 +78,7 @@ static int tell_nothing(const struct dump *d)
 
 	if (!o->event.count && !events_limited(&d->events)) {
 		fprintf(stderr, "kymo dump: the trace has no event\n");
-		return EXIT_OK;
+		return KYMO_EXIT_OK;
 	}
 	fprintf(stderr, "kymo dump: nothing to show: no event %s%s%s; `kymo %s\n",
 		o->event.count ? "matches --event" : "is in the trace",
@@ -87,22 +87,22 @@ static int tell_nothing(const struct dump *d)
 		o->event.count ? "list` shows the names of all" :
 		objects ? "report --section nodes` and `--section topics` show what there is" :
 			  "info` shows its begin and end");
-	return EXIT_EMPTY;
+	return KYMO_EXIT_EMPTY;
 }
 
-static int open_traces(struct dump *d, const struct cli_traces *traces, struct align **align, struct err *err)
+static int open_traces(struct dump *d, const struct cli_traces *traces, struct align **align, struct kymo_err *err)
 {
 	const struct dump_options *o = d->options;
 
 	if (o->follow && o->clock)
-		return err_set(err, EXIT_USAGE, "--clock sim goes with a trace that is complete, not with --follow");
+		return err_set(err, KYMO_EXIT_USAGE, "--clock sim goes with a trace that is complete, not with --follow");
 	if (!o->follow)
 		return cli_traces_open(traces, isatty(STDOUT_FILENO) ? NULL : "dump", &d->reader, align, err);
 	/* What grows cannot be read once before, and clocks are compared by that. */
 	if (traces->count > 1)
-		return err_set(err, EXIT_USAGE, "--follow goes with one trace: let a relay bring those of several hosts into one "
+		return err_set(err, KYMO_EXIT_USAGE, "--follow goes with one trace: let a relay bring those of several hosts into one "
 			       "directory (kymo relay -o DIR), and follow that");
-	return ctf_open(traces->path[0], &d->reader, err);
+	return kymo_ctf_open(traces->path[0], &d->reader, err);
 }
 
 static int dump_run(int argc, char **argv)
@@ -112,16 +112,16 @@ static int dump_run(int argc, char **argv)
 	struct simclock *clock = NULL;
 	struct align *align = NULL;
 	struct cli_traces traces;
-	struct err err = { 0 };
-	int status = EXIT_OK;
+	struct kymo_err err = { 0 };
+	int status = KYMO_EXIT_OK;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || cli_traces(&traces, argc, argv, &err) ||
 	    open_traces(&dump, &traces, &align, &err))
 		return cli_fail("dump", &err);
 	cli_tell_hosts("dump", align);
 	align_destroy(align);
-	ctf_threads(dump.reader, 0);
-	ctf_growing(dump.reader, options.follow);
+	kymo_ctf_threads(dump.reader, 0);
+	kymo_ctf_growing(dump.reader, options.follow);
 	/* On the terminal itself the events are progress enough. */
 	dump.events = (struct events){ .reader = dump.reader, .selection = &options.selection,
 				       .begin = options.begin, .end = options.end,
@@ -135,14 +135,14 @@ static int dump_run(int argc, char **argv)
 		status = cli_fail("dump", &err);
 	events_close(&dump.events);
 	(void)fflush(stdout);
-	for (unsigned i = 0; i < ctf_warning_count(dump.reader); i++)
-		fprintf(stderr, "kymo dump: warning: %s\n", ctf_warning(dump.reader, i));
-	if (status == EXIT_OK && !dump.print.printed && !options.follow)
+	for (unsigned i = 0; i < kymo_ctf_warning_count(dump.reader); i++)
+		fprintf(stderr, "kymo dump: warning: %s\n", kymo_ctf_warning(dump.reader, i));
+	if (status == KYMO_EXIT_OK && !dump.print.printed && !options.follow)
 		status = tell_nothing(&dump);
-	ctf_close(dump.reader);
+	kymo_ctf_close(dump.reader);
 	simclock_free(clock);
-	if ((status == EXIT_OK || status == EXIT_EMPTY) && dump.print.lost && options.strict)
-		status = EXIT_LOSS;
+	if ((status == KYMO_EXIT_OK || status == KYMO_EXIT_EMPTY) && dump.print.lost && options.strict)
+		status = KYMO_EXIT_LOSS;
 	return status;
 }
 

@@ -98,7 +98,7 @@ static int run_perfetto(const struct options *options, const char *trace, const 
 		.force = options->force,
 		.quiet = options->quiet,
 	};
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	int status;
 
 	snprintf(output, sizeof(output), "%s.%s", name, chrome ? "trace.json" : traces > 1 ? "tar" : "pftrace");
@@ -111,7 +111,7 @@ static int run_perfetto(const struct options *options, const char *trace, const 
 			      export_perfetto(&request, &lost, &err);
 	if (status)
 		return cli_fail("export", &err);
-	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
+	return options->strict && lost ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
 }
 
 static int run_tables(const struct options *options, const struct cli_traces *traces, const char *name)
@@ -129,12 +129,12 @@ static int run_tables(const struct options *options, const struct cli_traces *tr
 		.force = options->force,
 		.quiet = options->quiet,
 	};
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	bool lost = false;
 
 	if (export_tables(&request, &lost, &err))
 		return cli_fail("export", &err);
-	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
+	return options->strict && lost ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
 }
 
 static int run_graph(const struct options *options, const struct cli_traces *traces, const char *name)
@@ -152,12 +152,12 @@ static int run_graph(const struct options *options, const struct cli_traces *tra
 		.force = options->force,
 		.quiet = options->quiet,
 	};
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	bool lost = false;
 
 	if (export_graph(&request, &lost, &err))
 		return cli_fail("export", &err);
-	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
+	return options->strict && lost ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
 }
 
 static int run_architecture(const struct options *options, const struct cli_traces *traces)
@@ -168,12 +168,12 @@ static int run_architecture(const struct options *options, const struct cli_trac
 		.force = options->force,
 		.quiet = options->quiet,
 	};
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	bool lost = false;
 
 	if (export_architecture(&request, &lost, &err))
 		return cli_fail("export", &err);
-	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
+	return options->strict && lost ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
 }
 
 static int run_ctf(const struct options *options, const struct cli_traces *traces, const char *name)
@@ -186,7 +186,7 @@ static int run_ctf(const struct options *options, const struct cli_traces *trace
 		.end = options->end,
 		.quiet = options->quiet,
 	};
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	bool lost;
 	int status;
 
@@ -197,52 +197,52 @@ static int run_ctf(const struct options *options, const struct cli_traces *trace
 							   export_ctf(&request, &lost, &err);
 	if (status)
 		return cli_fail("export", &err);
-	return options->strict && lost ? EXIT_LOSS : EXIT_OK;
+	return options->strict && lost ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
 }
 
-static int check(const struct options *options, int traces, struct err *err)
+static int check(const struct options *options, int traces, struct kymo_err *err)
 {
 	bool graph = options->format == FORMAT_DOT || options->format == FORMAT_SVG;
 	bool tables = options->format >= FORMAT_TABLES && options->format < FORMAT_DOT;
 
 	if (options->table.count && !tables)
-		return err_set(err, EXIT_USAGE, "--table goes with --format sqlite, csv or json");
+		return err_set(err, KYMO_EXIT_USAGE, "--table goes with --format sqlite, csv or json");
 	if (is_selection(options) && (options->format == FORMAT_ARCHITECTURE || options->format == FORMAT_CARET))
-		return err_set(err, EXIT_USAGE, "--begin, --end, --node and --topic do not go with --format "
+		return err_set(err, KYMO_EXIT_USAGE, "--begin, --end, --node and --topic do not go with --format "
 			       "caret and caret-architecture");
 	if (selection_any(&options->selection) && options->format == FORMAT_CTF)
-		return err_set(err, EXIT_USAGE, "of all that selects, only --begin and --end go with --format ctf");
+		return err_set(err, KYMO_EXIT_USAGE, "of all that selects, only --begin and --end go with --format ctf");
 	if (options->clock && options->format >= FORMAT_ARCHITECTURE && options->format != FORMAT_CHROME)
-		return err_set(err, EXIT_USAGE, "--clock does not go with --format caret, caret-architecture and ctf: "
+		return err_set(err, KYMO_EXIT_USAGE, "--clock does not go with --format caret, caret-architecture and ctf: "
 			       "events keep the times they were recorded with, and those of the simulation are among them");
 	if (options->clock && options->follow)
-		return err_set(err, EXIT_USAGE, "--clock sim goes with a trace that is complete, not with --follow");
+		return err_set(err, KYMO_EXIT_USAGE, "--clock sim goes with a trace that is complete, not with --follow");
 	if (options->clock && traces > 1 && options->format == FORMAT_PERFETTO &&
 	    !(options->output && ends_with(options->output, ".pftrace")))
-		return err_set(err, EXIT_USAGE, "--clock sim goes with one file: each trace of an archive has times of its own; "
+		return err_set(err, KYMO_EXIT_USAGE, "--clock sim goes with one file: each trace of an archive has times of its own; "
 			       "write one of all with -o NAME.pftrace");
 	if (options->compress != PFT_LEVEL_DEFAULT && options->format != FORMAT_PERFETTO)
-		return err_set(err, EXIT_USAGE, "--compress goes with --format perfetto");
+		return err_set(err, KYMO_EXIT_USAGE, "--compress goes with --format perfetto");
 	if ((options->split || options->follow) && options->format != FORMAT_PERFETTO)
-		return err_set(err, EXIT_USAGE, "--split and --follow go with --format perfetto");
+		return err_set(err, KYMO_EXIT_USAGE, "--split and --follow go with --format perfetto");
 	if (options->executors && options->format != FORMAT_PERFETTO && options->format != FORMAT_CHROME)
-		return err_set(err, EXIT_USAGE, "--executors goes with --format perfetto or chrome");
+		return err_set(err, KYMO_EXIT_USAGE, "--executors goes with --format perfetto or chrome");
 	if (options->split && options->split < SPLIT_LEAST)
-		return err_set(err, EXIT_USAGE, "--split is at least 64K: each part begins with all names and tracks");
+		return err_set(err, KYMO_EXIT_USAGE, "--split is at least 64K: each part begins with all names and tracks");
 	if (options->split && options->output && !strcmp(options->output, "-"))
-		return err_set(err, EXIT_USAGE, "--split makes files; name the first with -o");
+		return err_set(err, KYMO_EXIT_USAGE, "--split makes files; name the first with -o");
 	if (traces > 1 && options->format == FORMAT_CTF)
-		return err_set(err, EXIT_USAGE, "--format ctf takes one trace: its metadata have one clock a trace, which cannot follow "
+		return err_set(err, KYMO_EXIT_USAGE, "--format ctf takes one trace: its metadata have one clock a trace, which cannot follow "
 			       "that of another host. Export each into a directory of its own and give babeltrace2 all of them; "
 			       "`kymo dump` prints them by one clock");
 	if (traces > 1 && options->format == FORMAT_PERFETTO && (options->split || options->follow))
-		return err_set(err, EXIT_USAGE, "--split and --follow go with one trace");
+		return err_set(err, KYMO_EXIT_USAGE, "--split and --follow go with one trace");
 	if (traces > 1 && options->format == FORMAT_PERFETTO && options->output && !strcmp(options->output, "-"))
-		return err_set(err, EXIT_USAGE, "an archive of several traces is a file; name it with -o");
+		return err_set(err, KYMO_EXIT_USAGE, "an archive of several traces is a file; name it with -o");
 	if (options->follow && options->end)
-		return err_set(err, EXIT_USAGE, "--follow has no --end");
+		return err_set(err, KYMO_EXIT_USAGE, "--follow has no --end");
 	if (options->all && !graph)
-		return err_set(err, EXIT_USAGE, "--all goes with --format dot or svg");
+		return err_set(err, KYMO_EXIT_USAGE, "--all goes with --format dot or svg");
 	return 0;
 }
 
@@ -251,7 +251,7 @@ static int run(int argc, char **argv)
 	struct options options = { .compress = PFT_LEVEL_DEFAULT };
 	char name[CLI_PATH_MAX];
 	struct cli_traces traces;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	const char *trace;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || check(&options, argc, &err) ||

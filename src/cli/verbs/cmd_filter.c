@@ -38,7 +38,7 @@ static struct json_object *request_of(const char *what, const struct filter_rule
 	return request;
 }
 
-static int ask(const char *what, const struct filter_rules *rules, struct json_object **reply, struct err *err)
+static int ask(const char *what, const struct filter_rules *rules, struct json_object **reply, struct kymo_err *err)
 {
 	struct json_object *request;
 	struct domain_info info;
@@ -51,7 +51,7 @@ static int ask(const char *what, const struct filter_rules *rules, struct json_o
 	rc = control_ask(&dir, request, ASK_MS, reply, err);
 	json_object_put(request);
 	if (rc == 1)
-		rc = err_set(err, EXIT_FAILED, "process %d records but cannot be asked: a program that records itself has "
+		rc = err_set(err, KYMO_EXIT_FAILED, "process %d records but cannot be asked: a program that records itself has "
 			     "no filter", info.pid);
 	rundir_close(&dir);
 	return rc;
@@ -134,19 +134,19 @@ static int show(struct json_object *reply, const struct options *options)
 	struct table *table;
 
 	if (table_open(&table, stdout, (enum table_format)options->format))
-		return EXIT_FAILED;
+		return KYMO_EXIT_FAILED;
 	table_value_u64(table, "recorded", "Recorded", number_of(reply, "recorded"));
 	table_value_u64(table, "filtered", "Left out by the recorder", number_of(reply, "filtered"));
 	table_value_u64(table, "left_out", "Objects left out", number_of(reply, "left_out"));
 	show_rules(table, reply);
 	show_programs(table, reply, options->format == TABLE_TEXT);
-	return cli_close("filter", table, EXIT_OK);
+	return cli_close("filter", table, KYMO_EXIT_OK);
 }
 
 /* ---- the verb ---- */
 
 static int parse(int argc, char **argv, struct options *options, const char **what, struct filter_rules *rules,
-		 struct err *err)
+		 struct kymo_err *err)
 {
 	bool takes_rules;
 
@@ -155,12 +155,12 @@ static int parse(int argc, char **argv, struct options *options, const char **wh
 	*what = argc ? argv[0] : "show";
 	takes_rules = strcmp(*what, "set") == 0 || strcmp(*what, "add") == 0;
 	if (!takes_rules && strcmp(*what, "show") != 0 && strcmp(*what, "clear") != 0)
-		return err_set(err, EXIT_USAGE, "'%s' is nothing to do with a filter: show, set, add or clear", *what);
+		return err_set(err, KYMO_EXIT_USAGE, "'%s' is nothing to do with a filter: show, set, add or clear", *what);
 	if (argc > 1)
-		return err_set(err, EXIT_USAGE, "'%s': rules are options: --node, --topic, --process, --event, --category, "
+		return err_set(err, KYMO_EXIT_USAGE, "'%s': rules are options: --node, --topic, --process, --event, --category, "
 			       "--filter-file", argv[1]);
 	if (takes_rules != (rules->count > 0))
-		return err_set(err, EXIT_USAGE, takes_rules ? "kymo filter %s needs a rule, like --topic '!/rosout'; \"kymo "
+		return err_set(err, KYMO_EXIT_USAGE, takes_rules ? "kymo filter %s needs a rule, like --topic '!/rosout'; \"kymo "
 			       "filter clear\" takes all away" : "kymo filter %s takes no rules; \"kymo filter add\" does", *what);
 	return 0;
 }
@@ -171,13 +171,13 @@ static int run(int argc, char **argv)
 	struct filter_rules rules = { 0 };
 	struct options options = { 0 };
 	const char *what = "";
-	struct err err;
+	struct kymo_err err;
 	int status;
 
 	if (parse(argc, argv, &options, &what, &rules, &err) < 0 || ask(what, &rules, &reply, &err) < 0)
 		status = cli_fail("filter", &err);
 	else
-		status = options.quiet ? EXIT_OK : show(reply, &options);
+		status = options.quiet ? KYMO_EXIT_OK : show(reply, &options);
 	json_object_put(reply);
 	filter_rules_free(&rules);
 	return status;

@@ -51,13 +51,13 @@ static bool is_chain(const char *operand)
 	return strstr(operand, "->") && access(operand, F_OK) != 0;
 }
 
-static int take_chain(int *argc, char **argv, const char **pattern, struct err *err)
+static int take_chain(int *argc, char **argv, const char **pattern, struct kymo_err *err)
 {
 	for (int i = 0; i < *argc; i++) {
 		if (!is_chain(argv[i]))
 			continue;
 		if (*pattern)
-			return err_set(err, EXIT_USAGE, "One chain at a time: '%s' and '%s'.", *pattern,
+			return err_set(err, KYMO_EXIT_USAGE, "One chain at a time: '%s' and '%s'.", *pattern,
 				       argv[i]);
 		*pattern = argv[i];
 		memmove(&argv[i], &argv[i + 1], (size_t)(*argc - i) * sizeof(*argv));
@@ -66,13 +66,13 @@ static int take_chain(int *argc, char **argv, const char **pattern, struct err *
 	}
 	for (int i = 0; i < *argc && *argc > 1; i++)
 		if (access(argv[i], F_OK) != 0)
-			return err_set(err, EXIT_USAGE, "'%s' is neither a trace nor a chain: a chain "
+			return err_set(err, KYMO_EXIT_USAGE, "'%s' is neither a trace nor a chain: a chain "
 				       "has an arrow, as '/lidar -> /cmd_vel'.", argv[i]);
 	return 0;
 }
 
-static int set_times(struct ctf_reader *reader, const struct options *o, struct flow_options *flow,
-		     struct err *err)
+static int set_times(struct kymo_ctf_reader *reader, const struct options *o, struct flow_options *flow,
+		     struct kymo_err *err)
 {
 	int64_t first_ns;
 
@@ -84,13 +84,13 @@ static int set_times(struct ctf_reader *reader, const struct options *o, struct 
 	       cli_read_point("at", o->at, first_ns, flow->clock, &flow->at_ns, err) ? -1 : 0;
 }
 
-static int print_flow(struct ctf_reader *reader, const char *path, struct flow_options *options, bool strict,
-		      struct err *err)
+static int print_flow(struct kymo_ctf_reader *reader, const char *path, struct flow_options *options, bool strict,
+		      struct kymo_err *err)
 {
 	struct answer answer;
 
 	if (answer_begin(&answer, "flow", reader, options->format, options->clock, err))
-		return EXIT_FAILED;
+		return KYMO_EXIT_FAILED;
 	options->progress = progress_trace;
 	options->context = &answer.progress;
 	return answer_finish(&answer, flow_run(reader, path, options, answer.table, &answer.lost, err), strict, err);
@@ -102,9 +102,9 @@ static int run(int argc, char **argv)
 	struct flow_options flow;
 	struct simclock *clock = NULL;
 	struct cli_traces traces;
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	struct align *align = NULL;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	int status;
 
 	if (opt_parse(opts, &o, &argc, &argv, NULL, &err))
@@ -133,7 +133,7 @@ static int run(int argc, char **argv)
 	status = status || set_times(reader, &o, &flow, &err) ? (int)err.status :
 								print_flow(reader, traces.name, &flow, o.strict, &err);
 	answer_warn("flow", reader);
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 	simclock_free(clock);
 	align_destroy(align);
 	return answer_end("flow", status, &err);

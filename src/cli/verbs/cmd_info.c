@@ -41,7 +41,7 @@ struct show {
 	const struct recorders *recorders;
 	const struct accounts *accounts;	/* of all */
 	const struct align *align;		/* NULL: there is one host */
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	const char *path;
 	bool limited;			/* to some of the events */
 };
@@ -146,9 +146,9 @@ static void show_facts(const struct show *s)
 	const struct info *info = s->info;
 	uint64_t bytes = 0, packets = 0;
 
-	for (unsigned i = 0; i < ctf_stream_count(s->reader); i++) {
-		bytes += ctf_stream(s->reader, i)->bytes;
-		packets += ctf_stream(s->reader, i)->packets;
+	for (unsigned i = 0; i < kymo_ctf_stream_count(s->reader); i++) {
+		bytes += kymo_ctf_stream(s->reader, i)->bytes;
+		packets += kymo_ctf_stream(s->reader, i)->packets;
 	}
 	table_value_text(s->table, "path", "Trace", s->path);
 	if (info->events) {
@@ -207,11 +207,11 @@ static void show_traces(const struct show *s)
 		{ "trace", "#" }, { "host", "HOST" }, { "domain", "DOMAIN" }, { "tracer", "TRACER" },
 		{ "clock_offset_ns", NULL }, { "path", "PATH" },
 	};
-	unsigned count = ctf_trace_count(s->reader);
+	unsigned count = kymo_ctf_trace_count(s->reader);
 
 	table_section(s->table, "traces", "Traces", columns, COUNT(columns));
 	for (unsigned i = 0; i < limit(s, count); i++) {
-		const struct ctf_trace_info *trace = ctf_trace(s->reader, i);
+		const struct kymo_ctf_trace_info *trace = kymo_ctf_trace(s->reader, i);
 
 		table_u64(s->table, i);
 		table_text(s->table, trace->hostname);
@@ -294,7 +294,7 @@ static void show_threads(const struct show *s)
 }
 
 /* Paths of streams are below those of their traces. */
-static const char *stream_name(const struct show *s, const struct ctf_stream_info *stream)
+static const char *stream_name(const struct show *s, const struct kymo_ctf_stream_info *stream)
 {
 	const char *slash = strrchr(stream->path, '/');
 
@@ -308,19 +308,19 @@ static void show_streams(const struct show *s)
 		{ "bytes", "BYTES" }, { "begin_ns", NULL }, { "end_ns", NULL },
 		{ "lost", "LOST" }, { "lost_packets", "MISSING PACKETS" },
 	};
-	unsigned count = ctf_stream_count(s->reader);
+	unsigned count = kymo_ctf_stream_count(s->reader);
 
 	table_section(s->table, "streams", "Streams", columns, COUNT(columns));
 	for (unsigned i = 0; i < limit(s, count); i++) {
-		const struct ctf_stream_info *stream = ctf_stream(s->reader, i);
+		const struct kymo_ctf_stream_info *stream = kymo_ctf_stream(s->reader, i);
 
 		table_u64(s->table, i);
 		table_u64(s->table, stream->trace);
 		table_text(s->table, stream_name(s, stream));
 		table_u64(s->table, stream->packets);
 		table_bytes(s->table, stream->bytes);
-		table_ns(s->table, ctf_time_of(s->reader, stream->trace, stream->begin_ns));
-		table_ns(s->table, ctf_time_of(s->reader, stream->trace, stream->end_ns));
+		table_ns(s->table, kymo_ctf_time_of(s->reader, stream->trace, stream->begin_ns));
+		table_ns(s->table, kymo_ctf_time_of(s->reader, stream->trace, stream->end_ns));
 		table_u64(s->table, stream->lost);
 		table_u64(s->table, stream->lost_packets);
 	}
@@ -354,7 +354,7 @@ static void show_losses(const struct show *s)
 		const struct info_loss *loss = &s->info->loss[i];
 
 		table_u64(s->table, loss->stream);
-		table_text(s->table, stream_name(s, ctf_stream(s->reader, loss->stream)));
+		table_text(s->table, stream_name(s, kymo_ctf_stream(s->reader, loss->stream)));
 		cell_id(s->table, loss->vpid);
 		cell_id(s->table, loss->vtid);
 		table_ns(s->table, loss->begin_ns - (people ? s->info->begin_ns : 0));
@@ -368,23 +368,23 @@ static void show_losses(const struct show *s)
 static void show_warnings(const struct show *s, const char *problem)
 {
 	static const struct table_column columns[] = { { "text", "WARNING" } };
-	unsigned count = ctf_warning_count(s->reader);
+	unsigned count = kymo_ctf_warning_count(s->reader);
 
 	if (!count && !problem[0] && s->options->format == TABLE_TEXT)
 		return;
 	table_section(s->table, "warnings", "Warnings", columns, COUNT(columns));
 	for (unsigned i = 0; i < count; i++)
-		table_text(s->table, ctf_warning(s->reader, i));
+		table_text(s->table, kymo_ctf_warning(s->reader, i));
 	if (problem[0])
 		table_text(s->table, problem);
 }
 
 static int show_all(struct show *s, const char *problem)
 {
-	int status = s->options->strict && (total_lost(s) || s->info->lost_packets) ? EXIT_LOSS : EXIT_OK;
+	int status = s->options->strict && (total_lost(s) || s->info->lost_packets) ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
 
 	if (table_open(&s->table, stdout, (enum table_format)s->options->format))
-		return EXIT_FAILED;
+		return KYMO_EXIT_FAILED;
 	show_facts(s);
 	report_print_hosts(s->table, s->align);
 	recorders_show(s->recorders, s->table);
@@ -408,14 +408,14 @@ static int info_run(int argc, char **argv)
 	struct events events = { .selection = &options.selection };
 	struct align *align = NULL;
 	struct cli_traces traces;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	char problem[512];
 	int status;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || cli_traces(&traces, argc, argv, &err) ||
 	    cli_traces_open(&traces, "info", &show.reader, &align, &err))
 		return cli_fail("info", &err);
-	ctf_threads(show.reader, 0);
+	kymo_ctf_threads(show.reader, 0);
 	show.path = traces.name;
 	show.align = align;
 	events.begin = options.begin;
@@ -431,7 +431,7 @@ static int info_run(int argc, char **argv)
 	recorders_free(&recorders);
 	align_destroy(align);
 	info_free(&info);
-	ctf_close(show.reader);
+	kymo_ctf_close(show.reader);
 	return status;
 }
 

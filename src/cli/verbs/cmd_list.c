@@ -80,7 +80,7 @@ static int list_points(const struct list_options *options)
 	struct table *table;
 
 	if (table_open(&table, stdout, (enum table_format)options->format))
-		return EXIT_FAILED;
+		return KYMO_EXIT_FAILED;
 	table_section(table, "points", "Tracepoints", columns, sizeof columns / sizeof *columns);
 	for (unsigned i = 0; i < KYMO_POINTS_TABLE; i++) {
 		const struct kymo_point *point = &kymo_points[i];
@@ -98,13 +98,13 @@ static int list_points(const struct list_options *options)
 		table_text(table, fields);
 		table_text(table, point->text);
 	}
-	return cli_close("list", table, EXIT_OK);
+	return cli_close("list", table, KYMO_EXIT_OK);
 }
 
 /* ---- events of a trace ---- */
 
 struct row {
-	const struct ctf_event_class *class;
+	const struct kymo_ctf_event_class *class;
 	char fields[FIELDS_MAX];
 	uint64_t count;
 	int64_t first_ns, last_ns;	/* epoch */
@@ -146,16 +146,16 @@ static unsigned merge_rows(struct row *row, unsigned count)
 	return count ? kept + 1 : 0;
 }
 
-static int count_events(struct events *events, struct row *row, int64_t *begin_ns, struct err *err)
+static int count_events(struct events *events, struct row *row, int64_t *begin_ns, struct kymo_err *err)
 {
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	bool any = false;
 	int more;
 
 	while ((more = events_next(events, &event, err)) > 0) {
 		struct row *r;
 
-		if (event.bound == CTF_LOSS)
+		if (event.bound == KYMO_CTF_LOSS)
 			continue;
 		r = &row[event.class->index];
 		if (!r->count++)
@@ -179,7 +179,7 @@ static int print_rows(const struct list_options *options, bool limited, const st
 	bool any = false;
 
 	if (table_open(&table, stdout, (enum table_format)options->format))
-		return EXIT_FAILED;
+		return KYMO_EXIT_FAILED;
 	table_section(table, "events", "Events; times since the trace's beginning", columns,
 		      sizeof columns / sizeof *columns);
 	for (unsigned i = 0; i < count; i++) {
@@ -203,32 +203,32 @@ static int print_rows(const struct list_options *options, bool limited, const st
 				 options->event.count ?
 				 "no event's name matches --event; `kymo list` without it shows all" :
 				 "the metadata of the trace declare no event");
-	return cli_close("list", table, any ? EXIT_OK : EXIT_EMPTY);
+	return cli_close("list", table, any ? KYMO_EXIT_OK : KYMO_EXIT_EMPTY);
 }
 
-static int list_events(const struct list_options *options, const char *path, struct err *err)
+static int list_events(const struct list_options *options, const char *path, struct kymo_err *err)
 {
 	struct events events = { .selection = &options->selection, .begin = options->begin,
 				 .end = options->end };
 	struct simclock *clock = NULL;
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	int64_t begin_ns = 0;
 	unsigned count;
 	struct row *row;
 	int status = 0;
 
-	if (ctf_open(path, &reader, err))
+	if (kymo_ctf_open(path, &reader, err))
 		return cli_fail("list", err);
-	ctf_threads(reader, 0);
-	count = ctf_class_count(reader);
+	kymo_ctf_threads(reader, 0);
+	count = kymo_ctf_class_count(reader);
 	row = calloc(count + 1, sizeof *row);
 	if (!row) {
-		ctf_close(reader);
-		err_set(err, EXIT_FAILED, "out of memory for %u event classes", count);
+		kymo_ctf_close(reader);
+		err_set(err, KYMO_EXIT_FAILED, "out of memory for %u event classes", count);
 		return cli_fail("list", err);
 	}
 	for (unsigned i = 0; i < count; i++) {
-		row[i].class = ctf_class(reader, i);
+		row[i].class = kymo_ctf_class(reader, i);
 		describe(&row[i]);
 	}
 	events.reader = reader;
@@ -241,10 +241,10 @@ static int list_events(const struct list_options *options, const char *path, str
 		qsort(row, count, sizeof *row, by_name);
 		status = print_rows(options, events_limited(&events), row, merge_rows(row, count), begin_ns);
 	}
-	for (unsigned i = 0; i < ctf_warning_count(reader); i++)
-		fprintf(stderr, "kymo list: warning: %s\n", ctf_warning(reader, i));
+	for (unsigned i = 0; i < kymo_ctf_warning_count(reader); i++)
+		fprintf(stderr, "kymo list: warning: %s\n", kymo_ctf_warning(reader, i));
 	free(row);
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 	simclock_free(clock);
 	return status;
 }
@@ -253,13 +253,13 @@ static int list_run(int argc, char **argv)
 {
 	struct list_options options = { 0 };
 	char path[CLI_PATH_MAX];
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err))
 		return cli_fail("list", &err);
 	if (options.points &&
 	    (argc || options.begin || options.end || options.clock || selection_any(&options.selection))) {
-		err_set(&err, EXIT_USAGE, argc ? "--points takes no trace" : "--points is not about a trace: "
+		err_set(&err, KYMO_EXIT_USAGE, argc ? "--points takes no trace" : "--points is not about a trace: "
 			"it goes with --event only");
 		return cli_fail("list", &err);
 	}

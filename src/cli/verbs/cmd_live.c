@@ -73,7 +73,7 @@ static const struct table_column columns[] = {
 	{ "live_timer_ns", "live timer" }, { "id", NULL },
 };
 
-static int list_session(void *context, const struct wire_listed_session *session, struct err *err)
+static int list_session(void *context, const struct wire_listed_session *session, struct kymo_err *err)
 {
 	const struct viewing *watch = context;
 
@@ -92,7 +92,7 @@ static int list_session(void *context, const struct wire_listed_session *session
 
 /* ---- a session ---- */
 
-static int look(void *context, struct live *live, bool final, struct err *err)
+static int look(void *context, struct live *live, bool final, struct kymo_err *err)
 {
 	struct viewing *watch = context;
 	int rc;
@@ -111,7 +111,7 @@ static int look(void *context, struct live *live, bool final, struct err *err)
 	return rc == 0 && final && watch->options->top ? live_show_block(&watch->show, err) : rc;
 }
 
-static int tick(void *context, struct live *live, struct err *err)
+static int tick(void *context, struct live *live, struct kymo_err *err)
 {
 	struct viewing *watch = context;
 
@@ -119,7 +119,7 @@ static int tick(void *context, struct live *live, struct err *err)
 	return live_show_block(&watch->show, err);
 }
 
-static int watch_session(struct viewing *watch, struct err *err)
+static int watch_session(struct viewing *watch, struct kymo_err *err)
 {
 	const struct options *options = watch->options;
 	struct live_options live = {
@@ -131,20 +131,20 @@ static int watch_session(struct viewing *watch, struct err *err)
 	return live_run(&live, err);
 }
 
-static int list(struct viewing *watch, struct err *err)
+static int list(struct viewing *watch, struct kymo_err *err)
 {
 	int rc;
 
 	if (table_open(&watch->table, stdout, (enum table_format)watch->options->format) < 0)
-		return err_set(err, EXIT_FAILED, "no memory");
+		return err_set(err, KYMO_EXIT_FAILED, "no memory");
 	table_section(watch->table, "sessions", NULL, columns, sizeof(columns) / sizeof(columns[0]));
 	rc = watch_session(watch, err);
-	if (cli_close("live", watch->table, EXIT_OK) != EXIT_OK && rc == 0)
-		rc = err_set(err, EXIT_FAILED, "standard output cannot be written");
+	if (cli_close("live", watch->table, KYMO_EXIT_OK) != KYMO_EXIT_OK && rc == 0)
+		rc = err_set(err, KYMO_EXIT_FAILED, "standard output cannot be written");
 	return rc;
 }
 
-static int show(struct viewing *watch, struct err *err)
+static int show(struct viewing *watch, struct kymo_err *err)
 {
 	const struct options *options = watch->options;
 	int rc;
@@ -167,23 +167,23 @@ static int show(struct viewing *watch, struct err *err)
 	return rc;
 }
 
-static int check_url(struct viewing *watch, const char *operand, struct err *err)
+static int check_url(struct viewing *watch, const char *operand, struct kymo_err *err)
 {
 	const struct options *options = watch->options;
 
 	if (url_parse(operand, URL_VIEWER, &watch->url, err) < 0)
 		return -1;
 	if (!watch->url.session[0] && (options->output || options->count || options->event.count))
-		return err_set(err, EXIT_USAGE, "which session? Without one, the relay's sessions are listed");
+		return err_set(err, KYMO_EXIT_USAGE, "which session? Without one, the relay's sessions are listed");
 	return access_wish(&options->access, &watch->url, &watch->access, err);
 }
 
-static int check(struct viewing *watch, int argc, char **argv, struct err *err)
+static int check(struct viewing *watch, int argc, char **argv, struct kymo_err *err)
 {
 	const struct options *options = watch->options;
 
 	if (argc != 1)
-		return err_set(err, EXIT_USAGE, "what is to be watched? A relay, such as net://127.0.0.1, its session, such as "
+		return err_set(err, KYMO_EXIT_USAGE, "what is to be watched? A relay, such as net://127.0.0.1, its session, such as "
 			       "net://127.0.0.1/host/NAME/SESSION, or a trace directory");
 	if (url_is_one(argv[0])) {
 		if (check_url(watch, argv[0], err) < 0)
@@ -191,14 +191,14 @@ static int check(struct viewing *watch, int argc, char **argv, struct err *err)
 	} else {
 		watch->directory = argv[0];
 		if (options->output || options->reconnect)
-			return err_set(err, EXIT_USAGE, "--output and --reconnect are for relays; %s is no URL", argv[0]);
+			return err_set(err, KYMO_EXIT_USAGE, "--output and --reconnect are for relays; %s is no URL", argv[0]);
 	}
 	if (options->interval < INTERVAL_LEAST_NS)
-		return err_set(err, EXIT_USAGE, "--interval is at least 10ms");
+		return err_set(err, KYMO_EXIT_USAGE, "--interval is at least 10ms");
 	if (options->top && (options->count || options->event.count))
-		return err_set(err, EXIT_USAGE, "--top counts all events: without --count and --event");
+		return err_set(err, KYMO_EXIT_USAGE, "--top counts all events: without --count and --event");
 	if ((watch->directory || watch->url.session[0]) && options->format == FORMAT_CSV && !options->top)
-		return err_set(err, EXIT_USAGE, "--format csv is for tables; events are text or json");
+		return err_set(err, KYMO_EXIT_USAGE, "--format csv is for tables; events are text or json");
 	return 0;
 }
 
@@ -206,7 +206,7 @@ static int run(int argc, char **argv)
 {
 	struct options options = { .interval = 1000000000 };
 	struct viewing watch = { .options = &options };
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	int rc;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
@@ -217,7 +217,7 @@ static int run(int argc, char **argv)
 	access_free(&watch.access);
 	if (rc < 0)
 		return cli_fail("live", &err);
-	return options.strict && watch.show.print.lost + watch.counts.missed ? EXIT_LOSS : EXIT_OK;
+	return options.strict && watch.show.print.lost + watch.counts.missed ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
 }
 
 const struct verb verb_live = {

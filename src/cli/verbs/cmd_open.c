@@ -60,7 +60,7 @@ static bool is_current(const char *file, const char *trace)
 }
 
 static int make_file(const struct options *options, const char *trace, const char *file, const char *name,
-		     struct err *err)
+		     struct kymo_err *err)
 {
 	struct export_perfetto request = {
 		.verb = "open",
@@ -84,7 +84,7 @@ static int make_file(const struct options *options, const char *trace, const cha
 	return 0;
 }
 
-static int start_browser(struct err *err)
+static int start_browser(struct kymo_err *err)
 {
 	char program[] = "xdg-open", address[] = UI;
 	char *const command[] = { program, address, NULL };
@@ -98,15 +98,15 @@ static int start_browser(struct err *err)
 	rc = posix_spawnp(&child, program, &actions, NULL, command, environ);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	if (rc)
-		return err_set(err, EXIT_FAILED, "xdg-open cannot be started: %s; open " UI " yourself",
+		return err_set(err, KYMO_EXIT_FAILED, "xdg-open cannot be started: %s; open " UI " yourself",
 			       strerror(rc));
 	if (waitpid(child, &status, 0) < 0 || status)
-		return err_set(err, EXIT_FAILED, "xdg-open knows no browser; open " UI " yourself");
+		return err_set(err, KYMO_EXIT_FAILED, "xdg-open knows no browser; open " UI " yourself");
 	return 0;
 }
 
 /* Whether the UI knows what @file is. Return: as err_set(). */
-static int check_kind(const char *file, struct err *err)
+static int check_kind(const char *file, struct kymo_err *err)
 {
 	uint8_t head[OPEN_HEAD_BYTES];
 	enum open_kind kind;
@@ -115,28 +115,28 @@ static int check_kind(const char *file, struct err *err)
 	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
-		return err_set(err, EXIT_INPUT, "%s: %s.", file, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "%s: %s.", file, strerror(errno));
 	if (fstat(fd, &status) || !S_ISREG(status.st_mode)) {
 		(void)close(fd);
-		return err_set(err, EXIT_INPUT, "%s is no file; the UI loads files", file);
+		return err_set(err, KYMO_EXIT_INPUT, "%s is no file; the UI loads files", file);
 	}
 	size = read(fd, head, sizeof(head));
 	(void)close(fd);
 	if (size < 0)
-		return err_set(err, EXIT_INPUT, "%s: %s.", file, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "%s: %s.", file, strerror(errno));
 	kind = open_kind(head, (size_t)size);
-	return open_is_loadable(kind) ? 0 : err_set(err, EXIT_INPUT, "%s %s", file, open_remedy(kind));
+	return open_is_loadable(kind) ? 0 : err_set(err, KYMO_EXIT_INPUT, "%s %s", file, open_remedy(kind));
 }
 
 /* A directory is a trace, anything else a file that the UI may know. */
-static int find_file(const struct options *options, const char *trace, char file[PATH_MAX], struct err *err)
+static int find_file(const struct options *options, const char *trace, char file[PATH_MAX], struct kymo_err *err)
 {
 	char name[CLI_PATH_MAX], made[CLI_PATH_MAX + sizeof(".pftrace")];
 	struct stat status;
 
 	if (!stat(trace, &status) && !S_ISDIR(status.st_mode)) {
 		if (options->output)
-			return err_set(err, EXIT_USAGE, "%s is a file already; -o goes with a trace", trace);
+			return err_set(err, KYMO_EXIT_USAGE, "%s is a file already; -o goes with a trace", trace);
 		if (check_kind(trace, err))
 			return -1;
 		snprintf(made, sizeof(made), "%s", trace);
@@ -147,12 +147,12 @@ static int find_file(const struct options *options, const char *trace, char file
 		if (options->output)
 			snprintf(made, sizeof(made), "%s", options->output);
 		if (!strcmp(made, "-"))
-			return err_set(err, EXIT_USAGE, "the UI loads files; name one with -o");
+			return err_set(err, KYMO_EXIT_USAGE, "the UI loads files; name one with -o");
 		if (make_file(options, trace, made, name, err))
 			return -1;
 	}
 	if (!realpath(made, file))
-		return err_set(err, EXIT_FAILED, "%s: %s.", made, strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "%s: %s.", made, strerror(errno));
 	return 0;
 }
 
@@ -160,7 +160,7 @@ static int run(int argc, char **argv)
 {
 	struct options options = { 0 };
 	char trace[CLI_PATH_MAX], file[PATH_MAX];
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || cli_trace(argc, argv, trace, &err) ||
 	    find_file(&options, trace, file, &err))
@@ -173,10 +173,10 @@ static int run(int argc, char **argv)
 		       "Then:  \"Open trace file\" on the left, or drop the file on the page.\n"
 		       "       It stays in your browser; nothing is sent.\n", file);
 	if (fflush(stdout)) {
-		err_set(&err, EXIT_FAILED, "standard output: %s.", strerror(errno));
+		err_set(&err, KYMO_EXIT_FAILED, "standard output: %s.", strerror(errno));
 		return cli_fail("open", &err);
 	}
-	return options.browser && start_browser(&err) ? cli_fail("open", &err) : EXIT_OK;
+	return options.browser && start_browser(&err) ? cli_fail("open", &err) : KYMO_EXIT_OK;
 }
 
 const struct verb verb_open = {

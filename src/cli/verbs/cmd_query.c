@@ -45,7 +45,7 @@ static bool is_path(const char *operand)
 }
 
 /* All of standard input. Return: NULL with @err. */
-static char *read_input(struct err *err)
+static char *read_input(struct kymo_err *err)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -53,7 +53,7 @@ static char *read_input(struct err *err)
 
 	if (length < 0 && ferror(stdin)) {
 		free(text);
-		err_set(err, EXIT_INPUT, "standard input: %s", strerror(errno));
+		err_set(err, KYMO_EXIT_INPUT, "standard input: %s", strerror(errno));
 		return NULL;
 	}
 	if (length >= 0)
@@ -75,16 +75,16 @@ static void warn(const struct tables *tables, bool quiet)
 			"lost_events says where\n", (unsigned long long)tables_lost(tables));
 }
 
-static int fail(const struct err *err)
+static int fail(const struct kymo_err *err)
 {
 	query_print_error("kymo query: ", err);
-	return err->status ? (int)err->status : EXIT_FAILED;
+	return err->status ? (int)err->status : KYMO_EXIT_FAILED;
 }
 
 static int ask(struct query *query, const char *path, const char *sql, const struct options *options)
 {
 	struct progress progress;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	char *input = NULL;
 	int status;
 
@@ -98,7 +98,7 @@ static int ask(struct query *query, const char *path, const char *sql, const str
 	}
 	if (!sql[strspn(sql, " \t\n;")]) {
 		free(input);
-		err_set(&err, EXIT_USAGE, "There is no SQL in that. \"SELECT * FROM nodes\" is some; "
+		err_set(&err, KYMO_EXIT_USAGE, "There is no SQL in that. \"SELECT * FROM nodes\" is some; "
 			"`kymo query --schema` lists the tables");
 		return cli_fail("query", &err);
 	}
@@ -106,7 +106,7 @@ static int ask(struct query *query, const char *path, const char *sql, const str
 	status = query_print(query, sql, options->format, options->wide, stdout, &progress,
 			     &err);
 	free(input);
-	return status ? fail(&err) : EXIT_OK;
+	return status ? fail(&err) : KYMO_EXIT_OK;
 }
 
 static int run(int argc, char **argv)
@@ -117,20 +117,20 @@ static int run(int argc, char **argv)
 	struct simclock *clock = NULL;
 	struct tables *tables;
 	struct query *query;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	int status;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err))
 		return cli_fail("query", &err);
 	if (options.schema) {
 		status = query_print_schema(-1, options.format, stdout);
-		return status && status != -EPIPE ? EXIT_FAILED : EXIT_OK;
+		return status && status != -EPIPE ? KYMO_EXIT_FAILED : KYMO_EXIT_OK;
 	}
 	if ((argc > 1 && access(argv[argc - 1], F_OK)) || (argc == 1 && !is_path(argv[0])))
 		sql = argv[--argc];
 	for (int i = 0; i < argc; i++)
 		if (!is_path(argv[i])) {
-			err_set(&err, EXIT_USAGE, "'%s' is no trace; all SQL goes into one operand", argv[i]);
+			err_set(&err, KYMO_EXIT_USAGE, "'%s' is no trace; all SQL goes into one operand", argv[i]);
 			return cli_fail("query", &err);
 		}
 	if (cli_traces(&traces, argc, argv, &err) || cli_traces_distinct(&traces, &err) ||
@@ -148,8 +148,8 @@ static int run(int argc, char **argv)
 	status = ask(query, traces.name, sql, &options);
 	query_close(query);
 	warn(tables, options.quiet);
-	if (status == EXIT_OK && options.strict && tables_lost(tables))
-		status = EXIT_LOSS;
+	if (status == KYMO_EXIT_OK && options.strict && tables_lost(tables))
+		status = KYMO_EXIT_LOSS;
 	tables_close(tables);
 	simclock_free(clock);
 	return status;

@@ -101,7 +101,7 @@ static void say(void *context, const char *text)
 	fprintf(stderr, "%skymo %s: %s\n", show->terminal ? "\r\033[K" : "", show->verb, clean);
 }
 
-static int make_remote(void *context, struct json_object *request, struct sink **sink, struct err *err)
+static int make_remote(void *context, struct json_object *request, struct sink **sink, struct kymo_err *err)
 {
 	const struct session_options session = { .version = KYMO_VERSION, .say = say, .context = context };
 
@@ -125,13 +125,13 @@ static void progress(void *context, const struct session_stats *stats)
 /* ---- before ---- */
 
 static int prepare_command(const struct options *options, char **command,
-			   struct record_options *record, struct err *err)
+			   struct record_options *record, struct kymo_err *err)
 {
 	struct launch launch = { .fallback_libdir = KYMO_LIBDIR, .ring_size = options->ring_size,
 				 .malloc = options->malloc };
 
 	if (options->processes.count)
-		return err_set(err, EXIT_USAGE, "either a command or --pid, not both");
+		return err_set(err, KYMO_EXIT_USAGE, "either a command or --pid, not both");
 	if (launch_find(command[0], err) < 0)
 		return -1;
 	if (getrandom(&launch.tag, sizeof launch.tag, 0) != sizeof launch.tag || !launch.tag)
@@ -145,47 +145,47 @@ static int prepare_command(const struct options *options, char **command,
 }
 
 /* Also without rules: programs may have some, and "kymo filter" may set others. */
-static int prepare_filter(const struct options *options, struct record_options *record, struct err *err)
+static int prepare_filter(const struct options *options, struct record_options *record, struct kymo_err *err)
 {
 	struct filter_rules rules = { 0 };
 	int rc = filter_wish(&options->filter, &rules, err);
 
 	record->session.filter = rc < 0 ? NULL : filter_create(&filter_regex_pcre2);
 	if (rc == 0 && (!record->session.filter || !filter_set(record->session.filter, &rules)))
-		rc = err_set(err, EXIT_FAILED, "out of memory");
+		rc = err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	filter_rules_free(&rules);
 	return rc;
 }
 
 static int parse(int argc, char **argv, struct options *options, struct record_options *record,
-		 struct err *err)
+		 struct kymo_err *err)
 {
 	int dashdash;
 
 	if (opt_parse(opts, options, &argc, &argv, &dashdash, err) < 0)
 		return -1;
 	if (dashdash < 0 && argc > 0)
-		return err_set(err, EXIT_USAGE, "a command stands behind \"--\": kymo record -- %s",
+		return err_set(err, KYMO_EXIT_USAGE, "a command stands behind \"--\": kymo record -- %s",
 			       argv[0]);
 	if (dashdash > 0)
-		return err_set(err, EXIT_USAGE, "'%s' in front of \"--\" is no option", argv[0]);
+		return err_set(err, KYMO_EXIT_USAGE, "'%s' in front of \"--\" is no option", argv[0]);
 	if (dashdash == 0 && argc == 0)
-		return err_set(err, EXIT_USAGE, "there is no command behind \"--\"");
+		return err_set(err, KYMO_EXIT_USAGE, "there is no command behind \"--\"");
 	if (options->duration < 0)
-		return err_set(err, EXIT_USAGE, "--duration cannot be negative");
+		return err_set(err, KYMO_EXIT_USAGE, "--duration cannot be negative");
 	if (argc == 0 && options->malloc)
-		return err_set(err, EXIT_USAGE, "--malloc is for a command that is started here; others are started with \"kymo run "
+		return err_set(err, KYMO_EXIT_USAGE, "--malloc is for a command that is started here; others are started with \"kymo run "
 			       "--malloc\"");
 	if (argc == 0 && options->ring_size)
-		return err_set(err, EXIT_USAGE, "--ring-size is for a command that is started here; "
+		return err_set(err, KYMO_EXIT_USAGE, "--ring-size is for a command that is started here; "
 			       "for others set KYMO_RING_SIZE when they are started");
 	if (options->hosts.hosts || record_hosts_any(&options->hosts))
-		return err_set(err, EXIT_USAGE, "--expect, --domain and --recording-frequency are for kymo record --hosts");
+		return err_set(err, KYMO_EXIT_USAGE, "--expect, --domain and --recording-frequency are for kymo record --hosts");
 	if (options->paused && options->wait)
-		return err_set(err, EXIT_USAGE, "--paused begins with a pause that \"kymo resume\" ends, --wait waits for a Start: "
+		return err_set(err, KYMO_EXIT_USAGE, "--paused begins with a pause that \"kymo resume\" ends, --wait waits for a Start: "
 			       "only one of them");
 	if (options->all && options->processes.count)
-		return err_set(err, EXIT_USAGE, "either --all or --pid, not both");
+		return err_set(err, KYMO_EXIT_USAGE, "either --all or --pid, not both");
 	if (record_users(&options->users, &record->session, err) < 0 ||
 	    select_processes(options->verb, &options->processes, &record->session, err) < 0 ||
 	    prepare_filter(options, record, err) < 0)
@@ -208,7 +208,7 @@ static int outcome(const struct record_result *result, const struct options *opt
 {
 	if (result->command_ended && result->command_status)
 		return result->command_status;
-	return options->strict && (recorded_lossy(&result->stats) || result->kernel.lost) ? EXIT_LOSS : EXIT_OK;
+	return options->strict && (recorded_lossy(&result->stats) || result->kernel.lost) ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
 }
 
 static int finish(const struct record_result *result, const struct record_options *record,
@@ -225,10 +225,10 @@ static int finish(const struct record_result *result, const struct record_option
 		fprintf(stderr, "sent:  %s\n", relay->url);
 	for (unsigned i = 0; i < record->session.more_count && !options->quiet; i++)
 		fprintf(stderr, "also:  %s\n", record->session.more[i]);
-	if (status != EXIT_OK)
+	if (status != KYMO_EXIT_OK)
 		return status;
 	status = outcome(result, options);
-	return status == EXIT_OK && (relay->rest.events || relay->rest.lost_events) && options->strict ? EXIT_LOSS : status;
+	return status == KYMO_EXIT_OK && (relay->rest.events || relay->rest.lost_events) && options->strict ? KYMO_EXIT_LOSS : status;
 }
 
 /* The command's own failure comes first, then ours. */
@@ -243,14 +243,14 @@ static int finish_flight(const struct record_result *result, const struct record
 	status = flight_summary(flight, result, options->strict, options->quiet);
 	if (record->kernel)
 		recorded_kernel("record", &result->kernel, options->quiet);
-	if (status == EXIT_OK && options->strict && result->kernel.lost)
-		status = EXIT_LOSS;
+	if (status == KYMO_EXIT_OK && options->strict && result->kernel.lost)
+		status = KYMO_EXIT_LOSS;
 	return result->command_ended && result->command_status ? result->command_status : status;
 }
 
 /* Where to. A flight recorder asks for a place when it has something. */
 static int prepare_output(const struct options *options, struct record_options *record,
-			  struct flight_show *flight, char output[CLI_PATH_MAX], struct err *err)
+			  struct flight_show *flight, char output[CLI_PATH_MAX], struct kymo_err *err)
 {
 	const struct opt_list *given = &options->output;
 
@@ -259,16 +259,16 @@ static int prepare_output(const struct options *options, struct record_options *
 	if (flight_prepare(&options->flight, flight, record, err) < 0)
 		return -1;
 	if (record->flight && options->perfetto)
-		return err_set(err, EXIT_USAGE, "--perfetto does not go with --flight: export the snapshots");
+		return err_set(err, KYMO_EXIT_USAGE, "--perfetto does not go with --flight: export the snapshots");
 	if (record->flight && (sink_files_any(&options->files) || given->count > 1))
-		return err_set(err, EXIT_USAGE, "--rotate-size, --rotate-time, --max-size, --compress and a second -o do not "
+		return err_set(err, KYMO_EXIT_USAGE, "--rotate-size, --rotate-time, --max-size, --compress and a second -o do not "
 			       "go with --flight: each snapshot is one trace; \"kymo sink add\" may record beside it");
 	if (record->flight && options->relay.url)
-		return err_set(err, EXIT_USAGE, "--relay does not go with --flight: what is kept is sent nowhere");
+		return err_set(err, KYMO_EXIT_USAGE, "--relay does not go with --flight: what is kept is sent nowhere");
 	if (record->flight)
 		return 0;
 	if (options->relay.url && !given->count && (options->perfetto || sink_files_any(&options->files)))
-		return err_set(err, EXIT_USAGE, "--perfetto, --rotate-size, --rotate-time, --max-size and --compress are about a "
+		return err_set(err, KYMO_EXIT_USAGE, "--perfetto, --rotate-size, --rotate-time, --max-size and --compress are about a "
 			       "trace that is written here, too: name it with -o DIR");
 	if (sink_files_read(&options->files, &record->session.files, err) < 0)
 		return -1;
@@ -290,7 +290,7 @@ static void on_started(void *context)
 
 /* Return: 0: go on, here or in the background; 1: who goes on is a child, or was, with *@status; -1 with @err. */
 static int go_into_background(const struct options *options, const struct record_options *record,
-			      struct detach *into, int *status, struct err *err)
+			      struct detach *into, int *status, struct kymo_err *err)
 {
 	const char *output = options->output.count ? options->output.item[0] : record->session.output;
 	char session[CLI_PATH_MAX], log[CLI_PATH_MAX];
@@ -300,24 +300,24 @@ static int go_into_background(const struct options *options, const struct record
 	if (!output && cli_new_session(session, err) < 0)	/* each snapshot has its own */
 		return -1;
 	if ((unsigned)snprintf(log, sizeof log, "%s.log", output ? output : session) >= sizeof log)
-		return err_set(err, EXIT_FAILED, "the path of the trace is too long");
+		return err_set(err, KYMO_EXIT_FAILED, "the path of the trace is too long");
 	rc = detach(into, log, status, err);
-	if (rc <= 0 || *status != EXIT_OK || (options->quiet && options->format == TABLE_TEXT))
+	if (rc <= 0 || *status != KYMO_EXIT_OK || (options->quiet && options->format == TABLE_TEXT))
 		return rc;
 	if (table_open(&table, stdout, (enum table_format)options->format) < 0)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	table_value_u64(table, "recorder_pid", "Recorder", (uint64_t)into->child);
 	table_value_text(table, "state", "State", options->wait ? "armed" : states_name(record->session.paused ?
 			 KYMO_STATE_PREPARE : KYMO_STATE_RECORD));
 	table_value_text(table, "trace", "Trace", output);
 	table_value_text(table, "log", "Log", into->log);
 	table_note(table, "Next: kymo status, %s, stop", record->session.paused ? "resume" : "pause");
-	*status = cli_close("start", table, EXIT_OK);
+	*status = cli_close("start", table, KYMO_EXIT_OK);
 	return rc;
 }
 
 static int record(const struct options *options, struct record_options *record, struct flight_show *flight,
-		  struct record_relay *relay, struct show *show, struct err *err)
+		  struct record_relay *relay, struct show *show, struct kymo_err *err)
 {
 	struct record_perfetto perfetto = { 0 };
 	struct record_result result;
@@ -340,10 +340,10 @@ static int record(const struct options *options, struct record_options *record, 
 	if (rc < 0)
 		return -1;
 	if (show->detach.active && !result.stats.processes)
-		return EXIT_EMPTY;		/* who stops it is told; the log stays empty */
+		return KYMO_EXIT_EMPTY;		/* who stops it is told; the log stays empty */
 	rc = record->flight ? finish_flight(&result, record, options, flight) :
 	     finish(&result, record, options, relay);
-	return rc == EXIT_OK && written ? EXIT_FAILED : rc;
+	return rc == KYMO_EXIT_OK && written ? KYMO_EXIT_FAILED : rc;
 }
 
 static int either(bool background, int argc, char **argv)
@@ -357,14 +357,14 @@ static int either(bool background, int argc, char **argv)
 	};
 	struct record_relay relay = { 0 };
 	char output[CLI_PATH_MAX];
-	struct err err;
+	struct kymo_err err;
 	int rc, status;
 
 	rc = parse(argc, argv, &options, &record_options, &err);
 	if (rc == 0)
 		rc = record_relay_prepare(&options.relay, &relay, &err);
 	if (rc == 0 && background && record_options.command)
-		rc = err_set(&err, EXIT_USAGE, "a session in the background attaches to programs: \"kymo run -- CMD\" "
+		rc = err_set(&err, KYMO_EXIT_USAGE, "a session in the background attaches to programs: \"kymo run -- CMD\" "
 			     "starts one, \"kymo record -- CMD\" records one");
 	if (rc == 0)
 		rc = prepare_output(&options, &record_options, &flight, output, &err);
@@ -404,15 +404,15 @@ static bool asks_hosts(int argc, char **argv)
 static int run_hosts(int argc, char **argv)
 {
 	struct options options = { 0 };
-	struct err why, err;
+	struct kymo_err why, err;
 	int rc = control_enter("record", argc, argv, KYMO_LIBDIR, &err);
 
 	if (rc == 0 && opt_parse(hosts_opts, &options, &argc, &argv, NULL, &why) < 0)
-		rc = err_set(&err, EXIT_USAGE, "with --hosts, which records nothing here: %s", why.text);
+		rc = err_set(&err, KYMO_EXIT_USAGE, "with --hosts, which records nothing here: %s", why.text);
 	if (rc == 0 && argc)
-		rc = err_set(&err, EXIT_USAGE, "'%s': with --hosts there is no command, it records nothing here", argv[0]);
+		rc = err_set(&err, KYMO_EXIT_USAGE, "'%s': with --hosts there is no command, it records nothing here", argv[0]);
 	if (rc == 0 && options.duration < 0)
-		rc = err_set(&err, EXIT_USAGE, "--duration cannot be negative");
+		rc = err_set(&err, KYMO_EXIT_USAGE, "--duration cannot be negative");
 	return rc < 0 ? cli_fail("record", &err) : record_hosts(&options.hosts, options.duration, options.format, options.quiet);
 }
 

@@ -30,7 +30,7 @@ static void say(void *context, const char *text)
 }
 
 /* One look at everything is enough: nothing of it moves any more. */
-static int recover(const char *output, struct session_stats *stats, struct err *err)
+static int recover(const char *output, struct session_stats *stats, struct kymo_err *err)
 {
 	const struct session_options options = {
 		.output = output, .version = KYMO_VERSION, .only_dead = true, .say = say,
@@ -52,13 +52,13 @@ static int run(int argc, char **argv)
 	struct options options = { 0 };
 	struct session_stats stats;
 	char output[CLI_PATH_MAX];
-	struct err err;
+	struct kymo_err err;
 	int status;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
 		return cli_fail("recover", &err);
 	if (argc > 0) {
-		(void)err_set(&err, EXIT_USAGE, "'%s': recover takes no operand; -o says where to", argv[0]);
+		(void)err_set(&err, KYMO_EXIT_USAGE, "'%s': recover takes no operand; -o says where to", argv[0]);
 		return cli_fail("recover", &err);
 	}
 	if (!options.output && cli_new_session(output, &err) < 0)
@@ -70,10 +70,10 @@ static int run(int argc, char **argv)
 	if (!stats.processes || !stats.bytes) {
 		fprintf(stderr, "kymo recover: no process that died while it was recorded has left "
 			"anything, so there is no trace\n");
-		return EXIT_EMPTY;
+		return KYMO_EXIT_EMPTY;
 	}
 	status = recorded_print("recover", &stats, NULL, options.output, options.format, options.quiet);
-	return status == EXIT_OK && options.strict && recorded_lossy(&stats) ? EXIT_LOSS : status;
+	return status == KYMO_EXIT_OK && options.strict && recorded_lossy(&stats) ? KYMO_EXIT_LOSS : status;
 }
 
 const struct verb verb_recover = {

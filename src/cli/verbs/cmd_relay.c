@@ -95,24 +95,24 @@ static void ready(void *context, const struct server_ports *ports)
 	(void)fflush(stdout);
 }
 
-static int check(const struct options *options, struct err *err)
+static int check(const struct options *options, struct kymo_err *err)
 {
 	if (options->control > UINT16_MAX || options->data > UINT16_MAX || options->live > UINT16_MAX)
-		return err_set(err, EXIT_USAGE, "a port is a number up to 65535");
+		return err_set(err, KYMO_EXIT_USAGE, "a port is a number up to 65535");
 	if (options->minor < WIRE_MINOR_LEAST || options->minor > WIRE_MINOR)
-		return err_set(err, EXIT_USAGE, "--minor is a number from %u to %u", WIRE_MINOR_LEAST, WIRE_MINOR);
+		return err_set(err, KYMO_EXIT_USAGE, "--minor is a number from %u to %u", WIRE_MINOR_LEAST, WIRE_MINOR);
 	if (options->expire < 0)
-		return err_set(err, EXIT_USAGE, "--expire cannot be negative");
+		return err_set(err, KYMO_EXIT_USAGE, "--expire cannot be negative");
 	if (!options->certificate != !options->key)
-		return err_set(err, EXIT_USAGE, "--tls-cert and --tls-key go together");
+		return err_set(err, KYMO_EXIT_USAGE, "--tls-cert and --tls-key go together");
 	if (url_is_loopback(options->bind) || options->insecure || (options->certificate && options->token_file))
 		return 0;
-	return err_set(err, EXIT_USAGE, "whoever reaches %s could read and write traces: use TLS and a token (--tls-cert, "
+	return err_set(err, KYMO_EXIT_USAGE, "whoever reaches %s could read and write traces: use TLS and a token (--tls-cert, "
 		       "--tls-key, --token-file), or listen at 127.0.0.1 and forward it with ssh -L; --insecure allows it "
 		       "nevertheless", options->bind);
 }
 
-static int secure(struct options *options, struct server_options *server, struct err *err)
+static int secure(struct options *options, struct server_options *server, struct kymo_err *err)
 {
 	if (options->token_file && token_read(options->token_file, &server->token, err) < 0)
 		return -1;
@@ -122,23 +122,23 @@ static int secure(struct options *options, struct server_options *server, struct
 	return server->tls ? 0 : -1;
 }
 
-static int take_datagrams(const char *text, struct server_options *server, struct err *err)
+static int take_datagrams(const char *text, struct server_options *server, struct kymo_err *err)
 {
 	uint64_t port;
 
 	if (!text_read_u64(text, &port) || port > UINT16_MAX)
-		return err_set(err, EXIT_USAGE, "--datagram '%s': a port is a number up to 65535", text);
+		return err_set(err, KYMO_EXIT_USAGE, "--datagram '%s': a port is a number up to 65535", text);
 	server->datagrams = true;
 	server->datagram = (uint16_t)port;
 	return 0;
 }
 
-static int send_on(const struct options *options, struct forward_options *forward, struct access *access, struct err *err)
+static int send_on(const struct options *options, struct forward_options *forward, struct access *access, struct kymo_err *err)
 {
 	if (url_parse(options->forward_url, URL_PRODUCER, &forward->url, err) < 0)
 		return -1;
 	if (forward->url.datagrams)
-		return err_set(err, EXIT_USAGE, "--forward %s: sessions are sent on over TCP: net:// or nets://", options->forward_url);
+		return err_set(err, KYMO_EXIT_USAGE, "--forward %s: sessions are sent on over TCP: net:// or nets://", options->forward_url);
 	if (access_wish(&options->forward_access, &forward->url, access, err) < 0)
 		return -1;
 	forward->tls = access->tls;
@@ -156,12 +156,12 @@ static int run(int argc, char **argv)
 	struct forward_options forward = { 0 };
 	struct access access = { 0 };
 	char output[CLI_PATH_MAX];
-	struct err err;
+	struct kymo_err err;
 	int rc;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
 		return cli_fail("relay", &err);
-	rc = argc ? err_set(&err, EXIT_USAGE, "'%s': there are no operands", argv[0]) : check(&options, &err);
+	rc = argc ? err_set(&err, KYMO_EXIT_USAGE, "'%s': there are no operands", argv[0]) : check(&options, &err);
 	if (rc == 0 && !options.output) {
 		rc = cli_trace_dir(output, &err);
 		options.output = output;
@@ -186,7 +186,7 @@ static int run(int argc, char **argv)
 	}
 	tls_context_free(options.tls);
 	access_free(&access);
-	return rc < 0 ? cli_fail("relay", &err) : EXIT_OK;
+	return rc < 0 ? cli_fail("relay", &err) : KYMO_EXIT_OK;
 }
 
 const struct verb verb_relay = {

@@ -92,13 +92,13 @@ static void ask_recorder(const char *path, struct accounts *accounts, struct rep
 	}
 }
 
-static int print_report(struct ctf_reader *reader, const char *path, struct report_options *options, bool strict,
-			struct err *err)
+static int print_report(struct kymo_ctf_reader *reader, const char *path, struct report_options *options, bool strict,
+			struct kymo_err *err)
 {
 	struct answer answer;
 
 	if (answer_begin(&answer, "report", reader, options->format, options->clock, err))
-		return EXIT_FAILED;
+		return KYMO_EXIT_FAILED;
 	/* Some sections are printed while the trace is read: they are progress enough. */
 	answer.progress.on &= !options->sections || !isatty(STDOUT_FILENO);
 	options->progress = progress_trace;
@@ -107,7 +107,7 @@ static int print_report(struct ctf_reader *reader, const char *path, struct repo
 }
 
 /* Of the command line and the files it names. */
-static int read_realtime(struct realtime_names *names, const struct options *o, struct err *err)
+static int read_realtime(struct realtime_names *names, const struct options *o, struct kymo_err *err)
 {
 	for (unsigned i = 0; i < o->realtime.count; i++)
 		if (realtime_names_add(names, o->realtime.item[i], err))
@@ -127,9 +127,9 @@ static int run(int argc, char **argv)
 	struct accounts accounts[CLI_TRACES_MAX] = { 0 };
 	struct cli_traces traces;
 	struct simclock *clock = NULL;
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	struct align *align = NULL;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	bool not_realtime = false;
 	unsigned broken;
 	int status;
@@ -178,7 +178,7 @@ static int run(int argc, char **argv)
 	if (!status)
 		status = print_report(reader, traces.name, &report, o.strict, &err);
 	answer_warn("report", reader);
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 	simclock_free(clock);
 	report_paths_free(&paths);
 	realtime_names_free(&realtime);
@@ -187,7 +187,7 @@ static int run(int argc, char **argv)
 		accounts_free(&accounts[i]);
 	broken = expectations_broken(report.expect);
 	expectations_free(report.expect);
-	return answer_end("report", (broken || not_realtime) && status == EXIT_OK ? EXIT_BUDGET : status, &err);
+	return answer_end("report", (broken || not_realtime) && status == KYMO_EXIT_OK ? KYMO_EXIT_BUDGET : status, &err);
 }
 
 const struct verb verb_report = {

@@ -29,7 +29,7 @@ static const struct opt opts[] = {
 };
 
 /* Return: malloc'ed text of the rules; "" without; NULL with @err. */
-static char *read_rules(const struct filter_wishes *wishes, struct err *err)
+static char *read_rules(const struct filter_wishes *wishes, struct kymo_err *err)
 {
 	struct filter_rules rules = { 0 };
 	char *text = NULL;
@@ -37,7 +37,7 @@ static char *read_rules(const struct filter_wishes *wishes, struct err *err)
 	if (filter_wish(wishes, &rules, err) == 0) {
 		text = filter_rules_join(&rules);
 		if (!text)
-			(void)err_set(err, EXIT_FAILED, "out of memory");
+			(void)err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	}
 	filter_rules_free(&rules);
 	return text;
@@ -47,7 +47,7 @@ static char *read_rules(const struct filter_wishes *wishes, struct err *err)
 static void warn_in_vain(const char *command)
 {
 	struct rundir dir;
-	struct err err;
+	struct kymo_err err;
 
 	if (rundir_open(&dir, NULL, true, &err) == 0)
 		rundir_close(&dir);
@@ -60,12 +60,12 @@ static int run(int argc, char **argv)
 	struct options options = { 0 };
 	struct launch launch = { .fallback_libdir = KYMO_LIBDIR };
 	char **environment = NULL, *rules;
-	struct err err;
+	struct kymo_err err;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
 		return cli_fail("run", &err);
 	if (argc == 0) {
-		(void)err_set(&err, EXIT_USAGE, "there is no command to run");
+		(void)err_set(&err, KYMO_EXIT_USAGE, "there is no command to run");
 		return cli_fail("run", &err);
 	}
 	launch.ring_size = options.ring_size;
@@ -82,7 +82,7 @@ static int run(int argc, char **argv)
 	warn_in_vain(argv[0]);
 	nothing_will_be(argv);
 	(void)execvpe(argv[0], argv, environment);
-	(void)err_set(&err, EXIT_INPUT, "cannot start %s: %s", argv[0], strerror(errno));
+	(void)err_set(&err, KYMO_EXIT_INPUT, "cannot start %s: %s", argv[0], strerror(errno));
 	launch_free(environment);
 	return cli_fail("run", &err);
 }

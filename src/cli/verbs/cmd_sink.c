@@ -50,7 +50,7 @@ static struct json_object *request(const char *what)
 }
 
 /* Takes @object. Return: 0 and *@reply; -1 with @err. */
-static int ask(struct json_object *object, int timeout_ms, struct json_object **reply, struct err *err)
+static int ask(struct json_object *object, int timeout_ms, struct json_object **reply, struct kymo_err *err)
 {
 	struct rundir dir;
 	int rc = rundir_open(&dir, NULL, false, err);
@@ -90,7 +90,7 @@ static void put_sink(struct table *table, struct json_object *sink)
 	table_text(table, text(sink, "path"));
 }
 
-static int list(const struct options *options, struct err *err)
+static int list(const struct options *options, struct kymo_err *err)
 {
 	static const struct table_column columns[] = {
 		{ "number", "#" }, { "kind", "KIND" }, { "state", "STATE" }, { "duration_ns", "SINCE" },
@@ -106,13 +106,13 @@ static int list(const struct options *options, struct err *err)
 	sinks = json_get(reply, "sinks");
 	if (table_open(&table, stdout, (enum table_format)options->format) < 0) {
 		json_object_put(reply);
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	}
 	table_section(table, "sinks", NULL, columns, sizeof columns / sizeof *columns);
 	for (size_t i = 0; json_object_is_type(sinks, json_type_array) && i < json_object_array_length(sinks); i++)
 		put_sink(table, json_object_array_get_idx(sinks, i));
 	json_object_put(reply);
-	return cli_close("sink", table, EXIT_OK);
+	return cli_close("sink", table, KYMO_EXIT_OK);
 }
 
 /* ---- add, remove ---- */
@@ -123,13 +123,13 @@ static void put_number(struct json_object *object, const char *key, uint64_t val
 		json_object_object_add(object, key, json_object_new_uint64(value));
 }
 
-static int put_directory(const struct options *options, const char *path, struct json_object *object, struct err *err)
+static int put_directory(const struct options *options, const char *path, struct json_object *object, struct kymo_err *err)
 {
 	char output[PATH_MAX + CLI_PATH_MAX];
 	struct sink_files files;
 
 	if (record_relay_any(&options->relay))
-		return err_set(err, EXIT_USAGE, "--live-timer, --spool, --linger, --tls-ca, --tls-pin and --token-file go with a "
+		return err_set(err, KYMO_EXIT_USAGE, "--live-timer, --spool, --linger, --tls-ca, --tls-pin and --token-file go with a "
 			       "relay's URL; %s is a directory", path);
 	if (sink_files_read(&options->files, &files, err) < 0 ||
 	    cli_absolute(output, sizeof output, path, err) < 0)
@@ -143,7 +143,7 @@ static int put_directory(const struct options *options, const char *path, struct
 }
 
 /* What is wrong with it is said here already, and by the recorder if it sees it otherwise. */
-static int put_url(const struct options *options, const char *url, struct json_object *object, struct err *err)
+static int put_url(const struct options *options, const char *url, struct json_object *object, struct kymo_err *err)
 {
 	struct relay_wishes wishes = options->relay;
 	struct record_relay relay;
@@ -151,7 +151,7 @@ static int put_url(const struct options *options, const char *url, struct json_o
 
 	wishes.url = url;
 	if (sink_files_any(&options->files))
-		return err_set(err, EXIT_USAGE, "--rotate-size, --rotate-time, --max-size and --compress are of a directory; "
+		return err_set(err, KYMO_EXIT_USAGE, "--rotate-size, --rotate-time, --max-size and --compress are of a directory; "
 			       "a relay keeps files as it was told");
 	rc = record_relay_prepare(&wishes, &relay, err);
 	record_relay_free(&relay);
@@ -159,7 +159,7 @@ static int put_url(const struct options *options, const char *url, struct json_o
 }
 
 /* How sink @id describes its relay. Return: 0 and the reply that it is in; -1 with @err. */
-static int look_at_relay(uint64_t id, struct json_object **reply, struct json_object **relay, struct err *err)
+static int look_at_relay(uint64_t id, struct json_object **reply, struct json_object **relay, struct kymo_err *err)
 {
 	struct json_object *sinks;
 
@@ -174,7 +174,7 @@ static int look_at_relay(uint64_t id, struct json_object **reply, struct json_ob
 }
 
 /* A relay need not be there yet; that it is not is said. */
-static int tell_connection(uint64_t id, const char *url, bool quiet, struct err *err)
+static int tell_connection(uint64_t id, const char *url, bool quiet, struct kymo_err *err)
 {
 	struct json_object *reply, *relay;
 	bool wait = true;
@@ -197,7 +197,7 @@ static int tell_connection(uint64_t id, const char *url, bool quiet, struct err 
 	return 0;
 }
 
-static int add(const struct options *options, const char *where, struct err *err)
+static int add(const struct options *options, const char *where, struct kymo_err *err)
 {
 	const bool is_url = url_is_one(where);
 	struct json_object *object = request("sink_add"), *reply;
@@ -215,7 +215,7 @@ static int add(const struct options *options, const char *where, struct err *err
 		fprintf(stderr, "sink %" PRIu64 ": %s\n", id, text(reply, "path"));
 	json_object_put(reply);
 	rc = is_url ? tell_connection(id, where, options->quiet, err) : 0;
-	return rc < 0 ? -1 : EXIT_OK;
+	return rc < 0 ? -1 : KYMO_EXIT_OK;
 }
 
 static void tell_rest(struct json_object *reply)
@@ -231,7 +231,7 @@ static void tell_rest(struct json_object *reply)
 			"the next recorder that sends there sends them\n", json_get_u64(relay, "unsent_events"));
 }
 
-static int take_away(const struct options *options, const char *name, struct err *err)
+static int take_away(const struct options *options, const char *name, struct kymo_err *err)
 {
 	char path[PATH_MAX + CLI_PATH_MAX], bytes[TEXT_QUANTITY_MAX];
 	struct json_object *object, *reply;
@@ -254,13 +254,13 @@ static int take_away(const struct options *options, const char *name, struct err
 			json_get(reply, "relay") ? "sent" : "trace", text(reply, "path"));
 	tell_rest(reply);
 	json_object_put(reply);
-	return EXIT_OK;
+	return KYMO_EXIT_OK;
 }
 
 static int run(int argc, char **argv)
 {
 	struct options options = { 0 };
-	struct err err;
+	struct kymo_err err;
 	int rc;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
@@ -268,15 +268,15 @@ static int run(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[0], "add") == 0)
 		rc = add(&options, argv[1], &err);
 	else if (sink_files_any(&options.files))
-		rc = err_set(&err, EXIT_USAGE, "--rotate-size, --rotate-time, --max-size and --compress go with \"add DIR\"");
+		rc = err_set(&err, KYMO_EXIT_USAGE, "--rotate-size, --rotate-time, --max-size and --compress go with \"add DIR\"");
 	else if (record_relay_any(&options.relay))
-		rc = err_set(&err, EXIT_USAGE, "--live-timer, --spool, --linger, --tls-ca, --tls-pin and --token-file go with \"add URL\"");
+		rc = err_set(&err, KYMO_EXIT_USAGE, "--live-timer, --spool, --linger, --tls-ca, --tls-pin and --token-file go with \"add URL\"");
 	else if (argc == 2 && strcmp(argv[0], "remove") == 0)
 		rc = take_away(&options, argv[1], &err);
 	else if (argc == 1 && strcmp(argv[0], "list") == 0)
 		rc = list(&options, &err);
 	else
-		rc = err_set(&err, EXIT_USAGE, "what to do: list, add DIR or a relay's URL, or remove it or its number");
+		rc = err_set(&err, KYMO_EXIT_USAGE, "what to do: list, add DIR or a relay's URL, or remove it or its number");
 	return rc < 0 ? cli_fail("sink", &err) : rc;
 }
 

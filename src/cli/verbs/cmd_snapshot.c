@@ -46,7 +46,7 @@ static void say(void *context, const char *text)
 
 /* ---- a flight recorder runs ---- */
 
-static struct json_object *request(const struct options *options, struct err *err)
+static struct json_object *request(const struct options *options, struct kymo_err *err)
 {
 	struct json_object *object = json_object_new_object();
 	char output[PATH_MAX + CLI_PATH_MAX];
@@ -73,16 +73,16 @@ static int print_reply(struct json_object *reply, const struct options *options)
 	path = trace ? json_object_get_string(trace) : "?";
 	if (options->format == TABLE_TEXT) {
 		puts(path);
-		return EXIT_OK;
+		return KYMO_EXIT_OK;
 	}
 	if (table_open(&table, stdout, (enum table_format)options->format) < 0)
-		return EXIT_FAILED;
+		return KYMO_EXIT_FAILED;
 	table_value_text(table, "trace", "Trace", path);
-	return cli_close("snapshot", table, EXIT_OK);
+	return cli_close("snapshot", table, KYMO_EXIT_OK);
 }
 
 /* Return: exit status; -1 with @err; INT_MAX: there is no recorder to ask. */
-static int ask(const struct rundir *dir, const struct options *options, struct err *err)
+static int ask(const struct rundir *dir, const struct options *options, struct kymo_err *err)
 {
 	struct json_object *object, *reply;
 	struct domain_info domain;
@@ -126,7 +126,7 @@ static void count_candidate(void *context, const struct process_status *status)
 	candidates->count += wanted && status->state == KYMO_STATE_RECORD;
 }
 
-static int take(const struct session_options *options, struct session_stats *stats, struct err *err)
+static int take(const struct session_options *options, struct session_stats *stats, struct kymo_err *err)
 {
 	struct session *session;
 	int rc;
@@ -140,23 +140,23 @@ static int take(const struct session_options *options, struct session_stats *sta
 	return rc;
 }
 
-static int nothing(const struct session_options *session, struct err *err)
+static int nothing(const struct session_options *session, struct kymo_err *err)
 {
 	if (session->pid_count)
-		return err_set(err, EXIT_EMPTY, "no such process keeps its last events; \"kymo status\" shows "
+		return err_set(err, KYMO_EXIT_EMPTY, "no such process keeps its last events; \"kymo status\" shows "
 			       "those that do as \"flight\"");
-	return err_set(err, EXIT_EMPTY, "there is nothing to take a snapshot of: start programs with \"kymo run "
+	return err_set(err, KYMO_EXIT_EMPTY, "there is nothing to take a snapshot of: start programs with \"kymo run "
 		       "--flight -- CMD\", so that they keep their last events themselves, or let \"kymo record "
 		       "--flight 30s\" keep those of all programs");
 }
 
-static int read_pids(const struct opt_list *list, struct session_options *session, struct err *err)
+static int read_pids(const struct opt_list *list, struct session_options *session, struct kymo_err *err)
 {
 	for (unsigned i = 0; i < list->count; i++) {
 		uint64_t pid;
 
 		if (!text_read_u64(list->item[i], &pid) || !pid || pid > INT32_MAX)
-			return err_set(err, EXIT_USAGE, "'%s' is no process number", list->item[i]);
+			return err_set(err, KYMO_EXIT_USAGE, "'%s' is no process number", list->item[i]);
 		session->pids[session->pid_count++] = (int)pid;
 	}
 	return 0;
@@ -164,7 +164,7 @@ static int read_pids(const struct opt_list *list, struct session_options *sessio
 
 /* Return: exit status; -1 with @err. */
 static int from_memory(const struct rundir *dir, const struct options *options,
-		       struct session_options *session, struct err *err)
+		       struct session_options *session, struct kymo_err *err)
 {
 	struct candidates candidates = { .session = session };
 	struct session_stats stats;
@@ -189,14 +189,14 @@ static int from_memory(const struct rundir *dir, const struct options *options,
 }
 
 static int parse(int argc, char **argv, struct options *options, struct session_options *session,
-		 struct err *err)
+		 struct kymo_err *err)
 {
 	if (opt_parse(opts, options, &argc, &argv, NULL, err) < 0)
 		return -1;
 	if (argc)
-		return err_set(err, EXIT_USAGE, "'%s': snapshot takes no operand; -o says where to", argv[0]);
+		return err_set(err, KYMO_EXIT_USAGE, "'%s': snapshot takes no operand; -o says where to", argv[0]);
 	if (options->last < 0)
-		return err_set(err, EXIT_USAGE, "--last cannot be negative");
+		return err_set(err, KYMO_EXIT_USAGE, "--last cannot be negative");
 	session->last_ns = options->last;
 	return read_pids(&options->pids, session, err);
 }
@@ -206,7 +206,7 @@ static int run(int argc, char **argv)
 	struct session_options session = { .version = KYMO_VERSION, .frozen = true, .say = say };
 	struct options options = { 0 };
 	struct rundir dir;
-	struct err err;
+	struct kymo_err err;
 	int rc;
 
 	if (parse(argc, argv, &options, &session, &err) < 0)

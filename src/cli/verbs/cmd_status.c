@@ -238,10 +238,10 @@ static void print_recorder(struct table *table, const struct view *view)
 		       (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)domain->started_ns);
 }
 
-static int look(struct view *view, struct err *err)
+static int look(struct view *view, struct kymo_err *err)
 {
 	int rc = rundir_open(&view->dir, NULL, false, err);
-	struct err why;
+	struct kymo_err why;
 
 	if (rc)
 		return rc < 0 ? -1 : 0;
@@ -278,7 +278,7 @@ static int print(const struct view *view, const struct list *before, int format)
 	struct table *table;
 
 	if (table_open(&table, stdout, (enum table_format)format) < 0)
-		return EXIT_FAILED;
+		return KYMO_EXIT_FAILED;
 	print_recorder(table, view);
 	if (!view->domain.active)
 		table_note(table, "%s; \"kymo start\" or \"kymo record\" begins.", somebody_records(list) ?
@@ -291,7 +291,7 @@ static int print(const struct view *view, const struct list *before, int format)
 	print_relays(table, json_get(view->sinks, "sinks"));
 	if (!list->count && !list->refused.count)
 		table_note(table, "No traced process; start one with \"kymo run -- CMD\".");
-	return cli_close("status", table, EXIT_OK);
+	return cli_close("status", table, KYMO_EXIT_OK);
 }
 
 static bool something_happens(const struct list *list)
@@ -311,13 +311,13 @@ static void pause_for(int64_t ns)
 }
 
 /* Return: exit status; -1 with @err. */
-static int watch(const struct options *options, struct err *err)
+static int watch(const struct options *options, struct kymo_err *err)
 {
 	const bool clear = options->format == TABLE_TEXT && isatty(STDOUT_FILENO);
 	struct view before = { 0 }, now = { 0 };
 	int status = look(&now, err);
 
-	while (status == EXIT_OK) {
+	while (status == KYMO_EXIT_OK) {
 		if (clear)
 			fputs("\033[H\033[2J", stdout);
 		status = print(&now, &before.list, options->format);
@@ -325,7 +325,7 @@ static int watch(const struct options *options, struct err *err)
 		forget(&before);
 		before = now;
 		now = (struct view){ 0 };
-		if (status == EXIT_OK)
+		if (status == KYMO_EXIT_OK)
 			status = look(&now, err);
 	}
 	forget(&before);
@@ -334,18 +334,18 @@ static int watch(const struct options *options, struct err *err)
 }
 
 /* The rate needs two looks; where nobody records it is not waited for. Return: as watch(). */
-static int once(const struct options *options, struct err *err)
+static int once(const struct options *options, struct kymo_err *err)
 {
 	struct view before = { 0 }, now = { 0 };
 	int status = look(&now, err);
 
-	if (status == EXIT_OK && options->interval && something_happens(&now.list)) {
+	if (status == KYMO_EXIT_OK && options->interval && something_happens(&now.list)) {
 		before = now;
 		now = (struct view){ 0 };
 		pause_for(options->interval > 0 ? options->interval : INTERVAL_NS);
 		status = look(&now, err);
 	}
-	if (status == EXIT_OK)
+	if (status == KYMO_EXIT_OK)
 		status = print(&now, &before.list, options->format);
 	forget(&before);
 	forget(&now);
@@ -355,13 +355,13 @@ static int once(const struct options *options, struct err *err)
 static int run(int argc, char **argv)
 {
 	struct options options = { .interval = -1 };
-	struct err err;
+	struct kymo_err err;
 	int status;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
 		return cli_fail("status", &err);
 	if (argc) {
-		(void)err_set(&err, EXIT_USAGE, "'%s': there are no operands", argv[0]);
+		(void)err_set(&err, KYMO_EXIT_USAGE, "'%s': there are no operands", argv[0]);
 		return cli_fail("status", &err);
 	}
 	region_guard();

@@ -50,7 +50,7 @@ static bool is_there(const struct rundir *dir, const struct domain_info *asked, 
 }
 
 static int stop(const struct rundir *dir, const struct options *options, const struct domain_info *info,
-		struct err *err)
+		struct kymo_err *err)
 {
 	const int64_t timeout = options->timeout ? options->timeout : 30000000000;
 	const int64_t until = now_ns() + timeout;
@@ -70,7 +70,7 @@ static int stop(const struct rundir *dir, const struct options *options, const s
 	}
 	while (rc == 0 && is_there(dir, info, process))
 		if (now_ns() >= until)
-			rc = err_set(err, EXIT_FAILED, "recorder %d was told to stop but is still there; it waits "
+			rc = err_set(err, KYMO_EXIT_FAILED, "recorder %d was told to stop but is still there; it waits "
 				     "for its command, or for its disk", info->pid);
 	if (process >= 0)
 		(void)close(process);
@@ -99,16 +99,16 @@ static int run(int argc, char **argv)
 	struct options options = { 0 };
 	struct domain_info info;
 	struct rundir dir;
-	struct err err;
+	struct kymo_err err;
 	int rc;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
 		return cli_fail("stop", &err);
 	if (argc || options.timeout < 0) {
 		if (argc)
-			(void)err_set(&err, EXIT_USAGE, "'%s': there are no operands", argv[0]);
+			(void)err_set(&err, KYMO_EXIT_USAGE, "'%s': there are no operands", argv[0]);
 		else
-			(void)err_set(&err, EXIT_USAGE, "--timeout cannot be negative");
+			(void)err_set(&err, KYMO_EXIT_USAGE, "--timeout cannot be negative");
 		return cli_fail("stop", &err);
 	}
 	rc = ask_open(&dir, &info, &err);
@@ -120,7 +120,7 @@ static int run(int argc, char **argv)
 		return cli_fail("stop", &err);
 	if (!options.quiet)
 		tell(&info);
-	return EXIT_OK;
+	return KYMO_EXIT_OK;
 }
 
 const struct verb verb_stop = {

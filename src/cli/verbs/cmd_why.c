@@ -37,14 +37,14 @@ static const struct opt opts[] = {
 
 /* ---- operands: a trace is there, a chain has an arrow, a message is a number, the rest is a callback ---- */
 
-static int take(struct why_options *why, const char *operand, struct err *err)
+static int take(struct why_options *why, const char *operand, struct kymo_err *err)
 {
 	if (strstr(operand, "->"))
 		why->pattern = operand;
 	else if (!text_read_u64(operand, &why->message))
 		why->callback = operand;
 	else if (!why->message)
-		return err_set(err, EXIT_USAGE, "Messages are numbered from 1: 0 is none.");
+		return err_set(err, KYMO_EXIT_USAGE, "Messages are numbered from 1: 0 is none.");
 	return 0;
 }
 
@@ -56,7 +56,7 @@ static bool is_trace(int argc, char **argv, int i)
 	return argc > 1 && !strstr(argv[i], "->") && (i == 0 || (i == 1 && strstr(argv[0], "->")));
 }
 
-static int take_operands(int *argc, char **argv, struct why_options *why, struct err *err)
+static int take_operands(int *argc, char **argv, struct why_options *why, struct kymo_err *err)
 {
 	int count = *argc, kept = 0, asked = -1;
 
@@ -64,7 +64,7 @@ static int take_operands(int *argc, char **argv, struct why_options *why, struct
 		if (is_trace(count, argv, i))
 			continue;
 		if (asked >= 0)
-			return err_set(err, EXIT_USAGE, "One chain, callback or message at a time: '%s' and '%s'. (Traces are "
+			return err_set(err, KYMO_EXIT_USAGE, "One chain, callback or message at a time: '%s' and '%s'. (Traces are "
 				       "paths; which of both is not there?)", argv[asked], argv[i]);
 		asked = i;
 	}
@@ -77,13 +77,13 @@ static int take_operands(int *argc, char **argv, struct why_options *why, struct
 	return 0;
 }
 
-static int print_why(struct ctf_reader *reader, const char *path, struct why_options *options, bool strict,
-		     struct err *err)
+static int print_why(struct kymo_ctf_reader *reader, const char *path, struct why_options *options, bool strict,
+		     struct kymo_err *err)
 {
 	struct answer answer;
 
 	if (answer_begin(&answer, "why", reader, options->format, options->clock, err))
-		return EXIT_FAILED;
+		return KYMO_EXIT_FAILED;
 	options->progress = progress_trace;
 	options->context = &answer.progress;
 	return answer_finish(&answer, why_run(reader, path, options, answer.table, &answer.lost, err), strict, err);
@@ -96,8 +96,8 @@ static int run(int argc, char **argv)
 	struct simclock *clock = NULL;
 	struct align *align = NULL;
 	struct cli_traces traces;
-	struct ctf_reader *reader;
-	struct err err = { 0 };
+	struct kymo_ctf_reader *reader;
+	struct kymo_err err = { 0 };
 	int status;
 
 	if (opt_parse(opts, &o, &argc, &argv, NULL, &err) || take_operands(&argc, argv, &why, &err) ||
@@ -108,14 +108,14 @@ static int run(int argc, char **argv)
 	why.worst = !o.worst ? 1 : o.worst < WHY_WORST_MAX ? (unsigned)o.worst : WHY_WORST_MAX;
 	why.all_topics = o.all;
 	why.latest = o.latest;
-	ctf_threads(reader, 0);
+	kymo_ctf_threads(reader, 0);
 	why.told_lost = cli_traces_lost(&traces, "why");
 	status = cli_clock(o.clock, reader, traces.name, &clock, &err);
 	why.clock = clock;
 	status = status || cli_read_window(reader, clock, o.begin, o.end, &why.begin_ns, &why.end_ns, &err) ?
 		 (int)err.status : print_why(reader, traces.name, &why, o.strict, &err);
 	answer_warn("why", reader);
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 	simclock_free(clock);
 	align_destroy(align);
 	return answer_end("why", status, &err);

@@ -193,23 +193,23 @@ static bool begins_with_frame(int fd)
 	       (le32toh(magic) == ZSTD_MAGICNUMBER || le32toh(magic) == TABLE_MAGIC);
 }
 
-int packed_open(int fd, struct packed **result, struct err *err)
+int packed_open(int fd, struct packed **result, struct kymo_err *err)
 {
 	struct packed *p = calloc(1, sizeof *p);
 	struct stat st;
 
 	if (!p)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	p->held = NONE;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		packed_close(p);
-		return err_set(err, EXIT_INPUT, "cannot be read");
+		return err_set(err, KYMO_EXIT_INPUT, "cannot be read");
 	}
 	if (!read_table(p, fd, (uint64_t)st.st_size))
 		scan(p, fd, (uint64_t)st.st_size);
 	if (p->cut && !p->count && !begins_with_frame(fd)) {
 		packed_close(p);
-		return err_set(err, EXIT_INPUT, "is not compressed, though it is called so");
+		return err_set(err, KYMO_EXIT_INPUT, "is not compressed, though it is called so");
 	}
 	*result = p;
 	return 0;

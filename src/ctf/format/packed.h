@@ -35,7 +35,7 @@ size_t packed_plain_length(const char *name);
  * Return: 0 and *@packed; -1 with @err: it is no such file, frames are too large, no memory.
  * Context: allocates, blocks.
  */
-int packed_open(int fd, struct packed **packed, struct err *err);
+int packed_open(int fd, struct packed **packed, struct kymo_err *err);
 
 /** packed_size() - bytes, unpacked. */
 uint64_t packed_size(const struct packed *packed);

@@ -19,9 +19,9 @@
 #define CLASS_FACTS 1		/* stream class of facts in kymo's traces; ctf/write/writer.h */
 
 struct copying {
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	struct ctf_copied *copied;
-	struct err *err;
+	struct kymo_err *err;
 	int64_t begin, end;		/* epoch */
 	char path[PATH_MAX];		/* of the file that is written */
 	int fd;
@@ -29,7 +29,7 @@ struct copying {
 
 static int failed(struct copying *c)
 {
-	return err_set(c->err, EXIT_FAILED, "cannot write %s: %s", c->path, strerror(errno));
+	return err_set(c->err, KYMO_EXIT_FAILED, "cannot write %s: %s", c->path, strerror(errno));
 }
 
 static int put(struct copying *c, const void *bytes, size_t size)
@@ -57,7 +57,7 @@ static int put_range(struct copying *c, struct ctf_stream *s, uint64_t from, uin
 		int64_t have = window_need(s, from, to - from < PIECE ? to - from : PIECE);
 
 		if (have <= 0)
-			return err_set(c->err, EXIT_INPUT, "%s: cannot be read", s->file[s->file_index].path);
+			return err_set(c->err, KYMO_EXIT_INPUT, "%s: cannot be read", s->file[s->file_index].path);
 		if (put(c, s->window.bytes + (from - s->window.offset), (size_t)have))
 			return -1;
 		from += (uint64_t)have;
@@ -250,7 +250,7 @@ static int copy_stream(struct copying *c, const struct ctf_stream *from, const c
 	int result = 0;
 
 	if (!s)
-		return err_set(c->err, EXIT_FAILED, "out of memory");
+		return err_set(c->err, KYMO_EXIT_FAILED, "out of memory");
 	while (!result && stream_next_packet(s)) {
 		if (file != s->file_index) {
 			result = close_file(c, 0);
@@ -273,7 +273,7 @@ static int copy_metadata(struct copying *c, const struct ctf_trace *trace, const
 	char buffer[16384];
 
 	if (from < 0)
-		return err_set(c->err, EXIT_INPUT, "%s: %s", trace->metadata_path, strerror(errno));
+		return err_set(c->err, KYMO_EXIT_INPUT, "%s: %s", trace->metadata_path, strerror(errno));
 	result = open_file(c, directory, trace->metadata_path);
 	while (!result && left) {
 		ssize_t got = read(from, buffer, left < sizeof buffer ? (size_t)left : sizeof buffer);
@@ -301,7 +301,7 @@ static int make_directory(struct copying *c, const struct ctf_trace *trace, cons
 	while (*below == '/')
 		below++;
 	if (snprintf(path, PATH_MAX, "%s/%s", to, below) >= PATH_MAX)
-		return err_set(c->err, EXIT_FAILED, "the path %.100s... is too long", to);
+		return err_set(c->err, KYMO_EXIT_FAILED, "the path %.100s... is too long", to);
 	for (char *slash = path + strlen(to) + 1; *slash; slash++)
 		if (*slash == '/') {
 			*slash = 0;
@@ -309,16 +309,16 @@ static int make_directory(struct copying *c, const struct ctf_trace *trace, cons
 			*slash = '/';
 		}
 	if (mkdir(path, 0777) < 0 && errno != EEXIST)
-		return err_set(c->err, EXIT_FAILED, "cannot make %s: %s", path, strerror(errno));
+		return err_set(c->err, KYMO_EXIT_FAILED, "cannot make %s: %s", path, strerror(errno));
 	return 0;
 }
 
-int ctf_copy(struct ctf_reader *reader, const char *to, int64_t begin_ns, int64_t end_ns,
-	     struct ctf_copied *copied, struct err *err)
+int ctf_copy(struct kymo_ctf_reader *reader, const char *to, int64_t begin_ns, int64_t end_ns,
+	     struct ctf_copied *copied, struct kymo_err *err)
 {
 	struct copying c = { .reader = reader, .copied = copied, .err = err, .begin = begin_ns, .end = end_ns, .fd = -1 };
 	char directory[PATH_MAX];
-	int result = ctf_window(reader, INT64_MIN, INT64_MAX, err);
+	int result = kymo_ctf_window(reader, INT64_MIN, INT64_MAX, err);
 
 	*copied = (struct ctf_copied) { 0 };
 	for (unsigned i = 0; i < reader->trace_count && !result; i++) {

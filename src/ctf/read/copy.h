@@ -25,7 +25,7 @@ struct ctf_copied {
  * Return: 0; -1 with @err; what was written stays. Context: allocates, blocks; rewinds @reader, and takes
  * its window away.
  */
-int ctf_copy(struct ctf_reader *reader, const char *to, int64_t begin_ns, int64_t end_ns,
-	     struct ctf_copied *copied, struct err *err);
+int ctf_copy(struct kymo_ctf_reader *reader, const char *to, int64_t begin_ns, int64_t end_ns,
+	     struct ctf_copied *copied, struct kymo_err *err);
 
 #endif

@@ -84,7 +84,7 @@ static int fill(struct layout *l, const struct frame *outer, struct ctf_node *no
 
 static int failed(struct layout *l, const char *what, const char *name)
 {
-	return err_set(l->err, EXIT_INPUT, "%s: %s: %s \"%s\"", l->path, l->place, what, name);
+	return err_set(l->err, KYMO_EXIT_INPUT, "%s: %s: %s \"%s\"", l->path, l->place, what, name);
 }
 
 static bool same(const char *name, const char *part, size_t size)

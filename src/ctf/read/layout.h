@@ -56,7 +56,7 @@ struct layout {
 	unsigned nodes;
 	unsigned depth;
 	uint8_t making;			/* the scope under construction */
-	struct err *err;
+	struct kymo_err *err;
 };
 
 /**

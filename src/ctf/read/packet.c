@@ -26,11 +26,11 @@ static const struct { const char *name; uint32_t has; size_t offset; } numbers[]
 	{ "events_discarded", HAS_DISCARDED, offsetof(struct packet, discarded) },
 };
 
-static struct ctf_value *bound_value(struct gather *g, const struct ctf_node *node)
+static struct kymo_ctf_value *bound_value(struct gather *g, const struct ctf_node *node)
 {
 	struct ctf_stream *s = g->stream;
 
-	for (unsigned i = 0; i < CTF_BIND_FIELDS && g->depth == 1; i++)
+	for (unsigned i = 0; i < KYMO_CTF_BIND_FIELDS && g->depth == 1; i++)
 		if (s->packet_names[i] && !strcmp(s->packet_names[i], node->name))
 			return &s->packet_value[i];
 	return NULL;
@@ -60,7 +60,7 @@ static void gather_close(void *arg, const struct ctf_node *node)
 static void gather_number(void *arg, const struct ctf_node *node, uint64_t value)
 {
 	struct gather *g = arg;
-	struct ctf_value *bound;
+	struct kymo_ctf_value *bound;
 
 	if (g->uuid_left && !node->name[0]) {
 		g->packet.uuid[16 - g->uuid_left--] = (uint8_t)value;

@@ -16,9 +16,9 @@
 #include "ctf/read/reader.h"
 #include "ctf/read/walk.h"
 
-/* Destinations of values: 0..CTF_BIND_FIELDS-1 are ctf_event.value[], then what every event has. */
+/* Destinations of values: 0..KYMO_CTF_BIND_FIELDS-1 are ctf_event.value[], then what every event has. */
 enum plan_target {
-	TARGET_VPID = CTF_BIND_FIELDS, TARGET_VTID, TARGET_PROCNAME, TARGET_CPU, TARGET_INIT,
+	TARGET_VPID = KYMO_CTF_BIND_FIELDS, TARGET_VTID, TARGET_PROCNAME, TARGET_CPU, TARGET_INIT,
 	TARGET_COUNT,
 };
 
@@ -76,7 +76,7 @@ struct plan {
 
 /* Values of the event being decoded. */
 struct plan_out {
-	struct ctf_event *event;	/* NULL: only the size of the event is wanted */
+	struct kymo_ctf_event *event;	/* NULL: only the size of the event is wanted */
 	char *text[TARGET_COUNT];	/* copies of texts that have no NUL; owned */
 };
 

@@ -23,7 +23,7 @@ static double as_double(const struct ctf_node *node, uint64_t bits)
 
 void plan_number(struct plan_out *out, int target, const struct ctf_node *node, uint64_t value)
 {
-	struct ctf_event *event = out->event;
+	struct kymo_ctf_event *event = out->event;
 
 	if (!event)
 		return;
@@ -41,7 +41,7 @@ void plan_number(struct plan_out *out, int target, const struct ctf_node *node, 
 		event->init_ns = value;
 		break;
 	default:
-		if (target < 0 || target >= CTF_BIND_FIELDS)
+		if (target < 0 || target >= KYMO_CTF_BIND_FIELDS)
 			break;
 		event->value[target].present = 1;
 		event->value[target].size = node->type->size;
@@ -54,13 +54,13 @@ void plan_number(struct plan_out *out, int target, const struct ctf_node *node, 
 
 static void put_bytes(struct plan_out *out, int target, const char *bytes, uint64_t size)
 {
-	struct ctf_value *value;
+	struct kymo_ctf_value *value;
 
 	if (!out->event)
 		return;
 	if (target == TARGET_PROCNAME) {
 		out->event->procname = bytes;
-	} else if (target >= 0 && target < CTF_BIND_FIELDS) {
+	} else if (target >= 0 && target < KYMO_CTF_BIND_FIELDS) {
 		value = &out->event->value[target];
 		value->bytes = bytes;
 		value->size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
@@ -92,7 +92,7 @@ void plan_out_free(struct plan_out *out)
 		free(out->text[i]);
 }
 
-/* @count elements at @at, by the rules of struct ctf_value. */
+/* @count elements at @at, by the rules of struct kymo_ctf_value. */
 static void put_elements(struct plan_out *out, int target, const struct ctf_node *node,
 			 const char *at, uint64_t count)
 {
@@ -187,7 +187,7 @@ static void load_one(const struct plan_load *load, const uint8_t *run, struct cu
 
 static void contexts(const struct plan *plan, const uint8_t *run, struct plan_out *out)
 {
-	struct ctf_event *event = out->event;
+	struct kymo_ctf_event *event = out->event;
 
 	if (!event)
 		return;
@@ -291,7 +291,7 @@ enum walk_result plan_run(const struct plan *plan, struct ctf_node *const scope[
 
 static inline void fetch_one(const struct plan_fetch *fetch, const uint8_t *at, struct plan_out *out)
 {
-	struct ctf_value value = { .present = 1 };
+	struct kymo_ctf_value value = { .present = 1 };
 
 	at += fetch->at;
 	switch (fetch->kind) {
@@ -331,7 +331,7 @@ static inline void fetch_one(const struct plan_fetch *fetch, const uint8_t *at, 
 		put_elements(out, fetch->target, fetch->node, (const char *)at, fetch->node->type->length);
 		return;
 	}
-	if (fetch->target < CTF_BIND_FIELDS)
+	if (fetch->target < KYMO_CTF_BIND_FIELDS)
 		out->event->value[fetch->target] = value;
 	else
 		plan_number(out, fetch->target, fetch->node, value.u);

@@ -8,7 +8,7 @@
 #include "ctf/read/reader_impl.h"
 #include "ctf/read/reader_print.h"
 
-static void keep_warning(struct ctf_reader *reader, char *text)
+static void keep_warning(struct kymo_ctf_reader *reader, char *text)
 {
 	if (text && reader->warning_count == WARNINGS_MAX) {
 		free(text);
@@ -31,7 +31,7 @@ static void keep_warning(struct ctf_reader *reader, char *text)
 		reader->warning[reader->warning_count++] = text;
 }
 
-void reader_warn(struct ctf_reader *reader, const char *format, ...)
+void reader_warn(struct kymo_ctf_reader *reader, const char *format, ...)
 {
 	va_list args;
 	char *text;
@@ -57,7 +57,7 @@ static inline bool before(const struct heap_entry *a, const struct heap_entry *b
 	return first;
 }
 
-static inline void sift(struct ctf_reader *r, unsigned at, struct heap_entry entry)
+static inline void sift(struct kymo_ctf_reader *r, unsigned at, struct heap_entry entry)
 {
 	struct heap_entry *heap = r->heap;
 	unsigned count = r->heap_count;
@@ -78,7 +78,7 @@ static inline void sift(struct ctf_reader *r, unsigned at, struct heap_entry ent
 }
 
 /* Keep an entry behind the last one, so that sift() need not ask whether there is one. */
-static void heap_end(struct ctf_reader *r)
+static void heap_end(struct kymo_ctf_reader *r)
 {
 	static struct ctf_stream last = { .index = UINT32_MAX };
 
@@ -86,7 +86,7 @@ static void heap_end(struct ctf_reader *r)
 }
 
 /* The stream with its next events; another copy of it when threads find them. NULL: it ended. */
-static struct ctf_stream *refill(struct ctf_reader *r, struct ctf_stream *s)
+static struct ctf_stream *refill(struct kymo_ctf_reader *r, struct ctf_stream *s)
 {
 	if (r->ahead)
 		return ahead_next(r->ahead, s->index);
@@ -94,7 +94,7 @@ static struct ctf_stream *refill(struct ctf_reader *r, struct ctf_stream *s)
 }
 
 /* Of all streams that have something. */
-static void heap_build(struct ctf_reader *r)
+static void heap_build(struct kymo_ctf_reader *r)
 {
 	if (r->threads && !r->growing && !r->ahead)
 		r->ahead = ahead_start(r, r->threads);
@@ -113,24 +113,24 @@ static void heap_build(struct ctf_reader *r)
 	r->started = true;
 }
 
-void reader_settle(struct ctf_reader *r)
+void reader_settle(struct kymo_ctf_reader *r)
 {
 	if (r->last)
 		r->last->next++;
 	r->last = NULL;
 }
 
-static int heap_room(struct ctf_reader *r, struct err *err)
+static int heap_room(struct kymo_ctf_reader *r, struct kymo_err *err)
 {
 	struct heap_entry *bigger = realloc(r->heap, (r->stream_count + 1) * sizeof *bigger);
 
 	if (!bigger)
-		return err_set(err, EXIT_FAILED, "out of memory for %u streams", r->stream_count);
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory for %u streams", r->stream_count);
 	r->heap = bigger;
 	return 0;
 }
 
-int reader_resume(struct ctf_reader *r, struct err *err)
+int reader_resume(struct kymo_ctf_reader *r, struct kymo_err *err)
 {
 	if (heap_room(r, err))
 		return -1;
@@ -140,7 +140,7 @@ int reader_resume(struct ctf_reader *r, struct err *err)
 }
 
 /* The top went forward: have it in its place again, or take it out. */
-static void heap_fix(struct ctf_reader *r)
+static void heap_fix(struct kymo_ctf_reader *r)
 {
 	struct ctf_stream *s = r->heap[0].stream;
 	struct heap_entry entry;
@@ -158,7 +158,7 @@ static void heap_fix(struct ctf_reader *r)
 }
 
 /* Up to which time the top's events come before those of all other streams. */
-static int64_t run_until(const struct ctf_reader *r)
+static int64_t run_until(const struct kymo_ctf_reader *r)
 {
 	const struct heap_entry *second = &r->heap[1];
 	int64_t until;
@@ -176,11 +176,11 @@ static int64_t run_until(const struct ctf_reader *r)
 /* ---- events ---- */
 
 /* What all events of a packet have in common lies together, from bound to class. */
-#define COMMON_BEGIN offsetof(struct ctf_event, bound)
-#define COMMON_END offsetof(struct ctf_event, value)
+#define COMMON_BEGIN offsetof(struct kymo_ctf_event, bound)
+#define COMMON_END offsetof(struct kymo_ctf_event, value)
 
-static inline void give_common(const struct ctf_reader *r, const struct ctf_stream *s, int64_t key,
-			       struct ctf_event *event)
+static inline void give_common(const struct kymo_ctf_reader *r, const struct ctf_stream *s, int64_t key,
+			       struct kymo_ctf_event *event)
 {
 	memcpy((char *)event + COMMON_BEGIN, (const char *)&s->context + COMMON_BEGIN,
 	       COMMON_END - COMMON_BEGIN);
@@ -190,9 +190,9 @@ static inline void give_common(const struct ctf_reader *r, const struct ctf_stre
 		event->ns = r->map_time(r->map_context, key);
 }
 
-static void give_loss(const struct ctf_stream *s, struct ctf_event *event)
+static void give_loss(const struct ctf_stream *s, struct kymo_ctf_event *event)
 {
-	event->bound = CTF_LOSS;
+	event->bound = KYMO_CTF_LOSS;
 	event->class = NULL;
 	event->loss_begin_ns = clock_to_ns(s->class, s->loss_begin);
 	event->loss_end_ns = clock_to_ns(s->class, s->loss_end);
@@ -202,19 +202,19 @@ static void give_loss(const struct ctf_stream *s, struct ctf_event *event)
 
 /* Values that do not come out of this event; and those that may not, before it is asked. */
 static void give_packet_values(const struct ctf_stream *s, const struct event_class *class,
-			       struct ctf_event *event)
+			       struct kymo_ctf_event *event)
 {
-	for (unsigned i = 0; i < CTF_BIND_FIELDS; i++) {
+	for (unsigned i = 0; i < KYMO_CTF_BIND_FIELDS; i++) {
 		if (!((class->absent | class->maybe) >> i & 1))
 			continue;
-		event->value[i] = class->packet_value[i] < 0 ? (struct ctf_value) { 0 } :
+		event->value[i] = class->packet_value[i] < 0 ? (struct kymo_ctf_value) { 0 } :
 				  s->packet_value[class->packet_value[i]];
 	}
 }
 
 /* In both places where it stands: the call would cost as much as the rest. */
 static inline __attribute__((always_inline))
-int give(struct ctf_reader *r, struct ctf_stream *s, struct ctf_event *event)
+int give(struct kymo_ctf_reader *r, struct ctf_stream *s, struct kymo_ctf_event *event)
 {
 	const struct event_record *record = s->next;
 	const struct event_class *class;
@@ -239,7 +239,7 @@ int give(struct ctf_reader *r, struct ctf_stream *s, struct ctf_event *event)
 	return 1;
 }
 
-static int next_stream(struct ctf_reader *r, struct ctf_event *event)
+static int next_stream(struct kymo_ctf_reader *r, struct kymo_ctf_event *event)
 {
 	if (!r->started)
 		heap_build(r);
@@ -253,11 +253,11 @@ static int next_stream(struct ctf_reader *r, struct ctf_event *event)
 	return give(r, r->last, event);
 }
 
-int ctf_next(struct ctf_reader *r, struct ctf_event *event, struct err *err)
+int kymo_ctf_next(struct kymo_ctf_reader *r, struct kymo_ctf_event *event, struct kymo_err *err)
 {
 	struct ctf_stream *s = r->last;
 
-	(void)err;	/* what goes wrong behind ctf_open() is forgiven and warned of */
+	(void)err;	/* what goes wrong behind kymo_ctf_open() is forgiven and warned of */
 	if (__builtin_expect(s != NULL, 1)) {
 		s->next++;
 		if (__builtin_expect(s->next < s->batch_end && s->next->key <= r->run_until, 1))
@@ -268,18 +268,18 @@ int ctf_next(struct ctf_reader *r, struct ctf_event *event, struct err *err)
 
 /* ---- life ---- */
 
-int ctf_open(const char *path, struct ctf_reader **reader, struct err *err)
+int kymo_ctf_open(const char *path, struct kymo_ctf_reader **reader, struct kymo_err *err)
 {
-	return ctf_open_all(&path, 1, reader, err);
+	return kymo_ctf_open_all(&path, 1, reader, err);
 }
 
-int ctf_open_all(const char *const *path, unsigned paths, struct ctf_reader **reader, struct err *err)
+int kymo_ctf_open_all(const char *const *path, unsigned paths, struct kymo_ctf_reader **reader, struct kymo_err *err)
 {
-	struct ctf_reader *r = calloc(1, sizeof *r);
+	struct kymo_ctf_reader *r = calloc(1, sizeof *r);
 	int status = 0;
 
 	if (!r)
-		return err_set(err, EXIT_FAILED, "%s: out of memory", *path);
+		return err_set(err, KYMO_EXIT_FAILED, "%s: out of memory", *path);
 	pthread_mutex_init(&r->warning_lock, NULL);
 	r->window_begin = INT64_MIN;
 	r->window_end = INT64_MAX;
@@ -287,21 +287,21 @@ int ctf_open_all(const char *const *path, unsigned paths, struct ctf_reader **re
 	for (unsigned i = 0; i < paths && !status; i++)
 		status = tree_open(r, path[i], err);
 	if (status || classes_plan(r, err) || heap_room(r, err)) {
-		ctf_close(r);
+		kymo_ctf_close(r);
 		return -1;
 	}
-	(void)ctf_rewind(r, err);	/* cannot fail */
+	(void)kymo_ctf_rewind(r, err);	/* cannot fail */
 	*reader = r;
 	return 0;
 }
 
-static void bind_free(struct ctf_reader *r)
+static void bind_free(struct kymo_ctf_reader *r)
 {
-	struct ctf_bind *bind = (struct ctf_bind *)r->bind;
+	struct kymo_ctf_bind *bind = (struct kymo_ctf_bind *)r->bind;
 
 	for (unsigned i = 0; i < r->bind_count; i++) {
 		free((char *)bind[i].event);
-		for (unsigned k = 0; k < CTF_BIND_FIELDS; k++)
+		for (unsigned k = 0; k < KYMO_CTF_BIND_FIELDS; k++)
 			free((char *)bind[i].field[k]);
 	}
 	free(bind);
@@ -309,7 +309,7 @@ static void bind_free(struct ctf_reader *r)
 	r->bind_count = 0;
 }
 
-void ctf_close(struct ctf_reader *r)
+void kymo_ctf_close(struct kymo_ctf_reader *r)
 {
 	if (!r)
 		return;
@@ -335,7 +335,7 @@ void ctf_close(struct ctf_reader *r)
 	free(r);
 }
 
-int ctf_rewind(struct ctf_reader *r, struct err *err)
+int kymo_ctf_rewind(struct kymo_ctf_reader *r, struct kymo_err *err)
 {
 	(void)err;
 	ahead_stop(r->ahead);
@@ -348,12 +348,12 @@ int ctf_rewind(struct ctf_reader *r, struct err *err)
 	return 0;
 }
 
-static int copy_bind(struct ctf_bind *to, const struct ctf_bind *from)
+static int copy_bind(struct kymo_ctf_bind *to, const struct kymo_ctf_bind *from)
 {
 	to->event = strdup(from->event);
 	if (!to->event)
 		return -1;
-	for (unsigned k = 0; k < CTF_BIND_FIELDS && from->field[k]; k++) {
+	for (unsigned k = 0; k < KYMO_CTF_BIND_FIELDS && from->field[k]; k++) {
 		to->field[k] = strdup(from->field[k]);
 		if (!to->field[k])
 			return -1;
@@ -361,9 +361,9 @@ static int copy_bind(struct ctf_bind *to, const struct ctf_bind *from)
 	return 0;
 }
 
-int ctf_bind(struct ctf_reader *r, const struct ctf_bind *table, unsigned count, struct err *err)
+int kymo_ctf_bind(struct kymo_ctf_reader *r, const struct kymo_ctf_bind *table, unsigned count, struct kymo_err *err)
 {
-	struct ctf_bind *copy;
+	struct kymo_ctf_bind *copy;
 
 	if (!table)
 		count = 0;
@@ -372,79 +372,79 @@ int ctf_bind(struct ctf_reader *r, const struct ctf_bind *table, unsigned count,
 	r->bind = copy;
 	r->bind_count = copy ? count : 0;
 	if (!copy)
-		return err_set(err, EXIT_FAILED, "out of memory for %u bindings", count);
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory for %u bindings", count);
 	for (unsigned i = 0; i < count; i++)
 		if (copy_bind(&copy[i], &table[i]))
-			return err_set(err, EXIT_FAILED, "out of memory for %u bindings", count);
+			return err_set(err, KYMO_EXIT_FAILED, "out of memory for %u bindings", count);
 	if (classes_plan(r, err))
 		return -1;
-	return ctf_rewind(r, err);
+	return kymo_ctf_rewind(r, err);
 }
 
-void ctf_threads(struct ctf_reader *r, unsigned threads)
+void kymo_ctf_threads(struct kymo_ctf_reader *r, unsigned threads)
 {
-	(void)ctf_rewind(r, NULL);
+	(void)kymo_ctf_rewind(r, NULL);
 	r->threads = threads ? threads - 1 : ahead_threads(r);
 }
 
-void ctf_only_bound(struct ctf_reader *r, bool only)
+void kymo_ctf_only_bound(struct kymo_ctf_reader *r, bool only)
 {
 	if (r->only_bound != only)
-		(void)ctf_rewind(r, NULL);
+		(void)kymo_ctf_rewind(r, NULL);
 	r->only_bound = only;
 }
 
-void ctf_until(struct ctf_reader *r, int64_t end_ns)
+void kymo_ctf_until(struct kymo_ctf_reader *r, int64_t end_ns)
 {
 	r->window_end = end_ns;
 }
 
-int ctf_window(struct ctf_reader *r, int64_t begin_ns, int64_t end_ns, struct err *err)
+int kymo_ctf_window(struct kymo_ctf_reader *r, int64_t begin_ns, int64_t end_ns, struct kymo_err *err)
 {
 	r->window_begin = begin_ns;
 	r->window_end = end_ns;
-	return ctf_rewind(r, err);
+	return kymo_ctf_rewind(r, err);
 }
 
-void ctf_map_time(struct ctf_reader *r, int64_t (*map)(const void *context, int64_t ns), const void *context)
+void kymo_ctf_map_time(struct kymo_ctf_reader *r, int64_t (*map)(const void *context, int64_t ns), const void *context)
 {
 	r->map_time = map;
 	r->map_context = context;
 }
 
-int64_t ctf_mapped(const struct ctf_reader *r, int64_t ns)
+int64_t kymo_ctf_mapped(const struct kymo_ctf_reader *r, int64_t ns)
 {
 	return r->map_time ? r->map_time(r->map_context, ns) : ns;
 }
 
 /* ---- what is known without events ---- */
 
-unsigned ctf_class_count(const struct ctf_reader *r)
+unsigned kymo_ctf_class_count(const struct kymo_ctf_reader *r)
 {
 	return r->class_count;
 }
 
-const struct ctf_event_class *ctf_class(const struct ctf_reader *r, unsigned index)
+const struct kymo_ctf_event_class *kymo_ctf_class(const struct kymo_ctf_reader *r, unsigned index)
 {
 	return index < r->class_count ? &r->class[index]->pub : NULL;
 }
 
-unsigned ctf_trace_count(const struct ctf_reader *r)
+unsigned kymo_ctf_trace_count(const struct kymo_ctf_reader *r)
 {
 	return r->trace_count;
 }
 
-const struct ctf_trace_info *ctf_trace(const struct ctf_reader *r, unsigned index)
+const struct kymo_ctf_trace_info *kymo_ctf_trace(const struct kymo_ctf_reader *r, unsigned index)
 {
 	return index < r->trace_count ? &r->trace[index]->info : NULL;
 }
 
-unsigned ctf_stream_count(const struct ctf_reader *r)
+unsigned kymo_ctf_stream_count(const struct kymo_ctf_reader *r)
 {
 	return r->stream_count;
 }
 
-const struct ctf_stream_info *ctf_stream(const struct ctf_reader *r, unsigned index)
+const struct kymo_ctf_stream_info *kymo_ctf_stream(const struct kymo_ctf_reader *r, unsigned index)
 {
 	if (index >= r->stream_count)
 		return NULL;
@@ -453,12 +453,12 @@ const struct ctf_stream_info *ctf_stream(const struct ctf_reader *r, unsigned in
 	return &r->stream[index]->info;
 }
 
-unsigned ctf_warning_count(const struct ctf_reader *r)
+unsigned kymo_ctf_warning_count(const struct kymo_ctf_reader *r)
 {
 	return r->warning_count;
 }
 
-const char *ctf_warning(const struct ctf_reader *r, unsigned index)
+const char *kymo_ctf_warning(const struct kymo_ctf_reader *r, unsigned index)
 {
 	return index < r->warning_count ? r->warning[index] : NULL;
 }

@@ -32,7 +32,7 @@ struct ahead_stream {
 };
 
 struct ahead {
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	pthread_mutex_t lock;
 	pthread_cond_t work, made;	/* there is room for a batch; a batch was made */
 	unsigned idle;			/* threads that wait for work */
@@ -161,7 +161,7 @@ struct ctf_stream *ahead_next(struct ahead *a, unsigned index)
 /* ---- life ---- */
 
 /* Bytes of a window; 0: there are too many streams. Short ones do not count. */
-static size_t lane_size(const struct ctf_reader *reader)
+static size_t lane_size(const struct kymo_ctf_reader *reader)
 {
 	size_t large = 0, size;
 
@@ -173,7 +173,7 @@ static size_t lane_size(const struct ctf_reader *reader)
 	return size > LANE_MAX ? LANE_MAX : size & ~(LANE_MIN - 1);
 }
 
-unsigned ahead_threads(const struct ctf_reader *reader)
+unsigned ahead_threads(const struct kymo_ctf_reader *reader)
 {
 	uint64_t bytes = 0;
 	cpu_set_t cpus;
@@ -207,7 +207,7 @@ void ahead_stop(struct ahead *a)
 	free(a);
 }
 
-struct ahead *ahead_start(struct ctf_reader *reader, unsigned threads)
+struct ahead *ahead_start(struct kymo_ctf_reader *reader, unsigned threads)
 {
 	unsigned count = reader->stream_count;
 	size_t lane_bytes = lane_size(reader);

@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-struct ctf_reader;
+struct kymo_ctf_reader;
 struct ctf_stream;
 struct ahead;
 
@@ -23,7 +23,7 @@ struct ahead;
  *
  * Return: NULL when there is no memory or no thread; then read without. Context: allocates.
  */
-struct ahead *ahead_start(struct ctf_reader *reader, unsigned threads);
+struct ahead *ahead_start(struct kymo_ctf_reader *reader, unsigned threads);
 
 /** ahead_stop() - end the threads and forget what they made. NULL: nothing. Context: blocks. */
 void ahead_stop(struct ahead *ahead);
@@ -37,6 +37,6 @@ void ahead_stop(struct ahead *ahead);
 struct ctf_stream *ahead_next(struct ahead *ahead, unsigned index);
 
 /** ahead_threads() - how many threads help when the user leaves it to us. */
-unsigned ahead_threads(const struct ctf_reader *reader);
+unsigned ahead_threads(const struct kymo_ctf_reader *reader);
 
 #endif

@@ -30,9 +30,9 @@ static void move_offsets(struct ctf_trace *trace, int64_t to_ns)
 	trace->shifted_ns = to_ns;
 }
 
-static struct ctf_shift *copy(const struct ctf_shift *point, unsigned points)
+static struct kymo_ctf_shift *copy(const struct kymo_ctf_shift *point, unsigned points)
 {
-	struct ctf_shift *copy = malloc(points * sizeof *copy);
+	struct kymo_ctf_shift *copy = malloc(points * sizeof *copy);
 
 	if (copy)
 		memcpy(copy, point, points * sizeof *copy);
@@ -40,7 +40,7 @@ static struct ctf_shift *copy(const struct ctf_shift *point, unsigned points)
 }
 
 /* @shift less what it is at the first point, by times that this was added to. */
-static void leave_changes(struct ctf_shift *shift, unsigned points)
+static void leave_changes(struct kymo_ctf_shift *shift, unsigned points)
 {
 	int64_t first_ns = shift->by_ns;
 
@@ -50,13 +50,13 @@ static void leave_changes(struct ctf_shift *shift, unsigned points)
 	}
 }
 
-int ctf_align(struct ctf_reader *reader, unsigned index, const struct ctf_shift *point, unsigned points,
-	      struct err *err)
+int kymo_ctf_align(struct kymo_ctf_reader *reader, unsigned index, const struct kymo_ctf_shift *point, unsigned points,
+	      struct kymo_err *err)
 {
 	struct ctf_trace *trace = index < reader->trace_count ? reader->trace[index] : NULL;
 	bool changes = false;
 
-	(void)ctf_rewind(reader, err);
+	(void)kymo_ctf_rewind(reader, err);
 	if (!trace)
 		return 0;
 	align_free(trace);
@@ -68,16 +68,16 @@ int ctf_align(struct ctf_reader *reader, unsigned index, const struct ctf_shift 
 	trace->info.shift = copy(point, points);
 	trace->changes = changes ? copy(point, points) : NULL;
 	if (!trace->info.shift || (changes && !trace->changes))
-		return err_set(err, EXIT_FAILED, "out of memory for %u points of a clock", points);
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory for %u points of a clock", points);
 	trace->info.shifts = points;
 	if (changes)
 		leave_changes(trace->changes, points);
 	return 0;
 }
 
-static int64_t between(const struct ctf_shift *a, int64_t ns)
+static int64_t between(const struct kymo_ctf_shift *a, int64_t ns)
 {
-	const struct ctf_shift *b = a + 1;
+	const struct kymo_ctf_shift *b = a + 1;
 	double part = b->ns > a->ns ? ((double)ns - (double)a->ns) / ((double)b->ns - (double)a->ns) : 0;
 	double change = part * ((double)b->by_ns - (double)a->by_ns);
 
@@ -87,7 +87,7 @@ static int64_t between(const struct ctf_shift *a, int64_t ns)
 }
 
 /* The last point that is not behind @ns, of all but the very last. */
-static unsigned find(const struct ctf_shift *point, unsigned points, int64_t ns)
+static unsigned find(const struct kymo_ctf_shift *point, unsigned points, int64_t ns)
 {
 	unsigned low = 0, high = points - 1;
 
@@ -104,12 +104,12 @@ static unsigned find(const struct ctf_shift *point, unsigned points, int64_t ns)
 
 int64_t trace_aligned(const struct ctf_trace *trace, int64_t ns)
 {
-	const struct ctf_shift *point = trace->changes;
+	const struct kymo_ctf_shift *point = trace->changes;
 
 	return point ? (int64_t)((uint64_t)ns + (uint64_t)between(&point[find(point, trace->info.shifts, ns)], ns)) : ns;
 }
 
-int64_t ctf_time_of(const struct ctf_reader *reader, unsigned trace, uint64_t clock_ns)
+int64_t kymo_ctf_time_of(const struct kymo_ctf_reader *reader, unsigned trace, uint64_t clock_ns)
 {
 	const struct ctf_trace *of = reader->trace[trace];
 
@@ -129,7 +129,7 @@ uint64_t trace_clock(const struct ctf_trace *trace, int64_t ns, int64_t offset_n
 void batch_align(struct ctf_stream *s)
 {
 	const struct ctf_trace *trace = s->class->trace;
-	const struct ctf_shift *point = trace->changes;
+	const struct kymo_ctf_shift *point = trace->changes;
 	unsigned points = trace->info.shifts, at = find(point, points, s->batch->key);
 
 	for (struct event_record *record = s->batch; record < s->batch_end; record++) {

@@ -79,7 +79,7 @@ static bool has_value(const struct ctf_node *node)
 }
 
 static int bind_field(struct stream_class *stream, struct event_class *event, int k, const char *name,
-		      struct err *err)
+		      struct kymo_err *err)
 {
 	struct ctf_node *packet = layout_member(stream->packet_context, name);
 	struct descent d = { 0 };
@@ -87,7 +87,7 @@ static int bind_field(struct stream_class *stream, struct event_class *event, in
 	for (int i = 2; i >= 0 && !d.node; i--)
 		d = descend(event->scope[i], name);
 	if (d.taken)
-		return err_set(err, EXIT_USAGE, "%s: \"%s\": of one array only one element can be bound; "
+		return err_set(err, KYMO_EXIT_USAGE, "%s: \"%s\": of one array only one element can be bound; "
 			       "bind the array instead", event->pub.name, name);
 	event->label[k] = NULL;
 	if (d.node && has_value(d.node) && d.node->bound == NODE_NONE)
@@ -113,12 +113,12 @@ static bool is_wanted(const char *wanted, const char *name)
 	return size && wanted[size - 1] == '*' ? !strncmp(wanted, name, size - 1) : !strcmp(wanted, name);
 }
 
-static int bind_class(const struct ctf_reader *reader, struct stream_class *stream,
-		      struct event_class *event, struct err *err)
+static int bind_class(const struct kymo_ctf_reader *reader, struct stream_class *stream,
+		      struct event_class *event, struct kymo_err *err)
 {
-	const struct ctf_bind *bind = NULL;
+	const struct kymo_ctf_bind *bind = NULL;
 
-	event->bound = CTF_UNBOUND;
+	event->bound = KYMO_CTF_UNBOUND;
 	event->absent = event->maybe = 0;
 	memset(event->packet_value, -1, sizeof event->packet_value);
 	memset(event->label, 0, sizeof event->label);
@@ -128,16 +128,16 @@ static int bind_class(const struct ctf_reader *reader, struct stream_class *stre
 			event->bound = (int)i;
 		}
 	}
-	for (int k = 0; bind && k < CTF_BIND_FIELDS && bind->field[k]; k++)
+	for (int k = 0; bind && k < KYMO_CTF_BIND_FIELDS && bind->field[k]; k++)
 		if (bind_field(stream, event, k, bind->field[k], err))
 			return -1;
 	return 0;
 }
 
-const char *ctf_label(const struct ctf_event *event, unsigned value)
+const char *kymo_ctf_label(const struct kymo_ctf_event *event, unsigned value)
 {
 	const struct event_class *class = (const struct event_class *)event->class;
-	const struct ctf_type *type = class && value < CTF_BIND_FIELDS ? class->label[value] : NULL;
+	const struct ctf_type *type = class && value < KYMO_CTF_BIND_FIELDS ? class->label[value] : NULL;
 
 	for (uint32_t i = 0; type && event->value[value].present && i < type->range_count; i++)
 		if (walk_in_range(type, &type->range[i], event->value[value].u))
@@ -146,15 +146,15 @@ const char *ctf_label(const struct ctf_event *event, unsigned value)
 }
 
 /* Which fields of the packet context the streams of this class must keep. */
-static void bind_packet_fields(struct ctf_reader *reader, struct stream_class *class)
+static void bind_packet_fields(struct kymo_ctf_reader *reader, struct stream_class *class)
 {
-	const char *names[CTF_BIND_FIELDS] = { 0 };
+	const char *names[KYMO_CTF_BIND_FIELDS] = { 0 };
 	unsigned count = 0;
 
 	for (uint32_t i = 0; i < class->class_count; i++) {
 		struct event_class *event = class->class[i];
 
-		for (unsigned k = 0; event->bound >= 0 && k < CTF_BIND_FIELDS; k++) {
+		for (unsigned k = 0; event->bound >= 0 && k < KYMO_CTF_BIND_FIELDS; k++) {
 			const char *name = reader->bind[event->bound].field[k];
 			unsigned at = 0;
 
@@ -164,7 +164,7 @@ static void bind_packet_fields(struct ctf_reader *reader, struct stream_class *c
 				continue;
 			while (at < count && strcmp(names[at], name))
 				at++;
-			if (at == CTF_BIND_FIELDS) {
+			if (at == KYMO_CTF_BIND_FIELDS) {
 				event->packet_value[k] = -1;
 				continue;
 			}
@@ -208,14 +208,14 @@ static void find_usual(struct stream_class *class)
 }
 
 /* What the inner loop knows of events, by id. */
-static int make_scan(struct ctf_trace *trace, struct stream_class *class, struct err *err)
+static int make_scan(struct ctf_trace *trace, struct stream_class *class, struct kymo_err *err)
 {
 	if (class->shape == HEADER_GENERAL || !class->by_id_count)
 		return 0;
 	if (!class->scan)
 		class->scan = arena_alloc(&trace->metadata->arena, class->by_id_count * sizeof *class->scan);
 	if (!class->scan)
-		return err_set(err, EXIT_INPUT, "%s: the metadata needs too much memory", trace->metadata_path);
+		return err_set(err, KYMO_EXIT_INPUT, "%s: the metadata needs too much memory", trace->metadata_path);
 	for (uint64_t i = 0; i < class->by_id_count; i++) {
 		const struct event_class *event = class->by_id[i];
 
@@ -229,7 +229,7 @@ static int make_scan(struct ctf_trace *trace, struct stream_class *class, struct
 	return 0;
 }
 
-int classes_plan(struct ctf_reader *reader, struct err *err)
+int classes_plan(struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
 	for (unsigned t = 0; t < reader->trace_count; t++) {
 		struct ctf_trace *trace = reader->trace[t];
@@ -249,7 +249,7 @@ int classes_plan(struct ctf_reader *reader, struct err *err)
 					return -1;
 				plan_free(&event->plan);
 				if (plan_make(&event->plan, event->scope, on_byte))
-					return err_set(err, EXIT_FAILED, "out of memory for %u event classes",
+					return err_set(err, KYMO_EXIT_FAILED, "out of memory for %u event classes",
 						       reader->class_count);
 				event->fetches = event->plan.fetches && class->shape != HEADER_GENERAL;
 			}

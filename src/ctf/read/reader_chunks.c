@@ -70,7 +70,7 @@ bool chunk_is_same(const struct chunk_of *a, const struct chunk_of *b)
 	       !strcmp(a->rest, b->rest);
 }
 
-bool chunk_goes_on(const struct ctf_reader *reader, const struct chunk_of *chunk)
+bool chunk_goes_on(const struct kymo_ctf_reader *reader, const struct chunk_of *chunk)
 {
 	for (unsigned i = 0; chunk->number > 1 && i < reader->trace_count; i++) {
 		const struct chunk_of *other = &reader->trace[i]->chunk;
@@ -83,7 +83,7 @@ bool chunk_goes_on(const struct ctf_reader *reader, const struct chunk_of *chunk
 }
 
 /* The number of the chunk before @chunk that is there; 0: it is the first one. */
-static unsigned long number_before(const struct ctf_reader *reader, const struct chunk_of *chunk)
+static unsigned long number_before(const struct kymo_ctf_reader *reader, const struct chunk_of *chunk)
 {
 	unsigned long before = 0;
 
@@ -96,7 +96,7 @@ static unsigned long number_before(const struct ctf_reader *reader, const struct
 	return before;
 }
 
-static bool is_first_of_chunk(const struct ctf_reader *reader, unsigned index)
+static bool is_first_of_chunk(const struct kymo_ctf_reader *reader, unsigned index)
 {
 	const struct chunk_of *chunk = &reader->trace[index]->chunk;
 
@@ -109,7 +109,7 @@ static bool is_first_of_chunk(const struct ctf_reader *reader, unsigned index)
 	return true;
 }
 
-void chunk_warn_of_gaps(struct ctf_reader *reader)
+void chunk_warn_of_gaps(struct kymo_ctf_reader *reader)
 {
 	for (unsigned i = 0; i < reader->trace_count; i++) {
 		const struct chunk_of *chunk = &reader->trace[i]->chunk;

@@ -13,9 +13,9 @@ static struct stream_class *class_by_id(struct ctf_trace *trace, uint64_t id)
 	return NULL;
 }
 
-static int no_memory(struct ctf_trace *trace, struct err *err)
+static int no_memory(struct ctf_trace *trace, struct kymo_err *err)
 {
-	return err_set(err, EXIT_INPUT, "%s: the metadata needs too much memory", trace->metadata_path);
+	return err_set(err, KYMO_EXIT_INPUT, "%s: the metadata needs too much memory", trace->metadata_path);
 }
 
 /* ---- clocks ---- */
@@ -43,7 +43,7 @@ static bool has_time(const struct ctf_node *node)
 }
 
 /* The clock that the event header names; without a name the only one there is. */
-static int find_clock(struct ctf_trace *trace, struct stream_class *class, struct err *err)
+static int find_clock(struct ctf_trace *trace, struct stream_class *class, struct kymo_err *err)
 {
 	const struct ctf_metadata *m = trace->metadata;
 	const char *name = mapped_clock(class->event_header);
@@ -60,7 +60,7 @@ static int find_clock(struct ctf_trace *trace, struct stream_class *class, struc
 		}
 	}
 	if (name)
-		return err_set(err, EXIT_INPUT, "%s: a field is mapped to the clock \"%s\", which is not there",
+		return err_set(err, KYMO_EXIT_INPUT, "%s: a field is mapped to the clock \"%s\", which is not there",
 			       trace->metadata_path, name);
 	class->counts_ns = class->clock.freq == 1000000000;
 	class->offset_ns = (int64_t)((uint64_t)class->clock.offset_s * 1000000000 +
@@ -71,13 +71,13 @@ static int find_clock(struct ctf_trace *trace, struct stream_class *class, struc
 /* ---- classes ---- */
 
 static int make_stream_class(struct ctf_trace *trace, const struct ctf_stream_decl *decl,
-			     struct err *err)
+			     struct kymo_err *err)
 {
 	struct layout *l = &trace->layout;
 	struct stream_class *class = &trace->class[trace->class_count];
 
 	if (class_by_id(trace, decl->id))
-		return err_set(err, EXIT_INPUT, "%s: there are two streams with id %llu",
+		return err_set(err, KYMO_EXIT_INPUT, "%s: there are two streams with id %llu",
 			       trace->metadata_path, (unsigned long long)decl->id);
 	l->place = "stream";
 	for (unsigned i = SCOPE_PACKET_CONTEXT; i < SCOPE_COUNT; i++)
@@ -129,7 +129,7 @@ static const char *type_text(struct arena *arena, const struct ctf_node *node)
 static int describe(struct arena *arena, struct event_class *event)
 {
 	const struct ctf_node *fields = event->scope[2];
-	struct ctf_field *field;
+	struct kymo_ctf_field *field;
 
 	if (!fields || !fields->child_count)
 		return 0;
@@ -147,13 +147,13 @@ static int describe(struct arena *arena, struct event_class *event)
 	return 0;
 }
 
-static int add_class(struct ctf_reader *reader, struct ctf_trace *trace, struct stream_class *stream,
-		     struct event_class *event, struct err *err)
+static int add_class(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct stream_class *stream,
+		     struct event_class *event, struct kymo_err *err)
 {
 	struct event_class **bigger;
 
 	if (reader->class_count == RECORD_CLASS_MAX)
-		return err_set(err, EXIT_INPUT, "%s: more than %u event classes", trace->metadata_path,
+		return err_set(err, KYMO_EXIT_INPUT, "%s: more than %u event classes", trace->metadata_path,
 			       RECORD_CLASS_MAX);
 	stream->class = arena_grow(&trace->metadata->arena, stream->class, stream->class_count,
 				   sizeof *stream->class);
@@ -168,8 +168,8 @@ static int add_class(struct ctf_reader *reader, struct ctf_trace *trace, struct 
 	return 0;
 }
 
-static int make_event_class(struct ctf_reader *reader, struct ctf_trace *trace,
-			    const struct ctf_event_decl *decl, struct err *err)
+static int make_event_class(struct kymo_ctf_reader *reader, struct ctf_trace *trace,
+			    const struct ctf_event_decl *decl, struct kymo_err *err)
 {
 	const struct ctf_metadata *m = trace->metadata;
 	struct stream_class *stream = class_by_id(trace, decl->stream_id);
@@ -179,7 +179,7 @@ static int make_event_class(struct ctf_reader *reader, struct ctf_trace *trace,
 	char place[300];
 
 	if (!stream)
-		return err_set(err, EXIT_INPUT, "%s: event %s belongs to stream %llu, which is not there",
+		return err_set(err, KYMO_EXIT_INPUT, "%s: event %s belongs to stream %llu, which is not there",
 			       trace->metadata_path, decl->name, (unsigned long long)decl->stream_id);
 	(void)snprintf(place, sizeof place, "event %.280s", decl->name);
 	l->place = place;
@@ -198,10 +198,10 @@ static int make_event_class(struct ctf_reader *reader, struct ctf_trace *trace,
 	event = arena_alloc(&trace->metadata->arena, sizeof *event);
 	if (!event)
 		return no_memory(trace, err);
-	event->pub = (struct ctf_event_class) { .name = decl->name, .id = decl->id,
+	event->pub = (struct kymo_ctf_event_class) { .name = decl->name, .id = decl->id,
 		.index = reader->class_count, .trace = trace->index, .stream_class = stream->id,
 		.loglevel = decl->loglevel, .uri = decl->uri };
-	event->bound = CTF_UNBOUND;
+	event->bound = KYMO_CTF_UNBOUND;
 	for (unsigned i = 0; i < 3; i++) {
 		event->scope[i] = l->scope[SCOPE_STREAM_CONTEXT + i];
 		if (event->scope[i])
@@ -222,7 +222,7 @@ static int by_id(const void *a, const void *b)
 /* Most classes have small ids: those are found by index. */
 #define DENSE_IDS 65536
 
-static int number_classes(struct ctf_trace *trace, struct stream_class *stream, struct err *err)
+static int number_classes(struct ctf_trace *trace, struct stream_class *stream, struct kymo_err *err)
 {
 	uint64_t last = 0;
 
@@ -233,7 +233,7 @@ static int number_classes(struct ctf_trace *trace, struct stream_class *stream, 
 		const struct event_class *event = stream->class[i];
 
 		if (i && event->pub.id == stream->class[i - 1]->pub.id)
-			return err_set(err, EXIT_INPUT, "%s: the events %s and %s have the same id %llu",
+			return err_set(err, KYMO_EXIT_INPUT, "%s: the events %s and %s have the same id %llu",
 				       trace->metadata_path, stream->class[i - 1]->pub.name,
 				       event->pub.name, (unsigned long long)event->pub.id);
 		if (event->pub.id < DENSE_IDS)
@@ -251,7 +251,7 @@ static int number_classes(struct ctf_trace *trace, struct stream_class *stream, 
 	return 0;
 }
 
-int trace_compile(struct ctf_reader *reader, struct ctf_trace *trace, struct err *err)
+int trace_compile(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct kymo_err *err)
 {
 	static const struct ctf_stream_decl nothing;
 	struct ctf_metadata *m = trace->metadata;
@@ -295,7 +295,7 @@ void trace_free(struct ctf_trace *trace)
 	free(trace);
 }
 
-int64_t ctf_epoch(const struct ctf_reader *reader, unsigned trace, uint64_t stream_class, uint64_t clock)
+int64_t kymo_ctf_epoch(const struct kymo_ctf_reader *reader, unsigned trace, uint64_t stream_class, uint64_t clock)
 {
 	const struct ctf_trace *t = trace < reader->trace_count ? reader->trace[trace] : NULL;
 

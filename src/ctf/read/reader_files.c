@@ -14,9 +14,9 @@
 #include "ctf/format/lock.h"
 #include "ctf/read/reader_impl.h"
 
-static int no_memory(struct err *err)
+static int no_memory(struct kymo_err *err)
 {
-	return err_set(err, EXIT_FAILED, "out of memory while looking for streams");
+	return err_set(err, KYMO_EXIT_FAILED, "out of memory while looking for streams");
 }
 
 void stream_free(struct ctf_stream *s)
@@ -35,7 +35,7 @@ void stream_free(struct ctf_stream *s)
 	free(s);
 }
 
-static struct ctf_stream *stream_new(struct ctf_reader *reader, const struct ctf_trace *trace,
+static struct ctf_stream *stream_new(struct kymo_ctf_reader *reader, const struct ctf_trace *trace,
 				     char *path, uint64_t size)
 {
 	struct ctf_stream *s = calloc(1, sizeof *s);
@@ -62,7 +62,7 @@ static struct ctf_stream *stream_new(struct ctf_reader *reader, const struct ctf
 	return s;
 }
 
-static int add_stream(struct ctf_reader *reader, struct ctf_stream *s)
+static int add_stream(struct kymo_ctf_reader *reader, struct ctf_stream *s)
 {
 	struct ctf_stream **bigger = realloc(reader->stream,
 					     (reader->stream_count + 1) * sizeof(*bigger));
@@ -114,7 +114,7 @@ static bool same_file(const char *path, const char *other)
 	return length == packed_plain_length(b) && !memcmp(a, b, length);
 }
 
-static bool is_known(const struct ctf_reader *reader, const struct ctf_trace *trace, const char *path)
+static bool is_known(const struct kymo_ctf_reader *reader, const struct ctf_trace *trace, const char *path)
 {
 	for (unsigned i = 0; i < reader->stream_count; i++) {
 		const struct ctf_stream *s = reader->stream[i];
@@ -141,7 +141,7 @@ uint64_t file_readable(const char *path, uint64_t from, uint64_t size)
 }
 
 /* Whether nothing of a new file may be read yet; cuts *@size to what may. */
-static bool is_locked(const struct ctf_reader *reader, struct ctf_trace *trace, const char *path, uint64_t *size)
+static bool is_locked(const struct kymo_ctf_reader *reader, struct ctf_trace *trace, const char *path, uint64_t *size)
 {
 	if (reader->growing)
 		*size = file_readable(path, 0, *size);
@@ -150,7 +150,7 @@ static bool is_locked(const struct ctf_reader *reader, struct ctf_trace *trace, 
 }
 
 /* Return: false: no memory. */
-static bool list_file(struct ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
+static bool list_file(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
 		      const char *path)
 {
 	char *now = access(path, F_OK) ? chunk_file_now(path) : strdup(path);
@@ -172,8 +172,8 @@ static bool list_file(struct ctf_reader *reader, struct ctf_trace *trace, struct
 	return true;
 }
 
-int files_list(struct ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
-	       struct err *err)
+int files_list(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
+	       struct kymo_err *err)
 {
 	struct dirent **entry = NULL;
 	int count = scandir(trace->path, &entry, NULL, alphasort);
@@ -181,7 +181,7 @@ int files_list(struct ctf_reader *reader, struct ctf_trace *trace, struct file_l
 
 	*list = (struct file_list) { 0 };
 	if (count < 0)
-		return err_set(err, EXIT_INPUT, "%s: cannot be read: %s", trace->path, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "%s: cannot be read: %s", trace->path, strerror(errno));
 	list->file = calloc((size_t)count + 1, sizeof *list->file);
 	trace->look_again = false;
 	for (int i = 0; i < count; i++) {
@@ -205,7 +205,7 @@ int files_list(struct ctf_reader *reader, struct ctf_trace *trace, struct file_l
 }
 
 /* The stream that @file begins, or NULL: it is none, or not yet, or there is no memory (@failed). */
-static struct ctf_stream *open_file(struct ctf_reader *reader, struct ctf_trace *trace,
+static struct ctf_stream *open_file(struct kymo_ctf_reader *reader, struct ctf_trace *trace,
 				    struct listed *file, bool *failed)
 {
 	struct ctf_stream *s = stream_new(reader, trace, file->path, file->size);
@@ -270,7 +270,7 @@ static int append_file(struct ctf_stream *to, struct ctf_stream *from)
 }
 
 /* Put the files of rotated streams together; @first is the trace's first stream. */
-static int group_files(struct ctf_reader *reader, unsigned first, struct err *err)
+static int group_files(struct kymo_ctf_reader *reader, unsigned first, struct kymo_err *err)
 {
 	unsigned kept = first;
 
@@ -291,8 +291,8 @@ static int group_files(struct ctf_reader *reader, unsigned first, struct err *er
 	return 0;
 }
 
-int files_add(struct ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
-	      struct err *err)
+int files_add(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
+	      struct kymo_err *err)
 {
 	unsigned first = reader->stream_count;
 
@@ -308,8 +308,8 @@ int files_add(struct ctf_reader *reader, struct ctf_trace *trace, struct file_li
 	return group_files(reader, first, err);
 }
 
-int files_add_new(struct ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
-		  bool *found, struct err *err)
+int files_add_new(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
+		  bool *found, struct kymo_err *err)
 {
 	for (unsigned i = 0; i < list->count; i++) {
 		unsigned known = 0;

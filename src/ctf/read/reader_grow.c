@@ -13,8 +13,8 @@
 
 /* ---- metadata ---- */
 
-static struct event_class *known_class(struct ctf_reader *reader, unsigned count, unsigned trace,
-				       const struct ctf_event_class *like)
+static struct event_class *known_class(struct kymo_ctf_reader *reader, unsigned count, unsigned trace,
+				       const struct kymo_ctf_event_class *like)
 {
 	for (unsigned i = 0; i < count; i++) {
 		struct event_class *class = reader->class[i];
@@ -27,14 +27,14 @@ static struct event_class *known_class(struct ctf_reader *reader, unsigned count
 }
 
 /* Whether all classes of @trace among the first @count are among those behind them. */
-static bool holds_all(struct ctf_reader *reader, unsigned count, unsigned trace)
+static bool holds_all(struct kymo_ctf_reader *reader, unsigned count, unsigned trace)
 {
 	unsigned found = 0, wanted = 0;
 
 	for (unsigned i = 0; i < count; i++)
 		wanted += reader->class[i]->pub.trace == trace;
 	for (unsigned i = count; i < reader->class_count; i++) {
-		const struct ctf_event_class *like = &reader->class[i]->pub;
+		const struct kymo_ctf_event_class *like = &reader->class[i]->pub;
 		const struct event_class *known = known_class(reader, count, trace, like);
 
 		found += known && !strcmp(known->pub.name, like->name);
@@ -43,7 +43,7 @@ static bool holds_all(struct ctf_reader *reader, unsigned count, unsigned trace)
 }
 
 /* Classes that are known get their new descriptions under their old index. */
-static void number_again(struct ctf_reader *reader, unsigned count, unsigned trace)
+static void number_again(struct kymo_ctf_reader *reader, unsigned count, unsigned trace)
 {
 	unsigned end = reader->class_count, kept = count;
 
@@ -69,7 +69,7 @@ static struct stream_class *same_class(struct ctf_trace *trace, const struct str
 	return NULL;
 }
 
-static bool has_streams_of(const struct ctf_reader *reader, unsigned trace, const struct stream_class *class)
+static bool has_streams_of(const struct kymo_ctf_reader *reader, unsigned trace, const struct stream_class *class)
 {
 	for (unsigned i = 0; i < reader->stream_count; i++)
 		if (reader->stream[i]->info.trace == trace && reader->stream[i]->class == class)
@@ -78,7 +78,7 @@ static bool has_streams_of(const struct ctf_reader *reader, unsigned trace, cons
 }
 
 /* Whether @next, which was read later, describes what is known of @trace, and perhaps more. */
-static bool goes_on(struct ctf_reader *reader, struct ctf_trace *trace, struct ctf_trace *next,
+static bool goes_on(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct ctf_trace *next,
 		    unsigned count)
 {
 	for (uint32_t i = 0; i < trace->class_count; i++)
@@ -89,7 +89,7 @@ static bool goes_on(struct ctf_reader *reader, struct ctf_trace *trace, struct c
 	       !memcmp(next->metadata->uuid, trace->metadata->uuid, sizeof trace->metadata->uuid);
 }
 
-static int make_slots(struct ctf_reader *reader, const struct ctf_trace *next, struct err *err)
+static int make_slots(struct kymo_ctf_reader *reader, const struct ctf_trace *next, struct kymo_err *err)
 {
 	size_t slots = SLOTS_SHARED + next->layout.slots_most;
 
@@ -99,13 +99,13 @@ static int make_slots(struct ctf_reader *reader, const struct ctf_trace *next, s
 				   s->slot;
 
 		if (!bigger)
-			return err_set(err, EXIT_FAILED, "%s: out of memory", next->metadata_path);
+			return err_set(err, KYMO_EXIT_FAILED, "%s: out of memory", next->metadata_path);
 		s->slot = s->at.slot = bigger;
 	}
 	return 0;
 }
 
-static void replace_metadata(struct ctf_reader *reader, struct ctf_trace *trace,
+static void replace_metadata(struct kymo_ctf_reader *reader, struct ctf_trace *trace,
 			     const struct ctf_trace *next, unsigned count)
 {
 	struct ctf_metadata *before = trace->metadata;
@@ -131,7 +131,7 @@ static void replace_metadata(struct ctf_reader *reader, struct ctf_trace *trace,
 }
 
 /* Return: 1: there are other metadata now; 0: as before; -1 with @err. */
-static int grow_metadata(struct ctf_reader *reader, struct ctf_trace *trace, struct err *err)
+static int grow_metadata(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct kymo_err *err)
 {
 	struct ctf_trace next = { .index = trace->index, .path = trace->path,
 		.metadata_path = trace->metadata_path };
@@ -146,7 +146,7 @@ static int grow_metadata(struct ctf_reader *reader, struct ctf_trace *trace, str
 		return -1;
 	failed = trace_compile(reader, &next, err);
 	if (!failed && !goes_on(reader, trace, &next, count))
-		failed = err_set(err, EXIT_INPUT, "%s: was replaced by that of another trace; open the "
+		failed = err_set(err, KYMO_EXIT_INPUT, "%s: was replaced by that of another trace; open the "
 				 "trace again", trace->metadata_path);
 	if (!failed && !make_slots(reader, &next, err)) {
 		replace_metadata(reader, trace, &next, count);
@@ -159,7 +159,7 @@ static int grow_metadata(struct ctf_reader *reader, struct ctf_trace *trace, str
 
 /* ---- files ---- */
 
-static uint64_t *last_sizes(const struct ctf_reader *reader, unsigned trace)
+static uint64_t *last_sizes(const struct kymo_ctf_reader *reader, unsigned trace)
 {
 	uint64_t *size = calloc(reader->stream_count + 1, sizeof *size);
 
@@ -175,7 +175,7 @@ static uint64_t *last_sizes(const struct ctf_reader *reader, unsigned trace)
 	return size;
 }
 
-static void take_sizes(struct ctf_reader *reader, unsigned count, const uint64_t *size, bool *found)
+static void take_sizes(struct kymo_ctf_reader *reader, unsigned count, const uint64_t *size, bool *found)
 {
 	for (unsigned i = 0; i < count; i++) {
 		struct ctf_stream *s = reader->stream[i];
@@ -209,7 +209,7 @@ static bool directory_changed(struct ctf_trace *trace)
 }
 
 /* @path holds no more, but somebody may have the text. Return: false: no memory. */
-static bool retire(struct ctf_reader *reader, char *path)
+static bool retire(struct kymo_ctf_reader *reader, char *path)
 {
 	char **bigger = realloc(reader->retired, (reader->retired_count + 1) * sizeof *bigger);
 
@@ -221,7 +221,7 @@ static bool retire(struct ctf_reader *reader, char *path)
 }
 
 /* *@path is called @now; takes @now. */
-static bool take_path(struct ctf_reader *reader, char **path, char *now)
+static bool take_path(struct kymo_ctf_reader *reader, char **path, char *now)
 {
 	if (!now || !retire(reader, *path)) {
 		free(now);
@@ -232,7 +232,7 @@ static bool take_path(struct ctf_reader *reader, char **path, char *now)
 }
 
 /* Its chunk may have got its final name, and its files may have been compressed: paths are others then. */
-static bool follow_chunk(struct ctf_reader *reader, struct ctf_trace *trace)
+static bool follow_chunk(struct kymo_ctf_reader *reader, struct ctf_trace *trace)
 {
 	char *moved = trace->chunk.number && access(trace->path, F_OK) ? chunk_moved(trace->path) : NULL;
 	bool whole = true;
@@ -255,7 +255,7 @@ static bool follow_chunk(struct ctf_reader *reader, struct ctf_trace *trace)
 	return whole;
 }
 
-static int grow_trace(struct ctf_reader *reader, struct ctf_trace *trace, bool *found, struct err *err)
+static int grow_trace(struct kymo_ctf_reader *reader, struct ctf_trace *trace, bool *found, struct kymo_err *err)
 {
 	unsigned streams = reader->stream_count;
 	uint64_t *size = follow_chunk(reader, trace) ? last_sizes(reader, trace->index) : NULL;
@@ -263,7 +263,7 @@ static int grow_trace(struct ctf_reader *reader, struct ctf_trace *trace, bool *
 	int result;
 
 	if (!size)
-		return err_set(err, EXIT_FAILED, "%s: out of memory", trace->path);
+		return err_set(err, KYMO_EXIT_FAILED, "%s: out of memory", trace->path);
 	result = directory_changed(trace) ? files_list(reader, trace, &list, err) : 0;
 	if (!result)
 		result = grow_metadata(reader, trace, err);
@@ -279,7 +279,7 @@ static int grow_trace(struct ctf_reader *reader, struct ctf_trace *trace, bool *
 
 /* ---- the face ---- */
 
-void ctf_growing(struct ctf_reader *r, bool growing)
+void kymo_ctf_growing(struct kymo_ctf_reader *r, bool growing)
 {
 	if (growing == r->growing)
 		return;
@@ -293,17 +293,17 @@ void ctf_growing(struct ctf_reader *r, bool growing)
 	for (unsigned i = 0; i < r->warning_count; i++)
 		free(r->warning[i]);
 	r->warning_count = 0;
-	(void)ctf_rewind(r, NULL);
+	(void)kymo_ctf_rewind(r, NULL);
 }
 
-int ctf_refresh(struct ctf_reader *r, struct err *err)
+int kymo_ctf_refresh(struct kymo_ctf_reader *r, struct kymo_err *err)
 {
 	unsigned traces = r->trace_count;
 	bool found = false;
 	int result = 0;
 
 	if (!r->growing)
-		return err_set(err, EXIT_USAGE, "a trace is only looked at again after ctf_growing()");
+		return err_set(err, KYMO_EXIT_USAGE, "a trace is only looked at again after kymo_ctf_growing()");
 	reader_settle(r);
 	for (unsigned i = 0; i < traces && !result; i++)
 		result = grow_trace(r, r->trace[i], &found, err);

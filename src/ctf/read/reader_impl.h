@@ -2,7 +2,7 @@
 /*
  * Inside of the reader. Who does what:
  *
- *   reader.c         open, close, merge, ctf_next()
+ *   reader.c         open, close, merge, kymo_ctf_next()
  *   reader_grow.c    look again at a trace that grows
  *   reader_tree.c    find traces
  *   reader_chunks.c  what chunks repeat
@@ -44,7 +44,7 @@ struct chunk_of {
 };
 
 struct ctf_trace {
-	struct ctf_trace_info info;
+	struct kymo_ctf_trace_info info;
 	uint32_t index;			/* in the reader */
 	char *path;
 	char *metadata_path;
@@ -60,7 +60,7 @@ struct ctf_trace {
 	const struct ctf_env *hostname, *procname, *vpid;	/* for printing */
 	char *host;			/* info.hostname, where that is not the environment's */
 	int64_t shifted_ns;		/* in all offsets of its classes */
-	struct ctf_shift *changes;	/* beyond that, by time with it; NULL: none */
+	struct kymo_ctf_shift *changes;	/* beyond that, by time with it; NULL: none */
 };
 
 /* Shapes of event headers that are decoded without walk(). */
@@ -72,15 +72,15 @@ struct plain_header {
 };
 
 struct event_class {
-	struct ctf_event_class pub;
+	struct kymo_ctf_event_class pub;
 	struct ctf_node *scope[3];	/* stream context, event context, fields */
 	struct plan plan;
-	int bound;			/* index into the bind table, or CTF_UNBOUND */
+	int bound;			/* index into the bind table, or KYMO_CTF_UNBOUND */
 	uint8_t absent;			/* bit per value: the class has no such field */
 	uint8_t maybe;			/* bit per value: some events do not have it */
-	const struct ctf_type *label[CTF_BIND_FIELDS];	/* the type of values that are enums, or NULL */
+	const struct ctf_type *label[KYMO_CTF_BIND_FIELDS];	/* the type of values that are enums, or NULL */
 	bool fetches;			/* plan_fetch() is enough */
-	int8_t packet_value[CTF_BIND_FIELDS];	/* index into ctf_stream.packet_value, or -1 */
+	int8_t packet_value[KYMO_CTF_BIND_FIELDS];	/* index into ctf_stream.packet_value, or -1 */
 };
 
 struct stream_class {
@@ -167,7 +167,7 @@ struct ctf_stream {
 	struct event_class *event;	/* the last that was looked at */
 	uint64_t clock;			/* value at the last event that was found */
 	struct stream_class *class;
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	/* the packet */
 	uint64_t packet_offset;		/* in the file */
 	uint64_t content_end;		/* bits */
@@ -177,10 +177,10 @@ struct ctf_stream {
 	struct packet packet;
 	uint8_t *head_bytes;		/* header and context of the packet, for printing */
 	size_t head_capacity;
-	struct ctf_event context;	/* vpid, vtid, cpu, procname, values of the packet context */
+	struct kymo_ctf_event context;	/* vpid, vtid, cpu, procname, values of the packet context */
 	struct plan_out context_out;
-	struct ctf_value packet_value[CTF_BIND_FIELDS];
-	const char *packet_names[CTF_BIND_FIELDS];	/* fields of the packet context that are bound */
+	struct kymo_ctf_value packet_value[KYMO_CTF_BIND_FIELDS];
+	const char *packet_names[KYMO_CTF_BIND_FIELDS];	/* fields of the packet context that are bound */
 	/* the packet before */
 	bool has_before;
 	struct packet before;
@@ -191,7 +191,7 @@ struct ctf_stream {
 	uint32_t file_count, file_index;
 	struct window window;
 	uint64_t *slot;			/* as many as the trace's layout has */
-	struct ctf_stream_info info;
+	struct kymo_ctf_stream_info info;
 	size_t window_size;		/* 0: as window.c thinks fit */
 	const bool *stop;		/* NULL, or an atomic: leave off */
 	bool scanned;
@@ -204,7 +204,7 @@ struct heap_entry {
 };
 
 #define WARNINGS_MAX 200
-struct ctf_reader {
+struct kymo_ctf_reader {
 	struct ctf_trace **trace;
 	unsigned trace_count;
 	char *path;			/* as it was opened */
@@ -217,14 +217,14 @@ struct ctf_reader {
 	bool started;
 	struct ctf_stream *last;	/* whose head was given last */
 	int64_t run_until;		/* its events up to here come before all others */
-	const struct ctf_bind *bind;	/* a copy; texts as well */
+	const struct kymo_ctf_bind *bind;	/* a copy; texts as well */
 	unsigned bind_count;
 	int64_t window_begin, window_end;
-	int64_t (*map_time)(const void *context, int64_t ns);	/* see ctf_map_time(); NULL: none */
+	int64_t (*map_time)(const void *context, int64_t ns);	/* see kymo_ctf_map_time(); NULL: none */
 	const void *map_context;
 	bool only_bound;
 	bool growing;
-	bool looks_again;		/* ctf_refresh() is at work */
+	bool looks_again;		/* kymo_ctf_refresh() is at work */
 	struct plan_out out;
 	pthread_mutex_t warning_lock;
 	char *warning[WARNINGS_MAX];
@@ -234,15 +234,15 @@ struct ctf_reader {
 	unsigned open_files;		/* atomic */
 	unsigned threads;		/* that may help */
 	struct ahead *ahead;		/* NULL: they do not */
-	struct printer *printer;	/* of ctf_print_event(), made when it is first called */
+	struct printer *printer;	/* of kymo_ctf_print_event(), made when it is first called */
 };
 
 /* ---- reader.c ---- */
 __attribute__((format(printf, 2, 3)))
-void reader_warn(struct ctf_reader *reader, const char *format, ...);
+void reader_warn(struct kymo_ctf_reader *reader, const char *format, ...);
 /* Between the two, streams and classes may come: leave the event given last; merge all again. */
-void reader_settle(struct ctf_reader *reader);
-int reader_resume(struct ctf_reader *reader, struct err *err);
+void reader_settle(struct kymo_ctf_reader *reader);
+int reader_resume(struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /* ---- reader_chunks.c ---- */
 /* Find out which chunk the trace at @path is in. Return: -1: no memory. */
@@ -251,9 +251,9 @@ void chunk_free(struct chunk_of *chunk);
 /* The same trace of the same chunk, whatever the chunk is called. */
 bool chunk_is_same(const struct chunk_of *a, const struct chunk_of *b);
 /* Whether the reader has a trace of the chunk before. */
-bool chunk_goes_on(const struct ctf_reader *reader, const struct chunk_of *chunk);
+bool chunk_goes_on(const struct kymo_ctf_reader *reader, const struct chunk_of *chunk);
 /* Warn of chunks that are not there between others that are. */
-void chunk_warn_of_gaps(struct ctf_reader *reader);
+void chunk_warn_of_gaps(struct kymo_ctf_reader *reader);
 /* Whether stream file @name holds only what the chunk before has, too. */
 bool chunk_repeats(const char *name);
 /* What @path, which is not there, is called since its chunk was completed; NULL: it is gone. */
@@ -262,9 +262,9 @@ char *chunk_moved(const char *path);
 char *chunk_file_now(const char *path);
 
 /* ---- reader_tree.c ---- */
-int tree_open(struct ctf_reader *reader, const char *path, struct err *err);
+int tree_open(struct kymo_ctf_reader *reader, const char *path, struct kymo_err *err);
 /* Add every trace below @path; while the reader looks again, those that are not known. */
-int tree_walk(struct ctf_reader *reader, const char *path, unsigned depth, struct err *err);
+int tree_walk(struct kymo_ctf_reader *reader, const char *path, unsigned depth, struct kymo_err *err);
 char *path_join(const char *directory, const char *name);
 
 /* ---- reader_files.c ---- */
@@ -281,32 +281,32 @@ struct file_list {
 };
 
 /* Files with something in them that are no streams yet, in order of their names. */
-int files_list(struct ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
-	       struct err *err);
+int files_list(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
+	       struct kymo_err *err);
 void files_free(struct file_list *list);
 /* Make them streams. */
-int files_add(struct ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
-	      struct err *err);
+int files_add(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
+	      struct kymo_err *err);
 /* The same for those that appeared: new streams, or what is behind the last file of a known one. */
-int files_add_new(struct ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
-		  bool *found, struct err *err);
+int files_add_new(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
+		  bool *found, struct kymo_err *err);
 void stream_free(struct ctf_stream *stream);
 
 /* How much of the file at @path, which has @size bytes, its writer lets others read; up to @from it did. */
 uint64_t file_readable(const char *path, uint64_t from, uint64_t size);
 
 /* Fill trace->info from the metadata. */
-void trace_describe(const struct ctf_reader *reader, struct ctf_trace *trace);
+void trace_describe(const struct kymo_ctf_reader *reader, struct ctf_trace *trace);
 /* ---- reader_class.c ---- */
-int trace_compile(struct ctf_reader *reader, struct ctf_trace *trace, struct err *err);
+int trace_compile(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct kymo_err *err);
 void trace_free(struct ctf_trace *trace);
 
 /* ---- reader_bind.c ---- */
 /* Make the plans of all classes by the reader's bindings. */
-int classes_plan(struct ctf_reader *reader, struct err *err);
+int classes_plan(struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /* ---- reader_align.c ---- */
-/* What ctf_align() made of a time that the clock's offset is in already. */
+/* What kymo_ctf_align() made of a time that the clock's offset is in already. */
 int64_t trace_aligned(const struct ctf_trace *trace, int64_t ns);
 /* And back: what the trace's clock, of this offset, showed at @ns. */
 uint64_t trace_clock(const struct ctf_trace *trace, int64_t ns, int64_t offset_ns);

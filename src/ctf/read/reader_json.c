@@ -136,7 +136,7 @@ static void json_text(void *arg, const struct ctf_node *node, const char *bytes,
 
 static const struct visitor json = { json_open, json_close, json_number, json_text, false };
 
-void ctf_print_event_json(struct ctf_reader *reader, const struct ctf_event *event, FILE *out)
+void kymo_ctf_print_event_json(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event, FILE *out)
 {
 	static const char *const keys[SCOPE_COUNT] = {
 		[SCOPE_PACKET_CONTEXT] = "packet", [SCOPE_STREAM_CONTEXT] = "context",

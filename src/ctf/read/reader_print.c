@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct printer *printer_get(struct ctf_reader *reader)
+struct printer *printer_get(struct kymo_ctf_reader *reader)
 {
 	if (!reader->printer)
 		reader->printer = calloc(1, sizeof *reader->printer);
@@ -125,13 +125,13 @@ static bool shows_something(struct printer *p, const struct ctf_node *node)
 	return shown;
 }
 
-struct ctf_stream *printer_stream(struct ctf_reader *reader, const struct ctf_event *event,
+struct ctf_stream *printer_stream(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event,
 				  uint64_t *pos)
 {
 	struct ctf_stream *s = reader->last;
 	bool readable;
 
-	if (!s || event->bound == CTF_LOSS || RECORD_CLASS(s->next) == RECORD_LOSS)
+	if (!s || event->bound == KYMO_CTF_LOSS || RECORD_CLASS(s->next) == RECORD_LOSS)
 		return NULL;
 	*pos = record_body(s, s->next, &readable);
 	return readable ? s : NULL;

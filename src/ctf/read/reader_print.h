@@ -28,7 +28,7 @@ struct printer {
 };
 
 /** printer_get() - the reader's printer, empty. Return: NULL: out of memory. */
-struct printer *printer_get(struct ctf_reader *reader);
+struct printer *printer_get(struct kymo_ctf_reader *reader);
 void printer_free(struct printer *printer);
 void printer_rewind(struct printer *printer);
 void printer_flush(struct printer *printer, FILE *out);
@@ -52,7 +52,7 @@ bool printer_scope(struct ctf_stream *s, const struct event_class *event, enum c
 bool printer_is_hidden(const struct printer *p, const struct ctf_node *node);
 
 /* The stream of the event last returned, and @pos behind its header. NULL: it was no event. */
-struct ctf_stream *printer_stream(struct ctf_reader *reader, const struct ctf_event *event,
+struct ctf_stream *printer_stream(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event,
 				  uint64_t *pos);
 
 double printer_double(const struct ctf_node *node, uint64_t bits);

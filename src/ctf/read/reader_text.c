@@ -198,7 +198,7 @@ static void print_time(struct printer *p, int64_t ns)
 	printer_format(p, ".%09lld", (long long)rest);
 }
 
-/* Of another clock, which is not that of any place, and may go back: see ctf_map_time(). */
+/* Of another clock, which is not that of any place, and may go back: see kymo_ctf_map_time(). */
 static void print_mapped(struct printer *p, int64_t ns)
 {
 	int64_t delta = (int64_t)((uint64_t)ns - (uint64_t)p->before_ns), way = delta < 0 ? -1 : 1;
@@ -248,7 +248,7 @@ static void print_origin(struct printer *p, const struct ctf_trace *trace)
 	printer_text(p, any ? " " : "");
 }
 
-void ctf_print_event(struct ctf_reader *reader, const struct ctf_event *event, FILE *out)
+void kymo_ctf_print_event(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event, FILE *out)
 {
 	struct printer *p = printer_get(reader);
 	bool any = false;

@@ -25,9 +25,9 @@ char *path_join(const char *directory, const char *name)
 	return path;
 }
 
-static int no_memory(struct err *err)
+static int no_memory(struct kymo_err *err)
 {
-	return err_set(err, EXIT_FAILED, "out of memory while looking for traces");
+	return err_set(err, KYMO_EXIT_FAILED, "out of memory while looking for traces");
 }
 
 static const char *env_text(const struct ctf_trace *trace, const char *name)
@@ -48,7 +48,7 @@ static const char *clock_id(const struct ctf_trace *trace)
  * Two machines may have one name, and a machine that booted again has another clock: what differs in the id of the clock
  * is another host, NAME#2. Traces that do not tell it are of the first host of that name.
  */
-static const char *host_of(const struct ctf_reader *reader, struct ctf_trace *trace)
+static const char *host_of(const struct kymo_ctf_reader *reader, struct ctf_trace *trace)
 {
 	const char *name = env_text(trace, "hostname"), *id = clock_id(trace);
 	unsigned others = 0;
@@ -73,12 +73,12 @@ static const char *host_of(const struct ctf_reader *reader, struct ctf_trace *tr
 	return trace->host;
 }
 
-void trace_describe(const struct ctf_reader *reader, struct ctf_trace *trace)
+void trace_describe(const struct kymo_ctf_reader *reader, struct ctf_trace *trace)
 {
 	trace->hostname = tsdl_env(trace->metadata, "hostname");
 	trace->procname = tsdl_env(trace->metadata, "procname");
 	trace->vpid = tsdl_env(trace->metadata, "vpid");
-	trace->info = (struct ctf_trace_info) { .path = trace->path,
+	trace->info = (struct kymo_ctf_trace_info) { .path = trace->path,
 		.hostname = host_of(reader, trace), .clock_id = clock_id(trace), .domain = env_text(trace, "domain"),
 		.kernel_release = env_text(trace, "kernel_release"),
 		.tracer = env_text(trace, "tracer_name"),
@@ -86,7 +86,7 @@ void trace_describe(const struct ctf_reader *reader, struct ctf_trace *trace)
 		.chunk = (uint32_t)trace->chunk.number };
 }
 
-static struct ctf_trace *trace_new(struct ctf_reader *reader, const char *path)
+static struct ctf_trace *trace_new(struct kymo_ctf_reader *reader, const char *path)
 {
 	struct ctf_trace **bigger = realloc(reader->trace, (reader->trace_count + 1) * sizeof(*bigger));
 	struct ctf_trace *trace = calloc(1, sizeof *trace);
@@ -108,7 +108,7 @@ static struct ctf_trace *trace_new(struct ctf_reader *reader, const char *path)
 	return trace;
 }
 
-static int trace_load(struct ctf_reader *reader, struct ctf_trace *trace, struct err *err)
+static int trace_load(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct kymo_err *err)
 {
 	struct file_list list;
 	int result;
@@ -131,7 +131,7 @@ static int trace_load(struct ctf_reader *reader, struct ctf_trace *trace, struct
 	return result;
 }
 
-static bool is_known(const struct ctf_reader *reader, const char *path)
+static bool is_known(const struct kymo_ctf_reader *reader, const char *path)
 {
 	struct chunk_of chunk;
 	bool known = chunk_describe(&chunk, path) != 0;
@@ -143,25 +143,25 @@ static bool is_known(const struct ctf_reader *reader, const char *path)
 	return known;
 }
 
-static int add_moved(struct ctf_reader *reader, const char *path, struct err *err);
+static int add_moved(struct kymo_ctf_reader *reader, const char *path, struct kymo_err *err);
 
-static int add_trace(struct ctf_reader *reader, const char *path, struct err *err)
+static int add_trace(struct kymo_ctf_reader *reader, const char *path, struct kymo_err *err)
 {
 	unsigned classes = reader->class_count;
 	struct ctf_trace *trace;
-	struct err why = { 0 };
+	struct kymo_err why = { 0 };
 
 	/* A directory that is renamed while it is listed may be listed under both names. */
 	if (is_known(reader, path))
 		return 0;
 	if (reader->trace_count == TRACES_MAX)
-		return err_set(err, EXIT_INPUT, "%s: more than %d traces", path, TRACES_MAX);
+		return err_set(err, KYMO_EXIT_INPUT, "%s: more than %d traces", path, TRACES_MAX);
 	trace = trace_new(reader, path);
 	if (!trace)
 		return no_memory(err);
 	if (!trace_load(reader, trace, &why))
 		return 0;
-	if (why.status != EXIT_INPUT || (!reader->looks_again && !access(path, F_OK)))
+	if (why.status != KYMO_EXIT_INPUT || (!reader->looks_again && !access(path, F_OK)))
 		return err_set(err, why.status, "%s", why.text);
 	/* It has only just begun, and next time there may be more; or its chunk was completed, or removed. */
 	reader->trace_count--;
@@ -171,7 +171,7 @@ static int add_trace(struct ctf_reader *reader, const char *path, struct err *er
 }
 
 /* The trace at @path, which was there when its directory was listed. */
-static int add_moved(struct ctf_reader *reader, const char *path, struct err *err)
+static int add_moved(struct kymo_ctf_reader *reader, const char *path, struct kymo_err *err)
 {
 	char *moved = chunk_moved(path);
 	int result = moved ? add_trace(reader, moved, err) : 0;
@@ -198,7 +198,7 @@ static bool is_directory(const char *path, const struct dirent *entry)
 	return !lstat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-int tree_walk(struct ctf_reader *reader, const char *path, unsigned depth, struct err *err)
+int tree_walk(struct kymo_ctf_reader *reader, const char *path, unsigned depth, struct kymo_err *err)
 {
 	struct dirent **entry = NULL;
 	const char *name = strrchr(path, '/');
@@ -215,7 +215,7 @@ int tree_walk(struct ctf_reader *reader, const char *path, unsigned depth, struc
 	if (count < 0 && depth)
 		reader_warn(reader, "%s: cannot be read: %s", path, strerror(errno));
 	if (count < 0)
-		return depth ? 0 : err_set(err, EXIT_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+		return depth ? 0 : err_set(err, KYMO_EXIT_INPUT, "%s: cannot be read: %s", path, strerror(errno));
 	for (int i = 0; i < count && !result; i++)
 		if (!strcmp(entry[i]->d_name, "metadata"))
 			result = add_trace(reader, path, err);
@@ -232,33 +232,33 @@ int tree_walk(struct ctf_reader *reader, const char *path, unsigned depth, struc
 }
 
 /* Who named a directory of many things hears what was taken for a trace there. */
-static int failed_below(const char *path, const struct err *why, struct err *err)
+static int failed_below(const char *path, const struct kymo_err *why, struct kymo_err *err)
 {
 	char *metadata = path_join(path, "metadata");
 	bool is_trace = !metadata || !access(metadata, F_OK);
 
 	free(metadata);
-	if (is_trace || why->status != EXIT_INPUT)
+	if (is_trace || why->status != KYMO_EXIT_INPUT)
 		return err_set(err, why->status, "%s", why->text);
 	return err_set(err, why->status, "%s: what is below it was taken for a part of the trace, and cannot be read: %s", path,
 		       why->text);
 }
 
-int tree_open(struct ctf_reader *reader, const char *path, struct err *err)
+int tree_open(struct kymo_ctf_reader *reader, const char *path, struct kymo_err *err)
 {
 	unsigned before = reader->trace_count;
-	struct err why = { 0 };
+	struct kymo_err why = { 0 };
 	struct stat st;
 
 	if (stat(path, &st))
-		return err_set(err, EXIT_INPUT, "%s: %s", path, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "%s: %s", path, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return err_set(err, EXIT_INPUT, "%s: is not a directory; a trace is the directory that "
+		return err_set(err, KYMO_EXIT_INPUT, "%s: is not a directory; a trace is the directory that "
 			       "holds a file \"metadata\", or one above it", path);
 	if (tree_walk(reader, path, 0, &why))
 		return failed_below(path, &why, err);
 	if (reader->trace_count == before)
-		return err_set(err, EXIT_INPUT, "%s: no CTF trace is here: no directory below it holds a "
+		return err_set(err, KYMO_EXIT_INPUT, "%s: no CTF trace is here: no directory below it holds a "
 			       "file \"metadata\"", path);
 	chunk_warn_of_gaps(reader);
 	for (unsigned i = 0; i < reader->stream_count; i++)

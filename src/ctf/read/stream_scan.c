@@ -9,7 +9,7 @@
 
 #include "ctf/read/reader_impl.h"
 
-static void take_packet(struct ctf_stream_info *info, const struct ctf_stream *s)
+static void take_packet(struct kymo_ctf_stream_info *info, const struct ctf_stream *s)
 {
 	const struct packet *p = &s->packet;
 
@@ -21,7 +21,7 @@ static void take_packet(struct ctf_stream_info *info, const struct ctf_stream *s
 	info->lost_packets += s->lost_packets;
 }
 
-static void take_index(struct ctf_stream_info *info, struct ctf_stream *copy,
+static void take_index(struct kymo_ctf_stream_info *info, struct ctf_stream *copy,
 		       const struct packet_index *index)
 {
 	for (uint32_t i = 0; i < index->count; i++) {
@@ -40,7 +40,7 @@ static void take_index(struct ctf_stream_info *info, struct ctf_stream *copy,
 }
 
 /* Return: false: there is no index, or it does not tell the truth, or does not tell all. */
-static bool scan_by_index(struct ctf_stream_info *info, struct ctf_stream *copy)
+static bool scan_by_index(struct kymo_ctf_stream_info *info, struct ctf_stream *copy)
 {
 	const uint32_t needed = HAS_SIZE | HAS_CONTENT | HAS_BEGIN | HAS_END | HAS_DISCARDED | HAS_SEQ;
 	struct packet_index index;

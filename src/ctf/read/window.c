@@ -84,7 +84,7 @@ static int window_unpack(struct ctf_stream *s)
 {
 	const char *path = s->file[s->file_index].path;
 	struct window *w = &s->window;
-	struct err err;
+	struct kymo_err err;
 
 	if (!w->is_packed || w->packed)
 		return 0;

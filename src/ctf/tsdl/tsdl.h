@@ -40,7 +40,7 @@ struct tsdl {
 	struct tsdl_scope *scope;
 	unsigned depth;
 	bool open;			/* the text ends inside a string or comment */
-	struct err *err;
+	struct kymo_err *err;
 };
 
 /* A value of an attribute: "key = value;". */

@@ -29,7 +29,7 @@ static uint32_t load32(const char *at, bool swap)
 /* Move the contents of all packets to the front of @text; a last one that is cut off is left out.
  * Return: their size, or -1. */
 static int64_t unpack(char *text, size_t size, const char *name, bool swap, bool *cut,
-		      struct err *err)
+		      struct kymo_err *err)
 {
 	size_t at = 0, used = 0;
 
@@ -41,19 +41,19 @@ static int64_t unpack(char *text, size_t size, const char *name, bool swap, bool
 			break;
 		}
 		if (size - at < PACKET_HEADER || load32(text + at, swap) != PACKET_MAGIC)
-			return err_set(err, EXIT_INPUT, "%s: byte %zu: expected a metadata packet "
+			return err_set(err, KYMO_EXIT_INPUT, "%s: byte %zu: expected a metadata packet "
 				       "(magic 0x%x); the file is damaged", name, at, PACKET_MAGIC);
 		content = load32(text + at + 24, swap) / 8;
 		packet = load32(text + at + 28, swap) / 8;
 		if (text[at + 32] || text[at + 33])
-			return err_set(err, EXIT_INPUT, "%s: byte %zu: compressed or encrypted metadata "
+			return err_set(err, KYMO_EXIT_INPUT, "%s: byte %zu: compressed or encrypted metadata "
 				       "cannot be read", name, at);
 		if (at && content <= packet && content > size - at) {
 			*cut = true;
 			break;
 		}
 		if (content < PACKET_HEADER || content > packet || content > size - at)
-			return err_set(err, EXIT_INPUT, "%s: byte %zu: a metadata packet of %llu bytes "
+			return err_set(err, KYMO_EXIT_INPUT, "%s: byte %zu: a metadata packet of %llu bytes "
 				       "does not fit; the file is damaged", name, at,
 				       (unsigned long long)content);
 		memmove(text + used, text + at + PACKET_HEADER, content - PACKET_HEADER);
@@ -75,13 +75,13 @@ static bool ends_early(const struct tsdl *p)
 }
 
 int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **metadata,
-		   struct err *err)
+		   struct kymo_err *err)
 {
 	struct tsdl_scope root = { 0 };
 	struct ctf_metadata *m;
 	struct tsdl p = { 0 };
 	uint32_t magic = size >= 4 ? load32(text, false) : 0;
-	struct err why = { 0 };
+	struct kymo_err why = { 0 };
 	bool torn = false, cut = false;
 
 	if (magic == PACKET_MAGIC || magic == __builtin_bswap32(PACKET_MAGIC)) {
@@ -93,7 +93,7 @@ int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **
 	}
 	m = calloc(1, sizeof *m);
 	if (!m)
-		return err_set(err, EXIT_FAILED, "%s: out of memory", name);
+		return err_set(err, KYMO_EXIT_FAILED, "%s: out of memory", name);
 	p = (struct tsdl) { .metadata = m, .name = name, .at = text, .end = text + size,
 		.line_begin = text, .line = 1, .scope = &root, .err = &why };
 	if (tsdl_next(&p) || tsdl_blocks(&p)) {
@@ -105,18 +105,18 @@ int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **
 		}
 	}
 	if (cut && !torn)
-		err_set(&why, EXIT_INPUT, "%s: the last packet is cut off", name);
+		err_set(&why, KYMO_EXIT_INPUT, "%s: the last packet is cut off", name);
 	if (cut || torn)
 		m->torn = arena_text(&m->arena, why.text, strlen(why.text));
 	if (m->order == CTF_ORDER_NATIVE) {
 		tsdl_free(m);
-		return err_set(err, EXIT_INPUT, "%s: this metadata has no trace block", name);
+		return err_set(err, KYMO_EXIT_INPUT, "%s: this metadata has no trace block", name);
 	}
 	*metadata = m;
 	return 0;
 }
 
-int tsdl_load(const char *path, struct ctf_metadata **metadata, struct err *err)
+int tsdl_load(const char *path, struct ctf_metadata **metadata, struct kymo_err *err)
 {
 	FILE *file = fopen(path, "re");
 	struct stat st;
@@ -125,30 +125,30 @@ int tsdl_load(const char *path, struct ctf_metadata **metadata, struct err *err)
 	int result = -1;
 
 	if (!file)
-		return err_set(err, EXIT_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
 	if (fstat(fileno(file), &st) || !S_ISREG(st.st_mode)) {
-		err_set(err, EXIT_INPUT, "%s: is not a file", path);
+		err_set(err, KYMO_EXIT_INPUT, "%s: is not a file", path);
 		goto out;
 	}
 	if ((uint64_t)st.st_size > CTF_METADATA_MAX) {
-		err_set(err, EXIT_INPUT, "%s: metadata of more than %zu MiB is not read", path,
+		err_set(err, KYMO_EXIT_INPUT, "%s: metadata of more than %zu MiB is not read", path,
 			CTF_METADATA_MAX >> 20);
 		goto out;
 	}
 	size = (size_t)st.st_size;
 	text = malloc(size + 1);
 	if (!text) {
-		err_set(err, EXIT_FAILED, "%s: out of memory", path);
+		err_set(err, KYMO_EXIT_FAILED, "%s: out of memory", path);
 		goto out;
 	}
 	size = fread(text, 1, size, file);
 	if (ferror(file)) {
-		err_set(err, EXIT_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+		err_set(err, KYMO_EXIT_INPUT, "%s: cannot be read: %s", path, strerror(errno));
 		goto out;
 	}
 	text[size] = 0;
 	if (!size)
-		err_set(err, EXIT_INPUT, "%s: the metadata is empty", path);
+		err_set(err, KYMO_EXIT_INPUT, "%s: the metadata is empty", path);
 	else
 		result = tsdl_parse(text, size, path, metadata, err);
 	if (!result)

@@ -15,7 +15,7 @@ int tsdl_error(struct tsdl *p, const struct tsdl_token *at, const char *format, 
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof text, format, args);	/* a cut text is still a text */
 	va_end(args);
-	return err_set(p->err, EXIT_INPUT, "%s:%u:%u: %s", p->name, at->line, at->column, text);
+	return err_set(p->err, KYMO_EXIT_INPUT, "%s:%u:%u: %s", p->name, at->line, at->column, text);
 }
 
 int tsdl_no_memory(struct tsdl *p)

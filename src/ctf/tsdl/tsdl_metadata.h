@@ -110,11 +110,11 @@ struct ctf_metadata {
  * Return: 0 with *@metadata to be freed by tsdl_free(); -1 with @err (file:line:column).
  * Context: allocates, blocks.
  */
-int tsdl_load(const char *path, struct ctf_metadata **metadata, struct err *err);
+int tsdl_load(const char *path, struct ctf_metadata **metadata, struct kymo_err *err);
 
 /** tsdl_parse() - the same from memory; @name stands in errors. @text is changed. */
 int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **metadata,
-		   struct err *err);
+		   struct kymo_err *err);
 
 void tsdl_free(struct ctf_metadata *metadata);
 

@@ -279,18 +279,18 @@ static int writer_open(struct ctf_writer *writer, const char *dir,
 }
 
 int ctf_writer_create(const char *dir, const struct ctf_trace_desc *desc,
-		      struct ctf_writer **result, struct err *err)
+		      struct ctf_writer **result, struct kymo_err *err)
 {
 	struct ctf_writer *writer = calloc(1, sizeof *writer);
 	int rc;
 
 	if (!writer)
-		return err_set(err, EXIT_FAILED, "cannot write %s: out of memory", dir);
+		return err_set(err, KYMO_EXIT_FAILED, "cannot write %s: out of memory", dir);
 	writer->dir_fd = -1;
 	rc = writer_open(writer, dir, desc);
 	if (rc < 0) {
 		ctf_writer_close(writer);
-		(void)err_set(err, EXIT_FAILED, "cannot begin a trace in %s: %s; choose another "
+		(void)err_set(err, KYMO_EXIT_FAILED, "cannot begin a trace in %s: %s; choose another "
 			      "place with -o DIR", dir, strerror(-rc));
 		errno = -rc;
 		return -1;
@@ -300,7 +300,7 @@ int ctf_writer_create(const char *dir, const struct ctf_trace_desc *desc,
 }
 
 int ctf_writer_create_in(const struct ctf_store *store, const struct ctf_trace_desc *desc,
-			 struct ctf_writer **result, struct err *err)
+			 struct ctf_writer **result, struct kymo_err *err)
 {
 	struct ctf_writer *writer = calloc(1, sizeof *writer);
 	int rc = -ENOMEM;
@@ -312,7 +312,7 @@ int ctf_writer_create_in(const struct ctf_store *store, const struct ctf_trace_d
 	}
 	if (rc < 0) {
 		ctf_writer_close(writer);
-		return err_set(err, EXIT_FAILED, "cannot begin a trace: %s", strerror(-rc));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot begin a trace: %s", strerror(-rc));
 	}
 	*result = writer;
 	return 0;

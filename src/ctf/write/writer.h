@@ -106,16 +106,16 @@ struct ctf_store {
  * Return: as ctf_writer_create().
  */
 int ctf_writer_create_in(const struct ctf_store *store, const struct ctf_trace_desc *desc,
-			 struct ctf_writer **writer, struct err *err);
+			 struct ctf_writer **writer, struct kymo_err *err);
 
 /**
  * ctf_writer_create() - begin a trace in the existing, empty directory @dir
  *
  * A trace that is there has the beginning of its metadata whole.
- * Return: 0 and *@writer; -1 with errno, and @err (EXIT_FAILED) naming path and cause.
+ * Return: 0 and *@writer; -1 with errno, and @err (KYMO_EXIT_FAILED) naming path and cause.
  */
 int ctf_writer_create(const char *dir, const struct ctf_trace_desc *desc,
-		      struct ctf_writer **writer, struct err *err);
+		      struct ctf_writer **writer, struct kymo_err *err);
 
 /**
  * ctf_writer_declare() - make sure that the metadata declares event @id (below KYMO_POINTS_TABLE)

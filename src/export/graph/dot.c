@@ -299,10 +299,10 @@ static void put_graph(struct dot *dot)
 
 /* ---- all of it ---- */
 
-static int read_trace(struct dot *dot, struct ctf_reader *reader, struct err *err)
+static int read_trace(struct dot *dot, struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
 	const struct dot_options *options = dot->options;
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	uint64_t events = 0;
 	int more;
 
@@ -310,9 +310,9 @@ static int read_trace(struct dot *dot, struct ctf_reader *reader, struct err *er
 	    graph_create(&dot->graph, dot->model, options->begin_ns, options->end_ns, err) ||
 	    model_attach(dot->model, reader, err))
 		return -1;
-	while ((more = ctf_next(reader, &event, err)) > 0) {
+	while ((more = kymo_ctf_next(reader, &event, err)) > 0) {
 		if (model_event(dot->model, &event))
-			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 		if (!(++events % PROGRESS_EVENTS) && options->progress)
 			options->progress(options->context, events, event.clock_ns);
 	}
@@ -323,12 +323,12 @@ static int read_trace(struct dot *dot, struct ctf_reader *reader, struct err *er
 	dot->has_callback = calloc(model_count(dot->model, MODEL_CALLBACK) + 1,
 				   sizeof(*dot->has_callback));
 	if (graph_failed(dot->graph) || !dot->has_topic || !dot->has_callback)
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	return 0;
 }
 
-int dot_export(struct ctf_reader *reader, FILE *out, const struct dot_options *options,
-	       struct dot_result *result, struct err *err)
+int dot_export(struct kymo_ctf_reader *reader, FILE *out, const struct dot_options *options,
+	       struct dot_result *result, struct kymo_err *err)
 {
 	struct dot dot = { .options = options, .result = result, .out = out };
 	int status = -1;
@@ -342,7 +342,7 @@ int dot_export(struct ctf_reader *reader, FILE *out, const struct dot_options *o
 		result->lost_packets = stats_lost_packets(graph_stats(dot.graph));
 		choose(&dot);
 		put_graph(&dot);
-		status = ferror(out) ? err_set(err, EXIT_FAILED, "Writing failed.") : 0;
+		status = ferror(out) ? err_set(err, KYMO_EXIT_FAILED, "Writing failed.") : 0;
 	}
 	free(dot.has_topic);
 	free(dot.has_callback);

@@ -37,8 +37,8 @@ struct dot_result {
  *
  * Context: allocates and blocks. Return: 0, or -1 with @err filled.
  */
-int dot_export(struct ctf_reader *reader, FILE *out, const struct dot_options *options,
-	       struct dot_result *result, struct err *err);
+int dot_export(struct kymo_ctf_reader *reader, FILE *out, const struct dot_options *options,
+	       struct dot_result *result, struct kymo_err *err);
 
 /**
  * svg_open() - a stream whose text graphviz's `dot` turns into SVG on @fd
@@ -48,7 +48,7 @@ int dot_export(struct ctf_reader *reader, FILE *out, const struct dot_options *o
  * says what to install.
  */
 struct svg;
-FILE *svg_open(struct svg **svg, int fd, struct err *err);
-int svg_close(struct svg *svg, struct err *err);
+FILE *svg_open(struct svg **svg, int fd, struct kymo_err *err);
+int svg_close(struct svg *svg, struct kymo_err *err);
 
 #endif

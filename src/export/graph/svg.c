@@ -35,16 +35,16 @@ static int start(pid_t *pid, int from, int to)
 	return error;
 }
 
-static int spawn_failed(int error, struct err *err)
+static int spawn_failed(int error, struct kymo_err *err)
 {
 	if (error == ENOENT)
-		return err_set(err, EXIT_FAILED, "SVG is drawn by graphviz's program `dot`, which is not "
+		return err_set(err, KYMO_EXIT_FAILED, "SVG is drawn by graphviz's program `dot`, which is not "
 			       "here: `apt install graphviz`, or --format dot and draw it elsewhere.");
-	return err_set(err, EXIT_FAILED, "graphviz's program `dot` could not be started: %s.",
+	return err_set(err, KYMO_EXIT_FAILED, "graphviz's program `dot` could not be started: %s.",
 		       strerror(error));
 }
 
-FILE *svg_open(struct svg **result, int fd, struct err *err)
+FILE *svg_open(struct svg **result, int fd, struct kymo_err *err)
 {
 	struct svg *svg = calloc(1, sizeof(*svg));
 	int pipe_fd[2] = { -1, -1 }, error;
@@ -70,7 +70,7 @@ FILE *svg_open(struct svg **result, int fd, struct err *err)
 	return NULL;
 }
 
-int svg_close(struct svg *svg, struct err *err)
+int svg_close(struct svg *svg, struct kymo_err *err)
 {
 	int written = fclose(svg->stream), state = 0;
 	pid_t pid = svg->pid;
@@ -79,7 +79,7 @@ int svg_close(struct svg *svg, struct err *err)
 	while (waitpid(pid, &state, 0) < 0 && errno == EINTR)
 		;
 	if (written || !WIFEXITED(state) || WEXITSTATUS(state))
-		return err_set(err, EXIT_FAILED, "graphviz's program `dot` failed; --format dot writes "
+		return err_set(err, KYMO_EXIT_FAILED, "graphviz's program `dot` failed; --format dot writes "
 			       "what it was given.");
 	return 0;
 }

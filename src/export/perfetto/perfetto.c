@@ -11,18 +11,18 @@
  * Perfetto knows one clock for all: CLOCK_MONOTONIC of the host that booted first, so that no time
  * of another host is negative in it.
  */
-int64_t perfetto_offset(const struct ctf_reader *reader)
+int64_t perfetto_offset(const struct kymo_ctf_reader *reader)
 {
 	int64_t offset_ns = INT64_MAX;
 
-	for (unsigned i = 0; i < ctf_trace_count(reader); i++)
-		if (ctf_trace(reader, i)->clock_offset_ns < offset_ns)
-			offset_ns = ctf_trace(reader, i)->clock_offset_ns;
+	for (unsigned i = 0; i < kymo_ctf_trace_count(reader); i++)
+		if (kymo_ctf_trace(reader, i)->clock_offset_ns < offset_ns)
+			offset_ns = kymo_ctf_trace(reader, i)->clock_offset_ns;
 	return offset_ns == INT64_MAX ? 0 : offset_ns;
 }
 
 /* Of a simulation's clock: what it said at first, and on without its jumps back. */
-static int64_t offset_of(const struct ctf_reader *reader, const struct perfetto_options *options)
+static int64_t offset_of(const struct kymo_ctf_reader *reader, const struct perfetto_options *options)
 {
 	const struct simclock_facts *facts = options->simulation ? simclock_facts(options->simulation) : NULL;
 
@@ -45,8 +45,8 @@ static void write_head(struct exporter *exporter)
 			      simclock_text(options->simulation, clock, sizeof(clock)));
 	else
 		pft_fact_u64(exporter->pft, "epoch_offset_ns", (uint64_t)exporter->offset_ns);
-	for (unsigned i = 0; i < ctf_trace_count(exporter->reader); i++) {
-		const struct ctf_trace_info *info = ctf_trace(exporter->reader, i);
+	for (unsigned i = 0; i < kymo_ctf_trace_count(exporter->reader); i++) {
+		const struct kymo_ctf_trace_info *info = kymo_ctf_trace(exporter->reader, i);
 
 		if (*info->hostname) {
 			pft_fact_text(exporter->pft, "hostname", info->hostname);
@@ -67,7 +67,7 @@ static bool clocks_fit(const struct exporter *exporter)
 	return off_ns > -CLOCK_FIT_NS && off_ns < CLOCK_FIT_NS;
 }
 
-static void first_event(struct exporter *exporter, const struct ctf_event *event)
+static void first_event(struct exporter *exporter, const struct kymo_ctf_event *event)
 {
 	struct pft_clocks clocks = { .monotonic_ns = export_time(exporter, event->ns),
 				     .realtime_ns = event->ns };
@@ -115,7 +115,7 @@ static void write_tail(struct exporter *exporter)
 	pft_fact_u64(exporter->pft, "lost_packets", result->lost_packets);
 }
 
-static int next_part(struct exporter *exporter, struct err *err)
+static int next_part(struct exporter *exporter, struct kymo_err *err)
 {
 	const struct perfetto_options *options = exporter->options;
 	int fd = options->part(options->context, ++exporter->parts + 1, err);
@@ -129,7 +129,7 @@ static int next_part(struct exporter *exporter, struct err *err)
 }
 
 /* Return: as err_set(). */
-static int take(struct exporter *exporter, const struct ctf_event *event, struct err *err)
+static int take(struct exporter *exporter, const struct kymo_ctf_event *event, struct kymo_err *err)
 {
 	const struct perfetto_options *options = exporter->options;
 	struct perfetto_result *result = exporter->result;
@@ -139,10 +139,10 @@ static int take(struct exporter *exporter, const struct ctf_event *event, struct
 	exporter->now_ns = event->ns;
 	if (export_time(exporter, event->ns) >= exporter->next_clock_ns)
 		write_clocks(exporter, export_time(exporter, event->ns));
-	result->events += event->bound != CTF_LOSS;
+	result->events += event->bound != KYMO_CTF_LOSS;
 	if (spans_event(exporter->spans, event) || model_event(exporter->model, event) ||
 	    exporter->out_of_memory)
-		return err_set(err, EXIT_FAILED, "There is no memory left for the export.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the export.");
 	if (options->split && pft_part_bytes(exporter->pft) >= options->split)
 		return next_part(exporter, err);
 	return 0;
@@ -156,7 +156,7 @@ static struct stream_state *stream_state(struct exporter *exporter, uint32_t str
 }
 
 /* Whether @event was taken before the reader began again. */
-static bool is_again(struct exporter *exporter, const struct ctf_event *event)
+static bool is_again(struct exporter *exporter, const struct kymo_ctf_event *event)
 {
 	struct stream_state *stream = stream_state(exporter, event->stream);
 
@@ -174,11 +174,11 @@ static bool is_again(struct exporter *exporter, const struct ctf_event *event)
  * Events of classes that appeared later are bound only when the reader begins again. Streams keep their
  * order, so what was taken is known by its number.
  */
-static int bind_new(struct exporter *exporter, struct err *err)
+static int bind_new(struct exporter *exporter, struct kymo_err *err)
 {
-	if (ctf_class_count(exporter->reader) == exporter->classes)
+	if (kymo_ctf_class_count(exporter->reader) == exporter->classes)
 		return 0;
-	exporter->classes = ctf_class_count(exporter->reader);
+	exporter->classes = kymo_ctf_class_count(exporter->reader);
 	for (uint32_t i = 0; i < exporter->by[BY_READ].count; i++) {
 		struct stream_state *stream = stream_state(exporter, i);
 
@@ -187,7 +187,7 @@ static int bind_new(struct exporter *exporter, struct err *err)
 	return spans_attach(exporter->spans, exporter->reader, err);
 }
 
-static int ask_for_more(struct exporter *exporter, struct err *err)
+static int ask_for_more(struct exporter *exporter, struct kymo_err *err)
 {
 	const struct perfetto_options *options = exporter->options;
 	int more;
@@ -199,15 +199,15 @@ static int ask_for_more(struct exporter *exporter, struct err *err)
 	return more > 0 && bind_new(exporter, err) ? -1 : more;
 }
 
-static int run(struct exporter *exporter, struct err *err)
+static int run(struct exporter *exporter, struct kymo_err *err)
 {
 	const struct perfetto_options *options = exporter->options;
 	const struct perfetto_result *result = exporter->result;
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	int more;
 
 	do {
-		while ((more = ctf_next(exporter->reader, &event, err)) > 0) {
+		while ((more = kymo_ctf_next(exporter->reader, &event, err)) > 0) {
 			if (options->more && is_again(exporter, &event))
 				continue;
 			if (take(exporter, &event, err))
@@ -230,7 +230,7 @@ static int run(struct exporter *exporter, struct err *err)
 	export_publishes(exporter);
 	export_counters_finish(exporter);
 	if (exporter->out_of_memory)
-		return err_set(err, EXIT_FAILED, "There is no memory left for the export.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the export.");
 	return export_kernel(exporter, err);
 }
 
@@ -244,8 +244,8 @@ static void exporter_free(struct exporter *exporter)
 	model_destroy(exporter->model);
 }
 
-int perfetto_export(struct ctf_reader *reader, const struct perfetto_options *options,
-		    struct perfetto_result *result, struct err *err)
+int perfetto_export(struct kymo_ctf_reader *reader, const struct perfetto_options *options,
+		    struct perfetto_result *result, struct kymo_err *err)
 {
 	struct exporter exporter = { .reader = reader, .options = options, .result = result,
 				     .offset_ns = offset_of(reader, options) };
@@ -270,7 +270,7 @@ int perfetto_export(struct ctf_reader *reader, const struct perfetto_options *op
 		exporter_free(&exporter);
 		return -1;
 	}
-	exporter.classes = ctf_class_count(reader);
+	exporter.classes = kymo_ctf_class_count(reader);
 	exporter.flow_base = pft_identity(exporter.pft) << 40 | UINT64_C(1) << 63;
 	export_words(&exporter);
 	write_head(&exporter);

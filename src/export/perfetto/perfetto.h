@@ -56,12 +56,12 @@ struct perfetto_options {
 	const struct simclock *simulation;	/* that the reader is attached to: the clock of the file; NULL: none */
 	uint64_t split;			/* bytes of a part, about; 0: all in one */
 	/* Asked for the file of the next part: a descriptor, which stays the caller's, or -1 with @err. */
-	int (*part)(void *context, unsigned number, struct err *err);
+	int (*part)(void *context, unsigned number, struct kymo_err *err);
 	/*
 	 * Asked at the end of what there is, when all of it is written: 1: there may be more now; 0: that
 	 * was all; -1 with @err. NULL: that was all.
 	 */
-	int (*more)(void *context, struct ctf_reader *reader, struct err *err);
+	int (*more)(void *context, struct kymo_ctf_reader *reader, struct kymo_err *err);
 	/* Told now and then how far it is; may be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);	/* trace clock */
 	void *context;
@@ -80,7 +80,7 @@ struct perfetto_result {
 };
 
 /** perfetto_offset() - epoch minus CLOCK_MONOTONIC of the host of @reader that booted first, in ns. */
-int64_t perfetto_offset(const struct ctf_reader *reader);
+int64_t perfetto_offset(const struct kymo_ctf_reader *reader);
 
 /**
  * perfetto_export() - read @reader to its end and write it to @options->fd
@@ -90,7 +90,7 @@ int64_t perfetto_offset(const struct ctf_reader *reader);
  * Context: allocates, blocks.
  * Return: 0, or -1 with @err filled.
  */
-int perfetto_export(struct ctf_reader *reader, const struct perfetto_options *options,
-		    struct perfetto_result *result, struct err *err);
+int perfetto_export(struct kymo_ctf_reader *reader, const struct perfetto_options *options,
+		    struct perfetto_result *result, struct kymo_err *err);
 
 #endif

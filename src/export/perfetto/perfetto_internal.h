@@ -159,7 +159,7 @@ struct exporter {
 	struct model *model;
 	struct spans *spans;
 	struct map counters;	/* (name << 32 | process, track + 1 or 0) -> pft_track */
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	const struct perfetto_options *options;
 	struct perfetto_result *result;
 	struct words words;
@@ -294,7 +294,7 @@ void export_cause(struct exporter *exporter, const struct model_cause *cause);
 void export_executor(struct exporter *exporter, const struct model_executor_interval *interval);
 
 /** export_kernel() - a pass over the kernel's events, if there are any. Return: as err_set(). perfetto_kernel.c. */
-int export_kernel(struct exporter *exporter, struct err *err);
+int export_kernel(struct exporter *exporter, struct kymo_err *err);
 
 /** export_words() - number the texts of struct words. */
 void export_words(struct exporter *exporter);

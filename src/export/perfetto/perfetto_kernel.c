@@ -22,7 +22,7 @@ enum { TID, TARGET, PRIO, COMM };
 enum { IRQ, RET_OR_NAME };
 enum { CALLER, RET };
 
-static const struct ctf_bind wanted[] = {
+static const struct kymo_ctf_bind wanted[] = {
 	[SWITCH] = { "sched_switch", { "prev_tid", "next_tid", "prev_state", "next_comm", "prev_comm", "prev_prio", "next_prio" } },
 	[WAKING] = { "sched_waking", { "tid", "target_cpu", "prio", "comm" } },
 	[WAKEUP_NEW] = { "sched_wakeup_new", { "tid", "target_cpu", "prio", "comm" } },
@@ -47,11 +47,11 @@ struct kernel {
 	int32_t *machine;		/* by trace; -1: of a host of which nothing else is shown */
 };
 
-static bool is_there(const struct ctf_reader *reader)
+static bool is_there(const struct kymo_ctf_reader *reader)
 {
-	for (unsigned i = 0; i < ctf_class_count(reader); i++)
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
 		for (unsigned j = 0; j < WANTED; j++)
-			if (strcmp(ctf_class(reader, i)->name, wanted[j].event) == 0)
+			if (strcmp(kymo_ctf_class(reader, i)->name, wanted[j].event) == 0)
 				return true;
 	return false;
 }
@@ -59,7 +59,7 @@ static bool is_there(const struct ctf_reader *reader)
 /* Threads of the kernel's events are on the machine of the processes of their host. */
 static int32_t machine_of(const struct exporter *exporter, uint32_t trace)
 {
-	const char *host = ctf_trace(exporter->reader, trace)->hostname;
+	const char *host = kymo_ctf_trace(exporter->reader, trace)->hostname;
 	const struct model_process *process;
 
 	for (unsigned i = 0; (process = model_process(exporter->model, i)); i++)
@@ -68,7 +68,7 @@ static int32_t machine_of(const struct exporter *exporter, uint32_t trace)
 	return model_process(exporter->model, 0) ? -1 : (int32_t)exporter->options->machine;
 }
 
-static struct pft_cpu *cpu_of(struct kernel *kernel, const struct ctf_event *event)
+static struct pft_cpu *cpu_of(struct kernel *kernel, const struct kymo_ctf_event *event)
 {
 	const int32_t machine = kernel->machine[event->trace];
 	struct pft_cpu *cpu;
@@ -89,7 +89,7 @@ static struct pft_cpu *cpu_of(struct kernel *kernel, const struct ctf_event *eve
 	return cpu;
 }
 
-static const char *text_of(const struct ctf_value *value, char *out, size_t room)
+static const char *text_of(const struct kymo_ctf_value *value, char *out, size_t room)
 {
 	size_t size = value->present && value->bytes ? strnlen(value->bytes, value->size) : 0;
 
@@ -103,21 +103,21 @@ static const char *text_of(const struct ctf_value *value, char *out, size_t room
 	return out;
 }
 
-static int32_t prio_of(const struct ctf_value *value)
+static int32_t prio_of(const struct kymo_ctf_value *value)
 {
 	return value->present ? (int32_t)value->i + MAX_RT_PRIO : 0;
 }
 
 /* A thread that was woken when it was about to sleep is ready. Readers leave out a wake-up of one that runs. */
-static bool stays_ready(const struct kernel *kernel, const struct ctf_event *event)
+static bool stays_ready(const struct kernel *kernel, const struct kymo_ctf_event *event)
 {
 	return sched_state_of(kernel->sched, sched_trace_host(kernel->sched, event->trace),
 			      (int32_t)event->value[PREV_TID].i) == SCHED_WAITING;
 }
 
-static void on_switch(const struct kernel *kernel, struct pft_cpu *cpu, const struct ctf_event *event, int64_t ns)
+static void on_switch(const struct kernel *kernel, struct pft_cpu *cpu, const struct kymo_ctf_event *event, int64_t ns)
 {
-	const struct ctf_value *value = event->value;
+	const struct kymo_ctf_value *value = event->value;
 	struct pft_switch change = {
 		.ns = ns, .prev_tid = (int32_t)value[PREV_TID].i, .next_tid = (int32_t)value[NEXT_TID].i,
 		.prev_prio = prio_of(&value[PREV_PRIO]), .next_prio = prio_of(&value[NEXT_PRIO]),
@@ -133,7 +133,7 @@ static void on_switch(const struct kernel *kernel, struct pft_cpu *cpu, const st
  * A slice for each call, on the track of its thread. Its number is this machine's, which names are made of here and there; one that has
  * none is left out. So is a return without a call, and a call without a return ends where the next one begins.
  */
-static void on_call(struct kernel *kernel, struct pft_cpu *cpu, const struct ctf_event *event, int64_t ns)
+static void on_call(struct kernel *kernel, struct pft_cpu *cpu, const struct kymo_ctf_event *event, int64_t ns)
 {
 	const uint32_t machine = (uint32_t)kernel->machine[event->trace];
 	const int32_t tid = event->value[CALLER].present ? (int32_t)event->value[CALLER].i : event->vtid;
@@ -153,9 +153,9 @@ static void on_call(struct kernel *kernel, struct pft_cpu *cpu, const struct ctf
 		kernel->exporter->out_of_memory = true;
 }
 
-static void put(struct kernel *kernel, const struct ctf_event *event)
+static void put(struct kernel *kernel, const struct kymo_ctf_event *event)
 {
-	const struct ctf_value *value = event->value;
+	const struct kymo_ctf_value *value = event->value;
 	struct pft_cpu *cpu = event->bound == MIGRATE || event->bound == EXIT ? NULL : cpu_of(kernel, event);
 	int64_t ns = export_time(kernel->exporter, event->ns);
 	char text[NAME_MAX_BYTES];
@@ -190,7 +190,7 @@ static void put(struct kernel *kernel, const struct ctf_event *event)
 	}
 }
 
-static int32_t number_of(const struct ctf_event_class *class)
+static int32_t number_of(const struct kymo_ctf_event_class *class)
 {
 	static const char *const prefixes[] = { "syscall_entry_", "syscall_exit_" };
 
@@ -202,39 +202,39 @@ static int32_t number_of(const struct ctf_event_class *class)
 
 static int find_calls(struct kernel *kernel)
 {
-	const struct ctf_reader *reader = kernel->exporter->reader;
+	const struct kymo_ctf_reader *reader = kernel->exporter->reader;
 
-	kernel->call = calloc(ctf_class_count(reader) + 1, sizeof(*kernel->call));
-	for (unsigned i = 0; kernel->call && i < ctf_class_count(reader); i++)
-		kernel->call[i] = number_of(ctf_class(reader, i));
+	kernel->call = calloc(kymo_ctf_class_count(reader) + 1, sizeof(*kernel->call));
+	for (unsigned i = 0; kernel->call && i < kymo_ctf_class_count(reader); i++)
+		kernel->call[i] = number_of(kymo_ctf_class(reader, i));
 	return kernel->call ? 0 : -1;
 }
 
-static int read_all(struct kernel *kernel, struct err *err)
+static int read_all(struct kernel *kernel, struct kymo_err *err)
 {
 	struct exporter *exporter = kernel->exporter;
 	const bool calls = calls_are_there(exporter->reader);
 	struct utsname here;
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	int more;
 
 	(void)uname(&here);
-	for (unsigned i = 0; i < ctf_trace_count(exporter->reader); i++) {
-		const char *release = ctf_trace(exporter->reader, i)->kernel_release;
+	for (unsigned i = 0; i < kymo_ctf_trace_count(exporter->reader); i++) {
+		const char *release = kymo_ctf_trace(exporter->reader, i)->kernel_release;
 
 		kernel->machine[i] = machine_of(exporter, i);
 		if (kernel->machine[i] >= 0 && *release)
 			pft_kernel(exporter->pft, (uint32_t)kernel->machine[i], release, calls ? here.machine : NULL);
 	}
-	if (ctf_bind(exporter->reader, wanted, WANTED, err))
+	if (kymo_ctf_bind(exporter->reader, wanted, WANTED, err))
 		return -1;
-	while ((more = ctf_next(exporter->reader, &event, err)) > 0) {
-		if ((event.bound == CTF_LOSS || (event.bound >= 0 && event.bound <= EXIT)) &&
+	while ((more = kymo_ctf_next(exporter->reader, &event, err)) > 0) {
+		if ((event.bound == KYMO_CTF_LOSS || (event.bound >= 0 && event.bound <= EXIT)) &&
 		    sched_event(kernel->sched, &event, 0)) {
 			exporter->out_of_memory = true;
 			return 0;
 		}
-		if (event.bound == CTF_LOSS)
+		if (event.bound == KYMO_CTF_LOSS)
 			pft_cpu_loss(map_get(&kernel->of_stream, event.stream + 1ull, 0));
 		else if (event.bound >= 0 && export_in_window(exporter, event.ns))
 			put(kernel, &event);
@@ -244,7 +244,7 @@ static int read_all(struct kernel *kernel, struct err *err)
 	return more;
 }
 
-int export_kernel(struct exporter *exporter, struct err *err)
+int export_kernel(struct exporter *exporter, struct kymo_err *err)
 {
 	static const struct sched_listener nobody = { 0 };
 	struct kernel kernel = { .exporter = exporter };
@@ -254,7 +254,7 @@ int export_kernel(struct exporter *exporter, struct err *err)
 	/* Chrome's JSON has nothing for it, and on the clock of a simulation a CPU's time means nothing. */
 	if (exporter->options->chrome || exporter->options->simulation || !is_there(exporter->reader))
 		return 0;
-	kernel.machine = calloc(ctf_trace_count(exporter->reader), sizeof(*kernel.machine));
+	kernel.machine = calloc(kymo_ctf_trace_count(exporter->reader), sizeof(*kernel.machine));
 	if (!kernel.machine || find_calls(&kernel) || sched_create(&kernel.sched, exporter->reader, &nobody, NULL))
 		exporter->out_of_memory = true;
 	rc = exporter->out_of_memory ? -1 : read_all(&kernel, err);
@@ -266,5 +266,5 @@ int export_kernel(struct exporter *exporter, struct err *err)
 	free(kernel.call);
 	sched_destroy(kernel.sched);
 	free(kernel.machine);
-	return exporter->out_of_memory ? err_set(err, EXIT_FAILED, "There is no memory left for the export.") : rc;
+	return exporter->out_of_memory ? err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the export.") : rc;
 }

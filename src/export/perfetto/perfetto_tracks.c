@@ -182,15 +182,15 @@ struct node_state *export_lifecycle(struct exporter *exporter, const struct mode
 struct pft_track *export_stream(struct exporter *exporter, uint32_t stream)
 {
 	struct loss_state *state = BY_INDEX(exporter, BY_STREAM, stream, struct loss_state);
-	const struct ctf_stream_info *info;
+	const struct kymo_ctf_stream_info *info;
 	const char *name = "", *slash;
 
 	if (!state || state->track)
 		return state ? state->track : NULL;
 	if (!exporter->lost)
 		exporter->lost = export_top(exporter, "Lost events");
-	if (stream < ctf_stream_count(exporter->reader)) {
-		info = ctf_stream(exporter->reader, stream);
+	if (stream < kymo_ctf_stream_count(exporter->reader)) {
+		info = kymo_ctf_stream(exporter->reader, stream);
 		slash = strrchr(info->path, '/');
 		name = slash ? slash + 1 : info->path;
 	}

@@ -53,14 +53,14 @@ struct pft_track;
  *
  * Return: 0, or -1 with @err filled (out of memory).
  */
-int pft_open(struct pft **pft, int fd, int level, struct err *err);
+int pft_open(struct pft **pft, int fd, int level, struct kymo_err *err);
 
 /**
  * pft_open_chrome() - the same in Chrome's JSON, which knows less
  *
  * Clocks are left out, facts stand at the end, flows begin and end at whole events only.
  */
-int pft_open_chrome(struct pft **pft, int fd, struct err *err);
+int pft_open_chrome(struct pft **pft, int fd, struct kymo_err *err);
 
 /** pft_failed() - something went wrong; pft_close() will say what. Context: wait-free. */
 bool pft_failed(const struct pft *pft);
@@ -95,7 +95,7 @@ void pft_part(struct pft *pft, int fd, int64_t ns);
  *
  * Return: 0, or -1 with @err filled: what failed first.
  */
-int pft_close(struct pft *pft, struct err *err);
+int pft_close(struct pft *pft, struct kymo_err *err);
 
 /* What was written so far. */
 struct pft_totals {

@@ -186,7 +186,7 @@ static struct pft *pft_new(int fd)
 	return pft;
 }
 
-int pft_open_chrome(struct pft **result, int fd, struct err *err)
+int pft_open_chrome(struct pft **result, int fd, struct kymo_err *err)
 {
 	struct pft *pft = pft_new(fd);
 
@@ -195,29 +195,29 @@ int pft_open_chrome(struct pft **result, int fd, struct err *err)
 	if (!pft || !pft->seen || pft_chrome_open(pft)) {
 		if (pft)
 			pft_free(pft);
-		return err_set(err, EXIT_FAILED, "Out of memory.");
+		return err_set(err, KYMO_EXIT_FAILED, "Out of memory.");
 	}
 	*result = pft;
 	return 0;
 }
 
-int pft_open(struct pft **result, int fd, int level, struct err *err)
+int pft_open(struct pft **result, int fd, int level, struct kymo_err *err)
 {
 	struct pft *pft = pft_new(fd);
 
 	if (!pft)
-		return err_set(err, EXIT_FAILED, "Out of memory.");
+		return err_set(err, KYMO_EXIT_FAILED, "Out of memory.");
 	pft->level = level;
 	if (level != PFT_LEVEL_NONE && deflateInit(&pft->zlib, level) != Z_OK) {
 		pft_free(pft);
-		return err_set(err, EXIT_FAILED, "Compression at level %d cannot be set up.", level);
+		return err_set(err, KYMO_EXIT_FAILED, "Compression at level %d cannot be set up.", level);
 	}
 	pft_put_uuid(pft);
 	*result = pft;
 	return 0;
 }
 
-int pft_close(struct pft *pft, struct err *err)
+int pft_close(struct pft *pft, struct kymo_err *err)
 {
 	int result = 0;
 
@@ -228,7 +228,7 @@ int pft_close(struct pft *pft, struct err *err)
 	if (pft->fresh.failed)
 		pft_fail(pft, ENOMEM, "Writing failed");
 	if (pft->error)
-		result = err_set(err, EXIT_FAILED, "%s: %s.", pft->doing, strerror(pft->error));
+		result = err_set(err, KYMO_EXIT_FAILED, "%s: %s.", pft->doing, strerror(pft->error));
 	if (pft->level != PFT_LEVEL_NONE)
 		(void)deflateEnd(&pft->zlib);	/* Z_DATA_ERROR: input was left, the error is known */
 	pft_free(pft);

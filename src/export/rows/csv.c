@@ -50,7 +50,7 @@ static void row(FILE *out, const struct tables_row *row)
 }
 
 int csv_export(struct tables *tables, const struct rows_options *options,
-	       struct rows_result *result, struct err *err)
+	       struct rows_result *result, struct kymo_err *err)
 {
 	static const struct line_format format = { .suffix = "csv", .head = head, .row = row };
 

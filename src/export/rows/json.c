@@ -29,7 +29,7 @@ static void row(FILE *out, const struct tables_row *row)
 }
 
 int json_export(struct tables *tables, const struct rows_options *options,
-		struct rows_result *result, struct err *err)
+		struct rows_result *result, struct kymo_err *err)
 {
 	static const struct line_format format = { .suffix = "jsonl", .row = row };
 

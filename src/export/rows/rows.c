@@ -7,8 +7,8 @@
 #include "export/rows/rows_internal.h"
 
 int rows_pass(struct tables *tables, const struct rows_options *options, struct rows_result *result,
-	      int (*take)(void *context, const struct tables_row *row, struct err *err),
-	      void *context, struct err *err)
+	      int (*take)(void *context, const struct tables_row *row, struct kymo_err *err),
+	      void *context, struct kymo_err *err)
 {
 	const struct tables_request request = { .tables = options->tables };
 	const struct tables_row *row;
@@ -51,13 +51,13 @@ void lines_integer(FILE *out, int64_t value)
 	fwrite_unlocked(at, 1, (size_t)(digits + sizeof(digits) - at), out);
 }
 
-static int write_error(unsigned table, struct err *err)
+static int write_error(unsigned table, struct kymo_err *err)
 {
-	return err_set(err, EXIT_FAILED, "The table %s cannot be written: %s.",
+	return err_set(err, KYMO_EXIT_FAILED, "The table %s cannot be written: %s.",
 		       tables_table[table].name, strerror(errno));
 }
 
-static int open_table(struct lines *lines, unsigned table, struct err *err)
+static int open_table(struct lines *lines, unsigned table, struct kymo_err *err)
 {
 	const struct rows_options *options = lines->options;
 	char *path;
@@ -65,7 +65,7 @@ static int open_table(struct lines *lines, unsigned table, struct err *err)
 	if (options->path) {
 		if (asprintf(&path, "%s/%s.%s", options->path, tables_table[table].name,
 			     lines->format->suffix) < 0)
-			return err_set(err, EXIT_FAILED, "There is no memory left for the export.");
+			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the export.");
 		lines->out[table] = fopen(path, "we");
 		free(path);
 	} else {
@@ -78,7 +78,7 @@ static int open_table(struct lines *lines, unsigned table, struct err *err)
 	return 0;
 }
 
-static int take_line(void *context, const struct tables_row *row, struct err *err)
+static int take_line(void *context, const struct tables_row *row, struct kymo_err *err)
 {
 	const struct lines *lines = context;
 	unsigned table = tables_row_table(row);
@@ -87,7 +87,7 @@ static int take_line(void *context, const struct tables_row *row, struct err *er
 	return ferror(lines->out[table]) ? write_error(table, err) : 0;
 }
 
-static int close_tables(struct lines *lines, struct err *err)
+static int close_tables(struct lines *lines, struct kymo_err *err)
 {
 	int status = 0;
 
@@ -103,7 +103,7 @@ static int close_tables(struct lines *lines, struct err *err)
 }
 
 int lines_export(struct tables *tables, const struct rows_options *options,
-		 const struct line_format *format, struct rows_result *result, struct err *err)
+		 const struct line_format *format, struct rows_result *result, struct kymo_err *err)
 {
 	struct lines lines = { .options = options, .format = format };
 	int status = 0;

@@ -33,14 +33,14 @@ struct rows_result {
 
 /** sqlite_export() - a database with the tables, indexes, and `columns`, which documents them */
 int sqlite_export(struct tables *tables, const struct rows_options *options,
-		  struct rows_result *result, struct err *err);
+		  struct rows_result *result, struct kymo_err *err);
 
 /** csv_export() - a file TABLE.csv a table in the directory options->path, each with a header line */
 int csv_export(struct tables *tables, const struct rows_options *options,
-	       struct rows_result *result, struct err *err);
+	       struct rows_result *result, struct kymo_err *err);
 
 /** json_export() - a file TABLE.jsonl a table in the directory options->path, one object a line */
 int json_export(struct tables *tables, const struct rows_options *options,
-		struct rows_result *result, struct err *err);
+		struct rows_result *result, struct kymo_err *err);
 
 #endif

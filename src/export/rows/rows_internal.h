@@ -7,8 +7,8 @@
 
 /** rows_pass() - hand every row to @take, which returns 0, or -1 with @err filled. */
 int rows_pass(struct tables *tables, const struct rows_options *options, struct rows_result *result,
-	      int (*take)(void *context, const struct tables_row *row, struct err *err),
-	      void *context, struct err *err);
+	      int (*take)(void *context, const struct tables_row *row, struct kymo_err *err),
+	      void *context, struct kymo_err *err);
 
 /* How a kind of file writes. */
 struct line_format {
@@ -19,7 +19,7 @@ struct line_format {
 
 /** lines_export() - a file a table, or options->out. */
 int lines_export(struct tables *tables, const struct rows_options *options,
-		 const struct line_format *format, struct rows_result *result, struct err *err);
+		 const struct line_format *format, struct rows_result *result, struct kymo_err *err);
 
 /** lines_integer() - as printf("%lld"), which is too slow here. */
 void lines_integer(FILE *out, int64_t value);

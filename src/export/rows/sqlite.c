@@ -17,9 +17,9 @@ struct database {
 /* These are looked things up by, beside the time. */
 static const char *const indexed[] = { "publication_id", "callback_id", "callback_instance_id" };
 
-static int fail(const struct database *d, const struct rows_options *options, struct err *err)
+static int fail(const struct database *d, const struct rows_options *options, struct kymo_err *err)
 {
-	return err_set(err, EXIT_FAILED, "%s: %s.", options->path,
+	return err_set(err, KYMO_EXIT_FAILED, "%s: %s.", options->path,
 		       d->db ? sqlite3_errmsg(d->db) : "there is no memory left");
 }
 
@@ -114,7 +114,7 @@ struct taking {
 	const struct rows_options *options;
 };
 
-static int take(void *context, const struct tables_row *row, struct err *err)
+static int take(void *context, const struct tables_row *row, struct kymo_err *err)
 {
 	const struct taking *taking = context;
 	unsigned table = tables_row_table(row);
@@ -155,7 +155,7 @@ static int create_indexes(struct database *d, const struct rows_options *options
 }
 
 static int fill(struct database *d, struct tables *tables, const struct rows_options *options,
-		struct rows_result *result, struct err *err)
+		struct rows_result *result, struct kymo_err *err)
 {
 	struct taking taking = { d, options };
 
@@ -173,13 +173,13 @@ static int fill(struct database *d, struct tables *tables, const struct rows_opt
 }
 
 int sqlite_export(struct tables *tables, const struct rows_options *options,
-		  struct rows_result *result, struct err *err)
+		  struct rows_result *result, struct kymo_err *err)
 {
 	struct database d = { 0 };
 	int status;
 
 	if (sqlite3_open_v2(options->path, &d.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL))
-		status = err_set(err, EXIT_FAILED, "%s cannot be written: %s; name another file with -o.",
+		status = err_set(err, KYMO_EXIT_FAILED, "%s cannot be written: %s; name another file with -o.",
 				 options->path, d.db ? sqlite3_errmsg(d.db) : "there is no memory left");
 	else
 		status = fill(&d, tables, options, result, err);

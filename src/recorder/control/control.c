@@ -124,7 +124,7 @@ void control_reply(struct control_call *call, struct json_object *reply)
 	answer(call, reply);
 }
 
-void control_refuse(struct control_call *call, const struct err *err)
+void control_refuse(struct control_call *call, const struct kymo_err *err)
 {
 	struct json_object *object = json_object_new_object();
 
@@ -139,7 +139,7 @@ void control_refuse(struct control_call *call, const struct err *err)
 __attribute__((format(printf, 2, 3)))
 static void refuse(struct control_call *call, const char *format, ...)
 {
-	struct err err = { .status = EXIT_USAGE };
+	struct kymo_err err = { .status = KYMO_EXIT_USAGE };
 	va_list args;
 
 	va_start(args, format);
@@ -261,7 +261,7 @@ static void on_connection(uv_stream_t *listener, int status)
 
 /* ---- the socket ---- */
 
-static int listen_in(struct control *control, struct err *err)
+static int listen_in(struct control *control, struct kymo_err *err)
 {
 	char path[64];
 	struct stat owner;
@@ -280,17 +280,17 @@ static int listen_in(struct control *control, struct err *err)
 	if (rc == 0 && geteuid() == 0 && fstat(control->dir, &owner) == 0 && owner.st_uid != 0 &&
 	    fchownat(control->dir, CONTROL_NAME, owner.st_uid, owner.st_gid, AT_SYMLINK_NOFOLLOW) < 0)
 		rc = -errno;
-	return rc < 0 ? err_set(err, EXIT_FAILED, "cannot make the socket " CONTROL_NAME " in the runtime "
+	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot make the socket " CONTROL_NAME " in the runtime "
 				"directory: %s", uv_strerror(rc)) : 0;
 }
 
 int control_open(struct control **result, uv_loop_t *loop, const char *runtime_dir,
-		 const struct control_request *requests, void *context, struct err *err)
+		 const struct control_request *requests, void *context, struct kymo_err *err)
 {
 	struct control *control = calloc(1, sizeof *control);
 
 	if (!control)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	control->requests = requests;
 	control->context = context;
 	(void)uv_pipe_init(loop, &control->listener, 0);
@@ -298,7 +298,7 @@ int control_open(struct control **result, uv_loop_t *loop, const char *runtime_d
 	*result = control;
 	control->dir = open(runtime_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (control->dir < 0)
-		(void)err_set(err, EXIT_FAILED, "cannot open %s: %s", runtime_dir, strerror(errno));
+		(void)err_set(err, KYMO_EXIT_FAILED, "cannot open %s: %s", runtime_dir, strerror(errno));
 	else if (listen_in(control, err) == 0)
 		return 0;
 	control_close(control);

@@ -44,7 +44,7 @@ struct control_request {
  * Return: 0; -1 with @err. Context: allocates; handles of @loop.
  */
 int control_open(struct control **control, uv_loop_t *loop, const char *runtime_dir,
-		 const struct control_request *requests, void *context, struct err *err);
+		 const struct control_request *requests, void *context, struct kymo_err *err);
 
 /**
  * control_is_foreign() - whether another user asks, for whose programs we record as root
@@ -57,7 +57,7 @@ bool control_is_foreign(const struct control_call *call);
 void control_reply(struct control_call *call, struct json_object *reply);
 
 /** control_refuse() - answer with an error. */
-void control_refuse(struct control_call *call, const struct err *err);
+void control_refuse(struct control_call *call, const struct kymo_err *err);
 
 /**
  * control_close() - listen no more, drop all clients and remove the socket. NULL is fine.
@@ -77,6 +77,6 @@ void control_close(struct control *control);
  * Return: 0; 1: nobody listens; -1 with @err: he refused, or does not answer. Context: blocks.
  */
 int control_ask(const struct rundir *dir, struct json_object *request, int timeout_ms,
-		struct json_object **reply, struct err *err);
+		struct json_object **reply, struct kymo_err *err);
 
 #endif

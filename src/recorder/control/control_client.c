@@ -121,7 +121,7 @@ static int exchange(struct asking *asking, const struct rundir *dir, struct json
 }
 
 /* What the recorder says went wrong, with the exit status that it thinks fits. */
-static int refused(struct json_object *reply, struct err *err)
+static int refused(struct json_object *reply, struct kymo_err *err)
 {
 	struct json_object *text = NULL, *status = NULL;
 	int number;
@@ -129,13 +129,13 @@ static int refused(struct json_object *reply, struct err *err)
 	(void)json_object_object_get_ex(reply, "error", &text);
 	(void)json_object_object_get_ex(reply, "status", &status);
 	number = json_object_get_int(status);
-	return err_set(err, number > EXIT_OK && number <= EXIT_EMPTY ? (enum kymo_exit)number : EXIT_FAILED,
+	return err_set(err, number > KYMO_EXIT_OK && number <= KYMO_EXIT_EMPTY ? (enum kymo_exit)number : KYMO_EXIT_FAILED,
 		       "%s", json_object_is_type(text, json_type_string) ? json_object_get_string(text) :
 		       "the recorder refused without saying why");
 }
 
 int control_ask(const struct rundir *dir, struct json_object *request, int timeout_ms,
-		struct json_object **reply, struct err *err)
+		struct json_object **reply, struct kymo_err *err)
 {
 	struct asking *asking = calloc(1, sizeof *asking);
 	struct json_object *ok = NULL;
@@ -143,7 +143,7 @@ int control_ask(const struct rundir *dir, struct json_object *request, int timeo
 
 	*reply = NULL;
 	if (!asking)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	asking->until_ms = now_ms() + timeout_ms;
 	rc = exchange(asking, dir, request);
 	if (rc == 0) {
@@ -156,7 +156,7 @@ int control_ask(const struct rundir *dir, struct json_object *request, int timeo
 		(void)close(asking->fd);
 	free(asking);
 	if (rc < 0)
-		rc = err_set(err, EXIT_FAILED, "the recorder of %s: %s", dir->path,
+		rc = err_set(err, KYMO_EXIT_FAILED, "the recorder of %s: %s", dir->path,
 			     rc == -ETIMEDOUT ? "it does not answer; does it hang?" :
 			     rc == -ECONNRESET ? "it ended without an answer" : strerror(-rc));
 	else if (rc == 0 && (!json_object_object_get_ex(*reply, "ok", &ok) || !json_object_get_boolean(ok)))

@@ -106,7 +106,7 @@ static void libkymo(struct doctor *doctor, const char *library, char *said)
 void doctor_preload(struct doctor *doctor)
 {
 	char path[4096], said[4096];
-	struct err err;
+	struct kymo_err err;
 
 	if (preload_find(path, sizeof path, doctor->libdir, &err))
 		doctor_say(doctor, "preload library", DOCTOR_PROBLEM,
@@ -308,7 +308,7 @@ static void limits(struct doctor *doctor)
 /* Nothing is wrong without them. */
 static void kernel_events(struct doctor *doctor)
 {
-	struct err err;
+	struct kymo_err err;
 	const char *source = kernel_probe(&err);
 
 	if (source)

@@ -31,16 +31,16 @@ void doctor_machine(struct doctor *doctor);
  * doctor_program() - a program that is not running
  * @program: a path, or a name to be found in $PATH
  *
- * Return: 0, or -1 with @err (EXIT_INPUT) when there is no such program. Context: blocks.
+ * Return: 0, or -1 with @err (KYMO_EXIT_INPUT) when there is no such program. Context: blocks.
  */
-int doctor_program(struct doctor *doctor, const char *program, struct err *err);
+int doctor_program(struct doctor *doctor, const char *program, struct kymo_err *err);
 
 /**
  * doctor_loads() - whether the loader would give the library to @program: setuid, static and so on
  *
  * Does not look at libraries and tracepoints. Return, Context: as doctor_program().
  */
-int doctor_loads(struct doctor *doctor, const char *program, struct err *err);
+int doctor_loads(struct doctor *doctor, const char *program, struct kymo_err *err);
 
 /**
  * doctor_command() - a command line: what stands before its program, and the program as doctor_program() has it
@@ -48,14 +48,14 @@ int doctor_loads(struct doctor *doctor, const char *program, struct err *err);
  *
  * Return, Context: as doctor_program().
  */
-int doctor_command(struct doctor *doctor, char *const *command, struct err *err);
+int doctor_command(struct doctor *doctor, char *const *command, struct kymo_err *err);
 
 /**
  * doctor_process() - a process that is running
  *
- * Return: 0, or -1 with @err (EXIT_INPUT) when there is no such process. Context: blocks.
+ * Return: 0, or -1 with @err (KYMO_EXIT_INPUT) when there is no such process. Context: blocks.
  */
-int doctor_process(struct doctor *doctor, unsigned pid, struct err *err);
+int doctor_process(struct doctor *doctor, unsigned pid, struct kymo_err *err);
 
 /* ---- for the doctor's own files ---- */
 

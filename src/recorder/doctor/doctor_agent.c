@@ -127,7 +127,7 @@ static void on_region(void *context, const struct process_status *status)
 static void domains(struct look *look)
 {
 	struct rundir dir;
-	struct err err;
+	struct kymo_err err;
 	char text[128];
 
 	if (rundir_open(&dir, look->dir, false, &err) != 0)

@@ -321,7 +321,7 @@ static void say_directory(struct doctor *doctor, const struct doctor_process *pr
 	doctor_directory(doctor, path, process->uid);
 }
 
-int doctor_process(struct doctor *doctor, unsigned pid, struct err *err)
+int doctor_process(struct doctor *doctor, unsigned pid, struct kymo_err *err)
 {
 	struct doctor_process process = { .pid = pid };
 	struct doctor_loaded loaded;
@@ -329,7 +329,7 @@ int doctor_process(struct doctor *doctor, unsigned pid, struct err *err)
 	ssize_t length;
 
 	if (!read_status(&process) || process.state == 'Z')
-		return err_set(err, EXIT_INPUT, "no process %u%s", pid,
+		return err_set(err, KYMO_EXIT_INPUT, "no process %u%s", pid,
 			       process.state == 'Z' ? ": it ended and is a zombie" : "");
 	(void)snprintf(path, sizeof path, "/proc/%u/exe", pid);
 	length = readlink(path, exe, sizeof exe - 1);

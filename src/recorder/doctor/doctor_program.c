@@ -252,7 +252,7 @@ static void tracepoints(struct doctor *doctor, const struct libraries *libraries
 void doctor_elf(struct doctor *doctor, const char *path)
 {
 	struct libraries *libraries;
-	struct err err;
+	struct kymo_err err;
 
 	if (libraries_open(&libraries, path, &err)) {
 		doctor_say(doctor, "program", DOCTOR_PROBLEM,
@@ -276,7 +276,7 @@ static bool runnable(const char *path)
 	return !stat(path, &status) && S_ISREG(status.st_mode) && !access(path, X_OK);
 }
 
-static int find_program(const char *name, char path[PATH_MAX], struct err *err)
+static int find_program(const char *name, char path[PATH_MAX], struct kymo_err *err)
 {
 	const char *dirs = getenv("PATH");
 	struct stat status;
@@ -284,9 +284,9 @@ static int find_program(const char *name, char path[PATH_MAX], struct err *err)
 	if (strchr(name, '/')) {
 		(void)snprintf(path, PATH_MAX, "%s", name);
 		if (stat(path, &status))
-			return err_set(err, EXIT_INPUT, "no program %s: %s", path, strerror(errno));
+			return err_set(err, KYMO_EXIT_INPUT, "no program %s: %s", path, strerror(errno));
 		if (!S_ISREG(status.st_mode))
-			return err_set(err, EXIT_INPUT, "%s is no file", path);
+			return err_set(err, KYMO_EXIT_INPUT, "%s is no file", path);
 		return 0;
 	}
 	for (; dirs && *dirs; dirs += strcspn(dirs, ":"), dirs += *dirs == ':') {
@@ -295,18 +295,18 @@ static int find_program(const char *name, char path[PATH_MAX], struct err *err)
 		if (length > 0 && length < PATH_MAX && runnable(path))
 			return 0;
 	}
-	return err_set(err, EXIT_INPUT, "no program %s in PATH; name it with its path", name);
+	return err_set(err, KYMO_EXIT_INPUT, "no program %s in PATH; name it with its path", name);
 }
 
 /* "#!interpreter argument". Return: 0 with the program that will run, 1 for no script, -1. */
-static int interpreter(const char *path, char out[PATH_MAX], struct err *err)
+static int interpreter(const char *path, char out[PATH_MAX], struct kymo_err *err)
 {
 	FILE *file = fopen(path, "re");
 	char line[256] = "", *word, *rest;
 	size_t got;
 
 	if (!file)
-		return err_set(err, EXIT_INPUT, "cannot read %s: %s", path, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "cannot read %s: %s", path, strerror(errno));
 	got = fread(line, 1, sizeof line - 1, file);
 	fclose(file);
 	if (got < 3 || memcmp(line, "#!", 2))
@@ -327,7 +327,7 @@ static int interpreter(const char *path, char out[PATH_MAX], struct err *err)
 }
 
 /* Return: 0 with the @path of what will be run, 1: a problem with that was told, -1 with @err. */
-static int resolve(struct doctor *doctor, const char *program, char path[PATH_MAX], struct err *err)
+static int resolve(struct doctor *doctor, const char *program, char path[PATH_MAX], struct kymo_err *err)
 {
 	char next[PATH_MAX];
 
@@ -352,7 +352,7 @@ static int resolve(struct doctor *doctor, const char *program, char path[PATH_MA
 	}
 }
 
-int doctor_program(struct doctor *doctor, const char *program, struct err *err)
+int doctor_program(struct doctor *doctor, const char *program, struct kymo_err *err)
 {
 	char path[PATH_MAX];
 	int rc = resolve(doctor, program, path, err);
@@ -365,7 +365,7 @@ int doctor_program(struct doctor *doctor, const char *program, struct err *err)
 	return 0;
 }
 
-int doctor_loads(struct doctor *doctor, const char *program, struct err *err)
+int doctor_loads(struct doctor *doctor, const char *program, struct kymo_err *err)
 {
 	char path[PATH_MAX];
 	int rc = resolve(doctor, program, path, err);
@@ -381,7 +381,7 @@ int doctor_loads(struct doctor *doctor, const char *program, struct err *err)
 	return 0;
 }
 
-int doctor_command(struct doctor *doctor, char *const *command, struct err *err)
+int doctor_command(struct doctor *doctor, char *const *command, struct kymo_err *err)
 {
 	struct prefixes found;
 	char words[256], *before[2] = { command[0], NULL };

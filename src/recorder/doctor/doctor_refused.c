@@ -29,7 +29,7 @@ static void on_refused(void *context, const char *name, const char *text)
 void doctor_refused(struct doctor *doctor, const char *path)
 {
 	struct rundir dir;
-	struct err err;
+	struct kymo_err err;
 
 	if (rundir_open(&dir, path, false, &err) != 0)
 		return;			/* doctor_directory() said why */

@@ -211,7 +211,7 @@ void doctor_meet(struct doctor *doctor, const struct doctor_process *process, co
 {
 	char own[512], mounts[64];
 	struct stat there;
-	struct err err;
+	struct kymo_err err;
 
 	(void)snprintf(mounts, sizeof mounts, "/proc/%u/ns/mnt", process->pid);
 	if (rundir_path(own, sizeof own, &err) || is_same(own, path) || stat(path, &there))

@@ -44,7 +44,7 @@ static void look_at(int pid, struct stranger *best)
 	struct stranger found = { 0 };
 	struct doctor doctor = { .found = on_found, .context = &found };
 	char name[64], text[sizeof found.text];
-	struct err err;
+	struct kymo_err err;
 
 	(void)doctor_parent(pid, name);
 	if (doctor_process(&doctor, (unsigned)pid, &err) < 0 || !*found.text)

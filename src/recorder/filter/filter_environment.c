@@ -45,7 +45,7 @@ void filter_environment(struct filter_process *mine, struct drain *drain)
 	size_t size = 0;
 	char *environment = process->alive == ALIVE_DEAD ? NULL : environment_read(process->host_pid, &size);
 	const char *rules = environment_value(environment, size, "KYMO_FILTER");
-	struct err err;
+	struct kymo_err err;
 
 	if (!rules)
 		rules = getenv("KYMO_FILTER");

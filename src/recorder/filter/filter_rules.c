@@ -20,17 +20,17 @@ const char *filter_kind_name(enum filter_kind kind)
 	return kind_name[kind];
 }
 
-static int add(struct filter_rules *rules, struct filter_rule rule, struct err *err)
+static int add(struct filter_rules *rules, struct filter_rule rule, struct kymo_err *err)
 {
 	struct filter_rule *grown;
 
 	if (rules->count == FILTER_RULES_MAX)
-		return err_set(err, EXIT_USAGE, "there are more than %d rules; a glob can stand for many names",
+		return err_set(err, KYMO_EXIT_USAGE, "there are more than %d rules; a glob can stand for many names",
 			       FILTER_RULES_MAX);
 	if ((rules->count & (rules->count - 1)) == 0) {
 		grown = realloc(rules->rule, (rules->count ? rules->count * 2 : 1) * sizeof *grown);
 		if (!grown)
-			return err_set(err, EXIT_FAILED, "out of memory");
+			return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 		rules->rule = grown;
 	}
 	rules->rule[rules->count++] = rule;
@@ -39,20 +39,20 @@ static int add(struct filter_rules *rules, struct filter_rule rule, struct err *
 	return 0;
 }
 
-int filter_rules_add(struct filter_rules *rules, enum filter_kind kind, const char *text, struct err *err)
+int filter_rules_add(struct filter_rules *rules, enum filter_kind kind, const char *text, struct kymo_err *err)
 {
 	struct filter_rule rule = { .kind = kind, .exclude = *text == '!' };
 	const char *glob = text + rule.exclude;
 
 	if (!*glob)
-		return err_set(err, EXIT_USAGE, "a rule for %s needs a name, which may have * and ?: %s%s", kind_name[kind],
+		return err_set(err, KYMO_EXIT_USAGE, "a rule for %s needs a name, which may have * and ?: %s%s", kind_name[kind],
 			       rule.exclude ? "!" : "", kind <= FILTER_TOPIC ? "/name" : "name");
 	if (strlen(text) + strlen(kind_name[kind]) + 2 > FILTER_TEXT_MAX)
-		return err_set(err, EXIT_USAGE, "a rule for %s has more than %d characters", kind_name[kind],
+		return err_set(err, KYMO_EXIT_USAGE, "a rule for %s has more than %d characters", kind_name[kind],
 			       FILTER_TEXT_MAX - 16);
 	rule.glob = strdup(glob);
 	if (!rule.glob)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	if (add(rules, rule, err) == 0)
 		return 0;
 	free(rule.glob);
@@ -70,7 +70,7 @@ static enum filter_kind kind_of(const char *word, size_t length)
 }
 
 /* One rule in @size bytes. */
-static int add_line(struct filter_rules *rules, const char *line, size_t size, struct err *err)
+static int add_line(struct filter_rules *rules, const char *line, size_t size, struct kymo_err *err)
 {
 	char glob[FILTER_TEXT_MAX];
 	enum filter_kind kind;
@@ -88,26 +88,26 @@ static int add_line(struct filter_rules *rules, const char *line, size_t size, s
 		;
 	kind = kind_of(line, word);
 	if (kind == FILTER_KINDS)
-		return err_set(err, EXIT_USAGE, "'%.*s' is no kind of rule; a rule is a line like \"node /perception/*\" or "
+		return err_set(err, KYMO_EXIT_USAGE, "'%.*s' is no kind of rule; a rule is a line like \"node /perception/*\" or "
 			       "\"topic !/rosout\", its kind is node, topic, process, event or category",
 			       (int)(word < 64 ? word : 64), line);
 	while (word < size && isspace((unsigned char)line[word]))
 		word++;
 	length = size - word;
 	if (length >= sizeof glob)
-		return err_set(err, EXIT_USAGE, "a rule for %s has more than %d characters", kind_name[kind],
+		return err_set(err, KYMO_EXIT_USAGE, "a rule for %s has more than %d characters", kind_name[kind],
 			       FILTER_TEXT_MAX - 16);
 	memcpy(glob, line + word, length);
 	glob[length] = 0;
 	return filter_rules_add(rules, kind, glob, err);
 }
 
-int filter_rules_line(struct filter_rules *rules, const char *line, struct err *err)
+int filter_rules_line(struct filter_rules *rules, const char *line, struct kymo_err *err)
 {
 	return add_line(rules, line, strlen(line), err);
 }
 
-int filter_rules_text(struct filter_rules *rules, const char *text, struct err *err)
+int filter_rules_text(struct filter_rules *rules, const char *text, struct kymo_err *err)
 {
 	int rc = 0;
 
@@ -120,7 +120,7 @@ int filter_rules_text(struct filter_rules *rules, const char *text, struct err *
 	return rc;
 }
 
-int filter_rules_file(struct filter_rules *rules, const char *path, struct err *err)
+int filter_rules_file(struct filter_rules *rules, const char *path, struct kymo_err *err)
 {
 	FILE *file = fopen(path, "re");
 	unsigned number = 0;
@@ -130,21 +130,21 @@ int filter_rules_file(struct filter_rules *rules, const char *path, struct err *
 	int rc = 0;
 
 	if (!file)
-		return err_set(err, EXIT_INPUT, "cannot read the rules in %s: %s; name a text file with "
+		return err_set(err, KYMO_EXIT_INPUT, "cannot read the rules in %s: %s; name a text file with "
 			       "lines like \"topic !/rosout\"", path, strerror(errno));
 	while (rc == 0 && (length = getline(&line, &room, file)) >= 0) {
 		number++;
-		rc = strlen(line) < (size_t)length ? err_set(err, EXIT_INPUT, "it is no text") :
+		rc = strlen(line) < (size_t)length ? err_set(err, KYMO_EXIT_INPUT, "it is no text") :
 		     filter_rules_line(rules, line, err);
 	}
 	if (rc == 0 && ferror(file))
-		rc = err_set(err, EXIT_INPUT, "%s", strerror(errno));
+		rc = err_set(err, KYMO_EXIT_INPUT, "%s", strerror(errno));
 	free(line);
 	(void)fclose(file);
 	if (rc == 0)
 		return 0;
-	if (err && err->status == EXIT_USAGE)
-		err->status = EXIT_INPUT;
+	if (err && err->status == KYMO_EXIT_USAGE)
+		err->status = KYMO_EXIT_INPUT;
 	return err_wrap(err, "%s:%u", path, number);
 }
 

@@ -46,19 +46,19 @@ const char *filter_kind_name(enum filter_kind kind);
  * filter_rules_add() - one more rule
  * @text: a glob, behind "!" if what it matches is left out
  *
- * The functions that add return 0; -1 with @err (EXIT_USAGE, or EXIT_INPUT for a file), and what is
+ * The functions that add return 0; -1 with @err (KYMO_EXIT_USAGE, or KYMO_EXIT_INPUT for a file), and what is
  * good before the mistake is added. Context: allocate.
  */
-int filter_rules_add(struct filter_rules *rules, enum filter_kind kind, const char *text, struct err *err);
+int filter_rules_add(struct filter_rules *rules, enum filter_kind kind, const char *text, struct kymo_err *err);
 
 /** filter_rules_line() - a rule as in a file, "node !/rviz*"; nothing for an empty line or a comment. */
-int filter_rules_line(struct filter_rules *rules, const char *line, struct err *err);
+int filter_rules_line(struct filter_rules *rules, const char *line, struct kymo_err *err);
 
 /** filter_rules_text() - rules between line ends or semicolons. */
-int filter_rules_text(struct filter_rules *rules, const char *text, struct err *err);
+int filter_rules_text(struct filter_rules *rules, const char *text, struct kymo_err *err);
 
 /** filter_rules_file() - the lines of a file. @err names file and line. Context: blocks. */
-int filter_rules_file(struct filter_rules *rules, const char *path, struct err *err);
+int filter_rules_file(struct filter_rules *rules, const char *path, struct kymo_err *err);
 
 /** filter_rules_copy() - @to had none. Return: false without memory. */
 bool filter_rules_copy(struct filter_rules *to, const struct filter_rules *from);

@@ -301,12 +301,12 @@ static const struct sink_ops flight_ops = {
 	.close = flight_close,
 };
 
-int flight_create(const struct flight_options *options, struct flight **result, struct err *err)
+int flight_create(const struct flight_options *options, struct flight **result, struct kymo_err *err)
 {
 	struct flight *flight = calloc(1, sizeof *flight);
 
 	if (!flight)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	flight->sink.ops = &flight_ops;
 	flight->sink.name = "the flight recorder's memory";
 	flight->options = *options;

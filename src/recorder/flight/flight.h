@@ -47,7 +47,7 @@ struct flight_report {
 	unsigned processes;
 	uint64_t suppressed;		/* triggers that fired meanwhile */
 	int64_t clock_offset_ns;	/* CLOCK_REALTIME - CLOCK_MONOTONIC, as its metadata have it */
-	const struct err *failed;	/* NULL: it is there */
+	const struct kymo_err *failed;	/* NULL: it is there */
 };
 
 struct flight_options {
@@ -56,7 +56,7 @@ struct flight_options {
 	struct triggers triggers;
 	const char *version;		/* of kymo */
 	/* A path for snapshot @number. Return: 0; -1 with @err. */
-	int (*name)(void *context, unsigned number, char *path, unsigned size, struct err *err);
+	int (*name)(void *context, unsigned number, char *path, unsigned size, struct kymo_err *err);
 	void (*written)(void *context, const struct flight_report *report);
 	void *context;
 	void (*say)(void *context, const char *text);	/* may be NULL */
@@ -64,7 +64,7 @@ struct flight_options {
 };
 
 /** flight_create() - Return: 0 and *@flight; -1 with @err. */
-int flight_create(const struct flight_options *options, struct flight **flight, struct err *err);
+int flight_create(const struct flight_options *options, struct flight **flight, struct kymo_err *err);
 
 /** flight_sink() - to be added to a session, which then owns all of it. */
 struct sink *flight_sink(struct flight *flight);

@@ -124,7 +124,7 @@ struct flight_part {
 };
 
 /** flight_writer_begin() - make the directory. Return: 0; -1 with @err. */
-int flight_writer_begin(const struct flight_part *part, struct flight_writer **writer, struct err *err);
+int flight_writer_begin(const struct flight_part *part, struct flight_writer **writer, struct kymo_err *err);
 
 /** flight_writer_step() - write a little. Return: 1: there is more; 0: all is there; -errno. */
 int flight_writer_step(struct flight_writer *writer);

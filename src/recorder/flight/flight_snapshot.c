@@ -136,7 +136,7 @@ static struct json_object *describe(const struct flight *flight)
 }
 
 static void report(struct flight *flight, const char *path, const struct flight_totals *totals,
-		   const struct err *failed)
+		   const struct kymo_err *failed)
 {
 	struct asked *asked = &flight->asked;
 	const bool fired = asked->cause == FLIGHT_TRIGGER;
@@ -189,7 +189,7 @@ static bool is_empty(const struct flight *flight)
 	return !facts && !flight->store.first;
 }
 
-static int begin_writing(struct flight *flight, struct err *err)
+static int begin_writing(struct flight *flight, struct kymo_err *err)
 {
 	struct flight_part part = {
 		.version = flight->options.version, .processes = flight->processes,
@@ -198,7 +198,7 @@ static int begin_writing(struct flight *flight, struct err *err)
 	char path[PATH_MAX];
 
 	if (is_empty(flight))
-		return err_set(err, EXIT_EMPTY, "there is nothing to take a snapshot of yet: no traced process has "
+		return err_set(err, KYMO_EXIT_EMPTY, "there is nothing to take a snapshot of yet: no traced process has "
 			       "made an event (start programs with \"kymo run -- CMD\")");
 	flight->end_ns = session_now();
 	flight->begin_ns = begin_of(flight);
@@ -221,7 +221,7 @@ static void end_writing(struct flight *flight, int rc)
 {
 	struct flight_totals totals;
 	char path[PATH_MAX];
-	struct err err;
+	struct kymo_err err;
 	int end;
 
 	flight_writer_totals(flight->writer, &totals);
@@ -232,7 +232,7 @@ static void end_writing(struct flight *flight, int rc)
 	flight->count++;
 	rc = rc < 0 ? rc : end;
 	if (rc < 0)
-		(void)err_set(&err, EXIT_FAILED, "cannot write the snapshot %s: %s; make room, or name another "
+		(void)err_set(&err, KYMO_EXIT_FAILED, "cannot write the snapshot %s: %s; make room, or name another "
 			      "place with -o DIR", path, strerror(-rc));
 	report(flight, path, &totals, rc < 0 ? &err : NULL);
 }
@@ -258,15 +258,15 @@ static bool write_slice(struct flight *flight, uint64_t for_ns)
  * No directory was made. It counts, for who waits for N snapshots; but not what only the one who asked
  * is to blame for, nor that nothing was there.
  */
-static void not_begun(struct flight *flight, const struct err *err)
+static void not_begun(struct flight *flight, const struct kymo_err *err)
 {
-	flight->count += flight->asked.cause != FLIGHT_REQUEST && err->status != EXIT_EMPTY;
+	flight->count += flight->asked.cause != FLIGHT_REQUEST && err->status != KYMO_EXIT_EMPTY;
 	report(flight, flight->asked.path, &(struct flight_totals){ 0 }, err);
 }
 
 bool flight_work(struct flight *flight)
 {
-	struct err err;
+	struct kymo_err err;
 
 	if (flight->writer)
 		return write_slice(flight, SLICE_NS);
@@ -297,7 +297,7 @@ void flight_trim(struct flight *flight)
 
 void flight_finish(struct flight *flight)
 {
-	struct err err;
+	struct kymo_err err;
 
 	while (flight->asked.any) {
 		if (!flight->writer && begin_writing(flight, &err) < 0) {

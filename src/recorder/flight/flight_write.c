@@ -81,7 +81,7 @@ static int gather(struct flight_writer *writer, const struct flight_part *part)
 	return 0;
 }
 
-int flight_writer_begin(const struct flight_part *part, struct flight_writer **result, struct err *err)
+int flight_writer_begin(const struct flight_part *part, struct flight_writer **result, struct kymo_err *err)
 {
 	struct flight_writer *writer = calloc(1, sizeof *writer);
 	uint64_t realtime = clock_ns(CLOCK_REALTIME), monotonic = clock_ns(CLOCK_MONOTONIC);
@@ -89,7 +89,7 @@ int flight_writer_begin(const struct flight_part *part, struct flight_writer **r
 	if (!writer || gather(writer, part) < 0) {
 		if (writer)
 			(void)flight_writer_end(writer, NULL, NULL);
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	}
 	writer->begin_ns = part->begin_ns;
 	writer->end_ns = part->end_ns;

@@ -20,7 +20,7 @@ static bool is_program(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-int launch_find(const char *name, struct err *err)
+int launch_find(const char *name, struct kymo_err *err)
 {
 	const char *path = getenv("PATH");
 	char candidate[PATH_MAX];
@@ -28,7 +28,7 @@ int launch_find(const char *name, struct err *err)
 	if (strchr(name, '/')) {
 		if (is_program(name))
 			return 0;
-		return err_set(err, EXIT_INPUT, access(name, F_OK) == 0 ?
+		return err_set(err, KYMO_EXIT_INPUT, access(name, F_OK) == 0 ?
 			       "%s cannot be executed; is it a program?" :
 			       "there is no program %s; check its path", name);
 	}
@@ -43,7 +43,7 @@ int launch_find(const char *name, struct err *err)
 			return 0;
 		path += length + (path[length] == ':');
 	}
-	return err_set(err, EXIT_INPUT, "there is no program \"%s\" in PATH; is the ROS 2 environment "
+	return err_set(err, KYMO_EXIT_INPUT, "there is no program \"%s\" in PATH; is the ROS 2 environment "
 		       "set up (source install/setup.bash)?", name);
 }
 
@@ -62,7 +62,7 @@ static void set_number(struct setting *setting, const char *name, const char *fo
 	(void)snprintf(setting->value, sizeof setting->value, format, value);
 }
 
-static int set_preload(const struct launch *launch, struct setting *setting, struct err *err)
+static int set_preload(const struct launch *launch, struct setting *setting, struct kymo_err *err)
 {
 	const char *before = getenv("LD_PRELOAD");
 	char library[PATH_MAX], more[sizeof setting->value];
@@ -70,7 +70,7 @@ static int set_preload(const struct launch *launch, struct setting *setting, str
 	setting->name = "LD_PRELOAD";
 	if (launch->malloc) {
 		if (preload_beside(library, sizeof library, PRELOAD_MALLOC_LIBRARY, launch->fallback_libdir) < 0)
-			return err_set(err, EXIT_FAILED, "cannot find %s, which --malloc needs: it is neither in lib beside the directory "
+			return err_set(err, KYMO_EXIT_FAILED, "cannot find %s, which --malloc needs: it is neither in lib beside the directory "
 				       "of kymo nor where it is installed, and not built with sanitizers",
 				       PRELOAD_MALLOC_LIBRARY);
 		if (preload_value(more, sizeof more, library, before, err) < 0)
@@ -83,7 +83,7 @@ static int set_preload(const struct launch *launch, struct setting *setting, str
 }
 
 static int settings_make(const struct launch *launch, struct setting setting[SETTINGS_MAX],
-			 struct err *err)
+			 struct kymo_err *err)
 {
 	const char *forward = getenv("KYMO_FORWARD");
 	int count = 0;
@@ -105,7 +105,7 @@ static int settings_make(const struct launch *launch, struct setting setting[SET
 		rules->name = "KYMO_FILTER";
 		if ((size_t)snprintf(rules->value, sizeof rules->value, "%s%s%s", before ? before : "",
 				     before && *before ? "; " : "", launch->rules) >= sizeof rules->value)
-			return err_set(err, EXIT_USAGE, "the rules for the command have more than %zu characters; \"kymo "
+			return err_set(err, KYMO_EXIT_USAGE, "the rules for the command have more than %zu characters; \"kymo "
 				       "record --filter-file\" takes more", sizeof rules->value - 1);
 	}
 	return count;
@@ -150,7 +150,7 @@ fail:
 	return NULL;
 }
 
-char **launch_environment(const struct launch *launch, struct err *err)
+char **launch_environment(const struct launch *launch, struct kymo_err *err)
 {
 	struct setting setting[SETTINGS_MAX];
 	char **result;
@@ -160,7 +160,7 @@ char **launch_environment(const struct launch *launch, struct err *err)
 		return NULL;
 	result = environment_make(setting, count);
 	if (!result)
-		(void)err_set(err, EXIT_FAILED, "out of memory");
+		(void)err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	return result;
 }
 

@@ -20,9 +20,9 @@ struct launch {
 
 /**
  * launch_find() - where the program @name would be run from
- * Return: 0; -1 with @err (EXIT_INPUT): there is none, or it cannot be executed.
+ * Return: 0; -1 with @err (KYMO_EXIT_INPUT): there is none, or it cannot be executed.
  */
-int launch_find(const char *name, struct err *err);
+int launch_find(const char *name, struct kymo_err *err);
 
 /**
  * launch_environment() - our environment with the preload library and the rest of @launch
@@ -33,7 +33,7 @@ int launch_find(const char *name, struct err *err);
  * Context: allocates; free with launch_free().
  * Return: a vector for execve(); NULL with @err.
  */
-char **launch_environment(const struct launch *launch, struct err *err);
+char **launch_environment(const struct launch *launch, struct kymo_err *err);
 
 void launch_free(char **environment);
 

@@ -56,38 +56,38 @@ int preload_beside(char *path, size_t size, const char *name, const char *libdir
 	return libdir && used > 0 && (size_t)used < size && !access(path, R_OK) ? 0 : -1;
 }
 
-int preload_find(char *path, size_t size, const char *libdir, struct err *err)
+int preload_find(char *path, size_t size, const char *libdir, struct kymo_err *err)
 {
 	const char *chosen = getenv("KYMO_PRELOAD");
 	int used;
 
 	if (chosen && *chosen) {
 		if (access(chosen, R_OK))
-			return err_set(err, EXIT_FAILED, "KYMO_PRELOAD names %s, which cannot be read",
+			return err_set(err, KYMO_EXIT_FAILED, "KYMO_PRELOAD names %s, which cannot be read",
 				       chosen);
 		used = snprintf(path, size, "%s", chosen);
 		if (used > 0 && (size_t)used < size)
 			return 0;
-		return err_set(err, EXIT_FAILED, "KYMO_PRELOAD is too long");
+		return err_set(err, KYMO_EXIT_FAILED, "KYMO_PRELOAD is too long");
 	}
 	if (preload_beside(path, size, PRELOAD_LIBRARY, libdir) == 0)
 		return 0;
-	return err_set(err, EXIT_FAILED,
+	return err_set(err, KYMO_EXIT_FAILED,
 		       "cannot find %s, neither in lib beside the directory of kymo nor in %s; install kymo, or set KYMO_PRELOAD to the library's path",
 		       PRELOAD_LIBRARY, libdir ? libdir : "another place");
 }
 
-int preload_value(char *value, size_t size, const char *path, const char *before, struct err *err)
+int preload_value(char *value, size_t size, const char *path, const char *before, struct kymo_err *err)
 {
 	bool more = before && *before;
 	int used;
 
 	if (strpbrk(path, ": \t\n"))
-		return err_set(err, EXIT_FAILED,
+		return err_set(err, KYMO_EXIT_FAILED,
 			       "LD_PRELOAD cannot name \"%s\": there is a colon or a blank in it; install kymo in another place",
 			       path);
 	used = snprintf(value, size, "%s%s%s", path, more ? ":" : "", more ? before : "");
 	if (used < 0 || (size_t)used >= size)
-		return err_set(err, EXIT_FAILED, "LD_PRELOAD would be longer than %zu bytes", size);
+		return err_set(err, KYMO_EXIT_FAILED, "LD_PRELOAD would be longer than %zu bytes", size);
 	return 0;
 }

@@ -18,7 +18,7 @@
  * program (a build, or an installation that was moved), in @libdir. The first that exists wins.
  * Return: 0, or -1 with @err filled. Context: blocks.
  */
-int preload_find(char *path, size_t size, const char *libdir, struct err *err);
+int preload_find(char *path, size_t size, const char *libdir, struct kymo_err *err);
 
 /**
  * preload_beside() - path of another file that is installed with it, @name
@@ -33,6 +33,6 @@ int preload_beside(char *path, size_t size, const char *name, const char *libdir
  *
  * Return: 0, or -1 with @err filled: LD_PRELOAD cannot name a path with a colon or a blank in it.
  */
-int preload_value(char *value, size_t size, const char *path, const char *before, struct err *err);
+int preload_value(char *value, size_t size, const char *path, const char *before, struct kymo_err *err);
 
 #endif

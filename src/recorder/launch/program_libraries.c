@@ -193,7 +193,7 @@ static void add_needed(struct libraries *l, unsigned user)
 	}
 }
 
-int libraries_open(struct libraries **libraries, const char *path, struct err *err)
+int libraries_open(struct libraries **libraries, const char *path, struct kymo_err *err)
 {
 	struct libraries *l = calloc(1, sizeof *l);
 	struct library *program;
@@ -201,7 +201,7 @@ int libraries_open(struct libraries **libraries, const char *path, struct err *e
 
 	if (!l || !(l->system_dirs = calloc(SYSTEM_DIRS_MAX, sizeof *l->system_dirs))) {
 		free(l);
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	}
 	program = &l->item[0];
 	kind = elf_open(&program->elf, path, err);
@@ -212,7 +212,7 @@ int libraries_open(struct libraries **libraries, const char *path, struct err *e
 			program->elf.fd = -1;
 		l->count = 1;
 		libraries_close(l);
-		return kind < 0 ? -1 : err_set(err, EXIT_INPUT, "%s is no program", path);
+		return kind < 0 ? -1 : err_set(err, KYMO_EXIT_INPUT, "%s is no program", path);
 	}
 	l->count = 1;
 	read_conf(l, "/etc/ld.so.conf", 0);

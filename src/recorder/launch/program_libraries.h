@@ -31,7 +31,7 @@ struct libraries {
  * Uses LD_LIBRARY_PATH of this process, as `kymo run` hands it on.
  * Return: 0 and an object for libraries_close(), or -1 with @err. Context: allocates, blocks.
  */
-int libraries_open(struct libraries **libraries, const char *path, struct err *err);
+int libraries_open(struct libraries **libraries, const char *path, struct kymo_err *err);
 
 void libraries_close(struct libraries *libraries);
 

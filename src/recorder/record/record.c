@@ -29,7 +29,7 @@ struct recorder {
 	struct control *control;	/* NULL: nobody can ask us for anything */
 	struct flight *flight;		/* the session's; NULL: all is written */
 	struct record_kernel kernel;
-	struct err *err;
+	struct kymo_err *err;
 	bool stopping;			/* a signal came, or the time is over */
 	bool command_runs;
 	rlim_t soft_files;		/* RLIMIT_NOFILE as we met it */
@@ -205,7 +205,7 @@ static void ask_flight(struct recorder *recorder, struct control_call *call, str
 	int64_t last_ns;
 
 	if (!client) {
-		control_refuse(call, &(struct err){ EXIT_FAILED, "out of memory" });
+		control_refuse(call, &(struct kymo_err){ KYMO_EXIT_FAILED, "out of memory" });
 		return;
 	}
 	client->waiter.done = on_snapshot;
@@ -223,11 +223,11 @@ static void ask_flight(struct recorder *recorder, struct control_call *call, str
 static void on_snapshot_request(void *context, struct control_call *call, struct json_object *request)
 {
 	struct recorder *recorder = context;
-	struct err err;
+	struct kymo_err err;
 
 	if (recorder->flight && control_is_foreign(call) &&
 	    json_object_object_get_ex(request, "output", NULL)) {
-		(void)err_set(&err, EXIT_FAILED, "the recorder is another user's: only he says where to write; ask "
+		(void)err_set(&err, KYMO_EXIT_FAILED, "the recorder is another user's: only he says where to write; ask "
 			      "without -o");
 		control_refuse(call, &err);
 		return;
@@ -236,7 +236,7 @@ static void on_snapshot_request(void *context, struct control_call *call, struct
 		ask_flight(recorder, call, request);
 		return;
 	}
-	(void)err_set(&err, EXIT_FAILED, "the recorder that runs writes everything into %s; for snapshots it "
+	(void)err_set(&err, KYMO_EXIT_FAILED, "the recorder that runs writes everything into %s; for snapshots it "
 		      "would have to be started with --flight 30s", session_output(recorder->session));
 	control_refuse(call, &err);
 }
@@ -364,7 +364,7 @@ static void hold_signals(int how)
 static int start(struct recorder *recorder)
 {
 	const struct record_options *options = recorder->options;
-	struct err why;
+	struct kymo_err why;
 	int rc;
 
 	for (unsigned i = 0; i < CAUGHT; i++) {
@@ -374,7 +374,7 @@ static int start(struct recorder *recorder)
 		recorder->signal[i].data = recorder;
 		rc = uv_signal_start(&recorder->signal[i], on_signal, caught[i]);
 		if (rc < 0)
-			return err_set(recorder->err, EXIT_FAILED, "cannot catch signals: %s",
+			return err_set(recorder->err, KYMO_EXIT_FAILED, "cannot catch signals: %s",
 				       uv_strerror(rc));
 	}
 	(void)uv_signal_init(&recorder->loop, &recorder->wish);
@@ -392,7 +392,7 @@ static int start(struct recorder *recorder)
 	if (options->command) {
 		rc = start_command(recorder);
 		if (rc < 0)
-			return err_set(recorder->err, EXIT_INPUT, "cannot start %s: %s",
+			return err_set(recorder->err, KYMO_EXIT_INPUT, "cannot start %s: %s",
 				       options->command[0], uv_strerror(rc));
 		recorder->strangers_ms = STRANGERS_MS;
 		(void)uv_timer_start(&recorder->strangers, on_strangers, STRANGERS_MS, 0);
@@ -422,7 +422,7 @@ static int run_loop(struct recorder *recorder)
 
 	rc = uv_loop_init(&recorder->loop);
 	if (rc < 0)
-		return err_set(recorder->err, EXIT_FAILED, "cannot make an event loop: %s",
+		return err_set(recorder->err, KYMO_EXIT_FAILED, "cannot make an event loop: %s",
 			       uv_strerror(rc));
 	for (unsigned i = 0; i < sizeof timer / sizeof *timer; i++) {
 		(void)uv_timer_init(&recorder->loop, timer[i]);
@@ -444,7 +444,7 @@ static int run_loop(struct recorder *recorder)
 
 /* ---- snapshots ---- */
 
-static int name_snapshot(void *context, unsigned number, char *path, unsigned size, struct err *err)
+static int name_snapshot(void *context, unsigned number, char *path, unsigned size, struct kymo_err *err)
 {
 	const struct flight_options *options = ((const struct recorder *)context)->options->flight;
 
@@ -462,11 +462,11 @@ static void on_written(void *context, const struct flight_report *report)
 		options->written(options->context, report);
 }
 
-int record_run(const struct record_options *options, struct record_result *result, struct err *err)
+int record_run(const struct record_options *options, struct record_result *result, struct kymo_err *err)
 {
 	struct recorder recorder = { .options = options, .result = result, .err = err };
 	struct session_options session = options->session;
-	struct err end_err;
+	struct kymo_err end_err;
 	int rc, ended;
 
 	*result = (struct record_result){ 0 };

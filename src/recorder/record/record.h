@@ -19,7 +19,7 @@ struct record_options {
 	/* Keep the last seconds in memory instead of writing all; then session.output is NULL. */
 	const struct flight_options *flight;	/* with snapshots, it ends after so many */
 	/* Makes a sink that is no directory, at @request's "url"; NULL: there are none. Return: 0; -1 with @err. */
-	int (*remote)(void *context, struct json_object *request, struct sink **sink, struct err *err);
+	int (*remote)(void *context, struct json_object *request, struct sink **sink, struct kymo_err *err);
 	bool kernel;			/* the kernel's events, too, in kernel/ of the (first) trace directory */
 	bool kernel_all;		/* with it: of all threads, not only those of traced processes */
 	bool syscalls;			/* with it: system calls, too */
@@ -57,6 +57,6 @@ struct record_result {
  * Context: blocks; uses the default libuv loop's signal handling, one call at a time.
  */
 int record_run(const struct record_options *options, struct record_result *result,
-	       struct err *err);
+	       struct kymo_err *err);
 
 #endif

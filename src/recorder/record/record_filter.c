@@ -85,20 +85,20 @@ static void reply_state(struct session *session, struct control_call *call)
 	control_reply(call, reply);
 }
 
-static int read_rules(struct json_object *request, struct filter_rules *rules, struct err *err)
+static int read_rules(struct json_object *request, struct filter_rules *rules, struct kymo_err *err)
 {
 	struct json_object *array = NULL;
 	int rc = 0;
 
 	(void)json_object_object_get_ex(request, "rules", &array);
 	if (array && !json_object_is_type(array, json_type_array))
-		return err_set(err, EXIT_USAGE, "\"rules\" is a list of texts like \"topic !/rosout\"");
+		return err_set(err, KYMO_EXIT_USAGE, "\"rules\" is a list of texts like \"topic !/rosout\"");
 	for (size_t i = 0; array && rc == 0 && i < json_object_array_length(array); i++)
 		rc = filter_rules_line(rules, json_object_get_string(json_object_array_get_idx(array, i)) ?: "", err);
 	return rc;
 }
 
-static int set_caret(struct session *session, struct json_object *request, struct err *err)
+static int set_caret(struct session *session, struct json_object *request, struct kymo_err *err)
 {
 	const char *value[CARET_LISTS];
 
@@ -116,7 +116,7 @@ void record_filter(struct session *session, struct control_call *call, struct js
 	struct json_object *what = NULL;
 	struct filter_rules rules = { 0 };
 	const char *name;
-	struct err err;
+	struct kymo_err err;
 	int rc = 0;
 
 	(void)json_object_object_get_ex(request, "do", &what);
@@ -129,11 +129,11 @@ void record_filter(struct session *session, struct control_call *call, struct js
 		return;
 	}
 	if (strcmp(name, "add") == 0 && !filter_rules_copy(&rules, filter_rules_of(session->options.filter)))
-		rc = err_set(&err, EXIT_FAILED, "out of memory");
+		rc = err_set(&err, KYMO_EXIT_FAILED, "out of memory");
 	if (rc == 0 && (strcmp(name, "add") == 0 || strcmp(name, "set") == 0))
 		rc = read_rules(request, &rules, &err);
 	else if (rc == 0 && strcmp(name, "show") != 0 && strcmp(name, "clear") != 0)
-		rc = err_set(&err, EXIT_USAGE, "a filter can be shown, set, added to or cleared; not '%.32s'", name);
+		rc = err_set(&err, KYMO_EXIT_USAGE, "a filter can be shown, set, added to or cleared; not '%.32s'", name);
 	if (rc == 0 && strcmp(name, "show") != 0)
 		rc = session_set_rules(session, &rules, &err);
 	filter_rules_free(&rules);

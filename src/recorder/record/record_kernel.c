@@ -56,7 +56,7 @@ static void tell_no_cycles(const struct record_kernel *record)
 
 static void end(struct record_kernel *record)
 {
-	struct err err;
+	struct kymo_err err;
 
 	if (!record->kernel)
 		return;
@@ -71,8 +71,8 @@ static void end(struct record_kernel *record)
 
 static void begin(struct record_kernel *record, struct kernel_options *how)
 {
-	char text[sizeof(((struct err *)0)->text) + 64];
-	struct err err;
+	char text[sizeof(((struct kymo_err *)0)->text) + 64];
+	struct kymo_err err;
 
 	record->tried = true;
 	how->all = record->all;
@@ -92,8 +92,8 @@ static void begin(struct record_kernel *record, struct kernel_options *how)
 
 static void turn(struct record_kernel *record, const char *dir, const struct ctf_trace_desc *desc)
 {
-	char text[sizeof(((struct err *)0)->text) + 64];
-	struct err err;
+	char text[sizeof(((struct kymo_err *)0)->text) + 64];
+	struct kymo_err err;
 
 	if (kernel_turn(record->kernel, dir, desc, &record->left, &err) == 0)
 		return;
@@ -217,7 +217,7 @@ void record_kernel_snapshot(struct record_kernel *record, const struct flight_re
 	struct ctf_trace_desc desc;
 	struct kernel_stats stats;
 	char dir[PATH_MAX];
-	struct err err;
+	struct kymo_err err;
 
 	if (!record->kernel || report->failed ||
 	    !describe(record, report->path, report->path, report->clock_offset_ns, &traces, &desc, dir))
@@ -293,7 +293,7 @@ static void follow(struct record_kernel *record)
 
 int record_kernel_poll(struct record_kernel *record, int wait_ms)
 {
-	struct err err;
+	struct kymo_err err;
 	int mine;
 
 	if (!record->kernel)

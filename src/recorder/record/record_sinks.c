@@ -19,11 +19,11 @@ static void put_u64(struct json_object *object, const char *key, uint64_t value)
 /* He could have us write where he cannot, or take away what is not his. */
 static bool is_refused(struct control_call *call)
 {
-	struct err err;
+	struct kymo_err err;
 
 	if (!control_is_foreign(call))
 		return false;
-	(void)err_set(&err, EXIT_FAILED, "the recorder is another user's: only he adds and removes sinks");
+	(void)err_set(&err, KYMO_EXIT_FAILED, "the recorder is another user's: only he adds and removes sinks");
 	control_refuse(call, &err);
 	return true;
 }
@@ -72,15 +72,15 @@ static struct sink *find(const struct session *session, const char *name)
 /* ---- add ---- */
 
 static int add_remote(struct session *session, const struct record_options *options, struct json_object *request,
-		      struct sink **sink, struct err *err)
+		      struct sink **sink, struct kymo_err *err)
 {
 	const char *url = json_get_text(request, "url");
 	const struct sink *other = find(session, url);
 
 	if (!options->remote)
-		return err_set(err, EXIT_USAGE, "this recorder writes into directories only, not to %.300s", url);
+		return err_set(err, KYMO_EXIT_USAGE, "this recorder writes into directories only, not to %.300s", url);
 	if (other)
-		return err_set(err, EXIT_USAGE, "%.300s is sink %" PRIu64 " already", url, other->id);
+		return err_set(err, KYMO_EXIT_USAGE, "%.300s is sink %" PRIu64 " already", url, other->id);
 	if (options->remote(options->context, request, sink, err) < 0)
 		return -1;
 	if (session_add_sink(session, *sink, err) == 0)
@@ -89,7 +89,7 @@ static int add_remote(struct session *session, const struct record_options *opti
 	return -1;
 }
 
-static int add_directory(struct session *session, struct json_object *request, struct sink **sink, struct err *err)
+static int add_directory(struct session *session, struct json_object *request, struct sink **sink, struct kymo_err *err)
 {
 	const struct sink_files files = {
 		.rotate_size = json_get_u64(request, "rotate_size"),
@@ -100,7 +100,7 @@ static int add_directory(struct session *session, struct json_object *request, s
 	const char *path = json_get_text(request, "output");
 
 	if (!path || path[0] != '/')
-		return err_set(err, EXIT_USAGE, "a sink needs an absolute path as \"output\", or a \"url\"");
+		return err_set(err, KYMO_EXIT_USAGE, "a sink needs an absolute path as \"output\", or a \"url\"");
 	if (session_add_trace(session, path, &files, sink, err) == 0)
 		return 0;
 	trace_dir_without_option(err);
@@ -111,7 +111,7 @@ void record_sink_add(struct session *session, const struct record_options *optio
 		     struct json_object *request)
 {
 	struct sink *sink;
-	struct err err;
+	struct kymo_err err;
 	int rc;
 
 	if (is_refused(call))
@@ -169,11 +169,11 @@ void record_sinks_end(struct session *session)
 	for (unsigned i = 0; i < session->leaving_count; i++) {
 		struct leaving *leaving = &session->leaving[i];
 		struct leaver *leaver = (struct leaver *)leaving->leave;
-		struct err err;
+		struct kymo_err err;
 
 		if (!leaver)
 			continue;
-		(void)err_set(&err, EXIT_FAILED, "the recording ends before %s has; what the recorder says has the rest",
+		(void)err_set(&err, KYMO_EXIT_FAILED, "the recording ends before %s has; what the recorder says has the rest",
 			      leaving->sink->name);
 		control_refuse(leaver->call, &err);
 		free(leaver);
@@ -182,17 +182,17 @@ void record_sinks_end(struct session *session)
 }
 
 /* Which one is meant, if it can be removed. Return: NULL with @err: it cannot. */
-static struct sink *removable(const struct session *session, const char *name, struct err *err)
+static struct sink *removable(const struct session *session, const char *name, struct kymo_err *err)
 {
 	struct sink *sink = name ? find(session, name) : NULL;
 
 	if (!sink)
-		(void)err_set(err, EXIT_INPUT, "the recorder has no sink %.200s; \"kymo sink list\" shows those that "
+		(void)err_set(err, KYMO_EXIT_INPUT, "the recorder has no sink %.200s; \"kymo sink list\" shows those that "
 			      "there are", name ? name : "without a name");
 	else if (strcmp(sink->ops->kind, "flight") == 0)
-		(void)err_set(err, EXIT_USAGE, "%s is the flight recorder itself; \"kymo stop\" ends it", sink->name);
+		(void)err_set(err, KYMO_EXIT_USAGE, "%s is the flight recorder itself; \"kymo stop\" ends it", sink->name);
 	else if (session->drain.sink_count == 1)
-		(void)err_set(err, EXIT_USAGE, "%s is the only sink: \"kymo stop\" ends the recording", sink->name);
+		(void)err_set(err, KYMO_EXIT_USAGE, "%s is the only sink: \"kymo stop\" ends the recording", sink->name);
 	else
 		return sink;
 	return NULL;
@@ -202,14 +202,14 @@ void record_sink_remove(struct session *session, struct control_call *call, stru
 {
 	struct leaver *leaver;
 	struct sink *sink;
-	struct err err;
+	struct kymo_err err;
 
 	if (is_refused(call))
 		return;
 	sink = removable(session, json_get_text(request, "sink"), &err);
 	leaver = sink ? calloc(1, sizeof *leaver) : NULL;
 	if (sink && !leaver)
-		(void)err_set(&err, EXIT_FAILED, "out of memory");
+		(void)err_set(&err, KYMO_EXIT_FAILED, "out of memory");
 	if (!leaver) {
 		control_refuse(call, &err);
 		return;

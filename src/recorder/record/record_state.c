@@ -25,7 +25,7 @@ static void reply_state(struct session *session, struct control_call *call, bool
 static bool read_domains(struct control_call *call, struct json_object *request, struct ros_domains *set)
 {
 	struct json_object *array = NULL;
-	struct err err;
+	struct kymo_err err;
 
 	(void)json_object_object_get_ex(request, "ros_domains", &array);
 	if (ros_domains_read(set, array, &err) == 0)

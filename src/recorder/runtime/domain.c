@@ -15,35 +15,35 @@
 
 static const char domain_name[] = "domain";
 
-static int domain_check(int fd, const struct rundir *dir, struct err *err)
+static int domain_check(int fd, const struct rundir *dir, struct kymo_err *err)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return err_set(err, EXIT_FAILED, "%s/%s: %s", dir->path, domain_name, strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "%s/%s: %s", dir->path, domain_name, strerror(errno));
 	if (!S_ISREG(st.st_mode) || (st.st_uid != geteuid() && geteuid() != 0))
-		return err_set(err, EXIT_FAILED, "%s/%s is not a file of yours; remove it or set "
+		return err_set(err, KYMO_EXIT_FAILED, "%s/%s is not a file of yours; remove it or set "
 			       "KYMO_DIR to another directory", dir->path, domain_name);
 	if (geteuid() == 0 && st.st_nlink > 1)	/* in another user's directory it may be anything */
-		return err_set(err, EXIT_FAILED, "%s/%s has another name somewhere; remove it", dir->path, domain_name);
+		return err_set(err, KYMO_EXIT_FAILED, "%s/%s has another name somewhere; remove it", dir->path, domain_name);
 	return 0;
 }
 
-static int busy(int fd, const struct rundir *dir, struct err *err)
+static int busy(int fd, const struct rundir *dir, struct kymo_err *err)
 {
 	struct kymo_domain page = { 0 };
 
 	if (pread(fd, &page, sizeof page, 0) != sizeof page)
 		page.trace_path[0] = 0;
 	page.trace_path[sizeof page.trace_path - 1] = 0;
-	return err_set(err, EXIT_FAILED, "%s is being recorded already by process %u, into %s%s; end "
+	return err_set(err, KYMO_EXIT_FAILED, "%s is being recorded already by process %u, into %s%s; end "
 		       "that session (kymo stop), or give this one and its programs a directory of their own "
 		       "with KYMO_DIR", dir->path, page.recorder_pid,
 		       page.trace_path[0] ? page.trace_path : "a trace that is just being made",
 		       page.state == KYMO_STATE_PREPARE ? ", and pauses: \"kymo resume\" goes on" : "");
 }
 
-int domain_claim(struct domain *domain, const struct rundir *dir, struct err *err)
+int domain_claim(struct domain *domain, const struct rundir *dir, struct kymo_err *err)
 {
 	struct stat owner;
 	struct kymo_domain *page;
@@ -51,7 +51,7 @@ int domain_claim(struct domain *domain, const struct rundir *dir, struct err *er
 
 	fd = openat(dir->fd, domain_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return err_set(err, EXIT_FAILED, "cannot open %s/%s: %s", dir->path, domain_name,
+		return err_set(err, KYMO_EXIT_FAILED, "cannot open %s/%s: %s", dir->path, domain_name,
 			       strerror(errno));
 	if (domain_check(fd, dir, err) < 0)
 		goto fail;
@@ -59,20 +59,20 @@ int domain_claim(struct domain *domain, const struct rundir *dir, struct err *er
 	if (rc == -EAGAIN)
 		(void)busy(fd, dir, err);
 	else if (rc < 0)
-		(void)err_set(err, EXIT_FAILED, "cannot lock %s/%s: %s", dir->path, domain_name, strerror(-rc));
+		(void)err_set(err, KYMO_EXIT_FAILED, "cannot lock %s/%s: %s", dir->path, domain_name, strerror(-rc));
 	if (rc < 0)
 		goto fail;
 	/* Recording for another user, as root: their processes must be able to read the page. */
 	if (geteuid() == 0 && fstat(dir->fd, &owner) == 0 && owner.st_uid != 0 &&
 	    fchown(fd, owner.st_uid, owner.st_gid) < 0) {
-		(void)err_set(err, EXIT_FAILED, "cannot give %s/%s to uid %u: %s", dir->path,
+		(void)err_set(err, KYMO_EXIT_FAILED, "cannot give %s/%s to uid %u: %s", dir->path,
 			      domain_name, (unsigned)owner.st_uid, strerror(errno));
 		goto fail;
 	}
 	page = ftruncate(fd, KYMO_PAGE) < 0 ? MAP_FAILED :
 	       mmap(NULL, KYMO_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED) {
-		(void)err_set(err, EXIT_FAILED, "cannot map %s/%s: %s", dir->path, domain_name,
+		(void)err_set(err, KYMO_EXIT_FAILED, "cannot map %s/%s: %s", dir->path, domain_name,
 			      strerror(errno));
 		goto fail;
 	}
@@ -136,7 +136,7 @@ void domain_release(struct domain *domain)
 	domain->fd = -1;
 }
 
-int domain_inspect(const struct rundir *dir, struct domain_info *info, struct err *err)
+int domain_inspect(const struct rundir *dir, struct domain_info *info, struct kymo_err *err)
 {
 	struct kymo_domain page;
 	int fd = openat(dir->fd, domain_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -146,7 +146,7 @@ int domain_inspect(const struct rundir *dir, struct domain_info *info, struct er
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0)
-		return err_set(err, EXIT_FAILED, "cannot open %s/%s: %s", dir->path, domain_name,
+		return err_set(err, KYMO_EXIT_FAILED, "cannot open %s/%s: %s", dir->path, domain_name,
 			       strerror(errno));
 	rc = domain_check(fd, dir, err);
 	if (rc == 0 && claim_is_taken(fd) &&

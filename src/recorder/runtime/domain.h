@@ -41,9 +41,9 @@ struct domain_info {
  * @dir: stays open as long as @domain is in use
  *
  * Only the lock is taken, and what a dead recorder left is in WAIT: call domain_announce() to begin.
- * Return: 0; -1 with @err (EXIT_FAILED), which names the recorder that is there. Context: blocks.
+ * Return: 0; -1 with @err (KYMO_EXIT_FAILED), which names the recorder that is there. Context: blocks.
  */
-int domain_claim(struct domain *domain, const struct rundir *dir, struct err *err);
+int domain_claim(struct domain *domain, const struct rundir *dir, struct kymo_err *err);
 
 /**
  * domain_announce() - publish our session and enter @state
@@ -63,6 +63,6 @@ void domain_limit(struct domain *domain, const struct ros_domains *ros);
 void domain_release(struct domain *domain);
 
 /** domain_inspect() - who records in @dir. Return: 0; -1 with @err. Context: blocks. */
-int domain_inspect(const struct rundir *dir, struct domain_info *info, struct err *err);
+int domain_inspect(const struct rundir *dir, struct domain_info *info, struct kymo_err *err);
 
 #endif

@@ -112,7 +112,7 @@ bool region_has_name(const struct region *region, const char *glob)
 	       fnmatch(glob, slash ? slash + 1 : region->exe, 0) == 0;
 }
 
-#define REFUSE(...) err_set(err, EXIT_INPUT, __VA_ARGS__)
+#define REFUSE(...) err_set(err, KYMO_EXIT_INPUT, __VA_ARGS__)
 
 /* Root records for others, but only what is theirs: regions of the directory's owner. */
 static bool is_owner(uid_t uid, const struct rundir *dir)
@@ -134,7 +134,7 @@ enum alive region_owner(const char *name, int *host_pid)
 }
 
 /* How another version laid out what it wrote is not known, so who it is can be told from the file's name only. */
-static int refuse_version(const char *path, const char *version, struct err *err)
+static int refuse_version(const char *path, const char *version, struct kymo_err *err)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	char comm[64] = "", file[64];
@@ -159,7 +159,7 @@ static int refuse_version(const char *path, const char *version, struct err *err
 }
 
 /* Before anything else is believed: sizes and places are others there. */
-static int check_version(int fd, const char *path, struct err *err)
+static int check_version(int fd, const char *path, struct kymo_err *err)
 {
 	struct {
 		uint64_t magic;
@@ -180,7 +180,7 @@ static int check_version(int fd, const char *path, struct err *err)
 	return refuse_version(path, version, err);
 }
 
-static int check_file(int fd, const struct rundir *dir, const char *path, struct stat *st, struct err *err)
+static int check_file(int fd, const struct rundir *dir, const char *path, struct stat *st, struct kymo_err *err)
 {
 	if (fstat(fd, st) < 0)
 		return REFUSE("%s: %s", path, strerror(errno));
@@ -202,7 +202,7 @@ static int check_file(int fd, const struct rundir *dir, const char *path, struct
 	return 0;
 }
 
-static int check_header(const struct kymo_region *header, const char *path, struct err *err)
+static int check_header(const struct kymo_region *header, const char *path, struct kymo_err *err)
 {
 	if (header->magic != KYMO_REGION_MAGIC)
 		return REFUSE("%s does not begin as a region does; remove it", path);
@@ -229,7 +229,7 @@ static void copy_identity(struct region *region)
 }
 
 int region_open(struct region *result, const struct rundir *dir, const char *name, bool writable,
-		struct err *err)
+		struct kymo_err *err)
 {
 	struct region region = { .fd = -1 };
 	char path[sizeof dir->path + REGION_NAME_MAX];

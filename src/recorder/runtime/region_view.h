@@ -42,7 +42,7 @@ bool region_is_name(const char *name);
  * Return: 0; 1 when the file is gone; -1 with @err: refused, and why. Context: blocks.
  */
 int region_open(struct region *region, const struct rundir *dir, const char *name, bool writable,
-		struct err *err);
+		struct kymo_err *err);
 
 /**
  * region_alive() - whether the process of @region still runs

@@ -29,7 +29,7 @@ bool ros_domains_leave(struct ros_domains *set, const struct ros_domains *other)
 	return true;
 }
 
-int ros_domains_read(struct ros_domains *set, struct json_object *array, struct err *err)
+int ros_domains_read(struct ros_domains *set, struct json_object *array, struct kymo_err *err)
 {
 	*set = (struct ros_domains){ 0 };
 	if (!array)
@@ -39,10 +39,10 @@ int ros_domains_read(struct ros_domains *set, struct json_object *array, struct 
 		int64_t number = json_object_is_type(item, json_type_int) ? json_object_get_int64(item) : INT64_MAX;
 
 		if (number < -1 || number > (int64_t)KYMO_ROS_DOMAIN_MAX)
-			return err_set(err, EXIT_USAGE, "ros_domains: a ROS domain is a number up to %u", KYMO_ROS_DOMAIN_MAX);
+			return err_set(err, KYMO_EXIT_USAGE, "ros_domains: a ROS domain is a number up to %u", KYMO_ROS_DOMAIN_MAX);
 		ros_domains_add(set, (uint32_t)(number + 1));
 	}
-	return ros_domains_limited(set) ? 0 : err_set(err, EXIT_USAGE, "ros_domains is an array of ROS domains, and not empty");
+	return ros_domains_limited(set) ? 0 : err_set(err, KYMO_EXIT_USAGE, "ros_domains is an array of ROS domains, and not empty");
 }
 
 void ros_domains_text(char *text, size_t size, const struct ros_domains *set)

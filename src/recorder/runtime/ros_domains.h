@@ -50,7 +50,7 @@ bool ros_domains_leave(struct ros_domains *set, const struct ros_domains *other)
  *
  * Return: 0; -1 with @err: it is none, or empty.
  */
-int ros_domains_read(struct ros_domains *set, struct json_object *array, struct err *err);
+int ros_domains_read(struct ros_domains *set, struct json_object *array, struct kymo_err *err);
 
 /** ros_domains_text() - "5, 6", without those that are not known; cut to @size. */
 void ros_domains_text(char *text, size_t size, const struct ros_domains *set);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int rundir_path(char *path, unsigned size, struct err *err)
+int rundir_path(char *path, unsigned size, struct kymo_err *err)
 {
 	const char *chosen = getenv("KYMO_DIR");
 	int used;
@@ -18,39 +18,39 @@ int rundir_path(char *path, unsigned size, struct err *err)
 	if (!chosen || !chosen[0])
 		used = snprintf(path, size, "/dev/shm/kymo-%u", (unsigned)geteuid());
 	else if (chosen[0] != '/')
-		return err_set(err, EXIT_FAILED, "KYMO_DIR is \"%s\"; it must be an absolute path, "
+		return err_set(err, KYMO_EXIT_FAILED, "KYMO_DIR is \"%s\"; it must be an absolute path, "
 			       "because traced programs change their directory", chosen);
 	else
 		used = snprintf(path, size, "%s", chosen);
 	if (used < 0 || (unsigned)used >= size)
-		return err_set(err, EXIT_FAILED, "KYMO_DIR is longer than %u bytes; choose a "
+		return err_set(err, KYMO_EXIT_FAILED, "KYMO_DIR is longer than %u bytes; choose a "
 			       "shorter path", size - 1);
 	return 0;
 }
 
-static int rundir_check(const struct rundir *dir, struct err *err)
+static int rundir_check(const struct rundir *dir, struct kymo_err *err)
 {
 	struct stat st;
 
 	if (fstat(dir->fd, &st) < 0)
-		return err_set(err, EXIT_FAILED, "%s: %s", dir->path, strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "%s: %s", dir->path, strerror(errno));
 	if (st.st_uid != geteuid() && geteuid() != 0)
-		return err_set(err, EXIT_FAILED, "%s belongs to uid %u, not to you (uid %u); set "
+		return err_set(err, KYMO_EXIT_FAILED, "%s belongs to uid %u, not to you (uid %u); set "
 			       "KYMO_DIR to a directory of your own, for the traced programs too",
 			       dir->path, (unsigned)st.st_uid, (unsigned)geteuid());
 	if (st.st_mode & 077)
-		return err_set(err, EXIT_FAILED, "%s is open to other users (mode %04o); run "
+		return err_set(err, KYMO_EXIT_FAILED, "%s is open to other users (mode %04o); run "
 			       "\"chmod 700 %s\" or set KYMO_DIR to another directory",
 			       dir->path, (unsigned)(st.st_mode & 07777), dir->path);
 	return 0;
 }
 
-int rundir_open(struct rundir *dir, const char *path, bool create, struct err *err)
+int rundir_open(struct rundir *dir, const char *path, bool create, struct kymo_err *err)
 {
 	struct rundir result = { .fd = -1 };
 
 	if (path && strlen(path) >= sizeof result.path)
-		return err_set(err, EXIT_FAILED, "the runtime directory's path is too long: %s", path);
+		return err_set(err, KYMO_EXIT_FAILED, "the runtime directory's path is too long: %s", path);
 	if (path)
 		(void)snprintf(result.path, sizeof result.path, "%s", path);
 	else if (rundir_path(result.path, sizeof result.path, err) < 0)
@@ -58,7 +58,7 @@ int rundir_open(struct rundir *dir, const char *path, bool create, struct err *e
 	if (create && mkdir(result.path, 0700) == 0)
 		result.created = true;
 	else if (create && errno != EEXIST)
-		return err_set(err, EXIT_FAILED, "cannot make the runtime directory %s: %s; set "
+		return err_set(err, KYMO_EXIT_FAILED, "cannot make the runtime directory %s: %s; set "
 			       "KYMO_DIR to a directory that can be made", result.path, strerror(errno));
 	result.fd = open(result.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (result.fd < 0 && errno == ENOENT && !create) {
@@ -66,7 +66,7 @@ int rundir_open(struct rundir *dir, const char *path, bool create, struct err *e
 		return 1;
 	}
 	if (result.fd < 0)
-		return err_set(err, EXIT_FAILED, "cannot use the runtime directory %s: %s; it must be "
+		return err_set(err, KYMO_EXIT_FAILED, "cannot use the runtime directory %s: %s; it must be "
 			       "a directory of yours and no symbolic link", result.path,
 			       strerror(errno));
 	if (rundir_check(&result, err) < 0) {

@@ -17,7 +17,7 @@ struct rundir {
  * rundir_path() - $KYMO_DIR, else /dev/shm/kymo-<uid>
  * Return: 0; -1 with @err when $KYMO_DIR is too long or relative.
  */
-int rundir_path(char *path, unsigned size, struct err *err);
+int rundir_path(char *path, unsigned size, struct kymo_err *err);
 
 /**
  * rundir_open() - open the runtime directory
@@ -28,7 +28,7 @@ int rundir_path(char *path, unsigned size, struct err *err);
  * (unless we are root), open to other users.
  * Return: 0; 1 without @create when there is none; -1 with @err. Context: blocks.
  */
-int rundir_open(struct rundir *dir, const char *path, bool create, struct err *err);
+int rundir_open(struct rundir *dir, const char *path, bool create, struct kymo_err *err);
 
 void rundir_close(struct rundir *dir);
 

@@ -51,8 +51,8 @@ const char *states_name(uint32_t state)
 	       state == KYMO_STATE_RECORD ? "record" : "?";
 }
 
-int states_nobody(const char *dir, struct err *err)
+int states_nobody(const char *dir, struct kymo_err *err)
 {
-	return err_set(err, EXIT_EMPTY, "nobody is recording in %s; \"kymo start\" or \"kymo record\" begins; another "
+	return err_set(err, KYMO_EXIT_EMPTY, "nobody is recording in %s; \"kymo start\" or \"kymo record\" begins; another "
 		       "runtime directory: KYMO_DIR", dir);
 }

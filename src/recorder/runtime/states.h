@@ -43,6 +43,6 @@ enum states_answer states_next(uint32_t state, enum states_action action, uint32
 const char *states_name(uint32_t state);
 
 /** states_nobody() - the error of whoever wants something of the recorder of @dir, where there is none. Return: -1. */
-int states_nobody(const char *dir, struct err *err);
+int states_nobody(const char *dir, struct kymo_err *err);
 
 #endif

@@ -116,7 +116,7 @@ static void fill(const struct region *region, struct process_status *status)
 
 int status_read(const struct rundir *dir,
 		void (*each)(void *context, const struct process_status *status),
-		void (*refused)(void *context, const char *name, const char *text), void *context, struct err *err)
+		void (*refused)(void *context, const char *name, const char *text), void *context, struct kymo_err *err)
 {
 	int fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
@@ -126,12 +126,12 @@ int status_read(const struct rundir *dir,
 	if (!list) {
 		if (fd >= 0)
 			(void)close(fd);
-		return err_set(err, EXIT_FAILED, "cannot read %s: %s", dir->path, strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot read %s: %s", dir->path, strerror(errno));
 	}
 	while ((entry = readdir(list))) {
 		struct process_status status;
 		struct region region;
-		struct err why;
+		struct kymo_err why;
 		int rc;
 
 		if (!region_is_name(entry->d_name))

@@ -44,6 +44,6 @@ struct process_status {
  */
 int status_read(const struct rundir *dir,
 		void (*each)(void *context, const struct process_status *status),
-		void (*refused)(void *context, const char *name, const char *text), void *context, struct err *err);
+		void (*refused)(void *context, const char *name, const char *text), void *context, struct kymo_err *err);
 
 #endif

@@ -21,7 +21,7 @@
 #define REPLACED_CHECKS	3	/* rounds after which an exec has surely happened */
 
 /* Remembers a file that is not to be opened again, and says why. */
-void session_refuse(struct session *session, const struct home *home, const char *name, const struct err *err)
+void session_refuse(struct session *session, const struct home *home, const char *name, const struct kymo_err *err)
 {
 	if (session->refused_count < REFUSED_MAX) {
 		session->refused_in[session->refused_count] = home;
@@ -440,7 +440,7 @@ static void send_home(struct session *session, struct process *process)
 static void meet(struct session *session, struct home *home, const char *name)
 {
 	struct process *process = calloc(1, sizeof *process);
-	struct err err;
+	struct kymo_err err;
 	int rc;
 
 	if (!process)

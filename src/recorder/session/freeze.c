@@ -237,7 +237,7 @@ static void freeze_log(const struct region *from, const struct region *copy)
 		;
 }
 
-static int make_copy(const struct region *from, struct region *copy, struct err *err)
+static int make_copy(const struct region *from, struct region *copy, struct kymo_err *err)
 {
 	void *base = MAP_FAILED;
 
@@ -246,7 +246,7 @@ static int make_copy(const struct region *from, struct region *copy, struct err 
 	if (copy->fd >= 0 && ftruncate(copy->fd, (off_t)(from->pages * KYMO_PAGE)) == 0)
 		base = mmap(NULL, from->pages * KYMO_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, copy->fd, 0);
 	if (base == MAP_FAILED) {
-		(void)err_set(err, EXIT_FAILED, "cannot copy %s (%llu MiB): %s; end other programs, or name "
+		(void)err_set(err, KYMO_EXIT_FAILED, "cannot copy %s (%llu MiB): %s; end other programs, or name "
 			      "fewer processes with -p", from->name,
 			      (unsigned long long)(from->pages * KYMO_PAGE >> 20), strerror(errno));
 		if (copy->fd >= 0)
@@ -257,13 +257,13 @@ static int make_copy(const struct region *from, struct region *copy, struct err 
 	return 0;
 }
 
-int freeze_region(struct region *from, struct region *copy, struct freeze_stats *stats, struct err *err)
+int freeze_region(struct region *from, struct region *copy, struct freeze_stats *stats, struct kymo_err *err)
 {
 	struct region result;
 
 	*stats = (struct freeze_stats){ 0 };
 	if (region_grow(from) < 0)
-		return err_set(err, EXIT_INPUT, "%s is shorter than it says; remove it if no program uses it",
+		return err_set(err, KYMO_EXIT_INPUT, "%s is shorter than it says; remove it if no program uses it",
 			       from->name);
 	if (make_copy(from, &result, err) < 0)
 		return -1;

@@ -28,6 +28,6 @@ struct freeze_stats {
  * without a gap. Facts whose writing had not ended are left out, as in every init log.
  * Return: 0; -1 with @err: no memory, or the region is shorter than it says. Context: blocks.
  */
-int freeze_region(struct region *from, struct region *copy, struct freeze_stats *stats, struct err *err);
+int freeze_region(struct region *from, struct region *copy, struct freeze_stats *stats, struct kymo_err *err);
 
 #endif

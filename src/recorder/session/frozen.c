@@ -73,7 +73,7 @@ static bool replace(struct session *session, struct process *process)
 {
 	struct freeze_stats stats;
 	struct region copy;
-	struct err err;
+	struct kymo_err err;
 
 	process->init_limit = limit_of(&process->region);
 	if (freeze_region(&process->region, &copy, &stats, &err) < 0) {
@@ -112,7 +112,7 @@ static bool freeze(struct session *session, struct process *process)
 void frozen_meet(struct session *session, struct home *home, const char *name)
 {
 	struct process *process = calloc(1, sizeof *process);
-	struct err err;
+	struct kymo_err err;
 	int rc;
 
 	if (!process)

@@ -12,19 +12,19 @@
  * Whose processes are recorded must own the directory: anybody may make one of that name in /dev/shm. One that
  * is not there yet is made for him, so that his programs find the session when they start.
  */
-static int open_other(struct rundir *dir, const struct session_user *user, struct err *err)
+static int open_other(struct rundir *dir, const struct session_user *user, struct kymo_err *err)
 {
 	struct stat st;
 
 	if (rundir_open(dir, user->runtime_dir, user->known, err) < 0)
 		return -1;
 	if (dir->fd < 0)
-		return err_set(err, EXIT_FAILED, "there is no runtime directory %s", user->runtime_dir);
+		return err_set(err, KYMO_EXIT_FAILED, "there is no runtime directory %s", user->runtime_dir);
 	if (dir->created && fchown(dir->fd, user->uid, user->gid) < 0)
-		return err_set(err, EXIT_FAILED, "cannot give %s to uid %u: %s", dir->path, (unsigned)user->uid,
+		return err_set(err, KYMO_EXIT_FAILED, "cannot give %s to uid %u: %s", dir->path, (unsigned)user->uid,
 			       strerror(errno));
 	if (user->known && (fstat(dir->fd, &st) < 0 || st.st_uid != user->uid))
-		return err_set(err, EXIT_FAILED, "%s does not belong to uid %u, whose processes are to be recorded; remove "
+		return err_set(err, KYMO_EXIT_FAILED, "%s does not belong to uid %u, whose processes are to be recorded; remove "
 			       "it", dir->path, (unsigned)user->uid);
 	return 0;
 }
@@ -41,7 +41,7 @@ static bool is_open(const struct session *session, const struct rundir *dir)
 }
 
 /* Return: 0: it is open, or was already; -1 with @err. */
-static int add(struct session *session, const struct session_user *user, struct err *err)
+static int add(struct session *session, const struct session_user *user, struct kymo_err *err)
 {
 	struct home *home = &session->home[session->home_count];
 	int rc;
@@ -58,7 +58,7 @@ static int add(struct session *session, const struct session_user *user, struct 
 	return rc < 0 ? -1 : 0;
 }
 
-int homes_open(struct session *session, struct err *err)
+int homes_open(struct session *session, struct kymo_err *err)
 {
 	int rc = add(session, NULL, err);
 

@@ -22,7 +22,7 @@ struct home {
 };
 
 /** homes_open() - open and claim those of the options, the session's own first. Return: 0; -1 with @err. */
-int homes_open(struct session *session, struct err *err);
+int homes_open(struct session *session, struct kymo_err *err);
 
 /** homes_announce() - what comes into being there from now on belongs to the session, if its tag is @tag or that is 0. */
 void homes_announce(struct session *session, uint64_t tag);

@@ -58,14 +58,14 @@ static struct session *session_new(const struct session_options *options)
 	return NULL;
 }
 
-static void recorded_by_others(const struct session *session, struct err *err)
+static void recorded_by_others(const struct session *session, struct kymo_err *err)
 {
 	struct domain_info domain = { 0 };
 
 	if (domain_inspect(&session->home[0].dir, &domain, NULL) < 0 || !domain.active)
-		(void)err_set(err, EXIT_FAILED, "this process is being recorded already; end that session first");
+		(void)err_set(err, KYMO_EXIT_FAILED, "this process is being recorded already; end that session first");
 	else
-		(void)err_set(err, EXIT_FAILED, "this process is being recorded already, by process %d into %s; end "
+		(void)err_set(err, KYMO_EXIT_FAILED, "this process is being recorded already, by process %d into %s; end "
 			      "that session first (kymo stop)", domain.pid, domain.trace_path);
 }
 
@@ -77,12 +77,12 @@ static bool session_has_sink(const struct session *session, const struct sink *s
 	return false;
 }
 
-int session_begin(const struct session_options *options, struct session **result, struct err *err)
+int session_begin(const struct session_options *options, struct session **result, struct kymo_err *err)
 {
 	struct session *session = session_new(options);
 
 	if (!session)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	if (homes_open(session, err) < 0)
 		goto fail;
 	session->started_ns = session->drain.now_ns = session_snapshot_clocks(session)->monotonic;
@@ -301,10 +301,10 @@ int session_poll(struct session *session)
 /* ---- other rules ---- */
 
 /* What was committed before is taken by the old ones. */
-static int before_rules(struct session *session, struct err *err)
+static int before_rules(struct session *session, struct kymo_err *err)
 {
 	if (!session->options.filter)
-		return err_set(err, EXIT_FAILED, "this session has no filter");
+		return err_set(err, KYMO_EXIT_FAILED, "this session has no filter");
 	session->drain.now_ns = session_now();
 	session_drain_all(session, true);
 	return 0;
@@ -323,12 +323,12 @@ static void after_rules(struct session *session)
 	}
 }
 
-int session_set_rules(struct session *session, const struct filter_rules *rules, struct err *err)
+int session_set_rules(struct session *session, const struct filter_rules *rules, struct kymo_err *err)
 {
 	if (before_rules(session, err) < 0)
 		return -1;
 	if (!filter_set(session->options.filter, rules))
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	after_rules(session);
 	return 0;
 }
@@ -338,12 +338,12 @@ static void say_caret(void *context, const char *text)
 	drain_say(context, "%s", text);
 }
 
-int session_set_caret(struct session *session, const char *const *value, struct err *err)
+int session_set_caret(struct session *session, const char *const *value, struct kymo_err *err)
 {
 	if (before_rules(session, err) < 0)
 		return -1;
 	if (!filter_set_caret(session->options.filter, value, say_caret, &session->drain))
-		return err_set(err, EXIT_FAILED, "this session has no regular expressions, so no lists of CARET's");
+		return err_set(err, KYMO_EXIT_FAILED, "this session has no regular expressions, so no lists of CARET's");
 	after_rules(session);
 	return 0;
 }
@@ -386,7 +386,7 @@ static void end_processes(struct session *session)
 	session_forget_ended(session);
 }
 
-int session_end(struct session *session, struct err *err)
+int session_end(struct session *session, struct kymo_err *err)
 {
 	int rc;
 

@@ -58,7 +58,7 @@ struct sink_files_names {
 };
 
 /** sink_files_check() - whether @files make sense together. Return: 0; -1 with @err. */
-int sink_files_check(const struct sink_files *files, const struct sink_files_names *names, struct err *err);
+int sink_files_check(const struct sink_files *files, const struct sink_files_names *names, struct kymo_err *err);
 
 /* Whether a thread's events get a stream, a file, of their own. */
 enum session_streams {
@@ -126,7 +126,7 @@ struct session_stats {
  * Return: 0 and *@session; -1 with @err: another recorder is there, a directory is unusable.
  */
 int session_begin(const struct session_options *options, struct session **session,
-		  struct err *err);
+		  struct kymo_err *err);
 
 /**
  * session_poll() - take what is due
@@ -189,7 +189,7 @@ const char *session_output(const struct session *session);
  * session_end() - stop recording, take the rest, complete and close the sinks
  * Return: 0; -1 with @err when something of it could not be written.
  */
-int session_end(struct session *session, struct err *err);
+int session_end(struct session *session, struct kymo_err *err);
 
 /** session_stats() - what was taken from the processes. Also after session_end(). */
 void session_stats(const struct session *session, struct session_stats *stats);
@@ -201,7 +201,7 @@ void session_stats(const struct session *session, struct session_stats *stats);
  * nothing changes.
  * Return: 0, and @sink is the session's; -1 with @err: there are too many.
  */
-int session_add_sink(struct session *session, struct sink *sink, struct err *err);
+int session_add_sink(struct session *session, struct sink *sink, struct kymo_err *err);
 
 /**
  * session_add_trace() - the same for a new trace directory
@@ -210,7 +210,7 @@ int session_add_sink(struct session *session, struct sink *sink, struct err *err
  * Return: 0 and *@sink; -1 with @err.
  */
 int session_add_trace(struct session *session, const char *path, const struct sink_files *files,
-		      struct sink **sink, struct err *err);
+		      struct sink **sink, struct kymo_err *err);
 
 /**
  * session_remove_sink() - complete and close @sink, and go on with the others
@@ -220,7 +220,7 @@ int session_add_trace(struct session *session, const char *path, const struct si
  * for the only one, which stays: end the session instead.
  */
 int session_remove_sink(struct session *session, struct sink *sink, struct session_stats *stats,
-			struct err *err);
+			struct kymo_err *err);
 
 /* Who wants to know when a sink is closed; the first member of what he keeps. */
 struct sink_leave {
@@ -238,7 +238,7 @@ struct sink_leave {
  * are ending.
  */
 int session_dismiss_sink(struct session *session, struct sink *sink, struct sink_leave *leave, struct session_stats *stats,
-			 struct err *err);
+			 struct kymo_err *err);
 
 /**
  * session_set_rules() - from now on other rules say what is recorded
@@ -246,13 +246,13 @@ int session_dismiss_sink(struct session *session, struct sink *sink, struct sink
  * What was committed before is taken by the old ones.
  * Return: 0; -1 with @err: the session has no filter, or there is no memory.
  */
-int session_set_rules(struct session *session, const struct filter_rules *rules, struct err *err);
+int session_set_rules(struct session *session, const struct filter_rules *rules, struct kymo_err *err);
 
 /**
  * session_set_caret() - CARET's lists for all processes, from now on; as session_set_rules()
  * @value: of each list; NULL: it says nothing
  */
-int session_set_caret(struct session *session, const char *const *value, struct err *err);
+int session_set_caret(struct session *session, const char *const *value, struct kymo_err *err);
 
 /** session_left_out() - how many objects of processes that live are known not to be wanted. */
 unsigned session_left_out(const struct session *session);

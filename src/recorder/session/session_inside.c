@@ -26,22 +26,22 @@
 /* The process that has a session, 0: none. In a forked child it is the parent, so none. */
 static pid_t owner;
 
-static __thread char last_error[sizeof((struct err *)0)->text];
+static __thread char last_error[sizeof((struct kymo_err *)0)->text];
 
 const char *kymo_session_error(void)
 {
 	return last_error;
 }
 
-static int fail(const struct err *err)
+static int fail(const struct kymo_err *err)
 {
 	memcpy(last_error, err->text, sizeof last_error);
 	return -1;
 }
 
 #define FAIL(...) do {								\
-	struct err fail_err;							\
-	(void)err_set(&fail_err, EXIT_FAILED, __VA_ARGS__);			\
+	struct kymo_err fail_err;							\
+	(void)err_set(&fail_err, KYMO_EXIT_FAILED, __VA_ARGS__);			\
 	return fail(&fail_err);							\
 } while (0)
 

@@ -16,7 +16,7 @@ struct request {
 	enum what what;
 	const char *path, *rules;
 	struct session_stats stats;	/* answer, like the rest */
-	struct err err;
+	struct kymo_err err;
 	int rc;
 	bool done;
 };

@@ -102,7 +102,7 @@ void frozen_begin(struct session *session);
 /* ---- discover.c ---- */
 
 /** session_refuse() - a file that is not to be opened again, and why; @err may be NULL. */
-void session_refuse(struct session *session, const struct home *home, const char *name, const struct err *err);
+void session_refuse(struct session *session, const struct home *home, const char *name, const struct kymo_err *err);
 
 /** session_how_it_ended() - from what a process that is no more left in its region. */
 enum process_end session_how_it_ended(const struct process *process);
@@ -156,7 +156,7 @@ void session_tell_horizon(struct session *session, uint64_t ns);
 /* ---- session_sinks.c ---- */
 
 /** session_begin_sinks() - those of the options. Return: 0; -1 with @err. */
-int session_begin_sinks(struct session *session, struct err *err);
+int session_begin_sinks(struct session *session, struct kymo_err *err);
 
 /** session_see_off() - close those that were dismissed and have ended. */
 void session_see_off(struct session *session);
@@ -165,7 +165,7 @@ void session_see_off(struct session *session);
 void session_turn_sinks(struct session *session);
 
 /** session_end_sinks() - accounts and close for all. Return: 0; -1 with @err, of the first that failed. */
-int session_end_sinks(struct session *session, struct err *err);
+int session_end_sinks(struct session *session, struct kymo_err *err);
 
 /** session_drop_sinks() - close all, as if the program had been killed. */
 void session_drop_sinks(struct session *session);

@@ -24,20 +24,20 @@ static int find(const struct kymo_session *inside, const char *path)
 }
 
 /* Perfetto files are made from a trace, not while recording. */
-static int check_path(const char *path, struct err *err)
+static int check_path(const char *path, struct kymo_err *err)
 {
 	static const char *const other[] = { ".perfetto-trace", ".pftrace" };
 	size_t length = strlen(path);
 
 	for (unsigned i = 0; i < sizeof other / sizeof *other; i++)
 		if (length > strlen(other[i]) && strcmp(path + length - strlen(other[i]), other[i]) == 0)
-			return err_set(err, EXIT_USAGE, "%s: a session writes a trace directory; record into one, "
+			return err_set(err, KYMO_EXIT_USAGE, "%s: a session writes a trace directory; record into one, "
 				       "then \"kymo export --format perfetto -o %s DIR\"", path, path);
-	return *path ? 0 : err_set(err, EXIT_USAGE, "the path of the trace is empty");
+	return *path ? 0 : err_set(err, KYMO_EXIT_USAGE, "the path of the trace is empty");
 }
 
 /* @text: NULL: none. Return: 0; -1 with @err, and nothing is to be freed. */
-static int read_rules(const char *text, const char *what, struct filter_rules *rules, struct err *err)
+static int read_rules(const char *text, const char *what, struct filter_rules *rules, struct kymo_err *err)
 {
 	*rules = (struct filter_rules){ 0 };
 	if (!text || filter_rules_text(rules, text, err) == 0)
@@ -47,7 +47,7 @@ static int read_rules(const char *text, const char *what, struct filter_rules *r
 }
 
 /* Also without rules: a program may have some in its environment, and others may be set. */
-static int make_filter(struct kymo_session *inside, struct err *err)
+static int make_filter(struct kymo_session *inside, struct kymo_err *err)
 {
 	struct filter_rules rules;
 	int rc = 0;
@@ -56,12 +56,12 @@ static int make_filter(struct kymo_session *inside, struct err *err)
 		return -1;
 	inside->filter = filter_create(NULL);
 	if (!inside->filter || !filter_set(inside->filter, &rules))
-		rc = err_set(err, EXIT_FAILED, "out of memory");
+		rc = err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	filter_rules_free(&rules);
 	return rc;
 }
 
-static int choose_files(struct kymo_session *inside, struct err *err)
+static int choose_files(struct kymo_session *inside, struct kymo_err *err)
 {
 	static const struct sink_files_names names = {
 		"kymo_session_options.rotate_size", "kymo_session_options.rotate_ns", "kymo_session_options.max_size",
@@ -92,7 +92,7 @@ static int start(struct kymo_session *inside, struct request *request)
 	options.filter = inside->filter;
 	inside->trace[0].path = strdup(request->path);
 	if (!inside->trace[0].path)
-		return err_set(&request->err, EXIT_FAILED, "out of memory");
+		return err_set(&request->err, KYMO_EXIT_FAILED, "out of memory");
 	if (session_begin(&options, &inside->session, &request->err) < 0)
 		return -1;
 	inside->trace[0].sink = inside->session->drain.sink[0];
@@ -107,15 +107,15 @@ static int add(struct kymo_session *inside, struct request *request)
 	if (check_path(request->path, &request->err) < 0)
 		return -1;
 	if (find(inside, request->path) >= 0)
-		return err_set(&request->err, EXIT_USAGE, "%s is a sink of the session already", request->path);
+		return err_set(&request->err, KYMO_EXIT_USAGE, "%s is a sink of the session already", request->path);
 	while (free_place < SINKS_MAX && inside->trace[free_place].path)
 		free_place++;
 	if (free_place == SINKS_MAX)
-		return err_set(&request->err, EXIT_FAILED, "the session has %d sinks already; remove one first",
+		return err_set(&request->err, KYMO_EXIT_FAILED, "the session has %d sinks already; remove one first",
 			       SINKS_MAX);
 	path = strdup(request->path);
 	if (!path)
-		return err_set(&request->err, EXIT_FAILED, "out of memory");
+		return err_set(&request->err, KYMO_EXIT_FAILED, "out of memory");
 	if (session_add_trace(inside->session, path, &inside->files, &inside->trace[free_place].sink,
 			      &request->err) < 0) {
 		free(path);
@@ -131,9 +131,9 @@ static int remove_sink(struct kymo_session *inside, struct request *request)
 	int rc;
 
 	if (place < 0)
-		return err_set(&request->err, EXIT_USAGE, "the session has no sink at %s", request->path);
+		return err_set(&request->err, KYMO_EXIT_USAGE, "the session has no sink at %s", request->path);
 	if (inside->session->drain.sink_count == 1)
-		return err_set(&request->err, EXIT_USAGE, "%s is the only sink of the session; stop the session "
+		return err_set(&request->err, KYMO_EXIT_USAGE, "%s is the only sink of the session; stop the session "
 			       "instead", request->path);
 	rc = session_remove_sink(inside->session, inside->trace[place].sink, &request->stats, &request->err);
 	free(inside->trace[place].path);
@@ -158,7 +158,7 @@ static int statistics(const struct kymo_session *inside, struct request *request
 	int place = request->path ? find(inside, request->path) : 0;
 
 	if (place < 0)
-		return err_set(&request->err, EXIT_USAGE, "the session has no sink at %s", request->path);
+		return err_set(&request->err, KYMO_EXIT_USAGE, "the session has no sink at %s", request->path);
 	if (request->path)
 		session_sink_stats(inside->session, inside->trace[place].sink, &request->stats);
 	else

@@ -11,7 +11,7 @@
 
 /* @clock: of this moment. The sink stays the caller's when it fails. */
 static int attach(struct session *session, struct sink *sink, const struct clock_snapshot *clock,
-		  struct err *err)
+		  struct kymo_err *err)
 {
 	int rc;
 
@@ -20,13 +20,13 @@ static int attach(struct session *session, struct sink *sink, const struct clock
 	sink->id = ++session->sinks_made;
 	rc = sinks_add(&session->drain, sink, session->process, session->process_count);
 	if (rc == -ENOSPC)
-		return err_set(err, EXIT_FAILED, "the session has %d sinks already; remove one first",
+		return err_set(err, KYMO_EXIT_FAILED, "the session has %d sinks already; remove one first",
 			       SINKS_MAX);
-	return rc < 0 ? err_set(err, EXIT_FAILED, "out of memory") : 0;
+	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "out of memory") : 0;
 }
 
 static int make_trace(const struct session *session, const char *path, const struct sink_files *files,
-		      const struct clock_snapshot *clock, struct sink **sink, struct err *err)
+		      const struct clock_snapshot *clock, struct sink **sink, struct kymo_err *err)
 {
 	struct sink_files with_rules = files ? *files : (struct sink_files){ 0 };
 	char *rules = filter_rules_join(filter_rules_of(session->options.filter));
@@ -39,7 +39,7 @@ static int make_trace(const struct session *session, const char *path, const str
 	return rc;
 }
 
-static int begin_trace(struct session *session, const char *path, struct err *err)
+static int begin_trace(struct session *session, const char *path, struct kymo_err *err)
 {
 	const struct clock_snapshot *clock = &session->clock[0];
 	struct sink *trace;
@@ -53,7 +53,7 @@ static int begin_trace(struct session *session, const char *path, struct err *er
 }
 
 /* All of them before the first look: each gets what a recorder left that was killed. */
-int session_begin_sinks(struct session *session, struct err *err)
+int session_begin_sinks(struct session *session, struct kymo_err *err)
 {
 	const struct session_options *options = &session->options;
 	const struct clock_snapshot *clock = &session->clock[0];
@@ -69,7 +69,7 @@ int session_begin_sinks(struct session *session, struct err *err)
 	return 0;
 }
 
-int session_add_sink(struct session *session, struct sink *sink, struct err *err)
+int session_add_sink(struct session *session, struct sink *sink, struct kymo_err *err)
 {
 	const struct clock_snapshot *clock;
 
@@ -84,7 +84,7 @@ int session_add_sink(struct session *session, struct sink *sink, struct err *err
 }
 
 int session_add_trace(struct session *session, const char *path, const struct sink_files *files,
-		      struct sink **sink, struct err *err)
+		      struct sink **sink, struct kymo_err *err)
 {
 	const struct clock_snapshot *clock = session_snapshot_clocks(session);
 
@@ -114,26 +114,26 @@ void session_turn_sinks(struct session *session)
 }
 
 /* What one that is complete has not, in a sentence. @rc: of its accounts. Return: 0; -1 with @err. */
-static int verdict(const struct sink *sink, bool gone, int rc, const struct session_stats *own, struct err *err)
+static int verdict(const struct sink *sink, bool gone, int rc, const struct session_stats *own, struct kymo_err *err)
 {
 	if (gone)
-		return err_set(err, EXIT_FAILED, "the trace directory %s was removed while recording; what was "
+		return err_set(err, KYMO_EXIT_FAILED, "the trace directory %s was removed while recording; what was "
 			       "recorded is lost with it", sink->name);
 	if (sink->failed)
-		return err_set(err, EXIT_FAILED, "%s could not be written all the time (%s); %llu events "
+		return err_set(err, KYMO_EXIT_FAILED, "%s could not be written all the time (%s); %llu events "
 			       "were dropped and %llu not written, %llu were removed with it; the trace holds the "
 			       "others%s", sink->name, sink->removed.times ? "it was removed" : sink->error,
 			       (unsigned long long)own->dropped, (unsigned long long)own->unwritten,
 			       (unsigned long long)sink->removed.events, rc < 0 ? ". Its kymo.json could not be "
 			       "brought up to date" : "");
 	if (rc < 0)
-		return err_set(err, EXIT_FAILED, "cannot write %s/kymo.json: %s; the trace itself is "
+		return err_set(err, KYMO_EXIT_FAILED, "cannot write %s/kymo.json: %s; the trace itself is "
 			       "complete", sink->name, strerror(-rc));
 	return 0;
 }
 
 /* Accounts of one that is complete, which is the session's no more. Return: as session_remove_sink(). */
-static int settle(struct session *session, struct sink *sink, struct session_stats *stats, struct err *err)
+static int settle(struct session *session, struct sink *sink, struct session_stats *stats, struct kymo_err *err)
 {
 	const bool gone = sink->ops->gone && sink->ops->gone(sink, true);
 	const int rc = session_write_accounts(session, sink);
@@ -148,7 +148,7 @@ static int settle(struct session *session, struct sink *sink, struct session_sta
 	return result;
 }
 
-static int close_sink(struct session *session, struct sink *sink, struct session_stats *stats, struct err *err)
+static int close_sink(struct session *session, struct sink *sink, struct session_stats *stats, struct kymo_err *err)
 {
 	struct session_stats own;
 	const int result = settle(session, sink, stats ? stats : &own, err);
@@ -158,10 +158,10 @@ static int close_sink(struct session *session, struct sink *sink, struct session
 }
 
 /* Everything that is for it is in it. Return: 0; -1 with @err: it is the only one. */
-static int complete(struct session *session, struct sink *sink, struct err *err)
+static int complete(struct session *session, struct sink *sink, struct kymo_err *err)
 {
 	if (session->drain.sink_count == 1)
-		return err_set(err, EXIT_USAGE, "%s is the only sink of its session; end the session "
+		return err_set(err, KYMO_EXIT_USAGE, "%s is the only sink of its session; end the session "
 			       "instead", sink->name);
 	session->drain.now_ns = session_now();
 	session_scan(session);
@@ -171,7 +171,7 @@ static int complete(struct session *session, struct sink *sink, struct err *err)
 }
 
 int session_remove_sink(struct session *session, struct sink *sink, struct session_stats *stats,
-			struct err *err)
+			struct kymo_err *err)
 {
 	if (complete(session, sink, err) < 0)
 		return -1;
@@ -203,13 +203,13 @@ void session_see_off(struct session *session)
 }
 
 int session_dismiss_sink(struct session *session, struct sink *sink, struct sink_leave *leave, struct session_stats *stats,
-			 struct err *err)
+			 struct kymo_err *err)
 {
 	struct leaving *place = &session->leaving[session->leaving_count];
 	int rc;
 
 	if (session->leaving_count == SINKS_MAX)
-		return err_set(err, EXIT_FAILED, "%d sinks are ending already; remove %s when one of them has", SINKS_MAX,
+		return err_set(err, KYMO_EXIT_FAILED, "%d sinks are ending already; remove %s when one of them has", SINKS_MAX,
 			       sink->name);
 	if (complete(session, sink, err) < 0)
 		return -1;
@@ -231,7 +231,7 @@ static void begin_to_end(struct session *session)
 	}
 }
 
-int session_end_sinks(struct session *session, struct err *err)
+int session_end_sinks(struct session *session, struct kymo_err *err)
 {
 	int result = 0;
 

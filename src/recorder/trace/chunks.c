@@ -22,16 +22,16 @@
 #define ROTATE_NS_MIN 100000000u
 #define SHARE 8			/* of the limit on the whole, for one chunk, if not told otherwise */
 
-int sink_files_check(const struct sink_files *files, const struct sink_files_names *names, struct err *err)
+int sink_files_check(const struct sink_files *files, const struct sink_files_names *names, struct kymo_err *err)
 {
 	if (files->rotate_size && files->rotate_size < ROTATE_SIZE_MIN)
-		return err_set(err, EXIT_USAGE, "%s is at least 64K", names->rotate_size);
+		return err_set(err, KYMO_EXIT_USAGE, "%s is at least 64K", names->rotate_size);
 	if (files->rotate_ns && files->rotate_ns < ROTATE_NS_MIN)
-		return err_set(err, EXIT_USAGE, "%s is at least 100ms", names->rotate_ns);
+		return err_set(err, KYMO_EXIT_USAGE, "%s is at least 100ms", names->rotate_ns);
 	if (files->max_size && files->max_size < SHARE * ROTATE_SIZE_MIN)
-		return err_set(err, EXIT_USAGE, "%s is at least 512K", names->max_size);
+		return err_set(err, KYMO_EXIT_USAGE, "%s is at least 512K", names->max_size);
 	if (files->max_size && files->rotate_size > files->max_size / 2)
-		return err_set(err, EXIT_USAGE, "%s must be at least twice %s: only complete chunks are removed",
+		return err_set(err, KYMO_EXIT_USAGE, "%s must be at least twice %s: only complete chunks are removed",
 			       names->max_size, names->rotate_size);
 	return 0;
 }

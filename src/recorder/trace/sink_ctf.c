@@ -25,7 +25,7 @@ static void describe(struct ctf_sink *ctf, uint64_t monotonic, uint64_t realtime
 }
 
 /* Beside ust/, as LTTng's per-process buffers have it. */
-static int begin_another(void *context, const char *name, struct ctf_writer **writer, struct err *err)
+static int begin_another(void *context, const char *name, struct ctf_writer **writer, struct kymo_err *err)
 {
 	struct ctf_sink *ctf = context;
 
@@ -42,17 +42,17 @@ static struct traces *traces_of(struct sink *sink)
 	return &ctf->traces;
 }
 
-static int ctf_join(struct sink *sink, struct sink_process *at)
+static int sink_ctf_join(struct sink *sink, struct sink_process *at)
 {
 	return traces_join(traces_of(sink), at);
 }
 
-static int ctf_declare(struct sink *sink, struct sink_process *at, enum ctf_class class, unsigned id)
+static int sink_ctf_declare(struct sink *sink, struct sink_process *at, enum ctf_class class, unsigned id)
 {
 	return traces_declare(traces_of(sink), at, class, id);
 }
 
-static int ctf_facts(struct sink *sink, struct sink_process *at, const struct sink_facts *facts)
+static int sink_ctf_facts(struct sink *sink, struct sink_process *at, const struct sink_facts *facts)
 {
 	return traces_facts(traces_of(sink), at, facts);
 }
@@ -65,24 +65,24 @@ static int counted(struct sink *sink, int rc)
 	return rc;
 }
 
-static int ctf_packet(struct sink *sink, struct sink_process *at, const struct sink_packet *packet)
+static int sink_ctf_packet(struct sink *sink, struct sink_process *at, const struct sink_packet *packet)
 {
 	return counted(sink, traces_packet(traces_of(sink), at, packet));
 }
 
-static int ctf_batch(struct sink *sink, struct sink_process *at, const struct sink_batch *batch)
+static int sink_ctf_batch(struct sink *sink, struct sink_process *at, const struct sink_batch *batch)
 {
 	return counted(sink, traces_batch(traces_of(sink), at, batch));
 }
 
-static void ctf_leave(struct sink *sink, struct sink_process *at)
+static void sink_ctf_leave(struct sink *sink, struct sink_process *at)
 {
 	traces_leave(traces_of(sink), at);
 }
 
 /* ---- accounts and end ---- */
 
-static int ctf_accounts(struct sink *sink, const char *json)
+static int sink_ctf_accounts(struct sink *sink, const char *json)
 {
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
 
@@ -91,7 +91,7 @@ static int ctf_accounts(struct sink *sink, const char *json)
 }
 
 /* Under a limit on the whole there is no list: chunks of those processes go, too, and it would outlive them all. */
-static int ctf_ended(struct sink *sink, const char *json, size_t size)
+static int sink_ctf_ended(struct sink *sink, const char *json, size_t size)
 {
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
 
@@ -99,7 +99,7 @@ static int ctf_ended(struct sink *sink, const char *json, size_t size)
 	       trace_dir_extend(ctf->path, TRACE_DIR_EARLIER, &ctf->earlier, json, size);
 }
 
-static void ctf_tell(const struct sink *sink, struct json_object *root)
+static void sink_ctf_tell(const struct sink *sink, struct json_object *root)
 {
 	const struct ctf_sink *ctf = (const struct ctf_sink *)sink;
 	struct json_object *earlier;
@@ -112,16 +112,16 @@ static void ctf_tell(const struct sink *sink, struct json_object *root)
 		chunks_tell(&ctf->chunks, root);
 }
 
-static uint64_t ctf_bytes(const struct sink *sink)
+static uint64_t sink_ctf_bytes(const struct sink *sink)
 {
 	return traces_bytes(&((const struct ctf_sink *)sink)->traces);
 }
 
-static void ctf_close(struct sink *sink)
+static void sink_ctf_close(struct sink *sink)
 {
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
 	const bool chunked = ctf->chunks.dir >= 0, beside = ctf->traces.shared && ctf_beside_events(ctf);
-	const bool empty = !ctf->traces.shared || !(ctf_bytes(sink) || (chunked && (beside || ctf->chunks.now.number > 1)));
+	const bool empty = !ctf->traces.shared || !(sink_ctf_bytes(sink) || (chunked && (beside || ctf->chunks.now.number > 1)));
 
 	if (ctf->beside)
 		ctf->beside->place(ctf->beside->context, NULL);
@@ -145,36 +145,36 @@ static void ctf_close(struct sink *sink)
 	free(ctf);
 }
 
-static const struct sink_ops ctf_ops = {
+static const struct sink_ops sink_ctf_ops = {
 	.kind = "ctf",
-	.join = ctf_join,
-	.declare = ctf_declare,
-	.facts = ctf_facts,
-	.packet = ctf_packet,
-	.batch = ctf_batch,
-	.leave = ctf_leave,
-	.accounts = ctf_accounts,
-	.ended = ctf_ended,
-	.tell = ctf_tell,
+	.join = sink_ctf_join,
+	.declare = sink_ctf_declare,
+	.facts = sink_ctf_facts,
+	.packet = sink_ctf_packet,
+	.batch = sink_ctf_batch,
+	.leave = sink_ctf_leave,
+	.accounts = sink_ctf_accounts,
+	.ended = sink_ctf_ended,
+	.tell = sink_ctf_tell,
 	.round = ctf_round,
 	.horizon = ctf_horizon,
 	.due = ctf_due,
 	.gone = ctf_gone,
 	.turn = ctf_turn,
-	.bytes = ctf_bytes,
+	.bytes = sink_ctf_bytes,
 	.beside = ctf_beside,
-	.close = ctf_close,
+	.close = sink_ctf_close,
 };
 
 int sink_ctf_create(const char *path, const char *version, uint64_t monotonic, uint64_t realtime,
-		    const struct sink_files *files, struct sink **sink, struct err *err)
+		    const struct sink_files *files, struct sink **sink, struct kymo_err *err)
 {
 	struct ctf_sink *ctf = calloc(1, sizeof *ctf);
 	int rc;
 
 	if (!ctf)
-		return err_set(err, EXIT_FAILED, "out of memory");
-	ctf->sink.ops = &ctf_ops;
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+	ctf->sink.ops = &sink_ctf_ops;
 	ctf->sink.horizon_every_ns = CTF_POINT_NS;
 	ctf->chunks.dir = ctf->dir = -1;
 	ctf->traces.begin = begin_another;
@@ -188,12 +188,12 @@ int sink_ctf_create(const char *path, const char *version, uint64_t monotonic, u
 	if (rc == 0 && files && files->compress) {
 		ctf->chunks.packer = packer_start();
 		if (!ctf->chunks.packer)
-			rc = err_set(err, EXIT_FAILED, "cannot start a thread that compresses: %s", strerror(errno));
+			rc = err_set(err, KYMO_EXIT_FAILED, "cannot start a thread that compresses: %s", strerror(errno));
 	}
 	if (rc == 0)
 		rc = ctf_begin_place(ctf, files, monotonic, realtime, err);
 	if (rc < 0) {
-		ctf_close(&ctf->sink);
+		sink_ctf_close(&ctf->sink);
 		return -1;
 	}
 	ctf->sink.name = ctf->path;

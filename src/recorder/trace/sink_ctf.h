@@ -26,6 +26,6 @@
  * Return: 0 and *@sink; -1 with @err. Context: session's thread; allocates, blocks.
  */
 int sink_ctf_create(const char *path, const char *version, uint64_t monotonic, uint64_t realtime,
-		    const struct sink_files *files, struct sink **sink, struct err *err);
+		    const struct sink_files *files, struct sink **sink, struct kymo_err *err);
 
 #endif

@@ -43,14 +43,14 @@ struct ctf_sink {
  * Return: 0 and *@writer; -1 with @err and errno. Context: allocates, blocks.
  */
 int ctf_begin_trace(struct ctf_sink *ctf, const struct chunk *chunk, const char *name, struct ctf_writer **writer,
-		    struct err *err);
+		    struct kymo_err *err);
 
 /**
  * ctf_begin_place() - the directory is there: its first chunk, if it is in chunks, and the shared trace
  * Return: 0; -1 with @err. Context: allocates, blocks.
  */
 int ctf_begin_place(struct ctf_sink *ctf, const struct sink_files *files, uint64_t monotonic, uint64_t realtime,
-		    struct err *err);
+		    struct kymo_err *err);
 
 /** ctf_complete_chunk() - all streams of the present chunk end; what it was is in its accounts. */
 void ctf_complete_chunk(struct ctf_sink *ctf, uint64_t end_ns);

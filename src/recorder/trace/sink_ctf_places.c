@@ -40,13 +40,13 @@ static void trace_path(char *path, const struct ctf_sink *ctf, const struct chun
 }
 
 int ctf_begin_trace(struct ctf_sink *ctf, const struct chunk *chunk, const char *name, struct ctf_writer **writer,
-		    struct err *err)
+		    struct kymo_err *err)
 {
 	char path[PATH_MAX + 64];
 
 	trace_path(path, ctf, chunk, name);
 	if (mkdir(path, 0755) < 0 && errno != EEXIST)
-		return err_set(err, EXIT_FAILED, "cannot write to %s: %s; name another place with -o DIR",
+		return err_set(err, KYMO_EXIT_FAILED, "cannot write to %s: %s; name another place with -o DIR",
 			       path, strerror(errno));
 	if (ctf_writer_create(path, &ctf->desc, writer, err) < 0)
 		return -1;
@@ -55,7 +55,7 @@ int ctf_begin_trace(struct ctf_sink *ctf, const struct chunk *chunk, const char 
 }
 
 static int begin_chunks(struct ctf_sink *ctf, const struct sink_files *files, uint64_t monotonic,
-			uint64_t realtime, struct err *err)
+			uint64_t realtime, struct kymo_err *err)
 {
 	struct chunk first;
 	int rc = chunks_open(&ctf->chunks, ctf->path, files);
@@ -63,18 +63,18 @@ static int begin_chunks(struct ctf_sink *ctf, const struct sink_files *files, ui
 	if (rc == 0)
 		rc = chunks_make(&ctf->chunks, monotonic, realtime, &first);
 	if (rc < 0)
-		return err_set(err, EXIT_FAILED, "cannot make a chunk in %s: %s; name another place with "
+		return err_set(err, KYMO_EXIT_FAILED, "cannot make a chunk in %s: %s; name another place with "
 			       "-o DIR", ctf->path, strerror(-rc));
 	ctf->chunks.now = first;
 	return 0;
 }
 
 int ctf_begin_place(struct ctf_sink *ctf, const struct sink_files *files, uint64_t monotonic, uint64_t realtime,
-		    struct err *err)
+		    struct kymo_err *err)
 {
 	ctf->dir = open(ctf->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (ctf->dir < 0)
-		return err_set(err, EXIT_FAILED, "cannot open %s: %s", ctf->path, strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot open %s: %s", ctf->path, strerror(errno));
 	if (files && chunks_wanted(files) && begin_chunks(ctf, files, monotonic, realtime, err) < 0)
 		return -1;
 	return ctf_begin_trace(ctf, &ctf->chunks.now, "ust", &ctf->traces.shared, err);

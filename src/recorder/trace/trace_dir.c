@@ -32,19 +32,19 @@ static bool is_empty(const char *path)
 	return empty;
 }
 
-int trace_dir_make(const char *path, bool *existed, char **absolute, struct err *err)
+int trace_dir_make(const char *path, bool *existed, char **absolute, struct kymo_err *err)
 {
 	*existed = false;
 	*absolute = NULL;
 	if (strlen(path) > PATH_MAX - 128)
-		return err_set(err, EXIT_FAILED, "the path of the trace is too long");
+		return err_set(err, KYMO_EXIT_FAILED, "the path of the trace is too long");
 	if (mkdir(path, 0755) < 0) {
 		*existed = true;
 		if (errno == EEXIST && !is_empty(path))
-			return err_set(err, EXIT_FAILED, "%s exists already and is no empty directory; "
+			return err_set(err, KYMO_EXIT_FAILED, "%s exists already and is no empty directory; "
 				       "name another place with -o DIR", path);
 		if (errno != EEXIST)
-			return err_set(err, EXIT_FAILED, "cannot make the trace directory %s: %s; name "
+			return err_set(err, KYMO_EXIT_FAILED, "cannot make the trace directory %s: %s; name "
 				       "another place with -o DIR", path, strerror(errno));
 	}
 	*absolute = realpath(path, NULL);
@@ -52,11 +52,11 @@ int trace_dir_make(const char *path, bool *existed, char **absolute, struct err 
 		return 0;
 	free(*absolute);
 	*absolute = NULL;
-	return err_set(err, EXIT_FAILED, "cannot write to %s: %s; name another place with -o DIR", path,
+	return err_set(err, KYMO_EXIT_FAILED, "cannot write to %s: %s; name another place with -o DIR", path,
 		       strerror(errno));
 }
 
-void trace_dir_without_option(struct err *err)
+void trace_dir_without_option(struct kymo_err *err)
 {
 	static const char option[] = " with -o DIR";
 	char *at = strstr(err->text, option);

@@ -19,10 +19,10 @@
  *
  * Return: 0; -1 with @err. Context: allocates, blocks.
  */
-int trace_dir_make(const char *path, bool *existed, char **absolute, struct err *err);
+int trace_dir_make(const char *path, bool *existed, char **absolute, struct kymo_err *err);
 
 /** trace_dir_without_option() - an error of here, for callers without an option -o for the place. */
-void trace_dir_without_option(struct err *err);
+void trace_dir_without_option(struct kymo_err *err);
 
 /**
  * trace_dir_remove_empty() - take away traces without any packet below @path: metadata and indexes

@@ -23,7 +23,7 @@ struct traces_process;
 /* Zeroed, then begin, context and desc are set, and shared by traces_begin(). */
 struct traces {
 	/* Makes trace @name. Return: 0 and *@writer; -1 with @err, which may be NULL. */
-	int (*begin)(void *context, const char *name, struct ctf_writer **writer, struct err *err);
+	int (*begin)(void *context, const char *name, struct ctf_writer **writer, struct kymo_err *err);
 	void *context;
 	bool fronts;			/* each stream begins with an empty packet, not only who has lost something */
 	uint64_t front_ns;		/* its time; at most that of the packet that follows */

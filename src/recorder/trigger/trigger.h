@@ -52,8 +52,8 @@ struct triggers {
 	uint32_t met;			/* bit of each that has met something of its name, fired or not */
 };
 
-/** triggers_add() - a further alternative. Return: 0; -1 with @err (EXIT_USAGE): where and why. */
-int triggers_add(struct triggers *triggers, const char *text, struct err *err);
+/** triggers_add() - a further alternative. Return: 0; -1 with @err (KYMO_EXIT_USAGE): where and why. */
+int triggers_add(struct triggers *triggers, const char *text, struct kymo_err *err);
 
 /* One that fired. */
 struct trigger_hit {

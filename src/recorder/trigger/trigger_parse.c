@@ -29,16 +29,16 @@ static const struct word {
 
 struct parser {
 	const char *text, *at;
-	struct err *err;
+	struct kymo_err *err;
 };
 
 /* Return: -1 with place, cause and grammar. */
 static int refuse(const struct parser *parser, const char *why)
 {
 	if (*parser->at)
-		return err_set(parser->err, EXIT_USAGE, "trigger '%s': at character %u, '%s': %s; " GRAMMAR,
+		return err_set(parser->err, KYMO_EXIT_USAGE, "trigger '%s': at character %u, '%s': %s; " GRAMMAR,
 			       parser->text, (unsigned)(parser->at - parser->text) + 1, parser->at, why);
-	return err_set(parser->err, EXIT_USAGE, "trigger '%s': at its end: %s; " GRAMMAR, parser->text, why);
+	return err_set(parser->err, KYMO_EXIT_USAGE, "trigger '%s': at its end: %s; " GRAMMAR, parser->text, why);
 }
 
 static void skip_blanks(struct parser *parser)
@@ -145,16 +145,16 @@ static int parse(struct parser *parser, struct trigger *trigger)
 	return *parser->at ? refuse(parser, "nothing may follow here") : 0;
 }
 
-int triggers_add(struct triggers *triggers, const char *text, struct err *err)
+int triggers_add(struct triggers *triggers, const char *text, struct kymo_err *err)
 {
 	struct parser parser = { .text = text, .at = text, .err = err };
 	struct trigger trigger = { 0 };
 
 	if (triggers->count == TRIGGERS_MAX)
-		return err_set(err, EXIT_USAGE, "more than %d triggers; name several things in one with '*'",
+		return err_set(err, KYMO_EXIT_USAGE, "more than %d triggers; name several things in one with '*'",
 			       TRIGGERS_MAX);
 	if (strlen(text) >= sizeof trigger.text)
-		return err_set(err, EXIT_USAGE, "trigger '%.60s...' is longer than %zu bytes", text,
+		return err_set(err, KYMO_EXIT_USAGE, "trigger '%.60s...' is longer than %zu bytes", text,
 			       sizeof trigger.text - 1);
 	if (parse(&parser, &trigger) < 0)
 		return -1;

@@ -23,7 +23,7 @@ static void hang_up(struct forward_session *to)
 	wire_out_free(&to->expected);
 }
 
-void forward_lose(struct forward_session *to, const struct err *err)
+void forward_lose(struct forward_session *to, const struct kymo_err *err)
 {
 	struct relay *relay = to->forward->relay;
 	char text[1280];
@@ -65,18 +65,18 @@ static void data_opened(void *context)
 	on_open(context, FORWARD_DATA);
 }
 
-static void on_ended(struct forward_session *to, enum forward_end end, const struct err *err)
+static void on_ended(struct forward_session *to, enum forward_end end, const struct kymo_err *err)
 {
 	to->link[end] = NULL;		/* it is gone */
 	forward_lose(to, err);
 }
 
-static void control_ended(void *context, const struct err *err)
+static void control_ended(void *context, const struct kymo_err *err)
 {
 	on_ended(context, FORWARD_CONTROL, err);
 }
 
-static void data_ended(void *context, const struct err *err)
+static void data_ended(void *context, const struct kymo_err *err)
 {
 	on_ended(context, FORWARD_DATA, err);
 }
@@ -84,7 +84,7 @@ static void data_ended(void *context, const struct err *err)
 static void control_received(void *context, const uint8_t *bytes, size_t size)
 {
 	struct forward_session *to = context;
-	struct err err;
+	struct kymo_err err;
 
 	if (forward_reply(to, bytes, size, &err) < 0)
 		forward_lose(to, &err);
@@ -114,7 +114,7 @@ static void connect_now(struct forward_session *to)
 		.unsent_max = UNSENT_MAX, .opened = control_opened, .received = control_received, .sent = on_sent,
 		.ended = control_ended, .context = to,
 	};
-	struct err err;
+	struct kymo_err err;
 
 	to->state = FORWARD_CONNECTING;
 	to->link[FORWARD_CONTROL] = link_open(to->forward->loop, &options, &err);

@@ -67,7 +67,7 @@ struct forward {
 void forward_begin(struct forward_session *to);
 
 /** forward_reply() - bytes of replies came. Return: -1 with @err: the relay refuses. */
-int forward_reply(struct forward_session *to, const uint8_t *bytes, size_t size, struct err *err);
+int forward_reply(struct forward_session *to, const uint8_t *bytes, size_t size, struct kymo_err *err);
 
 /** forward_work() - send what there is, as far as it is taken. */
 void forward_work(struct forward_session *to);
@@ -75,7 +75,7 @@ void forward_work(struct forward_session *to);
 /* ---- forward.c ---- */
 
 /** forward_lose() - the connections end, for what @err says; they are tried again. */
-void forward_lose(struct forward_session *to, const struct err *err);
+void forward_lose(struct forward_session *to, const struct kymo_err *err);
 
 /** forward_release() - nothing is being read any more: it goes, if it was forgotten. */
 void forward_release(struct forward_session *to);

@@ -55,13 +55,13 @@ static void create(struct forward_session *to)
 
 /* ---- replies ---- */
 
-static int refused(struct err *err, const char *what)
+static int refused(struct kymo_err *err, const char *what)
 {
-	return err_set(err, EXIT_FAILED, "the relay refuses %s", what);
+	return err_set(err, KYMO_EXIT_FAILED, "the relay refuses %s", what);
 }
 
 /* Takes one. Return: 1, 0: it is not all there, -1. */
-static int one_reply(struct forward_session *to, uint8_t command, struct wire_in *in, struct err *err)
+static int one_reply(struct forward_session *to, uint8_t command, struct wire_in *in, struct kymo_err *err)
 {
 	struct wire_version version;
 	struct wire_session_reply session;
@@ -102,14 +102,14 @@ static int one_reply(struct forward_session *to, uint8_t command, struct wire_in
 	}
 }
 
-int forward_reply(struct forward_session *to, const uint8_t *bytes, size_t size, struct err *err)
+int forward_reply(struct forward_session *to, const uint8_t *bytes, size_t size, struct kymo_err *err)
 {
 	size_t used = 0;
 	int rc = 1;
 
 	wire_add_bytes(&to->in, bytes, size);
 	if (to->in.failed)
-		return err_set(err, EXIT_FAILED, "there is no memory for a reply");
+		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for a reply");
 	while (rc > 0 && answers(to) && used < to->in.used) {
 		struct wire_in in = { .at = to->in.bytes + used, .end = to->in.bytes + to->in.used };
 
@@ -176,7 +176,7 @@ static void put_read(struct forward_session *to, const struct forward_read *read
 	    link_write(to->link[FORWARD_DATA], read->bytes, read->size) == 0)
 		put_index(to, each, &read->entry, each->sent++);
 	else
-		forward_lose(to, &(struct err){ EXIT_FAILED, "there is no memory for a packet" });
+		forward_lose(to, &(struct kymo_err){ KYMO_EXIT_FAILED, "there is no memory for a packet" });
 	wire_out_free(&head);
 }
 
@@ -357,7 +357,7 @@ void forward_work(struct forward_session *to)
 			step(to, to->turn++ % to->count);
 	}
 	if (to->control.failed || (to->control.used && link_write(to->link[FORWARD_CONTROL], to->control.bytes, to->control.used) < 0)) {
-		forward_lose(to, &(struct err){ EXIT_FAILED, "there is no memory for a request" });
+		forward_lose(to, &(struct kymo_err){ KYMO_EXIT_FAILED, "there is no memory for a request" });
 		return;
 	}
 	to->control.used = 0;

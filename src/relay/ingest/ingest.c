@@ -17,12 +17,12 @@ int ingest_answer(struct call *call, uint32_t ret)
 int ingest_refuse(struct call *call, uint32_t ret, const char *why)
 {
 	wire_add(call->reply, ret, 4);
-	return err_set(call->err, EXIT_INPUT, "%s", why);
+	return err_set(call->err, KYMO_EXIT_INPUT, "%s", why);
 }
 
 int ingest_malformed(struct call *call)
 {
-	return err_set(call->err, EXIT_INPUT, "a request is shorter than it has to be");
+	return err_set(call->err, KYMO_EXIT_INPUT, "a request is shorter than it has to be");
 }
 
 struct relay_stream *ingest_stream(const struct call *call, uint64_t id)
@@ -71,12 +71,12 @@ static int dispatch(struct call *call, uint32_t cmd)
 	const struct ingest *ingest = call->ingest;
 
 	if (ingest->session && ingest->session->cut_off)
-		return err_set(call->err, EXIT_INPUT, "its session goes on over another connection");
+		return err_set(call->err, KYMO_EXIT_INPUT, "its session goes on over another connection");
 	for (unsigned i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
 		if (commands[i].cmd != cmd)
 			continue;
 		if (!ingest->greeted && cmd != WIRE_VERSION)
-			return err_set(call->err, EXIT_INPUT, "%s came before VERSION", commands[i].name);
+			return err_set(call->err, KYMO_EXIT_INPUT, "%s came before VERSION", commands[i].name);
 		if (commands[i].least > ingest->minor && cmd != WIRE_VERSION)
 			break;
 		if (!ingest->session && !(commands[i].flags & ANY_TIME))
@@ -86,12 +86,12 @@ static int dispatch(struct call *call, uint32_t cmd)
 		return err_wrap(call->err, "%s", commands[i].name);
 	}
 	wire_add(call->reply, WIRE_ERR_UNKNOWN, 4);
-	return err_set(call->err, EXIT_INPUT, "request %" PRIu32 " is unknown in version 2.%u of the relay protocol", cmd,
+	return err_set(call->err, KYMO_EXIT_INPUT, "request %" PRIu32 " is unknown in version 2.%u of the relay protocol", cmd,
 		       ingest->minor);
 }
 
 /* The first request of what came. Return: its size, 0: it is not all there, -1: close. */
-static int64_t one(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *reply, struct err *err)
+static int64_t one(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *reply, struct kymo_err *err)
 {
 	struct wire_in in = { .at = bytes, .end = bytes + size };
 	struct call call = { ingest, &in, reply, err };
@@ -100,7 +100,7 @@ static int64_t one(struct ingest *ingest, const uint8_t *bytes, size_t size, str
 	if (!wire_get_request(&in, &request))
 		return 0;
 	if (request.data_size > ingest->relay->limits.request)
-		return err_set(err, EXIT_INPUT, "a request has %" PRIu64 " bytes; %" PRIu64 " is the most",
+		return err_set(err, KYMO_EXIT_INPUT, "a request has %" PRIu64 " bytes; %" PRIu64 " is the most",
 			       request.data_size, ingest->relay->limits.request);
 	if (wire_left(&in) < request.data_size)
 		return 0;
@@ -123,7 +123,7 @@ static bool hold(struct ingest *ingest)
 	return !ingest->held || relay->held <= relay->limits.requests;
 }
 
-int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *reply, struct err *err)
+int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *reply, struct kymo_err *err)
 {
 	size_t used = 0;
 	int64_t took;
@@ -132,7 +132,7 @@ int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struc
 		return 0;
 	wire_add_bytes(&ingest->in, bytes, size);
 	if (ingest->in.failed)
-		return err_set(err, EXIT_FAILED, "there is no memory for a request");
+		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for a request");
 	while ((took = one(ingest, ingest->in.bytes + used, ingest->in.used - used, reply, err)) > 0)
 		used += (size_t)took;
 	if (used && used < ingest->in.used)
@@ -141,9 +141,9 @@ int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struc
 	if (took < 0)
 		return -1;
 	if (reply->failed)
-		return err_set(err, EXIT_FAILED, "there is no memory for a reply");
+		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for a reply");
 	if (!hold(ingest))
-		return err_set(err, EXIT_INPUT, "requests that are not all there have %" PRIu64 " MiB already",
+		return err_set(err, KYMO_EXIT_INPUT, "requests that are not all there have %" PRIu64 " MiB already",
 			       ingest->relay->limits.requests >> 20);
 	return 0;
 }

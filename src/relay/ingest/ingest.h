@@ -25,7 +25,7 @@ struct ingest *ingest_new(struct relay *relay, unsigned minor);
  * Return: 0, or -1: send @reply, then close it, for @err says what is wrong.
  * Context: allocates; does not wait for the disk.
  */
-int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *reply, struct err *err);
+int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *reply, struct kymo_err *err);
 
 /** ingest_free() - it was closed: its session has ended. NULL: nothing. */
 void ingest_free(struct ingest *ingest);
@@ -34,7 +34,7 @@ void ingest_free(struct ingest *ingest);
 struct intake *intake_new(struct relay *relay);
 
 /** intake_bytes() - Return: 0, or -1: close it, for @err says what is wrong. Nothing is ever answered. */
-int intake_bytes(struct intake *intake, const uint8_t *bytes, size_t size, struct err *err);
+int intake_bytes(struct intake *intake, const uint8_t *bytes, size_t size, struct kymo_err *err);
 
 void intake_free(struct intake *intake);
 

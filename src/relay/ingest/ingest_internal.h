@@ -20,7 +20,7 @@ struct call {
 	struct ingest *ingest;
 	struct wire_in *in;
 	struct wire_out *reply;
-	struct err *err;
+	struct kymo_err *err;
 };
 
 /* ---- ingest.c ---- */

@@ -15,7 +15,7 @@ int ingest_on_version(struct call *call)
 		return ingest_malformed(call);
 	wire_put_version(call->reply, &ours);
 	if (theirs.major != WIRE_MAJOR || theirs.minor < WIRE_MINOR_LEAST)
-		return err_set(call->err, EXIT_INPUT, "it speaks version %" PRIu32 ".%" PRIu32 " of the relay protocol, "
+		return err_set(call->err, KYMO_EXIT_INPUT, "it speaks version %" PRIu32 ".%" PRIu32 " of the relay protocol, "
 			       "and %u.%u is the least that can be", theirs.major, theirs.minor, WIRE_MAJOR,
 			       WIRE_MINOR_LEAST);
 	call->ingest->minor = theirs.minor < ours.minor ? theirs.minor : ours.minor;
@@ -79,7 +79,7 @@ int ingest_on_create_session(struct call *call)
 	if (!ingest->session)
 		ingest->session = relay_create_session(ingest->relay, &create);
 	else
-		return err_set(call->err, EXIT_INPUT, "it has a session, and asks for another one");
+		return err_set(call->err, KYMO_EXIT_INPUT, "it has a session, and asks for another one");
 	if (ingest->session) {
 		relay_join_session(ingest->session);
 		reply = (struct wire_session_reply){ ingest->session->id, WIRE_OK };
@@ -133,7 +133,7 @@ int ingest_on_close_chunk(struct call *call)
 	reply.path_size = (uint32_t)strlen(path) + 1;
 	wire_put_path_reply(call->reply, &reply);
 	wire_add_bytes(call->reply, path, reply.path_size);
-	return reply.ret == WIRE_OK ? 0 : err_set(call->err, EXIT_INPUT, "it closes a chunk that is not open");
+	return reply.ret == WIRE_OK ? 0 : err_set(call->err, KYMO_EXIT_INPUT, "it closes a chunk that is not open");
 }
 
 int ingest_on_chunk_exists(struct call *call)

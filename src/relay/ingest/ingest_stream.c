@@ -71,7 +71,7 @@ int ingest_on_metadata(struct call *call)
 	size = wire_left(call->in);
 	stream = ingest_stream(call, request.stream);
 	if (!stream || relay_metadata(stream, wire_bytes(call->in, size), size, request.padding) < 0)
-		return err_set(call->err, EXIT_INPUT, "metadata came for what is no open metadata stream");
+		return err_set(call->err, KYMO_EXIT_INPUT, "metadata came for what is no open metadata stream");
 	return 0;			/* the only request without a reply */
 }
 

@@ -18,7 +18,7 @@ struct intake {
 	size_t used;			/* of the header */
 };
 
-static int begin(struct intake *intake, struct err *err)
+static int begin(struct intake *intake, struct kymo_err *err)
 {
 	struct wire_in in = { .at = intake->header, .end = intake->header + WIRE_SIZE_data };
 	struct relay_stream *stream;
@@ -27,31 +27,31 @@ static int begin(struct intake *intake, struct err *err)
 	(void)wire_get_data(&in, &data);
 	stream = relay_find_stream(intake->relay, data.stream);
 	if (!stream || stream->session->ended || (intake->session && intake->session != stream->session))
-		return err_set(err, EXIT_INPUT, "a packet came for stream %" PRIu64 ", which this connection does not have",
+		return err_set(err, KYMO_EXIT_INPUT, "a packet came for stream %" PRIu64 ", which this connection does not have",
 			       data.stream);
 	if (!intake->session)
 		relay_join_session(stream->session);
 	intake->session = stream->session;
 	if (relay_data_begin(stream, &data) < 0)
-		return err_set(err, EXIT_INPUT, "a packet came for stream %s/%s, which is closed or in no chunk",
+		return err_set(err, KYMO_EXIT_INPUT, "a packet came for stream %s/%s, which is closed or in no chunk",
 			       stream->trace->path, stream->channel);
 	intake->stream = stream;
 	intake->left = data.size;
 	intake->used = 0;
 	if (!data.size && relay_data_bytes(stream, intake->header, 0) < 0)	/* padding only */
-		return err_set(err, EXIT_FAILED, "there is no memory for a packet");
+		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for a packet");
 	return 0;
 }
 
-static int end(struct intake *intake, struct err *err)
+static int end(struct intake *intake, struct kymo_err *err)
 {
 	struct relay_stream *stream = intake->stream;
 
 	intake->stream = NULL;
-	return relay_data_end(stream) < 0 ? err_set(err, EXIT_FAILED, "there is no memory for a packet") : 0;
+	return relay_data_end(stream) < 0 ? err_set(err, KYMO_EXIT_FAILED, "there is no memory for a packet") : 0;
 }
 
-int intake_bytes(struct intake *intake, const uint8_t *bytes, size_t size, struct err *err)
+int intake_bytes(struct intake *intake, const uint8_t *bytes, size_t size, struct kymo_err *err)
 {
 	while (size) {
 		size_t some;
@@ -64,10 +64,10 @@ int intake_bytes(struct intake *intake, const uint8_t *bytes, size_t size, struc
 				return -1;
 		} else {
 			if (intake->session->cut_off)
-				return err_set(err, EXIT_INPUT, "its session goes on over another connection");
+				return err_set(err, KYMO_EXIT_INPUT, "its session goes on over another connection");
 			some = intake->left < size ? intake->left : size;
 			if (relay_data_bytes(intake->stream, bytes, some) < 0)
-				return err_set(err, EXIT_FAILED, "there is no memory for a packet");
+				return err_set(err, KYMO_EXIT_FAILED, "there is no memory for a packet");
 			intake->left -= (uint32_t)some;
 		}
 		bytes += some;

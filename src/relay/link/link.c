@@ -71,7 +71,7 @@ static void fail_open(struct link *link)
 
 static void fail_broken(struct link *link, const char *why)
 {
-	(void)err_set(&link->err, EXIT_FAILED, "the connection to the relay at %s port %s has ended: %s", link->host, link->port, why);
+	(void)err_set(&link->err, KYMO_EXIT_FAILED, "the connection to the relay at %s port %s has ended: %s", link->host, link->port, why);
 	link_fail(link);
 }
 

@@ -48,7 +48,7 @@ struct link_options {
 	 * It could not be opened, or broke, or the other side closed it: @err says which, with host, port and what
 	 * to do. The link is no more. Not NULL.
 	 */
-	void (*ended)(void *context, const struct err *err);
+	void (*ended)(void *context, const struct kymo_err *err);
 	void *context;
 };
 
@@ -59,7 +59,7 @@ struct link_options {
  * are refused.
  * Return: NULL with @err filled: that, or no memory. Afterwards all failures come to ended().
  */
-struct link *link_open(uv_loop_t *loop, const struct link_options *options, struct err *err);
+struct link *link_open(uv_loop_t *loop, const struct link_options *options, struct kymo_err *err);
 
 /**
  * link_write() - send @size bytes, which are copied: all of them or none

@@ -25,7 +25,7 @@ struct link {
 	bool looking, has_tcp, paused;
 	bool heard;			/* something came */
 	unsigned handles;		/* not closed yet, and the look-up */
-	struct err err;
+	struct kymo_err err;
 	char host[URL_HOST_MAX], port[8];
 	char *buffer;
 };

@@ -11,7 +11,7 @@ static void try_next(struct link *link, int why);
 
 static void fail_connect(struct link *link, const char *why)
 {
-	(void)err_set(&link->err, EXIT_FAILED, "cannot connect to %s port %s: %s; is a relay running there, and does it listen "
+	(void)err_set(&link->err, KYMO_EXIT_FAILED, "cannot connect to %s port %s: %s; is a relay running there, and does it listen "
 		      "at an address that is reached from here?", link->host, link->port, why);
 	link_fail(link);
 }
@@ -115,7 +115,7 @@ static struct link *link_new(uv_loop_t *loop, const struct link_options *options
 	return link;
 }
 
-struct link *link_open(uv_loop_t *loop, const struct link_options *options, struct err *err)
+struct link *link_open(uv_loop_t *loop, const struct link_options *options, struct kymo_err *err)
 {
 	const struct addrinfo hints = { .ai_family = options->family, .ai_socktype = SOCK_STREAM,
 					.ai_protocol = IPPROTO_TCP };
@@ -123,13 +123,13 @@ struct link *link_open(uv_loop_t *loop, const struct link_options *options, stru
 	struct link *link;
 
 	if (options->token && options->token->size && !options->tls && !url_is_loopback(options->host)) {
-		(void)err_set(err, EXIT_USAGE, "the token would go to %s for everybody to read: use TLS (nets://)",
+		(void)err_set(err, KYMO_EXIT_USAGE, "the token would go to %s for everybody to read: use TLS (nets://)",
 			      options->host);
 		return NULL;
 	}
 	link = link_new(loop, options);
 	if (!link) {
-		(void)err_set(err, EXIT_FAILED, "no memory");
+		(void)err_set(err, KYMO_EXIT_FAILED, "no memory");
 		return NULL;
 	}
 	(void)uv_timer_init(loop, &link->timer);
@@ -143,6 +143,6 @@ struct link *link_open(uv_loop_t *loop, const struct link_options *options, stru
 	}
 	link->handles--;
 	link_close(link);
-	(void)err_set(err, EXIT_FAILED, "'%.255s' cannot be looked up", options->host);
+	(void)err_set(err, KYMO_EXIT_FAILED, "'%.255s' cannot be looked up", options->host);
 	return NULL;
 }

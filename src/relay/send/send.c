@@ -182,20 +182,20 @@ bool send_is_all_stored(struct send *send)
 
 /* ---- replies ---- */
 
-static int refused(const struct send *send, const char *what, uint32_t ret, struct err *err)
+static int refused(const struct send *send, const char *what, uint32_t ret, struct kymo_err *err)
 {
 	(void)send;
-	return err_set(err, EXIT_FAILED, "the relay refuses %s (%" PRIu32 ")", what, ret);
+	return err_set(err, KYMO_EXIT_FAILED, "the relay refuses %s (%" PRIu32 ")", what, ret);
 }
 
-static int on_version(struct send *send, struct wire_in *in, struct err *err)
+static int on_version(struct send *send, struct wire_in *in, struct kymo_err *err)
 {
 	struct wire_version theirs;
 
 	if (!wire_get_version(in, &theirs))
 		return 0;
 	if (theirs.major != WIRE_MAJOR || theirs.minor < WIRE_MINOR_LEAST)
-		return err_set(err, EXIT_FAILED, "the relay speaks version %" PRIu32 ".%" PRIu32 " of the relay "
+		return err_set(err, KYMO_EXIT_FAILED, "the relay speaks version %" PRIu32 ".%" PRIu32 " of the relay "
 			       "protocol, and %u.%u is the least that can be", theirs.major, theirs.minor, WIRE_MAJOR,
 			       WIRE_MINOR_LEAST);
 	send->minor = theirs.minor < WIRE_MINOR ? theirs.minor : WIRE_MINOR;
@@ -213,7 +213,7 @@ static int on_version(struct send *send, struct wire_in *in, struct err *err)
 	return 0;
 }
 
-static int on_configuration(struct send *send, struct wire_in *in, struct err *err)
+static int on_configuration(struct send *send, struct wire_in *in, struct kymo_err *err)
 {
 	struct wire_configuration reply;
 
@@ -229,7 +229,7 @@ static int on_configuration(struct send *send, struct wire_in *in, struct err *e
 	return 0;
 }
 
-static int on_session(struct send *send, struct wire_in *in, struct err *err)
+static int on_session(struct send *send, struct wire_in *in, struct kymo_err *err)
 {
 	struct wire_session_reply reply;
 	const char *path;
@@ -240,7 +240,7 @@ static int on_session(struct send *send, struct wire_in *in, struct err *err)
 	if (send_has_chunks(send))
 		size = (uint32_t)wire_take(in, 4);
 	if (size > PATH_REPLY_MAX)
-		return err_set(err, EXIT_FAILED, "the relay answers with a path of %" PRIu32 " bytes", size);
+		return err_set(err, KYMO_EXIT_FAILED, "the relay answers with a path of %" PRIu32 " bytes", size);
 	path = size ? (const char *)wire_bytes(in, size) : NULL;
 	if (in->short_of)
 		return 0;
@@ -259,7 +259,7 @@ static int on_session(struct send *send, struct wire_in *in, struct err *err)
 	return 0;
 }
 
-static int on_stream(struct send *send, const struct send_reply *to, struct wire_in *in, struct err *err)
+static int on_stream(struct send *send, const struct send_reply *to, struct wire_in *in, struct kymo_err *err)
 {
 	struct wire_stream_reply reply;
 
@@ -278,20 +278,20 @@ static int on_stream(struct send *send, const struct send_reply *to, struct wire
 	return 0;
 }
 
-static int on_closed_chunk(struct wire_in *in, struct err *err)
+static int on_closed_chunk(struct wire_in *in, struct kymo_err *err)
 {
 	struct wire_path_reply reply;
 
 	if (!wire_get_path_reply(in, &reply))
 		return 0;
 	if (reply.path_size > PATH_REPLY_MAX)
-		return err_set(err, EXIT_FAILED, "the relay answers with a path of %" PRIu32 " bytes", reply.path_size);
+		return err_set(err, KYMO_EXIT_FAILED, "the relay answers with a path of %" PRIu32 " bytes", reply.path_size);
 	(void)wire_bytes(in, reply.path_size);
 	return 0;		/* whatever it says, all is stored */
 }
 
 /* Return: 0: it was one, or in->short_of; -1 with @err. */
-static int on_reply(struct send *send, const struct send_reply *to, struct wire_in *in, struct err *err)
+static int on_reply(struct send *send, const struct send_reply *to, struct wire_in *in, struct kymo_err *err)
 {
 	uint32_t ret;
 
@@ -319,20 +319,20 @@ static int on_reply(struct send *send, const struct send_reply *to, struct wire_
 	if (to->command == WIRE_DATA_PENDING)
 		return send_answered(send, to->stream, ret, err);
 	if (ret != WIRE_OK)
-		return err_set(err, EXIT_FAILED, "the relay refuses request %" PRIu32 " (%" PRIu32 ")", to->command, ret);
+		return err_set(err, KYMO_EXIT_FAILED, "the relay refuses request %" PRIu32 " (%" PRIu32 ")", to->command, ret);
 	if (to->command == WIRE_CREATE_CHUNK)
 		send->state = SEND_READY;
 	return 0;
 }
 
-static int keep(struct send *send, const uint8_t *bytes, size_t size, struct err *err)
+static int keep(struct send *send, const uint8_t *bytes, size_t size, struct kymo_err *err)
 {
 	uint8_t *grown;
 
 	if (send->input_size + size > send->input_room) {
 		grown = realloc(send->input, 2 * (send->input_size + size));
 		if (!grown)
-			return err_set(err, EXIT_FAILED, "out of memory");
+			return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 		send->input = grown;
 		send->input_room = 2 * (send->input_size + size);
 	}
@@ -341,7 +341,7 @@ static int keep(struct send *send, const uint8_t *bytes, size_t size, struct err
 	return 0;
 }
 
-int send_input(struct send *send, const uint8_t *bytes, size_t size, struct err *err)
+int send_input(struct send *send, const uint8_t *bytes, size_t size, struct kymo_err *err)
 {
 	struct wire_in in;
 
@@ -355,7 +355,7 @@ int send_input(struct send *send, const uint8_t *bytes, size_t size, struct err 
 		struct send_reply to;
 
 		if (!send->reply_count)
-			return err_set(err, EXIT_FAILED, "the relay answers what was not asked");
+			return err_set(err, KYMO_EXIT_FAILED, "the relay answers what was not asked");
 		to = send->reply[send->reply_first];
 		if (on_reply(send, &to, &in, err) < 0)
 			return -1;
@@ -371,7 +371,7 @@ int send_input(struct send *send, const uint8_t *bytes, size_t size, struct err 
 	return 0;
 }
 
-int send_work(struct send *send, uint64_t now_ns, struct err *err)
+int send_work(struct send *send, uint64_t now_ns, struct kymo_err *err)
 {
 	if (send->state == SEND_STORED && send->old_pending && !send->reply_count && now_ns >= send->old_at) {
 		send->old_at = now_ns + ASK_OLD_NS;
@@ -386,6 +386,6 @@ int send_work(struct send *send, uint64_t now_ns, struct err *err)
 	send_ask(send, now_ns);
 	send_leave(send, now_ns);
 	if (send->control.failed || send->data.failed)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	return 0;
 }

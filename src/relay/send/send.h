@@ -136,7 +136,7 @@ void send_free(struct send *send);
  *
  * Return: 0; -1 with @err: it cannot be read.
  */
-int send_adopt(struct send *send, const uint8_t uuid[16], const char *path, struct err *err);
+int send_adopt(struct send *send, const uint8_t uuid[16], const char *path, struct kymo_err *err);
 
 /** send_begin() - there are connections; @now_s: seconds since the Epoch, @now_ns: CLOCK_MONOTONIC. */
 void send_begin(struct send *send, uint64_t now_s, uint64_t now_ns);
@@ -148,7 +148,7 @@ void send_lost(struct send *send);
  * send_input() - bytes came over the control connection
  * Return: 0; -1 with @err: the relay refuses, or says what makes no sense: leave it.
  */
-int send_input(struct send *send, const uint8_t *bytes, size_t size, struct err *err);
+int send_input(struct send *send, const uint8_t *bytes, size_t size, struct kymo_err *err);
 
 /**
  * send_work() - put what is to be sent now into control and data
@@ -156,7 +156,7 @@ int send_input(struct send *send, const uint8_t *bytes, size_t size, struct err 
  *
  * Return: 0; -1 with @err: the spool cannot be read.
  */
-int send_work(struct send *send, uint64_t now_ns, struct err *err);
+int send_work(struct send *send, uint64_t now_ns, struct kymo_err *err);
 
 /** send_horizon() - what is in the spool now is all there will ever be of before @ns. */
 void send_horizon(struct send *send, uint64_t ns, const struct send_place *place);

@@ -85,7 +85,7 @@ int send_on_stored(struct send *send, struct send_stream *stream, struct wire_in
 	return 0;
 }
 
-int send_adopt(struct send *send, const uint8_t uuid[16], const char *path, struct err *err)
+int send_adopt(struct send *send, const uint8_t uuid[16], const char *path, struct kymo_err *err)
 {
 	const struct spool_stored stored = spool_stored(send->spool);
 

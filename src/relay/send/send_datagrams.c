@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int datagrams_open(struct datagrams *datagrams, const struct sockaddr_storage *relay, uint16_t port, struct err *err)
+int datagrams_open(struct datagrams *datagrams, const struct sockaddr_storage *relay, uint16_t port, struct kymo_err *err)
 {
 	struct sockaddr_storage to = *relay;
 
@@ -18,7 +18,7 @@ int datagrams_open(struct datagrams *datagrams, const struct sockaddr_storage *r
 	if (datagrams->fd >= 0 && connect(datagrams->fd, (const struct sockaddr *)&to,
 					  to.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in)) == 0)
 		return 0;
-	(void)err_set(err, EXIT_FAILED, "cannot send datagrams to the relay's port %u: %s", port, strerror(errno));
+	(void)err_set(err, KYMO_EXIT_FAILED, "cannot send datagrams to the relay's port %u: %s", port, strerror(errno));
 	datagrams_close(datagrams);
 	return -1;
 }

@@ -31,7 +31,7 @@ struct datagrams {
  *
  * Return: 0; -1 with @err.
  */
-int datagrams_open(struct datagrams *datagrams, const struct sockaddr_storage *relay, uint16_t port, struct err *err);
+int datagrams_open(struct datagrams *datagrams, const struct sockaddr_storage *relay, uint16_t port, struct kymo_err *err);
 
 /**
  * datagrams_send() - as many as may go now, taken out of @queue: u32 size and a datagram, one behind the other

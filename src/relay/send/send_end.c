@@ -192,12 +192,12 @@ void send_ask(struct send *send, uint64_t now_ns)
 	send->ask_at = now_ns + (send->finish ? ASK_AGAIN_NS : ASK_NS * (1 + send->stream_count / STREAMS_PER_ASK));
 }
 
-int send_answered(struct send *send, struct send_stream *stream, uint32_t pending, struct err *err)
+int send_answered(struct send *send, struct send_stream *stream, uint32_t pending, struct kymo_err *err)
 {
 	const bool lost = pending == WIRE_SOME_LOST && send->options.datagrams;
 
 	if (pending > 1 && !lost)
-		return err_set(err, EXIT_FAILED, "the relay does not know stream %s any more (%" PRIu32 ")", stream->name,
+		return err_set(err, KYMO_EXIT_FAILED, "the relay does not know stream %s any more (%" PRIu32 ")", stream->name,
 			       pending);
 	if (!pending || lost) {
 		stream->pending = false;

@@ -30,10 +30,10 @@ void send_create(struct send *send);
 /* ---- send_log.c ---- */
 
 /** send_logs() - what the logs have, as far as there is room. Return: 0; -1 with @err. */
-int send_logs(struct send *send, struct err *err);
+int send_logs(struct send *send, struct kymo_err *err);
 
 /** send_meet() - the traces and streams of the facts, sending nothing. Return: 0; -1 with @err. */
-int send_meet(struct send *send, struct err *err);
+int send_meet(struct send *send, struct kymo_err *err);
 
 /** send_index() - SEND_INDEX of @entry as packet @seq; a beacon has packet_size 0. */
 void send_index(struct send *send, struct send_stream *stream, uint64_t seq, const struct ctf_index_entry *entry);
@@ -59,10 +59,10 @@ int send_on_stored(struct send *send, struct send_stream *stream, struct wire_in
 /* ---- send_lost.c ---- */
 
 /** send_no_datagrams() - the relay takes none. Return: -1 with @err. */
-int send_no_datagrams(struct err *err);
+int send_no_datagrams(struct kymo_err *err);
 
 /** send_on_datagrams() - where to, and the session's cookie. Return: 0; -1 with @err. */
-int send_on_datagrams(struct send *send, struct wire_in *in, struct err *err);
+int send_on_datagrams(struct send *send, struct wire_in *in, struct kymo_err *err);
 
 /** send_forget_lost() - a new session begins: what is behind the old one's packets is sent again, and so not lost. */
 void send_forget_lost(struct send *send);
@@ -71,7 +71,7 @@ void send_forget_lost(struct send *send);
 void send_ask_lost(struct send *send, struct send_stream *stream, const char *path);
 
 /** send_on_lost() - an answer for @stream. Return: 0; -1 with @err. */
-int send_on_lost(struct send *send, struct send_stream *stream, struct wire_in *in, struct err *err);
+int send_on_lost(struct send *send, struct send_stream *stream, struct wire_in *in, struct kymo_err *err);
 
 /** send_count_lost() - @record, a packet of @stream, is stored, or it is one of those that were lost. */
 void send_count_lost(struct send *send, struct send_stream *stream, const struct spool_record *record);
@@ -91,7 +91,7 @@ void send_beacons(struct send *send, uint64_t now_ns);
 void send_ask(struct send *send, uint64_t now_ns);
 
 /** send_answered() - to DATA_PENDING, for @stream. Return: 0; -1 with @err. */
-int send_answered(struct send *send, struct send_stream *stream, uint32_t pending, struct err *err);
+int send_answered(struct send *send, struct send_stream *stream, uint32_t pending, struct kymo_err *err);
 
 /** send_leave() - steps of the end, when all that it needs is there. */
 void send_leave(struct send *send, uint64_t now_ns);

@@ -11,7 +11,7 @@ static uint64_t begin(struct send_left *left, const char *parent, const char *na
 	char relay[URL_HOST_MAX + 16];
 	struct sender_left *note = &left->item[left->count].note;
 	struct spool *spool;
-	struct err err;
+	struct kymo_err err;
 
 	if (spool_adopt(parent, name, &spool) < 0)
 		return 0;

@@ -317,7 +317,7 @@ static int on_record(struct send *send, const struct spool_record *record)
 }
 
 /* Return: 1: all of it; 0: not now; -1 with @err. */
-static int one_log(struct send *send, enum spool_log log, struct err *err)
+static int one_log(struct send *send, enum spool_log log, struct kymo_err *err)
 {
 	const uint64_t end = spool_end(send->spool, log);
 
@@ -331,7 +331,7 @@ static int one_log(struct send *send, enum spool_log log, struct err *err)
 		next = spool_read(send->spool, log, send->sent.at[log], &record, &send->body, &send->body_room);
 		rc = next ? on_record(send, &record) : -1;
 		if (rc < 0)
-			return err_set(err, EXIT_FAILED, "the spool %s cannot be read at %" PRIu64 " of %s",
+			return err_set(err, KYMO_EXIT_FAILED, "the spool %s cannot be read at %" PRIu64 " of %s",
 				       spool_path(send->spool), send->sent.at[log],
 				       log == SPOOL_FACTS ? "facts" : "its packets");
 		if (rc == 0)
@@ -341,7 +341,7 @@ static int one_log(struct send *send, enum spool_log log, struct err *err)
 	return 1;
 }
 
-int send_logs(struct send *send, struct err *err)
+int send_logs(struct send *send, struct kymo_err *err)
 {
 	int rc = one_log(send, SPOOL_FACTS, err);
 
@@ -350,7 +350,7 @@ int send_logs(struct send *send, struct err *err)
 	return rc < 0 ? -1 : 0;
 }
 
-int send_meet(struct send *send, struct err *err)
+int send_meet(struct send *send, struct kymo_err *err)
 {
 	const uint64_t end = spool_end(send->spool, SPOOL_FACTS);
 	struct spool_record record;
@@ -362,5 +362,5 @@ int send_meet(struct send *send, struct err *err)
 		well = at && !(record.kind == SPOOL_TRACE && !meet_trace(send, &record)) &&
 		       !(record.kind == SPOOL_STREAM && !meet_stream(send, &record));
 	}
-	return well ? 0 : err_set(err, EXIT_FAILED, "the spool %s cannot be read", spool_path(send->spool));
+	return well ? 0 : err_set(err, KYMO_EXIT_FAILED, "the spool %s cannot be read", spool_path(send->spool));
 }

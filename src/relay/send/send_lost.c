@@ -13,13 +13,13 @@
 
 #define LOST_MAX	((uint32_t)1 << 20)	/* numbers of a stream that are not counted yet */
 
-int send_no_datagrams(struct err *err)
+int send_no_datagrams(struct kymo_err *err)
 {
-	return err_set(err, EXIT_FAILED, "the relay takes no datagrams (udp://): kymo relay does with --datagram PORT, "
+	return err_set(err, KYMO_EXIT_FAILED, "the relay takes no datagrams (udp://): kymo relay does with --datagram PORT, "
 		       "lttng-relayd never; over TCP it is net://");
 }
 
-int send_on_datagrams(struct send *send, struct wire_in *in, struct err *err)
+int send_on_datagrams(struct send *send, struct wire_in *in, struct kymo_err *err)
 {
 	struct wire_datagrams_reply reply;
 
@@ -63,24 +63,24 @@ static bool add(struct send_stream *stream, uint64_t number)
 	return true;
 }
 
-int send_on_lost(struct send *send, struct send_stream *stream, struct wire_in *in, struct err *err)
+int send_on_lost(struct send *send, struct send_stream *stream, struct wire_in *in, struct kymo_err *err)
 {
 	struct wire_lost_reply reply;
 
 	if (!wire_get_lost_reply(in, &reply))
 		return 0;
 	if (reply.count > WIRE_LOST_MAX)
-		return err_set(err, EXIT_FAILED, "the relay answers with %" PRIu32 " lost packets at once", reply.count);
+		return err_set(err, KYMO_EXIT_FAILED, "the relay answers with %" PRIu32 " lost packets at once", reply.count);
 	if (wire_left(in) < 8 * (size_t)reply.count) {
 		in->short_of = true;
 		return 0;
 	}
 	if (reply.ret != WIRE_OK)
-		return err_set(err, EXIT_FAILED, "the relay cannot tell what was lost of stream %s (%" PRIu32 ")", stream->name,
+		return err_set(err, KYMO_EXIT_FAILED, "the relay cannot tell what was lost of stream %s (%" PRIu32 ")", stream->name,
 			       reply.ret);
 	for (uint32_t i = 0; i < reply.count; i++)
 		if (!add(stream, wire_take(in, 8)))
-			return err_set(err, EXIT_FAILED, "there is no memory for what was lost of stream %s", stream->name);
+			return err_set(err, KYMO_EXIT_FAILED, "there is no memory for what was lost of stream %s", stream->name);
 	stream->lost_known += reply.count;
 	if (reply.count == WIRE_LOST_MAX) {
 		send_ask_lost(send, stream, send->state == SEND_STORED ? send->old_path : send->path);

@@ -287,14 +287,14 @@ static const struct sink_ops relay_ops = {
 
 /* ---- making ---- */
 
-static int choose_name(struct relay_sink *to, struct err *err)
+static int choose_name(struct relay_sink *to, struct kymo_err *err)
 {
 	const char *wish = to->options.session && *to->options.session ? to->options.session : to->options.at.path;
 	const time_t now = time(NULL);
 	struct tm tm;
 
 	if (strchr(wish, '/') || strlen(wish) >= sizeof to->name)
-		return err_set(err, EXIT_USAGE, "'%.300s' is no name for a session: it has a slash, or is too long", wish);
+		return err_set(err, KYMO_EXIT_USAGE, "'%.300s' is no name for a session: it has a slash, or is too long", wish);
 	if (*wish)
 		(void)snprintf(to->name, sizeof to->name, "%s", wish);
 	else if (!localtime_r(&now, &tm) || !strftime(to->name, sizeof to->name, "session-%Y%m%d%H%M%S", &tm))
@@ -328,7 +328,7 @@ static void describe(struct relay_sink *to)
 			(uint64_t)realtime.tv_sec * 1000000000u + (uint64_t)realtime.tv_nsec);
 }
 
-static int begin(struct relay_sink *to, struct err *err)
+static int begin(struct relay_sink *to, struct kymo_err *err)
 {
 	const struct sender_options sender = sender_options(to);
 
@@ -340,12 +340,12 @@ static int begin(struct relay_sink *to, struct err *err)
 	return sender_start(to->spool, &sender, &to->sender, err);
 }
 
-int send_sink_create(const struct send_sink_options *options, struct sink **sink, struct err *err)
+int send_sink_create(const struct send_sink_options *options, struct sink **sink, struct kymo_err *err)
 {
 	struct relay_sink *to = calloc(1, sizeof *to);
 
 	if (!to)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	to->options = *options;
 	to->options.live_timer_ns = options->live_timer_ns ? options->live_timer_ns : SEND_LIVE_TIMER_NS;
 	to->options.spool_size = options->spool_size ? options->spool_size : SEND_SPOOL_SIZE;
@@ -358,7 +358,7 @@ int send_sink_create(const struct send_sink_options *options, struct sink **sink
 	to->traces.fronts = true;
 	if (!to->url) {
 		free(to);
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	}
 	if (choose_name(to, err) < 0 || begin(to, err) < 0) {
 		to->options.release = NULL;

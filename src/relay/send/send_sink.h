@@ -40,6 +40,6 @@ struct send_sink_options {
  *
  * Return: 0 and *@sink; -1 with @err, and nothing was released. The relay need not be there yet.
  */
-int send_sink_create(const struct send_sink_options *options, struct sink **sink, struct err *err);
+int send_sink_create(const struct send_sink_options *options, struct sink **sink, struct kymo_err *err);
 
 #endif

@@ -47,6 +47,6 @@ struct sink_trace {
 struct sink_trace *relay_make_store(struct relay_sink *to, const char *name);
 
 /** relay_make_trace() - as traces.begin: what @context, a struct relay_sink, is given for trace @name goes into its spool. */
-int relay_make_trace(void *context, const char *name, struct ctf_writer **writer, struct err *err);
+int relay_make_trace(void *context, const char *name, struct ctf_writer **writer, struct kymo_err *err);
 
 #endif

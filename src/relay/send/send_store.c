@@ -119,14 +119,14 @@ struct sink_trace *relay_make_store(struct relay_sink *to, const char *name)
 }
 
 /* One that failed, half of which may be in the spool, stays empty. */
-int relay_make_trace(void *context, const char *name, struct ctf_writer **writer, struct err *err)
+int relay_make_trace(void *context, const char *name, struct ctf_writer **writer, struct kymo_err *err)
 {
 	struct relay_sink *to = context;
 	struct sink_trace *trace = relay_make_store(to, name);
-	struct err why;
+	struct kymo_err why;
 
 	if (!trace)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	if (ctf_writer_create_in(&trace->store, &to->desc, writer, err ? err : &why) == 0)
 		return 0;
 	if (!trace->begun) {

@@ -72,12 +72,12 @@ static int begin_thread(struct sender *sender)
 	return rc;
 }
 
-int sender_start(struct spool *spool, const struct sender_options *options, struct sender **result, struct err *err)
+int sender_start(struct spool *spool, const struct sender_options *options, struct sender **result, struct kymo_err *err)
 {
 	struct sender *sender = calloc(1, sizeof(*sender));
 
 	if (!sender)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	sender->options = *options;
 	sender->spool = spool;
 	sender->datagrams.fd = -1;
@@ -93,7 +93,7 @@ int sender_start(struct spool *spool, const struct sender_options *options, stru
 	sender_note(sender);
 	if (uv_loop_init(&sender->loop) < 0) {
 		free(sender);
-		return err_set(err, EXIT_FAILED, "cannot make an event loop for the relay");
+		return err_set(err, KYMO_EXIT_FAILED, "cannot make an event loop for the relay");
 	}
 	(void)uv_async_init(&sender->loop, &sender->wake, sender_on_wake);
 	(void)uv_timer_init(&sender->loop, &sender->tick);
@@ -108,7 +108,7 @@ int sender_start(struct spool *spool, const struct sender_options *options, stru
 	(void)uv_run(&sender->loop, UV_RUN_DEFAULT);
 	(void)uv_loop_close(&sender->loop);
 	free(sender);
-	return err_set(err, EXIT_FAILED, "cannot start a thread that sends to the relay");
+	return err_set(err, KYMO_EXIT_FAILED, "cannot start a thread that sends to the relay");
 }
 
 /* ---- meanwhile ---- */

@@ -46,7 +46,7 @@ struct sender_stats {
 };
 
 /** sender_start() - begin to send @spool. Return: 0; -1 with @err: no thread, no memory. */
-int sender_start(struct spool *spool, const struct sender_options *options, struct sender **sender, struct err *err);
+int sender_start(struct spool *spool, const struct sender_options *options, struct sender **sender, struct kymo_err *err);
 
 /** sender_wake() - something was added to the spool. */
 void sender_wake(struct sender *sender);

@@ -37,7 +37,7 @@ static bool is_open(const struct sender *sender)
 	return sender->open == (sender->options.url.datagrams ? 1u << CONTROL : (1u << ENDS) - 1);
 }
 
-static void lose(struct sender *sender, const struct err *err)
+static void lose(struct sender *sender, const struct kymo_err *err)
 {
 	datagrams_close(&sender->datagrams);
 	for (unsigned i = 0; i < ENDS; i++) {
@@ -76,7 +76,7 @@ static void data_opened(void *context)
 	on_open(context, DATA);
 }
 
-static void control_ended(void *context, const struct err *err)
+static void control_ended(void *context, const struct kymo_err *err)
 {
 	struct sender *sender = context;
 
@@ -84,7 +84,7 @@ static void control_ended(void *context, const struct err *err)
 	lose(sender, err);
 }
 
-static void data_ended(void *context, const struct err *err)
+static void data_ended(void *context, const struct kymo_err *err)
 {
 	struct sender *sender = context;
 
@@ -95,7 +95,7 @@ static void data_ended(void *context, const struct err *err)
 static void control_received(void *context, const uint8_t *bytes, size_t size)
 {
 	struct sender *sender = context;
-	struct err err;
+	struct kymo_err err;
 
 	if (send_input(&sender->send, bytes, size, &err) < 0)
 		lose(sender, &err);
@@ -105,11 +105,11 @@ static void control_received(void *context, const uint8_t *bytes, size_t size)
 
 static void data_received(void *context, const uint8_t *bytes, size_t size)
 {
-	struct err err;
+	struct kymo_err err;
 
 	(void)bytes;
 	(void)size;
-	(void)err_set(&err, EXIT_FAILED, "%s:%u is not a relay's port for data: it answers", ((struct sender *)context)->options.url.host,
+	(void)err_set(&err, KYMO_EXIT_FAILED, "%s:%u is not a relay's port for data: it answers", ((struct sender *)context)->options.url.host,
 		      ((struct sender *)context)->options.url.data_port);
 	lose(context, &err);
 }
@@ -127,7 +127,7 @@ static void connect_now(struct sender *sender)
 		.tls = sender->options.tls, .token = sender->options.token, .opened = control_opened,
 		.received = control_received, .sent = on_sent, .ended = control_ended, .context = sender,
 	};
-	struct err err;
+	struct kymo_err err;
 
 	sender->link[CONTROL] = link_open(&sender->loop, &options, &err);
 	options.port = sender->options.url.data_port;
@@ -169,7 +169,7 @@ static bool flush_datagrams(struct sender *sender)
 }
 
 /* The relay has said where to. */
-static int open_datagrams(struct sender *sender, struct err *err)
+static int open_datagrams(struct sender *sender, struct kymo_err *err)
 {
 	const uint16_t wish = sender->options.url.data_port;
 	struct sockaddr_storage relay;
@@ -177,7 +177,7 @@ static int open_datagrams(struct sender *sender, struct err *err)
 	if (!sender->send.cookie || sender->datagrams.fd >= 0)
 		return 0;
 	if (link_peer(sender->link[CONTROL], &relay) < 0)
-		return err_set(err, EXIT_FAILED, "the connection to %s broke", sender->options.url.host);
+		return err_set(err, KYMO_EXIT_FAILED, "the connection to %s broke", sender->options.url.host);
 	return datagrams_open(&sender->datagrams, &relay, wish ? wish : sender->send.datagram_port, err);
 }
 
@@ -240,7 +240,7 @@ static bool is_over(struct sender *sender)
 static void work(struct sender *sender)
 {
 	bool wrote = true;
-	struct err err;
+	struct kymo_err err;
 
 	take_wishes(sender);
 	while (wrote && is_open(sender)) {

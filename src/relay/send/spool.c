@@ -91,19 +91,19 @@ static struct spool *spool_new(void)
 	return spool;
 }
 
-int spool_create(const char *parent, uint64_t limit, struct spool **result, struct err *err)
+int spool_create(const char *parent, uint64_t limit, struct spool **result, struct kymo_err *err)
 {
 	struct spool *spool = spool_new();
 	int rc;
 
 	if (!spool)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	spool->limit = limit;
 	spool->segment_size = limit / SEGMENTS < SEGMENT_MAX ? limit / SEGMENTS : SEGMENT_MAX;
 	rc = make_files(spool, parent);
 	if (rc < 0) {
 		spool_close(spool, false);
-		return err_set(err, EXIT_FAILED, "cannot make a spool in %s: %s; name another place in "
+		return err_set(err, KYMO_EXIT_FAILED, "cannot make a spool in %s: %s; name another place in "
 			       "$KYMO_SPOOL_DIR", parent, strerror(-rc));
 	}
 	*result = spool;

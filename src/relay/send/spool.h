@@ -78,7 +78,7 @@ struct spool_watch {
  *
  * Return: 0 and *@spool; -1 with @err.
  */
-int spool_create(const char *parent, uint64_t limit, struct spool **spool, struct err *err);
+int spool_create(const char *parent, uint64_t limit, struct spool **spool, struct kymo_err *err);
 
 /**
  * spool_adopt() - take one over that is in the directory @parent, and that nobody has: its recorder was killed

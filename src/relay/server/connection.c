@@ -117,7 +117,7 @@ void connection_send(struct connection *connection, struct wire_out *out)
 	connection_post(connection, out);
 }
 
-void connection_fail(struct connection *connection, const struct err *err)
+void connection_fail(struct connection *connection, const struct kymo_err *err)
 {
 	server_say(connection->server, "%s %s is disconnected: %s", kind_names[connection->kind], connection->peer, err->text);
 	connection->closing = true;
@@ -153,7 +153,7 @@ static void take_some(struct connection *connection, const uint8_t *bytes, size_
 {
 	struct viewer_read *read = NULL;
 	struct wire_out out = { 0 };
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	int rc;
 
 	if (connection->kind == CONTROL)
@@ -198,7 +198,7 @@ static void on_read_done(uv_work_t *work, int status)
 	}
 	viewer_has_read(connection->viewer, &out);
 	if (out.failed)
-		connection_fail(connection, &(struct err){ .text = "there is no memory for a reply" });
+		connection_fail(connection, &(struct kymo_err){ .text = "there is no memory for a reply" });
 	connection_send(connection, &out);
 	go_on(connection);
 }
@@ -242,11 +242,11 @@ void connection_update(struct connection *connection)
 void connection_check_late(struct connection *connection)
 {
 	const char *missing = gate_misses(connection);
-	struct err err;
+	struct kymo_err err;
 
 	if (!missing || connection->closing || connection->server->relay.now_ns() - connection->since_ns < GREETING_NS)
 		return;
-	(void)err_set(&err, EXIT_INPUT, "it has shown no %s", missing);
+	(void)err_set(&err, KYMO_EXIT_INPUT, "it has shown no %s", missing);
 	connection_fail(connection, &err);
 }
 

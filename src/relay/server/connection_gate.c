@@ -65,7 +65,7 @@ static void greet(struct connection *connection, const uint8_t *bytes, size_t si
 {
 	struct wire_out reply = { 0 }, greeting;
 	enum token_result result;
-	struct err err;
+	struct kymo_err err;
 	size_t used;
 
 	wire_add_bytes(&connection->greeting, bytes, size);
@@ -103,7 +103,7 @@ static void take_plain(struct connection *connection, const uint8_t *bytes, size
 void gate_bytes(struct connection *connection, const uint8_t *bytes, size_t size)
 {
 	struct wire_out plain = { 0 }, out = { 0 };
-	struct err err;
+	struct kymo_err err;
 	int rc;
 
 	if (!connection->tls) {

@@ -47,14 +47,14 @@ void server_look_at_disk(struct server *server)
 	}
 }
 
-int server_address(const struct server *server, uint16_t port, struct sockaddr_storage *at, struct err *err)
+int server_address(const struct server *server, uint16_t port, struct sockaddr_storage *at, struct kymo_err *err)
 {
 	const char *address = server->options->address;
 
 	memset(at, 0, sizeof(*at));
 	if (uv_ip4_addr(address, port, (struct sockaddr_in *)at) < 0 &&
 	    uv_ip6_addr(address, port, (struct sockaddr_in6 *)at) < 0)
-		return err_set(err, EXIT_USAGE, "'%s' is no address: numbers like 127.0.0.1 or ::1 are wanted", address);
+		return err_set(err, KYMO_EXIT_USAGE, "'%s' is no address: numbers like 127.0.0.1 or ::1 are wanted", address);
 	return 0;
 }
 
@@ -64,7 +64,7 @@ uint16_t server_port(const struct sockaddr_storage *at)
 		     ((const struct sockaddr_in *)at)->sin_port);
 }
 
-static int listen_at(struct server *server, enum kind kind, uint16_t wanted, uint16_t *port, struct err *err)
+static int listen_at(struct server *server, enum kind kind, uint16_t wanted, uint16_t *port, struct kymo_err *err)
 {
 	uv_tcp_t *listener = &server->listener[kind];
 	struct sockaddr_storage at;
@@ -79,7 +79,7 @@ static int listen_at(struct server *server, enum kind kind, uint16_t wanted, uin
 	if (rc == 0)
 		rc = uv_tcp_getsockname(listener, (struct sockaddr *)&at, &size);
 	if (rc < 0)
-		return err_set(err, EXIT_FAILED, "cannot listen at %s port %u: %s; another port is chosen with --%s",
+		return err_set(err, KYMO_EXIT_FAILED, "cannot listen at %s port %u: %s; another port is chosen with --%s",
 			       server->options->address, wanted, uv_strerror(rc), kind == CONTROL ? "control" : kind == DATA ? "data" : "live");
 	*port = server_port(&at);
 	return 0;
@@ -173,7 +173,7 @@ static int64_t now_ns(void)
 	return (int64_t)uv_hrtime();
 }
 
-static int open_root(const char *path, struct err *err)
+static int open_root(const char *path, struct kymo_err *err)
 {
 	int fd;
 
@@ -187,12 +187,12 @@ static int open_root(const char *path, struct err *err)
 	(void)mkdir(path, 0777);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return err_set(err, EXIT_FAILED, "cannot make the directory %s: %s; another one is chosen with -o", path,
+		return err_set(err, KYMO_EXIT_FAILED, "cannot make the directory %s: %s; another one is chosen with -o", path,
 			       strerror(errno));
 	return fd;
 }
 
-static int begin(struct server *server, struct err *err)
+static int begin(struct server *server, struct kymo_err *err)
 {
 	const struct server_options *options = server->options;
 	const uint16_t wanted[KINDS] = { options->control, options->data, options->live };
@@ -201,7 +201,7 @@ static int begin(struct server *server, struct err *err)
 	if (options->forward) {
 		server->forward = forward_new(&server->loop, &server->relay, options->forward);
 		if (!server->forward)
-			return err_set(err, EXIT_FAILED, "no memory");
+			return err_set(err, KYMO_EXIT_FAILED, "no memory");
 		server->relay.watcher = server->forward;
 		server->relay.forgets = on_forget;
 	}
@@ -220,7 +220,7 @@ static int begin(struct server *server, struct err *err)
 	return 0;
 }
 
-static int serve(struct server *server, struct err *err)
+static int serve(struct server *server, struct kymo_err *err)
 {
 	int rc;
 
@@ -238,7 +238,7 @@ static int serve(struct server *server, struct err *err)
 	(void)uv_async_init(&server->loop, &server->disk_did, on_disk_did);
 	server->look.data = server->sync.data = server->disk_did.data = server;
 	server->relay.store.disk = disk_start(wake, server);
-	rc = server->relay.store.disk ? begin(server, err) : err_set(err, EXIT_FAILED, "cannot start a thread");
+	rc = server->relay.store.disk ? begin(server, err) : err_set(err, KYMO_EXIT_FAILED, "cannot start a thread");
 	if (rc == 0)
 		(void)uv_run(&server->loop, UV_RUN_DEFAULT);
 	server->relay.forgets = NULL;
@@ -265,13 +265,13 @@ static void allow_many_files(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);		/* else it stays as it is */
 }
 
-int server_run(const struct server_options *options, struct err *err)
+int server_run(const struct server_options *options, struct kymo_err *err)
 {
 	struct server *server = calloc(1, sizeof(*server));
 	int rc;
 
 	if (!server)
-		return err_set(err, EXIT_FAILED, "no memory");
+		return err_set(err, KYMO_EXIT_FAILED, "no memory");
 	server->options = options;
 	allow_many_files();
 	server->relay = (struct relay){

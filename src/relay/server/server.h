@@ -42,6 +42,6 @@ struct server_options {
  * Return: 0, or -1 with @err filled: a port is taken, the directory cannot be made.
  * Context: blocks; one at a time in a process.
  */
-int server_run(const struct server_options *options, struct err *err);
+int server_run(const struct server_options *options, struct kymo_err *err);
 
 #endif

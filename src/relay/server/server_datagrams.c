@@ -24,7 +24,7 @@ static void on_datagram(uv_udp_t *udp, ssize_t size, const uv_buf_t *buffer, con
 	server_look_at_disk(server);
 }
 
-uint16_t server_receive(struct server *server, struct err *err)
+uint16_t server_receive(struct server *server, struct kymo_err *err)
 {
 	uv_udp_t *udp = &server->datagrams;
 	struct sockaddr_storage at;
@@ -42,7 +42,7 @@ uint16_t server_receive(struct server *server, struct err *err)
 		(void)uv_recv_buffer_size((uv_handle_t *)udp, &bytes);
 		return server_port(&at);
 	}
-	(void)err_set(err, EXIT_FAILED, "cannot receive datagrams at %s port %u: %s; another port is chosen with --datagram",
+	(void)err_set(err, KYMO_EXIT_FAILED, "cannot receive datagrams at %s port %u: %s; another port is chosen with --datagram",
 		      server->options->address, server->options->datagram, uv_strerror(rc));
 	return 0;
 }

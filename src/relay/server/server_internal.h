@@ -54,10 +54,10 @@ __attribute__((format(printf, 2, 3)))
 void server_say(struct server *server, const char *format, ...);
 
 /** server_receive() - take datagrams, at the port that is asked for. Return: it, or 0 with @err. */
-uint16_t server_receive(struct server *server, struct err *err);
+uint16_t server_receive(struct server *server, struct kymo_err *err);
 
 /** server_address() - where to listen. Return: 0, or -1 with @err: what is given is no address. */
-int server_address(const struct server *server, uint16_t port, struct sockaddr_storage *at, struct err *err);
+int server_address(const struct server *server, uint16_t port, struct sockaddr_storage *at, struct kymo_err *err);
 
 /** server_port() - of an address. */
 uint16_t server_port(const struct sockaddr_storage *at);
@@ -78,7 +78,7 @@ void connection_post(struct connection *connection, struct wire_out *out);
 void connection_take(struct connection *connection, const uint8_t *bytes, size_t size);
 
 /** connection_fail() - it ends, with a line that says why, when replies are out. */
-void connection_fail(struct connection *connection, const struct err *err);
+void connection_fail(struct connection *connection, const struct kymo_err *err);
 
 /** connection_check_late() - it ends when it was silent where TLS or the token is wanted. */
 void connection_check_late(struct connection *connection);

@@ -11,7 +11,7 @@
 
 static int malformed(struct call *call)
 {
-	return err_set(call->err, EXIT_INPUT, "a request is shorter than it has to be");
+	return err_set(call->err, KYMO_EXIT_INPUT, "a request is shorter than it has to be");
 }
 
 static int on_connect(struct call *call)
@@ -21,7 +21,7 @@ static int on_connect(struct call *call)
 	if (!wire_get_connect(call->in, &theirs))
 		return malformed(call);
 	if (theirs.major != WIRE_MAJOR)
-		return err_set(call->err, EXIT_INPUT, "it speaks version %" PRIu32 ".%" PRIu32 " of the viewer protocol, not %u",
+		return err_set(call->err, KYMO_EXIT_INPUT, "it speaks version %" PRIu32 ".%" PRIu32 " of the viewer protocol, not %u",
 			       theirs.major, theirs.minor, WIRE_MAJOR);
 	if (!call->viewer->connected)
 		call->viewer->id = call->viewer->relay->next_viewer++;
@@ -55,7 +55,7 @@ static const struct {
 };
 
 /* The first request of what came. Return: as a handler; *took: its size, 0: it is not all there. */
-static int one(struct viewer *viewer, size_t from, struct wire_out *reply, size_t *took, struct err *err)
+static int one(struct viewer *viewer, size_t from, struct wire_out *reply, size_t *took, struct kymo_err *err)
 {
 	struct wire_in in = { .at = viewer->in.bytes + from, .end = viewer->in.bytes + viewer->in.used };
 	struct call call = { viewer, &in, reply, err };
@@ -68,12 +68,12 @@ static int one(struct viewer *viewer, size_t from, struct wire_out *reply, size_
 	(void)wire_get_viewer_request(&in, &request);
 	if (request.cmd >= sizeof(commands) / sizeof(*commands) || !commands[request.cmd].handle) {
 		wire_add(reply, WIRE_ERR_UNKNOWN, 4);
-		return err_set(err, EXIT_INPUT, "request %" PRIu32 " is unknown in the viewer protocol", request.cmd);
+		return err_set(err, KYMO_EXIT_INPUT, "request %" PRIu32 " is unknown in the viewer protocol", request.cmd);
 	}
 	if (!viewer->connected && request.cmd != WIRE_VIEWER_CONNECT)
-		return err_set(err, EXIT_INPUT, "%s came before CONNECT", commands[request.cmd].name);
+		return err_set(err, KYMO_EXIT_INPUT, "%s came before CONNECT", commands[request.cmd].name);
 	if (request.data_size > REQUEST_MAX)
-		return err_set(err, EXIT_INPUT, "%s has %" PRIu64 " bytes", commands[request.cmd].name,
+		return err_set(err, KYMO_EXIT_INPUT, "%s has %" PRIu64 " bytes", commands[request.cmd].name,
 			       request.data_size);
 	if (wire_left(&in) < commands[request.cmd].size)
 		return 0;
@@ -83,7 +83,7 @@ static int one(struct viewer *viewer, size_t from, struct wire_out *reply, size_
 	return rc < 0 ? err_wrap(err, "%s", commands[request.cmd].name) : rc;
 }
 
-static int all(struct viewer *viewer, struct wire_out *reply, struct viewer_read **read, struct err *err)
+static int all(struct viewer *viewer, struct wire_out *reply, struct viewer_read **read, struct kymo_err *err)
 {
 	size_t used = 0, took;
 	int rc;
@@ -103,17 +103,17 @@ static int all(struct viewer *viewer, struct wire_out *reply, struct viewer_read
 		rc = 0;
 	}
 	if (reply->failed)
-		return err_set(err, EXIT_FAILED, "there is no memory for a reply");
+		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for a reply");
 	return rc;
 }
 
 int viewer_bytes(struct viewer *viewer, const uint8_t *bytes, size_t size, struct wire_out *reply,
-		 struct viewer_read **read, struct err *err)
+		 struct viewer_read **read, struct kymo_err *err)
 {
 	*read = NULL;
 	wire_add_bytes(&viewer->in, bytes, size);
 	if (viewer->in.failed)
-		return err_set(err, EXIT_FAILED, "there is no memory for a request");
+		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for a request");
 	return all(viewer, reply, read, err);
 }
 

@@ -38,7 +38,7 @@ struct viewer *viewer_new(struct relay *relay);
  * Return: 0, or -1: send @reply, then close it, for @err says what is wrong.
  */
 int viewer_bytes(struct viewer *viewer, const uint8_t *bytes, size_t size, struct wire_out *reply,
-		 struct viewer_read **read, struct err *err);
+		 struct viewer_read **read, struct kymo_err *err);
 
 /** viewer_do_read() - Context: any thread; blocks. */
 void viewer_do_read(struct viewer_read *read);

@@ -34,7 +34,7 @@ struct call {
 	struct viewer *viewer;
 	struct wire_in *in;
 	struct wire_out *reply;
-	struct err *err;
+	struct kymo_err *err;
 };
 
 /* Handlers return 0; 1: a read was begun; -1: close. */

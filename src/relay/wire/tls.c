@@ -45,7 +45,7 @@ static const char *reason(void)
 
 /* ---- contexts ---- */
 
-static struct tls_context *context_new(const SSL_METHOD *method, struct err *err)
+static struct tls_context *context_new(const SSL_METHOD *method, struct kymo_err *err)
 {
 	struct tls_context *context = calloc(1, sizeof(*context));
 
@@ -58,7 +58,7 @@ static struct tls_context *context_new(const SSL_METHOD *method, struct err *err
 		return context;
 	}
 	tls_context_free(context);
-	(void)err_set(err, EXIT_FAILED, "TLS cannot be used: %s", reason());
+	(void)err_set(err, KYMO_EXIT_FAILED, "TLS cannot be used: %s", reason());
 	return NULL;
 }
 
@@ -77,19 +77,19 @@ static bool fingerprint(const X509 *certificate, uint8_t pin[PIN_BYTES])
 	return certificate && X509_digest(certificate, EVP_sha256(), pin, &size) && size == PIN_BYTES;
 }
 
-struct tls_context *tls_serve(const char *certificate, const char *key, struct err *err)
+struct tls_context *tls_serve(const char *certificate, const char *key, struct kymo_err *err)
 {
 	struct tls_context *context = context_new(TLS_server_method(), err);
 
 	if (!context)
 		return NULL;
 	if (SSL_CTX_use_certificate_chain_file(context->ssl, certificate) != 1)
-		(void)err_set(err, EXIT_INPUT, "%s is no certificate in PEM: %s", certificate, reason());
+		(void)err_set(err, KYMO_EXIT_INPUT, "%s is no certificate in PEM: %s", certificate, reason());
 	else if (SSL_CTX_use_PrivateKey_file(context->ssl, key, SSL_FILETYPE_PEM) != 1)
-		(void)err_set(err, EXIT_INPUT, "%s is no private key in PEM for the certificate %s: %s", key, certificate,
+		(void)err_set(err, KYMO_EXIT_INPUT, "%s is no private key in PEM for the certificate %s: %s", key, certificate,
 			      reason());
 	else if (!fingerprint(SSL_CTX_get0_certificate(context->ssl), context->pin))
-		(void)err_set(err, EXIT_FAILED, "%s: %s", certificate, reason());
+		(void)err_set(err, KYMO_EXIT_FAILED, "%s: %s", certificate, reason());
 	else
 		return context;
 	tls_context_free(context);
@@ -120,23 +120,23 @@ static bool read_pin(const char *text, uint8_t pin[PIN_BYTES])
 	return used == 2 * PIN_BYTES;
 }
 
-struct tls_context *tls_call(const char *ca, const char *pin, struct err *err)
+struct tls_context *tls_call(const char *ca, const char *pin, struct kymo_err *err)
 {
 	struct tls_context *context = context_new(TLS_client_method(), err);
 
 	if (!context)
 		return NULL;
 	if (pin && !read_pin(pin, context->pin)) {
-		(void)err_set(err, EXIT_USAGE, "'%.100s' is no fingerprint: 64 hexadecimal digits, as the relay prints it and as "
+		(void)err_set(err, KYMO_EXIT_USAGE, "'%.100s' is no fingerprint: 64 hexadecimal digits, as the relay prints it and as "
 			      "openssl x509 -fingerprint -sha256 -noout -in CERTIFICATE does", pin);
 	} else if (pin) {
 		context->has_pin = true;
 		SSL_CTX_set_verify(context->ssl, SSL_VERIFY_NONE, NULL);	/* it is compared instead */
 		return context;
 	} else if (ca && SSL_CTX_load_verify_file(context->ssl, ca) != 1) {
-		(void)err_set(err, EXIT_INPUT, "%s has no certificates in PEM: %s", ca, reason());
+		(void)err_set(err, KYMO_EXIT_INPUT, "%s has no certificates in PEM: %s", ca, reason());
 	} else if (!ca && SSL_CTX_set_default_verify_paths(context->ssl) != 1) {
-		(void)err_set(err, EXIT_FAILED, "the certificates that this system trusts cannot be read: %s", reason());
+		(void)err_set(err, KYMO_EXIT_FAILED, "the certificates that this system trusts cannot be read: %s", reason());
 	} else {
 		SSL_CTX_set_verify(context->ssl, SSL_VERIFY_PEER, NULL);
 		return context;
@@ -227,20 +227,20 @@ static void take_out(struct tls *tls, struct wire_out *out)
 }
 
 /* Why a handshake failed, for people. Return: -1. */
-static int say_failure(struct tls *tls, struct err *err)
+static int say_failure(struct tls *tls, struct kymo_err *err)
 {
 	const long verified = SSL_get_verify_result(tls->ssl);
 
 	if (tls->is_client && verified != X509_V_OK && !tls->has_pin)
-		return err_set(err, EXIT_FAILED, "the certificate of %s is not trusted: %s; name the one that signed it with "
+		return err_set(err, KYMO_EXIT_FAILED, "the certificate of %s is not trusted: %s; name the one that signed it with "
 			       "--tls-ca, or its fingerprint, which the relay prints, with --tls-pin", tls->host,
 			       X509_verify_cert_error_string(verified));
-	return err_set(err, EXIT_FAILED, "TLS failed: %s; do both sides speak it%s?", reason(),
+	return err_set(err, KYMO_EXIT_FAILED, "TLS failed: %s; do both sides speak it%s?", reason(),
 		       tls->is_client ? " (nets://, kymo relay --tls-cert)" : "");
 }
 
 /* Return: 1: done, 0: more is needed, -1. */
-static int shake_hands(struct tls *tls, struct err *err)
+static int shake_hands(struct tls *tls, struct kymo_err *err)
 {
 	const int rc = SSL_do_handshake(tls->ssl);
 	uint8_t theirs[PIN_BYTES];
@@ -254,18 +254,18 @@ static int shake_hands(struct tls *tls, struct err *err)
 	certificate = SSL_get1_peer_certificate(tls->ssl);
 	same = fingerprint(certificate, theirs) && memcmp(theirs, tls->pin, sizeof(theirs)) == 0;
 	X509_free(certificate);
-	return same ? 1 : err_set(err, EXIT_FAILED, "the certificate of %s is not the one that --tls-pin names: the relay has "
+	return same ? 1 : err_set(err, KYMO_EXIT_FAILED, "the certificate of %s is not the one that --tls-pin names: the relay has "
 				  "a new one and prints its fingerprint, or somebody stands between", tls->host);
 }
 
-static int take_plain(struct tls *tls, struct wire_out *plain, struct err *err)
+static int take_plain(struct tls *tls, struct wire_out *plain, struct kymo_err *err)
 {
 	for (;;) {
 		uint8_t *room = wire_room(plain, PIECE);
 		const int got = room ? SSL_read(tls->ssl, room, PIECE) : 0;
 
 		if (!room)
-			return err_set(err, EXIT_FAILED, "there is no memory for what came");
+			return err_set(err, KYMO_EXIT_FAILED, "there is no memory for what came");
 		plain->used -= PIECE - (size_t)(got > 0 ? got : 0);
 		if (got > 0)
 			continue;
@@ -276,19 +276,19 @@ static int take_plain(struct tls *tls, struct wire_out *plain, struct err *err)
 			tls->ended = true;
 			return 0;
 		default:
-			return err_set(err, EXIT_FAILED, "TLS failed: %s", reason());
+			return err_set(err, KYMO_EXIT_FAILED, "TLS failed: %s", reason());
 		}
 	}
 }
 
 int tls_receive(struct tls *tls, const uint8_t *bytes, size_t size, struct wire_out *plain, struct wire_out *out,
-		struct err *err)
+		struct kymo_err *err)
 {
 	int rc = 1;
 
 	ERR_clear_error();
 	if (size > INT_MAX || (size && BIO_write(tls->in, bytes, (int)size) != (int)size))
-		return err_set(err, EXIT_FAILED, "there is no memory for what came");
+		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for what came");
 	if (!tls_is_open(tls))
 		rc = shake_hands(tls, err);
 	if (rc > 0)

@@ -35,7 +35,7 @@ bool tls_is_built(void);
  *
  * Return: NULL with @err filled: which file is wrong, and how. Context: reads files.
  */
-struct tls_context *tls_serve(const char *certificate, const char *key, struct err *err);
+struct tls_context *tls_serve(const char *certificate, const char *key, struct kymo_err *err);
 
 /**
  * tls_call() - a client's side
@@ -45,7 +45,7 @@ struct tls_context *tls_serve(const char *certificate, const char *key, struct e
  *
  * Return: NULL with @err filled. Context: reads files.
  */
-struct tls_context *tls_call(const char *ca, const char *pin, struct err *err);
+struct tls_context *tls_call(const char *ca, const char *pin, struct kymo_err *err);
 
 /** tls_context_free() - connections that are there keep what they need. NULL: nothing. */
 void tls_context_free(struct tls_context *context);
@@ -70,7 +70,7 @@ void tls_free(struct tls *tls);
  * Return: 0, or -1 with @err filled: send @out, then close.
  */
 int tls_receive(struct tls *tls, const uint8_t *bytes, size_t size, struct wire_out *plain, struct wire_out *out,
-		struct err *err);
+		struct kymo_err *err);
 
 /** tls_is_open() - whether the handshake is done, and tls_send() may be called. */
 bool tls_is_open(const struct tls *tls);

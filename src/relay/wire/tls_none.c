@@ -7,20 +7,20 @@ bool tls_is_built(void)
 	return false;
 }
 
-static struct tls_context *none(struct err *err)
+static struct tls_context *none(struct kymo_err *err)
 {
-	(void)err_set(err, EXIT_USAGE, "this kymo was built without OpenSSL and has no TLS: build it with libssl-dev");
+	(void)err_set(err, KYMO_EXIT_USAGE, "this kymo was built without OpenSSL and has no TLS: build it with libssl-dev");
 	return NULL;
 }
 
-struct tls_context *tls_serve(const char *certificate, const char *key, struct err *err)
+struct tls_context *tls_serve(const char *certificate, const char *key, struct kymo_err *err)
 {
 	(void)certificate;
 	(void)key;
 	return none(err);
 }
 
-struct tls_context *tls_call(const char *ca, const char *pin, struct err *err)
+struct tls_context *tls_call(const char *ca, const char *pin, struct kymo_err *err)
 {
 	(void)ca;
 	(void)pin;
@@ -51,7 +51,7 @@ void tls_free(struct tls *tls)
 }
 
 int tls_receive(struct tls *tls, const uint8_t *bytes, size_t size, struct wire_out *plain, struct wire_out *out,
-		struct err *err)
+		struct kymo_err *err)
 {
 	(void)tls;
 	(void)bytes;

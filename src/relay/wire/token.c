@@ -8,14 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int check_file(const char *path, int fd, struct err *err)
+static int check_file(const char *path, int fd, struct kymo_err *err)
 {
 	struct stat stat;
 
 	if (fstat(fd, &stat) < 0)
-		return err_set(err, EXIT_INPUT, "cannot look at the token file %s: %s", path, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "cannot look at the token file %s: %s", path, strerror(errno));
 	if (S_ISREG(stat.st_mode) && (stat.st_mode & (S_IRWXG | S_IRWXO)))
-		return err_set(err, EXIT_INPUT, "others than its owner can use the token file %s: chmod 600 %s", path, path);
+		return err_set(err, KYMO_EXIT_INPUT, "others than its owner can use the token file %s: chmod 600 %s", path, path);
 	return 0;
 }
 
@@ -35,19 +35,19 @@ static int read_all(int fd, struct token *token)
 	return 0;
 }
 
-int token_read(const char *path, struct token *token, struct err *err)
+int token_read(const char *path, struct token *token, struct kymo_err *err)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int rc;
 
 	if (fd < 0)
-		return err_set(err, EXIT_INPUT, "cannot read the token file %s: %s", path, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "cannot read the token file %s: %s", path, strerror(errno));
 	rc = check_file(path, fd, err);
 	if (rc == 0 && read_all(fd, token) < 0)
-		rc = err_set(err, EXIT_INPUT, "cannot read the token file %s: %s", path, strerror(errno));
+		rc = err_set(err, KYMO_EXIT_INPUT, "cannot read the token file %s: %s", path, strerror(errno));
 	(void)close(fd);
 	if (rc == 0 && (token->size < TOKEN_MIN || token->size == TOKEN_MAX))
-		rc = err_set(err, EXIT_INPUT, "the token in %s has to have at least %u and less than %u bytes: "
+		rc = err_set(err, KYMO_EXIT_INPUT, "the token in %s has to have at least %u and less than %u bytes: "
 			     "openssl rand -hex 32 makes one", path, TOKEN_MIN, TOKEN_MAX);
 	return rc;
 }
@@ -67,10 +67,10 @@ static bool is_equal(const struct token *wanted, const uint8_t *bytes, size_t si
 	return !different;
 }
 
-static enum token_result refuse(struct wire_out *reply, struct err *err, const char *why)
+static enum token_result refuse(struct wire_out *reply, struct kymo_err *err, const char *why)
 {
 	wire_put_greeting_reply(reply, &(struct wire_greeting_reply){ WIRE_GREETING, WIRE_REFUSED });
-	(void)err_set(err, EXIT_INPUT, "%s", why);
+	(void)err_set(err, KYMO_EXIT_INPUT, "%s", why);
 	return TOKEN_REFUSED;
 }
 
@@ -83,7 +83,7 @@ static bool may_be_greeting(const uint8_t *bytes, size_t size)
 }
 
 enum token_result token_check(const struct token *wanted, const uint8_t *bytes, size_t size, size_t *used,
-			      struct wire_out *reply, struct err *err)
+			      struct wire_out *reply, struct kymo_err *err)
 {
 	struct wire_in in = { .at = bytes, .end = bytes + size };
 	struct wire_greeting greeting;
@@ -109,7 +109,7 @@ enum token_result token_check(const struct token *wanted, const uint8_t *bytes, 
 	return TOKEN_WELCOME;
 }
 
-enum token_result token_answer(const uint8_t *bytes, size_t size, size_t *used, struct err *err)
+enum token_result token_answer(const uint8_t *bytes, size_t size, size_t *used, struct kymo_err *err)
 {
 	struct wire_in in = { .at = bytes, .end = bytes + size };
 	struct wire_greeting_reply reply;
@@ -118,9 +118,9 @@ enum token_result token_answer(const uint8_t *bytes, size_t size, size_t *used, 
 	if (may_be_greeting(bytes, size) && !wire_get_greeting_reply(&in, &reply))
 		return TOKEN_WAIT;
 	if (!may_be_greeting(bytes, size))
-		(void)err_set(err, EXIT_INPUT, "it does not know of tokens: it is no kymo relay");
+		(void)err_set(err, KYMO_EXIT_INPUT, "it does not know of tokens: it is no kymo relay");
 	else if (reply.status != WIRE_WELCOME)
-		(void)err_set(err, EXIT_INPUT, "it refused the token: both sides need the same one (--token-file)");
+		(void)err_set(err, KYMO_EXIT_INPUT, "it refused the token: both sides need the same one (--token-file)");
 	else
 		*used = WIRE_SIZE_greeting_reply;
 	return *used ? TOKEN_WELCOME : TOKEN_REFUSED;

@@ -36,7 +36,7 @@ struct token {
  * Return: 0, or -1 with @err filled: it cannot be read, it is too short, or others than its owner can
  * read it.
  */
-int token_read(const char *path, struct token *token, struct err *err);
+int token_read(const char *path, struct token *token, struct kymo_err *err);
 
 /** token_greet() - add the greeting of a client. */
 void token_greet(const struct token *token, struct wire_out *out);
@@ -53,9 +53,9 @@ enum token_result { TOKEN_WAIT, TOKEN_WELCOME, TOKEN_REFUSED };
  * Context: the comparison takes the same time wherever the two differ.
  */
 enum token_result token_check(const struct token *wanted, const uint8_t *bytes, size_t size, size_t *used,
-			      struct wire_out *reply, struct err *err);
+			      struct wire_out *reply, struct kymo_err *err);
 
 /** token_answer() - look at what a relay answered; as token_check(). */
-enum token_result token_answer(const uint8_t *bytes, size_t size, size_t *used, struct err *err);
+enum token_result token_answer(const uint8_t *bytes, size_t size, size_t *used, struct kymo_err *err);
 
 #endif

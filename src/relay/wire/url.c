@@ -129,33 +129,33 @@ static const char *take_path(const char *text, struct url *url)
 	return text;
 }
 
-int url_parse(const char *text, enum url_role role, struct url *url, struct err *err)
+int url_parse(const char *text, enum url_role role, struct url *url, struct kymo_err *err)
 {
 	const char *at;
 
 	*url = (struct url){ .port = role == URL_VIEWER ? URL_LIVE_PORT : URL_CONTROL_PORT,
 			     .data_port = role == URL_VIEWER ? 0 : URL_DATA_PORT };
 	if (strncmp(text, "file:", 5) == 0)
-		return err_set(err, EXIT_USAGE, "'%.256s' is a directory of this machine: a relay's URL is wanted, %s", text,
+		return err_set(err, KYMO_EXIT_USAGE, "'%.256s' is a directory of this machine: a relay's URL is wanted, %s", text,
 			       examples[role]);
 	at = take_scheme(text, url);
 	if (!at)
-		return err_set(err, EXIT_USAGE, "'%.256s' is no URL of a relay: it begins with net://, or nets:// for TLS, "
+		return err_set(err, KYMO_EXIT_USAGE, "'%.256s' is no URL of a relay: it begins with net://, or nets:// for TLS, "
 			       "as in %s", text, examples[role]);
 	at = take_host(at, url);
 	if (!at)
-		return err_set(err, EXIT_USAGE, "'%.256s' names no host: %s", text, examples[role]);
+		return err_set(err, KYMO_EXIT_USAGE, "'%.256s' names no host: %s", text, examples[role]);
 	if (url->datagrams)
 		url->data_port = 0;
 	at = take_port(at, &url->port);
 	if (at && role == URL_PRODUCER)
 		at = take_port(at, &url->data_port);
 	if (!at || (*at && *at != '/'))
-		return err_set(err, EXIT_USAGE, "'%.256s' has a port that is none: numbers from 1 to 65535, as in %s", text,
+		return err_set(err, KYMO_EXIT_USAGE, "'%.256s' has a port that is none: numbers from 1 to 65535, as in %s", text,
 			       examples[role]);
 	if (!take_path(at, url) || (role == URL_VIEWER && !split_path(url)))
-		return err_set(err, EXIT_USAGE, "'%.256s' has a path that is none: %s", text, examples[role]);
+		return err_set(err, KYMO_EXIT_USAGE, "'%.256s' has a path that is none: %s", text, examples[role]);
 	if (role == URL_VIEWER && url->datagrams)
-		return err_set(err, EXIT_USAGE, "'%.256s': viewers get nothing by datagrams: %s", text, examples[role]);
+		return err_set(err, KYMO_EXIT_USAGE, "'%.256s': viewers get nothing by datagrams: %s", text, examples[role]);
 	return 0;
 }

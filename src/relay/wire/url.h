@@ -47,7 +47,7 @@ struct url {
  * Return: 0, or -1 with @err filled: what is wrong in it, and how one looks.
  * Context: no allocation, no look-up of names.
  */
-int url_parse(const char *text, enum url_role role, struct url *url, struct err *err);
+int url_parse(const char *text, enum url_role role, struct url *url, struct kymo_err *err);
 
 /** url_is_one() - whether @text begins as one: SCHEME://, whatever the scheme. */
 bool url_is_one(const char *text);

@@ -26,10 +26,10 @@ static void on_loss(void *context, const struct model_loss *loss)
 
 static const struct model_listener loss_listener = { .loss = on_loss };
 
-static int pass(struct flow *flow, const struct chains_options *options, struct err *err)
+static int pass(struct flow *flow, const struct chains_options *options, struct kymo_err *err)
 {
 	const struct flow_options *o = flow->options;
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	uint64_t events = 0;
 	int more;
 
@@ -42,14 +42,14 @@ static int pass(struct flow *flow, const struct chains_options *options, struct 
 	    chains_create(&flow->chains, flow->model, options, err))
 		return -1;
 	if (model_listen(flow->model, &loss_listener, flow))
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	if (model_attach(flow->model, flow->reader, err))
 		return -1;
-	while ((more = ctf_next(flow->reader, &event, err)) > 0) {
+	while ((more = kymo_ctf_next(flow->reader, &event, err)) > 0) {
 		if (o->progress && (++events & (PROGRESS_EVENTS - 1)) == 0)
 			o->progress(o->context, events, event.clock_ns);
 		if (model_event(flow->model, &event))
-			return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	}
 	if (o->progress)
 		o->progress(o->context, 0, 0);
@@ -58,7 +58,7 @@ static int pass(struct flow *flow, const struct chains_options *options, struct 
 	model_finish(flow->model);
 	chains_finish(flow->chains);
 	if (chains_failed(flow->chains))
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	return 0;
 }
 
@@ -120,14 +120,14 @@ static unsigned limit_of(const struct flow_options *options)
 	return options->format == TABLE_TEXT ? ROWS_AS_TEXT : UINT32_MAX;
 }
 
-static int choose(struct flow *flow, struct err *err)
+static int choose(struct flow *flow, struct kymo_err *err)
 {
 	unsigned count = chains_path_count(flow->chains), i;
 
 	free(flow->chain);
 	flow->chain = calloc(count ? count : 1, sizeof(*flow->chain));
 	if (!flow->chain)
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	flow->chains_all = 0;
 	for (i = 0; i < count; i++)
 		if (is_wanted(flow, chains_path(flow->chains, i)))
@@ -140,7 +140,7 @@ static int choose(struct flow *flow, struct err *err)
 }
 
 /* Paths are numbered alike in each pass: collect the times of those that will be shown. */
-static int second_pass(struct flow *flow, struct chains_options *options, struct err *err)
+static int second_pass(struct flow *flow, struct chains_options *options, struct kymo_err *err)
 {
 	uint32_t bits = chains_path_count(flow->chains);
 	uint8_t *collect = calloc(bits / 8 + 1, 1);
@@ -148,7 +148,7 @@ static int second_pass(struct flow *flow, struct chains_options *options, struct
 	int status;
 
 	if (!collect)
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	for (i = 0; i < flow->chains_shown && i < CHAINS_EAGER; i++)
 		collect[flow->chain[i]->index / 8] |= 1u << flow->chain[i]->index % 8;
 	options->collect = collect;
@@ -350,11 +350,11 @@ static int print(struct flow *flow, bool *lost)
 	if (tree ? !chains_tree_count(flow->chains) : !flow->chains_shown) {
 		table_value_text(flow->table, "why_empty", "Nothing to show",
 				 why_empty(flow, why, sizeof(why)));
-		return EXIT_EMPTY;
+		return KYMO_EXIT_EMPTY;
 	}
 	if (tree) {
 		flow_print_tree(flow);
-		return EXIT_OK;
+		return KYMO_EXIT_OK;
 	}
 	print_chains(flow);
 	flow_print_segments(flow);
@@ -362,11 +362,11 @@ static int print(struct flow *flow, bool *lost)
 	flow_print_worst(flow);
 	print_exceeded(flow);
 	print_remarks(flow);
-	return EXIT_OK;
+	return KYMO_EXIT_OK;
 }
 
-int flow_run(struct ctf_reader *reader, const char *path, const struct flow_options *options,
-	     struct table *table, bool *lost, struct err *err)
+int flow_run(struct kymo_ctf_reader *reader, const char *path, const struct flow_options *options,
+	     struct table *table, bool *lost, struct kymo_err *err)
 {
 	struct flow flow = { .options = options, .path = path, .reader = reader, .table = table };
 	bool tree = options->message || options->at_ns != INT64_MIN;
@@ -382,14 +382,14 @@ int flow_run(struct ctf_reader *reader, const char *path, const struct flow_opti
 	};
 	int status = -1;
 
-	for (unsigned i = 0; i < ctf_class_count(reader); i++)
-		chains.calls |= strcmp(ctf_class(reader, i)->name, "ros2:rmw_take_response") == 0;
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
+		chains.calls |= strcmp(kymo_ctf_class(reader, i)->name, "ros2:rmw_take_response") == 0;
 	if (pass(&flow, &chains, err) || choose(&flow, err))
 		goto out;
 	if (!tree && !all_timed(&flow) && second_pass(&flow, &chains, err))
 		goto out;
 	if (options->chain > flow.chains_shown && flow.chains_shown && !tree) {
-		err_set(err, EXIT_USAGE, "There are %u chains, so none with the number %" PRIu64 ".",
+		err_set(err, KYMO_EXIT_USAGE, "There are %u chains, so none with the number %" PRIu64 ".",
 			flow.chains_shown, options->chain);
 		goto out;
 	}

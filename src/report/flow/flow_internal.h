@@ -12,7 +12,7 @@
 struct flow {
 	const struct flow_options *options;
 	const char *path;
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	struct table *table;
 	struct model *model;
 	struct chains *chains;

@@ -83,12 +83,12 @@ static void cells_way(struct table *t, const struct chains_tree_step *step,
 		      const struct chains_tree_step *parent)
 {
 	bool is_way = step->callback && parent && parent->publisher && step->take_ns;
-	int64_t error_ns = CTF_ERROR_UNKNOWN, sent_ns;
+	int64_t error_ns = KYMO_CTF_ERROR_UNKNOWN, sent_ns;
 	unsigned i;
 
 	if (is_way)
 		error_ns = model_clock_error(parent->publisher->process, step->callback->process, step->take_ns);
-	if (error_ns == CTF_ERROR_UNKNOWN) {
+	if (error_ns == KYMO_CTF_ERROR_UNKNOWN) {
 		for (i = 0; i < 4; i++)
 			table_none(t);
 		return;

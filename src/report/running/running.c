@@ -77,7 +77,7 @@ static const struct model_listener listener = {
 
 static void count_class(struct running *running, unsigned index)
 {
-	const unsigned count = ctf_class_count(running->reader);
+	const unsigned count = kymo_ctf_class_count(running->reader);
 
 	if (index >= running->class_count) {
 		uint64_t *bigger = realloc(running->classes, count * sizeof(*bigger));
@@ -93,7 +93,7 @@ static void count_class(struct running *running, unsigned index)
 	running->classes[index]++;
 }
 
-static void count_process(struct running *running, const struct ctf_event *event)
+static void count_process(struct running *running, const struct kymo_ctf_event *event)
 {
 	struct process *process = map_get(&running->processes, (uint32_t)event->vpid, event->trace);
 
@@ -113,19 +113,19 @@ static void count_process(struct running *running, const struct ctf_event *event
 /* Traces appear while one looks. */
 static void tell_hosts(struct running *running)
 {
-	for (; running->traces < ctf_trace_count(running->reader); running->traces++) {
-		const struct ctf_trace_info *info = ctf_trace(running->reader, running->traces);
+	for (; running->traces < kymo_ctf_trace_count(running->reader); running->traces++) {
+		const struct kymo_ctf_trace_info *info = kymo_ctf_trace(running->reader, running->traces);
 
 		if (model_set_host(running->model, running->traces, info->hostname, info->clock_offset_ns))
 			running->no_memory = true;
 	}
 }
 
-int running_event(struct running *running, const struct ctf_event *event, struct err *err)
+int running_event(struct running *running, const struct kymo_ctf_event *event, struct kymo_err *err)
 {
 	if (event->trace >= running->traces)
 		tell_hosts(running);
-	if (event->bound == CTF_LOSS) {
+	if (event->bound == KYMO_CTF_LOSS) {
 		running->lost_events += event->lost;
 		running->lost_packets += event->lost_packets;
 		running->lost += event->lost + event->lost_packets;
@@ -140,7 +140,7 @@ int running_event(struct running *running, const struct ctf_event *event, struct
 	if (event->ns > running->last_ns)
 		running->last_ns = event->ns;
 	if (model_event(running->model, event) < 0 || running->no_memory)
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	return 0;
 }
 
@@ -186,12 +186,12 @@ uint64_t running_lost(const struct running *running)
 
 /* ---- life ---- */
 
-int running_create(struct running **out, struct ctf_reader *reader, const struct selection *selection, struct err *err)
+int running_create(struct running **out, struct kymo_ctf_reader *reader, const struct selection *selection, struct kymo_err *err)
 {
 	struct running *running = calloc(1, sizeof(*running));
 
 	if (!running)
-		return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	running->reader = reader;
 	running->selection = selection;
 	if (model_create(&running->model, err) < 0 || model_listen(running->model, &listener, running) < 0 ||
@@ -199,7 +199,7 @@ int running_create(struct running **out, struct ctf_reader *reader, const struct
 		running_destroy(running);
 		return -1;
 	}
-	running->traces = ctf_trace_count(reader);
+	running->traces = kymo_ctf_trace_count(reader);
 	*out = running;
 	return 0;
 }

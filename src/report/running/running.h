@@ -22,11 +22,11 @@ struct running;
  *
  * Return: 0, or -1 with @err filled.
  */
-int running_create(struct running **running, struct ctf_reader *reader, const struct selection *selection, struct err *err);
+int running_create(struct running **running, struct kymo_ctf_reader *reader, const struct selection *selection, struct kymo_err *err);
 void running_destroy(struct running *running);
 
 /** running_event() - the next event or loss of the reader. Return: 0, or -1 with @err: no memory. */
-int running_event(struct running *running, const struct ctf_event *event, struct err *err);
+int running_event(struct running *running, const struct kymo_ctf_event *event, struct kymo_err *err);
 
 /** running_is_empty() - nothing came since the last block. */
 bool running_is_empty(const struct running *running);
@@ -40,7 +40,7 @@ int64_t running_until(const struct running *running);
  *
  * Return: 0, or -1 with @err: no memory.
  */
-int running_write(struct running *running, struct table *table, unsigned rows, struct err *err);
+int running_write(struct running *running, struct table *table, unsigned rows, struct kymo_err *err);
 
 /** running_lost() - events and packets, since the beginning. */
 uint64_t running_lost(const struct running *running);

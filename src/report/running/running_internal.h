@@ -28,7 +28,7 @@ struct process {
 
 struct running {
 	const struct selection *selection;
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	struct model *model;
 	struct tallies callbacks, topics, publishers;
 	unsigned traces;		/* that the model was told of */

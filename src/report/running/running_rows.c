@@ -218,7 +218,7 @@ static void events(struct running *running, struct table *table, struct row *row
 	table_section(table, "events_by_name", "Events, most frequent first", event_columns, COUNT_OF(event_columns));
 	for (unsigned i = 0; i < running->class_count; i++)
 		if (running->classes[i])
-			row[count++] = (struct row){ (double)running->classes[i], NULL, ctf_class(running->reader, i)->name,
+			row[count++] = (struct row){ (double)running->classes[i], NULL, kymo_ctf_class(running->reader, i)->name,
 						     running->classes[i] };
 	count = order(row, join_names(row, count), most);
 	for (unsigned i = 0; i < count; i++) {
@@ -241,12 +241,12 @@ static size_t rows_most(const struct running *running)
 	return most;
 }
 
-int running_write(struct running *running, struct table *table, unsigned most, struct err *err)
+int running_write(struct running *running, struct table *table, unsigned most, struct kymo_err *err)
 {
 	struct row *row = calloc(rows_most(running), sizeof(*row));
 
 	if (!row)
-		return err_set(err, EXIT_FAILED, "There is no memory left for the tables.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the tables.");
 	table_value_u64(table, "events", "Events", running->events);
 	table_value_ns(table, "span_ns", "In", running->last_ns - running->first_ns);
 	if (running->lost_events)

@@ -277,7 +277,7 @@ static void path_row(struct report *report, unsigned *counts, struct expectation
 		for (size_t k = 0; k < path->count[e->which]; k++)
 			/* Between hosts whose clocks do not compare nothing is measured. */
 			if (caret_path_error(path, 0, path->records.columns - 1, path->response[e->which][k].start_ns) !=
-			    CTF_ERROR_UNKNOWN)
+			    KYMO_CTF_ERROR_UNKNOWN)
 				series_add(&v.series, (double)path->response[e->which][k].value_ns / 1e6);
 		if (!is_measured(&v.series))
 			continue;

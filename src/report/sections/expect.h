@@ -16,9 +16,9 @@ struct expectations;
  * expectations_read() - add what @file expects
  * @expectations: NULL at first; to be freed, also after an error
  *
- * Return: 0, or -1 with @err filled (EXIT_INPUT), which names file and line.
+ * Return: 0, or -1 with @err filled (KYMO_EXIT_INPUT), which names file and line.
  */
-int expectations_read(struct expectations **expectations, const char *file, struct err *err);
+int expectations_read(struct expectations **expectations, const char *file, struct kymo_err *err);
 void expectations_free(struct expectations *expectations);
 
 /** expectations_broken() - how many were FAILED or NOT_MEASURED in the report that was made. */

@@ -8,21 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(struct err *err)
+static int no_memory(struct kymo_err *err)
 {
-	return err_set(err, EXIT_FAILED, "There is no memory left for the names of what is real-time.");
+	return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the names of what is real-time.");
 }
 
-int realtime_names_add(struct realtime_names *names, const char *name, struct err *err)
+int realtime_names_add(struct realtime_names *names, const char *name, struct kymo_err *err)
 {
 	char **larger;
 
 	if (!*name || strcmp(name, "!") == 0)
-		return err_set(err, EXIT_USAGE, "what is real-time needs a name, as /imu_driver, '/control/* timer*' or control:step");
+		return err_set(err, KYMO_EXIT_USAGE, "what is real-time needs a name, as /imu_driver, '/control/* timer*' or control:step");
 	if (strlen(name) >= REALTIME_NAME_MAX)
-		return err_set(err, EXIT_USAGE, "a name has more than %d bytes; use * for a part of it", REALTIME_NAME_MAX - 1);
+		return err_set(err, KYMO_EXIT_USAGE, "a name has more than %d bytes; use * for a part of it", REALTIME_NAME_MAX - 1);
 	if (names->count == REALTIME_NAMES_MAX)
-		return err_set(err, EXIT_USAGE, "there are more than %d names; * can stand for many", REALTIME_NAMES_MAX);
+		return err_set(err, KYMO_EXIT_USAGE, "there are more than %d names; * can stand for many", REALTIME_NAMES_MAX);
 	larger = reallocarray(names->name, names->count + 1, sizeof(*larger));
 	if (!larger)
 		return no_memory(err);
@@ -47,20 +47,20 @@ static char *strip(char *line)
 	return line;
 }
 
-static int add_line(struct realtime_names *names, char *line, struct err *err)
+static int add_line(struct realtime_names *names, char *line, struct kymo_err *err)
 {
 	const char *name = strip(line);
 
 	if (!*name || *name == '#')
 		return 0;
 	if (*name == '"' || *name == '\'')
-		return err_set(err, EXIT_INPUT, "a name stands without quotation marks: %.*s", (int)strcspn(name + 1, "\"'"), name + 1);
+		return err_set(err, KYMO_EXIT_INPUT, "a name stands without quotation marks: %.*s", (int)strcspn(name + 1, "\"'"), name + 1);
 	if (strncmp(name, "--", 2) == 0)
-		return err_set(err, EXIT_INPUT, "options do not stand here: a line is a name alone, as /imu_driver");
+		return err_set(err, KYMO_EXIT_INPUT, "options do not stand here: a line is a name alone, as /imu_driver");
 	return realtime_names_add(names, name, err);
 }
 
-int realtime_names_file(struct realtime_names *names, const char *path, struct err *err)
+int realtime_names_file(struct realtime_names *names, const char *path, struct kymo_err *err)
 {
 	unsigned number = 0, before = names->count;
 	FILE *file = fopen(path, "re");
@@ -70,25 +70,25 @@ int realtime_names_file(struct realtime_names *names, const char *path, struct e
 	int rc = 0;
 
 	if (!file)
-		return err_set(err, EXIT_INPUT, "cannot read the names of what is real-time in %s: %s; name a text file with "
+		return err_set(err, KYMO_EXIT_INPUT, "cannot read the names of what is real-time in %s: %s; name a text file with "
 			       "lines like /imu_driver or control:step", path, strerror(errno));
 	while (rc == 0 && (length = getline(&line, &room, file)) >= 0) {
 		number++;
 		rc = strlen(line) < (size_t)length ?
-		     err_set(err, EXIT_INPUT, "it is no text; write a name a line, as /imu_driver or control:step") :
+		     err_set(err, KYMO_EXIT_INPUT, "it is no text; write a name a line, as /imu_driver or control:step") :
 		     add_line(names, line, err);
 	}
 	if (rc == 0 && ferror(file))
-		rc = err_set(err, EXIT_INPUT, "%s", strerror(errno));
+		rc = err_set(err, KYMO_EXIT_INPUT, "%s", strerror(errno));
 	free(line);
 	(void)fclose(file);
 	if (rc == 0 && names->count == before)
-		return err_set(err, EXIT_INPUT, "%s names nothing as real-time; write a name a line, as /imu_driver or "
+		return err_set(err, KYMO_EXIT_INPUT, "%s names nothing as real-time; write a name a line, as /imu_driver or "
 			       "control:step, and not only comments", path);
 	if (rc == 0)
 		return 0;
-	if (err && err->status == EXIT_USAGE)
-		err->status = EXIT_INPUT;
+	if (err && err->status == KYMO_EXIT_USAGE)
+		err->status = KYMO_EXIT_INPUT;
 	return err_wrap(err, "%s:%u", path, number);
 }
 

@@ -20,11 +20,11 @@ struct realtime_names {
 	unsigned count;
 };
 
-/** realtime_names_add() - one more. Return: 0; -1 with @err (EXIT_USAGE): it is none, or there are too many. */
-int realtime_names_add(struct realtime_names *names, const char *name, struct err *err);
+/** realtime_names_add() - one more. Return: 0; -1 with @err (KYMO_EXIT_USAGE): it is none, or there are too many. */
+int realtime_names_add(struct realtime_names *names, const char *name, struct kymo_err *err);
 
-/** realtime_names_file() - those of @path. Return: 0; -1 with @err (EXIT_INPUT), which names the file, the line and what to write. */
-int realtime_names_file(struct realtime_names *names, const char *path, struct err *err);
+/** realtime_names_file() - those of @path. Return: 0; -1 with @err (KYMO_EXIT_INPUT), which names the file, the line and what to write. */
+int realtime_names_file(struct realtime_names *names, const char *path, struct kymo_err *err);
 
 void realtime_names_free(struct realtime_names *names);
 

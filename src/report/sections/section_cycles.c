@@ -18,14 +18,14 @@ static const struct table_column columns[] = {
 
 static int read_all(struct report *report, struct model *model, struct cycles *cycles)
 {
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	int more;
 
 	if (model_attach(model, report->reader, report->err))
 		return -1;
-	while ((more = ctf_next(report->reader, &event, report->err)) > 0)
+	while ((more = kymo_ctf_next(report->reader, &event, report->err)) > 0)
 		if (cycles_event(cycles, &event) || model_event(model, &event))
-			return err_set(report->err, EXIT_FAILED, "There is no memory left for the analysis.");
+			return err_set(report->err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 	if (!more)
 		model_finish(model);
 	return more;
@@ -129,7 +129,7 @@ int report_cycles(struct report *report)
 	if (model_create(&model, report->err))
 		goto out;
 	if (cycles_create(&cycles, model, report->reader)) {
-		(void)err_set(report->err, EXIT_FAILED, "There is no memory left for the analysis.");
+		(void)err_set(report->err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 		goto out;
 	}
 	cycles_window(cycles, report->options->begin_ns, report->options->end_ns);

@@ -45,7 +45,7 @@ static void hosts_of_path(struct report *report, const struct caret_path *path)
 	}
 	if (!error_ns)
 		return;
-	if (error_ns == CTF_ERROR_UNKNOWN)
+	if (error_ns == KYMO_CTF_ERROR_UNKNOWN)
 		table_note(report->table, "%s begins on %s and ends on %s, whose clocks do not compare: how long it takes is not known "
 			   "(kymo report --section hosts).", path->path->name, first->hostname, last->hostname);
 	else
@@ -93,7 +93,7 @@ static int64_t larger(int64_t a, int64_t b)
 /* Between hosts: what is not longer than the error of their clocks is no fact; unknown: nothing is. */
 static void cell_within(struct table *t, int64_t ns, int64_t error_ns)
 {
-	if (error_ns == CTF_ERROR_UNKNOWN)
+	if (error_ns == KYMO_CTF_ERROR_UNKNOWN)
 		table_none(t);
 	else
 		table_ns_within(t, ns, error_ns);
@@ -101,7 +101,7 @@ static void cell_within(struct table *t, int64_t ns, int64_t error_ns)
 
 static void cell_error(struct table *t, int64_t error_ns)
 {
-	if (error_ns == CTF_ERROR_UNKNOWN)
+	if (error_ns == KYMO_CTF_ERROR_UNKNOWN)
 		table_none(t);
 	else
 		table_ns(t, error_ns);

@@ -113,7 +113,7 @@ static void on_taken(void *context, const struct model_message *m)
 	else
 		table_none(t);
 	cell_time(t, m->send_ns);
-	cell_time(t, m->source_ns ? ctf_mapped(report->reader, m->source_ns) : 0);
+	cell_time(t, m->source_ns ? kymo_ctf_mapped(report->reader, m->source_ns) : 0);
 	cell_time(t, m->take_ns);
 	cell_time(t, m->callback_ns);
 	table_u64(t, m->is_intra);

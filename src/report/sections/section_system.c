@@ -16,19 +16,19 @@
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
 /* One pass with @bind, each event to @take. Return: 0, or -1 with report->err. */
-static int read_again(struct report *report, const struct ctf_bind *bind, unsigned count,
-		      int (*take)(void *context, const struct ctf_event *event), void *context)
+static int read_again(struct report *report, const struct kymo_ctf_bind *bind, unsigned count,
+		      int (*take)(void *context, const struct kymo_ctf_event *event), void *context)
 {
 	const struct report_options *options = report->options;
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	uint64_t events = 0;
 	int more;
 
 	if (os_bind(report->reader, bind, count, report->err))
 		return -1;
-	while ((more = ctf_next(report->reader, &event, report->err)) > 0) {
+	while ((more = kymo_ctf_next(report->reader, &event, report->err)) > 0) {
 		if (take(context, &event))
-			return err_set(report->err, EXIT_FAILED,
+			return err_set(report->err, KYMO_EXIT_FAILED,
 				       "There is no memory left for the analysis.");
 		if (!(++events % REPORT_PROGRESS_EVENTS) && options->progress)
 			options->progress(options->progress_context, events, event.clock_ns);
@@ -125,7 +125,7 @@ static void cpu_row(struct report *report, const void *context, unsigned index)
 	table_u64(t, thread->migrations);
 }
 
-static int cpu_event(void *context, const struct ctf_event *event)
+static int cpu_event(void *context, const struct kymo_ctf_event *event)
 {
 	return cputime_event(context, event);
 }
@@ -133,7 +133,7 @@ static int cpu_event(void *context, const struct ctf_event *event)
 int report_cputime(struct report *report)
 {
 	struct cputime cputime;
-	const struct ctf_bind *bind;
+	const struct kymo_ctf_bind *bind;
 	struct report_row *rows;
 	unsigned binds, count = 0, i;
 	int status;
@@ -245,14 +245,14 @@ static void memory_rows(struct report *report, const struct memory *memory, unsi
 	print_sorted(report, rows, count, print, memory);
 }
 
-static int memory_take(void *context, const struct ctf_event *event)
+static int memory_take(void *context, const struct kymo_ctf_event *event)
 {
 	return memory_event(context, event);
 }
 
 int report_memory(struct report *report)
 {
-	const struct ctf_bind *bind;
+	const struct kymo_ctf_bind *bind;
 	struct memory memory;
 	unsigned binds;
 	int status;
@@ -367,7 +367,7 @@ static void print_calls(struct profile_print *print, const struct profile_call *
 	free(list);
 }
 
-static int profile_take(void *context, const struct ctf_event *event)
+static int profile_take(void *context, const struct kymo_ctf_event *event)
 {
 	return profile_event(context, event);
 }
@@ -376,7 +376,7 @@ int report_profile(struct report *report)
 {
 	struct profile profile;
 	struct profile_print print = { .report = report, .profile = &profile };
-	const struct ctf_bind *bind;
+	const struct kymo_ctf_bind *bind;
 	unsigned binds, i;
 	int status;
 

@@ -133,7 +133,7 @@ static void loss_row(struct report *report, const struct stats_loss *loss,
 		table_i64(t, thread->process->pid);
 	else
 		table_none(t);
-	table_text(t, ctf_stream(report->reader, loss->stream)->path);
+	table_text(t, kymo_ctf_stream(report->reader, loss->stream)->path);
 }
 
 void report_loss(struct report *report)

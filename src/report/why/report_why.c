@@ -14,9 +14,9 @@
 
 #define PROGRESS_EVENTS 65536u	/* power of two */
 
-static int no_memory(struct err *err)
+static int no_memory(struct kymo_err *err)
 {
-	return err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+	return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 }
 
 /* ---- a pass ---- */
@@ -48,14 +48,14 @@ static void forget(struct why_answer *answer)
 	answer->lost_here = false;
 }
 
-static int read_events(struct why_answer *answer, struct err *err)
+static int read_events(struct why_answer *answer, struct kymo_err *err)
 {
 	const struct why_options *o = answer->options;
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	uint64_t events = 0;
 	int more;
 
-	while ((more = ctf_next(answer->reader, &event, err)) > 0) {
+	while ((more = kymo_ctf_next(answer->reader, &event, err)) > 0) {
 		if (o->progress && (++events & (PROGRESS_EVENTS - 1)) == 0)
 			o->progress(o->context, events, event.clock_ns);
 		if (model_event(answer->model, &event))
@@ -72,7 +72,7 @@ static int read_events(struct why_answer *answer, struct err *err)
 }
 
 static int pass(struct why_answer *answer, struct chains_options *chains, const struct why_window *window,
-		unsigned windows, struct err *err)
+		unsigned windows, struct kymo_err *err)
 {
 	const struct why_options *o = answer->options;
 	const uint64_t *ids = answer->ids ? answer->ids : &o->message;
@@ -146,7 +146,7 @@ static int take_runs(struct why_answer *answer)
 	return failed;
 }
 
-static int take_instances(struct why_answer *answer, struct err *err)
+static int take_instances(struct why_answer *answer, struct kymo_err *err)
 {
 	drop_instances(answer);
 	if (answer->target.is_chain ? take_arrivals(answer) : take_runs(answer))
@@ -158,11 +158,11 @@ static int take_instances(struct why_answer *answer, struct err *err)
 }
 
 /* Who had the CPUs meanwhile, if the trace tells. Other events than the model's, so a pass of their own. */
-static int cpu_pass(struct why_answer *answer, const struct why_window *window, unsigned windows, struct err *err)
+static int cpu_pass(struct why_answer *answer, const struct why_window *window, unsigned windows, struct kymo_err *err)
 {
 	const struct why_options *o = answer->options;
-	const struct ctf_bind *bind;
-	struct ctf_event event;
+	const struct kymo_ctf_bind *bind;
+	struct kymo_ctf_event event;
 	uint64_t events = 0;
 	unsigned count;
 	int more;
@@ -172,9 +172,9 @@ static int cpu_pass(struct why_answer *answer, const struct why_window *window, 
 	if (why_cpu_create(&answer->cpu, answer->reader, answer->model, window, windows))
 		return no_memory(err);
 	bind = why_cpu_bind(answer->cpu, &count);
-	if (ctf_bind(answer->reader, bind, count, err))
+	if (kymo_ctf_bind(answer->reader, bind, count, err))
 		return -1;
-	while ((more = ctf_next(answer->reader, &event, err)) > 0) {
+	while ((more = kymo_ctf_next(answer->reader, &event, err)) > 0) {
 		if (why_cpu_event(answer->cpu, &event))
 			return no_memory(err);
 		if (o->progress && (++events & (PROGRESS_EVENTS - 1)) == 0)
@@ -187,7 +187,7 @@ static int cpu_pass(struct why_answer *answer, const struct why_window *window, 
 }
 
 /* The second pass and those behind it. */
-static int take_apart(struct why_answer *answer, struct chains_options *chains, struct err *err)
+static int take_apart(struct why_answer *answer, struct chains_options *chains, struct kymo_err *err)
 {
 	struct why_window window[WHY_WORST_MAX + 1];
 	unsigned windows = 0, i;
@@ -216,7 +216,7 @@ static int take_apart(struct why_answer *answer, struct chains_options *chains, 
 	return failed ? no_memory(err) : 0;
 }
 
-static int only_target(struct why_answer *answer, struct chains_options *chains, struct err *err)
+static int only_target(struct why_answer *answer, struct chains_options *chains, struct kymo_err *err)
 {
 	uint32_t bits = chains_path_count(answer->chains), index = answer->target.index;
 	uint8_t *collect = calloc(bits / 8 + 1, 1);
@@ -292,7 +292,7 @@ static const char *why_empty(const struct why_answer *answer, char *buffer, size
 	return buffer;
 }
 
-static int answer_in(struct why_answer *answer, struct chains_options *chains, bool *lost, struct err *err)
+static int answer_in(struct why_answer *answer, struct chains_options *chains, bool *lost, struct kymo_err *err)
 {
 	const struct why_options *o = answer->options;
 	bool whole = o->begin_ns == INT64_MIN && o->end_ns == INT64_MAX;
@@ -310,19 +310,19 @@ static int answer_in(struct why_answer *answer, struct chains_options *chains, b
 	*lost = answer->lost_events || answer->lost_packets;
 	if (answer->instances) {
 		why_print(answer);
-		return EXIT_OK;
+		return KYMO_EXIT_OK;
 	}
 	if (fates_at(answer->fates, 0)) {
 		why_print_fate(answer);
-		return EXIT_OK;
+		return KYMO_EXIT_OK;
 	}
 	table_value_text(answer->table, "trace", "Trace", answer->path);
 	table_value_text(answer->table, "why_empty", "Nothing to show", why_empty(answer, text, sizeof(text)));
-	return EXIT_EMPTY;
+	return KYMO_EXIT_EMPTY;
 }
 
-int why_run(struct ctf_reader *reader, const char *path, const struct why_options *options, struct table *table,
-	    bool *lost, struct err *err)
+int why_run(struct kymo_ctf_reader *reader, const char *path, const struct why_options *options, struct table *table,
+	    bool *lost, struct kymo_err *err)
 {
 	struct why_answer *answer = calloc(1, sizeof(*answer));
 	struct chains_options chains = {
@@ -339,8 +339,8 @@ int why_run(struct ctf_reader *reader, const char *path, const struct why_option
 	answer->reader = reader;
 	answer->table = table;
 	answer->usual.total_ns = -1;
-	for (unsigned i = 0; i < ctf_class_count(reader); i++)
-		chains.calls |= strcmp(ctf_class(reader, i)->name, "ros2:rmw_take_response") == 0;
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
+		chains.calls |= strcmp(kymo_ctf_class(reader, i)->name, "ros2:rmw_take_response") == 0;
 	status = answer_in(answer, &chains, lost, err);
 	drop_instances(answer);
 	forget(answer);

@@ -36,9 +36,9 @@ struct why_options {
  * @lost: set to whether events were lost
  *
  * Context: allocates and blocks.
- * Return: EXIT_OK; EXIT_EMPTY when there was nothing to show (the output says why); -1 with @err.
+ * Return: KYMO_EXIT_OK; KYMO_EXIT_EMPTY when there was nothing to show (the output says why); -1 with @err.
  */
-int why_run(struct ctf_reader *reader, const char *path, const struct why_options *options,
-	    struct table *table, bool *lost, struct err *err);
+int why_run(struct kymo_ctf_reader *reader, const char *path, const struct why_options *options,
+	    struct table *table, bool *lost, struct kymo_err *err);
 
 #endif

@@ -21,7 +21,7 @@ struct why_target {
 struct why_answer {
 	const struct why_options *options;
 	const char *path;
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	struct table *table;
 	struct model *model;
 	struct chains *chains;

@@ -228,7 +228,7 @@ static void ring_messages(const struct ring *r, struct messages *messages)
 static int64_t ring_shifted(const struct ring *r, const struct host *host, unsigned index, double t, int64_t *error_ns)
 {
 	int64_t own = EPOCH + (int64_t)ring_time(r, index, t);
-	const struct ctf_shift *s = host->shift;
+	const struct kymo_ctf_shift *s = host->shift;
 	unsigned at = 0;
 
 	while (at + 2 < host->shifts && s[at + 1].ns <= own)

@@ -117,7 +117,7 @@ static void ask(struct feed *f, struct asked *asked, const char *path, bool firs
 {
 	struct caret_options options = { .paths = 1, .first_callback = first, .last_callback = last,
 					 .begin_ns = INT64_MIN, .end_ns = INT64_MAX };
-	struct err err;
+	struct kymo_err err;
 
 	asked->architecture = architecture_new();
 	assert_non_null(asked->architecture);
@@ -130,7 +130,7 @@ static void ask(struct feed *f, struct asked *asked, const char *path, bool firs
 
 static const struct caret_path *answer(struct asked *asked)
 {
-	struct err err;
+	struct kymo_err err;
 
 	assert_int_equal(caret_finish(asked->caret, &err), 0);
 	return caret_path(asked->caret, 0);
@@ -220,7 +220,7 @@ static void paths_in_one_line(void **state)
 	static const char *const wrong[] = { "", "/a", "/a -> /b", "/a -> -> /b", "/a -> /t -> /b ->" };
 	struct architecture *architecture = architecture_new();
 	const struct arch_path *path;
-	struct err err;
+	struct kymo_err err;
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
@@ -242,7 +242,7 @@ static void there_and_back(void **state)
 	struct architecture *made, *read;
 	char name[] = "/tmp/kymo-architecture-XXXXXX";
 	const struct arch_node *fusion;
-	struct err err;
+	struct kymo_err err;
 	FILE *file;
 	int fd = mkstemp(name);
 

@@ -217,7 +217,7 @@ static void named(void **state)
 	struct feed *f = *state;
 	const struct chains_path *path;
 	const char *near;
-	struct err err;
+	struct kymo_err err;
 	struct chains *none;
 
 	again(f, &o);
@@ -251,7 +251,7 @@ static void named(void **state)
 	assert_int_equal(chains_create(&none, f->model, &o, &err), -1);
 	o.pattern = "/a -> ";
 	assert_int_equal(chains_create(&none, f->model, &o, &err), -1);
-	assert_int_equal(err.status, EXIT_USAGE);
+	assert_int_equal(err.status, KYMO_EXIT_USAGE);
 }
 
 /* Paths are numbered alike in each pass: the bits of the second name those of the first. */

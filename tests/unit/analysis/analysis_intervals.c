@@ -18,9 +18,9 @@ struct feed {
 static void ev(struct feed *f, int64_t ns, int tid, const char *name, const char *a, uint64_t u,
 	       const char *b, uint64_t v)
 {
-	struct ctf_event event = { .ns = ns, .clock_ns = (uint64_t)ns, .vpid = 1, .vtid = tid,
+	struct kymo_ctf_event event = { .ns = ns, .clock_ns = (uint64_t)ns, .vpid = 1, .vtid = tid,
 				   .stream = (unsigned)tid, .procname = "p" };
-	const struct ctf_bind *bind;
+	const struct kymo_ctf_bind *bind;
 	unsigned count, i, j;
 
 	bind = model_bind(f->model, &count);
@@ -59,7 +59,7 @@ static void publish(struct feed *f, int64_t ns, int tid)
 
 static void open_feed(struct feed *f, int64_t begin_ns, int64_t end_ns)
 {
-	struct err err;
+	struct kymo_err err;
 
 	assert_int_equal(model_create(&f->model, &err), 0);
 	assert_int_equal(intervals_create(&f->intervals, f->model, begin_ns, end_ns, &err), 0);

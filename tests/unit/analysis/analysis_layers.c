@@ -75,9 +75,9 @@ static void what_nobody_wants_is_not_bound(void **state)
 {
 	static const struct model_listener none;
 	struct model *model;
-	const struct ctf_bind *bind;
+	const struct kymo_ctf_bind *bind;
 	unsigned count, seen = 0;
-	struct err err;
+	struct kymo_err err;
 
 	(void)state;
 	assert_int_equal(model_create(&model, &err), 0);

@@ -17,7 +17,7 @@
 
 struct seen {
 	struct model *model;
-	struct ctf_event event;		/* what the next ev() carries besides its fields */
+	struct kymo_ctf_event event;		/* what the next ev() carries besides its fields */
 
 	struct model_instance instance[KEPT];
 	struct model_message with[KEPT];	/* the message of instance[i], id 0 without */
@@ -96,7 +96,7 @@ static const struct model_listener listener = {
 static int setup(void **state)
 {
 	struct seen *s = calloc(1, sizeof(*s));
-	struct err err;
+	struct kymo_err err;
 
 	assert_int_equal(model_create(&s->model, &err), 0);
 	assert_int_equal(model_listen(s->model, &listener, s), 0);
@@ -125,8 +125,8 @@ static void on(struct seen *s, int pid, int tid)
 /* Fields: name, value pairs up to NULL. A name that begins with '"' has a text. */
 static void ev(struct seen *s, int64_t ns, const char *name, ...)
 {
-	struct ctf_event event = s->event;
-	const struct ctf_bind *bind;
+	struct kymo_ctf_event event = s->event;
+	const struct kymo_ctf_bind *bind;
 	const char *field;
 	unsigned count, i;
 	va_list list;
@@ -476,7 +476,7 @@ static void hosts(void **state)
 static void lost_events(void **state)
 {
 	struct seen *s = *state;
-	struct ctf_event loss = { .bound = CTF_LOSS, .lost = 5, .loss_begin_ns = 120, .ns = 150 };
+	struct kymo_ctf_event loss = { .bound = KYMO_CTF_LOSS, .lost = 5, .loss_begin_ns = 120, .ns = 150 };
 
 	on(s, 10, 10);
 	start(s, 100, 0x1);
@@ -501,7 +501,7 @@ static void lost_events(void **state)
 static void lost_elsewhere(void **state)
 {
 	struct seen *s = *state;
-	struct ctf_event loss = { .bound = CTF_LOSS, .lost = 5, .loss_begin_ns = 120, .ns = 150, .stream = 70 };
+	struct kymo_ctf_event loss = { .bound = KYMO_CTF_LOSS, .lost = 5, .loss_begin_ns = 120, .ns = 150, .stream = 70 };
 
 	assert_int_equal(model_set_host(s->model, 0, "robot", 0), 0);
 	assert_int_equal(model_set_host(s->model, 1, "robot", 0), 0);

@@ -17,7 +17,7 @@
 static struct simclock *make(const struct simclock_pair *pair, unsigned count)
 {
 	struct simclock *clock;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	assert_int_equal(simclock_create(&clock, pair, count, &err), 0);
 	return clock;
@@ -183,11 +183,11 @@ static void what_is_no_time(void **state)
 	};
 	static const int64_t odd[] = { INT64_MIN, INT64_MIN + 1, -1, 0, 1, T0, INT64_MAX / 2, INT64_MAX - 1, INT64_MAX };
 	struct simclock *clock;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	(void)state;
 	assert_int_equal(simclock_create(&clock, pairs, 3, &err), -1);
-	assert_int_equal(err.status, EXIT_INPUT);
+	assert_int_equal(err.status, KYMO_EXIT_INPUT);
 	clock = MAKE(pairs);
 	assert_int_equal(simclock_facts(clock)->pairs, 5);
 	for (unsigned i = 0; i < COUNT_OF(odd); i++)

@@ -18,15 +18,15 @@
 
 #define OFFSET 1000000		/* epoch minus trace clock */
 
-static const struct ctf_field at_fields[] = { { "at_ns", "u64" }, { "track", "u64" } };
-static const struct ctf_field track_field[] = { { "track", "u64" } };
-static const struct ctf_field args[] = { { "n", "i32" }, { "flow", "u64" }, { "text", "string" } };
-static const struct ctf_field value_u[] = { { "value", "u32" } };
-static const struct ctf_field value_f[] = { { "value", "f64" }, { "category", "string" }, { "name", "string" } };
-static const struct ctf_field named[] = { { "category", "string" }, { "name", "string" } };
-static const struct ctf_field a_track[] = { { "track", "u64" }, { "parent", "u64" }, { "name", "string" } };
-static const struct ctf_field a_name[] = { { "name", "string" } };
-static const struct ctf_field callback[] = { { "callback", "u64 (hex)" } };
+static const struct kymo_ctf_field at_fields[] = { { "at_ns", "u64" }, { "track", "u64" } };
+static const struct kymo_ctf_field track_field[] = { { "track", "u64" } };
+static const struct kymo_ctf_field args[] = { { "n", "i32" }, { "flow", "u64" }, { "text", "string" } };
+static const struct kymo_ctf_field value_u[] = { { "value", "u32" } };
+static const struct kymo_ctf_field value_f[] = { { "value", "f64" }, { "category", "string" }, { "name", "string" } };
+static const struct kymo_ctf_field named[] = { { "category", "string" }, { "name", "string" } };
+static const struct kymo_ctf_field a_track[] = { { "track", "u64" }, { "parent", "u64" }, { "name", "string" } };
+static const struct kymo_ctf_field a_name[] = { { "name", "string" } };
+static const struct kymo_ctf_field callback[] = { { "callback", "u64 (hex)" } };
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define CLASS(text, what, array) { .name = text, .uri = what, .field = array, .field_count = COUNT(array) }
@@ -37,7 +37,7 @@ enum {
 	NAMED_BEGIN, NAMED_END, NAMED_COUNTER, TRACK, THREAD_NAME, CALL_START, CALL_END, CLASSES
 };
 
-static struct ctf_event_class class[CLASSES] = {
+static struct kymo_ctf_event_class class[CLASSES] = {
 	[A_BEGIN] = PLAIN("t:a_begin", "kymo:begin"), [A_END] = PLAIN("t:a_end", "kymo:end"),
 	[B_BEGIN] = PLAIN("t:b_begin", "kymo:begin"), [B_END] = PLAIN("t:b_end", "kymo:end"),
 	[ARGS] = CLASS("t:args", "kymo:instant", args),
@@ -131,7 +131,7 @@ static const struct spans_listener listener = {
 static int setup(void **state)
 {
 	struct seen *s = calloc(1, sizeof(*s));
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	assert_int_equal(model_create(&s->model, &err), 0);
 	assert_int_equal(model_set_host(s->model, 0, "host", OFFSET), 0);
@@ -157,13 +157,13 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* An event at @ns of the trace clock; fields as pairs of name and struct ctf_value, ends with NULL. */
+/* An event at @ns of the trace clock; fields as pairs of name and struct kymo_ctf_value, ends with NULL. */
 static void ev(struct seen *s, unsigned what, int tid, int64_t ns, ...)
 {
-	struct ctf_event event = { .ns = ns + OFFSET, .clock_ns = (uint64_t)ns, .bound = CTF_UNBOUND, .vpid = 7,
+	struct kymo_ctf_event event = { .ns = ns + OFFSET, .clock_ns = (uint64_t)ns, .bound = KYMO_CTF_UNBOUND, .vpid = 7,
 				   .vtid = tid, .stream = (uint32_t)tid, .procname = "p", .class = &class[what] };
 	unsigned count;
-	const struct ctf_bind *bind = spans_bind(s->spans, &count);
+	const struct kymo_ctf_bind *bind = spans_bind(s->spans, &count);
 	const char *field;
 	va_list list;
 
@@ -172,9 +172,9 @@ static void ev(struct seen *s, unsigned what, int tid, int64_t ns, ...)
 			event.bound = (int)i;
 	va_start(list, ns);
 	while ((field = va_arg(list, const char *))) {
-		struct ctf_value value = va_arg(list, struct ctf_value);
+		struct kymo_ctf_value value = va_arg(list, struct kymo_ctf_value);
 
-		for (unsigned i = 0; i < CTF_BIND_FIELDS && bind[event.bound].field[i]; i++)
+		for (unsigned i = 0; i < KYMO_CTF_BIND_FIELDS && bind[event.bound].field[i]; i++)
 			if (strcmp(bind[event.bound].field[i], field) == 0)
 				event.value[i] = value;
 	}
@@ -185,7 +185,7 @@ static void ev(struct seen *s, unsigned what, int tid, int64_t ns, ...)
 
 static void lose(struct seen *s, int tid, int64_t begin_ns, int64_t end_ns)
 {
-	struct ctf_event event = { .ns = end_ns + OFFSET, .bound = CTF_LOSS, .stream = (uint32_t)tid, .vpid = 7,
+	struct kymo_ctf_event event = { .ns = end_ns + OFFSET, .bound = KYMO_CTF_LOSS, .stream = (uint32_t)tid, .vpid = 7,
 				   .vtid = tid, .procname = "p", .loss_begin_ns = (uint64_t)begin_ns,
 				   .loss_end_ns = (uint64_t)end_ns, .lost = 3 };
 
@@ -193,9 +193,9 @@ static void lose(struct seen *s, int tid, int64_t begin_ns, int64_t end_ns)
 	assert_int_equal(model_event(s->model, &event), 0);
 }
 
-#define U(number) ((struct ctf_value){ .u = (uint64_t)(number), .size = 64, .present = 1 })
-#define F(number) ((struct ctf_value){ .f = (number), .size = 64, .present = 1 })
-#define T(string) ((struct ctf_value){ .bytes = (string), .size = sizeof(string) - 1, .present = 1 })
+#define U(number) ((struct kymo_ctf_value){ .u = (uint64_t)(number), .size = 64, .present = 1 })
+#define F(number) ((struct kymo_ctf_value){ .f = (number), .size = 64, .present = 1 })
+#define T(string) ((struct kymo_ctf_value){ .bytes = (string), .size = sizeof(string) - 1, .present = 1 })
 
 static void expect(struct seen *s, const char *text)
 {

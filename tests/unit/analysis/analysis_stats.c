@@ -26,7 +26,7 @@ struct feed {
 static int setup(void **state)
 {
 	struct feed *f = calloc(1, sizeof(*f));
-	struct err err;
+	struct kymo_err err;
 
 	assert_int_equal(model_create(&f->model, &err), 0);
 	assert_int_equal(stats_create(&f->stats, f->model, INT64_MIN, INT64_MAX, &err), 0);
@@ -47,11 +47,11 @@ static int teardown(void **state)
 /* Fields: name, value up to NULL; a name that begins with '"' has a text. */
 static void ev(struct feed *f, int64_t ns, const char *name, ...)
 {
-	struct ctf_event event = {
+	struct kymo_ctf_event event = {
 		.ns = ns, .clock_ns = ns, .vpid = f->pid, .vtid = f->tid, .trace = f->trace,
 		.stream = (unsigned)(f->trace * 100 + f->tid), .procname = "p",
 	};
-	const struct ctf_bind *bind;
+	const struct kymo_ctf_bind *bind;
 	const char *field;
 	unsigned count, i;
 	va_list list;
@@ -385,7 +385,7 @@ static void between_hosts(void **state)
 static void losses(void **state)
 {
 	struct feed *f = *state;
-	struct ctf_event loss = { .bound = CTF_LOSS, .lost = 1 };
+	struct kymo_ctf_event loss = { .bound = KYMO_CTF_LOSS, .lost = 1 };
 	const struct stats_loss *l;
 	int i;
 

@@ -13,7 +13,7 @@
 #include "analysis/system/system_profile.h"
 
 /* The rows of the bind tables, by name. */
-static int row(const struct ctf_bind *bind, unsigned count, const char *name)
+static int row(const struct kymo_ctf_bind *bind, unsigned count, const char *name)
 {
 	for (unsigned i = 0; i < count; i++)
 		if (strcmp(bind[i].event, name) == 0)
@@ -22,9 +22,9 @@ static int row(const struct ctf_bind *bind, unsigned count, const char *name)
 	return -1;
 }
 
-static struct ctf_event event_of(int bound, int64_t ns, uint64_t a, uint64_t b, uint64_t c)
+static struct kymo_ctf_event event_of(int bound, int64_t ns, uint64_t a, uint64_t b, uint64_t c)
 {
-	struct ctf_event event = { .bound = bound, .ns = ns, .vpid = 9, .vtid = 9, .procname = "p" };
+	struct kymo_ctf_event event = { .bound = bound, .ns = ns, .vpid = 9, .vtid = 9, .procname = "p" };
 	const uint64_t value[] = { a, b, c };
 
 	for (unsigned i = 0; i < 3; i++) {
@@ -36,7 +36,7 @@ static struct ctf_event event_of(int bound, int64_t ns, uint64_t a, uint64_t b, 
 
 static void switch_to(struct cputime *cputime, int64_t ns, uint64_t prev, uint64_t next)
 {
-	struct ctf_event event = event_of(0, ns, prev, next, 0);
+	struct kymo_ctf_event event = event_of(0, ns, prev, next, 0);
 
 	assert_int_equal(cputime_event(cputime, &event), 0);
 }
@@ -51,7 +51,7 @@ static uint64_t sum_of(const struct cputime *cputime, int32_t tid)
 
 static void cputime_loss(void **state)
 {
-	struct ctf_event loss = { .bound = CTF_LOSS, .procname = "" };
+	struct kymo_ctf_event loss = { .bound = KYMO_CTF_LOSS, .procname = "" };
 	struct cputime cputime;
 
 	(void)state;
@@ -83,8 +83,8 @@ static void cputime_window(void **state)
 
 static void memory(struct memory *m, const char *name, int64_t ns, uint64_t a, uint64_t b, uint64_t c)
 {
-	const struct ctf_bind *bind;
-	struct ctf_event event;
+	const struct kymo_ctf_bind *bind;
+	struct kymo_ctf_event event;
 	unsigned count;
 
 	bind = memory_bind(&count);
@@ -120,8 +120,8 @@ static void memory_window(void **state)
 
 static void call(struct profile *p, const char *name, int64_t ns, uint64_t address)
 {
-	const struct ctf_bind *bind;
-	struct ctf_event event;
+	const struct kymo_ctf_bind *bind;
+	struct kymo_ctf_event event;
 	unsigned count;
 
 	bind = profile_bind(p, &count);
@@ -159,7 +159,7 @@ static void profile_lost_exit(void **state)
 
 static void profile_loss_and_depth(void **state)
 {
-	struct ctf_event loss = { .bound = CTF_LOSS, .procname = "" };
+	struct kymo_ctf_event loss = { .bound = KYMO_CTF_LOSS, .procname = "" };
 	const struct profile_call *call_;
 	struct profile p;
 	unsigned i;

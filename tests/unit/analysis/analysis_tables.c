@@ -82,7 +82,7 @@ static struct rows *read_rows(struct tables *tables, const struct tables_request
 	struct rows *rows = calloc(1, sizeof(*rows));
 	const struct tables_row *row;
 	struct tables_scan *scan;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	int more;
 
 	assert_non_null(rows);
@@ -104,7 +104,7 @@ static struct rows *read_table(struct tables *tables, unsigned table)
 static struct tables *open_fixture(void)
 {
 	struct tables *tables;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (tables_open(&tables, (const char *const[]){ fixture }, 1, &err))
 		fail_msg("%s", err.text);
@@ -229,7 +229,7 @@ static void all_at_once(void **state)
 	unsigned at[TABLES] = { 0 };
 	const struct tables_row *row;
 	struct tables_scan *scan;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	int more;
 
 	(void)state;
@@ -262,7 +262,7 @@ static void half_a_scan(void **state)
 	struct rows *all = read_rows(tables, &messages);
 	struct tables_scan *first, *second;
 	const struct tables_row *row;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	(void)state;
 	assert_int_equal(tables_scan(tables, &messages, &first, &err), 0);
@@ -335,7 +335,7 @@ static void damaged(void **state)
 		const struct tables_row *row;
 		struct tables_scan *scan;
 		struct tables *tables;
-		struct err err = { 0 };
+		struct kymo_err err = { 0 };
 
 		memcpy(copy, stream, size);
 		for (unsigned j = 0; j < 1 + below(20); j++)

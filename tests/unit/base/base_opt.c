@@ -34,7 +34,7 @@ static const struct opt opts[] = {
 /* One parse; args are separated by blanks. */
 struct parsed {
 	struct target target;
-	struct err err;
+	struct kymo_err err;
 	char text[1024];
 	char *argv[128];
 	char **operand;
@@ -162,7 +162,7 @@ static void refusals(void **state)
 		struct parsed *p = parse(cases[i].line);
 
 		assert_int_equal(p->result, -1);
-		assert_int_equal(p->err.status, EXIT_USAGE);
+		assert_int_equal(p->err.status, KYMO_EXIT_USAGE);
 		if (!strstr(p->err.text, cases[i].says))
 			fail_msg("%s: '%s' lacks '%s'", cases[i].line, p->err.text, cases[i].says);
 	}

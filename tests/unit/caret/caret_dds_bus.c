@@ -34,7 +34,7 @@ static int set_up(void **state)
 static struct bus *join(void)
 {
 	struct bus *bus;
-	struct err err;
+	struct kymo_err err;
 
 	if (bus_open(&bus, domain, NULL, NULL, &err) < 0)
 		fail_msg("%s", err.text);
@@ -85,7 +85,7 @@ static int take(dds_entity_t reader, int *next)
 static void test_burst(void **state)
 {
 	struct bus *here = join(), *there = join();
-	struct err err;
+	struct kymo_err err;
 	dds_entity_t writer = bus_writer(here, BUS_STATUS, BURST * 2, &err);
 	dds_entity_t reader = bus_reader(there, BUS_STATUS, BUS_ALL, NULL, NULL, &err);
 	char *names[] = { (char *)"/camera" };
@@ -122,7 +122,7 @@ static void test_graph(void **state)
 			.node_entities_info_seq = { 1, 1, &node, false } };
 		rmw_dds_common_24_msg_dds__ParticipantEntitiesInfo_ info24 = {
 			.node_entities_info_seq = { 1, 1, &node24, false } };
-		struct err err;
+		struct kymo_err err;
 		dds_entity_t writer = bus_writer(here, topic[i], 1, &err), reader;
 		time_t until = time(NULL) + PATIENCE_S;
 		void *sample[1] = { 0 };

@@ -66,7 +66,7 @@ static bool still(time_t until)
 static struct bus *join(void)
 {
 	struct bus *bus;
-	struct err err;
+	struct kymo_err err;
 
 	if (bus_open(&bus, domain, NULL, NULL, &err) < 0)
 		fail_msg("%s", err.text);
@@ -79,7 +79,7 @@ static void test_hears(void **state)
 	struct bus *here = join(), *there = join();
 	time_t until = time(NULL) + PATIENCE_S;
 	struct clock *clock;
-	struct err err;
+	struct kymo_err err;
 	dds_entity_t writer = bus_writer(there, BUS_CLOCK, 1, &err);
 
 	(void)state;

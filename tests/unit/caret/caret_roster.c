@@ -165,7 +165,7 @@ static void test_sessions(void **state)
 	struct kymo_region *region = place->producer.region;
 	struct domain domain;
 	struct rundir dir;
-	struct err err;
+	struct kymo_err err;
 	char name[ROSTER_NAME_MAX];
 	const struct roster_process *process;
 	struct ros_domains ros = { { 1u << 6 } };
@@ -243,7 +243,7 @@ static void test_sessions(void **state)
 static void test_death(void **state)
 {
 	struct place *place = *state;
-	struct err err;
+	struct kymo_err err;
 
 	assert_int_equal(roster_open(&place->roster, place->run, &err), 0);
 	look(place);
@@ -265,7 +265,7 @@ static void test_domains(void **state)
 	struct ros_domains set = { { 0 } }, other = { { 0 } }, read;
 	struct json_object *array;
 	char text[32];
-	struct err err;
+	struct kymo_err err;
 
 	(void)state;
 	for (uint32_t number = 0; number < 256; number++)
@@ -311,7 +311,7 @@ static void test_start(void **state)
 {
 	char text[START_TEXT_MAX + 1] = "";
 	struct start start = { 0 };
-	struct err err;
+	struct kymo_err err;
 
 	(void)state;
 	assert_int_equal(start_set(&start, CARET_SELECT_NODES, NULL, &err), 0);

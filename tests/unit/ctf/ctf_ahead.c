@@ -140,26 +140,26 @@ static int remove_trace(void **state)
 	return system(command);
 }
 
-static const struct ctf_bind table[] = {
+static const struct kymo_ctf_bind table[] = {
 	{ "number", { "x", "extra" } }, { "text", { "s", "list" } }, { "rest", { "bytes" } },
 };
 
-static struct ctf_reader *open_trace(unsigned threads, bool only_bound)
+static struct kymo_ctf_reader *open_trace(unsigned threads, bool only_bound)
 {
-	struct ctf_reader *reader = NULL;
-	struct err err = { 0 };
+	struct kymo_ctf_reader *reader = NULL;
+	struct kymo_err err = { 0 };
 
-	if (ctf_open(directory, &reader, &err) || ctf_bind(reader, table, 3, &err))
+	if (kymo_ctf_open(directory, &reader, &err) || kymo_ctf_bind(reader, table, 3, &err))
 		fail_msg("%s", err.text);
-	ctf_only_bound(reader, only_bound);
-	ctf_threads(reader, threads);
+	kymo_ctf_only_bound(reader, only_bound);
+	kymo_ctf_threads(reader, threads);
 	return reader;
 }
 
-static void tell(struct ctf_reader *reader, const struct ctf_event *event, FILE *out, unsigned *losses)
+static void tell(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event, FILE *out, unsigned *losses)
 {
 	fprintf(out, "%u %d %lld %s ", event->stream, event->bound, (long long)event->ns, event->procname);
-	if (event->bound == CTF_LOSS) {
+	if (event->bound == KYMO_CTF_LOSS) {
 		fprintf(out, "%llu %llu\n", (unsigned long long)event->lost, (unsigned long long)event->lost_packets);
 		++*losses;
 	} else if (event->bound == 0) {
@@ -168,31 +168,31 @@ static void tell(struct ctf_reader *reader, const struct ctf_event *event, FILE 
 		fprintf(out, "%s %u %d\n", event->value[0].bytes, event->value[1].size,
 			event->value[1].size ? event->value[1].bytes[3] : 0);
 	} else {
-		ctf_print_event_json(reader, event, out);
+		kymo_ctf_print_event_json(reader, event, out);
 	}
 }
 
 /* Everything that comes, as text. */
 static char *transcript(unsigned threads, bool only_bound, bool window, size_t *size)
 {
-	struct ctf_reader *reader = open_trace(threads, only_bound);
-	struct ctf_event event;
+	struct kymo_ctf_reader *reader = open_trace(threads, only_bound);
+	struct kymo_ctf_event event;
 	unsigned losses = 0;
 	char *text = NULL;
 	FILE *out = open_memstream(&text, size);
 
 	if (window)
-		assert_int_equal(ctf_window(reader, 20000, 60000, NULL), 0);
+		assert_int_equal(kymo_ctf_window(reader, 20000, 60000, NULL), 0);
 	for (int pass = 0; pass < 2; pass++) {
-		while (ctf_next(reader, &event, NULL) > 0)
+		while (kymo_ctf_next(reader, &event, NULL) > 0)
 			tell(reader, &event, out, &losses);
-		assert_int_equal(ctf_next(reader, &event, NULL), 0);
-		assert_int_equal(ctf_rewind(reader, NULL), 0);
+		assert_int_equal(kymo_ctf_next(reader, &event, NULL), 0);
+		assert_int_equal(kymo_ctf_rewind(reader, NULL), 0);
 	}
 	assert_true(losses > (window ? 1 : 2 * 4 * STREAMS));
 	if (!window)
-		assert_int_equal(ctf_warning_count(reader), 2);
-	ctf_close(reader);
+		assert_int_equal(kymo_ctf_warning_count(reader), 2);
+	kymo_ctf_close(reader);
 	fclose(out);
 	assert_true(*size > 100000);
 	return text;
@@ -219,16 +219,16 @@ static void same(void **state)
 /* Who stops in the middle leaves nothing behind. */
 static void left_early(void **state)
 {
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 
 	(void)state;
 	for (unsigned i = 0; i < 20; i++) {
-		struct ctf_reader *reader = open_trace(3, i & 1);
+		struct kymo_ctf_reader *reader = open_trace(3, i & 1);
 
 		for (unsigned k = 0; k < i * i * 50; k++)
-			assert_int_equal(ctf_next(reader, &event, NULL), 1);
-		assert_int_equal(ctf_stream(reader, 1)->packets, PACKETS);
-		ctf_close(reader);
+			assert_int_equal(kymo_ctf_next(reader, &event, NULL), 1);
+		assert_int_equal(kymo_ctf_stream(reader, 1)->packets, PACKETS);
+		kymo_ctf_close(reader);
 	}
 }
 

@@ -4,14 +4,14 @@
 
 static void bindings(void **state)
 {
-	static const struct ctf_bind table[] = {
+	static const struct kymo_ctf_bind table[] = {
 		{ "a", { "number", "text", "list", "fixed", "bytes", "real", "missing", "cpu_id" } },
 		{ "b", { "number" } },
 		{ "not in this trace", { "x" } },
 	};
 	const int16_t list[3] = { 1, -2, 3 };
-	struct ctf_reader *reader;
-	struct ctf_event event;
+	struct kymo_ctf_reader *reader;
+	struct kymo_ctf_event event;
 	double real = 2.5;
 
 	(void)state;
@@ -45,7 +45,7 @@ static void bindings(void **state)
 	packet_end(0);
 	file_end();
 	reader = open_trace();
-	assert_int_equal(ctf_bind(reader, table, 3, NULL), 0);
+	assert_int_equal(kymo_ctf_bind(reader, table, 3, NULL), 0);
 	NEXT(reader, &event);
 	assert_int_equal(event.bound, 0);
 	assert_int_equal(event.clock_ns, 101);
@@ -69,26 +69,26 @@ static void bindings(void **state)
 	assert_int_equal(event.value[6].u, 0);
 	assert_int_equal(event.value[7].u, 3);		/* from the packet context */
 	NEXT(reader, &event);
-	assert_int_equal(event.bound, CTF_UNBOUND);
+	assert_int_equal(event.bound, KYMO_CTF_UNBOUND);
 	assert_string_equal(event.class->name, "c");
 	assert_string_equal(event.procname, "ab");
 	assert_string_equal(event.class->field[0].type, "string");
 	END(reader, &event);
-	assert_int_equal(ctf_warning_count(reader), 0);
-	ctf_close(reader);
+	assert_int_equal(kymo_ctf_warning_count(reader), 0);
+	kymo_ctf_close(reader);
 }
 
 /* Fields inside structures, variants, arrays and sequences; labels. */
 static void nested_bindings(void **state)
 {
-	static const struct ctf_bind table[] = {
+	static const struct kymo_ctf_bind table[] = {
 		{ "a", { "pose.at.x", "pose.y", "v.text", "v.pair.n", "points[2].x", "words[1]", "kind", "pose" } },
 		{ "b", { "grid[1][2]", "kinds[0]", "far[9]", "grid[1].x", "name[0]", "flags" } },
 	};
-	static const struct ctf_bind twice[] = { { "b", { "kinds[0]", "kinds[1]" } } };
-	struct err err = { 0 };
-	struct ctf_reader *reader;
-	struct ctf_event event;
+	static const struct kymo_ctf_bind twice[] = { { "b", { "kinds[0]", "kinds[1]" } } };
+	struct kymo_err err = { 0 };
+	struct kymo_ctf_reader *reader;
+	struct kymo_ctf_event event;
 	const float y = -1.5f;
 
 	(void)state;
@@ -128,7 +128,7 @@ static void nested_bindings(void **state)
 	packet_end(0);
 	file_end();
 	reader = open_trace();
-	assert_int_equal(ctf_bind(reader, table, 2, &err), 0);
+	assert_int_equal(kymo_ctf_bind(reader, table, 2, &err), 0);
 	for (unsigned i = 0; i < 2; i++) {
 		NEXT(reader, &event);
 		assert_int_equal(event.value[0].u, 0x1234);
@@ -144,23 +144,23 @@ static void nested_bindings(void **state)
 		if (i)
 			assert_string_equal(event.value[5].bytes, "second");
 		assert_int_equal(event.value[6].u, 2);
-		assert_string_equal(ctf_label(&event, 6), "TEXT");
-		assert_null(ctf_label(&event, 0));
+		assert_string_equal(kymo_ctf_label(&event, 6), "TEXT");
+		assert_null(kymo_ctf_label(&event, 0));
 		assert_false(event.value[7].present);
 	}
 	NEXT(reader, &event);
 	assert_int_equal(event.value[0].u, 15);
 	assert_int_equal(event.value[1].u, 7);
-	assert_string_equal(ctf_label(&event, 1), "PAIR");
+	assert_string_equal(kymo_ctf_label(&event, 1), "PAIR");
 	assert_false(event.value[2].present);	/* there are two */
-	assert_null(ctf_label(&event, 2));
+	assert_null(kymo_ctf_label(&event, 2));
 	assert_false(event.value[3].present);
 	assert_false(event.value[4].present);
 	assert_int_equal(event.value[5].u, 5);
 	END(reader, &event);
-	assert_int_equal(ctf_bind(reader, twice, 1, &err), -1);
+	assert_int_equal(kymo_ctf_bind(reader, twice, 1, &err), -1);
 	assert_non_null(strstr(err.text, "kinds[1]"));
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 }
 
 int main(void)

@@ -29,7 +29,7 @@
 #define EVENTS 7		/* in a packet */
 
 static char directory[] = "/dev/shm/kymo-grow.XXXXXX";
-static struct ctf_reader *reader;
+static struct kymo_ctf_reader *reader;
 static uint64_t now = 1000;
 static unsigned classes;	/* that the metadata have, all of it */
 static unsigned expected, given;
@@ -37,23 +37,23 @@ static unsigned expected, given;
 /* What came of each class: x counts up, so that what is missing, doubled or out of order shows. */
 static uint64_t next_written[CLASSES], next_given[CLASSES];
 
-static const struct ctf_bind *table(void)
+static const struct kymo_ctf_bind *table(void)
 {
 	static char name[CLASSES][8];
-	static struct ctf_bind bind[CLASSES];
+	static struct kymo_ctf_bind bind[CLASSES];
 
 	for (unsigned i = 0; i < CLASSES; i++) {
 		snprintf(name[i], sizeof name[i], "e%u", i);
-		bind[i] = (struct ctf_bind) { name[i], { "x" } };
+		bind[i] = (struct kymo_ctf_bind) { name[i], { "x" } };
 	}
 	return bind;
 }
 
 static void drain(void)
 {
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 
-	while (ctf_next(reader, &event, NULL) > 0) {
+	while (kymo_ctf_next(reader, &event, NULL) > 0) {
 		assert_in_range(event.bound, 0, CLASSES - 1);
 		assert_string_equal(event.class->name, table()[event.bound].event);
 		assert_int_equal(event.value[0].u, next_given[event.bound]++);
@@ -63,13 +63,13 @@ static void drain(void)
 
 static void look_again(void)
 {
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
-	if (ctf_refresh(reader, &err) < 0)
+	if (kymo_ctf_refresh(reader, &err) < 0)
 		fail_msg("%s", err.text);
 	drain();
-	if (ctf_warning_count(reader))
-		fail_msg("%s", ctf_warning(reader, 0));
+	if (kymo_ctf_warning_count(reader))
+		fail_msg("%s", kymo_ctf_warning(reader, 0));
 	assert_int_equal(given, expected);
 }
 
@@ -145,12 +145,12 @@ static void append_packet(struct out *out, unsigned events)
 
 static void open_reader(void)
 {
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
-	if (ctf_open(directory, &reader, &err) || ctf_bind(reader, table(), CLASSES, &err))
+	if (kymo_ctf_open(directory, &reader, &err) || kymo_ctf_bind(reader, table(), CLASSES, &err))
 		fail_msg("%s", err.text);
-	ctf_growing(reader, true);
-	ctf_only_bound(reader, true);
+	kymo_ctf_growing(reader, true);
+	kymo_ctf_only_bound(reader, true);
 }
 
 static void begin(const char *metadata)
@@ -184,26 +184,26 @@ static void grows(void **state)
 			append_packet(&out[(unsigned)rand() % classes], (unsigned)rand() % EVENTS);
 	}
 	assert_int_equal(classes, CLASSES);
-	assert_int_equal(ctf_class_count(reader), CLASSES);
+	assert_int_equal(kymo_ctf_class_count(reader), CLASSES);
 	for (unsigned i = 0; i < CLASSES; i++)
-		assert_int_equal(ctf_class(reader, i)->index, i);
-	assert_int_equal(ctf_refresh(reader, NULL), 0);		/* nothing new */
+		assert_int_equal(kymo_ctf_class(reader, i)->index, i);
+	assert_int_equal(kymo_ctf_refresh(reader, NULL), 0);		/* nothing new */
 	/* From the beginning it is the same. */
 	given = 0;
 	memset(next_given, 0, sizeof next_given);
-	assert_int_equal(ctf_rewind(reader, NULL), 0);
+	assert_int_equal(kymo_ctf_rewind(reader, NULL), 0);
 	drain();
 	assert_int_equal(given, expected);
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 	/* Packets that are all there look the same to who does not wait. */
 	open_reader();
-	ctf_growing(reader, false);
+	kymo_ctf_growing(reader, false);
 	given = 0;
 	memset(next_given, 0, sizeof next_given);
 	drain();
 	assert_int_equal(given, expected);
-	assert_int_equal(ctf_warning_count(reader), 0);
-	assert_int_equal(ctf_refresh(reader, NULL), -1);
+	assert_int_equal(kymo_ctf_warning_count(reader), 0);
+	assert_int_equal(kymo_ctf_refresh(reader, NULL), -1);
 }
 
 /* The next file of a stream (rotation), and another trace below the same directory. */
@@ -220,8 +220,8 @@ static void files_and_traces(void **state)
 		append_packet(&out, EVENTS);
 	for (unsigned i = 0; i < 3; i++)
 		append_packet(&next, EVENTS);
-	assert_int_equal(ctf_stream_count(reader), 1);
-	assert_int_equal(ctf_stream(reader, 0)->packets, 6);
+	assert_int_equal(kymo_ctf_stream_count(reader), 1);
+	assert_int_equal(kymo_ctf_stream(reader, 0)->packets, 6);
 	snprintf(path, sizeof path, "%s/b", directory);
 	mkdir(path, 0700);
 	look_again();
@@ -229,16 +229,16 @@ static void files_and_traces(void **state)
 	       sizeof(METADATA "event { name = e2; id = 14; fields := struct { string s; " U(64) " _x; }; };") - 1, 0);
 	for (unsigned i = 0; i < 3; i++)
 		append_packet(&more, EVENTS);
-	assert_int_equal(ctf_trace_count(reader), 2);
-	assert_int_equal(ctf_stream_count(reader), 2);
-	assert_int_equal(ctf_stream(reader, 1)->trace, 1);
+	assert_int_equal(kymo_ctf_trace_count(reader), 2);
+	assert_int_equal(kymo_ctf_stream_count(reader), 2);
+	assert_int_equal(kymo_ctf_stream(reader, 1)->trace, 1);
 }
 
 /* Metadata that are those of another trace all at once: told, and what was there stays. */
 static void replaced(void **state)
 {
 	struct out out = { "s", 1, 0, 0 };
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	char path[100];
 	FILE *file;
 
@@ -250,12 +250,12 @@ static void replaced(void **state)
 	file = fopen(path, "w");
 	fputs(METADATA "event { name = other; id = 0; };", file);
 	fclose(file);
-	assert_int_equal(ctf_refresh(reader, &err), -1);
+	assert_int_equal(kymo_ctf_refresh(reader, &err), -1);
 	assert_non_null(strstr(err.text, "was replaced"));
-	assert_int_equal(ctf_class_count(reader), 1);
+	assert_int_equal(kymo_ctf_class_count(reader), 1);
 	given = 0;
 	memset(next_given, 0, sizeof next_given);
-	assert_int_equal(ctf_rewind(reader, NULL), 0);
+	assert_int_equal(kymo_ctf_rewind(reader, NULL), 0);
 	drain();
 	assert_int_equal(given, EVENTS);
 }
@@ -265,7 +265,7 @@ static int clean(void **state)
 	char command[100];
 
 	(void)state;
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 	reader = NULL;
 	classes = expected = given = 0;
 	memset(next_written, 0, sizeof next_written);

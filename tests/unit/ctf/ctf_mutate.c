@@ -109,40 +109,40 @@ static void store(const char *name, const struct text *text)
 
 static void read_all(bool print, bool only_bound)
 {
-	static const struct ctf_bind table[] = {
+	static const struct kymo_ctf_bind table[] = {
 		{ "ros2:rcl_init", { "context_handle", "version", "vpid", "procname" } },
 		{ "ros2:rmw_publisher_init", { "gid", "rmw_publisher_handle", "cpu_id" } },
 		{ "ros2:callback_start", { "callback", "is_intra_process" } },
 		{ "ros2:rcl_lifecycle_transition", { "start_label", "goal_label" } },
 	};
-	struct ctf_reader *reader;
-	struct ctf_event event;
-	struct err err = { 0 };
+	struct kymo_ctf_reader *reader;
+	struct kymo_ctf_event event;
+	struct kymo_err err = { 0 };
 	unsigned count = 0;
 
-	if (ctf_open(directory, &reader, &err)) {
+	if (kymo_ctf_open(directory, &reader, &err)) {
 		refused++;
-		assert_int_equal(err.status, EXIT_INPUT);
+		assert_int_equal(err.status, KYMO_EXIT_INPUT);
 		assert_true(err.text[0]);
 		return;
 	}
 	opened++;
-	assert_int_equal(ctf_bind(reader, table, sizeof table / sizeof table[0], &err), 0);
-	ctf_only_bound(reader, only_bound);
-	while (ctf_next(reader, &event, &err) > 0) {
+	assert_int_equal(kymo_ctf_bind(reader, table, sizeof table / sizeof table[0], &err), 0);
+	kymo_ctf_only_bound(reader, only_bound);
+	while (kymo_ctf_next(reader, &event, &err) > 0) {
 		assert_true(count++ < EVENTS_MAX);
 		for (unsigned i = 0; event.bound == 3 && i < 2; i++)
 			if (event.value[i].present && event.value[i].bytes)
 				fputs(event.value[i].bytes, null);
 		fputs(event.procname, null);
 		if (print)
-			ctf_print_event(reader, &event, null);
+			kymo_ctf_print_event(reader, &event, null);
 		else
-			ctf_print_event_json(reader, &event, null);
+			kymo_ctf_print_event_json(reader, &event, null);
 	}
-	for (unsigned i = 0; i < ctf_stream_count(reader); i++)
-		assert_true(ctf_stream(reader, i)->packets <= STREAM_BYTES);
-	ctf_close(reader);
+	for (unsigned i = 0; i < kymo_ctf_stream_count(reader); i++)
+		assert_true(kymo_ctf_stream(reader, i)->packets <= STREAM_BYTES);
+	kymo_ctf_close(reader);
 }
 
 static void damaged_copies(void **state)

@@ -98,7 +98,7 @@ static long readable(const char *name, bool *cut)
 {
 	static uint8_t got[BYTES + 1];
 	struct packed *packed;
-	struct err err;
+	struct kymo_err err;
 	ssize_t size = 0, part;
 	int fd = open(in(name), O_RDONLY);
 
@@ -139,7 +139,7 @@ static void at_any_offset(void **state)
 {
 	struct packed *packed;
 	uint8_t part[3 * FRAME];
-	struct err err;
+	struct kymo_err err;
 	int fd;
 
 	(void)state;

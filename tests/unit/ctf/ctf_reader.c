@@ -15,13 +15,13 @@
 static void expect_times(const uint64_t *times, unsigned count)
 {
 	for (int only = 0; only < 2; only++) {
-		static const struct ctf_bind table[] = { { "c", { NULL } } };
-		struct ctf_reader *reader = open_trace();
-		struct ctf_event event;
+		static const struct kymo_ctf_bind table[] = { { "c", { NULL } } };
+		struct kymo_ctf_reader *reader = open_trace();
+		struct kymo_ctf_event event;
 
 		/* Times behind events that are passed over must be right as well. */
-		ctf_bind(reader, table, 1, NULL);
-		ctf_only_bound(reader, only);
+		kymo_ctf_bind(reader, table, 1, NULL);
+		kymo_ctf_only_bound(reader, only);
 		for (unsigned i = 0; i < count; i++) {
 			if (only && i + 1 < count)
 				continue;
@@ -30,8 +30,8 @@ static void expect_times(const uint64_t *times, unsigned count)
 		}
 		assert_int_equal(event.bound, 0);
 		END(reader, &event);
-		assert_int_equal(ctf_warning_count(reader), 0);
-		ctf_close(reader);
+		assert_int_equal(kymo_ctf_warning_count(reader), 0);
+		kymo_ctf_close(reader);
 	}
 }
 
@@ -95,8 +95,8 @@ static void compact_header(void **state)
 
 static void slow_clock(void **state)
 {
-	struct ctf_reader *reader;
-	struct ctf_event event;
+	struct kymo_ctf_reader *reader;
+	struct kymo_ctf_event event;
 
 	(void)state;
 	metadata("trace { major = 1; minor = 8; byte_order = le; packet.header := struct { " U(32) " magic; "
@@ -112,7 +112,7 @@ static void slow_clock(void **state)
 	NEXT(reader, &event);
 	assert_int_equal(event.clock_ns, 2000000000000000000ull * 1000000000 + 333333333);
 	assert_int_equal((uint64_t)event.ns - event.clock_ns, 10333333333);
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 }
 
 /* ---- loss, files ---- */
@@ -129,8 +129,8 @@ static void one_packet(uint64_t time, unsigned x)
 
 static void loss(void **state)
 {
-	struct ctf_reader *reader;
-	struct ctf_event event;
+	struct kymo_ctf_reader *reader;
+	struct kymo_ctf_event event;
 
 	(void)state;
 	metadata(SIMPLE);
@@ -145,38 +145,38 @@ static void loss(void **state)
 	file_end();
 	reader = open_trace();
 	NEXT(reader, &event);
-	assert_int_equal(event.bound, CTF_LOSS);
+	assert_int_equal(event.bound, KYMO_CTF_LOSS);
 	assert_int_equal(event.lost, 0xfffffff0);
 	NEXT(reader, &event);
-	assert_int_equal(event.bound, CTF_UNBOUND);
+	assert_int_equal(event.bound, KYMO_CTF_UNBOUND);
 	NEXT(reader, &event);
-	assert_int_equal(event.bound, CTF_LOSS);
+	assert_int_equal(event.bound, KYMO_CTF_LOSS);
 	assert_int_equal(event.lost, 20);
 	assert_int_equal(event.loss_begin_ns, 100);
 	assert_int_equal(event.loss_end_ns, 200);
 	assert_null(event.class);
 	NEXT(reader, &event);
 	NEXT(reader, &event);
-	assert_int_equal(event.bound, CTF_LOSS);
+	assert_int_equal(event.bound, KYMO_CTF_LOSS);
 	assert_int_equal(event.lost, 0);
 	assert_int_equal(event.lost_packets, 3);
 	assert_int_equal(event.loss_end_ns, 300);
 	NEXT(reader, &event);
 	END(reader, &event);
-	assert_int_equal(ctf_warning_count(reader), 1);
-	assert_non_null(strstr(ctf_warning(reader, 0), "goes backwards"));
-	assert_int_equal(ctf_stream(reader, 0)->lost, 0xfffffff0 + 20ull);
-	assert_int_equal(ctf_stream(reader, 0)->lost_packets, 3);
-	assert_int_equal(ctf_stream(reader, 0)->packets, 3);
-	assert_int_equal(ctf_stream(reader, 0)->begin_ns, 100);
-	assert_int_equal(ctf_stream(reader, 0)->end_ns, 300);
-	ctf_close(reader);
+	assert_int_equal(kymo_ctf_warning_count(reader), 1);
+	assert_non_null(strstr(kymo_ctf_warning(reader, 0), "goes backwards"));
+	assert_int_equal(kymo_ctf_stream(reader, 0)->lost, 0xfffffff0 + 20ull);
+	assert_int_equal(kymo_ctf_stream(reader, 0)->lost_packets, 3);
+	assert_int_equal(kymo_ctf_stream(reader, 0)->packets, 3);
+	assert_int_equal(kymo_ctf_stream(reader, 0)->begin_ns, 100);
+	assert_int_equal(kymo_ctf_stream(reader, 0)->end_ns, 300);
+	kymo_ctf_close(reader);
 }
 
 static void torn_tail(void **state)
 {
-	struct ctf_reader *reader;
-	struct ctf_event event;
+	struct kymo_ctf_reader *reader;
+	struct kymo_ctf_event event;
 
 	(void)state;
 	for (size_t cut = 8; cut < 30; cut++) {
@@ -193,19 +193,19 @@ static void torn_tail(void **state)
 		packet_end(cut);
 		file_end();
 		reader = open_trace();
-		while (ctf_next(reader, &event, NULL) > 0)
+		while (kymo_ctf_next(reader, &event, NULL) > 0)
 			count++;
 		/* 8 bytes of padding may go, then 11 bytes an event. */
 		assert_int_equal(count, 4 - (cut - 8 + 10) / 11);
-		assert_int_equal(ctf_warning_count(reader), cut != 8);
-		ctf_close(reader);
+		assert_int_equal(kymo_ctf_warning_count(reader), cut != 8);
+		kymo_ctf_close(reader);
 	}
 }
 
 static void rotation_and_overlap(void **state)
 {
-	struct ctf_reader *reader;
-	struct ctf_event event;
+	struct kymo_ctf_reader *reader;
+	struct kymo_ctf_event event;
 
 	(void)state;
 	metadata(SIMPLE);
@@ -224,25 +224,25 @@ static void rotation_and_overlap(void **state)
 	one_packet(300, 3);
 	file_end();
 	reader = open_trace();
-	assert_int_equal(ctf_stream_count(reader), 3);
+	assert_int_equal(kymo_ctf_stream_count(reader), 3);
 	for (unsigned i = 0; i < 5; i++) {
 		static const uint64_t times[] = { 100, 100, 300, 500, 600 };
 
 		NEXT(reader, &event);
-		assert_int_equal(event.bound, CTF_UNBOUND);
+		assert_int_equal(event.bound, KYMO_CTF_UNBOUND);
 		assert_int_equal(event.clock_ns, times[i]);
 	}
 	END(reader, &event);
-	assert_int_equal(ctf_warning_count(reader), 0);
-	ctf_close(reader);
+	assert_int_equal(kymo_ctf_warning_count(reader), 0);
+	kymo_ctf_close(reader);
 }
 
 /* Many streams with many equal times: time order, then order of streams, then of the file. */
 static void merge(void **state)
 {
-	static const struct ctf_bind table[] = { { "a", { "x" } } };
-	struct ctf_reader *reader;
-	struct ctf_event event;
+	static const struct kymo_ctf_bind table[] = { { "a", { "x" } } };
+	struct kymo_ctf_reader *reader;
+	struct kymo_ctf_event event;
 	uint64_t last = 0, seen = 0, window = 0;
 	unsigned last_x = 0;
 
@@ -267,8 +267,8 @@ static void merge(void **state)
 		file_end();
 	}
 	reader = open_trace();
-	assert_int_equal(ctf_bind(reader, table, 1, NULL), 0);
-	while (ctf_next(reader, &event, NULL) > 0) {
+	assert_int_equal(kymo_ctf_bind(reader, table, 1, NULL), 0);
+	while (kymo_ctf_next(reader, &event, NULL) > 0) {
 		assert_true(event.clock_ns > last || (event.clock_ns == last && event.value[0].u >= last_x));
 		assert_int_equal(event.value[0].u, event.stream);
 		last = event.clock_ns;
@@ -277,20 +277,20 @@ static void merge(void **state)
 		window += last >= 30 && last <= 60;
 	}
 	assert_int_equal(seen, 17 * 200);
-	assert_int_equal(ctf_window(reader, 1000030, 1000060, NULL), 0);
-	for (seen = 0; ctf_next(reader, &event, NULL) > 0; seen++)
+	assert_int_equal(kymo_ctf_window(reader, 1000030, 1000060, NULL), 0);
+	for (seen = 0; kymo_ctf_next(reader, &event, NULL) > 0; seen++)
 		assert_true(event.clock_ns >= 30 && event.clock_ns <= 60);
 	assert_int_equal(seen, window);
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 }
 
 /* An event larger than the piece of the file that is kept in memory. */
 static void huge_event(void **state)
 {
-	static const struct ctf_bind table[] = { { "a", { "s" } } };
+	static const struct kymo_ctf_bind table[] = { { "a", { "s" } } };
 	static char text[1500000];
-	struct ctf_reader *reader;
-	struct ctf_event event;
+	struct kymo_ctf_reader *reader;
+	struct kymo_ctf_event event;
 
 	(void)state;
 	memset(text, 'x', sizeof text - 1);
@@ -304,21 +304,21 @@ static void huge_event(void **state)
 	packet_end(0);
 	file_end();
 	reader = open_trace();
-	ctf_bind(reader, table, 1, NULL);
+	kymo_ctf_bind(reader, table, 1, NULL);
 	for (unsigned i = 0; i < 3; i++) {
 		NEXT(reader, &event);
 		assert_int_equal(event.value[0].size, i == 1 ? sizeof text - 1 : 5);
 		assert_string_equal(event.value[0].bytes, i == 1 ? text : "short");
 	}
 	END(reader, &event);
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 }
 
 /* An index saves reading; one that lies must not change what is read. */
 static void indexes(void **state)
 {
-	struct ctf_reader *reader;
-	struct ctf_event event;
+	struct kymo_ctf_reader *reader;
+	struct kymo_ctf_event event;
 	uint64_t entries[40][9];
 	char path[300];
 
@@ -363,23 +363,23 @@ static void indexes(void **state)
 		fwrite(entries, lie == 6 ? sizeof entries / 2 : lie == 7 ? 100 : sizeof entries, 1, index);
 		fclose(index);
 		reader = open_trace();
-		assert_int_equal(ctf_stream(reader, 0)->packets, 40);
-		assert_int_equal(ctf_stream(reader, 0)->lost, 3);
-		assert_int_equal(ctf_stream(reader, 0)->lost_packets, 1);
-		assert_int_equal(ctf_stream(reader, 0)->begin_ns, 1000);
-		assert_int_equal(ctf_stream(reader, 0)->end_ns, 1390);
+		assert_int_equal(kymo_ctf_stream(reader, 0)->packets, 40);
+		assert_int_equal(kymo_ctf_stream(reader, 0)->lost, 3);
+		assert_int_equal(kymo_ctf_stream(reader, 0)->lost_packets, 1);
+		assert_int_equal(kymo_ctf_stream(reader, 0)->begin_ns, 1000);
+		assert_int_equal(kymo_ctf_stream(reader, 0)->end_ns, 1390);
 		/* Loss before packet 30 is in the window, that before packet 20 is not. */
-		ctf_window(reader, 1000000 + 1300, 1000000 + 1310, NULL);
+		kymo_ctf_window(reader, 1000000 + 1300, 1000000 + 1310, NULL);
 		NEXT(reader, &event);
-		assert_int_equal(event.bound, CTF_LOSS);
+		assert_int_equal(event.bound, KYMO_CTF_LOSS);
 		assert_int_equal(event.lost, 1);
 		NEXT(reader, &event);
 		assert_int_equal(event.clock_ns, 1300);
 		NEXT(reader, &event);
 		assert_int_equal(event.clock_ns, 1310);
 		END(reader, &event);
-		assert_int_equal(ctf_warning_count(reader), 0);
-		ctf_close(reader);
+		assert_int_equal(kymo_ctf_warning_count(reader), 0);
+		kymo_ctf_close(reader);
 	}
 }
 
@@ -387,8 +387,8 @@ static void indexes(void **state)
 
 static void foreign_files(void **state)
 {
-	struct ctf_reader *reader;
-	struct ctf_event event;
+	struct kymo_ctf_reader *reader;
+	struct kymo_ctf_event event;
 
 	(void)state;
 	metadata(SIMPLE);
@@ -400,40 +400,40 @@ static void foreign_files(void **state)
 	write_text("kymo.json", "{}");
 	write_text(".hidden", "x");
 	reader = open_trace();
-	assert_int_equal(ctf_stream_count(reader), 1);
-	assert_int_equal(ctf_warning_count(reader), 1);
-	assert_non_null(strstr(ctf_warning(reader, 0), "garbage: byte 0: no CTF packet begins here"));
+	assert_int_equal(kymo_ctf_stream_count(reader), 1);
+	assert_int_equal(kymo_ctf_warning_count(reader), 1);
+	assert_non_null(strstr(kymo_ctf_warning(reader, 0), "garbage: byte 0: no CTF packet begins here"));
 	NEXT(reader, &event);
 	END(reader, &event);
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 }
 
 static void no_trace(void **state)
 {
-	struct ctf_reader *reader;
-	struct err err = { 0 };
+	struct kymo_ctf_reader *reader;
+	struct kymo_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(ctf_open("/nowhere/at/all", &reader, &err), -1);
-	assert_int_equal(err.status, EXIT_INPUT);
+	assert_int_equal(kymo_ctf_open("/nowhere/at/all", &reader, &err), -1);
+	assert_int_equal(err.status, KYMO_EXIT_INPUT);
 	assert_non_null(strstr(err.text, "/nowhere/at/all: No such file"));
-	assert_int_equal(ctf_open(directory, &reader, &err), -1);
+	assert_int_equal(kymo_ctf_open(directory, &reader, &err), -1);
 	assert_non_null(strstr(err.text, "no CTF trace is here"));
 	metadata("nonsense");
-	assert_int_equal(ctf_open(directory, &reader, &err), -1);
+	assert_int_equal(kymo_ctf_open(directory, &reader, &err), -1);
 	assert_non_null(strstr(err.text, "metadata:1:1: expected trace"));
 	metadata("");
-	assert_int_equal(ctf_open(directory, &reader, &err), -1);
+	assert_int_equal(kymo_ctf_open(directory, &reader, &err), -1);
 	assert_non_null(strstr(err.text, "the metadata is empty"));
 }
 
 static void expect_refused(const char *text, const char *says)
 {
-	struct ctf_reader *reader;
-	struct err err = { 0 };
+	struct kymo_ctf_reader *reader;
+	struct kymo_err err = { 0 };
 
 	metadata(text);
-	assert_int_equal(ctf_open(directory, &reader, &err), -1);
+	assert_int_equal(kymo_ctf_open(directory, &reader, &err), -1);
 	if (!strstr(err.text, says))
 		fail_msg("expected \"%s\", got \"%s\"", says, err.text);
 }
@@ -470,8 +470,8 @@ static void doubling_types(void **state)
 /* An array of nothing takes no bytes; it must not take for ever either. */
 static void array_of_nothing(void **state)
 {
-	struct ctf_reader *reader;
-	struct ctf_event event;
+	struct kymo_ctf_reader *reader;
+	struct kymo_ctf_event event;
 	FILE *null = fopen("/dev/null", "w");
 
 	(void)state;
@@ -485,9 +485,9 @@ static void array_of_nothing(void **state)
 	packet_end(0);
 	file_end();
 	reader = open_trace();
-	while (ctf_next(reader, &event, NULL) > 0)
-		ctf_print_event(reader, &event, null);
-	ctf_close(reader);
+	while (kymo_ctf_next(reader, &event, NULL) > 0)
+		kymo_ctf_print_event(reader, &event, null);
+	kymo_ctf_close(reader);
 	fclose(null);
 }
 

@@ -12,7 +12,7 @@
 
 #define TRACE "trace { major = 1; minor = 8; byte_order = le; };\n"
 
-static struct ctf_metadata *parse(const char *text, struct err *err)
+static struct ctf_metadata *parse(const char *text, struct kymo_err *err)
 {
 	struct ctf_metadata *metadata = NULL;
 	char *copy = strdup(text);
@@ -35,7 +35,7 @@ static const struct ctf_type *field(const struct ctf_metadata *m, unsigned event
 
 static void scalars(void **state)
 {
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	struct ctf_metadata *m = parse("/* CTF 1.8 */" TRACE
 		"typealias integer { size = 0x40; align = 010; signed = true; base = hex; } := unsigned long int;\n"
 		"typedef integer { size = 3; } u3, u3x2[2];\n"
@@ -75,7 +75,7 @@ static void scalars(void **state)
 
 static void compounds(void **state)
 {
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	struct ctf_metadata *m = parse(TRACE
 		"typealias integer { size = 8; } := u8;\n"
 		"enum color : u8 { red, green = 5, blue, \"light blue\" = 9 ... 11, };\n"
@@ -111,7 +111,7 @@ static void compounds(void **state)
 
 static void blocks(void **state)
 {
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	struct ctf_metadata *m = parse(
 		"env { hostname = \"h\"; vpid = -4; };\n"
 		"clock { name = a; freq = 5; offset_s = -2; offset = 3; uuid = \"x\"; };\n"
@@ -147,7 +147,7 @@ static void torn_ends(void **state)
 
 	(void)state;
 	for (size_t size = strlen(TRACE); size < sizeof whole; size++) {
-		struct err err = { 0 };
+		struct kymo_err err = { 0 };
 		char text[sizeof whole];
 		struct ctf_metadata *m;
 		uint32_t events;
@@ -169,7 +169,7 @@ static void deep_containers(void **state)
 	enum { COUNT = 4000000 };
 	static char text[sizeof TRACE + 5 * COUNT];
 	struct ctf_metadata *m;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	size_t used = sizeof TRACE - 1;
 
 	(void)state;
@@ -203,11 +203,11 @@ static void errors_have_places(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct err err = { 0 };
+		struct kymo_err err = { 0 };
 		struct ctf_metadata *m = parse(cases[i].text, &err);
 
 		assert_null(m);
-		assert_int_equal(err.status, EXIT_INPUT);
+		assert_int_equal(err.status, KYMO_EXIT_INPUT);
 		if (!strstr(err.text, cases[i].says))
 			fail_msg("expected \"%s\", got \"%s\"", cases[i].says, err.text);
 	}
@@ -219,7 +219,7 @@ static void depth_is_bounded(void **state)
 	size_t count = 100000, at;
 	char *text = malloc(strlen(nested) + count * strlen(open) + 1);
 	struct ctf_metadata *m = NULL;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	(void)state;
 	at = strlen(nested);
@@ -246,7 +246,7 @@ static void packets(void **state)
 	for (int big = 0; big < 2; big++) {
 		struct ctf_metadata *m = NULL;
 		char text[2 * 128] = { 0 };
-		struct err err = { 0 };
+		struct kymo_err err = { 0 };
 
 		for (int i = 0; i < 2; i++) {
 			char *packet = text + i * 128;

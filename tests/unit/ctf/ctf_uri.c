@@ -22,8 +22,8 @@ static const char metadata[] =
 static void uri_of_a_class(void **state)
 {
 	char directory[] = "/tmp/kymo-uri-XXXXXX", path[64];
-	struct ctf_reader *reader;
-	struct err err = { 0 };
+	struct kymo_ctf_reader *reader;
+	struct kymo_err err = { 0 };
 	FILE *file;
 
 	(void)state;
@@ -33,16 +33,16 @@ static void uri_of_a_class(void **state)
 	assert_non_null(file);
 	assert_true(fputs(metadata, file) >= 0);
 	assert_int_equal(fclose(file), 0);
-	if (ctf_open(directory, &reader, &err))
+	if (kymo_ctf_open(directory, &reader, &err))
 		fail_msg("%s", err.text);
-	assert_int_equal(ctf_class_count(reader), 3);
-	assert_null(ctf_class(reader, 0)->uri);
-	assert_int_equal(ctf_class(reader, 0)->loglevel, 13);
-	assert_string_equal(ctf_class(reader, 1)->uri, "kymo:begin");
-	assert_int_equal(ctf_class(reader, 1)->loglevel, 13);
-	assert_null(ctf_class(reader, 2)->uri);
-	assert_int_equal(ctf_class(reader, 2)->loglevel, -1);
-	ctf_close(reader);
+	assert_int_equal(kymo_ctf_class_count(reader), 3);
+	assert_null(kymo_ctf_class(reader, 0)->uri);
+	assert_int_equal(kymo_ctf_class(reader, 0)->loglevel, 13);
+	assert_string_equal(kymo_ctf_class(reader, 1)->uri, "kymo:begin");
+	assert_int_equal(kymo_ctf_class(reader, 1)->loglevel, 13);
+	assert_null(kymo_ctf_class(reader, 2)->uri);
+	assert_int_equal(kymo_ctf_class(reader, 2)->loglevel, -1);
+	kymo_ctf_close(reader);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(rmdir(directory), 0);
 }

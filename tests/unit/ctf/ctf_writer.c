@@ -50,7 +50,7 @@ static struct ctf_writer *create(const char *dir)
 		.version_minor = 1,
 	};
 	struct ctf_writer *writer = NULL;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (ctf_writer_create(dir, &desc, &writer, &err) < 0)
 		fail_msg("%s", err.text);

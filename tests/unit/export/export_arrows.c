@@ -54,9 +54,9 @@ static int teardown(void **state)
 /* An event of process and thread 1; fields are name, value pairs up to NULL, '"' begins a text's. */
 static void emit(struct fixture *f, int64_t ns, const char *name, ...)
 {
-	struct ctf_event event = { .ns = ns, .vpid = 1, .vtid = 1, .procname = "p" };
+	struct kymo_ctf_event event = { .ns = ns, .vpid = 1, .vtid = 1, .procname = "p" };
 	unsigned count, i;
-	const struct ctf_bind *bind = model_bind(f->exporter.model, &count);
+	const struct kymo_ctf_bind *bind = model_bind(f->exporter.model, &count);
 	const char *field;
 	va_list list;
 

@@ -382,7 +382,7 @@ static void many_names(void **state)
 static void disk_full(void **state)
 {
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	struct pft *pft;
 
 	(void)state;
@@ -391,7 +391,7 @@ static void disk_full(void **state)
 	assert_true(pft_failed(pft));
 	write_workload(pft);
 	assert_int_equal(pft_close(pft, &err), -1);
-	assert_int_equal(err.status, EXIT_FAILED);
+	assert_int_equal(err.status, KYMO_EXIT_FAILED);
 	assert_non_null(strstr(err.text, strerror(ENOSPC)));
 	close(fd);
 }

@@ -83,7 +83,7 @@ static uint64_t compare(const struct kformat *format, size_t size)
 {
 	struct ksource *outer, *inner, *source;
 	uint64_t lost, ignored, happened, at_least, at_most;
-	struct err err;
+	struct kymo_err err;
 
 	assert_int_equal(ksource_perf.open(&outer, format, 128u << 10, &err), 0);
 	assert_int_equal(ksource_perf.open(&inner, format, 128u << 10, &err), 0);
@@ -114,7 +114,7 @@ static void tracefs_counts_as_the_kernel(void **state)
 	const char *tracefs = format_tracefs();
 	struct ksource *probe = NULL;
 	char path[PATH_MAX];
-	struct err err;
+	struct kymo_err err;
 
 	(void)state;
 	/* Without counters, which tracefs does not have. */

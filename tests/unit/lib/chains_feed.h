@@ -28,7 +28,7 @@ static inline void open_chains(struct feed *f, const struct chains_options *opti
 {
 	struct chains_options o = { .begin_ns = INT64_MIN, .end_ns = INT64_MAX, .worst = 10,
 				    .follow_ns = INT64_MIN };
-	struct err err;
+	struct kymo_err err;
 
 	assert_int_equal(model_create(&f->model, &err), 0);
 	assert_int_equal(chains_create(&f->chains, f->model, options ? options : &o, &err), 0);
@@ -70,11 +70,11 @@ static inline void finish(struct feed *f)
  * '#' a gid. */
 static inline void ev(struct feed *f, int64_t ns, const char *name, ...)
 {
-	struct ctf_event event = {
+	struct kymo_ctf_event event = {
 		.ns = ns, .clock_ns = (uint64_t)ns, .vpid = f->pid, .vtid = f->pid, .trace = f->trace,
 		.stream = (unsigned)f->pid, .procname = "p",
 	};
-	const struct ctf_bind *bind;
+	const struct kymo_ctf_bind *bind;
 	const char *field;
 	unsigned count, i;
 	va_list list;

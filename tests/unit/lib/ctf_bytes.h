@@ -120,12 +120,12 @@ static inline void metadata(const char *text)
 	write_text("metadata", text);
 }
 
-static inline struct ctf_reader *open_trace(void)
+static inline struct kymo_ctf_reader *open_trace(void)
 {
-	struct ctf_reader *reader = NULL;
-	struct err err = { 0 };
+	struct kymo_ctf_reader *reader = NULL;
+	struct kymo_err err = { 0 };
 
-	if (ctf_open(directory, &reader, &err))
+	if (kymo_ctf_open(directory, &reader, &err))
 		fail_msg("%s", err.text);
 	return reader;
 }
@@ -139,7 +139,7 @@ static inline int clean(void **state)
 	return system(command);
 }
 
-#define NEXT(reader, event) assert_int_equal(ctf_next(reader, event, NULL), 1)
-#define END(reader, event) assert_int_equal(ctf_next(reader, event, NULL), 0)
+#define NEXT(reader, event) assert_int_equal(kymo_ctf_next(reader, event, NULL), 1)
+#define END(reader, event) assert_int_equal(kymo_ctf_next(reader, event, NULL), 0)
 
 #endif

@@ -19,7 +19,7 @@
 #define KEEP(type, name) type name[KEPT]; unsigned name##s
 struct feed {
 	struct model *model;
-	struct ctf_event event;		/* what the next ev() carries besides its fields */
+	struct kymo_ctf_event event;		/* what the next ev() carries besides its fields */
 	KEEP(struct model_instance, instance);
 	KEEP(struct model_instance, unfinished);
 	KEEP(struct model_message, published);
@@ -69,7 +69,7 @@ static const struct model_listener feed_listener = {
 static int setup(void **state)
 {
 	struct feed *f = calloc(1, sizeof(*f));
-	struct err err;
+	struct kymo_err err;
 
 	assert_non_null(f);
 	assert_int_equal(model_create(&f->model, &err), 0);
@@ -102,8 +102,8 @@ static void on(struct feed *f, int pid, int tid)
  */
 static void ev(struct feed *f, int64_t ns, const char *name, ...)
 {
-	struct ctf_event event = f->event;
-	const struct ctf_bind *bind;
+	struct kymo_ctf_event event = f->event;
+	const struct kymo_ctf_bind *bind;
 	const char *field;
 	unsigned count, i;
 	va_list list;
@@ -141,9 +141,9 @@ static void ev(struct feed *f, int64_t ns, const char *name, ...)
 
 static inline void lose(struct feed *f, int64_t ns)
 {
-	struct ctf_event event = f->event;
+	struct kymo_ctf_event event = f->event;
 
-	event.bound = CTF_LOSS;
+	event.bound = KYMO_CTF_LOSS;
 	event.ns = ns;
 	event.loss_begin_ns = event.loss_end_ns = (uint64_t)ns;
 	event.lost = 1;

@@ -22,14 +22,14 @@ static void note(const char *format, unsigned long long a, unsigned long long b)
 	(void)snprintf(log_text + used, sizeof(log_text) - used, format, a, b);
 }
 
-static int on_session(void *context, const struct wire_listed_session *session, struct err *err)
+static int on_session(void *context, const struct wire_listed_session *session, struct kymo_err *err)
 {
 	(void)context, (void)err;
 	note("S%llu ", session->session, 0);
 	return 0;
 }
 
-static int on_metadata(void *context, struct live_trace *trace, const uint8_t *bytes, size_t size, struct err *err)
+static int on_metadata(void *context, struct live_trace *trace, const uint8_t *bytes, size_t size, struct kymo_err *err)
 {
 	(void)context, (void)trace, (void)bytes, (void)err;
 	note("M%llu ", size, 0);
@@ -37,14 +37,14 @@ static int on_metadata(void *context, struct live_trace *trace, const uint8_t *b
 }
 
 static int on_bytes(void *context, struct live_stream *stream, uint64_t offset, const uint8_t *bytes, size_t size,
-		    struct err *err)
+		    struct kymo_err *err)
 {
 	(void)context, (void)stream, (void)bytes, (void)err;
 	note("B%llu+%llu ", offset, size);
 	return 0;
 }
 
-static int on_packet(void *context, struct live_stream *stream, bool complete, struct err *err)
+static int on_packet(void *context, struct live_stream *stream, bool complete, struct kymo_err *err)
 {
 	(void)context, (void)stream, (void)err;
 	note(complete ? "P " : "X ", 0, 0);
@@ -66,7 +66,7 @@ struct test {
 	struct wire_out asked, reply;
 	size_t read;			/* of what was asked */
 	int64_t now_ns;
-	struct err err;
+	struct kymo_err err;
 };
 
 /* The next request must be @cmd; its first number is returned. */

@@ -18,7 +18,7 @@ static struct tables *tables;
 static struct query *query;
 
 /* Run all statements; the value of the first column of the first row, or INT64_MIN. */
-static int run(const char *sql, int64_t *first, struct err *err)
+static int run(const char *sql, int64_t *first, struct kymo_err *err)
 {
 	struct query_statement *statement;
 	struct tables_value value;
@@ -41,7 +41,7 @@ static int run(const char *sql, int64_t *first, struct err *err)
 
 static int64_t number(const char *sql)
 {
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	int64_t first;
 
 	if (run(sql, &first, &err))
@@ -51,7 +51,7 @@ static int64_t number(const char *sql)
 
 static void refuses(const char *sql, const char *text)
 {
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	int64_t first;
 
 	if (run(sql, &first, &err) != -1 || !strstr(err.text, text))
@@ -88,12 +88,12 @@ static void hostile(void **state)
 
 static void places(void **state)
 {
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	int64_t first;
 
 	(void)state;
 	assert_int_equal(run("SELECT 1;\nSELECT id\nFROM nodes\nWHER id = 1", &first, &err), -1);
-	assert_int_equal(err.status, EXIT_USAGE);
+	assert_int_equal(err.status, KYMO_EXIT_USAGE);
 	if (!strstr(err.text, "\n  WHER id = 1\n       ^"))
 		fail_msg("%s", err.text);
 	/* The end of the text is a place, too; tabs and signs beside ASCII are one column wide. */
@@ -150,7 +150,7 @@ static int stop(void *context, uint64_t events, double done)
 
 static void set_up(const char *trace)
 {
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (tables_open(&tables, (const char *const[]){ trace }, 1, &err) || query_open(&query, tables, &err))
 		fail_msg("%s", err.text);
@@ -159,7 +159,7 @@ static void set_up(const char *trace)
 static void closed_early(void **state)
 {
 	struct query_statement *statement;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	const char *rest;
 
 	(void)state;

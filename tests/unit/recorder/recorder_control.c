@@ -42,11 +42,11 @@ static void on_echo(void *context, struct control_call *call, struct json_object
 
 static void on_no(void *context, struct control_call *call, struct json_object *request)
 {
-	struct err err;
+	struct kymo_err err;
 
 	(void)context;
 	(void)request;
-	(void)err_set(&err, EXIT_EMPTY, "there is \"nothing\"");
+	(void)err_set(&err, KYMO_EXIT_EMPTY, "there is \"nothing\"");
 	control_refuse(call, &err);
 }
 
@@ -97,7 +97,7 @@ static void *serve(void *context)
 static int setup(void **state)
 {
 	struct bench *bench = calloc(1, sizeof *bench);
-	struct err err;
+	struct kymo_err err;
 
 	snprintf(bench->path, sizeof bench->path, "/dev/shm/kymo-test-XXXXXX");
 	*state = bench;
@@ -129,7 +129,7 @@ static int teardown(void **state)
 	return left;
 }
 
-static int ask(struct bench *bench, const char *request, struct json_object **reply, struct err *err)
+static int ask(struct bench *bench, const char *request, struct json_object **reply, struct kymo_err *err)
 {
 	struct json_object *object = json_tokener_parse(request);
 	int rc = control_ask(&bench->dir, object, 3000, reply, err);
@@ -145,7 +145,7 @@ static void what_the_recorder_answers(void **state)
 	struct bench *bench = *state;
 	struct json_object *reply, *text;
 	struct stat st;
-	struct err err;
+	struct kymo_err err;
 
 	assert_int_equal(fstatat(bench->dir.fd, CONTROL_NAME, &st, 0), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
@@ -158,7 +158,7 @@ static void what_the_recorder_answers(void **state)
 	assert_int_equal(ask(bench, "{\"request\":\"later\"}", &reply, &err), 0);
 	json_object_put(reply);
 	assert_int_equal(ask(bench, "{\"request\":\"no\"}", &reply, &err), -1);
-	assert_int_equal(err.status, EXIT_EMPTY);
+	assert_int_equal(err.status, KYMO_EXIT_EMPTY);
 	assert_string_equal(err.text, "there is \"nothing\"");
 	assert_int_equal(ask(bench, "{\"request\":\"dance\"}", &reply, &err), -1);
 	assert_non_null(strstr(err.text, "'dance', only: echo, no, later, never"));
@@ -215,7 +215,7 @@ static void clients_that_hang(void **state)
 	struct bench *bench = *state;
 	int fd[CONTROL_CLIENTS_MAX - 2];
 	struct json_object *reply;
-	struct err err;
+	struct kymo_err err;
 
 	for (unsigned i = 0; i < CONTROL_CLIENTS_MAX - 2; i++) {
 		fd[i] = connected(bench);
@@ -247,7 +247,7 @@ static void nobody_listens(void **state)
 	struct bench bench = { .path = "/dev/shm/kymo-test-XXXXXX" };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct json_object *reply;
-	struct err err;
+	struct kymo_err err;
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
 	(void)state;

@@ -18,7 +18,7 @@ struct bench {
 static int setup(void **state)
 {
 	struct bench *bench = calloc(1, sizeof *bench);
-	struct err err;
+	struct kymo_err err;
 
 	snprintf(bench->run, sizeof bench->run, "/dev/shm/kymo-test-XXXXXX");
 	if (!mkdtemp(bench->run))

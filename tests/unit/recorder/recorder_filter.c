@@ -154,7 +154,7 @@ static void callback(struct place *place, uint64_t address)
 static struct filter_rules rules_of(const char *text)
 {
 	struct filter_rules rules = { 0 };
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (filter_rules_text(&rules, text, &err) < 0)
 		fail_msg("%s: %s", text, err.text);
@@ -175,7 +175,7 @@ static void begin(struct place *place, const char *text)
 		.runtime_dir = place->run, .output = place->trace, .version = "0.1.0", .say = say, .context = place,
 		.streams = streams,
 	};
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	place->filter = options.filter = filter_create(&filter_regex_pcre2);
 	assert_non_null(place->filter);
@@ -189,7 +189,7 @@ static void begin(struct place *place, const char *text)
 static void change(struct place *place, const char *text)
 {
 	struct filter_rules rules = rules_of(text);
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (session_set_rules(place->session, &rules, &err) < 0)
 		fail_msg("%s", err.text);
@@ -544,7 +544,7 @@ static void threads_in_their_order(void **state)
 	const unsigned count = sizeof stretch / sizeof *stretch;
 	struct place *place = *state;
 	uint64_t last[PRODUCER_RINGS] = { 0 }, next[PRODUCER_RINGS] = { 0 };
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	node(place, 0x1000, "/", "n");
 	endpoint(place, KYMO_POINT_rcl_publisher_init, 0x1100, 0x1000, "/a");

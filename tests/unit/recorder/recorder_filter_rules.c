@@ -17,7 +17,7 @@
 static struct filter_rules rules_of(const char *text)
 {
 	struct filter_rules rules = { 0 };
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (filter_rules_text(&rules, text, &err) < 0)
 		fail_msg("%s: %s", text, err.text);
@@ -94,10 +94,10 @@ static void texts(void **state)
 static void wrong(const char *line, const char *said)
 {
 	struct filter_rules rules = { 0 };
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	assert_int_equal(filter_rules_line(&rules, line, &err), -1);
-	assert_int_equal(err.status, EXIT_USAGE);
+	assert_int_equal(err.status, KYMO_EXIT_USAGE);
 	if (!strstr(err.text, said))
 		fail_msg("'%s' gave: %s", line, err.text);
 	filter_rules_free(&rules);
@@ -107,7 +107,7 @@ static void mistakes(void **state)
 {
 	char long_line[FILTER_TEXT_MAX + 64];
 	struct filter_rules rules = { 0 };
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	(void)state;
 	wrong("nodes /a", "'nodes' is no kind of rule");
@@ -131,7 +131,7 @@ static void files(void **state)
 	static const char good[] = "# what nobody needs\nnode !/rviz*\r\n\n  topic !/clock", bad[] = "node /a\n\nevnt x\nnode";
 	char path[] = "/tmp/kymo-test-XXXXXX";
 	struct filter_rules rules = { 0 };
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	int fd = mkstemp(path);
 
 	(void)state;
@@ -146,7 +146,7 @@ static void files(void **state)
 	assert_int_equal(ftruncate(fd, 0), 0);
 	assert_int_equal(pwrite(fd, bad, sizeof bad - 1, 0), sizeof bad - 1);
 	assert_int_equal(filter_rules_file(&rules, path, &err), -1);
-	assert_int_equal(err.status, EXIT_INPUT);
+	assert_int_equal(err.status, KYMO_EXIT_INPUT);
 	assert_non_null(strstr(err.text, path));
 	assert_non_null(strstr(err.text, ":3: 'evnt' is no kind of rule"));
 	filter_rules_free(&rules);
@@ -157,7 +157,7 @@ static void files(void **state)
 	close(fd);
 	unlink(path);
 	assert_int_equal(filter_rules_file(&rules, path, &err), -1);
-	assert_int_equal(err.status, EXIT_INPUT);
+	assert_int_equal(err.status, KYMO_EXIT_INPUT);
 	assert_non_null(strstr(err.text, "No such file"));
 }
 

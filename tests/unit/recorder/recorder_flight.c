@@ -18,10 +18,10 @@ struct bench {
 	struct flight_report last;
 	struct trigger_hit hit;		/* of it */
 	char path[256];
-	struct err failed;
+	struct kymo_err failed;
 };
 
-static int name(void *context, unsigned number, char *path, unsigned size, struct err *err)
+static int name(void *context, unsigned number, char *path, unsigned size, struct kymo_err *err)
 {
 	struct bench *bench = context;
 
@@ -75,7 +75,7 @@ static void begin(struct bench *bench, uint64_t window_ns, uint64_t memory, cons
 		.written = written, .context = bench, .say = say, .say_context = bench,
 	};
 	struct session_options session = { .runtime_dir = bench->run, .version = "0.1.0" };
-	struct err err;
+	struct kymo_err err;
 
 	if (trigger)
 		assert_int_equal(triggers_add(&options.triggers, trigger, &err), 0);
@@ -87,7 +87,7 @@ static void begin(struct bench *bench, uint64_t window_ns, uint64_t memory, cons
 
 static void end(struct bench *bench)
 {
-	struct err err;
+	struct kymo_err err;
 
 	if (session_end(bench->session, &err) < 0)
 		fail_msg("%s", err.text);

@@ -55,7 +55,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int begin(struct place *place, struct session **session, struct err *err)
+static int begin(struct place *place, struct session **session, struct kymo_err *err)
 {
 	struct session_options options = {
 		.runtime_dir = place->run, .output = place->trace, .version = "0.1.0",
@@ -70,7 +70,7 @@ static struct session_stats record_beside(struct place *place, struct producer *
 {
 	struct session *session;
 	struct session_stats stats;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (begin(place, &session, &err) < 0)
 		fail_msg("%s", err.text);
@@ -176,7 +176,7 @@ static void other_users_are_refused(void **state)
 	assert_true(child >= 0);
 	if (child == 0) {
 		struct session *session;
-		struct err err = { 0 };
+		struct kymo_err err = { 0 };
 		bool first, second;
 
 		if (chmod(place->run, 0755) != 0 || seteuid(65534) != 0)
@@ -196,11 +196,11 @@ static void an_open_directory_is_refused(void **state)
 {
 	struct place *place = *state;
 	struct session *session;
-	struct err err;
+	struct kymo_err err;
 
 	assert_int_equal(chmod(place->run, 0755), 0);
 	assert_int_equal(begin(place, &session, &err), -1);
-	assert_int_equal(err.status, EXIT_FAILED);
+	assert_int_equal(err.status, KYMO_EXIT_FAILED);
 	assert_non_null(strstr(err.text, "chmod 700"));
 }
 
@@ -252,7 +252,7 @@ static void corrupt_bytes_do_no_harm(void **state)
 		struct producer sound, broken[CORRUPT_REGIONS];
 		struct session_stats stats;
 		struct rundir dir;
-		struct err err;
+		struct kymo_err err;
 
 		for (unsigned i = 0; i < CORRUPT_REGIONS; i++) {
 			char name[32];
@@ -300,7 +300,7 @@ static void a_region_that_shrinks_harms_nobody(void **state)
 		struct producer sound, broken;
 		struct session *session;
 		struct session_stats stats;
-		struct err err = { 0 };
+		struct kymo_err err = { 0 };
 
 		producer_open_as(&broken, place->run, getpid(), alive_start_time(getpid()), "6-6.region");
 		producer_open(&sound, place->run);
@@ -334,7 +334,7 @@ static int record_on_a_full_disk(struct place *place)
 	struct session *session;
 	struct session_stats stats;
 	struct babeltrace bt;
-	struct err err;
+	struct kymo_err err;
 
 	(void)signal(SIGXFSZ, SIG_IGN);
 	producer_open(&sound, place->run);
@@ -355,7 +355,7 @@ static int record_on_a_full_disk(struct place *place)
 		if (round % 5 == 0)
 			usleep(10000);
 	}
-	if (session_end(session, &err) != -1 || err.status != EXIT_FAILED ||
+	if (session_end(session, &err) != -1 || err.status != KYMO_EXIT_FAILED ||
 	    !strstr(err.text, place->trace))
 		return 4;
 	session_stats(session, &stats);
@@ -401,10 +401,10 @@ static void outputs_that_cannot_be(void **state)
 			.runtime_dir = place->run, .output = bad[i].output, .version = "0",
 		};
 		struct session *session;
-		struct err err = { 0 };
+		struct kymo_err err = { 0 };
 
 		assert_int_equal(session_begin(&options, &session, &err), -1);
-		assert_int_equal(err.status, EXIT_FAILED);
+		assert_int_equal(err.status, KYMO_EXIT_FAILED);
 		assert_non_null(strstr(err.text, bad[i].why));
 		assert_non_null(strstr(err.text, bad[i].output));
 	}

@@ -16,7 +16,7 @@ struct bench {
 static int setup(void **state)
 {
 	struct bench *bench = calloc(1, sizeof *bench);
-	struct err err;
+	struct kymo_err err;
 
 	snprintf(bench->run, sizeof bench->run, "/dev/shm/kymo-test-XXXXXX");
 	if (!mkdtemp(bench->run))
@@ -182,7 +182,7 @@ static void a_ring_that_is_overwritten_at_full_speed(void **state)
 		struct freeze_stats stats;
 		struct content content;
 		struct region copy;
-		struct err err;
+		struct kymo_err err;
 
 		assert_int_equal(freeze_region(&bench->region, &copy, &stats, &err), 0);
 		content = check_ring(&copy, 0);
@@ -216,7 +216,7 @@ static void all_of_a_ring_that_rests(void **state)
 	struct freeze_stats stats;
 	struct content content;
 	struct region copy;
-	struct err err;
+	struct kymo_err err;
 
 	for (unsigned i = 0; i < 10 * in_block; i++) {
 		uint64_t full = i / in_block + 1, expected = i + 1;
@@ -240,7 +240,7 @@ static void what_is_unread_of_a_ring_with_a_reader(void **state)
 	struct kymo_ring *ring = bench->producer.ring[0];
 	struct freeze_stats stats;
 	struct region copy;
-	struct err err;
+	struct kymo_err err;
 
 	bench->producer.region->mode = KYMO_MODE_DISCARD;
 	for (unsigned i = 0; i < 300; i++)
@@ -266,7 +266,7 @@ static void a_producer_that_stands_still_anywhere(void **state)
 	struct freeze_stats stats;
 	struct kymo_block *next;
 	struct region copy;
-	struct err err;
+	struct kymo_err err;
 	uint64_t i = 0, kept;
 
 	while (KYMO_WORD_POS(ring->wpos) < 6 * PRODUCER_BLOCK - 20)
@@ -292,7 +292,7 @@ static void numbers_that_make_no_sense(void **state)
 	uint32_t *page = producer_page(&bench->producer, KYMO_RING_DIR_PAGE);
 	struct freeze_stats stats;
 	struct region copy;
-	struct err err;
+	struct kymo_err err;
 
 	for (unsigned i = 0; i < 1000; i++)
 		overwrite(ring, i);
@@ -324,7 +324,7 @@ static void all_of_an_init_log(void **state)
 	struct bench *bench = *state;
 	struct freeze_stats stats;
 	struct region copy;
-	struct err err;
+	struct kymo_err err;
 
 	for (unsigned i = 0; i < 1000; i++)
 		producer_init(&bench->producer, i, "void (Some::callback)(With, A, Long, List, Of, Arguments)");

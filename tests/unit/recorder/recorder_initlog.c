@@ -67,7 +67,7 @@ static struct session *begin(struct place *place)
 		.runtime_dir = place->run, .output = place->trace, .version = "0.1.0", .say = ignore,
 	};
 	struct session *session = NULL;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (session_begin(&options, &session, &err) < 0)
 		fail_msg("%s", err.text);
@@ -83,7 +83,7 @@ static void poll_once(struct session *session)
 static uint64_t end(struct session *session)
 {
 	struct session_stats stats;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (session_end(session, &err) < 0)
 		fail_msg("%s", err.text);

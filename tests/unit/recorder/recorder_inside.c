@@ -348,7 +348,7 @@ static void a_killed_program_loses_nothing(void **state)
 	};
 	struct session_stats stats;
 	struct session *session;
-	struct err err;
+	struct kymo_err err;
 	int status, end[2], up[2];
 	pid_t child;
 
@@ -410,7 +410,7 @@ static int outside(int ready, int end, unsigned processes, unsigned foreign)
 	};
 	struct session_stats stats;
 	struct session *session;
-	struct err err;
+	struct kymo_err err;
 
 	if (session_begin(&options, &session, &err) < 0)
 		return fprintf(stderr, "%s\n", err.text), 1;
@@ -490,7 +490,7 @@ static void who_records_itself_is_seen(void **state)
 	struct kymo_session *session = start(in("t-a"));
 	struct process_status status = { 0 };
 	struct rundir dir;
-	struct err err;
+	struct kymo_err err;
 
 	(void)state;
 	emit(10);
@@ -580,7 +580,7 @@ static void one_for_all(void **state)
 	struct kymo_session *session;
 	struct session_options other = { .output = in("t-b"), .version = "0" };
 	struct session *second;
-	struct err err;
+	struct kymo_err err;
 	pid_t child;
 
 	(void)state;

@@ -12,7 +12,7 @@
 static void found_beside_program(void **state)
 {
 	char path[4096];
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	(void)state;
 	/* This test lies in <build>/tests, the library in <build>/lib. */
@@ -24,7 +24,7 @@ static void found_beside_program(void **state)
 static void chosen_by_environment(void **state)
 {
 	char path[4096];
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	(void)state;
 	setenv("KYMO_PRELOAD", "/proc/self/exe", 1);
@@ -39,7 +39,7 @@ static void chosen_by_environment(void **state)
 static void value_keeps_others(void **state)
 {
 	char value[64];
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	(void)state;
 	assert_int_equal(preload_value(value, sizeof value, "/a.so", NULL, &err), 0);

@@ -106,7 +106,7 @@ static struct session *begin(struct place *place)
 		.say = say, .context = place, .streams = place->streams, .more = &second, .more_count = place->two_sinks,
 	};
 	struct session *session = NULL;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (session_begin(&options, &session, &err) < 0)
 		fail_msg("%s", err.text);
@@ -129,7 +129,7 @@ static void poll_all(struct session *session)
 
 static void end(struct session *session)
 {
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (session_end(session, &err) < 0)
 		fail_msg("%s", err.text);

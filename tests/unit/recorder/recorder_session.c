@@ -50,7 +50,7 @@ static struct session *begin(struct place *place, const char *trace)
 		.say = say, .context = place,
 	};
 	struct session *session = NULL;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (session_begin(&options, &session, &err) < 0)
 		fail_msg("%s", err.text);
@@ -65,7 +65,7 @@ static void poll_once(struct session *session)
 static struct session_stats end(struct session *session)
 {
 	struct session_stats stats;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (session_end(session, &err) < 0)
 		fail_msg("%s", err.text);
@@ -481,9 +481,9 @@ static void only_one_recorder_at_a_time(void **state)
 			.runtime_dir = place->run, .output = "/nonexistent/x", .version = "0",
 		};
 		struct session *other = NULL;
-		struct err err = { 0 };
+		struct kymo_err err = { 0 };
 
-		_exit(session_begin(&options, &other, &err) == -1 && err.status == EXIT_FAILED &&
+		_exit(session_begin(&options, &other, &err) == -1 && err.status == KYMO_EXIT_FAILED &&
 		      strstr(err.text, pid_text) && strstr(err.text, place->trace) &&
 		      strstr(err.text, "KYMO_DIR") ? 0 : 1);
 	}
@@ -502,7 +502,7 @@ static void others_are_left_alone(void **state)
 	struct producer mine, other;
 	struct session *session;
 	struct session_stats stats;
-	struct err err;
+	struct kymo_err err;
 
 	producer_open(&mine, place->run);
 	mine.region->session_tag = 99;

@@ -66,7 +66,7 @@ static void begin(struct place *place, const char *output, struct sink *sink)
 		.runtime_dir = place->run, .output = output, .sink = sink, .version = "0.1.0",
 		.say = say, .context = place,
 	};
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (session_begin(&options, &place->session, &err) < 0)
 		fail_msg("%s", err.text);
@@ -94,7 +94,7 @@ static void poll_long(struct place *place)
 static struct sink *add(struct place *place, const char *path)
 {
 	struct sink *sink = NULL;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (session_add_trace(place->session, path, NULL, &sink, &err) < 0)
 		fail_msg("%s", err.text);
@@ -104,7 +104,7 @@ static struct sink *add(struct place *place, const char *path)
 static struct session_stats take_away(struct place *place, struct sink *sink)
 {
 	struct session_stats stats;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (session_remove_sink(place->session, sink, &stats, &err) < 0)
 		fail_msg("%s", err.text);
@@ -114,7 +114,7 @@ static struct session_stats take_away(struct place *place, struct sink *sink)
 static struct session_stats end(struct place *place)
 {
 	struct session_stats stats;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	if (session_end(place->session, &err) < 0)
 		fail_msg("%s", err.text);
@@ -313,7 +313,7 @@ static void one_that_fails_loses_alone(void **state)
 	bool closed = false;
 	struct counter counter = a_counter(&closed);
 	struct session_stats stats;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 
 	producer_init(&place->producer, 1, "first");
 	begin(place, in(place, "a"), &counter.sink);
@@ -353,7 +353,7 @@ static void the_only_one_holds_the_programs_back(void **state)
 	struct place *place = *state;
 	bool closed = false;
 	struct counter counter = a_counter(&closed);
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	uint64_t rpos;
 
 	counter.refuse = -ENOSPC;
@@ -382,7 +382,7 @@ static void a_removed_directory_is_made_again(void **state)
 	struct place *place = *state;
 	struct session_stats stats;
 	struct sink *second;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	char command[256];
 	uint64_t gone;
 

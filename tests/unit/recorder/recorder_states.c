@@ -92,7 +92,7 @@ static void test_nothing_is_stuck(void **unused)
 
 static void test_words(void **unused)
 {
-	struct err err;
+	struct kymo_err err;
 
 	(void)unused;
 	assert_string_equal(states_name(WAIT), "wait");
@@ -101,7 +101,7 @@ static void test_words(void **unused)
 	assert_string_equal(states_name(0), "?");
 	assert_string_equal(states_name(UINT32_MAX), "?");
 	assert_int_equal(states_nobody("/run/here", &err), -1);
-	assert_int_equal(err.status, EXIT_EMPTY);
+	assert_int_equal(err.status, KYMO_EXIT_EMPTY);
 	assert_non_null(strstr(err.text, "/run/here"));
 	assert_non_null(strstr(err.text, "kymo start"));
 	assert_non_null(strstr(err.text, "KYMO_DIR"));

@@ -36,7 +36,7 @@ static void what_is_understood(void **state)
 		{ "loss", TRIGGER_LOSS, 0, NULL },
 	};
 	struct triggers triggers = { 0 };
-	struct err err;
+	struct kymo_err err;
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof good / sizeof *good; i++) {
@@ -74,12 +74,12 @@ static void what_is_refused(void **state)
 	};
 	char longest[TRIGGER_TEXT_MAX + 1];
 	struct triggers triggers = { 0 };
-	struct err err;
+	struct kymo_err err;
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
 		assert_int_equal(triggers_add(&triggers, bad[i].text, &err), -1);
-		assert_int_equal(err.status, EXIT_USAGE);
+		assert_int_equal(err.status, KYMO_EXIT_USAGE);
 		if (!strstr(err.text, bad[i].place) || !strstr(err.text, "callback(NAME) > 10ms"))
 			fail_msg("'%s': %s", bad[i].text, err.text);
 	}
@@ -117,7 +117,7 @@ static void on_hit(void *context, const struct trigger_hit *hit)
 static struct bench *bench_new(const char *const *trigger)
 {
 	struct bench *bench = calloc(1, sizeof *bench);
-	struct err err;
+	struct kymo_err err;
 
 	for (; *trigger; trigger++)
 		assert_int_equal(triggers_add(&bench->triggers, *trigger, &err), 0);

@@ -34,8 +34,8 @@ struct world {
 	struct wire_out got;		/* of the link */
 	size_t sent_left;
 	bool opened, ended;
-	struct err err;
-	struct err server_err;
+	struct kymo_err err;
+	struct kymo_err server_err;
 };
 
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
@@ -130,7 +130,7 @@ static void on_sent(void *context, size_t unsent)
 	((struct world *)context)->sent_left = unsent;
 }
 
-static void on_ended(void *context, const struct err *err)
+static void on_ended(void *context, const struct kymo_err *err)
 {
 	struct world *world = context;
 
@@ -144,7 +144,7 @@ static void begin(struct world *world, bool tls)
 {
 	struct sockaddr_in at;
 	int size = sizeof(at);
-	struct err err;
+	struct kymo_err err;
 
 	memset(world, 0, sizeof(*world));
 	(void)uv_loop_init(&world->loop);
@@ -173,7 +173,7 @@ static struct link_options options_of(struct world *world, struct tls_context *t
 
 static void open_link(struct world *world, const struct link_options *options)
 {
-	struct err err;
+	struct kymo_err err;
 
 	world->link = link_open(&world->loop, options, &err);
 	assert_non_null(world->link);
@@ -248,7 +248,7 @@ static void with_tls_and_token(void **state)
 {
 	const struct token token = { 16, "0123456789abcdef" }, wrong = { 16, "0123456789abcdeg" };
 	char pin[TLS_PIN_TEXT];
-	struct err err;
+	struct kymo_err err;
 
 	(void)state;
 	for (unsigned way = 0; way < 6; way++) {
@@ -301,7 +301,7 @@ static void another_name(void **state)
 	struct link_options options;
 	struct tls_context *tls;
 	struct world world;
-	struct err err;
+	struct kymo_err err;
 
 	(void)state;
 	begin(&world, true);
@@ -319,7 +319,7 @@ static void nobody_there(void **state)
 {
 	struct link_options options;
 	struct world world;
-	struct err err;
+	struct kymo_err err;
 
 	(void)state;
 	begin(&world, false);
@@ -353,7 +353,7 @@ static void no_answer(void **state)
 	struct link_options options;
 	struct tls_context *tls;
 	struct world world;
-	struct err err;
+	struct kymo_err err;
 
 	(void)state;
 	for (unsigned way = 0; way < 2; way++) {	/* to TLS, to the token */
@@ -377,7 +377,7 @@ static void strangers(void **state)
 	struct link_options options;
 	struct tls_context *tls;
 	struct world world;
-	struct err err;
+	struct kymo_err err;
 
 	(void)state;
 	begin(&world, false);

@@ -27,7 +27,7 @@ static int begin(void **state)
 {
 	const struct send_options options = { "robot", "host", 1000000, false };
 	struct scene *scene = calloc(1, sizeof *scene);
-	struct err err;
+	struct kymo_err err;
 
 	(void)snprintf(scene->parent, sizeof scene->parent, "/tmp/kymo-send-XXXXXX");
 	assert_non_null(mkdtemp(scene->parent));
@@ -106,7 +106,7 @@ static void expect_commands(struct scene *scene, unsigned count, ...)
 static int say(struct scene *scene, unsigned words, ...)
 {
 	struct wire_out out = { 0 };
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	va_list args;
 	int rc = 0;
 
@@ -124,7 +124,7 @@ static int say(struct scene *scene, unsigned words, ...)
 
 static void work(struct scene *scene)
 {
-	struct err err;
+	struct kymo_err err;
 
 	scene->now += 100000000;
 	assert_int_equal(send_work(&scene->send, scene->now, &err), 0);

@@ -50,13 +50,13 @@ static void producers(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct err err = { 0 };
+		struct kymo_err err = { 0 };
 		struct url url;
 		const int rc = url_parse(cases[i].text, URL_PRODUCER, &url, &err);
 
 		if (!cases[i].host) {
 			assert_int_equal(rc, -1);
-			assert_int_equal(err.status, EXIT_USAGE);
+			assert_int_equal(err.status, KYMO_EXIT_USAGE);
 			assert_non_null(strstr(err.text, "net://"));
 			continue;
 		}
@@ -73,7 +73,7 @@ static void producers(void **state)
 
 static void viewers(void **state)
 {
-	struct err err;
+	struct kymo_err err;
 	struct url url;
 
 	(void)state;
@@ -99,7 +99,7 @@ static void viewers(void **state)
 static void long_ones(void **state)
 {
 	char text[2 * URL_PATH_MAX];
-	struct err err;
+	struct kymo_err err;
 	struct url url;
 
 	(void)state;
@@ -132,7 +132,7 @@ static void loopback(void **state)
 
 /* ---- tokens ---- */
 
-static int read_token(const char *bytes, mode_t mode, struct token *token, struct err *err)
+static int read_token(const char *bytes, mode_t mode, struct token *token, struct kymo_err *err)
 {
 	char path[] = "/tmp/kymo-token-XXXXXX";
 	const int fd = mkstemp(path);
@@ -150,7 +150,7 @@ static int read_token(const char *bytes, mode_t mode, struct token *token, struc
 static void token_files(void **state)
 {
 	struct token token;
-	struct err err;
+	struct kymo_err err;
 
 	(void)state;
 	assert_int_equal(read_token("0123456789abcdef\r\n\n", 0600, &token, &err), 0);
@@ -166,7 +166,7 @@ static void greetings(void **state)
 {
 	struct token wanted = { 17, "a token of theirs" }, none = { 0, "" };
 	struct wire_out greeting = { 0 }, reply = { 0 };
-	struct err err;
+	struct kymo_err err;
 	size_t used;
 
 	(void)state;

@@ -351,7 +351,7 @@ static void test_session_wins(void **state)
 	};
 	struct rundir dir;
 	struct domain domain;
-	struct err err;
+	struct kymo_err err;
 
 	(void)state;
 	kymo_settings.flight = true;

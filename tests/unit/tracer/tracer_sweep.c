@@ -84,7 +84,7 @@ static void test_somebody_records(void **state)
 {
 	struct rundir dir;
 	struct domain domain;
-	struct err err;
+	struct kymo_err err;
 
 	(void)state;
 	assert_int_equal(rundir_open(&dir, NULL, true, &err), 0);

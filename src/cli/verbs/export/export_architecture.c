@@ -20,12 +20,12 @@ static void on_loss(void *context, const struct model_loss *loss)
 }
 
 /* Objects are where they are in the trace, so all of it is read. */
-static int read_model(struct ctf_reader *reader, struct model **model, bool quiet, bool *lost,
-		      struct err *err)
+static int read_model(struct kymo_ctf_reader *reader, struct model **model, bool quiet, bool *lost,
+		      struct kymo_err *err)
 {
 	static const struct model_listener listener = { .loss = on_loss };
 	struct progress progress;
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	uint64_t events = 0;
 	int more;
 
@@ -36,9 +36,9 @@ static int read_model(struct ctf_reader *reader, struct model **model, bool quie
 		return -1;
 	progress_begin(&progress, quiet);
 	progress_extent(&progress, reader);
-	while ((more = ctf_next(reader, &event, err)) > 0) {
+	while ((more = kymo_ctf_next(reader, &event, err)) > 0) {
 		if (model_event(*model, &event)) {
-			more = err_set(err, EXIT_FAILED, "There is no memory left for the analysis.");
+			more = err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
 			break;
 		}
 		if (!(++events % PROGRESS_EVENTS))
@@ -50,34 +50,34 @@ static int read_model(struct ctf_reader *reader, struct model **model, bool quie
 }
 
 static int write_file(const struct architecture *architecture, const char *path, bool force,
-		      struct err *err)
+		      struct kymo_err *err)
 {
 	bool out = strcmp(path, "-") == 0;
 	FILE *file = out ? stdout : fopen(path, force ? "we" : "wxe");
 	int status;
 
 	if (!file && errno == EEXIST)
-		return err_set(err, EXIT_FAILED, "%s is there already; name another file with -o, or "
+		return err_set(err, KYMO_EXIT_FAILED, "%s is there already; name another file with -o, or "
 			       "overwrite it with --force.", path);
 	if (!file)
-		return err_set(err, EXIT_FAILED, "%s cannot be written: %s; name another file "
+		return err_set(err, KYMO_EXIT_FAILED, "%s cannot be written: %s; name another file "
 			       "with -o.", path, strerror(errno));
 	status = architecture_write(architecture, file, err);
 	if (out)
 		return status;
 	if (fclose(file) && !status)
-		status = err_set(err, EXIT_FAILED, "%s: writing failed: %s.", path, strerror(errno));
+		status = err_set(err, KYMO_EXIT_FAILED, "%s: writing failed: %s.", path, strerror(errno));
 	if (status)
 		(void)unlink(path);		/* a part of it would look like the whole */
 	return status;
 }
 
-static void tell(const struct ctf_reader *reader, const char *path, const struct architecture *a)
+static void tell(const struct kymo_ctf_reader *reader, const char *path, const struct architecture *a)
 {
 	unsigned callbacks = 0;
 
-	for (unsigned i = 0; i < ctf_warning_count(reader); i++)
-		fprintf(stderr, "kymo export: warning: %s\n", ctf_warning(reader, i));
+	for (unsigned i = 0; i < kymo_ctf_warning_count(reader); i++)
+		fprintf(stderr, "kymo export: warning: %s\n", kymo_ctf_warning(reader, i));
 	for (unsigned i = 0; i < a->nodes; i++)
 		callbacks += a->node[i].callbacks;
 	fprintf(stderr, "%s: %u nodes with %u callbacks, %u executors\n",
@@ -89,23 +89,23 @@ static void tell(const struct ctf_reader *reader, const char *path, const struct
 		fputs("There is no ROS 2 node in this trace; `kymo info` says what is.\n", stderr);
 }
 
-int export_architecture(const struct export_architecture *request, bool *lost, struct err *err)
+int export_architecture(const struct export_architecture *request, bool *lost, struct kymo_err *err)
 {
 	const char *path = request->output ? request->output : "architecture.yaml";
 	struct architecture *architecture = NULL;
 	struct model *model = NULL;
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	int status = -1;
 
-	if (ctf_open_all(request->traces->path, request->traces->count, &reader, err))
+	if (kymo_ctf_open_all(request->traces->path, request->traces->count, &reader, err))
 		return -1;
-	ctf_threads(reader, 0);
+	kymo_ctf_threads(reader, 0);
 	if (!read_model(reader, &model, request->quiet, lost, err) && !architecture_of(&architecture, model, err))
 		status = write_file(architecture, path, request->force, err);
 	if (!status && !request->quiet)
 		tell(reader, path, architecture);
 	architecture_free(architecture);
 	model_destroy(model);
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 	return status;
 }

@@ -20,6 +20,6 @@ struct export_architecture {
  *
  * Return: 0, or -1 with @err filled; then nothing incomplete is left behind.
  */
-int export_architecture(const struct export_architecture *request, bool *lost, struct err *err);
+int export_architecture(const struct export_architecture *request, bool *lost, struct kymo_err *err);
 
 #endif

@@ -78,7 +78,7 @@ static const struct host *find_host(const struct archive *archive, const char *h
 }
 
 /* Return: 0, or -1: no memory. */
-static int add_host(struct archive *archive, const struct member *member, const struct ctf_trace_info *info)
+static int add_host(struct archive *archive, const struct member *member, const struct kymo_ctf_trace_info *info)
 {
 	const struct host *same = find_host(archive, info->hostname, info->clock_offset_ns);
 	struct host *host;
@@ -105,39 +105,39 @@ static int add_host(struct archive *archive, const struct member *member, const 
 }
 
 /* The model numbers hosts in the order of the traces, a name once. */
-static bool is_new_host(const struct ctf_reader *reader, unsigned index)
+static bool is_new_host(const struct kymo_ctf_reader *reader, unsigned index)
 {
-	const char *hostname = ctf_trace(reader, index)->hostname;
+	const char *hostname = kymo_ctf_trace(reader, index)->hostname;
 
 	for (unsigned i = 0; i < index && *hostname; i++)
-		if (!strcmp(ctf_trace(reader, i)->hostname, hostname))
+		if (!strcmp(kymo_ctf_trace(reader, i)->hostname, hostname))
 			return false;
 	return true;
 }
 
-static int plan_member(struct archive *archive, const char *trace, struct err *err)
+static int plan_member(struct archive *archive, const char *trace, struct kymo_err *err)
 {
 	struct member *member = &archive->member[archive->members];
 	char whole[CLI_PATH_MAX];
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	int64_t offset_ns;
 	int status = 0;
 
-	if (export_name(trace, whole, err) || ctf_open(trace, &reader, err))
+	if (export_name(trace, whole, err) || kymo_ctf_open(trace, &reader, err))
 		return -1;
 	clean_name(member->name, whole);
 	make_unique(member->name, archive->member, archive->members, sizeof(*member));
 	member->machine = archive->hosts;
-	for (unsigned i = 0; i < ctf_trace_count(reader) && !status; i++)
+	for (unsigned i = 0; i < kymo_ctf_trace_count(reader) && !status; i++)
 		if (is_new_host(reader, i))
-			status = add_host(archive, member, ctf_trace(reader, i));
+			status = add_host(archive, member, kymo_ctf_trace(reader, i));
 	member->hosts = archive->hosts - member->machine;
 	offset_ns = perfetto_offset(reader);
 	if (!archive->members || offset_ns < archive->offset_ns)
 		archive->offset_ns = offset_ns;
 	archive->members++;
-	ctf_close(reader);
-	return status ? err_set(err, EXIT_FAILED, "There is no memory left for the export.") : 0;
+	kymo_ctf_close(reader);
+	return status ? err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the export.") : 0;
 }
 
 /* What belongs to no host is of number 0. */
@@ -170,7 +170,7 @@ static void write_clock(const struct archive *archive, const struct member *memb
 			name, first->name, to);
 }
 
-static int write_manifest(const struct archive *archive, struct tar *tar, struct err *err)
+static int write_manifest(const struct archive *archive, struct tar *tar, struct kymo_err *err)
 {
 	FILE *out;
 
@@ -178,7 +178,7 @@ static int write_manifest(const struct archive *archive, struct tar *tar, struct
 		return -1;
 	out = fdopen(dup(tar->fd), "w");
 	if (!out)
-		return err_set(err, EXIT_FAILED, "Writing failed: %m.");
+		return err_set(err, KYMO_EXIT_FAILED, "Writing failed: %m.");
 	fprintf(out, "{\"perfetto_manifest\": {\"version\": 1,\n\"trace_time\": {\"clock\": \"MONOTONIC\", "
 		"\"file\": \"%s" SUFFIX "\", \"machine\": \"%s\"},\n\"files\": [", archive->member->name,
 		archive->host->name);
@@ -192,12 +192,12 @@ static int write_manifest(const struct archive *archive, struct tar *tar, struct
 	}
 	fputs("\n]}}\n", out);
 	if (fclose(out))
-		return err_set(err, EXIT_FAILED, "Writing failed: %m.");
+		return err_set(err, KYMO_EXIT_FAILED, "Writing failed: %m.");
 	return tar_end(tar, err);
 }
 
 static int write_members(const struct archive *archive, const struct export_perfetto *request,
-			 char *const *trace, struct tar *tar, bool *lost, struct err *err)
+			 char *const *trace, struct tar *tar, bool *lost, struct kymo_err *err)
 {
 	for (unsigned i = 0; i < archive->members; i++) {
 		const struct member *member = &archive->member[i];
@@ -220,7 +220,7 @@ static int write_members(const struct archive *archive, const struct export_perf
 }
 
 static int write_archive(const struct archive *archive, const struct export_perfetto *request,
-			 char *const *trace, bool *lost, struct err *err)
+			 char *const *trace, bool *lost, struct kymo_err *err)
 {
 	struct tar tar;
 	bool made;
@@ -231,7 +231,7 @@ static int write_archive(const struct archive *archive, const struct export_perf
 	status = tar_open(&tar, fd, err) || write_manifest(archive, &tar, err) ||
 		 write_members(archive, request, trace, &tar, lost, err);
 	if (close(fd) && !status)
-		status = err_set(err, EXIT_FAILED, "Writing failed: %m.");
+		status = err_set(err, KYMO_EXIT_FAILED, "Writing failed: %m.");
 	if (status && made)
 		(void)unlink(request->output);
 	if (status)
@@ -243,13 +243,13 @@ static int write_archive(const struct archive *archive, const struct export_perf
 }
 
 int export_archive(const struct export_perfetto *request, char *const *trace, unsigned count, bool *lost,
-		   struct err *err)
+		   struct kymo_err *err)
 {
 	struct archive archive = { .member = calloc(count, sizeof(*archive.member)) };
 	int status = 0;
 
 	if (!archive.member)
-		return err_set(err, EXIT_FAILED, "There is no memory left for the export.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the export.");
 	for (unsigned i = 0; i < count && !status; i++)
 		status = plan_member(&archive, trace[i], err);
 	if (!status)

@@ -18,6 +18,6 @@
  * Return: 0; -1 with @err. Context: allocates, blocks.
  */
 int export_archive(const struct export_perfetto *request, char *const *trace, unsigned count, bool *lost,
-		   struct err *err);
+		   struct kymo_err *err);
 
 #endif

@@ -27,17 +27,17 @@ static void warn(const struct caret_exported *done)
 		fprintf(stderr, "kymo export: warning: %" PRIu64 " events were lost while recording\n", done->lost);
 }
 
-static int write_caret(struct ctf_reader *reader, const struct export_ctf *request, const char *output, bool *lost,
-		       struct err *err)
+static int write_caret(struct kymo_ctf_reader *reader, const struct export_ctf *request, const char *output, bool *lost,
+		       struct kymo_err *err)
 {
 	char bytes[TEXT_QUANTITY_MAX], directory[CLI_PATH_MAX];
 	struct caret_exported done;
 
 	/* caret_analyze leaves a file of its own in @output, which would be taken for a stream there. */
 	if (snprintf(directory, sizeof(directory), "%s/ust", output) >= (int)sizeof(directory))
-		return err_set(err, EXIT_USAGE, "the path of the output is too long");
+		return err_set(err, KYMO_EXIT_USAGE, "the path of the output is too long");
 	if (mkdir(directory, 0777))
-		return err_set(err, EXIT_FAILED, "cannot make the directory %s: %s", directory, strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot make the directory %s: %s", directory, strerror(errno));
 	if (caret_export(reader, directory, &done, err)) {
 		(void)rmdir(directory);
 		return -1;
@@ -50,7 +50,7 @@ static int write_caret(struct ctf_reader *reader, const struct export_ctf *reque
 	return 0;
 }
 
-int export_caret(const struct export_ctf *request, bool *lost, struct err *err)
+int export_caret(const struct export_ctf *request, bool *lost, struct kymo_err *err)
 {
 	return export_ctf_as(request, "-caret", write_caret, lost, err);
 }
@@ -58,7 +58,7 @@ int export_caret(const struct export_ctf *request, bool *lost, struct err *err)
 /* ---- several hosts ---- */
 
 /* "DIR/HOST", or "DIR/HOST-2" when that is there. */
-static int place(char path[CLI_PATH_MAX], const char *directory, const char *host, struct err *err)
+static int place(char path[CLI_PATH_MAX], const char *directory, const char *host, struct kymo_err *err)
 {
 	char name[128];
 	struct stat status;
@@ -77,11 +77,11 @@ static int place(char path[CLI_PATH_MAX], const char *directory, const char *hos
 		if (lstat(path, &status) && errno == ENOENT)
 			return 0;
 	}
-	return err_set(err, EXIT_USAGE, "there is no room for the host %s in %s: name another place with -o", host, directory);
+	return err_set(err, KYMO_EXIT_USAGE, "there is no room for the host %s in %s: name another place with -o", host, directory);
 }
 
-static int write_hosts(const struct export_ctf *request, const struct cli_traces *traces, const struct ctf_reader *joint,
-		       const struct align *align, const char *directory, bool *lost, struct err *err)
+static int write_hosts(const struct export_ctf *request, const struct cli_traces *traces, const struct kymo_ctf_reader *joint,
+		       const struct align *align, const char *directory, bool *lost, struct kymo_err *err)
 {
 	struct export_ctf one = *request;
 	char path[CLI_PATH_MAX];
@@ -93,23 +93,23 @@ static int write_hosts(const struct export_ctf *request, const struct cli_traces
 
 		one.trace = traces->path[i];
 		one.output = path;
-		if (one.first_trace >= ctf_trace_count(joint) ||
-		    place(path, directory, ctf_trace(joint, one.first_trace)->hostname, err) ||
+		if (one.first_trace >= kymo_ctf_trace_count(joint) ||
+		    place(path, directory, kymo_ctf_trace(joint, one.first_trace)->hostname, err) ||
 		    export_caret(&one, &of_one, err))
 			return -1;
 		*lost |= of_one;
 		/* Traces come in the order of the operands. */
-		while (one.first_trace < ctf_trace_count(joint) &&
-		       !strncmp(ctf_trace(joint, one.first_trace)->path, one.trace, length))
+		while (one.first_trace < kymo_ctf_trace_count(joint) &&
+		       !strncmp(kymo_ctf_trace(joint, one.first_trace)->path, one.trace, length))
 			one.first_trace++;
 	}
 	return 0;
 }
 
-int export_caret_hosts(const struct export_ctf *request, const struct cli_traces *traces, bool *lost, struct err *err)
+int export_caret_hosts(const struct export_ctf *request, const struct cli_traces *traces, bool *lost, struct kymo_err *err)
 {
 	char directory[CLI_PATH_MAX + 16];
-	struct ctf_reader *joint;
+	struct kymo_ctf_reader *joint;
 	struct align *align;
 	int status;
 
@@ -120,7 +120,7 @@ int export_caret_hosts(const struct export_ctf *request, const struct cli_traces
 	if (cli_traces_open(traces, request->quiet ? NULL : "export", &joint, &align, err))
 		return -1;
 	if (mkdir(directory, 0777) && errno != EEXIST)
-		status = err_set(err, EXIT_FAILED, "cannot make the directory %s: %s", directory, strerror(errno));
+		status = err_set(err, KYMO_EXIT_FAILED, "cannot make the directory %s: %s", directory, strerror(errno));
 	else
 		status = write_hosts(request, traces, joint, align, directory, lost, err);
 	if (!status && !request->quiet) {
@@ -128,6 +128,6 @@ int export_caret_hosts(const struct export_ctf *request, const struct cli_traces
 		fprintf(stderr, "%s: give caret_analyze the list of the directories in it\n", directory);
 	}
 	align_destroy(align);
-	ctf_close(joint);
+	kymo_ctf_close(joint);
 	return status;
 }

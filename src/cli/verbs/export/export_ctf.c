@@ -41,12 +41,12 @@ static void copy_accounts(const char *trace, const char *output)
 	free(text);
 }
 
-static void tell(struct ctf_reader *reader, const struct ctf_copied *copied, const char *output, bool quiet)
+static void tell(struct kymo_ctf_reader *reader, const struct ctf_copied *copied, const char *output, bool quiet)
 {
 	char bytes[TEXT_QUANTITY_MAX], clean[4096];
 
-	for (unsigned i = 0; i < ctf_warning_count(reader); i++) {
-		text_clean(clean, sizeof clean, ctf_warning(reader, i));
+	for (unsigned i = 0; i < kymo_ctf_warning_count(reader); i++) {
+		text_clean(clean, sizeof clean, kymo_ctf_warning(reader, i));
 		fprintf(stderr, "kymo export: warning: %s\n", clean);
 	}
 	if (copied->uncut)
@@ -61,8 +61,8 @@ static void tell(struct ctf_reader *reader, const struct ctf_copied *copied, con
 			text_bytes(bytes, copied->bytes), output);
 }
 
-static int copy(struct ctf_reader *reader, const struct export_ctf *request, const char *output, bool *lost,
-		struct err *err)
+static int copy(struct kymo_ctf_reader *reader, const struct export_ctf *request, const char *output, bool *lost,
+		struct kymo_err *err)
 {
 	int64_t begin = INT64_MIN, end = INT64_MAX;
 	struct ctf_copied copied;
@@ -72,18 +72,18 @@ static int copy(struct ctf_reader *reader, const struct export_ctf *request, con
 		return -1;
 	if (ctf_copy(reader, output, begin, end, &copied, err))
 		return -1;
-	for (unsigned i = 0; i < ctf_stream_count(reader); i++)
-		*lost = *lost || ctf_stream(reader, i)->lost || ctf_stream(reader, i)->lost_packets;
+	for (unsigned i = 0; i < kymo_ctf_stream_count(reader); i++)
+		*lost = *lost || kymo_ctf_stream(reader, i)->lost || kymo_ctf_stream(reader, i)->lost_packets;
 	if (!request->begin && !request->end)
 		copy_accounts(request->trace, output);
 	tell(reader, &copied, output, request->quiet);
 	return 0;
 }
 
-int export_ctf_as(const struct export_ctf *request, const char *suffix, export_ctf_fn *write, bool *lost, struct err *err)
+int export_ctf_as(const struct export_ctf *request, const char *suffix, export_ctf_fn *write, bool *lost, struct kymo_err *err)
 {
 	char output[CLI_PATH_MAX + 16], *absolute = NULL;
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	bool existed;
 	int rc;
 
@@ -91,7 +91,7 @@ int export_ctf_as(const struct export_ctf *request, const char *suffix, export_c
 	if (request->output)
 		(void)snprintf(output, sizeof output, "%s", request->output);
 	*lost = false;
-	if (ctf_open(request->trace, &reader, err))
+	if (kymo_ctf_open(request->trace, &reader, err))
 		return -1;
 	rc = align_apply_from(request->align, request->first_trace, reader, err);
 	if (rc == 0)
@@ -101,11 +101,11 @@ int export_ctf_as(const struct export_ctf *request, const char *suffix, export_c
 	if (rc && absolute)
 		trace_dir_remove_empty(absolute, existed);
 	free(absolute);
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 	return rc;
 }
 
-int export_ctf(const struct export_ctf *request, bool *lost, struct err *err)
+int export_ctf(const struct export_ctf *request, bool *lost, struct kymo_err *err)
 {
 	return export_ctf_as(request, "-ctf", copy, lost, err);
 }

@@ -24,14 +24,14 @@ struct export_ctf {
  *
  * Return: 0, or -1 with @err filled; what was written stays then.
  */
-int export_ctf(const struct export_ctf *request, bool *lost, struct err *err);
+int export_ctf(const struct export_ctf *request, bool *lost, struct kymo_err *err);
 
 /* Writes what @reader has into the directory @output, which is new or empty. Return: 0; -1 with @err. */
-struct ctf_reader;
-typedef int export_ctf_fn(struct ctf_reader *reader, const struct export_ctf *request, const char *output, bool *lost,
-			  struct err *err);
+struct kymo_ctf_reader;
+typedef int export_ctf_fn(struct kymo_ctf_reader *reader, const struct export_ctf *request, const char *output, bool *lost,
+			  struct kymo_err *err);
 
 /** export_ctf_as() - the same by @write; the directory is called as the trace with @suffix, if @request does not say. */
-int export_ctf_as(const struct export_ctf *request, const char *suffix, export_ctf_fn *write, bool *lost, struct err *err);
+int export_ctf_as(const struct export_ctf *request, const char *suffix, export_ctf_fn *write, bool *lost, struct kymo_err *err);
 
 #endif

@@ -19,7 +19,7 @@ static bool is_stdout(const char *path)
 	return strcmp(path, "-") == 0;
 }
 
-static int open_output(const struct export_graph *request, const char *path, struct err *err)
+static int open_output(const struct export_graph *request, const char *path, struct kymo_err *err)
 {
 	int fd, keep = request->force ? O_TRUNC : O_EXCL;
 
@@ -27,17 +27,17 @@ static int open_output(const struct export_graph *request, const char *path, str
 		return dup(STDOUT_FILENO);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | keep, 0666);
 	if (fd < 0 && errno == EEXIST)
-		return err_set(err, EXIT_FAILED, "%s is there already; name another file with -o, or "
+		return err_set(err, KYMO_EXIT_FAILED, "%s is there already; name another file with -o, or "
 			       "overwrite it with --force.", path);
 	if (fd < 0)
-		return err_set(err, EXIT_FAILED, "%s cannot be written: %s; name another file "
+		return err_set(err, KYMO_EXIT_FAILED, "%s cannot be written: %s; name another file "
 			       "with -o.", path, strerror(errno));
 	return fd;
 }
 
 /* Into the file, or into graphviz that writes the file. Closes @fd. */
-static int write_graph(struct ctf_reader *reader, bool svg, int fd, const struct dot_options *options,
-		       struct dot_result *result, struct err *err)
+static int write_graph(struct kymo_ctf_reader *reader, bool svg, int fd, const struct dot_options *options,
+		       struct dot_result *result, struct kymo_err *err)
 {
 	struct svg *drawing = NULL;
 	FILE *out = svg ? svg_open(&drawing, fd, err) : fdopen(fd, "w");
@@ -45,25 +45,25 @@ static int write_graph(struct ctf_reader *reader, bool svg, int fd, const struct
 
 	if (!out) {
 		if (!svg)
-			err_set(err, EXIT_FAILED, "There is no memory left.");
+			err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
 		close(fd);
 		return -1;
 	}
 	status = dot_export(reader, out, options, result, err);
 	if (!svg)
-		return fclose(out) && !status ? err_set(err, EXIT_FAILED, "Writing failed: %s.",
+		return fclose(out) && !status ? err_set(err, KYMO_EXIT_FAILED, "Writing failed: %s.",
 							strerror(errno)) : status;
 	if (svg_close(drawing, status ? NULL : err))
 		status = -1;
 	if (close(fd) && !status)
-		status = err_set(err, EXIT_FAILED, "Writing failed: %s.", strerror(errno));
+		status = err_set(err, KYMO_EXIT_FAILED, "Writing failed: %s.", strerror(errno));
 	return status;
 }
 
-static void tell(const struct ctf_reader *reader, const char *output, const struct dot_result *result)
+static void tell(const struct kymo_ctf_reader *reader, const char *output, const struct dot_result *result)
 {
-	for (unsigned i = 0; i < ctf_warning_count(reader); i++)
-		fprintf(stderr, "kymo export: warning: %s\n", ctf_warning(reader, i));
+	for (unsigned i = 0; i < kymo_ctf_warning_count(reader); i++)
+		fprintf(stderr, "kymo export: warning: %s\n", kymo_ctf_warning(reader, i));
 	fprintf(stderr, "%s: %u callbacks and %u topics, %u of them marked as unexpected\n",
 		is_stdout(output) ? "standard output" : output, result->callbacks, result->topics,
 		result->unexpected);
@@ -72,7 +72,7 @@ static void tell(const struct ctf_reader *reader, const char *output, const stru
 		      "is.\n", stderr);
 }
 
-int export_graph(const struct export_graph *request, bool *lost, struct err *err)
+int export_graph(const struct export_graph *request, bool *lost, struct kymo_err *err)
 {
 	struct dot_options options = {
 		.title = request->name,
@@ -87,7 +87,7 @@ int export_graph(const struct export_graph *request, bool *lost, struct err *err
 	struct dot_result result;
 	struct progress progress;
 	struct simclock *clock = NULL;
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	struct align *align;
 	int fd, status = -1;
 
@@ -117,7 +117,7 @@ int export_graph(const struct export_graph *request, bool *lost, struct err *err
 		if (!request->quiet)
 			tell(reader, output, &result);
 	}
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 	simclock_free(clock);
 	return status;
 }

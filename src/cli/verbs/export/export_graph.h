@@ -26,6 +26,6 @@ struct export_graph {
  *
  * Return: 0, or -1 with @err filled; then nothing incomplete is left behind.
  */
-int export_graph(const struct export_graph *request, bool *lost, struct err *err);
+int export_graph(const struct export_graph *request, bool *lost, struct kymo_err *err);
 
 #endif

@@ -39,13 +39,13 @@ struct export {
 
 static volatile sig_atomic_t interrupted;
 
-int export_name(const char *trace, char name[CLI_PATH_MAX], struct err *err)
+int export_name(const char *trace, char name[CLI_PATH_MAX], struct kymo_err *err)
 {
 	char *whole = realpath(trace, NULL);
 	const char *base;
 
 	if (!whole)
-		return err_set(err, EXIT_INPUT, "%s: %s.", trace, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "%s: %s.", trace, strerror(errno));
 	base = strrchr(whole, '/') + 1;
 	snprintf(name, CLI_PATH_MAX, "%s", *base ? base : "trace");
 	free(whole);
@@ -57,7 +57,7 @@ static bool is_stdout(const char *path)
 	return strcmp(path, "-") == 0;
 }
 
-int export_open(const char *path, bool force, bool *made, struct err *err)
+int export_open(const char *path, bool force, bool *made, struct kymo_err *err)
 {
 	struct stat status;
 	int fd;
@@ -65,7 +65,7 @@ int export_open(const char *path, bool force, bool *made, struct err *err)
 	*made = false;
 	if (is_stdout(path)) {
 		if (isatty(STDOUT_FILENO))
-			return err_set(err, EXIT_USAGE, "The trace is binary and standard output is "
+			return err_set(err, KYMO_EXIT_USAGE, "The trace is binary and standard output is "
 				       "a terminal; name a file with -o, or redirect.");
 		return STDOUT_FILENO;
 	}
@@ -75,18 +75,18 @@ int export_open(const char *path, bool force, bool *made, struct err *err)
 		return fd;
 	}
 	if (errno == EEXIST && !force && !stat(path, &status) && S_ISREG(status.st_mode))
-		return err_set(err, EXIT_FAILED, "%s is there already; name another file with -o, or "
+		return err_set(err, KYMO_EXIT_FAILED, "%s is there already; name another file with -o, or "
 			       "overwrite it with --force.", path);
 	fd = errno == EEXIST ? open(path, O_WRONLY | O_TRUNC | O_CLOEXEC) : -1;
 	if (fd < 0 && errno == EISDIR)
-		return err_set(err, EXIT_FAILED, "%s is a directory; name a file with -o.", path);
+		return err_set(err, KYMO_EXIT_FAILED, "%s is a directory; name a file with -o.", path);
 	if (fd < 0)
-		return err_set(err, EXIT_FAILED, "%s cannot be written: %s; name another file "
+		return err_set(err, KYMO_EXIT_FAILED, "%s cannot be written: %s; name another file "
 			       "with -o.", path, strerror(errno));
 	return fd;
 }
 
-static void tell(const struct export_perfetto *request, const struct ctf_reader *reader,
+static void tell(const struct export_perfetto *request, const struct kymo_ctf_reader *reader,
 		 const struct perfetto_result *result, const char *output)
 {
 	bool selected = request->begin || request->end || (request->selection &&
@@ -94,8 +94,8 @@ static void tell(const struct export_perfetto *request, const struct ctf_reader 
 	uint64_t of_programs = result->spans + result->instants + result->counters;
 	char bytes[TEXT_QUANTITY_MAX], clean[4096];
 
-	for (unsigned i = 0; i < ctf_warning_count(reader); i++) {
-		text_clean(clean, sizeof(clean), ctf_warning(reader, i));
+	for (unsigned i = 0; i < kymo_ctf_warning_count(reader); i++) {
+		text_clean(clean, sizeof(clean), kymo_ctf_warning(reader, i));
 		fprintf(stderr, "kymo %s: warning: %s\n", request->verb, clean);
 	}
 	if (result->lost_events || result->lost_packets)
@@ -176,19 +176,19 @@ static void ask_recorder(const struct export_perfetto *request, struct perfetto_
 /* ---- parts ---- */
 
 static int name_part(const struct export_perfetto *request, unsigned number, char path[CLI_PATH_MAX],
-		     struct err *err)
+		     struct kymo_err *err)
 {
 	size_t length = strlen(request->output), suffix = strlen(SUFFIX);
 	bool has = length > suffix && !strcmp(request->output + length - suffix, SUFFIX);
 
 	if (snprintf(path, CLI_PATH_MAX, "%.*s.%u%s", (int)(has ? length - suffix : length), request->output,
 		     number, has ? SUFFIX : "") >= CLI_PATH_MAX)
-		return err_set(err, EXIT_USAGE, "the path of the output is too long");
+		return err_set(err, KYMO_EXIT_USAGE, "the path of the output is too long");
 	return 0;
 }
 
 /* Opens the file of part @number; 0: there are no parts. Return: 0, -1 with @err. */
-static int open_part(struct export *export, unsigned number, struct err *err)
+static int open_part(struct export *export, unsigned number, struct kymo_err *err)
 {
 	const struct export_perfetto *request = export->request;
 
@@ -204,10 +204,10 @@ static int open_part(struct export *export, unsigned number, struct err *err)
 	return export->options.fd < 0 ? -1 : 0;
 }
 
-static int close_part(const struct export *export, struct err *err)
+static int close_part(const struct export *export, struct kymo_err *err)
 {
 	if (!is_stdout(export->output) && !export->request->member && close(export->options.fd))
-		return err_set(err, EXIT_FAILED, "Writing failed: %s.", strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "Writing failed: %s.", strerror(errno));
 	return 0;
 }
 
@@ -219,7 +219,7 @@ static void retire(struct export *export)
 }
 
 /* The part before gets its last packets when the next one is there. */
-static int next_part(void *context, unsigned number, struct err *err)
+static int next_part(void *context, unsigned number, struct kymo_err *err)
 {
 	struct export *export = context;
 	int before = export->options.fd;
@@ -240,13 +240,13 @@ static void interrupt(int signal)
 }
 
 /* The time of @reader's clock that is so long ago that all of it is written. */
-static int64_t settled(const struct ctf_reader *reader)
+static int64_t settled(const struct kymo_ctf_reader *reader)
 {
 	struct timespec now;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - HOLD_NS +
-	       ctf_trace(reader, 0)->clock_offset_ns;
+	       kymo_ctf_trace(reader, 0)->clock_offset_ns;
 }
 
 static bool is_over(const struct export_perfetto *request)
@@ -257,22 +257,22 @@ static bool is_over(const struct export_perfetto *request)
 	return poll(&closed, 1, LOOK_MS) > 0 || interrupted;
 }
 
-static int more(void *context, struct ctf_reader *reader, struct err *err)
+static int more(void *context, struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
 	struct export *export = context;
 
 	if (export->last)
 		return 0;
 	export->last = is_over(export->request);
-	ctf_until(reader, export->last ? INT64_MAX : settled(reader));
-	if (ctf_refresh(reader, err) < 0)
+	kymo_ctf_until(reader, export->last ? INT64_MAX : settled(reader));
+	if (kymo_ctf_refresh(reader, err) < 0)
 		return -1;
 	if (export->last)
 		ask_recorder(export->request, &export->options);
 	return 1;
 }
 
-static void begin_following(struct export *export, struct ctf_reader *reader)
+static void begin_following(struct export *export, struct kymo_ctf_reader *reader)
 {
 	const struct sigaction action = { .sa_handler = interrupt };
 
@@ -280,8 +280,8 @@ static void begin_following(struct export *export, struct ctf_reader *reader)
 		(void)sigaction(SIGINT, &action, NULL);
 		(void)sigaction(SIGTERM, &action, NULL);
 	}
-	ctf_growing(reader, true);
-	ctf_until(reader, settled(reader));
+	kymo_ctf_growing(reader, true);
+	kymo_ctf_until(reader, settled(reader));
 	export->options.more = more;
 }
 
@@ -294,8 +294,8 @@ static void show_progress(void *context, uint64_t events, uint64_t clock_ns)
 	progress_trace(&export->progress, events, clock_ns);
 }
 
-static int write_out(struct export *export, struct ctf_reader *reader, struct perfetto_result *result,
-		     struct err *err)
+static int write_out(struct export *export, struct kymo_ctf_reader *reader, struct perfetto_result *result,
+		     struct kymo_err *err)
 {
 	const struct export_perfetto *request = export->request;
 	int status;
@@ -319,17 +319,17 @@ static int write_out(struct export *export, struct ctf_reader *reader, struct pe
 	return 0;
 }
 
-static int open_traces(const struct export_perfetto *request, struct ctf_reader **reader, struct err *err)
+static int open_traces(const struct export_perfetto *request, struct kymo_ctf_reader **reader, struct kymo_err *err)
 {
 	const char **path = calloc(1 + (size_t)request->further_count, sizeof(*path));
 	struct align *align = NULL;
 	int status;
 
 	if (!path)
-		return err_set(err, EXIT_FAILED, "There is no memory left for the export.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the export.");
 	for (unsigned i = 0; i <= request->further_count; i++)
 		path[i] = trace_at(request, i);
-	status = ctf_open_all(path, 1 + request->further_count, reader, err);
+	status = kymo_ctf_open_all(path, 1 + request->further_count, reader, err);
 	free(path);
 	/* A trace that grows cannot be read twice. */
 	if (!status && !request->follow && !request->member) {
@@ -338,12 +338,12 @@ static int open_traces(const struct export_perfetto *request, struct ctf_reader 
 			cli_tell_hosts(request->verb, align);
 		align_destroy(align);
 		if (status)
-			ctf_close(*reader);
+			kymo_ctf_close(*reader);
 	}
 	return status;
 }
 
-int export_perfetto(const struct export_perfetto *request, bool *lost, struct err *err)
+int export_perfetto(const struct export_perfetto *request, bool *lost, struct kymo_err *err)
 {
 	struct export export = {
 		.request = request,
@@ -356,12 +356,12 @@ int export_perfetto(const struct export_perfetto *request, bool *lost, struct er
 	};
 	struct perfetto_result result = { 0 };
 	struct simclock *clock = NULL;
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	int status;
 
 	if (open_traces(request, &reader, err))
 		return -1;
-	ctf_threads(reader, 0);
+	kymo_ctf_threads(reader, 0);
 	if (request->member) {
 		export.options.machine = request->member->machine;
 		export.options.offset_ns = &request->member->offset_ns;
@@ -377,7 +377,7 @@ int export_perfetto(const struct export_perfetto *request, bool *lost, struct er
 		status = write_out(&export, reader, &result, err);
 		free((void *)export.options.clock);
 	}
-	ctf_close(reader);
+	kymo_ctf_close(reader);
 	simclock_free(clock);
 	*lost = result.lost_events || result.lost_packets;
 	return status;

@@ -43,7 +43,7 @@ struct export_perfetto {
  *
  * Return: 0; -1 with @err. Context: allocates, blocks; with follow, until it is over.
  */
-int export_perfetto(const struct export_perfetto *request, bool *lost, struct err *err);
+int export_perfetto(const struct export_perfetto *request, bool *lost, struct kymo_err *err);
 
 /**
  * export_open() - the file @path, "-" for standard output
@@ -51,9 +51,9 @@ int export_perfetto(const struct export_perfetto *request, bool *lost, struct er
  *
  * Return: a descriptor, or -1 with @err. Context: blocks.
  */
-int export_open(const char *path, bool force, bool *made, struct err *err);
+int export_open(const char *path, bool force, bool *made, struct kymo_err *err);
 
 /** export_name() - the last part of @trace as the user would name it: "." has a name too. */
-int export_name(const char *trace, char name[CLI_PATH_MAX], struct err *err);
+int export_name(const char *trace, char name[CLI_PATH_MAX], struct kymo_err *err);
 
 #endif

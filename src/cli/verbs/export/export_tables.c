@@ -20,7 +20,7 @@
 static const struct {
 	const char *suffix;
 	int (*write)(struct tables *tables, const struct rows_options *options,
-		     struct rows_result *result, struct err *err);
+		     struct rows_result *result, struct kymo_err *err);
 	const char *of_table;		/* suffix of a table's file; NULL: all are in one file */
 } formats[] = {
 	[TABLES_SQLITE] = { ".sqlite", sqlite_export, NULL },
@@ -30,7 +30,7 @@ static const struct {
 
 /* ---- which tables, and when ---- */
 
-static int unknown_table(const char *name, struct err *err)
+static int unknown_table(const char *name, struct kymo_err *err)
 {
 	unsigned best_distance = UINT_MAX;
 	const char *best = NULL;
@@ -44,13 +44,13 @@ static int unknown_table(const char *name, struct err *err)
 		}
 	}
 	if (best)
-		return err_set(err, EXIT_USAGE, "option --table: there is no table '%s'; did you mean %s?",
+		return err_set(err, KYMO_EXIT_USAGE, "option --table: there is no table '%s'; did you mean %s?",
 			       name, best);
-	return err_set(err, EXIT_USAGE, "option --table: there is no table '%s'; `kymo query --schema` "
+	return err_set(err, KYMO_EXIT_USAGE, "option --table: there is no table '%s'; `kymo query --schema` "
 		       "shows all", name);
 }
 
-static int choose_tables(const struct opt_list *list, uint64_t *tables, struct err *err)
+static int choose_tables(const struct opt_list *list, uint64_t *tables, struct kymo_err *err)
 {
 	*tables = 0;
 	for (unsigned i = 0; i < TABLES && !list->count; i++)
@@ -67,26 +67,26 @@ static int choose_tables(const struct opt_list *list, uint64_t *tables, struct e
 
 /* ---- where to ---- */
 
-static int refuse(const char *path, struct err *err)
+static int refuse(const char *path, struct kymo_err *err)
 {
-	return err_set(err, EXIT_FAILED, "%s is there already; name another place with -o, or overwrite "
+	return err_set(err, KYMO_EXIT_FAILED, "%s is there already; name another place with -o, or overwrite "
 		       "it with --force.", path);
 }
 
-static int unwritable(const char *path, struct err *err)
+static int unwritable(const char *path, struct kymo_err *err)
 {
-	return err_set(err, EXIT_FAILED, "%s cannot be written: %s; name another place with -o.", path,
+	return err_set(err, KYMO_EXIT_FAILED, "%s cannot be written: %s; name another place with -o.", path,
 		       strerror(errno));
 }
 
-static int prepare_file(const char *path, bool force, struct err *err)
+static int prepare_file(const char *path, bool force, struct kymo_err *err)
 {
 	struct stat status;
 
 	if (lstat(path, &status))
 		return errno == ENOENT ? 0 : unwritable(path, err);
 	if (!S_ISREG(status.st_mode))
-		return err_set(err, EXIT_FAILED, "%s is no file; name one with -o.", path);
+		return err_set(err, KYMO_EXIT_FAILED, "%s is no file; name one with -o.", path);
 	if (!force)
 		return refuse(path, err);
 	if (unlink(path))
@@ -105,7 +105,7 @@ static int table_path(char path[CLI_PATH_MAX], const char *directory, unsigned t
 
 /* The directory may be there; files of ours in it are not to be overwritten. */
 static int prepare_directory(const char *path, const struct export_tables *request,
-			     uint64_t tables, bool *made, struct err *err)
+			     uint64_t tables, bool *made, struct kymo_err *err)
 {
 	char file[CLI_PATH_MAX];
 	struct stat status;
@@ -114,12 +114,12 @@ static int prepare_directory(const char *path, const struct export_tables *reque
 	if (!*made && errno != EEXIST)
 		return unwritable(path, err);
 	if (stat(path, &status) || !S_ISDIR(status.st_mode))
-		return err_set(err, EXIT_FAILED, "%s is no directory; name one with -o.", path);
+		return err_set(err, KYMO_EXIT_FAILED, "%s is no directory; name one with -o.", path);
 	for (unsigned i = 0; i < TABLES && !request->force; i++) {
 		if (!(tables & TABLES_BIT(i)))
 			continue;
 		if (table_path(file, path, i, request->format))
-			return err_set(err, EXIT_FAILED, "the path %.100s... is too long", path);
+			return err_set(err, KYMO_EXIT_FAILED, "the path %.100s... is too long", path);
 		if (!lstat(file, &status))
 			return refuse(file, err);
 	}
@@ -152,7 +152,7 @@ static int on_tick(void *context, uint64_t events, double done)
 }
 
 static int write_tables(struct tables *tables, const struct export_tables *request,
-			const struct rows_options *options, struct rows_result *result, struct err *err)
+			const struct rows_options *options, struct rows_result *result, struct kymo_err *err)
 {
 	struct progress progress;
 	int status;
@@ -185,20 +185,20 @@ static void tell(const struct tables *tables, const char *output, const struct r
 }
 
 static int to_stdout(struct tables *tables, const struct export_tables *request,
-		     struct rows_options *options, struct rows_result *result, struct err *err)
+		     struct rows_options *options, struct rows_result *result, struct kymo_err *err)
 {
 	if (request->format == TABLES_SQLITE)
-		return err_set(err, EXIT_USAGE, "A database cannot go to standard output; name a file "
+		return err_set(err, KYMO_EXIT_USAGE, "A database cannot go to standard output; name a file "
 			       "with -o.");
 	if (__builtin_popcountll(options->tables) != 1)
-		return err_set(err, EXIT_USAGE, "Standard output takes one table: choose it with --table, "
+		return err_set(err, KYMO_EXIT_USAGE, "Standard output takes one table: choose it with --table, "
 			       "or name a directory with -o.");
 	options->out = stdout;
 	return write_tables(tables, request, options, result, err);
 }
 
 static int to_files(struct tables *tables, const struct export_tables *request, const char *output,
-		    struct rows_options *options, struct rows_result *result, struct err *err)
+		    struct rows_options *options, struct rows_result *result, struct kymo_err *err)
 {
 	bool made = false;
 	int status;
@@ -214,7 +214,7 @@ static int to_files(struct tables *tables, const struct export_tables *request, 
 	return status;
 }
 
-int export_tables(const struct export_tables *request, bool *lost, struct err *err)
+int export_tables(const struct export_tables *request, bool *lost, struct kymo_err *err)
 {
 	struct rows_options options = { .version = KYMO_VERSION, .trace = request->traces->name };
 	char made_up[CLI_PATH_MAX + 16];

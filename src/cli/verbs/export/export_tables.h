@@ -30,6 +30,6 @@ struct export_tables {
  *
  * Return: 0, or -1 with @err filled; then nothing incomplete is left behind.
  */
-int export_tables(const struct export_tables *request, bool *lost, struct err *err);
+int export_tables(const struct export_tables *request, bool *lost, struct kymo_err *err);
 
 #endif

@@ -27,7 +27,7 @@ static char *path_of(const char *trace)
 	return strndup(trace, (size_t)(at - trace) + strcspn(at, "/"));
 }
 
-static struct chunk *find(struct chunk *list, unsigned *count, const struct ctf_trace_info *trace)
+static struct chunk *find(struct chunk *list, unsigned *count, const struct kymo_ctf_trace_info *trace)
 {
 	char *path = path_of(trace->path);
 	struct chunk *chunk = list;
@@ -43,7 +43,7 @@ static struct chunk *find(struct chunk *list, unsigned *count, const struct ctf_
 	return chunk;
 }
 
-static void take_stream(struct chunk *chunk, const struct ctf_stream_info *stream, int64_t offset)
+static void take_stream(struct chunk *chunk, const struct kymo_ctf_stream_info *stream, int64_t offset)
 {
 	int64_t begin = (int64_t)stream->begin_ns + offset, end = (int64_t)stream->end_ns + offset;
 	struct stat st;
@@ -67,18 +67,18 @@ static void show(struct table *table, const struct chunk *chunk, int64_t begin_n
 	table_text(table, chunk->path);
 }
 
-unsigned info_chunks(struct table *table, struct ctf_reader *reader, int64_t begin_ns, unsigned most)
+unsigned info_chunks(struct table *table, struct kymo_ctf_reader *reader, int64_t begin_ns, unsigned most)
 {
 	static const struct table_column columns[] = {
 		{ "chunk", "#" }, { "begin_ns", "FROM" }, { "end_ns", "TO" }, { "bytes", "BYTES" },
 		{ "disk_bytes", "ON DISK" }, { "path", "PATH" },
 	};
-	struct chunk *list = calloc(ctf_trace_count(reader) + 1, sizeof *list);
+	struct chunk *list = calloc(kymo_ctf_trace_count(reader) + 1, sizeof *list);
 	unsigned count = 0;
 
-	for (unsigned i = 0; list && i < ctf_stream_count(reader); i++) {
-		const struct ctf_stream_info *stream = ctf_stream(reader, i);
-		const struct ctf_trace_info *trace = ctf_trace(reader, stream->trace);
+	for (unsigned i = 0; list && i < kymo_ctf_stream_count(reader); i++) {
+		const struct kymo_ctf_stream_info *stream = kymo_ctf_stream(reader, i);
+		const struct kymo_ctf_trace_info *trace = kymo_ctf_trace(reader, stream->trace);
 		struct chunk *chunk = trace->chunk ? find(list, &count, trace) : NULL;
 
 		if (chunk)

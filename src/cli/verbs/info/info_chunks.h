@@ -13,6 +13,6 @@
  *
  * Return: how many chunks there are. Context: allocates, blocks.
  */
-unsigned info_chunks(struct table *table, struct ctf_reader *reader, int64_t begin_ns, unsigned most);
+unsigned info_chunks(struct table *table, struct kymo_ctf_reader *reader, int64_t begin_ns, unsigned most);
 
 #endif

@@ -22,7 +22,7 @@ static bool grow(void *array, unsigned count, size_t element)
 
 /* Processes are told apart by host and pid; a pid that is used again is one process here. */
 static struct info_process *process_of(struct info *info, const char *host, uint64_t host_key,
-				       const struct ctf_event *event)
+				       const struct kymo_ctf_event *event)
 {
 	struct info_process *p = map_get(&info->process_map, (uint32_t)event->vpid, host_key);
 
@@ -42,7 +42,7 @@ static struct info_process *process_of(struct info *info, const char *host, uint
 }
 
 static struct info_thread *thread_of(struct info *info, const char *host, uint64_t host_key,
-				     const struct ctf_event *event)
+				     const struct kymo_ctf_event *event)
 {
 	uint64_t scope = host_key << 32 | (uint32_t)event->vpid;
 	struct info_thread *t = map_get(&info->thread_map, (uint32_t)event->vtid, scope);
@@ -72,7 +72,7 @@ static void take_name(char out[32], const char *name)
 }
 
 /* The name of the main thread is the process's; the first one seen until that comes. */
-static void take_event(struct info *info, struct info_thread *t, const struct ctf_event *event)
+static void take_event(struct info *info, struct info_thread *t, const struct kymo_ctf_event *event)
 {
 	struct info_process *p = t->process;
 
@@ -90,7 +90,7 @@ static void take_event(struct info *info, struct info_thread *t, const struct ct
 		info->end_ns = event->ns;
 }
 
-static void take_loss(struct info *info, const struct events *events, const struct ctf_event *event)
+static void take_loss(struct info *info, const struct events *events, const struct kymo_ctf_event *event)
 {
 	struct events_loss where = events_loss(events, event);
 
@@ -107,51 +107,51 @@ static void take_loss(struct info *info, const struct events *events, const stru
 }
 
 /* Traces of one host share its processes: the number of the first trace with this host name. */
-static uint64_t host_number(struct ctf_reader *reader, uint32_t trace)
+static uint64_t host_number(struct kymo_ctf_reader *reader, uint32_t trace)
 {
-	const char *host = ctf_trace(reader, trace)->hostname;
+	const char *host = kymo_ctf_trace(reader, trace)->hostname;
 
 	for (uint32_t i = 0; i < trace; i++)
-		if (!strcmp(ctf_trace(reader, i)->hostname, host))
+		if (!strcmp(kymo_ctf_trace(reader, i)->hostname, host))
 			return i;
 	return trace;
 }
 
-static int pass(struct info *info, struct events *events, const uint64_t *hosts, struct err *err)
+static int pass(struct info *info, struct events *events, const uint64_t *hosts, struct kymo_err *err)
 {
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	struct info_thread *last = NULL;
 	uint32_t last_trace = 0;
 	int more;
 
 	while ((more = events_next(events, &event, err)) > 0 && !info->failed) {
-		if (event.bound == CTF_LOSS) {
+		if (event.bound == KYMO_CTF_LOSS) {
 			take_loss(info, events, &event);
 			continue;
 		}
 		if (!last || last->vtid != event.vtid || last->process->vpid != event.vpid ||
 		    last_trace != event.trace)
-			last = thread_of(info, ctf_trace(events->reader, event.trace)->hostname,
+			last = thread_of(info, kymo_ctf_trace(events->reader, event.trace)->hostname,
 					 hosts[event.trace], &event);
 		last_trace = event.trace;
 		if (last)
 			take_event(info, last, &event);
 	}
 	if (info->failed)
-		return err_set(err, EXIT_FAILED, "out of memory after %llu events",
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory after %llu events",
 			       (unsigned long long)info->events);
 	return more;
 }
 
-int info_collect(struct info *info, struct events *events, struct err *err)
+int info_collect(struct info *info, struct events *events, struct kymo_err *err)
 {
-	struct ctf_reader *reader = events->reader;
-	unsigned traces = ctf_trace_count(reader);
+	struct kymo_ctf_reader *reader = events->reader;
+	unsigned traces = kymo_ctf_trace_count(reader);
 	uint64_t *hosts = calloc(traces + 1, sizeof *hosts);
 	int result;
 
 	if (!hosts)
-		return err_set(err, EXIT_FAILED, "out of memory for %u traces", traces);
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory for %u traces", traces);
 	for (uint32_t i = 0; i < traces; i++)
 		hosts[i] = host_number(reader, i);
 	result = pass(info, events, hosts, err);

@@ -49,7 +49,7 @@ struct info {
 };
 
 /** info_collect() - read all of @events. Return: 0, or -1 with @err. Context: allocates, blocks. */
-int info_collect(struct info *info, struct events *events, struct err *err);
+int info_collect(struct info *info, struct events *events, struct kymo_err *err);
 void info_free(struct info *info);
 
 #endif

@@ -38,19 +38,19 @@ static void add(struct accounts *all, const struct accounts *one)
 	all->paused_ns += one->paused_ns;
 }
 
-int recorders_read(struct recorders *recorders, const struct cli_traces *traces, const struct ctf_reader *reader,
-		   char problem[512], struct err *err)
+int recorders_read(struct recorders *recorders, const struct cli_traces *traces, const struct kymo_ctf_reader *reader,
+		   char problem[512], struct kymo_err *err)
 {
 	char more[512];
 
 	*problem = '\0';
 	*recorders = (struct recorders){ .traces = traces };
 	recorders->of = calloc(traces->count, sizeof(*recorders->of));
-	recorders->of_trace = calloc(ctf_trace_count(reader) + 1, sizeof(*recorders->of_trace));
+	recorders->of_trace = calloc(kymo_ctf_trace_count(reader) + 1, sizeof(*recorders->of_trace));
 	if (!recorders->of || !recorders->of_trace)
-		return err_set(err, EXIT_FAILED, "out of memory for %u traces", traces->count);
-	for (unsigned i = 0; i < ctf_trace_count(reader); i++)
-		recorders->of_trace[i] = operand_of(traces, ctf_trace(reader, i)->path);
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory for %u traces", traces->count);
+	for (unsigned i = 0; i < kymo_ctf_trace_count(reader); i++)
+		recorders->of_trace[i] = operand_of(traces, kymo_ctf_trace(reader, i)->path);
 	recorders->all.ended = true;
 	for (unsigned i = 0; i < traces->count; i++) {
 		accounts_read(&recorders->of[i], traces->path[i], more);

@@ -21,8 +21,8 @@ struct recorders {
  *
  * Context: allocates and blocks. Return: 0, or -1 with @err: no memory.
  */
-int recorders_read(struct recorders *recorders, const struct cli_traces *traces, const struct ctf_reader *reader,
-		   char problem[512], struct err *err);
+int recorders_read(struct recorders *recorders, const struct cli_traces *traces, const struct kymo_ctf_reader *reader,
+		   char problem[512], struct kymo_err *err);
 void recorders_free(struct recorders *recorders);
 
 /** recorders_process() - of the process in the reader's trace @trace; NULL: it is in no accounts. */

@@ -25,7 +25,7 @@ static int64_t now_ns(void)
 }
 
 /* Return: 1: it is over; 0; -1 with @err. */
-static int look(struct watch *watch, const char *path, struct live_show *show, struct err *err)
+static int look(struct watch *watch, const char *path, struct live_show *show, struct kymo_err *err)
 {
 	int grew, enough = 0;
 
@@ -41,7 +41,7 @@ static int look(struct watch *watch, const char *path, struct live_show *show, s
 	return enough ? enough : watch->over;
 }
 
-int live_dir(const char *path, struct live_show *show, int64_t period_ns, bool quiet, struct err *err)
+int live_dir(const char *path, struct live_show *show, int64_t period_ns, bool quiet, struct kymo_err *err)
 {
 	const struct sigaction action = { .sa_handler = interrupt };
 	const struct timespec pause = { .tv_nsec = WATCH_PERIOD_NS };

@@ -12,6 +12,6 @@
  *
  * Return: 0, or -1 with @err filled. Context: blocks; takes SIGINT and SIGTERM.
  */
-int live_dir(const char *path, struct live_show *show, int64_t period_ns, bool quiet, struct err *err);
+int live_dir(const char *path, struct live_show *show, int64_t period_ns, bool quiet, struct kymo_err *err);
 
 #endif

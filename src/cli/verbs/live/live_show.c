@@ -17,16 +17,16 @@
 #define CLEAR		"\033[H\033[2J"
 
 /* What is not there yet is no error: there will be more. */
-static int show_open(struct live_show *show, const char *path, struct err *err)
+static int show_open(struct live_show *show, const char *path, struct kymo_err *err)
 {
 	static const struct selection all;	/* of tables, rows are selected */
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 
-	if (ctf_open(path, &reader, &show->why) < 0)
-		return show->why.status == EXIT_INPUT ? 0 : err_set(err, show->why.status, "%s", show->why.text);
+	if (kymo_ctf_open(path, &reader, &show->why) < 0)
+		return show->why.status == KYMO_EXIT_INPUT ? 0 : err_set(err, show->why.status, "%s", show->why.text);
 	show->reader = reader;
 	show->until = INT64_MIN;
-	ctf_growing(reader, true);
+	kymo_ctf_growing(reader, true);
 	show->events = (struct events){ .reader = reader, .selection = show->tables ? &all : show->selection,
 					.growing = true, .quiet = true };
 	show->print.events = &show->events;
@@ -35,24 +35,24 @@ static int show_open(struct live_show *show, const char *path, struct err *err)
 		return -1;
 	if (events_open(&show->events, err) < 0)
 		return -1;
-	ctf_until(reader, show->until);
+	kymo_ctf_until(reader, show->until);
 	return 1;
 }
 
-int live_show_look(struct live_show *show, const char *path, bool news, struct err *err)
+int live_show_look(struct live_show *show, const char *path, bool news, struct kymo_err *err)
 {
 	if (!news)
 		return 0;
 	if (!show->reader)
 		return show_open(show, path, err);
-	return ctf_refresh(show->reader, err);
+	return kymo_ctf_refresh(show->reader, err);
 }
 
 /* ---- tables ---- */
 
-static int count_all(struct live_show *show, struct err *err)
+static int count_all(struct live_show *show, struct kymo_err *err)
 {
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	int more;
 
 	while ((more = events_next(&show->events, &event, err)) > 0)
@@ -73,7 +73,7 @@ static unsigned rows_that_fit(const struct live_show *show)
 	return (window.ws_row - SECTIONS * SECTION_LINES) / SECTIONS;
 }
 
-int live_show_block(struct live_show *show, struct err *err)
+int live_show_block(struct live_show *show, struct kymo_err *err)
 {
 	const bool screen = show->format == TABLE_TEXT && isatty(STDOUT_FILENO);
 	char when[CLI_TIME_MAX];
@@ -85,7 +85,7 @@ int live_show_block(struct live_show *show, struct err *err)
 	if (screen)
 		(void)fputs(CLEAR, stdout);
 	if (table_open(&table, stdout, show->format) < 0)
-		return err_set(err, EXIT_FAILED, "no memory");
+		return err_set(err, KYMO_EXIT_FAILED, "no memory");
 	cli_print_point(when, running_until(show->running));
 	table_value_text(table, "until", "Until", when);
 	rc = running_write(show->running, table, rows_that_fit(show), err);
@@ -98,9 +98,9 @@ int live_show_block(struct live_show *show, struct err *err)
 
 /* ---- events ---- */
 
-static int pass_over(struct live_show *show, struct err *err)
+static int pass_over(struct live_show *show, struct kymo_err *err)
 {
-	struct ctf_event event;
+	struct kymo_ctf_event event;
 	int more;
 
 	while ((more = events_next(&show->events, &event, err)) > 0)
@@ -108,11 +108,11 @@ static int pass_over(struct live_show *show, struct err *err)
 	return more;
 }
 
-int live_show_until(struct live_show *show, int64_t until, struct err *err)
+int live_show_until(struct live_show *show, int64_t until, struct kymo_err *err)
 {
 	if (until > show->until) {
 		show->until = until;
-		ctf_until(show->reader, until);
+		kymo_ctf_until(show->reader, until);
 	}
 	if (show->from_now && until > INT64_MIN) {
 		show->from_now = false;
@@ -134,8 +134,8 @@ void live_show_end(struct live_show *show)
 	events_close(&show->events);
 	running_destroy(show->running);
 	show->running = NULL;
-	for (unsigned i = 0; i < ctf_warning_count(show->reader); i++)
-		fprintf(stderr, "kymo %s: warning: %s\n", show->print.verb, ctf_warning(show->reader, i));
-	ctf_close(show->reader);
+	for (unsigned i = 0; i < kymo_ctf_warning_count(show->reader); i++)
+		fprintf(stderr, "kymo %s: warning: %s\n", show->print.verb, kymo_ctf_warning(show->reader, i));
+	kymo_ctf_close(show->reader);
 	show->reader = NULL;
 }

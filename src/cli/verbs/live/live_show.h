@@ -15,10 +15,10 @@ struct live_show {
 	enum table_format format;	/* written like that */
 
 	/* Its own. */
-	struct ctf_reader *reader;	/* NULL: nothing could be opened yet */
+	struct kymo_ctf_reader *reader;	/* NULL: nothing could be opened yet */
 	struct events events;
 	int64_t until;
-	struct err why;			/* it could not be opened */
+	struct kymo_err why;			/* it could not be opened */
 	struct running *running;	/* of tables */
 };
 
@@ -29,13 +29,13 @@ struct live_show {
  *
  * Afterwards @show->reader is there, if it can be. Return: 1: there is; 0; or -1 with @err filled.
  */
-int live_show_look(struct live_show *show, const char *path, bool news, struct err *err);
+int live_show_look(struct live_show *show, const char *path, bool news, struct kymo_err *err);
 
 /** live_show_block() - of tables: print what came since the last time. Return: as live_show_until(). */
-int live_show_block(struct live_show *show, struct err *err);
+int live_show_block(struct live_show *show, struct kymo_err *err);
 
 /** live_show_until() - print what is there up to @until. Return: 1: it is enough; 0; or -1 with @err filled. */
-int live_show_until(struct live_show *show, int64_t until, struct err *err);
+int live_show_until(struct live_show *show, int64_t until, struct kymo_err *err);
 
 /** live_show_end() - say what was forgiven, close it. */
 void live_show_end(struct live_show *show);

@@ -145,7 +145,7 @@ static void show(void *context, uint64_t events, double done)
 }
 
 static int run_statements(struct result *result, struct query *query, const char *sql, FILE *out,
-			  struct progress *progress, struct err *err)
+			  struct progress *progress, struct kymo_err *err)
 {
 	bool shared = isatty(fileno(out));
 	unsigned number = 0;
@@ -176,14 +176,14 @@ static unsigned terminal_width(FILE *out)
 }
 
 int query_print(struct query *query, const char *sql, enum table_format format, bool wide, FILE *out,
-		struct progress *progress, struct err *err)
+		struct progress *progress, struct kymo_err *err)
 {
 	struct result *result = calloc(1, sizeof(*result));
 	int status, closed;
 
 	if (!result || table_open(&result->table, out, format)) {
 		free(result);
-		return err_set(err, EXIT_FAILED, "There is no memory left.");
+		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
 	}
 	result->format = format;
 	if (!wide)
@@ -195,12 +195,12 @@ int query_print(struct query *query, const char *sql, enum table_format format, 
 	closed = table_close(result->table);
 	free(result);
 	if (!status && closed && closed != -EPIPE)
-		return err_set(err, EXIT_FAILED, "cannot write the output: %s", strerror(-closed));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot write the output: %s", strerror(-closed));
 	return status;
 }
 
 /* Lines are kept: the second one has the mark below the place. */
-void query_print_error(const char *prefix, const struct err *err)
+void query_print_error(const char *prefix, const struct kymo_err *err)
 {
 	char line[sizeof(err->text)], clean[4 * sizeof(err->text) + 1];
 	const char *at = err->text;

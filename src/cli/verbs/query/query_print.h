@@ -18,10 +18,10 @@
  * Return: 0, or -1 with @err filled; what was printed before stays.
  */
 int query_print(struct query *query, const char *sql, enum table_format format, bool wide, FILE *out,
-		struct progress *progress, struct err *err);
+		struct progress *progress, struct kymo_err *err);
 
 /** query_print_error() - @err on stderr, line by line and without what a terminal would obey */
-void query_print_error(const char *prefix, const struct err *err);
+void query_print_error(const char *prefix, const struct kymo_err *err);
 
 /**
  * query_print_schema() - tables with columns and documentation

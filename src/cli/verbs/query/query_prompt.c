@@ -263,7 +263,7 @@ static int run_command(struct prompt *prompt, char *line)
 static void run_statement(struct prompt *prompt)
 {
 	struct progress progress;
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	int status;
 
 	progress_begin(&progress, false);
@@ -343,5 +343,5 @@ int query_prompt(struct query *query, const char *path, enum table_format format
 	sigaction(SIGINT, &before, NULL);
 	history_save(&prompt);
 	free(prompt.statement);
-	return EXIT_OK;
+	return KYMO_EXIT_OK;
 }

@@ -55,7 +55,7 @@ static bool of_program(const char *program, bool all, struct reason *reason)
 {
 	struct doctor doctor = { .libdir = KYMO_LIBDIR, .found = on_found, .context = reason };
 	char text[sizeof reason->text];
-	struct err err;
+	struct kymo_err err;
 
 	reason->starts_others = is_shell(program);
 	if ((all ? doctor_program(&doctor, program, &err) : doctor_loads(&doctor, program, &err)) < 0 || !*reason->text)
@@ -111,7 +111,7 @@ static void command_without(const struct record_result *result, char *const *com
 
 int nothing_traced(const struct record_result *result, const struct record_options *record)
 {
-	int status = result->command_ended && result->command_status ? result->command_status : EXIT_EMPTY;
+	int status = result->command_ended && result->command_status ? result->command_status : KYMO_EXIT_EMPTY;
 
 	if (result->stats.processes && !result->stats.init_events)
 		fprintf(stderr, "kymo record: there is no trace, because the rules leave out all %u processes that were "

@@ -9,7 +9,7 @@
  * nothing_traced() - say on stderr that there is no trace, the likely reason, and what to do
  *
  * Looks at processes as they were seen while the command ran, at its words, and at the file of its program. Return: the exit status: that
- * of the command if it failed, else EXIT_EMPTY. Context: blocks: reads files.
+ * of the command if it failed, else KYMO_EXIT_EMPTY. Context: blocks: reads files.
  */
 int nothing_traced(const struct record_result *result, const struct record_options *record);
 

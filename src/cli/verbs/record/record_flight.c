@@ -19,25 +19,25 @@
 /* ---- where to ---- */
 
 /* With -o DIR: DIR/1, DIR/2, ... */
-static int name_snapshot(void *context, unsigned number, char *path, unsigned size, struct err *err)
+static int name_snapshot(void *context, unsigned number, char *path, unsigned size, struct kymo_err *err)
 {
 	const struct flight_show *show = context;
 	char output[CLI_PATH_MAX];
 
 	if (show->output) {
 		if ((unsigned)snprintf(path, size, "%s/%u", show->output, number) >= size)
-			return err_set(err, EXIT_FAILED, "the path of the trace is too long");
+			return err_set(err, KYMO_EXIT_FAILED, "the path of the trace is too long");
 		return 0;
 	}
 	if (cli_new_session(output, err) < 0)
 		return -1;
 	if ((unsigned)snprintf(path, size, "%s", output) >= size)
-		return err_set(err, EXIT_FAILED, "the path of the trace is too long");
+		return err_set(err, KYMO_EXIT_FAILED, "the path of the trace is too long");
 	return 0;
 }
 
 /* Made now, so that a place that cannot be used is known before the spike. */
-static int make_output(struct flight_show *show, struct err *err)
+static int make_output(struct flight_show *show, struct kymo_err *err)
 {
 	const char *output = show->output;
 	struct stat st;
@@ -47,11 +47,11 @@ static int make_output(struct flight_show *show, struct err *err)
 		return 0;
 	show->made = mkdir(output, 0777) == 0;
 	if (!show->made && (errno != EEXIST || stat(output, &st) < 0 || !S_ISDIR(st.st_mode)))
-		return err_set(err, EXIT_FAILED, "cannot make the directory %s for snapshots: %s; name another "
+		return err_set(err, KYMO_EXIT_FAILED, "cannot make the directory %s for snapshots: %s; name another "
 			       "place with -o DIR", output, strerror(errno));
 	(void)snprintf(first, sizeof first, "%s/1", output);
 	if (lstat(first, &st) == 0)
-		return err_set(err, EXIT_FAILED, "%s exists already; name another place with -o DIR", first);
+		return err_set(err, KYMO_EXIT_FAILED, "%s exists already; name another place with -o DIR", first);
 	return 0;
 }
 
@@ -117,7 +117,7 @@ static void on_written(void *context, const struct flight_report *report)
 	if (report->failed && report->cause == FLIGHT_REQUEST)
 		return;			/* who asked is told */
 	if (report->failed) {
-		show->failed += report->failed->status != EXIT_EMPTY;
+		show->failed += report->failed->status != KYMO_EXIT_EMPTY;
 		text_clean(clean, sizeof clean, report->failed->text);
 		fprintf(stderr, "kymo record: %s\n", clean);
 		return;
@@ -142,20 +142,20 @@ static void on_written(void *context, const struct flight_report *report)
 
 /* ---- before and after ---- */
 
-static int check(const struct flight_wishes *wishes, struct err *err)
+static int check(const struct flight_wishes *wishes, struct kymo_err *err)
 {
 	if (wishes->window < 0 && (wishes->post >= 0 || wishes->memory || wishes->snapshots || wishes->triggers.count))
-		return err_set(err, EXIT_USAGE, "--trigger, --post, --flight-memory and --snapshots need --flight TIME: "
+		return err_set(err, KYMO_EXIT_USAGE, "--trigger, --post, --flight-memory and --snapshots need --flight TIME: "
 			       "how much to keep");
 	if (wishes->window == 0)
-		return err_set(err, EXIT_USAGE, "--flight 0 keeps nothing; name a time such as 30s");
+		return err_set(err, KYMO_EXIT_USAGE, "--flight 0 keeps nothing; name a time such as 30s");
 	if (wishes->memory && wishes->memory < MEMORY_MIN)
-		return err_set(err, EXIT_USAGE, "--flight-memory must be 1M or more");
+		return err_set(err, KYMO_EXIT_USAGE, "--flight-memory must be 1M or more");
 	return 0;
 }
 
 int flight_prepare(const struct flight_wishes *wishes, struct flight_show *show,
-		   struct record_options *record, struct err *err)
+		   struct record_options *record, struct kymo_err *err)
 {
 	struct flight_options *options = &show->options;
 
@@ -164,7 +164,7 @@ int flight_prepare(const struct flight_wishes *wishes, struct flight_show *show,
 	if (wishes->window < 0)
 		return 0;
 	if (show->format == TABLE_CSV)
-		return err_set(err, EXIT_USAGE, "--flight prints a line or, with --format json, an object for each "
+		return err_set(err, KYMO_EXIT_USAGE, "--flight prints a line or, with --format json, an object for each "
 			       "snapshot");
 	for (unsigned i = 0; i < wishes->triggers.count; i++)
 		if (triggers_add(&options->triggers, wishes->triggers.item[i], err) < 0)
@@ -204,6 +204,6 @@ int flight_summary(const struct flight_show *show, const struct record_result *r
 			show->written == 1 ? "" : "s", result->stats.recorded,
 			text_ns(time, (int64_t)result->stats.duration_ns));
 	if (show->failed)
-		return EXIT_FAILED;
-	return strict && show->dropped ? EXIT_LOSS : EXIT_OK;
+		return KYMO_EXIT_FAILED;
+	return strict && show->dropped ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
 }

@@ -44,7 +44,7 @@ struct flight_show {
  * Return: 0, with @record changed if --flight was given; -1 with @err.
  */
 int flight_prepare(const struct flight_wishes *wishes, struct flight_show *show,
-		   struct record_options *record, struct err *err);
+		   struct record_options *record, struct kymo_err *err);
 
 /** flight_tidy() - take away the directory that was made for snapshots, when there are none. */
 void flight_tidy(const struct flight_show *show);

@@ -78,7 +78,7 @@ static int print(const struct show *show, const struct hosts *hosts)
 	struct table *table;
 
 	if (table_open(&table, stdout, (enum table_format)show->format) < 0)
-		return EXIT_FAILED;
+		return KYMO_EXIT_FAILED;
 	if (show->format != TABLE_TEXT)
 		table_value_text(table, "phase", "Phase", phases[show->phase]);
 	table_section(table, "hosts", NULL, host_columns, sizeof host_columns / sizeof *host_columns);
@@ -91,7 +91,7 @@ static int print(const struct show *show, const struct hosts *hosts)
 			if (hosts->host[i].listens)
 				print_processes(table, &hosts->host[i]);
 	}
-	return cli_close("record", table, EXIT_OK);
+	return cli_close("record", table, KYMO_EXIT_OK);
 }
 
 /* ---- while it runs ---- */
@@ -160,19 +160,19 @@ bool record_hosts_any(const struct hosts_wishes *wishes)
 	return wishes->expect || wishes->frequency || wishes->domain;
 }
 
-static int options_of(const struct hosts_wishes *wishes, struct remote_options *options, struct err *err)
+static int options_of(const struct hosts_wishes *wishes, struct remote_options *options, struct kymo_err *err)
 {
 	const char *variable = getenv("ROS_DOMAIN_ID"), *distribution = getenv("ROS_DISTRO");
 	const char *text = wishes->domain ? wishes->domain : variable && *variable ? variable : "0";
 	uint64_t domain;
 
 	if (!text_read_u64(text, &domain) || domain > DOMAIN_MAX)
-		return err_set(err, EXIT_USAGE, "%s: '%s' is no ROS domain; they are 0 to %d",
+		return err_set(err, KYMO_EXIT_USAGE, "%s: '%s' is no ROS domain; they are 0 to %d",
 			       wishes->domain ? "option --domain" : "ROS_DOMAIN_ID", text, DOMAIN_MAX);
 	if (wishes->expect > HOSTS_MAX)
-		return err_set(err, EXIT_USAGE, "option --expect: at most %d hosts", HOSTS_MAX);
+		return err_set(err, KYMO_EXIT_USAGE, "option --expect: at most %d hosts", HOSTS_MAX);
 	if (wishes->frequency > UINT32_MAX)
-		return err_set(err, EXIT_USAGE, "option --recording-frequency: at most %u", UINT32_MAX);
+		return err_set(err, KYMO_EXIT_USAGE, "option --recording-frequency: at most %u", UINT32_MAX);
 	options->domain = (uint32_t)domain;
 	options->expect = (unsigned)wishes->expect;
 	options->frequency = wishes->frequency ? (uint32_t)wishes->frequency : FREQUENCY;
@@ -188,11 +188,11 @@ static int outcome(const struct show *show, const struct hosts *hosts)
 		for (unsigned i = 0; i < show->said_count; i++)
 			fprintf(stderr, "kymo record: %s\n", show->said[i]);
 	if (all.recorded)
-		return EXIT_OK;
+		return KYMO_EXIT_OK;
 	fprintf(stderr, all.processes ? "kymo record: no process of any host recorded: a Start begins sessions that wait for it, "
 		"\"kymo start --wait\" on each host\n" : "kymo record: agents are there, but no traced process; start programs with "
 		"\"kymo run -- CMD\" on their hosts\n");
-	return EXIT_EMPTY;
+	return KYMO_EXIT_EMPTY;
 }
 
 int record_hosts(const struct hosts_wishes *wishes, int64_t duration_ns, int format, bool quiet)
@@ -200,7 +200,7 @@ int record_hosts(const struct hosts_wishes *wishes, int64_t duration_ns, int for
 	static struct hosts hosts;
 	struct show show = { .format = format, .quiet = quiet, .clear = format == TABLE_TEXT && !quiet && isatty(STDOUT_FILENO) };
 	struct remote_options options = { .duration_ns = duration_ns, .changed = changed, .say = say, .context = &show };
-	struct err err;
+	struct kymo_err err;
 	int status;
 
 	(void)signal(SIGPIPE, SIG_IGN);

@@ -25,13 +25,13 @@
 static bool await_trace(const char *trace, int closed)
 {
 	struct pollfd over = { .fd = closed, .events = POLLIN };
-	struct ctf_reader *reader;
+	struct kymo_ctf_reader *reader;
 	bool last = false;
-	struct err err;
+	struct kymo_err err;
 
 	for (;;) {
-		if (!ctf_open(trace, &reader, &err)) {
-			ctf_close(reader);
+		if (!kymo_ctf_open(trace, &reader, &err)) {
+			kymo_ctf_close(reader);
 			return true;
 		}
 		if (last)
@@ -53,7 +53,7 @@ static int child(const char *file, const char *trace, bool quiet, int closed)
 		.until_closed = closed,
 		.quiet = quiet,
 	};
-	struct err err = { 0 };
+	struct kymo_err err = { 0 };
 	bool lost;
 
 	/* What ends the recorder ends us, a little later. */
@@ -62,24 +62,24 @@ static int child(const char *file, const char *trace, bool quiet, int closed)
 	(void)signal(SIGHUP, SIG_IGN);
 	(void)signal(SIGQUIT, SIG_IGN);
 	if (!await_trace(trace, closed))
-		return EXIT_OK;
+		return KYMO_EXIT_OK;
 	if (export_name(trace, name, &err) || export_perfetto(&request, &lost, &err))
 		return cli_fail("record", &err);
-	return EXIT_OK;
+	return KYMO_EXIT_OK;
 }
 
 int record_perfetto_begin(struct record_perfetto *perfetto, const char *file, const char *trace, bool quiet,
-			  struct err *err)
+			  struct kymo_err *err)
 {
 	int ends[2], status;
 
 	perfetto->child = 0;
 	if (strcmp(file, "-") == 0)
-		return err_set(err, EXIT_USAGE, "--perfetto wants a file");
+		return err_set(err, KYMO_EXIT_USAGE, "--perfetto wants a file");
 	if (!access(file, F_OK))
-		return err_set(err, EXIT_FAILED, "%s is there already; name another file with --perfetto", file);
+		return err_set(err, KYMO_EXIT_FAILED, "%s is there already; name another file with --perfetto", file);
 	if (pipe2(ends, O_CLOEXEC))
-		return err_set(err, EXIT_FAILED, "--perfetto: no pipe: %s", strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "--perfetto: no pipe: %s", strerror(errno));
 	(void)fflush(NULL);
 	perfetto->child = fork();
 	if (!perfetto->child) {
@@ -94,7 +94,7 @@ int record_perfetto_begin(struct record_perfetto *perfetto, const char *file, co
 		return 0;
 	(void)close(ends[1]);
 	perfetto->child = 0;
-	return err_set(err, EXIT_FAILED, "--perfetto: no process: %s", strerror(errno));
+	return err_set(err, KYMO_EXIT_FAILED, "--perfetto: no process: %s", strerror(errno));
 }
 
 int record_perfetto_end(struct record_perfetto *perfetto)

@@ -22,7 +22,7 @@ struct record_perfetto {
  * Return: 0, or -1 with @err.
  */
 int record_perfetto_begin(struct record_perfetto *perfetto, const char *file, const char *trace, bool quiet,
-			  struct err *err);
+			  struct kymo_err *err);
 
 /**
  * record_perfetto_end() - the recording is over: the file is completed

@@ -15,20 +15,20 @@ bool record_relay_any(const struct relay_wishes *wishes)
 	       wishes->access.token_file;
 }
 
-static int check(const struct relay_wishes *wishes, struct err *err)
+static int check(const struct relay_wishes *wishes, struct kymo_err *err)
 {
 	if (!wishes->url && record_relay_any(wishes))
-		return err_set(err, EXIT_USAGE, "--live-timer, --linger, --spool, --tls-ca, --tls-pin and --token-file go with --relay URL");
+		return err_set(err, KYMO_EXIT_USAGE, "--live-timer, --linger, --spool, --tls-ca, --tls-pin and --token-file go with --relay URL");
 	if (wishes->live_timer && (wishes->live_timer < LIVE_TIMER_LEAST || wishes->live_timer > LIVE_TIMER_MOST))
-		return err_set(err, EXIT_USAGE, "--live-timer is 1ms to 1min");
+		return err_set(err, KYMO_EXIT_USAGE, "--live-timer is 1ms to 1min");
 	if (wishes->linger < 0)
-		return err_set(err, EXIT_USAGE, "--linger cannot be negative");
+		return err_set(err, KYMO_EXIT_USAGE, "--linger cannot be negative");
 	if (wishes->spool && wishes->spool < SPOOL_LEAST)
-		return err_set(err, EXIT_USAGE, "--spool is at least 1M");
+		return err_set(err, KYMO_EXIT_USAGE, "--spool is at least 1M");
 	return 0;
 }
 
-int record_relay_prepare(const struct relay_wishes *wishes, struct record_relay *relay, struct err *err)
+int record_relay_prepare(const struct relay_wishes *wishes, struct record_relay *relay, struct kymo_err *err)
 {
 	*relay = (struct record_relay){ .url = wishes->url };
 	if (check(wishes, err) < 0)
@@ -51,7 +51,7 @@ static struct send_sink_options sink_options(const struct relay_wishes *wishes, 
 }
 
 int record_relay_begin(const struct relay_wishes *wishes, struct record_relay *relay, struct record_options *record,
-		       struct err *err)
+		       struct kymo_err *err)
 {
 	const struct send_sink_options options = sink_options(wishes, relay, &record->session);
 
@@ -72,7 +72,7 @@ static void put_time(struct json_object *request, const char *key, int64_t ns)
 }
 
 /* The recorder is in another directory. */
-static int put_file(struct json_object *request, const char *key, const char *file, struct err *err)
+static int put_file(struct json_object *request, const char *key, const char *file, struct kymo_err *err)
 {
 	char path[PATH_MAX + CLI_PATH_MAX];
 
@@ -84,7 +84,7 @@ static int put_file(struct json_object *request, const char *key, const char *fi
 	return 0;
 }
 
-int record_relay_request(const struct relay_wishes *wishes, struct json_object *request, struct err *err)
+int record_relay_request(const struct relay_wishes *wishes, struct json_object *request, struct kymo_err *err)
 {
 	json_object_object_add(request, "url", json_object_new_string(wishes->url));
 	put_time(request, "live_timer_ns", wishes->live_timer);
@@ -103,7 +103,7 @@ static void release(void *owned)
 	free(owned);
 }
 
-int record_relay_remote(const struct session_options *session, struct json_object *request, struct sink **sink, struct err *err)
+int record_relay_remote(const struct session_options *session, struct json_object *request, struct sink **sink, struct kymo_err *err)
 {
 	const struct relay_wishes wishes = {
 		.url = json_get_text(request, "url"), .live_timer = (int64_t)json_get_u64(request, "live_timer_ns"),
@@ -114,7 +114,7 @@ int record_relay_remote(const struct session_options *session, struct json_objec
 	struct send_sink_options options;
 
 	if (!relay)
-		return err_set(err, EXIT_FAILED, "out of memory");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
 	if (record_relay_prepare(&wishes, relay, err) == 0) {
 		options = sink_options(&wishes, relay, session);
 		options.release = release;

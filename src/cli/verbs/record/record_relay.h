@@ -40,11 +40,11 @@ struct record_relay {
 };
 
 /** record_relay_prepare() - check what was asked for. Return: 0; -1 with @err. Give it back in both cases. */
-int record_relay_prepare(const struct relay_wishes *wishes, struct record_relay *relay, struct err *err);
+int record_relay_prepare(const struct relay_wishes *wishes, struct record_relay *relay, struct kymo_err *err);
 
 /** record_relay_begin() - make the sink, @record->session.sink; it begins a thread. Return: 0; -1 with @err. */
 int record_relay_begin(const struct relay_wishes *wishes, struct record_relay *relay, struct record_options *record,
-		       struct err *err);
+		       struct kymo_err *err);
 
 /** record_relay_any() - is any of the options given, but for the URL? */
 bool record_relay_any(const struct relay_wishes *wishes);
@@ -53,13 +53,13 @@ bool record_relay_any(const struct relay_wishes *wishes);
  * record_relay_request() - put what was asked for, and checked, into @request for a running recorder
  * Return: 0; -1 with @err: a file's path is too long.
  */
-int record_relay_request(const struct relay_wishes *wishes, struct json_object *request, struct err *err);
+int record_relay_request(const struct relay_wishes *wishes, struct json_object *request, struct kymo_err *err);
 
 /**
  * record_relay_remote() - as record_options.remote, of such a @request
  * @session: how the session says something
  */
-int record_relay_remote(const struct session_options *session, struct json_object *request, struct sink **sink, struct err *err);
+int record_relay_remote(const struct session_options *session, struct json_object *request, struct sink **sink, struct kymo_err *err);
 
 void record_relay_free(struct record_relay *relay);
 

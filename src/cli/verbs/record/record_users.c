@@ -9,13 +9,13 @@
 #include "base/text.h"
 
 /* @text is a name, or a number that need not be in the list of users. */
-static int find_user(const char *text, struct session_user *user, struct err *err)
+static int find_user(const char *text, struct session_user *user, struct kymo_err *err)
 {
 	const struct passwd *entry = getpwnam(text);
 	uint64_t number = 0;
 
 	if (!entry && (!text_read_u64(text, &number) || number >= UINT_MAX))
-		return err_set(err, EXIT_USAGE, "there is no user '%s'; give his name, his number, or the path of his "
+		return err_set(err, KYMO_EXIT_USAGE, "there is no user '%s'; give his name, his number, or the path of his "
 			       "runtime directory", text);
 	if (!entry)
 		entry = getpwuid((uid_t)number);
@@ -25,14 +25,14 @@ static int find_user(const char *text, struct session_user *user, struct err *er
 	return 0;
 }
 
-int record_users(const struct opt_list *users, struct session_options *session, struct err *err)
+int record_users(const struct opt_list *users, struct session_options *session, struct kymo_err *err)
 {
 	static char path[SESSION_USERS_MAX][32];
 
 	if (users->count && geteuid() != 0)
-		return err_set(err, EXIT_USAGE, "--user is for root: others record their own processes only");
+		return err_set(err, KYMO_EXIT_USAGE, "--user is for root: others record their own processes only");
 	if (users->count > SESSION_USERS_MAX)
-		return err_set(err, EXIT_USAGE, "--user may be given %d times", SESSION_USERS_MAX);
+		return err_set(err, KYMO_EXIT_USAGE, "--user may be given %d times", SESSION_USERS_MAX);
 	for (unsigned i = 0; i < users->count; i++) {
 		struct session_user *user = &session->users[session->user_count++];
 

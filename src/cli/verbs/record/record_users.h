@@ -13,6 +13,6 @@
 	  "several times", NULL }
 
 /** record_users() - enter @users into the session's options. Return: 0; -1 with @err. Context: allocates. */
-int record_users(const struct opt_list *users, struct session_options *session, struct err *err);
+int record_users(const struct opt_list *users, struct session_options *session, struct kymo_err *err);
 
 #endif

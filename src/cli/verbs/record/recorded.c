@@ -55,7 +55,7 @@ static int print_table(const char *verb, const struct session_stats *stats, cons
 	struct table *table;
 
 	if (table_open(&table, stdout, (enum table_format)format) < 0)
-		return EXIT_FAILED;
+		return KYMO_EXIT_FAILED;
 	table_value_text(table, "trace", "Trace", output);
 	table_value_u64(table, "events", "Events", stats->recorded);
 	table_value_u64(table, "init_events", "Init events", stats->init_events);
@@ -75,7 +75,7 @@ static int print_table(const char *verb, const struct session_stats *stats, cons
 		table_value_text(table, "kernel_source", "Kernel events through", kernel->source);
 		table_value_u64(table, "kernel_bytes", "Bytes of kernel events", kernel->bytes);
 	}
-	return cli_close(verb, table, EXIT_OK);
+	return cli_close(verb, table, KYMO_EXIT_OK);
 }
 
 bool recorded_lossy(const struct session_stats *stats)
@@ -87,11 +87,11 @@ int recorded_print(const char *verb, const struct session_stats *stats, const st
 		   const char *output, int format, bool quiet)
 {
 	char word[4 * CLI_PATH_MAX];
-	int status = EXIT_OK;
+	int status = KYMO_EXIT_OK;
 
 	if (format != TABLE_TEXT)
 		status = print_table(verb, stats, kernel, output, format);
-	if (status != EXIT_OK)
+	if (status != KYMO_EXIT_OK)
 		return status;
 	if (!quiet)
 		print_summary(stats);
@@ -101,5 +101,5 @@ int recorded_print(const char *verb, const struct session_stats *stats, const st
 	if (!quiet && output)
 		fprintf(stderr, "trace: %s\nnext:  kymo report %s\n", output,
 			text_shell(word, sizeof(word), output));
-	return EXIT_OK;
+	return KYMO_EXIT_OK;
 }
