@@ -1,8 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # needs: quick
-"""The room rule: a room uses abi, base and the rooms before it in the flow, never one behind it;
-tracer and hooks use nothing but abi; recorder and tracer meet only in abi."""
+"""The house: which room may include which, and which headers of a room others may include.
+
+A room is a folder below src/, a sub-room a folder below a room. Each row of ROOMS is a room or sub-room with the
+rooms it may use: those before it in the flow of an event, never one behind it. What a room may use, its sub-rooms may
+use, too. Headers named *_internal.h or *_impl.h are private to their folder. A row of DOORS names the public headers of
+a sub-room; the other headers in that folder are private, too.
+
+The libraries of CMakeLists.txt must agree: a library links what its sources include, and nothing else of ours.
+"""
 import os
 import re
 import subprocess
@@ -11,50 +18,136 @@ import sys
 SOURCE = os.environ["KYMO_SOURCE"]
 BUILD = os.environ["KYMO_BUILD"]
 
-# What each room may include, apart from itself. A room that is not here must be added here.
-MAY_USE = {
-    "abi": [],
-    "base": ["abi"],
-    "tracer": ["abi"],
-    "hooks": ["abi", "tracer"],
-    "malloc": ["abi", "tracer"],
-    "ctf": ["abi", "base"],
-    "kernel": ["abi", "base", "ctf"],
-    "recorder": ["abi", "base", "ctf", "kernel"],
-    "relay": ["abi", "base", "ctf", "recorder"],
-    "live": ["abi", "base", "ctf", "relay"],
-    "control": ["abi", "base", "recorder"],
-    "analysis": ["abi", "base", "ctf"],
-    "query": ["abi", "base", "ctf", "analysis"],
-    "export": ["abi", "base", "ctf", "analysis"],
-    "report": ["abi", "base", "ctf", "analysis"],
-    "cli": ["abi", "base", "ctf", "recorder", "relay", "live", "control", "analysis", "query", "export",
-            "report"],
+# Room or sub-room: what it may use apart from itself. What follows a room's name with a slash is its sub-rooms, in the order in
+# which they stand on each other.
+ROOMS = {
+    "abi": "",
+    "base": "abi",
+
+    "inside": "abi",
+    "inside/tracer": "",
+    "inside/ros2": "inside/tracer",
+    "inside/malloc": "inside/tracer",
+
+    "ctf": "abi base",
+    "ctf/format": "",
+    "ctf/tsdl": "ctf/format",
+    "ctf/write": "ctf/format",
+    "ctf/read": "ctf/format ctf/tsdl",
+
+    "kernel": "abi base ctf/format ctf/write",
+
+    "recorder": "abi base ctf/format ctf/write",
+    "recorder/runtime": "",
+    "recorder/records": "",
+    "recorder/filter": "recorder/runtime recorder/records caret/filter caret/regex",
+    "recorder/drain": "recorder/runtime recorder/records recorder/filter",
+    "recorder/trace": "recorder/drain",
+    "recorder/session": "recorder/runtime recorder/records recorder/filter recorder/drain recorder/trace kernel",
+    "recorder/trigger": "recorder/records",
+    "recorder/flight": "recorder/records recorder/drain recorder/trace recorder/session recorder/trigger",
+    "recorder/launch": "recorder/runtime",
+    "recorder/doctor": "recorder/runtime recorder/launch kernel",
+    "recorder/control": "recorder/runtime",
+    "recorder/record": "recorder/runtime recorder/filter recorder/drain recorder/trace recorder/session recorder/trigger "
+                       "recorder/flight recorder/launch recorder/doctor recorder/control kernel",
+
+    "relay": "abi base ctf/format ctf/write",
+    "relay/wire": "",
+    "relay/link": "relay/wire",
+    "relay/send": "relay/wire relay/link recorder/drain recorder/trace",
+    "relay/store": "",
+    "relay/model": "relay/wire relay/store",
+    "relay/forward": "relay/wire relay/link relay/model",
+    "relay/ingest": "relay/model relay/store",
+    "relay/viewer": "relay/model",
+    "relay/server": "relay/wire relay/forward relay/ingest relay/viewer",
+
+    "live": "abi base ctf/format ctf/read relay/wire relay/link relay/store",
+
+    "analysis": "abi base ctf/read",
+    "analysis/model": "",
+    "analysis/simclock": "",
+    "analysis/spans": "analysis/model",
+    "analysis/stats": "analysis/model",
+    "analysis/chains": "analysis/model",
+    "analysis/sched": "analysis/model",
+    "analysis/executors": "analysis/model",
+    "analysis/system": "analysis/model",
+    "analysis/cycles": "analysis/model",
+    "analysis/align": "analysis/model",
+    "analysis/costs": "analysis/model analysis/spans analysis/system",
+    "analysis/why": "analysis/model analysis/system analysis/chains analysis/sched",
+    "analysis/tables": "analysis/model analysis/costs analysis/spans analysis/simclock analysis/align analysis/sched analysis/executors",
+
+    "query": "abi base ctf/read analysis",
+
+    "export": "abi base ctf/read analysis",
+    "export/pft": "",
+    "export/perfetto": "export/pft",
+    "export/graph": "",
+    "export/rows": "",
+
+    "report": "abi base ctf/read analysis caret/paths",
+    "report/flow": "report",
+    "report/why": "report report/flow",
+    "report/running": "",
+    "report/sections": "report",
+
+    "caret": "abi base",
+    "caret/filter": "",
+    "caret/regex": "caret/filter",
+    "caret/agent": "caret/filter recorder",
+    "caret/dds": "caret/agent recorder inside/tracer",
+    "caret/paths": "analysis ctf/read",
+    "caret/export": "ctf/read ctf/write",
+
+    "cli": "abi base ctf/read recorder relay live caret analysis query export report cli",
+    "cli/input": "cli",
+    "cli/verbs": "cli",
+    "cli/verbs/export": "cli",
+    "cli/verbs/info": "cli",
+    "cli/verbs/live": "cli",
+    "cli/verbs/query": "cli",
+    "cli/verbs/record": "cli",
 }
 
-# The analysis has rooms of its own, with the same rule: what each uses, apart from itself.
-PARTS = {
-    "model": [],
-    "spans": ["model"],
-    "stats": ["model"],
-    "chains": ["model"],
-    "sched": ["model"],
-    "executors": ["model"],
-    "why": ["system", "model", "chains", "sched"],
-    "caret": ["model"],
-    "system": ["model"],
-    "costs": ["model", "spans", "system"],
-    "cycles": ["model"],
-    "simclock": [],
-    "align": ["model"],
-    "tables": ["model", "costs", "spans", "simclock", "align", "sched", "executors"],
+# Sub-room: its public headers, without .h. A sub-room without a row has only the rule of names.
+DOORS = {
+}
+
+# Includes that still run up, or into a private header: to be mended. Nothing is added here.
+KNOWN = {
+    ("report", "report/sections/expect.h"),
+    ("report/why", "report/flow/flow_internal.h"),
+    ("recorder/trace", "recorder/session/session.h"),
+    ("recorder/record", "recorder/session/session_internal.h"),
+    ("recorder/flight", "recorder/session/session_internal.h"),
+    ("recorder/drain", "recorder/session/session.h"),
+    ("recorder/filter", "recorder/drain/drained_process.h"),
+    ("ctf/format", "ctf/write/writer.h"),
+    ("analysis/tables", "analysis/model/model_internal.h"),
+    ("analysis/spans", "analysis/model/model_internal.h"),
+    ("cli", "cli/input/trace_time.h"),
+    ("cli/input", "cli/verbs/info/info_accounts.h"),
 }
 
 # What the two libraries in the traced process may need.
 LIBC = re.compile(r"^(libc\.so|ld-linux|libkymo\.so|libpthread\.so|libdl\.so)")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^">]+)[">]')
+PRIVATE = re.compile(r"_(internal|impl)\.h$")
 failures = []
+included = {}			# room: rooms that its files include
+
+
+def may_use(room):
+    """All that ROOMS grants a room: its own row, and those of the rooms it is in."""
+    granted = set()
+    parts = room.split("/")
+    for depth in range(1, len(parts) + 1):
+        granted.update(ROOMS.get("/".join(parts[:depth]), "").split())
+    return granted
 
 
 def check_include(room, path, number, target):
@@ -62,46 +155,98 @@ def check_include(room, path, number, target):
     if ".." in target.split("/"):
         failures.append(f"{where}: includes {target}; paths begin at src/")
         return
-    other = target.split("/")[0]
-    if "/" not in target or other not in MAY_USE:
-        return  # a system header, or a neighbour in the same room
-    if other != room and other not in MAY_USE[room]:
-        failures.append(f"{where}: room {room} must not use {other} ({target})")
-    if room == other == "analysis":
-        check_part(path, where, target)
-
-
-def check_part(path, where, target):
-    part = os.path.basename(os.path.dirname(path))
-    if part not in PARTS:
-        failures.append(f"{where}: src/analysis has no room {part}; see PARTS in this test")
+    other, name = os.path.split(target)
+    if other not in ROOMS:
+        return  # a system header, or <kymo/...>
+    if other == room:
         return
-    other = target.split("/")[1]
-    if other != part and other not in PARTS[part]:
-        failures.append(f"{where}: analysis/{part} must not use {other} ({target})")
+    if (room, target) in KNOWN:
+        return
+    included.setdefault(room, set()).add(other)
+    granted = may_use(room)
+    if not any(other == grant or other.startswith(grant + "/") for grant in granted):
+        failures.append(f"{where}: room {room} must not use {other} ({target})")
+    if PRIVATE.search(name) and not room.startswith(other + "/"):
+        failures.append(f"{where}: {target} is private to src/{other}")
+    elif other in DOORS and os.path.splitext(name)[0] not in DOORS[other].split() and name.endswith(".h"):
+        failures.append(f"{where}: {target} is not among the public headers of src/{other}")
 
 
 def check_sources():
     count = 0
-    for room in sorted(os.listdir(os.path.join(SOURCE, "src"))):
-        if room not in MAY_USE:
-            failures.append(f"src/{room}: no such room in the design; see MAY_USE in this test")
+    for directory, _, names in os.walk(os.path.join(SOURCE, "src")):
+        room = os.path.relpath(directory, os.path.join(SOURCE, "src"))
+        names = [name for name in names if name.endswith((".c", ".h", ".def", ".S"))]
+        if names and room not in ROOMS:
+            failures.append(f"src/{room}: no such room in the design; see ROOMS in this test")
             continue
-        for directory, _, names in os.walk(os.path.join(SOURCE, "src", room)):
-            for name in names:
-                if not name.endswith((".c", ".h", ".def", ".S")):
-                    continue
-                path = os.path.join(directory, name)
-                if room == "abi" and name.endswith(".c"):
-                    failures.append(f"src/abi/{name}: contracts only, no code")
-                with open(path, encoding="utf-8") as file:
-                    for number, line in enumerate(file, 1):
-                        match = INCLUDE.match(line)
-                        if match:
-                            count += 1
-                            check_include(room, path, number, match.group(1))
+        if len(names) > 40:
+            failures.append(f"src/{room}: {len(names)} files; a folder has at most 40")
+        for name in names:
+            path = os.path.join(directory, name)
+            if room == "abi" and name.endswith(".c"):
+                failures.append(f"src/abi/{name}: contracts only, no code")
+            with open(path, encoding="utf-8") as file:
+                for number, line in enumerate(file, 1):
+                    match = INCLUDE.match(line)
+                    if match:
+                        count += 1
+                        check_include(room, path, number, match.group(1))
     if count < 50:
         failures.append(f"only {count} includes found: is this test looking at the right place?")
+
+
+def check_circles():
+    """No circle between sub-rooms, whatever ROOMS grants."""
+    done, path = set(), []
+
+    def visit(room):
+        if room in path:
+            failures.append("a circle of rooms: " + " -> ".join(path[path.index(room):] + [room]))
+            return
+        if room in done:
+            return
+        path.append(room)
+        for other in sorted(included.get(room, ())):
+            visit(other)
+        path.pop()
+        done.add(room)
+
+    for room in sorted(ROOMS):
+        visit(room)
+
+
+def check_links():
+    """room(a/b kymo_c) in CMakeLists.txt: the library of src/a/b links that of src/c, whose headers it includes."""
+    with open(os.path.join(SOURCE, "CMakeLists.txt"), encoding="utf-8") as file:
+        text = file.read()
+    rows = re.findall(r"^room\(([\w/]+)([^)]*)\)", text, re.M)
+    links = {room.replace("/", "_"): {word[5:] for word in rest.split() if word.startswith("kymo_")} for room, rest in rows}
+    if len(links) < 10:
+        failures.append(f"only {len(links)} libraries found in CMakeLists.txt")
+
+    def library(room):
+        parts = room.split("/")
+        for depth in range(len(parts), 0, -1):
+            if "_".join(parts[:depth]) in links:
+                return "_".join(parts[:depth])
+        return None
+
+    def reached(name):
+        found = set()
+        for other in links.get(name, ()):
+            found |= {other} | reached(other)
+        return found
+
+    needs = {}
+    for room, others in included.items():
+        needs.setdefault(library(room), set()).update(library(other) for other in others)
+    for name, direct in links.items():
+        wanted = needs.get(name, set()) - {name, None}
+        for other in sorted(wanted - reached(name)):
+            failures.append(f"CMakeLists.txt: kymo_{name} includes headers of kymo_{other} and does not link it")
+        for other in sorted(direct - wanted):
+            failures.append(f"CMakeLists.txt: kymo_{name} links kymo_{other} and includes none of its headers")
 
 
 def check_needed(library):
@@ -117,6 +262,8 @@ def check_needed(library):
 
 
 check_sources()
+check_circles()
+check_links()
 check_needed("libkymo.so")
 check_needed("libkymo-ros2.so")
 print("\n".join(failures))
