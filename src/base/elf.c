@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A small ELF reader. See elf.h. Everything goes through elf_read_at(), which knows the file's size. */
+#include "base/array.h"
 #include "base/elf_internal.h"
 
 #include <errno.h>
@@ -331,7 +332,7 @@ const char *elf_machine_name(unsigned machine, char out[32])
 		{ EM_ARM, "arm" }, { EM_RISCV, "riscv" }, { EM_PPC64, "ppc64" },
 	};
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		if (names[i].machine == machine)
 			return names[i].name;
 	}

@@ -18,6 +18,11 @@ int err_set(struct kymo_err *err, enum kymo_exit status, const char *format, ...
 	return -1;
 }
 
+int err_no_memory(struct kymo_err *err)
+{
+	return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+}
+
 int err_wrap(struct kymo_err *err, const char *format, ...)
 {
 	char inner[sizeof err->text];

@@ -19,6 +19,9 @@
 __attribute__((format(printf, 3, 4)))
 int err_set(struct kymo_err *err, enum kymo_exit status, const char *format, ...);
 
+/** err_no_memory() - fill @err with "out of memory", as a failure at run time. Return: -1. */
+int err_no_memory(struct kymo_err *err);
+
 /** err_wrap() - put "formatted text: " in front of what @err already says. Return: -1. */
 __attribute__((format(printf, 2, 3)))
 int err_wrap(struct kymo_err *err, const char *format, ...);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What people read about a verb, printed from its table: --help and the manual page. See opt.h. */
+#include "base/array.h"
 #include "base/opt.h"
 
 #include <string.h>
@@ -120,7 +121,7 @@ static void roff_character(FILE *out, char c)
 		{ '\\', "\\e" }, { '-', "\\-" }, { '\'', "\\(aq" }, { '`', "\\(ga" }, { '~', "\\(ti" }, { '^', "\\(ha" },
 	};
 
-	for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+	for (size_t i = 0; i < COUNT_OF(special); i++) {
 		if (special[i].c == c) {
 			fputs(special[i].roff, out);
 			return;

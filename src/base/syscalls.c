@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of system calls; see syscalls.h. */
+#include "base/array.h"
 #include "base/syscalls.h"
 
 #include <asm/unistd.h>
@@ -11,7 +12,7 @@ static const char *const names[] = {
 #include "base/syscalls.inc"
 };
 #undef SYSCALL
-#define COUNT (sizeof(names) / sizeof(*names))
+#define COUNT (COUNT_OF(names))
 
 /* Where the kernel's function, and so LTTng, has another name than <asm/unistd.h>. */
 static const struct {
@@ -33,7 +34,7 @@ const char *syscall_name(int64_t number)
 {
 	const char *name = number >= 0 && (uint64_t)number < COUNT ? names[number] : NULL;
 
-	for (size_t i = 0; name && i < sizeof(renamed) / sizeof(*renamed); i++)
+	for (size_t i = 0; name && i < COUNT_OF(renamed); i++)
 		if (strcmp(name, renamed[i].number) == 0)
 			return renamed[i].function;
 	return name;

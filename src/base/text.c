@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quantities, nearest words and safe printing. See text.h. */
+#include "base/array.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -49,13 +50,13 @@ char *text_ns(char out[TEXT_QUANTITY_MAX], int64_t ns)
 {
 	double magnitude = ns < 0 ? -(double)ns : (double)ns;
 
-	return scaled(out, ns < 0, magnitude, time_units, sizeof time_units / sizeof *time_units);
+	return scaled(out, ns < 0, magnitude, time_units, COUNT_OF(time_units));
 }
 
 char *text_bytes(char out[TEXT_QUANTITY_MAX], uint64_t bytes)
 {
 	return scaled(out, false, (double)bytes, byte_units,
-		      sizeof byte_units / sizeof *byte_units);
+		      COUNT_OF(byte_units));
 }
 
 char *text_f64(char out[TEXT_QUANTITY_MAX], double value)
@@ -169,7 +170,7 @@ bool text_read_time(const char *text, int64_t *out_ns)
 			denominator *= 10;
 		}
 	}
-	for (unsigned i = 0; i < sizeof units / sizeof *units; i++) {
+	for (unsigned i = 0; i < COUNT_OF(units); i++) {
 		if (strcmp(text, units[i].name))
 			continue;
 		ns = (__int128)whole * units[i].ns + (__int128)fraction * units[i].ns / denominator;

@@ -14,7 +14,7 @@ int answer_begin(struct answer *answer, const char *verb, const struct kymo_ctf_
 {
 	*answer = (struct answer){ .verb = verb };
 	if (table_open(&answer->table, stdout, format))
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
+		return err_no_memory(err);
 	progress_begin(&answer->progress, false);
 	progress_extent(&answer->progress, reader);
 	table_clock(answer->table, clock ? cli_stamp : NULL, clock);

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 int cli_fail(const char *verb, const struct kymo_err *err)
@@ -55,7 +56,7 @@ int cli_trace_dir(char path[CLI_PATH_MAX], struct kymo_err *err)
 		{ "ROS_TRACE_DIR", "" }, { "ROS_HOME", "/tracing" }, { "HOME", "/.ros/tracing" },
 	};
 
-	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
 		const char *value = getenv(places[i].variable);
 
 		if (value && *value)

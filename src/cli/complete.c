@@ -5,6 +5,7 @@
  * the command that it is; everything else to file names.
  */
 #include "cli/complete.h"
+#include "base/array.h"
 
 #include <string.h>
 
@@ -213,7 +214,7 @@ int complete_print(const struct verb *const *verbs, const char *shell, FILE *out
 		void (*print)(const struct verb *const *verbs, FILE *out);
 	} shells[] = { { "bash", bash }, { "zsh", zsh }, { "fish", fish } };
 
-	for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+	for (size_t i = 0; i < COUNT_OF(shells); i++) {
 		if (!strcmp(shells[i].name, shell)) {
 			shells[i].print(verbs, out);
 			return 0;

@@ -15,6 +15,7 @@
 
 #include "abi/points.h"
 #include "abi/region.h"
+#include "base/array.h"
 #include "base/opt.h"
 #include "base/text.h"
 #include "cli/common.h"
@@ -207,7 +208,7 @@ int main(int argc, char **argv)
 		overview(stderr);
 		return KYMO_EXIT_USAGE;
 	}
-	for (unsigned i = 0; i < sizeof global / sizeof *global; i++) {
+	for (unsigned i = 0; i < COUNT_OF(global); i++) {
 		if (!strcmp(argv[1], global[i].name))
 			return finish(global[i].run(argc - 2, argv + 2));
 	}

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 
 struct entry {
@@ -103,7 +104,7 @@ static void entries(const char *title, const struct entry *entry, size_t count, 
 static void conventions(FILE *out)
 {
 	fputs(".SH EXIT STATUS\n", out);
-	for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+	for (size_t i = 0; i < COUNT_OF(statuses); i++) {
 		fprintf(out, ".TP\n.B %d\n", statuses[i].status);
 		opt_roff(statuses[i].meaning, out);
 	}
@@ -111,8 +112,8 @@ static void conventions(FILE *out)
 	opt_roff("kymo record -- CMD ends with the status of CMD, or 128 and the number of the signal that ended it, if that is not 0; "
 		 "kymo run -- CMD becomes CMD. Ctrl-C is how a recording is ended, and no failure; a verb that reads is ended by it, "
 		 "which a shell shows as 130.", out);
-	entries("ENVIRONMENT", variables, sizeof variables / sizeof *variables, out);
-	entries("FILES", places, sizeof places / sizeof *places, out);
+	entries("ENVIRONMENT", variables, COUNT_OF(variables), out);
+	entries("FILES", places, COUNT_OF(places), out);
 }
 
 static void verb_line(const struct verb *verb, FILE *out)
@@ -170,9 +171,9 @@ void manual_overview(const struct verb *const *verbs, const char *version, FILE 
 	fputs(".PP\n", out);
 	opt_roff("Or start it so that it can be recorded, and record it at any time later:", out);
 	example(later_steps, out);
-	entries("TERMS", terms, sizeof terms / sizeof *terms, out);
+	entries("TERMS", terms, COUNT_OF(terms), out);
 	fputs(".SH VERBS\n", out);
-	for (size_t i = 0; i < sizeof chapters / sizeof *chapters; i++) {
+	for (size_t i = 0; i < COUNT_OF(chapters); i++) {
 		fprintf(out, ".SS %s\n", chapters[i].name);
 		chapter(chapters[i].meaning, verbs, out);
 	}

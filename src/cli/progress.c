@@ -8,19 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "base/text.h"
 
 #define FIRST_NS 400000000	/* shorter works show nothing */
 #define EACH_NS 100000000
 #define BAR 24			/* columns */
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 void progress_begin(struct progress *progress, bool quiet)
 {

@@ -3,6 +3,7 @@
 #include "cli/verb_table.h"
 
 #include "cli/common.h"
+#include "base/array.h"
 
 /* What the value of an option is, for who completes or checks it. */
 static const char *const kinds[] = {
@@ -34,20 +35,20 @@ static const struct table_column place_columns[] = {
 /* Of the command as a whole: conventions.def. */
 static void conventions(struct table *table)
 {
-	table_section(table, "statuses", "Exit statuses", status_columns, sizeof status_columns / sizeof *status_columns);
+	table_section(table, "statuses", "Exit statuses", status_columns, COUNT_OF(status_columns));
 #define STATUS(status, meaning) table_u64(table, status), table_text(table, meaning);
 #define VARIABLE(name, reader, meaning)
 #define PLACE(path, meaning)
 #include "cli/conventions.def"
 #undef STATUS
 #undef VARIABLE
-	table_section(table, "variables", "Environment", variable_columns, sizeof variable_columns / sizeof *variable_columns);
+	table_section(table, "variables", "Environment", variable_columns, COUNT_OF(variable_columns));
 #define STATUS(status, meaning)
 #define VARIABLE(name, reader, meaning) table_text(table, name), table_text(table, reader), table_text(table, meaning);
 #include "cli/conventions.def"
 #undef VARIABLE
 #undef PLACE
-	table_section(table, "files", "Files", place_columns, sizeof place_columns / sizeof *place_columns);
+	table_section(table, "files", "Files", place_columns, COUNT_OF(place_columns));
 #define VARIABLE(name, reader, meaning)
 #define PLACE(path, meaning) table_text(table, path), table_text(table, meaning);
 #include "cli/conventions.def"
@@ -77,7 +78,7 @@ int verb_table_print(const struct verb *const *verbs, const struct verb *only, e
 		fputs("kymo help: out of memory\n", stderr);
 		return KYMO_EXIT_FAILED;
 	}
-	table_section(table, "verbs", "Verbs", verb_columns, sizeof verb_columns / sizeof *verb_columns);
+	table_section(table, "verbs", "Verbs", verb_columns, COUNT_OF(verb_columns));
 	for (unsigned i = 0; verbs[i]; i++) {
 		if (only && verbs[i] != only)
 			continue;
@@ -85,7 +86,7 @@ int verb_table_print(const struct verb *const *verbs, const struct verb *only, e
 		table_text(table, verbs[i]->synopsis);
 		table_text(table, verbs[i]->summary);
 	}
-	table_section(table, "options", "Options", option_columns, sizeof option_columns / sizeof *option_columns);
+	table_section(table, "options", "Options", option_columns, COUNT_OF(option_columns));
 	for (unsigned i = 0; verbs[i]; i++)
 		for (const struct opt *opt = verbs[i]->opts; opt->name; opt++)
 			if (!only || verbs[i] == only)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/io.h"
 
 #define BLOCK 512
 
@@ -23,19 +24,11 @@ _Static_assert(sizeof(struct header) == BLOCK, "a header is a block");
 
 static const char zeros[2 * BLOCK];
 
-static int write_all(const struct tar *tar, const void *data, size_t size, struct kymo_err *err)
+static int put(const struct tar *tar, const void *data, size_t size, struct kymo_err *err)
 {
-	for (const char *at = data; size;) {
-		ssize_t written = write(tar->fd, at, size);
+	const int rc = write_all(tar->fd, data, size);
 
-		if (written < 0 && errno != EINTR)
-			return err_set(err, KYMO_EXIT_FAILED, "Writing failed: %s.", strerror(errno));
-		if (written < 0)
-			continue;
-		at += written;
-		size -= (size_t)written;
-	}
-	return 0;
+	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "Writing failed: %s.", strerror(-rc)) : 0;
 }
 
 static int go(const struct tar *tar, off_t to, struct kymo_err *err)
@@ -77,7 +70,7 @@ static int write_header(const struct tar *tar, int64_t size, struct kymo_err *er
 	put_number(header.size, sizeof(header.size), size);
 	put_number(header.mtime, sizeof(header.mtime), tar->now);
 	seal(&header);
-	return write_all(tar, &header, sizeof(header), err);
+	return put(tar, &header, sizeof(header), err);
 }
 
 int tar_open(struct tar *tar, int fd, struct kymo_err *err)
@@ -107,10 +100,10 @@ int tar_end(struct tar *tar, struct kymo_err *err)
 			       "have; choose less with --begin and --end.", tar->name);
 	if (go(tar, tar->header, err) || write_header(tar, size, err) || go(tar, end, err))
 		return -1;
-	return size % BLOCK ? write_all(tar, zeros, (size_t)(BLOCK - size % BLOCK), err) : 0;
+	return size % BLOCK ? put(tar, zeros, (size_t)(BLOCK - size % BLOCK), err) : 0;
 }
 
 int tar_close(struct tar *tar, struct kymo_err *err)
 {
-	return write_all(tar, zeros, sizeof(zeros), err);
+	return put(tar, zeros, sizeof(zeros), err);
 }

@@ -80,7 +80,7 @@ static int beside_open(struct ksource **source, const struct kformat *format, si
 	int rc;
 
 	if (!beside)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory"), -ENOMEM;
+		return err_no_memory(err), -ENOMEM;
 	beside->source = (struct ksource){ .ops = &ksource_beside, .cpus = cpus };
 	rc = open_all(beside, format, size, err);
 	if (rc < 0)

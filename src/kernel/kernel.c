@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "kernel/kernel_internal.h"
+#include "base/array.h"
 
 #define RING_DEFAULT (4u << 20)		/* 40 000 switches: at 100 000 a second, four polls */
 #define POLL_MS 100
@@ -47,7 +48,7 @@ static int open_select(struct kernel *kernel, struct kymo_err *err)
 			       "own, so nobody here can tell which are of traced programs: record on the host, or start the "
 			       "container with --pid=host; --kernel-all takes those of all threads");
 	kernel->select = select_create(kernel->source->cpus, kernel->format, take, kernel);
-	return kernel->select ? 0 : err_set(err, KYMO_EXIT_FAILED, "out of memory");
+	return kernel->select ? 0 : err_no_memory(err);
 }
 
 /* The first one that can be; what the last one says is what grants it. */
@@ -56,14 +57,14 @@ static int open_source(struct kernel *kernel, const struct kernel_options *optio
 	static const struct ksource_ops *const all[] = { &ksource_beside, &ksource_perf };
 	const size_t size = options->ring_size ? options->ring_size : RING_DEFAULT;
 
-	for (unsigned i = 0; !kernel->source && i < sizeof(all) / sizeof(*all); i++)
+	for (unsigned i = 0; !kernel->source && i < COUNT_OF(all); i++)
 		if (!options->source || strcmp(options->source, all[i]->name) == 0)
 			(void)all[i]->open(&kernel->source, kernel->format, size, err);
 	if (!kernel->source)
 		return -1;
 	kernel->stream = calloc(kernel->source->cpus, sizeof(*kernel->stream));
 	if (!kernel->stream)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	return options->all ? 0 : open_select(kernel, err);
 }
 
@@ -120,7 +121,7 @@ int kernel_open(struct kernel **out, const struct kernel_options *options, struc
 
 	*out = NULL;
 	if (!kernel)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	kernel->dir_fd = -1;
 	kernel->format = format_read_all(err);
 	if (kernel->format && !options->syscalls)
@@ -147,7 +148,7 @@ const char *kernel_probe(struct kymo_err *err)
 	const char *source = NULL;
 
 	if (!kernel) {
-		(void)err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		(void)err_no_memory(err);
 		return NULL;
 	}
 	kernel->dir_fd = -1;

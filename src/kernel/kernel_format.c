@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "kernel/kernel_internal.h"
+#include "base/array.h"
 
 #define MAX_RT_PRIO 100
 
@@ -21,12 +22,12 @@
 const struct kevent kevents[] = {
 #include "kernel/events.def"
 };
-const unsigned kevent_count = sizeof(kevents) / sizeof(*kevents);
+const unsigned kevent_count = COUNT_OF(kevents);
 
 /* ---- tracefs ---- */
 
 static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
-#define PLACES (sizeof(places) / sizeof(*places))
+#define PLACES (COUNT_OF(places))
 
 const char *format_tracefs(void)
 {
@@ -140,7 +141,7 @@ struct kformat *format_read_all(struct kymo_err *err)
 	}
 	format = calloc(kevent_count, sizeof(*format));
 	if (!format)
-		(void)err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		(void)err_no_memory(err);
 	for (unsigned i = 0; format && i < kevent_count; i++)
 		if (format_read(tracefs, &kevents[i], &format[i]) < 0 && !i) {
 			(void)err_set(err, KYMO_EXIT_FAILED, "kernel events need the tracepoint %s, and this kernel does not have it",

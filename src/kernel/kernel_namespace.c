@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "kernel/kernel_internal.h"
+#include "base/array.h"
 
 /* Inodes of the host's, in every kernel. */
 static const struct {
@@ -19,7 +20,7 @@ static uint64_t other(const char *kind)
 {
 	struct stat mine;
 
-	for (unsigned i = 0; i < sizeof(spaces) / sizeof(*spaces); i++)
+	for (unsigned i = 0; i < COUNT_OF(spaces); i++)
 		if (strcmp(spaces[i].kind, kind) == 0)
 			return stat(spaces[i].path, &mine) < 0 || mine.st_ino == spaces[i].first ? 0 : mine.st_ino;
 	return 0;

@@ -37,7 +37,7 @@ static int open_trace(struct kernel *kernel, const struct kernel_options *option
 
 	kernel->dir = strdup(options->dir);
 	if (!kernel->dir)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	if (trace_make(options->dir, options->desc, kernel->format, kernel->uuid, &kernel->dir_fd, err) < 0)
 		return -1;
 	rc = open_streams(kernel);
@@ -51,7 +51,7 @@ static int open_kept(struct kernel *kernel, const struct kernel_options *options
 		kernel->kept[i] = (struct kkept){
 			.window_ns = options->window_ns + KEPT_MORE_NS, .limit = options->memory / kernel->source->cpus,
 		};
-	return kernel->kept && open_streams(kernel) == 0 ? 0 : err_set(err, KYMO_EXIT_FAILED, "out of memory");
+	return kernel->kept && open_streams(kernel) == 0 ? 0 : err_no_memory(err);
 }
 
 static int open_store(struct kernel *kernel, const struct kernel_options *options, struct kymo_err *err)
@@ -123,7 +123,7 @@ int kernel_turn(struct kernel *kernel, const char *dir, const struct ctf_trace_d
 	int dir_fd = -1;
 
 	if (!path)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	if (trace_make(dir, desc, kernel->format, uuid, &dir_fd, err) < 0) {
 		if (dir_fd >= 0)
 			trace_unmake(dir, dir_fd, NULL, 0);
@@ -162,7 +162,7 @@ int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapsho
 		.counter = kernel->counter, .full = kernel->full,
 	};
 	if (!stream)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	if (kernel_poll(kernel, err) < 0 ||
 	    trace_make(snapshot->dir, snapshot->desc, kernel->format, uuid, &dir_fd, err) < 0) {
 		free(stream);

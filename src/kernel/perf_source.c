@@ -67,7 +67,7 @@ static int perf_open(struct ksource **source, const struct kformat *format, size
 	int rc;
 
 	if (!perf)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory"), -ENOMEM;
+		return err_no_memory(err), -ENOMEM;
 	perf->source.ops = &ksource_perf;
 	while (power < size)
 		power *= 2;

@@ -218,7 +218,7 @@ static int open_instance(struct ksource **source, const struct ksource_ops *ops,
 	int rc;
 
 	if (!tracefs)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory"), -ENOMEM;
+		return err_no_memory(err), -ENOMEM;
 	tracefs->source.ops = ops;
 	tracefs->dir = -1;
 	rc = set_up(tracefs, suffix, size, cpus);

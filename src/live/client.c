@@ -215,13 +215,13 @@ int client_bytes(struct client *client, const uint8_t *bytes, size_t size, int64
 		return 0;
 	wire_add_bytes(&client->in, bytes, size);
 	if (client->in.failed)
-		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for what the relay sends");
+		return err_no_memory(err);
 	in = (struct wire_in){ client->in.bytes, client->in.bytes + client->in.used, false };
 	rc = take_all(client, &in, out, err);
 	client->in.used = wire_left(&in);
 	memmove(client->in.bytes, in.at, client->in.used);
 	if (rc == 0 && (client->no_memory || out->failed))
-		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for requests");
+		return err_no_memory(err);
 	return rc;
 }
 

@@ -14,7 +14,7 @@ static enum taken malformed(struct reply *reply, const char *what)
 
 static enum taken no_memory(struct reply *reply)
 {
-	(void)err_set(reply->err, KYMO_EXIT_FAILED, "there is no memory for what the relay has");
+	(void)err_no_memory(reply->err);
 	return TAKE_FAILED;
 }
 

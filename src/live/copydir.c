@@ -119,7 +119,7 @@ static void stream_path(const struct copydir_trace *trace, const char *channel, 
 
 static int no_memory(struct kymo_err *err)
 {
-	return err_set(err, KYMO_EXIT_FAILED, "there is no memory for what is to be written");
+	return err_no_memory(err);
 }
 
 static struct copydir_trace *trace_of(struct copydir *copydir, struct live_trace *live)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "live/bound.h"
+#include "base/now.h"
 
 #define AGAIN_MS	200		/* between attempts to connect */
 #define GOODBYE_MS	1000		/* at most for the last reply */
@@ -27,11 +28,6 @@ struct live {
 	int rc;
 	struct kymo_err err;
 };
-
-static int64_t now_ns(void)
-{
-	return (int64_t)uv_hrtime();
-}
 
 static void say(void *context, const char *text)
 {
@@ -376,7 +372,7 @@ int live_run(const struct live_options *options, struct kymo_err *err)
 	int rc;
 
 	if (!live)
-		return err_set(err, KYMO_EXIT_FAILED, "no memory");
+		return err_no_memory(err);
 	live->options = options;
 	live->client_options = (struct client_options){
 		.host = options->url->target[0] ? options->url->target : NULL,
@@ -384,7 +380,7 @@ int live_run(const struct live_options *options, struct kymo_err *err)
 	};
 	live->sink = (struct client_sink){ on_session, on_metadata, on_bytes, on_packet, say, live };
 	live->client = client_new(&live->client_options, &live->sink);
-	rc = live->client ? 0 : err_set(err, KYMO_EXIT_FAILED, "no memory");
+	rc = live->client ? 0 : err_no_memory(err);
 	if (rc == 0 && live->client_options.session)
 		rc = copydir_open(options->output, &live->copydir, err);
 	if (rc == 0) {

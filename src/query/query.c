@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "query/query_internal.h"
 
@@ -35,7 +36,7 @@ static int authorize(void *context, int action, const char *first, const char *s
 	case SQLITE_FUNCTION:
 		return second && sqlite3_stricmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
 	case SQLITE_PRAGMA:
-		for (size_t i = 0; first && i < sizeof(pragmas) / sizeof(*pragmas); i++)
+		for (size_t i = 0; first && i < COUNT_OF(pragmas); i++)
 			if (sqlite3_stricmp(first, pragmas[i]) == 0)
 				return SQLITE_OK;
 		return SQLITE_DENY;
@@ -62,7 +63,7 @@ static void set_limits(struct query *query)
 		{ SQLITE_LIMIT_WORKER_THREADS, 0 },
 	};
 
-	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
+	for (size_t i = 0; i < COUNT_OF(limits); i++)
 		sqlite3_limit(db, limits[i].what, limits[i].most);
 	sqlite3_hard_heap_limit64(MEMORY_MAX);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -92,7 +93,7 @@ int query_open(struct query **result, struct tables *tables, struct kymo_err *er
 	int status;
 
 	if (!query)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
+		return err_no_memory(err);
 	query->tables = tables;
 	status = sqlite3_open(":memory:", &query->db);
 	if (!status)
@@ -261,7 +262,7 @@ int query_begin(struct query *query, const char *sql, const char **rest,
 	statement = calloc(1, sizeof(*statement));
 	if (!statement) {
 		sqlite3_finalize(sqlite);
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
+		return err_no_memory(err);
 	}
 	statement->query = query;
 	statement->sqlite = sqlite;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "query/query_internal.h"
 
@@ -173,7 +174,7 @@ int query_register_functions(sqlite3 *db)
 	};
 	int status = SQLITE_OK;
 
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions) && !status; i++)
+	for (size_t i = 0; i < COUNT_OF(functions) && !status; i++)
 		status = sqlite3_create_function(db, functions[i].name, functions[i].argc,
 						 SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
 						 NULL, functions[i].scalar, functions[i].step,

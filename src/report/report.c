@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "report/report_internal.h"
 
@@ -75,7 +76,7 @@ static const struct report_section sections[] = {
 	{ .name = "messages", .rows = &report_message_rows, .title = "Messages delivered",
 	  .columns = report_message_columns },
 };
-#define SECTIONS (sizeof(sections) / sizeof(*sections))
+#define SECTIONS (COUNT_OF(sections))
 
 static unsigned column_count(const struct report_section *section)
 {
@@ -238,7 +239,7 @@ static bool programs_name(const struct kymo_ctf_reader *reader)
 static int gather_costs(struct report *report, struct kymo_err *err)
 {
 	if (costs_create(&report->costs, report->model, report->reader) || costs_spans(report->costs, report->spans))
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	costs_window(report->costs, report->options->begin_ns, report->options->end_ns);
 	return 0;
 }
@@ -254,15 +255,15 @@ static int gather_on_demand(struct report *report, struct kymo_err *err)
 	    activity_create(&report->activity, report->model, options->begin_ns, options->end_ns, err))
 		return -1;
 	if (WANTS(options, view) && view_create(&report->view, report->model, options->begin_ns, options->end_ns))
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	if (WANTS(options, of_kernel) && sched_is_there(report->reader) &&
 	    sched_totals_create(&report->totals, report->model, report->reader, options->begin_ns, options->end_ns))
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	if (WANTS(options, costs) && (options->sections || options->realtimes || programs_name(report->reader)) &&
 	    gather_costs(report, err))
 		return -1;
 	if (WANTS(options, expected) && report_expect_begin(report))
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	if (options->paths && (WANTS(options, paths) || WANTS(options, expected)))
 		return caret_create(&report->caret, report->model, options->paths, err);
 	return 0;
@@ -321,7 +322,7 @@ static int pass(struct report *report, const struct report_section *section, str
 		if ((report->totals && sched_totals_event(report->totals, &event)) ||
 		    (report->costs && costs_event(report->costs, &event)) || spans_event(report->spans, &event) ||
 		    model_event(report->model, &event))
-			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+			return err_no_memory(err);
 		if (!(++events % REPORT_PROGRESS_EVENTS) && report->options->progress)
 			report->options->progress(report->options->progress_context, events,
 						  event.clock_ns);
@@ -339,7 +340,7 @@ static int pass(struct report *report, const struct report_section *section, str
 	if (report_expect_failed(report) || stats_failed(report->stats) || spans_stats_failed(report->spans_stats) ||
 	    (report->intervals && intervals_failed(report->intervals)) ||
 	    (report->activity && activity_failed(report->activity)) || (report->view && view_failed(report->view)))
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	return 0;
 }
 

@@ -65,7 +65,7 @@ static int gather(struct align *align, struct messages *messages, struct kymo_ct
 		if (event.ns >= 0 && event.ns < TIME_LAST && event.ns > host->last_ns)
 			host->last_ns = event.ns;
 		if (model_event(model, &event)) {
-			more = err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+			more = err_no_memory(err);
 			break;
 		}
 		if (!(++events % PROGRESS_EVENTS) && progress)
@@ -75,7 +75,7 @@ static int gather(struct align *align, struct messages *messages, struct kymo_ct
 		progress(context, 0, 0);
 	model_finish(model);
 	if (more >= 0 && messages->failed)
-		more = err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		more = err_no_memory(err);
 out:
 	model_destroy(model);
 	return more < 0 ? -1 : kymo_ctf_bind(reader, NULL, 0, err);
@@ -93,14 +93,14 @@ int align_find(struct align **result, struct kymo_ctf_reader *reader,
 
 	*result = NULL;
 	if (!align || hosts_find(align, reader)) {
-		err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		err_no_memory(err);
 	} else if (align->hosts < 2) {
 		status = 0;
 	} else if (messages_init(&messages, align->hosts)) {
-		err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		err_no_memory(err);
 	} else if (!gather(align, &messages, reader, progress, context, err)) {
 		if (align_settle(align, &messages)) {
-			err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+			err_no_memory(err);
 		} else {
 			*result = align;
 			align = NULL;

@@ -284,7 +284,7 @@ int chains_create(struct chains **result, struct model *model,
 	struct chains *chains = calloc(1, sizeof(*chains));
 
 	if (!chains)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	chains->model = model;
 	chains->options = *options;
 	if (chains->options.worst > CHAINS_WORST_MAX)
@@ -296,7 +296,7 @@ int chains_create(struct chains **result, struct model *model,
 	if (model_listen(model, &listener, chains) ||
 	    (options->calls && model_listen(model, &call_listener, chains))) {
 		chains_destroy(chains);
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	}
 	*result = chains;
 	return 0;

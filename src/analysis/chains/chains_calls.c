@@ -11,6 +11,7 @@
  * callback, another response, the executor's next round), is taken to be the callback's.
  */
 #include "analysis/chains/chains_internal.h"
+#include "base/array.h"
 
 /* Calls that are remembered while their response may still come. */
 #define CALLS_MAX 4096u
@@ -201,7 +202,7 @@ void chains_calls_finish(struct chains *chains)
 {
 	struct thread_state **thread = chains->threads.item;
 
-	for (unsigned i = 0; i < sizeof(chains->call_window) / sizeof(*chains->call_window); i++)
+	for (unsigned i = 0; i < COUNT_OF(chains->call_window); i++)
 		while (chains->call_window[i].oldest)
 			chains_retire(chains, chains->call_window[i].oldest, true);
 	for (uint32_t i = 0; i < chains->threads.count; i++)

@@ -73,7 +73,7 @@ int chains_pattern_parse(struct chains *chains, struct kymo_err *err)
 
 	chains->element = calloc(CHAINS_STEPS_MAX, sizeof(*chains->element));
 	if (!chains->element)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	for (; at; at = arrow ? arrow + 2 : NULL) {
 		arrow = strstr(at, "->");
 		end = arrow ? arrow : at + strlen(at);
@@ -87,7 +87,7 @@ int chains_pattern_parse(struct chains *chains, struct kymo_err *err)
 		if (!length || *at == ':' || end[-1] == ':' || chains->elements == CHAINS_STEPS_MAX)
 			return pattern_wrong(chains, err);
 		if (!element_set(&chains->element[chains->elements++], at, length))
-			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+			return err_no_memory(err);
 	}
 	return chains->elements < 2 ? pattern_wrong(chains, err) : 0;
 }

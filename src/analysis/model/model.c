@@ -351,7 +351,7 @@ int model_create(struct model **result, struct kymo_err *err)
 
 	if (!model || model_bind_build(model)) {
 		model_destroy(model);
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	}
 	*result = model;
 	return 0;

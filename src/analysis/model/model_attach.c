@@ -118,7 +118,7 @@ int model_attach(struct model *model, struct kymo_ctf_reader *reader, struct kym
 
 		if (model_set_host(model, i, info->hostname, info->clock_offset_ns) ||
 		    set_clock(model, i, info, reader))
-			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+			return err_no_memory(err);
 	}
 	model->reader = reader;
 	check_classes(model, reader);

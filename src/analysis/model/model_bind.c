@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The events and fields the model wants from a reader, and who handles them. */
 #include "analysis/model/model_internal.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
  * original and their true time last.
  */
 static const char *const providers[] = { "ros2", "ros2_caret" };
-#define PROVIDERS (sizeof(providers) / sizeof(*providers))
+#define PROVIDERS (COUNT_OF(providers))
 
 static const handler *const tables[] = {
 	model_object_handlers,	 model_callback_handlers, model_group_handlers,
@@ -39,7 +40,7 @@ static handler handler_of(unsigned point)
 {
 	unsigned i;
 
-	for (i = 0; i < sizeof(tables) / sizeof(*tables); i++)
+	for (i = 0; i < COUNT_OF(tables); i++)
 		if (tables[i][point])
 			return tables[i][point];
 	return NULL;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/model/model_internal.h"
+#include "base/array.h"
 
 #define PROGRESS_EVENTS 0xffffu	/* a power of two less one */
 
@@ -82,7 +83,7 @@ static void find_names(struct names names[KYMO_POINTS_TABLE])
 {
 	for (unsigned p = 0; p < KYMO_POINTS_TABLE; p++)
 		for (unsigned i = 0; i < kymo_points[p].field_count && i < KYMO_CTF_BIND_FIELDS; i++)
-			for (size_t k = 0; k < sizeof(fields) / sizeof(*fields); k++) {
+			for (size_t k = 0; k < COUNT_OF(fields); k++) {
 				if (strcmp(fields[k].field, kymo_points[p].field[i].name) != 0 ||
 				    names[p].count == KYMO_CTF_BIND_FIELDS)
 					continue;
@@ -378,14 +379,14 @@ static int learn(struct concern *concern,
 
 	while ((more = kymo_ctf_next(concern->reader, &event, err)) > 0) {
 		if (concern_event(concern, &event) < 0)
-			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+			return err_no_memory(err);
 		if (!(++events & PROGRESS_EVENTS) && progress)
 			progress(context, events, event.clock_ns);
 	}
 	if (more < 0)
 		return -1;
 	if (judge_inits(concern))
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	return bind_model(concern, err);
 }
 
@@ -397,7 +398,7 @@ int concern_create(struct concern **result, struct kymo_ctf_reader *reader,
 	struct concern *concern = calloc(1, sizeof(*concern));
 
 	if (!concern)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	concern->reader = reader;
 	concern->selection = selection;
 	concern->growing = growing;

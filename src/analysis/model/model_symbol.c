@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* C++ symbols of callbacks, made readable for people; see symbol.h. */
 #include "analysis/model/model_symbol.h"
+#include "base/array.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -104,7 +105,7 @@ static int is_unknown(const char *text)
 	};
 	unsigned i;
 
-	for (i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
+	for (i = 0; i < COUNT_OF(unknown); i++)
 		if (strcmp(text, unknown[i]) == 0)
 			return 1;
 	return 0;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/sched/sched_internal.h"
+#include "base/array.h"
 
 #define RUNNABLE_MASK 0xff	/* of prev_state: the states that block; what lies above marks a preemption */
 #define GONE_MASK 0xf0		/* of one that exits: it never runs again. Older kernels have other bits for it, of these */
@@ -22,7 +23,7 @@ static const struct kymo_ctf_bind wanted[] = {
 	[MIGRATE] = { "sched_migrate_task", { "tid", "dest_cpu" } },
 	[EXIT] = { "sched_process_exit", { "tid" } },
 };
-#define WANTED (sizeof(wanted) / sizeof(*wanted))
+#define WANTED (COUNT_OF(wanted))
 
 const struct kymo_ctf_bind *sched_bind(unsigned *count)
 {

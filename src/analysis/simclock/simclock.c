@@ -144,7 +144,7 @@ int simclock_create(struct simclock **result, const struct simclock_pair *pair, 
 	}
 	if (!clock || !clock->piece || !clock->lap) {
 		simclock_free(clock);
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the simulation's time.");
+		return err_no_memory(err);
 	}
 	for (unsigned i = 0; i < count; i++) {
 		if (!is_time(pair[i].ns) || !is_time(pair[i].sim_ns) ||

@@ -61,7 +61,7 @@ static int keep(struct sources *sources, const struct kymo_ctf_reader *reader, c
 		struct simclock_pair *larger = realloc(source->pair, size * sizeof(*larger));
 
 		if (!larger)
-			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the simulation's time.");
+			return err_no_memory(err);
 		source->pair = larger;
 		source->size = size;
 	}

@@ -311,7 +311,7 @@ int spans_create(struct spans **result, struct model *model, struct kymo_err *er
 	struct spans *spans = calloc(1, sizeof(*spans));
 
 	if (!spans)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	spans->model = model;
 	if (model_listen(model, &model_listener, spans)) {
 		free(spans);

@@ -8,7 +8,7 @@ int spans_attach(struct spans *spans, struct kymo_ctf_reader *reader, struct kym
 		return -1;
 	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
 		if (spans_class(spans, kymo_ctf_class(reader, i)))
-			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+			return err_no_memory(err);
 	if (spans->bind_count == spans->model_rows)
 		return 0;
 	return kymo_ctf_bind(reader, spans->bind, spans->bind_count, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which event classes of a trace are spans, instants, counters; what their fields mean; names. */
 #include "analysis/spans/spans_internal.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -173,7 +174,7 @@ static bool shape_of(const struct kymo_ctf_event_class *class, enum shape *shape
 		{ "kymo:point", NULL, SHAPE_POINT },
 	};
 
-	for (unsigned i = 0; i < sizeof(table) / sizeof(*table); i++)
+	for (unsigned i = 0; i < COUNT_OF(table); i++)
 		if (table[i].uri ? class->uri && strcmp(class->uri, table[i].uri) == 0 :
 				   strcmp(class->name, table[i].name) == 0) {
 			*shape = table[i].shape;

@@ -127,7 +127,7 @@ int spans_stats_create(struct spans_stats **result, struct spans *spans, int64_t
 
 	if (!stats || spans_listen(spans, &listener, stats)) {
 		free(stats);
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	}
 	stats->begin_ns = begin_ns;
 	stats->end_ns = end_ns;

@@ -261,7 +261,7 @@ int stats_create(struct stats **result, struct model *model, int64_t begin_ns, i
 
 	if (!stats || model_listen(model, &listener, stats)) {
 		free(stats);
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	}
 	stats->model = model;
 	stats_window(stats, begin_ns, end_ns);

@@ -268,7 +268,7 @@ int activity_create(struct activity **result, struct model *model, int64_t begin
 
 	if (!activity || model_listen(model, &listener, activity)) {
 		free(activity);
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	}
 	activity->begin_ns = begin_ns;
 	activity->end_ns = end_ns;

@@ -89,7 +89,7 @@ int graph_create(struct graph **result, struct model *model, int64_t begin_ns, i
 
 	if (!graph || model_listen(model, &listener, graph)) {
 		free(graph);
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	}
 	graph->model = model;
 	graph->begin_ns = begin_ns;

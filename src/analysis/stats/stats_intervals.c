@@ -272,7 +272,7 @@ int intervals_create(struct intervals **result, struct model *model, int64_t beg
 
 	if (!intervals || model_listen(model, &listener, intervals)) {
 		free(intervals);
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	}
 	intervals->model = model;
 	intervals->begin_ns = begin_ns;

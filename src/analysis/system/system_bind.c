@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/system/system_cputime_thread.h"
+#include "base/array.h"
 
 /* Fields that are read as more than a number: what their type may begin with. */
 static const struct {
@@ -35,7 +36,7 @@ static bool is_of_type(const struct kymo_ctf_event_class *class, const char *fie
 
 static bool fits(const struct kymo_ctf_reader *reader, const char *event, const char *field)
 {
-	for (size_t i = 0; i < sizeof(pointers) / sizeof(*pointers); i++) {
+	for (size_t i = 0; i < COUNT_OF(pointers); i++) {
 		if (strcmp(pointers[i].field, field) != 0)
 			continue;
 		for (unsigned k = 0; k < kymo_ctf_class_count(reader); k++)
@@ -52,7 +53,7 @@ int os_bind(struct kymo_ctf_reader *reader, const struct kymo_ctf_bind *table, u
 	int status;
 
 	if (!copy)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	memcpy(copy, table, count * sizeof(*copy));
 	for (unsigned i = 0; i < count; i++)
 		for (unsigned k = 0; k < KYMO_CTF_BIND_FIELDS && copy[i].field[k]; k++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* System calls, by thread; see calls.h. */
 #include "analysis/system/system_calls.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static const struct kymo_ctf_bind wanted[] = {
 	[COMPAT_ENTRY] = { "compat_syscall_entry_*", { "tid" } },	/* LTTng's, of 32-bit programs */
 	[COMPAT_EXIT] = { "compat_syscall_exit_*", { "tid", "ret" } },
 };
-#define WANTED (sizeof(wanted) / sizeof(*wanted))
+#define WANTED (COUNT_OF(wanted))
 
 void calls_init(struct calls *calls, void (*take)(void *context, const struct system_call *call), void *context)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time on CPUs; see cputime.h. */
 #include "analysis/system/system_cputime.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ static const struct kymo_ctf_bind wanted[] = {
 
 const struct kymo_ctf_bind *cputime_bind(unsigned *count)
 {
-	*count = sizeof(wanted) / sizeof(*wanted);
+	*count = COUNT_OF(wanted);
 	return wanted;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Page faults, by thread; see faults.h. */
 #include "analysis/system/system_faults.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 
@@ -39,7 +40,7 @@ static const struct kymo_ctf_bind wanted[] = {
 
 const struct kymo_ctf_bind *faults_bind(unsigned *count)
 {
-	*count = sizeof(wanted) / sizeof(*wanted);
+	*count = COUNT_OF(wanted);
 	return wanted;
 }
 

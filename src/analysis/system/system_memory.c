@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Allocated memory; see memory.h. */
 #include "analysis/system/system_memory.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ static const struct kymo_ctf_bind wanted[] = {
 
 const struct kymo_ctf_bind *memory_bind(unsigned *count)
 {
-	*count = sizeof(wanted) / sizeof(*wanted);
+	*count = COUNT_OF(wanted);
 	return wanted;
 }
 

@@ -12,6 +12,7 @@
 #define COLUMN(name, type, value, text) { #name, TABLES_##type, text },
 #define END };
 #include "analysis/tables/tables.def"
+#include "base/array.h"
 #undef OBJECTS
 #undef ROWS
 #undef COLUMN
@@ -31,7 +32,6 @@ static const struct {
 
 _Static_assert(TABLES < 64, "TABLES_BIT() has 64 bits");
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 const struct tables_table tables_table[TABLES] = {
 #define OBJECTS(name_, type, kind, text_) [TABLE_##name_] = { .name = #name_, .text = text_,	\
 	.column = columns_##name_, .columns = COUNT_OF(columns_##name_), .of_objects = true },

@@ -7,7 +7,7 @@
 
 int tables_no_memory(struct kymo_err *err)
 {
-	return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the tables.");
+	return err_no_memory(err);
 }
 
 static struct tables *tables_new(const char *const *path, unsigned paths)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is left out of all scans: rows outside of a window, and of other nodes, topics, processes. */
 #include "analysis/tables/tables_internal.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static void find_columns(struct tables_choice *choice, unsigned table)
 		choice->node_columns[table] |= bit_of(table, *name);
 	for (const char *const *name = topic_columns; *name; name++)
 		choice->topic_columns[table] |= bit_of(table, *name);
-	for (size_t i = 0; i < sizeof(owners) / sizeof(*owners); i++)
+	for (size_t i = 0; i < COUNT_OF(owners); i++)
 		choice->process_columns[table] |= bit_of(table, owners[i].name);
 	if (table == TABLE_nodes)
 		choice->node_columns[table] |= bit_of(table, "full_name");
@@ -142,7 +143,7 @@ static const struct model_process *process_of(const struct model *model, enum mo
 
 static enum model_kind owner_kind(unsigned table, unsigned column)
 {
-	for (size_t i = 0; i < sizeof(owners) / sizeof(*owners); i++)
+	for (size_t i = 0; i < COUNT_OF(owners); i++)
 		if (strcmp(owners[i].name, tables_table[table].column[column].name) == 0)
 			return owners[i].kind;
 	return MODEL_PROCESS;		/* its own id */

@@ -22,7 +22,7 @@ int control_enter(const char *verb, int argc, char **argv, const char *libdir, s
 			       CONTROL_PROGRAM);
 	vector = calloc((size_t)argc + 3, sizeof *vector);
 	if (!vector)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	vector[0] = (char *)"kymo";
 	vector[1] = (char *)verb;
 	memcpy(vector + 2, argv, (size_t)argc * sizeof *vector);

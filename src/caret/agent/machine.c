@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "caret/agent/machine.h"
+#include "base/array.h"
 
 #include <stddef.h>
 
@@ -57,7 +58,7 @@ struct machine_step machine_step(enum machine_state state, enum machine_input in
 
 	if ((unsigned)state >= MACHINE_STATES || (unsigned)condition.session >= MACHINE_SESSIONS)
 		return step;
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
 		if (table[i].input != input || !(table[i].in & 1u << state) ||
 		    !(table[i].active & (condition.active ? ACTIVE : INACTIVE)) ||
 		    !(table[i].session & 1u << condition.session))

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "recorder/runtime/claim.h"
+#include "base/now.h"
 
 #define OUTSIDE_NS	500000000u	/* a session takes a process, and lets go of it, within this time */
 
@@ -111,14 +112,6 @@ static struct roster_process *meet(struct roster *roster, const char *name)
 
 /* ---- what the session does for it ---- */
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static enum machine_session session_of(const struct roster *roster, const struct roster_process *process)
 {
 	const struct kymo_region *header = region_header(&process->region);
@@ -149,8 +142,8 @@ static bool look_at(const struct roster *roster, struct roster_process *process,
 	if (session != MACHINE_NONE || !(roster->session.active || claim_is_taken(process->region.fd)))
 		process->outside_since = 0;
 	else if (!process->outside_since)
-		process->outside_since = now_ns();
-	left_out = process->outside_since && now_ns() - process->outside_since > OUTSIDE_NS;
+		process->outside_since = (uint64_t)now_ns();
+	left_out = process->outside_since && (uint64_t)now_ns() - process->outside_since > OUTSIDE_NS;
 	changed |= left_out != process->left_out;
 	process->left_out = left_out;
 	if (thorough && region_grow(&process->region) == 0)

@@ -28,7 +28,7 @@ int start_set(struct start *start, enum filter_caret_list list, const char *text
 		return err_set(err, KYMO_EXIT_INPUT, "%s is no text", filter_caret_variable(list));
 	free(start->list[list]);
 	start->list[list] = strdup(text);
-	return start->list[list] ? 0 : err_set(err, KYMO_EXIT_FAILED, "out of memory");
+	return start->list[list] ? 0 : err_no_memory(err);
 }
 
 bool start_filters(const struct start *start)

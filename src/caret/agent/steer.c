@@ -48,7 +48,7 @@ int steer_open(struct steer **steer, const struct steer_options *options, struct
 {
 	*steer = calloc(1, sizeof **steer);
 	if (!*steer)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	(*steer)->options = *options;
 	return 0;
 }

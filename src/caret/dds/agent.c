@@ -368,7 +368,7 @@ int agent_run(const struct agent_options *options, struct kymo_err *err)
 	int rc;
 
 	if (!agent)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	agent->options = options;
 	agent->lock = -1;
 	rc = roster_open(&agent->roster, options->runtime_dir, err);

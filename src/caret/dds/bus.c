@@ -130,7 +130,7 @@ int bus_open(struct bus **result, uint32_t domain, void (*say)(void *context, co
 	if (!bus || !qos) {
 		free(bus);
 		dds_delete_qos(qos);
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	}
 	bus->domain = domain;
 	watch_log(say, context);
@@ -242,7 +242,7 @@ dds_entity_t bus_reader(struct bus *bus, enum bus_topic topic, int depth, void (
 
 	if (entity < 0 || (on_data && !listener)) {
 		dds_delete_listener(listener);
-		return entity < 0 ? -1 : err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return entity < 0 ? -1 : err_no_memory(err);
 	}
 	qos = make_qos(topic, depth, topics[topic].reads);
 	reader = dds_create_reader(bus->participant, entity, qos, listener);

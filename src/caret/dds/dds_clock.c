@@ -101,7 +101,7 @@ int clock_open(struct clock **result, struct bus *bus, unsigned rate, bool of_se
 	struct clock *clock = calloc(1, sizeof *clock);
 
 	if (!clock)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	clock->domain = bus_domain(bus);
 	clock->of_several = of_several;
 	sim_clock_init(&clock->sim, rate, keep, clock);
@@ -121,7 +121,7 @@ int clock_open(struct clock **result, struct bus *bus, unsigned rate, bool of_se
 		(void)dds_delete(clock->end);
 		(void)dds_delete(clock->reader);
 		free(clock);
-		return err_set(err, KYMO_EXIT_FAILED, "cannot make the thread that hears /clock: out of memory or threads");
+		return err_no_memory(err);
 	}
 	*result = clock;
 	return 0;

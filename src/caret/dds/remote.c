@@ -9,6 +9,8 @@
 
 #include "caret/dds/bus.h"
 #include "messages.h"
+#include "base/array.h"
+#include "base/now.h"
 
 #define POLL_NS		20000000
 #define SETTLED_NS	1000000000	/* so long nobody new: that is all of them */
@@ -35,14 +37,6 @@ struct remote {
 	unsigned changes, sent;		/* hosts.changes as last told; hosts that were there at the last Start */
 	bool told;			/* of those that are stuck */
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* ---- who is there ---- */
 
@@ -309,7 +303,7 @@ static void catch(void (*handler)(int))
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 
-	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
+	for (unsigned i = 0; i < COUNT_OF(numbers); i++)
 		(void)sigaction(numbers[i], &(struct sigaction){ .sa_handler = handler }, NULL);
 }
 

@@ -38,7 +38,7 @@ int speaker_open(struct speaker **result, const struct speaker_options *options,
 	struct speaker *speaker = calloc(1, sizeof *speaker);
 
 	if (!speaker)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	speaker->options = *options;
 	if (bus_open(&speaker->bus, options->domain, options->say, options->context, err) == 0 &&
 	    (speaker->status = bus_writer(speaker->bus, BUS_STATUS, STATUS_KEPT, err)) > 0 &&

@@ -124,7 +124,7 @@ static int put_caret_init(struct caret_export *export, const struct kymo_ctf_eve
 	struct kymo_ctf_value value[2];
 
 	if (!process)
-		return err_set(err, KYMO_EXIT_FAILED, "there is no memory left for the processes of the trace");
+		return err_no_memory(err);
 	if (process->told)
 		return 0;
 	process->told = true;
@@ -207,7 +207,7 @@ static int begin(struct caret_export *export, const char *to, struct kymo_err *e
 	    ctf_writer_create(to, &desc, &export->writer, err))
 		return -1;
 	export->out = ctf_out_create(export->writer, CTF_CLASS_INIT, "caret_0");
-	return export->out ? 0 : err_set(err, KYMO_EXIT_FAILED, "there is no memory left for the trace");
+	return export->out ? 0 : err_no_memory(err);
 }
 
 static int write_all(struct caret_export *export, struct kymo_err *err)
@@ -233,7 +233,7 @@ int caret_export(struct kymo_ctf_reader *reader, const char *to, struct caret_ex
 
 	*done = (struct caret_exported){ 0 };
 	if (!export)
-		return err_set(err, KYMO_EXIT_FAILED, "there is no memory left for the export");
+		return err_no_memory(err);
 	export->reader = reader;
 	export->done = done;
 	rc = begin(export, to, err);

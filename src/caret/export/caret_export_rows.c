@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a trace has for CARET: events, fields, processes. */
 #include "caret/export/caret_export_internal.h"
+#include "base/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +99,7 @@ static const char *distribution_by_events(const struct kymo_ctf_reader *reader)
 		{ "ros2_caret:executor_entity_collector_to_executor", "executor_addr" },
 	};
 
-	for (unsigned i = 0; i < sizeof jazzy / sizeof *jazzy; i++)
+	for (unsigned i = 0; i < COUNT_OF(jazzy); i++)
 		if (has_field(reader, jazzy[i][0], jazzy[i][1]))
 			return "jazzy";
 	return has_field(reader, "ros2:rclcpp_ring_buffer_enqueue", "buffer") ||
@@ -149,7 +150,7 @@ int caret_find_processes(struct caret_export *export, struct kymo_err *err)
 			continue;
 		process = caret_process_of(export, &event);
 		if (!process)
-			return err_set(err, KYMO_EXIT_FAILED, "there is no memory left for the processes of the trace");
+			return err_no_memory(err);
 		if (event.bound)
 			process->told = true;	/* by the trace itself */
 		else

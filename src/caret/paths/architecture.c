@@ -76,13 +76,13 @@ int architecture_path(struct architecture *architecture, const char *text, struc
 	unsigned count;
 
 	if (!copy)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
+		return err_no_memory(err);
 	count = split(copy, place);
 	if (count < 3 || count % 2 == 0)
 		return err_set(err, KYMO_EXIT_USAGE, "\"%s\" is no path; write nodes and topics by turns: "
 			       "'/camera -> /image -> /detector'.", text);
 	if (add_path(architecture, text, place, count))
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
+		return err_no_memory(err);
 	return 0;
 }
 

@@ -353,7 +353,7 @@ int architecture_of(struct architecture **result, const struct model *model, str
 	struct named named;
 
 	if (!m.architecture)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
+		return err_no_memory(err);
 	named.group = room(&m, groups, sizeof(*named.group));
 	named.node = room(&m, groups, sizeof(*named.node));
 	if (named.group && named.node) {
@@ -363,7 +363,7 @@ int architecture_of(struct architecture **result, const struct model *model, str
 	}
 	if (m.failed) {
 		architecture_free(m.architecture);
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
+		return err_no_memory(err);
 	}
 	*result = m.architecture;
 	return 0;

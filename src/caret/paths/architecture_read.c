@@ -33,7 +33,7 @@ static void *room(struct reading *r, size_t count, size_t size)
 						 NULL;
 
 	if (!memory) {
-		err_set(r->err, KYMO_EXIT_FAILED, "There is no memory left.");
+		err_no_memory(r->err);
 		r->failed = true;
 	}
 	return memory;
@@ -69,7 +69,7 @@ static const char *scalar(struct reading *r, const yaml_node_t *node)
 		return "";
 	text = pool_text(&r->architecture->pool, text, strlen(text));
 	if (!text) {
-		err_set(r->err, KYMO_EXIT_FAILED, "There is no memory left.");
+		err_no_memory(r->err);
 		r->failed = true;
 	}
 	return text ? text : "";
@@ -252,7 +252,7 @@ static int load(struct reading *r, FILE *file)
 	int loaded;
 
 	if (!yaml_parser_initialize(&parser))
-		return err_set(r->err, KYMO_EXIT_FAILED, "There is no memory left.");
+		return err_no_memory(r->err);
 	yaml_parser_set_input_file(&parser, file);
 	loaded = yaml_parser_load(&parser, &r->document);
 	if (!loaded)
@@ -283,7 +283,7 @@ int architecture_read(struct architecture **result, const char *path, struct kym
 		read_document(&r);
 	yaml_document_delete(&r.document);
 	if (!r.architecture)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
+		return err_no_memory(err);
 	if (r.failed) {
 		architecture_free(r.architecture);
 		return -1;

@@ -252,7 +252,7 @@ int architecture_write(const struct architecture *architecture, FILE *out, struc
 	yaml_event_t event;
 
 	if (!yaml_emitter_initialize(&w.emitter))
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
+		return err_no_memory(err);
 	yaml_emitter_set_output_file(&w.emitter, out);
 	yaml_emitter_set_unicode(&w.emitter, 1);
 	emit(&w, &event, yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING));

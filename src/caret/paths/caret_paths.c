@@ -243,7 +243,7 @@ int caret_create(struct caret **result, struct model *model, const struct caret_
 		caret->path = calloc(options->paths + 1, sizeof(*caret->path));
 	if (!caret || !caret->path || model_listen(model, &listener, caret)) {
 		caret_destroy(caret);
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	}
 	caret->model = model;
 	caret->options = *options;

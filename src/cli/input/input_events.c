@@ -61,7 +61,7 @@ int events_next(struct events *events, struct kymo_ctf_event *event, struct kymo
 			break;
 		asked = events->concern ? concern_event(events->concern, event) : 1;
 		if (asked < 0)
-			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+			return err_no_memory(err);
 		if (asked && is_inside(events, event))
 			break;
 	}

@@ -29,7 +29,7 @@ int report_paths_read(struct report_paths *paths, const char *file, const struct
 	if (!file)
 		paths->architecture = architecture_new();
 	if (!paths->architecture)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
+		return err_no_memory(err);
 	for (unsigned i = 0; i < path->count; i++)
 		if (know_path(paths->architecture, path->item[i], err))
 			return -1;
@@ -40,7 +40,7 @@ int report_paths_read(struct report_paths *paths, const char *file, const struct
 			       "--path '/node -> /topic -> /node'.", file);
 	paths->chosen = calloc(count, sizeof(*paths->chosen));
 	if (!paths->chosen)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
+		return err_no_memory(err);
 	/* Now that all are there they stay where they are. */
 	for (unsigned i = 0; i < count; i++)
 		paths->chosen[i] = path->count ? architecture_find_path(paths->architecture,

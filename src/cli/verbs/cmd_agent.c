@@ -122,7 +122,7 @@ static int run(int argc, char **argv)
 
 	if (words)
 		memcpy(words, argv, (size_t)argc * sizeof *words);
-	rc = words ? parse(argc, argv, &options, &agent, &err) : err_set(&err, KYMO_EXIT_FAILED, "out of memory");
+	rc = words ? parse(argc, argv, &options, &agent, &err) : err_no_memory(&err);
 	if (rc == 0)
 		rc = control_enter("agent", given, words, KYMO_LIBDIR, &err);
 	free(words);

@@ -6,6 +6,7 @@
 
 #include "cli/common.h"
 #include "recorder/doctor/doctor.h"
+#include "base/array.h"
 
 struct options {
 	uint64_t pid;
@@ -62,10 +63,10 @@ static int print(struct findings *findings, unsigned problems, int format)
 	struct kymo_err err;
 
 	if (table_open(&table, stdout, format)) {
-		err_set(&err, KYMO_EXIT_FAILED, "out of memory");
+		err_no_memory(&err);
 		return cli_fail("doctor", &err);
 	}
-	table_section(table, "checks", NULL, columns, sizeof columns / sizeof *columns);
+	table_section(table, "checks", NULL, columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < findings->count; i++) {
 		struct finding *finding = &findings->item[i];
 

@@ -13,6 +13,7 @@
 #include "cli/input/trace_time.h"
 #include "cli/input/input_traces.h"
 #include "report/report.h"
+#include "base/array.h"
 
 struct info_options {
 	int format;
@@ -32,7 +33,6 @@ static const struct opt opts[] = {
 };
 
 #define ROWS_MAX 20	/* of a section, in text without --all */
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 struct show {
 	struct table *table;
@@ -209,7 +209,7 @@ static void show_traces(const struct show *s)
 	};
 	unsigned count = kymo_ctf_trace_count(s->reader);
 
-	table_section(s->table, "traces", "Traces", columns, COUNT(columns));
+	table_section(s->table, "traces", "Traces", columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < limit(s, count); i++) {
 		const struct kymo_ctf_trace_info *trace = kymo_ctf_trace(s->reader, i);
 
@@ -240,7 +240,7 @@ static void show_processes(const struct show *s)
 	};
 	unsigned count = s->info->process_count;
 
-	table_section(s->table, "processes", "Processes", columns, COUNT(columns));
+	table_section(s->table, "processes", "Processes", columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < limit(s, count); i++) {
 		const struct info_process *p = s->info->process[i];
 		const struct account_process *account = recorders_process(s->recorders, p->trace, p->vpid);
@@ -272,7 +272,7 @@ static void show_threads(const struct show *s)
 	unsigned count = s->info->thread_count;
 
 	table_section(s->table, "threads", "Threads; times since the trace's beginning",
-		      s->align ? several : columns, COUNT(columns));
+		      s->align ? several : columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < limit(s, count); i++) {
 		const struct info_thread *t = s->info->thread[i];
 		const struct info_process *p = t->process;
@@ -310,7 +310,7 @@ static void show_streams(const struct show *s)
 	};
 	unsigned count = kymo_ctf_stream_count(s->reader);
 
-	table_section(s->table, "streams", "Streams", columns, COUNT(columns));
+	table_section(s->table, "streams", "Streams", columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < limit(s, count); i++) {
 		const struct kymo_ctf_stream_info *stream = kymo_ctf_stream(s->reader, i);
 
@@ -349,7 +349,7 @@ static void show_losses(const struct show *s)
 	if (people && !count)
 		return;
 	table_section(s->table, "losses", "Losses; times since the trace's beginning", columns,
-		      COUNT(columns));
+		      COUNT_OF(columns));
 	for (unsigned i = 0; i < limit(s, count); i++) {
 		const struct info_loss *loss = &s->info->loss[i];
 
@@ -372,7 +372,7 @@ static void show_warnings(const struct show *s, const char *problem)
 
 	if (!count && !problem[0] && s->options->format == TABLE_TEXT)
 		return;
-	table_section(s->table, "warnings", "Warnings", columns, COUNT(columns));
+	table_section(s->table, "warnings", "Warnings", columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < count; i++)
 		table_text(s->table, kymo_ctf_warning(s->reader, i));
 	if (problem[0])

@@ -9,6 +9,7 @@
 #include "cli/input/input_events.h"
 #include "cli/input/trace_time.h"
 #include "ctf/read/reader.h"
+#include "base/array.h"
 
 struct list_options {
 	int format;
@@ -81,7 +82,7 @@ static int list_points(const struct list_options *options)
 
 	if (table_open(&table, stdout, (enum table_format)options->format))
 		return KYMO_EXIT_FAILED;
-	table_section(table, "points", "Tracepoints", columns, sizeof columns / sizeof *columns);
+	table_section(table, "points", "Tracepoints", columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < KYMO_POINTS_TABLE; i++) {
 		const struct kymo_point *point = &kymo_points[i];
 		char name[128], versions[32], fields[FIELDS_MAX] = "";
@@ -181,7 +182,7 @@ static int print_rows(const struct list_options *options, bool limited, const st
 	if (table_open(&table, stdout, (enum table_format)options->format))
 		return KYMO_EXIT_FAILED;
 	table_section(table, "events", "Events; times since the trace's beginning", columns,
-		      sizeof columns / sizeof *columns);
+		      COUNT_OF(columns));
 	for (unsigned i = 0; i < count; i++) {
 		if (!wanted(options, row[i].class->name) || (limited && !row[i].count))
 			continue;
@@ -224,7 +225,7 @@ static int list_events(const struct list_options *options, const char *path, str
 	row = calloc(count + 1, sizeof *row);
 	if (!row) {
 		kymo_ctf_close(reader);
-		err_set(err, KYMO_EXIT_FAILED, "out of memory for %u event classes", count);
+		err_no_memory(err);
 		return cli_fail("list", err);
 	}
 	for (unsigned i = 0; i < count; i++) {

@@ -136,7 +136,7 @@ static int list(struct viewing *watch, struct kymo_err *err)
 	int rc;
 
 	if (table_open(&watch->table, stdout, (enum table_format)watch->options->format) < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "no memory");
+		return err_no_memory(err);
 	table_section(watch->table, "sessions", NULL, columns, sizeof(columns) / sizeof(columns[0]));
 	rc = watch_session(watch, err);
 	if (cli_close("live", watch->table, KYMO_EXIT_OK) != KYMO_EXIT_OK && rc == 0)

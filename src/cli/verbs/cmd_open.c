@@ -15,6 +15,7 @@
 #include "cli/verbs/export/export_perfetto.h"
 #include "cli/input/open_kind.h"
 #include "export/pft/pft.h"
+#include "base/array.h"
 
 #define UI "https://ui.perfetto.dev"
 
@@ -51,7 +52,7 @@ static bool is_current(const char *file, const char *trace)
 
 	if (stat(file, &made) || !S_ISREG(made.st_mode) || !made.st_size)
 		return false;
-	for (size_t i = 0; i < sizeof(within) / sizeof(*within); i++) {
+	for (size_t i = 0; i < COUNT_OF(within); i++) {
 		snprintf(path, sizeof(path), "%s%s", trace, within[i]);
 		if (!stat(path, &changed) && !is_after(&made, &changed))
 			return false;

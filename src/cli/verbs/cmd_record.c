@@ -152,7 +152,7 @@ static int prepare_filter(const struct options *options, struct record_options *
 
 	record->session.filter = rc < 0 ? NULL : filter_create(&filter_regex_pcre2);
 	if (rc == 0 && (!record->session.filter || !filter_set(record->session.filter, &rules)))
-		rc = err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		rc = err_no_memory(err);
 	filter_rules_free(&rules);
 	return rc;
 }
@@ -305,7 +305,7 @@ static int go_into_background(const struct options *options, const struct record
 	if (rc <= 0 || *status != KYMO_EXIT_OK || (options->quiet && options->format == TABLE_TEXT))
 		return rc;
 	if (table_open(&table, stdout, (enum table_format)options->format) < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	table_value_u64(table, "recorder_pid", "Recorder", (uint64_t)into->child);
 	table_value_text(table, "state", "State", options->wait ? "armed" : states_name(record->session.paused ?
 			 KYMO_STATE_PREPARE : KYMO_STATE_RECORD));

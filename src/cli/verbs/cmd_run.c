@@ -37,7 +37,7 @@ static char *read_rules(const struct filter_wishes *wishes, struct kymo_err *err
 	if (filter_wish(wishes, &rules, err) == 0) {
 		text = filter_rules_join(&rules);
 		if (!text)
-			(void)err_set(err, KYMO_EXIT_FAILED, "out of memory");
+			(void)err_no_memory(err);
 	}
 	filter_rules_free(&rules);
 	return text;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/json_get.h"
 #include "base/text.h"
 #include "cli/common.h"
@@ -106,9 +107,9 @@ static int list(const struct options *options, struct kymo_err *err)
 	sinks = json_get(reply, "sinks");
 	if (table_open(&table, stdout, (enum table_format)options->format) < 0) {
 		json_object_put(reply);
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	}
-	table_section(table, "sinks", NULL, columns, sizeof columns / sizeof *columns);
+	table_section(table, "sinks", NULL, columns, COUNT_OF(columns));
 	for (size_t i = 0; json_object_is_type(sinks, json_type_array) && i < json_object_array_length(sinks); i++)
 		put_sink(table, json_object_array_get_idx(sinks, i));
 	json_object_put(reply);

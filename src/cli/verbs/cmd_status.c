@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/json_get.h"
 #include "base/text.h"
 #include "cli/ask.h"
@@ -199,7 +200,7 @@ static void print_relays(struct table *table, struct json_object *sinks)
 		if (!relay)
 			continue;
 		if (!any)
-			table_section(table, "relays", "Relays", relay_columns, sizeof relay_columns / sizeof *relay_columns);
+			table_section(table, "relays", "Relays", relay_columns, COUNT_OF(relay_columns));
 		any = true;
 		print_relay(table, sink, relay);
 	}
@@ -284,7 +285,7 @@ static int print(const struct view *view, const struct list *before, int format)
 		table_note(table, "%s; \"kymo start\" or \"kymo record\" begins.", somebody_records(list) ?
 			   "Some record themselves, nobody all" : "Nobody is recording");
 	if (list->count || format != TABLE_TEXT)
-		table_section(table, "processes", NULL, columns, sizeof columns / sizeof *columns);
+		table_section(table, "processes", NULL, columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < list->count; i++)
 		print_process(table, &list->item[i], &view->domain, before);
 	status_refused_print(&list->refused, table);

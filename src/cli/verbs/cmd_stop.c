@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/common.h"
@@ -27,14 +28,6 @@ static const struct opt opts[] = {
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_END
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* Whether the recorder still has the runtime directory or, where we can see that, still runs. */
 static bool is_there(const struct rundir *dir, const struct domain_info *asked, int process)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "ctf/format/lock.h"
+#include "base/io.h"
 
 static_assert(sizeof(struct ctf_index_entry) == 72, "entry length of LTTng index 1.1");
 
@@ -24,23 +25,6 @@ struct index_header {
 static void index_path(char *path, size_t size, const char *name, const char *suffix)
 {
 	(void)snprintf(path, size, "index/%s.%s", name, suffix);	/* a cut name fails to open */
-}
-
-static int write_all(int fd, const void *data, size_t size)
-{
-	const char *at = data;
-
-	while (size) {
-		ssize_t done = write(fd, at, size);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return -1;
-		at += done;
-		size -= (size_t)done;
-	}
-	return 0;
 }
 
 static int write_pending(struct ctf_index *index, int dir_fd, const char *name)

@@ -14,6 +14,7 @@
 #include "ctf/format/packed.h"
 #include "ctf/format/packed_table.h"
 #include "ctf/format/reader_index.h"
+#include "base/io.h"
 
 #define LEVEL 1			/* docs/decisions/compression.md */
 
@@ -31,22 +32,13 @@ struct packing {
 	uint64_t written;
 };
 
-static int write_all(struct packing *p, const void *data, size_t size)
+static int put(struct packing *p, const void *data, size_t size)
 {
-	const uint8_t *at = data;
+	const int rc = write_all(p->to, data, size);
 
-	while (size) {
-		ssize_t done = write(p->to, at, size);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return done < 0 ? -errno : -ENOSPC;
-		at += done;
-		size -= (size_t)done;
-		p->written += (uint64_t)done;
-	}
-	return 0;
+	if (rc == 0)
+		p->written += size;
+	return rc;
 }
 
 static int read_all(struct packing *p, size_t size, uint64_t at)
@@ -131,7 +123,7 @@ static int pack_frame(struct packing *p, uint64_t at, size_t size)
 	p->entry[2 * p->count] = htole32((uint32_t)packed);
 	p->entry[2 * p->count + 1] = htole32((uint32_t)size);
 	p->count++;
-	return write_all(p, p->packed, packed);
+	return put(p, p->packed, packed);
 }
 
 static int write_table(struct packing *p)
@@ -139,13 +131,13 @@ static int write_table(struct packing *p)
 	uint32_t head[2] = { htole32(TABLE_MAGIC), htole32(8 * p->count + TABLE_FOOT) };
 	uint32_t count = htole32(p->count), magic = htole32(TABLE_FOOT_MAGIC);
 	uint8_t foot[TABLE_FOOT] = { 0 };
-	int rc = write_all(p, head, sizeof head);
+	int rc = put(p, head, sizeof head);
 
 	memcpy(foot, &count, sizeof count);
 	memcpy(foot + 5, &magic, sizeof magic);
 	if (rc == 0)
-		rc = write_all(p, p->entry, 8 * (size_t)p->count);
-	return rc == 0 ? write_all(p, foot, sizeof foot) : rc;
+		rc = put(p, p->entry, 8 * (size_t)p->count);
+	return rc == 0 ? put(p, foot, sizeof foot) : rc;
 }
 
 static int pack_all(struct packing *p, const bool *stopped)

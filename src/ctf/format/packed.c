@@ -199,7 +199,7 @@ int packed_open(int fd, struct packed **result, struct kymo_err *err)
 	struct stat st;
 
 	if (!p)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	p->held = NONE;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		packed_close(p);

@@ -250,7 +250,7 @@ static int copy_stream(struct copying *c, const struct ctf_stream *from, const c
 	int result = 0;
 
 	if (!s)
-		return err_set(c->err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(c->err);
 	while (!result && stream_next_packet(s)) {
 		if (file != s->file_index) {
 			result = close_file(c, 0);

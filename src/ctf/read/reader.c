@@ -125,7 +125,7 @@ static int heap_room(struct kymo_ctf_reader *r, struct kymo_err *err)
 	struct heap_entry *bigger = realloc(r->heap, (r->stream_count + 1) * sizeof *bigger);
 
 	if (!bigger)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory for %u streams", r->stream_count);
+		return err_no_memory(err);
 	r->heap = bigger;
 	return 0;
 }
@@ -279,7 +279,7 @@ int kymo_ctf_open_all(const char *const *path, unsigned paths, struct kymo_ctf_r
 	int status = 0;
 
 	if (!r)
-		return err_set(err, KYMO_EXIT_FAILED, "%s: out of memory", *path);
+		return err_no_memory(err);
 	pthread_mutex_init(&r->warning_lock, NULL);
 	r->window_begin = INT64_MIN;
 	r->window_end = INT64_MAX;
@@ -372,10 +372,10 @@ int kymo_ctf_bind(struct kymo_ctf_reader *r, const struct kymo_ctf_bind *table, 
 	r->bind = copy;
 	r->bind_count = copy ? count : 0;
 	if (!copy)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory for %u bindings", count);
+		return err_no_memory(err);
 	for (unsigned i = 0; i < count; i++)
 		if (copy_bind(&copy[i], &table[i]))
-			return err_set(err, KYMO_EXIT_FAILED, "out of memory for %u bindings", count);
+			return err_no_memory(err);
 	if (classes_plan(r, err))
 		return -1;
 	return kymo_ctf_rewind(r, err);

@@ -68,7 +68,7 @@ int kymo_ctf_align(struct kymo_ctf_reader *reader, unsigned index, const struct 
 	trace->info.shift = copy(point, points);
 	trace->changes = changes ? copy(point, points) : NULL;
 	if (!trace->info.shift || (changes && !trace->changes))
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory for %u points of a clock", points);
+		return err_no_memory(err);
 	trace->info.shifts = points;
 	if (changes)
 		leave_changes(trace->changes, points);

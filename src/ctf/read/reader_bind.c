@@ -249,8 +249,7 @@ int classes_plan(struct kymo_ctf_reader *reader, struct kymo_err *err)
 					return -1;
 				plan_free(&event->plan);
 				if (plan_make(&event->plan, event->scope, on_byte))
-					return err_set(err, KYMO_EXIT_FAILED, "out of memory for %u event classes",
-						       reader->class_count);
+					return err_no_memory(err);
 				event->fetches = event->plan.fetches && class->shape != HEADER_GENERAL;
 			}
 			bind_packet_fields(reader, class);

@@ -16,7 +16,7 @@
 
 static int no_memory(struct kymo_err *err)
 {
-	return err_set(err, KYMO_EXIT_FAILED, "out of memory while looking for streams");
+	return err_no_memory(err);
 }
 
 void stream_free(struct ctf_stream *s)

@@ -99,7 +99,7 @@ static int make_slots(struct kymo_ctf_reader *reader, const struct ctf_trace *ne
 				   s->slot;
 
 		if (!bigger)
-			return err_set(err, KYMO_EXIT_FAILED, "%s: out of memory", next->metadata_path);
+			return err_no_memory(err);
 		s->slot = s->at.slot = bigger;
 	}
 	return 0;
@@ -263,7 +263,7 @@ static int grow_trace(struct kymo_ctf_reader *reader, struct ctf_trace *trace, b
 	int result;
 
 	if (!size)
-		return err_set(err, KYMO_EXIT_FAILED, "%s: out of memory", trace->path);
+		return err_no_memory(err);
 	result = directory_changed(trace) ? files_list(reader, trace, &list, err) : 0;
 	if (!result)
 		result = grow_metadata(reader, trace, err);

@@ -27,7 +27,7 @@ char *path_join(const char *directory, const char *name)
 
 static int no_memory(struct kymo_err *err)
 {
-	return err_set(err, KYMO_EXIT_FAILED, "out of memory while looking for traces");
+	return err_no_memory(err);
 }
 
 static const char *env_text(const struct ctf_trace *trace, const char *name)

@@ -93,7 +93,7 @@ int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **
 	}
 	m = calloc(1, sizeof *m);
 	if (!m)
-		return err_set(err, KYMO_EXIT_FAILED, "%s: out of memory", name);
+		return err_no_memory(err);
 	p = (struct tsdl) { .metadata = m, .name = name, .at = text, .end = text + size,
 		.line_begin = text, .line = 1, .scope = &root, .err = &why };
 	if (tsdl_next(&p) || tsdl_blocks(&p)) {
@@ -138,7 +138,7 @@ int tsdl_load(const char *path, struct ctf_metadata **metadata, struct kymo_err 
 	size = (size_t)st.st_size;
 	text = malloc(size + 1);
 	if (!text) {
-		err_set(err, KYMO_EXIT_FAILED, "%s: out of memory", path);
+		err_no_memory(err);
 		goto out;
 	}
 	size = fread(text, 1, size, file);

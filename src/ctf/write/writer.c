@@ -285,7 +285,7 @@ int ctf_writer_create(const char *dir, const struct ctf_trace_desc *desc,
 	int rc;
 
 	if (!writer)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot write %s: out of memory", dir);
+		return err_no_memory(err);
 	writer->dir_fd = -1;
 	rc = writer_open(writer, dir, desc);
 	if (rc < 0) {

@@ -312,7 +312,7 @@ static int read_trace(struct dot *dot, struct kymo_ctf_reader *reader, struct ky
 		return -1;
 	while ((more = kymo_ctf_next(reader, &event, err)) > 0) {
 		if (model_event(dot->model, &event))
-			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+			return err_no_memory(err);
 		if (!(++events % PROGRESS_EVENTS) && options->progress)
 			options->progress(options->context, events, event.clock_ns);
 	}
@@ -323,7 +323,7 @@ static int read_trace(struct dot *dot, struct kymo_ctf_reader *reader, struct ky
 	dot->has_callback = calloc(model_count(dot->model, MODEL_CALLBACK) + 1,
 				   sizeof(*dot->has_callback));
 	if (graph_failed(dot->graph) || !dot->has_topic || !dot->has_callback)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	return 0;
 }
 

@@ -142,7 +142,7 @@ static int take(struct exporter *exporter, const struct kymo_ctf_event *event, s
 	result->events += event->bound != KYMO_CTF_LOSS;
 	if (spans_event(exporter->spans, event) || model_event(exporter->model, event) ||
 	    exporter->out_of_memory)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the export.");
+		return err_no_memory(err);
 	if (options->split && pft_part_bytes(exporter->pft) >= options->split)
 		return next_part(exporter, err);
 	return 0;
@@ -230,7 +230,7 @@ static int run(struct exporter *exporter, struct kymo_err *err)
 	export_publishes(exporter);
 	export_counters_finish(exporter);
 	if (exporter->out_of_memory)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the export.");
+		return err_no_memory(err);
 	return export_kernel(exporter, err);
 }
 

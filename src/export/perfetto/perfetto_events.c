@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 int64_t export_time(const struct exporter *exporter, int64_t epoch_ns)
@@ -62,7 +63,7 @@ void export_words(struct exporter *exporter)
 		{ &exporter->words.unfinished_span, "unfinished" },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+	for (size_t i = 0; i < COUNT_OF(table); i++)
 		*table[i].number = pft_string(exporter->pft, table[i].text);
 	for (int state = 0; state <= MODEL_EXECUTOR_EXECUTE; state++)
 		exporter->words.executor_state[state] =

@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 
 #include "analysis/system/system_calls.h"
+#include "base/array.h"
 #include "base/syscalls.h"
 
 #include "analysis/sched/sched.h"
@@ -35,7 +36,7 @@ static const struct kymo_ctf_bind wanted[] = {
 	[CALL] = { "syscall_entry_*", { "tid" } },
 	[RETURN] = { "syscall_exit_*", { "tid", "ret" } },
 };
-#define WANTED (sizeof(wanted) / sizeof(*wanted))
+#define WANTED (COUNT_OF(wanted))
 
 struct kernel {
 	struct exporter *exporter;
@@ -266,5 +267,5 @@ int export_kernel(struct exporter *exporter, struct kymo_err *err)
 	free(kernel.call);
 	sched_destroy(kernel.sched);
 	free(kernel.machine);
-	return exporter->out_of_memory ? err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the export.") : rc;
+	return exporter->out_of_memory ? err_no_memory(err) : rc;
 }

@@ -195,7 +195,7 @@ int pft_open_chrome(struct pft **result, int fd, struct kymo_err *err)
 	if (!pft || !pft->seen || pft_chrome_open(pft)) {
 		if (pft)
 			pft_free(pft);
-		return err_set(err, KYMO_EXIT_FAILED, "Out of memory.");
+		return err_no_memory(err);
 	}
 	*result = pft;
 	return 0;
@@ -206,7 +206,7 @@ int pft_open(struct pft **result, int fd, int level, struct kymo_err *err)
 	struct pft *pft = pft_new(fd);
 
 	if (!pft)
-		return err_set(err, KYMO_EXIT_FAILED, "Out of memory.");
+		return err_no_memory(err);
 	pft->level = level;
 	if (level != PFT_LEVEL_NONE && deflateInit(&pft->zlib, level) != Z_OK) {
 		pft_free(pft);

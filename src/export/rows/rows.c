@@ -65,7 +65,7 @@ static int open_table(struct lines *lines, unsigned table, struct kymo_err *err)
 	if (options->path) {
 		if (asprintf(&path, "%s/%s.%s", options->path, tables_table[table].name,
 			     lines->format->suffix) < 0)
-			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the export.");
+			return err_no_memory(err);
 		lines->out[table] = fopen(path, "we");
 		free(path);
 	} else {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "export/rows/rows_internal.h"
+#include "base/array.h"
 
 struct database {
 	sqlite3 *db;
@@ -148,7 +149,7 @@ static int create_indexes(struct database *d, const struct rows_options *options
 		if (!(options->tables & TABLES_BIT(i)) || tables_table[i].of_objects)
 			continue;
 		status = create_index(d, i, tables_window(i));
-		for (size_t j = 0; j < sizeof(indexed) / sizeof(*indexed) && !status; j++)
+		for (size_t j = 0; j < COUNT_OF(indexed) && !status; j++)
 			status = create_index(d, i, tables_column(i, indexed[j]));
 	}
 	return status;

@@ -290,7 +290,7 @@ int control_open(struct control **result, uv_loop_t *loop, const char *runtime_d
 	struct control *control = calloc(1, sizeof *control);
 
 	if (!control)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	control->requests = requests;
 	control->context = context;
 	(void)uv_pipe_init(loop, &control->listener, 0);

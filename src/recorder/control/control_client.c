@@ -143,7 +143,7 @@ int control_ask(const struct rundir *dir, struct json_object *request, int timeo
 
 	*reply = NULL;
 	if (!asking)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	asking->until_ms = now_ms() + timeout_ms;
 	rc = exchange(asking, dir, request);
 	if (rc == 0) {

@@ -16,6 +16,7 @@
 #include "abi/hash.h"
 #include "abi/points.h"
 #include "abi/region.h"
+#include "base/array.h"
 #include "base/elf.h"
 #include "recorder/launch/preload.h"
 #include "recorder/launch/program_tracetools.h"
@@ -281,7 +282,7 @@ static void say_region(struct doctor *doctor, const char *path, const char *libr
 	}
 	state = region.flags & KYMO_REGION_REPLACED ? "of a program that was replaced by exec" :
 		region.flags & KYMO_REGION_EXITED ? "of a process that ended" :
-		region.state < sizeof states / sizeof *states ? states[region.state] : states[0];
+		region.state < COUNT_OF(states) ? states[region.state] : states[0];
 	doctor_say(doctor, "region", DOCTOR_OK, NULL, "%s, %u rings, tracetools %.28s", state,
 		   region.ring_count, region.tracetools ? region.tracetools_version :
 							  "not seen yet");

@@ -15,6 +15,7 @@
 #include "recorder/launch/prefixes.h"
 #include "recorder/launch/preload.h"
 #include "recorder/launch/program_tracetools.h"
+#include "base/array.h"
 
 #define SCRIPT_DEPTH_MAX 4	/* as the kernel has it */
 
@@ -159,7 +160,7 @@ static struct callers find_callers(const struct libraries *libraries)
 			callers.names[callers.users] = name;
 		callers.users += uses > 0;
 		callers.symbols += uses;
-		for (size_t k = 0; !uses && item->path && k < sizeof traced / sizeof *traced; k++) {
+		for (size_t k = 0; !uses && item->path && k < COUNT_OF(traced); k++) {
 			if (!strncmp(name, traced[k], strlen(traced[k])))
 				callers.silent = name;
 		}

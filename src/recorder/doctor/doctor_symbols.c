@@ -5,7 +5,7 @@
 #include "abi/points.h"
 #include "recorder/doctor/doctor.h"
 #include "recorder/launch/program_tracetools.h"
-
+#include "base/array.h"
 
 struct symbol {
 	const char *name, *library;
@@ -27,7 +27,7 @@ void doctor_symbols(struct doctor *doctor, const char *library, const struct elf
 	const char *slash = strrchr(library, '/'), *base = slash ? slash + 1 : library;
 	unsigned there = 0, wanted = 0;
 
-	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+	for (size_t i = 0; i < COUNT_OF(symbols); i++) {
 		const struct symbol *symbol = &symbols[i];
 		const size_t length = strlen(symbol->library);
 

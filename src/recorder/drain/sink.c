@@ -8,6 +8,7 @@
 
 #include "recorder/drain/drained_process.h"
 #include "recorder/drain/promise.h"
+#include "base/array.h"
 
 #define RETRY_NS	100000000u	/* while a sink takes nothing */
 #define QUIET_NS	10000000000u	/* one that fails time and again is told so often */
@@ -68,7 +69,7 @@ const char *sink_remedy(int rc)
 		{ EXDEV, "mount the file system again that it was on" },
 	};
 
-	for (unsigned i = 0; i < sizeof remedy / sizeof *remedy; i++)
+	for (unsigned i = 0; i < COUNT_OF(remedy); i++)
 		if (remedy[i].error == -rc)
 			return remedy[i].text;
 	return "see to it that it can be written";

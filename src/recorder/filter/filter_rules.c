@@ -30,7 +30,7 @@ static int add(struct filter_rules *rules, struct filter_rule rule, struct kymo_
 	if ((rules->count & (rules->count - 1)) == 0) {
 		grown = realloc(rules->rule, (rules->count ? rules->count * 2 : 1) * sizeof *grown);
 		if (!grown)
-			return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+			return err_no_memory(err);
 		rules->rule = grown;
 	}
 	rules->rule[rules->count++] = rule;
@@ -52,7 +52,7 @@ int filter_rules_add(struct filter_rules *rules, enum filter_kind kind, const ch
 			       FILTER_TEXT_MAX - 16);
 	rule.glob = strdup(glob);
 	if (!rule.glob)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	if (add(rules, rule, err) == 0)
 		return 0;
 	free(rule.glob);

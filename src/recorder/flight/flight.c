@@ -306,7 +306,7 @@ int flight_create(const struct flight_options *options, struct flight **result, 
 	struct flight *flight = calloc(1, sizeof *flight);
 
 	if (!flight)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	flight->sink.ops = &flight_ops;
 	flight->sink.name = "the flight recorder's memory";
 	flight->options = *options;

@@ -89,7 +89,7 @@ int flight_writer_begin(const struct flight_part *part, struct flight_writer **r
 	if (!writer || gather(writer, part) < 0) {
 		if (writer)
 			(void)flight_writer_end(writer, NULL, NULL);
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	}
 	writer->begin_ns = part->begin_ns;
 	writer->end_ns = part->end_ns;

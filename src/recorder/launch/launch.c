@@ -160,7 +160,7 @@ char **launch_environment(const struct launch *launch, struct kymo_err *err)
 		return NULL;
 	result = environment_make(setting, count);
 	if (!result)
-		(void)err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		(void)err_no_memory(err);
 	return result;
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "recorder/launch/preload.h"
+#include "base/array.h"
 
 enum effect {
 	PASSES,		/* the environment as it is */
@@ -39,7 +40,7 @@ static const struct prefix *find(const char *word)
 {
 	const char *slash = strrchr(word, '/'), *name = slash ? slash + 1 : word;
 
-	for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+	for (size_t i = 0; i < COUNT_OF(prefixes); i++)
 		if (!strcmp(prefixes[i].name, name))
 			return &prefixes[i];
 	return !strncmp(name, "ld-linux", 8) || !strncmp(name, "ld.so", 5) ? &loader : NULL;

@@ -6,6 +6,7 @@
  * only until the next ldconfig.
  */
 #include "recorder/launch/program_libraries.h"
+#include "base/array.h"
 
 #include <ctype.h>
 #include <glob.h>
@@ -79,7 +80,7 @@ static bool expand(char out[PATH_MAX], const char *dir, size_t length, const cha
 		const char *put = NULL;
 		size_t step = 1, put_length = 1;
 
-		for (size_t k = 0; k < sizeof tokens / sizeof *tokens && !put; k++) {
+		for (size_t k = 0; k < COUNT_OF(tokens) && !put; k++) {
 			step = strlen(tokens[k].token);
 			if (step <= length - i && !memcmp(dir + i, tokens[k].token, step))
 				put = tokens[k].is_origin ? origin : "lib/" MULTIARCH;
@@ -201,7 +202,7 @@ int libraries_open(struct libraries **libraries, const char *path, struct kymo_e
 
 	if (!l || !(l->system_dirs = calloc(SYSTEM_DIRS_MAX, sizeof *l->system_dirs))) {
 		free(l);
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	}
 	program = &l->item[0];
 	kind = elf_open(&program->elf, path, err);
@@ -216,7 +217,7 @@ int libraries_open(struct libraries **libraries, const char *path, struct kymo_e
 	}
 	l->count = 1;
 	read_conf(l, "/etc/ld.so.conf", 0);
-	for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
+	for (size_t i = 0; i < COUNT_OF(built_in); i++)
 		add_system_dir(l, built_in[i]);
 	for (unsigned i = 0; i < l->count; i++)
 		add_needed(l, i);

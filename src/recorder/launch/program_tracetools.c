@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The version of a libtracetools.so, from its file. See tracetools.h. */
 #include "recorder/launch/program_tracetools.h"
+#include "base/array.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -95,7 +96,7 @@ static const struct range *by_signature(const struct elf *elf)
 
 void tracetools_look(const struct elf *elf, const char *path, struct tracetools_facts *facts)
 {
-	const size_t count = sizeof families / sizeof *families;
+	const size_t count = COUNT_OF(families);
 	const char *distribution = getenv("ROS_DISTRO");
 	const struct range *signature;
 	struct range range;

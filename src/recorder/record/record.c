@@ -12,6 +12,7 @@
 #include "recorder/record/record_kernel.h"
 #include "recorder/record/record_sinks.h"
 #include "recorder/record/record_state.h"
+#include "base/array.h"
 
 #define COMMAND_GRACE_MS	5000	/* for the command to end after a signal */
 #define PROGRESS_MS		500
@@ -20,7 +21,7 @@
 #define AFTER_COMMAND_MS	20	/* for processes that it just left behind */
 
 static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
-#define CAUGHT (sizeof caught / sizeof *caught)
+#define CAUGHT (COUNT_OF(caught))
 
 struct recorder {
 	const struct record_options *options;
@@ -424,7 +425,7 @@ static int run_loop(struct recorder *recorder)
 	if (rc < 0)
 		return err_set(recorder->err, KYMO_EXIT_FAILED, "cannot make an event loop: %s",
 			       uv_strerror(rc));
-	for (unsigned i = 0; i < sizeof timer / sizeof *timer; i++) {
+	for (unsigned i = 0; i < COUNT_OF(timer); i++) {
 		(void)uv_timer_init(&recorder->loop, timer[i]);
 		timer[i]->data = recorder;
 	}

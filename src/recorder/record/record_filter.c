@@ -129,7 +129,7 @@ void record_filter(struct session *session, struct control_call *call, struct js
 		return;
 	}
 	if (strcmp(name, "add") == 0 && !filter_rules_copy(&rules, filter_rules_of(session->options.filter)))
-		rc = err_set(&err, KYMO_EXIT_FAILED, "out of memory");
+		rc = err_no_memory(&err);
 	if (rc == 0 && (strcmp(name, "add") == 0 || strcmp(name, "set") == 0))
 		rc = read_rules(request, &rules, &err);
 	else if (rc == 0 && strcmp(name, "show") != 0 && strcmp(name, "clear") != 0)

@@ -209,7 +209,7 @@ void record_sink_remove(struct session *session, struct control_call *call, stru
 	sink = removable(session, json_get_text(request, "sink"), &err);
 	leaver = sink ? calloc(1, sizeof *leaver) : NULL;
 	if (sink && !leaver)
-		(void)err_set(&err, KYMO_EXIT_FAILED, "out of memory");
+		(void)err_no_memory(&err);
 	if (!leaver) {
 		control_refuse(call, &err);
 		return;

@@ -13,16 +13,9 @@
 #include "recorder/runtime/claim.h"
 #include "recorder/runtime/initlog_cursor.h"
 #include "recorder/runtime/region_view.h"
+#include "base/now.h"
 
 #define COMMITTED_TRIES 100
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* What a recorder that comes now is told. */
 static uint64_t count_init(const struct region *region)
@@ -92,7 +85,7 @@ static void fill(const struct region *region, struct process_status *status)
 		.generation = __atomic_load_n(&header->generation, __ATOMIC_RELAXED),
 		.start_time = region->start_time,
 		.birth_ns = region->birth_ns,
-		.at_ns = now_ns(),
+		.at_ns = (uint64_t)now_ns(),
 		.session_tag = region->tag,
 		.ros_domain = region->ros_domain,
 		.init_events = count_init(region),

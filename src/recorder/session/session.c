@@ -82,7 +82,7 @@ int session_begin(const struct session_options *options, struct session **result
 	struct session *session = session_new(options);
 
 	if (!session)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	if (homes_open(session, err) < 0)
 		goto fail;
 	session->started_ns = session->drain.now_ns = session_snapshot_clocks(session)->monotonic;
@@ -328,7 +328,7 @@ int session_set_rules(struct session *session, const struct filter_rules *rules,
 	if (before_rules(session, err) < 0)
 		return -1;
 	if (!filter_set(session->options.filter, rules))
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	after_rules(session);
 	return 0;
 }

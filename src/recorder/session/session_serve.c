@@ -5,6 +5,7 @@
 
 #include "recorder/session/session_inside.h"
 #include "recorder/trace/trace_dir.h"
+#include "base/array.h"
 
 static void say(void *context, const char *text)
 {
@@ -29,7 +30,7 @@ static int check_path(const char *path, struct kymo_err *err)
 	static const char *const other[] = { ".perfetto-trace", ".pftrace" };
 	size_t length = strlen(path);
 
-	for (unsigned i = 0; i < sizeof other / sizeof *other; i++)
+	for (unsigned i = 0; i < COUNT_OF(other); i++)
 		if (length > strlen(other[i]) && strcmp(path + length - strlen(other[i]), other[i]) == 0)
 			return err_set(err, KYMO_EXIT_USAGE, "%s: a session writes a trace directory; record into one, "
 				       "then \"kymo export --format perfetto -o %s DIR\"", path, path);
@@ -56,7 +57,7 @@ static int make_filter(struct kymo_session *inside, struct kymo_err *err)
 		return -1;
 	inside->filter = filter_create(NULL);
 	if (!inside->filter || !filter_set(inside->filter, &rules))
-		rc = err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		rc = err_no_memory(err);
 	filter_rules_free(&rules);
 	return rc;
 }
@@ -92,7 +93,7 @@ static int start(struct kymo_session *inside, struct request *request)
 	options.filter = inside->filter;
 	inside->trace[0].path = strdup(request->path);
 	if (!inside->trace[0].path)
-		return err_set(&request->err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(&request->err);
 	if (session_begin(&options, &inside->session, &request->err) < 0)
 		return -1;
 	inside->trace[0].sink = inside->session->drain.sink[0];
@@ -115,7 +116,7 @@ static int add(struct kymo_session *inside, struct request *request)
 			       SINKS_MAX);
 	path = strdup(request->path);
 	if (!path)
-		return err_set(&request->err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(&request->err);
 	if (session_add_trace(inside->session, path, &inside->files, &inside->trace[free_place].sink,
 			      &request->err) < 0) {
 		free(path);

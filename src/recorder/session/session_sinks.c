@@ -22,7 +22,7 @@ static int attach(struct session *session, struct sink *sink, const struct clock
 	if (rc == -ENOSPC)
 		return err_set(err, KYMO_EXIT_FAILED, "the session has %d sinks already; remove one first",
 			       SINKS_MAX);
-	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "out of memory") : 0;
+	return rc < 0 ? err_no_memory(err) : 0;
 }
 
 static int make_trace(const struct session *session, const char *path, const struct sink_files *files,

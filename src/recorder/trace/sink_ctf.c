@@ -173,7 +173,7 @@ int sink_ctf_create(const char *path, const char *version, uint64_t monotonic, u
 	int rc;
 
 	if (!ctf)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	ctf->sink.ops = &sink_ctf_ops;
 	ctf->sink.horizon_every_ns = CTF_POINT_NS;
 	ctf->chunks.dir = ctf->dir = -1;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "ctf/format/lock.h"
+#include "base/io.h"
 
 #define DEPTH_MAX 4		/* a chunk, its traces, their indexes */
 
@@ -164,23 +165,6 @@ uint64_t trace_dir_bytes(int dir_fd, const char *name)
 }
 
 /* ---- files ---- */
-
-static int write_all(int fd, const char *text, size_t size)
-{
-	int rc = 0;
-
-	while (size && rc == 0) {
-		ssize_t done = write(fd, text, size);
-
-		if (done > 0) {
-			text += done;
-			size -= (size_t)done;
-		} else if (done == 0 || errno != EINTR) {
-			rc = done < 0 ? -errno : -ENOSPC;
-		}
-	}
-	return rc;
-}
 
 static int write_file(const char *path, const char *text, size_t size)
 {

@@ -6,6 +6,7 @@
 
 #include "recorder/trigger/trigger_internal.h"
 #include "recorder/records/record_walk.h"
+#include "base/array.h"
 
 /* Key of a span: which begin belongs to an end. */
 static uint64_t key_of(const char *category, const char *name, size_t length)
@@ -77,7 +78,7 @@ static uint32_t loop_triggers(const struct triggers *triggers, const struct kymo
 
 	if (!is_uri(point, "kymo:instant") || point->field_count < 1 || field_u64(point, "late_ns") != 0)
 		return 0;
-	for (unsigned i = 0; i < sizeof said / sizeof *said; i++)
+	for (unsigned i = 0; i < COUNT_OF(said); i++)
 		if (*trigger_stem(point, said[i].suffix, name))
 			mask |= trigger_named(triggers, said[i].kind, point->provider, name);
 	return mask;

@@ -15,6 +15,7 @@
 
 #include "recorder/trigger/trigger_internal.h"
 #include "recorder/records/record_walk.h"
+#include "base/array.h"
 
 enum fact_kind { FACT_NONE, FACT_CALLBACK, FACT_OBJECT, FACT_SUBSCRIPTION, FACT_SERVICE, FACT_TIMER, FACT_NODE };
 
@@ -43,7 +44,7 @@ static const struct rule {
 
 static const struct rule *rule_of(unsigned id)
 {
-	for (unsigned i = 0; i < sizeof rules / sizeof *rules; i++)
+	for (unsigned i = 0; i < COUNT_OF(rules); i++)
 		if (rules[i].id == id)
 			return &rules[i];
 	return NULL;

@@ -109,7 +109,7 @@ int forward_reply(struct forward_session *to, const uint8_t *bytes, size_t size,
 
 	wire_add_bytes(&to->in, bytes, size);
 	if (to->in.failed)
-		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for a reply");
+		return err_no_memory(err);
 	while (rc > 0 && answers(to) && used < to->in.used) {
 		struct wire_in in = { .at = to->in.bytes + used, .end = to->in.bytes + to->in.used };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The control port: one request after the other, each with its reply but for SEND_METADATA. */
 #include "relay/ingest/ingest_internal.h"
+#include "base/array.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -72,7 +73,7 @@ static int dispatch(struct call *call, uint32_t cmd)
 
 	if (ingest->session && ingest->session->cut_off)
 		return err_set(call->err, KYMO_EXIT_INPUT, "its session goes on over another connection");
-	for (unsigned i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+	for (unsigned i = 0; i < COUNT_OF(commands); i++) {
 		if (commands[i].cmd != cmd)
 			continue;
 		if (!ingest->greeted && cmd != WIRE_VERSION)
@@ -132,7 +133,7 @@ int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struc
 		return 0;
 	wire_add_bytes(&ingest->in, bytes, size);
 	if (ingest->in.failed)
-		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for a request");
+		return err_no_memory(err);
 	while ((took = one(ingest, ingest->in.bytes + used, ingest->in.used - used, reply, err)) > 0)
 		used += (size_t)took;
 	if (used && used < ingest->in.used)
@@ -141,7 +142,7 @@ int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struc
 	if (took < 0)
 		return -1;
 	if (reply->failed)
-		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for a reply");
+		return err_no_memory(err);
 	if (!hold(ingest))
 		return err_set(err, KYMO_EXIT_INPUT, "requests that are not all there have %" PRIu64 " MiB already",
 			       ingest->relay->limits.requests >> 20);

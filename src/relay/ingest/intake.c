@@ -39,7 +39,7 @@ static int begin(struct intake *intake, struct kymo_err *err)
 	intake->left = data.size;
 	intake->used = 0;
 	if (!data.size && relay_data_bytes(stream, intake->header, 0) < 0)	/* padding only */
-		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for a packet");
+		return err_no_memory(err);
 	return 0;
 }
 
@@ -48,7 +48,7 @@ static int end(struct intake *intake, struct kymo_err *err)
 	struct relay_stream *stream = intake->stream;
 
 	intake->stream = NULL;
-	return relay_data_end(stream) < 0 ? err_set(err, KYMO_EXIT_FAILED, "there is no memory for a packet") : 0;
+	return relay_data_end(stream) < 0 ? err_no_memory(err) : 0;
 }
 
 int intake_bytes(struct intake *intake, const uint8_t *bytes, size_t size, struct kymo_err *err)
@@ -67,7 +67,7 @@ int intake_bytes(struct intake *intake, const uint8_t *bytes, size_t size, struc
 				return err_set(err, KYMO_EXIT_INPUT, "its session goes on over another connection");
 			some = intake->left < size ? intake->left : size;
 			if (relay_data_bytes(intake->stream, bytes, some) < 0)
-				return err_set(err, KYMO_EXIT_FAILED, "there is no memory for a packet");
+				return err_no_memory(err);
 			intake->left -= (uint32_t)some;
 		}
 		bytes += some;

@@ -129,7 +129,7 @@ struct link *link_open(uv_loop_t *loop, const struct link_options *options, stru
 	}
 	link = link_new(loop, options);
 	if (!link) {
-		(void)err_set(err, KYMO_EXIT_FAILED, "no memory");
+		(void)err_no_memory(err);
 		return NULL;
 	}
 	(void)uv_timer_init(loop, &link->timer);

@@ -332,7 +332,7 @@ static int keep(struct send *send, const uint8_t *bytes, size_t size, struct kym
 	if (send->input_size + size > send->input_room) {
 		grown = realloc(send->input, 2 * (send->input_size + size));
 		if (!grown)
-			return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+			return err_no_memory(err);
 		send->input = grown;
 		send->input_room = 2 * (send->input_size + size);
 	}
@@ -386,6 +386,6 @@ int send_work(struct send *send, uint64_t now_ns, struct kymo_err *err)
 	send_ask(send, now_ns);
 	send_leave(send, now_ns);
 	if (send->control.failed || send->data.failed)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	return 0;
 }

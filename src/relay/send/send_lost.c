@@ -80,7 +80,7 @@ int send_on_lost(struct send *send, struct send_stream *stream, struct wire_in *
 			       reply.ret);
 	for (uint32_t i = 0; i < reply.count; i++)
 		if (!add(stream, wire_take(in, 8)))
-			return err_set(err, KYMO_EXIT_FAILED, "there is no memory for what was lost of stream %s", stream->name);
+			return err_no_memory(err);
 	stream->lost_known += reply.count;
 	if (reply.count == WIRE_LOST_MAX) {
 		send_ask_lost(send, stream, send->state == SEND_STORED ? send->old_path : send->path);

@@ -345,7 +345,7 @@ int send_sink_create(const struct send_sink_options *options, struct sink **sink
 	struct relay_sink *to = calloc(1, sizeof *to);
 
 	if (!to)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	to->options = *options;
 	to->options.live_timer_ns = options->live_timer_ns ? options->live_timer_ns : SEND_LIVE_TIMER_NS;
 	to->options.spool_size = options->spool_size ? options->spool_size : SEND_SPOOL_SIZE;
@@ -358,7 +358,7 @@ int send_sink_create(const struct send_sink_options *options, struct sink **sink
 	to->traces.fronts = true;
 	if (!to->url) {
 		free(to);
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	}
 	if (choose_name(to, err) < 0 || begin(to, err) < 0) {
 		to->options.release = NULL;

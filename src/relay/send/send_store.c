@@ -126,7 +126,7 @@ int relay_make_trace(void *context, const char *name, struct ctf_writer **writer
 	struct kymo_err why;
 
 	if (!trace)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	if (ctf_writer_create_in(&trace->store, &to->desc, writer, err ? err : &why) == 0)
 		return 0;
 	if (!trace->begun) {

@@ -77,7 +77,7 @@ int sender_start(struct spool *spool, const struct sender_options *options, stru
 	struct sender *sender = calloc(1, sizeof(*sender));
 
 	if (!sender)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	sender->options = *options;
 	sender->spool = spool;
 	sender->datagrams.fd = -1;

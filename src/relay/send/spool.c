@@ -97,7 +97,7 @@ int spool_create(const char *parent, uint64_t limit, struct spool **result, stru
 	int rc;
 
 	if (!spool)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	spool->limit = limit;
 	spool->segment_size = limit / SEGMENTS < SEGMENT_MAX ? limit / SEGMENTS : SEGMENT_MAX;
 	rc = make_files(spool, parent);

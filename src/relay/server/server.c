@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "relay/server/server_internal.h"
+#include "base/now.h"
 
 #define BACKLOG		128
 #define DISK_FULL	((size_t)64 << 20)	/* waiting for the disk; then packets wait */
@@ -168,11 +169,6 @@ static void on_signal(uv_signal_t *signal, int number)
 
 /* ---- life ---- */
 
-static int64_t now_ns(void)
-{
-	return (int64_t)uv_hrtime();
-}
-
 static int open_root(const char *path, struct kymo_err *err)
 {
 	int fd;
@@ -201,7 +197,7 @@ static int begin(struct server *server, struct kymo_err *err)
 	if (options->forward) {
 		server->forward = forward_new(&server->loop, &server->relay, options->forward);
 		if (!server->forward)
-			return err_set(err, KYMO_EXIT_FAILED, "no memory");
+			return err_no_memory(err);
 		server->relay.watcher = server->forward;
 		server->relay.forgets = on_forget;
 	}
@@ -271,7 +267,7 @@ int server_run(const struct server_options *options, struct kymo_err *err)
 	int rc;
 
 	if (!server)
-		return err_set(err, KYMO_EXIT_FAILED, "no memory");
+		return err_no_memory(err);
 	server->options = options;
 	allow_many_files();
 	server->relay = (struct relay){

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "relay/viewer/viewer_internal.h"
+#include "base/array.h"
 
 #define REQUEST_MAX 64u			/* bytes behind the header; the longest has 20 */
 #define REPLIES_MAX ((size_t)1 << 20)	/* then the next requests wait */
@@ -66,7 +67,7 @@ static int one(struct viewer *viewer, size_t from, struct wire_out *reply, size_
 	if (wire_left(&in) < WIRE_SIZE_viewer_request)
 		return 0;
 	(void)wire_get_viewer_request(&in, &request);
-	if (request.cmd >= sizeof(commands) / sizeof(*commands) || !commands[request.cmd].handle) {
+	if (request.cmd >= COUNT_OF(commands) || !commands[request.cmd].handle) {
 		wire_add(reply, WIRE_ERR_UNKNOWN, 4);
 		return err_set(err, KYMO_EXIT_INPUT, "request %" PRIu32 " is unknown in the viewer protocol", request.cmd);
 	}
@@ -103,7 +104,7 @@ static int all(struct viewer *viewer, struct wire_out *reply, struct viewer_read
 		rc = 0;
 	}
 	if (reply->failed)
-		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for a reply");
+		return err_no_memory(err);
 	return rc;
 }
 
@@ -113,7 +114,7 @@ int viewer_bytes(struct viewer *viewer, const uint8_t *bytes, size_t size, struc
 	*read = NULL;
 	wire_add_bytes(&viewer->in, bytes, size);
 	if (viewer->in.failed)
-		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for a request");
+		return err_no_memory(err);
 	return all(viewer, reply, read, err);
 }
 

@@ -114,7 +114,7 @@ static int begin_read(struct call *call, struct view *view, struct store_file *f
 		return CALL_READS;
 	store_unref(file);
 	viewer->read.file = NULL;
-	return err_set(call->err, KYMO_EXIT_FAILED, "there is no memory for what is to be read");
+	return err_no_memory(call->err);
 }
 
 int viewer_on_next_index(struct call *call)

@@ -265,7 +265,7 @@ static int take_plain(struct tls *tls, struct wire_out *plain, struct kymo_err *
 		const int got = room ? SSL_read(tls->ssl, room, PIECE) : 0;
 
 		if (!room)
-			return err_set(err, KYMO_EXIT_FAILED, "there is no memory for what came");
+			return err_no_memory(err);
 		plain->used -= PIECE - (size_t)(got > 0 ? got : 0);
 		if (got > 0)
 			continue;
@@ -288,7 +288,7 @@ int tls_receive(struct tls *tls, const uint8_t *bytes, size_t size, struct wire_
 
 	ERR_clear_error();
 	if (size > INT_MAX || (size && BIO_write(tls->in, bytes, (int)size) != (int)size))
-		return err_set(err, KYMO_EXIT_FAILED, "there is no memory for what came");
+		return err_no_memory(err);
 	if (!tls_is_open(tls))
 		rc = shake_hands(tls, err);
 	if (rc > 0)

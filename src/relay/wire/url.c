@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LTTng's URLs of a relay. See url.h. */
 #include "relay/wire/url.h"
+#include "base/array.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -46,7 +47,7 @@ bool url_is_loopback(const char *host)
 /* Takes the scheme off. Return: what follows it; NULL: it is none of ours. */
 static const char *take_scheme(const char *text, struct url *url)
 {
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
+	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
 		const size_t length = strlen(schemes[i].name);
 
 		if (strncmp(text, schemes[i].name, length) != 0 || strncmp(text + length, "://", 3) != 0)

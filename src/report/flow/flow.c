@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "report/flow/flow_internal.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 #define ROWS_AS_TEXT 20u
 #define PROGRESS_EVENTS 65536u	/* power of two */
 
@@ -42,14 +42,14 @@ static int pass(struct flow *flow, const struct chains_options *options, struct 
 	    chains_create(&flow->chains, flow->model, options, err))
 		return -1;
 	if (model_listen(flow->model, &loss_listener, flow))
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	if (model_attach(flow->model, flow->reader, err))
 		return -1;
 	while ((more = kymo_ctf_next(flow->reader, &event, err)) > 0) {
 		if (o->progress && (++events & (PROGRESS_EVENTS - 1)) == 0)
 			o->progress(o->context, events, event.clock_ns);
 		if (model_event(flow->model, &event))
-			return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+			return err_no_memory(err);
 	}
 	if (o->progress)
 		o->progress(o->context, 0, 0);
@@ -58,7 +58,7 @@ static int pass(struct flow *flow, const struct chains_options *options, struct 
 	model_finish(flow->model);
 	chains_finish(flow->chains);
 	if (chains_failed(flow->chains))
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	return 0;
 }
 
@@ -127,7 +127,7 @@ static int choose(struct flow *flow, struct kymo_err *err)
 	free(flow->chain);
 	flow->chain = calloc(count ? count : 1, sizeof(*flow->chain));
 	if (!flow->chain)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	flow->chains_all = 0;
 	for (i = 0; i < count; i++)
 		if (is_wanted(flow, chains_path(flow->chains, i)))
@@ -148,7 +148,7 @@ static int second_pass(struct flow *flow, struct chains_options *options, struct
 	int status;
 
 	if (!collect)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	for (i = 0; i < flow->chains_shown && i < CHAINS_EAGER; i++)
 		collect[flow->chain[i]->index / 8] |= 1u << flow->chain[i]->index % 8;
 	options->collect = collect;

@@ -2,10 +2,10 @@
 /* `kymo flow`: of each chain its segments, where it stopped, and its worst arrivals. */
 #include <stdio.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "report/flow/flow_internal.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 /* As text, the parts of more chains than this are shown on demand only. */
 #define DETAILED 3u
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "report/flow/flow_internal.h"
+#include "base/array.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 #define NO_TIME INT64_MIN
 
 static const struct table_column columns[] = {

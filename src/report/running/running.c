@@ -140,7 +140,7 @@ int running_event(struct running *running, const struct kymo_ctf_event *event, s
 	if (event->ns > running->last_ns)
 		running->last_ns = event->ns;
 	if (model_event(running->model, event) < 0 || running->no_memory)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	return 0;
 }
 
@@ -191,7 +191,7 @@ int running_create(struct running **out, struct kymo_ctf_reader *reader, const s
 	struct running *running = calloc(1, sizeof(*running));
 
 	if (!running)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		return err_no_memory(err);
 	running->reader = reader;
 	running->selection = selection;
 	if (model_create(&running->model, err) < 0 || model_listen(running->model, &listener, running) < 0 ||

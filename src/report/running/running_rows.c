@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "report/running/running_internal.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+#include "base/array.h"
 
 /* What a row is sorted by, largest first. */
 struct row {
@@ -246,7 +245,7 @@ int running_write(struct running *running, struct table *table, unsigned most, s
 	struct row *row = calloc(rows_most(running), sizeof(*row));
 
 	if (!row)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the tables.");
+		return err_no_memory(err);
 	table_value_u64(table, "events", "Events", running->events);
 	table_value_ns(table, "span_ns", "In", running->last_ns - running->first_ns);
 	if (running->lost_events)

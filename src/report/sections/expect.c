@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "report/sections/expect_internal.h"
+#include "base/array.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 /* What caret_report has. */
 #define LOWER 0.8		/* of the expected frequency */
 #define RATIO_MAX 0.2		/* of the values may be outside, */

@@ -88,7 +88,7 @@ static int read_node(struct expectation *e, const char *file, unsigned line, str
 
 static int no_memory(struct kymo_err *err)
 {
-	return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the expectations.");
+	return err_no_memory(err);
 }
 
 static struct expectation *add(struct expectations *all)

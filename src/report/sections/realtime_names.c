@@ -10,7 +10,7 @@
 
 static int no_memory(struct kymo_err *err)
 {
-	return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the names of what is real-time.");
+	return err_no_memory(err);
 }
 
 int realtime_names_add(struct realtime_names *names, const char *name, struct kymo_err *err)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sections about communications, service calls, executors' threads and lifecycles. */
 #include "report/report_internal.h"
+#include "base/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
 static void cell_node(struct table *t, const struct model_node *node)
 {

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 
 #include "report/report_internal.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+#include "base/array.h"
 
 bool report_costs_missing(struct report *report, const struct costs *costs)
 {

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "report/report_internal.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+#include "base/array.h"
 
 static const struct table_column columns[] = {
 	{ "what", "What" }, { "name", "Callback or thread" }, { "node", NULL }, { "process", "Process" }, { "pid", NULL },
@@ -25,7 +24,7 @@ static int read_all(struct report *report, struct model *model, struct cycles *c
 		return -1;
 	while ((more = kymo_ctf_next(report->reader, &event, report->err)) > 0)
 		if (cycles_event(cycles, &event) || model_event(model, &event))
-			return err_set(report->err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+			return err_no_memory(report->err);
 	if (!more)
 		model_finish(model);
 	return more;
@@ -129,7 +128,7 @@ int report_cycles(struct report *report)
 	if (model_create(&model, report->err))
 		goto out;
 	if (cycles_create(&cycles, model, report->reader)) {
-		(void)err_set(report->err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+		(void)err_no_memory(report->err);
 		goto out;
 	}
 	cycles_window(cycles, report->options->begin_ns, report->options->end_ns);

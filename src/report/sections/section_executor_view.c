@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sections about executors and callback groups, and who held them: executor-view, blocked-by. */
 #include "report/report_internal.h"
+#include "base/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
 /* ---- executor-view ---- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the clocks of the hosts compare, and how far that can be trusted. */
 #include "report/report_internal.h"
+#include "base/array.h"
 
 static const struct table_column columns[] = {
 	{ "host", "Host" },
@@ -59,7 +60,7 @@ void report_print_hosts(struct table *table, const struct align *align)
 	if (!align)
 		return;
 	table_section(table, "hosts", "Hosts; times are those of the first one's clock", columns,
-		      sizeof(columns) / sizeof(*columns));
+		      COUNT_OF(columns));
 	for (unsigned i = 0; i < align_count(align); i++) {
 		row(table, align, align_host(align, i));
 		compared = compared || align_host(align, i)->how == ALIGN_MESSAGES;

@@ -5,8 +5,7 @@
 
 #include "analysis/stats/stats_intervals.h"
 #include "report/report_internal.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+#include "base/array.h"
 
 static void cell_node(struct table *t, const struct model_node *node)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sections about what the kernel's scheduler did: callback-cpu, node-cpu, process-cpu, preemptions. */
 #include "report/report_internal.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
 /* What a usage has, in each of these sections. */
 #define USAGE_COLUMNS										\

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sections that list what there is: processes, nodes and what belongs to them. */
 #include "report/report_internal.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+#include "base/array.h"
 
 static void cell_node(struct table *t, const struct model_node *node)
 {

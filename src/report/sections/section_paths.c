@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
 /* As text, a path that is told in one line is named by its two ends. */
 static void cell_path(struct report *report, const struct arch_path *path)

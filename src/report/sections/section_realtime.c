@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "analysis/costs/costs.h"
+#include "base/array.h"
 #include "base/text.h"
 #include "report/report_internal.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 #define LABEL_MAX 512
 
 static const struct table_column columns[] = {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sections written while the trace is read: one row per callback run, one per delivery. */
 #include "report/report_internal.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+#include "base/array.h"
 
 static void cell_time(struct table *t, int64_t ns)
 {

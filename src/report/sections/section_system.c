@@ -12,8 +12,7 @@
 #include "analysis/system/system_memory.h"
 #include "analysis/system/system_profile.h"
 #include "report/report_internal.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+#include "base/array.h"
 
 /* One pass with @bind, each event to @take. Return: 0, or -1 with report->err. */
 static int read_again(struct report *report, const struct kymo_ctf_bind *bind, unsigned count,
@@ -28,8 +27,7 @@ static int read_again(struct report *report, const struct kymo_ctf_bind *bind, u
 		return -1;
 	while ((more = kymo_ctf_next(report->reader, &event, report->err)) > 0) {
 		if (take(context, &event))
-			return err_set(report->err, KYMO_EXIT_FAILED,
-				       "There is no memory left for the analysis.");
+			return err_no_memory(report->err);
 		if (!(++events % REPORT_PROGRESS_EVENTS) && options->progress)
 			options->progress(options->progress_context, events, event.clock_ns);
 	}

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "analysis/model/model_symbol.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+#include "base/array.h"
 
 int report_by_key(const void *a, const void *b)
 {

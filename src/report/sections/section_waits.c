@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
 /* ---- waits ---- */
 

@@ -16,7 +16,7 @@
 
 static int no_memory(struct kymo_err *err)
 {
-	return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+	return err_no_memory(err);
 }
 
 /* ---- a pass ---- */

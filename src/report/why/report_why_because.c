@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "report/why/report_why_internal.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
 /* What is less of the time in the queue than this is not worth a word. */
 #define NOTABLE 0.1

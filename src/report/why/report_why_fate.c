@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "report/report.h"
 #include "report/why/report_why_internal.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 #define ROWS_AS_TEXT 10u
 #define SAID_MAX 3u		/* subscriptions in a sentence */
 

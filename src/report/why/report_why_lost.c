@@ -7,8 +7,7 @@
 
 #include "report/flow/flow_internal.h"
 #include "report/why/report_why_internal.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+#include "base/array.h"
 
 /* A topic of the chain and the callback behind it. */
 struct link {

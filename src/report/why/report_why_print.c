@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "report/flow/flow_internal.h"
 #include "report/why/report_why_internal.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 #define BAR_WIDTH 32
 
 /* ---- parts ---- */

@@ -11,6 +11,7 @@
 #include "analysis/align/align.h"
 #include "analysis/align/align_bounds.h"
 #include "analysis/align/align_internal.h"
+#include "base/array.h"
 
 #define SECOND 1000000000.0
 #define EPOCH INT64_C(1790000000000000000)
@@ -138,7 +139,7 @@ static void the_truth_is_inside(void **state)
 	for (seed = 1; seed < 4; seed++) {
 		uint64_t was = seed;
 
-		for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		for (size_t i = 0; i < COUNT_OF(all); i++)
 			check(&all[i], fit);
 		seed = was;
 	}
@@ -300,7 +301,7 @@ static void ways_over_others(void **state)
 	for (seed = 1; seed < 4; seed++) {
 		uint64_t was = seed;
 
-		for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		for (size_t i = 0; i < COUNT_OF(all); i++)
 			ring_check(&all[i]);
 		seed = was;
 	}

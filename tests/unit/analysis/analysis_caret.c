@@ -7,6 +7,7 @@
 
 #include "caret/paths/caret_paths.h"
 #include "caret/paths/caret_records.h"
+#include "base/array.h"
 
 static void add(struct records *records, int64_t a, int64_t b)
 {
@@ -223,7 +224,7 @@ static void paths_in_one_line(void **state)
 	struct kymo_err err;
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+	for (unsigned i = 0; i < COUNT_OF(wrong); i++)
 		assert_int_equal(architecture_path(architecture, wrong[i], &err), -1);
 	assert_int_equal(architecture->paths, 0);
 	assert_int_equal(architecture_path(architecture, "/a->/t ->  /b", &err), 0);

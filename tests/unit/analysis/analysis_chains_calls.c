@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chains that go through service calls: /a asks /b for /add, and publishes what it got on /x for /c. */
 #include "chains_feed.h"
+#include "base/array.h"
 
 static const char gid[16] = "0123456789abcde";
 
@@ -81,7 +82,7 @@ static void call(void **state)
 	path = chain(f, "/a /add /b /add /a /x /c");
 	assert_non_null(path);
 	assert_int_equal(path->hops, 3);
-	assert_int_equal(path->stats->parts, sizeof(wanted) / sizeof(*wanted));
+	assert_int_equal(path->stats->parts, COUNT_OF(wanted));
 	for (unsigned i = 0; i < path->stats->parts; i++) {
 		assert_int_equal(path->stats->worst[0].part_ns[i], wanted[i]);
 		sum += wanted[i];

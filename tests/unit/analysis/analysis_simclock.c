@@ -9,10 +9,10 @@
 #include <cmocka.h>
 
 #include "analysis/simclock/simclock.h"
+#include "base/array.h"
 
 #define S INT64_C(1000000000)
 #define T0 (INT64_C(1700000000) * S)	/* of the system */
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
 static struct simclock *make(const struct simclock_pair *pair, unsigned count)
 {

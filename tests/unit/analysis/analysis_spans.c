@@ -15,6 +15,7 @@
 
 #include "analysis/spans/spans.h"
 #include "analysis/spans/spans_stats.h"
+#include "base/array.h"
 
 #define OFFSET 1000000		/* epoch minus trace clock */
 
@@ -28,8 +29,7 @@ static const struct kymo_ctf_field a_track[] = { { "track", "u64" }, { "parent",
 static const struct kymo_ctf_field a_name[] = { { "name", "string" } };
 static const struct kymo_ctf_field callback[] = { { "callback", "u64 (hex)" } };
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-#define CLASS(text, what, array) { .name = text, .uri = what, .field = array, .field_count = COUNT(array) }
+#define CLASS(text, what, array) { .name = text, .uri = what, .field = array, .field_count = COUNT_OF(array) }
 #define PLAIN(text, what) { .name = text, .uri = what }
 
 enum {

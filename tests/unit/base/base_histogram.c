@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "analysis/model/model_symbol.h"
+#include "base/array.h"
 #include "base/histogram.h"
 
 #define COUNT 20000
@@ -53,7 +54,7 @@ static void quantiles(void **state)
 		assert_int_equal(histogram.min, value[0]);
 		assert_int_equal(histogram.max, value[COUNT - 1]);
 		assert_int_equal(histogram.sum, sum);
-		for (i = 0; i < sizeof(share) / sizeof(*share); i++)
+		for (i = 0; i < COUNT_OF(share); i++)
 			check(&histogram, value, share[i]);
 	}
 	histogram_free(&histogram);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <json-c/json.h>
 
+#include "base/array.h"
 #include "base/json_text.h"
 
 static const char *const texts[] = { "", "plain", "a \"quoted\" \\ back", "line\x1f", "gr\xc3\xbc\xc3\x9f", NULL };
@@ -17,7 +18,7 @@ static void put_members(struct json_text *json)
 {
 	for (unsigned i = 0; texts[i]; i++)
 		json_text_string(json, (char[]){ (char)('a' + (int)i), 0 }, texts[i]);
-	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
+	for (unsigned i = 0; i < COUNT_OF(numbers); i++)
 		json_text_u64(json, (char[]){ (char)('A' + (int)i), 0 }, numbers[i]);
 	json_text_i64(json, "least", INT64_MIN);
 	json_text_i64(json, "most", INT64_MAX);
@@ -29,7 +30,7 @@ static void add_members(struct json_object *object)
 {
 	for (unsigned i = 0; texts[i]; i++)
 		json_object_object_add(object, (char[]){ (char)('a' + (int)i), 0 }, json_object_new_string(texts[i]));
-	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
+	for (unsigned i = 0; i < COUNT_OF(numbers); i++)
 		json_object_object_add(object, (char[]){ (char)('A' + (int)i), 0 }, json_object_new_uint64(numbers[i]));
 	json_object_object_add(object, "least", json_object_new_int64(INT64_MIN));
 	json_object_object_add(object, "most", json_object_new_int64(INT64_MAX));

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/opt.h"
 
 struct target {
@@ -111,7 +112,7 @@ static void choices_with_a_number(void **state)
 	assert_int_equal(parse("--format json:16777215")->target.format, OPT_CHOICE_WITH(1, OPT_CHOICE_NUMBER_MAX));
 	assert_int_equal(OPT_CHOICE_INDEX(OPT_CHOICE_WITH(1, 232)), 1);
 	assert_int_equal(OPT_CHOICE_NUMBER(OPT_CHOICE_WITH(1, 232)), 232);
-	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+	for (size_t i = 0; i < COUNT_OF(wrong); i++)
 		assert_int_equal(parse(wrong[i])->result, -1);
 }
 
@@ -158,7 +159,7 @@ static void refusals(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct parsed *p = parse(cases[i].line);
 
 		assert_int_equal(p->result, -1);

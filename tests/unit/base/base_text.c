@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 static void durations(void **state)
@@ -26,7 +27,7 @@ static void durations(void **state)
 	char out[TEXT_QUANTITY_MAX];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
 		assert_string_equal(text_ns(out, cases[i].ns), cases[i].text);
 }
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "caret/agent/machine.h"
+#include "base/array.h"
 
 #define CONDITIONS 8	/* without and with an active session, each: none, armed, paused, records */
 
@@ -63,7 +64,7 @@ static void test_every_cell(void **state)
 	unsigned count = 0;
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof cell / sizeof *cell; i++)
+	for (unsigned i = 0; i < COUNT_OF(cell); i++)
 		for (unsigned j = 0; j < CONDITIONS; j++, count++) {
 			struct machine_step step = machine_step(cell[i].state, cell[i].input, condition(j));
 			char got[3] = { 0 };

@@ -11,6 +11,7 @@
 
 #include "caret/agent/roster.h"
 #include "caret/agent/start.h"
+#include "base/array.h"
 
 struct place {
 	char run[64];
@@ -120,8 +121,8 @@ static void test_corrupt_log(void **state)
 	struct region region = region_of(place);
 
 	tell_node(place, 1, "camera", 7, "/", 2);
-	for (unsigned i = 0; i < sizeof wild / sizeof *wild; i++)
-		for (unsigned j = 0; j < sizeof wild / sizeof *wild; j++) {
+	for (unsigned i = 0; i < COUNT_OF(wild); i++)
+		for (unsigned j = 0; j < COUNT_OF(wild); j++) {
 			struct nodes nodes = { .at = wild[(i + j) % 9] };
 
 			place->producer.region->log_head = wild[i];

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "ctf/format/packed.h"
+#include "base/array.h"
 
 #define BYTES 100000u
 #define FRAME 8192u
@@ -124,7 +125,7 @@ static void what_went_in_comes_out(void **state)
 	bool cut;
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+	for (unsigned i = 0; i < COUNT_OF(sizes); i++) {
 		uint64_t size;
 
 		pack(sizes[i]);

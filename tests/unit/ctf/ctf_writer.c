@@ -23,6 +23,7 @@
 #include "babeltrace.h"
 #include "ctf/format/index.h"
 #include "ctf/write/writer.h"
+#include "base/array.h"
 
 static int setup(void **state)
 {
@@ -172,7 +173,7 @@ static void the_index_covers_every_packet(void **state)
 	char name[32], path[256];
 
 	assert_int_equal(ctf_writer_declare_version(writer, CTF_CLASS_RUN, 0), 0);
-	for (unsigned c = 0; c < sizeof counts / sizeof *counts; c++) {
+	for (unsigned c = 0; c < COUNT_OF(counts); c++) {
 		struct ctf_out *out;
 
 		snprintf(name, sizeof name, "1-%u_0", c);

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "recorder/control/control.h"
+#include "base/array.h"
 
 struct bench {
 	char path[64];
@@ -199,7 +200,7 @@ static void requests_that_are_none(void **state)
 	struct bench *bench = *state;
 	char *endless = malloc(CONTROL_LINE_MAX + 10);
 
-	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
+	for (unsigned i = 0; i < COUNT_OF(bad); i++)
 		if (!strstr(raw(bench, bad[i], bad[i][0] ? strlen(bad[i]) : 2), "\"ok\":false"))
 			fail_msg("'%s' gave %s", bad[i], raw(bench, bad[i], strlen(bad[i])));
 	memset(endless, ' ', CONTROL_LINE_MAX + 10);

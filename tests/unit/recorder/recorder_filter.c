@@ -9,6 +9,7 @@
 #include "recorder/filter/filter.h"
 #include "recorder/records/left_out_set.h"
 #include "recorder/session/session.h"
+#include "base/array.h"
 
 struct place {
 	char run[64], trace[96], said[1024];
@@ -541,7 +542,7 @@ static unsigned files_like(const struct place *place, const char *pattern)
 static void threads_in_their_order(void **state)
 {
 	static const unsigned stretch[] = { 0, 1, 100, 157, 160, 320, 400 };	/* a block has 155 */
-	const unsigned count = sizeof stretch / sizeof *stretch;
+	const unsigned count = COUNT_OF(stretch);
 	struct place *place = *state;
 	uint64_t last[PRODUCER_RINGS] = { 0 }, next[PRODUCER_RINGS] = { 0 };
 	struct kymo_err err = { 0 };

@@ -13,6 +13,7 @@
 
 #include "caret/filter/caret_filter.h"
 #include "recorder/filter/filter_rules.h"
+#include "base/array.h"
 
 static struct filter_rules rules_of(const char *text)
 {
@@ -60,7 +61,7 @@ static void what_rules_want(void **state)
 	};
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
+	for (unsigned i = 0; i < COUNT_OF(row); i++) {
 		struct filter_rules rules = rules_of(row[i].rules);
 
 		if (filter_rules_want(&rules, row[i].kind, row[i].name, row[i].other) != row[i].wanted)
@@ -187,7 +188,7 @@ static void regular_expressions(void **state)
 	char error[128];
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof regex / sizeof *regex; i++) {
+	for (unsigned i = 0; i < COUNT_OF(regex); i++) {
 		void *compiled = filter_regex_pcre2.compile(regex[i].pattern, error);
 		int found = compiled ? filter_regex_pcre2.found(compiled, regex[i].text) : -1;
 
@@ -263,7 +264,7 @@ static void caret_selects_and_ignores(void **state)
 	};
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
+	for (unsigned i = 0; i < COUNT_OF(row); i++) {
 		struct filter_caret *filter = caret(row[i].select_nodes, row[i].ignore_nodes, row[i].select_topics,
 						    row[i].ignore_topics);
 

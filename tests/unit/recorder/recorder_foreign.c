@@ -12,6 +12,7 @@
 #include "recorder/runtime/region_view.h"
 #include "recorder/session/session.h"
 #include "recorder/runtime/status.h"
+#include "base/array.h"
 
 struct place {
 	char run[64], trace[96], said[65536];
@@ -119,7 +120,7 @@ static void each_header_field_is_checked(void **state)
 	};
 	struct place *place = *state;
 
-	for (unsigned i = 0; i < sizeof field / sizeof *field; i++) {
+	for (unsigned i = 0; i < COUNT_OF(field); i++) {
 		struct producer broken;
 		bool is_pid = field[i].offset == offsetof(struct kymo_region, pid);
 		uint32_t value = is_pid || strcmp(field[i].why, "pages") == 0 ? 0 : 77777;
@@ -396,7 +397,7 @@ static void outputs_that_cannot_be(void **state)
 	};
 	struct place *place = *state;
 
-	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+	for (unsigned i = 0; i < COUNT_OF(bad); i++) {
 		struct session_options options = {
 			.runtime_dir = place->run, .output = bad[i].output, .version = "0",
 		};

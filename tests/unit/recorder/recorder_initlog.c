@@ -10,6 +10,7 @@
 #include "abi/life.h"
 #include "recorder/runtime/initlog_cursor.h"
 #include "recorder/session/session.h"
+#include "base/array.h"
 
 #define ID KYMO_POINT_rcl_timer_init
 #define FACTS_MAX 20000
@@ -368,11 +369,11 @@ static void nonsense(void **state)
 		for (unsigned n = (unsigned)rand() % 8; n; n--)
 			log[where + (size_t)rand() % sizeof kept_log] ^= (uint8_t)(1 << rand() % 8);
 		if (rand() % 4 == 0)
-			header->log_head = numbers[(size_t)rand() % (sizeof numbers / sizeof *numbers)];
+			header->log_head = numbers[(size_t)rand() % COUNT_OF(numbers)];
 		if (rand() % 4 == 0)
-			header->log_tail = numbers[(size_t)rand() % (sizeof numbers / sizeof *numbers)];
+			header->log_tail = numbers[(size_t)rand() % COUNT_OF(numbers)];
 		if (rand() % 8 == 0)
-			header->log_chunk_count = (uint32_t)numbers[(size_t)rand() % (sizeof numbers / sizeof *numbers)];
+			header->log_chunk_count = (uint32_t)numbers[(size_t)rand() % COUNT_OF(numbers)];
 		if (rand() % 8 == 0)
 			directory[rand() % 64] ^= (uint8_t)rand();
 		if (log_collect(&region, 0, (uint64_t)rand() * 8, rand() & 1, &facts) == 0) {

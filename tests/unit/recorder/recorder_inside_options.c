@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "inside.h"
+#include "base/array.h"
 
 #define OPTIONS(...) (struct kymo_session_options){ .size = sizeof(struct kymo_session_options), .message = message, __VA_ARGS__ }
 
@@ -186,7 +187,7 @@ static void what_makes_no_sense_is_said(void **state)
 	};
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+	for (unsigned i = 0; i < COUNT_OF(wrong); i++) {
 		struct kymo_session_options options = wrong[i].options;
 		struct kymo_session *session;
 

@@ -7,6 +7,7 @@
 
 #include "recorder/drain/promise.h"
 #include "recorder/session/session.h"
+#include "base/array.h"
 
 #define NUMBERS		16384
 #define TRACES		24
@@ -276,7 +277,7 @@ static void what_was_half_written_is_cut_off(void **state)
 {
 	static const long keep[] = { 0, 1, 5, 60, 108, 109, 110, 700 };
 
-	for (unsigned i = 0; i < sizeof keep / sizeof *keep; i++)
+	for (unsigned i = 0; i < COUNT_OF(keep); i++)
 		for (unsigned times = 1; times < 4; times += 2) {
 			struct place *place = *state;
 

@@ -10,6 +10,7 @@
 
 #include "abi/region.h"
 #include "recorder/runtime/states.h"
+#include "base/array.h"
 
 #define WAIT	KYMO_STATE_WAIT
 #define PREPARE	KYMO_STATE_PREPARE
@@ -43,7 +44,7 @@ static void test_each_pair(void **unused)
 	unsigned seen = 0;
 
 	(void)unused;
-	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+	for (unsigned i = 0; i < COUNT_OF(rows); i++) {
 		uint32_t next = 99;
 
 		assert_int_equal(states_next(rows[i].state, rows[i].action, &next), rows[i].answer);
@@ -59,7 +60,7 @@ static void test_garbage_is_wait(void **unused)
 	static const uint32_t garbage[] = { 0, 4, 5, 0x7fffffff, 0x80000000, UINT32_MAX };
 
 	(void)unused;
-	for (unsigned i = 0; i < sizeof garbage / sizeof *garbage; i++)
+	for (unsigned i = 0; i < COUNT_OF(garbage); i++)
 		for (unsigned action = 0; action < STATES_ACTIONS; action++) {
 			uint32_t next, wanted;
 			enum states_answer answer = states_next(WAIT, action, &wanted);

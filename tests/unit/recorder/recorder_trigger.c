@@ -11,6 +11,7 @@
 
 #include "abi/region.h"
 #include "recorder/trigger/trigger.h"
+#include "base/array.h"
 
 /* ---- the language ---- */
 
@@ -39,7 +40,7 @@ static void what_is_understood(void **state)
 	struct kymo_err err;
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof good / sizeof *good; i++) {
+	for (unsigned i = 0; i < COUNT_OF(good); i++) {
 		const struct trigger *seen = &triggers.item[i];
 
 		assert_int_equal(triggers_add(&triggers, good[i].text, &err), 0);
@@ -77,7 +78,7 @@ static void what_is_refused(void **state)
 	struct kymo_err err;
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+	for (unsigned i = 0; i < COUNT_OF(bad); i++) {
 		assert_int_equal(triggers_add(&triggers, bad[i].text, &err), -1);
 		assert_int_equal(err.status, KYMO_EXIT_USAGE);
 		if (!strstr(err.text, bad[i].place) || !strstr(err.text, "callback(NAME) > 10ms"))

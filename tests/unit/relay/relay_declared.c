@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "relay/model/declared.h"
+#include "base/array.h"
 
 #define TRACE	"/* CTF 1.8 */\ntrace { packet.header := struct { uint32_t magic; }; };\nclock { name = \"a { b\"; };\n"
 #define EVENT	"event {\n\tname = \"x\\\"}\"; id = 0;\n\tstream_id = 1;\n\tfields := struct { uint8_t id; };\n};\n"
@@ -88,7 +89,7 @@ static void test_others(void **state)
 	};
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+	for (unsigned i = 0; i < COUNT_OF(all); i++) {
 		struct declared declared = { 0 };
 
 		add(&declared, all[i]);

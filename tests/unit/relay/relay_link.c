@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "relay/link/link.h"
+#include "base/array.h"
 
 #define BULK ((size_t)3 << 20)
 
@@ -420,7 +421,7 @@ static int remove_all(void **state)
 	const char *const paths[] = { certificate, key, other, other_key };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+	for (size_t i = 0; i < COUNT_OF(paths); i++)
 		(void)unlink(paths[i]);
 	return rmdir(directory);
 }

@@ -15,6 +15,7 @@
 
 #include "relay/wire/token.h"
 #include "relay/wire/url.h"
+#include "base/array.h"
 
 static void producers(void **state)
 {
@@ -49,7 +50,7 @@ static void producers(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct kymo_err err = { 0 };
 		struct url url;
 		const int rc = url_parse(cases[i].text, URL_PRODUCER, &url, &err);

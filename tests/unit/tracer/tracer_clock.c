@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "inside/tracer/tracer_counter.h"
+#include "base/array.h"
 
 static uint64_t fake_counter(void);
 static int fake_gettime(clockid_t clock, struct timespec *now);
@@ -177,7 +178,7 @@ static void a_machine_that_sleeps(void **state)
 	static const uint64_t night[] = { 30 * S, 8 * 3600 * S, 30 * DAY };
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof night / sizeof *night; i++)
+	for (unsigned i = 0; i < COUNT_OF(night); i++)
 		for (unsigned restarts = 0; restarts <= 1; restarts++) {
 			begin(2.4L, (uint64_t)1 << 40);
 			for (unsigned times = 0; times < 3; times++) {

@@ -12,6 +12,7 @@
 #include "recorder/runtime/domain.h"
 #include "inside/tracer/tracer_initlog.h"
 #include "inside/tracer/tracer_process.h"
+#include "base/array.h"
 
 #define ID KYMO_POINT_rcl_take
 #define ANY UINT64_MAX		/* a record whose value says nothing */
@@ -357,7 +358,7 @@ static void test_session_wins(void **state)
 	kymo_settings.flight = true;
 	assert_int_equal(rundir_open(&dir, NULL, true, &err), 0);
 	assert_int_equal(domain_claim(&domain, &dir, &err), 0);
-	for (unsigned i = 0; i < sizeof expected / sizeof *expected; i++) {
+	for (unsigned i = 0; i < COUNT_OF(expected); i++) {
 		struct kymo_region head;
 
 		domain_announce(&domain, KYMO_STATE_RECORD, false, expected[i].tag, 1, "/tmp/trace");

@@ -38,7 +38,7 @@ static int read_model(struct kymo_ctf_reader *reader, struct model **model, bool
 	progress_extent(&progress, reader);
 	while ((more = kymo_ctf_next(reader, &event, err)) > 0) {
 		if (model_event(*model, &event)) {
-			more = err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the analysis.");
+			more = err_no_memory(err);
 			break;
 		}
 		if (!(++events % PROGRESS_EVENTS))

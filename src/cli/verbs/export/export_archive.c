@@ -137,7 +137,7 @@ static int plan_member(struct archive *archive, const char *trace, struct kymo_e
 		archive->offset_ns = offset_ns;
 	archive->members++;
 	kymo_ctf_close(reader);
-	return status ? err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the export.") : 0;
+	return status ? err_no_memory(err) : 0;
 }
 
 /* What belongs to no host is of number 0. */
@@ -249,7 +249,7 @@ int export_archive(const struct export_perfetto *request, char *const *trace, un
 	int status = 0;
 
 	if (!archive.member)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the export.");
+		return err_no_memory(err);
 	for (unsigned i = 0; i < count && !status; i++)
 		status = plan_member(&archive, trace[i], err);
 	if (!status)

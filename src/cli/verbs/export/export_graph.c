@@ -45,7 +45,7 @@ static int write_graph(struct kymo_ctf_reader *reader, bool svg, int fd, const s
 
 	if (!out) {
 		if (!svg)
-			err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
+			err_no_memory(err);
 		close(fd);
 		return -1;
 	}

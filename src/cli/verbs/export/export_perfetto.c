@@ -326,7 +326,7 @@ static int open_traces(const struct export_perfetto *request, struct kymo_ctf_re
 	int status;
 
 	if (!path)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the export.");
+		return err_no_memory(err);
 	for (unsigned i = 0; i <= request->further_count; i++)
 		path[i] = trace_at(request, i);
 	status = kymo_ctf_open_all(path, 1 + request->further_count, reader, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See info_chunks.h. */
 #include "cli/verbs/info/info_chunks.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +87,7 @@ unsigned info_chunks(struct table *table, struct kymo_ctf_reader *reader, int64_
 	}
 	if (count)
 		table_section(table, "chunks", begin_ns ? "Chunks; times since the trace's beginning" : "Chunks",
-			      columns, sizeof columns / sizeof *columns);
+			      columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < count; i++) {
 		if (i < most)
 			show(table, &list[i], begin_ns);

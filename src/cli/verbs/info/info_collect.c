@@ -138,8 +138,7 @@ static int pass(struct info *info, struct events *events, const uint64_t *hosts,
 			take_event(info, last, &event);
 	}
 	if (info->failed)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory after %llu events",
-			       (unsigned long long)info->events);
+		return err_no_memory(err);
 	return more;
 }
 
@@ -151,7 +150,7 @@ int info_collect(struct info *info, struct events *events, struct kymo_err *err)
 	int result;
 
 	if (!hosts)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory for %u traces", traces);
+		return err_no_memory(err);
 	for (uint32_t i = 0; i < traces; i++)
 		hosts[i] = host_number(reader, i);
 	result = pass(info, events, hosts, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See info_recorders.h. */
 #include "cli/verbs/info/info_recorders.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,7 @@ int recorders_read(struct recorders *recorders, const struct cli_traces *traces,
 	recorders->of = calloc(traces->count, sizeof(*recorders->of));
 	recorders->of_trace = calloc(kymo_ctf_trace_count(reader) + 1, sizeof(*recorders->of_trace));
 	if (!recorders->of || !recorders->of_trace)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory for %u traces", traces->count);
+		return err_no_memory(err);
 	for (unsigned i = 0; i < kymo_ctf_trace_count(reader); i++)
 		recorders->of_trace[i] = operand_of(traces, kymo_ctf_trace(reader, i)->path);
 	recorders->all.ended = true;
@@ -112,7 +113,7 @@ void recorders_show(const struct recorders *recorders, struct table *table)
 
 	if (recorders->traces->count < 2)
 		return;
-	table_section(table, "recorders", "Recorders", columns, sizeof(columns) / sizeof(*columns));
+	table_section(table, "recorders", "Recorders", columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < recorders->traces->count; i++) {
 		const struct accounts *a = &recorders->of[i];
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "recorder/runtime/region_view.h"
 
@@ -34,7 +35,7 @@ void status_refused_add(struct status_refused *refused, const char *name, const 
 void status_refused_print(const struct status_refused *refused, struct table *table)
 {
 	if (refused->count)
-		table_section(table, "refused", NULL, columns, sizeof columns / sizeof *columns);
+		table_section(table, "refused", NULL, columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < refused->count; i++) {
 		const struct status_refusal *item = &refused->item[i];
 

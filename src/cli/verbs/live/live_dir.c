@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "live/watch.h"
+#include "base/now.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -14,14 +15,6 @@ static void interrupt(int signal)
 {
 	(void)signal;
 	interrupted = 1;
-}
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* Return: 1: it is over; 0; -1 with @err. */

@@ -85,7 +85,7 @@ int live_show_block(struct live_show *show, struct kymo_err *err)
 	if (screen)
 		(void)fputs(CLEAR, stdout);
 	if (table_open(&table, stdout, show->format) < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "no memory");
+		return err_no_memory(err);
 	cli_print_point(when, running_until(show->running));
 	table_value_text(table, "until", "Until", when);
 	rc = running_write(show->running, table, rows_that_fit(show), err);

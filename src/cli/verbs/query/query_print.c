@@ -183,7 +183,7 @@ int query_print(struct query *query, const char *sql, enum table_format format, 
 
 	if (!result || table_open(&result->table, out, format)) {
 		free(result);
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left.");
+		return err_no_memory(err);
 	}
 	result->format = format;
 	if (!wide)

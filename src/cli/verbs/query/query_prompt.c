@@ -13,6 +13,7 @@
 #include <editline/readline.h>
 #endif
 
+#include "base/array.h"
 #include "base/text.h"
 #include "cli/common.h"
 #include "cli/verbs/query/query_print.h"
@@ -227,7 +228,7 @@ static const struct {
 	{ ".quit", leave, "so does Ctrl-D" },
 	{ ".exit", leave, NULL },
 };
-#define COMMANDS (sizeof(commands) / sizeof(*commands))
+#define COMMANDS (COUNT_OF(commands))
 
 static int show_help(struct prompt *prompt, const char *argument)
 {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "cli/common.h"
 #include "recorder/doctor/doctor.h"
@@ -27,7 +28,7 @@ static bool is_shell(const char *program)
 	static const char *const shells[] = { "sh", "bash", "dash", "zsh", "fish", "busybox" };
 	const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 : program;
 
-	for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+	for (size_t i = 0; i < COUNT_OF(shells); i++)
 		if (!strcmp(shells[i], name))
 			return true;
 	return false;

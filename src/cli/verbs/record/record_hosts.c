@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "caret/agent/remote.h"
 
@@ -81,12 +82,12 @@ static int print(const struct show *show, const struct hosts *hosts)
 		return KYMO_EXIT_FAILED;
 	if (show->format != TABLE_TEXT)
 		table_value_text(table, "phase", "Phase", phases[show->phase]);
-	table_section(table, "hosts", NULL, host_columns, sizeof host_columns / sizeof *host_columns);
+	table_section(table, "hosts", NULL, host_columns, COUNT_OF(host_columns));
 	for (unsigned i = 0; i < hosts->count; i++)
 		if (hosts->host[i].listens)
 			print_host(table, hosts, &hosts->host[i]);
 	if (show->format != TABLE_TEXT) {
-		table_section(table, "processes", NULL, process_columns, sizeof process_columns / sizeof *process_columns);
+		table_section(table, "processes", NULL, process_columns, COUNT_OF(process_columns));
 		for (unsigned i = 0; i < hosts->count; i++)
 			if (hosts->host[i].listens)
 				print_processes(table, &hosts->host[i]);
@@ -121,7 +122,7 @@ static void say(void *context, const char *text)
 	text_clean(clean, sizeof clean, text);
 	if (!show->clear)
 		fprintf(stderr, "kymo record: %s\n", clean);
-	else if (show->said_count < sizeof show->said / sizeof *show->said)
+	else if (show->said_count < COUNT_OF(show->said))
 		(void)snprintf(show->said[show->said_count++], sizeof *show->said, "%.255s", clean);
 }
 

@@ -114,7 +114,7 @@ int record_relay_remote(const struct session_options *session, struct json_objec
 	struct send_sink_options options;
 
 	if (!relay)
-		return err_set(err, KYMO_EXIT_FAILED, "out of memory");
+		return err_no_memory(err);
 	if (record_relay_prepare(&wishes, relay, err) == 0) {
 		options = sink_options(&wishes, relay, session);
 		options.release = release;

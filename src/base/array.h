@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arrays that grow. Two forms:
+ *
+ *   struct array of elements that are created zeroed when they are first asked for, by index:
+ *       struct thread *thread = array_at(&threads, index, sizeof(*thread));
+ *
+ *   a list of one's own with a count and a capacity, that is appended to:
+ *       if (!ARRAY_ROOM(list->item, list->count, list->capacity))
+ *               return err_no_memory(err);
+ *       list->item[list->count++] = item;
+ *
+ * Capacities double, so appending is amortised constant. Pointers to elements hold until the next growth.
+ *
+ * Context: allocates; not thread-safe; not for the traced process.
+ */
+#ifndef KYMO_BASE_ARRAY_H
+#define KYMO_BASE_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Elements of an array whose size the compiler knows. */
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+
+struct array {
+	void *item;
+	uint32_t count;		/* elements that exist; those never asked for are zero */
+};
+
+/**
+ * array_at() - the element at @index; it and those before it are created, zeroed, if they do not exist
+ * @size: of an element, in bytes; the same in each call
+ * Return: the element; NULL when there is no memory, and the array is as it was.
+ */
+void *array_at(struct array *array, uint32_t index, size_t size);
+
+/** array_free() - free the elements; what they point to is the caller's. The array is empty afterwards. */
+void array_free(struct array *array);
+
+/**
+ * ARRAY_ROOM() - make sure that @items, a pointer to elements, has room for one more
+ * @count: elements in use
+ * @capacity: an integer variable: elements that fit; 0 at first, with @items NULL
+ * Return: true; false when there is no memory or @capacity can't count so far, and the elements are as they were.
+ */
+#define ARRAY_ROOM(items, count, capacity) \
+	((count) < (capacity) || __extension__({ \
+		size_t array_capacity_ = (capacity); \
+		void *array_items_ = array_double((items), &array_capacity_, sizeof(*(items))); \
+		const bool array_fits_ = array_items_ && (__typeof__(capacity))array_capacity_ == array_capacity_; \
+		if (array_items_) \
+			(items) = array_items_; \
+		if (array_fits_) \
+			(capacity) = (__typeof__(capacity))array_capacity_; \
+		array_fits_; \
+	}))
+
+/** array_double() - for ARRAY_ROOM(): @items moved to where twice as many fit, at least 16. Return: NULL without memory. */
+void *array_double(void *items, size_t *capacity, size_t size);
+
+#endif
