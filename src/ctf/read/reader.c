@@ -1,49 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reader's face: opens, merges streams by time, gives events. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ctf/read/reader_impl.h"
 #include "ctf/read/reader_print.h"
-
-static void keep_warning(struct kymo_ctf_reader *reader, char *text)
-{
-	if (text && reader->warning_count == WARNINGS_MAX) {
-		free(text);
-		text = NULL;
-	}
-	/* A second pass over a trace finds the same again. */
-	for (unsigned i = 0; text && i < reader->warning_count; i++) {
-		if (!strcmp(reader->warning[i], text)) {
-			free(text);
-			text = NULL;
-		}
-	}
-	if (!text)
-		return;
-	if (reader->warning_count == WARNINGS_MAX - 1) {
-		free(text);
-		text = strdup("there are more warnings than are kept");
-	}
-	if (text)
-		reader->warning[reader->warning_count++] = text;
-}
-
-void reader_warn(struct kymo_ctf_reader *reader, const char *format, ...)
-{
-	va_list args;
-	char *text;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	pthread_mutex_lock(&reader->warning_lock);
-	keep_warning(reader, text);
-	pthread_mutex_unlock(&reader->warning_lock);
-}
 
 /* ---- merge: a binary heap of streams by (key, index) ---- */
 
@@ -415,50 +377,4 @@ void kymo_ctf_map_time(struct kymo_ctf_reader *r, int64_t (*map)(const void *con
 int64_t kymo_ctf_mapped(const struct kymo_ctf_reader *r, int64_t ns)
 {
 	return r->map_time ? r->map_time(r->map_context, ns) : ns;
-}
-
-/* ---- what is known without events ---- */
-
-unsigned kymo_ctf_class_count(const struct kymo_ctf_reader *r)
-{
-	return r->class_count;
-}
-
-const struct kymo_ctf_event_class *kymo_ctf_class(const struct kymo_ctf_reader *r, unsigned index)
-{
-	return index < r->class_count ? &r->class[index]->pub : NULL;
-}
-
-unsigned kymo_ctf_trace_count(const struct kymo_ctf_reader *r)
-{
-	return r->trace_count;
-}
-
-const struct kymo_ctf_trace_info *kymo_ctf_trace(const struct kymo_ctf_reader *r, unsigned index)
-{
-	return index < r->trace_count ? &r->trace[index]->info : NULL;
-}
-
-unsigned kymo_ctf_stream_count(const struct kymo_ctf_reader *r)
-{
-	return r->stream_count;
-}
-
-const struct kymo_ctf_stream_info *kymo_ctf_stream(const struct kymo_ctf_reader *r, unsigned index)
-{
-	if (index >= r->stream_count)
-		return NULL;
-	if (!r->stream[index]->scanned)
-		stream_scan(r->stream[index]);
-	return &r->stream[index]->info;
-}
-
-unsigned kymo_ctf_warning_count(const struct kymo_ctf_reader *r)
-{
-	return r->warning_count;
-}
-
-const char *kymo_ctf_warning(const struct kymo_ctf_reader *r, unsigned index)
-{
-	return index < r->warning_count ? r->warning[index] : NULL;
 }

@@ -3,6 +3,7 @@
  * Inside of the reader. Who does what:
  *
  *   reader.c         open, close, merge, kymo_ctf_next()
+ *   reader_state.c   warnings; counts and descriptions of classes, traces and streams
  *   reader_grow.c    look again at a trace that grows
  *   reader_tree.c    find traces
  *   reader_chunks.c  what chunks repeat
@@ -237,9 +238,12 @@ struct kymo_ctf_reader {
 	struct printer *printer;	/* of kymo_ctf_print_event(), made when it is first called */
 };
 
-/* ---- reader.c ---- */
+/* ---- reader_state.c ---- */
+/* Keep a warning of the reader, once; in any thread. */
 __attribute__((format(printf, 2, 3)))
 void reader_warn(struct kymo_ctf_reader *reader, const char *format, ...);
+
+/* ---- reader.c ---- */
 /* Between the two, streams and classes may come: leave the event given last; merge all again. */
 void reader_settle(struct kymo_ctf_reader *reader);
 int reader_resume(struct kymo_ctf_reader *reader, struct kymo_err *err);
