@@ -12,7 +12,8 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_events import Events, merged
-from lib_perfetto import BUILD, KYMO, SHARED, Checks, Reader, kymo, skip, table
+from lib_kernel import skip_without, with_tracefs
+from lib_perfetto import BUILD, KYMO, SHARED, Checks, Reader, kymo, table
 from lib_sched import BLOCKED, ON, beside
 
 ROBOT = os.path.join(BUILD, "robot/robot")
@@ -27,7 +28,7 @@ IRQS = f"""select s.ts + {OFFSET} ts, s.dur, t.name track, s.name from slice s j
            where t.name glob '*Irq Cpu *' and s.dur >= 0"""
 CPU_TIMES = "select start_ns, duration_ns, cpu_id, tid from cpu_times where tid != 0"
 FEW = 50    # stretches of threads; where less of them are whole in a recording, there is another one
-ATTEMPTS = 3
+ATTEMPTS = 10
 MOST = 30000    # events of a recording that are looked at: with others' page faults there may be many more
 
 
@@ -68,21 +69,24 @@ def made_up(check, reader, directory):
 # ---- recorded ----
 
 def record(directory, how):
-    """Return: the best recording of a few: in which nothing is lost, and much is whole."""
+    """Return: a recording in which nothing is lost; of a few such, the one in which the most is whole."""
     env = dict(os.environ, KYMO_DIR=os.path.join(directory, "run"))
     best = None
     for attempt in range(ATTEMPTS):
         trace = os.path.join(directory, f"trace{attempt}")
         done = subprocess.run([KYMO, "record", how, "-o", trace, "--", ROBOT, "--seconds", "0.3", "--domain",
                                str(100 + os.getpid() % 100)], capture_output=True, text=True, env=env, check=True)
-        if not os.path.isdir(os.path.join(trace, "kernel")):
-            skip(done.stderr)
+        skip_without(done.stderr)
         events = Events(trace, MOST)
-        quality = not events.gaps, min(len(events.slices), FEW) + min(sum(map(len, events.off.values())), FEW)
+        if events.gaps:
+            print(f"# {how}: events were lost; once more")
+            continue
+        quality = min(len(events.slices), FEW) + min(sum(map(len, events.off.values())), FEW)
         if best is None or quality > best[0]:
             best = quality, trace, events
-        if quality == (True, 2 * FEW):
+        if quality == 2 * FEW:
             break
+    assert best, f"{how}: events were lost in each of {ATTEMPTS} recordings"
     return best[1:]
 
 
@@ -98,7 +102,7 @@ def recorded(check, reader, directory, how, whose=None):
         return {row for row in map(tuple, rows) if tids is None or row[at] in tids}
 
     truth, theirs, ours = (chosen(rows, 3) for rows in (events.slices, sched, table(trace, f"{CPU_TIMES} and start_ns < {end}")))
-    check.ok(f"{how}: there are slices of CPUs", truth or events.gaps, (len(theirs), len(ours)))
+    check.ok(f"{how}: there are slices of CPUs", truth, (len(theirs), len(ours)))
     check.equal(f"{how}: all are in the tables", sorted(truth - ours)[:5], [])
     check.equal(f"{how}: and in Perfetto", sorted(truth - theirs)[:5], [])
     told, seen = (events.parts(chosen(rows, 2)) for rows in (table(trace, f"{OURS} and start_ns < {end}"), states))
@@ -106,9 +110,9 @@ def recorded(check, reader, directory, how, whose=None):
     check.equal(f"{how}: states of threads in {len(told)} times off their CPU", differ[:5], [])
     want, got = (collections.Counter(row for row in rows if sum(row[:2]) < events.last and events.is_whole(row[0], row[0] + row[1]))
                  for rows in (events.irqs.elements(), map(tuple, irqs)))
-    check.ok(f"{how}: there are interrupts", want or events.gaps)
+    check.ok(f"{how}: there are interrupts", want)
     check.equal(f"{how}: interrupts", sorted((want - got) + (got - want))[:5], [])
-    print(f"# {how}: {len(truth)} slices, {len(told)} times off, {sum(want.values())} interrupts; lost in {len(events.gaps)} places")
+    print(f"# {how}: {len(truth)} slices, {len(told)} times off, {sum(want.values())} interrupts")
 
 
 def traced(trace):
@@ -117,6 +121,7 @@ def traced(trace):
 
 
 def main():
+    with_tracefs(__file__)
     check = Checks()
     with tempfile.TemporaryDirectory() as scratch:
         reader = Reader(scratch)

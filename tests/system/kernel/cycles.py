@@ -11,9 +11,10 @@ import subprocess
 import sys
 import tempfile
 
-BUILD = os.environ["KYMO_BUILD"]
-KYMO = os.path.join(BUILD, "bin", "kymo")
-ROBOT = os.path.join(BUILD, "robot", "robot")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_kernel import skip_without, with_tracefs
+from lib_test import KYMO, ROBOT, skip
+
 EVENT = re.compile(r"\[(\d+)\.(\d{9})\] .* (cpu-c\w+): \{[^}]*\}, \{ tid = (\d+), ns = (\d+), count = (\d+) \}")
 
 
@@ -75,14 +76,11 @@ def check(trace, counter):
 
 def main(directory):
     trace, said = record(directory, "counted", "--cycles")
-    if "recording without them" in said:
-        print("skipped: no kernel events for this user here")
-        return 77
+    skip_without(said)
     with open(os.path.join(trace, "kymo.json"), encoding="utf-8") as file:
         counter = json.load(file)["kernel"]["counter"]
     if counter is None:
-        print("skipped: no counter can be had beside tracefs")
-        return 77
+        skip("no counter of perf is available beside tracefs")
     assert (counter == "cpu-clock") == ("no CPU cycles: " in said), (counter, said)
     rows = check(trace, counter)
     late = json.loads(kymo("report", trace, "--section", "cycles", "--format", "json", "--begin", "+300ms", "--node", "/imu_driver"))
@@ -90,9 +88,9 @@ def main(directory):
     plain, _ = record(directory, "plain", "--kernel")
     told = kymo("report", plain, "--section", "cycles")
     assert "kymo record --cycles" in told and not stretches(plain), told
-    return 0
 
 
 if __name__ == "__main__":
+    with_tracefs(__file__)
     with tempfile.TemporaryDirectory() as private:
-        sys.exit(main(private))
+        main(private)

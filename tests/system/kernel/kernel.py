@@ -10,11 +10,11 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 
-BUILD = os.environ["KYMO_BUILD"]
-KYMO = os.path.join(BUILD, "bin", "kymo")
-ROBOT = os.path.join(BUILD, "robot/robot")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_kernel import lossless_tasks, skip_without, until_recorded, with_tracefs
+from lib_test import KYMO, ROBOT, lossless, until, until_lossless
+
 SLEEPS = 300
 NAPS = f"import time\nfor i in range({SLEEPS}): time.sleep(0.001)"
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
@@ -40,10 +40,8 @@ def record(directory, *before, wait=None, how="--kernel-all"):
 
 def naps(trace):
     """A program that sleeps; who it is, and how often it was switched off, by the kernel. None: it began or ended outside."""
-    deadline = time.monotonic() + 60
-    while not all(os.path.exists(os.path.join(trace, *there)) for there in (("kernel", "metadata"), ("ust",))) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    time.sleep(0.1)     # the rings run as soon as the metadata are there; nothing waits for it
+    until("a traced program", lambda: os.path.exists(os.path.join(trace, "ust")))
+    until_recorded(trace)
     with subprocess.Popen([sys.executable, "-c", NAPS]) as child:
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = status
@@ -63,6 +61,10 @@ def all_there(directory):
     lost = re.search(r"(\d+) of the kernel's events were lost", said)
     assert discarded == int(lost[1] if lost else 0), (discarded, said)
     assert told and int(told[1]) == len(lines), (said, len(lines))
+    with open(os.path.join(trace, "kymo.json"), encoding="utf-8") as file:
+        kernel = json.load(file)["kernel"]
+    assert (kernel["recorded"], kernel["lost"], kernel["left_out"], kernel["threads"]) == (len(lines), discarded, 0, "all"), kernel
+    lossless(discarded)
     listed = json.loads(subprocess.run([KYMO, "list", os.path.join(trace, "kernel"), "--format", "json"], capture_output=True,
                                        check=True).stdout)
     assert listed, listed
@@ -70,18 +72,15 @@ def all_there(directory):
     assert names["sched_switch"] and names["sched_waking"] and names["irq_softirq_entry"], names
     off = sum(f"prev_tid = {pid}," in line for line in lines)
     # The switch at its very end is one that nobody can count any more.
-    assert lost or switches <= off <= switches + 1, (off, switches)
-    assert lost or off > SLEEPS, off
+    assert switches <= off <= switches + 1, (off, switches)
+    assert off > SLEEPS, off
     woken = sum(f" tid = {pid}," in line and "sched_waking" in line for line in lines)
-    assert lost or woken >= SLEEPS, woken      # on an idle CPU they are not all delivered
+    assert woken >= SLEEPS, woken
     times = [line.split("]")[0] for line in lines]
     assert times == sorted(times)
-    with open(os.path.join(trace, "kymo.json"), encoding="utf-8") as file:
-        kernel = json.load(file)["kernel"]
-    assert (kernel["recorded"], kernel["lost"], kernel["left_out"], kernel["threads"]) == (len(lines), discarded, 0, "all"), kernel
     info = json.loads(subprocess.run([KYMO, "info", trace, "--format", "json"], capture_output=True, check=True).stdout)
     assert f'"kernel_recorded": {len(lines)}' in json.dumps(info), info
-    print(f"{len(lines)} events, {off} switches of a thread with {switches} by its own count, lost: {discarded}")
+    print(f"{len(lines)} events, {off} switches of a thread with {switches} by its own count")
 
 
 def kymo(directory, *words):
@@ -118,14 +117,15 @@ def chosen(directory):
     assert said["kernel_events"] == len(lines) and said["kernel_lost"] == discarded, (said, len(lines), discarded)
     assert said["kernel_left_out"] > 0 and said["events"] == 0, said
     _, child, switches = re.search(r"(switches) (\d+) (\d+)", done.stdout).groups()
-    off, lossy = {}, discarded != 0
+    lossless_tasks(discarded, done.stderr)
+    off = {}
     family = re.search(r"tids (.*)", done.stdout)[1].split()
     for tid in family:
         off[tid] = sum(f"prev_tid = {tid}," in line for line in lines)
         born = any("sched_process_fork" in line and f"child_tid = {tid} " in line for line in lines)
-        assert off[tid] > SLEEPS or lossy, off
-        assert born or lossy or tid == family[0], tid      # the first one was made by who records
-    assert lossy or int(switches) <= off[child] <= int(switches) + 100, (switches, off[child])
+        assert off[tid] > SLEEPS, off
+        assert born or tid == family[0], tid      # the first one was made by who records
+    assert int(switches) <= off[child] <= int(switches) + 100, (switches, off[child])
     awake = [line for line in lines if "sched_waking" in line and f" tid = {beside.pid}," in line]
     assert not awake, awake[:3]
     # With nothing traced it is a trace of the kernel's events only; and of nobody at all it is none.
@@ -151,10 +151,8 @@ def killed(directory):
 
     def other(name):
         made = subprocess.Popen([KYMO, "record", "--kernel-all", "-q", "-o", os.path.join(directory, name)], env=run)
-        deadline = time.monotonic() + 60
-        while not os.path.exists(os.path.join(directory, name, "kernel", "channel0_0")):
-            assert made.poll() is None and time.monotonic() < deadline
-            time.sleep(0.01)
+        until("the kernel's stream", lambda: made.poll() is not None or os.path.exists(os.path.join(directory, name, "kernel", "channel0_0")))
+        assert made.poll() is None, made.returncode
         return made, os.path.join(instances, f"kymo-{made.pid}")
 
     dead, left = other("dead")
@@ -207,25 +205,22 @@ def flight(directory):
     env = dict(os.environ, KYMO_DIR=os.path.join(directory, "other"))
     whole = os.path.join(directory, "whole")
     with subprocess.Popen([KYMO, "record", "--kernel-all", "-q", "-o", whole], env=env, stderr=subprocess.DEVNULL) as other:
-        deadline = time.monotonic() + 60
-        while not os.path.exists(os.path.join(whole, "kernel", "channel0_0")) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        time.sleep(0.1)
+        until_recorded(whole)
         done, trace = kymo(directory, "--kernel", "--flight", "700ms", "--trigger", "callback > 15ms", "--post", "50ms", "--snapshots",
                            "2", "--", ROBOT, "--seconds", "30", "--domain", str(100 + os.getpid() % 100))
         other.terminate()
     assert done.returncode == 0 and "kernel: " in done.stderr, done
-    lossy = events(whole)[1] != 0 or "were lost" in done.stderr
+    lossless(events(whole)[1], "events of the whole")
+    lossless("were lost" in done.stderr, "(some) events of the snapshots")
     for snapshot in "1", "2":
         path = os.path.join(trace, snapshot)
         with open(os.path.join(path, "kymo.json"), encoding="utf-8") as file:
             tids = {str(thread["tid"]) for process in json.load(file)["processes"] for thread in process["threads"]}
         part, full = switches(path, tids), switches(whole, tids)
-        lossy = lossy or events(path)[1] != 0
-        assert lossy or sum(map(len, part.values())) > 50, part
+        assert sum(map(len, part.values())) > 50, part
         for cpu, pairs in part.items():
             at = [i for i in range(len(full[cpu])) if full[cpu][i:i + len(pairs)] == pairs]
-            assert at or lossy, (snapshot, cpu, len(pairs), len(full[cpu]))
+            assert at, (snapshot, cpu, len(pairs), len(full[cpu]))
         its, discarded = events(path)
         times = [line.split("]")[0] for line in its]
         assert times == sorted(times)
@@ -238,26 +233,28 @@ def flight(directory):
 
 
 def patiently(test):
-    """On a busy machine the kernel's rings may run later than the program that is looked at, and virtual machines hide switches."""
+    """Some virtual machines hide switches now and then, which no test can see: of three runs one must be whole."""
     for attempt in range(3):
         try:
-            with tempfile.TemporaryDirectory() as private:
-                return test(private)
+            return until_lossless(test)
         except AssertionError as error:
             if attempt == 2:
                 raise
             print("once more:", repr(error))
 
 
-if __name__ == "__main__":
-    for test in all_there, chosen, other_source, killed, flight, nobody, not_allowed:
-        with tempfile.TemporaryDirectory() as private:
-            if test is all_there:
-                probe, heard, _ = record(os.path.join(private, ""))
-                if "recording without them" in heard:
-                    print("skipped:", heard)
-                    sys.exit(77)
-                subprocess.run(["rm", "-rf", probe], check=True)
+def main():
+    with_tracefs(__file__)
+    with tempfile.TemporaryDirectory() as private:
+        skip_without(record(private)[1])
+    for test in all_there, chosen, other_source, flight:
+        patiently(test)
+    for test in killed, nobody, not_allowed:
         if test is not_allowed and os.geteuid() != 0:
             continue
-        patiently(test)
+        with tempfile.TemporaryDirectory() as private:
+            test(private)
+
+
+if __name__ == "__main__":
+    main()

@@ -10,11 +10,10 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_kernel import skip_without, with_tracefs
 from lib_send import KymoRelay, RELAYS
-from lib_numbers import KYMO
+from lib_test import KYMO, ROBOT
 
-BUILD = os.environ["KYMO_BUILD"]
-ROBOT = os.path.join(BUILD, "robot/robot")
 KERNEL = re.compile(r"sched_|irq_|fault")
 
 
@@ -81,12 +80,11 @@ def live(directory):
 
 
 if __name__ == "__main__":
+    with_tracefs(__file__)
     with tempfile.TemporaryDirectory() as private:
         probe = subprocess.run([KYMO, "record", "--kernel-all", "-d", "1ms", "-o", os.path.join(private, "probe")], capture_output=True,
                                text=True, check=False, env=dict(os.environ, KYMO_DIR=os.path.join(private, "run")))
-    if "recording without them" in probe.stderr:
-        print("skipped:", probe.stderr)
-        sys.exit(77)
+    skip_without(probe.stderr)
     for name in RELAYS:
         with tempfile.TemporaryDirectory() as private:
             stored(private, name)

@@ -4,6 +4,7 @@
 """`kymo record --syscalls`: the system calls of tests/tools/syscalls.c are those that it makes, by number and by name, also as
 strace(1) counts them; and of no other program."""
 import collections
+import functools
 import json
 import os
 import re
@@ -12,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 
-BUILD = os.environ["KYMO_BUILD"]
-SHARED = os.path.join(os.environ["KYMO_SOURCE"], "..", "shared")
-KYMO = os.path.join(BUILD, "bin", "kymo")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_kernel import lossless_tasks, skip_without, with_tracefs
+from lib_test import BUILD, KYMO, SHARED, skip, until_lossless
+
 CALLS = os.path.join(BUILD, "tests", "syscalls")
 ROUNDS = 20
 EDGE = 4        # calls that may be on the wrong side of the begin or end of a run: it is told by another clock than the kernel's
@@ -71,11 +73,9 @@ def recorded(directory, source):
     for parent, child in FORK.findall(read.stdout):
         family |= {child} if parent in family else set()
     # A sanitizer has threads of its own.
-    assert kernel["lost"] or (others and others <= family), (others, family)
-    if kernel["lost"]:
-        print("lost:", kernel["lost"], said)
-        assert entries["getppid"] <= PARENTS * ROUNDS and entries["read"] <= ROUNDS and entries["close"] <= ROUNDS, entries
-        return trace
+    assert entries["getppid"] <= PARENTS * ROUNDS and entries["read"] <= ROUNDS and entries["close"] <= ROUNDS, entries
+    lossless_tasks(kernel["lost"], said)
+    assert others and others <= family, (others, family)
     assert {n: entries[n] for n in ("getppid", "read", "close")} == {"getppid": PARENTS * ROUNDS, "read": ROUNDS, "close": ROUNDS}, \
         entries
     assert entries["futex"] >= ROUNDS and "unknown" not in entries, entries
@@ -96,9 +96,7 @@ def check_lint(directory):
     trace, said = record(directory, *([] if SANITIZED else ["--malloc"]), name="lint")
     rows, looked_at = lint(trace)
     assert looked_at.endswith("system calls"), looked_at
-    if "were lost" in said:
-        print("lost:", said)
-        return
+    lossless_tasks("were lost" in said, said)
     malloc = "mutexes" in looked_at     # not with a sanitizer
     assert malloc == (("lock", None, 4) in rows), rows
     expected = {("system_call", "getppid", 2): (5, 5), ("system_call", "read", 3): (1, 1), ("system_call", "getppid", "control:step"): (2, 2),
@@ -205,15 +203,15 @@ def main(directory):
     probe, said = record(directory, name="probe")
     if "recording without them" in said or "does not have the tracepoints of system calls" in said:
         assert not os.path.exists(os.path.join(probe, "kernel")) or not accounts(probe)["kernel"]["syscalls"], said
-        print("skipped:", said)
-        return 77
+        skip_without(said)
+        skip("this kernel has no tracepoints of system calls")
     for source in accounts(probe)["kernel"]["source"], "perf_event_open":
-        recorded(directory, source)
-    check_lint(directory)
+        until_lossless(functools.partial(recorded, source=source))
+    until_lossless(check_lint)
     as_strace(directory)
-    return 0
 
 
 if __name__ == "__main__":
+    with_tracefs(__file__)
     with tempfile.TemporaryDirectory() as private:
-        sys.exit(main(private))
+        main(private)

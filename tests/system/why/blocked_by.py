@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread, kernel
+# needs: one-thread
 """What callbacks waited for before they began, and behind whom: the tables and the report against a reading that compares each run with
 all others, over traces of ROS 2 with executors of one thread and of several, and of a recorded program whose groups are known."""
 import collections

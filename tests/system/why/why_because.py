@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread, kernel
+# needs: one-thread
 """Why those took their time behind whom an instance was queued: `because` adds up to each queued part, and is what a made-up
 schedule, which a trace of ROS 2 is read with, did in just that time. The sentence names what was much of it, once for each who."""
 import collections

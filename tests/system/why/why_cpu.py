@@ -11,6 +11,9 @@ import tempfile
 import time
 import traceback
 
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_kernel import skip_without, with_tracefs
+from lib_test import skip
 from why import KYMO, ROBOT, adds_up, kymo, read
 
 BURST_S = 0.15
@@ -30,37 +33,31 @@ def main(directory):
     for attempt in range(ATTEMPTS):
         trace = os.path.join(directory, f"trace{attempt}")
         hog = record(directory, trace)
-        if not hog:
-            return 77
         try:
             names_hog(trace, hog)
             as_lttng(trace)
             names_hog(trace, hog)
-            return 0
+            return
         except AssertionError:
             if attempt == ATTEMPTS - 1:
                 raise
             traceback.print_exc()
-    return 1
 
 
 def record(directory, trace):
-    """Return: who had the robot's CPU; None: it cannot be, or there are no events of the kernel."""
+    """Return: who had the robot's CPU."""
     cpu = min(os.sched_getaffinity(0))
     with subprocess.Popen([sys.executable, "-c", HOG.format(cpu=cpu, burst=BURST_S)], stderr=subprocess.PIPE, text=True) as hog:
         time.sleep(0.2)     # only to tell why it ended at once
         if hog.poll() is not None:
-            print("skipped:", hog.stderr.read())
-            return None
+            skip("no real-time priority here: " + hog.stderr.read().splitlines()[-1])
         try:
             said = subprocess.run(["taskset", "-c", str(cpu), KYMO, "record", "--kernel", "-o", trace, "--", ROBOT, "--seconds", "2.5",
                                    "--domain", str(100 + os.getpid() % 100)], capture_output=True, text=True, check=True,
                                   env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run"))).stderr
         finally:
             hog.kill()
-    if "recording without them" in said:
-        print("skipped:", said)
-        return None
+    skip_without(said)
     return f"hog ({hog.pid})"
 
 
@@ -97,5 +94,6 @@ def names_hog(trace, hog):
 
 
 if __name__ == "__main__":
+    with_tracefs(__file__)
     with tempfile.TemporaryDirectory() as private:
-        sys.exit(main(private))
+        main(private)

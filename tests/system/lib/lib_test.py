@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests in Python share: where things are, waiting, skipping, and running again what a busy machine spoiled."""
+import os
+import sys
+import tempfile
+import time
+
+SOURCE = os.environ.get("KYMO_SOURCE") or os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+BUILD = os.environ.get("KYMO_BUILD") or os.path.join(SOURCE, "build")
+SHARED = os.environ.get("KYMO_SHARED") or os.path.join(SOURCE, "..", "shared")     # traces and oracles beside the checkout
+KYMO = os.path.join(BUILD, "bin", "kymo")
+TESTS = os.path.join(BUILD, "tests")                                               # the programs of tests/tools
+ROBOT = os.path.join(BUILD, "robot", "robot")
+
+
+class Lost(Exception):
+    """Events were lost in a run, which therefore proves nothing."""
+
+
+def skip(reason):
+    """End the test as skipped. test.sh adds up the reasons."""
+    print(f"skipped: {reason}")
+    sys.exit(77)
+
+
+def until(what, condition, seconds=60):
+    """Wait for condition() to be true and return its value. The test fails after @seconds."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"waited {seconds} s for {what}"
+        time.sleep(0.01)
+
+
+def lossless(lost, what="events"):
+    """To be called by a run of until_lossless() as soon as it knows how many events were lost."""
+    if lost:
+        raise Lost(f"{lost} {what} were lost")
+
+
+def until_lossless(run, tries=10):
+    """Call run(directory), with a new directory each time, until no event was lost in it. Return its value.
+
+    A machine that does something else lets rings run over now and then. Such a run can't be judged, so it is repeated, and the
+    test fails if every run lost events: a test that asserts nothing must not pass."""
+    for attempt in range(1, tries + 1):
+        with tempfile.TemporaryDirectory() as private:
+            try:
+                return run(private)
+            except Lost as lost:
+                print(f"{getattr(run, '__name__', 'run')}, run {attempt} of {tries}: {lost}", flush=True)
+    raise AssertionError(f"events were lost in each of {tries} runs")
