@@ -77,7 +77,7 @@ static void work(struct fuzz *fuzz, uint64_t ns)
 		begin(fuzz);
 	}
 	/* As if both connections took all of it. */
-	fuzz->send.control.used = fuzz->send.data.used = 0;
+	fuzz->send.producer.control.used = fuzz->send.producer.data.used = 0;
 }
 
 static void answer(struct fuzz *fuzz, const uint8_t *bytes, size_t size)

@@ -19,8 +19,8 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "relay/producer/producer.h"
 #include "relay/send/spool.h"
-#include "relay/wire/wire.h"
 
 enum send_state {
 	SEND_OFFLINE, SEND_VERSION, SEND_CONFIGURE, SEND_STORED, SEND_CREATE, SEND_CHUNK, SEND_READY, SEND_ENDING,
@@ -37,9 +37,7 @@ struct send_trace {
 	uint32_t id;
 	uint8_t uuid[16];
 	char name[NAME_MAX + 1];
-	/* At the present relay: */
-	bool asked, has_handle;
-	uint64_t handle;		/* of the metadata stream */
+	struct producer_stream at;	/* the metadata stream at the present relay */
 };
 
 struct send_stream {
@@ -59,8 +57,8 @@ struct send_stream {
 	uint64_t lost_least;		/* what is before it was sent in an earlier session */
 	uint64_t lost_known;		/* entries that the present session, or the one before, told of */
 	/* At the present relay: */
-	bool asked, has_handle, announced, closed;
-	uint64_t handle;
+	struct producer_stream at;
+	bool announced, closed;
 	uint64_t next_seq, stored_seq;	/* packets sent, known to be stored */
 	uint64_t asked_seq;		/* if pending: DATA_PENDING asks for packets before this */
 	bool pending;			/* it has not said 0 yet */
@@ -74,36 +72,25 @@ struct send_place {
 	uint64_t at[SPOOL_LOGS];
 };
 
-/* A reply that is to come. */
-struct send_reply {
-	uint32_t command;
-	struct send_stream *stream;	/* ADD_STREAM, DATA_PENDING */
-	struct send_trace *trace;	/* ADD_STREAM of metadata */
-};
-
 struct send {
 	struct send_options options;
 	struct spool *spool;
 	enum send_state state;
-	unsigned minor;			/* agreed */
-	uint64_t session, created_s, begun_ns;
+	/*
+	 * What its two connections carry. The caller sends and empties producer.control and producer.data; with datagrams, data
+	 * has for each of them its u32 size (of this machine) and its bytes.
+	 */
+	struct producer producer;
+	uint64_t created_s, begun_ns;
 	uint64_t flags;			/* of GET_CONFIGURATION: what the relay understands */
-	char *path;			/* what the relay calls the session; NULL: it was not said */
-	bool path_is_new;
+	bool path_is_new;		/* producer.path: the relay has named the session */
 	char *old_path;			/* of the session that was cut off; NULL: there is none */
 	bool old_pending;		/* it has to be asked for again */
 	uint64_t old_at;		/* when */
 	uint8_t uuid[16];		/* who we are: not nil */
-	/* To be taken by the caller. data: with datagrams, u32 size (of this machine) and the datagram, one behind the other. */
-	struct wire_out control, data;
-	uint8_t *input;			/* of a reply that is not complete */
-	size_t input_size, input_room;
-	struct send_reply *reply;	/* [reply_count] from reply_first on, in a ring of reply_room */
-	unsigned reply_first, reply_count, reply_room;
 	struct send_trace **trace;
 	struct send_stream **stream;
 	unsigned trace_count, stream_count;	/* by id */
-	unsigned waiting;		/* ADD_STREAM without a reply */
 	unsigned unannounced;		/* streams that viewers do not know of */
 	struct send_place sent, stored;
 	struct send_place round;	/* of the DATA_PENDING that are out */

@@ -13,8 +13,8 @@
 void send_keep_old(struct send *send)
 {
 	free(send->old_path);
-	send->old_path = send->path;
-	send->path = NULL;
+	send->old_path = send->producer.path;
+	send->producer.path = NULL;
 	for (unsigned i = 0; i < send->stream_count; i++) {
 		struct send_stream *stream = send->stream[i];
 
@@ -36,10 +36,10 @@ void send_put_stored(struct send *send, const struct send_stream *stream, const 
 	};
 
 	memcpy(stored.sessiond_uuid, send->uuid, sizeof(stored.sessiond_uuid));
-	wire_put_stored(&send->control, &stored);
-	wire_add_bytes(&send->control, path, stored.session_size);
-	wire_add_bytes(&send->control, stream->trace->name, stored.path_size);
-	wire_add_bytes(&send->control, stream->name, stored.channel_size);
+	wire_put_stored(&send->producer.control, &stored);
+	wire_add_bytes(&send->producer.control, path, stored.session_size);
+	wire_add_bytes(&send->producer.control, stream->trace->name, stored.path_size);
+	wire_add_bytes(&send->producer.control, stream->name, stored.channel_size);
 }
 
 unsigned send_ask_old(struct send *send)
@@ -52,7 +52,7 @@ unsigned send_ask_old(struct send *send)
 	for (unsigned i = 0; i < send->stream_count; i++) {
 		if (!send->stream[i]->ask_old)
 			continue;
-		send_request(send, WIRE_STORED, send_stored_size(send->stream[i], send->old_path), send->stream[i], NULL);
+		producer_request(&send->producer, WIRE_STORED, send_stored_size(send->stream[i], send->old_path), send->stream[i]);
 		send_put_stored(send, send->stream[i], send->old_path);
 		asked++;
 	}
@@ -61,7 +61,7 @@ unsigned send_ask_old(struct send *send)
 
 void send_begin_if_asked(struct send *send)
 {
-	if (send->state == SEND_STORED && send->reply_count == 1 && !send->old_pending)
+	if (send->state == SEND_STORED && send->producer.queue_count == 1 && !send->old_pending)
 		send_create(send);
 }
 
@@ -92,7 +92,7 @@ int send_adopt(struct send *send, const uint8_t uuid[16], const char *path, stru
 	if (send_meet(send, err) < 0)
 		return -1;
 	memcpy(send->uuid, uuid, sizeof(send->uuid));
-	send->path = *path ? strdup(path) : NULL;
+	send->producer.path = *path ? strdup(path) : NULL;
 	send_keep_old(send);
 	send->sent.at[SPOOL_RUN] = send->stored.at[SPOOL_RUN] = stored.position;
 	send->lost_packets = stored.lost_packets;

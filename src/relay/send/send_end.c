@@ -31,7 +31,7 @@ static void beacon(struct send *send, struct send_stream *stream)
 {
 	const struct ctf_index_entry entry = { .timestamp_end = send->horizon_ns, .stream_id = stream->class };
 
-	send_index(send, stream, stream->next_seq - 1, &entry);
+	producer_index(&send->producer, &stream->at, stream->next_seq - 1, &entry);
 }
 
 /* A relay of kymo's gets one message for all. */
@@ -43,13 +43,13 @@ static void synchronise(struct send *send)
 		sync.count += is_idle(send, send->stream[i]);
 	if (!sync.count)
 		return;
-	send_request(send, WIRE_SYNC, WIRE_SIZE_sync + (size_t)sync.count * WIRE_SIZE_stream_seq, NULL, NULL);
-	wire_put_sync(&send->control, &sync);
+	producer_request(&send->producer, WIRE_SYNC, WIRE_SIZE_sync + (size_t)sync.count * WIRE_SIZE_stream_seq, NULL);
+	wire_put_sync(&send->producer.control, &sync);
 	for (unsigned i = 0; i < send->stream_count; i++) {
 		const struct send_stream *stream = send->stream[i];
 
 		if (is_idle(send, stream))
-			wire_put_stream_seq(&send->control, &(struct wire_stream_seq){ stream->handle, stream->next_seq - 1 });
+			wire_put_stream_seq(&send->producer.control, &(struct wire_stream_seq){ stream->at.handle, stream->next_seq - 1 });
 	}
 }
 
@@ -76,8 +76,7 @@ void send_beacons(struct send *send, uint64_t now_ns)
 
 static void ask(struct send *send, struct send_stream *stream)
 {
-	send_request(send, WIRE_DATA_PENDING, WIRE_SIZE_stream_seq, stream, NULL);
-	wire_put_stream_seq(&send->control, &(struct wire_stream_seq){ stream->handle, stream->asked_seq - 1 });
+	producer_stream_seq(&send->producer, WIRE_DATA_PENDING, &stream->at, stream->asked_seq - 1, stream);
 	send->asking_streams++;
 }
 
@@ -98,10 +97,9 @@ static void ask_for_more(struct send *send)
 	}
 }
 
-static void close_stream(struct send *send, uint64_t handle, uint64_t next_seq)
+static void close_stream(struct send *send, const struct producer_stream *stream, uint64_t next_seq)
 {
-	send_request(send, WIRE_CLOSE_STREAM, WIRE_SIZE_stream_seq, NULL, NULL);
-	wire_put_stream_seq(&send->control, &(struct wire_stream_seq){ handle, next_seq - 1 });
+	producer_stream_seq(&send->producer, WIRE_CLOSE_STREAM, stream, next_seq - 1, NULL);
 }
 
 /* Out of its chunk: viewers may read to its end. */
@@ -109,16 +107,16 @@ static void rotate_begin(struct send *send, uint32_t count)
 {
 	static const uint8_t padding[7];
 
-	send_request(send, WIRE_ROTATE_STREAMS, WIRE_SIZE_rotate + sizeof(padding) + 8 + (size_t)count * WIRE_SIZE_stream_seq,
-		     NULL, NULL);
-	wire_put_rotate(&send->control, &(struct wire_rotate){ .count = count });
-	wire_add_bytes(&send->control, padding, sizeof(padding));
-	wire_add(&send->control, 0, 8);
+	producer_request(&send->producer, WIRE_ROTATE_STREAMS,
+			 WIRE_SIZE_rotate + sizeof(padding) + 8 + (size_t)count * WIRE_SIZE_stream_seq, NULL);
+	wire_put_rotate(&send->producer.control, &(struct wire_rotate){ .count = count });
+	wire_add_bytes(&send->producer.control, padding, sizeof(padding));
+	wire_add(&send->producer.control, 0, 8);
 }
 
-static void rotate_one(struct send *send, uint64_t handle, uint64_t seq)
+static void rotate_one(struct send *send, const struct producer_stream *stream, uint64_t seq)
 {
-	wire_put_stream_seq(&send->control, &(struct wire_stream_seq){ handle, seq });
+	wire_put_stream_seq(&send->producer.control, &(struct wire_stream_seq){ stream->handle, seq });
 }
 
 /* Streams of threads and processes that are gone, when all of them is stored. */
@@ -127,14 +125,14 @@ static void close_ended(struct send *send)
 	for (unsigned i = 0; i < send->stream_count; i++) {
 		struct send_stream *stream = send->stream[i];
 
-		if (!stream->ended || stream->closed || !stream->has_handle || stream->stored_seq != stream->next_seq ||
+		if (!stream->ended || stream->closed || !stream->at.has_handle || stream->stored_seq != stream->next_seq ||
 		    send->stored.at[SPOOL_RUN] < stream->ended_at)
 			continue;
-		if (send_has_chunks(send)) {
+		if (producer_has_chunks(&send->producer)) {
 			rotate_begin(send, 1);
-			rotate_one(send, stream->handle, stream->next_seq);
+			rotate_one(send, &stream->at, stream->next_seq);
 		}
-		close_stream(send, stream->handle, stream->next_seq);
+		close_stream(send, &stream->at, stream->next_seq);
 		stream->closed = true;
 		stream->done = stream->class != CTF_CLASS_INIT;	/* names are needed again by who begins anew */
 	}
@@ -156,7 +154,7 @@ static void round_done(struct send *send)
 		stream->stored_discarded = stream->asked_discarded;
 	}
 	spool_release(send->spool, &send->round_counted);
-	if (send_has_chunks(send))
+	if (producer_has_chunks(&send->producer))
 		close_ended(send);
 }
 
@@ -203,8 +201,8 @@ int send_answered(struct send *send, struct send_stream *stream, uint32_t pendin
 		stream->pending = false;
 		stream->stored_seq = stream->asked_seq;
 	}
-	if (lost && stream->class != CTF_CLASS_INIT && send->path) {
-		send_ask_lost(send, stream, send->path);
+	if (lost && stream->class != CTF_CLASS_INIT && send->producer.path) {
+		send_ask_lost(send, stream, send->producer.path);
 		send->asking_streams++;
 	}
 	send_asked(send);
@@ -228,32 +226,32 @@ static void rotate_all(struct send *send)
 	uint32_t open = 0;
 
 	for (unsigned i = 0; i < send->stream_count; i++)
-		open += send->stream[i]->has_handle && !send->stream[i]->closed;
+		open += send->stream[i]->at.has_handle && !send->stream[i]->closed;
 	rotate_begin(send, open);
 	for (unsigned i = 0; i < send->stream_count; i++)
-		if (send->stream[i]->has_handle && !send->stream[i]->closed)
-			rotate_one(send, send->stream[i]->handle, send->stream[i]->next_seq);
+		if (send->stream[i]->at.has_handle && !send->stream[i]->closed)
+			rotate_one(send, &send->stream[i]->at, send->stream[i]->next_seq);
 	rotate_begin(send, send->trace_count);
 	for (unsigned i = 0; i < send->trace_count; i++)
-		rotate_one(send, send->trace[i]->handle, 0);
+		rotate_one(send, &send->trace[i]->at, 0);
 }
 
 static void close_all(struct send *send, uint64_t now_ns)
 {
 	const struct wire_close_chunk chunk = {
-		.chunk = SEND_CHUNK_ID, .closed_s = send->created_s + (now_ns - send->begun_ns) / 1000000000,
+		.chunk = PRODUCER_CHUNK_ID, .closed_s = send->created_s + (now_ns - send->begun_ns) / 1000000000,
 	};
 
-	if (send_has_chunks(send)) {
+	if (producer_has_chunks(&send->producer)) {
 		rotate_all(send);
-		send_request(send, WIRE_CLOSE_CHUNK, WIRE_SIZE_close_chunk, NULL, NULL);
-		wire_put_close_chunk(&send->control, &chunk);
+		producer_request(&send->producer, WIRE_CLOSE_CHUNK, WIRE_SIZE_close_chunk, NULL);
+		wire_put_close_chunk(&send->producer.control, &chunk);
 	}
 	for (unsigned i = 0; i < send->trace_count; i++)
-		close_stream(send, send->trace[i]->handle, 0);
+		close_stream(send, &send->trace[i]->at, 0);
 	for (unsigned i = 0; i < send->stream_count; i++)
-		if (send->stream[i]->has_handle && !send->stream[i]->closed)
-			close_stream(send, send->stream[i]->handle, send->stream[i]->next_seq);
+		if (send->stream[i]->at.has_handle && !send->stream[i]->closed)
+			close_stream(send, &send->stream[i]->at, send->stream[i]->next_seq);
 	send->state = SEND_CLOSING;
 }
 
@@ -267,10 +265,10 @@ void send_leave(struct send *send, uint64_t now_ns)
 	}
 	if (send->state == SEND_ENDING && send_is_all_stored(send) && !send->asking) {
 		if (!send->leave_at)
-			send->leave_at = send_has_chunks(send) ? now_ns : now_ns + LINGER_NS;
+			send->leave_at = producer_has_chunks(&send->producer) ? now_ns : now_ns + LINGER_NS;
 		if (now_ns >= send->leave_at)
 			close_all(send, now_ns);
 	}
-	if (send->state == SEND_CLOSING && !send->reply_count)
+	if (send->state == SEND_CLOSING && !send->producer.queue_count)
 		send->state = SEND_DONE;
 }

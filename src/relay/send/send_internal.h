@@ -5,24 +5,14 @@
 
 #include "relay/send/send.h"
 
-#define SEND_CHUNK_ID	0u		/* the only one */
-#define SEND_NO_SEQ	UINT64_MAX
-
 /* ---- send.c ---- */
-
-/** send_request() - the head of a request whose @size bytes follow, and whose reply is expected. */
-void send_request(struct send *send, uint32_t command, size_t size, struct send_stream *stream,
-		  struct send_trace *trace);
-
-/** send_has_chunks() - what came with 2.11: chunks, names of any length. */
-static inline bool send_has_chunks(const struct send *send)
-{
-	return send->minor >= 11;
-}
 
 /** send_stream_of(), send_trace_of() - by id; NULL: there is none. */
 struct send_stream *send_stream_of(const struct send *send, uint32_t id);
 struct send_trace *send_trace_of(const struct send *send, uint32_t id);
+
+/** send_session() - the session as it is created at the relay. */
+struct producer_session send_session(const struct send *send);
 
 /** send_create() - begin a session. */
 void send_create(struct send *send);
@@ -34,9 +24,6 @@ int send_logs(struct send *send, struct kymo_err *err);
 
 /** send_meet() - the traces and streams of the facts, sending nothing. Return: 0; -1 with @err. */
 int send_meet(struct send *send, struct kymo_err *err);
-
-/** send_index() - SEND_INDEX of @entry as packet @seq; a beacon has packet_size 0. */
-void send_index(struct send *send, struct send_stream *stream, uint64_t seq, const struct ctf_index_entry *entry);
 
 /* ---- send_again.c ---- */
 

@@ -30,8 +30,10 @@ static bool has_room(const struct send *send)
 {
 	const size_t most = send->options.datagrams ? DATAGRAMS_MOST : DATA_MOST;
 
-	return send->control.used < CONTROL_MOST && send->data.used < most && send->reply_count < REPLIES_MOST &&
-	       !send->control.failed && !send->data.failed;
+	const struct producer *producer = &send->producer;
+
+	return producer->control.used < CONTROL_MOST && producer->data.used < most && producer->queue_count < REPLIES_MOST &&
+	       !producer->control.failed && !producer->data.failed;
 }
 
 /* ---- traces and streams come ---- */
@@ -89,40 +91,11 @@ static struct send_stream *meet_stream(struct send *send, const struct spool_rec
 	return stream;
 }
 
-/* Before 2.11 the producer says where in the relay's directory a trace goes. */
-static void old_path(const struct send *send, const char *trace, char *path, size_t size)
+static void add_stream(struct send *send, const char *channel, const struct send_trace *trace, struct producer_stream *at)
 {
-	const time_t time = (time_t)send->created_s;
-	char date[32] = "";
-	struct tm tm;
+	const struct producer_session session = send_session(send);
 
-	if (localtime_r(&time, &tm))
-		(void)strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
-	(void)snprintf(path, size, "/%s/%s-%s//%s", send->options.host, send->options.session, date, trace);
-}
-
-static void add_stream(struct send *send, const char *channel, struct send_stream *stream, struct send_trace *trace)
-{
-	struct wire_add_stream_2_11 add = {
-		.channel_size = (uint32_t)strlen(channel) + 1,
-		.path_size = (uint32_t)strlen(trace->name) + 1,
-		.chunk = SEND_CHUNK_ID,
-	};
-	struct wire_add_stream_2_2 old = { 0 };
-
-	send->waiting++;
-	if (send_has_chunks(send)) {
-		send_request(send, WIRE_ADD_STREAM, WIRE_SIZE_add_stream_2_11 + add.channel_size + add.path_size, stream,
-			     stream ? NULL : trace);
-		wire_put_add_stream_2_11(&send->control, &add);
-		wire_add_bytes(&send->control, channel, add.channel_size);
-		wire_add_bytes(&send->control, trace->name, add.path_size);
-		return;
-	}
-	(void)snprintf(old.channel, sizeof(old.channel), "%s", channel);
-	old_path(send, trace->name, old.path, sizeof(old.path));
-	send_request(send, WIRE_ADD_STREAM, WIRE_SIZE_add_stream_2_2, stream, stream ? NULL : trace);
-	wire_put_add_stream_2_2(&send->control, &old);
+	producer_add_stream(&send->producer, &session, channel, trace->name, at);
 }
 
 static int on_trace(struct send *send, const struct spool_record *record)
@@ -131,9 +104,8 @@ static int on_trace(struct send *send, const struct spool_record *record)
 
 	if (!trace)
 		return -1;
-	if (!trace->asked)
-		add_stream(send, "metadata", NULL, trace);
-	trace->asked = true;
+	if (!trace->at.asked)
+		add_stream(send, "metadata", trace, &trace->at);
 	return 1;
 }
 
@@ -143,10 +115,9 @@ static int on_stream(struct send *send, const struct spool_record *record)
 
 	if (!stream)
 		return -1;
-	if (stream->asked || stream->done)
+	if (stream->at.asked || stream->done)
 		return 1;
-	add_stream(send, stream->name, stream, stream->trace);
-	stream->asked = true;
+	add_stream(send, stream->name, stream->trace, &stream->at);
 	send->unannounced++;
 	return 1;
 }
@@ -163,40 +134,22 @@ static int on_metadata(struct send *send, const struct spool_record *record)
 
 	if (!trace)
 		return -1;
-	if (!trace->has_handle)
+	if (!trace->at.has_handle)
 		return 0;
 	memcpy(head.uuid, trace->uuid, sizeof(head.uuid));
-	send_request(send, WIRE_SEND_METADATA, WIRE_SIZE_metadata + size, NULL, NULL);
-	wire_put_metadata(&send->control, &(struct wire_metadata){ .stream = trace->handle });
-	wire_add_bytes(&send->control, &head, sizeof(head));
-	wire_add_bytes(&send->control, send->body, record->size);
+	producer_metadata(&send->producer, &trace->at, size);
+	wire_add_bytes(&send->producer.control, &head, sizeof(head));
+	wire_add_bytes(&send->producer.control, send->body, record->size);
 	return 1;
 }
 
 /* ---- packets ---- */
 
-void send_index(struct send *send, struct send_stream *stream, uint64_t seq, const struct ctf_index_entry *entry)
-{
-	const bool more = send->minor >= 8;
-
-	send_request(send, WIRE_SEND_INDEX, WIRE_SIZE_index_2_4 + (more ? WIRE_SIZE_index_2_8 : 0), NULL, NULL);
-	wire_put_index_2_4(&send->control, &(struct wire_index_2_4){
-		.stream = stream->handle, .seq = seq, .packet_size = entry->packet_size,
-		.content_size = entry->content_size, .timestamp_begin = entry->timestamp_begin,
-		.timestamp_end = entry->timestamp_end, .events_discarded = entry->events_discarded,
-		.stream_class = entry->stream_id,
-	});
-	if (more)
-		wire_put_index_2_8(&send->control, &(struct wire_index_2_8){
-			entry->stream_instance_id, entry->packet_seq_num,
-		});
-}
-
 /* One that is too large for them is lost: its index says so. */
 static void put_datagrams(struct send *send, const struct send_stream *stream, const void *bytes, uint32_t size)
 {
 	const struct datagram_cut whole = {
-		.cookie = send->cookie, .stream = stream->handle, .seq = stream->next_seq, .bytes = bytes, .size = size,
+		.cookie = send->cookie, .stream = stream->at.handle, .seq = stream->next_seq, .bytes = bytes, .size = size,
 	};
 	const unsigned copies = stream->class == CTF_CLASS_INIT ? FACT_COPIES : 1;
 
@@ -207,24 +160,24 @@ static void put_datagrams(struct send *send, const struct send_stream *stream, c
 		while ((rc = datagram_cut(&cut, &send->piece)) > 0) {
 			const uint32_t length = (uint32_t)send->piece.used;
 
-			wire_add_bytes(&send->data, &length, sizeof(length));
-			wire_add_bytes(&send->data, send->piece.bytes, length);
+			wire_add_bytes(&send->producer.data, &length, sizeof(length));
+			wire_add_bytes(&send->producer.data, send->piece.bytes, length);
 		}
-		send->data.failed |= rc < 0;
+		send->producer.data.failed |= rc < 0;
 	}
 }
 
 static void put_data(struct send *send, const struct send_stream *stream, const void *bytes, uint32_t size)
 {
-	wire_put_data(&send->data, &(struct wire_data){ .stream = stream->handle, .seq = stream->next_seq, .size = size });
-	wire_add_bytes(&send->data, bytes, size);
+	producer_data(&send->producer, &stream->at, stream->next_seq, size);
+	wire_add_bytes(&send->producer.data, bytes, size);
 }
 
 static void put_packet(struct send *send, struct send_stream *stream, const struct ctf_index_entry *entry,
 		       const void *bytes, uint32_t size)
 {
 	(send->options.datagrams ? put_datagrams : put_data)(send, stream, bytes, size);
-	send_index(send, stream, stream->next_seq, entry);
+	producer_index(&send->producer, &stream->at, stream->next_seq, entry);
 	stream->next_seq++;
 	stream->discarded = entry->events_discarded;
 	stream->instance = entry->stream_instance_id;
@@ -256,9 +209,9 @@ static bool put_front(struct send *send, struct send_stream *stream, const struc
 /* Viewers learn of all streams that were asked for by now, at once. */
 static void announce(struct send *send)
 {
-	send_request(send, WIRE_STREAMS_SENT, 0, NULL, NULL);
+	producer_request(&send->producer, WIRE_STREAMS_SENT, 0, NULL);
 	for (unsigned i = 0; i < send->stream_count; i++)
-		send->stream[i]->announced |= send->stream[i]->asked;
+		send->stream[i]->announced |= send->stream[i]->at.asked;
 	send->unannounced = 0;
 }
 
@@ -275,7 +228,7 @@ static int on_packet(struct send *send, const struct spool_record *record)
 		send_count_lost(send, stream, record);
 		return 1;
 	}
-	if (!stream->has_handle)
+	if (!stream->at.has_handle)
 		return 0;
 	if (!stream->announced)
 		announce(send);

@@ -34,8 +34,8 @@ int send_on_datagrams(struct send *send, struct wire_in *in, struct kymo_err *er
 
 void send_ask_lost(struct send *send, struct send_stream *stream, const char *path)
 {
-	send_request(send, WIRE_LOST, WIRE_SIZE_lost + send_stored_size(stream, path), stream, NULL);
-	wire_put_lost(&send->control, &(struct wire_lost){ stream->lost_known });
+	producer_request(&send->producer, WIRE_LOST, WIRE_SIZE_lost + send_stored_size(stream, path), stream);
+	wire_put_lost(&send->producer.control, &(struct wire_lost){ stream->lost_known });
 	send_put_stored(send, stream, path);
 }
 
@@ -83,7 +83,7 @@ int send_on_lost(struct send *send, struct send_stream *stream, struct wire_in *
 			return err_no_memory(err);
 	stream->lost_known += reply.count;
 	if (reply.count == WIRE_LOST_MAX) {
-		send_ask_lost(send, stream, send->state == SEND_STORED ? send->old_path : send->path);
+		send_ask_lost(send, stream, send->state == SEND_STORED ? send->old_path : send->producer.path);
 		return 0;
 	}
 	if (send->state == SEND_STORED)

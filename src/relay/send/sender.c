@@ -47,7 +47,7 @@ void sender_note(struct sender *sender)
 	for (unsigned i = 0; i < sizeof(sender->send.uuid); i++)
 		(void)snprintf(uuid + 2 * i, 3, "%02x", sender->send.uuid[i]);
 	(void)snprintf(text, sizeof(text), "%s\n%s\n%s\n%s\n%s\n", relay, sender->options.send.host,
-		       sender->options.send.session, uuid, sender->send.path ? sender->send.path : "");
+		       sender->options.send.session, uuid, sender->send.producer.path ? sender->send.producer.path : "");
 	(void)spool_note(sender->spool, text);		/* else nobody goes on with it */
 }
 

@@ -7,14 +7,12 @@
 #include <time.h>
 #include <uv.h>
 
-#include "relay/link/link.h"
+#include "relay/producer/producer_link.h"
 #include "relay/send/send_datagrams.h"
 #include "relay/send/sender.h"
 
 #define SENDER_BACKOFF_LEAST_MS 100u
 #define SENDER_NEWS_MAX	512
-
-enum end { CONTROL, DATA, ENDS };
 
 struct sender {
 	struct sender_options options;
@@ -25,9 +23,8 @@ struct sender {
 	uv_timer_t tick, retry, pace;
 	/* The thread's: */
 	struct send send;
-	struct link *link[ENDS];
-	struct datagrams datagrams;	/* in place of link[DATA] */
-	unsigned open;			/* bits of enum end */
+	struct producer_link link;
+	struct datagrams datagrams;	/* in place of the data connection */
 	unsigned backoff_ms;
 	bool told_lost;
 	/* Of both, under the lock: */

@@ -31,20 +31,10 @@ static void tell(struct sender *sender, const char *format, ...)
 	(void)pthread_mutex_unlock(&sender->lock);
 }
 
-/* Datagrams have no connection of their own. */
-static bool is_open(const struct sender *sender)
-{
-	return sender->open == (sender->options.url.datagrams ? 1u << CONTROL : (1u << ENDS) - 1);
-}
-
 static void lose(struct sender *sender, const struct kymo_err *err)
 {
 	datagrams_close(&sender->datagrams);
-	for (unsigned i = 0; i < ENDS; i++) {
-		link_close(sender->link[i]);
-		sender->link[i] = NULL;
-	}
-	sender->open = 0;
+	producer_link_close(&sender->link);
 	send_lost(&sender->send);
 	(void)pthread_mutex_lock(&sender->lock);
 	(void)snprintf(sender->stats.why, sizeof(sender->stats.why), "%.255s", err->text);
@@ -57,99 +47,33 @@ static void lose(struct sender *sender, const struct kymo_err *err)
 	sender->backoff_ms = 2 * sender->backoff_ms < BACKOFF_MOST_MS ? 2 * sender->backoff_ms : BACKOFF_MOST_MS;
 }
 
-static void on_open(struct sender *sender, enum end end)
+static void on_open(void *context)
 {
-	sender->open |= 1u << end;
-	if (!is_open(sender))
-		return;
+	struct sender *sender = context;
+
 	send_begin(&sender->send, sender_now_ns(CLOCK_REALTIME) / 1000000000, sender_now_ns(CLOCK_MONOTONIC));
 	work(sender);
 }
 
-static void control_opened(void *context)
+static void on_ended(void *context, const struct kymo_err *err)
 {
-	on_open(context, CONTROL);
+	lose(context, err);
 }
 
-static void data_opened(void *context)
+static void on_work(void *context)
 {
-	on_open(context, DATA);
-}
-
-static void control_ended(void *context, const struct kymo_err *err)
-{
-	struct sender *sender = context;
-
-	sender->link[CONTROL] = NULL;
-	lose(sender, err);
-}
-
-static void data_ended(void *context, const struct kymo_err *err)
-{
-	struct sender *sender = context;
-
-	sender->link[DATA] = NULL;
-	lose(sender, err);
-}
-
-static void control_received(void *context, const uint8_t *bytes, size_t size)
-{
-	struct sender *sender = context;
-	struct kymo_err err;
-
-	if (send_input(&sender->send, bytes, size, &err) < 0)
-		lose(sender, &err);
-	else
-		work(sender);
-}
-
-static void data_received(void *context, const uint8_t *bytes, size_t size)
-{
-	struct kymo_err err;
-
-	(void)bytes;
-	(void)size;
-	(void)err_set(&err, KYMO_EXIT_FAILED, "%s:%u is not a relay's port for data: it answers", ((struct sender *)context)->options.url.host,
-		      ((struct sender *)context)->options.url.data_port);
-	lose(context, &err);
-}
-
-static void on_sent(void *context, size_t unsent)
-{
-	(void)unsent;
 	work(context);
 }
 
 static void connect_now(struct sender *sender)
 {
-	struct link_options options = {
-		.host = sender->options.url.host, .port = sender->options.url.port, .family = sender->options.url.family,
-		.tls = sender->options.tls, .token = sender->options.token, .opened = control_opened,
-		.received = control_received, .sent = on_sent, .ended = control_ended, .context = sender,
-	};
-	struct kymo_err err;
-
-	sender->link[CONTROL] = link_open(&sender->loop, &options, &err);
-	options.port = sender->options.url.data_port;
-	options.opened = data_opened;
-	options.received = data_received;
-	options.ended = data_ended;
-	if (sender->link[CONTROL] && !sender->options.url.datagrams)
-		sender->link[DATA] = link_open(&sender->loop, &options, &err);
-	if (!sender->link[sender->options.url.datagrams ? CONTROL : DATA])
-		lose(sender, &err);
+	producer_link_open(&sender->link, &sender->loop, &(struct producer_link_options){
+		.url = &sender->options.url, .tls = sender->options.tls, .token = sender->options.token,
+		.producer = &sender->send.producer, .opened = on_open, .work = on_work, .ended = on_ended, .context = sender,
+	});
 }
 
 /* ---- work ---- */
-
-/* What there is goes out if there is room for all of it. Return: whether something did. */
-static bool flush(struct link *link, struct wire_out *out)
-{
-	if (!link || !out->used || link_room(link) < out->used || link_write(link, out->bytes, out->used) < 0)
-		return false;
-	out->used = 0;
-	return true;
-}
 
 static void on_pace(uv_timer_t *timer)
 {
@@ -159,10 +83,10 @@ static void on_pace(uv_timer_t *timer)
 /* Datagrams as they may go; the control connection's indexes follow theirs. Return: whether something went. */
 static bool flush_datagrams(struct sender *sender)
 {
-	const bool went = datagrams_send(&sender->datagrams, &sender->send.data, sender_now_ns(CLOCK_MONOTONIC));
+	const bool went = datagrams_send(&sender->datagrams, &sender->send.producer.data, sender_now_ns(CLOCK_MONOTONIC));
 
-	if (!sender->send.data.used)
-		return flush(sender->link[CONTROL], &sender->send.control) || went;
+	if (!sender->send.producer.data.used)
+		return producer_link_flush(&sender->link, PRODUCER_CONTROL) || went;
 	if (!uv_is_active((uv_handle_t *)&sender->pace))
 		(void)uv_timer_start(&sender->pace, on_pace, PACE_MS, 0);
 	return went;
@@ -176,7 +100,7 @@ static int open_datagrams(struct sender *sender, struct kymo_err *err)
 
 	if (!sender->send.cookie || sender->datagrams.fd >= 0)
 		return 0;
-	if (link_peer(sender->link[CONTROL], &relay) < 0)
+	if (link_peer(sender->link.end[PRODUCER_CONTROL], &relay) < 0)
 		return err_set(err, KYMO_EXIT_FAILED, "the connection to %s broke", sender->options.url.host);
 	return datagrams_open(&sender->datagrams, &relay, wish ? wish : sender->send.datagram_port, err);
 }
@@ -243,7 +167,7 @@ static void work(struct sender *sender)
 	struct kymo_err err;
 
 	take_wishes(sender);
-	while (wrote && is_open(sender)) {
+	while (wrote && producer_link_is_open(&sender->link)) {
 		if (open_datagrams(sender, &err) < 0 || send_work(&sender->send, sender_now_ns(CLOCK_MONOTONIC), &err) < 0) {
 			lose(sender, &err);
 			return;
@@ -252,8 +176,8 @@ static void work(struct sender *sender)
 			wrote = flush_datagrams(sender);
 			continue;
 		}
-		wrote = flush(sender->link[DATA], &sender->send.data);
-		wrote |= flush(sender->link[CONTROL], &sender->send.control);
+		wrote = producer_link_flush(&sender->link, PRODUCER_DATA);
+		wrote |= producer_link_flush(&sender->link, PRODUCER_CONTROL);
 	}
 	publish(sender);
 	if (is_over(sender))
@@ -278,8 +202,7 @@ void *sender_main(void *context)
 	connect_now(sender);
 	(void)uv_timer_start(&sender->tick, on_tick, TICK_MS, TICK_MS);
 	(void)uv_run(&sender->loop, UV_RUN_DEFAULT);
-	for (unsigned i = 0; i < ENDS; i++)
-		link_close(sender->link[i]);
+	producer_link_close(&sender->link);
 	datagrams_close(&sender->datagrams);
 	uv_close((uv_handle_t *)&sender->pace, NULL);
 	uv_close((uv_handle_t *)&sender->tick, NULL);

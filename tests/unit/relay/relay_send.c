@@ -78,14 +78,14 @@ static void add_trace(struct scene *scene)
 /* What was said since the last call: the commands, one after the other. */
 static unsigned commands(struct scene *scene, uint32_t command[16])
 {
-	struct wire_in in = { scene->send.control.bytes, scene->send.control.bytes + scene->send.control.used, false };
+	struct wire_in in = { scene->send.producer.control.bytes, scene->send.producer.control.bytes + scene->send.producer.control.used, false };
 	struct wire_request request;
 	unsigned count = 0;
 
 	while (wire_left(&in) && wire_get_request(&in, &request) && wire_bytes(&in, request.data_size))
 		command[count++] = request.cmd;
 	assert_false(in.short_of);
-	scene->send.control.used = 0;
+	scene->send.producer.control.used = 0;
 	return count;
 }
 
@@ -158,11 +158,11 @@ static void test_order(void **state)
 	assert_int_equal(say(scene, 3, 0, 5, WIRE_OK), 0);
 	work(scene);
 	expect_commands(scene, 2, WIRE_SEND_METADATA, WIRE_ADD_STREAM);
-	assert_int_equal(scene->send.data.used, 0);
+	assert_int_equal(scene->send.producer.data.used, 0);
 	assert_int_equal(say(scene, 3, 0, 6, WIRE_OK), 0);
 	work(scene);
 	expect_commands(scene, 3, WIRE_STREAMS_SENT, WIRE_SEND_INDEX, WIRE_DATA_PENDING);
-	assert_int_equal(scene->send.data.used, WIRE_SIZE_data + sizeof packet);
+	assert_int_equal(scene->send.producer.data.used, WIRE_SIZE_data + sizeof packet);
 	assert_int_equal(say(scene, 3, WIRE_OK, WIRE_OK, 1), 0);
 	assert_false(send_is_all_stored(&scene->send));
 	work(scene);
@@ -186,16 +186,16 @@ static void test_again(void **state)
 	add_trace(scene);
 	add(scene, SPOOL_RUN, SPOOL_PACKET, 0, packet, sizeof packet);
 	for (int i = 0; i < 3; i++) {			/* each time all of it, for nothing was stored */
-		scene->send.data.used = 0;
+		scene->send.producer.data.used = 0;
 		connect(scene);
 		work(scene);
 		assert_int_equal(say(scene, 3, 0, 5, WIRE_OK), 0);
 		work(scene);
 		assert_int_equal(say(scene, 3, 0, 6, WIRE_OK), 0);
 		work(scene);
-		assert_int_equal(scene->send.data.used, WIRE_SIZE_data + sizeof packet);
+		assert_int_equal(scene->send.producer.data.used, WIRE_SIZE_data + sizeof packet);
 		send_lost(&scene->send);
-		assert_int_equal(scene->send.control.used + scene->send.data.used, 0);
+		assert_int_equal(scene->send.producer.control.used + scene->send.producer.data.used, 0);
 	}
 }
 
