@@ -6,21 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BACKOFF_FIRST	5u		/* looks */
-#define BACKOFF_MOST	50u
+#define BACKOFF_MOST	50u		/* looks */
 #define UNSENT_MAX	((size_t)32 << 20)
+#define MINOR_LEAST	11u		/* of the protocol: chunks, and names of any length */
 
 static void hang_up(struct forward_session *to)
 {
-	for (unsigned i = 0; i < FORWARD_ENDS; i++) {
-		link_close(to->link[i]);
-		to->link[i] = NULL;
-	}
-	to->open = 0;
+	producer_link_close(&to->link);
+	producer_free(&to->producer);
+	forward_free_streams(to);
 	to->generation++;
-	wire_out_free(&to->control);
-	wire_out_free(&to->in);
-	wire_out_free(&to->expected);
 }
 
 void forward_lose(struct forward_session *to, const struct kymo_err *err)
@@ -46,86 +41,35 @@ void forward_lose(struct forward_session *to, const struct kymo_err *err)
 
 /* ---- connections ---- */
 
-static void on_open(struct forward_session *to, enum forward_end end)
+static void on_open(void *context)
 {
-	to->open |= 1u << end;
-	if (to->open != (1u << FORWARD_ENDS) - 1)
-		return;
-	forward_begin(to);
+	struct forward_session *to = context;
+
+	to->state = FORWARD_GREETING;
+	to->producer.ops = (struct producer_ops){ forward_answered, to, MINOR_LEAST };
+	producer_greet(&to->producer);
 	forward_work(to);
 }
 
-static void control_opened(void *context)
+static void on_ended(void *context, const struct kymo_err *err)
 {
-	on_open(context, FORWARD_CONTROL);
+	forward_lose(context, err);
 }
 
-static void data_opened(void *context)
+static void on_work(void *context)
 {
-	on_open(context, FORWARD_DATA);
-}
-
-static void on_ended(struct forward_session *to, enum forward_end end, const struct kymo_err *err)
-{
-	to->link[end] = NULL;		/* it is gone */
-	forward_lose(to, err);
-}
-
-static void control_ended(void *context, const struct kymo_err *err)
-{
-	on_ended(context, FORWARD_CONTROL, err);
-}
-
-static void data_ended(void *context, const struct kymo_err *err)
-{
-	on_ended(context, FORWARD_DATA, err);
-}
-
-static void control_received(void *context, const uint8_t *bytes, size_t size)
-{
-	struct forward_session *to = context;
-	struct kymo_err err;
-
-	if (forward_reply(to, bytes, size, &err) < 0)
-		forward_lose(to, &err);
-	else
-		forward_work(to);
-}
-
-/* Nothing is ever said there. */
-static void data_received(void *context, const uint8_t *bytes, size_t size)
-{
-	(void)context;
-	(void)bytes;
-	(void)size;
-}
-
-static void on_sent(void *context, size_t unsent)
-{
-	(void)unsent;
 	forward_work(context);
 }
 
 static void connect_now(struct forward_session *to)
 {
 	const struct forward_options *from = &to->forward->options;
-	struct link_options options = {
-		.host = from->url.host, .port = from->url.port, .family = from->url.family, .tls = from->tls, .token = from->token,
-		.unsent_max = UNSENT_MAX, .opened = control_opened, .received = control_received, .sent = on_sent,
-		.ended = control_ended, .context = to,
-	};
-	struct kymo_err err;
 
 	to->state = FORWARD_CONNECTING;
-	to->link[FORWARD_CONTROL] = link_open(to->forward->loop, &options, &err);
-	options.port = from->url.data_port;
-	options.opened = data_opened;
-	options.received = data_received;
-	options.ended = data_ended;
-	if (to->link[FORWARD_CONTROL])
-		to->link[FORWARD_DATA] = link_open(to->forward->loop, &options, &err);
-	if (!to->link[FORWARD_DATA])
-		forward_lose(to, &err);
+	producer_link_open(&to->link, to->forward->loop, &(struct producer_link_options){
+		.url = &from->url, .tls = from->tls, .token = from->token, .unsent_max = UNSENT_MAX,
+		.producer = &to->producer, .opened = on_open, .work = on_work, .ended = on_ended, .context = to,
+	});
 }
 
 /* ---- sessions ---- */
@@ -161,7 +105,7 @@ void forward_look(struct forward *forward)
 			continue;
 		to->forward = forward;
 		to->session = session;
-		to->backoff = BACKOFF_FIRST;
+		to->backoff = FORWARD_BACKOFF_FIRST;
 		to->state = comes_round(forward, session) ? FORWARD_DONE : FORWARD_OFFLINE;
 		to->next = forward->sessions;
 		forward->sessions = to;
@@ -189,7 +133,6 @@ void forward_release(struct forward_session *to)
 	*at = to->next;
 	if (to->forward->ended && !to->forward->sessions)
 		free(to->forward);
-	free(to->stream);
 	free(to);
 }
 

@@ -4,14 +4,16 @@
 #define KYMO_RELAY_FORWARD_INTERNAL_H
 
 #include "relay/forward/forward.h"
-#include "relay/link/link.h"
+#include "relay/producer/producer.h"
+#include "relay/producer/producer_link.h"
 
-enum forward_end { FORWARD_CONTROL, FORWARD_DATA, FORWARD_ENDS };
+#define FORWARD_BACKOFF_FIRST	5u	/* looks */
+
 enum forward_state { FORWARD_OFFLINE, FORWARD_CONNECTING, FORWARD_GREETING, FORWARD_READY, FORWARD_ENDING, FORWARD_DONE };
 
 struct forward_stream {
 	struct relay_stream *stream;
-	uint64_t handle;		/* there */
+	struct producer_stream at;	/* the other relay */
 	uint64_t next;			/* number of the packet, here */
 	uint64_t sent;			/* packets, or bytes of metadata */
 	uint64_t told;			/* a beacon's time */
@@ -39,18 +41,15 @@ struct forward_session {
 	struct forward *forward;
 	struct relay_session *session;	/* NULL: it was forgotten, and goes when nothing is being read */
 	enum forward_state state;
-	struct link *link[FORWARD_ENDS];
-	unsigned open, generation;
+	struct producer_link link;
+	struct producer producer;
+	unsigned generation;		/* of the connection */
 	unsigned looks_to_wait, backoff;	/* before it is tried again */
 	bool told;			/* that there is no connection */
 	struct forward_read *reading;
-	struct forward_stream *stream;
-	unsigned count, handles, announced;	/* streams that were asked for, have a handle, are known to viewers there */
+	struct forward_stream **stream;
+	unsigned count, announced, room;	/* streams that were asked for; that viewers there know of */
 	unsigned turn;
-	struct wire_out control;	/* to be sent */
-	struct wire_out in;		/* replies, as far as they came */
-	struct wire_out expected;	/* a byte each: the command */
-	size_t answered;		/* of them */
 };
 
 struct forward {
@@ -63,14 +62,14 @@ struct forward {
 
 /* ---- forward_send.c ---- */
 
-/** forward_begin() - there are connections: nothing is there yet. */
-void forward_begin(struct forward_session *to);
+/** forward_answered() - of struct producer_ops, with a struct forward_session. */
+int forward_answered(void *context, uint32_t command, void *about, struct wire_in *in, struct kymo_err *err);
 
-/** forward_reply() - bytes of replies came. Return: -1 with @err: the relay refuses. */
-int forward_reply(struct forward_session *to, const uint8_t *bytes, size_t size, struct kymo_err *err);
-
-/** forward_work() - send what there is, as far as it is taken. */
+/** forward_work() - send what there is, as far as the connections accept it. */
 void forward_work(struct forward_session *to);
+
+/** forward_free_streams() - forget what the other relay has. */
+void forward_free_streams(struct forward_session *to);
 
 /* ---- forward.c ---- */
 
