@@ -26,7 +26,7 @@ SECONDS = "0.6"
 # What examples name, and what stands for it here.
 SWAPS = [
     (r"/mnt/usb/", "{work}/usb/"), (r"(?<![\w/])/data/", "{work}/data/"), (r"(?<![\w/])/tmp/", "{work}/tmp/"),
-    (r"/dev/shm/kymo-robot", "{work}/robot.dir"), (r"--user alice --user 1001", f"--user {os.getuid()}"),
+    (r"/dev/shm/kymo-(?:robot|1000)", "{work}/robot.dir"), (r"--user alice --user 1001", f"--user {os.getuid()}"),
     (r"nets://collector\.example", "nets://127.0.0.1:{dead}"), (r"--bind 0\.0\.0\.0", "--bind 127.0.0.1"),
     (r"(kymo live net://)(?:robot-base|robot|desk|127\.0\.0\.1)", r"\g<1>127.0.0.1:{live}"),
     (r"(net://)(?:robot-base|robot|desk|127\.0\.0\.1)/", r"\g<1>127.0.0.1:{control}:{data}/"),
@@ -39,6 +39,7 @@ SWAPS = [
     (r"kymo agent", "kymo agent --domain {domain}"), (r"--hosts", "--hosts --domain {domain}"),
     (r"--domain 0 --domain 42", ""), (r" --seconds \S+ --seconds \S+", f" --seconds {SECONDS}"), (r"^sudo ", ""),
     (r"ros2 caret check_ctf for_caret", "true"), (r" \.\.\.$", " robot"), (r"-o ring\b", "-o {work}/ring"),
+    (r"\bbraked/1\b", "my_session"),
 ]
 
 PATH = """named_paths:
@@ -61,7 +62,7 @@ SCENES = [
     (r"kymo query TRACE$", "prompt", {0}),
     (r"--realtime|--section realtime|--section node-costs|callback_costs", "lint", {0, 5}),
     (r"--clock sim", "without_clock", {3, NOTHING}),
-    (r"kymo (info|list|dump|report|flow|why|query|export|open|doctor)\b", "read", {0, 1, NOTHING}),
+    (r"kymo (info|list|dump|report|flow|why|query|export|open|doctor|help)\b", "read", {0, 1, NOTHING}),
     (r"kymo live traces", "read", {0}),
     (r"kymo live net://[^/ ]+$", "listed", {0}),
     (r"kymo live", "relayed", {0}),
