@@ -13,7 +13,7 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_kernel import lossless_tasks, skip_without, until_recorded, with_tracefs
-from lib_test import KYMO, ROBOT, lossless, until, until_lossless
+from lib_test import KYMO, ROBOT, lossless, running, until, until_lossless
 
 SLEEPS = 300
 NAPS = f"import time\nfor i in range({SLEEPS}): time.sleep(0.001)"
@@ -30,8 +30,8 @@ def record(directory, *before, wait=None, how="--kernel-all"):
     env = dict(os.environ, KYMO_DIR=os.path.join(directory, "run"))
     domain = str(100 + os.getpid() % 100)
     program = ["sh", "-c", UNTIL_TOLD, ROBOT, domain] if wait else [ROBOT, "--seconds", "1", "--domain", domain]
-    with subprocess.Popen([*before, KYMO, "record", how, "-o", trace, "--", *program], stdin=subprocess.PIPE,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env) as recorder:
+    with running(*before, KYMO, "record", how, "-o", trace, "--", *program, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                 stderr=subprocess.PIPE, text=True, env=env) as recorder:
         seen = wait() if wait else None
         said = recorder.communicate()[1]
     assert recorder.returncode == 0, said
@@ -108,7 +108,7 @@ print("tids", os.getpid(), child, *tids, flush=True)
 
 def chosen(directory):
     """Of what is recorded, what it makes, and what ran instead: not of a program that only sleeps beside it."""
-    with subprocess.Popen([sys.executable, "-c", "import time\nwhile True: time.sleep(0.001)"]) as beside:
+    with running(sys.executable, "-c", "import time\nwhile True: time.sleep(0.001)") as beside:
         done, trace = kymo(directory, "--kernel", "--format", "json", "--", sys.executable, "-c", FAMILY)
         beside.kill()
     assert done.returncode == 0, done
@@ -204,11 +204,12 @@ def flight(directory):
     """The last seconds: a piece, without a gap, of what another recorder writes meanwhile, and loss as in a trace."""
     env = dict(os.environ, KYMO_DIR=os.path.join(directory, "other"))
     whole = os.path.join(directory, "whole")
-    with subprocess.Popen([KYMO, "record", "--kernel-all", "-q", "-o", whole], env=env, stderr=subprocess.DEVNULL) as other:
+    with running(KYMO, "record", "--kernel-all", "-q", "-o", whole, env=env, stderr=subprocess.DEVNULL) as other:
         until_recorded(whole)
         done, trace = kymo(directory, "--kernel", "--flight", "700ms", "--trigger", "callback > 15ms", "--post", "50ms", "--snapshots",
                            "2", "--", ROBOT, "--seconds", "30", "--domain", str(100 + os.getpid() % 100))
         other.terminate()
+        other.wait(60)
     assert done.returncode == 0 and "kernel: " in done.stderr, done
     lossless(events(whole)[1], "events of the whole")
     lossless("were lost" in done.stderr, "(some) events of the snapshots")

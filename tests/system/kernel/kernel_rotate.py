@@ -14,7 +14,7 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_kernel import skip_without, with_tracefs
-from lib_test import KYMO, ROBOT, lossless, until, until_lossless
+from lib_test import KYMO, ROBOT, lossless, running, until, until_lossless
 
 ASK = {
     "runs": "SELECT node, callback, start_ns, duration_ns, own_cpu_ns, preempted_ns, waiting_ns, blocked_ns, preemptions, migrations "
@@ -34,6 +34,8 @@ def kymo(run, *words, status=0):
 
 def chunks(trace):
     below = os.path.join(trace, "archives")
+    if not os.path.isdir(below):
+        return []
     return [os.path.join(below, name) for name in sorted(os.listdir(below), key=lambda name: int(name.rpartition("-")[2]))]
 
 
@@ -134,14 +136,14 @@ def by_size(directory):
     """Where nothing is traced, too; old chunks go."""
     run, trace = os.path.join(directory, "run"), os.path.join(directory, "trace")
     env = dict(os.environ, KYMO_DIR=run)
-    with subprocess.Popen([KYMO, "record", "-q", "--kernel-all", "--rotate-size", "64K", "--max-size", "512K", "-o", trace],
-                          env=env, stderr=subprocess.PIPE, text=True) as recorder, \
-            subprocess.Popen([sys.executable, "-c", "import time\nwhile True: time.sleep(0.0002)"]) as busy:
-        until("chunks", lambda: os.path.isdir(os.path.join(trace, "archives")) and not chunks(trace)[0].endswith("-1"))
+    with running(KYMO, "record", "-q", "--kernel-all", "--rotate-size", "64K", "--max-size", "512K", "-o", trace,
+                 env=env, stderr=subprocess.PIPE, text=True) as recorder, \
+            running(sys.executable, "-c", "import time\nwhile True: time.sleep(0.0002)") as busy:
+        until("the first chunk to go", lambda: chunks(trace) and not chunks(trace)[0].endswith("-1"))
         recorder.send_signal(signal.SIGINT)
         said = recorder.stderr.read()
         busy.kill()
-    assert recorder.returncode == 0, said
+        assert recorder.wait(60) == 0, said
     there = chunks(trace)
     assert not there[0].endswith("-1") and len(there) > 1, there
     with open(os.path.join(trace, "kymo.json"), encoding="utf-8") as file:

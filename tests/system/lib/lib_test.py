@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests in Python share: where things are, waiting, skipping, and running again what a busy machine spoiled."""
+import contextlib
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -11,6 +13,21 @@ SHARED = os.environ.get("KYMO_SHARED") or os.path.join(SOURCE, "..", "shared")  
 KYMO = os.path.join(BUILD, "bin", "kymo")
 TESTS = os.path.join(BUILD, "tests")                                               # the programs of tests/tools
 ROBOT = os.path.join(BUILD, "robot", "robot")
+
+
+@contextlib.contextmanager
+def running(*command, **options):
+    """A process for the length of a `with`. It is killed at the end if it still runs, so that a test that fails ends."""
+    process = subprocess.Popen(command, **options)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        for stream in process.stdin, process.stdout, process.stderr:
+            if stream:
+                stream.close()
 
 
 class Lost(Exception):

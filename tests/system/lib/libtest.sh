@@ -79,6 +79,33 @@ noted() {
 	od -An -v -t u8 -w8 "$1" | awk '{ n += $1 } END { printf "%d\n", n }'
 }
 
+# sanitized: this is a build with a sanitizer.
+sanitized() {
+	grep -q 'KYMO_SANITIZE:STRING=.' "$KYMO_BUILD/CMakeCache.txt"
+}
+
+# skip REASON: ends the test as skipped. test.sh adds up the reasons.
+skip() {
+	echo "skipped: $*"
+	exit 77
+}
+
+# promised COMMAND...: runs the command, which runs tests/rt_check, three times. There must be no system call, allocation or lock
+# in any of the runs. Only a page fault may be the machine's, which takes pages back: one run must be free of them. Returns 77 if
+# there is no seccomp here.
+promised() {
+	local run status faults=
+	for run in 1 2 3; do
+		status=0
+		"$@" >"$scratch/out" 2>&1 || status=$?
+		[ $status != 77 ] || return 77
+		grep -q '^system calls: none, allocations: 0, locks: 0, page faults: ' "$scratch/out" ||
+			{ fail "run $run of '$*' ended with $status: $(cat "$scratch/out")"; return 1; }
+		! grep -q 'page faults: 0$' "$scratch/out" || faults=none
+	done
+	[ "$faults" = none ] || fail "page faults in each run of '$*': $(cat "$scratch/out")"
+}
+
 finish() {
 	[ -e "$scratch/failed" ] || exit 0
 	echo "$(wc -l <"$scratch/failed") failed" >&2

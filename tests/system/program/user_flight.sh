@@ -2,18 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # kymo run --flight: a program keeps its latest events without a recorder, goes on doing so in its
 # children and after exec(), leaves them when it is killed, and makes no system call for them.
-set -eu
-work=$(mktemp -d /dev/shm/kymo-flight-XXXXXX)
-export KYMO_DIR=$work/run
+TMPDIR=/dev/shm
+. "$(dirname "$0")/../lib/libtest.sh"
+export KYMO_DIR=$scratch/run
 pid=
-trap '[ -z "$pid" ] || kill -9 "$pid" 2>/dev/null || true; rm -rf "$work"' EXIT
+trap '[ -z "$pid" ] || kill -9 "$pid" 2>/dev/null; rm -rf "$scratch"' EXIT
 
-fail() {
-	echo "user_flight.sh: $*" >&2
-	exit 1
-}
-
-cat >"$work/flies.c" <<'C'
+cat >"$scratch/flies.c" <<'C'
 #include <kymo/kymo.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -36,53 +31,34 @@ int main(int argc, char **argv)
 	return execl(argv[0], argv[0], "again", NULL);
 }
 C
-"${CC:-cc}" -std=gnu11 -Wall -Wextra -Werror -O1 -I"$KYMO_SOURCE/include" -o "$work/flies" "$work/flies.c" \
-	-L"$KYMO_BUILD/lib" -lkymo -Wl,-rpath,"$KYMO_BUILD/lib"
-mkfifo "$work/fifo"
-"$KYMO_BUILD/bin/kymo" run --flight --ring-size 64K -- "$work/flies" >"$work/fifo" &
+"${CC:-cc}" -std=gnu11 -Wall -Wextra -Werror -O1 -I"$KYMO_SOURCE/include" -o "$scratch/flies" "$scratch/flies.c" \
+	-L"$KYMO_BUILD/lib" -lkymo -Wl,-rpath,"$KYMO_BUILD/lib" || fail "flies.c does not compile"
+mkfifo "$scratch/fifo"
+"$kymo" run --flight --ring-size 64K -- "$scratch/flies" >"$scratch/fifo" &
 pid=$!
-read -r line <"$work/fifo"
+read -r line <"$scratch/fifo"
 [ "$line" = ready ] || fail "it says '$line'"
 
-look() {	# of each region: pid, state, mode, flags but LOCKED, whether its first ring went round, dropped
-	python3 - "$KYMO_DIR" <<'P'
-import pathlib, struct, sys
-for path in sorted(pathlib.Path(sys.argv[1]).glob("*.region")):
-    data = path.read_bytes()
-    pid, = struct.unpack_from("<I", data, 24)
-    flags, = struct.unpack_from("<I", data, 1024 + 32)
-    state, _, mode = struct.unpack_from("<III", data, 1024 + 128)
-    ring = struct.unpack_from("<I", data, 2 * 4096)[0] * 4096
-    wpos, = struct.unpack_from("<Q", data, ring)
-    dropped, = struct.unpack_from("<Q", data, ring + 128)
-    print(pid, state, mode, flags & 7, int(wpos >> 13 > 65536), dropped)
-P
+regions() {	# of each: pid, state, mode, flags, whether its first ring went round, dropped
+	"$KYMO_BUILD/tests/regions" "$KYMO_DIR"
 }
-look >"$work/regions"
+regions >"$scratch/regions"
 # The first image: replaced, its ring went round without a drop; the child; the second image.
-grep -q "^$pid 3 1 6 1 0$" "$work/regions" || fail "first image: $(cat "$work/regions")"
-grep -q "^$pid 3 1 4 0 0$" "$work/regions" || fail "second image: $(cat "$work/regions")"
-[ "$(grep -v "^$pid " "$work/regions" | cut -d' ' -f2-)" = "3 1 4 0 0" ] || fail "child: $(cat "$work/regions")"
+grep -q "^$pid 3 1 6 1 0$" "$scratch/regions" || fail "first image: $(cat "$scratch/regions")"
+grep -q "^$pid 3 1 4 0 0$" "$scratch/regions" || fail "second image: $(cat "$scratch/regions")"
+[ "$(grep -v "^$pid " "$scratch/regions" | cut -d' ' -f2-)" = "3 1 4 0 0" ] || fail "child: $(cat "$scratch/regions")"
 
 kill -9 "$pid"
 wait "$pid" 2>/dev/null || true
 pid=
-KYMO_RING_SIZE=64K "$work/flies" again >/dev/null &	# registers, and sweeps
+KYMO_RING_SIZE=64K "$scratch/flies" again >/dev/null &	# registers, and sweeps
 pid=$!
-for _ in $(seq 100); do
-	[ "$(look | wc -l)" = 4 ] && break
-	sleep 0.05
-done
-[ "$(look | wc -l)" = 4 ] || fail "what dead ones left: $(look)"
-look | grep -q "^$pid 1 0 0 0 0$" || fail "one that does not fly: $(look)"
+swept() {
+	[ "$(regions | wc -l)" = 4 ]
+}
+wait_for swept || regions >&2
+regions | grep -q "^$pid 1 0 0 0 0$" || fail "one that does not fly: $(regions)"
 
 # No system call, allocation, lock or page fault in this mode either.
-if ! grep -q 'KYMO_SANITIZE:STRING=.' "$KYMO_BUILD/CMakeCache.txt"; then
-	for attempt in 1 2 3; do		# the machine may take a page back meanwhile
-		status=0
-		"$KYMO_BUILD/bin/kymo" run --flight -- "$KYMO_BUILD/tests/rt_check" >"$work/out" 2>&1 || status=$?
-		[ $status = 0 ] || [ $status = 77 ] && break
-		echo "attempt $attempt: $(cat "$work/out")"
-	done
-	[ $status = 0 ] || [ $status = 77 ] || fail "rt_check: $(cat "$work/out")"
-fi
+sanitized || promised "$kymo" run --flight -- "$KYMO_BUILD/tests/rt_check"
+finish
