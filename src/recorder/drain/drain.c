@@ -6,43 +6,20 @@
  * walked, in a copy.
  */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "abi/points.h"
-#include "recorder/filter/filter.h"
 #include "recorder/drain/promise.h"
+#include "recorder/drain/sink_deliver.h"
 #include "recorder/drain/slice.h"
+#include "recorder/filter/filter.h"
 #include "recorder/records/record_walk.h"
 
 #define SNAPSHOT_TRIES	16
 #define ENOUGH_BYTES	(16u << 10)	/* worth a packet of its own: its head is 0.7 % of it */
 
 static_assert(DRAIN_SCRATCH >= KYMO_BLOCK_MAX, "a slice fits");
-
-void drain_say(const struct drain *drain, const char *format, ...)
-{
-	char text[512];
-	va_list args;
-
-	if (!drain->say)
-		return;
-	va_start(args, format);
-	(void)vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	drain->say(drain->context, text);
-}
-
-void drain_look_at_clock(struct drain *drain)
-{
-	struct timespec now;
-
-	if (clock_gettime(CLOCK_MONOTONIC, &now) == 0)
-		drain->now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* ---- owners ---- */
 
@@ -167,7 +144,7 @@ static int slice_write(struct process *process, struct ring *ring, struct drain 
 {
 	struct filter_span wanted = { slice->bytes, slice->size, slice->records };
 	const uint64_t left_out_message = ring->left_out_message;
-	const uint32_t filtered = filter_span(process, ring, drain->scratch, &wanted);
+	const uint32_t filtered = filter_span(process->filter, &ring->left_out_message, drain->scratch, &wanted);
 	struct thread_account *account = process->thread ? &process->thread[ring->thread] : NULL;
 	struct sink_packet packet = {
 		.ring = (unsigned)(ring - process->ring),
@@ -231,7 +208,7 @@ bool slice_is_declared_soon(const struct process *process, const struct drain *d
 		return false;
 	memcpy(&id, slice->bytes, sizeof id);
 	return id >= KYMO_POINTS_TABLE && !classes_get(&process->classes, id) &&
-	       init_is_pending(process, drain);
+	       initlog_is_pending(process, drain);
 }
 
 /* Leaves out what is before the process's cut; what was dropped up to there is not of the trace either. */
@@ -263,7 +240,7 @@ int slice_walk(struct process *process, struct ring *ring, struct drain *drain, 
 	struct walk walk;
 	int rc = 0;
 
-	drain_look_at_clock(drain);
+	drain_update_clock(drain);
 	memcpy(drain->scratch, slice->bytes, slice->size);
 	walk_records(&process->classes, drain->scratch, slice->size, ring->prev_end, drain->now_ns + FUTURE_NS, &walk);
 	if (walk.count) {
@@ -285,7 +262,7 @@ int slice_walk(struct process *process, struct ring *ring, struct drain *drain, 
 	if (rc < 0)
 		return rc;
 	if (walk.moved)
-		drain_say(drain, "%s: %u events of ring %u were up to 1 ms out of order; their times "
+		say_text(&drain->sayer, "%s: %u events of ring %u were up to 1 ms out of order; their times "
 			  "were set to their predecessors'", process->region.name, walk.moved,
 			  (unsigned)(ring - process->ring));
 	if (walk.good < slice->size) {
@@ -430,7 +407,7 @@ static bool is_filling(struct process *process, unsigned index, struct drain *dr
 	return end > ring->taken && ring_note_fill(ring, process, drain, end - ring->taken);
 }
 
-bool process_is_stirred(struct process *process, struct drain *drain)
+bool process_is_filling(struct process *process, struct drain *drain)
 {
 	uint8_t *stirred = region_header(&process->region)->stirred;
 	bool filling = false;
@@ -479,7 +456,7 @@ int ring_drain(struct process *process, unsigned index, struct drain *drain)
 	if (!ring_due(ring, process, drain, end - ring->taken))
 		return 0;
 	/* What these records need was declared before they were written: the log has it by now. */
-	rc = init_drain(process, drain);
+	rc = initlog_drain(process, drain);
 	while (rc == 0 && !ring->bad && ring->taken < end)
 		rc = block_drain(process, ring, drain, word, lastts);
 	if (rc == -EAGAIN)

@@ -9,10 +9,11 @@
 #include <string.h>
 
 #include "abi/points.h"
+#include "recorder/drain/drain.h"
+#include "recorder/drain/sink_deliver.h"
 #include "recorder/filter/filter.h"
-#include "recorder/runtime/initlog_cursor.h"
-#include "recorder/drain/drained_process.h"
 #include "recorder/records/record_walk.h"
+#include "recorder/runtime/initlog_cursor.h"
 
 #define DECLARATION_MAX 8192	/* bytes; 16 fields with the longest names need less */
 #define BATCH_EVENTS (DRAIN_SCRATCH / sizeof(struct sink_fact))
@@ -46,7 +47,7 @@ static int batch_write(struct taking *taking)
 	struct sink_facts *batch = &taking->batch;
 	int rc;
 
-	batch->discarded = init_discarded(at);
+	batch->discarded = sink_init_discarded(at);
 	batch->bytes = taking->drain->scratch;
 	batch->at = taking->where;
 	batch->promised = true;
@@ -273,7 +274,7 @@ static int take_collected(struct taking *taking, uint64_t limit)
 	return rc == -EAGAIN ? -ESTALE : rc;
 }
 
-void init_counters(struct process *process)
+void initlog_update_counts(struct process *process)
 {
 	const struct kymo_region *header = region_header(&process->region);
 	uint64_t no_ring = __atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED);
@@ -320,11 +321,11 @@ static int drain_into(struct process *process, struct drain *drain, struct sink 
 	};
 	int rc;
 
-	drain_look_at_clock(drain);
+	drain_update_clock(drain);
 	rc = take(&taking);
 	free(taking.where);
 	if (at->init.bad > process->init_bad) {
-		drain_say(drain, "%s: %llu init events make no sense and are left out",
+		say_text(&drain->sayer, "%s: %llu init events make no sense and are left out",
 			  process->region.name, (unsigned long long)(at->init.bad - process->init_bad));
 		process->init_bad = at->init.bad;
 	}
@@ -337,7 +338,7 @@ static bool lacks(const struct process *process, unsigned index, uint64_t tail)
 	return process->at[index]->init.taken < tail;
 }
 
-bool init_is_pending(const struct process *process, const struct drain *drain)
+bool initlog_is_pending(const struct process *process, const struct drain *drain)
 {
 	uint64_t tail = log_bounds(&process->region).tail;
 
@@ -359,10 +360,10 @@ static void tell_taken(struct process *process, const struct drain *drain)
 			taken = process->at[i]->init.taken;
 	if (!drain->sink_count || process->alive == ALIVE_DEAD)
 		return;
-	if (!filter_wants_process(process))
+	if (!filter_wants_process(process->filter))
 		taken = log_bounds(&process->region).tail;	/* when it is wanted again, what holds then is taken */
-	else if (filter_taken(process) < taken)
-		taken = filter_taken(process);
+	else if (drain_filter_taken(process) < taken)
+		taken = drain_filter_taken(process);
 	if (taken != process->log_taken)
 		__atomic_store_n(&header->log_taken, taken, __ATOMIC_RELEASE);
 	process->log_taken = taken;
@@ -374,31 +375,31 @@ static void tell_taken(struct process *process, const struct drain *drain)
 	process->log_noted_ns = drain->now_ns;
 }
 
-bool init_is_complete(const struct process *process, const struct sink_process *at)
+bool initlog_is_complete(const struct process *process, const struct sink_process *at)
 {
 	return at->init.taken >= log_bounds(&process->region).tail;
 }
 
-int init_drain_to(struct process *process, struct drain *drain, struct sink *sink, struct sink_process *at)
+int initlog_drain_to(struct process *process, struct drain *drain, struct sink *sink, struct sink_process *at)
 {
-	if (process->cut || init_is_complete(process, at))
+	if (process->cut || initlog_is_complete(process, at))
 		return 0;
 	return region_grow(&process->region) < 0 ? -EIO : drain_into(process, drain, sink, at);
 }
 
-int init_drain(struct process *process, struct drain *drain)
+int initlog_drain(struct process *process, struct drain *drain)
 {
 	uint64_t tail = log_bounds(&process->region).tail;
 	bool news = false;
 
-	(void)filter_look(process, drain);
+	(void)drain_filter_update(process, drain);
 	for (unsigned i = 0; i < drain->sink_count; i++)
 		news |= lacks(process, i, tail);
-	news &= filter_wants_process(process);
+	news &= filter_wants_process(process->filter);
 	if (process->cut || region_grow(&process->region) < 0)
 		return sinks_rc(drain);
 	if (news)
-		init_counters(process);
+		initlog_update_counts(process);
 	for (unsigned i = 0; news && i < drain->sink_count; i++) {
 		int rc = 0;
 

@@ -17,10 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recorder/filter/filter.h"
 #include "recorder/drain/merge.h"
 #include "recorder/drain/promise.h"
+#include "recorder/drain/sink_deliver.h"
 #include "recorder/drain/slice.h"
+#include "recorder/filter/filter.h"
 #include "recorder/records/record_walk.h"
 
 #define ORDER_NS	100000ull	/* clocks of threads differ, stores need a moment to be seen */
@@ -89,7 +90,7 @@ void merged_let_settle(struct drain *drain)
 	if (!drain->merged)
 		return;
 	(void)usleep(ORDER_NS / 1000 + 1);
-	drain_look_at_clock(drain);
+	drain_update_clock(drain);
 }
 
 /* Room for one more in @array of so many. */
@@ -457,7 +458,7 @@ static bool wanted(void *context, unsigned index, const struct merge_input *in)
 	struct merged *m = context;
 	const struct filter_one one = { in->at, (size_t)(in->end - in->at), in->size, in->ns, in->id };
 
-	return filter_record(m->process, &m->process->ring[m->cursor[index].ring], &one);
+	return filter_record(m->process->filter, &m->process->ring[m->cursor[index].ring].left_out_message, &one);
 }
 
 static int merge_all(struct merged *m, struct process *process, struct drain *drain)
@@ -467,10 +468,10 @@ static int merge_all(struct merged *m, struct process *process, struct drain *dr
 	ask_ahead(m, process);
 	if (!merge_begin(&m->merge, &process->classes, m->count))
 		return -ENOMEM;
-	drain_look_at_clock(drain);
+	drain_update_clock(drain);
 	m->merge.horizon = m->horizon;
 	m->merge.not_after = drain->now_ns + FUTURE_NS;
-	m->merge.wanted = filter_begin(process) ? wanted : NULL;
+	m->merge.wanted = filter_begin(process->filter) ? wanted : NULL;
 	m->merge.context = m;
 	m->process = process;
 	m->parts = 0;
@@ -508,7 +509,7 @@ int merged_drain(struct process *process, struct drain *drain, uint64_t clock_ns
 	if (rc <= 0)
 		return rc;
 	/* What these records need was declared before they were written: the log has it by now. */
-	rc = init_drain(process, drain);
+	rc = initlog_drain(process, drain);
 	if (rc == 0)
 		rc = merge_all(drain->merged, process, drain);
 	if (rc < 0)

@@ -7,6 +7,7 @@
 
 #include "ctf/format/tail.h"
 #include "recorder/drain/drained_process.h"
+#include "recorder/runtime/say.h"
 
 static_assert(KYMO_PROMISE_HEAD_MAX >= CTF_PACKET_HEAD_MAX, "a packet's head fits");
 static_assert(KYMO_PROMISE_PLACES >= SINKS_MAX, "a place for each");
@@ -150,13 +151,13 @@ void promise_end(struct process *process)
 /* What becomes of the rings that have the number. */
 enum verdict { STAY, MOVE, LOSE };
 
-static void say_cut(const struct drain *drain, const char *path, uint64_t cut, int rc)
+static void say_cut(const struct sayer *sayer, const char *path, uint64_t cut, int rc)
 {
 	if (rc < 0)
-		drain_say(drain, "%s ends with half a packet, because its recorder was killed, and cannot be cut: "
+		say_text(sayer, "%s ends with half a packet, because its recorder was killed, and cannot be cut: "
 			  "%s; `kymo` reads it, other readers may complain", path, strerror(-rc));
 	else if (cut)
-		drain_say(drain, "%s: %llu bytes of what its recorder was writing when it was killed are cut off; "
+		say_text(sayer, "%s: %llu bytes of what its recorder was writing when it was killed are cut off; "
 			  "what is whole stays", path, (unsigned long long)cut);
 }
 
@@ -166,7 +167,7 @@ static struct ctf_tail_packet packet_of(const struct kymo_promise_place *place)
 }
 
 /* Whether the file holds what @place says, repairing it. */
-static enum ctf_tail look_at_file(const struct kymo_promise_place *place, const struct drain *drain, int *rc)
+static enum ctf_tail look_at_file(const struct kymo_promise_place *place, const struct sayer *sayer, int *rc)
 {
 	const struct ctf_tail_packet packet = packet_of(place);
 	enum ctf_tail tail;
@@ -177,12 +178,12 @@ static enum ctf_tail look_at_file(const struct kymo_promise_place *place, const 
 		return CTF_TAIL_GONE;
 	if (!place->head_size) {
 		if (ctf_tail_metadata(place->path, &cut) == 0)
-			say_cut(drain, place->path, cut, 0);
+			say_cut(sayer, place->path, cut, 0);
 		return CTF_TAIL_WHOLE;
 	}
 	tail = ctf_tail_packet(&packet, &cut, rc);
 	if (tail == CTF_TAIL_NOTHING)
-		say_cut(drain, place->path, cut, *rc);
+		say_cut(sayer, place->path, cut, *rc);
 	return tail;
 }
 
@@ -199,7 +200,7 @@ static void copy_place(const struct process *process, unsigned index, struct kym
 	copy->path[sizeof copy->path - 1] = 0;
 }
 
-static void look_at_place(struct process *process, const struct drain *drain, unsigned index,
+static void look_at_place(struct process *process, const struct sayer *sayer, unsigned index,
 			  struct findings *found)
 {
 	const bool wanted = found->wanted & 1u << index;
@@ -208,7 +209,7 @@ static void look_at_place(struct process *process, const struct drain *drain, un
 	int rc;
 
 	copy_place(process, index, &place);
-	tail = look_at_file(&place, drain, &rc);
+	tail = look_at_file(&place, sayer, &rc);
 	if (tail == CTF_TAIL_WHOLE && place.moves == KYMO_PROMISE_NO_RING)
 		region_header(&process->region)->no_ring_told = place.no_ring;
 	if (!wanted || place.moves != KYMO_PROMISE_RINGS || tail == CTF_TAIL_NOTHING)
@@ -218,13 +219,13 @@ static void look_at_place(struct process *process, const struct drain *drain, un
 		return;
 	}
 	found->unknown |= 1u << index;
-	drain_say(drain, "a recorder was killed while it wrote to %s, and what is there now cannot tell whether it "
+	say_text(sayer, "a recorder was killed while it wrote to %s, and what is there now cannot tell whether it "
 		  "was written (%s)", place.path[0] ? place.path : "a file with a very long name",
 		  rc < 0 ? strerror(-rc) : "it is something else");
 }
 
 /* From all that have it. Return: false: some file cannot be changed, and has it still. */
-static bool take_back(const struct process *process, const struct drain *drain, uint32_t whole)
+static bool take_back(const struct process *process, const struct sayer *sayer, uint32_t whole)
 {
 	bool done = true;
 
@@ -239,11 +240,11 @@ static bool take_back(const struct process *process, const struct drain *drain, 
 		packet = packet_of(&place);
 		rc = ctf_tail_take_back(&packet);
 		if (rc == 0) {
-			drain_say(drain, "%s: what its recorder wrote last before it was killed is taken back, for another "
+			say_text(sayer, "%s: what its recorder wrote last before it was killed is taken back, for another "
 				  "trace lacks it; the next ones get it", place.path);
 			continue;
 		}
-		drain_say(drain, "%s has what its recorder wrote last before it was killed, another trace lacks it, and it "
+		say_text(sayer, "%s has what its recorder wrote last before it was killed, another trace lacks it, and it "
 			  "cannot be taken back (%s): these events are in one of the traces only", place.path,
 			  strerror(-rc));
 		done = false;
@@ -251,17 +252,17 @@ static bool take_back(const struct process *process, const struct drain *drain, 
 	return done;
 }
 
-static enum verdict judge(const struct process *process, const struct drain *drain, const struct findings *found)
+static enum verdict judge(const struct process *process, const struct sayer *sayer, const struct findings *found)
 {
 	if (found->whole == found->wanted)
 		return found->wanted ? MOVE : STAY;
 	if (found->unknown && found->whole)
 		return MOVE;
 	if (found->unknown) {
-		drain_say(drain, "what it was writing is counted as dropped");
+		say_text(sayer, "what it was writing is counted as dropped");
 		return LOSE;
 	}
-	return take_back(process, drain, found->whole) ? STAY : MOVE;
+	return take_back(process, sayer, found->whole) ? STAY : MOVE;
 }
 
 static void ring_resolve(struct kymo_ring *ring, enum verdict verdict)
@@ -277,7 +278,7 @@ static void ring_resolve(struct kymo_ring *ring, enum verdict verdict)
 	__atomic_store_n(&ring->rpos, to, __ATOMIC_RELEASE);
 }
 
-void promise_resolve(struct process *process, const struct drain *drain)
+void promise_resolve(struct process *process, const struct sayer *sayer)
 {
 	struct kymo_region *header = region_header(&process->region);
 	const uint32_t *page = region_page(&process->region, KYMO_RING_DIR_PAGE, 2);
@@ -289,8 +290,8 @@ void promise_resolve(struct process *process, const struct drain *drain)
 
 	for (unsigned i = 0; i < KYMO_PROMISE_PLACES; i++)
 		if (state & KYMO_PROMISE_BEGUN(i))
-			look_at_place(process, drain, i, &found);
-	verdict = state & KYMO_PROMISE_KEPT ? MOVE : judge(process, drain, &found);
+			look_at_place(process, sayer, i, &found);
+	verdict = state & KYMO_PROMISE_KEPT ? MOVE : judge(process, sayer, &found);
 	for (uint32_t i = 0; page && verdict != STAY && i < count && i < KYMO_RINGS_MAX; i++) {
 		const uint32_t at = __atomic_load_n(&page[i], __ATOMIC_ACQUIRE);
 		struct kymo_ring *ring = region_page(&process->region, at, 1);

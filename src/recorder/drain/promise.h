@@ -37,7 +37,7 @@
 
 struct process;
 struct ring;
-struct drain;
+struct sayer;
 
 /**
  * promise_enter() - @ring is in the packet that is written next
@@ -76,7 +76,7 @@ void promise_end(struct process *process);
  *
  * Says what was cut off, and what has to be counted as dropped.
  */
-void promise_resolve(struct process *process, const struct drain *drain);
+void promise_resolve(struct process *process, const struct sayer *sayer);
 
 /** promise_dropped_since() - how far the count @now of dropped events is behind @base; 0 when it is not. */
 static inline uint64_t promise_dropped_since(uint64_t now, uint64_t base)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handing what was drained to every sink, and what each of them missed. */
-#include "recorder/drain/sink.h"
-
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "recorder/drain/drained_process.h"
-#include "recorder/drain/promise.h"
 #include "base/array.h"
+#include "recorder/drain/drain.h"
+#include "recorder/drain/promise.h"
+#include "recorder/drain/sink_deliver.h"
 
 #define RETRY_NS	100000000u	/* while a sink takes nothing */
 #define QUIET_NS	10000000000u	/* one that fails time and again is told so often */
@@ -80,14 +80,14 @@ static void tell(const struct drain *drain, const struct sink *sink, bool fails)
 	const char *remedy = sink_remedy(sink->rc);
 
 	if (!fails)
-		drain_say(drain, "%s can be written again; what the programs had no room for meanwhile "
+		say_text(&drain->sayer, "%s can be written again; what the programs had no room for meanwhile "
 			  "is counted as dropped%s", sink->name, drain->sink_count > 1 ?
 			  ", what others took and it did not as not written" : "");
 	else if (drain->sink_count > 1)
-		drain_say(drain, "cannot write to %s: %s; %s. The others are written, and what this one misses "
+		say_text(&drain->sayer, "cannot write to %s: %s; %s. The others are written, and what this one misses "
 			  "is counted", sink->name, sink->error, remedy);
 	else
-		drain_say(drain, "cannot write to %s: %s; %s. The traced programs go on, their buffers fill, and "
+		say_text(&drain->sayer, "cannot write to %s: %s; %s. The traced programs go on, their buffers fill, and "
 			  "what finds no room is counted", sink->name, sink->error, remedy);
 }
 
@@ -123,6 +123,40 @@ void sinks_round_end(struct drain *drain)
 }
 
 /* ---- what a sink misses ---- */
+
+struct sink_ring *sink_ring_of(struct sink_process *at, unsigned index)
+{
+	const struct process *process = at->process;
+	struct sink_ring *grown;
+
+	if (index < at->ring_count)
+		return &at->ring[index];
+	grown = realloc(at->ring, process->ring_count * sizeof *grown);
+	if (!grown)
+		return NULL;
+	at->ring = grown;
+	for (; at->ring_count < process->ring_count; at->ring_count++)
+		at->ring[at->ring_count] = (struct sink_ring){
+			.dropped_base = process->ring[at->ring_count].dropped_base,
+		};
+	return &at->ring[index];
+}
+
+bool sink_threads_grow(struct sink_process *at)
+{
+	const struct process *process = at->process;
+	struct sink_without *grown;
+
+	if (at->thread_count == process->thread_count)
+		return true;
+	grown = realloc(at->thread, process->thread_count * sizeof *grown);
+	if (!grown)
+		return false;
+	memset(grown + at->thread_count, 0, (process->thread_count - at->thread_count) * sizeof *grown);
+	at->thread = grown;
+	at->thread_count = process->thread_count;
+	return true;
+}
 
 void sink_packet_missed(struct sink_process *at, const struct sink_packet *packet)
 {
@@ -241,110 +275,35 @@ void sinks_lose(struct drain *drain, struct process *process, unsigned index, ui
 	}
 }
 
-/* ---- the end of a process, in one sink ---- */
+/* ---- counts ---- */
 
-static int last_drops(struct sink *sink, struct sink_process *at, unsigned index, uint64_t now, bool promised)
+void sink_counts(const struct sink_process *at, struct sink_counts *counts)
 {
 	const struct process *process = at->process;
-	const struct ring *ring = &process->ring[index];
-	struct sink_ring *mine = sink_ring_of(at, index);
-	struct sink_packet packet = {
-		.ring = index,
-		.thread = ring->thread,
-		.account = process->thread ? &process->thread[ring->thread] : NULL,
-		.begin = ring->prev_end,
-		.end = now,
-		.promised = promised,
+
+	*counts = (struct sink_counts){
+		.before = at->before,
+		.recorded = process->recorded - at->without.recorded,
+		.dropped = process->dropped - at->without.dropped,
+		.filtered = process->filtered - at->without.filtered,
+		.dropped_no_ring = process->dropped_no_ring - at->without_no_ring,
+		.bytes = process->bytes - at->without.bytes + at->init.bytes,
+		.init_events = at->init.events,
+		.init_dropped = process->init_dropped,
+		.unwritten = at->unwritten,
 	};
-
-	if (!mine || sink_ring_discarded(mine, ring->dropped_seen) == mine->discarded)
-		return 0;
-	if (packet.begin < sink->start_ns)
-		packet.begin = sink->start_ns;
-	if (packet.end < packet.begin)
-		packet.end = packet.begin;
-	return ring->merged && sink->ops->batch ? sink_batch_drops(sink, at, &packet, ring->dropped_seen) :
-	       sink_packet_offer(sink, at, &packet, ring->dropped_seen);
 }
 
-/* In all sinks; the accounts have it in any case. */
-static void all_last_drops(struct drain *drain, struct process *process, unsigned index)
+void sink_thread_counts(const struct sink_process *at, unsigned index, struct sink_without *counts)
 {
-	struct ring *ring = &process->ring[index];
-	bool told = false;
+	const struct thread_account *thread = &at->process->thread[index];
+	const struct sink_without none = { 0 };
+	const struct sink_without *without = index < at->thread_count ? &at->thread[index] : &none;
 
-	if (ring->bad)
-		return;
-	promise_enter(process, ring, ring->taken, ring->dropped_seen, 0);
-	promise_sinks(process, sinks_up(drain));
-	for (unsigned i = 0; i < drain->sink_count; i++) {
-		struct sink_process *at = process->at[i];
-
-		promise_turn(process, i);
-		told |= at && !at->left && last_drops(drain->sink[i], at, index, drain->now_ns, true) == 0;
-		promise_turned(process);
-	}
-	if (told) {
-		promise_keep(process);
-		promise_move(process, ring);
-	}
-	promise_end(process);
-}
-
-static void last_facts(struct sink *sink, struct sink_process *at, uint64_t now)
-{
-	struct sink_facts facts = {
-		.begin = at->init.prev_ns, .end = now, .discarded = init_discarded(at), .promised = true,
+	*counts = (struct sink_without){
+		.recorded = thread->recorded - without->recorded,
+		.filtered = thread->filtered - without->filtered,
+		.dropped = thread->dropped - without->dropped,
+		.bytes = thread->bytes - without->bytes,
 	};
-
-	if (facts.discarded <= at->init.discarded)
-		return;
-	if (facts.begin < sink->start_ns)
-		facts.begin = sink->start_ns;
-	if (facts.end < facts.begin)
-		facts.end = facts.begin;
-	if (sink->ops->facts(sink, at, &facts) == 0)
-		at->init.discarded = facts.discarded;
-}
-
-static void leave(struct sink *sink, struct sink_process *at, uint64_t now)
-{
-	last_facts(sink, at, now);
-	if (sink->ops->leave)
-		sink->ops->leave(sink, at);
-	at->left = true;
-}
-
-void sinks_leave(struct drain *drain, struct process *process)
-{
-	for (unsigned i = 0; i < process->ring_count; i++)
-		all_last_drops(drain, process, i);
-	for (unsigned i = 0; i < drain->sink_count; i++)
-		if (process->at[i] && !process->at[i]->left)
-			leave(drain->sink[i], process->at[i], drain->now_ns);
-}
-
-/* The others are told later, so nothing is told for good. */
-static void complete_ring(struct sink *sink, struct sink_process *at, unsigned index, uint64_t now)
-{
-	ring_account(at->process, index);
-	if (!at->process->ring[index].bad)
-		(void)last_drops(sink, at, index, now, false);
-	promise_end(at->process);
-}
-
-void sinks_complete(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
-{
-	drain_look_at_clock(drain);
-	for (unsigned i = 0; i < count; i++) {
-		struct sink_process *at = sink_at(drain, sink, process[i]);
-
-		if (!at || at->left)
-			continue;
-		init_counters(process[i]);
-		for (unsigned j = 0; j < process[i]->ring_count; j++)
-			complete_ring(sink, at, j, drain->now_ns);
-		leave(sink, at, drain->now_ns);
-	}
-	sink->end_ns = drain->now_ns;
 }

@@ -35,14 +35,13 @@
 
 #include "base/err.h"
 #include "ctf/write/writer.h"
-#include "recorder/session/session.h"
+#include "recorder/drain/counts.h"
 
 #define SINKS_MAX 16			/* of one session */
 
 struct json_object;
 struct process;
 struct drain;
-struct session;
 struct thread_account;
 struct sink;
 struct sink_process;
@@ -319,6 +318,26 @@ struct sink_process *sink_at(const struct drain *drain, const struct sink *sink,
 
 /** sink_remedy() - what the user can do about a write that failed with @rc, -errno. */
 const char *sink_remedy(int rc);
+
+/* ---- rounds of draining, and the ends of processes: for the session ---- */
+
+/** sinks_round_begin() - a sink that failed a moment ago is left out of the round, unless @all. */
+void sinks_round_begin(struct drain *drain, bool all);
+
+/** sinks_round_end() - report which sinks fail from now on, and which work again. */
+void sinks_round_end(struct drain *drain);
+
+/** sinks_rc() - 0 when some sink is up; else -errno of one that fails. */
+int sinks_rc(const struct drain *drain);
+
+/** sinks_take_batches() - all of them do: none is given parts, which contain what rules leave out, too. */
+bool sinks_take_batches(const struct drain *drain);
+
+/** sinks_leave() - @process is finished: remaining drops, the ends of its streams in all sinks. */
+void sinks_leave(struct drain *drain, struct process *process);
+
+/** sinks_reach_back() - events from @first_ns on, left by another recorder, are read next: the sinks begin there. */
+void sinks_reach_back(struct drain *drain, uint64_t first_ns);
 
 /* ---- counts ---- */
 

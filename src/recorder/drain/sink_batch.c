@@ -2,8 +2,9 @@
 /* Handing a batch, what was merged of many rings, to every sink. */
 #include <errno.h>
 
-#include "recorder/drain/drained_process.h"
+#include "recorder/drain/drain.h"
 #include "recorder/drain/promise.h"
+#include "recorder/drain/sink_deliver.h"
 
 /* What the sink misses of the rings with this batch, in ring.offered; and in all of them. */
 static bool count_discarded(struct sink_process *at, struct sink_batch *batch)

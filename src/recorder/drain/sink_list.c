@@ -4,47 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/drain/drained_process.h"
+#include "recorder/drain/drain.h"
+#include "recorder/drain/promise.h"
+#include "recorder/drain/sink_deliver.h"
 
 /* An event may carry a time this much older than the moment at which it is found. */
 #define EARLIER_NS	10000000u
 #define LOOK_NS		100000000u	/* at what may have been taken away, so often */
-
-/* ---- what a sink misses ---- */
-
-struct sink_ring *sink_ring_of(struct sink_process *at, unsigned index)
-{
-	const struct process *process = at->process;
-	struct sink_ring *grown;
-
-	if (index < at->ring_count)
-		return &at->ring[index];
-	grown = realloc(at->ring, process->ring_count * sizeof *grown);
-	if (!grown)
-		return NULL;
-	at->ring = grown;
-	for (; at->ring_count < process->ring_count; at->ring_count++)
-		at->ring[at->ring_count] = (struct sink_ring){
-			.dropped_base = process->ring[at->ring_count].dropped_base,
-		};
-	return &at->ring[index];
-}
-
-bool sink_threads_grow(struct sink_process *at)
-{
-	const struct process *process = at->process;
-	struct sink_without *grown;
-
-	if (at->thread_count == process->thread_count)
-		return true;
-	grown = realloc(at->thread, process->thread_count * sizeof *grown);
-	if (!grown)
-		return false;
-	memset(grown + at->thread_count, 0, (process->thread_count - at->thread_count) * sizeof *grown);
-	at->thread = grown;
-	at->thread_count = process->thread_count;
-	return true;
-}
 
 /* ---- coming and going ---- */
 
@@ -55,6 +21,14 @@ static unsigned place_of(const struct drain *drain, const struct sink *sink)
 	while (place < drain->sink_count && drain->sink[place] != sink)
 		place++;
 	return place;
+}
+
+struct sink_process *sink_at(const struct drain *drain, const struct sink *sink,
+			     const struct process *process)
+{
+	unsigned place = place_of(drain, sink);
+
+	return place < drain->sink_count ? process->at[place] : NULL;
 }
 
 static void at_free(struct sink_process *at)
@@ -79,7 +53,7 @@ static bool leave_past_out(struct sink_process *at)
 {
 	struct process *process = at->process;
 
-	init_counters(process);
+	initlog_update_counts(process);
 	for (unsigned i = 0; i < process->ring_count; i++) {
 		struct sink_ring *ring = sink_ring_of(at, i);
 
@@ -162,6 +136,116 @@ int sinks_add(struct drain *drain, struct sink *sink, struct process **process, 
 	return 0;
 }
 
+/* ---- the end of a process, in one sink ---- */
+
+static int last_drops(struct sink *sink, struct sink_process *at, unsigned index, uint64_t now, bool promised)
+{
+	const struct process *process = at->process;
+	const struct ring *ring = &process->ring[index];
+	struct sink_ring *mine = sink_ring_of(at, index);
+	struct sink_packet packet = {
+		.ring = index,
+		.thread = ring->thread,
+		.account = process->thread ? &process->thread[ring->thread] : NULL,
+		.begin = ring->prev_end,
+		.end = now,
+		.promised = promised,
+	};
+
+	if (!mine || sink_ring_discarded(mine, ring->dropped_seen) == mine->discarded)
+		return 0;
+	if (packet.begin < sink->start_ns)
+		packet.begin = sink->start_ns;
+	if (packet.end < packet.begin)
+		packet.end = packet.begin;
+	return ring->merged && sink->ops->batch ? sink_batch_drops(sink, at, &packet, ring->dropped_seen) :
+	       sink_packet_offer(sink, at, &packet, ring->dropped_seen);
+}
+
+/* In all sinks; the accounts have it in any case. */
+static void all_last_drops(struct drain *drain, struct process *process, unsigned index)
+{
+	struct ring *ring = &process->ring[index];
+	bool told = false;
+
+	if (ring->bad)
+		return;
+	promise_enter(process, ring, ring->taken, ring->dropped_seen, 0);
+	promise_sinks(process, sinks_up(drain));
+	for (unsigned i = 0; i < drain->sink_count; i++) {
+		struct sink_process *at = process->at[i];
+
+		promise_turn(process, i);
+		told |= at && !at->left && last_drops(drain->sink[i], at, index, drain->now_ns, true) == 0;
+		promise_turned(process);
+	}
+	if (told) {
+		promise_keep(process);
+		promise_move(process, ring);
+	}
+	promise_end(process);
+}
+
+static void last_facts(struct sink *sink, struct sink_process *at, uint64_t now)
+{
+	struct sink_facts facts = {
+		.begin = at->init.prev_ns, .end = now, .discarded = sink_init_discarded(at), .promised = true,
+	};
+
+	if (facts.discarded <= at->init.discarded)
+		return;
+	if (facts.begin < sink->start_ns)
+		facts.begin = sink->start_ns;
+	if (facts.end < facts.begin)
+		facts.end = facts.begin;
+	if (sink->ops->facts(sink, at, &facts) == 0)
+		at->init.discarded = facts.discarded;
+}
+
+static void leave(struct sink *sink, struct sink_process *at, uint64_t now)
+{
+	last_facts(sink, at, now);
+	if (sink->ops->leave)
+		sink->ops->leave(sink, at);
+	at->left = true;
+}
+
+void sinks_leave(struct drain *drain, struct process *process)
+{
+	for (unsigned i = 0; i < process->ring_count; i++)
+		all_last_drops(drain, process, i);
+	for (unsigned i = 0; i < drain->sink_count; i++)
+		if (process->at[i] && !process->at[i]->left)
+			leave(drain->sink[i], process->at[i], drain->now_ns);
+}
+
+/* The others are told later, so nothing is told for good. */
+static void complete_ring(struct sink *sink, struct sink_process *at, unsigned index, uint64_t now)
+{
+	ring_account(at->process, index);
+	if (!at->process->ring[index].bad)
+		(void)last_drops(sink, at, index, now, false);
+	promise_end(at->process);
+}
+
+void sinks_complete(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
+{
+	drain_update_clock(drain);
+	for (unsigned i = 0; i < count; i++) {
+		struct sink_process *at = sink_at(drain, sink, process[i]);
+
+		if (!at || at->left)
+			continue;
+		initlog_update_counts(process[i]);
+		for (unsigned j = 0; j < process[i]->ring_count; j++)
+			complete_ring(sink, at, j, drain->now_ns);
+		leave(sink, at, drain->now_ns);
+	}
+	sink->end_ns = drain->now_ns;
+}
+
+/* ---- beginning anew ---- */
+
 /* When a place begins that is complete in itself: before everything that is still to come. */
 static uint64_t turn_ns(const struct drain *drain, struct process **process, unsigned count)
 {
@@ -194,7 +278,7 @@ static int begin_anew(struct drain *drain, struct sink *sink, struct process **p
 	uint64_t begin_ns;
 	int rc;
 
-	drain_look_at_clock(drain);
+	drain_update_clock(drain);
 	begin_ns = turn_ns(drain, process, count);
 	rc = sink->ops->turn(sink, begin_ns, drain->now_ns);
 	for (unsigned i = 0; rc == 0 && i < count; i++) {
@@ -211,7 +295,7 @@ void sinks_turn(struct drain *drain, struct sink *sink, struct process **process
 	int rc = begin_anew(drain, sink, process, count);
 
 	if (rc < 0 && !sink->turn_failed)
-		drain_say(drain, "%s: cannot begin another chunk: %s; the present one goes on", sink->name,
+		say_text(&drain->sayer, "%s: cannot begin another chunk: %s; the present one goes on", sink->name,
 			  strerror(-rc));
 	sink->turn_failed = rc < 0;
 }
@@ -221,12 +305,12 @@ void sinks_turn(struct drain *drain, struct sink *sink, struct process **process
 static void tell_gone(const struct drain *drain, const struct sink *sink, int rc)
 {
 	if (rc < 0)
-		drain_say(drain, "the trace directory %s was removed while recording, or what is written in it, and cannot "
+		say_text(&drain->sayer, "the trace directory %s was removed while recording, or what is written in it, and cannot "
 			  "be made again: %s; %s. %s", sink->name, sink->error, sink_remedy(rc), drain->sink_count > 1 ?
 			  "The others are written, and what this one misses is counted" :
 			  "The traced programs go on, their buffers fill, and what finds no room is counted");
 	else
-		drain_say(drain, "the trace directory %s was removed while recording, or what is written in it; %llu "
+		say_text(&drain->sayer, "the trace directory %s was removed while recording, or what is written in it; %llu "
 			  "events are gone with it, and the recording goes on there in a new one", sink->name,
 			  (unsigned long long)sink->removed.last);
 }
@@ -244,7 +328,7 @@ static void mend(struct drain *drain, struct sink *sink, struct process **proces
 	if (rc < 0)
 		(void)sink_failed(sink, rc);
 	if (!gone)
-		drain_say(drain, "the trace directory %s is there again, and the recording goes on in it", sink->name);
+		say_text(&drain->sayer, "the trace directory %s is there again, and the recording goes on in it", sink->name);
 	else if (rc == 0 || !was)
 		tell_gone(drain, sink, rc);
 	sink->told = rc < 0;
@@ -278,45 +362,4 @@ void sinks_detach(struct drain *drain, struct sink *sink, struct process **proce
 	drain->sink_count--;
 	memmove(drain->sink + place, drain->sink + place + 1,
 		(drain->sink_count - place) * sizeof *drain->sink);
-}
-
-struct sink_process *sink_at(const struct drain *drain, const struct sink *sink,
-			     const struct process *process)
-{
-	unsigned place = place_of(drain, sink);
-
-	return place < drain->sink_count ? process->at[place] : NULL;
-}
-
-/* ---- counts ---- */
-
-void sink_counts(const struct sink_process *at, struct sink_counts *counts)
-{
-	const struct process *process = at->process;
-
-	*counts = (struct sink_counts){
-		.before = at->before,
-		.recorded = process->recorded - at->without.recorded,
-		.dropped = process->dropped - at->without.dropped,
-		.filtered = process->filtered - at->without.filtered,
-		.dropped_no_ring = process->dropped_no_ring - at->without_no_ring,
-		.bytes = process->bytes - at->without.bytes + at->init.bytes,
-		.init_events = at->init.events,
-		.init_dropped = process->init_dropped,
-		.unwritten = at->unwritten,
-	};
-}
-
-void sink_thread_counts(const struct sink_process *at, unsigned index, struct sink_without *counts)
-{
-	const struct thread_account *thread = &at->process->thread[index];
-	const struct sink_without none = { 0 };
-	const struct sink_without *without = index < at->thread_count ? &at->thread[index] : &none;
-
-	*counts = (struct sink_without){
-		.recorded = thread->recorded - without->recorded,
-		.filtered = thread->filtered - without->filtered,
-		.dropped = thread->dropped - without->dropped,
-		.bytes = thread->bytes - without->bytes,
-	};
 }

@@ -3,7 +3,7 @@
 #ifndef KYMO_RECORDER_SLICE_H
 #define KYMO_RECORDER_SLICE_H
 
-#include "recorder/drain/drained_process.h"
+#include "recorder/drain/drain.h"
 
 #define FUTURE_NS	1000000000ull	/* a time later than this is none */
 

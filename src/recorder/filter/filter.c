@@ -75,9 +75,9 @@ unsigned filter_changes(const struct filter *filter)
 
 /* ---- of a process ---- */
 
-static uint64_t *set_of(const struct process *process)
+static uint64_t *set_of(const struct filter_process *mine)
 {
-	return region_page(&process->region, KYMO_LEFT_OUT_PAGE, KYMO_PROMISE_PAGE - KYMO_LEFT_OUT_PAGE);
+	return region_page(mine->process.region, KYMO_LEFT_OUT_PAGE, KYMO_PROMISE_PAGE - KYMO_LEFT_OUT_PAGE);
 }
 
 static bool want(const struct filter_process *mine, enum filter_kind kind, const char *name, const char *other)
@@ -91,26 +91,26 @@ static bool has_rules(const struct filter_process *mine, enum filter_kind kind)
 	return mine->filter->rules.has[kind] || mine->own.has[kind];
 }
 
-static const char *program_of(const struct process *process)
+static const char *program_of(const struct region *region)
 {
-	const char *slash = strrchr(process->region.exe, '/');
+	const char *slash = strrchr(region->exe, '/');
 
-	return slash ? slash + 1 : process->region.exe;
+	return slash ? slash + 1 : region->exe;
 }
 
 /* By number it can be wanted or not like by name, so that a rule takes any of the three. */
 static bool want_process(const struct filter_process *mine)
 {
-	const struct process *process = mine->process;
+	const struct region *region = mine->process.region;
 	const struct filter_rules *both[] = { &mine->filter->rules, &mine->own };
 	char number[16];
-	bool wanted = !mine->caret || (filter_caret_wants_process(mine->caret, program_of(process)) &&
-				       filter_caret_wants_process(mine->caret, process->region.procname));
+	bool wanted = !mine->caret || (filter_caret_wants_process(mine->caret, program_of(region)) &&
+				       filter_caret_wants_process(mine->caret, region->procname));
 
-	(void)snprintf(number, sizeof number, "%d", process->host_pid ? process->host_pid : (int)process->region.pid);
+	(void)snprintf(number, sizeof number, "%d", mine->process.host_pid ? mine->process.host_pid : (int)region->pid);
 	for (unsigned i = 0; i < 2 && wanted; i++)
 		wanted = filter_rules_want_any(both[i], FILTER_PROCESS, (const char *const[]){
-			process->region.procname, program_of(process), number }, 3);
+			region->procname, program_of(region), number }, 3);
 	return wanted;
 }
 
@@ -134,7 +134,7 @@ static bool has_object(unsigned id)
 
 void filter_decide_events(struct filter_process *mine)
 {
-	const struct classes *classes = &mine->process->classes;
+	const struct classes *classes = mine->process.classes;
 
 	mine->declared = classes->count;
 	for (unsigned id = 0; id < KYMO_POINTS_MAX; id++) {
@@ -161,56 +161,47 @@ static void decide(struct filter_process *mine)
 	filter_decide_events(mine);
 }
 
-void filter_join(struct filter *filter, struct process *process, struct drain *drain)
+struct filter_process *filter_join(struct filter *filter, const struct filter_subject *subject, const struct sayer *sayer)
 {
-	struct filter_process *mine = filter ? calloc(1, sizeof *mine) : NULL;
+	struct filter_process *mine = calloc(1, sizeof *mine);
 
 	if (!mine)
-		return;
+		return NULL;
 	mine->enable = malloc(KYMO_POINTS_MAX);
 	if (!mine->enable) {
 		free(mine);
-		return;
+		return NULL;
 	}
 	mine->filter = filter;
-	mine->process = process;
-	mine->at.process = process;
-	process->filter = mine;
-	filter_environment(mine, drain);
-	left_out_clear(set_of(process));	/* another recorder's */
+	mine->process = *subject;
+	filter_read_environment(mine, sayer);
+	left_out_clear(set_of(mine));	/* another recorder's */
 	decide(mine);
+	return mine;
 }
 
-void filter_rest(struct process *process)
+void filter_retire(struct filter_process *mine)
 {
-	struct filter_process *mine = process->filter;
-
-	if (!mine)
-		return;
 	map_free(&mine->object);
 	map_free(&mine->name);
 	pool_free(&mine->pool);
-	mine->queue = NULL;
+	mine->queue = mine->proposed = NULL;
 	free(mine->enable);
 	mine->enable = NULL;
 }
 
-void filter_forget(struct process *process)
+void filter_forget(struct filter_process *mine)
 {
-	struct filter_process *mine = process->filter;
-
 	if (!mine)
 		return;
-	filter_rest(process);
+	filter_retire(mine);
 	filter_rules_free(&mine->own);
 	filter_caret_free(mine->caret);
 	free(mine);
-	process->filter = NULL;
 }
 
-char *filter_has_own(const struct process *process)
+char *filter_own_rules(const struct filter_process *mine)
 {
-	const struct filter_process *mine = process->filter;
 	char *rules, *text = NULL;
 	const char *value;
 	size_t size = 0;
@@ -233,9 +224,9 @@ char *filter_has_own(const struct process *process)
 	return NULL;
 }
 
-bool filter_wants_process(const struct process *process)
+bool filter_wants_process(const struct filter_process *mine)
 {
-	return !process->filter || process->filter->wanted;
+	return !mine || mine->wanted;
 }
 
 /* By what the traced process has to know before it looks at the next ones: see src/inside/tracer/tracer_left_out.c. */
@@ -251,10 +242,10 @@ static enum turn turn_of(unsigned id)
 
 static void write_bytes(struct filter_process *mine, enum turn turn)
 {
-	uint8_t *byte = region_page(&mine->process->region, KYMO_ENABLE_PAGE, 1);
+	uint8_t *byte = region_page(mine->process.region, KYMO_ENABLE_PAGE, 1);
 
 	for (unsigned id = 0; id < KYMO_POINTS_MAX; id++) {
-		const struct kymo_point *point = classes_get(&mine->process->classes, id);
+		const struct kymo_point *point = classes_get(mine->process.classes, id);
 
 		if (point && point->phase == KYMO_PHASE_RUN && turn_of(id) == turn)
 			__atomic_store_n(&byte[id], mine->enable[id], __ATOMIC_SEQ_CST);
@@ -265,10 +256,8 @@ static void write_bytes(struct filter_process *mine, enum turn turn)
  * rclcpp_publish is put on hold after what lets go of it is looked up, and is no longer put on hold
  * before that is.
  */
-void filter_enable(struct process *process)
+void filter_enable(struct filter_process *mine)
 {
-	struct filter_process *mine = process->filter;
-
 	filter_decide_events(mine);
 	if (mine->enable[KYMO_POINT_rclcpp_publish] != KYMO_ENABLE_LOOK_UP)
 		write_bytes(mine, TURN_HELD);
@@ -279,38 +268,17 @@ void filter_enable(struct process *process)
 
 /* ---- objects ---- */
 
-int filter_look(struct process *process, struct drain *drain)
+bool filter_needs_facts(const struct filter_process *mine)
 {
-	struct filter_process *mine = process->filter;
-
-	return mine && mine->objects && mine->wanted ? init_drain_to(process, drain, &filter_facts, &mine->at) : 0;
+	return mine && mine->objects && mine->wanted;
 }
 
-uint64_t filter_taken(const struct process *process)
+bool filter_propose(struct filter_process *mine)
 {
-	const struct filter_process *mine = process->filter;
+	struct filter_object *object, *next;
+	uint64_t *set = set_of(mine);
 
-	return mine && mine->objects && mine->wanted ? mine->at.init.taken : UINT64_MAX;
-}
-
-/* The next round looks again. */
-static void later(struct filter_process *mine, uint64_t *set, struct filter_object *object)
-{
-	left_out_withdraw(set, object->address);
-	filter_requeue(mine, object);
-}
-
-/* As src/abi/region.h has it: propose, read the log to its end, and only then mean it. */
-void filter_settle(struct process *process, struct drain *drain)
-{
-	struct filter_process *mine = process->filter;
-	struct filter_object *proposed = NULL, *object, *next;
-	uint64_t *set;
-	bool complete;
-
-	if (!mine || !mine->queue || process->cut)
-		return;
-	set = set_of(process);
+	mine->proposed = NULL;
 	for (object = mine->queue, mine->queue = NULL; object; object = next) {
 		next = object->next_queued;
 		object->queued = false;
@@ -318,44 +286,52 @@ void filter_settle(struct process *process, struct drain *drain)
 			left_out_withdraw(set, object->address);
 		} else if (left_out_propose(set, object->address)) {
 			object->proposed = object->made;
-			object->queued = true;	/* it is in our list */
-			object->next_queued = proposed;
-			proposed = object;
+			object->queued = true;	/* in the other list */
+			object->next_queued = mine->proposed;
+			mine->proposed = object;
 		}
 	}
-	if (!proposed)
-		return;
-	complete = filter_look(process, drain) == 0 && init_is_complete(process, &mine->at);
-	for (object = proposed; object; object = next) {
+	return mine->proposed;
+}
+
+void filter_confirm(struct filter_process *mine, bool complete)
+{
+	struct filter_object *object, *next;
+	uint64_t *set = set_of(mine);
+
+	for (object = mine->proposed, mine->proposed = NULL; object; object = next) {
 		next = object->next_queued;
 		object->queued = false;
-		if (object->wanted)
+		if (object->wanted) {
 			left_out_withdraw(set, object->address);
-		else if (complete && object->made == object->proposed)
+		} else if (complete && object->made == object->proposed) {
 			left_out_confirm(set, object->address);
-		else
-			later(mine, set, object);
+		} else {		/* the next round tries again */
+			left_out_withdraw(set, object->address);
+			filter_requeue(mine, object);
+		}
 	}
 }
 
-void filter_changed(struct process *process, struct drain *drain)
+bool filter_update_rules(struct filter_process *mine)
 {
-	struct filter_process *mine = process->filter;
+	if (mine->generation == mine->filter->generation)
+		return false;
+	decide(mine);
+	return true;
+}
+
+void filter_decide_objects(struct filter_process *mine)
+{
 	const struct map_slot *slot;
 	size_t at = 0;
 
-	if (!mine || mine->generation == mine->filter->generation)
-		return;
-	decide(mine);
-	(void)filter_look(process, drain);
 	while ((slot = map_next(&mine->object, &at)))
 		filter_decide(mine, slot->value);
-	filter_settle(process, drain);
 }
 
-unsigned filter_left_out(const struct process *process)
+unsigned filter_left_out(const struct filter_process *mine)
 {
-	const struct filter_process *mine = process->filter;
 	const struct map_slot *slot;
 	unsigned count = 0;
 	size_t at = 0;

@@ -21,9 +21,9 @@
 #include "recorder/filter/filter_rules.h"
 
 struct filter;
-struct process;
-struct drain;
-struct ring;
+struct region;
+struct classes;
+struct sayer;
 
 /**
  * filter_create() - a filter for a session, with no rules
@@ -58,46 +58,76 @@ const struct filter_rules *filter_rules_of(const struct filter *filter);
 /** filter_changes() - how often they were set after the first time. */
 unsigned filter_changes(const struct filter *filter);
 
-/* ---- of one process; process->filter is NULL where the session has no filter ---- */
+/* ---- of one process. Functions that say nothing about NULL must not be given it ---- */
 
 struct filter_process;
 
-/** filter_join() - @process is the session's. Nothing happens without memory: then all is recorded. */
-void filter_join(struct filter *filter, struct process *process, struct drain *drain);
-void filter_forget(struct process *process);
+/* What the filter reads of a traced process. The pointers stay valid until filter_retire(). */
+struct filter_subject {
+	const struct region *region;
+	const struct classes *classes;
+	int host_pid;			/* 0: not found */
+	bool dead;
+};
 
-/** filter_rest() - @process is finished: only whether it was wanted, and its own rules, are still asked for. */
-void filter_rest(struct process *process);
+/**
+ * filter_join() - a process comes into the session
+ *
+ * Reads the rules of its own environment; what is wrong in them goes to @sayer.
+ * Return: NULL without memory: then all of it is recorded.
+ */
+struct filter_process *filter_join(struct filter *filter, const struct filter_subject *subject, const struct sayer *sayer);
 
-/** filter_has_own() - the rules of the program's environment. Return: malloc'ed text; NULL: none. */
-char *filter_has_own(const struct process *process);
+/** filter_retire() - the process is finished: only filter_wants_process() and filter_own_rules() are called from now on. */
+void filter_retire(struct filter_process *mine);
 
-/** filter_wants_process() - whether anything of it is recorded. */
-bool filter_wants_process(const struct process *process);
+/** filter_forget() - free @mine. NULL is fine. */
+void filter_forget(struct filter_process *mine);
 
-/** filter_enable() - say in the region which events are wanted. */
-void filter_enable(struct process *process);
+/** filter_own_rules() - the rules of the program's environment. Return: malloc'ed text; NULL: none. @mine may be NULL. */
+char *filter_own_rules(const struct filter_process *mine);
 
-/** filter_look() - take what is new in the init log, if objects are told apart. Return: 0; -errno. */
-int filter_look(struct process *process, struct drain *drain);
+/** filter_wants_process() - whether anything of it is recorded. NULL: all of it. */
+bool filter_wants_process(const struct filter_process *mine);
 
-/** filter_taken() - up to which position of the init log it has done so; UINT64_MAX when it does not. */
-uint64_t filter_taken(const struct process *process);
+/** filter_enable() - publish in the region which events are wanted. */
+void filter_enable(struct filter_process *mine);
 
-/** filter_settle() - say in the region which objects are left out. */
-void filter_settle(struct process *process, struct drain *drain);
+/** filter_needs_facts() - whether some rule is about objects, so that filter_fact() needs the init log. NULL: no. */
+bool filter_needs_facts(const struct filter_process *mine);
 
-/** filter_changed() - the rules are others now: decide again. */
-void filter_changed(struct process *process, struct drain *drain);
+/**
+ * filter_fact() - one event of the init log, in the order of the log
+ * @id: below KYMO_POINTS_TABLE
+ * @payload: [@size] checked: it was walked
+ */
+void filter_fact(struct filter_process *mine, unsigned id, uint64_t ns, const uint8_t *payload, size_t size);
 
-/** filter_left_out() - how many of its objects are known not to be wanted. */
-unsigned filter_left_out(const struct process *process);
+/**
+ * filter_propose() - propose in the region those objects that are not wanted, and withdraw those that are
+ *
+ * As region.h has it: propose, read the log to its end, and only then confirm.
+ * Return: whether there are proposals: then give what is new in the log to filter_fact(), and call filter_confirm().
+ */
+bool filter_propose(struct filter_process *mine);
 
-/** filter_leaves_out() - whether records may have to be left out of its rings. */
-bool filter_leaves_out(const struct process *process);
+/** filter_confirm() - what was proposed is left out from now on, unless the log had news of it. @complete: it was read to its end. */
+void filter_confirm(struct filter_process *mine, bool complete);
 
-/** filter_begin() - before its records are judged. Return: false: all of them are wanted, for now. */
-bool filter_begin(struct process *process);
+/** filter_update_rules() - decide about the process and its events again. Return: false: the rules are the same. */
+bool filter_update_rules(struct filter_process *mine);
+
+/** filter_decide_objects() - decide about all objects again. */
+void filter_decide_objects(struct filter_process *mine);
+
+/** filter_left_out() - how many of its objects are known not to be wanted. NULL: none. */
+unsigned filter_left_out(const struct filter_process *mine);
+
+/** filter_leaves_out() - whether records may have to be left out of its rings. NULL: no. */
+bool filter_leaves_out(const struct filter_process *mine);
+
+/** filter_begin() - before its records are judged. Return: false: all of them are wanted, for now. NULL: false. */
+bool filter_begin(struct filter_process *mine);
 
 /* A record of a ring, and what is behind it: it may change meanwhile, but is sound. */
 struct filter_one {
@@ -110,11 +140,12 @@ struct filter_one {
 
 /**
  * filter_record() - whether a record is wanted; after filter_begin()
+ * @left_out_message: of the record's ring: the last message whose object is not wanted; 0 at first
  *
- * Records of a ring are judged in their order; to judge one twice, or to begin again where ring->left_out_message
+ * Records of a ring are judged in their order; to judge one twice, or to begin again where @left_out_message
  * was as it is now, changes nothing.
  */
-bool filter_record(struct process *process, struct ring *ring, const struct filter_one *one);
+bool filter_record(struct filter_process *mine, uint64_t *left_out_message, const struct filter_one *one);
 
 /* Records of a ring. */
 struct filter_span {
@@ -125,10 +156,11 @@ struct filter_span {
 
 /**
  * filter_span() - leave out of @span what is not wanted
- * @scratch: room for it; where what is left stands afterwards, unless that is all of it
+ * @mine: NULL: nothing is left out
+ * @scratch: room for it; holds what is left afterwards, unless that is all of it
  *
  * Return: how many records are left out.
  */
-uint32_t filter_span(struct process *process, struct ring *ring, uint8_t *scratch, struct filter_span *span);
+uint32_t filter_span(struct filter_process *mine, uint64_t *left_out_message, uint8_t *scratch, struct filter_span *span);
 
 #endif

@@ -7,11 +7,12 @@
  */
 #include <stdlib.h>
 
-#include "recorder/runtime/environment.h"
 #include "recorder/filter/filter_internal.h"
+#include "recorder/runtime/environment.h"
+#include "recorder/runtime/say.h"
 
 struct listener {
-	const struct drain *drain;
+	const struct sayer *sayer;
 	const char *name;		/* of the process */
 	int pid;
 };
@@ -20,7 +21,7 @@ static void say(void *context, const char *text)
 {
 	const struct listener *listener = context;
 
-	drain_say(listener->drain, "process %d (%s): %s", listener->pid, listener->name, text);
+	say_text(listener->sayer, "process %d (%s): %s", listener->pid, listener->name, text);
 }
 
 static struct filter_caret *caret_of(const struct filter_regex *regex, const char *environment, size_t size,
@@ -38,12 +39,12 @@ static struct filter_caret *caret_of(const struct filter_regex *regex, const cha
 	return filter_caret_create(regex, value, say, listener);
 }
 
-void filter_environment(struct filter_process *mine, struct drain *drain)
+void filter_read_environment(struct filter_process *mine, const struct sayer *sayer)
 {
-	const struct process *process = mine->process;
-	struct listener listener = { drain, process->region.procname, (int)process->region.pid };
+	const struct filter_subject *process = &mine->process;
+	struct listener listener = { sayer, process->region->procname, (int)process->region->pid };
 	size_t size = 0;
-	char *environment = process->alive == ALIVE_DEAD ? NULL : environment_read(process->host_pid, &size);
+	char *environment = process->dead ? NULL : environment_read(process->host_pid, &size);
 	const char *rules = environment_value(environment, size, "KYMO_FILTER");
 	struct kymo_err err;
 

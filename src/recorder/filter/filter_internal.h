@@ -8,7 +8,8 @@
 #include "base/map.h"
 #include "base/pool.h"
 #include "recorder/filter/filter.h"
-#include "recorder/drain/drained_process.h"
+#include "recorder/records/classes.h"
+#include "recorder/runtime/region_view.h"
 
 struct filter {
 	const struct filter_regex *regex;
@@ -44,13 +45,12 @@ struct filter_object {
 	bool known;			/* node and topic are what they are */
 	bool is_service;		/* topic is the name of a service */
 	bool wanted, wanted_before;	/* the second: what was at this address before since_ns */
-	bool queued;			/* for filter_settle() */
+	bool queued;			/* in one of the two lists of the process */
 };
 
 struct filter_process {
 	struct filter *filter;
-	struct process *process;
-	struct sink_process at;		/* its place in the init log */
+	struct filter_subject process;
 	struct filter_rules own;	/* $KYMO_FILTER of the program */
 	struct filter_caret *caret;	/* NULL: no CARET_... of the program */
 	unsigned generation;		/* of the rules that the next ones are of */
@@ -62,7 +62,8 @@ struct filter_process {
 	unsigned declared;		/* classes of its own when that was decided */
 	struct map object, name;
 	struct pool pool;		/* of both */
-	struct filter_object *queue;
+	struct filter_object *queue;	/* for filter_propose() */
+	struct filter_object *proposed;	/* for filter_confirm() */
 };
 
 /** filter_decide_events() - which event classes are wanted, now that it has declared more. */
@@ -77,7 +78,7 @@ static inline struct filter_object *filter_object(const struct filter_process *m
 	return map_get(&mine->object, address, 0);
 }
 
-/** filter_requeue() - filter_settle() is to look at it. */
+/** filter_requeue() - filter_propose() decides about it. */
 static inline void filter_requeue(struct filter_process *mine, struct filter_object *object)
 {
 	if (object->queued)
@@ -87,10 +88,7 @@ static inline void filter_requeue(struct filter_process *mine, struct filter_obj
 	mine->queue = object;
 }
 
-/** filter_facts - the sink by which the init log is read. */
-extern struct sink filter_facts;
-
-/** filter_environment() - the rules in the environment of the program. */
-void filter_environment(struct filter_process *mine, struct drain *drain);
+/** filter_read_environment() - the rules in the environment of the program. */
+void filter_read_environment(struct filter_process *mine, const struct sayer *sayer);
 
 #endif

@@ -299,27 +299,11 @@ static void mention(struct filter_process *mine, const struct fact *fact)
 	}
 }
 
-static int take_facts(struct sink *sink, struct sink_process *at, const struct sink_facts *facts)
+void filter_fact(struct filter_process *mine, unsigned id, uint64_t ns, const uint8_t *payload, size_t size)
 {
-	struct filter_process *mine = at->process->filter;
+	struct fact fact = { .ns = ns, .text = "", .second = "" };
 
-	(void)sink;
-	for (uint32_t i = 0; i < facts->count; i++) {
-		const size_t begin = facts->at[i], end = i + 1 < facts->count ? facts->at[i + 1] : facts->size;
-		struct fact fact = { .text = "", .second = "" };
-		struct sink_fact head;
-
-		memcpy(&head, facts->bytes + begin, sizeof head);
-		if (head.id >= KYMO_POINTS_TABLE)
-			continue;
-		fact.ns = head.init_timestamp;
-		read_fact(&kymo_points[head.id], facts->bytes + begin + sizeof head, end - begin - sizeof head, &fact);
-		mention(mine, &fact);
-		take_fact(mine, head.id, &fact);
-	}
-	return 0;
+	read_fact(&kymo_points[id], payload, size, &fact);
+	mention(mine, &fact);
+	take_fact(mine, id, &fact);
 }
-
-static const struct sink_ops facts_ops = { .kind = "filter", .facts = take_facts };
-
-struct sink filter_facts = { .ops = &facts_ops, .name = "the filter" };

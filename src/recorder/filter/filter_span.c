@@ -89,7 +89,7 @@ static bool publish_wanted(struct filter_process *mine, struct walker walker, ui
 	return next.message != message || object_wanted(mine, next.object, walker.ns);
 }
 
-static bool record_wanted(struct filter_process *mine, struct ring *ring, const struct walker *walker)
+static bool record_wanted(struct filter_process *mine, uint64_t *left_out_message, const struct walker *walker)
 {
 	struct about what;
 	bool wanted;
@@ -104,10 +104,10 @@ static bool record_wanted(struct filter_process *mine, struct ring *ring, const 
 	if (walker->id == KYMO_POINT_rclcpp_publish)
 		return publish_wanted(mine, *walker, what.message);
 	if (!what.object)
-		return what.message != ring->left_out_message;
+		return what.message != *left_out_message;
 	wanted = object_wanted(mine, what.object, walker->ns);
 	if (what.message)
-		ring->left_out_message = wanted ? 0 : what.message;
+		*left_out_message = wanted ? 0 : what.message;
 	return wanted;
 }
 
@@ -116,53 +116,51 @@ static bool keeps_all(const struct filter_process *mine)
 	return mine->wanted && !mine->objects && !mine->events;
 }
 
-bool filter_leaves_out(const struct process *process)
+bool filter_leaves_out(const struct filter_process *mine)
 {
-	return process->filter && !keeps_all(process->filter);
+	return mine && !keeps_all(mine);
 }
 
-bool filter_begin(struct process *process)
+bool filter_begin(struct filter_process *mine)
 {
-	struct filter_process *mine = process->filter;
-
-	if (!filter_leaves_out(process))
+	if (!filter_leaves_out(mine))
 		return false;
-	if (mine->declared != process->classes.count)
+	if (mine->declared != mine->process.classes->count)
 		filter_decide_events(mine);
 	return true;
 }
 
-bool filter_record(struct process *process, struct ring *ring, const struct filter_one *one)
+bool filter_record(struct filter_process *mine, uint64_t *left_out_message, const struct filter_one *one)
 {
 	const struct walker walker = {
-		.classes = &process->classes, .at = one->at, .left = one->left,
-		.point = classes_get(&process->classes, one->id), .id = one->id, .ns = one->ns, .size = one->size,
+		.classes = mine->process.classes, .at = one->at, .left = one->left,
+		.point = classes_get(mine->process.classes, one->id), .id = one->id, .ns = one->ns, .size = one->size,
 	};
 
-	return process->filter->wanted && record_wanted(process->filter, ring, &walker);
+	return mine->wanted && record_wanted(mine, left_out_message, &walker);
 }
 
-uint32_t filter_span(struct process *process, struct ring *ring, uint8_t *scratch, struct filter_span *span)
+uint32_t filter_span(struct filter_process *mine, uint64_t *left_out_message, uint8_t *scratch, struct filter_span *span)
 {
-	struct filter_process *mine = process->filter;
-	struct walker walker = { .classes = &process->classes, .at = scratch, .left = span->size };
+	struct walker walker = { .at = scratch, .left = span->size };
 	uint32_t dropped = 0, walked = 0;
 	uint8_t *to = scratch;
 
-	if (!filter_begin(process))
+	if (!filter_begin(mine))
 		return 0;
 	if (!mine->wanted) {
 		dropped = span->records;
 		*span = (struct filter_span){ .bytes = scratch };
 		return dropped;
 	}
+	walker.classes = mine->process.classes;
 	if (span->bytes != scratch)
 		memcpy(scratch, span->bytes, span->size);	/* what is judged must not change any more */
 	while (walked < span->records && look_at(&walker)) {
 		const uint8_t *from = walker.at;
 
 		walked++;
-		if (record_wanted(mine, ring, &walker)) {
+		if (record_wanted(mine, left_out_message, &walker)) {
 			if (to != from)
 				memmove(to, from, walker.size);
 			to += walker.size;

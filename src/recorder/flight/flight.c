@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/now.h"
 #include "recorder/flight/flight_state.h"
-#include "recorder/session/session_internal.h"
 
 /* ---- processes ---- */
 
@@ -192,12 +192,12 @@ static void flight_leave(struct sink *sink, struct sink_process *at)
 	look_at_wish(flight, process);
 	if (at->process->end == PROCESS_KILLED)
 		trigger_died(&flight->options.triggers, at->process->region.procname, at->process->region.exe,
-			     session_now(), &ear);
+			     (uint64_t)now_ns(), &ear);
 	for (unsigned i = 0; i < process->ring_count; i++)
 		trigger_lane_free(&process->ring[i].lane);
 	trigger_process_free(process->trigger);
 	process->trigger = NULL;
-	process->left_ns = session_now();
+	process->left_ns = (uint64_t)now_ns();
 	process->whole = is_whole(process);
 	process->at = NULL;
 }

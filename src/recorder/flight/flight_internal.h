@@ -5,8 +5,8 @@
 
 #include <json-c/json.h>
 
-#include "recorder/flight/flight.h"
 #include "recorder/drain/drained_process.h"
+#include "recorder/flight/flight.h"
 
 /* ---- the store ---- */
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/now.h"
 #include "recorder/flight/flight_state.h"
-#include "recorder/session/session_internal.h"
 
 #define SLICE_NS	1000000u	/* of writing, between two polls */
 
@@ -44,7 +44,7 @@ static void name_source(const struct flight *flight, struct asked *asked)
 void flight_fire(struct flight *flight, const struct trigger_hit *hit)
 {
 	struct asked *asked = &flight->asked;
-	uint64_t now_ns;
+	uint64_t now;
 
 	if (asked->any || flight->disarmed || flight_is_done(flight)) {
 		flight->suppressed++;
@@ -52,9 +52,9 @@ void flight_fire(struct flight *flight, const struct trigger_hit *hit)
 	}
 	*asked = (struct asked){ .any = true, .cause = FLIGHT_TRIGGER, .hit = *hit, .asked_ns = hit->at_ns };
 	/* A program may give an event any time; one to come would keep the snapshot, and all others, waiting. */
-	now_ns = session_now();
-	if (asked->asked_ns > now_ns)
-		asked->asked_ns = now_ns;
+	now = (uint64_t)now_ns();
+	if (asked->asked_ns > now)
+		asked->asked_ns = now;
 	asked->due_ns = asked->asked_ns + flight->options.post_ns;
 	name_source(flight, asked);
 }
@@ -74,7 +74,7 @@ void flight_request(struct flight *flight, enum flight_cause cause, uint64_t las
 	}
 	asked->any = true;
 	asked->cause = cause;
-	asked->asked_ns = asked->due_ns = session_now();
+	asked->asked_ns = asked->due_ns = (uint64_t)now_ns();
 	asked->last_ns = last_ns;
 	(void)snprintf(asked->path, sizeof asked->path, "%s", path ? path : "");
 	if (cause == FLIGHT_PROGRAM)
@@ -83,7 +83,7 @@ void flight_request(struct flight *flight, enum flight_cause cause, uint64_t las
 
 bool flight_due(struct flight *flight)
 {
-	if (!flight->asked.any || flight->writer || session_now() < flight->asked.due_ns)
+	if (!flight->asked.any || flight->writer || (uint64_t)now_ns() < flight->asked.due_ns)
 		return false;
 	flight->flushed = true;
 	return true;
@@ -200,7 +200,7 @@ static int begin_writing(struct flight *flight, struct kymo_err *err)
 	if (is_empty(flight))
 		return err_set(err, KYMO_EXIT_EMPTY, "there is nothing to take a snapshot of yet: no traced process has "
 			       "made an event (start programs with \"kymo run -- CMD\")");
-	flight->end_ns = session_now();
+	flight->end_ns = (uint64_t)now_ns();
 	flight->begin_ns = begin_of(flight);
 	part.begin_ns = flight->begin_ns;
 	part.end_ns = flight->end_ns;
@@ -240,12 +240,12 @@ static void end_writing(struct flight *flight, int rc)
 /* Return: true: it is not yet all there. */
 static bool write_slice(struct flight *flight, uint64_t for_ns)
 {
-	const uint64_t begun = session_now();
+	const uint64_t begun = (uint64_t)now_ns();
 	int rc;
 
 	do
 		rc = flight_writer_step(flight->writer);
-	while (rc > 0 && session_now() - begun < for_ns);
+	while (rc > 0 && (uint64_t)now_ns() - begun < for_ns);
 	if (rc > 0) {
 		flight->store.pinned = flight_writer_cursor(flight->writer);
 		return true;

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "recorder/control/control.h"
+#include "recorder/drain/drained_process.h"
 #include "recorder/filter/filter.h"
-#include "recorder/session/session_internal.h"
+#include "recorder/session/session.h"
 
 #define REPLY_ROOM (CONTROL_LINE_MAX / 4)	/* of rules, and as much of programs; escaped they are longer */
 
@@ -33,14 +34,14 @@ static void add_rules(struct json_object *reply, const struct filter_rules *rule
 static void add_programs(struct json_object *reply, const struct session *session)
 {
 	struct json_object *array = json_object_new_array();
+	const struct process *process;
 	size_t used = 0;
 
-	for (unsigned i = 0; i < session->process_count; i++) {
-		const struct process *process = session->process[i];
-		char *own = process->finished ? NULL : filter_has_own(process);
+	for (unsigned i = 0; (process = session_process(session, i)); i++) {
+		char *own = process->finished ? NULL : filter_own_rules(process->filter);
 		struct json_object *object;
 
-		if (process->finished || (!own && filter_wants_process(process)))
+		if (process->finished || (!own && filter_wants_process(process->filter)))
 			continue;
 		used += (own ? strlen(own) : 0) + 128;
 		if (used > REPLY_ROOM) {
@@ -50,7 +51,7 @@ static void add_programs(struct json_object *reply, const struct session *sessio
 		object = json_object_new_object();
 		json_object_object_add(object, "pid", json_object_new_int64(process->region.pid));
 		json_object_object_add(object, "name", json_object_new_string(process->region.procname));
-		json_object_object_add(object, "wanted", json_object_new_boolean(filter_wants_process(process)));
+		json_object_object_add(object, "wanted", json_object_new_boolean(filter_wants_process(process->filter)));
 		json_object_object_add(object, "rules", json_object_new_string(own ? own : ""));
 		json_object_array_add(array, object);
 		free(own);
@@ -76,8 +77,8 @@ static void reply_state(struct session *session, struct control_call *call)
 	struct session_stats stats;
 
 	session_stats(session, &stats);
-	add_rules(reply, filter_rules_of(session->options.filter));
-	add_caret(reply, session->options.filter);
+	add_rules(reply, filter_rules_of(session_filter(session)));
+	add_caret(reply, session_filter(session));
 	add_programs(reply, session);
 	json_object_object_add(reply, "recorded", json_object_new_uint64(stats.recorded));
 	json_object_object_add(reply, "filtered", json_object_new_uint64(stats.filtered));
@@ -128,7 +129,7 @@ void record_filter(struct session *session, struct control_call *call, struct js
 			reply_state(session, call);
 		return;
 	}
-	if (strcmp(name, "add") == 0 && !filter_rules_copy(&rules, filter_rules_of(session->options.filter)))
+	if (strcmp(name, "add") == 0 && !filter_rules_copy(&rules, filter_rules_of(session_filter(session))))
 		rc = err_no_memory(&err);
 	if (rc == 0 && (strcmp(name, "add") == 0 || strcmp(name, "set") == 0))
 		rc = read_rules(request, &rules, &err);

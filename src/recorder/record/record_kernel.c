@@ -11,7 +11,8 @@
 
 #include "base/text.h"
 #include "recorder/runtime/alive.h"
-#include "recorder/session/session_internal.h"
+#include "recorder/drain/drained_process.h"
+#include "recorder/session/session.h"
 #include "recorder/trace/trace_dir.h"
 #include "recorder/trace/traces.h"
 
@@ -183,7 +184,7 @@ void record_kernel_begin(struct record_kernel *record, struct session *session, 
 		begin(record, &(struct kernel_options){ .window_ns = flight->window_ns, .memory = flight->memory / 4 });
 		return;
 	}
-	record->sink = session->drain.sink[0];
+	record->sink = session_sink(session, 0);
 	if (record->sink->ops->beside)
 		record->sink->ops->beside(record->sink, &record->beside);
 	else if (record->sink->ops->store)
@@ -277,18 +278,16 @@ static void tell_apart(struct record_kernel *record, const struct process *proce
 /* Those that came since the last time. */
 static void follow(struct record_kernel *record)
 {
-	const struct session *session = record->session;
+	const struct process *process;
 
-	for (unsigned i = 0; i < session->process_count; i++) {
-		const struct process *process = session->process[i];
-
+	for (unsigned i = 0; (process = session_process(record->session, i)); i++) {
 		if (process->ordinal < record->followed || process->finished)
 			continue;
 		tell_apart(record, process);
 		if (process->host_pid)
 			kernel_follow(record->kernel, process->host_pid);
 	}
-	record->followed = session->processes_met;
+	record->followed = session_processes_seen(record->session);
 }
 
 int record_kernel_poll(struct record_kernel *record, int wait_ms)
@@ -298,7 +297,7 @@ int record_kernel_poll(struct record_kernel *record, int wait_ms)
 
 	if (!record->kernel)
 		return wait_ms;
-	if (record->followed != record->session->processes_met)
+	if (record->followed != session_processes_seen(record->session))
 		follow(record);
 	mine = kernel_poll(record->kernel, &err);
 	if (mine < 0) {

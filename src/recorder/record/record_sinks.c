@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/json_get.h"
-#include "recorder/session/session_internal.h"
+#include "recorder/session/session.h"
 #include "recorder/trace/trace_dir.h"
 
 static void put_u64(struct json_object *object, const char *key, uint64_t value)
@@ -58,8 +58,9 @@ static struct json_object *describe_present(const struct session *session, const
 
 static struct sink *find(const struct session *session, const char *name)
 {
-	for (unsigned i = 0; i < session->drain.sink_count; i++) {
-		struct sink *sink = session->drain.sink[i];
+	struct sink *sink;
+
+	for (unsigned i = 0; (sink = session_sink(session, i)); i++) {
 		char id[24];
 
 		(void)snprintf(id, sizeof id, "%" PRIu64, sink->id);
@@ -129,11 +130,13 @@ void record_sink_add(struct session *session, const struct record_options *optio
 void record_sink_list(struct session *session, struct control_call *call)
 {
 	struct json_object *reply = json_object_new_object(), *array = json_object_new_array();
+	struct session_stats stats;
+	const struct sink *sink;
 
-	for (unsigned i = 0; i < session->drain.sink_count; i++)
-		json_object_array_add(array, describe_present(session, session->drain.sink[i]));
-	for (unsigned i = 0; i < session->leaving_count; i++)
-		json_object_array_add(array, describe(session->leaving[i].sink, "ends", &session->leaving[i].stats));
+	for (unsigned i = 0; (sink = session_sink(session, i)); i++)
+		json_object_array_add(array, describe_present(session, sink));
+	for (unsigned i = 0; (sink = session_leaving(session, i, &stats)); i++)
+		json_object_array_add(array, describe(sink, "ends", &stats));
 	json_object_object_add(reply, "sinks", array);
 	control_reply(call, reply);
 }
@@ -166,18 +169,19 @@ static void on_closed(struct sink_leave *leave)
 
 void record_sinks_end(struct session *session)
 {
-	for (unsigned i = 0; i < session->leaving_count; i++) {
-		struct leaving *leaving = &session->leaving[i];
-		struct leaver *leaver = (struct leaver *)leaving->leave;
+	struct session_stats stats;
+	const struct sink *sink;
+
+	for (unsigned i = 0; (sink = session_leaving(session, i, &stats)); i++) {
+		struct leaver *leaver = (struct leaver *)session_take_leave(session, i);
 		struct kymo_err err;
 
 		if (!leaver)
 			continue;
 		(void)err_set(&err, KYMO_EXIT_FAILED, "the recording ends before %s has; what the recorder says has the rest",
-			      leaving->sink->name);
+			      sink->name);
 		control_refuse(leaver->call, &err);
 		free(leaver);
-		leaving->leave = NULL;
 	}
 }
 
@@ -191,7 +195,7 @@ static struct sink *removable(const struct session *session, const char *name, s
 			      "there are", name ? name : "without a name");
 	else if (strcmp(sink->ops->kind, "flight") == 0)
 		(void)err_set(err, KYMO_EXIT_USAGE, "%s is the flight recorder itself; \"kymo stop\" ends it", sink->name);
-	else if (session->drain.sink_count == 1)
+	else if (!session_sink(session, 1))
 		(void)err_set(err, KYMO_EXIT_USAGE, "%s is the only sink: \"kymo stop\" ends the recording", sink->name);
 	else
 		return sink;

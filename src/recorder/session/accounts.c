@@ -8,93 +8,11 @@
 #include <sys/utsname.h>
 
 #include "base/json_text.h"
+#include "base/now.h"
 #include "recorder/filter/filter.h"
 #include "recorder/session/session_internal.h"
 
 #define ACCOUNTS_FORMAT 1
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now = { 0 };
-
-	(void)clock_gettime(clock, &now);	/* every kernel has these clocks */
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-uint64_t session_now(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
-
-static uint64_t cpu_counter(void)
-{
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-	uint64_t value;
-
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
-	return value;
-#else
-	return 0;
-#endif
-}
-
-/* MONOTONIC is read before and after; the tightest of a few tries counts. */
-static struct clock_snapshot snapshot(void)
-{
-	struct clock_snapshot best = { 0 };
-	uint64_t best_width = UINT64_MAX;
-
-	for (int i = 0; i < 5; i++) {
-		struct clock_snapshot now;
-		uint64_t after;
-
-		now.monotonic = clock_ns(CLOCK_MONOTONIC);
-		now.realtime = clock_ns(CLOCK_REALTIME);
-		now.boottime = clock_ns(CLOCK_BOOTTIME);
-		now.tai = clock_ns(CLOCK_TAI);
-		now.counter = cpu_counter();
-		after = clock_ns(CLOCK_MONOTONIC);
-		if (after - now.monotonic < best_width) {
-			best_width = after - now.monotonic;
-			now.monotonic += best_width / 2;
-			now.width = best_width;
-			best = now;
-		}
-	}
-	return best;
-}
-
-static void compare_clocks(struct session *session, const struct clock_snapshot *now)
-{
-	const struct clock_snapshot *before = &session->clock[session->clock_count - 1];
-	const struct clock_change change = clocks_compare(before, now, &session->clock_changes);
-
-	if (change.slept_ns)
-		drain_say(&session->drain, "the machine slept for %.1f s; its clock of events stood still meanwhile, so "
-			  "times of day in this trace are that much too early from here on",
-			  (double)change.slept_ns / 1e9);
-	if (change.set_ns)
-		drain_say(&session->drain, "the wall clock was set by %+.3f s; times of day in this trace go on as "
-			  "before", (double)change.set_ns / 1e9);
-}
-
-const struct clock_snapshot *session_snapshot_clocks(struct session *session)
-{
-	const struct clock_snapshot now = snapshot();
-
-	if (session->clock_count)
-		compare_clocks(session, &now);
-	if (session->clock_count == CLOCKS_MAX) {	/* keep every second one, half as often from now on */
-		for (unsigned i = 0; i < CLOCKS_MAX / 2; i++)
-			session->clock[i] = session->clock[2 * i];
-		session->clock_count = CLOCKS_MAX / 2;
-		session->clock_period_ns *= 2;
-	}
-	session->clock[session->clock_count] = now;
-	return &session->clock[session->clock_count++];
-}
 
 /* ---- json ---- */
 
@@ -286,7 +204,7 @@ static struct json_object *accounts(const struct session *session, const struct 
 		sink->ops->tell(sink, root);
 	if (session->pause_count) {
 		put_u64(root, "paused_ns", session->paused_ns +
-			(session->pause_began ? session_now() - session->pause_began : 0));
+			(session->pause_began ? (uint64_t)now_ns() - session->pause_began : 0));
 		put_u64(root, "pause_count", session->pause_count);
 		json_object_object_add(root, "pauses", pauses(session));
 	}

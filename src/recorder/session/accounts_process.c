@@ -70,7 +70,7 @@ static void put_counts(struct json_text *json, const struct sink_process *at)
 void accounts_process(struct json_text *json, const struct sink_process *at)
 {
 	const struct process *process = at->process;
-	char *own = filter_has_own(process);
+	char *own = filter_own_rules(process->filter);
 
 	json_text_open(json, NULL, '{');
 	json_text_u64(json, "pid", process->region.pid);
@@ -87,7 +87,7 @@ void accounts_process(struct json_text *json, const struct sink_process *at)
 	if (own)
 		json_text_string(json, "filter", own);
 	free(own);
-	json_text_bool(json, "wanted", filter_wants_process(process));
+	json_text_bool(json, "wanted", filter_wants_process(process->filter));
 	put_threads(json, at);
 	json_text_close(json, '}');
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder/session/clocks.h"
 
+#include "base/now.h"
+#include "recorder/session/session_internal.h"
+
 struct clock_change clocks_compare(const struct clock_snapshot *before, const struct clock_snapshot *now,
 				   struct clock_changes *changes)
 {
@@ -21,4 +24,74 @@ struct clock_change clocks_compare(const struct clock_snapshot *before, const st
 		changes->set++;
 	}
 	return change;
+}
+
+static uint64_t cpu_counter(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+	uint64_t value;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
+	return value;
+#else
+	return 0;
+#endif
+}
+
+/* MONOTONIC is read before and after; the tightest of a few tries counts. */
+static struct clock_snapshot read_all(void)
+{
+	struct clock_snapshot best = { 0 };
+	uint64_t best_width = UINT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		struct clock_snapshot now;
+		uint64_t after;
+
+		now.monotonic = (uint64_t)clock_now_ns(CLOCK_MONOTONIC);
+		now.realtime = (uint64_t)clock_now_ns(CLOCK_REALTIME);
+		now.boottime = (uint64_t)clock_now_ns(CLOCK_BOOTTIME);
+		now.tai = (uint64_t)clock_now_ns(CLOCK_TAI);
+		now.counter = cpu_counter();
+		after = (uint64_t)clock_now_ns(CLOCK_MONOTONIC);
+		if (after - now.monotonic < best_width) {
+			best_width = after - now.monotonic;
+			now.monotonic += best_width / 2;
+			now.width = best_width;
+			best = now;
+		}
+	}
+	return best;
+}
+
+static void compare_with_last(struct session *session, const struct clock_snapshot *now)
+{
+	const struct clock_snapshot *before = &session->clock[session->clock_count - 1];
+	const struct clock_change change = clocks_compare(before, now, &session->clock_changes);
+
+	if (change.slept_ns)
+		say_text(&session->drain.sayer, "the machine slept for %.1f s; its clock of events stood still meanwhile, so "
+			  "times of day in this trace are that much too early from here on",
+			  (double)change.slept_ns / 1e9);
+	if (change.set_ns)
+		say_text(&session->drain.sayer, "the wall clock was set by %+.3f s; times of day in this trace go on as "
+			  "before", (double)change.set_ns / 1e9);
+}
+
+const struct clock_snapshot *clocks_snapshot(struct session *session)
+{
+	const struct clock_snapshot now = read_all();
+
+	if (session->clock_count)
+		compare_with_last(session, &now);
+	if (session->clock_count == CLOCKS_MAX) {	/* keep every second one, half as often from now on */
+		for (unsigned i = 0; i < CLOCKS_MAX / 2; i++)
+			session->clock[i] = session->clock[2 * i];
+		session->clock_count = CLOCKS_MAX / 2;
+		session->clock_period_ns *= 2;
+	}
+	session->clock[session->clock_count] = now;
+	return &session->clock[session->clock_count++];
 }

@@ -40,4 +40,9 @@ struct clock_change {
 struct clock_change clocks_compare(const struct clock_snapshot *before, const struct clock_snapshot *now,
 				   struct clock_changes *changes);
 
+struct session;
+
+/** clocks_snapshot() - append a snapshot of all clocks to the session's, and report what happened since the last. Return: it. */
+const struct clock_snapshot *clocks_snapshot(struct session *session);
+
 #endif

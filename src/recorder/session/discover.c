@@ -27,7 +27,7 @@ void session_refuse(struct session *session, const struct home *home, const char
 		session->refused_in[session->refused_count] = home;
 		(void)snprintf(session->refused[session->refused_count], REGION_NAME_MAX, "%s", name);
 		if (err)
-			drain_say(&session->drain, "%s", err->text);
+			say_text(&session->drain.sayer, "%s", err->text);
 		session->refused_count++;
 	}
 }
@@ -49,7 +49,7 @@ static void enable(struct process *process, uint8_t value)
 static void enable_wanted(struct process *process)
 {
 	if (process->filter)
-		filter_enable(process);
+		filter_enable(process->filter);
 	else
 		enable(process, 1);
 }
@@ -60,8 +60,8 @@ void session_apply_state(struct session *session, struct process *process)
 
 	process->recording = session->state == KYMO_STATE_RECORD && ros_domains_has(&session->ros, process->region.ros_domain);
 	if (process->recording) {
-		(void)filter_look(process, &session->drain);
-		filter_settle(process, &session->drain);
+		(void)drain_filter_update(process, &session->drain);
+		drain_filter_settle(process, &session->drain);
 		enable_wanted(process);
 	} else {
 		enable(process, 0);
@@ -143,11 +143,11 @@ int session_drain_process(struct session *session, struct process *process)
 	int rc;
 
 	process_rings(process, &session->drain, false);
-	rc = init_drain(process, &session->drain);
+	rc = initlog_drain(process, &session->drain);
 	if (process->recording)
-		filter_settle(process, &session->drain);
+		drain_filter_settle(process, &session->drain);
 	take_version(process);
-	merges = process->merged_rings && (!filter_leaves_out(process) || sinks_take_batches(&session->drain));
+	merges = process->merged_rings && (!filter_leaves_out(process->filter) || sinks_take_batches(&session->drain));
 	for (unsigned i = 0; rc == 0 && i < process->ring_count; i++)
 		if (!process->ring[i].merged || !merges)
 			rc = ring_drain(process, i, &session->drain);
@@ -168,7 +168,7 @@ void session_finish_process(struct session *session, struct process *process)
 	drain->final = true;
 	sinks_round_begin(drain, true);
 	drain->failed = session_drain_process(session, process) < 0;
-	init_counters(process);
+	initlog_update_counts(process);
 	for (unsigned i = 0; i < process->ring_count; i++)
 		ring_finish(process, i, drain);
 	sinks_leave(drain, process);
@@ -182,7 +182,8 @@ void session_finish_process(struct session *session, struct process *process)
 		give_back(process);
 	__atomic_store_n(&region_header(&process->region)->owed, 0, __ATOMIC_RELEASE);
 	region_close(&process->region);
-	filter_rest(process);
+	if (process->filter)
+		filter_retire(process->filter);
 	process->finished = true;
 }
 
@@ -222,7 +223,7 @@ static enum alive look(struct process *process, bool thorough)
 
 static void cut_off(struct session *session, struct process *process)
 {
-	drain_say(&session->drain, "%s was shortened while in use; its process is not recorded any "
+	say_text(&session->drain.sayer, "%s was shortened while in use; its process is not recorded any "
 		  "further", process->region.name);
 	for (unsigned i = 0; i < process->ring_count; i++)
 		process->ring[i].bad = true;
@@ -299,7 +300,7 @@ bool session_add_process(struct session *session, struct process *process)
 			return false;
 		session->process = grown;
 	}
-	process->ordinal = session->processes_met++;
+	process->ordinal = session->processes_seen++;
 	session->process[session->process_count++] = process;
 	return true;
 }
@@ -342,7 +343,7 @@ static void join(struct session *session, struct process *process)
 	uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
 	bool ours = is_owed(header) || process->region.birth_ns >= session->started_ns;
 
-	promise_resolve(process, &session->drain);
+	promise_resolve(process, &session->drain.sayer);
 	/* Whose events still wait in the rings keeps its facts. */
 	process->init_limit = is_owed(header) ? __atomic_load_n(&header->log_settled, __ATOMIC_ACQUIRE) :
 			      log_bounds(&process->region).tail;
@@ -369,7 +370,7 @@ static void join(struct session *session, struct process *process)
 	if (state != KYMO_STATE_RECORD) {
 		__atomic_store_n(&header->state, KYMO_STATE_PREPARE, __ATOMIC_RELEASE);
 		sinks_round_begin(&session->drain, false);
-		(void)init_drain(process, &session->drain);	/* else the next poll tries again */
+		(void)initlog_drain(process, &session->drain);	/* else the next poll tries again */
 		sinks_round_end(&session->drain);
 	}
 	session_apply_state(session, process);
@@ -396,7 +397,7 @@ static void leave_to_others(struct session *session, const struct region *region
 	if (session->foreign_count == REFUSED_MAX)
 		return;
 	(void)snprintf(session->foreign[session->foreign_count++], REGION_NAME_MAX, "%s", region->name);
-	drain_say(&session->drain, "process %u (%s) records itself, or is recorded by another recorder. It is "
+	say_text(&session->drain.sayer, "process %u (%s) records itself, or is recorded by another recorder. It is "
 		  "left alone until that ends", region->pid, region->procname);
 }
 
@@ -413,10 +414,10 @@ static bool take_in(struct session *session, struct process *process)
 		return false;		/* another recorder has just finished it */
 	if (!frozen_if_dead(session, process) || sinks_join(&session->drain, process) < 0)
 		return false;
-	filter_join(session->options.filter, process, &session->drain);
+	drain_filter_join(process, &session->drain, session->options.filter);
 	if (session_add_process(session, process))
 		return true;
-	filter_forget(process);
+	filter_forget(process->filter);
 	return false;
 }
 

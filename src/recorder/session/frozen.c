@@ -85,7 +85,7 @@ static bool replace(struct session *session, struct process *process)
 	process->alive = ALIVE_DEAD;	/* nothing of it moves any more */
 	process->overwritten = stats.overwritten;
 	if (stats.missed)
-		drain_say(&session->drain, "%s: %u threads overwrote all of their memory faster than it could "
+		say_text(&session->drain.sayer, "%s: %u threads overwrote all of their memory faster than it could "
 			  "be copied; larger rings help (KYMO_RING_SIZE)", copy.name, stats.missed);
 	return true;
 }

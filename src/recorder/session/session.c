@@ -49,8 +49,7 @@ static struct session *session_new(const struct session_options *options)
 	session->clock_period_ns = CLOCK_PERIOD_NS;
 	session->clock = calloc(CLOCKS_MAX, sizeof *session->clock);
 	session->drain.scratch = malloc(DRAIN_SCRATCH);
-	session->drain.say = options->say;
-	session->drain.context = options->context;
+	session->drain.sayer = (struct sayer){ options->say, options->context };
 	session->drain.streams = options->frozen ? STREAMS_THREAD : options->streams;
 	if (session->clock && session->drain.scratch)
 		return session;
@@ -85,7 +84,7 @@ int session_begin(const struct session_options *options, struct session **result
 		return err_no_memory(err);
 	if (homes_open(session, err) < 0)
 		goto fail;
-	session->started_ns = session->drain.now_ns = session_snapshot_clocks(session)->monotonic;
+	session->started_ns = session->drain.now_ns = clocks_snapshot(session)->monotonic;
 	if (session_begin_sinks(session, err) < 0)
 		goto fail;
 	session->drain.patience_ns = session_patience(session, 0);
@@ -146,6 +145,26 @@ const char *session_output(const struct session *session)
 	return session->output;
 }
 
+struct sink *session_sink(const struct session *session, unsigned index)
+{
+	return index < session->drain.sink_count ? session->drain.sink[index] : NULL;
+}
+
+const struct process *session_process(const struct session *session, unsigned index)
+{
+	return index < session->process_count ? session->process[index] : NULL;
+}
+
+unsigned session_processes_seen(const struct session *session)
+{
+	return session->processes_seen;
+}
+
+const struct filter *session_filter(const struct session *session)
+{
+	return session->options.filter;
+}
+
 /* With many rings, all of a process are looked at now and then, and in between those that fill up. */
 static bool process_is_due(struct session *session, struct process *process, uint64_t look_ns)
 {
@@ -157,7 +176,7 @@ static bool process_is_due(struct session *session, struct process *process, uin
 		process->look_at = drain->now_ns + look_ns - spread;
 		return true;
 	}
-	return process_is_stirred(process, drain);
+	return process_is_filling(process, drain);
 }
 
 /* Who shows its events to triggers wants them soon. */
@@ -177,7 +196,7 @@ static void ask_ahead(const struct session *session, unsigned index)
 	if (after < session->process_count)
 		__builtin_prefetch(session->process[after]);
 	if (next < session->process_count)
-		process_ask_ahead(session->process[next]);
+		process_prefetch(session->process[next]);
 }
 
 void session_drain_all(struct session *session, bool flush)
@@ -248,13 +267,13 @@ static void keep_house(struct session *session)
 	}
 	if (now >= session->clock_at) {
 		session->clock_at = now + session->clock_period_ns;
-		(void)session_snapshot_clocks(session);
+		(void)clocks_snapshot(session);
 	}
 	if (now < session->accounts_at)
 		return;
 	session_keep_accounts(session);
 	/* With very many threads it takes long; not more than 0.1 % of the time. */
-	session->accounts_at = now + ACCOUNTS_PERIOD_NS + 1000 * (session_now() - now);
+	session->accounts_at = now + ACCOUNTS_PERIOD_NS + 1000 * ((uint64_t)now_ns() - now);
 }
 
 /*
@@ -282,10 +301,11 @@ static int next_wait_ms(struct session *session)
 
 int session_poll(struct session *session)
 {
-	const uint64_t now = session_now();
+	uint64_t now;
 	bool live;
 
-	session->drain.now_ns = now;
+	drain_update_clock(&session->drain);
+	now = session->drain.now_ns;
 	live = session_live_look(session);
 	sinks_mend(&session->drain, session->process, session->process_count, false);
 	session_drain_all(session, session->flush);
@@ -305,7 +325,7 @@ static int before_rules(struct session *session, struct kymo_err *err)
 {
 	if (!session->options.filter)
 		return err_set(err, KYMO_EXIT_FAILED, "this session has no filter");
-	session->drain.now_ns = session_now();
+	drain_update_clock(&session->drain);
 	session_drain_all(session, true);
 	return 0;
 }
@@ -317,9 +337,9 @@ static void after_rules(struct session *session)
 
 		if (process->finished)
 			continue;
-		filter_changed(process, &session->drain);
-		if (process->recording)
-			filter_enable(process);
+		drain_filter_changed(process, &session->drain);
+		if (process->recording && process->filter)
+			filter_enable(process->filter);
 	}
 }
 
@@ -333,16 +353,11 @@ int session_set_rules(struct session *session, const struct filter_rules *rules,
 	return 0;
 }
 
-static void say_caret(void *context, const char *text)
-{
-	drain_say(context, "%s", text);
-}
-
 int session_set_caret(struct session *session, const char *const *value, struct kymo_err *err)
 {
 	if (before_rules(session, err) < 0)
 		return -1;
-	if (!filter_set_caret(session->options.filter, value, say_caret, &session->drain))
+	if (!filter_set_caret(session->options.filter, value, session->options.say, session->options.context))
 		return err_set(err, KYMO_EXIT_FAILED, "this session has no regular expressions, so no lists of CARET's");
 	after_rules(session);
 	return 0;
@@ -354,7 +369,7 @@ unsigned session_left_out(const struct session *session)
 
 	for (unsigned i = 0; i < session->process_count; i++)
 		if (!session->process[i]->finished)
-			count += filter_left_out(session->process[i]);
+			count += filter_left_out(session->process[i]->filter);
 	return count;
 }
 
@@ -377,7 +392,7 @@ static void end_processes(struct session *session)
 		session_wait(session->process[i]);
 	for (unsigned i = 0; i < session->process_count; i++)
 		session_settle(session->process[i]);
-	session->drain.now_ns = session_now();
+	drain_update_clock(&session->drain);
 	session->ended_ns = session->drain.now_ns;
 	session_pause_ended(session);
 	session_check_alive(session);
@@ -391,7 +406,7 @@ int session_end(struct session *session, struct kymo_err *err)
 	int rc;
 
 	end_processes(session);
-	(void)session_snapshot_clocks(session);
+	(void)clocks_snapshot(session);
 	rc = session_end_sinks(session, err);
 	homes_release(session);
 	return rc;
@@ -423,7 +438,7 @@ void session_free_process(struct process *process)
 	sinks_process_free(process);
 	free(process->ring);
 	free(process->thread);
-	filter_forget(process);
+	filter_forget(process->filter);
 	classes_free(&process->classes);
 	free(process);
 }

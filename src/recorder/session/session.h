@@ -23,10 +23,15 @@
 
 #include "abi/region.h"
 #include "base/err.h"
+#include "recorder/drain/counts.h"
+#include "recorder/drain/drain.h"
 #include "recorder/runtime/states.h"
+#include "recorder/trace/sink_files.h"
 
+struct json_object;
 struct session;
 struct kernel_stats;		/* kernel/kernel.h */
+struct process;			/* recorder/drain/drained_process.h */
 struct sink;			/* recorder/drain/sink.h */
 struct filter;			/* recorder/filter/filter.h */
 struct filter_rules;
@@ -41,30 +46,6 @@ struct session_user {
 	bool known;			/* who it has to belong to: it is made for him; else it must be there */
 	uid_t uid;
 	gid_t gid;
-};
-
-/* How a trace directory is kept. Zeroed: one trace that grows. */
-struct sink_files {
-	uint64_t rotate_size;		/* bytes of a chunk, beyond the facts that it repeats; 0: of any size */
-	uint64_t rotate_ns;		/* age of a chunk; 0: of any age */
-	uint64_t max_size;		/* bytes of everything: the oldest complete chunk goes; 0: without limit */
-	const char *rules;		/* what is recorded at first, for the metadata; NULL: the session's filter */
-	bool compress;			/* what is complete */
-};
-
-/* What their limits are called where somebody set them, for messages. */
-struct sink_files_names {
-	const char *rotate_size, *rotate_ns, *max_size;
-};
-
-/** sink_files_check() - whether @files make sense together. Return: 0; -1 with @err. */
-int sink_files_check(const struct sink_files *files, const struct sink_files_names *names, struct kymo_err *err);
-
-/* Whether a thread's events get a stream, a file, of their own. */
-enum session_streams {
-	STREAMS_AUTO,			/* the first few hundred do, further ones as PROCESS */
-	STREAMS_THREAD,
-	STREAMS_PROCESS,		/* a process has one, merged by time */
 };
 
 struct session_options {
@@ -97,28 +78,6 @@ struct session_options {
 	/* Called with a complete sentence about something that went wrong but is no failure. */
 	void (*say)(void *context, const char *text);
 	void *context;
-};
-
-struct session_stats {
-	uint64_t recorded;		/* runtime events in the trace */
-	uint64_t init_events;		/* init events in the trace */
-	uint64_t dropped;		/* runtime events the traced processes had no room for */
-	uint64_t dropped_no_ring;	/* of these, in threads that had got no ring */
-	uint64_t init_dropped;
-	uint64_t filtered;		/* runtime events that were not wanted, and yet produced */
-	uint64_t unwritten;		/* events that a sink did not take, the sum over all sinks */
-	uint64_t before;		/* of a sink: events before it came */
-	uint64_t lost_bytes;		/* in corrupt rings */
-	uint64_t overwritten;		/* frozen: runtime events that were gone before the copy was made */
-	uint64_t outside;		/* frozen: older than last_ns, left out */
-	uint64_t bytes;			/* of stream files */
-	uint64_t duration_ns;
-	unsigned processes;		/* seen in this session */
-	unsigned alive;			/* of them */
-	unsigned refused;		/* region files */
-	unsigned foreign;		/* regions that another recorder has */
-	unsigned threads;
-	bool write_failed;		/* at least once */
 };
 
 /**
@@ -175,6 +134,9 @@ int64_t session_clock_offset(const struct session *session);
 
 /** session_set_kernel() - what kymo.json says of the kernel's events beside the trace of @sink. */
 void session_set_kernel(struct session *session, const struct sink *sink, const struct kernel_stats *stats);
+
+/** accounts_kernel() - what kymo.json says of the kernel's events. @whole: of all that happened, not of a piece. */
+struct json_object *accounts_kernel(const struct kernel_stats *stats, bool whole);
 
 /** session_state() - of the session, and so of its processes. */
 enum kymo_state session_state(const struct session *session);
@@ -260,6 +222,35 @@ unsigned session_left_out(const struct session *session);
 /** session_sink_stats() - what is in @sink, for its time. */
 void session_sink_stats(const struct session *session, const struct sink *sink,
 			struct session_stats *stats);
+
+/* ---- what a session has: for its loop, which shows it to others ---- */
+
+/** session_sink() - the sink at place @index, from 0; NULL: there are no more. The first is that of session_output(). */
+struct sink *session_sink(const struct session *session, unsigned index);
+
+/**
+ * session_leaving() - a sink that was dismissed and has not ended yet
+ * @index: from 0
+ * @stats: set to what it holds
+ *
+ * Return: NULL: there are no more.
+ */
+const struct sink *session_leaving(const struct session *session, unsigned index, struct session_stats *stats);
+
+/** session_take_leave() - the waiter for the end of sink @index of session_leaving() is not called any more. Return: it; NULL: none. */
+struct sink_leave *session_take_leave(struct session *session, unsigned index);
+
+/**
+ * session_process() - the process at place @index, from 0: those that live, and the last that ended
+ * Return: NULL: there are no more. What it says holds until the next call that changes the session.
+ */
+const struct process *session_process(const struct session *session, unsigned index);
+
+/** session_processes_seen() - how many there ever were; process->ordinal counts them from 0. */
+unsigned session_processes_seen(const struct session *session);
+
+/** session_filter() - that of its options; NULL: everything is recorded. */
+const struct filter *session_filter(const struct session *session);
 
 /** session_free() - a session that was not ended ends as if the process had died. */
 void session_free(struct session *session);

@@ -9,7 +9,7 @@
 #include "kernel/kernel.h"
 #include "recorder/session/clocks.h"
 #include "recorder/session/homes.h"
-#include "recorder/drain/drained_process.h"
+#include "recorder/drain/drain.h"
 #include "recorder/runtime/ros_domains.h"
 #include "recorder/session/session.h"
 
@@ -47,7 +47,7 @@ struct session {
 	unsigned leaving_count;
 	struct process **process;	/* all that live, and the last that ended */
 	unsigned process_count;
-	unsigned processes_met;		/* with those that are forgotten */
+	unsigned processes_seen;	/* with those that are forgotten */
 	struct session_stats earlier;	/* of those */
 	char refused[REFUSED_MAX][REGION_NAME_MAX];
 	const struct home *refused_in[REFUSED_MAX];
@@ -190,12 +190,6 @@ void session_add_totals(struct session_stats *stats, const struct process *proce
 
 /* ---- accounts.c, accounts_process.c ---- */
 
-/** accounts_kernel() - what is said of the kernel's events. @whole: of all that happened, not of a piece. */
-struct json_object *accounts_kernel(const struct kernel_stats *stats, bool whole);
-
-/** session_snapshot_clocks() - append a snapshot of all clocks. Return: it. */
-const struct clock_snapshot *session_snapshot_clocks(struct session *session);
-
 /** accounts_process() - the entry of one process in the accounts of a sink. */
 struct json_text;
 void accounts_process(struct json_text *json, const struct sink_process *at);
@@ -205,8 +199,5 @@ void accounts_add(struct session_stats *stats, const struct sink_process *at);
 
 /** session_write_accounts() - give @sink the accounts as they stand. Return: 0; -errno. */
 int session_write_accounts(const struct session *session, struct sink *sink);
-
-/** session_now() - CLOCK_MONOTONIC, ns. */
-uint64_t session_now(void);
 
 #endif

@@ -73,10 +73,10 @@ int session_add_sink(struct session *session, struct sink *sink, struct kymo_err
 {
 	const struct clock_snapshot *clock;
 
-	session->drain.now_ns = session_now();
+	drain_update_clock(&session->drain);
 	session_scan(session);
 	session_drain_all(session, true);
-	clock = session_snapshot_clocks(session);
+	clock = clocks_snapshot(session);
 	if (attach(session, sink, clock, err) < 0)
 		return -1;
 	session->accounts_at = session->horizon_at = 0;
@@ -86,7 +86,7 @@ int session_add_sink(struct session *session, struct sink *sink, struct kymo_err
 int session_add_trace(struct session *session, const char *path, const struct sink_files *files,
 		      struct sink **sink, struct kymo_err *err)
 {
-	const struct clock_snapshot *clock = session_snapshot_clocks(session);
+	const struct clock_snapshot *clock = clocks_snapshot(session);
 
 	if (make_trace(session, path, files, clock, sink, err) < 0)
 		return -1;
@@ -163,7 +163,7 @@ static int complete(struct session *session, struct sink *sink, struct kymo_err 
 	if (session->drain.sink_count == 1)
 		return err_set(err, KYMO_EXIT_USAGE, "%s is the only sink of its session; end the session "
 			       "instead", sink->name);
-	session->drain.now_ns = session_now();
+	drain_update_clock(&session->drain);
 	session_scan(session);
 	session_drain_all(session, true);
 	sinks_complete(&session->drain, sink, session->process, session->process_count);
@@ -218,6 +218,22 @@ int session_dismiss_sink(struct session *session, struct sink *sink, struct sink
 	session->leaving_count++;
 	session_see_off(session);
 	return rc;
+}
+
+const struct sink *session_leaving(const struct session *session, unsigned index, struct session_stats *stats)
+{
+	if (index >= session->leaving_count)
+		return NULL;
+	*stats = session->leaving[index].stats;
+	return session->leaving[index].sink;
+}
+
+struct sink_leave *session_take_leave(struct session *session, unsigned index)
+{
+	struct sink_leave *leave = session->leaving[index].leave;
+
+	session->leaving[index].leave = NULL;
+	return leave;
 }
 
 /* All at the same time, then one after the other. */

@@ -16,7 +16,7 @@ static void pause_begins(struct session *session)
 	unsigned kept = session->pauses_kept;
 	struct pause *grown;
 
-	session->pause_began = session_now();
+	session->pause_began = (uint64_t)now_ns();
 	session->pause_count++;
 	if (kept == PAUSES_MAX)
 		return;
@@ -31,7 +31,7 @@ static void pause_begins(struct session *session)
 
 void session_pause_ended(struct session *session)
 {
-	uint64_t now = session_now();
+	uint64_t now = (uint64_t)now_ns();
 	struct pause *last = session->pauses_kept ? &session->pause[session->pauses_kept - 1] : NULL;
 
 	if (!session->pause_began)
@@ -72,7 +72,7 @@ static void take_rest(struct session *session)
 {
 	for (unsigned i = 0; i < session->process_count; i++)
 		session_settle(session->process[i]);
-	session->drain.now_ns = session_now();
+	drain_update_clock(&session->drain);
 	session_drain_all(session, true);
 	session->accounts_at = 0;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See chunks.h. */
 #include "recorder/trace/chunks.h"
 
 #include <errno.h>
@@ -18,28 +17,6 @@
 #include "recorder/trace/trace_dir.h"
 
 #define NS 1000000000u
-#define ROTATE_SIZE_MIN (64u << 10)	/* below that a chunk is little more than metadata */
-#define ROTATE_NS_MIN 100000000u
-#define SHARE 8			/* of the limit on the whole, for one chunk, if not told otherwise */
-
-int sink_files_check(const struct sink_files *files, const struct sink_files_names *names, struct kymo_err *err)
-{
-	if (files->rotate_size && files->rotate_size < ROTATE_SIZE_MIN)
-		return err_set(err, KYMO_EXIT_USAGE, "%s is at least 64K", names->rotate_size);
-	if (files->rotate_ns && files->rotate_ns < ROTATE_NS_MIN)
-		return err_set(err, KYMO_EXIT_USAGE, "%s is at least 100ms", names->rotate_ns);
-	if (files->max_size && files->max_size < SHARE * ROTATE_SIZE_MIN)
-		return err_set(err, KYMO_EXIT_USAGE, "%s is at least 512K", names->max_size);
-	if (files->max_size && files->rotate_size > files->max_size / 2)
-		return err_set(err, KYMO_EXIT_USAGE, "%s must be at least twice %s: only complete chunks are removed",
-			       names->max_size, names->rotate_size);
-	return 0;
-}
-
-bool chunks_wanted(const struct sink_files *files)
-{
-	return files->rotate_size || files->rotate_ns || files->max_size;
-}
 
 /* Return: a descriptor of DIRECTORY/archives; -errno. */
 static int open_archives(const char *directory)
@@ -60,7 +37,7 @@ int chunks_open(struct chunks *chunks, const char *directory, const struct sink_
 
 	chunks->files = *files;
 	if (files->max_size && !files->rotate_size)
-		chunks->files.rotate_size = files->max_size / SHARE;
+		chunks->files.rotate_size = files->max_size / SINK_FILES_CHUNKS;
 	fd = open_archives(directory);
 	if (fd < 0)
 		return fd;

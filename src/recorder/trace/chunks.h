@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "recorder/session/session.h"
+#include "recorder/trace/sink_files.h"
 
 #define CHUNK_NAME_MAX 96
 
@@ -53,12 +53,9 @@ struct chunks {
 	} removed;
 };
 
-/** chunks_wanted() - do @files ask for chunks? */
-bool chunks_wanted(const struct sink_files *files);
-
 /**
  * chunks_open() - make DIR/archives
- * @files: chunks_wanted()
+ * @files: sink_files_have_chunks()
  * Return: 0; -errno. Context: blocks.
  */
 int chunks_open(struct chunks *chunks, const char *directory, const struct sink_files *files);

@@ -13,8 +13,8 @@
 #ifndef KYMO_RECORDER_SINK_CTF_H
 #define KYMO_RECORDER_SINK_CTF_H
 
-#include "recorder/session/session.h"
 #include "recorder/drain/sink.h"
+#include "recorder/trace/sink_files.h"
 
 /**
  * sink_ctf_create() - make the directory @path, which must not exist or be empty

@@ -75,7 +75,7 @@ int ctf_begin_place(struct ctf_sink *ctf, const struct sink_files *files, uint64
 	ctf->dir = open(ctf->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (ctf->dir < 0)
 		return err_set(err, KYMO_EXIT_FAILED, "cannot open %s: %s", ctf->path, strerror(errno));
-	if (files && chunks_wanted(files) && begin_chunks(ctf, files, monotonic, realtime, err) < 0)
+	if (files && sink_files_have_chunks(files) && begin_chunks(ctf, files, monotonic, realtime, err) < 0)
 		return -1;
 	return ctf_begin_trace(ctf, &ctf->chunks.now, "ust", &ctf->traces.shared, err);
 }

@@ -121,11 +121,6 @@ DOORS = {
 KNOWN = {
     ("report", "report/sections/expect.h"),
     ("report/why", "report/flow/flow_internal.h"),
-    ("recorder/trace", "recorder/session/session.h"),
-    ("recorder/record", "recorder/session/session_internal.h"),
-    ("recorder/flight", "recorder/session/session_internal.h"),
-    ("recorder/drain", "recorder/session/session.h"),
-    ("recorder/filter", "recorder/drain/drained_process.h"),
     ("ctf/format", "ctf/write/writer.h"),
     ("analysis/tables", "analysis/model/model_internal.h"),
     ("analysis/spans", "analysis/model/model_internal.h"),

@@ -3,7 +3,7 @@
 #include "producer.h"
 
 #include "babeltrace.h"
-#include "recorder/drain/drained_process.h"
+#include "recorder/drain/drain.h"
 #include "recorder/trace/sink_ctf.h"
 
 struct bench {
@@ -61,7 +61,7 @@ static int teardown(void **state)
 static void drain(struct bench *bench)
 {
 	process_rings(&bench->process, &bench->drain, false);
-	assert_int_equal(init_drain(&bench->process, &bench->drain), 0);
+	assert_int_equal(initlog_drain(&bench->process, &bench->drain), 0);
 	for (unsigned i = 0; i < bench->process.ring_count; i++)
 		assert_int_equal(ring_drain(&bench->process, i, &bench->drain), 0);
 }

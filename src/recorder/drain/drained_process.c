@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/drain/drained_process.h"
+#include "recorder/drain/drain.h"
 
 void ring_refuse(struct process *process, struct ring *ring, const struct drain *drain,
 		 const char *what)
 {
 	ring->bad = true;
-	drain_say(drain, "%s: ring %u is corrupt (%s); its thread is not recorded any further",
+	say_text(&drain->sayer, "%s: ring %u is corrupt (%s); its thread is not recorded any further",
 		  process->region.name, (unsigned)(ring - process->ring), what);
 }
 
