@@ -35,7 +35,7 @@ SWAPS = [
     (r"\$\(pidof driver\)", "{pid}"), (r"install/my_robot/lib/my_robot/driver|\bbuild/robot/driver|\bPROGRAM\b", "{build}/robot/driver"),
     (r"kymo relay ", "kymo relay --control 0 --data 0 --live 0 "), (r"--duration \S+", f"--duration {SECONDS}"),
     (r"\+10s", "+0.1s"), (r"\+20s", "+0.3s"), (r"\+12\.3s", "+0.1s"), (r"\+12\.5s", "+0.3s"),
-    (r"build/(robot/robot|cyclic/cyclic)", r"{build}/\1 --seconds " + SECONDS), (r"-- (\./)?robot\b", "-- ros2 launch"),
+    (r"build/(robot/robot|cyclic/cyclic)", r"{build}/\1 --seconds " + SECONDS), (r"-- (\./)?(robot|loop)\b", "-- ros2 launch"),
     (r"kymo agent", "kymo agent --domain {domain}"), (r"--hosts", "--hosts --domain {domain}"),
     (r"--domain 0 --domain 42", ""), (r" --seconds \S+ --seconds \S+", f" --seconds {SECONDS}"), (r"^sudo ", ""),
     (r"ros2 caret check_ctf for_caret", "true"), (r" \.\.\.$", " robot"), (r"-o ring\b", "-o {work}/ring"),
@@ -97,7 +97,8 @@ def commands():
         example = line == ".nf" or (example and line != ".fi")
         if example and line.startswith("kymo "):
             found.setdefault(line.replace("\\-", "-").replace("\\(aq", "'"), "kymo.7")
-    for path in sorted(glob.glob(os.path.join(SOURCE, "docs", "*.md")) + [os.path.join(SOURCE, "README.md")]):
+    pages = glob.glob(os.path.join(SOURCE, "docs", "*.md")) + glob.glob(os.path.join(SOURCE, "docs", "coming-from", "*.md"))
+    for path in sorted(pages) + [os.path.join(SOURCE, "README.md")]:
         name = os.path.basename(path)
         fenced = False
         for line in open(path, encoding="utf-8"):
@@ -106,6 +107,10 @@ def commands():
             if match and (fenced or line.startswith("    ")) and name not in ELSEWHERE:
                 text = re.split(r"  +(?:#|[a-z])|  +|\s#", match[1])[0].strip()
                 if not re.search(r"\[[A-Z'-]", text):		# a synopsis
+                    found.setdefault(text, name)
+        with open(path, encoding="utf-8") as file:
+            for table in re.findall(r"^\|[^|]*\| you now type \|.*\n((?:\|.*\n)*)", file.read(), re.M):
+                for text in re.findall(r"`(kymo [a-z][^`]*)`", "".join(row.split("|")[2] for row in table.splitlines())):
                     found.setdefault(text, name)
     return found
 
