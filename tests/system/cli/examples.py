@@ -101,7 +101,9 @@ def commands():
     for path in sorted(pages) + [os.path.join(SOURCE, "README.md")]:
         name = os.path.basename(path)
         fenced = False
-        for line in open(path, encoding="utf-8"):
+        with open(path, encoding="utf-8") as file:
+            lines = re.sub(r" \\\n +", " ", file.read()).splitlines()	# a command on several lines
+        for line in lines:
             fenced ^= line.startswith("```")
             match = re.match(r"(?:    |\$ )?(?:\$ )?((?:sudo |[A-Z_]+=\S+ )*kymo [a-z].*)", line)
             if match and (fenced or line.startswith("    ")) and name not in ELSEWHERE:
