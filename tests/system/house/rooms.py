@@ -66,7 +66,8 @@ ROOMS = {
 
     "live": "abi base ctf/format ctf/read relay/wire relay/link relay/store",
 
-    "analysis": "abi base ctf/read",
+    "analysis": "abi base ctf/read analysis/pass",
+    "analysis/pass": "",
     "analysis/model": "",
     "analysis/simclock": "",
     "analysis/spans": "analysis/model",

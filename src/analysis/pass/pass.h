@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One life cycle for every analysis, and the one loop that reads a trace for them.
+ *
+ *   struct passes passes = { 0 };
+ *
+ *   model_create(&model, err);		pass_add(&passes, &model_pass, model);
+ *   spans_create(&spans, model, err);	pass_add(&passes, &spans_pass, spans);
+ *   stats_create(&stats, model, ...);	pass_add(&passes, &stats_pass, stats);
+ *   pass_run(&passes, reader, &options, err);
+ *   ... what model, spans and stats now say ...
+ *   passes_free(&passes);
+ *
+ * An analysis has a constant `NAME_pass` of type struct pass_ops. Most analyses only listen to the model; for them the
+ * line PASS_LISTENER(NAME) in NAME.c is all. An analysis that also reads events of its own says in `turn` whether it sees an
+ * event before the model does; the runner keeps that order, callers do not need to know it.
+ *
+ * Context of all functions: not thread-safe; pass_run() blocks and lets the reader decode in threads, see
+ * kymo_ctf_threads(); the analyses are called on the calling thread.
+ */
+#ifndef KYMO_ANALYSIS_PASS_H
+#define KYMO_ANALYSIS_PASS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "ctf/read/reader.h"
+
+#define PASSES_MAX 16u
+
+/* In which order the analyses get one event, and the end of the trace. */
+enum pass_turn {
+	PASS_BEFORE_SPANS,	/* it must know what is on a CPU, or allocated, when a span or a callback begins */
+	PASS_SPANS,		/* it must know the open spans when the model ends a callback */
+	PASS_MODEL,
+	PASS_AFTER_MODEL,	/* all that only listen */
+	PASS_TURNS
+};
+
+/* What the runner does with an analysis; any member may be NULL. Without destroy() the analysis stays its owner's. */
+struct pass_ops {
+	enum pass_turn turn;
+	/* Bind the events and fields that it reads. The model binds first, its rows stand in front. Return: 0, or -1 with @err. */
+	int (*bind)(void *analysis, struct kymo_ctf_reader *reader, struct kymo_err *err);
+	/* Only what is between these times counts; called before the first event. */
+	void (*window)(void *analysis, int64_t begin_ns, int64_t end_ns);
+	/* One event or loss, in the order of time. Return: 0; anything else: no memory. */
+	int (*event)(void *analysis, const struct kymo_ctf_event *event);
+	/* The whole trace has been read. Return: 0, or -1 with @err. */
+	int (*finish)(void *analysis, struct kymo_err *err);
+	/* Has memory run out, so that its results are incomplete? */
+	bool (*failed)(const void *analysis);
+	void (*destroy)(void *analysis);
+};
+
+/*
+ * The runner knows an analysis as void *. These define NAME_pass_event() and so on, which call NAME_event() and so on with
+ * the struct NAME that they expect; PASS_LISTENER() defines the whole NAME_pass of an analysis that only listens.
+ */
+#define PASS_EVENT(name)							\
+	static int name##_pass_event(void *analysis, const struct kymo_ctf_event *event) \
+	{									\
+		return name##_event(analysis, event);				\
+	}
+#define PASS_WINDOW(name)							\
+	static void name##_pass_window(void *analysis, int64_t begin_ns, int64_t end_ns) \
+	{									\
+		name##_window(analysis, begin_ns, end_ns);			\
+	}
+#define PASS_FINISH(name)							\
+	static int name##_pass_finish(void *analysis, struct kymo_err *err)	\
+	{									\
+		(void)err;							\
+		name##_finish(analysis);					\
+		return 0;							\
+	}
+#define PASS_FAILED(name)							\
+	static bool name##_pass_failed(const void *analysis)			\
+	{									\
+		return name##_failed(analysis);					\
+	}
+#define PASS_DESTROY(name)							\
+	static void name##_pass_destroy(void *analysis)				\
+	{									\
+		name##_destroy(analysis);					\
+	}
+#define PASS_LISTENER(name)							\
+	PASS_FAILED(name)							\
+	PASS_DESTROY(name)							\
+	const struct pass_ops name##_pass = {					\
+		.turn = PASS_AFTER_MODEL, .failed = name##_pass_failed, .destroy = name##_pass_destroy, \
+	}
+
+/* The analyses of one pass, in the order in which they were created. */
+struct passes {
+	struct { const struct pass_ops *ops; void *analysis; } pass[PASSES_MAX];
+	unsigned count;
+};
+
+struct pass_options {
+	bool has_window;
+	int64_t begin_ns, end_ns;	/* for window(); as the reader gives times */
+	/* Called now and then with how far the reading is, @clock_ns on the trace's clock, and with 0 events at its end. May be NULL. */
+	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
+	void *context;
+};
+
+/** pass_add() - @analysis becomes part of the pass; passes_free() destroys it. */
+void pass_add(struct passes *passes, const struct pass_ops *ops, void *analysis);
+
+/**
+ * pass_run() - bind, read the whole trace once, finish
+ * @options: NULL: no window, no progress
+ *
+ * Return: 0, or -1 with @err: the trace, or no memory. passes_free() is the caller's in each case.
+ */
+int pass_run(const struct passes *passes, struct kymo_ctf_reader *reader, const struct pass_options *options, struct kymo_err *err);
+
+/** passes_free() - destroy the analyses, the latest first. The set is empty afterwards. */
+void passes_free(struct passes *passes);
+
+#endif
