@@ -9,13 +9,13 @@
 #include "base/text.h"
 #include "report/report_internal.h"
 
-#define ROWS_AS_TEXT 20
-
 #define NONE_OF_PROGRAMS "None of this kind is here: spans, counters and instants come from " \
 	"programs that use kymo.h (docs/programs.md)."
 
 #define NONE_OF_KERNEL "The trace has no events of the kernel's scheduler: kymo record --kernel, or lttng enable-event -k " \
 	"sched_switch,sched_waking,sched_wakeup_new,sched_migrate_task,sched_process_exit beside those of ROS 2."
+
+#define OF_KERNEL .usual = true, .may_be_empty = true, .of_kernel = true, .needs = REPORT_TOTALS, .none = NONE_OF_KERNEL
 
 static const struct report_section sections[] = {
 	{ .name = "hosts", .usual = true, .may_be_empty = true, .print = report_hosts,
@@ -23,14 +23,10 @@ static const struct report_section sections[] = {
 	{ .name = "callbacks", .usual = true, .of_ros = true, .print = report_callbacks },
 	{ .name = "topics", .usual = true, .of_ros = true, .print = report_topics },
 	{ .name = "waits", .usual = true, .may_be_empty = true, .of_ros = true, .print = report_waits },
-	{ .name = "callback-cpu", .usual = true, .may_be_empty = true, .of_kernel = true, .none = NONE_OF_KERNEL,
-	  .print = report_callback_cpu },
-	{ .name = "node-cpu", .usual = true, .may_be_empty = true, .of_kernel = true, .none = NONE_OF_KERNEL,
-	  .print = report_node_cpu },
-	{ .name = "process-cpu", .usual = true, .may_be_empty = true, .of_kernel = true, .none = NONE_OF_KERNEL,
-	  .print = report_process_cpu },
-	{ .name = "preemptions", .usual = true, .may_be_empty = true, .of_kernel = true, .none = NONE_OF_KERNEL,
-	  .print = report_preemptions },
+	{ .name = "callback-cpu", OF_KERNEL, .print = report_callback_cpu },
+	{ .name = "node-cpu", OF_KERNEL, .print = report_node_cpu },
+	{ .name = "process-cpu", OF_KERNEL, .print = report_process_cpu },
+	{ .name = "preemptions", OF_KERNEL, .print = report_preemptions },
 	{ .name = "spans", .usual = true, .of_programs = true, .none = NONE_OF_PROGRAMS,
 	  .print = report_spans },
 	{ .name = "counters", .usual = true, .may_be_empty = true, .of_programs = true,
@@ -38,31 +34,33 @@ static const struct report_section sections[] = {
 	{ .name = "instants", .usual = true, .may_be_empty = true, .of_programs = true,
 	  .none = NONE_OF_PROGRAMS, .print = report_instants },
 	{ .name = "loss", .usual = true, .may_be_empty = true, .print = report_loss },
-	{ .name = "publications", .intervals = true, .print = report_publications },
-	{ .name = "takes", .intervals = true, .print = report_takes },
-	{ .name = "intervals", .intervals = true, .print = report_intervals },
-	{ .name = "utilisation", .intervals = true, .print = report_utilisation },
-	{ .name = "communications", .activity = true, .print = report_communications },
-	{ .name = "frequency", .activity = true, .print = report_frequency },
-	{ .name = "response-times", .paths = true, .print = report_responses },
-	{ .name = "response-segments", .paths = true, .print = report_segments },
-	{ .name = "response-rows", .paths = true, .print = report_response_rows },
-	{ .name = "validation", .activity = true, .expected = true, .print = report_validation },
-	{ .name = "service-calls", .activity = true, .may_be_empty = true, .print = report_calls },
-	{ .name = "executors", .activity = true, .print = report_executors,
+	{ .name = "publications", .needs = REPORT_INTERVALS, .print = report_publications },
+	{ .name = "takes", .needs = REPORT_INTERVALS, .print = report_takes },
+	{ .name = "intervals", .needs = REPORT_INTERVALS, .print = report_intervals },
+	{ .name = "utilisation", .needs = REPORT_INTERVALS, .print = report_utilisation },
+	{ .name = "communications", .needs = REPORT_ACTIVITY, .print = report_communications },
+	{ .name = "frequency", .needs = REPORT_ACTIVITY, .print = report_frequency },
+	{ .name = "response-times", .paths = true, .needs = REPORT_PATHS, .print = report_responses },
+	{ .name = "response-segments", .paths = true, .needs = REPORT_PATHS, .print = report_segments },
+	{ .name = "response-rows", .paths = true, .needs = REPORT_PATHS, .print = report_response_rows },
+	{ .name = "validation", .expected = true, .needs = REPORT_ACTIVITY | REPORT_EXPECT | REPORT_PATHS,
+	  .print = report_validation },
+	{ .name = "service-calls", .needs = REPORT_ACTIVITY, .may_be_empty = true, .print = report_calls },
+	{ .name = "executors", .needs = REPORT_ACTIVITY, .print = report_executors,
 	  .none = "The trace has no rclcpp_executor_get_next_ready, _wait_for_work or _execute." },
-	{ .name = "executor-view", .view = true, .print = report_executor_view,
+	{ .name = "executor-view", .needs = REPORT_VIEW, .print = report_executor_view,
 	  .none = "No callback ran in the trace." },
-	{ .name = "blocked-by", .view = true, .may_be_empty = true, .print = report_blocked_by,
+	{ .name = "blocked-by", .needs = REPORT_VIEW, .may_be_empty = true, .print = report_blocked_by,
 	  .none = "No callback that was ready had to wait for another one." },
-	{ .name = "lifecycle", .activity = true, .may_be_empty = true, .print = report_lifecycles,
+	{ .name = "lifecycle", .needs = REPORT_ACTIVITY, .may_be_empty = true, .print = report_lifecycles,
 	  .none = "No lifecycle node changed its state in the trace." },
 	{ .name = "cputime", .again = report_cputime },
 	{ .name = "memory", .again = report_memory },
 	{ .name = "cycles", .may_be_empty = true, .again = report_cycles },
-	{ .name = "realtime", .realtime = true, .costs = true, .may_be_empty = true, .print = report_realtime },
-	{ .name = "node-costs", .costs = true, .may_be_empty = true, .print = report_node_costs },
-	{ .name = "process-costs", .costs = true, .may_be_empty = true, .print = report_process_costs },
+	{ .name = "realtime", .realtime = true, .needs = REPORT_COSTS, .may_be_empty = true,
+	  .print = report_realtime },
+	{ .name = "node-costs", .needs = REPORT_COSTS, .may_be_empty = true, .print = report_node_costs },
+	{ .name = "process-costs", .needs = REPORT_COSTS, .may_be_empty = true, .print = report_process_costs },
 	{ .name = "profile", .again = report_profile },
 	{ .name = "processes", .print = report_processes },
 	{ .name = "nodes", .print = report_nodes, .none = "The trace tells of no nodes." },
@@ -154,194 +152,15 @@ static bool is_shown(const struct report *report, const struct report_section *s
 	return !section->of_ros || ros || !programs;
 }
 
-/* ---- which rows ---- */
+/* ---- all of it ---- */
 
-bool report_wants_process(const struct report *report, const struct model_process *process)
+static unsigned needs_of(const struct report_options *options)
 {
-	return selection_process(report->options->selection, process->name, process->pid);
-}
+	unsigned needs = 0;
 
-bool report_wants_node(const struct report *report, const struct model_process *process,
-		       const struct model_node *node)
-{
-	return report_wants_process(report, process) &&
-	       selection_node(report->options->selection, node ? node->full_name : NULL);
-}
-
-bool report_wants_topic(const struct report *report, const struct model_topic *topic)
-{
-	return selection_topic(report->options->selection, topic ? topic->name : NULL);
-}
-
-bool report_wants_callback(const struct report *report, const struct model_callback *callback)
-{
-	const struct model_subscription *subscription = callback->subscription;
-
-	return report_wants_node(report, callback->process, model_callback_node(callback)) &&
-	       report_wants_topic(report, subscription ? subscription->topic : NULL);
-}
-
-unsigned report_limit(const struct report *report)
-{
-	const struct report_options *options = report->options;
-
-	if (options->limit)
-		return options->limit < UINT32_MAX ? (unsigned)options->limit : UINT32_MAX;
-	return options->format == TABLE_TEXT && !options->unlimited ? ROWS_AS_TEXT : UINT32_MAX;
-}
-
-void report_more(struct report *report, unsigned shown, unsigned all)
-{
-	if (shown < all)
-		table_note(report->table, "... and %u more: --limit %u", all - shown, all);
-}
-
-/* ---- texts ---- */
-
-char *report_process(const struct report *report, const struct model_process *process,
-		     char *buffer, unsigned size)
-{
-	snprintf(buffer, size, "%s (%d)%s%s", *process->name ? process->name : "?", process->pid,
-		 report->hosts > 1 ? " @" : "", report->hosts > 1 ? process->hostname : "");
-	return buffer;
-}
-
-char *report_offset(const struct report *report, int64_t ns, char *buffer, unsigned size)
-{
-	const struct simclock *clock = report->options->clock;
-	int64_t offset = clock ? simclock_stamp(clock, ns) : ns - model_facts(report->model)->first_ns;
-
-	snprintf(buffer, size, "%.6f s", (double)offset / 1e9);
-	return buffer;
-}
-
-/* ---- the passes ---- */
-
-/* What only sections need that are shown on demand is not gathered for the others. */
-#define WANTS(options, what)								\
-	({										\
-		bool wants_ = false;							\
-											\
-		for (unsigned i_ = 0; i_ < SECTIONS; i_++)				\
-			wants_ |= sections[i_].what && is_wanted(options, &sections[i_]); \
-		wants_;									\
-	})
-
-/* May programs of the trace have named what is real-time? */
-static bool programs_name(const struct kymo_ctf_reader *reader)
-{
-	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
-		if (strcmp(kymo_ctf_class(reader, i)->name, "kymo:realtime") == 0)
-			return true;
-	return false;
-}
-
-static int gather_costs(struct report *report, struct kymo_err *err)
-{
-	if (costs_create(&report->costs, report->model, report->reader) || costs_spans(report->costs, report->spans))
-		return err_no_memory(err);
-	costs_window(report->costs, report->options->begin_ns, report->options->end_ns);
-	return 0;
-}
-
-static int gather_on_demand(struct report *report, struct kymo_err *err)
-{
-	const struct report_options *options = report->options;
-
-	if (WANTS(options, intervals) &&
-	    intervals_create(&report->intervals, report->model, options->begin_ns, options->end_ns, err))
-		return -1;
-	if (WANTS(options, activity) &&
-	    activity_create(&report->activity, report->model, options->begin_ns, options->end_ns, err))
-		return -1;
-	if (WANTS(options, view) && view_create(&report->view, report->model, options->begin_ns, options->end_ns))
-		return err_no_memory(err);
-	if (WANTS(options, of_kernel) && sched_is_there(report->reader) &&
-	    sched_totals_create(&report->totals, report->model, report->reader, options->begin_ns, options->end_ns))
-		return err_no_memory(err);
-	if (WANTS(options, costs) && (options->sections || options->realtimes || programs_name(report->reader)) &&
-	    gather_costs(report, err))
-		return -1;
-	if (WANTS(options, expected) && report_expect_begin(report))
-		return err_no_memory(err);
-	if (options->paths && (WANTS(options, paths) || WANTS(options, expected)))
-		return caret_create(&report->caret, report->model, options->paths, err);
-	return 0;
-}
-
-static void forget(struct report *report)
-{
-	report_expect_end(report);
-	costs_destroy(report->costs);
-	sched_totals_destroy(report->totals);
-	view_destroy(report->view);
-	caret_destroy(report->caret);
-	activity_destroy(report->activity);
-	intervals_destroy(report->intervals);
-	spans_stats_destroy(report->spans_stats);
-	spans_destroy(report->spans);
-	stats_destroy(report->stats);
-	model_destroy(report->model);
-	report->costs = NULL;
-	report->totals = NULL;
-	report->view = NULL;
-	report->caret = NULL;
-	report->activity = NULL;
-	report->intervals = NULL;
-	report->spans_stats = NULL;
-	report->spans = NULL;
-	report->stats = NULL;
-	report->model = NULL;
-}
-
-static int pass(struct report *report, const struct report_section *section, struct kymo_err *err)
-{
-	struct kymo_ctf_event event;
-	uint64_t events = 0;
-	int more;
-
-	forget(report);
-	if (model_create(&report->model, err) ||
-	    stats_create(&report->stats, report->model, report->options->begin_ns,
-			 report->options->end_ns, err) ||
-	    spans_create(&report->spans, report->model, err) ||
-	    spans_stats_create(&report->spans_stats, report->spans, report->options->begin_ns,
-			       report->options->end_ns, err))
-		return -1;
-	if (gather_on_demand(report, err))
-		return -1;
-	if (section) {
-		table_section(report->table, section->name, section->title, section->columns,
-			      column_count(section));
-		if (model_listen(report->model, section->rows, report))
-			return -1;
-	}
-	if (spans_attach(report->spans, report->reader, err))
-		return -1;
-	while ((more = kymo_ctf_next(report->reader, &event, err)) > 0) {
-		if ((report->totals && sched_totals_event(report->totals, &event)) ||
-		    (report->costs && costs_event(report->costs, &event)) || spans_event(report->spans, &event) ||
-		    model_event(report->model, &event))
-			return err_no_memory(err);
-		if (!(++events % REPORT_PROGRESS_EVENTS) && report->options->progress)
-			report->options->progress(report->options->progress_context, events,
-						  event.clock_ns);
-	}
-	if (report->options->progress)
-		report->options->progress(report->options->progress_context, 0, 0);
-	if (more < 0)
-		return -1;
-	if (report->costs)
-		costs_finish(report->costs);
-	spans_finish(report->spans);
-	model_finish(report->model);
-	if (report->caret && caret_finish(report->caret, err))
-		return -1;
-	if (report_expect_failed(report) || stats_failed(report->stats) || spans_stats_failed(report->spans_stats) ||
-	    (report->intervals && intervals_failed(report->intervals)) ||
-	    (report->activity && activity_failed(report->activity)) || (report->view && view_failed(report->view)))
-		return err_no_memory(err);
-	return 0;
+	for (unsigned i = 0; i < SECTIONS; i++)
+		needs |= is_wanted(options, &sections[i]) ? sections[i].needs : 0;
+	return needs;
 }
 
 int report_run(struct kymo_ctf_reader *reader, const char *path, const struct report_options *options,
@@ -352,6 +171,7 @@ int report_run(struct kymo_ctf_reader *reader, const char *path, const struct re
 		.err = err,
 	};
 	const char *why = NULL;
+	const unsigned needs = needs_of(options);
 	unsigned i, passes = 0;
 	uint64_t rows;
 	bool must_show = false;
@@ -359,11 +179,13 @@ int report_run(struct kymo_ctf_reader *reader, const char *path, const struct re
 
 	for (i = 0; i < SECTIONS; i++)
 		if (is_wanted(options, &sections[i]) && sections[i].rows) {
-			if (pass(&report, &sections[i], err))
+			table_section(table, sections[i].name, sections[i].title, sections[i].columns,
+				      column_count(&sections[i]));
+			if (report_gather(&report, needs, sections[i].rows, err))
 				goto out;
 			passes++;
 		}
-	if (!passes && pass(&report, NULL, err))
+	if (!passes && report_gather(&report, needs, NULL, err))
 		goto out;
 	report.hosts = report_host_count(&report);
 	*lost = report_lost_events(&report) || stats_lost_packets(report.stats);
@@ -391,6 +213,6 @@ int report_run(struct kymo_ctf_reader *reader, const char *path, const struct re
 		report_next(&report);
 	status = why ? KYMO_EXIT_EMPTY : KYMO_EXIT_OK;
 out:
-	forget(&report);
+	report_forget(&report);
 	return status;
 }

@@ -3,36 +3,37 @@
 #ifndef KYMO_REPORT_INTERNAL_H
 #define KYMO_REPORT_INTERNAL_H
 
-#include "analysis/stats/stats_activity.h"
-#include "caret/paths/caret_paths.h"
 #include "analysis/costs/costs.h"
 #include "analysis/executors/executor_view.h"
-#include "analysis/stats/stats_intervals.h"
 #include "analysis/model/model.h"
+#include "analysis/pass/pass.h"
 #include "analysis/sched/sched_totals.h"
 #include "analysis/spans/spans.h"
 #include "analysis/spans/spans_stats.h"
 #include "analysis/stats/stats.h"
+#include "analysis/stats/stats_activity.h"
+#include "analysis/stats/stats_intervals.h"
+#include "caret/paths/caret_paths.h"
 #include "report/report.h"
-
-#define REPORT_PROGRESS_EVENTS (1u << 16)	/* between two calls of options->progress */
 
 struct report {
 	const struct report_options *options;
 	const char *path;
 	struct kymo_ctf_reader *reader;
 	struct table *table;
+	struct passes passes;		/* all of: */
 	struct model *model;
 	struct stats *stats;
-	struct intervals *intervals;	/* NULL: no section wants them */
-	struct activity *activity;	/* likewise */
-	struct caret *caret;		/* likewise */
-	struct report_expect *expect;	/* likewise; expect.c */
-	struct view *view;		/* likewise */
-	struct costs *costs;		/* likewise */
-	struct sched_totals *totals;	/* likewise, or the trace has no events of the scheduler */
 	struct spans *spans;
 	struct spans_stats *spans_stats;
+	/* NULL: no section needs it, or the trace has nothing for it */
+	struct intervals *intervals;
+	struct activity *activity;
+	struct caret *caret;
+	struct report_expect *report_expect;
+	struct view *view;
+	struct costs *costs;
+	struct sched_totals *totals;
 	unsigned hosts;
 	struct kymo_err *err;
 	const char *missing;		/* events that a section would have needed, and how to get them */
@@ -40,19 +41,27 @@ struct report {
 	uint64_t rows;			/* shown in the sections that look for what is slow */
 };
 
+/* What print() of a section needs to be gathered while the trace is read; see report_gather.c. */
+enum report_need {
+	REPORT_INTERVALS = 1 << 0,
+	REPORT_ACTIVITY = 1 << 1,
+	REPORT_VIEW = 1 << 2,
+	REPORT_TOTALS = 1 << 3,
+	REPORT_COSTS = 1 << 4,
+	REPORT_EXPECT = 1 << 5,
+	REPORT_PATHS = 1 << 6,
+};
+
 struct report_section {
 	const char *name;
 	bool usual;			/* shown when no section is asked for */
 	bool may_be_empty;		/* no rows are an answer, not a riddle */
-	bool intervals;			/* print() needs report->intervals, */
-	bool activity;			/* report->activity, */
-	bool paths;			/* report->caret; usual when paths were named */
-	bool expected;			/* report->expect; usual when something is expected */
+	bool paths;			/* usual when paths were named */
+	bool expected;			/* usual when something is expected */
 	bool realtime;			/* usual when something was named as real-time, by a program itself, too */
-	bool view;			/* report->view, */
-	bool costs;			/* report->costs, */
-	bool of_kernel;			/* print() needs report->totals; not shown unasked without it */
+	bool of_kernel;			/* not shown unasked when the trace has no events of the scheduler */
 	bool of_ros, of_programs;	/* not shown unasked when the trace has only the other */
+	unsigned needs;			/* enum report_need */
 	const char *none;		/* what it means that it has no rows, when it was asked for */
 	void (*print)(struct report *report);
 	/* Sections of other events than those of ROS 2 read the trace again. 0, or -1 with report->err. */
@@ -152,9 +161,9 @@ extern const unsigned report_instance_column_count, report_message_column_count;
 void report_hosts(struct report *report);
 
 /* expect.c */
-int report_expect_begin(struct report *report);
-void report_expect_end(struct report *report);
-bool report_expect_failed(const struct report *report);
+struct report_expect;
+int report_expect_create(struct report_expect **expect, struct model *model, int64_t begin_ns, int64_t end_ns, struct kymo_err *err);
+extern const struct pass_ops report_expect_pass;
 void report_validation(struct report *report);
 
 /* facts.c */
@@ -168,7 +177,15 @@ void report_remarks(struct report *report);
 /* What to try next, for people. */
 void report_next(struct report *report);
 
-/* report.c */
+/* report_gather.c */
+
+/* Read the trace with the analyses of @needs, which struct report has afterwards; @rows, if any, hears the model. 0, or -1 with @err. */
+int report_gather(struct report *report, unsigned needs, const struct model_listener *rows, struct kymo_err *err);
+void report_forget(struct report *report);
+/* A pass with the report's window and progress, for sections that read the trace again. 0, or -1 with @err. */
+int report_read(struct report *report, const struct passes *passes, struct kymo_err *err);
+
+/* report_select.c */
 bool report_wants_process(const struct report *report, const struct model_process *process);
 /* Something of @process, and of @node (NULL: unknown). */
 bool report_wants_node(const struct report *report, const struct model_process *process,

@@ -7,7 +7,6 @@
 
 #include "analysis/align/align_internal.h"
 
-#define PROGRESS_EVENTS (1u << 16)
 #define TIME_LAST (INT64_MAX / 2 - 2 * ALIGN_MARGIN_NS)
 
 /* ---- which trace is of which host: as model_set_host() has it ---- */
@@ -43,42 +42,51 @@ static int hosts_find(struct align *align, const struct kymo_ctf_reader *reader)
 
 /* ---- the pass ---- */
 
-static int gather(struct align *align, struct messages *messages, struct kymo_ctf_reader *reader,
-		  void (*progress)(void *context, uint64_t events, uint64_t clock_ns), void *context,
-		  struct kymo_err *err)
+/* What the pass collects beside the model. */
+struct gathering {
+	struct align *align;
+	struct messages *messages;
+};
+
+static int on_event(void *context, const struct kymo_ctf_event *event)
 {
-	struct model *model = NULL;
-	struct kymo_ctf_event event;
-	uint64_t events = 0;
-	int more = -1;
+	const struct gathering *gathering = context;
+	struct host *host = &gathering->align->host[gathering->align->of_trace[event->trace]];
+
+	/* Later times are damage. */
+	if (event->ns < 0 || event->ns >= TIME_LAST)
+		return 0;
+	if (event->ns < host->first_ns)
+		host->first_ns = event->ns;
+	if (event->ns > host->last_ns)
+		host->last_ns = event->ns;
+	return 0;
+}
+
+static bool has_failed(const void *context)
+{
+	return ((const struct gathering *)context)->messages->failed;
+}
+
+static int gather(struct align *align, struct messages *messages, struct kymo_ctf_reader *reader,
+		  const struct pass_options *progress, struct kymo_err *err)
+{
+	static const struct pass_ops ops = { .turn = PASS_BEFORE_SPANS, .event = on_event, .failed = has_failed };
+	struct gathering gathering = { align, messages };
+	struct passes passes = { 0 };
+	struct model *model;
+	int status = -1;
 
 	if (model_create(&model, err))
 		return -1;
-	if (model_listen(model, &messages_listener, messages) || model_attach(model, reader, err))
-		goto out;
-	while ((more = kymo_ctf_next(reader, &event, err)) > 0) {
-		struct host *host = &align->host[align->of_trace[event.trace]];
-
-		/* Later times are damage. */
-		if (event.ns >= 0 && event.ns < TIME_LAST && event.ns < host->first_ns)
-			host->first_ns = event.ns;
-		if (event.ns >= 0 && event.ns < TIME_LAST && event.ns > host->last_ns)
-			host->last_ns = event.ns;
-		if (model_event(model, &event)) {
-			more = err_no_memory(err);
-			break;
-		}
-		if (!(++events % PROGRESS_EVENTS) && progress)
-			progress(context, events, event.clock_ns);
-	}
-	if (progress)
-		progress(context, 0, 0);
-	model_finish(model);
-	if (more >= 0 && messages->failed)
-		more = err_no_memory(err);
-out:
-	model_destroy(model);
-	return more < 0 ? -1 : kymo_ctf_bind(reader, NULL, 0, err);
+	pass_add(&passes, &model_pass, model);
+	pass_add(&passes, &ops, &gathering);
+	if (!model_listen(model, &messages_listener, messages))
+		status = pass_run(&passes, reader, progress, err);
+	else
+		err_no_memory(err);
+	passes_free(&passes);
+	return status ? -1 : kymo_ctf_bind(reader, NULL, 0, err);
 }
 
 /* ---- life ---- */
@@ -98,7 +106,7 @@ int align_find(struct align **result, struct kymo_ctf_reader *reader,
 		status = 0;
 	} else if (messages_init(&messages, align->hosts)) {
 		err_no_memory(err);
-	} else if (!gather(align, &messages, reader, progress, context, err)) {
+	} else if (!gather(align, &messages, reader, &(struct pass_options){ .progress = progress, .context = context }, err)) {
 		if (align_settle(align, &messages)) {
 			err_no_memory(err);
 		} else {

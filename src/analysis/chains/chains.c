@@ -346,3 +346,10 @@ const struct chains_facts *chains_facts(const struct chains *chains)
 {
 	return &chains->facts;
 }
+
+PASS_FINISH(chains)
+PASS_FAILED(chains)
+PASS_DESTROY(chains)
+const struct pass_ops chains_pass = {
+	.turn = PASS_AFTER_MODEL, .finish = chains_pass_finish, .failed = chains_pass_failed, .destroy = chains_pass_destroy,
+};

@@ -47,6 +47,7 @@
 #include <stdint.h>
 
 #include "analysis/model/model.h"
+#include "analysis/pass/pass.h"
 #include "base/err.h"
 #include "base/histogram.h"
 
@@ -256,5 +257,8 @@ const char *chains_segment_name(enum chains_segment segment);
 
 /** chains_link_name() - "direct", "periodic_async", "partial_sync", "latest". */
 const char *chains_link_name(enum chains_link link);
+
+/* For pass_add(). */
+extern const struct pass_ops chains_pass;
 
 #endif

@@ -261,7 +261,7 @@ const struct spans_realtime *costs_realtime(const struct costs *costs, unsigned 
 	return costs->told ? spans_realtime(costs->told, index) : NULL;
 }
 
-void costs_window(struct costs *costs, int64_t begin_ns, int64_t end_ns)
+static void costs_window(struct costs *costs, int64_t begin_ns, int64_t end_ns)
 {
 	costs->begin_ns = begin_ns;
 	costs->end_ns = end_ns;
@@ -305,25 +305,6 @@ static int bind_all(struct costs *costs, struct model *model)
 	return 0;
 }
 
-int costs_create(struct costs **out, struct model *model, const struct kymo_ctf_reader *reader)
-{
-	struct costs *costs = calloc(1, sizeof(*costs));
-
-	*out = costs;
-	if (!costs)
-		return -1;
-	costs->reader = reader;
-	costs_window(costs, INT64_MIN, INT64_MAX);
-	memory_init(&costs->memory, reader, INT64_MIN, INT64_MAX);
-	faults_init(&costs->faults, on_fault, costs);
-	calls_init(&costs->calls, on_call, costs);
-	if (!model_listen(model, &listener, costs) && !bind_all(costs, model))
-		return 0;
-	costs_destroy(costs);
-	*out = NULL;
-	return -1;
-}
-
 void costs_destroy(struct costs *costs)
 {
 	const struct map_slot *slot;
@@ -347,6 +328,34 @@ void costs_destroy(struct costs *costs)
 	costs_sums_free(costs);
 	free(costs);
 }
+
+int costs_create(struct costs **out, struct model *model, const struct kymo_ctf_reader *reader, struct kymo_err *err)
+{
+	struct costs *costs = calloc(1, sizeof(*costs));
+
+	if (!costs)
+		return err_no_memory(err);
+	costs->reader = reader;
+	costs_window(costs, INT64_MIN, INT64_MAX);
+	memory_init(&costs->memory, reader, INT64_MIN, INT64_MAX);
+	faults_init(&costs->faults, on_fault, costs);
+	calls_init(&costs->calls, on_call, costs);
+	if (model_listen(model, &listener, costs) || bind_all(costs, model)) {
+		costs_destroy(costs);
+		return err_no_memory(err);
+	}
+	*out = costs;
+	return 0;
+}
+
+PASS_EVENT(costs)
+PASS_WINDOW(costs)
+PASS_FINISH(costs)
+PASS_DESTROY(costs)
+const struct pass_ops costs_pass = {
+	.turn = PASS_BEFORE_SPANS, .window = costs_pass_window, .event = costs_pass_event, .finish = costs_pass_finish,
+	.destroy = costs_pass_destroy,
+};
 
 /* ---- asking ---- */
 

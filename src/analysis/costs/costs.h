@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "analysis/model/model.h"
+#include "analysis/pass/pass.h"
 #include "analysis/spans/spans.h"
 #include "analysis/system/system_calls.h"
 #include "ctf/read/reader.h"
@@ -104,8 +105,8 @@ struct costs_made {
 
 struct costs;
 
-/** costs_create() - listen to @model. Return: 0, or -1: no memory. */
-int costs_create(struct costs **costs, struct model *model, const struct kymo_ctf_reader *reader);
+/** costs_create() - listen to @model, before model_attach(). Return: 0, or -1 with @err. */
+int costs_create(struct costs **costs, struct model *model, const struct kymo_ctf_reader *reader, struct kymo_err *err);
 void costs_destroy(struct costs *costs);
 
 /** costs_spans() - look at @spans, too. They must live as long. Return: 0, or -1: they have too many listeners. */
@@ -113,9 +114,6 @@ int costs_spans(struct costs *costs, struct spans *spans);
 
 /** costs_realtime() - what programs named as real-time, as spans_realtime(); NULL without costs_spans(), too. */
 const struct spans_realtime *costs_realtime(const struct costs *costs, unsigned index);
-
-/** costs_window() - only runs that start between @begin_ns and @end_ns count; processes have all. */
-void costs_window(struct costs *costs, int64_t begin_ns, int64_t end_ns);
 
 /** costs_listen() - @run is called for each run of a callback that returned. */
 void costs_listen(struct costs *costs,
@@ -155,5 +153,8 @@ bool costs_seen(const struct costs *costs, enum costs_kind kind);
  * Context: as above, but blocks. Return: 0, or -1 with @err.
  */
 int costs_look(struct kymo_ctf_reader *reader, bool *libc, bool *faults, bool *calls, struct kymo_err *err);
+
+/* For pass_add(). Only runs that start inside its window count; processes have all. */
+extern const struct pass_ops costs_pass;
 
 #endif

@@ -248,7 +248,7 @@ static void stretch(struct cycles *cycles, struct self *self, int64_t now_ns, in
 	}
 }
 
-int cycles_event(struct cycles *cycles, const struct kymo_ctf_event *event)
+static int cycles_event(struct cycles *cycles, const struct kymo_ctf_event *event)
 {
 	const struct kymo_ctf_value *value = event->value;
 	struct self *self;
@@ -264,23 +264,13 @@ int cycles_event(struct cycles *cycles, const struct kymo_ctf_event *event)
 
 /* ---- life, and asking ---- */
 
-int cycles_create(struct cycles **out, struct model *model, const struct kymo_ctf_reader *reader)
+static void cycles_window(struct cycles *cycles, int64_t begin_ns, int64_t end_ns)
 {
-	struct cycles *cycles = calloc(1, sizeof(*cycles));
-
-	*out = cycles;
-	if (!cycles)
-		return -1;
-	cycles->reader = reader;
-	cycles_window(cycles, INT64_MIN, INT64_MAX);
-	if (!model_listen(model, &listener, cycles) && !model_bind_also(model, rows, ROWS, &cycles->first))
-		return 0;
-	cycles_destroy(cycles);
-	*out = NULL;
-	return -1;
+	cycles->begin_ns = begin_ns;
+	cycles->end_ns = end_ns;
 }
 
-void cycles_destroy(struct cycles *cycles)
+static void cycles_destroy(struct cycles *cycles)
 {
 	struct open *open;
 
@@ -300,11 +290,28 @@ void cycles_destroy(struct cycles *cycles)
 	free(cycles);
 }
 
-void cycles_window(struct cycles *cycles, int64_t begin_ns, int64_t end_ns)
+int cycles_create(struct cycles **out, struct model *model, const struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
-	cycles->begin_ns = begin_ns;
-	cycles->end_ns = end_ns;
+	struct cycles *cycles = calloc(1, sizeof(*cycles));
+
+	if (!cycles)
+		return err_no_memory(err);
+	cycles->reader = reader;
+	cycles_window(cycles, INT64_MIN, INT64_MAX);
+	if (model_listen(model, &listener, cycles) || model_bind_also(model, rows, ROWS, &cycles->first)) {
+		cycles_destroy(cycles);
+		return err_no_memory(err);
+	}
+	*out = cycles;
+	return 0;
 }
+
+PASS_EVENT(cycles)
+PASS_WINDOW(cycles)
+PASS_DESTROY(cycles)
+const struct pass_ops cycles_pass = {
+	.turn = PASS_BEFORE_SPANS, .window = cycles_pass_window, .event = cycles_pass_event, .destroy = cycles_pass_destroy,
+};
 
 const struct cycles_sum *cycles_callback(const struct cycles *cycles, uint32_t index)
 {

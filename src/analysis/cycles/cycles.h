@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "analysis/model/model.h"
+#include "analysis/pass/pass.h"
 #include "ctf/read/reader.h"
 
 struct cycles_sum {
@@ -40,15 +41,8 @@ struct cycles;
 /** cycles_name() - "cpu-cycles" or "cpu-clock" (CPU time in ns), as the trace has it; NULL: neither. */
 const char *cycles_name(const struct kymo_ctf_reader *reader);
 
-/** cycles_create() - listen to @model. Return: 0, or -1: no memory. */
-int cycles_create(struct cycles **cycles, struct model *model, const struct kymo_ctf_reader *reader);
-void cycles_destroy(struct cycles *cycles);
-
-/** cycles_window() - only stretches that end between @begin_ns and @end_ns, and runs that do, count. */
-void cycles_window(struct cycles *cycles, int64_t begin_ns, int64_t end_ns);
-
-/** cycles_event() - the next event, before the model gets it. Return: 0, or -1: no memory. */
-int cycles_event(struct cycles *cycles, const struct kymo_ctf_event *event);
+/** cycles_create() - listen to @model, before model_attach(). Return: 0, or -1 with @err. */
+int cycles_create(struct cycles **cycles, struct model *model, const struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /** cycles_callback() - of the callback with that index of the model; NULL: nothing was counted. */
 const struct cycles_sum *cycles_callback(const struct cycles *cycles, uint32_t index);
@@ -58,5 +52,8 @@ const struct cycles_thread *cycles_thread(const struct cycles *cycles, uint32_t 
 
 /** cycles_thread_is_known() - is what is told under its number its own? */
 bool cycles_thread_is_known(const struct cycles_thread *thread);
+
+/* For pass_add(). Only stretches and runs that end inside its window count. */
+extern const struct pass_ops cycles_pass;
 
 #endif

@@ -190,23 +190,7 @@ static void on_wait(void *context, const struct waits_wait *wait)
 
 static const struct model_listener listener = { .instance = on_instance, .executor = on_executor };
 
-int view_create(struct view **out, struct model *model, int64_t begin_ns, int64_t end_ns)
-{
-	struct view *view = calloc(1, sizeof(*view));
-
-	*out = view;
-	if (!view)
-		return -1;
-	view->begin_ns = begin_ns;
-	view->end_ns = end_ns;
-	if (!waits_create(&view->waits, model, on_wait, view) && !model_listen(model, &listener, view))
-		return 0;
-	view_destroy(view);
-	*out = NULL;
-	return -1;
-}
-
-void view_destroy(struct view *view)
+static void view_destroy(struct view *view)
 {
 	if (!view)
 		return;
@@ -220,9 +204,27 @@ void view_destroy(struct view *view)
 	free(view);
 }
 
-bool view_failed(const struct view *view)
+static bool view_failed(const struct view *view)
 {
 	return view->failed || waits_failed(view->waits);
+}
+
+PASS_LISTENER(view);
+
+int view_create(struct view **out, struct model *model, int64_t begin_ns, int64_t end_ns, struct kymo_err *err)
+{
+	struct view *view = calloc(1, sizeof(*view));
+
+	if (!view)
+		return err_no_memory(err);
+	view->begin_ns = begin_ns;
+	view->end_ns = end_ns;
+	if (waits_create(&view->waits, model, on_wait, view) || model_listen(model, &listener, view)) {
+		view_destroy(view);
+		return err_no_memory(err);
+	}
+	*out = view;
+	return 0;
 }
 
 const struct view_callback *view_callback(const struct view *view, unsigned index)

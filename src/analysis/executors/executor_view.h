@@ -10,6 +10,7 @@
 #define KYMO_ANALYSIS_EXECUTORS_VIEW_H
 
 #include "analysis/executors/executor_waits.h"
+#include "analysis/pass/pass.h"
 
 struct view_callback {
 	uint64_t runs;			/* that no other run called */
@@ -35,10 +36,8 @@ struct view_thread {
 
 struct view;
 
-/** view_create() - of runs and states that begin in [@begin_ns, @end_ns]. Return: 0, or -1: no memory. */
-int view_create(struct view **view, struct model *model, int64_t begin_ns, int64_t end_ns);
-void view_destroy(struct view *view);
-bool view_failed(const struct view *view);
+/** view_create() - of runs and states that begin in [@begin_ns, @end_ns]. Return: 0, or -1 with @err. */
+int view_create(struct view **view, struct model *model, int64_t begin_ns, int64_t end_ns, struct kymo_err *err);
 
 /* By index of the model's object; a zeroed one when nothing happened to it. */
 const struct view_callback *view_callback(const struct view *view, unsigned index);
@@ -52,5 +51,8 @@ unsigned view_executor_of(const struct view *view, unsigned index);
 
 /** view_executor_of_callback() - likewise, that ran callback @index. Return: -1: it did not run. */
 int view_executor_of_callback(const struct view *view, unsigned index);
+
+/* For pass_add(). */
+extern const struct pass_ops view_pass;
 
 #endif

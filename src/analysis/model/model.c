@@ -454,3 +454,18 @@ const struct model_facts *model_facts(const struct model *model)
 {
 	return &model->facts;
 }
+
+/* ---- in a pass ---- */
+
+static int model_pass_bind(void *analysis, struct kymo_ctf_reader *reader, struct kymo_err *err)
+{
+	return model_attach(analysis, reader, err);
+}
+
+PASS_EVENT(model)
+PASS_FINISH(model)
+PASS_DESTROY(model)
+const struct pass_ops model_pass = {
+	.turn = PASS_MODEL, .bind = model_pass_bind, .event = model_pass_event, .finish = model_pass_finish,
+	.destroy = model_pass_destroy,
+};

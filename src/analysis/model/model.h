@@ -31,6 +31,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/pass/pass.h"
 #include "base/err.h"
 #include "ctf/read/reader.h"
 
@@ -626,5 +627,8 @@ struct model_facts {
 	int64_t first_ns, last_ns;	/* of all events given */
 };
 const struct model_facts *model_facts(const struct model *model);
+
+/* For pass_add(). */
+extern const struct pass_ops model_pass;
 
 #endif

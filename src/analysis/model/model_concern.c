@@ -9,8 +9,6 @@
 #include "analysis/model/model_internal.h"
 #include "base/array.h"
 
-#define PROGRESS_EVENTS 0xffffu	/* a power of two less one */
-
 /* A process, also one that has nothing of ROS 2. */
 struct owner {
 	char name[32];
@@ -369,21 +367,18 @@ static int judge_inits(struct concern *concern)
 	return 0;
 }
 
-static int learn(struct concern *concern,
-		 void (*progress)(void *context, uint64_t events, uint64_t clock_ns), void *context,
-		 struct kymo_err *err)
+static int learn_event(void *context, const struct kymo_ctf_event *event)
 {
-	struct kymo_ctf_event event;
-	uint64_t events = 0;
-	int more;
+	return concern_event(context, event) < 0 ? -1 : 0;
+}
 
-	while ((more = kymo_ctf_next(concern->reader, &event, err)) > 0) {
-		if (concern_event(concern, &event) < 0)
-			return err_no_memory(err);
-		if (!(++events & PROGRESS_EVENTS) && progress)
-			progress(context, events, event.clock_ns);
-	}
-	if (more < 0)
+static int learn(struct concern *concern, const struct pass_options *progress, struct kymo_err *err)
+{
+	static const struct pass_ops ops = { .event = learn_event };
+	struct passes passes = { 0 };
+
+	pass_add(&passes, &ops, concern);
+	if (pass_run(&passes, concern->reader, progress, err))
 		return -1;
 	if (judge_inits(concern))
 		return err_no_memory(err);
@@ -395,6 +390,7 @@ int concern_create(struct concern **result, struct kymo_ctf_reader *reader,
 		   void (*progress)(void *context, uint64_t events, uint64_t clock_ns), void *context,
 		   struct kymo_err *err)
 {
+	const struct pass_options options = { .progress = progress, .context = context };
 	struct concern *concern = calloc(1, sizeof(*concern));
 
 	if (!concern)
@@ -404,7 +400,7 @@ int concern_create(struct concern **result, struct kymo_ctf_reader *reader,
 	concern->growing = growing;
 	concern->learned = growing;
 	find_names(concern->names);
-	if (bind_model(concern, err) || (!growing && learn(concern, progress, context, err))) {
+	if (bind_model(concern, err) || (!growing && learn(concern, &options, err))) {
 		concern_destroy(concern);
 		return -1;
 	}

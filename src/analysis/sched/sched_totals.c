@@ -105,26 +105,7 @@ static void on_run(void *context, const struct sched_run *run)
 
 static const struct sched_runs_listener listener = { .run = on_run };
 
-int sched_totals_create(struct sched_totals **out, struct model *model, const struct kymo_ctf_reader *reader, int64_t begin_ns,
-			int64_t end_ns)
-{
-	struct sched_totals *totals = calloc(1, sizeof(*totals));
-
-	*out = totals;
-	if (!totals)
-		return -1;
-	totals->begin_ns = begin_ns;
-	totals->end_ns = end_ns;
-	if (!sched_runs_create(&totals->runs, model, reader, &listener, totals)) {
-		sched_runs_window(totals->runs, begin_ns, end_ns);
-		return 0;
-	}
-	sched_totals_destroy(totals);
-	*out = NULL;
-	return -1;
-}
-
-void sched_totals_destroy(struct sched_totals *totals)
+static void sched_totals_destroy(struct sched_totals *totals)
 {
 	if (!totals)
 		return;
@@ -137,10 +118,34 @@ void sched_totals_destroy(struct sched_totals *totals)
 	free(totals);
 }
 
-int sched_totals_event(struct sched_totals *totals, const struct kymo_ctf_event *event)
+int sched_totals_create(struct sched_totals **out, struct model *model, const struct kymo_ctf_reader *reader, int64_t begin_ns,
+			int64_t end_ns, struct kymo_err *err)
+{
+	struct sched_totals *totals = calloc(1, sizeof(*totals));
+
+	if (!totals)
+		return err_no_memory(err);
+	totals->begin_ns = begin_ns;
+	totals->end_ns = end_ns;
+	if (sched_runs_create(&totals->runs, model, reader, &listener, totals)) {
+		sched_totals_destroy(totals);
+		return err_no_memory(err);
+	}
+	sched_runs_window(totals->runs, begin_ns, end_ns);
+	*out = totals;
+	return 0;
+}
+
+static int sched_totals_event(struct sched_totals *totals, const struct kymo_ctf_event *event)
 {
 	return sched_runs_event(totals->runs, event) || totals->failed ? -1 : 0;
 }
+
+PASS_EVENT(sched_totals)
+PASS_DESTROY(sched_totals)
+const struct pass_ops sched_totals_pass = {
+	.turn = PASS_BEFORE_SPANS, .event = sched_totals_pass_event, .destroy = sched_totals_pass_destroy,
+};
 
 const struct sched_callback *sched_totals_callback(const struct sched_totals *totals, unsigned index)
 {

@@ -8,6 +8,7 @@
 #ifndef KYMO_ANALYSIS_SCHED_TOTALS_H
 #define KYMO_ANALYSIS_SCHED_TOTALS_H
 
+#include "analysis/pass/pass.h"
 #include "analysis/sched/sched_runs.h"
 
 struct sched_callback {
@@ -29,13 +30,9 @@ struct sched_instead {
 
 struct sched_totals;
 
-/** sched_totals_create() - of runs that start in [@begin_ns, @end_ns], and of what threads did in it; as sched_runs_create(). Return: 0, or -1: no memory. */
+/** sched_totals_create() - of runs that start in [@begin_ns, @end_ns], and of what threads did in it; as sched_runs_create(). Return: 0, or -1 with @err. */
 int sched_totals_create(struct sched_totals **totals, struct model *model, const struct kymo_ctf_reader *reader, int64_t begin_ns,
-			int64_t end_ns);
-void sched_totals_destroy(struct sched_totals *totals);
-
-/** sched_totals_event() - as sched_runs_event(). */
-int sched_totals_event(struct sched_totals *totals, const struct kymo_ctf_event *event);
+			int64_t end_ns, struct kymo_err *err);
 
 /** sched_totals_callback() - by index of the model; a zeroed one when it did not run. */
 const struct sched_callback *sched_totals_callback(const struct sched_totals *totals, unsigned index);
@@ -45,5 +42,8 @@ const struct sched_instead *sched_totals_instead(const struct sched_totals *tota
 
 /** sched_totals_runs() - for sched_runs_thread(). */
 const struct sched_runs *sched_totals_runs(const struct sched_totals *totals);
+
+/* For pass_add(). */
+extern const struct pass_ops sched_totals_pass;
 
 #endif

@@ -39,6 +39,7 @@
 #include <stdint.h>
 
 #include "analysis/model/model.h"
+#include "analysis/pass/pass.h"
 #include "base/err.h"
 #include "ctf/read/reader.h"
 
@@ -153,5 +154,8 @@ struct spans_facts {
 /** spans_realtime() - what programs named so far, by index, each once a process; NULL behind the last one. */
 const struct spans_realtime *spans_realtime(const struct spans *spans, unsigned index);
 const struct spans_facts *spans_facts(const struct spans *spans);
+
+/* For pass_add(). */
+extern const struct pass_ops spans_pass;
 
 #endif

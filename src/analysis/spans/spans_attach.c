@@ -2,10 +2,11 @@
 /* Where spans meet a reader; without it, they take classes and events from anywhere. */
 #include "analysis/spans/spans_internal.h"
 
-int spans_attach(struct spans *spans, struct kymo_ctf_reader *reader, struct kymo_err *err)
+/* Behind what the model has bound. */
+static int spans_pass_bind(void *analysis, struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
-	if (model_attach(spans->model, reader, err))
-		return -1;
+	struct spans *spans = analysis;
+
 	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
 		if (spans_class(spans, kymo_ctf_class(reader, i)))
 			return err_no_memory(err);
@@ -13,3 +14,16 @@ int spans_attach(struct spans *spans, struct kymo_ctf_reader *reader, struct kym
 		return 0;
 	return kymo_ctf_bind(reader, spans->bind, spans->bind_count, err);
 }
+
+int spans_attach(struct spans *spans, struct kymo_ctf_reader *reader, struct kymo_err *err)
+{
+	return model_attach(spans->model, reader, err) || spans_pass_bind(spans, reader, err) ? -1 : 0;
+}
+
+PASS_EVENT(spans)
+PASS_FINISH(spans)
+PASS_DESTROY(spans)
+const struct pass_ops spans_pass = {
+	.turn = PASS_SPANS, .bind = spans_pass_bind, .event = spans_pass_event, .finish = spans_pass_finish,
+	.destroy = spans_pass_destroy,
+};

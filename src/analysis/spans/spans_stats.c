@@ -168,3 +168,5 @@ bool spans_stats_failed(const struct spans_stats *stats)
 {
 	return stats->out_of_memory;
 }
+
+PASS_LISTENER(spans_stats);

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "analysis/pass/pass.h"
 #include "analysis/spans/spans.h"
 #include "base/err.h"
 #include "base/histogram.h"
@@ -44,5 +45,8 @@ const struct spans_row *spans_stats_row(const struct spans_stats *stats, enum sp
 
 /** spans_stats_failed() - did memory run out? What is there is incomplete then. */
 bool spans_stats_failed(const struct spans_stats *stats);
+
+/* For pass_add(). */
+extern const struct pass_ops spans_stats_pass;
 
 #endif

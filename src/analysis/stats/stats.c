@@ -349,3 +349,5 @@ bool stats_failed(const struct stats *stats)
 {
 	return stats->failed;
 }
+
+PASS_LISTENER(stats);

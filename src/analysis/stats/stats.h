@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "analysis/model/model.h"
+#include "analysis/pass/pass.h"
 #include "base/err.h"
 #include "base/histogram.h"
 
@@ -112,5 +113,8 @@ double stats_rate(uint64_t count, int64_t first_ns, int64_t last_ns);
 
 /** stats_failed() - did memory run out? What is there is incomplete then. */
 bool stats_failed(const struct stats *stats);
+
+/* For pass_add(). */
+extern const struct pass_ops stats_pass;
 
 #endif

@@ -289,7 +289,7 @@ static void calls_free(struct array *array)
 	free(array->item);
 }
 
-void activity_destroy(struct activity *activity)
+static void activity_destroy(struct activity *activity)
 {
 	if (!activity)
 		return;
@@ -379,7 +379,9 @@ const struct activity_state *activity_state(const struct activity *activity, uns
 	return &((const struct activity_state *)activity->states.item)[index];
 }
 
-bool activity_failed(const struct activity *activity)
+static bool activity_failed(const struct activity *activity)
 {
 	return activity->failed;
 }
+
+PASS_LISTENER(activity);

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "analysis/model/model.h"
+#include "analysis/pass/pass.h"
 #include "base/err.h"
 #include "base/histogram.h"
 
@@ -65,7 +66,6 @@ struct activity;
 /** activity_create() - listen to @model; only what begins in [@begin_ns, @end_ns] counts. */
 int activity_create(struct activity **activity, struct model *model, int64_t begin_ns,
 		    int64_t end_ns, struct kymo_err *err);
-void activity_destroy(struct activity *activity);
 
 /* By index of the object; a zeroed one when nothing happened to it. */
 const struct activity_calls *activity_service(const struct activity *activity, unsigned index);
@@ -81,7 +81,7 @@ const struct activity_link *activity_link(const struct activity *activity, unsig
 unsigned activity_state_count(const struct activity *activity);
 const struct activity_state *activity_state(const struct activity *activity, unsigned index);
 
-/** activity_failed() - did memory run out? What is there is incomplete then. */
-bool activity_failed(const struct activity *activity);
+/* For pass_add(). */
+extern const struct pass_ops activity_pass;
 
 #endif

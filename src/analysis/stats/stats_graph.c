@@ -192,3 +192,5 @@ bool graph_failed(const struct graph *graph)
 {
 	return graph->failed || stats_failed(graph->stats) || intervals_failed(graph->intervals);
 }
+
+PASS_LISTENER(graph);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "analysis/model/model.h"
+#include "analysis/pass/pass.h"
 #include "analysis/stats/stats_intervals.h"
 #include "analysis/stats/stats.h"
 #include "base/err.h"
@@ -57,5 +58,8 @@ unsigned graph_callback_flags(const struct graph *graph, const struct model_call
 const char *graph_flag_text(enum graph_flag flag);
 
 bool graph_failed(const struct graph *graph);
+
+/* For pass_add(). */
+extern const struct pass_ops graph_pass;
 
 #endif

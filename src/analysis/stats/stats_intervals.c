@@ -387,3 +387,5 @@ bool intervals_failed(const struct intervals *intervals)
 {
 	return intervals->failed;
 }
+
+PASS_LISTENER(intervals);

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "analysis/model/model.h"
+#include "analysis/pass/pass.h"
 #include "base/err.h"
 #include "base/histogram.h"
 
@@ -81,5 +82,8 @@ double intervals_deviation(const struct intervals_series *series);
 int64_t intervals_span(const struct intervals *intervals);
 
 bool intervals_failed(const struct intervals *intervals);
+
+/* For pass_add(). */
+extern const struct pass_ops intervals_pass;
 
 #endif

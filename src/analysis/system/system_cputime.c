@@ -116,3 +116,24 @@ const struct cputime_thread *cputime_thread(const struct cputime *cputime, unsig
 {
 	return index < cputime->threads.count ? cputime->threads.record[index] : NULL;
 }
+
+/* ---- in a pass ---- */
+
+static int cputime_pass_bind(void *analysis, struct kymo_ctf_reader *reader, struct kymo_err *err)
+{
+	unsigned count;
+	const struct kymo_ctf_bind *rows = cputime_bind(&count);
+
+	(void)analysis;
+	return os_bind(reader, rows, count, err);
+}
+
+static void cputime_pass_destroy(void *analysis)
+{
+	cputime_free(analysis);
+}
+
+PASS_EVENT(cputime)
+const struct pass_ops cputime_pass = {
+	.turn = PASS_BEFORE_SPANS, .bind = cputime_pass_bind, .event = cputime_pass_event, .destroy = cputime_pass_destroy,
+};

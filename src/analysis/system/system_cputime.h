@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "analysis/pass/pass.h"
 #include "analysis/system/system_cputime_thread.h"
 #include "base/err.h"
 #include "base/histogram.h"
@@ -52,5 +53,8 @@ int cputime_event(struct cputime *cputime, const struct kymo_ctf_event *event);
 
 /** cputime_thread() - by index; NULL behind the last. Slices are in no order. */
 const struct cputime_thread *cputime_thread(const struct cputime *cputime, unsigned index);
+
+/* For pass_add(). */
+extern const struct pass_ops cputime_pass;
 
 #endif

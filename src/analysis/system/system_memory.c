@@ -231,3 +231,24 @@ const struct memory_thread *memory_process(const struct memory *memory, unsigned
 {
 	return index < memory->processes.count ? memory->processes.record[index] : NULL;
 }
+
+/* ---- in a pass ---- */
+
+static int memory_pass_bind(void *analysis, struct kymo_ctf_reader *reader, struct kymo_err *err)
+{
+	unsigned count;
+	const struct kymo_ctf_bind *rows = memory_bind(&count);
+
+	(void)analysis;
+	return os_bind(reader, rows, count, err);
+}
+
+static void memory_pass_destroy(void *analysis)
+{
+	memory_free(analysis);
+}
+
+PASS_EVENT(memory)
+const struct pass_ops memory_pass = {
+	.turn = PASS_BEFORE_SPANS, .bind = memory_pass_bind, .event = memory_pass_event, .destroy = memory_pass_destroy,
+};

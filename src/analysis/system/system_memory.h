@@ -15,6 +15,7 @@
 
 #include <stdint.h>
 
+#include "analysis/pass/pass.h"
 #include "analysis/system/system_cputime_thread.h"
 #include "base/err.h"
 #include "ctf/read/reader.h"
@@ -60,5 +61,8 @@ int memory_event(struct memory *memory, const struct kymo_ctf_event *event);
 /* By index; NULL behind the last. */
 const struct memory_thread *memory_thread(const struct memory *memory, unsigned index);
 const struct memory_thread *memory_process(const struct memory *memory, unsigned index);
+
+/* For pass_add(). */
+extern const struct pass_ops memory_pass;
 
 #endif

@@ -250,3 +250,24 @@ const struct profile_thread *profile_thread(const struct profile *profile, unsig
 {
 	return index < profile->threads.count ? profile->threads.record[index] : NULL;
 }
+
+/* ---- in a pass ---- */
+
+static int profile_pass_bind(void *analysis, struct kymo_ctf_reader *reader, struct kymo_err *err)
+{
+	unsigned count;
+	const struct kymo_ctf_bind *rows = profile_bind(analysis, &count);
+
+	return os_bind(reader, rows, count, err);
+}
+
+static void profile_pass_destroy(void *analysis)
+{
+	profile_free(analysis);
+}
+
+PASS_EVENT(profile)
+PASS_FINISH(profile)
+const struct pass_ops profile_pass = {
+	.turn = PASS_BEFORE_SPANS, .bind = profile_pass_bind, .event = profile_pass_event, .finish = profile_pass_finish, .destroy = profile_pass_destroy,
+};

@@ -15,6 +15,7 @@
 
 #include <stdint.h>
 
+#include "analysis/pass/pass.h"
 #include "analysis/system/system_cputime_thread.h"
 #include "analysis/system/system_modules.h"
 #include "base/err.h"
@@ -81,5 +82,8 @@ void profile_finish(struct profile *profile);
 
 /** profile_thread() - by index; NULL behind the last. Those without calls have no root. */
 const struct profile_thread *profile_thread(const struct profile *profile, unsigned index);
+
+/* For pass_add(). */
+extern const struct pass_ops profile_pass;
 
 #endif

@@ -59,8 +59,8 @@ int tables_costs_attach(struct tables_scan *scan, struct kymo_err *err)
 		return 0;
 	if (runs && look(scan->tables, err))
 		return -1;
-	if (costs_create(&scan->costs, scan->model, scan->reader))
-		return tables_no_memory(err);
+	if (costs_create(&scan->costs, scan->model, scan->reader, err))
+		return -1;
 	if (runs)
 		costs_listen(scan->costs, on_run, scan);
 	if (calls)

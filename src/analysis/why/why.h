@@ -28,6 +28,7 @@
 
 #include "analysis/chains/chains.h"
 #include "analysis/model/model.h"
+#include "analysis/pass/pass.h"
 #include "base/histogram.h"
 
 /* ---- instances ---- */
@@ -80,11 +81,9 @@ struct why_callbacks_options {
 
 struct why_callbacks;
 
-/** why_callbacks_create() - listen to @model. Return: 0, or -1: no memory. */
+/** why_callbacks_create() - listen to @model. Return: 0, or -1 with @err. */
 int why_callbacks_create(struct why_callbacks **callbacks, struct model *model,
-			 const struct why_callbacks_options *options);
-void why_callbacks_destroy(struct why_callbacks *callbacks);
-bool why_callbacks_failed(const struct why_callbacks *callbacks);
+			 const struct why_callbacks_options *options, struct kymo_err *err);
 
 /** why_callback() - of the callback with that index of the model; NULL: it did not run. */
 const struct why_callback *why_callback(const struct why_callbacks *callbacks, uint32_t index);
@@ -100,13 +99,9 @@ struct why_window {
 
 struct why_others;
 
-/** why_others_create() - keep the runs that overlap one of @window. Return: 0, or -1: no memory. */
+/** why_others_create() - keep the runs that overlap one of @window. Return: 0, or -1 with @err. */
 int why_others_create(struct why_others **others, struct model *model, const struct why_window *window,
-		      unsigned windows);
-void why_others_destroy(struct why_others *others);
-
-/** why_others_finish() - the trace is read. Return: 0, or -1: memory ran out, runs are missing. */
-int why_others_finish(struct why_others *others);
+		      unsigned windows, struct kymo_err *err);
 
 /* ---- parts ---- */
 
@@ -193,5 +188,9 @@ bool why_waits(const struct why_others *others, const struct model_thread *threa
 /** why_waited_until() - the end of its last wait of which @least_ns or more are in [@from_ns, @to_ns], or @from_ns; @to_ns at most. */
 int64_t why_waited_until(const struct why_others *others, const struct model_thread *thread, int64_t from_ns, int64_t to_ns,
 			 int64_t least_ns);
+
+/* For pass_add(). */
+extern const struct pass_ops why_callbacks_pass;
+extern const struct pass_ops why_others_pass;
 
 #endif

@@ -141,20 +141,20 @@ static void on_instance(void *context, const struct model_instance *instance)
 static const struct model_listener listener = { .instance = on_instance };
 
 int why_callbacks_create(struct why_callbacks **callbacks, struct model *model,
-			 const struct why_callbacks_options *options)
+			 const struct why_callbacks_options *options, struct kymo_err *err)
 {
-	*callbacks = calloc(1, sizeof(**callbacks));
-	if (!*callbacks)
-		return -1;
-	(*callbacks)->options = *options;
-	if (!model_listen(model, &listener, *callbacks))
-		return 0;
-	free(*callbacks);
-	*callbacks = NULL;
-	return -1;
+	struct why_callbacks *new = calloc(1, sizeof(*new));
+
+	if (!new || model_listen(model, &listener, new)) {
+		free(new);
+		return err_no_memory(err);
+	}
+	new->options = *options;
+	*callbacks = new;
+	return 0;
 }
 
-void why_callbacks_destroy(struct why_callbacks *callbacks)
+static void why_callbacks_destroy(struct why_callbacks *callbacks)
 {
 	for (uint32_t i = 0; callbacks && i < callbacks->count; i++) {
 		if (!callbacks->item[i])
@@ -168,7 +168,7 @@ void why_callbacks_destroy(struct why_callbacks *callbacks)
 	free(callbacks);
 }
 
-bool why_callbacks_failed(const struct why_callbacks *callbacks)
+static bool why_callbacks_failed(const struct why_callbacks *callbacks)
 {
 	return callbacks->failed;
 }
@@ -177,3 +177,5 @@ const struct why_callback *why_callback(const struct why_callbacks *callbacks, u
 {
 	return index < callbacks->count ? callbacks->item[index] : NULL;
 }
+
+PASS_LISTENER(why_callbacks);

@@ -141,12 +141,6 @@ static void bind_all(struct why_cpu *cpu)
 		cpu->bind[cpu->binds++] = calls[i];
 }
 
-const struct kymo_ctf_bind *why_cpu_bind(const struct why_cpu *cpu, unsigned *count)
-{
-	*count = cpu->binds;
-	return cpu->bind;
-}
-
 static int know_threads(struct why_cpu *cpu, const struct model *model)
 {
 	uint32_t host;
@@ -161,30 +155,7 @@ static int know_threads(struct why_cpu *cpu, const struct model *model)
 	return 0;
 }
 
-int why_cpu_create(struct why_cpu **out, const struct kymo_ctf_reader *reader, const struct model *model,
-		   const struct why_window *window, unsigned windows)
-{
-	struct why_cpu *cpu = calloc(1, sizeof(*cpu));
-
-	*out = cpu;
-	if (!cpu)
-		return -1;
-	cpu->reader = reader;
-	cpu->windows = windows;
-	faults_init(&cpu->faults, take_fault, cpu);
-	calls_init(&cpu->calls, take_call, cpu);
-	bind_all(cpu);
-	cpu->window = malloc((windows ? windows : 1) * sizeof(*window));
-	if (!cpu->window || sched_create(&cpu->sched, reader, &listener, cpu) || know_threads(cpu, model)) {
-		why_cpu_destroy(cpu);
-		*out = NULL;
-		return -1;
-	}
-	memcpy(cpu->window, window, windows * sizeof(*window));
-	return 0;
-}
-
-void why_cpu_destroy(struct why_cpu *cpu)
+static void why_cpu_destroy(struct why_cpu *cpu)
 {
 	if (!cpu)
 		return;
@@ -199,7 +170,29 @@ void why_cpu_destroy(struct why_cpu *cpu)
 	free(cpu);
 }
 
-int why_cpu_event(struct why_cpu *cpu, const struct kymo_ctf_event *event)
+int why_cpu_create(struct why_cpu **out, const struct kymo_ctf_reader *reader, const struct model *model,
+		   const struct why_window *window, unsigned windows, struct kymo_err *err)
+{
+	struct why_cpu *cpu = calloc(1, sizeof(*cpu));
+
+	if (!cpu)
+		return err_no_memory(err);
+	cpu->reader = reader;
+	cpu->windows = windows;
+	faults_init(&cpu->faults, take_fault, cpu);
+	calls_init(&cpu->calls, take_call, cpu);
+	bind_all(cpu);
+	cpu->window = malloc((windows ? windows : 1) * sizeof(*window));
+	if (!cpu->window || sched_create(&cpu->sched, reader, &listener, cpu) || know_threads(cpu, model)) {
+		why_cpu_destroy(cpu);
+		return err_no_memory(err);
+	}
+	memcpy(cpu->window, window, windows * sizeof(*window));
+	*out = cpu;
+	return 0;
+}
+
+static int why_cpu_event(struct why_cpu *cpu, const struct kymo_ctf_event *event)
 {
 	uint32_t host = 0;
 	int32_t tid;
@@ -274,7 +267,7 @@ static void finish_faults(struct why_cpu *cpu)
 	}
 }
 
-void why_cpu_finish(struct why_cpu *cpu)
+static void why_cpu_finish(struct why_cpu *cpu)
 {
 	finish_faults(cpu);
 	calls_finish(&cpu->calls);
@@ -283,6 +276,21 @@ void why_cpu_finish(struct why_cpu *cpu)
 	if (cpu->count)
 		qsort(cpu->item, cpu->count, sizeof(*cpu->item), by_thread);
 }
+
+static int why_cpu_bind(void *analysis, struct kymo_ctf_reader *reader, struct kymo_err *err)
+{
+	const struct why_cpu *cpu = analysis;
+
+	return kymo_ctf_bind(reader, cpu->bind, cpu->binds, err);
+}
+
+PASS_EVENT(why_cpu)
+PASS_FINISH(why_cpu)
+PASS_DESTROY(why_cpu)
+const struct pass_ops why_cpu_pass = {
+	.turn = PASS_BEFORE_SPANS, .bind = why_cpu_bind, .event = why_cpu_pass_event, .finish = why_cpu_pass_finish,
+	.destroy = why_cpu_pass_destroy,
+};
 
 /* ---- answering ---- */
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "analysis/model/model.h"
+#include "analysis/pass/pass.h"
 #include "analysis/sched/sched.h"
 #include "analysis/system/system_calls.h"
 #include "analysis/system/system_faults.h"
@@ -22,19 +23,9 @@
 
 struct why_cpu;
 
-/** why_cpu_create() - of the threads of @model, and of what is inside of @window only. Return: 0, or -1: no memory. */
+/** why_cpu_create() - of the threads of @model, and of what is inside of @window only. Return: 0, or -1 with @err. */
 int why_cpu_create(struct why_cpu **cpu, const struct kymo_ctf_reader *reader, const struct model *model,
-		   const struct why_window *window, unsigned windows);
-void why_cpu_destroy(struct why_cpu *cpu);
-
-/** why_cpu_bind() - what to give to kymo_ctf_bind(). It lives as long as @cpu. */
-const struct kymo_ctf_bind *why_cpu_bind(const struct why_cpu *cpu, unsigned *count);
-
-/** why_cpu_event() - the next event or loss of a pass of its own, bound by that. Return: 0, or -1: no memory. */
-int why_cpu_event(struct why_cpu *cpu, const struct kymo_ctf_event *event);
-
-/** why_cpu_finish() - the pass is over. */
-void why_cpu_finish(struct why_cpu *cpu);
+		   const struct why_window *window, unsigned windows, struct kymo_err *err);
 
 /* How a thread spent a stretch of time. */
 enum why_state {
@@ -78,5 +69,8 @@ size_t why_faults(const struct why_cpu *cpu, const struct model_thread *thread, 
 
 /** why_call() - the name of the system call that @thread was in for all of [@from_ns, @to_ns]; NULL: not known, or in none. */
 const char *why_call(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns, int64_t to_ns);
+
+/* For pass_add(): a pass of its own, as it binds other events than the model. */
+extern const struct pass_ops why_cpu_pass;
 
 #endif

@@ -315,36 +315,12 @@ static enum fate_why why_of(const struct fates *fates, struct record *record)
 	return subscription->depth && record->pub.newer >= subscription->depth ? FATE_OVERRUN : FATE_UNKNOWN;
 }
 
-int fates_finish(struct fates *fates)
-{
-	for (unsigned i = 0; i < fates->records; i++)
-		fates->record[i]->pub.why = why_of(fates, fates->record[i]);
-	return fates->failed ? -1 : 0;
-}
-
 const struct fate *fates_at(const struct fates *fates, unsigned index)
 {
 	return fates && index < fates->records ? &fates->record[index]->pub : NULL;
 }
 
-int fates_create(struct fates **out, struct model *model, const uint64_t *id, unsigned ids)
-{
-	struct fates *fates = calloc(1, sizeof(*fates));
-
-	*out = fates;
-	if (!fates)
-		return -1;
-	fates->model = model;
-	for (unsigned i = 0; i < ids; i++)
-		put(fates, &fates->ids, id[i], 0, fates);
-	if (!fates->failed && !model_listen(model, &listener, fates))
-		return 0;
-	fates_destroy(fates);
-	*out = NULL;
-	return -1;
-}
-
-void fates_destroy(struct fates *fates)
+static void fates_destroy(struct fates *fates)
 {
 	const struct map_slot *slot;
 
@@ -364,3 +340,32 @@ void fates_destroy(struct fates *fates)
 	map_free(&fates->waits);
 	free(fates);
 }
+
+int fates_create(struct fates **out, struct model *model, const uint64_t *id, unsigned ids, struct kymo_err *err)
+{
+	struct fates *fates = calloc(1, sizeof(*fates));
+
+	if (!fates)
+		return err_no_memory(err);
+	fates->model = model;
+	for (unsigned i = 0; i < ids; i++)
+		put(fates, &fates->ids, id[i], 0, fates);
+	if (fates->failed || model_listen(model, &listener, fates)) {
+		fates_destroy(fates);
+		return err_no_memory(err);
+	}
+	*out = fates;
+	return 0;
+}
+
+static int find_reasons(void *analysis, struct kymo_err *err)
+{
+	struct fates *fates = analysis;
+
+	for (unsigned i = 0; i < fates->records; i++)
+		fates->record[i]->pub.why = why_of(fates, fates->record[i]);
+	return fates->failed ? err_no_memory(err) : 0;
+}
+
+PASS_DESTROY(fates)
+const struct pass_ops fates_pass = { .turn = PASS_AFTER_MODEL, .finish = find_reasons, .destroy = fates_pass_destroy };

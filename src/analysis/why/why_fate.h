@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "analysis/model/model.h"
+#include "analysis/pass/pass.h"
 
 #define FATES_MAX 10000u	/* messages and subscriptions that are told; what comes behind is not */
 
@@ -52,12 +53,8 @@ struct fate {
 
 struct fates;
 
-/** fates_create() - listen to @model for these messages. @id: of publications, copied. Return: 0, or -1: no memory. */
-int fates_create(struct fates **fates, struct model *model, const uint64_t *id, unsigned ids);
-void fates_destroy(struct fates *fates);
-
-/** fates_finish() - after model_finish(). Return: 0, or -1: memory ran out. */
-int fates_finish(struct fates *fates);
+/** fates_create() - listen to @model for these messages. @id: of publications, copied. Return: 0, or -1 with @err. */
+int fates_create(struct fates **fates, struct model *model, const uint64_t *id, unsigned ids, struct kymo_err *err);
 
 /** fates_at() - in order of publication, then of the subscriptions. Return: NULL behind the last. */
 const struct fate *fates_at(const struct fates *fates, unsigned index);
@@ -65,5 +62,8 @@ const struct fate *fates_at(const struct fates *fates, unsigned index);
 /** fate_why_name() - "came", "no_callback", "overwritten", "cleared", "gap", "gone", "never", "not_yet", "no_more", "underway",
  * "overrun", "unknown". */
 const char *fate_why_name(enum fate_why why);
+
+/* For pass_add(). */
+extern const struct pass_ops fates_pass;
 
 #endif

@@ -80,26 +80,7 @@ static void on_executor(void *context, const struct model_executor_interval *int
 
 static const struct model_listener listener = { .instance = on_instance, .executor = on_executor };
 
-int why_others_create(struct why_others **others, struct model *model, const struct why_window *window,
-		      unsigned windows)
-{
-	struct why_others *new = calloc(1, sizeof(*new));
-
-	*others = new;
-	if (!new)
-		return -1;
-	new->windows = windows;
-	new->window = malloc((windows ? windows : 1) * sizeof(*window));
-	if (!new->window || model_listen(model, &listener, new)) {
-		why_others_destroy(new);
-		*others = NULL;
-		return -1;
-	}
-	memcpy(new->window, window, windows * sizeof(*window));
-	return 0;
-}
-
-void why_others_destroy(struct why_others *others)
+static void why_others_destroy(struct why_others *others)
 {
 	if (!others)
 		return;
@@ -107,6 +88,24 @@ void why_others_destroy(struct why_others *others)
 	free(others->run);
 	free(others->wait);
 	free(others);
+}
+
+int why_others_create(struct why_others **others, struct model *model, const struct why_window *window,
+		      unsigned windows, struct kymo_err *err)
+{
+	struct why_others *new = calloc(1, sizeof(*new));
+
+	if (!new)
+		return err_no_memory(err);
+	new->windows = windows;
+	new->window = malloc((windows ? windows : 1) * sizeof(*window));
+	if (!new->window || model_listen(model, &listener, new)) {
+		why_others_destroy(new);
+		return err_no_memory(err);
+	}
+	memcpy(new->window, window, windows * sizeof(*window));
+	*others = new;
+	return 0;
 }
 
 static int by_start(const void *a, const void *b)
@@ -165,14 +164,19 @@ int64_t why_waited_until(const struct why_others *others, const struct model_thr
 	return from_ns;
 }
 
-int why_others_finish(struct why_others *others)
+static int sort_all(void *analysis, struct kymo_err *err)
 {
+	struct why_others *others = analysis;
+
 	if (others->count)
 		qsort(others->run, others->count, sizeof(*others->run), by_start);
 	if (others->waits)
 		qsort(others->wait, others->waits, sizeof(*others->wait), by_thread);
-	return others->failed ? -1 : 0;
+	return others->failed ? err_no_memory(err) : 0;
 }
+
+PASS_DESTROY(why_others)
+const struct pass_ops why_others_pass = { .turn = PASS_AFTER_MODEL, .finish = sort_all, .destroy = why_others_pass_destroy };
 
 const struct why_other *why_other(const struct why_others *others, unsigned index)
 {

@@ -324,3 +324,11 @@ const char *caret_case_name(enum caret_case which)
 
 	return names[which];
 }
+
+static int caret_pass_finish(void *analysis, struct kymo_err *err)
+{
+	return caret_finish(analysis, err);
+}
+
+PASS_DESTROY(caret)
+const struct pass_ops caret_pass = { .turn = PASS_AFTER_MODEL, .finish = caret_pass_finish, .destroy = caret_pass_destroy };

@@ -21,10 +21,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "caret/paths/architecture.h"
 #include "analysis/model/model.h"
-#include "caret/paths/caret_records.h"
+#include "analysis/pass/pass.h"
 #include "base/err.h"
+#include "caret/paths/architecture.h"
+#include "caret/paths/caret_records.h"
 
 enum caret_case {
 	CARET_ALL,
@@ -88,5 +89,8 @@ int64_t caret_path_error(const struct caret_path *path, unsigned from, unsigned 
 
 /** caret_case_name() - "all", "best", "worst", "worst-with-external-latency". */
 const char *caret_case_name(enum caret_case which);
+
+/* For pass_add(). */
+extern const struct pass_ops caret_pass;
 
 #endif

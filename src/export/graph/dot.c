@@ -10,12 +10,11 @@
 #include "analysis/model/model_symbol.h"
 #include "base/text.h"
 
-#define PROGRESS_EVENTS (1u << 16)
-
 struct dot {
 	const struct dot_options *options;
 	struct dot_result *result;
 	FILE *out;
+	struct passes passes;			/* of: */
 	struct model *model;
 	struct graph *graph;
 	bool *has_topic, *has_callback;		/* shown, by index */
@@ -302,29 +301,20 @@ static void put_graph(struct dot *dot)
 static int read_trace(struct dot *dot, struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
 	const struct dot_options *options = dot->options;
-	struct kymo_ctf_event event;
-	uint64_t events = 0;
-	int more;
+	const struct pass_options progress = { .progress = options->progress, .context = options->context };
 
-	if (model_create(&dot->model, err) ||
-	    graph_create(&dot->graph, dot->model, options->begin_ns, options->end_ns, err) ||
-	    model_attach(dot->model, reader, err))
+	if (model_create(&dot->model, err))
 		return -1;
-	while ((more = kymo_ctf_next(reader, &event, err)) > 0) {
-		if (model_event(dot->model, &event))
-			return err_no_memory(err);
-		if (!(++events % PROGRESS_EVENTS) && options->progress)
-			options->progress(options->context, events, event.clock_ns);
-	}
-	if (more < 0)
+	pass_add(&dot->passes, &model_pass, dot->model);
+	if (graph_create(&dot->graph, dot->model, options->begin_ns, options->end_ns, err))
 		return -1;
-	model_finish(dot->model);
+	pass_add(&dot->passes, &graph_pass, dot->graph);
+	if (pass_run(&dot->passes, reader, &progress, err))
+		return -1;
 	dot->has_topic = calloc(model_count(dot->model, MODEL_TOPIC) + 1, sizeof(*dot->has_topic));
 	dot->has_callback = calloc(model_count(dot->model, MODEL_CALLBACK) + 1,
 				   sizeof(*dot->has_callback));
-	if (graph_failed(dot->graph) || !dot->has_topic || !dot->has_callback)
-		return err_no_memory(err);
-	return 0;
+	return dot->has_topic && dot->has_callback ? 0 : err_no_memory(err);
 }
 
 int dot_export(struct kymo_ctf_reader *reader, FILE *out, const struct dot_options *options,
@@ -346,7 +336,6 @@ int dot_export(struct kymo_ctf_reader *reader, FILE *out, const struct dot_optio
 	}
 	free(dot.has_topic);
 	free(dot.has_callback);
-	graph_destroy(dot.graph);
-	model_destroy(dot.model);
+	passes_free(&dot.passes);
 	return status;
 }

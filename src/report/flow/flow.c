@@ -12,7 +12,6 @@
 #include "report/flow/flow_internal.h"
 
 #define ROWS_AS_TEXT 20u
-#define PROGRESS_EVENTS 65536u	/* power of two */
 
 /* ---- the pass ---- */
 
@@ -26,40 +25,21 @@ static void on_loss(void *context, const struct model_loss *loss)
 
 static const struct model_listener loss_listener = { .loss = on_loss };
 
-static int pass(struct flow *flow, const struct chains_options *options, struct kymo_err *err)
+static int pass(struct flow *flow, const struct chains_options *chains, struct kymo_err *err)
 {
-	const struct flow_options *o = flow->options;
-	struct kymo_ctf_event event;
-	uint64_t events = 0;
-	int more;
+	const struct pass_options progress = { .progress = flow->options->progress, .context = flow->options->context };
 
-	chains_destroy(flow->chains);
-	flow->chains = NULL;
-	model_destroy(flow->model);
-	flow->model = NULL;
+	passes_free(&flow->passes);
 	flow->lost_events = flow->lost_packets = 0;
-	if (model_create(&flow->model, err) ||
-	    chains_create(&flow->chains, flow->model, options, err))
+	if (model_create(&flow->model, err))
 		return -1;
+	pass_add(&flow->passes, &model_pass, flow->model);
+	if (chains_create(&flow->chains, flow->model, chains, err))
+		return -1;
+	pass_add(&flow->passes, &chains_pass, flow->chains);
 	if (model_listen(flow->model, &loss_listener, flow))
 		return err_no_memory(err);
-	if (model_attach(flow->model, flow->reader, err))
-		return -1;
-	while ((more = kymo_ctf_next(flow->reader, &event, err)) > 0) {
-		if (o->progress && (++events & (PROGRESS_EVENTS - 1)) == 0)
-			o->progress(o->context, events, event.clock_ns);
-		if (model_event(flow->model, &event))
-			return err_no_memory(err);
-	}
-	if (o->progress)
-		o->progress(o->context, 0, 0);
-	if (more < 0)
-		return -1;
-	model_finish(flow->model);
-	chains_finish(flow->chains);
-	if (chains_failed(flow->chains))
-		return err_no_memory(err);
-	return 0;
+	return pass_run(&flow->passes, flow->reader, &progress, err);
 }
 
 /* ---- which chains ---- */
@@ -396,7 +376,6 @@ int flow_run(struct kymo_ctf_reader *reader, const char *path, const struct flow
 	status = print(&flow, lost);
 out:
 	free(flow.chain);
-	chains_destroy(flow.chains);
-	model_destroy(flow.model);
+	passes_free(&flow.passes);
 	return status;
 }

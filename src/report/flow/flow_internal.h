@@ -6,6 +6,7 @@
 
 #include "analysis/chains/chains.h"
 #include "analysis/model/model.h"
+#include "analysis/pass/pass.h"
 #include "report/flow/flow.h"
 #include "report/report.h"
 
@@ -14,6 +15,7 @@ struct flow {
 	const char *path;
 	struct kymo_ctf_reader *reader;
 	struct table *table;
+	struct passes passes;		/* of the latest pass: */
 	struct model *model;
 	struct chains *chains;
 	const struct chains_path **chain;	/* shown, in order */

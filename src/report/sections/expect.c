@@ -25,8 +25,8 @@ struct series {
 };
 
 struct report_expect {
-	struct series *latency;		/* of timers' callbacks, by index */
-	unsigned latencies;
+	int64_t begin_ns, end_ns;
+	struct array latency;		/* of struct series: of timers' callbacks, by index */
 	bool failed;			/* memory ran out */
 };
 
@@ -65,43 +65,49 @@ static enum result judge(const struct series *s, double expected, double ratio)
 
 static void on_instance(void *context, const struct model_instance *instance)
 {
-	struct report *report = context;
-	struct report_expect *expect = report->expect;
+	struct report_expect *expect = context;
 	const struct model_timer *timer = instance->callback->timer;
-	unsigned index = instance->callback->index;
-	struct series *larger;
+	struct series *latency;
 
-	if (!timer || instance->start_ns < report->options->begin_ns || instance->start_ns > report->options->end_ns)
+	if (!timer || instance->start_ns < expect->begin_ns || instance->start_ns > expect->end_ns)
 		return;
-	if (index >= expect->latencies) {
-		larger = realloc(expect->latency, (index + 1) * sizeof(*larger));
-		if (!larger) {
-			expect->failed = true;
-			return;
-		}
-		memset(larger + expect->latencies, 0, (index + 1 - expect->latencies) * sizeof(*larger));
-		expect->latency = larger;
-		expect->latencies = index + 1;
+	latency = array_at(&expect->latency, instance->callback->index, sizeof(*latency));
+	if (!latency) {
+		expect->failed = true;
+		return;
 	}
-	expect->latency[index].upper = (double)timer->period_ns / 1e6;
-	series_add(&expect->latency[index], (double)instance->duration_ns / 1e6);
+	latency->upper = (double)timer->period_ns / 1e6;
+	series_add(latency, (double)instance->duration_ns / 1e6);
 }
 
 static const struct model_listener listener = { .instance = on_instance };
 
-int report_expect_begin(struct report *report)
+int report_expect_create(struct report_expect **out, struct model *model, int64_t begin_ns, int64_t end_ns, struct kymo_err *err)
 {
-	report->expect = calloc(1, sizeof(*report->expect));
-	return report->expect && !model_listen(report->model, &listener, report) ? 0 : -1;
+	struct report_expect *expect = calloc(1, sizeof(*expect));
+
+	if (!expect || model_listen(model, &listener, expect)) {
+		free(expect);
+		return err_no_memory(err);
+	}
+	expect->begin_ns = begin_ns;
+	expect->end_ns = end_ns;
+	*out = expect;
+	return 0;
 }
 
-void report_expect_end(struct report *report)
+static bool report_expect_failed(const struct report_expect *expect)
 {
-	if (report->expect)
-		free(report->expect->latency);
-	free(report->expect);
-	report->expect = NULL;
+	return expect->failed;
 }
+
+static void report_expect_destroy(struct report_expect *expect)
+{
+	array_free(&expect->latency);
+	free(expect);
+}
+
+PASS_LISTENER(report_expect);
 
 /* ---- rows ---- */
 
@@ -208,11 +214,11 @@ static void callback_rows(struct report *report, struct expectations *all, unsig
 		row(report, counts, &v);
 		if (e)
 			e->measured = true;
-		if (!e || e->kind != EXPECT_TIMER || e->value <= 0 || i >= report->expect->latencies)
+		if (!e || e->kind != EXPECT_TIMER || e->value <= 0 || i >= report->report_expect->latency.count)
 			continue;
 		v.what = "callback latency";
 		v.unit = "ms";
-		v.series = report->expect->latency[i];
+		v.series = ((const struct series *)report->report_expect->latency.item)[i];
 		v.expected = v.series.upper;
 		v.result = judge(&v.series, v.expected, RATIO_MAX);
 		row(report, counts, &v);
@@ -332,9 +338,4 @@ void report_validation(struct report *report)
 			table_note(report->table, "%s: %u", result_names[i], counts[i]);
 	if (counts[OUT_OF_SCOPE])
 		table_note(report->table, "Out of scope are callbacks of which nothing is expected; JSON and CSV have them.");
-}
-
-bool report_expect_failed(const struct report *report)
-{
-	return report->expect && report->expect->failed;
 }

@@ -15,21 +15,6 @@ static const struct table_column columns[] = {
 	{ "per_ns", "Per ns" },
 };
 
-static int read_all(struct report *report, struct model *model, struct cycles *cycles)
-{
-	struct kymo_ctf_event event;
-	int more;
-
-	if (model_attach(model, report->reader, report->err))
-		return -1;
-	while ((more = kymo_ctf_next(report->reader, &event, report->err)) > 0)
-		if (cycles_event(cycles, &event) || model_event(model, &event))
-			return err_no_memory(report->err);
-	if (!more)
-		model_finish(model);
-	return more;
-}
-
 static void row(struct report *report, const char *what, const char *name, const struct model_node *node,
 		const struct model_process *process, const struct model_thread *thread, const struct cycles_sum *sum)
 {
@@ -116,8 +101,9 @@ int report_cycles(struct report *report)
 {
 	static const char none[] = "The trace has no counts of CPU cycles: kymo record --cycles.";
 	const char *name = cycles_name(report->reader);
-	struct model *model = NULL;
-	struct cycles *cycles = NULL;
+	struct passes passes = { 0 };
+	struct model *model;
+	struct cycles *cycles;
 	int status = -1;
 
 	if (!name) {
@@ -126,17 +112,14 @@ int report_cycles(struct report *report)
 		return 0;
 	}
 	if (model_create(&model, report->err))
-		goto out;
-	if (cycles_create(&cycles, model, report->reader)) {
-		(void)err_no_memory(report->err);
-		goto out;
+		return -1;
+	pass_add(&passes, &model_pass, model);
+	if (!cycles_create(&cycles, model, report->reader, report->err)) {
+		pass_add(&passes, &cycles_pass, cycles);
+		status = report_read(report, &passes, report->err);
 	}
-	cycles_window(cycles, report->options->begin_ns, report->options->end_ns);
-	status = read_all(report, model, cycles);
 	if (!status)
 		show(report, model, cycles, name);
-out:
-	cycles_destroy(cycles);
-	model_destroy(model);
+	passes_free(&passes);
 	return status;
 }

@@ -14,26 +14,13 @@
 #include "report/report_internal.h"
 #include "base/array.h"
 
-/* One pass with @bind, each event to @take. Return: 0, or -1 with report->err. */
-static int read_again(struct report *report, const struct kymo_ctf_bind *bind, unsigned count,
-		      int (*take)(void *context, const struct kymo_ctf_event *event), void *context)
+/* A pass of its own; @analysis stays with the caller. Return: 0, or -1 with report->err. */
+static int read_again(struct report *report, const struct pass_ops *ops, void *analysis)
 {
-	const struct report_options *options = report->options;
-	struct kymo_ctf_event event;
-	uint64_t events = 0;
-	int more;
+	struct passes passes = { 0 };
 
-	if (os_bind(report->reader, bind, count, report->err))
-		return -1;
-	while ((more = kymo_ctf_next(report->reader, &event, report->err)) > 0) {
-		if (take(context, &event))
-			return err_no_memory(report->err);
-		if (!(++events % REPORT_PROGRESS_EVENTS) && options->progress)
-			options->progress(options->progress_context, events, event.clock_ns);
-	}
-	if (options->progress)
-		options->progress(options->progress_context, 0, 0);
-	return more;
+	pass_add(&passes, ops, analysis);
+	return report_read(report, &passes, report->err);
 }
 
 /* A process has the name of its main thread, here as well. */
@@ -123,22 +110,15 @@ static void cpu_row(struct report *report, const void *context, unsigned index)
 	table_u64(t, thread->migrations);
 }
 
-static int cpu_event(void *context, const struct kymo_ctf_event *event)
-{
-	return cputime_event(context, event);
-}
-
 int report_cputime(struct report *report)
 {
 	struct cputime cputime;
-	const struct kymo_ctf_bind *bind;
 	struct report_row *rows;
-	unsigned binds, count = 0, i;
+	unsigned count = 0, i;
 	int status;
 
-	bind = cputime_bind(&binds);
 	cputime_init(&cputime, report->reader, report->options->begin_ns, report->options->end_ns);
-	status = read_again(report, bind, binds, cpu_event, &cputime);
+	status = read_again(report, &cputime_pass, &cputime);
 	table_section(report->table, "cputime", "Time on CPUs, by thread", cpu_columns,
 		      COUNT_OF(cpu_columns));
 	rows = report_rows_new(cputime.threads.count);
@@ -243,21 +223,13 @@ static void memory_rows(struct report *report, const struct memory *memory, unsi
 	print_sorted(report, rows, count, print, memory);
 }
 
-static int memory_take(void *context, const struct kymo_ctf_event *event)
-{
-	return memory_event(context, event);
-}
-
 int report_memory(struct report *report)
 {
-	const struct kymo_ctf_bind *bind;
 	struct memory memory;
-	unsigned binds;
 	int status;
 
-	bind = memory_bind(&binds);
 	memory_init(&memory, report->reader, report->options->begin_ns, report->options->end_ns);
-	status = read_again(report, bind, binds, memory_take, &memory);
+	status = read_again(report, &memory_pass, &memory);
 	table_section(report->table, "memory", "Memory allocated since the trace began", memory_columns,
 		      COUNT_OF(memory_columns));
 	memory_rows(report, &memory, memory.processes.count, memory_process, false, process_row);
@@ -365,23 +337,15 @@ static void print_calls(struct profile_print *print, const struct profile_call *
 	free(list);
 }
 
-static int profile_take(void *context, const struct kymo_ctf_event *event)
-{
-	return profile_event(context, event);
-}
-
 int report_profile(struct report *report)
 {
 	struct profile profile;
 	struct profile_print print = { .report = report, .profile = &profile };
-	const struct kymo_ctf_bind *bind;
-	unsigned binds, i;
+	unsigned i;
 	int status;
 
 	profile_init(&profile, report->reader, report->options->begin_ns, report->options->end_ns);
-	bind = profile_bind(&profile, &binds);
-	status = read_again(report, bind, binds, profile_take, &profile);
-	profile_finish(&profile);
+	status = read_again(report, &profile_pass, &profile);
 	table_section(report->table, "profile", "Call trees by thread", profile_columns,
 		      COUNT_OF(profile_columns));
 	for (i = 0; (print.thread = profile_thread(&profile, i)); i++)

@@ -12,13 +12,6 @@
 
 #include "report/why/report_why_internal.h"
 
-#define PROGRESS_EVENTS 65536u	/* power of two */
-
-static int no_memory(struct kymo_err *err)
-{
-	return err_no_memory(err);
-}
-
 /* ---- a pass ---- */
 
 static void on_loss(void *context, const struct model_loss *loss)
@@ -32,47 +25,9 @@ static void on_loss(void *context, const struct model_loss *loss)
 
 static const struct model_listener loss_listener = { .loss = on_loss };
 
-static void forget(struct why_answer *answer)
-{
-	fates_destroy(answer->fates);
-	why_others_destroy(answer->others);
-	why_callbacks_destroy(answer->callbacks);
-	chains_destroy(answer->chains);
-	model_destroy(answer->model);
-	answer->fates = NULL;
-	answer->others = NULL;
-	answer->callbacks = NULL;
-	answer->chains = NULL;
-	answer->model = NULL;
-	answer->lost_events = answer->lost_packets = 0;
-	answer->lost_here = false;
-}
-
-static int read_events(struct why_answer *answer, struct kymo_err *err)
-{
-	const struct why_options *o = answer->options;
-	struct kymo_ctf_event event;
-	uint64_t events = 0;
-	int more;
-
-	while ((more = kymo_ctf_next(answer->reader, &event, err)) > 0) {
-		if (o->progress && (++events & (PROGRESS_EVENTS - 1)) == 0)
-			o->progress(o->context, events, event.clock_ns);
-		if (model_event(answer->model, &event))
-			return no_memory(err);
-	}
-	if (o->progress)
-		o->progress(o->context, 0, 0);
-	if (more < 0)
-		return -1;
-	model_finish(answer->model);
-	chains_finish(answer->chains);
-	return (answer->fates && fates_finish(answer->fates)) || chains_failed(answer->chains) || why_callbacks_failed(answer->callbacks) ||
-	       (answer->others && why_others_finish(answer->others)) ? no_memory(err) : 0;
-}
-
-static int pass(struct why_answer *answer, struct chains_options *chains, const struct why_window *window,
-		unsigned windows, struct kymo_err *err)
+/* A new set of analyses for the next pass. */
+static int create_all(struct why_answer *answer, struct chains_options *chains, const struct why_window *window,
+		      unsigned windows, struct kymo_err *err)
 {
 	const struct why_options *o = answer->options;
 	const uint64_t *ids = answer->ids ? answer->ids : &o->message;
@@ -83,17 +38,39 @@ static int pass(struct why_answer *answer, struct chains_options *chains, const 
 		.near_ns = answer->target.is_chain ? 0 : answer->target.usual_ns,
 	};
 
-	forget(answer);
-	if (model_create(&answer->model, err) || chains_create(&answer->chains, answer->model, chains, err))
+	passes_free(&answer->passes);
+	answer->fates = NULL;
+	answer->others = NULL;
+	answer->lost_events = answer->lost_packets = 0;
+	answer->lost_here = false;
+	if (model_create(&answer->model, err))
 		return -1;
-	if (why_callbacks_create(&answer->callbacks, answer->model, &runs) ||
-	    (windows && why_others_create(&answer->others, answer->model, window, windows)) ||
-	    (id_count && fates_create(&answer->fates, answer->model, ids, id_count)) ||
-	    model_listen(answer->model, &loss_listener, answer))
-		return no_memory(err);
-	if (model_attach(answer->model, answer->reader, err))
+	pass_add(&answer->passes, &model_pass, answer->model);
+	if (chains_create(&answer->chains, answer->model, chains, err))
 		return -1;
-	return read_events(answer, err);
+	pass_add(&answer->passes, &chains_pass, answer->chains);
+	if (why_callbacks_create(&answer->callbacks, answer->model, &runs, err))
+		return -1;
+	pass_add(&answer->passes, &why_callbacks_pass, answer->callbacks);
+	if (windows && why_others_create(&answer->others, answer->model, window, windows, err))
+		return -1;
+	if (answer->others)
+		pass_add(&answer->passes, &why_others_pass, answer->others);
+	if (id_count && fates_create(&answer->fates, answer->model, ids, id_count, err))
+		return -1;
+	if (answer->fates)
+		pass_add(&answer->passes, &fates_pass, answer->fates);
+	return model_listen(answer->model, &loss_listener, answer) ? err_no_memory(err) : 0;
+}
+
+static int pass(struct why_answer *answer, struct chains_options *chains, const struct why_window *window,
+		unsigned windows, struct kymo_err *err)
+{
+	const struct pass_options progress = { .progress = answer->options->progress, .context = answer->options->context };
+
+	if (create_all(answer, chains, window, windows, err))
+		return -1;
+	return pass_run(&answer->passes, answer->reader, &progress, err);
 }
 
 /* ---- the instances of a pass ---- */
@@ -150,40 +127,24 @@ static int take_instances(struct why_answer *answer, struct kymo_err *err)
 {
 	drop_instances(answer);
 	if (answer->target.is_chain ? take_arrivals(answer) : take_runs(answer))
-		return no_memory(err);
+		return err_no_memory(err);
 	/* The instance in question is not its own yardstick. */
 	if (answer->usual.total_ns >= 0 && answer->instances == 1 && answer->target.count == 1)
 		why_free(&answer->usual);
 	return 0;
 }
 
-/* Who had the CPUs meanwhile, if the trace tells. Other events than the model's, so a pass of their own. */
+/* Who had the CPUs meanwhile, if the trace contains that. A pass of its own, as these are other events than the model's. */
 static int cpu_pass(struct why_answer *answer, const struct why_window *window, unsigned windows, struct kymo_err *err)
 {
-	const struct why_options *o = answer->options;
-	const struct kymo_ctf_bind *bind;
-	struct kymo_ctf_event event;
-	uint64_t events = 0;
-	unsigned count;
-	int more;
+	const struct pass_options progress = { .progress = answer->options->progress, .context = answer->options->context };
 
 	if (!sched_is_there(answer->reader))
 		return 0;
-	if (why_cpu_create(&answer->cpu, answer->reader, answer->model, window, windows))
-		return no_memory(err);
-	bind = why_cpu_bind(answer->cpu, &count);
-	if (kymo_ctf_bind(answer->reader, bind, count, err))
+	if (why_cpu_create(&answer->cpu, answer->reader, answer->model, window, windows, err))
 		return -1;
-	while ((more = kymo_ctf_next(answer->reader, &event, err)) > 0) {
-		if (why_cpu_event(answer->cpu, &event))
-			return no_memory(err);
-		if (o->progress && (++events & (PROGRESS_EVENTS - 1)) == 0)
-			o->progress(o->context, events, event.clock_ns);
-	}
-	if (o->progress)
-		o->progress(o->context, 0, 0);
-	why_cpu_finish(answer->cpu);
-	return more < 0 ? -1 : 0;
+	pass_add(&answer->cpu_passes, &why_cpu_pass, answer->cpu);
+	return pass_run(&answer->cpu_passes, answer->reader, &progress, err);
 }
 
 /* The second pass and those behind it. */
@@ -196,7 +157,7 @@ static int take_apart(struct why_answer *answer, struct chains_options *chains, 
 	if (pass(answer, chains, NULL, 0, err) || take_instances(answer, err))
 		return -1;
 	if (why_lost_ids(answer))
-		return no_memory(err);
+		return err_no_memory(err);
 	for (i = 0; i < answer->instances; i++)
 		window[windows++] = (struct why_window){
 			answer->instance[i].begin_ns, answer->instance[i].begin_ns + answer->instance[i].total_ns };
@@ -213,7 +174,7 @@ static int take_apart(struct why_answer *answer, struct chains_options *chains, 
 	if (answer->usual.total_ns >= 0)
 		failed |= why_cut(&answer->usual_parts, &answer->usual_because, &answer->usual, answer->others,
 				  answer->cpu);
-	return failed ? no_memory(err) : 0;
+	return failed ? err_no_memory(err) : 0;
 }
 
 static int only_target(struct why_answer *answer, struct chains_options *chains, struct kymo_err *err)
@@ -223,7 +184,7 @@ static int only_target(struct why_answer *answer, struct chains_options *chains,
 	int status;
 
 	if (!collect)
-		return no_memory(err);
+		return err_no_memory(err);
 	if (answer->target.is_chain) {
 		/* And the steps before, for what got lost on the way. */
 		for (const struct chains_path *path = chains_path(answer->chains, index); path; path = path->parent)
@@ -333,7 +294,7 @@ int why_run(struct kymo_ctf_reader *reader, const char *path, const struct why_o
 	int status;
 
 	if (!answer)
-		return no_memory(err);
+		return err_no_memory(err);
 	answer->options = options;
 	answer->path = path;
 	answer->reader = reader;
@@ -343,8 +304,8 @@ int why_run(struct kymo_ctf_reader *reader, const char *path, const struct why_o
 		chains.calls |= strcmp(kymo_ctf_class(reader, i)->name, "ros2:rmw_take_response") == 0;
 	status = answer_in(answer, &chains, lost, err);
 	drop_instances(answer);
-	forget(answer);
-	why_cpu_destroy(answer->cpu);
+	passes_free(&answer->cpu_passes);
+	passes_free(&answer->passes);
 	free(answer->ids);
 	free(answer);
 	return status;

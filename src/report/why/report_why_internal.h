@@ -4,6 +4,7 @@
 #define KYMO_REPORT_WHY_INTERNAL_H
 
 #include "analysis/chains/chains.h"
+#include "analysis/pass/pass.h"
 #include "analysis/why/why_cpu.h"
 #include "analysis/why/why_fate.h"
 #include "analysis/why/why.h"
@@ -23,6 +24,7 @@ struct why_answer {
 	const char *path;
 	struct kymo_ctf_reader *reader;
 	struct table *table;
+	struct passes passes;		/* of the latest pass: */
 	struct model *model;
 	struct chains *chains;
 	struct why_callbacks *callbacks;
@@ -30,6 +32,7 @@ struct why_answer {
 	struct fates *fates;		/* of ids; NULL: of none */
 	uint64_t *ids;			/* of messages that were lost, and of the one asked for; NULL: not known yet */
 	unsigned id_count;
+	struct passes cpu_passes;	/* of the last one: */
 	struct why_cpu *cpu;		/* NULL: the trace has no events of the kernel */
 	uint64_t lost_events, lost_packets;
 	bool lost_here;			/* some of them of the programs, not of the kernel */

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The report's pass over the trace: the analyses that its sections need, as rows of one table, created in that order. An
+ * analysis without a section that needs it is not created.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "report/report_internal.h"
+
+/* ---- how each is created; what stays NULL is left out, as the trace has nothing for it ---- */
+
+static int new_model(struct report *report, struct kymo_err *err)
+{
+	return model_create(&report->model, err);
+}
+
+static int new_spans(struct report *report, struct kymo_err *err)
+{
+	return spans_create(&report->spans, report->model, err);
+}
+
+/* Those that only need the model, or the spans, and the window. */
+#define NEW_FROM(what, name)								\
+	static int new_##name(struct report *report, struct kymo_err *err)		\
+	{										\
+		const struct report_options *o = report->options;			\
+											\
+		return name##_create(&report->name, report->what, o->begin_ns, o->end_ns, err); \
+	}
+NEW_FROM(model, stats)
+NEW_FROM(model, intervals)
+NEW_FROM(model, activity)
+NEW_FROM(model, view)
+NEW_FROM(model, report_expect)
+NEW_FROM(spans, spans_stats)
+
+static int new_totals(struct report *report, struct kymo_err *err)
+{
+	const struct report_options *o = report->options;
+
+	return sched_is_there(report->reader) ?
+		       sched_totals_create(&report->totals, report->model, report->reader, o->begin_ns, o->end_ns, err) : 0;
+}
+
+/* May programs of the trace have named what is real-time? */
+static bool programs_name(const struct kymo_ctf_reader *reader)
+{
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
+		if (strcmp(kymo_ctf_class(reader, i)->name, "kymo:realtime") == 0)
+			return true;
+	return false;
+}
+
+static int new_costs(struct report *report, struct kymo_err *err)
+{
+	const struct report_options *o = report->options;
+
+	if (!o->sections && !o->realtimes && !programs_name(report->reader))
+		return 0;
+	if (costs_create(&report->costs, report->model, report->reader, err))
+		return -1;
+	return costs_spans(report->costs, report->spans) ? err_no_memory(err) : 0;
+}
+
+static int new_caret(struct report *report, struct kymo_err *err)
+{
+	return report->options->paths ? caret_create(&report->caret, report->model, report->options->paths, err) : 0;
+}
+
+static const struct analysis {
+	unsigned need;			/* enum report_need; 0: always created */
+	int (*create)(struct report *report, struct kymo_err *err);
+	const struct pass_ops *ops;
+	size_t slot;			/* of struct report: where create() puts it */
+} analyses[] = {
+#define SLOT(name) offsetof(struct report, name)
+	{ 0, new_model, &model_pass, SLOT(model) },
+	{ 0, new_stats, &stats_pass, SLOT(stats) },
+	{ 0, new_spans, &spans_pass, SLOT(spans) },
+	{ 0, new_spans_stats, &spans_stats_pass, SLOT(spans_stats) },
+	{ REPORT_INTERVALS, new_intervals, &intervals_pass, SLOT(intervals) },
+	{ REPORT_ACTIVITY, new_activity, &activity_pass, SLOT(activity) },
+	{ REPORT_VIEW, new_view, &view_pass, SLOT(view) },
+	{ REPORT_TOTALS, new_totals, &sched_totals_pass, SLOT(totals) },
+	{ REPORT_COSTS, new_costs, &costs_pass, SLOT(costs) },
+	{ REPORT_EXPECT, new_report_expect, &report_expect_pass, SLOT(report_expect) },
+	{ REPORT_PATHS, new_caret, &caret_pass, SLOT(caret) },
+};
+
+/* ---- the pass ---- */
+
+void report_forget(struct report *report)
+{
+	passes_free(&report->passes);
+	for (size_t i = 0; i < COUNT_OF(analyses); i++)
+		memset((char *)report + analyses[i].slot, 0, sizeof(void *));
+}
+
+int report_read(struct report *report, const struct passes *passes, struct kymo_err *err)
+{
+	const struct report_options *o = report->options;
+	const struct pass_options options = {
+		.has_window = true, .begin_ns = o->begin_ns, .end_ns = o->end_ns,
+		.progress = o->progress, .context = o->progress_context,
+	};
+
+	return pass_run(passes, report->reader, &options, err);
+}
+
+int report_gather(struct report *report, unsigned needs, const struct model_listener *rows, struct kymo_err *err)
+{
+	report_forget(report);
+	for (size_t i = 0; i < COUNT_OF(analyses); i++) {
+		const struct analysis *analysis = &analyses[i];
+		void *created;
+
+		if (analysis->need && !(analysis->need & needs))
+			continue;
+		if (analysis->create(report, err))
+			return -1;
+		memcpy(&created, (char *)report + analysis->slot, sizeof(created));
+		if (created)
+			pass_add(&report->passes, analysis->ops, created);
+	}
+	if (rows && model_listen(report->model, rows, report))
+		return err_no_memory(err);
+	return report_read(report, &report->passes, err);
+}
