@@ -123,7 +123,7 @@ record periodic "$work/loop"
 [ "$(grep -c 'test:loop_end: ' "$work/text")" = 20 ] || fail "$(cat "$work/text")"
 
 # Without a recorder, the oldest blocks giving way: what a snapshot has of it, alive and dead, has no hole.
-KYMO_FLIGHT=1 KYMO_RING_SIZE=64K qemu-aarch64 -E "$preload" "$work/numbers" --threads 2 --seconds 60 "$work/noted" &
+KYMO_FLIGHT=1 KYMO_RING_SIZE=64K qemu-aarch64 -E "$preload" "$work/numbers" --threads 2 --seconds 600 "$work/noted" &
 program=$!
 for state in alive dead; do
 	for _ in $(seq 100); do

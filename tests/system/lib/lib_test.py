@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests in Python share: where things are, waiting, skipping, and running again what a busy machine spoiled."""
 import contextlib
+import csv
 import os
 import subprocess
 import sys
@@ -28,6 +29,13 @@ def running(*command, **options):
         for stream in process.stdin, process.stdout, process.stderr:
             if stream:
                 stream.close()
+
+
+def status(environment=None):
+    """Return: what `kymo status` says of each process, by its name: {"driver": {"state": "record", "recorded": "500", ...}}."""
+    told = subprocess.run([KYMO, "status", "--format", "csv"], stdout=subprocess.PIPE, text=True, check=False, env=environment).stdout
+    rows = csv.DictReader(line for line in told.splitlines() if not line.startswith("#"))
+    return {row["name"]: row for row in rows}
 
 
 class Lost(Exception):

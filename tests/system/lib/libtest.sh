@@ -54,6 +54,18 @@ in_status() {
 	"$kymo" status --format csv | grep -q -- "$1"
 }
 
+# listens SOCKET: somebody accepts connections there; for wait_for. The file exists a moment before that.
+listens() {
+	python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$1"
+}
+
+# emitted FILE COUNT: waits until tests/numbers, which writes FILE, has emitted so many events more.
+emitted() {
+	local least=$(($(noted "$1") + $2))
+	beyond() { [ "$(noted "$1")" -ge "$2" ]; }
+	wait_for beyond "$1" "$least"
+}
+
 # same WHAT WANTED SEEN
 same() {
 	[ "$2" = "$3" ] || fail "$1: wanted $2, got $3"

@@ -93,10 +93,8 @@ wait $recorder || fail "the recorder: $(cat "$scratch/record.err")"
 total=$(events "$scratch/live")
 [ "$looks" -gt 2 ] && [ "$total" -gt 5000 ] || fail "$looks looks at $total events"
 # The follower sees the end within its next look; wait for that, not for a time.
-for _ in $(seq 100); do
-	[ "$(wc -l <"$scratch/followed")" -ge "$total" ] && break
-	sleep 0.1
-done
+all_followed() { [ "$(wc -l <"$scratch/followed")" -ge "$total" ]; }
+wait_for all_followed
 kill -INT $follower
 wait $follower || fail "dump --follow ended with $?"
 strip() { sed 's/(+[^)]*)//' | sort; }

@@ -14,11 +14,10 @@ import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
+from lib_test import KYMO, ROBOT, status, until
 
-BUILD = os.environ['KYMO_BUILD']
-KYMO = os.path.join(BUILD, 'bin/kymo')
-ROBOT = os.path.join(BUILD, 'robot/robot')
 DOMAIN = 100 + os.getpid() % 100
+PROCESSES = 3
 NODES = ['/lidar_driver', '/imu_driver', '/base_driver', '/operator', '/perception/obstacle_detector',
          '/perception/costmap', '/control/localization', '/control/planner', '/control/controller']
 CULPRIT = 'Costmap::on_update_timer'
@@ -65,7 +64,17 @@ def snapshot_of(trace):
 
 def start_recorder(out, *options):
     return subprocess.Popen([KYMO, 'record', '--flight', '1s', '--post', '100ms', '-o', out, *options, '--',
-                             *robot('--seconds', '60')], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                             *robot('--seconds', '600')], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def until_busy():
+    """Until each process of the robot has created what it creates and emits events. Their rings have something unread, or
+    are recorded."""
+    def busy():
+        processes = status()
+        return len(processes) == PROCESSES and all(int(p['rings']) and (int(p['recorded'] or 0) > 500 or int(p['unread_bytes']) > 20000)
+                                                   for p in processes.values())
+    until('events of each process', busy)
 
 
 def end_recorder(recorder):
@@ -96,10 +105,11 @@ def by_callback(directory):
 
 
 def by_death(directory):
-    """A process is killed when the start is out of the window."""
+    """A process is killed when the start is out of the window, which is 1 s."""
     recorder = start_recorder(os.path.join(directory, 'deaths'), '--trigger', 'died')
     try:
-        time.sleep(2.5)
+        until_busy()
+        time.sleep(1.2)
         running = snapshot_of(kymo('snapshot', '-o', os.path.join(directory, 'before')).strip())
         victim = [p['pid'] for p in running['processes'] if p['procname'] == 'driver'][0]
         recorder.stdout.readline()
@@ -141,10 +151,11 @@ def wait_dead(pids):
 
 def by_itself(directory):
     """No recorder: the processes keep their last events; stopped ones, too."""
-    program = subprocess.Popen([KYMO, 'run', '--flight', '--', *robot('--seconds', '60')],
+    program = subprocess.Popen([KYMO, 'run', '--flight', '--', *robot('--seconds', '600')],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
-        time.sleep(2.5)
+        until_busy()
+        time.sleep(1.2)
         look(kymo('snapshot', '--last', '1s', '-o', os.path.join(directory, 'running')).strip(), 1.1)
         os.killpg(program.pid, signal.SIGSTOP)
         stopped = kymo('snapshot', '--last', '1s', '-o', os.path.join(directory, 'stopped')).strip()

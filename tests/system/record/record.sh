@@ -83,7 +83,7 @@ has err "$recorder"
 has err "$scratch/i"
 has err "KYMO_DIR"
 [ -e "$scratch/j" ] && fail "the second recorder made a trace"
-sleep 0.3
+emitted "$scratch/n" 1000
 kill -INT "$recorder"
 wait "$recorder" || fail "Ctrl-C gave $?: $(cat "$scratch/record.err")"
 grep -q "events" "$scratch/record.err" || fail "no summary after Ctrl-C"
@@ -118,7 +118,7 @@ same "recorded on a full disk" "$(field "$scratch/r" totals recorded)" "$(grep -
 "$kymo" record -o "$scratch/k" 2>/dev/null &
 recorder=$!
 wait_for in_status "^$program,numbers,record"
-sleep 0.3
+emitted "$scratch/n" 1000
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
 same "ended" False "$(field "$scratch/k" ended)"
@@ -138,7 +138,7 @@ assert second[0] == first[-1] + 1, (first[-1], second[0])
 END
 
 # ---- signals go to the command, its status comes back ----
-"$kymo" record -o "$scratch/m" -- "$numbers" --seconds 60 "$scratch/n" 2>"$scratch/record.err" &
+"$kymo" record -o "$scratch/m" -- "$numbers" --seconds 600 "$scratch/n" 2>"$scratch/record.err" &
 recorder=$!
 wait_for in_status "numbers,record"
 kill -TERM "$recorder"
@@ -148,7 +148,7 @@ same "ended" True "$(field "$scratch/m" ended)"
 
 # ---- Ctrl-C goes to both, once ----
 setsid "$kymo" record -o "$scratch/q" -- sh -c 'trap "n=\$((n + 1))" INT
-	"$1" --seconds 60 "$2"; sleep 0.2; exit $((40 + n))' sh "$numbers" "$scratch/n" 2>"$scratch/record.err" &
+	"$1" --seconds 600 "$2"; sleep 0.2; exit $((40 + n))' sh "$numbers" "$scratch/n" 2>"$scratch/record.err" &
 recorder=$!
 wait_for in_status "numbers,record"
 kill -INT -- "-$recorder"

@@ -11,9 +11,9 @@ program= bystander=
 run 6 "$kymo" recover -o "$work/none"
 [ ! -e "$work/none" ] || fail "a trace without any event is left"
 
-"$kymo" run -- "$KYMO_BUILD/tests/numbers" --threads 1 --rate 2000 --seconds 60 "$work/n" &
+"$kymo" run -- "$KYMO_BUILD/tests/numbers" --threads 1 --rate 2000 --seconds 600 "$work/n" &
 program=$!
-"$kymo" run -- "$KYMO_BUILD/tests/numbers" --rate 10 --seconds 60 "$work/other" &
+"$kymo" run -- "$KYMO_BUILD/tests/numbers" --rate 10 --seconds 600 "$work/other" &
 bystander=$!
 "$kymo" record --quiet -o "$work/first" 2>/dev/null &
 recorder=$!

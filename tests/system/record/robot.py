@@ -11,15 +11,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
+from lib_test import KYMO, ROBOT, status, until
 
-BUILD = os.environ['KYMO_BUILD']
-KYMO = os.path.join(BUILD, 'bin/kymo')
-ROBOT = os.path.join(BUILD, 'robot/robot')
 DOMAIN = 100 + os.getpid() % 100
+PROCESSES = 3
 
 NODES = ['/lidar_driver', '/imu_driver', '/base_driver', '/operator', '/perception/obstacle_detector',
          '/perception/costmap', '/control/localization', '/control/planner', '/control/controller']
@@ -129,14 +127,19 @@ def check_flaw(result):
         fail('the worst wait is %s' % worst)
 
 
+def until_recorded(environment):
+    """Until each process of the robot has been recorded for a while: the slowest has some hundred events a second."""
+    until('events of each process', lambda: sum(int(p['recorded'] or 0) > 500 for p in status(environment).values()) == PROCESSES)
+
+
 def attached_late(directory, environment):
     trace = os.path.join(directory, 'trace')
     program = subprocess.Popen([KYMO, 'run', '--', *robot()], env=environment, stdout=subprocess.DEVNULL)
     try:
-        time.sleep(2)
+        until('the robot', lambda: len(status(environment)) >= PROCESSES)
         recorder = subprocess.Popen([KYMO, 'record', '-o', trace], env=environment,
                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(1.5)
+        until_recorded(environment)
         recorder.send_signal(signal.SIGINT)
         if recorder.wait(timeout=30):
             fail('attached late: record ended with %d' % recorder.returncode)
@@ -147,35 +150,12 @@ def attached_late(directory, environment):
     check_names('attached late', report(trace))
 
 
-def child_named(parent, name):
-    """The pid of a descendant by its thread name; 0 while there is none."""
-    for pid in filter(str.isdigit, os.listdir('/proc')):
-        try:
-            with open('/proc/%s/stat' % pid) as f:
-                comm, rest = re.match(r'\d+ \((.*)\) \S (\d+)', f.read()).groups()
-        except (OSError, AttributeError):
-            continue
-        if comm == name and (int(rest) == parent or child_is(int(rest), parent)):
-            return int(pid)
-    return 0
-
-
-def child_is(pid, parent):
-    try:
-        with open('/proc/%d/stat' % pid) as f:
-            return int(re.match(r'\d+ \(.*\) \S (\d+)', f.read())[1]) == parent
-    except (OSError, TypeError):
-        return False
-
-
 def process_killed(directory, environment):
     trace = os.path.join(directory, 'trace')
-    recorder = subprocess.Popen([KYMO, 'record', '-o', trace, '--', *robot('--seconds', '3')],
+    recorder = subprocess.Popen([KYMO, 'record', '-o', trace, '--', *robot('--seconds', '5')],
                                 env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(1.5)
-    victim = child_named(recorder.pid, 'control')
-    if not victim:
-        fail('process killed: no process named control')
+    until_recorded(environment)
+    victim = int(status(environment)['control']['pid'])
     os.kill(victim, signal.SIGKILL)
     if recorder.wait(timeout=30) != 1:
         fail("process killed: record gave %d, not the robot's 1" % recorder.returncode)

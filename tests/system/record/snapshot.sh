@@ -50,11 +50,11 @@ run 6 "$kymo" snapshot -o "$scratch/none"
 [ -e "$scratch/none" ] && fail "a trace of nothing was made"
 
 # ---- while it runs: twice, and a program that does not keep anything is no part of it ----
-"$kymo" run -- "$numbers" --rate 1000 --seconds 60 "$scratch/other" &
+"$kymo" run -- "$numbers" --rate 1000 --seconds 600 "$scratch/other" &
 bystander=$!
 wait_for in_status "numbers,wait"
 run 6 "$kymo" snapshot
-KYMO_RING_SIZE=128K "$kymo" run --flight -- "$numbers" --threads 2 --rate 10000 --seconds 60 "$scratch/n" &
+KYMO_RING_SIZE=128K "$kymo" run --flight -- "$numbers" --threads 2 --rate 10000 --seconds 600 "$scratch/n" &
 program=$!
 wait_for in_status "numbers,flight"
 # Twice what a ring holds.
@@ -78,7 +78,8 @@ has out "$bystander,numbers,wait,alive"
 
 # ---- produced = recorded + overwritten + left out, to the event, once it stands still ----
 kill -STOP "$program"
-sleep 0.2
+stopped() { [ "$(ps -o stat= -p "$program" | cut -c1)" = T ]; }
+wait_for stopped
 run 0 "$kymo" snapshot -o "$scratch/d"
 run 0 "$kymo" snapshot --last 50ms -o "$scratch/e"
 run 0 "$kymo" info "$scratch/e"
@@ -101,7 +102,7 @@ kill -CONT "$program"
 "$kymo" record -q -p "$program" -o "$scratch/f" 2>/dev/null &
 recorder=$!
 wait_for in_status "^$program,numbers,record"
-sleep 0.2
+emitted "$scratch/n" 1000
 run 1 "$kymo" snapshot -o "$scratch/g"
 has err "$scratch/f"
 [ -e "$scratch/g" ] && fail "a snapshot of what a recorder reads was made"
@@ -112,7 +113,8 @@ python3 -c 'import json, sys; t = json.load(open(sys.argv[1]))["totals"]; sys.ex
 	"$scratch/f/kymo.json" && { whole "$scratch/f" >/dev/null; }
 run 0 "$kymo" status --format csv
 has out "$program,numbers,flight,alive"
-sleep 0.3
+emitted "$scratch/n" 1000
+sleep 0.2	# the window is in the program's own time
 run 0 "$kymo" snapshot --last 100ms -o "$scratch/h"
 whole "$scratch/h" 100000000 >"$scratch/last"
 

@@ -13,13 +13,13 @@ mkdir -m 700 "$KYMO_DIR"
 run 6 "$kymo" stop
 
 # Attached: the trace is complete when stop returns.
-"$kymo" run -- "$numbers" --rate 5000 --seconds 60 "$scratch/n" &
+"$kymo" run -- "$numbers" --rate 5000 --seconds 600 "$scratch/n" &
 program=$!
 "$kymo" record -q -o "$scratch/a" 2>/dev/null &
 recorder=$!
 wait_for in_status "numbers,record"
-wait_for test -S "$KYMO_DIR/control"
-sleep 0.3
+wait_for listens "$KYMO_DIR/control"
+emitted "$scratch/n" 1000
 run 0 "$kymo" stop
 has err "trace: $scratch/a"
 grep -q '"ended": *true' "$scratch/a/kymo.json" || fail "the trace is not complete when stop returns"
@@ -42,10 +42,10 @@ kill "$program"
 wait "$program" 2>/dev/null
 
 # A command gets SIGINT, and its status comes back.
-"$kymo" record -q -o "$scratch/b" -- sh -c 'trap "exit 33" INT; while :; do sleep 0.1; done' 2>/dev/null &
+"$kymo" record -q -o "$scratch/b" -- sh -c 'trap "exit 33" INT; : >"$0"; while :; do sleep 0.1; done' "$scratch/trapped" 2>/dev/null &
 recorder=$!
-wait_for test -S "$KYMO_DIR/control"
-sleep 0.3
+wait_for listens "$KYMO_DIR/control"
+wait_for test -e "$scratch/trapped"
 run 0 "$kymo" stop
 wait "$recorder"
 status=$?
@@ -68,8 +68,7 @@ wait "$recorder"
 "$kymo" record -q -o "$scratch/e" 2>/dev/null &
 recorder=$!
 wait_for in_status recorder_pid
-wait_for test -S "$KYMO_DIR/control"
-sleep 0.2
+wait_for listens "$KYMO_DIR/control"
 kill -STOP "$recorder"
 run 1 "$kymo" stop --timeout 300ms
 has err "does it hang"
