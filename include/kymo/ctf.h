@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads any CTF 1.8 trace. A path may be one trace or a directory tree that holds several (a
- * kymo or LTTng session, per-UID and per-PID buffers, kernel and user space, several hosts);
- * their events come merged in time order.
- *
- * The reader never builds an object per event. A consumer binds the events and fields it wants
- * by name; the layout of each event class is compiled once into offsets and skips; kymo_ctf_next()
- * then loads just the bound fields. What can be forgiven (a torn tail, a gap, a missing index)
- * is forgiven, reported through kymo_ctf_warning_count(), and the rest is given.
+ * A reader of CTF 1.8 traces.
  *
  *     static const struct kymo_ctf_bind wanted[] = {
  *             { "ros2:callback_start", { "callback", "is_intra_process" } },
@@ -25,11 +18,20 @@
  *                             printf("%d: %lx\n", event.vtid, (unsigned long)event.value[0].u);
  *     kymo_ctf_close(reader);
  *
- * Link with -lkymo-ctf (pkg-config kymo-ctf, CMake kymo::ctf). Errors are a struct kymo_err: `text` says
- * what happened, where, and what to do; NULL where nobody wants to know.
+ * The path is a trace, or a directory that contains several traces at any depth: a session of kymo or
+ * LTTng, per-UID and per-PID buffers, kernel and user space, several hosts. The reader returns the
+ * events of all of them in the order of time.
  *
- * Context of all functions: allocate and block; a reader belongs to one thread. Of several readers
- * each may be in a thread of its own.
+ * You bind the events and fields that you want by name. The reader compiles the layout of each event
+ * class once, and kymo_ctf_next() loads only the bound fields; it creates no object per event. The
+ * reader skips what is damaged (a torn tail, a gap, a missing index), keeps a warning for
+ * kymo_ctf_warning(), and returns the rest.
+ *
+ * Link with -lkymo-ctf (pkg-config kymo-ctf, CMake kymo::ctf). Errors are a struct kymo_err: its text says
+ * what failed, where, and what to do. You may pass NULL instead.
+ *
+ * Context of all functions: allocate and block. A reader belongs to one thread; several threads may
+ * have a reader each.
  */
 #ifndef KYMO_CTF_H
 #define KYMO_CTF_H
@@ -51,8 +53,8 @@ struct kymo_ctf_reader;
 #define KYMO_CTF_BIND_FIELDS 8
 
 /*
- * An event by full name ("provider:name"), and the fields of its payload or contexts by name. "syscall_exit_*": all events whose names
- * begin so, and that no row before has.
+ * An event that you want, by its full name ("provider:name"), and the fields of its payload or contexts
+ * by name. "syscall_exit_*" binds all events with that beginning that no earlier row binds.
  */
 struct kymo_ctf_bind {
 	const char *event;
@@ -60,17 +62,18 @@ struct kymo_ctf_bind {
 };
 
 /*
- * Fields are looked for in payload, event, stream event and packet context, in this order; LTTng's
- * leading underscore is left out. Names go down into structures ("pose.x"), options of variants
- * ("value.text": present where this option was chosen) and elements ("points[2].x", "words[0]":
- * present where there are as many; of one array only one element can be bound); of the packet
- * context only the top level.
+ * The value of a bound field.
  *
- * Integers are sign- or zero-extended; enums are their integer, see kymo_ctf_label(); floats are
- * doubles; strings, and arrays and sequences of characters, are NUL-terminated bytes. Other arrays
- * and sequences: bytes points to the elements as recorded, packed and in the trace's byte order.
- * What the class or the event does not have, and structures and variants themselves: present = 0,
- * u = 0.
+ * The reader looks for a field in the payload, the event context, the stream event context and the
+ * packet context, in this order. Write the name without LTTng's leading underscore. A name can select
+ * a member of a structure ("pose.x"), an option of a variant ("value.text", present if this option was
+ * chosen) or an element of an array ("points[2].x", "words[0]", present if the array is that long). You
+ * can bind one element of each array. In the packet context only the top level can be bound.
+ *
+ * Integers are sign- or zero-extended. Enums are integers, see kymo_ctf_label(). Floats are doubles.
+ * Strings, and arrays and sequences of characters, are NUL-terminated bytes. For other arrays and
+ * sequences, `bytes` points to the elements as recorded: packed, in the byte order of the trace. If the
+ * class or the event has no such field, and for structures and variants themselves: present = 0, u = 0.
  */
 struct kymo_ctf_value {
 	union {
@@ -83,27 +86,27 @@ struct kymo_ctf_value {
 	uint8_t present;
 };
 
-/* What one event carries whatever its class. */
+/* An event. The members up to procname have the same meaning for every event class. */
 struct kymo_ctf_event {
 	int64_t ns;		/* since the Unix epoch; clock offset applied */
 	uint64_t clock_ns;	/* the trace clock itself (CLOCK_MONOTONIC for LTTng and kymo), ns */
 	int bound;		/* index into the bind table, or KYMO_CTF_UNBOUND, KYMO_CTF_LOSS */
-	uint32_t trace;		/* index of the trace (host, domain) it is in */
-	uint32_t stream;	/* index of the stream, over all traces */
-	int32_t vpid, vtid;	/* from whatever context has them; 0 when none has */
-	int32_t cpu;		/* from the packet context; -1 when it has none */
-	const char *procname;	/* "" when no context has it; valid until the next kymo_ctf_next() */
-	uint64_t init_ns;	/* `init_timestamp` context on the trace clock, 0 when absent */
+	uint32_t trace;		/* index of its trace (host, domain), for kymo_ctf_trace() */
+	uint32_t stream;	/* index of its stream, counted over all traces */
+	int32_t vpid, vtid;	/* from the first context that has them; 0 if none has */
+	int32_t cpu;		/* from the packet context; -1 if it has none */
+	const char *procname;	/* "" if no context has it; valid until the next kymo_ctf_next() */
+	uint64_t init_ns;	/* `init_timestamp` context on the trace clock; 0 if absent */
 #ifdef __cplusplus
 	const struct kymo_ctf_event_class *event_class;
 #else
 	const struct kymo_ctf_event_class *class;	/* what C++ calls event_class */
 #endif
 	struct kymo_ctf_value value[KYMO_CTF_BIND_FIELDS];
-	/* bound == KYMO_CTF_LOSS: between loss_begin_ns and loss_end_ns (trace clock) `lost` events of
-	 * this stream were discarded by the tracer, or `lost_packets` packets are missing. It is
-	 * told in time order before the packet that reveals it, so that a consumer can distrust
-	 * what it has open; ns is the beginning of that packet. class is NULL. */
+	/* bound == KYMO_CTF_LOSS: the tracer discarded `lost` events of this stream between loss_begin_ns
+	 * and loss_end_ns (trace clock), or `lost_packets` packets are missing. The loss comes in the
+	 * order of time, before the packet that reveals it, so that you can distrust what is open
+	 * at that point. `ns` is the beginning of that packet; `class` is NULL. */
 	uint64_t loss_begin_ns, loss_end_ns;
 	uint64_t lost;
 	uint64_t lost_packets;
@@ -111,7 +114,7 @@ struct kymo_ctf_event {
 #define KYMO_CTF_UNBOUND (-1)
 #define KYMO_CTF_LOSS (-2)
 
-/* Event classes as the metadata declares them, for `list`. */
+/* An event class, as the metadata declares it. */
 struct kymo_ctf_event_class {
 	const char *name;
 	uint64_t id;
@@ -119,7 +122,7 @@ struct kymo_ctf_event_class {
 	uint32_t trace;
 	uint64_t stream_class;
 	int32_t loglevel;	/* -1: none */
-	const char *uri;	/* model.emf.uri, what kind of event it is; NULL: none */
+	const char *uri;	/* model.emf.uri, the kind of event; NULL: none */
 	uint32_t field_count;
 	const struct kymo_ctf_field *field;	/* payload only */
 };
@@ -128,28 +131,29 @@ struct kymo_ctf_field {
 	const char *type;	/* for people: "u64 (hex)", "string", "u8[16]" */
 };
 
-/* What is known about a trace and a stream without decoding events, for `info`. */
+/* What the reader knows of a trace without decoding events. */
 struct kymo_ctf_trace_info {
 	const char *path;	/* directory of its metadata */
-	const char *hostname;	/* "" when the environment does not say; NAME#2 of a second one with another clock */
-	const char *clock_id;	/* the clock's uuid (of a boot); equal ones are the same clock; "": not told */
+	const char *hostname;	/* "" if unknown; NAME#2 for a second host of that name with another clock */
+	const char *clock_id;	/* uuid of the clock (of a boot); equal ids are the same clock; "": unknown */
 	const char *domain;	/* "ust", "kernel", "" */
 	const char *tracer;	/* tracer_name of the environment */
 	int64_t clock_offset_ns;	/* epoch minus trace clock */
-	uint32_t chunk;		/* of a recording in chunks, from 1; 0: it is in none */
-	const struct kymo_ctf_shift *shift;	/* as kymo_ctf_align() was told; NULL: nothing */
+	uint32_t chunk;		/* number of its chunk, from 1; 0: the recording has no chunks */
+	const struct kymo_ctf_shift *shift;	/* given to kymo_ctf_align(); NULL: none */
 	unsigned shifts;
-	const char *kernel_release;	/* of the environment; "" when it does not say */
+	const char *kernel_release;	/* from the environment; "" if unknown */
 };
 
-/* At a point in time, by what another clock than the trace's own makes it later. */
+/* At a point in time, the difference between another clock and the trace's own clock. */
 struct kymo_ctf_shift {
-	int64_t ns;		/* since the Unix epoch, as the trace itself says */
-	int64_t by_ns;
-	int64_t error_ns;	/* by which that may be wrong, either way; KYMO_CTF_ERROR_UNKNOWN */
+	int64_t ns;		/* the point in time, since the Unix epoch, by the trace's own clock */
+	int64_t by_ns;		/* the other clock is later by this */
+	int64_t error_ns;	/* by_ns may be wrong by this, either way; KYMO_CTF_ERROR_UNKNOWN */
 };
 #define KYMO_CTF_ERROR_UNKNOWN INT64_MAX
 
+/* What the reader knows of a stream without decoding events. */
 struct kymo_ctf_stream_info {
 	uint32_t trace;
 	const char *path;	/* of the data file */
@@ -161,23 +165,30 @@ struct kymo_ctf_stream_info {
 /**
  * kymo_ctf_open() - find and open every trace below @path
  *
- * Return: 0; -1 with @err filled (KYMO_EXIT_INPUT): nothing there is a trace, metadata does not
- * parse (file:line:column), path unreadable.
+ * Return: 0; -1 with @err (KYMO_EXIT_INPUT): @path contains no trace or is unreadable, or metadata does
+ * not parse (the text has file:line:column).
  */
 int kymo_ctf_open(const char *path, struct kymo_ctf_reader **reader, struct kymo_err *err);
 
-/** kymo_ctf_open_all() - the same for @paths paths, at least one, together; kymo_ctf_refresh() is not for these. */
+/**
+ * kymo_ctf_open_all() - open the traces below @paths paths, at least one, as one
+ *
+ * kymo_ctf_refresh() does not work with such a reader. Return: as kymo_ctf_open().
+ */
 int kymo_ctf_open_all(const char *const *path, unsigned paths, struct kymo_ctf_reader **reader, struct kymo_err *err);
+
+/** kymo_ctf_close() - free a reader and all that it gave away; NULL is allowed. */
 void kymo_ctf_close(struct kymo_ctf_reader *reader);
 
 /**
  * kymo_ctf_align() - shift the times of one trace, so that they compare with those of another host
- * @point: in order of time, with by_ns that grow or shrink by less than half as fast as time passes;
- *         between two of them linear, outside as between the nearest two. 0 points: as recorded
+ * @point: shifts in the order of time; by_ns changes less than half as fast as time passes. Between two
+ *         points the shift is linear, outside of them it continues that of the nearest two.
+ * @points: how many; 0: times as recorded
  *
- * ctf_event.ns and the trace's clock_offset_ns are shifted. The offset is that of the first point:
- * where the shift changes, what is computed from the trace clock is off by the change since. Rewinds.
- * Not for traces that grow.
+ * The call shifts kymo_ctf_event.ns, and the trace's clock_offset_ns by the first point. Times that you
+ * compute from the trace clock and that offset are wrong by the change of the shift since the first
+ * point. Rewinds. Does not work for a trace that grows.
  *
  * Return: 0; -1 with @err: out of memory.
  */
@@ -185,100 +196,107 @@ int kymo_ctf_align(struct kymo_ctf_reader *reader, unsigned trace, const struct 
 	      struct kymo_err *err);
 
 /**
- * kymo_ctf_bind() - choose events and fields; NULL table: none. Rewinds to the beginning.
+ * kymo_ctf_bind() - choose events and fields; @table NULL: none. Rewinds to the beginning.
  *
- * Return: 0; -1 with @err: out of memory, two elements of one array; then bind something else.
+ * Return: 0; -1 with @err: out of memory, or @table binds two elements of one array.
  */
 int kymo_ctf_bind(struct kymo_ctf_reader *reader, const struct kymo_ctf_bind *table, unsigned count,
 	     struct kymo_err *err);
 
-/** kymo_ctf_only_bound() - whether kymo_ctf_next() passes over events that are not bound. Off at first. A
- * change rewinds. */
+/** kymo_ctf_only_bound() - let kymo_ctf_next() skip events that are not bound. Off at first. A change rewinds. */
 void kymo_ctf_only_bound(struct kymo_ctf_reader *reader, bool only);
 
 /**
- * kymo_ctf_threads() - how many threads read, the caller's included; 0: as many as this trace is worth
+ * kymo_ctf_threads() - read with this many threads, the caller's included; 0: the reader chooses
  *
- * Off (1) at first. The others find events ahead of the caller, at most some MiB; events, their
- * order and the callers' duties stay the same. Rewinds.
+ * 1 at first. The other threads find events ahead of the caller, at most some MiB. The events and their
+ * order stay the same, and you still call all functions from one thread. Rewinds.
  */
 void kymo_ctf_threads(struct kymo_ctf_reader *reader, unsigned threads);
 
-/** kymo_ctf_window() - give only events in [begin_ns, end_ns] (epoch). Rewinds. */
+/** kymo_ctf_window() - return only events in [begin_ns, end_ns], since the Unix epoch. Rewinds. */
 int kymo_ctf_window(struct kymo_ctf_reader *reader, int64_t begin_ns, int64_t end_ns, struct kymo_err *err);
 
 /**
- * kymo_ctf_until() - for now, give no event later than @end_ns (epoch); does not rewind
+ * kymo_ctf_until() - for now, return no event later than @end_ns (since the epoch); does not rewind
  *
- * For growing traces: what streams show late still comes in order when younger events were held back.
- * Takes the place of the window's end. Raise it only.
+ * For growing traces: a stream that shows its events late still comes in order if you hold back younger
+ * events. Replaces the end of the window. The value may only grow.
  */
 void kymo_ctf_until(struct kymo_ctf_reader *reader, int64_t end_ns);
 
 /**
- * kymo_ctf_map_time() - have events give their time on another scale, as that of a simulation
- * @map: of a time since the epoch, as in ctf_event.ns, makes what shall stand there; must not go back where
- *       times do not. NULL: none, as at first
+ * kymo_ctf_map_time() - convert the times of events to another scale, for example a simulation's time
+ * @map: converts a time since the epoch to the value of kymo_ctf_event.ns; must be monotonic. NULL: none, as
+ *       at first
  *
- * Of events and losses that come from now on. Order, windows and clock_ns stay those of the trace.
+ * Affects events and losses that come from now on. Order, windows and clock_ns stay those of the trace.
  */
 void kymo_ctf_map_time(struct kymo_ctf_reader *reader, int64_t (*map)(const void *context, int64_t ns), const void *context);
 
-/** kymo_ctf_time_of() - the time since the epoch at which the clock of @trace showed @clock_ns; aligned, not mapped. */
+/**
+ * kymo_ctf_time_of() - convert the clock of @trace to ns since the epoch
+ *
+ * kymo_ctf_align() counts, kymo_ctf_map_time() does not.
+ */
 int64_t kymo_ctf_time_of(const struct kymo_ctf_reader *reader, unsigned trace, uint64_t clock_ns);
 
-/** kymo_ctf_mapped() - @ns, since the epoch, on that scale. */
+/** kymo_ctf_mapped() - convert @ns, since the epoch, as kymo_ctf_map_time() was told. */
 int64_t kymo_ctf_mapped(const struct kymo_ctf_reader *reader, int64_t ns);
 
-/** kymo_ctf_rewind() - start again at the beginning; tables and windows stay. */
+/** kymo_ctf_rewind() - go back to the beginning; bindings and windows stay. Return: 0; -1 with @err. */
 int kymo_ctf_rewind(struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /** kymo_ctf_next() - the next event or loss in time order. Return: 1; 0 at the end; -1 with @err. */
 int kymo_ctf_next(struct kymo_ctf_reader *reader, struct kymo_ctf_event *event, struct kymo_err *err);
 
 /**
- * kymo_ctf_growing() - whether the trace is still being written. Off at first. A change rewinds.
+ * kymo_ctf_growing() - say that the trace is still being written. Off at first. A change rewinds.
  *
- * Then a packet is given when all of it is in the file, and the end is only the end for now: see
- * kymo_ctf_refresh(). Threads are not used.
+ * The reader then reads a packet only when all of it is in the file, and an end is only the end for now:
+ * see kymo_ctf_refresh(). The reader uses no threads.
  */
 void kymo_ctf_growing(struct kymo_ctf_reader *reader, bool growing);
 
 /**
- * kymo_ctf_refresh() - look again at a growing trace: for packets, streams, event classes and traces
+ * kymo_ctf_refresh() - look for new packets, streams, event classes and traces of a growing trace
  *
- * Afterwards kymo_ctf_next() goes on where it was. Of one stream nothing is left out or given twice,
- * and its order holds. Streams are merged by time as far as they are known: what a stream shows
- * later than others comes later, with an earlier time; give streams as long to write a packet as
- * the recorder takes (its flush period) where order matters. Pointers that were given (classes,
- * traces, streams) stay valid; counts may grow. Of the events of a new class those are bound that
- * the table of kymo_ctf_bind() names.
+ * Afterwards kymo_ctf_next() continues. The reader skips and repeats nothing of a stream, and keeps its
+ * order. It merges streams by time as far as it knows them: if a stream shows its events later than
+ * others, they come later, with an earlier time. If order matters, hold events back with
+ * kymo_ctf_until() for as long as the recorder takes to write a packet (its flush period). Pointers to
+ * classes, traces and streams stay valid; their numbers may grow. Events of new classes are bound if the
+ * table of kymo_ctf_bind() names them.
  *
- * Return: 1: there is something new; 0: nothing; -1 with @err: as kymo_ctf_open(), the reader stays as
- * it was.
+ * Return: 1: there is something new; 0: there is nothing new; -1 with @err, as kymo_ctf_open(): the
+ * reader stays as it was.
  */
 int kymo_ctf_refresh(struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /**
- * kymo_ctf_label() - the label of value[@value] of @event, which is of an enum
+ * kymo_ctf_label() - the label of an enum: of value[@value] of @event
  *
- * Return: the first one whose range has it, valid as long as event->class; NULL: there is none.
+ * Return: the first label whose range contains the value, valid as long as event->class; NULL: none.
  */
 const char *kymo_ctf_label(const struct kymo_ctf_event *event, unsigned value);
 
-/** kymo_ctf_print_event() - the event last returned, as babeltrace2's text output prints it. */
+/** kymo_ctf_print_event() - print the event that kymo_ctf_next() returned last, as babeltrace2 prints text. */
 void kymo_ctf_print_event(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event, FILE *out);
 
-/** kymo_ctf_print_event_json() - the event last returned, as one JSON object on one line. */
+/** kymo_ctf_print_event_json() - print the event returned last as one JSON object on one line. */
 void kymo_ctf_print_event_json(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event, FILE *out);
 
 /**
- * kymo_ctf_epoch() - when the clock of a stream class of a trace has the value @clock
+ * kymo_ctf_epoch() - convert a value of the clock of a stream class of a trace
  *
- * Return: ns since the Unix epoch, as in ctf_event; INT64_MIN: there is no such class.
+ * Return: ns since the Unix epoch, as in kymo_ctf_event; INT64_MIN: no such class.
  */
 int64_t kymo_ctf_epoch(const struct kymo_ctf_reader *reader, unsigned trace, uint64_t stream_class, uint64_t clock);
 
+/*
+ * What the trace contains. An index counts from 0, over all traces; the functions return NULL for one that is too large.
+ * Pointers stay valid until kymo_ctf_close().
+ */
 unsigned kymo_ctf_class_count(const struct kymo_ctf_reader *reader);
 const struct kymo_ctf_event_class *kymo_ctf_class(const struct kymo_ctf_reader *reader, unsigned index);
 unsigned kymo_ctf_trace_count(const struct kymo_ctf_reader *reader);
@@ -286,7 +304,7 @@ const struct kymo_ctf_trace_info *kymo_ctf_trace(const struct kymo_ctf_reader *r
 unsigned kymo_ctf_stream_count(const struct kymo_ctf_reader *reader);
 const struct kymo_ctf_stream_info *kymo_ctf_stream(const struct kymo_ctf_reader *reader, unsigned index);
 
-/** kymo_ctf_warning_count() - what was forgiven so far; each text names file and place. */
+/** kymo_ctf_warning_count() - how many warnings there are so far; each text names the file and the place. */
 unsigned kymo_ctf_warning_count(const struct kymo_ctf_reader *reader);
 const char *kymo_ctf_warning(const struct kymo_ctf_reader *reader, unsigned index);
 

@@ -9,29 +9,30 @@
  *     ...
  *     kymo_session_stop(session, NULL);
  *
- * The trace is what `kymo record` makes: CTF 1.8, readable by kymo, babeltrace2, Trace Compass. It
- * holds the events of kymo.h, and of ROS 2 where libkymo-ros2.so is preloaded, of all threads from
- * then on; and all facts (names of nodes, topics, callbacks) since the start of the program.
+ * The trace is like one of `kymo record`: CTF 1.8, which kymo, babeltrace2 and Trace Compass read. It
+ * contains the events of all threads from then on: those of kymo.h, and those of ROS 2 if
+ * libkymo-ros2.so is preloaded. It also contains all facts (names of nodes, topics, callbacks) since the
+ * program started.
  *
- * All work is done by one thread that the session starts (with compression, two): SCHED_OTHER, all
- * signals blocked. Threads that emit events notice nothing of it; the functions below are not for
+ * The session starts one thread, which does all the work (two threads with compression): SCHED_OTHER, all
+ * signals blocked. Threads that emit events do not notice the session. Do not call the functions below in
  * real-time threads.
  *
- * Several sinks, each a trace directory, may be added and removed at any time. Each is complete from
- * its first byte: it has all facts, and the events from its adding to its removal, to the event:
+ * You can add and remove sinks at any time. A sink is a trace directory. Each is complete from its first
+ * byte: it has all facts, and exactly the events between its addition and its removal:
  * produced = recorded + dropped + filtered + unwritten.
  *
- * A process has one session at a time. `kymo record` leaves a process alone that records itself,
- * and records all others; and a process that is recorded by others cannot record itself.
+ * A process has one session at a time. `kymo record` records all other processes and leaves alone a
+ * process that records itself. A process that another recorder records can't record itself.
  *
- * fork(): the child has no session and its functions say so; the parent's goes on. exec() and an
- * end of the process without kymo_session_stop() end the session as a crash does: what was not yet
- * written stays in shared memory, for `kymo recover` or the next `kymo record`.
+ * fork(): the child has no session, and its functions return an error; the parent's session continues.
+ * exec(), and an end of the process without kymo_session_stop(), end the session as a crash does: what
+ * the session had not written stays in shared memory, for `kymo recover` or the next `kymo record`.
  *
- * Link with libkymo-session (pkg-config kymo-session; CMake kymo::session), beside libkymo.
+ * Link with libkymo-session (pkg-config kymo-session; CMake kymo::session) and libkymo.
  *
- * Context of all functions, if nothing else is said: any thread but the session's own and but in
- * signal handlers; they lock, allocate and wait for the session's thread.
+ * Context of all functions, unless stated otherwise: any thread but the session's own; not in signal
+ * handlers. They lock, allocate and wait for the session's thread.
  */
 #ifndef KYMO_SESSION_H
 #define KYMO_SESSION_H
@@ -49,45 +50,46 @@ extern "C" {
 struct kymo_session;
 
 enum kymo_session_message {
-	KYMO_SESSION_NOTE,		/* something to know: a corrupt ring, a full disk, a disk that works again */
+	KYMO_SESSION_NOTE,		/* for example: a corrupt ring, a full disk, a disk that works again */
 };
 
-/* Zeroed but for size means the defaults; NULL in its place, too. */
+/* Set size, and zero the rest for the defaults. NULL instead of the options means the defaults, too. */
 struct kymo_session_options {
 	size_t size;			/* sizeof(struct kymo_session_options) */
 	const char *runtime_dir;	/* NULL: $KYMO_DIR, else /dev/shm/kymo-<uid> */
-	int all;			/* 1: all processes of the runtime directory, as `kymo record` does */
-	int nice;			/* of the thread: 0 to 19 */
-	unsigned poll_ms;		/* it looks this often, 1 to 1000; 0: every 1 to 4 ms as needed */
+	int all;			/* 1: record all processes of the runtime directory, as `kymo record` does */
+	int nice;			/* nice value of the session's thread: 0 to 19 */
+	unsigned poll_ms;		/* the thread empties the rings this often, 1 to 1000; 0: every 1 to 4 ms */
 	const char *thread_name;	/* at most 15 bytes; NULL: kymo-session */
-	const int *cpus;		/* [cpu_count] where it may run; NULL: where the caller may */
+	const int *cpus;		/* [cpu_count] CPUs for the thread; NULL: those of the caller */
 	unsigned cpu_count;
 	/*
-	 * Called on the session's thread with a complete sentence about what happened meanwhile. Must
-	 * not call functions of this header for its session, but kymo_session_error(). NULL: not wanted.
+	 * Called on the session's thread with a text about something that happened. It must not call
+	 * functions of this header for its session, except kymo_session_error(). NULL: no messages.
 	 */
 	void (*message)(void *context, enum kymo_session_message kind, const char *text);
 	void *context;
 	/*
-	 * What is recorded: rules, one a line or with semicolons between them, as in a --filter-file of `kymo
-	 * record`: "topic !/rosout; event callback_*". NULL: everything. $KYMO_FILTER of a program counts, too.
+	 * "topic !/rosout; event callback_*": what is recorded. One rule a line, or semicolons between
+	 * them, as in a --filter-file of `kymo record`. NULL: everything. $KYMO_FILTER also applies.
 	 */
 	const char *rules;
-	/* How each trace is kept, those of kymo_session_add_sink() too; 0: as one trace that grows. */
-	uint64_t rotate_size;		/* begin a new chunk when the present one has so many bytes; 64 KiB at least */
-	uint64_t rotate_ns;		/* begin a new one when it is so old; 100 ms at least */
-	uint64_t max_size;		/* remove the oldest complete chunks to stay below so many bytes; 512 KiB at
-					   least, and twice rotate_size; alone it makes chunks of an eighth */
-	int compress;			/* 1: what is complete, by a further thread of nice 10 or more */
+	/* How traces are stored, also those of kymo_session_add_sink(). All 0: one trace that grows. */
+	uint64_t rotate_size;		/* bytes after which a new chunk begins; at least 64 KiB */
+	uint64_t rotate_ns;		/* age after which a new chunk begins; at least 100 ms */
+	uint64_t max_size;		/* bytes of a trace: the oldest complete chunks are removed to stay below.
+					   At least 512 KiB and twice rotate_size. Without rotate_size and
+					   rotate_ns, a chunk has an eighth of it */
+	int compress;			/* 1: another thread, of nice 10 or more, compresses what is complete */
 };
 
 struct kymo_session_stats {
 	uint64_t recorded;		/* runtime events */
-	uint64_t dropped;		/* runtime events that found no room in the program's rings */
-	uint64_t unwritten;		/* events that the disk did not take */
-	uint64_t filtered;		/* runtime events that were emitted although the rules do not want them */
+	uint64_t dropped;		/* runtime events for which the program's rings had no room */
+	uint64_t unwritten;		/* events that could not be written to the disk */
+	uint64_t filtered;		/* runtime events that the rules exclude, and that were emitted all the same */
 	uint64_t init_events, init_dropped;
-	uint64_t bytes;			/* of stream files */
+	uint64_t bytes;			/* in stream files */
 	uint64_t duration_ns;
 	unsigned processes, threads;
 };
@@ -96,61 +98,62 @@ struct kymo_session_stats {
  * kymo_session_start() - record this process from now on
  * @path: trace directory; must not exist, or be empty. Its parent must exist.
  * @options: may be NULL
- * @session: set when it returns 0, else NULL
+ * @session: the session if the function returns 0, else NULL
  *
- * Events that are emitted after its return are recorded, if the process is registered: libkymo does
- * that when it is loaded into a program with events in it. A program that loads its events later is
- * recorded some ms after the first of them; a forked child calls kymo_thread_ready() of kymo.h
- * first. When no event is recorded at all, the directory is removed again at the end.
- * Return: 0; -1, and kymo_session_error() says why and what to do: the path cannot be used, the
- * process is recorded by others or has a session already, a rule or a limit makes no sense, there is no
- * memory or thread.
+ * The session records all events after this call if the process is registered. libkymo registers a
+ * process when it is loaded into a program with events in it. If a program loads its events later, the
+ * recording begins some ms after the first of them. A forked child calls kymo_thread_ready() of kymo.h
+ * first. If the session records no event at all, it removes the directory at the end.
+ *
+ * Return: 0; -1, and kymo_session_error() says why and what to do: the path can't be used, another
+ * recorder or session records the process, a rule or a limit is invalid, or there is no memory or thread.
  */
 int kymo_session_start(const char *path, const struct kymo_session_options *options,
 		       struct kymo_session **session);
 
 /**
- * kymo_session_stop() - take the rest, complete all sinks, end the thread, free @session
+ * kymo_session_stop() - record what is left, complete all sinks, end the thread, free @session
+ * @session: may be NULL
  * @stats: of the whole session; may be NULL
  *
- * NULL as @session is fine.
- * Return: 0; -1 when something could not be written (kymo_session_error()); it is freed then, too,
- * except in a forked child.
+ * Return: 0; -1 if something could not be written (kymo_session_error()). @session is freed in both
+ * cases, except in a forked child.
  */
 int kymo_session_stop(struct kymo_session *session, struct kymo_session_stats *stats);
 
-/** kymo_session_add_sink() - write into a further trace directory, from now on. Return: 0; -1: as start. */
+/** kymo_session_add_sink() - write to another trace directory, too, from now on. Return: 0; -1, as start. */
 int kymo_session_add_sink(struct kymo_session *session, const char *path);
 
 /**
- * kymo_session_remove_sink() - complete the trace at @path and go on with the others
- * @path: as it was given to start or add_sink
+ * kymo_session_remove_sink() - complete the trace at @path; the other sinks continue
+ * @path: as given to start or add_sink
  * @stats: of the trace; may be NULL
  *
- * Return: 0; -1: there is none at @path, it is the only one, or (and it is gone then) something of
- * it could not be written.
+ * Return: 0; -1: there is no sink at @path, or it is the only one, or something could not be written (the
+ * sink is removed then, too).
  */
 int kymo_session_remove_sink(struct kymo_session *session, const char *path,
 			     struct kymo_session_stats *stats);
 
 /**
- * kymo_session_set_rules() - from now on other rules say what is recorded
+ * kymo_session_set_rules() - replace the rules
  * @rules: as in the options; NULL: everything
  *
- * What was emitted before is judged by the old ones.
- * Return: 0; -1: a rule makes no sense, and nothing is changed.
+ * The old rules still apply to events emitted before the call.
+ * Return: 0; -1: a rule is invalid; nothing changed.
  */
 int kymo_session_set_rules(struct kymo_session *session, const char *rules);
 
 /**
- * kymo_session_statistics() - counts so far
- * @path: of the sink at @path; NULL: of the session
+ * kymo_session_statistics() - the counts so far
+ * @path: of this sink; NULL: of the whole session
+ *
  * Return: 0; -1: there is no sink at @path.
  */
 int kymo_session_statistics(struct kymo_session *session, const char *path,
 			    struct kymo_session_stats *stats);
 
-/** kymo_session_error() - why the last function here failed on the calling thread; "" when none did. */
+/** kymo_session_error() - why the last function of this header failed in this thread; "" if none failed. */
 const char *kymo_session_error(void);
 
 #pragma GCC visibility pop
@@ -160,7 +163,7 @@ const char *kymo_session_error(void);
 
 namespace kymo {
 
-/* A session as long as the object lives. Errors are a state, not an exception: if (!session) ... */
+/* A session that ends with the object. An error is a state, not an exception: if (!session) ... */
 class session {
 public:
 	explicit session(const std::string &path, const kymo_session_options *options = nullptr)
@@ -173,7 +176,7 @@ public:
 	session &operator=(const session &) = delete;
 
 	explicit operator bool() const noexcept { return handle_ != nullptr; }
-	/* Why the last call failed; empty when none did. */
+	/* Why the last call failed; empty if none failed. */
 	const std::string &error() const noexcept { return error_; }
 
 	bool stop(kymo_session_stats *stats = nullptr)
