@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kymo for C programs: spans, instants, counters and tracepoints from any thread, also a hard
- * real-time one. C++ programs include kymo.hpp.
+ * Spans, instants, counters and tracepoints for C programs, in any thread, hard real-time threads
+ * included. C++ programs include kymo.hpp.
  *
  *     #include <kymo/kymo.h>
  *
@@ -13,35 +13,36 @@
  *             KYMO_COUNTER("control", "queue", depth);
  *     }
  *
- * Link with -lkymo (pkg-config kymo). Nothing is recorded until somebody records:
- * `kymo record` from outside, at any time.
+ * Link with -lkymo (pkg-config kymo). Start `kymo record` at any time; without a recorder the events
+ * are skipped.
  *
- * The macros, and the events of the trace that they make:
- *     KYMO_SPAN(category, name, fields...)            category:name_begin with the fields; category:name_end at the end of the scope
- *     KYMO_BEGIN(category, name, fields...)           the same by hand, on one thread
+ * The macros, and the events that they write to the trace:
+ *     KYMO_SPAN(category, name, fields...)            category:name_begin with the fields; category:name_end when the scope ends
+ *     KYMO_BEGIN(category, name, fields...)           the same by hand; end it in the same thread
  *     KYMO_END(category, name, fields...)
  *     KYMO_INSTANT(category, name, fields...)         category:name
  *     KYMO_COUNTER(category, name, value, fields...)  category:name with value, an integer or a double
- *     KYMO_TRACEPOINT(provider, name, fields...)      provider:name; an event of your own, as with any CTF tracer
+ *     KYMO_TRACEPOINT(provider, name, fields...)      provider:name, an event of your own
  *
- * Category and name are string literals. Each such place is a static description in a section of
- * its own, registered when the program or library is loaded; at run time it costs nothing.
+ * Category and name are string literals. The compiler puts a static description of each such place into
+ * the section kymo_sites, and libkymo registers it when the program or library is loaded. This costs
+ * nothing at run time.
  *
- * Fields: up to KYMO_EVENT_FIELDS_MAX pairs ("name", value). The type follows from the value: integers of any
- * width, bool, float and double, pointers, and strings (char *, cut after KYMO_TEXT_MAX bytes).
- * Values are not evaluated while the event is not recorded.
+ * Fields are up to KYMO_EVENT_FIELDS_MAX pairs ("name", value). The type follows from the value: integers of
+ * any width, bool, float, double, pointers, and strings (char *, cut after KYMO_TEXT_MAX bytes). Values
+ * are evaluated only if the event is recorded.
  *
- * Fields with a meaning of their own:
- *     ("flow", id)       arrows between all events of the same u64 id, across threads and processes
+ * These fields have a special meaning:
+ *     ("flow", id)       an arrow connects all events of the same u64 id, across threads and processes
  *     ("track", id)      the event belongs to the custom track of kymo_track(), not to the thread
- *     ("at_ns", ns)      the event's own time, CLOCK_MONOTONIC, where it is not now
+ *     ("at_ns", ns)      the time of the event, CLOCK_MONOTONIC, instead of now
  *
- * Context of all macros: wait-free, async-signal-safe, no allocation, no lock, no system call, once
- * the thread has emitted its first event (or called kymo_thread_ready()). A full ring drops the
- * event and counts it. A span whose begin was dropped or not wanted has no end either.
+ * Context of all macros: wait-free, async-signal-safe, no allocation, no lock, no system call, after the
+ * first event of the thread (or after kymo_thread_ready()). A full ring drops the event and counts it.
+ * If the begin of a span was dropped or disabled, the span has no end either.
  *
- * -DKYMO_COMPILE_OUT: the macros are empty, the functions do nothing (kymo_now() tells the time),
- * nothing of kymo is left and no library is needed.
+ * -DKYMO_COMPILE_OUT: the macros are empty, the functions do nothing (kymo_now() still returns the
+ * time), and the program does not need libkymo.
  */
 #ifndef KYMO_KYMO_H
 #define KYMO_KYMO_H
@@ -62,10 +63,10 @@ extern "C" {
 #define KYMO_EVENT_FIELDS_MAX	8
 #define KYMO_TEXT_MAX	255		/* bytes of a string field, without its NUL */
 
-/* What one place in the code says; static, filled at compile time. */
+/* One place in the code that emits an event; static, filled at compile time. */
 struct kymo_site {
 	uint16_t id;			/* event id; assigned once */
-	uint16_t own_id;		/* id while its category is switched off */
+	uint16_t own_id;		/* the assigned id, while its category is switched off */
 	uint8_t shape;			/* enum kymo_shape of the region layout */
 	uint8_t field_count;
 	uint32_t line;
@@ -78,55 +79,56 @@ struct kymo_site_field {
 	const char *name;
 };
 
-#define KYMO_SITE_NEW	4095		/* not registered yet: its first event does it */
+#define KYMO_SITE_NEW	4095		/* id of a site that its first event will register */
 
 /* ---- functions ---- */
 
 /**
- * kymo_thread_ready() - do now what the calling thread's first event would have to do
+ * kymo_thread_ready() - prepare the calling thread, so that its first event is as cheap as the others
  *
- * Registers the thread and takes a prefaulted ring, so that none of its events allocates.
- * Context: allocates, system calls. Return: false: this process cannot be traced.
+ * Registers the thread and gives it a prefaulted ring. Without this call the first event does both.
+ * Context: allocates, makes system calls. Return: false: this process can't be traced.
  */
 bool kymo_thread_ready(void);
 
 /**
  * kymo_thread_name() - name the calling thread, for Linux and for the trace
  * @name: the first 15 bytes count
- * Context: system call; an init event.
+ * Context: makes a system call; emits an init event.
  */
 void kymo_thread_name(const char *name);
 
 /**
- * kymo_track() - a custom track, to be named in ("track", id)
- * @name: copied; shown by viewers. @parent: another track, or 0: the process
- * Context: an init event; not for a real-time path.
- * Return: its id, unique on this host as long as it runs; 0 when the process cannot be traced.
+ * kymo_track() - create a custom track, whose id you pass as ("track", id)
+ * @name: what viewers show; copied
+ * @parent: another track; 0: the process
+ * Context: emits an init event; not for a real-time path.
+ * Return: the id, unique on this host until it reboots; 0 if the process can't be traced.
  */
 uint64_t kymo_track(const char *name, uint64_t parent);
 
 /**
- * kymo_realtime() - what this program wants to be real-time, so that `kymo report` looks whether it is
- * @name: copied, cut after KYMO_TEXT_MAX bytes. A span of this process as "category:name"; a node ("/imu_driver") or a callback as
- *        `kymo report` writes it. May have * and ?; with a ! in front it is left out of what others name
+ * kymo_realtime() - declare a part of this program real-time, so that `kymo report` checks it
+ * @name: a span of this process as "category:name", a node ("/imu_driver"), or a callback as `kymo report`
+ *        prints it. * and ? are wildcards; a leading ! excludes a name. Copied, cut after KYMO_TEXT_MAX bytes
  *
- * May be called at any time, before the span exists, too; once is enough, also while nobody records. A child of fork() tells it anew.
- * Context: an init event; not for a real-time path.
+ * Call it once, at any time: before the span exists, and also without a recorder. A child of fork() calls
+ * it again. Context: emits an init event; not for a real-time path.
  */
 void kymo_realtime(const char *name);
 
 /**
- * kymo_now() - the time that events get: CLOCK_MONOTONIC in ns
+ * kymo_now() - the present time as events record it: CLOCK_MONOTONIC in ns
  * Context: wait-free, like an event.
  */
 uint64_t kymo_now(void);
 
 /**
- * kymo_set_enabled() - switch all events of this process off or on, those of ROS 2, too
+ * kymo_set_enabled() - switch all events of this process off or on, those of ROS 2 included
  *
- * Spans that are open then still end. Switched off, an event costs what it costs when nobody
- * records. One-time facts (nodes, tracks, declarations) are kept all the same. Independent of
- * the categories' switches and of whether somebody records; after fork() a child has its parent's.
+ * Open spans still end. An event that is off costs as much as without a recorder. One-time facts (nodes,
+ * tracks, declarations) are kept in any case. This switch is independent of kymo_set_category() and of
+ * the recorder. After fork() a child has the switch of its parent.
  *
  * Context: wait-free, async-signal-safe.
  */
@@ -135,27 +137,27 @@ void kymo_set_enabled(bool on);
 /**
  * kymo_set_category() - switch a category off or on in this process; NULL: all of them
  *
- * Holds for libraries that are loaded later, and for the names of kymo_begin_named() and the like.
- * Spans that are open then still end. Switched off, an event costs what it costs when nobody
- * records.
+ * Applies to libraries that are loaded later, and to kymo_begin_named() and the like. Open spans still
+ * end. An event that is off costs as much as without a recorder.
  *
- * Context: takes a lock; any thread but not a signal handler.
- * Return: false, and nothing is changed: 64 categories have been switched one by one already.
+ * Context: takes a lock; any thread, but not a signal handler.
+ * Return: false: 64 categories have a switch of their own already; nothing changed.
  */
 bool kymo_set_category(const char *category, bool on);
 
 /**
- * kymo_snapshot() - ask whoever watches this process for a snapshot of the latest events
+ * kymo_snapshot() - ask a recorder in flight mode for a snapshot of the latest events
  *
- * It only raises a number in shared memory: a recorder in flight mode (kymo record --flight) looks
- * at it some milliseconds later and writes the snapshot. Without one nothing happens.
+ * The call increments a number in shared memory. `kymo record --flight` reads the number some
+ * milliseconds later and writes the snapshot. Without such a recorder nothing happens.
  * Context: wait-free, async-signal-safe, no system call; also before the first event.
  */
 void kymo_snapshot(void);
 
 /*
- * Names that are known only at run time: copied, cut after KYMO_TEXT_MAX bytes. Context: as the macros.
- * kymo_begin_named() returns whether the begin was recorded; if it was not, its end should not be.
+ * The same with names that are known only at run time. Names are copied, and cut after KYMO_TEXT_MAX bytes.
+ * kymo_begin_named() returns whether the begin was recorded: call kymo_end_named() only if it was.
+ * Context: as the macros.
  */
 bool kymo_begin_named(const char *category, const char *name);
 void kymo_end_named(void);
@@ -164,18 +166,18 @@ void kymo_counter_named(const char *category, const char *name, double value);
 
 /* ---- below here: what the macros need ---- */
 
-/* One byte per event id; the recorder switches them, and kymo_set_enabled() which are looked at. */
+/* One byte per event id, written by the recorder. kymo_set_enabled() points it to these bytes, or to zeroes. */
 extern const uint8_t *kymo__enable;
 
 /* Emit one event of @site with a payload packed as its fields say. Return: whether it was recorded. */
 bool kymo__event(struct kymo_site *site, const void *payload, size_t size);
-/* A string did not fit into an event: count it. */
+/* Count a string that was cut because it did not fit. */
 void kymo__text_cut(void);
-/* Register the sites of one program or library; at load, and once more is harmless. */
+/* Register the sites of one program or library, when it is loaded. A second call is harmless. */
 void kymo__register(struct kymo_site *begin, struct kymo_site *end);
-/* Before the first event: this process is in no ROS domain, and recorded with any (kymo agent itself). */
+/* Say, before the first event, that this process belongs to every ROS domain (kymo agent itself does). */
 void kymo__of_every_ros_domain(void);
-/* A library is unloaded: forget its sites. */
+/* Forget the sites of a library that is unloaded. */
 void kymo__unregister(struct kymo_site *begin);
 
 #pragma GCC visibility pop
@@ -193,7 +195,7 @@ static inline bool kymo__wanted(const struct kymo_site *site)
 }
 
 #ifdef KYMO_COMPILE_OUT
-/* In the place of the library's functions, which need not be there. */
+/* These stand in for the functions of libkymo, which the program then does not need. */
 #include <time.h>
 
 static inline uint64_t kymo__now(void)
@@ -218,7 +220,7 @@ static inline uint64_t kymo__now(void)
 #define kymo_counter_named(category, name, value) ((void)(category), (void)(name), (void)(value))
 #endif
 
-/* Kinds as in the region layout, which C programs need not include. */
+/* Kinds, with the numbers of the region layout (src/abi/region.h), which is not installed. */
 enum {
 	KYMO__PTR = 0, KYMO__U64 = 1, KYMO__I64 = 2, KYMO__BOOL = 3, KYMO__TEXT = 4,
 	KYMO__U8 = 10, KYMO__U16, KYMO__U32, KYMO__I8, KYMO__I16, KYMO__I32, KYMO__F64,
@@ -277,7 +279,7 @@ static inline uint8_t *kymo__put_pointer(uint8_t *at, const volatile void *value
 	return kymo__put_uint64_t(at, (uint64_t)(uintptr_t)value);
 }
 
-/* `long long` and `long` are different types of the same width: name both. */
+/* `long long` and `long` are different types of the same width: both are listed. */
 #define KYMO__BY_TYPE(value, u8, u16, u32, u64, i8, i16, i32, i64, boolean, f64, text, pointer)	\
 	_Generic((value), bool: boolean, char: i8, signed char: i8, unsigned char: u8,		\
 		 short: i16, unsigned short: u16, int: i32, unsigned: u32, long: i64,		\
@@ -306,7 +308,7 @@ static inline uint8_t *kymo__put_pointer(uint8_t *at, const volatile void *value
 		site_category, site_name, __FILE__, __func__, site##_fields			\
 	}
 
-/* Declare the site, and emit if it is wanted. A statement expression: whether it was recorded. */
+/* Declare the site, and emit its event if it is enabled. The value of the expression: whether it was recorded. */
 #define KYMO__EMIT(shape, category, name, ...) ({						\
 	KYMO__SITE(kymo__site, shape, category, name __VA_OPT__(,) __VA_ARGS__);		\
 	bool kymo__done = false;								\
@@ -320,7 +322,7 @@ static inline uint8_t *kymo__put_pointer(uint8_t *at, const volatile void *value
 	kymo__done;										\
 })
 
-/* An open span: the end to emit, if its begin was recorded. */
+/* An open span. Its end is emitted only if its begin was recorded. */
 struct kymo_span {
 	struct kymo_site *end;		/* NULL: nothing to end */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kymo for C++17 programs: the macros of kymo.h, with the same names and the same meaning.
+ * The macros of kymo.h for C++17 programs, with the same names and the same meaning.
  *
  *     #include <kymo/kymo.hpp>
  *
@@ -15,28 +15,29 @@
  *             kymo::span span("plugin", name.c_str());          // a name known only at run time
  *     }
  *
- * Works in inline functions, templates, lambdas, constructors of static objects and libraries that
- * are loaded and unloaded. No exceptions, no allocation, nothing of the standard library's run time.
+ * You can use them in inline functions, templates, lambdas, constructors of static objects, and
+ * libraries that are loaded and unloaded. They throw nothing, allocate nothing, and need nothing of the
+ * standard library at run time.
  *
- * A value of a field may be: any integer, enumeration or floating-point number, bool, any pointer,
- * char * and anything with data() and size() of char (std::string, std::string_view: cut at its first
- * NUL or after KYMO_TEXT_MAX bytes).
+ * The value of a field is an integer, an enumeration, a floating-point number, a bool, a pointer, a
+ * char *, or an object with data() and size() of char (std::string, std::string_view), cut at its first NUL
+ * or after KYMO_TEXT_MAX bytes.
  *
  * kymo::set_enabled(), kymo::set_category(), kymo::realtime() and kymo::snapshot() are the functions of kymo.h.
  *
- * What context and cost are, kymo.h says. -DKYMO_COMPILE_OUT: nothing of kymo is left.
+ * For context and cost see kymo.h. -DKYMO_COMPILE_OUT leaves nothing of kymo in the program.
  *
- * How a place gets its description: each macro makes a local type, and a class template over that
- * type holds the description as a static member. The linker merges what inline functions and
- * templates repeat in many files, which a section of static variables (as in C) cannot have. Its
- * initialisation registers it when the program or library is loaded; a place that is reached
- * before that is registered by its first event. All of it is hidden: a library has its own
- * descriptions, and takes them away with it when it is unloaded.
+ * How a place gets its description: each macro defines a local type, and a class template over that
+ * type holds the description as a static member. The linker merges the copies that inline functions and
+ * templates put into many files; it could not merge static variables in a section, as C has them. The
+ * initialiser of the member registers the place when the program or library is loaded. If a place is
+ * reached before that, its first event registers it. All of it is hidden: a library has its own
+ * descriptions, and they go with it when it is unloaded.
  */
 #ifndef KYMO_KYMO_HPP
 #define KYMO_KYMO_HPP
 
-#pragma GCC system_header	/* its macros leave out what a user's -W options would ask for */
+#pragma GCC system_header	/* no warnings about these macros, whatever -W options you use */
 
 #include <type_traits>
 
@@ -49,7 +50,7 @@ namespace detail __attribute__((visibility("hidden"))) {
 
 enum shape : uint8_t { point, begin, end, instant, counter };	/* enum kymo_shape of the region layout */
 
-/* ---- values: what goes into the record ---- */
+/* ---- values of fields ---- */
 
 template <class Raw, uint8_t Kind>
 struct number {
@@ -63,7 +64,7 @@ struct text {
 	static constexpr uint8_t kind = KYMO__TEXT;
 	static constexpr size_t room = KYMO_TEXT_MAX + 1;
 	const char *from;
-	size_t most;	/* bytes that may be looked at */
+	size_t most;	/* bytes that may be read */
 
 	uint8_t *put(uint8_t *at) const noexcept
 	{
@@ -105,7 +106,7 @@ constexpr auto number_of() noexcept
 		return number<uint64_t, KYMO__U64>{};
 }
 
-/* By value: a `static const int` member without a definition can be given, too. */
+/* By value, so that a `static const int` member without a definition works, too. */
 template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
 constexpr auto field(T value) noexcept
 {
@@ -191,7 +192,7 @@ struct site_of {
 
 	static constexpr place at = Place::place();
 	static constexpr field_table fields = fields_of<Value...>(at);
-	/* Without a dynamic initialiser: good from the first instruction of the program on. */
+	/* No dynamic initialiser: valid from the first instruction of the program on. */
 	static inline kymo_site site = {
 		KYMO_SITE_NEW, KYMO_SITE_NEW, at.shape, sizeof...(Value), at.line,
 		at.category, at.name, at.file, at.function, fields.field,
@@ -200,7 +201,7 @@ struct site_of {
 
 	static kymo_site *get() noexcept
 	{
-		(void)&registered;	/* used, therefore there */
+		(void)&registered;	/* use it, so that the compiler keeps it */
 		return &site;
 	}
 
@@ -219,7 +220,7 @@ struct site_of {
 	}
 };
 
-/* Only its type is asked for; it is never called. */
+/* Only for its type; it is never called. */
 template <class Place, class... Value>
 site_of<Place, Value...> *site_for(int, Value...) noexcept
 {
@@ -228,18 +229,18 @@ site_of<Place, Value...> *site_for(int, Value...) noexcept
 
 } /* namespace detail */
 
-/* An open span, which ends with its scope; KYMO_SPAN() makes one with a literal name. */
+/* An open span, which ends with its scope. KYMO_SPAN() creates one with a literal name. */
 class span {
 public:
 	/** span() - begin a span whose name is known only at run time, as kymo_begin_named() */
 	span(const char *category, const char *name) noexcept : named_(kymo_begin_named(category, name)) {}
-	/** span() - what KYMO_SPAN() needs: the end to emit, or NULL */
+	/** span() - for KYMO_SPAN(): the end to emit, or NULL */
 	explicit span(kymo_site *end) noexcept : end_(end) {}
 	~span() { finish(); }
 	span(const span &) = delete;
 	span &operator=(const span &) = delete;
 
-	/** finish() - end it before its scope does; once more is harmless */
+	/** finish() - end the span before its scope ends; a second call is harmless */
 	void finish() noexcept
 	{
 		if (end_)
@@ -258,8 +259,8 @@ private:
 } /* namespace kymo */
 
 /*
- * f("a", 1) f("b", 2) ... for a list of pairs that a ~ ends: with it no list is empty, and the
- * preprocessor of C++17 needs no more than C++17.
+ * f("a", 1) f("b", 2) ... for a list of pairs that ends with a ~. Because of the ~ no list is empty, so
+ * that C++17's preprocessor, which has no __VA_OPT__, can expand it.
  */
 #define KYMO__ALL_0(f, ...)
 #define KYMO__ALL_1(f, t, ...) f t
@@ -289,8 +290,8 @@ private:
 		}										\
 	}
 /*
- * The description that goes with a place and the types of its values, which are not evaluated. Not
- * by decltype() alone: there could be a lambda in a value.
+ * The description of a place, with the types of its values. The values are not evaluated. decltype()
+ * alone would not do: a value may contain a lambda.
  */
 #define KYMO__SITE(site, place, ...)								\
 	[[maybe_unused]] const auto site##_none = true ? nullptr :				\
@@ -330,7 +331,7 @@ namespace kymo {
 class span {
 public:
 	span(const char *, const char *) noexcept {}
-	~span() {}	/* not trivial: an unused one is no warning */
+	~span() {}	/* not trivial, so that an unused span causes no warning */
 	span(const span &) = delete;
 	span &operator=(const span &) = delete;
 	void finish() noexcept {}
@@ -345,7 +346,7 @@ public:
 #define KYMO_SPAN(...) ((void)0)
 #endif
 
-/* As the functions of kymo.h without the prefix. */
+/* The functions of kymo.h without the prefix. */
 namespace kymo {
 inline void set_enabled(bool on) noexcept { kymo_set_enabled(on); }
 inline bool set_category(const char *category, bool on) noexcept { return kymo_set_category(category, on); }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A periodic loop that tells of itself, for C and C++:
+ * A periodic loop that traces its own timing, for C and C++:
  *
  *     struct kymo_loop loop;
  *
@@ -11,23 +11,23 @@
  *     }
  *     kymo_loop_end(&loop);
  *
- * Cycle n is due at start + n * period, whatever the cycles before it took:
+ * Cycle n is due at start + n * period, however long the cycles before it took:
  *
  *     due             woke                       ended        due
  *      |---latency---->|==========loop===========>|~~~~sleep~~~>|---latency---->|=====
  *      |------------------- deadline ------------------>|
  *
- * Its events, of the category given, when it is called "loop":
- *     loop_begin          a cycle begins; its number from 1 on, and its wake-up latency in ns
- *     loop_end
- *     loop_sleep_begin    between two cycles, unless the next one is due already
+ * A loop named "loop" emits these events in its category:
+ *     loop_begin          a cycle begins; with its number, from 1, and its wake-up latency in ns
+ *     loop_end            the cycle ends
+ *     loop_sleep_begin    the loop sleeps until the next cycle, unless that one is already due
  *     loop_sleep_end
- *     loop_latency_ns     counter: the wake-up latency once more, as a curve
+ *     loop_latency_ns     counter: the wake-up latency again, for a curve
  *     loop_missed         instant: the cycle ended late_ns after its deadline
- *     loop_overrun        instant: the cycle ended late_ns after the next one was due; skipped whole
- *                         periods were left out after it, so that the loop stays in step
+ *     loop_overrun        instant: the cycle ended late_ns after the next one was due; the loop then
+ *                         leaves out `skipped` whole periods, so that it stays in step
  *
- * -DKYMO_COMPILE_OUT: the loop is the same, without the events.
+ * -DKYMO_COMPILE_OUT: the same loop without the events.
  */
 #ifndef KYMO_LOOP_H
 #define KYMO_LOOP_H
@@ -43,22 +43,22 @@
 #include "kymo.h"
 #endif
 
-/* What a loop can say. NULL: says nothing. */
+/* The sites of a loop's events. NULL: no such event. */
 struct kymo_loop_sites {
 	struct kymo_site *begin, *end, *sleep_begin, *sleep_end, *latency, *missed, *overrun;
 };
 
-/* Read it between kymo_loop_wait()s as you like; times are CLOCK_MONOTONIC in ns. */
+/* You may read the members between two calls of kymo_loop_wait(). Times are CLOCK_MONOTONIC in ns. */
 struct kymo_loop {
-	uint64_t period_ns, deadline_ns;	/* the deadline counts from when the cycle was due */
-	uint64_t due_ns;		/* of this cycle; once it has ended, of the next */
-	uint64_t woke_ns;		/* when it began */
+	uint64_t period_ns, deadline_ns;	/* the deadline is relative to the time when the cycle was due */
+	uint64_t due_ns;		/* when this cycle was due; after its end, when the next one is */
+	uint64_t woke_ns;		/* when this cycle began */
 	uint64_t latency_ns;		/* woke - due */
-	uint64_t busy_ns;		/* what the last ended cycle took, events included */
-	uint64_t cycles;		/* begun so far */
-	uint64_t missed, overruns, skipped;	/* so far; as in the events */
+	uint64_t busy_ns;		/* duration of the last cycle that ended, events included */
+	uint64_t cycles;		/* number of cycles that began */
+	uint64_t missed, overruns, skipped;	/* sums; see the events */
 	bool running;			/* a cycle is open */
-	bool told;			/* its begin was recorded: its end will be, too */
+	bool recorded;			/* the begin of the open cycle was recorded, so its end will be, too */
 	struct kymo_loop_sites site;
 };
 
@@ -71,8 +71,8 @@ static inline uint64_t kymo__loop_now(void)
 }
 
 #ifndef KYMO_COMPILE_OUT
-/* @count: how many of the two values the event has. Return: whether it was recorded. */
-static inline bool kymo__loop_tell(struct kymo_site *site, unsigned count, uint64_t first, uint64_t second)
+/* Emit an event with the first @count of the two values. Return: whether it was recorded. */
+static inline bool kymo__loop_emit(struct kymo_site *site, unsigned count, uint64_t first, uint64_t second)
 {
 	const uint64_t payload[2] = { first, second };
 
@@ -84,7 +84,7 @@ static inline void kymo__loop_finish(struct kymo_site *end)
 	(void)kymo__event(end, "", 0);
 }
 #else
-static inline bool kymo__loop_tell(struct kymo_site *site, unsigned count, uint64_t first, uint64_t second)
+static inline bool kymo__loop_emit(struct kymo_site *site, unsigned count, uint64_t first, uint64_t second)
 {
 	(void)site;
 	(void)count;
@@ -107,9 +107,9 @@ static inline void kymo__loop_init(struct kymo_loop *loop, uint64_t period_ns, u
 }
 
 /**
- * kymo_loop_end() - the cycle is done; for after the last one, kymo_loop_wait() does it for the others
+ * kymo_loop_end() - end the last cycle; kymo_loop_wait() ends the others
  *
- * Once more is harmless. Context: wait-free, like an event.
+ * A second call is harmless. Context: wait-free, like an event.
  */
 static inline void kymo_loop_end(struct kymo_loop *loop)
 {
@@ -121,27 +121,27 @@ static inline void kymo_loop_end(struct kymo_loop *loop)
 	loop->busy_ns = now - loop->woke_ns;
 	if (now > loop->due_ns + loop->deadline_ns) {
 		loop->missed++;
-		(void)kymo__loop_tell(loop->site.missed, 1, now - loop->due_ns - loop->deadline_ns, 0);
+		(void)kymo__loop_emit(loop->site.missed, 1, now - loop->due_ns - loop->deadline_ns, 0);
 	}
 	if (now > next) {
 		const uint64_t skipped = (now - next) / loop->period_ns;
 
 		loop->overruns++;
 		loop->skipped += skipped;
-		(void)kymo__loop_tell(loop->site.overrun, 2, now - next, skipped);
+		(void)kymo__loop_emit(loop->site.overrun, 2, now - next, skipped);
 		next += skipped * loop->period_ns;
 	}
-	if (loop->told)
+	if (loop->recorded)
 		kymo__loop_finish(loop->site.end);
 	loop->due_ns = next;
 	loop->running = false;
 }
 
 /**
- * kymo_loop_wait() - end this cycle, sleep until the next one is due, begin it
+ * kymo_loop_wait() - end this cycle, sleep until the next one is due, and begin it
  *
- * The first cycle is due at once. Signals do not cut the sleep short.
- * Context: one clock_nanosleep() with an absolute time; else wait-free, like an event.
+ * The first cycle is due at once. A signal does not shorten the sleep.
+ * Context: one clock_nanosleep() with an absolute time; otherwise wait-free, like an event.
  */
 static inline void kymo_loop_wait(struct kymo_loop *loop)
 {
@@ -150,30 +150,32 @@ static inline void kymo_loop_wait(struct kymo_loop *loop)
 	else
 		loop->due_ns = kymo__loop_now();
 	if (kymo__loop_now() < loop->due_ns) {
-		const bool told = kymo__loop_tell(loop->site.sleep_begin, 0, 0, 0);
+		const bool recorded = kymo__loop_emit(loop->site.sleep_begin, 0, 0, 0);
 		struct timespec until;
 
 		until.tv_sec = (time_t)(loop->due_ns / 1000000000u);
 		until.tv_nsec = (long)(loop->due_ns % 1000000000u);
 		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
 			;
-		if (told)
+		if (recorded)
 			kymo__loop_finish(loop->site.sleep_end);
 	}
 	loop->woke_ns = kymo__loop_now();
 	loop->latency_ns = loop->woke_ns - loop->due_ns;
 	loop->cycles++;
-	(void)kymo__loop_tell(loop->site.latency, 1, loop->latency_ns, 0);
-	loop->told = kymo__loop_tell(loop->site.begin, 2, loop->cycles, loop->latency_ns);
+	(void)kymo__loop_emit(loop->site.latency, 1, loop->latency_ns, 0);
+	loop->recorded = kymo__loop_emit(loop->site.begin, 2, loop->cycles, loop->latency_ns);
 	loop->running = true;
 }
 
 /**
  * KYMO_LOOP_INIT() - prepare a struct kymo_loop
- * @loop: pointer to it. @category, @name: literals. @period_ns: at least 1.
- * @deadline_ns: from when a cycle is due to when it should have ended; 0: the period
+ * @loop: a pointer to it
+ * @category, @name: string literals
+ * @period_ns: from one cycle to the next; at least 1
+ * @deadline_ns: from when a cycle is due until it must end; 0: the period
  *
- * Context: wait-free; nothing is emitted yet.
+ * Context: wait-free; emits nothing.
  */
 #ifdef KYMO_COMPILE_OUT
 #define KYMO_LOOP_INIT(loop, category, name, period_ns, deadline_ns) kymo__loop_init(loop, period_ns, deadline_ns)
