@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
-#include "cli/verbs/info/info_accounts.h"
+#include "accounts/accounts.h"
 #include "cli/progress.h"
 
 static void name_all(struct cli_traces *traces)

@@ -81,18 +81,18 @@ static uint64_t total_lost(const struct show *s)
 /* Of a snapshot: why it was taken, and what is not in it. */
 static void show_snapshot(const struct show *s)
 {
-	const struct account_snapshot *snapshot = &s->accounts->snapshot;
+	const struct accounts *a = s->accounts;
 
-	if (s->accounts->overwritten)
-		table_value_u64(s->table, "overwritten", "Overwritten before", s->accounts->overwritten);
-	if (s->accounts->outside)
-		table_value_u64(s->table, "outside", "Before the window", s->accounts->outside);
-	if (!snapshot->present)
+	if (a->totals.overwritten)
+		table_value_u64(s->table, "overwritten", "Overwritten before", a->totals.overwritten);
+	if (a->totals.outside)
+		table_value_u64(s->table, "outside", "Before the window", a->totals.outside);
+	if (!*a->snapshot_text)
 		return;
-	table_value_text(s->table, "snapshot", "Snapshot", snapshot->text);
-	table_value_ns(s->table, "snapshot_at_ns", "Asked for after", snapshot->at_ns);
-	if (snapshot->suppressed)
-		table_value_u64(s->table, "suppressed", "Fired meanwhile", snapshot->suppressed);
+	table_value_text(s->table, "snapshot", "Snapshot", a->snapshot_text);
+	table_value_ns(s->table, "snapshot_at_ns", "Asked for after", a->snapshot_at_ns);
+	if (a->snapshot.suppressed)
+		table_value_u64(s->table, "suppressed", "Fired meanwhile", a->snapshot.suppressed);
 }
 
 #define DRIFT_LEAST_NS 10000000000	/* over less than 10 s readings say nothing about ppm */
@@ -119,14 +119,14 @@ static void show_drift(const struct show *s)
 	if (!last)
 		return;
 	ns = (double)(a->clock[last].monotonic_ns - a->clock[0].monotonic_ns);
-	ahead = (double)(a->clock[last].realtime_ns - a->clock[0].realtime_ns) - ns - (double)a->clock_set_ns -
-		(double)a->slept_ns;
+	ahead = (double)(a->clock[last].realtime_ns - a->clock[0].realtime_ns) - ns - (double)a->clock_changes.set_ns -
+		(double)a->clock_changes.slept_ns;
 	if (ns < DRIFT_LEAST_NS)
 		return;
 	table_value_f64(s->table, "wall_drift_ppm", "Wall clock runs ahead", ahead / ns * 1e6, "ppm");
 	before = counter_rate(a, 0, middle);
 	after = counter_rate(a, middle, last);
-	if (before > 0 && after > 0 && !a->slept)
+	if (before > 0 && after > 0 && !a->clock_changes.slept)
 		table_value_f64(s->table, "counter_drift_ppm", "CPU counter, second half against the first",
 				(after / before - 1) * 1e6, "ppm");
 }
@@ -134,11 +134,52 @@ static void show_drift(const struct show *s)
 /* What became of the clocks meanwhile: times of day in the trace know nothing of it. */
 static void show_clock_changes(const struct show *s)
 {
-	if (s->accounts->slept)
-		table_value_ns(s->table, "slept_ns", "Machine slept", (int64_t)s->accounts->slept_ns);
-	if (s->accounts->clock_set)
-		table_value_ns(s->table, "clock_set_ns", "Wall clock set by", s->accounts->clock_set_ns);
+	const struct accounts_clock_changes *changes = &s->accounts->clock_changes;
+
+	if (changes->slept)
+		table_value_ns(s->table, "slept_ns", "Machine slept", changes->slept_ns);
+	if (changes->set)
+		table_value_ns(s->table, "clock_set_ns", "Wall clock set by", changes->set_ns);
 	show_drift(s);
+}
+
+/* What the recorder counted. */
+static void show_accounts(const struct show *s)
+{
+	const struct accounts *a = s->accounts;
+	struct table *table = s->table;
+
+	if (a->ended) {
+		table_value_u64(table, "recorded", "Recorded", a->recorded);
+		table_value_u64(table, "dropped", "Dropped", a->dropped);
+		table_value_u64(table, "unwritten", "Not written", a->unwritten);
+	}
+	if (a->rules) {
+		table_value_text(table, "rules", "Rules", a->rules);
+		table_value_u64(table, "filtered", "Left out by rules", a->totals.filtered);
+	}
+	if (*a->kernel.source) {
+		table_value_text(table, "kernel_source", "Kernel events through", a->kernel.source);
+		table_value_u64(table, "kernel_recorded", "Kernel events recorded", a->kernel.recorded);
+		table_value_u64(table, "kernel_lost", "Kernel events lost", a->kernel.lost);
+		table_value_u64(table, "kernel_left_out", "Of other threads, left out", a->kernel.left_out);
+	}
+	if (a->chunks.removed) {
+		table_value_u64(table, "chunks_removed", "Chunks removed", a->chunks.removed);
+		table_value_u64(table, "events_removed", "Events in them", a->chunks.removed_events);
+	}
+	if (a->removed.times) {
+		table_value_u64(table, "removed", "Removed by others", a->removed.times);
+		table_value_u64(table, "removed_events", "Events in that", a->removed.events);
+	}
+	if (a->root.pause_count) {
+		table_value_u64(table, "pauses", "Pauses", a->root.pause_count);
+		table_value_ns(table, "paused_ns", "Paused for", (int64_t)a->root.paused_ns);
+	}
+	table_value_text(table, "recorder", "Recorder", a->ended ? "ended in order" :
+			 "did not end in order, or still records; lost is what the files tell");
+	show_snapshot(s);
+	show_clock_changes(s);
 }
 
 static void show_facts(const struct show *s)
@@ -165,40 +206,8 @@ static void show_facts(const struct show *s)
 	table_value_u64(s->table, "threads_count", "Threads", info->thread_count);
 	table_value_u64(s->table, "lost", "Lost events", total_lost(s));
 	table_value_u64(s->table, "lost_packets", "Missing packets", info->lost_packets);
-	if (s->accounts->present && !s->limited) {
-		if (s->accounts->ended) {
-			table_value_u64(s->table, "recorded", "Recorded", s->accounts->recorded);
-			table_value_u64(s->table, "dropped", "Dropped", s->accounts->dropped);
-			table_value_u64(s->table, "unwritten", "Not written", s->accounts->unwritten);
-		}
-		if (s->accounts->rules) {
-			table_value_text(s->table, "rules", "Rules", s->accounts->rules);
-			table_value_u64(s->table, "filtered", "Left out by rules", s->accounts->filtered);
-		}
-		if (*s->accounts->kernel_source) {
-			table_value_text(s->table, "kernel_source", "Kernel events through", s->accounts->kernel_source);
-			table_value_u64(s->table, "kernel_recorded", "Kernel events recorded", s->accounts->kernel_recorded);
-			table_value_u64(s->table, "kernel_lost", "Kernel events lost", s->accounts->kernel_lost);
-			table_value_u64(s->table, "kernel_left_out", "Of other threads, left out",
-					s->accounts->kernel_left_out);
-		}
-		if (s->accounts->chunks_removed) {
-			table_value_u64(s->table, "chunks_removed", "Chunks removed", s->accounts->chunks_removed);
-			table_value_u64(s->table, "events_removed", "Events in them", s->accounts->events_removed);
-		}
-		if (s->accounts->removed) {
-			table_value_u64(s->table, "removed", "Removed by others", s->accounts->removed);
-			table_value_u64(s->table, "removed_events", "Events in that", s->accounts->removed_events);
-		}
-		if (s->accounts->pauses) {
-			table_value_u64(s->table, "pauses", "Pauses", s->accounts->pauses);
-			table_value_ns(s->table, "paused_ns", "Paused for", s->accounts->paused_ns);
-		}
-		table_value_text(s->table, "recorder", "Recorder", s->accounts->ended ? "ended in order" :
-				 "did not end in order, or still records; lost is what the files tell");
-		show_snapshot(s);
-		show_clock_changes(s);
-	}
+	if (s->accounts->present && !s->limited)
+		show_accounts(s);
 }
 
 static void show_traces(const struct show *s)
@@ -251,11 +260,11 @@ static void show_processes(const struct show *s)
 		table_u64(s->table, p->threads);
 		table_u64(s->table, p->events);
 		if (account && recorders_ended(s->recorders, p->trace))
-			table_u64(s->table, account->dropped + account->unwritten);
+			table_u64(s->table, account->is.dropped + account->is.unwritten);
 		else
 			table_none(s->table);
 		if (account)
-			table_text(s->table, account->state);
+			table_text(s->table, account->is.state);
 		else
 			table_none(s->table);
 	}
@@ -276,7 +285,7 @@ static void show_threads(const struct show *s)
 	for (unsigned i = 0; i < limit(s, count); i++) {
 		const struct info_thread *t = s->info->thread[i];
 		const struct info_process *p = t->process;
-		const struct account_thread *account = recorders_thread(s->recorders, p->trace, p->vpid, t->vtid);
+		const struct accounts_thread *account = recorders_thread(s->recorders, p->trace, p->vpid, t->vtid);
 
 		table_text(s->table, p->host);
 		table_i64(s->table, t->process->vpid);

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/common.h"
-#include "cli/verbs/info/info_accounts.h"
+#include "accounts/accounts.h"
 #include "cli/input/report_paths.h"
 #include "cli/input/trace_time.h"
 #include "cli/input/input_traces.h"
@@ -73,22 +73,22 @@ static void ask_recorder(const char *path, struct accounts *accounts, struct rep
 	accounts_read(accounts, path, problem);
 	if (*problem)
 		fprintf(stderr, "kymo report: warning: %s\n", problem);
-	if (accounts->removed)
+	if (accounts->removed.times)
 		fprintf(stderr, "kymo report: %" PRIu64 " events are not there: somebody removed the trace directory, or a part of it, "
-			"while it was written\n", accounts->removed_events);
-	if (accounts->chunks_removed)
+			"while it was written\n", accounts->removed.events);
+	if (accounts->chunks.removed)
 		fprintf(stderr, "kymo report: %" PRIu64 " chunks with %" PRIu64 " events were removed while recording, to "
-			"keep the limit on its size\n", accounts->chunks_removed, accounts->events_removed);
-	if (accounts->pauses)
+			"keep the limit on its size\n", accounts->chunks.removed, accounts->chunks.removed_events);
+	if (accounts->root.pause_count)
 		fprintf(stderr, "kymo report: the recorder paused %" PRIu64 " times, for %s in all: nothing was recorded "
-			"then\n", accounts->pauses, text_ns(time, accounts->paused_ns));
+			"then\n", accounts->root.pause_count, text_ns(time, (int64_t)accounts->root.paused_ns));
 	report->told_lost += accounts->dropped + accounts->unwritten;
 	if (report->several)
 		return;
 	report->told_rules = accounts->rules;
-	if (accounts->snapshot.present) {
-		report->told_snapshot = accounts->snapshot.text;
-		report->told_snapshot_ns = accounts->snapshot.at_ns;
+	if (*accounts->snapshot_text) {
+		report->told_snapshot = accounts->snapshot_text;
+		report->told_snapshot_ns = accounts->snapshot_at_ns;
 	}
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accounts/accounts.h"
 #include "base/text.h"
 #include "base/now.h"
 #include "recorder/flight/flight_state.h"
@@ -91,16 +92,6 @@ bool flight_due(struct flight *flight)
 
 /* ---- what a snapshot says of itself ---- */
 
-static void put_u64(struct json_object *object, const char *key, uint64_t value)
-{
-	json_object_object_add(object, key, json_object_new_uint64(value));
-}
-
-static void put_text(struct json_object *object, const char *key, const char *value)
-{
-	json_object_object_add(object, key, json_object_new_string(value));
-}
-
 static const char *const cause_name[] = {
 	[FLIGHT_TRIGGER] = "trigger", [FLIGHT_REQUEST] = "request", [FLIGHT_SIGNAL] = "signal",
 	[FLIGHT_PROGRAM] = "program",
@@ -109,30 +100,28 @@ static const char *const cause_name[] = {
 static struct json_object *describe(const struct flight *flight)
 {
 	const struct asked *asked = &flight->asked;
-	struct json_object *object = json_object_new_object();
+	struct accounts_snapshot account = {
+		.number = flight->count + 1, .cause = cause_name[asked->cause], .at_ns = (int64_t)asked->asked_ns,
+		.value = ACCOUNTS_UNKNOWN, .pid = ACCOUNTS_UNKNOWN, .tid = ACCOUNTS_UNKNOWN,
+		.window_ns = asked->last_ns ? asked->last_ns : flight->options.window_ns,
+		.kept_ns = flight->end_ns - flight->begin_ns, .memory_short = flight->store.shortest_ns != UINT64_MAX,
+		.suppressed = flight->suppressed,
+	};
 
-	put_u64(object, "number", flight->count + 1);
-	put_text(object, "cause", cause_name[asked->cause]);
-	put_u64(object, "at_ns", asked->asked_ns);
 	if (asked->cause == FLIGHT_TRIGGER) {
-		put_text(object, "trigger", flight->options.triggers.item[asked->hit.trigger].text);
-		put_text(object, "what", asked->hit.what);
-		put_u64(object, "value", asked->hit.value);
+		account.trigger = flight->options.triggers.item[asked->hit.trigger].text;
+		account.what = asked->hit.what;
+		account.value = asked->hit.value;
 	}
 	if (asked->pid) {
-		put_u64(object, "pid", (uint64_t)asked->pid);
-		put_text(object, "procname", asked->procname);
+		account.pid = (uint64_t)asked->pid;
+		account.procname = asked->procname;
 	}
 	if (asked->tid) {
-		put_u64(object, "tid", (uint64_t)asked->tid);
-		put_text(object, "thread", asked->thread);
+		account.tid = (uint64_t)asked->tid;
+		account.thread = asked->thread;
 	}
-	put_u64(object, "window_ns", asked->last_ns ? asked->last_ns : flight->options.window_ns);
-	put_u64(object, "kept_ns", flight->end_ns - flight->begin_ns);
-	json_object_object_add(object, "memory_short",
-			       json_object_new_boolean(flight->store.shortest_ns != UINT64_MAX));
-	put_u64(object, "suppressed", flight->suppressed);
-	return object;
+	return accounts_object(ACCOUNTS_SNAPSHOT, &account);
 }
 
 static void report(struct flight *flight, const char *path, const struct flight_totals *totals,

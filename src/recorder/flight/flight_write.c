@@ -11,9 +11,11 @@
 #include <time.h>
 
 #include "abi/points.h"
+#include "accounts/accounts.h"
 #include "recorder/flight/flight_internal.h"
 #include "recorder/trace/sink_ctf.h"
 #include "recorder/records/record_walk.h"
+#include "recorder/session/session.h"
 
 /* Of one process. */
 struct written {
@@ -314,96 +316,69 @@ void flight_writer_totals(const struct flight_writer *writer, struct flight_tota
 	}
 }
 
-static void put_u64(struct json_object *object, const char *key, uint64_t value)
-{
-	json_object_object_add(object, key, json_object_new_uint64(value));
-}
-
-static void put_text(struct json_object *object, const char *key, const char *value)
-{
-	json_object_object_add(object, key, json_object_new_string(value));
-}
-
 static struct json_object *threads(const struct written *written)
 {
 	struct json_object *array = json_object_new_array();
 
 	for (unsigned i = 0; i < written->thread_count; i++) {
 		const struct sink_without *thread = &written->thread[i];
-		struct json_object *object;
+		const struct thread_account *known = &written->at.process->thread[i];
+		const struct accounts_thread account = {
+			.tid = known->tid, .name = known->name, .recorded = thread->recorded, .dropped = thread->dropped,
+			.filtered = ACCOUNTS_UNKNOWN, .bytes = thread->bytes,
+		};
 
-		if (!thread->recorded && !thread->dropped)
-			continue;
-		object = json_object_new_object();
-		json_object_object_add(object, "tid", json_object_new_int(written->at.process->thread[i].tid));
-		put_text(object, "name", written->at.process->thread[i].name);
-		put_u64(object, "recorded", thread->recorded);
-		put_u64(object, "dropped", thread->dropped);
-		put_u64(object, "bytes", thread->bytes);
-		json_object_array_add(array, object);
+		if (thread->recorded || thread->dropped)
+			json_object_array_add(array, accounts_object(ACCOUNTS_THREAD, &account));
 	}
 	return array;
 }
 
+/* Events that were kept, but are older than the snapshot. */
+static uint64_t outside(const struct written *written)
+{
+	const uint64_t seen = written->from->seen_records;
+
+	return seen > written->records ? seen - written->records : 0;
+}
+
 static struct json_object *account_process(const struct written *written)
 {
-	static const char *const end[] = {
-		[PROCESS_RUNS] = "running", [PROCESS_EXITED] = "exited",
-		[PROCESS_KILLED] = "killed", [PROCESS_REPLACED] = "replaced",
-	};
 	const struct process *process = written->at.process;
-	const uint64_t seen = written->from->seen_records;
-	struct json_object *object = json_object_new_object();
+	const struct accounts_process account = {
+		.pid = process->region.pid, .host_pid = (uint64_t)process->host_pid, .uid = ACCOUNTS_UNKNOWN,
+		.procname = process->region.procname, .exe = process->region.exe, .ros_domain = ACCOUNTS_UNKNOWN,
+		.start_ns = (int64_t)process->region.birth_ns, .state = session_end_name(process),
+		.tracetools = process->tracetools_version, .recorded = written->records,
+		.dropped = written->dropped + written->init_dropped, .dropped_no_ring = written->init_dropped,
+		.filtered = ACCOUNTS_UNKNOWN, .before = ACCOUNTS_UNKNOWN, .init_events = written->init_events,
+		.texts_cut = ACCOUNTS_UNKNOWN, .corrupt_bytes = process->lost_bytes, .outside = outside(written),
+		.bytes = written->bytes, .wanted = true,
+	};
+	struct json_object *object = accounts_object(ACCOUNTS_PROCESS, &account);
 
-	put_u64(object, "pid", process->region.pid);
-	put_u64(object, "host_pid", (uint64_t)process->host_pid);
-	put_text(object, "procname", process->region.procname);
-	put_text(object, "exe", process->region.exe);
-	put_u64(object, "start_ns", process->region.birth_ns);
-	put_text(object, "state", end[process->end]);
-	put_text(object, "tracetools", process->tracetools_version);
-	put_u64(object, "recorded", written->records);
-	put_u64(object, "dropped", written->dropped + written->init_dropped);
-	put_u64(object, "dropped_no_ring", written->init_dropped);
-	put_u64(object, "unwritten", 0);
-	put_u64(object, "init_events", written->init_events);
-	put_u64(object, "init_dropped", 0);
-	put_u64(object, "corrupt_bytes", process->lost_bytes);
-	put_u64(object, "overwritten", 0);
-	put_u64(object, "outside", seen > written->records ? seen - written->records : 0);
-	put_u64(object, "bytes", written->bytes);
 	json_object_object_add(object, "threads", threads(written));
 	return object;
 }
 
 static void account_all(const struct flight_writer *writer, struct json_object *root)
 {
-	struct json_object *array = json_object_new_array(), *totals = json_object_new_object();
+	struct json_object *array = json_object_new_array();
+	struct accounts_totals totals;
 	struct flight_totals all;
-	uint64_t outside = 0, init_dropped = 0;
 
 	flight_writer_totals(writer, &all);
+	totals = (struct accounts_totals){
+		.processes = all.processes, .threads = all.threads, .recorded = all.events, .dropped = all.dropped,
+		.filtered = ACCOUNTS_UNKNOWN, .before = ACCOUNTS_UNKNOWN, .init_events = all.init_events, .bytes = all.bytes,
+	};
 	for (unsigned i = 0; i < writer->count; i++) {
-		const struct written *written = &writer->process[i];
-
-		json_object_array_add(array, account_process(written));
-		init_dropped += written->init_dropped;
-		if (written->from->seen_records > written->records)
-			outside += written->from->seen_records - written->records;
+		json_object_array_add(array, account_process(&writer->process[i]));
+		totals.dropped += writer->process[i].init_dropped;
+		totals.outside += outside(&writer->process[i]);
 	}
 	json_object_object_add(root, "processes", array);
-	put_u64(totals, "processes", all.processes);
-	put_u64(totals, "threads", all.threads);
-	put_u64(totals, "recorded", all.events);
-	put_u64(totals, "dropped", all.dropped + init_dropped);
-	put_u64(totals, "unwritten", 0);
-	put_u64(totals, "init_events", all.init_events);
-	put_u64(totals, "init_dropped", 0);
-	put_u64(totals, "corrupt_bytes", 0);
-	put_u64(totals, "overwritten", 0);
-	put_u64(totals, "outside", outside);
-	put_u64(totals, "bytes", all.bytes);
-	json_object_object_add(root, "totals", totals);
+	json_object_object_add(root, "totals", accounts_object(ACCOUNTS_TOTALS, &totals));
 }
 
 static int write_accounts(const struct flight_writer *writer, const char *accounts, struct json_object *snapshot)
@@ -416,10 +391,10 @@ static int write_accounts(const struct flight_writer *writer, const char *accoun
 		json_object_put(root);
 		root = json_object_new_object();
 	}
-	put_u64(root, "start_ns", writer->begin_ns);
+	json_object_object_add(root, "start_ns", json_object_new_uint64(writer->begin_ns));
 	json_object_object_add(root, "start_realtime_ns", json_object_new_int64((int64_t)(
 		clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - writer->begin_ns))));
-	put_u64(root, "duration_ns", writer->end_ns - writer->begin_ns);
+	json_object_object_add(root, "duration_ns", json_object_new_uint64(writer->end_ns - writer->begin_ns));
 	json_object_object_add(root, "ended", json_object_new_boolean(true));
 	json_object_object_add(root, "snapshot", json_object_get(snapshot));
 	account_all(writer, root);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "accounts/accounts.h"
 #include "base/text.h"
 #include "recorder/runtime/alive.h"
 #include "recorder/drain/drained_process.h"
@@ -150,7 +151,7 @@ static uint64_t on_events(void *context)
 static char *on_tell(void *context)
 {
 	const struct record_kernel *record = context;
-	struct json_object *object = record->left.source ? accounts_kernel(&record->left, true) : NULL;
+	struct json_object *object = record->left.source ? session_account_kernel(&record->left, true) : NULL;
 	char *text = NULL;
 
 	if (object && asprintf(&text, "\"kernel\":%s", json_object_to_json_string(object)) < 0)
@@ -200,14 +201,14 @@ static void account(const struct flight_report *report, const struct kernel_stat
 	struct json_object *root;
 	const char *text;
 
-	if ((unsigned)snprintf(path, sizeof(path), "%s/kymo.json", report->path) >= sizeof(path))
+	if ((unsigned)snprintf(path, sizeof(path), "%s/" ACCOUNTS_FILE, report->path) >= sizeof(path))
 		return;
 	root = json_object_from_file(path);
 	if (json_object_is_type(root, json_type_object)) {
-		json_object_object_add(root, "kernel", accounts_kernel(stats, false));
+		json_object_object_add(root, "kernel", session_account_kernel(stats, false));
 		text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
 		if (text)
-			(void)trace_dir_write(report->path, "kymo.json", text, strlen(text));
+			(void)trace_dir_write(report->path, ACCOUNTS_FILE, text, strlen(text));
 	}
 	json_object_put(root);
 }

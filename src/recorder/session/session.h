@@ -135,8 +135,8 @@ int64_t session_clock_offset(const struct session *session);
 /** session_set_kernel() - what kymo.json says of the kernel's events beside the trace of @sink. */
 void session_set_kernel(struct session *session, const struct sink *sink, const struct kernel_stats *stats);
 
-/** accounts_kernel() - what kymo.json says of the kernel's events. @whole: of all that happened, not of a piece. */
-struct json_object *accounts_kernel(const struct kernel_stats *stats, bool whole);
+/** session_account_kernel() - the kernel's events as kymo.json has them. @whole: of all that happened, not of a piece. */
+struct json_object *session_account_kernel(const struct kernel_stats *stats, bool whole);
 
 /** session_state() - of the session, and so of its processes. */
 enum kymo_state session_state(const struct session *session);
@@ -251,6 +251,10 @@ unsigned session_processes_seen(const struct session *session);
 
 /** session_filter() - that of its options; NULL: everything is recorded. */
 const struct filter *session_filter(const struct session *session);
+
+/** session_end_name() - "exited", "killed", ...: how a process ended, in kymo.json. */
+struct process;
+const char *session_end_name(const struct process *process);
 
 /** session_free() - a session that was not ended ends as if the process had died. */
 void session_free(struct session *session);

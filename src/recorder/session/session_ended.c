@@ -46,7 +46,7 @@ static bool list(struct sink *sink, struct sink_process *at)
 	if (at->listed)
 		return true;
 	if (sink->ops->ended) {
-		accounts_process(&json, at);
+		session_account_process(&json, at);
 		json_text_raw(&json, "\n", 1);
 		at->listed = !json.failed && sink->ops->ended(sink, json.text, json.size) == 0;
 		free(json.text);
@@ -54,7 +54,7 @@ static bool list(struct sink *sink, struct sink_process *at)
 			return false;
 	}
 	at->listed = true;
-	accounts_add(&sink->earlier, at);
+	session_add_account(&sink->earlier, at);
 	sink_counts(at, &counts);
 	sink->earlier.bytes += counts.bytes;
 	return true;

@@ -188,14 +188,14 @@ void session_free_process(struct process *process);
 /** session_add_totals() - what was taken from one process. */
 void session_add_totals(struct session_stats *stats, const struct process *process);
 
-/* ---- accounts.c, accounts_process.c ---- */
+/* ---- session_accounts.c, session_accounts_process.c ---- */
 
-/** accounts_process() - the entry of one process in the accounts of a sink. */
+/** session_account_process() - write the entry of one process in the accounts of a sink. */
 struct json_text;
-void accounts_process(struct json_text *json, const struct sink_process *at);
+void session_account_process(struct json_text *json, const struct sink_process *at);
 
-/** accounts_add() - add what a sink has of one process to the sums. */
-void accounts_add(struct session_stats *stats, const struct sink_process *at);
+/** session_add_account() - add what a sink has of one process to the sums. */
+void session_add_account(struct session_stats *stats, const struct sink_process *at);
 
 /** session_write_accounts() - give @sink the accounts as they stand. Return: 0; -errno. */
 int session_write_accounts(const struct session *session, struct sink *sink);

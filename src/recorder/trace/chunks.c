@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "accounts/accounts.h"
 #include "recorder/trace/packer.h"
 #include "recorder/trace/trace_dir.h"
 
@@ -161,7 +162,7 @@ static void write_accounts(const struct chunks *chunks, const struct chunk_accou
 	if (size < 0)
 		return;
 	(void)snprintf(path, sizeof path, "/proc/self/fd/%d/%s", chunks->dir, now->name);
-	(void)trace_dir_write(path, "kymo.json", text, (size_t)size);
+	(void)trace_dir_write(path, ACCOUNTS_FILE, text, (size_t)size);
 	free(text);
 }
 
@@ -256,21 +257,14 @@ void chunks_bound(struct chunks *chunks, uint64_t bytes)
 		remove_oldest(chunks);
 }
 
-static void put_u64(struct json_object *object, const char *key, uint64_t value)
-{
-	json_object_object_add(object, key, json_object_new_uint64(value));
-}
-
 void chunks_tell(const struct chunks *chunks, struct json_object *root)
 {
-	struct json_object *object = json_object_new_object();
+	const struct accounts_chunks account = {
+		.made = chunks->now.number, .removed = chunks->removed.chunks, .removed_events = chunks->removed.events,
+		.removed_bytes = chunks->removed.bytes, .removed_until_ns = chunks->removed.until_ns,
+	};
 
-	put_u64(object, "made", chunks->now.number);
-	put_u64(object, "removed", chunks->removed.chunks);
-	put_u64(object, "removed_events", chunks->removed.events);
-	put_u64(object, "removed_bytes", chunks->removed.bytes);
-	put_u64(object, "removed_until_ns", chunks->removed.until_ns);
-	json_object_object_add(root, "chunks", object);
+	json_object_object_add(root, "chunks", accounts_object(ACCOUNTS_CHUNKS, &account));
 }
 
 void chunks_close(struct chunks *chunks)

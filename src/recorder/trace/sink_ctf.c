@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "accounts/accounts.h"
 #include "recorder/trace/packer.h"
 #include "recorder/trace/sink_ctf_internal.h"
 #include "recorder/trace/trace_dir.h"
@@ -87,7 +88,7 @@ static int sink_ctf_accounts(struct sink *sink, const char *json)
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
 
 	ctf->accounts = strlen(json);
-	return trace_dir_write(ctf->path, "kymo.json", json, ctf->accounts);
+	return trace_dir_write(ctf->path, ACCOUNTS_FILE, json, ctf->accounts);
 }
 
 /* Under a limit on the whole there is no list: chunks of those processes go, too, and it would outlive them all. */
@@ -104,10 +105,8 @@ static void sink_ctf_tell(const struct sink *sink, struct json_object *root)
 	const struct ctf_sink *ctf = (const struct ctf_sink *)sink;
 	struct json_object *earlier;
 
-	if (ctf->earlier && json_object_object_get_ex(root, "earlier", &earlier)) {
-		json_object_object_add(earlier, "file", json_object_new_string(TRACE_DIR_EARLIER));
-		json_object_object_add(earlier, "file_bytes", json_object_new_uint64(ctf->earlier));
-	}
+	if (ctf->earlier && json_object_object_get_ex(root, "earlier", &earlier))
+		accounts_put(earlier, ACCOUNTS_EARLIER, &(struct accounts_earlier){ TRACE_DIR_EARLIER, ctf->earlier });
 	if (ctf->chunks.dir >= 0)
 		chunks_tell(&ctf->chunks, root);
 }

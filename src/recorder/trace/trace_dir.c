@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "ctf/format/lock.h"
+#include "accounts/accounts.h"
 #include "base/io.h"
 
 #define DEPTH_MAX 4		/* a chunk, its traces, their indexes */
@@ -86,7 +87,7 @@ static void remove_empty(int dir_fd, const char *name, unsigned depth)
 	if (!dir)
 		return;
 	(void)unlinkat(dirfd(dir), "metadata", 0);
-	(void)unlinkat(dirfd(dir), "kymo.json", 0);
+	(void)unlinkat(dirfd(dir), ACCOUNTS_FILE, 0);
 	(void)unlinkat(dirfd(dir), TRACE_DIR_EARLIER, 0);
 	(void)unlinkat(dirfd(dir), CTF_SYNC_NAME, 0);
 	while (depth < DEPTH_MAX && (entry = readdir(dir)))	/* the kernel's trace knows itself whether it is empty */

@@ -24,6 +24,8 @@ ROOMS = {
     "abi": "",
     "base": "abi",
 
+    "accounts": "base",
+
     "inside": "abi",
     "inside/tracer": "",
     "inside/ros2": "inside/tracer",
@@ -37,7 +39,7 @@ ROOMS = {
 
     "kernel": "abi base ctf/format ctf/write",
 
-    "recorder": "abi base ctf/format ctf/write",
+    "recorder": "abi base accounts ctf/format ctf/write",
     "recorder/runtime": "",
     "recorder/records": "",
     "recorder/filter": "recorder/runtime recorder/records caret/filter caret/regex",
@@ -104,7 +106,7 @@ ROOMS = {
     "caret/paths": "analysis ctf/read",
     "caret/export": "ctf/read ctf/write",
 
-    "cli": "abi base ctf/read recorder relay live caret analysis query export report cli",
+    "cli": "abi base accounts ctf/read recorder relay live caret analysis query export report cli",
     "cli/input": "cli",
     "cli/verbs": "cli",
     "cli/verbs/export": "cli",
@@ -126,7 +128,6 @@ KNOWN = {
     ("analysis/tables", "analysis/model/model_internal.h"),
     ("analysis/spans", "analysis/model/model_internal.h"),
     ("cli", "cli/input/trace_time.h"),
-    ("cli/input", "cli/verbs/info/info_accounts.h"),
 }
 
 # What the two libraries in the traced process may need.

@@ -86,7 +86,7 @@ has out 'did not end in order'
 has out killed
 echo '[ "no object"' >"$trace/kymo.json"
 run 0 "$kymo" info "$trace"
-has out 'kymo.json: is no JSON object'
+has out 'kymo.json: not a JSON object'
 for json in '{"totals":[1],"processes":{"a":2}}' '{"processes":[1,null,{"threads":"x","pid":"y"}]}' ''; do
 	echo "$json" >"$trace/kymo.json"
 	run 0 "$kymo" info "$trace"

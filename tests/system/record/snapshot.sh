@@ -83,7 +83,7 @@ wait_for stopped
 run 0 "$kymo" snapshot -o "$scratch/d"
 run 0 "$kymo" snapshot --last 50ms -o "$scratch/e"
 run 0 "$kymo" info "$scratch/e"
-has out "Snapshot: kymo snapshot, of the programs' own memory"
+has out "Snapshot: kymo snapshot, from the programs' own memory"
 has out "Overwritten before: "
 has out "Before the window: "
 read -r one two <<<"$(whole "$scratch/d")"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accounts/accounts.h"
 #include "base/text.h"
 #include "cli/common.h"
 #include "cli/input/trace_time.h"
@@ -22,7 +23,7 @@ static void copy_accounts(const char *trace, const char *output)
 	size_t size = 0, room = 0;
 	FILE *file;
 
-	(void)snprintf(path, sizeof path, "%s/kymo.json", trace);
+	(void)snprintf(path, sizeof path, "%s/" ACCOUNTS_FILE, trace);
 	file = fopen(path, "re");
 	while (file && !feof(file) && !ferror(file) && size < ACCOUNTS_MAX) {
 		if (size == room) {
@@ -35,7 +36,7 @@ static void copy_accounts(const char *trace, const char *output)
 		size += fread(text + size, 1, room - size, file);
 	}
 	if (file && feof(file))
-		(void)trace_dir_write(output, "kymo.json", text, size);
+		(void)trace_dir_write(output, ACCOUNTS_FILE, text, size);
 	if (file)
 		(void)fclose(file);
 	free(text);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/verbs/info/info_accounts.h"
+#include "accounts/accounts.h"
 #include "cli/progress.h"
 #include "cli/input/trace_time.h"
 #include "cli/input/input_traces.h"

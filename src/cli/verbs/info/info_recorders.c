@@ -30,13 +30,13 @@ static void add(struct accounts *all, const struct accounts *one)
 	all->recorded += one->recorded;
 	all->dropped += one->dropped;
 	all->unwritten += one->unwritten;
-	all->filtered += one->filtered;
-	all->chunks_removed += one->chunks_removed;
-	all->events_removed += one->events_removed;
-	all->removed += one->removed;
-	all->removed_events += one->removed_events;
-	all->pauses += one->pauses;
-	all->paused_ns += one->paused_ns;
+	all->totals.filtered += one->totals.filtered;
+	all->chunks.removed += one->chunks.removed;
+	all->chunks.removed_events += one->chunks.removed_events;
+	all->removed.times += one->removed.times;
+	all->removed.events += one->removed.events;
+	all->root.pause_count += one->root.pause_count;
+	all->root.paused_ns += one->root.paused_ns;
 }
 
 int recorders_read(struct recorders *recorders, const struct cli_traces *traces, const struct kymo_ctf_reader *reader,
@@ -45,7 +45,7 @@ int recorders_read(struct recorders *recorders, const struct cli_traces *traces,
 	char more[512];
 
 	*problem = '\0';
-	*recorders = (struct recorders){ .traces = traces };
+	*recorders = (struct recorders){ .traces = traces, .all = { .kernel.source = "", .snapshot.cause = "" } };
 	recorders->of = calloc(traces->count, sizeof(*recorders->of));
 	recorders->of_trace = calloc(kymo_ctf_trace_count(reader) + 1, sizeof(*recorders->of_trace));
 	if (!recorders->of || !recorders->of_trace)
@@ -83,18 +83,20 @@ const struct account_process *recorders_process(const struct recorders *recorder
 	const struct accounts *a = accounts_of(recorders, trace);
 
 	for (unsigned i = 0; i < a->process_count; i++)
-		if (a->process[i].vpid == vpid)
+		if (a->process[i].is.pid == (uint64_t)vpid)
 			return &a->process[i];
 	return NULL;
 }
 
-const struct account_thread *recorders_thread(const struct recorders *recorders, unsigned trace, int32_t vpid, int32_t vtid)
+const struct accounts_thread *recorders_thread(const struct recorders *recorders, unsigned trace, int32_t vpid, int32_t vtid)
 {
 	const struct accounts *a = accounts_of(recorders, trace);
 
-	for (unsigned i = 0; i < a->thread_count; i++)
-		if (a->thread[i].vpid == vpid && a->thread[i].vtid == vtid)
-			return &a->thread[i];
+	/* A pid that was used again has several entries. */
+	for (unsigned i = 0; i < a->process_count; i++)
+		for (unsigned k = 0; k < a->process[i].thread_count && a->process[i].is.pid == (uint64_t)vpid; k++)
+			if (a->process[i].thread[k].tid == vtid)
+				return &a->process[i].thread[k];
 	return NULL;
 }
 
@@ -128,8 +130,8 @@ void recorders_show(const struct recorders *recorders, struct table *table)
 				table_none(table);
 		}
 		table_text(table, a->rules);
-		table_text(table, a->snapshot.present ? a->snapshot.text : NULL);
-		table_ns(table, (int64_t)a->slept_ns);
-		table_ns(table, a->clock_set_ns);
+		table_text(table, *a->snapshot_text ? a->snapshot_text : NULL);
+		table_ns(table, a->clock_changes.slept_ns);
+		table_ns(table, a->clock_changes.set_ns);
 	}
 }

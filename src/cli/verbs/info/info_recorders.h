@@ -4,7 +4,7 @@
 #define KYMO_CLI_INFO_RECORDERS_H
 
 #include "base/table.h"
-#include "cli/verbs/info/info_accounts.h"
+#include "accounts/accounts.h"
 #include "cli/input/input_traces.h"
 
 struct recorders {
@@ -27,7 +27,7 @@ void recorders_free(struct recorders *recorders);
 
 /** recorders_process() - of the process in the reader's trace @trace; NULL: it is in no accounts. */
 const struct account_process *recorders_process(const struct recorders *recorders, unsigned trace, int32_t vpid);
-const struct account_thread *recorders_thread(const struct recorders *recorders, unsigned trace, int32_t vpid,
+const struct accounts_thread *recorders_thread(const struct recorders *recorders, unsigned trace, int32_t vpid,
 					      int32_t vtid);
 
 /** recorders_ended() - did that of the reader's trace @trace end in order? Else counts of losses are not known. */

@@ -2,11 +2,11 @@
 /* What became of one process's events: its entry in kymo.json, and what it adds to the sums. */
 #include <stdlib.h>
 
-#include "base/json_text.h"
+#include "accounts/accounts.h"
 #include "recorder/filter/filter.h"
 #include "recorder/session/session_internal.h"
 
-/* What a sink has of a thread. Return: false: nothing, since the thread was gone before it came. */
+/* What a sink has of a thread. Return: false: nothing, because the thread had ended before the sink was added. */
 static bool has_thread(const struct sink_process *at, unsigned index, struct sink_without *counts)
 {
 	const struct thread_account *thread = &at->process->thread[index];
@@ -20,23 +20,23 @@ static void put_threads(struct json_text *json, const struct sink_process *at)
 	json_text_open(json, "threads", '[');
 	for (unsigned i = 0; i < at->process->thread_count; i++) {
 		const struct thread_account *thread = &at->process->thread[i];
+		struct accounts_thread account = { .tid = thread->tid, .name = thread->name };
 		struct sink_without counts;
 
 		if (!has_thread(at, i, &counts))
 			continue;
+		account.recorded = counts.recorded;
+		account.dropped = counts.dropped;
+		account.filtered = counts.filtered;
+		account.bytes = counts.bytes;
 		json_text_open(json, NULL, '{');
-		json_text_i64(json, "tid", thread->tid);
-		json_text_string(json, "name", thread->name);
-		json_text_u64(json, "recorded", counts.recorded);
-		json_text_u64(json, "dropped", counts.dropped);
-		json_text_u64(json, "filtered", counts.filtered);
-		json_text_u64(json, "bytes", counts.bytes);
+		accounts_text(json, ACCOUNTS_THREAD, &account);
 		json_text_close(json, '}');
 	}
 	json_text_close(json, ']');
 }
 
-static const char *end_name(const struct process *process)
+const char *session_end_name(const struct process *process)
 {
 	static const char *const name[] = {
 		[PROCESS_RUNS] = "running", [PROCESS_EXITED] = "exited",
@@ -46,55 +46,35 @@ static const char *end_name(const struct process *process)
 	return name[process->end];
 }
 
-static void put_counts(struct json_text *json, const struct sink_process *at)
+void session_account_process(struct json_text *json, const struct sink_process *at)
 {
 	const struct process *process = at->process;
+	const uint64_t domain = process->region.ros_domain;
+	char *own = filter_own_rules(process->filter);
 	struct sink_counts counts;
 
 	sink_counts(at, &counts);
-	json_text_u64(json, "recorded", counts.recorded);
-	json_text_u64(json, "dropped", counts.dropped + counts.dropped_no_ring);
-	json_text_u64(json, "dropped_no_ring", counts.dropped_no_ring);
-	json_text_u64(json, "filtered", counts.filtered);
-	json_text_u64(json, "unwritten", counts.unwritten);
-	json_text_u64(json, "before", counts.before);
-	json_text_u64(json, "init_events", counts.init_events);
-	json_text_u64(json, "init_dropped", counts.init_dropped);
-	json_text_u64(json, "texts_cut", process->texts_cut);
-	json_text_u64(json, "corrupt_bytes", process->lost_bytes);
-	json_text_u64(json, "overwritten", process->overwritten);
-	json_text_u64(json, "outside", process->outside);
-	json_text_u64(json, "bytes", counts.bytes);
-}
-
-void accounts_process(struct json_text *json, const struct sink_process *at)
-{
-	const struct process *process = at->process;
-	char *own = filter_own_rules(process->filter);
-
 	json_text_open(json, NULL, '{');
-	json_text_u64(json, "pid", process->region.pid);
-	json_text_u64(json, "host_pid", (uint64_t)process->host_pid);
-	json_text_u64(json, "uid", process->region.uid);
-	json_text_string(json, "procname", process->region.procname);
-	json_text_string(json, "exe", process->region.exe);
-	if (process->region.ros_domain >= 1 && process->region.ros_domain <= KYMO_ROS_DOMAIN_MAX + 1)
-		json_text_u64(json, "ros_domain", process->region.ros_domain - 1);
-	json_text_u64(json, "start_ns", process->region.birth_ns);
-	json_text_string(json, "state", end_name(process));
-	json_text_string(json, "tracetools", process->tracetools_version);
-	put_counts(json, at);
-	if (own)
-		json_text_string(json, "filter", own);
+	accounts_text(json, ACCOUNTS_PROCESS, &(struct accounts_process){
+		.pid = process->region.pid, .host_pid = (uint64_t)process->host_pid, .uid = process->region.uid,
+		.procname = process->region.procname, .exe = process->region.exe,
+		.ros_domain = domain >= 1 && domain <= KYMO_ROS_DOMAIN_MAX + 1 ? domain - 1 : ACCOUNTS_UNKNOWN,
+		.start_ns = (int64_t)process->region.birth_ns, .state = session_end_name(process),
+		.tracetools = process->tracetools_version, .recorded = counts.recorded,
+		.dropped = counts.dropped + counts.dropped_no_ring, .dropped_no_ring = counts.dropped_no_ring,
+		.filtered = counts.filtered, .unwritten = counts.unwritten, .before = counts.before,
+		.init_events = counts.init_events, .init_dropped = counts.init_dropped, .texts_cut = process->texts_cut,
+		.corrupt_bytes = process->lost_bytes, .overwritten = process->overwritten, .outside = process->outside,
+		.bytes = counts.bytes, .filter = own, .wanted = filter_wants_process(process->filter),
+	});
 	free(own);
-	json_text_bool(json, "wanted", filter_wants_process(process->filter));
 	put_threads(json, at);
 	json_text_close(json, '}');
 }
 
 /* ---- statistics ---- */
 
-void accounts_add(struct session_stats *stats, const struct sink_process *at)
+void session_add_account(struct session_stats *stats, const struct sink_process *at)
 {
 	const struct process *process = at->process;
 	struct sink_without thread;
@@ -131,6 +111,6 @@ void session_sink_stats(const struct session *session, const struct sink *sink, 
 		const struct sink_process *at = sink_at(&session->drain, sink, session->process[i]);
 
 		if (at)
-			accounts_add(stats, at);
+			session_add_account(stats, at);
 	}
 }

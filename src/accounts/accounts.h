@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kymo.json, which stands beside a trace: how the recording ended, and where every event went.
+ *
+ * accounts.def has the members of each object. The same plain structs are filled by who writes the file and by
+ * accounts_read(), so no key is spelled twice.
+ */
+#ifndef KYMO_ACCOUNTS_ACCOUNTS_H
+#define KYMO_ACCOUNTS_ACCOUNTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <json-c/json.h>
+
+#include "base/json_text.h"
+#include "base/pool.h"
+
+#define ACCOUNTS_FILE "kymo.json"
+#define ACCOUNTS_FORMAT 1
+#define ACCOUNTS_UNKNOWN UINT64_MAX	/* a U64 that is not written */
+
+#define ACCOUNTS_U64 uint64_t
+#define ACCOUNTS_I64 int64_t
+#define ACCOUNTS_NS int64_t
+#define ACCOUNTS_BOOL bool
+#define ACCOUNTS_TEXT const char *
+#define ACCOUNTS_NULLABLE const char *
+#define ACCOUNTS_MEMBER(kind, key, meaning) ACCOUNTS_##kind key;
+
+struct accounts_root {
+#define ROOT ACCOUNTS_MEMBER
+#include "accounts/accounts.def"
+};
+
+struct accounts_host {
+#define HOST ACCOUNTS_MEMBER
+#include "accounts/accounts.def"
+};
+
+struct accounts_totals {
+#define TOTALS ACCOUNTS_MEMBER
+#include "accounts/accounts.def"
+};
+
+struct accounts_earlier {
+#define EARLIER ACCOUNTS_MEMBER
+#include "accounts/accounts.def"
+};
+
+struct accounts_kernel {
+#define KERNEL ACCOUNTS_MEMBER
+#include "accounts/accounts.def"
+};
+
+struct accounts_chunks {
+#define CHUNKS ACCOUNTS_MEMBER
+#include "accounts/accounts.def"
+};
+
+struct accounts_removed {
+#define REMOVED ACCOUNTS_MEMBER
+#include "accounts/accounts.def"
+};
+
+struct accounts_snapshot {
+#define SNAPSHOT ACCOUNTS_MEMBER
+#include "accounts/accounts.def"
+};
+
+struct accounts_pause {
+#define PAUSE ACCOUNTS_MEMBER
+#include "accounts/accounts.def"
+};
+
+struct accounts_clock {
+#define CLOCK ACCOUNTS_MEMBER
+#include "accounts/accounts.def"
+};
+
+struct accounts_clock_changes {
+#define CLOCK_CHANGES ACCOUNTS_MEMBER
+#include "accounts/accounts.def"
+};
+
+struct accounts_process {
+#define PROCESS ACCOUNTS_MEMBER
+#include "accounts/accounts.def"
+};
+
+struct accounts_thread {
+#define THREAD ACCOUNTS_MEMBER
+#include "accounts/accounts.def"
+};
+
+enum accounts_group {
+	ACCOUNTS_ROOT, ACCOUNTS_HOST, ACCOUNTS_TOTALS, ACCOUNTS_EARLIER, ACCOUNTS_KERNEL, ACCOUNTS_CHUNKS, ACCOUNTS_REMOVED,
+	ACCOUNTS_SNAPSHOT, ACCOUNTS_PAUSE, ACCOUNTS_CLOCK, ACCOUNTS_CLOCK_CHANGES, ACCOUNTS_PROCESS, ACCOUNTS_THREAD,
+	ACCOUNTS_GROUPS
+};
+
+/* ---- write ---- */
+
+/**
+ * accounts_put() - add the members of @group to @object
+ * @of: the struct of that group
+ *
+ * Context: allocates.
+ */
+void accounts_put(struct json_object *object, enum accounts_group group, const void *of);
+
+/** accounts_object() - a new object with the members of @group; to be released. Context: allocates. */
+struct json_object *accounts_object(enum accounts_group group, const void *of);
+
+/** accounts_text() - the same members as text: for processes and threads, of which there may be thousands. */
+void accounts_text(struct json_text *json, enum accounts_group group, const void *of);
+
+/* ---- read ---- */
+
+/* A process of the trace. Texts are "" where the file has none. */
+struct account_process {
+	struct accounts_process is;
+	struct accounts_thread *thread;
+	unsigned thread_count;
+};
+
+struct accounts {
+	bool present;			/* kymo.json exists and could be read */
+	bool ended;			/* the recorder completed the trace */
+	uint64_t recorded, dropped, unwritten;	/* of an ended recording, else 0: then only the streams know */
+	struct accounts_root root;
+	struct accounts_totals totals;
+	struct accounts_kernel kernel;	/* source "": no events of the kernel */
+	struct accounts_chunks chunks;
+	struct accounts_removed removed;
+	struct accounts_clock_changes clock_changes;
+	struct accounts_snapshot snapshot;	/* cause "": this is not a snapshot */
+	int64_t snapshot_at_ns;		/* since the trace's start */
+	char snapshot_text[1024];	/* why the snapshot was taken, for people; "" without one */
+	char *rules;			/* what was recorded, for people; NULL: everything */
+	struct account_process *process;	/* with those that ended long ago */
+	unsigned process_count;
+	struct accounts_clock *clock;	/* through the recording, in order */
+	unsigned clock_count;
+
+	/* Its own. */
+	struct pool pool;		/* texts, threads */
+	unsigned process_capacity;
+};
+
+/**
+ * accounts_read() - read @directory/kymo.json; what the file does not say is 0 or ""
+ * @problem: why the file cannot be used, in a sentence; else ""
+ *
+ * The file is not trusted. A trace without one is no problem: other tracers write none.
+ * Context: allocates, blocks.
+ */
+void accounts_read(struct accounts *accounts, const char *directory, char problem[512]);
+void accounts_free(struct accounts *accounts);
+
+#endif
