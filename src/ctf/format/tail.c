@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ctf/write/writer.h"
+#include "ctf/format/framing.h"
 
 static const char text_begin[] = "/* CTF 1.8 */";
 static const char text_end[] = "};\n\n";	/* of every declaration that is appended */

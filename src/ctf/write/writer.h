@@ -27,23 +27,12 @@
 #include "abi/points.h"
 #include "base/err.h"
 #include "ctf/format/index.h"
+#include "ctf/format/framing.h"
 
 #define CTF_WRITER_OPEN_MAX 200		/* leaves room below `ulimit -n 1024` */
-#define CTF_PACKET_HEAD_MAX 109	/* bytes of a packet's header and context */
-#define CTF_PACKET_MAGIC 0xC1FC1FC1u	/* u32, at the begin of each packet */
-#define CTF_PROCNAME_SIZE 17		/* 16 bytes of a thread name and a NUL, as in LTTng */
 
 struct ctf_writer;
 struct ctf_out;
-
-/* Stream classes of the traces written here; the value is the stream_id. */
-enum ctf_class {
-	CTF_CLASS_RUN,		/* runtime events of one ring; vpid, vtid, procname in the packet context */
-	CTF_CLASS_INIT,		/* init events of one process; they and init_timestamp in the event context */
-	CTF_CLASS_MERGED,	/* runtime events of many rings; vpid in the packet, vtid and procname in the event context */
-	CTF_CLASS_KERNEL,	/* the kernel's events (kernel/kernel.h), where a trace is no directory: nothing in the packet but its CPU */
-	CTF_CLASS_COUNT
-};
 
 /* What the metadata says about the trace as a whole. */
 struct ctf_trace_desc {

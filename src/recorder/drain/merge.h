@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ctf/write/writer.h"
+#include "ctf/format/framing.h"
 #include "recorder/records/classes.h"
 
 struct merge_context {
