@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ctf/format/tail.h"
+#include "ctf/write/writer.h"
 #include "recorder/drain/drained_process.h"
 #include "recorder/runtime/say.h"
 

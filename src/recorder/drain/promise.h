@@ -30,11 +30,12 @@
 #ifndef KYMO_RECORDER_PROMISE_H
 #define KYMO_RECORDER_PROMISE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "abi/region.h"
-#include "ctf/write/writer.h"
 
+struct ctf_place;		/* ctf/write/writer.h */
 struct process;
 struct ring;
 struct sayer;

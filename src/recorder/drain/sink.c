@@ -109,7 +109,7 @@ void sinks_round_end(struct drain *drain)
 
 		if (sink->rests)
 			continue;
-		if (fails && sink->ops->gone && sink->ops->gone(sink, true))
+		if (fails && sink_is_gone(sink, true))
 			sink->look_at = 0;	/* what there is to tell is told then */
 		else
 			tell_news(drain, sink, fails);

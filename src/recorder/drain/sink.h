@@ -34,12 +34,13 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "ctf/write/writer.h"
+#include "ctf/format/framing.h"
 #include "recorder/drain/counts.h"
 
 #define SINKS_MAX 16			/* of one session */
 
 struct json_object;
+struct ctf_store;		/* ctf/write/writer.h */
 struct process;
 struct drain;
 struct thread_account;
@@ -167,17 +168,45 @@ struct sink_beside {
 };
 
 /*
- * Functions return 0 or -errno if nothing else is said. All but packet, facts and close may be NULL.
- * A sink does not look at the region of a process after leave: it is gone.
+ * Where a sink writes, for sinks to which that can happen: it begins anew elsewhere, its place is taken away, or
+ * somebody else's trace lies beside its own. Each may be NULL.
+ */
+struct sink_place_ops {
+	/*
+	 * A sink that begins anew from time to time, in a place that is complete in itself: due() says whether
+	 * it is time, turn() does it. From then on the sink knows nothing of the processes that have not
+	 * left: their declarations and facts are given again, from @begin_ns on, with `known`. Return: 0; -errno,
+	 * and the sink is as it was.
+	 */
+	bool (*due)(const struct sink *sink, uint64_t now_ns);
+	int (*turn)(struct sink *sink, uint64_t begin_ns, uint64_t now_ns);
+	/*
+	 * Whether what the sink wrote last was taken away, so that it has to turn before it is given anything:
+	 * turn() enters it in sink.removed then. Called ten times a second: unless it is to check @all of its files,
+	 * it may check a part each time, and all of them in turn.
+	 */
+	bool (*gone)(struct sink *sink, bool all);
+	/* A trace beside its own, in its directories; NULL: no more. Its place() is called at once. @beside stays the caller's. */
+	void (*beside)(struct sink *sink, const struct sink_beside *beside);
+	/* The same for a sink without directories: a store for trace @name, until place(NULL). Return: NULL without memory. */
+	const struct ctf_store *(*store)(struct sink *sink, const char *name, const struct sink_beside *beside);
+	/* Nothing in that store is before @ns any more; UINT64_MAX: nothing comes any more. Viewers see nothing later than that. */
+	void (*bound)(struct sink *sink, uint64_t ns);
+};
+
+/*
+ * What a sink does with data. Functions return 0 or -errno if nothing else is said. All but packet, facts and close may
+ * be NULL. After leave(), a sink does not read the region of a process: it is gone.
  */
 struct sink_ops {
 	const char *kind;		/* "ctf": for messages and accounts */
-	/* A process is there; @at->data is for the sink. */
+	const struct sink_place_ops *place;	/* NULL: none of them */
+	/* A process comes; @at->data is the sink's own. */
 	int (*join)(struct sink *sink, struct sink_process *at);
 	/*
 	 * Events of class @id may come: below KYMO_POINTS_TABLE an init event of the table, about to
 	 * be in `facts`; else one that the process declared, classes_get() describes it. The same
-	 * again is to be expected.
+	 * class may be declared again.
 	 */
 	int (*declare)(struct sink *sink, struct sink_process *at, enum ctf_class class, unsigned id);
 	int (*facts)(struct sink *sink, struct sink_process *at, const struct sink_facts *facts);
@@ -186,11 +215,11 @@ struct sink_ops {
 	int (*batch)(struct sink *sink, struct sink_process *at, const struct sink_batch *batch);
 	/* Nothing more of this process: finish its streams. */
 	void (*leave)(struct sink *sink, struct sink_process *at);
-	/* The accounts as they stand, JSON text: every second or so, and once at the end. */
+	/* The present accounts, JSON text: every second or so, and once at the end. */
 	int (*accounts)(struct sink *sink, const char *json);
 	/*
 	 * No event before @ns will come any more; facts of before it may, and the sink gives them a
-	 * later time. horizon_every_ns apart, or less, and @ns grows but for a process that stays inside an event for long.
+	 * later time. Called horizon_every_ns apart, or less often. @ns grows, unless a process stays inside an event for long.
 	 */
 	void (*horizon)(struct sink *sink, uint64_t ns);
 	/*
@@ -204,34 +233,14 @@ struct sink_ops {
 	void (*round)(struct sink *sink, uint64_t now_ns);
 	/* Adds what else the sink knows to the accounts before they are written. */
 	void (*tell)(const struct sink *sink, struct json_object *root);
-	/*
-	 * A sink that begins anew from time to time, in a place that is complete in itself: whether
-	 * it is time; and to do it. From then on it knows nothing of the processes that have not
-	 * left: their declarations and facts are given again, from @begin_ns on, with `known`. On a
-	 * failure it stays as it was.
-	 */
-	bool (*due)(const struct sink *sink, uint64_t now_ns);
-	int (*turn)(struct sink *sink, uint64_t begin_ns, uint64_t now_ns);
-	/*
-	 * Whether what it wrote last was taken away, so that it has to turn before it is given anything:
-	 * turn enters it in sink.removed then. Asked ten times a second; unless it is to look at @all, it may look
-	 * at a part each time, and at all in turn.
-	 */
-	bool (*gone)(struct sink *sink, bool all);
 	/* Bytes of event data that are kept in it. */
 	uint64_t (*bytes)(const struct sink *sink);
-	/* A trace beside its own, in its directories; NULL: no more. Its place() is called at once. @beside stays the caller's. */
-	void (*beside)(struct sink *sink, const struct sink_beside *beside);
-	/* The same for one that has no directories: a store for trace @name, until place(NULL). Return: NULL without memory. */
-	const struct ctf_store *(*store)(struct sink *sink, const char *name, const struct sink_beside *beside);
-	/* Nothing in that store is before @ns any more; UINT64_MAX: nothing comes any more. Viewers are not told of a later time. */
-	void (*bound)(struct sink *sink, uint64_t ns);
 	/*
-	 * Every process has left: whether close() need not wait for anything. Asked again and again, and
-	 * meanwhile the session goes on; the first time it begins to end, and is given nothing more.
+	 * Every process has left: whether close() need not wait for anything. Called again and again, and
+	 * meanwhile the session goes on; the first call begins the end, and nothing more is given to the sink.
 	 */
 	bool (*ending)(struct sink *sink);
-	/* Free @sink and what it holds; the last call. Every process has left. May wait if `ending` did not say true. */
+	/* Free @sink and what it holds; the last call. Every process has left. May wait if `ending` did not return true. */
 	void (*close)(struct sink *sink);
 };
 
@@ -281,6 +290,12 @@ struct sink {
  * Return: 0; -ENOSPC: there are SINKS_MAX; -ENOMEM. The sink stays the caller's then.
  */
 int sinks_add(struct drain *drain, struct sink *sink, struct process **process, unsigned count);
+
+/** sink_is_gone() - whether what @sink wrote last was taken away; @all: as in struct sink_place_ops. */
+static inline bool sink_is_gone(struct sink *sink, bool all)
+{
+	return sink->ops->place && sink->ops->place->gone && sink->ops->place->gone(sink, all);
+}
 
 /**
  * sinks_complete() - put remaining drops into @sink, then leave for every process

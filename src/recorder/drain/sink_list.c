@@ -280,7 +280,7 @@ static int begin_anew(struct drain *drain, struct sink *sink, struct process **p
 
 	drain_update_clock(drain);
 	begin_ns = turn_ns(drain, process, count);
-	rc = sink->ops->turn(sink, begin_ns, drain->now_ns);
+	rc = sink->ops->place->turn(sink, begin_ns, drain->now_ns);
 	for (unsigned i = 0; rc == 0 && i < count; i++) {
 		struct sink_process *at = sink_at(drain, sink, process[i]);
 
@@ -317,7 +317,7 @@ static void tell_gone(const struct drain *drain, const struct sink *sink, int rc
 
 static void mend(struct drain *drain, struct sink *sink, struct process **process, unsigned count, bool all)
 {
-	const bool gone = sink->ops->gone(sink, all), was = sink->gone;
+	const bool gone = sink_is_gone(sink, all), was = sink->gone;
 	int rc = gone ? begin_anew(drain, sink, process, count) : 0;
 
 	if (!gone && !was)
@@ -339,7 +339,7 @@ void sinks_mend(struct drain *drain, struct process **process, unsigned count, b
 	for (unsigned i = 0; i < drain->sink_count; i++) {
 		struct sink *sink = drain->sink[i];
 
-		if (!sink->ops->gone || (!now && drain->now_ns < sink->look_at))
+		if (!sink->ops->place || !sink->ops->place->gone || (!now && drain->now_ns < sink->look_at))
 			continue;
 		sink->look_at = drain->now_ns + LOOK_NS;
 		mend(drain, sink, process, count, now);

@@ -285,8 +285,11 @@ static void flight_close(struct sink *sink)
 	free(flight);
 }
 
+static const struct sink_place_ops flight_place_ops = { .due = flight_wants_turn, .turn = flight_turn };
+
 static const struct sink_ops flight_ops = {
 	.kind = "flight",
+	.place = &flight_place_ops,
 	.join = flight_join,
 	.declare = flight_declare,
 	.facts = flight_facts,
@@ -295,8 +298,6 @@ static const struct sink_ops flight_ops = {
 	.accounts = flight_accounts,
 	.holds = flight_holds,
 	.round = flight_round,
-	.due = flight_wants_turn,
-	.turn = flight_turn,
 	.bytes = flight_bytes,
 	.close = flight_close,
 };

@@ -56,6 +56,15 @@ static void tell_no_cycles(const struct record_kernel *record)
 
 /* ---- its end ---- */
 
+/* Viewers of the sink know from then on that no event of the kernel's is before @ns any more. */
+static void bound(const struct record_kernel *record, uint64_t ns)
+{
+	const struct sink_place_ops *place = record->sink ? record->sink->ops->place : NULL;
+
+	if (place && place->bound)
+		place->bound(record->sink, ns);
+}
+
 static void end(struct record_kernel *record)
 {
 	struct kymo_err err;
@@ -65,8 +74,7 @@ static void end(struct record_kernel *record)
 	if (kernel_close(record->kernel, &record->stats, &record->left, &err) < 0)
 		say(record->options, err.text);
 	record->kernel = NULL;
-	if (record->sink && record->sink->ops->bound)
-		record->sink->ops->bound(record->sink, UINT64_MAX);
+	bound(record, UINT64_MAX);
 }
 
 /* ---- where it goes ---- */
@@ -162,7 +170,7 @@ static char *on_tell(void *context)
 
 static void begin_in_store(struct record_kernel *record)
 {
-	const struct ctf_store *store = record->sink->ops->store(record->sink, "kernel", &record->beside);
+	const struct ctf_store *store = record->sink->ops->place->store(record->sink, "kernel", &record->beside);
 	struct traces traces = { 0 };
 	struct ctf_trace_desc desc;
 	char dir[PATH_MAX];
@@ -170,12 +178,14 @@ static void begin_in_store(struct record_kernel *record)
 	if (!store || !describe(record, record->sink->name, "", session_clock_offset(record->session), &traces, &desc, dir))
 		return;
 	begin(record, &(struct kernel_options){ .store = store, .desc = &desc });
-	record->sink->ops->bound(record->sink, record->kernel ? 0 : UINT64_MAX);
+	bound(record, record->kernel ? 0 : UINT64_MAX);
 }
 
 void record_kernel_begin(struct record_kernel *record, struct session *session, const struct session_options *options,
 			 bool all, bool syscalls, bool cycles, const struct flight_options *flight)
 {
+	const struct sink_place_ops *place;
+
 	*record = (struct record_kernel){
 		.session = session, .options = options, .all = all, .syscalls = syscalls, .cycles = cycles,
 		.window_ns = flight ? flight->window_ns : 0,
@@ -186,9 +196,10 @@ void record_kernel_begin(struct record_kernel *record, struct session *session, 
 		return;
 	}
 	record->sink = session_sink(session, 0);
-	if (record->sink->ops->beside)
-		record->sink->ops->beside(record->sink, &record->beside);
-	else if (record->sink->ops->store)
+	place = record->sink->ops->place;
+	if (place && place->beside)
+		place->beside(record->sink, &record->beside);
+	else if (place && place->store)
 		begin_in_store(record);
 }
 
@@ -305,8 +316,7 @@ int record_kernel_poll(struct record_kernel *record, int wait_ms)
 		end(record);		/* says it */
 		return wait_ms;
 	}
-	if (record->sink && record->sink->ops->bound)
-		record->sink->ops->bound(record->sink, kernel_told(record->kernel));
+	bound(record, kernel_told(record->kernel));
 	tell_short(record);
 	return wait_ms < mine ? wait_ms : mine;
 }

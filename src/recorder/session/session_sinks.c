@@ -103,8 +103,9 @@ void session_turn_sinks(struct session *session)
 
 	for (unsigned i = 0; i < drain->sink_count; i++) {
 		struct sink *sink = drain->sink[i];
+		const struct sink_place_ops *place = sink->ops->place;
 
-		if (!sink->ops->due || sink->fails || !sink->ops->due(sink, drain->now_ns))
+		if (!place || !place->due || sink->fails || !place->due(sink, drain->now_ns))
 			continue;
 		if (!drained)
 			session_drain_all(session, true);
@@ -135,7 +136,7 @@ static int verdict(const struct sink *sink, bool gone, int rc, const struct sess
 /* Accounts of one that is complete, which is the session's no more. Return: as session_remove_sink(). */
 static int settle(struct session *session, struct sink *sink, struct session_stats *stats, struct kymo_err *err)
 {
-	const bool gone = sink->ops->gone && sink->ops->gone(sink, true);
+	const bool gone = sink_is_gone(sink, true);
 	const int rc = session_write_accounts(session, sink);
 	int result;
 

@@ -144,8 +144,16 @@ static void sink_ctf_close(struct sink *sink)
 	free(ctf);
 }
 
+static const struct sink_place_ops sink_ctf_place_ops = {
+	.due = ctf_due,
+	.turn = ctf_turn,
+	.gone = ctf_gone,
+	.beside = ctf_beside,
+};
+
 static const struct sink_ops sink_ctf_ops = {
 	.kind = "ctf",
+	.place = &sink_ctf_place_ops,
 	.join = sink_ctf_join,
 	.declare = sink_ctf_declare,
 	.facts = sink_ctf_facts,
@@ -157,11 +165,7 @@ static const struct sink_ops sink_ctf_ops = {
 	.tell = sink_ctf_tell,
 	.round = ctf_round,
 	.horizon = ctf_horizon,
-	.due = ctf_due,
-	.gone = ctf_gone,
-	.turn = ctf_turn,
 	.bytes = sink_ctf_bytes,
-	.beside = ctf_beside,
 	.close = sink_ctf_close,
 };
 

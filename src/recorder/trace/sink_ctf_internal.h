@@ -61,7 +61,7 @@ void ctf_follow(struct ctf_sink *ctf, const struct chunk *chunk);
 /** ctf_beside_events() - that are beside in the present place. */
 uint64_t ctf_beside_events(const struct ctf_sink *ctf);
 
-/* Functions of struct sink_ops. */
+/* Functions of struct sink_ops and struct sink_place_ops. */
 void ctf_beside(struct sink *sink, const struct sink_beside *beside);
 void ctf_round(struct sink *sink, uint64_t now_ns);
 void ctf_horizon(struct sink *sink, uint64_t ns);

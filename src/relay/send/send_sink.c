@@ -267,8 +267,11 @@ static void relay_close(struct sink *sink)
 		release(owned);
 }
 
+static const struct sink_place_ops relay_place_ops = { .store = relay_store, .bound = relay_bound };
+
 static const struct sink_ops relay_ops = {
 	.kind = "relay",
+	.place = &relay_place_ops,
 	.join = relay_join,
 	.declare = relay_declare,
 	.facts = relay_facts,
@@ -279,8 +282,6 @@ static const struct sink_ops relay_ops = {
 	.round = relay_round,
 	.tell = relay_tell,
 	.bytes = relay_bytes,
-	.store = relay_store,
-	.bound = relay_bound,
 	.ending = relay_ending,
 	.close = relay_close,
 };

@@ -118,13 +118,20 @@ ROOMS = {
 
 # Sub-room: its public headers, without .h. A sub-room without a row has only the rule of names.
 DOORS = {
+    "ctf/format": "arena bits framing index lock packed reader_index share tail",
+    "ctf/write": "metadata writer",
+    "recorder/runtime": "alive claim domain elsewhere environment initlog_cursor region_view ros_domains rundir say states status",
+    "recorder/records": "classes left_out_set record_walk",
+    "recorder/filter": "filter filter_rules",
+    "recorder/drain": "counts drain drained_process promise sink",
+    "recorder/trace": "sink_ctf sink_files trace_dir traces",
+    "recorder/session": "session",
 }
 
 # Includes that still run up, or into a private header: to be mended. Nothing is added here.
 KNOWN = {
     ("report", "report/sections/expect.h"),
     ("report/why", "report/flow/flow_internal.h"),
-    ("ctf/format", "ctf/write/writer.h"),
     ("analysis/tables", "analysis/model/model_internal.h"),
     ("analysis/spans", "analysis/model/model_internal.h"),
     ("cli", "cli/input/trace_time.h"),
