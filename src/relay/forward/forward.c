@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BACKOFF_MOST	50u		/* looks */
+#define BACKOFF_MOST	50u		/* calls of forward_poll() */
 #define UNSENT_MAX	((size_t)32 << 20)
 #define MINOR_LEAST	11u		/* of the protocol: chunks, and names of any length */
 
@@ -24,18 +24,18 @@ void forward_lose(struct forward_session *to, const struct kymo_err *err)
 	char text[1280];
 
 	hang_up(to);
-	if (to->state == FORWARD_ENDING) {	/* all was taken, and that was the last answer but for its end */
+	if (to->state == FORWARD_ENDING) {	/* all is sent and answered; the connection ends last */
 		to->state = FORWARD_DONE;
 		return;
 	}
 	if (!to->told) {
-		(void)snprintf(text, sizeof(text), "%s is not sent on: %s; it is tried again, meanwhile it is in the files",
+		(void)snprintf(text, sizeof(text), "%s is not sent on: %s; retrying, meanwhile it stays in the files",
 			       to->session->name, err->text);
 		relay->say(relay->context, text);
 	}
 	to->told = true;
 	to->state = FORWARD_OFFLINE;
-	to->looks_to_wait = to->backoff;
+	to->polls_to_wait = to->backoff;
 	to->backoff = 2 * to->backoff < BACKOFF_MOST ? 2 * to->backoff : BACKOFF_MOST;
 }
 
@@ -74,7 +74,7 @@ static void connect_now(struct forward_session *to)
 
 /* ---- sessions ---- */
 
-/* Whether the same session came before, by another way, and still comes: they stand in a circle. */
+/* Whether the same session arrived earlier, through another relay, and still does: the relays form a circle. */
 static bool comes_round(const struct forward *forward, const struct relay_session *session)
 {
 	static const uint8_t nobody[sizeof(session->uuid)];
@@ -96,7 +96,7 @@ static bool is_known(const struct forward *forward, const struct relay_session *
 	return false;
 }
 
-void forward_look(struct forward *forward)
+void forward_poll(struct forward *forward)
 {
 	for (struct relay_session *session = forward->relay->sessions; session; session = session->next) {
 		struct forward_session *to;
@@ -115,8 +115,8 @@ void forward_look(struct forward *forward)
 			continue;
 		if (to->state != FORWARD_OFFLINE)
 			forward_work(to);
-		else if (to->looks_to_wait)
-			to->looks_to_wait--;
+		else if (to->polls_to_wait)
+			to->polls_to_wait--;
 		else
 			connect_now(to);
 	}
@@ -127,7 +127,7 @@ void forward_release(struct forward_session *to)
 	struct forward_session **at = &to->forward->sessions;
 
 	if (to->session || to->reading)
-		return;			/* one of them comes here again */
+		return;			/* the other one calls this again */
 	while (*at != to)
 		at = &(*at)->next;
 	*at = to->next;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Relays in a chain: what a relay has it sends on to another one. Each of its sessions becomes one there, with
- * the same name and host; packets are read from the files as a viewer reads them, so nothing is kept in memory
- * for a relay that is slow or gone, and nothing here waits for it.
+ * Relays in a chain: this relay sends its sessions on to another relay. Each session becomes a session there, with the
+ * same name and host. Packets are read from the files, as for a viewer. So nothing is kept in memory for a relay that is
+ * slow or gone, and nothing here waits for it.
  *
  *   producer ─▶ relay ─ files ─▶ forward ─▶ relay ─▶ viewers
  *
- * When the connection is lost it is tried again, and the session begins there anew, from its beginning: the one that is complete is
- * the later one. Sessions that come round in a circle are not sent on a second time, snapshots not at all.
+ * When the connection is lost, a new one is opened, and the session begins there anew with its first packet: of two
+ * sessions there, the later one is complete. A session that returns through a circle of relays is not sent a second
+ * time. Snapshots are not sent on.
  *
  * Context of all functions: the loop's thread; files are read in libuv's.
  */
@@ -29,13 +30,13 @@ struct forward_options {
 	const struct token *token;	/* the same */
 };
 
-/** forward_new() - Return: NULL: no memory. */
+/** forward_new() - Return: NULL: out of memory. */
 struct forward *forward_new(uv_loop_t *loop, struct relay *relay, const struct forward_options *options);
 
-/** forward_look() - send on what is new. Call it every tenth of a second. */
-void forward_look(struct forward *forward);
+/** forward_poll() - send what is new. Call it every tenth of a second. */
+void forward_poll(struct forward *forward);
 
-/** forward_forget() - the relay forgets a session, which stays in its files. */
+/** forward_forget() - the relay forgets a session; its files stay. */
 void forward_forget(struct forward *forward, const struct relay_session *session);
 
 /** forward_free() - the loop has to run until its handles are closed. NULL: nothing. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said to the relay that a session is sent on to, in the order of lttng-consumerd. See forward.h. */
+/* Messages for the relay that a session is sent on to, in lttng-consumerd's order. See forward.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -7,10 +7,10 @@
 #include "base/array.h"
 #include "relay/forward/forward_internal.h"
 
-#define PIECE_MAX	((uint64_t)1 << 20)	/* of metadata */
+#define PIECE_MAX	((uint64_t)1 << 20)	/* bytes of metadata at once */
 #define PACKET_MAX	((uint64_t)16 << 20)
-#define BUSY		((size_t)8 << 20)	/* bytes that are not sent: then nothing more is read */
-#define ANSWERS_MAX	1024u			/* that are to come */
+#define BUSY		((size_t)8 << 20)	/* bytes that wait to be sent: read nothing more */
+#define ANSWERS_MAX	1024u			/* replies that have not arrived */
 
 static void create(struct forward_session *to)
 {
@@ -21,7 +21,7 @@ static void create(struct forward_session *to)
 	};
 
 	memcpy(as.uuid, session->uuid, sizeof(as.uuid));
-	if (!as.uuid[0])		/* lttng-relayd refuses one that is nil */
+	if (!as.uuid[0])		/* lttng-relayd refuses a nil UUID */
 		as.uuid[0] = 1;
 	producer_create_session(&to->producer, &as);
 	producer_create_chunk(&to->producer, as.created_s);
@@ -44,7 +44,7 @@ int forward_answered(void *context, uint32_t command, void *about, struct wire_i
 	return 0;
 }
 
-/* ---- what is read ---- */
+/* ---- reading files ---- */
 
 static void do_read(uv_work_t *work)
 {
@@ -74,7 +74,7 @@ static void put_read(struct forward_session *to, const struct forward_read *read
 	}
 	each->next++;
 	if (!read->good)
-		return;			/* its file is no more */
+		return;			/* its file was deleted */
 	producer_data(&to->producer, &each->at, each->sent, (uint32_t)read->size);
 	wire_add_bytes(&to->producer.data, read->bytes, read->size);
 	producer_index(&to->producer, &each->at, each->sent++, &read->entry);
@@ -103,7 +103,7 @@ static void begin_read(struct forward_session *to, const struct forward_read *wa
 	struct forward_read *read = malloc(sizeof(*read));
 
 	if (!read)
-		return;			/* another time */
+		return;			/* the next forward_poll() tries again */
 	*read = *wanted;
 	read->to = to;
 	read->generation = to->generation;
@@ -142,7 +142,7 @@ static void add_streams(struct forward_session *to)
 			return;
 		each = new_stream(to, stream);
 		if (!each)
-			return;		/* another time */
+			return;		/* the next forward_poll() tries again */
 		producer_add_stream(&to->producer, NULL, stream->channel, stream->trace->path, &each->at);
 	}
 }
@@ -156,7 +156,7 @@ void forward_free_streams(struct forward_session *to)
 	to->count = to->room = to->announced = to->turn = 0;
 }
 
-/* Metadata before the packets that need them. */
+/* Metadata is sent before the packets that need it. */
 static bool has_metadata(const struct forward_session *to, const struct relay_stream *metadata)
 {
 	for (unsigned i = 0; i < to->count; i++)
@@ -235,13 +235,13 @@ static void step(struct forward_session *to, unsigned number)
 		close_if_finished(to, each);
 }
 
-/* Bytes that the other relay's machine does not have yet. */
+/* Bytes that the other machine does not have yet. */
 static size_t unsent(const struct forward_session *to)
 {
 	return to->producer.control.used + to->producer.data.used + producer_link_unsent(&to->link);
 }
 
-/* When its session has ended here, and all of it is there. */
+/* When the session has ended here and the other relay has all of it. */
 static void end_if_done(struct forward_session *to)
 {
 	for (unsigned i = 0; i < to->count; i++)

@@ -32,7 +32,7 @@ static void on_closed(uv_handle_t *handle)
 	link_release(handle->data);
 }
 
-/* So that the other side knows that nothing was cut off. */
+/* Tells the other side that nothing was cut off. */
 static void say_goodbye(struct link *link)
 {
 	struct wire_out out = { 0 };
@@ -43,13 +43,13 @@ static void say_goodbye(struct link *link)
 
 void link_close(struct link *link)
 {
-	if (!link || link->state == GONE)
+	if (!link || link->state == LINK_GONE)
 		return;
-	if (link->state == OPEN && link->tls)
+	if (link->state == LINK_OPEN && link->tls)
 		say_goodbye(link);
-	link->state = GONE;
+	link->state = LINK_GONE;
 	if (link->looking)
-		(void)uv_cancel((uv_req_t *)&link->lookup);	/* or it is done, and its callback finds the link gone */
+		(void)uv_cancel((uv_req_t *)&link->lookup);	/* if it is already done, its callback finds the link gone */
 	if (link->has_tcp)
 		uv_close((uv_handle_t *)&link->tcp, on_closed);
 	uv_close((uv_handle_t *)&link->timer, on_closed);
@@ -57,7 +57,7 @@ void link_close(struct link *link)
 
 void link_fail(struct link *link)
 {
-	if (link->state == GONE)
+	if (link->state == LINK_GONE)
 		return;
 	link_close(link);
 	link->options.ended(link->options.context, &link->err);
@@ -71,7 +71,7 @@ static void fail_open(struct link *link)
 
 static void fail_broken(struct link *link, const char *why)
 {
-	(void)err_set(&link->err, KYMO_EXIT_FAILED, "the connection to the relay at %s port %s has ended: %s", link->host, link->port, why);
+	(void)err_set(&link->err, KYMO_EXIT_FAILED, "lost the connection to the relay at %s port %s: %s", link->host, link->port, why);
 	link_fail(link);
 }
 
@@ -85,15 +85,15 @@ static void on_written(uv_write_t *write, int status)
 	link->unsent -= piece->counted;
 	wire_out_free(&piece->out);
 	free(piece);
-	if (link->state == GONE)
+	if (link->state == LINK_GONE)
 		return;
 	if (status < 0)
 		fail_broken(link, uv_strerror(status));
-	else if (link->state == OPEN && link->options.sent)
+	else if (link->state == LINK_OPEN && link->options.sent)
 		link->options.sent(link->options.context, link->unsent);
 }
 
-/* Sends what is in @out and takes it; @counted of it are the caller's. */
+/* Sends the bytes of @out, and empties it; @counted of them are the caller's. */
 static int put(struct link *link, struct wire_out *out, size_t counted)
 {
 	struct piece *piece = out->failed || !out->used ? NULL : calloc(1, sizeof(*piece));
@@ -123,12 +123,12 @@ size_t link_unsent(const struct link *link)
 
 size_t link_room(const struct link *link)
 {
-	if (link->state != OPEN || link->unsent >= link->options.unsent_max)
+	if (link->state != LINK_OPEN || link->unsent >= link->options.unsent_max)
 		return 0;
 	return link->options.unsent_max - link->unsent;
 }
 
-/* Adds plain bytes as they go over the wire. */
+/* Adds plain bytes in the form in which they are sent. */
 static int encode(struct link *link, const void *bytes, size_t size, struct wire_out *out)
 {
 	if (link->tls)
@@ -142,7 +142,7 @@ int link_write(struct link *link, const void *bytes, size_t size)
 	struct wire_out out = { 0 };
 
 	if (!size)
-		return link->state == OPEN ? 0 : -1;
+		return link->state == LINK_OPEN ? 0 : -1;
 	if (size > link_room(link))
 		return -1;
 	if (encode(link, bytes, size, &out) < 0) {
@@ -156,13 +156,13 @@ int link_write(struct link *link, const void *bytes, size_t size)
 
 static void open_now(struct link *link)
 {
-	link->state = OPEN;
+	link->state = LINK_OPEN;
 	(void)uv_timer_stop(&link->timer);
 	if (link->options.opened)
 		link->options.opened(link->options.context);
 }
 
-/* TLS is done, or there is none: the token goes first. */
+/* After TLS, or without it: the token is the first thing to send. */
 static void greet(struct link *link)
 {
 	struct wire_out plain = { 0 }, out = { 0 };
@@ -172,12 +172,12 @@ static void greet(struct link *link)
 		open_now(link);
 		return;
 	}
-	link->state = GREETING;
+	link->state = LINK_GREETING;
 	token_greet(link->options.token, &plain);
 	rc = plain.failed ? -1 : encode(link, plain.bytes, plain.used, &out);
 	wire_out_free(&plain);
 	if (rc < 0 || put(link, &out, 0) < 0)
-		fail_broken(link, "the token could not be sent");
+		fail_broken(link, "cannot send the token");
 }
 
 static void take_answer(struct link *link, const uint8_t *bytes, size_t size)
@@ -198,16 +198,16 @@ static void take_answer(struct link *link, const uint8_t *bytes, size_t size)
 	answer = link->answer;
 	link->answer = (struct wire_out){ 0 };
 	open_now(link);
-	if (link->state == OPEN && answer.used > used)
+	if (link->state == LINK_OPEN && answer.used > used)
 		link->options.received(link->options.context, answer.bytes + used, answer.used - used);
 	wire_out_free(&answer);
 }
 
 static void take_plain(struct link *link, const uint8_t *bytes, size_t size)
 {
-	if (!size || link->state == GONE)
+	if (!size || link->state == LINK_GONE)
 		return;
-	if (link->state == GREETING)
+	if (link->state == LINK_GREETING)
 		take_answer(link, bytes, size);
 	else
 		link->options.received(link->options.context, bytes, size);
@@ -222,12 +222,12 @@ static void take_tls(struct link *link, const uint8_t *bytes, size_t size)
 	if (rc < 0)
 		fail_open(link);
 	else if (sent < 0)
-		fail_broken(link, "there is no memory");
-	else if (link->state == SHAKING_HANDS && tls_is_open(link->tls))
+		fail_broken(link, "out of memory");
+	else if (link->state == LINK_SHAKING_HANDS && tls_is_open(link->tls))
 		greet(link);
 	take_plain(link, plain.bytes, plain.used);
 	wire_out_free(&plain);
-	if (link->state != GONE && tls_has_ended(link->tls))
+	if (link->state != LINK_GONE && tls_has_ended(link->tls))
 		fail_broken(link, "the relay closed it");
 }
 
@@ -245,7 +245,7 @@ static void on_bytes(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
 
 	if (got < 0)
 		fail_broken(link, got != UV_EOF ? uv_strerror((int)got) : link->heard ? "the relay closed it" :
-			    "the relay closed it before it said anything; does it ask for TLS (nets://) or a token "
+			    "the relay closed it without an answer; does it require TLS (nets://) or a token "
 			    "(--token-file)?");
 	link->heard |= got > 0;
 	if (got > 0 && link->tls)
@@ -263,7 +263,7 @@ int link_peer(const struct link *link, struct sockaddr_storage *peer)
 
 void link_pause(struct link *link, bool pause)
 {
-	if (link->state == GONE || link->paused == pause || link->state < SHAKING_HANDS)
+	if (link->state == LINK_GONE || link->paused == pause || link->state < LINK_SHAKING_HANDS)
 		return;
 	link->paused = pause;
 	if (pause)
@@ -274,9 +274,9 @@ void link_pause(struct link *link, bool pause)
 
 void link_begin(struct link *link)
 {
-	link->state = SHAKING_HANDS;
+	link->state = LINK_SHAKING_HANDS;
 	if (uv_read_start((uv_stream_t *)&link->tcp, on_room, on_bytes) < 0)
-		fail_broken(link, "it cannot be read");
+		fail_broken(link, "cannot read from it");
 	else if (link->tls)
 		take_tls(link, NULL, 0);
 	else

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client's end of a connection to a relay: looks the host up, connects, does TLS and the token, and
- * then carries bytes both ways, in a loop of the caller.
+ * The client's end of a connection to a relay, in the caller's event loop: it looks up the host, connects, does TLS and
+ * the token, and then carries bytes in both directions.
  *
  *   link_open() ─▶ opened() ─▶ link_write(), received() … ─▶ ended(), or link_close()
  *            └──────────────────────────────────────────────▶ ended(): why it could not be opened
  *
- * What is written goes out at once (TCP_NODELAY). What the other side does not take waits in memory, up
- * to a limit; then link_write() refuses, and the caller keeps it, or counts it as lost.
+ * Written bytes are sent at once (TCP_NODELAY). What the other side does not accept yet waits in memory, up to a limit.
+ * Beyond the limit link_write() refuses; the caller keeps the bytes, or counts them as lost.
  *
  * Context of all functions: the loop's thread; none blocks. Callbacks come from the loop, never from
- * within a function here.
+ * within a function of this file.
  */
 #ifndef KYMO_RELAY_LINK_H
 #define KYMO_RELAY_LINK_H
@@ -33,20 +33,20 @@ struct link_options {
 	const char *host;		/* as in struct url; copied, as all strings here */
 	uint16_t port;
 	int family;			/* AF_INET, AF_INET6; AF_UNSPEC: any */
-	struct tls_context *tls;	/* NULL: none. Stays the caller's, until the link is gone */
-	const struct token *token;	/* NULL or empty: none. The same */
+	struct tls_context *tls;	/* NULL: no TLS. The caller keeps it until the link has ended */
+	const struct token *token;	/* NULL or empty: no token. The caller keeps it, too */
 	int64_t timeout_ns;		/* until it is open; 0: LINK_TIMEOUT_NS */
 	size_t unsent_max;		/* bytes that wait to be sent; 0: LINK_UNSENT_MAX */
 
-	/* It may be written to now. May be NULL. */
+	/* link_write() works from now on. May be NULL. */
 	void (*opened)(void *context);
-	/* Bytes came; they are there until it returns. Not NULL. */
+	/* @bytes arrived; they are valid until it returns. Not NULL. */
 	void (*received)(void *context, const uint8_t *bytes, size_t size);
-	/* Something was sent, and @unsent bytes are left: 0 says that the other side's machine has all. May be NULL. */
+	/* Some bytes were sent, and @unsent are left; 0: the other side's machine has all. May be NULL. */
 	void (*sent)(void *context, size_t unsent);
 	/*
-	 * It could not be opened, or broke, or the other side closed it: @err says which, with host, port and what
-	 * to do. The link is no more. Not NULL.
+	 * The link could not be opened, or broke, or the other side closed it: @err says which, with host, port and
+	 * what to do. The link is freed. Not NULL.
 	 */
 	void (*ended)(void *context, const struct kymo_err *err);
 	void *context;
@@ -55,35 +55,34 @@ struct link_options {
 /**
  * link_open() - begin to connect to @options->host
  *
- * A token is sent without TLS to this machine only: to another host, @options with a token and without TLS
- * are refused.
- * Return: NULL with @err filled: that, or no memory. Afterwards all failures come to ended().
+ * A token is sent without TLS only to this machine: with another host, a token and no TLS it fails.
+ * Return: NULL with @err: that, or out of memory. All later failures are reported by ended().
  */
 struct link *link_open(uv_loop_t *loop, const struct link_options *options, struct kymo_err *err);
 
 /**
  * link_write() - send @size bytes, which are copied: all of them or none
  *
- * Return: 0, or -1: it is not open, there is no memory, or too much waits already: sent() says when there is less.
+ * Return: 0; -1: the link is not open, or out of memory, or too much waits to be sent; sent() says when there is less.
  */
 int link_write(struct link *link, const void *bytes, size_t size);
 
-/** link_room() - how many bytes link_write() would take now. */
+/** link_room() - how many bytes link_write() would accept now. */
 size_t link_room(const struct link *link);
 
 /** link_unsent() - bytes that wait to be sent. */
 size_t link_unsent(const struct link *link);
 
-/** link_peer() - the address of the other side, which it is connected to. Return: 0; -1: it is not. */
+/** link_peer() - the address of the other side. Return: 0; -1: not connected. */
 int link_peer(const struct link *link, struct sockaddr_storage *peer);
 
-/** link_pause() - leave what comes where it is, until link_pause(link, false). */
+/** link_pause() - do not receive until link_pause(link, false); the bytes stay in the socket. */
 void link_pause(struct link *link, bool pause);
 
 /**
- * link_close() - end it: no callback comes any more; what waits to be sent is dropped
+ * link_close() - end it: no more callbacks; what waits to be sent is dropped
  *
- * The memory is freed by the loop, which has to run until uv_close() is done. NULL: nothing.
+ * The loop frees the memory: it has to run until uv_close() is done. NULL: nothing.
  */
 void link_close(struct link *link);
 

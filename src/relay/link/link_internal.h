@@ -8,23 +8,23 @@
 
 #define LINK_READ_SIZE ((size_t)64 << 10)
 
-enum state { LOOKING_UP, CONNECTING, SHAKING_HANDS, GREETING, OPEN, GONE };
+enum link_state { LINK_LOOKING_UP, LINK_CONNECTING, LINK_SHAKING_HANDS, LINK_GREETING, LINK_OPEN, LINK_GONE };
 
 struct link {
 	struct link_options options;
 	uv_loop_t *loop;
-	enum state state;
+	enum link_state state;
 	uv_tcp_t tcp;
 	uv_timer_t timer;
 	uv_getaddrinfo_t lookup;
 	uv_connect_t connect;
-	struct addrinfo *addresses, *address;	/* all, and the one that is tried */
+	struct addrinfo *addresses, *address;	/* all of the host, and the one that is tried */
 	struct tls *tls;
-	struct wire_out answer;		/* to the greeting, as far as it came */
+	struct wire_out answer;		/* to the token, as far as it arrived */
 	size_t unsent;
 	bool looking, has_tcp, paused;
-	bool heard;			/* something came */
-	unsigned handles;		/* not closed yet, and the look-up */
+	bool heard;			/* bytes arrived */
+	unsigned handles;		/* handles that are not closed, and the look-up */
 	struct kymo_err err;
 	char host[URL_HOST_MAX], port[8];
 	char *buffer;
@@ -33,10 +33,10 @@ struct link {
 /** link_release() - a handle is closed; the last one frees the link. */
 void link_release(struct link *link);
 
-/** link_fail() - it ends, with what link->err says. */
+/** link_fail() - end it with link->err. */
 void link_fail(struct link *link);
 
-/** link_begin() - it is connected: TLS, the token, and open. */
+/** link_begin() - TCP is connected: begin with TLS, then the token; then it is open. */
 void link_begin(struct link *link);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a link comes to be: the host is looked up, its addresses are tried one after the other. See link.h. */
+/* Opening a link: the host is looked up, and its addresses are tried one after the other. See link.h. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@ static void try_next(struct link *link, int why);
 
 static void fail_connect(struct link *link, const char *why)
 {
-	(void)err_set(&link->err, KYMO_EXIT_FAILED, "cannot connect to %s port %s: %s; is a relay running there, and does it listen "
-		      "at an address that is reached from here?", link->host, link->port, why);
+	(void)err_set(&link->err, KYMO_EXIT_FAILED, "cannot connect to %s port %s: %s; check that a relay runs there and listens "
+		      "at an address that this machine can reach", link->host, link->port, why);
 	link_fail(link);
 }
 
@@ -20,7 +20,7 @@ static void on_connected(uv_connect_t *connect, int status)
 {
 	struct link *link = connect->data;
 
-	if (link->state == GONE)
+	if (link->state == LINK_GONE)
 		return;
 	if (status < 0) {
 		try_next(link, status);
@@ -31,13 +31,13 @@ static void on_connected(uv_connect_t *connect, int status)
 	link_begin(link);
 }
 
-/* A socket that failed to connect cannot do so again: a new one takes its place. */
+/* A socket that failed to connect can't be used again: create a new one. */
 static void on_tcp_closed(uv_handle_t *handle)
 {
 	struct link *link = handle->data;
 	int rc;
 
-	if (link->state == GONE) {
+	if (link->state == LINK_GONE) {
 		link_release(link);
 		return;
 	}
@@ -48,7 +48,7 @@ static void on_tcp_closed(uv_handle_t *handle)
 		try_next(link, rc);
 }
 
-/* Tries the address behind the one that failed for @why. */
+/* Tries the address after the one that failed for @why. */
 static void try_next(struct link *link, int why)
 {
 	link->address = link->address->ai_next;
@@ -67,10 +67,10 @@ static void on_looked_up(uv_getaddrinfo_t *lookup, int status, struct addrinfo *
 
 	link->looking = false;
 	link->addresses = addresses;
-	if (link->state != GONE && status < 0) {
+	if (link->state != LINK_GONE && status < 0) {
 		fail_connect(link, uv_strerror(status));
-	} else if (link->state != GONE) {
-		link->state = CONNECTING;
+	} else if (link->state != LINK_GONE) {
+		link->state = LINK_CONNECTING;
 		link->address = addresses;
 		rc = uv_tcp_connect(&link->connect, &link->tcp, addresses->ai_addr, on_connected);
 		if (rc < 0)
@@ -83,11 +83,11 @@ static void on_late(uv_timer_t *timer)
 {
 	struct link *link = timer->data;
 
-	if (link->state < SHAKING_HANDS)
+	if (link->state < LINK_SHAKING_HANDS)
 		fail_connect(link, "it does not answer");
 	else
-		fail_connect(link, "it was connected, and then nothing came: TLS (nets://) or a token (--token-file) is "
-			     "asked of one that has none");
+		fail_connect(link, "connected, but it does not answer; perhaps only one side uses TLS (nets://) or "
+			     "a token (--token-file)");
 }
 
 static struct link *link_new(uv_loop_t *loop, const struct link_options *options)
@@ -123,7 +123,7 @@ struct link *link_open(uv_loop_t *loop, const struct link_options *options, stru
 	struct link *link;
 
 	if (options->token && options->token->size && !options->tls && !url_is_loopback(options->host)) {
-		(void)err_set(err, KYMO_EXIT_USAGE, "the token would go to %s for everybody to read: use TLS (nets://)",
+		(void)err_set(err, KYMO_EXIT_USAGE, "the token would be sent to %s unencrypted; use TLS (nets://)",
 			      options->host);
 		return NULL;
 	}
@@ -143,6 +143,6 @@ struct link *link_open(uv_loop_t *loop, const struct link_options *options, stru
 	}
 	link->handles--;
 	link_close(link);
-	(void)err_set(err, KYMO_EXIT_FAILED, "'%.255s' cannot be looked up", options->host);
+	(void)err_set(err, KYMO_EXIT_FAILED, "cannot look up the host '%.255s'", options->host);
 	return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection's beginning, its requests and their replies. See send.h. */
+/* The beginning of a connection: requests and replies until packets can be sent. See send.h. */
 #include "relay/send/send_internal.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-#define ASK_OLD_NS	10000000u	/* while the old session is not written to the end */
+#define ASK_OLD_NS	10000000u	/* between questions about the old session, while the relay still writes it */
 
 static int answered(void *context, uint32_t command, void *about, struct wire_in *in, struct kymo_err *err);
 
@@ -20,7 +20,7 @@ void send_init(struct send *send, struct spool *spool, const struct send_options
 	*send = (struct send){ .options = *options, .spool = spool, .producer.ops = { answered, send, WIRE_MINOR_LEAST } };
 	if (getrandom(send->uuid, sizeof(send->uuid), 0) != sizeof(send->uuid))
 		memset(send->uuid, 0x5a, sizeof(send->uuid));
-	send->uuid[6] = (send->uuid[6] & 0x0f) | 0x40;	/* random, and so not nil */
+	send->uuid[6] = (send->uuid[6] & 0x0f) | 0x40;	/* a random UUID is not nil */
 }
 
 void send_free(struct send *send)
@@ -129,7 +129,7 @@ bool send_is_all_stored(struct send *send)
 
 /* ---- replies ---- */
 
-/* The relay speaks a version that is good for us. */
+/* The relay's version is good. Ask for kymo's own requests, or create the session. */
 static int on_version(struct send *send, struct kymo_err *err)
 {
 	send->flags = 0;
@@ -139,7 +139,7 @@ static int on_version(struct send *send, struct kymo_err *err)
 		send_create(send);
 		return 0;
 	}
-	/* lttng-relayd answers that there is no such query, and the connection goes on. */
+	/* lttng-relayd answers with an error, and the connection goes on. */
 	producer_request(&send->producer, WIRE_GET_CONFIGURATION, 8, NULL);
 	wire_add(&send->producer.control, WIRE_QUERY_KYMO, 8);
 	send->state = SEND_CONFIGURE;

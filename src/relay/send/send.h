@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recorder says to a relay, be it ours or lttng-relayd: from the spool to bytes for the control
- * and the data connection, and back from replies. It knows no socket and no clock.
+ * The recorder's side of a connection to a relay, kymo's or lttng-relayd: the spool's records become bytes for the
+ * control and the data connection, and replies are handled. It knows no socket and no clock.
  *
  *   VERSION ─▶ GET_CONFIGURATION ─▶ STORED ─▶ CREATE_SESSION ─▶ CREATE_TRACE_CHUNK ─▶ READY ─▶ ENDING ─▶ CLOSING ─▶ DONE
- *              who is it?           ours, and we                                    packets  all is   DATA_PENDING
- *                                   were cut off                                             sent     said 0
+ *              is it kymo's?        only kymo's, after                              packets  all is   DATA_PENDING
+ *                                   a lost connection                                        sent     answered 0
  *
- * Facts come before runtime events, a stream before its packets, metadata before both. In READY,
- * the relay is asked time and again whether it has stored what was sent: then the spool lets it go.
- * When the connection is lost all begins anew: a session that is complete in itself, with all facts,
- * and with those packets that were not known to be stored. A relay of kymo's is asked first which of those it has.
+ * The initial facts (names and the like) are sent before runtime events, a stream before its packets, metadata before
+ * both. In READY the relay is asked again and again whether it has stored what was sent; the spool releases what is
+ * stored. After a lost connection everything begins anew: a new session, complete in itself, with all facts and with
+ * those packets that are not known to be stored. A kymo relay is asked first which of these packets it has stored.
  *
  * Context of all functions: on one thread; allocate, and read the spool's files.
  */
@@ -28,9 +28,9 @@ enum send_state {
 };
 
 struct send_options {
-	const char *session, *host;	/* its name, and that of this machine */
-	uint64_t live_timer_ns;		/* how often idle streams are told of */
-	bool datagrams;			/* packets go as such */
+	const char *session, *host;	/* the session's name, and this machine's */
+	uint64_t live_timer_ns;		/* how often idle streams send a beacon */
+	bool datagrams;			/* packets are sent as datagrams */
 };
 
 struct send_trace {
@@ -46,28 +46,28 @@ struct send_stream {
 	uint32_t class;
 	char name[NAME_MAX + 1];
 	bool ended;
-	uint64_t ended_at;		/* SPOOL_RUN up to there has packets of it */
+	uint64_t ended_at;		/* its packets in SPOOL_RUN are before this position */
 	uint64_t stored_discarded;	/* events_discarded of the last packet that is known to be stored */
-	bool done;			/* it has ended, and all of it is stored */
-	bool ask_old;			/* the session before this may have more than is known */
+	bool done;			/* it has ended, and all its packets are stored */
+	bool ask_old;			/* the session before this one may have stored more than is known */
 	bool has_some;			/* earlier sessions have its packets up to ... */
 	uint64_t has_seq;		/* ... this packet_seq_num */
-	uint64_t *lost;			/* [lost_count] packet_seq_nums, ascending: lost on the way, and not counted yet */
+	uint64_t *lost;			/* [lost_count] packet_seq_nums, ascending: datagrams that were lost and not counted yet */
 	uint32_t lost_count, lost_room;
-	uint64_t lost_least;		/* what is before it was sent in an earlier session */
-	uint64_t lost_known;		/* entries that the present session, or the one before, told of */
+	uint64_t lost_least;		/* packets before this one were sent in an earlier session */
+	uint64_t lost_known;		/* entries of the lost list that the relay has already sent */
 	/* At the present relay: */
 	struct producer_stream at;
 	bool announced, closed;
-	uint64_t next_seq, stored_seq;	/* packets sent, known to be stored */
+	uint64_t next_seq, stored_seq;	/* packets sent; packets known to be stored */
 	uint64_t asked_seq;		/* if pending: DATA_PENDING asks for packets before this */
-	bool pending;			/* it has not said 0 yet */
-	uint64_t discarded, asked_discarded;	/* of the last packet sent or skipped; as of the last round */
+	bool pending;			/* the relay has not answered 0 yet */
+	uint64_t discarded, asked_discarded;	/* of the last packet sent or skipped; at the last round */
 	uint64_t instance;
 	uint64_t end_ns;		/* of the last packet */
 };
 
-/* Up to where the two logs are sent, or stored. */
+/* Positions in the two logs: sent up to here, stored up to here. */
 struct send_place {
 	uint64_t at[SPOOL_LOGS];
 };
@@ -77,40 +77,40 @@ struct send {
 	struct spool *spool;
 	enum send_state state;
 	/*
-	 * What its two connections carry. The caller sends and empties producer.control and producer.data; with datagrams, data
-	 * has for each of them its u32 size (of this machine) and its bytes.
+	 * The bytes for the two connections. The caller sends and empties producer.control and producer.data. With
+	 * datagrams, data has for each of them a u32 size (in this machine's byte order) and its bytes.
 	 */
 	struct producer producer;
 	uint64_t created_s, begun_ns;
-	uint64_t flags;			/* of GET_CONFIGURATION: what the relay understands */
+	uint64_t flags;			/* GET_CONFIGURATION: what the relay understands */
 	bool path_is_new;		/* producer.path: the relay has named the session */
-	char *old_path;			/* of the session that was cut off; NULL: there is none */
-	bool old_pending;		/* it has to be asked for again */
-	uint64_t old_at;		/* when */
-	uint8_t uuid[16];		/* who we are: not nil */
+	char *old_path;			/* of the session before, whose connection was lost; NULL: none */
+	bool old_pending;		/* the relay answered WIRE_NOT_YET: ask again */
+	uint64_t old_at;		/* when to ask again */
+	uint8_t uuid[16];		/* this sender's; not nil */
 	struct send_trace **trace;
 	struct send_stream **stream;
-	unsigned trace_count, stream_count;	/* by id */
-	unsigned unannounced;		/* streams that viewers do not know of */
+	unsigned trace_count, stream_count, trace_room, stream_room;	/* by id */
+	unsigned unannounced;		/* streams that are not announced to viewers yet */
 	struct send_place sent, stored;
-	struct send_place round;	/* of the DATA_PENDING that are out */
-	struct spool_stored round_counted;	/* lost_packets and lost_events when it began: of packets before it */
-	bool asking;			/* whether all before it is stored */
-	unsigned asking_streams;	/* replies to come */
+	struct send_place round;	/* positions that the DATA_PENDING in the queue ask about */
+	struct spool_stored round_counted;	/* lost_packets and lost_events when the round began: of packets before it */
+	bool asking;			/* a round of DATA_PENDING is under way */
+	unsigned asking_streams;	/* its replies that have not arrived */
 	uint16_t datagram_port;		/* of the relay, for this session */
-	uint64_t cookie;		/* of its datagrams; 0: not known yet */
-	struct wire_out piece;		/* a datagram that is being made */
-	uint64_t lost_packets, lost_events;	/* of datagrams, on the way: neither stored nor sent again */
-	uint64_t ask_at;		/* when to ask again */
-	uint64_t horizon_ns;		/* no event before it will come, but for those ... */
-	struct send_place horizon;	/* ... before here */
-	uint64_t told_ns, beacon_ns;	/* the last beacon's time; when it went */
-	uint64_t end_ns;		/* the latest end of a packet that was sent */
-	bool finish;			/* nothing more is added */
-	uint64_t leave_at;		/* not before, of a relay without chunks */
+	uint64_t cookie;		/* of the session's datagrams; 0: not known yet */
+	struct wire_out piece;		/* the datagram that is composed */
+	uint64_t lost_packets, lost_events;	/* datagrams that were lost: neither stored nor sent again */
+	uint64_t ask_at;		/* when to begin the next round */
+	uint64_t horizon_ns;		/* no earlier event will come, apart from those ... */
+	struct send_place horizon;	/* ... before these positions */
+	uint64_t told_ns, beacon_ns;	/* the last beacon's time; when it was sent */
+	uint64_t end_ns;		/* the latest end of the packets sent */
+	bool finish;			/* the spool is complete */
+	uint64_t leave_at;		/* a relay without chunks: not before this time */
 	void *body;			/* of the record that was read last */
 	size_t body_room;
-	uint64_t packets, sessions;	/* sent; begun */
+	uint64_t packets, sessions;	/* packets sent, sessions begun */
 };
 
 /** send_init() - @spool outlives it. */

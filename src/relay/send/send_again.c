@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an earlier session has of the packets that were not known to be stored. See send.h. Facts are not asked
- * for: every session has them all.
+ * After a lost connection: which of the packets that were not known to be stored does the earlier session have?
+ *
+ * Each stream of the old session is asked about with WIRE_STORED. The answer is the number of the last packet that the
+ * relay has stored; the new session skips packets up to it. A relay that still writes the old session answers
+ * WIRE_NOT_YET, and is asked again. Facts are not asked about: every session has all of them. See send.h.
  */
 #include "relay/send/send_internal.h"
 
@@ -74,7 +77,7 @@ int send_on_stored(struct send *send, struct send_stream *stream, struct wire_in
 	if (reply.ret == WIRE_NOT_YET)
 		send->old_pending = true;
 	else
-		stream->ask_old = false;	/* what it cannot tell it gets again */
+		stream->ask_old = false;	/* if the relay can't say, the packets are sent again */
 	if (reply.ret == WIRE_OK && reply.packets && (!stream->has_some || reply.packet_seq > stream->has_seq)) {
 		stream->has_some = true;
 		stream->has_seq = reply.packet_seq;
@@ -89,7 +92,7 @@ int send_adopt(struct send *send, const uint8_t uuid[16], const char *path, stru
 {
 	const struct spool_stored stored = spool_stored(send->spool);
 
-	if (send_meet(send, err) < 0)
+	if (send_read_facts(send, err) < 0)
 		return -1;
 	memcpy(send->uuid, uuid, sizeof(send->uuid));
 	send->producer.path = *path ? strdup(path) : NULL;

@@ -18,7 +18,7 @@ int datagrams_open(struct datagrams *datagrams, const struct sockaddr_storage *r
 	if (datagrams->fd >= 0 && connect(datagrams->fd, (const struct sockaddr *)&to,
 					  to.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in)) == 0)
 		return 0;
-	(void)err_set(err, KYMO_EXIT_FAILED, "cannot send datagrams to the relay's port %u: %s", port, strerror(errno));
+	(void)err_set(err, KYMO_EXIT_FAILED, "cannot send datagrams to port %u of the relay: %s", port, strerror(errno));
 	datagrams_close(datagrams);
 	return -1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The socket that a sender's datagrams go to a relay by: it never waits, and it is paced, because what a relay's
- * socket has no room for is lost.
+ * The socket that sends a sender's datagrams. It never waits. It is paced, because datagrams that find the relay's
+ * socket full are lost.
  *
  * Context of all functions: one thread; none blocks.
  */
@@ -15,34 +15,34 @@
 #include "base/err.h"
 #include "relay/wire/wire.h"
 
-#define DATAGRAMS_EACH	1024u		/* bytes more that one costs: about what the system keeps beside it */
-#define DATAGRAMS_RATE	((uint64_t)32 << 20)	/* bytes a second, with those */
-#define DATAGRAMS_BURST	((uint64_t)64 << 10)	/* at once: a third of what a socket of Linux keeps by default */
+#define DATAGRAMS_EACH	1024u		/* what a datagram costs in addition: about what the kernel stores beside it */
+#define DATAGRAMS_RATE	((uint64_t)32 << 20)	/* bytes a second, including that */
+#define DATAGRAMS_BURST	((uint64_t)64 << 10)	/* bytes at once: a third of what a Linux socket stores by default */
 
 struct datagrams {
 	int fd;				/* -1: closed */
-	uint64_t room;			/* bytes that may go now */
-	uint64_t since_ns;		/* that was so */
+	uint64_t room;			/* bytes that may be sent now */
+	uint64_t since_ns;		/* when room was computed */
 };
 
 /**
- * datagrams_open() - towards the machine of @relay, port @port
- * @relay: an address of it, IPv4 or IPv6, of any port
+ * datagrams_open() - to port @port of the relay's machine
+ * @relay: its address, IPv4 or IPv6, with any port
  *
  * Return: 0; -1 with @err.
  */
 int datagrams_open(struct datagrams *datagrams, const struct sockaddr_storage *relay, uint16_t port, struct kymo_err *err);
 
 /**
- * datagrams_send() - as many as may go now, taken out of @queue: u32 size and a datagram, one behind the other
+ * datagrams_send() - send as many as the pace allows, and remove them from @queue: u32 size, datagram, u32 size, ...
  * @now_ns: CLOCK_MONOTONIC
  *
- * One that the system refuses for good (no route, too large for one) is lost, as on the way.
- * Return: whether some went.
+ * A datagram that the kernel refuses for good (no route, too large) is lost.
+ * Return: whether some were sent.
  */
 bool datagrams_send(struct datagrams *datagrams, struct wire_out *queue, uint64_t now_ns);
 
-/** datagrams_close() - fine when it is closed. */
+/** datagrams_close() - does nothing if it is closed. */
 void datagrams_close(struct datagrams *datagrams);
 
 #endif

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the relay is told and asked besides packets: beacons, whether all is stored, the end. See send.h. */
+/*
+ * What the relay is sent and asked besides packets: beacons, whether all is stored, the end. See send.h.
+ *
+ * Whether packets are stored is asked in rounds. A round remembers the positions in the logs up to which all is sent,
+ * and sends DATA_PENDING for each stream with new packets. Streams that answer "pending" are asked again. When all have
+ * answered "no", everything before the remembered positions is stored, and the spool releases it.
+ */
 #include "relay/send/send_internal.h"
 
 #include <inttypes.h>
@@ -7,13 +13,13 @@
 #include "ctf/write/writer.h"
 
 #define MS		1000000ull
-#define ASK_NS		(50 * MS)	/* while it records */
-#define ASK_AGAIN_NS	(5 * MS)	/* who said that it is pending */
-#define STREAMS_PER_ASK	100u		/* with many, less often */
+#define ASK_NS		(50 * MS)	/* between rounds, while it records */
+#define ASK_AGAIN_NS	(5 * MS)	/* before a stream that is pending is asked again */
+#define STREAMS_PER_ASK	100u		/* with more streams, rounds are rarer */
 #define STREAMS_PER_BEACON 50u
-#define SYNCS_PER_TIMER	4u		/* one message for all streams costs little */
-#define IDLE_NS		(200 * MS)	/* beacons when nothing happens at all */
-#define LINGER_NS	(1000 * MS)	/* a relay without chunks: until viewers have seen the last packets */
+#define SYNCS_PER_TIMER	4u		/* a WIRE_SYNC is cheap: one message for all streams */
+#define IDLE_NS		(200 * MS)	/* between beacons when nothing happens at all */
+#define LINGER_NS	(1000 * MS)	/* a relay without chunks: time for viewers to read the last packets */
 
 /* ---- beacons ---- */
 
@@ -34,7 +40,7 @@ static void beacon(struct send *send, struct send_stream *stream)
 	producer_index(&send->producer, &stream->at, stream->next_seq - 1, &entry);
 }
 
-/* A relay of kymo's gets one message for all. */
+/* A kymo relay gets one message for all streams. */
 static void synchronise(struct send *send)
 {
 	struct wire_sync sync = { .time = send->horizon_ns };
@@ -60,7 +66,7 @@ void send_beacons(struct send *send, uint64_t now_ns)
 	if (send->flags & WIRE_HAS_SYNC)
 		period /= SYNCS_PER_TIMER;
 	if (send->told_ns > send->end_ns && period < IDLE_NS)
-		period = IDLE_NS;	/* viewers may show all that was sent */
+		period = IDLE_NS;	/* viewers may already show all that was sent */
 	if (send->horizon_ns <= send->told_ns || now_ns - send->beacon_ns < period || !is_sent(send, &send->horizon))
 		return;
 	if (send->flags & WIRE_HAS_SYNC)
@@ -102,7 +108,7 @@ static void close_stream(struct send *send, const struct producer_stream *stream
 	producer_stream_seq(&send->producer, WIRE_CLOSE_STREAM, stream, next_seq - 1, NULL);
 }
 
-/* Out of its chunk: viewers may read to its end. */
+/* Takes streams out of their chunk: viewers may read to their ends. */
 static void rotate_begin(struct send *send, uint32_t count)
 {
 	static const uint8_t padding[7];
@@ -119,7 +125,7 @@ static void rotate_one(struct send *send, const struct producer_stream *stream, 
 	wire_put_stream_seq(&send->producer.control, &(struct wire_stream_seq){ stream->handle, seq });
 }
 
-/* Streams of threads and processes that are gone, when all of them is stored. */
+/* Streams of threads and processes that have ended, when all their packets are stored. */
 static void close_ended(struct send *send)
 {
 	for (unsigned i = 0; i < send->stream_count; i++) {
@@ -134,7 +140,7 @@ static void close_ended(struct send *send)
 		}
 		close_stream(send, &stream->at, stream->next_seq);
 		stream->closed = true;
-		stream->done = stream->class != CTF_CLASS_INIT;	/* names are needed again by who begins anew */
+		stream->done = stream->class != CTF_CLASS_INIT;	/* a session that begins anew needs the names again */
 	}
 }
 
@@ -143,7 +149,7 @@ static void round_done(struct send *send)
 	const uint64_t packets = send->lost_packets, events = send->lost_events;
 
 	send_count_round(send);
-	/* What was counted since the round began, other than in it, is of packets that are kept still. */
+	/* What was counted since the round began, but not for it, belongs to packets that the spool still keeps. */
 	send->round_counted.lost_packets += send->lost_packets - packets;
 	send->round_counted.lost_events += send->lost_events - events;
 	send->asking = false;
@@ -158,7 +164,7 @@ static void round_done(struct send *send)
 		close_ended(send);
 }
 
-/* Return: streams that have not said 0 yet; they are asked again. */
+/* Asks streams again that answered "pending". Return: how many. */
 static unsigned ask_again(struct send *send)
 {
 	unsigned pending = 0;
@@ -195,7 +201,7 @@ int send_answered(struct send *send, struct send_stream *stream, uint32_t pendin
 	const bool lost = pending == WIRE_SOME_LOST && send->options.datagrams;
 
 	if (pending > 1 && !lost)
-		return err_set(err, KYMO_EXIT_FAILED, "the relay does not know stream %s any more (%" PRIu32 ")", stream->name,
+		return err_set(err, KYMO_EXIT_FAILED, "the relay no longer knows the stream %s (status %" PRIu32 ")", stream->name,
 			       pending);
 	if (!pending || lost) {
 		stream->pending = false;

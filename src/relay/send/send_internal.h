@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the sender's state share. Not for others. */
+/* What the files send*.c share. */
 #ifndef KYMO_RELAY_SEND_INTERNAL_H
 #define KYMO_RELAY_SEND_INTERNAL_H
 
@@ -19,68 +19,68 @@ void send_create(struct send *send);
 
 /* ---- send_log.c ---- */
 
-/** send_logs() - what the logs have, as far as there is room. Return: 0; -1 with @err. */
+/** send_logs() - put the logs' next records into control and data, as far as there is room. Return: 0; -1 with @err. */
 int send_logs(struct send *send, struct kymo_err *err);
 
-/** send_meet() - the traces and streams of the facts, sending nothing. Return: 0; -1 with @err. */
-int send_meet(struct send *send, struct kymo_err *err);
+/** send_read_facts() - the traces and streams of the facts log, without sending. Return: 0; -1 with @err. */
+int send_read_facts(struct send *send, struct kymo_err *err);
 
 /* ---- send_again.c ---- */
 
-/** send_keep_old() - the session is cut off: remember what has to be asked about it. */
+/** send_keep_old() - the connection is lost: remember what to ask about the session. */
 void send_keep_old(struct send *send);
 
 /** send_put_stored() - the body of WIRE_STORED, for @stream in the session @path. send_stored_size() - its bytes. */
 void send_put_stored(struct send *send, const struct send_stream *stream, const char *path);
 size_t send_stored_size(const struct send_stream *stream, const char *path);
 
-/** send_begin_if_asked() - the last answer about the old session is taken: a new one begins. */
+/** send_begin_if_asked() - begin a new session if this was the last answer about the old one. */
 void send_begin_if_asked(struct send *send);
 
-/** send_ask_old() - what of the old session is stored, if it can be asked. Return: replies to come. */
+/** send_ask_old() - ask what the old session has stored, if the relay understands that. Return: replies to come. */
 unsigned send_ask_old(struct send *send);
 
-/** send_on_stored() - an answer for @stream. Return: 0. */
+/** send_on_stored() - the answer for @stream. Return: 0. */
 int send_on_stored(struct send *send, struct send_stream *stream, struct wire_in *in);
 
 /* ---- send_lost.c ---- */
 
-/** send_no_datagrams() - the relay takes none. Return: -1 with @err. */
+/** send_no_datagrams() - the relay does not accept datagrams. Return: -1 with @err. */
 int send_no_datagrams(struct kymo_err *err);
 
-/** send_on_datagrams() - where to, and the session's cookie. Return: 0; -1 with @err. */
+/** send_on_datagrams() - the answer with port and cookie. Return: 0; -1 with @err. */
 int send_on_datagrams(struct send *send, struct wire_in *in, struct kymo_err *err);
 
-/** send_forget_lost() - a new session begins: what is behind the old one's packets is sent again, and so not lost. */
+/** send_forget_lost() - a new session sends all packets again after those that the old one stored: they are not lost. */
 void send_forget_lost(struct send *send);
 
-/** send_ask_lost() - which packets of @stream were lost in the session @path. */
+/** send_ask_lost() - ask which packets of @stream were lost in the session @path. */
 void send_ask_lost(struct send *send, struct send_stream *stream, const char *path);
 
-/** send_on_lost() - an answer for @stream. Return: 0; -1 with @err. */
+/** send_on_lost() - the answer for @stream. Return: 0; -1 with @err. */
 int send_on_lost(struct send *send, struct send_stream *stream, struct wire_in *in, struct kymo_err *err);
 
-/** send_count_lost() - @record, a packet of @stream, is stored, or it is one of those that were lost. */
+/** send_count_lost() - @record, a packet of @stream, is stored or lost: count it if it is lost. */
 void send_count_lost(struct send *send, struct send_stream *stream, const struct spool_record *record);
 
-/** send_count_round() - the same, for all that the present round asked for, before the spool lets it go. */
+/** send_count_round() - count the lost packets of the present round, before the spool releases them. */
 void send_count_round(struct send *send);
 
 /* ---- send_end.c ---- */
 
-/** send_asked() - a reply came that send_ask() waits for. */
+/** send_asked() - one of the replies of the present round arrived. */
 void send_asked(struct send *send);
 
-/** send_beacons() - tell what the idle streams will not send any more, if it is time. */
+/** send_beacons() - tell viewers up to when idle streams are silent, if it is time. */
 void send_beacons(struct send *send, uint64_t now_ns);
 
-/** send_ask() - whether what was sent is stored, if it is time. */
+/** send_ask() - ask whether what was sent is stored, if it is time. */
 void send_ask(struct send *send, uint64_t now_ns);
 
-/** send_answered() - to DATA_PENDING, for @stream. Return: 0; -1 with @err. */
+/** send_answered() - the answer to DATA_PENDING for @stream. Return: 0; -1 with @err. */
 int send_answered(struct send *send, struct send_stream *stream, uint32_t pending, struct kymo_err *err);
 
-/** send_leave() - steps of the end, when all that it needs is there. */
+/** send_leave() - the next step of the end, if everything before it is done. */
 void send_leave(struct send *send, uint64_t now_ns);
 
 #endif

@@ -4,7 +4,7 @@
 #include <dirent.h>
 #include <string.h>
 
-/* Return: bytes of it; 0: it is nobody's business here. */
+/* Return: bytes of the spool; 0: it is not ours to send. */
 static uint64_t begin(struct send_left *left, const char *parent, const char *name, const struct sender_options *like)
 {
 	struct sender_options options = *like;
@@ -52,11 +52,11 @@ static void end(struct send_left *left, unsigned number, uint64_t patience_ns)
 	spool_close(left->item[number].spool, !rest.is_stored);
 }
 
-void send_left_look(struct send_left *left)
+void send_left_poll(struct send_left *left)
 {
 	unsigned kept = 0;
 
-	/* Senders know where their notes are: nothing moves while one is there. */
+	/* Senders point to their notes: an element does not move while its sender exists. */
 	for (unsigned i = 0; i < left->count; i++) {
 		if (!left->item[i].sender)
 			continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Spools of recorders that were killed, or that ended without their relay: the next recorder that sends to
- * the same relay sends them, too, each as a session of its own.
+ * Spools that other recorders left: they were killed, or ended while their relay was gone. The next recorder that sends
+ * to the same relay also sends these spools, each as a session of its own.
  *
  * Context of all functions: on the session's thread.
  */
@@ -10,7 +10,7 @@
 
 #include "relay/send/sender.h"
 
-#define SEND_LEFT_MAX	16		/* at a time */
+#define SEND_LEFT_MAX	16		/* at the same time */
 
 struct send_left {
 	struct {
@@ -19,24 +19,24 @@ struct send_left {
 		struct sender_left note;
 	} item[SEND_LEFT_MAX];
 	unsigned count;
-	uint64_t lost_packets, lost_events;	/* of what was sent as datagrams: on the way */
+	uint64_t lost_packets, lost_events;	/* of their datagrams: lost on the way */
 };
 
 /**
- * send_left_begin() - look into the directory @parent
+ * send_left_begin() - send the spools in the directory @parent
  * @like: how to reach the relay
  *
- * Those of living recorders, and those for other relays, stay as they are. Return: bytes that are sent now.
+ * Spools of living recorders and those for other relays are left alone. Return: bytes that are sent now.
  */
 uint64_t send_left_begin(struct send_left *left, const char *parent, const struct sender_options *like);
 
-/** send_left_look() - forget those that are done. */
-void send_left_look(struct send_left *left);
+/** send_left_poll() - forget the senders that are done. */
+void send_left_poll(struct send_left *left);
 
-/** send_left_leave() - send_left_end() is to come: give up what makes no progress for @patience_ns. Does not wait. */
+/** send_left_leave() - before send_left_end(): give up senders without progress for @patience_ns. Does not wait. */
 void send_left_leave(struct send_left *left, uint64_t patience_ns);
 
-/** send_left_end() - wait for the others; what cannot be sent stays. */
+/** send_left_end() - wait for the remaining ones; spools that cannot be sent stay. */
 void send_left_end(struct send_left *left, uint64_t patience_ns);
 
 #endif

@@ -8,17 +8,18 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "ctf/write/writer.h"
 #include "relay/wire/datagram.h"
 
-#define CONTROL_MOST	((size_t)256 << 10)	/* bytes that are made before some are taken away */
+#define CONTROL_MOST	((size_t)256 << 10)	/* composed ahead of what the connections accept */
 #define DATA_MOST	((size_t)1 << 20)
-#define DATAGRAMS_MOST	((size_t)64 << 10)	/* the same; indexes wait for them */
-#define FACT_COPIES	3u		/* of datagrams: without names what follows says little */
+#define DATAGRAMS_MOST	((size_t)64 << 10)	/* the same, with datagrams; indexes wait for them */
+#define FACT_COPIES	3u		/* of datagrams with facts: without names later events mean little */
 #define REPLIES_MOST	4096u
 #define METADATA_MAGIC	0x75D11D57u
 
-/* In front of each piece of metadata. */
+/* The head of each piece of metadata. */
 struct metadata_head {
 	uint32_t magic;
 	uint8_t uuid[16];
@@ -36,29 +37,17 @@ static bool has_room(const struct send *send)
 	       !producer->control.failed && !producer->data.failed;
 }
 
-/* ---- traces and streams come ---- */
+/* ---- traces and streams ---- */
 
-/* Room for one more behind @count. */
-static bool grow(void *array, unsigned count)
-{
-	void *grown;
-
-	if (count & (count - 1))
-		return true;
-	grown = realloc(*(void **)array, (count ? 2 * (size_t)count : 1) * sizeof(void *));
-	if (grown)
-		*(void **)array = grown;
-	return grown;
-}
-
-static struct send_trace *meet_trace(struct send *send, const struct spool_record *record)
+static struct send_trace *find_or_add_trace(struct send *send, const struct spool_record *record)
 {
 	const struct spool_trace *body = send->body;
 	struct send_trace *trace;
 
 	if (record->id < send->trace_count)
 		return send->trace[record->id];
-	if (record->id != send->trace_count || record->size != sizeof(*body) || !grow(&send->trace, send->trace_count))
+	if (record->id != send->trace_count || record->size != sizeof(*body) ||
+	    !ARRAY_ROOM(send->trace, send->trace_count, send->trace_room))
 		return NULL;
 	trace = calloc(1, sizeof(*trace));
 	if (!trace)
@@ -70,7 +59,7 @@ static struct send_trace *meet_trace(struct send *send, const struct spool_recor
 	return trace;
 }
 
-static struct send_stream *meet_stream(struct send *send, const struct spool_record *record)
+static struct send_stream *find_or_add_stream(struct send *send, const struct spool_record *record)
 {
 	const struct spool_stream *body = send->body;
 	struct send_stream *stream;
@@ -78,7 +67,7 @@ static struct send_stream *meet_stream(struct send *send, const struct spool_rec
 	if (record->id < send->stream_count)
 		return send->stream[record->id];
 	if (record->id != send->stream_count || record->size != sizeof(*body) ||
-	    !send_trace_of(send, body->trace) || !grow(&send->stream, send->stream_count))
+	    !send_trace_of(send, body->trace) || !ARRAY_ROOM(send->stream, send->stream_count, send->stream_room))
 		return NULL;
 	stream = calloc(1, sizeof(*stream));
 	if (!stream)
@@ -100,7 +89,7 @@ static void add_stream(struct send *send, const char *channel, const struct send
 
 static int on_trace(struct send *send, const struct spool_record *record)
 {
-	struct send_trace *trace = meet_trace(send, record);
+	struct send_trace *trace = find_or_add_trace(send, record);
 
 	if (!trace)
 		return -1;
@@ -111,7 +100,7 @@ static int on_trace(struct send *send, const struct spool_record *record)
 
 static int on_stream(struct send *send, const struct spool_record *record)
 {
-	struct send_stream *stream = meet_stream(send, record);
+	struct send_stream *stream = find_or_add_stream(send, record);
 
 	if (!stream)
 		return -1;
@@ -145,7 +134,7 @@ static int on_metadata(struct send *send, const struct spool_record *record)
 
 /* ---- packets ---- */
 
-/* One that is too large for them is lost: its index says so. */
+/* A packet that is too large for datagrams is lost, and its index says so. */
 static void put_datagrams(struct send *send, const struct send_stream *stream, const void *bytes, uint32_t size)
 {
 	const struct datagram_cut whole = {
@@ -188,8 +177,8 @@ static void put_packet(struct send *send, struct send_stream *stream, const stru
 }
 
 /*
- * What came before is in another session. Readers count losses from one packet to the next, so it
- * begins with an empty one that has what was lost up to there.
+ * The first packets of a stream may be in an earlier session. Readers count losses from one packet to the next, so the
+ * stream begins with an empty packet that has the count of lost events up to here.
  */
 static bool put_front(struct send *send, struct send_stream *stream, const struct spool_record *record)
 {
@@ -206,7 +195,7 @@ static bool put_front(struct send *send, struct send_stream *stream, const struc
 	return size;
 }
 
-/* Viewers learn of all streams that were asked for by now, at once. */
+/* Viewers learn of all streams that the relay knows by now, at once. */
 static void announce(struct send *send)
 {
 	producer_request(&send->producer, WIRE_STREAMS_SENT, 0, NULL);
@@ -251,7 +240,7 @@ static int on_end(struct send *send, const struct spool_record *record)
 
 /* ---- records ---- */
 
-/* Return: 1: sent; 0: a reply is needed first; -1: it makes no sense, or no memory. */
+/* Return: 1: sent; 0: a reply is needed first; -1: invalid record, or out of memory. */
 static int on_record(struct send *send, const struct spool_record *record)
 {
 	switch (record->kind) {
@@ -269,7 +258,7 @@ static int on_record(struct send *send, const struct spool_record *record)
 	return -1;
 }
 
-/* Return: 1: all of it; 0: not now; -1 with @err. */
+/* Return: 1: all of it; 0: not all of it now; -1 with @err. */
 static int one_log(struct send *send, enum spool_log log, struct kymo_err *err)
 {
 	const uint64_t end = spool_end(send->spool, log);
@@ -284,7 +273,7 @@ static int one_log(struct send *send, enum spool_log log, struct kymo_err *err)
 		next = spool_read(send->spool, log, send->sent.at[log], &record, &send->body, &send->body_room);
 		rc = next ? on_record(send, &record) : -1;
 		if (rc < 0)
-			return err_set(err, KYMO_EXIT_FAILED, "the spool %s cannot be read at %" PRIu64 " of %s",
+			return err_set(err, KYMO_EXIT_FAILED, "cannot read the spool %s at byte %" PRIu64 " of %s",
 				       spool_path(send->spool), send->sent.at[log],
 				       log == SPOOL_FACTS ? "facts" : "its packets");
 		if (rc == 0)
@@ -303,7 +292,7 @@ int send_logs(struct send *send, struct kymo_err *err)
 	return rc < 0 ? -1 : 0;
 }
 
-int send_meet(struct send *send, struct kymo_err *err)
+int send_read_facts(struct send *send, struct kymo_err *err)
 {
 	const uint64_t end = spool_end(send->spool, SPOOL_FACTS);
 	struct spool_record record;
@@ -312,8 +301,8 @@ int send_meet(struct send *send, struct kymo_err *err)
 
 	while (well && at < end) {
 		at = spool_read(send->spool, SPOOL_FACTS, at, &record, &send->body, &send->body_room);
-		well = at && !(record.kind == SPOOL_TRACE && !meet_trace(send, &record)) &&
-		       !(record.kind == SPOOL_STREAM && !meet_stream(send, &record));
+		well = at && !(record.kind == SPOOL_TRACE && !find_or_add_trace(send, &record)) &&
+		       !(record.kind == SPOOL_STREAM && !find_or_add_stream(send, &record));
 	}
-	return well ? 0 : err_set(err, KYMO_EXIT_FAILED, "the spool %s cannot be read", spool_path(send->spool));
+	return well ? 0 : err_set(err, KYMO_EXIT_FAILED, "cannot read the spool %s", spool_path(send->spool));
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets that went as datagrams, and did not arrive. See send.h. The relay tells the numbers of the packets; how
- * many events they had is in the spool, which keeps them until they are counted here.
+ * Packets that were sent as datagrams and lost. See send.h. The relay reports the numbers of the lost packets. How many
+ * events they had is in the spool, which keeps the packets until they are counted.
  *
- *   DATA_PENDING ─▶ WIRE_SOME_LOST ─▶ WIRE_LOST: which? ─▶ the round's packets in the spool: count ─▶ let go
+ *   DATA_PENDING ─▶ WIRE_SOME_LOST ─▶ WIRE_LOST: which? ─▶ count the round's packets in the spool ─▶ release them
  */
 #include "relay/send/send_internal.h"
 
@@ -11,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define LOST_MAX	((uint32_t)1 << 20)	/* numbers of a stream that are not counted yet */
 
 int send_no_datagrams(struct kymo_err *err)
 {
-	return err_set(err, KYMO_EXIT_FAILED, "the relay takes no datagrams (udp://): kymo relay does with --datagram PORT, "
-		       "lttng-relayd never; over TCP it is net://");
+	return err_set(err, KYMO_EXIT_FAILED, "the relay does not accept datagrams (udp://); start it with kymo relay --datagram PORT, "
+		       "or use net:// for TCP (lttng-relayd accepts TCP only)");
 }
 
 int send_on_datagrams(struct send *send, struct wire_in *in, struct kymo_err *err)
@@ -42,19 +44,11 @@ void send_ask_lost(struct send *send, struct send_stream *stream, const char *pa
 static bool add(struct send_stream *stream, uint64_t number)
 {
 	uint32_t at = stream->lost_count;
-	uint64_t *grown;
 
 	if (number < stream->lost_least)
-		return true;		/* the empty one in front of a later session */
-	if (stream->lost_count == stream->lost_room) {
-		const uint32_t room = stream->lost_room ? 2 * stream->lost_room : 64;
-
-		grown = room <= LOST_MAX ? realloc(stream->lost, room * sizeof(*grown)) : NULL;
-		if (!grown)
-			return false;
-		stream->lost = grown;
-		stream->lost_room = room;
-	}
+		return true;		/* the empty packet at the front of a later session */
+	if (stream->lost_count == LOST_MAX || !ARRAY_ROOM(stream->lost, stream->lost_count, stream->lost_room))
+		return false;
 	while (at && stream->lost[at - 1] > number)
 		at--;
 	memmove(stream->lost + at + 1, stream->lost + at, (stream->lost_count - at) * sizeof(*stream->lost));
@@ -70,13 +64,13 @@ int send_on_lost(struct send *send, struct send_stream *stream, struct wire_in *
 	if (!wire_get_lost_reply(in, &reply))
 		return 0;
 	if (reply.count > WIRE_LOST_MAX)
-		return err_set(err, KYMO_EXIT_FAILED, "the relay answers with %" PRIu32 " lost packets at once", reply.count);
+		return err_set(err, KYMO_EXIT_FAILED, "the relay reports %" PRIu32 " lost packets at once", reply.count);
 	if (wire_left(in) < 8 * (size_t)reply.count) {
 		in->short_of = true;
 		return 0;
 	}
 	if (reply.ret != WIRE_OK)
-		return err_set(err, KYMO_EXIT_FAILED, "the relay cannot tell what was lost of stream %s (%" PRIu32 ")", stream->name,
+		return err_set(err, KYMO_EXIT_FAILED, "the relay cannot report what was lost of the stream %s (status %" PRIu32 ")", stream->name,
 			       reply.ret);
 	for (uint32_t i = 0; i < reply.count; i++)
 		if (!add(stream, wire_take(in, 8)))
@@ -123,9 +117,9 @@ void send_count_round(struct send *send)
 
 		at = spool_read(send->spool, SPOOL_RUN, at, &record, &send->body, &send->body_room);
 		if (!at)
-			return;		/* it could be read when it was sent: a disk that fails now */
+			return;		/* the disk fails now: it was readable when it was sent */
 		stream = record.kind == SPOOL_PACKET ? send_stream_of(send, record.id) : NULL;
-		/* Of an earlier session: it was counted when it was not sent again. */
+		/* Packets of an earlier session were counted when they were skipped. */
 		if (stream && record.entry.packet_seq_num >= stream->lost_least)
 			send_count_lost(send, stream, &record);
 	}

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "base/text.h"
 
 static struct sender_options sender_options(const struct relay_sink *to)
@@ -20,7 +21,7 @@ static struct sender_options sender_options(const struct relay_sink *to)
 	};
 }
 
-/* ---- what comes ---- */
+/* ---- packets ---- */
 
 static struct relay_sink *relay_of(struct sink *sink)
 {
@@ -82,7 +83,7 @@ static void relay_horizon(struct sink *sink, uint64_t ns)
 	sender_horizon(to->sender, ns);
 }
 
-/* ---- somebody else's trace ---- */
+/* ---- a trace that another writer fills ---- */
 
 static const struct ctf_store *relay_store(struct sink *sink, const char *name, const struct sink_beside *beside)
 {
@@ -107,18 +108,18 @@ static void end_beside(struct relay_sink *to)
 	to->beside = NULL;
 }
 
-/* Not earlier: the processes that a dead recorder was writing for have to look at what it wrote. */
-static void look_for_left(struct relay_sink *to)
+/* In the first round, not earlier: processes of a dead recorder must first check what it wrote. */
+static void poll_left(struct relay_sink *to)
 {
 	const struct sender_options like = sender_options(to);
 	uint64_t bytes = to->looked ? 0 : send_left_begin(&to->left, to->spools, &like);
 	char text[512], size[TEXT_QUANTITY_MAX];
 
 	to->looked = true;
-	send_left_look(&to->left);
+	send_left_poll(&to->left);
 	if (!bytes || !to->options.say)
 		return;
-	(void)snprintf(text, sizeof text, "another recorder was killed, or ended without its relay: %s of it are sent, too",
+	(void)snprintf(text, sizeof text, "another recorder was killed, or ended while the relay was gone: its %s are sent as well",
 		       text_bytes(size, bytes));
 	to->options.say(to->options.context, text);
 }
@@ -136,7 +137,7 @@ static void relay_round(struct sink *sink, uint64_t now_ns)
 	struct relay_sink *to = (struct relay_sink *)sink;
 
 	(void)now_ns;
-	look_for_left(to);
+	poll_left(to);
 	if (to->news)
 		sender_wake(to->sender);
 	to->news = false;
@@ -204,12 +205,12 @@ static void finish(struct relay_sink *to)
 	sender_finish(to->sender, to->options.patience_ns, &rest);
 	to->sender = NULL;
 	if (!rest.is_stored && rest.packets && to->options.say) {
-		(void)snprintf(text, sizeof text, "%.200s is not known to have stored the last %" PRIu64 " packets with %" PRIu64
-			       " events; they stay in %.200s, and the next recorder that sends there sends them", to->url,
+		(void)snprintf(text, sizeof text, "%.200s may not have stored the last %" PRIu64 " packets with %" PRIu64
+			       " events; they stay in %.200s, and the next recorder that uses this relay sends them", to->url,
 			       rest.packets, rest.events, spool_path(to->spool));
 		to->options.say(to->options.context, text);
 	}
-	spool_close(to->spool, !rest.is_stored && rest.packets);	/* metadata alone are of no use */
+	spool_close(to->spool, !rest.is_stored && rest.packets);	/* metadata alone is useless */
 	to->spool = NULL;
 	send_left_end(&to->left, to->options.patience_ns);
 	rest.lost_packets += to->left.lost_packets;
@@ -234,7 +235,7 @@ static bool relay_ending(struct sink *sink)
 		to->ends = true;
 	}
 	say_news(to);
-	send_left_look(&to->left);
+	send_left_poll(&to->left);
 	if (to->left.count || !sender_has_ended(to->sender))
 		return false;
 	finish(to);
@@ -286,7 +287,7 @@ static const struct sink_ops relay_ops = {
 	.close = relay_close,
 };
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
 static int choose_name(struct relay_sink *to, struct kymo_err *err)
 {
@@ -295,7 +296,7 @@ static int choose_name(struct relay_sink *to, struct kymo_err *err)
 	struct tm tm;
 
 	if (strchr(wish, '/') || strlen(wish) >= sizeof to->name)
-		return err_set(err, KYMO_EXIT_USAGE, "'%.300s' is no name for a session: it has a slash, or is too long", wish);
+		return err_set(err, KYMO_EXIT_USAGE, "'%.300s' cannot be the name of a session: it has a slash, or is too long", wish);
 	if (*wish)
 		(void)snprintf(to->name, sizeof to->name, "%s", wish);
 	else if (!localtime_r(&now, &tm) || !strftime(to->name, sizeof to->name, "session-%Y%m%d%H%M%S", &tm))
@@ -303,7 +304,7 @@ static int choose_name(struct relay_sink *to, struct kymo_err *err)
 	return 0;
 }
 
-/* $KYMO_SPOOL_DIR, else below the user's directory for such things. */
+/* $KYMO_SPOOL_DIR, else below the user's directory for state. */
 static void spool_parent(char *path)
 {
 	const char *own = getenv("KYMO_SPOOL_DIR"), *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -320,13 +321,8 @@ static void spool_parent(char *path)
 
 static void describe(struct relay_sink *to)
 {
-	struct timespec monotonic = { 0 }, realtime = { 0 };
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &monotonic);	/* there are both */
-	(void)clock_gettime(CLOCK_REALTIME, &realtime);
-	traces_describe(&to->traces, &to->desc, to->name, to->options.version,
-			(uint64_t)monotonic.tv_sec * 1000000000u + (uint64_t)monotonic.tv_nsec,
-			(uint64_t)realtime.tv_sec * 1000000000u + (uint64_t)realtime.tv_nsec);
+	traces_describe(&to->traces, &to->desc, to->name, to->options.version, (uint64_t)now_ns(),
+			(uint64_t)clock_now_ns(CLOCK_REALTIME));
 }
 
 static int begin(struct relay_sink *to, struct kymo_err *err)

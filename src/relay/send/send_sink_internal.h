@@ -20,20 +20,20 @@ struct relay_sink {
 	struct traces traces;
 	struct spool *spool;
 	struct sender *sender;
-	char spools[PATH_MAX];		/* the directory that it is in */
-	struct send_left left;		/* of other recorders */
-	bool looked;			/* for those */
-	bool ends;			/* nothing more is given */
-	struct sender_rest rest;	/* without a sender: it has ended */
+	char spools[PATH_MAX];		/* directory of the spool */
+	struct send_left left;		/* other recorders' spools */
+	bool looked;			/* for other recorders' spools */
+	bool ends;			/* no more packets will come */
+	struct sender_rest rest;	/* valid when sender is NULL: it has ended */
 	struct sink_trace *made;		/* all traces */
 	uint32_t trace_count, stream_count;
-	uint32_t records;		/* in the packet that is being given */
-	const struct sink_beside *beside;	/* somebody else's trace; NULL: there is none */
-	uint64_t bound_ns;		/* nothing before it comes of that */
+	uint32_t records;		/* in the packet that is added */
+	const struct sink_beside *beside;	/* a trace that another writer fills; NULL: none */
+	uint64_t bound_ns;		/* no earlier event will come in that trace */
 	bool news;			/* since the sender was woken */
 };
 
-/* What a writer puts its trace into. */
+/* A trace in the spool, which a writer fills. */
 struct sink_trace {
 	struct sink_trace *next;
 	struct ctf_store store;
@@ -43,10 +43,10 @@ struct sink_trace {
 	char name[NAME_MAX + 1];
 };
 
-/** relay_make_store() - a place for trace @name in its spool, which lives as long as it. Return: NULL without memory. */
+/** relay_make_store() - a store for trace @name in the spool, which frees it. Return: NULL: out of memory. */
 struct sink_trace *relay_make_store(struct relay_sink *to, const char *name);
 
-/** relay_make_trace() - as traces.begin: what @context, a struct relay_sink, is given for trace @name goes into its spool. */
+/** relay_make_trace() - for traces.begin: a writer for trace @name into the spool of @context, a struct relay_sink. */
 int relay_make_trace(void *context, const char *name, struct ctf_writer **writer, struct kymo_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a writer puts its trace into: records in the spool. */
+/* The store that a CTF writer fills: its packets become records in the spool. */
 #include "relay/send/send_sink_internal.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static int keep_metadata(void *context, const uint8_t uuid[16], const char *text
 	return spool_add(trace->to->spool, SPOOL_FACTS, &record, &(struct iovec){ (void *)text, size }, 1, NULL);
 }
 
-/* A stream's own is its id, and one more, so that it is not NULL. */
+/* The writer's handle of a stream is the stream's id plus 1, so that it is not NULL. */
 static uint32_t id_of(const void *stream)
 {
 	return (uint32_t)(uintptr_t)stream - 1;
@@ -91,7 +91,7 @@ static void end_stream(void *context, void *stream)
 	struct spool_record record = { .kind = SPOOL_END, .id = id_of(stream) };
 
 	record.entry.offset = spool_end(trace->to->spool, SPOOL_RUN);
-	(void)spool_add(trace->to->spool, SPOOL_FACTS, &record, NULL, 0, NULL);	/* else it ends with the others */
+	(void)spool_add(trace->to->spool, SPOOL_FACTS, &record, NULL, 0, NULL);	/* on failure it ends with the session */
 	trace->to->news = true;
 }
 
@@ -118,7 +118,7 @@ struct sink_trace *relay_make_store(struct relay_sink *to, const char *name)
 	return trace;
 }
 
-/* One that failed, half of which may be in the spool, stays empty. */
+/* A trace that fails halfway, parts of which may be in the spool, stays empty. */
 int relay_make_trace(void *context, const char *name, struct ctf_writer **writer, struct kymo_err *err)
 {
 	struct relay_sink *to = context;

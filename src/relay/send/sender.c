@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sender as the thread sees it that fills the spool: its begin and end, and what is noted for the next one. See sender.h. */
+/* The side of a sender that the spool's writer calls: begin, end, and the note in the spool. See sender.h. */
+#include "base/now.h"
 #include "relay/send/sender_internal.h"
 
 #include <signal.h>
@@ -48,7 +49,7 @@ void sender_note(struct sender *sender)
 		(void)snprintf(uuid + 2 * i, 3, "%02x", sender->send.uuid[i]);
 	(void)snprintf(text, sizeof(text), "%s\n%s\n%s\n%s\n%s\n", relay, sender->options.send.host,
 		       sender->options.send.session, uuid, sender->send.producer.path ? sender->send.producer.path : "");
-	(void)spool_note(sender->spool, text);		/* else nobody goes on with it */
+	(void)spool_note(sender->spool, text);		/* on failure no other recorder can continue */
 }
 
 /* ---- begin ---- */
@@ -93,7 +94,7 @@ int sender_start(struct spool *spool, const struct sender_options *options, stru
 	sender_note(sender);
 	if (uv_loop_init(&sender->loop) < 0) {
 		free(sender);
-		return err_set(err, KYMO_EXIT_FAILED, "cannot make an event loop for the relay");
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create an event loop for the relay");
 	}
 	(void)uv_async_init(&sender->loop, &sender->wake, sender_on_wake);
 	(void)uv_timer_init(&sender->loop, &sender->tick);
@@ -108,7 +109,7 @@ int sender_start(struct spool *spool, const struct sender_options *options, stru
 	(void)uv_run(&sender->loop, UV_RUN_DEFAULT);
 	(void)uv_loop_close(&sender->loop);
 	free(sender);
-	return err_set(err, KYMO_EXIT_FAILED, "cannot start a thread that sends to the relay");
+	return err_set(err, KYMO_EXIT_FAILED, "cannot start the thread that sends to the relay");
 }
 
 /* ---- meanwhile ---- */
@@ -171,7 +172,7 @@ bool sender_has_ended(struct sender *sender)
 
 /* ---- end ---- */
 
-/* What is behind the last place that is known to be stored. */
+/* Counts what is behind the last position that is known to be stored. */
 static void count_rest(struct send *send, struct sender_rest *rest)
 {
 	const uint64_t end = spool_end(send->spool, SPOOL_RUN);
@@ -196,7 +197,7 @@ void sender_end(struct sender *sender, uint64_t patience_ns)
 	if (!sender->finish) {
 		sender->finish = true;
 		sender->patience_ns = patience_ns;
-		sender->limit = sender_now_ns(CLOCK_MONOTONIC) + patience_ns;
+		sender->limit = (uint64_t)now_ns() + patience_ns;
 		sender->waited = waiting;
 		wake(sender);
 	}

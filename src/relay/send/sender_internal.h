@@ -4,7 +4,6 @@
 #define KYMO_RELAY_SENDER_INTERNAL_H
 
 #include <pthread.h>
-#include <time.h>
 #include <uv.h>
 
 #include "relay/producer/producer_link.h"
@@ -21,39 +20,31 @@ struct sender {
 	uv_loop_t loop;
 	uv_async_t wake;
 	uv_timer_t tick, retry, pace;
-	/* The thread's: */
+	/* The sending thread's: */
 	struct send send;
 	struct producer_link link;
 	struct datagrams datagrams;	/* in place of the data connection */
 	unsigned backoff_ms;
 	bool told_lost;
-	/* Of both, under the lock: */
+	/* Shared, under the lock: */
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
 	bool has_ended, finish, give_up;
-	uint64_t patience_ns, limit;	/* finish: when it is looked for progress */
-	uint64_t waited;		/* what was waiting when it was last */
+	uint64_t patience_ns, limit;	/* finish: when progress is checked next */
+	uint64_t waited;		/* bytes that waited at the last check */
 	uint64_t horizon_ns;
 	struct send_place horizon;
 	struct sender_stats stats;
 	char news[SENDER_NEWS_MAX];
 };
 
-static inline uint64_t sender_now_ns(clockid_t clock)
-{
-	struct timespec now = { 0 };
-
-	(void)clock_gettime(clock, &now);	/* there is one */
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/** sender_note() - whom the spool is for, should we be killed. */
+/** sender_note() - write into the spool which relay and session it is for, in case we are killed. */
 void sender_note(struct sender *sender);
 
-/** sender_main() - the thread: connects, sends, and ends when all is done or given up. */
+/** sender_main() - the thread: connects and sends, until all is stored or given up. */
 void *sender_main(void *context);
 
-/** sender_on_wake() - of sender.wake: there is something to do. */
+/** sender_on_wake() - callback of sender.wake. */
 void sender_on_wake(uv_async_t *async);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thread of a sender: connections, timers and a loop for the state in send.h. */
+#include "base/now.h"
 #include "relay/send/sender_internal.h"
 
 #include <stdarg.h>
@@ -7,7 +8,7 @@
 
 #define BACKOFF_MOST_MS	5000u
 #define TICK_MS		10u
-#define PACE_MS		1u		/* while datagrams wait for their turn */
+#define PACE_MS		1u		/* between attempts to send datagrams that wait */
 
 /* ---- connections ---- */
 
@@ -20,7 +21,7 @@ static void on_retry(uv_timer_t *timer)
 }
 
 __attribute__((format(printf, 2, 3)))
-static void tell(struct sender *sender, const char *format, ...)
+static void set_news(struct sender *sender, const char *format, ...)
 {
 	va_list args;
 
@@ -41,7 +42,7 @@ static void lose(struct sender *sender, const struct kymo_err *err)
 	sender->stats.state = SEND_OFFLINE;
 	(void)pthread_mutex_unlock(&sender->lock);
 	if (!sender->told_lost)
-		tell(sender, "%.300s -- it is tried again; meanwhile the events wait in %s", err->text, spool_path(sender->spool));
+		set_news(sender, "%.300s; retrying, meanwhile the events wait in %s", err->text, spool_path(sender->spool));
 	sender->told_lost = true;
 	(void)uv_timer_start(&sender->retry, on_retry, sender->backoff_ms, 0);
 	sender->backoff_ms = 2 * sender->backoff_ms < BACKOFF_MOST_MS ? 2 * sender->backoff_ms : BACKOFF_MOST_MS;
@@ -51,7 +52,7 @@ static void on_open(void *context)
 {
 	struct sender *sender = context;
 
-	send_begin(&sender->send, sender_now_ns(CLOCK_REALTIME) / 1000000000, sender_now_ns(CLOCK_MONOTONIC));
+	send_begin(&sender->send, (uint64_t)clock_now_ns(CLOCK_REALTIME) / 1000000000, (uint64_t)now_ns());
 	work(sender);
 }
 
@@ -80,10 +81,10 @@ static void on_pace(uv_timer_t *timer)
 	work(timer->data);
 }
 
-/* Datagrams as they may go; the control connection's indexes follow theirs. Return: whether something went. */
+/* Sends datagrams first; the indexes on control follow them. Return: whether something was sent. */
 static bool flush_datagrams(struct sender *sender)
 {
-	const bool went = datagrams_send(&sender->datagrams, &sender->send.producer.data, sender_now_ns(CLOCK_MONOTONIC));
+	const bool went = datagrams_send(&sender->datagrams, &sender->send.producer.data, (uint64_t)now_ns());
 
 	if (!sender->send.producer.data.used)
 		return producer_link_flush(&sender->link, PRODUCER_CONTROL) || went;
@@ -92,7 +93,7 @@ static bool flush_datagrams(struct sender *sender)
 	return went;
 }
 
-/* The relay has said where to. */
+/* Opens the datagram socket when the relay has sent its port and the cookie. */
 static int open_datagrams(struct sender *sender, struct kymo_err *err)
 {
 	const uint16_t wish = sender->options.url.data_port;
@@ -101,7 +102,7 @@ static int open_datagrams(struct sender *sender, struct kymo_err *err)
 	if (!sender->send.cookie || sender->datagrams.fd >= 0)
 		return 0;
 	if (link_peer(sender->link.end[PRODUCER_CONTROL], &relay) < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "the connection to %s broke", sender->options.url.host);
+		return err_set(err, KYMO_EXIT_FAILED, "lost the connection to %s", sender->options.url.host);
 	return datagrams_open(&sender->datagrams, &relay, wish ? wish : sender->send.datagram_port, err);
 }
 
@@ -137,10 +138,10 @@ static void publish(struct sender *sender)
 	(void)pthread_mutex_unlock(&sender->lock);
 }
 
-/* At the end it goes on as long as there is progress. */
-static void look_for_progress(struct sender *sender)
+/* After sender_end(): give up when nothing was stored for the whole patience. */
+static void check_progress(struct sender *sender)
 {
-	const uint64_t now = sender_now_ns(CLOCK_MONOTONIC), left = spool_waiting(sender->spool);
+	const uint64_t now = (uint64_t)now_ns(), left = spool_waiting(sender->spool);
 
 	(void)pthread_mutex_lock(&sender->lock);
 	if (sender->finish && now >= sender->limit) {
@@ -168,7 +169,7 @@ static void work(struct sender *sender)
 
 	take_wishes(sender);
 	while (wrote && producer_link_is_open(&sender->link)) {
-		if (open_datagrams(sender, &err) < 0 || send_work(&sender->send, sender_now_ns(CLOCK_MONOTONIC), &err) < 0) {
+		if (open_datagrams(sender, &err) < 0 || send_work(&sender->send, (uint64_t)now_ns(), &err) < 0) {
 			lose(sender, &err);
 			return;
 		}
@@ -191,7 +192,7 @@ void sender_on_wake(uv_async_t *async)
 
 static void on_tick(uv_timer_t *timer)
 {
-	look_for_progress(timer->data);
+	check_progress(timer->data);
 	work(timer->data);
 }
 
@@ -209,10 +210,10 @@ void *sender_main(void *context)
 	uv_close((uv_handle_t *)&sender->retry, NULL);
 	(void)pthread_mutex_lock(&sender->lock);
 	sender->has_ended = true;
-	uv_close((uv_handle_t *)&sender->wake, NULL);	/* nobody wakes it who has seen that */
+	uv_close((uv_handle_t *)&sender->wake, NULL);	/* a caller that sees has_ended does not wake it */
 	(void)pthread_cond_broadcast(&sender->ended);
 	(void)pthread_mutex_unlock(&sender->lock);
-	(void)uv_run(&sender->loop, UV_RUN_DEFAULT);	/* runs the closings */
+	(void)uv_run(&sender->loop, UV_RUN_DEFAULT);	/* closes the handles */
 	(void)uv_loop_close(&sender->loop);
 	return NULL;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See spool.h. What is appended is there for the reader when the end has moved behind it. */
+/*
+ * Files of a spool. See spool.h. Writer and reader share the ends of the logs, under the lock: a record is written first,
+ * then the end moves behind it, so the reader only sees complete records.
+ */
 #include "relay/send/spool.h"
 
 #include <dirent.h>
@@ -13,30 +16,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/io.h"
+
 #define MAGIC		0x6b73706fu
-#define SEGMENTS	16u		/* the limit in so many */
+#define SEGMENTS	16u		/* number of segments that the limit is divided into */
 #define SEGMENT_MAX	((uint64_t)16 << 20)
 #define PARTS_MAX	3u
 
 struct segment {
 	int fd;				/* -1: released */
-	uint64_t begin, size;		/* bytes: position in the log, of what was written */
+	uint64_t begin, size;		/* bytes: position in the log, and written so far */
 };
 
 struct spool {
 	char path[PATH_MAX];
 	int dir, facts, stored;
 	uint64_t limit, segment_size;
-	pthread_mutex_t lock;		/* of what follows; files are read and written without it */
+	pthread_mutex_t lock;		/* of the following; files are read and written without it */
 	uint64_t facts_end, run_end;
 	struct spool_stored released;
-	struct segment *segment;	/* [count] those that are not released, in order */
-	unsigned count;
+	struct segment *segment;	/* [count] not released, in order */
+	unsigned count, room;
 };
 
 /* ---- life ---- */
 
-/* All directories of @path that are not there. */
+/* Creates all missing directories of @path. */
 static int make_path(const char *path)
 {
 	char above[PATH_MAX];
@@ -76,7 +82,7 @@ static int make_files(struct spool *spool, const char *parent)
 	spool->stored = openat(spool->dir, "stored", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (spool->stored < 0)
 		return -errno;
-	(void)flock(spool->facts, LOCK_EX);	/* as long as its recorder lives */
+	(void)flock(spool->facts, LOCK_EX);	/* held while its recorder lives */
 	return 0;
 }
 
@@ -103,7 +109,7 @@ int spool_create(const char *parent, uint64_t limit, struct spool **result, stru
 	rc = make_files(spool, parent);
 	if (rc < 0) {
 		spool_close(spool, false);
-		return err_set(err, KYMO_EXIT_FAILED, "cannot make a spool in %s: %s; name another place in "
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create a spool in %s: %s; set another directory in "
 			       "$KYMO_SPOOL_DIR", parent, strerror(-rc));
 	}
 	*result = spool;
@@ -158,10 +164,10 @@ void spool_close(struct spool *spool, bool keep)
 
 /* ---- adding ---- */
 
-/* A segment for @size more bytes. Return: its descriptor, *@begin and *@offset; -errno. */
+/* Finds or creates a segment for @size more bytes. Return: its descriptor, *@begin and *@offset; -errno. */
 static int segment_for(struct spool *spool, uint64_t size, uint64_t *begin, uint64_t *offset)
 {
-	struct segment *last = spool->count ? &spool->segment[spool->count - 1] : NULL, *grown;
+	struct segment *last = spool->count ? &spool->segment[spool->count - 1] : NULL;
 	char name[32];
 	int fd;
 
@@ -172,27 +178,25 @@ static int segment_for(struct spool *spool, uint64_t size, uint64_t *begin, uint
 		*offset = last->size;
 		return last->fd;
 	}
-	grown = realloc(spool->segment, (spool->count + 1) * sizeof *grown);
-	if (!grown)
+	if (!ARRAY_ROOM(spool->segment, spool->count, spool->room))
 		return -ENOMEM;
-	spool->segment = grown;
 	segment_name(name, spool->run_end);
 	fd = openat(spool->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	grown[spool->count++] = (struct segment){ .fd = fd, .begin = spool->run_end };
+	spool->segment[spool->count++] = (struct segment){ .fd = fd, .begin = spool->run_end };
 	*begin = spool->run_end;
 	*offset = 0;
 	return fd;
 }
 
-static int write_all(int fd, const struct iovec *part, unsigned parts, uint64_t offset, uint64_t size)
+static int write_parts(int fd, const struct iovec *part, unsigned parts, uint64_t offset, uint64_t size)
 {
 	ssize_t done = pwritev(fd, part, (int)parts, (off_t)offset);
 
 	if (done == (ssize_t)size)
 		return 0;
-	return done < 0 ? -errno : -ENOSPC;	/* the next one overwrites it */
+	return done < 0 ? -errno : -ENOSPC;	/* the next record overwrites it */
 }
 
 int spool_add(struct spool *spool, enum spool_log log, struct spool_record *record, const struct iovec *part,
@@ -221,7 +225,7 @@ int spool_add(struct spool *spool, enum spool_log log, struct spool_record *reco
 		segment_name(name, begin);
 	if (watch)
 		watch->before(watch->context, spool->path, name, offset + sizeof *record);
-	rc = write_all(fd, all, parts + 1, offset, size);
+	rc = write_parts(fd, all, parts + 1, offset, size);
 	if (rc < 0)
 		return rc;
 	(void)pthread_mutex_lock(&spool->lock);
@@ -247,7 +251,7 @@ uint64_t spool_end(struct spool *spool, enum spool_log log)
 	return end;
 }
 
-/* Which file @position is in. It stays open until it is released, which the reader does. */
+/* Finds the file of @position. It stays open until the reader releases it. */
 static int place_of(struct spool *spool, enum spool_log log, uint64_t position, uint64_t *offset)
 {
 	int fd = -1;
@@ -299,9 +303,9 @@ void spool_release(struct spool *spool, const struct spool_stored *stored)
 	(void)pthread_mutex_lock(&spool->lock);
 	if (position > spool->released.position) {
 		spool->released = *stored;
-		(void)!pwrite(spool->stored, stored, sizeof *stored, 0);	/* else more is sent than has to be */
+		(void)!pwrite(spool->stored, stored, sizeof *stored, 0);	/* on failure packets may be sent twice */
 	}
-	/* Not the last: it is being written. */
+	/* Not the last segment: it is being written. */
 	while (gone + 1 < spool->count && spool->segment[gone].begin + spool->segment[gone].size <= position)
 		segment_close(spool, &spool->segment[gone++], false);
 	spool->count -= gone;
@@ -334,12 +338,11 @@ struct spool_stored spool_stored(struct spool *spool)
 
 int spool_note(struct spool *spool, const char *text)
 {
-	const size_t size = strlen(text);
 	int fd = openat(spool->dir, "note.part", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), rc;
 
 	if (fd < 0)
 		return -errno;
-	rc = write(fd, text, size) == (ssize_t)size ? 0 : -EIO;
+	rc = write_all(fd, text, strlen(text));
 	(void)close(fd);
 	if (rc == 0 && renameat(spool->dir, "note.part", spool->dir, "note") < 0)
 		rc = -errno;
@@ -356,7 +359,7 @@ void spool_noted(const struct spool *spool, char *text, size_t size)
 		(void)close(fd);
 }
 
-/* How much of the file @fd is whole records. */
+/* How many bytes of the file @fd are complete records. */
 static uint64_t whole_records(int fd)
 {
 	struct spool_record record;
@@ -380,19 +383,18 @@ static int by_begin(const void *a, const void *b)
 
 static int adopt_segment(struct spool *spool, const char *name)
 {
-	struct segment *grown = realloc(spool->segment, (spool->count + 1) * sizeof *grown);
 	char *end;
+	const uint64_t begin = strtoull(name + 4, &end, 10);
+	int fd;
 
-	if (!grown)
+	if (*end)
+		return 0;
+	if (!ARRAY_ROOM(spool->segment, spool->count, spool->room))
 		return -ENOMEM;
-	spool->segment = grown;
-	grown += spool->count;
-	*grown = (struct segment){ .begin = strtoull(name + 4, &end, 10) };
-	grown->fd = *end ? -1 : openat(spool->dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	if (grown->fd < 0)
-		return *end ? 0 : -errno;
-	grown->size = whole_records(grown->fd);
-	spool->count++;
+	fd = openat(spool->dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	spool->segment[spool->count++] = (struct segment){ .fd = fd, .begin = begin, .size = whole_records(fd) };
 	return 0;
 }
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recorder has for a relay and the relay has not stored yet: files in a directory of its own.
+ * What a recorder has for a relay and the relay has not stored yet, in files of a directory.
  * One thread adds, another one reads and releases.
  *
- *   DIR/facts     traces, metadata, streams, init events: kept whole, for a relay that begins anew
- *   DIR/run-N     packets of runtime events, in segments; one goes when all of it is stored. N: its position
- *   DIR/stored    up to which position they are stored, and what of that was lost: struct spool_stored
- *   DIR/note      whom all that is for
+ *   DIR/facts     traces, metadata, streams, init events: kept to the end, for sessions that begin anew
+ *   DIR/run-N     packets of runtime events, in segments that are deleted when all of it is stored. N: position of its first byte
+ *   DIR/stored    up to which position the packets are stored, and what was lost before it: struct spool_stored
+ *   DIR/note      which relay and session the spool is for
  *
- * Both are logs of records: struct spool_record, then its body. Positions in them are bytes from
- * their beginning; those in the segments go on from one to the next.
+ * facts and run are logs of records: struct spool_record, then its body. A position is a byte offset from the log's
+ * beginning; positions of the run log continue from one segment to the next.
  *
- * Context: spool_add() and spool_create() on one thread, the reading functions on one other; they
- * block on the file system, and nowhere else.
+ * Context: spool_add() and spool_create() on one thread, the reading functions on one other thread; they
+ * block only on the file system.
  */
 #ifndef KYMO_RELAY_SPOOL_H
 #define KYMO_RELAY_SPOOL_H
@@ -33,7 +33,7 @@ enum spool_kind {
 	SPOOL_METADATA,			/* @id of its trace; body: text */
 	SPOOL_STREAM,			/* @id of a stream; body: struct spool_stream */
 	SPOOL_PACKET,			/* @id of its stream; body: the packet */
-	SPOOL_END,			/* @id of a stream: nothing more comes of it */
+	SPOOL_END,			/* @id of a stream: no more packets */
 };
 
 enum spool_log { SPOOL_FACTS, SPOOL_RUN, SPOOL_LOGS };
@@ -42,9 +42,9 @@ struct spool_record {
 	uint32_t magic;
 	uint32_t kind;			/* enum spool_kind */
 	uint32_t id;
-	uint32_t size;			/* of the body, bytes */
-	uint64_t events;		/* SPOOL_PACKET: in it */
-	struct ctf_index_entry entry;	/* of it, but for the offset */
+	uint32_t size;			/* bytes of the body */
+	uint64_t events;		/* SPOOL_PACKET: events in the packet */
+	struct ctf_index_entry entry;	/* of the packet, without the offset */
 };
 
 struct spool_trace {
@@ -58,44 +58,44 @@ struct spool_stream {
 	char name[NAME_MAX + 1];
 };
 
-/* One fact, in one write: a recorder that is killed has counted what was lost of what it let go, and nothing else. */
+/* Written in one write: a killed recorder has counted exactly the losses of the packets that it released. */
 struct spool_stored {
 	uint64_t position;		/* SPOOL_RUN before it was released */
-	uint64_t lost_packets, lost_events;	/* of that, on the way to the relay */
+	uint64_t lost_packets, lost_events;	/* before it: lost on the way to the relay */
 };
 
 struct spool;
 
-/* Where a write is about to be made: see ctf_watch_fn. */
+/* Called before a write: see ctf_watch_fn. */
 struct spool_watch {
 	void (*before)(void *context, const char *dir, const char *file, uint64_t offset);
 	void *context;
 };
 
 /**
- * spool_create() - make an empty one below the directory @parent, which is made if need be
- * @limit: bytes of SPOOL_RUN that wait at most; SPOOL_LEAST or more
+ * spool_create() - create an empty spool below the directory @parent, which is created if necessary
+ * @limit: bytes of SPOOL_RUN that may wait, SPOOL_LEAST or more
  *
  * Return: 0 and *@spool; -1 with @err.
  */
 int spool_create(const char *parent, uint64_t limit, struct spool **spool, struct kymo_err *err);
 
 /**
- * spool_adopt() - take one over that is in the directory @parent, and that nobody has: its recorder was killed
+ * spool_adopt() - open a spool in the directory @parent whose recorder was killed
  * @name: of its directory
  *
- * What was not written whole is left out. Nothing can be added to it.
+ * A record that was not written completely is left out. Nothing can be added to the spool.
  * Return: 0 and *@spool; -EWOULDBLOCK: its recorder lives; -errno.
  */
 int spool_adopt(const char *parent, const char *name, struct spool **spool);
 
-/** spool_note() - keep a text, in place of the one before. Return: 0; -errno. */
+/** spool_note() - write a text, replacing the one before. Return: 0; -errno. */
 int spool_note(struct spool *spool, const char *text);
 
-/** spool_noted() - the text that was kept; "": none. */
+/** spool_noted() - read the text of spool_note(); "": none. */
 void spool_noted(const struct spool *spool, char *text, size_t size);
 
-/** spool_stored() - what was released. */
+/** spool_stored() - the last spool_release(). */
 struct spool_stored spool_stored(struct spool *spool);
 
 /** spool_path() - its directory, absolute. */
@@ -104,7 +104,7 @@ const char *spool_path(const struct spool *spool);
 /**
  * spool_add() - append @record to @log; its magic and size are filled in
  * @part: [@parts] the body, at most 3
- * @watch: told where the body goes; may be NULL
+ * @watch: called with the body's place before the write; may be NULL
  *
  * All or nothing. Return: 0; -ENOBUFS: the limit is reached; -errno.
  */

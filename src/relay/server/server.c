@@ -124,7 +124,7 @@ static void on_sync(uv_timer_t *timer)
 	relay_expire_datagrams(&server->relay);
 	relay_synchronise(&server->relay);
 	if (server->forward)
-		forward_look(server->forward);
+		forward_poll(server->forward);
 }
 
 static void on_forget(void *watcher, const struct relay_session *session)

@@ -24,6 +24,6 @@ int datagram_cut(struct datagram_cut *cut, struct wire_out *out)
 		return -1;
 	cut->at += piece;
 	if (cut->at == cut->size)
-		cut->at++;		/* that was all */
+		cut->at++;		/* all is cut */
 	return 1;
 }

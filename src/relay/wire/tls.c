@@ -17,12 +17,12 @@
 struct tls_context {
 	SSL_CTX *ssl;
 	bool has_pin;
-	uint8_t pin[PIN_BYTES];		/* wanted of a relay, or that of our certificate */
+	uint8_t pin[PIN_BYTES];		/* the relay's that is expected, or our own certificate's */
 };
 
 struct tls {
 	SSL *ssl;
-	BIO *in, *out;			/* the SSL's */
+	BIO *in, *out;			/* owned by the SSL */
 	bool is_client, ended, has_pin;
 	uint8_t pin[PIN_BYTES];
 	char host[256];
@@ -33,14 +33,14 @@ bool tls_is_built(void)
 	return true;
 }
 
-/* What OpenSSL says is wrong; its queue is empty afterwards. */
+/* OpenSSL's reason for the last failure; its queue is empty afterwards. */
 static const char *reason(void)
 {
 	const unsigned long error = ERR_peek_last_error();
 	const char *text = error ? ERR_reason_error_string(error) : NULL;
 
 	ERR_clear_error();
-	return text ? text : "it is not what it should be";
+	return text ? text : "unknown reason";
 }
 
 /* ---- contexts ---- */
@@ -58,7 +58,7 @@ static struct tls_context *context_new(const SSL_METHOD *method, struct kymo_err
 		return context;
 	}
 	tls_context_free(context);
-	(void)err_set(err, KYMO_EXIT_FAILED, "TLS cannot be used: %s", reason());
+	(void)err_set(err, KYMO_EXIT_FAILED, "cannot use TLS: %s", reason());
 	return NULL;
 }
 
@@ -84,9 +84,9 @@ struct tls_context *tls_serve(const char *certificate, const char *key, struct k
 	if (!context)
 		return NULL;
 	if (SSL_CTX_use_certificate_chain_file(context->ssl, certificate) != 1)
-		(void)err_set(err, KYMO_EXIT_INPUT, "%s is no certificate in PEM: %s", certificate, reason());
+		(void)err_set(err, KYMO_EXIT_INPUT, "cannot use '%s' as certificate: not a PEM certificate chain: %s", certificate, reason());
 	else if (SSL_CTX_use_PrivateKey_file(context->ssl, key, SSL_FILETYPE_PEM) != 1)
-		(void)err_set(err, KYMO_EXIT_INPUT, "%s is no private key in PEM for the certificate %s: %s", key, certificate,
+		(void)err_set(err, KYMO_EXIT_INPUT, "cannot use '%s' as private key: not a PEM key of the certificate '%s': %s", key, certificate,
 			      reason());
 	else if (!fingerprint(SSL_CTX_get0_certificate(context->ssl), context->pin))
 		(void)err_set(err, KYMO_EXIT_FAILED, "%s: %s", certificate, reason());
@@ -127,16 +127,16 @@ struct tls_context *tls_call(const char *ca, const char *pin, struct kymo_err *e
 	if (!context)
 		return NULL;
 	if (pin && !read_pin(pin, context->pin)) {
-		(void)err_set(err, KYMO_EXIT_USAGE, "'%.100s' is no fingerprint: 64 hexadecimal digits, as the relay prints it and as "
-			      "openssl x509 -fingerprint -sha256 -noout -in CERTIFICATE does", pin);
+		(void)err_set(err, KYMO_EXIT_USAGE, "'%.100s' is not a fingerprint: pass 64 hexadecimal digits, as printed by the relay or by "
+			      "openssl x509 -fingerprint -sha256 -noout -in CERTIFICATE", pin);
 	} else if (pin) {
 		context->has_pin = true;
-		SSL_CTX_set_verify(context->ssl, SSL_VERIFY_NONE, NULL);	/* it is compared instead */
+		SSL_CTX_set_verify(context->ssl, SSL_VERIFY_NONE, NULL);	/* the certificate is compared instead */
 		return context;
 	} else if (ca && SSL_CTX_load_verify_file(context->ssl, ca) != 1) {
-		(void)err_set(err, KYMO_EXIT_INPUT, "%s has no certificates in PEM: %s", ca, reason());
+		(void)err_set(err, KYMO_EXIT_INPUT, "cannot use '%s' for --tls-ca: no PEM certificates in it: %s", ca, reason());
 	} else if (!ca && SSL_CTX_set_default_verify_paths(context->ssl) != 1) {
-		(void)err_set(err, KYMO_EXIT_FAILED, "the certificates that this system trusts cannot be read: %s", reason());
+		(void)err_set(err, KYMO_EXIT_FAILED, "cannot read the certificates that this system trusts: %s", reason());
 	} else {
 		SSL_CTX_set_verify(context->ssl, SSL_VERIFY_PEER, NULL);
 		return context;
@@ -175,7 +175,7 @@ static bool set_up(struct tls *tls, struct tls_context *context, const char *hos
 		BIO_free(tls->out);
 		return false;
 	}
-	(void)BIO_set_mem_eof_return(tls->in, -1);	/* empty means later, not never */
+	(void)BIO_set_mem_eof_return(tls->in, -1);	/* an empty buffer means: later; not: the end */
 	SSL_set_bio(tls->ssl, tls->in, tls->out);
 	if (!host) {
 		SSL_set_accept_state(tls->ssl);
@@ -226,20 +226,20 @@ static void take_out(struct tls *tls, struct wire_out *out)
 		out->failed = true;
 }
 
-/* Why a handshake failed, for people. Return: -1. */
+/* The reason of a failed handshake, for people. Return: -1. */
 static int say_failure(struct tls *tls, struct kymo_err *err)
 {
 	const long verified = SSL_get_verify_result(tls->ssl);
 
 	if (tls->is_client && verified != X509_V_OK && !tls->has_pin)
-		return err_set(err, KYMO_EXIT_FAILED, "the certificate of %s is not trusted: %s; name the one that signed it with "
-			       "--tls-ca, or its fingerprint, which the relay prints, with --tls-pin", tls->host,
+		return err_set(err, KYMO_EXIT_FAILED, "the certificate of %s is not trusted: %s; pass the certificate that signed it with "
+			       "--tls-ca, or the fingerprint that the relay prints with --tls-pin", tls->host,
 			       X509_verify_cert_error_string(verified));
-	return err_set(err, KYMO_EXIT_FAILED, "TLS failed: %s; do both sides speak it%s?", reason(),
+	return err_set(err, KYMO_EXIT_FAILED, "TLS failed: %s; do both sides use it%s?", reason(),
 		       tls->is_client ? " (nets://, kymo relay --tls-cert)" : "");
 }
 
-/* Return: 1: done, 0: more is needed, -1. */
+/* Return: 1: complete; 0: more bytes are needed; -1 with @err. */
 static int shake_hands(struct tls *tls, struct kymo_err *err)
 {
 	const int rc = SSL_do_handshake(tls->ssl);
@@ -254,8 +254,8 @@ static int shake_hands(struct tls *tls, struct kymo_err *err)
 	certificate = SSL_get1_peer_certificate(tls->ssl);
 	same = fingerprint(certificate, theirs) && memcmp(theirs, tls->pin, sizeof(theirs)) == 0;
 	X509_free(certificate);
-	return same ? 1 : err_set(err, KYMO_EXIT_FAILED, "the certificate of %s is not the one that --tls-pin names: the relay has "
-				  "a new one and prints its fingerprint, or somebody stands between", tls->host);
+	return same ? 1 : err_set(err, KYMO_EXIT_FAILED, "the certificate of %s is not the one of --tls-pin: either the relay has "
+				  "a new one, and prints its fingerprint, or somebody intercepts the connection", tls->host);
 }
 
 static int take_plain(struct tls *tls, struct wire_out *plain, struct kymo_err *err)

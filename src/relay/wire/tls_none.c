@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TLS in a build without OpenSSL: there is none. See tls.h. */
+/* TLS in a build without OpenSSL: every use of it fails. See tls.h. */
 #include "relay/wire/tls.h"
 
 bool tls_is_built(void)
@@ -9,7 +9,7 @@ bool tls_is_built(void)
 
 static struct tls_context *none(struct kymo_err *err)
 {
-	(void)err_set(err, KYMO_EXIT_USAGE, "this kymo was built without OpenSSL and has no TLS: build it with libssl-dev");
+	(void)err_set(err, KYMO_EXIT_USAGE, "cannot use TLS: this kymo was built without OpenSSL; install libssl-dev and build again");
 	return NULL;
 }
 

@@ -13,9 +13,9 @@ static int check_file(const char *path, int fd, struct kymo_err *err)
 	struct stat stat;
 
 	if (fstat(fd, &stat) < 0)
-		return err_set(err, KYMO_EXIT_INPUT, "cannot look at the token file %s: %s", path, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "cannot read the token file %s: %s", path, strerror(errno));
 	if (S_ISREG(stat.st_mode) && (stat.st_mode & (S_IRWXG | S_IRWXO)))
-		return err_set(err, KYMO_EXIT_INPUT, "others than its owner can use the token file %s: chmod 600 %s", path, path);
+		return err_set(err, KYMO_EXIT_INPUT, "cannot use the token file %s: others than its owner can read or write it; run chmod 600 %s", path, path);
 	return 0;
 }
 
@@ -47,8 +47,8 @@ int token_read(const char *path, struct token *token, struct kymo_err *err)
 		rc = err_set(err, KYMO_EXIT_INPUT, "cannot read the token file %s: %s", path, strerror(errno));
 	(void)close(fd);
 	if (rc == 0 && (token->size < TOKEN_MIN || token->size == TOKEN_MAX))
-		rc = err_set(err, KYMO_EXIT_INPUT, "the token in %s has to have at least %u and less than %u bytes: "
-			     "openssl rand -hex 32 makes one", path, TOKEN_MIN, TOKEN_MAX);
+		rc = err_set(err, KYMO_EXIT_INPUT, "cannot use the token in %s: it must have at least %u and fewer than %u bytes; "
+			     "openssl rand -hex 32 prints a good one", path, TOKEN_MIN, TOKEN_MAX);
 	return rc;
 }
 
@@ -74,7 +74,7 @@ static enum token_result refuse(struct wire_out *reply, struct kymo_err *err, co
 	return TOKEN_REFUSED;
 }
 
-/* Whether @bytes, as far as they are there, begin as a greeting does. */
+/* Whether @bytes, as far as they have arrived, begin like a greeting. */
 static bool may_be_greeting(const uint8_t *bytes, size_t size)
 {
 	const uint8_t magic[4] = { 'K', 'Y', 'M', 'O' };
@@ -93,17 +93,17 @@ enum token_result token_check(const struct token *wanted, const uint8_t *bytes, 
 	if (!may_be_greeting(bytes, size)) {
 		if (!wanted->size)
 			return TOKEN_WELCOME;
-		return refuse(reply, err, "it has no token, and this relay asks for one (--token-file)");
+		return refuse(reply, err, "it sent no token, and this relay requires one (--token-file)");
 	}
 	if (!wire_get_greeting(&in, &greeting))
 		return TOKEN_WAIT;
 	if (!greeting.size || greeting.size >= TOKEN_MAX)
-		return refuse(reply, err, "its token has a size that is none");
+		return refuse(reply, err, "the size of its token is invalid");
 	token = wire_bytes(&in, greeting.size);
 	if (!token)
 		return TOKEN_WAIT;
 	if (wanted->size && !is_equal(wanted, token, greeting.size))
-		return refuse(reply, err, "its token is not the one of this relay");
+		return refuse(reply, err, "its token is not this relay's token");
 	wire_put_greeting_reply(reply, &(struct wire_greeting_reply){ WIRE_GREETING, WIRE_WELCOME });
 	*used = WIRE_SIZE_greeting + greeting.size;
 	return TOKEN_WELCOME;
@@ -118,9 +118,9 @@ enum token_result token_answer(const uint8_t *bytes, size_t size, size_t *used, 
 	if (may_be_greeting(bytes, size) && !wire_get_greeting_reply(&in, &reply))
 		return TOKEN_WAIT;
 	if (!may_be_greeting(bytes, size))
-		(void)err_set(err, KYMO_EXIT_INPUT, "it does not know of tokens: it is no kymo relay");
+		(void)err_set(err, KYMO_EXIT_INPUT, "it does not understand tokens; only kymo relay does");
 	else if (reply.status != WIRE_WELCOME)
-		(void)err_set(err, KYMO_EXIT_INPUT, "it refused the token: both sides need the same one (--token-file)");
+		(void)err_set(err, KYMO_EXIT_INPUT, "it refused the token; both sides need the same one (--token-file)");
 	else
 		*used = WIRE_SIZE_greeting_reply;
 	return *used ? TOKEN_WELCOME : TOKEN_REFUSED;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A secret that the two ends of a connection share: who has it may send to the relay, and read from it.
+ * A secret that the two ends of a connection share: whoever knows it may send to the relay and read from it.
  *
- * It is the first thing on the connection, inside TLS if there is TLS, before the first byte of
- * LTTng's protocols, on all three ports alike; the answer comes before anything else may be sent.
- * Without a token there is nothing: LTTng's own programs do not know of it. No message of theirs
- * begins with its magic number, so a relay takes a greeting also when it asks for none.
+ * The token is the first thing on each connection, on all three ports: inside TLS if there is TLS, and before the first
+ * byte of LTTng's protocols. The client waits for the answer before it sends anything else. Without a token none of this
+ * is sent, because LTTng's own programs do not know it. No message of theirs begins with the magic number, so a
+ * relay that requires no token accepts a greeting with one, too.
  *
  *   client                           relay
  *     │ "KYMO" size:u32 token ────────▶ │
@@ -31,10 +31,10 @@ struct token {
 };
 
 /**
- * token_read() - from the file @path: its bytes without the newlines at its end
+ * token_read() - read it from the file @path, without the newlines at its end
  *
- * Return: 0, or -1 with @err filled: it cannot be read, it is too short, or others than its owner can
- * read it.
+ * Return: 0; -1 with @err: the file cannot be read, the token is too short or too long, or others than the file's owner
+ * can read it.
  */
 int token_read(const char *path, struct token *token, struct kymo_err *err);
 
@@ -44,18 +44,18 @@ void token_greet(const struct token *token, struct wire_out *out);
 enum token_result { TOKEN_WAIT, TOKEN_WELCOME, TOKEN_REFUSED };
 
 /**
- * token_check() - look at what came first from a client
- * @wanted: what is asked for; without one, everybody is welcome
- * @used: of @bytes, when welcome: what follows is the protocol's
+ * token_check() - check the first bytes from a client
+ * @wanted: the relay's token; if it is empty, everybody is welcome
+ * @used: bytes of the greeting, if welcome: the protocol begins behind them
  * @reply: the answer is added to it if there was a greeting
- * @err: filled with TOKEN_REFUSED: why
+ * @err: the reason, with TOKEN_REFUSED
  *
  * Context: the comparison takes the same time wherever the two differ.
  */
 enum token_result token_check(const struct token *wanted, const uint8_t *bytes, size_t size, size_t *used,
 			      struct wire_out *reply, struct kymo_err *err);
 
-/** token_answer() - look at what a relay answered; as token_check(). */
+/** token_answer() - check a relay's answer; as token_check(). */
 enum token_result token_answer(const uint8_t *bytes, size_t size, size_t *used, struct kymo_err *err);
 
 #endif

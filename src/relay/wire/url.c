@@ -44,7 +44,7 @@ bool url_is_loopback(const char *host)
 	return strcmp(host, "localhost") == 0;
 }
 
-/* Takes the scheme off. Return: what follows it; NULL: it is none of ours. */
+/* Skips the scheme. Return: what follows it; NULL: unknown scheme. */
 static const char *take_scheme(const char *text, struct url *url)
 {
 	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
@@ -78,7 +78,7 @@ static const char *take_host(const char *text, struct url *url)
 	return text + length + bracket;
 }
 
-/* Return: what follows the port; NULL: what stands there is none. */
+/* Return: what follows the port; NULL: it is invalid. */
 static const char *take_port(const char *text, uint16_t *port)
 {
 	unsigned value = 0;
@@ -96,7 +96,7 @@ static const char *take_port(const char *text, uint16_t *port)
 	return value ? text : NULL;
 }
 
-/* A viewer's path: host/TARGET/SESSION, host/TARGET, SESSION, or nothing. */
+/* Splits a viewer's path: host/TARGET/SESSION, host/TARGET, SESSION, or nothing. */
 static bool split_path(struct url *url)
 {
 	const char *at = url->path, *slash;
@@ -137,26 +137,26 @@ int url_parse(const char *text, enum url_role role, struct url *url, struct kymo
 	*url = (struct url){ .port = role == URL_VIEWER ? URL_LIVE_PORT : URL_CONTROL_PORT,
 			     .data_port = role == URL_VIEWER ? 0 : URL_DATA_PORT };
 	if (strncmp(text, "file:", 5) == 0)
-		return err_set(err, KYMO_EXIT_USAGE, "'%.256s' is a directory of this machine: a relay's URL is wanted, %s", text,
+		return err_set(err, KYMO_EXIT_USAGE, "'%.256s' is a directory of this machine; pass a relay's URL: %s", text,
 			       examples[role]);
 	at = take_scheme(text, url);
 	if (!at)
-		return err_set(err, KYMO_EXIT_USAGE, "'%.256s' is no URL of a relay: it begins with net://, or nets:// for TLS, "
+		return err_set(err, KYMO_EXIT_USAGE, "'%.256s' is not a relay's URL; it begins with net://, or nets:// for TLS, "
 			       "as in %s", text, examples[role]);
 	at = take_host(at, url);
 	if (!at)
-		return err_set(err, KYMO_EXIT_USAGE, "'%.256s' names no host: %s", text, examples[role]);
+		return err_set(err, KYMO_EXIT_USAGE, "'%.256s': no host; pass a URL such as %s", text, examples[role]);
 	if (url->datagrams)
 		url->data_port = 0;
 	at = take_port(at, &url->port);
 	if (at && role == URL_PRODUCER)
 		at = take_port(at, &url->data_port);
 	if (!at || (*at && *at != '/'))
-		return err_set(err, KYMO_EXIT_USAGE, "'%.256s' has a port that is none: numbers from 1 to 65535, as in %s", text,
+		return err_set(err, KYMO_EXIT_USAGE, "'%.256s': invalid port; ports are numbers from 1 to 65535, as in %s", text,
 			       examples[role]);
 	if (!take_path(at, url) || (role == URL_VIEWER && !split_path(url)))
-		return err_set(err, KYMO_EXIT_USAGE, "'%.256s' has a path that is none: %s", text, examples[role]);
+		return err_set(err, KYMO_EXIT_USAGE, "'%.256s': invalid path; pass a URL such as %s", text, examples[role]);
 	if (role == URL_VIEWER && url->datagrams)
-		return err_set(err, KYMO_EXIT_USAGE, "'%.256s': viewers get nothing by datagrams: %s", text, examples[role]);
+		return err_set(err, KYMO_EXIT_USAGE, "'%.256s': viewers cannot use datagrams; pass a URL such as %s", text, examples[role]);
 	return 0;
 }

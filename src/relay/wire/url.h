@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a relay is, as LTTng writes it, and a bit more:
+* Where a relay is, in LTTng's notation with some additions:
  *
  *   SCHEME://HOST[:PORT[:PORT]][/PATH]      HOST: a name, an address, an IPv6 address in brackets
  *
  *   net, tcp      plain TCP over IPv4          net6, tcp6    over IPv6
  *   nets, nets6   TLS over TCP
- *   udp, udp6     packets as datagrams, all else over TCP    udps, udps6: all else over TLS
+*   udp, udp6     packets as datagrams, the rest over TCP    udps, udps6: the rest over TLS
  *
- * A producer's ports are those for control and data, a viewer's is one; its path is
+ * A producer's URL has two ports, for control and data. A viewer's URL has one port, and its path is
  * host/TARGET[/SESSION], or SESSION alone.
  */
 #ifndef KYMO_RELAY_URL_H
@@ -22,7 +22,7 @@
 #define URL_HOST_MAX	256
 #define URL_PATH_MAX	1024
 
-/* The ports when none is said. */
+/* Ports of a URL without one. */
 #define URL_CONTROL_PORT 5342u
 #define URL_DATA_PORT	5343u
 #define URL_LIVE_PORT	5344u
@@ -33,23 +33,23 @@ struct url {
 	int family;			/* AF_INET or AF_INET6 */
 	bool tls, datagrams;
 	char host[URL_HOST_MAX];	/* without brackets */
-	uint16_t port;			/* control, or a viewer's; never 0 */
-	uint16_t data_port;		/* with datagrams: that for them, 0: as the relay says. 0 of a viewer */
-	char path[URL_PATH_MAX];	/* of a producer: without the first slash; may be "" */
-	char target[URL_HOST_MAX];	/* of a viewer: the traced host, or "": any */
-	char session[URL_PATH_MAX];	/* of a viewer: its session, or "": any */
+	uint16_t port;			/* control port, or the viewer's; never 0 */
+	uint16_t data_port;		/* 0: a viewer's URL, or datagrams to the port that the relay names */
+	char path[URL_PATH_MAX];	/* a producer's, without its first slash; may be "" */
+	char target[URL_HOST_MAX];	/* a viewer's: the traced host, or "" for any */
+	char session[URL_PATH_MAX];	/* a viewer's: its session, or "" for any */
 };
 
 /**
- * url_parse() - take @text apart
- * @role: whose it is: which ports and which path it has
+ * url_parse() - parse @text
+ * @role: producer or viewer: which ports and which path it has
  *
- * Return: 0, or -1 with @err filled: what is wrong in it, and how one looks.
+ * Return: 0; -1 with @err: what is wrong, and an example of a valid URL.
  * Context: no allocation, no look-up of names.
  */
 int url_parse(const char *text, enum url_role role, struct url *url, struct kymo_err *err);
 
-/** url_is_one() - whether @text begins as one: SCHEME://, whatever the scheme. */
+/** url_is_one() - whether @text begins like a URL: SCHEME://, with any scheme. */
 bool url_is_one(const char *text);
 
 /** url_is_loopback() - whether @host, a name or a numeric address, is this machine for certain. */

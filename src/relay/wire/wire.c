@@ -122,13 +122,6 @@ void wire_out_free(struct wire_out *out)
 #define WIRE_CHARS(field, size)	wire_take_chars(in, message->field, size);
 #define WIRE_END(name)		return !in->short_of; }
 #include "relay/wire/wire.def"
-#undef WIRE_BEGIN
-#undef WIRE_U8
-#undef WIRE_U32
-#undef WIRE_U64
-#undef WIRE_BYTES
-#undef WIRE_CHARS
-#undef WIRE_END
 
 #define WIRE_BEGIN(name)	void wire_put_##name(struct wire_out *out, const struct wire_##name *message) {
 #define WIRE_U8(field)		wire_add(out, message->field, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages of LTTng's relay protocols as bytes. The layouts are in wire.def; here are their structs
- * and functions, the numbers in them, and two cursors. Reading checks bounds and says at the end
- * whether all was there; writing grows.
+ * Messages of LTTng's relay protocols as bytes. wire.def has their layouts; this file has their structs, functions and
+ * numbers, and two cursors. Reading checks bounds: read a whole message, then ask once whether all of it was present
+ * (short_of). Writing allocates as needed: write all, then ask once whether memory sufficed (failed).
  *
  * Context of all functions: not thread-safe per cursor; writing allocates.
  */
@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #define WIRE_MAJOR	2u
-#define WIRE_MINOR	13u		/* what we say; 15 has another CREATE_SESSION */
-#define WIRE_MINOR_LEAST 4u		/* live reading begins there */
+#define WIRE_MINOR	13u		/* what kymo speaks; 2.15 has another CREATE_SESSION */
+#define WIRE_MINOR_LEAST 4u		/* the first version with live reading */
 
 #define WIRE_GREETING	0x4b594d4fu	/* "KYMO" */
 enum { WIRE_WELCOME = 1, WIRE_REFUSED };
@@ -27,7 +27,7 @@ enum wire_command {
 	WIRE_STREAMS_SENT = 16, WIRE_RESET_METADATA = 17, WIRE_ROTATE_STREAMS = 18,
 	WIRE_CREATE_CHUNK = 19, WIRE_CLOSE_CHUNK = 20, WIRE_CHUNK_EXISTS = 21,
 	WIRE_GET_CONFIGURATION = 22,
-	/* Ours, for those who know from WIRE_QUERY_KYMO that they are understood. */
+/* kymo's own, for relays whose answer to WIRE_QUERY_KYMO names them. */
 	WIRE_SYNC = 0x4b590001, WIRE_DATAGRAMS = 0x4b590002, WIRE_STORED = 0x4b590003,
 	WIRE_LOST = 0x4b590004,
 };
@@ -37,16 +37,16 @@ enum wire_ret {
 	WIRE_ERR_PROTOCOL = 152,
 };
 /*
- * GET_CONFIGURATION: flags of the reply. To a query that is not 0 lttng-relayd answers WIRE_ERR_PROTOCOL, and the
- * connection goes on; a kymo relay tells whom it understands.
+ * GET_CONFIGURATION: flags of the reply. lttng-relayd answers WIRE_ERR_PROTOCOL to a query that is not 0, and the
+ * connection goes on; a kymo relay answers WIRE_QUERY_KYMO with the flags of those that it understands.
  */
 #define WIRE_CLEAR_ALLOWED 1u
-#define WIRE_QUERY_KYMO	0x4b594d4fu	/* "KYMO": which of these? */
+#define WIRE_QUERY_KYMO	0x4b594d4fu	/* "KYMO": which of kymo's own requests do you understand? */
 #define WIRE_HAS_SYNC	((uint64_t)1 << 32)
 #define WIRE_HAS_DATAGRAMS ((uint64_t)1 << 33)
 #define WIRE_HAS_STORED	((uint64_t)1 << 34)
 #define WIRE_NOT_YET	1u			/* result of WIRE_STORED: ask again */
-#define WIRE_SOME_LOST	2u			/* of DATA_PENDING, with datagrams: nothing is, but some were lost: WIRE_LOST */
+#define WIRE_SOME_LOST	2u			/* answer to DATA_PENDING, with datagrams: nothing is pending, but some packets were lost: ask WIRE_LOST */
 #define WIRE_LOST_MAX	4096u			/* numbers in a reply to WIRE_LOST */
 
 enum wire_chunk_command { WIRE_CHUNK_COMPLETED, WIRE_CHUNK_NOTHING, WIRE_CHUNK_DELETE };
@@ -68,17 +68,17 @@ enum { WIRE_METADATA_OK = 1, WIRE_METADATA_NO_NEW, WIRE_METADATA_ERR };
 enum { WIRE_STREAMS_OK = 1, WIRE_STREAMS_NO_NEW, WIRE_STREAMS_ERR, WIRE_STREAMS_HUP };
 enum { WIRE_DETACHED = 1, WIRE_DETACH_UNKNOWN, WIRE_DETACH_ERR };
 
-/* What was received and not read yet. */
+/* Bytes that were received and not read yet. */
 struct wire_in {
 	const uint8_t *at, *end;
-	bool short_of;			/* something was asked for that is not there */
+	bool short_of;			/* more was read than is present */
 };
 
-/* What is to be sent. Zeroed is empty. */
+/* Bytes to be sent. Zeroed: empty. */
 struct wire_out {
 	uint8_t *bytes;
 	size_t used, room;
-	bool failed;			/* no memory: what is in it is not complete */
+	bool failed;			/* out of memory: the bytes are incomplete */
 };
 
 static inline size_t wire_left(const struct wire_in *in)
@@ -88,24 +88,24 @@ static inline size_t wire_left(const struct wire_in *in)
 
 uint64_t wire_take(struct wire_in *in, unsigned bytes);
 
-/** wire_bytes() - the next @size bytes, which stay where they are. Return: NULL: not so many. */
+/** wire_bytes() - the next @size bytes, in place. Return: NULL: fewer are left. */
 const uint8_t *wire_bytes(struct wire_in *in, size_t size);
 
 /**
- * wire_name() - a text of @size bytes, of which the last is its only NUL
+ * wire_name() - a text of @size bytes, with one NUL at its end
  *
- * Return: NULL, and @in->short_of: it is none.
+ * Return: NULL with @in->short_of: it is not such a text.
  */
 const char *wire_name(struct wire_in *in, size_t size);
 
 void wire_add(struct wire_out *out, uint64_t value, unsigned bytes);
 void wire_add_bytes(struct wire_out *out, const void *bytes, size_t size);
 
-/** wire_room() - @size more bytes, to be filled by the caller. Return: NULL: no memory. */
+/** wire_room() - @size more bytes, which the caller fills. Return: NULL: out of memory. */
 uint8_t *wire_room(struct wire_out *out, size_t size);
 void wire_out_free(struct wire_out *out);
 
-/* A text in a field of fixed size: the rest is zeros. A field without a NUL is no text. */
+/* A text in a field of fixed size, filled up with zeros. A field without a NUL is invalid. */
 void wire_add_chars(struct wire_out *out, const char *text, size_t size);
 void wire_take_chars(struct wire_in *in, char *text, size_t size);
 
@@ -119,13 +119,6 @@ void wire_take_chars(struct wire_in *in, char *text, size_t size);
 #define WIRE_CHARS(field, size)	char field[size];
 #define WIRE_END(name)		};
 #include "relay/wire/wire.def"
-#undef WIRE_BEGIN
-#undef WIRE_U8
-#undef WIRE_U32
-#undef WIRE_U64
-#undef WIRE_BYTES
-#undef WIRE_CHARS
-#undef WIRE_END
 
 #define WIRE_BEGIN(name)	WIRE_SIZE_##name = 0
 #define WIRE_U8(field)		+ 1
@@ -137,15 +130,8 @@ void wire_take_chars(struct wire_in *in, char *text, size_t size);
 enum {
 #include "relay/wire/wire.def"
 };
-#undef WIRE_BEGIN
-#undef WIRE_U8
-#undef WIRE_U32
-#undef WIRE_U64
-#undef WIRE_BYTES
-#undef WIRE_CHARS
-#undef WIRE_END
 
-/* wire_get_X() - read one; false: it is not all there. wire_put_X() - write one. */
+/* wire_get_X() - read a message; false: it is incomplete. wire_put_X() - write one. */
 #define WIRE_BEGIN(name)	bool wire_get_##name(struct wire_in *in, struct wire_##name *message); \
 				void wire_put_##name(struct wire_out *out, const struct wire_##name *message);
 #define WIRE_U8(field)
@@ -155,12 +141,5 @@ enum {
 #define WIRE_CHARS(field, size)
 #define WIRE_END(name)
 #include "relay/wire/wire.def"
-#undef WIRE_BEGIN
-#undef WIRE_U8
-#undef WIRE_U32
-#undef WIRE_U64
-#undef WIRE_BYTES
-#undef WIRE_CHARS
-#undef WIRE_END
 
 #endif

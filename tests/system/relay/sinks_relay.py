@@ -132,7 +132,7 @@ def ended_meanwhile(place):
         lib.wait_for('its end', lambda: sink(place, number)['state'] == 'ends')
         lib.end_well(program)
         status, said = lib.end(recorder)
-        check(status == 0 and 'the next recorder that sends there sends them' in said, 'the recorder: %d %s', status, said)
+        check(status == 0 and 'the next recorder that uses this relay sends them' in said, 'the recorder: %d %s', status, said)
         _, said = removal.communicate(timeout=60)
         check(removal.returncode == 1 and 'the recording ends before' in said, '%s: %s', removal.returncode, said)
         relay.go_on()
