@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The control port: one request after the other, each with its reply but for SEND_METADATA. */
+/* The control port: one request after the other, each with its reply except SEND_METADATA. */
 #include "relay/ingest/ingest_internal.h"
 #include "base/array.h"
 
@@ -7,26 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL		((size_t)64 << 10)	/* requests up to this size always have room */
+#define SMALL		((size_t)64 << 10)	/* a request of up to this size always has room */
 
-int ingest_answer(struct call *call, uint32_t ret)
+int ingest_answer(struct ingest_call *call, uint32_t ret)
 {
 	wire_add(call->reply, ret, 4);
 	return 0;
 }
 
-int ingest_refuse(struct call *call, uint32_t ret, const char *why)
+int ingest_refuse(struct ingest_call *call, uint32_t ret, const char *why)
 {
 	wire_add(call->reply, ret, 4);
 	return err_set(call->err, KYMO_EXIT_INPUT, "%s", why);
 }
 
-int ingest_malformed(struct call *call)
+int ingest_malformed(struct ingest_call *call)
 {
-	return err_set(call->err, KYMO_EXIT_INPUT, "a request is shorter than it has to be");
+	return err_set(call->err, KYMO_EXIT_INPUT, "a request is too short");
 }
 
-struct relay_stream *ingest_stream(const struct call *call, uint64_t id)
+struct relay_stream *ingest_stream(const struct ingest_call *call, uint64_t id)
 {
 	struct relay_stream *stream = relay_find_stream(call->ingest->relay, id);
 
@@ -35,13 +35,13 @@ struct relay_stream *ingest_stream(const struct call *call, uint64_t id)
 
 /* ---- requests ---- */
 
-#define ANY_TIME 1u			/* without a session, too */
+#define ANY_TIME 1u			/* allowed without a session */
 
 static const struct {
 	uint32_t cmd;
 	const char *name;
-	int (*handle)(struct call *call);
-	unsigned least;			/* minor version */
+	int (*handle)(struct ingest_call *call);
+	unsigned least;			/* minor version that has it */
 	unsigned flags;
 } commands[] = {
 	{ WIRE_VERSION, "VERSION", ingest_on_version, 0, ANY_TIME },
@@ -67,41 +67,41 @@ static const struct {
 	{ WIRE_LOST, "LOST", ingest_on_lost, 12, ANY_TIME },
 };
 
-static int dispatch(struct call *call, uint32_t cmd)
+static int dispatch(struct ingest_call *call, uint32_t cmd)
 {
 	const struct ingest *ingest = call->ingest;
 
 	if (ingest->session && ingest->session->cut_off)
-		return err_set(call->err, KYMO_EXIT_INPUT, "its session goes on over another connection");
+		return err_set(call->err, KYMO_EXIT_INPUT, "its session continues on another connection");
 	for (unsigned i = 0; i < COUNT_OF(commands); i++) {
 		if (commands[i].cmd != cmd)
 			continue;
 		if (!ingest->greeted && cmd != WIRE_VERSION)
-			return err_set(call->err, KYMO_EXIT_INPUT, "%s came before VERSION", commands[i].name);
+			return err_set(call->err, KYMO_EXIT_INPUT, "%s before VERSION", commands[i].name);
 		if (commands[i].least > ingest->minor && cmd != WIRE_VERSION)
 			break;
 		if (!ingest->session && !(commands[i].flags & ANY_TIME))
-			return ingest_refuse(call, WIRE_ERR_UNKNOWN, "it has no session yet");
+			return ingest_refuse(call, WIRE_ERR_UNKNOWN, "no session was created");
 		if (commands[i].handle(call) == 0)
 			return 0;
 		return err_wrap(call->err, "%s", commands[i].name);
 	}
 	wire_add(call->reply, WIRE_ERR_UNKNOWN, 4);
-	return err_set(call->err, KYMO_EXIT_INPUT, "request %" PRIu32 " is unknown in version 2.%u of the relay protocol", cmd,
+	return err_set(call->err, KYMO_EXIT_INPUT, "unknown request %" PRIu32 " in version 2.%u of the relay protocol", cmd,
 		       ingest->minor);
 }
 
-/* The first request of what came. Return: its size, 0: it is not all there, -1: close. */
-static int64_t one(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *reply, struct kymo_err *err)
+/* Answers the first request. Return: its size; 0: it is incomplete; -1: close the connection. */
+static int64_t answer_first(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *reply, struct kymo_err *err)
 {
 	struct wire_in in = { .at = bytes, .end = bytes + size };
-	struct call call = { ingest, &in, reply, err };
+	struct ingest_call call = { ingest, &in, reply, err };
 	struct wire_request request;
 
 	if (!wire_get_request(&in, &request))
 		return 0;
 	if (request.data_size > ingest->relay->limits.request)
-		return err_set(err, KYMO_EXIT_INPUT, "a request has %" PRIu64 " bytes; %" PRIu64 " is the most",
+		return err_set(err, KYMO_EXIT_INPUT, "a request has %" PRIu64 " bytes; the limit is %" PRIu64,
 			       request.data_size, ingest->relay->limits.request);
 	if (wire_left(&in) < request.data_size)
 		return 0;
@@ -111,7 +111,7 @@ static int64_t one(struct ingest *ingest, const uint8_t *bytes, size_t size, str
 	return (int64_t)(WIRE_SIZE_request + request.data_size);
 }
 
-/* Accounts for the memory that its unfinished request takes. Return: whether all of these may take so much. */
+/* Counts the memory of its incomplete request. Return: whether that is within the limit for all connections. */
 static bool hold(struct ingest *ingest)
 {
 	struct relay *relay = ingest->relay;
@@ -134,7 +134,7 @@ int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struc
 	wire_add_bytes(&ingest->in, bytes, size);
 	if (ingest->in.failed)
 		return err_no_memory(err);
-	while ((took = one(ingest, ingest->in.bytes + used, ingest->in.used - used, reply, err)) > 0)
+	while ((took = answer_first(ingest, ingest->in.bytes + used, ingest->in.used - used, reply, err)) > 0)
 		used += (size_t)took;
 	if (used && used < ingest->in.used)
 		memmove(ingest->in.bytes, ingest->in.bytes + used, ingest->in.used - used);
@@ -144,7 +144,7 @@ int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struc
 	if (reply->failed)
 		return err_no_memory(err);
 	if (!hold(ingest))
-		return err_set(err, KYMO_EXIT_INPUT, "requests that are not all there have %" PRIu64 " MiB already",
+		return err_set(err, KYMO_EXIT_INPUT, "incomplete requests of all connections already use %" PRIu64 " MiB",
 			       ingest->relay->limits.requests >> 20);
 	return 0;
 }

@@ -7,7 +7,7 @@
 
 #define NAME_MAX_2_11	4096u
 
-int ingest_on_version(struct call *call)
+int ingest_on_version(struct ingest_call *call)
 {
 	struct wire_version theirs, ours = { WIRE_MAJOR, call->ingest->ours };
 
@@ -15,15 +15,15 @@ int ingest_on_version(struct call *call)
 		return ingest_malformed(call);
 	wire_put_version(call->reply, &ours);
 	if (theirs.major != WIRE_MAJOR || theirs.minor < WIRE_MINOR_LEAST)
-		return err_set(call->err, KYMO_EXIT_INPUT, "it speaks version %" PRIu32 ".%" PRIu32 " of the relay protocol, "
-			       "and %u.%u is the least that can be", theirs.major, theirs.minor, WIRE_MAJOR,
+		return err_set(call->err, KYMO_EXIT_INPUT, "it speaks version %" PRIu32 ".%" PRIu32 " of the relay protocol; "
+			       "version %u.%u or newer is required", theirs.major, theirs.minor, WIRE_MAJOR,
 			       WIRE_MINOR_LEAST);
 	call->ingest->minor = theirs.minor < ours.minor ? theirs.minor : ours.minor;
 	call->ingest->greeted = true;
 	return 0;
 }
 
-int ingest_on_configuration(struct call *call)
+int ingest_on_configuration(struct ingest_call *call)
 {
 	const uint64_t query = wire_take(call->in, 8);
 	const bool ours = query == WIRE_QUERY_KYMO, known = !query || ours;
@@ -38,7 +38,7 @@ int ingest_on_configuration(struct call *call)
 	return call->in->short_of ? ingest_malformed(call) : 0;
 }
 
-static bool get_create_2_11(struct call *call, struct relay_create *create)
+static bool get_create_2_11(struct ingest_call *call, struct relay_create *create)
 {
 	struct wire_create_session_2_11 request;
 
@@ -57,7 +57,7 @@ static bool get_create_2_11(struct call *call, struct relay_create *create)
 	return !call->in->short_of;
 }
 
-int ingest_on_create_session(struct call *call)
+int ingest_on_create_session(struct ingest_call *call)
 {
 	struct ingest *ingest = call->ingest;
 	struct relay_create create = { .base = "", .minor = ingest->minor };
@@ -79,7 +79,7 @@ int ingest_on_create_session(struct call *call)
 	if (!ingest->session)
 		ingest->session = relay_create_session(ingest->relay, &create);
 	else
-		return err_set(call->err, KYMO_EXIT_INPUT, "it has a session, and asks for another one");
+		return err_set(call->err, KYMO_EXIT_INPUT, "it has a session and creates another one");
 	if (ingest->session) {
 		relay_join_session(ingest->session);
 		reply = (struct wire_session_reply){ ingest->session->id, WIRE_OK };
@@ -95,7 +95,7 @@ int ingest_on_create_session(struct call *call)
 	return 0;
 }
 
-int ingest_on_datagrams(struct call *call)
+int ingest_on_datagrams(struct ingest_call *call)
 {
 	struct relay_session *session = call->ingest->session;
 	struct wire_datagrams_reply reply = { .ret = WIRE_ERR_UNKNOWN };
@@ -108,7 +108,7 @@ int ingest_on_datagrams(struct call *call)
 
 /* ---- chunks ---- */
 
-int ingest_on_create_chunk(struct call *call)
+int ingest_on_create_chunk(struct ingest_call *call)
 {
 	struct wire_create_chunk request;
 	const char *name = "";
@@ -118,10 +118,10 @@ int ingest_on_create_chunk(struct call *call)
 	    (request.name_size && !(name = wire_name(call->in, request.name_size))))
 		return ingest_malformed(call);
 	ret = relay_create_chunk(call->ingest->session, request.chunk, request.created_s, name);
-	return ret == WIRE_OK ? ingest_answer(call, ret) : ingest_refuse(call, ret, "a chunk begins where none can");
+	return ret == WIRE_OK ? ingest_answer(call, ret) : ingest_refuse(call, ret, "a chunk cannot be created now");
 }
 
-int ingest_on_close_chunk(struct call *call)
+int ingest_on_close_chunk(struct ingest_call *call)
 {
 	struct wire_path_reply reply = { 0 };
 	struct wire_close_chunk request;
@@ -136,7 +136,7 @@ int ingest_on_close_chunk(struct call *call)
 	return reply.ret == WIRE_OK ? 0 : err_set(call->err, KYMO_EXIT_INPUT, "it closes a chunk that is not open");
 }
 
-int ingest_on_chunk_exists(struct call *call)
+int ingest_on_chunk_exists(struct ingest_call *call)
 {
 	const uint64_t id = wire_take(call->in, 8);
 	const struct wire_exists_reply reply = { WIRE_OK, relay_chunk_exists(call->ingest->session, id) };
@@ -147,7 +147,7 @@ int ingest_on_chunk_exists(struct call *call)
 	return 0;
 }
 
-int ingest_on_rotate(struct call *call)
+int ingest_on_rotate(struct ingest_call *call)
 {
 	struct relay_session *session = call->ingest->session;
 	const size_t size = wire_left(call->in);
@@ -159,19 +159,19 @@ int ingest_on_rotate(struct call *call)
 
 	if (!wire_get_rotate(call->in, &request) || request.count > size / WIRE_SIZE_stream_seq)
 		return ingest_malformed(call);
-	/* The sender's compiler may have put 0, 3 or 7 bytes in front of the chunk. */
+	/* The sender's compiler may have put 0, 3 or 7 bytes of padding before the chunk. */
 	padding = size - (size_t)request.count * WIRE_SIZE_stream_seq - WIRE_SIZE_rotate - 8;
 	if (padding != 0 && padding != 3 && padding != 7)
-		return ingest_refuse(call, WIRE_ERR_INVALID, "its size fits no count of streams");
+		return ingest_refuse(call, WIRE_ERR_INVALID, "the size of a rotation does not match its streams");
 	(void)wire_bytes(call->in, padding);
 	chunk = wire_take(call->in, 8);
 	if (request.has_chunk && !(session->chunk && session->chunk->id == chunk))
-		return ingest_refuse(call, WIRE_ERR_INVALID, "streams are to go into a chunk that is not open");
+		return ingest_refuse(call, WIRE_ERR_INVALID, "streams are rotated into a chunk that is not open");
 	for (uint32_t i = 0; i < request.count; i++) {
 		(void)wire_get_stream_seq(call->in, &position);
 		stream = ingest_stream(call, position.stream);
 		if (!stream)
-			return ingest_refuse(call, WIRE_ERR_INVALID, "a stream is to be rotated that does not exist");
+			return ingest_refuse(call, WIRE_ERR_INVALID, "a stream that does not exist is rotated");
 		relay_rotate(stream, position.seq, request.has_chunk ? session->chunk : NULL);
 	}
 	return ingest_answer(call, WIRE_OK);

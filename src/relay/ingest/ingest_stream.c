@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests of the control port about streams: their metadata, their indexes, and whether all is there. */
+/* Requests of the control port about streams: metadata, indexes, and whether packets are pending. */
 #include "relay/ingest/ingest_internal.h"
 
 #define PADDING_MAX ((uint32_t)16 << 20)	/* behind a metadata packet */
 
-static bool get_add_2_11(struct call *call, struct relay_add *add)
+static bool get_add_2_11(struct ingest_call *call, struct relay_add *add)
 {
 	struct wire_add_stream_2_11 request;
 
@@ -17,7 +17,7 @@ static bool get_add_2_11(struct call *call, struct relay_add *add)
 	return !call->in->short_of;
 }
 
-int ingest_on_add_stream(struct call *call)
+int ingest_on_add_stream(struct ingest_call *call)
 {
 	struct wire_stream_reply reply = { .ret = WIRE_ERR_UNKNOWN };
 	struct wire_add_stream_2_2 old;
@@ -40,13 +40,13 @@ int ingest_on_add_stream(struct call *call)
 	return 0;
 }
 
-int ingest_on_streams_sent(struct call *call)
+int ingest_on_streams_sent(struct ingest_call *call)
 {
 	relay_announce(call->ingest->session);
 	return ingest_answer(call, WIRE_OK);
 }
 
-int ingest_on_close_stream(struct call *call)
+int ingest_on_close_stream(struct ingest_call *call)
 {
 	struct wire_stream_seq request;
 	struct relay_stream *stream;
@@ -55,12 +55,12 @@ int ingest_on_close_stream(struct call *call)
 		return ingest_malformed(call);
 	stream = ingest_stream(call, request.stream);
 	if (!stream)
-		return ingest_refuse(call, WIRE_ERR_UNKNOWN, "a stream is to be closed that does not exist");
+		return ingest_refuse(call, WIRE_ERR_UNKNOWN, "a stream that does not exist is closed");
 	relay_close_stream(stream, request.seq);
 	return ingest_answer(call, WIRE_OK);
 }
 
-int ingest_on_metadata(struct call *call)
+int ingest_on_metadata(struct ingest_call *call)
 {
 	struct wire_metadata request;
 	struct relay_stream *stream;
@@ -71,11 +71,11 @@ int ingest_on_metadata(struct call *call)
 	size = wire_left(call->in);
 	stream = ingest_stream(call, request.stream);
 	if (!stream || relay_metadata(stream, wire_bytes(call->in, size), size, request.padding) < 0)
-		return err_set(call->err, KYMO_EXIT_INPUT, "metadata came for what is no open metadata stream");
+		return err_set(call->err, KYMO_EXIT_INPUT, "metadata for a stream that is closed or not a metadata stream");
 	return 0;			/* the only request without a reply */
 }
 
-int ingest_on_reset_metadata(struct call *call)
+int ingest_on_reset_metadata(struct ingest_call *call)
 {
 	struct wire_reset_metadata request;
 	struct relay_stream *stream;
@@ -84,12 +84,12 @@ int ingest_on_reset_metadata(struct call *call)
 		return ingest_malformed(call);
 	stream = ingest_stream(call, request.stream);
 	if (!stream || !stream->is_metadata)
-		return ingest_refuse(call, WIRE_ERR_UNKNOWN, "metadata are to be reset that do not exist");
+		return ingest_refuse(call, WIRE_ERR_UNKNOWN, "metadata of a stream that does not exist is reset");
 	relay_reset_metadata(stream);
 	return ingest_answer(call, WIRE_OK);
 }
 
-int ingest_on_index(struct call *call)
+int ingest_on_index(struct ingest_call *call)
 {
 	struct wire_index_2_4 index;
 	struct wire_index_2_8 more;
@@ -100,14 +100,14 @@ int ingest_on_index(struct call *call)
 		return ingest_malformed(call);
 	stream = ingest_stream(call, index.stream);
 	if (!stream || stream->is_metadata)
-		return ingest_refuse(call, WIRE_ERR_UNKNOWN, "an index came for a stream that does not exist");
+		return ingest_refuse(call, WIRE_ERR_UNKNOWN, "an index for a stream that does not exist");
 	if (relay_index(stream, &index, has_more ? &more : NULL) < 0)
-		return ingest_refuse(call, WIRE_ERR_UNKNOWN, "there is no memory for an index");
+		return ingest_refuse(call, WIRE_ERR_UNKNOWN, "out of memory");
 	return ingest_answer(call, WIRE_OK);
 }
 
-/* One message in place of a beacon for each stream. Their sequence numbers need no look: it comes behind their indexes. */
-int ingest_on_sync(struct call *call)
+/* One message instead of a beacon for each stream. It arrives after their indexes, so sequence numbers are not checked. */
+int ingest_on_sync(struct ingest_call *call)
 {
 	struct wire_stream_seq each;
 	struct relay_stream *stream;
@@ -119,16 +119,16 @@ int ingest_on_sync(struct call *call)
 		(void)wire_get_stream_seq(call->in, &each);
 		stream = ingest_stream(call, each.stream);
 		if (!stream || stream->is_metadata)
-			return ingest_refuse(call, WIRE_ERR_UNKNOWN, "it names a stream that does not exist");
+			return ingest_refuse(call, WIRE_ERR_UNKNOWN, "a SYNC for a stream that does not exist");
 		if (relay_beacon(stream, request.time) < 0)
-			return ingest_refuse(call, WIRE_ERR_UNKNOWN, "there is no memory for it");
+			return ingest_refuse(call, WIRE_ERR_UNKNOWN, "out of memory");
 	}
 	return ingest_answer(call, WIRE_OK);
 }
 
-/* ---- is all there? ---- */
+/* ---- pending packets ---- */
 
-int ingest_on_data_pending(struct call *call)
+int ingest_on_data_pending(struct ingest_call *call)
 {
 	struct wire_stream_seq request;
 	struct relay_stream *stream;
@@ -137,18 +137,18 @@ int ingest_on_data_pending(struct call *call)
 		return ingest_malformed(call);
 	stream = ingest_stream(call, request.stream);
 	if (!stream)
-		return ingest_refuse(call, UINT32_MAX, "a stream is asked for that does not exist");
+		return ingest_refuse(call, UINT32_MAX, "DATA_PENDING for a stream that does not exist");
 	if (!relay_pending(stream, request.seq))
 		return ingest_answer(call, stream->session->cookie && stream->lost ? WIRE_SOME_LOST : 0);
 	return ingest_answer(call, true);
 }
 
-int ingest_on_quiescent(struct call *call)
+int ingest_on_quiescent(struct ingest_call *call)
 {
 	return ingest_answer(call, WIRE_OK);
 }
 
-int ingest_on_end_pending(struct call *call)
+int ingest_on_end_pending(struct ingest_call *call)
 {
 	bool pending = false;
 

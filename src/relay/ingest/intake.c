@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The data port: headers with packets behind them. A packet goes to the disk in the pieces in which it
- * comes; only its header is kept.
+ * The data port: headers, each followed by a packet. A packet is written in the pieces in which it arrives; only its
+ * header is kept in memory.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 struct intake {
 	struct relay *relay;
 	struct relay_session *session;	/* of the first packet */
-	struct relay_stream *stream;	/* of the packet that is coming, or NULL */
-	uint32_t left;			/* of it */
+	struct relay_stream *stream;	/* of the packet that is arriving; NULL: none */
+	uint32_t left;			/* bytes of it that have not arrived */
 	uint8_t header[WIRE_SIZE_data];
-	size_t used;			/* of the header */
+	size_t used;			/* bytes of the header */
 };
 
 static int begin(struct intake *intake, struct kymo_err *err)
@@ -27,13 +27,13 @@ static int begin(struct intake *intake, struct kymo_err *err)
 	(void)wire_get_data(&in, &data);
 	stream = relay_find_stream(intake->relay, data.stream);
 	if (!stream || stream->session->ended || (intake->session && intake->session != stream->session))
-		return err_set(err, KYMO_EXIT_INPUT, "a packet came for stream %" PRIu64 ", which this connection does not have",
+		return err_set(err, KYMO_EXIT_INPUT, "received a packet for unknown stream %" PRIu64,
 			       data.stream);
 	if (!intake->session)
 		relay_join_session(stream->session);
 	intake->session = stream->session;
 	if (relay_data_begin(stream, &data) < 0)
-		return err_set(err, KYMO_EXIT_INPUT, "a packet came for stream %s/%s, which is closed or in no chunk",
+		return err_set(err, KYMO_EXIT_INPUT, "received a packet for stream %s/%s, which is closed or in no chunk",
 			       stream->trace->path, stream->channel);
 	intake->stream = stream;
 	intake->left = data.size;
@@ -64,7 +64,7 @@ int intake_bytes(struct intake *intake, const uint8_t *bytes, size_t size, struc
 				return -1;
 		} else {
 			if (intake->session->cut_off)
-				return err_set(err, KYMO_EXIT_INPUT, "its session goes on over another connection");
+				return err_set(err, KYMO_EXIT_INPUT, "its session continues on another connection");
 			some = intake->left < size ? intake->left : size;
 			if (relay_data_bytes(intake->stream, bytes, some) < 0)
 				return err_no_memory(err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recorder of kymo's whose connections were cut, or whose relay was begun anew, asks what of its session is
- * stored, stream by stream: the rest it sends in a new session. From that moment on nothing more is taken of the
- * old one, and bytes behind the last packet that its index has are cut off: no packet is there twice.
+ * A kymo recorder that lost its connection, or whose relay was restarted, asks for each stream of its old session which
+ * packets are stored; it sends the others in a new session. From then on nothing is accepted for the old session, and
+ * bytes behind the last packet that its index has are cut off. So no packet is stored twice.
  *
- * One that sends datagrams asks which packets were lost on the way, too, of this session and of that one.
+ * A recorder that sends datagrams also asks which packets were lost, of the old session and of the present one.
  */
 #include <endian.h>
 #include <errno.h>
@@ -19,10 +19,10 @@
 
 #define NAMES_MAX	4096u
 
-#define ENTRY_WORDS	9u		/* of an index since 2.8: the last is packet_seq_num */
+#define ENTRY_WORDS	9u		/* of an index since 2.8; the last one is packet_seq_num */
 
-/* What the index @fd has, in @reply; *@end: where the last packet ends in its stream's file. */
-static int look_at_index(int fd, struct wire_stored_reply *reply, uint64_t *end)
+/* Reads the index @fd into @reply; *@end: where the last packet ends in its stream's file. */
+static int read_index(int fd, struct wire_stored_reply *reply, uint64_t *end)
 {
 	uint32_t header[CTF_INDEX_HEADER / 4];
 	uint64_t entry[ENTRY_WORDS];
@@ -58,7 +58,7 @@ static int cut(int root, const char *path, uint64_t end)
 	return rc;
 }
 
-static uint32_t look_at_files(const struct relay *relay, const char *directory, const char *channel,
+static uint32_t stored_in_files(const struct relay *relay, const char *directory, const char *channel,
 			      struct wire_stored_reply *reply)
 {
 	char path[STORE_PATH_MAX + NAME_MAX + 16];
@@ -71,13 +71,13 @@ static uint32_t look_at_files(const struct relay *relay, const char *directory, 
 	fd = tree_open_file(relay->store.root, path);
 	if (fd < 0)
 		return errno == ENOENT || errno == ENOTDIR ? WIRE_OK : WIRE_ERR_UNKNOWN;
-	rc = look_at_index(fd, reply, &end);
+	rc = read_index(fd, reply, &end);
 	(void)close(fd);
 	(void)snprintf(path, sizeof(path), "%s/%s", directory, channel);
 	return rc < 0 || cut(relay->store.root, path, end) < 0 ? WIRE_ERR_UNKNOWN : WIRE_OK;
 }
 
-/* The session itself, if this relay knows it still. Return: enum wire_ret, or WIRE_NOT_YET. */
+/* Cuts off the session, if this relay knows it. Return: enum wire_ret, or WIRE_NOT_YET. */
 static uint32_t end_session(const struct relay *relay, const char *path, const uint8_t uuid[16])
 {
 	struct relay_session *session = relay->sessions;
@@ -93,14 +93,14 @@ static uint32_t end_session(const struct relay *relay, const char *path, const u
 	return relay_is_written(session) ? WIRE_OK : WIRE_NOT_YET;
 }
 
-/* Which stream of which session is meant, in a request and the names behind it. */
+/* The stream of a session that a request asks about. */
 struct asked {
 	uint8_t uuid[16];
 	const char *session, *channel;
-	char directory[STORE_PATH_MAX];	/* of the session and the stream; "": it is too long, or there is a slash in the channel */
+	char directory[STORE_PATH_MAX];	/* of the session and the stream; "": too long, or the channel has a slash */
 };
 
-static bool get_asked(struct call *call, struct asked *asked)
+static bool get_asked(struct ingest_call *call, struct asked *asked)
 {
 	struct wire_stored request;
 	const char *path;
@@ -120,7 +120,7 @@ static bool get_asked(struct call *call, struct asked *asked)
 	return true;
 }
 
-int ingest_on_stored(struct call *call)
+int ingest_on_stored(struct ingest_call *call)
 {
 	const struct relay *relay = call->ingest->relay;
 	struct wire_stored_reply reply = { .ret = WIRE_ERR_INVALID };
@@ -131,12 +131,12 @@ int ingest_on_stored(struct call *call)
 	if (asked.directory[0])
 		reply.ret = end_session(relay, asked.session, asked.uuid);
 	if (reply.ret == WIRE_OK)
-		reply.ret = look_at_files(relay, asked.directory, asked.channel, &reply);
+		reply.ret = stored_in_files(relay, asked.directory, asked.channel, &reply);
 	wire_put_stored_reply(call->reply, &reply);
 	return 0;
 }
 
-/* Packet numbers of the entries from @first on that index/CHANNEL.lost has. Return: how many. */
+/* Reads packet numbers of the lost packets in index/CHANNEL.lost, from entry @first on. Return: how many. */
 static uint32_t read_lost(int fd, uint64_t first, uint64_t number[WIRE_LOST_MAX])
 {
 	uint32_t header[CTF_INDEX_HEADER / 4], count = 0;
@@ -151,7 +151,7 @@ static uint32_t read_lost(int fd, uint64_t first, uint64_t number[WIRE_LOST_MAX]
 	return count;
 }
 
-int ingest_on_lost(struct call *call)
+int ingest_on_lost(struct ingest_call *call)
 {
 	char path[STORE_PATH_MAX + NAME_MAX + 16];
 	struct wire_lost_reply reply = { .ret = WIRE_ERR_INVALID };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct piece {
+struct link_piece {
 	uv_write_t write;
 	struct link *link;
 	size_t counted;			/* of the caller's bytes */
@@ -79,7 +79,7 @@ static void fail_broken(struct link *link, const char *why)
 
 static void on_written(uv_write_t *write, int status)
 {
-	struct piece *piece = write->data;
+	struct link_piece *piece = write->data;
 	struct link *link = piece->link;
 
 	link->unsent -= piece->counted;
@@ -96,7 +96,7 @@ static void on_written(uv_write_t *write, int status)
 /* Sends the bytes of @out, and empties it; @counted of them are the caller's. */
 static int put(struct link *link, struct wire_out *out, size_t counted)
 {
-	struct piece *piece = out->failed || !out->used ? NULL : calloc(1, sizeof(*piece));
+	struct link_piece *piece = out->failed || !out->used ? NULL : calloc(1, sizeof(*piece));
 	uv_buf_t buffer = uv_buf_init((char *)out->bytes, (unsigned)out->used);
 	const int nothing = out->failed || out->used ? -1 : 0;
 
@@ -104,7 +104,7 @@ static int put(struct link *link, struct wire_out *out, size_t counted)
 		wire_out_free(out);
 		return nothing;
 	}
-	*piece = (struct piece){ .link = link, .counted = counted, .out = *out };
+	*piece = (struct link_piece){ .link = link, .counted = counted, .out = *out };
 	piece->write.data = piece;
 	*out = (struct wire_out){ 0 };
 	link->unsent += counted;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Datagrams become packets again, and packets come into their order before they go to the disk: a stream's file
- * is in the order of time. Of each stream a window of packets is kept:
+ * Datagrams become packets again, and packets are written in their order, because a stream's file is in the order of
+ * time. For each stream a window of packets is kept:
  *
- *   next                        by sequence number; next: the one that goes to the disk next
+ *   next                        by sequence number; next: the packet that is written next
  *    ├─ 7: half ─ 8: nothing ─ 9: whole ─ 10: whole
  *
- * What holds up a later one for DATAGRAM_WAIT looks, or when the window is full, is lost; what comes of it
- * afterwards is dropped, as is what comes twice.
+ * A packet that holds up a later one for DATAGRAM_WAIT polls, or when the window is full, is lost: datagrams of it that
+ * arrive afterwards are dropped, as are duplicates.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,21 +18,21 @@
 
 struct packet {
 	uint64_t seq;
-	uint64_t born;			/* how often had been looked for what is late */
-	struct wire_datagram first;	/* header of what came first of it: all others agree with it */
-	uint32_t missing;		/* pieces */
-	size_t memory;			/* bytes of all this */
+	uint64_t born;			/* datagram_polls when its first datagram arrived */
+	struct wire_datagram first;	/* header of the first datagram; all others agree with it */
+	uint32_t missing;		/* pieces that have not arrived */
+	size_t memory;			/* bytes of this struct and its arrays */
 	uint8_t *have;			/* a bit for each piece */
 	uint8_t bytes[];
 };
 
 struct relay_window {
 	uint64_t next;
-	struct packet *packet[DATAGRAM_WINDOW];	/* in the order of their numbers */
+	struct packet *packet[DATAGRAM_WINDOW];	/* in the order of their sequence numbers */
 	unsigned count;
 };
 
-/* ---- what comes out of the window ---- */
+/* ---- out of the window ---- */
 
 static void forget(struct relay_stream *stream, unsigned at)
 {
@@ -45,7 +45,7 @@ static void forget(struct relay_stream *stream, unsigned at)
 	free(packet);
 }
 
-/* The first one of the window goes to the disk. What the stream cannot have is lost. */
+/* Writes the first packet of the window. If the stream does not accept it, it is lost. */
 static void deliver(struct relay_stream *stream)
 {
 	const struct packet *packet = stream->window->packet[0];
@@ -67,7 +67,7 @@ static void deliver_all(struct relay_stream *stream)
 		deliver(stream);
 }
 
-/* What is missing before the first whole packet, or of the first one, does not come any more. */
+/* Gives up what is missing before the first whole packet. */
 static void skip(struct relay_stream *stream)
 {
 	struct relay_window *window = stream->window;
@@ -86,18 +86,18 @@ static struct relay_window *window_of(struct relay_stream *stream)
 	return stream->window;
 }
 
-static void expire(struct relay_stream *stream, uint64_t look)
+static void expire(struct relay_stream *stream, uint64_t poll)
 {
 	struct relay_window *window = stream->window;
 	uint64_t end;
 
-	while (window && window->count && look - window->packet[0]->born >= DATAGRAM_WAIT)
+	while (window && window->count && poll - window->packet[0]->born >= DATAGRAM_WAIT)
 		skip(stream);
-	if (look < DATAGRAM_ALONE || !relay_is_late(stream, look - DATAGRAM_ALONE, &end))
+	if (poll < DATAGRAM_ALONE || !relay_is_late(stream, poll - DATAGRAM_ALONE, &end))
 		return;
 	window = window_of(stream);
 	if (!window)
-		return;			/* the next time, then */
+		return;			/* the next poll tries again */
 	while (window->count && (int64_t)(window->packet[0]->seq - end) < 0)
 		skip(stream);
 	if ((int64_t)(end - window->next) > 0)
@@ -108,12 +108,12 @@ static void expire(struct relay_stream *stream, uint64_t look)
 
 void relay_expire_datagrams(struct relay *relay)
 {
-	/* Looks are counted, not time: after a while in which this program did not run, what came meanwhile is read first. */
-	const uint64_t look = relay->datagram_looks++;
+	/* Polls are counted instead of time: after a pause of this program the datagrams that wait are read first. */
+	const uint64_t poll = relay->datagram_polls++;
 
 	for (struct relay_session *session = relay->sessions; session; session = session->next)
 		for (struct relay_stream *stream = session->streams; stream && session->cookie; stream = stream->next)
-			expire(stream, look);
+			expire(stream, poll);
 }
 
 void relay_end_datagrams(struct relay_stream *stream)
@@ -135,7 +135,7 @@ bool relay_is_skipped(const struct relay_stream *stream, uint64_t seq)
 	return stream->window && (int64_t)(seq - stream->window->next) < 0;
 }
 
-/* ---- what comes in ---- */
+/* ---- into the window ---- */
 
 static struct packet *packet_new(struct relay_stream *stream, const struct wire_datagram *header)
 {
@@ -146,7 +146,7 @@ static struct packet *packet_new(struct relay_stream *stream, const struct wire_
 	if (!packet)
 		return NULL;
 	packet->seq = header->seq;
-	packet->born = stream->session->relay->datagram_looks;
+	packet->born = stream->session->relay->datagram_polls;
 	packet->first = *header;
 	packet->missing = pieces;
 	packet->memory = memory;
@@ -161,7 +161,7 @@ static bool is_full(const struct relay_stream *stream)
 	return stream->window->count == DATAGRAM_WINDOW || stream->session->datagram_bytes > DATAGRAM_SESSION_MAX;
 }
 
-/* The packet that a datagram belongs to. NULL: it came twice, or too late, or there is no room for it. */
+/* The packet of a datagram. NULL: a duplicate, or too late, or no room. */
 static struct packet *packet_of(struct relay_stream *stream, const struct wire_datagram *header)
 {
 	struct relay_window *window = stream->window;

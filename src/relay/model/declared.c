@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See declared.h. */
+/* The idea: count braces, and look at names and numbers directly inside of stream and event blocks. See declared.h. */
 #include "relay/model/declared.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@ static void end_word(struct declared *declared)
 	declared->length = 0;
 }
 
-/* What stands before = is a name of ours, and what follows it a number. */
+/* The word before "=" is a known key, and the word after it is its number. */
 static void take_value(struct declared *declared)
 {
 	char *end;
@@ -55,7 +55,7 @@ static void close_brace(struct declared *declared)
 	if (declared->depth && --declared->depth)
 		return;
 	if (declared->block == BLOCK_STREAM && !declared->has_id)
-		declared->streams = DECLARED_ALL;	/* the only one */
+		declared->streams = DECLARED_ALL;	/* a trace with one stream class */
 	declared->block = BLOCK_OTHER;
 	declared->word[0] = '\0';
 }
@@ -95,7 +95,7 @@ static void take(struct declared *declared, char c)
 	switch (declared->in) {
 	case TEXT_STRING:
 		if (before == '\\')
-			declared->before = '\0';	/* of two, the second is quoted itself */
+			declared->before = '\0';	/* the second of two backslashes is quoted itself */
 		else if (c == '"')
 			declared->in = TEXT;
 		return;
@@ -150,7 +150,7 @@ void declared_add(struct declared *declared, const uint8_t *bytes, size_t size)
 	while (size >= HEAD && number(bytes, swapped) == MAGIC) {
 		const uint64_t content = number(bytes + CONTENT_AT, swapped) / 8, packet = number(bytes + PACKET_AT, swapped) / 8;
 
-		/* Of the last one, the padding is not among the bytes. */
+		/* The bytes end before the padding of the last packet. */
 		if (content < HEAD || content > packet || content > size)
 			break;
 		take_text(declared, bytes + HEAD, content - HEAD);
@@ -159,7 +159,7 @@ void declared_add(struct declared *declared, const uint8_t *bytes, size_t size)
 		bytes += packet;
 		size -= packet;
 	}
-	declared->streams = DECLARED_ALL;	/* it goes on in another piece, or it is something else */
+	declared->streams = DECLARED_ALL;	/* it continues in another piece, or it is not a packet */
 }
 
 uint64_t declared_streams(const struct declared *declared)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two halves of a packet: its bytes come over the data connection, its index over the control
- * connection, in either order. Joined, they are a packet that viewers may be told of once it is on
- * disk. A half that stays alone is given up after a while: an index without bytes is a packet lost on the
- * way (entry with offset -1); bytes without index stay in the file for who scans it.
+ * The two halves of a packet: its bytes arrive on the data connection, its index on the control connection, in any
+ * order. Joined, they are a packet that viewers may read once it is on disk. A half whose other half does not arrive is
+ * given up after a while: an index without bytes becomes a lost packet (an entry with offset -1); bytes without an index
+ * stay in the file for readers that scan it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -77,7 +77,7 @@ struct publication {
 	uint64_t seq;
 };
 
-/* Another file has its name by now. */
+/* Whether a newer file has its name. */
 static bool is_overwritten(const struct relay_stream *stream, const struct store_file *file)
 {
 	return stream->file_count && stream->opened - file->serial > stream->file_count;
@@ -90,7 +90,7 @@ static void on_stored(void *context, bool stored)
 
 	stream->writing--;
 	if (stored && is_overwritten(stream, publication->file)) {
-		;				/* as it was wanted */
+		;				/* as it was asked for */
 	} else if (stored && append(stream, publication->file)) {
 		if (!stream->published)
 			stream->begin = publication->entry.timestamp_begin;
@@ -163,12 +163,12 @@ static void give_up(struct relay_stream *stream, struct relay_half *half)
 		if (stream->file && store_entry(stream->file, &half->entry, lost_done, stream) == 0)
 			stream->writing++;
 		first = !stream->lost++;
-		/* Who waits for it waits no more. */
+	/* A request that waits for this packet waits no longer. */
 		if ((int64_t)(half->seq - stream->data_seq) > 0 || stream->data_seq == RELAY_NO_SEQ)
 			stream->data_seq = half->seq;
-		(void)snprintf(text, sizeof(text), "%s: packet %" PRIu64 " of %s/%s was lost on the way: its index came, "
+		(void)snprintf(text, sizeof(text), "%s: packet %" PRIu64 " of %s/%s was lost on the way: its index arrived, "
 			       "its bytes did not%s", stream->session->name, half->seq, stream->trace->path, stream->channel,
-			       stream->session->cookie ? "; of datagrams only the first is told of" : "");
+			       stream->session->cookie ? "; of datagrams only the first loss is reported" : "");
 		if (first || !stream->session->cookie)
 			relay->say(relay->context, text);
 	} else {
@@ -192,7 +192,7 @@ static struct relay_half *half_of(struct relay_stream *stream, uint64_t seq)
 		return NULL;
 	half->seq = seq;
 	half->born_ns = stream->session->relay->now_ns();
-	half->born_look = stream->session->relay->datagram_looks;
+	half->born_poll = stream->session->relay->datagram_polls;
 	if (map_put(&stream->halves, seq, 0, half) < 0) {
 		free(half);
 		return NULL;
@@ -214,7 +214,7 @@ static int join(struct relay_stream *stream, struct relay_half *half)
 		rc = publish(stream, half);
 	} else {
 		stream->lost++;
-		(void)snprintf(text, sizeof(text), "%s: packet %" PRIu64 " of %s/%s is left out of the index: it has %"
+		(void)snprintf(text, sizeof(text), "%s: packet %" PRIu64 " of %s/%s is not in the index: it has %"
 			       PRIu64 " bytes, its index says %" PRIu64 " bits", stream->session->name, half->seq,
 			       stream->trace->path, stream->channel, bytes, half->entry.packet_size);
 		relay->say(relay->context, text);
@@ -235,7 +235,7 @@ int relay_join_data(struct relay_stream *stream, uint64_t seq, uint64_t offset, 
 	if (!half)
 		return -1;
 	if (half->has_data)
-		return 0;		/* came twice */
+		return 0;		/* a duplicate */
 	half->has_data = true;
 	half->file = store_ref(stream->file);
 	half->offset = offset;
@@ -271,11 +271,11 @@ int relay_index(struct relay_stream *stream, const struct wire_index_2_4 *index,
 	return join(stream, half);
 }
 
-bool relay_is_late(const struct relay_stream *stream, uint64_t look, uint64_t *end)
+bool relay_is_late(const struct relay_stream *stream, uint64_t poll, uint64_t *end)
 {
 	bool late = false;
 
-	for (const struct relay_half *half = stream->oldest; half && half->born_look <= look; half = half->newer) {
+	for (const struct relay_half *half = stream->oldest; half && half->born_poll <= poll; half = half->newer) {
 		if (half->has_data)
 			continue;
 		late = true;
@@ -309,6 +309,6 @@ void relay_expire(struct relay *relay)
 		for (struct relay_stream *stream = session->streams; stream; stream = stream->next)
 			if (stream->is_metadata && stream->stored < stream->written && stream->written_ns < limit)
 				relay_show_metadata(stream);
-			else if (!session->is_ours || session->cookie)	/* datagrams get lost, bytes of a connection of ours do not */
+			else if (!session->is_ours || session->cookie)	/* datagrams can be lost; bytes of our own connections can't */
 				relay_give_up(stream, limit);
 }

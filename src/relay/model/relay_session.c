@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions and their chunks. See relay.h. */
+/* Sessions and their chunks. See relay_model.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ bool relay_chunk_exists(const struct relay_session *session, uint64_t id)
 	       (session->closing_chunk && session->closing_chunk->id == id);
 }
 
-/* The first chunk lies beside those that follow it: then only its own directories are meant. */
+/* The first chunk is in the session's directory beside the later chunks: then only its own directories are meant. */
 static void each_directory(const struct relay_session *session, const struct relay_chunk *chunk,
 			   const char *archive)
 {
@@ -88,7 +88,7 @@ static void each_directory(const struct relay_session *session, const struct rel
 			(void)snprintf(from, sizeof(from), "%s", chunk->path);
 		if (archive && first)
 			(void)snprintf(to, sizeof(to), "%s/%.*s", archive, top, trace->path);
-		/* A second trace of the same top directory finds it gone, which is no failure. */
+		/* A second trace in the same top directory finds it already moved, which is not a failure. */
 		if (archive)
 			(void)store_move(store, from, first ? to : archive);
 		else
@@ -109,7 +109,7 @@ static void stamp(char *text, size_t size, uint64_t seconds)
 
 uint32_t relay_close_chunk(struct relay_session *session, const struct wire_close_chunk *close, char path[STORE_PATH_MAX])
 {
-	/* Between the creation of the next one and this, there are two; the older one is meant. */
+	/* Between CREATE_CHUNK of the next one and CLOSE_CHUNK there are two; the older one is closed. */
 	struct relay_chunk **which = session->closing_chunk ? &session->closing_chunk : &session->chunk;
 	struct relay_chunk *chunk = *which;
 	char begin[DATE_MAX], end[DATE_MAX];
@@ -180,7 +180,7 @@ static bool is_idle(const struct relay_session *session)
 	return true;
 }
 
-/* Forgets the oldest session that nobody has; its files stay. */
+/* Forgets the oldest session that no connection uses; its files stay. */
 static bool forget_one(struct relay *relay)
 {
 	struct relay_session **found = NULL, *session;
@@ -199,7 +199,7 @@ static bool forget_one(struct relay *relay)
 	return true;
 }
 
-/* <host>/<name>-<date>, or <host>/<base path>, with a number behind it when a session has that already. */
+/* <host>/<name>-<date>, or <host>/<base path>, followed by a number if a session has that path already. */
 static char *session_path(const struct relay *relay, const struct relay_create *create)
 {
 	const time_t time = (time_t)create->created_s;
@@ -249,7 +249,7 @@ struct relay_session *relay_create_session(struct relay *relay, const struct rel
 	session->snapshot = create->snapshot;
 	session->is_ours = create->is_ours;
 	memcpy(session->uuid, create->uuid, sizeof(session->uuid));
-	if (!create->snapshot)		/* of those, no index comes */
+	if (!create->snapshot)		/* snapshots have no index */
 		session->entry_size = create->minor >= 8 ? 72 : 56;
 	session->needs_chunk = create->minor >= 11;
 	session->name = strdup(create->name);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams: what comes for them, and into which file it goes. See relay.h. */
+/* Streams: what arrives for them, and into which file it is written. See relay_model.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "relay/model/relay_model.h"
 
-#define CHANNEL_MAX 255			/* as a viewer's message has room for, with the NUL */
+#define CHANNEL_MAX 255			/* room in a viewer's message, with the NUL */
 
 /* ---- files ---- */
 
-/* Path of the stream's file number @number, of which there is only one when files are not rotated. */
+/* Path of the stream's file @number. Without rotation of files there is only number 0. */
 static int file_path(const struct relay_stream *stream, uint64_t number, char path[STORE_PATH_MAX])
 {
 	const char *chunk = stream->chunk->path;
@@ -29,7 +29,7 @@ static int open_file(struct relay_stream *stream)
 	struct relay *relay = stream->session->relay;
 	char path[STORE_PATH_MAX];
 
-	if (stream->file && !stream->halves.count)	/* else with the session */
+	if (stream->file && !stream->halves.count)	/* else it stays open until the session is freed */
 		(void)store_release(stream->file);
 	store_unref(stream->file);
 	stream->file = NULL;
@@ -38,7 +38,7 @@ static int open_file(struct relay_stream *stream)
 		return 0;
 	if (file_path(stream, stream->file_number, path) < 0)
 		return -1;
-	relay_drop_parts(stream, path);		/* one of the same name is overwritten */
+	relay_drop_parts(stream, path);		/* a file of the same name is replaced */
 	stream->file = stream->is_metadata ? store_create(&relay->store, path, STORE_METADATA, 0) :
 		       store_create(&relay->store, path, STORE_PACKETS, stream->session->entry_size);
 	if (!stream->file)
@@ -68,7 +68,7 @@ static struct relay_trace *trace_of(struct relay_session *session, const char *p
 	return trace;
 }
 
-/* Without the slash in front, and with one where producers before 2.11 write two. */
+/* Removes the slash at the beginning, and one of the two that producers before 2.11 write. */
 static bool clean_path(const char *path, char clean[STORE_PATH_MAX])
 {
 	size_t used = 0;
@@ -129,7 +129,7 @@ struct relay_stream *relay_add_stream(struct relay_session *session, const struc
 	if (!clean_path(add->path, path) || !may_be_added(session, add, path))
 		return NULL;
 	if (!session->needs_chunk && !session->chunk) {
-		/* The streams' paths are whole. */
+	/* The streams' paths begin at the root. */
 		session->chunk = calloc(1, sizeof(*session->chunk) + 1);
 		if (!session->chunk)
 			return NULL;
@@ -169,7 +169,7 @@ struct relay_stream *relay_find_stream(const struct relay *relay, uint64_t id)
 	return map_get(&relay->streams, id, 0);
 }
 
-/* Numbers go round in the 64 bits: what counts is which is ahead of which. */
+/* Sequence numbers wrap around at 64 bits: the difference counts. */
 static bool reached(uint64_t seq, uint64_t wanted)
 {
 	return (int64_t)(seq - wanted) >= 0;
@@ -204,7 +204,7 @@ bool relay_pending(const struct relay_stream *stream, uint64_t seq)
 
 /* ---- rotation ---- */
 
-/* They come again, from the beginning. */
+/* The metadata begins again, with its first byte. */
 static void metadata_again(struct relay_stream *stream)
 {
 	stream->received = stream->written = stream->stored = 0;
@@ -221,7 +221,7 @@ static void rotate_now(struct relay_stream *stream)
 	stream->rotating = false;
 	stream->file_number = 0;
 	if (stream->is_metadata && !stream->chunk)
-		return;			/* that was all; who comes later reads what is there */
+		return;			/* a viewer that attaches later reads the old files */
 	if (stream->is_metadata)
 		metadata_again(stream);
 	(void)open_file(stream);	/* without a file, packets are refused */
@@ -248,12 +248,12 @@ void relay_rotate(struct relay_stream *stream, uint64_t seq, struct relay_chunk 
 
 /* ---- metadata ---- */
 
-/* A piece on its way to the disk. */
-struct piece {
+/* A piece that the disk's thread writes. */
+struct metadata_piece {
 	struct relay_stream *stream;
 	unsigned begun;
 	uint64_t end;
-	bool whole;			/* with it, what came can be understood */
+	bool whole;			/* with it, the metadata so far is whole */
 	uint64_t classes;
 };
 
@@ -277,7 +277,7 @@ bool relay_is_declared(const struct relay_stream *stream)
 
 static void metadata_stored(void *context, bool stored)
 {
-	struct piece *piece = context;
+	struct metadata_piece *piece = context;
 	struct relay_stream *stream = piece->stream;
 
 	stream->writing--;
@@ -296,7 +296,7 @@ static void metadata_stored(void *context, bool stored)
 
 int relay_metadata(struct relay_stream *stream, const uint8_t *bytes, size_t size, uint32_t padding)
 {
-	struct piece *piece;
+	struct metadata_piece *piece;
 
 	if (!stream->is_metadata || !stream->file || !stream->chunk)
 		return -1;
@@ -304,7 +304,7 @@ int relay_metadata(struct relay_stream *stream, const uint8_t *bytes, size_t siz
 	if (!piece)
 		return -1;
 	declared_add(&stream->declared, bytes, size);
-	*piece = (struct piece){ stream, stream->begun, stream->received + size + padding, declared_is_whole(&stream->declared),
+	*piece = (struct metadata_piece){ stream, stream->begun, stream->received + size + padding, declared_is_whole(&stream->declared),
 				 declared_streams(&stream->declared) };
 	if (store_write(stream->file, stream->received, bytes, size, padding, metadata_stored, piece) < 0) {
 		free(piece);
@@ -352,7 +352,7 @@ static void packet_written(void *context, bool stored)
 {
 	struct relay_stream *stream = context;
 
-	(void)stored;			/* the file remembers, and its index entry fails with it */
+	(void)stored;			/* the file remembers a failure, and its index entry fails, too */
 	stream->writing--;
 }
 

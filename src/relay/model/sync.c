@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can safely be read. Indexes and beacons of a stream come in the order of time over the control connection;
- * their packets become readable in any order. As far as all of them are, the stream is safe:
+ * What can safely be read. Indexes and beacons of a stream arrive in the order of time on the control connection, but
+ * their packets become readable in any order. The stream is safe up to the first packet that is not readable:
  *
  *   steps    index 5    index 6    beacon    index 7
- *            readable   on its way           readable
+ *            readable   arriving             readable
  *            ─── safe ──▶                              the end of packet 5
  *
- * A session is safe as far as each of its streams is: that is a synchronisation point. It is made at
- * once when every stream has moved since the last one, and by time when some have not; then it is written into the
- * index/sync of each trace, behind the packets that it is about.
+ * A session is safe up to the earliest time of its streams: that is a synchronisation point. It is written as
+ * soon as every stream has moved since the last point, and every tenth of a second if some streams have not moved. It
+ * goes into index/sync of each trace, after the packets before it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,7 +120,7 @@ int relay_beacon(struct relay_stream *stream, uint64_t time)
 
 /* ---- of a session ---- */
 
-/* Until when all streams of the session are safe; 0: that is not known of one of them. */
+/* Up to which time all streams of the session are safe; 0: not known for one of them. */
 static uint64_t safe_until(struct relay_session *session, uint64_t *streams)
 {
 	uint64_t time = UINT64_MAX;
@@ -149,7 +149,7 @@ static void point_written(void *context, bool stored)
 		make_point(session);
 }
 
-/* Behind the last one, whoever reads the trace need not ask any more. */
+/* After the last point, a reader need not ask any more. */
 static void write_point(struct relay_trace *trace, struct ctf_sync point)
 {
 	if (!trace->unfinished)
@@ -186,7 +186,7 @@ void relay_synchronise(struct relay *relay)
 			make_point(session);
 }
 
-/* ---- as streams come and go ---- */
+/* ---- streams begin and end ---- */
 
 void relay_sync_rotate(struct relay_trace *trace, const struct relay_chunk *chunk)
 {

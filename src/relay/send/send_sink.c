@@ -205,7 +205,7 @@ static void finish(struct relay_sink *to)
 	sender_finish(to->sender, to->options.patience_ns, &rest);
 	to->sender = NULL;
 	if (!rest.is_stored && rest.packets && to->options.say) {
-		(void)snprintf(text, sizeof text, "%.200s may not have stored the last %" PRIu64 " packets with %" PRIu64
+		(void)snprintf(text, sizeof text, "%.200s is not known to have stored the last %" PRIu64 " packets with %" PRIu64
 			       " events; they stay in %.200s, and the next recorder that uses this relay sends them", to->url,
 			       rest.packets, rest.events, spool_path(to->spool));
 		to->options.say(to->options.context, text);

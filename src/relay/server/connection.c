@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connection of the server, of one of three kinds: its bytes go to ingest, intake or viewer, its replies back
- * in one write each. Who does not take replies, and a disk that does not keep up, stop the reading of those who are
- * concerned, and of nobody else.
+ * A connection of the server. There are three kinds: ingest, intake and viewer handle the bytes; each reply is sent with
+ * one write. A client that does not read its replies, or a disk that is too slow, stops the reading from those
+ * connections that it concerns, and from no others.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -13,11 +13,11 @@
 
 #include "relay/server/server_internal.h"
 
-#define UNSENT_MAX	((size_t)4 << 20)	/* of replies; then requests wait */
+#define UNSENT_MAX	((size_t)4 << 20)	/* of replies; with more, requests wait */
 #define GREETING_NS	((int64_t)10000000000)	/* for TLS and the token */
-#define KEEPALIVE_S	60			/* then who vanished is looked for, */
-#define PRODUCER_S	60			/* ten times, in this distance for a producer, each second for a viewer, */
-#define VIEWER_MS	120000u			/* who is also gone when it acknowledges no answer for so long */
+#define KEEPALIVE_S	60			/* of silence, then the system asks whether the client still exists: */
+#define PRODUCER_S	60			/* ten times, at this interval for a producer, every second for a viewer; */
+#define VIEWER_MS	120000u			/* a viewer is also gone if it acknowledges no reply for so long */
 
 static const char *const kind_names[] = { "producer", "producer's data", "viewer" };
 
@@ -43,7 +43,7 @@ void connection_drop(struct connection *connection)
 
 	connection->closing = true;
 	if (connection->gone || connection->reading)
-		return;			/* closed when that is done */
+		return;			/* it is closed when that is done */
 	gate_end(connection);
 	connection->gone = true;
 	for (struct connection **at = &server->connections; *at; at = &(*at)->next)
@@ -92,7 +92,7 @@ void connection_post(struct connection *connection, struct wire_out *out)
 
 	if (!reply) {
 		if (out->used)
-			connection_drop(connection);	/* nothing could follow what is missing */
+			connection_drop(connection);	/* after the missing bytes nothing can follow */
 		wire_out_free(out);
 		return;
 	}
@@ -148,7 +148,7 @@ static void begin_read(struct connection *connection, struct viewer_read *read)
 	}
 }
 
-/* Requests that came, and @bytes behind them. */
+/* Handles waiting requests, and @bytes after them. */
 static void take_some(struct connection *connection, const uint8_t *bytes, size_t size)
 {
 	struct viewer_read *read = NULL;
@@ -170,7 +170,7 @@ static void take_some(struct connection *connection, const uint8_t *bytes, size_
 		connection_fail(connection, &err);
 }
 
-/* Requests of a viewer that wait, as far as it takes the replies. */
+/* Handles the waiting requests of a viewer, as long as it reads the replies. */
 static void go_on(struct connection *connection)
 {
 	while (connection->kind == LIVE && !connection->closing && !connection->reading && has_room(connection) &&
@@ -198,7 +198,7 @@ static void on_read_done(uv_work_t *work, int status)
 	}
 	viewer_has_read(connection->viewer, &out);
 	if (out.failed)
-		connection_fail(connection, &(struct kymo_err){ .text = "there is no memory for a reply" });
+		connection_fail(connection, &(struct kymo_err){ .text = "out of memory" });
 	connection_send(connection, &out);
 	go_on(connection);
 }
@@ -219,7 +219,7 @@ static void on_bytes(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
 		connection_drop(connection);
 	} else if (got > 0) {
 		gate_bytes(connection, (const uint8_t *)buffer->base, (size_t)got);
-		server_look_at_disk(connection->server);
+		server_check_disk(connection->server);
 	}
 }
 
@@ -246,7 +246,7 @@ void connection_check_late(struct connection *connection)
 
 	if (!missing || connection->closing || connection->server->relay.now_ns() - connection->since_ns < GREETING_NS)
 		return;
-	(void)err_set(&err, KYMO_EXIT_INPUT, "it has shown no %s", missing);
+	(void)err_set(&err, KYMO_EXIT_INPUT, "it did not present a %s", missing);
 	connection_fail(connection, &err);
 }
 
@@ -265,8 +265,8 @@ static void name_peer(struct connection *connection)
 	(void)snprintf(connection->peer, sizeof(connection->peer), "%s:%d", ip, port);
 }
 
-/* A producer may be a robot behind a wall: lttng-consumerd does not come back when its connection has ended. */
-static void look_for_vanished(struct connection *connection)
+/* A producer may be a robot behind a wall: lttng-consumerd does not reconnect when its connection has ended. */
+static void detect_vanished(struct connection *connection)
 {
 	const int distance_s = PRODUCER_S;
 	const unsigned viewer_ms = VIEWER_MS;
@@ -281,7 +281,7 @@ static void look_for_vanished(struct connection *connection)
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &distance_s, sizeof(distance_s));
 }
 
-/* Connections from the same address, this one among them. */
+/* Connections from the same address, including this one. */
 static unsigned count_peer(const struct connection *connection)
 {
 	const size_t length = (size_t)(strrchr(connection->peer, ':') - connection->peer);
@@ -301,7 +301,7 @@ static bool is_admitted(struct connection *connection)
 
 	if (!full && (limits->connections_each >= limits->connections || count_peer(connection) <= limits->connections_each))
 		return true;
-	server_say(server, "%s %s is disconnected: there are %" PRIu64 " connections already%s", kind_names[connection->kind],
+	server_say(server, "%s %s is disconnected: the limit of %" PRIu64 " connections%s is reached", kind_names[connection->kind],
 		   connection->peer, full ? limits->connections : limits->connections_each, full ? "" : " from this address");
 	connection_drop(connection);
 	return false;
@@ -348,7 +348,7 @@ void connection_accept(uv_stream_t *listener, int status)
 		return;
 	}
 	(void)uv_tcp_nodelay(&connection->tcp, 1);
-	look_for_vanished(connection);
+	detect_vanished(connection);
 	name_peer(connection);
 	if (is_admitted(connection))
 		connection_update(connection);

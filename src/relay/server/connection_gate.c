@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands before the protocols: TLS, if the relay has a certificate, and the token, if it asks for one.
+ * What comes before the protocols: TLS if the relay has a certificate, and the token if it requires one.
  *
  *   socket ─▶ gate_bytes() ─ TLS ─▶ token ─▶ connection_take()
  *          ◀─ gate_encode() ◀─ TLS ◀────────── connection_send()
@@ -34,7 +34,7 @@ void gate_end(struct connection *connection)
 		return;
 	tls_end(connection->tls, &out);
 	buffer = uv_buf_init((char *)out.bytes, (unsigned)out.used);
-	if (out.used)			/* politeness: it is closed in any case */
+	if (out.used)			/* a courtesy: it is closed in any case */
 		(void)uv_try_write((uv_stream_t *)&connection->tcp, &buffer, 1);
 	wire_out_free(&out);
 }
@@ -60,7 +60,7 @@ bool gate_encode(struct connection *connection, struct wire_out *out)
 	return true;
 }
 
-/* Looks at the greeting, of which @bytes are more. */
+/* Checks the token; @bytes continue what arrived before. */
 static void greet(struct connection *connection, const uint8_t *bytes, size_t size)
 {
 	struct wire_out reply = { 0 }, greeting;

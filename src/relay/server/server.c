@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The relay's loop: three ports, the disk's thread, a timer, signals; connections are in connection.c. */
+/* The relay's loop: three ports, the disk's thread, a timer and signals; connections are in connection.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,10 +15,10 @@
 #include "base/now.h"
 
 #define BACKLOG		128
-#define DISK_FULL	((size_t)64 << 20)	/* waiting for the disk; then packets wait */
-#define DISK_ROOM	((size_t)32 << 20)	/* and go on */
-#define DISK_OVERFULL	((size_t)256 << 20)	/* then requests of producers, too, which nobody wants */
-#define LOOK_MS		1000
+#define DISK_FULL	((size_t)64 << 20)	/* bytes for the disk; with more, packets wait */
+#define DISK_ROOM	((size_t)32 << 20)	/* with less, packets continue */
+#define DISK_OVERFULL	((size_t)256 << 20)	/* with more, requests of producers wait, too; that should not happen */
+#define POLL_MS		1000
 #define SYNC_MS		100		/* synchronisation points of sessions with silent streams */
 
 void server_say(struct server *server, const char *format, ...)
@@ -32,7 +32,7 @@ void server_say(struct server *server, const char *format, ...)
 	server->options->say(server->options->context, text);
 }
 
-void server_look_at_disk(struct server *server)
+void server_check_disk(struct server *server)
 {
 	const size_t waiting = disk_waiting(server->relay.store.disk);
 	const bool was_full = server->disk_is_full, was_overfull = server->disk_is_overfull;
@@ -55,7 +55,7 @@ int server_address(const struct server *server, uint16_t port, struct sockaddr_s
 	memset(at, 0, sizeof(*at));
 	if (uv_ip4_addr(address, port, (struct sockaddr_in *)at) < 0 &&
 	    uv_ip6_addr(address, port, (struct sockaddr_in6 *)at) < 0)
-		return err_set(err, KYMO_EXIT_USAGE, "'%s' is no address: numbers like 127.0.0.1 or ::1 are wanted", address);
+		return err_set(err, KYMO_EXIT_USAGE, "'%s' is not a numeric address; pass one such as 127.0.0.1 or ::1", address);
 	return 0;
 }
 
@@ -80,20 +80,20 @@ static int listen_at(struct server *server, enum kind kind, uint16_t wanted, uin
 	if (rc == 0)
 		rc = uv_tcp_getsockname(listener, (struct sockaddr *)&at, &size);
 	if (rc < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot listen at %s port %u: %s; another port is chosen with --%s",
+		return err_set(err, KYMO_EXIT_FAILED, "cannot listen at %s port %u: %s; choose another port with --%s",
 			       server->options->address, wanted, uv_strerror(rc), kind == CONTROL ? "control" : kind == DATA ? "data" : "live");
 	*port = server_port(&at);
 	return 0;
 }
 
-/* ---- what happens by itself ---- */
+/* ---- callbacks ---- */
 
 static void on_disk_did(uv_async_t *async)
 {
 	struct server *server = async->data;
 
 	disk_reap(server->relay.store.disk);
-	server_look_at_disk(server);
+	server_check_disk(server);
 }
 
 static void wake(void *context)
@@ -103,7 +103,7 @@ static void wake(void *context)
 	(void)uv_async_send(&server->disk_did);
 }
 
-static void on_look(uv_timer_t *timer)
+static void on_poll(uv_timer_t *timer)
 {
 	struct server *server = timer->data;
 
@@ -147,7 +147,7 @@ static void on_signal(uv_signal_t *signal, int number)
 	while (server->connections) {
 		struct connection *connection = server->connections;
 
-		if (connection->reading) {	/* it ends by itself; the rest of the loop waits for it */
+		if (connection->reading) {	/* freed when its read is done; the rest of the loop waits for it */
 			server->connections = connection->next;
 			connection->closing = true;
 			continue;
@@ -159,7 +159,7 @@ static void on_signal(uv_signal_t *signal, int number)
 	server->forward = NULL;
 	for (unsigned i = 0; i < KINDS; i++)
 		close_handle((uv_handle_t *)&server->listener[i], NULL);
-	close_handle((uv_handle_t *)&server->look, NULL);
+	close_handle((uv_handle_t *)&server->poll, NULL);
 	close_handle((uv_handle_t *)&server->sync, NULL);
 	close_handle((uv_handle_t *)&server->datagrams, NULL);
 	close_handle((uv_handle_t *)&server->signal[0], NULL);
@@ -177,13 +177,13 @@ static int open_root(const char *path, struct kymo_err *err)
 		char *part = strndup(path, (size_t)(slash - path));
 
 		if (part)
-			(void)mkdir(part, 0777);	/* if it is not there now, open() says so */
+			(void)mkdir(part, 0777);	/* open() reports a failure */
 		free(part);
 	}
 	(void)mkdir(path, 0777);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot make the directory %s: %s; another one is chosen with -o", path,
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create the directory %s: %s; choose another one with -o", path,
 			       strerror(errno));
 	return fd;
 }
@@ -208,7 +208,7 @@ static int begin(struct server *server, struct kymo_err *err)
 			return -1;
 	(void)uv_signal_start(&server->signal[0], on_signal, SIGINT);
 	(void)uv_signal_start(&server->signal[1], on_signal, SIGTERM);
-	(void)uv_timer_start(&server->look, on_look, LOOK_MS, LOOK_MS);
+	(void)uv_timer_start(&server->poll, on_poll, POLL_MS, POLL_MS);
 	(void)uv_timer_start(&server->sync, on_sync, SYNC_MS, SYNC_MS);
 	if (options->ready)
 		options->ready(options->context, &(struct server_ports){ port[CONTROL], port[DATA], port[LIVE],
@@ -220,7 +220,7 @@ static int serve(struct server *server, struct kymo_err *err)
 {
 	int rc;
 
-	(void)signal(SIGPIPE, SIG_IGN);	/* a viewer that has gone is told by what is written to it */
+	(void)signal(SIGPIPE, SIG_IGN);	/* a write reports that a viewer is gone */
 	(void)uv_loop_init(&server->loop);
 	for (unsigned i = 0; i < KINDS; i++)
 		(void)uv_tcp_init(&server->loop, &server->listener[i]);
@@ -228,11 +228,11 @@ static int serve(struct server *server, struct kymo_err *err)
 		(void)uv_signal_init(&server->loop, &server->signal[i]);
 		server->signal[i].data = server;
 	}
-	(void)uv_timer_init(&server->loop, &server->look);
+	(void)uv_timer_init(&server->loop, &server->poll);
 	(void)uv_timer_init(&server->loop, &server->sync);
 	(void)uv_udp_init(&server->loop, &server->datagrams);
 	(void)uv_async_init(&server->loop, &server->disk_did, on_disk_did);
-	server->look.data = server->sync.data = server->disk_did.data = server;
+	server->poll.data = server->sync.data = server->disk_did.data = server;
 	server->relay.store.disk = disk_start(wake, server);
 	rc = server->relay.store.disk ? begin(server, err) : err_set(err, KYMO_EXIT_FAILED, "cannot start a thread");
 	if (rc == 0)
@@ -250,7 +250,7 @@ static int serve(struct server *server, struct kymo_err *err)
 	return rc;
 }
 
-/* Every stream has two files, every peer a socket. */
+/* Each stream has two files, each client a socket. */
 static void allow_many_files(void)
 {
 	struct rlimit limit;
@@ -258,7 +258,7 @@ static void allow_many_files(void)
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return;
 	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);		/* else it stays as it is */
+	(void)setrlimit(RLIMIT_NOFILE, &limit);		/* on failure the limit stays */
 }
 
 int server_run(const struct server_options *options, struct kymo_err *err)

@@ -13,23 +13,23 @@
 
 
 struct server_ports {
-	uint16_t control, data, live, datagram;	/* datagram: 0: none */
+	uint16_t control, data, live, datagram;	/* datagram: 0: closed */
 };
 
 struct server_options {
-	const char *output;		/* directory; made if it is not there */
+	const char *output;		/* directory; created if it does not exist */
 	const char *address;		/* IPv4 or IPv6, numeric */
-	uint16_t control, data, live;	/* ports; 0: any that is free */
+	uint16_t control, data, live;	/* ports; 0: any free port */
 	const struct forward_options *forward;	/* where sessions are sent on to; NULL: nowhere */
 	struct relay_limits limits;
-	bool datagrams;			/* packets may come as datagrams, too, */
-	uint16_t datagram;		/* at this port; 0: any that is free */
+	bool datagrams;			/* accept packets as datagrams, too, */
+	uint16_t datagram;		/* at this port; 0: any free port */
 	unsigned minor;			/* version 2.minor for producers */
 	struct tls_context *tls;	/* NULL: none */
-	struct token token;		/* that connections have to show; empty: none */
-	bool sync;			/* packets are on the medium before a viewer hears of them */
-	int64_t half_expires_ns;	/* of a packet; 0: 10 s */
-	/* Called in the loop: what happens, a sentence each. Not NULL. */
+	struct token token;		/* that connections must present; empty: none */
+	bool sync;			/* packets are on the disk before viewers learn of them */
+	int64_t half_expires_ns;	/* how long half a packet waits for the other; 0: 10 s */
+	/* Called in the loop, with a sentence about what happened. Not NULL. */
 	void (*say)(void *context, const char *text);
 	/* Called once, when all ports are open. May be NULL. */
 	void (*ready)(void *context, const struct server_ports *ports);
@@ -39,8 +39,8 @@ struct server_options {
 /**
  * server_run() - serve until SIGINT or SIGTERM
  *
- * Return: 0, or -1 with @err filled: a port is taken, the directory cannot be made.
- * Context: blocks; one at a time in a process.
+ * Return: 0; -1 with @err: a port is in use, or the directory cannot be created.
+ * Context: blocks; only one at a time in a process.
  */
 int server_run(const struct server_options *options, struct kymo_err *err);
 

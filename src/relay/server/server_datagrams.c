@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The relay's port for datagrams. See datagram.h. */
+/* The relay's datagram port. See datagram.h. */
 #include "relay/wire/datagram.h"
 #include "relay/server/server_internal.h"
 
-#define SOCKET_BYTES (8 << 20)		/* that the system keeps for us, if it lets us */
+#define SOCKET_BYTES (8 << 20)		/* of the socket's buffer, if the system allows it */
 
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
@@ -13,7 +13,7 @@ static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 	*buffer = uv_buf_init(server->buffer, sizeof(server->buffer));
 }
 
-/* Nobody waits for a reply: what comes while the disk does not keep up is lost, as what the network loses. */
+/* Datagrams that arrive while the disk is too slow are lost, like those that the network loses: nobody waits for them. */
 static void on_datagram(uv_udp_t *udp, ssize_t size, const uv_buf_t *buffer, const struct sockaddr *from, unsigned flags)
 {
 	struct server *server = udp->data;
@@ -21,7 +21,7 @@ static void on_datagram(uv_udp_t *udp, ssize_t size, const uv_buf_t *buffer, con
 	if (size <= 0 || !from || flags & UV_UDP_PARTIAL || server->disk_is_full)
 		return;
 	(void)relay_datagram(&server->relay, (const uint8_t *)buffer->base, (size_t)size);
-	server_look_at_disk(server);
+	server_check_disk(server);
 }
 
 uint16_t server_receive(struct server *server, struct kymo_err *err)
@@ -42,7 +42,7 @@ uint16_t server_receive(struct server *server, struct kymo_err *err)
 		(void)uv_recv_buffer_size((uv_handle_t *)udp, &bytes);
 		return server_port(&at);
 	}
-	(void)err_set(err, KYMO_EXIT_FAILED, "cannot receive datagrams at %s port %u: %s; another port is chosen with --datagram",
+	(void)err_set(err, KYMO_EXIT_FAILED, "cannot receive datagrams at %s port %u: %s; choose another port with --datagram",
 		      server->options->address, server->options->datagram, uv_strerror(rc));
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the server's files share. Not for others. */
+/* What the server's files share. */
 #ifndef KYMO_RELAY_SERVER_INTERNAL_H
 #define KYMO_RELAY_SERVER_INTERNAL_H
 
@@ -18,13 +18,13 @@ struct server {
 	uv_tcp_t listener[KINDS];
 	uv_signal_t signal[2];
 	uv_async_t disk_did;
-	uv_timer_t look, sync;
+	uv_timer_t poll, sync;
 	uv_udp_t datagrams;
 	struct forward *forward;	/* NULL: none */
 	struct connection *connections;
 	unsigned count;
 	bool disk_is_full, disk_is_overfull;
-	char buffer[256 << 10];		/* what was read; used up before the next read */
+	char buffer[256 << 10];		/* for one read at a time */
 };
 
 struct connection {
@@ -32,12 +32,12 @@ struct connection {
 	struct connection *next;
 	enum kind kind;
 	uv_tcp_t tcp;
-	int64_t since_ns;		/* it came */
+	int64_t since_ns;		/* when it was accepted */
 	struct tls *tls;		/* NULL: none */
-	bool welcome;			/* it was looked whether it begins with a token */
-	struct wire_out greeting;	/* as far as it came */
-	bool stopped;			/* not read from */
-	bool closing;			/* for good, when replies are out and nothing is being read */
+	bool welcome;			/* the token was checked, if there is one */
+	struct wire_out greeting;	/* as far as it arrived */
+	bool stopped;			/* not read from at present */
+	bool closing;			/* it ends when replies are sent and no read is under way */
 	bool gone;
 	uv_work_t work;
 	struct viewer_read *reading;
@@ -49,62 +49,62 @@ struct connection {
 	};
 };
 
-/** server_say() - a sentence to the one who began the server. */
+/** server_say() - report to the server's caller. */
 __attribute__((format(printf, 2, 3)))
 void server_say(struct server *server, const char *format, ...);
 
-/** server_receive() - take datagrams, at the port that is asked for. Return: it, or 0 with @err. */
+/** server_receive() - open the datagram port. Return: its number; 0 with @err. */
 uint16_t server_receive(struct server *server, struct kymo_err *err);
 
-/** server_address() - where to listen. Return: 0, or -1 with @err: what is given is no address. */
+/** server_address() - the address to listen at. Return: 0; -1 with @err: not a numeric address. */
 int server_address(const struct server *server, uint16_t port, struct sockaddr_storage *at, struct kymo_err *err);
 
 /** server_port() - of an address. */
 uint16_t server_port(const struct sockaddr_storage *at);
 
-/** server_look_at_disk() - what waits for the disk is in memory: producers wait when it is too much. */
-void server_look_at_disk(struct server *server);
+/** server_check_disk() - bytes that wait for the disk are in memory: if there are too many, producers wait. */
+void server_check_disk(struct server *server);
 
-/** connection_accept() - of a listener, whose place in server->listener is the kind. */
+/** connection_accept() - from a listener, whose index in server->listener is the connection's kind. */
 void connection_accept(uv_stream_t *listener, int status);
 
-/** connection_send() - reply: plain bytes of @out, which are taken. */
+/** connection_send() - reply with the plain bytes of @out, which is emptied. */
 void connection_send(struct connection *connection, struct wire_out *out);
 
-/** connection_post() - the same, of bytes as they go over the socket. */
+/** connection_post() - the same, with bytes in the form in which they are sent. */
 void connection_post(struct connection *connection, struct wire_out *out);
 
-/** connection_take() - plain bytes behind TLS and the token, for the protocol. */
+/** connection_take() - plain bytes for the protocol, after TLS and the token. */
 void connection_take(struct connection *connection, const uint8_t *bytes, size_t size);
 
-/** connection_fail() - it ends, with a line that says why, when replies are out. */
+/** connection_fail() - report why, and end it when replies are sent. */
 void connection_fail(struct connection *connection, const struct kymo_err *err);
 
-/** connection_check_late() - it ends when it was silent where TLS or the token is wanted. */
+/** connection_check_late() - end it if it did not present TLS or a token in time. */
 void connection_check_late(struct connection *connection);
 
 /* ---- connection_gate.c: TLS and the token, between the socket and connection_take() ---- */
 
-/** gate_open() - for a connection that is new. Return: false: no memory. */
+/** gate_open() - of a new connection. Return: false: out of memory. */
 bool gate_open(struct connection *connection);
 
-/** gate_bytes() - came over the socket. */
+/** gate_bytes() - bytes arrived on the socket. */
 void gate_bytes(struct connection *connection, const uint8_t *bytes, size_t size);
 
-/** gate_encode() - plain bytes become those for the socket, which take their place. Return: false: no memory. */
+/** gate_encode() - replaces plain bytes by those to be sent. Return: false: out of memory. */
 bool gate_encode(struct connection *connection, struct wire_out *out);
 
-/** gate_misses() - what has not been shown and has to be: "TLS", "token", or NULL. */
+/** gate_misses() - what the client must still present: "TLS", "token", or NULL. */
 const char *gate_misses(const struct connection *connection);
 
-/** gate_end() - the other side is told that nothing more comes; gate_close() - it is gone. */
+/** gate_end() - tell the other side that nothing more comes. gate_close() - free. */
 void gate_end(struct connection *connection);
 void gate_close(struct connection *connection);
 
-/** connection_update() - read from it, or leave it, as things are now. */
+/** connection_update() - read from it or not, as conditions allow now. */
 void connection_update(struct connection *connection);
 
-/** connection_drop() - it ends, at once or when what is being read for it is there. */
+/** connection_drop() - end it, at once or when its read is done. */
 void connection_drop(struct connection *connection);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs for a thread that may wait for the disk. See disk.h. */
+/* A thread and its queue of jobs. See disk.h. */
 #include "relay/store/disk.h"
 
 #include <pthread.h>
@@ -14,7 +14,7 @@ struct queue {
 struct disk {
 	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t work, progress;	/* there is a job; one was done */
+	pthread_cond_t work, progress;	/* signals: there is a job; a job is done */
 	struct queue wanted, done;
 	size_t waiting;
 	bool stop;
@@ -90,7 +90,7 @@ struct disk *disk_start(void (*wake)(void *context), void *context)
 	pthread_mutex_init(&disk->lock, NULL);
 	pthread_cond_init(&disk->work, NULL);
 	pthread_cond_init(&disk->progress, NULL);
-	/* Signals are the loop's. */
+	/* The loop's thread handles signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = pthread_create(&disk->thread, NULL, run, disk);
@@ -145,7 +145,7 @@ void disk_drain(struct disk *disk)
 	bool more = true;
 
 	while (more) {
-		disk_reap(disk);	/* which may give it more to do */
+		disk_reap(disk);	/* may add more jobs */
 		pthread_mutex_lock(&disk->lock);
 		more = disk->waiting;
 		while (more && !disk->done.first)

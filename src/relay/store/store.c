@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of the relay; store_work.c does what is asked for here. See store.h. */
+/* Files of the relay: the loop's side; store_work.c has the disk's side. See store.h. */
 #include "relay/store/store_internal.h"
 
 #include <endian.h>
@@ -19,8 +19,8 @@ static void failed(struct store_file *file, int error)
 	if (file->told)
 		return;
 	file->told = true;
-	(void)snprintf(text, sizeof(text), "%s/%s cannot be written: %s; what comes for it is counted as lost until "
-		       "a new file begins; make room, or choose another directory (-o)",
+	(void)snprintf(text, sizeof(text), "cannot write %s/%s: %s; its packets count as lost until "
+		       "the next file begins; free some disk space, or choose another directory (-o)",
 		       file->store->root_path, file->path, strerror(error));
 	file->store->say(file->store->context, text);
 }
@@ -93,7 +93,7 @@ void store_unref(struct store_file *file)
 	if (!file || --file->refs)
 		return;
 	job = job_new(file, OP_CLOSE, 0);
-	if (job)			/* else it stays open, and that is all */
+	if (job)			/* without memory it stays open */
 		disk_do(file->store->disk, &job->job);
 }
 
@@ -209,7 +209,7 @@ int store_read_entry(const struct store_file *file, uint64_t number, struct ctf_
 	uint64_t words[ENTRY_WORDS] = { 0 };
 	const off_t at = (off_t)(16 + number * file->entry_size);
 
-	words[ENTRY_WORDS - 1] = UINT64_MAX;	/* no packet_seq_num in an index of version 1.0 */
+	words[ENTRY_WORDS - 1] = UINT64_MAX;	/* an index of version 1.0 has no packet_seq_num */
 	if (pread(file->index_fd, words, file->entry_size, at) != (ssize_t)file->entry_size)
 		return -1;
 	for (unsigned i = 0; i < ENTRY_WORDS; i++)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the relay has on disk. A file is opened, written, given index entries and closed by the
- * disk's thread, in the order in which these are asked for here; so an entry that was written
- * tells of a packet that was written before it.
+ * The relay's files. The disk's thread opens, writes and closes them and adds index entries, in the order of the calls
+ * here. So when an index entry is on disk, its packet is, too.
  *
- *   <root>/<session>/<path>/<channel>              packets, one behind the other
- *   <root>/<session>/<path>/index/<channel>.idx    an entry for each, LTTng's layout
- *   <root>/<session>/<path>/index/<channel>.lost   entries of packets that never came, offset -1
+ *   <root>/<session>/<path>/<channel>              packets, one after the other
+ *   <root>/<session>/<path>/index/<channel>.idx    an entry for each packet, in LTTng's layout
+ *   <root>/<session>/<path>/index/<channel>.lost   entries of packets that were lost, with offset -1
  *   <root>/<session>/<path>/index/sync             synchronisation points
  *
- * What is not readable yet is locked for others (ctf/format/lock.h): a packet until its entry is written,
- * metadata and points until they are, everything else until store_release().
+ * Bytes that are not readable yet are locked for other programs (ctf/format/lock.h): a packet until its entry is written,
+ * metadata and points until they are written, the rest until store_release().
  *
  * No path leaves the root: components are checked, and no symbolic link is followed.
  */
@@ -30,86 +29,86 @@
 #define STORE_PATH_MAX 4096
 
 struct store {
-	int root;			/* descriptor of the directory */
+	int root;			/* descriptor of the root directory */
 	const char *root_path;
 	struct disk *disk;
-	bool sync;			/* packets are on the medium before anybody hears of them */
-	void (*say)(void *context, const char *text);	/* what went wrong; in the loop's thread */
+	bool sync;			/* call fsync() before viewers learn of packets */
+	void (*say)(void *context, const char *text);	/* reports failures; called in the loop's thread */
 	void *context;
 };
 
 enum store_kind {
-	STORE_PACKETS,			/* with an index, if it has entries */
+	STORE_PACKETS,			/* with an index if entry_size is not 0 */
 	STORE_METADATA,
 	STORE_SYNC,			/* index/sync, see ctf/format/lock.h */
 };
 
 struct store_file {
 	struct store *store;
-	unsigned refs;			/* the loop's thread counts */
+	unsigned refs;			/* counted in the loop's thread */
 	enum store_kind kind;
-	unsigned entry_size;		/* of the index: 56 or 72; 0: there is none */
-	uint64_t written;		/* the disk's thread: entries */
-	uint64_t entries, serial;	/* of the index; which of its stream's files: its user's */
-	int fd, index_fd, lost_fd;	/* the disk's thread opens them; -1 */
-	bool broken;			/* the disk's thread: a packet is not whole, so none gets an entry */
-	bool failed;			/* it could not be opened or written: the rest is not stored */
+	unsigned entry_size;		/* bytes of an index entry: 56 or 72; 0: no index */
+	uint64_t written;		/* entries that the disk's thread has written */
+	uint64_t entries, serial;	/* of its user: entries asked for; number among the stream's files */
+	int fd, index_fd, lost_fd;	/* opened by the disk's thread; -1: closed */
+	bool broken;			/* the disk's thread: a packet is incomplete; no more entries */
+	bool failed;			/* opening or writing failed: the rest is not stored */
 	bool told;
-	char path[];			/* below the root, then the NUL */
+	char path[];			/* below the root; more names follow its NUL */
 };
 
-/** What store_entry() and store_write() call in the loop's thread when it is done. */
+/* Called in the loop's thread when a store_entry() or store_write() is done. */
 typedef void store_done(void *context, bool stored);
 
 /** store_path_is_safe() - relative, no empty, "." or ".." component, not longer than STORE_PATH_MAX. */
 bool store_path_is_safe(const char *path);
 
 /**
- * store_create() - a new file at @path, in place of what was there
- * @entry_size: bytes of an index entry, or 0 for a file without an index
+ * store_create() - create the file @path, replacing an existing one
+ * @entry_size: bytes of an index entry; 0: no index
  *
- * Return: with one reference; NULL: no memory, or the path is not safe.
+ * Return: with one reference; NULL: out of memory, or the path is not safe.
  */
 struct store_file *store_create(struct store *store, const char *path, enum store_kind kind, unsigned entry_size);
 
 struct store_file *store_ref(struct store_file *file);
 
-/** store_unref() - the last one closes the file. NULL: nothing. */
+/** store_unref() - the last reference closes the file. NULL: nothing. */
 void store_unref(struct store_file *file);
 
 /**
- * store_write() - @size bytes and @padding zeros at @offset
+ * store_write() - write @size bytes and @padding zeros at @offset
  * @done: may be NULL
  *
- * Return: 0, or -1: no memory; nothing is called then.
+ * Return: 0; -1: out of memory; @done is not called then.
  */
 int store_write(struct store_file *file, uint64_t offset, const void *bytes, size_t size, size_t padding,
 		store_done *done, void *context);
 
-/** store_entry() - append @entry to the index; offset -1: to that of the packets that never came. */
+/** store_entry() - append @entry to the index; with offset -1 to the index of lost packets. */
 int store_entry(struct store_file *file, const struct ctf_index_entry *entry, store_done *done, void *context);
 
-/** store_ready() - others may read this range though no entry tells of it. Return: -1: no memory, as the next ones. */
+/** store_ready() - others may read this range, which has no entry. Return: -1: out of memory, as for the next ones. */
 int store_ready(struct store_file *file, uint64_t offset, uint64_t size);
 
-/** store_release() - nothing more will come: others may read all that is there. */
+/** store_release() - the file is complete: others may read all of it. */
 int store_release(struct store_file *file);
 
 /** store_sync() - write a point into a STORE_SYNC file. @done: may be NULL */
 int store_sync(struct store_file *file, const struct ctf_sync *sync, store_done *done, void *context);
 
-/** store_cut() - the file ends at @size. */
+/** store_cut() - truncate the file to @size bytes. */
 int store_cut(struct store_file *file, uint64_t size);
 
-/** store_move(), store_remove() - of files and directories with all that is in them. Failures are said. */
+/** store_move(), store_remove() - files, and directories with everything in them. Failures are reported by say(). */
 int store_move(struct store *store, const char *from, const char *to);
 int store_remove(struct store *store, const char *path);
 
 /**
- * store_read() - @size bytes at @offset of a file that was published
+ * store_read() - read @size bytes at @offset of a published packet, or of metadata
  *
  * Context: any thread; blocks.
- * Return: how many there are, or -1 with errno.
+ * Return: how many bytes were read; -1 with errno.
  */
 ssize_t store_read(const struct store_file *file, uint64_t offset, void *bytes, size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the store share: its jobs. Not for others. */
+/* Jobs of the store. */
 #ifndef KYMO_RELAY_STORE_INTERNAL_H
 #define KYMO_RELAY_STORE_INTERNAL_H
 
@@ -15,7 +15,7 @@ struct file_job {
 	struct store_file *file;
 	uint64_t offset;
 	size_t size, padding;
-	uint64_t range;			/* bytes of the file that may be read now */
+	uint64_t range;			/* bytes of the file that may be read from now on */
 	struct ctf_sync sync;
 	int error;			/* errno */
 	store_done *done;

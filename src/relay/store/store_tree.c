@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Directories of the store. No component is a link, so nothing outside of the root is reached. */
+/* Directories of the store. No component may be a symbolic link, so no path leaves the root. */
 #include "relay/store/store_tree.h"
 
 #include <dirent.h>
@@ -33,7 +33,7 @@ bool store_path_is_safe(const char *path)
 	}
 }
 
-/* The directory that holds @path; made when it is not there. *name: the last component. */
+/* Opens the directory of @path, and creates it if @make. *name: the last component. */
 static int open_parent(int root, const char *path, const char **name, bool make)
 {
 	int at = fcntl(root, F_DUPFD_CLOEXEC, 3), next;
@@ -43,7 +43,7 @@ static int open_parent(int root, const char *path, const char **name, bool make)
 	for (; at >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
 		(void)snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
 		if (make)
-			(void)mkdirat(at, part, 0777);	/* if it is not there now, the next call says so */
+			(void)mkdirat(at, part, 0777);	/* if that failed, the next call reports it */
 		next = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		(void)close(at);
 		at = next;
@@ -68,7 +68,7 @@ int tree_create(int root, const char *path)
 
 	if (parent < 0)
 		return -1;
-	/* Who reads the old one goes on with it. */
+	/* A program that has the old file open continues to read it. */
 	(void)unlinkat(parent, name, 0);
 	fd = openat(parent, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 	return close_keeping_errno(parent, fd);
@@ -147,7 +147,7 @@ static void work(struct disk_job *disk_job)
 	struct tree_job *job = (struct tree_job *)disk_job;
 	int rc = job->to ? tree_move(job->store->root, job->from, job->to) : tree_remove(job->store->root, job->from);
 
-	/* A chunk in which nothing was written has no directory. */
+	/* A chunk without files has no directory. */
 	job->error = rc < 0 && errno != ENOENT ? errno : 0;
 }
 
@@ -157,8 +157,8 @@ static void done(struct disk_job *disk_job)
 	char text[STORE_PATH_MAX + 256];
 
 	if (job->error) {
-		(void)snprintf(text, sizeof(text), "%s/%s cannot be %s: %s; it is left where it is",
-			       job->store->root_path, job->from, job->to ? "moved" : "removed", strerror(job->error));
+		(void)snprintf(text, sizeof(text), "cannot %s %s/%s: %s; it stays where it is",
+			       job->to ? "move" : "remove", job->store->root_path, job->from, strerror(job->error));
 		job->store->say(job->store->context, text);
 	}
 	free(job->to);

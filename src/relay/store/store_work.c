@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The jobs that the disk's thread does on files, and the locks that tell others what may be read. See store.h. */
+/* The jobs that the disk's thread does, and the locks on what is not readable yet. See store.h. */
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +66,7 @@ static int do_open(struct store_file *file)
 	return file->entry_size ? open_index(file, "idx", &file->index_fd) : 0;
 }
 
-/* Padding is a hole: it costs no writing, however much of it somebody announces. */
+/* Padding becomes a hole: nothing is written, however large it is said to be. */
 static int do_write(const struct file_job *job)
 {
 	const off_t end = (off_t)(job->offset + job->size + job->padding);
@@ -121,7 +121,7 @@ static int do_cut(const struct file_job *job)
 	return ftruncate(job->file->fd, (off_t)job->offset) ? errno : 0;
 }
 
-/* -EAGAIN: somebody reads the last one just now, and gets the next one. */
+/* -EAGAIN: another program reads the last point right now; it gets the next one. */
 static int do_sync(const struct file_job *job)
 {
 	const int rc = ctf_sync_write(job->file->fd, &job->sync);

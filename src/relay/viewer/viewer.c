@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The viewer port: requests one behind the other. See viewer.h. */
+/* The viewer port: one request after the other. See viewer.h. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,15 +7,15 @@
 #include "relay/viewer/viewer_internal.h"
 #include "base/array.h"
 
-#define REQUEST_MAX 64u			/* bytes behind the header; the longest has 20 */
-#define REPLIES_MAX ((size_t)1 << 20)	/* then the next requests wait */
+#define REQUEST_MAX 64u			/* bytes after the header; the longest request has 20 */
+#define REPLIES_MAX ((size_t)1 << 20)	/* with more, the next requests wait */
 
-static int malformed(struct call *call)
+static int malformed(struct viewer_call *call)
 {
-	return err_set(call->err, KYMO_EXIT_INPUT, "a request is shorter than it has to be");
+	return err_set(call->err, KYMO_EXIT_INPUT, "a request is too short");
 }
 
-static int on_connect(struct call *call)
+static int on_connect(struct viewer_call *call)
 {
 	struct wire_connect theirs, ours;
 
@@ -32,7 +32,7 @@ static int on_connect(struct call *call)
 	return 0;
 }
 
-static int on_create(struct call *call)
+static int on_create(struct viewer_call *call)
 {
 	call->viewer->created = true;
 	wire_add(call->reply, WIRE_CREATED, 4);
@@ -41,8 +41,8 @@ static int on_create(struct call *call)
 
 static const struct {
 	const char *name;
-	uint32_t size;			/* of the request, which its header need not say */
-	int (*handle)(struct call *call);
+	uint32_t size;			/* of the request; its header may say 0 */
+	int (*handle)(struct viewer_call *call);
 } commands[] = {
 	[WIRE_VIEWER_CONNECT] = { "CONNECT", WIRE_SIZE_connect, on_connect },
 	[WIRE_VIEWER_LIST] = { "LIST_SESSIONS", 0, viewer_on_list },
@@ -55,11 +55,11 @@ static const struct {
 	[WIRE_VIEWER_DETACH] = { "DETACH_SESSION", 8, viewer_on_detach },
 };
 
-/* The first request of what came. Return: as a handler; *took: its size, 0: it is not all there. */
-static int one(struct viewer *viewer, size_t from, struct wire_out *reply, size_t *took, struct kymo_err *err)
+/* Answers the first request. Return: as a handler; *took: its size, 0: it is incomplete. */
+static int answer_first(struct viewer *viewer, size_t from, struct wire_out *reply, size_t *took, struct kymo_err *err)
 {
 	struct wire_in in = { .at = viewer->in.bytes + from, .end = viewer->in.bytes + viewer->in.used };
-	struct call call = { viewer, &in, reply, err };
+	struct viewer_call call = { viewer, &in, reply, err };
 	struct wire_viewer_request request;
 	int rc;
 
@@ -69,10 +69,10 @@ static int one(struct viewer *viewer, size_t from, struct wire_out *reply, size_
 	(void)wire_get_viewer_request(&in, &request);
 	if (request.cmd >= COUNT_OF(commands) || !commands[request.cmd].handle) {
 		wire_add(reply, WIRE_ERR_UNKNOWN, 4);
-		return err_set(err, KYMO_EXIT_INPUT, "request %" PRIu32 " is unknown in the viewer protocol", request.cmd);
+		return err_set(err, KYMO_EXIT_INPUT, "unknown request %" PRIu32 " in the viewer protocol", request.cmd);
 	}
 	if (!viewer->connected && request.cmd != WIRE_VIEWER_CONNECT)
-		return err_set(err, KYMO_EXIT_INPUT, "%s came before CONNECT", commands[request.cmd].name);
+		return err_set(err, KYMO_EXIT_INPUT, "%s before CONNECT", commands[request.cmd].name);
 	if (request.data_size > REQUEST_MAX)
 		return err_set(err, KYMO_EXIT_INPUT, "%s has %" PRIu64 " bytes", commands[request.cmd].name,
 			       request.data_size);
@@ -91,7 +91,7 @@ static int all(struct viewer *viewer, struct wire_out *reply, struct viewer_read
 
 	*read = NULL;
 	do {
-		rc = one(viewer, used, reply, &took, err);
+		rc = answer_first(viewer, used, reply, &took, err);
 		used += took;
 	} while (rc == 0 && took && reply->used < REPLIES_MAX);
 	viewer->waits = rc >= 0 && took;

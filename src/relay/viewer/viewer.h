@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Viewers: babeltrace2's lttng-live, or `kymo live`, at the viewer port. Any number may be attached to a
- * session, each with places of its own, also when the session has ended. All begin at its beginning, whatever
- * they ask for: packets that were there before are a part of the answer.
+ * Viewers: babeltrace2's lttng-live or `kymo live` at the viewer port. Any number of viewers can attach to a session, each
+ * at its own position, also when the session has ended. Every viewer begins at the session's beginning, whatever it asks
+ * for: older packets are a part of the answer.
  */
 #ifndef KYMO_RELAY_VIEWER_H
 #define KYMO_RELAY_VIEWER_H
@@ -13,29 +13,29 @@
 
 struct viewer;
 
-/* What is to be read from a file before the request can be answered. */
+/* A read from a file that a reply needs. */
 struct viewer_read {
 	struct store_file *file;
-	bool is_entry;			/* of the index: number @offset */
+	bool is_entry;			/* an index entry, whose number is @offset */
 	uint64_t offset;
 	uint32_t size;
 	uint8_t *bytes;
-	ssize_t got;			/* -1: it failed */
+	ssize_t got;			/* bytes read; -1: failed */
 	struct ctf_index_entry entry;
 };
 
-/** viewer_new() - a connection. Return: NULL: no memory. Context: allocates. */
+/** viewer_new() - a connection. Return: NULL: out of memory. Context: allocates. */
 struct viewer *viewer_new(struct relay *relay);
 
 /**
- * viewer_bytes() - what came over it; answers are added to @reply
- * @read: set to what has to be done by viewer_do_read(), in any thread, and then given to viewer_has_read();
- *        until then nothing more is to be given. NULL: nothing.
+ * viewer_bytes() - handle @bytes; answers are added to @reply
+ * @read: a read that the caller does with viewer_do_read() in any thread, and then passes to viewer_has_read(); it
+ *        passes no bytes until then. NULL: none.
  *
- * It stops when the answers have a mebibyte: requests behind that wait (viewer_waits()) until it is called again, with no
- * bytes or more of them, so that who asks without taking answers has few in memory.
+ * It stops when @reply has 1 MiB. Further requests wait (viewer_waits()) until it is called again, with or without
+ * bytes. So a viewer that asks and does not read its answers uses little memory.
  *
- * Return: 0, or -1: send @reply, then close it, for @err says what is wrong.
+ * Return: 0; -1 with @err: send @reply, then close the connection.
  */
 int viewer_bytes(struct viewer *viewer, const uint8_t *bytes, size_t size, struct wire_out *reply,
 		 struct viewer_read **read, struct kymo_err *err);
@@ -43,13 +43,13 @@ int viewer_bytes(struct viewer *viewer, const uint8_t *bytes, size_t size, struc
 /** viewer_do_read() - Context: any thread; blocks. */
 void viewer_do_read(struct viewer_read *read);
 
-/** viewer_waits() - whether there are requests for viewer_bytes() without new bytes. */
+/** viewer_waits() - whether requests wait for viewer_bytes() without new bytes. */
 bool viewer_waits(const struct viewer *viewer);
 
-/** viewer_has_read() - answers the request that waited for viewer_do_read(). */
+/** viewer_has_read() - answer the request that waited for viewer_do_read(). */
 void viewer_has_read(struct viewer *viewer, struct wire_out *reply);
 
-/** viewer_free() - it was closed, and nothing is being read for it. NULL: nothing. */
+/** viewer_free() - the connection is closed, and no read is under way. NULL: nothing. */
 void viewer_free(struct viewer *viewer);
 
 #endif

@@ -5,23 +5,23 @@
 
 #include "relay/viewer/viewer_internal.h"
 
-#define PIECE_MAX ((uint32_t)1 << 20)	/* of a packet or of metadata in one reply */
+#define PIECE_MAX ((uint32_t)1 << 20)	/* of a packet or of metadata in a reply */
 
-static struct view *view_of(const struct viewer *viewer, uint64_t stream)
+static struct viewer_stream *view_of(const struct viewer *viewer, uint64_t stream)
 {
 	return viewer->session ? map_get(&viewer->views, stream, 0) : NULL;
 }
 
-static struct view *metadata_of(const struct viewer *viewer, const struct view *view)
+static struct viewer_stream *metadata_of(const struct viewer *viewer, const struct viewer_stream *view)
 {
 	return view_of(viewer, view->stream->trace->metadata->id);
 }
 
-/* ---- what comes next in a stream ---- */
+/* ---- the next packet of a stream ---- */
 
-static uint32_t flags_of(struct viewer *viewer, const struct view *view)
+static uint32_t flags_of(struct viewer *viewer, const struct viewer_stream *view)
 {
-	const struct view *metadata = metadata_of(viewer, view);
+	const struct viewer_stream *metadata = metadata_of(viewer, view);
 	uint32_t flags = 0;
 
 	if (metadata && metadata->stream->stored > metadata->sent)
@@ -47,42 +47,43 @@ static void put_status(struct wire_out *reply, uint32_t status, uint32_t flags)
 }
 
 /*
- * Babeltrace2 learns of new streams only together with a packet, and ends when one of them begins before what it has
- * shown: as long as there are new streams, time goes no further than to where they begin, or stands still. Their first
- * packets begin when their buffers were made, which is before they come here; so from their coming on nobody moves.
+ * Up to which time idle streams may advance. Babeltrace2 learns of new streams only together with a packet, and it ends
+ * when a new stream begins before the time that it has shown. So while there are streams that the viewer does not know,
+ * time advances to where these begin, at the most. Their first packets begin when their buffers were allocated, which is
+ * before the relay learns of them; so from that moment on, time stands still.
  */
-static uint64_t time_limit(struct viewer *viewer, const struct view *view)
+static uint64_t time_limit(struct viewer *viewer, const struct viewer_stream *view)
 {
 	if (viewer_expects_news(viewer))
 		return view->silent;
 	return viewer_has_news(viewer) ? viewer_news_begin(viewer) : UINT64_MAX;
 }
 
-/* Until when the stream is known to be silent; 0: that is not known. */
-static uint64_t silent_until(struct viewer *viewer, struct view *view)
+/* Up to which time the stream is known to be silent; 0: not known. */
+static uint64_t silent_until(struct viewer *viewer, struct viewer_stream *view)
 {
 	const struct relay_stream *stream = view->stream;
 	uint64_t until, limit;
 
-	/* Nor is it silent while it has a packet that cannot be shown yet, for which nobody waits long. */
+	/* It is not silent while it has a packet that cannot be shown yet; that does not last long. */
 	if (!stream->has_safe || stream->safe < stream->until || (view->next < stream->published && !relay_is_declared(stream)))
 		return 0;
 	until = stream->safe;
 	limit = time_limit(viewer, view);
 	if (until > limit)
 		until = limit < stream->until ? 0 : limit;
-	if (until < view->silent)	/* what was said holds, also if news begin before it */
+	if (until < view->silent)	/* what was reported stays true, also if new streams begin before it */
 		until = view->silent < stream->until ? 0 : view->silent;
 	view->silent = until > view->silent ? until : view->silent;
 	viewer->bound = until > viewer->bound ? until : viewer->bound;
 	return until;
 }
 
-/* No packet is there, or it may not be shown yet. */
-static void put_none(struct viewer *viewer, struct view *view, struct wire_out *reply)
+/* There is no packet, or it may not be shown yet. */
+static void put_none(struct viewer *viewer, struct viewer_stream *view, struct wire_out *reply)
 {
 	const struct relay_stream *stream = view->stream;
-	const struct view *metadata = metadata_of(viewer, view);
+	const struct viewer_stream *metadata = metadata_of(viewer, view);
 	const uint32_t flags = flags_of(viewer, view);
 	uint64_t until;
 
@@ -90,7 +91,7 @@ static void put_none(struct viewer *viewer, struct view *view, struct wire_out *
 		put_status(reply, WIRE_INDEX_HUP, flags);
 		return;
 	}
-	/* Without metadata it has no clock, and could make nothing of a time. */
+	/* Without metadata a viewer knows no clock, and can't use a time. */
 	until = metadata && metadata->sent ? silent_until(viewer, view) : 0;
 	if (until)
 		wire_put_viewer_index(reply, &(struct wire_viewer_index){
@@ -100,7 +101,7 @@ static void put_none(struct viewer *viewer, struct view *view, struct wire_out *
 		put_status(reply, WIRE_INDEX_RETRY, flags);
 }
 
-static int begin_read(struct call *call, struct view *view, struct store_file *file, bool is_entry,
+static int begin_read(struct viewer_call *call, struct viewer_stream *view, struct store_file *file, bool is_entry,
 		      uint64_t offset, uint32_t size)
 {
 	struct viewer *viewer = call->viewer;
@@ -117,10 +118,10 @@ static int begin_read(struct call *call, struct view *view, struct store_file *f
 	return err_no_memory(call->err);
 }
 
-int viewer_on_next_index(struct call *call)
+int viewer_on_next_index(struct viewer_call *call)
 {
 	struct viewer *viewer = call->viewer;
-	struct view *view = view_of(viewer, wire_take(call->in, 8));
+	struct viewer_stream *view = view_of(viewer, wire_take(call->in, 8));
 	const struct relay_part *part;
 	struct relay_stream *stream;
 
@@ -129,11 +130,11 @@ int viewer_on_next_index(struct call *call)
 		return 0;
 	}
 	stream = view->stream;
-	if (view->next < relay_first(stream))	/* overwritten, or cleared */
+	if (view->next < relay_first(stream))	/* overwritten or deleted */
 		view->next = relay_first(stream);
 	while (view->next < stream->published && !relay_packet(stream, view->next))
 		view->next++;
-	/* Not before there are metadata that could tell what is in it, nor before streams that may begin before it. */
+	/* Not before the metadata declares the packet's class, nor before streams that may begin earlier are known. */
 	if (view->next >= stream->published || !relay_is_declared(stream) || viewer_expects_news(viewer)) {
 		put_none(viewer, view, call->reply);
 		return 0;
@@ -156,10 +157,10 @@ static void put_packet(struct wire_out *reply, uint32_t status, const uint8_t *b
 	wire_add_bytes(reply, bytes, size);
 }
 
-int viewer_on_packet(struct call *call)
+int viewer_on_packet(struct viewer_call *call)
 {
 	struct wire_get_packet request;
-	struct view *view;
+	struct viewer_stream *view;
 
 	(void)wire_get_get_packet(call->in, &request);
 	view = view_of(call->viewer, request.stream);
@@ -176,16 +177,16 @@ static void put_metadata(struct wire_out *reply, uint32_t status, const uint8_t 
 	wire_add_bytes(reply, bytes, size);
 }
 
-int viewer_on_metadata(struct call *call)
+int viewer_on_metadata(struct viewer_call *call)
 {
-	struct view *view = view_of(call->viewer, wire_take(call->in, 8));
+	struct viewer_stream *view = view_of(call->viewer, wire_take(call->in, 8));
 	uint64_t left;
 
 	if (!view || !view->stream->is_metadata) {
 		put_metadata(call->reply, WIRE_METADATA_ERR, NULL, 0);
 		return 0;
 	}
-	/* After a rotation they are there once more: what was sent is not sent again. */
+	/* After a rotation the metadata begins again: skip what was sent. */
 	if (view->stream->stored <= view->sent || !view->stream->file) {
 		const bool none = view->stream->closed && !view->stream->writing && !view->sent;
 
@@ -200,7 +201,7 @@ int viewer_on_metadata(struct call *call)
 void viewer_answer_read(struct viewer *viewer, struct wire_out *reply)
 {
 	const struct viewer_read *read = &viewer->read;
-	struct view *view = viewer->reading_for;
+	struct viewer_stream *view = viewer->reading_for;
 	const uint32_t got = read->got > 0 ? (uint32_t)read->got : 0;
 
 	if (read->is_entry && read->got < 0) {
@@ -212,7 +213,7 @@ void viewer_answer_read(struct viewer *viewer, struct wire_out *reply)
 		put_packet(reply, got == read->size ? WIRE_PACKET_OK : WIRE_PACKET_ERR, read->bytes,
 			   got == read->size ? got : 0);
 	} else {
-		/* OK with nothing is more than babeltrace2 takes. */
+		/* babeltrace2 rejects an OK reply without data. */
 		put_metadata(reply, got ? WIRE_METADATA_OK : WIRE_METADATA_NO_NEW, read->bytes, got);
 		view->sent += got;
 	}

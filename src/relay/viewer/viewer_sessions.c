@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which sessions and streams a viewer is told of. */
+/* Sessions and streams that a viewer is shown. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 /* ---- sessions ---- */
 
-/* A session that goes on hides those of its name that have ended, and a later one an earlier one. */
+/* A live session hides ended ones of its name, and a later session hides earlier ones. */
 static bool is_listed(const struct relay *relay, const struct relay_session *session)
 {
 	if (!session->ended)
@@ -23,7 +23,7 @@ static bool is_listed(const struct relay *relay, const struct relay_session *ses
 	return true;
 }
 
-int viewer_on_list(struct call *call)
+int viewer_on_list(struct viewer_call *call)
 {
 	const struct relay *relay = call->viewer->relay;
 	uint32_t count = 0;
@@ -47,7 +47,7 @@ int viewer_on_list(struct call *call)
 
 /* ---- streams ---- */
 
-/* babeltrace2 asks for nothing more, of any trace, once it has met one that has metadata only. */
+/* babeltrace2 stops asking, for all traces, when it gets a trace that has only metadata. */
 static bool has_data(const struct viewer *viewer, const struct relay_trace *trace)
 {
 	for (const struct relay_stream *stream = viewer->session->streams; stream; stream = stream->next)
@@ -130,7 +130,7 @@ static void put_stream(struct wire_out *reply, const struct relay_stream *stream
 	wire_put_listed_stream(reply, &listed);
 }
 
-/* Adds what is new to the reply. Streams without memory for a view come another time. */
+/* Adds the new streams to the reply. A stream without memory for its view is added another time. */
 static void put_news(struct viewer *viewer, struct wire_out *reply, uint32_t status)
 {
 	const size_t head = reply->used;
@@ -138,7 +138,7 @@ static void put_news(struct viewer *viewer, struct wire_out *reply, uint32_t sta
 
 	wire_put_status_count(reply, &(struct wire_status_count){ status, 0 });
 	for (struct relay_stream *stream = viewer->session->streams; stream && count < LISTED_MAX; stream = stream->next) {
-		struct view *view = is_news(viewer, stream) ? calloc(1, sizeof(*view)) : NULL;
+		struct viewer_stream *view = is_news(viewer, stream) ? calloc(1, sizeof(*view)) : NULL;
 
 		if (!view)
 			continue;
@@ -152,7 +152,7 @@ static void put_news(struct viewer *viewer, struct wire_out *reply, uint32_t sta
 	}
 	if (reply->failed)
 		return;
-	reply->bytes[head + 6] = (uint8_t)(count >> 8);	/* LISTED_MAX has no more bytes */
+	reply->bytes[head + 6] = (uint8_t)(count >> 8);	/* LISTED_MAX needs two bytes */
 	reply->bytes[head + 7] = (uint8_t)count;
 }
 
@@ -169,7 +169,7 @@ static uint32_t may_attach(const struct viewer *viewer, const struct relay_sessi
 	return seek == WIRE_SEEK_BEGINNING || seek == WIRE_SEEK_LAST ? WIRE_ATTACHED : WIRE_ATTACH_SEEK;
 }
 
-int viewer_on_attach(struct call *call)
+int viewer_on_attach(struct viewer_call *call)
 {
 	struct viewer *viewer = call->viewer;
 	struct relay_session *session;
@@ -198,7 +198,7 @@ static bool has_unread(const struct viewer *viewer)
 	size_t at = 0;
 
 	while ((slot = map_next(&viewer->views, &at))) {
-		const struct view *view = slot->value;
+		const struct viewer_stream *view = slot->value;
 
 		if (!view->stream->is_metadata && (!view->stream->closed || view->stream->writing ||
 						   view->next < view->stream->published))
@@ -207,7 +207,7 @@ static bool has_unread(const struct viewer *viewer)
 	return false;
 }
 
-int viewer_on_new_streams(struct call *call)
+int viewer_on_new_streams(struct viewer_call *call)
 {
 	struct viewer *viewer = call->viewer;
 	const uint64_t id = wire_take(call->in, 8);
@@ -228,7 +228,7 @@ void viewer_detach(struct viewer *viewer)
 	size_t at = 0;
 
 	while ((slot = map_next(&viewer->views, &at))) {
-		store_unref(((struct view *)slot->value)->file);
+		store_unref(((struct viewer_stream *)slot->value)->file);
 		free(slot->value);
 	}
 	map_free(&viewer->views);
@@ -239,7 +239,7 @@ void viewer_detach(struct viewer *viewer)
 	viewer->session = NULL;
 }
 
-int viewer_on_detach(struct call *call)
+int viewer_on_detach(struct viewer_call *call)
 {
 	const uint64_t id = wire_take(call->in, 8);
 	const bool attached = call->viewer->session && call->viewer->session->id == id;

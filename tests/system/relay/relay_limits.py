@@ -15,7 +15,7 @@ def check_connections():
         producer = Producer(relay).create()             # two of them
         third = Viewer(relay.live)
         assert Connection(relay.live).is_closed()
-        assert 'there are 3 connections already' in relay.said()
+        assert 'the limit of 3 connections is reached' in relay.said()
         third.create()                                  # those that are there go on
         producer.stream('c_0')
         third.close()
@@ -27,7 +27,7 @@ def check_addresses():
     with Relay('--max-connections-each', '2') as relay:
         first, second = Viewer(relay.live), Connection(relay.control)
         assert Connection(relay.live).is_closed() and Connection(relay.data).is_closed()
-        assert 'there are 2 connections already from this address' in relay.said()
+        assert 'the limit of 2 connections from this address is reached' in relay.said()
         # 127.0.0.2 is somebody else than 127.0.0.25.
         others = [Connection(relay.live, source='127.0.0.25') for _ in range(2)]
         others += [Connection(relay.live, source='127.0.0.2') for _ in range(3)]
@@ -80,7 +80,7 @@ def check_requests():
         until('metadata', lambda: producer.pending(meta, -1) == 0)
         producer.request(SEND_METADATA, struct.pack('>QI', meta, 0) + bytes(4096 - 11))
         assert producer.control.is_closed()
-        assert '4096 is the most' in relay.said()
+        assert 'the limit is 4096' in relay.said()
 
 
 def main():

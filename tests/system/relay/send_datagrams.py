@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """kymo record --relay udp://: every event is stored once, or counted as lost on the way, to the event; a network that loses,
-a relay that is begun again, and one that takes no datagrams."""
+a relay that is begun again, and one that does not accept datagrams."""
 import os
 import random
 import socket
@@ -91,18 +91,18 @@ def killed_in_between(place):
 
 
 def refused(kind, place):
-    """Who takes no datagrams is named, with what to do; nothing is lost for it."""
+    """Who does not accept datagrams is named, with what to do; nothing is lost for it."""
     with kind() as relay:
         recorder, program = begin(place, f'udp://127.0.0.1:{relay.control}/robot')
         said = lib.wait_for('the reason', lambda: why(place))
-        check('takes no datagrams' in said and 'net://' in said, '%s', said)
+        check('does not accept datagrams' in said and 'net://' in said, '%s', said)
         program.kill()
         recorder.kill()
 
 
 def why(place):
     text = place.kymo('status', '--format', 'json', '-i', '0')
-    return text if 'takes no datagrams' in text else None
+    return text if 'does not accept datagrams' in text else None
 
 
 lib.main('send_datagrams.py', clean, lossy, killed_in_between, *lib_send.each(refused))

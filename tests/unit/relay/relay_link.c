@@ -329,7 +329,7 @@ static void nobody_there(void **state)
 	(void)uv_run(&world.loop, UV_RUN_DEFAULT);
 	open_link(&world, &options);
 	assert_false(world.opened);
-	assert_non_null(strstr(world.err.text, "is a relay running"));
+	assert_non_null(strstr(world.err.text, "check that a relay runs there"));
 	world.ended = false;
 	options.host = "no such name";
 	open_link(&world, &options);
@@ -365,7 +365,7 @@ static void no_answer(void **state)
 		options.timeout_ns = 50000000;
 		open_link(&world, &options);
 		assert_false(world.opened);
-		assert_non_null(strstr(world.err.text, "nothing came"));
+		assert_non_null(strstr(world.err.text, "it does not answer"));
 		end(&world);
 		tls_context_free(tls);
 	}
