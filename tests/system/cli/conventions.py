@@ -357,6 +357,21 @@ def _(_place):
 
 # ---- what the tables say ----
 
+@habit("options that the pages of the command line name exist; what record can add is not said to be impossible")
+def _(place):
+    told = json.loads(place.kymo("help", "--format", "json").stdout)["options"]
+    options = {"--" + row["option"] for row in told} | {"--help", "--version"}
+    theirs = {"--shm-path"}                 # lttng's, in compare.md
+    for page in "cli.md", "compare.md":
+        named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text_of(page))) - theirs
+        assert named <= options, (page, named - options)
+    missing = text_of("compare.md").partition("\n## What kymo does not do\n")[2].partition("\n## ")[0]
+    recorded = {"--" + row["option"] for row in told if row["verb"] == "record"} & {"--kernel", "--syscalls", "--cycles"}
+    assert recorded == {"--kernel", "--syscalls", "--cycles"}
+    for option in recorded:
+        assert f"`{option}`" in missing, f"compare.md does not say that {option} records it"
+
+
 @habit("the table of exit statuses, variables and files is that of the documentation")
 def _(place):
     told = json.loads(place.kymo("help", "--format", "json").stdout)
