@@ -11,37 +11,20 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "ctf/read/reader_print.h"
 
-static size_t utf8_length(const unsigned char *at, uint64_t left)
-{
-	size_t size = *at < 0x80 ? 1 : *at >= 0xc2 && *at < 0xe0 ? 2 : (*at & 0xf0) == 0xe0 ? 3 :
-		      *at >= 0xf0 && *at < 0xf5 ? 4 : 0;
-
-	if (!size || size > left)
-		return 0;
-	for (size_t i = 1; i < size; i++)
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-	return size;
-}
-
-/* Bytes that are no UTF-8 become U+FFFD. */
+/* Bytes of a packet as a JSON string; bytes that are not UTF-8 become U+FFFD. */
 static void print_string(struct printer *p, const char *bytes, uint64_t size)
 {
 	printer_bytes(p, "\"", 1);
 	for (uint64_t i = 0; i < size;) {
-		size_t length = utf8_length((const unsigned char *)bytes + i, size - i);
+		char character[5] = "", step[TEXT_JSON_STEP_MAX];	/* the packet may end within a character */
+		const char *at = character;
 
-		if (!length)
-			printer_text(p, "\\ufffd");
-		else if (bytes[i] == '"' || bytes[i] == '\\')
-			printer_format(p, "\\%c", bytes[i]);
-		else if ((unsigned char)bytes[i] < 0x20)
-			printer_format(p, "\\u%04x", (unsigned char)bytes[i]);
-		else
-			printer_bytes(p, bytes + i, length);
-		i += length ? length : 1;
+		memcpy(character, bytes + i, size - i < 4 ? size - i : 4);
+		printer_bytes(p, step, text_json_step(&at, step));
+		i += (uint64_t)(at - character);
 	}
 	printer_bytes(p, "\"", 1);
 }
