@@ -77,7 +77,7 @@ static int set(const struct opt *opt, void *target, const char *value, struct ky
 	if (!target || store(opt, target, value))
 		return 0;
 	if (opt->kind == OPT_LIST)
-		return err_set(err, KYMO_EXIT_USAGE, "option --%s: at most %d of these", opt->name,
+		return err_set(err, KYMO_EXIT_USAGE, "option --%s: at most %d times", opt->name,
 			       OPT_LIST_MAX);
 	if (opt->kind == OPT_CHOICE)
 		return err_set(err, KYMO_EXIT_USAGE, "option --%s: '%s' is not one of %s", opt->name,

@@ -168,7 +168,7 @@ int cli_absolute(char *absolute, size_t size, const char *path, struct kymo_err 
 	if (path[0] != '/' && !getcwd(here, sizeof here))
 		return err_set(err, KYMO_EXIT_FAILED, "cannot tell the current directory: %s", strerror(errno));
 	if ((size_t)snprintf(absolute, size, "%s%s%s", here, here[0] ? "/" : "", path) >= size)
-		return err_set(err, KYMO_EXIT_FAILED, "the path %.100s... is too long", path);
+		return err_set(err, KYMO_EXIT_FAILED, "the path '%.100s...' is too long", path);
 	return 0;
 }
 

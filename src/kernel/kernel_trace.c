@@ -82,7 +82,7 @@ int trace_make(const char *dir, const struct ctf_trace_desc *desc, const struct 
 	*dir_fd = -1;
 	make_uuid(uuid);
 	if (mkdir(dir, 0755) < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot make %s: %s", dir, strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create %s: %s", dir, strerror(errno));
 	*dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*dir_fd < 0 || mkdirat(*dir_fd, "index", 0755) < 0)
 		return err_set(err, KYMO_EXIT_FAILED, "cannot write into %s: %s", dir, strerror(errno));

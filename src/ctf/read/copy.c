@@ -301,7 +301,7 @@ static int make_directory(struct copying *c, const struct ctf_trace *trace, cons
 	while (*below == '/')
 		below++;
 	if (snprintf(path, PATH_MAX, "%s/%s", to, below) >= PATH_MAX)
-		return err_set(c->err, KYMO_EXIT_FAILED, "the path %.100s... is too long", to);
+		return err_set(c->err, KYMO_EXIT_FAILED, "the path '%.100s...' is too long", to);
 	for (char *slash = path + strlen(to) + 1; *slash; slash++)
 		if (*slash == '/') {
 			*slash = 0;
@@ -309,7 +309,7 @@ static int make_directory(struct copying *c, const struct ctf_trace *trace, cons
 			*slash = '/';
 		}
 	if (mkdir(path, 0777) < 0 && errno != EEXIST)
-		return err_set(c->err, KYMO_EXIT_FAILED, "cannot make %s: %s", path, strerror(errno));
+		return err_set(c->err, KYMO_EXIT_FAILED, "cannot create %s: %s", path, strerror(errno));
 	return 0;
 }
 

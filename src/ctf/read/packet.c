@@ -210,7 +210,7 @@ static int check_sizes(struct ctf_stream *s, struct packet *p)
 		s->content_end = left * 8;
 		if (!s->quiet)
 			reader_warn(s->reader, "%s: byte %llu: the last packet is cut off: %llu of %llu "
-				    "bytes are there; its events up to there are given",
+				    "bytes exist; their events are read",
 				    s->file[s->file_index].path, (unsigned long long)s->packet_offset,
 				    (unsigned long long)left, (unsigned long long)s->packet_bytes);
 	}

@@ -84,7 +84,7 @@ static void make_batch(struct ahead *a, unsigned index)
 			until = (*lane)->batch_end[-1].key;
 		more = more && stream_continue(st->place, *lane);
 	} else {
-		reader_warn(a->reader, "%s: is left out: out of memory", a->reader->stream[index]->info.path);
+		reader_warn(a->reader, "%s: left out: out of memory", a->reader->stream[index]->info.path);
 	}
 	pthread_mutex_lock(&a->lock);
 	st->busy = false;

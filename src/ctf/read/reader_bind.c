@@ -87,7 +87,7 @@ static int bind_field(struct stream_class *stream, struct event_class *event, in
 	for (int i = 2; i >= 0 && !d.node; i--)
 		d = descend(event->scope[i], name);
 	if (d.taken)
-		return err_set(err, KYMO_EXIT_USAGE, "%s: \"%s\": of one array only one element can be bound; "
+		return err_set(err, KYMO_EXIT_USAGE, "%s: \"%s\": you can bind only one element of an array; "
 			       "bind the array instead", event->pub.name, name);
 	event->label[k] = NULL;
 	if (d.node && has_value(d.node) && d.node->bound == NODE_NONE)

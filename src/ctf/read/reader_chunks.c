@@ -119,9 +119,9 @@ void chunk_warn_of_gaps(struct kymo_ctf_reader *reader)
 			continue;
 		before = number_before(reader, chunk);
 		if (before && before + 2 == chunk->number)
-			reader_warn(reader, "%s: chunk %lu is not there; its events are missing", chunk->archives, before + 1);
+			reader_warn(reader, "%s: chunk %lu does not exist; its events are missing", chunk->archives, before + 1);
 		else if (before)
-			reader_warn(reader, "%s: chunks %lu to %lu are not there; their events are missing", chunk->archives,
+			reader_warn(reader, "%s: chunks %lu to %lu do not exist; their events are missing", chunk->archives,
 				    before + 1, chunk->number - 1);
 	}
 }

@@ -60,7 +60,7 @@ static int find_clock(struct ctf_trace *trace, struct stream_class *class, struc
 		}
 	}
 	if (name)
-		return err_set(err, KYMO_EXIT_INPUT, "%s: a field is mapped to the clock \"%s\", which is not there",
+		return err_set(err, KYMO_EXIT_INPUT, "%s: a field is mapped to the clock \"%s\", which does not exist",
 			       trace->metadata_path, name);
 	class->counts_ns = class->clock.freq == 1000000000;
 	class->offset_ns = (int64_t)((uint64_t)class->clock.offset_s * 1000000000 +
@@ -77,7 +77,7 @@ static int make_stream_class(struct ctf_trace *trace, const struct ctf_stream_de
 	struct stream_class *class = &trace->class[trace->class_count];
 
 	if (class_by_id(trace, decl->id))
-		return err_set(err, KYMO_EXIT_INPUT, "%s: there are two streams with id %llu",
+		return err_set(err, KYMO_EXIT_INPUT, "%s: two streams have the id %llu",
 			       trace->metadata_path, (unsigned long long)decl->id);
 	l->place = "stream";
 	for (unsigned i = SCOPE_PACKET_CONTEXT; i < SCOPE_COUNT; i++)
@@ -179,7 +179,7 @@ static int make_event_class(struct kymo_ctf_reader *reader, struct ctf_trace *tr
 	char place[300];
 
 	if (!stream)
-		return err_set(err, KYMO_EXIT_INPUT, "%s: event %s belongs to stream %llu, which is not there",
+		return err_set(err, KYMO_EXIT_INPUT, "%s: event %s belongs to stream %llu, which does not exist",
 			       trace->metadata_path, decl->name, (unsigned long long)decl->stream_id);
 	(void)snprintf(place, sizeof place, "event %.280s", decl->name);
 	l->place = place;

@@ -160,7 +160,7 @@ static bool list_file(struct kymo_ctf_reader *reader, struct ctf_trace *trace, s
 	if (!now)
 		return access(path, F_OK);	/* it went meanwhile; else there is no memory */
 	if (stat(now, &st))
-		reader_warn(reader, "%s: cannot be read: %s", now, strerror(errno));
+		reader_warn(reader, "%s: cannot read it: %s", now, strerror(errno));
 	else if (S_ISREG(st.st_mode) && !st.st_size)
 		trace->look_again = true;	/* a stream without a packet yet */
 	else if (S_ISREG(st.st_mode) && !is_second(now) && !is_known(reader, trace, now) &&
@@ -181,7 +181,7 @@ int files_list(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct f
 
 	*list = (struct file_list) { 0 };
 	if (count < 0)
-		return err_set(err, KYMO_EXIT_INPUT, "%s: cannot be read: %s", trace->path, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "%s: cannot read it: %s", trace->path, strerror(errno));
 	list->file = calloc((size_t)count + 1, sizeof *list->file);
 	trace->look_again = false;
 	for (int i = 0; i < count; i++) {

@@ -146,7 +146,7 @@ static int grow_metadata(struct kymo_ctf_reader *reader, struct ctf_trace *trace
 		return -1;
 	failed = trace_compile(reader, &next, err);
 	if (!failed && !goes_on(reader, trace, &next, count))
-		failed = err_set(err, KYMO_EXIT_INPUT, "%s: was replaced by that of another trace; open the "
+		failed = err_set(err, KYMO_EXIT_INPUT, "%s: replaced by the metadata of another trace; open the "
 				 "trace again", trace->metadata_path);
 	if (!failed && !make_slots(reader, &next, err)) {
 		replace_metadata(reader, trace, &next, count);
@@ -303,7 +303,7 @@ int kymo_ctf_refresh(struct kymo_ctf_reader *r, struct kymo_err *err)
 	int result = 0;
 
 	if (!r->growing)
-		return err_set(err, KYMO_EXIT_USAGE, "a trace is only looked at again after kymo_ctf_growing()");
+		return err_set(err, KYMO_EXIT_USAGE, "kymo_ctf_refresh() works only after kymo_ctf_growing()");
 	reader_settle(r);
 	for (unsigned i = 0; i < traces && !result; i++)
 		result = grow_trace(r, r->trace[i], &found, err);

@@ -124,7 +124,7 @@ static int trace_load(struct kymo_ctf_reader *reader, struct ctf_trace *trace, s
 	if (!result) {
 		trace_describe(reader, trace);
 		if (trace->metadata->torn && !reader->growing)
-			reader_warn(reader, "%s; what begins there is left out", trace->metadata->torn);
+			reader_warn(reader, "%s; the rest of the metadata is left out", trace->metadata->torn);
 		result = files_add(reader, trace, &list, err);
 	}
 	files_free(&list);
@@ -213,9 +213,9 @@ int tree_walk(struct kymo_ctf_reader *reader, const char *path, unsigned depth, 
 		return result;
 	}
 	if (count < 0 && depth)
-		reader_warn(reader, "%s: cannot be read: %s", path, strerror(errno));
+		reader_warn(reader, "%s: cannot read it: %s", path, strerror(errno));
 	if (count < 0)
-		return depth ? 0 : err_set(err, KYMO_EXIT_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+		return depth ? 0 : err_set(err, KYMO_EXIT_INPUT, "%s: cannot read it: %s", path, strerror(errno));
 	for (int i = 0; i < count && !result; i++)
 		if (!strcmp(entry[i]->d_name, "metadata"))
 			result = add_trace(reader, path, err);
@@ -240,7 +240,7 @@ static int failed_below(const char *path, const struct kymo_err *why, struct kym
 	free(metadata);
 	if (is_trace || why->status != KYMO_EXIT_INPUT)
 		return err_set(err, why->status, "%s", why->text);
-	return err_set(err, why->status, "%s: what is below it was taken for a part of the trace, and cannot be read: %s", path,
+	return err_set(err, why->status, "%s: cannot read it, and it looks like a part of the trace: %s", path,
 		       why->text);
 }
 
@@ -258,7 +258,7 @@ int tree_open(struct kymo_ctf_reader *reader, const char *path, struct kymo_err 
 	if (tree_walk(reader, path, 0, &why))
 		return failed_below(path, &why, err);
 	if (reader->trace_count == before)
-		return err_set(err, KYMO_EXIT_INPUT, "%s: no CTF trace is here: no directory below it holds a "
+		return err_set(err, KYMO_EXIT_INPUT, "%s: not a CTF trace: neither it nor a directory below it contains a "
 			       "file \"metadata\"", path);
 	chunk_warn_of_gaps(reader);
 	for (unsigned i = 0; i < reader->stream_count; i++)

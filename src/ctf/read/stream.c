@@ -241,7 +241,7 @@ static bool batch_make(struct ctf_stream *s)
 		s->batch = malloc(s->batch_capacity * sizeof *s->batch);
 	}
 	if (!s->batch)
-		reader_warn(s->reader, "%s: is left out: out of memory", s->info.path);
+		reader_warn(s->reader, "%s: left out: out of memory", s->info.path);
 	return s->batch;
 }
 

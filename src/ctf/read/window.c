@@ -94,8 +94,8 @@ static int window_unpack(struct ctf_stream *s)
 		return -1;
 	}
 	if (packed_is_cut(w->packed))
-		reader_warn(s->reader, "%s: the compressed file is cut off: what its first %llu bytes were is "
-			    "there, the rest is left out", path, (unsigned long long)packed_size(w->packed));
+		reader_warn(s->reader, "%s: the compressed file is cut off: its first %llu bytes can be "
+			    "read, the rest is left out", path, (unsigned long long)packed_size(w->packed));
 	return 0;
 }
 

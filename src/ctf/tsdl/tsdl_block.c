@@ -22,7 +22,7 @@ typedef int (*block_type)(struct tsdl *p, struct block *b, const char *key,
 static int number(struct tsdl *p, const struct tsdl_value *v, uint64_t *out)
 {
 	if (v->kind != TSDL_INTEGER || v->negative)
-		return tsdl_error(p, &v->token, "expected a number that is not negative");
+		return tsdl_error(p, &v->token, "expected a number of 0 or more");
 	*out = v->number;
 	return 0;
 }
@@ -62,7 +62,7 @@ static int trace_value(struct tsdl *p, struct block *b, const char *key, const s
 		if (number(p, v, &version))
 			return -1;
 		if (!strcmp(key, "major") && version != 1)
-			return tsdl_error(p, &v->token, "this is CTF %llu; CTF 1.8 can be read",
+			return tsdl_error(p, &v->token, "this is CTF %llu; kymo reads CTF 1.8",
 					  (unsigned long long)version);
 	} else if (!strcmp(key, "uuid")) {
 		if (!v->text || parse_uuid(v->text, p->metadata->uuid))
@@ -144,7 +144,7 @@ static int clock_end(struct tsdl *p, struct block *b)
 		return tsdl_error(p, &b->at, "this clock has no name");
 	for (uint32_t i = 0; i < m->clock_count; i++)
 		if (!strcmp(m->clock[i].name, b->clock.name))
-			return tsdl_error(p, &b->at, "there are two clocks called \"%s\"", b->clock.name);
+			return tsdl_error(p, &b->at, "two clocks are called \"%s\"", b->clock.name);
 	m->clock = arena_grow(&m->arena, m->clock, m->clock_count, sizeof *m->clock);
 	if (!m->clock)
 		return tsdl_no_memory(p);

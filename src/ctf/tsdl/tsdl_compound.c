@@ -98,7 +98,7 @@ static int known_compound(struct tsdl *p, const struct tsdl_token *at, const cha
 	if (!name[0])
 		return tsdl_expected(p, "a name or {");
 	*type = tsdl_find(p, name);
-	return *type ? 0 : tsdl_error(p, at, "there is no type \"%s\"", name);
+	return *type ? 0 : tsdl_error(p, at, "unknown type \"%s\"", name);
 }
 
 int tsdl_struct(struct tsdl *p, const struct ctf_type **type)
@@ -173,7 +173,7 @@ int tsdl_variant(struct tsdl *p, const struct ctf_type **type)
 	if (members(p, made))
 		return -1;
 	if (!made->member_count)
-		return tsdl_error(p, &at, "this variant has nothing to choose from");
+		return tsdl_error(p, &at, "this variant has no options");
 	*type = made;
 	return name[0] ? tsdl_define(p, &at, name, made) : 0;
 }
@@ -255,7 +255,7 @@ static int enum_container(struct tsdl *p, const struct ctf_type **container)
 	} else {
 		*container = tsdl_find(p, "int");
 		if (!*container)
-			return tsdl_error(p, &at, "this enum has no container and there is no type \"int\"");
+			return tsdl_error(p, &at, "this enum has no container, and the type \"int\" does not exist");
 	}
 	if ((*container)->kind != CTF_KIND_INTEGER)
 		return tsdl_error(p, &at, "the container of an enum must be an integer");

@@ -131,7 +131,7 @@ int tsdl_load(const char *path, struct ctf_metadata **metadata, struct kymo_err 
 		goto out;
 	}
 	if ((uint64_t)st.st_size > CTF_METADATA_MAX) {
-		err_set(err, KYMO_EXIT_INPUT, "%s: metadata of more than %zu MiB is not read", path,
+		err_set(err, KYMO_EXIT_INPUT, "%s: cannot read metadata of more than %zu MiB", path,
 			CTF_METADATA_MAX >> 20);
 		goto out;
 	}
@@ -143,7 +143,7 @@ int tsdl_load(const char *path, struct ctf_metadata **metadata, struct kymo_err 
 	}
 	size = fread(text, 1, size, file);
 	if (ferror(file)) {
-		err_set(err, KYMO_EXIT_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+		err_set(err, KYMO_EXIT_INPUT, "%s: cannot read it: %s", path, strerror(errno));
 		goto out;
 	}
 	text[size] = 0;

@@ -127,7 +127,7 @@ static int lex_integer(struct tsdl *p, struct tsdl_token *t)
 		base = 16;
 		p->at += 2;
 		if (p->at == p->end || digit_value(*p->at) > 15)
-			return tsdl_error(p, t, "hexadecimal digits are missing behind 0x");
+			return tsdl_error(p, t, "expected hexadecimal digits after 0x");
 	} else if (*p->at == '0') {
 		base = 8;
 	}
@@ -135,13 +135,13 @@ static int lex_integer(struct tsdl *p, struct tsdl_token *t)
 		uint64_t digit = (uint64_t)digit_value(*p->at);
 
 		if (t->value > (UINT64_MAX - digit) / base)
-			return tsdl_error(p, t, "this number does not fit into 64 bits");
+			return tsdl_error(p, t, "the number does not fit into 64 bits");
 		t->value = t->value * base + digit;
 	}
 	while (p->at < p->end && strchr("uUlL", *p->at) && *p->at)
 		p->at++;
 	if (p->at < p->end && (isalnum((unsigned char)*p->at) || *p->at == '_'))
-		return tsdl_error(p, t, "this is no number");
+		return tsdl_error(p, t, "expected a number");
 	return 0;
 }
 

@@ -210,7 +210,7 @@ static int known_type(struct tsdl *p, const struct ctf_type **type)
 		return -1;
 	*type = tsdl_find(p, name);
 	if (!*type)
-		return tsdl_error(p, &at, "there is no type \"%s\"", name);
+		return tsdl_error(p, &at, "unknown type \"%s\"", name);
 	return 0;
 }
 

@@ -107,7 +107,7 @@ for verb in dump list info; do
 	run 3 "$kymo" $verb "$scratch/missing"
 	has err "$scratch/missing: No such file"
 	run 3 "$kymo" $verb "$scratch/empty"
-	has err 'no CTF trace is here'
+	has err 'not a CTF trace'
 	run 3 "$kymo" $verb "$scratch/only_file"
 	run 3 "$kymo" $verb "$scratch/only_file/ros2_0"
 	has err 'is not a directory'
@@ -119,7 +119,7 @@ for verb in dump list info; do
 	head -c 5000 "$fixture/ust/uid/0/64-bit/metadata" >"$inside/metadata"
 	run 0 "$kymo" $verb "$trace"	# as if it were just being written
 	cat "$scratch/out" >>"$scratch/err"	# info shows warnings as a table
-	has err "$inside/metadata:152:12: expected ;, found the end of the metadata; what begins there is left out"
+	has err "$inside/metadata:152:12: expected ;, found the end of the metadata; the rest of the metadata is left out"
 	head -c 4000 /dev/zero >"$inside/metadata"
 	run 3 "$kymo" $verb "$trace"
 	printf 'trace { major = 1; minor = 8; byte_order = le; };\nevent { id = x; };' >"$inside/metadata"

@@ -90,7 +90,7 @@ def gap(place):
         shutil.rmtree(lib.chunks(trace)[number - 1])
         del parts[number - 1]
     done = subprocess.run([lib.KYMO, 'dump', trace], env=place.environment, capture_output=True, text=True)
-    check('archives/: chunks 3 to 4 are not there; their events are missing' in done.stderr, 'dump says:\n%s', done.stderr)
+    check('archives/: chunks 3 to 4 do not exist; their events are missing' in done.stderr, 'dump says:\n%s', done.stderr)
     check(lib.numbers_in(done.stdout) == [sum(of, []) for of in zip(*parts)], 'the others are not all that is read')
     check(INIT in done.stdout, 'there are no facts')
     shutil.rmtree(lib.chunks(trace)[0])

@@ -251,7 +251,7 @@ static void replaced(void **state)
 	fputs(METADATA "event { name = other; id = 0; };", file);
 	fclose(file);
 	assert_int_equal(kymo_ctf_refresh(reader, &err), -1);
-	assert_non_null(strstr(err.text, "was replaced"));
+	assert_non_null(strstr(err.text, "replaced by"));
 	assert_int_equal(kymo_ctf_class_count(reader), 1);
 	given = 0;
 	memset(next_given, 0, sizeof next_given);

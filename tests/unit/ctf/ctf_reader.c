@@ -418,7 +418,7 @@ static void no_trace(void **state)
 	assert_int_equal(err.status, KYMO_EXIT_INPUT);
 	assert_non_null(strstr(err.text, "/nowhere/at/all: No such file"));
 	assert_int_equal(kymo_ctf_open(directory, &reader, &err), -1);
-	assert_non_null(strstr(err.text, "no CTF trace is here"));
+	assert_non_null(strstr(err.text, "not a CTF trace"));
 	metadata("nonsense");
 	assert_int_equal(kymo_ctf_open(directory, &reader, &err), -1);
 	assert_non_null(strstr(err.text, "metadata:1:1: expected trace"));

@@ -184,7 +184,7 @@ static void errors_have_places(void **state)
 {
 	static const struct { const char *text, *says; } cases[] = {
 		{ "trace {\n  byte_order = le\n};", "m:3:1: expected ;, found \"}\"" },
-		{ TRACE "event { name = \"x\"; fields := struct {\n  u8 a; }; };", "m:3:3: there is no type \"u8\"" },
+		{ TRACE "event { name = \"x\"; fields := struct {\n  u8 a; }; };", "m:3:3: unknown type \"u8\"" },
 		{ TRACE "event { id = 1; };", "m:2:1: this event has no name" },
 		{ TRACE "env { a = \"open\n\"; };", "m:2:11: the string is not closed" },
 		{ TRACE "typealias integer { size = 65; } := x;", "m:2:28: expected a size of 1 to 64 bits" },
@@ -194,7 +194,7 @@ static void errors_have_places(void **state)
 		{ TRACE "typedef string t; typedef string t;", "m:2:34: the type \"t\" is already defined" },
 		{ TRACE "enum e { a };", "m:2:8: this enum has no container" },
 		{ TRACE "clock { name = c; freq = 0; };", "m:2:26: a clock cannot have a frequency of 0" },
-		{ TRACE "env { a = 99999999999999999999; };", "m:2:11: this number does not fit into 64 bits" },
+		{ TRACE "env { a = 99999999999999999999; };", "m:2:11: the number does not fit into 64 bits" },
 		{ TRACE "$", "m:2:1: \"$\" has no meaning here" },
 		{ "trace { major = 2; };", "m:1:17: this is CTF 2" },
 		{ "env { };", "m: this metadata has no trace block" },

@@ -119,7 +119,7 @@ static int prepare_directory(const char *path, const struct export_tables *reque
 		if (!(tables & TABLES_BIT(i)))
 			continue;
 		if (table_path(file, path, i, request->format))
-			return err_set(err, KYMO_EXIT_FAILED, "the path %.100s... is too long", path);
+			return err_set(err, KYMO_EXIT_FAILED, "the path '%.100s...' is too long", path);
 		if (!lstat(file, &status))
 			return refuse(file, err);
 	}
