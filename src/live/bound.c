@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See bound.h. */
+/*
+ * The bound of a session: the earliest bound of its streams. See bound.h. A stream's bound moves with its packets and
+ * with beacons; a stream whose bound has not moved for some live timer periods is left out.
+ */
 #include "live/bound.h"
 
 #include <string.h>
 
-#define PATIENCE_NS ((int64_t)2000000000)	/* at least */
+#define PATIENCE_NS ((int64_t)2000000000)	/* at the least */
 #define PATIENCE_PERIODS 5			/* of the live timer */
 
 /* Index of @trace in @reader, or -1. */
@@ -18,13 +21,13 @@ static int trace_index(const struct kymo_ctf_reader *reader, const struct live_t
 	return -1;
 }
 
-/* The traces of neighbouring streams are mostly the same. */
+/* Neighbouring streams usually have the same trace. */
 struct trace_cache {
 	const struct live_trace *trace;
 	int index;
 };
 
-/* Return: false: it is not known. */
+/* Return: false: not known. */
 static bool bound_of(const struct live_stream *stream, const struct kymo_ctf_reader *reader, struct trace_cache *cache,
 		     int64_t *ns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Up to when the streams of a session can be merged by time: what is to come of any of them is not earlier. A stream of
- * which nothing was heard for a while is not waited for; what it brings later is then shown late.
+ * Up to which time the streams of a session can be merged: no stream will bring an earlier event. A stream that was
+ * silent for a while is not waited for; events that it brings later are shown late.
  */
 #ifndef KYMO_LIVE_BOUND_H
 #define KYMO_LIVE_BOUND_H
@@ -10,18 +10,18 @@
 #include "live/copydir.h"
 
 /**
- * bound_until() - how far @reader, of what @client brought, may give events
- * @silent: set to how many streams are not waited for
+ * bound_until() - up to which time @reader may give events of what @client received
+ * @silent: set to the number of streams that are not waited for
  *
- * Return: epoch ns, for kymo_ctf_until(); INT64_MIN: nothing is known for certain.
+ * Return: epoch ns, for kymo_ctf_until(); INT64_MIN: nothing is certain yet.
  * Context: no allocation.
  */
 int64_t bound_until(const struct client *client, const struct kymo_ctf_reader *reader, int64_t now_ns, unsigned *silent);
 
 /**
- * bound_forget() - @reader has given all events up to @until: what is before them is not needed
+ * bound_forget() - @reader has given all events up to @until: earlier packets are not needed any more
  *
- * Of a directory of @copydir's own, see copydir_mark(). Context: system calls.
+ * Only in a temporary directory of @copydir, see copydir_mark(). Context: system calls.
  */
 void bound_forget(const struct client *client, const struct copydir *copydir, const struct kymo_ctf_reader *reader,
 		  int64_t until);

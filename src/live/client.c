@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client's requests: which, when, and whose reply comes next. See client.h. */
+/* The client's requests: which ones, when, and which reply comes next. See client.h. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,11 +23,11 @@ void client_say(struct client *client, const char *format, ...)
 
 /* ---- requests ---- */
 
-static bool request_push(struct client *client, struct request request)
+static bool request_push(struct client *client, struct client_request request)
 {
 	if (client->request_count == client->request_room) {
 		const size_t room = 2 * client->request_room + 16;
-		struct request *bigger = calloc(room, sizeof(*bigger));
+		struct client_request *bigger = calloc(room, sizeof(*bigger));
 
 		if (!bigger) {
 			client->no_memory = true;
@@ -44,9 +44,9 @@ static bool request_push(struct client *client, struct request request)
 	return true;
 }
 
-static struct request request_pop(struct client *client)
+static struct client_request request_pop(struct client *client)
 {
-	const struct request first = client->request[client->request_first];
+	const struct client_request first = client->request[client->request_first];
 
 	client->request_first = (client->request_first + 1) % client->request_room;
 	client->request_count--;
@@ -55,7 +55,7 @@ static struct request request_pop(struct client *client)
 
 void client_ask(struct client *client, struct wire_out *out, uint32_t cmd, uint64_t payload, void *of, uint32_t size)
 {
-	if (request_push(client, (struct request){ cmd, size, of }))
+	if (request_push(client, (struct client_request){ cmd, size, of }))
 		wire_put_viewer_request(out, &(struct wire_viewer_request){ payload, cmd, 0 });
 }
 
@@ -86,7 +86,7 @@ void client_ask_index(struct client *client, struct live_stream *stream, struct 
 	stream->state = STREAM_ASKED;
 }
 
-/* ---- what is due ---- */
+/* ---- requests that are due ---- */
 
 static int64_t earlier(int64_t a, int64_t b)
 {
@@ -143,7 +143,7 @@ int64_t client_tick(struct client *client, int64_t now_ns, struct wire_out *out)
 	}
 	if (client->phase != CLIENT_RUNNING)
 		return later;
-	/* Not only when the relay says that there are some: lttng-relayd says it only together with packets. */
+	/* Not only when the relay announces some: lttng-relayd does so only together with packets. */
 	if (!client->asked_streams && (client->stale_streams || client->due_ns <= now_ns)) {
 		client_ask_streams(client, out);
 		client->due_ns = client_poll_at(client);
@@ -153,7 +153,7 @@ int64_t client_tick(struct client *client, int64_t now_ns, struct wire_out *out)
 
 /* ---- replies ---- */
 
-static enum taken take(struct reply *reply)
+static enum reply_result take(struct client_reply *reply)
 {
 	switch (reply->request->cmd) {
 	case WIRE_VIEWER_CONNECT:
@@ -177,23 +177,23 @@ static enum taken take(struct reply *reply)
 	}
 }
 
-/* Replies that are whole. Return: -1 with @err. */
+/* Reads all complete replies. Return: -1 with @err. */
 static int take_all(struct client *client, struct wire_in *in, struct wire_out *out, struct kymo_err *err)
 {
 	while (wire_left(in) && client->phase != CLIENT_ENDED) {
 		const uint8_t *begin = in->at;
-		enum taken taken;
-		struct request request;
-		struct reply reply = { client, &request, in, out, err };
+		enum reply_result taken;
+		struct client_request request;
+		struct client_reply reply = { client, &request, in, out, err };
 
 		if (!client->request_count)
-			return err_set(err, KYMO_EXIT_INPUT, "it sends what it was not asked for");
+			return err_set(err, KYMO_EXIT_INPUT, "it answers a request that was not made");
 		request = client->request[client->request_first];
 		taken = take(&reply);
-		if (taken == TAKE_FAILED)
+		if (taken == REPLY_FAILED)
 			return -1;
-		if (taken == TAKE_MORE) {
-			/* Entries of a list are taken one by one, the rest stays. */
+		if (taken == REPLY_INCOMPLETE) {
+			/* Entries of a list are read one by one; the rest of the list stays. */
 			in->short_of = false;
 			if (!client->in_list)
 				in->at = begin;

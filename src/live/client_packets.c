@@ -4,7 +4,7 @@
 
 #include "live/client_internal.h"
 
-/* Bytes that are to be fetched; what a packet has behind its content is zeros. */
+/* Bytes to ask for; behind the content a packet has only zeros. */
 static uint64_t wanted_bytes(const struct wire_viewer_index *index)
 {
 	return (index->content_size + 7) / 8;
@@ -23,7 +23,7 @@ void client_fetch(struct client *client, struct live_stream *stream, struct wire
 	stream->state = STREAM_FETCHES;
 }
 
-/* Nothing earlier comes any more. */
+/* No earlier event will come in @stream. */
 static void move_bound(struct client *client, struct live_stream *stream, uint64_t bound)
 {
 	if (stream->has_bound && bound <= stream->bound)
@@ -41,7 +41,7 @@ static void take_place(struct client *client, struct live_stream *stream)
 	move_bound(client, stream, stream->index.timestamp_end);
 }
 
-/* The packet that was promised is not fetched. */
+/* Skips the packet. */
 static void leave_out(struct client *client, struct live_stream *stream, struct wire_out *out)
 {
 	stream->missed++;
@@ -56,19 +56,19 @@ void client_metadata_came(struct client *client, struct live_trace *trace, struc
 			client_fetch(client, stream, out);
 }
 
-/* The relay counts on it that somebody asks for their packets until there are none. */
+/* The relay expects that a viewer asks for a trace's packets until there are no more, even without metadata. */
 void client_metadata_gone(struct client *client, struct live_trace *trace, struct wire_out *out)
 {
 	trace->gone = true;
 	for (struct live_stream *stream = client->streams; stream; stream = stream->next)
 		if (stream->trace == trace && stream->here && stream->state == STREAM_NEEDS_METADATA)
 			leave_out(client, stream, out);
-	client_say(client, "%s: the relay has no metadata, so nobody can read its packets", trace->path);
+	client_say(client, "%s: the relay has no metadata; its packets cannot be read", trace->path);
 }
 
 /* ---- indexes ---- */
 
-static void take_flags(struct reply *reply, struct live_stream *stream, uint32_t flags)
+static void take_flags(struct client_reply *reply, struct live_stream *stream, uint32_t flags)
 {
 	struct client *client = reply->client;
 
@@ -89,7 +89,7 @@ static bool makes_sense(const struct wire_viewer_index *index)
 	       index->offset <= INT64_MAX - CLIENT_PACKET_MAX;
 }
 
-/* Whether it came on a connection before. */
+/* Whether it was received on an earlier connection. */
 static bool came_before(struct live_stream *stream, const struct wire_viewer_index *index)
 {
 	if (stream->again)
@@ -98,19 +98,19 @@ static bool came_before(struct live_stream *stream, const struct wire_viewer_ind
 	return stream->again;
 }
 
-static enum taken packet_is_there(struct reply *reply, struct live_stream *stream, const struct wire_viewer_index *index)
+static enum reply_result packet_is_there(struct client_reply *reply, struct live_stream *stream, const struct wire_viewer_index *index)
 {
 	struct client *client = reply->client;
 
 	if (!makes_sense(index)) {
-		(void)err_set(reply->err, KYMO_EXIT_INPUT, "the index of a packet of %s makes no sense", stream->channel);
-		return TAKE_FAILED;
+		(void)err_set(reply->err, KYMO_EXIT_INPUT, "the index of a packet of %s is invalid", stream->channel);
+		return REPLY_FAILED;
 	}
 	stream->class = index->stream_class;
 	stream->moved_ns = client->now_ns;
 	if (came_before(stream, index)) {
 		client_ask_index(client, stream, reply->out);
-		return TAKEN;
+		return REPLY_DONE;
 	}
 	stream->index = *index;
 	stream->fetched = 0;
@@ -125,19 +125,19 @@ static enum taken packet_is_there(struct reply *reply, struct live_stream *strea
 	} else {
 		client_fetch(client, stream, reply->out);
 	}
-	return TAKEN;
+	return REPLY_DONE;
 }
 
-enum taken client_on_index(struct reply *reply)
+enum reply_result client_on_index(struct client_reply *reply)
 {
 	struct live_stream *stream = reply->request->of;
 	struct client *client = reply->client;
 	struct wire_viewer_index index;
 
 	if (!wire_get_viewer_index(reply->in, &index))
-		return TAKE_MORE;
+		return REPLY_INCOMPLETE;
 	if (stream->state == STREAM_ENDED)
-		return TAKEN;
+		return REPLY_DONE;
 	take_flags(reply, stream, index.flags);
 	stream->state = STREAM_WAITS;
 	stream->due_ns = client_poll_at(client);
@@ -156,30 +156,30 @@ enum taken client_on_index(struct reply *reply)
 		stream->state = STREAM_ENDED;
 		break;
 	default:
-		client_say(client, "%s/%s: the relay cannot say what comes next in it; it ends here", stream->trace->path,
+		client_say(client, "%s/%s: the relay cannot read its next packet; the stream ends here", stream->trace->path,
 			   stream->channel);
 		stream->state = STREAM_ENDED;
 	}
-	return TAKEN;
+	return REPLY_DONE;
 }
 
 /* ---- packets ---- */
 
-/* Overwritten, or cleared away meanwhile. */
-static enum taken packet_is_gone(struct reply *reply, struct live_stream *stream)
+/* The packet was overwritten or deleted meanwhile. */
+static enum reply_result packet_is_gone(struct client_reply *reply, struct live_stream *stream)
 {
 	struct client *client = reply->client;
 
 	if (!stream->missed)
-		client_say(client, "%s/%s: the relay does not have all of its packets any more; they are left out",
+		client_say(client, "%s/%s: the relay no longer has all of its packets; the missing ones are left out",
 			   stream->trace->path, stream->channel);
 	if (client->sink->packet(client->sink->context, stream, false, reply->err) < 0)
-		return TAKE_FAILED;
+		return REPLY_FAILED;
 	leave_out(client, stream, reply->out);
-	return TAKEN;
+	return REPLY_DONE;
 }
 
-static enum taken packet_not_yet(struct reply *reply, struct live_stream *stream, const struct wire_packet_reply *head)
+static enum reply_result packet_not_yet(struct client_reply *reply, struct live_stream *stream, const struct wire_packet_reply *head)
 {
 	struct client *client = reply->client;
 
@@ -189,10 +189,10 @@ static enum taken packet_not_yet(struct reply *reply, struct live_stream *stream
 		return packet_is_gone(reply, stream);
 	stream->state = STREAM_NEEDS_METADATA;
 	stream->due_ns = client_poll_at(client);
-	return TAKEN;
+	return REPLY_DONE;
 }
 
-enum taken client_on_packet(struct reply *reply)
+enum reply_result client_on_packet(struct client_reply *reply)
 {
 	struct live_stream *stream = reply->request->of;
 	struct client *client = reply->client;
@@ -200,31 +200,31 @@ enum taken client_on_packet(struct reply *reply)
 	const uint8_t *bytes;
 
 	if (!wire_get_packet_reply(reply->in, &head))
-		return TAKE_MORE;
+		return REPLY_INCOMPLETE;
 	if (head.status != WIRE_PACKET_OK || !head.size)
-		return stream->state == STREAM_ENDED ? TAKEN : packet_not_yet(reply, stream, &head);
+		return stream->state == STREAM_ENDED ? REPLY_DONE : packet_not_yet(reply, stream, &head);
 	if (head.size > reply->request->size) {
-		(void)err_set(reply->err, KYMO_EXIT_INPUT, "it sends %" PRIu32 " bytes of a packet when %" PRIu32 " were asked for",
+		(void)err_set(reply->err, KYMO_EXIT_INPUT, "it sends %" PRIu32 " bytes of a packet instead of %" PRIu32,
 			      head.size, reply->request->size);
-		return TAKE_FAILED;
+		return REPLY_FAILED;
 	}
 	bytes = wire_bytes(reply->in, head.size);
 	if (!bytes)
-		return TAKE_MORE;
+		return REPLY_INCOMPLETE;
 	if (stream->state == STREAM_ENDED)
-		return TAKEN;
+		return REPLY_DONE;
 	if (client->sink->bytes(client->sink->context, stream, stream->fetched, bytes, head.size, reply->err) < 0)
-		return TAKE_FAILED;
+		return REPLY_FAILED;
 	stream->fetched += head.size;
 	stream->moved_ns = client->now_ns;
 	if (stream->fetched < wanted_bytes(&stream->index)) {
 		client_fetch(client, stream, reply->out);
-		return TAKEN;
+		return REPLY_DONE;
 	}
 	if (client->sink->packet(client->sink->context, stream, true, reply->err) < 0)
-		return TAKE_FAILED;
+		return REPLY_FAILED;
 	stream->packets++;
 	take_place(client, stream);
 	client_ask_index(client, stream, reply->out);
-	return TAKEN;
+	return REPLY_DONE;
 }

@@ -1,47 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the relay says of sessions, streams and metadata. */
+/* Replies about sessions, streams and metadata. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "live/client_internal.h"
 
-static enum taken malformed(struct reply *reply, const char *what)
+static enum reply_result malformed(struct client_reply *reply, const char *what)
 {
-	(void)err_set(reply->err, KYMO_EXIT_INPUT, "%s makes no sense", what);
-	return TAKE_FAILED;
+	(void)err_set(reply->err, KYMO_EXIT_INPUT, "%s is invalid", what);
+	return REPLY_FAILED;
 }
 
-static enum taken no_memory(struct reply *reply)
+static enum reply_result no_memory(struct client_reply *reply)
 {
 	(void)err_no_memory(reply->err);
-	return TAKE_FAILED;
+	return REPLY_FAILED;
 }
 
 /* ---- sessions ---- */
 
-static void ask_list(struct reply *reply)
+static void ask_list(struct client_reply *reply)
 {
 	client_ask(reply->client, reply->out, WIRE_VIEWER_LIST, 0, NULL, 0);
 }
 
-enum taken client_on_connect(struct reply *reply)
+enum reply_result client_on_connect(struct client_reply *reply)
 {
 	struct wire_connect connect;
 
 	if (!wire_get_connect(reply->in, &connect))
-		return TAKE_MORE;
+		return REPLY_INCOMPLETE;
 	if (connect.major != WIRE_MAJOR) {
 		(void)err_set(reply->err, KYMO_EXIT_INPUT, "it speaks version %" PRIu32 ".%" PRIu32 " of the viewer protocol, not %u",
 			      connect.major, connect.minor, WIRE_MAJOR);
-		return TAKE_FAILED;
+		return REPLY_FAILED;
 	}
 	ask_list(reply);
-	return TAKEN;
+	return REPLY_DONE;
 }
 
-/* Of several with one name the latest. */
-static int take_session(struct reply *reply, const struct wire_listed_session *session)
+/* Chooses the latest of several sessions with one name. */
+static int take_session(struct client_reply *reply, const struct wire_listed_session *session)
 {
 	struct client *client = reply->client;
 	const struct client_options *wanted = client->options;
@@ -65,7 +65,7 @@ static void begin_list(struct client *client, uint32_t count, uint32_t status)
 	client->list_status = status;
 }
 
-static enum taken after_list(struct reply *reply)
+static enum reply_result after_list(struct client_reply *reply)
 {
 	struct client *client = reply->client;
 
@@ -82,17 +82,17 @@ static enum taken after_list(struct reply *reply)
 		client->told = client->waits = true;
 		client->due_ns = client->now_ns + CLIENT_LOOK_NS;
 	}
-	return TAKEN;
+	return REPLY_DONE;
 }
 
-enum taken client_on_list(struct reply *reply)
+enum reply_result client_on_list(struct client_reply *reply)
 {
 	struct client *client = reply->client;
 	struct wire_listed_session session;
 
 	if (!client->in_list) {
 		if (wire_left(reply->in) < 4)
-			return TAKE_MORE;
+			return REPLY_INCOMPLETE;
 		begin_list(client, (uint32_t)wire_take(reply->in, 4), 0);
 		client->found = false;
 		if (client->list_left > CLIENT_SESSIONS_MAX)
@@ -100,28 +100,28 @@ enum taken client_on_list(struct reply *reply)
 	}
 	for (; client->list_left; client->list_left--) {
 		if (wire_left(reply->in) < WIRE_SIZE_listed_session)
-			return TAKE_MORE;
+			return REPLY_INCOMPLETE;
 		if (!wire_get_listed_session(reply->in, &session))
 			return malformed(reply, "the name of a session");
 		if (take_session(reply, &session) < 0)
-			return TAKE_FAILED;
+			return REPLY_FAILED;
 	}
 	return after_list(reply);
 }
 
-enum taken client_on_create(struct reply *reply)
+enum reply_result client_on_create(struct client_reply *reply)
 {
 	struct client *client = reply->client;
 
 	if (wire_left(reply->in) < 4)
-		return TAKE_MORE;
+		return REPLY_INCOMPLETE;
 	if (wire_take(reply->in, 4) != WIRE_CREATED) {
-		(void)err_set(reply->err, KYMO_EXIT_FAILED, "the relay takes no more viewers");
-		return TAKE_FAILED;
+		(void)err_set(reply->err, KYMO_EXIT_FAILED, "the relay accepts no more viewers");
+		return REPLY_FAILED;
 	}
 	client_ask(client, reply->out, WIRE_VIEWER_ATTACH, WIRE_SIZE_attach, NULL, 0);
 	wire_put_attach(reply->out, &(struct wire_attach){ client->session, 0, WIRE_SEEK_BEGINNING });
-	return TAKEN;
+	return REPLY_DONE;
 }
 
 /* ---- streams ---- */
@@ -158,7 +158,7 @@ static struct live_stream *stream_new(struct client *client, struct live_trace *
 		return NULL;
 	}
 	stream->trace = trace;
-	/* What comes while somebody watches is seen from its beginning. */
+	/* A stream that begins while we watch is shown from its beginning. */
 	stream->skips = client->options->from_now && client->phase == CLIENT_ATTACHING;
 	*client->last_stream = stream;
 	client->last_stream = &stream->next;
@@ -166,7 +166,7 @@ static struct live_stream *stream_new(struct client *client, struct live_trace *
 	return stream;
 }
 
-/* The stream that it was on a connection before, or NULL. */
+/* The stream as it was on an earlier connection, or NULL. */
 static struct live_stream *stream_from_before(struct client *client, const struct live_trace *trace, const char *channel)
 {
 	struct live_stream *stream = client->streams;
@@ -176,7 +176,7 @@ static struct live_stream *stream_from_before(struct client *client, const struc
 	return stream;
 }
 
-static enum taken take_stream(struct reply *reply, const struct wire_listed_stream *listed)
+static enum reply_result take_stream(struct client_reply *reply, const struct wire_listed_stream *listed)
 {
 	struct client *client = reply->client;
 	struct live_trace *trace = trace_of(client, listed->path);
@@ -187,15 +187,15 @@ static enum taken take_stream(struct reply *reply, const struct wire_listed_stre
 	if (listed->is_metadata) {
 		trace->has_metadata_stream = trace->stale = true;
 		trace->metadata_stream = listed->stream;
-		return TAKEN;
+		return REPLY_DONE;
 	}
 	for (stream = client->streams; stream; stream = stream->next)
 		if (stream->here && stream->id == listed->stream)
-			return TAKEN;
+			return REPLY_DONE;
 	stream = stream_from_before(client, trace, listed->channel);
 	if (!stream && client->stream_count == CLIENT_STREAMS_MAX) {
 		(void)err_set(reply->err, KYMO_EXIT_INPUT, "the session has more than %u streams", CLIENT_STREAMS_MAX);
-		return TAKE_FAILED;
+		return REPLY_FAILED;
 	}
 	if (!stream)
 		stream = stream_new(client, trace, listed->channel);
@@ -206,11 +206,11 @@ static enum taken take_stream(struct reply *reply, const struct wire_listed_stre
 	stream->state = STREAM_WAITS;
 	stream->moved_ns = client->now_ns;
 	stream->due_ns = 0;
-	return TAKEN;
+	return REPLY_DONE;
 }
 
-/* Streams as ATTACH and NEW_STREAMS list them. */
-static enum taken take_streams(struct reply *reply, uint32_t good)
+/* Streams in the replies to ATTACH and NEW_STREAMS. */
+static enum reply_result take_streams(struct client_reply *reply, uint32_t good)
 {
 	struct client *client = reply->client;
 	struct wire_listed_stream listed;
@@ -218,7 +218,7 @@ static enum taken take_streams(struct reply *reply, uint32_t good)
 
 	if (!client->in_list) {
 		if (wire_left(reply->in) < WIRE_SIZE_status_count)
-			return TAKE_MORE;
+			return REPLY_INCOMPLETE;
 		(void)wire_get_status_count(reply->in, &head);
 		begin_list(client, head.status == good ? head.count : 0, head.status);
 		if (client->list_left > 2 * CLIENT_STREAMS_MAX)
@@ -226,57 +226,57 @@ static enum taken take_streams(struct reply *reply, uint32_t good)
 	}
 	for (; client->list_left; client->list_left--) {
 		if (wire_left(reply->in) < WIRE_SIZE_listed_stream)
-			return TAKE_MORE;
+			return REPLY_INCOMPLETE;
 		if (!wire_get_listed_stream(reply->in, &listed))
 			return malformed(reply, "the name of a stream");
-		if (take_stream(reply, &listed) == TAKE_FAILED)
-			return TAKE_FAILED;
+		if (take_stream(reply, &listed) == REPLY_FAILED)
+			return REPLY_FAILED;
 	}
 	client->in_list = false;
-	return TAKEN;
+	return REPLY_DONE;
 }
 
-/* Why it did not let us. */
-static enum taken refused(struct reply *reply)
+/* Why ATTACH failed. */
+static enum reply_result refused(struct client_reply *reply)
 {
 	struct client *client = reply->client;
-	const char *why = "it gives no reason";
+	const char *why = "the relay gives no reason";
 
 	switch (client->list_status) {
-	case WIRE_ATTACH_UNKNOWN:	/* it has ended since it was listed */
+	case WIRE_ATTACH_UNKNOWN:	/* it ended after it was listed */
 		client->phase = CLIENT_LISTING;
 		client->waits = true;
 		client->due_ns = client->now_ns + CLIENT_LOOK_NS;
-		return TAKEN;
+		return REPLY_DONE;
 	case WIRE_ATTACH_ALREADY:
-		why = "another viewer watches it, and lttng-relayd has one at a time; `kymo relay` has any number";
+		why = "another viewer watches it; lttng-relayd allows one viewer at a time, kymo relay any number";
 		break;
 	case WIRE_ATTACH_NOT_LIVE:
-		why = "it is not live; `lttng create --live` makes one that is";
+		why = "it is not live; create a live session with lttng create --live";
 		break;
 	case WIRE_ATTACH_SEEK:
-		why = "the relay cannot show it from its beginning";
+		why = "the relay cannot send it from its beginning";
 		break;
 	default:
 		break;
 	}
-	(void)err_set(reply->err, KYMO_EXIT_FAILED, "session %s cannot be watched: %s", client->options->session, why);
-	return TAKE_FAILED;
+	(void)err_set(reply->err, KYMO_EXIT_FAILED, "cannot watch session %s: %s", client->options->session, why);
+	return REPLY_FAILED;
 }
 
-enum taken client_on_attach(struct reply *reply)
+enum reply_result client_on_attach(struct client_reply *reply)
 {
 	struct client *client = reply->client;
-	const enum taken taken = take_streams(reply, WIRE_ATTACHED);
+	const enum reply_result taken = take_streams(reply, WIRE_ATTACHED);
 
-	if (taken != TAKEN)
+	if (taken != REPLY_DONE)
 		return taken;
 	if (client->list_status != WIRE_ATTACHED)
 		return refused(reply);
 	client->phase = CLIENT_RUNNING;
 	client->told = false;
 	client->due_ns = 0;
-	return TAKEN;
+	return REPLY_DONE;
 }
 
 static bool all_ended(const struct client *client)
@@ -287,44 +287,44 @@ static bool all_ended(const struct client *client)
 	return true;
 }
 
-enum taken client_on_new_streams(struct reply *reply)
+enum reply_result client_on_new_streams(struct client_reply *reply)
 {
 	struct client *client = reply->client;
-	const enum taken taken = take_streams(reply, WIRE_STREAMS_OK);
+	const enum reply_result taken = take_streams(reply, WIRE_STREAMS_OK);
 
-	if (taken != TAKEN)
+	if (taken != REPLY_DONE)
 		return taken;
 	client->asked_streams = client->stale_streams = false;
 	if (client->list_status == WIRE_STREAMS_ERR) {
-		(void)err_set(reply->err, KYMO_EXIT_FAILED, "the relay does not know session %s any more", client->options->session);
-		return TAKE_FAILED;
+		(void)err_set(reply->err, KYMO_EXIT_FAILED, "the relay no longer has session %s", client->options->session);
+		return REPLY_FAILED;
 	}
 	if (client->list_status == WIRE_STREAMS_HUP && all_ended(client))
 		client_detach(client, reply->out);
-	return TAKEN;
+	return REPLY_DONE;
 }
 
-enum taken client_on_detach(struct reply *reply)
+enum reply_result client_on_detach(struct client_reply *reply)
 {
 	if (wire_left(reply->in) < 4)
-		return TAKE_MORE;
+		return REPLY_INCOMPLETE;
 	(void)wire_take(reply->in, 4);
 	reply->client->phase = CLIENT_ENDED;
-	return TAKEN;
+	return REPLY_DONE;
 }
 
 /* ---- metadata ---- */
 
-/* Of what came before on another connection, nothing is new; but it has to be the same. */
-static enum taken add_metadata(struct reply *reply, struct live_trace *trace, const uint8_t *bytes, size_t size)
+/* What was received on an earlier connection is not new, but it must be the same. */
+static enum reply_result add_metadata(struct client_reply *reply, struct live_trace *trace, const uint8_t *bytes, size_t size)
 {
 	struct client *client = reply->client;
 	const size_t known = trace->metadata.used - trace->again, same = known < size ? known : size;
 
 	if (same && memcmp(trace->metadata.bytes + trace->again, bytes, same)) {
-		(void)err_set(reply->err, KYMO_EXIT_FAILED, "session %s is another one than before; watch it anew",
+		(void)err_set(reply->err, KYMO_EXIT_FAILED, "session %s is not the same as before the connection was lost; start kymo live again",
 			      client->options->session);
-		return TAKE_FAILED;
+		return REPLY_FAILED;
 	}
 	if (size - same > CLIENT_METADATA_MAX - trace->metadata.used)
 		return malformed(reply, "the size of the metadata");
@@ -334,17 +334,17 @@ static enum taken add_metadata(struct reply *reply, struct live_trace *trace, co
 	trace->again += size;
 	trace->gone = false;
 	if (size > same && client->sink->metadata(client->sink->context, trace, bytes + same, size - same, reply->err) < 0)
-		return TAKE_FAILED;
-	return TAKEN;
+		return REPLY_FAILED;
+	return REPLY_DONE;
 }
 
-static enum taken metadata_came(struct reply *reply, struct live_trace *trace, const struct wire_metadata_reply *head)
+static enum reply_result metadata_came(struct client_reply *reply, struct live_trace *trace, const struct wire_metadata_reply *head)
 {
 	struct client *client = reply->client;
 	const bool whole = trace->metadata.used && trace->again == trace->metadata.used;
 
 	if (head->status == WIRE_METADATA_OK && head->size) {
-		client_ask_metadata(client, trace, reply->out);	/* until there are no more */
+		client_ask_metadata(client, trace, reply->out);	/* until there is no more */
 	} else if (head->status != WIRE_METADATA_OK && whole) {
 		trace->stale = false;
 		client_metadata_came(client, trace, reply->out);
@@ -354,27 +354,27 @@ static enum taken metadata_came(struct reply *reply, struct live_trace *trace, c
 	} else {
 		trace->due_ns = client_poll_at(client);
 	}
-	return TAKEN;
+	return REPLY_DONE;
 }
 
-enum taken client_on_metadata(struct reply *reply)
+enum reply_result client_on_metadata(struct client_reply *reply)
 {
 	struct live_trace *trace = reply->request->of;
 	struct wire_metadata_reply head;
 	const uint8_t *bytes;
-	enum taken taken = TAKEN;
+	enum reply_result taken = REPLY_DONE;
 
 	if (!wire_get_metadata_reply(reply->in, &head))
-		return TAKE_MORE;
+		return REPLY_INCOMPLETE;
 	if (head.status != WIRE_METADATA_OK)
 		head.size = 0;
 	if (head.size > CLIENT_METADATA_MAX)
 		return malformed(reply, "the size of the metadata");
 	bytes = wire_bytes(reply->in, head.size);
 	if (!bytes)
-		return TAKE_MORE;
+		return REPLY_INCOMPLETE;
 	trace->asked = false;
 	if (head.size)
 		taken = add_metadata(reply, trace, bytes, head.size);
-	return taken == TAKEN ? metadata_came(reply, trace, &head) : taken;
+	return taken == REPLY_DONE ? metadata_came(reply, trace, &head) : taken;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of a viewer, kept by the relay's store. See copydir.h. */
+/* The files, written by the relay's store. See copydir.h. */
 #include "live/copydir.h"
 
 #include <dirent.h>
@@ -15,8 +15,8 @@
 #include "relay/store/store_tree.h"
 
 #define ENTRY_SIZE	56u		/* index version 1.0 */
-#define MARK_BYTES	((uint64_t)4 << 20)	/* between two marks, at least */
-#define MARKS		16u		/* when there are more, the space between them grows */
+#define MARK_BYTES	((uint64_t)4 << 20)	/* at the least, between two marks */
+#define MARKS		16u		/* with more, the distance between marks grows */
 
 struct mark {
 	uint64_t offset, end;
@@ -25,11 +25,11 @@ struct mark {
 struct copydir_stream {
 	struct copydir_stream *next;
 	struct store_file *file;
-	uint64_t size;			/* of whole packets */
-	bool partial;			/* there is a part of one behind them */
-	struct mark mark[MARKS];	/* places in the file that are not forgotten */
+	uint64_t size;			/* of complete packets */
+	bool partial;			/* followed by a part of a packet */
+	struct mark mark[MARKS];	/* positions in the file that are not freed yet */
 	unsigned marks;
-	uint64_t marked;		/* offset of the last one */
+	uint64_t marked;		/* offset of the last mark */
 };
 
 struct copydir_trace {
@@ -38,14 +38,14 @@ struct copydir_trace {
 	struct store_file *metadata;
 	uint64_t size;			/* of the metadata */
 	char *path;			/* below the root */
-	char *whole;			/* with it */
+	char *whole;			/* the same, with the root */
 };
 
 struct copydir {
 	struct store store;
 	struct copydir_trace *traces;
 	char *path;
-	bool own;			/* to be removed */
+	bool own;			/* a temporary directory, to be removed */
 	bool news;
 	bool failed;
 	char why[1024];
@@ -53,7 +53,7 @@ struct copydir {
 
 /* ---- names ---- */
 
-/* A relative path of @from, which a stranger chose, or @otherwise; in @out. */
+/* A safe relative path for @from, which comes from the network; if it is unsafe, one from @otherwise. */
 static void safe_path(char out[STORE_PATH_MAX], const char *from, const char *otherwise)
 {
 	size_t used = 0;
@@ -96,7 +96,7 @@ static bool name_is_taken(const struct copydir_trace *trace, const char *path)
 	return false;
 }
 
-/* Names that mean something else in a trace directory. */
+/* Names with a meaning in a trace directory. */
 static bool name_is_special(const char *name)
 {
 	return strchr(name, '/') || !strcmp(name, "metadata") || !strcmp(name, "index") || !strcmp(name, "kymo.json");
@@ -116,11 +116,6 @@ static void stream_path(const struct copydir_trace *trace, const char *channel, 
 }
 
 /* ---- files ---- */
-
-static int no_memory(struct kymo_err *err)
-{
-	return err_no_memory(err);
-}
 
 static struct copydir_trace *trace_of(struct copydir *copydir, struct live_trace *live)
 {
@@ -176,7 +171,7 @@ int copydir_metadata(void *context, struct live_trace *live, const uint8_t *byte
 		trace->metadata = store_create(&copydir->store, path, STORE_METADATA, 0);
 	}
 	if (!trace || !trace->metadata || store_write(trace->metadata, trace->size, bytes, size, 0, NULL, NULL) < 0)
-		return no_memory(err);
+		return err_no_memory(err);
 	trace->size += size;
 	copydir->news = true;
 	return 0;
@@ -191,7 +186,7 @@ int copydir_bytes(void *context, struct live_stream *live, uint64_t offset, cons
 	const bool last = end >= (live->index.content_size + 7) / 8;
 
 	if (!stream || store_write(stream->file, stream->size + offset, bytes, size, last ? packet - end : 0, NULL, NULL) < 0)
-		return no_memory(err);
+		return err_no_memory(err);
 	stream->partial = true;
 	return 0;
 }
@@ -203,10 +198,10 @@ int copydir_packet(void *context, struct live_stream *live, bool complete, struc
 	struct ctf_index_entry entry;
 
 	if (!stream)
-		return 0;		/* not a byte of it came */
+		return 0;		/* none of it was received */
 	stream->partial = false;
 	if (!complete)
-		return store_cut(stream->file, stream->size) < 0 ? no_memory(err) : 0;
+		return store_cut(stream->file, stream->size) < 0 ? err_no_memory(err) : 0;
 	entry = (struct ctf_index_entry){
 		.offset = stream->size, .packet_size = live->index.packet_size, .content_size = live->index.content_size,
 		.timestamp_begin = live->index.timestamp_begin, .timestamp_end = live->index.timestamp_end,
@@ -218,7 +213,7 @@ int copydir_packet(void *context, struct live_stream *live, bool complete, struc
 		stream->marked = stream->size;
 	}
 	copydir->news = true;
-	return store_entry(stream->file, &entry, NULL, NULL) < 0 ? no_memory(err) : 0;
+	return store_entry(stream->file, &entry, NULL, NULL) < 0 ? err_no_memory(err) : 0;
 }
 
 int copydir_flush(struct copydir *copydir, bool *news, struct kymo_err *err)
@@ -244,7 +239,7 @@ void copydir_forget(struct live_stream *live)
 	struct copydir_stream *stream = live->of_sink;
 	const struct mark first = stream->mark[0];
 
-	/* All jobs of the disk are done, see copydir_flush(). A file system that cannot do it keeps it. */
+	/* All jobs of the disk are done, see copydir_flush(). If the file system does not support it, the bytes stay. */
 	(void)fallocate(stream->file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)first.offset);
 	memmove(stream->mark, stream->mark + 1, --stream->marks * sizeof(first));
 }
@@ -271,7 +266,7 @@ static void failed(void *context, const char *text)
 	(void)snprintf(copydir->why, sizeof(copydir->why), "%s", text);
 }
 
-/* Everything that waits is waited for in copydir_flush(). */
+/* copydir_flush() waits for everything. */
 static void wake(void *context)
 {
 	(void)context;
@@ -285,10 +280,10 @@ static int make_own(struct copydir *copydir, struct kymo_err *err)
 		parent = "/tmp";
 	if (asprintf(&copydir->path, "%s/kymo-live-XXXXXX", parent) < 0) {
 		copydir->path = NULL;
-		return no_memory(err);
+		return err_no_memory(err);
 	}
 	if (!mkdtemp(copydir->path))
-		return err_set(err, KYMO_EXIT_FAILED, "cannot make a directory in %s: %s; another place is chosen with TMPDIR", parent,
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create a directory in %s: %s; choose another place with TMPDIR", parent,
 			       strerror(errno));
 	copydir->own = true;
 	return 0;
@@ -311,15 +306,15 @@ static int make_given(struct copydir *copydir, const char *path, struct kymo_err
 {
 	copydir->path = strdup(path);
 	if (!copydir->path)
-		return no_memory(err);
+		return err_no_memory(err);
 	for (char *end = copydir->path + strlen(path); --end > copydir->path && *end == '/';)
-		*end = 0;		/* readers have it without */
+		*end = 0;		/* readers don't need it */
 	if (mkdir(path, 0777) == 0)
 		return 0;
 	if (errno != EEXIST)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot make the directory %s: %s", path, strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create the directory %s: %s", path, strerror(errno));
 	if (!is_empty(path))
-		return err_set(err, KYMO_EXIT_USAGE, "%s is no empty directory; choose one that is not there yet", path);
+		return err_set(err, KYMO_EXIT_USAGE, "%s is not an empty directory; choose a new one", path);
 	return 0;
 }
 
@@ -329,13 +324,13 @@ int copydir_open(const char *path, struct copydir **out, struct kymo_err *err)
 	int rc;
 
 	if (!copydir)
-		return no_memory(err);
+		return err_no_memory(err);
 	copydir->store.root = -1;
 	rc = path ? make_given(copydir, path, err) : make_own(copydir, err);
 	if (rc == 0) {
 		copydir->store.root = open(copydir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (copydir->store.root < 0)
-			rc = err_set(err, KYMO_EXIT_FAILED, "%s cannot be opened: %s", copydir->path, strerror(errno));
+			rc = err_set(err, KYMO_EXIT_FAILED, "cannot open %s: %s", copydir->path, strerror(errno));
 	}
 	copydir->store.root_path = copydir->path;
 	copydir->store.say = failed;
@@ -357,7 +352,7 @@ static void trace_free(struct copydir_trace *trace)
 	for (struct copydir_stream *stream = trace->streams, *next; stream; stream = next) {
 		next = stream->next;
 		if (stream->partial)
-			(void)store_cut(stream->file, stream->size);	/* readers can live with it */
+			(void)store_cut(stream->file, stream->size);	/* on failure readers find a longer file, which is fine */
 		store_unref(stream->file);
 		free(stream);
 	}
@@ -376,7 +371,7 @@ static void remove_own(const struct copydir *copydir)
 	parent = open(slash == copydir->path ? "/" : copydir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (parent < 0)
 		return;
-	(void)tree_remove(parent, slash + 1);	/* what stays is in a place for such things */
+	(void)tree_remove(parent, slash + 1);	/* on failure the rest stays in $TMPDIR */
 	(void)close(parent);
 }
 

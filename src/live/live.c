@@ -9,7 +9,7 @@
 #include "base/now.h"
 
 #define AGAIN_MS	200		/* between attempts to connect */
-#define GOODBYE_MS	1000		/* at most for the last reply */
+#define GOODBYE_MS	1000		/* to wait for the last reply */
 
 struct live {
 	const struct live_options *options;
@@ -22,8 +22,8 @@ struct live {
 	struct client *client;
 	struct copydir *copydir;		/* NULL: sessions are listed */
 	bool news, final, over;
-	bool away;			/* that the relay has gone was said */
-	unsigned silent;		/* streams, as was said last */
+	bool away;			/* the user knows that the relay is gone */
+	unsigned silent;		/* streams, in the last message about them */
 	uint64_t bytes;
 	int rc;
 	struct kymo_err err;
@@ -69,7 +69,7 @@ static void send_out(struct live *live, struct wire_out *out)
 	wire_out_free(out);
 	if (rc == 0)
 		return;
-	(void)err_set(&live->err, KYMO_EXIT_FAILED, "the relay does not take requests");
+	(void)err_set(&live->err, KYMO_EXIT_FAILED, "the relay does not accept requests");
 	fail(live);
 }
 
@@ -78,7 +78,7 @@ static void on_goodbye(uv_timer_t *timer)
 	end(timer->data);
 }
 
-/* Somebody had enough: the relay is told, and has a moment to answer. */
+/* Stops watching: the relay has a moment to answer DETACH. */
 static void leave(struct live *live)
 {
 	struct wire_out out = { 0 };
@@ -102,14 +102,14 @@ static void on_signal(uv_signal_t *signal, int number)
 
 	(void)number;
 	if (client_phase(live->client) == CLIENT_DETACHING)
-		end(live);		/* asked twice */
+		end(live);		/* a second signal */
 	else
 		leave(live);
 }
 
-/* ---- what comes ---- */
+/* ---- events of the loop ---- */
 
-static void look(struct live *live)
+static void update(struct live *live)
 {
 	int rc = 0;
 
@@ -118,7 +118,7 @@ static void look(struct live *live)
 	if (live->copydir && copydir_flush(live->copydir, &live->news, &live->err) < 0)
 		rc = -1;
 	else if (live->copydir && client_phase(live->client) != CLIENT_DETACHING)
-		rc = live->options->look(live->options->context, live, false, &live->err);
+		rc = live->options->update(live->options->context, live, false, &live->err);
 	if (rc < 0)
 		fail(live);
 	else if (rc > 0)
@@ -131,7 +131,7 @@ static void ask_what_is_due(struct live *live)
 {
 	struct wire_out out = { 0 };
 	const int64_t now = now_ns(), next = client_tick(live->client, now, &out);
-	const int64_t wait = next > now ? (next - now + 999999) / 1000000 : 1;	/* 0 would be before all that comes */
+	const int64_t wait = next > now ? (next - now + 999999) / 1000000 : 1;	/* at least 1: with 0 the loop would never read */
 
 	send_out(live, &out);
 	if (!live->over)
@@ -143,7 +143,7 @@ static void on_timer(uv_timer_t *timer)
 	struct live *live = timer->data;
 
 	ask_what_is_due(live);
-	look(live);			/* what nobody waits for any more moves on */
+	update(live);			/* streams that are no longer waited for change the bound */
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -170,7 +170,7 @@ static void on_received(void *context, const uint8_t *bytes, size_t size)
 		return;
 	}
 	send_out(live, &out);
-	look(live);
+	update(live);
 	if (client_phase(live->client) == CLIENT_ENDED)
 		end(live);
 	else if (!live->over)
@@ -192,7 +192,7 @@ static void on_opened(void *context)
 	struct wire_out out = { 0 };
 
 	if (live->away)
-		say(live, "the relay is there again");
+		say(live, "the relay is reachable again");
 	live->away = false;
 	client_connected(live->client, now_ns(), &out);
 	send_out(live, &out);
@@ -208,7 +208,7 @@ static void lost(struct live *live)
 	if (!live->options->reconnect) {
 		(void)snprintf(text, sizeof(text), "%s", live->err.text);
 		(void)err_set(&live->err, live->err.status, "%s%s", text,
-			      live->copydir ? "; with --reconnect, kymo waits for it and goes on" : "");
+			      live->copydir ? "; with --reconnect, kymo live waits for it and continues" : "");
 		fail(live);
 		return;
 	}
@@ -227,7 +227,7 @@ static void on_ended(void *context, const struct kymo_err *err)
 	live->link = NULL;
 	live->err = *err;
 	if (client_phase(live->client) == CLIENT_DETACHING)
-		end(live);		/* it said goodbye its way */
+		end(live);		/* the relay closed it instead of answering */
 	else
 		lost(live);
 }
@@ -246,7 +246,7 @@ static void connect_now(struct live *live)
 		fail(live);
 }
 
-/* ---- what look() asks ---- */
+/* ---- for update() and tick() ---- */
 
 const char *live_path(const struct live *live)
 {
@@ -268,8 +268,8 @@ int64_t live_until(struct live *live, const struct kymo_ctf_reader *reader)
 		return INT64_MAX;
 	until = bound_until(live->client, reader, now_ns(), &silent);
 	if (silent > live->silent) {
-		(void)snprintf(text, sizeof(text), "nothing is heard of %u streams; the others are shown without waiting for "
-			       "them, so events of theirs may come late", silent);
+		(void)snprintf(text, sizeof(text), "%u streams are silent; the others are shown without waiting for "
+			       "them, so their events may appear late", silent);
 		say(live, text);
 	}
 	live->silent = silent;
@@ -329,7 +329,7 @@ static void begin(struct live *live)
 {
 	uv_timer_t *timers[] = { &live->timer, &live->tick, &live->goodbye };
 
-	(void)signal(SIGPIPE, SIG_IGN);	/* that somebody has gone is told by what is written to him */
+	(void)signal(SIGPIPE, SIG_IGN);	/* a failing write reports that the relay is gone */
 	(void)uv_loop_init(&live->loop);
 	for (unsigned i = 0; i < sizeof(timers) / sizeof(timers[0]); i++) {
 		(void)uv_timer_init(&live->loop, timers[i]);
@@ -350,7 +350,7 @@ static void begin(struct live *live)
 	(void)uv_loop_close(&live->loop);
 }
 
-/* What was held back is shown, also when it ends with an error, which is then told. */
+/* Shows what was held back, also before an error is reported. */
 static void finish(struct live *live)
 {
 	struct kymo_err err;
@@ -359,7 +359,7 @@ static void finish(struct live *live)
 		return;
 	live->final = true;
 	if (copydir_flush(live->copydir, &live->news, &err) == 0 &&
-	    live->options->look(live->options->context, live, true, &err) >= 0)
+	    live->options->update(live->options->context, live, true, &err) >= 0)
 		return;
 	if (live->rc == 0)
 		live->err = err;

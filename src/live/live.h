@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watches a session of a relay: connects, keeps what comes in a trace directory, and has somebody look at it whenever
- * there is more. One thread and one loop, however many streams; a disk's thread writes.
+ * Watches a session of a relay: connects, writes what it receives into a trace directory, and calls update() whenever
+ * there is more. One thread and one loop, for any number of streams; a disk's thread writes.
  *
- *   relay ── link ── client ── copydir ── files ── look(): a reader that follows it
+ *   relay ── link ── client ── copydir ── files ── update(): a reader that follows them
  */
 #ifndef KYMO_LIVE_LIVE_H
 #define KYMO_LIVE_LIVE_H
@@ -16,54 +16,54 @@
 struct live;
 
 struct live_options {
-	const struct url *url;		/* of a viewer */
+	const struct url *url;		/* a viewer's */
 	struct tls_context *tls;	/* NULL: none */
 	const struct token *token;	/* NULL: none */
-	const char *output;		/* directory; NULL: one that is removed at the end */
-	bool from_now;			/* leave out what was there before */
-	bool reconnect;			/* when the relay goes away */
+	const char *output;		/* directory; NULL: a temporary one */
+	bool from_now;			/* leave out older packets */
+	bool reconnect;			/* when the connection is lost */
 
-	/* A session of the relay; only without url->session. */
+	/* A session of the relay; called only without url->session. */
 	int (*session)(void *context, const struct wire_listed_session *session, struct kymo_err *err);
 	/*
-	 * There may be something new. @final: for the last time, and nothing is held back any more.
-	 * Return: 0; 1: enough; -1 with @err filled.
+	 * There may be new events. @final: the last call; no events are held back any more.
+	 * Return: 0; 1: stop watching; -1 with @err.
 	 */
-	int (*look)(void *context, struct live *live, bool final, struct kymo_err *err);
-	/* The same, but called every @period_ns. May be NULL. */
+	int (*update)(void *context, struct live *live, bool final, struct kymo_err *err);
+	/* The same, called every @period_ns. May be NULL. */
 	int (*tick)(void *context, struct live *live, struct kymo_err *err);
 	int64_t period_ns;
-	/* Something for people. */
+	/* A message for the user. */
 	void (*say)(void *context, const char *text);
 	void *context;
 };
 
 /**
- * live_run() - until the session has ended, somebody had enough, or a signal came (SIGINT, SIGTERM)
+ * live_run() - watch until the session ends, a callback returns 1, or SIGINT or SIGTERM arrives
  *
- * Return: 0, or -1 with @err filled: the relay has gone, speaks nonsense, or nothing can be written. What came until
+ * Return: 0; -1 with @err: the relay is gone or sends invalid replies, or writing fails. What was received until
  * then was shown.
  * Context: blocks.
  */
 int live_run(const struct live_options *options, struct kymo_err *err);
 
-/* What look() and tick() may ask. */
+/* For update() and tick(). */
 
 /** live_path() - the trace directory. */
 const char *live_path(const struct live *live);
 
-/** live_has_news() - whether there is more in the files than at the look before. */
+/** live_has_news() - whether the files have more than at the last update(). */
 bool live_has_news(const struct live *live);
 
-/** live_until() - for kymo_ctf_until(): up to when @reader, of that directory, may give events. */
+/** live_until() - for kymo_ctf_until(): up to when @reader of live_path() may give events. */
 int64_t live_until(struct live *live, const struct kymo_ctf_reader *reader);
 
-/** live_forget() - @reader gave all events up to @until and will not be rewound: of a directory of ours, that can go. */
+/** live_forget() - @reader gave all events up to @until and will not be rewound: a temporary directory shrinks. */
 void live_forget(const struct live *live, const struct kymo_ctf_reader *reader, int64_t until);
 
-/* What came so far. */
+/* What was received so far. */
 struct live_counts {
-	uint64_t streams, packets, bytes, missed;	/* missed: packets that the relay did not give */
+	uint64_t streams, packets, bytes, missed;	/* missed: packets that the relay did not send */
 };
 void live_count(const struct live *live, struct live_counts *counts);
 

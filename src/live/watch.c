@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See watch.h. */
+/* When to read a growing trace directory again. See watch.h. */
 #include "live/watch.h"
 
 #include <fcntl.h>
@@ -8,13 +8,13 @@
 
 #include "ctf/format/lock.h"
 
-#define FILES_NS	((int64_t)50000000)	/* how often files are looked at without a synchronisation point */
+#define FILES_NS	((int64_t)50000000)	/* between reads, without synchronisation points */
 #define HOLD_NS		((int64_t)200000000)	/* a recorder's threads write a packet at least as often */
-#define QUIET_NS	((int64_t)1000000000)	/* so long without more: nothing is held back */
+#define QUIET_NS	((int64_t)1000000000)	/* after this time without growth nothing is held back */
 
 enum kind { PLAIN, ALIVE, GONE };
 
-/* What the writer of trace @i says. */
+/* The synchronisation point of trace @i, and whether its writer lives. */
 static enum kind read_sync(const struct kymo_ctf_reader *reader, unsigned i, struct ctf_sync *sync)
 {
 	char path[4096];
@@ -24,9 +24,9 @@ static enum kind read_sync(const struct kymo_ctf_reader *reader, unsigned i, str
 	if (snprintf(path, sizeof(path), "%s/" CTF_SYNC_NAME, kymo_ctf_trace(reader, i)->path) >= (int)sizeof(path))
 		return PLAIN;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)		/* chunks get other names, or are taken away, when nobody writes them any more */
+	if (fd < 0)		/* a complete chunk is renamed, or removed */
 		return access(kymo_ctf_trace(reader, i)->path, F_OK) < 0 ? GONE : PLAIN;
-	/* First whether it is alive: the last point of one that is gone is not needed. */
+	/* First whether the writer lives: without a writer the last point is not needed. */
 	if (ctf_sync_alive(fd) <= 0)
 		kind = GONE;
 	else if (ctf_sync_read(fd, sync) == 0)
@@ -35,7 +35,7 @@ static enum kind read_sync(const struct kymo_ctf_reader *reader, unsigned i, str
 	return kind;
 }
 
-/* Time of the trace's clock as epoch; the streams of a trace have one clock. */
+/* The epoch of a time of the trace's clock; the streams of a trace share one clock. */
 static int64_t epoch_of(const struct kymo_ctf_reader *reader, unsigned trace, uint64_t clock)
 {
 	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
@@ -51,7 +51,7 @@ static int64_t plain_until(const struct watch *watch, const struct kymo_ctf_read
 	return now_ns - HOLD_NS + kymo_ctf_trace(reader, trace)->clock_offset_ns;
 }
 
-void watch_look(struct watch *watch, const struct kymo_ctf_reader *reader, int64_t now_ns)
+void watch_check(struct watch *watch, const struct kymo_ctf_reader *reader, int64_t now_ns)
 {
 	const unsigned traces = reader ? kymo_ctf_trace_count(reader) : 0;
 	uint64_t points = 0;
@@ -80,13 +80,13 @@ void watch_look(struct watch *watch, const struct kymo_ctf_reader *reader, int64
 	watch->traces = traces;
 }
 
-void watch_looked(struct watch *watch, const struct kymo_ctf_reader *reader, bool grew, int64_t now_ns)
+void watch_done(struct watch *watch, const struct kymo_ctf_reader *reader, bool grew, int64_t now_ns)
 {
 	watch->looked_ns = now_ns;
 	if (grew || !watch->begun)
 		watch->grown_ns = now_ns;
 	watch->begun = reader != NULL;
-	/* Of a trace that is new nothing was asked yet. */
+	/* A new trace was not checked yet. */
 	if (!reader || kymo_ctf_trace_count(reader) != watch->traces) {
 		watch->until = INT64_MIN;
 		watch->over = false;

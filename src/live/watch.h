@@ -1,45 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a trace directory together with who writes it, on this machine or on a shared file system, without a
- * connection: through locks and synchronisation points where the writer has them (ctf/format/lock.h), else by the clock.
+ * Follows a trace directory while a recorder or relay writes it, on this machine or on a shared file system, without a
+ * connection: by locks and synchronisation points if the writer has them (ctf/format/lock.h), else by the clock.
  *
- * The reader keeps to locks by itself (kymo_ctf_refresh()). Here is when to look again, and up to when streams are complete:
+ * The reader itself respects locks (kymo_ctf_refresh()). This file decides when to read again, and up to which time all
+ * streams are complete:
  *
- *   index/sync is there, its writer alive     its last point; nothing before there is one
- *   index/sync is there, its writer gone      all that is there
- *   no index/sync, the trace grows            up to a moment ago: a recorder writes what it has at least as often
- *   no index/sync, it has stopped growing     all that is there
+ *   index/sync exists, its writer lives       up to its last point; before the first one nothing is complete
+ *   index/sync exists, its writer is gone     all
+ *   no index/sync, the trace grows            up to a moment ago: a recorder writes its packets at least that often
+ *   no index/sync, the trace stopped growing  all
  */
 #ifndef KYMO_LIVE_WATCH_H
 #define KYMO_LIVE_WATCH_H
 
 #include "ctf/read/reader.h"
 
-#define WATCH_PERIOD_NS 5000000		/* how often to look */
+#define WATCH_PERIOD_NS 5000000		/* between calls of watch_check() */
 
 /* Zeroed is a valid start. */
 struct watch {
-	uint64_t points;		/* numbers of all synchronisation points */
-	int64_t looked_ns, grown_ns;	/* when the files were looked at; when there was more */
-	unsigned traces;		/* of the reader, when it was looked at */
+	uint64_t points;		/* sum of the synchronisation points' numbers */
+	int64_t looked_ns, grown_ns;	/* when the files were read; when they had grown */
+	unsigned traces;		/* of the reader, when it was checked */
 	bool begun;
 
-	/* What watch_look() found. */
-	bool due;			/* the files are to be looked at now */
-	bool over;			/* no writer is left: what is there is all */
-	int64_t until;			/* for kymo_ctf_until(), when that was done; INT64_MIN: not known */
+	/* Results of watch_check(). */
+	bool due;			/* read the files now */
+	bool over;			/* no writer is left: the trace is complete */
+	int64_t until;			/* for kymo_ctf_until(), after reading; INT64_MIN: not known */
 };
 
 /**
- * watch_look() - before the reader looks again
+ * watch_check() - before the reader reads again
  * @reader: NULL: nothing could be opened yet
  * @now_ns: CLOCK_MONOTONIC
  *
- * Context: opens and reads a small file a trace.
+ * Context: opens and reads a small file for each trace.
  */
-void watch_look(struct watch *watch, const struct kymo_ctf_reader *reader, int64_t now_ns);
+void watch_check(struct watch *watch, const struct kymo_ctf_reader *reader, int64_t now_ns);
 
-/** watch_looked() - the reader looked. @grew: there was more. */
-void watch_looked(struct watch *watch, const struct kymo_ctf_reader *reader, bool grew, int64_t now_ns);
+/** watch_done() - the reader has read. @grew: there was more. */
+void watch_done(struct watch *watch, const struct kymo_ctf_reader *reader, bool grew, int64_t now_ns);
 
 #endif

@@ -124,7 +124,7 @@ static int watch_session(struct viewing *watch, struct kymo_err *err)
 	const struct options *options = watch->options;
 	struct live_options live = {
 		.url = &watch->url, .tls = watch->access.tls, .token = &watch->access.token, .output = options->output, .from_now = options->now,
-		.reconnect = options->reconnect, .session = list_session, .look = look, .tick = options->top ? tick : NULL, .period_ns = options->interval,
+		.reconnect = options->reconnect, .session = list_session, .update = look, .tick = options->top ? tick : NULL, .period_ns = options->interval,
 		.say = say, .context = watch,
 	};
 

@@ -442,7 +442,7 @@ static void another_session_is_not_the_same(void **state)
 	put_index(test, WIRE_INDEX_RETRY, 0, 0, 0);
 	put_metadata(test, WIRE_METADATA_OK, "abX");
 	assert_int_equal(answer(test), -1);
-	assert_non_null(strstr(test->err.text, "another one"));
+	assert_non_null(strstr(test->err.text, "not the same"));
 }
 
 static void a_packet_that_is_gone(void **state)

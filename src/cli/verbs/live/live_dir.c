@@ -22,13 +22,13 @@ static int look(struct watch *watch, const char *path, struct live_show *show, s
 {
 	int grew, enough = 0;
 
-	watch_look(watch, show->reader, now_ns());
+	watch_check(watch, show->reader, now_ns());
 	if (!watch->due)
 		return 0;
 	grew = live_show_look(show, path, true, err);
 	if (grew < 0)
 		return -1;
-	watch_looked(watch, show->reader, grew > 0, now_ns());
+	watch_done(watch, show->reader, grew > 0, now_ns());
 	if (show->reader)
 		enough = live_show_until(show, watch->until, err);
 	return enough ? enough : watch->over;
