@@ -9,7 +9,7 @@
 
 #define MARKER "caret_lttng_session_started"
 
-/* Without starting a session daemon: where there is none, nothing is active. */
+/* --no-sessiond does not start a session daemon: without one nothing is active. */
 static const char list_sessions[] = "exec timeout 5 lttng --no-sessiond list 2>/dev/null </dev/null";
 
 static bool lttng_is_active(void)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether "a tracing session is active" on this host, which CARET's rules ask: a Start without one and an End
- * with one were meant for other hosts.
+ * Whether a tracing session is active on this host. CARET's rules need that: a Start without an active session, and an End
+ * with one, are meant for other hosts.
  */
-#ifndef KYMO_CONTROL_ACTIVE_H
-#define KYMO_CONTROL_ACTIVE_H
+#ifndef KYMO_CARET_ACTIVE_H
+#define KYMO_CARET_ACTIVE_H
 
 #include <stdbool.h>
 
 enum active_kind {
-	ACTIVE_KYMO,	/* one of kymo's: kymo record --wait */
-	ACTIVE_LTTNG,	/* one of LTTng's, as `lttng list` says: ros2 caret record made it */
-	ACTIVE_FILE,	/* a file is there, as CARET has it for containers */
-	ACTIVE_ALWAYS,	/* each Start finds one, no End does: a Start begins a recording and an End ends it */
+	ACTIVE_KYMO,	/* a session of kymo's: kymo record --wait */
+	ACTIVE_LTTNG,	/* a session of LTTng's, as `lttng list` reports: ros2 caret record created it */
+	ACTIVE_FILE,	/* a file exists, as CARET does for containers */
+	ACTIVE_ALWAYS,	/* for each Start, and for no End: a Start begins a recording, an End ends it */
 };
 
 struct active {
@@ -21,11 +21,11 @@ struct active {
 };
 
 /**
- * active_elsewhere() - is there an active session that is not kymo's?
+ * active_elsewhere() - whether there is an active session that is not kymo's
  *
- * @starts: a Start asks, else an End
+ * @starts: for a Start; else for an End
  *
- * Return: false for ACTIVE_KYMO. Context: blocks, for LTTng until `lttng list` has answered, five seconds at most.
+ * Return: false for ACTIVE_KYMO. Context: blocks: for LTTng until `lttng list` has answered, five seconds at most.
  */
 bool active_elsewhere(const struct active *active, bool starts);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the program that does not speak DDS: the way to the one that does. */
-#include "caret/agent/caret_control.h"
+/* In the program without DDS: run the program with DDS. */
+#include "caret/agent/enter.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -12,14 +12,14 @@
 #include "caret/agent/remote.h"
 #include "recorder/launch/preload.h"
 
-int control_enter(const char *verb, int argc, char **argv, const char *libdir, struct kymo_err *err)
+int caret_enter(const char *verb, int argc, char **argv, const char *libdir, struct kymo_err *err)
 {
 	char path[PATH_MAX], **vector;
 
-	if (preload_beside(path, sizeof path, CONTROL_PROGRAM, libdir) < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "this kymo was built without CycloneDDS, which \"kymo %s\" needs: install "
-			       "cyclonedds-dev and cyclonedds-tools, and build it again (%s is not there)", verb,
-			       CONTROL_PROGRAM);
+	if (preload_beside(path, sizeof path, CARET_DDS_PROGRAM, libdir) < 0)
+		return err_set(err, KYMO_EXIT_FAILED, "cannot run kymo %s: this kymo was built without CycloneDDS (%s does not exist); install "
+			       "cyclonedds-dev and cyclonedds-tools and build it again", verb,
+			       CARET_DDS_PROGRAM);
 	vector = calloc((size_t)argc + 3, sizeof *vector);
 	if (!vector)
 		return err_no_memory(err);
@@ -31,11 +31,11 @@ int control_enter(const char *verb, int argc, char **argv, const char *libdir, s
 	return err_set(err, KYMO_EXIT_FAILED, "cannot run %s: %s", path, strerror(errno));
 }
 
-/* control_enter() does not return here: these are never called. */
+/* Never called, because caret_enter() does not return here. */
 
 static int nothing(struct kymo_err *err)
 {
-	return err_set(err, KYMO_EXIT_FAILED, "this program does not speak DDS");
+	return err_set(err, KYMO_EXIT_FAILED, "this program does not use DDS");
 }
 
 int remote_run(const struct remote_options *options, struct hosts *hosts, struct kymo_err *err)

@@ -18,7 +18,7 @@ void hosts_free(struct hosts *hosts)
 	hosts_init(hosts);
 }
 
-/* ---- news ---- */
+/* ---- input ---- */
 
 static struct host *find(struct hosts *hosts, const uint8_t key[HOSTS_KEY])
 {
@@ -28,7 +28,7 @@ static struct host *find(struct hosts *hosts, const uint8_t key[HOSTS_KEY])
 	return NULL;
 }
 
-/* The one with this key, or a new one. NULL: there are too many. */
+/* Finds or adds the host with this key. NULL: too many hosts. */
 static struct host *host_of(struct hosts *hosts, const uint8_t key[HOSTS_KEY])
 {
 	struct host *host = find(hosts, key);
@@ -135,7 +135,7 @@ void hosts_asked(struct hosts *hosts)
 			hosts->host[i].process[j].answered = false;
 }
 
-/* ---- questions ---- */
+/* ---- output ---- */
 
 static void count(const struct host *host, struct hosts_tally *tally)
 {

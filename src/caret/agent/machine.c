@@ -22,7 +22,7 @@
 #define ACTIVE		2u
 #define EITHER		(INACTIVE | ACTIVE)
 
-/* The first row that fits counts; without one nothing happens. */
+/* The first row that matches counts; if none does, nothing happens. */
 static const struct {
 	unsigned in;
 	enum machine_input input;
@@ -30,26 +30,26 @@ static const struct {
 	enum machine_state next;
 	unsigned actions;
 } table[] = {
-	/* Who comes late joins what goes on. A session that waits for a Start does not begin with a newcomer. */
-	{ UNINITIALIZED,    MACHINE_BORN,   EITHER,   RECORDS,      MACHINE_RECORD,  MACHINE_TELL },
-	{ UNINITIALIZED,    MACHINE_BORN,   EITHER,   PAUSED,       MACHINE_PREPARE, MACHINE_TELL },
-	{ UNINITIALIZED,    MACHINE_BORN,   EITHER,   NONE | ARMED, MACHINE_WAIT,    MACHINE_TELL },
+	/* A late process joins a recording. But a session that waits for a Start does not begin for a new process. */
+	{ UNINITIALIZED,    MACHINE_BORN,   EITHER,   RECORDS,      MACHINE_RECORD,  MACHINE_PUBLISH },
+	{ UNINITIALIZED,    MACHINE_BORN,   EITHER,   PAUSED,       MACHINE_PREPARE, MACHINE_PUBLISH },
+	{ UNINITIALIZED,    MACHINE_BORN,   EITHER,   NONE | ARMED, MACHINE_WAIT,    MACHINE_PUBLISH },
 
-	/* A Start that is of no use is answered all the same: by the state that is. */
-	{ WAIT,             MACHINE_START,  ACTIVE,   NONE | ARMED, MACHINE_PREPARE, MACHINE_TELL | MACHINE_BEGIN },
-	{ MADE,             MACHINE_START,  EITHER,   ANY,          SAME,            MACHINE_TELL },
+	/* A Start without effect is answered, too, with the present state. */
+	{ WAIT,             MACHINE_START,  ACTIVE,   NONE | ARMED, MACHINE_PREPARE, MACHINE_PUBLISH | MACHINE_BEGIN },
+	{ MADE,             MACHINE_START,  EITHER,   ANY,          SAME,            MACHINE_PUBLISH },
 
-	/* So is an End while a session is active: it was meant for other hosts. */
-	{ MADE,             MACHINE_END,    ACTIVE,   ANY,          SAME,            MACHINE_TELL },
-	{ WAIT,             MACHINE_END,    INACTIVE, ANY,          MACHINE_WAIT,    MACHINE_TELL },
-	{ PREPARE | RECORD, MACHINE_END,    INACTIVE, ANY,          MACHINE_WAIT,    MACHINE_TELL | MACHINE_FINISH },
+	/* So is an End while a session is active: it is meant for other hosts. */
+	{ MADE,             MACHINE_END,    ACTIVE,   ANY,          SAME,            MACHINE_PUBLISH },
+	{ WAIT,             MACHINE_END,    INACTIVE, ANY,          MACHINE_WAIT,    MACHINE_PUBLISH },
+	{ PREPARE | RECORD, MACHINE_END,    INACTIVE, ANY,          MACHINE_WAIT,    MACHINE_PUBLISH | MACHINE_FINISH },
 
-	/* The session is what counts: none is left behind in RECORD. */
-	{ PREPARE | RECORD, MACHINE_SEEN,   EITHER,   NONE | ARMED, MACHINE_WAIT,    MACHINE_TELL },
-	{ WAIT | RECORD,    MACHINE_SEEN,   EITHER,   PAUSED,       MACHINE_PREPARE, MACHINE_TELL },
-	{ WAIT | PREPARE,   MACHINE_SEEN,   EITHER,   RECORDS,      MACHINE_RECORD,  MACHINE_TELL },
+	/* The session decides: without one that records, no process stays in RECORD. */
+	{ PREPARE | RECORD, MACHINE_SEEN,   EITHER,   NONE | ARMED, MACHINE_WAIT,    MACHINE_PUBLISH },
+	{ WAIT | RECORD,    MACHINE_SEEN,   EITHER,   PAUSED,       MACHINE_PREPARE, MACHINE_PUBLISH },
+	{ WAIT | PREPARE,   MACHINE_SEEN,   EITHER,   RECORDS,      MACHINE_RECORD,  MACHINE_PUBLISH },
 
-	{ PREPARE,          MACHINE_FAILED, EITHER,   NONE | ARMED, MACHINE_WAIT,    MACHINE_TELL },
+	{ PREPARE,          MACHINE_FAILED, EITHER,   NONE | ARMED, MACHINE_WAIT,    MACHINE_PUBLISH },
 };
 
 struct machine_step machine_step(enum machine_state state, enum machine_input input, struct machine_condition condition)

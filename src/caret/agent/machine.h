@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CARET's state machine of one traced process, as a pure function: what a message or a look at kymo's
- * session does, under which condition, and what has to be done then. docs/agent.md explains it; the
- * table is in machine.c.
+ * CARET's state machine of a traced process, as a pure function: what a message, or a change of kymo's session, does
+ * under which condition, and which actions follow. docs/agent.md explains it; the table is in machine.c.
  *
  *                      Start, a session is active           the session records
  *          ┌──────┐ ─────────────────────────────▶ ┌─────────┐ ────────────────▶ ┌────────┐
@@ -11,8 +10,8 @@
  *             ▲                                         │                             │
  *             └── End, and no session is active any more; or it is gone: ended, died ─┘
  */
-#ifndef KYMO_CONTROL_MACHINE_H
-#define KYMO_CONTROL_MACHINE_H
+#ifndef KYMO_CARET_MACHINE_H
+#define KYMO_CARET_MACHINE_H
 
 #include <stdbool.h>
 
@@ -27,19 +26,19 @@ enum machine_state {
 
 enum machine_input {
 	MACHINE_BORN,		/* the process was found */
-	MACHINE_START,		/* a Start came */
-	MACHINE_END,		/* an End came */
-	MACHINE_SEEN,		/* what the session does for this process is another than at the last look */
-	MACHINE_FAILED,		/* what MACHINE_BEGIN asked for did not come to be */
+	MACHINE_START,		/* a Start arrived */
+	MACHINE_END,		/* an End arrived */
+	MACHINE_SEEN,		/* what the session does for this process has changed */
+	MACHINE_FAILED,		/* the recording that MACHINE_BEGIN asked for did not begin */
 	MACHINE_INPUTS
 };
 
 /* What kymo's session does for this process. */
 enum machine_session {
-	MACHINE_NONE,		/* there is none, its recorder died, or it leaves this process out */
-	MACHINE_ARMED,		/* there is one, and it waits for a Start */
-	MACHINE_PAUSED,		/* somebody paused it */
-	MACHINE_RECORDS,	/* and has all init data */
+	MACHINE_NONE,		/* there is no session, its recorder died, or it leaves this process out */
+	MACHINE_ARMED,		/* it waits for a Start */
+	MACHINE_PAUSED,		/* a user paused it */
+	MACHINE_RECORDS,	/* it records, and has all init data */
 	MACHINE_SESSIONS
 };
 
@@ -48,20 +47,20 @@ struct machine_condition {
 	enum machine_session session;
 };
 
-/* Bits: what is to be done. */
-#define MACHINE_TELL	1u	/* publish the state, the new one */
+/* Actions, as bits. */
+#define MACHINE_PUBLISH	1u	/* publish the new state */
 #define MACHINE_BEGIN	2u	/* make the session record; once for all processes */
-#define MACHINE_FINISH	4u	/* end the recording that MACHINE_BEGIN began, if the agent has one of its own */
+#define MACHINE_FINISH	4u	/* end the recording that MACHINE_BEGIN began, if it is the agent's own */
 
 struct machine_step {
 	enum machine_state next;
 	unsigned actions;
 };
 
-/** machine_step() - what @input does in @state. What is none of the enums does nothing. Context: wait-free. */
+/** machine_step() - the next state and actions. An input that is not in the enums does nothing. Context: wait-free. */
 struct machine_step machine_step(enum machine_state state, enum machine_input input, struct machine_condition condition);
 
-/** machine_name() - "wait"; "?" for what is no state. */
+/** machine_name() - such as "wait"; "?" for an invalid state. */
 const char *machine_name(enum machine_state state);
 
 #endif

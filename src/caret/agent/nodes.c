@@ -8,8 +8,8 @@
 #include "abi/points.h"
 #include "recorder/runtime/initlog_cursor.h"
 
-#define NAME_MAX_BYTES	256		/* of a name, of a namespace; ROS 2 allows 255 in both together */
-#define HANDLES		(2 * sizeof(uint64_t))	/* node_handle, rmw_handle: what is in front of the names */
+#define NAME_MAX_BYTES	256		/* of a name or namespace; ROS 2 allows 255 for both together */
+#define HANDLES		(2 * sizeof(uint64_t))	/* node_handle and rmw_handle, before the names */
 
 static struct node *find(const struct nodes *nodes, uint64_t handle)
 {
@@ -45,7 +45,7 @@ static bool grow(struct nodes *nodes)
 	return true;
 }
 
-/* Takes the text that ends within @size bytes. Return: bytes with its NUL; 0: it does not end. */
+/* Copies the text at @from. Return: its bytes with the NUL; 0: there is no NUL within @size. */
 static size_t take_text(char text[NAME_MAX_BYTES], const uint8_t *from, size_t size)
 {
 	size_t length = strnlen((const char *)from, size);
@@ -57,7 +57,7 @@ static size_t take_text(char text[NAME_MAX_BYTES], const uint8_t *from, size_t s
 	return length + 1;
 }
 
-/* A node was made; or is told again, since the log was cleaned. */
+/* A node was created, or is repeated because the log was compacted. */
 static bool add_node(struct nodes *nodes, const uint8_t *payload, size_t size)
 {
 	char name[NAME_MAX_BYTES], space[NAME_MAX_BYTES], *full;
@@ -103,13 +103,13 @@ bool nodes_read(struct nodes *nodes, struct region *region)
 	struct log_place place;
 	bool changed = false;
 
-	if (nodes->at < bounds.head)	/* what was cleaned away is behind us, or is told again */
+	if (nodes->at < bounds.head)	/* entries that were compacted away were read, or are repeated */
 		nodes->at = bounds.head;
 	while (nodes->at < bounds.tail) {
 		enum log_look look = log_look(region, nodes->at, bounds.tail, &place);
 
 		if (look == LOG_HOLE || look == LOG_OVERTAKEN || look == LOG_END || place.next <= nodes->at)
-			break;		/* the next look sees more */
+			break;		/* the next call continues */
 		if (look == LOG_RECORD)
 			changed |= take(nodes, region, nodes->at, &place);
 		nodes->at = place.next;

@@ -2,12 +2,12 @@
 /*
  * Starts, watches and ends recordings on all hosts of a ROS domain through CARET's topics:
  *
- *   LOOKING ── everybody seems to be there, Start ──▶ WATCHING ── Ctrl-C, or the time is over, End ──▶ ENDING ──▶ DONE
+ *   LOOKING ── all hosts are found, Start ──▶ WATCHING ── Ctrl-C, or the time is over, End ──▶ ENDING ──▶ DONE
  *
- * Nothing is recorded here. A host that appears while it watches is sent a Start, too.
+ * Nothing is recorded here. A host that appears during WATCHING also gets a Start.
  */
-#ifndef KYMO_CONTROL_REMOTE_H
-#define KYMO_CONTROL_REMOTE_H
+#ifndef KYMO_CARET_REMOTE_H
+#define KYMO_CARET_REMOTE_H
 
 #include <stdint.h>
 
@@ -18,22 +18,22 @@ enum remote_phase { REMOTE_LOOKING, REMOTE_WATCHING, REMOTE_ENDING, REMOTE_DONE 
 
 struct remote_options {
 	uint32_t domain;		/* ROS_DOMAIN_ID */
-	uint32_t frequency;		/* Start's recording_frequency: init events a second, for processes that CARET traces */
-	unsigned expect;		/* begin as soon as so many hosts are there; 0: when no more come */
+	uint32_t frequency;		/* Start's recording_frequency: init events a second, of processes that CARET traces */
+	unsigned expect;		/* begin when so many hosts are found; 0: when no more appear */
 	int64_t duration_ns;		/* 0: until a signal */
 	bool humble;			/* the older form of ros_discovery_info */
-	/* Something is other than it was. */
+	/* Something has changed. */
 	void (*changed)(void *context, enum remote_phase phase, const struct hosts *hosts);
-	/* A complete sentence about something that is not as wished, without a full stop. */
+	/* A message about a problem, without a full stop. */
 	void (*say)(void *context, const char *text);
 	void *context;
 };
 
 /**
- * remote_run() - all of it, until SIGINT, SIGTERM or SIGHUP; a second signal does not wait for answers to End
- * @hosts: hosts_init() was called; what is known at the end
+ * remote_run() - until SIGINT, SIGTERM or SIGHUP; a second signal does not wait for the answers to End
+ * @hosts: after hosts_init(); has what is known at the end
  *
- * Return: 0; -1 with @err: the domain cannot be joined, or nobody is there (KYMO_EXIT_EMPTY).
+ * Return: 0; -1 with @err: the domain cannot be joined, or there is no host (KYMO_EXIT_EMPTY).
  * Context: blocks; one call at a time; catches signals.
  */
 int remote_run(const struct remote_options *options, struct hosts *hosts, struct kymo_err *err);

@@ -12,7 +12,7 @@
 #include "recorder/runtime/claim.h"
 #include "base/now.h"
 
-#define OUTSIDE_NS	500000000u	/* a session takes a process, and lets go of it, within this time */
+#define OUTSIDE_NS	500000000u	/* within this time a session begins to record a process, or releases it */
 
 /* ---- names ---- */
 
@@ -31,7 +31,7 @@ static const char *boot_id(void)
 	return id;
 }
 
-/* FNV-1a, and a last round so that the first bytes count in all bits. */
+/* FNV-1a, with a final round so that the first bytes influence all bits. */
 static uint64_t hash(uint64_t seed, const void *bytes, size_t size)
 {
 	const unsigned char *at = bytes;
@@ -52,14 +52,14 @@ void roster_name(char name[ROSTER_NAME_MAX], const struct region *region)
 			    (unsigned long long)region->birth_ns);
 	uint64_t high = hash(0, identity, (size_t)size), low = hash(0x9e3779b97f4a7c15ull, identity, (size_t)size);
 
-	high = (high & ~0xf000ull) | 0x8000;			/* a uuid of version 8: of one's own making */
+	high = (high & ~0xf000ull) | 0x8000;			/* a UUID of version 8: of our own making */
 	low = (low & ~(3ull << 62)) | 2ull << 62;
 	(void)snprintf(name, ROSTER_NAME_MAX, "caret_trace_%08x_%04x_%04x_%04x_%012llx", (unsigned)(high >> 32),
 		       (unsigned)(high >> 16 & 0xffff), (unsigned)(high & 0xffff), (unsigned)(low >> 48),
 		       (unsigned long long)(low & 0xffffffffffffull));
 }
 
-/* ---- coming and going ---- */
+/* ---- processes appear and end ---- */
 
 static void forget(struct roster_process *process)
 {
@@ -76,14 +76,14 @@ static bool is_known(const struct roster *roster, const char *name)
 	return false;
 }
 
-/* Whether the process is over: it ended, or another program has taken its place. */
+/* Whether the process has ended, or another program has replaced it. */
 static bool is_over(struct roster_process *process)
 {
 	const struct kymo_region *header = region_header(&process->region);
 	int pid = 0;
 	const enum alive alive = region_alive(&process->region, &pid);
 
-	if (pid)			/* else what it was: whoever hears that it is over wants to know who */
+	if (pid)			/* after its end the last pid is kept for the reports */
 		process->host_pid = pid;
 	return alive == ALIVE_DEAD || !region_intact(&process->region) ||
 	       __atomic_load_n(&header->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_REPLACED || region_is_left(&process->region);
@@ -99,7 +99,7 @@ static struct roster_process *meet(struct roster *roster, const char *name)
 		free(process);
 		return NULL;
 	}
-	/* This one is traced as well, once it has heard a /clock; nobody is to count it. */
+		/* The agent itself is traced when it records /clock; it is not listed. */
 	if (is_over(process) || process->host_pid == (int)getpid()) {
 		forget(process);
 		return NULL;
@@ -110,13 +110,13 @@ static struct roster_process *meet(struct roster *roster, const char *name)
 	return process;
 }
 
-/* ---- what the session does for it ---- */
+/* ---- what the session does for a process ---- */
 
 static enum machine_session session_of(const struct roster *roster, const struct roster_process *process)
 {
 	const struct kymo_region *header = region_header(&process->region);
 	const struct domain_info *session = &roster->session;
-	/* While those of other ROS domains record, this one waits for the Start in its own. */
+	/* While only processes of other ROS domains are recorded, this one waits for a Start in its domain. */
 	const bool waits = session->state == KYMO_STATE_RECORD && !ros_domains_has(&session->ros, process->region.ros_domain);
 	const uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
 	const bool ours = session->active && __atomic_load_n(&header->generation, __ATOMIC_RELAXED) == session->generation &&
@@ -125,7 +125,7 @@ static enum machine_session session_of(const struct roster *roster, const struct
 
 	if (!ours)
 		return MACHINE_NONE;
-	if (state != (waits ? KYMO_STATE_PREPARE : session->state))	/* it is just being switched */
+	if (state != (waits ? KYMO_STATE_PREPARE : session->state))	/* it is being switched right now */
 		return process->session;
 	if (state == KYMO_STATE_RECORD)
 		return MACHINE_RECORDS;
@@ -133,7 +133,7 @@ static enum machine_session session_of(const struct roster *roster, const struct
 }
 
 /* Return: whether something of it changed. */
-static bool look_at(const struct roster *roster, struct roster_process *process, bool thorough)
+static bool update_process(const struct roster *roster, struct roster_process *process, bool thorough)
 {
 	const enum machine_session session = session_of(roster, process);
 	bool changed = session != process->session, left_out;
@@ -151,7 +151,7 @@ static bool look_at(const struct roster *roster, struct roster_process *process,
 	return changed;
 }
 
-/* ---- looking ---- */
+/* ---- updates ---- */
 
 static bool directory_changed(struct roster *roster)
 {
@@ -183,7 +183,7 @@ static void find_new(struct roster *roster, const struct roster_calls *calls)
 		process = meet(roster, entry->d_name);
 		if (!process)
 			continue;
-		(void)look_at(roster, process, true);
+		(void)update_process(roster, process, true);
 		calls->found(calls->context, process);
 	}
 	(void)closedir(list);
@@ -195,7 +195,7 @@ static bool says_it_ends(const struct roster_process *process)
 	       (KYMO_REGION_EXITED | KYMO_REGION_REPLACED);
 }
 
-void roster_look(struct roster *roster, bool thorough, const struct roster_calls *calls)
+void roster_update(struct roster *roster, bool thorough, const struct roster_calls *calls)
 {
 	if (domain_inspect(&roster->dir, &roster->session, NULL) < 0)
 		roster->session = (struct domain_info){ 0 };
@@ -208,7 +208,7 @@ void roster_look(struct roster *roster, bool thorough, const struct roster_calls
 			forget(process);
 			continue;
 		}
-		if (look_at(roster, process, thorough))
+		if (update_process(roster, process, thorough))
 			calls->changed(calls->context, process);
 		i++;
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The traced processes of a runtime directory and what kymo's session does for each: what CARET's node
- * in every process would know about itself, seen from outside.
+ * The traced processes of a runtime directory, and what kymo's session does for each: what CARET's node in
+ * each process would know, seen from outside.
  *
- * Nothing is changed: regions are mapped for reading. They are input, as is the domain page.
+ * Nothing is changed: regions are mapped for reading. Regions and the domain page are untrusted.
  */
-#ifndef KYMO_CONTROL_ROSTER_H
-#define KYMO_CONTROL_ROSTER_H
+#ifndef KYMO_CARET_ROSTER_H
+#define KYMO_CARET_ROSTER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,28 +18,28 @@
 #include "recorder/runtime/region_view.h"
 #include "recorder/runtime/rundir.h"
 
-#define ROSTER_MAX	4096	/* processes; further ones are not seen */
+#define ROSTER_MAX	4096	/* processes; more are ignored */
 #define ROSTER_NAME_MAX	64	/* of a node, with its NUL */
 
 struct roster_process {
 	struct region region;
-	char name[ROSTER_NAME_MAX];	/* caret_trace_<uuid>: the same whenever this process is looked at */
-	int host_pid;			/* 0: not to be seen from here */
-	int domain;			/* ROS_DOMAIN_ID that it was started with; -1: it is not known */
+	char name[ROSTER_NAME_MAX];	/* caret_trace_<uuid>: always the same for this process */
+	int host_pid;			/* 0: not visible from here */
+	int domain;			/* ROS_DOMAIN_ID that it was started with; -1: not known */
 	struct nodes nodes;
-	enum machine_session session;	/* what is done for it, as of the last look */
+	enum machine_session session;	/* what the session did for it at the last update */
 	enum machine_state state;	/* the caller's */
 	bool listed;			/* the caller's */
-	bool left_out;			/* the session that is there does not want it, or somebody else records it */
-	uint64_t outside_since;		/* CLOCK_MONOTONIC, ns: since when that looks so; 0: it does not */
+	bool left_out;			/* the session does not record it, or another recorder does */
+	uint64_t outside_since;		/* CLOCK_MONOTONIC in ns: since when it looks left out; 0: it does not */
 };
 
 struct roster {
 	struct rundir dir;
-	struct domain_info session;	/* kymo's, as of the last look */
+	struct domain_info session;	/* kymo's, at the last update */
 	struct roster_process *process[ROSTER_MAX];
 	unsigned count;
-	struct timespec changed;	/* the directory, as of the last look */
+	struct timespec changed;	/* of the directory, at the last update */
 };
 
 struct roster_calls {
@@ -49,26 +49,26 @@ struct roster_calls {
 	void *context;
 };
 
-/** roster_open() - @runtime_dir: NULL: as rundir_path() has it; it is made. Return: 0; -1 with @err. */
+/** roster_open() - @runtime_dir: created if necessary; NULL: as rundir_path() returns it. Return: 0; -1 with @err. */
 int roster_open(struct roster *roster, const char *runtime_dir, struct kymo_err *err);
 
 /**
- * roster_look() - see what has changed, and tell
- * @thorough: also look whether each process lives, and what nodes it has; else only words in memory and
- *	the directory if it changed
+ * roster_update() - find out what has changed, and call @calls
+ * @thorough: also check whether each process lives, and which nodes it has; otherwise only words in memory,
+ *	and the directory if it has changed
  *
  * Context: allocates; reads files.
  */
-void roster_look(struct roster *roster, bool thorough, const struct roster_calls *calls);
+void roster_update(struct roster *roster, bool thorough, const struct roster_calls *calls);
 
-/** roster_close() - and forget all. */
+/** roster_close() - forget all processes. */
 void roster_close(struct roster *roster);
 
 /**
- * roster_name() - the name of the node that stands for a process
+ * roster_name() - the name of the node that represents a process
  *
- * Made of what identifies it and of the machine's boot, so that an agent that comes after another one calls
- * it the same. Context: wait-free but for the first call, which reads the boot's id.
+ * It is computed from what identifies the process and from the machine's boot id, so that a later agent computes the
+ * same name. Context: wait-free, except the first call, which reads the boot id.
  */
 void roster_name(char name[ROSTER_NAME_MAX], const struct region *region);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "caret/agent/sim_clock.h"
 
-#define STAND_NS	100000000	/* a stamp that comes again is a pause after so long: some clocks come in steps */
-#define SILENT_NS	500000000	/* no message for so long, and for three intervals, is one, too */
-#define FIRST_NS	3000000000	/* the same before there was an interval */
-#define RATE_NS		50000000	/* a rate is taken over at least this */
-#define BEND_NS		20000000	/* off the straight line by so much, at rate 1: messages come a little late */
+#define STAND_NS	100000000	/* a repeated stamp is a pause after this time: some clocks advance in steps */
+#define SILENT_NS	500000000	/* so is silence for this time and for three intervals */
+#define FIRST_NS	3000000000	/* the same, before there was an interval */
+#define RATE_NS		50000000	/* a rate is computed over this time at least */
+#define BEND_NS		20000000	/* a bend is so far off the straight line, at rate 1: messages are always a little late */
 #define TICK_MIN_NS	1000000
 
 void sim_clock_init(struct sim_clock *clock, unsigned rate,
@@ -16,7 +16,7 @@ void sim_clock_init(struct sim_clock *clock, unsigned rate,
 	};
 }
 
-/* In order of time; the same one twice says nothing. */
+/* In the order of time; a pair is not kept twice. */
 static void keep(struct sim_clock *clock, struct sim_clock_point pair)
 {
 	if (clock->heard && (pair.ns < clock->pair.ns || (pair.ns == clock->pair.ns && pair.stamp == clock->pair.stamp)))
@@ -30,7 +30,7 @@ static double rate_to(const struct sim_clock *clock, struct sim_clock_point poin
 	return (double)(point.stamp - clock->pair.stamp) / (double)(point.ns - clock->pair.ns);
 }
 
-/* One a period. */
+/* A pair for each period. */
 static void sample(struct sim_clock *clock, struct sim_clock_point point)
 {
 	if (point.ns - clock->pair.ns < clock->period_ns)
@@ -53,7 +53,7 @@ static bool bends(const struct sim_clock *clock, struct sim_clock_point point)
 	return off > allowed || off < -allowed;
 }
 
-/* Both sides of a bend. What holds behind it is found out anew. */
+/* Keeps both sides of a bend, and computes the rate anew behind it. */
 static void bend(struct sim_clock *clock, struct sim_clock_point before, struct sim_clock_point after)
 {
 	keep(clock, before);
@@ -62,8 +62,8 @@ static void bend(struct sim_clock *clock, struct sim_clock_point before, struct 
 	clock->stands = clock->silent = false;
 }
 
-/* It says what it said before: in steps, or it stands. */
-static void hear_again(struct sim_clock *clock, struct sim_clock_point point)
+/* The stamp is repeated: a clock in steps, or a pause. */
+static void same_stamp(struct sim_clock *clock, struct sim_clock_point point)
 {
 	if (!clock->stands && point.ns - clock->moved.ns >= STAND_NS) {
 		keep(clock, clock->moved);
@@ -74,9 +74,9 @@ static void hear_again(struct sim_clock *clock, struct sim_clock_point point)
 		sample(clock, point);
 }
 
-static void hear_other(struct sim_clock *clock, struct sim_clock_point point)
+static void new_stamp(struct sim_clock *clock, struct sim_clock_point point)
 {
-	/* Who went by a clock that was silent had its last stamp until now. */
+	/* After silence, programs had the last stamp until now. */
 	struct sim_clock_point before = { clock->silent ? point.ns : clock->last.ns, clock->last.stamp };
 
 	if (clock->stands || bends(clock, point)) {
@@ -91,7 +91,7 @@ static void hear_other(struct sim_clock *clock, struct sim_clock_point point)
 	clock->moved = clock->last = point;
 }
 
-void sim_clock_hear(struct sim_clock *clock, int64_t ns, int64_t stamp)
+void sim_clock_message(struct sim_clock *clock, int64_t ns, int64_t stamp)
 {
 	struct sim_clock_point point = { ns, stamp };
 
@@ -105,11 +105,11 @@ void sim_clock_hear(struct sim_clock *clock, int64_t ns, int64_t stamp)
 	}
 	if (point.ns < clock->last.ns)
 		point.ns = clock->last.ns;
-	clock->interval_ns = point.ns - clock->last.ns;	/* a pause's, too; the next message tells better */
+	clock->interval_ns = point.ns - clock->last.ns;	/* also across a pause; the next message corrects it */
 	if (stamp == clock->last.stamp)
-		hear_again(clock, point);
+		same_stamp(clock, point);
 	else
-		hear_other(clock, point);
+		new_stamp(clock, point);
 	clock->silent = false;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a Start says, taken out of the message and checked. */
-#ifndef KYMO_CONTROL_START_H
-#define KYMO_CONTROL_START_H
+/* The contents of a Start, checked. */
+#ifndef KYMO_CARET_START_H
+#define KYMO_CARET_START_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,22 +9,22 @@
 #include "base/err.h"
 #include "caret/filter/caret_filter.h"
 
-#define START_TEXT_MAX	8192	/* bytes of one list, with its NUL; a request to the recorder has 64 KiB */
+#define START_TEXT_MAX	8192	/* bytes of a list, with its NUL; a request to the recorder has 64 KiB */
 
 struct start {
-	uint32_t recording_frequency;	/* init events a second, in CARET; nothing is told again here */
-	char *list[CARET_LISTS];	/* as CARET's variables; NULL where it says nothing */
+	uint32_t recording_frequency;	/* init events a second, for CARET; kymo does not use it */
+	char *list[CARET_LISTS];	/* as CARET's variables; NULL: empty */
 };
 
 /**
- * start_set() - one of the lists
- * @text: NULL and "" say nothing
+ * start_set() - set a list
+ * @text: NULL and "": empty
  *
- * Return: 0; -1 with @err: longer than START_TEXT_MAX, or no UTF-8, or with control characters.
+ * Return: 0; -1 with @err: longer than START_TEXT_MAX, not UTF-8, or with control characters.
  */
 int start_set(struct start *start, enum filter_caret_list list, const char *text, struct kymo_err *err);
 
-/** start_filters() - whether any list says something. */
+/** start_filters() - whether any list is set. */
 bool start_filters(const struct start *start);
 
 void start_free(struct start *start);

@@ -11,36 +11,36 @@
 #include "recorder/control/control.h"
 #include "recorder/runtime/environment.h"
 
-#define AWAITS_MS 5000		/* a recording that ends is waited for so long without a word */
+#define AWAITS_MS 5000		/* the user is told after this time that a recording takes long to end */
 
 enum step {
 	IDLE,
-	AWAITING,	/* the end of our recorder of before; then ... */
-	STARTING,	/* a recorder of our own, until it is armed */
-	BEGINNING,	/* a recorder is asked to begin */
-	STOPPING,	/* ours is asked to stop, or to go on without some ROS domains */
+	AWAITING,	/* the end of our previous recorder; then ... */
+	STARTING,	/* our own recorder, until it waits for a Start */
+	BEGINNING,	/* a recorder was asked to begin */
+	STOPPING,	/* our recorder was asked to stop, or to continue without some ROS domains */
 	ENDING,		/* and stops */
 };
 
 struct steer {
 	struct steer_options options;
 	enum step step;
-	struct ros_domains ros;		/* that the present step is about */
+	struct ros_domains ros;		/* of the present step */
 	struct start start;
-	struct ros_domains finish;	/* when the present step is over; none: nothing */
-	struct ros_domains next;	/* and then begins; none: nothing; with ... */
+	struct ros_domains finish;	/* stop for these after the present step */
+	struct ros_domains next;	/* then begin for these, with ... */
 	struct start next_start;
 	uv_work_t work;
-	bool session;			/* there is one, as of the last look */
-	bool stopped;			/* the work: it stops; else it goes on for others */
-	int rc;				/* of the work, */
+	bool session;			/* a session exists, at the last update */
+	bool stopped;			/* result of the work: the recorder stops; otherwise it continues for others */
+	int rc;				/* result of the work */
 	struct kymo_err err;			/* and why */
 	uv_process_t child;
 	bool child_runs, child_closes;
-	uint64_t awaits_since;		/* uv_now(), while that is to be told; 0: it was */
-	bool ends;			/* the agent does */
+	uint64_t awaits_since;		/* uv_now(), until the user is told; 0: was told */
+	bool ends;			/* the agent ends */
 	uint32_t ending;		/* generation of the session that ends */
-	uint32_t asked_about;		/* steer_is_own() answered about this generation */
+	uint32_t asked_about;		/* the generation that steer_is_own() answered about */
 	bool own;
 };
 
@@ -53,7 +53,7 @@ int steer_open(struct steer **steer, const struct steer_options *options, struct
 	return 0;
 }
 
-/* ---- asking; on a thread of the pool ---- */
+/* ---- requests; on a thread of the pool ---- */
 
 static struct json_object *request_of(const char *what)
 {
@@ -103,7 +103,7 @@ static void begin(struct steer *steer);
 static void begin_any(struct steer *steer);
 static void stop(struct steer *steer);
 
-/* What was asked for while something else was being done. An End behind a Start that waits took it back. */
+/* Begins what was asked for during the last step. An End after a Start that waits cancels the Start. */
 static void go_on(struct steer *steer)
 {
 	if (steer->step != IDLE || steer->ends)
@@ -137,7 +137,7 @@ static void after_begin(uv_work_t *work, int status)
 	steer->step = IDLE;
 	start_free(&steer->start);
 	if (status < 0 || steer->rc < 0)
-		forget_next(steer);		/* all are told that it came to nothing */
+		forget_next(steer);		/* all are told that it failed */
 	steer->options.begun(steer->options.context, status < 0 || steer->rc < 0 ? &err : NULL);
 	go_on(steer);
 }
@@ -160,7 +160,7 @@ static void begin(struct steer *steer)
 {
 	steer->step = BEGINNING;
 	steer->work.data = steer;
-	(void)uv_queue_work(steer->options.loop, &steer->work, ask_begin, after_begin);	/* fails without callback only */
+	(void)uv_queue_work(steer->options.loop, &steer->work, ask_begin, after_begin);	/* fails only without a callback */
 }
 
 static void stop(struct steer *steer)
@@ -179,11 +179,11 @@ static void could_not(struct steer *steer, const struct kymo_err *err)
 	go_on(steer);
 }
 
-/* ---- a recorder of our own ---- */
+/* ---- our own recorder ---- */
 
 static void start_own(struct steer *steer);
 
-/* Who waited for its end may use its handle again. */
+/* The recorder's handle can be used again. */
 static void on_child_closed(uv_handle_t *handle)
 {
 	struct steer *steer = handle->data;
@@ -203,7 +203,7 @@ static void on_exit_of_child(uv_process_t *process, int64_t status, int term_sig
 	uv_close((uv_handle_t *)process, on_child_closed);
 	if (steer->step != STARTING)
 		return;
-	(void)err_set(&err, KYMO_EXIT_FAILED, "the recorder that was started for it ended at once, with %s %d",
+	(void)err_set(&err, KYMO_EXIT_FAILED, "the recorder that was started for the Start ended with %s %d",
 		      term_signal ? "signal" : "status", term_signal ? term_signal : (int)status);
 	could_not(steer, &err);
 }
@@ -218,7 +218,7 @@ static int spawn(struct steer *steer)
 	};
 	uv_process_options_t how = {
 		.exit_cb = on_exit_of_child, .file = self, .args = vector, .env = environment,
-		.flags = UV_PROCESS_DETACHED,	/* a Ctrl-C is for us; we end it in order */
+		.flags = UV_PROCESS_DETACHED,	/* Ctrl-C is handled by the agent, which ends the recorder in order */
 		.stdio_count = 3, .stdio = stdio,
 	};
 	int rc;
@@ -272,7 +272,7 @@ bool steer_is_own(struct steer *steer, const struct domain_info *session)
 	return steer->own;
 }
 
-/* ---- what is asked of us ---- */
+/* ---- calls ---- */
 
 static void begin_any(struct steer *steer)
 {
@@ -283,7 +283,7 @@ static void begin_any(struct steer *steer)
 	} else if (steer->options.own) {
 		start_own(steer);
 	} else {
-		(void)err_set(&err, KYMO_EXIT_EMPTY, "nobody records in %s any more", steer->options.dir->path);
+		(void)err_set(&err, KYMO_EXIT_EMPTY, "no recorder is running in %s any more", steer->options.dir->path);
 		could_not(steer, &err);
 	}
 }
@@ -294,7 +294,7 @@ void steer_keep(struct steer *steer, const struct ros_domains *ros)
 		steer->finish.bits[i] &= ~ros->bits[i];
 }
 
-/* Something is being done: what is not about to begin anyway does so afterwards. */
+/* During another step: remember what does not begin anyway. */
 static void begin_later(struct steer *steer, const struct ros_domains *ros, struct start *start)
 {
 	struct ros_domains begins = steer->ros;
@@ -325,7 +325,7 @@ void steer_begin(struct steer *steer, const struct domain_info *session, const s
 	begin_any(steer);
 }
 
-void steer_look(struct steer *steer, const struct domain_info *session)
+void steer_update(struct steer *steer, const struct domain_info *session)
 {
 	steer->session = session->active;
 	if (steer->step == STARTING && session->active && session->armed && steer->child_runs &&
@@ -333,8 +333,8 @@ void steer_look(struct steer *steer, const struct domain_info *session)
 		begin(steer);
 	if (steer->step == AWAITING && steer->awaits_since && uv_now(steer->options.loop) - steer->awaits_since > AWAITS_MS) {
 		steer->awaits_since = 0;
-		steer->options.say(steer->options.context, "the recording that a Start is to begin waits for the end of the one before, "
-				   "which takes its time");
+		steer->options.say(steer->options.context, "the Start waits: the previous recording takes long "
+				   "to end");
 	}
 	if (steer->step == STOPPING || steer->step == IDLE)
 		steer->ending = session->generation;

@@ -9,7 +9,7 @@
 #include "recorder/control/control.h"
 #include "recorder/runtime/domain.h"
 
-#define ASK_MS		30000		/* a recorder writes what there is before it answers */
+#define ASK_MS		30000		/* a recorder writes all it has before it answers */
 #define ASK_TRIES	3000
 #define ASK_AGAIN_US	2000
 
@@ -33,7 +33,7 @@ int steer_ask(const struct rundir *dir, struct json_object *request, bool *stopp
 		*stopped = rc == 0 && json_object_object_get_ex(reply, "stopped", &stops) && json_object_get_boolean(stops);
 	json_object_put(request);
 	json_object_put(reply);
-	return rc == 1 ? err_set(err, KYMO_EXIT_FAILED, "nobody records in %s any more", dir->path) : rc;
+	return rc == 1 ? err_set(err, KYMO_EXIT_FAILED, "no recorder is running in %s any more", dir->path) : rc;
 }
 
 char **steer_environment(const char *output)

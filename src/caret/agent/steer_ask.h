@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What steer.c needs of a recorder: to ask it, and the environment of one that it starts. */
-#ifndef KYMO_CONTROL_STEER_ASK_H
-#define KYMO_CONTROL_STEER_ASK_H
+/* What steer.c needs for a recorder: a request to it, and the environment of a new one. */
+#ifndef KYMO_CARET_STEER_ASK_H
+#define KYMO_CARET_STEER_ASK_H
 
 #include <stdbool.h>
 
@@ -13,19 +13,19 @@ struct json_object;
 #define STEER_OWN_VARIABLE "KYMO_AGENT"		/* in the environment of a recorder that an agent started */
 
 /**
- * steer_ask() - ask the recorder of @dir; it is there a moment before it can be asked
+ * steer_ask() - send a request to the recorder of @dir; retries, since a new recorder needs a moment until it answers
  * @request: freed
- * @stopped: set if it says that it stops; may be NULL
+ * @stopped: set to whether the recorder stops; may be NULL
  *
  * Return: 0; -1 with @err. Context: blocks until it has answered.
  */
 int steer_ask(const struct rundir *dir, struct json_object *request, bool *stopped, struct kymo_err *err);
 
 /**
- * steer_environment() - ours, with what marks a recorder of our own and says where its traces go
- * @output: NULL: as it is
+ * steer_environment() - our environment, with the mark of an agent's recorder and the directory of its traces
+ * @output: NULL: unchanged
  *
- * Return: to be freed, with its first two texts; NULL without memory.
+ * Return: to be freed, with its first two texts; NULL: out of memory.
  */
 char **steer_environment(const char *output);
 

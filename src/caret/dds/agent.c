@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's loop: what is heard and seen goes through the machine of each process. */
+/*
+ * The agent's loop. It checks shared memory ten times a second, because nothing notifies it of changes there; each change
+ * and each message goes through the state machine of the processes that it concerns, which returns the actions.
+ */
 #include "caret/dds/agent_internal.h"
 
 #include <fcntl.h>
@@ -13,25 +16,25 @@
 
 #include "recorder/runtime/claim.h"
 
-#define LOOK_MS		100		/* words in shared memory; nothing tells us when they change */
-#define LOOK_BUSY_MS	5		/* while something is to happen */
-#define THOROUGH	10		/* every so many looks: who lives, and which nodes there are */
-#define ELSEWHERE	100		/* every so many looks: who has another runtime directory */
+#define UPDATE_MS		100		/* between checks of words in shared memory, which nothing announces */
+#define UPDATE_BUSY_MS	5		/* the same, while something is about to happen */
+#define THOROUGH	10		/* every so many updates: which processes live, and their nodes */
+#define ELSEWHERE	100		/* every so many updates: programs with another runtime directory */
 #define LOCK_NAME	"agent"		/* in the runtime directory */
 
 static const int caught[AGENT_SIGNALS] = { SIGINT, SIGTERM };
 
-void agent_tell(const struct agent *agent, const char *format, ...)
+void agent_report(const struct agent *agent, const char *format, ...)
 {
 	char text[512];
 	va_list args;
 
-	if (!agent->options->tell)
+	if (!agent->options->report)
 		return;
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	agent->options->tell(agent->options->context, text);
+	agent->options->report(agent->options->context, text);
 }
 
 void agent_say(void *context, const char *text)
@@ -43,7 +46,7 @@ void agent_say(void *context, const char *text)
 
 /* ---- one process ---- */
 
-/* Who speaks for it: in the domain that it was started with; where that is not known, in the first one. */
+/* The speaker of the process's ROS domain; if that is not known, the first one. */
 struct speaker *agent_speaker(const struct agent *agent, const struct roster_process *process)
 {
 	if (process->domain < 0)
@@ -57,14 +60,14 @@ struct speaker *agent_speaker(const struct agent *agent, const struct roster_pro
 unsigned agent_deliver(struct agent *agent, struct roster_process *process, enum machine_input input, bool active)
 {
 	struct speaker *speaker = agent_speaker(agent, process);
-	/* A recording that ends is none any more, for CARET: End has been answered with WAIT. */
+	/* A recording that is ending is over for CARET: End was answered with WAIT. */
 	struct machine_condition condition = {
 		active, steer_is_ending(agent->steer, process->region.ros_domain) ? MACHINE_NONE : process->session,
 	};
 	struct machine_step step = machine_step(process->state, input, condition);
 
 	process->state = step.next;
-	if (step.actions & MACHINE_TELL && speaker && !process->left_out)
+	if (step.actions & MACHINE_PUBLISH && speaker && !process->left_out)
 		speaker_status(speaker, process);
 	return step.actions;
 }
@@ -76,10 +79,10 @@ static void on_found(void *context, struct roster_process *process)
 	agent->graph_changed = process->listed = true;
 	(void)agent_deliver(agent, process, MACHINE_BORN, false);
 	if (agent_speaker(agent, process))
-		agent_tell(agent, "process %d (%s): %s, %s", process->host_pid, process->region.procname, process->name,
+		agent_report(agent, "process %d (%s): %s, %s", process->host_pid, process->region.procname, process->name,
 		     machine_name(process->state));
 	else
-		agent_tell(agent, "process %d (%s) is of ROS domain %d, which this agent does not serve: --domain %d",
+		agent_report(agent, "process %d (%s) is in ROS domain %d, which this agent does not serve; add --domain %d",
 		     process->host_pid, process->region.procname, process->domain, process->domain);
 }
 
@@ -88,7 +91,7 @@ static void on_gone(void *context, struct roster_process *process)
 	struct agent *agent = context;
 
 	agent->graph_changed = true;
-	agent_tell(agent, "process %d (%s) is gone", process->host_pid, process->region.procname);
+	agent_report(agent, "process %d (%s) is gone", process->host_pid, process->region.procname);
 }
 
 static void on_changed(void *context, struct roster_process *process)
@@ -99,7 +102,7 @@ static void on_changed(void *context, struct roster_process *process)
 	if (!process->left_out && !process->listed && agent_speaker(agent, process))
 		speaker_status(agent_speaker(agent, process), process);	/* it is in the graph again */
 	process->listed = !process->left_out;
-	/* On its way into RECORD it sees a session come and be armed; if that comes to nothing, MACHINE_FAILED says so. */
+	/* On the path to RECORD the session appears and waits for a Start; if that fails, MACHINE_FAILED follows. */
 	if (process->state == MACHINE_PREPARE && steer_is_beginning(agent->steer) &&
 	    (process->session == MACHINE_NONE || process->session == MACHINE_ARMED))
 		return;
@@ -108,7 +111,7 @@ static void on_changed(void *context, struct roster_process *process)
 
 /* ---- the graph ---- */
 
-/* Both generations of ROS 2 on one host do not understand each other's graph: the first that is seen decides. */
+/* ROS 2 up to Humble and from Iron on do not understand each other's graph: the first process found decides. */
 static enum agent_graph graph_form(const struct agent *agent)
 {
 	const char *distribution = getenv("ROS_DISTRO");
@@ -125,7 +128,7 @@ static enum agent_graph graph_form(const struct agent *agent)
 	return distribution && *distribution && distribution[0] <= 'h' ? AGENT_GRAPH_HUMBLE : AGENT_GRAPH_IRON;
 }
 
-static void tell_graph(struct agent *agent)
+static void publish_graph(struct agent *agent)
 {
 	const char **name = calloc(agent->roster.count + 1, sizeof *name);
 
@@ -142,39 +145,39 @@ static void tell_graph(struct agent *agent)
 	free(name);
 }
 
-/* ---- looking ---- */
+/* ---- updates ---- */
 
-/* While only programs of other domains are recorded, it is their time that counts. */
-static void look_at_clock(struct agent *agent, unsigned i)
+/* While only programs of other domains are recorded, their /clock counts. */
+static void update_clock(struct agent *agent, unsigned i)
 {
 	const struct domain_info *session = &agent->roster.session;
 	const uint32_t domain = agent->options->domain[i];
 
 	speaker_want_clock(agent->speaker[i], session->state != KYMO_STATE_RECORD || ros_domains_has(&session->ros, domain + 1));
-	if (agent->told_clock[i] || !speaker_heard_clock(agent->speaker[i]))
+	if (agent->told_clock[i] || !speaker_has_clock(agent->speaker[i]))
 		return;
 	agent->told_clock[i] = true;
-	agent_tell(agent, "/clock of ROS domain %" PRIu32 " tells the time of a simulation", domain);
+	agent_report(agent, "/clock of ROS domain %" PRIu32 " has the time of a simulation", domain);
 }
 
-void agent_look(struct agent *agent, bool thorough)
+void agent_update(struct agent *agent, bool thorough)
 {
 	const struct roster_calls calls = { on_found, on_gone, on_changed, agent };
 
-	roster_look(&agent->roster, thorough, &calls);
-	steer_look(agent->steer, &agent->roster.session);
+	roster_update(&agent->roster, thorough, &calls);
+	steer_update(agent->steer, &agent->roster.session);
 	for (unsigned i = 0; i < agent->speaker_count; i++)
-		look_at_clock(agent, i);
+		update_clock(agent, i);
 	if (agent->graph_changed || thorough)
-		tell_graph(agent);
+		publish_graph(agent);
 }
 
-/* Programs with another runtime directory are not seen: who misses them is told why, once for each directory. */
+/* Programs with another runtime directory cannot be seen: tell the user why, once for each directory. */
 static void on_elsewhere(void *context, const struct elsewhere_process *process)
 {
 	struct agent *agent = context;
 	const char *own = agent->roster.dir.path;
-	char text[1200];
+	char text[1280];
 
 	if (process->agent || strcmp(process->dir, own) == 0 || agent->elsewhere_count == AGENT_ELSEWHERE_MAX)
 		return;
@@ -182,36 +185,36 @@ static void on_elsewhere(void *context, const struct elsewhere_process *process)
 		if (strcmp(agent->elsewhere[i], process->dir) == 0)
 			return;
 	(void)snprintf(agent->elsewhere[agent->elsewhere_count++], sizeof agent->elsewhere[0], "%s", process->dir);
-	(void)snprintf(text, sizeof text, "process %d (%s) has the runtime directory %s and is not seen here: start it with KYMO_DIR=%s, "
-		       "or an agent with its own", process->pid, process->name, process->dir, own);
+	(void)snprintf(text, sizeof text, "process %d (%s) has the runtime directory %s, so this agent cannot see it; start it with KYMO_DIR=%s, "
+		       "or an agent for its directory", process->pid, process->name, process->dir, own);
 	agent_say(agent, text);
 }
 
-static void on_look(uv_timer_t *timer)
+static void on_timer(uv_timer_t *timer)
 {
 	struct agent *agent = timer->data;
 	bool busy;
 
-	agent_look(agent, ++agent->looks % THOROUGH == 0);
+	agent_update(agent, ++agent->updates % THOROUGH == 0);
 	busy = steer_is_busy(agent->steer);
-	if (!busy && agent->looks % ELSEWHERE == 1)	/* it takes a while */
+	if (!busy && agent->updates % ELSEWHERE == 1)	/* this takes a while */
 		elsewhere_scan(on_elsewhere, agent);
 	if (agent->stopping && steer_is_done(agent->steer))
 		uv_stop(&agent->loop);
-	(void)uv_timer_start(timer, on_look, busy ? LOOK_BUSY_MS : LOOK_MS, 0);
+	(void)uv_timer_start(timer, on_timer, busy ? UPDATE_BUSY_MS : UPDATE_MS, 0);
 }
 
-void agent_look_soon(struct agent *agent)
+void agent_update_soon(struct agent *agent)
 {
-	(void)uv_timer_start(&agent->look, on_look, LOOK_BUSY_MS, 0);
+	(void)uv_timer_start(&agent->timer, on_timer, UPDATE_BUSY_MS, 0);
 }
 
 static void on_directory(uv_fs_event_t *watch, const char *name, int events, int status)
 {
 	(void)name;
 	(void)events;
-	(void)status;		/* whatever it is, a look does no harm */
-	agent_look(watch->data, false);
+	(void)status;		/* an update is right in any case */
+	agent_update(watch->data, false);
 }
 
 /* ---- Start and End ---- */
@@ -221,8 +224,8 @@ static void on_begun(void *context, const struct kymo_err *err)
 	struct agent *agent = context;
 
 	if (!err) {
-		agent_look(agent, false);
-		agent_tell(agent, "it records");
+		agent_update(agent, false);
+		agent_report(agent, "it records");
 		return;
 	}
 	agent_say(agent, err->text);
@@ -230,7 +233,7 @@ static void on_begun(void *context, const struct kymo_err *err)
 		(void)agent_deliver(agent, agent->roster.process[i], MACHINE_FAILED, false);
 }
 
-/* In the order in which they were sent, as far as that can be known. Return: whether there were any. */
+/* Handles commands in the order in which they were sent, as far as that is known. Return: whether there were any. */
 static bool take_commands(struct agent *agent, struct speaker *speaker)
 {
 	struct start start;
@@ -238,7 +241,7 @@ static bool take_commands(struct agent *agent, struct speaker *speaker)
 	bool starts = speaker_take_start(speaker, &start, &started_ns);
 	const bool ends = speaker_take_end(speaker, &ended_ns);
 
-	if (ends && !starts)		/* both may have come between the two looks */
+	if (ends && !starts)		/* both may have arrived since the last update */
 		starts = speaker_take_start(speaker, &start, &started_ns);
 	if (ends && (!starts || ended_ns < started_ns))
 		agent_on_end(agent, speaker);
@@ -249,7 +252,7 @@ static bool take_commands(struct agent *agent, struct speaker *speaker)
 	return starts || ends;
 }
 
-static void on_heard(uv_async_t *async)
+static void on_message(uv_async_t *async)
 {
 	struct agent *agent = async->data;
 
@@ -262,7 +265,7 @@ static void wake(void *context)
 {
 	struct agent *agent = context;
 
-	(void)uv_async_send(&agent->heard);
+	(void)uv_async_send(&agent->message);
 }
 
 /* ---- beginning and end ---- */
@@ -277,7 +280,7 @@ static void on_signal(uv_signal_t *handle, int number)
 	agent->stopping = true;
 }
 
-/* One agent for a runtime directory: two would tell of the same processes. */
+/* One agent for a runtime directory: two would publish the same processes. */
 static int lock(struct agent *agent, struct kymo_err *err)
 {
 	char pid[16] = "", text[256];
@@ -285,14 +288,14 @@ static int lock(struct agent *agent, struct kymo_err *err)
 
 	agent->lock = openat(agent->roster.dir.fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (agent->lock < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot make %s/" LOCK_NAME, agent->roster.dir.path);
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create %s/" LOCK_NAME, agent->roster.dir.path);
 	if (claim(agent->lock) < 0) {
 		if (pread(agent->lock, pid, sizeof pid - 1, 0) < 0)
 			*pid = 0;
-		return err_set(err, KYMO_EXIT_FAILED, "an agent serves %s already%s%.*s; several domains: one agent with several "
+		return err_set(err, KYMO_EXIT_FAILED, "another agent already serves %s%s%.*s; for several domains run one agent with several "
 			       "--domain", agent->roster.dir.path, *pid ? ": process " : "", (int)strspn(pid, "0123456789"), pid);
 	}
-	/* For who comes later, and for kymo doctor. */
+	/* For the next agent, and for kymo doctor. */
 	length = snprintf(text, sizeof text, "%d\n", (int)getpid());
 	for (unsigned i = 0; i < agent->options->domain_count; i++)
 		length += snprintf(text + length, sizeof text - (size_t)length, "%" PRIu32 " ", agent->options->domain[i]);
@@ -305,14 +308,14 @@ static int open_speakers(struct agent *agent, struct kymo_err *err)
 {
 	for (unsigned i = 0; i < agent->options->domain_count; i++) {
 		const struct speaker_options options = {
-			.domain = agent->options->domain[i], .heard = wake, .say = agent_say, .context = agent,
+			.domain = agent->options->domain[i], .arrived = wake, .say = agent_say, .context = agent,
 		};
 
 		if (speaker_open(&agent->speaker[i], &options, err) < 0)
 			return -1;
 		agent->speaker_count++;
 		if (agent->options->sim_rate &&
-		    speaker_hear_clock(agent->speaker[i], agent->options->sim_rate, agent->options->domain_count > 1, err) < 0)
+		    speaker_record_clock(agent->speaker[i], agent->options->sim_rate, agent->options->domain_count > 1, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -320,19 +323,19 @@ static int open_speakers(struct agent *agent, struct kymo_err *err)
 
 static int open_handles(struct agent *agent, struct kymo_err *err)
 {
-	int rc = uv_async_init(&agent->loop, &agent->heard, on_heard);
+	int rc = uv_async_init(&agent->loop, &agent->message, on_message);
 
-	(void)uv_timer_init(&agent->loop, &agent->look);
+	(void)uv_timer_init(&agent->loop, &agent->timer);
 	(void)uv_fs_event_init(&agent->loop, &agent->watch);
-	agent->heard.data = agent->look.data = agent->watch.data = agent;
+	agent->message.data = agent->timer.data = agent->watch.data = agent;
 	for (unsigned i = 0; rc == 0 && i < AGENT_SIGNALS; i++) {
 		(void)uv_signal_init(&agent->loop, &agent->signal[i]);
 		agent->signal[i].data = agent;
 		rc = uv_signal_start(&agent->signal[i], on_signal, caught[i]);
 	}
 	if (rc < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot make an event loop: %s", uv_strerror(rc));
-	/* Without inotify the next thorough look finds who has come. */
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create an event loop: %s", uv_strerror(rc));
+	/* Without inotify the next thorough update finds new processes. */
 	(void)uv_fs_event_start(&agent->watch, on_directory, agent->roster.dir.path, 0);
 	return 0;
 }
@@ -347,8 +350,8 @@ static int serve(struct agent *agent, struct kymo_err *err)
 	if (lock(agent, err) < 0 || steer_open(&agent->steer, &steer, err) < 0 || open_handles(agent, err) < 0 ||
 	    open_speakers(agent, err) < 0)
 		return -1;
-	agent_look(agent, true);
-	(void)uv_timer_start(&agent->look, on_look, LOOK_MS, 0);
+	agent_update(agent, true);
+	(void)uv_timer_start(&agent->timer, on_timer, UPDATE_MS, 0);
 	if (agent->options->ready)
 		agent->options->ready(agent->options->context);
 	(void)uv_run(&agent->loop, UV_RUN_DEFAULT);
@@ -374,13 +377,13 @@ int agent_run(const struct agent_options *options, struct kymo_err *err)
 	rc = roster_open(&agent->roster, options->runtime_dir, err);
 	if (rc == 0 && (rc = uv_loop_init(&agent->loop)) < 0) {
 		roster_close(&agent->roster);
-		rc = err_set(err, KYMO_EXIT_FAILED, "cannot make an event loop: %s", uv_strerror(rc));
+		rc = err_set(err, KYMO_EXIT_FAILED, "cannot create an event loop: %s", uv_strerror(rc));
 	} else if (rc == 0) {
 		rc = serve(agent, err);
-		for (unsigned i = 0; i < agent->speaker_count; i++)	/* first: nobody wakes us any more */
+		for (unsigned i = 0; i < agent->speaker_count; i++)	/* first, so that no thread wakes the loop any more */
 			speaker_close(agent->speaker[i]);
 		uv_walk(&agent->loop, close_handle, NULL);
-		(void)uv_run(&agent->loop, UV_RUN_DEFAULT);	/* runs the closings, and waits for the pool */
+		(void)uv_run(&agent->loop, UV_RUN_DEFAULT);	/* closes the handles, and waits for the pool */
 		(void)uv_loop_close(&agent->loop);
 		roster_close(&agent->roster);
 	}

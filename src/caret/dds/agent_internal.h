@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the agent share. Not for others. Context of all functions: on the loop's thread. */
-#ifndef KYMO_CONTROL_DDS_AGENT_INTERNAL_H
-#define KYMO_CONTROL_DDS_AGENT_INTERNAL_H
+/* What the files of the agent share. Context of all functions: on the loop's thread. */
+#ifndef KYMO_CARET_DDS_AGENT_INTERNAL_H
+#define KYMO_CARET_DDS_AGENT_INTERNAL_H
 
 #include <uv.h>
 
@@ -22,13 +22,13 @@ struct agent {
 	int lock;
 	bool graph_changed;
 	bool told_clock[AGENT_DOMAINS_MAX];
-	char elsewhere[AGENT_ELSEWHERE_MAX][512];	/* other runtime directories that were told of */
+	char elsewhere[AGENT_ELSEWHERE_MAX][512];	/* other runtime directories that were reported */
 	unsigned elsewhere_count;
 	bool stopping;
-	unsigned looks;
+	unsigned updates;
 	uv_loop_t loop;
-	uv_timer_t look;
-	uv_async_t heard;
+	uv_timer_t timer;
+	uv_async_t message;
 	uv_fs_event_t watch;
 	uv_signal_t signal[AGENT_SIGNALS];
 };
@@ -36,27 +36,27 @@ struct agent {
 /* ---- agent.c ---- */
 
 __attribute__((format(printf, 2, 3)))
-void agent_tell(const struct agent *agent, const char *format, ...);
+void agent_report(const struct agent *agent, const char *format, ...);
 void agent_say(void *agent, const char *text);
 
-/** agent_speaker() - who speaks for a process; NULL: nobody, its domain is not served. */
+/** agent_speaker() - the speaker of the process's domain; NULL: that domain is not served. */
 struct speaker *agent_speaker(const struct agent *agent, const struct roster_process *process);
 
-/** agent_deliver() - @input for a process. Return: the actions that are left to the caller. */
+/** agent_deliver() - pass @input to a process's machine. Return: the actions that are left to the caller. */
 unsigned agent_deliver(struct agent *agent, struct roster_process *process, enum machine_input input, bool active);
 
-/** agent_look() - see what has changed, and act on it. */
-void agent_look(struct agent *agent, bool thorough);
+/** agent_update() - find out what has changed, and act on it. */
+void agent_update(struct agent *agent, bool thorough);
 
-/** agent_look_soon() - something is to happen: look often until it has. */
-void agent_look_soon(struct agent *agent);
+/** agent_update_soon() - something is about to happen: update often until it has. */
+void agent_update_soon(struct agent *agent);
 
-/* ---- agent_hear.c ---- */
+/* ---- agent_commands.c ---- */
 
-/** agent_on_start() - a Start came to @speaker. @start is freed. */
+/** agent_on_start() - a Start arrived at @speaker. @start is freed. */
 void agent_on_start(struct agent *agent, struct speaker *speaker, struct start *start);
 
-/** agent_on_end() - an End came to @speaker. */
+/** agent_on_end() - an End arrived at @speaker. */
 void agent_on_end(struct agent *agent, struct speaker *speaker);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "messages.h"
 
-static const char enclave[] = "enclave=/;";	/* without it rmw_cyclonedds takes no participant for one of ROS */
+static const char enclave[] = "enclave=/;";	/* without it rmw_cyclonedds does not accept a participant as one of ROS */
 
 struct bus {
 	dds_entity_t participant;
@@ -27,7 +27,7 @@ static const struct {
 	const char *type;
 	const dds_topic_descriptor_t *descriptor;
 	dds_durability_kind_t durability;
-	dds_reliability_kind_t reads;		/* what a reader asks for; writers are reliable */
+	dds_reliability_kind_t reads;		/* a reader's reliability; writers are reliable */
 } topics[BUS_TOPICS] = {
 	[BUS_START] = { "rt/caret/start_record", "caret_msgs::msg::dds_::Start_", &caret_msgs_msg_dds__Start__desc,
 		DDS_DURABILITY_VOLATILE, DDS_RELIABILITY_RELIABLE },
@@ -45,11 +45,11 @@ static const struct {
 		DDS_RELIABILITY_RELIABLE },
 };
 
-/* ---- messages that are none ---- */
+/* ---- invalid messages ---- */
 
 /*
- * CycloneDDS takes messages apart itself, checks them, and tells its log of those that are malformed. So the
- * log goes through here: they are counted, and the first one is told.
+ * CycloneDDS itself deserialises and checks messages, and writes a line into its log for each invalid one. So its log
+ * comes here: invalid messages are counted, and the first one is reported.
  */
 static struct {
 	pthread_mutex_t lock;
@@ -65,23 +65,26 @@ static bool is_malformed(const char *text)
 	return strstr(text, "malformed") || strstr(text, "deserialization") || strstr(text, "invalid");
 }
 
+static void report(const char *what, const char *message)
+{
+	char text[512];
+
+	(void)snprintf(text, sizeof text, "%s: %.*s", what, (int)strcspn(message, "\n"), message);
+	if (malformed.say)
+		malformed.say(malformed.context, text);
+}
+
 static void on_log(void *unused, const dds_log_data_t *data)
 {
 	(void)unused;
-	if (!is_malformed(data->message)) {
-		if (data->priority & (DDS_LC_FATAL | DDS_LC_ERROR))
-			fprintf(stderr, "CycloneDDS: %.*s\n", (int)strcspn(data->message, "\n"), data->message);
-		return;
-	}
 	(void)pthread_mutex_lock(&malformed.lock);
-	malformed.count++;
-	if (!malformed.told && malformed.say) {
-		char text[512];
-
-		malformed.told = true;
-		(void)snprintf(text, sizeof text, "a message that is none was left out, as further ones will be: %.*s",
-			       (int)strcspn(data->message, "\n"), data->message);
-		malformed.say(malformed.context, text);
+	if (is_malformed(data->message)) {
+		malformed.count++;
+		if (!malformed.told)
+			report("an invalid message was left out, and so will be all others", data->message);
+		malformed.told |= malformed.say != NULL;
+	} else if (data->priority & (DDS_LC_FATAL | DDS_LC_ERROR)) {
+		report("CycloneDDS", data->message);
 	}
 	(void)pthread_mutex_unlock(&malformed.lock);
 }
@@ -138,8 +141,8 @@ int bus_open(struct bus **result, uint32_t domain, void (*say)(void *context, co
 	bus->participant = dds_create_participant(domain, qos, NULL);
 	dds_delete_qos(qos);
 	if (bus->participant < 0) {
-		int rc = err_set(err, KYMO_EXIT_FAILED, "cannot join ROS domain %u: %s; CYCLONEDDS_URI may name a network "
-				 "that is not there, or too many participants run", domain,
+		int rc = err_set(err, KYMO_EXIT_FAILED, "cannot join ROS domain %u: %s; perhaps CYCLONEDDS_URI names a network "
+				 "that does not exist, or too many participants are running", domain,
 				 dds_strretcode(bus->participant));
 
 		unwatch_log();
@@ -178,8 +181,8 @@ uint32_t bus_domain(const struct bus *bus)
 /* ---- endpoints ---- */
 
 /*
- * The type is described without its own description for others (idlc -t): ROS 2's types have none, and two
- * that have are compared with more than their names.
+ * Types have no description for other participants (idlc -t), because ROS 2's types have none: with descriptions on
+ * both sides, more than the names would have to agree.
  */
 static dds_entity_t make_topic(struct bus *bus, enum bus_topic topic, struct kymo_err *err)
 {
@@ -189,7 +192,7 @@ static dds_entity_t make_topic(struct bus *bus, enum bus_topic topic, struct kym
 	descriptor.m_typename = topics[topic].type;
 	entity = dds_create_topic(bus->participant, &descriptor, topics[topic].name, NULL, NULL);
 	if (entity < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot make the topic %s: %s", topics[topic].name,
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create the topic %s: %s", topics[topic].name,
 			       dds_strretcode(entity));
 	return entity;
 }
@@ -217,7 +220,7 @@ static void on_data_available(dds_entity_t reader, void *argument)
 	callback->on_data(callback->context);
 }
 
-/* The callback lives as long as the bus: CycloneDDS may be in it until the participant is gone. */
+/* The callback's data lives as long as the bus: CycloneDDS may call it until the participant is deleted. */
 static dds_listener_t *make_listener(struct bus *bus, void (*on_data)(void *context), void *context)
 {
 	struct bus_callback *callback = calloc(1, sizeof *callback);

@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define KYMO_REGISTER_LATE	/* no region for who never hears a /clock */
+#define KYMO_REGISTER_LATE	/* no region for a program that never receives a /clock */
 #include <kymo/kymo.h>
 
 #include "caret/agent/sim_clock.h"
 #include "messages.h"
 
 #define NSEC_PER_SEC	1000000000
-#define DEPTH		1	/* as nodes have it: of messages that waited, when each came is not known any more */
+#define DEPTH		1	/* as nodes have it: when messages wait, their times of arrival are lost */
 
-struct clock {
+struct dds_clock {
 	struct sim_clock sim;
 	dds_entity_t reader, arrived, end, waitset;
 	pthread_t thread;
@@ -26,7 +26,7 @@ struct clock {
 
 static void keep(void *context, const struct sim_clock_point *pair)
 {
-	struct clock *clock = context;
+	struct dds_clock *clock = context;
 
 	__atomic_store_n(&clock->heard, true, __ATOMIC_RELAXED);
 	if (__atomic_load_n(&clock->unwanted, __ATOMIC_RELAXED))
@@ -38,12 +38,12 @@ static void keep(void *context, const struct sim_clock_point *pair)
 		KYMO_TRACEPOINT("ros2_caret", "sim_time", ("stamp", (uint64_t)pair->stamp), ("at_ns", (uint64_t)pair->ns));
 }
 
-void clock_want(struct clock *clock, bool wanted)
+void dds_clock_want(struct dds_clock *clock, bool wanted)
 {
 	__atomic_store_n(&clock->unwanted, !wanted, __ATOMIC_RELAXED);
 }
 
-/* Not kymo_now(), which would make this a traced program before there is anything to say. */
+/* Not kymo_now(), which would make this a traced program before there is an event. */
 static int64_t monotonic(void)
 {
 	struct timespec now;
@@ -52,7 +52,7 @@ static int64_t monotonic(void)
 	return (int64_t)now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
 }
 
-static void take(struct clock *clock)
+static void take(struct dds_clock *clock)
 {
 	void *sample[1] = { NULL };
 	dds_sample_info_t info[1];
@@ -63,13 +63,13 @@ static void take(struct clock *clock)
 		return;
 	message = sample[0];
 	if (info[0].valid_data && message->clock.sec >= 0 && message->clock.nanosec < NSEC_PER_SEC)
-		sim_clock_hear(&clock->sim, now, (int64_t)message->clock.sec * NSEC_PER_SEC + message->clock.nanosec);
+		sim_clock_message(&clock->sim, now, (int64_t)message->clock.sec * NSEC_PER_SEC + message->clock.nanosec);
 	(void)dds_return_loan(clock->reader, sample, 1);
 }
 
-static void *hear(void *context)
+static void *receive(void *context)
 {
-	struct clock *clock = context;
+	struct dds_clock *clock = context;
 	bool end = false;
 
 	while (!end) {
@@ -83,29 +83,29 @@ static void *hear(void *context)
 	return NULL;
 }
 
-/* Signals are the agent's. */
-static int make_thread(struct clock *clock)
+/* The agent handles signals. */
+static int make_thread(struct dds_clock *clock)
 {
 	sigset_t all, before;
 	int rc;
 
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&clock->thread, NULL, hear, clock);
+	rc = pthread_create(&clock->thread, NULL, receive, clock);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }
 
-int clock_open(struct clock **result, struct bus *bus, unsigned rate, bool of_several, struct kymo_err *err)
+int dds_clock_open(struct dds_clock **result, struct bus *bus, unsigned rate, bool of_several, struct kymo_err *err)
 {
-	struct clock *clock = calloc(1, sizeof *clock);
+	struct dds_clock *clock = calloc(1, sizeof *clock);
 
 	if (!clock)
 		return err_no_memory(err);
 	clock->domain = bus_domain(bus);
 	clock->of_several = of_several;
 	sim_clock_init(&clock->sim, rate, keep, clock);
-	kymo__of_every_ros_domain();	/* the programs that it tells the time of may be of another than this one's */
+	kymo__of_every_ros_domain();	/* its events count for programs of every ROS domain */
 	clock->reader = bus_reader(bus, BUS_CLOCK, DEPTH, NULL, NULL, err);
 	if (clock->reader < 0) {
 		free(clock);
@@ -127,12 +127,12 @@ int clock_open(struct clock **result, struct bus *bus, unsigned rate, bool of_se
 	return 0;
 }
 
-bool clock_heard(const struct clock *clock)
+bool dds_clock_has_time(const struct dds_clock *clock)
 {
 	return __atomic_load_n(&clock->heard, __ATOMIC_RELAXED);
 }
 
-void clock_close(struct clock *clock)
+void dds_clock_close(struct dds_clock *clock)
 {
 	if (!clock)
 		return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the program that speaks DDS: it is here. */
-#include "caret/agent/caret_control.h"
+/* In the program with DDS there is nothing to do. */
+#include "caret/agent/enter.h"
 
-int control_enter(const char *verb, int argc, char **argv, const char *libdir, struct kymo_err *err)
+int caret_enter(const char *verb, int argc, char **argv, const char *libdir, struct kymo_err *err)
 {
 	(void)verb;
 	(void)argc;

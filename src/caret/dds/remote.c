@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See remote.h. One thread, which looks every POLL_NS: what it waits for takes hundreds of milliseconds anyway. */
+/*
+ * Recording on all hosts of a domain. See remote.h. One thread that polls every POLL_NS, which is often enough: hosts
+ * need hundreds of milliseconds to answer.
+ */
 #include "caret/agent/remote.h"
 
 #include <signal.h>
@@ -13,9 +16,9 @@
 #include "base/now.h"
 
 #define POLL_NS		20000000
-#define SETTLED_NS	1000000000	/* so long nobody new: that is all of them */
-#define NOBODY_NS	3000000000	/* nobody at all until then */
-#define STUCK_NS	3000000000	/* who has not begun by then is told */
+#define SETTLED_NS	1000000000	/* without a new host for this time, all are found */
+#define NOBODY_NS	3000000000	/* wait this time for the first host */
+#define STUCK_NS	3000000000	/* report hosts that have not begun by then */
 #define ANSWER_NS	3000000000	/* for the answers to an End */
 #define READERS_MAX	1024		/* of Start */
 
@@ -34,13 +37,13 @@ struct remote {
 	struct bus *bus;
 	dds_entity_t participants, graph, status, start, end;
 	int64_t now, phase_ns, changed_ns, asked_ns;
-	unsigned changes, sent;		/* hosts.changes as last told; hosts that were there at the last Start */
-	bool told;			/* of those that are stuck */
+	unsigned changes, sent;		/* hosts.changes at the last report; hosts at the last Start */
+	bool told;			/* hosts that have not begun were reported */
 };
 
-/* ---- who is there ---- */
+/* ---- hosts ---- */
 
-/* CycloneDDS tells where it runs; others do not, and are called by their address in DDS. */
+/* CycloneDDS reports its host's name; hosts with another DDS get their DDS address as a name. */
 static void learn_host(struct remote *remote, const dds_builtintopic_endpoint_t *reader)
 {
 	void *sample[1] = { NULL };
@@ -58,8 +61,8 @@ static void learn_host(struct remote *remote, const dds_builtintopic_endpoint_t 
 	dds_free(name);
 }
 
-/* Whoever subscribes to Start, and whoever no longer does. */
-static void look_for_hosts(struct remote *remote)
+/* Finds new participants that subscribe to Start, and those that left. */
+static void find_hosts(struct remote *remote)
 {
 	static dds_instance_handle_t reader[READERS_MAX];
 	static bool here[HOSTS_MAX];
@@ -82,7 +85,7 @@ static void look_for_hosts(struct remote *remote)
 			hosts_gone(hosts, hosts->host[j].key);
 }
 
-/* Both forms begin with a Gid, whose first bytes are the participant's key. */
+/* Both forms begin with a Gid; its first bytes are the participant's key. */
 static void take_graph(struct remote *remote)
 {
 	void *sample[1] = { NULL };
@@ -115,7 +118,7 @@ static void take_status(struct remote *remote)
 		dds_builtintopic_endpoint_t *writer = info.valid_data ?
 			dds_get_matched_publication_data(remote->status, info.publication_handle) : NULL;
 
-		if (writer) {		/* else it left meanwhile */
+		if (writer) {		/* else it has left */
 			hosts_status(remote->hosts, writer->participant_key.v, status->caret_node_name, status->status,
 				     status->pid, status->node_names._length);
 			dds_builtintopic_free_endpoint(writer);
@@ -124,9 +127,9 @@ static void take_status(struct remote *remote)
 	}
 }
 
-static void look(struct remote *remote)
+static void read_all(struct remote *remote)
 {
-	look_for_hosts(remote);
+	find_hosts(remote);
 	take_graph(remote);
 	take_status(remote);
 	remote->now = now_ns();
@@ -137,7 +140,7 @@ static void look(struct remote *remote)
 	remote->options->changed(remote->options->context, remote->phase, remote->hosts);
 }
 
-/* ---- what is sent ---- */
+/* ---- sending ---- */
 
 static void enter(struct remote *remote, enum remote_phase phase)
 {
@@ -152,7 +155,7 @@ static int sent(struct remote *remote, dds_return_t result, const char *what, st
 	return result < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot send %s: %s", what, dds_strretcode(result)) : 0;
 }
 
-/* Without filters: each host has those of its session. */
+/* Without filters: each host uses its session's. */
 static int send_start(struct remote *remote, struct kymo_err *err)
 {
 	static char none[] = "";
@@ -183,14 +186,14 @@ static int looking(struct remote *remote, struct kymo_err *err)
 	if (signals)
 		return err_set(err, KYMO_EXIT_EMPTY, "interrupted before a Start was sent");
 	if (!all.hosts && !expect && passed > NOBODY_NS)
-		return err_set(err, KYMO_EXIT_EMPTY, "no agent is seen in ROS domain %u: start \"kymo agent\" on each host, with the "
-			       "same ROS_DOMAIN_ID; if they run, CYCLONEDDS_URI says which networks are used, and they must let "
+		return err_set(err, KYMO_EXIT_EMPTY, "no agent found in ROS domain %u: start \"kymo agent\" on each host, with the "
+			       "same ROS_DOMAIN_ID; if they are running, check the networks of CYCLONEDDS_URI, which must let "
 			       "multicast pass", remote->options->domain);
 	if (expect && all.hosts < expect && !remote->told && passed > NOBODY_NS) {
 		char text[128];
 
 		remote->told = true;
-		(void)snprintf(text, sizeof text, "%u of %u hosts are there; waiting for the others", all.hosts, expect);
+		(void)snprintf(text, sizeof text, "%u of %u hosts found; waiting for the others", all.hosts, expect);
 		remote->options->say(remote->options->context, text);
 	}
 	if (!all.hosts || all.hosts < expect || (!expect && remote->now - remote->changed_ns < SETTLED_NS))
@@ -207,8 +210,8 @@ static void host_name(const struct host *host, char *name, size_t size)
 		(void)snprintf(name, size, "%02x%02x%02x%02x", host->key[4], host->key[5], host->key[6], host->key[7]);
 }
 
-/* Once for each host that is not as asked for. */
-static void tell_others(const struct remote *remote, enum machine_state wrong, const char *format)
+/* Reports, once for each host, that processes are in the state @wrong. */
+static void report_others(const struct remote *remote, enum machine_state wrong, const char *format)
 {
 	for (unsigned i = 0; i < remote->hosts->count; i++) {
 		const struct host *host = &remote->hosts->host[i];
@@ -238,9 +241,9 @@ static int watching(struct remote *remote, struct kymo_err *err)
 	remote->sent = all.hosts;
 	if (!remote->told && remote->now - remote->asked_ns > STUCK_NS) {
 		remote->told = true;
-		tell_others(remote, MACHINE_WAIT, "stay in wait: no session is active there that a Start could begin; "
-			    "\"kymo start --wait\" on that host makes one, \"kymo agent --active always\" needs none");
-		tell_others(remote, MACHINE_UNINITIALIZED, "have not answered");
+		report_others(remote, MACHINE_WAIT, "stay in wait: no session is active there for the Start; "
+			    "create one with \"kymo start --wait\" on that host, or use \"kymo agent --active always\"");
+		report_others(remote, MACHINE_UNINITIALIZED, "have not answered");
 	}
 	return 0;
 }
@@ -251,9 +254,9 @@ static bool ending(struct remote *remote)
 
 	if (all.answered < all.processes && remote->now - remote->asked_ns < ANSWER_NS && signals < 2)
 		return true;
-	tell_others(remote, MACHINE_RECORD, "go on recording: a session is active there, and such a host ignores End; "
-		    "\"kymo stop\" on that host ends it");
-	tell_others(remote, MACHINE_PREPARE, "go on in prepare: a session is active there; \"kymo stop\" on that host ends it");
+	report_others(remote, MACHINE_RECORD, "continue recording: a session is active there, and such a host ignores End; "
+		    "end it with \"kymo stop\" on that host");
+	report_others(remote, MACHINE_PREPARE, "stay in prepare: a session is active there; end it with \"kymo stop\" on that host");
 	return false;
 }
 
@@ -264,7 +267,7 @@ static int steps(struct remote *remote, struct kymo_err *err)
 
 	remote->now = remote->phase_ns = remote->changed_ns = now_ns();
 	while (rc == 0 && remote->phase != REMOTE_DONE) {
-		look(remote);
+		read_all(remote);
 		if (remote->phase == REMOTE_LOOKING)
 			rc = looking(remote, err);
 		else if (remote->phase == REMOTE_WATCHING)
@@ -277,7 +280,7 @@ static int steps(struct remote *remote, struct kymo_err *err)
 	return rc;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole run ---- */
 
 static int join(struct remote *remote, struct kymo_err *err)
 {

@@ -11,8 +11,8 @@
 #include "messages.h"
 
 /*
- * One writer tells of all processes, and keeps what its readers have not got yet. CARET has a writer in each
- * process that keeps the last one: then a PREPARE may be overwritten. docs/decisions/agent.md has the numbers.
+ * One writer publishes the states of all processes, and keeps what its readers have not received yet. CARET has a writer
+ * in each process that keeps only the last state, so a PREPARE may be overwritten. docs/decisions/agent.md has the numbers.
  */
 #define STATUS_KEPT	4096
 #define COMMAND_KEPT	1
@@ -20,17 +20,17 @@
 struct speaker {
 	struct speaker_options options;
 	struct bus *bus;
-	struct clock *clock;		/* NULL: it is not heard */
+	struct dds_clock *clock;		/* NULL: not recorded */
 	dds_entity_t start, end, status, graph;
-	enum agent_graph form;		/* of graph; AUTO: there is none */
-	char *told;			/* the names in it, to see whether they changed */
+	enum agent_graph form;		/* of graph; AUTO: nothing was sent */
+	char *told;			/* the names that were sent last */
 	size_t told_size;
 	uint64_t left_out;
 };
 
 static dds_entity_t listen_to(struct speaker *speaker, enum bus_topic topic, struct kymo_err *err)
 {
-	return bus_reader(speaker->bus, topic, COMMAND_KEPT, speaker->options.heard, speaker->options.context, err);
+	return bus_reader(speaker->bus, topic, COMMAND_KEPT, speaker->options.arrived, speaker->options.context, err);
 }
 
 int speaker_open(struct speaker **result, const struct speaker_options *options, struct kymo_err *err)
@@ -55,7 +55,7 @@ void speaker_close(struct speaker *speaker)
 {
 	if (!speaker)
 		return;
-	clock_close(speaker->clock);
+	dds_clock_close(speaker->clock);
 	bus_close(speaker->bus);
 	free(speaker->told);
 	free(speaker);
@@ -66,20 +66,20 @@ uint32_t speaker_domain(const struct speaker *speaker)
 	return speaker->options.domain;
 }
 
-int speaker_hear_clock(struct speaker *speaker, unsigned rate, bool of_several, struct kymo_err *err)
+int speaker_record_clock(struct speaker *speaker, unsigned rate, bool of_several, struct kymo_err *err)
 {
-	return clock_open(&speaker->clock, speaker->bus, rate, of_several, err);
+	return dds_clock_open(&speaker->clock, speaker->bus, rate, of_several, err);
 }
 
 void speaker_want_clock(struct speaker *speaker, bool wanted)
 {
 	if (speaker->clock)
-		clock_want(speaker->clock, wanted);
+		dds_clock_want(speaker->clock, wanted);
 }
 
-bool speaker_heard_clock(const struct speaker *speaker)
+bool speaker_has_clock(const struct speaker *speaker)
 {
-	return speaker->clock && clock_heard(speaker->clock);
+	return speaker->clock && dds_clock_has_time(speaker->clock);
 }
 
 uint64_t speaker_left_out(const struct speaker *speaker)
@@ -101,7 +101,7 @@ static void say(const struct speaker *speaker, const char *format, ...)
 
 /* ---- the graph ---- */
 
-/* A Gid is the GUID of the entity, and zeros. */
+/* A Gid is the entity's GUID, filled up with zeros. */
 static void put_gid(uint8_t *gid, dds_entity_t entity)
 {
 	dds_guid_t guid = { { 0 } };
@@ -111,8 +111,8 @@ static void put_gid(uint8_t *gid, dds_entity_t entity)
 }
 
 /*
- * Both forms, from one text: @module is the prefix of the generated types. Every node is told to have the
- * agent's readers and writer: that is what it is heard and speaks by.
+ * Both forms, from one text: @module is the prefix of the generated types. Every node is given the agent's readers and
+ * writer: by these it receives and sends.
  */
 #define SEND_GRAPH(function, module)									\
 static dds_return_t function(const struct speaker *speaker, const char *const *name, unsigned count)	\
@@ -146,7 +146,7 @@ static dds_return_t function(const struct speaker *speaker, const char *const *n
 SEND_GRAPH(send_iron, rmw_dds_common)
 SEND_GRAPH(send_humble, rmw_dds_common_24)
 
-/* What was told, as one text. Return: whether it is another than before. */
+/* The names as one text. Return: whether they have changed. */
 static bool remember(struct speaker *speaker, const char *const *name, unsigned count)
 {
 	const size_t size = (size_t)count * ROSTER_NAME_MAX;
@@ -175,7 +175,7 @@ static bool choose(struct speaker *speaker, enum agent_graph form)
 	speaker->form = AGENT_GRAPH_AUTO;
 	speaker->graph = bus_writer(speaker->bus, form == AGENT_GRAPH_HUMBLE ? BUS_GRAPH_24 : BUS_GRAPH, 1, &err);
 	if (speaker->graph < 0) {
-		say(speaker, "%s; the traced processes are not seen in the ROS graph", err.text);
+		say(speaker, "%s; the traced processes will not be in the ROS graph", err.text);
 		return false;
 	}
 	speaker->form = form;
@@ -186,14 +186,14 @@ void speaker_graph(struct speaker *speaker, enum agent_graph form, const char *c
 {
 	dds_return_t rc;
 
-	/* There is nothing to tell, and no reason yet to tell it in this form or that. */
+	/* There is nothing to publish, and the form is not known yet. */
 	if (!count && speaker->form == AGENT_GRAPH_AUTO)
 		return;
 	if (!choose(speaker, form) || !remember(speaker, name, count))
 		return;
 	rc = form == AGENT_GRAPH_HUMBLE ? send_humble(speaker, name, count) : send_iron(speaker, name, count);
 	if (rc < 0)
-		say(speaker, "cannot tell ROS domain %u which processes are traced: %s", speaker->options.domain,
+		say(speaker, "cannot publish the traced processes in ROS domain %u: %s", speaker->options.domain,
 		    dds_strretcode(rc));
 }
 
@@ -216,7 +216,7 @@ void speaker_status(struct speaker *speaker, const struct roster_process *proces
 	status.node_names._buffer = names;
 	rc = dds_write(speaker->status, &status);
 	if (rc < 0)
-		say(speaker, "cannot tell the state of process %d: %s", (int)status.pid, dds_strretcode(rc));
+		say(speaker, "cannot publish the state of process %d: %s", (int)status.pid, dds_strretcode(rc));
 	free(names);
 }
 
@@ -225,7 +225,7 @@ void speaker_status(struct speaker *speaker, const struct roster_process *proces
 static void leave_out(struct speaker *speaker, const struct kymo_err *err)
 {
 	if (speaker->left_out++ == 0)
-		say(speaker, "a Start in ROS domain %u makes no sense and is left out, as further ones will be: %s",
+		say(speaker, "a Start in ROS domain %u is invalid and left out, and so will be all other invalid ones: %s",
 		    speaker->options.domain, err->text);
 }
 

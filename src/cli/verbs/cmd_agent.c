@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/common.h"
 #include "caret/agent/agent.h"
-#include "caret/agent/caret_control.h"
+#include "caret/agent/enter.h"
 #include "caret/agent/sim_clock.h"
 #include "recorder/runtime/region_view.h"
 
@@ -124,14 +124,14 @@ static int run(int argc, char **argv)
 		memcpy(words, argv, (size_t)argc * sizeof *words);
 	rc = words ? parse(argc, argv, &options, &agent, &err) : err_no_memory(&err);
 	if (rc == 0)
-		rc = control_enter("agent", given, words, KYMO_LIBDIR, &err);
+		rc = caret_enter("agent", given, words, KYMO_LIBDIR, &err);
 	free(words);
 	if (rc == 0 && options.output)
 		rc = cli_absolute(output, sizeof output, options.output, &err);
 	if (rc < 0)
 		return cli_fail("agent", &err);
 	agent.output = options.output ? output : NULL;
-	agent.tell = options.quiet ? NULL : tell;
+	agent.report = options.quiet ? NULL : tell;
 	if (options.quiet)
 		agent.ready = NULL;
 	agent.context = &agent;

@@ -20,7 +20,7 @@
 #include "cli/verbs/record/recorded.h"
 #include "cli/input/process_options.h"
 #include "cli/input/sink_files.h"
-#include "caret/agent/caret_control.h"
+#include "caret/agent/enter.h"
 #include "recorder/filter/filter.h"
 #include "recorder/launch/launch.h"
 #include "recorder/record/record.h"
@@ -405,7 +405,7 @@ static int run_hosts(int argc, char **argv)
 {
 	struct options options = { 0 };
 	struct kymo_err why, err;
-	int rc = control_enter("record", argc, argv, KYMO_LIBDIR, &err);
+	int rc = caret_enter("record", argc, argv, KYMO_LIBDIR, &err);
 
 	if (rc == 0 && opt_parse(hosts_opts, &options, &argc, &argv, NULL, &why) < 0)
 		rc = err_set(&err, KYMO_EXIT_USAGE, "with --hosts, which records nothing here: %s", why.text);

@@ -149,7 +149,7 @@ def rules(network):
     assert not other, other[0]
     filtered = json.load(open(os.path.join(trace, 'kymo.json')))['filter']
     assert filtered['CARET_SELECT_TOPICS'] == 'image', filtered
-    assert agent.said().count('as further ones will be') <= 2, agent.said()
+    assert agent.said().count('so will be all other') <= 2, agent.said()
     for program in camera, client, agent:
         program.end()
 

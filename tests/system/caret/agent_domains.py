@@ -50,7 +50,7 @@ class Robot:
                        f'process {self.strange.pid} (talker) has another one, {strange}: it is not seen here')):
             assert check in found, (check, found)
         until('a word', lambda: self.agent.said())
-        assert self.agent.said().count(f'process {self.strange.pid} (talker) has the runtime directory {strange} and is not') == 1
+        assert self.agent.said().count(f'process {self.strange.pid} (talker) has the runtime directory {strange}, so') == 1
 
     def begin(self, domain, name):
         self.host.join(self.base + domain)

@@ -311,7 +311,7 @@ def from_elsewhere(network, hosts):
     record.wait()
     assert [(rows()[name]['state'], rows()[name]['recorded']) for name in names] == [
         ('wait', 1), ('record', 1), ('wait', 0), ('wait', 1)], rows()
-    assert f'{names[1]}: 1 of 1 processes go on recording: a session is active there' in record.said(), record.said()
+    assert f'{names[1]}: 1 of 1 processes continue recording: a session is active there' in record.said(), record.said()
     assert record.said().count('kymo record:') == 1, record.said()
     until('its end', lambda: ready.state() is None)
     ready.trace = lambda: os.path.join(ready.host.root, 'traces', *os.listdir(os.path.join(ready.host.root, 'traces')))

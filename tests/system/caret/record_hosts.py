@@ -77,7 +77,7 @@ def whole(network):
     found = {row['node']: (row['host'], row['state'], row['recorded'], row['pid']) for row in last['processes']}
     assert found == {'caret_trace_one': ('host0', 'wait', 1, one.pid), 'caret_trace_two': ('host0', 'gone', 1, two.pid),
                      'caret_trace_late': ('host1', 'record', 1, late.pid)}, found
-    assert 'host1: 1 of 1 processes go on recording: a session is active there' in record.said(), record.said()
+    assert 'host1: 1 of 1 processes continue recording: a session is active there' in record.said(), record.said()
     for client in one, late:
         client.end()
 
@@ -108,7 +108,7 @@ def stuck(network):
 def nobody(network):
     record = network.hosts[0].start_kymo('record', '--hosts', '--domain', '3')
     record.wait(6)
-    assert 'no agent is seen in ROS domain 3' in record.said() and 'kymo agent' in record.said(), record.said()
+    assert 'no agent found in ROS domain 3' in record.said() and 'kymo agent' in record.said(), record.said()
     assert record.output() == '', record.output()
 
 
@@ -117,7 +117,7 @@ def interrupted(network):
     desk = network.hosts[2]
     watcher = node(desk, 'watcher', 4)
     record = desk.start_kymo('record', '--hosts', '--expect', '9', '--domain', '4')
-    until('it is there', lambda: '1 of 9 hosts are there' in record.said())
+    until('it is there', lambda: '1 of 9 hosts found' in record.said())
     record.end(signal.SIGTERM, 6)
     assert 'interrupted before a Start was sent' in record.said() and not watcher.since('start'), record.said()
     watcher.end()

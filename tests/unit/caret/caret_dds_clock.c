@@ -78,13 +78,13 @@ static void test_hears(void **state)
 	rosgraph_msgs_msg_dds__Clock_ message = { { 0, 0 } };
 	struct bus *here = join(), *there = join();
 	time_t until = time(NULL) + PATIENCE_S;
-	struct clock *clock;
+	struct dds_clock *clock;
 	struct kymo_err err;
 	dds_entity_t writer = bus_writer(there, BUS_CLOCK, 1, &err);
 
 	(void)state;
 	assert_true(writer > 0);
-	assert_int_equal(clock_open(&clock, here, 10, false, &err), 0);
+	assert_int_equal(dds_clock_open(&clock, here, 10, false, &err), 0);
 	while (bus_matched(writer) < 1 && still(until))
 		;
 	assert_int_equal(bus_matched(writer), 1);
@@ -95,17 +95,17 @@ static void test_hears(void **state)
 		assert_int_equal(dds_write(writer, &message), DDS_RETCODE_OK);
 		(void)usleep(1000);
 	}
-	assert_false(clock_heard(clock));
+	assert_false(dds_clock_has_time(clock));
 	assert_int_equal(regions(), 0);
 	message.clock.nanosec = 0;
-	for (message.clock.sec = 1; !clock_heard(clock) && still(until); message.clock.sec++)
+	for (message.clock.sec = 1; !dds_clock_has_time(clock) && still(until); message.clock.sec++)
 		assert_int_equal(dds_write(writer, &message), DDS_RETCODE_OK);
-	assert_true(clock_heard(clock));
+	assert_true(dds_clock_has_time(clock));
 	while (!regions() && still(until))
 		;
 	assert_int_equal(regions(), 1);
-	clock_close(clock);
-	clock_close(NULL);
+	dds_clock_close(clock);
+	dds_clock_close(NULL);
 	bus_close(here);
 	bus_close(there);
 }

@@ -70,7 +70,7 @@ static void test_every_cell(void **state)
 			char got[3] = { 0 };
 
 			assert_true((unsigned)step.next < MACHINE_STATES);
-			got[0] = name[(step.actions & MACHINE_TELL) != 0][step.next];
+			got[0] = name[(step.actions & MACHINE_PUBLISH) != 0][step.next];
 			got[1] = step.actions & MACHINE_BEGIN ? '!' : step.actions & MACHINE_FINISH ? '#' : ' ';
 			if (got[0] != cell[i].expected[j][0] || got[1] != cell[i].expected[j][1])
 				fail_msg("%s, input %d, condition %u: '%s', not '%s'", machine_name(cell[i].state),
@@ -112,7 +112,7 @@ static void live(const struct event *event, const char *told)
 		struct machine_step step = machine_step(state, event->input, (struct machine_condition){ event->active, event->session });
 
 		state = step.next;
-		if (step.actions & MACHINE_TELL)
+		if (step.actions & MACHINE_PUBLISH)
 			text[used++] = "uwpr"[state];
 	}
 	text[used] = 0;

@@ -156,7 +156,7 @@ static void look(struct place *place)
 {
 	const struct roster_calls calls = { on_found, on_gone, on_changed, place };
 
-	roster_look(&place->roster, true, &calls);
+	roster_update(&place->roster, true, &calls);
 }
 
 /* A session comes, waits, records, pauses, goes; the process is in it, or is not. */

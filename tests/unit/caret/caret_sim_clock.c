@@ -50,7 +50,7 @@ static void run(struct fixture *f, simulation *sim, int64_t until_ns, int64_t ev
 		while (tick < heard)
 			tick += sim_clock_tick(&f->clock, tick);
 		if (stamp)
-			sim_clock_hear(&f->clock, heard, stamp);
+			sim_clock_message(&f->clock, heard, stamp);
 	}
 }
 
@@ -218,15 +218,15 @@ static void no_time_yet(void **state)
 	begin(&f, 1);
 	for (int i = 0; i < 100; i++) {
 		assert_int_equal(sim_clock_tick(&f.clock, T0 + i * S), S);
-		sim_clock_hear(&f.clock, T0 + i * S, i % 2 ? 0 : -5);
+		sim_clock_message(&f.clock, T0 + i * S, i % 2 ? 0 : -5);
 	}
 	assert_int_equal(f.pairs, 0);
-	sim_clock_hear(&f.clock, T0 + 100 * S, 1);
+	sim_clock_message(&f.clock, T0 + 100 * S, 1);
 	assert_int_equal(f.pairs, 1);
 	/* a clock of the system that went back is none */
-	sim_clock_hear(&f.clock, T0 + 90 * S, 2);
-	sim_clock_hear(&f.clock, T0 + 110 * S, INT64_MAX);
-	sim_clock_hear(&f.clock, T0 + 111 * S, 1);
+	sim_clock_message(&f.clock, T0 + 90 * S, 2);
+	sim_clock_message(&f.clock, T0 + 110 * S, INT64_MAX);
+	sim_clock_message(&f.clock, T0 + 111 * S, 1);
 	assert_true(sim_clock_tick(&f.clock, T0 + 200 * S) >= MS);
 }
 

@@ -29,7 +29,7 @@ bool record_hosts_any(const struct hosts_wishes *wishes);
  * record_hosts() - until Ctrl-C or @duration_ns, 0: for ever
  * @format: enum table_format
  *
- * Return: exit status; everything was said. Context: blocks; only in the program that speaks DDS, control_enter().
+ * Return: exit status; everything was said. Context: blocks; only in the program that speaks DDS, caret_enter().
  */
 int record_hosts(const struct hosts_wishes *wishes, int64_t duration_ns, int format, bool quiet);
 

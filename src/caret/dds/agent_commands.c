@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a Start and an End do, in the ROS domain in which they came. */
+/* What a Start and an End do in the ROS domain in which they arrive. */
 #include "caret/dds/agent_internal.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@ static bool is_active(struct agent *agent, bool starts)
 	return (session->active && !steer_is_own(agent->steer, session)) || active_elsewhere(&agent->options->active, starts);
 }
 
-/* Whose processes are meant by what comes in the domain of @speaker. */
+/* The processes that messages in the domain of @speaker are meant for. */
 static struct ros_domains meant(const struct agent *agent, const struct speaker *speaker)
 {
 	struct ros_domains set = { 0 };
@@ -24,7 +24,7 @@ static struct ros_domains meant(const struct agent *agent, const struct speaker 
 	return set;
 }
 
-/* What the session, which may be there, does for the domain of @speaker. */
+/* What the session, if there is one, does for the domain of @speaker. */
 static enum machine_session session_for(const struct agent *agent, const struct speaker *speaker)
 {
 	const struct domain_info *session = &agent->roster.session;
@@ -37,20 +37,20 @@ static enum machine_session session_for(const struct agent *agent, const struct 
 	return ros_domains_has(&session->ros, number) ? MACHINE_RECORDS : MACHINE_ARMED;
 }
 
-/* Return: the actions of all; and how many @heard it. */
+/* Passes @input to all processes of the domain. Return: the actions of all of them; their number in @count. */
 static unsigned deliver_all(struct agent *agent, const struct speaker *speaker, enum machine_input input, bool active,
-			    unsigned *heard)
+			    unsigned *count)
 {
 	unsigned actions = 0;
 
-	*heard = 0;
+	*count = 0;
 	for (unsigned i = 0; i < agent->roster.count; i++) {
 		struct roster_process *process = agent->roster.process[i];
 
 		if (process->left_out || agent_speaker(agent, process) != speaker)
 			continue;
 		actions |= agent_deliver(agent, process, input, active);
-		++*heard;
+		++*count;
 	}
 	return actions;
 }
@@ -61,20 +61,20 @@ void agent_on_start(struct agent *agent, struct speaker *speaker, struct start *
 	const struct ros_domains ros = meant(agent, speaker);
 	enum machine_session does;
 	bool active, begin;
-	unsigned heard;
+	unsigned count;
 
-	agent_look(agent, false);
+	agent_update(agent, false);
 	active = is_active(agent, true);
-	/* Also without a process: the session waits for those that come. */
+	/* Also without a process: the session waits for later ones. */
 	does = session_for(agent, speaker);
 	begin = active && (does == MACHINE_ARMED || !session->active ||
 			   steer_is_ending(agent->steer, speaker_domain(speaker) + 1));
-	(void)deliver_all(agent, speaker, MACHINE_START, active, &heard);
-	agent_tell(agent, "Start in ROS domain %" PRIu32 ": %u processes; %s", speaker_domain(speaker), heard,
-	     begin ? "a session begins to record" : active ? "nothing to be done" : "no session is active");
+	(void)deliver_all(agent, speaker, MACHINE_START, active, &count);
+	agent_report(agent, "Start in ROS domain %" PRIu32 ": %u processes; %s", speaker_domain(speaker), count,
+	     begin ? "a session begins to record" : active ? "nothing to do" : "no session is active");
 	if (begin) {
 		steer_begin(agent->steer, session, &ros, start);
-		agent_look_soon(agent);
+		agent_update_soon(agent);
 	} else if (active) {
 		steer_keep(agent->steer, &ros);
 	}
@@ -86,17 +86,17 @@ void agent_on_end(struct agent *agent, struct speaker *speaker)
 	const struct ros_domains ros = meant(agent, speaker);
 	enum machine_session does;
 	bool active, finish;
-	unsigned heard;
+	unsigned count;
 
-	agent_look(agent, false);
+	agent_update(agent, false);
 	active = is_active(agent, false);
 	does = session_for(agent, speaker);
 	finish = !active && agent->options->active.kind != ACTIVE_KYMO && steer_is_beginning(agent->steer);
 	finish |= !active && steer_is_own(agent->steer, &agent->roster.session) && does != MACHINE_NONE &&
 		 (agent->roster.session.state != KYMO_STATE_RECORD || does == MACHINE_RECORDS);
-	(void)deliver_all(agent, speaker, MACHINE_END, active, &heard);
-	agent_tell(agent, "End in ROS domain %" PRIu32 ": %u processes; %s", speaker_domain(speaker), heard,
-	     finish ? "the recording that a Start began ends" : active ? "a session is active, so it is meant for others" :
+	(void)deliver_all(agent, speaker, MACHINE_END, active, &count);
+	agent_report(agent, "End in ROS domain %" PRIu32 ": %u processes; %s", speaker_domain(speaker), count,
+	     finish ? "the recording that a Start began ends" : active ? "a session is active, so it is meant for other hosts" :
 	     "no session is active");
 	if (finish)
 		steer_finish(agent->steer, &ros);
