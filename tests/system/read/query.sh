@@ -119,7 +119,7 @@ same "SELECT count(*) FROM callback_instances ci JOIN publications p ON p.callba
 
 # ---- schema
 run 0 "$kymo" query --schema
-has out 'messages: Messages on their way'
+has out 'messages: Messages from publisher to callback'
 run 0 "$kymo" query --schema --format csv
 has out 'messages,latency_ns,duration,ns,'
 
