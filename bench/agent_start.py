@@ -13,9 +13,9 @@ import sys
 
 BENCH = os.path.dirname(os.path.abspath(__file__))
 os.environ.setdefault('KYMO_BUILD', os.path.join(BENCH, '..', 'build'))
-sys.path.insert(0, os.path.join(BENCH, '..', 'tests', 'system'))
+sys.path.insert(0, os.path.join(BENCH, '..', 'tests', 'system', 'lib'))
 from lib_hosts import BUILD, Network, alone  # noqa: E402
-from lib_relay import until  # noqa: E402
+from lib_test import until  # noqa: E402
 
 TRIES = int(sys.argv[1]) if len(sys.argv) > 1 else 100
 NODES = 6250            # of 16 facts

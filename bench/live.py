@@ -19,12 +19,13 @@ import time
 
 BENCH = os.path.dirname(os.path.abspath(__file__))
 os.environ.setdefault('KYMO_BUILD', os.path.join(BENCH, '..', 'build'))
-sys.path.insert(0, os.path.join(BENCH, '..', 'tests', 'system'))
+sys.path.insert(0, os.path.join(BENCH, '..', 'tests', 'system', 'lib'))
 from lib_live import Live, LttngRelayd  # noqa: E402
 from lib_lttng import EVENTS, LTTNG, missing, run, sessiond  # noqa: E402
 from lib_net import private  # noqa: E402
 from lib_numbers import Place, end_well  # noqa: E402
-from lib_relay import BUILD, INDEX_OK, KYMO, Producer, Relay, Viewer, until  # noqa: E402
+from lib_relay import INDEX_OK, Producer, Relay, Viewer  # noqa: E402
+from lib_test import BUILD, KYMO, until  # noqa: E402
 
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 10
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 2

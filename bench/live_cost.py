@@ -14,7 +14,7 @@ import sys
 
 BENCH = os.path.dirname(os.path.abspath(__file__))
 os.environ.setdefault('KYMO_BUILD', os.path.join(BENCH, '..', 'build'))
-sys.path.insert(0, os.path.join(BENCH, '..', 'tests', 'system'))
+sys.path.insert(0, os.path.join(BENCH, '..', 'tests', 'system', 'lib'))
 import lib_send  # noqa: E402
 from lib_numbers import BUILD, KYMO, Place, end  # noqa: E402
 from lib_send import until_connected  # noqa: E402

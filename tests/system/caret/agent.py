@@ -11,7 +11,7 @@ import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_hosts import Network, alone
-from lib_relay import BUILD, until
+from lib_test import BUILD, until
 
 TALKER = os.path.join(BUILD, 'tests', 'talker')
 

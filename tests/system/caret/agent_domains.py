@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_hosts import BUILD, KYMO, Network, alone
-from lib_relay import until
+from lib_hosts import Network, alone
+from lib_test import BUILD, KYMO, until
 
 TALKER = os.path.join(BUILD, 'tests', 'talker')
 
@@ -233,7 +233,6 @@ def main():
     alone(__file__)
     with Network(3) as network:
         network.together((armed, network.hosts[:1]), (own, network.hosts[1:2]), (two_agents, network.hosts[2:]))
-
 
 
 main()

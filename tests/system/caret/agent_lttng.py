@@ -11,9 +11,9 @@ import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_hosts import BUILD, Network, alone
+from lib_hosts import Network, alone
 from lib_net import private
-from lib_relay import until
+from lib_test import BUILD, until
 
 TALKER = os.path.join(BUILD, 'tests', 'talker')
 LTTNG = 'lttng --no-sessiond'
@@ -170,7 +170,6 @@ def main():
             for pid in consumers_of(here.root):
                 os.kill(pid, signal.SIGTERM)
             until('the end of the consumers', lambda: not consumers_of(here.root))
-
 
 
 main()

@@ -8,7 +8,7 @@ import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_hosts import Network, alone
-from lib_relay import until
+from lib_test import until
 
 PREPARE, RECORD = '2', '3'
 

@@ -13,9 +13,10 @@ from collections import Counter
 
 import caret_golden
 
-BUILD = os.environ["KYMO_BUILD"]
-SOURCE = os.environ["KYMO_SOURCE"]
-DATA = os.path.join(SOURCE, "..", "shared", "data")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import BUILD, SHARED
+
+DATA = os.path.join(SHARED, "data")
 KYMO = f"{BUILD}/bin/kymo"
 EVENT = re.compile(r"^\[[^]]*\] \([^)]*\) \S* ?(\w+:\w+): \{ cpu_id = \d+ \}, "
                    r"\{ init_timestamp = \d+, vpid = (\d+), vtid = \d+, procname = \"[^\"]*\" \}, \{ (?:(.*) )?\}$")

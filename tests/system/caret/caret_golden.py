@@ -14,8 +14,10 @@ import tempfile
 
 import yaml
 
-KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
-DATA = os.path.join(os.environ["KYMO_SOURCE"], "..", "shared", "data")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import KYMO, SHARED
+
+DATA = os.path.join(SHARED, "data")
 CASES = ["all", "best", "worst", "worst-with-external-latency"]
 failed = 0
 

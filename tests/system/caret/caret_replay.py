@@ -12,9 +12,10 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_cxx import BUILD, COMPILE, KYMO, SOURCE, require
+from lib_cxx import COMPILE, require
+from lib_test import BUILD, KYMO, SHARED, SOURCE
 
-DATA = os.path.join(SOURCE, "..", "shared", "data", "caret-demo")
+DATA = os.path.join(SHARED, "data", "caret-demo")
 THEIRS = os.path.join(DATA, "ctf")
 # Not arguments of the functions, but of CARET's rclcpp.
 NO_ARGUMENTS = {"version", "message_timestamp"}

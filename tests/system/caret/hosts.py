@@ -11,8 +11,8 @@ import signal
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_hosts import BUILD, KYMO, Network, alone
-from lib_relay import until
+from lib_hosts import Network, alone
+from lib_test import BUILD, KYMO, until
 
 TALKER = os.path.join(BUILD, 'tests', 'talker')
 

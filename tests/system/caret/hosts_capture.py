@@ -13,8 +13,8 @@ import sys
 import xml.etree.ElementTree as tree
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_hosts import BUILD, Network, alone
-from lib_relay import until
+from lib_hosts import Network, alone
+from lib_test import BUILD, until
 
 TALKER = os.path.join(BUILD, 'tests', 'talker')
 CARET = 'caret_msgs::msg::dds_::'

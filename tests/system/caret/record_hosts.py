@@ -11,8 +11,8 @@ import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_hosts import KYMO, Network, alone
-from lib_relay import until
+from lib_hosts import Network, alone
+from lib_test import KYMO, until
 
 WAIT, RECORD = '1', '3'
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_relay import BUILD, KYMO, until
+from lib_test import BUILD, KYMO, until
 
 S = 10**9
 PLAYER, EVENTS = (os.path.join(BUILD, "tests", name) for name in ("clock_player", "sim_events"))

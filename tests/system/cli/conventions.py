@@ -17,9 +17,8 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_relay import BUILD, KYMO, until
+from lib_test import BUILD, KYMO, SOURCE, until
 
-SOURCE = os.environ["KYMO_SOURCE"]
 OWN = ("ROS_TRACE_DIR", "ROS_HOME", "ROS_DOMAIN_ID", "LTTNG_HOME", "LD_PRELOAD", "XDG_STATE_HOME", "NO_COLOR", "RMW_IMPLEMENTATION",
        "TRACETOOLS_RUNTIME_DISABLE", "OTEL_EXPORTER_OTLP_ENDPOINT")
 SESSION = r"session-\d{14}(-\d+)?"

@@ -17,9 +17,8 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_relay import BUILD, KYMO, until
+from lib_test import BUILD, KYMO, SOURCE, until
 
-SOURCE = os.environ["KYMO_SOURCE"]
 NOTHING = 6			# exit status: the robot of these tests has no such thing
 SECONDS = "0.6"
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_relay import BUILD, KYMO, until
+from lib_test import KYMO, until
 
 ROOT = os.geteuid() == 0
 LOADER = next((path for path in ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1") if os.path.exists(path)), "ld.so")

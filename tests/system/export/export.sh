@@ -4,7 +4,7 @@
 # `kymo export` as a command: where it writes, what it says, how it fails.
 . "$(dirname "$0")/../lib/libtest.sh"
 
-traces=$KYMO_SOURCE/../shared/data/ros2-traces
+traces=$KYMO_SHARED/data/ros2-traces
 [ -d "$traces" ] || { echo "no traces beside the checkout"; exit 77; }
 cp -r "$traces/pair_lifecycle/ctf" "$scratch/robot"
 chmod -R u+w "$scratch/robot"

@@ -12,9 +12,10 @@ import sys
 import tempfile
 import xml.dom.minidom
 
-SOURCE = os.environ.get("KYMO_SOURCE", os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
-TRACES = os.path.join(SOURCE, "..", "shared", "data", "ros2-traces")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import KYMO, SHARED
+
+TRACES = os.path.join(SHARED, "data", "ros2-traces")
 IGNORED = ("/rosout", "/parameter_events")
 
 failures = []

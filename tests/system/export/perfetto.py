@@ -16,14 +16,14 @@ import tempfile
 import bt2
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import BUILD, SHARED, Checks, Reader, skip
+from lib_perfetto import Checks, Reader
+from lib_test import KYMO, SHARED, skip
 
 DATA = os.path.join(SHARED, "data")
 ROS = "ros2-traces/"
 TRACES = [ROS + name for name in ("pair_basic_st", "pair_pipeline_mt", "pair_intra",
                                   "pair_lifecycle", "pair_components", "discarded",
                                   "many_contexts", "streamed_relayd")] + ["caret-demo"]
-KYMO = os.path.join(BUILD, "bin", "kymo")
 
 
 class Truth:

@@ -12,7 +12,8 @@ import tempfile
 import zlib
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import BUILD, COMPRESSED, KYMO, Checks, Reader, fields, kymo, table
+from lib_perfetto import COMPRESSED, Checks, Reader, fields, kymo, table
+from lib_test import BUILD, KYMO
 
 LATER_NS = 5000000000
 SLICES = ("select p.machine_id, s.ts, s.dur, s.name from slice s join thread_track k on s.track_id = k.id "

@@ -9,7 +9,8 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import BUILD, KYMO, SHARED, TESTS, Checks, Reader, kymo, skip
+from lib_perfetto import Checks, Reader, kymo
+from lib_test import BUILD, KYMO, SHARED, TESTS, skip
 
 QUESTIONS = (
     "select ts, dur, coalesce(name, ''), coalesce(category, '') from slice order by 1, 2, 3, 4",

@@ -12,7 +12,8 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import SHARED, Checks, Reader, kymo, skip, table
+from lib_perfetto import Checks, Reader, kymo, table
+from lib_test import SHARED, skip
 
 ENTRY, HEADER = struct.Struct(">QQ"), struct.Struct(">IIII")
 STARTS = ("select count(*), count(distinct ts || ' ' || track_id) from slice "

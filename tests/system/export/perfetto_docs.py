@@ -9,7 +9,8 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import BUILD, SHARED, SOURCE, Checks, Reader, skip
+from lib_perfetto import Checks, Reader
+from lib_test import BUILD, SHARED, SOURCE, skip
 
 TRACE = os.path.join(SHARED, "data", "ros2-traces", "pair_basic_st", "ctf")
 

@@ -12,7 +12,8 @@ import tempfile
 import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import BUILD, KYMO, SHARED, Checks, Reader, kymo, skip
+from lib_perfetto import Checks, Reader, kymo
+from lib_test import BUILD, KYMO, SHARED, skip
 
 CYCLIC = os.path.join(BUILD, "cyclic", "cyclic")
 ALL = "select ts, dur, name, category from slice order by 1, 2, 3"

@@ -13,10 +13,10 @@ import tempfile
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_events import Events, merged
 from lib_kernel import skip_without, with_tracefs
-from lib_perfetto import BUILD, KYMO, SHARED, Checks, Reader, kymo, table
+from lib_perfetto import Checks, Reader, kymo, table
 from lib_sched import BLOCKED, ON, beside
+from lib_test import KYMO, ROBOT, SHARED
 
-ROBOT = os.path.join(BUILD, "robot/robot")
 DATA = os.path.join(SHARED, "data", "ros2-traces", "pair_basic_st")
 OFFSET = "(select int_value from metadata where name = 'trace_attribute.epoch_offset_ns')"
 SCHED = f"select s.ts + {OFFSET} ts, s.dur, s.cpu, t.tid from sched s join thread t using (utid) where t.tid != 0 and s.dur > 0"

@@ -9,9 +9,9 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import BUILD, SOURCE, Checks, Reader
+from lib_perfetto import Checks, Reader
+from lib_test import BUILD, KYMO, SOURCE
 
-KYMO = os.path.join(BUILD, "bin", "kymo")
 
 PROGRAM = r"""
 #include <pthread.h>

@@ -11,7 +11,8 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import TESTS, Checks, Reader, rows_in
+from lib_perfetto import Checks, Reader, rows_in
+from lib_test import TESTS
 
 ROWS = ("select count(*), sum(max(dur, 0)), sum(name = 'TRACE DATA LOST'), "
         "coalesce(sum(extract_arg(arg_set_id, 'debug.lost_events')), 0) from slice")

@@ -10,9 +10,9 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import BUILD, SHARED, TESTS, Checks, Reader, skip
+from lib_perfetto import Checks, Reader
+from lib_test import KYMO, SHARED, TESTS, skip
 
-KYMO = os.path.join(BUILD, "bin", "kymo")
 LOG = os.path.join(SHARED, "data", "ros2-traces", "calllog_pipeline_mt.csv")
 
 

@@ -11,7 +11,8 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import SHARED, TESTS, Checks, Reader, fields, kymo, rows_in
+from lib_perfetto import Checks, Reader, fields, kymo, rows_in
+from lib_test import SHARED, TESTS
 
 SYNCHRONIZATION_MARKER = 36
 ROWS = ("select s.ts, s.dur, s.name, coalesce(tid, 0), coalesce(t.name, '') from slice s left join thread_track k "

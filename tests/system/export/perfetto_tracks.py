@@ -14,7 +14,8 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import BUILD, KYMO, SHARED, TESTS, Checks, Reader, kymo, skip, table
+from lib_perfetto import Checks, Reader, kymo, table
+from lib_test import BUILD, KYMO, SHARED, TESTS, skip
 
 TRACES = [os.path.join("ros2-traces", name, "ctf") for name in (
     "pair_basic_st", "pair_pipeline_mt", "pair_intra", "pair_lifecycle", "pair_components", "discarded",

@@ -9,9 +9,9 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import BUILD, SHARED, Reader
+from lib_perfetto import Reader
+from lib_test import BUILD, KYMO, SHARED
 
-KYMO = os.path.join(BUILD, "bin", "kymo")
 SLICES = "SELECT ts, dur, name, category FROM slice ORDER BY 1, 2, 3, 4"
 # Those of topics count what the file shows, so they are other ones in a window.
 COUNTERS = "SELECT ts, value, t.name FROM counter JOIN process_counter_track t ON t.id = track_id ORDER BY 1, 2, 3"

@@ -9,7 +9,8 @@ import tempfile
 import subprocess
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks, Reader, TESTS
+from lib_perfetto import Checks, Reader
+from lib_test import TESTS
 
 T0 = 1000000000000
 

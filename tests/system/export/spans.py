@@ -12,9 +12,9 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import BUILD, SOURCE, TESTS, Checks, Reader
+from lib_perfetto import Checks, Reader
+from lib_test import BUILD, KYMO, SOURCE, TESTS
 
-KYMO = os.path.join(BUILD, "bin", "kymo")
 
 # What user_events does not do: ends and begins that are missing, tracks below tracks, two threads
 # that share a flow, a thread that is renamed later, and more events than a small ring holds.

@@ -15,8 +15,9 @@ import subprocess
 import sys
 import tempfile
 
-SOURCE = os.environ["KYMO_SOURCE"]
-BUILD = os.environ["KYMO_BUILD"]
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import BUILD, SOURCE
+
 HEADERS = {"libkymo": ["kymo/kymo.h", "kymo/loop.h"], "libkymo-session": ["kymo/session.h"],
            "libkymo-ctf": ["kymo/ctf.h", "kymo/err.h"], "libkymo-ros2": [], "libkymo-malloc": []}
 # The preload libraries define functions of others, which is what they are for.

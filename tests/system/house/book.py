@@ -8,7 +8,9 @@ import os
 import re
 import sys
 
-SOURCE = os.environ["KYMO_SOURCE"]
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import SOURCE
+
 failures = []
 
 

@@ -12,7 +12,8 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_cxx import BUILD, require
+from lib_cxx import require
+from lib_test import BUILD
 
 failures = []
 

@@ -15,8 +15,9 @@ import re
 import subprocess
 import sys
 
-SOURCE = os.environ["KYMO_SOURCE"]
-BUILD = os.environ["KYMO_BUILD"]
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import BUILD, SOURCE
+
 
 # Room or sub-room: what it may use apart from itself. What follows a room's name with a slash is its sub-rooms, in the order in
 # which they stand on each other.

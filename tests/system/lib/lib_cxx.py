@@ -6,8 +6,8 @@ import shutil
 import subprocess
 import sys
 
-BUILD = os.environ["KYMO_BUILD"]
-SOURCE = os.environ["KYMO_SOURCE"]
+from lib_test import BUILD
+
 KYMO = f"{BUILD}/bin/kymo"
 COMPILER = os.environ.get("CXX", "c++")
 COMPILE = [COMPILER, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC"]

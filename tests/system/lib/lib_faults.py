@@ -5,9 +5,8 @@ import json
 import os
 import subprocess
 
-BUILD = os.environ["KYMO_BUILD"]
-KYMO = os.path.join(BUILD, "bin", "kymo")
-ROBOT = os.path.join(BUILD, "robot", "robot")
+from lib_test import KYMO, ROBOT
+
 CHAIN = "/scan -> /cmd_vel"
 SHARE = 0.05        # of the latency: how far the share of what is named may be from the truth's
 

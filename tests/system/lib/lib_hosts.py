@@ -20,7 +20,7 @@ import threading
 import traceback
 
 from lib_net import ip, private, without_offloads
-from lib_relay import BUILD, KYMO, until
+from lib_test import BUILD, KYMO, until
 
 CLIENT = os.path.join(BUILD, 'tests', 'caret_client')
 

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import threading
 
-from lib_relay import KYMO, until
+from lib_test import KYMO, until
 
 
 def free_ports(count):

@@ -9,7 +9,8 @@ import signal
 import subprocess
 import tempfile
 
-from lib_relay import BUILD, until
+from lib_test import BUILD, until
+
 
 EVENTS = os.path.join(BUILD, 'tests', 'lttng_events')
 LTTNG = ['lttng', '--no-sessiond']

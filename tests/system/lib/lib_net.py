@@ -14,7 +14,8 @@ import struct
 import subprocess
 import sys
 
-from lib_relay import BUILD, until
+from lib_test import BUILD, until
+
 
 NEAR, FAR = '10.77.0.1', '10.77.0.2'
 SIOCETHTOOL = 0x8946

@@ -13,8 +13,8 @@ import sys
 import tempfile
 import time
 
-BUILD = os.environ['KYMO_BUILD']
-KYMO = os.path.join(BUILD, 'bin/kymo')
+from lib_test import BUILD, KYMO
+
 THREADS = 3
 EVENT = 'ros2:rcl_publish'
 TORN = 'indexed size != stream file size'      # a relay was killed between the two files

@@ -11,16 +11,9 @@ import sys
 import tempfile
 import zlib
 
-SOURCE = os.environ.get("KYMO_SOURCE") or os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-BUILD = os.environ.get("KYMO_BUILD") or os.path.join(SOURCE, "build")
-TESTS = os.path.join(BUILD, "tests")
-SHARED = os.path.join(SOURCE, "..", "shared")
+from lib_test import KYMO, SHARED, skip
+
 ORACLE = os.path.join(SHARED, "oracles", "perfetto", "perfetto-sql.mjs")
-
-
-def skip(why):
-    print(f"skipped: {why}")
-    sys.exit(77)
 
 
 class Reader:
@@ -130,9 +123,6 @@ def rows_in(data):
             elif inner == TRACE_EVENT:
                 count += dict(fields(value)).get(TYPE) in (BEGIN, INSTANT)
     return count
-
-
-KYMO = os.path.join(BUILD, "bin", "kymo")
 
 
 def kymo(*words, **options):

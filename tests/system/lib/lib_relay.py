@@ -8,26 +8,14 @@ import socket
 import struct
 import subprocess
 import tempfile
-import time
 
-BUILD = os.environ['KYMO_BUILD']
-KYMO = os.path.join(BUILD, 'bin', 'kymo')
+from lib_test import KYMO
+
 OK = 10
 
 ADD_STREAM, CREATE_SESSION, VERSION, SEND_METADATA, CLOSE_STREAM, DATA_PENDING = 1, 2, 5, 6, 7, 8
 QUIESCENT, BEGIN_PENDING, END_PENDING, SEND_INDEX, STREAMS_SENT, RESET_METADATA = 9, 10, 11, 13, 16, 17
 ROTATE, CREATE_CHUNK, CLOSE_CHUNK, CHUNK_EXISTS, GET_CONFIGURATION = 18, 19, 20, 21, 22
-
-
-def until(what, condition, seconds=60):
-    """Waits for condition() to be true and returns what it gave."""
-    end = time.monotonic() + seconds
-    while True:
-        result = condition()
-        if result:
-            return result
-        assert time.monotonic() < end, f'waited {seconds} s for {what}'
-        time.sleep(0.01)
 
 
 class Relay:

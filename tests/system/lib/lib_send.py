@@ -11,7 +11,8 @@ import subprocess
 import tempfile
 
 import lib_numbers as lib
-from lib_numbers import KYMO, check
+from lib_numbers import check
+from lib_test import KYMO
 
 HOST = socket.gethostname()
 LOST = re.compile(r'(\d+) packets with (\d+) events were lost on the way')

@@ -10,9 +10,12 @@ import time
 
 SOURCE = os.environ.get("KYMO_SOURCE") or os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 BUILD = os.environ.get("KYMO_BUILD") or os.path.join(SOURCE, "build")
-SHARED = os.environ.get("KYMO_SHARED") or os.path.join(SOURCE, "..", "shared")     # traces and oracles beside the checkout
+# Traces and oracles: those beside the checkout, or the few of tests/fixtures/shared.
+SHARED = os.environ.get("KYMO_SHARED") or os.path.join(SOURCE, "..", "shared")
+if not os.path.isdir(os.path.join(SHARED, "data")):
+    SHARED = os.path.join(BUILD, "tests", "shared")
 KYMO = os.path.join(BUILD, "bin", "kymo")
-TESTS = os.path.join(BUILD, "tests")                                               # the programs of tests/tools
+TESTS = os.path.join(BUILD, "tests")       # the programs of tests/tools
 ROBOT = os.path.join(BUILD, "robot", "robot")
 
 

@@ -12,7 +12,8 @@ import time
 
 import bt2
 
-SOURCE = os.environ.get('KYMO_SOURCE', os.path.join(os.path.dirname(__file__), '..', '..', '..'))
+from lib_test import SOURCE
+
 PROVIDER = 'ros2:'
 GID_REAL = 16       # bytes of a gid that mean something; LTTng records surplus memory behind them
 

@@ -3,6 +3,7 @@
 set -u
 : "${KYMO_BUILD:?the build directory}" "${KYMO_SOURCE:?the source directory}"
 kymo=$KYMO_BUILD/bin/kymo
+: "${KYMO_SHARED:=$([ -d "$KYMO_SOURCE/../shared/data" ] && echo "$KYMO_SOURCE/../shared" || echo "$KYMO_BUILD/tests/shared")}"
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/kymo-test.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 

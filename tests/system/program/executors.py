@@ -12,7 +12,8 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_cxx import BUILD, COMPILE, KYMO, SOURCE, dump, require
+from lib_cxx import COMPILE, dump, require
+from lib_test import BUILD, KYMO, SOURCE
 
 EVENT = re.compile(r"ros2_caret:(\w+): .*?\{ ([^{}]*) \}$")
 

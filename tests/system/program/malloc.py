@@ -10,8 +10,9 @@ import subprocess
 import sys
 import tempfile
 
-BUILD = os.environ["KYMO_BUILD"]
-KYMO = os.path.join(BUILD, "bin", "kymo")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import BUILD, KYMO
+
 COSTS = os.path.join(BUILD, "tests", "costs")
 LIBRARY = os.path.join(BUILD, "lib", "libkymo-malloc.so")
 ROUNDS = 20

@@ -10,9 +10,9 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import BUILD, TESTS, Checks
+from lib_perfetto import Checks
+from lib_test import KYMO, TESTS
 
-KYMO = os.path.join(BUILD, "bin", "kymo")
 EVENTS = os.environ.get("KYMO_TEST_EVENTS", "250000")
 
 

@@ -10,7 +10,8 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import BUILD, SOURCE, Checks
+from lib_perfetto import Checks
+from lib_test import BUILD, KYMO, SOURCE
 
 KYMO, LIB = os.path.join(BUILD, "bin", "kymo"), os.path.join(BUILD, "lib")
 KINDS = 4300		# more than there are ids

@@ -12,7 +12,8 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import BUILD, SOURCE, Checks, Reader
+from lib_perfetto import Checks, Reader
+from lib_test import BUILD, KYMO, SHARED, SOURCE
 
 KYMO, LIB = os.path.join(BUILD, "bin", "kymo"), os.path.join(BUILD, "lib")
 
@@ -187,7 +188,7 @@ def main():
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
         env = dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"))
         program, library = build(scratch, "program", PROGRAM), build(scratch, "late.so", LIBRARY, "-shared", "-fPIC")
-        reader = Reader(scratch) if os.path.exists(os.path.join(SOURCE, "..", "shared", "oracles")) else None
+        reader = Reader(scratch) if os.path.exists(os.path.join(SHARED, "oracles")) else None
         tell = Told(program, env)
         orders(check, scratch, tell, env)
         nesting(check, reader, scratch, tell, env)

@@ -10,7 +10,8 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_cxx import BUILD, COMPILE, KYMO, SOURCE, dump, require
+from lib_cxx import COMPILE, dump, require
+from lib_test import BUILD, KYMO, SOURCE
 
 COUNT = 100
 BIND = re.compile(r"ros2_caret:dds_bind_addr_to_stamp: .*\{ addr = (0x\w+), source_stamp = (\d+) \}$")

@@ -10,10 +10,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import BUILD, KYMO, SOURCE
 
 SOURCE, BUILD = os.environ['KYMO_SOURCE'], os.environ['KYMO_BUILD']
-KYMO = os.path.join(BUILD, 'bin/kymo')
 DOMAIN = 100 + os.getpid() % 100
 SECOND = 1_000_000_000
 # Each program on a host of its own, whose monotonic clock is ahead by so many seconds. driver and control talk both ways;

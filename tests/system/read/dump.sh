@@ -5,7 +5,7 @@
 . "$KYMO_SOURCE/tests/system/lib/libtest.sh"
 
 command -v babeltrace2 >/dev/null || { echo "babeltrace2 is not installed"; exit 77; }
-data=$KYMO_SOURCE/../shared/data
+data=$KYMO_SHARED/data
 fixture=$KYMO_SOURCE/tests/fixtures/lifecycle
 
 compare() {

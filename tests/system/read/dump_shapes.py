@@ -13,7 +13,9 @@ import subprocess
 import sys
 import tempfile
 
-KYMO = os.path.join(os.environ['KYMO_BUILD'], 'bin', 'kymo')
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import KYMO
+
 SCHEMAS = 60
 UUID = bytes(range(16))
 

@@ -11,8 +11,9 @@ import re
 import subprocess
 import sys
 
-SOURCE = os.environ.get("KYMO_SOURCE", os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import KYMO, SOURCE
+
 PAGE = os.path.join(SOURCE, "docs", "query.md")
 TRACE = os.path.join(SOURCE, "tests", "fixtures", "lifecycle")
 MARK = "<!-- made by tests/system/read/query_docs.py --write -->\n"

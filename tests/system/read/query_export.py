@@ -11,9 +11,10 @@ import subprocess
 import sys
 import tempfile
 
-SOURCE = os.environ.get("KYMO_SOURCE", os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
-DATA = os.path.join(SOURCE, "..", "shared", "data")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import KYMO, SHARED, SOURCE
+
+DATA = os.path.join(SHARED, "data")
 TRACES = [os.path.join(SOURCE, "tests", "fixtures", "lifecycle")] + \
     [os.path.join(DATA, name, "ctf") for name in
      ("ros2-traces/pair_intra", "ros2-traces/pair_pipeline_mt", "ros2-traces/discarded",

@@ -9,13 +9,15 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import SOURCE
+
 try:
     import pandas
 except ImportError:
     print("pandas is not here")
     sys.exit(77)
 
-SOURCE = os.environ.get("KYMO_SOURCE", os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 BUILD = os.path.abspath(os.environ["KYMO_BUILD"])
 TRACE = os.path.abspath(os.path.join(SOURCE, "tests", "fixtures", "lifecycle"))
 os.environ["PATH"] = os.path.join(BUILD, "bin") + ":" + os.environ["PATH"]

@@ -3,7 +3,7 @@
 # list and info on a real trace; and every reading verb on what is no trace, or a damaged one.
 . "$KYMO_SOURCE/tests/system/lib/libtest.sh"
 
-data=$KYMO_SOURCE/../shared/data
+data=$KYMO_SHARED/data
 fixture=$KYMO_SOURCE/tests/fixtures/lifecycle
 trace=$scratch/trace
 copy() {

@@ -3,7 +3,7 @@
 # Traces as they lie about: many in one tree, of several hosts; larger than memory; being written.
 . "$KYMO_SOURCE/tests/system/lib/libtest.sh"
 export KYMO_DIR=$scratch/run
-data=$KYMO_SOURCE/../shared/data
+data=$KYMO_SHARED/data
 fixture=$KYMO_SOURCE/tests/fixtures/lifecycle/ust/uid/0/64-bit
 numbers=$KYMO_BUILD/tests/numbers
 

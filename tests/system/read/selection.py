@@ -15,9 +15,10 @@ import os
 import subprocess
 import sys
 
-SOURCE = os.environ["KYMO_SOURCE"]
-KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
-DATA = os.path.join(SOURCE, "..", "shared", "data", "ros2-traces")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import KYMO, SHARED, SOURCE
+
+DATA = os.path.join(SHARED, "data", "ros2-traces")
 TRACES = [os.path.join(SOURCE, "tests", "fixtures", "lifecycle")] + [
     os.path.join(DATA, name, "ctf") for name in ("pair_intra",)
     if os.path.isdir(os.path.join(DATA, name, "ctf"))]

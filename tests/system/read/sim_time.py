@@ -14,9 +14,12 @@ import tempfile
 import time
 from fractions import Fraction
 
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import BUILD, SHARED, until
+
 SOURCE, BUILD = os.environ["KYMO_SOURCE"], os.environ["KYMO_BUILD"]
 KYMO = f"{BUILD}/bin/kymo"
-REAL = os.path.join(SOURCE, "..", "shared", "data", "ros2-traces", "pair_basic_st", "ctf")
+REAL = os.path.join(SHARED, "data", "ros2-traces", "pair_basic_st", "ctf")
 S = 10**9
 failures = []
 

@@ -14,9 +14,10 @@ import os
 import subprocess
 import sys
 
-SOURCE = os.environ.get("KYMO_SOURCE", os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
-TRACES = os.path.join(SOURCE, "..", "shared", "data", "ros2-traces")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import KYMO, SHARED
+
+TRACES = os.path.join(SHARED, "data", "ros2-traces")
 
 # Table of the oracle: how to get it in SQL, columns in the order of its CSV file.
 SQL = {

@@ -15,11 +15,11 @@ import tempfile
 import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import BUILD, TESTS, Checks
+from lib_perfetto import Checks
+from lib_test import BUILD, KYMO, TESTS
 
 import bt2
 
-KYMO = os.path.join(BUILD, "bin", "kymo")
 FLEET = os.path.join(TESTS, "fleet")
 CHUNK = 64 << 10
 SMALL = 256 << 10       # the least that KYMO_LOG_SIZE can be

@@ -10,9 +10,9 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import BUILD, TESTS, Checks
+from lib_perfetto import Checks
+from lib_test import KYMO, TESTS
 
-KYMO = os.path.join(BUILD, "bin", "kymo")
 FLEET = os.path.join(TESTS, "fleet")
 KEPT = 256      # session_ended.c
 PROCESSES, WAVES, EVENTS = 75, 4, 10

@@ -11,9 +11,9 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import BUILD, TESTS, Checks
+from lib_perfetto import Checks
+from lib_test import KYMO, TESTS
 
-KYMO = os.path.join(BUILD, "bin", "kymo")
 FLEET = os.path.join(TESTS, "fleet")
 FILES = 160         # descriptors: of the recorder, and of whoever reads
 PROCESSES, THREADS = 30, 10

@@ -23,9 +23,8 @@ import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
+from lib_test import BUILD, KYMO
 
-BUILD = os.environ['KYMO_BUILD']
-KYMO = os.path.join(BUILD, 'bin/kymo')
 THREADS = 3
 RATE = 30000
 DEADLINE = 60

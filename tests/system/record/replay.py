@@ -14,8 +14,8 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
+from lib_test import BUILD
 
-BUILD = os.environ['KYMO_BUILD']
 DATA = os.path.join(libctf.SOURCE, '..', 'shared/data/ros2-traces')
 FIXTURE = os.path.join(libctf.SOURCE, 'tests/fixtures/calllog_small.csv')
 JAZZY, JAZZY_TEXT = (8, 2), '8.2.2'

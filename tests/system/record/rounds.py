@@ -12,9 +12,8 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
+from lib_test import BUILD, KYMO
 
-BUILD = os.environ['KYMO_BUILD']
-KYMO = os.path.join(BUILD, 'bin/kymo')
 ROUNDS = int(os.environ.get('KYMO_TEST_ROUNDS', '20'))
 THREADS = 2
 PROGRAMS = 2

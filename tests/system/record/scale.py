@@ -11,11 +11,11 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import BUILD, SOURCE, TESTS, Checks
+from lib_perfetto import Checks
+from lib_test import BUILD, KYMO, SOURCE, TESTS
 
 import bt2
 
-KYMO = os.path.join(BUILD, "bin", "kymo")
 SCALE = os.path.join(TESTS, "scale")
 MIB = 1 << 20
 RING_BYTES = (32 + 4) << 10     # of all but a process's first two, with its page

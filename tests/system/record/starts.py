@@ -12,9 +12,8 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
+from lib_test import BUILD, KYMO
 
-BUILD = os.environ['KYMO_BUILD']
-KYMO = os.path.join(BUILD, 'bin/kymo')
 EVENTS = 20
 BRIEF_NS = 5000000
 STATES = {'_exit': 'killed', 'exit': 'exited', 'kill': 'killed'}    # _exit() runs nothing of ours

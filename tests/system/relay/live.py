@@ -15,7 +15,8 @@ sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_live import Cut, Live, LttngRelayd
 from lib_lttng import begin, emit, finish, missing, run, sessiond
 from lib_net import private
-from lib_relay import KYMO, Relay, until
+from lib_relay import Relay
+from lib_test import KYMO, until
 
 
 def stored(relay):

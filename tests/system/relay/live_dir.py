@@ -7,14 +7,14 @@ import json
 import os
 import shutil
 import struct
-import subprocess
 import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_live import Live
-from lib_relay import BUILD, KYMO, until
+from lib_test import BUILD, KYMO, until
 from relay_captures import CAPTURES
+
 from lib_lttng import run
 
 NUMBERS = os.path.join(BUILD, 'tests', 'user_events')

@@ -11,7 +11,8 @@ import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import lib_numbers as lib
-from lib_numbers import KYMO, check
+from lib_numbers import check
+from lib_test import KYMO, until
 
 ALIVE = 1 << 62
 

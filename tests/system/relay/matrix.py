@@ -15,7 +15,8 @@ from lib_lttng import LTTNG, ROOM, check, missing, run, sessiond
 from lib_live import Live, LttngRelayd
 from lib_net import private
 from lib_numbers import Place, end_well
-from lib_relay import BUILD, Relay, Viewer, until
+from lib_relay import Relay, Viewer
+from lib_test import BUILD, until
 
 MSG = re.compile(r'msg = "(\w+ \d+)"')
 

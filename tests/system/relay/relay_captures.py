@@ -13,9 +13,9 @@ sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_relay import (ADD_STREAM, BEGIN_PENDING, CHUNK_EXISTS, CLOSE_CHUNK, CLOSE_STREAM, CREATE_SESSION, DATA_PENDING,
                        END_PENDING, GET_CONFIGURATION, QUIESCENT, RESET_METADATA, ROTATE, SEND_INDEX, SEND_METADATA,
                        VERSION, Connection, Relay)
+from lib_test import SHARED
 
-SOURCE = os.environ['KYMO_SOURCE']
-CAPTURES = os.path.join(SOURCE, '..', 'shared', 'data', 'lttng-captures')
+CAPTURES = os.path.join(SHARED, 'data', 'lttng-captures')
 
 # name: (control port, data port, minor version of the relay, packets of streams per connection)
 RUNS = {'live1': (5342, 5343, 13), 'live2': (5342, 5343, 13), 'snap': (5342, 5343, 13),

@@ -7,7 +7,8 @@ import socket
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_relay import Producer, Relay, Viewer, until
+from lib_relay import Producer, Relay, Viewer
+from lib_test import until
 
 
 def reserve():

@@ -9,7 +9,8 @@ import struct
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_relay import GET_CONFIGURATION, OK, Producer, Relay, until
+from lib_relay import GET_CONFIGURATION, OK, Producer, Relay
+from lib_test import until
 
 PIECE = 1000
 

@@ -14,7 +14,8 @@ sys.path.append(os.path.dirname(__file__) + "/../lib")
 import lib_relay
 from lib_lttng import LTTNG, Watcher, begin, check, consumers, emit, finish, missing, run, sessiond
 from lib_net import FAR, NEAR, Cable, private
-from lib_relay import INDEX_OK, KYMO, Producer, Relay, Viewer, until
+from lib_relay import INDEX_OK, Producer, Relay, Viewer
+from lib_test import KYMO, until
 
 
 def stored(relay):

@@ -13,8 +13,8 @@ import threading
 import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_relay import (ADD_STREAM, INDEX_OK, OK, SEND_INDEX, SEND_METADATA, VERSION, Connection, Producer, Relay, Viewer, text,
-                       until)
+from lib_relay import ADD_STREAM, INDEX_OK, OK, SEND_INDEX, SEND_METADATA, VERSION, Connection, Producer, Relay, Viewer, text
+from lib_test import until
 
 MIB = 1 << 20
 ROOM = 160 * MIB                        # resident, under a sanitizer that keeps little of what was freed, too

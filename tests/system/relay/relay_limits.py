@@ -7,7 +7,8 @@ import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_relay import KYMO, OK, SEND_METADATA, Connection, Producer, Relay, Viewer, until
+from lib_relay import OK, SEND_METADATA, Connection, Producer, Relay, Viewer
+from lib_test import KYMO, until
 
 
 def check_connections():

@@ -9,7 +9,8 @@ import sys
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_lttng import LTTNG, Watcher, begin, check, emit, finish, missing, run, sessiond
 from lib_net import private
-from lib_relay import Relay, until
+from lib_relay import Relay
+from lib_test import until
 
 
 def viewers_at_all_times(buffers):

@@ -10,7 +10,8 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_relay import KYMO, Connection, Producer, Relay, Viewer, until
+from lib_relay import Connection, Producer, Relay, Viewer
+from lib_test import KYMO, until
 
 TOKEN = b'0123456789abcdef0123456789abcdef'
 

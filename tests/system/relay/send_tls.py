@@ -4,13 +4,13 @@
 token, or that does not trust the certificate, says so, records beside it, and tells at the end what was not sent."""
 import os
 import socket
-import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import lib_numbers as lib
 import lib_send
-from lib_numbers import KYMO, check
+from lib_numbers import check
+from lib_test import KYMO
 
 
 def viewer(place, relay, *options):

@@ -12,7 +12,8 @@ import sys
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import lib_numbers as lib
 import lib_send
-from lib_numbers import KYMO, check
+from lib_numbers import check
+from lib_test import KYMO
 
 
 def place_for(place, *options):

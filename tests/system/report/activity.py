@@ -12,9 +12,10 @@ import tempfile
 
 import bt2
 
-BUILD = os.environ["KYMO_BUILD"]
-KYMO = os.path.join(BUILD, "bin", "kymo")
-TRACES = os.path.join(os.environ["KYMO_SOURCE"], "..", "shared", "data", "ros2-traces")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import BUILD, KYMO, SHARED
+
+TRACES = os.path.join(SHARED, "data", "ros2-traces")
 EXECUTOR = "ros2:rclcpp_executor_"
 failures = []
 

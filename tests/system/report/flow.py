@@ -19,13 +19,10 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_messages import Publication, Reading, Run
+from lib_test import KYMO, ROBOT, SHARED
 
-SOURCE = os.environ.get("KYMO_SOURCE", os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-BUILD = os.environ["KYMO_BUILD"]
-KYMO = os.path.join(BUILD, "bin", "kymo")
-ROBOT = os.path.join(BUILD, "robot/robot")
-TRACES = os.path.join(SOURCE, "..", "shared", "data", "ros2-traces")
-CARET = os.path.join(SOURCE, "..", "shared", "data", "caret-demo")
+TRACES = os.path.join(SHARED, "data", "ros2-traces")
+CARET = os.path.join(SHARED, "data", "caret-demo")
 IGNORED = ("/rosout", "/parameter_events")
 
 failures = []

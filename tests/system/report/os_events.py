@@ -11,7 +11,9 @@ import subprocess
 import sys
 import tempfile
 
-KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import KYMO
+
 EPOCH = 1700000000 * 10**9
 CPUS = 2
 THREADS = {100: "main", 101: "worker", 102: "logger"}      # of process 100

@@ -7,8 +7,9 @@ import subprocess
 import sys
 import tempfile
 
-BUILD = os.environ["KYMO_BUILD"]
-KYMO = os.path.join(BUILD, "bin", "kymo")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import BUILD, KYMO
+
 OWN = os.path.join(BUILD, "tests", "own_realtime")
 STEP, QUIET = "control:step", "control:quiet"
 

@@ -15,9 +15,10 @@ import os
 import subprocess
 import sys
 
-SOURCE = os.environ.get("KYMO_SOURCE", os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
-TRACES = os.path.join(SOURCE, "..", "shared", "data", "ros2-traces")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import KYMO, SHARED
+
+TRACES = os.path.join(SHARED, "data", "ros2-traces")
 
 # Request types of the lifecycle services, and their names.
 LIFECYCLE = {"ChangeState": "change_state", "GetState": "get_state",

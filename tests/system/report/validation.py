@@ -9,8 +9,10 @@ import subprocess
 import sys
 import tempfile
 
-KYMO = os.path.join(os.environ['KYMO_BUILD'], 'bin/kymo')
-DEMO = os.path.join(os.environ['KYMO_SOURCE'], '../shared/data/caret-demo')
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import KYMO, SHARED
+
+DEMO = os.path.join(SHARED, 'data/caret-demo')
 failures = []
 
 

@@ -7,11 +7,15 @@ import collections
 import json
 import os
 import subprocess
+import sys
 import tempfile
 
-from sched_tables import BUILD, KYMO, ROBOT, SOURCE, query
+from sched_tables import query
 
-DATA = os.path.join(SOURCE, "..", "shared", "data")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import BUILD, KYMO, ROBOT, SHARED, until
+
+DATA = os.path.join(SHARED, "data")
 TRACES = ("ros2-traces/pair_pipeline_mt", "ros2-traces/pair_basic_st", "ros2-traces/pair_intra", "ros2-traces/pair_components",
           "ros2-traces/caret_runtime", "caret-demo/ctf")
 

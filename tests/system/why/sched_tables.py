@@ -16,13 +16,9 @@ sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_events import Events
 from lib_kernel import with_tracefs
 from lib_sched import BLOCKED, ON, PREEMPTED, WAITING, beside
-from lib_test import lossless, until_lossless
+from lib_test import KYMO, ROBOT, SHARED, lossless, until, until_lossless
 
-SOURCE = os.environ.get("KYMO_SOURCE", os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-BUILD = os.environ["KYMO_BUILD"]
-KYMO = os.path.join(BUILD, "bin", "kymo")
-ROBOT = os.path.join(BUILD, "robot/robot")
-DATA = os.path.join(SOURCE, "..", "shared", "data", "ros2-traces")
+DATA = os.path.join(SHARED, "data", "ros2-traces")
 TABLES = "callback_cpu", "callback_preemptions", "thread_cpu", "thread_states", "cpu_times"
 SECTIONS = "callback-cpu", "node-cpu", "process-cpu", "preemptions"
 STATE = {ON: "running", PREEMPTED: "preempted", WAITING: "waiting", BLOCKED: "blocked"}

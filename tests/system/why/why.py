@@ -8,13 +8,13 @@ import csv
 import json
 import os
 import subprocess
+import sys
 import tempfile
 
-SOURCE = os.environ.get("KYMO_SOURCE", os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-BUILD = os.environ["KYMO_BUILD"]
-KYMO = os.path.join(BUILD, "bin", "kymo")
-ROBOT = os.path.join(BUILD, "robot/robot")
-DATA = os.path.join(SOURCE, "..", "shared", "data")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import KYMO, ROBOT, SHARED
+
+DATA = os.path.join(SHARED, "data")
 TRACES = ("ros2-traces/pair_pipeline_mt", "ros2-traces/pair_basic_st", "ros2-traces/pair_intra",
           "ros2-traces/caret_runtime", "caret-demo/ctf")
 # flow's segment and why's part; the others have one name. What ran before an executor slept is no reason to why, and a wait to flow.

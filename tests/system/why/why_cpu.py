@@ -13,8 +13,9 @@ import traceback
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_kernel import skip_without, with_tracefs
-from lib_test import skip
-from why import KYMO, ROBOT, adds_up, kymo, read
+from lib_test import KYMO, ROBOT, skip
+
+from why import adds_up, kymo, read
 
 BURST_S = 0.15
 ATTEMPTS = 4

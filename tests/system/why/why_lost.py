@@ -7,9 +7,12 @@ import json
 import os
 import struct
 import subprocess
+import sys
 import tempfile
 
-KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import KYMO
+
 MS = 1_000_000
 EVENTS = {
     "rcl_node_init": "node_handle rmw_handle $node_name $namespace",

@@ -13,7 +13,9 @@ import tempfile
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_events import Events
 from lib_kernel import skip_without, with_tracefs
-from why import BUILD, KYMO, adds_up, read
+from why import adds_up, read
+
+from lib_test import BUILD, KYMO
 
 COSTS = os.path.join(BUILD, "tests", "costs")
 ROUNDS, PAGES, ATTEMPTS = 20, 2048, 10
