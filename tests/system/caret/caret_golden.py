@@ -15,7 +15,7 @@ import tempfile
 import yaml
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, SHARED
+from lib_test import KYMO, SHARED, existing
 
 DATA = os.path.join(SHARED, "data")
 CASES = ["all", "best", "worst", "worst-with-external-latency"]
@@ -243,10 +243,9 @@ def check_all(trace, folder, architecture):
 
 
 def main():
-    if not os.path.isdir(DATA):
-        print("no data")
-        return 77
     for folder, architecture in TRACES:
+        if not existing(folder):
+            continue
         check_all(os.path.join(folder, "ctf"), folder, architecture)
     return 1 if failed else 0
 

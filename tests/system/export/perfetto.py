@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: shared
 """Exports real ROS 2 traces to Perfetto and asks a real trace processor what it sees.
 
 What must be there is counted independently of kymo, with babeltrace2, and where there is one,
@@ -234,7 +235,7 @@ def check_reading(check, reader, scratch):
 
 def main():
     if not os.path.isdir(os.path.join(DATA, ROS)):
-        skip("no traces beside the checkout")
+        skip("no traces in ../shared")
     check = Checks()
     with tempfile.TemporaryDirectory() as scratch:
         reader = Reader(scratch)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread
+# needs: one-thread, shared
 """Chrome's JSON is valid and says what the Perfetto file says: a real trace processor reads both."""
 import json
 import os
@@ -26,7 +26,7 @@ QUESTIONS = (
 def main():
     data = os.path.join(SHARED, "data", "ros2-traces")
     if not os.path.isdir(data):
-        skip("no traces beside the checkout")
+        skip("no traces in ../shared")
     check = Checks()
     with tempfile.TemporaryDirectory() as scratch:
         reader = Reader(scratch)

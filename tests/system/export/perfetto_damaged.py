@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread
+# needs: one-thread, shared
 """Real traces from which packets were taken away at random, and whose streams were cut anywhere: what is left of
 callbacks and messages, as kymo's tables tell, is a row for a real trace processor, each packet that is missing is counted
 as lost in its place, and nothing is complained of. Seeds are fixed."""
@@ -85,7 +85,7 @@ def check_trace(check, reader, name, seed, share):
 
 def main():
     if not os.path.isdir(os.path.join(SHARED, "data")):
-        skip("no traces beside the checkout")
+        skip("no traces in ../shared")
     check = Checks()
     with tempfile.TemporaryDirectory() as scratch:
         reader = Reader(scratch)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread
+# needs: one-thread, shared
 """Every SQL question of docs/perfetto.md has an answer."""
 import os
 import re
@@ -17,7 +17,7 @@ TRACE = os.path.join(SHARED, "data", "ros2-traces", "pair_basic_st", "ctf")
 
 def main():
     if not os.path.isdir(TRACE):
-        skip("no traces beside the checkout")
+        skip("no traces in ../shared")
     with open(os.path.join(SOURCE, "docs", "perfetto.md")) as text:
         questions = re.findall(r"\n([^\n]*):\n\n```sql\n(.*?)```", text.read(), re.S)
     check = Checks()

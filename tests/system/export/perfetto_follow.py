@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: shared
 """A Perfetto file that is written while its trace is recorded is in the end what an export afterwards is; it opens
 at any time, also when recorder and writer are killed. Parts open alone and together. `kymo open` says what to do."""
 import gzip
@@ -152,7 +153,7 @@ def kinds(check, scratch, trace):
 
 def main():
     if not os.path.isdir(os.path.join(SHARED, "data")):
-        skip("no traces beside the checkout")
+        skip("no traces in ../shared")
     check = Checks()
     with tempfile.TemporaryDirectory() as scratch:
         environment = dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"))

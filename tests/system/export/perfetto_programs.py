@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread
+# needs: one-thread, shared
 """Every kind of event of include/kymo/kymo.h and loop.h, from two processes, as a real Perfetto trace
 processor finds it in the export; and its nesting when begins and ends are switched off or overwritten."""
 import os

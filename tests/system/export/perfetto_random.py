@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread
+# needs: one-thread, shared
 """Random events with losses, in parts and cut anywhere: to a real trace processor every event is a row, is counted
 as lost where it is missing, or lies behind the cut; seeds are fixed."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: shared
 """Records with kymo, exports to Perfetto, asks a real trace processor: nothing gets lost on the way
 except what the recorder says, and that stands where it happened."""
 import csv
@@ -68,7 +69,7 @@ def lossy(check, reader, scratch):
 
 def main():
     if not os.path.exists(LOG):
-        skip("no call logs beside the checkout")
+        skip("no call logs in ../shared")
     check = Checks()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
         reader = Reader(scratch)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread
+# needs: one-thread, shared
 """A file whose begin is missing: a real trace processor opens it from any packet on. From a marker on nothing is
 missing that begins behind it; from any other packet of a deflated file on, nothing behind the next marker."""
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread
+# needs: one-thread, shared
 """What stands below "ROS 2", in counters and in executors is what the tables of `kymo query` say, row by
 row, for real traces, the example robot, and a program that calls services and fuses messages. The robot's
 arrows are the same when its processes ran on two hosts."""
@@ -219,7 +219,7 @@ def check_hosts(check, reader, robot):
 def main():
     data = os.path.join(SHARED, "data")
     if not os.path.isdir(data):
-        skip("no traces beside the checkout")
+        skip("no traces in ../shared")
     check = Checks()
     with tempfile.TemporaryDirectory() as scratch:
         reader = Reader(scratch)

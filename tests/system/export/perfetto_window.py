@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread
+# needs: one-thread, shared
 """A window, a node or a topic leaves in the Perfetto file what the whole file has there, and no more:
 asked of a real trace processor, for callbacks, messages, spans, instants and counters."""
 import os

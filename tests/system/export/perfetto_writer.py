@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread
+# needs: one-thread, shared
 """Made-up traces of the Perfetto writer, read by a real Perfetto trace processor."""
 import os
 import re

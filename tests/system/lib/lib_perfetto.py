@@ -20,7 +20,7 @@ class Reader:
     def __init__(self, scratch):
         self.scratch = scratch
         if not os.path.exists(ORACLE):
-            skip("no Perfetto trace processor beside the checkout")
+            skip("no Perfetto trace processor in ../shared")
         # A question takes less than optimising the engine; node says 9 to a flag it does not know.
         for self.node in (["node", "--liftoff-only"], ["node"]):
             try:

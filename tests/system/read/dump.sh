@@ -18,11 +18,11 @@ compare() {
 
 compare "$fixture"
 TZ=Asia/Kolkata compare "$fixture"
-if [ -d "$data" ]; then
+if existing "$data"; then
 	for metadata in $(find "$data" -name metadata); do
 		compare "$(dirname "$metadata")"
 	done
-	compare "$data/ros2-traces/streamed_relayd"
+	! existing "$data/ros2-traces/streamed_relayd" || compare "$data/ros2-traces/streamed_relayd"
 	# Two traces of one machine, merged by time. Where two events have the same time, either order is right.
 	babeltrace2 "$data/ros2-traces/pair_intra/ctf" "$data/ros2-traces/pair_lifecycle/ctf" 2>/dev/null |
 		sed 's/(+[^)]*)//' | sort >"$scratch/theirs"

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, SHARED, SOURCE
+from lib_test import KYMO, SHARED, SOURCE, existing
 
 DATA = os.path.join(SHARED, "data")
 TRACES = [os.path.join(SOURCE, "tests", "fixtures", "lifecycle")] + \
@@ -178,9 +178,7 @@ def compare_selection(trace, scratch):
 def main():
     tables = [row["table"] for row in json.loads(kymo("query", "--schema", "--format", "json"))["tables"]]
     seen = 0
-    for trace in TRACES:
-        if not os.path.isdir(trace):
-            continue
+    for trace in existing(*TRACES):
         with tempfile.TemporaryDirectory() as scratch:
             seen += compare_exports(trace, scratch, tables)
             compare_report(trace)

@@ -92,7 +92,7 @@ for json in '{"totals":[1],"processes":{"a":2}}' '{"processes":[1,null,{"threads
 	run 0 "$kymo" info "$trace"
 done
 
-if [ -d "$data" ]; then
+if existing "$data/ros2-traces/discarded"; then
 	lost=$(babeltrace2 "$data/ros2-traces/discarded/ctf" 2>&1 >/dev/null |
 		sed -n 's/.*discarded \([0-9]*\) event.*/\1/p' | awk '{ n += $1 } END { print n }')
 	run 4 "$kymo" info "$data/ros2-traces/discarded" --strict --format json

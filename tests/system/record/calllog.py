@@ -9,8 +9,9 @@ import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
+from lib_test import SHARED
 
-DATA = os.path.join(libctf.SOURCE, '..', 'shared/data/ros2-traces')
+DATA = os.path.join(SHARED, 'data/ros2-traces')
 JAZZY = (8, 2)
 
 

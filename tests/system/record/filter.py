@@ -16,9 +16,9 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
-from lib_test import BUILD, KYMO
+from lib_test import BUILD, KYMO, SHARED
 
-DATA = os.path.join(libctf.SOURCE, '..', 'shared/data/ros2-traces')
+DATA = os.path.join(SHARED, 'data/ros2-traces')
 FIXTURE = os.path.join(libctf.SOURCE, 'tests/fixtures/calllog_small.csv')
 JAZZY, JAZZY_TEXT = (8, 2), '8.2.2'
 UNCLEAR = 'ros2:rclcpp_publish'     # names no publisher: one that stands at the end of a packet stays

@@ -19,7 +19,7 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_messages import Publication, Reading, Run
-from lib_test import KYMO, ROBOT, SHARED
+from lib_test import KYMO, ROBOT, SHARED, existing
 
 TRACES = os.path.join(SHARED, "data", "ros2-traces")
 CARET = os.path.join(SHARED, "data", "caret-demo")
@@ -191,14 +191,14 @@ def compare(what, trace, *options):
 
 
 def recorded():
-    if not os.path.isdir(TRACES):
-        return
     count = 0
-    for name in ("pair_basic_st", "pair_pipeline_mt", "pair_intra", "pair_components",
-                 "many_contexts", "streamed_relayd"):
-        count += compare(name, os.path.join(TRACES, name, "ctf"))
-    for name in "pair_basic_st", "pair_pipeline_mt", "streamed_relayd":
-        count += compare(name + " --latest", os.path.join(TRACES, name, "ctf"), "--latest")
+    traces = existing(*(os.path.join(TRACES, name) for name in ("pair_basic_st", "pair_pipeline_mt", "pair_intra", "pair_components",
+                                                                "many_contexts", "streamed_relayd")))
+    for trace in traces:
+        name = os.path.basename(trace)
+        count += compare(name, os.path.join(trace, "ctf"))
+        if name in ("pair_basic_st", "pair_pipeline_mt", "streamed_relayd"):
+            count += compare(name + " --latest", os.path.join(trace, "ctf"), "--latest")
     check(count > 1000, "only", count, "instances: the test would prove little")
     named(os.path.join(TRACES, "pair_basic_st", "ctf"))
 
@@ -278,8 +278,7 @@ except ImportError:
     print("skipped: no python3-bt2")
     sys.exit(77)
 recorded()
-if os.path.isdir(CARET):
-    caret()
+caret()
 live()
 for failure in failures[:30]:
     print("FAILED:", failure[:600])

@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, SHARED
+from lib_test import KYMO, SHARED, existing
 
 TRACES = os.path.join(SHARED, "data", "ros2-traces")
 BASIC = os.path.join(TRACES, "pair_basic_st", "ctf")
@@ -103,7 +103,13 @@ def who_waits():
 
 
 def loss():
-    trace = os.path.join(TRACES, "discarded", "ctf")
+    run(BASIC, "--strict")
+    check("No packet" in run(BASIC, "-s", "loss")[0], "no loss is an answer")
+    for trace in existing(os.path.join(TRACES, "discarded", "ctf")):
+        loss_of(trace)
+
+
+def loss_of(trace):
     r = as_json(trace)
     check(r["lost_events"] == 5731, "lost", r["lost_events"])
     check(sum(x["events"] for x in r["loss"]) == 5731, "loss rows")
@@ -111,8 +117,6 @@ def loss():
     text, _ = run(trace, "--strict", status=4)
     check("Lost: 5731 events" in text and "Lost events, by thread" in text, "loss as text")
     check("# lost_events,5731" in run(trace, "--strict", "-f", "csv", status=4)[0], "loss as csv")
-    run(BASIC, "--strict")
-    check("No packet" in run(BASIC, "-s", "loss")[0], "no loss is an answer")
 
 
 def empty_and_wrong(scratch):
@@ -122,7 +126,8 @@ def empty_and_wrong(scratch):
     run(BASIC, "--section", "nonsense", status=2)
     run(BASIC, "--begin", "never", status=2)
     run(BASIC, "--begin", "+2s", "--end", "+1s", status=2)
-    check("tells of no node" in run(os.path.join(TRACES, "rotated_files"))[0], "a trace without init events")
+    for trace in existing(os.path.join(TRACES, "rotated_files")):
+        check("tells of no node" in run(trace)[0], "a trace without init events")
     # What an empty section means is that section's, not "no callback ran".
     check("kymo.h" in as_json(BASIC, "--section", "spans", status=6)["why_empty"], "no spans")
     check("executor" in as_json(CARET, "--section", "executors", status=6)["why_empty"], "no executors")
@@ -165,9 +170,6 @@ def broken(scratch):
 
 
 def main():
-    if not os.path.isdir(TRACES):
-        print("no recorded traces here")
-        return 77
     with tempfile.TemporaryDirectory(prefix="kymo-test.") as scratch:
         formats()
         filters()

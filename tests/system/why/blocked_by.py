@@ -13,7 +13,7 @@ import tempfile
 from sched_tables import query
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, KYMO, ROBOT, SHARED, until
+from lib_test import BUILD, KYMO, ROBOT, SHARED, existing, until
 
 DATA = os.path.join(SHARED, "data")
 TRACES = ("ros2-traces/pair_pipeline_mt", "ros2-traces/pair_basic_st", "ros2-traces/pair_intra", "ros2-traces/pair_components",
@@ -162,7 +162,7 @@ def recorded(directory):
 if __name__ == "__main__":
     assert os.path.isdir(BUILD)
     total = collections.Counter()
-    there = [name for name in TRACES if os.path.isdir(os.path.join(DATA, name))]
+    there = [os.path.relpath(path, DATA) for path in existing(*(os.path.join(DATA, name) for name in TRACES))]
     for name in there:
         total += compare(os.path.join(DATA, name))
     with tempfile.TemporaryDirectory() as private:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, ROBOT, SHARED
+from lib_test import KYMO, ROBOT, SHARED, existing
 
 DATA = os.path.join(SHARED, "data")
 TRACES = ("ros2-traces/pair_pipeline_mt", "ros2-traces/pair_basic_st", "ros2-traces/pair_intra",
@@ -86,8 +86,8 @@ def equals_flow(trace, pattern, *arguments):
 def recorded():
     """Traces of ROS 2 itself, each of their chains."""
     instances = 0
-    for name in TRACES:
-        trace = os.path.join(DATA, name)
+    for trace in existing(*(os.path.join(DATA, name) for name in TRACES)):
+        name = os.path.relpath(trace, DATA)
         adds_up(read("why", trace, "--worst", "100", "--all"))
         for latest in [], ["--latest"]:
             for chain in read("flow", trace, *latest)["chains"]:
