@@ -20,6 +20,8 @@ TESTS ?= .
 FUZZ_SECONDS ?= 60
 JOBS ?= $(shell nproc)
 
+MAKEFLAGS += --no-print-directory
+
 # make's built-in CC is "cc"; only a CC of the user is passed on.
 ifneq ($(origin CC),default)
 compiler = -DCMAKE_C_COMPILER=$(CC)
@@ -35,8 +37,17 @@ $(BUILD)/CMakeCache.txt: FORCE
 		{ cat $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
 
+# The loader finds libkymo once ldconfig has run: here, if it may; else it says what is left to do.
 install: all
 	@cmake --install $(BUILD)
+	@if [ -n "$(DESTDIR)" ]; then :; \
+	elif ! PATH=$$PATH:/sbin:/usr/sbin ldconfig -N -v 2>/dev/null | grep -q '^$(PREFIX)/lib'; then \
+		echo "$(PREFIX)/lib is not searched by the loader: set LD_LIBRARY_PATH, or add it to /etc/ld.so.conf.d"; \
+	elif [ "$$(id -u)" = 0 ]; then \
+		PATH=$$PATH:/sbin:/usr/sbin ldconfig; \
+	else \
+		echo "programs find libkymo after: sudo ldconfig"; \
+	fi
 
 # Folders that others may use, too, stay.
 uninstall:

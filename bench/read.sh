@@ -100,7 +100,7 @@ if [ "$what" = growth ]; then
 	growth "${3:-}"
 	exit
 fi
-command -v babeltrace2 >/dev/null || { echo "babeltrace2 is not installed: there is nothing to compare with"; exit; }
+command -v babeltrace2 >/dev/null || { echo "babeltrace2 is not installed: there is nothing to compare with"; exit 77; }
 bt2=$(/usr/bin/python3 -c 'import bt2' 2>/dev/null && echo yes) || true
 compare '16 streams, and as many short ones' bench_synthesize 8
 compare '128 streams, and as many short ones' bench_synthesize 64

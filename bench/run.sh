@@ -2,12 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs every benchmark of this folder and prints a dated summary, as docs/benchmarks.md keeps it.
 # usage: run.sh [BUILD] [WHAT...]    WHAT: names of scripts without .sh; all if none
+# Exits with 1 if one failed, could not run here (a script exits with 77 then), or does not exist.
 set -u
 here=$(dirname "$(realpath "$0")")
 build=$(realpath "${1:-${KYMO_BUILD:-build}}")
 KYMO_BUILD=$build KYMO_SOURCE=$(dirname "$here")
 export KYMO_BUILD KYMO_SOURCE
 [ $# -eq 0 ] || shift
+
+[ -x "$build/bin/kymo" ] && [ -d "$build/bench" ] ||
+	{ echo "run.sh: no benchmarks in $build: build with -DKYMO_BENCH=ON -DKYMO_TESTS=ON, or run make bench" >&2; exit 1; }
+for name; do
+	[ -x "$here/$name.sh" ] || { echo "run.sh: no benchmark is called '$name'" >&2; exit 1; }
+done
+status=$(mktemp)
+trap 'rm -f "$status"' EXIT
 
 echo "## $(date -u +%Y-%m-%d)"
 echo
@@ -24,6 +33,7 @@ for script in "$here"/*.sh; do
 	*) continue ;;
 	esac
 	printf '\n### bench/%s.sh\n\n```\n' "$name"
-	{ "$script" "$build" 2>&1 || echo "(failed with $?)"; } | sed 's/ *$//'
+	{ "$script" "$build" 2>&1 || { echo "(failed with $?)"; echo "$name" >>"$status"; }; } | sed 's/ *$//'
 	echo '```'
 done
+[ ! -s "$status" ] || { echo; echo "failed, or could not run here: $(tr '\n' ' ' <"$status")"; exit 1; } >&2

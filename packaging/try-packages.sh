@@ -48,13 +48,14 @@ tracetools=$(find "$out/robot" -path '*jazzy*' -name libtracetools.so)
 step "a Debian 12 that has nothing"
 root=$out/root
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' | head -1)
+[ -n "$mirror" ] || fail "apt has no mirror of Debian 12 (bookworm): add one to /etc/apt/sources.list"
 mounted=
 leave() {
 	for at in $mounted; do umount "$at"; done
 }
 trap leave EXIT
 rm -rf --one-file-system "$root"
-logged debootstrap debootstrap --variant=minbase bookworm "$root" "${mirror:-http://deb.debian.org/debian}"
+logged debootstrap debootstrap --variant=minbase bookworm "$root" "$mirror"
 # mount_there TYPE PLACE OPTION...
 mount_there() {
 	mkdir -p "$root/$2"
