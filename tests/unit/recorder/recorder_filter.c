@@ -4,6 +4,7 @@
  * producer does not look objects up, so that everything is left out by the recorder. All of it with a stream
  * of each thread, and with one that is merged.
  */
+#include "place.h"
 #include "producer.h"
 
 #include "recorder/filter/filter.h"
@@ -12,7 +13,7 @@
 #include "base/array.h"
 
 struct place {
-	char run[64], trace[96], said[1024];
+	char run[PLACE_RUN_SIZE], trace[96], said[1024];
 	struct producer producer;
 	struct filter *filter;
 	struct session *session;
@@ -29,12 +30,9 @@ static void say(void *context, const char *text)
 
 static int setup(void **state)
 {
-	struct place *place = calloc(1, sizeof *place);
+	struct place *place = place_create(sizeof *place);
 
 	if (!place)
-		return -1;
-	snprintf(place->run, sizeof place->run, "/dev/shm/kymo-test-XXXXXX");
-	if (!mkdtemp(place->run))
 		return -1;
 	snprintf(place->trace, sizeof place->trace, "%s/trace", place->run);
 	producer_open(&place->producer, place->run);
@@ -45,16 +43,11 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct place *place = *state;
-	char command[128];
-	int rc;
 
 	session_free(place->session);
 	filter_free(place->filter);
 	producer_close(&place->producer);
-	snprintf(command, sizeof command, "rm -rf '%s'", place->run);
-	rc = system(command);
-	free(place);
-	return rc;
+	return place_destroy(place);
 }
 
 /* ---- facts and events ---- */

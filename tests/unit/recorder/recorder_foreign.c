@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <signal.h>
 
+#include "place.h"
 #include "producer.h"
 
 #include "babeltrace.h"
@@ -15,7 +16,7 @@
 #include "base/array.h"
 
 struct place {
-	char run[64], trace[96], said[65536];
+	char run[PLACE_RUN_SIZE], trace[96], said[65536];
 	unsigned sentences;
 };
 
@@ -29,10 +30,9 @@ static void say(void *context, const char *text)
 
 static int setup(void **state)
 {
-	struct place *place = calloc(1, sizeof *place);
+	struct place *place = place_create(sizeof *place);
 
-	snprintf(place->run, sizeof place->run, "/dev/shm/kymo-test-XXXXXX");
-	if (!mkdtemp(place->run))
+	if (!place)
 		return -1;
 	snprintf(place->trace, sizeof place->trace, "%s/trace", place->run);
 	*state = place;
@@ -51,9 +51,7 @@ static int teardown(void **state)
 {
 	struct place *place = *state;
 
-	clear(place->run);
-	free(place);
-	return 0;
+	return place_destroy(place);
 }
 
 static int begin(struct place *place, struct session **session, struct kymo_err *err)

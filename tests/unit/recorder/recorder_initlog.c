@@ -5,6 +5,7 @@
  *
  * The log is written and cleaned here, from src/abi/region.h alone.
  */
+#include "place.h"
 #include "producer.h"
 
 #include "abi/life.h"
@@ -17,7 +18,7 @@
 #define KEYS 12
 
 struct place {
-	char run[64], trace[96];
+	char run[PLACE_RUN_SIZE], trace[96];
 	struct producer producer;
 	/* What is in the log, in its order. */
 	struct entry {
@@ -30,12 +31,9 @@ struct place {
 
 static int setup(void **state)
 {
-	struct place *place = calloc(1, sizeof *place);
+	struct place *place = place_create(sizeof *place);
 
 	if (!place)
-		return -1;
-	snprintf(place->run, sizeof place->run, "/dev/shm/kymo-test-XXXXXX");
-	if (!mkdtemp(place->run))
 		return -1;
 	snprintf(place->trace, sizeof place->trace, "%s/trace", place->run);
 	producer_open(&place->producer, place->run);
@@ -46,14 +44,9 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct place *place = *state;
-	char command[128];
-	int rc;
 
 	producer_close(&place->producer);
-	snprintf(command, sizeof command, "rm -rf '%s'", place->run);
-	rc = system(command);
-	free(place);
-	return rc;
+	return place_destroy(place);
 }
 
 static void ignore(void *context, const char *text)

@@ -3,6 +3,7 @@
  * A recorder dies at a point of its own choice, another comes: every event is in one of the traces, or
  * counted as dropped, and babeltrace2 has nothing to say about either.
  */
+#include "place.h"
 #include "producer.h"
 
 #include "recorder/drain/promise.h"
@@ -19,7 +20,7 @@ struct shared {
 };
 
 struct place {
-	char run[64], said[4096];
+	char run[PLACE_RUN_SIZE], said[4096];
 	char trace[TRACES][96];
 	unsigned traces;
 	enum session_streams streams;	/* of the recorders that die */
@@ -72,10 +73,9 @@ static void say(void *context, const char *text)
 
 static int setup(void **state)
 {
-	struct place *place = calloc(1, sizeof *place);
+	struct place *place = place_create(sizeof *place);
 
-	snprintf(place->run, sizeof place->run, "/dev/shm/kymo-test-XXXXXX");
-	if (!place || !mkdtemp(place->run))
+	if (!place)
 		return -1;
 	for (unsigned i = 0; i < TRACES; i++)
 		snprintf(place->trace[i], sizeof place->trace[i], "%s/trace%u", place->run, i);
@@ -88,15 +88,10 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct place *place = *state;
-	char command[128];
-	int rc;
 
 	producer_close(&place->producer);
 	munmap(place->shared, KYMO_PAGE);
-	snprintf(command, sizeof command, "rm -rf '%s'", place->run);
-	rc = system(command);
-	free(place);
-	return rc;
+	return place_destroy(place);
 }
 
 static struct session *begin(struct place *place)

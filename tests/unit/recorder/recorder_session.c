@@ -2,13 +2,14 @@
 /* Sessions over regions that the test writes itself: all comes out, loss is exact, crashes cost nothing. */
 #include <sys/resource.h>
 
+#include "place.h"
 #include "producer.h"
 
 #include "babeltrace.h"
 #include "recorder/session/session.h"
 
 struct place {
-	char run[64], trace[96], said[4096];
+	char run[PLACE_RUN_SIZE], trace[96], said[4096];
 };
 
 static void say(void *context, const char *text)
@@ -21,10 +22,9 @@ static void say(void *context, const char *text)
 
 static int setup(void **state)
 {
-	struct place *place = calloc(1, sizeof *place);
+	struct place *place = place_create(sizeof *place);
 
-	snprintf(place->run, sizeof place->run, "/dev/shm/kymo-test-XXXXXX");
-	if (!place || !mkdtemp(place->run))
+	if (!place)
 		return -1;
 	snprintf(place->trace, sizeof place->trace, "%s/trace", place->run);
 	*state = place;
@@ -34,13 +34,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct place *place = *state;
-	char command[128];
-	int rc;
 
-	snprintf(command, sizeof command, "rm -rf '%s'", place->run);
-	rc = system(command);
-	free(place);
-	return rc;
+	return place_destroy(place);
 }
 
 static struct session *begin(struct place *place, const char *trace)

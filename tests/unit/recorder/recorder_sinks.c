@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "place.h"
 #include "producer.h"
 
 #include "babeltrace.h"
@@ -12,7 +13,7 @@
 #include "recorder/session/session.h"
 
 struct place {
-	char run[64], said[4096];
+	char run[PLACE_RUN_SIZE], said[4096];
 	struct producer producer;
 	struct session *session;
 };
@@ -27,10 +28,9 @@ static void say(void *context, const char *text)
 
 static int setup(void **state)
 {
-	struct place *place = calloc(1, sizeof *place);
+	struct place *place = place_create(sizeof *place);
 
-	snprintf(place->run, sizeof place->run, "/dev/shm/kymo-test-XXXXXX");
-	if (!place || !mkdtemp(place->run))
+	if (!place)
 		return -1;
 	producer_open(&place->producer, place->run);
 	*state = place;
@@ -40,14 +40,9 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct place *place = *state;
-	char command[128];
-	int rc;
 
 	producer_close(&place->producer);
-	snprintf(command, sizeof command, "rm -rf '%s'", place->run);
-	rc = system(command);
-	free(place);
-	return rc;
+	return place_destroy(place);
 }
 
 static const char *in(const struct place *place, const char *name)
