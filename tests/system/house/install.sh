@@ -150,7 +150,7 @@ reads() {
 cp "$example" callbacks.c
 cat >reader.cpp <<'CPP'
 #include <kymo/ctf.h>
-int main() { ctf_event event{}; event.event_class = nullptr; return kymo_ctf_open("/nowhere", nullptr, nullptr) + event.vpid + 1; }
+int main() { kymo_ctf_event event{}; event.event_class = nullptr; return kymo_ctf_open("/nowhere", nullptr, nullptr) + event.vpid + 1; }
 CPP
 # shellcheck disable=SC2046
 {
