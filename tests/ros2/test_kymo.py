@@ -175,7 +175,7 @@ def test_wishes_of_ros2_tracing():
     assert wish([])[0] == ['--event=!*']
     assert wish(['ros2:callback_*', 'ros2:rcl_init'])[0] == ['--event=ros2:callback_*', '--event=ros2:rcl_init']
     options, notes = wish(['lttng_ust_libc:malloc'], ['sched_switch'], ['openat'], {'userspace': ['vpid', 'ip']})
-    assert '--kernel' in options and len(notes) == 5
+    assert '--kernel' in options and '--syscalls' in options and len(notes) == 5
     assert session.option('max_size', '20G') == ['--max-size=20G']
     assert session.option('topic', ['/a', '!/b']) == ['--topic=/a', '--topic=!/b']
     assert session.option('paused', True) == ['--paused'] and session.option('paused', False) == []

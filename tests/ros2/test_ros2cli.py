@@ -139,7 +139,7 @@ def test_interactive(traces, program):
     said = process.stdout.read()
     assert process.wait() == 0
     assert said.startswith('userspace tracing enabled (all events)\n')
-    for text in ('note: one session has it all', f'writing tracing session to: {traces}/deeper/walk',
+    for text in ('note: one session is enough', f'writing tracing session to: {traces}/deeper/walk',
                  'press enter to start...', 'press enter to stop...', 'stopping & destroying tracing session\n'):
         assert text in said
     assert count(f'{traces}/deeper/walk') == 10

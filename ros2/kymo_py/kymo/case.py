@@ -12,7 +12,7 @@ from .testing import private_runtime, record, Recording
 
 def record_launch(actions, output, options=None):
     """
-    Run actions of launch under the launch action of kymo_ros2, apart from all other recordings.
+    Run actions of launch under the launch action of kymo_ros2, separate from all other recordings.
 
     Return: launch's status and a Recording. Needs `launch` and kymo_ros2.
     """
@@ -30,7 +30,7 @@ def record_launch(actions, output, options=None):
 
 class TraceTestCase(unittest.TestCase):
     """
-    The class of this name of tracetools_test: nodes are run under trace, then there are their events to test.
+    Like the class of this name in tracetools_test: runs nodes under trace, and then tests their events.
 
     Arguments and what is checked before each test are those of tracetools_test: launch ends with 0, the names of the
     events are exactly the ones that were asked for, each node is there as a process. `command` is another way to
@@ -107,7 +107,7 @@ class TraceTestCase(unittest.TestCase):
         return reader.get_events_with_name(event_name, self._all(events))
 
     def get_events_with_procname(self, procname, events=None):
-        """Events of processes of this name, of which 15 characters count."""
+        """Events of processes of this name; its first 15 characters count."""
         return [event for event in self._all(events) if event['procname'] == procname[:15]]
 
     def get_events_with_field_value(self, field_name, field_values, events=None):
@@ -139,7 +139,7 @@ class TraceTestCase(unittest.TestCase):
         self.assertSetEqual(set(self._event_names), set(event_names), 'other events than expected')
 
     def assertProcessNamesExist(self, names):  # noqa: N802
-        """There are events of processes of these names, of which 15 characters count."""
+        """There are events of processes of these names; their first 15 characters count."""
         there = {event.get('procname') for event in self._events}
         for name in names:
             self.assertIn(name[:15], there, f'no process {name}')
@@ -160,7 +160,7 @@ class TraceTestCase(unittest.TestCase):
         self.assertValidPointer(event, handle_field_names, can_be_null=can_be_null)
 
     def assertValidStaticArray(self, event, array_field_names, array_type=None, array_length=None):  # noqa: N802
-        """The fields are arrays, of so many elements of this type."""
+        """The fields are arrays with this number of elements of this type."""
         for name in _names(array_field_names):
             value = self.get_field(event, name)
             self.assertIsInstance(value, list, f"field '{name}' of {event}")
@@ -175,7 +175,7 @@ class TraceTestCase(unittest.TestCase):
         self.assertValidPointer(event, queue_depth_field_name)
 
     def assertStringFieldNotEmpty(self, event, string_field_name):  # noqa: N802
-        """The field is a text, and not the empty one."""
+        """The field is a text that is not empty."""
         self.assertFieldType(event, string_field_name, str)
         self.assertNotEqual(self.get_field(event, string_field_name), '', f"field '{string_field_name}' of {event}")
 
@@ -192,11 +192,11 @@ class TraceTestCase(unittest.TestCase):
         self.assertListEqual(events, sorted(events, key=reader.get_event_timestamp), 'in another order')
 
     def assertNumEventsEqual(self, events, expected_number, msg=None):  # noqa: N802
-        """There are so many."""
+        """The number of events is this."""
         self.assertEqual(len(events), expected_number, msg or events)
 
     def assertNumEventsGreaterEqual(self, events, min_expected_number, msg=None):  # noqa: N802
-        """There are so many or more."""
+        """The number of events is this or more."""
         self.assertGreaterEqual(len(events), min_expected_number, msg or events)
 
     def assertMatchingField(self, initial_event, field_name, matching_event_name=None, events=None,  # noqa: N802

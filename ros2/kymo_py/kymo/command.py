@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command: where it is, how it is called, what its exit statuses become."""
+"""The command: its path, how to call it, and its exit statuses as errors."""
 import functools
 import json
 import os
@@ -11,7 +11,7 @@ FAILED, USAGE, INPUT, LOSS, BUDGET, EMPTY = 1, 2, 3, 4, 5, 6
 
 
 class Error(RuntimeError):
-    """kymo ended with another status than 0: `status`, what it said, and the `command` it was."""
+    """kymo exited with another status than 0: its text, `status`, and the `command`."""
 
     def __init__(self, message, status=FAILED, command=()):
         super().__init__(message)
@@ -23,7 +23,7 @@ def find(env=None):
     """
     Path of the command: $KYMO, else $KYMO_BUILD/bin/kymo, else `kymo` in $PATH.
 
-    Raises Error when there is none.
+    Raises Error if there is no such command.
     """
     env = os.environ if env is None else env
     named = env.get('KYMO')
@@ -37,7 +37,7 @@ def find(env=None):
 
 
 def error_of(command, status, text):
-    """The Error that `status` and `text`, what kymo wrote to stderr, stand for."""
+    """The Error for `status` and `text`, which kymo wrote to stderr."""
     text = text.strip()
     if not text:
         text = f'{" ".join(command)}: ended with status {status}'
@@ -48,7 +48,7 @@ def call(*arguments, env=None, ok=(0,), stdin=None):
     """
     Run kymo and return what it printed.
 
-    `ok`: the statuses that are none to complain about. Raises Error for all others.
+    `ok`: the statuses that are not errors. Raises Error for all others.
     Blocks until it has ended.
     """
     command = [find(env), *map(os.fspath, arguments)]
@@ -66,9 +66,9 @@ def ask(verb, *arguments, env=None, ok=(0,)):
 
 def lines(verb, *arguments, env=None):
     """
-    The objects that `kymo VERB --format json ...` prints one a line, as they come.
+    The objects that `kymo VERB --format json ...` prints, one per line, as they arrive.
 
-    Raises Error behind the last one when kymo failed. Leaving the loop early ends kymo.
+    Raises Error after the last one if kymo failed. Leaving the loop early ends kymo.
     """
     command = [find(env), verb, '--format', 'json', *map(os.fspath, arguments)]
     with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -96,7 +96,7 @@ def _table(path):
 
 
 def verbs():
-    """Name and summary of all verbs, as the command itself has them."""
+    """Name and summary of all verbs, from the command itself."""
     return {row['verb']: row['summary'] for row in _table(find())['verbs']}
 
 

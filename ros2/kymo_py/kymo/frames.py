@@ -44,7 +44,7 @@ _MAKERS = {'pandas': _pandas, 'polars': _polars}
 
 
 def _require(library):
-    """That it is there, before a trace is exported for it."""
+    """Check that the library is installed, before a trace is exported for it."""
     try:
         importlib.import_module(library)
     except ImportError as error:
@@ -54,7 +54,7 @@ def _require(library):
 
 
 class Frames(collections.abc.Mapping):
-    """A frame for each table's name, made when it is asked for; made by frames()."""
+    """A frame for each table's name, created on request; returned by frames()."""
 
     def __init__(self, path, library, directory=None):
         self._make = _MAKERS[library]
@@ -93,7 +93,7 @@ class Frames(collections.abc.Mapping):
         return self[name]
 
     def query(self, sql):
-        """The frame of what SQL (SQLite's own, on the exported tables) answers with."""
+        """The answer to SQL as a frame; SQLite runs it on the exported tables."""
         with self._open() as database:
             cursor = database.execute(sql)
             names = [column[0] for column in cursor.description]
@@ -102,7 +102,7 @@ class Frames(collections.abc.Mapping):
 
 
 def _kind(rows, column):
-    """What a column has: SQLite's types are those of its values."""
+    """The type of a column; in SQLite each value has a type of its own."""
     kinds = {type(row[column]) for row in rows}
     if str in kinds:
         return _TEXT

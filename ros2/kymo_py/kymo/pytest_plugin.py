@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures for pytest: -p kymo.pytest_plugin, or loaded by itself where kymo_py is installed."""
+"""Fixtures for pytest: -p kymo.pytest_plugin; pytest loads them itself if kymo_py is installed."""
 import os
 
 import pytest
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def kymo_runtime(monkeypatch):
-    """A KYMO_DIR of its own, for this test and what it starts."""
+    """A KYMO_DIR of its own, for this test and the programs that it starts."""
     from .testing import private_runtime
     with private_runtime() as path:
         monkeypatch.setenv('KYMO_DIR', path)

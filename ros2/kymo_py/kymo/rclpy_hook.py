@@ -52,7 +52,7 @@ def _complain(text):
 
 
 def _symbol(callback):
-    """What to call it: module and qualified name."""
+    """The name of a callback: module and qualified name."""
     while isinstance(callback, functools.partial):
         callback = callback.func
     function = getattr(callback, '__func__', callback)
@@ -61,7 +61,7 @@ def _symbol(callback):
 
 
 class _Steps:
-    """Awaits a coroutine; a run of the callback is each time that it has the thread."""
+    """Awaits a coroutine; the callback has one run for each time that it gets the thread."""
 
     def __init__(self, tracer, address, coroutine):
         self._tracer, self._address, self._coroutine = tracer, address, coroutine
@@ -108,7 +108,7 @@ def _wrapper(tracer, callback):
 
 
 def _made(tracer, entity, tell):
-    """An entity of rclpy was made: its facts, and its callback through us. What goes wrong leaves it as it was."""
+    """An entity of rclpy was created: record its facts and wrap its callback. An error leaves the entity unchanged."""
     try:
         if not callable(entity.callback):
             return
@@ -197,7 +197,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def install():
-    """Have the callbacks of rclpy recorded. Return: whether this process has a tracer, so that they are."""
+    """Record the callbacks of rclpy. Return: whether this process has a tracer."""
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return True
     try:

@@ -40,7 +40,7 @@ def get_trace_events(trace_directory, *options):
 
 
 def is_trace_directory(path):
-    """Whether kymo can read what is at `path`: a CTF trace, or a directory with some below it."""
+    """Whether `path` is a CTF trace, or a directory with CTF traces below it."""
     path = os.path.expanduser(path)
     if not os.path.isdir(path):
         return False
@@ -54,7 +54,7 @@ def is_trace_directory(path):
 
 
 def get_field(event, field_name, default=None, raise_if_not_found=True):
-    """The value of a field; AttributeError, or `default`, where there is none."""
+    """The value of a field; without that field `default`, or an AttributeError."""
     value = event.get(field_name, default)
     if value is None and raise_if_not_found:
         raise AttributeError(f"{event['_name']} has no field '{field_name}': {event}")
@@ -72,12 +72,12 @@ def get_event_timestamp(event):
 
 
 def get_event_pid(event):
-    """The number of its process, as the process itself sees it."""
+    """Its process id, as the process itself sees it."""
     return event['vpid']
 
 
 def get_tid(event):
-    """The number of its thread."""
+    """Its thread id."""
     return event['vtid']
 
 
@@ -92,12 +92,12 @@ def get_event_names(events):
 
 
 def get_events_with_name(event_name, events):
-    """Those of this name."""
+    """The events with this name."""
     return [event for event in events if event['_name'] == event_name]
 
 
 def get_events_with_field_value(field_name, field_values, events):
-    """Those that have the field with this value, or with one of a list or set of values."""
+    """The events whose field has this value, or one of a list or set of values."""
     if not isinstance(field_values, (list, set)):
         field_values = [field_values]
     return [event for event in events if field_name in event and event[field_name] in field_values]

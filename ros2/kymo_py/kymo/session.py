@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings in the background (`kymo start` to `kymo stop`), and what ros2_tracing's options are to kymo."""
+"""Recordings in the background (`kymo start` to `kymo stop`), and options of ros2_tracing as options of kymo."""
 import os
 import time
 
@@ -10,7 +10,7 @@ CONTEXT = ('procname', 'vpid', 'vtid')
 
 
 def trace_directory(env=None):
-    """Where traces go: $ROS_TRACE_DIR, else $ROS_HOME/tracing, else ~/.ros/tracing."""
+    """Where traces are written: $ROS_TRACE_DIR, else $ROS_HOME/tracing, else ~/.ros/tracing."""
     env = os.environ if env is None else env
     home = env.get('ROS_HOME') or os.path.join('~', '.ros')
     return os.path.expanduser(env.get('ROS_TRACE_DIR') or os.path.join(home, 'tracing'))
@@ -25,7 +25,7 @@ def new_directory(base, name, append=False):
     """
     The directory of a session: `base`/`name`, base None: trace_directory().
 
-    What is there already is an Error; with `append` the new trace is a directory in it, and whoever reads `base`/`name`
+    An existing directory is an Error. With `append` the new trace is a directory in it; a reader of `base`/`name`
     reads both.
     """
     path = os.path.join(os.path.expanduser(base) if base else trace_directory(), name)
@@ -37,7 +37,7 @@ def new_directory(base, name, append=False):
 
 
 def option(name, value):
-    """One option of kymo from a Python value: True, a text or number, or a list of these; None and False are none."""
+    """One option of kymo from a Python value: True, a text or number, or a list of these; None and False give no option."""
     name = '--' + name.replace('_', '-')
     if value is None or value is False:
         return []
@@ -49,10 +49,10 @@ def option(name, value):
 
 def from_ros2_tracing(events_ust=None, events_kernel=(), syscalls=(), context_fields=None):
     """
-    Options of `kymo start` for the wishes of ros2_tracing's Trace action, and what is to be said about them.
+    Options of `kymo start` for the arguments of ros2_tracing's Trace action, and notes about them.
 
-    `events_ust` None: all events of ROS 2; empty: none but the facts of the start. `context_fields`: a list, or a
-    dictionary of lists. Return: a list of options and a list of sentences about what kymo does otherwise.
+    `events_ust` None: all events of ROS 2; empty: only the facts of the start. `context_fields`: a list, or a
+    dictionary of lists. Return: a list of options and a list of sentences about what kymo does differently.
     """
     options, notes = [], []
     if events_ust is not None:
@@ -66,9 +66,10 @@ def from_ros2_tracing(events_ust=None, events_kernel=(), syscalls=(), context_fi
             notes.append(f'not recorded by kymo: {", ".join(foreign)}')
     if events_kernel:
         options.append('--kernel')
-        notes.append('kernel events: kymo records all those it knows, whichever are named')
+        notes.append('kernel events: kymo records all that it knows, whichever are named')
     if syscalls:
-        notes.append(f'not recorded by kymo: system calls ({", ".join(syscalls)})')
+        options.append('--syscalls')
+        notes.append('system calls: kymo records all of them, whichever are named')
     if isinstance(context_fields, dict):
         context_fields = [field for fields in context_fields.values() for field in fields]
     more = [field for field in context_fields or () if field not in CONTEXT]
@@ -80,7 +81,7 @@ def from_ros2_tracing(events_ust=None, events_kernel=(), syscalls=(), context_fi
 
 
 def check_loss(trace, env=None):
-    """Error with status 4 (kymo.command.LOSS) when events of this trace were lost."""
+    """Raise an Error with status 4 (kymo.command.LOSS) if events of this trace were lost."""
     try:
         call('info', '--strict', '--format', 'json', trace, env=env)
     except Error as error:

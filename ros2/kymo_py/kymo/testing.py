@@ -24,18 +24,18 @@ _UNITS = {'ns': 1, 'us': 10**3, 'ms': 10**6, 's': 10**9, 'min': 60 * 10**9}
 
 
 def nanoseconds(time):
-    """A duration as kymo takes it ('50ms', '1.5s'), or an integer of ns, in ns."""
+    """A duration as kymo accepts it ('50ms', '1.5s'), or an integer of ns, in ns."""
     if isinstance(time, int):
         return time
     match = re.fullmatch(r'(\d+(?:\.\d+)?)(ns|us|ms|s|min)', time)
     if not match:
-        raise ValueError(f"'{time}' is no duration such as 50ms, 1.5s or 250us")
+        raise ValueError(f"'{time}' is not a duration such as 50ms, 1.5s or 250us")
     return round(float(match[1]) * _UNITS[match[2]])
 
 
 @contextlib.contextmanager
 def private_runtime():
-    """A KYMO_DIR of its own for the time of a test, so that it meets no other recorder and no other program."""
+    """A KYMO_DIR of its own during a test, without other recorders and programs."""
     shared = '/dev/shm'
     path = tempfile.mkdtemp(prefix='kymo-test-', dir=shared if os.access(shared, os.W_OK) else None)
     try:
@@ -45,7 +45,7 @@ def private_runtime():
 
 
 class Recording:
-    """A trace and what can be said about it in a test. Whatever is asserted and is not so is an AssertionError."""
+    """A trace, and assertions about it for tests. A false assertion raises AssertionError."""
 
     def __init__(self, trace, status=0, output=''):
         self.trace = trace
@@ -72,7 +72,7 @@ class Recording:
                 and all(event.get(key) == value for key, value in fields.items())]
 
     def query(self, sql):
-        """Rows that `kymo query` answers with, as dictionaries."""
+        """The rows of `kymo query`, as dictionaries."""
         return query(sql, self.trace)
 
     def frames(self, library='pandas'):
@@ -85,7 +85,7 @@ class Recording:
         assert not missing, f'no event {", ".join(missing)} in {self.trace}; there are {sorted(self.event_names)}'
 
     def assert_count(self, name, at_least=1, at_most=None, **fields):
-        """So many events of this name, with these values of fields."""
+        """The number of events with this name and these values of fields."""
         count = len(self.named(name, **fields))
         wish = f'{at_least}' if at_most == at_least else f'at least {at_least}' if at_most is None else \
             f'{at_least} to {at_most}'
@@ -142,13 +142,13 @@ class Recording:
         for chain in chains:
             for name, limit in limits.items():
                 if f'{name}_ns' not in chain:
-                    raise ValueError(f'of a chain there are min, mean, p50, p90, p99 and max, not {name}')
+                    raise ValueError(f'a chain has the limits min, mean, p50, p90, p99 and max, not {name}')
                 value = chain[f'{name}_ns']
                 assert value is None or value <= nanoseconds(limit), \
                     f'{name} of {chain["path"]} is {value} ns, expected at most {limit}'
 
     def assert_nothing_lost(self):
-        """No event was lost, as the trace and its recorder count them."""
+        """The trace and its recorder count no lost event."""
         try:
             check_loss(self.trace)
         except Error as error:

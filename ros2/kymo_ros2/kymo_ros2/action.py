@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launch action: records what is launched behind it, until the last of it has ended."""
+"""The launch action: records everything that is launched after it, until the last program has ended."""
 import asyncio
 import os
 import site
@@ -28,13 +28,13 @@ _IGNORED = {
 
 
 def kymo_options():
-    """Options of `kymo start` that are attributes of the action, by the names they have in Python."""
+    """Options of `kymo start` that are attributes of the action, by their names in Python."""
     return {row['option'].replace('-', '_'): row['kind'] for row in kymo_command.options('start')
             if row['option'] not in _OWN}
 
 
 def _substitutions(value):
-    """Texts in `value`, alone or in a list, as something that can be performed; all else as it is."""
+    """Texts in `value`, alone or in a list, as substitutions that can be performed; everything else unchanged."""
     if value is None or isinstance(value, (bool, int, float)):
         return value
     return normalize_to_list_of_substitutions(value)
@@ -55,7 +55,7 @@ def _several(values):
 
 
 class _End(Action):
-    """Completes the recording when all has ended; launch waits for it."""
+    """Completes the recording when all programs have ended; launch waits for it."""
 
     def __init__(self, trace):
         super().__init__()
@@ -79,14 +79,15 @@ class Trace(Action):
     filter_file, rotate_time, max_size, compress, relay, perfetto, streams, paused, ...
 
     session_name, append_timestamp, base_path, append_trace: the trace is base_path/session_name[-YYYYMMDDHHMMSS].
-    events_ust: None: all; a list of names with '*': these; empty: none but the facts of the start.
-    events_kernel: if there are any, the kernel's events are recorded. syscalls, context_fields, subbuffer_size_*,
-    dual_session: accepted; what kymo does otherwise is logged. snapshot_mode: flight='30s' unless that is given.
-    strict: launch ends with a failure when events were lost. rclpy: callbacks of rclpy are recorded, where
-    kymo.rclpy_hook is loaded. ring_size: memory for each thread of what is launched. runtime_directory: its own KYMO_DIR,
-    so that nothing else is recorded.
+    events_ust: None: all; a list of names with '*': these; empty: only the facts of the start.
+    events_kernel, syscalls: if there are any, the kernel's events, or all system calls, are recorded. context_fields,
+    subbuffer_size_*, dual_session: accepted; a log message says what kymo does instead.
+    snapshot_mode: flight='30s' unless that is given.
+    strict: launch fails if events were lost. rclpy: callbacks of rclpy are recorded, where kymo.rclpy_hook is loaded.
+    ring_size: memory for each thread of the launched programs. runtime_directory: a KYMO_DIR of their own, so that
+    nothing else is recorded.
 
-    `env` has what the launched programs get in addition, after it was executed.
+    After the action was executed, `env` has the variables that launched programs get in addition.
     """
 
     def __init__(self, *, session_name=None, append_timestamp=False, base_path=None, append_trace=False,
@@ -168,7 +169,7 @@ class Trace(Action):
     # ---- begin ----
 
     def execute(self, context):
-        """Begin to record; RuntimeError (kymo.Error) says why that cannot be."""
+        """Begin to record. A RuntimeError (kymo.Error) says why that failed."""
         # A copy: the programs get the preload library, kymo itself must not.
         outside = dict(context.environment)
         if self._runtime_directory:
@@ -209,7 +210,7 @@ class Trace(Action):
         return arguments
 
     def _environment(self, context, outside):
-        """What `kymo run` would give a program, as far as it is not there already."""
+        """The environment that `kymo run` would give a program, without what is already set."""
         if self._ring_size is not None:
             outside = dict(outside, KYMO_RING_SIZE=str(_performed(context, self._ring_size)))
         if self._rclpy:
@@ -236,7 +237,7 @@ class Trace(Action):
         self._changed.set()
 
     async def end(self):
-        """Wait for the programs, then for the recorder; what they do while they shut down is recorded, too."""
+        """Wait for the programs, then for the recorder; so the trace contains their shutdown."""
         while self._running:
             self._changed.clear()
             await self._changed.wait()
@@ -255,7 +256,7 @@ class Trace(Action):
 
 
 def _attribute(entity, name, types):
-    """An attribute that is of one of these types; None if it is not there."""
+    """An attribute of one of these types; None if it does not exist."""
     for data_type in types:
         try:
             return entity.get_attr(name.replace('_', '-'), data_type=data_type, optional=True, can_be_str=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ros2 kymo VERB ...`: every verb of kymo, as it is, and `ros2 kymo trace` for who knows `ros2 trace`."""
+"""`ros2 kymo VERB ...`: every verb of kymo, unchanged, and `ros2 kymo trace` for users of `ros2 trace`."""
 import argparse
 import os
 import signal

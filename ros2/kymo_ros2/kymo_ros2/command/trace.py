@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trace ROS 2 programs with kymo. Without a verb: from one Enter to the next; to do so from scripts: start, stop."""
+"""Trace ROS 2 programs with kymo: without a verb from one Enter to the next, in scripts with start and stop."""
 import os
 import signal
 import sys
@@ -23,22 +23,22 @@ def _add_configuration(parser):
     parser.add_argument('-p', '--path', help='directory of the trace directory (default: $ROS_TRACE_DIR, else '
                         '$ROS_HOME/tracing, else ~/.ros/tracing)')
     parser.add_argument('-u', '--ust', nargs='*', dest='events_ust', metavar='EVENT',
-                        help='events of programs, may have * (default: all; without names: none but the facts of the '
+                        help='events of programs, may contain * (default: all; without names: only the facts of the '
                         'start)').completer = _events
     parser.add_argument('-k', '--kernel', nargs='*', dest='events_kernel', metavar='EVENT', default=[],
                         help="record the kernel's events (default: none)").completer = lambda **kwargs: _KERNEL
     parser.add_argument('--syscall', nargs='*', dest='syscalls', metavar='SYSCALL', default=[],
-                        help='accepted; kymo records no system calls')
+                        help='record system calls, all of them (default: none)')
     parser.add_argument('-c', '--context', nargs='*', dest='context_fields', metavar='CONTEXT',
                         default=list(kymo_session.CONTEXT), help='accepted; each event has procname, vpid and vtid'
                         ).completer = lambda **kwargs: list(kymo_session.CONTEXT)
-    parser.add_argument('-l', '--list', action='store_true', help='say which events and context fields are recorded')
+    parser.add_argument('-l', '--list', action='store_true', help='list the events and context fields that are recorded')
     parser.add_argument('-a', '--append-trace', action='store_true',
-                        help='add to the trace directory if it is there (default: that is an error)')
+                        help='add to an existing trace directory (default: that is an error)')
     parser.add_argument('--snapshot-mode', action='store_true',
                         help=f'keep the last {_FLIGHT} in memory, until "record_snapshot"')
     parser.add_argument('-d', '--dual-session', action='store_true',
-                        help='accepted; programs keep the facts of their start, before any session')
+                        help='accepted; programs keep the facts of their start without any session')
 
 
 def add_arguments(parser):
@@ -73,7 +73,7 @@ def _announce(args, notes):
     print(f'kernel tracing enabled ({len(kernel)} events)' if kernel else 'kernel tracing disabled')
     if args.list:
         _say_names(kernel)
-    print('syscalls tracing disabled')
+    print(f'syscalls tracing {"enabled" if args.syscalls else "disabled"}')
     print(f'context ({len(kymo_session.CONTEXT)} fields)')
     if args.list:
         _say_names(kymo_session.CONTEXT)
@@ -84,12 +84,12 @@ def _announce(args, notes):
 def _prepare(args):
     options, notes = kymo_session.from_ros2_tracing(args.events_ust, args.events_kernel, args.syscalls,
                                                     args.context_fields)
-    if args.events_ust is not None and not args.events_ust and not args.events_kernel:
+    if args.events_ust is not None and not args.events_ust and not args.events_kernel and not args.syscalls:
         raise kymo.Error('no events enabled', kymo.command.USAGE)
     if args.snapshot_mode:
         options.append('--flight=' + _FLIGHT)
     if args.dual_session:
-        notes.append('one session has it all: programs keep the facts of their start, before any session')
+        notes.append('one session is enough: programs keep the facts of their start without any session')
     path = kymo_session.new_directory(args.path, args.session_name, args.append_trace)
     _announce(args, notes)
     print(f'writing tracing session to: {path}')
@@ -97,7 +97,7 @@ def _prepare(args):
 
 
 def _wait(text):
-    """For Enter, the end of the input, SIGINT or SIGTERM. Return: whether it was a signal."""
+    """Wait for Enter, the end of the input, SIGINT or SIGTERM. Return: whether it was a signal."""
     def stop(number, frame):
         raise KeyboardInterrupt
     before = signal.signal(signal.SIGTERM, stop)
@@ -135,7 +135,7 @@ def _start(args):
 
 
 def _found(args):
-    """The session of this name, which may be anybody's: one recorder at a time belongs to a runtime directory."""
+    """The session of this name, whoever started it: a runtime directory has one recorder at a time."""
     status = kymo.ask('status', ok=(0, kymo.command.EMPTY))
     trace = status.get('trace') or ''
     name = os.path.basename(trace)
@@ -180,7 +180,7 @@ _VERBS = {
 
 
 def main(args):
-    """0, or 1 with `error: ...` on stderr, as `ros2 trace` has it."""
+    """Return 0, or 1 with `error: ...` on stderr, like `ros2 trace`."""
     try:
         return _VERBS[args.trace_verb][0](args) if args.trace_verb else _interactive(args)
     except kymo.Error as error:
