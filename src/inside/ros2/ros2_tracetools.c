@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which tracetools is it?
- *
- * Exported symbols tell the families apart; Iron and Jazzy export the same ones but pass
- * different arguments to ros_trace_rmw_publish, so for those the LTTng probe's signature decides,
- * then the installed package.xml, then $ROS_DISTRO. package.xml also gives the exact version, as
- * long as it does not contradict the symbols.
- */
+/* Asks the libtracetools in this process which version it is. abi/tracetools.h decides. */
 #include "inside/ros2/ros2_tracetools.h"
 
 #include <dlfcn.h>
@@ -16,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "abi/points.h"
+#include "abi/tracetools.h"
 #include "inside/tracer/tracer_initlog.h"
 
 struct kymo_tracetools kymo_tracetools;
@@ -43,115 +36,34 @@ void *kymo_tracetools_symbol(const char *name)
 	return dlsym(library ? library : RTLD_NEXT, name);
 }
 
-/* Families by exported symbols: the lowest and highest version it can be. */
-struct family {
-	const char *symbol;
-	uint32_t from, to;
-	const char *text;		/* of the lowest version */
-};
-static const struct family families[] = {	/* the first whose symbol is there */
-	{ "ros_trace_message_link_partial_sync", KYMO_V(8, 10), KYMO_V_LAST, "8.10.0" },
-	{ "ros_trace_runtime_status", KYMO_V(8, 9), KYMO_V(8, 9), "8.9.0" },
-	{ "ros_trace_rmw_send_request", KYMO_V(8, 5), KYMO_V(8, 8), "8.5.0" },
-	{ "ros_trace_enabled_rclcpp_intra_publish", KYMO_V(6, 1), KYMO_V(8, 4), NULL },
-	{ "ros_trace_enabled_rcl_init", KYMO_V(5, 1), KYMO_V(6, 0), "5.1.0" },
-};
-static const struct family humble = { NULL, KYMO_V(1, 0), KYMO_V(5, 0), "4.1.1" };
-static const struct family iron = { NULL, KYMO_V(6, 1), KYMO_V(7, 255), "6.3.2" };
-static const struct family jazzy = { NULL, KYMO_V(8, 0), KYMO_V(8, 4), "8.2.2" };
-
-/* LTTng-UST 2.13's struct lttng_ust_tracepoint up to the member we need. */
-struct ust_tracepoint {
-	uint32_t struct_size;
-	const char *provider_name, *event_name;
-	int state;
-	void *probes;
-	int *provider_ref;
-	const char *signature;
-};
-
-static const struct family *by_signature(void)
+/* The family whose symbol the library exports; the oldest one without any. */
+static enum kymo_tracetools_family by_symbols(void)
 {
-	const struct ust_tracepoint *point =
-		kymo_tracetools_symbol("lttng_ust_tracepoint_ros2___rmw_publish");
-
-	if (!point || point->struct_size < sizeof *point || !point->signature)
-		return NULL;
-	return strstr(point->signature, "rmw_publisher_handle") ? &jazzy : &iron;
+	for (unsigned i = 0; i < KYMO_TRACETOOLS_HUMBLE; i++)
+		if (kymo_tracetools_symbol(kymo_tracetools_ranges[i].symbol))
+			return i;
+	return KYMO_TRACETOOLS_HUMBLE;
 }
 
-/* "8.2.2" from <prefix>/share/tracetools/package.xml beside <prefix>/lib/libtracetools.so. */
-static bool package_version(char *text, size_t size)
+static const char *probe_signature(void)
 {
-	char path[sizeof library_path + 64], line[512], *slash, *at = NULL;
-	FILE *file;
+	const struct kymo_ust_point *point = kymo_tracetools_symbol(KYMO_UST_POINT);
 
-	if (!realpath(library_path, path))
-		return false;
-	for (int up = 0; up < 2; up++) {
-		slash = strrchr(path, '/');
-		if (!slash)
-			return false;
-		*slash = 0;
-	}
-	(void)strncat(path, "/share/tracetools/package.xml", sizeof path - strlen(path) - 1);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	while (!at && fgets(line, sizeof line, file))
-		at = strstr(line, "<version>");
-	(void)fclose(file);
-	if (!at)
-		return false;
-	at += strlen("<version>");
-	(void)snprintf(text, size, "%.*s", (int)strcspn(at, " <\r\n"), at);
-	return *text >= '0' && *text <= '9';
-}
-
-static uint32_t parse_version(const char *text)
-{
-	unsigned major = 0, minor = 0;
-
-	if (sscanf(text, "%u.%u", &major, &minor) < 1 || major > 254)
-		return 0;
-	return KYMO_V(major, minor > 255 ? 255 : minor);
-}
-
-static const struct family *by_symbols(void)
-{
-	for (unsigned i = 0; i < sizeof families / sizeof *families; i++)
-		if (kymo_tracetools_symbol(families[i].symbol))
-			return &families[i];
-	return &humble;
-}
-
-static const struct family *by_distribution(void)
-{
-	const char *name = getenv("ROS_DISTRO");
-
-	return name && !strcmp(name, "iron") ? &iron : &jazzy;
+	return point && point->struct_size >= sizeof *point ? point->signature : NULL;
 }
 
 static void decide(void)
 {
-	const struct family *family = by_symbols(), *signature = NULL;
-	char package[sizeof kymo_tracetools.text] = "";
-	uint32_t version = package_version(package, sizeof package) ? parse_version(package) : 0;
+	struct kymo_tracetools_answer answer;
+	uint32_t version;
 
-	if (!family->text) {		/* Iron or Jazzy */
-		signature = by_signature();
-		if (signature)
-			family = signature;
-		else if (version < family->from || version > family->to)
-			family = by_distribution();
+	kymo_tracetools_decide(by_symbols(), probe_signature(), library_path, &answer);
+	version = answer.version;
+	if (!version) {
+		version = kymo_tracetools_number(answer.range->recorded);
+		(void)snprintf(answer.text, sizeof answer.text, "%s", answer.range->recorded);
 	}
-	if (version < family->from || version > family->to) {
-		version = family->from;
-		(void)snprintf(package, sizeof package, "%s", family->text ? family->text : "");
-		if (family->text)
-			version = parse_version(family->text);
-	}
-	memcpy(kymo_tracetools.text, package, sizeof package);
+	memcpy(kymo_tracetools.text, answer.text, sizeof answer.text);
 	kymo_tracetools.gid_bytes = version < KYMO_V(5, 1) ? 24 : 16;
 	kymo_tracetools.publish_has_handle = version >= KYMO_V(8, 0);
 	__atomic_store_n(&kymo_tracetools.version, version, __ATOMIC_RELEASE);
@@ -176,7 +88,7 @@ void kymo_tracetools_probe(void)
 	static __thread bool probing;
 
 	if (probing)
-		return;		/* a signal handler inside probe(): its event goes by what is known */
+		return;		/* a signal handler inside probe(): its event uses what is known so far */
 	probing = true;
 	(void)pthread_once(&once, probe);
 	probing = false;

@@ -9,15 +9,13 @@
 
 struct symbol {
 	const char *name, *library;
-	unsigned from, to;		/* TRACETOOLS_NUMBER() */
+	unsigned from, to;		/* KYMO_V() */
 	const char *tells, *text;
 };
 
-#define NUMBER(v)	TRACETOOLS_NUMBER((v) >> 8, (v) & 0xff)
-
 static const struct symbol symbols[] = {
 #define SYMBOL(symbol, library, from, to, before, after, tells, text)			\
-	{ #symbol, #library, NUMBER(from), (to) == KYMO_V_LAST ? TRACETOOLS_LAST : NUMBER(to), #tells, text },
+	{ #symbol, #library, from, to, #tells, text },
 #include "abi/symbols.def"
 };
 

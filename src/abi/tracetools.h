@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which tracetools is it?
+ *
+ * The exported functions name the family of versions. Iron and Jazzy export the same functions but pass
+ * different arguments to ros_trace_rmw_publish. LTTng's probe of that function, if there is one, contains the
+ * names of the arguments and so tells Iron from Jazzy; otherwise the installed package.xml does, then $ROS_DISTRO, and
+ * without any of them Jazzy is assumed. package.xml also contains the exact version; it counts only if the
+ * version belongs to the family.
+ */
+#ifndef KYMO_ABI_TRACETOOLS_H
+#define KYMO_ABI_TRACETOOLS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/points.h"
+
+enum kymo_tracetools_family {
+#define TRACETOOLS(family, ...) KYMO_TRACETOOLS_##family,
+#include "abi/tracetools.def"
+	KYMO_TRACETOOLS_FAMILIES
+};
+
+struct kymo_tracetools_range {
+	const char *symbol;
+	uint32_t from, to;		/* KYMO_V() */
+	const char *recorded, *range;
+};
+
+static const struct kymo_tracetools_range kymo_tracetools_ranges[] = {
+#define TRACETOOLS(family, symbol, from, to, recorded, range) { symbol, from, to, recorded, range },
+#include "abi/tracetools.def"
+};
+
+/* LTTng-UST 2.13's struct lttng_ust_tracepoint up to the member that names the arguments. */
+#define KYMO_UST_POINT "lttng_ust_tracepoint_ros2___rmw_publish"
+struct kymo_ust_point {
+	uint32_t struct_size;
+	const char *provider_name, *event_name;
+	int state;
+	void *probes;
+	int *provider_ref;
+	const char *signature;
+};
+
+enum kymo_tracetools_evidence {
+	KYMO_BY_SYMBOLS, KYMO_BY_SIGNATURE, KYMO_BY_PACKAGE, KYMO_BY_DISTRIBUTION, KYMO_BY_GUESS,
+};
+
+struct kymo_tracetools_answer {
+	const struct kymo_tracetools_range *range;
+	enum kymo_tracetools_evidence evidence;
+	uint32_t version;		/* of package.xml, KYMO_V(); 0: the version is not known, only the range */
+	char text[28];			/* of package.xml, "8.2.2"; empty if the version is not known */
+};
+
+/* Return: KYMO_V(); 0: @text is not a version. */
+static inline uint32_t kymo_tracetools_number(const char *text)
+{
+	unsigned major = 0, minor = 0;
+
+	if (sscanf(text, "%u.%u", &major, &minor) < 1 || major > 254)
+		return 0;
+	return KYMO_V(major, minor > 255 ? 255 : minor);
+}
+
+/* Fills @text with "8.2.2" from <prefix>/share/tracetools/package.xml, for <prefix>/lib/libtracetools.so. */
+static inline bool kymo_tracetools_package(const char *library, char *text, size_t size)
+{
+	static const char package[] = "/share/tracetools/package.xml";
+	char path[PATH_MAX + sizeof package], line[512], *at = NULL;
+	FILE *file;
+
+	if (!realpath(library, path))
+		return false;
+	for (int up = 0; up < 2; up++) {
+		char *slash = strrchr(path, '/');
+
+		if (!slash)
+			return false;
+		*slash = 0;
+	}
+	memcpy(path + strlen(path), package, sizeof package);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (!at && fgets(line, sizeof line, file))
+		at = strstr(line, "<version>");
+	(void)fclose(file);
+	if (!at)
+		return false;
+	at += strlen("<version>");
+	(void)snprintf(text, size, "%.*s", (int)strcspn(at, " <\r\n"), at);
+	return *text >= '0' && *text <= '9';
+}
+
+/**
+ * kymo_tracetools_decide() - the version of the libtracetools at @library
+ * @family: the first row of abi/tracetools.def whose symbol the library exports
+ * @signature: of LTTng's probe of rmw_publish; NULL: there is none
+ * @answer: filled
+ *
+ * Context: blocks (reads package.xml).
+ */
+static inline void kymo_tracetools_decide(enum kymo_tracetools_family family, const char *signature, const char *library,
+					  struct kymo_tracetools_answer *answer)
+{
+	const struct kymo_tracetools_range *range = &kymo_tracetools_ranges[family];
+	const char *distribution = getenv("ROS_DISTRO");
+
+	*answer = (struct kymo_tracetools_answer){ .evidence = KYMO_BY_SYMBOLS };
+	if (family == KYMO_TRACETOOLS_IRON_OR_JAZZY && signature) {
+		family = strstr(signature, "rmw_publisher_handle") ? KYMO_TRACETOOLS_JAZZY : KYMO_TRACETOOLS_IRON;
+		range = &kymo_tracetools_ranges[family];
+		answer->evidence = KYMO_BY_SIGNATURE;
+	}
+	if (kymo_tracetools_package(library, answer->text, sizeof answer->text))
+		answer->version = kymo_tracetools_number(answer->text);
+	if (answer->version >= range->from && answer->version <= range->to) {
+		answer->evidence = KYMO_BY_PACKAGE;
+	} else {
+		answer->version = 0;
+		answer->text[0] = 0;
+		if (family == KYMO_TRACETOOLS_IRON_OR_JAZZY) {
+			family = distribution && !strcmp(distribution, "iron") ? KYMO_TRACETOOLS_IRON : KYMO_TRACETOOLS_JAZZY;
+			range = &kymo_tracetools_ranges[family];
+			answer->evidence = distribution ? KYMO_BY_DISTRIBUTION : KYMO_BY_GUESS;
+		}
+	}
+	answer->range = range;
+}
+
+#endif
