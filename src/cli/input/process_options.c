@@ -15,14 +15,12 @@
 #define WHY_MAX 1024	/* bytes of a reason */
 
 /* The first problem that the doctor finds. */
-static void keep_problem(void *context, const char *check, enum doctor_result result, const char *text,
-			 const char *remedy)
+static void keep_problem(void *context, const struct doctor_found *found)
 {
 	char *why = context;
 
-	(void)check;
-	if (result == DOCTOR_PROBLEM && !*why)
-		(void)snprintf(why, WHY_MAX, ": %s%s%s", text, remedy ? "; " : "", remedy ? remedy : "");
+	if (found->result == DOCTOR_PROBLEM && !*why)
+		(void)snprintf(why, WHY_MAX, ": %s%s%s", found->text, found->remedy ? "; " : "", found->remedy ? found->remedy : "");
 }
 
 struct search {

@@ -35,14 +35,14 @@ struct findings {
 	struct finding item[FINDINGS_MAX];
 };
 
-static void found(void *context, const char *check, enum doctor_result result, const char *text,
-		  const char *remedy)
+static void found(void *context, const struct doctor_found *found)
 {
 	struct findings *findings = context;
 
 	if (findings->count < FINDINGS_MAX)
-		findings->item[findings->count++] =
-			(struct finding){ result, strdup(check), strdup(text), remedy ? strdup(remedy) : NULL };
+		findings->item[findings->count++] = (struct finding){
+			found->result, strdup(found->name), strdup(found->text), found->remedy ? strdup(found->remedy) : NULL,
+		};
 }
 
 static void forget(struct findings *findings)

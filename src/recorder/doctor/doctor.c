@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What concerns every traced program on this machine. See doctor.h. */
-#include "kernel/kernel.h"
-#include "recorder/doctor/doctor.h"
+#include "recorder/doctor/doctor_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,16 +18,32 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "base/elf.h"
+#include "kernel/kernel.h"
 #include "recorder/launch/preload.h"
+#include "recorder/runtime/region_view.h"
+#include "recorder/runtime/status.h"
 
 #define SPACE_WANTED (64ull << 20)	/* a robot of 50 processes idles below 1 MiB each */
 #define SPACE_NEEDED (4ull << 20)
+#define OPEN_FILES_WANTED 256
 #define CLOCK_CALLS 1000
 #define CLOCK_SLOW_NS 150	/* a vDSO clock takes 20 to 70; a system call takes more than this */
 
-void doctor_say(struct doctor *doctor, const char *check, enum doctor_result result,
-		const char *remedy, const char *format, ...)
+static const char *const check_names[] = {
+#define CHECK(check, name) name,
+#include "recorder/doctor/findings.def"
+};
+
+static const struct {
+	enum doctor_check check;
+	enum doctor_result result;
+	const char *remedy;
+} findings[] = {
+#define FINDING(check, finding, result, remedy, text) { DOCTOR_CHECK_##check, DOCTOR_##result, remedy },
+#include "recorder/doctor/findings.def"
+};
+
+void doctor_report(struct doctor *doctor, enum doctor_finding finding, const char *name, const char *remedy, const char *format, ...)
 {
 	char text[1024];
 	va_list args;
@@ -35,8 +51,11 @@ void doctor_say(struct doctor *doctor, const char *check, enum doctor_result res
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof text, format, args);	/* a cut text is still a text */
 	va_end(args);
-	doctor->problems += result == DOCTOR_PROBLEM;
-	doctor->found(doctor->context, check, result, text, remedy);
+	doctor->problems += findings[finding].result == DOCTOR_PROBLEM;
+	doctor->found(doctor->context, &(struct doctor_found){
+		.check = findings[finding].check, .result = findings[finding].result, .text = text,
+		.name = name ? name : check_names[findings[finding].check], .remedy = remedy ? remedy : findings[finding].remedy,
+	});
 }
 
 /*
@@ -98,9 +117,7 @@ static void libkymo(struct doctor *doctor, const char *library, char *said)
 		return;
 	chosen = libkymo_of(again);
 	if (*own && *chosen && strcmp(own, chosen) != 0)
-		doctor_say(doctor, "preload library", DOCTOR_WARNING,
-			   "take the directory of that libkymo.so.0 out of LD_LIBRARY_PATH, unless both are of one version",
-			   "by LD_LIBRARY_PATH it uses %s instead of %s", chosen, own);
+		doctor_say(doctor, LIBRARY_MIXED, chosen, own);
 }
 
 void doctor_preload(struct doctor *doctor)
@@ -109,19 +126,13 @@ void doctor_preload(struct doctor *doctor)
 	struct kymo_err err;
 
 	if (preload_find(path, sizeof path, doctor->libdir, &err))
-		doctor_say(doctor, "preload library", DOCTOR_PROBLEM,
-			   "install kymo, or set KYMO_PRELOAD to the path of " PRELOAD_LIBRARY, "%s",
-			   err.text);
+		doctor_say(doctor, LIBRARY_NOT_FOUND, err.text);
 	else if (strpbrk(path, ": \t\n"))
-		doctor_say(doctor, "preload library", DOCTOR_PROBLEM,
-			   "install kymo in a path without colons and blanks",
-			   "LD_PRELOAD cannot name %s", path);
+		doctor_say(doctor, LIBRARY_UNNAMEABLE, path);
 	else if (!loader_takes(path, "", said, sizeof said))
-		doctor_say(doctor, "preload library", DOCTOR_PROBLEM,
-			   "install kymo for this machine; libkymo.so.0 must lie beside it",
-			   "the loader does not take %s: %.*s", path, (int)strcspn(said, "\n"), said);
+		doctor_say(doctor, LIBRARY_REJECTED, path, (int)strcspn(said, "\n"), said);
 	else {
-		doctor_say(doctor, "preload library", DOCTOR_OK, NULL, "%s", path);
+		doctor_say(doctor, LIBRARY_FOUND, path);
 		libkymo(doctor, path, said);
 	}
 }
@@ -138,12 +149,9 @@ static void parent_directory(struct doctor *doctor, const char *path)
 		return;
 	slash[slash == parent] = 0;
 	if (access(parent, W_OK | X_OK))
-		doctor_say(doctor, "runtime directory", DOCTOR_PROBLEM,
-			   "set KYMO_DIR to a directory of your own on a tmpfs, for the traced programs too",
-			   "%s cannot be made: %s: %s", path, parent, strerror(errno));
+		doctor_say(doctor, DIRECTORY_NOT_CREATED, path, parent, strerror(errno));
 	else
-		doctor_say(doctor, "runtime directory", DOCTOR_OK, NULL,
-			   "%s, will be made when it is needed", path);
+		doctor_say(doctor, DIRECTORY_LATER, path);
 }
 
 static void directory_space(struct doctor *doctor, const char *path)
@@ -157,16 +165,13 @@ static void directory_space(struct doctor *doctor, const char *path)
 	bytes = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
 	text_bytes(text, bytes);
 	if (fs.f_type != TMPFS_MAGIC && fs.f_type != RAMFS_MAGIC)
-		doctor_say(doctor, "shared memory", DOCTOR_WARNING,
-			   "set KYMO_DIR to a directory on a tmpfs, such as below /dev/shm",
-			   "%s is on a disk: its writeback can delay traced programs", path);
+		doctor_say(doctor, MEMORY_DISK, path);
+	else if (bytes < SPACE_NEEDED)
+		doctor_say(doctor, MEMORY_FULL, text, path);
 	else if (bytes < SPACE_WANTED)
-		doctor_say(doctor, "shared memory",
-			   bytes < SPACE_NEEDED ? DOCTOR_PROBLEM : DOCTOR_WARNING,
-			   "remove what fills it, mount it larger, or start the container with --shm-size",
-			   "%s free in %s", text, path);
+		doctor_say(doctor, MEMORY_LOW, text, path);
 	else
-		doctor_say(doctor, "shared memory", DOCTOR_OK, NULL, "%s free in %s", text, path);
+		doctor_say(doctor, MEMORY_ENOUGH, text, path);
 }
 
 void doctor_directory(struct doctor *doctor, const char *path, unsigned uid)
@@ -182,29 +187,19 @@ void doctor_directory(struct doctor *doctor, const char *path, unsigned uid)
 			directory_space(doctor, *parent ? parent : "/");
 			return;
 		}
-		doctor_say(doctor, "runtime directory", DOCTOR_PROBLEM,
-			   "set KYMO_DIR to a directory of your own", "%s: %s", path, strerror(errno));
+		doctor_say(doctor, DIRECTORY_FAILS, path, strerror(errno));
 		return;
 	}
 	if (!S_ISDIR(status.st_mode))
-		doctor_say(doctor, "runtime directory", DOCTOR_PROBLEM,
-			   "remove it, or set KYMO_DIR to another place",
-			   "%s is no directory (a symbolic link is none either)", path);
+		doctor_say(doctor, DIRECTORY_IS_NONE, path);
 	else if (status.st_uid != uid)
-		doctor_say(doctor, "runtime directory", DOCTOR_PROBLEM,
-			   "set KYMO_DIR to a directory of the user who runs the program",
-			   "%s belongs to user %u instead of %u", path, (unsigned)status.st_uid, uid);
+		doctor_say(doctor, DIRECTORY_OWNER, path, (unsigned)status.st_uid, uid);
 	else if (status.st_mode & 077)
-		doctor_say(doctor, "runtime directory", DOCTOR_PROBLEM,
-			   "chmod 700 the directory: traces are nobody else's data",
-			   "%s is open to other users (mode %04o)", path,
-			   (unsigned)status.st_mode & 07777);
+		doctor_say(doctor, DIRECTORY_MODE, path, (unsigned)status.st_mode & 07777);
 	else if (access(path, W_OK | X_OK) && errno == EROFS)
-		doctor_say(doctor, "runtime directory", DOCTOR_PROBLEM,
-			   "mount it writable, or set KYMO_DIR to a directory that is, for the traced programs too",
-			   "%s cannot be written: %s", path, strerror(errno));
+		doctor_say(doctor, DIRECTORY_READ_ONLY, path, strerror(errno));
 	else
-		doctor_say(doctor, "runtime directory", DOCTOR_OK, NULL, "%s, mode 0700", path);
+		doctor_say(doctor, DIRECTORY_FOUND, path);
 	directory_space(doctor, path);
 }
 
@@ -250,16 +245,14 @@ static void clock_source(struct doctor *doctor)
 	bool invariant = cpu_has("constant_tsc") && cpu_has("nonstop_tsc");
 
 	if (!strcmp(source, "tsc"))
-		doctor_say(doctor, "clock", DOCTOR_OK, NULL, "tsc%s: events read the CPU's counter",
-			   invariant ? ", invariant" : "");
+		doctor_say(doctor, CLOCK_TSC, invariant ? ", invariant" : "");
+	else if (invariant)
+		doctor_say(doctor, CLOCK_COULD_BE_TSC, source);
 	else
-		doctor_say(doctor, "clock", DOCTOR_WARNING,
-			   invariant ? "boot with clocksource=tsc, if the machine's TSC can be trusted" :
-				       NULL,
-			   "the kernel uses %s, not tsc: each event calls clock_gettime", source);
+		doctor_say(doctor, CLOCK_SLOW, source);
 #else
 	(void)cpu_has;
-	doctor_say(doctor, "clock", DOCTOR_OK, NULL, "%s", source);
+	doctor_say(doctor, CLOCK_OTHER, source);
 #endif
 }
 
@@ -281,28 +274,24 @@ static void clock_call(struct doctor *doctor)
 	}
 	best /= CLOCK_CALLS;
 	if (getauxval(AT_SYSINFO_EHDR) && best < CLOCK_SLOW_NS)
-		doctor_say(doctor, "vDSO", DOCTOR_OK, NULL, "clock_gettime takes %d ns", (int)best);
+		doctor_say(doctor, VDSO_FAST, (int)best);
 	else
-		doctor_say(doctor, "vDSO", DOCTOR_WARNING,
-			   "use a clock source the vDSO can read, such as tsc",
-			   "clock_gettime takes %d ns: it seems to be a system call", (int)best);
+		doctor_say(doctor, VDSO_SLOW, (int)best);
 }
 
 static void limits(struct doctor *doctor)
 {
-	struct rlimit limit;
+	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
 	char text[TEXT_QUANTITY_MAX];
 
-	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY)
-		doctor_say(doctor, "file size limit",
-			   limit.rlim_cur < SPACE_NEEDED ? DOCTOR_PROBLEM : DOCTOR_WARNING,
-			   "ulimit -f unlimited", "files end at %s: rings and traces as well",
-			   text_bytes(text, limit.rlim_cur));
-	if (!getrlimit(RLIMIT_NOFILE, &limit))
-		doctor_say(doctor, "open files", limit.rlim_cur < 256 ? DOCTOR_WARNING : DOCTOR_OK,
-			   limit.rlim_cur < 256 ? "ulimit -n 1024" : NULL,
-			   "%llu at most; traced programs need none, the recorder needs some",
-			   (unsigned long long)limit.rlim_cur);
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < SPACE_NEEDED)
+		doctor_say(doctor, FILE_SIZE_TINY, text_bytes(text, limit.rlim_cur));
+	else if (limit.rlim_cur != RLIM_INFINITY)
+		doctor_say(doctor, FILE_SIZE_LIMITED, text_bytes(text, limit.rlim_cur));
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < OPEN_FILES_WANTED)
+		doctor_say(doctor, OPEN_FILES_FEW, (unsigned long long)limit.rlim_cur);
+	else
+		doctor_say(doctor, OPEN_FILES_ENOUGH, (unsigned long long)limit.rlim_cur);
 }
 
 /* Nothing is wrong without them. */
@@ -312,9 +301,43 @@ static void kernel_events(struct doctor *doctor)
 	const char *source = kernel_probe(&err);
 
 	if (source)
-		doctor_say(doctor, "kernel events", DOCTOR_OK, NULL, "record --kernel has them through %s", source);
+		doctor_say(doctor, KERNEL_EVENTS, source);
 	else
-		doctor_say(doctor, "kernel events", DOCTOR_OK, NULL, "without them, record --kernel records all else: %s", err.text);
+		doctor_say(doctor, KERNEL_NO_EVENTS, err.text);
+}
+
+/* ---- what is in the runtime directory and cannot be recorded ---- */
+
+static void on_region(void *context, const struct process_status *status)
+{
+	(void)context;
+	(void)status;
+}
+
+/* The sentence ends with its remedy, after the last semicolon: findings.def has another one. */
+static void on_refused(void *context, const char *name, const char *text)
+{
+	const char *remedy = strrchr(text, ';');
+	const int length = (int)(remedy ? remedy - text : (long)strlen(text));
+	int pid;
+
+	if (region_owner(name, &pid) == ALIVE_DEAD)
+		doctor_say(context, REGION_LEFT, length, text);
+	else if (strstr(text, "version"))
+		doctor_say(context, REGION_VERSION, length, text);
+	else
+		doctor_say(context, REGION_REFUSED, length, text);
+}
+
+static void refused_regions(struct doctor *doctor, const char *path)
+{
+	struct rundir dir;
+	struct kymo_err err;
+
+	if (rundir_open(&dir, path, false, &err) != 0)
+		return;			/* doctor_directory() reported why */
+	(void)status_read(&dir, on_region, on_refused, doctor, &err);
+	rundir_close(&dir);
 }
 
 void doctor_machine(struct doctor *doctor)
@@ -328,15 +351,13 @@ void doctor_machine(struct doctor *doctor)
 	else
 		(void)snprintf(path, sizeof path, "/dev/shm/kymo-%u", (unsigned)geteuid());
 	if (*path != '/')
-		doctor_say(doctor, "runtime directory", DOCTOR_PROBLEM,
-			   "set KYMO_DIR to an absolute path: traced programs change their directory",
-			   "KYMO_DIR is %s", path);
+		doctor_say(doctor, DIRECTORY_RELATIVE, path);
 	else
 		doctor_directory(doctor, path, geteuid());
 	clock_source(doctor);
 	clock_call(doctor);
 	limits(doctor);
-	doctor_refused(doctor, path);
+	refused_regions(doctor, path);
 	doctor_agent(doctor, path);
 	kernel_events(doctor);
 }

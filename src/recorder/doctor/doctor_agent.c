@@ -10,12 +10,11 @@
 #include <unistd.h>
 
 #include "recorder/runtime/claim.h"
-#include "recorder/doctor/doctor.h"
+#include "recorder/doctor/doctor_internal.h"
 #include "recorder/runtime/elsewhere.h"
 #include "recorder/runtime/ros_domains.h"
 #include "recorder/runtime/status.h"
 
-#define CHECK "agent"
 #define DIRS_MAX 8		/* other runtime directories that are told of */
 
 struct look {
@@ -84,8 +83,7 @@ static void other_agent(struct look *look, const struct elsewhere_process *proce
 	if (!ros_domains_limited(&both))
 		return;
 	ros_domains_text(text, sizeof text, &both);
-	doctor_say(look->doctor, CHECK, DOCTOR_WARNING, "end one of them, unless a Start is to reach the programs of both directories",
-		   "process %d serves ROS domain %s, too, for the programs in %s", pid, text, process->dir);
+	doctor_say(look->doctor, AGENT_TWO, process->pid, text, process->dir);
 }
 
 static void on_process(void *context, const struct elsewhere_process *process)
@@ -95,14 +93,11 @@ static void on_process(void *context, const struct elsewhere_process *process)
 	if (process->agent && strcmp(process->dir, look->dir) == 0) {
 		(void)snprintf(look->uri, sizeof look->uri, "%s", process->uri ? process->uri : "");
 		if (process->no_clock)
-			doctor_say(look->doctor, CHECK, DOCTOR_WARNING, "start it without --sim-rate 0, for --clock sim",
-				   "process %d does not record /clock", process->pid);
+			doctor_say(look->doctor, AGENT_NO_CLOCK, process->pid);
 	} else if (process->agent) {
 		other_agent(look, process);
 	} else if (strcmp(process->dir, look->dir) != 0 && !is_told(look, process->dir)) {
-		doctor_say(look->doctor, "runtime directory", DOCTOR_WARNING,
-			   "start it with this KYMO_DIR, or look with its own",
-			   "process %d (%s) has another one, %s: it is not seen here", process->pid, process->name, process->dir);
+		doctor_say(look->doctor, DIRECTORY_UNSEEN, process->pid, process->name, process->dir);
 	}
 }
 
@@ -115,9 +110,7 @@ static void on_region(void *context, const struct process_status *status)
 	if (status->alive == ALIVE_DEAD)
 		return;
 	if (status->ros_domain == KYMO_ROS_UNKNOWN) {
-		doctor_say(look->doctor, CHECK, DOCTOR_WARNING, "set ROS_DOMAIN_ID to a number up to 232, or unset it",
-			   "ROS_DOMAIN_ID of process %u (%s) is no domain; it is taken for the agent's first", status->pid,
-			   status->procname);
+		doctor_say(look->doctor, AGENT_BAD_DOMAIN, status->pid, status->procname);
 	} else if (look->runs && !ros_domains_has(&look->serves, status->ros_domain)) {
 		ros_domains_add(&look->others, status->ros_domain);
 		look->other_count++;
@@ -136,15 +129,14 @@ static void domains(struct look *look)
 	rundir_close(&dir);
 	ros_domains_text(text, sizeof text, &look->others);
 	if (look->other_count)
-		doctor_say(look->doctor, CHECK, DOCTOR_WARNING, "start it with --domain for each of them",
-			   "%u program%s of ROS domains that it does not serve: %s", look->other_count,
-			   look->other_count == 1 ? " is" : "s are", text);
+		doctor_say(look->doctor, AGENT_OTHER_DOMAINS, look->other_count,
+			   look->other_count == 1 ? "" : "s", text);
 }
 
 /* ---- the network ---- */
 
 /* Which file, if it is one, of a list of files and XML. */
-static void uri(struct doctor *doctor, const char *text, const char *whose)
+static void uri(struct doctor *doctor, const char *text)
 {
 	char path[512];
 	size_t length;
@@ -156,8 +148,7 @@ static void uri(struct doctor *doctor, const char *text, const char *whose)
 		length = strcspn(text, ",");
 		(void)snprintf(path, sizeof path, "%.*s", (int)length, text);
 		if (access(strncmp(path, "file://", 7) == 0 ? path + 7 : path, R_OK) < 0)
-			doctor_say(doctor, "DDS network", DOCTOR_WARNING, "correct CYCLONEDDS_URI: else an agent does not start",
-				   "CYCLONEDDS_URI%s names %s: %s", whose, path, strerror(errno));
+			doctor_say(doctor, NETWORK_NO_FILE, path, strerror(errno));
 		text += length;
 	}
 }
@@ -174,9 +165,7 @@ static void multicast(struct doctor *doctor)
 		able |= (at->ifa_flags & IFF_UP) && (at->ifa_flags & IFF_MULTICAST);
 	freeifaddrs(all);
 	if (!able)
-		doctor_say(doctor, "DDS network", DOCTOR_WARNING,
-			   "ip link set lo multicast on; or name peers in CYCLONEDDS_URI, with AllowMulticast false",
-			   "no interface that is up has multicast: an agent, ROS 2 and CARET's command line may not find each other");
+		doctor_say(doctor, NETWORK_NO_MULTICAST);
 }
 
 void doctor_agent(struct doctor *doctor, const char *dir)
@@ -188,16 +177,15 @@ void doctor_agent(struct doctor *doctor, const char *dir)
 	look.runs = read_lock(dir, &look.pid, &look.serves);
 	ros_domains_text(text, sizeof text, &look.serves);
 	if (look.runs)
-		doctor_say(doctor, CHECK, DOCTOR_OK, NULL, "process %d serves ROS domain %s", look.pid, text);
+		doctor_say(doctor, AGENT_RUNS, look.pid, text);
 	else
-		doctor_say(doctor, CHECK, DOCTOR_OK, NULL, "none serves %s; \"ros2 caret record\" needs one, nothing else does", dir);
+		doctor_say(doctor, AGENT_NONE, dir);
 	elsewhere_scan(on_process, &look);
 	domains(&look);
 	if (own && *own)
-		uri(doctor, own, "");
+		uri(doctor, own);
 	if (look.runs && strncmp(look.uri, own ? own : "", sizeof look.uri - 1) != 0)
-		doctor_say(doctor, "DDS network", DOCTOR_WARNING, "start all of them with the same",
-			   "the agent's CYCLONEDDS_URI is another than here: they may be on different networks");
+		doctor_say(doctor, NETWORK_DIFFERS);
 	if (!own || !*own)
 		multicast(doctor);
 }

@@ -1,20 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What doctor_process.c knows of a process, for what people trip over: doctor_trips.c. */
+/*
+ * Shared by the files of the doctor: doctor.c (the machine), doctor_program.c (a file), doctor_process.c (a process),
+ * doctor_untraced.c (why a process is not traced), doctor_agent.c (the agent).
+ */
 #ifndef KYMO_RECORDER_DOCTOR_INTERNAL_H
 #define KYMO_RECORDER_DOCTOR_INTERNAL_H
 
 #include <limits.h>
 #include <stdbool.h>
 
+#include "base/elf.h"
 #include "recorder/doctor/doctor.h"
+
+struct tracetools_facts;
+
+/* ---- findings ---- */
+
+enum doctor_finding {
+#define FINDING(check, finding, ...) DOCTOR_FINDING_##finding,
+#include "recorder/doctor/findings.def"
+};
+
+/* The texts by name, so that the compiler checks their arguments. */
+#define FINDING(check, finding, result, remedy, text) static const char doctor_text_##finding[] __attribute__((unused)) = text;
+#include "recorder/doctor/findings.def"
+
+/** doctor_say() - report @finding, a row of findings.def; its arguments follow. */
+#define doctor_say(doctor, finding, ...)							\
+	doctor_report(doctor, DOCTOR_FINDING_##finding, NULL, NULL, doctor_text_##finding, ##__VA_ARGS__)
+
+/** doctor_report() - the same with a @name and @remedy of its own; NULL: those of the row. */
+__attribute__((format(printf, 5, 6)))
+void doctor_report(struct doctor *doctor, enum doctor_finding finding, const char *name, const char *remedy, const char *text, ...);
+
+/* ---- the machine ---- */
+
+/** doctor_preload() - does the preload library exist, and does the loader accept it? */
+void doctor_preload(struct doctor *doctor);
+
+/** doctor_directory() - can user @uid use @path as runtime directory? */
+void doctor_directory(struct doctor *doctor, const char *path, unsigned uid);
+
+/** doctor_agent() - does a kymo agent serve the runtime directory @dir, and can CARET's command line reach it? */
+void doctor_agent(struct doctor *doctor, const char *dir);
+
+/* ---- a program ---- */
+
+/** doctor_own_malloc() - reports a malloc() that the program @elf defines itself. */
+void doctor_own_malloc(struct doctor *doctor, const struct elf *elf);
+
+/** doctor_symbols() - does the library @elf, at @library, have the functions of abi/symbols.def? */
+void doctor_symbols(struct doctor *doctor, const char *library, const struct elf *elf, const struct tracetools_facts *facts);
+
+/* ---- a process ---- */
 
 struct doctor_process {
 	unsigned pid;
 	unsigned inner_pid;	/* in its own pid namespace */
 	unsigned uid;
+	int parent;
 	char name[64];
 	char state;
-	char *environment;	/* strings behind each other, ends with two NUL */
+	char *environment;	/* environment_read() */
+	size_t environment_size;
 };
 
 struct doctor_loaded {
@@ -22,25 +70,28 @@ struct doctor_loaded {
 	char tracetools[PATH_MAX], rclcpp[PATH_MAX], libkymo[PATH_MAX];
 };
 
-/** doctor_variable() - of its environment, as it was started; NULL: not there. */
+/** doctor_variable() - of the environment with which the process was started. Return: NULL: not set. */
 const char *doctor_variable(const struct doctor_process *process, const char *name);
 
-/** doctor_parent() - name and parent of @pid. Return: the parent; 0: none that is seen. */
+/** doctor_parent() - name and parent of @pid. Return: the parent; 0: it has ended, or has none. */
 int doctor_parent(int pid, char name[64]);
 
-/** doctor_no_preload() - why a process has not the preload library. Return: false: nothing was found, nothing was said. */
+/** doctor_no_preload() - why a process does not have the preload library. Return: false: no reason found, nothing reported. */
 bool doctor_no_preload(struct doctor *doctor, const struct doctor_process *process);
 
-/** doctor_no_tracetools() - why it has no libtracetools. Return: as above. */
+/** doctor_is_disabled() - reports that the libtracetools @elf, at @library, has no tracepoints. Return: whether that is so. */
+bool doctor_is_disabled(struct doctor *doctor, const struct elf *elf, const char *library);
+
+/** doctor_no_tracetools() - why a process does not have libtracetools. Return: false: no reason found, nothing reported. */
 bool doctor_no_tracetools(struct doctor *doctor, const struct doctor_process *process, const struct doctor_loaded *loaded);
 
-/** doctor_python() - what is recorded of a Python program. Others: nothing. */
+/** doctor_python() - what is recorded of a Python program; nothing for others. */
 void doctor_python(struct doctor *doctor, const struct doctor_process *process, const struct doctor_loaded *loaded);
 
-/** doctor_malloc() - is the program's own malloc() in the way of --malloc? */
+/** doctor_malloc() - does the program's own malloc() prevent --malloc? */
 void doctor_malloc(struct doctor *doctor, const struct doctor_process *process);
 
-/** doctor_meet() - is its runtime directory @inner, which we see as @path, the one that kymo looks into here? */
-void doctor_meet(struct doctor *doctor, const struct doctor_process *process, const char *inner, const char *path);
+/** doctor_same_directory() - is the process's runtime directory @inner, which is @path for us, the one that kymo uses here? */
+void doctor_same_directory(struct doctor *doctor, const struct doctor_process *process, const char *inner, const char *path);
 
 #endif

@@ -20,21 +20,7 @@
 #include "base/elf.h"
 #include "recorder/launch/preload.h"
 #include "recorder/launch/program_tracetools.h"
-
-#define ENVIRONMENT_MAX (4u << 20)	/* bytes; the kernel's own limit is 2 MiB by default */
-static char *read_whole(const char *path, size_t limit)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char *text = fd < 0 ? NULL : calloc(1, limit + 2);
-	size_t used = 0;
-	ssize_t got;
-
-	while (text && used < limit && (got = read(fd, text + used, limit - used)) > 0)
-		used += (size_t)got;
-	if (fd >= 0)
-		(void)close(fd);
-	return text;
-}
+#include "recorder/runtime/environment.h"
 
 static bool read_status(struct doctor_process *process)
 {
@@ -54,6 +40,8 @@ static bool read_status(struct doctor_process *process)
 			process->state = line[7];
 		else if (!strncmp(line, "Uid:\t", 5))	/* real, effective, ... */
 			process->uid = (unsigned)strtoul(line + 5 + strcspn(line + 5, "\t"), NULL, 10);
+		else if (!strncmp(line, "PPid:\t", 6))
+			process->parent = atoi(line + 6);
 		else if (!strncmp(line, "NSpid:\t", 7))
 			process->inner_pid = (unsigned)strtoul(strrchr(line, '\t') + 1, NULL, 10);
 	}
@@ -61,15 +49,18 @@ static bool read_status(struct doctor_process *process)
 	return true;
 }
 
+int doctor_parent(int pid, char name[64])
+{
+	struct doctor_process process = { .pid = (unsigned)pid };
+	const bool known = read_status(&process);
+
+	memcpy(name, process.name, sizeof process.name);
+	return known ? process.parent : 0;
+}
+
 const char *doctor_variable(const struct doctor_process *process, const char *name)
 {
-	size_t length = strlen(name);
-
-	for (const char *at = process->environment; at && *at; at += strlen(at) + 1) {
-		if (!strncmp(at, name, length) && at[length] == '=')
-			return at + length + 1;
-	}
-	return NULL;
+	return environment_value(process->environment, process->environment_size, name);
 }
 
 /* ---- what is loaded in it ---- */
@@ -116,24 +107,18 @@ static void say_loaded(struct doctor *doctor, const struct doctor_process *proce
 {
 	const char *preload = doctor_variable(process, "LD_PRELOAD");
 
-	if (loaded->preload)
-		doctor_say(doctor, "preload", loaded->deleted ? DOCTOR_WARNING : DOCTOR_OK,
-			   loaded->deleted ? "restart the process when it suits" : NULL,
-			   loaded->deleted ? "the library is loaded; its file was replaced since" :
-					     "the library is loaded");
+	if (loaded->deleted)
+		doctor_say(doctor, PRELOAD_REPLACED);
+	else if (loaded->preload)
+		doctor_say(doctor, PRELOAD_LOADED);
 	else if (loaded->tracer)
-		doctor_say(doctor, "preload", DOCTOR_OK, NULL,
-			   "not loaded; the program uses libkymo itself");
+		doctor_say(doctor, PRELOAD_LINKED);
 	else if (doctor_no_preload(doctor, process))
 		return;
 	else if (preload && strstr(preload, PRELOAD_LIBRARY))
-		doctor_say(doctor, "preload", DOCTOR_PROBLEM,
-			   "ask 'kymo doctor' about its program; its output may hold a line of ld.so",
-			   "LD_PRELOAD names the library, but it is not loaded");
+		doctor_say(doctor, PRELOAD_IGNORED);
 	else
-		doctor_say(doctor, "preload", DOCTOR_PROBLEM,
-			   "start it with 'kymo run -- CMD' or 'kymo record -- CMD'; a running process cannot be given the library",
-			   "the library is not loaded");
+		doctor_say(doctor, PRELOAD_MISSING);
 }
 
 static void say_tracetools(struct doctor *doctor, const struct doctor_process *process,
@@ -145,16 +130,18 @@ static void say_tracetools(struct doctor *doctor, const struct doctor_process *p
 
 	if (!*loaded->tracetools && doctor_no_tracetools(doctor, process, loaded))
 		return;
+	if (!*loaded->tracetools && loaded->tracer) {
+		doctor_say(doctor, TRACETOOLS_NOT_NEEDED);
+		return;
+	}
 	if (!*loaded->tracetools) {
-		doctor_say(doctor, "libtracetools", loaded->tracer ? DOCTOR_WARNING : DOCTOR_PROBLEM,
-			   "is this the ROS 2 process you mean? 'kymo status' lists those that are traced",
-			   "not loaded: it is no ROS 2 process, or one without tracepoints");
+		doctor_say(doctor, TRACETOOLS_NOT_LOADED);
 		return;
 	}
 	/* In a container the path means another file: look through the process's own root. */
 	(void)snprintf(path, sizeof path, "/proc/%u/root%s", process->pid, loaded->tracetools);
 	if (elf_open(&elf, path, NULL)) {
-		doctor_say(doctor, "libtracetools", DOCTOR_OK, NULL, "%s", loaded->tracetools);
+		doctor_say(doctor, TRACETOOLS_LOADED, loaded->tracetools);
 		return;
 	}
 	if (doctor_is_disabled(doctor, &elf, loaded->tracetools)) {
@@ -163,8 +150,7 @@ static void say_tracetools(struct doctor *doctor, const struct doctor_process *p
 	}
 	tracetools_look(&elf, path, &facts);
 	elf_close(&elf);
-	doctor_say(doctor, "libtracetools", DOCTOR_OK, NULL, "%s, version %s (%s)",
-		   loaded->tracetools, facts.version, facts.evidence);
+	doctor_say(doctor, TRACETOOLS_VERSION, loaded->tracetools, facts.version, facts.evidence);
 	(void)snprintf(path, sizeof path, "/proc/%u/root%s", process->pid, loaded->rclcpp);
 	if (!*loaded->rclcpp || elf_open(&elf, path, NULL))
 		return;
@@ -201,13 +187,10 @@ static void say_threads(struct doctor *doctor, const struct doctor_process *proc
 	if (dir)
 		closedir(dir);
 	if (listeners)
-		doctor_say(doctor, "threads", DOCTOR_WARNING,
-			   "set TRACETOOLS_RUNTIME_DISABLE=1 before it starts, as kymo run does (tracetools 8.9 or later)",
-			   "%u, of these %u of LTTng%s", threads, listeners,
+		doctor_say(doctor, THREADS_OF_LTTNG, threads, listeners,
 			   disabled ? ", though TRACETOOLS_RUNTIME_DISABLE is set" : "");
 	else
-		doctor_say(doctor, "threads", DOCTOR_OK, NULL, "%u, none of LTTng%s", threads,
-			   disabled ? "; TRACETOOLS_RUNTIME_DISABLE keeps only LTTng out" : "");
+		doctor_say(doctor, THREADS_FOUND, threads, disabled ? "; TRACETOOLS_RUNTIME_DISABLE keeps only LTTng out" : "");
 }
 
 /* ---- its region ---- */
@@ -247,8 +230,6 @@ static bool find_region(const char *directory, unsigned pid, char *path, size_t 
 
 static void say_region(struct doctor *doctor, const char *path, const char *library)
 {
-	static const char *const other_version =
-		"restart it with the library of this kymo ('kymo run'), or install one version of both; LD_LIBRARY_PATH may name the other";
 	static const char *const states[] = { "?", "waiting for a recorder", "about to be recorded",
 					      "being recorded" };
 	struct kymo_region region;
@@ -259,33 +240,26 @@ static void say_region(struct doctor *doctor, const char *path, const char *libr
 	if (fd >= 0)
 		(void)close(fd);
 	if (got != sizeof region) {
-		doctor_say(doctor, "region", DOCTOR_PROBLEM,
-			   "it is damaged: restart the process", "%s cannot be read%s%s", path,
-			   got < 0 ? ": " : "", got < 0 ? strerror(errno) : "");
+		doctor_say(doctor, REGION_UNREADABLE, path, got < 0 ? ": " : "", got < 0 ? strerror(errno) : "");
 		return;
 	}
 	if (region.magic != KYMO_REGION_MAGIC) {
-		doctor_say(doctor, "region", DOCTOR_PROBLEM, "it is damaged: restart the process", "%s is no region", path);
+		doctor_say(doctor, REGION_DAMAGED, path);
 		return;
 	}
 	if (region.abi_version != KYMO_ABI_VERSION) {
-		doctor_say(doctor, "region", DOCTOR_PROBLEM, other_version,
-			   "%s has layout version %u, this kymo has %u: %s is of another version", path, region.abi_version,
-			   KYMO_ABI_VERSION, *library ? library : "its libkymo");
+		doctor_say(doctor, REGION_LAYOUT, path, region.abi_version, KYMO_ABI_VERSION, *library ? library : "its libkymo");
 		return;
 	}
 	if (region.points_table != KYMO_POINTS_TABLE || region.table_hash != kymo_table_hash()) {
-		doctor_say(doctor, "region", DOCTOR_PROBLEM, other_version,
-			   "%s knows other tracepoints (%u, this kymo %u): %s is of another version", path, region.points_table,
-			   (unsigned)KYMO_POINTS_TABLE, *library ? library : "its libkymo");
+		doctor_say(doctor, REGION_POINTS, path, region.points_table, (unsigned)KYMO_POINTS_TABLE,
+			   *library ? library : "its libkymo");
 		return;
 	}
 	state = region.flags & KYMO_REGION_REPLACED ? "of a program that was replaced by exec" :
 		region.flags & KYMO_REGION_EXITED ? "of a process that ended" :
 		region.state < COUNT_OF(states) ? states[region.state] : states[0];
-	doctor_say(doctor, "region", DOCTOR_OK, NULL, "%s, %u rings, tracetools %.28s", state,
-		   region.ring_count, region.tracetools ? region.tracetools_version :
-							  "not seen yet");
+	doctor_say(doctor, REGION_FOUND, state, region.ring_count, region.tracetools ? region.tracetools_version : "not seen yet");
 }
 
 static void say_directory(struct doctor *doctor, const struct doctor_process *process,
@@ -300,25 +274,20 @@ static void say_directory(struct doctor *doctor, const struct doctor_process *pr
 		(void)snprintf(inner, sizeof inner, "/dev/shm/kymo-%u", process->uid);
 	/* In a container /dev/shm is another one; the recorder there sees the same as the process. */
 	(void)snprintf(path, sizeof path, "/proc/%u/root%s", process->pid, inner);
-	doctor_meet(doctor, process, inner, path);
+	doctor_same_directory(doctor, process, inner, path);
 	if (find_region(path, process->inner_pid, file, sizeof file)) {
 		say_region(doctor, file, loaded->libkymo);
 		if (process->inner_pid != process->pid)
-			doctor_say(doctor, "container", DOCTOR_OK, NULL,
-				   "its pid there is %u: record in the container, or share %s with it",
-				   process->inner_pid, inner);
+			doctor_say(doctor, CONTAINER_INSIDE, process->inner_pid, inner);
 		return;
 	}
 	if (!loaded->preload && !loaded->tracer)
 		return;		/* the cause was named already */
 	if (doctor_variable(process, "KYMO_DISABLE") && !strcmp(doctor_variable(process, "KYMO_DISABLE"), "1")) {
-		doctor_say(doctor, "region", DOCTOR_PROBLEM, "start it without KYMO_DISABLE",
-			   "none: KYMO_DISABLE=1 is in its environment");
+		doctor_say(doctor, REGION_OFF);
 		return;
 	}
-	doctor_say(doctor, "region", DOCTOR_WARNING,
-		   "a process makes its region with its first event; KYMO_VERBOSE=1 tells why it cannot",
-		   "none in %s", inner);
+	doctor_say(doctor, REGION_NONE, inner);
 	doctor_directory(doctor, path, process->uid);
 }
 
@@ -335,25 +304,21 @@ int doctor_process(struct doctor *doctor, unsigned pid, struct kymo_err *err)
 	(void)snprintf(path, sizeof path, "/proc/%u/exe", pid);
 	length = readlink(path, exe, sizeof exe - 1);
 	exe[length > 0 ? length : 0] = 0;
-	doctor_say(doctor, "process", DOCTOR_OK, NULL, "%u, %s%s%s", pid, process.name,
-		   *exe ? ", " : "", exe);
+	doctor_say(doctor, PROCESS_FOUND, pid, process.name, *exe ? ", " : "", exe);
 	if (length < 0 && errno == ENOENT) {
-		doctor_say(doctor, "process", DOCTOR_PROBLEM, "name another process", "a thread of the kernel");
+		doctor_say(doctor, PROCESS_KERNEL);
 		return 0;
 	}
 	if (process.uid != geteuid() && geteuid()) {
-		doctor_say(doctor, "owner", DOCTOR_PROBLEM, "run kymo as that user",
-			   "user %u; you are user %u", process.uid, (unsigned)geteuid());
+		doctor_say(doctor, OWNER_OTHER, process.uid, (unsigned)geteuid());
 		return 0;
 	}
-	doctor_say(doctor, "owner", DOCTOR_OK, NULL, "user %u", process.uid);
+	doctor_say(doctor, OWNER_SAME, process.uid);
 	if (!read_maps(&process, &loaded)) {
-		doctor_say(doctor, "process", DOCTOR_PROBLEM, "run kymo as root",
-			   "/proc/%u/maps cannot be read: %s", pid, strerror(errno));
+		doctor_say(doctor, PROCESS_CLOSED, pid, strerror(errno));
 		return 0;
 	}
-	(void)snprintf(path, sizeof path, "/proc/%u/environ", pid);
-	process.environment = read_whole(path, ENVIRONMENT_MAX);
+	process.environment = environment_read((int)pid, &process.environment_size);
 	say_loaded(doctor, &process, &loaded);
 	say_tracetools(doctor, &process, &loaded);
 	say_threads(doctor, &process);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Can this program be traced? Reads its file and those of its libraries. See doctor.h. */
-#include "recorder/doctor/doctor.h"
+#include "recorder/doctor/doctor_internal.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,6 +11,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "abi/points.h"
+#include "recorder/launch/launch.h"
 #include "recorder/launch/program_libraries.h"
 #include "recorder/launch/prefixes.h"
 #include "recorder/launch/preload.h"
@@ -23,8 +25,6 @@
 
 static void privileges(struct doctor *doctor, const char *path)
 {
-	static const char *const remedy =
-		"run it without: give the process its privileges in another way (systemd's AmbientCapabilities=, limits.conf for real-time priorities)";
 	struct stat status;
 	bool plain = true;
 
@@ -32,22 +32,21 @@ static void privileges(struct doctor *doctor, const char *path)
 		return;
 	if ((status.st_mode & S_ISUID) && status.st_uid != geteuid()) {
 		plain = false;
-		doctor_say(doctor, "privileges", DOCTOR_PROBLEM, remedy,
-			   "setuid (user %u): the loader ignores LD_PRELOAD", (unsigned)status.st_uid);
+		doctor_say(doctor, PRIVILEGES_SETUID, (unsigned)status.st_uid);
 	}
 	if ((status.st_mode & S_ISGID) && (status.st_mode & S_IXGRP) && status.st_gid != getegid()) {
 		plain = false;
-		doctor_say(doctor, "privileges", DOCTOR_PROBLEM, remedy,
-			   "setgid (group %u): the loader ignores LD_PRELOAD", (unsigned)status.st_gid);
+		doctor_say(doctor, PRIVILEGES_SETGID, (unsigned)status.st_gid);
 	}
 	if (getxattr(path, "security.capability", NULL, 0) > 0) {
 		plain = false;
-		/* Root has them anyway; then nothing is gained and LD_PRELOAD is kept. */
-		doctor_say(doctor, "privileges", geteuid() ? DOCTOR_PROBLEM : DOCTOR_WARNING, remedy,
-			   "the file has capabilities: the loader ignores LD_PRELOAD");
+		if (geteuid())
+			doctor_say(doctor, PRIVILEGES_FILE);
+		else	/* root has them anyway: nothing is gained, and LD_PRELOAD is kept */
+			doctor_say(doctor, PRIVILEGES_FILE_ROOT);
 	}
 	if (plain)
-		doctor_say(doctor, "privileges", DOCTOR_OK, NULL, "no setuid, no file capabilities");
+		doctor_say(doctor, PRIVILEGES_NONE);
 }
 
 /* Architecture and loader. Return: whether a preload library of ours can be loaded at all. */
@@ -67,33 +66,25 @@ static bool loadable(struct doctor *doctor, const struct elf *elf)
 		elf_close(&library);
 	}
 	if (!elf->readable || elf->machine != machine) {
-		doctor_say(doctor, "architecture", DOCTOR_PROBLEM,
-			   "build the program for the architecture kymo was built for",
-			   "%u-bit %s; kymo's library is 64-bit %s", elf->bits,
-			   elf_machine_name(elf->machine, name), elf_machine_name(machine, own));
+		doctor_say(doctor, ARCHITECTURE_OTHER, elf->bits, elf_machine_name(elf->machine, name),
+			   elf_machine_name(machine, own));
 		return false;
 	}
-	doctor_say(doctor, "architecture", DOCTOR_OK, NULL, "%u-bit %s", elf->bits,
-		   elf_machine_name(elf->machine, name));
+	doctor_say(doctor, ARCHITECTURE_SAME, elf->bits, elf_machine_name(elf->machine, name));
 	if (!*elf->interpreter) {
-		doctor_say(doctor, "linking", DOCTOR_PROBLEM,
-			   "link it dynamically; a static program takes no LD_PRELOAD",
-			   elf->type == ET_REL ? "an object file, not a program" :
-			   elf->dynamic ? "no dynamic loader: static, or a shared library" :
-					  "statically linked");
+		doctor_say(doctor, LINKING_STATIC, elf->type == ET_REL ? "an object file, not a program" :
+			   elf->dynamic ? "no dynamic loader: static, or a shared library" : "statically linked");
 		return false;
 	}
 	if (access(elf->interpreter, X_OK)) {
-		doctor_say(doctor, "linking", DOCTOR_PROBLEM, "install the libc it was built for",
-			   "its loader %s cannot be run: %s", elf->interpreter, strerror(errno));
+		doctor_say(doctor, LINKING_NO_LOADER, elf->interpreter, strerror(errno));
 		return false;
 	}
 	if (!strstr(elf->interpreter, "ld-linux")) {
-		doctor_say(doctor, "linking", DOCTOR_PROBLEM, "build it for the GNU C library",
-			   "its loader %s is not that of the GNU C library", elf->interpreter);
+		doctor_say(doctor, LINKING_NOT_GLIBC, elf->interpreter);
 		return false;
 	}
-	doctor_say(doctor, "linking", DOCTOR_OK, NULL, "dynamic, loader %s", elf->interpreter);
+	doctor_say(doctor, LINKING_DYNAMIC, elf->interpreter);
 	return true;
 }
 
@@ -115,13 +106,9 @@ static void missing(struct doctor *doctor, const struct libraries *libraries)
 						 count > 1 ? ", " : "", item->name);
 	}
 	if (count)
-		doctor_say(doctor, "libraries", DOCTOR_PROBLEM,
-			   "source the setup file of the ROS 2 installation and of the workspace first",
-			   "%u of %u cannot be found: %s%s", count, libraries->count - 1, names,
-			   count > 3 ? ", ..." : "");
+		doctor_say(doctor, LIBRARIES_MISSING, count, libraries->count - 1, names, count > 3 ? ", ..." : "");
 	else
-		doctor_say(doctor, "libraries", DOCTOR_OK, NULL, "%u, all found",
-			   libraries->count - 1);
+		doctor_say(doctor, LIBRARIES_FOUND, libraries->count - 1);
 }
 
 static const char *base_name(const char *path)
@@ -171,27 +158,55 @@ static struct callers find_callers(const struct libraries *libraries)
 static void no_callers(struct doctor *doctor, const struct callers *callers, const char *path)
 {
 	if (callers->spans)
-		doctor_say(doctor, "tracepoints", DOCTOR_OK, NULL,
-			   "none of ROS 2, but it calls libkymo itself");
+		doctor_say(doctor, TRACEPOINTS_OF_KYMO);
 	else if (callers->silent)
-		doctor_say(doctor, "tracepoints", DOCTOR_PROBLEM,
-			   "build ROS 2 without TRACETOOLS_DISABLED; Debian packages from Iron on have tracepoints",
-			   "%s has none: built with TRACETOOLS_DISABLED", callers->silent);
+		doctor_say(doctor, TRACEPOINTS_DISABLED, callers->silent);
 	else if (!strncmp(base_name(path), "python", 6))
-		doctor_say(doctor, "tracepoints", DOCTOR_WARNING,
-			   "start it with 'kymo run', then ask 'kymo doctor -p PID'",
-			   "not to be seen before it runs: Python loads rcl when a script imports rclpy");
+		doctor_say(doctor, TRACEPOINTS_PYTHON);
 	else if (callers->loads_more)
-		doctor_say(doctor, "tracepoints", DOCTOR_WARNING,
-			   "start it with 'kymo run', then ask 'kymo doctor -p PID'",
-			   "none yet, but it can load libraries while it runs");
+		doctor_say(doctor, TRACEPOINTS_LATER);
 	else
-		doctor_say(doctor, "tracepoints", DOCTOR_PROBLEM,
-			   "choose a ROS 2 program, or put spans into it with kymo.h",
-			   "neither it nor its libraries call ros_trace_*: there is nothing to record");
+		doctor_say(doctor, TRACEPOINTS_NONE);
 }
 
-static void symbols(struct doctor *doctor, const struct libraries *libraries, const struct tracetools_facts *facts)
+/* A function that the preload library wraps, because no tracepoint reports what it does. */
+struct wrapped {
+	const char *name, *library;
+	unsigned from, to;		/* KYMO_V() */
+	const char *tells, *text;
+};
+
+static const struct wrapped wrapped[] = {
+#define SYMBOL(symbol, library, from, to, before, after, tells, text)			\
+	{ #symbol, #library, from, to, #tells, text },
+#include "abi/symbols.def"
+};
+
+void doctor_symbols(struct doctor *doctor, const char *library, const struct elf *elf,
+		    const struct tracetools_facts *facts)
+{
+	const char *slash = strrchr(library, '/'), *base = slash ? slash + 1 : library;
+	unsigned there = 0, wanted = 0;
+
+	for (size_t i = 0; i < COUNT_OF(wrapped); i++) {
+		const struct wrapped *function = &wrapped[i];
+		const size_t length = strlen(function->library);
+
+		if (strncmp(base, function->library, length) || strncmp(base + length, ".so", 3) ||
+		    facts->from < function->from || facts->to > function->to)
+			continue;
+		wanted++;
+		if (elf_symbol(elf, function->name))
+			there++;
+		else
+			doctor_report(doctor, DOCTOR_FINDING_FUNCTIONS_MISSING, base, NULL, doctor_text_FUNCTIONS_MISSING, function->text,
+				      function->tells);
+	}
+	if (wanted)
+		doctor_report(doctor, DOCTOR_FINDING_FUNCTIONS_FOUND, base, NULL, doctor_text_FUNCTIONS_FOUND, there, wanted);
+}
+
+static void all_symbols(struct doctor *doctor, const struct libraries *libraries, const struct tracetools_facts *facts)
 {
 	for (unsigned i = 1; i < libraries->count; i++)
 		if (libraries->item[i].path)
@@ -203,23 +218,21 @@ static void libtracetools(struct doctor *doctor, const struct libraries *librari
 	struct tracetools_facts facts;
 
 	if (!library || !library->path) {
-		doctor_say(doctor, "libtracetools", DOCTOR_PROBLEM,
-			   "source the setup file of the ROS 2 installation first",
-			   "not found, though its tracepoints are called");
+		doctor_say(doctor, TRACETOOLS_NOT_FOUND);
 		return;
 	}
 	if (doctor_is_disabled(doctor, &library->elf, library->path))
 		return;
 	tracetools_look(&library->elf, library->path, &facts);
-	doctor_say(doctor, "libtracetools", facts.guessed ? DOCTOR_WARNING : DOCTOR_OK,
-		   facts.guessed ? "set ROS_DISTRO, or install the package.xml of tracetools" : NULL,
-		   "%s, version %s (%s)", library->path, facts.version, facts.evidence);
-	doctor_say(doctor, "LTTng", DOCTOR_OK,
-		   facts.lttng ? "kymo run sets TRACETOOLS_RUNTIME_DISABLE; older versions ignore it and start LTTng's threads" :
-				 NULL,
-		   facts.lttng ? "tracetools was built with LTTng" :
-				 "tracetools was built without LTTng; kymo does not need it");
-	symbols(doctor, libraries, &facts);
+	if (facts.guessed)
+		doctor_say(doctor, TRACETOOLS_GUESSED, library->path, facts.version, facts.evidence);
+	else
+		doctor_say(doctor, TRACETOOLS_VERSION, library->path, facts.version, facts.evidence);
+	if (facts.lttng)
+		doctor_say(doctor, LTTNG_WITH);
+	else
+		doctor_say(doctor, LTTNG_WITHOUT);
+	all_symbols(doctor, libraries, &facts);
 }
 
 static void tracepoints(struct doctor *doctor, const struct libraries *libraries)
@@ -229,9 +242,7 @@ static void tracepoints(struct doctor *doctor, const struct libraries *libraries
 
 	/* Its own copy of the functions wins over any library: the loader looks there first. */
 	if (elf_defines(&libraries->item[0].elf, "ros_trace_")) {
-		doctor_say(doctor, "tracepoints", DOCTOR_PROBLEM,
-			   "link it against libtracetools.so instead of libtracetools.a",
-			   "libtracetools is linked into the program: its calls cannot be caught");
+		doctor_say(doctor, TRACEPOINTS_LINKED);
 		return;
 	}
 	for (unsigned i = 1; i < libraries->count; i++) {
@@ -241,8 +252,7 @@ static void tracepoints(struct doctor *doctor, const struct libraries *libraries
 	if (!callers.users) {
 		no_callers(doctor, &callers, libraries->item[0].path);
 	} else {
-		doctor_say(doctor, "tracepoints", DOCTOR_OK, NULL, "%u used by %s%s%s%s%s%s",
-			   callers.symbols, callers.names[0], callers.users > 1 ? ", " : "",
+		doctor_say(doctor, TRACEPOINTS_USED, callers.symbols, callers.names[0], callers.users > 1 ? ", " : "",
 			   callers.users > 1 ? callers.names[1] : "", callers.users > 2 ? ", " : "",
 			   callers.users > 2 ? callers.names[2] : "", callers.users > 3 ? ", ..." : "");
 	}
@@ -250,14 +260,13 @@ static void tracepoints(struct doctor *doctor, const struct libraries *libraries
 		libtracetools(doctor, libraries, library);
 }
 
-void doctor_elf(struct doctor *doctor, const char *path)
+static void program_file(struct doctor *doctor, const char *path)
 {
 	struct libraries *libraries;
 	struct kymo_err err;
 
 	if (libraries_open(&libraries, path, &err)) {
-		doctor_say(doctor, "program", DOCTOR_PROBLEM,
-			   "name an executable, or a script that begins with #!", "%s", err.text);
+		doctor_say(doctor, PROGRAM_IS_NONE, err.text);
 		return;
 	}
 	if (loadable(doctor, &libraries->item[0].elf)) {
@@ -270,33 +279,17 @@ void doctor_elf(struct doctor *doctor, const char *path)
 
 /* ---- finding it ---- */
 
-static bool runnable(const char *path)
-{
-	struct stat status;
-
-	return !stat(path, &status) && S_ISREG(status.st_mode) && !access(path, X_OK);
-}
-
 static int find_program(const char *name, char path[PATH_MAX], struct kymo_err *err)
 {
-	const char *dirs = getenv("PATH");
 	struct stat status;
 
-	if (strchr(name, '/')) {
-		(void)snprintf(path, PATH_MAX, "%s", name);
-		if (stat(path, &status))
-			return err_set(err, KYMO_EXIT_INPUT, "no program %s: %s", path, strerror(errno));
-		if (!S_ISREG(status.st_mode))
-			return err_set(err, KYMO_EXIT_INPUT, "%s is no file", path);
-		return 0;
-	}
-	for (; dirs && *dirs; dirs += strcspn(dirs, ":"), dirs += *dirs == ':') {
-		int length = snprintf(path, PATH_MAX, "%.*s/%s", (int)strcspn(dirs, ":"), dirs, name);
-
-		if (length > 0 && length < PATH_MAX && runnable(path))
-			return 0;
-	}
-	return err_set(err, KYMO_EXIT_INPUT, "no program %s in PATH; name it with its path", name);
+	if (!strchr(name, '/'))
+		return launch_in_path(name, path) ? 0 :
+		       err_set(err, KYMO_EXIT_INPUT, "no program %s in PATH; name it with its path", name);
+	(void)snprintf(path, PATH_MAX, "%s", name);
+	if (stat(path, &status))
+		return err_set(err, KYMO_EXIT_INPUT, "no program %s: %s", path, strerror(errno));
+	return S_ISREG(status.st_mode) ? 0 : err_set(err, KYMO_EXIT_INPUT, "%s is not a file", path);
 }
 
 /* "#!interpreter argument". Return: 0 with the program that will run, 1 for no script, -1. */
@@ -334,21 +327,19 @@ static int resolve(struct doctor *doctor, const char *program, char path[PATH_MA
 
 	if (find_program(program, path, err))
 		return -1;
-	doctor_say(doctor, "program", DOCTOR_OK, NULL, "%s", path);
-	if (!runnable(path))
-		doctor_say(doctor, "program", DOCTOR_PROBLEM, "chmod +x the file",
-			   "%s may not be executed by you", path);
+	doctor_say(doctor, PROGRAM_FOUND, path);
+	if (!launch_is_program(path))
+		doctor_say(doctor, PROGRAM_NOT_EXECUTABLE, path);
 	for (unsigned depth = 0;; depth++) {
 		int result = interpreter(path, next, err);
 
 		if (result < 0) {
-			doctor_say(doctor, "interpreter", DOCTOR_PROBLEM,
-				   "install it, or make the file readable", "%s", err->text);
+			doctor_say(doctor, INTERPRETER_NOT_FOUND, err->text);
 			return 1;
 		}
 		if (result || depth >= SCRIPT_DEPTH_MAX)
 			return 0;
-		doctor_say(doctor, "interpreter", DOCTOR_OK, NULL, "a script, run by %s", next);
+		doctor_say(doctor, INTERPRETER_FOUND, next);
 		memcpy(path, next, PATH_MAX);
 	}
 }
@@ -361,7 +352,7 @@ int doctor_program(struct doctor *doctor, const char *program, struct kymo_err *
 	if (rc)
 		return rc < 0 ? -1 : 0;
 	privileges(doctor, path);
-	doctor_elf(doctor, path);
+	program_file(doctor, path);
 	doctor_preload(doctor);
 	return 0;
 }
@@ -389,9 +380,9 @@ int doctor_command(struct doctor *doctor, char *const *command, struct kymo_err 
 
 	prefixes_look(command, "record", &found);
 	if (*found.problem)
-		doctor_say(doctor, "command", DOCTOR_PROBLEM, found.remedy, "%s", found.problem);
+		doctor_report(doctor, DOCTOR_FINDING_COMMAND_LOSES, NULL, found.remedy, doctor_text_COMMAND_LOSES, found.problem);
 	else if (found.program)
-		doctor_say(doctor, "command", DOCTOR_OK, NULL, "%s%s passes LD_PRELOAD on", prefixes_line(before, words, sizeof words),
+		doctor_say(doctor, COMMAND_PASSES, prefixes_line(before, words, sizeof words),
 			   found.program > 1 ? " ..." : "");
 	return doctor_program(doctor, command[found.program], err);
 }

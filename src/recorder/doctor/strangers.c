@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/doctor/doctor.h"
 #include "recorder/doctor/doctor_internal.h"
 
 #define GENERATIONS_MAX 32
@@ -24,18 +23,19 @@ static bool comes_from(int pid, int command)
 	return false;
 }
 
-static void on_found(void *context, const char *check, enum doctor_result result, const char *text, const char *remedy)
+static void on_found(void *context, const struct doctor_found *found)
 {
 	struct stranger *stranger = context;
+	const bool other_place = found->check == DOCTOR_CHECK_DIRECTORY || found->check == DOCTOR_CHECK_CONTAINER;
 
-	if (!strcmp(check, "libtracetools"))
-		stranger->calls |= result == DOCTOR_OK;
-	if (*stranger->text || !remedy)
+	if (found->check == DOCTOR_CHECK_TRACETOOLS)
+		stranger->calls |= found->result == DOCTOR_OK;
+	if (*stranger->text || !found->remedy)
 		return;
-	if ((!strcmp(check, "preload") && result == DOCTOR_PROBLEM) ||
-	    ((!strcmp(check, "runtime directory") || !strcmp(check, "container")) && result != DOCTOR_OK)) {
-		(void)snprintf(stranger->text, sizeof stranger->text, "%s", text);
-		(void)snprintf(stranger->remedy, sizeof stranger->remedy, "%s", remedy);
+	if ((found->check == DOCTOR_CHECK_PRELOAD && found->result == DOCTOR_PROBLEM) ||
+	    (other_place && found->result != DOCTOR_OK)) {
+		(void)snprintf(stranger->text, sizeof stranger->text, "%s", found->text);
+		(void)snprintf(stranger->remedy, sizeof stranger->remedy, "%s", found->remedy);
 	}
 }
 

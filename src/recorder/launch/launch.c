@@ -3,8 +3,6 @@
 #include "recorder/launch/launch.h"
 
 #include <inttypes.h>
-#include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,38 +11,41 @@
 
 #include "recorder/launch/preload.h"
 
-static bool is_program(const char *path)
+bool launch_is_program(const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-int launch_find(const char *name, struct kymo_err *err)
+bool launch_in_path(const char *name, char program[PATH_MAX])
 {
 	const char *path = getenv("PATH");
-	char candidate[PATH_MAX];
 
-	if (strchr(name, '/')) {
-		if (is_program(name))
-			return 0;
-		return err_set(err, KYMO_EXIT_INPUT, access(name, F_OK) == 0 ?
-			       "%s cannot be executed; is it a program?" :
-			       "there is no program %s; check its path", name);
-	}
 	if (!path)
 		path = "/usr/local/bin:/usr/bin:/bin";
 	while (*name && *path) {
 		size_t length = strcspn(path, ":");
 
-		(void)snprintf(candidate, sizeof candidate, "%.*s/%s", (int)length,
-			       length ? path : ".", name);
-		if (is_program(candidate))
-			return 0;
+		if (snprintf(program, PATH_MAX, "%.*s/%s", (int)length, length ? path : ".", name) < PATH_MAX && launch_is_program(program))
+			return true;
 		path += length + (path[length] == ':');
 	}
-	return err_set(err, KYMO_EXIT_INPUT, "there is no program \"%s\" in PATH; is the ROS 2 environment "
-		       "set up (source install/setup.bash)?", name);
+	return false;
+}
+
+int launch_find(const char *name, struct kymo_err *err)
+{
+	char program[PATH_MAX];
+
+	if (!strchr(name, '/') && !launch_in_path(name, program))
+		return err_set(err, KYMO_EXIT_INPUT, "there is no program \"%s\" in PATH; is the ROS 2 environment "
+			       "set up (source install/setup.bash)?", name);
+	if (strchr(name, '/') && !launch_is_program(name))
+		return err_set(err, KYMO_EXIT_INPUT, access(name, F_OK) == 0 ?
+			       "%s cannot be executed; is it a program?" :
+			       "there is no program %s; check its path", name);
+	return 0;
 }
 
 /* A variable that the command gets from us. */

@@ -3,6 +3,7 @@
 #ifndef KYMO_RECORDER_LAUNCH_H
 #define KYMO_RECORDER_LAUNCH_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,6 +24,12 @@ struct launch {
  * Return: 0; -1 with @err (KYMO_EXIT_INPUT): there is none, or it cannot be executed.
  */
 int launch_find(const char *name, struct kymo_err *err);
+
+/** launch_is_program() - is the file @path a program that this user may execute? Context: blocks. */
+bool launch_is_program(const char *path);
+
+/** launch_in_path() - the first program called @name in $PATH. Return: false: there is none. Context: blocks. */
+bool launch_in_path(const char *name, char program[PATH_MAX]);
 
 /**
  * launch_environment() - our environment with the preload library and the rest of @launch

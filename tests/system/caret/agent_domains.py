@@ -45,7 +45,7 @@ class Robot:
         found = self.doctor()
         strange = f'{self.host.root}/strange'
         for check in (('agent', 'ok', f'process {self.agent.pid} serves ROS domain {self.base + 5}, {self.base + 6}'),
-                      ('agent', 'warning', f'1 program is of ROS domains that it does not serve: {self.base + 7}'),
+                      ('agent', 'warning', f'1 program in ROS domains that it does not serve: {self.base + 7}'),
                       ('runtime directory', 'warning',
                        f'process {self.strange.pid} (talker) has another one, {strange}: it is not seen here')):
             assert check in found, (check, found)
@@ -213,7 +213,7 @@ def two_agents(network, hosts):
     until('both, in RECORD', lambda: client.states() == dict.fromkeys(nodes, 'RECORD') and all(map(records, dirs)))
     host.environment['KYMO_DIR'] = dirs[0]
     checks = json.loads(host.kymo('doctor', '--format', 'json', status=None))['checks']
-    assert f'process {agents[1].pid} serves ROS domain {domain}, too, for the programs in {dirs[1]}' in [
+    assert f'process {agents[1].pid} also serves ROS domain {domain}, for the programs in {dirs[1]}' in [
         row['found'] for row in checks], checks
     agents[0].kill()
     until('that it is gone', lambda: len(client.nodes()) == 1)

@@ -37,7 +37,7 @@ calls='void ros_trace_rcl_init(const void *); int main(void) { ros_trace_rcl_ini
 nothing='int main(void) { return 0; }'
 
 # ---- the machine ----
-doctor 0 && is "preload library" ok libkymo-ros2.so && is "runtime directory" ok "will be made"
+doctor 0 && is "preload library" ok libkymo-ros2.so && is "runtime directory" ok "will be created"
 mkdir -m 755 "$KYMO_DIR"
 doctor 1 && is "runtime directory" problem "mode 0755"
 run 0 "$kymo" run -- true && has err "true cannot be recorded: $KYMO_DIR is open to other users"
@@ -45,12 +45,12 @@ chmod 700 "$KYMO_DIR"
 doctor 0 && is "runtime directory" ok "mode 0700"
 run 0 "$kymo" run -- true && empty err
 rmdir "$KYMO_DIR" && ln -s /nonexistent "$KYMO_DIR"
-doctor 1 && is "runtime directory" problem "no directory"
+doctor 1 && is "runtime directory" problem "not a directory"
 rm "$KYMO_DIR"
 KYMO_DIR=relative doctor 1 && is "runtime directory" problem "relative"
 KYMO_PRELOAD=/nonexistent/x.so doctor 1 && is "preload library" problem /nonexistent/x.so
 printf 'no library' >"$scratch/broken.so"
-KYMO_PRELOAD=$scratch/broken.so doctor 1 && is "preload library" problem "does not take"
+KYMO_PRELOAD=$scratch/broken.so doctor 1 && is "preload library" problem "the loader rejects"
 run 0 "$kymo" doctor --format csv && has out "check,result,found,remedy"
 run 0 "$kymo" doctor && has out "No problem found."
 
@@ -147,7 +147,7 @@ done
 
 run 3 "$kymo" doctor ./no-such-program && empty out && has err "no program ./no-such-program"
 run 3 "$kymo" doctor no-such-program && has err "in PATH"
-run 3 "$kymo" doctor /usr && has err "no file"
+run 3 "$kymo" doctor /usr && has err "not a file"
 run 2 "$kymo" doctor a b && has err "at a time"
 run 2 "$kymo" doctor -p 1 a && has err "at a time"
 
@@ -172,10 +172,10 @@ start() {
 
 start traced LD_PRELOAD="$KYMO_BUILD/lib/libkymo-ros2.so"
 doctor 0 -p "$pid" && is preload ok loaded && is region ok "waiting for a recorder" &&
-	is libtracetools ok "version 8.2.2" && is librclcpp.so ok "functions that tell" && is librclcpp.so warning "has no "
+	is libtracetools ok "version 8.2.2" && is librclcpp.so ok "functions that report" && is librclcpp.so warning "has no "
 region=$(echo "$KYMO_DIR/$pid"-*.region)
 printf 'XXXXXXXX' | dd of="$region" conv=notrunc status=none
-doctor 1 -p "$pid" && is region problem "is no region"
+doctor 1 -p "$pid" && is region problem "is not a region"
 : >"$region.x" && mv "$region.x" "$region"
 doctor 1 -p "$pid" && is region problem "cannot be read"
 start untraced A=b

@@ -61,11 +61,11 @@ printf '#!/bin/sh\n"$@" &\nwait\n' >launcher && chmod +x launcher
 for prefix in ./wrapper "./launcher env -i" "./launcher setpriv --reset-env"; do
 	# shellcheck disable=SC2086 # words
 	start env LD_PRELOAD="$preload" $prefix ./waits
-	doctor 1 -p "$pid" && is preload problem ", which it comes from, has LD_PRELOAD" "kymo run --" &&
+	doctor 1 -p "$pid" && is preload problem ", an ancestor, has LD_PRELOAD" "kymo run --" &&
 		is preload problem "process $pid (waits) was started without"
 done
 start env KYMO_DIR="$scratch/recorder" "$kymo" record -o began -q -- env -i ./waits
-doctor 1 -p "$pid" && is preload problem "(kymo), which it comes from, has LD_PRELOAD"
+doctor 1 -p "$pid" && is preload problem "(kymo), an ancestor, has LD_PRELOAD"
 start env -i ./waits		# from nothing that has it
 doctor 1 -p "$pid" && is preload problem "the library is not loaded" "kymo record --"
 # For other users, who must get to the build directory.
@@ -113,7 +113,7 @@ start env LD_PRELOAD="$preload" /usr/bin/python3 -c "$node"
 is rclpy warning "nodes, topics, messages and timers are recorded" KYMO_RCLPY
 start env LD_PRELOAD="$preload" KYMO_RCLPY=1 /usr/bin/python3 -c "$node"
 "$kymo" doctor -p "$pid" --format json >out
-is rclpy ok "the hook is asked"
+is rclpy ok "the hook was asked"
 
 # ---- its own malloc ----
 compile hoards -L"$stub/jazzy/lib" -ltracetools -Wl,-rpath,"$stub/jazzy/lib" <<'END'

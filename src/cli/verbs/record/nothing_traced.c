@@ -34,13 +34,14 @@ static bool is_shell(const char *program)
 	return false;
 }
 
-static void on_found(void *context, const char *check, enum doctor_result result, const char *text, const char *remedy)
+static void on_found(void *context, const struct doctor_found *found)
 {
 	struct reason *reason = context;
 
-	reason->starts_others |= !strcmp(check, "interpreter");
-	if (result == DOCTOR_PROBLEM && !*reason->text && !(reason->starts_others && !strcmp(check, "tracepoints")))
-		fill(reason, text, remedy);
+	reason->starts_others |= found->check == DOCTOR_CHECK_INTERPRETER;
+	if (found->result == DOCTOR_PROBLEM && !*reason->text &&
+	    !(reason->starts_others && found->check == DOCTOR_CHECK_TRACEPOINTS))
+		fill(reason, found->text, found->remedy);
 }
 
 /* Return: whether there is one. */

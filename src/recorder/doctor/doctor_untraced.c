@@ -42,27 +42,6 @@ static bool is_secure(unsigned pid)
 	return secure;
 }
 
-int doctor_parent(int pid, char name[64])
-{
-	char path[64], line[256];
-	int parent = 0;
-	FILE *file;
-
-	(void)snprintf(path, sizeof path, "/proc/%d/status", pid);
-	file = fopen(path, "re");
-	name[0] = 0;
-	while (file && fgets(line, sizeof line, file)) {
-		line[strcspn(line, "\n")] = 0;
-		if (!strncmp(line, "Name:\t", 6))
-			(void)snprintf(name, 64, "%.63s", line + 6);
-		else if (!strncmp(line, "PPid:\t", 6))
-			parent = atoi(line + 6);
-	}
-	if (file)
-		fclose(file);
-	return parent;
-}
-
 /* It was started to be traced, or is the recorder that starts a command. */
 static bool hands_down(int pid, const char *name)
 {
@@ -84,11 +63,7 @@ static bool was_stripped(struct doctor *doctor, const struct doctor_process *pro
 		int next = doctor_parent(pid, name);
 
 		if (hands_down(pid, name)) {
-			doctor_say(doctor, "preload", DOCTOR_PROBLEM,
-				   "put 'kymo run --' behind what takes it away, before the program itself: sudo, env -i, setpriv --reset-env, a script with 'unset LD_PRELOAD'; "
-				   "and record with 'kymo record --all', as all other variables may be gone, too",
-				   "process %d (%s), which it comes from, has LD_PRELOAD with the library; process %d (%s) was started without",
-				   pid, name, under, below);
+			doctor_say(doctor, PRELOAD_REMOVED, pid, name, under, below);
 			return true;
 		}
 		under = pid;
@@ -105,17 +80,14 @@ bool doctor_no_preload(struct doctor *doctor, const struct doctor_process *proce
 	bool is_static;
 
 	if (is_secure(process->pid)) {
-		doctor_say(doctor, "preload", DOCTOR_PROBLEM,
-			   "run it without: give the process its privileges in another way (systemd's AmbientCapabilities=, limits.conf for real-time priorities)",
-			   "it was started with raised privileges (setuid, file capabilities): the loader ignores LD_PRELOAD");
+		doctor_say(doctor, PRELOAD_SECURE);
 		return true;
 	}
 	if (open_program(&elf, process)) {
 		is_static = elf.readable && !*elf.interpreter;
 		elf_close(&elf);
 		if (is_static) {
-			doctor_say(doctor, "preload", DOCTOR_PROBLEM, "link it dynamically",
-				   "its program is statically linked, and takes no LD_PRELOAD");
+			doctor_say(doctor, PRELOAD_STATIC);
 			return true;
 		}
 	}
@@ -128,9 +100,7 @@ bool doctor_is_disabled(struct doctor *doctor, const struct elf *elf, const char
 {
 	if (!elf->readable || !elf->symbol_count || elf_symbol(elf, "ros_trace_rcl_init") || elf_defines(elf, "ros_trace_"))
 		return false;
-	doctor_say(doctor, "libtracetools", DOCTOR_PROBLEM,
-		   "build ROS 2 without TRACETOOLS_DISABLED; Debian packages from Iron on have tracepoints",
-		   "%s has no tracepoints: built with TRACETOOLS_DISABLED", library);
+	doctor_say(doctor, TRACETOOLS_EMPTY, library);
 	return true;
 }
 
@@ -143,17 +113,13 @@ bool doctor_no_tracetools(struct doctor *doctor, const struct doctor_process *pr
 		linked = elf_defines(&elf, "ros_trace_");
 		elf_close(&elf);
 		if (linked) {
-			doctor_say(doctor, "libtracetools", DOCTOR_PROBLEM,
-				   "link it against libtracetools.so instead of libtracetools.a",
-				   "linked into the program: its calls cannot be caught");
+			doctor_say(doctor, TRACETOOLS_LINKED);
 			return true;
 		}
 	}
 	if (!*loaded->rclcpp)
 		return false;
-	doctor_say(doctor, "libtracetools", DOCTOR_PROBLEM,
-		   "build ROS 2 without TRACETOOLS_DISABLED; Debian packages from Iron on have tracepoints",
-		   "not loaded, though %s is: built with TRACETOOLS_DISABLED", loaded->rclcpp);
+	doctor_say(doctor, TRACETOOLS_DISABLED, loaded->rclcpp);
 	return true;
 }
 
@@ -174,18 +140,16 @@ void doctor_python(struct doctor *doctor, const struct doctor_process *process, 
 	if (fd >= 0)
 		(void)close(fd);
 	if ((asked && *asked) || (got > 0 && memmem(words, (size_t)got, "kymo.rclpy_hook", 15)))
-		doctor_say(doctor, "rclpy", DOCTOR_OK, NULL, "loaded; the hook is asked to tell of its callbacks%s",
+		doctor_say(doctor, RCLPY_HOOKED,
 			   asked && *asked ? " (KYMO_RCLPY; where kymo_py is in the interpreter's site-packages)" : "");
 	else
-		doctor_say(doctor, "rclpy", DOCTOR_WARNING, "start it with KYMO_RCLPY=1, or as python3 -m kymo.rclpy_hook NODE.py, if they are wanted",
-			   "loaded; nodes, topics, messages and timers are recorded, but not when its callbacks begin and end");
+		doctor_say(doctor, RCLPY_PLAIN);
 }
 
 void doctor_own_malloc(struct doctor *doctor, const struct elf *elf)
 {
 	if (elf_symbol(elf, "malloc"))
-		doctor_say(doctor, "malloc", DOCTOR_WARNING, "for --malloc, link it without its own allocator; the rest is recorded",
-			   "the program has a malloc() of its own: nothing is recorded of it with --malloc");
+		doctor_say(doctor, MALLOC_OWN);
 }
 
 void doctor_malloc(struct doctor *doctor, const struct doctor_process *process)
@@ -207,7 +171,7 @@ static bool is_same(const char *one, const char *other)
 	return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
-void doctor_meet(struct doctor *doctor, const struct doctor_process *process, const char *inner, const char *path)
+void doctor_same_directory(struct doctor *doctor, const struct doctor_process *process, const char *inner, const char *path)
 {
 	char own[512], mounts[64];
 	struct stat there;
@@ -217,12 +181,9 @@ void doctor_meet(struct doctor *doctor, const struct doctor_process *process, co
 	if (rundir_path(own, sizeof own, &err) || is_same(own, path) || stat(path, &there))
 		return;
 	if (!is_same("/proc/self/ns/mnt", mounts))
-		doctor_say(doctor, "container", DOCTOR_WARNING,
-			   "mount one directory into both, and name it with KYMO_DIR in both (docs/containers.md); or record in the container",
-			   "its %s is in another mount namespace, and not the %s of this kymo", inner, own);
+		doctor_say(doctor, CONTAINER_APART, inner, own);
+	else if (process->uid != geteuid())
+		doctor_say(doctor, DIRECTORY_OTHER_USER, inner, own);
 	else
-		doctor_say(doctor, "runtime directory", DOCTOR_WARNING,
-			   process->uid != geteuid() ? "record it with --user, or as that user" :
-						       "set KYMO_DIR to the same for both",
-			   "it has %s, this kymo looks into %s", inner, own);
+		doctor_say(doctor, DIRECTORY_OTHER, inner, own);
 }
