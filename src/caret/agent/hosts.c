@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "caret/agent/hosts.h"
 
 #include <stdlib.h>
@@ -48,17 +49,8 @@ static struct host_process *process_of(struct host *host, const char *name)
 	for (unsigned i = 0; i < host->count; i++)
 		if (strcmp(host->process[i].name, cut) == 0)
 			return &host->process[i];
-	if (host->count == HOSTS_PROCESS_MAX)
+	if (host->count == HOSTS_PROCESS_MAX || !ARRAY_ROOM(host->process, host->count, host->room))
 		return NULL;
-	if (host->count == host->room) {
-		unsigned room = host->room ? host->room * 2 : 8;
-		struct host_process *grown = realloc(host->process, room * sizeof *grown);
-
-		if (!grown)
-			return NULL;
-		host->process = grown;
-		host->room = room;
-	}
 	host->process[host->count] = (struct host_process){ .gone = true };
 	memcpy(host->process[host->count].name, cut, sizeof cut);
 	return &host->process[host->count++];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "caret/agent/nodes.h"
 
 #include <stdio.h>
@@ -30,21 +31,6 @@ static bool remove_node(struct nodes *nodes, uint64_t handle)
 	return true;
 }
 
-static bool grow(struct nodes *nodes)
-{
-	unsigned room = nodes->room ? nodes->room * 2 : 8;
-	struct node *grown;
-
-	if (nodes->count < nodes->room)
-		return true;
-	grown = nodes->count < NODES_MAX ? realloc(nodes->node, room * sizeof *grown) : NULL;
-	if (!grown)
-		return false;
-	nodes->node = grown;
-	nodes->room = room;
-	return true;
-}
-
 /* Copies the text at @from. Return: its bytes with the NUL; 0: there is no NUL within @size. */
 static size_t take_text(char text[NAME_MAX_BYTES], const uint8_t *from, size_t size)
 {
@@ -72,7 +58,7 @@ static bool add_node(struct nodes *nodes, const uint8_t *payload, size_t size)
 	    asprintf(&full, "%s%s%s", space, *space && space[strlen(space) - 1] == '/' ? "" : "/", name) < 0)
 		return false;
 	(void)remove_node(nodes, handle);
-	if (!grow(nodes)) {
+	if (nodes->count == NODES_MAX || !ARRAY_ROOM(nodes->node, nodes->count, nodes->room)) {
 		free(full);
 		return false;
 	}

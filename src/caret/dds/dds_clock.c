@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/now.h"
 #include "caret/dds/dds_clock.h"
 
 #include <pthread.h>
@@ -43,20 +44,11 @@ void dds_clock_want(struct dds_clock *clock, bool wanted)
 	__atomic_store_n(&clock->unwanted, !wanted, __ATOMIC_RELAXED);
 }
 
-/* Not kymo_now(), which would make this a traced program before there is an event. */
-static int64_t monotonic(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
 static void take(struct dds_clock *clock)
 {
 	void *sample[1] = { NULL };
 	dds_sample_info_t info[1];
-	int64_t now = monotonic();
+	int64_t now = now_ns();	/* kymo_now() would make this a traced program too early */
 	const rosgraph_msgs_msg_dds__Clock_ *message;
 
 	if (dds_take(clock->reader, sample, info, 1, 1) <= 0)
@@ -73,7 +65,7 @@ static void *receive(void *context)
 	bool end = false;
 
 	while (!end) {
-		int64_t wait = sim_clock_tick(&clock->sim, monotonic());
+		int64_t wait = sim_clock_tick(&clock->sim, now_ns());
 		dds_attach_t woken[2];
 
 		(void)dds_waitset_wait(clock->waitset, woken, 2, (dds_duration_t)wait);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See caret.h. What is read under which name, and what becomes of it:
+ * Writing a trace for CARET. See caret_export.h. What is read, and what is written for it:
  *
  *   ros2:X, ros2_caret:X   an init event   ros2_caret:X, its fields, init_timestamp
  *   ros2:rcl_init          its version     left out; and caret_init, once for each process
  *   ros2:rmw_publish                       ros2_caret:dds_write, ros2_caret:dds_bind_addr_to_stamp
- *   others of the table                    as they are
+ *   others of the table                    unchanged
  */
 #include "caret/export/caret_export_internal.h"
 
@@ -18,7 +18,7 @@
 
 static int failed(int rc, struct kymo_err *err)
 {
-	return err_set(err, KYMO_EXIT_FAILED, "the trace cannot be written: %s; what is there is not whole", strerror(-rc));
+	return err_set(err, KYMO_EXIT_FAILED, "cannot write the trace: %s; its files are incomplete", strerror(-rc));
 }
 
 static int flush(struct caret_export *export, struct kymo_err *err)
@@ -85,7 +85,7 @@ static void put_value(struct caret_export *export, enum kymo_kind kind, const st
 	}
 }
 
-/* An event of @row at the time and place of @event, with @value. */
+/* Writes an event of @row at the time and place of @event, with @value. */
 static int put_event(struct caret_export *export, unsigned row, const struct kymo_ctf_event *event, const struct kymo_ctf_value *value,
 		     struct kymo_err *err)
 {
@@ -134,7 +134,7 @@ static int put_caret_init(struct caret_export *export, const struct kymo_ctf_eve
 	return put_event(export, export->init_row, event, value, err);
 }
 
-/* The value of @name in an event of @row. */
+/* The value of the field @name. */
 static struct kymo_ctf_value named(const struct caret_row *row, const struct kymo_ctf_event *event, const char *name)
 {
 	for (unsigned i = 0; i < row->point.field_count; i++)
@@ -143,7 +143,7 @@ static struct kymo_ctf_value named(const struct caret_row *row, const struct kym
 	return (struct kymo_ctf_value){ .present = 0 };
 }
 
-/* rmw_publish(rmw_publisher_handle, message, timestamp); up to Iron there is the message alone. */
+/* rmw_publish(rmw_publisher_handle, message, timestamp); before Iron only message. */
 static int put_write(struct caret_export *export, const struct caret_row *row, const struct kymo_ctf_event *event, struct kymo_err *err)
 {
 	const struct caret_row *write = &export->row[export->write_row];
@@ -194,8 +194,8 @@ static int begin(struct caret_export *export, const char *to, struct kymo_err *e
 
 	for (unsigned i = 1; i < kymo_ctf_trace_count(export->reader); i++)
 		if (strcmp(kymo_ctf_trace(export->reader, i)->hostname, first->hostname))
-			return err_set(err, KYMO_EXIT_INPUT, "the traces are of several hosts (%s, %s), and CARET wants a directory "
-				       "for each; give the directory of one of them", first->hostname,
+			return err_set(err, KYMO_EXIT_INPUT, "the traces are from several hosts (%s, %s), and CARET needs a directory "
+				       "for each; pass the directory of one of them", first->hostname,
 				       kymo_ctf_trace(export->reader, i)->hostname);
 	export->offset = first->clock_offset_ns;
 	if (kymo_ctf_stream_count(export->reader))
@@ -240,7 +240,7 @@ int caret_export(struct kymo_ctf_reader *reader, const char *to, struct caret_ex
 	if (rc == 0)
 		rc = write_all(export, err);
 	if (rc == 0 && !done->events)
-		rc = err_set(err, KYMO_EXIT_INPUT, "the trace has no event of ROS 2");
+		rc = err_set(err, KYMO_EXIT_INPUT, "the trace has no events of ROS 2");
 	ctf_writer_close(export->writer);
 	while ((slot = map_next(&export->process, &at)))
 		free(slot->value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trace has for CARET: events, fields, processes. */
+/* The events, fields and processes of a trace, for CARET. */
 #include "caret/export/caret_export_internal.h"
 #include "base/array.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- the rows ---- */
 
-/* Its fields as far as some trace has them: tracetools' versions differ, and so do CARET's. */
+/* Whether any trace has the field: versions of tracetools differ, and so do CARET's. */
 static bool has_field(const struct kymo_ctf_reader *reader, const char *event, const char *field)
 {
 	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++) {
@@ -31,8 +31,8 @@ static bool is_written(const struct kymo_point *point)
 }
 
 /*
- * What is written for table row @id when it is read as @provider's. @made_of: it is also written for this event, with
- * the fields that both have; "": also for others, with all fields.
+ * Adds a row: table row @id is written when @provider's event is read. @made_of: it is also written for that event, with
+ * the fields that both have; "": it is also written for others, with all fields.
  */
 static void add_row(struct caret_export *export, unsigned id, const char *provider, const char *made_of)
 {
@@ -45,7 +45,7 @@ static void add_row(struct caret_export *export, unsigned id, const char *provid
 	(void)snprintf(row->name, sizeof row->name, "%s:%s", provider, point->name);
 	for (unsigned i = 0; i < export->rows; i++)
 		if (!strcmp(export->row[i].name, row->name))
-			return;			/* another shape of the same event, which has all fields */
+			return;			/* another class of the same event, which has all fields */
 	*bind = (struct kymo_ctf_bind){ .event = row->name };
 	row->point.field_count = 0;
 	for (unsigned i = 0; i < point->field_count && values < KYMO_CTF_BIND_FIELDS; i++) {
@@ -91,7 +91,7 @@ void caret_add_rows(struct caret_export *export)
 
 /* ---- processes ---- */
 
-/* Where no version is told, as in CARET's own traces: by what the events are like. */
+/* The distribution of a trace without a version, as CARET's own traces: guessed from its event classes. */
 static const char *distribution_by_events(const struct kymo_ctf_reader *reader)
 {
 	static const char *const jazzy[][2] = {
@@ -134,7 +134,7 @@ struct caret_process *caret_process_of(struct caret_export *export, const struct
 	return process;
 }
 
-/* caret_init may be written before the event that says which distribution it is: so that is looked for first. */
+/* caret_init may come before the event that has the distribution: so this pass comes first. */
 int caret_find_processes(struct caret_export *export, struct kymo_err *err)
 {
 	const struct kymo_ctf_bind bind[] = { { "ros2:rcl_init", { "version" } }, { "ros2_caret:caret_init", { "distribution" } } };

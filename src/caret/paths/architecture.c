@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Architectures: life, paths of a user, finding. */
+/* Architectures: memory, paths in one line, searching. */
 #include "caret/paths/architecture.h"
 
 #include <stdlib.h>
@@ -20,10 +20,10 @@ void architecture_free(struct architecture *architecture)
 
 /* ---- a path in one line ---- */
 
-/* More places on a path are a mistake. */
+/* A path has fewer places. */
 #define PLACES_MAX 257
 
-/* The places between the arrows, without blanks. Return: their number, 0 when one is empty. */
+/* Splits @text at the arrows. Return: the number of places; 0: one is empty. */
 static unsigned split(char *text, char *place[PLACES_MAX])
 {
 	unsigned count = 0;
@@ -79,14 +79,14 @@ int architecture_path(struct architecture *architecture, const char *text, struc
 		return err_no_memory(err);
 	count = split(copy, place);
 	if (count < 3 || count % 2 == 0)
-		return err_set(err, KYMO_EXIT_USAGE, "\"%s\" is no path; write nodes and topics by turns: "
-			       "'/camera -> /image -> /detector'.", text);
+		return err_set(err, KYMO_EXIT_USAGE, "'%s' is not a path; write nodes and topics in turn, as in "
+			       "'/camera -> /image -> /detector'", text);
 	if (add_path(architecture, text, place, count))
 		return err_no_memory(err);
 	return 0;
 }
 
-/* ---- finding ---- */
+/* ---- searching ---- */
 
 const struct arch_path *architecture_find_path(const struct architecture *architecture,
 					       const char *name)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CARET's architecture file: which nodes, callbacks, groups, executors and named paths there are,
- * and how a node's output depends on its inputs (message contexts). Read, made from a trace, and
+ * CARET's architecture file: nodes, callbacks, groups, executors and named paths, and how the output of a node depends
+ * on its inputs (message contexts). It is read from a file, or computed from a trace, and
  * written as YAML with the names that CARET's create_architecture_file gives:
- *     /node/callback_0            timers first, then subscriptions, each in order of their making;
+ *     /node/callback_0            timers first, then subscriptions, each in the order of their creation;
  *                                 as many digits as the number of callbacks has
  *     /node/callback_group_0      executor_0
- * Services are left out, and the topics /rosout and /parameter_events, as CARET does.
+ * Services and the topics /rosout and /parameter_events are left out, as by CARET.
  *
- * "" stands for CARET's UNDEFINED. What is read is checked: sizes, types, missing keys.
+ * "" is CARET's UNDEFINED. Files are untrusted: sizes, types and missing keys are checked.
  */
 #ifndef KYMO_ANALYSIS_ARCHITECTURE_H
 #define KYMO_ANALYSIS_ARCHITECTURE_H
@@ -21,11 +21,11 @@
 #include "base/err.h"
 #include "base/pool.h"
 
-/* A node on a path, with what it takes and what it gives. */
+/* A node on a path, with its input and its output. */
 struct arch_hop {
 	const char *node;
-	const char *subscribe_topic, *publish_topic;	/* "" for the first, the last */
-	unsigned subscription_order, publisher_order;	/* which of several of one topic */
+	const char *subscribe_topic, *publish_topic;	/* "" for the first; "" for the last */
+	unsigned subscription_order, publisher_order;	/* number among several of one topic */
 };
 
 struct arch_path {
@@ -37,11 +37,11 @@ struct arch_path {
 struct arch_callback {
 	const char *name;
 	bool is_timer;
-	int64_t period_ns;		/* of a timer */
-	const char *topic;		/* of a subscription */
+	int64_t period_ns;		/* a timer's */
+	const char *topic;		/* a subscription's */
 	const char *symbol;
 	unsigned order;
-	const struct model_callback *callback;	/* when made from a trace; else NULL */
+	const struct model_callback *callback;	/* if it comes from a trace; else NULL */
 };
 
 struct arch_group {
@@ -71,7 +71,7 @@ struct arch_context {
 	const char *type;		/* "callback_chain", "use_latest_message", ..., "" */
 	const char *subscription_topic, *publisher_topic;
 	unsigned subscription_order, publisher_order;
-	const char **callback;		/* of a chain, as CARET writes them; may be empty */
+	const char **callback;		/* of a callback_chain, with CARET's names; may be empty */
 	unsigned callbacks;
 };
 
@@ -102,23 +102,23 @@ struct architecture {
 
 /**
  * architecture_read() - read an architecture file
- * Return: 0; -1 with @err filled, which names file, line and what is wrong (KYMO_EXIT_INPUT).
+ * Return: 0; -1 with @err (KYMO_EXIT_INPUT), which has file, line and reason.
  */
 int architecture_read(struct architecture **architecture, const char *path, struct kymo_err *err);
 
-/** architecture_of() - what @model has seen, with CARET's names. Return: 0, or -1 with @err. */
+/** architecture_of() - what @model has, with CARET's names. Return: 0; -1 with @err. */
 int architecture_of(struct architecture **architecture, const struct model *model, struct kymo_err *err);
 
-/** architecture_write() - as CARET's YAML. Return: 0, or -1 with @err. */
+/** architecture_write() - as YAML for CARET. Return: 0; -1 with @err. */
 int architecture_write(const struct architecture *architecture, FILE *out, struct kymo_err *err);
 
 /**
  * architecture_path() - add a path "NODE -> TOPIC -> NODE [-> TOPIC -> NODE ...]" named @text
- * Return: 0, or -1 with @err filled (KYMO_EXIT_USAGE).
+ * Return: 0; -1 with @err (KYMO_EXIT_USAGE).
  */
 int architecture_path(struct architecture *architecture, const char *text, struct kymo_err *err);
 
-/** architecture_new() - an empty one. Return: NULL when there is no memory. */
+/** architecture_new() - an empty one. Return: NULL: out of memory. */
 struct architecture *architecture_new(void);
 void architecture_free(struct architecture *architecture);
 

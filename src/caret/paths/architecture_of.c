@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An architecture made from what a model has seen, with CARET's names and order; see
- * architecture.h. What CARET leaves out is left out: services, /rosout, /parameter_events, nodes
- * of its own tracer, groups of services only.
+ * An architecture computed from a model, with CARET's names and order; see architecture.h. What CARET leaves out is left
+ * out: services, /rosout, /parameter_events, the nodes of its own tracer, groups with only services.
  */
 #include "caret/paths/architecture.h"
 
@@ -24,7 +23,7 @@ static void *room(struct making *m, size_t count, size_t size)
 	return memory;
 }
 
-/* "BASE_007": @index with as many digits as @count has; @count 0: with no more than it needs. */
+/* "BASE_007": @index with as many digits as @count has; @count 0: without leading zeros. */
 static const char *indexed(struct making *m, const char *node, const char *base, unsigned index,
 			   unsigned count)
 {
@@ -47,9 +46,9 @@ static bool is_of_tracer(const struct model_node *node)
 	return strstr(node->full_name, "caret_trace_") != NULL;
 }
 
-/* ---- lists in order of making ---- */
+/* ---- lists in the order of creation ---- */
 
-/* All objects of the model begin with index; these are what the comparison needs of them. */
+/* What sorting needs of any object of the model; each begins with its index. */
 struct item {
 	const void *object;
 	int64_t born_ns;
@@ -82,7 +81,7 @@ static bool is_same_kind(const struct arch_callback *a, const struct arch_callba
 	return a->is_timer ? a->period_ns == b->period_ns : strcmp(a->topic, b->topic) == 0;
 }
 
-/* Is @callback one of @node that CARET lists? Its twin for the same process is not told apart. */
+/* Does CARET list @callback for @node? Its twin for messages of the same process is the same callback. */
 static bool is_listed(const struct model_callback *callback, const struct model_node *node, bool timers)
 {
 	if (callback->is_intra || model_callback_node(callback) != node)
@@ -140,7 +139,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names of the node's callbacks in @group; NULL when there are none. */
+/* Names of the node's callbacks in @group; NULL: none. */
 static const char **members(struct making *m, const struct arch_node *node,
 			    const struct model_callback_group *group, unsigned *count)
 {
@@ -155,9 +154,9 @@ static const char **members(struct making *m, const struct arch_node *node,
 	return names;
 }
 
-/* By group of the model: its name in the architecture, for executors. */
+/* The architecture's name for each group of the model; for executors. */
 struct named {
-	const char **group;		/* NULL where it is left out */
+	const char **group;		/* NULL: left out */
 	const struct model_node **node;
 };
 
@@ -210,7 +209,7 @@ static void add_publishers(struct making *m, struct arch_node *to, const struct 
 
 		made->topic = items[i].name;
 		made->order = i && strcmp(items[i - 1].name, made->topic) == 0 ? made[-1].order + 1 : 0;
-		/* With one callback only that one can be what publishes. */
+		/* The publisher belongs to the node's only callback. */
 		if (to->callbacks != 1)
 			continue;
 		made->callback = room(m, 1, sizeof(*made->callback));
@@ -287,7 +286,7 @@ static void add_nodes(struct making *m, struct named *named)
 	for (unsigned i = 0; !m->failed && i < count; i++) {
 		struct arch_node *made = &a->node[a->nodes];
 
-		/* Of nodes of one name CARET knows the first. */
+		/* CARET knows only the first of several nodes with one name. */
 		if (i && strcmp(items[i - 1].name, items[i].name) == 0)
 			continue;
 		made->name = items[i].name;

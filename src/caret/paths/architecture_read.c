@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Architecture files: reading, and finding what is in them. */
+/* Reading architecture files. */
 #include "caret/paths/architecture.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <yaml.h>
 
-/* More than this is no architecture file. */
+/* A larger file is not an architecture file. */
 #define FILE_MAX (64u << 20)
 
 struct reading {
@@ -21,8 +21,8 @@ struct reading {
 static void wrong(struct reading *r, const yaml_node_t *node, const char *what)
 {
 	if (!r->failed)
-		err_set(r->err, KYMO_EXIT_INPUT, "%s:%zu: %s; write it with `kymo export --format "
-			"caret-architecture`, or see docs/caret.md.", r->path,
+		err_set(r->err, KYMO_EXIT_INPUT, "%s:%zu: %s; create the file with kymo export --format "
+			"caret-architecture, or see docs/caret.md", r->path,
 			node ? node->start_mark.line + 1 : 1, what);
 	r->failed = true;
 }
@@ -61,7 +61,7 @@ static const char *scalar(struct reading *r, const yaml_node_t *node)
 	if (!node)
 		return "";
 	if (node->type != YAML_SCALAR_NODE) {
-		wrong(r, node, "a text is expected here");
+		wrong(r, node, "expected text");
 		return "";
 	}
 	text = (const char *)node->data.scalar.value;
@@ -92,7 +92,7 @@ static int64_t number_of(struct reading *r, const yaml_node_t *map, const char *
 	errno = 0;
 	value = strtoll(text, &end, 10);
 	if (*end || errno || value < 0 || value > INT64_MAX / 4) {
-		wrong(r, node, "a number of 0 or more is expected here");
+		wrong(r, node, "expected a number of 0 or more");
 		return 0;
 	}
 	return value;
@@ -105,7 +105,7 @@ static unsigned order_of(struct reading *r, const yaml_node_t *map, const char *
 	return order < UINT16_MAX ? (unsigned)order : UINT16_MAX;
 }
 
-/* The items of list @key of @map; 0 when there is none. */
+/* The items of the list @key of @map; 0: there is none. */
 static unsigned list_of(struct reading *r, const yaml_node_t *map, const char *key,
 			yaml_node_item_t **items, yaml_node_type_t type)
 {
@@ -116,7 +116,7 @@ static unsigned list_of(struct reading *r, const yaml_node_t *map, const char *k
 	if (!list || (list->type == YAML_SCALAR_NODE && !*scalar(r, list)))
 		return 0;
 	if (list->type != YAML_SEQUENCE_NODE) {
-		wrong(r, list, "a list is expected here");
+		wrong(r, list, "expected a list");
 		return 0;
 	}
 	*items = list->data.sequence.items.start;
@@ -126,8 +126,8 @@ static unsigned list_of(struct reading *r, const yaml_node_t *map, const char *k
 
 		if (item && item->type == type)
 			continue;
-		wrong(r, list, type == YAML_MAPPING_NODE ? "a list of keys and values is expected here" :
-							   "a list of texts is expected here");
+		wrong(r, list, type == YAML_MAPPING_NODE ? "expected a list of keys and values" :
+							   "expected a list of texts");
 		return 0;
 	}
 	return count;
@@ -148,13 +148,13 @@ static const char **names_of(struct reading *r, const yaml_node_t *map, const ch
 	names = room(r, *count, sizeof(*names));
 	for (unsigned i = 0; names && i < *count; i++)
 		names[i] = scalar(r, at(r, items, i));
-	/* A lonely UNDEFINED is no name. */
+	/* A single UNDEFINED is not a name. */
 	if (names && *count == 1 && !*names[0])
 		*count = 0;
 	return names;
 }
 
-/* Fill an array of structs from list @key of @map: one line per field in @fields, with m and x. */
+/* Fills an array of structs from the list @key of @map: @fields has a statement for each field, with m and x. */
 #define FILL(r, map, key, array, count, fields)						\
 	do {										\
 		yaml_node_item_t *items_;						\
@@ -170,7 +170,7 @@ static const char **names_of(struct reading *r, const yaml_node_t *map, const ch
 		}									\
 	} while (0)
 
-/* ---- what is in the file ---- */
+/* ---- the contents of the file ---- */
 
 static void read_path(struct reading *r, const yaml_node_t *map, struct arch_path *path)
 {
@@ -235,7 +235,7 @@ static void read_document(struct reading *r)
 	const yaml_node_t *root = yaml_document_get_root_node(&r->document);
 
 	if (!root || root->type != YAML_MAPPING_NODE || !member(r, root, "nodes")) {
-		wrong(r, root, "this is no architecture file of CARET: it has no \"nodes\"");
+		wrong(r, root, "not an architecture file of CARET: no key 'nodes'");
 		return;
 	}
 	FILL(r, root, "named_paths", a->path, a->paths, read_path(r, m, x););
@@ -256,7 +256,7 @@ static int load(struct reading *r, FILE *file)
 	yaml_parser_set_input_file(&parser, file);
 	loaded = yaml_parser_load(&parser, &r->document);
 	if (!loaded)
-		err_set(r->err, KYMO_EXIT_INPUT, "%s:%zu: this is not YAML: %s.", r->path,
+		err_set(r->err, KYMO_EXIT_INPUT, "%s:%zu: not YAML: %s", r->path,
 			parser.problem_mark.line + 1, parser.problem ? parser.problem : "broken");
 	yaml_parser_delete(&parser);
 	return loaded ? 0 : -1;
@@ -272,7 +272,7 @@ int architecture_read(struct architecture **result, const char *path, struct kym
 		return err_set(err, KYMO_EXIT_INPUT, "%s: %s.", path, strerror(errno));
 	if (fseek(file, 0, SEEK_END) || ftell(file) > (long)FILE_MAX || fseek(file, 0, SEEK_SET)) {
 		(void)fclose(file);
-		return err_set(err, KYMO_EXIT_INPUT, "%s is no architecture file.", path);
+		return err_set(err, KYMO_EXIT_INPUT, "'%s' is not an architecture file", path);
 	}
 	status = load(&r, file);
 	(void)fclose(file);

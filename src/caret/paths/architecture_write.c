@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Architecture files: writing, key by key in CARET's order. */
+/* Writing architecture files, with CARET's order of keys. */
 #include "caret/paths/architecture.h"
 
 #include <inttypes.h>
@@ -262,6 +262,6 @@ int architecture_write(const struct architecture *architecture, FILE *out, struc
 	emit(&w, &event, yaml_stream_end_event_initialize(&event));
 	yaml_emitter_delete(&w.emitter);
 	if (w.failed || fflush(out))
-		return err_set(err, KYMO_EXIT_FAILED, "The architecture file cannot be written.");
+		return err_set(err, KYMO_EXIT_FAILED, "cannot write the architecture file");
 	return 0;
 }

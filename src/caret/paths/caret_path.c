@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of a path: communications and nodes by turns.
+ * The rows of a path: communications and nodes in turn.
  *
  *   [callback start -] publish - arrival - publish - arrival ... [- callback end]
  *    first callback    `-- communication --' `node' `--------'     last callback
  *
- * A communication joins a publication with the callback that got it. A node joins the callbacks of
- * its subscription with its publications, as its message context says.
+ * A communication joins a publication with the callback that received it. A node joins the callbacks of
+ * its subscription with its publications, by the rule of its message context: the callbacks of a chain, the same stamp in
+ * the messages' headers, or the latest message. The path's rows are then joined with each of these tables in turn.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 
 /* ---- nodes ---- */
 
-/* The callback that @callback of an architecture means: same kind, source, symbol and order. */
+/* The callback of the model that an architecture's @callback means: same kind, source, symbol and order. */
 struct wanted {
 	const struct model *model;
 	const char *node;
@@ -42,7 +43,7 @@ static bool is_callback(const struct model_callback *callback, const void *what)
 	const struct wanted *wanted = what;
 	unsigned before = 0;
 
-	/* The twin for messages of the same process stands for its subscription. */
+		/* The twin for messages of the same process counts as the subscription itself. */
 	if (callback->is_intra && callback->subscription) {
 		for (unsigned i = 0; i < model_count(wanted->model, MODEL_CALLBACK); i++) {
 			const struct model_callback *twin = model_callback(wanted->model, i);
@@ -74,7 +75,7 @@ static int follow_and_replace(struct records *left, unsigned left_stamp,
 	return rc;
 }
 
-/* [start, (end, start)..., publish] along callbacks that hand on through variables. */
+/* [start, (end, start)..., publish] of callbacks that pass data through variables. */
 static int chain(const struct caret *caret, const struct arch_node *node,
 		 const struct arch_context *context, const struct records *publications,
 		 struct records *out)
@@ -103,7 +104,7 @@ static int chain(const struct caret *caret, const struct arch_node *node,
 	return follow_and_replace(out, out->columns - 1, publications, false);
 }
 
-/* [arrival, publish] of messages that have the same stamp in their headers. */
+/* [arrival, publish] of messages with the same stamp in their headers. */
 static int stamped(const struct caret *caret, const struct arch_hop *hop, struct records *out)
 {
 	struct records arrivals, publications = { .columns = 2 };
@@ -121,23 +122,23 @@ static int stamped(const struct caret *caret, const struct arch_hop *hop, struct
 	return rc;
 }
 
-/* How a node's publications follow from its arrivals. */
-struct way {
+/* The rule by which a node's publications follow from its arrivals. */
+struct context_rule {
 	const struct arch_node *node;
-	const struct arch_context *chain;	/* NULL: no callback_chain */
+	const struct arch_context *chain;	/* NULL: not a callback_chain */
 	bool by_stamp;			/* inherit_unique_stamp; else the latest message counts */
 };
 
 /* [arrival, ..., publish] of a node in the middle of a path. */
-static int node_rows(const struct caret *caret, const struct arch_hop *hop, const struct way *way,
+static int node_rows(const struct caret *caret, const struct arch_hop *hop, const struct context_rule *rule,
 		     struct records *out)
 {
-	const struct arch_context *chained = way->chain;
-	const struct arch_node *node = way->node;
+	const struct arch_context *chained = rule->chain;
+	const struct arch_node *node = rule->node;
 	struct records publications;
 	int rc;
 
-	if (way->by_stamp)
+	if (rule->by_stamp)
 		return stamped(caret, hop, out);
 	rc = caret_publications(caret, hop, &publications);
 	records_drop(&publications, 1);
@@ -154,8 +155,8 @@ static int node_rows(const struct caret *caret, const struct arch_hop *hop, cons
 }
 
 /*
- * [callback start, publish] of the first node: the callback on the thread that published. Callbacks
- * that published nothing begin nothing.
+ * [callback start, publish] of the first node: the callback on the publishing thread. Callbacks that published nothing
+ * have no row.
  */
 static int beginning(const struct caret *caret, const struct arch_hop *hop, struct records *out)
 {
@@ -194,7 +195,7 @@ static const char *keep(struct caret *caret, const char *format, const char *a, 
 	return copy ? copy : "";
 }
 
-/* What the user's architecture, or else the one made from the trace, calls a hop's callback. */
+/* The name of a hop's callback in the user's architecture, else in the one from the trace. */
 static const char *callback_name(struct caret *caret, const struct arch_hop *hop)
 {
 	const struct architecture *from[2] = { caret->options.architecture, caret->seen };
@@ -211,7 +212,7 @@ static const char *callback_name(struct caret *caret, const struct arch_hop *hop
 	return keep(caret, "%s %s", hop->node, hop->subscribe_topic);
 }
 
-/* Why nothing can be said about @path, or NULL. */
+/* Why @path cannot have rows, or NULL. */
 static const char *problem_of(struct caret *caret, const struct arch_path *path)
 {
 	if (path->hops < 2)
@@ -220,13 +221,13 @@ static const char *problem_of(struct caret *caret, const struct arch_path *path)
 		const struct arch_hop *hop = &path->hop[i];
 
 		if (i + 1 < path->hops && !caret_any_publisher(caret, hop))
-			return keep(caret, "in the trace %s has no publisher of %s", hop->node,
+			return keep(caret, "%s has no publisher of %s in the trace", hop->node,
 				    hop->publish_topic);
 		if (i && !caret_any_subscription(caret, hop))
-			return keep(caret, "in the trace %s has no subscription of %s", hop->node,
+			return keep(caret, "%s has no subscription of %s in the trace", hop->node,
 				    hop->subscribe_topic);
 		if (i && strcmp(path->hop[i - 1].publish_topic, hop->subscribe_topic) != 0)
-			return keep(caret, "%s is published, and %s subscribed next on the path",
+			return keep(caret, "%s is published, but %s is subscribed next on the path",
 				    path->hop[i - 1].publish_topic, hop->subscribe_topic);
 	}
 	return NULL;
@@ -241,44 +242,44 @@ static bool has_stamps(const struct caret *caret, const struct arch_hop *hop)
 	return any;
 }
 
-/* What the message context of @hop says; with a problem when it cannot be followed. */
-static struct way way_of(struct caret *caret, const struct arch_hop *hop, const char **problem)
+/* The rule of the message context of @hop; with @problem if it cannot be followed. */
+static struct context_rule rule_of(struct caret *caret, const struct arch_hop *hop, const char **problem)
 {
 	const struct architecture *architecture = caret->options.architecture;
-	struct way way = { architecture ? architecture_find_node(architecture, hop->node) : NULL, NULL,
+	struct context_rule rule = { architecture ? architecture_find_node(architecture, hop->node) : NULL, NULL,
 			   false };
-	const struct arch_context *context = way.node ? architecture_find_context(way.node, hop) : NULL;
+	const struct arch_context *context = rule.node ? architecture_find_context(rule.node, hop) : NULL;
 
 	if (!context || !*context->type || strcmp(context->type, "use_latest_message") == 0)
-		return way;
+		return rule;
 	if (strcmp(context->type, "callback_chain") == 0) {
-		way.chain = context->callbacks ? context : NULL;
-		if (!way.chain)
+		rule.chain = context->callbacks ? context : NULL;
+		if (!rule.chain)
 			*problem = keep(caret, "the callback_chain of %s to %s lists no callbacks",
 					hop->node, hop->publish_topic);
 	} else if (strcmp(context->type, "inherit_unique_stamp") == 0) {
-		way.by_stamp = true;
+		rule.by_stamp = true;
 		if (!has_stamps(caret, hop))
 			*problem = keep(caret, "%s has the message context inherit_unique_stamp, and the "
-					"trace does not tell the stamps of messages on %s: only some of "
-					"CARET's rclcpp for Humble do (message_timestamp); change it to "
+					"trace does not have the stamps of messages on %s: only some versions of "
+					"CARET's rclcpp for Humble record them (message_timestamp); change it to "
 					"use_latest_message or callback_chain", hop->node,
 					hop->publish_topic);
 	} else {
-		*problem = keep(caret, "%s has the message context %s, which goes by ids that TILDE "
-				"puts into messages; its events are not read; change it to "
+		*problem = keep(caret, "%s has the message context %s, which needs ids that TILDE "
+				"puts into messages; kymo does not read its events; change it to "
 				"use_latest_message or callback_chain", hop->node, context->type);
 	}
-	return way;
+	return rule;
 }
 
 struct building {
 	struct caret *caret;
 	struct caret_path *path;
-	unsigned named;			/* segments that have a name */
+	unsigned named;			/* segments with a name */
 };
 
-/* The segment from the next column on, whose times are of the node of hop @at. */
+/* Names the segment from the next column on; its times are of the node of hop @at. */
 static void name(struct building *b, const char *what, unsigned at)
 {
 	const char **larger = reallocarray(b->path->column, b->named + 1, sizeof(*larger));
@@ -305,7 +306,7 @@ static void name_chain(struct building *b, const struct arch_context *context, u
 	}
 }
 
-/* Replace the path's rows by them joined with @right, which is used up. */
+/* Joins the path's rows with @right, which is freed. */
 static int append(struct caret_path *path, struct records *right)
 {
 	struct records out;
@@ -317,7 +318,7 @@ static int append(struct caret_path *path, struct records *right)
 	return rc;
 }
 
-/* After a chain: a callback may publish more than once, and each publication is followed. */
+/* After a chain: a callback may publish several times, and each publication is followed. */
 static int append_after_chain(struct caret_path *path, struct records *right)
 {
 	unsigned last = path->records.columns - 1;
@@ -337,8 +338,8 @@ static int append_after_chain(struct caret_path *path, struct records *right)
 static int append_node(struct building *b, unsigned at)
 {
 	const struct arch_hop *hop = &b->path->path->hop[at];
-	const struct way way = way_of(b->caret, hop, &b->path->problem);
-	const struct arch_context *chained = way.chain;
+	const struct context_rule rule = rule_of(b->caret, hop, &b->path->problem);
+	const struct arch_context *chained = rule.chain;
 	struct records rows;
 	int rc;
 
@@ -348,7 +349,7 @@ static int append_node(struct building *b, unsigned at)
 		name_chain(b, chained, at);
 	else
 		name(b, callback_name(b->caret, hop), at);
-	rc = node_rows(b->caret, hop, &way, &rows);
+	rc = node_rows(b->caret, hop, &rule, &rows);
 	if (!rc)
 		rc = append(b->path, &rows);
 	name(b, hop->publish_topic, at);

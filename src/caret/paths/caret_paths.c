@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens on the nodes of the paths, gathered while the model is fed; see caret.h. */
+/* Gathers the events of the nodes on the paths while the model is fed; see caret_paths.h. */
 #include "caret/paths/caret_paths.h"
 
 #include <errno.h>
@@ -10,43 +10,19 @@
 
 /* ---- logs ---- */
 
-static struct log *log_at(struct caret *caret, struct logs *logs, unsigned index)
+static void *log_add(struct caret *caret, struct caret_log *log, size_t size)
 {
-	if (index >= logs->count) {
-		unsigned count = logs->count ? logs->count : 64;
-		struct log *larger;
+	void *larger = log->rows < log->room ? log->row : array_double(log->row, &log->room, size);
 
-		while (count <= index)
-			count *= 2;
-		larger = realloc(logs->log, count * sizeof(*larger));
-		if (!larger) {
-			caret->failed = true;
-			return NULL;
-		}
-		memset(larger + logs->count, 0, (count - logs->count) * sizeof(*larger));
-		logs->log = larger;
-		logs->count = count;
+	if (!larger) {
+		caret->failed = true;
+		return NULL;
 	}
-	return &logs->log[index];
-}
-
-static void *log_add(struct caret *caret, struct log *log, size_t size)
-{
-	if (log->rows == log->room) {
-		size_t room = log->room ? log->room * 2 : 64;
-		void *larger = realloc(log->row, room * size);
-
-		if (!larger) {
-			caret->failed = true;
-			return NULL;
-		}
-		log->row = larger;
-		log->room = room;
-	}
+	log->row = larger;
 	return (char *)log->row + log->rows++ * size;
 }
 
-/* Is a hop of a path about @node and, unless NULL, @publishes or @subscribes? */
+/* Whether a hop of a path is @node and, unless NULL, @publishes or @subscribes. */
 static bool on_path(const struct caret *caret, const struct model_node *node,
 		    const struct model_topic *publishes, const struct model_topic *subscribes)
 {
@@ -57,7 +33,7 @@ static bool on_path(const struct caret *caret, const struct model_node *node,
 
 		for (unsigned j = 0; j < path->hops; j++) {
 			const struct arch_hop *hop = &path->hop[j];
-			/* Runs of callbacks count at both ends of a path only when asked for. */
+			/* Runs of callbacks at the ends of a path count only if asked for. */
 			bool runs = (j || options->first_callback) &&
 				    (j + 1 < path->hops || options->last_callback);
 
@@ -71,13 +47,14 @@ static bool on_path(const struct caret *caret, const struct model_node *node,
 	return false;
 }
 
-/* The log of an object of @node, or NULL when no path is about it. */
-static struct log *log_of(struct caret *caret, struct logs *logs, unsigned index,
+/* The log of an object of @node; NULL: it is on no path. */
+static struct caret_log *log_of(struct caret *caret, struct array *logs, unsigned index,
 			  const struct model_node *node, const struct model_topic *publishes,
 			  const struct model_topic *subscribes)
 {
-	struct log *log = log_at(caret, logs, index);
+	struct caret_log *log = array_at(logs, index, sizeof(*log));
 
+	caret->failed |= !log;
 	if (log && !log->looked) {
 		log->looked = node != NULL;
 		log->wanted = on_path(caret, node, publishes, subscribes);
@@ -85,7 +62,7 @@ static struct log *log_of(struct caret *caret, struct logs *logs, unsigned index
 	return log && log->wanted ? log : NULL;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static bool inside(const struct caret *caret, int64_t ns)
 {
@@ -95,13 +72,13 @@ static bool inside(const struct caret *caret, int64_t ns)
 static void add_publication(struct caret *caret, const struct model_publisher *publisher,
 			    const struct publication *publication)
 {
-	struct log *log = log_of(caret, &caret->publishers, publisher->index, publisher->node,
+	struct caret_log *log = log_of(caret, &caret->publishers, publisher->index, publisher->node,
 				 publisher->topic, NULL);
 	struct publication *row;
 
 	if (!log || !inside(caret, publication->ns))
 		return;
-	/* A call that goes both ways is told twice, first within the process. */
+	/* A call with both kinds of receivers is reported twice, first within the process. */
 	row = log->rows ? (struct publication *)log->row + log->rows - 1 : NULL;
 	for (size_t back = 0; row && publication->id && back < 64 && back < log->rows; back++, row--)
 		if (row->id == publication->id) {
@@ -115,27 +92,15 @@ static void add_publication(struct caret *caret, const struct model_publisher *p
 		*row = *publication;
 }
 
-static struct pending *pending_of(struct caret *caret, const struct model_thread *thread)
+static struct caret_pending *pending_of(struct caret *caret, const struct model_thread *thread)
 {
-	if (thread->index >= caret->pendings) {
-		unsigned count = caret->pendings ? caret->pendings : 16;
-		struct pending *larger;
+	struct caret_pending *pending = array_at(&caret->pending, thread->index, sizeof(*pending));
 
-		while (count <= thread->index)
-			count *= 2;
-		larger = realloc(caret->pending, count * sizeof(*larger));
-		if (!larger) {
-			caret->failed = true;
-			return NULL;
-		}
-		memset(larger + caret->pendings, 0, (count - caret->pendings) * sizeof(*larger));
-		caret->pending = larger;
-		caret->pendings = count;
-	}
-	return &caret->pending[thread->index];
+	caret->failed |= !pending;
+	return pending;
 }
 
-static void pending_flush(struct caret *caret, struct pending *pending)
+static void pending_flush(struct caret *caret, struct caret_pending *pending)
 {
 	if (pending->address && pending->publisher)
 		add_publication(caret, pending->publisher,
@@ -143,11 +108,11 @@ static void pending_flush(struct caret *caret, struct pending *pending)
 	pending->address = 0;
 }
 
-/* A publish call that never gets to the middleware is one, too: the trace may end in it. */
+/* Also a publish call that never reaches the middleware: the trace may end within it. */
 static void on_publish_step(void *context, const struct model_publish_step *step)
 {
 	struct caret *caret = context;
-	struct pending *pending;
+	struct caret_pending *pending;
 
 	if (step->layer != MODEL_LAYER_RCLCPP && step->layer != MODEL_LAYER_RCL)
 		return;
@@ -159,13 +124,13 @@ static void on_publish_step(void *context, const struct model_publish_step *step
 		return;
 	}
 	pending_flush(caret, pending);
-	*pending = (struct pending){ step->publisher, step->address, step->ns, step->thread->tid };
+	*pending = (struct caret_pending){ step->publisher, step->address, step->ns, step->thread->tid };
 }
 
 static void on_published(void *context, const struct model_message *message)
 {
 	struct caret *caret = context;
-	struct pending *pending;
+	struct caret_pending *pending;
 
 	if (!message->is_intra && message->publish_thread) {
 		pending = pending_of(caret, message->publish_thread);
@@ -184,7 +149,7 @@ static void on_taken(void *context, const struct model_message *message)
 {
 	struct caret *caret = context;
 	const struct model_subscription *subscription = message->subscription;
-	struct log *log;
+	struct caret_log *log;
 	struct arrival *row;
 
 	if (!subscription || !message->id || !inside(caret, message->take_ns))
@@ -200,7 +165,7 @@ static void on_taken(void *context, const struct model_message *message)
 static void on_started(void *context, const struct model_instance *instance)
 {
 	struct caret *caret = context;
-	struct log *log = log_of(caret, &caret->callbacks, instance->callback->index,
+	struct caret_log *log = log_of(caret, &caret->callbacks, instance->callback->index,
 				 model_callback_node(instance->callback), NULL, NULL);
 	struct run_row *row = log && inside(caret, instance->start_ns) ?
 				      log_add(caret, log, sizeof(*row)) : NULL;
@@ -212,12 +177,12 @@ static void on_started(void *context, const struct model_instance *instance)
 static void on_instance(void *context, const struct model_instance *instance)
 {
 	struct caret *caret = context;
-	struct log *log = log_of(caret, &caret->callbacks, instance->callback->index,
+	struct caret_log *log = log_of(caret, &caret->callbacks, instance->callback->index,
 				 model_callback_node(instance->callback), NULL, NULL);
 	struct run_row *rows = log ? log->row : NULL;
 	size_t i = rows ? log->rows : 0;
 
-	/* It is the newest one, or, when threads run the same callback, one of the newest. */
+	/* It is the newest row, or, if threads run the same callback, one of the newest. */
 	while (i && rows[i - 1].id > instance->id)
 		i--;
 	if (i && rows[i - 1].id == instance->id)
@@ -255,8 +220,8 @@ int caret_finish(struct caret *caret, struct kymo_err *err)
 {
 	if (architecture_of(&caret->seen, caret->model, err))
 		return -1;
-	for (unsigned i = 0; i < caret->pendings; i++)
-		pending_flush(caret, &caret->pending[i]);
+	for (unsigned i = 0; i < caret->pending.count; i++)
+		pending_flush(caret, &((struct caret_pending *)caret->pending.item)[i]);
 	for (unsigned i = 0; !caret->failed && i < caret->options.paths; i++) {
 		caret->path[i].path = caret->options.path[i];
 		if (caret_path_build(caret, &caret->path[i]) ||
@@ -264,8 +229,8 @@ int caret_finish(struct caret *caret, struct kymo_err *err)
 			caret->failed = true;
 	}
 	if (caret->failed)
-		return err_set(err, KYMO_EXIT_FAILED, "There is no memory left for the paths; shorten the "
-			       "trace with --begin and --end, or name fewer paths with --path.");
+		return err_set(err, KYMO_EXIT_FAILED, "out of memory for the paths; shorten the "
+			       "trace with --begin and --end, or choose fewer paths with --path");
 	return 0;
 }
 
@@ -279,11 +244,11 @@ const struct caret_path *caret_path(const struct caret *caret, unsigned index)
 	return &caret->path[index];
 }
 
-static void logs_free(struct logs *logs)
+static void logs_free(struct array *logs)
 {
 	for (unsigned i = 0; i < logs->count; i++)
-		free(logs->log[i].row);
-	free(logs->log);
+		free(((struct caret_log *)logs->item)[i].row);
+	array_free(logs);
 }
 
 static void path_free(struct caret_path *path)
@@ -308,7 +273,7 @@ void caret_destroy(struct caret *caret)
 	logs_free(&caret->callbacks);
 	architecture_free(caret->seen);
 	pool_free(&caret->pool);
-	free(caret->pending);
+	array_free(&caret->pending);
 	free(caret->path);
 	free(caret);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of times and their joins; see records.h. */
+/* Tables of times and their joins; see caret_records.h. Joins sort both sides and walk through them together. */
 #include "caret/paths/caret_records.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ void records_sort(struct records *records, unsigned column)
 			&order);
 }
 
-/* ---- rows in order of one of their values ---- */
+/* ---- rows sorted by a value ---- */
 
 struct key {
 	int64_t value;
@@ -74,7 +74,7 @@ static int by_value(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* The rows that have @column, ordered by it. Return: NULL without memory. */
+/* The rows that have @column, sorted by it. Return: NULL: out of memory. */
 static struct key *ordered(const struct records *records, unsigned column, size_t *count)
 {
 	struct key *keys = malloc((records->rows + 1) * sizeof(*keys));
@@ -105,7 +105,7 @@ static size_t first_of(const struct key *keys, size_t count, int64_t value)
 
 /* ---- joins ---- */
 
-/* @skip: a column of @right that is left out; UINT_MAX: none. */
+/* @skip: a column of @right to leave out; UINT_MAX: none. */
 static int put(struct records *out, const struct records *left, size_t left_row,
 	       const struct records *right, const int64_t *right_row, unsigned skip)
 {
@@ -146,7 +146,7 @@ int records_join(const struct records *left, unsigned left_column, const struct 
 	return rc;
 }
 
-/* For each row of @right, in order of stamps, the row of @left it belongs to: pairs by left row. */
+/* Each row of @right, in the order of stamps, with its row of @left; then sorted by left row. */
 struct pair {
 	size_t left, right;
 };
@@ -173,7 +173,7 @@ static int pair_up(const struct records *left, const struct key *lefts, size_t l
 		const int64_t *row = records_row(right, rights[r].row);
 		const struct key *mine;
 
-		/* Of equal stamps the left one comes first. */
+		/* With equal stamps the left row comes first. */
 		for (; !rc && l < left_count && lefts[l].value <= rights[r].value; l++)
 			rc = map_put(&current,
 				     left_key < 0 ? 0 : (uint64_t)records_row(left, lefts[l].row)[left_key],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables of times, and the two joins that CARET's paths are made of. A row is one message's way, a
- * column one place on it; 0 is a time that is missing.
+ * Tables of times, and the two joins that build CARET's paths. A row is the path of one message, a column is a place on
+ * it; 0 is a missing time.
  */
 #ifndef KYMO_ANALYSIS_RECORDS_H
 #define KYMO_ANALYSIS_RECORDS_H
@@ -22,17 +22,17 @@ static inline int64_t *records_row(const struct records *records, size_t row)
 	return records->value + row * records->columns;
 }
 
-/** records_add() - a new row, zeroed. Return: NULL without memory. Context: allocates. */
+/** records_add() - a new row of zeros. Return: NULL: out of memory. Context: allocates. */
 int64_t *records_add(struct records *records);
 void records_free(struct records *records);
 
-/** records_sort() - by column @column, missing ones last; of equals the order of the rows after it. */
+/** records_sort() - by @column, missing values last; rows of equal values by their later columns. */
 void records_sort(struct records *records, unsigned column);
 
 /**
- * records_join() - each row of @left with each row of @right of equal value, else alone
- * @left_column, @right_column: what must be equal; a missing value equals nothing
- * @out: of left->columns + right->columns - 1 columns: the right one's without @right_column
+ * records_join() - each row of @left with each row of @right that has the same value; other rows of @left alone
+ * @left_column, @right_column: the columns of that value; a missing value equals nothing
+ * @out: has left->columns + right->columns - 1 columns: @right without @right_column
  *
  * Context: allocates; n log n.
  * Return: 0, or -ENOMEM.
@@ -41,11 +41,11 @@ int records_join(const struct records *left, unsigned left_column, const struct 
 		 unsigned right_column, struct records *out);
 
 /**
- * records_follow() - each row of @right belongs to the last row of @left that is not after it
- * @left_stamp, @right_stamp: the columns that order them; a row without is left alone
- * @left_key, @right_key: columns that must be equal, too; -1: none
- * @every: a row of @left meets all of its rows of @right; else only the first
- * @out: of left->columns + right->columns columns; rows of @left without one of @right stand alone,
+ * records_follow() - join each row of @right with the last row of @left that is not after it
+ * @left_stamp, @right_stamp: the columns of their times; a row without one is not joined
+ * @left_key, @right_key: columns that must also be equal; -1: none
+ * @every: a row of @left is joined with all of its rows of @right; else only with the first one
+ * @out: has left->columns + right->columns columns; rows of @left without one of @right stay alone,
  *	rows of @right without one of @left are left out
  *
  * Context: allocates; n log n.

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Response times of a path's rows, in four cases; see docs/caret.md for the definitions. */
+/*
+ * Response times of a path's rows, in four cases; see docs/caret.md for the definitions. First each row gets the output
+ * that it ended in; rows that did not reach the end belong to the next output. Then each case chooses, for each output,
+ * the input that the response is counted from.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,14 +11,14 @@
 #include "caret/paths/caret_internal.h"
 #include "base/map.h"
 
-/* An input, and the output it ended in. */
+/* An input, and its output. */
 struct entry {
 	int64_t start_ns, end_ns;
 	size_t row;
 };
 
 struct entries {
-	struct entry *entry;		/* in order of start */
+	struct entry *entry;		/* sorted by start */
 	size_t count;
 };
 
@@ -39,9 +43,9 @@ static size_t without_end(struct entry *entry, size_t count, int64_t end_ns)
 }
 
 /*
- * From the last row to the first: what did not reach the end is answered by the earliest output
- * that comes after it. What ends in the very first output has no input before it to compare with.
- * @everywhere: leave out rows with any two neighbouring times in the wrong order, not only the ends.
+ * From the last row to the first: a row without an end was overtaken, so the earliest later output counts for it. Inputs of
+ * the very first output have no earlier input to compare with.
+ * @everywhere: leave out rows in which any two neighbouring times are in the wrong order, not only the ends.
  */
 static int entries_of(const struct records *records, bool everywhere, struct entries *entries,
 		      size_t *reversed)
@@ -64,7 +68,7 @@ static int entries_of(const struct records *records, bool everywhere, struct ent
 			(*reversed)++;
 			continue;
 		}
-		/* Rows are in order of start, so those of one start are neighbours. */
+		/* Rows are sorted by start, so rows with one start are neighbours. */
 		if (!count || entry[count - 1].start_ns != row[0])
 			entry[count++] = (struct entry){ row[0], end_ns, i };
 		else if (end_ns < entry[count - 1].end_ns)
@@ -95,8 +99,8 @@ static int by_start(const void *a, const void *b)
 }
 
 /*
- * One response per output: of its latest input (best) or its earliest one. Entries are in order of
- * start, so the earliest is the first that is seen.
+ * A response for each output: of its latest input (best) or its earliest one. Entries are sorted by start, so the earliest
+ * one comes first.
  */
 static int per_output(struct caret_path *path, const struct entries *entries, enum caret_case which)
 {
@@ -145,16 +149,16 @@ static int responses(struct caret_path *path, const struct entries *entries)
 	return rc;
 }
 
-/* ---- stacks: which part of a response was spent where ---- */
+/* ---- stacks: in which parts of the path a response was spent ---- */
 
-/* The rows that end in one output are neighbours, from @first up to, not including, the result. */
+/* Rows with one output are neighbours. Return: the index behind the last of them, from @first on. */
 static size_t group_end(const struct records *records, const struct entries *entries, size_t first)
 {
 	unsigned last = records->columns - 1;
 	int64_t end_ns = 0;
 	size_t i;
 
-	/* A row that did not reach the end belongs to the next one that did. */
+	/* A row without an end belongs to the next row with one. */
 	for (i = first; i < entries->count; i++) {
 		int64_t mine = records_row(records, entries->entry[i].row)[last];
 
@@ -168,7 +172,7 @@ static size_t group_end(const struct records *records, const struct entries *ent
 	return i;
 }
 
-/* "all": each row, what it misses filled from the rows after it; "worst": the earliest of all. */
+/* "all": each row, with missing times from the rows after it; "worst": the earliest of all. */
 static int stack_group(struct caret_path *path, const struct entries *entries, size_t first,
 		       size_t end)
 {
@@ -192,7 +196,7 @@ static int stack_group(struct caret_path *path, const struct entries *entries, s
 	return 0;
 }
 
-/* Rows that reached the end: of each output the one with the latest begin. In order of output. */
+/* The rows with an end: for each output the one that begins latest. Sorted by output. */
 static int latest_rows(const struct records *records, struct records *out)
 {
 	unsigned last = records->columns - 1;
@@ -241,7 +245,7 @@ static int stack_best(struct caret_path *path)
 		const int64_t *row = records_row(&latest, i);
 		int64_t from_ns = before_ns, *to, *split;
 
-		/* An output that no input led to since the one before tells nothing new. */
+		/* An output without a new input since the output before is no new response. */
 		before_ns = row[0];
 		if (row[0] <= from_ns)
 			continue;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was gathered for a path as tables: publications, runs, arrivals, communications. */
+/* The gathered logs of a path as tables: publications, runs, arrivals, communications. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "caret/paths/caret_internal.h"
 
-/* ---- which object a hop means ---- */
+/* ---- the object of a hop ---- */
 
 /*
- * Several of one topic in one node are told apart by the order of their making. The same node may
- * be made again, in a later process: each has its own.
+ * Several objects of one topic in one node are distinguished by the order of their creation. A later process may have a node
+ * of the same name: it has its own objects.
  */
 static bool is_publisher(const struct model *model, const struct model_publisher *p,
 			 const struct arch_hop *hop)
@@ -46,16 +46,16 @@ static bool is_subscription(const struct model *model, const struct model_subscr
 	return before == hop->subscription_order;
 }
 
-static const struct log *log_in(const struct logs *logs, unsigned index)
+static const struct caret_log *log_in(const struct array *logs, unsigned index)
 {
-	static const struct log none;
+	static const struct caret_log none;
 
-	return index < logs->count ? &logs->log[index] : &none;
+	return index < logs->count ? (const struct caret_log *)logs->item + index : &none;
 }
 
-/* ---- tables of what was gathered ---- */
+/* ---- tables ---- */
 
-/* [publish, tid] of a hop's publisher, in order. */
+/* [publish, tid] of a hop's publisher, sorted. */
 int caret_publications(const struct caret *caret, const struct arch_hop *hop,
 			   struct records *out)
 {
@@ -63,7 +63,7 @@ int caret_publications(const struct caret *caret, const struct arch_hop *hop,
 
 	*out = (struct records){ .columns = 2 };
 	for (unsigned i = 0; i < model_count(model, MODEL_PUBLISHER); i++) {
-		const struct log *log = log_in(&caret->publishers, i);
+		const struct caret_log *log = log_in(&caret->publishers, i);
 		const struct publication *row = log->row;
 
 		if (!log->rows || !is_publisher(model, model_publisher(model, i), hop))
@@ -81,13 +81,13 @@ int caret_publications(const struct caret *caret, const struct arch_hop *hop,
 	return 0;
 }
 
-/* [start, end, tid] of the callbacks that @is_it chooses, in order. */
+/* [start, end, tid] of the callbacks that @is_it chooses, sorted. */
 int caret_runs(const struct caret *caret, bool (*is_it)(const struct model_callback *, const void *),
 		   const void *what, struct records *out)
 {
 	*out = (struct records){ .columns = 3 };
 	for (unsigned i = 0; i < model_count(caret->model, MODEL_CALLBACK); i++) {
-		const struct log *log = log_in(&caret->callbacks, i);
+		const struct caret_log *log = log_in(&caret->callbacks, i);
 		const struct run_row *row = log->row;
 
 		if (!log->rows || !is_it(model_callback(caret->model, i), what))
@@ -127,7 +127,7 @@ int caret_stamped_publications(const struct caret *caret, const struct arch_hop 
 
 	*out = (struct records){ .columns = 2 };
 	for (unsigned i = 0; i < model_count(model, MODEL_PUBLISHER); i++) {
-		const struct log *log = log_in(&caret->publishers, i);
+		const struct caret_log *log = log_in(&caret->publishers, i);
 		const struct publication *row = log->row;
 
 		if (!log->rows || !is_publisher(model, model_publisher(model, i), hop))
@@ -153,7 +153,7 @@ int caret_stamped_arrivals(const struct caret *caret, const struct arch_hop *hop
 
 	*out = (struct records){ .columns = 2 };
 	for (unsigned i = 0; i < model_count(model, MODEL_SUBSCRIPTION); i++) {
-		const struct log *log = log_in(&caret->subscriptions, i);
+		const struct caret_log *log = log_in(&caret->subscriptions, i);
 		const struct arrival *row = log->row;
 
 		if (!log->rows || !is_subscription(model, model_subscription(model, i), hop))
@@ -173,7 +173,7 @@ int caret_stamped_arrivals(const struct caret *caret, const struct arch_hop *hop
 	return 0;
 }
 
-/* [arrival] at a hop's subscription: its callbacks, or where none ever ran its takes. */
+/* [arrival] at a hop's subscription: its callbacks; if none ever ran, the times when messages were taken. */
 int caret_arrivals(const struct caret *caret, const struct arch_hop *hop, struct records *out)
 {
 	const struct model *model = caret->model;
@@ -185,7 +185,7 @@ int caret_arrivals(const struct caret *caret, const struct arch_hop *hop, struct
 	if (rc || out->rows)
 		return rc;
 	for (unsigned i = 0; i < model_count(model, MODEL_SUBSCRIPTION); i++) {
-		const struct log *log = log_in(&caret->subscriptions, i);
+		const struct caret_log *log = log_in(&caret->subscriptions, i);
 		const struct arrival *row = log->row;
 
 		if (!log->rows || !is_subscription(model, model_subscription(model, i), hop))
@@ -204,61 +204,52 @@ int caret_arrivals(const struct caret *caret, const struct arch_hop *hop, struct
 
 /* ---- communications ---- */
 
-struct meeting {
-	uint64_t id;
-	int64_t take_ns, callback_ns;
-	bool is_intra;
-};
-
 static int by_id(const void *a, const void *b)
 {
-	const struct meeting *x = a, *y = b;
+	const struct arrival *x = a, *y = b;
 
 	if (x->id != y->id)
 		return x->id < y->id ? -1 : 1;
 	return x->callback_ns < y->callback_ns ? -1 : x->callback_ns > y->callback_ns;
 }
 
-/* All arrivals at a hop, by id. Return: NULL without memory. */
-static struct meeting *meetings_of(const struct caret *caret, const struct arch_hop *hop,
+/* All arrivals at a hop, sorted by id. Return: NULL: out of memory. */
+static struct arrival *arrivals_at(const struct caret *caret, const struct arch_hop *hop,
 				   size_t *count)
 {
 	const struct model *model = caret->model;
-	struct meeting *meetings = NULL, *larger;
+	struct arrival *arrivals = NULL, *larger;
 
 	*count = 0;
 	for (unsigned i = 0; i < model_count(model, MODEL_SUBSCRIPTION); i++) {
-		const struct log *log = log_in(&caret->subscriptions, i);
-		const struct arrival *row = log->row;
+		const struct caret_log *log = log_in(&caret->subscriptions, i);
 
 		if (!log->rows || !is_subscription(model, model_subscription(model, i), hop))
 			continue;
-		larger = reallocarray(meetings, *count + log->rows, sizeof(*meetings));
+		larger = reallocarray(arrivals, *count + log->rows, sizeof(*arrivals));
 		if (!larger) {
-			free(meetings);
+			free(arrivals);
 			return NULL;
 		}
-		meetings = larger;
-		for (size_t k = 0; k < log->rows; k++)
-			meetings[(*count)++] = (struct meeting){ row[k].id, row[k].take_ns,
-								 row[k].callback_ns,
-								 row[k].is_intra };
+		arrivals = larger;
+		memcpy(arrivals + *count, log->row, log->rows * sizeof(*arrivals));
+		*count += log->rows;
 	}
-	if (!meetings)
-		meetings = malloc(sizeof(*meetings));
-	if (meetings)
-		qsort(meetings, *count, sizeof(*meetings), by_id);
-	return meetings;
+	if (!arrivals)
+		arrivals = malloc(sizeof(*arrivals));
+	if (arrivals)
+		qsort(arrivals, *count, sizeof(*arrivals), by_id);
+	return arrivals;
 }
 
-static size_t find(const struct meeting *meetings, size_t count, uint64_t id)
+static size_t first_with_id(const struct arrival *arrivals, size_t count, uint64_t id)
 {
 	size_t low = 0, high = count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (meetings[middle].id < id)
+		if (arrivals[middle].id < id)
 			low = middle + 1;
 		else
 			high = middle;
@@ -266,30 +257,30 @@ static size_t find(const struct meeting *meetings, size_t count, uint64_t id)
 	return low;
 }
 
-struct meetings {
-	const struct meeting *meeting;
+struct arrivals {
+	const struct arrival *arrival;
 	size_t count;
-	bool has_callbacks;		/* else what was taken counts */
-	bool is_intra;			/* within the process: only what arrived has a row */
+	bool has_callbacks;		/* else the time when a message was taken counts */
+	bool is_intra;			/* within the process: only received messages have a row */
 };
 
-/* Every publication of one publisher with what arrived of it; @out NULL: only look at is_intra. */
-static int meet(const struct log *log, struct meetings *meetings, struct records *out)
+/* Joins the publications of one publisher with their arrivals. @out NULL: only find out is_intra. */
+static int join_publications(const struct caret_log *log, struct arrivals *arrivals, struct records *out)
 {
 	const struct publication *row = log->row;
 
 	for (size_t k = 0; k < log->rows; k++) {
-		size_t at = find(meetings->meeting, meetings->count, row[k].id);
+		size_t at = first_with_id(arrivals->arrival, arrivals->count, row[k].id);
 		unsigned rows = 0;
 
-		for (; row[k].id && at < meetings->count && meetings->meeting[at].id == row[k].id; at++) {
-			const struct meeting *m = &meetings->meeting[at];
-			int64_t ns = meetings->has_callbacks ? m->callback_ns : m->take_ns;
+		for (; row[k].id && at < arrivals->count && arrivals->arrival[at].id == row[k].id; at++) {
+			const struct arrival *m = &arrivals->arrival[at];
+			int64_t ns = arrivals->has_callbacks ? m->callback_ns : m->take_ns;
 			int64_t *to;
 
 			if (!out)
-				meetings->is_intra |= m->is_intra && m->callback_ns;
-			if (!out || !ns || m->is_intra != meetings->is_intra)
+				arrivals->is_intra |= m->is_intra && m->callback_ns;
+			if (!out || !ns || m->is_intra != arrivals->is_intra)
 				continue;
 			to = records_add(out);
 			if (!to)
@@ -298,7 +289,7 @@ static int meet(const struct log *log, struct meetings *meetings, struct records
 			to[1] = ns;
 			rows++;
 		}
-		if (out && !rows && !meetings->is_intra) {
+		if (out && !rows && !arrivals->is_intra) {
 			int64_t *to = records_add(out);
 
 			if (!to)
@@ -309,32 +300,32 @@ static int meet(const struct log *log, struct meetings *meetings, struct records
 	return 0;
 }
 
-/* [publish, arrival] between two hops; arrival 0: it never arrived. */
+/* [publish, arrival] between two hops; arrival 0: never received. */
 int caret_communication(const struct caret *caret, const struct arch_hop *from,
 			 const struct arch_hop *to, struct records *out)
 {
 	const struct model *model = caret->model;
-	struct meetings meetings = { 0 };
-	struct meeting *all = meetings_of(caret, to, &meetings.count);
+	struct arrivals arrivals = { 0 };
+	struct arrival *all = arrivals_at(caret, to, &arrivals.count);
 	int rc = all ? 0 : -ENOMEM;
 
 	*out = (struct records){ .columns = 2 };
-	meetings.meeting = all;
-	for (size_t i = 0; all && i < meetings.count; i++)
-		meetings.has_callbacks |= all[i].callback_ns != 0;
+	arrivals.arrival = all;
+	for (size_t i = 0; all && i < arrivals.count; i++)
+		arrivals.has_callbacks |= all[i].callback_ns != 0;
 	for (unsigned look = 0; look < 2; look++)
 		for (unsigned i = 0; !rc && i < model_count(model, MODEL_PUBLISHER); i++) {
-			const struct log *log = log_in(&caret->publishers, i);
+			const struct caret_log *log = log_in(&caret->publishers, i);
 
 			if (log->rows && is_publisher(model, model_publisher(model, i), from))
-				rc = meet(log, &meetings, look ? out : NULL);
+				rc = join_publications(log, &arrivals, look ? out : NULL);
 		}
 	free(all);
 	records_sort(out, 0);
 	return rc;
 }
 
-/* ---- is it there at all? ---- */
+/* ---- is it in the trace? ---- */
 
 bool caret_any_publisher(const struct caret *caret, const struct arch_hop *hop)
 {

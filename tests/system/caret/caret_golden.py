@@ -217,7 +217,7 @@ def check_stamps(trace, architecture, scratch):
     refused = subprocess.run([KYMO, "report", trace, "--architecture", changed("tilde"), "--path", "target",
                               "--section", "response-times"], check=False, stdout=subprocess.PIPE,
                              text=True)
-    check("tilde is refused", (refused.returncode, "goes by ids that TILDE puts into messages" in
+    check("tilde is refused", (refused.returncode, "needs ids that TILDE puts into messages" in
                                refused.stdout), (6, True))
 
 

@@ -211,7 +211,7 @@ static void what_is_not_there(void **state)
 	ask(f, &asked, "/sensor -> /in -> /nobody", false, false);
 	run(f, false);
 	path = answer(&asked);
-	assert_string_equal(path->problem, "in the trace /nobody has no subscription of /in");
+	assert_string_equal(path->problem, "/nobody has no subscription of /in in the trace");
 	assert_int_equal(path->records.rows, 0);
 	done(&asked);
 }
