@@ -322,7 +322,8 @@ static enum reply_result add_metadata(struct client_reply *reply, struct live_tr
 	const size_t known = trace->metadata.used - trace->again, same = known < size ? known : size;
 
 	if (same && memcmp(trace->metadata.bytes + trace->again, bytes, same)) {
-		(void)err_set(reply->err, KYMO_EXIT_FAILED, "session %s is not the same as before the connection was lost; start kymo live again",
+		(void)err_set(reply->err, KYMO_EXIT_FAILED, "session %s is not the same as before the connection was lost; "
+			      "start kymo live again",
 			      client->options->session);
 		return REPLY_FAILED;
 	}

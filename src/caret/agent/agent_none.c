@@ -17,8 +17,8 @@ int caret_enter(const char *verb, int argc, char **argv, const char *libdir, str
 	char path[PATH_MAX], **vector;
 
 	if (preload_beside(path, sizeof path, CARET_DDS_PROGRAM, libdir) < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot run kymo %s: this kymo was built without CycloneDDS (%s does not exist); install "
-			       "cyclonedds-dev and cyclonedds-tools and build it again", verb,
+		return err_set(err, KYMO_EXIT_FAILED, "cannot run kymo %s: this kymo was built without CycloneDDS (%s does not exist); "
+			       "install cyclonedds-dev and cyclonedds-tools and build it again", verb,
 			       CARET_DDS_PROGRAM);
 	vector = calloc((size_t)argc + 3, sizeof *vector);
 	if (!vector)

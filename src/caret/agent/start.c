@@ -23,7 +23,8 @@ int start_set(struct start *start, enum filter_caret_list list, const char *text
 	if (!text || !*text)
 		return 0;
 	if (strnlen(text, START_TEXT_MAX) == START_TEXT_MAX)
-		return err_set(err, KYMO_EXIT_INPUT, "the Start's %s is longer than %d bytes", filter_caret_variable(list), START_TEXT_MAX - 1);
+		return err_set(err, KYMO_EXIT_INPUT, "the Start's %s is longer than %d bytes", filter_caret_variable(list),
+			       START_TEXT_MAX - 1);
 	if (!is_text(text))
 		return err_set(err, KYMO_EXIT_INPUT, "the Start's %s is not text", filter_caret_variable(list));
 	free(start->list[list]);

@@ -185,8 +185,8 @@ static void on_elsewhere(void *context, const struct elsewhere_process *process)
 		if (strcmp(agent->elsewhere[i], process->dir) == 0)
 			return;
 	(void)snprintf(agent->elsewhere[agent->elsewhere_count++], sizeof agent->elsewhere[0], "%s", process->dir);
-	(void)snprintf(text, sizeof text, "process %d (%s) has the runtime directory %s, so this agent cannot see it; start it with KYMO_DIR=%s, "
-		       "or an agent for its directory", process->pid, process->name, process->dir, own);
+	(void)snprintf(text, sizeof text, "process %d (%s) has the runtime directory %s, so this agent cannot see it; "
+		       "start it with KYMO_DIR=%s, or an agent for its directory", process->pid, process->name, process->dir, own);
 	agent_say(agent, text);
 }
 
@@ -292,8 +292,8 @@ static int lock(struct agent *agent, struct kymo_err *err)
 	if (claim(agent->lock) < 0) {
 		if (pread(agent->lock, pid, sizeof pid - 1, 0) < 0)
 			*pid = 0;
-		return err_set(err, KYMO_EXIT_FAILED, "another agent already serves %s%s%.*s; for several domains run one agent with several "
-			       "--domain", agent->roster.dir.path, *pid ? ": process " : "", (int)strspn(pid, "0123456789"), pid);
+		return err_set(err, KYMO_EXIT_FAILED, "another agent already serves %s%s%.*s; for several domains run one "
+			       "agent with several --domain", agent->roster.dir.path, *pid ? ": process " : "", (int)strspn(pid, "0123456789"), pid);
 	}
 	/* For the next agent, and for kymo doctor. */
 	length = snprintf(text, sizeof text, "%d\n", (int)getpid());

@@ -113,45 +113,45 @@ struct send {
 	uint64_t packets, sessions;	/* packets sent, sessions begun */
 };
 
-/** send_init() - @spool outlives it. */
+/** send_init() - @spool must outlive @send. */
 void send_init(struct send *send, struct spool *spool, const struct send_options *options);
 void send_free(struct send *send);
 
 /**
- * send_adopt() - @spool is a dead recorder's, after send_init(): nothing more is added to it
- * @uuid, @path: of the session that it had at the relay; @path may be ""
+ * send_adopt() - after send_init(): @spool is a killed recorder's, and complete
+ * @uuid, @path: of the session that the recorder had at the relay; @path may be ""
  *
- * Return: 0; -1 with @err: it cannot be read.
+ * Return: 0; -1 with @err: the spool cannot be read.
  */
 int send_adopt(struct send *send, const uint8_t uuid[16], const char *path, struct kymo_err *err);
 
-/** send_begin() - there are connections; @now_s: seconds since the Epoch, @now_ns: CLOCK_MONOTONIC. */
+/** send_begin() - the connections are open; @now_s: seconds since the Epoch, @now_ns: CLOCK_MONOTONIC. */
 void send_begin(struct send *send, uint64_t now_s, uint64_t now_ns);
 
-/** send_lost() - the connections are no more. */
+/** send_lost() - the connections are closed. */
 void send_lost(struct send *send);
 
 /**
- * send_input() - bytes came over the control connection
- * Return: 0; -1 with @err: the relay refuses, or says what makes no sense: leave it.
+ * send_input() - bytes arrived on the control connection
+ * Return: 0; -1 with @err: the relay refuses a request, or its reply is invalid: leave this relay.
  */
 int send_input(struct send *send, const uint8_t *bytes, size_t size, struct kymo_err *err);
 
 /**
- * send_work() - put what is to be sent now into control and data
+ * send_work() - compose what is to be sent now
  * @now_ns: CLOCK_MONOTONIC
  *
  * Return: 0; -1 with @err: the spool cannot be read.
  */
 int send_work(struct send *send, uint64_t now_ns, struct kymo_err *err);
 
-/** send_horizon() - what is in the spool now is all there will ever be of before @ns. */
+/** send_horizon() - no event before @ns will come, apart from those before @place in the spool. */
 void send_horizon(struct send *send, uint64_t ns, const struct send_place *place);
 
-/** send_finish() - nothing more is added to the spool: when all is stored, leave the relay in order. */
+/** send_finish() - the spool is complete: when all of it is stored, leave the relay in order. */
 void send_finish(struct send *send);
 
-/** send_is_all_stored() - nothing is in the spool that the relay is not known to have stored. */
+/** send_is_all_stored() - the relay is known to have stored all of the spool. */
 bool send_is_all_stored(struct send *send);
 
 #endif

@@ -70,8 +70,8 @@ int send_on_lost(struct send *send, struct send_stream *stream, struct wire_in *
 		return 0;
 	}
 	if (reply.ret != WIRE_OK)
-		return err_set(err, KYMO_EXIT_FAILED, "the relay cannot report what was lost of the stream %s (status %" PRIu32 ")", stream->name,
-			       reply.ret);
+		return err_set(err, KYMO_EXIT_FAILED, "the relay cannot report what was lost of the stream %s (status %" PRIu32 ")",
+			       stream->name, reply.ret);
 	for (uint32_t i = 0; i < reply.count; i++)
 		if (!add(stream, wire_take(in, 8)))
 			return err_no_memory(err);

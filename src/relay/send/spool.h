@@ -111,26 +111,26 @@ const char *spool_path(const struct spool *spool);
 int spool_add(struct spool *spool, enum spool_log log, struct spool_record *record, const struct iovec *part,
 	      unsigned parts, const struct spool_watch *watch);
 
-/** spool_end() - the position up to which all of @log can be read. */
+/** spool_end() - the position up to which @log can be read. */
 uint64_t spool_end(struct spool *spool, enum spool_log log);
 
 /**
- * spool_read() - the record at @position of @log, which is before its end
- * @body: its body, grown with realloc()
- * @room: of @body
+ * spool_read() - the record of @log at @position, which is before its end
+ * @body: its body; reallocated as needed
+ * @room: bytes allocated for @body
  *
  * Return: the position of the next record; 0: it cannot be read.
  */
 uint64_t spool_read(struct spool *spool, enum spool_log log, uint64_t position, struct spool_record *record,
 		    void **body, size_t *room);
 
-/** spool_release() - SPOOL_RUN before @stored->position is not needed any more. */
+/** spool_release() - delete SPOOL_RUN before @stored->position. */
 void spool_release(struct spool *spool, const struct spool_stored *stored);
 
 /** spool_waiting() - bytes of SPOOL_RUN that are not released. */
 uint64_t spool_waiting(struct spool *spool);
 
-/** spool_close() - free it; without @keep its files are removed. NULL is fine. */
+/** spool_close() - free it; without @keep its files are removed. NULL: nothing. */
 void spool_close(struct spool *spool, bool keep);
 
 #endif

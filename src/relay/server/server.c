@@ -81,7 +81,8 @@ static int listen_at(struct server *server, enum kind kind, uint16_t wanted, uin
 		rc = uv_tcp_getsockname(listener, (struct sockaddr *)&at, &size);
 	if (rc < 0)
 		return err_set(err, KYMO_EXIT_FAILED, "cannot listen at %s port %u: %s; choose another port with --%s",
-			       server->options->address, wanted, uv_strerror(rc), kind == CONTROL ? "control" : kind == DATA ? "data" : "live");
+			       server->options->address, wanted, uv_strerror(rc),
+			       kind == CONTROL ? "control" : kind == DATA ? "data" : "live");
 	*port = server_port(&at);
 	return 0;
 }

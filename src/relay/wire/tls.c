@@ -84,10 +84,11 @@ struct tls_context *tls_serve(const char *certificate, const char *key, struct k
 	if (!context)
 		return NULL;
 	if (SSL_CTX_use_certificate_chain_file(context->ssl, certificate) != 1)
-		(void)err_set(err, KYMO_EXIT_INPUT, "cannot use '%s' as certificate: not a PEM certificate chain: %s", certificate, reason());
+		(void)err_set(err, KYMO_EXIT_INPUT, "cannot use '%s' as certificate: not a PEM certificate chain: %s",
+			      certificate, reason());
 	else if (SSL_CTX_use_PrivateKey_file(context->ssl, key, SSL_FILETYPE_PEM) != 1)
-		(void)err_set(err, KYMO_EXIT_INPUT, "cannot use '%s' as private key: not a PEM key of the certificate '%s': %s", key, certificate,
-			      reason());
+		(void)err_set(err, KYMO_EXIT_INPUT, "cannot use '%s' as private key: not a PEM key of the certificate '%s': %s",
+			      key, certificate, reason());
 	else if (!fingerprint(SSL_CTX_get0_certificate(context->ssl), context->pin))
 		(void)err_set(err, KYMO_EXIT_FAILED, "%s: %s", certificate, reason());
 	else
@@ -127,8 +128,8 @@ struct tls_context *tls_call(const char *ca, const char *pin, struct kymo_err *e
 	if (!context)
 		return NULL;
 	if (pin && !read_pin(pin, context->pin)) {
-		(void)err_set(err, KYMO_EXIT_USAGE, "'%.100s' is not a fingerprint: pass 64 hexadecimal digits, as printed by the relay or by "
-			      "openssl x509 -fingerprint -sha256 -noout -in CERTIFICATE", pin);
+		(void)err_set(err, KYMO_EXIT_USAGE, "'%.100s' is not a fingerprint: pass 64 hexadecimal digits, as printed by the relay or "
+			      "by openssl x509 -fingerprint -sha256 -noout -in CERTIFICATE", pin);
 	} else if (pin) {
 		context->has_pin = true;
 		SSL_CTX_set_verify(context->ssl, SSL_VERIFY_NONE, NULL);	/* the certificate is compared instead */

@@ -15,7 +15,8 @@ static int check_file(const char *path, int fd, struct kymo_err *err)
 	if (fstat(fd, &stat) < 0)
 		return err_set(err, KYMO_EXIT_INPUT, "cannot read the token file %s: %s", path, strerror(errno));
 	if (S_ISREG(stat.st_mode) && (stat.st_mode & (S_IRWXG | S_IRWXO)))
-		return err_set(err, KYMO_EXIT_INPUT, "cannot use the token file %s: others than its owner can read or write it; run chmod 600 %s", path, path);
+		return err_set(err, KYMO_EXIT_INPUT, "cannot use the token file %s: others than its owner can read or write it; "
+			       "run chmod 600 %s", path, path);
 	return 0;
 }
 

@@ -46,7 +46,7 @@ enum wire_ret {
 #define WIRE_HAS_DATAGRAMS ((uint64_t)1 << 33)
 #define WIRE_HAS_STORED	((uint64_t)1 << 34)
 #define WIRE_NOT_YET	1u			/* result of WIRE_STORED: ask again */
-#define WIRE_SOME_LOST	2u			/* answer to DATA_PENDING, with datagrams: nothing is pending, but some packets were lost: ask WIRE_LOST */
+#define WIRE_SOME_LOST	2u			/* answer to DATA_PENDING: nothing is pending, but datagrams were lost: ask WIRE_LOST */
 #define WIRE_LOST_MAX	4096u			/* numbers in a reply to WIRE_LOST */
 
 enum wire_chunk_command { WIRE_CHUNK_COMPLETED, WIRE_CHUNK_NOTHING, WIRE_CHUNK_DELETE };

@@ -127,6 +127,21 @@ DOORS = {
     "recorder/drain": "counts drain drained_process promise sink",
     "recorder/trace": "sink_ctf sink_files trace_dir traces",
     "recorder/session": "session",
+    "relay/wire": "datagram tls token url wire",
+    "relay/link": "link",
+    "relay/producer": "producer producer_link",
+    "relay/send": "send_sink",
+    "relay/store": "store store_tree",
+    "relay/model": "relay_model",
+    "relay/forward": "forward",
+    "relay/ingest": "ingest",
+    "relay/viewer": "viewer",
+    "relay/server": "server",
+    "live": "live watch",
+    "caret/agent": "agent enter remote roster sim_clock start steer",
+    "caret/dds": "",
+    "caret/paths": "architecture caret_paths",
+    "caret/export": "caret_export",
 }
 
 # Includes that still run up, or into a private header: to be mended. Nothing is added here.
