@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/tables/tables.h"
 #include "base/array.h"
 #include "base/text.h"
 #include "report/report_internal.h"
@@ -62,25 +63,17 @@ static const struct report_section sections[] = {
 	{ .name = "node-costs", .needs = REPORT_COSTS, .may_be_empty = true, .print = report_node_costs },
 	{ .name = "process-costs", .needs = REPORT_COSTS, .may_be_empty = true, .print = report_process_costs },
 	{ .name = "profile", .again = report_profile },
-	{ .name = "processes", .print = report_processes },
-	{ .name = "nodes", .print = report_nodes, .none = "The trace tells of no nodes." },
-	{ .name = "publishers", .print = report_publishers, .none = "The trace tells of no publishers." },
-	{ .name = "subscriptions", .print = report_subscriptions, .none = "The trace tells of no subscriptions." },
-	{ .name = "timers", .print = report_timers, .none = "The trace tells of no timers." },
-	{ .name = "services", .print = report_services, .none = "The trace tells of no services." },
-	{ .name = "clients", .print = report_clients, .none = "The trace tells of no clients." },
-	{ .name = "instances", .rows = &report_instance_rows, .title = "Callback instances",
-	  .columns = report_instance_columns },
-	{ .name = "messages", .rows = &report_message_rows, .title = "Messages delivered",
-	  .columns = report_message_columns },
+	{ .name = "processes", .list = true },
+	{ .name = "nodes", .list = true, .none = "The trace contains no nodes." },
+	{ .name = "publishers", .list = true, .none = "The trace contains no publishers." },
+	{ .name = "subscriptions", .list = true, .none = "The trace contains no subscriptions." },
+	{ .name = "timers", .list = true, .none = "The trace contains no timers." },
+	{ .name = "services", .list = true, .none = "The trace contains no services." },
+	{ .name = "clients", .list = true, .none = "The trace contains no clients." },
+	{ .name = "callback_instances", .list = true, .none = "The trace contains no run of a callback." },
+	{ .name = "messages", .list = true, .none = "The trace contains no messages." },
 };
 #define SECTIONS (COUNT_OF(sections))
-
-static unsigned column_count(const struct report_section *section)
-{
-	return section->rows == &report_instance_rows ? report_instance_column_count :
-							report_message_column_count;
-}
 
 /* ---- which sections ---- */
 
@@ -96,24 +89,28 @@ const char *report_section_names(void)
 	return names;
 }
 
+static const struct report_section *section_named(const char *name)
+{
+	for (unsigned i = 0; i < SECTIONS; i++)
+		if (strcmp(sections[i].name, name) == 0)
+			return &sections[i];
+	return NULL;
+}
+
 int report_check(const struct report_options *options, struct kymo_err *err)
 {
-	unsigned i, j;
+	for (unsigned i = 0; i < options->sections; i++) {
+		const char *name = options->section[i];
+		const struct report_section *section = section_named(name);
 
-	for (i = 0; i < options->sections; i++) {
-		for (j = 0; j < SECTIONS; j++)
-			if (strcmp(options->section[i], sections[j].name) == 0)
-				break;
-		if (j < SECTIONS && sections[j].paths && !options->paths)
-			return err_set(err, KYMO_EXIT_USAGE, "Section %s is about paths: name one with "
-				       "--path '/node -> /topic -> /node', or give CARET's file with "
-				       "--architecture.", options->section[i]);
-		if (j < SECTIONS && sections[j].expected && !options->expect)
-			return err_set(err, KYMO_EXIT_USAGE, "Section %s is about what is expected: name a file that says so "
-				       "with --expect.", options->section[i]);
-		if (j == SECTIONS)
-			return err_set(err, KYMO_EXIT_USAGE, "There is no section \"%s\". Sections are: %s.",
-				       options->section[i], report_section_names());
+		if (!section && tables_find(name) < 0)
+			return err_set(err, KYMO_EXIT_USAGE, "unknown section '%s'; the sections are: %s, and all tables of kymo query",
+				       name, report_section_names());
+		if (section && section->paths && !options->paths)
+			return err_set(err, KYMO_EXIT_USAGE, "section '%s' needs a path: name one with "
+				       "--path '/node -> /topic -> /node', or pass CARET's file with --architecture", name);
+		if (section && section->expected && !options->expect)
+			return err_set(err, KYMO_EXIT_USAGE, "section '%s' needs expectations: pass a file with --expect", name);
 	}
 	return 0;
 }
@@ -163,6 +160,17 @@ static unsigned needs_of(const struct report_options *options)
 	return needs;
 }
 
+/* Tables of `kymo query` that are no section of their own, as they were named. */
+static int other_tables(struct report *report)
+{
+	const struct report_options *o = report->options;
+
+	for (unsigned i = 0; i < o->sections; i++)
+		if (!section_named(o->section[i]) && report_list(report, o->section[i]))
+			return -1;
+	return 0;
+}
+
 int report_run(struct kymo_ctf_reader *reader, const char *path, const struct report_options *options,
 	       struct table *table, bool *lost, struct kymo_err *err)
 {
@@ -172,20 +180,12 @@ int report_run(struct kymo_ctf_reader *reader, const char *path, const struct re
 	};
 	const char *why = NULL;
 	const unsigned needs = needs_of(options);
-	unsigned i, passes = 0;
+	unsigned i;
 	uint64_t rows;
 	bool must_show = false;
 	int status = -1;
 
-	for (i = 0; i < SECTIONS; i++)
-		if (is_wanted(options, &sections[i]) && sections[i].rows) {
-			table_section(table, sections[i].name, sections[i].title, sections[i].columns,
-				      column_count(&sections[i]));
-			if (report_gather(&report, needs, sections[i].rows, err))
-				goto out;
-			passes++;
-		}
-	if (!passes && report_gather(&report, needs, NULL, err))
+	if (report_gather(&report, needs, err))
 		goto out;
 	report.hosts = report_host_count(&report);
 	*lost = report_lost_events(&report) || stats_lost_packets(report.stats);
@@ -197,6 +197,8 @@ int report_run(struct kymo_ctf_reader *reader, const char *path, const struct re
 		rows = report.rows;
 		if (sections[i].print)
 			sections[i].print(&report);
+		if (sections[i].list && report_list(&report, sections[i].name))
+			goto out;
 		if (report.rows == rows && sections[i].none && !(sections[i].of_kernel && report.totals)) {
 			report.none = sections[i].none;
 			if (options->sections > 1 || sections[i].may_be_empty)
@@ -205,14 +207,17 @@ int report_run(struct kymo_ctf_reader *reader, const char *path, const struct re
 		if (sections[i].again && sections[i].again(&report))
 			goto out;
 	}
+	if (other_tables(&report))
+		goto out;
 	why = must_show ? report_why_empty(&report) : NULL;
 	report_remarks(&report);
 	if (why)
 		table_value_text(table, "why_empty", "Nothing to show", why);
-	else if (!options->sections && !options->several)
+	else if (!options->sections && options->traces <= 1)
 		report_next(&report);
 	status = why ? KYMO_EXIT_EMPTY : KYMO_EXIT_OK;
 out:
+	tables_close(report.tables);
 	report_forget(&report);
 	return status;
 }

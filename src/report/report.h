@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report: what `kymo report` answers, as sections of tables. Sections are named in one table
- * (report.c); rows of "instances" and "messages" are written while the trace is read, so their
- * number does not matter.
+ * The report: what `kymo report` answers, as sections of tables. report.c names the sections in one table; each table
+ * of `kymo query` is a section, too.
  */
 #ifndef KYMO_REPORT_REPORT_H
 #define KYMO_REPORT_REPORT_H
@@ -48,7 +47,8 @@ struct report_options {
 	unsigned realtimes;
 	bool *not_realtime;		/* set: one of them is not, or none was looked at */
 	struct expectations *expect;	/* for the section validation; NULL: none */
-	bool several;			/* traces: there is no path that names all of them */
+	const char *const *trace;	/* [traces] paths that @reader reads; sections that list open them again */
+	unsigned traces;
 	const struct align *align;	/* how the clocks of the hosts compare; NULL: there is one */
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
 	/* Told now and then how far it is, clock_ns on the trace clock, and with 0 events before

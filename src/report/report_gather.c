@@ -109,7 +109,7 @@ int report_read(struct report *report, const struct passes *passes, struct kymo_
 	return pass_run(passes, report->reader, &options, err);
 }
 
-int report_gather(struct report *report, unsigned needs, const struct model_listener *rows, struct kymo_err *err)
+int report_gather(struct report *report, unsigned needs, struct kymo_err *err)
 {
 	report_forget(report);
 	for (size_t i = 0; i < COUNT_OF(analyses); i++) {
@@ -124,7 +124,5 @@ int report_gather(struct report *report, unsigned needs, const struct model_list
 		if (created)
 			pass_add(&report->passes, analysis->ops, created);
 	}
-	if (rows && model_listen(report->model, rows, report))
-		return err_no_memory(err);
 	return report_read(report, &report->passes, err);
 }

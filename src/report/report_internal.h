@@ -34,6 +34,7 @@ struct report {
 	struct view *view;
 	struct costs *costs;
 	struct sched_totals *totals;
+	struct tables *tables;		/* of sections that list; NULL: none did yet */
 	unsigned hosts;
 	struct kymo_err *err;
 	const char *missing;		/* events that a section would have needed, and how to get them */
@@ -66,11 +67,7 @@ struct report_section {
 	void (*print)(struct report *report);
 	/* Sections of other events than those of ROS 2 read the trace again. 0, or -1 with report->err. */
 	int (*again)(struct report *report);
-	/* Sections whose rows are written while the trace is read have these instead of print(). */
-	const struct model_listener *rows;
-	const char *title;
-	const struct table_column *columns;
-	unsigned column_count;
+	bool list;			/* the table of `kymo query` with this name; see section_lists.c */
 };
 
 /* What a row is sorted by: the number, largest first, or the name. */
@@ -143,19 +140,9 @@ void report_preemptions(struct report *report);
 void report_waits(struct report *report);
 void report_loss(struct report *report);
 
-/* objects.c */
-void report_processes(struct report *report);
-void report_nodes(struct report *report);
-void report_publishers(struct report *report);
-void report_subscriptions(struct report *report);
-void report_timers(struct report *report);
-void report_services(struct report *report);
-void report_clients(struct report *report);
-
-/* rows.c */
-extern const struct model_listener report_instance_rows, report_message_rows;
-extern const struct table_column report_instance_columns[], report_message_columns[];
-extern const unsigned report_instance_column_count, report_message_column_count;
+/* section_lists.c */
+/* The rows of the table of `kymo query` named @name, which exists. Return: 0, or -1 with report->err. */
+int report_list(struct report *report, const char *name);
 
 /* hosts.c */
 void report_hosts(struct report *report);
@@ -180,7 +167,7 @@ void report_next(struct report *report);
 /* report_gather.c */
 
 /* Read the trace with the analyses of @needs, which struct report has afterwards; @rows, if any, hears the model. 0, or -1 with @err. */
-int report_gather(struct report *report, unsigned needs, const struct model_listener *rows, struct kymo_err *err);
+int report_gather(struct report *report, unsigned needs, struct kymo_err *err);
 void report_forget(struct report *report);
 /* A pass with the report's window and progress, for sections that read the trace again. 0, or -1 with @err. */
 int report_read(struct report *report, const struct passes *passes, struct kymo_err *err);

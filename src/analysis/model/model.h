@@ -530,7 +530,7 @@ int64_t model_clock_error(const struct model_process *a, const struct model_proc
 /** model_process_last() - time of the latest event of @process so far, epoch ns. */
 int64_t model_process_last(const struct model_process *process);
 
-/** model_set_clock() - trace @trace was shifted so, see ctf_trace_info; after model_set_host(). Return: 0, or -ENOMEM. */
+/** model_set_clock() - trace @trace was shifted so, see kymo_ctf_trace_info; after model_set_host(). Return: 0, or -ENOMEM. */
 int model_set_clock(struct model *model, uint32_t trace, const struct kymo_ctf_shift *shift, unsigned shifts);
 
 /** model_set_host() - trace @trace was recorded on @hostname, see ctf_trace_info. Return: 0, or -ENOMEM. */

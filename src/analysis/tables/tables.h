@@ -95,6 +95,7 @@ int tables_order(unsigned table);
 int tables_window(unsigned table);
 
 struct align;
+struct model;
 struct tables;
 
 /**
@@ -104,6 +105,12 @@ struct tables;
  */
 int tables_open(struct tables **tables, const char *const *path, unsigned paths, struct kymo_err *err);
 void tables_close(struct tables *tables);
+
+/**
+ * tables_borrow() - take the objects of the trace from @model, which has read all of it, instead of reading them
+ * @model: of the same traces; must live as long as @tables
+ */
+void tables_borrow(struct tables *tables, struct model *model);
 
 /** tables_reader() - a reader of the traces, with times as the tables have them. Return: 0, or -1 with @err. */
 int tables_reader(const struct tables *tables, struct kymo_ctf_reader **reader, struct kymo_err *err);

@@ -229,6 +229,7 @@ struct tables {
 	void *tick_context;
 	/* After a pass over the whole trace. */
 	struct model *model;
+	bool is_borrowed;		/* the model is somebody else's */
 	struct spans *spans;
 	struct pool pool;		/* of the warnings */
 	struct list warnings;
@@ -325,5 +326,8 @@ int64_t tables_between(int64_t from_ns, int64_t to_ns);
 int64_t tables_latency(const struct model_message *message);
 double tables_counter(const struct spans_arg *value);
 uint64_t tables_thread_process(const struct model_thread *thread);
+/* Process id and thread id; NONE without a thread. */
+int64_t tables_pid(const struct model_thread *thread);
+int64_t tables_tid(const struct model_thread *thread);
 
 #endif

@@ -63,6 +63,12 @@ int tables_reader(const struct tables *tables, struct kymo_ctf_reader **reader, 
 	return -1;
 }
 
+void tables_borrow(struct tables *tables, struct model *model)
+{
+	tables->model = model;
+	tables->is_borrowed = true;
+}
+
 const struct align *tables_align(const struct tables *tables)
 {
 	return tables->align;
@@ -73,7 +79,8 @@ void tables_close(struct tables *tables)
 	if (!tables)
 		return;
 	spans_destroy(tables->spans);
-	model_destroy(tables->model);
+	if (!tables->is_borrowed)
+		model_destroy(tables->model);
 	pool_free(&tables->pool);
 	free(tables->warnings.item);
 	free(tables->choice);

@@ -105,6 +105,16 @@ uint64_t tables_thread_process(const struct model_thread *thread)
 	return thread ? thread->process->index + 1 : 0;
 }
 
+int64_t tables_pid(const struct model_thread *thread)
+{
+	return thread ? thread->process->pid : NONE;
+}
+
+int64_t tables_tid(const struct model_thread *thread)
+{
+	return thread ? thread->tid : NONE;
+}
+
 const struct model_thread *tables_any_thread(const struct any_row *row)
 {
 	return tables_thread(row->scan->tables->model, row->event);

@@ -83,7 +83,7 @@ static void ask_recorder(const char *path, struct accounts *accounts, struct rep
 		fprintf(stderr, "kymo report: the recorder paused %" PRIu64 " times, for %s in all: nothing was recorded "
 			"then\n", accounts->root.pause_count, text_ns(time, (int64_t)accounts->root.paused_ns));
 	report->told_lost += accounts->dropped + accounts->unwritten;
-	if (report->several)
+	if (report->traces > 1)
 		return;
 	report->told_rules = accounts->rules;
 	if (*accounts->snapshot_text) {
@@ -165,7 +165,8 @@ static int run(int argc, char **argv)
 		return cli_fail("report", &err);
 	}
 	report.align = align;
-	report.several = traces.count > 1;
+	report.trace = traces.path;
+	report.traces = traces.count;
 	for (unsigned i = 0; i < traces.count; i++)
 		ask_recorder(traces.path[i], &accounts[i], &report);
 	/* Init events are needed wherever they are, so the window is the report's, not the reader's. */
@@ -214,8 +215,8 @@ const struct verb verb_report = {
 		"kernel's and libc's events of LTTng, if the trace has them); cycles; realtime, node-costs,\n"
 		"process-costs (allocations, lock waits, page faults); communications (each\n"
 		"publisher and subscription), frequency, service-calls, executors, lifecycle; processes,\n"
-		"nodes, publishers, subscriptions, timers, services, clients; instances\n"
-		"(every run of every callback) and messages (every delivery).\n"
+		"nodes, publishers, subscriptions, timers, services, clients; callback_instances\n"
+		"(every run of every callback), messages, and each other table of kymo query.\n"
 		"\n"
 		"A path goes through nodes and topics: '/camera -> /image -> /detector'. With one, or\n"
 		"with CARET's --architecture file, response-times shows its response time in CARET's\n"
@@ -238,7 +239,7 @@ const struct verb verb_report = {
 		"kymo report TRACE --realtime-file realtime.txt\n"
 		"kymo report left-robot right-robot\n"
 		"kymo report TRACE --path '/camera -> /image -> /detector' --section response-segments\n"
-		"kymo report TRACE --section instances --format csv > instances.csv",
+		"kymo report TRACE --section callback_instances --format csv > instances.csv",
 	.opts = opts,
 	.run = run,
 };

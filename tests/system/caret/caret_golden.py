@@ -110,9 +110,9 @@ def check_architecture(trace, golden, ours):
 
 def check_callbacks(trace, golden):
     """Durations, starts, by callback: callback_instances.csv."""
-    out = json.loads(kymo("report", trace, "--format", "json", "--section", "instances"))
+    out = json.loads(kymo("report", trace, "--format", "json", "--section", "callback_instances"))
     got = collections.Counter((row["start_ns"], row["start_ns"] + row["duration_ns"])
-                              for row in out["instances"])
+                              for row in out["callback_instances"])
     want = collections.Counter((int(row["callback_start_timestamp"]), int(row["callback_end_timestamp"]))
                                for row in rows(os.path.join(golden, "callback_instances.csv")))
     check("callback instances", sorted((want - got).elements()), [])

@@ -48,6 +48,7 @@ def edges_of(text):
 
 
 def compare(trace):
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
     from lib_messages import Reading
     reading = Reading(os.path.join(TRACES, trace, "ctf"))
     expected = collections.Counter()

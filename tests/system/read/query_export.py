@@ -85,18 +85,19 @@ def spell(value):
 def compare_report(trace):
     report = json.loads(subprocess.run(
         [KYMO, "report", trace, "--format", "json", "--section", "callbacks", "--section", "topics",
-         "--section", "instances", "--section", "messages"], stdout=subprocess.PIPE,
+         "--section", "callback_instances", "--section", "messages"], stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL).stdout)
     ours = ask(trace, "SELECT start_ns, duration_ns, tid, is_intra, callback_object, depth, publish_ns"
                       " FROM callback_instances")
     theirs = [dict(start_ns=r["start_ns"], duration_ns=r["duration_ns"], tid=r["tid"],
-                   is_intra=r["is_intra"], callback_object=int(r["callback"], 16), depth=r["depth"],
-                   publish_ns=r["publish_ns"]) for r in report["instances"]]
+                   is_intra=r["is_intra"], callback_object=int(r["callback_object"], 16), depth=r["depth"],
+                   publish_ns=r["publish_ns"]) for r in report["callback_instances"]]
     check(ours == theirs, trace, "callback runs differ from the report's")
     ours = ask(trace, "SELECT topic_name, publish_ns, take_ns, callback_start_ns, is_intra FROM messages"
                       " WHERE outcome IN ('callback', 'taken')")
-    theirs = [dict(topic_name=r["topic"], publish_ns=r["publish_ns"], take_ns=r["take_ns"],
-                   callback_start_ns=r["callback_ns"], is_intra=r["is_intra"]) for r in report["messages"]]
+    theirs = [dict(topic_name=r["topic_name"], publish_ns=r["publish_ns"], take_ns=r["take_ns"],
+                   callback_start_ns=r["callback_start_ns"], is_intra=r["is_intra"]) for r in report["messages"]
+              if r["outcome"] in ("callback", "taken")]
     check(ours == theirs, trace, "messages differ from the report's")
     ours = ask(trace, "SELECT t.name, sum(latency_ns IS NOT NULL) AS n, min(latency_ns) AS low,"
                       " max(latency_ns) AS high FROM messages m JOIN topics t ON t.id = m.topic_id"

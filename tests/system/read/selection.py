@@ -64,7 +64,7 @@ def rows(trace, sql, *args):
 
 def check_nodes(trace, every):
     """Each event is of at most one node, and of one that its handles name."""
-    nodes = rows(trace, "SELECT full_name, node_handle, pid FROM nodes JOIN processes p"
+    nodes = rows(trace, "SELECT full_name, node_handle, p.pid FROM nodes JOIN processes p"
                  " ON p.id = process_id")
     left = count(every)
     for name in sorted({node["full_name"] for node in nodes}):
@@ -123,7 +123,7 @@ def check_processes(trace, every):
         check(count(dump(trace, "--process", str(pid))) == count(own), f"{trace}: --process {pid}")
         runs = len(rows(trace, "SELECT id FROM callback_instances", "--process", str(pid)))
         whole = rows(trace, "SELECT c.id FROM callback_instances c JOIN processes p"
-                     f" ON p.id = process_id WHERE pid = {pid}")
+                     f" ON p.id = process_id WHERE p.pid = {pid}")
         check(runs == len(whole), f"{trace}: query --process {pid}: {runs} of {len(whole)} runs")
 
 
@@ -158,7 +158,7 @@ def check_tables(trace):
         own = sorted(row["start_ns"] for row in whole if row["node"] == node)
         for args in (("query", trace, "--quiet", "--format", "csv", "--node", node,
                       "SELECT start_ns FROM callback_instances"),
-                     ("report", trace, "--section", "instances", "--format", "csv", "--node", node),
+                     ("report", trace, "--section", "callback_instances", "--format", "csv", "--node", node),
                      ("export", trace, "--quiet", "--format", "csv", "--table", "callback_instances",
                       "-o", "-", "--node", node)):
             text = [line for line in kymo(*args).splitlines() if not line.startswith("#") and line]

@@ -209,7 +209,7 @@ def reports(folder, work):
     for row in whole["topics"]:
         worst = sim.execute("SELECT max(latency_ns) FROM messages WHERE topic_name = ?", (row["topic"],)).fetchone()[0]
         check((worst or 0) == (row["latency_max_ns"] or 0), "topic", row, worst)
-    lines = kymo("report", folder, "--clock", "sim", "--section", "instances", "--format", "csv").splitlines()
+    lines = kymo("report", folder, "--clock", "sim", "--section", "callback_instances", "--format", "csv").splitlines()
     rows = list(csv.DictReader(line for line in lines if line and not line.startswith("#")))
     wanted = sim.execute("SELECT start_ns, duration_ns FROM callback_instances").fetchall()
     check(sorted((int(r["start_ns"]), int(r["duration_ns"])) for r in rows) == sorted(wanted), "instances", len(rows))
@@ -257,12 +257,12 @@ def windows(folder, real, clock, work):
     for begin, end in (("7.1", "7.2"), ("7.1", "7.251"), ("8", "9")):
         low, high = (clock.start[0] + Fraction(text) * S - clock.pairs[0][1] for text in (begin, end))
         wanted = sum(low <= t <= high for t in starts)
-        for command, where in ((["report", folder, "--section", "instances"], "instances"),
+        for command, where in ((["report", folder, "--section", "callback_instances"], "callback_instances"),
                                (["query", "-q", folder, "SELECT id FROM callback_instances"], "rows")):
             seen = len(as_json(*command, "--clock", "sim", "--begin", begin, "--end", end)[where])
             check(abs(seen - wanted) <= 1 and wanted > 5, where, begin, end, seen, wanted)
     wanted = sum(t >= first + S for t in starts)
-    seen = len(as_json("report", folder, "--section", "instances", "--clock", "sim", "--begin", "+1s")["instances"])
+    seen = len(as_json("report", folder, "--section", "callback_instances", "--clock", "sim", "--begin", "+1s")["callback_instances"])
     check(abs(seen - wanted) <= 1 and wanted > 5, "+1s", seen, wanted)
 
 

@@ -45,7 +45,7 @@ def look(trace, window):
     if reader.returncode or reader.stdout:
         fail('babeltrace2 ended with %d and said:\n%s' % (reader.returncode, reader.stdout))
     seen = json.loads(kymo('report', trace, '--format', 'json', '--section', 'nodes', '--section', 'callbacks'))
-    names = {node['node'] for node in seen['nodes']}
+    names = {node['full_name'] for node in seen['nodes']}
     if not set(NODES) <= names:
         fail('%s: no node %s, only %s' % (trace, sorted(set(NODES) - names), sorted(names)))
     times = [ns for lane in libctf.read_trace(trace).values() for event, ns in zip(lane.events, lane.times)

@@ -106,6 +106,7 @@ def compare_utilisation(trace, rows, reading):
 
 
 try:
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
     from lib_messages import Reading
     import bt2      # noqa: F401
 except ImportError:

@@ -64,39 +64,39 @@ def formats():
 
 
 def filters():
-    node = as_json(BASIC, "--node", "/perception/*", "-s", "callbacks", "-s", "instances")
+    node = as_json(BASIC, "--node", "/perception/*", "-s", "callbacks", "-s", "callback_instances")
     check({c["node"] for c in node["callbacks"]} == {"/perception/filter", "/perception/fusion"},
           "--node", [c["node"] for c in node["callbacks"]])
-    check({i["node"] for i in node["instances"]} == {"/perception/filter", "/perception/fusion"},
+    check({i["node"] for i in node["callback_instances"]} == {"/perception/filter", "/perception/fusion"},
           "--node, instances")
     check(node["callbacks"] == as_json(BASIC, "--node", "perception/*", "-s",
                                        "callbacks")["callbacks"], "--node without its first slash")
     topic = as_json(BASIC, "--topic", "/sensing/*")
     check({t["topic"] for t in topic["topics"]} == {"/sensing/imu", "/sensing/image_raw"}, "--topic")
-    rows = as_json(BASIC, "-s", "instances")["instances"]
+    rows = as_json(BASIC, "-s", "callback_instances")["callback_instances"]
     begin, end = rows[0]["start_ns"] + 10**9, rows[0]["start_ns"] + 11 * 10**8
     inside = [r for r in rows if begin <= r["start_ns"] <= end]
     window = ("--begin", f"{begin // 10**9}.{begin % 10**9:09}", "--end",
               f"{end // 10**9}.{end % 10**9:09}")
-    got = as_json(BASIC, "-s", "instances", "-s", "callbacks", *window)
-    check(inside and got["instances"] == inside, "window", len(got["instances"]), len(inside))
+    got = as_json(BASIC, "-s", "callback_instances", "-s", "callbacks", *window)
+    check(inside and got["callback_instances"] == inside, "window", len(got["callback_instances"]), len(inside))
     check(sum(c["count"] for c in got["callbacks"]) == len(inside), "window, callbacks")
     check(all(c["node"] for c in got["callbacks"]), "a window must not lose the names")
 
 
 def who_waits():
     """What `waits` says must follow from the instances and messages themselves."""
-    r = as_json(BASIC, "-s", "waits", "-s", "instances")
+    r = as_json(BASIC, "-s", "waits", "-s", "callback_instances")
     check(r["waits"], "no waits in a trace that has some")
     for w in r["waits"]:
         from_ns, to_ns = w["since_ns"], w["since_ns"] + w["wait_ns"]
         # A message is taken by the thread that runs its callback.
-        tid = {i["tid"] for i in r["instances"] if i["callback"] == w["victim_callback"] and
+        tid = {i["tid"] for i in r["callback_instances"] if i["callback_object"] == w["victim_callback"] and
                i["start_ns"] == to_ns}
         check(len(tid) == 1, "the victim does not start at the end of its wait", w)
         overlap = sum(max(0, min(to_ns, i["start_ns"] + i["duration_ns"]) -
                           max(from_ns, i["start_ns"]))
-                      for i in r["instances"] if i["callback"] == w["culprit_callback"] and
+                      for i in r["callback_instances"] if i["callback_object"] == w["culprit_callback"] and
                       i["tid"] in tid and i["pid"] == w["pid"])
         check(overlap == w["culprit_ns"], "culprit's share", overlap, w)
         check(w["culprit_ns"] <= w["blocked_ns"] <= w["wait_ns"], "shares", w)
@@ -162,7 +162,7 @@ def broken(scratch):
             if turn % 3 == 0:
                 data = data[:chance.randrange(len(data))]
             open(path, "wb").write(data)
-        for options in ((), ("-f", "json", "-s", "instances", "-s", "messages", "-s", "nodes")):
+        for options in ((), ("-f", "json", "-s", "callback_instances", "-s", "messages", "-s", "nodes")):
             done = subprocess.run([KYMO, "report", trace, *options], stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, timeout=50)
             check(done.returncode in (0, 3, 6), "damage", turn, options, "exit", done.returncode,

@@ -62,12 +62,12 @@ def same(trace, what, ours, theirs):
 
 
 def compare_instances(trace, rows):
-    ours = [(address(r["callback"]), r["start_ns"], r["duration_ns"]) for r in rows]
+    ours = [(address(r["callback_object"]), r["start_ns"], r["duration_ns"]) for r in rows]
     theirs = [(address(r["callback_object"]), int(r["start_ns"]), int(r["duration_ns"]))
               for r in oracle(trace, "callback_durations")]
     check(theirs, trace, "the oracle has no callback runs: the test would prove nothing")
     same(trace, "callback runs", ours, theirs)
-    intra = [(address(r["callback"]), r["duration_ns"], bool(r["is_intra"])) for r in rows]
+    intra = [(address(r["callback_object"]), r["duration_ns"], bool(r["is_intra"])) for r in rows]
     theirs = [(int(r["callback_object"]), duration_ns(r["duration"]), r["intra_process"] == "True")
               for r in oracle(trace, "callback_instances")]
     same(trace, "callback runs (intra-process)", intra, theirs)
@@ -130,32 +130,32 @@ def compare_objects(trace, r):
         return n["namespace"].rstrip("/") + "/" + n["name"]
 
     same(trace, "nodes",
-         [(address(n["handle"]), n["name"], n["namespace"], n["tid"], n["created_ns"])
+         [(address(n["node_handle"]), n["name"], n["namespace"], n["tid"], n["created_ns"])
           for n in r["nodes"]],
          [(int(n["node_handle"]), n["name"], n["namespace"], int(n["tid"]), int(n["timestamp"]))
           for n in oracle(trace, "nodes")])
     for section, table, handle in (("publishers", "rcl_publishers", "publisher_handle"),
                                    ("subscriptions", "rcl_subscriptions", "subscription_handle")):
         same(trace, section,
-             [(address(p["handle"]), address(p["rmw_handle"]), p["topic"], p["node"], p["depth"],
+             [(address(p[handle]), address(p["rmw_handle"]), p["topic_name"], p["node"], p["depth"],
                p["created_ns"]) for p in r[section]],
              [(int(p[handle]), int(p["rmw_handle"]), p["topic_name"], full_name(p["node_handle"]),
                int(p["depth"]), int(p["timestamp"])) for p in oracle(trace, table)])
     links = {int(t["timer_handle"]): t["node_handle"] for t in oracle(trace, "timer_node_links")}
     same(trace, "timers",
-         [(address(t["handle"]), t["period_ns"], t["tid"], t["node"], t["created_ns"])
+         [(address(t["timer_handle"]), t["period_ns"], t["tid"], t["node"], t["created_ns"])
           for t in r["timers"]],
          [(int(t["timer_handle"]), int(t["period"]), int(t["tid"]),
            full_name(links[int(t["timer_handle"])]) if int(t["timer_handle"]) in links else None,
            int(t["timestamp"])) for t in oracle(trace, "timers")])
     # Defect 1: the handle of a service is its time stamp there.
     same(trace, "services",
-         [(s["created_ns"], address(s["rmw_handle"]), s["service"], s["node"])
+         [(s["created_ns"], address(s["rmw_handle"]), s["service_name"], s["node"])
           for s in r["services"]],
          [(int(s["timestamp"]), int(s["rmw_handle"]), s["service_name"],
            full_name(s["node_handle"])) for s in oracle(trace, "services")])
     same(trace, "clients",
-         [(address(c["handle"]), address(c["rmw_handle"]), c["service"], c["node"])
+         [(address(c["client_handle"]), address(c["rmw_handle"]), c["service_name"], c["node"])
           for c in r["clients"]],
          [(int(c["client_handle"]), int(c["rmw_handle"]), c["service_name"],
            full_name(c["node_handle"])) for c in oracle(trace, "clients")])
@@ -233,7 +233,7 @@ def compare_topics(trace):
     ours = collections.defaultdict(list)
     for m in r["messages"]:
         if not m["is_intra"] and m["latency_ns"] is not None:
-            ours[m["topic"]].append(m["latency_ns"])
+            ours[m["topic_name"]].append(m["latency_ns"])
     check(latency, trace, "no latency at all: the test would prove nothing")
     for topic in set(latency) | set(ours):
         same(trace, "latencies of " + topic, ours[topic], latency[topic])
@@ -260,13 +260,13 @@ def main():
         return 77
     traces = sorted(t for t in os.listdir(TRACES) if os.path.isdir(os.path.join(TRACES, t, "oracle")))
     for trace in traces:
-        r = report(trace, "callbacks", "instances", "nodes", "publishers", "subscriptions",
+        r = report(trace, "callbacks", "callback_instances", "nodes", "publishers", "subscriptions",
                    "timers", "services", "clients", "processes")
-        compare_instances(trace, r["instances"])
+        compare_instances(trace, r["callback_instances"])
         compare_callbacks(trace, r["callbacks"])
         compare_objects(trace, r)
         compare_topics(trace)
-        print(trace + ":", len(r["instances"]), "callback runs,", len(r["callbacks"]), "callbacks")
+        print(trace + ":", len(r["callback_instances"]), "callback runs,", len(r["callbacks"]), "callbacks")
     check(len(traces) >= 6, "only", len(traces), "traces have an oracle")
     for failure in failures[:40]:
         print("FAILED:", failure)

@@ -110,7 +110,7 @@ def idle_until(waits, begin, end):
 
 def culprits(trace, callback):
     """Each part that is queued on the thread itself is what the runs of that callback cover of the wait, since the executor last slept."""
-    lines = kymo("report", trace, "--section", "instances", "--format", "csv").splitlines()
+    lines = kymo("report", trace, "--section", "callback_instances", "--format", "csv").splitlines()
     rows = csv.DictReader(line for line in lines[:lines.index("") if "" in lines else None] if line[:1] != "#")
     runs = collections.defaultdict(list)
     for row in rows:
