@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arrays that grow. Two forms:
+ * Arrays that grow. Two forms, and QUEUE_ROOM() for a list that is also taken from at its front:
  *
  *   struct array of elements that are created zeroed when they are first asked for, by index:
  *       struct thread *thread = array_at(&threads, index, sizeof(*thread));
@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Elements of an array whose size the compiler knows. */
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
@@ -56,6 +57,20 @@ void array_free(struct array *array);
 			(capacity) = (__typeof__(capacity))array_capacity_; \
 		array_fits_; \
 	}))
+
+/**
+ * QUEUE_ROOM() - the same for a queue, whose elements in use are @items[@first] to @items[@first + @count - 1]
+ *
+ * Take the first one with @first++ and @count--; append at @items[@first + @count++]. The elements move to the front of the
+ * array when at least as many have been taken, so appending is amortised constant, too.
+ */
+#define QUEUE_ROOM(items, first, count, capacity) __extension__({ \
+	if ((first) && (first) >= (count)) { \
+		memmove((items), (items) + (first), (count) * sizeof(*(items))); \
+		(first) = 0; \
+	} \
+	ARRAY_ROOM(items, (first) + (count), capacity); \
+})
 
 /** array_double() - for ARRAY_ROOM(): @items moved to where twice as many fit, at least 16. Return: NULL without memory. */
 void *array_double(void *items, size_t *capacity, size_t size);

@@ -63,12 +63,36 @@ static void a_list_grows_with_any_type_of_capacity(void **state)
 	free(item);
 }
 
+/* Beside a count: a queue gives its elements in their order, and does not grow while it stays short. */
+static void a_queue_keeps_its_order(void **state)
+{
+	unsigned first = 0, count = 0, capacity = 0, in = 0, out = 0;
+	unsigned *item = NULL;
+
+	(void)state;
+	for (unsigned round = 0; round < 3000; round++) {
+		for (unsigned i = 0; i < round % 9; i++) {
+			assert_true(QUEUE_ROOM(item, first, count, capacity));
+			item[first + count++] = in++;
+		}
+		for (unsigned i = 0; count && i < 2 + round % 7; i++, count--)
+			assert_int_equal(item[first++], out++);
+		assert_int_equal(count, in - out);
+	}
+	assert_true(in > 10000 && capacity <= 128);
+	while (count--)
+		assert_int_equal(item[first++], out++);
+	assert_int_equal(in, out);
+	free(item);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(elements_are_zero_and_stay),
 		cmocka_unit_test(what_does_not_fit_changes_nothing),
 		cmocka_unit_test(a_list_grows_with_any_type_of_capacity),
+		cmocka_unit_test(a_queue_keeps_its_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
