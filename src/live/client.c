@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "live/client_internal.h"
 
@@ -23,40 +24,14 @@ void client_say(struct client *client, const char *format, ...)
 
 /* ---- requests ---- */
 
-static bool request_push(struct client *client, struct client_request request)
-{
-	if (client->request_count == client->request_room) {
-		const size_t room = 2 * client->request_room + 16;
-		struct client_request *bigger = calloc(room, sizeof(*bigger));
-
-		if (!bigger) {
-			client->no_memory = true;
-			return false;
-		}
-		for (size_t i = 0; i < client->request_count; i++)
-			bigger[i] = client->request[(client->request_first + i) % client->request_room];
-		free(client->request);
-		client->request = bigger;
-		client->request_room = room;
-		client->request_first = 0;
-	}
-	client->request[(client->request_first + client->request_count++) % client->request_room] = request;
-	return true;
-}
-
-static struct client_request request_pop(struct client *client)
-{
-	const struct client_request first = client->request[client->request_first];
-
-	client->request_first = (client->request_first + 1) % client->request_room;
-	client->request_count--;
-	return first;
-}
-
 void client_ask(struct client *client, struct wire_out *out, uint32_t cmd, uint64_t payload, void *of, uint32_t size)
 {
-	if (request_push(client, (struct client_request){ cmd, size, of }))
-		wire_put_viewer_request(out, &(struct wire_viewer_request){ payload, cmd, 0 });
+	if (!QUEUE_ROOM(client->request, client->request_first, client->request_count, client->request_room)) {
+		client->no_memory = true;
+		return;
+	}
+	client->request[client->request_first + client->request_count++] = (struct client_request){ cmd, size, of };
+	wire_put_viewer_request(out, &(struct wire_viewer_request){ payload, cmd, 0 });
 }
 
 void client_ask_streams(struct client *client, struct wire_out *out)
@@ -199,7 +174,8 @@ static int take_all(struct client *client, struct wire_in *in, struct wire_out *
 				in->at = begin;
 			return 0;
 		}
-		(void)request_pop(client);
+		client->request_first++;
+		client->request_count--;
 	}
 	return 0;
 }

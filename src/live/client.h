@@ -60,7 +60,7 @@ struct live_stream {
 	char *channel;			/* the relay's, unchecked */
 	enum stream_state state;
 	int64_t due_ns;
-	int64_t moved_ns;		/* when its bound last changed */
+	int64_t moved_ns;		/* when something of it was last received */
 	bool has_bound;
 	uint64_t bound;			/* its clock: no earlier event will come */
 	uint64_t class;			/* of the stream, for its clock */

@@ -38,7 +38,7 @@ struct client {
 	bool asked_streams, stale_streams, hung_up;
 	int64_t due_ns;			/* LIST or NEW_STREAMS */
 	int64_t now_ns;
-	/* requests without a reply, a ring */
+	/* [request_count] without a reply, from request_first on */
 	struct client_request *request;
 	size_t request_first, request_count, request_room;
 	bool no_memory;

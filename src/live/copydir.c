@@ -308,7 +308,7 @@ static int make_given(struct copydir *copydir, const char *path, struct kymo_err
 	if (!copydir->path)
 		return err_no_memory(err);
 	for (char *end = copydir->path + strlen(path); --end > copydir->path && *end == '/';)
-		*end = 0;		/* readers don't need it */
+		*end = 0;		/* without trailing slashes */
 	if (mkdir(path, 0777) == 0)
 		return 0;
 	if (errno != EEXIST)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "relay/model/relay_model.h"
 
 /* ---- published packets ---- */
@@ -54,16 +55,14 @@ void relay_drop_parts(struct relay_stream *stream, const char *path)
 
 static bool append(struct relay_stream *stream, struct store_file *file)
 {
-	struct relay_part *last = stream->part_count ? &stream->part[stream->part_count - 1] : NULL, *grown;
+	struct relay_part *last = stream->part_count ? &stream->part[stream->part_count - 1] : NULL;
 
 	if (last && last->file == file && last->first + last->count == stream->published) {
 		last->count++;
 		return true;
 	}
-	grown = realloc(stream->part, (stream->part_count + 1) * sizeof(*grown));
-	if (!grown)
+	if (!ARRAY_ROOM(stream->part, stream->part_count, stream->part_room))
 		return false;
-	stream->part = grown;
 	stream->part[stream->part_count++] = (struct relay_part){
 		store_ref(file), stream->published, 1, file->entries,
 	};

@@ -99,7 +99,7 @@ struct relay_stream {
 	struct map halves;		/* struct relay_half by sequence number */
 	struct relay_half *oldest, *newest;
 	struct relay_part *part;
-	unsigned part_count;
+	unsigned part_count, part_room;
 	uint64_t published;		/* packets, numbered from 0 */
 	struct ctf_index_entry recent[RELAY_RECENT];	/* of published packets, by number % RELAY_RECENT */
 	unsigned writing;		/* jobs that wait for the disk */
@@ -111,7 +111,7 @@ struct relay_stream {
 	uint64_t safe;			/* all before this time is readable, and nothing earlier will come */
 	uint64_t until;			/* the latest end of a published packet */
 	uint64_t begin;			/* of the first packet, if one is published */
-	struct relay_step *step;	/* a ring */
+	struct relay_step *step;	/* [step_count] from first_step on */
 	unsigned first_step, step_count, step_room;
 
 	/* Metadata in bytes: received; on disk; on disk and whole, so that viewers may read it. */

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "relay/model/relay_model.h"
 
 static void make_point(struct relay_session *session);
@@ -22,25 +23,14 @@ static void make_point(struct relay_session *session);
 
 static struct relay_step *step_at(const struct relay_stream *stream, unsigned number)
 {
-	return &stream->step[(stream->first_step + number) % stream->step_room];
+	return &stream->step[stream->first_step + number];
 }
 
 static struct relay_step *add_step(struct relay_stream *stream)
 {
-	struct relay_step *larger;
-
-	if (stream->step_count < stream->step_room)
-		return step_at(stream, stream->step_count++);
-	larger = calloc(2 * stream->step_room + 4, sizeof(*larger));
-	if (!larger)
+	if (!QUEUE_ROOM(stream->step, stream->first_step, stream->step_count, stream->step_room))
 		return NULL;
-	for (unsigned i = 0; i < stream->step_count; i++)
-		larger[i] = *step_at(stream, i);
-	free(stream->step);
-	stream->step = larger;
-	stream->first_step = 0;
-	stream->step_room = 2 * stream->step_room + 4;
-	return &larger[stream->step_count++];
+	return step_at(stream, stream->step_count++);
 }
 
 static void finish_if_done(struct relay_stream *stream)
@@ -69,7 +59,7 @@ static void advance(struct relay_stream *stream)
 		if (step->time > stream->safe)
 			stream->safe = step->time;
 		stream->has_safe = true;
-		stream->first_step = (stream->first_step + 1) % stream->step_room;
+		stream->first_step++;
 		stream->step_count--;
 	}
 	finish_if_done(stream);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of a producer, and the replies to them. See producer.h. */
+#include "base/array.h"
 #include "relay/producer/producer.h"
 
 #include <inttypes.h>
@@ -29,29 +30,14 @@ void producer_free(struct producer *producer)
 
 /* ---- requests ---- */
 
-static bool enqueue(struct producer *producer, const struct producer_request *request)
-{
-	if (producer->queue_count == producer->queue_room) {
-		const unsigned room = producer->queue_room ? 2 * producer->queue_room : 64;
-		struct producer_request *grown = malloc(room * sizeof(*grown));
-
-		if (!grown)
-			return false;
-		for (unsigned i = 0; i < producer->queue_count; i++)
-			grown[i] = producer->queue[(producer->queue_first + i) % producer->queue_room];
-		free(producer->queue);
-		producer->queue = grown;
-		producer->queue_room = room;
-		producer->queue_first = 0;
-	}
-	producer->queue[(producer->queue_first + producer->queue_count++) % producer->queue_room] = *request;
-	return true;
-}
-
 void producer_request(struct producer *producer, uint32_t command, size_t size, void *about)
 {
 	wire_put_request(&producer->control, &(struct wire_request){ .data_size = size, .cmd = command });
-	if (command != WIRE_SEND_METADATA && !enqueue(producer, &(struct producer_request){ command, about }))
+	if (command == WIRE_SEND_METADATA)
+		return;
+	if (QUEUE_ROOM(producer->queue, producer->queue_first, producer->queue_count, producer->queue_room))
+		producer->queue[producer->queue_first + producer->queue_count++] = (struct producer_request){ command, about };
+	else
 		producer->control.failed = true;
 }
 
@@ -304,7 +290,7 @@ int producer_input(struct producer *producer, const uint8_t *bytes, size_t size,
 			in.at = before;
 			break;
 		}
-		producer->queue_first = (producer->queue_first + 1) % producer->queue_room;
+		producer->queue_first++;
 		producer->queue_count--;
 	}
 	producer->input.used = wire_left(&in);

@@ -59,7 +59,7 @@ struct producer {
 	struct producer_ops ops;
 	struct wire_out control, data;	/* to be sent, and then emptied, by the caller */
 	struct wire_out input;		/* of a reply that is not complete */
-	struct producer_request *queue;	/* requests without a reply: [queue_count] from queue_first on, in a ring of queue_room */
+	struct producer_request *queue;	/* requests without a reply: [queue_count] from queue_first on */
 	unsigned queue_first, queue_count, queue_room;
 	unsigned unanswered_streams;	/* ADD_STREAM in the queue */
 	unsigned minor;			/* version that both sides speak */
