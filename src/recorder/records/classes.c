@@ -13,7 +13,7 @@
 
 static_assert(KYMO_DECLARED_FIELDS_MAX <= KYMO_FIELDS_MAX, "a description has room for them");
 
-/* What a shape is called: a suffix that keeps begin and end of one name apart, and a URI. */
+/* In metadata, a shape is a suffix, which keeps begin and end of one name apart, and a URI. */
 static const struct {
 	const char *suffix, *uri;
 } shapes[KYMO_SHAPES] = {
@@ -32,7 +32,7 @@ const struct kymo_point *classes_get(const struct classes *classes, unsigned id)
 	return id < classes->room ? classes->own[id] : NULL;
 }
 
-/* Of the table's events, found out when they are met: size + KNOWN, 0: not yet. */
+/* Payload sizes of the table's events, computed when they are first needed: size + KNOWN; 0: not yet. */
 #define KNOWN 3
 static int32_t table_fixed[KYMO_POINTS_TABLE];
 
@@ -50,13 +50,13 @@ long classes_table_fixed(unsigned id)
 
 /* ---- reading a declaration ---- */
 
-struct cursor {
+struct text_cursor {
 	const char *at, *end;
 	bool bad;
 };
 
 /* The next text, "" when there is none. */
-static const char *next_text(struct cursor *cursor)
+static const char *next_text(struct text_cursor *cursor)
 {
 	const char *text = cursor->at;
 	const char *nul = memchr(text, 0, (size_t)(cursor->end - text));
@@ -69,7 +69,7 @@ static const char *next_text(struct cursor *cursor)
 	return text;
 }
 
-/* A copy that can stand in TSDL quotes. */
+/* A copy that is valid between TSDL quotes. */
 static char *quotable(const char *text, const char *suffix)
 {
 	char *copy;
@@ -82,7 +82,7 @@ static char *quotable(const char *text, const char *suffix)
 	return copy;
 }
 
-/* A copy that can be a TSDL field name behind an underscore. */
+/* A copy that is a valid TSDL field name behind an underscore. */
 static char *identifier(const char *text)
 {
 	char *copy = strdup(*text ? text : "unnamed");
@@ -109,7 +109,7 @@ static void point_free(struct kymo_point *point)
 	free(point);
 }
 
-static void read_fields(struct kymo_point *point, unsigned count, struct cursor *cursor)
+static void read_fields(struct kymo_point *point, unsigned count, struct text_cursor *cursor)
 {
 	for (unsigned i = 0; i < count && !cursor->bad; i++) {
 		unsigned kind;
@@ -127,8 +127,8 @@ static void read_fields(struct kymo_point *point, unsigned count, struct cursor 
 	}
 }
 
-/* Two fields of one name are no TSDL: the later ones get a number. */
-static void tell_apart(struct kymo_point *point)
+/* TSDL does not allow two fields of one name: the later ones get a number. */
+static void number_same_names(struct kymo_point *point)
 {
 	for (unsigned i = 1; i < point->field_count; i++)
 		for (unsigned j = 0; j < i; j++) {
@@ -147,7 +147,7 @@ static void tell_apart(struct kymo_point *point)
 static struct kymo_point *read_declaration(const uint8_t *payload, size_t size)
 {
 	struct kymo_declaration head;
-	struct cursor cursor = { (const char *)payload + sizeof head, (const char *)payload + size, false };
+	struct text_cursor cursor = { (const char *)payload + sizeof head, (const char *)payload + size, false };
 	struct kymo_point *point = calloc(1, sizeof *point);
 
 	memcpy(&head, payload, sizeof head);
@@ -167,7 +167,7 @@ static struct kymo_point *read_declaration(const uint8_t *payload, size_t size)
 		point_free(point);
 		return NULL;
 	}
-	tell_apart(point);
+	number_same_names(point);
 	return point;
 }
 

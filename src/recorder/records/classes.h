@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The event classes of one process: those of the table, and those that it declared itself in its
- * init log (struct kymo_declaration). Declarations are untrusted; texts are made fit for TSDL.
+ * The event classes of one process: those of the table, and those that the process declared itself in its
+ * init log (struct kymo_declaration). Declarations are untrusted; their texts are changed to what TSDL allows.
  */
 #ifndef KYMO_RECORDER_CLASSES_H
 #define KYMO_RECORDER_CLASSES_H
@@ -18,7 +18,7 @@ struct classes {
 	unsigned count;			/* declared so far */
 };
 
-/** classes_get() - description of event @id, NULL when there is none. Context: wait-free. */
+/** classes_get() - description of event @id, NULL: no such event. Context: wait-free. */
 const struct kymo_point *classes_get(const struct classes *classes, unsigned id);
 
 #define CLASSES_VARIABLE	(-1)
@@ -29,7 +29,7 @@ long classes_table_fixed(unsigned id);
 
 /**
  * classes_fixed() - bytes of the payload of runtime event @id
- * Return: CLASSES_VARIABLE: walk_payload() tells; CLASSES_UNKNOWN: it is none. Context: wait-free.
+ * Return: CLASSES_VARIABLE: call walk_payload(); CLASSES_UNKNOWN: no such event. Context: wait-free.
  */
 static inline long classes_fixed(const struct classes *classes, unsigned id)
 {
@@ -40,7 +40,7 @@ static inline long classes_fixed(const struct classes *classes, unsigned id)
 
 /**
  * classes_declare() - enter a declaration; the same id again is ignored
- * Return: 0; -EINVAL: it makes no sense; -ENOMEM. Context: allocates.
+ * Return: 0; -EINVAL: it is invalid; -ENOMEM. Context: allocates.
  */
 int classes_declare(struct classes *classes, const uint8_t *payload, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recorder's side of the set of objects that are left out (src/abi/region.h). Whatever stands in
- * it is only taken for less or more work: what is written does not depend on it.
+ * The recorder's side of the set of objects that are left out (src/abi/region.h). The set only saves work:
+ * the content of the trace does not depend on it, since the filter judges what the process wrote all the same.
  *
  * Context of all functions: wait-free; one recorder, beside the traced process.
  */
@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 /**
- * left_out_propose() - enter @address, without effect yet. Once there, again is fine
+ * left_out_propose() - enter @address, without effect yet; entering it again is allowed
  *
- * Behind it the init log is to be read to its end. If that was possible and had no news of @address,
+ * Then read the init log to its end. If that was possible and the log had no news of @address, call
  * left_out_confirm(), else left_out_withdraw().
- * Return: false: there is no room for it, or it cannot be in the set.
+ * Return: false: the set has no room, or @address cannot be in a set.
  */
 bool left_out_propose(uint64_t *set, uint64_t address);
 
@@ -26,7 +26,7 @@ void left_out_confirm(uint64_t *set, uint64_t address);
 /** left_out_withdraw() - its events are wanted. */
 void left_out_withdraw(uint64_t *set, uint64_t address);
 
-/** left_out_has() - it is proposed or left out. */
+/** left_out_has() - whether it is proposed or left out. */
 bool left_out_has(const uint64_t *set, uint64_t address);
 
 /** left_out_clear() - nothing is left out. */

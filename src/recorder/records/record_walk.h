@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks records by the tracepoint table: for what a crash left, and where a number looks wrong. */
+/* Reads records one by one, by the tracepoint table: what a crash left, and spans with a number that looks wrong. */
 #ifndef KYMO_RECORDER_WALK_H
 #define KYMO_RECORDER_WALK_H
 
@@ -8,7 +8,7 @@
 
 #include "recorder/records/classes.h"
 
-/* Clocks of two threads may differ a little; more than this backwards is no clock but garbage. */
+/* Clocks of two threads may differ a little. A time that goes back by more than this is garbage. */
 #define WALK_BACK_MAX_NS 1000000ull
 
 struct walk {
@@ -20,7 +20,7 @@ struct walk {
 
 /**
  * walk_field() - size of one field at @at
- * @room: bytes that may be looked at
+ * @room: bytes that may be read
  * Return: bytes, or -1: it does not end within @room. Context: wait-free.
  */
 long walk_field(enum kymo_kind kind, const uint8_t *at, size_t room);
@@ -30,7 +30,7 @@ long walk_fixed(const struct kymo_point *point);
 
 /**
  * walk_payload() - size of the payload of event @id at @payload
- * @room: bytes that may be looked at
+ * @room: bytes that may be read
  * Return: bytes, or -1: unknown id, or the payload does not end within @room. Context: wait-free.
  */
 long walk_payload(const struct classes *classes, unsigned id, const uint8_t *payload, size_t room);
@@ -48,7 +48,7 @@ void walk_records(const struct classes *classes, uint8_t *bytes, size_t size, ui
 /**
  * walk_until() - the first record in @bytes whose time is not before @ns
  * @count: set to the number of records in front of it
- * Return: where it begins; @size when there is none, or when the records make no sense.
+ * Return: where it begins; @size when there is none, or when the records are invalid.
  */
 size_t walk_until(const struct classes *classes, const uint8_t *bytes, size_t size, uint64_t ns,
 		  uint32_t *count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Liveness from /proc: a pid alone may have been reused, so its start time must fit too. */
+/* Liveness from /proc. A pid may have been reused, so the start time must match, too. */
 #include "recorder/runtime/alive.h"
 
 #include <ctype.h>
@@ -39,7 +39,7 @@ uint64_t alive_start_time(int pid)
 	(void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
 	if (read_small(path, text, sizeof text) < 0)
 		return 0;
-	at = strrchr(text, ')');	/* the name may hold anything, so count from behind it */
+	at = strrchr(text, ')');	/* the name may contain anything, so read from behind it */
 	if (!at || sscanf(at, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
 			  "%ld %*d %" SCNu64, &state, &threads, &start) != 3)
 		return 0;
@@ -89,7 +89,7 @@ static uint32_t innermost_pid(const char *pid)
 	return at ? (uint32_t)strtoul(at + 1, NULL, 10) : 0;
 }
 
-static int search(uint32_t pid, uint64_t pid_ns, uint64_t start_time)
+static int search_proc(uint32_t pid, uint64_t pid_ns, uint64_t start_time)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
@@ -118,6 +118,6 @@ enum alive alive_find(uint32_t pid, uint64_t pid_ns, uint64_t start_time, int *h
 		*host_pid = alive == ALIVE_YES ? (int)pid : 0;
 		return alive;
 	}
-	*host_pid = search(pid, pid_ns, start_time);
+	*host_pid = search_proc(pid, pid_ns, start_time);
 	return *host_pid ? ALIVE_YES : ALIVE_UNKNOWN;
 }

@@ -8,14 +8,14 @@
 enum alive {
 	ALIVE_DEAD,
 	ALIVE_YES,
-	ALIVE_UNKNOWN,	/* in a pid namespace that we do not see: taken for alive */
+	ALIVE_UNKNOWN,	/* in a pid namespace that is not visible here: counts as alive */
 };
 
 /**
  * alive_find() - find the process that a region header names; region_alive() also asks its lock
  * @pid, @pid_ns: as in struct kymo_region
  * @start_time: clock ticks since boot
- * @host_pid: set to its pid as we see it, 0 when it is not found
+ * @host_pid: set to its pid in our namespace, 0 when it is not found
  *
  * Context: reads /proc; all of it for a process of another pid namespace.
  */
@@ -27,7 +27,7 @@ enum alive alive_check(int host_pid, uint64_t start_time);
 /** alive_own_pid_ns() - inode of our pid namespace, 0 when it cannot be read. */
 uint64_t alive_own_pid_ns(void);
 
-/** alive_start_time() - start time of @pid, 0 when there is no such process or it is a zombie. */
+/** alive_start_time() - start time of @pid, 0 when no such process exists or it is a zombie. */
 uint64_t alive_start_time(int pid);
 
 #endif

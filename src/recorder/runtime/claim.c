@@ -8,9 +8,9 @@
 
 #include "abi/region.h"
 
-#define CLAIMED_MAX 4096		/* of further files a forked child keeps the lock */
+#define CLAIMED_MAX 4096		/* a forked child keeps the locks of files beyond these */
 
-/* Descriptor + 1, 0: free. A child of fork() reads it at whatever moment. */
+/* Descriptor + 1; 0: free. A forked child may read it in the middle of any change. */
 static int claimed[CLAIMED_MAX];
 
 static struct flock one_byte(short type, off_t at)
@@ -26,7 +26,7 @@ static int *find(int value)
 	return NULL;
 }
 
-static void forget(int fd)
+static void unregister(int fd)
 {
 	int *entry = find(fd + 1);
 
@@ -39,13 +39,13 @@ int claim(int fd)
 	struct flock lock = one_byte(F_WRLCK, KYMO_LOCK_CLAIM);
 	int *entry = find(0), error;
 
-	/* Entered first: a child that is forked in between closes a file that is not locked yet. */
+	/* Entered first: a child that is forked in between then closes the file although it is not locked yet, which harms nothing. */
 	if (entry)
 		__atomic_store_n(entry, fd + 1, __ATOMIC_SEQ_CST);
 	if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
 		return 0;
 	error = errno == EACCES ? EAGAIN : errno;
-	forget(fd);
+	unregister(fd);
 	return -error;
 }
 
@@ -55,8 +55,8 @@ void claim_release(int fd)
 
 	if (fd < 0 || !find(fd + 1))
 		return;
-	(void)fcntl(fd, F_OFD_SETLK, &lock);	/* children that have it open still keep nothing locked */
-	forget(fd);
+	(void)fcntl(fd, F_OFD_SETLK, &lock);	/* explicitly: children that have the file open would keep the lock */
+	unregister(fd);
 }
 
 bool claim_is_taken(int fd)
@@ -73,8 +73,8 @@ bool claim_is_let_go(int fd)
 	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
 }
 
-/* Only close(): the parent may have been anywhere. */
-static void forget_all(void)
+/* In a forked child: only close() is safe, whatever the parent was doing. */
+static void close_all(void)
 {
 	for (unsigned i = 0; i < CLAIMED_MAX; i++) {
 		int fd = __atomic_load_n(&claimed[i], __ATOMIC_RELAXED) - 1;
@@ -87,5 +87,5 @@ static void forget_all(void)
 
 void claim_forget_in_children(void)
 {
-	(void)pthread_atfork(NULL, NULL, forget_all);	/* without memory, children keep the locks */
+	(void)pthread_atfork(NULL, NULL, close_all);	/* without memory, children keep the locks */
 }

@@ -20,12 +20,12 @@ static int domain_check(int fd, const struct rundir *dir, struct kymo_err *err)
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "%s/%s: %s", dir->path, domain_name, strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot read %s/%s: %s", dir->path, domain_name, strerror(errno));
 	if (!S_ISREG(st.st_mode) || (st.st_uid != geteuid() && geteuid() != 0))
 		return err_set(err, KYMO_EXIT_FAILED, "%s/%s is not a file of yours; remove it or set "
 			       "KYMO_DIR to another directory", dir->path, domain_name);
-	if (geteuid() == 0 && st.st_nlink > 1)	/* in another user's directory it may be anything */
-		return err_set(err, KYMO_EXIT_FAILED, "%s/%s has another name somewhere; remove it", dir->path, domain_name);
+	if (geteuid() == 0 && st.st_nlink > 1)	/* in another user's directory it may be a link to any file */
+		return err_set(err, KYMO_EXIT_FAILED, "%s/%s has a second hard link; remove it", dir->path, domain_name);
 	return 0;
 }
 
@@ -37,10 +37,10 @@ static int busy(int fd, const struct rundir *dir, struct kymo_err *err)
 		page.trace_path[0] = 0;
 	page.trace_path[sizeof page.trace_path - 1] = 0;
 	return err_set(err, KYMO_EXIT_FAILED, "%s is being recorded already by process %u, into %s%s; end "
-		       "that session (kymo stop), or give this one and its programs a directory of their own "
-		       "with KYMO_DIR", dir->path, page.recorder_pid,
-		       page.trace_path[0] ? page.trace_path : "a trace that is just being made",
-		       page.state == KYMO_STATE_PREPARE ? ", and pauses: \"kymo resume\" goes on" : "");
+		       "that session (kymo stop), or set KYMO_DIR to another directory for this session and "
+		       "its programs", dir->path, page.recorder_pid,
+		       page.trace_path[0] ? page.trace_path : "a trace that it is still creating",
+		       page.state == KYMO_STATE_PREPARE ? ", and is paused (\"kymo resume\" continues it)" : "");
 }
 
 int domain_claim(struct domain *domain, const struct rundir *dir, struct kymo_err *err)
@@ -77,7 +77,7 @@ int domain_claim(struct domain *domain, const struct rundir *dir, struct kymo_er
 		goto fail;
 	}
 	(void)madvise(page, KYMO_PAGE, MADV_DONTFORK);	/* as in region_open() */
-	/* Nobody enters the session of a dead recorder while ours is being made, or takes it for ours. */
+	/* While ours is being created, no process must join the session of a dead recorder, or mistake it for ours. */
 	__atomic_store_n(&page->state, KYMO_STATE_WAIT, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&page->recorder_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
 	page->recorder_pid_ns = alive_own_pid_ns();
@@ -96,7 +96,7 @@ void domain_announce(struct domain *domain, enum kymo_state state, bool armed, u
 	uint32_t odd = __atomic_load_n(&page->generation, __ATOMIC_RELAXED) | 1;
 
 	__atomic_store_n(&page->generation, odd, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_RELEASE);	/* nothing below is seen with the old generation */
+	__atomic_thread_fence(__ATOMIC_RELEASE);	/* readers with the old generation see nothing of what follows */
 	page->abi_version = KYMO_ABI_VERSION;
 	page->session_tag = tag;
 	page->armed = armed;
@@ -105,7 +105,7 @@ void domain_announce(struct domain *domain, enum kymo_state state, bool armed, u
 	memset(page->trace_path, 0, sizeof page->trace_path);
 	(void)snprintf(page->trace_path, sizeof page->trace_path, "%s", trace_path);
 	page->magic = KYMO_DOMAIN_MAGIC;
-	domain->generation = odd + 1 ? odd + 1 : 2;	/* 0 is nobody's session */
+	domain->generation = odd + 1 ? odd + 1 : 2;	/* 0: no session */
 	__atomic_store_n(&page->generation, domain->generation, __ATOMIC_RELEASE);
 	__atomic_store_n(&page->state, state, __ATOMIC_RELEASE);
 }
@@ -115,7 +115,7 @@ void domain_switch(struct domain *domain, enum kymo_state state)
 	if (!domain->page)
 		return;
 	__atomic_store_n(&domain->page->state, state, __ATOMIC_RELEASE);
-	if (state == KYMO_STATE_RECORD)			/* behind it: nobody takes the moment between for a pause */
+	if (state == KYMO_STATE_RECORD)			/* after the state: in between, it must not look like a pause */
 		__atomic_store_n(&domain->page->armed, 0, __ATOMIC_RELEASE);
 }
 

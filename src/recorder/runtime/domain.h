@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The domain page: which session, if any, is active in a runtime directory. Whoever holds the
- * lock on its first byte (claim.h) is the recorder; the lock goes with the process, so the page of a
- * dead recorder is taken over by the next one.
+ * The domain page: which session, if any, is active in a runtime directory. The process that holds the
+ * lock on its first byte (claim.h) is the recorder. The lock ends with that process, so the next
+ * recorder takes over the page of a dead one.
  */
 #ifndef KYMO_RECORDER_DOMAIN_H
 #define KYMO_RECORDER_DOMAIN_H
@@ -21,7 +21,7 @@ struct domain {
 	uint32_t generation;		/* of our session; even */
 };
 
-/* What `status` tells of the active recorder. */
+/* What `kymo status` reports of the active recorder. */
 struct domain_info {
 	bool active;			/* a living recorder holds the domain */
 	uint32_t layout;		/* its KYMO_ABI_VERSION; if it is not ours, all but pid may be wrong */
@@ -31,7 +31,7 @@ struct domain_info {
 	uint32_t state;			/* enum kymo_state, or anything */
 	uint64_t session_tag;
 	uint64_t started_ns;
-	bool armed;			/* waits for a Start */
+	bool armed;			/* waits for a Start (kymo agent) */
 	struct ros_domains ros;		/* in RECORD: only processes of these record */
 	char trace_path[1024];
 };
@@ -41,13 +41,13 @@ struct domain_info {
  * @dir: stays open as long as @domain is in use
  *
  * Only the lock is taken, and what a dead recorder left is in WAIT: call domain_announce() to begin.
- * Return: 0; -1 with @err (KYMO_EXIT_FAILED), which names the recorder that is there. Context: blocks.
+ * Return: 0; -1 with @err (KYMO_EXIT_FAILED), which names the other recorder. Context: blocks.
  */
 int domain_claim(struct domain *domain, const struct rundir *dir, struct kymo_err *err);
 
 /**
  * domain_announce() - publish our session and enter @state
- * @armed: it is in PREPARE until somebody tells it to begin
+ * @armed: it is in PREPARE until a Start arrives
  * @tag: only processes with this session tag belong to it; 0: all
  */
 void domain_announce(struct domain *domain, enum kymo_state state, bool armed, uint64_t tag, uint64_t started_ns,
@@ -62,7 +62,7 @@ void domain_limit(struct domain *domain, const struct ros_domains *ros);
 /** domain_release() - give the lock back. Zeroed or released domains are fine. */
 void domain_release(struct domain *domain);
 
-/** domain_inspect() - who records in @dir. Return: 0; -1 with @err. Context: blocks. */
+/** domain_inspect() - the recorder of @dir, if there is one. Return: 0; -1 with @err. Context: blocks. */
 int domain_inspect(const struct rundir *dir, struct domain_info *info, struct kymo_err *err);
 
 #endif

@@ -30,7 +30,7 @@ static size_t read_file(int pid, const char *name, char *text, size_t size)
 	return got > 0 ? (size_t)got : 0;
 }
 
-/* Others' networks are other hosts, or containers. */
+/* A process in another network namespace is on another host, or in a container. */
 static bool is_here(const char *pid)
 {
 	char path[64];

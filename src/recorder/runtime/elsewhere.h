@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs of ours that are started to be traced, or are agents, as /proc tells: whose runtime directory is another one? */
+/* Finds, in /proc, preloaded programs and agents of our user: for programs that use another runtime directory than ours. */
 #ifndef KYMO_RECORDER_ELSEWHERE_H
 #define KYMO_RECORDER_ELSEWHERE_H
 

@@ -9,11 +9,11 @@
  * environment_read() - of process @pid
  * @size: its bytes
  *
- * Return: its entries, each with a NUL, to be freed; NULL: it cannot be read. Context: allocates, reads /proc.
+ * Return: its entries, each with a NUL, malloc'ed; NULL: it cannot be read. Context: allocates, reads /proc.
  */
 char *environment_read(int pid, size_t *size);
 
-/** environment_value() - of the variable @name; NULL: it is not there. @environment may be NULL. */
+/** environment_value() - of the variable @name; NULL: it is not set. @environment may be NULL. */
 const char *environment_value(const char *environment, size_t size, const char *name);
 
 #endif

@@ -50,7 +50,7 @@ static bool has_stamp(const uint8_t *at, uint64_t position)
 	return __atomic_load_n(&record->stamp, __ATOMIC_ACQUIRE) == (KYMO_LOG_STAMP ^ position);
 }
 
-/* Where the log goes on behind what cannot be read: the next record with its stamp, or the end. */
+/* Where the log continues behind bytes that cannot be read: at the next record with its stamp, or at the end. */
 static uint64_t next_stamp(const uint8_t *chunk, uint64_t position, uint64_t end)
 {
 	for (position += 8; position + HEADER <= end; position += 8)
@@ -96,18 +96,18 @@ enum log_look log_look(const struct region *region, uint64_t position, uint64_t 
 	return log_holds(region, position) ? look : LOG_OVERTAKEN;
 }
 
-/* ---- what there is for who comes now ---- */
+/* ---- what holds now, for a reader that begins ---- */
 
 struct walker {
 	const struct region *region;
 	struct log_bounds bounds;
 	uint64_t at;
 	uint64_t hole;			/* the first record that is being written */
-	bool over;			/* nothing is being written any more */
+	bool over;			/* nothing is being written any more: a hole stays one */
 };
 
 /* Return: LOG_RECORD: @place; LOG_OVERTAKEN; LOG_END: all before walker->at was looked at. */
-static enum log_look walk(struct walker *walker, struct log_place *place)
+static enum log_look next_record(struct walker *walker, struct log_place *place)
 {
 	for (;;) {
 		enum log_look look = log_look(walker->region, walker->at, walker->bounds.tail, place);
@@ -120,14 +120,14 @@ static enum log_look walk(struct walker *walker, struct log_place *place)
 	}
 }
 
-static enum log_look count(struct walker walker, size_t *records, bool *gone)
+static enum log_look count_records(struct walker walker, size_t *records, bool *gone)
 {
 	struct log_place place;
 	enum log_look look;
 
 	*records = 0;
 	*gone = false;
-	while ((look = walk(&walker, &place)) == LOG_RECORD) {
+	while ((look = next_record(&walker, &place)) == LOG_RECORD) {
 		++*records;
 		*gone |= place.head.id == KYMO_LOG_GONE;
 		walker.at = place.next;
@@ -135,15 +135,18 @@ static enum log_look count(struct walker walker, size_t *records, bool *gone)
 	return look;
 }
 
-/* What is not before @limit holds: it is of the session. Behind a hole there may be copies of what is in front of it. */
-static enum log_look fill(struct walker *walker, uint64_t limit, struct kymo_lives *lives, struct log_facts *facts,
+/*
+ * Facts from before @limit may have ended: they go to @lives, which finds out. Later ones belong to the session and go
+ * to @facts at once. Behind a hole there may be copies of what is in front of it.
+ */
+static enum log_look read_facts(struct walker *walker, uint64_t limit, struct kymo_lives *lives, struct log_facts *facts,
 			  uint64_t from)
 {
 	struct log_place place;
 	enum log_look look = LOG_END;
 	size_t room = lives->room;
 
-	while (room && (look = walk(walker, &place)) == LOG_RECORD) {
+	while (room && (look = next_record(walker, &place)) == LOG_RECORD) {
 		const uint64_t position = walker->at;
 
 		walker->at = place.next;
@@ -155,7 +158,7 @@ static enum log_look fill(struct walker *walker, uint64_t limit, struct kymo_liv
 		if (!log_holds(walker->region, position))
 			return LOG_OVERTAKEN;
 	}
-	return room ? look : LOG_END;	/* without room: more came meanwhile, and is read later */
+	return room ? look : LOG_END;	/* no room: more was written meanwhile, and is read later */
 }
 
 static int by_origin(const void *a, const void *b)
@@ -165,8 +168,8 @@ static int by_origin(const void *a, const void *b)
 	return left->origin < right->origin ? -1 : left->origin > right->origin;
 }
 
-/* Facts are nearly always in order; a death in the middle of a cleaning leaves some twice. */
-static void sort(struct log_facts *facts)
+/* Facts are nearly always in order. A process that died while it cleaned its log leaves some twice. */
+static void sort_facts(struct log_facts *facts)
 {
 	size_t kept = 0, i = 1;
 
@@ -189,7 +192,7 @@ static int collect(struct walker *walker, uint64_t from, uint64_t limit, struct 
 	void *memory;
 	bool gone;
 
-	if (count(*walker, &records, &gone) == LOG_OVERTAKEN)
+	if (count_records(*walker, &records, &gone) == LOG_OVERTAKEN)
 		return -EAGAIN;
 	memory = calloc(1, kymo_lives_bytes(records, gone));
 	facts->fact = malloc((records + 1) * sizeof *facts->fact);
@@ -198,14 +201,14 @@ static int collect(struct walker *walker, uint64_t from, uint64_t limit, struct 
 		return -ENOMEM;
 	}
 	kymo_lives_begin(&lives, memory, records, gone);
-	look = fill(walker, limit, &lives, facts, from);
+	look = read_facts(walker, limit, &lives, facts, from);
 	kymo_lives_decide(&lives);
 	for (size_t i = 0; i < lives.count; i++)
 		if (lives.fact[i].origin >= from && kymo_lives_holds(&lives, &lives.fact[i]))
 			facts->fact[facts->count++] = (struct log_fact){ lives.fact[i].origin, lives.fact[i].position };
 	free(memory);
 	facts->until = walker->hole < walker->at ? walker->hole : walker->at;
-	sort(facts);
+	sort_facts(facts);
 	while (facts->count && facts->fact[facts->count - 1].origin >= facts->until)
 		facts->count--;
 	return look == LOG_OVERTAKEN ? -EAGAIN : 0;

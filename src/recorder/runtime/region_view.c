@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens region files of traced processes and refuses what is none. */
+/* Opens region files of traced processes, and refuses files that are not regions. */
 #include "recorder/runtime/region_view.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static const char suffix[] = ".region";
 
 /* ---- mappings, for the handler of SIGBUS ---- */
 
-#define GUARDED_MAX 4096	/* further regions are read without guard */
+#define GUARDED_MAX 4096	/* regions beyond these are read without a guard */
 
 static struct guarded {
 	uintptr_t from, to;	/* to is 0: free */
@@ -45,7 +45,7 @@ static void guard_remove(const struct region *region)
 			guarded[i].to = 0;
 }
 
-/* Puts a page of zeros where a region's page is gone. mmap() is a plain system call. */
+/* Maps a page of zeros where a region's page is gone. mmap() is a plain system call, so a handler may call it. */
 static void on_sigbus(int number, siginfo_t *info, void *context)
 {
 	uintptr_t at = (uintptr_t)info->si_addr / KYMO_PAGE * KYMO_PAGE;
@@ -114,7 +114,7 @@ bool region_has_name(const struct region *region, const char *glob)
 
 #define REFUSE(...) err_set(err, KYMO_EXIT_INPUT, __VA_ARGS__)
 
-/* Root records for others, but only what is theirs: regions of the directory's owner. */
+/* Root records for another user, but only that user's own regions: those of the directory's owner. */
 static bool is_owner(uid_t uid, const struct rundir *dir)
 {
 	struct stat st;
@@ -133,7 +133,7 @@ enum alive region_owner(const char *name, int *host_pid)
 	return alive_find(pid, space, start, host_pid);
 }
 
-/* How another version laid out what it wrote is not known, so who it is can be told from the file's name only. */
+/* The layout of another version is not known here, so only the file's name says which process it is. */
 static int refuse_version(const char *path, const char *version, struct kymo_err *err)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -158,7 +158,7 @@ static int refuse_version(const char *path, const char *version, struct kymo_err
 		      "run\"), or install one version of both", pid, *comm ? comm : "?", version);
 }
 
-/* Before anything else is believed: sizes and places are others there. */
+/* Before anything else is checked: sizes and offsets differ between versions. */
 static int check_version(int fd, const char *path, struct kymo_err *err)
 {
 	struct {
@@ -169,7 +169,7 @@ static int check_version(int fd, const char *path, struct kymo_err *err)
 	char version[128];
 
 	if (pread(fd, &head, sizeof head, 0) != sizeof head || head.magic != KYMO_REGION_MAGIC)
-		return 0;		/* said by the other checks */
+		return 0;		/* the other checks report it */
 	if (head.abi_version != KYMO_ABI_VERSION)
 		(void)snprintf(version, sizeof version, "layout version %u, this kymo has %u", head.abi_version, KYMO_ABI_VERSION);
 	else if (head.points_table != KYMO_POINTS_TABLE || head.table_hash != kymo_table_hash())
@@ -183,21 +183,21 @@ static int check_version(int fd, const char *path, struct kymo_err *err)
 static int check_file(int fd, const struct rundir *dir, const char *path, struct stat *st, struct kymo_err *err)
 {
 	if (fstat(fd, st) < 0)
-		return REFUSE("%s: %s", path, strerror(errno));
+		return REFUSE("cannot read %s: %s", path, strerror(errno));
 	if (!S_ISREG(st->st_mode))
 		return REFUSE("%s is not a regular file; remove it", path);
 	if (!is_owner(st->st_uid, dir))
 		return REFUSE("%s belongs to uid %u, not to %s; not recorded", path, (unsigned)st->st_uid,
 			      geteuid() ? "you" : "the directory's owner");
 	if (geteuid() == 0 && st->st_nlink > 1)
-		return REFUSE("%s has another name somewhere, which no region has; remove it", path);
+		return REFUSE("%s has a second hard link, which no region has; remove it", path);
 	if ((st->st_mode & 07777) != 0600)
 		return REFUSE("%s has mode %04o instead of 0600; remove it if no program uses it",
 			      path, (unsigned)(st->st_mode & 07777));
 	if (check_version(fd, path, err) < 0)
 		return -1;
 	if (st->st_size < KYMO_FIRST_SEGMENT_PAGE * KYMO_PAGE || (uint64_t)st->st_size > REGION_SIZE_MAX)
-		return REFUSE("%s has %lld bytes, which no region has; remove it", path,
+		return REFUSE("%s is not a region: it has %lld bytes; remove it", path,
 			      (long long)st->st_size);
 	return 0;
 }
@@ -238,7 +238,7 @@ int region_open(struct region *result, const struct rundir *dir, const char *nam
 
 	(void)snprintf(path, sizeof path, "%s/%s", dir->path, name);
 	(void)snprintf(region.name, sizeof region.name, "%s", name);
-	/* O_NONBLOCK: a FIFO under this name must not hold us up. */
+	/* O_NONBLOCK: opening a FIFO of this name must not block. */
 	region.fd = openat(dir->fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (region.fd < 0 && errno == ENOENT)
 		return 1;

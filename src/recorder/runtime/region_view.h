@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One mapped region file, checked. Everything in it is input: identity is copied out once, page
- * numbers are checked against the mapping by region_page() at every use.
+ * One mapped region file, checked. Everything in it is untrusted: the identity is copied out once, and
+ * region_page() checks page numbers against the mapping at every use.
  */
 #ifndef KYMO_RECORDER_REGION_H
 #define KYMO_RECORDER_REGION_H
@@ -16,7 +16,7 @@
 #include "recorder/runtime/rundir.h"
 
 #define REGION_NAME_MAX 96
-/* 2048 rings of 16 MiB, and the init log: more is no region of ours. */
+/* 2048 rings of 16 MiB, and the init log: a larger file is not a region. */
 #define REGION_SIZE_MAX (40ull << 30)
 
 struct region {
@@ -46,9 +46,9 @@ int region_open(struct region *region, const struct rundir *dir, const char *nam
 
 /**
  * region_alive() - whether the process of @region still runs
- * @host_pid: set to its pid as we see it, 0 when it is not found
+ * @host_pid: set to its pid in our namespace, 0 when it is not found
  *
- * Its pid, where that can be looked up, else the lock that it holds: it may be in a container.
+ * By its pid, where that can be looked up; else, for a process in a container, by the lock that it holds.
  * Context: as alive_find().
  */
 enum alive region_alive(const struct region *region, int *host_pid);
@@ -57,7 +57,7 @@ enum alive region_alive(const struct region *region, int *host_pid);
 bool region_is_left(const struct region *region);
 
 /**
- * region_has_name() - is it a process that a user means with @glob?
+ * region_has_name() - whether @glob matches the name of the process
  * @glob: as fnmatch() has it, for the name of the main thread or of the program's file
  */
 bool region_has_name(const struct region *region, const char *glob);
@@ -65,17 +65,17 @@ bool region_has_name(const struct region *region, const char *glob);
 /**
  * region_guard() - survive region files that somebody shortens while they are mapped
  *
- * Catches SIGBUS for the life of the program: where a mapped region has lost its pages, zeros are
- * read instead, which every reader of a region takes for garbage and refuses. Other SIGBUS are
- * fatal as before. For programs that record, not for libraries.
+ * Catches SIGBUS for the life of the program: where a mapped region has lost its pages, readers see
+ * zeros instead, and refuse them as corrupt. Any other SIGBUS is fatal as before. For programs that
+ * record, not for libraries.
  */
 void region_guard(void);
 
 /**
- * region_owner() - whether the process that made region file @name still runs, by the name alone
- * @host_pid: its pid as we see it, 0 when it is not found
+ * region_owner() - whether the process that created region file @name still runs, by the name alone
+ * @host_pid: its pid in our namespace, 0 when it is not found
  *
- * For files that cannot be opened as regions. Return: ALIVE_UNKNOWN also when the name does not tell. Context: as alive_find().
+ * For files that cannot be opened as regions. Return: ALIVE_UNKNOWN also when the name has another form. Context: as alive_find().
  */
 enum alive region_owner(const char *name, int *host_pid);
 
@@ -91,7 +91,7 @@ int region_grow(struct region *region);
 /** region_intact() - false when somebody has shortened the file below the mapping. */
 bool region_intact(const struct region *region);
 
-/** region_page() - address of @count pages from @page on; NULL when outside of the mapping. */
+/** region_page() - address of @count pages from @page on; NULL outside of the mapping. */
 static inline void *region_page(const struct region *region, uint64_t page, uint64_t count)
 {
 	if (page >= region->pages || count > region->pages - page)

@@ -22,7 +22,7 @@ bool ros_domains_leave(struct ros_domains *set, const struct ros_domains *other)
 
 	for (unsigned i = 0; i < KYMO_ROS_WORDS; i++)
 		left.bits[i] &= ~other->bits[i];
-	/* Who cannot say where he is belongs to another one of them: alone he is nobody. */
+	/* Bit 0 stands for processes of unknown domain: they belong to one of the others, and are not a set by themselves. */
 	if (!(left.bits[0] & ~1ull || left.bits[1] || left.bits[2] || left.bits[3]))
 		return false;
 	*set = left;
@@ -42,7 +42,7 @@ int ros_domains_read(struct ros_domains *set, struct json_object *array, struct 
 			return err_set(err, KYMO_EXIT_USAGE, "ros_domains: a ROS domain is a number up to %u", KYMO_ROS_DOMAIN_MAX);
 		ros_domains_add(set, (uint32_t)(number + 1));
 	}
-	return ros_domains_limited(set) ? 0 : err_set(err, KYMO_EXIT_USAGE, "ros_domains is an array of ROS domains, and not empty");
+	return ros_domains_limited(set) ? 0 : err_set(err, KYMO_EXIT_USAGE, "ros_domains must be an array of at least one ROS domain");
 }
 
 void ros_domains_text(char *text, size_t size, const struct ros_domains *set)

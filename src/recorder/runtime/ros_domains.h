@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sets of ROS domains, by the numbers of abi/region.h: which processes of a session record. CARET's Start reaches the
- * processes of one domain; a session serves all of a host.
+ * Sets of ROS domains, by the numbers of abi/region.h: which processes of a session record. A session serves all domains
+ * of a host, but CARET's Start is for the processes of one domain.
  *
  * Context of all functions: wait-free, but for ros_domains_read() and ros_domains_json(), which allocate.
  */
@@ -18,7 +18,7 @@
 struct json_object;
 
 struct ros_domains {
-	uint64_t bits[KYMO_ROS_WORDS];	/* none: all of them */
+	uint64_t bits[KYMO_ROS_WORDS];	/* no bit: all domains */
 };
 
 static inline bool ros_domains_limited(const struct ros_domains *set)
@@ -48,7 +48,7 @@ bool ros_domains_leave(struct ros_domains *set, const struct ros_domains *other)
  * ros_domains_read() - from a request: an array of ROS_DOMAIN_IDs; -1 stands for processes whose domain is not known
  * @array: NULL: all
  *
- * Return: 0; -1 with @err: it is none, or empty.
+ * Return: 0; -1 with @err: @array is not such an array, or empty.
  */
 int ros_domains_read(struct ros_domains *set, struct json_object *array, struct kymo_err *err);
 

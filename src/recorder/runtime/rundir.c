@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds, makes and checks the runtime directory. */
+/* Finds, creates and checks the runtime directory. */
 #include "recorder/runtime/rundir.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static int rundir_check(const struct rundir *dir, struct kymo_err *err)
 	struct stat st;
 
 	if (fstat(dir->fd, &st) < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "%s: %s", dir->path, strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot read %s: %s", dir->path, strerror(errno));
 	if (st.st_uid != geteuid() && geteuid() != 0)
 		return err_set(err, KYMO_EXIT_FAILED, "%s belongs to uid %u, not to you (uid %u); set "
 			       "KYMO_DIR to a directory of your own, for the traced programs too",
@@ -58,8 +58,8 @@ int rundir_open(struct rundir *dir, const char *path, bool create, struct kymo_e
 	if (create && mkdir(result.path, 0700) == 0)
 		result.created = true;
 	else if (create && errno != EEXIST)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot make the runtime directory %s: %s; set "
-			       "KYMO_DIR to a directory that can be made", result.path, strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create the runtime directory %s: %s; set "
+			       "KYMO_DIR to a directory that can be created", result.path, strerror(errno));
 	result.fd = open(result.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (result.fd < 0 && errno == ENOENT && !create) {
 		*dir = result;
@@ -67,7 +67,7 @@ int rundir_open(struct rundir *dir, const char *path, bool create, struct kymo_e
 	}
 	if (result.fd < 0)
 		return err_set(err, KYMO_EXIT_FAILED, "cannot use the runtime directory %s: %s; it must be "
-			       "a directory of yours and no symbolic link", result.path,
+			       "a directory of yours, not a symbolic link", result.path,
 			       strerror(errno));
 	if (rundir_check(&result, err) < 0) {
 		(void)close(result.fd);

@@ -22,11 +22,11 @@ int rundir_path(char *path, unsigned size, struct kymo_err *err);
 /**
  * rundir_open() - open the runtime directory
  * @path: NULL for rundir_path()
- * @create: make it when it is not there
+ * @create: create it if it does not exist
  *
  * Refused, with what to do about it: not a directory, a symbolic link, owned by another user
  * (unless we are root), open to other users.
- * Return: 0; 1 without @create when there is none; -1 with @err. Context: blocks.
+ * Return: 0; 1 without @create if it does not exist; -1 with @err. Context: blocks.
  */
 int rundir_open(struct rundir *dir, const char *path, bool create, struct kymo_err *err);
 

@@ -53,6 +53,6 @@ const char *states_name(uint32_t state)
 
 int states_nobody(const char *dir, struct kymo_err *err)
 {
-	return err_set(err, KYMO_EXIT_EMPTY, "nobody is recording in %s; \"kymo start\" or \"kymo record\" begins; another "
-		       "runtime directory: KYMO_DIR", dir);
+	return err_set(err, KYMO_EXIT_EMPTY, "no recorder is running in %s; start one with \"kymo start\" or \"kymo record\", "
+		       "or set KYMO_DIR to the runtime directory of another", dir);
 }

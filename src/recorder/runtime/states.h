@@ -26,14 +26,14 @@ enum states_action {
 
 enum states_answer {
 	STATES_GO,		/* into the next state */
-	STATES_STAY,		/* it is so already: nothing to do, no error */
+	STATES_STAY,		/* already in that state: nothing to do, no error */
 	STATES_REFUSE,		/* not in this state */
 };
 
 /**
  * states_next() - what @action does in @state
  * @state: enum kymo_state; anything else, from a corrupt word, counts as WAIT
- * @next: the state afterwards, also if that is the same
+ * @next: the state afterwards, which may be the same
  *
  * Context: wait-free.
  */
@@ -42,7 +42,7 @@ enum states_answer states_next(uint32_t state, enum states_action action, uint32
 /** states_name() - "wait", "prepare", "record"; "?" for anything else. */
 const char *states_name(uint32_t state);
 
-/** states_nobody() - the error of whoever wants something of the recorder of @dir, where there is none. Return: -1. */
+/** states_nobody() - the error when a command needs the recorder of @dir, and none is running. Return: -1. */
 int states_nobody(const char *dir, struct kymo_err *err);
 
 #endif

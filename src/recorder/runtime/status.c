@@ -17,7 +17,7 @@
 
 #define COMMITTED_TRIES 100
 
-/* What a recorder that comes now is told. */
+/* As many facts as a recorder that begins now would read. */
 static uint64_t count_init(const struct region *region)
 {
 	struct log_facts facts;
@@ -27,7 +27,7 @@ static uint64_t count_init(const struct region *region)
 	return facts.count;
 }
 
-/* Records ever committed to a ring; those of a block that is left meanwhile are looked for again. */
+/* Records ever committed to a ring. Tries again while the producer moves on to another block. */
 static uint64_t committed(const struct region *region, const struct kymo_ring *ring, uint32_t page)
 {
 	const uint64_t block_size = __atomic_load_n(&ring->block_size, __ATOMIC_RELAXED);

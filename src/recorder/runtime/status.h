@@ -12,7 +12,7 @@
 
 struct process_status {
 	uint32_t pid;
-	int host_pid;			/* as seen here, 0 when it is not found */
+	int host_pid;			/* in our namespace, 0 when it is not found */
 	char procname[KYMO_NAME_MAX + 1];
 	char exe[257];
 	char tracetools[29];
@@ -20,9 +20,9 @@ struct process_status {
 	uint32_t mode;			/* enum kymo_mode, or anything */
 	enum alive alive;
 	uint32_t generation;		/* of the session that set the state */
-	uint32_t recorder_pid;		/* who records it, in its own pid namespace; 0: nobody does */
-	uint64_t recorded, lost;		/* runtime events in that session so far; 0: nobody records */
-	uint64_t produced;		/* runtime events that its rings took, since the process began */
+	uint32_t recorder_pid;		/* of its recorder, in that one's own pid namespace; 0: it is not recorded */
+	uint64_t recorded, lost;		/* runtime events in that session so far; 0: it is not recorded */
+	uint64_t produced;		/* runtime events that its rings received, since the process began */
 	uint64_t at_ns;			/* CLOCK_MONOTONIC of the look */
 	uint64_t start_time, birth_ns;	/* as in struct kymo_region: with pid, which process it is */
 	uint64_t session_tag;
@@ -37,7 +37,7 @@ struct process_status {
 /**
  * status_read() - look at every region in @dir, in no particular order
  * @each: called for each
- * @refused: called with the name of each file that is no region of ours, and a sentence; may be NULL
+ * @refused: called with the name of each file that is not a region of ours, and the reason; may be NULL
  *
  * Context: allocates and blocks.
  * Return: number of regions; -1 with @err.

@@ -55,7 +55,7 @@ wait	start		0 record	State: record
 wait	start_paused	0 prepare	State: prepare
 wait	pause		6 wait		kymo start
 wait	resume		6 wait		KYMO_DIR
-wait	stop		6 wait		nobody is recording in
+wait	stop		6 wait		no recorder is running in
 prepare	start		1 prepare	kymo resume
 prepare	start_paused	1 prepare	kymo stop
 prepare	pause		0 prepare	pauses already

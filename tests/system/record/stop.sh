@@ -7,7 +7,7 @@ export KYMO_DIR=$scratch/run
 unset KYMO_SESSION KYMO_FLIGHT
 
 run 6 "$kymo" stop
-has err "nobody is recording"
+has err "no recorder is running"
 run 2 "$kymo" stop now
 mkdir -m 700 "$KYMO_DIR"
 run 6 "$kymo" stop
