@@ -10,7 +10,7 @@
 struct list {
 	char *value;
 	bool all;		/* "*" */
-	bool set;		/* something is in it */
+	bool set;		/* it has an item */
 	void **compiled;
 	unsigned count;
 };
@@ -31,7 +31,7 @@ const char *filter_caret_variable(enum filter_caret_list list)
 	return variable[list];
 }
 
-/* What is empty is none: a colon too many does not match everything. */
+/* @item is not empty: a colon too many must not match everything. */
 static void add_item(struct filter_caret *caret, enum filter_caret_list which, const char *item,
 		     void (*say)(void *context, const char *text), void *context)
 {
@@ -49,7 +49,7 @@ static void add_item(struct filter_caret *caret, enum filter_caret_list which, c
 		list->compiled[list->count++] = compiled;
 		return;
 	}
-	(void)snprintf(text, sizeof text, "%s: '%.200s' is no regular expression (%s); it matches nothing",
+	(void)snprintf(text, sizeof text, "%s: '%.200s' is not a regular expression (%s); it matches nothing",
 		       variable[which], item, error);
 	if (say)
 		say(context, text);
@@ -146,7 +146,7 @@ unsigned filter_caret_topic(const struct filter_caret *caret, const char *name)
 	       (is_in(caret, CARET_IGNORE_TOPICS, name) ? CARET_IGNORED : 0);
 }
 
-/* Who selects, does not ignore. */
+/* As in CARET: if something is selected, the lists of what to ignore do not count. */
 bool filter_caret_wants(const struct filter_caret *caret, unsigned node, unsigned topic)
 {
 	if (caret->list[CARET_SELECT_NODES].set || caret->list[CARET_SELECT_TOPICS].set)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regular expressions of ECMAScript by PCRE2: bytes, no locale, no line is anything special. */
+/* ECMAScript's regular expressions by PCRE2: of bytes, without locale, and lines have no meaning. */
 #include <stdlib.h>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -7,7 +7,7 @@
 
 #include "caret/filter/caret_filter.h"
 
-#define STEPS_MAX 1000000	/* of one search: a pattern that needs more is as good as not found */
+#define STEPS_MAX 1000000	/* of one search; a pattern that needs more counts as not found */
 
 struct compiled {
 	pcre2_code *code;
@@ -27,7 +27,7 @@ static void regex_free(void *pointer)
 	free(compiled);
 }
 
-/* As ECMAScript: "$" is the end and not a line's, "[]" is empty, a group that took no part is "". */
+/* As in ECMAScript: "$" is the end of the text, "[]" matches nothing, a group that took no part is "". */
 static void *regex_compile(const char *pattern, char error[128])
 {
 	const uint32_t options = PCRE2_DOLLAR_ENDONLY | PCRE2_ALLOW_EMPTY_CLASS | PCRE2_ALT_BSUX |

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is wanted of a process: it as a whole, its event classes, its objects. */
+/* What is wanted of a process: the process as a whole, its event classes, its objects. */
 #include "recorder/filter/filter.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "recorder/filter/filter_internal.h"
 #include "recorder/records/left_out_set.h"
 
-#define FIRST_RULES 2u		/* generation; 0 is that of nothing */
+#define FIRST_RULES 2u		/* generation; 0: of nothing */
 
 static const struct filter_rules no_rules;
 
@@ -98,7 +98,7 @@ static const char *program_of(const struct region *region)
 	return slash ? slash + 1 : region->exe;
 }
 
-/* By number it can be wanted or not like by name, so that a rule takes any of the three. */
+/* A rule for processes may name the main thread, the program's file, or the process number. */
 static bool want_process(const struct filter_process *mine)
 {
 	const struct region *region = mine->process.region;
@@ -143,7 +143,7 @@ void filter_decide_events(struct filter_process *mine)
 		mine->enable[id] = !point || point->phase != KYMO_PHASE_RUN || !mine->wanted || !want_event(mine, point) ?
 				   KYMO_ENABLE_NO : mine->looks_up && has_object(id) ? KYMO_ENABLE_LOOK_UP : KYMO_ENABLE_YES;
 	}
-	/* It is put on hold until one of the other two says whose it is. */
+	/* rclcpp_publish is put on hold until one of the other two events says which publisher it belongs to. */
 	if (mine->enable[KYMO_POINT_rclcpp_publish] && (!mine->enable[KYMO_POINT_rcl_publish] ||
 							!mine->enable[KYMO_POINT_rclcpp_intra_publish]))
 		mine->enable[KYMO_POINT_rclcpp_publish] = KYMO_ENABLE_YES;
@@ -229,41 +229,44 @@ bool filter_wants_process(const struct filter_process *mine)
 	return !mine || mine->wanted;
 }
 
-/* By what the traced process has to know before it looks at the next ones: see src/inside/tracer/tracer_left_out.c. */
-enum turn { TURN_MESSAGE, TURN_OBJECT, TURN_HELD };
+/*
+ * Groups of events, in the order in which the traced process has to learn of them: for an event of a later group it needs
+ * what those of earlier groups noted. See src/inside/tracer/tracer_left_out.c.
+ */
+enum group { GROUP_MESSAGE, GROUP_OBJECT, GROUP_HELD };
 
-static enum turn turn_of(unsigned id)
+static enum group group_of(unsigned id)
 {
 	if (id == KYMO_POINT_rclcpp_publish)
-		return TURN_HELD;
+		return GROUP_HELD;
 	return id < KYMO_POINTS_TABLE && kymo_points[id].field_count && kymo_points[id].field[0].kind == KYMO_KIND_PTR &&
-	       strcmp(kymo_points[id].field[0].name, "message") == 0 ? TURN_MESSAGE : TURN_OBJECT;
+	       strcmp(kymo_points[id].field[0].name, "message") == 0 ? GROUP_MESSAGE : GROUP_OBJECT;
 }
 
-static void write_bytes(struct filter_process *mine, enum turn turn)
+static void write_bytes(struct filter_process *mine, enum group group)
 {
 	uint8_t *byte = region_page(mine->process.region, KYMO_ENABLE_PAGE, 1);
 
 	for (unsigned id = 0; id < KYMO_POINTS_MAX; id++) {
 		const struct kymo_point *point = classes_get(mine->process.classes, id);
 
-		if (point && point->phase == KYMO_PHASE_RUN && turn_of(id) == turn)
+		if (point && point->phase == KYMO_PHASE_RUN && group_of(id) == group)
 			__atomic_store_n(&byte[id], mine->enable[id], __ATOMIC_SEQ_CST);
 	}
 }
 
 /*
- * rclcpp_publish is put on hold after what lets go of it is looked up, and is no longer put on hold
- * before that is.
+ * The events that release rclcpp_publish must be looked up before rclcpp_publish is put on hold, and it must no longer
+ * be put on hold before they are not looked up any more.
  */
 void filter_enable(struct filter_process *mine)
 {
 	filter_decide_events(mine);
 	if (mine->enable[KYMO_POINT_rclcpp_publish] != KYMO_ENABLE_LOOK_UP)
-		write_bytes(mine, TURN_HELD);
-	write_bytes(mine, TURN_MESSAGE);
-	write_bytes(mine, TURN_OBJECT);
-	write_bytes(mine, TURN_HELD);
+		write_bytes(mine, GROUP_HELD);
+	write_bytes(mine, GROUP_MESSAGE);
+	write_bytes(mine, GROUP_OBJECT);
+	write_bytes(mine, GROUP_HELD);
 }
 
 /* ---- objects ---- */

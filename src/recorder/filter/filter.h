@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a session records: rules (filter_rules.h), and for each process those of its own environment.
+ * What a session records: its rules (filter_rules.h), and for each process those of its own environment.
  *
- *   init log ──▶ objects: whose they are ──▶ wanted or not ──▶ enable bytes, objects left out (region.h)
- *   rings ─────────────────────────────────▶ what came before that is left out here
+ *   init log ──▶ objects: node and topic ──▶ wanted or not ──▶ enable bytes, objects left out (region.h)
+ *   rings ─────────────────────────────────▶ records written before that are left out here
  *
- * Decided once per event class and once per object, when its init event is met. What the process still
- * wrote is left out when the ring is emptied, so that the trace holds exactly what the rules want. Init
- * events are always kept, but for those of processes that are not wanted.
+ * The filter decides once per event class, and once per object when its init event is read. It publishes the
+ * decision in the region, so that the process does not write what nobody wants. Records that the process wrote
+ * all the same are left out when the ring is drained: the trace contains exactly what the rules want. Init
+ * events are always kept, except those of processes that are not wanted.
  *
  * Context of all functions: on the session's thread; allocate.
  */
@@ -27,29 +28,29 @@ struct sayer;
 
 /**
  * filter_create() - a filter for a session, with no rules
- * @regex: for CARET's variables; NULL: they do not count
+ * @regex: for CARET's variables; NULL: they are ignored
  *
  * Return: NULL without memory.
  */
 struct filter *filter_create(const struct filter_regex *regex);
 
-/** filter_free() - behind its session. NULL is fine. */
+/** filter_free() - after its session was freed. NULL is fine. */
 void filter_free(struct filter *filter);
 
-/** filter_set() - other rules; a copy. In a session by session_set_rules(). Return: false without memory. */
+/** filter_set() - copy other rules. For a filter that a session uses: session_set_rules(). Return: false without memory. */
 bool filter_set(struct filter *filter, const struct filter_rules *rules);
 
 /**
- * filter_set_caret() - CARET's lists for all processes, besides those of their own environments
- * @value: of each list; NULL: it says nothing. They replace those of before.
- * @say: is told what is no regular expression; may be NULL
+ * filter_set_caret() - CARET's lists for all processes, in addition to those of their own environments
+ * @value: of each list; NULL: it is not set. They replace the lists of the last call.
+ * @say: called for each item that is not a regular expression; may be NULL
  *
- * In a session by session_set_caret(). Return: false: the filter was made without regular expressions.
+ * For a filter that a session uses: session_set_caret(). Return: false: the filter has no regular expressions.
  */
 bool filter_set_caret(struct filter *filter, const char *const value[CARET_LISTS],
 		      void (*say)(void *context, const char *text), void *context);
 
-/** filter_caret_of() - the text of a list that holds for all; NULL: it says nothing. */
+/** filter_caret_of() - the text of a list for all processes; NULL: it is not set. */
 const char *filter_caret_of(const struct filter *filter, enum filter_caret_list list);
 
 /** filter_rules_of() - the rules, valid until they change. */

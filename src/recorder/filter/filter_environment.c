@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules in a traced program's environment: CARET's variables, where CARET's users have them, and
- * $KYMO_FILTER, by which `kymo run --node ...` passes its own on. What the program had when it was started
- * counts. Where that cannot be read, since the program has ended, or has nothing of it, the recorder's own
- * environment does.
+ * The rules in a traced program's environment: CARET's variables, for users of CARET, and $KYMO_FILTER, with
+ * which `kymo run --node ...` passes its rules on. The environment with which the program was started counts.
+ * Where that cannot be read because the program has ended, or sets none of these variables, the recorder's own
+ * environment counts.
  */
 #include <stdlib.h>
 

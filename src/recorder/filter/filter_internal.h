@@ -18,10 +18,10 @@ struct filter {
 	unsigned generation;		/* grows with every change of the two */
 };
 
-/* A name of nodes or topics, and what the rules say of it. */
+/* A name of nodes or topics, and what the rules say about it. */
 struct filter_name {
-	struct filter_name *next;	/* of the same hash */
-	unsigned generation;		/* that the next four are of */
+	struct filter_name *next;	/* with the same hash */
+	unsigned generation;		/* of the rules by which the next four were decided */
 	bool node, topic;		/* wanted as such */
 	unsigned all_node, all_topic;	/* as caret_..., of the lists for all */
 	bool caret_known;
@@ -30,21 +30,21 @@ struct filter_name {
 };
 
 /*
- * What an address stands for. It waits for another one when it is told of before that is known (a
- * callback of a timer, a buffer of a subscription), and is wanted meanwhile.
+ * The object at an address. Some objects belong to another one (a callback to a timer, a buffer to a
+ * subscription). Where the other one is not known yet, the object waits for it, and is wanted meanwhile.
  */
 struct filter_object {
 	uint64_t address;
-	uint64_t since_ns;		/* when this object was made */
+	uint64_t since_ns;		/* when this object was created */
 	struct filter_name *node, *topic;	/* NULL: not known, has none */
 	struct filter_object *waiting;	/* the first that waits for this one */
 	struct filter_object *next_waiting, **waits_in;
 	struct filter_object *next_queued;
 	unsigned made;			/* init events that had this address */
 	unsigned proposed;		/* `made` when it was proposed to be left out */
-	bool known;			/* node and topic are what they are */
+	bool known;			/* node and topic are final */
 	bool is_service;		/* topic is the name of a service */
-	bool wanted, wanted_before;	/* the second: what was at this address before since_ns */
+	bool wanted, wanted_before;	/* the second: of the object that was at this address before since_ns */
 	bool queued;			/* in one of the two lists of the process */
 };
 
@@ -53,11 +53,11 @@ struct filter_process {
 	struct filter_subject process;
 	struct filter_rules own;	/* $KYMO_FILTER of the program */
 	struct filter_caret *caret;	/* NULL: no CARET_... of the program */
-	unsigned generation;		/* of the rules that the next ones are of */
+	unsigned generation;		/* of the rules by which the next ones were decided */
 	bool wanted;
 	bool events;			/* some classes may be left out */
-	bool objects;			/* told apart */
-	bool looks_up;			/* objects were told apart before: rclcpp_publish may be on hold */
+	bool objects;			/* some objects may be left out */
+	bool looks_up;			/* `objects` was true before: rclcpp_publish may be on hold */
 	uint8_t *enable;		/* [KYMO_POINTS_MAX] as decided, enum kymo_enable */
 	unsigned declared;		/* classes of its own when that was decided */
 	struct map object, name;
@@ -72,7 +72,7 @@ void filter_decide_events(struct filter_process *mine);
 /** filter_decide() - whether the rules want it, and queue it if the region has to know. */
 void filter_decide(struct filter_process *mine, struct filter_object *object);
 
-/** filter_object() - what is at @address; NULL: nothing that is known of. */
+/** filter_object() - the object at @address; NULL: none is known. */
 static inline struct filter_object *filter_object(const struct filter_process *mine, uint64_t address)
 {
 	return map_get(&mine->object, address, 0);

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From init events to objects: which address belongs to which node and topic. */
+/*
+ * From init events to objects: which address belongs to which node and topic.
+ *
+ * Each init event names the addresses of the objects it is about. A node, publisher, subscription, service, client
+ * or state machine brings its names with it, and is known at once. A callback or a buffer only names the object that
+ * it belongs to: it becomes known together with that one, which may come later. Once an object is known, the
+ * rules decide whether it is wanted. An address may be used again: the next init event that creates an object
+ * there begins a new one.
+ */
 #include <string.h>
 
 #include "recorder/filter/filter_internal.h"
 #include "recorder/records/record_walk.h"
 
-#define FACT_FIELDS 3		/* pointers in front of an init event */
+#define FACT_FIELDS 3		/* pointers at the begin of an init event */
 #define NAME_MAX_BYTES 8192	/* longer ones are not written by the tracer */
 
 /* ---- names ---- */
@@ -36,7 +44,7 @@ static struct filter_name *name_of(struct filter_process *mine, const char *text
 	return map_put(&mine->name, hash, length, name) == 0 ? name : NULL;
 }
 
-static void judge(const struct filter_process *mine, struct filter_name *name)
+static void judge_name(const struct filter_process *mine, struct filter_name *name)
 {
 	if (mine->caret && !name->caret_known) {
 		name->caret_node = filter_caret_node(mine->caret, name->text);
@@ -64,9 +72,9 @@ static bool is_wanted(const struct filter_process *mine, const struct filter_obj
 	if (!object->known || !mine->objects)
 		return true;
 	if (object->node)
-		judge(mine, object->node);
+		judge_name(mine, object->node);
 	if (object->topic)
-		judge(mine, object->topic);
+		judge_name(mine, object->topic);
 	if (object->node && !object->node->node)
 		return false;
 	if (object->topic ? !object->topic->topic :
@@ -87,7 +95,7 @@ void filter_decide(struct filter_process *mine, struct filter_object *object)
 
 /* ---- objects ---- */
 
-static void wait_no_more(struct filter_object *object)
+static void stop_waiting(struct filter_object *object)
 {
 	if (!object->waits_in)
 		return;
@@ -107,7 +115,7 @@ static void wait_for(struct filter_object *object, struct filter_object *other)
 	other->waiting = object;
 }
 
-static struct filter_object *get(struct filter_process *mine, uint64_t address)
+static struct filter_object *object_get(struct filter_process *mine, uint64_t address)
 {
 	struct filter_object *object = address ? filter_object(mine, address) : NULL;
 
@@ -122,13 +130,13 @@ static struct filter_object *get(struct filter_process *mine, uint64_t address)
 }
 
 /* A new object at an address. */
-static struct filter_object *make(struct filter_process *mine, uint64_t address, uint64_t ns)
+static struct filter_object *object_new(struct filter_process *mine, uint64_t address, uint64_t ns)
 {
-	struct filter_object *object = get(mine, address);
+	struct filter_object *object = object_get(mine, address);
 
 	if (!object)
 		return NULL;
-	wait_no_more(object);
+	stop_waiting(object);
 	object->wanted_before = object->wanted;
 	object->wanted = true;
 	object->known = false;
@@ -138,18 +146,18 @@ static struct filter_object *make(struct filter_process *mine, uint64_t address,
 	return object;
 }
 
-/* @object is what it is, and so is all that waits for it, and what waits for that. */
-static void know(struct filter_process *mine, struct filter_object *object, struct filter_name *node,
+/* Node and topic of @object are known now, and with them those of all objects that wait for it, directly or not. */
+static void object_known(struct filter_process *mine, struct filter_object *object, struct filter_name *node,
 		 struct filter_name *topic, bool is_service)
 {
 	struct filter_object *list = object, *waiting;
 
-	wait_no_more(object);
+	stop_waiting(object);
 	while ((object = list)) {
 		list = object->next_waiting;
 		object->next_waiting = NULL;
 		while ((waiting = object->waiting)) {
-			wait_no_more(waiting);
+			stop_waiting(waiting);
 			waiting->next_waiting = list;
 			list = waiting;
 		}
@@ -171,36 +179,36 @@ struct fact {
 	const char *second;		/* the string behind it; "" without */
 };
 
-/* A new object that is what another one is. */
-static void make_of(struct filter_process *mine, uint64_t address, uint64_t of, uint64_t ns)
+/* A new object that belongs to another one. */
+static void new_of_object(struct filter_process *mine, uint64_t address, uint64_t of, uint64_t ns)
 {
-	struct filter_object *object = make(mine, address, ns), *other = get(mine, of);
+	struct filter_object *object = object_new(mine, address, ns), *other = object_get(mine, of);
 
 	if (!object || !other || other == object)
 		return;
 	if (other->known)
-		know(mine, object, other->node, other->topic, other->is_service);
+		object_known(mine, object, other->node, other->topic, other->is_service);
 	else
 		wait_for(object, other);
 }
 
-static void make_named(struct filter_process *mine, const struct fact *fact, bool is_service)
+static void new_named(struct filter_process *mine, const struct fact *fact, bool is_service)
 {
 	const struct filter_object *node = filter_object(mine, fact->field[1]);
 	struct filter_name *topic = name_of(mine, fact->text, fact->text_length);
-	struct filter_object *rcl = make(mine, fact->field[0], fact->ns);
-	struct filter_object *rmw = make(mine, fact->field[2], fact->ns);
+	struct filter_object *rcl = object_new(mine, fact->field[0], fact->ns);
+	struct filter_object *rmw = object_new(mine, fact->field[2], fact->ns);
 
 	if (rcl)
-		know(mine, rcl, node ? node->node : NULL, topic, is_service);
+		object_known(mine, rcl, node ? node->node : NULL, topic, is_service);
 	if (rmw && rmw != rcl)
-		know(mine, rmw, node ? node->node : NULL, topic, is_service);
+		object_known(mine, rmw, node ? node->node : NULL, topic, is_service);
 }
 
 /* "/perception" and "filter", "/" and "filter" */
-static void make_node(struct filter_process *mine, const struct fact *fact)
+static void new_node(struct filter_process *mine, const struct fact *fact)
 {
-	struct filter_object *object = make(mine, fact->field[0], fact->ns);
+	struct filter_object *object = object_new(mine, fact->field[0], fact->ns);
 	char full[2 * NAME_MAX_BYTES + 2];
 	size_t space = strlen(fact->second), length;
 
@@ -211,52 +219,52 @@ static void make_node(struct filter_process *mine, const struct fact *fact)
 	if (!space || full[space - 1] != '/')
 		full[length++] = '/';
 	memcpy(full + length, fact->text, fact->text_length);
-	know(mine, object, name_of(mine, full, length + fact->text_length), NULL, false);
+	object_known(mine, object, name_of(mine, full, length + fact->text_length), NULL, false);
 }
 
-static void make_of_node(struct filter_process *mine, uint64_t address, uint64_t node, bool is_new, uint64_t ns)
+static void new_of_node(struct filter_process *mine, uint64_t address, uint64_t node, bool is_new, uint64_t ns)
 {
 	const struct filter_object *its = filter_object(mine, node);
-	struct filter_object *object = is_new ? make(mine, address, ns) : get(mine, address);
+	struct filter_object *object = is_new ? object_new(mine, address, ns) : object_get(mine, address);
 
 	if (object)
-		know(mine, object, its ? its->node : NULL, NULL, false);
+		object_known(mine, object, its ? its->node : NULL, NULL, false);
 }
 
-static void take_fact(struct filter_process *mine, unsigned id, const struct fact *fact)
+static void apply_fact(struct filter_process *mine, unsigned id, const struct fact *fact)
 {
 	const uint64_t *field = fact->field;
 
 	switch (id) {
 	case KYMO_POINT_rcl_node_init:
-		make_node(mine, fact);
+		new_node(mine, fact);
 		break;
 	case KYMO_POINT_rcl_publisher_init:
 	case KYMO_POINT_rcl_subscription_init:
-		make_named(mine, fact, false);
+		new_named(mine, fact, false);
 		break;
 	case KYMO_POINT_rcl_service_init:
 	case KYMO_POINT_rcl_client_init:
-		make_named(mine, fact, true);
+		new_named(mine, fact, true);
 		break;
 	case KYMO_POINT_rcl_timer_init:
-		(void)make(mine, field[0], fact->ns);
+		(void)object_new(mine, field[0], fact->ns);
 		break;
 	case KYMO_POINT_rclcpp_timer_link_node:
-		make_of_node(mine, field[0], field[1], false, fact->ns);
+		new_of_node(mine, field[0], field[1], false, fact->ns);
 		break;
 	case KYMO_POINT_rcl_lifecycle_state_machine_init:
-		make_of_node(mine, field[1], field[0], true, fact->ns);
+		new_of_node(mine, field[1], field[0], true, fact->ns);
 		break;
 	case KYMO_POINT_rclcpp_subscription_init:
 	case KYMO_POINT_rclcpp_subscription_callback_added:
 	case KYMO_POINT_rclcpp_service_callback_added:
 	case KYMO_POINT_rclcpp_timer_callback_added:
-		make_of(mine, field[1], field[0], fact->ns);
+		new_of_object(mine, field[1], field[0], fact->ns);
 		break;
 	case KYMO_POINT_rclcpp_ipb_to_subscription:
 	case KYMO_POINT_rclcpp_buffer_to_ipb:
-		make_of(mine, field[0], field[1], fact->ns);
+		new_of_object(mine, field[0], field[1], fact->ns);
 		break;
 	default:
 		break;
@@ -286,8 +294,8 @@ static void read_fact(const struct kymo_point *point, const uint8_t *payload, si
 	}
 }
 
-/* The process has taken it out of the set: it is to be decided anew. */
-static void mention(struct filter_process *mine, const struct fact *fact)
+/* The process has taken these addresses out of the set of left-out objects: decide about them again. */
+static void note_news(struct filter_process *mine, const struct fact *fact)
 {
 	for (unsigned i = 0; i < FACT_FIELDS; i++) {
 		struct filter_object *object = fact->field[i] ? filter_object(mine, fact->field[i]) : NULL;
@@ -304,6 +312,6 @@ void filter_fact(struct filter_process *mine, unsigned id, uint64_t ns, const ui
 	struct fact fact = { .ns = ns, .text = "", .second = "" };
 
 	read_fact(&kymo_points[id], payload, size, &fact);
-	mention(mine, &fact);
-	take_fact(mine, id, &fact);
+	note_news(mine, &fact);
+	apply_fact(mine, id, &fact);
 }

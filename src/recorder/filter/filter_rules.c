@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 static const char *const kind_name[FILTER_KINDS] = {
@@ -20,19 +21,13 @@ const char *filter_kind_name(enum filter_kind kind)
 	return kind_name[kind];
 }
 
-static int add(struct filter_rules *rules, struct filter_rule rule, struct kymo_err *err)
+static int add_rule(struct filter_rules *rules, struct filter_rule rule, struct kymo_err *err)
 {
-	struct filter_rule *grown;
-
 	if (rules->count == FILTER_RULES_MAX)
-		return err_set(err, KYMO_EXIT_USAGE, "there are more than %d rules; a glob can stand for many names",
+		return err_set(err, KYMO_EXIT_USAGE, "more than %d rules; use a glob for many names",
 			       FILTER_RULES_MAX);
-	if ((rules->count & (rules->count - 1)) == 0) {
-		grown = realloc(rules->rule, (rules->count ? rules->count * 2 : 1) * sizeof *grown);
-		if (!grown)
-			return err_no_memory(err);
-		rules->rule = grown;
-	}
+	if (!ARRAY_ROOM(rules->rule, rules->count, rules->room))
+		return err_no_memory(err);
 	rules->rule[rules->count++] = rule;
 	rules->has[rule.kind]++;
 	rules->includes[rule.kind] += !rule.exclude;
@@ -45,7 +40,7 @@ int filter_rules_add(struct filter_rules *rules, enum filter_kind kind, const ch
 	const char *glob = text + rule.exclude;
 
 	if (!*glob)
-		return err_set(err, KYMO_EXIT_USAGE, "a rule for %s needs a name, which may have * and ?: %s%s", kind_name[kind],
+		return err_set(err, KYMO_EXIT_USAGE, "a rule for %s needs a name, which may contain * and ?: %s%s", kind_name[kind],
 			       rule.exclude ? "!" : "", kind <= FILTER_TOPIC ? "/name" : "name");
 	if (strlen(text) + strlen(kind_name[kind]) + 2 > FILTER_TEXT_MAX)
 		return err_set(err, KYMO_EXIT_USAGE, "a rule for %s has more than %d characters", kind_name[kind],
@@ -53,7 +48,7 @@ int filter_rules_add(struct filter_rules *rules, enum filter_kind kind, const ch
 	rule.glob = strdup(glob);
 	if (!rule.glob)
 		return err_no_memory(err);
-	if (add(rules, rule, err) == 0)
+	if (add_rule(rules, rule, err) == 0)
 		return 0;
 	free(rule.glob);
 	return -1;
@@ -88,8 +83,8 @@ static int add_line(struct filter_rules *rules, const char *line, size_t size, s
 		;
 	kind = kind_of(line, word);
 	if (kind == FILTER_KINDS)
-		return err_set(err, KYMO_EXIT_USAGE, "'%.*s' is no kind of rule; a rule is a line like \"node /perception/*\" or "
-			       "\"topic !/rosout\", its kind is node, topic, process, event or category",
+		return err_set(err, KYMO_EXIT_USAGE, "'%.*s' is not a kind of rule; a rule is a line like \"node /perception/*\" or "
+			       "\"topic !/rosout\", and its kind is node, topic, process, event or category",
 			       (int)(word < 64 ? word : 64), line);
 	while (word < size && isspace((unsigned char)line[word]))
 		word++;
@@ -130,11 +125,11 @@ int filter_rules_file(struct filter_rules *rules, const char *path, struct kymo_
 	int rc = 0;
 
 	if (!file)
-		return err_set(err, KYMO_EXIT_INPUT, "cannot read the rules in %s: %s; name a text file with "
+		return err_set(err, KYMO_EXIT_INPUT, "cannot read the rules in %s: %s; pass a text file with "
 			       "lines like \"topic !/rosout\"", path, strerror(errno));
 	while (rc == 0 && (length = getline(&line, &room, file)) >= 0) {
 		number++;
-		rc = strlen(line) < (size_t)length ? err_set(err, KYMO_EXIT_INPUT, "it is no text") :
+		rc = strlen(line) < (size_t)length ? err_set(err, KYMO_EXIT_INPUT, "not a text file") :
 		     filter_rules_line(rules, line, err);
 	}
 	if (rc == 0 && ferror(file))
@@ -155,7 +150,7 @@ bool filter_rules_copy(struct filter_rules *to, const struct filter_rules *from)
 		struct filter_rule rule = from->rule[i];
 
 		rule.glob = strdup(rule.glob);
-		if (!rule.glob || add(to, rule, NULL) < 0) {
+		if (!rule.glob || add_rule(to, rule, NULL) < 0) {
 			free(rule.glob);
 			filter_rules_free(to);
 			return false;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is to be recorded, as people say it: rules of five kinds, each a glob, with "!" in front
- * what is left out.
+ * The rules that users write: what is recorded, and what is left out.
  *
  *     node !/rviz*          topic /scan          event !rclcpp_executor_*
  *
- * A thing is wanted when, for every kind, no "!" rule matches its name, and one of the others does if
- * there are any. What has no name of a kind (a timer has no topic) is matched by none of its rules.
+ * A rule has one of five kinds and a glob; "!" in front of the glob leaves out what it matches. An object or
+ * event is wanted if, for every kind, no "!" rule matches its name, and some rule without "!" does, if there are
+ * any. What has no name of a kind (a timer has no topic) is matched by no rule of that kind.
  */
 #ifndef KYMO_RECORDER_FILTER_RULES_H
 #define KYMO_RECORDER_FILTER_RULES_H
@@ -20,7 +20,7 @@ enum filter_kind {
 	FILTER_TOPIC,		/* full name of a topic or service */
 	FILTER_PROCESS,		/* name of the main thread, file name of the program, or number */
 	FILTER_EVENT,		/* "callback_start" or "ros2:callback_start" */
-	FILTER_CATEGORY,	/* in front of the colon: of kymo.h, or "ros2" */
+	FILTER_CATEGORY,	/* the part before the colon: of kymo.h, or "ros2" */
 	FILTER_KINDS
 };
 
@@ -35,7 +35,7 @@ struct filter_rule {
 
 struct filter_rules {
 	struct filter_rule *rule;
-	unsigned count;
+	unsigned count, room;
 	unsigned has[FILTER_KINDS], includes[FILTER_KINDS];	/* how many, and how many without "!" */
 };
 
@@ -60,7 +60,7 @@ int filter_rules_text(struct filter_rules *rules, const char *text, struct kymo_
 /** filter_rules_file() - the lines of a file. @err names file and line. Context: blocks. */
 int filter_rules_file(struct filter_rules *rules, const char *path, struct kymo_err *err);
 
-/** filter_rules_copy() - @to had none. Return: false without memory. */
+/** filter_rules_copy() - @to is overwritten. Return: false without memory. */
 bool filter_rules_copy(struct filter_rules *to, const struct filter_rules *from);
 
 void filter_rules_free(struct filter_rules *rules);
@@ -72,7 +72,7 @@ char *filter_rule_text(const struct filter_rule *rule, char text[FILTER_TEXT_MAX
 char *filter_rules_join(const struct filter_rules *rules);
 
 /**
- * filter_rules_want() - what the rules of @kind say of a thing
+ * filter_rules_want() - whether the rules of @kind want something of this name
  * @name: NULL: it has none; @other: another name of it, NULL: none
  */
 bool filter_rules_want(const struct filter_rules *rules, enum filter_kind kind, const char *name,

@@ -5,12 +5,12 @@
 #include "recorder/filter/filter_internal.h"
 #include "recorder/records/record_walk.h"
 
-/* Of a record: what it is about. */
+/* The object and the message that a record is about. */
 struct about {
 	uint64_t object, message;	/* 0: it has none */
 };
 
-/* The first pointer that is no message, and the message: as the hooks look it up. */
+/* The first pointer that is not a message, and the message: as the hooks do it. */
 static struct about about(const struct kymo_point *point, const uint8_t *payload)
 {
 	struct about about = { 0 };
@@ -38,12 +38,12 @@ static bool object_wanted(struct filter_process *mine, uint64_t address, uint64_
 		return true;
 	if (ns < object->since_ns)
 		return object->wanted_before;
-	if (!object->wanted)		/* the process did not leave it out: it took it for a new one */
+	if (!object->wanted)		/* the process did not leave it out: it saw a new object there */
 		filter_requeue(mine, object);
 	return object->wanted;
 }
 
-/* A walk over records that may make no sense. */
+/* A position in records that may be invalid. */
 struct walker {
 	const struct classes *classes;
 	const uint8_t *at;
@@ -55,8 +55,8 @@ struct walker {
 	size_t size;
 };
 
-/* Return: false: nothing that can be read is there. */
-static bool look_at(struct walker *walker)
+/* Return: false: no valid record is there. */
+static bool read_record(struct walker *walker)
 {
 	long payload;
 
@@ -71,19 +71,19 @@ static bool look_at(struct walker *walker)
 	return payload >= 0;
 }
 
-static void step(struct walker *walker)
+static void next_record(struct walker *walker)
 {
 	walker->at += walker->size;
 	walker->left -= walker->size;
 }
 
-/* Who publishes @message is said by the record behind; @walker is a copy. */
+/* The next record says which publisher sends @message. @walker is a copy. */
 static bool publish_wanted(struct filter_process *mine, struct walker walker, uint64_t message)
 {
 	struct about next;
 
-	step(&walker);
-	if (!look_at(&walker) || !is_publish(walker.id))
+	next_record(&walker);
+	if (!read_record(&walker) || !is_publish(walker.id))
 		return true;
 	next = about(walker.point, walker.at + KYMO_RECORD_HEADER);
 	return next.message != message || object_wanted(mine, next.object, walker.ns);
@@ -155,8 +155,8 @@ uint32_t filter_span(struct filter_process *mine, uint64_t *left_out_message, ui
 	}
 	walker.classes = mine->process.classes;
 	if (span->bytes != scratch)
-		memcpy(scratch, span->bytes, span->size);	/* what is judged must not change any more */
-	while (walked < span->records && look_at(&walker)) {
+		memcpy(scratch, span->bytes, span->size);	/* what is judged must not change meanwhile */
+	while (walked < span->records && read_record(&walker)) {
 		const uint8_t *from = walker.at;
 
 		walked++;
@@ -167,10 +167,10 @@ uint32_t filter_span(struct filter_process *mine, uint64_t *left_out_message, ui
 		} else {
 			dropped++;
 		}
-		step(&walker);
+		next_record(&walker);
 	}
 	if (to != walker.at)
-		memmove(to, walker.at, walker.left);	/* what cannot be read stays, for who reads the trace */
+		memmove(to, walker.at, walker.left);	/* bytes that cannot be read stay, for readers of the trace */
 	*span = (struct filter_span){ scratch, (size_t)(to - scratch) + walker.left, span->records - dropped };
 	return dropped;
 }

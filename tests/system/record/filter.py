@@ -359,7 +359,7 @@ def what_is_told(root):
 
     with open(rules, 'a') as f:
         f.write('topics /x\n')
-    need(ask('record', '--filter-file', rules, status=3), rules + ":5: 'topics' is no kind of rule")
+    need(ask('record', '--filter-file', rules, status=3), rules + ":5: 'topics' is not a kind of rule")
     need(ask('record', '-n', '!', status=2), 'needs a name')
     need(ask('filter', status=6, environment={'KYMO_DIR': os.path.join(root, 'none')}), 'obody is recording')
     said = ask('run', '--topic', '!/x', '-e', 'a*', '--', 'sh', '-c', 'echo "$KYMO_FILTER"',

@@ -111,7 +111,7 @@ static void mistakes(void **state)
 	struct kymo_err err = { 0 };
 
 	(void)state;
-	wrong("nodes /a", "'nodes' is no kind of rule");
+	wrong("nodes /a", "'nodes' is not a kind of rule");
 	wrong("/a", "is node, topic, process, event or category");
 	wrong("node", "needs a name");
 	wrong("topic !", "!/name");
@@ -149,7 +149,7 @@ static void files(void **state)
 	assert_int_equal(filter_rules_file(&rules, path, &err), -1);
 	assert_int_equal(err.status, KYMO_EXIT_INPUT);
 	assert_non_null(strstr(err.text, path));
-	assert_non_null(strstr(err.text, ":3: 'evnt' is no kind of rule"));
+	assert_non_null(strstr(err.text, ":3: 'evnt' is not a kind of rule"));
 	filter_rules_free(&rules);
 
 	assert_int_equal(pwrite(fd, "node /a\0b", 9, 0), 9);	/* no text */
@@ -284,8 +284,8 @@ static void caret_nothing_and_nonsense(void **state)
 	assert_null(caret(NULL, NULL, NULL, NULL));
 	assert_null(caret("", "::", NULL, NULL));
 	filter = caret(NULL, "[:(", NULL, NULL);
-	assert_non_null(strstr(said, "CARET_IGNORE_NODES: '[' is no regular expression"));
-	assert_non_null(strstr(said, "'(' is no regular expression"));
+	assert_non_null(strstr(said, "CARET_IGNORE_NODES: '[' is not a regular expression"));
+	assert_non_null(strstr(said, "'(' is not a regular expression"));
 	assert_true(wants(filter, "/[", "/("));
 	assert_true(filter_caret_objects(filter));
 	assert_string_equal(filter_caret_value(filter, CARET_IGNORE_NODES), "[:(");
