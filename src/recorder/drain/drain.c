@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From ring to sinks. Ring bytes are CTF bytes, so a committed span becomes a packet
- * straight from shared memory: the recorder looks at block headers and at one record per
- * packet, not at events. Only where a number looks wrong, or the process is dead, are the records
- * walked, in a copy.
+ * From a ring to the sinks.
+ *
+ * The bytes in a ring are those of a CTF stream, so a committed span of a block, a slice, becomes a packet
+ * straight from shared memory: the recorder reads the block's header and one record per packet, not each event.
+ * Only if a number looks wrong, or the process is dead, the slice is copied and its records are checked one by one.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "abi/points.h"
+#include "base/array.h"
 #include "recorder/drain/promise.h"
 #include "recorder/drain/sink_deliver.h"
 #include "recorder/drain/slice.h"
@@ -17,7 +19,7 @@
 #include "recorder/records/record_walk.h"
 
 #define SNAPSHOT_TRIES	16
-#define ENOUGH_BYTES	(16u << 10)	/* worth a packet of its own: its head is 0.7 % of it */
+#define ENOUGH_BYTES	(16u << 10)	/* worth a packet: the head of one is 0.7 % of it */
 
 static_assert(DRAIN_SCRATCH >= KYMO_BLOCK_MAX, "a slice fits");
 
@@ -29,14 +31,8 @@ static uint32_t account_new(struct process *process, int32_t tid, const char *na
 
 	if (process->thread_count == THREADS_MAX)
 		return THREADS_MAX - 1;
-	if ((process->thread_count & (process->thread_count - 1)) == 0) {
-		unsigned room = process->thread_count ? process->thread_count * 2 : 4;
-
-		account = realloc(process->thread, room * sizeof *account);
-		if (!account)
-			return process->thread_count ? process->thread_count - 1 : 0;
-		process->thread = account;
-	}
+	if (!ARRAY_ROOM(process->thread, process->thread_count, process->thread_room))
+		return process->thread_count ? process->thread_count - 1 : 0;
 	account = &process->thread[process->thread_count];
 	*account = (struct thread_account){ .tid = tid };
 	for (unsigned i = 0; i < KYMO_NAME_MAX && name[i]; i++)
@@ -44,7 +40,7 @@ static uint32_t account_new(struct process *process, int32_t tid, const char *na
 	return process->thread_count++;
 }
 
-/* Who owner number @seq is; false: forgotten, or just being entered. */
+/* Reads who owner number @seq is. Return: false: overwritten by later owners, or being entered at this moment. */
 static bool find_owner(const struct kymo_ring *shared, uint32_t seq, struct kymo_owner *owner)
 {
 	const struct kymo_owner *entry = &shared->owner[seq % KYMO_OWNERS];
@@ -56,7 +52,7 @@ static bool find_owner(const struct kymo_ring *shared, uint32_t seq, struct kymo
 	return __atomic_load_n(&entry->seq, __ATOMIC_RELAXED) == seq;
 }
 
-/* Drops up to the count @dropped are the present owner's. */
+/* Drops up to the count @dropped belong to the present owner. */
 static void account_drops(struct process *process, struct ring *ring, uint64_t dropped)
 {
 	if (!promise_dropped_since(dropped, ring->dropped_seen))
@@ -67,7 +63,7 @@ static void account_drops(struct process *process, struct ring *ring, uint64_t d
 	ring->dropped_seen = dropped;
 }
 
-/* A thread whose name is forgotten is 0. */
+/* An owner that is not known any more gets tid 0 and no name. */
 void ring_owner(struct process *process, struct ring *ring, uint32_t seq, uint64_t dropped)
 {
 	const struct kymo_ring *shared = ring_shared(process, ring);
@@ -97,7 +93,7 @@ void ring_account(struct process *process, unsigned index)
 	dropped = __atomic_load_n(&ring_shared(process, ring)->dropped, __ATOMIC_RELAXED);
 	if (!promise_dropped_since(dropped, ring->dropped_seen))
 		return;
-	if (!ring->owner_known)		/* there was never room for a record of it */
+	if (!ring->owner_known)		/* no record of it ever found room */
 		ring_owner(process, ring, __atomic_load_n(&ring_shared(process, ring)->owner_seq,
 							  __ATOMIC_ACQUIRE), dropped);
 	account_drops(process, ring, dropped);
@@ -160,7 +156,7 @@ static int slice_write(struct process *process, struct ring *ring, struct drain 
 	};
 	int rc = 0;
 
-	if (filtered && !wanted.records) {	/* nothing is told, the ring goes on */
+	if (filtered && !wanted.records) {	/* nothing is written, and the ring advances */
 		promise_enter(process, ring, slice->to, ring_shared(process, ring)->told, 0);
 	} else {
 		promise_enter(process, ring, slice->to, slice->dropped, wanted.records);
@@ -172,7 +168,7 @@ static int slice_write(struct process *process, struct ring *ring, struct drain 
 	}
 	promise_end(process);
 	if (rc < 0) {
-		ring->left_out_message = left_out_message;	/* they are judged once more */
+		ring->left_out_message = left_out_message;	/* the filter judges them once more */
 		return rc;
 	}
 	slice_account(process, ring, &packet);
@@ -196,8 +192,8 @@ static bool slice_plausible(const struct process *process, const struct ring *ri
 }
 
 /*
- * Of an event that is not declared, while the log has something that cannot be taken yet: another
- * thread is still writing a record in front of the declaration.
+ * An event that is not declared, while part of the init log cannot be read yet: another thread is still
+ * writing a record in front of the declaration.
  */
 bool slice_is_declared_soon(const struct process *process, const struct drain *drain,
 			    const struct slice *slice)
@@ -211,7 +207,7 @@ bool slice_is_declared_soon(const struct process *process, const struct drain *d
 	       initlog_is_pending(process, drain);
 }
 
-/* Leaves out what is before the process's cut; what was dropped up to there is not of the trace either. */
+/* Leaves out records before process->cut_ns. Drops up to there are not part of the trace either. */
 static void slice_cut(struct process *process, struct ring *ring, struct slice *slice)
 {
 	size_t at = 0;
@@ -220,7 +216,7 @@ static void slice_cut(struct process *process, struct ring *ring, struct slice *
 	while (count < slice->records && time_at(slice->bytes + at) < process->cut_ns) {
 		uint16_t id;
 
-		memcpy(&id, slice->bytes + at, sizeof id);	/* it was walked: nothing fails */
+		memcpy(&id, slice->bytes + at, sizeof id);	/* the slice was checked before: nothing fails */
 		at += KYMO_RECORD_HEADER + (size_t)walk_payload(&process->classes, id,
 			slice->bytes + at + KYMO_RECORD_HEADER, slice->size - at - KYMO_RECORD_HEADER);
 		count++;
@@ -234,7 +230,7 @@ static void slice_cut(struct process *process, struct ring *ring, struct slice *
 	sinks_forget_drops(process, (unsigned)(ring - process->ring), slice->dropped);
 }
 
-/* The slow way: believe nothing but the records themselves. */
+/* The slow path: trust nothing but the records themselves. */
 int slice_walk(struct process *process, struct ring *ring, struct drain *drain, struct slice *slice)
 {
 	struct walk walk;
@@ -263,11 +259,11 @@ int slice_walk(struct process *process, struct ring *ring, struct drain *drain, 
 		return rc;
 	if (walk.moved)
 		say_text(&drain->sayer, "%s: %u events of ring %u were up to 1 ms out of order; their times "
-			  "were set to their predecessors'", process->region.name, walk.moved,
+			 "were set to those of their predecessors", process->region.name, walk.moved,
 			  (unsigned)(ring - process->ring));
 	if (walk.good < slice->size) {
 		process->lost_bytes += slice->size - walk.good;
-		ring_refuse(process, ring, drain, "records that make no sense");
+		ring_refuse(process, ring, drain, "invalid records");
 	}
 	return 0;
 }
@@ -282,19 +278,19 @@ const char *block_slice(const struct process *process, const struct ring *ring, 
 	const struct kymo_block *block = (const void *)ring_at(process, ring, start);
 
 	if (__atomic_load_n(&block->seq, __ATOMIC_ACQUIRE) != start / ring->block_size + 1)
-		return "a block has another number";
+		return "a block has the wrong number";
 	*complete = end >= next;
 	*records = KYMO_WORD_COUNT(word);
 	if (*complete) {
 		uint32_t used = __atomic_load_n(&block->used, __ATOMIC_ACQUIRE);
 
-		/* Full to the last byte, and not left yet: the word still counts its records. */
+		/* Full to the last byte, and the producer has not left it yet: the word still counts its records. */
 		if (end == next && !used)
 			used = ring->block_size;
 		else
 			*records = __atomic_load_n(&block->records, __ATOMIC_RELAXED);
 		if (used > ring->block_size)
-			return "a block is longer than itself";
+			return "a block claims more bytes than it has";
 		stop = start + used;
 	}
 	if (from < start + sizeof *block)
@@ -311,16 +307,16 @@ const char *block_slice(const struct process *process, const struct ring *ring, 
 		.cpu = block->cpu,
 		.owner_seq = block->owner_seq,
 	};
-	slice->records = *records - ring->block_records;	/* nonsense is noticed by its size */
+	slice->records = *records - ring->block_records;	/* a wrong number is noticed by slice_plausible() */
 	if (slice->size >= KYMO_RECORD_HEADER)
 		slice->begin = time_at(slice->bytes);
-	/* The next block's first record, if there is one, is a closer bound than lastts. */
+	/* The first record of the next block, if there is one, is a closer bound than lastts. */
 	if (end >= next + sizeof *block + KYMO_RECORD_HEADER)
 		slice->end = time_at(ring_at(process, ring, next) + sizeof *block);
 	return NULL;
 }
 
-/* Takes the rest of one block. */
+/* Drains what is left of one block. */
 static int block_drain(struct process *process, struct ring *ring, struct drain *drain,
 		       uint64_t word, uint64_t lastts)
 {
@@ -346,7 +342,7 @@ static int block_drain(struct process *process, struct ring *ring, struct drain 
 		else
 			rc = slice_write(process, ring, drain, &slice);
 	}
-	if (rc == -EFAULT) {		/* the file was shortened: not the disk's fault */
+	if (rc == -EFAULT) {		/* the region file was shortened: no sink is at fault */
 		ring_refuse(process, ring, drain, "its memory is gone");
 		return 0;
 	}
@@ -395,7 +391,7 @@ bool ring_note_fill(struct ring *ring, const struct process *process, struct dra
 	       __atomic_load_n(&ring_shared(process, ring)->state, __ATOMIC_RELAXED) == KYMO_RING_RETIRED;
 }
 
-/* Of ring @index, which may be wrong by others that share its byte. */
+/* Whether ring @index is filling up. Its byte in `stirred` is shared with other rings, so it need not be. */
 static bool is_filling(struct process *process, unsigned index, struct drain *drain)
 {
 	struct ring *ring = &process->ring[index];
@@ -418,7 +414,7 @@ bool process_is_filling(struct process *process, struct drain *drain)
 		for (unsigned j = i; j < i + sizeof(uint64_t); j++) {
 			if (!__atomic_load_n(&stirred[j], __ATOMIC_RELAXED))
 				continue;
-			__atomic_store_n(&stirred[j], 0, __ATOMIC_SEQ_CST);	/* before the look at the ring */
+			__atomic_store_n(&stirred[j], 0, __ATOMIC_SEQ_CST);	/* before wpos is read */
 			for (unsigned ring = j; ring < process->ring_count; ring += KYMO_STIRS)
 				filling |= is_filling(process, ring, drain);
 		}
@@ -445,17 +441,17 @@ int ring_drain(struct process *process, unsigned index, struct drain *drain)
 	if (!ring_snapshot(shared, &word, &lastts) && process->alive != ALIVE_DEAD)
 		return 0;
 	end = KYMO_WORD_POS(word);
-	if (end <= ring->taken) {	/* below: it steps back for a moment when handlers trace */
+	if (end <= ring->taken) {	/* below: wpos steps back for a moment when signal handlers trace */
 		ring_free(process, ring);
 		return 0;
 	}
 	if (end - ring->taken > (uint64_t)ring->block_size * ring->block_count) {
-		ring_refuse(process, ring, drain, "more unread than it can hold");
+		ring_refuse(process, ring, drain, "more unread bytes than it has room for");
 		return 0;
 	}
 	if (!ring_due(ring, process, drain, end - ring->taken))
 		return 0;
-	/* What these records need was declared before they were written: the log has it by now. */
+	/* Declarations that these records need were written before them: the init log has them by now. */
 	rc = initlog_drain(process, drain);
 	while (rc == 0 && !ring->bad && ring->taken < end)
 		rc = block_drain(process, ring, drain, word, lastts);
@@ -470,7 +466,7 @@ int ring_drain(struct process *process, unsigned index, struct drain *drain)
 
 /* ---- the end ---- */
 
-/* The number of records where only their places are known. */
+/* Counts the records of a slice whose number of records is not known. */
 static uint32_t slice_count(const struct process *process, const struct ring *ring, const struct drain *drain,
 			    const struct slice *slice)
 {
@@ -481,7 +477,7 @@ static uint32_t slice_count(const struct process *process, const struct ring *ri
 	return walk.count;
 }
 
-/* Records between taken and the end, when they could not be written. */
+/* Counts the records between taken and the end, which no sink could take. */
 static uint64_t ring_unread_records(const struct process *process, const struct ring *ring,
 				    const struct drain *drain)
 {

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From init log to sinks. The log holds facts as they happened; a trace wants them in time
- * order and not before its start, so each becomes an event at the session's start or its own
- * time, with its true time in the context.
+ * From the init log to the sinks.
+ *
+ * The log contains facts in the order in which they happened. A trace needs them in the order of time, and none
+ * before its start. So each fact becomes an event with its own time or, if that is earlier, the start of the sink;
+ * init_timestamp in its context has the true time.
+ *
+ * Each sink has its own position in the log. A sink that begins, or whose position the process has cleaned away
+ * meanwhile, first gets all facts that hold (log_collect()), and then reads on record by record.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,10 +22,10 @@
 
 #define DECLARATION_MAX 8192	/* bytes; 16 fields with the longest names need less */
 #define BATCH_EVENTS (DRAIN_SCRATCH / sizeof(struct sink_fact))
-#define SETTLE_NS	2000000000u	/* by then the rings' records of the time are taken, too */
+#define SETTLE_NS	2000000000u	/* by then, records of that time have been taken from the rings, too */
 #define OVERTAKEN_TRIES	4
 
-/* One look at the log for one sink; facts gather here and go to it many at a time. */
+/* Reading the log once for one sink. Facts are collected in `batch`, and go to the sink many at a time. */
 struct taking {
 	struct process *process;
 	struct drain *drain;
@@ -28,13 +33,13 @@ struct taking {
 	struct sink_process *at;
 	struct sink_facts batch;
 	uint32_t *where;		/* [BATCH_EVENTS], allocated with the first fact */
-	uint64_t position;		/* in the log: all of an origin before it is in the batch or was handed over */
-	uint64_t looked;		/* where the record is that is being taken */
-	uint64_t bad;			/* of it */
+	uint64_t position;		/* in the log: each fact with an origin before it is in the batch or was handed over */
+	uint64_t at_record;		/* position of the record that is being read */
+	uint64_t bad;			/* invalid records before it */
 };
 
-/* All up to the position is the sink's. */
-static void settle(struct taking *taking)
+/* The sink has all facts before the position. */
+static void set_taken(struct taking *taking)
 {
 	taking->at->init.taken = taking->position;
 	taking->at->init.bad += taking->bad;
@@ -63,7 +68,7 @@ static int batch_write(struct taking *taking)
 	if (taking->sink->id && at->init.events > at->process->init_events)
 		at->process->init_events = at->init.events;
 	*batch = (struct sink_facts){ 0 };
-	settle(taking);
+	set_taken(taking);
 	return 0;
 }
 
@@ -75,12 +80,12 @@ static int declare(struct taking *taking, enum ctf_class class, unsigned id)
 }
 
 /*
- * From its first declaration on, a process is one with events of its own: a sink may keep it apart
- * from others, since its ids mean nothing elsewhere. So what was before goes first.
+ * From its first declaration on, a process has events of its own, and a sink may keep it in a trace of its own,
+ * because its ids mean nothing elsewhere. So the facts collected before are handed over first.
  */
 static int take_declaration(struct taking *taking, const struct log_place *record)
 {
-	uint8_t copy[DECLARATION_MAX];	/* what is read may change meanwhile */
+	uint8_t copy[DECLARATION_MAX];	/* shared memory may change meanwhile */
 	struct process *process = taking->process;
 	uint16_t id;
 	int rc = 0;
@@ -92,7 +97,7 @@ static int take_declaration(struct taking *taking, const struct log_place *recor
 	if (rc < 0)
 		return rc;
 	memcpy(copy, record->payload, record->head.payload_size);
-	if (!log_holds(&process->region, taking->looked))
+	if (!log_holds(&process->region, taking->at_record))
 		return -ESTALE;
 	rc = classes_declare(&process->classes, copy, record->head.payload_size);
 	if (rc < 0)
@@ -102,8 +107,8 @@ static int take_declaration(struct taking *taking, const struct log_place *recor
 	return declare(taking, CTF_CLASS_RUN, id);
 }
 
-/* An event stands where it happened, but not before the sink begins nor before its predecessor. */
-static uint64_t place(const struct taking *taking, uint64_t ns)
+/* An event gets its own time, but none before the sink begins nor before its predecessor. */
+static uint64_t time_in_sink(const struct taking *taking, uint64_t ns)
 {
 	uint64_t floor = taking->batch.count ? taking->batch.end : taking->at->init.prev_ns;
 
@@ -123,8 +128,8 @@ static bool is_fact(const struct classes *classes, const struct kymo_log_record 
 }
 
 /*
- * Copied first, then looked at: what is read may change meanwhile. What the sink had before its last turn
- * has batches of its own.
+ * The record is copied first, then checked: shared memory may change meanwhile. Facts that the sink had before its
+ * last turn go into batches of their own.
  */
 static int take_fact(struct taking *taking, const struct log_place *record)
 {
@@ -133,7 +138,7 @@ static int take_fact(struct taking *taking, const struct log_place *record)
 	struct sink_facts *batch = &taking->batch;
 	struct sink_fact fact = {
 		.id = record->head.id,
-		.ns = place(taking, record->head.ns),
+		.ns = time_in_sink(taking, record->head.ns),
 		.init_timestamp = record->head.ns,
 		.vpid = (int32_t)process->region.pid,
 		.vtid = (int32_t)record->head.tid,
@@ -145,7 +150,7 @@ static int take_fact(struct taking *taking, const struct log_place *record)
 		return rc;
 	to = taking->drain->scratch + batch->size;
 	memcpy(to + sizeof fact, record->payload, record->head.payload_size);
-	if (!log_holds(&process->region, taking->looked))
+	if (!log_holds(&process->region, taking->at_record))
 		return -ESTALE;
 	if (!is_fact(&process->classes, &record->head, to + sizeof fact))
 		return -EBADMSG;
@@ -169,7 +174,7 @@ static int take_fact(struct taking *taking, const struct log_place *record)
 
 static_assert(DRAIN_SCRATCH >= sizeof(struct sink_fact) + KYMO_LOG_CHUNK, "one event fits");
 
-/* One record. Return: 0, also when it makes no sense; -ESTALE: overtaken; -errno of the sink. */
+/* One record. Return: 0, also when it is invalid; -ESTALE: overwritten meanwhile; -errno of the sink. */
 static int take_record(struct taking *taking, const struct log_place *record)
 {
 	int rc = 0;
@@ -183,7 +188,7 @@ static int take_record(struct taking *taking, const struct log_place *record)
 	return rc == -EBADMSG ? 0 : rc;
 }
 
-/* What is handed over is not handed over again when a later step fails. */
+/* Hands over early: what was handed over is not handed over again when a later step fails. */
 static int write_if_full(struct taking *taking)
 {
 	const size_t enough = DRAIN_SCRATCH - sizeof(struct sink_fact) - KYMO_LOG_CHUNK;
@@ -192,10 +197,10 @@ static int write_if_full(struct taking *taking)
 }
 
 /*
- * A hole in a living process is a record that is being written: its place in the order is kept, if not
- * for ever.
+ * In the log of a living process, a hole is a record that is being written. Later records wait for it, to keep the
+ * order, but not for ever. Return: whether to skip the hole now.
  */
-static bool hole_is_one(struct taking *taking)
+static bool skips_hole(struct taking *taking)
 {
 	struct sink_process *at = taking->at;
 
@@ -208,22 +213,22 @@ static bool hole_is_one(struct taking *taking)
 	return taking->drain->now_ns - at->init.hole_ns > KYMO_LOG_PATIENCE_NS;
 }
 
-/* On from the position, in the order of the log; copies are of what was met before. */
-static int take_onward(struct taking *taking)
+/* Reads on from the position, in the order of the log. Records with another origin are copies of earlier ones. */
+static int read_onward(struct taking *taking)
 {
 	const uint64_t tail = log_bounds(&taking->process->region).tail;
 	struct log_place place;
 	int rc = 0;
 
 	while (rc == 0) {
-		taking->looked = taking->position;
+		taking->at_record = taking->position;
 		switch (log_look(&taking->process->region, taking->position, tail, &place)) {
 		case LOG_RECORD:
 			if (place.head.origin == taking->position)
 				rc = take_record(taking, &place);
 			break;
 		case LOG_HOLE:
-			if (!hole_is_one(taking))
+			if (!skips_hole(taking))
 				return 0;
 			break;
 		case LOG_BAD:
@@ -244,7 +249,7 @@ static int take_onward(struct taking *taking)
 	return rc;
 }
 
-/* What a reader who begins, or was overtaken, has not got yet. */
+/* Takes all facts that hold, for a sink that begins, or whose position was cleaned away. */
 static int take_collected(struct taking *taking, uint64_t limit)
 {
 	const struct region *region = &taking->process->region;
@@ -254,8 +259,8 @@ static int take_collected(struct taking *taking, uint64_t limit)
 	int rc = log_collect(region, taking->position, limit, over, &facts);
 
 	for (size_t i = 0; rc == 0 && i < facts.count; i++) {
-		taking->looked = facts.fact[i].position;
-		if (log_look(region, taking->looked, UINT64_MAX, &place) != LOG_RECORD ||
+		taking->at_record = facts.fact[i].position;
+		if (log_look(region, taking->at_record, UINT64_MAX, &place) != LOG_RECORD ||
 		    place.head.origin != facts.fact[i].origin)
 			rc = -ESTALE;
 		else
@@ -287,8 +292,8 @@ void initlog_update_counts(struct process *process)
 		process->init_dropped = dropped;
 }
 
-/* Return: 0; -errno of the sink. Overtaken again and again: 0, and the next round goes on. */
-static int take(struct taking *taking)
+/* Return: 0; -errno of the sink. If the log is cleaned again and again meanwhile: 0, and the next round continues. */
+static int read_log(struct taking *taking)
 {
 	struct sink_process *at = taking->at;
 	const uint64_t limit = at->init.limit ? at->init.limit : taking->process->init_limit;
@@ -301,7 +306,7 @@ static int take(struct taking *taking)
 		if (behind || (limit && !at->init.begun))
 			rc = take_collected(taking, limit);
 		if (rc == 0)
-			rc = take_onward(taking);
+			rc = read_onward(taking);
 		if (taking->batch.count && (rc == 0 || rc == -ESTALE)) {
 			int written = batch_write(taking);
 
@@ -309,7 +314,7 @@ static int take(struct taking *taking)
 		}
 	}
 	if (rc == 0)
-		settle(taking);
+		set_taken(taking);
 	return rc == -ESTALE ? 0 : rc;
 }
 
@@ -322,17 +327,17 @@ static int drain_into(struct process *process, struct drain *drain, struct sink 
 	int rc;
 
 	drain_update_clock(drain);
-	rc = take(&taking);
+	rc = read_log(&taking);
 	free(taking.where);
 	if (at->init.bad > process->init_bad) {
-		say_text(&drain->sayer, "%s: %llu init events make no sense and are left out",
+		say_text(&drain->sayer, "%s: %llu init events are invalid and left out",
 			  process->region.name, (unsigned long long)(at->init.bad - process->init_bad));
 		process->init_bad = at->init.bad;
 	}
 	return rc;
 }
 
-/* A sink that has not all of the log. */
+/* Whether the sink at place @index does not have all of the log. */
 static bool lacks(const struct process *process, unsigned index, uint64_t tail)
 {
 	return process->at[index]->init.taken < tail;
@@ -348,8 +353,8 @@ bool initlog_is_pending(const struct process *process, const struct drain *drain
 	return true;
 }
 
-/* Tells the process what it may forget. */
-static void tell_taken(struct process *process, const struct drain *drain)
+/* Publishes up to where the log was read: the process may clean it up to there. */
+static void publish_taken(struct process *process, const struct drain *drain)
 {
 	const uint64_t settle_ns = 2 * drain->patience_ns > SETTLE_NS ? 2 * drain->patience_ns : SETTLE_NS;
 	struct kymo_region *header = region_header(&process->region);
@@ -361,7 +366,7 @@ static void tell_taken(struct process *process, const struct drain *drain)
 	if (!drain->sink_count || process->alive == ALIVE_DEAD)
 		return;
 	if (!filter_wants_process(process->filter))
-		taken = log_bounds(&process->region).tail;	/* when it is wanted again, what holds then is taken */
+		taken = log_bounds(&process->region).tail;	/* if it is wanted again, the facts that hold by then are read */
 	else if (drain_filter_taken(process) < taken)
 		taken = drain_filter_taken(process);
 	if (taken != process->log_taken)
@@ -409,6 +414,6 @@ int initlog_drain(struct process *process, struct drain *drain)
 		if (rc < 0)
 			(void)sink_failed(drain->sink[i], rc);
 	}
-	tell_taken(process, drain);
+	publish_taken(process, drain);
 	return sinks_rc(drain);
 }

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From many rings to one stream of a process, by time.
+ * From many rings of a process to one stream, merged by time.
  *
- * Nothing may be written that is younger than what can still appear: the horizon. A thread that is in
- * no event reads its clock after the look at it began, so what it commits from then on is
- * not older than that look, but for ORDER_NS; one that is in the middle of an event has lastts as its
- * bound. So silent threads hold nothing back, and one that lost its processor inside an event does so for
- * HOLD_NS. It comes late then, and goes to a stream of its own: times in a stream never go back.
+ * Times in a stream must not go back, so no record may be written that is younger than one that can still appear.
+ * This bound is the horizon. A thread that is not inside an event reads its clock later than we read its ring,
+ * so what it commits from then on is not older than that moment, except for ORDER_NS. A thread inside an event commits
+ * nothing older than lastts. So silent threads hold nothing back. A thread that lost its processor inside an event
+ * holds the others back for HOLD_NS; after that, its event comes too late, and goes to a stream of the
+ * ring's own.
  *
- * What rules leave out depends on the records of a thread before and behind, so it is judged where they
- * come in; what is left out is a part without records, or in one.
+ *     read_rings   read wpos, lastts and nest of each ring; compute the horizon
+ *     merge_all    merge.c moves records up to the horizon into the buffer ...
+ *     hand_over    ... which goes to the sinks as one batch; then the rings advance
+ *
+ * A batch consists of parts: a part is what came of one span of one ring. The filter judges a record by the
+ * records of its thread around it, so it is called where records come in; a part counts what was left out.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -26,31 +31,31 @@
 
 #define ORDER_NS	100000ull	/* clocks of threads differ, stores need a moment to be seen */
 #define HOLD_NS		50000000ull
-#define ENOUGH_BYTES	(256u << 10)	/* worth a packet: each costs two looks at every ring, and a stream that may have to be opened */
+#define ENOUGH_BYTES	(256u << 10)	/* worth a packet: each costs reading every ring twice, and maybe opening a stream */
 #define AHEAD		4		/* rings */
 #define CACHE_LINE	64
-#define BUFFER_BYTES	(256u << 10)	/* of one packet at most; more than a ring's largest record needs */
+#define BUFFER_BYTES	(256u << 10)	/* of one packet at most; more than the largest record of a ring needs */
 
 static_assert(BUFFER_BYTES > KYMO_BLOCK_MAX + sizeof(struct merge_context), "any record fits");
 
 /* One ring with something to take. */
 struct cursor {
 	unsigned ring;
-	uint64_t word, lastts;		/* as of the look at it */
+	uint64_t word, lastts;		/* as read from the ring */
 	uint64_t at;			/* position up to which all is in a part */
 	uint32_t block_records;		/* as ring.block_records, there */
 	uint64_t records;		/* in the parts of this batch */
 	uint64_t left_out_message;	/* ring.left_out_message, at ring.taken */
 	unsigned thread;		/* account of the owner of the span */
-	struct slice span;		/* what merge.c has of it; the part's beginning moves */
-	bool complete;			/* its block is */
-	const char *wrong;		/* it is to be refused */
+	struct slice span;		/* what merge.c has of it; its begin moves with the part */
+	bool complete;			/* the span ends its block */
+	const char *wrong;		/* why the ring is to be refused; NULL: it is sound */
 };
 
-/* How far a ring goes with a part. */
+/* How far a ring advances with a part. */
 struct step {
 	uint64_t to;
-	uint64_t records;		/* with the ring's parts before it */
+	uint64_t records;		/* including those of the ring's earlier parts */
 	uint32_t block_records;
 	uint32_t left_out;		/* in the part */
 };
@@ -66,7 +71,7 @@ struct merged {
 	unsigned parts, parts_room;
 	uint64_t horizon;
 	uint64_t unread;		/* bytes */
-	bool due, full;			/* full: some ring is, to more than the half */
+	bool due, full;			/* full: some ring is more than half full */
 	uint8_t buffer[BUFFER_BYTES];
 };
 
@@ -103,9 +108,9 @@ static bool grow(void *array, unsigned count, size_t size)
 	return grown;
 }
 
-/* ---- looking ---- */
+/* ---- reading the rings ---- */
 
-static void hold(struct merged *m, uint64_t ns, uint64_t clock_ns)
+static void lower_horizon(struct merged *m, uint64_t ns, uint64_t clock_ns)
 {
 	const uint64_t least = clock_ns > HOLD_NS ? clock_ns - HOLD_NS : 0;
 
@@ -115,7 +120,7 @@ static void hold(struct merged *m, uint64_t ns, uint64_t clock_ns)
 		m->horizon = ns;
 }
 
-static int look_at(struct merged *m, struct process *process, unsigned index, struct drain *drain,
+static int read_ring(struct merged *m, struct process *process, unsigned index, struct drain *drain,
 		   uint64_t clock_ns)
 {
 	struct ring *ring = &process->ring[index];
@@ -126,18 +131,18 @@ static int look_at(struct merged *m, struct process *process, unsigned index, st
 	uint64_t unread;
 
 	if (!ring_snapshot(shared, &cursor.word, &cursor.lastts) && process->alive != ALIVE_DEAD) {
-		hold(m, 0, clock_ns);
+		lower_horizon(m, 0, clock_ns);
 		return 0;
 	}
 	if (nest)
-		hold(m, cursor.lastts, clock_ns);
+		lower_horizon(m, cursor.lastts, clock_ns);
 	if (KYMO_WORD_POS(cursor.word) <= ring->taken) {
 		ring_free(process, ring);
 		return 0;
 	}
 	unread = KYMO_WORD_POS(cursor.word) - ring->taken;
 	if (unread > capacity) {
-		ring_refuse(process, ring, drain, "more unread than it can hold");
+		ring_refuse(process, ring, drain, "more unread bytes than it has room for");
 		return 0;
 	}
 	m->due |= ring_note_fill(ring, process, drain, unread);
@@ -153,7 +158,7 @@ static int look_at(struct merged *m, struct process *process, unsigned index, st
 }
 
 /* Return: 1: something is to be taken now; 0: not yet; -errno. */
-static int look(struct merged *m, struct process *process, struct drain *drain, uint64_t clock_ns)
+static int read_rings(struct merged *m, struct process *process, struct drain *drain, uint64_t clock_ns)
 {
 	m->count = 0;
 	m->unread = 0;
@@ -165,7 +170,7 @@ static int look(struct merged *m, struct process *process, struct drain *drain, 
 		if (i + AHEAD < process->ring_count)
 			__builtin_prefetch(ring_shared(process, &process->ring[i + AHEAD]));
 		rc = process->ring[i].merged && !process->ring[i].bad ?
-			 look_at(m, process, i, drain, clock_ns) : 0;
+			 read_ring(m, process, i, drain, clock_ns) : 0;
 
 		if (rc < 0)
 			return rc;
@@ -173,15 +178,15 @@ static int look(struct merged *m, struct process *process, struct drain *drain, 
 	if (drain->final || process->alive == ALIVE_DEAD)
 		m->horizon = UINT64_MAX - 1;
 	else if (drain->flush || m->full)
-		m->horizon = clock_ns - ORDER_NS;	/* who comes late has a stream of his own */
+		m->horizon = clock_ns - ORDER_NS;	/* what comes too late goes to a stream of its own */
 	return m->count && (m->due || m->unread >= ENOUGH_BYTES ||
 			    drain->now_ns - process->merged_ns >= drain->patience_ns);
 }
 
 /* ---- spans ---- */
 
-/* What is unread has been written by other processors: it is asked for before it is needed. */
-static void ask_ahead(const struct merged *m, const struct process *process)
+/* The unread bytes are in the caches of other processors: fetch them before they are needed. */
+static void prefetch_unread(const struct merged *m, const struct process *process)
 {
 	for (unsigned i = 0; i < m->count; i++) {
 		const struct ring *ring = &process->ring[m->cursor[i].ring];
@@ -194,7 +199,7 @@ static void ask_ahead(const struct merged *m, const struct process *process)
 	}
 }
 
-/* The rest of the block at cursor->at. Return: false: there is nothing more, or it is wrong. */
+/* Finds what is left of the block at cursor->at. Return: false: nothing more, or the block is wrong. */
 static bool next_slice(const struct process *process, struct cursor *cursor)
 {
 	uint32_t records;
@@ -216,10 +221,7 @@ static bool next_slice(const struct process *process, struct cursor *cursor)
 	return false;
 }
 
-/*
- * What is older than what was merged already goes to the ring's own stream.
- * Return: 0; -errno.
- */
+/* Records older than what was merged before go to a stream of the ring's own. Return: 0; -errno. */
 static int take_late(struct process *process, struct cursor *cursor, struct drain *drain)
 {
 	struct ring *ring = &process->ring[cursor->ring];
@@ -247,7 +249,7 @@ static int take_late(struct process *process, struct cursor *cursor, struct drai
 	return 0;
 }
 
-/* Nothing that comes later than an event whose class is not known yet. */
+/* An event whose class is not known yet: lower the horizon, so that no later event is merged before it. */
 static bool waits_for_declaration(struct merged *m, const struct process *process, const struct drain *drain,
 				  const struct merge_input *in)
 {
@@ -264,7 +266,7 @@ static bool waits_for_declaration(struct merged *m, const struct process *proces
 
 /* ---- batches ---- */
 
-/* What was merged of input @index since its last part. */
+/* Enters what was merged of input @index since its last part. Return: false without memory. */
 static bool add_part(struct merged *m, unsigned index)
 {
 	struct cursor *cursor = &m->cursor[index];
@@ -300,7 +302,7 @@ static bool add_part(struct merged *m, unsigned index)
 	return true;
 }
 
-/* Gives input @index what comes next in its ring. Return: true; false without memory. */
+/* Gives input @index the next span of its ring. Return: false without memory. */
 static bool next_span(struct merged *m, struct process *process, struct drain *drain, unsigned index)
 {
 	struct cursor *cursor = &m->cursor[index];
@@ -321,8 +323,8 @@ static bool next_span(struct merged *m, struct process *process, struct drain *d
 		}
 		merge_span(&m->merge, index, cursor->span.bytes, cursor->span.size);
 		if (in->bad && !waits_for_declaration(m, process, drain, in))
-			cursor->wrong = "records that make no sense";
-		/* None of it is wanted: what is behind it may be older than what others have. */
+			cursor->wrong = "invalid records";
+		/* Nothing in the span is wanted: read on, the next span may have records older than those of other rings. */
 		if (in->left_out && in->at == in->end && !add_part(m, index))
 			return false;
 	} while (in->at == in->end);
@@ -334,7 +336,7 @@ static bool has_part(const struct merge_input *in)
 	return in->records || in->left_out;
 }
 
-/* Fills the buffer. Return: 1: there is more; 0: not; -errno. */
+/* Fills the buffer. Return: 1: more is left; 0: nothing is left; -errno. */
 static int fill(struct merged *m, struct process *process, struct drain *drain, struct merge_out *out)
 {
 	enum merge_stop stop;
@@ -349,7 +351,7 @@ static int fill(struct merged *m, struct process *process, struct drain *drain, 
 			if (!next_span(m, process, drain, empty))
 				return -ENOMEM;
 		} else if (!waits_for_declaration(m, process, drain, in)) {
-			m->cursor[empty].wrong = "records that make no sense";
+			m->cursor[empty].wrong = "invalid records";
 		}
 	}
 	for (unsigned i = 0; i < m->count; i++)
@@ -358,7 +360,7 @@ static int fill(struct merged *m, struct process *process, struct drain *drain, 
 	return stop == MERGE_FULL;
 }
 
-/* @told: with them it is told what was dropped. */
+/* @told: the packet reports what the rings dropped, too. */
 static void promise_parts(const struct merged *m, struct process *process, unsigned count, bool told)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -386,7 +388,7 @@ static int give_to_sinks(struct merged *m, struct process *process, struct drain
 	}
 	promise_parts(m, process, m->parts, true);
 	rc = sinks_batch(drain, process, &batch, taken);
-	if (*taken < m->parts)		/* by sinks in memory only */
+	if (*taken < m->parts)		/* only sinks in memory take some parts of a batch */
 		promise_parts(m, process, *taken, true);
 	if (*taken)
 		process->merged_end = batch.end;
@@ -408,7 +410,7 @@ static void advance(struct merged *m, struct process *process, unsigned index)
 	ring_advance(process, ring, step->to, step->block_records);
 }
 
-/* Sinks get the buffer, if there is something in it; rings go on. */
+/* The sinks get the buffer, if it has records; the rings advance. */
 static int hand_over(struct merged *m, struct process *process, struct drain *drain, const struct merge_out *out)
 {
 	unsigned taken = m->parts;
@@ -430,14 +432,14 @@ static int hand_over(struct merged *m, struct process *process, struct drain *dr
 		cursor->records = 0;
 		if (rc == 0)
 			cursor->left_out_message = ring->left_out_message;
-		else			/* they are judged once more */
+		else			/* the filter judges the records once more */
 			ring->left_out_message = cursor->left_out_message;
 	}
 	m->parts = 0;
 	return rc;
 }
 
-/* Refuses what made no sense; frees rings that are empty now. */
+/* Refuses rings with invalid records; gives empty rings of ended threads back. */
 static void conclude(struct merged *m, struct process *process, struct drain *drain)
 {
 	for (unsigned i = 0; i < m->count; i++) {
@@ -453,7 +455,7 @@ static void conclude(struct merged *m, struct process *process, struct drain *dr
 	}
 }
 
-static bool wanted(void *context, unsigned index, const struct merge_input *in)
+static bool record_wanted(void *context, unsigned index, const struct merge_input *in)
 {
 	struct merged *m = context;
 	const struct filter_one one = { in->at, (size_t)(in->end - in->at), in->size, in->ns, in->id };
@@ -465,13 +467,13 @@ static int merge_all(struct merged *m, struct process *process, struct drain *dr
 {
 	int more, rc = 0;
 
-	ask_ahead(m, process);
+	prefetch_unread(m, process);
 	if (!merge_begin(&m->merge, &process->classes, m->count))
 		return -ENOMEM;
 	drain_update_clock(drain);
 	m->merge.horizon = m->horizon;
 	m->merge.not_after = drain->now_ns + FUTURE_NS;
-	m->merge.wanted = filter_begin(process->filter) ? wanted : NULL;
+	m->merge.wanted = filter_begin(process->filter) ? record_wanted : NULL;
 	m->merge.context = m;
 	m->process = process;
 	m->parts = 0;
@@ -505,10 +507,10 @@ int merged_drain(struct process *process, struct drain *drain, uint64_t clock_ns
 		drain->merged = calloc(1, sizeof *drain->merged);
 	if (!drain->merged)
 		return -ENOMEM;
-	rc = look(drain->merged, process, drain, clock_ns);
+	rc = read_rings(drain->merged, process, drain, clock_ns);
 	if (rc <= 0)
 		return rc;
-	/* What these records need was declared before they were written: the log has it by now. */
+	/* Declarations that these records need were written before them: the init log has them by now. */
 	rc = initlog_drain(process, drain);
 	if (rc == 0)
 		rc = merge_all(drain->merged, process, drain);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rings as they are found: whether they are sound, and where reading them begins. */
+/* New rings of a process: whether they are sound, and where draining begins. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@ void ring_refuse(struct process *process, struct ring *ring, const struct drain 
 		 const char *what)
 {
 	ring->bad = true;
-	say_text(&drain->sayer, "%s: ring %u is corrupt (%s); its thread is not recorded any further",
+	say_text(&drain->sayer, "%s: ring %u is corrupt (%s); its thread is not recorded any more",
 		  process->region.name, (unsigned)(ring - process->ring), what);
 }
 
@@ -18,7 +18,7 @@ static bool power_of_two(uint32_t value)
 	return value && (value & (value - 1)) == 0;
 }
 
-/* Where to begin in a ring that may hold records already. */
+/* Finds where to begin in a ring that may contain records already. */
 static void ring_begin(struct process *process, struct ring *ring, bool skip_unread)
 {
 	struct kymo_ring *shared = ring_shared(process, ring);
@@ -35,7 +35,7 @@ static void ring_begin(struct process *process, struct ring *ring, bool skip_unr
 	} else {
 		ring->dropped_base = shared->told;
 		if (ring->taken < wpos && ring->taken % ring->block_size)
-			ring->block_records = UINT32_MAX;	/* unknown: walk the first slice */
+			ring->block_records = UINT32_MAX;	/* unknown: check the first slice record by record */
 	}
 	ring->dropped_seen = ring->dropped_base;
 }
@@ -51,7 +51,7 @@ static bool ring_sound(const struct process *process, const struct ring *ring)
 			   (uint64_t)ring->block_size * ring->block_count / KYMO_PAGE);
 }
 
-/* A ring is merged with its process's others where there would be too many files, if some sink can. */
+/* Where there would be too many files, a ring is merged with the others of its process, if some sink accepts that. */
 static bool is_merged(struct drain *drain)
 {
 	bool can = false;
@@ -82,7 +82,7 @@ void process_rings(struct process *process, struct drain *drain, bool skip_unrea
 	ring_page = region_page(&process->region, KYMO_RING_DIR_PAGE, 2);
 	grown = realloc(process->ring, count * sizeof *grown);
 	if (!grown)
-		return;			/* the next poll tries again */
+		return;			/* no memory: the next poll tries again */
 	process->ring = grown;
 	for (; process->ring_count < count; process->ring_count++) {
 		struct ring *ring = &process->ring[process->ring_count];
@@ -91,14 +91,14 @@ void process_rings(struct process *process, struct drain *drain, bool skip_unrea
 		*ring = (struct ring){ .page = __atomic_load_n(&ring_page[process->ring_count],
 							       __ATOMIC_ACQUIRE) };
 		if (!ring->page)
-			break;		/* counted before it was entered: look again */
+			break;		/* counted, but not entered yet: read it in the next round */
 		shared = ring_shared(process, ring);
 		if (shared) {
 			ring->block_size = shared->block_size;
 			ring->block_count = shared->block_count;
 		}
 		if (!shared || !ring_sound(process, ring))
-			ring_refuse(process, ring, drain, "impossible size or place");
+			ring_refuse(process, ring, drain, "impossible size or position");
 		else
 			ring_begin(process, ring, skip_unread);
 		ring->merged = is_merged(drain);

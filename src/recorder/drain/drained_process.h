@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A traced process as a recording session sees it: its region, its rings with what was taken of
- * them, what its sinks have, and the accounts. For sinks and for the recorder's own files; others use session.h.
+ * A traced process as a recording session sees it: its region, its rings and how far they were drained,
+ * what each sink has of it, and the accounts. For sinks and for the recorder's own files; others use session.h.
  *
  *   per ring      produced = recorded + dropped + filtered (+ what a corrupt ring cost, in bytes)
  *   per process   the sums, and events of threads that could get no ring
@@ -17,13 +17,13 @@
 #include "recorder/runtime/alive.h"
 #include "recorder/runtime/region_view.h"
 
-/* An owner of a ring. Beyond THREADS_MAX of one process, threads share the last entry. */
+/* The account of a thread that owns or owned a ring. Threads of a process beyond THREADS_MAX share the last one. */
 #define THREADS_MAX 10000
 struct thread_account {
 	int32_t tid;
 	char name[CTF_PROCNAME_SIZE];
 	uint64_t recorded, dropped, bytes;
-	uint64_t filtered;		/* records that were not wanted */
+	uint64_t filtered;		/* records that were not wanted, and written all the same */
 };
 
 struct ring {
@@ -36,12 +36,12 @@ struct ring {
 	uint32_t thread;		/* index of its owner's account */
 	uint32_t block_records;		/* records already taken from the block `taken` is in */
 	uint64_t taken;			/* byte position up to which all is in the sinks */
-	uint64_t looked, looked_ns;	/* its end at the last look, and when that was */
+	uint64_t looked, looked_ns;	/* wpos as it was last read, and when that was */
 	uint64_t prev_end;		/* end of the last packet */
 	uint64_t dropped_base;		/* kymo_ring.dropped when the session began */
 	uint64_t dropped_seen;		/* last value that the accounts hold */
-	uint64_t taken_ns;		/* when something was last taken; a little more waits for its patience_ns from then on */
-	uint64_t left_out_message;	/* of the last record with an object that is not wanted */
+	uint64_t taken_ns;		/* when something was last taken; from then on, a little data waits for patience_ns */
+	uint64_t left_out_message;	/* the last message whose object is not wanted (filter_record()) */
 };
 
 enum process_end { PROCESS_RUNS, PROCESS_EXITED, PROCESS_KILLED, PROCESS_REPLACED };
@@ -49,19 +49,19 @@ enum process_end { PROCESS_RUNS, PROCESS_EXITED, PROCESS_KILLED, PROCESS_REPLACE
 struct home;			/* recorder/session/homes.h */
 
 struct process {
-	/* Looked at in every round, so they are in front. */
+	/* Read in every round, so these come first. */
 	bool finished;			/* all is taken, the region is closed */
 	enum alive alive;
 	unsigned ordinal;
 	unsigned ring_count;
 	struct ring *ring;
-	uint64_t look_at;		/* when to look at all its rings again */
+	uint64_t look_at;		/* when to drain all of its rings again */
 	struct region region;
 	struct home *home;		/* where its region is */
 	int host_pid;			/* 0: not found */
 	enum process_end end;
 	bool cut;			/* its region was shortened: nothing behind the header is read */
-	bool recording;			/* we have switched it to RECORD */
+	bool recording;			/* this session has switched it to RECORD */
 	unsigned replaced_checks;	/* liveness checks that saw it replaced by exec */
 	unsigned tracetools;
 	char tracetools_version[29];
@@ -70,13 +70,13 @@ struct process {
 	unsigned merged_rings;		/* of its rings */
 	struct sink_process *at[SINKS_MAX];	/* by place in drain.sink */
 	unsigned promise_place;		/* the one that is being written for */
-	uint64_t init_events;		/* in the sink that has most of them */
-	uint64_t init_bad;		/* records of the init log that made no sense */
-	uint64_t init_limit;		/* position in it: what ceased to hold before is not of the session */
-	uint64_t log_taken, log_settled;	/* as told to the process */
-	uint64_t log_noted, log_noted_ns;	/* log_taken some time ago: to be told as settled */
+	uint64_t init_events;		/* in the sink that has the most */
+	uint64_t init_bad;		/* invalid records of the init log */
+	uint64_t init_limit;		/* position in the init log: facts that ended before it are not part of the session */
+	uint64_t log_taken, log_settled;	/* as published in the region */
+	uint64_t log_noted, log_noted_ns;	/* log_taken some time ago: the next log_settled */
 	struct thread_account *thread;
-	unsigned thread_count;
+	unsigned thread_count, thread_room;
 	uint64_t no_ring_base;		/* kymo_region.dropped_no_ring when it joined */
 	uint64_t dropped_no_ring, init_dropped;
 	uint64_t recorded, dropped, bytes, filtered;
@@ -85,7 +85,7 @@ struct process {
 	uint64_t merged_ns;		/* as ring.taken_ns, of all rings that are merged */
 	uint64_t cut_ns;		/* records before this are left out; only where all are walked */
 	uint64_t overwritten, outside;	/* of a frozen copy: gone before it was made; before cut_ns */
-	uint64_t unwritten;		/* events that a sink did not take; for each sink again */
+	uint64_t unwritten;		/* events that a sink did not take, the sum over all sinks */
 	uint64_t texts_cut;		/* strings in its own events that were too long */
 	struct sink_process filter_at;	/* the filter's place in the init log (drain_filter.c) */
 };

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A tree of losers: each inner node remembers the input that lost the match there, and loser[0] is the winner, the
+ * input with the earliest record. When the winner's record is taken, only the matches from its leaf to the root are
+ * played again: log2(count) comparisons for a record. The losers on that path also say until when the winner stays
+ * first, so that a run of records of one thread costs no match at all.
+ */
 #include "recorder/drain/merge.h"
 
 #include <stdlib.h>
@@ -7,7 +13,7 @@
 #include "abi/region.h"
 #include "recorder/records/record_walk.h"
 
-#define NONE UINT32_MAX		/* in the tree, before all inputs have come: first of all */
+#define NONE UINT32_MAX		/* in the tree, until all inputs have played: wins every match */
 
 bool merge_begin(struct merge *merge, const struct classes *classes, unsigned count)
 {
@@ -41,8 +47,8 @@ void merge_free(struct merge *merge)
 
 /* ---- one input ---- */
 
-/* Reads the header of the record at in->at, and how long it is. */
-static inline void look_once(const struct merge *merge, struct merge_input *in)
+/* Reads the header of the record at in->at, and finds how long the record is. */
+static inline void read_head(const struct merge *merge, struct merge_input *in)
 {
 	const size_t room = (size_t)(in->end - in->at);
 	uint64_t ns;
@@ -75,16 +81,16 @@ static inline void look_once(const struct merge *merge, struct merge_input *in)
 	in->size = KYMO_RECORD_HEADER + (uint32_t)payload;
 }
 
-/* The next record that is wanted. */
-static inline void look(const struct merge *merge, struct merge_input *in)
+/* Finds the next record that is wanted. */
+static inline void read_wanted(const struct merge *merge, struct merge_input *in)
 {
-	look_once(merge, in);
+	read_head(merge, in);
 	if (__builtin_expect(!merge->wanted, 1))
 		return;
 	while (in->ns != UINT64_MAX && !merge->wanted(merge->context, (unsigned)(in - merge->input), in)) {
 		in->at += in->size;
 		in->left_out++;
-		look_once(merge, in);
+		read_head(merge, in);
 	}
 }
 
@@ -97,12 +103,12 @@ void merge_span(struct merge *merge, unsigned index, const uint8_t *at, size_t s
 	in->records = in->left_out = in->moved = 0;
 	in->taken = 0;
 	in->bad = false;
-	look(merge, in);
+	read_wanted(merge, in);
 }
 
-#define STEP 32u		/* bytes that are copied without asking how many are needed */
+#define STEP 32u		/* bytes that are copied, however few are needed */
 
-/* Few payloads are longer than STEP, and where there is room behind them one copy of that size does for all of those. */
+/* Few payloads are longer than STEP. Where both sides have room, one copy of a constant size is fastest. */
 static inline void copy_payload(uint8_t *to, size_t room, const struct merge_input *in, size_t size)
 {
 	const uint8_t *from = in->at + KYMO_RECORD_HEADER;
@@ -114,8 +120,8 @@ static inline void copy_payload(uint8_t *to, size_t room, const struct merge_inp
 }
 
 /*
- * Moves the record of @in, with the id that its length is from: the bytes may change meanwhile and be nonsense, but
- * what is written has the length that its id says.
+ * Copies the record of @in. The bytes in shared memory may change meanwhile. The id is written as it was read when the
+ * length was found, so what is written always has the length that its id says.
  */
 static inline bool take(const struct merge *merge, struct merge_input *in, struct merge_out *out)
 {
@@ -151,7 +157,7 @@ static bool before(const struct merge *merge, unsigned a, unsigned b)
 	return one < other || (one == other && a < b);
 }
 
-/* Lets @index play its way up from its leaf. */
+/* Plays the matches of @index from its leaf to the root. */
 static void play(struct merge *merge, unsigned index)
 {
 	unsigned winner = index;
@@ -177,7 +183,7 @@ void merge_ready(struct merge *merge)
 		play(merge, i);
 }
 
-/* The time at which another than the first would be first. */
+/* The earliest time of the other inputs. */
 static uint64_t next_time(const struct merge *merge, unsigned first)
 {
 	uint64_t ns = UINT64_MAX;
@@ -190,14 +196,14 @@ static uint64_t next_time(const struct merge *merge, unsigned first)
 	return ns;
 }
 
-/* Takes records of @in as long as it is first: threads do several things at a time. */
+/* Takes records of @in as long as it stays first: a thread often has several in a row. */
 static bool take_run(const struct merge *merge, struct merge_input *in, uint64_t until, struct merge_out *out)
 {
 	do {
 		if (in->size + sizeof in->context > out->room)
 			return false;
 		if (take(merge, in, out)) {
-			look(merge, in);
+			read_wanted(merge, in);
 		} else {
 			in->ns = UINT64_MAX;
 			in->bad = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See promise.h. What stands in a region is input: it is copied, and files that it names are doubted. */
+/* See promise.h. A region is untrusted: its content is copied before it is used, and files that it names are checked. */
 #include "recorder/drain/promise.h"
 
 #include <stdio.h>
@@ -15,13 +15,13 @@ static_assert(KYMO_PROMISE_PLACES >= SINKS_MAX, "a place for each");
 
 void (*promise_reached)(enum promise_point point);
 
-static void reach(enum promise_point point)
+static void notify_test(enum promise_point point)
 {
 	if (promise_reached)
 		promise_reached(point);
 }
 
-/* A process that has left its sinks has no region any more; snapshots are written of those, too. */
+/* NULL without a region: a snapshot may also write packets of processes that have ended. */
 static struct kymo_promise *promise_of(const struct process *process)
 {
 	return process->region.base ? &region_header(&process->region)->promise : NULL;
@@ -48,7 +48,7 @@ void promise_enter(struct process *process, const struct ring *ring, uint64_t to
 	shared->promised_told = told;
 	shared->promised_records = records;
 	__atomic_store_n(&shared->promise, promise_of(process)->number, __ATOMIC_RELEASE);
-	reach(PROMISE_ENTERED);
+	notify_test(PROMISE_ENTERED);
 }
 
 void promise_sinks(struct process *process, uint32_t sinks)
@@ -96,7 +96,7 @@ void promise_write(struct process *process, const struct ctf_place *to, enum kym
 	if (length < 0 || (size_t)length >= sizeof place->path)
 		place->path[0] = 0;
 	set_state(promise, promise->state | begun);
-	reach(PROMISE_OPEN);
+	notify_test(PROMISE_OPEN);
 }
 
 void promise_written(struct process *process, bool well)
@@ -109,7 +109,7 @@ void promise_written(struct process *process, bool well)
 		return;
 	place = places_of(process) + process->promise_place;
 	if (well)
-		reach(PROMISE_IN_FILE);
+		notify_test(PROMISE_IN_FILE);
 	if (well && place->moves == KYMO_PROMISE_NO_RING)
 		region_header(&process->region)->no_ring_told = place->no_ring;
 	if (!well || place->moves != KYMO_PROMISE_RINGS)
@@ -123,7 +123,7 @@ void promise_keep(struct process *process)
 	if (!promise || !(promise->state & KYMO_PROMISE_ALL_WANTED))
 		return;
 	set_state(promise, KYMO_PROMISE_KEPT);
-	reach(PROMISE_KEPT);
+	notify_test(PROMISE_KEPT);
 }
 
 void promise_move(struct process *process, const struct ring *ring)
@@ -134,7 +134,7 @@ void promise_move(struct process *process, const struct ring *ring)
 		shared->told = shared->promised_told;
 	/* Pairs with the producer's acquire before it enters a block again. */
 	__atomic_store_n(&shared->rpos, shared->promised_rpos, __ATOMIC_RELEASE);
-	reach(PROMISE_MOVED);
+	notify_test(PROMISE_MOVED);
 }
 
 void promise_end(struct process *process)
@@ -147,19 +147,19 @@ void promise_end(struct process *process)
 	promise->number++;
 }
 
-/* ---- the recorder that comes after ---- */
+/* ---- the next recorder ---- */
 
-/* What becomes of the rings that have the number. */
+/* What becomes of the rings that were entered. */
 enum verdict { STAY, MOVE, LOSE };
 
 static void say_cut(const struct sayer *sayer, const char *path, uint64_t cut, int rc)
 {
 	if (rc < 0)
-		say_text(sayer, "%s ends with half a packet, because its recorder was killed, and cannot be cut: "
-			  "%s; `kymo` reads it, other readers may complain", path, strerror(-rc));
+		say_text(sayer, "%s ends with half a packet because its recorder was killed, and cannot be truncated: "
+			 "%s; kymo can read it, other readers may report an error", path, strerror(-rc));
 	else if (cut)
-		say_text(sayer, "%s: %llu bytes of what its recorder was writing when it was killed are cut off; "
-			  "what is whole stays", path, (unsigned long long)cut);
+		say_text(sayer, "%s: its recorder was killed while writing; %llu bytes of an incomplete write "
+			 "were cut off", path, (unsigned long long)cut);
 }
 
 static struct ctf_tail_packet packet_of(const struct kymo_promise_place *place)
@@ -167,8 +167,8 @@ static struct ctf_tail_packet packet_of(const struct kymo_promise_place *place)
 	return (struct ctf_tail_packet){ place->path, place->offset, place->size, place->head, place->head_size };
 }
 
-/* Whether the file holds what @place says, repairing it. */
-static enum ctf_tail look_at_file(const struct kymo_promise_place *place, const struct sayer *sayer, int *rc)
+/* Finds out whether the file has what @place says; cuts off a part of it. */
+static enum ctf_tail check_file(const struct kymo_promise_place *place, const struct sayer *sayer, int *rc)
 {
 	const struct ctf_tail_packet packet = packet_of(place);
 	enum ctf_tail tail;
@@ -188,20 +188,20 @@ static enum ctf_tail look_at_file(const struct kymo_promise_place *place, const 
 	return tail;
 }
 
-/* What was found where a dead recorder was writing. */
+/* What was found in the files of a dead recorder. */
 struct findings {
-	uint32_t wanted;		/* bits: whom the rings wait for */
-	uint32_t whole, unknown;	/* bits: who has the packet; of whom nobody can say */
+	uint32_t wanted;		/* bits: sinks that were to get the packet */
+	uint32_t whole, unknown;	/* bits: sinks that have the packet; sinks for which that is unknown */
 };
 
-/* Private, for it may change. */
+/* A private copy: shared memory may change. */
 static void copy_place(const struct process *process, unsigned index, struct kymo_promise_place *copy)
 {
 	memcpy(copy, places_of(process) + index, sizeof *copy);
 	copy->path[sizeof copy->path - 1] = 0;
 }
 
-static void look_at_place(struct process *process, const struct sayer *sayer, unsigned index,
+static void check_place(struct process *process, const struct sayer *sayer, unsigned index,
 			  struct findings *found)
 {
 	const bool wanted = found->wanted & 1u << index;
@@ -210,7 +210,7 @@ static void look_at_place(struct process *process, const struct sayer *sayer, un
 	int rc;
 
 	copy_place(process, index, &place);
-	tail = look_at_file(&place, sayer, &rc);
+	tail = check_file(&place, sayer, &rc);
 	if (tail == CTF_TAIL_WHOLE && place.moves == KYMO_PROMISE_NO_RING)
 		region_header(&process->region)->no_ring_told = place.no_ring;
 	if (!wanted || place.moves != KYMO_PROMISE_RINGS || tail == CTF_TAIL_NOTHING)
@@ -220,12 +220,12 @@ static void look_at_place(struct process *process, const struct sayer *sayer, un
 		return;
 	}
 	found->unknown |= 1u << index;
-	say_text(sayer, "a recorder was killed while it wrote to %s, and what is there now cannot tell whether it "
-		  "was written (%s)", place.path[0] ? place.path : "a file with a very long name",
-		  rc < 0 ? strerror(-rc) : "it is something else");
+	say_text(sayer, "a recorder was killed while it wrote to %s, and it is unknown whether the packet "
+		 "was written (%s)", place.path[0] ? place.path : "a file with a very long name",
+		  rc < 0 ? strerror(-rc) : "the file was replaced");
 }
 
-/* From all that have it. Return: false: some file cannot be changed, and has it still. */
+/* Removes the packet from all files that have it. Return: false: some file cannot be changed, and still has it. */
 static bool take_back(const struct process *process, const struct sayer *sayer, uint32_t whole)
 {
 	bool done = true;
@@ -241,12 +241,12 @@ static bool take_back(const struct process *process, const struct sayer *sayer, 
 		packet = packet_of(&place);
 		rc = ctf_tail_take_back(&packet);
 		if (rc == 0) {
-			say_text(sayer, "%s: what its recorder wrote last before it was killed is taken back, for another "
-				  "trace lacks it; the next ones get it", place.path);
+			say_text(sayer, "%s: the last packet before its recorder was killed was removed again, because another "
+				 "trace lacks it; the next traces get its events", place.path);
 			continue;
 		}
-		say_text(sayer, "%s has what its recorder wrote last before it was killed, another trace lacks it, and it "
-			  "cannot be taken back (%s): these events are in one of the traces only", place.path,
+		say_text(sayer, "%s has the last packet before its recorder was killed, another trace lacks it, and it "
+			 "cannot be removed again (%s): these events are in one of the traces only", place.path,
 			  strerror(-rc));
 		done = false;
 	}
@@ -260,7 +260,7 @@ static enum verdict judge(const struct process *process, const struct sayer *say
 	if (found->unknown && found->whole)
 		return MOVE;
 	if (found->unknown) {
-		say_text(sayer, "what it was writing is counted as dropped");
+		say_text(sayer, "the events of that packet are counted as dropped");
 		return LOSE;
 	}
 	return take_back(process, sayer, found->whole) ? STAY : MOVE;
@@ -271,11 +271,11 @@ static void ring_resolve(struct kymo_ring *ring, enum verdict verdict)
 	const uint64_t to = ring->promised_rpos;
 
 	if (to < ring->rpos || to > KYMO_WORD_POS(__atomic_load_n(&ring->wpos, __ATOMIC_ACQUIRE)))
-		return;			/* it went on already; or somebody else wrote there */
+		return;			/* the ring has advanced already, or the numbers are wrong */
 	if (verdict == MOVE && promise_dropped_since(ring->promised_told, ring->told))
 		ring->told = ring->promised_told;
 	if (verdict == LOSE && to > ring->rpos)
-		ring->told -= ring->promised_records;	/* so they are what is still to be told */
+		ring->told -= ring->promised_records;	/* so they count as drops that are not reported yet */
 	__atomic_store_n(&ring->rpos, to, __ATOMIC_RELEASE);
 }
 
@@ -291,7 +291,7 @@ void promise_resolve(struct process *process, const struct sayer *sayer)
 
 	for (unsigned i = 0; i < KYMO_PROMISE_PLACES; i++)
 		if (state & KYMO_PROMISE_BEGUN(i))
-			look_at_place(process, sayer, i, &found);
+			check_place(process, sayer, i, &found);
 	verdict = state & KYMO_PROMISE_KEPT ? MOVE : judge(process, sayer, &found);
 	for (uint32_t i = 0; page && verdict != STAY && i < count && i < KYMO_RINGS_MAX; i++) {
 		const uint32_t at = __atomic_load_n(&page[i], __ATOMIC_ACQUIRE);

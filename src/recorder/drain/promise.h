@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a killed recorder was doing, told by the region it was doing it for: a packet that stands in a
- * trace and is still in its ring would come again in the next trace.
+ * Promises: what a recorder is writing is noted in the region, so that nothing is lost or doubled when the
+ * recorder is killed. Without it, a packet that is in a trace and still in its ring would come again in the next trace.
  *
- *   1  promise_enter()     each ring that is in the packet: where it goes with it
- *   2  promise_sinks()     who is to have it
- *      promise_turn()      for each of them, in turn:
- *   3  promise_write()       which bytes of which file; from the writer, before the first of them
+ *   1  promise_enter()     for each ring in the packet: the position that the ring advances to
+ *   2  promise_sinks()     the sinks that are to get the packet
+ *      promise_turn()      for each of these sinks in turn:
+ *   3  promise_write()       which bytes of which file; called by the writer, before the first of them
  *   4                        the bytes are written
  *   5  promise_written()     the file has them
- *      promise_turned()      he has had his turn
- *   6  promise_keep()      all have it that could take it
- *   7  promise_move()      the rings go on; after the last of them promise_end()
+ *      promise_turned()      the turn of this sink is over
+ *   6  promise_keep()      every sink that could take the packet has it
+ *   7  promise_move()      the rings advance; after the last of them promise_end()
  *
- * A recorder that is killed leaves it open. The next one to take the region looks whether the packet is
- * in the files:
+ * A recorder that is killed leaves its promise in the region. The next recorder of the region finds out whether
+ * the packet is in the files:
  *
- *   in all of them     the rings go on
- *   in none            what there is of it is cut off, so that the old traces open; the next ones get the events
- *   in some            it is taken back from those, and the next traces get the events
- *   nobody can say     for a file is gone or is another one: if some file has it the rings go on, else the
- *                      events are counted as dropped
+ *   in all of them     the rings advance
+ *   in none            a part of the packet is cut off, so that the old traces open; the next ones get the events
+ *   in some            the packet is removed from those, and the next traces get the events
+ *   unknown            because a file is gone or was replaced: if some file has the packet, the rings advance, else
+ *                      the events are counted as dropped
  *
- * So do texts of metadata and init packets, where nothing moves but a count. One promise for a region is
- * enough, since a session writes one thing at a time. A sink that keeps no files has no say.
+ * Texts of the metadata and init packets are promised in the same way, but only a count moves with them. One promise
+ * for a region is enough, because a session writes one thing at a time. Sinks without files do not count.
  *
  * Context: on the session's thread; wait-free but for promise_resolve(), which blocks.
  */
@@ -42,44 +42,44 @@ struct sayer;
 
 /**
  * promise_enter() - @ring is in the packet that is written next
- * @to: where rpos goes with it
- * @told: value of kymo_ring.dropped that is told with it
- * @records: of this ring in it
+ * @to: the position that rpos advances to
+ * @told: value of kymo_ring.dropped that the packet reports
+ * @records: of this ring in the packet
  */
 void promise_enter(struct process *process, const struct ring *ring, uint64_t to, uint64_t told, uint64_t records);
 
-/** promise_sinks() - those that are to have the packet: bit i of @sinks is the one at place i. */
+/** promise_sinks() - the sinks that are to get the packet: bit i of @sinks is the one at place i. */
 void promise_sinks(struct process *process, uint32_t sinks);
 
 /** promise_turn() - what is written from now on is for the sink at @place; outside of packets it is 0. */
 void promise_turn(struct process *process, unsigned place);
 
-/** promise_turned() - it has the packet in a file, or the rings do not wait for it. */
+/** promise_turned() - that sink has the packet in a file, or keeps no files. */
 void promise_turned(struct process *process);
 
-/** promise_write() - a write is about to be made; @moves what is taken from the region for good with it. */
+/** promise_write() - a write is about to begin; @moves: what is taken from the region for good with it. */
 void promise_write(struct process *process, const struct ctf_place *to, enum kymo_promise_moves moves);
 
-/** promise_written() - it has ended, all of it is in the file if @well, else nothing. */
+/** promise_written() - the write has ended; all of it is in the file if @well, else nothing. */
 void promise_written(struct process *process, bool well);
 
-/** promise_keep() - all sinks have had their turn, and some have it. */
+/** promise_keep() - all sinks have had their turn, and some have the packet. */
 void promise_keep(struct process *process);
 
-/** promise_move() - @ring was entered and is taken: it goes on. */
+/** promise_move() - @ring, which was entered, advances. */
 void promise_move(struct process *process, const struct ring *ring);
 
-/** promise_end() - all rings that were entered have gone on, or none does: nothing is promised. */
+/** promise_end() - all rings that were entered have advanced, or none will: nothing is promised any more. */
 void promise_end(struct process *process);
 
 /**
- * promise_resolve() - do what a dead recorder had promised about @process, before its rings are looked at
+ * promise_resolve() - finish what a dead recorder had promised for @process, before its rings are read
  *
- * Says what was cut off, and what has to be counted as dropped.
+ * Reports to @sayer what was cut off, and what is counted as dropped.
  */
 void promise_resolve(struct process *process, const struct sayer *sayer);
 
-/** promise_dropped_since() - how far the count @now of dropped events is behind @base; 0 when it is not. */
+/** promise_dropped_since() - how many events were dropped from count @base to count @now; 0 if @now is not later. */
 static inline uint64_t promise_dropped_since(uint64_t now, uint64_t base)
 {
 	return (int64_t)(now - base) > 0 ? now - base : 0;

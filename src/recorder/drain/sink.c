@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handing what was drained to every sink, and what each of them missed. */
+/* Rounds of draining, handing a packet to every sink, and what each of them misses. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "recorder/drain/promise.h"
 #include "recorder/drain/sink_deliver.h"
 
-#define RETRY_NS	100000000u	/* while a sink takes nothing */
-#define QUIET_NS	10000000000u	/* one that fails time and again is told so often */
+#define RETRY_NS	100000000u	/* until a sink that failed is tried again */
+#define QUIET_NS	10000000000u	/* from one report of a sink that fails again and again to the next */
 
 /* ---- rounds ---- */
 
@@ -53,50 +53,50 @@ const char *sink_remedy(int rc)
 		int error;
 		const char *text;
 	} remedy[] = {
-		{ ENOSPC, "make room on that file system" },
-		{ EDQUOT, "make room, or raise the quota" },
+		{ ENOSPC, "free space on that file system" },
+		{ EDQUOT, "free space, or raise the quota" },
 		{ EFBIG, "raise the limit on file sizes (ulimit -f), or record in chunks (--rotate-size)" },
 		{ EROFS, "mount the file system writable again" },
-		{ EACCES, "give back the permission to write there" },
-		{ EPERM, "give back the permission to write there" },
-		{ EIO, "look after the disk" },
+		{ EACCES, "restore the permission to write there" },
+		{ EPERM, "restore the permission to write there" },
+		{ EIO, "check the disk" },
 		{ EMFILE, "raise the limit on open files (ulimit -n)" },
 		{ ENFILE, "close files in other programs" },
 		{ ENOMEM, "end other programs" },
-		{ ENOBUFS, "the relay does not take it and the spool is full: look after the relay, or keep more (--spool)" },
-		{ ENOENT, "make the directory again that it was in" },
-		{ ENOTDIR, "make the directory again that it was in" },
+		{ ENOBUFS, "the relay accepts nothing and the spool is full: check the relay, or allow a larger spool (--spool)" },
+		{ ENOENT, "create the directory again that it was in" },
+		{ ENOTDIR, "create the directory again that it was in" },
 		{ EXDEV, "mount the file system again that it was on" },
 	};
 
 	for (unsigned i = 0; i < COUNT_OF(remedy); i++)
 		if (remedy[i].error == -rc)
 			return remedy[i].text;
-	return "see to it that it can be written";
+	return "make sure that it can be written";
 }
 
-static void tell(const struct drain *drain, const struct sink *sink, bool fails)
+static void report_state(const struct drain *drain, const struct sink *sink, bool fails)
 {
 	const char *remedy = sink_remedy(sink->rc);
 
 	if (!fails)
-		say_text(&drain->sayer, "%s can be written again; what the programs had no room for meanwhile "
-			  "is counted as dropped%s", sink->name, drain->sink_count > 1 ?
-			  ", what others took and it did not as not written" : "");
+		say_text(&drain->sayer, "%s can be written again; events that found no room meanwhile "
+			 "are counted as dropped%s", sink->name, drain->sink_count > 1 ?
+			  ", and those that only other sinks got as not written" : "");
 	else if (drain->sink_count > 1)
-		say_text(&drain->sayer, "cannot write to %s: %s; %s. The others are written, and what this one misses "
-			  "is counted", sink->name, sink->error, remedy);
+		say_text(&drain->sayer, "cannot write to %s: %s; %s. The other sinks are written; events that this one "
+			 "misses are counted", sink->name, sink->error, remedy);
 	else
-		say_text(&drain->sayer, "cannot write to %s: %s; %s. The traced programs go on, their buffers fill, and "
-			  "what finds no room is counted", sink->name, sink->error, remedy);
+		say_text(&drain->sayer, "cannot write to %s: %s; %s. The traced programs continue, their buffers fill, "
+			 "and events that find no room are counted as dropped", sink->name, sink->error, remedy);
 }
 
-/* On a disk that is all but full, small packets find room and large ones do not. */
-static void tell_news(const struct drain *drain, struct sink *sink, bool fails)
+/* Not each change is reported: on a disk that is nearly full, small packets find room and large ones do not. */
+static void report_change(const struct drain *drain, struct sink *sink, bool fails)
 {
 	if (fails == sink->told || (fails && sink->told_ns && drain->now_ns - sink->told_ns < QUIET_NS))
 		return;
-	tell(drain, sink, fails);
+	report_state(drain, sink, fails);
 	sink->told = fails;
 	sink->told_ns = drain->now_ns;
 }
@@ -110,9 +110,9 @@ void sinks_round_end(struct drain *drain)
 		if (sink->rests)
 			continue;
 		if (fails && sink_is_gone(sink, true))
-			sink->look_at = 0;	/* what there is to tell is told then */
+			sink->look_at = 0;	/* its place was taken away: sinks_mend() reports that */
 		else
-			tell_news(drain, sink, fails);
+			report_change(drain, sink, fails);
 		if (fails)
 			sink->retry_at = drain->now_ns + RETRY_NS;
 		sink->fails = fails;
@@ -176,7 +176,7 @@ void sink_packet_missed(struct sink_process *at, const struct sink_packet *packe
 
 /* ---- packets ---- */
 
-/* It never shrinks. */
+/* The result never shrinks. */
 uint64_t sink_ring_discarded(const struct sink_ring *ring, uint64_t dropped)
 {
 	uint64_t all = ring->lost + promise_dropped_since(dropped, ring->dropped_base);

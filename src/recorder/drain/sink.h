@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a session's data go. The rings are drained once; what comes out is handed to every sink:
+ * Where a session's data go. Each ring is drained once, and what comes out is handed to every sink:
  *
  *                                      ┌─ declare(event class) ─┐
  *   init log ── a cursor per sink ─────┼─ facts(batch) ─────────┼──▶ sink 0   a CTF directory
  *   rings ───── one cursor, taken once ┴─ packet(slice) ────────┼──▶ sink 1   the last N seconds
  *                                                               └──▶ ...
  *
- * Sinks come and go while the session records. Each is complete from its first byte: it gets the
- * whole init log of every process that is there (older facts stand at the sink's start, with their
+ * Sinks can be added and removed while the session records. Each is complete from its first byte: it gets the
+ * whole init log of every process that runs (older facts get the time of the sink's start, and have their
  * true time in init_timestamp), the classes of the events that processes declare, and the packets
  * from the moment on at which it was added.
  *
  * Order of calls for one process: join; then declare, facts and packet, a class always before its
- * first event; then leave. A process's calls stop when an earlier one failed: what follows is
- * never given to a sink that lacks what it builds on.
+ * first event; then leave. The calls of a round stop when one failed: a sink never gets data without the
+ * declarations or facts that they need.
  *
- * When a sink cannot take something (a full disk), it returns -errno, has kept nothing of it, and is
- * asked again after RETRY_NS. What happens meanwhile depends on the others:
+ * When a sink cannot take something (a full disk), it returns -errno and keeps nothing of it. It is
+ * called again after RETRY_NS. What happens meanwhile depends on the other sinks:
  *
  *   no sink took the packet   nothing is consumed: the rings fill, the programs drop and count
- *   another one took it       it is lost for this sink: counted in unwritten, and in the
+ *   another sink took it      it is lost for this sink: counted in `unwritten`, and in the
  *                             `discarded` of the stream's next packet
- *   facts, classes            the sink's own cursor stays: they are given again
+ *   facts, classes            the sink's position in the init log stays: they are given again
  *
  * Context of all functions: on the session's thread only; allocate and block.
  */
@@ -47,7 +47,7 @@ struct thread_account;
 struct sink;
 struct sink_process;
 
-/* ---- what a sink is given; valid during the call ---- */
+/* ---- what a sink gets; valid during the call ---- */
 
 /* Committed records of one ring: final CTF event bytes, u16 id, u64 ns, payload. */
 struct sink_packet {
@@ -59,20 +59,20 @@ struct sink_packet {
 	uint32_t cpu;
 	uint32_t records;		/* 0: only `discarded` has grown */
 	bool promised;			/* taken from the ring for good: promise_enter() was called */
-	const uint8_t *bytes;		/* in shared memory, or in scratch; what is needed later is copied */
+	const uint8_t *bytes;		/* in shared memory, or in scratch: copy what you need later */
 	size_t size;
 };
 
 /*
- * Records of many rings of one process, merged by time: what came of each, and all of them as
- * CTF_CLASS_MERGED. Times of one batch are not before those of the last.
+ * Records of many rings of one process, merged by time: the parts that came of each ring, and all records as
+ * CTF_CLASS_MERGED. No time in a batch is before those of the batch before.
  */
 struct sink_batch {
 	struct sink_packet *part;	/* [count] those of one ring in their order */
 	const uint64_t *dropped;	/* [count] kymo_ring.dropped up to the end of each part */
 	unsigned count;
 	uint64_t begin, end;
-	uint64_t discarded;		/* events of these rings that are not in the sink, and are not told in packets */
+	uint64_t discarded;		/* events of these rings that are not in the sink, and that no packet reports */
 	uint32_t cpu;			/* of the first record */
 	uint32_t records;
 	const uint8_t *bytes;
@@ -82,7 +82,7 @@ struct sink_batch {
 /* Event header and event context of CTF_CLASS_INIT, as the metadata declares them. */
 struct sink_fact {
 	uint16_t id;
-	uint64_t ns;			/* never before the sink's start nor before the fact in front */
+	uint64_t ns;			/* never before the sink's start nor before the previous fact */
 	uint64_t init_timestamp;	/* when it happened */
 	int32_t vpid, vtid;
 	char procname[CTF_PROCNAME_SIZE];
@@ -95,13 +95,13 @@ struct sink_facts {
 	uint64_t discarded;		/* init events and events without a ring that are not in the sink */
 	bool known;			/* the sink had them before its last turn */
 	uint32_t count;			/* 0: only `discarded` has grown */
-	bool promised;			/* `discarded` is told for good with it */
+	bool promised;			/* with this packet, `discarded` is reported for good */
 	const uint32_t *at;		/* [count] where in bytes each struct sink_fact begins */
 	const uint8_t *bytes;
 	size_t size;
 };
 
-/* ---- what the recorder keeps for a sink ---- */
+/* ---- what the recorder keeps for each sink ---- */
 
 /* Of one ring. */
 struct sink_ring {
@@ -109,11 +109,11 @@ struct sink_ring {
 	uint64_t lost;			/* records that this sink did not take and another did */
 	uint64_t discarded;		/* as of the last packet that it took */
 	void *stream;			/* the sink's own */
-	uint64_t stream_base;		/* the sink's own: `discarded` that is not told by the stream */
-	uint64_t offered;		/* `discarded` with the batch that is being given */
+	uint64_t stream_base;		/* the sink's own: the part of `discarded` that the stream does not report */
+	uint64_t offered;		/* `discarded` as of the batch that is being handed over */
 };
 
-/* Of one thread: what the process's account has of it and the sink has not. */
+/* Of one thread: what its account counts and the sink does not have. */
 struct sink_without {
 	uint64_t recorded, dropped, bytes, filtered;
 };
@@ -123,17 +123,17 @@ struct sink_process {
 	struct process *process;
 	struct sink_ring *ring;		/* [ring_count] */
 	unsigned ring_count;
-	struct sink_without *thread;	/* [thread_count]; of further threads nothing is missing */
+	struct sink_without *thread;	/* [thread_count]; later threads are complete in the sink */
 	unsigned thread_count;
 	struct sink_without without;	/* the process's sums */
 	uint64_t without_no_ring;
 	uint64_t before;		/* runtime events, taken or dropped, before the sink came */
-	uint64_t unwritten;		/* records lost for this sink, because it took them not */
+	uint64_t unwritten;		/* records that another sink took and this one did not */
 	struct {
-		uint64_t taken;		/* position in the init log: it has what was written before it */
-		uint64_t known;		/* up to which the sink had it before its last turn */
-		bool begun;		/* it has what held when it came */
-		uint64_t limit;		/* what ceased to hold before is not for it; 0: the process's */
+		uint64_t taken;		/* position in the init log: the sink has all facts before it */
+		uint64_t known;		/* position up to which the sink had facts before its last turn */
+		bool begun;		/* it has the facts that held when it was added */
+		uint64_t limit;		/* facts that ended before this position are not for it; 0: process->init_limit */
 		uint64_t hole, hole_ns;	/* 1 + position of a record that is being written, since when */
 		uint64_t prev_ns;	/* time of the last fact */
 		uint64_t discarded;	/* as of the last batch */
@@ -154,15 +154,15 @@ struct sink_process {
 };
 
 /*
- * Somebody else's trace beside those of the sink, as kernel/: it follows where the sink goes. Functions are called on the
- * session's thread; what they tell is of the present place.
+ * Somebody else's trace beside those of the sink, for example kernel/: it moves with the sink. The functions are called on
+ * the session's thread; bytes() and events() count what is in the present place.
  */
 struct sink_beside {
-	/* Go on in @place, a directory that is there; what is in the present one is complete then. NULL: there is no other. */
+	/* Continue in @place, an existing directory; the present one is complete then. NULL: this was the last place. */
 	void (*place)(void *context, const char *place);
 	uint64_t (*bytes)(void *context);
 	uint64_t (*events)(void *context);
-	/* What the accounts of the place say of it: members of a JSON object, to be freed; NULL: nothing. */
+	/* Members of a JSON object for the accounts of the place, malloc'ed; NULL: none. */
 	char *(*tell)(void *context);
 	void *context;
 };
@@ -248,29 +248,29 @@ struct sink_ops {
 struct sink {
 	const struct sink_ops *ops;
 	const char *name;		/* for messages: a path; stays valid until close */
-	uint64_t patience_ns;		/* so long a little data may wait for more; 0: as the others have it */
+	uint64_t patience_ns;		/* how long a little data may wait for more; 0: as the other sinks wish */
 	uint64_t horizon_every_ns;	/* with `horizon`; more with many threads; 0: a few ms */
-	/* ---- the recorder's ---- */
+	/* ---- set by the recorder ---- */
 	uint64_t id;			/* grows with every sink of the session, 1 for the first */
 	uint64_t added_ns;
 	uint64_t start_ns;		/* facts are not before it; moves back for older left-overs only */
-	uint64_t end_ns;		/* when it was completed; 0: it is there */
+	uint64_t end_ns;		/* when it was completed; 0: it is not complete yet */
 	int64_t start_realtime_ns;
 	struct session_stats earlier;	/* of processes that are forgotten */
 	int rc;				/* of this round: the first failure */
 	uint64_t retry_at;
-	bool rests;			/* this round, because it failed lately: rc says why */
+	bool rests;			/* it is left out of this round because it failed a moment ago: rc says why */
 	bool fails;			/* as of the last round that tried */
-	bool told;			/* as the user knows it */
-	uint64_t told_ns;		/* when he was told last */
-	uint64_t look_at;		/* when it is looked at whether it is gone */
-	bool gone;			/* it is, and could not begin anew yet: it is given nothing */
-	struct {			/* the sink's: what was in it and was taken away */
+	bool told;			/* the last report said that it fails */
+	uint64_t told_ns;		/* when that was */
+	uint64_t look_at;		/* when to check next whether its files were taken away */
+	bool gone;			/* its files were taken away, and it could not begin anew yet: it gets nothing */
+	struct {			/* set by the sink: what was in it and was taken away */
 		uint64_t times, events, until_ns;
 		uint64_t last;		/* events, the last time */
 	} removed;
 	bool failed;			/* at least once */
-	bool turn_failed;		/* the last turn, which was told */
+	bool turn_failed;		/* the last turn failed, and that was reported */
 	char error[128];		/* of the last failure */
 };
 
@@ -278,16 +278,16 @@ struct sink {
  * ---- adding and removing ----
  *
  * session_add_sink(session, sink, &err) and session_remove_sink(session, sink, &err) of session.h
- * do it for a session: they drain what is there before, and write the accounts. A session begins
+ * do it for a session: they drain first, and write the accounts. A session begins
  * with a CTF directory at session_options.output, with session_options.sink, or with both.
  */
 
 /**
  * sinks_add() - from now on @sink gets what is drained
- * @process: [@count] those that are there; they join it
+ * @process: [@count] all of the session; those that are not finished join it
  *
- * Drain what is there before, else it begins with what is still in the rings.
- * Return: 0; -ENOSPC: there are SINKS_MAX; -ENOMEM. The sink stays the caller's then.
+ * Drain first, else the sink begins with what is still in the rings.
+ * Return: 0; -ENOSPC: the session has SINKS_MAX; -ENOMEM. After a failure, the sink stays the caller's.
  */
 int sinks_add(struct drain *drain, struct sink *sink, struct process **process, unsigned count);
 
@@ -303,31 +303,31 @@ static inline bool sink_is_gone(struct sink *sink, bool all)
  */
 void sinks_complete(struct drain *drain, struct sink *sink, struct process **process, unsigned count);
 
-/** sinks_detach() - it is no longer the drain's; its struct sink_process are freed. close() is the caller's. */
+/** sinks_detach() - take @sink out of the drain and free its struct sink_process. The caller calls close(). */
 void sinks_detach(struct drain *drain, struct sink *sink, struct process **process, unsigned count);
 
 /**
- * sinks_turn() - @sink begins anew; drain what is there before
+ * sinks_turn() - @sink begins anew; drain before
  * @process: [@count] all of the session
  *
- * Nothing is lost or doubled by it. What cannot be done is told, and tried again later.
+ * Nothing is lost or doubled by it. A failure is reported, and the turn tried again later.
  */
 void sinks_turn(struct drain *drain, struct sink *sink, struct process **process, unsigned count);
 
 /**
- * sinks_mend() - those that were taken away begin anew, if they can
+ * sinks_mend() - sinks whose files were taken away begin anew, if they can
  * @process: [@count] all of the session
- * @now: do not wait for the next look
+ * @now: check all of them at once
  */
 void sinks_mend(struct drain *drain, struct process **process, unsigned count, bool now);
 
-/** sinks_join() - @process came: it joins all sinks. Return: 0; -ENOMEM. */
+/** sinks_join() - a new process joins all sinks. Return: 0; -ENOMEM. */
 int sinks_join(struct drain *drain, struct process *process);
 
-/** sinks_process_free() - what is kept for the sinks of @process. */
+/** sinks_process_free() - free what is kept for the sinks of @process. */
 void sinks_process_free(struct process *process);
 
-/** sink_at() - what is kept for @sink of @process; NULL: the process was not there in its time. */
+/** sink_at() - what is kept for @sink of @process; NULL: the process had ended before the sink was added. */
 struct sink_process *sink_at(const struct drain *drain, const struct sink *sink,
 			     const struct process *process);
 
@@ -356,7 +356,7 @@ void sinks_reach_back(struct drain *drain, uint64_t first_ns);
 
 /* ---- counts ---- */
 
-/* What is in a sink of one process: produced = before + recorded + dropped + unwritten, up to its end. */
+/* What a sink has of one process. Up to its end: produced = before + recorded + dropped + unwritten. */
 struct sink_counts {
 	uint64_t before;
 	uint64_t recorded, dropped, dropped_no_ring, bytes;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handing a batch, what was merged of many rings, to every sink. */
+/* Handing a batch, records merged from many rings, to every sink. */
 #include <errno.h>
 
 #include "recorder/drain/drain.h"
 #include "recorder/drain/promise.h"
 #include "recorder/drain/sink_deliver.h"
 
-/* What the sink misses of the rings with this batch, in ring.offered; and in all of them. */
+/* Computes what the sink misses of each ring with this batch (ring.offered), and of all of them. */
 static bool count_discarded(struct sink_process *at, struct sink_batch *batch)
 {
 	batch->discarded = at->merged.discarded;
@@ -29,7 +29,7 @@ static bool count_discarded(struct sink_process *at, struct sink_batch *batch)
 	return true;
 }
 
-/* All of it at once. What it tells of losses the rings' own streams need not. */
+/* Gives @sink all of the batch. Losses that the batch reports are not reported again in the rings' own streams. */
 static int offer_batch(struct sink *sink, struct sink_process *at, struct sink_batch *batch)
 {
 	int rc;
@@ -50,7 +50,7 @@ static int offer_batch(struct sink *sink, struct sink_process *at, struct sink_b
 	return 0;
 }
 
-/* Return: how many parts, from the first on, @sink took. */
+/* Return: the number of parts, from the first on, that @sink took. */
 static unsigned offer(struct sink *sink, struct sink_process *at, struct sink_batch *batch)
 {
 	unsigned taken = 0;

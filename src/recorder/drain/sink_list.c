@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sinks come and go, processes come; and what each sink has of each process. */
+/* Sinks are added, begin anew and are removed; processes join and leave them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "recorder/drain/promise.h"
 #include "recorder/drain/sink_deliver.h"
 
-/* An event may carry a time this much older than the moment at which it is found. */
+/* An event may have a time this much older than the moment at which it is found. */
 #define EARLIER_NS	10000000u
-#define LOOK_NS		100000000u	/* at what may have been taken away, so often */
+#define LOOK_NS		100000000u	/* from one check whether files were taken away to the next */
 
 /* ---- coming and going ---- */
 
@@ -48,7 +48,7 @@ void sinks_process_free(struct process *process)
 	}
 }
 
-/* What the process has produced up to now is not in the sink. */
+/* What the process produced before now is not in the sink. */
 static bool leave_past_out(struct sink_process *at)
 {
 	struct process *process = at->process;
@@ -162,7 +162,7 @@ static int last_drops(struct sink *sink, struct sink_process *at, unsigned index
 	       sink_packet_offer(sink, at, &packet, ring->dropped_seen);
 }
 
-/* In all sinks; the accounts have it in any case. */
+/* Reports the last drops of a ring to all sinks; the accounts have them in any case. */
 static void all_last_drops(struct drain *drain, struct process *process, unsigned index)
 {
 	struct ring *ring = &process->ring[index];
@@ -219,7 +219,7 @@ void sinks_leave(struct drain *drain, struct process *process)
 			leave(drain->sink[i], process->at[i], drain->now_ns);
 }
 
-/* The others are told later, so nothing is told for good. */
+/* For one sink only: other sinks get these drops later, so they stay unreported in the region. */
 static void complete_ring(struct sink *sink, struct sink_process *at, unsigned index, uint64_t now)
 {
 	ring_account(at->process, index);
@@ -246,7 +246,7 @@ void sinks_complete(struct drain *drain, struct sink *sink, struct process **pro
 
 /* ---- beginning anew ---- */
 
-/* When a place begins that is complete in itself: before everything that is still to come. */
+/* The begin of a new place, which is complete in itself: before every event that is still to come. */
 static uint64_t turn_ns(const struct drain *drain, struct process **process, unsigned count)
 {
 	uint64_t begin = drain->now_ns - EARLIER_NS;
@@ -260,8 +260,8 @@ static uint64_t turn_ns(const struct drain *drain, struct process **process, uns
 	return begin;
 }
 
-/* The sink has nothing of @at any more; its counts go on. */
-static void forget(struct sink_process *at, uint64_t begin_ns)
+/* The new place of the sink has nothing of @at yet; its counts continue. */
+static void start_again(struct sink_process *at, uint64_t begin_ns)
 {
 	if (at->init.taken > at->init.known)
 		at->init.known = at->init.taken;
@@ -285,7 +285,7 @@ static int begin_anew(struct drain *drain, struct sink *sink, struct process **p
 		struct sink_process *at = sink_at(drain, sink, process[i]);
 
 		if (at && !at->left)
-			forget(at, begin_ns);
+			start_again(at, begin_ns);
 	}
 	return rc;
 }
@@ -295,23 +295,23 @@ void sinks_turn(struct drain *drain, struct sink *sink, struct process **process
 	int rc = begin_anew(drain, sink, process, count);
 
 	if (rc < 0 && !sink->turn_failed)
-		say_text(&drain->sayer, "%s: cannot begin another chunk: %s; the present one goes on", sink->name,
+		say_text(&drain->sayer, "%s: cannot create the next chunk: %s; the current one continues", sink->name,
 			  strerror(-rc));
 	sink->turn_failed = rc < 0;
 }
 
 /* ---- what was taken away ---- */
 
-static void tell_gone(const struct drain *drain, const struct sink *sink, int rc)
+static void report_gone(const struct drain *drain, const struct sink *sink, int rc)
 {
 	if (rc < 0)
-		say_text(&drain->sayer, "the trace directory %s was removed while recording, or what is written in it, and cannot "
-			  "be made again: %s; %s. %s", sink->name, sink->error, sink_remedy(rc), drain->sink_count > 1 ?
-			  "The others are written, and what this one misses is counted" :
-			  "The traced programs go on, their buffers fill, and what finds no room is counted");
+		say_text(&drain->sayer, "the trace directory %s was removed while recording, or files in it, and cannot "
+			 "be created again: %s; %s. %s", sink->name, sink->error, sink_remedy(rc), drain->sink_count > 1 ?
+			  "The other sinks are written; events that this one misses are counted" :
+			 "The traced programs continue, their buffers fill, and events that find no room are counted as dropped");
 	else
-		say_text(&drain->sayer, "the trace directory %s was removed while recording, or what is written in it; %llu "
-			  "events are gone with it, and the recording goes on there in a new one", sink->name,
+		say_text(&drain->sayer, "the trace directory %s was removed while recording, or files in it; %llu "
+			 "events are gone with it, and the recording continues there in a new one", sink->name,
 			  (unsigned long long)sink->removed.last);
 }
 
@@ -328,9 +328,9 @@ static void mend(struct drain *drain, struct sink *sink, struct process **proces
 	if (rc < 0)
 		(void)sink_failed(sink, rc);
 	if (!gone)
-		say_text(&drain->sayer, "the trace directory %s is there again, and the recording goes on in it", sink->name);
+		say_text(&drain->sayer, "the trace directory %s exists again; the recording continues in it", sink->name);
 	else if (rc == 0 || !was)
-		tell_gone(drain, sink, rc);
+		report_gone(drain, sink, rc);
 	sink->told = rc < 0;
 }
 
@@ -348,7 +348,7 @@ void sinks_mend(struct drain *drain, struct process **process, unsigned count, b
 
 void sinks_detach(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
 {
-	const unsigned place = place_of(drain, sink);	/* behind the last when it was being added */
+	const unsigned place = place_of(drain, sink);	/* the last place + 1: it was being added */
 
 	for (unsigned i = 0; i < count; i++) {
 		struct sink_process **at = process[i]->at;

@@ -32,7 +32,7 @@ FLEET = 40          # programs: more than are looked at together (TRACES_PER_LOO
 FULL_RINGS = 20000  # events of each thread: far more than its ring holds
 
 EVENT = re.compile(r'ros2:rcl_publish: .*publisher_handle = 0x([0-9A-F]+), message = 0x([0-9A-F]+)')
-REMEDY = {errno.EDQUOT: 'raise the quota', errno.EROFS: 'mount the file system writable', errno.EIO: 'look after the disk'}
+REMEDY = {errno.EDQUOT: 'raise the quota', errno.EROFS: 'mount the file system writable', errno.EIO: 'check the disk'}
 DISCARDED = re.compile(r'Tracer discarded (\d+) event')
 
 
@@ -275,7 +275,7 @@ def full(root):
 
     case = Case(root, place)
     try:
-        comes_and_goes(case, fill, lambda: os.unlink(filler), 'No space left', 'make room')
+        comes_and_goes(case, fill, lambda: os.unlink(filler), 'No space left', 'free space')
     finally:
         case.close()
         unmount(place)
@@ -475,7 +475,7 @@ def removed_above(root):
         case.wait_until_said('cannot be made again')
         case.go_on(FULL_RINGS)
         taken_away(case, lambda: os.mkdir(place))
-        require('make the directory again' in case.said(), case.said())
+        require('create the directory again' in case.said(), case.said())
     finally:
         case.close()
 
