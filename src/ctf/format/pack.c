@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing of packed files. See packed.h. */
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,12 +12,18 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "ctf/format/packed.h"
-#include "ctf/format/packed_table.h"
-#include "ctf/format/reader_index.h"
+#include "base/array.h"
 #include "base/io.h"
+#include "ctf/format/packed.h"
+#include "ctf/format/packed_internal.h"
+#include "ctf/format/reader_index.h"
 
 #define LEVEL 1			/* docs/decisions/compression.md */
+
+struct table_entry {			/* little endian */
+	uint32_t packed, size;
+};
+static_assert(sizeof(struct table_entry) == 8, "as the table has it");
 
 struct packing {
 	int from, to;
@@ -27,8 +34,8 @@ struct packing {
 	ZSTD_CCtx *context;
 	uint8_t *plain, *packed;
 	size_t plain_room, packed_room;
-	uint32_t *entry;		/* [2 * count] packed size, size; little endian */
-	uint32_t count;
+	struct table_entry *entry;
+	uint32_t count, entry_room;
 	uint64_t written;
 };
 
@@ -39,22 +46,6 @@ static int put(struct packing *p, const void *data, size_t size)
 	if (rc == 0)
 		p->written += size;
 	return rc;
-}
-
-static int read_all(struct packing *p, size_t size, uint64_t at)
-{
-	size_t have = 0;
-
-	while (have < size) {
-		ssize_t got = pread(p->from, p->plain + have, size - have, (off_t)(at + have));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got < 0 ? -errno : -EIO;
-		have += (size_t)got;
-	}
-	return 0;
 }
 
 /* How much goes into the frame that begins at @at: whole packets, one at least. */
@@ -76,33 +67,11 @@ static size_t frame_size(struct packing *p, uint64_t at)
 	return (size_t)(end - at);
 }
 
-static int make_room(struct packing *p, size_t size)
+static bool make_room(struct packing *p, size_t size)
 {
-	size_t bound = ZSTD_compressBound(size);
-	uint8_t *grown;
-
-	if (size > p->plain_room) {
-		grown = realloc(p->plain, size);
-		if (!grown)
-			return -ENOMEM;
-		p->plain = grown;
-		p->plain_room = size;
-	}
-	if (bound > p->packed_room) {
-		grown = realloc(p->packed, bound);
-		if (!grown)
-			return -ENOMEM;
-		p->packed = grown;
-		p->packed_room = bound;
-	}
-	if ((p->count & (p->count - 1)) == 0) {
-		uint32_t *entry = realloc(p->entry, (p->count ? 4 * (size_t)p->count : 2) * sizeof *entry);
-
-		if (!entry)
-			return -ENOMEM;
-		p->entry = entry;
-	}
-	return 0;
+	return packed_room(&p->plain, &p->plain_room, size) &&
+	       packed_room(&p->packed, &p->packed_room, ZSTD_compressBound(size)) &&
+	       ARRAY_ROOM(p->entry, p->count, p->entry_room);
 }
 
 static int pack_frame(struct packing *p, uint64_t at, size_t size)
@@ -112,17 +81,15 @@ static int pack_frame(struct packing *p, uint64_t at, size_t size)
 
 	if (size > PACKED_FRAME_MAX || p->count == PACKED_FRAMES_MAX)
 		return -EFBIG;
-	rc = make_room(p, size);
-	if (rc == 0)
-		rc = read_all(p, size, at);
+	if (!make_room(p, size))
+		return -ENOMEM;
+	rc = packed_read_at(p->from, p->plain, size, at);
 	if (rc < 0)
 		return rc;
 	packed = ZSTD_compress2(p->context, p->packed, p->packed_room, p->plain, size);
 	if (ZSTD_isError(packed))
 		return -EIO;
-	p->entry[2 * p->count] = htole32((uint32_t)packed);
-	p->entry[2 * p->count + 1] = htole32((uint32_t)size);
-	p->count++;
+	p->entry[p->count++] = (struct table_entry){ htole32((uint32_t)packed), htole32((uint32_t)size) };
 	return put(p, p->packed, packed);
 }
 
@@ -136,7 +103,7 @@ static int write_table(struct packing *p)
 	memcpy(foot, &count, sizeof count);
 	memcpy(foot + 5, &magic, sizeof magic);
 	if (rc == 0)
-		rc = put(p, p->entry, 8 * (size_t)p->count);
+		rc = put(p, p->entry, p->count * sizeof *p->entry);
 	return rc == 0 ? put(p, foot, sizeof foot) : rc;
 }
 

@@ -11,7 +11,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "ctf/format/packed_table.h"
+#include "base/array.h"
+#include "ctf/format/packed_internal.h"
 
 #define SCAN_HEAD 18u		/* the longest frame header */
 #define NONE UINT32_MAX
@@ -23,7 +24,7 @@ struct frame {
 
 struct packed {
 	struct frame *frame;
-	uint32_t count;
+	uint32_t count, room;
 	bool cut;
 	uint64_t size;
 	ZSTD_DCtx *context;
@@ -44,7 +45,7 @@ size_t packed_plain_length(const char *name)
 	return strlen(name) - (packed_is_name(name) ? strlen(PACKED_SUFFIX) : 0);
 }
 
-static bool read_at(int fd, void *to, size_t size, uint64_t at)
+int packed_read_at(int fd, void *to, size_t size, uint64_t at)
 {
 	uint8_t *bytes = to;
 
@@ -54,15 +55,20 @@ static bool read_at(int fd, void *to, size_t size, uint64_t at)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			return false;
+			return got < 0 ? -errno : -EIO;
 		bytes += got;
 		at += (uint64_t)got;
 		size -= (size_t)got;
 	}
-	return true;
+	return 0;
 }
 
-static bool make_room(uint8_t **bytes, size_t *room, size_t size)
+static bool read_at(int fd, void *to, size_t size, uint64_t at)
+{
+	return packed_read_at(fd, to, size, at) == 0;
+}
+
+bool packed_room(uint8_t **bytes, size_t *room, size_t size)
 {
 	uint8_t *grown;
 
@@ -87,13 +93,8 @@ static bool add_frame(struct packed *p, uint64_t at, uint32_t packed, uint32_t s
 {
 	if (p->count == PACKED_FRAMES_MAX)
 		return false;
-	if ((p->count & (p->count - 1)) == 0) {
-		struct frame *grown = realloc(p->frame, (p->count ? 2 * (size_t)p->count : 1) * sizeof *grown);
-
-		if (!grown)
-			return false;
-		p->frame = grown;
-	}
+	if (!ARRAY_ROOM(p->frame, p->count, p->room))
+		return false;
 	p->frame[p->count++] = (struct frame) { at, p->size, packed, size };
 	p->size += size;
 	return true;
@@ -162,7 +163,7 @@ static bool look_at_frame(struct packed *p, int fd, uint64_t at, uint64_t bytes,
 	most = ZSTD_compressBound((size_t)content) + SCAN_HEAD;
 	if (most > left)
 		most = (size_t)left;
-	if (!make_room(&p->source, &p->source_room, most) || !read_at(fd, p->source, most, at))
+	if (!packed_room(&p->source, &p->source_room, most) || !read_at(fd, p->source, most, at))
 		return false;
 	found = ZSTD_findFrameCompressedSize(p->source, most);
 	if (ZSTD_isError(found) || found > UINT32_MAX)
@@ -263,8 +264,8 @@ static int hold(struct packed *p, int fd, uint32_t index)
 	p->held = NONE;
 	if (!p->context)
 		p->context = ZSTD_createDCtx();
-	if (!p->context || !make_room(&p->source, &p->source_room, frame->packed) ||
-	    !make_room(&p->bytes, &p->bytes_room, frame->size + 1)) {
+	if (!p->context || !packed_room(&p->source, &p->source_room, frame->packed) ||
+	    !packed_room(&p->bytes, &p->bytes_room, frame->size + 1)) {
 		errno = ENOMEM;
 		return -1;
 	}

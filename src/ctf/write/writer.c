@@ -168,42 +168,54 @@ static void make_uuid(uint8_t uuid[16])
 	uuid[8] = (uuid[8] & 0x3f) | 0x80;
 }
 
+/* Text that is appended to the metadata as a whole: text_begin(), prints to `out`, text_append(). */
+struct text {
+	FILE *out;
+	char *bytes;
+	size_t size;
+};
+
+static bool text_begin(struct text *text)
+{
+	*text = (struct text){ 0 };
+	text->out = open_memstream(&text->bytes, &text->size);
+	return text->out;
+}
+
+static int text_append(struct text *text, struct ctf_writer *writer)
+{
+	int rc = fclose(text->out) == 0 ? 0 : -ENOMEM;
+
+	if (rc == 0 && text->size)
+		rc = metadata_append(writer, text->bytes, text->size);
+	free(text->bytes);
+	return rc;
+}
+
 static int metadata_create(struct ctf_writer *writer, const struct ctf_trace_desc *desc)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	int rc;
+	struct text text;
 
-	if (!out)
+	if (!text_begin(&text))
 		return -ENOMEM;
 	make_uuid(writer->uuid);
-	ctf_metadata_begin(out, desc, writer->uuid);
-	rc = fclose(out) == 0 ? 0 : -ENOMEM;
-	if (rc == 0)
-		rc = metadata_append(writer, text, size);
-	free(text);
-	return rc;
+	ctf_metadata_begin(text.out, desc, writer->uuid);
+	return text_append(&text, writer);
 }
 
 /* Declares all ids of @wanted that are not declared in @class yet, in one write. */
 static int declare_all(struct ctf_writer *writer, enum ctf_class class, const bool wanted[KYMO_POINTS_TABLE])
 {
 	bool *declared = writer->declared[class];
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
+	struct text text;
 	int rc;
 
-	if (!out)
+	if (!text_begin(&text))
 		return -ENOMEM;
 	for (unsigned id = 0; id < KYMO_POINTS_TABLE; id++)
 		if (wanted[id] && !declared[id])
-			ctf_metadata_event(out, &kymo_points[id], id, class);
-	rc = fclose(out) == 0 ? 0 : -ENOMEM;
-	if (rc == 0 && size)
-		rc = metadata_append(writer, text, size);
-	free(text);
+			ctf_metadata_event(text.out, &kymo_points[id], id, class);
+	rc = text_append(&text, writer);
 	for (unsigned id = 0; rc == 0 && id < KYMO_POINTS_TABLE; id++)
 		declared[id] |= wanted[id];
 	return rc;
@@ -244,20 +256,16 @@ int ctf_writer_declare_own(struct ctf_writer *writer, enum ctf_class class, unsi
 			   const struct kymo_point *point)
 {
 	bool *declared = &writer->own_declared[class][id - KYMO_POINTS_TABLE];
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out;
+	struct text text;
 	int rc;
 
 	assert(id >= KYMO_POINTS_TABLE && id < KYMO_POINTS_MAX);
 	if (*declared)
 		return 0;
-	out = open_memstream(&text, &size);
-	if (!out)
+	if (!text_begin(&text))
 		return -ENOMEM;
-	ctf_metadata_event(out, point, id, class);
-	rc = fclose(out) == 0 ? metadata_append(writer, text, size) : -ENOMEM;
-	free(text);
+	ctf_metadata_event(text.out, point, id, class);
+	rc = text_append(&text, writer);
 	*declared = rc == 0;
 	return rc;
 }
