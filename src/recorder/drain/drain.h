@@ -67,6 +67,9 @@ static inline void drain_update_clock(struct drain *drain)
  */
 int ring_drain(struct process *process, unsigned index, struct drain *drain);
 
+/** ring_snapshot() - read wpos and lastts such that they belong together. Return: false while the producer changes them. */
+bool ring_snapshot(const struct kymo_ring *shared, uint64_t *word, uint64_t *lastts);
+
 /** ring_finish() - after the last ring_drain(): bring the accounts up to date, count what no sink took. */
 void ring_finish(struct process *process, unsigned index, struct drain *drain);
 

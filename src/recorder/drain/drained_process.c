@@ -13,11 +13,6 @@ void ring_refuse(struct process *process, struct ring *ring, const struct drain 
 		  process->region.name, (unsigned)(ring - process->ring), what);
 }
 
-static bool power_of_two(uint32_t value)
-{
-	return value && (value & (value - 1)) == 0;
-}
-
 /* Finds where to begin in a ring that may contain records already. */
 static void ring_begin(struct process *process, struct ring *ring, bool skip_unread)
 {
@@ -38,17 +33,6 @@ static void ring_begin(struct process *process, struct ring *ring, bool skip_unr
 			ring->block_records = UINT32_MAX;	/* unknown: check the first slice record by record */
 	}
 	ring->dropped_seen = ring->dropped_base;
-}
-
-static bool ring_sound(const struct process *process, const struct ring *ring)
-{
-	if (ring->page < KYMO_FIRST_SEGMENT_PAGE || !power_of_two(ring->block_size) ||
-	    !power_of_two(ring->block_count) || ring->block_size < KYMO_BLOCK_MIN ||
-	    ring->block_size > KYMO_BLOCK_MAX || ring->block_count < 2 ||
-	    ring->block_count > 1u << 20)
-		return false;
-	return region_page(&process->region, (uint64_t)ring->page + 1,
-			   (uint64_t)ring->block_size * ring->block_count / KYMO_PAGE);
 }
 
 /* Where there would be too many files, a ring is merged with the others of its process, if some sink accepts that. */
@@ -97,7 +81,7 @@ void process_rings(struct process *process, struct drain *drain, bool skip_unrea
 			ring->block_size = shared->block_size;
 			ring->block_count = shared->block_count;
 		}
-		if (!shared || !ring_sound(process, ring))
+		if (!shared || !region_has_ring(&process->region, ring->page, ring->block_size, ring->block_count))
 			ring_refuse(process, ring, drain, "impossible size or position");
 		else
 			ring_begin(process, ring, skip_unread);

@@ -19,9 +19,6 @@ struct slice {
 	uint32_t owner_seq;
 };
 
-/** ring_snapshot() - read wpos and lastts such that they belong together. Return: false while the producer changes them. */
-bool ring_snapshot(const struct kymo_ring *shared, uint64_t *word, uint64_t *lastts);
-
 /**
  * block_slice() - the part of the block at ring->taken that lies before @word
  * @complete: set to whether that is all of the block

@@ -315,3 +315,15 @@ bool region_intact(const struct region *region)
 	return fstat(region->fd, &st) == 0 &&
 	       (uint64_t)st.st_size >= region->pages * KYMO_PAGE;
 }
+
+static bool is_power_of_two(uint64_t value)
+{
+	return value && (value & (value - 1)) == 0;
+}
+
+bool region_has_ring(const struct region *region, uint32_t page, uint64_t block_size, uint64_t block_count)
+{
+	return page >= KYMO_FIRST_SEGMENT_PAGE && is_power_of_two(block_size) && is_power_of_two(block_count) &&
+	       block_size >= KYMO_BLOCK_MIN && block_size <= KYMO_BLOCK_MAX && block_count >= 2 && block_count <= 1u << 20 &&
+	       region_page(region, (uint64_t)page + 1, block_size * block_count / KYMO_PAGE);
+}

@@ -99,6 +99,9 @@ static inline void *region_page(const struct region *region, uint64_t page, uint
 	return region->base + page * KYMO_PAGE;
 }
 
+/** region_has_ring() - whether a ring of these sizes at @page is possible, and within the mapping. Context: wait-free. */
+bool region_has_ring(const struct region *region, uint32_t page, uint64_t block_size, uint64_t block_count);
+
 static inline struct kymo_region *region_header(const struct region *region)
 {
 	return (struct kymo_region *)region->base;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "abi/points.h"
+#include "base/array.h"
 #include "recorder/runtime/claim.h"
 #include "recorder/filter/filter.h"
 #include "recorder/runtime/initlog_cursor.h"
@@ -257,10 +258,19 @@ void session_check_alive(struct session *session)
 
 /* ---- joining ---- */
 
+bool session_names_pid(const struct session *session, const struct process *process)
+{
+	const int pid = process->host_pid ? process->host_pid : (int)process->region.pid;
+
+	for (unsigned i = 0; i < session->options.pid_count; i++)
+		if (session->options.pids[i] == pid)
+			return true;
+	return false;
+}
+
 static bool wanted(const struct session *session, const struct process *process)
 {
 	const struct session_options *options = &session->options;
-	int pid = process->host_pid ? process->host_pid : (int)process->region.pid;
 
 	if (options->only_self)
 		return process->host_pid == getpid() && process->alive != ALIVE_DEAD &&
@@ -268,9 +278,8 @@ static bool wanted(const struct session *session, const struct process *process)
 			 KYMO_REGION_REPLACED);
 	if (options->tag)
 		return process->region.tag == options->tag;
-	for (unsigned i = 0; i < options->pid_count; i++)
-		if (options->pids[i] == pid)
-			return true;
+	if (session_names_pid(session, process))
+		return true;
 	for (unsigned i = 0; i < options->name_count; i++)
 		if (region_has_name(&process->region, options->names[i]))
 			return true;
@@ -291,15 +300,8 @@ static bool known(const struct session *session, const struct home *home, const 
 
 bool session_add_process(struct session *session, struct process *process)
 {
-	unsigned count = session->process_count;
-	struct process **grown;
-
-	if ((count & (count - 1)) == 0) {
-		grown = realloc(session->process, (count ? count * 2 : 1) * sizeof *grown);
-		if (!grown)
-			return false;
-		session->process = grown;
-	}
+	if (!ARRAY_ROOM(session->process, session->process_count, session->process_room))
+		return false;
 	process->ordinal = session->processes_seen++;
 	session->process[session->process_count++] = process;
 	return true;

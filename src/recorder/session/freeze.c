@@ -17,9 +17,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "recorder/drain/drain.h"
 #include "recorder/runtime/initlog_cursor.h"
 
-#define LOOKS		16	/* for position and time that belong together */
 #define TRIES		8	/* for a ring whose every block was overwritten meanwhile */
 
 /*
@@ -46,33 +46,12 @@ struct frozen_ring {
 	uint64_t first, last, begin;	/* numbers of blocks: to try, with wpos in it, first good one */
 };
 
-static bool power_of_two(uint64_t value)
-{
-	return value && (value & (value - 1)) == 0;
-}
-
-static bool ring_sound(const struct region *from, const struct frozen_ring *ring, uint32_t page)
-{
-	return power_of_two(ring->block_size) && power_of_two(ring->block_count) &&
-	       ring->block_size >= KYMO_BLOCK_MIN && ring->block_size <= KYMO_BLOCK_MAX &&
-	       ring->block_count >= 2 && ring->block_count <= 1u << 20 &&
-	       region_page(from, (uint64_t)page + 1, ring->block_size * ring->block_count / KYMO_PAGE);
-}
-
 /* A producer that was stopped in between keeps nseq odd: then the time is the later one, which does. */
 static void look(struct frozen_ring *ring)
 {
 	const struct kymo_ring *from = ring->from;
 
-	for (int i = 0; i < LOOKS; i++) {
-		uint32_t seq = __atomic_load_n(&from->nseq, __ATOMIC_ACQUIRE);
-
-		ring->word = __atomic_load_n(&from->wpos, __ATOMIC_ACQUIRE);
-		ring->to->lastts = __atomic_load_n(&from->lastts, __ATOMIC_ACQUIRE);
-		if (!(seq & 1) && __atomic_load_n(&from->wpos, __ATOMIC_ACQUIRE) == ring->word &&
-		    __atomic_load_n(&from->nseq, __ATOMIC_ACQUIRE) == seq)
-			break;
-	}
+	(void)ring_snapshot(from, &ring->word, &ring->to->lastts);
 	ring->to->dropped = __atomic_load_n(&from->dropped, __ATOMIC_RELAXED);
 	ring->end = KYMO_WORD_POS(ring->word);
 	ring->last = ring->end ? (ring->end - 1) / ring->block_size : 0;
@@ -150,7 +129,7 @@ static void freeze_ring(const struct region *from, const struct region *copy, ui
 	}
 	ring.block_size = ring.from->block_size;
 	ring.block_count = ring.from->block_count;
-	if (!ring_sound(from, &ring, page)) {
+	if (!region_has_ring(from, page, ring.block_size, ring.block_count)) {
 		stats->refused++;
 		copy_words(ring.to, ring.from, sizeof *ring.to / 8 * 8);	/* refused again by who drains it */
 		return;

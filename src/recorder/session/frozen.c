@@ -11,17 +11,6 @@
 #include "recorder/runtime/initlog_cursor.h"
 #include "recorder/session/session_internal.h"
 
-static bool wanted(const struct session *session, const struct process *process)
-{
-	const struct session_options *options = &session->options;
-	int pid = process->host_pid ? process->host_pid : (int)process->region.pid;
-
-	for (unsigned i = 0; i < options->pid_count; i++)
-		if (options->pids[i] == pid)
-			return true;
-	return !options->pid_count;
-}
-
 /* In RECORD and DISCARD a recorder reads it: it is his, unless there is none any more. */
 static bool has_last_events(const struct region *region)
 {
@@ -101,7 +90,7 @@ bool frozen_if_dead(struct session *session, struct process *process)
 static bool freeze(struct session *session, struct process *process)
 {
 	process->alive = region_alive(&process->region, &process->host_pid);
-	if (!wanted(session, process) || !has_last_events(&process->region))
+	if ((session->options.pid_count && !session_names_pid(session, process)) || !has_last_events(&process->region))
 		return false;
 	if (process->alive == ALIVE_DEAD ||
 	    __atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_REPLACED)

@@ -34,7 +34,7 @@ struct session {
 	enum kymo_state state;		/* its processes', ... */
 	struct ros_domains ros;		/* ... in RECORD of those of these domains; others are in PREPARE */
 	struct pause *pause;
-	unsigned pauses_kept;
+	unsigned pauses_kept, pauses_room;
 	uint64_t pause_count, paused_ns, pause_began;	/* paused_ns without the one that lasts */
 	const char *output;		/* name of the first sink */
 	struct kernel_stats kernel;	/* of the kernel's events beside it; source NULL: none are known */
@@ -46,7 +46,7 @@ struct session {
 	struct leaving leaving[SINKS_MAX];
 	unsigned leaving_count;
 	struct process **process;	/* all that live, and the last that ended */
-	unsigned process_count;
+	unsigned process_count, process_room;
 	unsigned processes_seen;	/* with those that are forgotten */
 	struct session_stats earlier;	/* of those */
 	char refused[REFUSED_MAX][REGION_NAME_MAX];
@@ -81,6 +81,9 @@ static inline bool session_has_domain(const struct session *session)
 {
 	return !session->options.frozen && !session->options.only_self;
 }
+
+/** session_names_pid() - whether the options name @process by its number. */
+bool session_names_pid(const struct session *session, const struct process *process);
 
 /** session_add_process() - enter @process. Return: false without memory. */
 bool session_add_process(struct session *session, struct process *process);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A session pauses and goes on: the domain and every process change state together. */
-#include <stdlib.h>
-
+#include "base/array.h"
+#include "base/now.h"
 #include "recorder/session/session_internal.h"
 
 enum kymo_state session_state(const struct session *session)
@@ -13,20 +13,10 @@ enum kymo_state session_state(const struct session *session)
 
 static void pause_begins(struct session *session)
 {
-	unsigned kept = session->pauses_kept;
-	struct pause *grown;
-
 	session->pause_began = (uint64_t)now_ns();
 	session->pause_count++;
-	if (kept == PAUSES_MAX)
-		return;
-	if ((kept & (kept - 1)) == 0) {
-		grown = realloc(session->pause, (kept ? kept * 2 : 1) * sizeof *grown);
-		if (!grown)
-			return;
-		session->pause = grown;
-	}
-	session->pause[session->pauses_kept++] = (struct pause){ .begin = session->pause_began };
+	if (session->pauses_kept < PAUSES_MAX && ARRAY_ROOM(session->pause, session->pauses_kept, session->pauses_room))
+		session->pause[session->pauses_kept++] = (struct pause){ .begin = session->pause_began };
 }
 
 void session_pause_ended(struct session *session)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "accounts/accounts.h"
+#include "base/array.h"
 #include "recorder/trace/packer.h"
 #include "recorder/trace/trace_dir.h"
 
@@ -168,15 +169,8 @@ static void write_accounts(const struct chunks *chunks, const struct chunk_accou
 
 static bool keep(struct chunks *chunks)
 {
-	if (chunks->count == chunks->room) {
-		const unsigned room = chunks->room ? 2 * chunks->room : 16;
-		struct chunk *grown = realloc(chunks->list, room * sizeof *grown);
-
-		if (!grown)
-			return false;	/* it stays, but is never removed */
-		chunks->list = grown;
-		chunks->room = room;
-	}
+	if (!ARRAY_ROOM(chunks->list, chunks->count, chunks->room))
+		return false;	/* it stays, but is never removed */
 	chunks->list[chunks->count++] = chunks->now;
 	chunks->bytes += chunks->now.bytes;
 	return true;

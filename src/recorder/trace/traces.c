@@ -497,22 +497,21 @@ bool traces_look(struct traces *traces)
 	return gone;
 }
 
-uint64_t traces_bytes(const struct traces *traces)
+static uint64_t sum_open(const struct traces *traces, uint64_t (*bytes)(const struct ctf_writer *writer))
 {
-	uint64_t bytes = traces->bytes + (traces->shared ? ctf_writer_bytes(traces->shared) : 0);
+	uint64_t sum = traces->shared ? bytes(traces->shared) : 0;
 
 	for (const struct traces_process *mine = traces->processes; mine; mine = mine->next)
-		if (mine->own)
-			bytes += ctf_writer_bytes(mine->own);
-	return bytes;
+		sum += mine->own ? bytes(mine->own) : 0;
+	return sum;
+}
+
+uint64_t traces_bytes(const struct traces *traces)
+{
+	return traces->bytes + sum_open(traces, ctf_writer_bytes);
 }
 
 uint64_t traces_disk(const struct traces *traces)
 {
-	uint64_t bytes = traces->disk + (traces->shared ? ctf_writer_disk(traces->shared) : 0);
-
-	for (const struct traces_process *mine = traces->processes; mine; mine = mine->next)
-		if (mine->own)
-			bytes += ctf_writer_disk(mine->own);
-	return bytes;
+	return traces->disk + sum_open(traces, ctf_writer_disk);
 }
