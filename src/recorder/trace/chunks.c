@@ -66,7 +66,7 @@ void chunks_forget(struct chunks *chunks)
 	chunks->bytes = 0;
 }
 
-/* Two changes within a tick of the clock have one time, so a recent one says nothing. */
+/* Two changes within a tick of the clock have the same mtime, so a recent mtime proves nothing. */
 static bool has_changed(struct chunks *chunks)
 {
 	struct timespec now = { 0 };
@@ -82,8 +82,8 @@ static bool has_changed(struct chunks *chunks)
 	return true;
 }
 
-/* Who removes a chunk while it gets its final name leaves some of it. Each has this trace. */
-static bool is_there(const struct chunks *chunks, const struct chunk *chunk)
+/* Somebody who removes a chunk while it gets its final name may leave parts of it: look for the trace that each chunk has. */
+static bool chunk_exists(const struct chunks *chunks, const struct chunk *chunk)
 {
 	char path[CHUNK_NAME_MAX + 16];
 	struct stat st;
@@ -102,7 +102,7 @@ unsigned chunks_look(struct chunks *chunks, uint64_t *events)
 	for (unsigned i = 0; i < before; i++) {
 		const struct chunk *chunk = &chunks->list[i];
 
-		if (is_there(chunks, chunk)) {
+		if (chunk_exists(chunks, chunk)) {
 			chunks->list[chunks->count++] = *chunk;
 			continue;
 		}
@@ -148,7 +148,7 @@ void chunks_unmake(struct chunks *chunks, const struct chunk *next)
 	(void)trace_dir_remove(chunks->dir, next->name);
 }
 
-/* What can be said of the chunk alone. Without it the chunk is complete all the same. */
+/* The accounts of this chunk alone. Without them, the chunk is complete all the same. */
 static void write_accounts(const struct chunks *chunks, const struct chunk_account *account)
 {
 	const struct chunk *now = &chunks->now;
@@ -167,7 +167,7 @@ static void write_accounts(const struct chunks *chunks, const struct chunk_accou
 	free(text);
 }
 
-static bool keep(struct chunks *chunks)
+static bool enter(struct chunks *chunks)
 {
 	if (!ARRAY_ROOM(chunks->list, chunks->count, chunks->room))
 		return false;	/* it stays, but is never removed */
@@ -190,7 +190,7 @@ void chunks_complete(struct chunks *chunks, const char *directory, const struct 
 	if (renameat(chunks->dir, now->name, chunks->dir, name) == 0)
 		memcpy(now->name, name, sizeof name);
 	now->bytes = trace_dir_bytes(chunks->dir, now->name);
-	if (!keep(chunks) || !chunks->packer)
+	if (!enter(chunks) || !chunks->packer)
 		return;
 	(void)snprintf(path, sizeof path, "%s/archives/%s", directory, now->name);
 	packer_add(chunks->packer, path, now->number);
@@ -215,12 +215,12 @@ void chunks_packed(struct chunks *chunks)
 bool chunks_due(const struct chunks *chunks, uint64_t bytes, uint64_t now_ns)
 {
 	if (chunks->dir < 0 || !(chunks->now.events || chunks->now.beside))
-		return false;		/* one without an event would tell nothing */
+		return false;		/* a chunk without an event would be useless */
 	return (chunks->files.rotate_size && bytes >= chunks->files.rotate_size) ||
 	       (chunks->files.rotate_ns && now_ns >= chunks->now.begin_ns + chunks->files.rotate_ns);
 }
 
-/* Under a hidden name first: readers meet it whole or not at all. */
+/* Renamed to a hidden name first: readers find it whole or not at all. */
 static void remove_oldest(struct chunks *chunks)
 {
 	struct chunk *oldest = &chunks->list[0];
@@ -246,7 +246,7 @@ void chunks_bound(struct chunks *chunks, uint64_t bytes)
 	if (bytes > chunks->now.bytes && bytes - chunks->now.bytes > chunks->most)
 		chunks->most = bytes - chunks->now.bytes;
 	chunks->now.bytes = bytes;
-	/* With room for as much as may come before the next look. */
+	/* Leaves room for as much as may be written before the next call. */
 	while (chunks->count && chunks->bytes + bytes + chunks->most > chunks->files.max_size)
 		remove_oldest(chunks);
 }

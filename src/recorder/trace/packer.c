@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See packer.h. */
 #include "recorder/trace/packer.h"
 
 #include <dirent.h>
@@ -18,9 +17,7 @@
 
 #define NICE 10
 #define STACK_SIZE	(512u << 10)	/* a program that records itself may lock all of its memory */
-/*
- * Who reads a trace has a frame of each stream in memory, so the more streams, the smaller the frames.
- */
+/* A reader keeps a frame of each stream in memory, so the more streams, the smaller the frames. */
 #define FRAME_MAX ((size_t)256 << 10)
 #define FRAME_MIN ((size_t)16 << 10)
 #define FRAMES_TOTAL ((size_t)64 << 20)
@@ -35,10 +32,10 @@ struct packer {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct job *first, **last;	/* those that wait */
-	struct job *present;		/* the thread's */
-	struct job *done;		/* those that ended, for packer_done() */
-	bool leave_off;			/* atomic: the present one */
+	struct job *first, **last;	/* waiting */
+	struct job *present;		/* the one the thread works at */
+	struct job *done;		/* finished, for packer_done() */
+	bool leave_off;			/* atomic: stop the present job */
 	bool ending;
 };
 
@@ -75,7 +72,7 @@ static void pack_trace(struct packer *packer, const char *path)
 
 		if (is_stream(entry) && fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISREG(st.st_mode))
-			(void)packed_file(path, entry->d_name, frame, &packer->leave_off);	/* else it stays plain */
+			(void)packed_file(path, entry->d_name, frame, &packer->leave_off);	/* if it fails, the file stays as it is */
 	}
 	(void)closedir(dir);
 }
@@ -101,7 +98,7 @@ static void *packer_main(void *argument)
 {
 	struct packer *packer = argument;
 
-	if (getpriority(PRIO_PROCESS, (id_t)gettid()) < NICE)	/* its session's may be higher */
+	if (getpriority(PRIO_PROCESS, (id_t)gettid()) < NICE)	/* the session's nice value may be higher already */
 		(void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	pthread_mutex_lock(&packer->lock);
 	while (packer->first || !packer->ending) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compresses traces in which nothing changes any more, in a thread of its own: draining must not wait
- * for it. The thread is nice, blocks all signals, and touches files only.
+ * Compresses traces in which nothing changes any more, in a thread of its own, so that draining does not
+ * wait for it. The thread runs with a higher nice value, blocks all signals, and uses files only.
  */
 #ifndef KYMO_RECORDER_PACKER_H
 #define KYMO_RECORDER_PACKER_H
@@ -11,24 +11,24 @@
 
 struct packer;
 
-/** packer_start() - begin the thread. Return: it; NULL: no memory, or no thread. */
+/** packer_start() - start the thread. Return: NULL: no memory, or the thread could not be started. */
 struct packer *packer_start(void);
 
 /**
  * packer_add() - compress the stream files of all traces directly below @path
- * @number: of the job, for the others; 0: none of them is called for it
+ * @number: of the job, for packer_done() and packer_forget(); 0: neither is called for it
  *
  * What cannot be compressed stays as it is. Context: allocates; does not wait.
  */
 void packer_add(struct packer *packer, const char *path, uint64_t number);
 
-/** packer_done() - a job that ended since the last call, in *@number. Return: false: none. */
+/** packer_done() - the next job that has ended, in *@number. Return: false: none. */
 bool packer_done(struct packer *packer, uint64_t *number);
 
-/** packer_forget() - leave off job @number; afterwards nobody touches its files. Waits for one frame at most. */
+/** packer_forget() - stop job @number; afterwards its files are not used any more. Waits for one frame at most. */
 void packer_forget(struct packer *packer, uint64_t number);
 
-/** packer_end() - do what is left, then end the thread. NULL is fine. Context: blocks. */
+/** packer_end() - finish all jobs, then end the thread. NULL is fine. Context: blocks. */
 void packer_end(struct packer *packer);
 
 #endif

@@ -33,7 +33,7 @@ static int begin_another(void *context, const char *name, struct ctf_writer **wr
 	return ctf_begin_trace(ctf, &ctf->chunks.now, name, writer, err);
 }
 
-/* ---- what comes ---- */
+/* ---- data ---- */
 
 static struct traces *traces_of(struct sink *sink)
 {
@@ -91,7 +91,7 @@ static int sink_ctf_accounts(struct sink *sink, const char *json)
 	return trace_dir_write(ctf->path, ACCOUNTS_FILE, json, ctf->accounts);
 }
 
-/* Under a limit on the whole there is no list: chunks of those processes go, too, and it would outlive them all. */
+/* With a limit on the size of all chunks, no list: it would grow without limit, while the chunks of these processes are removed. */
 static int sink_ctf_ended(struct sink *sink, const char *json, size_t size)
 {
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
@@ -129,7 +129,7 @@ static void sink_ctf_close(struct sink *sink)
 	} else {
 		ctf_writer_close(ctf->traces.shared);
 		if (chunked && !empty)
-			chunks_unmake(&ctf->chunks, &ctf->chunks.now);	/* it tells nothing new */
+			chunks_unmake(&ctf->chunks, &ctf->chunks.now);	/* it has nothing new */
 	}
 	if (empty && ctf->path)
 		trace_dir_remove_empty(ctf->path, ctf->existed);
@@ -191,7 +191,7 @@ int sink_ctf_create(const char *path, const char *version, uint64_t monotonic, u
 	if (rc == 0 && files && files->compress) {
 		ctf->chunks.packer = packer_start();
 		if (!ctf->chunks.packer)
-			rc = err_set(err, KYMO_EXIT_FAILED, "cannot start a thread that compresses: %s", strerror(errno));
+			rc = err_set(err, KYMO_EXIT_FAILED, "cannot start the thread that compresses chunks: %s", strerror(errno));
 	}
 	if (rc == 0)
 		rc = ctf_begin_place(ctf, files, monotonic, realtime, err);

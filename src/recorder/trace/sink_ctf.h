@@ -3,12 +3,12 @@
  * A sink that is a trace directory on disk:
  *
  *   DIR/ust/              the processes without events of their own, one trace
- *   DIR/<pid>-<ordinal>/  a process that declared events: ids mean something only within it
+ *   DIR/<pid>-<ordinal>/  one for each process that declared events: their ids are its own
  *   DIR/kymo.json         the accounts
  *   DIR/archives/...      with chunks (chunks.h): ust/ and the others, complete in each
  *
- * A packet is one writev straight from shared memory. One that holds nothing at the end, no event
- * and no loss, is removed again.
+ * A packet is one writev() straight from shared memory. A trace that contains no event and no loss at the
+ * end is removed again.
  */
 #ifndef KYMO_RECORDER_SINK_CTF_H
 #define KYMO_RECORDER_SINK_CTF_H
@@ -17,7 +17,7 @@
 #include "recorder/trace/sink_files.h"
 
 /**
- * sink_ctf_create() - make the directory @path, which must not exist or be empty
+ * sink_ctf_create() - create the directory @path, or use it if it is empty
  * @version: of kymo, "0.1.0"
  * @monotonic, @realtime: the two clocks at one moment, ns
  * @files: how it is kept; NULL: one trace that grows

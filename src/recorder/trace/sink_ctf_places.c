@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a trace directory's traces are: in it, or in one chunk after the other; and what becomes of them
- * when somebody takes the directory away, or a part of it. What was there is lost with it, and counted; the sink
- * begins anew at the same path, as it does with a chunk.
+ * Where the traces of a trace directory are: in it, or in one chunk after the other. And what happens when somebody
+ * removes the directory, or a part of it, while it is written: the events in it are lost and counted, and the sink
+ * begins anew at the same path, as it does with the next chunk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ static uint64_t realtime_now(void)
 
 /* ---- traces ---- */
 
-/* What was left of one of the same name stays untouched. */
+/* Remains of a trace of the same name stay untouched: the new one gets a suffix. */
 static void trace_path(char *path, const struct ctf_sink *ctf, const struct chunk *chunk, const char *name)
 {
 	bool whole = ctf->chunks.dir < 0;
@@ -46,7 +46,7 @@ int ctf_begin_trace(struct ctf_sink *ctf, const struct chunk *chunk, const char 
 
 	trace_path(path, ctf, chunk, name);
 	if (mkdir(path, 0755) < 0 && errno != EEXIST)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot write to %s: %s; name another place with -o DIR",
+		return err_set(err, KYMO_EXIT_FAILED, "cannot write to %s: %s; choose another place with -o DIR",
 			       path, strerror(errno));
 	if (ctf_writer_create(path, &ctf->desc, writer, err) < 0)
 		return -1;
@@ -63,7 +63,7 @@ static int begin_chunks(struct ctf_sink *ctf, const struct sink_files *files, ui
 	if (rc == 0)
 		rc = chunks_make(&ctf->chunks, monotonic, realtime, &first);
 	if (rc < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot make a chunk in %s: %s; name another place with "
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create a chunk in %s: %s; choose another place with "
 			       "-o DIR", ctf->path, strerror(-rc));
 	ctf->chunks.now = first;
 	return 0;
@@ -81,8 +81,8 @@ int ctf_begin_place(struct ctf_sink *ctf, const struct sink_files *files, uint64
 }
 
 /*
- * What was taken a moment ago may still have facts to come, which are read in a round of their own: those
- * that come in time keep theirs.
+ * Facts that belong to events taken a moment ago may still come, since they are read in a round of their own. The
+ * margin lets them keep their times.
  */
 void ctf_horizon(struct sink *sink, uint64_t ns)
 {
@@ -147,7 +147,6 @@ bool ctf_due(const struct sink *sink, uint64_t now_ns)
 	       chunks_due(&ctf->chunks, disk_bytes(ctf) - ctf->traces.known, now_ns);
 }
 
-/* All streams of the present chunk end; what it was is in its accounts. */
 void ctf_complete_chunk(struct ctf_sink *ctf, uint64_t end_ns)
 {
 	char *beside = ctf->beside && ctf->beside->tell ? ctf->beside->tell(ctf->beside->context) : NULL;
@@ -164,7 +163,7 @@ static bool is_missing(int error)
 	return error == ENOENT || error == ENOTDIR;
 }
 
-/* Another directory of that name is not it. One that cannot be looked at is there, for all one knows. */
+/* Another directory of the same name is not ours. If stat() fails for another reason, the directory may still exist. */
 static bool is_directory_gone(const struct ctf_sink *ctf)
 {
 	struct stat there, mine;
@@ -221,8 +220,8 @@ static uint64_t lost_events(const struct ctf_sink *ctf, enum ctf_loss loss)
 }
 
 /*
- * The directory again, on the file system that it was on: what is mounted there, and just now is not, is not
- * to be written below its mount point.
+ * Creates the directory again, but only on the file system that it was on: if that is not mounted at the moment, nothing
+ * may be written below its mount point.
  */
 static int remake_directory(struct ctf_sink *ctf)
 {
@@ -252,7 +251,7 @@ static int remake_directory(struct ctf_sink *ctf)
 	return 0;
 }
 
-/* Where the next place can be made. */
+/* Makes sure that the next place can be created. */
 static int prepare_place(struct ctf_sink *ctf, enum ctf_loss loss)
 {
 	int rc = loss == CTF_LOSS_ALL && is_directory_gone(ctf) ? remake_directory(ctf) : 0;
@@ -264,7 +263,7 @@ static int prepare_place(struct ctf_sink *ctf, enum ctf_loss loss)
 
 /* ---- beginning anew ---- */
 
-/* The shared trace of the next place; until it is there the present one is not touched. */
+/* Creates the shared trace of the next place. Until that succeeds, the present one is not changed. */
 static int make_place(struct ctf_sink *ctf, enum ctf_loss loss, uint64_t begin_ns, struct chunk *next,
 		      struct ctf_writer **writer)
 {
@@ -283,7 +282,7 @@ static int make_place(struct ctf_sink *ctf, enum ctf_loss loss, uint64_t begin_n
 	return rc;
 }
 
-/* Which of the present place's events are gone with what was taken away. */
+/* Counts the events that are gone with what was removed. */
 static void count_loss(struct ctf_sink *ctf, enum ctf_loss loss, uint64_t now_ns)
 {
 	uint64_t events = lost_events(ctf, loss);

@@ -10,14 +10,14 @@
 
 /* How a trace directory is kept. Zeroed: one trace that grows. */
 struct sink_files {
-	uint64_t rotate_size;		/* bytes of a chunk, beyond the facts that it repeats; 0: of any size */
-	uint64_t rotate_ns;		/* age of a chunk; 0: of any age */
-	uint64_t max_size;		/* bytes of everything: the oldest complete chunk goes; 0: without limit */
-	const char *rules;		/* what is recorded at first, for the metadata; NULL: the session's filter */
-	bool compress;			/* what is complete */
+	uint64_t rotate_size;		/* bytes of a chunk, without the facts that it repeats; 0: no limit */
+	uint64_t rotate_ns;		/* age of a chunk; 0: no limit */
+	uint64_t max_size;		/* bytes of all chunks: the oldest complete one is removed; 0: no limit */
+	const char *rules;		/* the rules at the begin, for the metadata; NULL: those of the session's filter */
+	bool compress;			/* compress what is complete */
 };
 
-/* What their limits are called where somebody set them, for messages. */
+/* How the user knows the limits, for messages: "--rotate-size". */
 struct sink_files_names {
 	const char *rotate_size, *rotate_ns, *max_size;
 };

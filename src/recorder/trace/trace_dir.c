@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See trace_dir.h. */
 #include "recorder/trace/trace_dir.h"
 
 #include <dirent.h>
@@ -18,7 +17,7 @@
 
 #define DEPTH_MAX 4		/* a chunk, its traces, their indexes */
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
 static bool is_empty(const char *path)
 {
@@ -39,14 +38,14 @@ int trace_dir_make(const char *path, bool *existed, char **absolute, struct kymo
 	*existed = false;
 	*absolute = NULL;
 	if (strlen(path) > PATH_MAX - 128)
-		return err_set(err, KYMO_EXIT_FAILED, "the path of the trace is too long");
+		return err_set(err, KYMO_EXIT_FAILED, "the path of the trace is too long: %.80s...", path);
 	if (mkdir(path, 0755) < 0) {
 		*existed = true;
 		if (errno == EEXIST && !is_empty(path))
-			return err_set(err, KYMO_EXIT_FAILED, "%s exists already and is no empty directory; "
-				       "name another place with -o DIR", path);
+			return err_set(err, KYMO_EXIT_FAILED, "%s already exists and is not an empty directory; "
+				       "choose another place with -o DIR", path);
 		if (errno != EEXIST)
-			return err_set(err, KYMO_EXIT_FAILED, "cannot make the trace directory %s: %s; name "
+			return err_set(err, KYMO_EXIT_FAILED, "cannot create the trace directory %s: %s; choose "
 				       "another place with -o DIR", path, strerror(errno));
 	}
 	*absolute = realpath(path, NULL);
@@ -54,7 +53,7 @@ int trace_dir_make(const char *path, bool *existed, char **absolute, struct kymo
 		return 0;
 	free(*absolute);
 	*absolute = NULL;
-	return err_set(err, KYMO_EXIT_FAILED, "cannot write to %s: %s; name another place with -o DIR", path,
+	return err_set(err, KYMO_EXIT_FAILED, "cannot write to %s: %s; choose another place with -o DIR", path,
 		       strerror(errno));
 }
 
@@ -67,7 +66,7 @@ void trace_dir_without_option(struct kymo_err *err)
 		memmove(at, at + strlen(option), strlen(at + strlen(option)) + 1);
 }
 
-/* ---- taking away ---- */
+/* ---- removing ---- */
 
 static DIR *open_below(int dir_fd, const char *name)
 {
@@ -90,7 +89,7 @@ static void remove_empty(int dir_fd, const char *name, unsigned depth)
 	(void)unlinkat(dirfd(dir), ACCOUNTS_FILE, 0);
 	(void)unlinkat(dirfd(dir), TRACE_DIR_EARLIER, 0);
 	(void)unlinkat(dirfd(dir), CTF_SYNC_NAME, 0);
-	while (depth < DEPTH_MAX && (entry = readdir(dir)))	/* the kernel's trace knows itself whether it is empty */
+	while (depth < DEPTH_MAX && (entry = readdir(dir)))	/* but not kernel/: its writer removes it if it is empty */
 		if (entry->d_name[0] != '.' && (depth || strcmp(entry->d_name, "kernel") != 0))
 			remove_empty(dirfd(dir), entry->d_name, depth + 1);
 	(void)closedir(dir);
@@ -113,7 +112,7 @@ static int remove_below(int dir_fd, const char *name, unsigned depth)
 
 	if (!dir)
 		return -errno;
-	/* Without its metadata nobody takes what is left for a trace. */
+	/* Metadata first: without it, readers do not take the rest for a trace. */
 	(void)unlinkat(dirfd(dir), "metadata", 0);
 	while ((entry = readdir(dir))) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
@@ -190,7 +189,7 @@ int trace_dir_write(const char *directory, const char *name, const char *text, s
 	if (rc == 0 && rename(part, final) < 0)
 		rc = -errno;
 	if (rc < 0)
-		(void)unlink(part);	/* the last good one stays */
+		(void)unlink(part);	/* the last complete one stays */
 	return rc;
 }
 
@@ -211,7 +210,7 @@ int trace_dir_extend(const char *directory, const char *name, uint64_t *end, con
 	if (rc == 0)
 		rc = write_all(fd, text, size);
 	if (rc < 0)
-		(void)!ftruncate(fd, (off_t)*end);	/* else the next one is written over it */
+		(void)!ftruncate(fd, (off_t)*end);	/* if that fails, the next text overwrites it */
 	if (close(fd) < 0 && rc == 0)
 		rc = -errno;
 	if (rc == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trace directories as files: made, measured, taken away. Links are never followed. */
+/* Trace directories as files: creates, measures and removes them. Symbolic links are never followed. */
 #ifndef KYMO_RECORDER_TRACE_DIR_H
 #define KYMO_RECORDER_TRACE_DIR_H
 
@@ -9,32 +9,32 @@
 
 #include "base/err.h"
 
-/* Beside kymo.json: entries of processes that ended, a line each, of which it has only sums. */
+/* Beside kymo.json, which only has their sums: entries of processes that ended long ago, a line each. */
 #define TRACE_DIR_EARLIER "kymo-earlier.jsonl"
 
 /**
- * trace_dir_make() - make @path, which must not exist or be an empty directory
- * @existed: set when it did
- * @absolute: its absolute path, to be freed; NULL after a failure
+ * trace_dir_make() - create @path, or use it if it is an empty directory
+ * @existed: set to whether it existed
+ * @absolute: its absolute path, malloc'ed; NULL after a failure
  *
  * Return: 0; -1 with @err. Context: allocates, blocks.
  */
 int trace_dir_make(const char *path, bool *existed, char **absolute, struct kymo_err *err);
 
-/** trace_dir_without_option() - an error of here, for callers without an option -o for the place. */
+/** trace_dir_without_option() - take the option -o out of an error of these functions, for callers that have no such option. */
 void trace_dir_without_option(struct kymo_err *err);
 
 /**
- * trace_dir_remove_empty() - take away traces without any packet below @path: metadata and indexes
+ * trace_dir_remove_empty() - remove traces without any packet below @path: metadata and indexes
  * @existed: the directory itself stays
  *
- * What else lies there stays, and so do the directories around it. Context: blocks.
+ * Other files stay, and so do the directories they are in. Context: blocks.
  */
 void trace_dir_remove_empty(const char *path, bool existed);
 
 /**
- * trace_dir_remove() - remove directory @name below @dir_fd with all that is in it, metadata first
- * Return: 0; -errno of the first thing that stayed. Context: blocks.
+ * trace_dir_remove() - remove directory @name below @dir_fd and everything in it, metadata first
+ * Return: 0; -errno of the first file that could not be removed. Context: blocks.
  */
 int trace_dir_remove(int dir_fd, const char *name);
 
@@ -46,9 +46,9 @@ int trace_dir_write(const char *directory, const char *name, const char *text, s
 
 /**
  * trace_dir_extend() - append @text to @name in @directory
- * @end: byte at which that ends, for all one knows; moves on. One that was taken away begins anew
+ * @end: byte at which the file ended last time; advances. If the file was removed, it begins anew
  *
- * What a failure leaves behind there is cut off again, if it can be. Return: 0; -errno. Context: blocks.
+ * What a failure leaves is cut off again, if possible. Return: 0; -errno. Context: blocks.
  */
 int trace_dir_extend(const char *directory, const char *name, uint64_t *end, const char *text, size_t size);
 

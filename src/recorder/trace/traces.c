@@ -20,8 +20,8 @@ struct traces_process {
 	uint64_t own_events;		/* in it */
 	bool known;			/* its stream of facts holds those that are known */
 	struct {
-		bool done;		/* its runtime events are in the metadata ... */
-		unsigned version;	/* ... as this tracetools has them; 0: all */
+		bool done;		/* its runtime events are declared in the metadata ... */
+		unsigned version;	/* ... as this version of tracetools has them; 0: all */
 	} declared[CTF_CLASS_COUNT];
 };
 
@@ -32,9 +32,9 @@ static struct ctf_writer *writer_of(const struct traces *traces, const struct si
 	return mine->own ? mine->own : traces->shared;
 }
 
-/* ---- what a killed recorder leaves ---- */
+/* ---- promises (promise.h) ---- */
 
-/* One write, or some for one thing. */
+/* One write, or several that belong together. */
 struct writing {
 	struct process *process;
 	enum kymo_promise_moves moves;	/* what is taken from it for good with that */
@@ -56,7 +56,7 @@ static int ended(struct ctf_writer *writer, const struct writing *writing, int r
 
 /* ---- what all have in common ---- */
 
-/* By how much CLOCK_MONOTONIC is ahead here of the machine's own: in a time namespace. */
+/* How far CLOCK_MONOTONIC is ahead of the machine's own, in a time namespace. */
 static int64_t clock_ahead(void)
 {
 	FILE *file = fopen("/proc/self/timens_offsets", "re");
@@ -70,7 +70,7 @@ static int64_t clock_ahead(void)
 	return (int64_t)((uint64_t)seconds * 1000000000u + (uint64_t)ns);
 }
 
-/* What tells the clock from others: that of the boot, as LTTng has it; in a time namespace its last digits are others. */
+/* The UUID of the clock: that of the boot, as LTTng uses it. A time namespace has another clock, so its last digits differ. */
 static void read_boot_id(char boot_id[64])
 {
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -117,7 +117,7 @@ int traces_join(struct traces *traces, struct sink_process *at)
 	return 0;
 }
 
-/* Its next packets begin new streams. */
+/* The next packets of the process begin new streams. */
 static void end_streams(struct sink_process *at)
 {
 	for (unsigned i = 0; i < at->ring_count; i++) {
@@ -140,7 +140,7 @@ static void end_streams(struct sink_process *at)
 	at->init.stream_base = at->init.discarded;
 }
 
-/* Beside ust/, as LTTng's per-process buffers have it. What it wrote into the shared trace stays there. */
+/* The process gets a trace beside ust/, as with LTTng's per-process buffers. What is in the shared trace stays there. */
 static int leave_shared(struct traces *traces, struct sink_process *at)
 {
 	struct traces_process *mine = at->data;
@@ -150,7 +150,7 @@ static int leave_shared(struct traces *traces, struct sink_process *at)
 	if (traces->begin(traces->context, name, &mine->own, NULL) < 0)
 		return errno ? -errno : -EIO;
 	end_streams(at);
-	memset(mine->declared, 0, sizeof mine->declared);	/* the table's runtime events, in the new metadata */
+	memset(mine->declared, 0, sizeof mine->declared);	/* the table's runtime events are declared again, in the new metadata */
 	return 0;
 }
 
@@ -176,7 +176,7 @@ int traces_declare(struct traces *traces, struct sink_process *at, enum ctf_clas
 	return ended(writer, &writing, rc);
 }
 
-/* Its runtime events are declared once it has some: its version is known by then. */
+/* Runtime events are declared when the first ones come: the version of tracetools is known by then. */
 static int declare_runtime(struct traces *traces, struct sink_process *at, enum ctf_class class)
 {
 	struct writing writing = { at->process, KYMO_PROMISE_NOTHING };
@@ -186,7 +186,7 @@ static int declare_runtime(struct traces *traces, struct sink_process *at, enum 
 	int rc;
 
 	if (mine->own && !version)
-		version = CTF_NO_TRACETOOLS;	/* no hook has met it: events of its own, and of malloc() and its like */
+		version = CTF_NO_TRACETOOLS;	/* no hook was called: it has events of its own, and of malloc() and the like */
 	if (mine->declared[class].done && mine->declared[class].version == version)
 		return 0;
 	ctf_writer_watch(writer, before_write, &writing);
@@ -200,7 +200,7 @@ static int declare_runtime(struct traces *traces, struct sink_process *at, enum 
 
 /*
  * Readers count lost events from one packet to the next, so a stream that begins with a loss gets
- * an empty packet at front_ns in front.
+ * an empty packet before it, at front_ns.
  */
 static int write_front(const struct traces *traces, struct ctf_out *out, const struct ctf_packet *packet)
 {
@@ -232,7 +232,7 @@ static int write_packet(const struct traces *traces, const struct sink_process *
 	return ended(writer, &writing, ctf_out_packet(out, packet));
 }
 
-/* Readers have seen what is before the horizon. */
+/* Times before the horizon are moved to it: readers have read on to there. */
 static uint64_t not_before(const struct traces *traces, uint64_t ns)
 {
 	return ns > traces->horizon_ns ? ns : traces->horizon_ns;
@@ -286,7 +286,7 @@ int traces_packet(struct traces *traces, struct sink_process *at, const struct s
 	return 0;
 }
 
-/* What the chunk before holds, too, has a stream of its own: who reads both needs it once. */
+/* Facts that the previous chunk has, too, go to a stream of their own: a reader of both chunks skips it. */
 static void choose_facts(struct traces *traces, struct sink_process *at, bool known)
 {
 	struct traces_process *mine = at->data;
@@ -304,7 +304,7 @@ static void choose_facts(struct traces *traces, struct sink_process *at, bool kn
 	at->init.stream = ctf_out_create(writer_of(traces, at), CTF_CLASS_INIT, name);
 }
 
-/* What the process declared until now is in the metadata for streams of one thread. */
+/* The events that the process declared before are only in the metadata of streams of one thread: declare them here, too. */
 static int declare_own_merged(struct ctf_writer *writer, const struct process *process)
 {
 	struct writing writing = { (struct process *)process, KYMO_PROMISE_NOTHING };
@@ -360,7 +360,7 @@ int traces_batch(struct traces *traces, struct sink_process *at, const struct si
 	return 0;
 }
 
-/* Those that are late get a later time; the true one is in init_timestamp. */
+/* Facts that come late get a later time; the true time is in init_timestamp. */
 static int move_facts(struct traces *traces, const struct sink_facts *facts, struct ctf_packet *packet)
 {
 	if (facts->size > traces->moved_room) {
@@ -395,7 +395,7 @@ int traces_facts(struct traces *traces, struct sink_process *at, const struct si
 		.events = facts->bytes,
 		.size = facts->size,
 	};
-	/* What is known stands at the begin of its chunk, and is not read as something new. */
+	/* Known facts are at the begin of a chunk, and readers do not take them for new. */
 	int rc = !facts->known && facts->begin < traces->horizon_ns ? move_facts(traces, facts, &packet) : 0;
 
 	if (rc < 0)

@@ -21,7 +21,7 @@ has err "--flight"
 run 2 "$kymo" record --flight 1s --format csv -- true
 mkdir -p "$scratch/used/1"
 run 1 "$kymo" record --flight 1s -o "$scratch/used" -- true
-has err "exists already"
+has err "already exists"
 run 6 "$kymo" record --flight 1s -o "$scratch/empty" -- true
 run 2 "$kymo" record --flight 0 -- true
 has err "keeps nothing"
@@ -183,8 +183,8 @@ wait_for grep -q SIGUSR1 "$scratch/lines"
 reads "$scratch/w/3" >/dev/null
 window "$scratch/w/3" 400000000
 run 1 "$kymo" snapshot -o "$scratch/elsewhere"
-has err "exists already"
-grep -q "exists already" "$scratch/record.err" && fail "the recorder complains of what a client asked for"
+has err "already exists"
+grep -q "already exists" "$scratch/record.err" && fail "the recorder complains of what a client asked for"
 for _ in 1 2 3 4; do "$kymo" snapshot -q >>"$scratch/many" & done
 wait_for sh -c "[ \"\$(wc -l <'$scratch/many')\" = 4 ]"
 run 0 "$kymo" stop

@@ -62,7 +62,7 @@ has err "record -- true"
 run 2 "$kymo" record --
 run 3 "$kymo" record -p 999999999
 run 1 "$kymo" record -o "$scratch/a" -- true
-has err "exists already"
+has err "already exists"
 run 1 "$kymo" record -o /proc/none/x -- true
 has err "/proc/none/x"
 KYMO_DIR=relative run 1 "$kymo" record -o "$scratch/h" -- true

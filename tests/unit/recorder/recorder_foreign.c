@@ -390,8 +390,8 @@ static void outputs_that_cannot_be(void **state)
 		const char *output, *why;
 	} bad[] = {
 		{ "/proc/nowhere/trace", "-o DIR" },
-		{ "/etc", "exists already" },
-		{ "/etc/passwd", "exists already" },
+		{ "/etc", "already exists" },
+		{ "/etc/passwd", "already exists" },
 	};
 	struct place *place = *state;
 

@@ -198,7 +198,7 @@ static void what_cannot_be_is_said(void **state)
 	(void)state;
 	bad(kymo_session_start(in("t-a.pftrace"), NULL, &session), "kymo export");
 	assert_null(session);
-	bad(kymo_session_start("/nonexistent/t", NULL, &session), "cannot make the trace directory");
+	bad(kymo_session_start("/nonexistent/t", NULL, &session), "cannot create the trace directory");
 	bad(kymo_session_start(NULL, NULL, &session), "NULL");
 	bad(kymo_session_start("", NULL, &session), "empty");
 	bad(kymo_session_start(in("t-a"), &options, &session), "nice");
@@ -207,7 +207,7 @@ static void what_cannot_be_is_said(void **state)
 	options = (struct kymo_session_options){ .size = sizeof options, .cpus = &cpu, .cpu_count = 1 };
 	bad(kymo_session_start(in("t-a"), &options, &session), "processors");
 	assert_int_equal(mkdir(in("t-full"), 0755) | mkdir(in("t-full/x"), 0755), 0);
-	bad(kymo_session_start(in("t-full"), NULL, &session), "name another place");
+	bad(kymo_session_start(in("t-full"), NULL, &session), "choose another place");
 	assert_null(strstr(kymo_session_error(), "-o DIR"));
 	session = start(in("t-a"));
 	bad(kymo_session_start(in("t-b"), NULL, &second), "a session already");
@@ -414,7 +414,7 @@ static int outside(int ready, int end, unsigned processes, unsigned foreign)
 
 	if (session_begin(&options, &session, &err) < 0)
 		return fprintf(stderr, "%s\n", err.text), 1;
-	if (foreign && !strstr(text, "It is left alone"))
+	if (foreign && !strstr(text, "is not recorded here"))
 		return 2;
 	if (write(ready, "", 1) != 1)
 		return 3;

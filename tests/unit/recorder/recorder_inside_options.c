@@ -180,9 +180,9 @@ static void what_makes_no_sense_is_said(void **state)
 	} wrong[] = {
 		{ { .rules = "topic" }, "rules" },
 		{ { .rules = "colour red" }, "colour" },
-		{ { .rotate_size = 1000 }, "kymo_session_options.rotate_size is at least 64K" },
-		{ { .rotate_ns = 1000 }, "kymo_session_options.rotate_ns is at least 100ms" },
-		{ { .max_size = 1000 }, "kymo_session_options.max_size is at least 512K" },
+		{ { .rotate_size = 1000 }, "kymo_session_options.rotate_size must be at least 64K" },
+		{ { .rotate_ns = 1000 }, "kymo_session_options.rotate_ns must be at least 100ms" },
+		{ { .max_size = 1000 }, "kymo_session_options.max_size must be at least 512K" },
 		{ { .rotate_size = 1 << 20, .max_size = 1 << 20 }, "at least twice kymo_session_options.rotate_size" },
 	};
 

@@ -51,7 +51,7 @@ static int make_output(struct flight_show *show, struct kymo_err *err)
 			       "place with -o DIR", output, strerror(errno));
 	(void)snprintf(first, sizeof first, "%s/1", output);
 	if (lstat(first, &st) == 0)
-		return err_set(err, KYMO_EXIT_FAILED, "%s exists already; name another place with -o DIR", first);
+		return err_set(err, KYMO_EXIT_FAILED, "%s already exists; choose another place with -o DIR", first);
 	return 0;
 }
 
