@@ -72,12 +72,12 @@ static void compare_with_last(struct session *session, const struct clock_snapsh
 	const struct clock_change change = clocks_compare(before, now, &session->clock_changes);
 
 	if (change.slept_ns)
-		say_text(&session->drain.sayer, "the machine slept for %.1f s; its clock of events stood still meanwhile, so "
-			  "times of day in this trace are that much too early from here on",
+		say_text(&session->drain.sayer, "the machine slept for %.1f s; the clock of the events stood still meanwhile, so "
+			 "times of day in this trace are too early by that from here on",
 			  (double)change.slept_ns / 1e9);
 	if (change.set_ns)
-		say_text(&session->drain.sayer, "the wall clock was set by %+.3f s; times of day in this trace go on as "
-			  "before", (double)change.set_ns / 1e9);
+		say_text(&session->drain.sayer, "the wall clock was set by %+.3f s; times of day in this trace continue as "
+			 "before", (double)change.set_ns / 1e9);
 }
 
 const struct clock_snapshot *clocks_snapshot(struct session *session)

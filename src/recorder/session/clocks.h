@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What two looks at all clocks say about the time between: whether the machine slept, and whether
- * somebody set the wall clock. NTP's slewing changes CLOCK_REALTIME and CLOCK_MONOTONIC alike, so it is
- * no change here; it is seen in the rate of the CPU's counter.
+ * Snapshots of all clocks. Two of them show whether the machine slept in between, and whether
+ * somebody set the wall clock. Slewing by NTP changes CLOCK_REALTIME and CLOCK_MONOTONIC alike, so it is
+ * not a change here; it shows in the rate of the CPU's counter.
  */
 #ifndef KYMO_RECORDER_CLOCKS_H
 #define KYMO_RECORDER_CLOCKS_H
@@ -33,7 +33,7 @@ struct clock_change {
 
 /**
  * clocks_compare() - what happened between @before and @now
- * @changes: it is added there
+ * @changes: grows by it
  *
  * Context: wait-free.
  */

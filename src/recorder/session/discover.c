@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traced processes come, change state and go. */
+/* Traced processes are found, change state, are drained and end. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,11 +17,10 @@
 #include "recorder/drain/promise.h"
 #include "recorder/session/session_internal.h"
 
-#define NEST_TRIES	20	/* ms to let events that are in progress end */
+#define NEST_TRIES	20	/* ms for events in progress to end */
 #define SLOW_ROUNDS	10	/* every so many liveness rounds, /proc is read too */
 #define REPLACED_CHECKS	3	/* rounds after which an exec has surely happened */
 
-/* Remembers a file that is not to be opened again, and says why. */
 void session_refuse(struct session *session, const struct home *home, const char *name, const struct kymo_err *err)
 {
 	if (session->refused_count < REFUSED_MAX) {
@@ -107,8 +106,8 @@ void session_settle(const struct process *process)
 }
 
 /*
- * Who keeps its last events itself goes on doing so. Until the mode is changed it drops what finds
- * no room: everything is taken by then.
+ * A process that keeps its last events itself does so again from now on. Until the mode is changed, it drops events that
+ * find no room, but all were taken by then.
  */
 static void give_back(struct process *process)
 {
@@ -178,7 +177,7 @@ void session_finish_process(struct session *session, struct process *process)
 	drain->final = final;
 	if (process->alive == ALIVE_DEAD && !session->options.frozen &&
 	    unlinkat(process->home->dir.fd, process->region.name, 0) < 0 && errno != ENOENT)
-		session_refuse(session, process->home, process->region.name, NULL);	/* it stays: do not meet it again */
+		session_refuse(session, process->home, process->region.name, NULL);	/* it stays: do not open it again */
 	if (process->alive != ALIVE_DEAD && final)
 		give_back(process);
 	__atomic_store_n(&region_header(&process->region)->owed, 0, __ATOMIC_RELEASE);
@@ -202,17 +201,17 @@ enum process_end session_how_it_ended(const struct process *process)
 	       PROCESS_REPLACED : PROCESS_KILLED;	/* by a program that nothing is traced of */
 }
 
-static enum alive look(struct process *process, bool thorough)
+static enum alive check_process(struct process *process, bool thorough)
 {
 	uint32_t flags = __atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE);
 
 	if (process->alive == ALIVE_DEAD)
 		return ALIVE_DEAD;
-	/* Pid and start time may live on in a new program. */
+	/* After an exec, pid and start time are those of the new program. */
 	if ((flags & KYMO_REGION_REPLACED || (thorough && region_is_left(&process->region))) &&
 	    ++process->replaced_checks >= REPLACED_CHECKS)
 		return ALIVE_DEAD;
-	/* In a namespace that we do not see into; we never shall. */
+	/* In a pid namespace that is not visible here, and never will be. */
 	if (!process->host_pid && process->alive == ALIVE_UNKNOWN)
 		return flags & KYMO_REGION_EXITED ? ALIVE_DEAD : ALIVE_UNKNOWN;
 	if (!process->host_pid)
@@ -224,11 +223,11 @@ static enum alive look(struct process *process, bool thorough)
 
 static void cut_off(struct session *session, struct process *process)
 {
-	say_text(&session->drain.sayer, "%s was shortened while in use; its process is not recorded any "
-		  "further", process->region.name);
+	say_text(&session->drain.sayer, "%s was truncated while in use; its process is not recorded any "
+		 "more", process->region.name);
 	for (unsigned i = 0; i < process->ring_count; i++)
 		process->ring[i].bad = true;
-	process->cut = true;		/* mapping and header stay; nothing behind them is touched again */
+	process->cut = true;		/* mapping and header stay; nothing behind the header is read again */
 	sinks_leave(&session->drain, process);
 }
 
@@ -248,7 +247,7 @@ void session_check_alive(struct session *session)
 			process->finished = true;
 			continue;
 		}
-		process->alive = look(process, thorough);
+		process->alive = check_process(process, thorough);
 		if (process->alive != ALIVE_DEAD)
 			continue;
 		process->end = session_how_it_ended(process);
@@ -308,8 +307,8 @@ bool session_add_process(struct session *session, struct process *process)
 }
 
 /*
- * From the switch on the process waits for us, so rpos is brought up to date first: it stood still, and
- * with an old one the process would find its rings full until we come to look at them.
+ * With mode DISCARD the process respects rpos, which stood still until now. So rpos is set to wpos first; with an old one
+ * the process would find its rings full until they are drained.
  */
 static void take_over(struct process *process)
 {
@@ -327,7 +326,7 @@ static void take_over(struct process *process)
 	__atomic_store_n(&header->mode, KYMO_MODE_DISCARD, __ATOMIC_SEQ_CST);
 }
 
-/* Somebody is to take what is unread: it is being recorded, or was when its recorder was killed. */
+/* Whether unread events belong to a trace: the process is being recorded, or was when its recorder was killed. */
 static bool is_owed(const struct kymo_region *header)
 {
 	return __atomic_load_n(&header->state, __ATOMIC_ACQUIRE) != KYMO_STATE_WAIT ||
@@ -335,9 +334,9 @@ static bool is_owed(const struct kymo_region *header)
 }
 
 /*
- * Takes a region into the session. Records that wait in one that is in RECORD or PREPARE, or that a recorder
- * has not come to an end with, are ours: left by one that died, or its process started while we record.
- * Others are remains of a session that ended properly while a thread was inside an event.
+ * Takes a region into the session. Unread records are ours if the region is in RECORD or PREPARE, or if its recorder
+ * did not finish: that recorder died, or the process started while we record.
+ * Other records are remains of a session that ended properly while a thread was inside an event.
  */
 static void join(struct session *session, struct process *process)
 {
@@ -346,7 +345,7 @@ static void join(struct session *session, struct process *process)
 	bool ours = is_owed(header) || process->region.birth_ns >= session->started_ns;
 
 	promise_resolve(process, &session->drain.sayer);
-	/* Whose events still wait in the rings keeps its facts. */
+	/* Facts of objects whose events are still unread in the rings are kept. */
 	process->init_limit = is_owed(header) ? __atomic_load_n(&header->log_settled, __ATOMIC_ACQUIRE) :
 			      log_bounds(&process->region).tail;
 	if (__atomic_load_n(&header->mode, __ATOMIC_ACQUIRE) == KYMO_MODE_OVERWRITE) {
@@ -357,7 +356,7 @@ static void join(struct session *session, struct process *process)
 	if (!ours)
 		header->no_ring_told = __atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED);
 	process->no_ring_base = header->no_ring_told;
-	/* Also of one that is dead: with empty rings it may still have drops that nobody has told. */
+	/* Also for a dead process: with empty rings it may still have drops that no trace reports. */
 	if (ours)
 		__atomic_store_n(&header->owed, 1, __ATOMIC_RELEASE);
 	process_rings(process, &session->drain, !ours);
@@ -384,13 +383,13 @@ static bool worth_joining(const struct session *session, const struct process *p
 
 	if (!wanted(session, process) || (session->options.only_dead && process->alive != ALIVE_DEAD))
 		return false;
-	/* A dead one counts if it was recording; else it only waits to be swept away. */
+	/* A dead process is of interest if it was recording; else its region is only to be removed. */
 	if (process->alive == ALIVE_DEAD && header->mode == KYMO_MODE_OVERWRITE)
 		return session->options.only_dead && header->state != KYMO_STATE_WAIT;
 	return process->alive != ALIVE_DEAD || is_owed(header);
 }
 
-/* Another recorder has it. When that one ends, it is ours. */
+/* Another recorder has this region. When that recorder ends, the session takes it. */
 static void leave_to_others(struct session *session, const struct region *region)
 {
 	for (unsigned i = 0; i < session->foreign_count; i++)
@@ -399,11 +398,11 @@ static void leave_to_others(struct session *session, const struct region *region
 	if (session->foreign_count == REFUSED_MAX)
 		return;
 	(void)snprintf(session->foreign[session->foreign_count++], REGION_NAME_MAX, "%s", region->name);
-	say_text(&session->drain.sayer, "process %u (%s) records itself, or is recorded by another recorder. It is "
-		  "left alone until that ends", region->pid, region->procname);
+	say_text(&session->drain.sayer, "process %u (%s) records itself, or is recorded by another recorder; it is "
+		 "not recorded here until that ends", region->pid, region->procname);
 }
 
-/* Return: it is ours alone, and is in the session. */
+/* Claims the region and enters its process. Return: false: it is not for this session. */
 static bool take_in(struct session *session, struct process *process)
 {
 	struct stat st;
@@ -423,8 +422,8 @@ static bool take_in(struct session *session, struct process *process)
 	return false;
 }
 
-/* A newcomer began to record because the domain page cannot tell names: it rests again, or is swept away. */
-static void send_home(struct session *session, struct process *process)
+/* The domain page does not have names, so this new process began to record. It goes back to WAIT, or its region is removed. */
+static void send_back(struct session *session, struct process *process)
 {
 	struct kymo_region *header = region_header(&process->region);
 
@@ -436,11 +435,11 @@ static void send_home(struct session *session, struct process *process)
 		return;
 	}
 	session_wait(process);
-	take_over(process);		/* what is in its rings belongs to nobody */
+	take_over(process);		/* what is in its rings belongs to no trace */
 	give_back(process);
 }
 
-static void meet(struct session *session, struct home *home, const char *name)
+static void add_region(struct session *session, struct home *home, const char *name)
 {
 	struct process *process = calloc(1, sizeof *process);
 	struct kymo_err err;
@@ -465,15 +464,15 @@ static void meet(struct session *session, struct home *home, const char *name)
 	} else if (process->alive == ALIVE_DEAD && !is_owed(region_header(&process->region))) {
 		(void)unlinkat(home->dir.fd, name, 0);
 	} else if (!wanted(session, process) || process->alive == ALIVE_DEAD) {
-		send_home(session, process);
-		session_refuse(session, home, name, NULL);	/* not ours: do not look again */
+		send_back(session, process);
+		session_refuse(session, home, name, NULL);	/* not ours: do not open it again */
 	}
 	region_close(&process->region);
 	sinks_process_free(process);
 	free(process);
 }
 
-/* Names begin with the pid: who records himself opens no other's memory. */
+/* File names begin with the pid: a process that records itself opens no other region. */
 static bool may_be_wanted(const struct session *session, const char *name)
 {
 	return !session->options.only_self || atoi(name) == getpid();
@@ -493,7 +492,7 @@ static void scan(struct session *session, struct home *home)
 	while ((entry = readdir(dir)))
 		if (region_is_name(entry->d_name) && may_be_wanted(session, entry->d_name) &&
 		    !known(session, home, entry->d_name))
-			(session->options.frozen ? frozen_meet : meet)(session, home, entry->d_name);
+			(session->options.frozen ? frozen_add : add_region)(session, home, entry->d_name);
 	(void)closedir(dir);
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copying what another process writes at this moment.
+ * Copying memory that another process writes at the same time.
  *
- * A block of a ring: its seq, the bytes, its seq again. The producer stores the next seq before it
- * touches the block, so the copy is good if both are what they should be. Blocks are copied
- * from the oldest on: it is the one that goes first. If a later one turns out bad, all before it
+ * For a block of a ring, its seq is read, then its bytes, then its seq again. The producer stores the next seq before it
+ * overwrites the block, so the copy is good if both times seq is the expected one. Blocks are copied
+ * from the oldest on, because that is overwritten first. If a later block turns out bad, all before it
  * are given up, so that what is kept has no gap.
  *
  *     |ooooo|ooooo|ooooo|oo   |        o: copied
- *      ^bad  ^begin        ^wpos at the first look
+ *      ^bad  ^begin        ^wpos when it was first read
  */
 #include "recorder/session/freeze.h"
 
@@ -20,11 +20,11 @@
 #include "recorder/drain/drain.h"
 #include "recorder/runtime/initlog_cursor.h"
 
-#define TRIES		8	/* for a ring whose every block was overwritten meanwhile */
+#define TRIES		8	/* to copy a ring in which every block was overwritten meanwhile */
 
 /*
- * @bytes: multiple of 8, like both addresses. Each word with acquire, so in order; what is written
- * meanwhile is told by stamps and numbers, not prevented, which a race detector cannot know.
+ * @bytes: multiple of 8, like both addresses. Each word is read with acquire, so in order. Writes meanwhile are not prevented,
+ * but noticed by stamps and numbers; a race detector cannot know that.
  */
 __attribute__((no_sanitize("thread")))
 static void copy_words(void *to, const void *from, size_t bytes)
@@ -42,12 +42,12 @@ struct frozen_ring {
 	const struct kymo_ring *from;
 	struct kymo_ring *to;
 	uint64_t block_size, block_count;
-	uint64_t word, end;		/* first look: position word, and the position in it */
+	uint64_t word, end;		/* position word, and the position in it, as first read */
 	uint64_t first, last, begin;	/* numbers of blocks: to try, with wpos in it, first good one */
 };
 
-/* A producer that was stopped in between keeps nseq odd: then the time is the later one, which does. */
-static void look(struct frozen_ring *ring)
+/* A producer that was stopped between its stores keeps nseq odd. Then lastts may be later than the position, which is harmless. */
+static void read_position(struct frozen_ring *ring)
 {
 	const struct kymo_ring *from = ring->from;
 
@@ -83,7 +83,7 @@ static bool copy_block(const struct frozen_ring *ring, uint64_t number)
 	return __atomic_load_n(&from->seq, __ATOMIC_RELAXED) == number + 1 && to->seq == number + 1;
 }
 
-/* An entry that was being changed says nothing. */
+/* An entry that was being changed is invalid. */
 static void check_owners(const struct frozen_ring *ring)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -92,13 +92,13 @@ static void check_owners(const struct frozen_ring *ring)
 			ring->to->owner[i].seq = 0;
 }
 
-/* Return: false when no block stood still. */
+/* Return: false: every block was overwritten meanwhile. */
 static bool copy_ring(struct frozen_ring *ring, uint64_t taken)
 {
 	for (int i = 0; i < TRIES; i++) {
 		copy_words(ring->to, ring->from, sizeof *ring->to / 8 * 8);
 		check_owners(ring);
-		look(ring);
+		read_position(ring);
 		if (ring->end <= taken)
 			return true;
 		if (taken / ring->block_size > ring->first)
@@ -113,7 +113,7 @@ static bool copy_ring(struct frozen_ring *ring, uint64_t taken)
 	return false;
 }
 
-/* @overwrite: rpos says nothing; else what is before it is in somebody's trace. */
+/* @overwrite: rpos has no meaning; else what is before it is in some trace. */
 static void freeze_ring(const struct region *from, const struct region *copy, uint32_t page, bool overwrite,
 			struct freeze_stats *stats)
 {
@@ -131,7 +131,7 @@ static void freeze_ring(const struct region *from, const struct region *copy, ui
 	ring.block_count = ring.from->block_count;
 	if (!region_has_ring(from, page, ring.block_size, ring.block_count)) {
 		stats->refused++;
-		copy_words(ring.to, ring.from, sizeof *ring.to / 8 * 8);	/* refused again by who drains it */
+		copy_words(ring.to, ring.from, sizeof *ring.to / 8 * 8);	/* draining refuses it again */
 		return;
 	}
 	if (!overwrite)
@@ -207,8 +207,8 @@ static bool copy_log(const struct region *from, const struct region *copy)
 }
 
 /*
- * Stamps come first in a record and are copied first: what has one in the copy is whole there. While the
- * process cleans its log, facts move: then once more.
+ * The stamp is the first word of a record and copied first: a record with a stamp in the copy is whole there. While the
+ * process cleans its log, facts move; then the log is copied again.
  */
 static void freeze_log(const struct region *from, const struct region *copy)
 {
@@ -225,7 +225,7 @@ static int make_copy(const struct region *from, struct region *copy, struct kymo
 	if (copy->fd >= 0 && ftruncate(copy->fd, (off_t)(from->pages * KYMO_PAGE)) == 0)
 		base = mmap(NULL, from->pages * KYMO_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, copy->fd, 0);
 	if (base == MAP_FAILED) {
-		(void)err_set(err, KYMO_EXIT_FAILED, "cannot copy %s (%llu MiB): %s; end other programs, or name "
+		(void)err_set(err, KYMO_EXIT_FAILED, "cannot copy %s (%llu MiB): %s; end other programs, or choose "
 			      "fewer processes with -p", from->name,
 			      (unsigned long long)(from->pages * KYMO_PAGE >> 20), strerror(errno));
 		if (copy->fd >= 0)
@@ -248,7 +248,7 @@ int freeze_region(struct region *from, struct region *copy, struct freeze_stats 
 		return -1;
 	copy_words(result.base, from->base, sizeof(struct kymo_region));
 	region_header(&result)->page_count = (uint32_t)from->pages;
-	region_header(&result)->promise = (struct kymo_promise){ 0 };	/* of a file of others */
+	region_header(&result)->promise = (struct kymo_promise){ 0 };	/* of another trace */
 	copy_words(region_page(&result, KYMO_ENABLE_PAGE, 1), region_page(from, KYMO_ENABLE_PAGE, 1), KYMO_PAGE);
 	/* Rings first: what their records need is in the log before them. */
 	freeze_rings(from, &result, stats);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session that only looks: `kymo snapshot` without a recorder. It drains copies of regions, one
- * of each process that keeps its last events itself (KYMO_FLIGHT=1) or died while it was recorded.
- * And `kymo recover` of a process that kept its last events itself until it died.
+ * A session that changes nothing: `kymo snapshot` without a recorder. It drains copies of regions, one
+ * for each process that keeps its last events itself (KYMO_FLIGHT=1) or died while it was recorded.
+ * `kymo recover` uses the same for a process that kept its last events itself until it died.
  */
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 #include "recorder/runtime/initlog_cursor.h"
 #include "recorder/session/session_internal.h"
 
-/* In RECORD and DISCARD a recorder reads it: it is his, unless there is none any more. */
+/* With mode DISCARD, a region in RECORD belongs to its recorder, unless that is dead. */
 static bool has_last_events(const struct region *region)
 {
 	const struct kymo_region *header = region_header(region);
@@ -38,7 +38,7 @@ static uint64_t last_event_ns(const struct process *process)
 	return last;
 }
 
-static void cut(const struct session *session, struct process *process)
+static void cut_to_last(const struct session *session, struct process *process)
 {
 	const uint64_t keep = (uint64_t)session->options.last_ns;
 	uint64_t last = last_event_ns(process);
@@ -47,7 +47,7 @@ static void cut(const struct session *session, struct process *process)
 		process->cut_ns = last - keep;
 }
 
-/* Whose events may still be in the rings keeps its facts. */
+/* Facts of objects whose events may still be in the rings are kept. */
 static uint64_t limit_of(const struct region *region)
 {
 	const uint64_t tail = log_bounds(region).tail;
@@ -57,7 +57,7 @@ static uint64_t limit_of(const struct region *region)
 	return tail > KYMO_LOG_KEEP ? tail - KYMO_LOG_KEEP : 0;
 }
 
-/* Puts a copy in the place of the region of @process. */
+/* Replaces the region of @process by a copy. */
 static bool replace(struct session *session, struct process *process)
 {
 	struct freeze_stats stats;
@@ -71,11 +71,11 @@ static bool replace(struct session *session, struct process *process)
 	}
 	region_close(&process->region);
 	process->region = copy;
-	process->alive = ALIVE_DEAD;	/* nothing of it moves any more */
+	process->alive = ALIVE_DEAD;	/* the copy does not change any more */
 	process->overwritten = stats.overwritten;
 	if (stats.missed)
-		say_text(&session->drain.sayer, "%s: %u threads overwrote all of their memory faster than it could "
-			  "be copied; larger rings help (KYMO_RING_SIZE)", copy.name, stats.missed);
+		say_text(&session->drain.sayer, "%s: %u threads overwrote their rings faster than these could "
+			 "be copied; use larger rings (KYMO_RING_SIZE)", copy.name, stats.missed);
 	return true;
 }
 
@@ -98,7 +98,7 @@ static bool freeze(struct session *session, struct process *process)
 	return replace(session, process);
 }
 
-void frozen_meet(struct session *session, struct home *home, const char *name)
+void frozen_add(struct session *session, struct home *home, const char *name)
 {
 	struct process *process = calloc(1, sizeof *process);
 	struct kymo_err err;
@@ -111,7 +111,7 @@ void frozen_meet(struct session *session, struct home *home, const char *name)
 	if (rc == 0 && freeze(session, process) && sinks_join(&session->drain, process) == 0 &&
 	    session_add_process(session, process)) {
 		process_rings(process, &session->drain, false);
-		cut(session, process);
+		cut_to_last(session, process);
 		return;
 	}
 	if (rc < 0)
@@ -122,7 +122,7 @@ void frozen_meet(struct session *session, struct home *home, const char *name)
 	free(process);
 }
 
-/* Facts of old stand at the trace's start, in front of the oldest event in it. */
+/* The trace starts just before its oldest event: that is the time of all older facts. */
 void frozen_begin(struct session *session)
 {
 	uint64_t start = session->started_ns;

@@ -9,8 +9,8 @@
 #include "recorder/session/session_internal.h"
 
 /*
- * Whose processes are recorded must own the directory: anybody may make one of that name in /dev/shm. One that
- * is not there yet is made for him, so that his programs find the session when they start.
+ * The user whose processes are recorded must own the directory: any user can create one of that name in /dev/shm. If it
+ * does not exist yet, it is created for that user, so that the user's programs find the session when they start.
  */
 static int open_other(struct rundir *dir, const struct session_user *user, struct kymo_err *err)
 {
@@ -41,7 +41,7 @@ static bool is_open(const struct session *session, const struct rundir *dir)
 }
 
 /* Return: 0: it is open, or was already; -1 with @err. */
-static int add(struct session *session, const struct session_user *user, struct kymo_err *err)
+static int open_home(struct session *session, const struct session_user *user, struct kymo_err *err)
 {
 	struct home *home = &session->home[session->home_count];
 	int rc;
@@ -60,10 +60,10 @@ static int add(struct session *session, const struct session_user *user, struct 
 
 int homes_open(struct session *session, struct kymo_err *err)
 {
-	int rc = add(session, NULL, err);
+	int rc = open_home(session, NULL, err);
 
 	for (unsigned i = 0; rc == 0 && i < session->options.user_count; i++)
-		rc = add(session, &session->options.users[i], err);
+		rc = open_home(session, &session->options.users[i], err);
 	return rc;
 }
 

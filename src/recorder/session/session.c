@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session from begin to end; discover.c, drain.c and initlog.c do the work. */
+/* A session from begin to end: beginning, polling, changing rules, ending. The other files of the room do the parts. */
 #include "recorder/session/session.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #define MS 1000000ull
 #define ALIVE_PERIOD_NS		(100 * MS)
 #define TELL_PERIOD_NS		(100 * MS)
-#define SCAN_PERIOD_NS		(1000 * MS)	/* besides inotify and the directory's mtime */
+#define SCAN_PERIOD_NS		(1000 * MS)	/* in addition to inotify and the mtime of the directory */
 #define RESCAN_NS		(20 * MS)	/* two changes within a tick of the clock have one mtime */
 #define ACCOUNTS_PERIOD_NS	(1000 * MS)
 #define CLOCK_PERIOD_NS		(10000 * MS)
@@ -22,9 +22,9 @@
 #define PERIOD_MAX_MS		4	/* a large ring lasts 4.8 ms at 3 M events/s of 8 B */
 #define RINGS_PER_PERIOD_MS	250	/* with many rings a round takes longer, so it is less often */
 #define PROCESSES_PER_ALIVE	20	/* the same for looking whether so many are alive, and for new ones */
-#define RINGS_PER_TELL		500	/* and for telling the programs' counts */
-#define RINGS_PER_LOOK		64	/* so many are looked at in every round; all of more only ... */
-#define LOOK_NS			(16 * MS)	/* ... after this time for so many */
+#define RINGS_PER_TELL		500	/* and for publishing counts in the regions */
+#define RINGS_PER_LOOK		64	/* up to so many rings, all are drained in every round; else all only ... */
+#define LOOK_NS			(16 * MS)	/* ... once in this time for each so many */
 #define GLANCES_AHEAD		8
 
 /* ---- begin ---- */
@@ -89,8 +89,8 @@ int session_begin(const struct session_options *options, struct session **result
 		goto fail;
 	session->drain.patience_ns = session_patience(session, 0);
 	/*
-	 * These processes or dead ones only: a tag that nobody has keeps newcomers out. Names are only known
-	 * here: all newcomers begin, and those with other names are sent home when they are met.
+	 * For given or dead processes only: a tag that no process has keeps new ones out. Names are not in the domain
+	 * page: all new processes begin to record, and those with other names go back to WAIT when they are found.
 	 */
 	session_begin_state(session);
 	homes_announce(session, options->name_count ? 0 :
@@ -165,7 +165,7 @@ const struct filter *session_filter(const struct session *session)
 	return session->options.filter;
 }
 
-/* With many rings, all of a process are looked at now and then, and in between those that fill up. */
+/* With many rings, those of a process are all drained now and then, and in between if one is filling up. */
 static bool process_is_due(struct session *session, struct process *process, uint64_t look_ns)
 {
 	struct drain *drain = &session->drain;
@@ -179,7 +179,7 @@ static bool process_is_due(struct session *session, struct process *process, uin
 	return process_is_filling(process, drain);
 }
 
-/* Who shows its events to triggers wants them soon. */
+/* A sink without batches shows events to triggers, and wants them soon. */
 static uint64_t look_period_ns(const struct session *session)
 {
 	for (unsigned i = 0; i < session->drain.sink_count; i++)
@@ -188,8 +188,8 @@ static uint64_t look_period_ns(const struct session *session)
 	return session->rings / RINGS_PER_LOOK * LOOK_NS;
 }
 
-/* Nothing of hundreds of processes is in a cache: it is asked for a few of them in advance. */
-static void ask_ahead(const struct session *session, unsigned index)
+/* With hundreds of processes, nothing is in a cache: prefetch for a few of them in advance. */
+static void prefetch_processes(const struct session *session, unsigned index)
 {
 	const unsigned next = index + GLANCES_AHEAD, after = next + GLANCES_AHEAD;
 
@@ -216,7 +216,7 @@ void session_drain_all(struct session *session, bool flush)
 	for (unsigned i = 0; rc == 0 && i < session->process_count; i++) {
 		struct process *process = session->process[i];
 
-		ask_ahead(session, i);
+		prefetch_processes(session, i);
 		if (process->finished)
 			continue;
 		if (process_is_due(session, process, look_ns))
@@ -233,7 +233,7 @@ void session_drain_all(struct session *session, bool flush)
 	drain->patience_ns = session_patience(session, rings);
 }
 
-/* While no sink can take anything, the dead keep what they left. */
+/* While no sink can take anything, regions of dead processes are kept. */
 static bool all_fail(const struct session *session)
 {
 	bool some = false;
@@ -263,7 +263,7 @@ static void keep_house(struct session *session)
 	}
 	if (now >= session->tell_at && !all_fail(session)) {
 		session->tell_at = now + TELL_PERIOD_NS * (1 + session->rings / RINGS_PER_TELL);
-		session_tell_counts(session);
+		session_publish_counts(session);
 	}
 	if (now >= session->clock_at) {
 		session->clock_at = now + session->clock_period_ns;
@@ -272,13 +272,13 @@ static void keep_house(struct session *session)
 	if (now < session->accounts_at)
 		return;
 	session_keep_accounts(session);
-	/* With very many threads it takes long; not more than 0.1 % of the time. */
+	/* With very many threads, accounts take long: at most 0.1 % of the time goes into them. */
 	session->accounts_at = now + ACCOUNTS_PERIOD_NS + 1000 * ((uint64_t)now_ns() - now);
 }
 
 /*
- * How long to sleep. What counts is how fast the fastest ring fills: one found full after a long
- * sleep may need no more than shorter ones, one found half full after none at all is urgent.
+ * How long to sleep, by how fast the fastest ring fills. A ring that is full after a long sleep may only need
+ * shorter ones; a ring that is half full after no sleep at all is urgent.
  */
 static int next_wait_ms(struct session *session)
 {
@@ -306,21 +306,21 @@ int session_poll(struct session *session)
 
 	drain_update_clock(&session->drain);
 	now = session->drain.now_ns;
-	live = session_live_look(session);
+	live = session_live_update(session);
 	sinks_mend(&session->drain, session->process, session->process_count, false);
 	session_drain_all(session, session->flush);
 	session->flush = false;
 	if (live)
-		session_tell_horizon(session, now);
+		session_give_horizon(session, now);
 	session_turn_sinks(session);
-	session_see_off(session);
+	session_close_ended(session);
 	keep_house(session);
 	return next_wait_ms(session);
 }
 
 /* ---- other rules ---- */
 
-/* What was committed before is taken by the old ones. */
+/* Events committed before the change are judged by the old rules. */
 static int before_rules(struct session *session, struct kymo_err *err)
 {
 	if (!session->options.filter)
@@ -358,7 +358,7 @@ int session_set_caret(struct session *session, const char *const *value, struct 
 	if (before_rules(session, err) < 0)
 		return -1;
 	if (!filter_set_caret(session->options.filter, value, session->options.say, session->options.context))
-		return err_set(err, KYMO_EXIT_FAILED, "this session has no regular expressions, so no lists of CARET's");
+		return err_set(err, KYMO_EXIT_FAILED, "this session has no regular expressions, which CARET's lists need");
 	after_rules(session);
 	return 0;
 }
@@ -376,7 +376,7 @@ unsigned session_left_out(const struct session *session)
 /* ---- end ---- */
 
 /*
- * The domain rests first, so that nobody enters RECORD any more; then the regions. A process that
+ * The domain goes to WAIT first, so that no process enters RECORD any more; then the regions. A process that
  * read the domain a moment earlier is found by the second scan.
  */
 static void end_processes(struct session *session)

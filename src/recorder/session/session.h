@@ -3,13 +3,13 @@
  * A recording session: finds traced processes in a runtime directory, switches them to RECORD,
  * moves what they produce into a trace, and leaves everything as it was.
  *
- *   session_begin(&options, &session, &err)    claims the domain, makes the sinks
- *   session_poll(session)                      as often as it asks for
- *   session_end(session, &err)                 WAIT, the last drain, the accounts
+ *   session_begin(&options, &session, &err)    claims the domain, creates the sinks
+ *   session_poll(session)                      as often as its return value says
+ *   session_end(session, &err)                 processes go to WAIT; the last drain, the accounts
  *   session_free(session)
  *
- * It may die at any point: data not yet taken stays in shared memory for the next session, and
- * what was written opens. It has no loop, threads or signals of its own; recorder/record/record.h has.
+ * The program may die at any point: data that is not drained yet stays in shared memory for the next session, and
+ * the trace can be read. A session has no loop, threads or signals of its own; recorder/record/record.h has.
  *
  * Context of all functions: allocate and block; a session belongs to one thread, and a process
  * can have one per runtime directory.
@@ -43,68 +43,68 @@ struct ros_domains;		/* recorder/runtime/ros_domains.h */
 /* Another user whose processes are recorded, too. */
 struct session_user {
 	const char *runtime_dir;
-	bool known;			/* who it has to belong to: it is made for him; else it must be there */
+	bool known;			/* uid and gid are the owner's: the directory is created if it does not exist; else it must exist */
 	uid_t uid;
 	gid_t gid;
 };
 
 struct session_options {
 	const char *runtime_dir;	/* NULL: $KYMO_DIR or the default */
-	const char *output;		/* trace directory; must not exist, or be empty. NULL: only ... */
+	const char *output;		/* trace directory; must not exist, or be empty. NULL: no directory, only `sink` */
 	struct sink_files files;	/* how it is kept */
-	const char *const *more;	/* [more_count] further trace directories, kept as the first */
+	const char *const *more;	/* [more_count] more trace directories, kept as the first */
 	unsigned more_count;
-	struct session_user users[SESSION_USERS_MAX];	/* for root: besides the processes in runtime_dir */
+	struct session_user users[SESSION_USERS_MAX];	/* for root: record these in addition to the processes in runtime_dir */
 	unsigned user_count;
 	enum session_streams streams;
-	struct sink *sink;		/* a first sink, the session's from here on; NULL: none besides */
+	struct sink *sink;		/* a sink, which the session owns from now on; NULL: only directories */
 	const char *version;		/* of kymo: "0.1.0" */
 	uint64_t tag;			/* only processes started with this KYMO_SESSION; 0: all */
 	int pids[SESSION_PIDS_MAX];	/* only these; needs tag 0 */
 	unsigned pid_count;
 	const char *names[SESSION_PIDS_MAX];	/* and those of these names (globs); needs tag 0 */
 	unsigned name_count;
-	bool paused;			/* begin in PREPARE: facts are taken, runtime events wait for STATES_RESUME */
-	bool armed;			/* with paused: that is no pause, but waiting for a Start; kymo agent ends it */
-	bool only_self;			/* only the calling process; the domain is left to others */
-	bool only_dead;			/* only what dead processes left; those that live stay as they are */
+	bool paused;			/* begin in PREPARE: facts are recorded, runtime events only after STATES_RESUME */
+	bool armed;			/* with paused: this is not a pause, but waiting for a Start, which kymo agent gives */
+	bool only_self;			/* only the calling process; does not claim the domain */
+	bool only_dead;			/* only what dead processes left; living ones are not changed */
 	/*
-	 * Look only: copies of the regions of processes that keep their last events without a
-	 * recorder, or died while they were recorded. The domain is not claimed, nothing is changed.
+	 * Record from copies of the regions of processes that keep their last events without a
+	 * recorder, or died while they were recorded. The domain is not claimed, and no region is changed.
 	 */
 	bool frozen;
 	int64_t last_ns;		/* with frozen: of each process this much before its last event; 0: all */
-	struct filter *filter;		/* what of it is recorded, the caller's; NULL: everything */
-	/* Called with a complete sentence about something that went wrong but is no failure. */
+	struct filter *filter;		/* what is recorded, the caller's; NULL: everything */
+	/* Called with a complete sentence about something that went wrong while the session continues. */
 	void (*say)(void *context, const char *text);
 	void *context;
 };
 
 /**
- * session_begin() - claim the domain, make the trace, take over the processes that are there
- * Return: 0 and *@session; -1 with @err: another recorder is there, a directory is unusable.
+ * session_begin() - claim the domain, create the trace, take over the running processes
+ * Return: 0 and *@session; -1 with @err: another recorder is running, a directory cannot be used.
  */
 int session_begin(const struct session_options *options, struct session **session,
 		  struct kymo_err *err);
 
 /**
- * session_poll() - take what is due
- * Return: milliseconds after which it wants to be called again.
+ * session_poll() - drain what is due
+ * Return: milliseconds until the next call.
  */
 int session_poll(struct session *session);
 
-/** session_flush() - the next poll takes all that is committed, however little it is. */
+/** session_flush() - the next poll drains everything that is committed, however little it is. */
 void session_flush(struct session *session);
 
-/** session_notice() - something changed in the runtime directory: look at the next poll. */
+/** session_notice() - something changed in the runtime directory: the next poll reads it. */
 void session_notice(struct session *session);
 
 /**
  * session_switch() - pause or resume
  * @action: STATES_PAUSE or STATES_RESUME
  *
- * Events of before a pause are in the trace when it returns.
- * Return: STATES_GO: done; STATES_STAY: it was so already; STATES_REFUSE: no such action.
+ * When it returns, events from before a pause are in the trace.
+ * Return: STATES_GO: done; STATES_STAY: already in that state; STATES_REFUSE: another action.
  */
 enum states_answer session_switch(struct session *session, enum states_action action);
 
@@ -112,27 +112,27 @@ enum states_answer session_switch(struct session *session, enum states_action ac
  * session_begin_domains() - resume, for the processes of some ROS domains
  * @these: NULL: of all
  *
- * In a session that is armed they begin; in one that records for others already, they do so, too. One that somebody
- * paused goes on for all that it recorded before.
+ * In a session that is armed, they begin to record; in a session that records other domains, they are added. A session that
+ * a user paused continues for all domains that it recorded before.
  * Return: as session_switch().
  */
 enum states_answer session_begin_domains(struct session *session, const struct ros_domains *these);
 
 /**
- * session_end_domains() - the processes of @these record no more
+ * session_end_domains() - the processes of @these stop recording
  *
- * What they recorded is in the trace when it returns.
- * Return: STATES_GO: done; STATES_STAY: none of them did; STATES_REFUSE: no others would be left: end the session.
+ * When it returns, what they recorded is in the trace.
+ * Return: STATES_GO: done; STATES_STAY: none of them recorded; STATES_REFUSE: no domain would be left: end the session.
  */
 enum states_answer session_end_domains(struct session *session, const struct ros_domains *these);
 
-/** session_domains() - of whose processes it records; for json only in RECORD. */
+/** session_domains() - the domains whose processes it records. */
 const struct ros_domains *session_domains(const struct session *session);
 
-/** session_clock_offset() - CLOCK_REALTIME - CLOCK_MONOTONIC in ns, as the metadata of its first traces have it. */
+/** session_clock_offset() - CLOCK_REALTIME - CLOCK_MONOTONIC in ns, as in the metadata of its first traces. */
 int64_t session_clock_offset(const struct session *session);
 
-/** session_set_kernel() - what kymo.json says of the kernel's events beside the trace of @sink. */
+/** session_set_kernel() - the kernel's events beside the trace of @sink, for its kymo.json. */
 void session_set_kernel(struct session *session, const struct sink *sink, const struct kernel_stats *stats);
 
 /** session_account_kernel() - the kernel's events as kymo.json has them. @whole: of all that happened, not of a piece. */
@@ -148,20 +148,20 @@ const char *session_runtime_dir(const struct session *session);
 const char *session_output(const struct session *session);
 
 /**
- * session_end() - stop recording, take the rest, complete and close the sinks
+ * session_end() - stop recording, drain everything, complete and close the sinks
  * Return: 0; -1 with @err when something of it could not be written.
  */
 int session_end(struct session *session, struct kymo_err *err);
 
-/** session_stats() - what was taken from the processes. Also after session_end(). */
+/** session_stats() - counts of all processes. Also after session_end(). */
 void session_stats(const struct session *session, struct session_stats *stats);
 
 /**
  * session_add_sink() - write into @sink too, from now on
  *
- * What is committed goes to the others first. In the session's accounts and those of other sinks
- * nothing changes.
- * Return: 0, and @sink is the session's; -1 with @err: there are too many.
+ * What is committed goes to the other sinks first. The accounts of the session and of other sinks do not
+ * change.
+ * Return: 0, and @sink belongs to the session; -1 with @err: it has too many.
  */
 int session_add_sink(struct session *session, struct sink *sink, struct kymo_err *err);
 
@@ -175,51 +175,51 @@ int session_add_trace(struct session *session, const char *path, const struct si
 		      struct sink **sink, struct kymo_err *err);
 
 /**
- * session_remove_sink() - complete and close @sink, and go on with the others
- * @stats: what it holds; may be NULL
+ * session_remove_sink() - complete and close @sink, and continue with the others
+ * @stats: set to what it holds; may be NULL
  *
- * Return: 0; -1 with @err when something of it could not be written. It is gone in both cases, but
- * for the only one, which stays: end the session instead.
+ * Return: 0; -1 with @err when something of it could not be written. @sink is closed in both cases, unless it
+ * is the only one, which stays: end the session instead.
  */
 int session_remove_sink(struct session *session, struct sink *sink, struct session_stats *stats,
 			struct kymo_err *err);
 
-/* Who wants to know when a sink is closed; the first member of what he keeps. */
+/* Waits until a sink is closed; the first member of the waiter's own struct. */
 struct sink_leave {
-	/* Each is called once, on the session's thread: before @sink is closed, so it still can be asked what became of it; and behind that. */
+	/* Each is called once, on the session's thread: done() just before @sink is closed, so that it can still be read, closed() after that. */
 	void (*done)(struct sink_leave *leave, const struct sink *sink);
 	void (*closed)(struct sink_leave *leave);
 };
 
 /**
- * session_dismiss_sink() - as session_remove_sink(), but what takes its time, as a relay, ends while the session goes on
- * @stats: what it holds; not NULL
- * @leave: told when it has ended, at the latest by session_end() or session_free(), maybe within this call
+ * session_dismiss_sink() - as session_remove_sink(), but a sink that takes time to end, as a relay does, ends while the session continues
+ * @stats: set to what it holds; not NULL
+ * @leave: called when it has ended: maybe within this call, at the latest by session_end() or session_free()
  *
- * Return: 0; -1 with @err, and @leave is not told. @sink is gone in both cases, but for the only one, and when too many
- * are ending.
+ * Return: 0; -1 with @err, and @leave is not called. @sink leaves the session in both cases, unless it is the only one, or too
+ * many are ending.
  */
 int session_dismiss_sink(struct session *session, struct sink *sink, struct sink_leave *leave, struct session_stats *stats,
 			 struct kymo_err *err);
 
 /**
- * session_set_rules() - from now on other rules say what is recorded
+ * session_set_rules() - record by other rules from now on
  *
- * What was committed before is taken by the old ones.
- * Return: 0; -1 with @err: the session has no filter, or there is no memory.
+ * Events committed before are judged by the old rules.
+ * Return: 0; -1 with @err: the session has no filter, or out of memory.
  */
 int session_set_rules(struct session *session, const struct filter_rules *rules, struct kymo_err *err);
 
 /**
  * session_set_caret() - CARET's lists for all processes, from now on; as session_set_rules()
- * @value: of each list; NULL: it says nothing
+ * @value: of each list; NULL: it is not set
  */
 int session_set_caret(struct session *session, const char *const *value, struct kymo_err *err);
 
-/** session_left_out() - how many objects of processes that live are known not to be wanted. */
+/** session_left_out() - how many objects of living processes are known not to be wanted. */
 unsigned session_left_out(const struct session *session);
 
-/** session_sink_stats() - what is in @sink, for its time. */
+/** session_sink_stats() - counts of what is in @sink, since it was added. */
 void session_sink_stats(const struct session *session, const struct sink *sink,
 			struct session_stats *stats);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session that lasts for weeks meets any number of processes. The last ones that ended are kept whole; of
- * those before there are sums, for the session and for each sink, and an entry each in a list of the
- * sink's, which only grows: neither memory nor the accounts that are written every second grow with them.
+ * A session that lasts for weeks sees any number of processes. The last ones that ended are kept whole. Of
+ * older ones only sums are kept, for the session and for each sink, and an entry each in a list that the
+ * sink appends to a file. So neither memory nor the accounts, which are written every second, grow with them.
  */
 #include <stdlib.h>
 
@@ -38,7 +38,7 @@ static bool is_held(const struct drain *drain, const struct process *process)
 }
 
 /* Return: false: the sink cannot be written at the moment. */
-static bool list(struct sink *sink, struct sink_process *at)
+static bool list_process(struct sink *sink, struct sink_process *at)
 {
 	struct json_text json = { .one_line = true };
 	struct sink_counts counts;
@@ -60,7 +60,7 @@ static bool list(struct sink *sink, struct sink_process *at)
 	return true;
 }
 
-/* Return: false: it stays for now. */
+/* Return: false: it is kept for now. */
 static bool forget(struct session *session, struct process *process)
 {
 	struct drain *drain = &session->drain;
@@ -68,7 +68,7 @@ static bool forget(struct session *session, struct process *process)
 	if (is_held(drain, process))
 		return false;
 	for (unsigned i = 0; i < drain->sink_count; i++)
-		if (process->at[i] && !list(drain->sink[i], process->at[i]))
+		if (process->at[i] && !list_process(drain->sink[i], process->at[i]))
 			return false;
 	session_add_totals(&session->earlier, process);
 	session_free_process(process);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session inside of a program: include/kymo/session.h. Everything of the recorder and of its
- * sinks happens on the session's thread; callers hand it one request at a time and wait.
+ * A session inside of a program: include/kymo/session.h. The recorder and its sinks only run on the session's
+ * thread. A caller hands that thread one request at a time and waits.
  *
  *     caller                               the session's thread
  *     request = &mine, wake        ───▶    between two polls: does it
@@ -23,7 +23,7 @@
 #define STACK_SIZE	(512u << 10)	/* a program may lock all of its memory */
 #define POLL_MS_MAX	1000
 
-/* The process that has a session, 0: none. In a forked child it is the parent, so none. */
+/* The process that has a session; 0: none. In a forked child this is the parent, so the child has none. */
 static pid_t owner;
 
 static __thread char last_error[sizeof((struct kymo_err *)0)->text];
@@ -130,11 +130,11 @@ static int ask(struct kymo_session *inside, struct request *request)
 static int check_caller(const struct kymo_session *inside)
 {
 	if (!inside)
-		FAIL("there is no session; kymo_session_start() makes one");
+		FAIL("there is no session; create one with kymo_session_start()");
 	if (inside->pid != getpid())
-		FAIL("the session is that of process %d, from which this one was forked", (int)inside->pid);
+		FAIL("the session belongs to process %d, from which this one was forked", (int)inside->pid);
 	if (pthread_equal(pthread_self(), inside->thread))
-		FAIL("the session's own thread cannot wait for itself: not from the message function");
+		FAIL("the session's own thread cannot wait for itself; do not call this from the message function");
 	return 0;
 }
 
@@ -157,12 +157,12 @@ static int check_options(const struct kymo_session_options *options)
 		FAIL("kymo_session_options.size is %zu instead of %zu; set it to sizeof, and compile with the "
 		     "header of the libkymo-session that is linked", options->size, sizeof *options);
 	if (options->nice < 0 || options->nice > 19)
-		FAIL("kymo_session_options.nice is %d; 0 to 19 is possible", options->nice);
+		FAIL("kymo_session_options.nice is %d; it must be 0 to 19", options->nice);
 	if (options->poll_ms > POLL_MS_MAX)
-		FAIL("kymo_session_options.poll_ms is %u; 0 to %d is possible", options->poll_ms, POLL_MS_MAX);
+		FAIL("kymo_session_options.poll_ms is %u; it must be 0 to %d", options->poll_ms, POLL_MS_MAX);
 	for (unsigned i = 0; options->cpus && i < options->cpu_count; i++)
 		if (options->cpus[i] < 0 || options->cpus[i] >= CPU_SETSIZE)
-			FAIL("kymo_session_options.cpus names processor %d", options->cpus[i]);
+			FAIL("kymo_session_options.cpus names an impossible processor: %d", options->cpus[i]);
 	return 0;
 }
 
@@ -199,7 +199,7 @@ static int make_thread(struct kymo_session *inside)
 	(void)pthread_attr_destroy(&attributes);
 	if (error)
 		FAIL("cannot start the session's thread: %s%s", strerror(error),
-		     error == EINVAL && inside->options.cpus ? "; are its processors there?" : "");
+		     error == EINVAL && inside->options.cpus ? "; do the processors in kymo_session_options.cpus exist?" : "");
 	return 0;
 }
 
@@ -232,7 +232,7 @@ static void inside_free(struct kymo_session *inside)
 	free(inside);
 }
 
-static int become_the_only_one(void)
+static int claim_process(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pid_t before = __atomic_load_n(&owner, __ATOMIC_ACQUIRE);
@@ -240,11 +240,11 @@ static int become_the_only_one(void)
 	(void)pthread_once(&once, claim_forget_in_children);
 	if (before == getpid() || !__atomic_compare_exchange_n(&owner, &before, getpid(), false,
 							       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		FAIL("this process has a session already; add a sink to it, or stop it first");
+		FAIL("this process already has a session; add a sink to it, or stop it first");
 	return 0;
 }
 
-static void be_it_no_more(void)
+static void release_process(void)
 {
 	__atomic_store_n(&owner, 0, __ATOMIC_RELEASE);
 }
@@ -262,11 +262,11 @@ int kymo_session_start(const char *path, const struct kymo_session_options *opti
 		FAIL("the path of the trace is NULL");
 	if (!options)
 		options = &defaults;
-	if (check_options(options) < 0 || become_the_only_one() < 0)
+	if (check_options(options) < 0 || claim_process() < 0)
 		return -1;
 	inside = inside_new(options);
 	if (!inside) {
-		be_it_no_more();
+		release_process();
 		FAIL("out of memory");
 	}
 	rc = make_thread(inside);
@@ -277,7 +277,7 @@ int kymo_session_start(const char *path, const struct kymo_session_options *opti
 	}
 	if (rc < 0) {
 		inside_free(inside);
-		be_it_no_more();
+		release_process();
 		return -1;
 	}
 	*session = inside;
@@ -297,7 +297,7 @@ int kymo_session_stop(struct kymo_session *session, struct kymo_session_stats *s
 	copy_stats(stats, &request.stats);
 	(void)pthread_join(session->thread, NULL);
 	inside_free(session);
-	be_it_no_more();
+	release_process();
 	return rc;
 }
 

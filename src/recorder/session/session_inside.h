@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two sides of a session inside of a program share. Not for others. */
+/* What callers and the thread of a session inside of a program share. Private to session_inside.c and session_serve.c. */
 #ifndef KYMO_RECORDER_SESSION_INSIDE_H
 #define KYMO_RECORDER_SESSION_INSIDE_H
 
@@ -15,7 +15,7 @@ enum what { START, STOP, ADD, REMOVE, RULES, STATISTICS };
 struct request {
 	enum what what;
 	const char *path, *rules;
-	struct session_stats stats;	/* answer, like the rest */
+	struct session_stats stats;	/* the answer, like all that follows */
 	struct kymo_err err;
 	int rc;
 	bool done;

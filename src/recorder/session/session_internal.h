@@ -13,29 +13,29 @@
 #include "recorder/runtime/ros_domains.h"
 #include "recorder/session/session.h"
 
-#define REFUSED_MAX 256		/* region files; of more, only the number is kept */
+#define REFUSED_MAX 256		/* region files; later ones are not remembered */
 #define CLOCKS_MAX 4096		/* snapshots: 11 hours at 10 s, then sparser */
 
-/* From a pause to the resume; end 0: it lasts. */
+/* From a pause to the resume; end 0: it has not ended. */
 struct pause {
 	uint64_t begin, end;
 };
-#define PAUSES_MAX 4096			/* of further ones only the time and the number are kept */
+#define PAUSES_MAX 4096			/* of later ones only the sum of their times and the number are kept */
 
-/* A sink that is not drained into any more, and has not ended yet. */
+/* A sink that gets no more data, and has not ended yet. */
 struct leaving {
 	struct sink *sink;
-	struct sink_leave *leave;	/* NULL: nobody wants to know */
-	struct session_stats stats;	/* what it was given */
+	struct sink_leave *leave;	/* NULL: nobody waits for its end */
+	struct session_stats stats;	/* what it holds */
 };
 
 struct session {
 	struct session_options options;
 	enum kymo_state state;		/* its processes', ... */
-	struct ros_domains ros;		/* ... in RECORD of those of these domains; others are in PREPARE */
+	struct ros_domains ros;		/* ... RECORD holds for these domains; processes of others are in PREPARE */
 	struct pause *pause;
 	unsigned pauses_kept, pauses_room;
-	uint64_t pause_count, paused_ns, pause_began;	/* paused_ns without the one that lasts */
+	uint64_t pause_count, paused_ns, pause_began;	/* paused_ns: without the present pause */
 	const char *output;		/* name of the first sink */
 	struct kernel_stats kernel;	/* of the kernel's events beside it; source NULL: none are known */
 	const struct sink *kernel_sink;	/* beside whose */
@@ -52,7 +52,7 @@ struct session {
 	char refused[REFUSED_MAX][REGION_NAME_MAX];
 	const struct home *refused_in[REFUSED_MAX];
 	unsigned refused_count;
-	char foreign[REFUSED_MAX][REGION_NAME_MAX];	/* those that another recorder has, told once */
+	char foreign[REFUSED_MAX][REGION_NAME_MAX];	/* regions of another recorder, each reported once */
 	unsigned foreign_count;
 	uint64_t started_ns, ended_ns;
 	struct clock_snapshot *clock;
@@ -61,7 +61,7 @@ struct session {
 	uint64_t clock_period_ns;
 	uint64_t scan_at, alive_at, tell_at, accounts_at, clock_at;
 	uint64_t bytes;			/* of event data, in sinks that are closed */
-	struct timespec watched;	/* session_live.c: what changed in the directory before this is known */
+	struct timespec watched;	/* session_live.c: changes of the directory before this time are known */
 	uint64_t horizon_at;
 	unsigned period_ms;
 	unsigned rings, live;		/* of all processes, and those that are not finished, as of the last round */
@@ -90,24 +90,24 @@ bool session_add_process(struct session *session, struct process *process);
 
 /* ---- frozen.c ---- */
 
-/** frozen_meet() - take a copy of region file @name into a session that only looks. */
-void frozen_meet(struct session *session, struct home *home, const char *name);
+/** frozen_add() - take a copy of region file @name into a session with options.frozen. */
+void frozen_add(struct session *session, struct home *home, const char *name);
 
 /**
- * frozen_if_dead() - the rings of a dead process that overwrote them are put in order, in a copy
- * Return: false: that cannot be done, and was told.
+ * frozen_if_dead() - replace the region of a dead process that kept its last events itself by a copy with its rings in order
+ * Return: false: that failed, and was reported.
  */
 bool frozen_if_dead(struct session *session, struct process *process);
 
-/** frozen_begin() - when the trace begins, now that all copies are there. */
+/** frozen_begin() - set the start of the trace, after all copies were made. */
 void frozen_begin(struct session *session);
 
 /* ---- discover.c ---- */
 
-/** session_refuse() - a file that is not to be opened again, and why; @err may be NULL. */
+/** session_refuse() - do not open a file again, and report why; @err may be NULL: no report. */
 void session_refuse(struct session *session, const struct home *home, const char *name, const struct kymo_err *err);
 
-/** session_how_it_ended() - from what a process that is no more left in its region. */
+/** session_how_it_ended() - how a dead process ended, by its region. */
 enum process_end session_how_it_ended(const struct process *process);
 
 /** session_check_alive() - notice processes that ended. */
@@ -116,7 +116,7 @@ void session_check_alive(struct session *session);
 /** session_apply_state() - switch a process to the session's state. */
 void session_apply_state(struct session *session, struct process *process);
 
-/** session_wait() - switch a process off: what it produces from now on is not kept. */
+/** session_wait() - switch a process to WAIT: it records nothing from now on. */
 void session_wait(struct process *process);
 
 /* ---- session_state.c ---- */
@@ -124,13 +124,13 @@ void session_wait(struct process *process);
 /** session_begin_state() - the state that the options ask for. */
 void session_begin_state(struct session *session);
 
-/** session_pause_ended() - a pause that lasts ends now, if there is one. */
+/** session_pause_ended() - the present pause ends now, if the session is paused. */
 void session_pause_ended(struct session *session);
 
-/** session_tell_counts() - for `kymo status`: what has been recorded, into the regions. */
-void session_tell_counts(struct session *session);
+/** session_publish_counts() - write the counts of events into the regions, for `kymo status`. */
+void session_publish_counts(struct session *session);
 
-/** session_settle() - give events that are in progress a moment to end. */
+/** session_settle() - wait a moment for events in progress to end. */
 void session_settle(const struct process *process);
 
 /** session_drain_process() - everything that is due of one process. Return: 0; -errno. */
@@ -144,33 +144,33 @@ void session_finish_process(struct session *session, struct process *process);
 
 /* ---- session_live.c ---- */
 
-/** session_patience() - how long a little data may wait for more, with so many rings; ns. */
+/** session_patience() - how long a little data may wait for more, with @rings rings; ns. */
 uint64_t session_patience(const struct session *session, unsigned rings);
 
-/** session_live_look() - who wants to know the horizon needs to know all processes. Return: is it wanted now? */
-bool session_live_look(struct session *session);
+/** session_live_update() - find new processes, if a sink needs the horizon now. Return: whether one does. */
+bool session_live_update(struct session *session);
 
 /**
- * session_tell_horizon() - tell the sinks that want it
- * @ns: clock before session_live_look() and the round of draining
+ * session_give_horizon() - compute the horizon and give it to the sinks that want it
+ * @ns: the clock before session_live_update() and the round of draining
  */
-void session_tell_horizon(struct session *session, uint64_t ns);
+void session_give_horizon(struct session *session, uint64_t ns);
 
 /* ---- session_sinks.c ---- */
 
 /** session_begin_sinks() - those of the options. Return: 0; -1 with @err. */
 int session_begin_sinks(struct session *session, struct kymo_err *err);
 
-/** session_see_off() - close those that were dismissed and have ended. */
-void session_see_off(struct session *session);
+/** session_close_ended() - close sinks that were dismissed and have ended. */
+void session_close_ended(struct session *session);
 
-/** session_turn_sinks() - those whose time has come begin anew. */
+/** session_turn_sinks() - sinks that are due begin anew. */
 void session_turn_sinks(struct session *session);
 
 /** session_end_sinks() - accounts and close for all. Return: 0; -1 with @err, of the first that failed. */
 int session_end_sinks(struct session *session, struct kymo_err *err);
 
-/** session_drop_sinks() - close all, as if the program had been killed. */
+/** session_drop_sinks() - close all sinks, as if the program had been killed. */
 void session_drop_sinks(struct session *session);
 
 /** session_keep_accounts() - bring the accounts of all sinks up to date, where that can be done. */
@@ -179,9 +179,9 @@ void session_keep_accounts(struct session *session);
 /* ---- session_ended.c ---- */
 
 /**
- * session_forget_ended() - processes that ended are kept up to a number only
+ * session_forget_ended() - keep only the last processes that ended
  *
- * The oldest of more leave their sums, and an entry in the sinks' lists, and are freed.
+ * Of older ones, the sums stay, and an entry in the lists of the sinks.
  */
 void session_forget_ended(struct session *session);
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For sinks that somebody watches while they are written: little data do not wait for long, and time goes on
- * where nothing happens. The horizon is a time before which no event will come any more: before
+ * For sinks that somebody reads while they are written: a little data does not wait for long, and time goes on
+ * where nothing happens. The horizon is a time before which no event will come any more. It is before
  *
- *   what is committed and not taken yet
- *   what a thread is writing just now: its last event's time, unless it has been at it for HOLD_NS
- *   the look at the directory: whose region was not there then has nothing older
+ *   each event that is committed and not taken yet
+ *   each event that is being written: not before the last event of its thread, unless that takes longer than HOLD_NS
+ *   the time at which the directory was read: a process whose region did not exist then has nothing older
  */
 #include <time.h>
 
 #include "recorder/session/session_internal.h"
 
 #define PATIENCE_NS	100000000ull
-#define STREAMS_PER_PATIENCE 100	/* many streams: fewer, larger packets each */
+#define STREAMS_PER_PATIENCE 100	/* with many streams, each gets fewer and larger packets */
 #define ORDER_NS	100000ull	/* clocks of threads differ, stores need a moment to be seen */
 #define HOLD_NS		50000000ull
-#define HORIZON_NS	1000000ull	/* between two looks at all rings, at least; more of them, less often */
+#define HORIZON_NS	1000000ull	/* between two horizons, at least; with more rings, less often */
 #define RINGS_PER_HORIZON 100
 
 uint64_t session_patience(const struct session *session, unsigned rings)
@@ -36,8 +36,8 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
-/* A change within the tick of the clock in which we looked may have come after that look. */
-static void look_at_directory(struct session *session)
+/* A change within the same tick of the clock may have come after the directory was read. */
+static void read_directory(struct session *session)
 {
 	struct timespec now;
 	bool changed = false;
@@ -53,7 +53,7 @@ static void look_at_directory(struct session *session)
 	session->watched = now;
 }
 
-/* As the most eager of the sinks wants it; UINT64_MAX: none does. */
+/* The shortest period that a sink asks for; UINT64_MAX: none wants the horizon. */
 static uint64_t horizon_every_ns(const struct session *session)
 {
 	uint64_t every = UINT64_MAX;
@@ -67,18 +67,18 @@ static uint64_t horizon_every_ns(const struct session *session)
 	return every;
 }
 
-bool session_live_look(struct session *session)
+bool session_live_update(struct session *session)
 {
 	const uint64_t now = session->drain.now_ns, every = horizon_every_ns(session);
 
 	if (every == UINT64_MAX || now < session->horizon_at)
 		return false;
 	session->horizon_at = now + every * (1 + session->rings / RINGS_PER_HORIZON);
-	look_at_directory(session);
+	read_directory(session);
 	return true;
 }
 
-/* What a thread is writing just now is not older than its last event. */
+/* An event that is being written is not older than the last event of its thread. */
 static uint64_t being_written(const struct process *process, uint64_t now)
 {
 	uint64_t bound = UINT64_MAX;
@@ -99,7 +99,7 @@ static uint64_t being_written(const struct process *process, uint64_t now)
 	return bound;
 }
 
-void session_tell_horizon(struct session *session, uint64_t ns)
+void session_give_horizon(struct session *session, uint64_t ns)
 {
 	uint64_t horizon = ns - ORDER_NS;
 
@@ -109,7 +109,7 @@ void session_tell_horizon(struct session *session, uint64_t ns)
 
 		if (process->finished || process->cut)
 			continue;
-		/* In this order: what is committed in between is found by the second look. */
+		/* In this order: an event that is committed in between is found by process_first_ns(). */
 		bound = being_written(process, ns);
 		if (bound < horizon)
 			horizon = bound;

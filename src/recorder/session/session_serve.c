@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What callers of include/kymo/session.h ask for, done on the session's thread. */
+/* Serves the requests of callers of include/kymo/session.h, on the session's thread. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static void say(void *context, const char *text)
 		inside->options.message(inside->options.context, KYMO_SESSION_NOTE, text);
 }
 
-static int find(const struct kymo_session *inside, const char *path)
+static int find_trace(const struct kymo_session *inside, const char *path)
 {
 	for (int i = 0; i < SINKS_MAX; i++)
 		if (inside->trace[i].path && (strcmp(inside->trace[i].path, path) == 0 ||
@@ -24,7 +24,7 @@ static int find(const struct kymo_session *inside, const char *path)
 	return -1;
 }
 
-/* Perfetto files are made from a trace, not while recording. */
+/* Perfetto files are exported from a trace, not written while recording. */
 static int check_path(const char *path, struct kymo_err *err)
 {
 	static const char *const other[] = { ".perfetto-trace", ".pftrace" };
@@ -47,7 +47,7 @@ static int read_rules(const char *text, const char *what, struct filter_rules *r
 	return err_wrap(err, "%s", what);
 }
 
-/* Also without rules: a program may have some in its environment, and others may be set. */
+/* A filter is needed even without rules: the environment may have some, and others may be set later. */
 static int make_filter(struct kymo_session *inside, struct kymo_err *err)
 {
 	struct filter_rules rules;
@@ -107,8 +107,8 @@ static int add(struct kymo_session *inside, struct request *request)
 
 	if (check_path(request->path, &request->err) < 0)
 		return -1;
-	if (find(inside, request->path) >= 0)
-		return err_set(&request->err, KYMO_EXIT_USAGE, "%s is a sink of the session already", request->path);
+	if (find_trace(inside, request->path) >= 0)
+		return err_set(&request->err, KYMO_EXIT_USAGE, "%s is already a sink of the session", request->path);
 	while (free_place < SINKS_MAX && inside->trace[free_place].path)
 		free_place++;
 	if (free_place == SINKS_MAX)
@@ -128,7 +128,7 @@ static int add(struct kymo_session *inside, struct request *request)
 
 static int remove_sink(struct kymo_session *inside, struct request *request)
 {
-	int place = find(inside, request->path);
+	int place = find_trace(inside, request->path);
 	int rc;
 
 	if (place < 0)
@@ -156,7 +156,7 @@ static int set_rules(struct kymo_session *inside, struct request *request)
 
 static int statistics(const struct kymo_session *inside, struct request *request)
 {
-	int place = request->path ? find(inside, request->path) : 0;
+	int place = request->path ? find_trace(inside, request->path) : 0;
 
 	if (place < 0)
 		return err_set(&request->err, KYMO_EXIT_USAGE, "the session has no sink at %s", request->path);

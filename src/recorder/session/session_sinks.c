@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sinks of a session: made at its begin, added and removed meanwhile, closed at its end. */
+/* The sinks of a session: created at its begin, added and removed meanwhile, closed at its end. */
 #include <errno.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static int begin_trace(struct session *session, const char *path, struct kymo_er
 	return -1;
 }
 
-/* All of them before the first look: each gets what a recorder left that was killed. */
+/* All sinks exist before the first scan, so that each gets what a killed recorder left. */
 int session_begin_sinks(struct session *session, struct kymo_err *err)
 {
 	const struct session_options *options = &session->options;
@@ -114,7 +114,7 @@ void session_turn_sinks(struct session *session)
 	}
 }
 
-/* What one that is complete has not, in a sentence. @rc: of its accounts. Return: 0; -1 with @err. */
+/* Judges a sink that is complete. @rc: of writing its accounts. Return: 0; -1 with @err: what it lacks. */
 static int verdict(const struct sink *sink, bool gone, int rc, const struct session_stats *own, struct kymo_err *err)
 {
 	if (gone)
@@ -122,10 +122,10 @@ static int verdict(const struct sink *sink, bool gone, int rc, const struct sess
 			       "recorded is lost with it", sink->name);
 	if (sink->failed)
 		return err_set(err, KYMO_EXIT_FAILED, "%s could not be written all the time (%s); %llu events "
-			       "were dropped and %llu not written, %llu were removed with it; the trace holds the "
+			       "were dropped and %llu not written; %llu were removed with it; the trace contains the "
 			       "others%s", sink->name, sink->removed.times ? "it was removed" : sink->error,
 			       (unsigned long long)own->dropped, (unsigned long long)own->unwritten,
-			       (unsigned long long)sink->removed.events, rc < 0 ? ". Its kymo.json could not be "
+			       (unsigned long long)sink->removed.events, rc < 0 ? "; its kymo.json could not be "
 			       "brought up to date" : "");
 	if (rc < 0)
 		return err_set(err, KYMO_EXIT_FAILED, "cannot write %s/kymo.json: %s; the trace itself is "
@@ -133,8 +133,8 @@ static int verdict(const struct sink *sink, bool gone, int rc, const struct sess
 	return 0;
 }
 
-/* Accounts of one that is complete, which is the session's no more. Return: as session_remove_sink(). */
-static int settle(struct session *session, struct sink *sink, struct session_stats *stats, struct kymo_err *err)
+/* Writes the accounts of a sink that is complete, and takes it out of the session. Return: as session_remove_sink(). */
+static int finish_sink(struct session *session, struct sink *sink, struct session_stats *stats, struct kymo_err *err)
 {
 	const bool gone = sink_is_gone(sink, true);
 	const int rc = session_write_accounts(session, sink);
@@ -152,14 +152,14 @@ static int settle(struct session *session, struct sink *sink, struct session_sta
 static int close_sink(struct session *session, struct sink *sink, struct session_stats *stats, struct kymo_err *err)
 {
 	struct session_stats own;
-	const int result = settle(session, sink, stats ? stats : &own, err);
+	const int result = finish_sink(session, sink, stats ? stats : &own, err);
 
 	sink->ops->close(sink);
 	return result;
 }
 
-/* Everything that is for it is in it. Return: 0; -1 with @err: it is the only one. */
-static int complete(struct session *session, struct sink *sink, struct kymo_err *err)
+/* Drains everything into @sink that belongs to it. Return: 0; -1 with @err: it is the only sink. */
+static int complete_sink(struct session *session, struct sink *sink, struct kymo_err *err)
 {
 	if (session->drain.sink_count == 1)
 		return err_set(err, KYMO_EXIT_USAGE, "%s is the only sink of its session; end the session "
@@ -174,14 +174,14 @@ static int complete(struct session *session, struct sink *sink, struct kymo_err 
 int session_remove_sink(struct session *session, struct sink *sink, struct session_stats *stats,
 			struct kymo_err *err)
 {
-	if (complete(session, sink, err) < 0)
+	if (complete_sink(session, sink, err) < 0)
 		return -1;
 	return close_sink(session, sink, stats, err);
 }
 
-/* ---- those that take their time ---- */
+/* ---- sinks that take time to end ---- */
 
-static void see_off(struct session *session, unsigned number)
+static void close_leaving(struct session *session, unsigned number)
 {
 	const struct leaving gone = session->leaving[number];
 
@@ -193,13 +193,13 @@ static void see_off(struct session *session, unsigned number)
 		gone.leave->closed(gone.leave);
 }
 
-void session_see_off(struct session *session)
+void session_close_ended(struct session *session)
 {
 	for (unsigned i = session->leaving_count; i-- > 0; ) {
 		struct sink *sink = session->leaving[i].sink;
 
 		if (!sink->ops->ending || sink->ops->ending(sink))
-			see_off(session, i);
+			close_leaving(session, i);
 	}
 }
 
@@ -210,14 +210,14 @@ int session_dismiss_sink(struct session *session, struct sink *sink, struct sink
 	int rc;
 
 	if (session->leaving_count == SINKS_MAX)
-		return err_set(err, KYMO_EXIT_FAILED, "%d sinks are ending already; remove %s when one of them has", SINKS_MAX,
+		return err_set(err, KYMO_EXIT_FAILED, "%d sinks are ending already; remove %s when one of them has ended", SINKS_MAX,
 			       sink->name);
-	if (complete(session, sink, err) < 0)
+	if (complete_sink(session, sink, err) < 0)
 		return -1;
-	rc = settle(session, sink, stats, err);
+	rc = finish_sink(session, sink, stats, err);
 	*place = (struct leaving){ sink, rc < 0 ? NULL : leave, *stats };
 	session->leaving_count++;
-	session_see_off(session);
+	session_close_ended(session);
 	return rc;
 }
 
@@ -237,7 +237,7 @@ struct sink_leave *session_take_leave(struct session *session, unsigned index)
 	return leave;
 }
 
-/* All at the same time, then one after the other. */
+/* All sinks begin to end at the same time; then each is waited for. */
 static void begin_to_end(struct session *session)
 {
 	for (unsigned i = 0; i < session->drain.sink_count; i++) {
@@ -256,7 +256,7 @@ int session_end_sinks(struct session *session, struct kymo_err *err)
 		session->drain.sink[i]->end_ns = session->ended_ns;
 	begin_to_end(session);
 	while (session->leaving_count)
-		see_off(session, session->leaving_count - 1);
+		close_leaving(session, session->leaving_count - 1);
 	while (session->drain.sink_count) {
 		if (close_sink(session, session->drain.sink[0], NULL, result < 0 ? NULL : err) < 0)
 			result = -1;
@@ -267,7 +267,7 @@ int session_end_sinks(struct session *session, struct kymo_err *err)
 void session_drop_sinks(struct session *session)
 {
 	while (session->leaving_count)
-		see_off(session, session->leaving_count - 1);
+		close_leaving(session, session->leaving_count - 1);
 	while (session->drain.sink_count) {
 		struct sink *sink = session->drain.sink[0];
 
@@ -284,7 +284,7 @@ void session_drop_sinks(struct session *session)
 
 void session_keep_accounts(struct session *session)
 {
-	/* What cannot be written now can be later, or the directory is gone, which is noticed elsewhere. */
+	/* Failures are ignored: the next call tries again, and a directory that is gone is noticed elsewhere. */
 	for (unsigned i = 0; i < session->drain.sink_count; i++)
 		(void)session_write_accounts(session, session->drain.sink[i]);
 }

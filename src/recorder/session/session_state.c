@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session pauses and goes on: the domain and every process change state together. */
+/* A session pauses and resumes: the domain and every process change state together. */
 #include "base/array.h"
 #include "base/now.h"
 #include "recorder/session/session_internal.h"
@@ -45,8 +45,8 @@ void session_begin_state(struct session *session)
 }
 
 /*
- * The domain first, so that newcomers are in the new state at once; those that read the old one a moment
- * ago are found by the next scan, and switched.
+ * The domain comes first, so that new processes start in the new state. Processes that read the old state a moment
+ * ago are found by the scan, and switched.
  */
 static void switch_all(struct session *session)
 {
@@ -57,8 +57,8 @@ static void switch_all(struct session *session)
 	session_scan(session);
 }
 
-/* Some of them do not record any more: what they did is taken. */
-static void take_rest(struct session *session)
+/* Some processes do not record any more: drain what they recorded. */
+static void drain_stopped(struct session *session)
 {
 	for (unsigned i = 0; i < session->process_count; i++)
 		session_settle(session->process[i]);
@@ -85,7 +85,7 @@ enum states_answer session_switch(struct session *session, enum states_action ac
 	}
 	switch_all(session);
 	pause_begins(session);
-	take_rest(session);
+	drain_stopped(session);
 	return answer;
 }
 
@@ -125,13 +125,13 @@ enum states_answer session_end_domains(struct session *session, const struct ros
 	if (session->state != KYMO_STATE_RECORD)
 		return STATES_GO;
 	switch_all(session);
-	take_rest(session);
+	drain_stopped(session);
 	return STATES_GO;
 }
 
-/* ---- telling ---- */
+/* ---- counts ---- */
 
-/* Of this session, as the rings have it at the moment. */
+/* Events lost in this session, as the rings count them at the moment. */
 static uint64_t lost(const struct process *process)
 {
 	const struct kymo_region *header = region_header(&process->region);
@@ -147,7 +147,7 @@ static uint64_t lost(const struct process *process)
 	return sum;
 }
 
-void session_tell_counts(struct session *session)
+void session_publish_counts(struct session *session)
 {
 	for (unsigned i = 0; i < session->process_count; i++) {
 		const struct process *process = session->process[i];

@@ -472,7 +472,7 @@ def removed_above(root):
     case = Case(root, place)
     try:
         os.rename(place, away)
-        case.wait_until_said('cannot be made again')
+        case.wait_until_said('cannot be created again')
         case.go_on(FULL_RINGS)
         taken_away(case, lambda: os.mkdir(place))
         require('create the directory again' in case.said(), case.said())
@@ -501,7 +501,7 @@ def removed_of_one(root):
         wait_for('%d traces' % FLEET, lambda: len(traces()) > FLEET)      # who starts them has one, too
         ordered = sorted(traces(), key=number)
         shutil.rmtree(ordered[1])       # it is not among those that came last
-        wait_for('what the recorder says', lambda: 'the recording goes on there' in open(said).read())
+        wait_for('what the recorder says', lambda: 'the recording continues there' in open(said).read())
         fleet.terminate()
         produced = sum(events for line in fleet.communicate(timeout=DEADLINE)[0].splitlines()
                        for _, events in json.loads(line)['threads'].values())
@@ -521,7 +521,7 @@ def removed_of_one(root):
 
 def taken_away(case, take):
     take()
-    case.wait_until_said('the recording goes on there')
+    case.wait_until_said('the recording continues there')
     case.go_on(1000)
     case.end_program()
     case.end_recorder(1)

@@ -361,7 +361,7 @@ def what_is_told(root):
         f.write('topics /x\n')
     need(ask('record', '--filter-file', rules, status=3), rules + ":5: 'topics' is not a kind of rule")
     need(ask('record', '-n', '!', status=2), 'needs a name')
-    need(ask('filter', status=6, environment={'KYMO_DIR': os.path.join(root, 'none')}), 'obody is recording')
+    need(ask('filter', status=6, environment={'KYMO_DIR': os.path.join(root, 'none')}), 'no recorder is running')
     said = ask('run', '--topic', '!/x', '-e', 'a*', '--', 'sh', '-c', 'echo "$KYMO_FILTER"',
                environment={'KYMO_FILTER': 'node /n'})
     need(said, 'node /n; topic !/x; event a*')

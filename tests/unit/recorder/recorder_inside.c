@@ -210,7 +210,7 @@ static void what_cannot_be_is_said(void **state)
 	bad(kymo_session_start(in("t-full"), NULL, &session), "choose another place");
 	assert_null(strstr(kymo_session_error(), "-o DIR"));
 	session = start(in("t-a"));
-	bad(kymo_session_start(in("t-b"), NULL, &second), "a session already");
+	bad(kymo_session_start(in("t-b"), NULL, &second), "already has a session");
 	good(stop(session, NULL));
 	assert_int_equal(access(in("t-a"), F_OK), -1);	/* nothing happened */
 	good(kymo_session_stop(NULL, NULL));
