@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Integers out of packets. Bits count from the beginning of the packet: in little-endian fields
+ * Reads integers from packets. Bits count from the begin of the packet: in little-endian fields
  * from the least significant bit of each byte, in big-endian fields from the most significant.
  */
 #ifndef KYMO_CTF_BITS_H

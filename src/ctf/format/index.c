@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Index files. They are written under a name no reader looks for and renamed at the end, because
- * readers trust an index: one that a crash left short would hide the packets behind it.
+ * Writes index files. An index is written under a name that readers ignore, and renamed at the end: readers trust
+ * an index, and one that a crash left short would hide the packets behind its end.
  */
 #include "ctf/format/index.h"
 
@@ -24,7 +24,7 @@ struct index_header {
 
 static void index_path(char *path, size_t size, const char *name, const char *suffix)
 {
-	(void)snprintf(path, size, "index/%s.%s", name, suffix);	/* a cut name fails to open */
+	(void)snprintf(path, size, "index/%s.%s", name, suffix);	/* a name that was truncated fails to open */
 }
 
 static int write_pending(struct ctf_index *index, int dir_fd, const char *name)
@@ -61,7 +61,7 @@ static void index_give_up(struct ctf_index *index, int dir_fd, const char *name)
 	free(index->pending);
 	index->pending = NULL;
 	index_path(path, sizeof path, name, "part");
-	(void)unlinkat(dir_fd, path, 0);	/* may never have come into being */
+	(void)unlinkat(dir_fd, path, 0);	/* may not exist yet */
 }
 
 void ctf_index_add(struct ctf_index *index, int dir_fd, const char *name,
@@ -105,5 +105,5 @@ void ctf_index_finish(struct ctf_index *index, int dir_fd, const char *name)
 		return;
 	index_path(part, sizeof part, name, "part");
 	index_path(final, sizeof final, name, "idx");
-	(void)renameat(dir_fd, part, dir_fd, final);	/* without it the reader scans */
+	(void)renameat(dir_fd, part, dir_fd, final);	/* without an index, readers scan the stream */
 }

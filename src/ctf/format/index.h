@@ -28,7 +28,7 @@ struct ctf_index {
 	struct ctf_index_entry *pending;	/* in file byte order; NULL until the first entry */
 	uint32_t pending_count;
 	uint8_t begun;			/* the .part file exists */
-	uint8_t broken;			/* a write failed: the stream goes without index */
+	uint8_t broken;			/* a write failed: the stream gets no index */
 	uint64_t length;		/* bytes of the .part file */
 };
 
@@ -37,16 +37,16 @@ struct ctf_index {
  * @dir_fd: of the trace; the index goes into index/ below it
  * @name: of the stream
  *
- * Failure is not reported: an index is a shortcut, and readers scan a stream that has none.
+ * A failure is not reported: an index only saves time, and readers scan a stream without one.
  * Context: allocates; blocks once in CTF_INDEX_PENDING calls, if ctf_index_flush() was not.
  */
 void ctf_index_add(struct ctf_index *index, int dir_fd, const char *name,
 		   const struct ctf_index_entry *entry);
 
 /**
- * ctf_index_flush() - what was added is in the .part file
+ * ctf_index_flush() - write what was added into the .part file
  *
- * Locked as lock.h says, for who reads that file while it grows. Return: whether something was written. Context: blocks.
+ * Locked as lock.h says, for readers of that file while it grows. Return: whether something was written. Context: blocks.
  */
 int ctf_index_flush(struct ctf_index *index, int dir_fd, const char *name);
 

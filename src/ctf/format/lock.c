@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Locks between writers and readers of a growing trace. See lock.h. */
 #include "ctf/format/lock.h"
 
 #include <endian.h>
@@ -11,7 +10,7 @@ struct sync_bytes {			/* of the file */
 	uint32_t magic, version;
 	uint64_t number, time, streams;
 };
-_Static_assert(sizeof(struct sync_bytes) == CTF_SYNC_BYTES, "as lock.h draws it");
+_Static_assert(sizeof(struct sync_bytes) == CTF_SYNC_BYTES, "as drawn in lock.h");
 
 static int lock(int fd, int command, short type, uint64_t from, uint64_t size)
 {
@@ -50,7 +49,7 @@ int64_t ctf_lock_end(int fd, uint64_t from)
 
 	if (from > INT64_MAX)
 		return -EINVAL;
-	/* It tells of one lock, not of the first one: what is before it is asked for again. */
+	/* F_OFD_GETLK returns any conflicting lock, not the first one: ask again for the range before it. */
 	while (end > (int64_t)from) {
 		struct flock range = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = (off_t)from };
 
@@ -97,7 +96,7 @@ int ctf_sync_begin(int fd)
 
 int ctf_sync_write(int fd, const struct ctf_sync *sync)
 {
-	/* A reader holds its lock while it reads 32 bytes: without the lock, this one waits for the next point. */
+	/* A reader locks the 32 bytes while it reads them. Then this point is skipped; the next one says more. */
 	int rc = lock(fd, F_OFD_SETLK, F_WRLCK, 0, CTF_SYNC_BYTES);
 
 	if (rc < 0)

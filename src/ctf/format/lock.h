@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How those who write a trace and those who read it meanwhile, on the same machine, keep out of each
- * other's way: advisory locks of fcntl(2), as LTTng's RFC on live reading has them, and a file of
- * synchronisation points.
+ * Reading a trace while it is written, on the same machine: advisory locks of fcntl(2), as in LTTng's RFC on live
+ * reading, and a file of synchronisation points.
  *
- * What may not be read yet is write-locked; what is not locked is whole and stays as it is.
+ * Bytes that may not be read yet are write-locked. Bytes without a lock are complete and do not change any more.
  *
  *   CHANNEL            ├── packets ──┼─ packet on its way ─┼── packets ──┼────────────── ∞
  *                        readable      locked                 readable     locked
@@ -12,15 +11,15 @@
  *                        readable           locked            (a packet is readable before its entry is)
  *   metadata           ├── whole declarations ──┼────────────────────────────────────── ∞
  *                        readable                 locked
- *   index/sync         ├ 32 bytes, see below ┤     byte 2^62: locked while somebody writes the trace
+ *   index/sync         ├ 32 bytes, see below ┤     byte 2^62: locked while the trace is written
  *
  * The index is called index/CHANNEL.part where kymo record writes, until its stream is closed.
  *
- * A writer takes all of a new file at once (ctf_lock_all()) and gives it back range by range
- * (ctf_lock_ready()); closing the file gives back the rest. A reader asks for the range that it wants before it reads
- * it (ctf_lock_test(), or ctf_lock_wait() to sleep until it is there), and never for more than
- * a moment holds a lock itself. A file may be shorter than the range that is asked for: unlocked then means that nothing more
- * comes in this file. A writer that crashes loses its locks: then a last packet or entry may be torn, and whoever finds
+ * A writer locks all of a new file at once (ctf_lock_all()) and unlocks it range by range
+ * (ctf_lock_ready()); closing the file unlocks the rest. A reader tests the range that it wants before it reads
+ * it (ctf_lock_test(), or ctf_lock_wait() to sleep until it is readable), and never holds a lock itself for more than
+ * a moment. A file may be shorter than the range that is tested: if that is unlocked, nothing more
+ * comes in this file. A writer that crashes loses its locks, and the last packet or entry may be torn: a reader that finds
  * no lock on index/sync has to check sizes as in any other trace.
  *
  * Locks belong to the open file (F_OFD_SETLK): closing another descriptor of the same file does not
@@ -30,9 +29,9 @@
  *
  *    0  u32  magic "KYSN"
  *    4  u32  version, 1
- *    8  u64  number of this point, from 1; 0: there was none yet
+ *    8  u64  number of this point, from 1; 0: none yet
  *   16  u64  time, in the units of timestamp_end: all packets with events before it are readable, and no stream that
- *            was there will bring another event before it
+ *            existed then will bring another event before it
  *   24  u64  streams at that time
  */
 #ifndef KYMO_CTF_LOCK_H
@@ -46,22 +45,22 @@
 #define CTF_SYNC_VERSION 1u
 #define CTF_SYNC_BYTES	32u
 #define CTF_LOCK_ALIVE	((uint64_t)1 << 62)	/* byte of index/sync that a writer keeps locked */
-#define CTF_LOCK_REST	UINT64_MAX	/* as a size: to the end, wherever that will be */
+#define CTF_LOCK_REST	UINT64_MAX	/* as a size: to the end of the file, however long it grows */
 
 struct ctf_sync {
 	uint64_t number, time, streams;
 };
 
 /*
- * For writers; descriptors are open for writing. Locks are advice: without them (a file system that has none, a
- * reader that holds one) writing goes on, and readers have to look at sizes.
+ * For writers; descriptors are open for writing. Without locks (a file system that has none, a
+ * reader that holds one) writing continues, and readers have to check sizes.
  *
  * Return: 0, or -errno. Context: a system call, does not block.
  */
 int ctf_lock_all(int fd, uint64_t from);		/* from byte @from on */
 int ctf_lock_ready(int fd, uint64_t from, uint64_t size);	/* may be read now */
 
-/** ctf_sync_begin() - of a new index/sync: it is alive, without a point. Return: 0, or -errno. */
+/** ctf_sync_begin() - of a new index/sync: a writer is alive, and no point exists yet. Return: 0, or -errno. */
 int ctf_sync_begin(int fd);
 
 /** ctf_sync_write() - the next point. Return: 0, or -errno. Context: two system calls more than a write. */
@@ -70,7 +69,7 @@ int ctf_sync_write(int fd, const struct ctf_sync *sync);
 /* For readers; descriptors are open for reading. */
 
 /**
- * ctf_lock_test() - may this range be read?
+ * ctf_lock_test() - whether this range may be read
  * @size: bytes, at least 1
  *
  * Return: 1: it may, as far as the file has it; 0: not yet; -errno.
@@ -79,20 +78,20 @@ int ctf_sync_write(int fd, const struct ctf_sync *sync);
 int ctf_lock_test(int fd, uint64_t from, uint64_t size);
 
 /**
- * ctf_lock_end() - up to where may be read, from @from on?
+ * ctf_lock_end() - up to where the file may be read, from @from on
  *
- * Return: the first byte that may not be read yet; INT64_MAX: there is none; -errno.
+ * Return: the first byte that may not be read yet; INT64_MAX: all of it may be read; -errno.
  * Context: some system calls, does not block.
  */
 int64_t ctf_lock_end(int fd, uint64_t from);
 
-/** ctf_lock_wait() - as ctf_lock_test(), but sleeps until it may. Return: 0, or -errno (-EINTR: a signal came). */
+/** ctf_lock_wait() - as ctf_lock_test(), but sleeps until the range may be read. Return: 0, or -errno (-EINTR: a signal came). */
 int ctf_lock_wait(int fd, uint64_t from, uint64_t size);
 
-/** ctf_sync_alive() - of index/sync: does somebody still write this trace? Return: 1, 0, or -errno. */
+/** ctf_sync_alive() - of index/sync: whether the trace is still being written. Return: 1, 0, or -errno. */
 int ctf_sync_alive(int fd);
 
-/** ctf_sync_read() - the last point. Return: 0; -EINVAL: it is no such file; -errno. Context: may wait a moment. */
+/** ctf_sync_read() - the last point. Return: 0; -EINVAL: not such a file; -errno. Context: may wait a moment. */
 int ctf_sync_read(int fd, struct ctf_sync *sync);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing of packed files. See packed.h. */
+/* Writes packed files. See packed.h. */
 #include <assert.h>
 #include <endian.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ struct packing {
 	int from, to;
 	uint64_t bytes;			/* of the plain file */
 	size_t target;			/* bytes of a frame */
-	struct packet_index index;	/* count 0: there is none */
+	struct packet_index index;	/* count 0: the stream has no index */
 	uint32_t packet;		/* the next one */
 	ZSTD_CCtx *context;
 	uint8_t *plain, *packed;
@@ -48,7 +48,7 @@ static int put(struct packing *p, const void *data, size_t size)
 	return rc;
 }
 
-/* How much goes into the frame that begins at @at: whole packets, one at least. */
+/* Bytes of the frame that begins at @at: whole packets, at least one. */
 static size_t frame_size(struct packing *p, uint64_t at)
 {
 	uint64_t end = at;
@@ -139,7 +139,7 @@ static int begin(struct packing *p, const char *plain, const char *part)
 	p->to = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (p->to < 0)
 		return -errno;
-	(void)index_read(&p->index, plain, p->bytes);	/* without it, frames end anywhere */
+	(void)index_read(&p->index, plain, p->bytes);	/* without an index, frames end anywhere */
 	return 0;
 }
 
@@ -163,7 +163,7 @@ int packed_file(const char *directory, const char *name, size_t frame, const boo
 	bool smaller;
 	int rc;
 
-	/* Readers pass over a name that begins with a dot. */
+	/* Readers skip names that begin with a dot. */
 	if (snprintf(plain, sizeof plain, "%s/%s", directory, name) >= (int)sizeof plain ||
 	    snprintf(part, sizeof part, "%s/.%s" PACKED_SUFFIX, directory, name) >= (int)sizeof part ||
 	    snprintf(final, sizeof final, "%s/%s" PACKED_SUFFIX, directory, name) >= (int)sizeof final)
@@ -172,7 +172,7 @@ int packed_file(const char *directory, const char *name, size_t frame, const boo
 	if (rc == 0 && p.bytes)
 		rc = pack_all(&p, stopped);
 	smaller = p.written && p.written < p.bytes;
-	/* On the disk before the other goes, also when the power fails. */
+	/* The packed file must be on the disk before the other is removed, even if the power fails. */
 	if (rc == 0 && smaller && fdatasync(p.to) < 0)
 		rc = -errno;
 	release(&p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading of packed files. See packed.h. */
+/* Reads packed files. See packed.h. */
 #include "ctf/format/packed.h"
 
 #include <endian.h>
@@ -18,7 +18,7 @@
 #define NONE UINT32_MAX
 
 struct frame {
-	uint64_t at, begin;		/* in the file; of what is in it */
+	uint64_t at, begin;		/* position in the file; position of its content, unpacked */
 	uint32_t packed, size;
 };
 
@@ -122,7 +122,7 @@ static bool read_entries(struct packed *p, int fd, uint64_t table, uint32_t coun
 	return at == table;
 }
 
-/* The table at the end, which must tell of every byte in front of it. */
+/* Reads the table at the end, which must account for every byte before it. */
 static bool read_table(struct packed *p, int fd, uint64_t bytes)
 {
 	uint8_t foot[TABLE_FOOT], head[TABLE_HEAD];
@@ -147,8 +147,8 @@ static bool read_table(struct packed *p, int fd, uint64_t bytes)
 	return read_entries(p, fd, bytes - table_bytes, count, entry_size);
 }
 
-/* Bytes of the frame at @at, and what it says to hold. Return: false: it is not whole, or none. */
-static bool look_at_frame(struct packed *p, int fd, uint64_t at, uint64_t bytes, uint32_t *packed, uint32_t *size)
+/* Bytes of the frame at @at, packed and unpacked. Return: false: not a frame, or not a whole one. */
+static bool read_frame_size(struct packed *p, int fd, uint64_t at, uint64_t bytes, uint32_t *packed, uint32_t *size)
 {
 	uint64_t left = bytes - at;
 	unsigned long long content;
@@ -159,7 +159,7 @@ static bool look_at_frame(struct packed *p, int fd, uint64_t at, uint64_t bytes,
 		return false;
 	content = ZSTD_getFrameContentSize(head, left < SCAN_HEAD ? (size_t)left : SCAN_HEAD);
 	if (content > PACKED_FRAME_MAX)
-		return false;		/* those that stand for "unknown" and "no frame", too */
+		return false;		/* also the values for "unknown" and "not a frame" */
 	most = ZSTD_compressBound((size_t)content) + SCAN_HEAD;
 	if (most > left)
 		most = (size_t)left;
@@ -173,7 +173,7 @@ static bool look_at_frame(struct packed *p, int fd, uint64_t at, uint64_t bytes,
 	return sizes_are_sane(*packed, *size);
 }
 
-/* Without a table: from frame to frame, as far as they are whole. */
+/* Without a table: finds the frames one after the other, as long as they are whole. */
 static void scan(struct packed *p, int fd, uint64_t bytes)
 {
 	uint32_t packed, size;
@@ -182,7 +182,7 @@ static void scan(struct packed *p, int fd, uint64_t bytes)
 	p->count = 0;
 	p->size = 0;
 	p->cut = true;
-	while (at < bytes && look_at_frame(p, fd, at, bytes, &packed, &size) && add_frame(p, at, packed, size))
+	while (at < bytes && read_frame_size(p, fd, at, bytes, &packed, &size) && add_frame(p, at, packed, size))
 		at += packed;
 }
 
@@ -210,7 +210,7 @@ int packed_open(int fd, struct packed **result, struct kymo_err *err)
 		scan(p, fd, (uint64_t)st.st_size);
 	if (p->cut && !p->count && !begins_with_frame(fd)) {
 		packed_close(p);
-		return err_set(err, KYMO_EXIT_INPUT, "is not compressed, though it is called so");
+		return err_set(err, KYMO_EXIT_INPUT, "is not compressed, although its name ends in " PACKED_SUFFIX);
 	}
 	*result = p;
 	return 0;
@@ -237,7 +237,7 @@ void packed_close(struct packed *p)
 	free(p);
 }
 
-/* ---- what is in them ---- */
+/* ---- reading their content ---- */
 
 static uint32_t frame_at(const struct packed *p, uint64_t offset)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LTTng's index of a stream file, DIR/index/NAME.idx: a header and one entry a packet, all
- * big-endian. It saves walking from packet to packet in files of gigabytes. It is never believed
- * alone: entries must cover the file without a gap, and who uses one looks at the packet itself.
+ * Reads LTTng's index of a stream file, DIR/index/NAME.idx: a header and one entry a packet, all
+ * big-endian. It saves reading each packet's header in files of gigabytes. The index is not trusted:
+ * entries must cover the file without a gap, and users of an entry check the packet itself.
  */
 #include "ctf/format/reader_index.h"
 
@@ -58,7 +58,7 @@ static struct packet_place place_of(const uint8_t *entry, uint32_t entry_bytes)
 	return place;
 }
 
-/* Return: bytes of an entry, or 0 when this is no index that is known here. */
+/* Return: bytes of an entry; 0: not an index, or of an unknown version. */
 static uint32_t read_header(FILE *file)
 {
 	uint32_t header[CTF_INDEX_HEADER / 4], entry;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the packets of a stream file are, as its index says. */
+/* Where the packets of a stream file are, by its index. */
 #ifndef KYMO_CTF_READER_INDEX_H
 #define KYMO_CTF_READER_INDEX_H
 
@@ -14,7 +14,7 @@ struct packet_place {
 };
 
 struct packet_index {
-	struct packet_place *place;	/* behind each other, without a gap, ends not decreasing */
+	struct packet_place *place;	/* one after the other, without a gap; `end` never decreases */
 	uint32_t count;			/* at least 1 */
 };
 
@@ -23,7 +23,7 @@ struct packet_index {
  * @stream_bytes: size of the stream file, which the entries must cover exactly
  *
  * Context: allocates, blocks.
- * Return: whether there is one that can be true; then free with index_free().
+ * Return: whether a plausible index exists; then free it with index_free().
  */
 bool index_read(struct packet_index *index, const char *stream_path, uint64_t stream_bytes);
 void index_free(struct packet_index *index);

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static unsigned shared;			/* of all writers: descriptors are the program's */
+static unsigned shared;			/* of all writers: the limit of descriptors is that of the program */
 
 static bool is_enough(void)
 {
@@ -26,11 +26,11 @@ void ctf_share_begin(struct ctf_share *share, int dir_fd)
 		shared++;
 		return;
 	}
-	(void)unlinkat(dir_fd, CTF_SYNC_NAME, 0);	/* one without a writer would say that all is there */
+	(void)unlinkat(dir_fd, CTF_SYNC_NAME, 0);	/* without a writer it would mean that the trace is complete */
 	(void)close(share->fd);
 }
 
-/* A reader that looks just now keeps it for a moment: the next point says more. */
+/* If a reader holds its lock at this moment, the point is skipped: the next one says more. */
 void ctf_share_point(struct ctf_share *share, uint64_t ns, uint64_t streams)
 {
 	const struct ctf_sync point = { share->points + 1, ns, streams };
@@ -44,7 +44,7 @@ void ctf_share_end(struct ctf_share *share)
 	if (!share->active)
 		return;
 	ctf_share_point(share, UINT64_MAX, 0);
-	(void)ctf_lock_ready(share->fd, CTF_LOCK_ALIVE, 1);	/* a child that was forked may have it open, too */
+	(void)ctf_lock_ready(share->fd, CTF_LOCK_ALIVE, 1);	/* explicitly: a forked child may have the file open, too */
 	(void)close(share->fd);
 	share->active = false;
 	shared--;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writer's half of lock.h for one trace directory that is written while others read it: its index/sync.
+ * The writer's side of lock.h, for one trace directory that is read while it is written: its index/sync.
  *
  * Context of all functions: block; on the writer's thread.
  */
@@ -11,18 +11,18 @@
 
 #include "ctf/format/lock.h"
 
-/* Zeroed: nobody is let in. */
+/* Zeroed: the trace is not shared. */
 struct ctf_share {
 	bool active;
 	int fd;				/* of index/sync */
-	uint64_t points;		/* made so far */
+	uint64_t points;		/* written so far */
 };
 
 /**
- * ctf_share_begin() - make index/sync below @dir_fd
+ * ctf_share_begin() - create index/sync below @dir_fd
  *
- * Where that cannot be done (no descriptors, a file system without locks) nobody is let in, and readers go by
- * the clock. Traces of all writers together have at most a fifth of the descriptors for it.
+ * If that fails (no descriptors, a file system without locks), the trace is not shared, and readers go by
+ * the clock. All writers of the program together use at most a fifth of its descriptors for it.
  */
 void ctf_share_begin(struct ctf_share *share, int dir_fd);
 

@@ -16,11 +16,11 @@
 static const char text_begin[] = "/* CTF 1.8 */";
 static const char text_end[] = "};\n\n";	/* of every declaration that is appended */
 
-#define TEXT_TAIL	(1u << 20)		/* more is never appended at once */
+#define TEXT_TAIL	(1u << 20)		/* never is more appended at once */
 
 /*
- * Opens a regular file of one's own for reading and writing. It is looked at before it is opened, for
- * opening a device can do something, and not opened by its name again, for that may have changed.
+ * Opens a regular file of our own user for reading and writing. It is checked before it is opened, because
+ * opening a device can have effects, and then opened through the checked descriptor, because the name may lead elsewhere by then.
  */
 static int open_own(const char *path, uint64_t *length)
 {
@@ -72,7 +72,7 @@ static bool is_file_missing(const struct ctf_tail_packet *packet)
 	return stat(directory, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The packet's beginning, or what there is of it, is where it should be. */
+/* Whether the packet's head, or the part of it that exists, is at the expected place. */
 static bool is_it(int fd, const struct ctf_tail_packet *packet, uint64_t there)
 {
 	const uint32_t magic = CTF_PACKET_MAGIC;
@@ -84,7 +84,7 @@ static bool is_it(int fd, const struct ctf_tail_packet *packet, uint64_t there)
 			   there < packet->head_size ? (size_t)there : packet->head_size);
 }
 
-static enum ctf_tail look(int fd, const struct ctf_tail_packet *packet, uint64_t length, uint64_t *cut, int *rc)
+static enum ctf_tail check_packet(int fd, const struct ctf_tail_packet *packet, uint64_t length, uint64_t *cut, int *rc)
 {
 	const uint32_t magic = CTF_PACKET_MAGIC;
 	uint64_t there = length > packet->offset ? length - packet->offset : 0;
@@ -120,7 +120,7 @@ enum ctf_tail ctf_tail_packet(const struct ctf_tail_packet *packet, uint64_t *cu
 		*rc = fd;
 		return CTF_TAIL_GONE;
 	}
-	result = look(fd, packet, length, cut, rc);
+	result = check_packet(fd, packet, length, cut, rc);
 	(void)close(fd);
 	return result;
 }
@@ -139,7 +139,7 @@ int ctf_tail_take_back(const struct ctf_tail_packet *packet)
 	return rc;
 }
 
-/* How much of the last @size bytes at @text are whole declarations. */
+/* How many of the @size bytes at @text, the end of the metadata, are whole declarations. */
 static size_t whole_text(const char *text, size_t size)
 {
 	const size_t end = sizeof text_end - 1;

@@ -99,7 +99,7 @@ static const char streams[] =
 "};\n"
 "\n";
 
-/* A string in TSDL quotes; what could end or break it is replaced. */
+/* A string in TSDL quotes; characters that would end or break it are replaced. */
 static void put_quoted(FILE *out, const char *text)
 {
 	(void)fputc('"', out);
@@ -133,7 +133,7 @@ static void put_env(FILE *out, const struct ctf_trace_desc *desc, const char *do
 	put_quoted(out, desc->name);
 	fprintf(out, ";\n\ttrace_creation_datetime = \"%s\";\n\thostname = ", date);
 	put_quoted(out, desc->hostname);
-	/* As LTTng says it: what the states of threads mean depends on it. */
+	/* As in LTTng's kernel traces: the meaning of thread states depends on the kernel. */
 	if (strcmp(domain, "kernel") == 0 && uname(&system) == 0) {
 		fprintf(out, ";\n\tsysname = ");
 		put_quoted(out, system.sysname);

@@ -56,7 +56,7 @@ struct ctf_out {
 	int fd;					/* -1: not open at the moment */
 	enum ctf_class class;
 	bool made;				/* the file exists */
-	bool torn;				/* it may be longer than length: cut it first */
+	bool torn;				/* it may be longer than length: truncate it first */
 	uint64_t length;			/* bytes of whole packets */
 	uint64_t instance;
 	uint64_t packets;
@@ -97,7 +97,7 @@ void ctf_writer_watch(struct ctf_writer *writer, ctf_watch_fn *before, void *con
 	writer->watch_context = context;
 }
 
-static void tell(const struct ctf_writer *writer, const char *name, uint64_t offset, uint64_t size,
+static void announce(const struct ctf_writer *writer, const char *name, uint64_t offset, uint64_t size,
 		 const void *head, size_t bytes)
 {
 	if (writer->watch)
@@ -115,8 +115,8 @@ static int cut(int fd, uint64_t length)
 }
 
 /*
- * Appends @text whole or not at all. The first text gets its name when it is whole: a directory without
- * metadata is no trace, one with half of it is a bad one.
+ * Appends @text whole or not at all. The file gets its name when the first text is complete: a directory without
+ * metadata is not a trace, but one with half of it is a broken trace.
  */
 static int file_append(struct ctf_writer *writer, const char *text, size_t size)
 {
@@ -131,7 +131,7 @@ static int file_append(struct ctf_writer *writer, const char *text, size_t size)
 		return -errno;
 	if (writer->share.active)
 		(void)ctf_lock_all(fd, length);	/* until it is closed */
-	tell(writer, name, length, size, NULL, 0);
+	announce(writer, name, length, size, NULL, 0);
 	done = pwrite(fd, text, size, writer->metadata_length);
 	if (done != (ssize_t)size) {
 		rc = done < 0 ? -errno : -ENOSPC;
@@ -144,7 +144,7 @@ static int file_append(struct ctf_writer *writer, const char *text, size_t size)
 	if (rc == 0)
 		writer->metadata_length += done;
 	else if (!length)
-		(void)unlinkat(writer->dir_fd, name, 0);	/* so that it can be tried again */
+		(void)unlinkat(writer->dir_fd, name, 0);	/* so that the next call can try again */
 	return rc;
 }
 
@@ -163,7 +163,7 @@ static int metadata_append(struct ctf_writer *writer, const char *text, size_t s
 static void make_uuid(uint8_t uuid[16])
 {
 	if (getrandom(uuid, 16, 0) != 16)
-		memset(uuid, 0x5a, 16);		/* never on Linux: 16 bytes are given at once */
+		memset(uuid, 0x5a, 16);		/* never happens on Linux: 16 bytes come at once */
 	uuid[6] = (uuid[6] & 0x0f) | 0x40;	/* version 4, random */
 	uuid[8] = (uuid[8] & 0x3f) | 0x80;
 }
@@ -298,7 +298,7 @@ int ctf_writer_create(const char *dir, const struct ctf_trace_desc *desc,
 	rc = writer_open(writer, dir, desc);
 	if (rc < 0) {
 		ctf_writer_close(writer);
-		(void)err_set(err, KYMO_EXIT_FAILED, "cannot begin a trace in %s: %s; choose another "
+		(void)err_set(err, KYMO_EXIT_FAILED, "cannot create a trace in %s: %s; choose another "
 			      "place with -o DIR", dir, strerror(-rc));
 		errno = -rc;
 		return -1;
@@ -320,7 +320,7 @@ int ctf_writer_create_in(const struct ctf_store *store, const struct ctf_trace_d
 	}
 	if (rc < 0) {
 		ctf_writer_close(writer);
-		return err_set(err, KYMO_EXIT_FAILED, "cannot begin a trace: %s", strerror(-rc));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create a trace: %s", strerror(-rc));
 	}
 	*result = writer;
 	return 0;
@@ -397,8 +397,8 @@ static void out_shut(struct ctf_out *out)
 }
 
 /*
- * Any, by a generator of Marsaglia's (xorshift): streams are written in turn, so of too many the one that was
- * not used for longest is the one that comes next.
+ * A random one (xorshift by Marsaglia). Streams are written in turn, so with too many of them, the least recently used
+ * one is exactly the one that is needed next.
  */
 static struct ctf_out *one_to_shut(void)
 {
@@ -410,7 +410,7 @@ static struct ctf_out *one_to_shut(void)
 	return opened.out[random % opened.count];
 }
 
-/* The rest of a small limit is for others: regions, accounts, looking for processes. */
+/* A small limit leaves descriptors for others: regions, accounts, /proc. */
 static unsigned open_max(void)
 {
 	static unsigned most;
@@ -424,7 +424,7 @@ static unsigned open_max(void)
 	return most;
 }
 
-/* Gives @out a descriptor. O_APPEND, so that a torn tail is the only thing ever to repair. */
+/* Opens the file of @out. With O_APPEND, a torn tail is the only damage that can occur. */
 static int out_open(struct ctf_out *out)
 {
 	int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW |
@@ -499,7 +499,7 @@ static int out_repair(struct ctf_out *out)
 	return rc;
 }
 
-/* One call, but where not all of it fits: the next says why. @written grows by what is in the file. */
+/* Normally one call; if not all of it fits, the next call says why. @written grows by the bytes in the file. */
 static int write_parts(int fd, struct iovec part[2], size_t *written)
 {
 	while (part[0].iov_len + part[1].iov_len) {
@@ -534,11 +534,10 @@ static int out_write(struct ctf_out *out, const struct packet_head *head, const 
 	if (rc == 0)
 		return 0;
 	out->torn = written > 0;
-	(void)out_repair(out);		/* else the next packet tries again */
+	(void)out_repair(out);		/* if that fails, the next packet tries again */
 	return rc;
 }
 
-/* In its file. */
 static int out_append(struct ctf_out *out, const struct packet_head *head, const struct ctf_packet *packet)
 {
 	int rc = out_open(out);
@@ -547,7 +546,7 @@ static int out_append(struct ctf_out *out, const struct packet_head *head, const
 		rc = out_repair(out);
 	if (rc < 0)
 		return rc;
-	tell(out->writer, out->name, out->length, head->packet_size / 8, head, head_size[out->class]);
+	announce(out->writer, out->name, out->length, head->packet_size / 8, head, head_size[out->class]);
 	rc = out_write(out, head, packet->events, packet->size);
 	if (rc == 0 && out->writer->share.active)
 		(void)ctf_lock_ready(out->fd, out->length, head->packet_size / 8);
@@ -628,7 +627,7 @@ static void out_finish(struct ctf_out *out)
 	out_shut(out);
 	ctf_index_finish(&out->index, dir_fd, out->name);
 	if (out->made && !out->packets)
-		(void)unlinkat(dir_fd, out->name, 0);	/* an empty file is no stream */
+		(void)unlinkat(dir_fd, out->name, 0);	/* an empty file is not a stream */
 }
 
 void ctf_out_close(struct ctf_out *out)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes one CTF 1.8 trace directory that LTTng's readers take for one of LTTng's:
+ * Writes a CTF 1.8 trace directory that readers accept as one of LTTng's:
  *
  *   DIR/metadata           TSDL text; grows by whole event declarations, always before data needs them
  *   DIR/<stream>           packets; each is one writev, so a crash leaves whole packets
  *   DIR/index/<stream>.idx LTTng index 1.1. Written as <stream>.part and renamed when the stream
- *                          is closed: readers never meet an index that does not cover its stream
+ *                          is closed, so that no reader finds an index that does not cover its stream
  *   DIR/index/sync         with ctf_writer_share(): see lock.h
  *
- * Event bytes come in as they are to be stored (u16 id, u64 ns, packed payload). There are three
- * stream classes, by enum ctf_class; ids are those of tracepoints.def in all of them.
+ * Callers pass events as they are stored (u16 id, u64 ns, packed payload). The stream classes are those of
+ * enum ctf_class; ids are those of tracepoints.def in all of them.
  *
  * At most CTF_WRITER_OPEN_MAX stream files, or a fifth of what RLIMIT_NOFILE allows, are open at a time in
  * the whole program, whatever the number of streams and writers; a writer by itself holds one descriptor, or two.
@@ -57,7 +57,7 @@ struct ctf_packet {
 	size_t size;			/* bytes of events, may be 0 */
 };
 
-/* A write that is about to be made. */
+/* A write that is about to begin. */
 struct ctf_place {
 	const char *dir, *name;		/* the writer's directory, the file in it */
 	uint64_t offset, size;		/* in the file, bytes */
@@ -65,10 +65,10 @@ struct ctf_place {
 	size_t head_size;
 };
 
-/* Told of each write before the first byte of it is in the file. */
+/* Called for each write, before its first byte is in the file. */
 typedef void ctf_watch_fn(void *context, const struct ctf_place *place);
 
-/* A packet as it is to be kept, of a trace that is no directory. */
+/* A complete packet, of a trace that is not a directory. */
 struct ctf_framed {
 	const char *name;		/* of the stream */
 	enum ctf_class class;
@@ -77,11 +77,11 @@ struct ctf_framed {
 	const void *head, *events;	/* the packet is both, one after the other */
 	size_t head_size, size;
 	uint32_t count;			/* of events, if it is known */
-	ctf_watch_fn *watch;		/* to be told before it is written; may be NULL */
+	ctf_watch_fn *watch;		/* to be called before it is written; may be NULL */
 	void *watch_context;
 };
 
-/* Where a trace goes that is no directory. Functions return 0, or -errno and have kept nothing. */
+/* The place of a trace that is not a directory. Functions return 0; or -errno, and have kept nothing. */
 struct ctf_store {
 	/* What follows the text so far. @uuid: of the trace, as in its packets. */
 	int (*metadata)(void *context, const uint8_t uuid[16], const char *text, size_t size);
@@ -100,7 +100,7 @@ int ctf_writer_create_in(const struct ctf_store *store, const struct ctf_trace_d
 /**
  * ctf_writer_create() - begin a trace in the existing, empty directory @dir
  *
- * A trace that is there has the beginning of its metadata whole.
+ * A directory that is a trace has at least the head of its metadata, complete.
  * Return: 0 and *@writer; -1 with errno, and @err (KYMO_EXIT_FAILED) naming path and cause.
  */
 int ctf_writer_create(const char *dir, const struct ctf_trace_desc *desc,
@@ -108,7 +108,7 @@ int ctf_writer_create(const char *dir, const struct ctf_trace_desc *desc,
 
 /**
  * ctf_writer_declare() - make sure that the metadata declares event @id (below KYMO_POINTS_TABLE)
- * Return: 0; -errno when it could not be written: nothing is declared then, try again later.
+ * Return: 0; -errno: it could not be written, and nothing is declared; try again later.
  */
 int ctf_writer_declare(struct ctf_writer *writer, unsigned id);
 
@@ -132,7 +132,7 @@ int ctf_writer_declare_own(struct ctf_writer *writer, enum ctf_class class, unsi
 			   const struct kymo_point *point);
 
 /**
- * ctf_writer_share() - from now on others may read while it is written, as lock.h says: packet by packet
+ * ctf_writer_share() - from now on others may read the trace while it is written, packet by packet, as lock.h says
  *
  * Call it before the first stream. It holds one descriptor more then, and a packet costs a system call more.
  */
@@ -142,12 +142,12 @@ void ctf_writer_share(struct ctf_writer *writer);
  * ctf_writer_point() - a synchronisation point: no packet, of any stream, will bring an event before @ns
  * @ns: CLOCK_MONOTONIC, not before the last one's
  *
- * What is in index entries of such packets is in the index files then. Return: streams that had some. Nothing without
+ * Afterwards the index files have all entries so far. Return: number of streams that had new ones. Does nothing without
  * ctf_writer_share(). Context: some system calls for each such stream.
  */
 unsigned ctf_writer_point(struct ctf_writer *writer, uint64_t ns);
 
-/** ctf_writer_watch() - tell @before of each write from now on; NULL: nobody. */
+/** ctf_writer_watch() - call @before for each write from now on; NULL: no function. */
 void ctf_writer_watch(struct ctf_writer *writer, ctf_watch_fn *before, void *context);
 
 /** ctf_writer_bytes() - bytes of stream data written so far. */
@@ -156,14 +156,14 @@ uint64_t ctf_writer_bytes(const struct ctf_writer *writer);
 /** ctf_writer_disk() - bytes of all its files: streams, indexes when they are finished, metadata. */
 uint64_t ctf_writer_disk(const struct ctf_writer *writer);
 
-/** ctf_writer_is_gone() - its directory, or the metadata in it, is no more where it was. Context: blocks. */
+/** ctf_writer_is_gone() - whether its directory, or the metadata in it, was removed or replaced. Context: blocks. */
 bool ctf_writer_is_gone(const struct ctf_writer *writer);
 
 /** ctf_writer_close() - close what is open, finish all indexes, free everything. NULL is fine. */
 void ctf_writer_close(struct ctf_writer *writer);
 
 /**
- * ctf_out_create() - a new stream; its file is made with its first packet
+ * ctf_out_create() - a new stream; its file is created with its first packet
  * @name: file name, unique in the trace
  * Return: the stream, owned by @writer; NULL without memory.
  */
@@ -172,14 +172,14 @@ struct ctf_out *ctf_out_create(struct ctf_writer *writer, enum ctf_class class, 
 /**
  * ctf_out_packet() - append one packet
  *
- * All or nothing: what a failed write left behind is cut off again, and the same packet can be
- * given again later.
+ * All or nothing: after a failed write the file is truncated again, and the same packet can be
+ * passed again later.
  * Return: 0; -errno (-ENOSPC, -EFBIG, -EDQUOT, -EIO ...).
  */
 int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet);
 
 /**
- * ctf_packet_front() - make an empty packet that can stand in front of @packet in its stream
+ * ctf_packet_front() - create an empty packet that can precede @packet in its stream
  * @packet: [@size] of a stream of @class, as one of these writers framed it
  * @entry: times, number and loss of the empty one; its sizes are filled in
  *
