@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "kernel/kernel_internal.h"
+#include "kernel/kernel_source.h"
 
 enum { MAIN, COUNTERS, CALLS, SOURCES };
 

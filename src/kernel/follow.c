@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads of processes that are there already; see internal.h. */
+/* The threads of processes that exist already; see kernel_select.h. */
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "kernel/kernel_internal.h"
+#include "kernel/kernel_select.h"
 
 #define LOOKS_MAX 8		/* at a process that makes threads meanwhile */
 

@@ -8,24 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "kernel/kernel_internal.h"
 #include "base/array.h"
+#include "base/now.h"
+#include "kernel/kernel_place.h"
+#include "kernel/perf_ring.h"
 
 #define RING_DEFAULT (4u << 20)		/* 40 000 switches: at 100 000 a second, four polls */
 #define POLL_MS 100
 #define LIVE_POLL_MS 20			/* somebody may watch */
 #define FLUSH_NS 1000000000u		/* what is older is written, so that a crash leaves no more out */
-
-uint64_t kernel_now(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* ---- opening ---- */
 
@@ -130,14 +123,14 @@ int kernel_open(struct kernel **out, const struct kernel_options *options, struc
 		choose_counter(kernel, options->cycles);
 	if (!kernel->format || open_source(kernel, options, err) < 0 ||
 	    place_open(kernel, options, err) < 0) {
-		place_unmake(kernel);
+		place_remove(kernel);
 		release(kernel);
 		return -1;
 	}
 	kernel->source->ops->start(kernel->source);
 	if (options->all)
 		follow_calls(kernel->source, 0);
-	kernel->flushed_ns = kernel_now();
+	kernel->flushed_ns = (uint64_t)now_ns();
 	*out = kernel;
 	return 0;
 }
@@ -309,7 +302,7 @@ static void tell(struct kernel *kernel, uint64_t ns)
 
 int kernel_poll(struct kernel *kernel, struct kymo_err *err)
 {
-	uint64_t now = kernel_now();
+	uint64_t now = (uint64_t)now_ns();
 
 	kernel_read(kernel, now);
 	if (kernel->select)
@@ -343,7 +336,7 @@ int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct kerne
 	kernel->source->ops->stop(kernel->source);
 	kernel_read(kernel, UINT64_MAX);
 	kernel_place(kernel, left);
-	now = kernel_now();
+	now = (uint64_t)now_ns();
 	for (unsigned i = 0; i < kernel->source->cpus; i++) {
 		struct kstream *stream = &kernel->stream[i];
 
@@ -365,7 +358,7 @@ int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct kerne
 	stats->source = kernel->source->ops->name;
 	rc = failed(kernel, err);
 	if (!stats->events)
-		place_unmake(kernel);
+		place_remove(kernel);
 	release(kernel);
 	return rc;
 }

@@ -4,12 +4,13 @@
 #include <linux/magic.h>
 #include <linux/perf_event.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "kernel/kernel_internal.h"
+#include "kernel/kernel_format.h"
 #include "base/array.h"
 
 #define MAX_RT_PRIO 100

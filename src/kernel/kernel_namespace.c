@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "kernel/kernel_internal.h"
+#include "kernel/kernel_format.h"
 #include "base/array.h"
 
 /* Inodes of the host's, in every kernel. */

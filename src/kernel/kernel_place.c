@@ -5,7 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernel/kernel_internal.h"
+#include "base/now.h"
+#include "kernel/kernel_place.h"
 
 #define KEPT_MORE_NS 1000000000u		/* than the window: a snapshot takes its time */
 
@@ -26,7 +27,7 @@ static int open_streams(struct kernel *kernel)
 		else
 			rc = stream_open(&kernel->stream[i], kernel->dir_fd, i, kernel->uuid);
 		if (rc == 0 && !kernel->kept)
-			rc = stream_front(&kernel->stream[i], kernel_now());
+			rc = stream_front(&kernel->stream[i], (uint64_t)now_ns());
 	}
 	return rc;
 }
@@ -38,7 +39,7 @@ static int open_trace(struct kernel *kernel, const struct kernel_options *option
 	kernel->dir = strdup(options->dir);
 	if (!kernel->dir)
 		return err_no_memory(err);
-	if (trace_make(options->dir, options->desc, kernel->format, kernel->uuid, &kernel->dir_fd, err) < 0)
+	if (trace_create(options->dir, options->desc, kernel->format, kernel->uuid, &kernel->dir_fd, err) < 0)
 		return -1;
 	rc = open_streams(kernel);
 	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot write into %s: %s", options->dir, strerror(-rc)) : 0;
@@ -72,10 +73,10 @@ int place_open(struct kernel *kernel, const struct kernel_options *options, stru
 	return options->dir ? open_trace(kernel, options, err) : open_kept(kernel, options, err);
 }
 
-void place_unmake(const struct kernel *kernel)
+void place_remove(const struct kernel *kernel)
 {
 	if (kernel->dir_fd >= 0)
-		trace_unmake(kernel->dir, kernel->dir_fd, kernel->stream, kernel->source->cpus);
+		trace_remove(kernel->dir, kernel->dir_fd, kernel->stream, kernel->source->cpus);
 }
 
 /* ---- one after the other ---- */
@@ -124,15 +125,15 @@ int kernel_turn(struct kernel *kernel, const char *dir, const struct ctf_trace_d
 
 	if (!path)
 		return err_no_memory(err);
-	if (trace_make(dir, desc, kernel->format, uuid, &dir_fd, err) < 0) {
+	if (trace_create(dir, desc, kernel->format, uuid, &dir_fd, err) < 0) {
 		if (dir_fd >= 0)
-			trace_unmake(dir, dir_fd, NULL, 0);
+			trace_remove(dir, dir_fd, NULL, 0);
 		if (dir_fd >= 0)
 			(void)close(dir_fd);
 		free(path);
 		return -1;
 	}
-	kernel_read(kernel, kernel_now());
+	kernel_read(kernel, (uint64_t)now_ns());
 	for (unsigned i = 0; i < kernel->source->cpus && kernel->rc == 0; i++)
 		if (kernel->stream[i].events)
 			kernel->rc = stream_flush(&kernel->stream[i], kernel->stream[i].last_ns);
@@ -164,7 +165,7 @@ int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapsho
 	if (!stream)
 		return err_no_memory(err);
 	if (kernel_poll(kernel, err) < 0 ||
-	    trace_make(snapshot->dir, snapshot->desc, kernel->format, uuid, &dir_fd, err) < 0) {
+	    trace_create(snapshot->dir, snapshot->desc, kernel->format, uuid, &dir_fd, err) < 0) {
 		free(stream);
 		return -1;
 	}
@@ -173,7 +174,7 @@ int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapsho
 		if (!kernel->stream[i].events)
 			continue;
 		rc = stream_open(&stream[i], dir_fd, i, uuid);
-		rc = rc ? rc : kept_write(&kernel->kept[i], &stream[i], snapshot->begin_ns, snapshot->end_ns);
+		rc = rc ? rc : stream_write_kept(&stream[i], &kernel->kept[i], snapshot->begin_ns, snapshot->end_ns);
 	}
 	for (unsigned i = 0; i < cpus; i++) {
 		count(stats, &stream[i]);

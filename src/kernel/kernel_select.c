@@ -18,17 +18,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/kernel_internal.h"
+#include "base/map.h"
+#include "kernel/kernel_select.h"
 
 #define RAW_MAX 160			/* bytes of a record that can be held */
 #define BLOCKED 0xff			/* of prev_state: 0: it could go on */
 #define GONE 0xf0			/* of one that exits: it never runs again */
 #define CROSSING_NS 100000u		/* a thread woken so shortly before it switches off is not asleep then */
 
-enum state { ASLEEP, READY, RUNS };
+enum select_state { ASLEEP, READY, RUNS };
 
-struct thread {
-	enum state state;
+struct select_thread {
+	enum select_state state;
 	unsigned cpu;			/* where it waits */
 	uint64_t woken_ns;		/* while it ran */
 	bool ends;
@@ -36,7 +37,7 @@ struct thread {
 
 enum { HELD_SWITCH, HELD_IRQ, HELD_SOFTIRQ, HELD_COUNT };
 
-struct held {
+struct select_held {
 	bool any;
 	unsigned event;
 	uint64_t ns;
@@ -44,8 +45,8 @@ struct held {
 	uint8_t raw[RAW_MAX];
 };
 
-struct cpu {
-	struct held held[HELD_COUNT];
+struct select_cpu {
+	struct select_held held[HELD_COUNT];
 	unsigned inside[HELD_COUNT];	/* interrupts whose entry was taken */
 	unsigned waiting;		/* threads */
 	bool ours;			/* who runs is followed */
@@ -54,7 +55,7 @@ struct cpu {
 };
 
 /* Where the fields that decide are. */
-struct places {
+struct select_places {
 	struct kplace prev, state, next;	/* of a switch */
 	struct kplace tid[KEVENT_ID_COUNT];	/* of others: whose */
 	struct kplace cpu[KEVENT_ID_COUNT];	/* where it goes */
@@ -62,12 +63,12 @@ struct places {
 };
 
 struct select {
-	struct map threads;		/* tid -> struct thread */
-	struct places at;
+	struct map threads;		/* tid -> struct select_thread */
+	struct select_places at;
 	select_take *take;
 	void *context;
 	unsigned cpus;
-	struct cpu cpu[];
+	struct select_cpu cpu[];
 };
 
 static struct kplace place_of(const struct kformat *format, unsigned event, const char *raw)
@@ -81,7 +82,7 @@ static struct kplace place_of(const struct kformat *format, unsigned event, cons
 struct select *select_create(unsigned cpus, const struct kformat *format, select_take *take, void *context)
 {
 	struct select *select = calloc(1, sizeof(*select) + cpus * sizeof(select->cpu[0]));
-	struct places *at = select ? &select->at : NULL;
+	struct select_places *at = select ? &select->at : NULL;
 
 	if (!select)
 		return NULL;
@@ -112,14 +113,14 @@ void select_free(struct select *select)
 	free(select);
 }
 
-static struct thread *thread_of(const struct select *select, int64_t tid)
+static struct select_thread *thread_of(const struct select *select, int64_t tid)
 {
 	return tid > 0 ? map_get(&select->threads, (uint64_t)tid, 0) : NULL;
 }
 
 int select_follow(struct select *select, int32_t tid)
 {
-	struct thread *thread;
+	struct select_thread *thread;
 
 	if (tid <= 0 || thread_of(select, tid))
 		return 0;
@@ -133,7 +134,7 @@ int select_follow(struct select *select, int32_t tid)
 
 /* ---- what is held ---- */
 
-static void hold(struct held *held, unsigned event, const struct krecord *record)
+static void hold(struct select_held *held, unsigned event, const struct krecord *record)
 {
 	held->any = record->raw_size <= RAW_MAX;
 	if (!held->any)
@@ -147,8 +148,8 @@ static void hold(struct held *held, unsigned event, const struct krecord *record
 /* After all: in the order of time. */
 static void take_held(struct select *select, unsigned number)
 {
-	struct cpu *cpu = &select->cpu[number];
-	struct held *first;
+	struct select_cpu *cpu = &select->cpu[number];
+	struct select_held *first;
 	unsigned which = 0;
 
 	do {
@@ -170,7 +171,7 @@ static void take_held(struct select *select, unsigned number)
 
 /* ---- threads ---- */
 
-static void waits(struct select *select, struct thread *thread, unsigned cpu)
+static void waits(struct select *select, struct select_thread *thread, unsigned cpu)
 {
 	if (thread->state == READY)
 		select->cpu[thread->cpu].waiting--;
@@ -179,14 +180,14 @@ static void waits(struct select *select, struct thread *thread, unsigned cpu)
 	select->cpu[cpu].waiting++;
 }
 
-static void waits_no_more(struct select *select, struct thread *thread, enum state state)
+static void waits_no_more(struct select *select, struct select_thread *thread, enum select_state state)
 {
 	if (thread->state == READY)
 		select->cpu[thread->cpu].waiting--;
 	thread->state = state;
 }
 
-static void switch_off(struct select *select, unsigned cpu, struct thread *thread, int64_t tid, int64_t state, uint64_t ns)
+static void switch_off(struct select *select, unsigned cpu, struct select_thread *thread, int64_t tid, int64_t state, uint64_t ns)
 {
 	const bool woken = thread->woken_ns && ns < thread->woken_ns + CROSSING_NS;
 
@@ -204,8 +205,8 @@ static void switch_off(struct select *select, unsigned cpu, struct thread *threa
 static void on_switch(struct select *select, unsigned number, const struct krecord *record)
 {
 	const int64_t prev_tid = record_integer(record, &select->at.prev), next_tid = record_integer(record, &select->at.next);
-	struct thread *prev = thread_of(select, prev_tid), *next = thread_of(select, next_tid);
-	struct cpu *cpu = &select->cpu[number];
+	struct select_thread *prev = thread_of(select, prev_tid), *next = thread_of(select, next_tid);
+	struct select_cpu *cpu = &select->cpu[number];
 	bool wanted = prev || next || cpu->waiting || cpu->shown;
 
 	if (prev)
@@ -225,7 +226,7 @@ static void on_switch(struct select *select, unsigned number, const struct kreco
 /* Of one thread: woken, moved, at its end, or it makes another one. */
 static void on_thread(struct select *select, unsigned number, unsigned event, const struct krecord *record)
 {
-	struct thread *thread = thread_of(select, record_integer(record, &select->at.tid[event]));
+	struct select_thread *thread = thread_of(select, record_integer(record, &select->at.tid[event]));
 	int64_t target = record_integer(record, &select->at.cpu[event]);
 	const bool woken = event == KEVENT_ID_sched_waking || event == KEVENT_ID_sched_wakeup_new;
 
@@ -251,7 +252,7 @@ static void on_thread(struct select *select, unsigned number, unsigned event, co
 static void on_enter(struct select *select, unsigned number, unsigned event, const struct krecord *record)
 {
 	const unsigned which = event == KEVENT_ID_irq_handler_entry ? HELD_IRQ : HELD_SOFTIRQ;
-	struct cpu *cpu = &select->cpu[number];
+	struct select_cpu *cpu = &select->cpu[number];
 
 	if (!cpu->ours && !cpu->waiting) {
 		hold(&cpu->held[which], event, record);
@@ -264,7 +265,7 @@ static void on_enter(struct select *select, unsigned number, unsigned event, con
 static void on_leave(struct select *select, unsigned number, unsigned event, const struct krecord *record)
 {
 	const unsigned which = event == KEVENT_ID_irq_handler_exit ? HELD_IRQ : HELD_SOFTIRQ;
-	struct cpu *cpu = &select->cpu[number];
+	struct select_cpu *cpu = &select->cpu[number];
 
 	if (cpu->held[which].any) {
 		cpu->held[which].any = false;
@@ -277,7 +278,7 @@ static void on_leave(struct select *select, unsigned number, unsigned event, con
 /* Who touches a page runs. */
 static void on_fault(struct select *select, unsigned number, unsigned event, const struct krecord *record)
 {
-	struct cpu *cpu = &select->cpu[number];
+	struct select_cpu *cpu = &select->cpu[number];
 
 	if (event == KEVENT_ID_x86_exceptions_page_fault_user)
 		cpu->ours = thread_of(select, record_integer(record, &select->at.tid[event])) != NULL;

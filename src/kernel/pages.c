@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/kernel_internal.h"
+#include "kernel/kernel_source.h"
 
 #define KIND_PADDING 29
 #define KIND_TIME_EXTEND 30

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernel/kernel_internal.h"
+#include "kernel/perf_ring.h"
 
 static bool is_counter(uint32_t event)
 {

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernel/kernel_internal.h"
+#include "kernel/perf_ring.h"
 
 #define GROUP_EVENTS 2u
 

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernel/kernel_internal.h"
+#include "kernel/kernel_source.h"
+#include "kernel/perf_ring.h"
 
 #define RING_LEAST (128u << 10)
 

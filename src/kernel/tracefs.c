@@ -13,18 +13,19 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kernel/kernel_internal.h"
+#include "kernel/kernel_source.h"
 
 #define PREFIX "kymo-"
 #define CALLS_SUFFIX "-calls"
 #define SIZE_LEAST (128u << 10)
 
-struct pipe {
+struct tracefs_pipe {
 	int raw, stats;			/* -1: the CPU is not there */
 	struct kpages pages;
 	uint64_t lost;
@@ -36,10 +37,10 @@ struct tracefs {
 	int dir;
 	bool follows;			/* a thread: it runs */
 	unsigned pages_max;		/* of one capture: as many as the buffer has, and what comes meanwhile */
-	struct pipe pipe[];
+	struct tracefs_pipe pipe[];
 };
 
-static struct pipe *pipe_of(const struct ksource *source, unsigned cpu)
+static struct tracefs_pipe *cpu_pipe(const struct ksource *source, unsigned cpu)
 {
 	return &((struct tracefs *)source)->pipe[cpu];
 }
@@ -174,7 +175,7 @@ static int enable(struct tracefs *tracefs, const struct kformat *format)
 	return rc;
 }
 
-static int open_pipe(const struct tracefs *tracefs, struct pipe *pipe, unsigned cpu, size_t page)
+static int open_pipe(const struct tracefs *tracefs, struct tracefs_pipe *pipe, unsigned cpu, size_t page)
 {
 	char name[64];
 
@@ -277,7 +278,7 @@ static void tracefs_stop(struct ksource *source)
 
 static bool tracefs_there(const struct ksource *source, unsigned cpu)
 {
-	return pipe_of(source, cpu)->raw >= 0;
+	return cpu_pipe(source, cpu)->raw >= 0;
 }
 
 /* "entries: 0\noverrun: 0\ncommit overrun: 0\nbytes: 0\n...dropped events: 0\nread events: 0\n" */
@@ -299,7 +300,7 @@ static uint64_t count_lost(const char *text)
 static void tracefs_capture(struct ksource *source, unsigned cpu)
 {
 	const struct tracefs *tracefs = (const struct tracefs *)source;
-	struct pipe *pipe = pipe_of(source, cpu);
+	struct tracefs_pipe *pipe = cpu_pipe(source, cpu);
 	char text[512];
 	uint8_t *page;
 	ssize_t size = pread(pipe->stats, text, sizeof(text) - 1, 0);
@@ -322,12 +323,12 @@ static void tracefs_capture(struct ksource *source, unsigned cpu)
 
 static const struct krecord *tracefs_peek(struct ksource *source, unsigned cpu)
 {
-	return pages_peek(&pipe_of(source, cpu)->pages);
+	return pages_peek(&cpu_pipe(source, cpu)->pages);
 }
 
 static void tracefs_next(struct ksource *source, unsigned cpu)
 {
-	pages_next(&pipe_of(source, cpu)->pages);
+	pages_next(&cpu_pipe(source, cpu)->pages);
 }
 
 static void tracefs_release(struct ksource *source, unsigned cpu)
@@ -338,8 +339,8 @@ static void tracefs_release(struct ksource *source, unsigned cpu)
 
 static uint64_t tracefs_lost(const struct ksource *source, unsigned cpu, bool *full)
 {
-	*full |= pipe_of(source, cpu)->lost != 0;
-	return pipe_of(source, cpu)->lost;
+	*full |= cpu_pipe(source, cpu)->lost != 0;
+	return cpu_pipe(source, cpu)->lost;
 }
 
 const struct ksource_ops ksource_tracefs = {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/kernel_internal.h"
+#include "kernel/kernel_select.h"
 
 #define CPUS 4				/* the last one is never ours */
 #define THREADS 14			/* tids 1 ..; odd ones are ours at first, and children of ours */

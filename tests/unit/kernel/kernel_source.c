@@ -9,11 +9,12 @@
 #include <cmocka.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "kernel/kernel_internal.h"
+#include "kernel/kernel_source.h"
 
 #define ROUNDS 3000
 

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the kernel's events go: a directory, a store, memory (kernel_place.c); the metadata there (kernel_trace.c); and the
+ * recording itself, which kernel.c drives.
+ */
+#ifndef KYMO_KERNEL_PLACE_H
+#define KYMO_KERNEL_PLACE_H
+
+#include "kernel/kernel.h"
+#include "kernel/kernel_select.h"
+#include "kernel/kernel_stream.h"
+
+struct kernel {
+	char *dir;			/* NULL: events are kept, or stored */
+	const struct ctf_store *store;
+	int dir_fd;
+	uint8_t uuid[16];
+	struct kformat *format;		/* by event */
+	struct ksource *source;
+	struct select *select;		/* NULL: everything is recorded */
+	struct kkept *kept;		/* by CPU; NULL: events are written */
+	struct kstream *stream;		/* by CPU; not open for a CPU that is switched off */
+	int *process;			/* [processes] that are followed, to look for their threads again after a loss */
+	unsigned processes;
+	uint64_t lost;			/* when their threads were last looked for */
+	uint64_t seen, seen_before;	/* events in all, and in earlier directories */
+	bool full;
+	uint64_t flushed_ns, told_ns;
+	const char *counter;		/* NULL: none */
+	int no_cycles;			/* errno; 0: cycles are recorded, or not wanted */
+	int rc;				/* the first error */
+};
+
+/** place_open() - create the place that @options name: a directory, a store, memory. Return: 0; -1 with @err. */
+int place_open(struct kernel *kernel, const struct kernel_options *options, struct kymo_err *err);
+
+/** place_remove() - remove a trace without events. */
+void place_remove(const struct kernel *kernel);
+
+/** kernel_read() - bring what happened up to @until_ns into the streams. */
+void kernel_read(struct kernel *kernel, uint64_t until_ns);
+
+/**
+ * trace_create() - a directory with the metadata
+ * @format: by event
+ * @uuid: of the trace, set here
+ * @dir_fd: of the directory, set here; also after a failure, if the directory was created
+ *
+ * Return: 0; -1 with @err.
+ */
+int trace_create(const char *dir, const struct ctf_trace_desc *desc, const struct kformat *format, uint8_t uuid[16], int *dir_fd,
+		 struct kymo_err *err);
+
+/** trace_store() - the metadata into @store. Return: 0; -1 with @err. */
+int trace_store(const struct ctf_store *store, const struct ctf_trace_desc *desc, const struct kformat *format, uint8_t uuid[16],
+		struct kymo_err *err);
+
+/** trace_remove() - remove what trace_create() and stream_open() created. */
+void trace_remove(const char *dir, int dir_fd, const struct kstream *stream, unsigned count);
+
+#endif

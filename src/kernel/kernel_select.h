@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which of the kernel's events are recorded (kernel_select.c), and the threads that a process has already (follow.c). */
+#ifndef KYMO_KERNEL_SELECT_H
+#define KYMO_KERNEL_SELECT_H
+
+#include "kernel/kernel_source.h"
+
+struct select;
+
+/* Receives the selected records, of each CPU in the order of time. */
+typedef void select_take(void *context, unsigned cpu, unsigned event, const struct krecord *record);
+
+/** select_create() - a selection that follows no thread yet. Return: NULL without memory. */
+struct select *select_create(unsigned cpus, const struct kformat *format, select_take *take, void *context);
+
+/** select_follow() - follow thread @tid, and all threads that it creates. Return: 1; 0: it is followed already; -ENOMEM. */
+int select_follow(struct select *select, int32_t tid);
+
+/** select_record() - @record of @event, if it is selected. Call it over all CPUs in the order of time. */
+void select_record(struct select *select, unsigned cpu, unsigned event, const struct krecord *record);
+void select_free(struct select *select);
+
+/** follow_calls() - @source delivers the system calls of @tid and of all threads that it creates; 0: of all threads. */
+void follow_calls(struct ksource *source, int32_t tid);
+
+/**
+ * follow_threads() - follow all threads that process @pid has now
+ *
+ * @select and @source see the threads that these create later. Threads that were created during the call are found by the
+ * next call.
+ */
+void follow_threads(struct select *select, struct ksource *source, int pid);
+
+#endif
