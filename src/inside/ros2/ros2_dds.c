@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inside/ros2/ros2_dds.h"
+/* When the middleware writes a message, for versions of tracetools that do not report it; see ros2_libraries.h. */
 
 #include <dlfcn.h>
 #include <string.h>
 
-#include "inside/ros2/ros2_below.h"
 #include "inside/ros2/ros2_emit.h"
 #include "inside/ros2/ros2_libraries.h"
 
 __thread const void *kymo_message_written;
 
-static void tell(uint64_t ns)
+static void record_stamp(uint64_t ns)
 {
 	const void *message = kymo_message_written;
 
@@ -28,8 +27,9 @@ typedef int64_t time_function(void);
 KYMO_EXPORT write_function dds_write;
 
 /*
- * dds_write() takes the time itself and does not say which: so we take it. It is told before the write: behind it, the
- * message may have been taken by another thread already, and whoever reads the events in order would not know its time.
+ * dds_write() reads the time itself and does not return it. So we read the time, and pass it to dds_write_ts(). The event is
+ * recorded before the write: after it, another thread may have received the message already, and a reader that goes through the
+ * events in order would not know the time of the message.
  */
 static bool write_at(int32_t writer, const void *data, const void *caller, int32_t *result)
 {
@@ -41,7 +41,7 @@ static bool write_at(int32_t writer, const void *data, const void *caller, int32
 	if (!at || !time)
 		return false;
 	now = time();
-	tell((uint64_t)now);
+	record_stamp((uint64_t)now);
 	*result = at(writer, data, now);
 	return true;
 }
@@ -56,14 +56,14 @@ KYMO_EXPORT int32_t dds_write(int32_t writer, const void *data)
 	if (data && data == kymo_message_written && write_at(writer, data, caller, &result))
 		return result;
 	real = (write_function *)kymo_below(&known, "dds_write", caller, (void *)dds_write);
-	if (!real)			/* who called us was linked with it */
+	if (!real)			/* the caller was linked with it */
 		__builtin_trap();
 	return real(writer, data);
 }
 
 /* ---- Fast DDS ---- */
 
-/* eprosima::fastrtps::rtps::CacheChange_t, on 64-bit machines: where its sourceTimestamp is. */
+/* Where sourceTimestamp is in an eprosima::fastrtps::rtps::CacheChange_t, on 64-bit machines. */
 static const struct {
 	const char *library;
 	unsigned at;
@@ -78,7 +78,7 @@ struct stamp {
 	uint32_t nanoseconds;
 };
 
-/* The offset in the library that has @function, 0: one that is not known. */
+/* That offset in the library that has @function. Return: 0: an unknown library. */
 static unsigned stamp_at(const void *function)
 {
 	const char *base;
@@ -97,7 +97,7 @@ static unsigned stamp_at(const void *function)
 	return 0;
 }
 
-/* The history sets the time of a change just before. */
+/* The history has set the time of the change just before it calls this function. */
 void kymo_change_written(const struct kymo_call *call)
 {
 	static unsigned at = ~0u;
@@ -111,5 +111,5 @@ void kymo_change_written(const struct kymo_call *call)
 		return;
 	memcpy(&stamp, (const uint8_t *)call->first + at, sizeof stamp);
 	if (stamp.seconds > 0 && stamp.nanoseconds < 1000000000)
-		tell((uint64_t)stamp.seconds * 1000000000 + stamp.nanoseconds);
+		record_stamp((uint64_t)stamp.seconds * 1000000000 + stamp.nanoseconds);
 }

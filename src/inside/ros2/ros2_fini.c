@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When an object of rcl is no more: no tracepoint says so, but the functions that end it are exported, and
- * rclcpp and rclpy call them through the dynamic linker. Each is told to the init log, which forgets what
- * it has about the object, and then done by librcl.
+ * When an object of rcl is destroyed. No tracepoint says so, but the functions that destroy it are exported, and rclcpp and rclpy
+ * call them through the dynamic linker. Each call is first reported to the init log, which then forgets what it has about the
+ * object, and then passed on to librcl.
  *
- * The log is told first: when librcl has freed the object, another may be at its place.
+ * The order matters: when librcl has freed the object, another object may be at its address.
  */
-#include "inside/ros2/ros2_below.h"
+#include "inside/ros2/ros2_libraries.h"
 #include "inside/tracer/tracer_initlog.h"
 
 #define RCL_RET_ERROR 1

@@ -6,9 +6,8 @@
  * (rmw_publisher_handle, message, timestamp) from 8.0. Called with one argument, the other two
  * registers hold garbage; they are not read then.
  */
-#include "inside/ros2/ros2_below.h"
-#include "inside/ros2/ros2_dds.h"
 #include "inside/ros2/ros2_emit.h"
+#include "inside/ros2/ros2_libraries.h"
 #include "inside/ros2/ros2_forward.h"
 
 /* rcl_init() has loaded the middleware; librcl, which calls us, is linked with who knows which. */

@@ -1,15 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of abi/symbols.def. They are C++, and this is C: by the Itanium C++ ABI all of them take
- * words in registers, and return one or nothing.
+ * The functions of abi/symbols.def. They are C++, and this is C: in the Itanium C++ ABI all of them take words in registers, and
+ * return one word or nothing.
  *
- * Context: as kymo__log_reserve() and kymo_reserve_sp(); the first call of each takes the loader's locks. An exception
- * goes through: what is done behind the call is not done then.
+ * Context: as kymo__log_reserve() and kymo_reserve_sp(); the first call of each function takes the loader's locks. An exception
+ * passes through: then nothing is done after the call.
  */
 #include "inside/ros2/ros2_libraries.h"
 
-#include "inside/ros2/ros2_below.h"
+#include <dlfcn.h>
+#include <stddef.h>
+
 #include "inside/tracer/tracer_ring.h"
+
+/* The function @name in the library of @caller, or in those that it was linked with. */
+static void *function_of_caller(const char *name, const void *caller)
+{
+	void *library, *function;
+	Dl_info info;
+
+	if (!dladdr(caller, &info) || !info.dli_fname)
+		return NULL;
+	library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (!library)
+		return NULL;
+	function = dlsym(library, name);
+	if (!function)
+		(void)dlclose(library);		/* otherwise it stays loaded, with the function that we found */
+	return function;
+}
+
+void *kymo_below(void **known, const char *name, const void *caller, const void *self)
+{
+	void *function = __atomic_load_n(known, __ATOMIC_ACQUIRE);
+
+	if (__builtin_expect(function != NULL, 1))
+		return function;
+	function = dlsym(RTLD_NEXT, name);
+	if (!function)
+		function = function_of_caller(name, caller);
+	if (function == self)
+		return NULL;
+	__atomic_store_n(known, function, __ATOMIC_RELEASE);
+	return function;
+}
 
 void kymo_nothing(const struct kymo_call *call)
 {
@@ -26,7 +60,7 @@ KYMO_EXPORT uintptr_t symbol(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,
 	const struct kymo_call call = { a, b, caller, real };				\
 	uintptr_t result;								\
 											\
-	if (!real)			/* who called us was linked with it */		\
+	if (!real)			/* the caller was linked with it */		\
 		__builtin_trap();							\
 	kymo_##before(&call);								\
 	result = real(a, b, c, d, e);							\

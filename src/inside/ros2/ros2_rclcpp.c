@@ -15,7 +15,6 @@
  *   StaticSingleThreadedExecutor::add_node()  ──▶ StaticExecutorEntitiesCollector::add_callback_group()
  *                                                                                   up to Iron
  */
-#include "inside/ros2/ros2_below.h"
 #include "inside/ros2/ros2_emit.h"
 #include "inside/ros2/ros2_libraries.h"
 
