@@ -6,6 +6,8 @@
 #ifndef KYMO_RECORDER_DOCTOR_H
 #define KYMO_RECORDER_DOCTOR_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 enum doctor_result { DOCTOR_OK, DOCTOR_WARNING, DOCTOR_PROBLEM };
@@ -64,5 +66,20 @@ int doctor_command(struct doctor *doctor, char *const *command, struct kymo_err 
  * Return: 0, or -1 with @err (KYMO_EXIT_INPUT) when there is no such process. Context: blocks.
  */
 int doctor_process(struct doctor *doctor, unsigned pid, struct kymo_err *err);
+
+/* A process of a recorded command that is not traced. */
+struct stranger {
+	bool calls;		/* it has libtracetools, so it was meant to be traced */
+	char text[512];		/* which process, and why it is not traced; empty: there is none */
+	char remedy[512];
+};
+
+/**
+ * doctor_strangers() - look for untraced processes among the descendants of process @command, and at itself
+ * @stranger: zeroed, or the result of an earlier call: a process that has libtracetools replaces one that has not
+ *
+ * Context: blocks: reads /proc and the files of programs. Some milliseconds for each process; at most 256 processes.
+ */
+void doctor_strangers(int command, struct stranger *stranger);
 
 #endif

@@ -19,7 +19,7 @@
 #include "base/array.h"
 #include "base/elf.h"
 #include "recorder/launch/preload.h"
-#include "recorder/launch/program_tracetools.h"
+#include "recorder/doctor/program_tracetools.h"
 #include "recorder/runtime/environment.h"
 
 static bool read_status(struct doctor_process *process)
@@ -148,7 +148,7 @@ static void say_tracetools(struct doctor *doctor, const struct doctor_process *p
 		elf_close(&elf);
 		return;
 	}
-	tracetools_look(&elf, path, &facts);
+	program_tracetools(&elf, path, &facts);
 	elf_close(&elf);
 	doctor_say(doctor, TRACETOOLS_VERSION, loaded->tracetools, facts.version, facts.evidence);
 	(void)snprintf(path, sizeof path, "/proc/%u/root%s", process->pid, loaded->rclcpp);

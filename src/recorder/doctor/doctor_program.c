@@ -13,10 +13,10 @@
 
 #include "abi/points.h"
 #include "recorder/launch/launch.h"
-#include "recorder/launch/program_libraries.h"
+#include "recorder/doctor/program_libraries.h"
 #include "recorder/launch/prefixes.h"
 #include "recorder/launch/preload.h"
-#include "recorder/launch/program_tracetools.h"
+#include "recorder/doctor/program_tracetools.h"
 #include "base/array.h"
 
 #define SCRIPT_DEPTH_MAX 4	/* as the kernel has it */
@@ -223,7 +223,7 @@ static void libtracetools(struct doctor *doctor, const struct libraries *librari
 	}
 	if (doctor_is_disabled(doctor, &library->elf, library->path))
 		return;
-	tracetools_look(&library->elf, library->path, &facts);
+	program_tracetools(&library->elf, library->path, &facts);
 	if (facts.guessed)
 		doctor_say(doctor, TRACETOOLS_GUESSED, library->path, facts.version, facts.evidence);
 	else
@@ -378,7 +378,7 @@ int doctor_command(struct doctor *doctor, char *const *command, struct kymo_err 
 	struct prefixes found;
 	char words[256], *before[2] = { command[0], NULL };
 
-	prefixes_look(command, "record", &found);
+	prefixes_parse(command, "record", &found);
 	if (*found.problem)
 		doctor_report(doctor, DOCTOR_FINDING_COMMAND_LOSES, NULL, found.remedy, doctor_text_COMMAND_LOSES, found.problem);
 	else if (found.program)

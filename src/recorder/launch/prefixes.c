@@ -246,7 +246,7 @@ static void say(const struct walk *walk, unsigned from, const char *verb, struct
 		       prefixes_line(walk->command + walk->at, after, sizeof after));
 }
 
-void prefixes_look(char *const *command, const char *verb, struct prefixes *found)
+void prefixes_parse(char *const *command, const char *verb, struct prefixes *found)
 {
 	struct walk walk = { .command = command, .records = strcmp(verb, "run") != 0 };
 

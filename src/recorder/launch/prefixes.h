@@ -16,12 +16,12 @@ struct prefixes {
 };
 
 /**
- * prefixes_look() - look at the words of @command, which end with NULL
+ * prefixes_parse() - look at the words of @command, which end with NULL
  * @verb: that is to stand in the remedy: "record", "run"
  *
  * Context: reads nothing; does not allocate.
  */
-void prefixes_look(char *const *command, const char *verb, struct prefixes *found);
+void prefixes_parse(char *const *command, const char *verb, struct prefixes *found);
 
 /** prefixes_line() - the words of @command as a shell has them, cut at @size. Return: @line. */
 const char *prefixes_line(char *const *command, char *line, size_t size);

@@ -8,10 +8,8 @@
 #include <uv.h>
 
 #include "recorder/control/control.h"
-#include "recorder/record/record_filter.h"
 #include "recorder/record/record_kernel.h"
-#include "recorder/record/record_sinks.h"
-#include "recorder/record/record_state.h"
+#include "recorder/record/record_requests.h"
 #include "base/array.h"
 
 #define COMMAND_GRACE_MS	5000	/* for the command to end after a signal */
@@ -98,7 +96,7 @@ static void look_for_strangers(struct recorder *recorder)
 		return;
 	session_stats(recorder->session, &stats);
 	if (!stats.processes)
-		strangers_look(recorder->command.pid, &recorder->result->stranger);
+		doctor_strangers(recorder->command.pid, &recorder->result->stranger);
 }
 
 static void on_strangers(uv_timer_t *timer)

@@ -8,9 +8,9 @@
 
 #include "base/err.h"
 #include "kernel/kernel.h"
+#include "recorder/doctor/doctor.h"
 #include "recorder/flight/flight.h"
 #include "recorder/session/session.h"
-#include "recorder/doctor/strangers.h"
 
 struct json_object;
 

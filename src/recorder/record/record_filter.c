@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/record/record_filter.h"
+#include "recorder/record/record_requests.h"
 
 #include <stdlib.h>
 #include <string.h>

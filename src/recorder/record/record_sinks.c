@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See record_sinks.h. */
-#include "recorder/record/record_sinks.h"
+#include "recorder/record/record_requests.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/record/record_state.h"
+#include "recorder/record/record_requests.h"
 
 #include <uv.h>
 

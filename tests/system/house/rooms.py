@@ -142,6 +142,14 @@ DOORS = {
     "caret/dds": "",
     "caret/paths": "architecture caret_paths",
     "caret/export": "caret_export",
+    "kernel": "kernel",
+    "inside/tracer": "tracer_initlog tracer_left_out tracer_ring",
+    "recorder/trigger": "trigger",
+    "recorder/flight": "flight",
+    "recorder/launch": "launch prefixes preload",
+    "recorder/doctor": "doctor",
+    "recorder/control": "control",
+    "recorder/record": "record",
 }
 
 # Includes that still run up, or into a private header: to be mended. Nothing is added here.

@@ -47,7 +47,7 @@ static void on_found(void *context, const struct doctor_found *found)
 /* Return: whether there is one. */
 static bool of_words(char *const *command, const char *verb, struct prefixes *found, struct reason *reason)
 {
-	prefixes_look(command, verb, found);
+	prefixes_parse(command, verb, found);
 	if (*found->problem)
 		fill(reason, found->problem, found->remedy);
 	return *found->problem;

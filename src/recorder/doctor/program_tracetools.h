@@ -13,7 +13,7 @@ struct tracetools_facts {
 	bool lttng;		/* built with LTTng */
 };
 
-/** tracetools_look() - fill @facts from the open file @elf at @path. Context: blocks. */
-void tracetools_look(const struct elf *elf, const char *path, struct tracetools_facts *facts);
+/** program_tracetools() - fill @facts from the open file @elf at @path. Context: blocks. */
+void program_tracetools(const struct elf *elf, const char *path, struct tracetools_facts *facts);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/doctor/strangers.h"
-
+/* Why processes of a recorded command are not traced. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +38,7 @@ static void on_found(void *context, const struct doctor_found *found)
 	}
 }
 
-static void look_at(int pid, struct stranger *best)
+static void examine(int pid, struct stranger *best)
 {
 	struct stranger found = { 0 };
 	struct doctor doctor = { .found = on_found, .context = &found };
@@ -56,7 +55,7 @@ static void look_at(int pid, struct stranger *best)
 	*best = found;
 }
 
-void strangers_look(int command, struct stranger *stranger)
+void doctor_strangers(int command, struct stranger *stranger)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
@@ -67,7 +66,7 @@ void strangers_look(int command, struct stranger *stranger)
 
 		if (pid < 1 || !comes_from(pid, command))
 			continue;
-		look_at(pid, stranger);
+		examine(pid, stranger);
 		count++;
 	}
 	if (proc)

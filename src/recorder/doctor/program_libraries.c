@@ -5,7 +5,7 @@
  * built-in ones. Instead of the loader's cache the configuration behind it is read; they differ
  * only until the next ldconfig.
  */
-#include "recorder/launch/program_libraries.h"
+#include "recorder/doctor/program_libraries.h"
 #include "base/array.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asks the file of a libtracetools.so which version it is. abi/tracetools.h decides. */
-#include "recorder/launch/program_tracetools.h"
+#include "recorder/doctor/program_tracetools.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static const char *probe_signature(const struct elf *elf, char *signature, size_
 	       signature : NULL;
 }
 
-void tracetools_look(const struct elf *elf, const char *path, struct tracetools_facts *facts)
+void program_tracetools(const struct elf *elf, const char *path, struct tracetools_facts *facts)
 {
 	struct kymo_tracetools_answer answer;
 	unsigned family = 0;

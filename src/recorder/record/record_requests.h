@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What others may ask of a recording, through the control socket: rows of the table in record.c. Each function answers its @call
+ * once.
+ *
+ * Context: on the session's thread; allocate, block while a sink is completed.
+ */
+#ifndef KYMO_RECORDER_RECORD_REQUESTS_H
+#define KYMO_RECORDER_RECORD_REQUESTS_H
+
+#include <stdbool.h>
+
+#include "recorder/control/control.h"
+#include "recorder/record/record.h"
+
+/*
+ * The session as a whole: stop, pause, resume (record_state.c). A stop and a resume may be for the processes of some ROS domains
+ * only ("ros_domains", see ros_domains.h): an End and a Start of CARET are.
+ */
+
+/** record_stop() - Return: whether the session is to end. */
+bool record_stop(struct session *session, struct control_call *call, struct json_object *request);
+void record_pause(struct session *session, struct control_call *call);
+void record_resume(struct session *session, struct control_call *call, struct json_object *request);
+
+/*
+ * Sinks that are added and removed during the recording (record_sinks.c):
+ *
+ *   {"request":"sink_add", "output":"/abs/dir", "rotate_size":N, "rotate_ns":N, "max_size":N, "compress":0|1}
+ *   {"request":"sink_add", "url":"net://...", and what record_options.remote needs}
+ *   {"request":"sink_list"}
+ *   {"request":"sink_remove", "sink":"/abs/dir" or its URL or its number}
+ *
+ * record_sink_remove() answers when the sink has ended, which may be later.
+ */
+void record_sink_add(struct session *session, const struct record_options *options, struct control_call *call,
+		     struct json_object *request);
+void record_sink_list(struct session *session, struct control_call *call);
+void record_sink_remove(struct session *session, struct control_call *call, struct json_object *request);
+
+/** record_sinks_end() - the recording ends: answer all calls that wait for the end of a sink. */
+void record_sinks_end(struct session *session);
+
+/*
+ * The filter of the session (record_filter.c):
+ *
+ *   {"request":"filter", "do":"show"|"set"|"add"|"clear", "rules":["topic !/rosout", ...]}
+ *   {"request":"filter", "do":"caret", "CARET_SELECT_NODES":"...", ...}	for all processes
+ *
+ * The reply has the rules that hold afterwards: "rules"; "rules_more", the number of rules that had no room in it; "programs"
+ * with rules in their own environment; and how much the rules leave out.
+ */
+void record_filter(struct session *session, struct control_call *call, struct json_object *request);
+
+#endif
