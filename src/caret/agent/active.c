@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a session is active: asks LTTng's session daemon, or looks for a file. See active.h. */
 #include "caret/agent/active.h"
 
 #include <limits.h>

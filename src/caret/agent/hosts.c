@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Hosts and their processes, as messages report them. See hosts.h. */
 #include "base/array.h"
 #include "caret/agent/hosts.h"
 

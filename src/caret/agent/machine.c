@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* CARET's state machine as a table. See machine.h. */
 #include "caret/agent/machine.h"
 #include "base/array.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the nodes of a process from its init log. See nodes.h. */
 #include "base/array.h"
 #include "caret/agent/nodes.h"
 

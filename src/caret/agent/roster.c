@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds traced processes by their regions, and compares what each of them and the session do with the last update. See
+ * roster.h. A change of the directory brings new processes; only a thorough update checks whether old ones live.
+ */
 #include "caret/agent/roster.h"
 
 #include <dirent.h>

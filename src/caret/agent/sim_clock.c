@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Thins out /clock. See sim_clock.h. From the last pair on, the rate gives a straight line; a message that is near it only
+ * counts when a period is over. A message off the line, a stamp that is repeated for long, and silence are bends: the last
+ * message before the bend and the first one behind it are kept.
+ */
 #include "caret/agent/sim_clock.h"
 
 #define STAND_NS	100000000	/* a repeated stamp is a pause after this time: some clocks advance in steps */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The contents of a Start. See start.h. */
 #include "caret/agent/start.h"
 
 #include <stdlib.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Beginning and ending recordings, one step at a time. See steer.h. A step asks a recorder on the pool's thread, or waits until
+ * the session's state shows that a recorder has begun or ended. What is asked for during a step is remembered in next and finish,
+ * and begins after it.
+ */
 #include "caret/agent/steer.h"
 
 #include <signal.h>
@@ -104,7 +109,7 @@ static void begin_any(struct steer *steer);
 static void stop(struct steer *steer);
 
 /* Begins what was asked for during the last step. An End after a Start that waits cancels the Start. */
-static void go_on(struct steer *steer)
+static void begin_next(struct steer *steer)
 {
 	if (steer->step != IDLE || steer->ends)
 		return;
@@ -139,7 +144,7 @@ static void after_begin(uv_work_t *work, int status)
 	if (status < 0 || steer->rc < 0)
 		forget_next(steer);		/* all are told that it failed */
 	steer->options.begun(steer->options.context, status < 0 || steer->rc < 0 ? &err : NULL);
-	go_on(steer);
+	begin_next(steer);
 }
 
 static void after_stop(uv_work_t *work, int status)
@@ -153,7 +158,7 @@ static void after_stop(uv_work_t *work, int status)
 	steer->step = IDLE;
 	if (status < 0 || steer->rc < 0)
 		steer->options.say(steer->options.context, status < 0 ? uv_strerror(status) : steer->err.text);
-	go_on(steer);
+	begin_next(steer);
 }
 
 static void begin(struct steer *steer)
@@ -170,13 +175,13 @@ static void stop(struct steer *steer)
 	(void)uv_queue_work(steer->options.loop, &steer->work, ask_stop, after_stop);
 }
 
-static void could_not(struct steer *steer, const struct kymo_err *err)
+static void fail_begin(struct steer *steer, const struct kymo_err *err)
 {
 	steer->step = IDLE;
 	start_free(&steer->start);
 	forget_next(steer);
 	steer->options.begun(steer->options.context, err);
-	go_on(steer);
+	begin_next(steer);
 }
 
 /* ---- our own recorder ---- */
@@ -205,7 +210,7 @@ static void on_exit_of_child(uv_process_t *process, int64_t status, int term_sig
 		return;
 	(void)err_set(&err, KYMO_EXIT_FAILED, "the recorder that was started for the Start ended with %s %d",
 		      term_signal ? "signal" : "status", term_signal ? term_signal : (int)status);
-	could_not(steer, &err);
+	fail_begin(steer, &err);
 }
 
 static int spawn(struct steer *steer)
@@ -253,7 +258,7 @@ static void start_own(struct steer *steer)
 	if (rc == 0)
 		return;
 	(void)err_set(&err, KYMO_EXIT_FAILED, "cannot start a recorder: %s", uv_strerror(rc));
-	could_not(steer, &err);
+	fail_begin(steer, &err);
 }
 
 bool steer_is_own(struct steer *steer, const struct domain_info *session)
@@ -284,7 +289,7 @@ static void begin_any(struct steer *steer)
 		start_own(steer);
 	} else {
 		(void)err_set(&err, KYMO_EXIT_EMPTY, "no recorder is running in %s any more", steer->options.dir->path);
-		could_not(steer, &err);
+		fail_begin(steer, &err);
 	}
 }
 
@@ -340,7 +345,7 @@ void steer_update(struct steer *steer, const struct domain_info *session)
 		steer->ending = session->generation;
 	if (steer->step == ENDING && (!session->active || session->generation != steer->ending))
 		steer->step = IDLE;
-	go_on(steer);
+	begin_next(steer);
 }
 
 void steer_finish(struct steer *steer, const struct ros_domains *ros)
@@ -352,7 +357,7 @@ void steer_finish(struct steer *steer, const struct ros_domains *ros)
 	for (unsigned i = 0; i < KYMO_ROS_WORDS; i++)
 		steer->next.bits[i] &= ~ros->bits[i];
 	(void)ros_domains_join(&steer->finish, ros);
-	go_on(steer);
+	begin_next(steer);
 }
 
 bool steer_is_busy(const struct steer *steer)

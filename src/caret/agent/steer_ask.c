@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Requests to a recorder over its control socket. See steer_ask.h. */
 #include "caret/agent/steer_ask.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #define ASK_TRIES	3000
 #define ASK_AGAIN_US	2000
 
-static bool somebody_records(const struct rundir *dir)
+static bool has_recorder(const struct rundir *dir)
 {
 	struct domain_info session;
 
@@ -25,7 +26,7 @@ int steer_ask(const struct rundir *dir, struct json_object *request, bool *stopp
 	struct json_object *reply, *stops = NULL;
 	int rc = control_ask(dir, request, ASK_MS, &reply, err);
 
-	for (int i = 0; rc == 1 && i < ASK_TRIES && somebody_records(dir); i++) {
+	for (int i = 0; rc == 1 && i < ASK_TRIES && has_recorder(dir); i++) {
 		(void)usleep(ASK_AGAIN_US);
 		rc = control_ask(dir, request, ASK_MS, &reply, err);
 	}

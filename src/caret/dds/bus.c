@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Participant, topics and endpoints of a ROS domain. See bus.h. */
 #include "caret/dds/bus.h"
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The thread that receives /clock. See dds_clock.h. */
 #include "base/now.h"
 #include "caret/dds/dds_clock.h"
 

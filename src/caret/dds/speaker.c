@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* CARET's topics and the ROS graph of a domain. See speaker.h. */
 #include "caret/dds/speaker.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sending datagrams at a pace: a budget of bytes refills with time, and each datagram takes from it. See send_datagrams.h. */
 #include "relay/send/send_datagrams.h"
 
 #include <errno.h>

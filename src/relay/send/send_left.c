@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sending the spools that other recorders left. See send_left.h. */
 #include "relay/send/send_left.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The sink of a recording session that goes to a relay: packets go into the spool, a sender sends them. See send_sink.h. */
 #include "relay/send/send_sink_internal.h"
 
 #include <errno.h>
