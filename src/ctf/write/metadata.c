@@ -19,6 +19,16 @@ static const char types[] =
 "typealias integer { size = 8; align = 8; signed = true; encoding = UTF8; base = 10; } := procname_t;\n"
 "\n";
 
+/* The members that the packet context of every stream begins with. */
+#define PACKET_CONTEXT \
+"	uint64_clock_monotonic_t timestamp_begin;\n" \
+"	uint64_clock_monotonic_t timestamp_end;\n" \
+"	uint64_t content_size;\n" \
+"	uint64_t packet_size;\n" \
+"	uint64_t packet_seq_num;\n" \
+"	unsigned long events_discarded;\n" \
+"	uint32_t cpu_id;\n"
+
 /* What all streams have in common. */
 static const char shared[] =
 "typealias integer {\n"
@@ -32,39 +42,21 @@ static const char shared[] =
 "} align(8);\n"
 "\n"
 "struct packet_context {\n"
-"	uint64_clock_monotonic_t timestamp_begin;\n"
-"	uint64_clock_monotonic_t timestamp_end;\n"
-"	uint64_t content_size;\n"
-"	uint64_t packet_size;\n"
-"	uint64_t packet_seq_num;\n"
-"	unsigned long events_discarded;\n"
-"	uint32_t cpu_id;\n"
+PACKET_CONTEXT
 "};\n"
 "\n";
 
 static const char streams[] =
 "/* Runtime events: one thread's at a time, so the thread stands in the packet. */\n"
 "struct packet_context_thread {\n"
-"	uint64_clock_monotonic_t timestamp_begin;\n"
-"	uint64_clock_monotonic_t timestamp_end;\n"
-"	uint64_t content_size;\n"
-"	uint64_t packet_size;\n"
-"	uint64_t packet_seq_num;\n"
-"	unsigned long events_discarded;\n"
-"	uint32_t cpu_id;\n"
+PACKET_CONTEXT
 "	int32_t vpid;\n"
 "	int32_t vtid;\n"
 "	procname_t procname[17];\n"
 "};\n"
 "\n"
 "struct packet_context_process {\n"
-"	uint64_clock_monotonic_t timestamp_begin;\n"
-"	uint64_clock_monotonic_t timestamp_end;\n"
-"	uint64_t content_size;\n"
-"	uint64_t packet_size;\n"
-"	uint64_t packet_seq_num;\n"
-"	unsigned long events_discarded;\n"
-"	uint32_t cpu_id;\n"
+PACKET_CONTEXT
 "	int32_t vpid;\n"
 "};\n"
 "\n"

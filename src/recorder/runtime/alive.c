@@ -14,30 +14,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int read_small(const char *path, char *text, size_t size)
+size_t alive_read_file(int pid, const char *name, char *text, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char path[64];
 	ssize_t got;
+	int fd;
 
-	if (fd < 0)
-		return -1;
-	got = read(fd, text, size - 1);
-	(void)close(fd);
-	if (got < 0)
-		return -1;
-	text[got] = 0;
-	return 0;
+	(void)snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? 0 : read(fd, text, size - 1);
+	if (fd >= 0)
+		(void)close(fd);
+	text[got > 0 ? got : 0] = 0;
+	return got > 0 ? (size_t)got : 0;
 }
 
 uint64_t alive_start_time(int pid)
 {
-	char path[64], text[1024], state;
+	char text[1024], state;
 	uint64_t start = 0;
 	long threads = 0;
 	const char *at;
 
-	(void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	if (read_small(path, text, sizeof text) < 0)
+	if (!alive_read_file(pid, "stat", text, sizeof text))
 		return 0;
 	at = strrchr(text, ')');	/* the name may contain anything, so read from behind it */
 	if (!at || sscanf(at, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
@@ -71,12 +70,11 @@ uint64_t alive_own_pid_ns(void)
 }
 
 /* The last pid of the NSpid line is the one in the process's own namespace. */
-static uint32_t innermost_pid(const char *pid)
+static uint32_t innermost_pid(int pid)
 {
-	char path[64], text[4096], *at, *end;
+	char text[4096], *at, *end;
 
-	(void)snprintf(path, sizeof path, "/proc/%.20s/status", pid);
-	if (read_small(path, text, sizeof text) < 0)
+	if (!alive_read_file(pid, "status", text, sizeof text))
 		return 0;
 	at = strstr(text, "\nNSpid:");
 	if (!at)
@@ -100,7 +98,7 @@ static int search_proc(uint32_t pid, uint64_t pid_ns, uint64_t start_time)
 	while (!found && (entry = readdir(proc))) {
 		if (!isdigit((unsigned char)entry->d_name[0]) || pid_namespace(entry->d_name) != pid_ns)
 			continue;
-		if (innermost_pid(entry->d_name) == pid &&
+		if (innermost_pid(atoi(entry->d_name)) == pid &&
 		    alive_start_time(atoi(entry->d_name)) == start_time)
 			found = atoi(entry->d_name);
 	}

@@ -3,6 +3,7 @@
 #ifndef KYMO_RECORDER_ALIVE_H
 #define KYMO_RECORDER_ALIVE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum alive {
@@ -29,5 +30,14 @@ uint64_t alive_own_pid_ns(void);
 
 /** alive_start_time() - start time of @pid, 0 when no such process exists or it is a zombie. */
 uint64_t alive_start_time(int pid);
+
+/**
+ * alive_read_file() - read a short file of @pid in /proc
+ * @name: "comm"
+ * @text: [@size] gets its content, with a NUL behind it; "" when it cannot be read
+ *
+ * Return: bytes read.
+ */
+size_t alive_read_file(int pid, const char *name, char *text, size_t size);
 
 #endif

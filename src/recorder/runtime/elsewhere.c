@@ -2,33 +2,17 @@
 #include "recorder/runtime/elsewhere.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "recorder/runtime/alive.h"
 #include "recorder/runtime/environment.h"
 
 #define PRELOAD "libkymo"		/* in LD_PRELOAD */
 #define AGENT "kymo-dds"		/* the program that speaks DDS */
-
-/* A short file of @pid. Return: its bytes, with a NUL behind them. */
-static size_t read_file(int pid, const char *name, char *text, size_t size)
-{
-	char path[64];
-	ssize_t got;
-	int fd;
-
-	(void)snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? 0 : read(fd, text, size - 1);
-	if (fd >= 0)
-		(void)close(fd);
-	text[got > 0 ? got : 0] = 0;
-	return got > 0 ? (size_t)got : 0;
-}
 
 /* A process in another network namespace is on another host, or in a container. */
 static bool is_here(const char *pid)
@@ -46,7 +30,7 @@ static bool is_here(const char *pid)
 static bool read_agent(struct elsewhere_process *process)
 {
 	char words[4096];
-	size_t size = read_file(process->pid, "cmdline", words, sizeof words);
+	size_t size = alive_read_file(process->pid, "cmdline", words, sizeof words);
 	const char *before = "";
 	bool agent = false;
 
@@ -63,7 +47,7 @@ static bool read_process(struct elsewhere_process *process, const char *environm
 	const char *dir = environment_value(environment, size, "KYMO_DIR");
 	const char *preload = environment_value(environment, size, "LD_PRELOAD");
 
-	(void)read_file(process->pid, "comm", process->name, sizeof process->name);
+	(void)alive_read_file(process->pid, "comm", process->name, sizeof process->name);
 	process->name[strcspn(process->name, "\n")] = 0;
 	process->agent = strcmp(process->name, AGENT) == 0 && read_agent(process);
 	if (!process->agent && !(preload && strstr(preload, PRELOAD)))

@@ -137,22 +137,16 @@ enum alive region_owner(const char *name, int *host_pid)
 static int refuse_version(const char *path, const char *version, struct kymo_err *err)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	char comm[64] = "", file[64];
+	char comm[64];
 	int pid;
 	enum alive alive = region_owner(name, &pid);
-	FILE *stream;
 
 	if (alive == ALIVE_DEAD)
 		return REFUSE("%s was left by a process of another version, which has ended: %s; remove it", path, version);
 	if (!pid)
 		return REFUSE("%s is of a process with another version of libkymo: %s; restart the program with the library "
 			      "of this kymo (\"kymo run\"), or install one version of both", path, version);
-	(void)snprintf(file, sizeof file, "/proc/%d/comm", pid);
-	stream = fopen(file, "re");
-	if (stream && !fgets(comm, sizeof comm, stream))
-		comm[0] = 0;
-	if (stream)
-		fclose(stream);
+	(void)alive_read_file(pid, "comm", comm, sizeof comm);
 	comm[strcspn(comm, "\n")] = 0;
 	return REFUSE("process %d (%s) has another version of libkymo: %s; restart it with the library of this kymo (\"kymo "
 		      "run\"), or install one version of both", pid, *comm ? comm : "?", version);

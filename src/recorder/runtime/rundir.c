@@ -2,6 +2,7 @@
 /* Finds, creates and checks the runtime directory. */
 #include "recorder/runtime/rundir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -82,4 +83,22 @@ void rundir_close(struct rundir *dir)
 	if (dir->fd >= 0)
 		(void)close(dir->fd);
 	dir->fd = -1;
+}
+
+int rundir_list(const struct rundir *dir, void (*each)(void *context, const char *name), void *context)
+{
+	int fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	int error = errno;
+
+	if (!list) {
+		if (fd >= 0)
+			(void)close(fd);
+		return -error;
+	}
+	while ((entry = readdir(list)))
+		each(context, entry->d_name);
+	(void)closedir(list);
+	return 0;
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder/runtime/status.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,38 +104,41 @@ static void fill(const struct region *region, struct process_status *status)
 	add_rings(region, status);
 }
 
+struct reading {
+	const struct rundir *dir;
+	void (*each)(void *context, const struct process_status *status);
+	void (*refused)(void *context, const char *name, const char *text);
+	void *context;
+	int count;
+};
+
+static void read_region(void *context, const char *name)
+{
+	struct reading *reading = context;
+	struct process_status status;
+	struct region region;
+	struct kymo_err why;
+	int rc;
+
+	if (!region_is_name(name))
+		return;
+	rc = region_open(&region, reading->dir, name, false, &why);
+	if (rc < 0 && reading->refused)
+		reading->refused(reading->context, name, why.text);
+	if (rc)
+		return;
+	fill(&region, &status);
+	region_close(&region);
+	reading->each(reading->context, &status);
+	reading->count++;
+}
+
 int status_read(const struct rundir *dir,
 		void (*each)(void *context, const struct process_status *status),
 		void (*refused)(void *context, const char *name, const char *text), void *context, struct kymo_err *err)
 {
-	int fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	int count = 0;
+	struct reading reading = { dir, each, refused, context, 0 };
+	const int rc = rundir_list(dir, read_region, &reading);
 
-	if (!list) {
-		if (fd >= 0)
-			(void)close(fd);
-		return err_set(err, KYMO_EXIT_FAILED, "cannot read %s: %s", dir->path, strerror(errno));
-	}
-	while ((entry = readdir(list))) {
-		struct process_status status;
-		struct region region;
-		struct kymo_err why;
-		int rc;
-
-		if (!region_is_name(entry->d_name))
-			continue;
-		rc = region_open(&region, dir, entry->d_name, false, &why);
-		if (rc < 0 && refused)
-			refused(context, entry->d_name, why.text);
-		if (rc)
-			continue;
-		fill(&region, &status);
-		region_close(&region);
-		each(context, &status);
-		count++;
-	}
-	(void)closedir(list);
-	return count;
+	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot read %s: %s", dir->path, strerror(-rc)) : reading.count;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Traced processes are found, change state, are drained and end. */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -478,26 +476,22 @@ static bool may_be_wanted(const struct session *session, const char *name)
 	return !session->options.only_self || atoi(name) == getpid();
 }
 
-static void scan(struct session *session, struct home *home)
-{
-	int fd = openat(home->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
+struct scan {
+	struct session *session;
+	struct home *home;
+};
 
-	if (!dir) {
-		if (fd >= 0)
-			(void)close(fd);
-		return;
-	}
-	while ((entry = readdir(dir)))
-		if (region_is_name(entry->d_name) && may_be_wanted(session, entry->d_name) &&
-		    !known(session, home, entry->d_name))
-			(session->options.frozen ? frozen_add : add_region)(session, home, entry->d_name);
-	(void)closedir(dir);
+static void scan_file(void *context, const char *name)
+{
+	struct session *session = ((struct scan *)context)->session;
+	struct home *home = ((struct scan *)context)->home;
+
+	if (region_is_name(name) && may_be_wanted(session, name) && !known(session, home, name))
+		(session->options.frozen ? frozen_add : add_region)(session, home, name);
 }
 
 void session_scan(struct session *session)
 {
 	for (unsigned i = 0; i < session->home_count; i++)
-		scan(session, &session->home[i]);
+		(void)rundir_list(&session->home[i].dir, scan_file, &(struct scan){ session, &session->home[i] });
 }

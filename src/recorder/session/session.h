@@ -122,7 +122,7 @@ enum states_answer session_begin_domains(struct session *session, const struct r
  * session_end_domains() - the processes of @these stop recording
  *
  * When it returns, what they recorded is in the trace.
- * Return: STATES_GO: done; STATES_STAY: none of them recorded; STATES_REFUSE: no domain would be left: end the session.
+ * Return: STATES_GO: done; STATES_STAY: none of them recorded; STATES_REFUSE: none would be left.
  */
 enum states_answer session_end_domains(struct session *session, const struct ros_domains *these);
 
