@@ -269,7 +269,7 @@ int architecture_read(struct architecture **result, const char *path, struct kym
 	int status;
 
 	if (!file)
-		return err_set(err, KYMO_EXIT_INPUT, "%s: %s.", path, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "cannot open '%s': %s", path, strerror(errno));
 	if (fseek(file, 0, SEEK_END) || ftell(file) > (long)FILE_MAX || fseek(file, 0, SEEK_SET)) {
 		(void)fclose(file);
 		return err_set(err, KYMO_EXIT_INPUT, "'%s' is not an architecture file", path);
