@@ -22,7 +22,7 @@ def test_find(monkeypatch, tmp_path):
     monkeypatch.delenv('KYMO_BUILD')
     monkeypatch.setenv('PATH', str(tmp_path))
     assert kymo.find() == str(other)
-    monkeypatch.setenv('PATH', '/nowhere')
+    monkeypatch.setenv('PATH', '/proc/nowhere')
     with pytest.raises(kymo.Error, match='not in PATH'):
         kymo.find()
 
@@ -36,8 +36,8 @@ def test_table_is_the_commands():
 
 def test_errors_carry_status_and_words():
     with pytest.raises(kymo.Error) as caught:
-        kymo.get_trace_events('/no/such/trace')
-    assert caught.value.status == kymo.command.INPUT and '/no/such/trace' in str(caught.value)
+        kymo.get_trace_events('/proc/no/such/trace')
+    assert caught.value.status == kymo.command.INPUT and '/proc/no/such/trace' in str(caught.value)
     with pytest.raises(kymo.Error) as caught:
         kymo.call('info', '--no-such-option')
     assert caught.value.status == kymo.command.USAGE and caught.value.command[1:] == ['info', '--no-such-option']

@@ -57,7 +57,7 @@ def test_overview_has_every_verb():
 
 def test_verbs_are_kymos(trace):
     for arguments in (['info', trace.trace, '--format', 'json'], ['record', '--help'], ['dump', '-n3', trace.trace],
-                      ['query', trace.trace, 'SELECT count(*) FROM messages'], ['info', '/no/such/trace'],
+                      ['query', trace.trace, 'SELECT count(*) FROM messages'], ['info', '/proc/no/such/trace'],
                       ['status', '--no-such-option'], ['run', '--', 'sh', '-c', 'exit 7', '--', '--strict', '-h']):
         theirs = subprocess.run([kymo.find(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 check=False)

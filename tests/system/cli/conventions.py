@@ -405,7 +405,7 @@ def _(place):
 
 
 # Of other tools: their exit statuses as docs/compare.md has them, where the version that was measured is installed.
-PEERS = [("babeltrace2", "2.0.", [], 0), ("babeltrace2", "2.0.", ["no-such-command"], 1), ("babeltrace2", "2.0.", ["/no/such/trace"], 1),
+PEERS = [("babeltrace2", "2.0.", [], 0), ("babeltrace2", "2.0.", ["no-such-command"], 1), ("babeltrace2", "2.0.", ["/proc/no/such/trace"], 1),
          ("babeltrace2", "2.0.", ["--no-such-option"], 1), ("babeltrace2", "2.0.", ["--version"], 0),
          ("lttng", "2.13.", [], 1), ("lttng", "2.13.", ["no-such-command"], 2), ("lttng", "2.13.", ["--version"], 0)]
 

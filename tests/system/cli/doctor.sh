@@ -44,11 +44,11 @@ run 0 "$kymo" run -- true && has err "true cannot be recorded: $KYMO_DIR is open
 chmod 700 "$KYMO_DIR"
 doctor 0 && is "runtime directory" ok "mode 0700"
 run 0 "$kymo" run -- true && empty err
-rmdir "$KYMO_DIR" && ln -s /nonexistent "$KYMO_DIR"
+rmdir "$KYMO_DIR" && ln -s /proc/nonexistent "$KYMO_DIR"
 doctor 1 && is "runtime directory" problem "not a directory"
 rm "$KYMO_DIR"
 KYMO_DIR=relative doctor 1 && is "runtime directory" problem "relative"
-KYMO_PRELOAD=/nonexistent/x.so doctor 1 && is "preload library" problem /nonexistent/x.so
+KYMO_PRELOAD=/proc/nonexistent/x.so doctor 1 && is "preload library" problem /proc/nonexistent/x.so
 printf 'no library' >"$scratch/broken.so"
 KYMO_PRELOAD=$scratch/broken.so doctor 1 && is "preload library" problem "the loader rejects"
 run 0 "$kymo" doctor --format csv && has out "check,result,found,remedy"
@@ -102,7 +102,7 @@ int main(void) { ros_trace_rcl_init(0); return 0; }
 END
 LD_LIBRARY_PATH=$stub/jazzy/lib doctor 0 ./molded && is tracepoints ok "1 used by molded"
 echo "$nothing" | compile static -static && doctor 1 ./static && is linking problem static
-echo "$nothing" | compile musl -Wl,--dynamic-linker=/nonexistent/ld-musl-x86_64.so.1 &&
+echo "$nothing" | compile musl -Wl,--dynamic-linker=/proc/nonexistent/ld-musl-x86_64.so.1 &&
 	doctor 1 ./musl && is linking problem "cannot be run"
 if echo 'void _start(void) {}' | compile narrow -m32 -nostdlib -static 2>/dev/null; then
 	doctor 1 ./narrow && is architecture problem "32-bit i386"
@@ -116,11 +116,11 @@ doctor 1 ./forbidden && is program problem "may not be executed"
 
 # Scripts are followed to what runs them.
 printf '#!%s/plain\n' "$scratch" >direct && printf '#!/usr/bin/env -S plain x\n' >indirect
-printf '#!/nonexistent/sh\n' >orphan && printf '#!%s/loop\n' "$scratch" >loop
+printf '#!/proc/nonexistent/sh\n' >orphan && printf '#!%s/loop\n' "$scratch" >loop
 chmod +x direct indirect orphan loop
 doctor 0 ./direct && is interpreter ok "run by $scratch/plain" && is libtracetools ok 8.2.2
 PATH=$scratch:$PATH doctor 0 indirect && is interpreter ok "$scratch/plain"
-doctor 1 ./orphan && is interpreter problem /nonexistent/sh
+doctor 1 ./orphan && is interpreter problem /proc/nonexistent/sh
 "$kymo" doctor ./loop >out 2>err && fail "an endless script passed"
 
 # Damaged files: an answer, whatever it is, and no crash.

@@ -27,7 +27,7 @@ RUN = [
     ("env -u FOO -C . A=1", None), (LOADER, None), (f"{LOADER} --library-path .", None), ("nice nice -n 1 env", None),
     ("env -i", STRIPPED), ("env -", STRIPPED), ("env -u LD_PRELOAD", STRIPPED), ("env -uLD_PRELOAD", STRIPPED), ("env --unset=LD_PRELOAD A=1", STRIPPED),
     ("nice -n 5 env -i B=2", STRIPPED), ("env LD_PRELOAD=", "sets LD_PRELOAD to something else"), ("env -u KYMO_SESSION", GONE),
-    ("env KYMO_DISABLE=1", "sets KYMO_DISABLE=1"), ("env KYMO_DIR=/nowhere", "gives another KYMO_DIR"), ("setpriv --reset-env", STRIPPED),
+    ("env KYMO_DISABLE=1", "sets KYMO_DISABLE=1"), ("env KYMO_DIR=/proc/nowhere", "gives another KYMO_DIR"), ("setpriv --reset-env", STRIPPED),
 ]
 if ROOT:
     RUN += [("setpriv --reuid 0", None), ("setpriv --reuid 4711 --clear-groups", USER), ("setpriv --reuid=4711 --clear-groups --", USER),

@@ -110,7 +110,7 @@ def opened(check, scratch, trace):
     kymo("open", "--browser", "-q", trace, cwd=scratch, env=dict(os.environ, PATH=programs + ":/usr/bin:/bin"))
     with open(os.path.join(scratch, "asked")) as asked:
         check.equal("the browser gets the UI's address", asked.read(), "https://ui.perfetto.dev\n")
-    for words in ([os.path.join(scratch, "nothing")], [trace, "-o", "/nonexistent/x"],
+    for words in ([os.path.join(scratch, "nothing")], [trace, "-o", "/proc/nonexistent/x"],
                   ["--browser", trace]):
         run = subprocess.run([KYMO, "open", *words], cwd=scratch, capture_output=True, text=True,
                              env=dict(os.environ, PATH=scratch))

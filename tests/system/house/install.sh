@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 {
 	kymo_session_stats stats;
 	kymo::session session(argc == 2 ? argv[1] : "");
-	if (!session || kymo::session("/nonexistent/x") || !session.add_sink(std::string(argv[1]) + "-2"))
+	if (!session || kymo::session("/proc/nonexistent/x") || !session.add_sink(std::string(argv[1]) + "-2"))
 		return 1;
 	for (int i = 0; i < 100; i++)
 		KYMO_INSTANT("self", "event", ("i", i));
@@ -150,7 +150,7 @@ reads() {
 cp "$example" callbacks.c
 cat >reader.cpp <<'CPP'
 #include <kymo/ctf.h>
-int main() { kymo_ctf_event event{}; event.event_class = nullptr; return kymo_ctf_open("/nowhere", nullptr, nullptr) + event.vpid + 1; }
+int main() { kymo_ctf_event event{}; event.event_class = nullptr; return kymo_ctf_open("/proc/nowhere", nullptr, nullptr) + event.vpid + 1; }
 CPP
 # shellcheck disable=SC2046
 {

@@ -98,7 +98,7 @@ def wrong():
     for line, what in (('a,b\nx,timer_callback,soon,1', 'FILE:2: '), ('(,timer_callback,1,1', 'FILE:1: '), ('a,b,c', 'FILE:1: '),
                        ('a,b,c,d,e', 'FILE:1: '), ('a,sometimes,c,1', 'sometimes'), ('p,response_time,fast,1', 'worst')):
         check(what in report(line + '\n', 3), line)
-    done = subprocess.run([KYMO, 'report', os.path.join(DEMO, 'ctf'), '--expect', '/nowhere.csv'], capture_output=True)
+    done = subprocess.run([KYMO, 'report', os.path.join(DEMO, 'ctf'), '--expect', '/proc/nowhere.csv'], capture_output=True)
     check(done.returncode == 3, 'a file that is not there:', done)
     done = subprocess.run([KYMO, 'report', os.path.join(DEMO, 'ctf'), '--section', 'validation'], capture_output=True)
     check(done.returncode == 2, 'nothing expected:', done)

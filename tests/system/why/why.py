@@ -160,7 +160,7 @@ def says(trace):
     assert "No message of the trace has this number" in kymo("why", trace, "99999999", status=6)
     assert "at a time" in kymo("why", trace, "a", "b", status=2)
     assert "numbered from 1" in kymo("why", trace, "0", status=2)
-    assert "nowhere" in kymo("why", "/nowhere", "/a -> /b", status=3)
+    assert "nowhere" in kymo("why", "/proc/nowhere", "/a -> /b", status=3)
     assert "Queued" not in kymo("why", trace) and kymo("why", trace).startswith("Why: ")
 
 

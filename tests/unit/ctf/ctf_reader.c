@@ -414,9 +414,9 @@ static void no_trace(void **state)
 	struct kymo_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(kymo_ctf_open("/nowhere/at/all", &reader, &err), -1);
+	assert_int_equal(kymo_ctf_open("/proc/nowhere/at/all", &reader, &err), -1);
 	assert_int_equal(err.status, KYMO_EXIT_INPUT);
-	assert_non_null(strstr(err.text, "/nowhere/at/all: No such file"));
+	assert_non_null(strstr(err.text, "/proc/nowhere/at/all: No such file"));
 	assert_int_equal(kymo_ctf_open(directory, &reader, &err), -1);
 	assert_non_null(strstr(err.text, "not a CTF trace"));
 	metadata("nonsense");

@@ -135,7 +135,7 @@ static inline int clean(void **state)
 	char command[300];
 
 	(void)state;
-	snprintf(command, sizeof command, "rm -rf %s/*", directory);
+	snprintf(command, sizeof command, "find %s -mindepth 1 -delete", directory);
 	return system(command);
 }
 

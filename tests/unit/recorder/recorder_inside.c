@@ -198,7 +198,7 @@ static void what_cannot_be_is_said(void **state)
 	(void)state;
 	bad(kymo_session_start(in("t-a.pftrace"), NULL, &session), "kymo export");
 	assert_null(session);
-	bad(kymo_session_start("/nonexistent/t", NULL, &session), "cannot create the trace directory");
+	bad(kymo_session_start("/proc/nonexistent/t", NULL, &session), "cannot create the trace directory");
 	bad(kymo_session_start(NULL, NULL, &session), "NULL");
 	bad(kymo_session_start("", NULL, &session), "empty");
 	bad(kymo_session_start(in("t-a"), &options, &session), "nice");

@@ -473,7 +473,7 @@ static void only_one_recorder_at_a_time(void **state)
 	assert_true(child >= 0);
 	if (child == 0) {
 		struct session_options options = {
-			.runtime_dir = place->run, .output = "/nonexistent/x", .version = "0",
+			.runtime_dir = place->run, .output = "/proc/nonexistent/x", .version = "0",
 		};
 		struct session *other = NULL;
 		struct kymo_err err = { 0 };

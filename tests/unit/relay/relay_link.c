@@ -395,7 +395,7 @@ static void strangers(void **state)
 	assert_non_null(strstr(err.text, "nets://"));
 	end(&world);
 	tls_context_free(tls);
-	assert_null(tls_call("/no/such/file", NULL, &err));
+	assert_null(tls_call("/proc/no/such/file", NULL, &err));
 	assert_null(tls_call(key, NULL, &err));
 	assert_null(tls_call(NULL, "0011", &err));
 	assert_null(tls_serve(key, key, &err));
