@@ -4,21 +4,18 @@
 # The tracer's tests, the hooks and an instrumented program, cross-built for aarch64 and run by qemu.
 # The emulator has the instructions, not the weak memory order: that part is argued in
 # docs/decisions/event-path.md and checked by tests/model.
-set -eu
+TMPDIR=/dev/shm
+. "$(dirname "$0")/../lib/libtest.sh"
+set -e
+work=$scratch
 cc=aarch64-linux-gnu-gcc
 command -v $cc >/dev/null && command -v qemu-aarch64 >/dev/null ||
 	{ echo "skipped: $cc and qemu-aarch64 are needed"; exit 77; }
-grep -q 'KYMO_SANITIZE:STRING=.' "$KYMO_BUILD/CMakeCache.txt" && { echo "skipped: cross-built without sanitizers"; exit 77; }
-work=$(mktemp -d /dev/shm/kymo-aarch64-XXXXXX)
+! sanitized || skip "cross-built without sanitizers"
 export KYMO_DIR=$work/run QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
 program=
 trap '[ -z "$program" ] || kill -9 "$program" 2>/dev/null || true; rm -rf "$work"' EXIT
 cd "$KYMO_SOURCE"
-
-fail() {
-	echo "aarch64.sh: $*" >&2
-	exit 1
-}
 
 flags="-std=gnu11 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Isrc -Iinclude"
 # With what they use of the recorder's side.
@@ -32,7 +29,7 @@ done
 for clock in vdso counter; do	# the counter is CNTVCT_EL0 there
 	for test in "$work"/test_*; do
 		KYMO_DIR=$work/run-$clock KYMO_CLOCK=$clock qemu-aarch64 "$test" >"$work/out-$clock" 2>&1 || [ $? = 77 ] ||
-			fail "$test, $clock: $(cat "$work/out-$clock")"
+			die "$test, $clock: $(cat "$work/out-$clock")"
 	done &
 	case $clock in vdso) first=$! ;; *) second=$! ;; esac
 done
@@ -78,22 +75,19 @@ record() {	# NAME PROGRAM...
 	shift
 	"$KYMO_BUILD/bin/kymo" record --quiet -o "$work/$name" --duration 20s 2>"$work/said" &
 	recorder=$!
-	for _ in $(seq 100); do
-		"$KYMO_BUILD/bin/kymo" status | grep -q "$work/$name" && break
-		sleep 0.05
-	done
-	qemu-aarch64 "$@" >"$work/out" 2>&1 || fail "$*: $(cat "$work/out")"
+	wait_for in_status "$work/$name"
+	qemu-aarch64 "$@" >"$work/out" 2>&1 || die "$*: $(cat "$work/out")"
 	sleep 0.3
 	kill -INT $recorder
-	wait $recorder || fail "record $name: $(cat "$work/said")"
-	babeltrace2 "$work/$name" >"$work/text" 2>"$work/warnings" || fail "$(cat "$work/warnings")"
-	! grep -v 'Tracer discarded' "$work/warnings" || fail "babeltrace2 warns"	# how many is checked by exact()
+	wait $recorder || die "record $name: $(cat "$work/said")"
+	babeltrace2 "$work/$name" >"$work/text" 2>"$work/warnings" || die "$(cat "$work/warnings")"
+	! grep -v 'Tracer discarded' "$work/warnings" || die "babeltrace2 warns"	# how many is checked by exact()
 }
 exact() {	# NAME PRODUCED: recorded + dropped is that, and babeltrace2 reads what is recorded
 	python3 -c 'import json, sys; t = json.load(open(sys.argv[1]))["totals"]
 print(t["recorded"], t["dropped"] + t["unwritten"])' "$work/$1/kymo.json" >"$work/totals"
 	read -r recorded lost <"$work/totals"
-	[ $((recorded + lost)) = "$2" ] || fail "$1: $recorded recorded and $lost lost, not $2"
+	[ $((recorded + lost)) = "$2" ] || die "$1: $recorded recorded and $lost lost, not $2"
 }
 produced() {	# as the program said last
 	sed -n 's/.*"produced": \([0-9]*\).*/\1/p' "$work/out" | tail -1
@@ -101,15 +95,15 @@ produced() {	# as the program said last
 preload="LD_PRELOAD=$work/libkymo-ros2.so"
 
 record user "$work/user_events"
-grep -q 'test:types: .*i64 = -5, ok = 1, f = 0.25, p = 0x1234, s = "an array"' "$work/text" || fail "$(cat "$work/text")"
-[ "$(grep -c 'test:inner_end' "$work/text")" = 2 ] || fail "$(cat "$work/text")"
+grep -q 'test:types: .*i64 = -5, ok = 1, f = 0.25, p = 0x1234, s = "an array"' "$work/text" || die "$(cat "$work/text")"
+[ "$(grep -c 'test:inner_end' "$work/text")" = 2 ] || die "$(cat "$work/text")"
 record ros -E "$preload" "$work/ros_calls" THREE_ARGUMENTS 1000
-[ "$(grep -c 'ros2:rmw_publish: .*message = 0x400' "$work/text")" = 1000 ] || fail "$(tail "$work/text")"
+[ "$(grep -c 'ros2:rmw_publish: .*message = 0x400' "$work/text")" = 1000 ] || die "$(tail "$work/text")"
 
 # Signals inside spans and hooks. Each begin that was recorded has tried an end.
 record signals -E "$preload" "$work/signal_storm" 20000
 exact signals $(($(sed -n 's/.*"thread": \([0-9]*\), "handler": \([0-9]*\).*/\1 + \2/p' "$work/out") + $(grep -c '_begin: ' "$work/text")))
-grep -q 'handler:outer_end: ' "$work/text" || fail "no signal landed"
+grep -q 'handler:outer_end: ' "$work/text" || die "no signal landed"
 
 # Threads and libraries that come and go, a periodic loop.
 record threads "$work/scale" threads 512 5
@@ -118,24 +112,21 @@ record live "$work/scale" live 60 5
 exact live "$(produced)"
 record libraries "$work/scale" libraries 3 "$work"/plugin-*.so
 exact libraries "$(produced)"
-[ "$(grep -c 'plugin:number 2_end: ' "$work/text")" = 3 ] || fail "$(cat "$work/text")"
+[ "$(grep -c 'plugin:number 2_end: ' "$work/text")" = 3 ] || die "$(cat "$work/text")"
 record periodic "$work/loop"
-[ "$(grep -c 'test:loop_end: ' "$work/text")" = 20 ] || fail "$(cat "$work/text")"
+[ "$(grep -c 'test:loop_end: ' "$work/text")" = 20 ] || die "$(cat "$work/text")"
 
 # Without a recorder, the oldest blocks giving way: what a snapshot has of it, alive and dead, has no hole.
 KYMO_FLIGHT=1 KYMO_RING_SIZE=64K qemu-aarch64 -E "$preload" "$work/numbers" --threads 2 --seconds 600 "$work/noted" &
 program=$!
 for state in alive dead; do
-	for _ in $(seq 100); do
-		"$KYMO_BUILD/bin/kymo" status --format csv 2>/dev/null | grep -q "^$program,numbers,flight" && break
-		sleep 0.05
-	done
-	sleep 0.5
+	wait_for in_status "^$program,numbers,flight"
+	emitted "$work/noted" 2000
 	[ $state = alive ] || { kill -9 $program; wait $program 2>/dev/null || true; }
-	"$KYMO_BUILD/bin/kymo" snapshot -q -o "$work/$state" >/dev/null || fail "snapshot, $state"
-	babeltrace2 "$work/$state" 2>"$work/warnings" >"$work/text" || fail "$state: $(cat "$work/warnings")"
-	[ ! -s "$work/warnings" ] || fail "$state: babeltrace2 warns: $(cat "$work/warnings")"
-	python3 - "$work/text" <<'P' || fail "$state: there is a hole"
+	"$KYMO_BUILD/bin/kymo" snapshot -q -o "$work/$state" >/dev/null || die "snapshot, $state"
+	babeltrace2 "$work/$state" 2>"$work/warnings" >"$work/text" || die "$state: $(cat "$work/warnings")"
+	[ ! -s "$work/warnings" ] || die "$state: babeltrace2 warns: $(cat "$work/warnings")"
+	python3 - "$work/text" <<'P' || die "$state: there is a hole"
 import re, sys
 last, count = {}, 0
 for thread, number in re.findall(r"rcl_publish: .*publisher_handle = (\w+), message = (\w+)", open(sys.argv[1]).read()):

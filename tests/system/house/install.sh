@@ -3,27 +3,23 @@
 # needs: plain
 # Another project builds with an installed kymo, in C and C++, by pkg-config and by CMake, against the
 # shared and the static library, and records itself with that installation, which has been moved.
-set -eu
-work=$(mktemp -d /dev/shm/kymo-install-XXXXXX)
+TMPDIR=/dev/shm
+. "$(dirname "$0")/../lib/libtest.sh"
+set -e
+work=$scratch
+evidence=$work/log
 export KYMO_DIR=$work/run
-trap 'rm -rf "$work"' EXIT
 
-fail() {
-	echo "install.sh: $*" >&2
-	[ ! -s "$work/log" ] || tail -30 "$work/log" >&2
-	exit 1
-}
-
-cmake --install "$KYMO_BUILD" --prefix "$work/first" >"$work/log" 2>&1 || fail "cmake --install"
+cmake --install "$KYMO_BUILD" --prefix "$work/first" >"$work/log" 2>&1 || die "cmake --install"
 mv "$work/first" "$work/prefix"
 prefix=$work/prefix
 pc=$(find "$prefix" -name kymo.pc)
-[ -n "$pc" ] || fail "kymo.pc is not installed"
+[ -n "$pc" ] || die "kymo.pc is not installed"
 export PKG_CONFIG_PATH=${pc%/kymo.pc}
-libdir=$(pkg-config --variable=libdir kymo) || fail "pkg-config does not find kymo"
-pkg-config --exists 'kymo >= 0.1' || fail "kymo.pc: version"
+libdir=$(pkg-config --variable=libdir kymo) || die "pkg-config does not find kymo"
+pkg-config --exists 'kymo >= 0.1' || die "kymo.pc: version"
 ! grep -r -l -F -e "$KYMO_SOURCE" -e "$work/first" "$prefix/include" "${pc%/*}" "$libdir/cmake" ||
-	fail "installed files name the place they come from"
+	die "installed files name the place they come from"
 # A sanitized libkymo.a asks for the sanitizer in every program.
 static=1
 ! nm "$libdir/libkymo.a" 2>/dev/null | grep -q -E '__(asan|ubsan|tsan)_' || static=
@@ -96,42 +92,42 @@ CMAKE
 records() {
 	rm -rf "$work/trace"
 	LD_LIBRARY_PATH=${3-} "$prefix/bin/kymo" record --quiet -o "$work/trace" -- "$1" >"$work/log" 2>&1 ||
-		fail "$1 cannot be recorded"
-	babeltrace2 "$work/trace" >"$work/text" 2>"$work/log" || fail "babeltrace2 on what $1 left"
-	[ "$(grep -c "foreign:$2: .*{ n = " "$work/text")" = 1 ] || fail "$1: no $2 in its trace"
-	[ "$(grep -c 'foreign:main_end: ' "$work/text")" = 1 ] || fail "$1: no end of its span"
+		die "$1 cannot be recorded"
+	babeltrace2 "$work/trace" >"$work/text" 2>"$work/log" || die "babeltrace2 on what $1 left"
+	[ "$(grep -c "foreign:$2: .*{ n = " "$work/text")" = 1 ] || die "$1: no $2 in its trace"
+	[ "$(grep -c 'foreign:main_end: ' "$work/text")" = 1 ] || die "$1: no end of its span"
 }
 
 # $1 records itself.
 records_itself() {
 	rm -rf "$work/self" "$work/self-2"
-	LD_LIBRARY_PATH=${2-} "$1" "$work/self" >"$work/log" 2>&1 || fail "$1 does not record itself: $?"
-	[ "$(babeltrace2 "$work/self" 2>"$work/log" | grep -c self:event:)" = 100 ] || fail "$1: its trace"
+	LD_LIBRARY_PATH=${2-} "$1" "$work/self" >"$work/log" 2>&1 || die "$1 does not record itself: $?"
+	[ "$(babeltrace2 "$work/self" 2>"$work/log" | grep -c self:event:)" = 100 ] || die "$1: its trace"
 }
 
 # shellcheck disable=SC2046 # lists of options
 {
 	${CC:-cc} -o pc_self_c self.c $(pkg-config --cflags --libs kymo kymo-session) >"$work/log" 2>&1 ||
-		fail "pkg-config kymo-session, C"
+		die "pkg-config kymo-session, C"
 	${CXX:-c++} -std=c++17 -Wall -Wextra -Werror -o pc_self_cpp self.cpp \
-		$(pkg-config --cflags --libs kymo kymo-session) >"$work/log" 2>&1 || fail "pkg-config kymo-session, C++"
+		$(pkg-config --cflags --libs kymo kymo-session) >"$work/log" 2>&1 || die "pkg-config kymo-session, C++"
 	records_itself ./pc_self_c "$libdir"
 	records_itself ./pc_self_cpp "$libdir"
 	if [ "$static" ]; then
 		${CC:-cc} -o static_self self.c $(pkg-config --cflags kymo) "$libdir/libkymo.a" \
-			"$libdir/libkymo-session.a" -ljson-c -lzstd -pthread >"$work/log" 2>&1 || fail "libkymo-session.a"
+			"$libdir/libkymo-session.a" -ljson-c -lzstd -pthread >"$work/log" 2>&1 || die "libkymo-session.a"
 		records_itself ./static_self
 	fi
-	${CC:-cc} -o pc_c main.c $(pkg-config --cflags --libs kymo) >"$work/log" 2>&1 || fail "pkg-config, C"
+	${CC:-cc} -o pc_c main.c $(pkg-config --cflags --libs kymo) >"$work/log" 2>&1 || die "pkg-config, C"
 	${CXX:-c++} -std=c++17 -o pc_cpp main.cpp $(pkg-config --cflags --libs kymo) >"$work/log" 2>&1 ||
-		fail "pkg-config, C++"
+		die "pkg-config, C++"
 	records ./pc_c in_c "$libdir"
 	records ./pc_cpp in_cpp "$libdir"
 	if [ "$static" ]; then
 		${CC:-cc} -o static_c main.c $(pkg-config --cflags kymo) "$libdir/libkymo.a" -pthread \
-			>"$work/log" 2>&1 || fail "libkymo.a, C"
+			>"$work/log" 2>&1 || die "libkymo.a, C"
 		${CXX:-c++} -std=c++17 -o static_cpp main.cpp $(pkg-config --cflags kymo) \
-			"$libdir/libkymo.a" -pthread >"$work/log" 2>&1 || fail "libkymo.a, C++"
+			"$libdir/libkymo.a" -pthread >"$work/log" 2>&1 || die "libkymo.a, C++"
 		records ./static_c in_c
 		records ./static_cpp in_cpp
 	fi
@@ -141,11 +137,11 @@ records_itself() {
 example=$KYMO_SOURCE/examples/callbacks/callbacks.c
 fixture=$KYMO_SOURCE/tests/fixtures/lifecycle
 wanted=$("$prefix/bin/kymo" dump "$fixture" --event ros2:callback_end | wc -l)
-[ "$wanted" -gt 0 ] || fail "the fixture has no callbacks"
+[ "$wanted" -gt 0 ] || die "the fixture has no callbacks"
 reads() {
-	LD_LIBRARY_PATH=$libdir "$1" "$fixture" >"$work/log" 2>&1 || fail "$1 cannot read a trace"
+	LD_LIBRARY_PATH=$libdir "$1" "$fixture" >"$work/log" 2>&1 || die "$1 cannot read a trace"
 	[ "$(sed -n 's/.*: \([0-9]*\) callbacks.*/\1/p' "$work/log" | awk '{ n += $1 } END { print n }')" = "$wanted" ] ||
-		fail "$1 does not count $wanted callbacks"
+		die "$1 does not count $wanted callbacks"
 }
 cp "$example" callbacks.c
 cat >reader.cpp <<'CPP'
@@ -155,24 +151,24 @@ CPP
 # shellcheck disable=SC2046
 {
 	${CC:-cc} -std=c11 -Wall -Wextra -pedantic -Werror -o pc_reader callbacks.c \
-		$(pkg-config --cflags --libs kymo-ctf) >"$work/log" 2>&1 || fail "pkg-config, reader"
+		$(pkg-config --cflags --libs kymo-ctf) >"$work/log" 2>&1 || die "pkg-config, reader"
 	${CXX:-c++} -std=c++17 -Wall -Wextra -Werror -o pc_reader_cpp reader.cpp \
-		$(pkg-config --cflags --libs kymo-ctf) >"$work/log" 2>&1 || fail "pkg-config, reader from C++"
+		$(pkg-config --cflags --libs kymo-ctf) >"$work/log" 2>&1 || die "pkg-config, reader from C++"
 }
 reads ./pc_reader
-LD_LIBRARY_PATH=$libdir ./pc_reader_cpp || fail "the reader from C++"
+LD_LIBRARY_PATH=$libdir ./pc_reader_cpp || die "the reader from C++"
 nm -D --defined-only "$libdir/libkymo-ctf.so" | awk '{ print $3 }' | sort >"$work/seen"
-[ -s "$work/seen" ] || fail "libkymo-ctf.so shows nothing"
+[ -s "$work/seen" ] || die "libkymo-ctf.so shows nothing"
 while read -r symbol; do
-	grep -q "\b$symbol(" "$prefix/include/kymo/ctf.h" || fail "libkymo-ctf.so shows $symbol"
+	grep -q "\b$symbol(" "$prefix/include/kymo/ctf.h" || die "libkymo-ctf.so shows $symbol"
 done <"$work/seen"
 for symbol in $(grep -oE '\bctf_[a-z_]+\(struct' "$prefix/include/kymo/ctf.h" | tr -d '('); do
-	grep -qx "${symbol%struct}" "$work/seen" || fail "libkymo-ctf.so does not have ${symbol%struct}"
+	grep -qx "${symbol%struct}" "$work/seen" || die "libkymo-ctf.so does not have ${symbol%struct}"
 done
 
 cmake -S . -B build -DCMAKE_PREFIX_PATH="$prefix" "-DLIBRARIES=kymo${static:+;static}" >"$work/log" 2>&1 ||
-	fail "find_package(kymo)"
-cmake --build build >"$work/log" 2>&1 || fail "does not build with CMake"
+	die "find_package(kymo)"
+cmake --build build >"$work/log" 2>&1 || die "does not build with CMake"
 for program in build/cmake_c_*; do
 	records "./$program" in_c
 done

@@ -12,6 +12,16 @@ fail() {
 	echo >>"$scratch/failed"	# a file: it may be said in a subshell
 }
 
+# die WHAT: the test ends here, as failed: without this the rest makes no sense. Shows the end of the files in $evidence.
+die() {
+	local file
+	echo "FAIL: $*" >&2
+	for file in ${evidence-}; do
+		[ ! -s "$file" ] || tail -40 "$file" >&2
+	done
+	exit 1
+}
+
 # run STATUS COMMAND...: runs it, output in $scratch/out and $scratch/err, and checks the status.
 run() {
 	local wanted=$1 status

@@ -1,45 +1,41 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The preload library where it should do something, and where it should do nothing.
-set -eu
+TMPDIR=/dev/shm
+. "$(dirname "$0")/../lib/libtest.sh"
+set -e
+work=$scratch
 preload=$KYMO_BUILD/lib/libkymo-ros2.so
 calls=$KYMO_BUILD/tests/ros_calls
-work=$(mktemp -d /dev/shm/kymo-hooks-XXXXXX)
 export KYMO_DIR=$work/run
-trap 'rm -rf "$work"' EXIT
-
-fail() {
-	echo "hooks.sh: $*" >&2
-	exit 1
-}
 
 # ---- nothing to do: same output, same status, nothing left behind ----
 for command in "bash -c 'echo \$((6 * 7)); exit 3'" "python3 -c 'print(6 * 7); raise SystemExit(3)'" \
 	       "sh -c 'ls / | sort | head -2; exit 4'"; do
 	plain=$(eval "$command" 2>&1) && plain_status=0 || plain_status=$?
 	traced=$(eval "LD_PRELOAD=$preload $command" 2>&1) && traced_status=0 || traced_status=$?
-	[ "$plain" = "$traced" ] && [ $plain_status = $traced_status ] || fail "changes $command: $traced"
-	[ ! -e "$KYMO_DIR" ] || fail "$command made a runtime directory"
+	[ "$plain" = "$traced" ] && [ $plain_status = $traced_status ] || die "changes $command: $traced"
+	[ ! -e "$KYMO_DIR" ] || die "$command made a runtime directory"
 done
 
 # A setuid program: the loader ignores the preload, or the library finds AT_SECURE; no region either way.
 if [ "$(id -u)" = 0 ]; then
 	install -m 4755 "$(command -v id)" "$work/setuid-id"
-	LD_PRELOAD=$preload "$work/setuid-id" -u >/dev/null 2>"$work/setuid.err" || fail "breaks a setuid program"
-	[ ! -e "$KYMO_DIR" ] || fail "a setuid program was traced"
+	LD_PRELOAD=$preload "$work/setuid-id" -u >/dev/null 2>"$work/setuid.err" || die "breaks a setuid program"
+	[ ! -e "$KYMO_DIR" ] || die "a setuid program was traced"
 fi
 
 # Switched off, or without a usable directory: the program runs as ever.
 for setting in KYMO_DISABLE=1 KYMO_DIR=/proc/nowhere "KYMO_DIR=$work/a-file"; do
 	: >"$work/a-file"
 	env "$setting" LD_PRELOAD="$preload" LD_LIBRARY_PATH="$KYMO_BUILD/stub/jazzy/lib" "$calls" \
-		THREE_ARGUMENTS >/dev/null || fail "fails with $setting"
-	[ ! -e "$work/run" ] || fail "$setting was not honoured"
+		THREE_ARGUMENTS >/dev/null || die "fails with $setting"
+	[ ! -e "$work/run" ] || die "$setting was not honoured"
 done
 mkdir -m 0755 "$work/open"
 said=$(KYMO_VERBOSE=1 KYMO_DIR=$work/open LD_PRELOAD=$preload LD_LIBRARY_PATH=$KYMO_BUILD/stub/jazzy/lib \
 	"$calls" 2>&1 >/dev/null)
-case $said in *"not traced"*open*) ;; *) fail "a directory open to others: says '$said'" ;; esac
+case $said in *"not traced"*open*) ;; *) die "a directory open to others: says '$said'" ;; esac
 
 # ---- KYMO_FORWARD=1: the functions below are called too, with their arguments ----
 mkdir -p "$work/real"
@@ -59,8 +55,8 @@ for forward in 0 1; do
 	KYMO_FORWARD=$forward LD_PRELOAD=$preload LD_LIBRARY_PATH=$work/real "$calls" THREE_ARGUMENTS 2 >"$work/out"
 	[ "$(grep -c '^real rmw_publish 0x300 0x400 1234567890123456789$' "$work/out")" = $((forward * 2)) ] &&
 		[ "$(grep -c '^real rcl_init 0x100$' "$work/out")" = $forward ] ||
-		fail "KYMO_FORWARD=$forward: $(cat "$work/out")"
-	grep -q '^enabled: 1' "$work/out" || fail "KYMO_FORWARD=$forward: an init event is not wanted"
+		die "KYMO_FORWARD=$forward: $(cat "$work/out")"
+	grep -q '^enabled: 1' "$work/out" || die "KYMO_FORWARD=$forward: an init event is not wanted"
 done
 
 # ---- librcl in a scope of its own, as Python loads it: what it is asked for is still done by it ----
@@ -70,19 +66,19 @@ int module_end(void *node) { return rcl_node_fini(node) * 100 + 7; }
 C
 ${CC:-cc} -shared -fPIC -o "$work/module.so" "$work/module.c" -L"$KYMO_BUILD/stub/rcl" -lrcl -Wl,-rpath,"$KYMO_BUILD/stub/rcl"
 ends='import ctypes, sys; module = ctypes.CDLL(sys.argv[1]); print(module.module_end(8), module.module_end(None))'
-if ! grep -q 'KYMO_SANITIZE:STRING=.' "$KYMO_BUILD/CMakeCache.txt"; then
+if ! sanitized; then
 	for library in "" "$preload"; do
-		said=$(LD_PRELOAD=$library python3 -c "$ends" "$work/module.so") || fail "rcl_node_fini fails"
-		[ "$said" = "7 1107" ] || fail "rcl_node_fini with '$library': $said"
+		said=$(LD_PRELOAD=$library python3 -c "$ends" "$work/module.so") || die "rcl_node_fini fails"
+		[ "$said" = "7 1107" ] || die "rcl_node_fini with '$library': $said"
 	done
 fi
 
 # ---- exec: the new image has a region of its own; the next program clears up behind both ----
 export LD_LIBRARY_PATH=$KYMO_BUILD/stub/jazzy/lib
-LD_PRELOAD=$preload "$calls" THREE_ARGUMENTS 1 "$calls" THREE_ARGUMENTS 1 >/dev/null || fail "exec"
-[ "$(ls "$KYMO_DIR" | wc -l)" = 1 ] || fail "after exec: $(ls "$KYMO_DIR")"
+LD_PRELOAD=$preload "$calls" THREE_ARGUMENTS 1 "$calls" THREE_ARGUMENTS 1 >/dev/null || die "exec"
+[ "$(ls "$KYMO_DIR" | wc -l)" = 1 ] || die "after exec: $(ls "$KYMO_DIR")"
 LD_PRELOAD=$preload "$calls" THREE_ARGUMENTS 1 >/dev/null
-[ -z "$(ls "$KYMO_DIR")" ] || fail "left behind: $(ls "$KYMO_DIR")"
+[ -z "$(ls "$KYMO_DIR")" ] || die "left behind: $(ls "$KYMO_DIR")"
 unset LD_LIBRARY_PATH
 
 # ---- each version of libtracetools: its shape of events, and callback names ----
@@ -90,14 +86,14 @@ unset LD_LIBRARY_PATH
 record() {
 	rm -rf "$work/trace"
 	LD_LIBRARY_PATH=$KYMO_BUILD/stub/$1/lib "$KYMO_BUILD/bin/kymo" record --quiet -o "$work/trace" -- \
-		"$calls" "$2" >"$work/out" 2>"$work/err" || fail "$1: $(cat "$work/err")"
+		"$calls" "$2" >"$work/out" 2>"$work/err" || die "$1: $(cat "$work/err")"
 	babeltrace2 --names=none --clock-gmt "$work/trace" >"$work/text" 2>"$work/warnings" ||
-		fail "$1: babeltrace2: $(cat "$work/warnings")"
-	[ ! -s "$work/warnings" ] || fail "$1: babeltrace2 warns: $(cat "$work/warnings")"
+		die "$1: babeltrace2: $(cat "$work/warnings")"
+	[ ! -s "$work/warnings" ] || die "$1: babeltrace2 warns: $(cat "$work/warnings")"
 	babeltrace2 "$work/trace" >"$work/text" 2>/dev/null
 }
 has() {
-	grep -q -E "$1" "$work/text" || fail "$flavour: no $1 in
+	grep -q -E "$1" "$work/text" || die "$flavour: no $1 in
 $(cat "$work/text")"
 }
 
@@ -112,7 +108,7 @@ for flavour in humble jazzy rolling; do
 	record $flavour $shape
 	has "ros2:rcl_init:.*context_handle = 0x100, version = \"$version\""
 	has 'ros2:rcl_node_init:.*node_name = "talker", namespace = "\(null\)"'
-	[ "$(grep -c ros2:rmw_publish: "$work/text")" = 3 ] || fail "$flavour: not three messages"
+	[ "$(grep -c ros2:rmw_publish: "$work/text")" = 3 ] || die "$flavour: not three messages"
 	case $flavour in
 	humble)
 		has 'ros2:rmw_publish:.*\{ message = 0x400 \}'
@@ -128,7 +124,7 @@ for flavour in humble jazzy rolling; do
 		has "ros2:rmw_publisher_init:.*$gid16 \]"
 		;;
 	esac
-	grep -q '^enabled: 1' "$work/out" || fail "$flavour: enabled_ is not true for an init event"
-	grep -q '^demangle: .*Planner.*on_scan' "$work/out" || fail "$flavour: $(cat "$work/out")"
-	grep -q '^function: .*puts' "$work/out" || fail "$flavour: $(cat "$work/out")"
+	grep -q '^enabled: 1' "$work/out" || die "$flavour: enabled_ is not true for an init event"
+	grep -q '^demangle: .*Planner.*on_scan' "$work/out" || die "$flavour: $(cat "$work/out")"
+	grep -q '^function: .*puts' "$work/out" || die "$flavour: $(cat "$work/out")"
 done

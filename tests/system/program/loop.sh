@@ -2,28 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 # The periodic loop of include/kymo/loop.h, in C and in C++: every cycle's events, a cycle that takes too
 # long, an end without a cycle; the same loop compiled out; and examples/cyclic.
-set -eu
-work=$(mktemp -d /dev/shm/kymo-loop-XXXXXX)
+TMPDIR=/dev/shm
+. "$(dirname "$0")/../lib/libtest.sh"
+set -e
+work=$scratch
+evidence=$work/text
 export KYMO_DIR=$work/run
-trap 'rm -rf "$work"' EXIT
 warn=(-Wall -Wextra -Wshadow -Werror -I"$KYMO_SOURCE/include")
 
-fail() {
-	echo "loop.sh: $*" >&2
-	[ ! -e "$work/text" ] || tail -40 "$work/text" >&2
-	exit 1
-}
 has() {	# PATTERN TIMES
 	local count
 	count=$(grep -c -E "$1" "$work/text" || true)
-	[ "$count" = "$2" ] || fail "$what: $count times instead of $2: $1"
+	[ "$count" = "$2" ] || die "$what: $count times instead of $2: $1"
 }
 record() {	# COMMAND...: the text of its trace
 	rm -rf "$work/trace"
 	"$KYMO_BUILD/bin/kymo" record --quiet -o "$work/trace" -- "$@" >"$work/out" 2>&1 ||
-		fail "$what: $(cat "$work/out")"
-	babeltrace2 "$work/trace" >"$work/text" 2>"$work/warnings" || fail "$what: $(cat "$work/warnings")"
-	[ ! -s "$work/warnings" ] || fail "$what: babeltrace2 warns: $(cat "$work/warnings")"
+		die "$what: $(cat "$work/out")"
+	babeltrace2 "$work/trace" >"$work/text" 2>"$work/warnings" || die "$what: $(cat "$work/warnings")"
+	[ ! -s "$work/warnings" ] || die "$what: babeltrace2 warns: $(cat "$work/warnings")"
 }
 
 # Ten cycles of 50 ms, the first of them switched off; the fifth sleeps for three and a half periods. Says what it counted itself.
@@ -75,7 +72,7 @@ for what in c cpp; do
 		compiler=("${CXX:-c++}" -std=c++17 -pedantic "${warn[@]}" "$work/loop.cpp")
 	fi
 	"${compiler[@]}" -O2 -o "$work/loop" -L"$KYMO_BUILD/lib" -lkymo -Wl,-rpath,"$KYMO_BUILD/lib" ||
-		fail "$what: does not compile"
+		die "$what: does not compile"
 	record "$work/loop"
 	eval "$(cat "$work/out")"
 	has 'test:loop_begin: .*\{ cycle = [0-9]+, latency_ns = [0-9]+ \}' 9
@@ -83,18 +80,18 @@ for what in c cpp; do
 	has 'test:loop_latency_ns: .*\{ value = [0-9]+ \}' 9
 	# shellcheck disable=SC2154 # said by the program
 	has 'test:loop_overrun: ' "$overruns"
-	grep -q -E 'test:loop_overrun: .*\{ late_ns = [0-9]+, skipped = [2-9]' "$work/text" || fail "$what: nothing skipped"
+	grep -q -E 'test:loop_overrun: .*\{ late_ns = [0-9]+, skipped = [2-9]' "$work/text" || die "$what: nothing skipped"
 	# shellcheck disable=SC2154
 	has 'test:loop_missed: .*\{ late_ns = [0-9]+ \}' "$missed"
 	sleeps=$(grep -c 'test:loop_sleep_begin: ' "$work/text" || true)
-	[ "$sleeps" -ge 1 ] && [ "$sleeps" -le $((9 - overruns)) ] || fail "$what: $sleeps sleeps"
+	[ "$sleeps" -ge 1 ] && [ "$sleeps" -le $((9 - overruns)) ] || die "$what: $sleeps sleeps"
 	has 'test:loop_sleep_end: ' "$sleeps"
 	# In order: a cycle never contains a sleep, nor the reverse.
 	grep -oE 'test:loop(_sleep)?_(begin|end)' "$work/text" | awk '
 		/_begin/ { if (open++) exit 1 } /_end/ { if (--open) exit 1 } END { exit open }' ||
-		fail "$what: spans overlap"
-	"${compiler[@]}" -DKYMO_COMPILE_OUT -o "$work/loop" || fail "$what: does not compile out"
-	"$work/loop" >"$work/out" || fail "$what: is another loop when compiled out: $(cat "$work/out")"
+		die "$what: spans overlap"
+	"${compiler[@]}" -DKYMO_COMPILE_OUT -o "$work/loop" || die "$what: does not compile out"
+	"$work/loop" >"$work/out" || die "$what: is another loop when compiled out: $(cat "$work/out")"
 done
 
 what=cyclic
@@ -102,21 +99,21 @@ cyclic=$KYMO_BUILD/cyclic/cyclic
 [ -x "$cyclic" ] || exit 0
 record "$cyclic" --seconds 0.2
 cycles=$(sed -n 's/^\([0-9]*\) cycles.*/\1/p' "$work/out")
-[ "${cycles:-0}" -gt 1 ] || fail "$(cat "$work/out")"
+[ "${cycles:-0}" -gt 1 ] || die "$(cat "$work/out")"
 for span in loop sense plan act; do
 	has "cyclic:${span}_begin: " "$cycles"
 	has "cyclic:${span}_end: " "$cycles"
 done
-[ "$(grep -c -E '^(wake-up|duration) ' "$work/out")" = 2 ] || fail "no distribution: $(cat "$work/out")"
+[ "$(grep -c -E '^(wake-up|duration) ' "$work/out")" = 2 ] || die "no distribution: $(cat "$work/out")"
 status=0
 "$KYMO_BUILD/bin/kymo" record --quiet -o "$work/none" -- "$cyclic" --seconds 0.1 --no-trace >"$work/text" 2>&1 ||
 	status=$?
-[ "$status" = 6 ] || fail "switched off, and still not empty: status $status"
+[ "$status" = 6 ] || die "switched off, and still not empty: status $status"
 
 what='cyclic, recording itself'
-"$cyclic" --seconds 0.2 --trace "$work/self" >"$work/out" || fail "$(cat "$work/out")"
+"$cyclic" --seconds 0.2 --trace "$work/self" >"$work/out" || die "$(cat "$work/out")"
 cycles=$(sed -n 's/^\([0-9]*\) cycles.*/\1/p' "$work/out")
-babeltrace2 "$work/self" >"$work/text" 2>"$work/said" || fail "babeltrace2: $(cat "$work/said")"
+babeltrace2 "$work/self" >"$work/text" 2>"$work/said" || die "babeltrace2: $(cat "$work/said")"
 has "cyclic:plan_end: " "$cycles"
 [ "$(wc -l <"$work/text")" = "$(sed -n 's/^recorded \([0-9]*\) events, 0 dropped$/\1/p' "$work/out")" ] ||
-	fail "another number of events than it says: $(cat "$work/out")"
+	die "another number of events than it says: $(cat "$work/out")"

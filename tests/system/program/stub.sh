@@ -1,12 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The stub libtracetools exports what the real library of each version exports, no more, no less.
-set -eu
-
-fail() {
-	echo "stub.sh: $*" >&2
-	exit 1
-}
+. "$(dirname "$0")/../lib/libtest.sh"
+set -e
 
 # symbols FLAVOUR PATTERN: how many exported functions match
 symbols() {
@@ -16,7 +12,7 @@ symbols() {
 
 expect() {
 	count=$(symbols "$1" "$2")
-	[ "$count" = "$3" ] || fail "$1: $count functions match $2, expected $3"
+	[ "$count" = "$3" ] || die "$1: $count functions match $2, expected $3"
 }
 
 # Known counts: 28 tracepoints up to Humble, 35 in Jazzy, 42 from 8.10; plus compile_status.
@@ -35,5 +31,5 @@ for flavour in humble jazzy rolling; do
 	expect $flavour 'demangle_symbolEPKc$' 1
 	expect $flavour '^stub_' 0
 	xml=$KYMO_BUILD/stub/$flavour/share/tracetools/package.xml
-	grep -q -E '<version>[0-9]+\.[0-9]+\.[0-9]+</version>' "$xml" || fail "$xml has no version"
+	grep -q -E '<version>[0-9]+\.[0-9]+\.[0-9]+</version>' "$xml" || die "$xml has no version"
 done

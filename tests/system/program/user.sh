@@ -1,22 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Events of include/kymo/kymo.h as others read them, and what they cost when compiled out.
-set -eu
-work=$(mktemp -d /dev/shm/kymo-user-XXXXXX)
+TMPDIR=/dev/shm
+. "$(dirname "$0")/../lib/libtest.sh"
+set -e
+work=$scratch
+evidence=$work/text
 export KYMO_DIR=$work/run
-trap 'rm -rf "$work"' EXIT
 cc=${CC:-cc}
 
-fail() {
-	echo "user.sh: $*" >&2
-	[ ! -e "$work/text" ] || cat "$work/text" >&2
-	exit 1
-}
 count() {
 	grep -c -E "$1" "$work/text" || true
 }
 has() {	# PATTERN [TIMES]
-	[ "$(count "$1")" = "${2:-1}" ] || fail "$(count "$1") times instead of ${2:-1}: $1"
+	[ "$(count "$1")" = "${2:-1}" ] || die "$(count "$1") times instead of ${2:-1}: $1"
 }
 
 cat >"$work/plugin.c" <<'C'
@@ -28,9 +25,9 @@ $cc -std=gnu11 -Wall -Wextra -Werror -I"$KYMO_SOURCE/include" -shared -fPIC -o "
 	"$work/plugin.c" -L"$KYMO_BUILD/lib" -lkymo -Wl,-rpath,"$KYMO_BUILD/lib"
 
 "$KYMO_BUILD/bin/kymo" record --quiet -o "$work/trace" -- "$KYMO_BUILD/tests/user_events" "$work/plugin.so" \
-	2>"$work/err" || fail "record: $(cat "$work/err")"
-babeltrace2 --names=payload "$work/trace" >"$work/text" 2>"$work/warnings" || fail "$(cat "$work/warnings")"
-[ ! -s "$work/warnings" ] || fail "babeltrace2 warns: $(cat "$work/warnings")"
+	2>"$work/err" || die "record: $(cat "$work/err")"
+babeltrace2 --names=payload "$work/trace" >"$work/text" 2>"$work/warnings" || die "$(cat "$work/warnings")"
+[ ! -s "$work/warnings" ] || die "babeltrace2 warns: $(cat "$work/warnings")"
 babeltrace2 "$work/trace" >"$work/text" 2>/dev/null
 
 has 'test:types: .*\{ u8 = 200, i16 = -3, u32 = 4000000000, i64 = -5, ok = 1, f = 0.25, p = 0x1234, s = "an array" \}'
@@ -61,10 +58,10 @@ has 'plugin:loaded: .*\{ answer = 42 \}' 3
 has 'test:early: '
 has 'ros2:' 0
 # One trace for the program, one for its child; both have their declarations.
-[ "$(ls -d "$work"/trace/*-* | wc -l)" = 2 ] || fail "traces: $(ls "$work/trace")"
+[ "$(ls -d "$work"/trace/*-* | wc -l)" = 2 ] || die "traces: $(ls "$work/trace")"
 
 # Attached to late: the declarations are still there.
-"$KYMO_BUILD/bin/kymo" list "$work/trace" --format csv >"$work/text" || fail "list"
+"$KYMO_BUILD/bin/kymo" list "$work/trace" --format csv >"$work/text" || die "list"
 has 'test:types'
 
 # Compiled out: no library, no symbol, no argument evaluated.
@@ -73,5 +70,5 @@ cat >"$work/out.c" <<'C'
 int main(void) { int n = 0; KYMO_INSTANT("a", "b", ("n", ++n)); { KYMO_SPAN("a", "c", ("n", ++n)); } return n; }
 C
 $cc -std=gnu11 -Wall -Wextra -Werror -DKYMO_COMPILE_OUT -I"$KYMO_SOURCE/include" -o "$work/out" "$work/out.c" ||
-	fail "does not compile out"
-"$work/out" || fail "arguments are evaluated when compiled out"
+	die "does not compile out"
+"$work/out" || die "arguments are evaluated when compiled out"

@@ -2,23 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # Events of include/kymo/kymo.hpp as others read them: two files that share an inline function and a
 # template, static objects, a library that is loaded and unloaded; with every C++ compiler there is.
-set -eu
-work=$(mktemp -d /dev/shm/kymo-cpp-XXXXXX)
+TMPDIR=/dev/shm
+. "$(dirname "$0")/../lib/libtest.sh"
+set -e
+work=$scratch
+evidence=$work/text
 export KYMO_DIR=$work/run
-trap 'rm -rf "$work"' EXIT
 flags=(-std=c++17 -Wall -Wextra -Wshadow -Werror -pedantic -fno-exceptions -I"$KYMO_SOURCE/include")
 library=(-L"$KYMO_BUILD/lib" -lkymo -Wl,-rpath,"$KYMO_BUILD/lib")
 
-fail() {
-	echo "user_cpp.sh: $*" >&2
-	[ ! -e "$work/text" ] || cat "$work/text" >&2
-	exit 1
-}
 count() {
 	grep -c -E "$1" "$work/text" || true
 }
 has() {	# PATTERN [TIMES]
-	[ "$(count "$1")" = "${2:-1}" ] || fail "$(count "$1") times instead of ${2:-1}: $1"
+	[ "$(count "$1")" = "${2:-1}" ] || die "$(count "$1") times instead of ${2:-1}: $1"
 }
 
 cat >"$work/shared.hpp" <<'CPP'
@@ -154,9 +151,9 @@ CPP
 check() {
 	rm -rf "$work/trace"
 	"$KYMO_BUILD/bin/kymo" record --quiet -o "$work/trace" -- "$work/main" "$work/plugin.so" \
-		2>"$work/err" || fail "$1: record: $(cat "$work/err")"
-	babeltrace2 "$work/trace" >"$work/text" 2>"$work/warnings" || fail "$1: $(cat "$work/warnings")"
-	[ ! -s "$work/warnings" ] || fail "$1: babeltrace2 warns: $(cat "$work/warnings")"
+		2>"$work/err" || die "$1: record: $(cat "$work/err")"
+	babeltrace2 "$work/trace" >"$work/text" 2>"$work/warnings" || die "$1: $(cat "$work/warnings")"
+	[ ! -s "$work/warnings" ] || die "$1: babeltrace2 warns: $(cat "$work/warnings")"
 	has 'cpp:shared_begin: .*\{ n = 10 \}'
 	has 'cpp:shared_begin: .*\{ n = 20 \}'
 	has 'cpp:shared_begin: .*\{ n = 30 \}'
@@ -199,10 +196,10 @@ build() {
 	local cxx=$1
 	shift
 	for part in main other plugin; do
-		"$cxx" "${flags[@]}" "$@" -fPIC -c -o "$work/$part.o" "$work/$part.cpp" || fail "$cxx $*: $part"
+		"$cxx" "${flags[@]}" "$@" -fPIC -c -o "$work/$part.o" "$work/$part.cpp" || die "$cxx $*: $part"
 	done
-	"$cxx" -shared -o "$work/plugin.so" "$work/plugin.o" "${library[@]}" || fail "$cxx $*: plugin.so"
-	"$cxx" -o "$work/main" "$work/main.o" "$work/other.o" "${library[@]}" -ldl || fail "$cxx $*: main"
+	"$cxx" -shared -o "$work/plugin.so" "$work/plugin.o" "${library[@]}" || die "$cxx $*: plugin.so"
+	"$cxx" -o "$work/main" "$work/main.o" "$work/other.o" "${library[@]}" -ldl || die "$cxx $*: main"
 }
 
 tried=0
@@ -213,7 +210,7 @@ for cxx in g++ clang++; do
 		build "$cxx" "$level"
 		check "$cxx $level"
 		# What is hidden cannot be unique, and what is unique cannot be unloaded.
-		! readelf -sW "$work/plugin.so" | grep -E 'UNIQUE.*kymo' || fail "$cxx $level: plugin.so stays loaded"
+		! readelf -sW "$work/plugin.so" | grep -E 'UNIQUE.*kymo' || die "$cxx $level: plugin.so stays loaded"
 	done
 
 	# Compiled out: no library, no symbol, no argument evaluated.
@@ -229,12 +226,12 @@ int main()
 	return n;
 }
 CPP
-	"$cxx" "${flags[@]}" -DKYMO_COMPILE_OUT -o "$work/out" "$work/out.cpp" || fail "$cxx: does not compile out"
-	"$work/out" || fail "$cxx: arguments are evaluated when compiled out"
+	"$cxx" "${flags[@]}" -DKYMO_COMPILE_OUT -o "$work/out" "$work/out.cpp" || die "$cxx: does not compile out"
+	"$work/out" || die "$cxx: arguments are evaluated when compiled out"
 
 	# More fields than an event can have is told by the compiler.
 	echo '#include <kymo/kymo.hpp>
 	struct none {}; int main() { KYMO_INSTANT("a", "b", ("n", none())); }' >"$work/wrong.cpp"
-	! "$cxx" "${flags[@]}" -fsyntax-only "$work/wrong.cpp" 2>"$work/err" || fail "$cxx takes a field of any type"
+	! "$cxx" "${flags[@]}" -fsyntax-only "$work/wrong.cpp" 2>"$work/err" || die "$cxx takes a field of any type"
 done
-[ "$tried" -gt 0 ] || exit 77
+[ "$tried" -gt 0 ] || skip "no C++ compiler"

@@ -3,16 +3,13 @@
 # A process forks while another of its threads switches categories: every child is recorded, with the
 # declarations of its parent, and so is the parent afterwards. Of children whose threads emit at once every
 # event is recorded or counted; one that outlives its parent is recorded as well.
-set -eu
-work=$(mktemp -d /dev/shm/kymo-fork-XXXXXX)
+TMPDIR=/dev/shm
+. "$(dirname "$0")/../lib/libtest.sh"
+set -e
+work=$scratch
 export KYMO_DIR=$work/run
 recorder='' daemon=''
 trap 'for pid in $recorder $daemon; do kill "$pid" 2>/dev/null || true; done; rm -rf "$work"' EXIT
-
-fail() {
-	echo "user_fork.sh: $*" >&2
-	exit 1
-}
 
 cat >"$work/forks.c" <<'C'
 #include <kymo/kymo.h>
@@ -129,8 +126,8 @@ for program in forks crowd daemon; do
 		-L"$KYMO_BUILD/lib" -lkymo -Wl,-rpath,"$KYMO_BUILD/lib" -pthread
 done
 
-"$KYMO_BUILD/bin/kymo" record --quiet -o "$work/trace" -- "$work/forks" 2>"$work/err" || fail "$(cat "$work/err")"
-babeltrace2 "$work/trace" >"$work/text" 2>"$work/warnings" || fail "$(cat "$work/warnings")"
+"$KYMO_BUILD/bin/kymo" record --quiet -o "$work/trace" -- "$work/forks" 2>"$work/err" || die "$(cat "$work/err")"
+babeltrace2 "$work/trace" >"$work/text" 2>"$work/warnings" || die "$(cat "$work/warnings")"
 for event in before child after 'must not be there'; do
 	case $event in
 	child) expected=20 ;;
@@ -138,11 +135,11 @@ for event in before child after 'must not be there'; do
 	*) expected=1 ;;
 	esac
 	count=$(grep -c "forks:$event: " "$work/text" || true)
-	[ "$count" = "$expected" ] || fail "$count times instead of $expected: $event"
+	[ "$count" = "$expected" ] || die "$count times instead of $expected: $event"
 done
 
-"$KYMO_BUILD/bin/kymo" record --quiet -o "$work/crowd.trace" -- "$work/crowd" 2>"$work/err" || fail "$(cat "$work/err")"
-/usr/bin/python3 - "$work/crowd.trace/kymo.json" <<'PY' || fail "of a crowd of new threads events are missing"
+"$KYMO_BUILD/bin/kymo" record --quiet -o "$work/crowd.trace" -- "$work/crowd" 2>"$work/err" || die "$(cat "$work/err")"
+/usr/bin/python3 - "$work/crowd.trace/kymo.json" <<'PY' || die "of a crowd of new threads events are missing"
 import json, sys
 totals = json.load(open(sys.argv[1]))["totals"]
 sys.exit(totals["recorded"] + totals["dropped"] != 10 * 8 * 100)
@@ -158,6 +155,6 @@ for ((i = 0; i < 600; i++)); do
 done
 sleep 0.1
 kill -INT "$recorder"
-wait "$recorder" || fail "$(cat "$work/err" "$work/status")"
+wait "$recorder" || die "$(cat "$work/err" "$work/status")"
 recorder=
-babeltrace2 "$work/daemon.trace" | grep -q "daemon:tick" || fail "a process whose parent has ended is not recorded"
+babeltrace2 "$work/daemon.trace" | grep -q "daemon:tick" || die "a process whose parent has ended is not recorded"
