@@ -7,7 +7,7 @@
 # now and then. What passes only then is listed in DIR/second-try.txt and above the last line. It needs mending, and
 # more than two such tests fail the run. Above the last line is also why tests were skipped.
 #
-# Takes about a quarter of an hour on two cores. While the first suite runs, the other builds are made.
+# While the first suite runs, the other builds are made.
 #
 #   ./test.sh                all runs
 #   ./test.sh gcc thread     only these of: gcc clang address thread

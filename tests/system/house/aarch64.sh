@@ -73,7 +73,7 @@ done
 record() {	# NAME PROGRAM...
 	name=$1
 	shift
-	"$KYMO_BUILD/bin/kymo" record --quiet -o "$work/$name" --duration 20s 2>"$work/said" &
+	"$KYMO_BUILD/bin/kymo" record --quiet -o "$work/$name" --duration 600s 2>"$work/said" &
 	recorder=$!
 	wait_for in_status "$work/$name"
 	qemu-aarch64 "$@" >"$work/out" 2>&1 || die "$*: $(cat "$work/out")"

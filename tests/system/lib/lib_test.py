@@ -86,5 +86,5 @@ def until_lossless(run, tries=10):
             try:
                 return run(private)
             except Lost as lost:
-                print(f"{getattr(run, '__name__', 'run')}, run {attempt} of {tries}: {lost}", flush=True)
+                print(f"{getattr(run, '__name__', None) or run.func.__name__}, run {attempt} of {tries}: {lost}", flush=True)
     raise AssertionError(f"events were lost in each of {tries} runs")

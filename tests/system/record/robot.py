@@ -141,23 +141,23 @@ def attached_late(directory, environment):
                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until_recorded(environment)
         recorder.send_signal(signal.SIGINT)
-        if recorder.wait(timeout=30):
+        if recorder.wait(timeout=120):
             fail('attached late: record ended with %d' % recorder.returncode)
     finally:
         program.terminate()
-        program.wait(timeout=20)
+        program.wait(timeout=120)
     check_reader('attached late', trace)
     check_names('attached late', report(trace))
 
 
 def process_killed(directory, environment):
     trace = os.path.join(directory, 'trace')
-    recorder = subprocess.Popen([KYMO, 'record', '-o', trace, '--', *robot('--seconds', '5')],
+    recorder = subprocess.Popen([KYMO, 'record', '-o', trace, '--', *robot('--seconds', '10')],
                                 env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until_recorded(environment)
     victim = int(status(environment)['control']['pid'])
     os.kill(victim, signal.SIGKILL)
-    if recorder.wait(timeout=30) != 1:
+    if recorder.wait(timeout=120) != 1:
         fail("process killed: record gave %d, not the robot's 1" % recorder.returncode)
     check_reader('process killed', trace)
     check_names('process killed', report(trace))
@@ -165,7 +165,7 @@ def process_killed(directory, environment):
 
 def wrong_options():
     for options in ['--help'], ['--domain', '999'], ['operand']:
-        done = subprocess.run([ROBOT, *options], capture_output=True, text=True, timeout=20)
+        done = subprocess.run([ROBOT, *options], capture_output=True, text=True, timeout=120)
         if done.returncode != 1 or 'usage: ' not in done.stderr:
             fail('robot %s gave %d: %s' % (options, done.returncode, done.stderr))
 

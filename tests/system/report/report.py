@@ -29,7 +29,7 @@ def check(condition, *text):
 
 def run(trace, *options, status=0):
     done = subprocess.run([KYMO, "report", trace, *options], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=50)
+                          stderr=subprocess.PIPE, timeout=120)
     check(done.returncode == status, trace, options, "exit", done.returncode, "instead of", status,
           done.stderr[-300:])
     return done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
@@ -164,7 +164,7 @@ def broken(scratch):
             open(path, "wb").write(data)
         for options in ((), ("-f", "json", "-s", "callback_instances", "-s", "messages", "-s", "nodes")):
             done = subprocess.run([KYMO, "report", trace, *options], stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, timeout=50)
+                                  stderr=subprocess.PIPE, timeout=120)
             check(done.returncode in (0, 3, 6), "damage", turn, options, "exit", done.returncode,
                   done.stderr[-400:])
 
