@@ -23,7 +23,7 @@ static void on_hit(void *context, const struct trigger_hit *hit)
 	hits++;
 }
 
-static const struct trigger_ear ear = { on_hit, NULL };
+static const struct trigger_listener ear = { on_hit, NULL };
 
 static void part(struct trigger_process *process, struct classes *classes, struct trigger_lane *lane,
 		 unsigned kind, unsigned id, const uint8_t *bytes, size_t size)

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "recorder/control/control.h"
 
 struct asking {
@@ -22,10 +23,7 @@ struct asking {
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return now_ns() / 1000000;
 }
 
 /* Return: 0; -errno: -ETIMEDOUT when the time is over. */

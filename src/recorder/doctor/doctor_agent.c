@@ -15,9 +15,9 @@
 #include "recorder/runtime/ros_domains.h"
 #include "recorder/runtime/status.h"
 
-#define DIRS_MAX 8		/* other runtime directories that are told of */
+#define DIRS_MAX 8		/* other runtime directories that are reported of */
 
-struct look {
+struct agent_scan {
 	struct doctor *doctor;
 	const char *dir;
 	bool runs;			/* one serves dir, ... */
@@ -26,8 +26,8 @@ struct look {
 	char uri[256];			/* its CYCLONEDDS_URI */
 	struct ros_domains others;	/* of programs that it does not serve */
 	unsigned other_count;
-	char told[DIRS_MAX][512];
-	unsigned told_count;
+	char reported[DIRS_MAX][512];
+	unsigned reported_count;
 };
 
 /*
@@ -60,44 +60,44 @@ static bool read_lock(const char *dir, int *pid, struct ros_domains *serves)
 	return runs;
 }
 
-static bool is_told(struct look *look, const char *dir)
+static bool is_reported(struct agent_scan *agent_scan, const char *dir)
 {
-	for (unsigned i = 0; i < look->told_count; i++)
-		if (strcmp(look->told[i], dir) == 0)
+	for (unsigned i = 0; i < agent_scan->reported_count; i++)
+		if (strcmp(agent_scan->reported[i], dir) == 0)
 			return true;
-	if (look->told_count < DIRS_MAX)
-		(void)snprintf(look->told[look->told_count++], sizeof look->told[0], "%s", dir);
+	if (agent_scan->reported_count < DIRS_MAX)
+		(void)snprintf(agent_scan->reported[agent_scan->reported_count++], sizeof agent_scan->reported[0], "%s", dir);
 	return false;
 }
 
-static void other_agent(struct look *look, const struct elsewhere_process *process)
+static void other_agent(struct agent_scan *agent_scan, const struct elsewhere_process *process)
 {
 	struct ros_domains serves, both = { { 0 } };
 	char text[128];
 	int pid;
 
-	if (!look->runs || !read_lock(process->dir, &pid, &serves) || pid != process->pid)
+	if (!agent_scan->runs || !read_lock(process->dir, &pid, &serves) || pid != process->pid)
 		return;
 	for (unsigned i = 0; i < KYMO_ROS_WORDS; i++)
-		both.bits[i] = serves.bits[i] & look->serves.bits[i];
+		both.bits[i] = serves.bits[i] & agent_scan->serves.bits[i];
 	if (!ros_domains_limited(&both))
 		return;
 	ros_domains_text(text, sizeof text, &both);
-	doctor_say(look->doctor, AGENT_TWO, process->pid, text, process->dir);
+	doctor_say(agent_scan->doctor, AGENT_TWO, process->pid, text, process->dir);
 }
 
 static void on_process(void *context, const struct elsewhere_process *process)
 {
-	struct look *look = context;
+	struct agent_scan *agent_scan = context;
 
-	if (process->agent && strcmp(process->dir, look->dir) == 0) {
-		(void)snprintf(look->uri, sizeof look->uri, "%s", process->uri ? process->uri : "");
+	if (process->agent && strcmp(process->dir, agent_scan->dir) == 0) {
+		(void)snprintf(agent_scan->uri, sizeof agent_scan->uri, "%s", process->uri ? process->uri : "");
 		if (process->no_clock)
-			doctor_say(look->doctor, AGENT_NO_CLOCK, process->pid);
+			doctor_say(agent_scan->doctor, AGENT_NO_CLOCK, process->pid);
 	} else if (process->agent) {
-		other_agent(look, process);
-	} else if (strcmp(process->dir, look->dir) != 0 && !is_told(look, process->dir)) {
-		doctor_say(look->doctor, DIRECTORY_UNSEEN, process->pid, process->name, process->dir);
+		other_agent(agent_scan, process);
+	} else if (strcmp(process->dir, agent_scan->dir) != 0 && !is_reported(agent_scan, process->dir)) {
+		doctor_say(agent_scan->doctor, DIRECTORY_UNSEEN, process->pid, process->name, process->dir);
 	}
 }
 
@@ -105,32 +105,32 @@ static void on_process(void *context, const struct elsewhere_process *process)
 
 static void on_region(void *context, const struct process_status *status)
 {
-	struct look *look = context;
+	struct agent_scan *agent_scan = context;
 
 	if (status->alive == ALIVE_DEAD)
 		return;
 	if (status->ros_domain == KYMO_ROS_UNKNOWN) {
-		doctor_say(look->doctor, AGENT_BAD_DOMAIN, status->pid, status->procname);
-	} else if (look->runs && !ros_domains_has(&look->serves, status->ros_domain)) {
-		ros_domains_add(&look->others, status->ros_domain);
-		look->other_count++;
+		doctor_say(agent_scan->doctor, AGENT_BAD_DOMAIN, status->pid, status->procname);
+	} else if (agent_scan->runs && !ros_domains_has(&agent_scan->serves, status->ros_domain)) {
+		ros_domains_add(&agent_scan->others, status->ros_domain);
+		agent_scan->other_count++;
 	}
 }
 
-static void domains(struct look *look)
+static void domains(struct agent_scan *agent_scan)
 {
 	struct rundir dir;
 	struct kymo_err err;
 	char text[128];
 
-	if (rundir_open(&dir, look->dir, false, &err) != 0)
+	if (rundir_open(&dir, agent_scan->dir, false, &err) != 0)
 		return;
-	(void)status_read(&dir, on_region, NULL, look, &err);
+	(void)status_read(&dir, on_region, NULL, agent_scan, &err);
 	rundir_close(&dir);
-	ros_domains_text(text, sizeof text, &look->others);
-	if (look->other_count)
-		doctor_say(look->doctor, AGENT_OTHER_DOMAINS, look->other_count,
-			   look->other_count == 1 ? "" : "s", text);
+	ros_domains_text(text, sizeof text, &agent_scan->others);
+	if (agent_scan->other_count)
+		doctor_say(agent_scan->doctor, AGENT_OTHER_DOMAINS, agent_scan->other_count,
+			   agent_scan->other_count == 1 ? "" : "s", text);
 }
 
 /* ---- the network ---- */
@@ -171,20 +171,20 @@ static void multicast(struct doctor *doctor)
 void doctor_agent(struct doctor *doctor, const char *dir)
 {
 	const char *own = getenv("CYCLONEDDS_URI");
-	struct look look = { .doctor = doctor, .dir = dir };
+	struct agent_scan agent_scan = { .doctor = doctor, .dir = dir };
 	char text[128];
 
-	look.runs = read_lock(dir, &look.pid, &look.serves);
-	ros_domains_text(text, sizeof text, &look.serves);
-	if (look.runs)
-		doctor_say(doctor, AGENT_RUNS, look.pid, text);
+	agent_scan.runs = read_lock(dir, &agent_scan.pid, &agent_scan.serves);
+	ros_domains_text(text, sizeof text, &agent_scan.serves);
+	if (agent_scan.runs)
+		doctor_say(doctor, AGENT_RUNS, agent_scan.pid, text);
 	else
 		doctor_say(doctor, AGENT_NONE, dir);
-	elsewhere_scan(on_process, &look);
-	domains(&look);
+	elsewhere_scan(on_process, &agent_scan);
+	domains(&agent_scan);
 	if (own && *own)
 		uri(doctor, own);
-	if (look.runs && strncmp(look.uri, own ? own : "", sizeof look.uri - 1) != 0)
+	if (agent_scan.runs && strncmp(agent_scan.uri, own ? own : "", sizeof agent_scan.uri - 1) != 0)
 		doctor_say(doctor, NETWORK_DIFFERS);
 	if (!own || !*own)
 		multicast(doctor);

@@ -131,7 +131,7 @@ static bool try_list(const char *list, const char *separators, const char *user_
 	return false;
 }
 
-static char *find(struct libraries *l, unsigned user, const char *name)
+static char *find_library(struct libraries *l, unsigned user, const char *name)
 {
 	const struct library *by = &l->item[user];
 	unsigned machine = l->item[0].elf.machine;
@@ -156,7 +156,7 @@ static char *find(struct libraries *l, unsigned user, const char *name)
 	return NULL;
 }
 
-static bool known(const struct libraries *l, const char *name)
+static bool is_known(const struct libraries *l, const char *name)
 {
 	for (unsigned i = 0; i < l->count; i++) {
 		const char *soname = elf_dynamic(&l->item[i].elf, DT_SONAME, 0);
@@ -174,9 +174,9 @@ static void add_needed(struct libraries *l, unsigned user)
 	for (unsigned n = 0; (name = elf_dynamic(&l->item[user].elf, DT_NEEDED, n)); n++) {
 		struct library *item = &l->item[l->count];
 
-		if (!*name || l->count >= LIBRARIES_MAX || known(l, name))
+		if (!*name || l->count >= LIBRARIES_MAX || is_known(l, name))
 			continue;
-		*item = (struct library){ .name = strdup(name), .path = find(l, user, name),
+		*item = (struct library){ .name = strdup(name), .path = find_library(l, user, name),
 					  .user = user, .elf.fd = -1 };
 		if (!item->name) {
 			free(item->path);

@@ -42,7 +42,7 @@ static void free_process(struct flight *flight, struct flight_process *process)
 		trigger_lane_free(&process->ring[i].lane);
 	free(process->ring);
 	trigger_process_free(process->trigger);
-	store_forget(&flight->store, process);
+	flight_store_forget(&flight->store, process);
 	free(process);
 }
 
@@ -70,14 +70,14 @@ static bool is_whole(const struct flight_process *process)
 /* What ended before the oldest packet. */
 static void forget_ended(struct flight *flight)
 {
-	if (!store_may_turn(&flight->store))
+	if (!flight_store_may_turn(&flight->store))
 		return;
 	for (struct flight_process *process = flight->processes; process; process = process->next)
 		if (process->base != flight->store.turn && is_whole(process))
-			store_rebase(&flight->store, process);
+			flight_store_rebase(&flight->store, process);
 }
 
-static struct flight_ring *ring_of(struct flight_process *process, unsigned index)
+static struct flight_ring *flight_ring_at(struct flight_process *process, unsigned index)
 {
 	if (index >= process->ring_count) {
 		const unsigned count = process->process->ring_count;
@@ -114,16 +114,16 @@ static int flight_facts(struct sink *sink, struct sink_process *at, const struct
 {
 	struct flight *flight = (struct flight *)sink;
 	struct flight_process *process = at->data;
-	const struct trigger_ear ear = { on_hit, flight };
+	const struct trigger_listener listener = { on_hit, flight };
 	const uint64_t lost = facts->discarded - process->facts_discarded;
 
-	if (store_facts(&flight->store, process, facts, lost) < 0)
+	if (flight_store_facts(&flight->store, process, facts, lost) < 0)
 		return -ENOMEM;
 	process->facts_discarded = facts->discarded;
 	flight->process = at->process;
 	flight->account = NULL;
 	if (lost)
-		trigger_loss(&flight->options.triggers, lost, facts->end, &ear);
+		trigger_loss(&flight->options.triggers, lost, facts->end, &listener);
 	for (uint32_t i = 0; i < facts->count; i++) {
 		const uint32_t end = i + 1 < facts->count ? facts->at[i + 1] : (uint32_t)facts->size;
 		const uint8_t *payload = facts->bytes + facts->at[i] + sizeof(struct sink_fact);
@@ -132,7 +132,7 @@ static int flight_facts(struct sink *sink, struct sink_process *at, const struct
 		memcpy(&fact, facts->bytes + facts->at[i], sizeof fact);
 		trigger_fact(process->trigger, fact.id, payload, (size_t)(facts->bytes + end - payload));
 		if (!facts->known && fact.init_timestamp >= sink->start_ns)
-			trigger_fact_event(process->trigger, fact.id, fact.init_timestamp, &ear);
+			trigger_fact_event(process->trigger, fact.id, fact.init_timestamp, &listener);
 	}
 	return 0;
 }
@@ -141,32 +141,32 @@ static int flight_packet(struct sink *sink, struct sink_process *at, const struc
 {
 	struct flight *flight = (struct flight *)sink;
 	struct flight_process *process = at->data;
-	struct flight_ring *ring = ring_of(process, packet->ring);
-	const struct trigger_ear ear = { on_hit, flight };
-	const struct kept *kept;
+	struct flight_ring *ring = flight_ring_at(process, packet->ring);
+	const struct trigger_listener listener = { on_hit, flight };
+	const struct flight_kept *kept;
 	uint64_t lost;
 
 	if (!ring)
 		return -ENOMEM;
 	lost = packet->discarded - ring->discarded;
-	kept = store_packet(&flight->store, process, packet, lost);
+	kept = flight_store_packet(&flight->store, process, packet, lost);
 	if (!kept)
 		return -ENOMEM;
 	ring->discarded = packet->discarded;
 	flight->process = at->process;
 	flight->account = packet->account;
 	if (lost)
-		trigger_loss(&flight->options.triggers, lost, packet->begin, &ear);
+		trigger_loss(&flight->options.triggers, lost, packet->begin, &listener);
 	if (lost || ring->thread != packet->thread)
 		trigger_lane_reset(&ring->lane);
 	ring->thread = packet->thread;
-	(void)trigger_records(process->trigger, &ring->lane, kept->bytes, kept->size, &ear);
+	(void)trigger_records(process->trigger, &ring->lane, kept->bytes, kept->size, &listener);
 	return 0;
 }
 
 /* ---- a program's own request ---- */
 
-static void look_at_wish(struct flight *flight, struct flight_process *process)
+static void check_own_request(struct flight *flight, struct flight_process *process)
 {
 	uint32_t wanted;
 
@@ -185,14 +185,14 @@ static void flight_leave(struct sink *sink, struct sink_process *at)
 {
 	struct flight *flight = (struct flight *)sink;
 	struct flight_process *process = at->data;
-	const struct trigger_ear ear = { on_hit, flight };
+	const struct trigger_listener listener = { on_hit, flight };
 
 	flight->process = at->process;
 	flight->account = NULL;
-	look_at_wish(flight, process);
+	check_own_request(flight, process);
 	if (at->process->end == PROCESS_KILLED)
 		trigger_died(&flight->options.triggers, at->process->region.procname, at->process->region.exe,
-			     (uint64_t)now_ns(), &ear);
+			     (uint64_t)now_ns(), &listener);
 	for (unsigned i = 0; i < process->ring_count; i++)
 		trigger_lane_free(&process->ring[i].lane);
 	trigger_process_free(process->trigger);
@@ -222,7 +222,7 @@ static void flight_round(struct sink *sink, uint64_t now_ns)
 
 	flight->now_ns = now_ns;
 	for (struct flight_process *process = flight->processes; process; process = process->next)
-		look_at_wish(flight, process);
+		check_own_request(flight, process);
 	flight_trim(flight);
 	if (flight->writer)
 		return;
@@ -236,7 +236,7 @@ static bool flight_wants_turn(const struct sink *sink, uint64_t now_ns)
 	const struct flight *flight = (const struct flight *)sink;
 
 	(void)now_ns;
-	return !flight->writer && !flight->asked.any && store_wants_turn(&flight->store);
+	return !flight->writer && !flight->asked.any && flight_store_wants_turn(&flight->store);
 }
 
 static int flight_turn(struct sink *sink, uint64_t begin_ns, uint64_t now_ns)
@@ -245,7 +245,7 @@ static int flight_turn(struct sink *sink, uint64_t begin_ns, uint64_t now_ns)
 
 	(void)begin_ns;
 	(void)now_ns;
-	store_turn(&flight->store);
+	flight_store_turn(&flight->store);
 	for (struct flight_process *process = flight->processes; process; process = process->next)
 		if (process->trigger)
 			trigger_forget(process->trigger);
@@ -274,7 +274,7 @@ static void flight_close(struct sink *sink)
 	struct flight *flight = (struct flight *)sink;
 
 	flight_finish(flight);
-	store_free(&flight->store);
+	flight_store_free(&flight->store);
 	while (flight->processes) {
 		struct flight_process *process = flight->processes;
 

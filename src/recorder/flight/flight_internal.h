@@ -11,8 +11,8 @@
 /* ---- the store ---- */
 
 /* A packet. All of them are in one list in the order of their arrival, which is that of each ring. */
-struct kept {
-	struct kept *next;
+struct flight_kept {
+	struct flight_kept *next;
 	struct flight_process *process;
 	unsigned ring, thread;		/* as in struct sink_packet */
 	uint64_t begin, end;
@@ -32,8 +32,8 @@ struct kept {
  * Once no packet is kept that came before the last turn, and all of its known ones are there, it is the base,
  * and what was before goes: what ended by then.
  */
-struct kept_facts {
-	struct kept_facts *next;
+struct flight_facts {
+	struct flight_facts *next;
 	uint32_t turn;
 	bool known;			/* given anew: what came before the turn and still held */
 	uint64_t lost;			/* init events, and events without a ring, since the batch before */
@@ -55,7 +55,7 @@ struct flight_process {
 	struct flight_ring *ring;
 	unsigned ring_count;
 	const struct sink_process *at;	/* NULL: it has left */
-	struct kept_facts *facts, *last_facts;
+	struct flight_facts *facts, *last_facts;
 	uint32_t base;			/* turn from which on its facts are complete */
 	bool whole;			/* when it left, all facts of the last turn had come */
 	uint64_t facts_discarded;
@@ -67,9 +67,9 @@ struct flight_process {
 	uint64_t left_ns;		/* when it ended; 0: it is there */
 };
 
-struct store {
-	struct kept *first, *last;
-	struct kept *pinned;		/* this and later ones are being written; NULL: none */
+struct flight_store {
+	struct flight_kept *first, *last;
+	struct flight_kept *pinned;		/* this and later ones are being written; NULL: none */
 	uint64_t bytes;			/* of packets with their heads */
 	uint64_t facts_bytes;
 	uint32_t turn;			/* facts that come are of this one ... */
@@ -80,36 +80,36 @@ struct store {
 	uint64_t shortest_ns;		/* the shortest window that the limit left; UINT64_MAX: never */
 };
 
-/** store_packet() - keep a copy. Return: the packet; NULL without memory. */
-struct kept *store_packet(struct store *store, struct flight_process *process, const struct sink_packet *packet,
+/** flight_store_packet() - keep a copy. Return: the packet; NULL without memory. */
+struct flight_kept *flight_store_packet(struct flight_store *store, struct flight_process *process, const struct sink_packet *packet,
 			  uint64_t lost);
 
-/** store_facts() - keep a copy. Return: 0; -ENOMEM. */
-int store_facts(struct store *store, struct flight_process *process, const struct sink_facts *facts,
+/** flight_store_facts() - keep a copy. Return: 0; -ENOMEM. */
+int flight_store_facts(struct flight_store *store, struct flight_process *process, const struct sink_facts *facts,
 		uint64_t lost);
 
 /**
- * store_trim() - give up what is older than the window, or too much for the memory
+ * flight_store_trim() - give up what is older than the window, or too much for the memory
  * Return: true: it is over the limit but for what is pinned.
  */
-bool store_trim(struct store *store, uint64_t now_ns);
+bool flight_store_trim(struct flight_store *store, uint64_t now_ns);
 
-/** store_may_turn() - whether no packet from before the last turn is kept. */
-bool store_may_turn(const struct store *store);
+/** flight_store_may_turn() - whether no packet from before the last turn is kept. */
+bool flight_store_may_turn(const struct flight_store *store);
 
-/** store_wants_turn() - whether it may, and new facts are so many that it is worth it. */
-bool store_wants_turn(const struct store *store);
+/** flight_store_wants_turn() - whether it may, and new facts are so many that it is worth it. */
+bool flight_store_wants_turn(const struct flight_store *store);
 
-/** store_turn() - facts that come from now on are of the next turn. */
-void store_turn(struct store *store);
+/** flight_store_turn() - facts that come from now on are of the next turn. */
+void flight_store_turn(struct flight_store *store);
 
-/** store_rebase() - the facts of the last turn are complete: free those of @process from before it. */
-void store_rebase(struct store *store, struct flight_process *process);
+/** flight_store_rebase() - the facts of the last turn are complete: free those of @process from before it. */
+void flight_store_rebase(struct flight_store *store, struct flight_process *process);
 
-/** store_forget() - free the facts of a process of which nothing else is kept. */
-void store_forget(struct store *store, struct flight_process *process);
+/** flight_store_forget() - free the facts of a process of which nothing else is kept. */
+void flight_store_forget(struct flight_store *store, struct flight_process *process);
 
-void store_free(struct store *store);
+void flight_store_free(struct flight_store *store);
 
 /* ---- a snapshot being written ---- */
 
@@ -120,7 +120,7 @@ struct flight_part {
 	const char *path, *version;
 	uint64_t begin_ns, end_ns;
 	struct flight_process *processes;
-	struct kept *first, *last;	/* of the store; NULL: nothing is kept */
+	struct flight_kept *first, *last;	/* of the store; NULL: nothing is kept */
 };
 
 /** flight_writer_begin() - make the directory. Return: 0; -1 with @err. */
@@ -130,7 +130,7 @@ int flight_writer_begin(const struct flight_part *part, struct flight_writer **w
 int flight_writer_step(struct flight_writer *writer);
 
 /** flight_writer_cursor() - the packet that is written next; it and all later ones are needed. */
-struct kept *flight_writer_cursor(const struct flight_writer *writer);
+struct flight_kept *flight_writer_cursor(const struct flight_writer *writer);
 
 /* What was written. */
 struct flight_totals {

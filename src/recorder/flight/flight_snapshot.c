@@ -30,7 +30,7 @@ static void say(const struct flight *flight, const char *format, ...)
 /* ---- asking ---- */
 
 /* Whose it was. */
-static void name_source(const struct flight *flight, struct asked *asked)
+static void name_source(const struct flight *flight, struct flight_asked *asked)
 {
 	const struct process *process = flight->process;
 
@@ -44,14 +44,14 @@ static void name_source(const struct flight *flight, struct asked *asked)
 
 void flight_fire(struct flight *flight, const struct trigger_hit *hit)
 {
-	struct asked *asked = &flight->asked;
+	struct flight_asked *asked = &flight->asked;
 	uint64_t now;
 
 	if (asked->any || flight->disarmed || flight_is_done(flight)) {
 		flight->suppressed++;
 		return;
 	}
-	*asked = (struct asked){ .any = true, .cause = FLIGHT_TRIGGER, .hit = *hit, .asked_ns = hit->at_ns };
+	*asked = (struct flight_asked){ .any = true, .cause = FLIGHT_TRIGGER, .hit = *hit, .asked_ns = hit->at_ns };
 	/* A program may give an event any time; one to come would keep the snapshot, and all others, waiting. */
 	now = (uint64_t)now_ns();
 	if (asked->asked_ns > now)
@@ -63,7 +63,7 @@ void flight_fire(struct flight *flight, const struct trigger_hit *hit)
 void flight_request(struct flight *flight, enum flight_cause cause, uint64_t last_ns, const char *path,
 		    struct flight_waiter *waiter)
 {
-	struct asked *asked = flight->writer ? &flight->next : &flight->asked;
+	struct flight_asked *asked = flight->writer ? &flight->next : &flight->asked;
 
 	if (waiter) {
 		waiter->next = asked->waiters;
@@ -99,7 +99,7 @@ static const char *const cause_name[] = {
 
 static struct json_object *describe(const struct flight *flight)
 {
-	const struct asked *asked = &flight->asked;
+	const struct flight_asked *asked = &flight->asked;
 	struct accounts_snapshot account = {
 		.number = flight->count + 1, .cause = cause_name[asked->cause], .at_ns = (int64_t)asked->asked_ns,
 		.value = ACCOUNTS_UNKNOWN, .pid = ACCOUNTS_UNKNOWN, .tid = ACCOUNTS_UNKNOWN,
@@ -127,7 +127,7 @@ static struct json_object *describe(const struct flight *flight)
 static void report(struct flight *flight, const char *path, const struct flight_totals *totals,
 		   const struct kymo_err *failed)
 {
-	struct asked *asked = &flight->asked;
+	struct flight_asked *asked = &flight->asked;
 	const bool fired = asked->cause == FLIGHT_TRIGGER;
 	const struct flight_report said = {
 		.number = flight->count, .path = path, .cause = asked->cause, .hit = fired ? &asked->hit : NULL,
@@ -149,7 +149,7 @@ static void report(struct flight *flight, const char *path, const struct flight_
 		waiter = next;
 	}
 	flight->asked = flight->next;
-	flight->next = (struct asked){ 0 };
+	flight->next = (struct flight_asked){ 0 };
 	flight->flushed = false;
 }
 
@@ -163,7 +163,7 @@ static uint64_t begin_of(const struct flight *flight)
 	const uint64_t cut = flight->end_ns > window ? flight->end_ns - window : 1;
 	uint64_t first = flight->end_ns;
 
-	for (const struct kept *kept = flight->store.first; kept; kept = kept->next)
+	for (const struct flight_kept *kept = flight->store.first; kept; kept = kept->next)
 		if (kept->begin < first && kept->end >= cut)
 			first = kept->begin;
 	return first > cut ? first - 1 : cut;
@@ -270,11 +270,11 @@ bool flight_work(struct flight *flight)
 
 void flight_trim(struct flight *flight)
 {
-	struct store *store = &flight->store;
+	struct flight_store *store = &flight->store;
 	char kept[TEXT_QUANTITY_MAX], window[TEXT_QUANTITY_MAX], limit[TEXT_QUANTITY_MAX];
 
 	/* More comes in than goes out: the slices are too small for once. */
-	while (store_trim(store, flight->now_ns) && flight->writer && store->bytes > 2 * store->limit)
+	while (flight_store_trim(store, flight->now_ns) && flight->writer && store->bytes > 2 * store->limit)
 		(void)write_slice(flight, SLICE_NS);
 	if (store->shortest_ns == UINT64_MAX || flight->told_short)
 		return;

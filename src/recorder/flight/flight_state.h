@@ -8,7 +8,7 @@
 #include "recorder/flight/flight_internal.h"
 
 /* A snapshot that was asked for. */
-struct asked {
+struct flight_asked {
 	bool any;
 	enum flight_cause cause;
 	struct trigger_hit hit;		/* of a trigger */
@@ -22,14 +22,14 @@ struct asked {
 struct flight {
 	struct sink sink;		/* first */
 	struct flight_options options;
-	struct store store;
+	struct flight_store store;
 	struct flight_process *processes;
 	char *accounts;			/* what the session said last; NULL: nothing yet */
 	uint64_t now_ns;		/* of the last round */
 	const struct process *process;	/* whose records are being looked at ... */
 	const struct thread_account *account;	/* ... and of which thread; NULL: of none */
-	struct asked asked;		/* waits, or is being written */
-	struct asked next;		/* asked for while one is being written */
+	struct flight_asked asked;		/* waits, or is being written */
+	struct flight_asked next;		/* asked for while one is being written */
 	bool flushed;			/* all that was committed when it was due is here */
 	struct flight_writer *writer;	/* NULL: none is being written */
 	uint64_t begin_ns, end_ns;	/* of it */

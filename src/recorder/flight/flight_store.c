@@ -8,19 +8,19 @@
 
 #define TURN_BYTES	(1u << 20)	/* of new facts, and as many as were given anew */
 
-static uint64_t cost(const struct kept *kept)
+static uint64_t cost(const struct flight_kept *kept)
 {
 	return sizeof *kept + kept->size;
 }
 
-struct kept *store_packet(struct store *store, struct flight_process *process, const struct sink_packet *packet,
+struct flight_kept *flight_store_packet(struct flight_store *store, struct flight_process *process, const struct sink_packet *packet,
 			  uint64_t lost)
 {
-	struct kept *kept = malloc(sizeof *kept + packet->size);
+	struct flight_kept *kept = malloc(sizeof *kept + packet->size);
 
 	if (!kept)
 		return NULL;
-	*kept = (struct kept){
+	*kept = (struct flight_kept){
 		.process = process, .ring = packet->ring, .thread = packet->thread, .begin = packet->begin,
 		.end = packet->end, .lost = lost, .cpu = packet->cpu, .records = packet->records,
 		.size = packet->size,
@@ -36,15 +36,15 @@ struct kept *store_packet(struct store *store, struct flight_process *process, c
 	return kept;
 }
 
-int store_facts(struct store *store, struct flight_process *process, const struct sink_facts *facts,
+int flight_store_facts(struct flight_store *store, struct flight_process *process, const struct sink_facts *facts,
 		uint64_t lost)
 {
 	const size_t offset = (facts->size + 3) / 4 * 4;
-	struct kept_facts *kept = malloc(sizeof *kept + offset + facts->count * sizeof *facts->at);
+	struct flight_facts *kept = malloc(sizeof *kept + offset + facts->count * sizeof *facts->at);
 
 	if (!kept)
 		return -ENOMEM;
-	*kept = (struct kept_facts){
+	*kept = (struct flight_facts){
 		.turn = store->turn, .known = facts->known, .lost = lost, .count = facts->count, .size = facts->size,
 	};
 	kept->at = (uint32_t *)(kept->bytes + offset);
@@ -59,9 +59,9 @@ int store_facts(struct store *store, struct flight_process *process, const struc
 	return 0;
 }
 
-static void drop_first(struct store *store)
+static void drop_first(struct flight_store *store)
 {
-	struct kept *kept = store->first;
+	struct flight_kept *kept = store->first;
 
 	store->first = kept->next;
 	if (!store->first)
@@ -72,7 +72,7 @@ static void drop_first(struct store *store)
 	free(kept);
 }
 
-bool store_trim(struct store *store, uint64_t now_ns)
+bool flight_store_trim(struct flight_store *store, uint64_t now_ns)
 {
 	while (store->first && store->first != store->pinned &&
 	       store->first->end + store->window_ns < now_ns)
@@ -87,26 +87,26 @@ bool store_trim(struct store *store, uint64_t now_ns)
 	return store->bytes > store->limit;
 }
 
-bool store_may_turn(const struct store *store)
+bool flight_store_may_turn(const struct flight_store *store)
 {
 	return store->gone >= store->turn_at;
 }
 
-bool store_wants_turn(const struct store *store)
+bool flight_store_wants_turn(const struct flight_store *store)
 {
-	return store->turn_bytes > TURN_BYTES + store->turn_known && store_may_turn(store);
+	return store->turn_bytes > TURN_BYTES + store->turn_known && flight_store_may_turn(store);
 }
 
-void store_turn(struct store *store)
+void flight_store_turn(struct flight_store *store)
 {
 	store->turn++;
 	store->turn_at = store->came;
 	store->turn_bytes = store->turn_known = 0;
 }
 
-static void drop_first_facts(struct store *store, struct flight_process *process)
+static void drop_first_facts(struct flight_store *store, struct flight_process *process)
 {
-	struct kept_facts *facts = process->facts;
+	struct flight_facts *facts = process->facts;
 
 	process->facts = facts->next;
 	if (!process->facts)
@@ -115,20 +115,20 @@ static void drop_first_facts(struct store *store, struct flight_process *process
 	free(facts);
 }
 
-void store_rebase(struct store *store, struct flight_process *process)
+void flight_store_rebase(struct flight_store *store, struct flight_process *process)
 {
 	while (process->facts && process->facts->turn < store->turn)
 		drop_first_facts(store, process);
 	process->base = store->turn;
 }
 
-void store_forget(struct store *store, struct flight_process *process)
+void flight_store_forget(struct flight_store *store, struct flight_process *process)
 {
 	while (process->facts)
 		drop_first_facts(store, process);
 }
 
-void store_free(struct store *store)
+void flight_store_free(struct flight_store *store)
 {
 	store->pinned = NULL;
 	while (store->first)

@@ -8,10 +8,10 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "abi/points.h"
 #include "accounts/accounts.h"
+#include "base/now.h"
 #include "recorder/flight/flight_internal.h"
 #include "recorder/trace/sink_ctf.h"
 #include "recorder/records/record_walk.h"
@@ -33,22 +33,14 @@ struct flight_writer {
 	struct written *process;
 	unsigned count, next;		/* whose facts are due */
 	unsigned ended;			/* whose streams are complete */
-	const struct kept_facts *facts;	/* the next batch of it */
-	struct kept *cursor, *last;
+	const struct flight_facts *facts;	/* the next batch of it */
+	struct flight_kept *cursor, *last;
 	uint8_t *scratch;		/* of facts whose times are changed */
 	size_t room;
 	int64_t clock_offset_ns;
 };
 
 /* ---- begin ---- */
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now = { 0 };
-
-	(void)clock_gettime(clock, &now);	/* every kernel has these clocks */
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* A process that ended before the snapshot begins, and left nothing in it, is not of it. */
 static bool takes_part(const struct flight_part *part, const struct flight_process *process)
@@ -86,7 +78,7 @@ static int gather(struct flight_writer *writer, const struct flight_part *part)
 int flight_writer_begin(const struct flight_part *part, struct flight_writer **result, struct kymo_err *err)
 {
 	struct flight_writer *writer = calloc(1, sizeof *writer);
-	uint64_t realtime = clock_ns(CLOCK_REALTIME), monotonic = clock_ns(CLOCK_MONOTONIC);
+	uint64_t realtime = (uint64_t)clock_now_ns(CLOCK_REALTIME), monotonic = (uint64_t)now_ns();
 
 	if (!writer || gather(writer, part) < 0) {
 		if (writer)
@@ -132,7 +124,7 @@ static int join(struct flight_writer *writer, struct written *written)
 }
 
 /* Facts of old stand at the snapshot's start, as those older than a session do at its. */
-static int write_facts(struct flight_writer *writer, struct written *written, const struct kept_facts *from)
+static int write_facts(struct flight_writer *writer, struct written *written, const struct flight_facts *from)
 {
 	const bool skipped = from->known && from->turn != written->from->base;
 	const uint64_t floor = written->at.init.prev_ns > writer->begin_ns ? written->at.init.prev_ns : writer->begin_ns;
@@ -221,7 +213,7 @@ static void account(struct written *written, const struct sink_packet *packet, u
 	written->thread[packet->thread].dropped += lost;
 }
 
-static int write_packet(struct flight_writer *writer, const struct kept *kept)
+static int write_packet(struct flight_writer *writer, const struct flight_kept *kept)
 {
 	struct written *written = written_of(writer, kept->process);
 	struct process *process = kept->process->process;
@@ -269,7 +261,7 @@ static void leave(struct flight_writer *writer, struct written *written)
 
 int flight_writer_step(struct flight_writer *writer)
 {
-	struct kept *kept = writer->cursor;
+	struct flight_kept *kept = writer->cursor;
 	int rc;
 
 	if (writer->next < writer->count)
@@ -288,7 +280,7 @@ int flight_writer_step(struct flight_writer *writer)
 	return 0;
 }
 
-struct kept *flight_writer_cursor(const struct flight_writer *writer)
+struct flight_kept *flight_writer_cursor(const struct flight_writer *writer)
 {
 	return writer->cursor;
 }
@@ -392,8 +384,8 @@ static int write_accounts(const struct flight_writer *writer, const char *accoun
 		root = json_object_new_object();
 	}
 	json_object_object_add(root, "start_ns", json_object_new_uint64(writer->begin_ns));
-	json_object_object_add(root, "start_realtime_ns", json_object_new_int64((int64_t)(
-		clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - writer->begin_ns))));
+	json_object_object_add(root, "start_realtime_ns", json_object_new_int64(clock_now_ns(CLOCK_REALTIME) - now_ns() +
+											     (int64_t)writer->begin_ns));
 	json_object_object_add(root, "duration_ns", json_object_new_uint64(writer->end_ns - writer->begin_ns));
 	json_object_object_add(root, "ended", json_object_new_boolean(true));
 	json_object_object_add(root, "snapshot", json_object_get(snapshot));

@@ -12,7 +12,7 @@
 
 enum effect {
 	PASSES,		/* the environment as it is */
-	ENVIRONMENT,	/* env: as its words say */
+	ENVIRONMENT,	/* env: as its words describe_problem */
 	SETPRIV,	/* takes it away on request, or becomes another user */
 	PRIVILEGED,	/* setuid itself, and cleans the environment */
 	OTHER_USER,	/* who has another runtime directory */
@@ -36,7 +36,7 @@ static const struct prefix prefixes[] = {
 /* "ld-linux-x86-64.so.2 PROGRAM": the loader as a command. */
 static const struct prefix loader = { "ld.so", PASSES, "", "library-path preload argv0 audit inhibit-rpath glibc-hwcaps-prepend", 0 };
 
-static const struct prefix *find(const char *word)
+static const struct prefix *find_prefix(const char *word)
 {
 	const char *slash = strrchr(word, '/'), *name = slash ? slash + 1 : word;
 
@@ -48,7 +48,7 @@ static const struct prefix *find(const char *word)
 
 /* ---- the words of one prefix ---- */
 
-/* Does the option @name, without its dashes, take the next word as its value? */
+/* Does the option @name, without its dashes, read_prefix the next word as its value? */
 static bool is_listed(const char *list, const char *name)
 {
 	size_t length = strlen(name);
@@ -101,7 +101,7 @@ static void assign(struct needed needed[NEEDED], const char *word)
 }
 
 /* Options of env. */
-static void heed_option(struct needed needed[NEEDED], char *const *word)
+static void apply_env_option(struct needed needed[NEEDED], char *const *word)
 {
 	const char *text = *word, *value = NULL;
 
@@ -128,8 +128,8 @@ static bool is_assignment(const char *word)
 	return strchr(word, '=') && strcspn(word, "=") > 0 && !strchr("-/.", *word);
 }
 
-/* What is in the way, of those words; NULL: nothing. @records: a recorder waits for the command. */
-static const char *lost(const struct needed needed[NEEDED], bool records)
+/* What is in the problem, of those words; NULL: nothing. @records: a recorder waits for the command. */
+static const char *missing_variable(const struct needed needed[NEEDED], bool records)
 {
 	const struct needed *preload = &needed[PRELOAD];
 
@@ -151,14 +151,14 @@ static const char *lost(const struct needed needed[NEEDED], bool records)
 struct walk {
 	char *const *command;
 	unsigned at;			/* behind the words that were looked at */
-	const char *way;		/* what the prefix does that is in the way */
+	const char *problem;		/* what the prefix does that is in the problem */
 	bool records;			/* a recorder waits for the command */
 	bool blind;			/* what it runs is not to be seen in the words */
 };
 
 static const char other_user[] = "makes it another user's, whose runtime directory is another";
 
-static const char *setpriv_way(char *const *word, bool records)
+static const char *setpriv_problem(char *const *word, bool records)
 {
 	const char *value = strchr(*word, '=');
 
@@ -171,7 +171,7 @@ static const char *setpriv_way(char *const *word, bool records)
 }
 
 /* Who is recorded later (--user) may be another user. */
-static const char *effect_way(enum effect effect, bool records)
+static const char *effect_problem(enum effect effect, bool records)
 {
 	switch (effect) {
 	case PRIVILEGED:
@@ -189,7 +189,7 @@ static const char *effect_way(enum effect effect, bool records)
 }
 
 /* The words of @prefix, which stands at @walk->at. */
-static void take(struct walk *walk, const struct prefix *prefix)
+static void read_prefix(struct walk *walk, const struct prefix *prefix)
 {
 	struct needed needed[NEEDED] = {
 		{ "LD_PRELOAD", true, NULL }, { "KYMO_SESSION", true, NULL }, { "KYMO_DIR", true, NULL }, { "KYMO_DISABLE", true, NULL },
@@ -197,15 +197,15 @@ static void take(struct walk *walk, const struct prefix *prefix)
 	char *const *command = walk->command;
 	unsigned at = walk->at + 1;
 
-	walk->way = effect_way(prefix->effect, walk->records);
+	walk->problem = effect_problem(prefix->effect, walk->records);
 	walk->blind = prefix->effect == OTHER_USER || prefix->effect == ELSEWHERE;
 	while (command[at] && command[at][0] == '-' && strcmp(command[at], "--") != 0) {
 		if (prefix->effect == ENVIRONMENT)
-			heed_option(needed, command + at);
-		if (prefix->effect == SETPRIV && !walk->way)
-			walk->way = setpriv_way(command + at, walk->records);
+			apply_env_option(needed, command + at);
+		if (prefix->effect == SETPRIV && !walk->problem)
+			walk->problem = setpriv_problem(command + at, walk->records);
 		if (prefix->effect == SYSTEMD && !strcmp(command[at], "--scope"))
-			walk->way = NULL;
+			walk->problem = NULL;
 		if (prefix->effect == OTHER_USER && (!strncmp(command[at], "-u", 2) || !strncmp(command[at], "--user", 6)))
 			walk->blind = false;		/* else what stands behind is the user, or words for his shell */
 		if (prefix->effect == ENVIRONMENT && (!strncmp(command[at], "-S", 2) || !strncmp(command[at], "--split-string", 14)))
@@ -219,12 +219,12 @@ static void take(struct walk *walk, const struct prefix *prefix)
 	while ((prefix->effect == ENVIRONMENT || prefix->effect == PRIVILEGED) && command[at] && is_assignment(command[at]))
 		assign(needed, command[at++]);
 	if (prefix->effect == ENVIRONMENT)
-		walk->way = lost(needed, walk->records);
+		walk->problem = missing_variable(needed, walk->records);
 	walk->blind |= !command[at] || command[at][0] == '-';
 	walk->at = at;
 }
 
-static void say(const struct walk *walk, unsigned from, const char *verb, struct prefixes *found)
+static void describe_problem(const struct walk *walk, unsigned from, const char *verb, struct prefixes *found)
 {
 	char before[160], after[160], words[96];
 	char *some[64];
@@ -234,7 +234,7 @@ static void say(const struct walk *walk, unsigned from, const char *verb, struct
 	for (unsigned i = from; walk->command[i] && (walk->blind ? i < from + 1 : i < walk->at) && count < 63; i++)
 		some[count++] = walk->command[i];
 	some[count] = NULL;
-	(void)snprintf(found->problem, sizeof found->problem, "\"%s\" %s", prefixes_line(some, words, sizeof words), walk->way);
+	(void)snprintf(found->problem, sizeof found->problem, "\"%s\" %s", prefixes_line(some, words, sizeof words), walk->problem);
 	if (walk->blind) {
 		(void)snprintf(found->remedy, sizeof found->remedy, "start kymo where the program is started: kymo %s -- PROGRAM", verb);
 		return;
@@ -252,15 +252,15 @@ void prefixes_parse(char *const *command, const char *verb, struct prefixes *fou
 
 	*found = (struct prefixes){ 0 };
 	while (command[walk.at]) {
-		const struct prefix *prefix = find(command[walk.at]);
+		const struct prefix *prefix = find_prefix(command[walk.at]);
 		unsigned from = walk.at;
 
 		found->program = walk.at;
 		if (!prefix)
 			return;
-		take(&walk, prefix);
-		if (walk.way && !*found->problem)
-			say(&walk, from, verb, found);
+		read_prefix(&walk, prefix);
+		if (walk.problem && !*found->problem)
+			describe_problem(&walk, from, verb, found);
 		if (walk.blind)
 			return;
 	}

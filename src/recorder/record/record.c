@@ -36,7 +36,7 @@ struct recorder {
 	uv_timer_t poll, deadline, progress, strangers;
 	uint64_t strangers_ms;
 	uv_fs_event_t watch;
-	uv_signal_t signal[CAUGHT], wish;
+	uv_signal_t signal[CAUGHT], snapshot_signal;
 	uv_process_t command;
 };
 
@@ -275,7 +275,7 @@ static const struct control_request requests[] = {
 	{ 0 },
 };
 
-static void on_wish(uv_signal_t *handle, int number)
+static void on_snapshot_signal(uv_signal_t *handle, int number)
 {
 	struct recorder *recorder = handle->data;
 
@@ -376,9 +376,9 @@ static int start(struct recorder *recorder)
 			return err_set(recorder->err, KYMO_EXIT_FAILED, "cannot catch signals: %s",
 				       uv_strerror(rc));
 	}
-	(void)uv_signal_init(&recorder->loop, &recorder->wish);
-	recorder->wish.data = recorder;
-	(void)uv_signal_start(&recorder->wish, on_wish, SIGUSR1);
+	(void)uv_signal_init(&recorder->loop, &recorder->snapshot_signal);
+	recorder->snapshot_signal.data = recorder;
+	(void)uv_signal_start(&recorder->snapshot_signal, on_snapshot_signal, SIGUSR1);
 	hold_signals(SIG_UNBLOCK);
 	/* Without inotify (limits!) the session still looks every second and by mtime. */
 	(void)uv_fs_event_init(&recorder->loop, &recorder->watch);

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "accounts/accounts.h"
+#include "base/now.h"
 #include "base/text.h"
 #include "recorder/runtime/alive.h"
 #include "recorder/drain/drained_process.h"
@@ -28,11 +28,8 @@ static bool describe(const struct record_kernel *record, const char *name, const
 		     struct traces *traces, struct ctf_trace_desc *desc, char dir[PATH_MAX])
 {
 	const char *slash = strrchr(name, '/');
-	struct timespec now;
-	uint64_t realtime;
+	const uint64_t realtime = (uint64_t)clock_now_ns(CLOCK_REALTIME);
 
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	realtime = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	traces_describe(traces, desc, slash ? slash + 1 : name, record->options->version,
 			realtime - (uint64_t)clock_offset_ns, realtime);
 	if ((unsigned)snprintf(dir, PATH_MAX, "%s/kernel", trace) < PATH_MAX)
@@ -41,7 +38,7 @@ static bool describe(const struct record_kernel *record, const char *name, const
 	return false;
 }
 
-static void tell_no_cycles(const struct record_kernel *record)
+static void report_no_cycles(const struct record_kernel *record)
 {
 	const int why = kernel_no_cycles(record->kernel);
 	char text[256];
@@ -93,7 +90,7 @@ static void begin(struct record_kernel *record, struct kernel_options *how)
 		if (record->syscalls && !kernel_has_syscalls(record->kernel))
 			say(record->options, "this kernel does not have the tracepoints of system calls (raw_syscalls, of "
 			    "CONFIG_FTRACE_SYSCALLS); recording its other events");
-		tell_no_cycles(record);
+		report_no_cycles(record);
 		return;
 	}
 	(void)snprintf(text, sizeof(text), "%s; recording without them", err.text);
@@ -244,7 +241,7 @@ void record_kernel_snapshot(struct record_kernel *record, const struct flight_re
 }
 
 /* Once: the window of the others may be whole. */
-static void tell_short(struct record_kernel *record)
+static void report_short_window(struct record_kernel *record)
 {
 	const uint64_t shortest = kernel_shortest(record->kernel);
 	char kept[TEXT_QUANTITY_MAX], window[TEXT_QUANTITY_MAX], text[160];
@@ -270,7 +267,7 @@ void record_kernel_command(struct record_kernel *record, int pid)
 }
 
 /* One whose threads are not those of the kernel's events. Once; the trace has both numbers of the process. */
-static void tell_apart(struct record_kernel *record, const struct process *process)
+static void report_other_namespace(struct record_kernel *record, const struct process *process)
 {
 	char text[256];
 
@@ -295,7 +292,7 @@ static void follow(struct record_kernel *record)
 	for (unsigned i = 0; (process = session_process(record->session, i)); i++) {
 		if (process->ordinal < record->followed || process->finished)
 			continue;
-		tell_apart(record, process);
+		report_other_namespace(record, process);
 		if (process->host_pid)
 			kernel_follow(record->kernel, process->host_pid);
 	}
@@ -317,7 +314,7 @@ int record_kernel_poll(struct record_kernel *record, int wait_ms)
 		return wait_ms;
 	}
 	bound(record, kernel_told(record->kernel));
-	tell_short(record);
+	report_short_window(record);
 	return wait_ms < mine ? wait_ms : mine;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks the triggers about records. A record that no trigger wants costs a table look-up. */
+/* Asks the triggers about records. A record that no trigger wants costs a table judge_record-up. */
 #include "recorder/trigger/trigger.h"
 
 #include <stdio.h>
@@ -14,15 +14,15 @@
 
 /* ---- one record ---- */
 
-struct record {
+struct trigger_record {
 	const struct kymo_point *point;
-	const struct class *class;
+	const struct trigger_class *class;
 	const uint8_t *payload;
 	size_t size;
 	uint64_t ns;
 };
 
-static const uint8_t *field_at(const struct record *record, unsigned wanted)
+static const uint8_t *field_at(const struct trigger_record *record, unsigned wanted)
 {
 	size_t used = 0;
 
@@ -32,7 +32,7 @@ static const uint8_t *field_at(const struct record *record, unsigned wanted)
 	return record->payload + used;
 }
 
-static uint64_t number_at(const struct record *record, int field)
+static uint64_t number_at(const struct trigger_record *record, int field)
 {
 	uint64_t value = 0;
 
@@ -41,7 +41,7 @@ static uint64_t number_at(const struct record *record, int field)
 	return value;
 }
 
-static const char *text_at(const struct record *record, const char *name)
+static const char *text_at(const struct trigger_record *record, const char *name)
 {
 	int field = trigger_field(record->point, name);
 
@@ -49,33 +49,33 @@ static const char *text_at(const struct record *record, const char *name)
 	       (const char *)field_at(record, (unsigned)field) : "";
 }
 
-static void tell(const struct trigger_ear *ear, uint32_t mask, struct trigger_hit *hit)
+static void report_hits(const struct trigger_listener *listener, uint32_t mask, struct trigger_hit *hit)
 {
 	for (unsigned i = 0; i < TRIGGERS_MAX; i++)
 		if (mask & 1u << i) {
 			hit->trigger = i;
-			ear->hit(ear->context, hit);
+			listener->hit(listener->context, hit);
 		}
 }
 
-static void on_event(const struct trigger_process *process, const struct record *record,
-		     const struct trigger_ear *ear)
+static void on_event(const struct trigger_process *process, const struct trigger_record *record,
+		     const struct trigger_listener *listener)
 {
 	struct trigger_hit hit = { .at_ns = record->ns };
 	const uint32_t late = triggers_of(process->triggers, TRIGGER_OVERRUN) |
 			      triggers_of(process->triggers, TRIGGER_MISSED);
 
 	(void)snprintf(hit.what, sizeof hit.what, "%s:%s", record->point->provider, record->point->name);
-	tell(ear, record->class->events & ~late, &hit);
+	report_hits(listener, record->class->events & ~late, &hit);
 	if (record->class->events & late) {
 		hit.value = number_at(record, 0);
-		tell(ear, record->class->events & late, &hit);
+		report_hits(listener, record->class->events & late, &hit);
 	}
 }
 
 /* Where a span's end is looked for: its thread, or its custom track. NULL: one track too many. */
 static struct trigger_lane *lane_of(struct trigger_process *process, struct trigger_lane *lane,
-				    const struct record *record)
+				    const struct trigger_record *record)
 {
 	uint64_t track = number_at(record, record->class->track_field);
 	struct trigger_lane *found;
@@ -94,7 +94,7 @@ static struct trigger_lane *lane_of(struct trigger_process *process, struct trig
 }
 
 static void on_begin(struct trigger_process *process, struct trigger_lane *lane,
-		     const struct record *record)
+		     const struct trigger_record *record)
 {
 	struct trigger_open open = { .key = record->class->key, .begin_ns = record->ns,
 				     .mask = record->class->spans };
@@ -123,8 +123,8 @@ static uint32_t exceeded(const struct triggers *triggers, uint32_t mask, uint64_
 	return mask;
 }
 
-static void on_end(struct trigger_process *process, struct trigger_lane *lane, const struct record *record,
-		   const struct trigger_ear *ear)
+static void on_end(struct trigger_process *process, struct trigger_lane *lane, const struct trigger_record *record,
+		   const struct trigger_listener *listener)
 {
 	struct trigger_hit hit = { .at_ns = record->ns };
 	struct trigger_open *open;
@@ -143,11 +143,11 @@ static void on_end(struct trigger_process *process, struct trigger_lane *lane, c
 		(void)snprintf(hit.what, sizeof hit.what, "%s:%s", record->point->provider,
 			       trigger_stem(record->point, "_end", name));
 	trigger_lane_cut(lane, lane->count - 1);
-	tell(ear, mask, &hit);
+	report_hits(listener, mask, &hit);
 }
 
 static void on_callback(struct trigger_process *process, struct trigger_lane *lane,
-			const struct record *record, const struct trigger_ear *ear)
+			const struct trigger_record *record, const struct trigger_listener *listener)
 {
 	const uint64_t callback = number_at(record, 0), key = callback ^ KEY_CALLBACK;
 	struct trigger_hit hit = { .at_ns = record->ns };
@@ -168,27 +168,27 @@ static void on_callback(struct trigger_process *process, struct trigger_lane *la
 	trigger_lane_cut(lane, lane->count - 1);
 	if (mask)
 		facts_symbol(process, callback, hit.what);
-	tell(ear, mask, &hit);
+	report_hits(listener, mask, &hit);
 }
 
-static void look(struct trigger_process *process, struct trigger_lane *lane, unsigned id,
-		 struct record *record, const struct trigger_ear *ear)
+static void judge_record(struct trigger_process *process, struct trigger_lane *lane, unsigned id,
+		 struct trigger_record *record, const struct trigger_listener *listener)
 {
 	record->point = classes_get(process->classes, id);
 	if (record->class->at_field >= 0)
 		record->ns = number_at(record, record->class->at_field);
 	if (record->class->events)
-		on_event(process, record, ear);
+		on_event(process, record, listener);
 	switch (record->class->what) {
 	case WHAT_BEGIN:
 		on_begin(process, lane, record);
 		break;
 	case WHAT_END:
-		on_end(process, lane, record, ear);
+		on_end(process, lane, record, listener);
 		break;
 	case WHAT_CALLBACK_START:
 	case WHAT_CALLBACK_END:
-		on_callback(process, lane, record, ear);
+		on_callback(process, lane, record, listener);
 		break;
 	default:
 		break;
@@ -196,12 +196,12 @@ static void look(struct trigger_process *process, struct trigger_lane *lane, uns
 }
 
 uint32_t trigger_records(struct trigger_process *process, struct trigger_lane *lane,
-			 const uint8_t *bytes, size_t size, const struct trigger_ear *ear)
+			 const uint8_t *bytes, size_t size, const struct trigger_listener *listener)
 {
 	uint32_t count = 0;
 
 	while (size >= KYMO_RECORD_HEADER) {
-		struct record record = { .payload = bytes + KYMO_RECORD_HEADER };
+		struct trigger_record record = { .payload = bytes + KYMO_RECORD_HEADER };
 		uint16_t id;
 		long length;
 
@@ -218,7 +218,7 @@ uint32_t trigger_records(struct trigger_process *process, struct trigger_lane *l
 			return count;
 		record.size = (size_t)length;
 		if (record.class->what != WHAT_NOTHING)
-			look(process, lane, id, &record, ear);
+			judge_record(process, lane, id, &record, listener);
 		bytes = record.payload + length;
 		size -= (size_t)length;
 		count++;
@@ -229,9 +229,9 @@ uint32_t trigger_records(struct trigger_process *process, struct trigger_lane *l
 /* ---- what is no record ---- */
 
 void trigger_fact_event(struct trigger_process *process, unsigned id, uint64_t ns,
-			const struct trigger_ear *ear)
+			const struct trigger_listener *listener)
 {
-	const struct class *class = trigger_class(process, id);
+	const struct trigger_class *class = trigger_class(process, id);
 	const uint32_t mask = class ? class->events & triggers_of(process->triggers, TRIGGER_EVENT) : 0;
 	const struct kymo_point *point = classes_get(process->classes, id);
 	struct trigger_hit hit = { .at_ns = ns };
@@ -239,20 +239,20 @@ void trigger_fact_event(struct trigger_process *process, unsigned id, uint64_t n
 	if (!mask)
 		return;
 	(void)snprintf(hit.what, sizeof hit.what, "%s:%s", point->provider, point->name);
-	tell(ear, mask, &hit);
+	report_hits(listener, mask, &hit);
 }
 
-void trigger_loss(struct triggers *triggers, uint64_t events, uint64_t ns, const struct trigger_ear *ear)
+void trigger_loss(struct triggers *triggers, uint64_t events, uint64_t ns, const struct trigger_listener *listener)
 {
 	struct trigger_hit hit = { .at_ns = ns, .value = events, .what = "events dropped" };
 	const uint32_t mask = triggers_of(triggers, TRIGGER_LOSS);
 
 	triggers->met |= mask;
-	tell(ear, mask, &hit);
+	report_hits(listener, mask, &hit);
 }
 
 void trigger_died(struct triggers *triggers, const char *procname, const char *exe, uint64_t ns,
-		  const struct trigger_ear *ear)
+		  const struct trigger_listener *listener)
 {
 	const char *slash = strrchr(exe, '/');
 	struct trigger_hit hit = { .at_ns = ns };
@@ -268,7 +268,7 @@ void trigger_died(struct triggers *triggers, const char *procname, const char *e
 	}
 	triggers->met |= mask;
 	(void)snprintf(hit.what, sizeof hit.what, "%s", procname[0] ? procname : exe);
-	tell(ear, mask, &hit);
+	report_hits(listener, mask, &hit);
 }
 
 /* ---- life ---- */

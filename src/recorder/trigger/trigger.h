@@ -64,7 +64,7 @@ struct trigger_hit {
 };
 
 /* Whom to tell. */
-struct trigger_ear {
+struct trigger_listener {
 	void (*hit)(void *context, const struct trigger_hit *hit);
 	void *context;
 };
@@ -102,7 +102,7 @@ void trigger_forget(struct trigger_process *process);
 
 /** trigger_fact_event() - the same init event, as something that happened just now at @ns. */
 void trigger_fact_event(struct trigger_process *process, unsigned id, uint64_t ns,
-			const struct trigger_ear *ear);
+			const struct trigger_listener *listener);
 
 /**
  * trigger_records() - look at the runtime records in @bytes
@@ -110,14 +110,14 @@ void trigger_fact_event(struct trigger_process *process, unsigned id, uint64_t n
  * Return: records up to the end, or up to the first that makes no sense.
  */
 uint32_t trigger_records(struct trigger_process *process, struct trigger_lane *lane,
-			 const uint8_t *bytes, size_t size, const struct trigger_ear *ear);
+			 const uint8_t *bytes, size_t size, const struct trigger_listener *listener);
 
 /** trigger_loss() - @events of a thread were lost, noticed at @ns. */
-void trigger_loss(struct triggers *triggers, uint64_t events, uint64_t ns, const struct trigger_ear *ear);
+void trigger_loss(struct triggers *triggers, uint64_t events, uint64_t ns, const struct trigger_listener *listener);
 
 /** trigger_died() - a process ended without exit(). @exe: path of its program */
 void trigger_died(struct triggers *triggers, const char *procname, const char *exe, uint64_t ns,
-		  const struct trigger_ear *ear);
+		  const struct trigger_listener *listener);
 
 /** trigger_name_fits() - whether @text is what @trigger's name says. Context: no allocation. */
 bool trigger_name_fits(const struct trigger *trigger, const char *text);

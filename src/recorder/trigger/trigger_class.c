@@ -84,7 +84,7 @@ static uint32_t loop_triggers(const struct triggers *triggers, const struct kymo
 	return mask;
 }
 
-static void learn_span(struct triggers *triggers, const struct kymo_point *point, struct class *class)
+static void learn_span(struct triggers *triggers, const struct kymo_point *point, struct trigger_class *class)
 {
 	const bool begins = is_uri(point, "kymo:begin");
 	char name[KYMO_DECLARED_TEXT_MAX];
@@ -100,11 +100,11 @@ static void learn_span(struct triggers *triggers, const struct kymo_point *point
 }
 
 static void learn(struct trigger_process *process, unsigned id, const struct kymo_point *point,
-		  struct class *class)
+		  struct trigger_class *class)
 {
 	struct triggers *triggers = process->triggers;
 
-	*class = (struct class){
+	*class = (struct trigger_class){
 		.what = WHAT_NOTHING, .size = (int32_t)walk_fixed(point),
 		.at_field = (int8_t)field_u64(point, "at_ns"),
 		.track_field = (int8_t)field_u64(point, "track"),
@@ -122,7 +122,7 @@ static void learn(struct trigger_process *process, unsigned id, const struct kym
 		class->what = WHAT_CALLBACK_END;
 }
 
-const struct class *trigger_class(struct trigger_process *process, unsigned id)
+const struct trigger_class *trigger_class(struct trigger_process *process, unsigned id)
 {
 	const struct kymo_point *point;
 
@@ -132,7 +132,7 @@ const struct class *trigger_class(struct trigger_process *process, unsigned id)
 	if (!point || id >= KYMO_POINTS_MAX)
 		return NULL;
 	if (id >= process->class_room) {
-		struct class *grown = realloc(process->class, (id + 64) * sizeof *grown);
+		struct trigger_class *grown = realloc(process->class, (id + 64) * sizeof *grown);
 
 		if (!grown)
 			return NULL;

@@ -24,7 +24,7 @@ enum fact_kind { FACT_NONE, FACT_CALLBACK, FACT_OBJECT, FACT_SUBSCRIPTION, FACT_
 #define HOPS_MAX	4
 
 /* Which field of an init event means what; -1: none. */
-static const struct rule {
+static const struct trigger_rule {
 	unsigned id;
 	enum fact_kind kind;
 	int8_t key;
@@ -42,7 +42,7 @@ static const struct rule {
 	{ KYMO_POINT_rclcpp_callback_register, FACT_CALLBACK, 0, FACT_NONE, -1, 1, -1 },
 };
 
-static const struct rule *rule_of(unsigned id)
+static const struct trigger_rule *rule_of(unsigned id)
 {
 	for (unsigned i = 0; i < COUNT_OF(rules); i++)
 		if (rules[i].id == id)
@@ -75,9 +75,9 @@ static uint64_t u64_at(const uint8_t *at)
 	return value;
 }
 
-static struct fact *fact_at(struct trigger_process *process, enum fact_kind kind, uint64_t key)
+static struct trigger_fact *fact_at(struct trigger_process *process, enum fact_kind kind, uint64_t key)
 {
-	struct fact *fact = map_get(&process->facts, key, kind);
+	struct trigger_fact *fact = map_get(&process->facts, key, kind);
 
 	if (fact || process->facts.count >= FACTS_MAX)
 		return fact;
@@ -89,7 +89,7 @@ static struct fact *fact_at(struct trigger_process *process, enum fact_kind kind
 	return fact;
 }
 
-static char *read_text(const struct rule *rule, const uint8_t *const field[FIELDS_READ])
+static char *read_text(const struct trigger_rule *rule, const uint8_t *const field[FIELDS_READ])
 {
 	const char *text = (const char *)field[rule->text];	/* ends with a NUL: walk_field() saw it */
 	const char *space = rule->space < 0 ? "" : (const char *)field[rule->space];
@@ -105,9 +105,9 @@ static char *read_text(const struct rule *rule, const uint8_t *const field[FIELD
 
 void trigger_fact(struct trigger_process *process, unsigned id, const uint8_t *payload, size_t size)
 {
-	const struct rule *rule = process->wants_callbacks ? rule_of(id) : NULL;
+	const struct trigger_rule *rule = process->wants_callbacks ? rule_of(id) : NULL;
 	const uint8_t *field[FIELDS_READ];
-	struct fact *fact;
+	struct trigger_fact *fact;
 
 	if (!rule || !find_fields(&kymo_points[id], payload, size, field))
 		return;
@@ -132,10 +132,10 @@ static bool fits(const struct trigger *trigger, enum fact_kind kind, const char 
 	       (kind == FACT_NODE && trigger_name_fits(trigger, strrchr(text, '/') + 1));
 }
 
-static uint32_t judge(const struct trigger_process *process, const struct fact *callback)
+static uint32_t fitting_triggers(const struct trigger_process *process, const struct trigger_fact *callback)
 {
 	const uint32_t wanted = triggers_of(process->triggers, TRIGGER_CALLBACK);
-	const struct fact *fact = callback;
+	const struct trigger_fact *fact = callback;
 	enum fact_kind kind = FACT_CALLBACK;
 	uint32_t mask = 0;
 
@@ -152,7 +152,7 @@ static uint32_t judge(const struct trigger_process *process, const struct fact *
 uint32_t facts_callback(struct trigger_process *process, uint64_t address)
 {
 	struct triggers *triggers = process->triggers;
-	struct fact *fact = fact_at(process, FACT_CALLBACK, address);
+	struct trigger_fact *fact = fact_at(process, FACT_CALLBACK, address);
 	uint32_t any = 0;
 
 	for (unsigned i = 0; i < triggers->count; i++)
@@ -161,7 +161,7 @@ uint32_t facts_callback(struct trigger_process *process, uint64_t address)
 	if (!fact)
 		return any;
 	if (!fact->judged || fact->version != process->version) {
-		fact->mask = any | judge(process, fact);
+		fact->mask = any | fitting_triggers(process, fact);
 		fact->version = process->version;
 		fact->judged = true;
 		triggers->met |= fact->mask;
@@ -171,7 +171,7 @@ uint32_t facts_callback(struct trigger_process *process, uint64_t address)
 
 void facts_symbol(const struct trigger_process *process, uint64_t address, char what[TRIGGER_WHAT_MAX])
 {
-	const struct fact *fact = map_get(&process->facts, address, FACT_CALLBACK);
+	const struct trigger_fact *fact = map_get(&process->facts, address, FACT_CALLBACK);
 
 	if (fact && fact->text && fact->text[0])
 		(void)snprintf(what, TRIGGER_WHAT_MAX, "%s", fact->text);
@@ -191,7 +191,7 @@ void facts_free(struct trigger_process *process)
 	size_t at = 0;
 
 	while ((slot = map_next(&process->facts, &at))) {
-		free(((struct fact *)slot->value)->text);
+		free(((struct trigger_fact *)slot->value)->text);
 		free(slot->value);
 	}
 	map_free(&process->facts);

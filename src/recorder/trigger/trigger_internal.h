@@ -9,7 +9,7 @@
 
 static_assert(TRIGGERS_MAX <= 32, "a bit of u32 each");
 
-enum what {
+enum trigger_meaning {
 	WHAT_UNKNOWN,		/* this id was not met yet */
 	WHAT_NOTHING,		/* no trigger wants it */
 	WHAT_EVENT,		/* some event() or loop trigger fires on it */
@@ -18,8 +18,8 @@ enum what {
 };
 
 /* An event class as the triggers see it. */
-struct class {
-	uint8_t what;			/* enum what */
+struct trigger_class {
+	uint8_t what;			/* enum trigger_meaning */
 	bool dynamic;			/* the span's name is in its begin's payload */
 	int8_t at_field, track_field;	/* index of the field with that meaning; -1 */
 	int32_t size;			/* of the payload; -1: it depends on the record */
@@ -29,7 +29,7 @@ struct class {
 };
 
 /* What is known of a callback, or of what leads from it to its names. */
-struct fact {
+struct trigger_fact {
 	char *text;			/* symbol, topic, service or full name of the node; NULL */
 	uint64_t owner;			/* key of the next fact on the way to the node */
 	uint8_t owner_kind;		/* its scope; 0: none */
@@ -41,7 +41,7 @@ struct fact {
 struct trigger_process {
 	struct triggers *triggers;
 	const struct classes *classes;
-	struct class *class;		/* by id */
+	struct trigger_class *class;		/* by id */
 	unsigned class_room;
 	bool wants_callbacks;
 	struct map facts;		/* (address, kind) */
@@ -66,7 +66,7 @@ static inline uint32_t triggers_of(const struct triggers *triggers, enum trigger
 /* ---- trigger_class.c ---- */
 
 /** trigger_class() - what event @id means. Return: NULL: there is no such event, or no memory. */
-const struct class *trigger_class(struct trigger_process *process, unsigned id);
+const struct trigger_class *trigger_class(struct trigger_process *process, unsigned id);
 
 /** trigger_named() - bits of the triggers of @kind whose name is @name or @category:@name. */
 uint32_t trigger_named(const struct triggers *triggers, enum trigger_kind kind, const char *category,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "recorder/trigger/trigger_internal.h"
 
 void trigger_lane_cut(struct trigger_lane *lane, unsigned count)
@@ -30,16 +31,9 @@ void trigger_lane_push(struct trigger_lane *lane, const struct trigger_open *ope
 		memmove(lane->open, lane->open + 1, (DEPTH_MAX - 1) * sizeof *lane->open);
 		lane->count--;
 	}
-	if (lane->count == lane->room) {
-		unsigned room = lane->room ? 2 * lane->room : 8;
-		struct trigger_open *grown = realloc(lane->open, room * sizeof *grown);
-
-		if (!grown) {
-			free(open->name);
-			return;
-		}
-		lane->open = grown;
-		lane->room = room;
+	if (!ARRAY_ROOM(lane->open, lane->count, lane->room)) {
+		free(open->name);
+		return;
 	}
 	lane->open[lane->count++] = *open;
 }

@@ -343,62 +343,62 @@ static void a_place_that_cannot_be_written(void **state)
 
 /* ---- facts that ended ---- */
 
-static void keep_packet(struct store *store, struct flight_process *process, uint64_t at)
+static void keep_packet(struct flight_store *store, struct flight_process *process, uint64_t at)
 {
 	const uint8_t bytes[64] = { 0 };
 
-	assert_non_null(store_packet(store, process, &(struct sink_packet){
+	assert_non_null(flight_store_packet(store, process, &(struct sink_packet){
 		.begin = at, .end = at, .records = 1, .bytes = bytes, .size = sizeof bytes }, 0));
 }
 
-static void keep_facts(struct store *store, struct flight_process *process, bool known, unsigned count)
+static void keep_facts(struct flight_store *store, struct flight_process *process, bool known, unsigned count)
 {
 	static const uint8_t bytes[100000];
 	const uint32_t at = 0;
 
 	for (unsigned i = 0; i < count; i++)
-		assert_int_equal(store_facts(store, process, &(struct sink_facts){
+		assert_int_equal(flight_store_facts(store, process, &(struct sink_facts){
 			.known = known, .count = 1, .at = &at, .bytes = bytes, .size = sizeof bytes }, 0), 0);
 }
 
 /* They go with the last packet from before the turn, and not earlier; no turn in between. */
 static void facts_go_with_the_oldest_packet(void **state)
 {
-	struct store store = { .limit = UINT64_MAX, .window_ns = 100, .shortest_ns = UINT64_MAX };
+	struct flight_store store = { .limit = UINT64_MAX, .window_ns = 100, .shortest_ns = UINT64_MAX };
 	struct flight_process process = { 0 };
 
 	(void)state;
 	keep_packet(&store, &process, 1000);
 	keep_facts(&store, &process, false, 10);
-	assert_false(store_wants_turn(&store));
+	assert_false(flight_store_wants_turn(&store));
 	keep_facts(&store, &process, false, 10);
-	assert_true(store_wants_turn(&store));
-	store_turn(&store);
+	assert_true(flight_store_wants_turn(&store));
+	flight_store_turn(&store);
 	keep_packet(&store, &process, 1050);
 	keep_facts(&store, &process, true, 2);
 	keep_facts(&store, &process, false, 30);
-	assert_false(store_may_turn(&store));
-	assert_false(store_wants_turn(&store));
-	(void)store_trim(&store, 1100);
-	assert_false(store_may_turn(&store));
-	(void)store_trim(&store, 1101);
-	assert_true(store_may_turn(&store));
+	assert_false(flight_store_may_turn(&store));
+	assert_false(flight_store_wants_turn(&store));
+	(void)flight_store_trim(&store, 1100);
+	assert_false(flight_store_may_turn(&store));
+	(void)flight_store_trim(&store, 1101);
+	assert_true(flight_store_may_turn(&store));
 	assert_int_equal(process.kept, 1);
-	store_rebase(&store, &process);
+	flight_store_rebase(&store, &process);
 	assert_int_equal(process.base, store.turn);
 	assert_int_equal(store.facts_bytes, 3200000);
-	assert_true(store_wants_turn(&store));
-	store_turn(&store);
+	assert_true(flight_store_wants_turn(&store));
+	flight_store_turn(&store);
 	keep_facts(&store, &process, true, 32);
-	(void)store_trim(&store, 1151);
-	store_rebase(&store, &process);
+	(void)flight_store_trim(&store, 1151);
+	flight_store_rebase(&store, &process);
 	keep_facts(&store, &process, false, 32);
-	assert_false(store_wants_turn(&store));	/* none had ended: when they have doubled again */
+	assert_false(flight_store_wants_turn(&store));	/* none had ended: when they have doubled again */
 	keep_facts(&store, &process, false, 11);
-	assert_true(store_wants_turn(&store));
-	store_forget(&store, &process);
+	assert_true(flight_store_wants_turn(&store));
+	flight_store_forget(&store, &process);
 	assert_int_equal(store.facts_bytes, 0);
-	store_free(&store);
+	flight_store_free(&store);
 }
 
 int main(void)

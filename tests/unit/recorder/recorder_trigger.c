@@ -100,7 +100,7 @@ struct bench {
 	struct classes classes;
 	struct trigger_process *process;
 	struct trigger_lane lane;
-	struct trigger_ear ear;
+	struct trigger_listener ear;
 	uint8_t bytes[8192];
 	size_t used;
 	unsigned hits;
@@ -123,7 +123,7 @@ static struct bench *bench_new(const char *const *trigger)
 	for (; *trigger; trigger++)
 		assert_int_equal(triggers_add(&bench->triggers, *trigger, &err), 0);
 	bench->process = trigger_process_new(&bench->triggers, &bench->classes);
-	bench->ear = (struct trigger_ear){ on_hit, bench };
+	bench->ear = (struct trigger_listener){ on_hit, bench };
 	return bench;
 }
 #define BENCH(...) bench_new((const char *const[]){ __VA_ARGS__, NULL })
