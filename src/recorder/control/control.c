@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PATIENCE_MS	5000	/* for a request to arrive, for a reply to be taken */
+#define PATIENCE_MS	5000	/* for a request to arrive, for a reply to be read */
 #define DEPTH_MAX	8	/* of a request's JSON */
 
 struct control {
@@ -32,7 +32,7 @@ struct control_call {
 	uv_timer_t patience;
 	uv_write_t write;
 	unsigned open;			/* of the two handles */
-	bool foreign;			/* neither we nor root */
+	bool foreign;			/* neither this user nor root */
 	bool asked;			/* the handler has it, and has not answered */
 	bool gone;			/* closing */
 	char *line;
@@ -84,7 +84,7 @@ static void on_impatient(uv_timer_t *timer)
 
 static void on_written(uv_write_t *write, int status)
 {
-	(void)status;			/* who does not want to know is not told */
+	(void)status;			/* a client that does not read its reply does not get it */
 	call_close(write->data);
 }
 
@@ -157,7 +157,7 @@ static void unknown_request(struct control_call *call, const char *name)
 		if (used + strlen(row->name) + 3 < sizeof known)
 			used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
 						 row->name);
-	refuse(call, "this recorder does not know the request '%.64s', only: %s", name, known);
+	refuse(call, "unknown request '%.64s'; this recorder knows: %s", name, known);
 }
 
 static void on_line(struct control_call *call)
@@ -217,7 +217,7 @@ static void on_bytes(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
 
 /* ---- connections ---- */
 
-/* The directory is 0700 already; this also holds where somebody opened it. */
+/* The directory is 0700 already; this check also holds if the user has opened it. */
 static bool is_allowed(struct control_call *call)
 {
 	struct ucred peer;
@@ -268,7 +268,7 @@ static int listen_in(struct control *control, struct kymo_err *err)
 	mode_t mask;
 	int rc;
 
-	/* By way of the descriptor: a socket's path may have 107 bytes only. */
+	/* Through the descriptor: the path of a socket may have 107 bytes only. */
 	(void)snprintf(path, sizeof path, "/proc/self/fd/%d/" CONTROL_NAME, control->dir);
 	(void)unlinkat(control->dir, CONTROL_NAME, 0);
 	mask = umask(0177);
@@ -276,11 +276,11 @@ static int listen_in(struct control *control, struct kymo_err *err)
 	(void)umask(mask);
 	if (rc == 0)
 		rc = uv_listen((uv_stream_t *)&control->listener, CONTROL_CLIENTS_MAX, on_connection);
-	/* Recording for another user, as root: he may ask, too. */
+	/* Root records for another user: that user may ask, too. */
 	if (rc == 0 && geteuid() == 0 && fstat(control->dir, &owner) == 0 && owner.st_uid != 0 &&
 	    fchownat(control->dir, CONTROL_NAME, owner.st_uid, owner.st_gid, AT_SYMLINK_NOFOLLOW) < 0)
 		rc = -errno;
-	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot make the socket " CONTROL_NAME " in the runtime "
+	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot create the socket " CONTROL_NAME " in the runtime "
 				"directory: %s", uv_strerror(rc)) : 0;
 }
 

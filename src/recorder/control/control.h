@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How one program asks a running recorder for something: a Unix stream socket, 0600, in the runtime
- * directory. The client sends one JSON object in a line, gets one in a line, and that is all:
+ * The control socket, through which a program asks a running recorder for something: a Unix stream socket, mode 0600, in the
+ * runtime directory. The client sends one line with a JSON object and receives one line with a JSON object:
  *
  *     {"request":"snapshot", ...}      {"ok":true, ...}
  *                                      {"ok":false, "status":6, "error":"a sentence"}
  *
- * What can be asked for is a table of the recorder's. Clients are not trusted: lines are bounded,
- * who sends nothing or reads nothing is dropped after some seconds, and the recorder never waits.
+ * The recorder has a table of requests. Clients are not trusted: lines are bounded, a client that sends nothing or reads nothing
+ * is dropped after some seconds, and the recorder never waits.
  */
 #ifndef KYMO_RECORDER_CONTROL_H
 #define KYMO_RECORDER_CONTROL_H
@@ -38,8 +38,8 @@ struct control_request {
 
 /**
  * control_open() - listen
- * @runtime_dir: whose recorder we are: what a dead one left there under that name is replaced
- * @requests: stays; @context is for its functions
+ * @runtime_dir: of the recorder; the socket that a dead recorder left there is replaced
+ * @requests: must live on; @context is for its functions
  *
  * Return: 0; -1 with @err. Context: allocates; handles of @loop.
  */
@@ -47,13 +47,13 @@ int control_open(struct control **control, uv_loop_t *loop, const char *runtime_
 		 const struct control_request *requests, void *context, struct kymo_err *err);
 
 /**
- * control_is_foreign() - whether another user asks, for whose programs we record as root
+ * control_is_foreign() - whether the client is another user, whose programs root records
  *
- * Nothing may be done for him that he could not do himself, such as writing where he says.
+ * Do nothing for that user that the user could not do, such as writing to a path from the request.
  */
 bool control_is_foreign(const struct control_call *call);
 
-/** control_reply() - answer with @reply, which is taken over, and "ok". NULL: nothing besides. */
+/** control_reply() - answer with "ok" and @reply, which is taken over. NULL: "ok" alone. */
 void control_reply(struct control_call *call, struct json_object *reply);
 
 /** control_refuse() - answer with an error. */
@@ -74,7 +74,7 @@ void control_close(struct control *control);
  * @timeout_ms: for all of it
  * @reply: its answer, to be released with json_object_put()
  *
- * Return: 0; 1: nobody listens; -1 with @err: he refused, or does not answer. Context: blocks.
+ * Return: 0; 1: no recorder listens; -1 with @err: it refused, or does not answer. Context: blocks.
  */
 int control_ask(const struct rundir *dir, struct json_object *request, int timeout_ms,
 		struct json_object **reply, struct kymo_err *err);

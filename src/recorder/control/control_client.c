@@ -83,7 +83,7 @@ static int receive_line(struct asking *asking)
 	}
 }
 
-/* Return: 0; 1: nobody listens; -errno. */
+/* Return: 0; 1: no recorder listens; -errno. */
 static int connect_to(struct asking *asking, const struct rundir *dir)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -100,7 +100,7 @@ static int connect_to(struct asking *asking, const struct rundir *dir)
 		if (errno != EAGAIN && errno != EINTR)
 			return -errno;
 		if (now_ms() >= asking->until_ms)
-			return -ETIMEDOUT;	/* too many ask at the same time */
+			return -ETIMEDOUT;	/* too many clients at the same time */
 		(void)nanosleep(&pause, NULL);
 	}
 	return 0;
@@ -118,7 +118,7 @@ static int exchange(struct asking *asking, const struct rundir *dir, struct json
 	return rc == 0 ? receive_line(asking) : rc;
 }
 
-/* What the recorder says went wrong, with the exit status that it thinks fits. */
+/* The error and the exit status that the recorder sent. */
 static int refused(struct json_object *reply, struct kymo_err *err)
 {
 	struct json_object *text = NULL, *status = NULL;
@@ -129,7 +129,7 @@ static int refused(struct json_object *reply, struct kymo_err *err)
 	number = json_object_get_int(status);
 	return err_set(err, number > KYMO_EXIT_OK && number <= KYMO_EXIT_EMPTY ? (enum kymo_exit)number : KYMO_EXIT_FAILED,
 		       "%s", json_object_is_type(text, json_type_string) ? json_object_get_string(text) :
-		       "the recorder refused without saying why");
+		       "the recorder refused, and sent no reason");
 }
 
 int control_ask(const struct rundir *dir, struct json_object *request, int timeout_ms,
@@ -155,7 +155,7 @@ int control_ask(const struct rundir *dir, struct json_object *request, int timeo
 	free(asking);
 	if (rc < 0)
 		rc = err_set(err, KYMO_EXIT_FAILED, "the recorder of %s: %s", dir->path,
-			     rc == -ETIMEDOUT ? "it does not answer; does it hang?" :
+			     rc == -ETIMEDOUT ? "no answer; does it hang?" :
 			     rc == -ECONNRESET ? "it ended without an answer" : strerror(-rc));
 	else if (rc == 0 && (!json_object_object_get_ex(*reply, "ok", &ok) || !json_object_get_boolean(ok)))
 		rc = refused(*reply, err);

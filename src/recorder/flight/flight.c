@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The flight recorder as a sink: what comes in is kept and shown to the triggers. */
+/* The flight recorder as a sink: events are kept, and checked against the triggers. */
 #include "recorder/flight/flight.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static int flight_join(struct sink *sink, struct sink_process *at)
 	process->process = at->process;
 	process->at = at;
 	process->base = flight->store.turn;
-	/* Calls from before this session are no business of it. */
+	/* Requests from before this session do not count. */
 	if (at->process->region.birth_ns < sink->start_ns)
 		process->snapshots_wanted = __atomic_load_n(&region_header(&at->process->region)->snapshots_wanted,
 							    __ATOMIC_RELAXED);
@@ -46,7 +46,7 @@ static void free_process(struct flight *flight, struct flight_process *process)
 	free(process);
 }
 
-/* Those that ended before the window, of whom nothing is kept. */
+/* Processes that ended before the window and have no packet left. */
 static void forget_old(struct flight *flight, uint64_t now_ns)
 {
 	for (struct flight_process **at = &flight->processes; *at;) {
@@ -61,13 +61,13 @@ static void forget_old(struct flight *flight, uint64_t now_ns)
 	}
 }
 
-/* All facts that held at the last turn have been given. */
+/* Have all facts that held at the last turn been repeated? */
 static bool is_whole(const struct flight_process *process)
 {
 	return process->at ? process->at->init.taken >= process->at->init.known : process->whole;
 }
 
-/* What ended before the oldest packet. */
+/* Facts of objects that ended before the oldest packet. */
 static void forget_ended(struct flight *flight)
 {
 	if (!flight_store_may_turn(&flight->store))
@@ -230,7 +230,7 @@ static void flight_round(struct sink *sink, uint64_t now_ns)
 	forget_ended(flight);
 }
 
-/* Not while facts are being written, nor in front of a snapshot, which would have to do without those to come. */
+/* Not while facts are being written, nor before a snapshot: it would lack the facts that are still to be repeated. */
 static bool flight_wants_turn(const struct sink *sink, uint64_t now_ns)
 {
 	const struct flight *flight = (const struct flight *)sink;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the flight recorder share. Not for others. */
+/* Shared by the files of the flight recorder: what it keeps, and the writing of a snapshot. */
 #ifndef KYMO_RECORDER_FLIGHT_INTERNAL_H
 #define KYMO_RECORDER_FLIGHT_INTERNAL_H
 
@@ -10,7 +10,7 @@
 
 /* ---- the store ---- */
 
-/* A packet. All of them are in one list in the order of their arrival, which is that of each ring. */
+/* A packet. All packets are in one list, in the order of arrival; those of one ring are in the order of time. */
 struct flight_kept {
 	struct flight_kept *next;
 	struct flight_process *process;
@@ -23,19 +23,20 @@ struct flight_kept {
 };
 
 /*
- * Facts of one process, in order. When those that came have doubled, all that hold are given anew: a turn.
+ * Facts of one process, in order. They would grow without bound, so a turn begins when new facts are as many as repeated ones:
+ * all facts that still hold are repeated ("known"), and after them new ones arrive.
  *
  *     turn 0   new new new new        turn 1   known known new new        turn 2   known new ...
  *              `base`: written                 the known ones are          as before
  *                                              skipped, the rest written
  *
- * Once no packet is kept that came before the last turn, and all of its known ones are there, it is the base,
- * and what was before goes: what ended by then.
+ * When no packet from before the last turn is kept, and all of its known facts have arrived, that turn becomes the base. Facts
+ * from before the base are freed: they are repeated, or their objects ended.
  */
 struct flight_facts {
 	struct flight_facts *next;
 	uint32_t turn;
-	bool known;			/* given anew: what came before the turn and still held */
+	bool known;			/* repeated: it arrived before the turn and still holds */
 	uint64_t lost;			/* init events, and events without a ring, since the batch before */
 	uint32_t count;
 	size_t size;
@@ -45,7 +46,7 @@ struct flight_facts {
 
 struct flight_ring {
 	struct trigger_lane lane;
-	unsigned thread;		/* whose lane it is */
+	unsigned thread;		/* to which the lane belongs */
 	uint64_t discarded;		/* as of the last packet */
 };
 
@@ -54,17 +55,17 @@ struct flight_process {
 	struct flight_process *next;
 	struct flight_ring *ring;
 	unsigned ring_count;
-	const struct sink_process *at;	/* NULL: it has left */
+	const struct sink_process *at;	/* NULL: it has ended */
 	struct flight_facts *facts, *last_facts;
-	uint32_t base;			/* turn from which on its facts are complete */
-	bool whole;			/* when it left, all facts of the last turn had come */
+	uint32_t base;			/* from this turn on its facts are complete */
+	bool whole;			/* when it ended, all facts of the last turn had arrived */
 	uint64_t facts_discarded;
 	struct trigger_process *trigger;
 	uint8_t declared[CTF_CLASS_COUNT][KYMO_POINTS_MAX / 8];	/* bit by id */
 	uint64_t kept;			/* packets in the store */
 	uint64_t seen_records;		/* runtime events since it joined */
 	uint32_t snapshots_wanted;	/* of its region, as last seen */
-	uint64_t left_ns;		/* when it ended; 0: it is there */
+	uint64_t left_ns;		/* when it ended; 0: it runs */
 };
 
 struct flight_store {
@@ -72,7 +73,7 @@ struct flight_store {
 	struct flight_kept *pinned;		/* this and later ones are being written; NULL: none */
 	uint64_t bytes;			/* of packets with their heads */
 	uint64_t facts_bytes;
-	uint32_t turn;			/* facts that come are of this one ... */
+	uint32_t turn;			/* of facts that arrive now ... */
 	uint64_t turn_bytes, turn_known;	/* ... new ones, and known ones so far */
 	uint64_t turn_at;		/* value of `came` when it began */
 	uint64_t came, gone;		/* packets in all */
@@ -89,24 +90,24 @@ int flight_store_facts(struct flight_store *store, struct flight_process *proces
 		uint64_t lost);
 
 /**
- * flight_store_trim() - give up what is older than the window, or too much for the memory
- * Return: true: it is over the limit but for what is pinned.
+ * flight_store_trim() - drop packets that are older than the window, or too many for the memory
+ * Return: true: it is still over the limit, because of packets that are being written.
  */
 bool flight_store_trim(struct flight_store *store, uint64_t now_ns);
 
-/** flight_store_may_turn() - whether no packet from before the last turn is kept. */
+/** flight_store_may_turn() - is no packet from before the last turn kept? */
 bool flight_store_may_turn(const struct flight_store *store);
 
-/** flight_store_wants_turn() - whether it may, and new facts are so many that it is worth it. */
+/** flight_store_wants_turn() - whether it may, and there are enough new facts. */
 bool flight_store_wants_turn(const struct flight_store *store);
 
-/** flight_store_turn() - facts that come from now on are of the next turn. */
+/** flight_store_turn() - facts that arrive from now on belong to the next turn. */
 void flight_store_turn(struct flight_store *store);
 
-/** flight_store_rebase() - the facts of the last turn are complete: free those of @process from before it. */
+/** flight_store_rebase() - the facts of the last turn are complete: free older facts of @process. */
 void flight_store_rebase(struct flight_store *store, struct flight_process *process);
 
-/** flight_store_forget() - free the facts of a process of which nothing else is kept. */
+/** flight_store_forget() - free the facts of a process that has no packet left. */
 void flight_store_forget(struct flight_store *store, struct flight_process *process);
 
 void flight_store_free(struct flight_store *store);
@@ -123,13 +124,13 @@ struct flight_part {
 	struct flight_kept *first, *last;	/* of the store; NULL: nothing is kept */
 };
 
-/** flight_writer_begin() - make the directory. Return: 0; -1 with @err. */
+/** flight_writer_begin() - create the directory. Return: 0; -1 with @err. */
 int flight_writer_begin(const struct flight_part *part, struct flight_writer **writer, struct kymo_err *err);
 
-/** flight_writer_step() - write a little. Return: 1: there is more; 0: all is there; -errno. */
+/** flight_writer_step() - write a little. Return: 1: there is more to write; 0: complete; -errno. */
 int flight_writer_step(struct flight_writer *writer);
 
-/** flight_writer_cursor() - the packet that is written next; it and all later ones are needed. */
+/** flight_writer_cursor() - the packet that is written next; it and all later ones must be kept. */
 struct flight_kept *flight_writer_cursor(const struct flight_writer *writer);
 
 /* What was written. */
@@ -145,8 +146,8 @@ const char *flight_writer_path(const struct flight_writer *writer);
 
 /**
  * flight_writer_end() - complete the trace and free @writer
- * @accounts: what the session said last, JSON text, or NULL: host, clocks, processes
- * @snapshot: goes into kymo.json under that name; taken over
+ * @accounts: the last accounts of the session, JSON text, or NULL: host, clocks, processes
+ * @snapshot: written into kymo.json under that name; taken over
  *
  * Return: 0; -errno of kymo.json.
  */

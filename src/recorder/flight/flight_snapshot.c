@@ -29,7 +29,7 @@ static void say(const struct flight *flight, const char *format, ...)
 
 /* ---- asking ---- */
 
-/* Whose it was. */
+/* The process and thread of the present record. */
 static void name_source(const struct flight *flight, struct flight_asked *asked)
 {
 	const struct process *process = flight->process;
@@ -52,7 +52,7 @@ void flight_fire(struct flight *flight, const struct trigger_hit *hit)
 		return;
 	}
 	*asked = (struct flight_asked){ .any = true, .cause = FLIGHT_TRIGGER, .hit = *hit, .asked_ns = hit->at_ns };
-	/* A program may give an event any time; one to come would keep the snapshot, and all others, waiting. */
+	/* A program may record an event with any time; a time in the future would delay this and all other snapshots. */
 	now = (uint64_t)now_ns();
 	if (asked->asked_ns > now)
 		asked->asked_ns = now;
@@ -221,12 +221,12 @@ static void end_writing(struct flight *flight, int rc)
 	flight->count++;
 	rc = rc < 0 ? rc : end;
 	if (rc < 0)
-		(void)err_set(&err, KYMO_EXIT_FAILED, "cannot write the snapshot %s: %s; make room, or name another "
+		(void)err_set(&err, KYMO_EXIT_FAILED, "cannot write the snapshot %s: %s; free some space, or name another "
 			      "place with -o DIR", path, strerror(-rc));
 	report(flight, path, &totals, rc < 0 ? &err : NULL);
 }
 
-/* Return: true: it is not yet all there. */
+/* Return: true: it is not complete yet. */
 static bool write_slice(struct flight *flight, uint64_t for_ns)
 {
 	const uint64_t begun = (uint64_t)now_ns();
@@ -244,8 +244,8 @@ static bool write_slice(struct flight *flight, uint64_t for_ns)
 }
 
 /*
- * No directory was made. It counts, for who waits for N snapshots; but not what only the one who asked
- * is to blame for, nor that nothing was there.
+ * No directory was created. That counts as a snapshot for a user who waits for N of them; but not if the client's request was
+ * wrong, nor if there was nothing to write.
  */
 static void not_begun(struct flight *flight, const struct kymo_err *err)
 {
@@ -273,13 +273,13 @@ void flight_trim(struct flight *flight)
 	struct flight_store *store = &flight->store;
 	char kept[TEXT_QUANTITY_MAX], window[TEXT_QUANTITY_MAX], limit[TEXT_QUANTITY_MAX];
 
-	/* More comes in than goes out: the slices are too small for once. */
+	/* More comes in than is written: write more slices at once. */
 	while (flight_store_trim(store, flight->now_ns) && flight->writer && store->bytes > 2 * store->limit)
 		(void)write_slice(flight, SLICE_NS);
 	if (store->shortest_ns == UINT64_MAX || flight->told_short)
 		return;
 	flight->told_short = true;
-	say(flight, "%s of memory hold only the last %s of %s; --flight-memory gives more",
+	say(flight, "%s of memory hold only the last %s of %s; increase --flight-memory",
 	    text_bytes(limit, store->limit), text_ns(kept, (int64_t)store->shortest_ns),
 	    text_ns(window, (int64_t)store->window_ns));
 }
@@ -321,5 +321,5 @@ void flight_unmet(const struct flight *flight, char *text, unsigned size)
 		used += (unsigned)snprintf(text + used, size - used, "%s'%s'", used ? ", " : "", trigger->text);
 	}
 	if (used && used < size)
-		(void)snprintf(text + used, size - used, " never met anything of that name");
+		(void)snprintf(text + used, size - used, ": no event had that name");
 }

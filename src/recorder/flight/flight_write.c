@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A snapshot on its way to disk, a step at a time: the facts of one process after the other, then
- * the packets in the order of their arrival, so that behind the cursor nothing is needed any more.
- * It goes through an ordinary CTF sink, which takes it for a session.
+ * Writes a snapshot, a step at a time: first the facts of each process, then the packets in the order of their arrival. So
+ * packets before the cursor are no longer needed and can be dropped during the writing. The snapshot goes through an ordinary
+ * CTF sink, for which it looks like a session.
  */
 #include <errno.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 #include "recorder/records/record_walk.h"
 #include "recorder/session/session.h"
 
-/* Of one process. */
+/* What was written of one process. */
 struct written {
 	struct flight_process *from;
 	struct sink_process at;
@@ -42,7 +42,7 @@ struct flight_writer {
 
 /* ---- begin ---- */
 
-/* A process that ended before the snapshot begins, and left nothing in it, is not of it. */
+/* A process that ended before the snapshot begins, and has no packet in it, is left out. */
 static bool takes_part(const struct flight_part *part, const struct flight_process *process)
 {
 	return !process->left_ns || process->left_ns >= part->begin_ns || process->kept;
@@ -112,7 +112,7 @@ static int join(struct flight_writer *writer, struct written *written)
 	int rc = sink->ops->join(sink, &written->at);
 
 	written->joined = rc == 0;
-	/* Those of its own first: they decide where all of it goes. */
+	/* First the events that the process declares itself: they decide into which streams it is written. */
 	for (int class = CTF_CLASS_COUNT; rc == 0 && class-- > 0;)
 		for (unsigned id = KYMO_POINTS_TABLE; rc == 0 && id < KYMO_POINTS_MAX; id++)
 			if (is_declared(written->from, (enum ctf_class)class, id))
@@ -123,7 +123,7 @@ static int join(struct flight_writer *writer, struct written *written)
 	return rc;
 }
 
-/* Facts of old stand at the snapshot's start, as those older than a session do at its. */
+/* Facts that are older than the snapshot get its start as their time, as facts older than a session do. */
 static int write_facts(struct flight_writer *writer, struct written *written, const struct flight_facts *from)
 {
 	const bool skipped = from->known && from->turn != written->from->base;
@@ -326,7 +326,7 @@ static struct json_object *threads(const struct written *written)
 	return array;
 }
 
-/* Events that were kept, but are older than the snapshot. */
+/* Events of the recording that are outside of the snapshot. */
 static uint64_t outside(const struct written *written)
 {
 	const uint64_t seen = written->from->seen_records;

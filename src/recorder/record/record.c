@@ -14,7 +14,7 @@
 
 #define COMMAND_GRACE_MS	5000	/* for the command to end after a signal */
 #define PROGRESS_MS		500
-#define STRANGERS_MS		1000	/* until we wonder why nothing of the command is traced; then twice as long each time */
+#define STRANGERS_MS		1000	/* until we look why nothing of the command is traced; then twice as long each time */
 #define STRANGERS_MAX_MS	60000
 #define AFTER_COMMAND_MS	20	/* for processes that it just left behind */
 
@@ -25,13 +25,13 @@ struct recorder {
 	const struct record_options *options;
 	struct record_result *result;
 	struct session *session;
-	struct control *control;	/* NULL: nobody can ask us for anything */
+	struct control *control;	/* NULL: there is no control socket */
 	struct flight *flight;		/* the session's; NULL: all is written */
 	struct record_kernel kernel;
 	struct kymo_err *err;
 	bool stopping;			/* a signal came, or the time is over */
 	bool command_runs;
-	rlim_t soft_files;		/* RLIMIT_NOFILE as we met it */
+	rlim_t soft_files;		/* RLIMIT_NOFILE at the start */
 	uv_loop_t loop;
 	uv_timer_t poll, deadline, progress, strangers;
 	uint64_t strangers_ms;
@@ -69,7 +69,7 @@ static void on_change(uv_fs_event_t *watch, const char *name, int events, int st
 
 	(void)name;
 	(void)events;
-	(void)status;		/* whatever it is, a look does no harm */
+	(void)status;		/* whatever it is, looking again does no harm */
 	session_notice(recorder->session);
 }
 
@@ -87,7 +87,7 @@ static void on_progress(uv_timer_t *timer)
 	recorder->options->progress(recorder->options->context, &stats);
 }
 
-/* Nothing of the command is traced: what would it be? Afterwards there is nobody to be looked at. */
+/* If nothing of the command is traced: why? This works only while its processes run. */
 static void look_for_strangers(struct recorder *recorder)
 {
 	struct session_stats stats;
@@ -113,7 +113,7 @@ static void on_strangers(uv_timer_t *timer)
 static void stop(struct recorder *recorder)
 {
 	if (recorder->flight)
-		flight_disarm(recorder->flight);	/* whom we tell to end has not died */
+		flight_disarm(recorder->flight);	/* a process that we end has not died */
 	if (recorder->stopping || !recorder->command_runs) {
 		finish(recorder);
 		return;
@@ -165,7 +165,7 @@ static void on_resume_request(void *context, struct control_call *call, struct j
 	record_resume(((struct recorder *)context)->session, call, request);
 }
 
-/* A client that waits for his snapshot. */
+/* A client that waits for its snapshot. */
 struct client {
 	struct flight_waiter waiter;	/* first */
 	struct recorder *recorder;
@@ -226,8 +226,8 @@ static void on_snapshot_request(void *context, struct control_call *call, struct
 
 	if (recorder->flight && control_is_foreign(call) &&
 	    json_object_object_get_ex(request, "output", NULL)) {
-		(void)err_set(&err, KYMO_EXIT_FAILED, "the recorder is another user's: only he says where to write; ask "
-			      "without -o");
+		(void)err_set(&err, KYMO_EXIT_FAILED, "the recorder belongs to another user, and only that user chooses where "
+			      "it writes; ask without -o");
 		control_refuse(call, &err);
 		return;
 	}
@@ -235,8 +235,8 @@ static void on_snapshot_request(void *context, struct control_call *call, struct
 		ask_flight(recorder, call, request);
 		return;
 	}
-	(void)err_set(&err, KYMO_EXIT_FAILED, "the recorder that runs writes everything into %s; for snapshots it "
-		      "would have to be started with --flight 30s", session_output(recorder->session));
+	(void)err_set(&err, KYMO_EXIT_FAILED, "the recorder writes everything into %s; snapshots need a recorder "
+		      "that was started with --flight 30s", session_output(recorder->session));
 	control_refuse(call, &err);
 }
 
@@ -283,8 +283,8 @@ static void on_snapshot_signal(uv_signal_t *handle, int number)
 	if (recorder->flight)
 		flight_request(recorder->flight, FLIGHT_SIGNAL, 0, NULL, NULL);
 	else if (recorder->options->session.say)
-		recorder->options->session.say(recorder->options->session.context, "SIGUSR1 asks for a snapshot "
-					       "of --flight; everything is written here");
+		recorder->options->session.say(recorder->options->session.context, "SIGUSR1 requests a snapshot, "
+					       "which requires --flight; this recorder writes everything");
 }
 
 /* ---- the command ---- */
@@ -299,7 +299,7 @@ static rlim_t limit_files(rlim_t soft)
 		return soft;
 	before = limit.rlim_cur;
 	limit.rlim_cur = soft < limit.rlim_max ? soft : limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);		/* else it stays as it is */
+	(void)setrlimit(RLIMIT_NOFILE, &limit);		/* otherwise it stays as it is */
 	return before;
 }
 
@@ -329,7 +329,7 @@ static int start_command(struct recorder *recorder)
 	for (int i = 0; i < 3; i++)
 		stdio[i] = (uv_stdio_container_t){ .flags = UV_INHERIT_FD, .data.fd = i };
 	recorder->command.data = recorder;
-	/* A program may rely on small descriptors: it gets the limit that we had. */
+	/* A program may rely on small descriptors: it gets the original limit. */
 	(void)limit_files(recorder->soft_files);
 	record_kernel_starts(&recorder->kernel);
 	rc = uv_spawn(&recorder->loop, &recorder->command, &how);
@@ -340,7 +340,7 @@ static int start_command(struct recorder *recorder)
 	return rc;
 }
 
-/* Under nohup a hangup is not ours to act on. */
+/* Under nohup a hangup is ignored. */
 static bool is_ignored(int number)
 {
 	struct sigaction action;
@@ -349,7 +349,7 @@ static bool is_ignored(int number)
 	       action.sa_handler == SIG_IGN;
 }
 
-/* Until they are caught, signals wait: a session that has begun ends in order. */
+/* Signals wait until handlers exist: a session that has begun is completed. */
 static void hold_signals(int how)
 {
 	sigset_t set;
@@ -384,7 +384,7 @@ static int start(struct recorder *recorder)
 	(void)uv_fs_event_init(&recorder->loop, &recorder->watch);
 	recorder->watch.data = recorder;
 	(void)uv_fs_event_start(&recorder->watch, on_change, session_runtime_dir(recorder->session), 0);
-	/* Without it `kymo stop` says how to do without. */
+	/* Without a control socket, `kymo stop` says how to end the recording. */
 	if (control_open(&recorder->control, &recorder->loop, session_runtime_dir(recorder->session),
 			 requests, recorder, &why) < 0 && options->session.say)
 		options->session.say(options->session.context, why.text);
@@ -421,7 +421,7 @@ static int run_loop(struct recorder *recorder)
 
 	rc = uv_loop_init(&recorder->loop);
 	if (rc < 0)
-		return err_set(recorder->err, KYMO_EXIT_FAILED, "cannot make an event loop: %s",
+		return err_set(recorder->err, KYMO_EXIT_FAILED, "cannot create an event loop: %s",
 			       uv_strerror(rc));
 	for (unsigned i = 0; i < COUNT_OF(timer); i++) {
 		(void)uv_timer_init(&recorder->loop, timer[i]);
@@ -433,7 +433,7 @@ static int run_loop(struct recorder *recorder)
 	record_sinks_end(recorder->session);
 	control_close(recorder->control);
 	recorder->control = NULL;
-	/* It ends in order, too: the second of "timeout -s INT", or of an impatient Ctrl-C, does not cut it short. */
+	/* Complete the trace: a second signal ("timeout -s INT", an impatient Ctrl-C) does not interrupt it. */
 	hold_signals(SIG_BLOCK);
 	uv_walk(&recorder->loop, close_handle, NULL);
 	(void)uv_run(&recorder->loop, UV_RUN_DEFAULT);	/* runs the closings */
@@ -450,7 +450,7 @@ static int name_snapshot(void *context, unsigned number, char *path, unsigned si
 	return options->name(options->context, number, path, size, err);
 }
 
-/* The kernel's part of it first: who is told of a snapshot may read it. */
+/* The kernel's part first: whoever hears of a snapshot may read it at once. */
 static void on_written(void *context, const struct flight_report *report)
 {
 	struct recorder *recorder = context;
@@ -489,7 +489,7 @@ int record_run(const struct record_options *options, struct record_result *resul
 		record_kernel_begin(&recorder.kernel, recorder.session, &options->session, options->kernel_all, options->syscalls, options->cycles,
 				    options->flight);
 	rc = run_loop(&recorder);
-	/* What waits in the flight recorder is written at the session's end. */
+	/* The flight recorder writes waiting snapshots at the end of the session. */
 	if (!recorder.flight)
 		record_kernel_end(&recorder.kernel, &result->kernel);
 	else

@@ -18,16 +18,16 @@ struct record_options {
 	struct session_options session;
 	/* Keep the last seconds in memory instead of writing all; then session.output is NULL. */
 	const struct flight_options *flight;	/* with snapshots, it ends after so many */
-	/* Makes a sink that is no directory, at @request's "url"; NULL: there are none. Return: 0; -1 with @err. */
+	/* Creates a sink for the "url" of @request; NULL: sinks are directories only. Return: 0; -1 with @err. */
 	int (*remote)(void *context, struct json_object *request, struct sink **sink, struct kymo_err *err);
-	bool kernel;			/* the kernel's events, too, in kernel/ of the (first) trace directory */
+	bool kernel;			/* also record the kernel's events, in kernel/ of the (first) trace directory */
 	bool kernel_all;		/* with it: of all threads, not only those of traced processes */
-	bool syscalls;			/* with it: system calls, too */
-	bool cycles;			/* with it: CPU cycles, too */
+	bool syscalls;			/* with it: also system calls */
+	bool cycles;			/* with it: also CPU cycles */
 	char **command;			/* argument vector; NULL: attach */
 	char **environment;		/* for the command */
 	int64_t duration_ns;		/* 0: until a signal, or until the command ends */
-	/* Called once, when it records and can be asked to stop. May be NULL. */
+	/* Called once, when it records and accepts requests. May be NULL. */
 	void (*started)(void *context);
 	/* Called about twice a second. May be NULL. */
 	void (*progress)(void *context, const struct session_stats *stats);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Requests about the filter of a recording. See record_requests.h. */
 #include "recorder/record/record_requests.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "recorder/filter/filter.h"
 #include "recorder/session/session.h"
 
-#define REPLY_ROOM (CONTROL_LINE_MAX / 4)	/* of rules, and as much of programs; escaped they are longer */
+#define REPLY_ROOM (CONTROL_LINE_MAX / 4)	/* bytes of rules, and as many of programs; escaped they are longer */
 
 static void add_rules(struct json_object *reply, const struct filter_rules *rules)
 {
@@ -30,7 +31,7 @@ static void add_rules(struct json_object *reply, const struct filter_rules *rule
 		json_object_object_add(reply, "rules_more", json_object_new_int64(rules->count - i));
 }
 
-/* Those with rules of their own, and those of which nothing is recorded. */
+/* Programs with rules of their own, and programs that are not recorded. */
 static void add_programs(struct json_object *reply, const struct session *session)
 {
 	struct json_object *array = json_object_new_array();
@@ -59,7 +60,7 @@ static void add_programs(struct json_object *reply, const struct session *sessio
 	json_object_object_add(reply, "programs", array);
 }
 
-/* Those lists of CARET's that hold for all. */
+/* The lists of CARET that hold for all processes. */
 static void add_caret(struct json_object *reply, const struct filter *filter)
 {
 	for (unsigned i = 0; i < CARET_LISTS; i++) {
@@ -93,7 +94,7 @@ static int read_rules(struct json_object *request, struct filter_rules *rules, s
 
 	(void)json_object_object_get_ex(request, "rules", &array);
 	if (array && !json_object_is_type(array, json_type_array))
-		return err_set(err, KYMO_EXIT_USAGE, "\"rules\" is a list of texts like \"topic !/rosout\"");
+		return err_set(err, KYMO_EXIT_USAGE, "\"rules\" must be a list of texts like \"topic !/rosout\"");
 	for (size_t i = 0; array && rc == 0 && i < json_object_array_length(array); i++)
 		rc = filter_rules_line(rules, json_object_get_string(json_object_array_get_idx(array, i)) ?: "", err);
 	return rc;
@@ -134,7 +135,7 @@ void record_filter(struct session *session, struct control_call *call, struct js
 	if (rc == 0 && (strcmp(name, "add") == 0 || strcmp(name, "set") == 0))
 		rc = read_rules(request, &rules, &err);
 	else if (rc == 0 && strcmp(name, "show") != 0 && strcmp(name, "clear") != 0)
-		rc = err_set(&err, KYMO_EXIT_USAGE, "a filter can be shown, set, added to or cleared; not '%.32s'", name);
+		rc = err_set(&err, KYMO_EXIT_USAGE, "unknown action '%.32s'; a filter knows show, set, add, clear", name);
 	if (rc == 0 && strcmp(name, "show") != 0)
 		rc = session_set_rules(session, &rules, &err);
 	filter_rules_free(&rules);

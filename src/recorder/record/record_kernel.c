@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's events beside a session's; see record_kernel.h. */
+/* The kernel's events of a session; see record_kernel.h. */
 #include "recorder/record/record_kernel.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static void say(const struct session_options *options, const char *text)
 		options->say(options->context, text);
 }
 
-/* What the kernel's trace in @trace is called, and where it is. Return: false: its path is too long. */
+/* Name and directory of the kernel's trace in @trace. Return: false: its path is too long. */
 static bool describe(const struct record_kernel *record, const char *name, const char *trace, int64_t clock_offset_ns,
 		     struct traces *traces, struct ctf_trace_desc *desc, char dir[PATH_MAX])
 {
@@ -45,7 +45,7 @@ static void report_no_cycles(const struct record_kernel *record)
 
 	if (!why)
 		return;
-	(void)snprintf(text, sizeof(text), "no CPU cycles: %s; recording CPU time (cpu-clock) in their place",
+	(void)snprintf(text, sizeof(text), "no CPU cycles: %s; recording CPU time (cpu-clock) instead",
 		       why == ENOENT || why == ENODEV || why == EOPNOTSUPP ?
 		       "this machine has no hardware counter that perf knows (virtual machines often have none)" : strerror(why));
 	say(record->options, text);
@@ -53,7 +53,7 @@ static void report_no_cycles(const struct record_kernel *record)
 
 /* ---- its end ---- */
 
-/* Viewers of the sink know from then on that no event of the kernel's is before @ns any more. */
+/* Tells viewers of the sink that no event of the kernel before @ns will come any more. */
 static void bound(const struct record_kernel *record, uint64_t ns)
 {
 	const struct sink_place_ops *place = record->sink ? record->sink->ops->place : NULL;
@@ -104,7 +104,7 @@ static void turn(struct record_kernel *record, const char *dir, const struct ctf
 
 	if (kernel_turn(record->kernel, dir, desc, &record->left, &err) == 0)
 		return;
-	(void)snprintf(text, sizeof(text), "%s; recording goes on without the kernel's events", err.text);
+	(void)snprintf(text, sizeof(text), "%s; recording continues without the kernel's events", err.text);
 	say(record->options, text);
 	end(record);
 }
@@ -117,7 +117,7 @@ static void on_place(void *context, const char *place)
 	char dir[PATH_MAX];
 
 	if (!place && record->kernel)
-		say(record->options, "the kernel's events end with the trace that they are beside");
+		say(record->options, "the kernel's events end with the trace directory that contains them");
 	if (!place)
 		end(record);
 	else if ((record->kernel || !record->tried) && describe(record, record->sink->name, place,
@@ -240,7 +240,7 @@ void record_kernel_snapshot(struct record_kernel *record, const struct flight_re
 		account(report, &stats);
 }
 
-/* Once: the window of the others may be whole. */
+/* Once. The window of the other events may still be complete. */
 static void report_short_window(struct record_kernel *record)
 {
 	const uint64_t shortest = kernel_shortest(record->kernel);
@@ -249,8 +249,8 @@ static void report_short_window(struct record_kernel *record)
 	if (record->told_short || !shortest || shortest >= record->window_ns)
 		return;
 	record->told_short = true;
-	(void)snprintf(text, sizeof(text), "the memory holds only the last %s of %s of the kernel's events; --flight-memory gives "
-		       "more", text_ns(kept, (int64_t)shortest), text_ns(window, (int64_t)record->window_ns));
+	(void)snprintf(text, sizeof(text), "the memory holds only the last %s of %s of the kernel's events; increase "
+		       "--flight-memory", text_ns(kept, (int64_t)shortest), text_ns(window, (int64_t)record->window_ns));
 	say(record->options, text);
 }
 
@@ -266,7 +266,7 @@ void record_kernel_command(struct record_kernel *record, int pid)
 		kernel_follow(record->kernel, pid);
 }
 
-/* One whose threads are not those of the kernel's events. Once; the trace has both numbers of the process. */
+/* A process whose thread numbers differ from those in the kernel's events. Once; the trace has both numbers of the process. */
 static void report_other_namespace(struct record_kernel *record, const struct process *process)
 {
 	char text[256];
@@ -276,7 +276,7 @@ static void report_other_namespace(struct record_kernel *record, const struct pr
 	record->told = true;
 	if (process->host_pid)
 		(void)snprintf(text, sizeof(text), "process %d (%.64s) is number %u in a PID namespace of its own: the kernel's events "
-			       "have it with the host's numbers, so what they tell is not joined with its own events",
+			       "name it by the host's numbers, so they are not joined with its own events",
 			       process->host_pid, process->region.procname, process->region.pid);
 	else
 		(void)snprintf(text, sizeof(text), "process %u (%.64s) has no number here (it is in another PID namespace): the "
@@ -284,7 +284,7 @@ static void report_other_namespace(struct record_kernel *record, const struct pr
 	say(record->options, text);
 }
 
-/* Those that came since the last time. */
+/* Follows processes that came since the last call. */
 static void follow(struct record_kernel *record)
 {
 	const struct process *process;
@@ -310,7 +310,7 @@ int record_kernel_poll(struct record_kernel *record, int wait_ms)
 		follow(record);
 	mine = kernel_poll(record->kernel, &err);
 	if (mine < 0) {
-		end(record);		/* says it */
+		end(record);		/* reports the error */
 		return wait_ms;
 	}
 	bound(record, kernel_told(record->kernel));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See record_sinks.h. */
+/* Sinks that are added and removed during a recording. See record_requests.h. */
 #include "recorder/record/record_requests.h"
 
 #include <inttypes.h>
@@ -16,14 +16,14 @@ static void put_u64(struct json_object *object, const char *key, uint64_t value)
 	json_object_object_add(object, key, json_object_new_uint64(value));
 }
 
-/* He could have us write where he cannot, or take away what is not his. */
+/* Another user could otherwise have the recorder write where that user may not, or remove other users' sinks. */
 static bool is_refused(struct control_call *call)
 {
 	struct kymo_err err;
 
 	if (!control_is_foreign(call))
 		return false;
-	(void)err_set(&err, KYMO_EXIT_FAILED, "the recorder is another user's: only he adds and removes sinks");
+	(void)err_set(&err, KYMO_EXIT_FAILED, "the recorder belongs to another user, and only that user adds and removes sinks");
 	control_refuse(call, &err);
 	return true;
 }
@@ -81,7 +81,7 @@ static int add_remote(struct session *session, const struct record_options *opti
 	if (!options->remote)
 		return err_set(err, KYMO_EXIT_USAGE, "this recorder writes into directories only, not to %.300s", url);
 	if (other)
-		return err_set(err, KYMO_EXIT_USAGE, "%.300s is sink %" PRIu64 " already", url, other->id);
+		return err_set(err, KYMO_EXIT_USAGE, "%.300s is already sink %" PRIu64, url, other->id);
 	if (options->remote(options->context, request, sink, err) < 0)
 		return -1;
 	if (session_add_sink(session, *sink, err) == 0)
@@ -143,7 +143,7 @@ void record_sink_list(struct session *session, struct control_call *call)
 
 /* ---- remove ---- */
 
-/* A client that waits until his sink has ended. */
+/* A client that waits until its sink has ended. */
 struct leaver {
 	struct sink_leave leave;	/* first */
 	struct control_call *call;
@@ -158,7 +158,7 @@ static void on_left(struct sink_leave *leave, const struct sink *sink)
 	leaver->reply = describe(sink, "ended", &leaver->stats);
 }
 
-/* Only now is all of it where it belongs. */
+/* Only now is everything written. */
 static void on_closed(struct sink_leave *leave)
 {
 	struct leaver *leaver = (struct leaver *)leave;
@@ -178,25 +178,24 @@ void record_sinks_end(struct session *session)
 
 		if (!leaver)
 			continue;
-		(void)err_set(&err, KYMO_EXIT_FAILED, "the recording ends before %s has; what the recorder says has the rest",
+		(void)err_set(&err, KYMO_EXIT_FAILED, "the recording ends before %s; the summary of the recorder includes it",
 			      sink->name);
 		control_refuse(leaver->call, &err);
 		free(leaver);
 	}
 }
 
-/* Which one is meant, if it can be removed. Return: NULL with @err: it cannot. */
+/* The sink @name, if it can be removed. Return: NULL with @err. */
 static struct sink *removable(const struct session *session, const char *name, struct kymo_err *err)
 {
 	struct sink *sink = name ? find(session, name) : NULL;
 
 	if (!sink)
-		(void)err_set(err, KYMO_EXIT_INPUT, "the recorder has no sink %.200s; \"kymo sink list\" shows those that "
-			      "there are", name ? name : "without a name");
+		(void)err_set(err, KYMO_EXIT_INPUT, "the recorder has no sink %.200s; \"kymo sink list\" lists its sinks", name ? name : "without a name");
 	else if (strcmp(sink->ops->kind, "flight") == 0)
-		(void)err_set(err, KYMO_EXIT_USAGE, "%s is the flight recorder itself; \"kymo stop\" ends it", sink->name);
+		(void)err_set(err, KYMO_EXIT_USAGE, "%s is the flight recorder itself; end it with \"kymo stop\"", sink->name);
 	else if (!session_sink(session, 1))
-		(void)err_set(err, KYMO_EXIT_USAGE, "%s is the only sink: \"kymo stop\" ends the recording", sink->name);
+		(void)err_set(err, KYMO_EXIT_USAGE, "%s is the only sink; end the recording with \"kymo stop\"", sink->name);
 	else
 		return sink;
 	return NULL;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Stop, pause and resume. See record_requests.h. */
 #include "recorder/record/record_requests.h"
 
 #include <uv.h>
@@ -21,7 +22,7 @@ static void reply_state(struct session *session, struct control_call *call, bool
 	control_reply(call, reply);
 }
 
-/* Return: false: the request says something that is none, and was refused. */
+/* Return: false: the domains of the request are not valid, and it was refused. */
 static bool read_domains(struct control_call *call, struct json_object *request, struct ros_domains *set)
 {
 	struct json_object *array = NULL;
@@ -44,7 +45,7 @@ bool record_stop(struct session *session, struct control_call *call, struct json
 	if (ros_domains_limited(&set)) {
 		const enum states_answer answer = session_end_domains(session, &set);
 
-		if (answer != STATES_REFUSE) {		/* others are left */
+		if (answer != STATES_REFUSE) {		/* other domains are still recorded */
 			reply_state(session, call, answer == STATES_GO);
 			return false;
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks the triggers about records. A record that no trigger wants costs a table judge_record-up. */
+/* Checks records against the triggers. A record that no trigger needs costs a table look-up. */
 #include "recorder/trigger/trigger.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "recorder/trigger/trigger_internal.h"
 #include "recorder/records/record_walk.h"
 
-/* Makes the key of a callback another one than that of a span. */
+/* So that the key of a callback differs from that of a span. */
 #define KEY_CALLBACK 0x43616c6c6261636bull
 
 /* ---- one record ---- */
@@ -26,7 +26,7 @@ static const uint8_t *field_at(const struct trigger_record *record, unsigned wan
 {
 	size_t used = 0;
 
-	for (unsigned i = 0; i < wanted; i++)	/* it was walked before: nothing fails */
+	for (unsigned i = 0; i < wanted; i++)	/* the record was walked before: this cannot fail */
 		used += (size_t)walk_field(record->point->field[i].kind, record->payload + used,
 					   record->size - used);
 	return record->payload + used;
@@ -73,7 +73,7 @@ static void on_event(const struct trigger_process *process, const struct trigger
 	}
 }
 
-/* Where a span's end is looked for: its thread, or its custom track. NULL: one track too many. */
+/* Where a span is open: on its thread, or on its custom track. Return: NULL: there are too many tracks. */
 static struct trigger_lane *lane_of(struct trigger_process *process, struct trigger_lane *lane,
 				    const struct trigger_record *record)
 {
@@ -114,7 +114,7 @@ static void on_begin(struct trigger_process *process, struct trigger_lane *lane,
 		free(open.name);
 }
 
-/* Those of @mask whose limit @took is above. */
+/* Return: the triggers of @mask whose limit is below @took. */
 static uint32_t exceeded(const struct triggers *triggers, uint32_t mask, uint64_t took)
 {
 	for (unsigned i = 0; i < triggers->count; i++)
@@ -226,7 +226,7 @@ uint32_t trigger_records(struct trigger_process *process, struct trigger_lane *l
 	return count;
 }
 
-/* ---- what is no record ---- */
+/* ---- events that are not records ---- */
 
 void trigger_fact_event(struct trigger_process *process, unsigned id, uint64_t ns,
 			const struct trigger_listener *listener)

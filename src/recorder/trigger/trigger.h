@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Triggers of the flight recorder: conditions on events, as text and as something that is asked
- * about every record. Pure: no input or output, no clock; others bring the records.
+ * Triggers of the flight recorder: conditions on events, written as text, and checked against every record. Pure: no
+ * input or output, no clock; the caller brings the records.
  *
  *     span(NAME) > 1ms        a span took longer; NAME is its name or category:name
  *     callback > 10ms         a callback did
@@ -12,11 +12,11 @@
  *     died, died(PROCESS)     a process ended without exit(): by a signal, abort() or _exit()
  *     loss                    events were dropped
  *
- * In names * ? and [...] stand for others, as in file names of a shell. Names with unbalanced
- * parentheses are put in double quotes.
+ * Names may contain the patterns * ? and [...], as in file names of a shell. Put names with unbalanced parentheses in double
+ * quotes.
  *
- * What is judged is what is over: a span or callback when it ends. Its begin and its end may
- * come in different calls, but those of one thread in the order of their times.
+ * A span or callback is judged when it ends. Its begin and its end may come in different calls, but the records of one thread
+ * must come in the order of their times.
  */
 #ifndef KYMO_RECORDER_TRIGGER_H
 #define KYMO_RECORDER_TRIGGER_H
@@ -49,21 +49,21 @@ struct trigger {
 struct triggers {
 	struct trigger item[TRIGGERS_MAX];
 	unsigned count;
-	uint32_t met;			/* bit of each that has met something of its name, fired or not */
+	uint32_t met;			/* bit of each trigger whose name occurred, whether it fired or not */
 };
 
-/** triggers_add() - a further alternative. Return: 0; -1 with @err (KYMO_EXIT_USAGE): where and why. */
+/** triggers_add() - add a trigger; any of them may fire. Return: 0; -1 with @err (KYMO_EXIT_USAGE): where and why. */
 int triggers_add(struct triggers *triggers, const char *text, struct kymo_err *err);
 
-/* One that fired. */
+/* A trigger that fired. */
 struct trigger_hit {
 	unsigned trigger;		/* index into triggers.item */
-	uint64_t at_ns;			/* when it was so, CLOCK_MONOTONIC */
-	uint64_t value;			/* ns that it took or was late; of LOSS, events; else 0 */
+	uint64_t at_ns;			/* when the condition held, CLOCK_MONOTONIC */
+	uint64_t value;			/* ns of the duration or delay; of LOSS, events; otherwise 0 */
 	char what[TRIGGER_WHAT_MAX];	/* name of the span, callback, event or loop */
 };
 
-/* Whom to tell. */
+/* Receives hits. */
 struct trigger_listener {
 	void (*hit)(void *context, const struct trigger_hit *hit);
 	void *context;
@@ -76,17 +76,17 @@ struct trigger_lane {
 	unsigned count, room;
 };
 
-/** trigger_lane_reset() - what was open never ends: events were lost, or the thread is another. */
+/** trigger_lane_reset() - forget open spans, which will not end: events were lost, or the ring has another thread. */
 void trigger_lane_reset(struct trigger_lane *lane);
-/** trigger_lane_free() - as before, and its memory goes. */
+/** trigger_lane_free() - the same, and free the memory. */
 void trigger_lane_free(struct trigger_lane *lane);
 
-/* What has to be known of a process: event classes, and whose callbacks there are. */
+/* What triggers know of a process: its event classes, and the names of its callbacks. */
 struct trigger_process;
 
 /**
  * trigger_process_new() - a process whose records will be looked at
- * @triggers, @classes: stay; classes may grow meanwhile
+ * @triggers, @classes: must live on; classes may grow meanwhile
  * Return: NULL without memory. Context: allocates, as all functions here.
  */
 struct trigger_process *trigger_process_new(struct triggers *triggers, const struct classes *classes);
@@ -97,10 +97,10 @@ void trigger_process_free(struct trigger_process *process);
  * @payload: @size bytes, untrusted
  */
 void trigger_fact(struct trigger_process *process, unsigned id, const uint8_t *payload, size_t size);
-/** trigger_forget() - all that still holds is told anew. */
+/** trigger_forget() - forget all facts: those that still hold are passed to trigger_fact() again. */
 void trigger_forget(struct trigger_process *process);
 
-/** trigger_fact_event() - the same init event, as something that happened just now at @ns. */
+/** trigger_fact_event() - the same init event as an event that happened at @ns. */
 void trigger_fact_event(struct trigger_process *process, unsigned id, uint64_t ns,
 			const struct trigger_listener *listener);
 
@@ -119,7 +119,7 @@ void trigger_loss(struct triggers *triggers, uint64_t events, uint64_t ns, const
 void trigger_died(struct triggers *triggers, const char *procname, const char *exe, uint64_t ns,
 		  const struct trigger_listener *listener);
 
-/** trigger_name_fits() - whether @text is what @trigger's name says. Context: no allocation. */
+/** trigger_name_fits() - whether @text matches the name of @trigger. Context: no allocation. */
 bool trigger_name_fits(const struct trigger *trigger, const char *text);
 
 #endif

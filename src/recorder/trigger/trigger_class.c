@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an event class means to the triggers. It is found out once per process and id. */
+/* What an event class means to the triggers, decided once per process and id. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "recorder/records/record_walk.h"
 #include "base/array.h"
 
-/* Key of a span: which begin belongs to an end. */
+/* The key by which the end of a span finds its begin. */
 static uint64_t key_of(const char *category, const char *name, size_t length)
 {
 	uint64_t key = 0xcbf29ce484222325ull;
@@ -66,7 +66,7 @@ static int field_u64(const struct kymo_point *point, const char *name)
 	return field >= 0 && point->field[field].kind == KYMO_KIND_U64 ? field : -1;
 }
 
-/* What kymo_loop_end() says of a cycle that was late. */
+/* The instants that kymo_loop_end() records of a late cycle. */
 static uint32_t loop_triggers(const struct triggers *triggers, const struct kymo_point *point)
 {
 	static const struct {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose callback it is, from init events:
+ * To which subscription, service, timer and node a callback belongs. Init events link objects; from a callback the links lead to
+ * its node, and a trigger matches if its name matches one of the names on that path:
  *
  *     callback ── symbol
  *        │ owner
@@ -23,13 +24,13 @@ enum fact_kind { FACT_NONE, FACT_CALLBACK, FACT_OBJECT, FACT_SUBSCRIPTION, FACT_
 #define TEXT_MAX	1024
 #define HOPS_MAX	4
 
-/* Which field of an init event means what; -1: none. */
+/* Which field of an init event has which meaning; -1: none. */
 static const struct trigger_rule {
 	unsigned id;
 	enum fact_kind kind;
 	int8_t key;
 	enum fact_kind owner_kind;
-	int8_t owner, text, space;	/* space: the namespace in front of the text */
+	int8_t owner, text, space;	/* space: the namespace before the text */
 } rules[] = {
 	{ KYMO_POINT_rcl_node_init, FACT_NODE, 0, FACT_NONE, -1, 2, 3 },
 	{ KYMO_POINT_rcl_subscription_init, FACT_SUBSCRIPTION, 0, FACT_NODE, 1, 3, -1 },
@@ -50,7 +51,7 @@ static const struct trigger_rule *rule_of(unsigned id)
 	return NULL;
 }
 
-/* Where the first fields of a payload are. Return: false: it makes no sense. */
+/* The addresses of the first fields of a payload. Return: false: the payload is damaged. */
 static bool find_fields(const struct kymo_point *point, const uint8_t *payload, size_t size,
 			const uint8_t *field[FIELDS_READ])
 {
@@ -125,7 +126,7 @@ void trigger_fact(struct trigger_process *process, unsigned id, const uint8_t *p
 	}
 }
 
-/* A node also goes by its name without the namespace. */
+/* The name of a node also matches without its namespace. */
 static bool fits(const struct trigger *trigger, enum fact_kind kind, const char *text)
 {
 	return trigger_name_fits(trigger, text) ||

@@ -10,8 +10,8 @@
 static_assert(TRIGGERS_MAX <= 32, "a bit of u32 each");
 
 enum trigger_meaning {
-	WHAT_UNKNOWN,		/* this id was not met yet */
-	WHAT_NOTHING,		/* no trigger wants it */
+	WHAT_UNKNOWN,		/* no record of this id was seen yet */
+	WHAT_NOTHING,		/* no trigger needs it */
 	WHAT_EVENT,		/* some event() or loop trigger fires on it */
 	WHAT_BEGIN, WHAT_END,	/* of spans */
 	WHAT_CALLBACK_START, WHAT_CALLBACK_END,
@@ -20,21 +20,21 @@ enum trigger_meaning {
 /* An event class as the triggers see it. */
 struct trigger_class {
 	uint8_t what;			/* enum trigger_meaning */
-	bool dynamic;			/* the span's name is in its begin's payload */
+	bool dynamic;			/* the payload of the begin contains the name of the span */
 	int8_t at_field, track_field;	/* index of the field with that meaning; -1 */
 	int32_t size;			/* of the payload; -1: it depends on the record */
-	uint32_t spans;			/* bits of the span triggers that it fits */
-	uint32_t events;		/* of those that fire when it is seen */
-	uint64_t key;			/* the same for begin and end of a span */
+	uint32_t spans;			/* bits of the span triggers whose name matches */
+	uint32_t events;		/* bits of the triggers that fire when it is seen */
+	uint64_t key;			/* equal for begin and end of a span */
 };
 
-/* What is known of a callback, or of what leads from it to its names. */
+/* What is known of a callback, or of an object between the callback and its node. */
 struct trigger_fact {
 	char *text;			/* symbol, topic, service or full name of the node; NULL */
-	uint64_t owner;			/* key of the next fact on the way to the node */
-	uint8_t owner_kind;		/* its scope; 0: none */
-	bool judged;			/* of a callback: mask is valid for this `version` */
-	uint32_t mask;			/* callback triggers that fit */
+	uint64_t owner;			/* key of the next fact on the path to the node */
+	uint8_t owner_kind;		/* kind of that fact; 0: none */
+	bool judged;			/* mask is valid for this `version`; only of callbacks */
+	uint32_t mask;			/* bits of the callback triggers that match */
 	uint32_t version;
 };
 
@@ -49,9 +49,9 @@ struct trigger_process {
 	struct map tracks;		/* id of a custom track: its struct trigger_lane */
 };
 
-#define FACTS_MAX	65536u		/* of one process; of further callbacks, no name is known */
-#define TRACKS_MAX	1024u		/* spans on further tracks are not judged */
-#define DEPTH_MAX	256u		/* of open spans on a thread; the outermost are given up */
+#define FACTS_MAX	65536u		/* of one process; callbacks beyond that have no name */
+#define TRACKS_MAX	1024u		/* spans on tracks beyond that are not judged */
+#define DEPTH_MAX	256u		/* of open spans on a thread; beyond that the outermost are forgotten */
 
 /** triggers_of() - bits of the triggers of @kind. */
 static inline uint32_t triggers_of(const struct triggers *triggers, enum trigger_kind kind)
@@ -72,7 +72,7 @@ const struct trigger_class *trigger_class(struct trigger_process *process, unsig
 uint32_t trigger_named(const struct triggers *triggers, enum trigger_kind kind, const char *category,
 		       const char *name);
 
-/** trigger_stem() - the name of @point without @suffix, "" when it does not end so. Return: @out. */
+/** trigger_stem() - the name of @point without @suffix; "" if the name does not end with it. Return: @out. */
 const char *trigger_stem(const struct kymo_point *point, const char *suffix, char out[KYMO_DECLARED_TEXT_MAX]);
 
 /** trigger_field() - index of the field @name. Return: -1: there is none. */
@@ -83,14 +83,14 @@ int trigger_field(const struct kymo_point *point, const char *name);
 /* Something that began and has not ended. */
 struct trigger_open {
 	uint64_t key, begin_ns;
-	uint32_t mask;			/* triggers that fit it */
+	uint32_t mask;			/* triggers whose name matches */
 	char *name;			/* of a span named at run time, where mask is not 0 */
 };
 
-/** trigger_lane_push() - an exception leaves callbacks without end: at the limit the outermost go. */
+/** trigger_lane_push() - open a span. At the limit the outermost ones are dropped: an exception leaves callbacks without an end. */
 void trigger_lane_push(struct trigger_lane *lane, const struct trigger_open *open);
 
-/** trigger_lane_find() - the innermost open one of @key; what is inside of it will not end any more. */
+/** trigger_lane_find() - the innermost open span of @key; spans inside of it are dropped, as they will not end any more. */
 struct trigger_open *trigger_lane_find(struct trigger_lane *lane, uint64_t key);
 
 /** trigger_lane_cut() - forget all but the outermost @count. */
@@ -98,10 +98,10 @@ void trigger_lane_cut(struct trigger_lane *lane, unsigned count);
 
 /* ---- trigger_facts.c ---- */
 
-/** facts_callback() - bits of the triggers that fit the callback at @address. */
+/** facts_callback() - bits of the triggers that match the callback at @address. */
 uint32_t facts_callback(struct trigger_process *process, uint64_t address);
 
-/** facts_symbol() - what to call a callback: its symbol, or its address. */
+/** facts_symbol() - the name of a callback: its symbol, or its address. */
 void facts_symbol(const struct trigger_process *process, uint64_t address, char what[TRIGGER_WHAT_MAX]);
 
 void facts_free(struct trigger_process *process);

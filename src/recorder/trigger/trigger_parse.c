@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "recorder/trigger/trigger.h"
 
-/* What stands behind each word. */
+/* Whether a name, and a duration, follow each word. */
 enum part { NEVER, MAY, MUST };
 
 static const struct word {
@@ -62,7 +62,7 @@ static const struct word *read_word(struct parser *parser)
 	return NULL;
 }
 
-/* Up to the parenthesis that closes it; C++ symbols have some of their own. */
+/* Up to the closing parenthesis; C++ symbols contain parentheses of their own. */
 static size_t bare_length(const char *at)
 {
 	size_t length = 0;
@@ -117,7 +117,7 @@ static int read_duration(struct parser *parser, struct trigger *trigger)
 	while (length && isspace((unsigned char)parser->at[length - 1]))
 		length--;
 	(void)snprintf(text, sizeof text, "%.*s", (int)(length < sizeof text ? length : 0), parser->at);
-	/* A bare number would be seconds; here that is more likely a slip. */
+	/* A number without a unit would mean seconds; here it is more likely a mistake. */
 	if (!length || !isalpha((unsigned char)parser->at[length - 1]) || !text_read_time(text, &ns) || ns < 0)
 		return refuse(parser, "a duration with its unit (500us, 1.5ms, 2s) is missing");
 	trigger->over_ns = (uint64_t)ns;
@@ -130,7 +130,7 @@ static int parse(struct parser *parser, struct trigger *trigger)
 	const struct word *word = read_word(parser);
 
 	if (!word)
-		return refuse(parser, "this is no trigger");
+		return refuse(parser, "not a trigger");
 	trigger->kind = (enum trigger_kind)(word - words);
 	skip_blanks(parser);
 	trigger->any = *parser->at != '(';

@@ -74,7 +74,7 @@ for trigger in 'overrun' 'overrun(loop)' 'missed(test:loop)' 'span(work) > 20ms'
 		-o "$scratch/l$n" -- "$scratch/late" x
 	has out "$scratch/l$n/1  $trigger: test:"
 	has out " in late ("
-	has err "'span(nothing) > 1ns' never met anything"
+	has err "'span(nothing) > 1ns': no event had that name"
 	reads "$scratch/l$n/1" >/dev/null
 	says "$scratch/l$n/1" "s['cause'] == 'trigger' and s['trigger'] == '$trigger' and s['procname'] == 'late'"
 	case $trigger in

@@ -57,7 +57,7 @@ static void what_is_refused(void **state)
 	static const struct {
 		const char *text, *place;
 	} bad[] = {
-		{ "", "at its end: this is no trigger" },
+		{ "", "at its end: not a trigger" },
 		{ "spam(x) > 1ms", "at character 1, 'spam" },
 		{ "span > 1ms", "at character 6, '> 1ms'" },
 		{ "span() > 1ms", "a name is missing" },
