@@ -37,6 +37,19 @@ struct array {
  */
 void *array_at(struct array *array, uint32_t index, size_t size);
 
+/**
+ * ARRAY_AT() - array_at() of a list of one's own: @items, a pointer to elements, and @length, a uint32_t variable
+ * Return: the element at @index; NULL when there is no memory, and @items is as it was.
+ */
+#define ARRAY_AT(items, length, index) \
+	__extension__({ \
+		struct array array_grown_ = { (items), (length) }; \
+		__typeof__(items) array_at_ = array_at(&array_grown_, (index), sizeof(*(items))); \
+		(items) = array_grown_.item; \
+		(length) = array_grown_.count; \
+		array_at_; \
+	})
+
 /** array_free() - free the elements; what they point to is the caller's. The array is empty afterwards. */
 void array_free(struct array *array);
 
