@@ -7,24 +7,12 @@
 
 /* ---- memory ---- */
 
-void *chains_element(struct chains *chains, struct vector *vector, size_t size, uint32_t index)
+void *chains_element(struct chains *chains, struct array *array, size_t size, uint32_t index)
 {
-	uint32_t count = vector->count ? vector->count : 64;
-	void *larger;
+	void *at = array_at(array, index, size);
 
-	if (index < vector->count)
-		return (char *)vector->item + index * size;
-	while (count <= index)
-		count *= 2;
-	larger = realloc(vector->item, count * size);
-	if (!larger) {
-		chains->failed = true;
-		return NULL;
-	}
-	memset((char *)larger + vector->count * size, 0, (count - vector->count) * size);
-	vector->item = larger;
-	vector->count = count;
-	return (char *)larger + index * size;
+	chains->failed |= !at;
+	return at;
 }
 
 void *chains_alloc(struct chains *chains, size_t size)

@@ -13,6 +13,7 @@
 #define KYMO_ANALYSIS_CHAINS_INTERNAL_H
 
 #include "analysis/chains/chains.h"
+#include "base/array.h"
 #include "base/map.h"
 #include "base/pool.h"
 
@@ -123,12 +124,6 @@ struct element {
 	bool plain;			/* no NODE:TOPIC: either of the two may match */
 };
 
-/* A growing array of zeroed items. */
-struct vector {
-	void *item;
-	uint32_t count;
-};
-
 struct chains {
 	struct model *model;
 	struct chains_options options;
@@ -144,13 +139,13 @@ struct chains {
 	uint32_t path_count, path_size;
 
 	struct map publications;	/* (id, scope) -> struct publication */
-	struct vector windows;		/* of struct window *, by publisher */
+	struct array windows;		/* of struct window *, by publisher */
 	struct window call_window[3];	/* by scope */
-	struct vector clients;		/* of struct client *, by client */
-	struct vector threads;		/* of struct thread_state *, by thread */
-	struct vector latest;		/* of struct latest *, by callback */
-	struct vector node_latest;	/* of struct latest *, lists by node */
-	struct vector linked;		/* of uint8_t, by publisher: a link names it */
+	struct array clients;		/* of struct client *, by client */
+	struct array threads;		/* of struct thread_state *, by thread */
+	struct array latest;		/* of struct latest *, by callback */
+	struct array node_latest;	/* of struct latest *, lists by node */
+	struct array linked;		/* of uint8_t, by publisher: a link names it */
 	unsigned links_known;		/* of the model's links, already in linked */
 
 	struct token *free_tokens;
@@ -165,7 +160,7 @@ struct chains {
 };
 
 /* chains.c */
-void *chains_element(struct chains *chains, struct vector *vector, size_t size, uint32_t index);
+void *chains_element(struct chains *chains, struct array *array, size_t size, uint32_t index);
 void *chains_alloc(struct chains *chains, size_t size);
 struct token *chains_token(struct chains *chains, struct path *path, struct token *parent);
 void chains_tokens_release(struct chains *chains, struct token *tokens);

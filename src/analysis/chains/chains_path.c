@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/chains/chains_internal.h"
+#include "base/array.h"
 
 /* What makes a step different from its siblings, for the map. */
 static uint64_t key_of(const struct model_callback *callback,
@@ -23,18 +24,9 @@ static bool is_in_path(const struct path *path, const struct model_callback *cal
 
 static bool path_keep(struct chains *chains, struct path *path)
 {
-	struct path **larger;
-	uint32_t size;
-
-	if (chains->path_count == chains->path_size) {
-		size = chains->path_size ? chains->path_size * 2 : 64;
-		larger = realloc(chains->path, size * sizeof(*larger));
-		if (!larger) {
-			chains->failed = true;
-			return false;
-		}
-		chains->path = larger;
-		chains->path_size = size;
+	if (!ARRAY_ROOM(chains->path, chains->path_count, chains->path_size)) {
+		chains->failed = true;
+		return false;
 	}
 	path->pub.index = chains->path_count;
 	chains->path[chains->path_count++] = path;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* Times are what a trace says: a damaged one must not overflow. */
 static void add_to(int64_t *sum, int64_t more)
 {
@@ -18,16 +20,9 @@ static struct costs_call *call_named(struct costs *costs, struct costs_calls *ca
 	for (uint32_t i = 0; i < calls->count; i++)
 		if (calls->call[i].name == name || strcmp(calls->call[i].name, name) == 0)
 			return &calls->call[i];
-	if (calls->count == calls->room) {
-		uint32_t room = calls->room ? 2 * calls->room : 4;
-		struct costs_call *larger = reallocarray(calls->call, room, sizeof(*larger));
-
-		if (!larger) {
-			costs->failed = true;
-			return NULL;
-		}
-		calls->call = larger;
-		calls->room = room;
+	if (!ARRAY_ROOM(calls->call, calls->count, calls->room)) {
+		costs->failed = true;
+		return NULL;
 	}
 	calls->call[calls->count] = (struct costs_call){ .name = name };
 	return &calls->call[calls->count++];

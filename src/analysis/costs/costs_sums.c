@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* Sizes and times are what a trace says: a damaged one must not overflow. */
 static void add_to(int64_t *sum, int64_t more)
 {
@@ -37,15 +39,8 @@ static struct costs_process *process_new(struct costs *costs, uint32_t host, con
 {
 	struct costs_process *process;
 
-	if (costs->processes == costs->process_room) {
-		uint32_t room = costs->process_room ? 2 * costs->process_room : 16;
-		struct costs_process **larger = reallocarray(costs->process, room, sizeof(*larger));
-
-		if (!larger)
-			return NULL;
-		costs->process = larger;
-		costs->process_room = room;
-	}
+	if (!ARRAY_ROOM(costs->process, costs->processes, costs->process_room))
+		return NULL;
 	process = calloc(1, sizeof(*process));
 	if (!process || map_put(&costs->process_of, (uint32_t)pid, host, process)) {
 		free(process);
@@ -91,20 +86,10 @@ void costs_claim(struct costs *costs, struct self *self, uint32_t host, const ch
 
 static struct costs_sum *callback_at(struct costs *costs, uint32_t index)
 {
-	uint32_t size = index + 64;
-	struct costs_sum *grown;
+	struct costs_sum *callback = ARRAY_AT(costs->callback, costs->callbacks, index);
 
-	if (index < costs->callbacks)
-		return &costs->callback[index];
-	grown = reallocarray(costs->callback, size, sizeof(*grown));
-	if (!grown) {
-		costs->failed = true;
-		return NULL;
-	}
-	memset(grown + costs->callbacks, 0, (size - costs->callbacks) * sizeof(*grown));
-	costs->callback = grown;
-	costs->callbacks = size;
-	return &costs->callback[index];
+	costs->failed |= !callback;
+	return callback;
 }
 
 static struct costs_sum *span_at(struct costs *costs, const struct spans_event *event)
@@ -114,16 +99,9 @@ static struct costs_sum *span_at(struct costs *costs, const struct spans_event *
 
 	if (known)
 		return &costs->span[known - 1].sum;
-	if (costs->spans == costs->span_room) {
-		uint32_t room = costs->span_room ? 2 * costs->span_room : 16;
-		struct costs_span *larger = reallocarray(costs->span, room, sizeof(*larger));
-
-		if (!larger) {
-			costs->failed = true;
-			return NULL;
-		}
-		costs->span = larger;
-		costs->span_room = room;
+	if (!ARRAY_ROOM(costs->span, costs->spans, costs->span_room)) {
+		costs->failed = true;
+		return NULL;
 	}
 	if (map_put(&costs->span_of, event->name->index, process->index, (void *)(uintptr_t)(costs->spans + 1))) {
 		costs->failed = true;

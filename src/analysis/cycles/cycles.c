@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/map.h"
 
 #define PIECES_MAX 4096u	/* runs in one stretch that are told apart */
@@ -74,15 +75,8 @@ static struct self *self_new(struct cycles *cycles, const struct model_thread *t
 {
 	struct self *self;
 
-	if (cycles->self_count == cycles->self_room) {
-		uint32_t room = cycles->self_room ? 2 * cycles->self_room : 16;
-		struct self **larger = reallocarray(cycles->self, room, sizeof(struct self *));
-
-		if (!larger)
-			return NULL;
-		cycles->self = larger;
-		cycles->self_room = room;
-	}
+	if (!ARRAY_ROOM(cycles->self, cycles->self_count, cycles->self_room))
+		return NULL;
 	self = calloc(1, sizeof(*self));
 	if (!self || map_put(&cycles->selves, (uint32_t)thread->tid, host, self)) {
 		free(self);
@@ -105,20 +99,10 @@ static struct self *self_of(struct cycles *cycles, const struct model_thread *th
 
 static struct cycles_sum *callback_at(struct cycles *cycles, uint32_t index)
 {
-	uint32_t size = index + 64;
-	struct cycles_sum *larger;
+	struct cycles_sum *callback = ARRAY_AT(cycles->callback, cycles->callbacks, index);
 
-	if (index < cycles->callbacks)
-		return &cycles->callback[index];
-	larger = reallocarray(cycles->callback, size, sizeof(*larger));
-	if (!larger) {
-		cycles->failed = true;
-		return NULL;
-	}
-	memset(larger + cycles->callbacks, 0, (size - cycles->callbacks) * sizeof(*larger));
-	cycles->callback = larger;
-	cycles->callbacks = size;
-	return &cycles->callback[index];
+	cycles->failed |= !callback;
+	return callback;
 }
 
 /* ---- runs ---- */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/map.h"
 
 struct callback {
@@ -28,44 +29,20 @@ struct view {
 	bool failed;
 };
 
-/* Room for element @index of a growing array of zeroed ones. Return: the array, or NULL without memory. */
-static void *grow(struct view *view, void *array, unsigned *count, size_t size, unsigned index)
-{
-	unsigned more = *count ? *count : 64;
-	void *grown;
-
-	while (more <= index)
-		more *= 2;
-	if (more == *count)
-		return array;
-	grown = realloc(array, more * size);
-	if (!grown) {
-		view->failed = true;
-		return NULL;
-	}
-	memset((char *)grown + *count * size, 0, (more - *count) * size);
-	*count = more;
-	return grown;
-}
-
 static struct callback *callback_at(struct view *view, unsigned index)
 {
-	struct callback *grown = grow(view, view->callback, &view->callbacks, sizeof(*grown), index);
+	struct callback *callback = ARRAY_AT(view->callback, view->callbacks, index);
 
-	if (!grown)
-		return NULL;
-	view->callback = grown;
-	return &grown[index];
+	view->failed |= !callback;
+	return callback;
 }
 
 static struct thread *thread_at(struct view *view, unsigned index)
 {
-	struct thread *grown = grow(view, view->thread, &view->threads, sizeof(*grown), index);
+	struct thread *thread = ARRAY_AT(view->thread, view->threads, index);
 
-	if (!grown)
-		return NULL;
-	view->thread = grown;
-	return &grown[index];
+	view->failed |= !thread;
+	return thread;
 }
 
 static bool is_inside(const struct view *view, int64_t ns)
@@ -139,13 +116,11 @@ static void on_executor(void *context, const struct model_executor_interval *int
 static struct view_pair *pair_of(struct view *view, const struct model_callback *callback, const struct waits_piece *piece)
 {
 	uint64_t scope = (uint64_t)piece->by->index << 1 | piece->is_group;
-	struct view_pair *pair = map_get(&view->map, callback->index, scope), **grown;
+	struct view_pair *pair = map_get(&view->map, callback->index, scope);
 
 	if (pair)
 		return pair;
-	grown = grow(view, view->pair, &view->pairs_size, sizeof(struct view_pair *), view->pairs);
-	pair = grown ? calloc(1, sizeof(*pair)) : NULL;
-	view->pair = grown ? grown : view->pair;
+	pair = ARRAY_ROOM(view->pair, view->pairs, view->pairs_size) ? calloc(1, sizeof(*pair)) : NULL;
 	if (!pair || map_put(&view->map, callback->index, scope, pair)) {
 		free(pair);
 		view->failed = true;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 struct run {
 	uint64_t id;
 	const struct model_callback *callback;
@@ -34,53 +36,22 @@ struct waits {
 	bool failed;
 };
 
-/* @array, of @count zeroed elements of @size bytes, with room for @index. Return: it, or NULL without memory. */
-static void *room_for(struct waits *waits, void *array, unsigned *count, size_t size, unsigned index)
-{
-	unsigned more = *count ? *count : 64;
-	void *grown;
-
-	if (index < *count)
-		return array;
-	while (more <= index)
-		more *= 2;
-	grown = realloc(array, more * size);
-	if (!grown) {
-		waits->failed = true;
-		return NULL;
-	}
-	memset((char *)grown + *count * size, 0, (more - *count) * size);
-	*count = more;
-	return grown;
-}
-
-#define ROOM(waits, array, count, index)							\
-	({											\
-		void *grown_ = room_for(waits, (waits)->array, &(waits)->count, sizeof(*(waits)->array), index); \
-												\
-		if (grown_)									\
-			(waits)->array = grown_;						\
-		grown_ != NULL;									\
-	})
-
 static struct history *history_of(struct waits *waits, const struct model_thread *thread)
 {
-	struct history *history;
+	struct history **slot = ARRAY_AT(waits->by_thread, waits->threads, thread->index);
+	struct history **first = ARRAY_AT(waits->by_process, waits->processes, thread->process->index);
+	struct history *history = slot && first ? *slot : NULL;
 
-	if (!ROOM(waits, by_thread, threads, thread->index) || !ROOM(waits, by_process, processes, thread->process->index))
-		return NULL;
-	history = waits->by_thread[thread->index];
 	if (history)
 		return history;
-	history = calloc(1, sizeof(*history));
+	history = slot && first ? calloc(1, sizeof(*history)) : NULL;
 	if (!history) {
 		waits->failed = true;
 		return NULL;
 	}
 	history->thread = thread;
-	history->next = waits->by_process[thread->process->index];
-	waits->by_process[thread->process->index] = history;
-	return waits->by_thread[thread->index] = history;
+	history->next = *first;
+	return *first = *slot = history;
 }
 
 /* ---- the pieces of a wait ---- */
@@ -95,9 +66,10 @@ static void add_piece(struct waits *waits, struct waits_wait *wait, struct waits
 		if (piece->by == new.by && piece->is_group == new.is_group)
 			break;
 	if (i == waits->pieces) {
-		if (!ROOM(waits, piece, pieces_size, i))
-			return;
-		waits->piece[waits->pieces++] = new;
+		if (ARRAY_ROOM(waits->piece, waits->pieces, waits->pieces_size))
+			waits->piece[waits->pieces++] = new;
+		else
+			waits->failed = true;
 		return;
 	}
 	piece->thread = new.thread;
@@ -168,8 +140,10 @@ static void find_others(struct waits *waits, const struct waits_wait *wait)
 				break;
 			if (!model_callback_excludes(wait->instance->callback, run->callback, &assumed))
 				continue;
-			if (!ROOM(waits, other, others_size, waits->others))
+			if (!ARRAY_ROOM(waits->other, waits->others, waits->others_size)) {
+				waits->failed = true;
 				return;
+			}
 			waits->other[waits->others++] = run;
 		}
 	}
@@ -243,12 +217,14 @@ static void on_instance(void *context, const struct model_instance *instance)
 	struct history *history = instance->depth ? NULL : history_of(waits, instance->thread);
 	struct run *run = newest(history, instance);
 	struct waits_wait wait;
-	int64_t previous_ns;
+	int64_t *start_ns = ARRAY_AT(waits->previous_ns, waits->callbacks, instance->callback->index), previous_ns;
 
-	if (!ROOM(waits, previous_ns, callbacks, instance->callback->index))
+	if (!start_ns) {
+		waits->failed = true;
 		return;
-	previous_ns = waits->previous_ns[instance->callback->index];
-	waits->previous_ns[instance->callback->index] = instance->start_ns;
+	}
+	previous_ns = *start_ns;
+	*start_ns = instance->start_ns;
 	if (!run)
 		return;
 	run->end_ns = instance->start_ns + instance->duration_ns;

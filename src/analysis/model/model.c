@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* ---- memory: the first failure is remembered and ends model_event() ---- */
 
 void *model_alloc(struct model *model, size_t size)
@@ -22,16 +24,10 @@ void *model_object_new(struct model *model, enum model_kind kind, size_t size)
 {
 	struct list *list = &model->list[kind];
 	uint32_t *object;
-	void **larger;
 
-	if (list->count == list->size) {
-		larger = realloc(list->item, (list->size ? list->size * 2 : 16) * sizeof(*larger));
-		if (!larger) {
-			model->out_of_memory = true;
-			return NULL;
-		}
-		list->item = larger;
-		list->size = list->size ? list->size * 2 : 16;
+	if (!ARRAY_ROOM(list->item, list->count, list->size)) {
+		model->out_of_memory = true;
+		return NULL;
 	}
 	object = model_alloc(model, size);
 	if (!object)
@@ -214,20 +210,7 @@ static struct thread *thread_new(struct model *model, const struct kymo_ctf_even
 
 struct stream *model_stream_at(struct model *model, uint32_t stream)
 {
-	struct stream *larger;
-
-	if (stream < model->stream_count)
-		return &model->stream[stream];
-	if (stream >= UINT32_MAX / 2)
-		return NULL;
-	larger = realloc(model->stream, ((size_t)stream + 1) * sizeof(*larger));
-	if (!larger)
-		return NULL;
-	memset(larger + model->stream_count, 0,
-	       (stream + 1 - model->stream_count) * sizeof(*larger));
-	model->stream = larger;
-	model->stream_count = stream + 1;
-	return &model->stream[stream];
+	return ARRAY_AT(model->stream, model->stream_count, stream);
 }
 
 /* Most events of a stream follow one of the same thread, so that is looked at first. */

@@ -177,16 +177,8 @@ static bool is_asked(const struct selection *selection, struct verdict verdict)
 
 static bool remember(struct concern *concern, struct reference reference)
 {
-	size_t room = concern->reference_room ? concern->reference_room * 2 : 256;
-	struct reference *larger;
-
-	if (concern->references == concern->reference_room) {
-		larger = realloc(concern->reference, room * sizeof(*larger));
-		if (!larger)
-			return false;
-		concern->reference = larger;
-		concern->reference_room = room;
-	}
+	if (!ARRAY_ROOM(concern->reference, concern->references, concern->reference_room))
+		return false;
 	concern->reference[concern->references++] = reference;
 	return true;
 }

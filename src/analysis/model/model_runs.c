@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 static struct model_instance instance_of(const struct thread *thread, const struct frame *frame,
 					 unsigned depth)
 {
@@ -56,23 +58,16 @@ void model_frame_abandon(struct model *model, struct thread *thread, unsigned at
 static struct frame *frame_push(struct model *model, struct thread *thread,
 				const struct callback *callback)
 {
-	struct frame *larger;
-	unsigned i, size;
+	unsigned i;
 
 	for (i = 0; i < thread->frame_count; i++)
 		if (thread->frame[i].callback == callback)
 			model_frame_abandon(model, thread, i--);
 	if (thread->frame_count == FRAMES_MAX)
 		model_frame_abandon(model, thread, 0);
-	if (thread->frame_count == thread->frame_size) {
-		size = thread->frame_size ? thread->frame_size * 2 : 2;
-		larger = realloc(thread->frame, size * sizeof(*larger));
-		if (!larger) {
-			model->out_of_memory = true;
-			return NULL;
-		}
-		thread->frame = larger;
-		thread->frame_size = size;
+	if (!ARRAY_ROOM(thread->frame, thread->frame_count, thread->frame_size)) {
+		model->out_of_memory = true;
+		return NULL;
 	}
 	return &thread->frame[thread->frame_count++];
 }

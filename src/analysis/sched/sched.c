@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void sched_seen_on(struct sched *sched, uint32_t host, int32_t tid, int32_t cpu, int64_t ns)
 {
 	uint64_t at = (uint64_t)host * CPUS_MAX + (uint32_t)cpu;
@@ -172,25 +174,14 @@ bool sched_is_cpu(uint32_t host, int32_t number)
 
 struct cpu *sched_cpu(struct sched *sched, uint32_t host, int32_t number)
 {
-	uint32_t at, room = sched->cpu_room ? sched->cpu_room : 16;
-	struct cpu **grown;
+	struct cpu **slot;
 
 	if (!sched_is_cpu(host, number))
 		return NULL;
-	at = host * CPUS_MAX + (uint32_t)number;
-	while (room <= at)
-		room *= 2;
-	if (room > sched->cpu_room) {
-		grown = realloc(sched->cpu, room * sizeof(*grown));
-		if (!grown)
-			return NULL;
-		memset(grown + sched->cpu_room, 0, (room - sched->cpu_room) * sizeof(*grown));
-		sched->cpu = grown;
-		sched->cpu_room = room;
-	}
-	if (!sched->cpu[at])
-		sched->cpu[at] = calloc(1, sizeof(struct cpu));
-	return sched->cpu[at];
+	slot = ARRAY_AT(sched->cpu, sched->cpu_room, host * CPUS_MAX + (uint32_t)number);
+	if (slot && !*slot)
+		*slot = calloc(1, sizeof(struct cpu));
+	return slot ? *slot : NULL;
 }
 
 static struct cpu *known_cpu(const struct sched *sched, uint32_t host, int32_t number)

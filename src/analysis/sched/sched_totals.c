@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/map.h"
 
 #define INSTEADS_MAX 100000u	/* more are one, whose number is not known */
@@ -22,36 +23,16 @@ struct sched_totals {
 
 static struct sched_callback *callback_at(struct sched_totals *totals, unsigned index)
 {
-	unsigned count = totals->callbacks ? totals->callbacks : 64;
-	struct sched_callback *grown;
+	struct sched_callback *callback = ARRAY_AT(totals->callback, totals->callbacks, index);
 
-	if (index < totals->callbacks)
-		return &totals->callback[index];
-	while (count <= index)
-		count *= 2;
-	grown = realloc(totals->callback, count * sizeof(*grown));
-	if (!grown) {
-		totals->failed = true;
-		return NULL;
-	}
-	memset(grown + totals->callbacks, 0, (count - totals->callbacks) * sizeof(*grown));
-	totals->callback = grown;
-	totals->callbacks = count;
-	return &grown[index];
+	totals->failed |= !callback;
+	return callback;
 }
 
 static struct sched_instead *new_instead(struct sched_totals *totals)
 {
-	unsigned room = totals->room ? totals->room * 2 : 64;
-	struct sched_instead **grown;
-
-	if (totals->insteads == totals->room) {
-		grown = realloc(totals->instead, room * sizeof(struct sched_instead *));
-		if (!grown)
-			return NULL;
-		totals->instead = grown;
-		totals->room = room;
-	}
+	if (!ARRAY_ROOM(totals->instead, totals->insteads, totals->room))
+		return NULL;
 	return calloc(1, sizeof(struct sched_instead));
 }
 

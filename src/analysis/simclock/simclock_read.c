@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/simclock/simclock.h"
+#include "base/array.h"
 
 #define SIM_TIME "ros2_caret:sim_time"
 #define SOURCES_MAX 64u			/* processes that are told apart */
@@ -56,15 +57,8 @@ static int keep(struct sources *sources, const struct kymo_ctf_reader *reader, c
 
 	if (!source || !event->value[0].present || source->count == PAIRS_MAX)
 		return 0;
-	if (source->count == source->size) {
-		unsigned size = source->size ? source->size * 2 : 64;
-		struct simclock_pair *larger = realloc(source->pair, size * sizeof(*larger));
-
-		if (!larger)
-			return err_no_memory(err);
-		source->pair = larger;
-		source->size = size;
-	}
+	if (!ARRAY_ROOM(source->pair, source->count, source->size))
+		return err_no_memory(err);
 	source->pair[source->count++] = (struct simclock_pair){ time_of(reader, event), event->value[0].i };
 	return 0;
 }

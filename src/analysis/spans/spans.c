@@ -6,47 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* ---- threads and tracks ---- */
 
 static struct user_thread *thread_at(struct spans *spans, const struct kymo_ctf_event *event)
 {
 	struct thread *thread = model_thread_of(spans->model, event);
-	uint32_t index;
+	struct user_thread **slot = thread ? ARRAY_AT(spans->thread, spans->thread_count, thread->pub.index) : NULL;
 
-	if (!thread)
-		return NULL;
-	index = thread->pub.index;
-	if (index >= spans->thread_count) {
-		unsigned count = index + 64;
-		struct user_thread **larger = reallocarray(spans->thread, count, sizeof(*larger));
-
-		if (!larger)
-			return NULL;
-		memset(larger + spans->thread_count, 0, (count - spans->thread_count) * sizeof(*larger));
-		spans->thread = larger;
-		spans->thread_count = count;
+	if (slot && !*slot) {
+		*slot = pool_new(&spans->pool, sizeof(**slot));
+		if (*slot)
+			(*slot)->thread = &thread->pub;
 	}
-	if (!spans->thread[index]) {
-		spans->thread[index] = pool_new(&spans->pool, sizeof(**spans->thread));
-		if (spans->thread[index])
-			spans->thread[index]->thread = &thread->pub;
-	}
-	return spans->thread[index];
+	return slot ? *slot : NULL;
 }
 
 static struct user_track *track_new(struct spans *spans, const struct model_process *process, uint64_t id)
 {
 	struct user_track *track = pool_new(&spans->pool, sizeof(*track));
 
-	if (spans->track_count == spans->track_room) {
-		uint32_t room = spans->track_room ? 2 * spans->track_room : 16;
-		struct user_track **larger = reallocarray(spans->track, room, sizeof(*larger));
-
-		if (!larger)
-			return NULL;
-		spans->track = larger;
-		spans->track_room = room;
-	}
+	if (!ARRAY_ROOM(spans->track, spans->track_count, spans->track_room))
+		return NULL;
 	if (!track || map_put(&spans->tracks, id, process->host, track))
 		return NULL;
 	track->pub = (struct spans_track){ .index = spans->track_count, .id = id, .process = process,

@@ -85,17 +85,8 @@ static const struct spans_name *declared_name(struct spans *spans, const char *e
 
 static int add_row(struct spans *spans, const char *event)
 {
-	struct kymo_ctf_bind *larger;
-
-	if (spans->bind_count == spans->bind_room) {
-		unsigned room = spans->bind_room ? 2 * spans->bind_room : 64;
-
-		larger = reallocarray(spans->bind, room, sizeof(*larger));
-		if (!larger)
-			return -ENOMEM;
-		spans->bind = larger;
-		spans->bind_room = room;
-	}
+	if (!ARRAY_ROOM(spans->bind, spans->bind_count, spans->bind_room))
+		return -ENOMEM;
 	spans->bind[spans->bind_count++] = (struct kymo_ctf_bind){ .event = event };
 	return 0;
 }
@@ -275,17 +266,11 @@ static void find_dynamic(struct user_class *user, const char *event)
 
 static int keep_class(struct spans *spans, uint32_t index, struct user_class *user)
 {
-	if (index >= spans->class_count) {
-		unsigned count = index + 64;
-		struct user_class **larger = reallocarray(spans->class, count, sizeof(*larger));
+	struct user_class **slot = ARRAY_AT(spans->class, spans->class_count, index);
 
-		if (!larger)
-			return -ENOMEM;
-		memset(larger + spans->class_count, 0, (count - spans->class_count) * sizeof(*larger));
-		spans->class = larger;
-		spans->class_count = count;
-	}
-	spans->class[index] = user;
+	if (!slot)
+		return -ENOMEM;
+	*slot = user;
 	return 0;
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* Spans that one thread may have open on custom tracks; the oldest ends for a further one. */
 #define AWAYS_MAX 4096
 
@@ -23,16 +25,9 @@ static int64_t later(int64_t a, int64_t b)
 static void away_add(struct spans *spans, struct user_thread *owner, struct user_track *track,
 		     uint64_t number)
 {
-	if (owner->aways == owner->away_room) {
-		unsigned room = owner->away_room ? 2 * owner->away_room : 8;
-		struct away *larger = reallocarray(owner->away, room, sizeof(*larger));
-
-		if (!larger) {
-			spans->out_of_memory = true;
-			return;
-		}
-		owner->away = larger;
-		owner->away_room = room;
+	if (!ARRAY_ROOM(owner->away, owner->aways, owner->away_room)) {
+		spans->out_of_memory = true;
+		return;
 	}
 	owner->away[owner->aways++] = (struct away){ track, number };
 }
@@ -113,16 +108,9 @@ void spans_close_all(struct spans *spans, struct user_thread *thread, int64_t ns
 
 static struct open_span *push(struct spans *spans, struct stack *stack)
 {
-	if (stack->count == stack->room) {
-		unsigned room = stack->room ? 2 * stack->room : 8;
-		struct open_span *larger = reallocarray(stack->open, room, sizeof(*larger));
-
-		if (!larger) {
-			spans->out_of_memory = true;
-			return NULL;
-		}
-		stack->open = larger;
-		stack->room = room;
+	if (!ARRAY_ROOM(stack->open, stack->count, stack->room)) {
+		spans->out_of_memory = true;
+		return NULL;
 	}
 	return &stack->open[stack->count++];
 }

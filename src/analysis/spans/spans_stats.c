@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/map.h"
 
 struct row_list {
@@ -24,15 +25,8 @@ static struct spans_row *row_new(struct spans_stats *stats, enum spans_table tab
 {
 	struct row_list *list = &stats->list[table];
 
-	if (list->count == list->room) {
-		unsigned room = list->room ? 2 * list->room : 32;
-		struct spans_row **larger = reallocarray(list->row, room, sizeof(*larger));
-
-		if (!larger)
-			return NULL;
-		list->row = larger;
-		list->room = room;
-	}
+	if (!ARRAY_ROOM(list->row, list->count, list->room))
+		return NULL;
 	list->row[list->count] = calloc(1, sizeof(struct spans_row));
 	return list->row[list->count] ? list->row[list->count++] : NULL;
 }

@@ -7,25 +7,12 @@
 
 #include "analysis/stats/stats_internal.h"
 
-/* Element @index of a growing array of zeroed elements, or NULL without memory. */
 static void *element(struct stats *stats, struct array *array, size_t size, uint32_t index)
 {
-	uint32_t count = array->count ? array->count : 64;
-	void *larger;
+	void *at = array_at(array, index, size);
 
-	if (index < array->count)
-		return (char *)array->item + index * size;
-	while (count <= index)
-		count *= 2;
-	larger = realloc(array->item, count * size);
-	if (!larger) {
-		stats->failed = true;
-		return NULL;
-	}
-	memset((char *)larger + array->count * size, 0, (count - array->count) * size);
-	array->item = larger;
-	array->count = count;
-	return (char *)larger + index * size;
+	stats->failed |= !at;
+	return at;
 }
 
 struct stats_callback *stats_callback_at(struct stats *stats, uint32_t index)

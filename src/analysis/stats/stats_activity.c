@@ -5,12 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/map.h"
-
-struct array {
-	void *item;
-	unsigned count;			/* elements that there is room for */
-};
 
 struct activity {
 	int64_t begin_ns, end_ns;
@@ -33,25 +29,12 @@ struct published {
 /* A time this long after the first one is damage: no trace is that long. */
 #define SECONDS_MAX (10u * 366 * 24 * 3600)
 
-/* Element @index of a growing array of zeroed elements, or NULL without memory. */
 static void *element(struct activity *activity, struct array *array, size_t size, unsigned index)
 {
-	unsigned count = array->count ? array->count : 16;
-	void *larger;
+	void *at = array_at(array, index, size);
 
-	if (index < array->count)
-		return (char *)array->item + index * size;
-	while (count <= index)
-		count *= 2;
-	larger = realloc(array->item, count * size);
-	if (!larger) {
-		activity->failed = true;
-		return NULL;
-	}
-	memset((char *)larger + array->count * size, 0, (count - array->count) * size);
-	array->item = larger;
-	array->count = count;
-	return (char *)larger + index * size;
+	activity->failed |= !at;
+	return at;
 }
 
 static bool inside(const struct activity *activity, int64_t ns)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 struct graph {
 	const struct model *model;
 	struct stats *stats;
@@ -16,26 +18,6 @@ struct graph {
 	int64_t begin_ns, end_ns;
 	bool failed;
 };
-
-static bool grow(struct graph *graph, void **items, unsigned *count, size_t size, unsigned index)
-{
-	unsigned more = *count ? *count : 64;
-	void *larger;
-
-	if (index < *count)
-		return true;
-	while (more <= index)
-		more *= 2;
-	larger = realloc(*items, more * size);
-	if (!larger) {
-		graph->failed = true;
-		return false;
-	}
-	memset((char *)larger + *count * size, 0, (more - *count) * size);
-	*items = larger;
-	*count = more;
-	return true;
-}
 
 static bool inside(const struct graph *graph, int64_t ns)
 {
@@ -49,11 +31,12 @@ static void on_taken(void *context, const struct model_message *message)
 	int64_t latency_ns = message->callback_ns - message->publish_ns, error_ns;
 
 	if (!message->callback ||
-	    !inside(graph, message->publish_ns ? message->publish_ns : message->take_ns) ||
-	    !grow(graph, (void **)&graph->delivery, &graph->deliveries, sizeof(*graph->delivery),
-		  message->callback->index))
+	    !inside(graph, message->publish_ns ? message->publish_ns : message->take_ns))
 		return;
-	delivery = &graph->delivery[message->callback->index];
+	delivery = ARRAY_AT(graph->delivery, graph->deliveries, message->callback->index);
+	graph->failed |= !delivery;
+	if (!delivery)
+		return;
 	delivery->count++;
 	if (!message->publish_ns || !message->publish_thread)
 		return;
@@ -72,12 +55,15 @@ static void on_dropped(void *context, const struct model_message *message, enum 
 {
 	struct graph *graph = context;
 	const struct model_subscription *subscription = message->subscription;
+	uint64_t *lost;
 
-	if (why != MODEL_DROP_UNTAKEN && subscription &&
-	    (!message->publish_ns || inside(graph, message->publish_ns)) &&
-	    grow(graph, (void **)&graph->lost, &graph->losts, sizeof(*graph->lost),
-		 subscription->index))
-		graph->lost[subscription->index]++;
+	if (why == MODEL_DROP_UNTAKEN || !subscription || (message->publish_ns && !inside(graph, message->publish_ns)))
+		return;
+	lost = ARRAY_AT(graph->lost, graph->losts, subscription->index);
+	if (lost)
+		++*lost;
+	else
+		graph->failed = true;
 }
 
 static const struct model_listener listener = { .taken = on_taken, .dropped = on_dropped };

@@ -4,11 +4,7 @@
 #define KYMO_ANALYSIS_STATS_INTERNAL_H
 
 #include "analysis/stats/stats.h"
-
-struct array {
-	void *item;
-	uint32_t count;
-};
+#include "base/array.h"
 
 /*
  * What a thread did lately, to tell what a waiting callback waited for. A wait that spans more

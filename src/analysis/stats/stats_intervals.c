@@ -6,13 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* Runs inside runs, per thread; the model has no more frames. */
 #define DEPTH_MAX 33u
-
-struct vector {
-	void *item;
-	uint32_t count;
-};
 
 /* The runs that are open on a thread, by depth. */
 struct nesting {
@@ -24,35 +21,23 @@ struct nesting {
 struct intervals {
 	struct model *model;
 	int64_t begin_ns, end_ns;
-	struct vector callbacks, topics;	/* of struct intervals_series */
-	struct vector takes;			/* of struct histogram, by callback */
-	struct vector threads, nodes, executors;	/* of struct intervals_busy */
-	struct vector nestings;			/* of struct nesting *, by thread */
-	struct vector last_ids;			/* of uint64_t, by publisher */
-	struct vector lists;			/* of struct intervals_publications *, by publisher */
+	struct array callbacks, topics;	/* of struct intervals_series */
+	struct array takes;			/* of struct histogram, by callback */
+	struct array threads, nodes, executors;	/* of struct intervals_busy */
+	struct array nestings;			/* of struct nesting *, by thread */
+	struct array last_ids;			/* of uint64_t, by publisher */
+	struct array lists;			/* of struct intervals_publications *, by publisher */
 	struct intervals_publications **publications;
 	unsigned publications_count, publications_size;
 	bool failed;
 };
 
-static void *element(struct intervals *intervals, struct vector *vector, size_t size, uint32_t index)
+static void *element(struct intervals *intervals, struct array *array, size_t size, uint32_t index)
 {
-	uint32_t count = vector->count ? vector->count : 64;
-	void *larger;
+	void *at = array_at(array, index, size);
 
-	if (index < vector->count)
-		return (char *)vector->item + index * size;
-	while (count <= index)
-		count *= 2;
-	larger = realloc(vector->item, count * size);
-	if (!larger) {
-		intervals->failed = true;
-		return NULL;
-	}
-	memset((char *)larger + vector->count * size, 0, (count - vector->count) * size);
-	vector->item = larger;
-	vector->count = count;
-	return (char *)larger + index * size;
+	intervals->failed |= !at;
+	return at;
 }
 
 static bool inside(const struct intervals *intervals, int64_t ns)
@@ -222,9 +207,9 @@ static void on_taken(void *context, const struct model_message *message)
 
 /* ---- load ---- */
 
-static void busy_add(struct intervals *intervals, struct vector *vector, uint32_t index, int64_t ns)
+static void busy_add(struct intervals *intervals, struct array *array, uint32_t index, int64_t ns)
 {
-	struct intervals_busy *busy = element(intervals, vector, sizeof(*busy), index);
+	struct intervals_busy *busy = element(intervals, array, sizeof(*busy), index);
 
 	if (!busy)
 		return;
@@ -281,11 +266,11 @@ int intervals_create(struct intervals **result, struct model *model, int64_t beg
 	return 0;
 }
 
-static void series_free(struct vector *vector)
+static void series_free(struct array *array)
 {
-	struct intervals_series *series = vector->item;
+	struct intervals_series *series = array->item;
 
-	for (uint32_t i = 0; i < vector->count; i++)
+	for (uint32_t i = 0; i < array->count; i++)
 		histogram_free(&series[i].interval);
 	free(series);
 }

@@ -35,25 +35,6 @@ void cputime_free(struct cputime *cputime)
 	free(cputime->cpu);
 }
 
-/* CPUs of different hosts lie apart. */
-static bool cpu_room(struct cputime *cputime, uint32_t at)
-{
-	uint32_t count = cputime->cpus ? cputime->cpus : 16;
-	void *larger;
-
-	if (at < cputime->cpus)
-		return true;
-	while (count <= at)
-		count *= 2;
-	larger = realloc(cputime->cpu, count * sizeof(*cputime->cpu));
-	if (!larger)
-		return false;
-	cputime->cpu = larger;
-	memset(&cputime->cpu[cputime->cpus], 0, (count - cputime->cpus) * sizeof(*cputime->cpu));
-	cputime->cpus = count;
-	return true;
-}
-
 static int charge(struct cputime *cputime, struct cputime_thread *thread, int32_t cpu,
 		  int64_t from_ns, int64_t to_ns)
 {
@@ -84,7 +65,7 @@ static int on_switch(struct cputime *cputime, const struct kymo_ctf_event *event
 		return 0;
 	prev = os_thread(&cputime->threads, event->trace, (int32_t)value[PREV_TID].i);
 	next = os_thread(&cputime->threads, event->trace, (int32_t)value[NEXT_TID].i);
-	if (!prev || !next || !cpu_room(cputime, (uint32_t)at))
+	if (!prev || !next || !ARRAY_AT(cputime->cpu, cputime->cpus, (uint32_t)at))
 		return -ENOMEM;
 	os_thread_name(prev, value[PREV_COMM].bytes, value[PREV_COMM].size, 0);
 	os_thread_name(next, value[NEXT_COMM].bytes, value[NEXT_COMM].size, 0);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void os_threads_init(struct os_threads *threads, size_t size, const struct kymo_ctf_reader *reader)
 {
 	uint32_t i, j;
@@ -50,21 +52,6 @@ const struct os_thread *os_thread_main(const struct os_threads *threads,
 	return map_get(&threads->map, (uint32_t)thread->pid, thread->host);
 }
 
-static bool make_room(struct os_threads *threads)
-{
-	uint32_t room = threads->room ? threads->room * 2 : 64;
-	void **larger;
-
-	if (threads->count < threads->room)
-		return true;
-	larger = realloc(threads->record, room * sizeof(*larger));
-	if (!larger)
-		return false;
-	threads->record = larger;
-	threads->room = room;
-	return true;
-}
-
 void *os_thread(struct os_threads *threads, uint32_t trace, int32_t tid)
 {
 	struct os_thread *thread;
@@ -75,7 +62,7 @@ void *os_thread(struct os_threads *threads, uint32_t trace, int32_t tid)
 	thread = os_thread_find(threads, trace, tid);
 	if (thread)
 		return thread;
-	thread = make_room(threads) ? calloc(1, threads->size) : NULL;
+	thread = ARRAY_ROOM(threads->record, threads->count, threads->room) ? calloc(1, threads->size) : NULL;
 	if (!thread || map_put(&threads->map, (uint32_t)tid, host_of(threads, trace), thread)) {
 		free(thread);
 		threads->failed = true;

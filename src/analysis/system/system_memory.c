@@ -167,22 +167,16 @@ static int on_user(struct memory *memory, const struct kymo_ctf_event *event)
 
 static int on_switch(struct memory *memory, const struct kymo_ctf_event *event)
 {
-	uint32_t count = (uint32_t)event->cpu + 1;
-	int32_t *larger;
+	int32_t *running;
 	void *thread;
 
 	if (event->cpu < 0 || event->cpu >= CPUS_MAX || !event->value[0].present)
 		return 0;
-	if (count > memory->cpus) {
-		larger = realloc(memory->running, count * sizeof(*larger));
-		if (!larger)
-			return -ENOMEM;
-		memset(larger + memory->cpus, 0, (count - memory->cpus) * sizeof(*larger));
-		memory->running = larger;
-		memory->cpus = count;
-	}
-	memory->running[event->cpu] = (int32_t)event->value[0].i;
-	thread = os_thread_find(&memory->threads, event->trace, memory->running[event->cpu]);
+	running = ARRAY_AT(memory->running, memory->cpus, (uint32_t)event->cpu);
+	if (!running)
+		return -ENOMEM;
+	*running = (int32_t)event->value[0].i;
+	thread = os_thread_find(&memory->threads, event->trace, *running);
 	if (thread)
 		os_thread_name(thread, event->value[1].bytes, event->value[1].size, 0);
 	return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/model/model_symbol.h"
+#include "base/array.h"
 #include "base/map.h"
 
 /* A file of this machine; several processes may have it loaded. */
@@ -65,19 +66,11 @@ static struct module *module_at(const struct modules *modules, const struct kymo
 
 static struct module *module_new(struct modules *modules)
 {
-	uint32_t room = modules->room ? modules->room * 2 : 64;
-	struct module *larger;
-
 	if (modules->count == MODULES_MAX)
 		return NULL;
-	if (modules->count == modules->room) {
-		larger = realloc(modules->module, room * sizeof(*larger));
-		if (!larger) {
-			modules->failed = true;
-			return NULL;
-		}
-		modules->module = larger;
-		modules->room = room;
+	if (!ARRAY_ROOM(modules->module, modules->count, modules->room)) {
+		modules->failed = true;
+		return NULL;
 	}
 	return &modules->module[modules->count++];
 }

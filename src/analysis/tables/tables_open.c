@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 int tables_no_memory(struct kymo_err *err)
 {
 	return err_no_memory(err);
@@ -127,18 +129,12 @@ bool tables_in_order(const struct tables *tables)
 void tables_keep_warning(struct tables *tables, const char *text)
 {
 	struct list *list = &tables->warnings;
-	void **larger;
 
 	for (unsigned i = 0; i < list->count; i++)
 		if (strcmp(list->item[i], text) == 0)
 			return;
-	if (list->count == list->size) {
-		larger = realloc(list->item, (list->size + 16) * sizeof(*larger));
-		if (!larger)
-			return;
-		list->item = larger;
-		list->size += 16;
-	}
+	if (!ARRAY_ROOM(list->item, list->count, list->size))
+		return;
 	list->item[list->count] = pool_text(&tables->pool, text, strlen(text));
 	list->count += list->item[list->count] != NULL;
 }

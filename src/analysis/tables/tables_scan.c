@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define TICK_EVENTS 0xffffu	/* a power of two less one */
 
 /* ---- rows on their way ---- */
@@ -16,20 +18,13 @@ bool tables_wants(const struct tables_scan *scan, enum tables_id table)
 
 struct tables_row *tables_row_new(struct tables_scan *scan, enum tables_id table, const void *it)
 {
-	struct tables_row *larger, *row;
-	unsigned size;
+	struct tables_row *row;
 
 	if (!tables_wants(scan, table))
 		return NULL;
-	if (scan->queued == scan->queue_size) {
-		size = scan->queue_size ? scan->queue_size * 2 : 16;
-		larger = realloc(scan->queue, size * sizeof(*larger));
-		if (!larger) {
-			scan->out_of_memory = true;
-			return NULL;
-		}
-		scan->queue = larger;
-		scan->queue_size = size;
+	if (!ARRAY_ROOM(scan->queue, scan->queued, scan->queue_size)) {
+		scan->out_of_memory = true;
+		return NULL;
 	}
 	row = &scan->queue[scan->queued++];
 	memset(row, 0, sizeof(*row));

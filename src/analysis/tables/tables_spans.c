@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 struct span_stack {
@@ -70,7 +71,6 @@ static const char *join(struct tables_scan *scan, char *begin, char *end)
 {
 	struct list *list = &scan->texts;
 	char *text = NULL;
-	void **larger;
 
 	if ((begin || end) && asprintf(&text, "{%s%s%s}", begin ? begin : "", begin && end ? "," : "",
 				       end ? end : "") < 0)
@@ -79,15 +79,10 @@ static const char *join(struct tables_scan *scan, char *begin, char *end)
 	free(end);
 	if (!text)
 		return NULL;
-	if (list->count == list->size) {
-		larger = realloc(list->item, (list->size + 16) * sizeof(*larger));
-		if (!larger) {
-			scan->out_of_memory = true;
-			free(text);
-			return NULL;
-		}
-		list->item = larger;
-		list->size += 16;
+	if (!ARRAY_ROOM(list->item, list->count, list->size)) {
+		scan->out_of_memory = true;
+		free(text);
+		return NULL;
 	}
 	list->item[list->count++] = text;
 	return text;

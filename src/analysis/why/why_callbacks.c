@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/why/why.h"
+#include "base/array.h"
 
 struct why_callbacks {
 	struct why_callbacks_options options;
@@ -44,22 +45,10 @@ static void keep(const struct why_callbacks *callbacks, uint32_t index, struct w
 
 static struct why_callback *callback_of(struct why_callbacks *callbacks, uint32_t index)
 {
-	struct why_callback **grown, *of;
-	uint32_t count = callbacks->count ? callbacks->count : 64;
+	struct why_callback **slot = ARRAY_AT(callbacks->item, callbacks->count, index), *of;
 
-	while (count <= index)
-		count *= 2;
-	if (count > callbacks->count) {
-		grown = realloc(callbacks->item, count * sizeof(struct why_callback *));
-		if (!grown)
-			return NULL;
-		memset(grown + callbacks->count, 0, (count - callbacks->count) * sizeof(struct why_callback *));
-		callbacks->item = grown;
-		callbacks->count = count;
-	}
-	of = callbacks->item[index];
-	if (of)
-		return of;
+	if (!slot || *slot)
+		return slot ? *slot : NULL;
 	of = calloc(1, sizeof(*of));
 	if (of)
 		of->worst = calloc(callbacks->options.worst, sizeof(*of->worst));

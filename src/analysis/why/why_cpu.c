@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/map.h"
 
 #define BIND_MAX 16u
@@ -47,16 +48,8 @@ static bool is_inside(const struct why_cpu *cpu, int64_t start_ns, int64_t end_n
 
 static struct kept *room(struct why_cpu *cpu)
 {
-	size_t size = cpu->size ? cpu->size * 2 : 1024;
-	struct kept *grown;
-
-	if (cpu->count == cpu->size) {
-		grown = realloc(cpu->item, size * sizeof(*grown));
-		if (!grown)
-			return NULL;
-		cpu->item = grown;
-		cpu->size = size;
-	}
+	if (!ARRAY_ROOM(cpu->item, cpu->count, cpu->size))
+		return NULL;
 	return &cpu->item[cpu->count++];
 }
 
@@ -86,19 +79,12 @@ static const struct sched_listener listener = { .spell = on_spell };
 static void take_fault(void *context, const struct fault *fault)
 {
 	struct why_cpu *cpu = context;
-	size_t size = cpu->fault_size ? cpu->fault_size * 2 : 1024;
-	struct fault *grown;
 
 	if (!is_inside(cpu, fault->start_ns, fault->end_ns) || !map_get(&cpu->threads, (uint32_t)fault->tid, fault->host))
 		return;
-	if (cpu->fault_count == cpu->fault_size) {
-		grown = realloc(cpu->fault, size * sizeof(*grown));
-		if (!grown) {
-			cpu->failed = true;
-			return;
-		}
-		cpu->fault = grown;
-		cpu->fault_size = size;
+	if (!ARRAY_ROOM(cpu->fault, cpu->fault_count, cpu->fault_size)) {
+		cpu->failed = true;
+		return;
 	}
 	cpu->fault[cpu->fault_count++] = *fault;
 }
@@ -107,20 +93,13 @@ static void take_fault(void *context, const struct fault *fault)
 static void take_call(void *context, const struct system_call *call)
 {
 	struct why_cpu *cpu = context;
-	size_t size = cpu->call_size ? cpu->call_size * 2 : 1024;
-	struct system_call *grown;
 
 	if (!call->is_begun || (!call->has_ret && call->told_ns != INT64_MAX) || !is_inside(cpu, call->start_ns, call->told_ns) ||
 	    !map_get(&cpu->threads, (uint32_t)call->tid, call->host))
 		return;
-	if (cpu->call_count == cpu->call_size) {
-		grown = realloc(cpu->call, size * sizeof(*grown));
-		if (!grown) {
-			cpu->failed = true;
-			return;
-		}
-		cpu->call = grown;
-		cpu->call_size = size;
+	if (!ARRAY_ROOM(cpu->call, cpu->call_count, cpu->call_size)) {
+		cpu->failed = true;
+		return;
 	}
 	cpu->call[cpu->call_count++] = *call;
 }

@@ -5,6 +5,7 @@
 
 #include "analysis/why/why_cpu.h"
 #include "analysis/why/why.h"
+#include "base/array.h"
 
 struct cut {
 	struct why_parts *parts, *because;
@@ -42,7 +43,7 @@ const struct why_part *why_part_in(const struct why_parts *parts, const struct w
 /* A further piece of a part that is there, or a new one. Empty ones are left out. */
 static void piece(struct cut *cut, struct why_parts *parts, struct why_part new)
 {
-	struct why_part *grown, *part = (struct why_part *)why_part_in(parts, &new);
+	struct why_part *part = (struct why_part *)why_part_in(parts, &new);
 
 	new.ns = new.end_ns - new.begin_ns;
 	new.longest_ns = new.ns;
@@ -63,16 +64,9 @@ static void piece(struct cut *cut, struct why_parts *parts, struct why_part new)
 		part->major += new.major;
 		return;
 	}
-	if (parts->count == parts->size) {
-		unsigned size = parts->size ? parts->size * 2 : 32;
-
-		grown = realloc(parts->part, size * sizeof(*grown));
-		if (!grown) {
-			cut->failed = true;
-			return;
-		}
-		parts->part = grown;
-		parts->size = size;
+	if (!ARRAY_ROOM(parts->part, parts->count, parts->size)) {
+		cut->failed = true;
+		return;
 	}
 	parts->part[parts->count++] = new;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/map.h"
 
 /* Waits of a thread's executor that are remembered. */
@@ -73,19 +74,13 @@ static void put(struct fates *fates, struct map *map, uint64_t key, uint64_t sco
 
 static void add(struct fates *fates, const struct model_message *message, const struct model_subscription *subscription)
 {
-	struct record *record, **grown;
-	unsigned room = fates->room ? fates->room * 2 : 64;
+	struct record *record;
 
 	if (fates->records == FATES_MAX)
 		return;
-	if (fates->records == fates->room) {
-		grown = realloc(fates->record, room * sizeof(struct record *));
-		if (!grown) {
-			fates->failed = true;
-			return;
-		}
-		fates->record = grown;
-		fates->room = room;
+	if (!ARRAY_ROOM(fates->record, fates->records, fates->room)) {
+		fates->failed = true;
+		return;
 	}
 	record = calloc(1, sizeof(*record));
 	if (!record) {

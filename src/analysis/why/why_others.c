@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/why/why.h"
+#include "base/array.h"
 
 /* An executor's thread in its wait for work. */
 struct wait {
@@ -31,20 +32,11 @@ static bool is_inside(const struct why_others *others, int64_t start_ns, int64_t
 
 static void add(struct why_others *others, const struct model_instance *instance, int64_t end_ns)
 {
-	struct why_other *grown;
-	unsigned size;
-
 	if (instance->depth || !is_inside(others, instance->start_ns, end_ns))
 		return;
-	if (others->count == others->size) {
-		size = others->size ? others->size * 2 : 256;
-		grown = realloc(others->run, size * sizeof(*grown));
-		if (!grown) {
-			others->failed = true;
-			return;
-		}
-		others->run = grown;
-		others->size = size;
+	if (!ARRAY_ROOM(others->run, others->count, others->size)) {
+		others->failed = true;
+		return;
 	}
 	others->run[others->count++] = (struct why_other){
 		instance->callback, instance->thread, instance->start_ns, end_ns,
@@ -60,20 +52,12 @@ static void on_instance(void *context, const struct model_instance *instance)
 static void on_executor(void *context, const struct model_executor_interval *interval)
 {
 	struct why_others *others = context;
-	struct wait *grown;
-	unsigned size;
 
 	if (interval->state != MODEL_EXECUTOR_WAIT_FOR_WORK || !is_inside(others, interval->start_ns, interval->end_ns))
 		return;
-	if (others->waits == others->waits_size) {
-		size = others->waits_size ? others->waits_size * 2 : 256;
-		grown = realloc(others->wait, size * sizeof(*grown));
-		if (!grown) {
-			others->failed = true;
-			return;
-		}
-		others->wait = grown;
-		others->waits_size = size;
+	if (!ARRAY_ROOM(others->wait, others->waits, others->waits_size)) {
+		others->failed = true;
+		return;
 	}
 	others->wait[others->waits++] = (struct wait){ interval->thread, interval->start_ns, interval->end_ns };
 }

@@ -3,25 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "report/running/running_internal.h"
 
 /* ---- counting ---- */
 
 static struct tally *tally_of(struct running *running, struct tallies *tallies, unsigned index)
 {
-	if (index >= tallies->count) {
-		const unsigned count = 2 * index + 16;
-		struct tally *bigger = realloc(tallies->of, count * sizeof(*bigger));
+	struct tally *tally = ARRAY_AT(tallies->of, tallies->count, index);
 
-		if (!bigger) {
-			running->no_memory = true;
-			return NULL;
-		}
-		memset(bigger + tallies->count, 0, (count - tallies->count) * sizeof(*bigger));
-		tallies->of = bigger;
-		tallies->count = count;
-	}
-	return &tallies->of[index];
+	running->no_memory |= !tally;
+	return tally;
 }
 
 static void add_time(struct running *running, struct tally *tally, int64_t ns)
@@ -77,20 +69,12 @@ static const struct model_listener listener = {
 
 static void count_class(struct running *running, unsigned index)
 {
-	const unsigned count = kymo_ctf_class_count(running->reader);
+	uint64_t *count = ARRAY_AT(running->classes, running->class_count, index);
 
-	if (index >= running->class_count) {
-		uint64_t *bigger = realloc(running->classes, count * sizeof(*bigger));
-
-		if (!bigger) {
-			running->no_memory = true;
-			return;
-		}
-		memset(bigger + running->class_count, 0, (count - running->class_count) * sizeof(*bigger));
-		running->classes = bigger;
-		running->class_count = count;
-	}
-	running->classes[index]++;
+	if (count)
+		++*count;
+	else
+		running->no_memory = true;
 }
 
 static void count_process(struct running *running, const struct kymo_ctf_event *event)
