@@ -1,283 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model's life, hosts and threads, the way of one event to its handler, and lookups. */
+/* The model's life, and the path of one event to its handler; what it stores is in model_store.c. */
 #include "analysis/model/model_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+/* ---- loss ---- */
 
-/* ---- memory: the first failure is remembered and ends model_event() ---- */
-
-void *model_alloc(struct model *model, size_t size)
+/* After a gap in its stream a thread may be anywhere: nothing open can be trusted. */
+static void doubt(struct model *model, struct thread *thread)
 {
-	void *memory = pool_new(&model->pool, size);
-
-	if (!memory)
-		model->out_of_memory = true;
-	return memory;
-}
-
-/* Objects begin with their public part, and that begins with its index. */
-void *model_object_new(struct model *model, enum model_kind kind, size_t size)
-{
-	struct list *list = &model->list[kind];
-	uint32_t *object;
-
-	if (!ARRAY_ROOM(list->item, list->count, list->size)) {
-		model->out_of_memory = true;
-		return NULL;
-	}
-	object = model_alloc(model, size);
-	if (!object)
-		return NULL;
-	*object = list->count;
-	list->item[list->count++] = object;
-	return object;
-}
-
-const char *model_keep(struct model *model, const char *text, size_t length)
-{
-	const char *copy = pool_text(&model->pool, text, length);
-
-	if (!copy)
-		model->out_of_memory = true;
-	return copy ? copy : "";
-}
-
-/* What a name can be at most; more is a damaged trace. */
-#define TEXT_MAX 65536u
-
-const char *model_text(struct model *model, const struct kymo_ctf_value *value)
-{
-	if (!value->present || !value->bytes)
-		return "";
-	return model_keep(model, value->bytes, strnlen(value->bytes, TEXT_MAX));
-}
-
-/* ---- handles ---- */
-
-static uint64_t scope_of(const struct process *process, enum handle kind)
-{
-	return (uint64_t)process->pub.index << 8 | kind;
-}
-
-void *model_handle(const struct model *model, const struct process *process, enum handle kind,
-		   uint64_t address)
-{
-	return map_get(&model->handles, address, scope_of(process, kind));
-}
-
-void model_handle_set(struct model *model, const struct process *process, enum handle kind,
-		      uint64_t address, void *object)
-{
-	if (map_put(&model->handles, address, scope_of(process, kind), object))
-		model->out_of_memory = true;
-}
-
-static uint64_t text_hash(const char *text)
-{
-	uint64_t hash = 0xcbf29ce484222325ull;
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3ull;
-	return hash;
-}
-
-struct topic *model_topic_named(struct model *model, const struct kymo_ctf_value *name)
-{
-	const char *text = name->present && name->bytes ? name->bytes : "";
-	uint64_t hash = text_hash(text), probe = 0;
-	struct topic *topic;
-
-	while ((topic = map_get(&model->topics, hash, probe)) && strcmp(topic->pub.name, text) != 0)
-		probe++;
-	if (topic)
-		return topic;
-	topic = model_object_new(model, MODEL_TOPIC, sizeof(*topic));
-	if (!topic)
-		return NULL;
-	topic->pub.name = model_keep(model, text, strlen(text));
-	if (map_put(&model->topics, hash, probe, topic))
-		model->out_of_memory = true;
-	return topic;
-}
-
-/* A text that comes again and again is kept once. */
-const char *model_word(struct model *model, const struct kymo_ctf_value *value)
-{
-	const char *text = value->present && value->bytes ? value->bytes : "", *word;
-	uint64_t hash = text_hash(text), probe = 0;
-
-	while ((word = map_get(&model->words, hash, probe)) && strcmp(word, text) != 0)
-		probe++;
-	if (word)
-		return word;
-	word = model_text(model, value);
-	if (map_put(&model->words, hash, probe, (void *)word))
-		model->out_of_memory = true;
-	return word;
-}
-
-/* ---- hosts, processes, threads ---- */
-
-static struct trace *trace_at(struct model *model, uint32_t index)
-{
-	struct trace *larger;
-	unsigned count;
-
-	if (index < model->trace_count)
-		return &model->trace[index];
-	if (index >= UINT32_MAX / 2)
-		return NULL;
-	count = index + 1;
-	larger = realloc(model->trace, count * sizeof(*larger));
-	if (!larger)
-		return NULL;
-	memset(larger + model->trace_count, 0, (count - model->trace_count) * sizeof(*larger));
-	model->trace = larger;
-	model->trace_count = count;
-	return &model->trace[index];
-}
-
-int model_set_host(struct model *model, uint32_t trace, const char *hostname,
-		   int64_t clock_offset_ns)
-{
-	struct trace *entry = trace_at(model, trace);
-	unsigned i;
-
-	if (!entry)
-		return -ENOMEM;
-	entry->clock_offset_ns = clock_offset_ns;
-	entry->known = true;
-	entry->hostname = model_keep(model, hostname ? hostname : "", hostname ? strlen(hostname) : 0);
-	for (i = 0; i < model->trace_count && *entry->hostname; i++) {
-		if (i == trace || !model->trace[i].known ||
-		    strcmp(model->trace[i].hostname, entry->hostname) != 0)
-			continue;
-		entry->host = model->trace[i].host;
-		return 0;
-	}
-	entry->host = model->host_count++;
-	return model->out_of_memory ? -ENOMEM : 0;
-}
-
-static struct process *process_of(struct model *model, const struct kymo_ctf_event *event)
-{
-	struct trace *trace = trace_at(model, event->trace);
-	struct process *process;
-
-	if (!trace || (!trace->known && model_set_host(model, event->trace, "", 0)))
-		return NULL;
-	trace = &model->trace[event->trace];
-	process = map_get(&model->processes, (uint32_t)event->vpid, trace->host);
-	if (process)
-		return process;
-	process = model_object_new(model, MODEL_PROCESS, sizeof(*process));
-	if (!process)
-		return NULL;
-	process->pub.host = trace->host;
-	process->pub.hostname = trace->hostname;
-	process->pub.clock = trace->clock;
-	process->pub.pid = event->vpid;
-	process->pub.name = model_keep(model, event->procname, strlen(event->procname));
-	process->pub.tracetools = "";
-	process->pub.rmw = "";
-	process->pub.distribution = "";
-	return map_put(&model->processes, (uint32_t)event->vpid, trace->host, process) ? NULL : process;
-}
-
-static struct thread *thread_new(struct model *model, const struct kymo_ctf_event *event,
-				 struct process *process)
-{
-	struct thread *thread = model_object_new(model, MODEL_THREAD, sizeof(*thread));
-
-	if (!thread)
-		return NULL;
-	thread->process = process;
-	thread->pub.process = &process->pub;
-	thread->pub.tid = event->vtid;
-	thread->pub.name = model_keep(model, event->procname, strlen(event->procname));
-	thread->trace = event->trace;
-	thread->stream = event->stream;
-	if (event->vtid == event->vpid)
-		process->pub.name = thread->pub.name;
-	if (map_put(&model->threads, (uint32_t)event->vtid, process->pub.index, thread))
-		return NULL;
-	return thread;
-}
-
-struct stream *model_stream_at(struct model *model, uint32_t stream)
-{
-	return ARRAY_AT(model->stream, model->stream_count, stream);
-}
-
-/* Most events of a stream follow one of the same thread, so that is looked at first. */
-struct thread *model_thread_of(struct model *model, const struct kymo_ctf_event *event)
-{
-	struct stream *stream = model_stream_at(model, event->stream);
-	struct process *process;
-	struct thread *thread;
-
-	if (!stream)
-		return NULL;
-	thread = stream->last;
-	if (thread && thread->pub.tid == event->vtid && thread->process->pub.pid == event->vpid &&
-	    thread->stream == event->stream)
-		return thread;
-	process = process_of(model, event);
-	if (!process)
-		return NULL;
-	thread = map_get(&model->threads, (uint32_t)event->vtid, process->pub.index);
-	if (!thread)
-		thread = thread_new(model, event, process);
-	if (!thread)
-		return NULL;
-	if (thread->stream != event->stream)
-		thread->many_streams = true;
-	if (stream->last && stream->last != thread)
-		stream->many_threads = true;
-	thread->trace = event->trace;
-	thread->stream = event->stream;
-	stream->last = thread;
-	return thread;
-}
-
-struct thread *model_thread_at(const struct model *model, const struct kymo_ctf_event *event)
-{
-	const struct process *process;
-
-	if (event->trace >= model->trace_count)
-		return NULL;
-	process = map_get(&model->processes, (uint32_t)event->vpid, model->trace[event->trace].host);
-	return process ? map_get(&model->threads, (uint32_t)event->vtid, process->pub.index) : NULL;
+	for (size_t i = 0; i < MODEL_PARTS; i++)
+		if (model_parts[i]->doubt)
+			model_parts[i]->doubt(model, thread);
 }
 
 /* ---- one event ---- */
 
-int64_t model_epoch(const struct model *model, uint32_t trace, uint64_t clock_ns, int64_t otherwise)
+static void on_loss(struct model *model, const struct kymo_ctf_event *event)
 {
-	uint64_t ns = clock_ns;
+	struct stream *stream = model_stream_at(model, event->stream);
+	const struct list *threads = &model->list[MODEL_THREAD];
+	uint32_t host = UINT32_MAX;
+	struct model_loss loss = {
+		.trace = event->trace,
+		.stream = event->stream,
+		.events = event->lost,
+		.packets = event->lost_packets,
+		.end_ns = event->ns,
+		.is_elsewhere = !model->reader || strcmp(kymo_ctf_trace(model->reader, event->trace)->domain, "ust") != 0,
+	};
+	unsigned i;
 
-	if (trace < model->trace_count && model->trace[trace].known)
-		ns += (uint64_t)model->trace[trace].clock_offset_ns;
-	if (ns > TIME_MAX)
-		return otherwise;
-	if (!model->reader || trace >= kymo_ctf_trace_count(model->reader))
-		return (int64_t)ns;
-	return kymo_ctf_mapped(model->reader, kymo_ctf_time_of(model->reader, trace, clock_ns));
-}
+	if (event->trace < model->trace_count && model->trace[event->trace].known)
+		host = model->trace[event->trace].host;
+	if (event->loss_end_ns)
+		loss.end_ns = model_epoch(model, event->trace, event->loss_end_ns, event->ns);
+	loss.begin_ns = model_epoch(model, event->trace, event->loss_begin_ns, loss.end_ns);
+	if (loss.begin_ns > loss.end_ns)
+		loss.begin_ns = loss.end_ns;
+	if (event->vtid) {
+		struct thread *thread = model_thread_of(model, event);
 
-int64_t model_true_time(const struct model *model, const struct kymo_ctf_event *event)
-{
-	bool bound = event->bound >= 0 && (unsigned)event->bound < model->bind_count;
-	unsigned field = bound ? model->bound[event->bound].true_time : 0;
-	uint64_t clock_ns = event->init_ns;
+		loss.thread = thread ? &thread->pub : NULL;
+	} else if (stream && stream->last && !stream->many_threads) {
+		loss.thread = &stream->last->pub;
+	}
+	/* What the kernel's trace beside it lost is none of a thread's own. */
+	for (i = 0; i < threads->count; i++) {
+		struct thread *thread = threads->item[i];
 
-	if (field && event->value[field].present)
-		clock_ns = event->value[field].u;
-	return clock_ns ? model_epoch(model, event->trace, clock_ns, event->ns) : event->ns;
+		loss.is_elsewhere &= thread->trace != event->trace;
+		if (thread->stream == event->stream ||
+		    (thread->many_streams && thread->trace == event->trace && thread->process->pub.host == host))
+			doubt(model, thread);
+	}
+	EMIT(model, loss, &loss);
 }
 
 int model_event(struct model *model, const struct kymo_ctf_event *event)
@@ -286,7 +65,7 @@ int model_event(struct model *model, const struct kymo_ctf_event *event)
 	const struct bound *bound;
 
 	if (event->bound == KYMO_CTF_LOSS) {
-		model_flow_loss(model, event);
+		on_loss(model, event);
 		return model->out_of_memory ? -ENOMEM : 0;
 	}
 	if (event->ns < 0 || event->ns > TIME_MAX)
@@ -317,7 +96,15 @@ int model_event(struct model *model, const struct kymo_ctf_event *event)
 
 void model_finish(struct model *model)
 {
-	model_flow_finish(model);
+	const struct list *threads = &model->list[MODEL_THREAD];
+
+	for (unsigned i = 0; i < threads->count; i++)
+		for (size_t k = 0; k < MODEL_PARTS; k++)
+			if (model_parts[k]->thread_end)
+				model_parts[k]->thread_end(model, threads->item[i]);
+	for (size_t k = 0; k < MODEL_PARTS; k++)
+		if (model_parts[k]->finish)
+			model_parts[k]->finish(model);
 }
 
 void model_want_all(struct model *model)
@@ -385,57 +172,6 @@ int model_listen(struct model *model, const struct model_listener *listener, voi
 	model->wants |= wants_of(listener);
 	model_bind_update(model);
 	return 0;
-}
-
-/* ---- what is there ---- */
-
-unsigned model_count(const struct model *model, enum model_kind kind)
-{
-	return model->list[kind].count;
-}
-
-#define AT(model, kind, index) \
-	((index) < (model)->list[kind].count ? (model)->list[kind].item[index] : NULL)
-
-#define OBJECT(type, kind)								\
-	const struct model_##type *model_##type(const struct model *model, unsigned index) \
-	{										\
-		return AT(model, kind, index);						\
-	}
-OBJECT(process, MODEL_PROCESS)
-OBJECT(thread, MODEL_THREAD)
-OBJECT(node, MODEL_NODE)
-OBJECT(topic, MODEL_TOPIC)
-OBJECT(publisher, MODEL_PUBLISHER)
-OBJECT(subscription, MODEL_SUBSCRIPTION)
-OBJECT(timer, MODEL_TIMER)
-OBJECT(service, MODEL_SERVICE)
-OBJECT(callback, MODEL_CALLBACK)
-OBJECT(subscription_object, MODEL_SUBSCRIPTION_OBJECT)
-OBJECT(callback_group, MODEL_CALLBACK_GROUP)
-OBJECT(executor, MODEL_EXECUTOR)
-OBJECT(state_machine, MODEL_STATE_MACHINE)
-OBJECT(context, MODEL_CONTEXT)
-OBJECT(link, MODEL_LINK)
-
-const struct model_service *model_client(const struct model *model, unsigned index)
-{
-	return AT(model, MODEL_CLIENT, index);
-}
-
-const struct model_callback *model_find_callback(const struct model *model, uint32_t trace,
-						 int32_t pid, uint64_t address)
-{
-	struct process *process = NULL;
-
-	if (trace < model->trace_count)
-		process = map_get(&model->processes, (uint32_t)pid, model->trace[trace].host);
-	return process ? model_handle(model, process, HANDLE_CALLBACK, address) : NULL;
-}
-
-const struct model_facts *model_facts(const struct model *model)
-{
-	return &model->facts;
 }
 
 /* ---- in a pass ---- */

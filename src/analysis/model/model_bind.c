@@ -15,12 +15,19 @@
 static const char *const providers[] = { "ros2", "ros2_caret" };
 #define PROVIDERS (COUNT_OF(providers))
 
-static const handler *const tables[] = {
-	model_object_handlers,	 model_callback_handlers, model_group_handlers,
-	model_lifecycle_handlers, model_link_handlers,	  model_flow_handlers,
-	model_intra_handlers,	 model_run_handlers,	  model_step_handlers,
-	model_executor_handlers, model_service_handlers,  model_fork_handlers,
+/* In the order in which they doubt and finish. */
+const struct model_part *const model_parts[MODEL_PARTS] = {
+	&model_objects, &model_callbacks, &model_groups, &model_links, &model_services, &model_lifecycle,
+	&model_flow, &model_intra, &model_runs, &model_steps, &model_executors, &model_caret,
 };
+
+static handler handler_of(unsigned point)
+{
+	for (size_t i = 0; i < MODEL_PARTS; i++)
+		if (model_parts[i]->handlers[point])
+			return model_parts[i]->handlers[point];
+	return NULL;
+}
 
 /* Events that nobody needs but those who listen for what they tell. */
 static const unsigned for_whom[KYMO_POINTS_TABLE] = {
@@ -35,16 +42,6 @@ static const unsigned for_whom[KYMO_POINTS_TABLE] = {
 	[KYMO_POINT_rclcpp_executor_execute] = WANT_EXECUTORS,
 	[KYMO_POINT_sim_time] = WANT_SIM_TIME,
 };
-
-static handler handler_of(unsigned point)
-{
-	unsigned i;
-
-	for (i = 0; i < COUNT_OF(tables); i++)
-		if (tables[i][point])
-			return tables[i][point];
-	return NULL;
-}
 
 static bool has(const struct model *model, const char *event)
 {

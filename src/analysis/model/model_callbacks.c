@@ -195,10 +195,12 @@ static void on_rclcpp_service_callback_added(struct model *model, const struct n
 }
 
 #define ON(id) [KYMO_POINT_##id] = on_##id
-const handler model_callback_handlers[KYMO_POINTS_TABLE] = {
+static const handler handlers[KYMO_POINTS_TABLE] = {
 	ON(rclcpp_subscription_init),
 	ON(rclcpp_subscription_callback_added),
 	ON(rclcpp_callback_register),
 	ON(rclcpp_timer_callback_added),
 	ON(rclcpp_service_callback_added),
 };
+
+const struct model_part model_callbacks = { .handlers = handlers };

@@ -26,7 +26,7 @@ void model_unstamped_flush(struct model *model, struct thread *thread)
 
 static void on_dds_write(struct model *model, const struct now *now)
 {
-	model_flow_handlers[KYMO_POINT_rmw_publish](model, now);
+	model_rmw_publish(model, now);
 }
 
 static void on_dds_bind_addr_to_stamp(struct model *model, const struct now *now)
@@ -210,7 +210,7 @@ static void on_sim_time(struct model *model, const struct now *now)
 }
 
 #define ON(id) [KYMO_POINT_##id] = on_##id
-const handler model_fork_handlers[KYMO_POINTS_TABLE] = {
+static const handler handlers[KYMO_POINTS_TABLE] = {
 	ON(dds_write),
 	ON(dds_bind_addr_to_stamp),
 	ON(dispatch_subscription_callback),
@@ -220,3 +220,5 @@ const handler model_fork_handlers[KYMO_POINTS_TABLE] = {
 	ON(rmw_implementation),
 	ON(sim_time),
 };
+
+const struct model_part model_caret = { .handlers = handlers };

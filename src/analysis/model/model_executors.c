@@ -18,7 +18,7 @@ static void next(struct model *model, const struct now *now,
 }
 
 /* Events of @thread were lost, or the trace ends: until when it did what it does is not known. */
-void model_executor_doubt(struct model *model, struct thread *thread)
+static void forget_state(struct model *model, struct thread *thread)
 {
 	if (!thread->has_state)
 		return;
@@ -60,8 +60,10 @@ static void on_rclcpp_executor_execute(struct model *model, const struct now *no
 }
 
 #define ON(id) [KYMO_POINT_##id] = on_##id
-const handler model_executor_handlers[KYMO_POINTS_TABLE] = {
+static const handler handlers[KYMO_POINTS_TABLE] = {
 	ON(rclcpp_executor_get_next_ready),
 	ON(rclcpp_executor_wait_for_work),
 	ON(rclcpp_executor_execute),
 };
+
+const struct model_part model_executors = { .handlers = handlers, .doubt = forget_state, .thread_end = forget_state };

@@ -205,7 +205,7 @@ void model_sent_finish(struct model *model, struct sent *sent, int64_t source_ns
 		model->out_of_memory = true;
 }
 
-static void on_rmw_publish(struct model *model, const struct now *now)
+void model_rmw_publish(struct model *model, const struct now *now)
 {
 	ARGS(rmw_publish, now->event);
 	struct thread *thread = now->thread;
@@ -315,94 +315,37 @@ static void on_rmw_take(struct model *model, const struct now *now)
 
 /* ---- loss, end ---- */
 
-/* After a gap in its stream a thread may be anywhere: nothing open can be trusted. */
-static void thread_doubt(struct model *model, struct thread *thread)
+static void flush_messages(struct model *model, struct thread *thread)
 {
-	unsigned i;
-
-	for (i = 0; i < thread->frame_count; i++)
-		thread->frame[i].doubtful = true;
 	model_taken_flush(model, thread);
 	if (thread->unstamped)
 		model_unstamped_flush(model, thread);
-	model_executor_doubt(model, thread);
-	model_call_doubt(thread);
+}
+
+static void doubt_messages(struct model *model, struct thread *thread)
+{
+	flush_messages(model, thread);
 	thread->publish.message = 0;
-	thread->intra.id = 0;
-	thread->intra.alone = false;
 }
 
-void model_flow_loss(struct model *model, const struct kymo_ctf_event *event)
+static void forget_sent(struct model *model)
 {
-	struct stream *stream = model_stream_at(model, event->stream);
-	const struct list *threads = &model->list[MODEL_THREAD];
-	uint32_t host = UINT32_MAX;
-	struct model_loss loss = {
-		.trace = event->trace,
-		.stream = event->stream,
-		.events = event->lost,
-		.packets = event->lost_packets,
-		.end_ns = event->ns,
-		.is_elsewhere = !model->reader || strcmp(kymo_ctf_trace(model->reader, event->trace)->domain, "ust") != 0,
-	};
-	unsigned i;
+	const struct list *list = &model->list[MODEL_PUBLISHER];
 
-	if (event->trace < model->trace_count && model->trace[event->trace].known)
-		host = model->trace[event->trace].host;
-	if (event->loss_end_ns)
-		loss.end_ns = model_epoch(model, event->trace, event->loss_end_ns, event->ns);
-	loss.begin_ns = model_epoch(model, event->trace, event->loss_begin_ns, loss.end_ns);
-	if (loss.begin_ns > loss.end_ns)
-		loss.begin_ns = loss.end_ns;
-	if (event->vtid) {
-		struct thread *thread = model_thread_of(model, event);
-
-		loss.thread = thread ? &thread->pub : NULL;
-	} else if (stream && stream->last && !stream->many_threads) {
-		loss.thread = &stream->last->pub;
-	}
-	/* What the kernel's trace beside it lost is none of a thread's own. */
-	for (i = 0; i < threads->count; i++) {
-		struct thread *thread = threads->item[i];
-
-		loss.is_elsewhere &= thread->trace != event->trace;
-		if (thread->stream == event->stream ||
-		    (thread->many_streams && thread->trace == event->trace && thread->process->pub.host == host))
-			thread_doubt(model, thread);
-	}
-	EMIT(model, loss, &loss);
-}
-
-void model_flow_finish(struct model *model)
-{
-	const struct list *list = &model->list[MODEL_THREAD];
-	unsigned i, j;
-
-	for (i = 0; i < list->count; i++) {
-		struct thread *thread = list->item[i];
-
-		model_taken_flush(model, thread);
-		if (thread->unstamped)
-			model_unstamped_flush(model, thread);
-		while (thread->frame_count)
-			model_frame_abandon(model, thread, thread->frame_count - 1);
-		model_executor_doubt(model, thread);
-	}
-	model_calls_finish(model);
-	model_lifecycle_finish(model);
-	list = &model->list[MODEL_PUBLISHER];
-	for (i = 0; i < list->count; i++) {
+	for (unsigned i = 0; i < list->count; i++) {
 		struct publisher *publisher = list->item[i];
 
-		for (j = 0; j < publisher->sent_size; j++)
+		for (unsigned j = 0; j < publisher->sent_size; j++)
 			sent_forget(model, &publisher->sent[j], true);
 	}
 }
 
 #define ON(id) [KYMO_POINT_##id] = on_##id
-const handler model_flow_handlers[KYMO_POINTS_TABLE] = {
+static const handler handlers[KYMO_POINTS_TABLE] = {
 	[KYMO_POINT_rclcpp_publish_handle] = on_rclcpp_publish,	/* the shape with all fields */
 	ON(rcl_publish),
-	ON(rmw_publish),
+	[KYMO_POINT_rmw_publish] = model_rmw_publish,
 	ON(rmw_take),
 };
+
+const struct model_part model_flow = { .handlers = handlers, .doubt = doubt_messages, .thread_end = flush_messages, .finish = forget_sent };

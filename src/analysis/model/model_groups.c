@@ -236,7 +236,7 @@ MEMBER(service, HANDLE_MEMBER_SERVICE, HANDLE_SERVICE)
 MEMBER(client, HANDLE_MEMBER_CLIENT, HANDLE_CLIENT)
 
 #define ON(id) [KYMO_POINT_##id] = on_##id
-const handler model_group_handlers[KYMO_POINTS_TABLE] = {
+static const handler handlers[KYMO_POINTS_TABLE] = {
 	ON(construct_executor),
 	ON(construct_static_executor),
 	ON(executor_entity_collector_to_executor),
@@ -248,3 +248,5 @@ const handler model_group_handlers[KYMO_POINTS_TABLE] = {
 	ON(callback_group_add_service),
 	ON(callback_group_add_client),
 };
+
+const struct model_part model_groups = { .handlers = handlers };

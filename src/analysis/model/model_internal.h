@@ -1,51 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The inside of the model, shared by
- *     model.c      life, dispatch, lookups           flow.c      messages through the middleware
- *     bind.c       which events, who handles them    intra.c     messages within a process
- *     objects.c    init events                       steps.c     each event on a message's way
- *     callbacks.c  ... those of callbacks            runs.c      callbacks that begin and end
- *     groups.c     ... of executors and groups       executors.c what executors' threads do
- *     lifecycle.c  state machines                    services.c  calls
- *     links.c      indirect causes                   forks.c     CARET's events
- *     clock.c      how hosts' clocks compare
+ *     model_store.c      what is stored, and how it is found: the ground of all others
+ *     model.c            life, dispatch, loss: the roof, with the list of the parts:
+ *     model_objects.c    init events                       model_flow.c       messages through the middleware
+ *     model_callbacks.c  ... those of callbacks            model_intra.c      messages within a process
+ *     model_groups.c     ... of executors and groups       model_steps.c      each event on a message's path
+ *     model_lifecycle.c  state machines                    model_runs.c       callbacks that begin and end
+ *     model_links.c      indirect causes                   model_executors.c  what executors' threads do
+ *     model_services.c   calls                             model_caret.c      CARET's events
+ * and by model_bind.c and model_attach.c (which events), model_clock.c (how hosts' clocks compare), model_names.c.
  * Structs of objects begin with their public part.
  */
 #ifndef KYMO_ANALYSIS_INTERNAL_H
 #define KYMO_ANALYSIS_INTERNAL_H
 
-#include "abi/each.h"
 #include "abi/points.h"
 #include "analysis/model/model.h"
-#include "base/pool.h"
+#include "analysis/model/model_events.h"
 #include "base/map.h"
+#include "base/pool.h"
 
-/*
- * The fields of each event as the bind table orders them: struct args_rcl_node_init has the
- * members node_handle, rmw_handle, node_name, namespace, each a struct kymo_ctf_value. They lie over
- * ctf_event.value[], so neither order nor names are written down a second time.
- */
-#define ARGS_RECORDED(arg, name, ...) struct kymo_ctf_value name;
-#define ARGS_PTR(...) ARGS_RECORDED(__VA_ARGS__)
-#define ARGS_U64(...) ARGS_RECORDED(__VA_ARGS__)
-#define ARGS_I64(...) ARGS_RECORDED(__VA_ARGS__)
-#define ARGS_BOOL(...) ARGS_RECORDED(__VA_ARGS__)
-#define ARGS_STR(...) ARGS_RECORDED(__VA_ARGS__)
-#define ARGS_GID16(...) ARGS_RECORDED(__VA_ARGS__)
-#define ARGS_GID24(...) ARGS_RECORDED(__VA_ARGS__)
-#define ARGS_PTRS(...) ARGS_RECORDED(__VA_ARGS__)
-#define ARGS_SKIP(...)
-#define ARGS_VERSION(...) ARGS_RECORDED(__VA_ARGS__)
-#define ARGS_FIELD(kind, arg, ...) ARGS_##kind(arg, ##__VA_ARGS__, arg)
-#define POINT(provider, id, name, phase, hook, from, to, text, ...) \
-	struct args_##id { EACH(ARGS_FIELD, __VA_ARGS__) } __attribute__((may_alias));
-#include "abi/tracepoints.def"
-#undef POINT
-
-#define ARGS(id, event) const struct args_##id *args = (const struct args_##id *)(event)->value
-
-/* Later times (the year 2116) are damage; without them no difference of two can overflow. */
-#define TIME_MAX (INT64_MAX / 2)
+#define TIME_MAX MODEL_TIME_MAX
 
 /* What an address in the `handles` map means. The scope of a key is process index << 8 | this. */
 enum handle {
@@ -76,7 +52,7 @@ enum handle {
 	HANDLE_MEMBER_SUBSCRIPTION,
 	HANDLE_MEMBER_SERVICE,
 	HANDLE_MEMBER_CLIENT,
-	HANDLE_COPY,			/* forks.c: a message's address within the process */
+	HANDLE_COPY,			/* model_caret.c: a message's address within the process */
 };
 
 /* What costs time per event and is done for those who listen only. */
@@ -255,19 +231,25 @@ struct model {
 	bool out_of_memory;
 };
 
-/* The handler of each point; NULL: nothing to do. */
-extern const handler model_object_handlers[KYMO_POINTS_TABLE];	/* objects.c */
-extern const handler model_callback_handlers[KYMO_POINTS_TABLE];	/* callbacks.c */
-extern const handler model_group_handlers[KYMO_POINTS_TABLE];	/* groups.c */
-extern const handler model_lifecycle_handlers[KYMO_POINTS_TABLE];	/* lifecycle.c */
-extern const handler model_link_handlers[KYMO_POINTS_TABLE];	/* links.c */
-extern const handler model_flow_handlers[KYMO_POINTS_TABLE];	/* flow.c */
-extern const handler model_intra_handlers[KYMO_POINTS_TABLE];	/* intra.c */
-extern const handler model_run_handlers[KYMO_POINTS_TABLE];	/* runs.c */
-extern const handler model_step_handlers[KYMO_POINTS_TABLE];	/* steps.c */
-extern const handler model_executor_handlers[KYMO_POINTS_TABLE];	/* executors.c */
-extern const handler model_service_handlers[KYMO_POINTS_TABLE];	/* services.c */
-extern const handler model_fork_handlers[KYMO_POINTS_TABLE];	/* forks.c */
+/*
+ * A part of the model: what it does with events, and when it can't trust what it knows any more. Any member may be NULL.
+ * model_bind.c has the list of the parts.
+ */
+struct model_part {
+	const handler *handlers;	/* by KYMO_POINT_*; NULL: nothing to do */
+	/* Events of @thread were lost, so it may be anywhere now. */
+	void (*doubt)(struct model *model, struct thread *thread);
+	/* The trace is over: first for each thread, then for all the rest. */
+	void (*thread_end)(struct model *model, struct thread *thread);
+	void (*finish)(struct model *model);
+};
+
+extern const struct model_part model_objects, model_callbacks, model_groups, model_lifecycle, model_links, model_flow,
+	model_intra, model_runs, model_steps, model_executors, model_services, model_caret;
+
+/* model_bind.c */
+#define MODEL_PARTS 12
+extern const struct model_part *const model_parts[MODEL_PARTS];
 
 #define EMIT(model, what, ...)								\
 	do {										\
@@ -277,8 +259,7 @@ extern const handler model_fork_handlers[KYMO_POINTS_TABLE];	/* forks.c */
 					(model)->listener_context[emit_], __VA_ARGS__);	\
 	} while (0)
 
-/* model.c */
-int64_t model_true_time(const struct model *model, const struct kymo_ctf_event *event);
+/* model_store.c */
 struct thread *model_thread_of(struct model *model, const struct kymo_ctf_event *event);
 /* The same if it is known already, or NULL. */
 struct thread *model_thread_at(const struct model *model, const struct kymo_ctf_event *event);
@@ -294,74 +275,64 @@ void model_handle_set(struct model *model, const struct process *process, enum h
 struct topic *model_topic_named(struct model *model, const struct kymo_ctf_value *name);
 const char *model_word(struct model *model, const struct kymo_ctf_value *value);
 
-/* model.c: @clock_ns of the clock of trace @trace as events have it, or @otherwise when that is no time. */
-int64_t model_epoch(const struct model *model, uint32_t trace, uint64_t clock_ns, int64_t otherwise);
-
-/* callbacks.c */
+/* model_callbacks.c */
 struct callback *model_callback_unknown(struct model *model, const struct now *now,
 					uint64_t address);
 struct subscription_object *model_object_of_callback(struct model *model, const struct now *now,
 						     uint64_t address);
 void model_object_link(struct subscription_object *object);
 
-/* groups.c */
+/* model_groups.c */
 const struct model_callback_group *model_member_of(const struct model *model,
 						   const struct process *process, enum handle kind,
 						   uint64_t handle, int64_t born_ns);
 
-/* bind.c */
+/* model_bind.c */
 int model_bind_build(struct model *model);
 void model_bind_update(struct model *model);
 
-/* runs.c */
+/* model_runs.c */
 void model_frame_abandon(struct model *model, struct thread *thread, unsigned at);
 /* The callback that @thread is in, or NULL; NULL also when its end may have been lost. */
 struct frame *model_frame_of(struct thread *thread);
 
-/* steps.c */
+/* model_steps.c */
 void model_publish_step(struct model *model, const struct now *now,
 			const struct model_publish_step *step);
 void model_take_step(struct model *model, const struct now *now, const struct model_take_step *step);
 
-/* executors.c */
-void model_executor_doubt(struct model *model, struct thread *thread);
-
-/* lifecycle.c */
+/* model_lifecycle.c */
 struct service *model_service_waiting(struct process *process);
-void model_lifecycle_finish(struct model *model);
 
-/* services.c */
+/* model_services.c */
 void model_call_started(struct thread *thread, struct frame *frame);
 void model_call_ended(struct model *model, const struct frame *frame, int64_t end_ns);
-void model_call_doubt(struct thread *thread);
-void model_calls_finish(struct model *model);
 void model_client_gid(struct model *model, const struct gid *gid, struct service *client);
 
-/* links.c */
+/* model_links.c */
 void model_causes(struct model *model, const struct model_message *message);
 void model_rules_publisher(struct model *model, struct publisher *publisher);
 void model_rules_subscription(struct model *model, struct subscription *subscription);
 void model_link_started(const struct frame *frame);
 void model_link_ended(const struct frame *frame, int64_t ns);
 
-/* forks.c */
+/* model_caret.c */
 void model_copy_published(struct model *model, const struct process *process,
 			  const struct model_message *message);
 
-/* flow.c */
+/* model_flow.c */
+void model_rmw_publish(struct model *model, const struct now *now);	/* the handler: CARET has the event under another name */
 void model_publish_chain(struct thread *thread, uint64_t message, int64_t ns);
 struct sent *model_sent_begin(struct model *model, const struct now *now,
 			      struct publisher *publisher, bool chained);
 void model_sent_finish(struct model *model, struct sent *sent, int64_t source_ns, uint64_t address);
 void model_unstamped_flush(struct model *model, struct thread *thread);
 struct sent *model_sent_unstamped(struct model *model, const struct now *now, const struct topic *topic,
-				  int64_t source_ns);			/* forks.c */
+				  int64_t source_ns);			/* model_caret.c */
 void model_take(struct model *model, const struct now *now, struct subscription *subscription,
 		int64_t source_ns, uint64_t address);
 void model_taken_flush(struct model *model, struct thread *thread);
 void model_taken_set(struct model *model, struct thread *thread,
 		     const struct model_message *message);
-void model_flow_loss(struct model *model, const struct kymo_ctf_event *event);
-void model_flow_finish(struct model *model);
 
 #endif

@@ -251,8 +251,15 @@ static void on_rclcpp_ring_buffer_clear(struct model *model, const struct now *n
 		buffer_clear(model, buffer, true);
 }
 
+static void doubt_intra(struct model *model, struct thread *thread)
+{
+	(void)model;
+	thread->intra.id = 0;
+	thread->intra.alone = false;
+}
+
 #define ON(id) [KYMO_POINT_##id] = on_##id
-const handler model_intra_handlers[KYMO_POINTS_TABLE] = {
+static const handler handlers[KYMO_POINTS_TABLE] = {
 	ON(rclcpp_construct_ring_buffer),
 	ON(rclcpp_buffer_to_ipb),
 	ON(rclcpp_ipb_to_subscription),
@@ -261,3 +268,5 @@ const handler model_intra_handlers[KYMO_POINTS_TABLE] = {
 	ON(rclcpp_ring_buffer_dequeue),
 	ON(rclcpp_ring_buffer_clear),
 };
+
+const struct model_part model_intra = { .handlers = handlers, .doubt = doubt_intra };

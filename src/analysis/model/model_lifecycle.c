@@ -120,7 +120,7 @@ static void on_rcl_lifecycle_transition(struct model *model, const struct now *n
 	machine->since_ns = now->ns;
 }
 
-void model_lifecycle_finish(struct model *model)
+static void end_states(struct model *model)
 {
 	const struct list *list = &model->list[MODEL_STATE_MACHINE];
 
@@ -133,7 +133,9 @@ void model_lifecycle_finish(struct model *model)
 }
 
 #define ON(id) [KYMO_POINT_##id] = on_##id
-const handler model_lifecycle_handlers[KYMO_POINTS_TABLE] = {
+static const handler handlers[KYMO_POINTS_TABLE] = {
 	ON(rcl_lifecycle_state_machine_init),
 	ON(rcl_lifecycle_transition),
 };
+
+const struct model_part model_lifecycle = { .handlers = handlers, .finish = end_states };

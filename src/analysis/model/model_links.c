@@ -256,7 +256,9 @@ void model_causes(struct model *model, const struct model_message *message)
 }
 
 #define ON(id) [KYMO_POINT_##id] = on_##id
-const handler model_link_handlers[KYMO_POINTS_TABLE] = {
+static const handler handlers[KYMO_POINTS_TABLE] = {
 	ON(message_link_periodic_async),
 	ON(message_link_partial_sync),
 };
+
+const struct model_part model_links = { .handlers = handlers };

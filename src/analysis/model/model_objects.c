@@ -305,7 +305,7 @@ static void on_rmw_client_init(struct model *model, const struct now *now)
 }
 
 #define ON(id) [KYMO_POINT_##id] = on_##id
-const handler model_object_handlers[KYMO_POINTS_TABLE] = {
+static const handler handlers[KYMO_POINTS_TABLE] = {
 	ON(rcl_init),
 	ON(rcl_node_init),
 	ON(rmw_publisher_init),
@@ -318,3 +318,5 @@ const handler model_object_handlers[KYMO_POINTS_TABLE] = {
 	ON(rcl_client_init),
 	ON(rmw_client_init),
 };
+
+const struct model_part model_objects = { .handlers = handlers };

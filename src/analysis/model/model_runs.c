@@ -170,8 +170,23 @@ static void on_callback_end(struct model *model, const struct now *now)
 	thread->frame_count = at;
 }
 
+static void doubt_frames(struct model *model, struct thread *thread)
+{
+	(void)model;
+	for (unsigned i = 0; i < thread->frame_count; i++)
+		thread->frame[i].doubtful = true;
+}
+
+static void abandon_frames(struct model *model, struct thread *thread)
+{
+	while (thread->frame_count)
+		model_frame_abandon(model, thread, thread->frame_count - 1);
+}
+
 #define ON(id) [KYMO_POINT_##id] = on_##id
-const handler model_run_handlers[KYMO_POINTS_TABLE] = {
+static const handler handlers[KYMO_POINTS_TABLE] = {
 	ON(callback_start),
 	ON(callback_end),
 };
+
+const struct model_part model_runs = { .handlers = handlers, .doubt = doubt_frames, .thread_end = abandon_frames };

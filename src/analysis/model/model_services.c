@@ -295,21 +295,24 @@ void model_call_ended(struct model *model, const struct frame *frame, int64_t en
 	call_over(model, call);
 }
 
-void model_call_doubt(struct thread *thread)
+static void forget_request(struct model *model, struct thread *thread)
 {
+	(void)model;
 	thread->request = NULL;
 }
 
-void model_calls_finish(struct model *model)
+static void close_calls(struct model *model)
 {
 	while (model->oldest_call)
 		call_close(model, model->oldest_call);
 }
 
 #define ON(id) [KYMO_POINT_##id] = on_##id
-const handler model_service_handlers[KYMO_POINTS_TABLE] = {
+static const handler handlers[KYMO_POINTS_TABLE] = {
 	ON(rmw_send_request),
 	ON(rmw_take_request),
 	ON(rmw_send_response),
 	ON(rmw_take_response),
 };
+
+const struct model_part model_services = { .handlers = handlers, .doubt = forget_request, .finish = close_calls };

@@ -38,7 +38,9 @@ static void on_rclcpp_take(struct model *model, const struct now *now)
 }
 
 #define ON(id) [KYMO_POINT_##id] = on_##id
-const handler model_step_handlers[KYMO_POINTS_TABLE] = {
+static const handler handlers[KYMO_POINTS_TABLE] = {
 	ON(rcl_take),
 	ON(rclcpp_take),
 };
+
+const struct model_part model_steps = { .handlers = handlers };

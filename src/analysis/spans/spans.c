@@ -12,13 +12,13 @@
 
 static struct user_thread *thread_at(struct spans *spans, const struct kymo_ctf_event *event)
 {
-	struct thread *thread = model_thread_of(spans->model, event);
-	struct user_thread **slot = thread ? ARRAY_AT(spans->thread, spans->thread_count, thread->pub.index) : NULL;
+	const struct model_thread *thread = model_event_thread(spans->model, event);
+	struct user_thread **slot = thread ? ARRAY_AT(spans->thread, spans->thread_count, thread->index) : NULL;
 
 	if (slot && !*slot) {
 		*slot = pool_new(&spans->pool, sizeof(**slot));
 		if (*slot)
-			(*slot)->thread = &thread->pub;
+			(*slot)->thread = thread;
 	}
 	return slot ? *slot : NULL;
 }
@@ -81,7 +81,7 @@ static int64_t time_of(const struct spans *spans, const struct user_class *class
 {
 	const struct kymo_ctf_value *at = special(class, event, SPECIAL_AT);
 
-	if (!at || !at->u || at->u > TIME_MAX || event->trace >= spans->model->trace_count)
+	if (!at || !at->u || at->u > MODEL_TIME_MAX)
 		return event->ns;
 	return model_epoch(spans->model, event->trace, at->u, event->ns);
 }
@@ -138,11 +138,11 @@ static void learn_thread_name(struct spans *spans, const struct user_class *clas
 			      const struct user_thread *user, const struct kymo_ctf_event *event)
 {
 	const char *name = text_of(special(class, event, SPECIAL_NAME));
-	struct thread *thread = spans->model->list[MODEL_THREAD].item[user->thread->index];
 
 	if (!*name)
 		return;
-	thread->pub.name = model_keep(spans->model, name, strnlen(name, 512));
+	if (model_thread_rename(spans->model, user->thread, name, strnlen(name, 512)))
+		spans->out_of_memory = true;
 	SPANS_EMIT(spans, thread_name, user->thread);
 }
 
@@ -243,7 +243,7 @@ int spans_event(struct spans *spans, const struct kymo_ctf_event *event)
 		return spans->out_of_memory ? -ENOMEM : 0;
 	}
 	if (!event->class || event->class->index >= spans->class_count || event->ns < 0 ||
-	    event->ns > TIME_MAX)
+	    event->ns > MODEL_TIME_MAX)
 		return 0;
 	class = spans->class[event->class->index];
 	if (!class || event->bound != (int)class->row)
@@ -262,7 +262,7 @@ int spans_event(struct spans *spans, const struct kymo_ctf_event *event)
 		thread->last_ns = event->ns;
 		give(spans, class, thread, event);
 	}
-	return spans->out_of_memory || spans->model->out_of_memory ? -ENOMEM : 0;
+	return spans->out_of_memory ? -ENOMEM : 0;
 }
 
 void spans_finish(struct spans *spans)

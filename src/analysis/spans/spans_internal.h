@@ -3,8 +3,10 @@
 #ifndef KYMO_ANALYSIS_SPANS_INTERNAL_H
 #define KYMO_ANALYSIS_SPANS_INTERNAL_H
 
-#include "analysis/model/model_internal.h"
+#include "analysis/model/model_events.h"
 #include "analysis/spans/spans.h"
+#include "base/map.h"
+#include "base/pool.h"
 
 enum shape { SHAPE_BEGIN, SHAPE_END, SHAPE_INSTANT, SHAPE_COUNTER, SHAPE_POINT, SHAPE_TRACK,
 	     SHAPE_THREAD_NAME, SHAPE_REALTIME };

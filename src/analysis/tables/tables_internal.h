@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The inside of tables.h, shared by
- *   tables.c, value.c	definitions and values, out of tables.def
- *   open.c		the trace, and a pass over it for its objects
- *   scan.c		reading, filters
- *   select.c		what is left out of every scan
- *   listen.c, spans.c	rows out of what the model and the spans tell
- *   points.c		rows out of init events
+ *   tables.c, tables_value.c		definitions and values, out of tables.def
+ *   tables_queue.c			rows that wait, and readers: the ground of the following
+ *   tables_listen.c, tables_points.c	rows out of what the model tells, and out of init events
+ *   tables_spans.c, tables_kernel.c,
+ *   tables_costs.c, tables_waits.c	rows out of other analyses
+ *   tables_select.c			what is left out of every scan
+ *   tables_scan.c			reading and filters: the roof
+ *   tables_open.c			the trace, and a pass over it for its objects
  *
  * A row is queued while an event is handled and taken before the next one is read, so what the
  * reader and the model only lend may be pointed to.
@@ -19,10 +21,12 @@
 #include "analysis/align/align.h"
 #include "analysis/costs/costs.h"
 #include "analysis/executors/executor_waits.h"
-#include "analysis/model/model_internal.h"
+#include "analysis/model/model_events.h"
 #include "analysis/sched/sched_runs.h"
 #include "analysis/spans/spans.h"
 #include "analysis/tables/tables.h"
+#include "base/map.h"
+#include "base/pool.h"
 
 /* No value, in a column of integers. */
 #define NONE INT64_MIN
@@ -212,6 +216,12 @@ struct tables_row {
 	};
 };
 
+/* A growing list. */
+struct tables_texts {
+	char **item;
+	unsigned count, size;
+};
+
 /* What is left out of all scans, see tables_select(). Columns are masks. */
 struct tables_choice {
 	struct selection selection;
@@ -232,7 +242,7 @@ struct tables {
 	bool is_borrowed;		/* the model is somebody else's */
 	struct spans *spans;
 	struct pool pool;		/* of the warnings */
-	struct list warnings;
+	struct tables_texts warnings;
 	uint64_t lost;
 	bool costs_are_known, libc_is_told, faults_are_told, calls_are_told;	/* see costs_look() */
 };
@@ -253,7 +263,7 @@ struct tables_scan {
 	unsigned queued, queue_size, taken;
 	uint64_t last_id[TABLES];
 	struct map span_stacks;		/* (thread or track, which) -> struct span_stack */
-	struct list texts;		/* of queued rows */
+	struct tables_texts texts;		/* of queued rows */
 	char *json;			/* of the event, for events.json */
 	size_t json_size;
 
@@ -266,47 +276,48 @@ struct tables_scan {
 	bool ended, out_of_memory;
 };
 
-/* open.c */
-int tables_no_memory(struct kymo_err *err);
-void tables_keep_warning(struct tables *tables, const char *text);
+/* tables_open.c */
 /* Run one pass over the whole trace and keep its model, for the objects. */
 int tables_learn(struct tables *tables, struct kymo_err *err);
 
-/* scan.c */
+/* tables_queue.c */
 /* A place for a row of @table, or NULL: nobody wants it, or there is no memory. */
 struct tables_row *tables_row_new(struct tables_scan *scan, enum tables_id table, const void *it);
 bool tables_wants(const struct tables_scan *scan, enum tables_id table);
-const struct model_thread *tables_thread(const struct model *model, const struct kymo_ctf_event *event);
+/* The oldest row that was not taken yet, until the next event; NULL: the queue is empty. */
+struct tables_row *tables_row_next(struct tables_scan *scan);
+/* What a reader forgave, each text once. */
+void tables_keep_warning(struct tables *tables, const char *text);
 
-/* select.c */
+/* tables_select.c */
 /* Those of the choice and of @request. Return: the array, to be freed, or NULL without memory. */
 struct tables_filter *tables_filters(const struct tables *tables, const struct tables_request *request,
 				     unsigned *count);
 bool tables_is_chosen(const struct tables *tables, const struct tables_row *row);
 
-/* listen.c */
+/* tables_listen.c */
 int tables_listen(struct tables_scan *scan, struct kymo_err *err);
 
-/* spans.c */
+/* tables_spans.c */
 extern const struct spans_listener tables_spans_listener;
 void tables_spans_settle(struct tables_scan *scan);	/* the queue is empty */
 void tables_spans_free(struct tables_scan *scan);
 
-/* kernel.c */
+/* tables_kernel.c */
 /* Before the model is attached to the reader. */
 int tables_kernel_attach(struct tables_scan *scan, struct kymo_err *err);
 void tables_kernel_finish(struct tables_scan *scan);
 
-/* costs.c */
+/* tables_costs.c */
 int tables_costs_attach(struct tables_scan *scan, struct kymo_err *err);
 
-/* waits.c */
+/* tables_waits.c */
 int tables_waits_attach(struct tables_scan *scan, struct kymo_err *err);
 
-/* points.c */
+/* tables_points.c */
 void tables_point(struct tables_scan *scan, const struct kymo_ctf_event *event);
 
-/* value.c: tables_value() with times as they are reckoned with, see simclock.h. */
+/* tables_value.c: tables_value() with times as they are reckoned with, see simclock.h. */
 void tables_elapsed(const struct tables_row *row, unsigned column, struct tables_value *value);
 
 /* Values that take more than a member; used in tables.def. */

@@ -55,7 +55,7 @@ int tables_kernel_attach(struct tables_scan *scan, struct kymo_err *err)
 
 	if (!(scan->request.tables & of_kernel) || !sched_is_there(scan->reader))
 		return 0;
-	return sched_runs_create(&scan->runs, scan->model, scan->reader, &listener, scan) ? tables_no_memory(err) : 0;
+	return sched_runs_create(&scan->runs, scan->model, scan->reader, &listener, scan) ? err_no_memory(err) : 0;
 }
 
 void tables_kernel_finish(struct tables_scan *scan)

@@ -7,11 +7,6 @@
 
 #include "base/array.h"
 
-int tables_no_memory(struct kymo_err *err)
-{
-	return err_no_memory(err);
-}
-
 static struct tables *tables_new(const char *const *path, unsigned paths)
 {
 	struct tables *tables = calloc(1, sizeof(*tables));
@@ -42,7 +37,7 @@ int tables_open(struct tables **result, const char *const *path, unsigned paths,
 	tables = tables_new(path, paths);
 	if (!tables) {
 		kymo_ctf_close(reader);
-		return tables_no_memory(err);
+		return err_no_memory(err);
 	}
 	status = align_find(&tables->align, reader, NULL, NULL, err);
 	kymo_ctf_close(reader);
@@ -52,17 +47,6 @@ int tables_open(struct tables **result, const char *const *path, unsigned paths,
 	}
 	*result = tables;
 	return 0;
-}
-
-int tables_reader(const struct tables *tables, struct kymo_ctf_reader **reader, struct kymo_err *err)
-{
-	if (kymo_ctf_open_all((const char *const *)tables->path, tables->paths, reader, err))
-		return -1;
-	if (!align_apply(tables->align, *reader, err))
-		return 0;
-	kymo_ctf_close(*reader);
-	*reader = NULL;
-	return -1;
 }
 
 void tables_borrow(struct tables *tables, struct model *model)
@@ -123,20 +107,6 @@ void tables_clock(struct tables *tables, const struct simclock *clock)
 bool tables_in_order(const struct tables *tables)
 {
 	return !tables->clock || !simclock_facts(tables->clock)->jumps;
-}
-
-/* Without memory a warning is lost; the next failure is told. */
-void tables_keep_warning(struct tables *tables, const char *text)
-{
-	struct list *list = &tables->warnings;
-
-	for (unsigned i = 0; i < list->count; i++)
-		if (strcmp(list->item[i], text) == 0)
-			return;
-	if (!ARRAY_ROOM(list->item, list->count, list->size))
-		return;
-	list->item[list->count] = pool_text(&tables->pool, text, strlen(text));
-	list->count += list->item[list->count] != NULL;
 }
 
 int tables_learn(struct tables *tables, struct kymo_err *err)

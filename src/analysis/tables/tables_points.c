@@ -2,11 +2,10 @@
 /* Tables whose rows are init events, as tracetools_analysis has them. */
 #include "analysis/tables/tables_internal.h"
 
-
 static struct point_row *add(struct tables_scan *scan, enum tables_id table,
 			     const struct kymo_ctf_event *event)
 {
-	const struct model_thread *thread = tables_thread(scan->model, event);
+	const struct model_thread *thread = model_event_thread_known(scan->model, event);
 	struct tables_row *row = thread ? tables_row_new(scan, table, NULL) : NULL;
 
 	if (!row)
@@ -14,13 +13,6 @@ static struct point_row *add(struct tables_scan *scan, enum tables_id table,
 	row->point.ns = model_true_time(scan->model, event);
 	row->point.thread = thread;
 	return &row->point;
-}
-
-/* What @address means to the process of @row. */
-static void *object_of(const struct tables_scan *scan, const struct point_row *row, enum handle kind,
-		       uint64_t address)
-{
-	return model_handle(scan->model, (const struct process *)row->thread->process, kind, address);
 }
 
 static void set_text(struct point_row *row, const struct kymo_ctf_value *value)
@@ -75,7 +67,7 @@ static void on_rclcpp_subscription_init(struct tables_scan *scan, const struct k
 		return;
 	row->handle = args->subscription_handle.u;
 	row->other = args->subscription.u;
-	row->object = object_of(scan, row, HANDLE_SUBSCRIPTION, row->handle);
+	row->object = model_object_of(scan->model, row->thread->process, MODEL_SUBSCRIPTION, row->handle);
 }
 
 /* All three callback_added have the same shape. */
@@ -88,7 +80,7 @@ static void on_callback_added(struct tables_scan *scan, const struct kymo_ctf_ev
 		return;
 	row->handle = args->timer_handle.u;
 	row->other = args->callback.u;
-	row->object = object_of(scan, row, HANDLE_CALLBACK, row->other);
+	row->object = model_object_of(scan->model, row->thread->process, MODEL_CALLBACK, row->other);
 }
 
 static void on_rclcpp_callback_register(struct tables_scan *scan, const struct kymo_ctf_event *event)
@@ -99,7 +91,7 @@ static void on_rclcpp_callback_register(struct tables_scan *scan, const struct k
 	if (!row)
 		return;
 	row->handle = args->callback.u;
-	row->object = object_of(scan, row, HANDLE_CALLBACK, row->handle);
+	row->object = model_object_of(scan->model, row->thread->process, MODEL_CALLBACK, row->handle);
 	set_text(row, &args->symbol);
 }
 
@@ -112,7 +104,7 @@ static void on_rclcpp_timer_link_node(struct tables_scan *scan, const struct kym
 		return;
 	row->handle = args->timer_handle.u;
 	row->other = args->node_handle.u;
-	row->object = object_of(scan, row, HANDLE_NODE, row->other);
+	row->object = model_object_of(scan->model, row->thread->process, MODEL_NODE, row->other);
 }
 
 static void on_rcl_lifecycle_state_machine_init(struct tables_scan *scan,
@@ -125,7 +117,7 @@ static void on_rcl_lifecycle_state_machine_init(struct tables_scan *scan,
 		return;
 	row->handle = args->state_machine.u;
 	row->other = args->node_handle.u;
-	row->object = object_of(scan, row, HANDLE_NODE, row->other);
+	row->object = model_object_of(scan->model, row->thread->process, MODEL_NODE, row->other);
 }
 
 /* ---- which events ---- */
@@ -148,12 +140,8 @@ static const point_handler points[KYMO_POINTS_TABLE] = {
 
 void tables_point(struct tables_scan *scan, const struct kymo_ctf_event *event)
 {
-	const struct bound *bound;
+	unsigned point;
 
-	if (event->bound < 0 || (unsigned)event->bound >= scan->model->bind_count)
-		return;
-	bound = &scan->model->bound[event->bound];
-	/* Without a handler its fields are not what tracepoints.def says, see attach.c. */
-	if (bound->is_init && bound->handle && points[bound->point])
-		points[bound->point](scan, event);
+	if (model_event_init(scan->model, event, &point) && points[point])
+		points[point](scan, event);
 }

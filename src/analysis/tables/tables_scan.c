@@ -9,42 +9,7 @@
 
 #define TICK_EVENTS 0xffffu	/* a power of two less one */
 
-/* ---- rows on their way ---- */
-
-bool tables_wants(const struct tables_scan *scan, enum tables_id table)
-{
-	return scan->request.tables & TABLES_BIT(table);
-}
-
-struct tables_row *tables_row_new(struct tables_scan *scan, enum tables_id table, const void *it)
-{
-	struct tables_row *row;
-
-	if (!tables_wants(scan, table))
-		return NULL;
-	if (!ARRAY_ROOM(scan->queue, scan->queued, scan->queue_size)) {
-		scan->out_of_memory = true;
-		return NULL;
-	}
-	row = &scan->queue[scan->queued++];
-	memset(row, 0, sizeof(*row));
-	row->table = table;
-	row->clock = scan->tables->clock;
-	row->it = it;
-	row->id = ++scan->last_id[table];
-	return row;
-}
-
-/* The queue may have moved since a row was made. */
-static void row_settle(struct tables_row *row)
-{
-	if (tables_table[row->table].of_objects)
-		return;
-	row->it = &row->id;
-	if ((row->table == TABLE_callback_instances || row->table == TABLE_unfinished_instances) &&
-	    row->instance.instance.message)
-		row->instance.instance.message = &row->instance.message;
-}
+/* ---- which rows ---- */
 
 static bool holds(enum tables_relation relation, int64_t left, int64_t right)
 {
@@ -82,13 +47,6 @@ static bool is_wanted(const struct tables_scan *scan, const struct tables_row *r
 }
 
 /* ---- reading ---- */
-
-const struct model_thread *tables_thread(const struct model *model, const struct kymo_ctf_event *event)
-{
-	const struct thread *thread = model ? model_thread_at(model, event) : NULL;
-
-	return thread ? &thread->pub : NULL;
-}
 
 static int tick(struct tables_scan *scan, struct kymo_err *err)
 {
@@ -155,7 +113,7 @@ static int finish(struct tables_scan *scan, struct kymo_err *err)
 		model_finish(scan->model);
 		tables_kernel_finish(scan);
 	}
-	return scan->out_of_memory || (scan->waits && waits_failed(scan->waits)) ? tables_no_memory(err) : 0;
+	return scan->out_of_memory || (scan->waits && waits_failed(scan->waits)) ? err_no_memory(err) : 0;
 }
 
 static int take_event(struct tables_scan *scan, struct kymo_err *err)
@@ -171,7 +129,7 @@ static int take_event(struct tables_scan *scan, struct kymo_err *err)
 	if ((scan->costs && costs_event(scan->costs, event)) ||
 	    (scan->runs && sched_runs_event(scan->runs, event)) || spans_event(scan->spans, event) ||
 	    model_event(scan->model, event))
-		return tables_no_memory(err);
+		return err_no_memory(err);
 	tables_point(scan, event);
 	return 0;
 }
@@ -193,7 +151,7 @@ static int read_on(struct tables_scan *scan, struct kymo_err *err)
 	if (take_event(scan, err))
 		return -1;
 	if (scan->out_of_memory)
-		return tables_no_memory(err);
+		return err_no_memory(err);
 	return ++scan->events & TICK_EVENTS ? 0 : tick(scan, err);
 }
 
@@ -206,13 +164,6 @@ static const enum model_kind kinds[TABLES] = {
 #define END
 #include "analysis/tables/tables.def"
 };
-
-static const void *object_at(const struct model *model, unsigned table, unsigned index)
-{
-	const struct list *list = &model->list[kinds[table]];
-
-	return index < list->count ? list->item[index] : NULL;
-}
 
 /* An id that is asked for names the only object. */
 static bool object_skip(struct tables_scan *scan)
@@ -240,7 +191,7 @@ static bool next_object(struct tables_scan *scan)
 		    !tables_table[scan->object_table].of_objects)
 			continue;
 		while (object_skip(scan) &&
-		       (row->it = object_at(model, scan->object_table, scan->object_index))) {
+		       (row->it = model_object(model, kinds[scan->object_table], scan->object_index))) {
 			scan->object_index++;
 			row->table = scan->object_table;
 			row->clock = scan->tables->clock;
@@ -327,7 +278,7 @@ int tables_scan(struct tables *tables, const struct tables_request *request,
 	if (!scan || !filter) {
 		free(scan);
 		free(filter);
-		return tables_no_memory(err);
+		return err_no_memory(err);
 	}
 	scan->tables = tables;
 	scan->request = *request;
@@ -370,17 +321,15 @@ void tables_scan_end(struct tables_scan *scan)
 
 int tables_next(struct tables_scan *scan, const struct tables_row **row, struct kymo_err *err)
 {
-	for (;;) {
-		while (scan->taken < scan->queued) {
-			struct tables_row *next = &scan->queue[scan->taken++];
+	struct tables_row *next;
 
-			row_settle(next);
+	for (;;) {
+		while ((next = tables_row_next(scan))) {
 			if (!is_wanted(scan, next))
 				continue;
 			*row = next;
 			return 1;
 		}
-		scan->taken = scan->queued = 0;
 		if (scan->texts.count)
 			tables_spans_settle(scan);
 		if (scan->ended)

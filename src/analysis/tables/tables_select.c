@@ -92,7 +92,7 @@ int tables_select(struct tables *tables, const struct selection *selection, int6
 		return -1;
 	choice = calloc(1, sizeof(*choice));
 	if (!choice)
-		return tables_no_memory(err);
+		return err_no_memory(err);
 	if (selection)
 		choice->selection = *selection;
 	choice->begin_ns = begin_ns;

@@ -69,7 +69,7 @@ static char *args_text(struct tables_scan *scan, const struct spans_event *event
 /* The object of what a begin and an end said; it lives as long as the queued rows. Frees both. */
 static const char *join(struct tables_scan *scan, char *begin, char *end)
 {
-	struct list *list = &scan->texts;
+	struct tables_texts *list = &scan->texts;
 	char *text = NULL;
 
 	if ((begin || end) && asprintf(&text, "{%s%s%s}", begin ? begin : "", begin && end ? "," : "",

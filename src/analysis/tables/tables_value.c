@@ -117,7 +117,9 @@ int64_t tables_tid(const struct model_thread *thread)
 
 const struct model_thread *tables_any_thread(const struct any_row *row)
 {
-	return tables_thread(row->scan->tables->model, row->event);
+	const struct model *model = row->scan->tables->model;
+
+	return model ? model_event_thread_known(model, row->event) : NULL;
 }
 
 const char *tables_any_json(const struct any_row *row)
