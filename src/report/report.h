@@ -16,7 +16,6 @@
 #include "base/selection.h"
 #include "base/table.h"
 #include "ctf/read/reader.h"
-#include "report/sections/expect.h"
 
 /* Order of the rows; all but node: largest first. */
 enum report_sort {
@@ -31,6 +30,8 @@ enum report_sort {
 	REPORT_SORT_NODE,
 };
 #define REPORT_SORT_CHOICES "max|p99|p50|mean|min|total|count|rate|node"
+
+struct expectations;
 
 struct report_options {
 	enum table_format format;

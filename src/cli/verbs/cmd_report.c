@@ -14,6 +14,7 @@
 #include "ctf/read/reader.h"
 #include "report/sections/realtime_names.h"
 #include "report/report.h"
+#include "report/sections/expect.h"
 
 struct options {
 	int format;

@@ -8,6 +8,7 @@
 #include "analysis/model/model.h"
 #include "analysis/pass/pass.h"
 #include "report/flow/flow.h"
+#include "report/flow/flow_text.h"
 #include "report/report.h"
 
 struct flow {
@@ -23,15 +24,6 @@ struct flow {
 	uint64_t lost_events, lost_packets;
 };
 
-#define FLOW_LABEL_MAX 256
-
-/* What follows the name of a service. */
-const char *flow_call_text(enum chains_call call);
-
-/* "/planner", or at the beginning "/driver timer 10 ms"; "/topic". Return: @buffer. */
-char *flow_step_label(const struct chains_path *step, char *buffer, unsigned size);
-/* "/driver timer 10 ms -> /scan -> /planner"; an indirect link is "~>". Return: @buffer. */
-char *flow_chain_label(const struct chains_path *path, char *buffer, unsigned size);
 /* "+1.234567 s" since the first event, or "1.234567 s" of the simulation's clock. @buffer: 32 bytes. Return: @buffer. */
 char *flow_offset(const struct flow *flow, int64_t ns, char *buffer, unsigned size);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/flow/flow_internal.h"
+#include "report/flow/flow_text.h"
 #include "report/why/report_why_internal.h"
 #include "base/array.h"
 

@@ -7,7 +7,8 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "report/flow/flow_internal.h"
+#include "report/flow/flow_text.h"
+#include "report/report.h"
 #include "report/why/report_why_internal.h"
 
 #define BAR_WIDTH 32

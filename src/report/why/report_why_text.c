@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "report/flow/flow_internal.h"
+#include "report/flow/flow_text.h"
 #include "report/why/report_why_internal.h"
 
 /* An instance that is less than this above the usual one is a usual one itself. */

@@ -150,14 +150,28 @@ DOORS = {
     "recorder/doctor": "doctor",
     "recorder/control": "control",
     "recorder/record": "record",
+    "analysis/pass": "pass",
+    "analysis/model": "model model_events model_concern model_symbol",
+    "analysis/simclock": "simclock",
+    "analysis/spans": "spans spans_stats",
+    "analysis/stats": "stats stats_activity stats_graph stats_intervals",
+    "analysis/chains": "chains",
+    "analysis/sched": "sched sched_runs sched_totals",
+    "analysis/executors": "executor_view executor_waits",
+    "analysis/system": "system_calls system_cputime system_faults system_memory system_profile",
+    "analysis/cycles": "cycles",
+    "analysis/align": "align",
+    "analysis/costs": "costs",
+    "analysis/why": "why why_cpu why_fate",
+    "analysis/tables": "tables",
+    "report/flow": "flow flow_text",
+    "report/why": "report_why",
+    "report/running": "running",
+    "report/sections": "expect realtime_names",
 }
 
 # Includes that still run up, or into a private header: to be mended. Nothing is added here.
 KNOWN = {
-    ("report", "report/sections/expect.h"),
-    ("report/why", "report/flow/flow_internal.h"),
-    ("analysis/tables", "analysis/model/model_internal.h"),
-    ("analysis/spans", "analysis/model/model_internal.h"),
     ("cli", "cli/input/trace_time.h"),
 }
 
