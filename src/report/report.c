@@ -10,17 +10,17 @@
 #include "base/text.h"
 #include "report/report_internal.h"
 
-#define NONE_OF_PROGRAMS "None of this kind is here: spans, counters and instants come from " \
-	"programs that use kymo.h (docs/programs.md)."
+#define NONE_OF_PROGRAMS "The trace has no spans, counters or instants of this kind; programs emit them with kymo.h " \
+	"(docs/programs.md)."
 
-#define NONE_OF_KERNEL "The trace has no events of the kernel's scheduler: kymo record --kernel, or lttng enable-event -k " \
-	"sched_switch,sched_waking,sched_wakeup_new,sched_migrate_task,sched_process_exit beside those of ROS 2."
+#define NONE_OF_KERNEL "The trace has no events of the kernel's scheduler; record with kymo record --kernel, or with lttng enable-event -k " \
+	"sched_switch,sched_waking,sched_wakeup_new,sched_migrate_task,sched_process_exit together with those of ROS 2."
 
 #define OF_KERNEL .usual = true, .may_be_empty = true, .of_kernel = true, .needs = REPORT_TOTALS, .none = NONE_OF_KERNEL
 
 static const struct report_section sections[] = {
 	{ .name = "hosts", .usual = true, .may_be_empty = true, .print = report_hosts,
-	  .none = "All of the trace is of one host." },
+	  .none = "The trace is of one host." },
 	{ .name = "callbacks", .usual = true, .of_ros = true, .print = report_callbacks },
 	{ .name = "topics", .usual = true, .of_ros = true, .print = report_topics },
 	{ .name = "waits", .usual = true, .may_be_empty = true, .of_ros = true, .print = report_waits },

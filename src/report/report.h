@@ -52,7 +52,7 @@ struct report_options {
 	unsigned traces;
 	const struct align *align;	/* how the clocks of the hosts compare; NULL: there is one */
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
-	/* Told now and then how far it is, clock_ns on the trace clock, and with 0 events before
+	/* Called now and then with how far it is, clock_ns on the trace clock, and with 0 events before
 	 * anything is printed; may be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
 	void *progress_context;

@@ -77,7 +77,7 @@ struct report_row {
 	const char *name;
 };
 
-/* tables.c */
+/* section_tables.c */
 void report_callbacks(struct report *report);
 void report_topics(struct report *report);
 /* Is a topic asked for, and has one of the nodes and processes asked for an end of it? */
@@ -89,54 +89,54 @@ struct report_row *report_rows_new(unsigned count);
 /* What a row with these durations is sorted by; 0 for REPORT_SORT_NODE. */
 double report_sort_key(enum report_sort sort, const struct histogram *h, uint64_t count, double rate);
 
-/* spans.c */
+/* section_spans.c */
 void report_spans(struct report *report);
 void report_instants(struct report *report);
 void report_counters(struct report *report);
 
-/* intervals.c */
+/* section_intervals.c */
 void report_publications(struct report *report);
 void report_takes(struct report *report);
 void report_intervals(struct report *report);
 void report_utilisation(struct report *report);
 
-/* activity.c */
+/* section_activity.c */
 void report_communications(struct report *report);
 void report_frequency(struct report *report);
 void report_calls(struct report *report);
 void report_executors(struct report *report);
 void report_lifecycles(struct report *report);
 
-/* paths.c */
+/* section_paths.c */
 void report_responses(struct report *report);
 void report_segments(struct report *report);
 void report_response_rows(struct report *report);
 
-/* system.c */
+/* section_system.c */
 int report_cputime(struct report *report);
 int report_memory(struct report *report);
-/* cycles.c */
+/* section_cycles.c */
 int report_cycles(struct report *report);
-/* realtime.c */
+/* section_realtime.c */
 void report_realtime(struct report *report);
-/* costs.c */
+/* section_costs.c */
 void report_node_costs(struct report *report);
 void report_process_costs(struct report *report);
 /* In text: what of it could not be looked at. Return: was nothing? */
 bool report_costs_missing(struct report *report, const struct costs *costs);
 int report_profile(struct report *report);
 
-/* executor_view.c */
+/* section_executor_view.c */
 void report_executor_view(struct report *report);
 void report_blocked_by(struct report *report);
 
-/* kernel.c */
+/* section_kernel.c */
 void report_callback_cpu(struct report *report);
 void report_node_cpu(struct report *report);
 void report_process_cpu(struct report *report);
 void report_preemptions(struct report *report);
 
-/* waits.c */
+/* section_waits.c */
 void report_waits(struct report *report);
 void report_loss(struct report *report);
 
@@ -144,7 +144,7 @@ void report_loss(struct report *report);
 /* The rows of the table of `kymo query` named @name, which exists. Return: 0, or -1 with report->err. */
 int report_list(struct report *report, const char *name);
 
-/* hosts.c */
+/* section_hosts.c */
 void report_hosts(struct report *report);
 
 /* expect.c */
@@ -153,7 +153,7 @@ int report_expect_create(struct report_expect **expect, struct model *model, int
 extern const struct pass_ops report_expect_pass;
 void report_validation(struct report *report);
 
-/* facts.c */
+/* section_facts.c */
 unsigned report_host_count(const struct report *report);
 /* By packets and by the recorder, whichever knows of more. */
 uint64_t report_lost_events(const struct report *report);

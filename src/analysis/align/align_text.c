@@ -29,20 +29,20 @@ bool align_remark(const struct align *align, unsigned index, char *buffer, unsig
 
 	switch (host->how) {
 	case ALIGN_ONE_WAY:
-		snprintf(buffer, size, "Messages between %s and the hosts above went one way only, %s %s%s: its clock is ahead by at %s "
-			 "%s, and nothing says by how much %s. Latencies between them are not shown. One message %s now and then "
-			 "is enough, also by way of other hosts whose traces are given: have a node of %s subscribe to a topic of %s.",
-			 name, host->is_most ? "to" : "from", name, host->between ? " and by way of others" : "",
+		snprintf(buffer, size, "Messages between %s and the hosts above went in one direction only, %s %s%s: its clock is ahead by at %s "
+			 "%s; by how much %s is not known. Latencies between them are not shown. One message %s now and then "
+			 "is enough, also through other hosts whose traces are given: let a node of %s subscribe to a topic of %s.",
+			 name, host->is_most ? "to" : "from", name, host->between ? " and through others" : "",
 			 host->is_most ? "most" : "least", text_ns(ns, host->bound_ns), host->is_most ? "less" : "more",
 			 host->is_most ? "back" : "there", host->is_most ? first : name, host->is_most ? name : first);
 		return true;
 	case ALIGN_CONTRADICTION:
-		snprintf(buffer, size, "Messages between %s and %s say what no two clocks do; were the traces recorded at the same "
+		snprintf(buffer, size, "Messages between %s and %s contradict each other; were the traces recorded at the same "
 			 "time? Their wall clocks are used, and latencies between them are not shown.", name, to);
 		return true;
 	case ALIGN_WALL_CLOCK:
-		snprintf(buffer, size, "No message between %s and the hosts above tells when it was sent: its wall clock is used, "
-			 "which may be wrong by anything. Latencies between them are not shown.", name);
+		snprintf(buffer, size, "No message between %s and the hosts above has the time when it was sent: its wall clock is used, "
+			 "whose error is not known. Latencies between them are not shown.", name);
 		return true;
 	default:
 		return false;

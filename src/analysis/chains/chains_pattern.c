@@ -61,8 +61,8 @@ static bool element_set(struct element *element, const char *text, size_t length
 
 static int pattern_wrong(const struct chains *chains, struct kymo_err *err)
 {
-	return err_set(err, KYMO_EXIT_USAGE, "'%s' is no chain: write at least two nodes or topics in "
-		       "order, as '/lidar -> /cmd_vel', or '/lidar:/scan -> ... -> /planner'.",
+	return err_set(err, KYMO_EXIT_USAGE, "'%s' is not a chain; write at least two nodes or topics in "
+		       "order, such as '/lidar -> /cmd_vel' or '/lidar:/scan -> ... -> /planner'",
 		       chains->options.pattern);
 }
 

@@ -155,7 +155,7 @@ int simclock_create(struct simclock **result, const struct simclock_pair *pair, 
 	}
 	if (!clock->pieces) {
 		simclock_free(clock);
-		return err_set(err, KYMO_EXIT_INPUT, "There are no times of a simulation.");
+		return err_set(err, KYMO_EXIT_INPUT, "the trace has no times of a simulation");
 	}
 	clock->facts = (struct simclock_facts){
 		.pairs = clock->pieces,

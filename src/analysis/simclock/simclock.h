@@ -11,7 +11,7 @@
  *
  * Between two pairs it goes at the rate that leads from one to the other, so pauses, changes of
  * rate and jumps stay where they were. Of a jump backwards (a bag that begins again, a simulator
- * that was reset) nobody knows when it happened between its two pairs: until the second one the
+ * that was reset) is not known when it happened between its two pairs: until the second one the
  * clock goes on at the rate it had. A jump forwards is a short piece that is very fast.
  * Before the first pair and behind the last one the rate next to them goes on, over at least 100 ms
  * if there are as many: a clock that stood stands. It is never before 0.

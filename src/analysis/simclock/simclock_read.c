@@ -9,7 +9,7 @@
 #include "base/array.h"
 
 #define SIM_TIME "ros2_caret:sim_time"
-#define SOURCES_MAX 64u			/* processes that are told apart */
+#define SOURCES_MAX 64u			/* processes that are kept apart */
 #define NO_DOMAIN (-1)
 #define PAIRS_MAX (64u << 20)		/* of one; more is damage */
 
@@ -95,7 +95,7 @@ static int by_domain(const void *a, const void *b)
 	return ((const struct source *)a)->domain - ((const struct source *)b)->domain;
 }
 
-/* "5, 6": the domains that are told, each once. Return: how many. */
+/* "5, 6": the domains that are reported, each once. Return: how many. */
 static unsigned list_domains(struct sources *sources, char *text, size_t size)
 {
 	unsigned count = 0;
@@ -130,11 +130,11 @@ static const struct source *choose(struct sources *sources, const char *path, in
 	}
 	err->text[0] = 0;
 	if (domain == NO_DOMAIN && count > 1)
-		(void)err_set(err, KYMO_EXIT_USAGE, "%s has the times of several simulations, in ROS domains %s: --clock sim:N says "
-			      "which.", path, domains);
+		(void)err_set(err, KYMO_EXIT_USAGE, "'%s' has the times of several simulations, in ROS domains %s; choose one with "
+			      "--clock sim:N", path, domains);
 	else if (domain != NO_DOMAIN && !best && sources->count)
-		(void)err_set(err, KYMO_EXIT_USAGE, "%s has no time of a simulation in ROS domain %d, %s%s.", path, domain, count ?
-			      "only in " : "but one that says no domain: --clock sim", domains);
+		(void)err_set(err, KYMO_EXIT_USAGE, "'%s' has no time of a simulation in ROS domain %d, %s%s", path, domain, count ?
+			      "only in " : "but one without a domain; use --clock sim", domains);
 	else
 		return best;
 	return NULL;
@@ -150,9 +150,9 @@ int simclock_read(struct simclock **clock, struct kymo_ctf_reader *reader, const
 	if (!status && !best && err->text[0])
 		status = -1;
 	else if (!status && (!best || !best->count))
-		status = err_set(err, KYMO_EXIT_INPUT, "%s has no time of a simulation. `kymo agent` records it from "
+		status = err_set(err, KYMO_EXIT_INPUT, "'%s' has no time of a simulation; `kymo agent` records it from "
 				 "/clock while `kymo record` runs (CARET: `ros2 caret record --record-clock`); "
-				 "without --clock sim times are those of the system.", path);
+				 "leave out --clock sim to see times of the system", path);
 	else if (!status)
 		status = simclock_create(clock, best->pair, best->count, err);
 	for (unsigned i = 0; i < sources.count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of programs on their way to listeners; threads and tracks; callbacks and losses. */
+/* From the events of programs to the listeners; threads and tracks; callbacks and losses. */
 #include "analysis/spans/spans_internal.h"
 
 #include <errno.h>
@@ -108,7 +108,7 @@ static void read_event(struct spans *spans, const struct user_class *class, cons
 					   text_of(special(class, event, SPECIAL_NAME)));
 }
 
-/* ---- what is told once ---- */
+/* ---- declarations: tracks, names, real-time ---- */
 
 /* A parent is known before its children, so tracks cannot be in a circle. */
 static void learn_track(struct spans *spans, const struct user_class *class, struct user_thread *thread,
@@ -297,7 +297,7 @@ int spans_create(struct spans **result, struct model *model, struct kymo_err *er
 	spans->model = model;
 	if (model_listen(model, &model_listener, spans)) {
 		free(spans);
-		return err_set(err, KYMO_EXIT_FAILED, "The analysis has too many listeners.");
+		return err_set(err, KYMO_EXIT_FAILED, "too many analyses listen to the model");
 	}
 	*result = spans;
 	return 0;

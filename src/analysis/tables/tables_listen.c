@@ -156,6 +156,6 @@ int tables_listen(struct tables_scan *scan, struct kymo_err *err)
 	};
 	if (model_listen(scan->model, &scan->listener, scan) ||
 	    spans_listen(scan->spans, &tables_spans_listener, scan))
-		return err_set(err, KYMO_EXIT_FAILED, "The model has too many listeners.");
+		return err_set(err, KYMO_EXIT_FAILED, "too many analyses listen to the model");
 	return 0;
 }

@@ -207,7 +207,7 @@ static void print_chains(struct flow *flow)
 	const struct flow_options *options = flow->options;
 	unsigned i;
 
-	table_section(flow->table, "chains", "Chains, longest way first; end-to-end latency",
+	table_section(flow->table, "chains", "Chains, longest first; end-to-end latency",
 		      chain_columns, COUNT_OF(chain_columns));
 	for (i = 0; i < flow->chains_shown; i++)
 		if (!options->chain || options->chain == i + 1)
@@ -240,8 +240,8 @@ static void print_facts(struct flow *flow, bool *lost)
 		table_value_u64(t, "lost_packets", "Lost packets", flow->lost_packets);
 	if (chains_facts(flow->chains)->latest_used)
 		table_value_text(t, "latest", "Assumed (--latest)",
-				 "a timer that publishes uses what its node got last; links marked ~> "
-				 "on timers without a message_link are no facts of the trace");
+				 "a timer that publishes uses what its node received last; links marked ~> "
+				 "on timers without a message_link are not facts of the trace");
 }
 
 static void print_exceeded(struct flow *flow)
@@ -249,9 +249,9 @@ static void print_exceeded(struct flow *flow)
 	const struct chains_facts *facts = chains_facts(flow->chains);
 	static const char *const texts[] = {
 		"steps of new paths were not followed: there are too many different paths.",
-		"chains were cut: they have more than 64 steps.",
-		"messages were taken long after they were sent, what led to them was forgotten.",
-		"chains were not followed: more than 64 met in one message.",
+		"chains were cut off: they have more than 64 steps.",
+		"messages were received long after they were sent; what led to them was no longer in memory.",
+		"chains were not followed: more than 64 led to one message.",
 	};
 	const uint64_t counts[] = { facts->paths_exceeded, facts->steps_exceeded,
 				    facts->lookback_exceeded, facts->fan_in_exceeded };
@@ -275,13 +275,13 @@ static void print_remarks(struct flow *flow)
 		between += flow->chain[i]->between_hosts;
 	if (between)
 		table_note(flow->table, "%" PRIu64 " arrivals have no times: the chain crosses hosts, "
-			   "and nothing compares their clocks.", between);
+			   "and their clocks cannot be compared.", between);
 	if (model_facts(flow->model)->publishes_without_timestamp)
 		table_note(flow->table, "%" PRIu64 " messages of ROS 2 Iron or older have no time stamp: "
 			   "their chains end where they are published.",
 			   model_facts(flow->model)->publishes_without_timestamp);
 	if (flow->lost_events || flow->lost_packets)
-		table_note(flow->table, "Events were lost: chains may be broken where none broke.");
+		table_note(flow->table, "Events were lost, so chains may look broken that were not.");
 	if (!flow->options->pattern && !flow->options->all_topics)
 		table_note(flow->table, "Chains over /rosout and /parameter_events are left out; --all "
 			   "shows them.");
@@ -299,20 +299,19 @@ static const char *why_empty(const struct flow *flow, char *buffer, size_t size)
 		snprintf(buffer, size, "There is no node or topic '%s' in the trace. `kymo report "
 			 "--section nodes` and `--section topics` list them.", missing);
 	else if (options->at_ns != INT64_MIN)
-		snprintf(buffer, size, "No chain begins then or later%s. `kymo flow` without --at lists the "
-			 "chains there are.", selection_any(options->selection) ? " of what was selected" : "");
+		snprintf(buffer, size, "No chain begins at that time or later%s. `kymo flow` without --at lists the "
+			 "chains of the trace.", selection_any(options->selection) ? " of what was selected" : "");
 	else if (options->message)
 		snprintf(buffer, size, "No such message was published in the trace. `kymo report --section "
 			 "messages --format csv` lists them with their ids.");
 	else if (!model_facts(flow->model)->ros_events)
-		snprintf(buffer, size, "The trace has no events of ROS 2. `kymo info` tells what it has.");
+		snprintf(buffer, size, "The trace has no events of ROS 2. `kymo info` lists what it contains.");
 	else if (options->pattern)
-		snprintf(buffer, size, "No message went this way. `kymo flow` without a chain lists the "
-			 "ways there are; --latest also follows timers that publish what was received "
-			 "before.");
+		snprintf(buffer, size, "No message followed this chain. `kymo flow` without a chain lists those of "
+			 "the trace; --latest also follows timers that publish what was received before.");
 	else
-		snprintf(buffer, size, "No message that a callback published got to another callback%s%s.",
-			 selection_any(options->selection) ? " of what --node, --topic and --process select" : "",
+		snprintf(buffer, size, "No message that a callback published reached another callback%s%s.",
+			 selection_any(options->selection) ? " that --node, --topic and --process select" : "",
 			 options->begin_ns != INT64_MIN || options->end_ns != INT64_MAX ?
 			 " between --begin and --end" : "");
 	return buffer;
@@ -369,8 +368,8 @@ int flow_run(struct kymo_ctf_reader *reader, const char *path, const struct flow
 	if (!tree && !all_timed(&flow) && second_pass(&flow, &chains, err))
 		goto out;
 	if (options->chain > flow.chains_shown && flow.chains_shown && !tree) {
-		err_set(err, KYMO_EXIT_USAGE, "There are %u chains, so none with the number %" PRIu64 ".",
-			flow.chains_shown, options->chain);
+		err_set(err, KYMO_EXIT_USAGE, "no chain %" PRIu64 "; %u chains are listed", options->chain,
+			flow.chains_shown);
 		goto out;
 	}
 	status = print(&flow, lost);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `kymo flow` answers: the chains of a trace, or one message's way, as tables. */
+/* What `kymo flow` answers: the chains of a trace, or one message's path, as tables. */
 #ifndef KYMO_REPORT_FLOW_H
 #define KYMO_REPORT_FLOW_H
 
@@ -27,7 +27,7 @@ struct flow_options {
 	bool several;			/* traces: there is no path that names all of them */
 	const struct align *align;	/* how the clocks of the hosts compare; NULL: there is one */
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
-	/* Told now and then how far the reading is; events 0: it is over. May be NULL. */
+	/* Called now and then with how far the reading is; events 0: it is over. May be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
 	void *context;
 };

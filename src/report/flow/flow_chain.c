@@ -89,7 +89,7 @@ void flow_print_segments(struct flow *flow)
 {
 	unsigned i;
 
-	table_section(flow->table, "segments", "Segments, in order of the way", segment_columns,
+	table_section(flow->table, "segments", "Segments, in order", segment_columns,
 		      COUNT_OF(segment_columns));
 	for (i = 0; i < flow->chains_shown; i++)
 		if (is_detailed(flow, i))
@@ -108,7 +108,7 @@ static const struct table_column stop_columns[] = {
 	{ "of", "of" },
 	{ "where", "At" },
 	{ "reason", "Reason" },
-	{ "before", "So did not get to" },
+	{ "before", "Never reached" },
 };
 
 static void stop_row(struct flow *flow, unsigned chain, const struct chains_path *at,
@@ -165,7 +165,7 @@ static void topic_stops(struct flow *flow, unsigned chain, const struct chains_p
 		stop_row(flow, chain, at, next, at_most(drop->overwritten, &rest), "overwritten");
 		stop_row(flow, chain, at, next, at_most(drop->cleared, &rest), "buffer cleared");
 	}
-	stop_row(flow, chain, at, next, at_most(next->at_end, &rest), "on its way when the trace ended");
+	stop_row(flow, chain, at, next, at_most(next->at_end, &rest), "still under way when the trace ended");
 	stop_row(flow, chain, at, next, at_most(next->lost, &rest), "events were lost meanwhile");
 	stop_row(flow, chain, at, next, rest, "not taken");
 }
@@ -204,7 +204,7 @@ static const struct table_column worst_columns[] = {
 	{ "total_ns", "Latency" },
 	{ "at", "Begun at" },
 	{ "begin_ns", NULL },
-	{ "most_ns", "of it" },
+	{ "most_ns", "longest part" },
 	{ "most_segment", "in" },
 	{ "most_where", "of" },
 	{ "message", "Message" },
@@ -271,7 +271,7 @@ void flow_print_worst(struct flow *flow)
 
 	if (!flow->options->worst)
 		return;
-	table_section(flow->table, "worst", "The longest, and most of it", worst_columns,
+	table_section(flow->table, "worst", "The longest, and where most of the time went", worst_columns,
 		      COUNT_OF(worst_columns));
 	for (i = 0; i < flow->chains_shown; i++)
 		for (rank = 0; has_worst(flow, i) && rank < flow->chain[i]->stats->worst_count; rank++) {
@@ -282,7 +282,7 @@ void flow_print_worst(struct flow *flow)
 		char path[1024];
 
 		if (id && !flow->options->several)
-			table_note(flow->table, "kymo flow %s --message %llu shows all that led to it, "
+			table_note(flow->table, "kymo flow %s --message %llu shows everything that led to it, "
 				   "and what followed.", text_shell(path, sizeof(path), flow->path),
 				   (unsigned long long)id);
 		return;

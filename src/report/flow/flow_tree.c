@@ -78,7 +78,7 @@ static void what(const struct flow *flow, const struct chains_tree_step *step, c
 		 step->is_asked && flow->options->format == TABLE_TEXT ? "  <--" : "");
 }
 
-/* The message's way to a callback, as in the chains' segments. */
+/* The message's path to a callback, as in the chains' segments. */
 static void cells_way(struct table *t, const struct chains_tree_step *step,
 		      const struct chains_tree_step *parent)
 {
@@ -177,5 +177,5 @@ void flow_print_tree(struct flow *flow)
 	if (others)
 		table_note(flow->table, "%" PRIu64 " other chains led to this message, too.", others);
 	if (count == CHAINS_TREE_MAX)
-		table_note(flow->table, "There is more: only the first %u steps are shown.", count);
+		table_note(flow->table, "Only the first %u steps are shown; there are more.", count);
 }

@@ -44,7 +44,7 @@ static void on_published(void *context, const struct model_message *message)
 	publisher = tally_of(running, &running->publishers, message->publisher->index);
 	if (!tally || !publisher)
 		return;
-	/* A call that goes both ways is told twice, with one id. */
+	/* A call that goes both ways is reported twice, with one id. */
 	tally->count += message->id != publisher->last_id;
 	publisher->last_id = message->id;
 }

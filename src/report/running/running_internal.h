@@ -31,7 +31,7 @@ struct running {
 	struct kymo_ctf_reader *reader;
 	struct model *model;
 	struct tallies callbacks, topics, publishers;
-	unsigned traces;		/* that the model was told of */
+	unsigned traces;		/* that the model was reported of */
 	uint64_t *classes;		/* events by index of the class */
 	unsigned class_count;
 	struct map processes;		/* struct process by pid and trace */

@@ -132,7 +132,7 @@ static void callbacks(struct running *running, struct table *table, struct row *
 }
 
 static const struct table_column topic_columns[] = {
-	{ "topic", "Topic" }, { "published", "Published" }, { "rate_hz", "Hz" }, { "taken", "Taken" },
+	{ "topic", "Topic" }, { "published", "Published" }, { "rate_hz", "Hz" }, { "taken", "Received" },
 	{ "latency_p50_ns", "Latency p50" }, { "latency_p99_ns", "p99" }, { "latency_max_ns", "Max" },
 };
 

@@ -319,7 +319,7 @@ void report_validation(struct report *report)
 	struct expectations *all = report->options->expect;
 	unsigned counts[RESULTS] = { 0 };
 
-	table_section(report->table, "validation", "What was expected, and what happened", columns, COUNT_OF(columns));
+	table_section(report->table, "validation", "Validation: what was expected, and what happened", columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < all->count; i++)
 		all->item[i].measured = false;
 	callback_rows(report, all, counts);
@@ -337,5 +337,5 @@ void report_validation(struct report *report)
 		if (counts[i])
 			table_note(report->table, "%s: %u", result_names[i], counts[i]);
 	if (counts[OUT_OF_SCOPE])
-		table_note(report->table, "Out of scope are callbacks of which nothing is expected; JSON and CSV have them.");
+		table_note(report->table, "OUT_OF_SCOPE are callbacks without an expectation; JSON and CSV list them.");
 }

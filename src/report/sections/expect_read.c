@@ -58,7 +58,7 @@ static int read_period(struct expectation *e, const char *text, const char *file
 	errno = 0;
 	e->period_ns = strtoll(text, &end, 10);
 	if (errno || end == text || *end || e->period_ns <= 0)
-		return err_set(err, KYMO_EXIT_INPUT, "%s:%u: '%.100s' is no period of a timer in nanoseconds, as 100000000",
+		return err_set(err, KYMO_EXIT_INPUT, "%s:%u: '%.100s' is not a timer period in nanoseconds, such as 100000000",
 			       file, line, text);
 	return 0;
 }
@@ -70,7 +70,7 @@ static int read_case(struct expectation *e, const char *text, const char *file, 
 		if (!strcmp(text, caret_case_name(e->which)))
 			return 0;
 	}
-	return err_set(err, KYMO_EXIT_INPUT, "%s:%u: '%.100s' is no case of a response time: write all, best, worst or "
+	return err_set(err, KYMO_EXIT_INPUT, "%s:%u: '%.100s' is not a case of a response time; write all, best, worst or "
 		       "worst-with-external-latency", file, line, text);
 }
 
@@ -83,7 +83,7 @@ static int read_node(struct expectation *e, const char *file, unsigned line, str
 	if (!error)
 		return 0;
 	(void)regerror(error, &e->regex, why, sizeof(why));
-	return err_set(err, KYMO_EXIT_INPUT, "%s:%u: '%.100s' is no regular expression for a node: %s", file, line, e->name, why);
+	return err_set(err, KYMO_EXIT_INPUT, "%s:%u: '%.100s' is not a regular expression for a node: %s", file, line, e->name, why);
 }
 
 static int no_memory(struct kymo_err *err)
@@ -125,7 +125,7 @@ static int take(struct expectations *all, char *const *field, unsigned fields, c
 		return read_period(e, field[2], file, line, err) || read_node(e, file, line, err) ? -1 : 0;
 	}
 	if (strcmp(field[1], "subscription_callback") != 0)
-		return err_set(err, KYMO_EXIT_INPUT, "%s:%u: '%.100s' is none of timer_callback, subscription_callback and "
+		return err_set(err, KYMO_EXIT_INPUT, "%s:%u: '%.100s' is not one of timer_callback, subscription_callback and "
 			       "response_time", file, line, field[1]);
 	e->kind = EXPECT_SUBSCRIPTION;
 	e->topic = strdup(field[2]);
@@ -141,7 +141,7 @@ int expectations_read(struct expectations **expectations, const char *file, stru
 	int status = 0;
 
 	if (!in)
-		return err_set(err, KYMO_EXIT_INPUT, "cannot read the expectations %s: %s", file, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "cannot read expectations from '%s': %s", file, strerror(errno));
 	if (!*expectations)
 		*expectations = calloc(1, sizeof(**expectations));
 	if (!*expectations)
@@ -151,14 +151,14 @@ int expectations_read(struct expectations **expectations, const char *file, stru
 		if (!*field[0] || *field[0] == '#' || !strcmp(field[0], "node_name") || !strcmp(field[0], "topic_name"))
 			continue;
 		if (fields != 2 && fields != 4)
-			status = err_set(err, KYMO_EXIT_INPUT, "%s:%u: a line is NODE,timer_callback,PERIOD_NS,HZ, or "
+			status = err_set(err, KYMO_EXIT_INPUT, "%s:%u: not a valid line; write NODE,timer_callback,PERIOD_NS,HZ, or "
 					 "NODE,subscription_callback,TOPIC,HZ, or TOPIC,HZ, or PATH,response_time,CASE,MS",
 					 file, line);
 		else
 			status = take(*expectations, field, fields, file, line, err);
 	}
 	if (!status && ferror(in))
-		status = err_set(err, KYMO_EXIT_INPUT, "cannot read the expectations %s: %s", file, strerror(errno));
+		status = err_set(err, KYMO_EXIT_INPUT, "cannot read expectations from '%s': %s", file, strerror(errno));
 	free(text);
 	(void)fclose(in);
 	return status ? -1 : 0;

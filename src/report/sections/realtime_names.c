@@ -18,11 +18,11 @@ int realtime_names_add(struct realtime_names *names, const char *name, struct ky
 	char **larger;
 
 	if (!*name || strcmp(name, "!") == 0)
-		return err_set(err, KYMO_EXIT_USAGE, "what is real-time needs a name, as /imu_driver, '/control/* timer*' or control:step");
+		return err_set(err, KYMO_EXIT_USAGE, "a real-time name is empty; write one such as /imu_driver, '/control/* timer*' or control:step");
 	if (strlen(name) >= REALTIME_NAME_MAX)
-		return err_set(err, KYMO_EXIT_USAGE, "a name has more than %d bytes; use * for a part of it", REALTIME_NAME_MAX - 1);
+		return err_set(err, KYMO_EXIT_USAGE, "a real-time name is longer than %d bytes; use * for a part of it", REALTIME_NAME_MAX - 1);
 	if (names->count == REALTIME_NAMES_MAX)
-		return err_set(err, KYMO_EXIT_USAGE, "there are more than %d names; * can stand for many", REALTIME_NAMES_MAX);
+		return err_set(err, KYMO_EXIT_USAGE, "more than %d real-time names; use * to match several with one", REALTIME_NAMES_MAX);
 	larger = reallocarray(names->name, names->count + 1, sizeof(*larger));
 	if (!larger)
 		return no_memory(err);
@@ -54,9 +54,9 @@ static int add_line(struct realtime_names *names, char *line, struct kymo_err *e
 	if (!*name || *name == '#')
 		return 0;
 	if (*name == '"' || *name == '\'')
-		return err_set(err, KYMO_EXIT_INPUT, "a name stands without quotation marks: %.*s", (int)strcspn(name + 1, "\"'"), name + 1);
+		return err_set(err, KYMO_EXIT_INPUT, "write the name without quotation marks: %.*s", (int)strcspn(name + 1, "\"'"), name + 1);
 	if (strncmp(name, "--", 2) == 0)
-		return err_set(err, KYMO_EXIT_INPUT, "options do not stand here: a line is a name alone, as /imu_driver");
+		return err_set(err, KYMO_EXIT_INPUT, "options are not allowed here; a line is only a name, such as /imu_driver");
 	return realtime_names_add(names, name, err);
 }
 
@@ -70,12 +70,12 @@ int realtime_names_file(struct realtime_names *names, const char *path, struct k
 	int rc = 0;
 
 	if (!file)
-		return err_set(err, KYMO_EXIT_INPUT, "cannot read the names of what is real-time in %s: %s; name a text file with "
-			       "lines like /imu_driver or control:step", path, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "cannot read real-time names from '%s': %s; pass a text file with "
+			       "lines such as /imu_driver or control:step", path, strerror(errno));
 	while (rc == 0 && (length = getline(&line, &room, file)) >= 0) {
 		number++;
 		rc = strlen(line) < (size_t)length ?
-		     err_set(err, KYMO_EXIT_INPUT, "it is no text; write a name a line, as /imu_driver or control:step") :
+		     err_set(err, KYMO_EXIT_INPUT, "not a text file; write one name per line, such as /imu_driver or control:step") :
 		     add_line(names, line, err);
 	}
 	if (rc == 0 && ferror(file))
@@ -83,8 +83,8 @@ int realtime_names_file(struct realtime_names *names, const char *path, struct k
 	free(line);
 	(void)fclose(file);
 	if (rc == 0 && names->count == before)
-		return err_set(err, KYMO_EXIT_INPUT, "%s names nothing as real-time; write a name a line, as /imu_driver or "
-			       "control:step, and not only comments", path);
+		return err_set(err, KYMO_EXIT_INPUT, "no real-time names in '%s'; write one name per line, such as /imu_driver or "
+			       "control:step, not only comments", path);
 	if (rc == 0)
 		return 0;
 	if (err && err->status == KYMO_EXIT_USAGE)

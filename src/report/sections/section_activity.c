@@ -47,7 +47,7 @@ static void cells_latency(struct table *t, const struct histogram *h, int64_t er
 
 static const struct table_column communication_columns[] = {
 	{ "topic", "Topic" }, { "publisher", "From" }, { "subscriber", "To" },
-	{ "kind", "Kind" }, { "published", "Published" }, { "taken", "Taken" },
+	{ "kind", "Kind" }, { "published", "Published" }, { "taken", "Received" },
 	{ "latency_count", NULL }, { "latency_min_ns", "Latency min" }, { "latency_mean_ns", "mean" },
 	{ "latency_p50_ns", NULL }, { "latency_p99_ns", "p99" }, { "latency_max_ns", "max" },
 	{ "latency_mean_exact_ns", NULL }, { "publish_pid", NULL }, { "take_pid", NULL },
@@ -177,7 +177,7 @@ void report_frequency(struct report *report)
 
 static const struct table_column call_columns[] = {
 	{ "service", "Service" }, { "node", "Node" }, { "side", "Seen from" }, { "calls", "Calls" },
-	{ "answered", "Answered" }, { "unserved", "Unserved" },
+	{ "answered", "Answered" }, { "unserved", "Never served" },
 	SPAN("total", "Total"), SPAN("request", "Request"), SPAN("callback", "Callback"),
 	SPAN("response", "Response"), { "pid", NULL },
 };
@@ -221,8 +221,8 @@ void report_calls(struct report *report)
 	report_more(report, shown, all);
 	report->rows += all;
 	if (!all)
-		table_note(report->table, "No call is in the trace. Calls are told by tracetools 8.5 "
-			   "(Kilted) and later.");
+		table_note(report->table, "The trace contains no service calls; tracetools 8.5 (Kilted) and later "
+			   "record them.");
 }
 
 /* ---- executors ---- */
@@ -257,7 +257,7 @@ void report_executors(struct report *report)
 {
 	unsigned all = 0, shown = 0;
 
-	table_section(report->table, "executors", "What the threads of executors did",
+	table_section(report->table, "executors", "What executor threads did",
 		      executor_columns, COUNT_OF(executor_columns));
 	for (unsigned i = 0; i < model_count(report->model, MODEL_THREAD); i++) {
 		const struct activity_thread *a = activity_thread(report->activity, i);

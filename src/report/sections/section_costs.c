@@ -16,21 +16,21 @@ bool report_costs_missing(struct report *report, const struct costs *costs)
 	bool calls = costs_seen(costs, COSTS_CALL);
 
 	if (!libc)
-		table_note(report->table, "Not looked at: allocations and mutexes. Start the program with kymo record --malloc.");
+		table_note(report->table, "Not recorded: allocations and mutexes. Start the program with kymo record --malloc.");
 	if (!faults)
-		table_note(report->table, "Not looked at: page faults. Record with kymo record --kernel.");
+		table_note(report->table, "Not recorded: page faults. Record with kymo record --kernel.");
 	if (!calls)
-		table_note(report->table, "Not looked at: system calls. Record with kymo record --syscalls.");
+		table_note(report->table, "Not recorded: system calls. Record with kymo record --syscalls.");
 	return !libc && !faults && !calls;
 }
 
 /* ---- what a use has, in both sections ---- */
 
 #define USE_COLUMNS										\
-	{ "allocations", "Allocations" }, { "allocated_bytes", "In all" }, { "frees", "Frees" },	\
-	{ "growth_bytes", "Growth" }, { "lock_waits", "Lock waits" }, { "lock_ns", "Waited" },	\
+	{ "allocations", "Allocations" }, { "allocated_bytes", "Allocated" }, { "frees", "Frees" },	\
+	{ "growth_bytes", "Growth" }, { "lock_waits", "Lock waits" }, { "lock_ns", "Lock wait time" },	\
 	{ "page_faults", "Page faults" }, { "major_faults", "From disk" },			\
-	{ "system_calls", "System calls" }, { "system_call_ns", "In them" }
+	{ "system_calls", "System calls" }, { "system_call_ns", "Time in calls" }
 
 static void cell_count(struct table *t, bool is_there, uint64_t count)
 {
@@ -120,7 +120,7 @@ void report_node_costs(struct report *report)
 	struct report_row *rows = report_rows_new(all);
 	char text[128];
 
-	table_section(report->table, "node-costs", "What nodes allocate, wait for, fault and call in callbacks", node_columns,
+	table_section(report->table, "node-costs", "Costs of nodes in callbacks: allocations, lock waits, page faults, system calls", node_columns,
 		      COUNT_OF(node_columns));
 	for (i = 0; rows && sum && i < all; i++) {
 		const struct model_node *node = model_node(model, i);
@@ -172,7 +172,7 @@ void report_process_costs(struct report *report)
 	while (costs_process(costs, all))
 		all++;
 	rows = report_rows_new(all);
-	table_section(report->table, "process-costs", "What processes allocate, wait for, fault and call, in callbacks or not",
+	table_section(report->table, "process-costs", "Costs of processes, in callbacks or not: allocations, lock waits, page faults, system calls",
 		      process_columns, COUNT_OF(process_columns));
 	for (i = 0; rows && i < all; i++) {
 		const struct costs_process *process = costs_process(costs, i);

@@ -65,7 +65,7 @@ static void show_callbacks(struct report *report, const struct model *model, con
 	free(rows);
 }
 
-/* Return: how many are not told, as their numbers are others'. */
+/* Return: how many are not in the trace, as their numbers are others'. */
 static unsigned show_threads(struct report *report, const struct cycles *cycles)
 {
 	const struct cycles_thread *thread;
@@ -86,20 +86,20 @@ static void show(struct report *report, const struct model *model, const struct 
 	unsigned unknown;
 
 	table_value_text(report->table, "counter", "Counter", name);
-	table_section(report->table, "cycles", "What callbacks and their threads had of it", columns, COUNT_OF(columns));
+	table_section(report->table, "cycles", "How much callbacks and their threads counted", columns, COUNT_OF(columns));
 	show_callbacks(report, model, cycles);
 	unknown = show_threads(report, cycles);
-	table_note(report->table, "Counted for each stretch of a thread on a CPU; a callback has its part of that by time.");
+	table_note(report->table, "The counter is read each time a thread leaves a CPU; a callback gets its share by time.");
 	if (unknown)
-		table_note(report->table, "Of %u threads most runs are outside of what is told of their numbers: these are the host's, and "
-			   "the threads' own are of a container. What is said of them is another thread's.", unknown);
+		table_note(report->table, "The counts of %u threads are probably another thread's: most of their runs are outside the recorded time on a CPU. "
+			   "The kernel's thread numbers are the host's, those of the program a container's.", unknown);
 	if (strcmp(name, "cpu-clock") == 0)
-		table_note(report->table, "It is nanoseconds of CPU time: there was no hardware counter of CPU cycles.");
+		table_note(report->table, "The counter is nanoseconds of CPU time: no hardware counter of CPU cycles was available.");
 }
 
 int report_cycles(struct report *report)
 {
-	static const char none[] = "The trace has no counts of CPU cycles: kymo record --cycles.";
+	static const char none[] = "The trace has no counts of CPU cycles; record with kymo record --cycles.";
 	const char *name = cycles_name(report->reader);
 	struct passes passes = { 0 };
 	struct model *model;

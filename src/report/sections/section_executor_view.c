@@ -12,9 +12,9 @@
 
 static const struct table_column view_columns[] = {
 	{ "what", "What" }, { "name", "Name" }, { "process", "Process" }, { "callbacks", "Callbacks" }, { "runs", "Runs" },
-	{ "running_ns", "Running" }, { "wait_for_work_ns", "Waiting for work" }, { "blocked", "Ready, but behind" },
-	{ "behind_thread_ns", "a busy thread" }, { "behind_group_ns", "its group" }, { "worst_ns", "Worst" },
-	{ "blocked_by", "Blocked most by" }, { "blocked_by_group", NULL }, { "blocked_by_ns", NULL }, { "pid", NULL },
+	{ "running_ns", "Running" }, { "wait_for_work_ns", "Waiting for work" }, { "blocked", "Waits" },
+	{ "behind_thread_ns", "for a busy thread" }, { "behind_group_ns", "for its group" }, { "worst_ns", "Worst" },
+	{ "blocked_by", "Mostly blocked by" }, { "blocked_by_group", NULL }, { "blocked_by_ns", NULL }, { "pid", NULL },
 };
 
 /* One row: an executor, or a callback group in it. */
@@ -55,7 +55,7 @@ static void add_up(const struct report *report, struct sum *sum)
 			sum->worst = pair;
 }
 
-/* "mutually_exclusive 0x55..."; NULL: not told. */
+/* "mutually_exclusive 0x55..."; NULL: not in the trace. */
 static const char *group_text(const struct model_callback_group *group, char *buffer, size_t size)
 {
 	if (!group)
@@ -155,7 +155,7 @@ void report_executor_view(struct report *report)
 {
 	unsigned shown = 0, all = 0;
 
-	table_section(report->table, "executor-view", "Executors and their callback groups: running, waiting for work, ready but behind others",
+	table_section(report->table, "executor-view", "Executors and their callback groups: running, waiting for work, waiting for other callbacks",
 		      view_columns, COUNT_OF(view_columns));
 	for (unsigned i = 0; i < model_count(report->model, MODEL_THREAD); i++) {
 		if (!view_thread(report->view, i)->thread || view_executor_of(report->view, i) != i)
@@ -186,7 +186,7 @@ static void blocked_row(struct report *report, const struct view_pair *pair)
 	char text[512];
 
 	table_text(t, model_callback_label(pair->callback, text, sizeof(text)));
-	table_text(t, pair->by == pair->callback ? "itself (its run before)" : model_callback_label(pair->by, text, sizeof(text)));
+	table_text(t, pair->by == pair->callback ? "itself (its previous run)" : model_callback_label(pair->by, text, sizeof(text)));
 	table_text(t, !pair->is_group ? "its thread" : pair->is_assumed ? "probably its callback group" : "its callback group");
 	table_ns(t, pair->ns);
 	table_u64(t, pair->count);
@@ -207,7 +207,7 @@ void report_blocked_by(struct report *report)
 	while (view_pair(report->view, all))
 		all++;
 	rows = report_rows_new(all);
-	table_section(report->table, "blocked-by", "Who held whom: callbacks that were ready, and behind which others", blocked_columns,
+	table_section(report->table, "blocked-by", "Blocked by: callbacks that were ready, and the callbacks that kept them waiting", blocked_columns,
 		      COUNT_OF(blocked_columns));
 	for (i = 0; rows && i < all; i++)
 		if (report_wants_callback(report, view_pair(report->view, i)->callback))

@@ -105,26 +105,26 @@ const char *report_why_empty(const struct report *report)
 	if (report->missing)
 		return report->missing;
 	if (options->told_rules && facts->ros_events == facts->init_events)
-		return "The recorder left events out by rules, which stand above: nothing that they want happened "
-		       "while it recorded. `kymo record` without them, or `kymo filter clear` while it runs, "
+		return "The recorder kept only what the rules above select, and nothing of that happened "
+		       "meanwhile. `kymo record` without rules, or `kymo filter clear` while it runs, "
 		       "records everything.";
 	if (!facts->events)
 		return "The trace has no events: nothing ran while it was recorded, or the program "
-		       "was started without `kymo run` or `kymo record -- CMD`. `kymo doctor` tells "
+		       "was started without `kymo run` or `kymo record -- CMD`. `kymo doctor` checks "
 		       "whether a program can be traced.";
 	if (!facts->ros_events && !spans_facts(report->spans)->events)
-		return "The trace has events, but none that say anything about ROS 2 callbacks or "
-		       "messages, and none of kymo.h. `kymo list` shows what it has.";
+		return "The trace has events, but none about ROS 2 callbacks or messages, and none "
+		       "of kymo.h. `kymo list` shows what it contains.";
 	if (!facts->ros_events && options->begin_ns == INT64_MIN && options->end_ns == INT64_MAX)
-		return "The trace has events of kymo.h, but none that this section is about. "
-		       "`kymo list` shows what it has.";
+		return "The trace has events of kymo.h, but none for this section. "
+		       "`kymo list` shows what it contains.";
 	if (facts->ros_events && facts->ros_events == facts->init_events)
 		return "The trace has only initialization events: nodes were created, but no callback "
 		       "ran and no message was sent while it was recorded. `--section nodes` shows "
 		       "them.";
 	if (selection_any(options->selection))
 		return "Nothing in the trace matches --node, --topic and --process. `--section nodes`, "
-		       "`topics` and `processes` without them show the names there are.";
+		       "`topics` and `processes` without them show the names in the trace.";
 	if (options->begin_ns != INT64_MIN || options->end_ns != INT64_MAX)
 		return "Nothing happened between --begin and --end.";
 	if (options->sections && report->none)
@@ -139,20 +139,20 @@ void report_remarks(struct report *report)
 	struct table *t = report->table;
 
 	if (facts->ros_events && !model_count(report->model, MODEL_NODE))
-		table_note(t, "The trace tells of no node: recording began after the programs did, or their "
-			   "first events were lost. So callbacks and topics have no names. `kymo record` has "
-			   "them whenever it begins, if programs run under `kymo run`.");
+		table_note(t, "The trace contains no node: recording began after the programs started, or their "
+			   "first events were lost. So callbacks and topics have no names. Start programs with "
+			   "`kymo run`, and `kymo record` has the names whenever it begins.");
 	if (facts->publishes_without_timestamp)
 		table_note(t, "%" PRIu64 " messages were published by ROS 2 Iron or older, whose "
 			   "rmw_publish has no time stamp: they cannot be matched with what other "
-			   "processes took, so there is no latency for them.",
+			   "processes received, so they have no latency.",
 			   facts->publishes_without_timestamp);
 	if (facts->intra_unknown && !facts->intra_publishes)
-		table_note(t, "%" PRIu64 " callbacks got their message within their process, which ROS 2 Humble does "
-			   "not trace: such messages are in no topic, and have no latency.", facts->intra_unknown);
+		table_note(t, "%" PRIu64 " callbacks received their message within their process, which ROS 2 Humble does "
+			   "not trace: such messages are not listed under a topic and have no latency.", facts->intra_unknown);
 	if (facts->odd_event)
-		table_note(t, "The trace declares %s with other fields than ROS 2 has; it was ignored. "
-			   "`kymo list` shows them.", facts->odd_event);
+		table_note(t, "The trace declares %s with other fields than ROS 2 does, so this event was ignored. "
+			   "`kymo list` shows its fields.", facts->odd_event);
 	if (facts->unfinished)
 		table_note(t, "Runs of callbacks without an end in the trace (an exception, a "
 			   "deferred response, lost events, the end of the recording): %" PRIu64
@@ -164,8 +164,8 @@ void report_remarks(struct report *report)
 		table_note(t, "Ends of spans whose begin is not in the trace, ignored: %" PRIu64 ".",
 			   spans_facts(report->spans)->ends_without_begin);
 	if (report_lost_events(report) || stats_lost_packets(report->stats))
-		table_note(t, "Events were lost: counts are lower bounds, untaken and unpublished "
-			   "messages upper bounds.");
+		table_note(t, "Events were lost: counts may be too low, and messages that were never received "
+			   "or whose publish was not traced may be too many.");
 }
 
 void report_next(struct report *report)

@@ -59,7 +59,7 @@ void report_print_hosts(struct table *table, const struct align *align)
 
 	if (!align)
 		return;
-	table_section(table, "hosts", "Hosts; times are those of the first one's clock", columns,
+	table_section(table, "hosts", "Hosts; times are those of the first host's clock", columns,
 		      COUNT_OF(columns));
 	for (unsigned i = 0; i < align_count(align); i++) {
 		row(table, align, align_host(align, i));
@@ -69,8 +69,8 @@ void report_print_hosts(struct table *table, const struct align *align)
 		if (align_remark(align, i, remark, sizeof(remark)))
 			table_note(table, "%s", remark);
 	if (compared)
-		table_note(table, "Between hosts, times of the quickest messages bound the error. What is not longer than it "
-			   "is written as <error.");
+		table_note(table, "The quickest messages between hosts bound the error of their clocks. A time that is not "
+			   "longer than the error is printed as <error.");
 }
 
 void report_hosts(struct report *report)

@@ -98,7 +98,7 @@ static void publication_row(struct report *report, unsigned index)
 	} else {
 		cell_node(t, p->publisher->node);
 		table_text(t, "none");
-		table_text(t, "outside of callbacks");
+		table_text(t, "outside callbacks");
 	}
 	table_text(t, p->publisher->topic->name);
 	table_u64(t, p->count);
@@ -139,7 +139,7 @@ void report_publications(struct report *report)
 
 static const struct table_column take_columns[] = {
 	{ "node", "Node" },	  { "kind", NULL },	    { "topic", "Topic" },
-	{ "is_intra", NULL },	  { "count", "Taken" },	    { "min_ns", "Min" },
+	{ "is_intra", NULL },	  { "count", "Received" },	    { "min_ns", "Min" },
 	{ "mean_ns", "Mean" },	  { "p50_ns", "p50" },	    { "p99_ns", "p99" },
 	{ "max_ns", "Max" },	  { "callback", NULL },	    { "pid", NULL },
 };

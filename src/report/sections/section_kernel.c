@@ -8,7 +8,7 @@
 
 /* What a usage has, in each of these sections. */
 #define USAGE_COLUMNS										\
-	{ "cpu_ns", "On CPU" }, { "preempted_ns", "Preempted" }, { "waiting_ns", "Woken, waiting" },	\
+	{ "cpu_ns", "On CPU" }, { "preempted_ns", "Preempted" }, { "waiting_ns", "Waiting for a CPU" },	\
 	{ "blocked_ns", "Blocked" }, { "unknown_ns", NULL }, { "preemptions", "Preemptions" },	\
 	{ "migrations", "Migrations" }
 
@@ -86,8 +86,8 @@ static void tell_unknown(struct report *report)
 		known += sched_totals_callback(report->totals, i)->known;
 	}
 	if (runs > known)
-		table_note(report->table, "Of %llu of %llu runs it is not known: the kernel had no thread of that number on a CPU "
-			   "then (process numbers of a container's own, lost events, or no switch yet).",
+		table_note(report->table, "Not known for %llu of %llu runs: the kernel had no thread with that number on a CPU "
+			   "at that time (process numbers of a container's own, lost events, or no switch yet).",
 			   (unsigned long long)(runs - known), (unsigned long long)runs);
 }
 
@@ -96,7 +96,7 @@ void report_callback_cpu(struct report *report)
 	unsigned all = report->totals ? model_count(report->model, MODEL_CALLBACK) : 0, count = 0;
 	struct report_row *rows = report_rows_new(all);
 
-	table_section(report->table, "callback-cpu", "What became of the time of callbacks", callback_columns,
+	table_section(report->table, "callback-cpu", "Where the time of callbacks went", callback_columns,
 		      COUNT_OF(callback_columns));
 	for (unsigned i = 0; rows && i < all; i++) {
 		const struct sched_callback *of = sched_totals_callback(report->totals, i);
@@ -150,7 +150,7 @@ void report_node_cpu(struct report *report)
 	struct sched_callback *sum = report->totals ? sum_nodes(report, all) : NULL;
 	struct report_row *rows = report_rows_new(all);
 
-	table_section(report->table, "node-cpu", "What became of the time of nodes in callbacks", node_columns,
+	table_section(report->table, "node-cpu", "Where the time of nodes in callbacks went", node_columns,
 		      COUNT_OF(node_columns));
 	for (unsigned i = 0; rows && sum && i < all; i++) {
 		const struct model_node *node = model_node(report->model, i);
@@ -210,7 +210,7 @@ void report_process_cpu(struct report *report)
 	struct process_sum *sum = report->totals ? sum_processes(report, all) : NULL;
 	struct report_row *rows = report_rows_new(all);
 
-	table_section(report->table, "process-cpu", "What became of the time of processes: of their threads that have events",
+	table_section(report->table, "process-cpu", "Where the time of processes went (threads that have events)",
 		      process_columns, COUNT_OF(process_columns));
 	for (unsigned i = 0; rows && sum && i < all; i++)
 		if (sum[i].threads && report_wants_process(report, model_process(report->model, i)))
@@ -253,7 +253,7 @@ void report_preemptions(struct report *report)
 	while (report->totals && sched_totals_instead(report->totals, all))
 		all++;
 	rows = report_rows_new(all);
-	table_section(report->table, "preemptions", "Who had the CPU while a callback could have run", preemption_columns,
+	table_section(report->table, "preemptions", "Preemptions: threads that had the CPU while a callback was ready to run", preemption_columns,
 		      COUNT_OF(preemption_columns));
 	for (unsigned i = 0; rows && i < all; i++) {
 		const struct sched_instead *instead = sched_totals_instead(report->totals, i);

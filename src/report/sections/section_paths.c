@@ -11,7 +11,7 @@
 #include "base/text.h"
 
 
-/* As text, a path that is told in one line is named by its two ends. */
+/* As text, a path that is reported in one line is named by its two ends. */
 static void cell_path(struct report *report, const struct arch_path *path)
 {
 	char text[512];
@@ -28,7 +28,7 @@ static const char *problem(const struct caret_path *path)
 {
 	if (path->problem)
 		return path->problem;
-	return path->complete ? NULL : "no message went the whole way";
+	return path->complete ? NULL : "no message reached the end of the path";
 }
 
 /* Where a path begins on one host and ends on another: how far its times can be trusted. */
@@ -46,7 +46,7 @@ static void hosts_of_path(struct report *report, const struct caret_path *path)
 	if (!error_ns)
 		return;
 	if (error_ns == KYMO_CTF_ERROR_UNKNOWN)
-		table_note(report->table, "%s begins on %s and ends on %s, whose clocks do not compare: how long it takes is not known "
+		table_note(report->table, "%s begins on %s and ends on %s, whose clocks do not compare: so how long it takes is not known "
 			   "(kymo report --section hosts).", path->path->name, first->hostname, last->hostname);
 	else
 		table_note(report->table, "%s begins on %s and ends on %s: its times are wrong by up to %s.", path->path->name,
@@ -69,7 +69,7 @@ static void problems(struct report *report)
 			continue;
 		}
 		if (!any)
-			table_section(report->table, "path-problems", "Paths without an answer", columns,
+			table_section(report->table, "path-problems", "Paths without a result", columns,
 				      COUNT_OF(columns));
 		any = true;
 		table_text(report->table, path->path->name);

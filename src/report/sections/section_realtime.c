@@ -16,7 +16,7 @@ static const struct table_column columns[] = {
 	{ "process", "Process" }, { "tid", "Thread" },	  { "runs", "Runs" },
 	{ "in_runs", "in" },	  { "times", "Times" },	  { "most", "Most in one" },
 	{ "bytes", "Bytes" },	  { "peak_bytes", "Peak" }, { "growth_bytes", "Growth" },
-	{ "lock_ns", "Waited" }, { "holder", "Held by" }, { "holder_tid", NULL },
+	{ "lock_ns", "Lock wait" }, { "holder", "Held by" }, { "holder_tid", NULL },
 	{ "major_faults", "From disk" }, { "call_ns", "In calls" }, { "longest_ns", "Longest" },
 	{ "first_at", "First at" },
 	{ "first_ns", NULL },
@@ -302,7 +302,7 @@ static void print_notes(struct report *report, const struct model *model, const 
 		if (named.leaves_out || (named.process && !report_wants_process(report, named.process)) ||
 		    has_run(model, costs, &named))
 			continue;
-		table_note(report->table, "No callback or span of '%s' ran.", named.glob);
+		table_note(report->table, "No callback or span that matches '%s' ran.", named.glob);
 		missing = true;
 	}
 	missing |= report_costs_missing(report, costs);
@@ -326,7 +326,7 @@ static void print_own_names(struct report *report, const struct costs *costs)
 			snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "", own->name);
 	}
 	if (*text && !report->options->realtimes)
-		table_value_text(report->table, "named_realtime", "Real-time by the program's own word", text);
+		table_value_text(report->table, "named_realtime", "Declared real-time by the program", text);
 }
 
 void report_realtime(struct report *report)
@@ -337,6 +337,6 @@ void report_realtime(struct report *report)
 
 	print_own_names(report, costs);
 	table_value_text(report->table, "looked_at", "Looked at", looked_at(costs, text));
-	table_section(report->table, "realtime", "What real-time callbacks avoid", columns, COUNT_OF(columns));
+	table_section(report->table, "realtime", "Real-time: what callbacks and spans did that real-time code avoids", columns, COUNT_OF(columns));
 	print_notes(report, model, costs, print(report, model, costs));
 }

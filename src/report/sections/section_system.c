@@ -78,7 +78,7 @@ static void print_sorted(struct report *report, struct report_row *rows, unsigne
 
 static const struct table_column cpu_columns[] = {
 	{ "tid", "Thread" },	   { "name", "Name" },	     { "pid", NULL },
-	{ "cpu_ns", "On CPU" },	   { "percent", "% of one" }, { "slices", "Slices" },
+	{ "cpu_ns", "On CPU" },	   { "percent", "% of one CPU" }, { "slices", "Slices" },
 	{ "min_ns", NULL },	   { "mean_ns", "Mean" },    { "p50_ns", NULL },
 	{ "p99_ns", "p99" },	   { "max_ns", "Longest" },  { "migrations", "Migrations" },
 };
@@ -130,8 +130,8 @@ int report_cputime(struct report *report)
 			};
 	print_sorted(report, rows, count, cpu_row, &cputime);
 	if (!cputime.switches)
-		tell_missing(report, "The trace has no sched_switch: record the kernel, too (lttng "
-				     "enable-event -k sched_switch).");
+		tell_missing(report, "The trace has no sched_switch; record the kernel, too: kymo record "
+				     "--kernel, or lttng enable-event -k sched_switch.");
 	cputime_free(&cputime);
 	return status;
 }
@@ -141,8 +141,8 @@ int report_cputime(struct report *report)
 static const struct table_column memory_columns[] = {
 	{ "what", "What" },	       { "tid", "Thread" },	  { "name", "Name" },
 	{ "pid", "Process" },	       { "allocations", "Allocations" },
-	{ "frees", "Frees" },	       { "allocated_bytes", "In all" },
-	{ "now_bytes", "At the end" }, { "most_bytes", "Peak" },  { "most_at", "at" },
+	{ "frees", "Frees" },	       { "allocated_bytes", "Allocated" },
+	{ "now_bytes", "In use at the end" }, { "most_bytes", "Peak" },  { "most_at", "at" },
 	{ "least_bytes", NULL },       { "most_ns", NULL },	  { "unknown_frees", NULL },
 };
 
@@ -236,7 +236,7 @@ int report_memory(struct report *report)
 	memory_rows(report, &memory, memory.threads.count, memory_thread, false, user_row);
 	memory_rows(report, &memory, memory.threads.count, memory_thread, true, kernel_row);
 	if (!memory.events)
-		tell_missing(report, "The trace has no allocations: kymo record --malloc; or LTTng with "
+		tell_missing(report, "The trace has no allocations; record with kymo record --malloc, or with LTTng and "
 				     "liblttng-ust-libc-wrapper.so preloaded, or the kernel's "
 				     "kmem_mm_page_*.");
 	memory_free(&memory);
@@ -360,8 +360,8 @@ int report_profile(struct report *report)
 		table_note(report->table, "Functions have no names: the trace does not say what was "
 			   "loaded where. Record lttng_ust_statedump:*, too (lttng enable-event -u).");
 	if (profile.modules.changed)
-		table_note(report->table, "Other files than those that ran (their build ids differ) are on "
-			   "this machine: %u. Their functions have no names.", profile.modules.changed);
+		table_note(report->table, "Files on this machine whose build id differs from the one that ran: %u. "
+			   "Their functions have no names.", profile.modules.changed);
 	if (profile.modules.missing)
 		table_note(report->table, "Files that are not on this machine: %u. Their functions have no "
 			   "names.", profile.modules.missing);

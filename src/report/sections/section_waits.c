@@ -14,14 +14,14 @@
 static const struct table_column wait_columns[] = {
 	{ "victim", "Waiting callback" },
 	{ "wait_ns", "Worst wait" },
-	{ "blocked_ns", "of it blocked" },
-	{ "culprit_ns", "behind culprit" },
-	{ "culprit", "Culprit" },
-	{ "culprit_tid", "Thread" },
+	{ "blocked_ns", "blocked" },
+	{ "culprit_ns", "mostly for" },
+	{ "culprit", "Blocked by" },
+	{ "culprit_tid", "on thread" },
 	{ "at", "At" },
 	{ "since_ns", NULL },
 	{ "waits", "Waits" },
-	{ "total_blocked_ns", "Blocked in all" },
+	{ "total_blocked_ns", "Blocked in total" },
 	{ "victim_callback", NULL },
 	{ "culprit_callback", NULL },
 	{ "pid", NULL },
@@ -38,7 +38,7 @@ static void wait_row(struct report *report, const struct model_callback *victim)
 	table_ns(t, w->wait_ns);
 	table_ns(t, w->blocked_ns);
 	table_ns(t, w->culprit_ns);
-	table_text(t, w->culprit == victim ? "itself (its run before)" :
+	table_text(t, w->culprit == victim ? "itself (its previous run)" :
 			      model_callback_label(w->culprit, label, sizeof(label)));
 	table_i64(t, w->culprit_thread->tid);
 	table_text(t, report_offset(report, w->since_ns, label, sizeof(label)));
@@ -57,7 +57,7 @@ static void wait_sentence(struct report *report, const struct model_callback *vi
 	char who[256], whom[256], at[32], wait[TEXT_QUANTITY_MAX], part[TEXT_QUANTITY_MAX];
 
 	if (!victim) {
-		table_note(report->table, "No message and no timer had to wait for another callback.");
+		table_note(report->table, "No message or timer had to wait for another callback.");
 		return;
 	}
 	w = &stats_callback(report->stats, victim->index)->worst;
@@ -65,7 +65,7 @@ static void wait_sentence(struct report *report, const struct model_callback *vi
 		   model_callback_label(victim, who, sizeof(who)), text_ns(wait, w->wait_ns),
 		   report_offset(report, w->since_ns, at, sizeof(at)),
 		   text_ns(part, w->culprit_ns),
-		   w->culprit == victim ? "its own run before" :
+		   w->culprit == victim ? "its own previous run" :
 					  model_callback_label(w->culprit, whom, sizeof(whom)));
 }
 
@@ -75,7 +75,7 @@ void report_waits(struct report *report)
 	struct report_row *rows = report_rows_new(all);
 
 	table_section(report->table, "waits",
-		      "Waits: callbacks that could not start because another one held their executor",
+		      "Waits: callbacks that could not start because another one kept their executor busy",
 		      wait_columns, COUNT_OF(wait_columns));
 	for (i = 0; rows && i < all; i++) {
 		const struct model_callback *callback = model_callback(report->model, i);
@@ -157,5 +157,5 @@ void report_loss(struct report *report)
 	}
 	report_more(report, shown, all);
 	if (!all)
-		table_note(report->table, "No packet of the trace says that events were lost.");
+		table_note(report->table, "No packet of the trace reports lost events.");
 }

@@ -233,22 +233,22 @@ static const char *why_empty(const struct why_answer *answer, char *buffer, size
 		snprintf(buffer, size, "There is no node or topic '%s' in the trace.%s%s%s", missing,
 			 near ? " Did you mean " : "", near ? near : "", near ? "?" : "");
 	else if (o->message)
-		snprintf(buffer, size, "No message of the trace has this number. `kymo report --section messages --format csv` lists those that "
-			 "came, `kymo why` those that were lost on the way of a chain, with their numbers.");
+		snprintf(buffer, size, "No message of the trace has this number. `kymo report --section messages --format csv` lists the numbers of "
+			 "messages that were received, `kymo why` those of messages that were lost on a chain.");
 	else if (o->callback && near_node(answer))
 		snprintf(buffer, size, "No callback of '%s' ran. Did you mean %s?", o->callback, near_node(answer));
 	else if (o->callback)
 		snprintf(buffer, size, "No callback of '%s' ran. `kymo report --section callbacks` lists those that did.",
 			 o->callback);
 	else if (!model_facts(answer->model)->ros_events)
-		snprintf(buffer, size, "The trace has no events of ROS 2. `kymo info` tells what it has.");
+		snprintf(buffer, size, "The trace has no events of ROS 2. `kymo info` lists what it contains.");
 	else if (o->pattern && is_between_hosts(answer))
-		snprintf(buffer, size, "The chain goes from one host to another whose clock could not be compared, so nobody knows "
-			 "how long it took. `kymo report --section hosts` says why, and what helps.");
+		snprintf(buffer, size, "The chain goes from one host to another, and their clocks cannot be compared, so the "
+			 "latency is not known. `kymo report --section hosts` says why, and what helps.");
 	else if (o->pattern)
-		snprintf(buffer, size, "No message went this way. `kymo flow` lists the ways there are.");
+		snprintf(buffer, size, "No message followed this chain. `kymo flow` lists the chains of the trace.");
 	else
-		snprintf(buffer, size, "No callback ran to its end%s.",
+		snprintf(buffer, size, "No callback returned%s.",
 			 o->begin_ns != INT64_MIN || o->end_ns != INT64_MAX ? " between --begin and --end" : "");
 	return buffer;
 }

@@ -25,7 +25,7 @@ struct why_options {
 	const struct simclock *clock;	/* that @reader was attached to; NULL: times are those of the system */
 	const struct align *align;	/* how the clocks of the hosts compare; NULL: there is one */
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
-	/* Told now and then how far the reading is; events 0: it is over. May be NULL. */
+	/* Called now and then with how far the reading is; events 0: it is over. May be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
 	void *context;
 };

@@ -102,10 +102,10 @@ char *why_because_text(const struct why_answer *answer, unsigned rank, const str
 static const struct table_column because_columns[] = {
 	{ "rank", "#" },
 	{ "step", NULL },
-	{ "culprit", "Who held it up" },
+	{ "culprit", "Blocked by" },
 	{ "where", NULL },
 	{ "group", NULL },
-	{ "kind", "meanwhile was" },
+	{ "kind", "which was" },
 	{ "by", "by" },
 	{ "call", "in" },
 	{ "ns", "Time" },
@@ -143,7 +143,7 @@ void why_print_because(struct why_answer *answer)
 	/* Programs find the key in every answer. */
 	if (!any && is_text)
 		return;
-	table_section(answer->table, "because", "Why those took their time that it was queued behind", because_columns,
+	table_section(answer->table, "because", "What delayed the callbacks it was queued behind", because_columns,
 		      COUNT_OF(because_columns));
 	for (rank = 0; rank < answer->instances; rank++)
 		for (i = 0; i < answer->because[rank].count; i++)

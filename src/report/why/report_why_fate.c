@@ -16,14 +16,14 @@
 
 /* What they have in common, behind a number. */
 static const char *const kinds[FATE_WHYS] = {
-	[FATE_NO_CALLBACK] = "taken without a callback",
+	[FATE_NO_CALLBACK] = "received, but no callback ran",
 	[FATE_GONE] = "at its end",
-	[FATE_NEVER] = "of a publisher it takes nothing of",
-	[FATE_NOT_YET] = "before it took the first one",
-	[FATE_NO_MORE] = "after it took the last one",
+	[FATE_NEVER] = "of a publisher it never receives from",
+	[FATE_NOT_YET] = "before it received its first one",
+	[FATE_NO_MORE] = "after it received its last one",
 	[FATE_UNDERWAY] = "while its executor waited for work",
-	[FATE_OVERRUN] = "probably pushed out of its queue by newer ones",
-	[FATE_UNKNOWN] = "nobody knows why",
+	[FATE_OVERRUN] = "probably dropped from its queue by newer ones",
+	[FATE_UNKNOWN] = "for an unknown reason",
 };
 
 /* That a ring buffer overwrites is how it works, and what fell into a gap may have come. */
@@ -38,7 +38,7 @@ static void next_text(const struct fate *fate, char *buffer, size_t size)
 
 	*buffer = '\0';
 	if (fate->next_id && fate->is_timed)
-		snprintf(buffer, size, "message %" PRIu64 ", taken %s later", fate->next_id,
+		snprintf(buffer, size, "message %" PRIu64 ", received %s later", fate->next_id,
 			 text_ns(later, fate->next_ns - fate->publish_ns));
 	else if (fate->next_id)
 		snprintf(buffer, size, "message %" PRIu64, fate->next_id);
@@ -66,43 +66,43 @@ static char *reason(const struct fate *fate, char *buffer, size_t size)
 		snprintf(buffer, size, "it came");
 		break;
 	case FATE_NO_CALLBACK:
-		snprintf(buffer, size, "it was taken%s%s, and no callback is known to have got it",
+		snprintf(buffer, size, "it was received%s%s, and no known callback ran with it",
 			 fate->is_timed ? " after " : "", fate->is_timed ? text_ns(time, fate->take_ns - fate->publish_ns) : "");
 		break;
 	case FATE_OVERWRITTEN:
-		snprintf(buffer, size, "a newer one took its place in the ring buffer");
+		snprintf(buffer, size, "a newer one replaced it in the ring buffer");
 		break;
 	case FATE_CLEARED:
 		snprintf(buffer, size, "the ring buffer was cleared");
 		break;
 	case FATE_GAP:
-		snprintf(buffer, size, "events of %s (%d) were lost meanwhile, so it may have come", fate->subscription->process->name,
+		snprintf(buffer, size, "events of %s (%d) were lost meanwhile, so it may have been received", fate->subscription->process->name,
 			 fate->subscription->process->pid);
 		break;
 	case FATE_GONE:
 		gone_text(fate, buffer, size);
 		break;
 	case FATE_NEVER:
-		snprintf(buffer, size, "in the whole trace it took nothing of this publisher");
+		snprintf(buffer, size, "it received nothing from this publisher in the whole trace");
 		break;
 	case FATE_NOT_YET:
-		snprintf(buffer, size, "it had taken none of this publisher's before: perhaps they did not know each other yet; its first one is %s",
+		snprintf(buffer, size, "it had received nothing from this publisher before: perhaps they had not discovered each other yet; its first one is %s",
 			 next);
 		break;
 	case FATE_NO_MORE:
-		snprintf(buffer, size, "it took none of this publisher's afterwards");
+		snprintf(buffer, size, "it received nothing from this publisher afterwards");
 		break;
 	case FATE_UNDERWAY:
 		snprintf(buffer, size, "its executor waited for work %s until its next one, %s",
 			 text_ns(time, fate->waited_ns), next);
 		break;
 	case FATE_OVERRUN:
-		snprintf(buffer, size, "its queue holds %" PRIu64 "%s, and %" PRIu64 " newer ones were published before it took "
-			 "its next one, %s: probably they pushed it out (KEEP_LAST)", depth,
+		snprintf(buffer, size, "its queue holds %" PRIu64 "%s, and %" PRIu64 " newer ones were published before it received "
+			 "its next one, %s: probably they displaced it (KEEP_LAST)", depth,
 			 fate->waited_ns < 0 ? "" : ", its executor was busy", fate->newer, next);
 		break;
 	case FATE_UNKNOWN:
-		snprintf(buffer, size, "the trace does not tell why; its next one is %s", *next ? next : "not in the trace");
+		snprintf(buffer, size, "the trace does not say why; its next one is %s", *next ? next : "not in the trace");
 		break;
 	}
 	return buffer;
@@ -192,10 +192,10 @@ static const struct table_column columns[] = {
 	{ "message", "Message" },
 	{ "topic", "Of" },
 	{ "by", NULL },
-	{ "to", "Did not come to" },
+	{ "to", "Never received by" },
 	{ "at", "Published at" },
 	{ "published_ns", NULL },
-	{ "from_point", "Lost behind" },
+	{ "from_point", "Lost after" },
 	{ "to_point", "and before" },
 	{ "why", NULL },
 	{ "reason", "Why" },
@@ -280,18 +280,18 @@ static void fate_sentence(const struct why_answer *answer, char *buffer, size_t 
 	size_t used;
 
 	if (!fate->subscription) {
-		snprintf(buffer, size, "message %" PRIu64 " of %s, published by %s, came to nobody: the trace has no subscription of the topic "
-			 "that was there then", fate->id, fate->publisher->topic->name, by_whom(fate));
+		snprintf(buffer, size, "message %" PRIu64 " of %s, published by %s, reached nobody: the topic had no subscription "
+			 "in the trace at that time", fate->id, fate->publisher->topic->name, by_whom(fate));
 		return;
 	}
 	used = (size_t)snprintf(buffer, size, "message %" PRIu64 " of %s, published by %s, ", fate->id, fate->publisher->topic->name,
 				by_whom(fate));
 	for (unsigned i = 0; (fate = fates_at(answer->fates, i)) && i < SAID_MAX && used < size; i++)
 		if (fate->why == FATE_CAME)
-			used += (size_t)snprintf(buffer + used, size - used, "%scame to %s, whose callback has no end in the trace",
+			used += (size_t)snprintf(buffer + used, size - used, "%sreached %s, whose callback has no end in the trace",
 						 i ? "; it " : "", to_whom(fate));
 		else
-			used += (size_t)snprintf(buffer + used, size - used, "%snever came to %s: lost between %s and %s: %s", i ? "; it " : "",
+			used += (size_t)snprintf(buffer + used, size - used, "%snever reached %s: lost between %s and %s: %s", i ? "; it " : "",
 						 to_whom(fate), from_point(fate), to_point(fate), reason(fate, text, sizeof(text)));
 }
 

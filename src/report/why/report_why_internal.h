@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of `kymo why`: why.c (passes), why_choose.c (whose instances), why_print.c, why_text.c. */
+/* Shared by the files of `kymo why`: report_why.c (passes), report_why_choose.c (whose instances), report_why_print.c, report_why_text.c. */
 #ifndef KYMO_REPORT_WHY_INTERNAL_H
 #define KYMO_REPORT_WHY_INTERNAL_H
 
@@ -47,11 +47,11 @@ struct why_answer {
 
 #define WHY_LABEL_MAX 512
 
-/* why_choose.c: by what one pass has found. Sets answer->target. */
+/* report_why_choose.c: by what one pass has found. Sets answer->target. */
 void why_choose(struct why_answer *answer);
 bool why_is_asked(const struct why_answer *answer, const struct model_callback *callback);
 
-/* why_text.c */
+/* report_why_text.c */
 
 /* What took the most time above the usual: a part, or all parts of an instance that the same one is to blame for. */
 struct why_cause {
@@ -74,14 +74,14 @@ char *why_where(const struct why_answer *answer, const struct why_part *part, ch
 /* The chain's steps, or the callback. Return: @buffer. */
 char *why_target_label(const struct why_answer *answer, char *buffer, unsigned size);
 
-/* why_because.c: why the one took so long behind whom an instance was queued */
+/* report_why_because.c: why the one took so long behind whom an instance was queued */
 
 /* "; meanwhile it was preempted 30 ms by hog (77)", behind the sentence about @cause; or "". Return: @buffer. */
 char *why_because_text(const struct why_answer *answer, unsigned rank, const struct why_cause *cause, char *buffer,
 		       size_t size);
 void why_print_because(struct why_answer *answer);
 
-/* why_lost.c: messages of the chain that were published and never taken */
+/* report_why_lost.c: messages of the chain that were published and never taken */
 
 /* "5 of 79 messages of /scan never came to /perception/obstacle_detector", for each such link; or "". Return: @buffer. */
 char *why_lost_text(const struct why_answer *answer, char *buffer, size_t size);
@@ -91,7 +91,7 @@ int why_lost_ids(struct why_answer *answer);
 /* A step of the chain that a topic leads to, or NULL; behind step @from. */
 const struct chains_path *why_next_link(const struct why_answer *answer, unsigned from);
 
-/* why_fate.c: single messages, and what became of them */
+/* report_why_fate.c: single messages, and what became of them */
 
 /* Of those that did not come to @path, how many are lost. */
 uint64_t why_fate_lost(const struct why_answer *answer, const struct chains_path *path);
@@ -104,7 +104,7 @@ void why_print_fate(struct why_answer *answer);
 /* "+1.234567 s", or the simulation's time. Return: @buffer. */
 char *why_offset(const struct why_answer *answer, int64_t ns, char *buffer, size_t size);
 
-/* why_print.c */
+/* report_why_print.c */
 void why_print(struct why_answer *answer);
 void why_print_parts(struct why_answer *answer);
 

@@ -52,7 +52,7 @@ char *why_lost_text(const struct why_answer *answer, char *buffer, size_t size)
 	while (used < size && next_link(answer, link.step, &link))
 		if (link.lost)
 			used += (size_t)snprintf(buffer + used, size - used,
-						 "%s%" PRIu64 " of %" PRIu64 " messages of %s never came to %s%s", used ? "; " : "",
+						 "%s%" PRIu64 " of %" PRIu64 " messages of %s never reached %s%s", used ? "; " : "",
 						 link.lost, link.messages, link.topic, link.to,
 						 why_fate_kinds(answer, link.path, kinds, sizeof(kinds)));
 	return buffer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kymo why`: the sentence, the waterfall, and what cannot be told. */
+/* `kymo why`: the sentence, the waterfall, and what cannot be reported. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@
 	{ "usual_ns", "Usually" }, \
 	{ "error_ns", NULL }, \
 	{ "begin_ns", NULL }, \
-	{ "offset_ns", "After" }, \
+	{ "offset_ns", "Begins at" }, \
 	{ "pieces", NULL }, \
 	{ "faults", NULL }, \
 	{ "major_faults", NULL }, \
@@ -161,9 +161,9 @@ void why_print_parts(struct why_answer *answer)
 
 		/* As text each instance has a table of its own; elsewhere one has them all, by rank. */
 		if (rank && answer->options->format == TABLE_TEXT)
-			snprintf(title, sizeof(title), "The %u. longest, taken apart", rank + 1);
+			snprintf(title, sizeof(title), "The parts of number %u", rank + 1);
 		else
-			snprintf(title, sizeof(title), "Taken apart, next to a usual one");
+			snprintf(title, sizeof(title), "The parts of the longest, next to a usual one");
 		if (!rank || answer->options->format == TABLE_TEXT)
 			table_section(answer->table, "parts", title, answer->options->align ? host_part_columns : part_columns,
 				      COUNT_OF(part_columns));
@@ -242,7 +242,7 @@ static void print_instances(struct why_answer *answer)
 		instance_row(answer, rank);
 }
 
-/* ---- what cannot be told ---- */
+/* ---- what cannot be reported ---- */
 
 static void print_remarks(struct why_answer *answer)
 {
@@ -252,15 +252,15 @@ static void print_remarks(struct why_answer *answer)
 		for (unsigned i = 0; i < answer->parts[rank].count; i++)
 			assumed |= answer->parts[rank].part[i].is_assumed;
 	if (assumed)
-		table_note(answer->table, "The trace does not tell callback groups: that callbacks of one node on other "
-			   "threads held each other up is a guess.");
+		table_note(answer->table, "The trace does not contain callback groups: that callbacks of one node on other "
+			   "threads blocked each other is a guess.");
 	if (answer->lost_here)
-		table_note(answer->table, "Events were lost: what is told as transport may be a callback that is missing.");
+		table_note(answer->table, "Events were lost: what is shown as transport may be a callback that is missing.");
 	else if (answer->lost_events)
-		table_note(answer->table, "Events of the kernel were lost: who had the CPU then is not known.");
+		table_note(answer->table, "Events of the kernel were lost: who had the CPU at that time is not known.");
 	if (!answer->cpu)
-		table_note(answer->table, "The trace has no events of the kernel, so it does not tell who was preempted or "
-			   "blocked: kymo record --kernel.");
+		table_note(answer->table, "The trace has no events of the kernel, so it does not show who was preempted or "
+			   "blocked; record with kymo record --kernel.");
 }
 
 static void value_within(const struct why_answer *answer, const char *key, const char *title, int64_t ns, int64_t error_ns)
@@ -293,7 +293,7 @@ void why_print(struct why_answer *answer)
 	value_within(answer, "latency_ns", "Latency", worst->total_ns, error_ns);
 	value_within(answer, "usual_ns", "Usually (p50)", answer->target.usual_ns, error_ns);
 	if (error_ns || answer->options->format != TABLE_TEXT)
-		table_value_ns(t, "error_ns", "Between hosts, wrong by up to", error_ns);
+		table_value_ns(t, "error_ns", "Between hosts, error up to", error_ns);
 	table_value_u64(t, "count", "Instances", answer->target.count);
 	if (answer->lost_events || answer->options->format != TABLE_TEXT)
 		table_value_u64(t, "lost_events", "Lost events", answer->lost_events);

@@ -169,7 +169,7 @@ static void queued_text(const struct why_instance *instance, const struct why_ca
 	why_who(instance, part, who, sizeof(who));
 	times_where(cause, where, sizeof(where));
 	if (part->callback == waiting && !part->is_group)
-		snprintf(buffer, size, "queued %s because its own run before held its executor (%s)", time, where);
+		snprintf(buffer, size, "queued %s because its own previous run held its executor (%s)", time, where);
 	else
 		snprintf(buffer, size, "queued %s because %s%s held its %s (%s)", time, part->is_assumed ? "probably " : "",
 			 who, part->is_group ? "callback group" : "executor", where);
@@ -240,7 +240,7 @@ static void cause_text(const struct why_instance *instance, const struct why_cau
 			 *error ? " (the hosts' clocks compare to " : "", error, *error ? ")" : "", usual);
 		return;
 	case WHY_TAKE:
-		snprintf(buffer, size, "%s took %s from the take to the callback, usually %s", who, time, usual);
+		snprintf(buffer, size, "%s took %s from receiving to the callback, usually %s", who, time, usual);
 		return;
 	case WHY_PREEMPTED:
 		preempted_text(instance, cause, time, buffer, size);
@@ -249,7 +249,7 @@ static void cause_text(const struct why_instance *instance, const struct why_cau
 		blocked_text(cause, who, time, usual, buffer, size);
 		return;
 	case WHY_LATE:
-		snprintf(buffer, size, "%s came %s late, and no callback held its executor", who, time);
+		snprintf(buffer, size, "%s started %s late, and no callback held its executor", who, time);
 		return;
 	case WHY_CACHED:
 		snprintf(buffer, size, "%s held it %s until it was published, usually %s", who, time, usual);
@@ -273,7 +273,7 @@ char *why_sentence(const struct why_answer *answer, unsigned rank, char *buffer,
 		why_because_text(answer, rank, &cause, because, sizeof(because));
 	}
 	if (!is_compared)
-		snprintf(buffer, size, "%s, the only instance there is; most of it: %s%s", total, text, because);
+		snprintf(buffer, size, "%s, the only instance; most of it: %s%s", total, text, because);
 	else if ((double)instance->total_ns < NOTABLE * (double)answer->target.usual_ns)
 		snprintf(buffer, size, "%s, usually %s: nothing sticks out", total, usual);
 	else

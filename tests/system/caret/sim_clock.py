@@ -121,7 +121,7 @@ def two_domains(trace, domain):
     for number, first, stands in (domain, 100, False), (domain + 1, 5000, True):
         span, = as_json("query", "-q", trace, "--clock", f"sim:{number}", "SELECT begin_ns, duration_ns FROM spans")["rows"]
         assert abs(span["begin_ns"] - first * S) < 30 * S and (span["duration_ns"] == 0) == stands, (number, span)
-    for choice, says in ("sim", f"in ROS domains {domain}, {domain + 1}: --clock sim:N"), (
+    for choice, says in ("sim", f"in ROS domains {domain}, {domain + 1}; choose one with --clock sim:N"), (
             f"sim:{domain + 2}", f"in ROS domain {domain + 2}, only in {domain}, {domain + 1}"):
         done = subprocess.run([KYMO, "report", trace, "--clock", choice], capture_output=True, text=True)
         assert done.returncode == 2 and says in done.stderr, (choice, done.returncode, done.stderr)

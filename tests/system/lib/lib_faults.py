@@ -83,7 +83,7 @@ def judge_loss(why, seed, truth):
     """The link is named, and how many of its messages were lost. (More are while the programs do not know each other yet, or
     some of them have ended.)"""
     link = next(link for link in why["links"] if f"{link['topic']} to {link['to']}" == truth["what"])
-    words = f"{truth['messages']} of {link['messages']} messages of {link['topic']} never came to {link['to']}"
+    words = f"{truth['messages']} of {link['messages']} messages of {link['topic']} never reached {link['to']}"
     return Verdict("loss", seed, "right" if words in why["lost_messages"] else "share", 1, link["lost"] / link["messages"],
                    truth["messages"] / link["messages"], why["lost_messages"])
 

@@ -62,13 +62,13 @@ def check_files(trace, directory, looked):
     report(trace, "--realtime-file", path, "--realtime", "/nobody", status=5)
     refuses(trace, directory, b"/x\n\"/arm\"\n", ":2: ", "without quotation marks: /arm")
     refuses(trace, directory, b"/x\n\n!\n", ":3: ", "control:step")
-    refuses(trace, directory, b"--realtime /x", ":1: ", "a name alone")
-    refuses(trace, directory, b"/x\n/y\0z\n", ":2: ", "a name a line")
-    refuses(trace, directory, b"# nothing\n\n", "names nothing", "a name a line")
+    refuses(trace, directory, b"--realtime /x", ":1: ", "only a name")
+    refuses(trace, directory, b"/x\n/y\0z\n", ":2: ", "one name per line")
+    refuses(trace, directory, b"# nothing\n\n", "no real-time names", "one name per line")
     refuses(trace, directory, b"x" * 600, ":1: ", "use *")
-    refuses(trace, directory, b"/x\n" * 1025, ":1025: ", "* can stand for many")
+    refuses(trace, directory, b"/x\n" * 1025, ":1025: ", "use * to match several")
     gone = subprocess.run([KYMO, "report", trace, "--realtime-file", path + ".gone"], capture_output=True, text=True, check=False)
-    assert gone.returncode == 3 and f"{path}.gone: No such file" in gone.stderr and "a text file" in gone.stderr, gone
+    assert gone.returncode == 3 and f"{path}.gone': No such file" in gone.stderr and "a text file" in gone.stderr, gone
 
 
 def check_program(directory):

@@ -179,8 +179,8 @@ def single(trace, why):
 def words(trace):
     """What is said of some, as people read it."""
     answer = ask(trace, "30")
-    assert answer["sentence"] == ("message 30 of /quiet, published by /driver, never came to /worker: lost between rmw_publish and its queue: "
-                                  "its executor waited for work 11.0 ms until its next one, message 31, taken 11.0 ms later"), answer["sentence"]
+    assert answer["sentence"] == ("message 30 of /quiet, published by /driver, never reached /worker: lost between rmw_publish and its queue: "
+                                  "its executor waited for work 11.0 ms until its next one, message 31, received 11.0 ms later"), answer["sentence"]
     assert "(nobody)" not in ask(trace, "32")["sentence"] and "no subscription" in ask(trace, "32")["sentence"]
     row = next(r for r in ask(trace, "10")["lost"] if r["message"] == 10 and r["to"] == "/worker")
     assert (row["next_message"], row["newer"], row["depth"], row["waited_ns"]) == (17, 9, 3, 99700), row
@@ -188,7 +188,7 @@ def words(trace):
     row = next(r for r in ask(trace, "21")["lost"] if r["message"] == 21 and r["to"] == "/worker")
     assert (row["from_point"], row["to_point"]) == ("rmw_take", "callback"), row
     text = subprocess.run([KYMO, "why", trace, "30"], capture_output=True, text=True, check=True).stdout
-    assert text.startswith("Why: message 30 of /quiet, published by /driver, never came to /worker: ") and "Lost on the way\n" in text, text
+    assert text.startswith("Why: message 30 of /quiet, published by /driver, never reached /worker: ") and "Lost on the way\n" in text, text
 
 
 def chain(trace, why):
@@ -196,8 +196,8 @@ def chain(trace, why):
     answer = ask(trace, "/scan -> /worker")
     mine = {k: v for k, v in why.items() if k[1] == "/worker" and k[0] < 29}
     assert lost(answer) == mine, (lost(answer), mine)
-    assert answer["lost_messages"] == ("11 of 28 messages of /scan never came to /worker (1 taken without a callback, 1 after it took the "
-                                       "last one, 2 while its executor waited for work, 7 probably pushed out of its queue by newer ones)"), answer
+    assert answer["lost_messages"] == ("11 of 28 messages of /scan never reached /worker (1 received, but no callback ran, 1 after it received its "
+                                       "last one, 2 while its executor waited for work, 7 probably dropped from its queue by newer ones)"), answer
     answer = ask(trace, "/scan -> /late")
     assert lost(answer) == {k: v for k, v in why.items() if k[1] == "/late"}, answer["lost"]
 
