@@ -31,8 +31,8 @@
 
 enum align_how {
 	ALIGN_REFERENCE,	/* the first host: the others are compared with it */
-	ALIGN_MESSAGES,		/* by messages in both directions, also by way of other hosts */
-	ALIGN_ONE_WAY,		/* messages one way only: by the wall clock, or the bound that they leave */
+	ALIGN_MESSAGES,		/* by messages in both directions, also through other hosts */
+	ALIGN_ONE_WAY,		/* messages in one direction only: by the wall clock, or the bound that they leave */
 	ALIGN_CONTRADICTION,	/* messages both ways that no two clocks can explain: by the wall clock */
 	ALIGN_WALL_CLOCK,	/* no messages that tell when they were sent */
 	ALIGN_SAME_CLOCK,	/* its clock is that of the other one: a container, say; nothing to compare */
@@ -57,7 +57,7 @@ struct align;
 /**
  * align_find() - compare the hosts of @reader's traces; reads them once, and leaves the reader rewound
  * @align: NULL when all are of one host
- * @progress: told now and then how far that is, with 0 events at the end; may be NULL
+ * @progress: called now and then with how far that is, with 0 events at the end; may be NULL
  *
  * Return: 0, or -1 with @err filled.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See bounds.h. Numbers are taken relative to the first bound, so that doubles hold them to the
+ * See align_bounds.h. Numbers are taken relative to the first bound, so that doubles hold them to the
  * nanosecond. Seen along a line of the fitted rate,
  *
  *       most      \  /\    /      each bound widens by the wander to both sides; the lowest of all

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared by the files of the alignment:
- *     messages.c  which messages went from one host to another, and when
- *     bounds.c    what that says of two clocks
- *     ways.c      what follows for hosts that only others in between connect
- *     settle.c    which host is compared with which
+ *     align_messages.c  which messages went from one host to another, and when
+ *     align_bounds.c    what that says of two clocks
+ *     align_ways.c      what follows for hosts that only others in between connect
+ *     align_settle.c    which host is compared with which
  *     align.c     the pass over the traces, and what comes out for each of them
  */
 #ifndef KYMO_ANALYSIS_ALIGN_INTERNAL_H
@@ -21,7 +21,7 @@
 
 struct host {
 	struct align_host pub;
-	const char *clock_id;		/* "": not told */
+	const char *clock_id;		/* "": not in the trace */
 	int64_t offset_ns;		/* of the clock of its first trace */
 	int64_t first_ns, last_ns;	/* of its events, by its own clock; first > last: none */
 	struct kymo_ctf_shift *shift;

@@ -65,7 +65,7 @@ static void on_published(void *context, const struct model_message *message)
 		return;
 	ns = message->rcl_ns ? message->rcl_ns : message->publish_ns;
 	other = map_get(&messages->sent, source_ns, scope_of(message->topic, 0));
-	/* Which of two with one time stamp was taken, nobody knows. */
+	/* Which of two with one time stamp was taken, is not known. */
 	if (other) {
 		other->host = AMBIGUOUS;
 		return;

@@ -146,7 +146,7 @@ static int compare(struct align *align, struct host *host, struct beside *beside
 
 /* ---- hosts without messages both ways to those that are done ---- */
 
-/* What all that is open knows of the first host, also by way of other hosts that are open. */
+/* What all that is open knows of the first host, also through other hosts that are open. */
 struct ways {
 	unsigned hosts;
 	bool open[HOSTS_MAX];

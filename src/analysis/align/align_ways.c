@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ways over hosts that are not compared yet. A sends to B, B to C, and C to A: each of the three pairs is bounded one
- * way only, and yet the three bounds together leave no more than the time around.
+ * direction only, and yet the three bounds together leave no more than the time around.
  *
  * Times are vertices, messages the edges of a graph: sent is before taken. Where a host took a message at t and sent
  * another one at s, its own clock says how far apart that was, give or take what two clocks can differ in rate:

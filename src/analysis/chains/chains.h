@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains of causes: a callback runs, publishes, the message gets to another callback, which
- * publishes in turn. Follows every message through a model and keeps, per distinct path, how many
- * went it, where they stopped and how long each part of the way took.
+ * Chains of causes: a callback runs and publishes, the message reaches another callback, which publishes in turn. The analysis
+ * follows every message through a model. For each distinct path it keeps how many messages took it, where they stopped, and how
+ * long each part of the path took.
  *
  *   callback --publishes--> topic --is delivered--> callback --publishes--> topic ...
  *
  * Requests and responses of services (tracetools 8.5) are messages on a topic of the service's
- * name. The client's callback has no events: see calls.c.
+ * name. The client's callback has no events: see chains_calls.c.
  *
  * A path is a sequence of steps, callbacks and topics in turn. It begins with a callback that no
  * known message caused (a timer, a service, a message from outside the trace), or with a publish
@@ -31,10 +31,10 @@
  *              the next message is linked indirectly
  *   cached     after an indirect link: end of the callback until the publish call
  *
- * A path that ends with a topic ends where the publish call begins. Of calls neither publish nor, at the
- * client, take are told; a client's callback counts as over where it begins when it ends the path.
+ * A path that ends with a topic ends where the publish call begins. Service calls have no publish segment and, at the client,
+ * no take segment; a client's callback that ends the path counts as over where it begins.
  *
- * Memory: the paths, up to CHAINS_PATHS_MAX; messages that can still be taken, with what led to
+ * Memory: the paths, up to CHAINS_PATHS_MAX; messages that can still be received, with what led to
  * them, up to a window per publisher; per shown path its distributions. Nothing else is kept.
  * chains_facts() counts what did not fit.
  *
@@ -144,8 +144,8 @@ struct chains_path {
 	uint64_t silent_unfinished;	/* of them: runs without end in the trace */
 	uint64_t between_hosts;	/* arrivals that cannot be timed: two hosts' clocks do not compare */
 	/* Callback behind a topic: messages that did not get here, and why, as far as known. */
-	uint64_t lost;		/* events were lost while it could be taken */
-	uint64_t at_end;	/* still on its way when the trace ended */
+	uint64_t lost;		/* events were lost while it could be received */
+	uint64_t at_end;	/* still under way when the trace ended */
 	const uint64_t *untaken;	/* the first of all but these, as numbers of publications, whatever the reason; with options.hops, of options.collect only */
 	unsigned untaken_count;
 	const struct chains_drop *drops;	/* topic */
@@ -196,7 +196,7 @@ struct chains_facts {
 	uint64_t begun;			/* chains */
 	uint64_t paths_exceeded;	/* steps not followed: CHAINS_PATHS_MAX */
 	uint64_t steps_exceeded;	/* chains cut at CHAINS_STEPS_MAX */
-	uint64_t lookback_exceeded;	/* messages taken after they had left the window */
+	uint64_t lookback_exceeded;	/* messages received after they had left the window */
 	uint64_t fan_in_exceeded;	/* chains not followed: too many meet in one message */
 	unsigned links;			/* message links of the trace */
 	bool latest_used;		/* some link was assumed */
@@ -216,7 +216,7 @@ void chains_destroy(struct chains *chains);
 /** chains_finish() - after model_finish(): account for what was still on its way. */
 void chains_finish(struct chains *chains);
 
-/** chains_failed() - did memory run out? What is there is incomplete then. */
+/** chains_failed() - did memory run out? The results are incomplete then. */
 bool chains_failed(const struct chains *chains);
 
 const struct chains_facts *chains_facts(const struct chains *chains);

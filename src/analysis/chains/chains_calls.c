@@ -135,7 +135,7 @@ static void on_answered(struct chains *chains, const struct model_call_step *ste
 	if (publication)
 		way.send_ns = way.publish_ns = publication->publish_ns;
 	chains_deliver(chains, &thread->answered, publication, &way, thread);
-	/* When it returns is not told: the way ends where it begins. */
+	/* When it returns is not in the trace: the path ends where it begins. */
 	chains_arrived(chains, thread->answered.tokens, step->ns);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the chains, shared by chains.c (runs), publish.c (messages),
- * path.c (the tree of paths), pattern.c (which of them are asked for),
- * link.c (indirect links), calls.c (services), stats.c (times of arrivals) and tree.c.
+ * The inside of the chains, shared by chains.c (runs), chains_publish.c (messages),
+ * chains_path.c (the tree of paths), chains_pattern.c (which of them are asked for),
+ * chains_link.c (indirect links), chains_calls.c (services), chains_stats.c (times of arrivals) and chains_tree.c.
  *
  *   run  ── tokens ──▶ [token] ──▶ [token] ...        one per path it is part of
  *                        │ parent
@@ -26,7 +26,7 @@
 #define HISTORY_RUNS 128u
 /* Gaps in the trace that are remembered to tell why a message did not get on. */
 #define GAPS_MAX 64u
-/* Children of a step that are told apart in a token; the rest shares one bit. */
+/* Children of a step that are kept apart in a token; the rest shares one bit. */
 #define ORDINALS_MAX 63u
 
 struct path {
@@ -74,7 +74,7 @@ struct way {
 /* A message, a request, a response; or a run of a service's callback whose response is to come. */
 struct publication {
 	uint64_t id;
-	unsigned scope;			/* of the id: messages 0, see calls.c */
+	unsigned scope;			/* of the id: messages 0, see chains_calls.c */
 	struct window *window;		/* it is in */
 	int64_t take_ns;		/* of a request */
 	const struct model_publisher *publisher;
@@ -109,7 +109,7 @@ struct ended {
 };
 
 /*
- * The latest runs of a subscription's callback. A message is told when it was handed over; a run
+ * The latest runs of a subscription's callback. A message is reported when it is handed over; a run
  * that ended on another thread since its publish call began came too late for it.
  */
 struct latest {
@@ -174,7 +174,7 @@ void chains_deliver(struct chains *chains, struct run *run, struct publication *
 /* The runs of @tokens are over. */
 void chains_arrived(struct chains *chains, struct token *tokens, int64_t end_ns);
 
-/* calls.c */
+/* chains_calls.c */
 void chains_on_call_step(void *context, const struct model_call_step *step);
 void chains_on_executor(void *context, const struct model_executor_interval *interval);
 enum chains_call chains_call_of(const struct model_publisher *publisher);
@@ -187,8 +187,8 @@ void chains_served(struct chains *chains, struct run *run, int64_t end_ns);
 void chains_answered_end(struct chains *chains, struct thread_state *thread);
 void chains_calls_finish(struct chains *chains);
 
-/* publish.c */
-extern const struct model_publisher chains_nobody;	/* of what nobody takes */
+/* chains_publish.c */
+extern const struct model_publisher chains_nobody;	/* of what nobody receives */
 struct publication *chains_publication(struct chains *chains, struct window *window,
 				       const struct model_publisher *publisher, uint64_t id,
 				       unsigned scope, int64_t publish_ns);
@@ -201,37 +201,37 @@ bool chains_is_followed(const struct chains *chains, const struct model_topic *t
 void chains_follow(struct chains *chains, struct publication *publication,
 		   const struct model_message *message, struct token *parents,
 		   enum chains_link link);
-/* Nobody will take it any more: says of each way it did not go why. */
+/* Nobody will receive it any more: count the reason at each step that it did not reach. */
 void chains_retire(struct chains *chains, struct publication *publication, bool at_end);
 
-/* path.c */
+/* chains_path.c */
 struct path *chains_path_step(struct chains *chains, struct token *parent,
 			      const struct model_callback *callback,
 			      const struct model_publisher *publisher, enum chains_link link);
 void chains_path_drop(struct chains *chains, struct path *path,
 		      const struct model_subscription *subscription, enum model_drop why);
 
-/* pattern.c */
+/* chains_pattern.c */
 int chains_pattern_parse(struct chains *chains, struct kymo_err *err);
 void chains_pattern_free(struct chains *chains);
 bool chains_pattern_matches(struct chains *chains, unsigned element,
 			    const struct model_callback *callback,
 			    const struct model_publisher *publisher);
 
-/* link.c */
+/* chains_link.c */
 void chains_link_ended(struct chains *chains, struct run *run, uint64_t id, int64_t end_ns);
 void chains_on_cause(void *context, const struct model_cause *cause);
 void chains_link_latest(struct chains *chains, struct publication *publication,
 			const struct model_message *message, const struct run *inside);
 void chains_link_finish(struct chains *chains);
 
-/* stats.c */
+/* chains_stats.c */
 void chains_stats_arrived(struct chains *chains, struct token *token);
 void chains_stats_free(struct chains_stats *stats);
 void chains_history_add(struct thread_state *thread, int64_t start_ns, int64_t end_ns);
 int64_t chains_history_busy(const struct thread_state *thread, int64_t from_ns, int64_t to_ns);
 
-/* tree.c */
+/* chains_tree.c */
 void chains_tree_publication(struct chains *chains, struct token *token);
 void chains_tree_run(struct chains *chains, struct token *token);
 void chains_tree_ended(struct chains *chains, const struct token *token);

@@ -109,7 +109,7 @@ static enum chains_link link_of(enum model_link_kind kind)
 	return CHAINS_LATEST;
 }
 
-/* Comes right after the publication was told. Inside the very callback the link is direct. */
+/* Comes right after the publication was reported. Inside the very callback the link is direct. */
 void chains_on_cause(void *context, const struct model_cause *cause)
 {
 	struct chains *chains = context;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Publications: which run made them, whose paths go on in them, and when nobody takes them any more. */
+/* Publications: which run made them, whose paths go on in them, and when nobody receives them any more. */
 #include <string.h>
 
 #include "analysis/chains/chains_internal.h"
 
-/* A message this young may just not have been taken yet when the trace ended. */
+/* A message this young may just not have been received yet when the trace ended. */
 #define IN_FLIGHT_NS 100000000ll
 
 struct window *chains_window(struct chains *chains, const struct model_publisher *publisher)
@@ -48,7 +48,7 @@ static void keep_untaken(struct chains *chains, struct path *path, uint64_t id)
 		path->untaken[path->pub.untaken_count++] = id;
 }
 
-/* Nobody will take it any more: say of each way it did not go why. */
+/* Nobody will receive it any more: count the reason at each step that it did not reach. */
 void chains_retire(struct chains *chains, struct publication *publication, bool at_end)
 {
 	struct window *window = publication->window;
@@ -189,7 +189,7 @@ void chains_on_published(void *context, const struct model_message *message)
 		return;
 	window = chains_window(chains, message->publisher);
 	thread = chains_thread(chains, message->publish_thread);
-	/* A call that goes both ways is told twice, with one id. */
+	/* A call that goes both ways is reported twice, with one id. */
 	if (!window || !thread || window->last_id == message->id)
 		return;
 	window->last_id = message->id;

@@ -55,7 +55,7 @@ static void parts_set(struct chains_stats *stats, const struct chains_path *path
 				part_add(stats, CHAINS_CACHED, i);
 			continue;
 		}
-		/* When a request was handed over is not told, nor when a client's callback began. */
+		/* When a request was handed over is not in the trace, nor when a client's callback began. */
 		if (i && !step[i - 1]->call)
 			part_add(stats, CHAINS_PUBLISH, i);
 		if (i) {

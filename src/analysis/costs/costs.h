@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the runs of callbacks and spans cost that a real-time program avoids: allocations, page faults, mutexes that were waited for,
- * system calls (but not those that wait for such a mutex).
- * Beside a model, in one pass:
+ * What callbacks and spans did that real-time code avoids: allocations, page faults, waits for mutexes, and system calls (without
+ * those that wait for such a mutex). In one pass with a model, and with spans if costs_spans() was called.
  *
- *   costs_create(&costs, model, reader);		before model_attach() or spans_attach()
- *   costs_spans(costs, spans);			if spans are wanted, too
- *   while (kymo_ctf_next(...))
- *       costs_event(costs, &event), spans_event(spans, &event), model_event(model, &event);	in this order
- *   spans_finish(spans), model_finish(model);
- *
- * What happens in a run that began inside another one counts for both, as their own for the innermost callback only. What a run frees
- * counts for it, whoever allocated it, if that is in the trace. Page faults are those whose event tells the thread (kymo's; LTTng's
- * with the context tid). A span is one of its thread: those on tracks of their own are not looked at.
+ * What happens in a run that began inside another run counts for both; `own` counts it for the innermost callback only. Memory that
+ * a run frees counts for that run, whichever thread allocated it, if the allocation is in the trace. Page faults count if their event
+ * names the thread (kymo's events; LTTng's with the context tid). Spans on custom tracks are left out.
  *
  * Context of all functions: not thread-safe; allocate; do not block.
  */
@@ -32,10 +25,10 @@
 
 enum costs_kind { COSTS_ALLOCATION, COSTS_FREE, COSTS_LOCK, COSTS_FAULT, COSTS_MAJOR, COSTS_CALL, COSTS_KINDS };
 
-/* Who had the mutex that was waited for longest. */
+/* The thread that held the mutex of the longest wait. */
 struct costs_holder {
 	int64_t ns;			/* how long that was; 0: none was waited for to its end */
-	int32_t tid;			/* 0: not known (LTTng's events do not tell) */
+	int32_t tid;			/* 0: not known (LTTng's events do not say) */
 	char name[COSTS_NAME_MAX];	/* of the thread; "": it has no event before */
 	/* What it was in: a callback, then this is its index + 1, or a span; or nothing that is known. */
 	uint32_t callback;
@@ -47,7 +40,7 @@ struct costs_use {
 	uint64_t bytes;			/* allocated, all together */
 	int64_t growth, peak;		/* bytes allocated less freed: in the end, and at most */
 	int64_t lock_ns;		/* waited for mutexes */
-	int64_t call_ns;		/* in system calls whose begin and end are told */
+	int64_t call_ns;		/* in system calls whose begin and end are in the trace */
 	struct costs_holder holder;
 };
 
@@ -55,7 +48,7 @@ struct costs_use {
 struct costs_call {
 	const char *name;		/* LTTng's, of the reader */
 	uint64_t count;
-	int64_t ns, longest_ns;		/* of those whose begin and end are told */
+	int64_t ns, longest_ns;		/* of those whose begin and end are in the trace */
 	/* Of a sum of runs: */
 	uint64_t with, most;		/* runs that have one; in one run */
 	int64_t first_ns;		/* start of the first such run, ... */
@@ -97,7 +90,7 @@ struct costs_process {
 /* A system call of any thread. */
 struct costs_made {
 	const struct system_call *call;
-	int32_t pid;			/* of its thread; 0: nothing has told it so far */
+	int32_t pid;			/* of its thread; 0: not known so far */
 	bool waits_for_mutex;		/* so it counts as that */
 	uint64_t run;			/* of a callback, the innermost in which it was made; 0: in none */
 	uint32_t callback;		/* index of that */
@@ -109,7 +102,7 @@ struct costs;
 int costs_create(struct costs **costs, struct model *model, const struct kymo_ctf_reader *reader, struct kymo_err *err);
 void costs_destroy(struct costs *costs);
 
-/** costs_spans() - look at @spans, too. They must live as long. Return: 0, or -1: they have too many listeners. */
+/** costs_spans() - count for @spans, too. They must live as long. Return: 0, or -1: they have too many listeners. */
 int costs_spans(struct costs *costs, struct spans *spans);
 
 /** costs_realtime() - what programs named as real-time, as spans_realtime(); NULL without costs_spans(), too. */
@@ -119,10 +112,10 @@ const struct spans_realtime *costs_realtime(const struct costs *costs, unsigned 
 void costs_listen(struct costs *costs,
 		  void (*run)(void *context, const struct model_instance *instance, const struct costs_use *use), void *context);
 
-/** costs_listen_calls() - @made is called for each system call when it has returned, or when it is clear that its end is not told. */
+/** costs_listen_calls() - @made is called for each system call when it has returned, or when it is clear that its end is not in the trace. */
 void costs_listen_calls(struct costs *costs, void (*made)(void *context, const struct costs_made *made), void *context);
 
-/** costs_finish() - the trace is read: system calls that did not return are told. */
+/** costs_finish() - the whole trace was read: report the system calls that did not return. */
 void costs_finish(struct costs *costs);
 
 /** costs_event() - the next event, before the spans and the model get it. Return: 0, or -1: no memory. */
@@ -143,11 +136,11 @@ const struct costs_span *costs_span(const struct costs *costs, uint32_t index);
 /** costs_process() - by index, in order of appearance; NULL behind the last one. */
 const struct costs_process *costs_process(const struct costs *costs, uint32_t index);
 
-/** costs_seen() - has an event of the trace told of @kind, in a callback or elsewhere? LOCK: or of allocations, which come together. */
+/** costs_seen() - did the trace have an event of @kind, in a callback or elsewhere? LOCK: or of allocations, which are recorded together. */
 bool costs_seen(const struct costs *costs, enum costs_kind kind);
 
 /**
- * costs_look() - does a trace tell of allocations and mutexes, of page faults, and of system calls, so that none of it means none?
+ * costs_look() - does a trace contain events of libc (allocations and mutexes), of page faults and of system calls? If so, a count of 0 means none.
  * @reader: of its own for this; read up to the first event of libc's, which may be the whole trace
  *
  * Context: as above, but blocks. Return: 0, or -1 with @err.

@@ -74,7 +74,7 @@ void costs_call_made(struct costs *costs, struct self *self, const struct system
 	tell(costs, self, call, waits_for_mutex);
 	if (waits_for_mutex)
 		return;
-	/* It is told late, because its end is not told: in what it was made, is over. */
+	/* It comes late, because its end is not in the trace: the run that made it is over. */
 	if (self->open && self->open->begin_ns > call->start_ns) {
 		costs_add(self->process ? &self->process->use : &self->unclaimed, &use);
 		return;

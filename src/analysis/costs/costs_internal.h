@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by costs.c (events, and what is open when they happen) and sums.c (what they sum up to). */
+/* Shared by costs.c (events, and what is open when they happen) and costs_sums.c (what they sum up to). */
 #ifndef KYMO_ANALYSIS_COSTS_INTERNAL_H
 #define KYMO_ANALYSIS_COSTS_INTERNAL_H
 
@@ -57,7 +57,7 @@ struct costs {
 	bool failed;
 };
 
-/* sums.c. All that need memory set failed when there is none. */
+/* costs_sums.c. All that need memory set failed when there is none. */
 
 /** costs_keep_name() - as much of @name as there is room for. */
 void costs_keep_name(char to[COSTS_NAME_MAX], const char *name);
@@ -73,7 +73,7 @@ void costs_callback_ran(struct costs *costs, const struct model_instance *instan
 void costs_span_ran(struct costs *costs, const struct spans_event *event, const struct open *open);
 void costs_sums_free(struct costs *costs);
 
-/* calls.c */
+/* costs_calls.c */
 
 /** costs_call_made() - by the thread of @self: in all that is open on it. */
 void costs_call_made(struct costs *costs, struct self *self, const struct system_call *call);

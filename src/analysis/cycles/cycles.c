@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/map.h"
 
-#define PIECES_MAX 4096u	/* runs in one stretch that are told apart */
+#define PIECES_MAX 4096u	/* runs in one stretch that are kept apart */
 
 enum { CYCLES, CLOCK, ROWS };
 enum { TID, NS, COUNT };

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What callbacks and threads had of a counter of perf (kymo record --cycles): beside a model, in one pass.
+ * How much callbacks and threads counted of a perf counter (kymo record --cycles), in one pass with a model.
  *
- *   cycles_create(&cycles, model, reader);		before model_attach()
- *   while (kymo_ctf_next(...))
- *       cycles_event(cycles, &event), model_event(model, &event);	in this order
- *
- * The counter is told for each stretch that a thread is on a CPU. A run of a callback has its part of what the stretches counted that
- * it ran in, by time: exact where the counter goes evenly within a stretch, and in sum over a thread. Runs inside others count for both.
- * Of a stretch that is not told (not all switches come) nothing counts. Where runs of a thread lie outside of what is told of its number,
- * that is another thread, of another PID namespace.
+ * The trace has the count of each stretch of time that a thread was on a CPU. A run of a callback gets its share of the stretches
+ * that it ran in, by time. The share is exact if the counter advances evenly within a stretch, and the sum over a thread always
+ * is. A run inside another run counts for both. A stretch that is not in the trace counts nothing. If most runs of a thread
+ * lie outside of the stretches of its number, these belong to another thread, of another PID namespace.
  *
  * Context of all functions: not thread-safe; allocate; do not block.
  */
@@ -29,16 +25,16 @@ struct cycles_sum {
 	int64_t ns;			/* on CPUs, while it counted */
 };
 
-/* A thread that runs callbacks, or of the same number and host as one. */
+/* A thread that runs callbacks, or one with the same number and host. */
 struct cycles_thread {
 	const struct model_thread *thread;
 	struct cycles_sum sum;		/* in callbacks or not; runs: of callbacks */
-	uint64_t inside, outside;	/* runs in stretches that are told, and in none */
+	uint64_t inside, outside;	/* runs inside of stretches, and outside of all */
 };
 
 struct cycles;
 
-/** cycles_name() - "cpu-cycles" or "cpu-clock" (CPU time in ns), as the trace has it; NULL: neither. */
+/** cycles_name() - which counter the trace has: "cpu-cycles", or "cpu-clock" (CPU time in ns); NULL: neither. */
 const char *cycles_name(const struct kymo_ctf_reader *reader);
 
 /** cycles_create() - listen to @model, before model_attach(). Return: 0, or -1 with @err. */
@@ -50,7 +46,7 @@ const struct cycles_sum *cycles_callback(const struct cycles *cycles, uint32_t i
 /** cycles_thread() - by index, in order of their first run; NULL behind the last one. */
 const struct cycles_thread *cycles_thread(const struct cycles *cycles, uint32_t index);
 
-/** cycles_thread_is_known() - is what is told under its number its own? */
+/** cycles_thread_is_known() - do the stretches of its number belong to it? */
 bool cycles_thread_is_known(const struct cycles_thread *thread);
 
 /* For pass_add(). Only stretches and runs that end inside its window count. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executors and who held them up; see view.h. */
+/* Executors and what blocked them; see executor_view.h. */
 #include "analysis/executors/executor_view.h"
 
 #include <stdlib.h>

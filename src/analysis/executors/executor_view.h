@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executors, their callbacks and who held them up: waits.h summed up. An executor is the threads that share callbacks: where two
- * threads ran one callback, they are of one executor, whether or not events tell of it. Memory depends on the number of threads,
+ * Executors, their callbacks and what blocked them: executor_waits.h summed up. An executor is the set of threads that share callbacks: two
+ * threads that ran the same callback belong to one executor, even without events of executors. Memory depends on the number of threads,
  * callbacks, and pairs of callbacks that waited for each other.
  *
  * Context of all functions: not thread-safe; allocate; do not block.

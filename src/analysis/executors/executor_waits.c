@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who waited for whom, run by run; see waits.h. */
+/* Which run waited for which other runs; see executor_waits.h. */
 #include "analysis/executors/executor_waits.h"
 
 #include <stdlib.h>
@@ -203,7 +203,7 @@ static bool is_wait(const struct model_instance *instance, int64_t previous_ns, 
 	return wait->to_ns && wait->from_ns <= wait->to_ns;
 }
 
-/* The newest is the one that ends, unless its start was not told. */
+/* The newest is the one that ends, unless its start was not in the trace. */
 static struct run *newest(struct history *history, const struct model_instance *instance)
 {
 	struct run *run = history && history->count ? &history->run[(history->count - 1) % WAITS_RUNS] : NULL;
@@ -232,7 +232,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 		tell(waits, history, wait);
 }
 
-/* It is not known to have held anybody up. */
+/* It is not known to have blocked anybody. */
 static void on_unfinished(void *context, const struct model_instance *instance)
 {
 	struct waits *waits = context;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each run of a callback waited for before it began, while a model is fed:
+ * What each run of a callback waited for before it began; it listens to a model:
  *
  *   thread A  ....[ another callback runs ]........[ the callback ]     behind the thread
  *   thread B  ............[ one of its callback group ]............     behind the group, where the thread was free
@@ -8,11 +8,11 @@
  *                    ready                         taken, or due timer's start
  *
  * A wait begins when the message was handed over to the middleware, or the timer was due (one period after its start before), and
- * ends when the message was taken, or the timer's callback started. What of it callbacks on the thread that then ran it do not
- * explain, callbacks of its mutually exclusive group on other threads of the process may; without events that tell groups,
- * callbacks of its node are the best guess. `kymo why` takes single instances apart by the same rules.
+ * ends when the message was received, or the timer's callback started. Callbacks on the thread that then ran it explain a part of
+ * the wait. Callbacks of its mutually exclusive group on other threads of the process may explain what is left; without events that
+ * name groups, callbacks of its node are the best guess. `kymo why` takes single instances apart by the same rules.
  *
- * Only runs that no other run called have waits, and only such runs hold others up. Memory depends on the number of threads and
+ * Only runs that no other run called have waits, and only such runs block others. Memory depends on the number of threads and
  * callbacks: a thread's latest WAITS_RUNS runs are known.
  *
  * Context of all functions: not thread-safe; allocate; do not block.
@@ -25,17 +25,17 @@
 
 #define WAITS_RUNS 512u		/* power of two */
 
-/* Behind whom. */
+/* One callback that a run waited behind. */
 struct waits_piece {
 	const struct model_callback *by;
 	const struct model_thread *thread;	/* it ran on; the latest, if several */
 	bool is_group;			/* it held the callback group, on another thread; else the thread */
-	bool is_assumed;		/* no event tells the group */
+	bool is_assumed;		/* no event says the group */
 	int64_t ns;
 	unsigned runs;			/* of it */
 };
 
-/* The parts of to_ns - from_ns: thread_ns, group_ns, and what nothing is known to have held up. */
+/* The parts of to_ns - from_ns: thread_ns, group_ns, and what nothing is known to have blocked. */
 struct waits_wait {
 	const struct model_instance *instance;
 	int64_t from_ns, to_ns;

@@ -47,7 +47,7 @@ static void on_loss(struct model *model, const struct kymo_ctf_event *event)
 	} else if (stream && stream->last && !stream->many_threads) {
 		loss.thread = &stream->last->pub;
 	}
-	/* What the kernel's trace beside it lost is none of a thread's own. */
+	/* Events that the kernel's trace lost are not a thread's own. */
 	for (i = 0; i < threads->count; i++) {
 		struct thread *thread = threads->item[i];
 
@@ -81,7 +81,7 @@ int model_event(struct model *model, const struct kymo_ctf_event *event)
 		return -ENOMEM;
 	now.process = now.thread->process;
 	now.process->last_ns = event->ns;
-	/* Who only recorded a simulation's clock beside it is none of the robot's processes. */
+	/* A process that only recorded a simulation's clock is not one of the robot's. */
 	now.process->pub.events += bound->point != KYMO_POINT_sim_time;
 	model->facts.ros_events += bound->point != KYMO_POINT_sim_time;
 	if (bound->is_init) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a ROS 2 trace says, as objects and things that happened to them.
+ * The objects of a ROS 2 trace, and what happened to them.
  *
  * Feed events in time order; the model learns the objects from the init events, pairs what
  * belongs together (callback_start with callback_end, publish with take, enqueue with dequeue)
@@ -85,7 +85,7 @@ struct model_context {
 	uint32_t index;
 	const struct model_process *process;
 	uint64_t handle;	/* rcl_context_t */
-	const char *version;	/* of tracetools; "" when not told */
+	const char *version;	/* of tracetools; "" when not in the trace */
 	int64_t born_ns;
 };
 
@@ -100,12 +100,12 @@ struct model_node {
 	int64_t born_ns;
 };
 
-/* A thread that runs callbacks, or several. CARET's events tell of executors and groups. */
+/* A thread that runs callbacks, or several. CARET's events name executors and groups. */
 struct model_executor {
 	uint32_t index;
 	const struct model_process *process;
 	uint64_t address;
-	const char *type;	/* "single_threaded_executor", ...; "" when not told */
+	const char *type;	/* "single_threaded_executor", ...; "" when not in the trace */
 	int64_t born_ns;
 };
 
@@ -113,15 +113,15 @@ struct model_callback_group {
 	uint32_t index;
 	const struct model_process *process;
 	uint64_t address;
-	const char *type;	/* "mutually_exclusive", "reentrant"; "" when not told */
-	const struct model_executor *executor;	/* NULL: not told */
+	const char *type;	/* "mutually_exclusive", "reentrant"; "" when not in the trace */
+	const struct model_executor *executor;	/* NULL: not in the trace */
 	int64_t born_ns;
 };
 
 /* A middleware's global id, as recorded: 24 bytes (16 are real from Iron on) or 16. */
 #define MODEL_GID_MAX 24
 struct model_gid {
-	uint8_t size;		/* 0: not told */
+	uint8_t size;		/* 0: not in the trace */
 	uint8_t bytes[MODEL_GID_MAX];
 };
 
@@ -151,7 +151,7 @@ struct model_subscription {
 	const struct model_topic *topic;
 	uint64_t depth;
 	struct model_gid gid;
-	const struct model_callback_group *group;	/* NULL: not told */
+	const struct model_callback_group *group;	/* NULL: not in the trace */
 	int64_t born_ns;
 };
 
@@ -162,7 +162,7 @@ struct model_timer {
 	int64_t period_ns;
 	const struct model_node *node;		/* NULL: link not seen */
 	int64_t linked_ns;			/* when it was linked to its node; 0: not seen */
-	const struct model_callback_group *group;	/* NULL: not told */
+	const struct model_callback_group *group;	/* NULL: not in the trace */
 	int32_t tid;
 	int64_t born_ns;
 };
@@ -175,7 +175,7 @@ struct model_service {
 	const struct model_node *node;		/* NULL: not seen */
 	const char *name;
 	struct model_gid gid;			/* of a client, tracetools 8.5 and later */
-	const struct model_callback_group *group;	/* NULL: not told */
+	const struct model_callback_group *group;	/* NULL: not in the trace */
 	int64_t born_ns;
 };
 
@@ -184,7 +184,7 @@ enum model_callback_kind {
 	MODEL_CALLBACK_SUBSCRIPTION,
 	MODEL_CALLBACK_TIMER,
 	MODEL_CALLBACK_SERVICE,
-	MODEL_CALLBACK_CLIENT,		/* has no events of its own: only chains.h tells of it */
+	MODEL_CALLBACK_CLIENT,		/* has no events of its own: only chains.h knows it */
 };
 
 struct model_callback {
@@ -230,7 +230,7 @@ struct model_state_machine {
  *   PERIODIC_ASYNC  each publication is computed from the latest message of each subscription
  *   PARTIAL_SYNC    likewise, but a publication inside a callback of a linked subscription has
  *                   the direct link there, and an input counts for the next publication only
- *   USE_LATEST      as PERIODIC_ASYNC, told by a user (CARET's use_latest_message), see model_rule()
+ *   USE_LATEST      as PERIODIC_ASYNC, named by a user (CARET's use_latest_message), see model_rule()
  */
 enum model_link_kind {
 	MODEL_LINK_PERIODIC_ASYNC,
@@ -262,7 +262,7 @@ struct model_message {
 	int64_t rcl_ns;		/* rcl_publish; 0: not seen */
 	int64_t send_ns;	/* rmw_publish, or the enqueue when intra-process; 0: not (yet) seen */
 	int64_t source_ns;	/* source timestamp, the wall clock of the publisher; 0: none */
-	int64_t stamp_ns;	/* in its header, as some of CARET's rclcpp tell it; 0: not told */
+	int64_t stamp_ns;	/* in its header, from some of CARET's rclcpp; 0: not in the trace */
 	bool is_intra;		/* it went through a ring buffer of the same process */
 	uint64_t address;	/* of the message object: in published() the publisher's, in taken() and
 				 * instances the receiver's; 0: unknown */
@@ -270,7 +270,7 @@ struct model_message {
 	/* How it came out. */
 	const struct model_subscription *subscription;	/* NULL: unknown */
 	const struct model_thread *take_thread;
-	int64_t take_ns;	/* rmw_take, or the dequeue; 0: not yet taken */
+	int64_t take_ns;	/* rmw_take, or the dequeue; 0: not yet received */
 	const struct model_callback *callback;	/* that got it; NULL: none (yet) */
 	int64_t callback_ns;	/* its start; 0: none */
 	uint64_t to_instance;	/* that run's id; 0: none */
@@ -291,7 +291,7 @@ struct model_instance {
 	uint64_t parent;	/* id of the run it began in; 0: depth 0 */
 };
 
-/* One event on a message's way out or in, as it stands in the trace. */
+/* One event on a message's path out or in, as recorded. */
 enum model_layer {
 	MODEL_LAYER_RCLCPP,
 	MODEL_LAYER_RCL,
@@ -305,17 +305,17 @@ struct model_publish_step {
 	const struct model_thread *thread;
 	int64_t ns;
 	uint64_t address;	/* of the message object */
-	uint64_t handle;	/* rcl (RCL, INTRA) or rmw (RMW) publisher as recorded; 0: not told */
-	const struct model_publisher *publisher;	/* NULL: not told, or unknown: the middleware's own */
-	int64_t source_ns;	/* RMW from Jazzy on, DDS; 0: not told */
+	uint64_t handle;	/* rcl (RCL, INTRA) or rmw (RMW) publisher as recorded; 0: not in the trace */
+	const struct model_publisher *publisher;	/* NULL: not in the trace, or unknown: the middleware's own */
+	int64_t source_ns;	/* RMW from Jazzy on, DDS; 0: not in the trace */
 };
 
 struct model_take_step {
 	enum model_layer layer;
 	const struct model_thread *thread;
 	int64_t ns;
-	uint64_t address;	/* of the message object; 0: not told */
-	uint64_t handle;	/* rmw subscription (RMW) as recorded, or ring buffer (INTRA); 0: not told */
+	uint64_t address;	/* of the message object; 0: not in the trace */
+	uint64_t handle;	/* rmw subscription (RMW) as recorded, or ring buffer (INTRA); 0: not in the trace */
 	const struct model_subscription *subscription;	/* RMW, INTRA; NULL: unknown */
 	int64_t source_ns;	/* RMW; 0: unknown */
 	bool taken;		/* RMW: was there a message? Else true */
@@ -328,7 +328,7 @@ struct model_take_step {
 struct model_call {
 	uint64_t id;			/* from 1, in order of appearance */
 	const struct model_service *client, *service;	/* NULL: not seen */
-	struct model_gid gid;		/* of the client; size 0 when not told */
+	struct model_gid gid;		/* of the client; size 0 when not in the trace */
 	int64_t sequence;
 	const struct model_thread *client_thread, *service_thread;
 	const struct model_callback *from;	/* the request was sent inside a run of this; NULL: none */
@@ -441,9 +441,9 @@ struct model_listener {
 	 * gives both, intra first, with the same id.
 	 */
 	void (*published)(void *context, const struct model_message *message);
-	/* A message was taken; callback is set when it is handed to one, which is then starting. */
+	/* A message was received; callback is set when it is handed to one, which is then starting. */
 	void (*taken)(void *context, const struct model_message *message);
-	/* A message is known never to be taken, or has left the window. */
+	/* A message is known never to be received, or has left the window. */
 	void (*dropped)(void *context, const struct model_message *message, enum model_drop why);
 	void (*transition)(void *context, const struct model_transition *transition);
 	void (*loss)(void *context, const struct model_loss *loss);
@@ -452,12 +452,12 @@ struct model_listener {
 
 	/* A callback begins; duration_ns is -1. */
 	void (*started)(void *context, const struct model_instance *instance);
-	/* Each event on a message's way, in order of the trace; also the middleware's own. */
+	/* Each event on a message's path, in order of the trace; also the middleware's own. */
 	void (*publish_step)(void *context, const struct model_publish_step *step);
 	void (*take_step)(void *context, const struct model_take_step *step);
-	/* A call is over: its response was taken, or is not expected any more. */
+	/* A call is over: its response was received, or is not expected any more. */
 	void (*call)(void *context, const struct model_call *call);
-	/* Each event of a call. A request may have been taken before it is told to be sent. */
+	/* Each event of a call. A request may have been taken before the event that it was sent. */
 	void (*call_step)(void *context, const struct model_call_step *step);
 	/* A lifecycle node left a state; at the end of the trace: is still in it. */
 	void (*state)(void *context, const struct model_state *state);
@@ -483,7 +483,7 @@ int model_listen(struct model *model, const struct model_listener *listener, voi
 #define MODEL_LISTENERS_MAX 16
 
 /*
- * A link that the trace does not tell: what node @node publishes on @publisher_topic is computed
+ * A link that the trace does not contain: what node @node publishes on @publisher_topic is computed
  * from the latest message on @subscription_topic. Told as links of kind MODEL_LINK_USE_LATEST.
  */
 struct model_rule {
@@ -578,7 +578,7 @@ const struct model_callback_group *model_callback_group_of(const struct model_ca
 
 /**
  * model_callback_excludes() - does a run of @by on another thread of the process keep @callback from starting?
- * @assumed: set to whether no event tells of their groups, and this is the guess by node
+ * @assumed: set to whether no event says of their groups, and this is the guess by node
  *
  * Return: true: they are of one group that is not reentrant; or, assumed, of one node.
  */
@@ -623,7 +623,7 @@ struct model_facts {
 	uint64_t intra_unknown;		/* intra-process callbacks begun, of whose message nothing is known */
 	const char *odd_event;		/* an event whose fields are not those of ROS 2's event of that
 					 * name: it is ignored; NULL: none */
-	uint64_t unfinished_calls;	/* service calls without a taken response */
+	uint64_t unfinished_calls;	/* service calls without a received response */
 	int64_t first_ns, last_ns;	/* of all events given */
 };
 const struct model_facts *model_facts(const struct model *model);

@@ -29,7 +29,7 @@ static handler handler_of(unsigned point)
 	return NULL;
 }
 
-/* Events that nobody needs but those who listen for what they tell. */
+/* Events that are bound only if a listener needs them. */
 static const unsigned for_whom[KYMO_POINTS_TABLE] = {
 	[KYMO_POINT_rcl_take] = WANT_TAKE_STEPS,
 	[KYMO_POINT_rclcpp_take] = WANT_TAKE_STEPS,

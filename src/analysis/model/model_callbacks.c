@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Init events of callbacks: what each belongs to, and its name. See objects.c for what repeats. */
+/* Init events of callbacks: what each belongs to, and its name. See model_objects.c for what repeats. */
 #include "analysis/model/model_internal.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static struct callback *callback_added(struct model *model, const struct now *no
 
 	if (callback && callback->pub.born_ns == now->true_ns)
 		return NULL;
-	/* CARET tells old facts kind by kind, so the symbol may come first; true times tell. */
+	/* CARET records old facts kind by kind, so the symbol may come first; true times tell. */
 	if (callback && callback->pub.kind == MODEL_CALLBACK_UNKNOWN && callback->registered &&
 	    callback->pub.registered_ns >= now->true_ns) {
 		callback->pub.born_ns = now->true_ns;

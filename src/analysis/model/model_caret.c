@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What CARET's hooks, and its rclcpp on Humble, tell beside the events of tracetools.
+ * What CARET's hooks, and its rclcpp on Humble, tell in addition to the events of tracetools.
  *
  * Up to Iron rmw_publish has no source timestamp; CARET's has, in an event after the write:
  *     rclcpp_publish -> rcl_publish -> dds_write(message) -> dds_bind_addr_to_stamp(message, stamp)
@@ -58,7 +58,7 @@ static void on_dds_bind_addr_to_stamp(struct model *model, const struct now *now
 #define CLOCKS_NS 1000000ll
 
 /*
- * CARET tells the source timestamp when the write is over, and a quick reader takes the message before. What it took with
+ * CARET records the source timestamp when the write is over, and a quick reader takes the message before. What it took with
  * @source_ns is then what is being written on its topic at that time, if that is one message only.
  */
 struct sent *model_sent_unstamped(struct model *model, const struct now *now, const struct topic *topic, int64_t source_ns)
@@ -139,7 +139,7 @@ static void copy_add(struct model *model, const struct process *process, uint64_
 	model_handle_set(model, process, HANDLE_COPY, address, copy);
 }
 
-/* Only where ring buffers do not tell it, which is where rclcpp_publish names the publisher. */
+/* Only where ring buffers do not show it, which is where rclcpp_publish names the publisher. */
 void model_copy_published(struct model *model, const struct process *process,
 			  const struct model_message *message)
 {

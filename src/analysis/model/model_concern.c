@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See concern.h. */
+/* See model_concern.h. */
 #include "analysis/model/model_concern.h"
 
 #include <errno.h>

@@ -26,7 +26,7 @@ struct concern;
  * concern_create() - learn what there is, and bind @reader
  * @selection: must stay valid
  * @growing: the trace has no end yet: nothing is learned ahead, an event is judged by what is known
- * @progress: told now and then how far that is, clock_ns on the trace clock; may be NULL
+ * @progress: called now and then with how far that is, clock_ns on the trace clock; may be NULL
  *
  * The reader stands at its beginning afterwards. It must have no window: what was before a moment
  * tells what its events are of.

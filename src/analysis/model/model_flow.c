@@ -4,15 +4,15 @@
  *
  * A publish call is a chain of events on one thread, tied together by the message's address:
  *     rclcpp_publish -> rcl_publish -> rmw_publish(rmw handle, source timestamp)
- * It meets its takes by (source timestamp, topic), across processes and hosts:
+ * Its takes are found by (source timestamp, topic), across processes and hosts:
  *     rmw_take(rmw handle, source timestamp) -> callback_start on the same thread
- * Ring buffers within a process are in intra.c, callbacks in runs.c.
+ * Ring buffers within a process are in model_intra.c, callbacks in model_runs.c.
  */
 #include <string.h>
 
 #include "analysis/model/model_internal.h"
 
-/* ---- messages that can still be taken ---- */
+/* ---- messages that can still be received ---- */
 
 static struct model_message message_of(const struct sent *sent)
 {
@@ -31,11 +31,11 @@ static struct model_message message_of(const struct sent *sent)
 	};
 }
 
-/* At the end of the trace a message this young may just not have been taken yet. */
+/* At the end of the trace a message this young may just not have been received yet. */
 #define IN_FLIGHT_NS 100000000ll
 
 /*
- * Was there a subscription that should have taken @sent? It must have been made before, its
+ * Was there a subscription that should have received @sent? It must have been made before, its
  * process must have lived on, and it must not have got the message through a ring buffer.
  */
 static bool was_expected(const struct sent *sent, bool at_end)
@@ -185,7 +185,7 @@ struct sent *model_sent_begin(struct model *model, const struct now *now,
 	return sent;
 }
 
-/* @source_ns: 0: none is told. */
+/* @source_ns: 0: not in the trace. */
 void model_sent_finish(struct model *model, struct sent *sent, int64_t source_ns, uint64_t address)
 {
 	struct model_message message;
@@ -241,7 +241,7 @@ void model_rmw_publish(struct model *model, const struct now *now)
 	sent = model_sent_begin(model, now, publisher, chained);
 	if (!sent)
 		return;
-	/* On Humble and Iron CARET and we tell the source timestamp after the write, others not at all. */
+	/* On Humble and Iron CARET and kymo record the source timestamp after the write, others not at all. */
 	if (!args->timestamp.present) {
 		thread->unstamped = sent;
 		thread->unstamped_message = args->message.u;

@@ -7,7 +7,7 @@
  *     Jazzy        executor_entity_collector_to_executor(executor, collector),
  *                  construct_executor(executor),
  *                  callback_group_to_executor_entity_collector(collector, group)
- * CARET tells old facts kind by kind, so any of them may be the first to name an address: what it
+ * CARET records old facts kind by kind, so any of them may be the first to name an address: what it
  * means is made then, and filled in when the rest comes. A group may be added to executors again
  * and again (spinning until a future is complete does); it is the same group, and in the executor
  * named last.
@@ -68,7 +68,7 @@ static struct collector *collector_at(struct model *model, const struct now *now
 	return collector;
 }
 
-/* The groups that were added to @collector before its executor was told are in it, too. */
+/* The groups that were added to @collector before the event that names its executor are in it, too. */
 static void collector_set(struct model *model, struct collector *collector, struct executor *executor)
 {
 	const struct list *list = &model->list[MODEL_CALLBACK_GROUP];
@@ -104,7 +104,7 @@ static void on_executor_entity_collector_to_executor(struct model *model, const 
 
 	if (!args->executor_addr.present || (executor && executor->collected_ns == now->true_ns))
 		return;
-	/* It is told at the begin of each construction: a second time it is another executor. */
+	/* This event comes at the begin of each construction: a second time it is another executor. */
 	if (!executor || executor->collected_ns)
 		executor = executor_new(model, now, args->executor_addr.u);
 	collector = collector_at(model, now, args->entities_collector_addr.u);
@@ -187,7 +187,7 @@ const struct model_callback_group *model_member_of(const struct model *model,
 {
 	const struct member *member = model_handle(model, process, kind, handle);
 
-	/* What was told before the object was made is about the one that was there before it. */
+	/* Events from before the object was created are about the one that had its address before. */
 	return member && member->ns >= born_ns ? &member->group->pub : NULL;
 }
 

@@ -44,7 +44,7 @@ enum handle {
 	HANDLE_GROUP,
 	HANDLE_RMW_SERVICE,
 	HANDLE_RMW_CLIENT,
-	/* What was told of an rcl or rmw handle, perhaps before the object itself. */
+	/* What events said about an rcl or rmw handle, perhaps before the object itself was known. */
 	HANDLE_GID_PUBLISHER,
 	HANDLE_GID_SUBSCRIPTION,
 	HANDLE_GID_CLIENT,
@@ -73,7 +73,7 @@ enum want {
 struct process {
 	struct model_process pub;
 	int64_t last_ns;		/* of its latest event */
-	bool has_buffers;		/* ring buffers tell where its messages go */
+	bool has_buffers;		/* ring buffers show where its messages go */
 
 	/* Services of the lifecycle node made last whose callbacks are still to come. */
 	struct service *waiting[LIFECYCLE_SERVICES];
@@ -126,7 +126,7 @@ struct thread {
 		uint64_t from_instance;
 	} intra;
 
-	bool has_taken;			/* a message was taken, its callback is to come */
+	bool has_taken;			/* a message was received, its callback is to come */
 	struct model_message taken;
 
 	bool has_state;			/* the state of its executor is known */
@@ -219,7 +219,7 @@ struct model {
 	unsigned call_count;
 	uint64_t caller_count, last_call;
 
-	struct copy *copy;		/* ring of COPIES_MAX, made when the first one is told */
+	struct copy *copy;		/* ring of COPIES_MAX, created with the first one */
 	unsigned next_copy;
 
 	struct rule *rules;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The objects of the model, each beginning with its public part, and what is on its way between
- * them: messages that can still be taken, calls that are not over. A part of internal.h.
+ * them: messages that can still be received, calls that are not over. A part of model_internal.h.
  */
 #ifndef KYMO_ANALYSIS_INTERNAL_OBJECTS_H
 #define KYMO_ANALYSIS_INTERNAL_OBJECTS_H
@@ -17,12 +17,12 @@ struct context {
 struct executor {
 	struct model_executor pub;
 	bool constructed;
-	int64_t collected_ns;		/* when it was told of its collector; 0: not yet */
+	int64_t collected_ns;		/* when its collector became known; 0: not yet */
 };
 
 /* What an executor keeps its groups in: static executors, all of Jazzy. */
 struct collector {
-	struct executor *executor;	/* NULL: not told yet */
+	struct executor *executor;	/* NULL: not in the trace yet */
 };
 
 struct group {
@@ -54,7 +54,7 @@ struct topic {
 	uint64_t depth_max;
 };
 
-/* A message that can still be taken. */
+/* A message that can still be received. */
 struct sent {
 	uint64_t id;			/* 0: the entry is free */
 	struct publisher *publisher;
@@ -147,7 +147,7 @@ struct call {
 	struct model_call pub;
 	uint64_t scope;
 	bool running;			/* its callback has begun and not ended */
-	bool answered;			/* its response was taken */
+	bool answered;			/* its response was received */
 	struct call *next, *previous;	/* of the open ones, oldest first; or of the free ones (next) */
 };
 
@@ -162,7 +162,7 @@ struct copy {
 };
 #define COPIES_MAX 4096u
 
-/* A link that a user told of. */
+/* A link that a user named. */
 struct rule {
 	struct rule *next;
 	struct model_rule pub;

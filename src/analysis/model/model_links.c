@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Indirect causes: message_link_* annotations, and rules that a user told of. A publication of a
+ * Indirect causes: message_link_* annotations, and rules that a user named. A publication of a
  * linked publisher has as causes the latest run of the callback of each linked subscription.
  */
 #include "analysis/model/model_internal.h"

@@ -46,7 +46,7 @@ static const char *full_name(struct model *model, const char *namespace, const c
 	return text ? text : name;
 }
 
-/* CARET tells old facts kind by kind, clients before nodes. */
+/* CARET records old facts kind by kind, clients before nodes. */
 static void adopt(struct model *model, struct node *node, enum model_kind kind)
 {
 	const struct list *list = &model->list[kind];
@@ -90,7 +90,7 @@ static void on_rcl_node_init(struct model *model, const struct now *now)
 
 /* ---- publishers and subscriptions ---- */
 
-/* The middleware tells the gid of a handle; the object that is made of it comes next. */
+/* The middleware records the gid of a handle; the object that is made of it comes next. */
 static struct gid *gid_told(struct model *model, const struct now *now, enum handle kind,
 			    const struct kymo_ctf_value *handle, const struct kymo_ctf_value *bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Callbacks that begin and end, and the message each was called with.
- * Which end belongs to which start is told in docs/report.md.
+ * docs/report.md says which end belongs to which start.
  */
 #include "analysis/model/model_internal.h"
 

@@ -6,7 +6,7 @@
  *     service     rmw_take_request(gid, seq) -> callback -> rmw_send_response(gid, seq)
  *
  * Both sides meet by (gid of the client, sequence number). Fast DDS gives all 16 bytes of the gid,
- * Cyclone only the first 8 and the rest as 0. A call is kept until its response is taken and its
+ * Cyclone only the first 8 and the rest as 0. A call is kept until its response is received and its
  * callback has ended; of calls that never get there the oldest are given up.
  */
 #include "analysis/model/model_internal.h"
@@ -158,7 +158,7 @@ static struct call *call_at(struct model *model, const struct caller *caller, in
 	return call ? call : call_new(model, caller, sequence);
 }
 
-/* ---- the way of a call ---- */
+/* ---- the path of a call ---- */
 
 static void tell(struct model *model, const struct now *now, const struct call *call,
 		 enum model_call_event what)
@@ -177,7 +177,7 @@ static void on_rmw_send_request(struct model *model, const struct now *now)
 	const struct frame *frame = model_frame_of(now->thread);
 	struct call *call;
 
-	/* Fast DDS tells it after the write: the other side may have been faster. */
+	/* Fast DDS records it after the write: the other side may have been faster. */
 	call = caller ? call_at(model, caller, args->sequence_number.i) : NULL;
 	/* A client that begins to count again (a new process with an old gid) makes new calls. */
 	if (call && call->pub.request_ns) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each event on a message's way out or in, for those who want them one by one. */
+/* Each event on a message's path out or in, for those who want them one by one. */
 #include "analysis/model/model_internal.h"
 
 void model_publish_step(struct model *model, const struct now *now,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C++ symbols of callbacks, made readable for people; see symbol.h. */
+/* C++ symbols of callbacks, made readable for people; see model_symbol.h. */
 #include "analysis/model/model_symbol.h"
 #include "base/array.h"
 

@@ -210,7 +210,7 @@ static void pass(struct sched *sched, struct task *task, int64_t ns)
 		.from_ns = task->since_ns, .to_ns = ns, .by_tid = -1, .name = task->name, .by = "",
 	};
 
-	/* A damaged trace may go back; what was told is not taken back. */
+	/* A damaged trace may go back; what was reported is not taken back. */
 	if (ns > task->since_ns)
 		task->since_ns = ns;
 	if (spell.from_ns == INT64_MIN || ns <= spell.from_ns)

@@ -5,13 +5,13 @@
  *   thread  |-- on CPU --|-- preempted: another one has the CPU --|-- on CPU --|-- blocked --|-- waiting --|-- on CPU
  *           sched_switch  (prev_state: R)                sched_switch    (S, D, ...)    sched_waking   sched_switch
  *
- * A spell is a stretch of one state on one CPU, and of one other thread that has that CPU instead. It is told when it ends;
- * what begins it or ends it and is not in the trace makes it unknown, and it is not told. Where the switch to a CPU was lost,
- * the next event of the thread's own tells that it is on one, if it has the name that the kernel knows it by. Memory depends on how many threads
+ * A spell is a stretch of time in which a thread is in one state on one CPU; while it waits, also one other thread has that CPU. A
+ * spell is reported when it ends. If its begin or its end is not in the trace, it is not reported. Where the switch to a CPU was lost,
+ * the next event of the thread itself shows that it is on one, if it has the name that the kernel knows it by. Memory depends on how many threads
  * and CPUs there are at a time, not on the length of the trace.
  *
  * Threads are known by host and number. Those of other pid namespaces have other numbers in the kernel than in their own
- * events: whoever joins the two asks sched_is_on() when a thread's own events come.
+ * events: to join the two, ask sched_is_on() when a thread's own events come.
  *
  * Context of all functions: not thread-safe; allocate; do not block.
  */
@@ -68,7 +68,7 @@ int sched_create(struct sched **sched, const struct kymo_ctf_reader *reader, con
 		 void *context);
 void sched_destroy(struct sched *sched);
 
-/** sched_window() - what is told of sched_usage_inside() and gone() is of [@begin_ns, @end_ns]; before the first event. */
+/** sched_window() - sched_usage_inside() and gone() count [@begin_ns, @end_ns] only; call it before the first event. */
 void sched_window(struct sched *sched, int64_t begin_ns, int64_t end_ns);
 
 /** sched_is_there() - has the trace scheduler events at all? */

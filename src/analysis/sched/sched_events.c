@@ -206,7 +206,7 @@ static int on_migrate(struct sched *sched, const struct kymo_ctf_event *event, u
 	return 0;
 }
 
-/* Who was or waited there has an unknown state from now on. Who sleeps may have been woken there, too; that is not told. */
+/* The state of threads that ran or waited there is unknown from now on. A thread that sleeps may also have been woken there; that event is lost. */
 static void on_loss(struct sched *sched, const struct kymo_ctf_event *event)
 {
 	for (uint32_t i = 0; i < sched->cpu_room; i++) {
@@ -253,7 +253,7 @@ int sched_event(struct sched *sched, const struct kymo_ctf_event *event, unsigne
 		return 0;
 	if (event->bound == KYMO_CTF_LOSS)
 		on_loss(sched, event);
-	else if (row == WANTED && event->vtid && !event->init_ns)	/* facts that are told late are of another time */
+	else if (row == WANTED && event->vtid && !event->init_ns)	/* facts that are recorded late are of another time */
 		saw(sched, event, host);
 	if (row == SWITCH && value[PREV_TID].present && value[NEXT_TID].present)
 		return on_switch(sched, event, host);

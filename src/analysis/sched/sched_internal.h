@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by sched.c (threads, CPUs) and events.c (what an event means). */
+/* Shared by sched.c (threads, CPUs) and sched_events.c (what an event means). */
 #ifndef KYMO_ANALYSIS_SCHED_INTERNAL_H
 #define KYMO_ANALYSIS_SCHED_INTERNAL_H
 
@@ -7,14 +7,14 @@
 #include "base/map.h"
 
 #define CPUS_MAX 4096u		/* of a host; a number beyond is none */
-#define READY_MAX 256u		/* threads that wait for one CPU and are told who has it */
+#define READY_MAX 256u		/* threads that wait for one CPU and are kept to report who has it */
 
 struct task {
 	uint32_t host;
 	int32_t tid;
 	enum sched_state state;
 	int32_t cpu;
-	int64_t since_ns;		/* of what is not yet told of the state */
+	int64_t since_ns;		/* since when the state is not reported yet */
 	int32_t last_cpu;		/* it was on; -1: none yet */
 	bool woken;			/* by another CPU, while it was on one: when, and for which */
 	int64_t woken_ns;
@@ -51,13 +51,13 @@ struct sched {
 	unsigned classes;
 };
 
-/* A thread, made if need be. Return: NULL without memory. */
+/* A thread, created if need be. Return: NULL without memory. */
 struct task *sched_task(struct sched *sched, uint32_t host, int32_t tid);
-/* A CPU, made if need be. Return: NULL: without memory, or the number is none. */
+/* A CPU, created if need be. Return: NULL: without memory, or the number is none. */
 struct cpu *sched_cpu(struct sched *sched, uint32_t host, int32_t number);
 bool sched_is_cpu(uint32_t host, int32_t number);
 
-/* @task is in @state from now on, on or for @cpu; what it was in until now is told. */
+/* @task is in @state from now on, on or for @cpu; its state until now is reported. */
 void sched_become(struct sched *sched, struct task *task, enum sched_state state, int32_t cpu, int64_t ns);
 /* Who waits for this CPU waited until now for who has it. */
 void sched_settle(struct sched *sched, struct cpu *cpu, int64_t ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs of callbacks and what the kernel did with them; see runs.h. */
+/* Runs of callbacks and what the kernel did with them; see sched_runs.h. */
 #include "analysis/sched/sched_runs.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/map.h"
 
-#define BYS_MAX 32u	/* of one run that are told apart */
+#define BYS_MAX 32u	/* of one run that are kept apart */
 
 /* A run that goes on. */
 struct open {
@@ -269,7 +269,7 @@ int sched_runs_event(struct sched_runs *runs, const struct kymo_ctf_event *event
 
 	if (sched_event(runs->sched, event, runs->first) || runs->failed)
 		return -1;
-	/* Facts that are told late are at another time than they say. */
+	/* Facts that are recorded late are at another time than they say. */
 	if (event->bound < 0 || event->bound >= (int)runs->first || event->init_ns || !event->vtid)
 		return 0;
 	self = self_at(runs, event->vtid, host);

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel did with the runs of callbacks, and with the threads that they ran on: sched.h beside a model, in one pass.
- *
- *   sched_runs_create(&runs, model, reader, &listener, context);	before model_attach() or spans_attach()
- *   while (kymo_ctf_next(...))
- *       sched_runs_event(runs, &event), model_event(model, &event);	in this order
+ * What the kernel's scheduler did with the runs of callbacks, and with the threads that they ran on: sched.h and a model, in one
+ * pass. Create it before model_attach() or spans_attach(), and give it each event before the model.
  *
  * The parts of a run add up to its duration, to the nanosecond. What they are is known only if the kernel had a thread of that
- * number on a CPU when the run began, and when it ended: in another pid namespace the number is somebody else's.
+ * number on a CPU when the run began, and when it ended: in another pid namespace that number belongs to another thread.
  *
  * Context of all functions: not thread-safe; allocate; do not block.
  */
@@ -18,7 +15,7 @@
 #include "analysis/sched/sched.h"
 #include "base/err.h"
 
-/* Who had the CPU meanwhile. */
+/* A thread that had the CPU meanwhile. */
 struct sched_by {
 	int32_t tid;		/* 0: nobody, it was idle; -1: not known, or one too many */
 	char name[SCHED_COMM_SIZE];
@@ -53,7 +50,7 @@ int sched_runs_create(struct sched_runs **runs, struct model *model, const struc
 		      const struct sched_runs_listener *listener, void *context);
 void sched_runs_destroy(struct sched_runs *runs);
 
-/** sched_runs_window() - sched_runs_thread() is about [@begin_ns, @end_ns]; before the first event. Runs are told all the same. */
+/** sched_runs_window() - sched_runs_thread() is about [@begin_ns, @end_ns]; before the first event. All runs are reported. */
 void sched_runs_window(struct sched_runs *runs, int64_t begin_ns, int64_t end_ns);
 
 /** sched_runs_event() - the next event or loss, before the model gets it. Return: 0, or -1: no memory. */

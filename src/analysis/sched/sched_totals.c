@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums by callback; see totals.h. */
+/* Sums by callback; see sched_totals.h. */
 #include "analysis/sched/sched_totals.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What runs.h tells, summed up by callback, and by who had the CPU instead. Memory depends on the number of callbacks, and of
+ * What sched_runs.h reports, summed up by callback, and by the thread that had the CPU instead. Memory depends on the number of callbacks, and of
  * threads that kept them from running.
  *
  * Context of all functions: not thread-safe; allocate; do not block.
@@ -19,7 +19,7 @@ struct sched_callback {
 	struct sched_usage own;		/* without the runs that began inside them */
 };
 
-/* Who had the CPU while runs of a callback could have run. */
+/* A thread that had the CPU while runs of a callback were ready to run. */
 struct sched_instead {
 	const struct model_callback *callback;
 	int32_t tid;			/* as in struct sched_by */

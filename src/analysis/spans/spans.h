@@ -45,7 +45,7 @@
 
 #define SPANS_DEPTH_MAX 200
 #define SPANS_TRACK_DEPTH_MAX 64	/* tracks above a track; what is deeper stands below the process */
-#define SPANS_REALTIME_MAX 256	/* names of kymo_realtime(); further ones are passed over */
+#define SPANS_REALTIME_MAX 256	/* names of kymo_realtime(); more are passed over */
 #define SPANS_NAMES_MAX 65536		/* more dynamic names than this are one: "(other names)" */
 #define SPANS_ARGS_MAX KYMO_CTF_BIND_FIELDS
 

@@ -283,7 +283,7 @@ int spans_class(struct spans *spans, const struct kymo_ctf_event_class *class)
 	if (take_model_rows(spans))
 		return -ENOMEM;
 	if (class->index < spans->class_count && spans->class[class->index])
-		return 0;	/* told before: a growing trace is attached again */
+		return 0;	/* known before: a growing trace is attached again */
 	if (!shape_of(class, &shape))
 		return 0;
 	row = row_of(spans, class->name);

@@ -103,10 +103,10 @@ struct spans {
 					(spans)->listener_context[emit_], event);	\
 	} while (0)
 
-/* class.c */
+/* spans_class.c */
 const struct spans_name *spans_name_of(struct spans *spans, const char *category, const char *name);
 
-/* stack.c: the event tells name, thread, track, time, flow and arguments. */
+/* spans_stack.c: the event has name, thread, track, time, flow and arguments. */
 void spans_begin(struct spans *spans, struct user_thread *owner, struct user_track *track,
 		 const struct spans_event *event, bool dynamic);
 /* @track NULL: wherever the thread has it open. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers per callback, topic and stream; see stats.h. Waits are in wait.c. */
+/* Numbers per callback, topic and stream; see stats.h. Waits are in stats_wait.c. */
 #include "analysis/stats/stats.h"
 
 #include <stdlib.h>
@@ -95,7 +95,7 @@ static void on_published(void *context, const struct model_message *message)
 	last_id = element(stats, &stats->last_ids, sizeof(*last_id), message->publisher->index);
 	if (!topic || !last_id)
 		return;
-	/* A call that goes both ways is told twice, with one id. */
+	/* A call that goes both ways is reported twice, with one id. */
 	if (message->id != *last_id) {
 		topic->published++;
 		seen_at(&topic->first_ns, &topic->last_ns, message->publish_ns);

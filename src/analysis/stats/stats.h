@@ -13,7 +13,7 @@
  *                 period after its previous start) had to wait for its callback to start
  *   blocked       the part of a wait during which other callbacks ran on the thread that then
  *                 ran the waiting one. When that explains less than half of a wait, callbacks on
- *                 other threads are looked at, too: in a multi-threaded executor they may have
+ *                 other threads also count: in a multi-threaded executor they may have
  *                 held the callback group. They are those of that group where the trace tells of
  *                 groups (CARET's does), else those of the same node.
  *   culprit       the callback that made up most of the blocked time
@@ -111,7 +111,7 @@ uint64_t stats_lost_packets(const struct stats *stats);
 /** stats_rate() - Hz from a count and the times of the first and the last; 0 when unknown. */
 double stats_rate(uint64_t count, int64_t first_ns, int64_t last_ns);
 
-/** stats_failed() - did memory run out? What is there is incomplete then. */
+/** stats_failed() - did memory run out? The results are incomplete then. */
 bool stats_failed(const struct stats *stats);
 
 /* For pass_add(). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Service calls, communications, executors and lifecycles; see activity.h. */
+/* Service calls, communications, executors and lifecycles; see stats_activity.h. */
 #include "analysis/stats/stats_activity.h"
 
 #include <stdlib.h>
@@ -156,7 +156,7 @@ static void on_published(void *context, const struct model_message *message)
 			    message->publisher->index);
 	if (!published)
 		return;
-	/* A call that goes both ways is told twice, with one id. */
+	/* A call that goes both ways is reported twice, with one id. */
 	if (message->id == published->last_id)
 		return;
 	published->count++;
@@ -175,7 +175,7 @@ static struct activity_frequency *runs_of(struct activity *activity,
 		       instance->callback->index);
 }
 
-/* Runs are told in order of their end; the first one to start may end later. */
+/* Runs are reported in order of their end; the first one to start may end later. */
 static void on_started(void *context, const struct model_instance *instance)
 {
 	struct activity_frequency *runs = runs_of(context, instance);

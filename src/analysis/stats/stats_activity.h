@@ -26,7 +26,7 @@
 /* Of one service, or of one client whose service is not in the trace. */
 struct activity_calls {
 	uint64_t calls;
-	uint64_t answered;		/* the response was taken */
+	uint64_t answered;		/* the response was received */
 	uint64_t unserved;		/* sent, and no rmw_take_request seen */
 	struct histogram request, callback, response, total;
 	int64_t error_ns;		/* by which requests and responses may be wrong; 0 on one host */

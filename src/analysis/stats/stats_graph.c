@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who gives work to whom; see graph.h. */
+/* The graph of callbacks and topics; see stats_graph.h. */
 #include "analysis/stats/stats_graph.h"
 
 #include <stdlib.h>

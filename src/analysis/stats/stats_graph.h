@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who gives work to whom: callbacks, the topics they publish on, the callbacks those messages get
- * to; with durations, rates, latencies, and what is not as one would expect.
+ * The graph of callbacks and topics: which callback publishes on which topic, and which callbacks receive those
+ * messages; with durations, rates, latencies, and what is unexpected.
  *
  *   callback --publishes--> topic --is delivered--> callback
  *
- * Built on stats.h and intervals.h, which it makes. Memory depends on the number of objects.
+ * Built on stats.h and stats_intervals.h, which it creates. Memory depends on the number of objects.
  */
 #ifndef KYMO_ANALYSIS_GRAPH_H
 #define KYMO_ANALYSIS_GRAPH_H
@@ -35,7 +35,7 @@ enum graph_flag {
 	GRAPH_NO_PUBLISHER = 1 << 0,	/* topic: somebody listens, nobody of the trace publishes */
 	GRAPH_NO_SUBSCRIBER = 1 << 1,	/* topic: somebody publishes, nobody of the trace listens */
 	GRAPH_SILENT = 1 << 2,		/* topic: both are there, no message was seen */
-	GRAPH_UNTAKEN = 1 << 3,		/* topic: some messages were never taken */
+	GRAPH_UNTAKEN = 1 << 3,		/* topic: some messages were never received */
 	GRAPH_OVERWRITTEN = 1 << 4,	/* topic, callback: some were lost in ring buffers */
 	GRAPH_NEVER_RAN = 1 << 5,	/* callback */
 	GRAPH_UNFINISHED = 1 << 6,	/* callback: some runs have no end */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of stats.c, shared with wait.c. */
+/* The inside of stats.c, shared with stats_wait.c. */
 #ifndef KYMO_ANALYSIS_STATS_INTERNAL_H
 #define KYMO_ANALYSIS_STATS_INTERNAL_H
 
@@ -39,7 +39,7 @@ struct stats {
 struct stats_callback *stats_callback_at(struct stats *stats, uint32_t index);
 struct history *stats_history_at(struct stats *stats, uint32_t index);
 
-/* wait.c */
+/* stats_wait.c */
 void stats_history_add(struct stats *stats, const struct model_instance *instance);
 void stats_timer_wait(struct stats *stats, const struct model_instance *instance,
 		      struct stats_callback *callback);

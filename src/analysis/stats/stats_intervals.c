@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regularity and load; see intervals.h. */
+/* Regularity and load; see stats_intervals.h. */
 #include "analysis/stats/stats_intervals.h"
 
 #include <math.h>
@@ -174,7 +174,7 @@ static void on_published(void *context, const struct model_message *message)
 	if (!message->publisher || !inside(intervals, message->publish_ns))
 		return;
 	last_id = element(intervals, &intervals->last_ids, sizeof(*last_id), message->publisher->index);
-	/* A call that goes both ways is told twice, with one id. */
+	/* A call that goes both ways is reported twice, with one id. */
 	if (!last_id || *last_id == message->id)
 		return;
 	*last_id = message->id;

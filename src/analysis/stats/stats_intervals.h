@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers about regularity and load: what each callback publishes, how long a taken message waits
+ * Numbers about regularity and load: what each callback publishes, how long a received message waits
  * for its callback, how regular starts and publications are, and how busy threads and nodes were.
  * Memory depends on the number of objects, not of events.
  *

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* Different callbacks in one wait that are told apart; the rest only counts as blocked. */
+/* Different callbacks in one wait that are kept apart; the rest only counts as blocked. */
 #define SUSPECTS_MAX 16
 
 struct suspect {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* System calls, by thread; see calls.h. */
+/* System calls, by thread; see system_calls.h. */
 #include "analysis/system/system_calls.h"
 #include "base/array.h"
 
@@ -144,7 +144,7 @@ void calls_lost(struct calls *calls, uint32_t trace, int64_t to_ns)
 		loss->to_ns = to_ns;
 }
 
-/* It is told where the packet begins that reveals it, and may be up to that one's end. */
+/* A loss is reported at the begin of the packet that reveals it; the lost events may lie before the end of that packet. */
 static void on_loss(struct calls *calls, const struct kymo_ctf_event *event)
 {
 	int64_t after;

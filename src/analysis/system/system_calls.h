@@ -7,7 +7,7 @@
  *
  * What begins or ends one may be missing: it was under way when the recording began, or ended; it does not return (exit); a new thread
  * begins with the exit of the clone that made it; events were lost. Where events of that trace were lost meanwhile, and it is longer
- * than CALLS_SURE_NS, it may be two of the same name: its end is not told then.
+ * than CALLS_SURE_NS, it may be two of the same name: its end is not in the trace then.
  *
  * Whose they are: the event tells in kymo's traces, and in LTTng's with the context tid or vtid; else it is who is on its CPU by the
  * scheduler's events (analysis/sched).
@@ -32,7 +32,7 @@ struct system_call {
 	const char *name;		/* LTTng's, without syscall_entry_; of the reader */
 	int64_t start_ns, end_ns;	/* the same where one of them is missing */
 	int64_t told_ns;		/* of the event that ends it, for sure or maybe; INT64_MAX: none does */
-	bool is_begun, is_ended;	/* that one is told; it is whole if both are */
+	bool is_begun, is_ended;	/* its begin is in the trace; its end is */
 	bool has_ret;
 	int64_t ret;			/* what it returned; below zero: an errno */
 };
@@ -45,7 +45,7 @@ struct calls {
 	bool failed;			/* no memory: some are missing */
 };
 
-/** calls_init() - @take is called for each call when it has returned, or when it is clear that its end is not told. */
+/** calls_init() - @take is called for each call when it has returned, or when it is clear that its end is not in the trace. */
 void calls_init(struct calls *calls, void (*take)(void *context, const struct system_call *call), void *context);
 void calls_free(struct calls *calls);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time on CPUs; see cputime.h. */
+/* Time on CPUs; see system_cputime.h. */
 #include "analysis/system/system_cputime.h"
 #include "base/array.h"
 

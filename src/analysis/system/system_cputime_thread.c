@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads of the operating system; see cputime_thread.h. */
+/* Threads of the operating system; see system_cputime_thread.h. */
 #include "analysis/system/system_cputime_thread.h"
 
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "ctf/read/reader.h"
 
-/* Threads that differ in these are told apart; more are one, "(others)". */
+/* Threads that differ in these are kept apart; more are one, "(others)". */
 #define OS_THREADS_MAX 1000000u
 
 struct os_thread {

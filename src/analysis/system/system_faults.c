@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Page faults, by thread; see faults.h. */
+/* Page faults, by thread; see system_faults.h. */
 #include "analysis/system/system_faults.h"
 #include "base/array.h"
 
@@ -108,7 +108,7 @@ void faults_handled(struct faults *faults, uint32_t host, int32_t cpu, int32_t t
 	thread = thread_of(faults, host, tid);
 	if (!thread)
 		return;
-	/* An address is not told where the kernel does not know it. */
+	/* An address is not in the trace where the kernel does not know it. */
 	is_whole = thread->in_fault && (!address || thread->fault.address == address) && ns > thread->fault.start_ns;
 	if (!is_whole) {
 		tell(faults, thread);

@@ -46,7 +46,7 @@ struct faults {
 	bool failed;			/* no memory: some are missing */
 };
 
-/** faults_init() - @take is called for each fault when it is over, or when it is clear that its end is not told. */
+/** faults_init() - @take is called for each fault when it is over, or when it is clear that its end is not in the trace. */
 void faults_init(struct faults *faults, void (*take)(void *context, const struct fault *fault), void *context);
 void faults_free(struct faults *faults);
 
@@ -73,7 +73,7 @@ void faults_handled(struct faults *faults, uint32_t host, int32_t cpu, int32_t t
 /** faults_finish() - the trace is read: the rest goes to take(). */
 void faults_finish(struct faults *faults);
 
-/** faults_around_ns() - what a fault takes besides, about; 0: it cannot be told. */
+/** faults_around_ns() - roughly the time that a fault takes besides what its events show; 0: not known. */
 int64_t faults_around_ns(const struct faults *faults);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocated memory; see memory.h. */
+/* Allocated memory; see system_memory.h. */
 #include "analysis/system/system_memory.h"
 #include "base/array.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files in the memory of processes, and functions in them; see modules.h. */
+/* Files in the memory of processes, and functions in them; see system_modules.h. */
 #include "analysis/system/system_modules.h"
 
 #include <stdlib.h>

@@ -25,7 +25,7 @@ struct module {
 	uint64_t base, size;
 	const char *path;
 	uint8_t build_id[ELF_BUILD_ID_MAX];
-	unsigned build_id_size;		/* 0: not told */
+	unsigned build_id_size;		/* 0: not in the trace */
 	struct module_file *file;	/* NULL: not looked at yet */
 };
 

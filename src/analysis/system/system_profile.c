@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Call trees with their times; see profile.h. */
+/* Call trees with their times; see system_profile.h. */
 #include "analysis/system/system_profile.h"
 
 #include <errno.h>

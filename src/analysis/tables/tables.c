@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tables.def, expanded: names, types, documentation. The values are in value.c. */
+/* tables.def, expanded: names, types, documentation. The values are in tables_value.c. */
 #include "analysis/tables/tables_internal.h"
 
 #include <string.h>

@@ -69,7 +69,7 @@ int tables_reader(const struct tables *tables, struct kymo_ctf_reader **reader, 
 	return -1;
 }
 
-/* Without memory a warning is lost; the next failure is told. */
+/* Without memory a warning is lost; the next failure is reported. */
 void tables_keep_warning(struct tables *tables, const char *text)
 {
 	struct tables_texts *list = &tables->warnings;

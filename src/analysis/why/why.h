@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One late instance taken apart: where its time went, and who held it up.
+ * One late instance taken apart: where its time went, and who blocked it.
  *
  * An instance is an arrival of a chain, or one run of a callback from where its message was published or its
  * timer was due. It is a row of hops, topics and callbacks in turn:
@@ -111,9 +111,9 @@ enum why_kind {
 	WHY_TRANSPORT,
 	WHY_QUEUED,	/* behind the run of another callback */
 	WHY_TAKE,	/* the take until the callback starts */
-	WHY_LATE,	/* a timer was due, and nothing is known to have held it up */
+	WHY_LATE,	/* a timer was due, and nothing is known to have blocked it */
 	WHY_CACHED,	/* stored by a callback until another one published it */
-	/* Only with the kernel's events, see cpu.h: */
+	/* Only with the kernel's events, see why_cpu.h: */
 	WHY_PREEMPTED,	/* the thread could run, and another one had the CPU */
 	WHY_BLOCKED,	/* the thread executed and slept: a lock, a wait */
 	WHY_PAGE_FAULT,	/* the thread executed and touched a page that was not there, until the kernel had brought it */
@@ -122,13 +122,13 @@ enum why_kind {
 struct why_part {
 	enum why_kind kind;
 	unsigned hop;			/* of the instance: the callback, or the one it leads to */
-	const struct model_callback *callback;	/* QUEUED: whom it waited for */
+	const struct model_callback *callback;	/* QUEUED: the callback that it waited for */
 	const struct model_thread *thread;	/* it happened on; QUEUED: that of the callback */
 	int32_t by_tid;			/* PREEMPTED: who ran; BLOCKED: who woke it; 0: nobody, the CPU was idle; -1: not known */
 	char by[16];			/* its name; both of the longest piece */
 	const char *call;		/* BLOCKED: the system call that it slept in, of the longest piece; NULL: not known */
 	bool is_group;			/* QUEUED: by a callback group or node, on another thread */
-	bool is_assumed;		/* no event tells the group */
+	bool is_assumed;		/* no event says the group */
 	int64_t begin_ns, end_ns;	/* of the first and the last piece */
 	int64_t ns, longest_ns;		/* of all pieces; of one */
 	unsigned pieces;		/* with something else between them */

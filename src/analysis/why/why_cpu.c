@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who had the CPU; see cpu.h. */
+/* Who had the CPU; see why_cpu.h. */
 #include "analysis/why/why_cpu.h"
 
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static void take_fault(void *context, const struct fault *fault)
 	cpu->fault[cpu->fault_count++] = *fault;
 }
 
-/* One whose return is told, or that had not returned in the end. */
+/* One whose return is reported, or that had not returned in the end. */
 static void take_call(void *context, const struct system_call *call)
 {
 	struct why_cpu *cpu = context;
@@ -223,7 +223,7 @@ static int by_begin(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-/* With what a fault takes besides, up to the next one. */
+/* A fault takes somewhat longer than its event says, but ends before the next one. */
 static void finish_faults(struct why_cpu *cpu)
 {
 	int64_t around_ns;

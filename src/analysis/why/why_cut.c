@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An instance into the parts that its time went to; see why.h. */
+/*
+ * Takes an instance apart: which parts its time went to; see why.h.
+ *
+ * The idea: an instance is a row of hops, and the hops cover its time without a gap. Each hop is cut at the points that its
+ * events name (publish call, handed over, received, start, end). Executing, publishing and receiving are one part each.
+ * What lies between "handed over" (or "due") and "received" (or "start") is waiting, and waiting has three levels:
+ *
+ *   1. time in which the thread that then ran the callback ran others: queued behind the thread
+ *   2. of what is left, time in which another thread ran a callback of the same callback group: queued behind the group
+ *   3. what is left then: transport (of a timer: late)
+ *
+ * Last, each part but those queued is compared with what the kernel's scheduler says about its thread: the thread may
+ * have been preempted or blocked, or may have waited for a page. What delayed the callbacks in front of a queue is kept in
+ * a list of its own (`because`).
+ *
+ * Each step only splits a stretch of time into neighbours, so the parts always add up to the latency.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +56,8 @@ const struct why_part *why_part_in(const struct why_parts *parts, const struct w
 	return NULL;
 }
 
-/* A further piece of a part that is there, or a new one. Empty ones are left out. */
-static void piece(struct cut *cut, struct why_parts *parts, struct why_part new)
+/* Adds @new to the part of the same hop, kind and callback, or as a new part. An empty one is left out. */
+static void add_part(struct cut *cut, struct why_parts *parts, struct why_part new)
 {
 	struct why_part *part = (struct why_part *)why_part_in(parts, &new);
 
@@ -71,7 +87,7 @@ static void piece(struct cut *cut, struct why_parts *parts, struct why_part new)
 	parts->part[parts->count++] = new;
 }
 
-/* ---- what its thread did meanwhile ---- */
+/* ---- executing: what its thread did meanwhile ---- */
 
 struct spells {
 	struct cut *cut;
@@ -79,8 +95,8 @@ struct spells {
 	struct why_part part;		/* what it was about */
 };
 
-/* A stretch of execution, with the page faults in it. What is no fault is as @part says, and so is one of unknown length. */
-static void executed(const struct spells *to, const struct why_part part)
+/* A stretch of execution, cut at the page faults in it. Time without a fault is what @part says, as is a fault of unknown length. */
+static void add_executed(const struct spells *to, const struct why_part part)
 {
 	const struct fault *fault = NULL;
 	size_t count = why_faults(to->cut->cpu, part.thread, part.begin_ns, part.end_ns, &fault);
@@ -99,17 +115,17 @@ static void executed(const struct spells *to, const struct why_part part)
 		its->faults = begins;
 		its->major = begins && fault->is_major;
 		between.end_ns = in.begin_ns;
-		piece(to->cut, to->parts, between);
+		add_part(to->cut, to->parts, between);
 		if (is_timed)
-			piece(to->cut, to->parts, in);
+			add_part(to->cut, to->parts, in);
 		between.begin_ns = in.end_ns;
 		between.faults = between.major = 0;
 	}
 	between.end_ns = part.end_ns;
-	piece(to->cut, to->parts, between);
+	add_part(to->cut, to->parts, between);
 }
 
-/* Asleep while it waits for a message is how a thread waits; while it executes, it is blocked. */
+/* A thread that sleeps while it waits for a message just waits; one that sleeps while it executes is blocked. */
 static void on_spell(void *context, const struct why_spell *spell)
 {
 	const struct spells *spells = context;
@@ -130,169 +146,170 @@ static void on_spell(void *context, const struct why_spell *spell)
 	if (part.kind == WHY_BLOCKED)
 		part.call = why_call(spells->cut->cpu, part.thread, spell->from_ns, spell->to_ns);
 	if (part.kind == WHY_PREEMPTED || waits)
-		piece(spells->cut, spells->parts, part);
+		add_part(spells->cut, spells->parts, part);
 	else
-		executed(spells, part);
+		add_executed(spells, part);
 }
 
-static void spent_in(struct cut *cut, struct why_parts *parts, struct why_part part)
+static void add_by_spells(struct cut *cut, struct why_parts *parts, struct why_part part)
 {
 	why_spells(cut->cpu, part.thread, part.begin_ns, part.end_ns, on_spell, &(struct spells){ cut, parts, part });
 }
 
-/* @part as it was spent. */
-static void spent(struct cut *cut, struct why_part part)
+/* @part, split by what the kernel says about its thread, if that is known. */
+static void add_by_cpu(struct cut *cut, struct why_part part)
 {
 	if (cut->cpu && part.thread && part.end_ns > part.begin_ns)
-		spent_in(cut, cut->parts, part);
+		add_by_spells(cut, cut->parts, part);
 	else
-		piece(cut, cut->parts, part);
+		add_part(cut, cut->parts, part);
 }
 
-/* Queued behind @part.callback: and what did that one do meanwhile? */
-static void queued(struct cut *cut, struct why_part part)
+/* Queued behind @part.callback; what that callback did meanwhile goes to `because`. */
+static void add_queued(struct cut *cut, struct why_part part)
 {
 	part.kind = WHY_QUEUED;
-	piece(cut, cut->parts, part);
+	add_part(cut, cut->parts, part);
 	part.kind = WHY_EXECUTING;
 	if (cut->cpu && part.end_ns > part.begin_ns)
-		spent_in(cut, cut->because, part);
+		add_by_spells(cut, cut->because, part);
 }
 
-/* ---- who held it up ---- */
+/* ---- waiting: which callbacks blocked it ---- */
 
 /* A stretch of waiting of the callback of @hop, which then ran on @thread. */
 struct stretch {
 	unsigned hop;
 	const struct model_callback *callback;
 	const struct model_thread *thread;
-	enum why_kind rest;		/* what is not explained */
-	bool is_idle;			/* its executor waited for it: nothing on that thread held it up */
+	enum why_kind unexplained;	/* what the time is that no other callback explains */
+	bool is_idle;			/* the executor had nothing to do: no callback on that thread blocked this one */
 };
 
-typedef bool holds(const struct stretch *stretch, const struct why_other *run, bool *assumed);
+typedef bool is_blocking(const struct stretch *stretch, const struct why_other *run, bool *assumed);
 
-static bool holds_thread(const struct stretch *stretch, const struct why_other *run, bool *assumed)
+static bool runs_on_thread(const struct stretch *stretch, const struct why_other *run, bool *assumed)
 {
 	(void)assumed;
 	return run->thread == stretch->thread;
 }
 
-static bool holds_group(const struct stretch *stretch, const struct why_other *run, bool *assumed)
+static bool runs_in_group(const struct stretch *stretch, const struct why_other *run, bool *assumed)
 {
 	if (run->thread == stretch->thread || run->thread->process != stretch->thread->process)
 		return false;
 	return model_callback_excludes(stretch->callback, run->callback, assumed);
 }
 
-static void rest(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns)
+static void add_unexplained(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns)
 {
 	const struct why_part part = {
-		.kind = stretch->rest, .hop = stretch->hop, .thread = stretch->thread,
+		.kind = stretch->unexplained, .hop = stretch->hop, .thread = stretch->thread,
 		.begin_ns = from_ns, .end_ns = to_ns,
 	};
 
 	if (stretch->is_idle)
-		piece(cut, cut->parts, part);
+		add_part(cut, cut->parts, part);
 	else
-		spent(cut, part);
+		add_by_cpu(cut, part);
 }
 
-static void waited(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group);
+static void classify_wait(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group);
 
-/* What no run explains at this level is looked at on the next one. */
-static void gap(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group)
+/* Time that no callback explains at this level goes to the next one: thread, group, unexplained. */
+static void classify_gap(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group)
 {
 	if (from_ns == to_ns)
 		return;
 	if (group)
-		rest(cut, stretch, from_ns, to_ns);
+		add_unexplained(cut, stretch, from_ns, to_ns);
 	else
-		waited(cut, stretch, from_ns, to_ns, true);
+		classify_wait(cut, stretch, from_ns, to_ns, true);
 }
 
-static void waited(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group)
+static void classify_wait(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group)
 {
-	holds *is_held = group ? holds_group : holds_thread;
+	is_blocking *blocks = group ? runs_in_group : runs_on_thread;
 	const struct why_other *run;
 	int64_t begin_ns, end_ns;
 	bool assumed;
 
 	for (unsigned i = 0; (run = why_other(cut->others, i)) && run->start_ns < to_ns; i++) {
 		assumed = false;
-		if (run->end_ns <= from_ns || !is_held(stretch, run, &assumed))
+		if (run->end_ns <= from_ns || !blocks(stretch, run, &assumed))
 			continue;
 		begin_ns = run->start_ns > from_ns ? run->start_ns : from_ns;
 		end_ns = run->end_ns < to_ns ? run->end_ns : to_ns;
-		gap(cut, stretch, from_ns, begin_ns, group);
-		queued(cut, (struct why_part){
+		classify_gap(cut, stretch, from_ns, begin_ns, group);
+		add_queued(cut, (struct why_part){
 			.hop = stretch->hop, .callback = run->callback, .thread = run->thread,
 			.is_group = group, .is_assumed = assumed, .begin_ns = begin_ns, .end_ns = end_ns,
 		});
 		from_ns = end_ns;
 	}
-	gap(cut, stretch, from_ns, to_ns, group);
+	classify_gap(cut, stretch, from_ns, to_ns, group);
 }
 
 /*
- * A request may be told to be sent after it was taken: nothing waited then. While the executor had nothing to do, only another thread's
- * callback group can have kept it from its thread.
+ * Until @idle_ns the executor had nothing to do, so only a callback of the group on another thread can have blocked it; from
+ * there on also callbacks on its own thread. The event that a request was sent may come after the one that it was received: then
+ * nothing waited.
  */
-static void stretch_of(struct cut *cut, struct stretch stretch, int64_t from_ns, int64_t to_ns)
+static void classify_stretch(struct cut *cut, struct stretch stretch, int64_t from_ns, int64_t to_ns)
 {
 	int64_t idle_ns = from_ns;
 
 	if (to_ns <= from_ns) {
-		rest(cut, &stretch, from_ns, to_ns);
+		add_unexplained(cut, &stretch, from_ns, to_ns);
 		return;
 	}
 	if (stretch.thread)
 		idle_ns = why_idle_until(cut->others, cut->cpu, stretch.thread, from_ns, to_ns);
 	stretch.is_idle = true;
 	if (idle_ns > from_ns)
-		waited(cut, &stretch, from_ns, idle_ns, true);
+		classify_wait(cut, &stretch, from_ns, idle_ns, true);
 	stretch.is_idle = false;
 	if (to_ns > idle_ns)
-		waited(cut, &stretch, idle_ns, to_ns, false);
+		classify_wait(cut, &stretch, idle_ns, to_ns, false);
 }
 
 /* ---- hop by hop ---- */
 
-static void simple(struct cut *cut, enum why_kind kind, unsigned hop, const struct model_thread *thread,
+static void add_plain(struct cut *cut, enum why_kind kind, unsigned hop, const struct model_thread *thread,
 		   int64_t from_ns, int64_t to_ns)
 {
-	spent(cut, (struct why_part){ .kind = kind, .hop = hop, .thread = thread, .begin_ns = from_ns, .end_ns = to_ns });
+	add_by_cpu(cut, (struct why_part){ .kind = kind, .hop = hop, .thread = thread, .begin_ns = from_ns, .end_ns = to_ns });
 }
 
-/* The message's way to the callback at @hop. */
-static void way(struct cut *cut, const struct why_hop *from, const struct why_hop *to, unsigned hop)
+/* The parts between the publish call at @from and the start of the callback at @to. */
+static void hop_transport_parts(struct cut *cut, const struct why_hop *from, const struct why_hop *to, unsigned hop)
 {
 	int64_t sent_ns = to->at.send_ns ? to->at.send_ns : from->at.publish_ns;
 	struct stretch stretch = { hop, to->callback, to->at.thread, WHY_TRANSPORT, false };
 
-	simple(cut, WHY_PUBLISH, hop, from->at.thread, from->at.publish_ns, sent_ns);
-	stretch_of(cut, stretch, sent_ns, to->at.take_ns);
-	simple(cut, WHY_TAKE, hop, to->at.thread, to->at.take_ns, to->at.start_ns);
+	add_plain(cut, WHY_PUBLISH, hop, from->at.thread, from->at.publish_ns, sent_ns);
+	classify_stretch(cut, stretch, sent_ns, to->at.take_ns);
+	add_plain(cut, WHY_TAKE, hop, to->at.thread, to->at.take_ns, to->at.start_ns);
 }
 
-static void hop_of(struct cut *cut, const struct why_instance *instance, unsigned i)
+static void hop_parts(struct cut *cut, const struct why_instance *instance, unsigned i)
 {
 	const struct why_hop *hop = &instance->hop[i], *next = i + 1 < instance->hops ? hop + 1 : NULL;
 	int64_t end_ns = next && next->link == CHAINS_DIRECT ? next->at.publish_ns : hop->at.end_ns;
 
 	if (!hop->callback) {
 		if (i && hop->link != CHAINS_DIRECT)
-			piece(cut, cut->parts, (struct why_part){
+			add_part(cut, cut->parts, (struct why_part){
 				.kind = WHY_CACHED, .hop = i, .thread = hop->at.thread,
 				.begin_ns = hop[-1].at.end_ns, .end_ns = hop->at.publish_ns });
 		return;
 	}
 	if (i)
-		way(cut, hop - 1, hop, i);
+		hop_transport_parts(cut, hop - 1, hop, i);
 	else if (hop->due_ns)
-		stretch_of(cut, (struct stretch){ i, hop->callback, hop->at.thread, WHY_LATE, false }, hop->due_ns,
+		classify_stretch(cut, (struct stretch){ i, hop->callback, hop->at.thread, WHY_LATE, false }, hop->due_ns,
 			   hop->at.start_ns);
-	simple(cut, WHY_EXECUTING, i, hop->at.thread, hop->at.start_ns, end_ns);
+	add_plain(cut, WHY_EXECUTING, i, hop->at.thread, hop->at.start_ns, end_ns);
 }
 
 int why_cut(struct why_parts *out, struct why_parts *because, const struct why_instance *instance,
@@ -302,7 +319,7 @@ int why_cut(struct why_parts *out, struct why_parts *because, const struct why_i
 
 	*out = *because = (struct why_parts){ 0 };
 	for (unsigned i = 0; i < instance->hops; i++)
-		hop_of(&cut, instance, i);
+		hop_parts(&cut, instance, i);
 	return cut.failed ? -1 : 0;
 }
 

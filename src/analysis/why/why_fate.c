@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What became of messages; see fate.h. */
+/* What became of messages; see why_fate.h. */
 #include "analysis/why/why_fate.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #define GAPS 1024u
 /* A message that is in its queue ends such a wait sooner. */
 #define WAITED_MIN_NS 5000000
-/* What was published this shortly before the last event of a process may just not have been taken yet. */
+/* What was published this shortly before the last event of a process may just not have been received yet. */
 #define IN_FLIGHT_NS 100000000
 
 struct record {
@@ -122,7 +122,7 @@ static void begin(struct fates *fates, const struct model_message *message)
 		add(fates, message, NULL);
 }
 
-/* A publish call that goes both ways is told twice. */
+/* A publish call that goes both ways is reported twice. */
 static void on_published(void *context, const struct model_message *message)
 {
 	struct fates *fates = context;
@@ -179,7 +179,7 @@ static void know(struct fates *fates, const struct model_message *message)
 		put(fates, &fates->takers, subscription, 0, taker ? (void *)fates : (void *)(uintptr_t)message->take_thread);
 }
 
-/* Of one publisher they come in order; on several threads they may be told a little out of it. */
+/* Of one publisher they come in order; on several threads they may be reported a little out of it. */
 static void on_taken(void *context, const struct model_message *message)
 {
 	struct fates *fates = context;
@@ -230,7 +230,7 @@ static void on_dropped(void *context, const struct model_message *message, enum 
 	}
 }
 
-/* ---- what else is told ---- */
+/* ---- other events of the model ---- */
 
 static void on_executor(void *context, const struct model_executor_interval *interval)
 {

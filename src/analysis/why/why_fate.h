@@ -17,7 +17,7 @@
 #include "analysis/model/model.h"
 #include "analysis/pass/pass.h"
 
-#define FATES_MAX 10000u	/* messages and subscriptions that are told; what comes behind is not */
+#define FATES_MAX 10000u	/* messages and subscriptions that are reported; what comes behind is not */
 
 enum fate_why {
 	FATE_CAME,		/* a callback began with it */
@@ -47,7 +47,7 @@ struct fate {
 	uint64_t next_id;		/* the next one of the same publisher that was taken; 0: none */
 	int64_t next_ns;		/* its take */
 	uint64_t newer;			/* published on the topic until then, with that one */
-	int64_t waited_ns;		/* of the time until then that its executor is known to have waited for work; -1: not told */
+	int64_t waited_ns;		/* of the time until then that its executor is known to have waited for work; -1: not in the trace */
 	int64_t last_ns;		/* GONE: the latest event of the subscription's process */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When an executor slept because there was nothing to do; see cpu.h. */
+/* When an executor slept because there was nothing to do; see why_cpu.h. */
 #include <stdlib.h>
 
 #include "analysis/why/why_cpu.h"

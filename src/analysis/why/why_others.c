@@ -43,7 +43,7 @@ static void add(struct why_others *others, const struct model_instance *instance
 	};
 }
 
-/* A run without an end is not known to have held anybody up: it is left out. */
+/* A run without an end is not known to have blocked anybody: it is left out. */
 static void on_instance(void *context, const struct model_instance *instance)
 {
 	add(context, instance, instance->start_ns + instance->duration_ns);
