@@ -105,7 +105,7 @@ NO_TIMES = ("period_ns", "source_ns")
 
 def compare_tables(ours):
     """Row by row, in their order: all but times; thread numbers are others, but as many and each for the same one."""
-    threads, seen = {}, 0
+    threads, processes, seen = {}, {}, 0
     for table in OBJECTS + ROWS:
         first, second = (query(trace, f"SELECT * FROM {table}") for trace in (THEIRS, ours))
         check(len(first) == len(second), table, "has", len(second), "rows, not", len(first))
@@ -115,7 +115,10 @@ def compare_tables(ours):
                 if a.get("layer") == "rclcpp" and key.startswith("publisher_"):
                     continue
                 if key.endswith("tid") or key == "thread_id":
-                    check(value is None or threads.setdefault((key, value), b[key]) == b[key], table, "another thread:", a, b)
+                    which = "tid" if key.endswith("tid") else key
+                    check(value is None or threads.setdefault((which, value), b[key]) == b[key], table, "another thread:", a, b)
+                elif key == "pid" or key.endswith("_pid"):
+                    check(value is None or processes.setdefault(value, b[key]) == b[key], table, "another process:", a, b)
                 elif not key.endswith("_ns") or key in NO_TIMES:
                     check(value == b[key], table, key, "is", b[key], "and not", value, "in", a, b)
                 else:

@@ -116,7 +116,7 @@ def two_domains(trace, domain):
     events.stdin.close()
     events.wait(60)
     said = end(agent)
-    assert all(f"/clock of ROS domain {domain + i} tells" in said for i in (0, 1)), said
+    assert all(f"/clock of ROS domain {domain + i} has the time of a simulation" in said for i in (0, 1)), said
     end(recorder)
     for number, first, stands in (domain, 100, False), (domain + 1, 5000, True):
         span, = as_json("query", "-q", trace, "--clock", f"sim:{number}", "SELECT begin_ns, duration_ns FROM spans")["rows"]
